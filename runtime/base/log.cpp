@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "base/log.hpp"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+
+namespace tutti {
+namespace {
+
+// Written once while the process starts, before other threads exist.
+std::string& speaker_store() {
+  static auto* store = new std::string;  // never destroyed: threads may speak during exit
+  return *store;
+}
+std::atomic<int> most_verbose{static_cast<int>(Level::note)};
+
+const char* label(Level level) {
+  switch (level) {
+    case Level::error: return "error: ";
+    case Level::warning: return "warning: ";
+    case Level::note: return "";
+    case Level::debug: return "debug: ";
+  }
+  return "";
+}
+
+}  // namespace
+
+void set_speaker(std::string speaker) { speaker_store() = std::move(speaker); }
+const std::string& speaker() { return speaker_store(); }
+void set_log_level(Level level) { most_verbose = static_cast<int>(level); }
+bool log_enabled(Level level) { return static_cast<int>(level) <= most_verbose; }
+
+void log_line(Level level, std::string_view text) {
+  const std::string who = speaker().empty() ? "" : "[" + speaker() + "] ";
+  const std::string line = fmt::format("tutti: {}{}{}\n", who, label(level), text);
+  for (size_t done = 0; done < line.size();) {
+    const ssize_t n = ::write(STDERR_FILENO, line.data() + done, line.size() - done);
+    if (n <= 0) return;  // nobody is left to tell
+    done += static_cast<size_t>(n);
+  }
+}
+
+void invariant_broken(const char* file, int line, std::string_view text) {
+  log_line(Level::error, fmt::format("broken invariant at {}:{}: {}", file, line, text));
+  std::abort();
+}
+
+}  // namespace tutti
