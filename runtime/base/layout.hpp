@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Layout: where the bytes of one element of a datatype lie, and Payload: so many elements in
+// memory. Owns the conversion between memory and the packed form (the bytes in type-map order,
+// gaps left out), in pieces of any size, so that a transport never needs a copy of the whole.
+// Knows nothing of MPI handles; mpi::Datatype owns one Layout each.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace tutti {
+
+class Layout;
+using LayoutRef = std::shared_ptr<const Layout>;
+
+// Immutable once made; shared between threads and between the types built from it.
+class Layout {
+ public:
+  // One dense run of `size` bytes at displacement 0: all predefined types but the pair types
+  // with gaps, MPI_BYTE, MPI_PACKED.
+  static LayoutRef dense(int64_t size);
+  static const Layout& bytes();  // dense(1), lives for ever
+
+  // `count` times `element`, `stride` bytes apart: contiguous, vector, hvector.
+  static LayoutRef repeat(LayoutRef element, int64_t count, int64_t stride);
+  // Pieces in type-map order: `counts[i]` consecutive elements of `elements[i]` (extent apart) at
+  // byte displacement `displacements[i]`: indexed, hindexed, blocks, struct.
+  static LayoutRef sequence(std::vector<LayoutRef> elements, std::vector<int64_t> counts,
+                            std::vector<int64_t> displacements);
+  static LayoutRef resized(LayoutRef element, int64_t lower_bound, int64_t extent);
+
+  int64_t size() const { return size_; }      // bytes of data in one element
+  int64_t extent() const { return extent_; }  // bytes from one element to the next
+  int64_t lower_bound() const { return lower_bound_; }
+  int64_t true_lower_bound() const { return true_lower_bound_; }
+  int64_t true_extent() const { return true_extent_; }
+
+  // Any number of consecutive elements is one run of bytes, starting at true_lower_bound().
+  bool is_dense() const { return dense_; }
+  // One element is one run of bytes (its extent may differ from its size).
+  bool is_one_run() const { return one_run_; }
+
+  // Packed bytes [offset, offset + length) of `count` elements at `base`, into `out` / from `in`.
+  // `base` is the address that the user passed: displacements, also negative ones, count from it.
+  void pack(const void* base, int64_t count, int64_t offset, void* out, int64_t length) const;
+  void unpack(void* base, int64_t count, int64_t offset, const void* in, int64_t length) const;
+
+ private:
+  Layout() = default;
+  friend struct LayoutWalk;
+  friend struct LayoutMaker;
+
+  int64_t size_ = 0, extent_ = 0, lower_bound_ = 0, true_lower_bound_ = 0, true_extent_ = 0;
+  bool dense_ = true, one_run_ = true;
+  // A leaf has no pieces and is one run. Otherwise: pieces_ in type-map order, piece i holding
+  // `count` of `element`, `stride` bytes apart, first at `displacement`; `packed_before` packed
+  // bytes stand before it.
+  struct Piece {
+    LayoutRef element;
+    int64_t count, stride, displacement, packed_before;
+  };
+  std::vector<Piece> pieces_;
+};
+
+// `count` elements of `layout` at `base`. Does not own; the layout outlives it.
+struct Payload {
+  void* base = nullptr;
+  int64_t count = 0;
+  const Layout* layout = &Layout::bytes();
+
+  int64_t bytes() const { return count * layout->size(); }
+  bool contiguous() const { return layout->is_dense() || (count <= 1 && layout->is_one_run()); }
+  // First byte of the data; only when contiguous().
+  std::byte* data() const { return static_cast<std::byte*>(base) + layout->true_lower_bound(); }
+  void pack(int64_t offset, void* out, int64_t length) const {
+    layout->pack(base, count, offset, out, length);
+  }
+  void unpack(int64_t offset, const void* in, int64_t length) const {
+    layout->unpack(base, count, offset, in, length);
+  }
+};
+
+// Copies the data of `from` into `to`: as many bytes as the shorter of both holds. Either may
+// have gaps; no temporary of the whole is made. The memory must not overlap.
+void copy_payload(const Payload& from, const Payload& to);
+
+}  // namespace tutti

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a collective call is, once its arguments are checked and its handles resolved: the input
+// from which a plan's shape is derived and to which a plan is bound.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "base/ints.hpp"
+#include "base/layout.hpp"
+
+namespace tutti::coll {
+
+enum class Collective : uint8_t {
+  barrier, bcast, gather, gatherv, scatter, scatterv, allgather, allgatherv, alltoall, alltoallv,
+  alltoallw, reduce, allreduce, reduce_scatter, reduce_scatter_block, scan, exscan,
+};
+
+// A reduction bound to its datatype: apply computes inout[i] = in[i] op inout[i], i < count; `in`
+// is the left operand. A plain value: copied into the running collective.
+struct Reduction {
+  void (*apply)(const Reduction& self, const void* in, void* inout, int64_t count) = nullptr;
+  bool commutative = true;
+  const void* function = nullptr;  // apply's own: a user's function, …
+  void* datatype = nullptr;        // … and the handle to hand to it
+};
+
+// The arguments, by the standard's names (MPI 5.0, chapter 6). What is not significant on this
+// rank may hold anything. Buffers, layouts and array arguments live until the call completes.
+struct Call {
+  Collective kind = Collective::barrier;
+  int root = 0;
+  bool in_place = false;  // MPI_IN_PLACE was given: `in` and its counts and types mean nothing
+
+  const void* in = nullptr;  // sendbuf; the buffer of bcast is `out` on every rank
+  void* out = nullptr;       // recvbuf
+  int64_t in_count = 0;      // elements; of one block where there is one block a rank
+  int64_t out_count = 0;
+  const Layout* in_layout = nullptr;
+  const Layout* out_layout = nullptr;
+
+  Ints in_counts, in_displacements;    // v forms: elements; w form: displacements in bytes
+  Ints out_counts, out_displacements;  // reduce_scatter: out_counts is recvcounts
+  std::span<const Layout* const> in_layouts, out_layouts;  // w form
+
+  Reduction reduction;
+  uint64_t signature = 0;  // travels in the headers of the call's messages
+};
+
+}  // namespace tutti::coll

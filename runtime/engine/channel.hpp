@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A channel: my rank, the peers, a context. A communicator owns two, one for its users'
+// point-to-point messages and a hidden one for its collectives, so that they never meet.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "engine/engine.hpp"
+
+namespace tutti::engine {
+
+struct Channel {
+  Engine* engine = nullptr;
+  uint64_t context = 0;
+  int rank = 0;
+  std::shared_ptr<const std::vector<int>> peers;  // process id by rank in the communicator
+  uint32_t next_serial = 0;  // hidden channel: the next collective call takes it when it starts
+
+  int size() const { return static_cast<int>(peers->size()); }
+  int process_of(int peer_rank) const { return (*peers)[static_cast<size_t>(peer_rank)]; }
+};
+
+}  // namespace tutti::engine

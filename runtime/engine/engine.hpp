@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The engine of one process: posts sends and receives, matches, progresses, waits. One thread at
+// a time owns it (Engine::Guard); the progress thread is one more owner (progress.hpp). Knows
+// contexts and process ids, nothing of communicators or MPI handles.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+
+#include "engine/matcher.hpp"
+#include "engine/operation.hpp"
+#include "engine/ownership.hpp"
+#include "transport/transport.hpp"
+
+namespace tutti::engine {
+
+// How a thread waits that has nothing to do: progress passes before the first yield (few if ranks
+// exceed cores), then yields, then sleep on the transport's descriptor.
+struct Waiting {
+  int polls = 100;
+  int yields = 2000;
+};
+
+class Engine final : private transport::Receiver {
+ public:
+  // `process`: my process id. The transport outlives the engine.
+  Engine(transport::Transport& transport, int process, Waiting waiting = {});
+  ~Engine();
+  Engine(const Engine&) = delete;
+
+  // Owns the engine for a scope. Every member below needs it unless it says otherwise.
+  class Guard {
+   public:
+    explicit Guard(Engine& engine) : engine_(engine) { engine_.enter(); }
+    ~Guard() { engine_.leave(); }
+    Guard(const Guard&) = delete;
+
+   private:
+    Engine& engine_;
+  };
+  void enter() { ownership_.acquire(); }
+  void leave();
+
+  void send(SendOperation& operation);
+  void recv(RecvOperation& operation);
+  // Withdraws a receive that has not matched: completes it as cancelled and returns true.
+  bool cancel(RecvOperation& operation);
+  // Asks the receiver to forget a message not matched yet; the operation completes either way.
+  void cancel(SendOperation& operation);
+
+  // The first unexpected message that fits, or nullptr; it stays where it is.
+  const Unexpected* probe(const Match& match) const { return matcher_.find(match); }
+  // The same, taken out of matching: belongs to the caller until receive_taken().
+  Unexpected* take(const Match& match) { return matcher_.take(match); }
+  void receive_taken(Unexpected* message, RecvOperation& operation);
+
+  bool progress() { return transport_.progress(); }  // one pass; true if anything happened
+
+  // Progresses until `done` is true, which is asked with the engine owned. Polls, then yields,
+  // then sleeps; lets other threads in that ask for the engine. Called with the engine owned,
+  // returns with it owned.
+  template <class Done>
+  void wait_until(Done&& done) {
+    wait([](void* d) { return static_cast<bool>((*static_cast<Done*>(d))()); }, &done);
+  }
+
+  // Work that needs progress though no thread waits for it: posted operations count themselves;
+  // a collective counts itself while it runs. This is what the progress thread looks at.
+  void add_pending() { ++pending_; }
+  void remove_pending() { --pending_; }
+  int64_t pending() const { return pending_ + matcher_.held(); }
+
+  // Wakes threads that sleep in wait_until(), to ask their condition again. Any thread.
+  void wake_sleepers();
+
+  int process() const { return process_; }
+  transport::Transport& transport() { return transport_; }
+
+ private:
+  friend class ProgressThread;
+  struct Parked;  // messages that arrived before their predecessors
+
+  void arrived(const transport::Arrival& arrival) override;
+  void deliver(const transport::Arrival& arrival);
+  void satisfy(RecvOperation& operation, const transport::Arrival& arrival);
+  void finish_recv(RecvOperation& operation);
+  void send_progressed(SendOperation& operation);
+  void complete(Operation& operation);
+  void wait(bool (*done)(void*), void* argument);
+  void sleep_until_something();
+
+  struct Peer {
+    uint32_t next_out = 0;  // Header::order of the next message to it
+    uint32_t next_in = 0;   // and of the next one from it
+  };
+
+  transport::Transport& transport_;
+  const int process_;
+  const Waiting waiting_;
+  Ownership ownership_;
+  Matcher matcher_;
+  int64_t pending_ = 0;
+  uint64_t last_ticket_ = 0;
+  std::unordered_map<uint64_t, SendOperation*> tickets_;
+  std::unordered_map<int32_t, Peer> peers_;
+  std::unique_ptr<Parked> parked_;
+  int wake_fd_ = -1;
+  std::atomic<int> sleepers_{0};
+};
+
+}  // namespace tutti::engine

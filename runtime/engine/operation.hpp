@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One send or one receive under way: what the layers above fill in, what they get back. The
+// caller owns the memory of an operation and keeps it, its payload and its layout until
+// on_complete has been called. Everything here is touched only while the engine is owned.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "base/layout.hpp"
+#include "transport/transport.hpp"
+
+namespace tutti::engine {
+
+inline constexpr int32_t kAnySource = -1;  // values of MPI_ANY_SOURCE, MPI_ANY_TAG
+inline constexpr int32_t kAnyTag = -2;
+
+// What a message is matched by. `source` is the sender's rank in the communicator of `context`.
+// On a user's channel `serial` is 0; on a hidden channel it is the sequence number of the
+// collective call and `tag` tells the call's messages between two ranks apart.
+struct Match {
+  uint64_t context = 0;
+  int32_t source = 0;
+  int32_t tag = 0;
+  uint32_t serial = 0;
+};
+
+enum class SendMode : uint8_t {
+  standard,
+  synchronous,  // complete only when the receiver has matched it
+};
+
+// What became of an operation.
+struct Outcome {
+  int32_t source = kAnySource;
+  int32_t tag = kAnyTag;
+  int64_t bytes = 0;  // received
+  int mpi_class = 0;  // MPI_SUCCESS, MPI_ERR_TRUNCATE, …
+  bool cancelled = false;
+};
+
+struct Operation {
+  Payload payload;
+  Outcome outcome;
+  // Called exactly once, with the engine owned, perhaps before the call that posted the operation
+  // returns. May post further operations. The engine touches the operation no more after it.
+  void (*on_complete)(Operation&) = nullptr;
+  void* owner = nullptr;  // for on_complete's use
+};
+
+struct SendOperation : Operation {
+  int32_t peer = -1;  // process id of the receiver
+  Match match;        // source: my rank in the communicator
+  SendMode mode = SendMode::standard;
+  uint64_t signature = 0;  // of the collective call; 0 on a user's channel
+
+  // The engine's own.
+  transport::Outgoing outgoing;
+  bool sent = false;     // the payload's memory is free again
+  bool matched = false;  // the receiver has said so, or nobody asked it
+  uint64_t ticket = 0;   // names this operation to the receiver; 0: it need not answer
+};
+
+struct RecvOperation : Operation {
+  Match match;  // source and tag may be wildcards on a user's channel
+
+  // The engine's own.
+  transport::Fetch fetch;
+  std::unique_ptr<std::byte[]> overflow;  // takes a long message that the payload cannot hold
+  uint64_t stamp = 0;  // posting order, to choose between exact and wildcard receives
+  RecvOperation* next = nullptr;
+  RecvOperation* previous = nullptr;
+  bool posted = false;  // in the matcher's queues: may still be cancelled
+};
+
+}  // namespace tutti::engine

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the standard calls opaque objects, and the way from a handle to its object. A handle is
+// either a predefined small number (the ABI's value, standard appendix A) or the object's address.
+// Refuses nothing itself: resolve<T>() returns nullptr for what is no live T.
+#pragma once
+
+#include <mpi.h>
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "base/result.hpp"
+
+namespace tutti::mpi {
+
+// First word of every object; a freed or foreign address is unlikely to hold one of these.
+enum class Tag : uint64_t {
+  freed = 0,
+  comm = 0x7475747469'434f4dULL,
+  group = 0x7475747469'475250ULL,
+  datatype = 0x7475747469'545950ULL,
+  op = 0x7475747469'4f505fULL,
+  errhandler = 0x7475747469'455252ULL,
+  info = 0x7475747469'494e46ULL,
+  request = 0x7475747469'524551ULL,
+  message = 0x7475747469'4d5347ULL,
+};
+
+// Reference-counted: a handle holds one reference, every use by another object or by an
+// operation under way one more. MPI_X_free gives up the handle's. Any thread.
+class Object {
+ public:
+  explicit Object(Tag tag) : tag_(tag) {}
+  virtual ~Object() { tag_ = Tag::freed; }
+  Object(const Object&) = delete;
+  Object& operator=(const Object&) = delete;
+
+  Tag tag() const { return tag_; }
+  void retain() { references_.fetch_add(1, std::memory_order_relaxed); }
+  void release() {
+    if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+  }
+
+  std::string name;  // MPI_X_set_name, or the predefined one's
+
+ private:
+  Tag tag_;
+  std::atomic<int> references_{1};
+};
+
+// Counts one reference for as long as it lives.
+template <class T>
+class Ref {
+ public:
+  Ref() = default;
+  explicit Ref(T* object) : object_(object) {
+    if (object_) object_->retain();
+  }
+  static Ref adopt(T* object) {  // takes over a reference that exists already
+    Ref ref;
+    ref.object_ = object;
+    return ref;
+  }
+  Ref(const Ref& other) : Ref(other.object_) {}
+  Ref(Ref&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
+  Ref& operator=(Ref other) noexcept {
+    std::swap(object_, other.object_);
+    return *this;
+  }
+  ~Ref() {
+    if (object_) object_->release();
+  }
+  T* get() const { return object_; }
+  T* operator->() const { return object_; }
+  T& operator*() const { return *object_; }
+  explicit operator bool() const { return object_ != nullptr; }
+
+ private:
+  T* object_ = nullptr;
+};
+
+class Comm;
+class Group;
+class Datatype;
+class Op;
+class Errhandler;
+class Info;
+class Request;
+class Message;
+
+// Handle type of each object type, the predefined objects, and the tag to expect.
+template <class T>
+struct HandleOf;
+#define TUTTI_HANDLE(Class, MpiHandle, TagValue)     \
+  template <>                                        \
+  struct HandleOf<Class> {                           \
+    using type = MpiHandle;                          \
+    static constexpr Tag tag = Tag::TagValue;        \
+    static Class* predefined(uintptr_t value);       \
+  };
+TUTTI_HANDLE(Comm, MPI_Comm, comm)
+TUTTI_HANDLE(Group, MPI_Group, group)
+TUTTI_HANDLE(Datatype, MPI_Datatype, datatype)
+TUTTI_HANDLE(Op, MPI_Op, op)
+TUTTI_HANDLE(Errhandler, MPI_Errhandler, errhandler)
+TUTTI_HANDLE(Info, MPI_Info, info)
+TUTTI_HANDLE(Request, MPI_Request, request)
+TUTTI_HANDLE(Message, MPI_Message, message)
+#undef TUTTI_HANDLE
+
+inline constexpr uintptr_t kFirstAddress = 0x1000;  // below: the ABI's predefined handles
+
+// The object behind a handle, or nullptr for a null handle, a freed object, another kind. An
+// address that never was a handle is undefined, as everywhere in C.
+template <class T>
+T* resolve(typename HandleOf<T>::type handle) {
+  const auto value = reinterpret_cast<uintptr_t>(handle);
+  if (value < kFirstAddress) return HandleOf<T>::predefined(value);
+  if (value % alignof(Object) != 0) return nullptr;
+  auto* object = reinterpret_cast<Object*>(value);
+  return object->tag() == HandleOf<T>::tag ? static_cast<T*>(object) : nullptr;
+}
+
+// The handle of an object that is not predefined.
+template <class T>
+typename HandleOf<T>::type handle_of(T& object) {
+  return reinterpret_cast<typename HandleOf<T>::type>(static_cast<Object*>(&object));
+}
+
+}  // namespace tutti::mpi

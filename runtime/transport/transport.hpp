@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The transport contract: how bytes get from one process to another. Implemented by UCX
+// (transport/ucx.hpp) and, for tests, by a loopback between threads (transport/loopback.hpp).
+//
+// A message is a Header and a payload. A short message arrives with its bytes; a long one is
+// announced and its bytes are fetched into the buffer that the matcher chose (rendezvous).
+// Messages between two processes may arrive in any order; the engine restores it by
+// Header::order. All calls are made by the engine's owner only, callbacks come from progress()
+// or from within the call that started the operation.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/layout.hpp"
+#include "base/result.hpp"
+
+namespace tutti::transport {
+
+enum class Kind : uint8_t {
+  message,
+  matched,    // the receiver has matched the message `ticket`
+  cancel,     // the sender asks to withdraw message `ticket`
+  cancelled,  // it was still unmatched and is gone
+};
+
+// Travels in front of every message, as it stands in memory (all ranks share one architecture).
+struct Header {
+  uint64_t context = 0;
+  int32_t source = 0;      // rank in the communicator
+  int32_t tag = 0;
+  uint32_t serial = 0;     // of the collective call; 0 on users' channels
+  uint32_t order = 0;      // counts the messages from this process to that one
+  int32_t process = 0;     // process id of the sender
+  Kind kind = Kind::message;
+  uint8_t reserved[3] = {};
+  uint64_t ticket = 0;     // names the sender's operation; not 0: answer with Kind::matched
+  uint64_t signature = 0;  // of the collective call: operation, form, root, op, type signature
+  int64_t bytes = 0;       // length of the packed payload
+};
+static_assert(sizeof(Header) == 56);
+
+// A message on its way out. The caller keeps it, and the payload's memory, until `sent`.
+struct Outgoing {
+  Header header;
+  Payload payload;
+  // The payload's memory may be reused. For a rendezvous: the receiver has fetched it, or
+  // discarded it.
+  void (*sent)(Outgoing&, Error) = nullptr;
+  void* owner = nullptr;
+};
+
+// Bytes on their way in, by rendezvous.
+struct Fetch {
+  Payload into;
+  void (*fetched)(Fetch&, Error) = nullptr;
+  void* owner = nullptr;
+};
+
+// How a message that arrived is handed over.
+struct Arrival {
+  Header header;
+  const std::byte* data = nullptr;  // short message: valid only during the call
+  void* rendezvous = nullptr;       // long message: pass to fetch() or discard(), once, at any time
+};
+
+class Receiver {
+ public:
+  virtual void arrived(const Arrival& arrival) = 0;
+
+ protected:
+  ~Receiver() = default;
+};
+
+class Transport {
+ public:
+  virtual ~Transport() = default;
+
+  virtual void set_receiver(Receiver& receiver) = 0;
+  // Starts to send to process `peer`; connects first if need be. Reports through outgoing.sent,
+  // perhaps before it returns.
+  virtual void send(int peer, Outgoing& outgoing) = 0;
+  // A header alone; fire and forget.
+  virtual void notify(int peer, const Header& header) = 0;
+  // `fetch.into` holds at least the message's bytes.
+  virtual void fetch(void* rendezvous, Fetch& fetch) = 0;
+  virtual void discard(void* rendezvous) = 0;
+
+  // Drives everything once; true if anything happened.
+  virtual bool progress() = 0;
+
+  // For sleeping: a descriptor that becomes readable when progress() has something to do, after
+  // arm() has returned true. arm() returning false means: call progress() first, then try again.
+  virtual int descriptor() const = 0;
+  virtual bool arm() = 0;
+
+  // True when nothing that was reported as sent still needs this process to progress.
+  virtual bool flushed() = 0;
+};
+
+}  // namespace tutti::transport
