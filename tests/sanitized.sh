@@ -1,0 +1,31 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# sanitized.sh thread|address [label regex]
+# Runs the tests that suit a sanitizer in the tree that `./dev test` built with it. Exit 77: no tree.
+set -euo pipefail
+source_dir=$(cd "$(dirname "$0")/.." && pwd)
+sanitizer=$1
+case $sanitizer in
+  thread)  tree=$source_dir/build-tsan ;;
+  address) tree=$source_dir/build-asan ;;
+  *) echo "sanitized.sh: '$sanitizer' is no sanitizer; it may be thread or address" >&2; exit 2 ;;
+esac
+labels=${2:-"^(unit|engine|sanitized)$"}
+if [ ! -e "$tree/build.ninja" ]; then
+  echo "skipped: $tree is not built; './dev test' builds it"
+  exit 77
+fi
+
+suppressions=$source_dir/tests/suppressions
+# UCX, PMIx and libevent are not instrumented and keep memory until exit, so leaks are not looked for.
+export ASAN_OPTIONS="detect_leaks=0:abort_on_error=0:detect_stack_use_after_return=1${ASAN_OPTIONS:+:$ASAN_OPTIONS}"
+export UBSAN_OPTIONS="print_stacktrace=1${UBSAN_OPTIONS:+:$UBSAN_OPTIONS}"
+export TSAN_OPTIONS="suppressions=$suppressions/thread.supp:halt_on_error=0:exitcode=66:history_size=4${TSAN_OPTIONS:+:$TSAN_OPTIONS}"
+
+# ThreadSanitizer cannot map its shadow where the kernel randomises many address bits.
+without_aslr=()
+if [ "$sanitizer" = thread ] && setarch "$(uname -m)" -R true 2>/dev/null; then
+  without_aslr=(setarch "$(uname -m)" -R)
+fi
+exec ${without_aslr[@]+"${without_aslr[@]}"} ctest --test-dir "$tree" -L "$labels" \
+  --output-on-failure --no-tests=error
