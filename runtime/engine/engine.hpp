@@ -41,7 +41,14 @@ class Engine final : private transport::Receiver {
     Engine& engine_;
   };
   void enter() { ownership_.acquire(); }
-  void leave();
+  void leave() {
+    const bool work = pending() > 0;
+    if (sleepers_.load(std::memory_order_relaxed) > 0) [[unlikely]] wake_sleepers();
+    visits_.store(visits_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    has_work_.store(work, std::memory_order_relaxed);
+    ownership_.release();
+    if (work && helper_asleep_.load(std::memory_order_relaxed)) [[unlikely]] ring_doorbell();
+  }
 
   void send(SendOperation& operation);
   void recv(RecvOperation& operation);
@@ -53,8 +60,10 @@ class Engine final : private transport::Receiver {
   // The first unexpected message that fits, or nullptr; it stays where it is.
   const Unexpected* probe(const Match& match) const { return matcher_.find(match); }
   // The same, taken out of matching: belongs to the caller until receive_taken().
-  Unexpected* take(const Match& match) { return matcher_.take(match); }
-  void receive_taken(Unexpected* message, RecvOperation& operation);
+  std::unique_ptr<Unexpected> take(const Match& match) {
+    return std::unique_ptr<Unexpected>(matcher_.take(match));
+  }
+  void receive_taken(std::unique_ptr<Unexpected> message, RecvOperation& operation);
 
   bool progress() { return transport_.progress(); }  // one pass; true if anything happened
 
@@ -72,9 +81,6 @@ class Engine final : private transport::Receiver {
   void remove_pending() { --pending_; }
   int64_t pending() const { return pending_ + matcher_.held(); }
 
-  // Wakes threads that sleep in wait_until(), to ask their condition again. Any thread.
-  void wake_sleepers();
-
   int process() const { return process_; }
   transport::Transport& transport() { return transport_; }
 
@@ -84,17 +90,24 @@ class Engine final : private transport::Receiver {
 
   void arrived(const transport::Arrival& arrival) override;
   void deliver(const transport::Arrival& arrival);
+  void receive_message(const transport::Arrival& arrival);
   void satisfy(RecvOperation& operation, const transport::Arrival& arrival);
+  void satisfy_from_self(RecvOperation& operation, SendOperation& send);
+  void withdraw_message(const transport::Header& request);
+  void send_to_self(SendOperation& operation);
   void finish_recv(RecvOperation& operation);
   void send_progressed(SendOperation& operation);
   void complete(Operation& operation);
+  void wake_sleepers();
   void wait(bool (*done)(void*), void* argument);
   void sleep_until_something();
+  void ring_doorbell();
 
   struct Peer {
     uint32_t next_out = 0;  // Header::order of the next message to it
     uint32_t next_in = 0;   // and of the next one from it
   };
+  transport::Header next_header(int peer, transport::Kind kind);
 
   transport::Transport& transport_;
   const int process_;
@@ -103,11 +116,18 @@ class Engine final : private transport::Receiver {
   Matcher matcher_;
   int64_t pending_ = 0;
   uint64_t last_ticket_ = 0;
-  std::unordered_map<uint64_t, SendOperation*> tickets_;
+  std::unordered_map<uint64_t, SendOperation*> tickets_;  // sends whose answer is awaited
   std::unordered_map<int32_t, Peer> peers_;
   std::unique_ptr<Parked> parked_;
-  int wake_fd_ = -1;
-  std::atomic<int> sleepers_{0};
+  int wake_fd_ = -1;                  // readable: threads in sleep_until_something() wake
+  std::atomic<int> sleepers_{0};      // threads there; changed by the engine's owner
+
+  // What the progress thread sees without owning the engine; written by leave().
+  std::atomic<uint64_t> visits_{0};
+  std::atomic<bool> has_work_{false};
+  // Written by the progress thread: it sleeps until its doorbell is rung.
+  std::atomic<bool> helper_asleep_{false};
+  int doorbell_fd_ = -1;
 };
 
 }  // namespace tutti::engine

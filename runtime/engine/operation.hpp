@@ -26,6 +26,9 @@ struct Match {
   uint32_t serial = 0;
 };
 
+// Contexts of hidden channels are odd: nobody receives from them with a wildcard.
+inline bool is_hidden(uint64_t context) { return context & 1; }
+
 enum class SendMode : uint8_t {
   standard,
   synchronous,  // complete only when the receiver has matched it
@@ -40,6 +43,8 @@ struct Outcome {
   bool cancelled = false;
 };
 
+class Engine;
+
 struct Operation {
   Payload payload;
   Outcome outcome;
@@ -47,6 +52,8 @@ struct Operation {
   // returns. May post further operations. The engine touches the operation no more after it.
   void (*on_complete)(Operation&) = nullptr;
   void* owner = nullptr;  // for on_complete's use
+
+  Engine* engine = nullptr;  // the engine's own
 };
 
 struct SendOperation : Operation {
@@ -59,7 +66,7 @@ struct SendOperation : Operation {
   transport::Outgoing outgoing;
   bool sent = false;     // the payload's memory is free again
   bool matched = false;  // the receiver has said so, or nobody asked it
-  uint64_t ticket = 0;   // names this operation to the receiver; 0: it need not answer
+  uint64_t ticket = 0;   // names this operation to the receiver, for cancelling and answers
 };
 
 struct RecvOperation : Operation {

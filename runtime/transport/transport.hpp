@@ -33,8 +33,9 @@ struct Header {
   uint32_t order = 0;      // counts the messages from this process to that one
   int32_t process = 0;     // process id of the sender
   Kind kind = Kind::message;
-  uint8_t reserved[3] = {};
-  uint64_t ticket = 0;     // names the sender's operation; not 0: answer with Kind::matched
+  uint8_t answer = 0;      // 1: the receiver answers with Kind::matched when it has matched
+  uint8_t reserved[2] = {};
+  uint64_t ticket = 0;     // names the sender's operation
   uint64_t signature = 0;  // of the collective call: operation, form, root, op, type signature
   int64_t bytes = 0;       // length of the packed payload
 };

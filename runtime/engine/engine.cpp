@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "engine/engine.hpp"
+
+#include <mpi.h>
+#include <poll.h>
+#include <sched.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <new>
+
+#include "base/log.hpp"
+
+namespace tutti::engine {
+namespace {
+
+using transport::Arrival;
+using transport::Header;
+using transport::Kind;
+
+// A message to oneself up to this size is copied when it is sent, so that a plain send to self
+// does not wait for its receive.
+constexpr int64_t kSelfEager = 64 << 10;
+// Guards against a wake-up that the transport loses.
+constexpr int kLongestSleepMs = 100;
+
+std::unique_ptr<std::byte[]> copy_of(const void* data, int64_t bytes) {
+  auto copy = std::make_unique_for_overwrite<std::byte[]>(static_cast<size_t>(bytes));
+  if (bytes > 0) std::memcpy(copy.get(), data, static_cast<size_t>(bytes));
+  return copy;
+}
+
+}  // namespace
+
+struct Engine::Parked {
+  struct Message {
+    Header header;
+    std::unique_ptr<std::byte[]> data;
+    void* rendezvous;
+  };
+  std::map<std::pair<int32_t, uint32_t>, Message> messages;  // by process and order
+};
+
+Engine::Engine(transport::Transport& transport, int process, Waiting waiting)
+    : transport_(transport),
+      process_(process),
+      waiting_(waiting),
+      parked_(std::make_unique<Parked>()),
+      wake_fd_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)),
+      doorbell_fd_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
+  TUTTI_INVARIANT(wake_fd_ >= 0 && doorbell_fd_ >= 0, "no descriptor left for an eventfd");
+  transport_.set_receiver(*this);
+}
+
+Engine::~Engine() {
+  close(wake_fd_);
+  close(doorbell_fd_);
+}
+
+// ---- posting
+
+Header Engine::next_header(int peer, Kind kind) {
+  Header header;
+  header.kind = kind;
+  header.process = process_;
+  header.order = peers_[peer].next_out++;
+  return header;
+}
+
+void Engine::send(SendOperation& op) {
+  ++pending_;
+  op.sent = false;
+  op.matched = op.mode != SendMode::synchronous;
+  op.ticket = ++last_ticket_;
+  op.outcome = {};
+  if (op.peer == process_) return send_to_self(op);
+
+  Header& header = op.outgoing.header;
+  header = next_header(op.peer, Kind::message);
+  header.context = op.match.context;
+  header.source = op.match.source;
+  header.tag = op.match.tag;
+  header.serial = op.match.serial;
+  header.ticket = op.ticket;
+  header.signature = op.signature;
+  header.bytes = op.payload.bytes();
+  if (!op.matched) {
+    header.answer = 1;
+    tickets_.emplace(op.ticket, &op);
+  }
+  op.outgoing.payload = op.payload;
+  op.outgoing.owner = &op;
+  op.engine = this;
+  op.outgoing.sent = [](transport::Outgoing& outgoing, Error error) {
+    auto& send = *static_cast<SendOperation*>(outgoing.owner);
+    if (error) {
+      say(Level::error, "sending to process {}: {}", send.peer, error.message());
+      send.outcome.mpi_class = error.mpi_class();
+      send.matched = true;
+    }
+    send.sent = true;
+    send.engine->send_progressed(send);
+  };
+  transport_.send(op.peer, op.outgoing);
+}
+
+void Engine::send_progressed(SendOperation& op) {
+  if (!op.sent || !op.matched) return;
+  if (!tickets_.empty()) tickets_.erase(op.ticket);
+  complete(op);
+}
+
+void Engine::send_to_self(SendOperation& op) {
+  Header header;
+  header.process = process_;
+  header.context = op.match.context;
+  header.source = op.match.source;
+  header.tag = op.match.tag;
+  header.serial = op.match.serial;
+  header.ticket = op.ticket;
+  header.signature = op.signature;
+  header.bytes = op.payload.bytes();
+  if (RecvOperation* receive = matcher_.match(header)) {
+    op.outgoing.header = header;
+    return satisfy_from_self(*receive, op);
+  }
+  auto message = std::make_unique<Unexpected>();
+  message->header = header;
+  if (op.mode == SendMode::standard && header.bytes <= kSelfEager) {
+    message->data =
+        std::make_unique_for_overwrite<std::byte[]>(static_cast<size_t>(header.bytes));
+    op.payload.pack(0, message->data.get(), header.bytes);
+    matcher_.add(std::move(message));
+    return complete(op);
+  }
+  op.outgoing.header = header;
+  message->from_self = &op;
+  matcher_.add(std::move(message));
+}
+
+void Engine::recv(RecvOperation& op) {
+  ++pending_;
+  op.outcome = {};
+  op.posted = false;
+  if (std::unique_ptr<Unexpected> message = take(op.match)) {
+    --pending_;
+    return receive_taken(std::move(message), op);
+  }
+  matcher_.post(op);
+}
+
+void Engine::receive_taken(std::unique_ptr<Unexpected> message, RecvOperation& op) {
+  ++pending_;
+  op.outcome = {};
+  op.posted = false;
+  if (message->from_self) return satisfy_from_self(op, *message->from_self);
+  satisfy(op, {message->header, message->data.get(), message->rendezvous});
+}
+
+bool Engine::cancel(RecvOperation& op) {
+  if (!op.posted) return false;
+  matcher_.withdraw(op);
+  op.outcome.cancelled = true;
+  complete(op);
+  return true;
+}
+
+void Engine::cancel(SendOperation& op) {
+  if (op.sent && op.matched) return;
+  if (op.peer == process_) {
+    if (!matcher_.take_ticket(process_, op.ticket)) return;
+    op.outcome.cancelled = true;
+    op.sent = op.matched = true;
+    return complete(op);
+  }
+  tickets_.emplace(op.ticket, &op);
+  Header request = next_header(op.peer, Kind::cancel);
+  request.ticket = op.ticket;
+  transport_.notify(op.peer, request);
+}
+
+// ---- arrivals
+
+void Engine::arrived(const Arrival& arrival) {
+  const int32_t from = arrival.header.process;
+  uint32_t& expected = peers_[from].next_in;
+  if (arrival.header.order != expected) {
+    parked_->messages.emplace(
+        std::pair{from, arrival.header.order},
+        Parked::Message{arrival.header,
+                        arrival.data ? copy_of(arrival.data, arrival.header.bytes) : nullptr,
+                        arrival.rendezvous});
+    return;
+  }
+  ++expected;
+  deliver(arrival);
+  while (!parked_->messages.empty()) {
+    const auto at = parked_->messages.find({from, peers_[from].next_in});
+    if (at == parked_->messages.end()) return;
+    const Parked::Message message = std::move(at->second);
+    parked_->messages.erase(at);
+    ++peers_[from].next_in;
+    deliver({message.header, message.data.get(), message.rendezvous});
+  }
+}
+
+void Engine::deliver(const Arrival& arrival) {
+  switch (arrival.header.kind) {
+    case Kind::message: return receive_message(arrival);
+    case Kind::cancel: return withdraw_message(arrival.header);
+    case Kind::matched:
+    case Kind::cancelled: break;
+  }
+  const auto at = tickets_.find(arrival.header.ticket);
+  if (at == tickets_.end()) return;
+  SendOperation& op = *at->second;
+  if (arrival.header.kind == Kind::cancelled) {
+    op.outcome.cancelled = true;
+    if (!op.sent) tickets_.erase(at);  // its bytes are on their way back to us
+  }
+  op.matched = true;
+  send_progressed(op);
+}
+
+void Engine::receive_message(const Arrival& arrival) {
+  if (RecvOperation* receive = matcher_.match(arrival.header)) return satisfy(*receive, arrival);
+  auto message = std::make_unique<Unexpected>();
+  message->header = arrival.header;
+  message->rendezvous = arrival.rendezvous;
+  if (!arrival.rendezvous) message->data = copy_of(arrival.data, arrival.header.bytes);
+  matcher_.add(std::move(message));
+}
+
+void Engine::withdraw_message(const Header& request) {
+  const auto message = matcher_.take_ticket(request.process, request.ticket);
+  if (!message) return;  // matched already: the sender hears of that instead
+  if (message->rendezvous) transport_.discard(message->rendezvous);
+  Header answer = next_header(request.process, Kind::cancelled);
+  answer.ticket = request.ticket;
+  transport_.notify(request.process, answer);
+}
+
+void Engine::satisfy(RecvOperation& op, const Arrival& arrival) {
+  const Header& header = arrival.header;
+  if (header.answer) {
+    Header answer = next_header(header.process, Kind::matched);
+    answer.ticket = header.ticket;
+    transport_.notify(header.process, answer);
+  }
+  const int64_t room = op.payload.bytes();
+  op.outcome.source = header.source;
+  op.outcome.tag = header.tag;
+  op.outcome.bytes = std::min(header.bytes, room);
+  if (header.bytes > room) op.outcome.mpi_class = MPI_ERR_TRUNCATE;
+  if (!arrival.rendezvous) {
+    if (op.outcome.bytes > 0) op.payload.unpack(0, arrival.data, op.outcome.bytes);
+    return complete(op);
+  }
+
+  op.fetch.owner = &op;
+  op.engine = this;
+  op.fetch.into = op.payload;
+  if (op.payload.contiguous()) {
+    op.fetch.into = {op.payload.data(), header.bytes, &Layout::bytes()};
+  }
+  if (header.bytes > room) {
+    op.overflow.reset(new (std::nothrow) std::byte[static_cast<size_t>(header.bytes)]);
+    if (!op.overflow) {  // the error stands already; its bytes are not to be had
+      op.outcome.bytes = 0;
+      transport_.discard(arrival.rendezvous);
+      return complete(op);
+    }
+    op.fetch.into = {op.overflow.get(), header.bytes, &Layout::bytes()};
+  }
+  op.fetch.fetched = [](transport::Fetch& fetch, Error error) {
+    auto& receive = *static_cast<RecvOperation*>(fetch.owner);
+    if (error) {
+      say(Level::error, "receiving: {}", error.message());
+      receive.outcome.mpi_class = error.mpi_class();
+    } else if (receive.overflow) {
+      receive.payload.unpack(0, receive.overflow.get(), receive.outcome.bytes);
+    }
+    receive.overflow.reset();
+    receive.engine->complete(receive);
+  };
+  transport_.fetch(arrival.rendezvous, op.fetch);
+}
+
+void Engine::satisfy_from_self(RecvOperation& op, SendOperation& send) {
+  const int64_t bytes = send.payload.bytes(), room = op.payload.bytes();
+  op.outcome.source = send.match.source;
+  op.outcome.tag = send.match.tag;
+  op.outcome.bytes = std::min(bytes, room);
+  if (bytes > room) op.outcome.mpi_class = MPI_ERR_TRUNCATE;
+  copy_payload(send.payload, op.payload);
+  complete(op);
+  send.sent = send.matched = true;
+  complete(send);
+}
+
+void Engine::complete(Operation& op) {
+  --pending_;
+  op.on_complete(op);
+}
+
+// ---- waiting
+
+void Engine::wait(bool (*done)(void*), void* argument) {
+  for (int idle = 0; !done(argument);) {
+    if (ownership_.contended()) {  // another thread's turn; it waits in the same fair queue
+      leave();
+      enter();
+      continue;
+    }
+    if (progress()) {
+      idle = 0;
+    } else if (++idle <= waiting_.polls) {
+      __builtin_ia32_pause();
+    } else if (idle <= waiting_.polls + waiting_.yields) {
+      sched_yield();
+    } else {
+      sleep_until_something();
+    }
+  }
+}
+
+void Engine::sleep_until_something() {
+  if (!transport_.arm()) {
+    if (!progress()) sched_yield();
+    return;
+  }
+  sleepers_.store(sleepers_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  ownership_.release();
+  pollfd wakers[] = {{transport_.descriptor(), POLLIN, 0}, {wake_fd_, POLLIN, 0}};
+  poll(wakers, 2, kLongestSleepMs);
+  ownership_.acquire();
+  const int left = sleepers_.load(std::memory_order_relaxed) - 1;
+  sleepers_.store(left, std::memory_order_relaxed);
+  uint64_t count;
+  if (left == 0) {  // the last one out leaves the wake-up descriptor quiet
+    [[maybe_unused]] const ssize_t n = read(wake_fd_, &count, sizeof count);
+  }
+}
+
+void Engine::wake_sleepers() {
+  const uint64_t one = 1;
+  [[maybe_unused]] const ssize_t n = write(wake_fd_, &one, sizeof one);
+}
+
+void Engine::ring_doorbell() {
+  helper_asleep_.store(false, std::memory_order_relaxed);
+  const uint64_t one = 1;
+  [[maybe_unused]] const ssize_t n = write(doorbell_fd_, &one, sizeof one);
+}
+
+}  // namespace tutti::engine

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "engine/matcher.hpp"
+
+namespace tutti::engine {
+namespace {
+
+bool is_wildcard(const Match& match) {
+  return match.source == kAnySource || match.tag == kAnyTag;
+}
+
+// Does a message with `have` fit a receive that wants `want`?
+bool fits(const Match& want, const Match& have) {
+  return want.context == have.context && want.serial == have.serial &&
+         (want.source == kAnySource || want.source == have.source) &&
+         (want.tag == kAnyTag || want.tag == have.tag);
+}
+
+}  // namespace
+
+Matcher::~Matcher() {
+  messages_.each([](Unexpected& message) { delete &message; });
+}
+
+void Matcher::post(RecvOperation& receive) {
+  receive.posted = true;
+  receive.stamp = ++stamp_;
+  ++posted_;
+  if (!is_wildcard(receive.match)) return exact_.push(receive, receive.match);
+  Receives& list = wildcards_[receive.match.context];
+  receive.next = nullptr;
+  receive.previous = list.last;
+  (list.last ? list.last->next : list.first) = &receive;
+  list.last = &receive;
+}
+
+void Matcher::withdraw(RecvOperation& receive) {
+  receive.posted = false;
+  --posted_;
+  if (!is_wildcard(receive.match)) return exact_.remove(receive, receive.match);
+  const auto at = wildcards_.find(receive.match.context);
+  Receives& list = at->second;
+  (receive.previous ? receive.previous->next : list.first) = receive.next;
+  (receive.next ? receive.next->previous : list.last) = receive.previous;
+  if (!list.first) wildcards_.erase(at);
+}
+
+RecvOperation* Matcher::match(const transport::Header& header) {
+  const Match have{header.context, header.source, header.tag, header.serial};
+  RecvOperation* found = exact_.find(have);
+  if (!wildcards_.empty()) {
+    const auto at = wildcards_.find(have.context);
+    if (at != wildcards_.end())
+      for (RecvOperation* w = at->second.first; w && (!found || w->stamp < found->stamp);
+           w = w->next)
+        if (fits(w->match, have)) {
+          found = w;
+          break;
+        }
+  }
+  if (found) withdraw(*found);
+  return found;
+}
+
+void Matcher::add(std::unique_ptr<Unexpected> message) {
+  Unexpected& m = *message.release();
+  messages_.push(m, m.match());
+  if (somebody_waits(m)) ++held_;
+  if (is_hidden(m.header.context)) return;
+  Arrivals& list = arrivals_[m.header.context];
+  m.previous_arrived = list.last;
+  (list.last ? list.last->next_arrived : list.first) = &m;
+  list.last = &m;
+}
+
+Unexpected* Matcher::find(const Match& wanted) const {
+  if (messages_.count() == 0) return nullptr;
+  if (!is_wildcard(wanted)) return messages_.find(wanted);
+  const auto at = arrivals_.find(wanted.context);
+  if (at == arrivals_.end()) return nullptr;
+  for (Unexpected* m = at->second.first; m; m = m->next_arrived)
+    if (fits(wanted, m->match())) return m;
+  return nullptr;
+}
+
+Unexpected* Matcher::take(const Match& wanted) {
+  Unexpected* message = find(wanted);
+  if (message) remove(*message);
+  return message;
+}
+
+std::unique_ptr<Unexpected> Matcher::take_ticket(int process, uint64_t ticket) {
+  Unexpected* found = nullptr;
+  messages_.each([&](Unexpected& m) {
+    if (m.header.process == process && m.header.ticket == ticket) found = &m;
+  });
+  if (found) remove(*found);
+  return std::unique_ptr<Unexpected>(found);
+}
+
+void Matcher::remove(Unexpected& message) {
+  messages_.remove(message, message.match());
+  if (somebody_waits(message)) --held_;
+  if (is_hidden(message.header.context)) return;
+  const auto at = arrivals_.find(message.header.context);
+  Arrivals& list = at->second;
+  (message.previous_arrived ? message.previous_arrived->next_arrived : list.first) =
+      message.next_arrived;
+  (message.next_arrived ? message.next_arrived->previous_arrived : list.last) =
+      message.previous_arrived;
+  if (!list.first) arrivals_.erase(at);
+}
+
+}  // namespace tutti::engine

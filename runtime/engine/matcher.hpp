@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Matching (the standard, section 3.5): posted receives against messages that have arrived. Owns
+// the unexpected messages, never the receives. Both sides are hashed by (context, source, tag,
+// serial), so that any number of either costs the same; wildcard receives and, for them, the
+// messages in arrival order are kept in a list per context.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/operation.hpp"
+
+namespace tutti::engine {
+
+// A message without a receive yet.
+struct Unexpected {
+  transport::Header header;
+  std::unique_ptr<std::byte[]> data;   // a short one's bytes
+  void* rendezvous = nullptr;          // a long one's, still with the sender
+  SendOperation* from_self = nullptr;  // a long one that this process sends to itself
+
+  Match match() const { return {header.context, header.source, header.tag, header.serial}; }
+
+  // The matcher's own.
+  Unexpected* next = nullptr;
+  Unexpected* previous = nullptr;
+  Unexpected* next_arrived = nullptr;  // in its context, users' channels only
+  Unexpected* previous_arrived = nullptr;
+};
+
+inline bool operator==(const Match& a, const Match& b) {
+  return a.context == b.context && a.source == b.source && a.tag == b.tag && a.serial == b.serial;
+}
+
+// FIFO queues of T by T's exact match, in one table of intrusive lists.
+template <class T>
+class HashedQueues {
+ public:
+  HashedQueues() : buckets_(64) {}
+
+  void push(T& item, const Match& match) {
+    if (++count_ > buckets_.size() * 2) grow();
+    append(buckets_[index(match)], item);
+  }
+  T* find(const Match& match) const {
+    for (T* item = buckets_[index(match)].first; item; item = item->next)
+      if (key(*item) == match) return item;
+    return nullptr;
+  }
+  void remove(T& item, const Match& match) {
+    Bucket& bucket = buckets_[index(match)];
+    (item.previous ? item.previous->next : bucket.first) = item.next;
+    (item.next ? item.next->previous : bucket.last) = item.previous;
+    --count_;
+  }
+  size_t count() const { return count_; }
+  template <class Visit>
+  void each(Visit&& visit) const {
+    for (const Bucket& bucket : buckets_)
+      for (T* item = bucket.first; item;) {
+        T* following = item->next;
+        visit(*item);
+        item = following;
+      }
+  }
+
+ private:
+  struct Bucket {
+    T* first = nullptr;
+    T* last = nullptr;
+  };
+  static Match key(const RecvOperation& item) { return item.match; }
+  static Match key(const Unexpected& item) { return item.match(); }
+
+  size_t index(const Match& m) const {
+    uint64_t h = m.context * 0x9e3779b97f4a7c15u;
+    h ^= (static_cast<uint64_t>(static_cast<uint32_t>(m.source)) << 32 | m.serial) *
+         0xc2b2ae3d27d4eb4fu;
+    h ^= static_cast<uint32_t>(m.tag) * 0x165667b19e3779f9u;
+    h ^= h >> 29;
+    h *= 0xbf58476d1ce4e5b9u;
+    return (h ^ h >> 32) & (buckets_.size() - 1);
+  }
+  static void append(Bucket& bucket, T& item) {
+    item.next = nullptr;
+    item.previous = bucket.last;
+    (bucket.last ? bucket.last->next : bucket.first) = &item;
+    bucket.last = &item;
+  }
+  void grow() {
+    std::vector<Bucket> old(buckets_.size() * 4);
+    old.swap(buckets_);
+    for (Bucket& bucket : old)
+      for (T* item = bucket.first; item;) {
+        T* following = item->next;
+        append(buckets_[index(key(*item))], *item);
+        item = following;
+      }
+  }
+
+  std::vector<Bucket> buckets_;  // a power of two
+  size_t count_ = 0;
+};
+
+class Matcher {
+ public:
+  Matcher() = default;
+  ~Matcher();
+  Matcher(const Matcher&) = delete;
+
+  // Queues a receive that no unexpected message fits.
+  void post(RecvOperation& receive);
+  // The receive that a new message matches, taken out of the queues; nullptr if none.
+  RecvOperation* match(const transport::Header& header);
+  void withdraw(RecvOperation& receive);  // posted before
+
+  void add(std::unique_ptr<Unexpected> message);
+  // The earliest message that fits; `take` removes it and hands over ownership.
+  Unexpected* find(const Match& wanted) const;
+  Unexpected* take(const Match& wanted);
+  std::unique_ptr<Unexpected> take_ticket(int process, uint64_t ticket);
+
+  // Unexpected messages whose sender waits until they are matched or withdrawn.
+  int64_t held() const { return held_; }
+  size_t posted() const { return posted_; }
+  size_t unexpected() const { return messages_.count(); }
+
+ private:
+  struct Receives {
+    RecvOperation* first = nullptr;
+    RecvOperation* last = nullptr;
+  };
+  struct Arrivals {
+    Unexpected* first = nullptr;
+    Unexpected* last = nullptr;
+  };
+  void remove(Unexpected& message);
+  static bool somebody_waits(const Unexpected& message) {
+    return message.rendezvous || message.from_self || message.header.answer;
+  }
+
+  HashedQueues<RecvOperation> exact_;
+  std::unordered_map<uint64_t, Receives> wildcards_;  // by context
+  HashedQueues<Unexpected> messages_;
+  std::unordered_map<uint64_t, Arrivals> arrivals_;  // by context, users' channels
+  uint64_t stamp_ = 0;
+  int64_t held_ = 0;
+  size_t posted_ = 0;
+};
+
+}  // namespace tutti::engine
