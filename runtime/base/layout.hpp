@@ -15,21 +15,29 @@ namespace tutti {
 class Layout;
 using LayoutRef = std::shared_ptr<const Layout>;
 
-// Immutable once made; shared between threads and between the types built from it.
+// Immutable once made; shared between threads and between the types built from it. Kept in a
+// normal form: adjacent blocks are joined, equally spaced ones become one piece, so that many ways
+// to describe the same bytes are equally fast.
+//
+// Bounds are the standard's (5.1.6 to 5.1.8): lower_bound and extent that were set by resized()
+// outrank those of the data in all types built from it, and an extent that was not set is rounded
+// up to the alignment of the data. The makers return nullptr if a bound or a size does not fit in
+// 64 bits.
 class Layout {
  public:
   // One dense run of `size` bytes at displacement 0: all predefined types but the pair types
-  // with gaps, MPI_BYTE, MPI_PACKED.
-  static LayoutRef dense(int64_t size);
+  // with gaps, MPI_BYTE, MPI_PACKED. `alignment` is what the C type wants.
+  static LayoutRef dense(int64_t size, int64_t alignment = 1);
   static const Layout& bytes();  // dense(1), lives for ever
 
   // `count` times `element`, `stride` bytes apart: contiguous, vector, hvector.
-  static LayoutRef repeat(LayoutRef element, int64_t count, int64_t stride);
+  static LayoutRef repeat(const LayoutRef& element, int64_t count, int64_t stride);
   // Pieces in type-map order: `counts[i]` consecutive elements of `elements[i]` (extent apart) at
   // byte displacement `displacements[i]`: indexed, hindexed, blocks, struct.
-  static LayoutRef sequence(std::vector<LayoutRef> elements, std::vector<int64_t> counts,
-                            std::vector<int64_t> displacements);
-  static LayoutRef resized(LayoutRef element, int64_t lower_bound, int64_t extent);
+  static LayoutRef sequence(const std::vector<LayoutRef>& elements,
+                            const std::vector<int64_t>& counts,
+                            const std::vector<int64_t>& displacements);
+  static LayoutRef resized(const LayoutRef& element, int64_t lower_bound, int64_t extent);
 
   int64_t size() const { return size_; }      // bytes of data in one element
   int64_t extent() const { return extent_; }  // bytes from one element to the next
@@ -40,10 +48,11 @@ class Layout {
   // Any number of consecutive elements is one run of bytes, starting at true_lower_bound().
   bool is_dense() const { return dense_; }
   // One element is one run of bytes (its extent may differ from its size).
-  bool is_one_run() const { return one_run_; }
+  bool is_one_run() const { return pieces_ == nullptr; }
 
-  // Packed bytes [offset, offset + length) of `count` elements at `base`, into `out` / from `in`.
-  // `base` is the address that the user passed: displacements, also negative ones, count from it.
+  // Packed bytes [offset, offset + length) of `count` elements at `base`, into `out` / from `in`;
+  // what lies past the last element is left alone. `base` is the address that the user passed:
+  // displacements, also negative ones, count from it. Any thread.
   void pack(const void* base, int64_t count, int64_t offset, void* out, int64_t length) const;
   void unpack(void* base, int64_t count, int64_t offset, const void* in, int64_t length) const;
 
@@ -52,16 +61,23 @@ class Layout {
   friend struct LayoutWalk;
   friend struct LayoutMaker;
 
-  int64_t size_ = 0, extent_ = 0, lower_bound_ = 0, true_lower_bound_ = 0, true_extent_ = 0;
-  bool dense_ = true, one_run_ = true;
-  // A leaf has no pieces and is one run. Otherwise: pieces_ in type-map order, piece i holding
-  // `count` of `element`, `stride` bytes apart, first at `displacement`; `packed_before` packed
-  // bytes stand before it.
+  // `count` blocks of `block` bytes, or `count` elements of so many packed bytes, `stride` bytes
+  // apart, the first at `displacement`; `packed_before` packed bytes stand before them.
   struct Piece {
-    LayoutRef element;
-    int64_t count, stride, displacement, packed_before;
+    LayoutRef element = nullptr;  // nullptr: blocks
+    int64_t block = 0, count = 1, stride = 0, displacement = 0, packed_before = 0;
+
+    int64_t bytes() const { return block * count; }
+    bool is_run() const { return element == nullptr && count == 1; }
   };
-  std::vector<Piece> pieces_;
+  using Pieces = std::vector<Piece>;
+
+  int64_t size_ = 0, extent_ = 0, lower_bound_ = 0, true_lower_bound_ = 0, true_extent_ = 0;
+  int64_t alignment_ = 1;
+  bool bounds_were_set_ = false;  // by resized(), here or in a part
+  bool dense_ = true;
+  // nullptr: one run of size_ bytes at true_lower_bound_. Otherwise in type-map order, none empty.
+  std::shared_ptr<const Pieces> pieces_;
 };
 
 // `count` elements of `layout` at `base`. Does not own; the layout outlives it.
@@ -73,7 +89,10 @@ struct Payload {
   int64_t bytes() const { return count * layout->size(); }
   bool contiguous() const { return layout->is_dense() || (count <= 1 && layout->is_one_run()); }
   // First byte of the data; only when contiguous().
-  std::byte* data() const { return static_cast<std::byte*>(base) + layout->true_lower_bound(); }
+  std::byte* data() const {  // by numbers: base may be MPI_BOTTOM
+    return reinterpret_cast<std::byte*>(reinterpret_cast<uintptr_t>(base) +
+                                        static_cast<uintptr_t>(layout->true_lower_bound()));
+  }
   void pack(int64_t offset, void* out, int64_t length) const {
     layout->pack(base, count, offset, out, length);
   }
