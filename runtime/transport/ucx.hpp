@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The transport over UCX active messages: shared memory, tcp, whatever the machine has. Peers are
+// connected on the first message to them. The only files that include UCX's headers.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/result.hpp"
+#include "transport/transport.hpp"
+
+namespace tutti::transport {
+
+struct UcxOptions {
+  std::string tls;  // UCX_TLS; empty: UCX's choice, or the user's environment
+};
+
+class Ucx : public Transport {
+ public:
+  // The worker address of a process, asked once for each peer, when it is first sent to.
+  using AddressBook = std::function<Result<std::string>(int process)>;
+
+  // Opens UCX. Errors name what UCX said.
+  static Result<std::unique_ptr<Ucx>> open(const UcxOptions& options);
+
+  virtual const std::string& address() const = 0;  // of my worker: bytes to publish
+  virtual void set_address_book(AddressBook book) = 0;
+};
+
+}  // namespace tutti::transport
