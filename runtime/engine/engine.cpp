@@ -310,12 +310,11 @@ void Engine::complete(Operation& op) {
 
 void Engine::wait(bool (*done)(void*), void* argument) {
   for (int idle = 0; !done(argument);) {
-    if (ownership_.contended()) {  // another thread's turn; it waits in the same fair queue
+    const bool moved = progress();  // at least one pass each turn, or waiting threads starve all
+    if (ownership_.contended()) {   // another thread's turn; it waits in the same fair queue
       leave();
       enter();
-      continue;
-    }
-    if (progress()) {
+    } else if (moved) {
       idle = 0;
     } else if (++idle <= waiting_.polls) {
       __builtin_ia32_pause();
