@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Makes the entry points, one for each function of lib/table/functions.tsv, and the list of what is
+implemented.   usage: entries.py OUTPUT.cpp API.tsv IMPLEMENTATION.hpp…
+
+MPI_Xxx_yyy is implemented exactly if one of the given headers declares, at the start of a line,
+  Error xxx_yyy(            called after the argument checks; an error is raised (lib/raise.hpp), or
+  type xxx_yyy(             only in lib/direct.hpp: returned as it is, nothing is checked.
+MPI_X, its large-count form MPI_X_c and the old MPI_X_x call the same x, unless there is an x_c.
+
+What an implementation receives, which the compiler's overload resolution checks:
+  MPI_Comm, MPI_Datatype, MPI_Op,     Comm&, Datatype&, … the live object; const Datatype* for the
+  MPI_Group, MPI_Errhandler           arguments in lib/table/significance.tsv
+  MPI_Info                            Info*, nullptr for MPI_INFO_NULL
+  MPI_Request, pointers to handles,   themselves
+  arrays of handles and statuses
+  counts, displacements, sizes        int64_t; arrays of them Ints; results int64_t& (a result that
+                                      does not fit the caller's int becomes MPI_UNDEFINED)
+  buffers, strings, callbacks, the rest   themselves
+The checks are those of lib/entry.hpp.
+"""
+import pathlib
+import re
+import sys
+
+import table
+
+OBJECTS = {"MPI_Comm": "Comm", "MPI_Datatype": "Datatype", "MPI_Op": "Op", "MPI_Group": "Group",
+           "MPI_Errhandler": "Errhandler", "MPI_Info": "Info"}
+
+# May be called before MPI_Init and after MPI_Finalize (the standard, section 11.4).
+ANY_TIME = re.compile(r"MPI_(Init|Init_thread|Initialized|Finalized|Get_version|Get_library_version|"
+                      r"Info_.*|Session_.*|T_.*|Abi_.*|Error_class|Error_string|Add_error_.*|"
+                      r"Remove_error_.*|Errhandler_free|Get_address|Status_[gs]et_(source|tag|error))")
+
+# Addresses that may be NULL though they are no arrays, buffers or statuses.
+MAY_BE_NULL = {("MPI_Init", "argc"), ("MPI_Init", "argv"), ("MPI_Init_thread", "argc"),
+               ("MPI_Init_thread", "argv"), ("MPI_Info_get_string", "value")}
+
+COUNT = re.compile(r".*NUM_ELEM.*|POLYNUM_BYTES_NNI|POLYDTYPE_PACK_SIZE|ARRAY_LENGTH.*|"
+                   r"POLYNUM_PARAM_VALUES")
+
+
+def implementations(headers):
+    """Name in lower case -> how to call it: ("mpi::x" or "direct::x", does it return an Error?)."""
+    found = {}
+    for header in headers:
+        space = "direct" if header.endswith("direct.hpp") else "mpi"
+        pattern = r"^(?:inline )?(Error|double|int|MPI_Aint) (\w+)\(" if space == "direct" else r"^(Error) (\w+)\("
+        for returns, name in re.findall(pattern, pathlib.Path(header).read_text(), re.M):
+            call = (f"{space}::{name}", returns == "Error")
+            if found.setdefault(name, call) != call:
+                sys.exit(f"entries.py: {name} is declared both as {found[name][0]} and in {header}")
+    return found
+
+
+def base_name(function):
+    """MPI_Igather_init_c -> Gather: the row of significance.tsv that speaks of it."""
+    name = re.sub(r"(_init)?(_c)?$", "", function.name.removeprefix("MPI_"))
+    return name[1:].capitalize() if re.match(r"I[a-z]", name) else name
+
+
+def significance():
+    rows = (line.split("\t") for line in table.lines("significance.tsv"))
+    return {(collective, parameter): where for collective, parameter, where in rows}
+
+
+class Call:
+    """The body of one implemented entry point, gathered parameter by parameter."""
+
+    def __init__(self, function, call, where):
+        self.function, self.call = function, call
+        self.where = {p.name: where.get((base_name(function), p.name)) for p in function.parameters}
+        self.names = {p.name for p in function.parameters}
+        self.moves_data = any(p.kind == "BUFFER" for p in function.parameters)
+        self.comm = next((p for p in function.parameters if p.type == "MPI_Comm"), None)
+        self.locals, self.checks, self.arguments, self.loads, self.stores = [], [], [], [], []
+        if not ANY_TIME.fullmatch(function.name):
+            self.checks.append("entry.ready()")
+        if self.comm:  # first: the other errors are raised on it, and ranks are counted in it
+            self.checks.append(f'entry.comm({self.comm.name}_, {self.comm.name}, "{self.comm.name}")')
+        if "root" in self.names and self.comm:
+            self.root()
+        for p in function.parameters:
+            self.arguments.append(self.argument(p))
+        for p in function.parameters:  # after their types and ranks are known to be good
+            if p.kind == "BUFFER":
+                self.check_buffer(p)
+
+    def check(self, p, text):
+        """Adds a check of `p`, made only where `p` is significant."""
+        where = self.where[p.name]
+        if where == "root":
+            text = f"(!at_root || {text})"
+        elif where:  # of a rooted collective, only the root's own data may be in place
+            in_place = f"{where.split()[1]} == MPI_IN_PLACE"
+            text = f"({f'(at_root && {in_place})' if 'root' in self.names else in_place} || {text})"
+        self.checks.append(text)
+
+    def root(self):
+        comm = f"*{self.comm.name}_"
+        self.checks.append(f'entry.root(root, {comm}, "root")')
+        if any(self.where.values()):
+            self.locals.append("bool at_root = false;")
+            self.checks.append(f"entry.set(at_root, Entry::at_root(root, {comm}))")
+
+    def argument(self, p):
+        """Adds the checks of `p`; returns what to hand to the implementation."""
+        quoted = f'{p.name}, "{p.name}"'
+        if p.type in OBJECTS:
+            return self.handle(p, quoted)
+        if p.type == "MPI_Request" or (p.kind == "REQUEST" and p.type == "MPI_Request *" and p.direction != "out"):
+            self.check(p, f"entry.request({quoted})")
+        elif p.kind == "MESSAGE" and p.direction == "inout":
+            self.check(p, f"entry.message({quoted})")
+        elif p.direction == "inout" and p.type.removesuffix(" *") in OBJECTS:
+            self.check(p, f"entry.held<mpi::{OBJECTS[p.type.removesuffix(' *')]}>({quoted})")
+        elif p.type.endswith("*"):
+            return self.address(p, quoted)
+        elif p.type in ("int", "MPI_Count", "MPI_Aint"):
+            self.value(p, quoted)
+        elif self.is_count(p) and p.direction == "in":
+            return f"Ints({p.name})"
+        return p.name
+
+    def handle(self, p, quoted):
+        kind = OBJECTS[p.type]
+        self.locals.append(f"mpi::{kind}* {p.name}_ = nullptr;")
+        filled = f"{p.name}_, {quoted}"
+        if kind == "Info":
+            about_infos = self.function.name.startswith("MPI_Info_")
+            self.check(p, f"entry.handle<mpi::Info>({filled})" if about_infos else f"entry.info({filled})")
+            return f"{p.name}_"
+        if kind == "Datatype" and self.moves_data:
+            self.check(p, f"entry.committed({filled})")
+        elif p is not self.comm:
+            self.check(p, f"entry.handle<mpi::{kind}>({filled})")
+        return f"{p.name}_" if self.where[p.name] else f"*{p.name}_"
+
+    def address(self, p, quoted):
+        if p.kind in ("BUFFER", "EXTRA_STATE", "EXTRA_STATE2") or (p.kind, p.direction) == ("ATTRIBUTE_VAL", "in") \
+                or (p.kind == "STATUS" and p.direction == "out") or p.kind in ("FUNCTION", "POLYFUNCTION") \
+                or (self.function.name, p.name) in MAY_BE_NULL:
+            return p.name
+        self.check(p, f"entry.pointer({quoted})")
+        if not self.is_count(p):
+            return p.name
+        self.locals.append(f"int64_t {p.name}_ = 0;")
+        if p.direction == "inout":
+            self.loads.append(f"{p.name}_ = *{p.name};")
+        self.stores.append(f"store({p.name}, {p.name}_);")
+        return f"{p.name}_"
+
+    def is_count(self, p):
+        old = self.function.name.endswith("_x") and p.type == "MPI_Count *"
+        return p.kind.startswith("POLY") or old or (p.kind == "DISPLACEMENT" and p.type.endswith("[]"))
+
+    def value(self, p, quoted):
+        if COUNT.fullmatch(p.kind):
+            self.check(p, f"entry.count({quoted})")
+        elif p.kind == "TAG" and self.comm:
+            any_tag = p.name == "recvtag" or (p.name == "tag" and "source" in self.names)
+            self.check(p, f"entry.{'tag_or_any' if any_tag else 'tag'}({quoted})")
+        elif p.kind.startswith("RANK") and p.name in ("dest", "source") and self.comm:
+            self.check(p, f'entry.{p.name}({p.name}, *{self.comm.name}_, "{p.name}")')
+
+    def check_buffer(self, p):
+        """Buffers stand before the count, type and rank that speak of them."""
+        after = self.function.parameters[self.function.parameters.index(p) + 1:]
+        after = [q for q in after if q.kind != "BUFFER"]
+        if len(after) < 2 or "NUM_ELEM" not in after[0].kind or after[0].type.endswith("]") \
+                or after[1].type != "MPI_Datatype":
+            return
+        text = f'entry.buffer({p.name}, {after[0].name}, {after[1].name}_, "{p.name}")'
+        rank = next((q.name for q in after[2:3] if q.name in ("dest", "source")), None)
+        # Data that goes nowhere is not touched.
+        self.check(p, f"({rank} == MPI_PROC_NULL || {text})" if rank else text)
+
+    def body(self):
+        call = f"{self.call[0]}({', '.join(self.arguments)})"
+        joined = " &&\n      ".join(self.checks)
+        guard = f"  if (!({joined}))\n    return entry.failed();\n" if self.checks else ""
+        locals_ = "".join(f"  {text}\n" for text in self.locals)
+        if not self.stores:
+            return f"{locals_}{guard}  return entry.done({call});\n"
+        loads, stores = ("".join(f"  {text}\n" for text in part) for part in (self.loads, self.stores))
+        return (f"{locals_}{guard}{loads}  if (Error error = {call})\n    return entry.done(std::move(error));\n"
+                f"{stores}  return MPI_SUCCESS;\n")
+
+
+def body(function, found, where):
+    """The body of an entry point and whether it is implemented."""
+    name = function.name.removeprefix("MPI_").lower()
+    names = [p.name for p in function.parameters if p.type != "..."]
+    if name.endswith("_toint"):
+        return f"  return direct::number_of({names[0]});\n", True
+    if name.endswith("_fromint"):
+        null = f"{function.returns.upper()}_NULL"
+        return f"  return static_cast<{function.returns}>(direct::handle_numbered({names[0]}, {null}));\n", True
+    call = found.get(name) or found.get(re.sub(r"_[cx]$", "", name))
+    if call and not call[1]:
+        return f"  return {call[0]}({', '.join(names)});\n", True
+    if call:
+        return "  Entry entry(kNumber);\n" + Call(function, call, where).body(), True
+    if function.returns != "int":
+        sys.exit(f"entries.py: {function.name} returns {function.returns}; declare it in lib/direct.hpp")
+    comm = next((p.name for p in function.parameters if p.type == "MPI_Comm"), "")
+    return f"  return Entry(kNumber).unsupported({comm});\n", False
+
+
+def entry(number, function, text):
+    count = "" if "Entry" in text else f"  count_call({number});\n"
+    # mpi.h cannot declare the functions noexcept, for C++ would want the same of tools' versions.
+    return (f"{function.signature('P' + function.name)} {{ return [&]() noexcept -> {function.returns} {{\n"
+            f"{count}{text.replace('kNumber', str(number))}}}(); }}\n"
+            f'{function.signature(function.name)} __attribute__((weak, alias("P{function.name}")));\n')
+
+
+def main(output, api, headers):
+    functions, found, where = table.functions(), implementations(headers), significance()
+    bodies = [body(f, found, where) for f in functions]
+    includes = "".join(f'#include "{pathlib.Path(h).parent.name}/{pathlib.Path(h).name}"\n'
+                       for h in headers if not h.endswith("direct.hpp"))
+    text = ["// Made by lib/entries.py from lib/table/functions.tsv.\n"
+            f'#include "direct.hpp"\n#include "entry.hpp"\n{includes}\n'
+            "namespace tutti::lib {\n\n"
+            f"const int kFunctions = {len(functions)};\n"
+            f"std::atomic<uint64_t> counters[{len(functions)}];\n"
+            "const char* const kNames[] = {\n" + "".join(f'  "{f.name}",\n' for f in functions) + "};\n\n"
+            "}  // namespace tutti::lib\n\n"
+            "using namespace tutti;\nusing namespace tutti::lib;\n\n"
+            '#pragma GCC diagnostic ignored "-Wunused-parameter"\n'
+            'extern "C" {\n#pragma GCC visibility push(default)\n']
+    text += [entry(i, f, b[0]) for i, (f, b) in enumerate(zip(functions, bodies))]
+    text.append('#pragma GCC visibility pop\n}  // extern "C"\n')
+    pathlib.Path(output).write_text("\n".join(text))
+    pathlib.Path(api).write_text("".join(
+        f"{f.name}\t{'implemented' if done else 'unsupported'}\n" for f, (_, done) in zip(functions, bodies)))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2], sys.argv[3:])

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The sentences of refused arguments: the value, why it is refused, which argument it is.
+#include "entry.hpp"
+
+namespace tutti::lib {
+namespace {
+
+std::string called(const mpi::Object& object, const char* what) {
+  return object.name.empty() ? fmt::format("a {} without a name", what)
+                             : fmt::format("{} {}", what, object.name);
+}
+
+}  // namespace
+
+bool Entry::not_running() {
+  const bool before = mpi::phase.load(std::memory_order_acquire) == mpi::Phase::before_init;
+  error_ = failure(MPI_ERR_OTHER, "called {}", before ? "before MPI_Init" : "after MPI_Finalize");
+  return false;
+}
+
+bool Entry::bad_handle(const Kind& kind, const void* handle, const char* argument) {
+  if (handle == kind.null) {
+    error_ = failure(kind.error_class, "the {} is null (argument {})", kind.what, argument);
+  } else {
+    error_ = failure(kind.error_class,
+                     "{} is no {}: freed already, never set, or a handle of another kind "
+                     "(argument {})",
+                     handle, kind.what, argument);
+  }
+  return false;
+}
+
+bool Entry::uncommitted(const mpi::Datatype& type, const char* argument) {
+  error_ = failure(MPI_ERR_TYPE, "{} is not committed: call MPI_Type_commit first (argument {})",
+                   called(type, "datatype"), argument);
+  return false;
+}
+
+bool Entry::bad_count(int64_t count, const char* argument) {
+  error_ = failure(MPI_ERR_COUNT, "{} is negative (argument {})", count, argument);
+  return false;
+}
+
+bool Entry::bad_tag(int tag, const char* argument) {
+  error_ = tag == MPI_ANY_TAG
+               ? failure(MPI_ERR_TAG, "MPI_ANY_TAG is for receives only (argument {})", argument)
+               : failure(MPI_ERR_TAG, "{} is no tag: they count from 0 (argument {})", tag, argument);
+  return false;
+}
+
+bool Entry::bad_rank(int error_class, int rank, const mpi::Comm& comm, const char* argument) {
+  const char* special = rank == MPI_ANY_SOURCE  ? " (MPI_ANY_SOURCE)"
+                        : rank == MPI_PROC_NULL ? " (MPI_PROC_NULL)"
+                        : rank == MPI_ROOT      ? " (MPI_ROOT)"
+                                                : "";
+  error_ = failure(error_class, "rank {}{} is not in {} of {} rank{} (argument {})", rank, special,
+                   called(comm, "communicator"), comm.remote_size(),
+                   comm.remote_size() == 1 ? "" : "s", argument);
+  return false;
+}
+
+bool Entry::null_pointer(const char* argument) {
+  error_ = failure(MPI_ERR_ARG, "the address is NULL (argument {})", argument);
+  return false;
+}
+
+bool Entry::null_buffer(int64_t count, const char* argument) {
+  error_ = failure(MPI_ERR_BUFFER, "the buffer is NULL, yet {} element{} lie{} in it (argument {})",
+                   count, count == 1 ? "" : "s", count == 1 ? "s" : "", argument);
+  return false;
+}
+
+int Entry::unsupported(MPI_Comm comm) {
+  const bool running = mpi::phase.load(std::memory_order_relaxed) == mpi::Phase::running;
+  if (running && comm != MPI_COMM_NULL) on_ = mpi::resolve<mpi::Comm>(comm);
+  return done(failure(MPI_ERR_UNSUPPORTED_OPERATION, "not implemented in Tutti {}", TUTTI_VERSION));
+}
+
+}  // namespace tutti::lib

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One call of an entry point: counts it, checks its arguments by the standard's parameter kinds,
+// and turns an error into the call of an error handler. Used by the generated entry points alone:
+//
+//   Entry entry(412);
+//   mpi::Comm* comm_;
+//   if (entry.ready() && entry.comm(comm_, comm, "comm") && entry.rank(…) && …)
+//     return entry.done(mpi::send(…, *comm_));
+//   return entry.failed();
+//
+// A check returns true if all is well; otherwise it keeps the first error and returns false. The
+// checks are inline and short, what they say lies apart in entry.cpp. Refuses what cannot be judged
+// from one argument and its neighbours (aliasing, lengths of arrays, MPI_IN_PLACE where it is not
+// allowed): that is left to the implementations.
+#pragma once
+
+#include <climits>
+#include <cstdint>
+
+#include "counters.hpp"
+#include "mpi/comm.hpp"
+#include "mpi/datatype.hpp"
+#include "mpi/entry.hpp"
+#include "mpi/objects.hpp"
+#include "mpi/op.hpp"
+#include "raise.hpp"
+
+namespace tutti::lib {
+
+// How errors speak of a type of handle.
+struct Kind {
+  int error_class;
+  const char* what;
+  const void* null;
+};
+template <class T>
+inline const Kind kKind;
+template <>
+inline const Kind kKind<mpi::Comm>{MPI_ERR_COMM, "communicator", MPI_COMM_NULL};
+template <>
+inline const Kind kKind<mpi::Datatype>{MPI_ERR_TYPE, "datatype", MPI_DATATYPE_NULL};
+template <>
+inline const Kind kKind<mpi::Op>{MPI_ERR_OP, "operation", MPI_OP_NULL};
+template <>
+inline const Kind kKind<mpi::Group>{MPI_ERR_GROUP, "group", MPI_GROUP_NULL};
+template <>
+inline const Kind kKind<mpi::Errhandler>{MPI_ERR_ERRHANDLER, "error handler", MPI_ERRHANDLER_NULL};
+template <>
+inline const Kind kKind<mpi::Info>{MPI_ERR_INFO, "info object", MPI_INFO_NULL};
+template <>
+inline const Kind kKind<mpi::Request>{MPI_ERR_REQUEST, "request", MPI_REQUEST_NULL};
+template <>
+inline const Kind kKind<mpi::Message>{MPI_ERR_REQUEST, "message", MPI_MESSAGE_NULL};
+
+class Entry {
+ public:
+  explicit Entry(int function) : function_(function) { count_call(function); }
+
+  bool ready() {
+    return mpi::phase.load(std::memory_order_relaxed) == mpi::Phase::running || not_running();
+  }
+
+  // --- handles: the object, and the communicator on which later errors are raised
+
+  bool comm(mpi::Comm*& object, MPI_Comm handle, const char* argument) {
+    if (!(object = mpi::resolve<mpi::Comm>(handle))) return bad_handle(kKind<mpi::Comm>, handle, argument);
+    if (!on_) on_ = object;
+    return true;
+  }
+  template <class T>
+  bool handle(T*& object, typename mpi::HandleOf<T>::type handle, const char* argument) {
+    object = mpi::resolve<T>(handle);
+    return object || bad_handle(kKind<T>, handle, argument);
+  }
+  // MPI_INFO_NULL is a value like others, except for functions about info objects themselves.
+  bool info(mpi::Info*& object, MPI_Info handle, const char* argument) {
+    object = nullptr;
+    return handle == MPI_INFO_NULL || this->handle<mpi::Info>(object, handle, argument);
+  }
+  // For functions that move data of this type.
+  bool committed(mpi::Datatype*& type, MPI_Datatype handle, const char* argument) {
+    return this->handle<mpi::Datatype>(type, handle, argument) &&
+           (type->committed || uncommitted(*type, argument));
+  }
+  // A handle by address, for the functions that free or change it.
+  template <class T>
+  bool held(typename mpi::HandleOf<T>::type* handle, const char* argument) {
+    return pointer(handle, argument) &&
+           (mpi::resolve<T>(*handle) || bad_handle(kKind<T>, *handle, argument));
+  }
+  // A request may be MPI_REQUEST_NULL here: only some functions refuse it.
+  bool request(const MPI_Request* handle, const char* argument) {
+    return pointer(handle, argument) && request(*handle, argument);
+  }
+  bool request(MPI_Request handle, const char* argument) {
+    return handle == MPI_REQUEST_NULL || mpi::resolve<mpi::Request>(handle) ||
+           bad_handle(kKind<mpi::Request>, handle, argument);
+  }
+  bool message(const MPI_Message* handle, const char* argument) {
+    return pointer(handle, argument) &&
+           (*handle == MPI_MESSAGE_NO_PROC || mpi::resolve<mpi::Message>(*handle) ||
+            bad_handle(kKind<mpi::Message>, *handle, argument));
+  }
+
+  // --- values
+
+  static bool set(bool& to, bool value) {
+    to = value;
+    return true;
+  }
+
+  bool count(int64_t count, const char* argument) { return count >= 0 || bad_count(count, argument); }
+  bool tag(int tag, const char* argument) { return tag >= 0 || bad_tag(tag, argument); }
+  bool tag_or_any(int tag, const char* argument) {
+    return tag >= 0 || tag == MPI_ANY_TAG || bad_tag(tag, argument);
+  }
+  bool dest(int rank, const mpi::Comm& comm, const char* argument) {
+    return in_range(rank, comm) || rank == MPI_PROC_NULL || bad_rank(MPI_ERR_RANK, rank, comm, argument);
+  }
+  bool source(int rank, const mpi::Comm& comm, const char* argument) {
+    return in_range(rank, comm) || rank == MPI_PROC_NULL || rank == MPI_ANY_SOURCE ||
+           bad_rank(MPI_ERR_RANK, rank, comm, argument);
+  }
+  bool root(int rank, const mpi::Comm& comm, const char* argument) {
+    return in_range(rank, comm) ||
+           (comm.is_inter() && (rank == MPI_ROOT || rank == MPI_PROC_NULL)) ||
+           bad_rank(MPI_ERR_ROOT, rank, comm, argument);
+  }
+  // Where arguments that only the root needs are significant.
+  static bool at_root(int root, const mpi::Comm& comm) {
+    return comm.is_inter() ? root == MPI_ROOT : root == comm.rank();
+  }
+
+  // --- addresses
+
+  bool pointer(const void* address, const char* argument) {
+    return address != nullptr || null_pointer(argument);
+  }
+  // Address 0 is MPI_BOTTOM, good for derived types with absolute addresses and for nothing else.
+  bool buffer(const void* address, int64_t count, const mpi::Datatype* type, const char* argument) {
+    return address != nullptr || count <= 0 || !type || !type->predefined || null_buffer(count, argument);
+  }
+
+  // --- ends of the call
+
+  int done(Error error) {
+    if (!error) [[likely]]
+      return MPI_SUCCESS;
+    return raise(kNames[function_], on_, std::move(error));
+  }
+  [[gnu::cold]] int failed() { return done(std::move(error_)); }
+  // A function that is not written yet, told to the communicator that it was given, if any.
+  [[gnu::cold]] int unsupported(MPI_Comm comm = MPI_COMM_NULL);
+
+ private:
+  static bool in_range(int rank, const mpi::Comm& comm) {
+    return static_cast<unsigned>(rank) < static_cast<unsigned>(comm.remote_size());
+  }
+  [[gnu::cold]] bool not_running();
+  [[gnu::cold]] bool bad_handle(const Kind& kind, const void* handle, const char* argument);
+  [[gnu::cold]] bool uncommitted(const mpi::Datatype& type, const char* argument);
+  [[gnu::cold]] bool bad_count(int64_t count, const char* argument);
+  [[gnu::cold]] bool bad_tag(int tag, const char* argument);
+  [[gnu::cold]] bool bad_rank(int error_class, int rank, const mpi::Comm& comm, const char* argument);
+  [[gnu::cold]] bool null_pointer(const char* argument);
+  [[gnu::cold]] bool null_buffer(int64_t count, const char* argument);
+
+  const int function_;
+  mpi::Comm* on_ = nullptr;
+  Error error_;
+};
+
+// What a query returns through an int: the standard has MPI_UNDEFINED for what does not fit.
+inline void store(int* to, int64_t value) {
+  *to = value >= INT_MIN && value <= INT_MAX ? static_cast<int>(value) : MPI_UNDEFINED;
+}
+inline void store(int64_t* to, int64_t value) { *to = value; }
+
+}  // namespace tutti::lib
