@@ -227,7 +227,8 @@ Error Config::read_file(const fs::path& file) {
     Config& config;
     const fs::path& file;
     Error map(const YAML::Node& node, const std::string& prefix) {
-      for (const auto& [key, value] : node) {
+      for (const auto& entry : node) {
+        const YAML::Node &key = entry.first, &value = entry.second;
         const std::string name = prefix + key.Scalar();
         const std::string origin = fmt::format("{}:{}", file.string(), key.Mark().line + 1);
         if (!key.IsScalar()) return failure(MPI_ERR_ARG, "{}: a name is expected here", origin);

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "launcher/cleanup.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <vector>
+
+#include "launcher/job_map.hpp"
+#include "mpi.h"
+
+namespace tutti::launcher {
+namespace {
+
+namespace fs = std::filesystem;
+
+void remove_files(const std::string& job_id, const std::string& folder) {
+  std::error_code problem;
+  fs::remove_all(folder, problem);
+  for (const auto& file : fs::directory_iterator("/dev/shm", problem))
+    if (file.path().filename().string().starts_with(job_prefix(job_id)))
+      fs::remove(file.path(), problem);
+}
+
+bool belongs_to_job(int pid, const std::string& marker) {
+  std::ifstream environ("/proc/" + std::to_string(pid) + "/environ", std::ios::binary);
+  for (std::string entry; std::getline(environ, entry, '\0');)
+    if (entry == marker) return true;
+  return false;
+}
+
+std::vector<int> processes_of_job(const std::string& marker) {
+  std::vector<int> out;
+  std::error_code problem;
+  for (const auto& entry : fs::directory_iterator("/proc", problem)) {
+    const int pid = std::atoi(entry.path().filename().c_str());
+    if (pid > 1 && pid != ::getpid() && belongs_to_job(pid, marker)) out.push_back(pid);
+  }
+  return out;
+}
+
+// A group's number: started, or ended when negative; 0 dismisses.
+[[noreturn]] void watch_over(int pipe, const std::string& job_id, const std::string& folder) {
+  std::set<int> groups;
+  for (int32_t word;;) {
+    const ssize_t n = ::read(pipe, &word, sizeof word);
+    if (n < 0 && errno == EINTR) continue;
+    if (n != sizeof word) break;  // our process is gone
+    if (word == 0) ::_exit(0);
+    if (word > 0) groups.insert(word);
+    else groups.erase(-word);
+  }
+  const std::string marker = std::string(kJobVariable) + "=" + job_id;
+  // A process that forks while we look is found the next time round.
+  for (int round = 0; round < 200; ++round) {
+    for (int group : groups) ::kill(-group, SIGKILL);
+    const std::vector<int> left = processes_of_job(marker);
+    for (int pid : left) ::kill(pid, SIGKILL);
+    if (left.empty()) break;
+    ::poll(nullptr, 0, 10);
+  }
+  remove_files(job_id, folder);
+  ::_exit(0);
+}
+
+int fork_watchdog(int read_end, const std::string& job_id, const std::string& folder) {
+  const pid_t pid = ::fork();
+  if (pid != 0) return pid;
+  ::setsid();
+  ::prctl(PR_SET_NAME, "tutti-watchdog");
+  for (int s : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGUSR1, SIGUSR2}) ::signal(s, SIG_IGN);
+  // No stream of ours may seem open to others because the watchdog holds it.
+  const int pipe = ::dup2(read_end, 3);
+  const int null = ::open("/dev/null", O_RDWR);
+  for (int fd = 0; fd < 3; ++fd) ::dup2(null, fd);
+  ::close_range(4, ~0U, 0);
+  if (::chdir("/") != 0) ::_exit(1);
+  watch_over(pipe, job_id, folder);
+}
+
+}  // namespace
+
+std::string random_hex(size_t bytes) {
+  std::string out;
+  for (size_t i = 0; i < bytes; ++i) {
+    unsigned char byte = 0;
+    while (::getrandom(&byte, 1, 0) != 1) continue;
+    out += fmt::format("{:02x}", byte);
+  }
+  return out;
+}
+
+Result<Cleanup> Cleanup::arm(const std::string& job_id, const std::string& node_label) {
+  Cleanup out;
+  out.job_id_ = job_id;
+  const char* base = ::getenv("TMPDIR");
+  const std::string parent = base && *base ? base : "/tmp";
+  out.folder_ = parent + "/" + job_prefix(job_id) + node_label;
+  if (::mkdir(out.folder_.c_str(), 0700) != 0)
+    return failure(MPI_ERR_FILE, "cannot make the job's folder {}: {}; TMPDIR chooses another place",
+                   std::exchange(out.folder_, ""), std::strerror(errno));
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0)
+    return failure(MPI_ERR_OTHER, "cannot make a pipe: {}", std::strerror(errno));
+  out.pipe_ = ends[1];
+  out.watchdog_ = fork_watchdog(ends[0], job_id, out.folder_);
+  ::close(ends[0]);
+  if (out.watchdog_ < 0)
+    return failure(MPI_ERR_OTHER, "cannot start a process: {}", std::strerror(errno));
+  return out;
+}
+
+Cleanup::Cleanup(Cleanup&& other) noexcept
+    : job_id_(std::move(other.job_id_)),
+      folder_(std::exchange(other.folder_, "")),
+      pipe_(std::exchange(other.pipe_, -1)),
+      watchdog_(std::exchange(other.watchdog_, -1)) {}
+
+Cleanup::~Cleanup() {
+  if (!folder_.empty()) remove_files(job_id_, folder_);
+  if (pipe_ < 0) return;
+  group_started(0);
+  ::close(pipe_);
+  ::waitpid(watchdog_, nullptr, 0);  // not every init process reaps
+}
+
+void Cleanup::group_started(int pgid) {
+  const int32_t word = pgid;
+  while (::write(pipe_, &word, sizeof word) < 0 && errno == EINTR) continue;
+}
+
+void Cleanup::group_ended(int pgid) { group_started(-pgid); }
+
+}  // namespace tutti::launcher

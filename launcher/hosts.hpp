@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which nodes a job may use: --host, --hostfile, or this machine. Names only; how many cores a node
+// without a number of slots has is learnt when its daemon reports.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "launcher/options.hpp"
+
+namespace tutti::launcher {
+
+struct Host {
+  std::string name;
+  std::optional<int> slots;  // absent: as many as the node has cores that we may use
+  bool own = false;          // this machine: no ssh
+  bool operator==(const Host&) const = default;
+};
+
+// Lines "name", "name slots=N", "name:N"; '#' begins a comment; a name may come again and adds up.
+// `file` is for messages.
+Result<std::vector<Host>> parse_hostfile(std::string_view text, std::string_view file);
+Result<Host> parse_host(std::string_view word);  // "name" or "name:slots"
+
+struct Allocation {
+  std::vector<Host> hosts;                 // the job's nodes, in order, each once
+  std::vector<std::vector<int>> app_hosts;  // for each program the hosts that it may use
+};
+Result<Allocation> allocate(const RunOptions& run);
+
+std::string own_name();
+bool is_own_name(const std::string& name);  // host name, localhost, or an address of ours
+// This machine's addresses, those that others can reach first; no loopback.
+std::vector<std::string> own_addresses();
+
+}  // namespace tutti::launcher

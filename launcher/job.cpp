@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "launcher/job.hpp"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/log.hpp"
+#include "launcher/lines.hpp"
+
+namespace tutti::launcher {
+
+Job::Job(Loop& loop, Options options) : loop_(loop), options_(options) {
+  const auto written = [this](int node, size_t room) {
+    if (room > 0) nodes_[static_cast<size_t>(node)].node->output_taken(room);
+    check_finished();
+  };
+  out_ = std::make_unique<Writer>(loop, STDOUT_FILENO, Writer::Events{written, [this] {
+    drop_output_ = true;  // such as '| head': the end of a pipe is no failure worth a sentence
+    fail(128 + SIGPIPE, "");
+  }});
+  err_ = std::make_unique<Writer>(loop, STDERR_FILENO, Writer::Events{written, [] {}});
+  in_ = std::make_unique<Reader>(loop, STDIN_FILENO, [this](std::string bytes) {
+    const size_t node = map_.ranks.empty() ? 0 : static_cast<size_t>(map_.ranks[0].node);
+    if (!nodes_[node].lost) nodes_[node].node->give_input(std::move(bytes));
+  });
+  watch_signals();
+  if (options_.timeout.count() > 0)
+    timeout_ = loop_.after(options_.timeout, [this] {
+      fail(kTimeoutExitCode, fmt::format("the job ends: its time (--timeout {:g}) is over",
+                                         static_cast<double>(options_.timeout.count()) / 1e9));
+    });
+}
+
+Job::~Job() = default;
+
+void Job::watch_signals() {
+  ::signal(SIGPIPE, SIG_IGN);
+  for (int s : {SIGINT, SIGTERM, SIGHUP, SIGQUIT})
+    signals_.push_back(loop_.on_signal(s, [this, s] { interrupted(s); }));
+  for (int s : {SIGUSR1, SIGUSR2, SIGCONT})
+    signals_.push_back(loop_.on_signal(s, [this, s] { forward(s); }));
+  signals_.push_back(loop_.on_signal(SIGTSTP, [this] {
+    forward(SIGSTOP);  // their groups are not the terminal's: SIGTSTP would be ignored there
+    ::raise(SIGSTOP);
+  }));
+}
+
+void Job::interrupted(int signal) {
+  if (failed_) return happened(JobEvent::impatient);
+  drop_output_ = true;
+  fail(128 + signal, fmt::format("the job ends: {}", ::strsignal(signal)));
+}
+
+void Job::forward(int signal) {
+  for (NodeState& node : nodes_)
+    if (!node.lost) node.node->signal_ranks(signal);
+}
+
+void Job::launch(const NodeTask& task) {
+  map_ = task.map;
+  alive_.assign(map_.ranks.size(), true);
+  alive_count_ = static_cast<int>(alive_.size());
+  for (size_t n = 0; n < nodes_.size() && !failed_; ++n) {
+    NodeTask mine = task;
+    mine.node = static_cast<int>(n);
+    nodes_[n].node->launch(std::move(mine));
+    if (!failed_) continue;
+    // The nodes that were not asked to start anything have nothing to end.
+    for (size_t r = 0; r < map_.ranks.size(); ++r)
+      if (map_.ranks[r].node > static_cast<int>(n)) rank_gone(static_cast<int>(r));
+  }
+  check_ranks();
+}
+
+void Job::fail(int exit_code, const std::string& sentence) {
+  if (std::exchange(failed_, true)) return;
+  exit_code_ = exit_code;
+  if (!sentence.empty()) say(Level::error, "{}", sentence);
+  happened(JobEvent::failed);
+  check_ranks();
+}
+
+void Job::lose_node(int node, const std::string& sentence) {
+  NodeState& lost = nodes_[static_cast<size_t>(node)];
+  if (lost.finished || std::exchange(lost.lost, true)) return;
+  lost.finished = true;
+  for (size_t r = 0; r < map_.ranks.size(); ++r)
+    if (map_.ranks[r].node == node) rank_gone(static_cast<int>(r));
+  fail(1, sentence);
+  check_ranks();
+  check_finished();
+}
+
+void Job::happened(JobEvent event) {
+  const JobStep step = job_step(state_, event);
+  state_ = step.next;
+  act(step.action);
+}
+
+void Job::act(JobAction action) {
+  switch (action) {
+    case JobAction::none: return;
+    case JobAction::ask_to_end:
+      forward(SIGTERM);
+      forward(SIGCONT);  // a stopped one cannot hear it
+      grace_ = loop_.after(options_.kill_grace, [this] { happened(JobEvent::grace_over); });
+      return;
+    case JobAction::kill: return forward(SIGKILL);
+    case JobAction::finish:
+      for (NodeState& node : nodes_)
+        if (!node.finished) node.node->finish(failed_);
+      // A reader that has stopped reading must not hold up an end that the user asked for.
+      if (drop_output_) {
+        patience_ = loop_.after(std::chrono::milliseconds(200), [this] {
+          out_->drop_all();
+          err_->drop_all();
+          check_finished();
+        });
+      }
+      return check_finished();
+    case JobAction::leave: return loop_.stop();
+  }
+}
+
+void Job::rank_gone(int rank) {
+  if (!alive_[static_cast<size_t>(rank)]) return;
+  alive_[static_cast<size_t>(rank)] = false;
+  --alive_count_;
+}
+
+void Job::check_ranks() {
+  if (alive_count_ == 0) happened(JobEvent::ranks_gone);
+}
+
+void Job::check_finished() {
+  if (state_ != JobState::finishing) return;
+  const bool clean = std::ranges::all_of(nodes_, [](const NodeState& n) { return n.finished; });
+  if (clean && out_->idle() && err_->idle()) happened(JobEvent::finished);
+}
+
+void Job::launched(int node) {
+  nodes_[static_cast<size_t>(node)].launched = true;
+  if (std::ranges::all_of(nodes_, [](const NodeState& n) { return n.launched; }))
+    happened(JobEvent::launched);
+}
+
+void Job::launch_failed(int, int exit_code, const std::string& sentence) {
+  fail(exit_code, sentence);
+}
+
+std::string Job::rank_label(int rank, int pid) const {
+  const Place& place = map_.ranks[static_cast<size_t>(rank)];
+  return fmt::format("rank {} on {} ({}, process {})", rank,
+                     map_.nodes[static_cast<size_t>(place.node)],
+                     map_.apps[static_cast<size_t>(place.app)].command[0], pid);
+}
+
+void Job::rank_ended(int, const RankEnd& end) {
+  rank_gone(end.rank);
+  const int status = end.wait_status;
+  if (end.pid == 0) {
+    // Its node has said why it was not started.
+  } else if (WIFSIGNALED(status)) {
+    const int signal = WTERMSIG(status);
+    fail(128 + signal, fmt::format("{} was killed by signal {} ({}){}; the job ends",
+                                   rank_label(end.rank, end.pid), signal, ::strsignal(signal),
+                                   WCOREDUMP(status) ? ", core dumped" : ""));
+  } else if (WEXITSTATUS(status) != 0) {
+    fail(WEXITSTATUS(status), fmt::format("{} exited with code {}; the job ends",
+                                          rank_label(end.rank, end.pid), WEXITSTATUS(status)));
+  } else if (end.connected && !end.finalized) {
+    fail(1, fmt::format("{} exited with code 0 without MPI_Finalize; the job ends",
+                        rank_label(end.rank, end.pid)));
+  }
+  check_ranks();
+}
+
+void Job::rank_aborted(int, int rank, int code, const std::string& text) {
+  const Place& place = map_.ranks[static_cast<size_t>(rank)];
+  fail(code == 0 ? 1 : code & 0xff ? code & 0xff : 1,
+       fmt::format("rank {} on {} aborted the job with code {}{}{}", rank,
+                   map_.nodes[static_cast<size_t>(place.node)], code, text.empty() ? "" : ": ",
+                   text));
+}
+
+void Job::output(int node, int rank, Stream stream, std::string bytes) {
+  const size_t room = bytes.size();
+  if (options_.tag_output) bytes = tagged(bytes, fmt::format("[{}] ", rank));
+  (stream == Stream::out ? out_ : err_)->put(node, std::move(bytes), room);
+}
+
+void Job::note(int node, const std::string& line) {
+  err_->put(node, "tutti: " + line + "\n", 0);
+}
+
+void Job::input_wanted(int) { in_->want(); }
+
+// A key begins with the members, "namespace:rank " each; an all-including rank stands for all.
+std::set<int> Job::nodes_of_fence(const std::string& key) const {
+  std::set<int> out;
+  for (size_t at = 0; at < key.size() && key[at] != '#';) {
+    const size_t space = std::min(key.find(' ', at), key.size());
+    const size_t colon = key.rfind(':', space);
+    const uint64_t rank = std::strtoull(key.c_str() + colon + 1, nullptr, 10);
+    if (rank < map_.ranks.size()) out.insert(map_.ranks[rank].node);
+    else
+      for (const Place& place : map_.ranks) out.insert(place.node);
+    at = space + 1;
+  }
+  return out;
+}
+
+void Job::fence(int node, const std::string& key, const std::string& data) {
+  auto [at, fresh] = fences_.try_emplace(key);
+  Fence& fence = at->second;
+  if (fresh) fence.missing = nodes_of_fence(key);
+  fence.missing.erase(node);
+  fence.data[node] = data;
+  if (!fence.missing.empty()) return;
+  std::string all;
+  for (const auto& [from, bytes] : fence.data) all += bytes;
+  for (const auto& [to, bytes] : fence.data)
+    nodes_[static_cast<size_t>(to)].node->fence_done(key, 0, all);
+  fences_.erase(at);
+}
+
+void Job::modex_wanted(int node, uint64_t token, int rank) {
+  if (rank < 0 || static_cast<size_t>(rank) >= map_.ranks.size())
+    return nodes_[static_cast<size_t>(node)].node->modex_answer(token, -1, "");
+  modexes_[next_modex_] = {node, token};
+  const int holder = map_.ranks[static_cast<size_t>(rank)].node;
+  nodes_[static_cast<size_t>(holder)].node->find_modex(next_modex_++, rank);
+}
+
+void Job::modex_found(int, uint64_t token, int status, const std::string& data) {
+  const auto question = modexes_.find(token);
+  if (question == modexes_.end()) return;
+  const auto [node, asked] = question->second;
+  modexes_.erase(question);
+  nodes_[static_cast<size_t>(node)].node->modex_answer(asked, status, data);
+}
+
+void Job::event(int node, const std::string& packed) {
+  for (size_t n = 0; n < nodes_.size(); ++n)
+    if (static_cast<int>(n) != node && !nodes_[n].lost) nodes_[n].node->deliver_event(packed);
+}
+
+void Job::finished(int node) {
+  nodes_[static_cast<size_t>(node)].finished = true;
+  check_finished();
+}
+
+}  // namespace tutti::launcher

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A running job as the launcher sees it: decides when it ends and with which exit code, brings the
+// nodes' output to the terminal and the input to rank 0, and passes fences and modex data between
+// nodes. How a node is reached is the Node's affair.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+
+#include "launcher/job_states.hpp"
+#include "launcher/node.hpp"
+#include "launcher/terminal.hpp"
+
+namespace tutti::launcher {
+
+inline constexpr int kTimeoutExitCode = 124;
+
+class Job final : public NodeEvents {
+ public:
+  struct Options {
+    bool tag_output = false;
+    std::chrono::nanoseconds timeout{0}, kill_grace{0};
+  };
+  Job(Loop& loop, Options options);
+  ~Job() override;
+
+  // The nodes of the map, in its order; then runs the loop until the job is over.
+  void add_node(std::unique_ptr<Node> node) { nodes_.push_back({.node = std::move(node)}); }
+  void launch(const NodeTask& task);  // the same for every node but for `node`
+  // Also before launch(): the job ends with this exit code unless it was ending already.
+  void fail(int exit_code, const std::string& sentence);
+  void lose_node(int node, const std::string& sentence);
+  int exit_code() const { return exit_code_; }
+  bool is_over() const { return state_ == JobState::over; }
+
+  void launched(int node) override;
+  void launch_failed(int node, int exit_code, const std::string& sentence) override;
+  void rank_ended(int node, const RankEnd& end) override;
+  void rank_aborted(int node, int rank, int code, const std::string& text) override;
+  void output(int node, int rank, Stream stream, std::string bytes) override;
+  void note(int node, const std::string& line) override;
+  void input_wanted(int node) override;
+  void fence(int node, const std::string& key, const std::string& data) override;
+  void modex_wanted(int node, uint64_t token, int rank) override;
+  void modex_found(int node, uint64_t token, int status, const std::string& data) override;
+  void event(int node, const std::string& packed) override;
+  void finished(int node) override;
+
+ private:
+  struct NodeState {
+    std::unique_ptr<Node> node;
+    bool launched = false, finished = false, lost = false;
+  };
+  struct Fence {
+    std::set<int> missing;
+    std::map<int, std::string> data;
+  };
+  struct ModexQuestion {
+    int node;
+    uint64_t token;
+  };
+
+  void happened(JobEvent event);
+  void act(JobAction action);
+  void interrupted(int signal);
+  void forward(int signal);
+  void watch_signals();
+  void check_ranks();
+  void check_finished();
+  void rank_gone(int rank);
+  std::string rank_label(int rank, int pid) const;
+  std::set<int> nodes_of_fence(const std::string& key) const;
+
+  Loop& loop_;
+  Options options_;
+  JobMap map_;
+  std::vector<NodeState> nodes_;
+  std::vector<Watch> signals_;
+  Watch timeout_, grace_, patience_;
+  JobState state_ = JobState::starting;
+  int exit_code_ = 0;
+  bool failed_ = false, drop_output_ = false;
+  std::vector<bool> alive_;  // by rank, from launch() on
+  int alive_count_ = 0;
+  std::unique_ptr<Writer> out_, err_;
+  std::unique_ptr<Reader> in_;
+  std::map<std::string, Fence> fences_;
+  std::map<uint64_t, ModexQuestion> modexes_;
+  uint64_t next_modex_ = 1;
+};
+
+}  // namespace tutti::launcher

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What is known about a job before its ranks start, and what a node must know to start its part.
+// Plain data; the same in the launcher and in the daemons.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "launcher/placement.hpp"
+#include "launcher/topology.hpp"
+
+namespace tutti::launcher {
+
+struct App {
+  std::vector<std::string> command;
+  std::string folder;                  // absolute
+  std::vector<std::string> variables;  // "NAME=value", on top of the job's environment
+};
+
+struct JobMap {
+  std::string id;                  // names the job's files: tutti.<id>.*
+  std::vector<std::string> nodes;  // names, each once
+  std::vector<int> slots;          // of each node
+  std::vector<App> apps;
+  std::vector<Place> ranks;
+
+  std::vector<int> ranks_on(int node) const {
+    std::vector<int> out;
+    for (size_t r = 0; r < ranks.size(); ++r)
+      if (ranks[r].node == node) out.push_back(static_cast<int>(r));
+    return out;
+  }
+};
+
+struct NodeTask {
+  JobMap map;
+  int node = 0;
+  std::vector<std::string> environment;  // of every rank, "NAME=value"
+  MapPolicy policy;
+  BindTo bind_to = BindTo::automatic;
+  bool report_bindings = false;
+  std::chrono::nanoseconds kill_grace{0};
+};
+
+// Names of a job's files begin so, in TMPDIR and in /dev/shm.
+inline std::string job_prefix(const std::string& id) { return "tutti." + id + "."; }
+inline constexpr const char* kJobVariable = "TUTTI_JOB";
+
+}  // namespace tutti::launcher

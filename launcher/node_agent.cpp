@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "launcher/node_agent.hpp"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "base/config.hpp"
+#include "mpi.h"
+
+namespace tutti::launcher {
+namespace {
+
+constexpr auto kFinishTick = std::chrono::milliseconds(10);
+
+void put_variable(std::vector<std::string>& environment, const std::string& pair) {
+  const std::string_view name = std::string_view(pair).substr(0, pair.find('=') + 1);
+  for (std::string& known : environment) {
+    if (!known.starts_with(name)) continue;
+    known = pair;
+    return;
+  }
+  environment.push_back(pair);
+}
+
+std::string search_path(const std::vector<std::string>& environment) {
+  for (const std::string& pair : environment)
+    if (pair.starts_with("PATH=")) return pair.substr(5);
+  return "/usr/local/bin:/usr/bin:/bin";
+}
+
+}  // namespace
+
+NodeAgent::NodeAgent(Loop& loop, Reaper& reaper, Cleanup& cleanup, const Topology& topology,
+                     PmixServer& pmix, NodeEvents& job)
+    : loop_(loop), reaper_(reaper), cleanup_(cleanup), topology_(topology), pmix_(pmix), job_(job) {
+  reaper_.expect(cleanup_.watchdog(), [](int) {});
+  pmix_.attach(loop_, *this);
+}
+
+NodeAgent::~NodeAgent() {
+  for (auto& [number, rank] : ranks_)
+    for (Pipe& pipe : rank->streams)
+      if (pipe.fd >= 0) ::close(pipe.fd);
+  for (int fd : {failures_, input_})
+    if (fd >= 0) ::close(fd);
+}
+
+NodeAgent::Rank* NodeAgent::find(int rank) {
+  const auto found = ranks_.find(rank);
+  return found == ranks_.end() ? nullptr : found->second.get();
+}
+
+void NodeAgent::launch(NodeTask task) {
+  task_ = std::move(task);
+  if (Error e = start_ranks()) {
+    launch_failed_ = true;
+    job_.launch_failed(task_.node, 1, e.message());
+  }
+  if (launch_failed_) abandon_launch();
+}
+
+// The ranks that were not reached any more count as ended.
+void NodeAgent::abandon_launch() {
+  for (int rank : task_.map.ranks_on(task_.node))
+    if (const Rank* known = find(rank); !known || known->pid < 0)
+      job_.rank_ended(task_.node, {.rank = rank});
+}
+
+Error NodeAgent::start_ranks() {
+  const std::vector<int> mine = task_.map.ranks_on(task_.node);
+  const Topology::Binding binding =
+      topology_.bind(static_cast<int>(mine.size()), task_.bind_to, task_.policy);
+  if (task_.report_bindings) report_bindings(binding);
+  if (Error e = pmix_.register_job(task_, binding)) return e;
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
+    return failure(MPI_ERR_OTHER, "cannot make a pipe: {}", std::strerror(errno));
+  failures_ = ends[0];
+  for (size_t i = 0; i < mine.size(); ++i) {
+    auto& rank = ranks_[mine[i]] = std::make_unique<Rank>();
+    rank->rank = mine[i];
+    Error e = start_rank(*rank, binding.processors[i], ends[1]);
+    if (launch_failed_ || e) {
+      ::close(ends[1]);
+      return e;
+    }
+  }
+  ::close(ends[1]);
+  failures_watch_ = loop_.readable(failures_, [this] { read_failures(); });
+  return {};
+}
+
+void NodeAgent::report_bindings(const Topology::Binding& binding) {
+  const std::vector<int> mine = task_.map.ranks_on(task_.node);
+  for (size_t i = 0; i < mine.size(); ++i)
+    job_.note(task_.node, fmt::format("rank {} on {}: {}", mine[i],
+                                      task_.map.nodes[static_cast<size_t>(task_.node)],
+                                      topology_.describe(binding.processors[i])));
+}
+
+Error NodeAgent::start_rank(Rank& rank, const std::vector<int>& processors, int failures) {
+  const App& app = task_.map.apps[static_cast<size_t>(
+      task_.map.ranks[static_cast<size_t>(rank.rank)].app)];
+  Result<std::vector<std::string>> pmix = pmix_.variables_of(rank.rank);
+  if (!pmix) return std::move(pmix).error();
+  SpawnRequest request;
+  request.command = app.command;
+  request.environment = environment_of(rank, std::move(*pmix));
+  request.folder = app.folder;
+  request.processors = processors;
+  request.wants_input = rank.rank == 0;
+  request.tag = rank.rank;
+  const Program program =
+      find_program(app.command[0], search_path(request.environment), app.folder);
+  if (program.path.empty()) {
+    launch_failed_ = true;
+    job_.launch_failed(task_.node, program.exit_code,
+                       fmt::format("cannot start rank {} on {}: {}", rank.rank,
+                                   task_.map.nodes[static_cast<size_t>(task_.node)],
+                                   program.problem));
+    return {};
+  }
+  request.path = program.path;
+  Result<Child> child = spawn(request, failures);
+  if (!child) return std::move(child).error().within(fmt::format("starting rank {}", rank.rank));
+  rank.pid = child->pid;
+  rank.alive = true;
+  cleanup_.group_started(rank.pid);
+  reaper_.expect(rank.pid, [this, &rank](int status) { ended(rank, status); });
+  open_streams(rank, *child);
+  return {};
+}
+
+std::vector<std::string> NodeAgent::environment_of(const Rank& rank,
+                                                   std::vector<std::string> pmix) const {
+  std::vector<std::string> out;
+  for (const std::string& pair : task_.environment)
+    if (!pair.starts_with("PMIX_") || pair.starts_with("PMIX_MCA_")) out.push_back(pair);
+  const Place& place = task_.map.ranks[static_cast<size_t>(rank.rank)];
+  for (const std::string& pair : task_.map.apps[static_cast<size_t>(place.app)].variables)
+    put_variable(out, pair);
+  put_variable(out, std::string(kJobVariable) + "=" + task_.map.id);
+  for (const std::string& pair : pmix) put_variable(out, pair);
+  return out;
+}
+
+// The pipe closes when every child has begun its program or has failed to.
+void NodeAgent::read_failures() {
+  SpawnFailure failure;
+  for (;;) {
+    const ssize_t n = ::read(failures_, &failure, sizeof failure);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return;
+    if (n != sizeof failure) break;
+    if (std::exchange(launch_failed_, true)) continue;
+    const App& app = task_.map.apps[static_cast<size_t>(
+        task_.map.ranks[static_cast<size_t>(failure.tag)].app)];
+    const std::string& node = task_.map.nodes[static_cast<size_t>(task_.node)];
+    const char* reason = std::strerror(failure.error_number);
+    std::string sentence = fmt::format("cannot start rank {} on {}: ", failure.tag, node);
+    if (failure.step == SpawnFailure::folder)
+      sentence += fmt::format("folder {}: {}; --wdir chooses another", app.folder, reason);
+    else if (failure.step == SpawnFailure::bind)
+      sentence += fmt::format("cannot bind it to its processors: {}; try --bind-to none", reason);
+    else
+      sentence += fmt::format("{}: {}", app.command[0], reason);
+    const int code = failure.error_number == ENOENT ? 127 : 126;
+    job_.launch_failed(task_.node, code, sentence);
+  }
+  failures_watch_.reset();
+  ::close(std::exchange(failures_, -1));
+  if (!launch_failed_) job_.launched(task_.node);
+}
+
+void NodeAgent::ended(Rank& rank, int wait_status) {
+  rank.alive = false;
+  drain(rank);
+  if (failures_ >= 0) read_failures();  // that it could not begin explains its end
+  const int pid = rank.pid;
+  if (::kill(-pid, 0) != 0) {
+    cleanup_.group_ended(pid);
+    rank.pid = -1;  // the number may be another's soon
+  }
+  job_.rank_ended(task_.node, {rank.rank, pid, wait_status, rank.connected, rank.finalized});
+}
+
+void NodeAgent::signal_ranks(int signal) {
+  for (auto& [number, rank] : ranks_)
+    if (rank->pid > 0 && rank->alive) ::kill(-rank->pid, signal);
+}
+
+// What is left: the ranks' groups, and orphans from them that we adopted.
+bool NodeAgent::leftovers(int signal) {
+  bool any = false;
+  for (auto& [number, rank] : ranks_) {
+    if (rank->pid < 0) continue;
+    if (::kill(-rank->pid, signal) == 0) any = true;
+    else rank->pid = -1;
+  }
+  for (int pid : reaper_.strangers()) {
+    any = true;
+    ::kill(pid, signal);
+  }
+  return any;
+}
+
+void NodeAgent::finish(bool at_once) {
+  if (std::exchange(finishing_, true)) return;
+  kill_at_ = std::chrono::steady_clock::now();
+  if (!at_once) kill_at_ += task_.kill_grace;
+  if (input_ >= 0) {
+    input_watch_.reset();
+    ::close(std::exchange(input_, -1));
+  }
+  if (!leftovers(at_once ? SIGKILL : SIGTERM) && streams_closed()) return finish_step();
+  finish_timer_ = loop_.every(kFinishTick, [this] { finish_step(); });
+}
+
+void NodeAgent::finish_step() {
+  const bool late = std::chrono::steady_clock::now() >= kill_at_;
+  if (finished_ || leftovers(late ? SIGKILL : 0) || !streams_closed()) return;
+  finished_ = true;
+  finish_timer_.reset();
+  job_.finished(task_.node);
+}
+
+void NodeAgent::client_connected(int rank) {
+  if (Rank* known = find(rank)) known->connected = true;
+}
+void NodeAgent::client_finalized(int rank) {
+  if (Rank* known = find(rank)) known->finalized = true;
+}
+void NodeAgent::client_aborted(int rank, int code, const std::string& text) {
+  if (Rank* known = find(rank)) drain(*known);
+  job_.rank_aborted(task_.node, rank, code, text);
+}
+void NodeAgent::fence_reached(const std::string& key, const std::string& data) {
+  job_.fence(task_.node, key, data);
+}
+void NodeAgent::modex_needed(uint64_t token, int rank) {
+  job_.modex_wanted(task_.node, token, rank);
+}
+void NodeAgent::modex_ready(uint64_t token, int status, const std::string& data) {
+  job_.modex_found(task_.node, token, status, data);
+}
+void NodeAgent::event_raised(const std::string& packed) { job_.event(task_.node, packed); }
+
+void NodeAgent::fence_done(const std::string& key, int status, const std::string& data) {
+  pmix_.finish_fence(key, status, data);
+}
+void NodeAgent::find_modex(uint64_t token, int rank) { pmix_.find_modex(token, rank); }
+void NodeAgent::modex_answer(uint64_t token, int status, const std::string& data) {
+  pmix_.finish_modex(token, status, data);
+}
+void NodeAgent::deliver_event(const std::string& packed) { pmix_.deliver_event(packed); }
+
+}  // namespace tutti::launcher

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A node's part of a job, in the launcher's process or in the daemon's: starts the node's ranks,
+// carries their streams, sees them end, answers their PMIx questions. Decides nothing about the
+// job: it reports, and does what it is told.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+
+#include "launcher/cleanup.hpp"
+#include "launcher/lines.hpp"
+#include "launcher/node.hpp"
+#include "launcher/pmix_server.hpp"
+#include "launcher/reaper.hpp"
+#include "launcher/spawn.hpp"
+
+namespace tutti::launcher {
+
+class NodeAgent final : public Node, private PmixServer::Events {
+ public:
+  NodeAgent(Loop& loop, Reaper& reaper, Cleanup& cleanup, const Topology& topology,
+            PmixServer& pmix, NodeEvents& job);
+  ~NodeAgent() override;
+
+  void launch(NodeTask task) override;
+  void signal_ranks(int signal) override;
+  void finish(bool at_once) override;
+  void give_input(std::string bytes) override;
+  void output_taken(size_t bytes) override;
+  void fence_done(const std::string& key, int status, const std::string& data) override;
+  void find_modex(uint64_t token, int rank) override;
+  void modex_answer(uint64_t token, int status, const std::string& data) override;
+  void deliver_event(const std::string& packed) override;
+
+ private:
+  struct Pipe {
+    int fd = -1;
+    Watch watch;
+    LineKeeper lines;
+  };
+  struct Rank {
+    int rank = 0;
+    int pid = -1;  // also its process group; -1 when that is empty
+    bool alive = false, connected = false, finalized = false;
+    Pipe streams[2];  // out, err
+  };
+
+  // node_agent.cpp: the ranks' lives
+  Error start_ranks();
+  Error start_rank(Rank& rank, const std::vector<int>& processors, int failures);
+  std::vector<std::string> environment_of(const Rank& rank, std::vector<std::string> pmix) const;
+  void report_bindings(const Topology::Binding& binding);
+  void read_failures();
+  void ended(Rank& rank, int wait_status);
+  bool leftovers(int signal);  // sends it to what ranks left behind; false: nothing is left
+  void abandon_launch();
+  void finish_step();
+  void client_connected(int rank) override;
+  void client_finalized(int rank) override;
+  void client_aborted(int rank, int code, const std::string& text) override;
+  void fence_reached(const std::string& key, const std::string& data) override;
+  void modex_needed(uint64_t token, int rank) override;
+  void modex_ready(uint64_t token, int status, const std::string& data) override;
+  void event_raised(const std::string& packed) override;
+  Rank* find(int rank);
+
+  // node_streams.cpp: their standard streams
+  void open_streams(Rank& rank, const Child& child);
+  void watch_stream(Rank& rank, int index);
+  bool read_stream(Rank& rank, int index);  // false: nothing more now
+  void drain(Rank& rank);
+  void send_output(int rank, int index, std::string bytes);
+  bool streams_closed() const;
+  void flush_input();
+
+  Loop& loop_;
+  Reaper& reaper_;
+  Cleanup& cleanup_;
+  const Topology& topology_;
+  PmixServer& pmix_;
+  NodeEvents& job_;
+  NodeTask task_;
+  std::map<int, std::unique_ptr<Rank>> ranks_;
+
+  int failures_ = -1;  // what children write when they cannot execute
+  Watch failures_watch_;
+  bool launch_failed_ = false;
+
+  int input_ = -1;  // rank 0's standard input
+  Watch input_watch_;
+  std::string input_bytes_;
+  bool input_ended_ = false;
+
+  size_t output_waiting_ = 0;  // sent to the job and not yet taken
+  bool paused_ = false;
+
+  bool finishing_ = false, finished_ = false;
+  std::chrono::steady_clock::time_point kill_at_;
+  Watch finish_timer_;
+};
+
+}  // namespace tutti::launcher

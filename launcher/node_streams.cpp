@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The standard streams of a node's ranks. Output goes up by whole lines, and no more than
+// kOutputWindow of it is under way: a slow reader holds the ranks' pipes, not memory.
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "launcher/node_agent.hpp"
+
+namespace tutti::launcher {
+namespace {
+constexpr size_t kOutputWindow = 4 << 20;
+constexpr size_t kReadSize = 64 << 10;
+}  // namespace
+
+void NodeAgent::open_streams(Rank& rank, const Child& child) {
+  rank.streams[0].fd = child.out;
+  rank.streams[1].fd = child.err;
+  for (int i = 0; i < 2; ++i)
+    if (!paused_) watch_stream(rank, i);
+  if (child.in < 0) return;
+  input_ = child.in;
+  job_.input_wanted(task_.node);
+}
+
+void NodeAgent::watch_stream(Rank& rank, int index) {
+  rank.streams[index].watch =
+      loop_.readable(rank.streams[index].fd, [this, &rank, index] { read_stream(rank, index); });
+}
+
+bool NodeAgent::read_stream(Rank& rank, int index) {
+  Pipe& pipe = rank.streams[index];
+  if (pipe.fd < 0 || paused_) return false;
+  char bytes[kReadSize];
+  const ssize_t n = ::read(pipe.fd, bytes, sizeof bytes);
+  if (n > 0) {
+    send_output(rank.rank, index, pipe.lines.add({bytes, static_cast<size_t>(n)}));
+    return true;
+  }
+  if (n < 0 && (errno == EAGAIN || errno == EINTR)) return errno == EINTR;
+  send_output(rank.rank, index, pipe.lines.take_rest());
+  pipe.watch.reset();
+  ::close(std::exchange(pipe.fd, -1));
+  return false;
+}
+
+void NodeAgent::drain(Rank& rank) {
+  for (int i = 0; i < 2; ++i)
+    while (read_stream(rank, i)) continue;
+}
+
+void NodeAgent::send_output(int rank, int index, std::string bytes) {
+  if (bytes.empty()) return;
+  output_waiting_ += bytes.size();
+  job_.output(task_.node, rank, index == 0 ? Stream::out : Stream::err, std::move(bytes));
+  if (output_waiting_ <= kOutputWindow || std::exchange(paused_, true)) return;
+  for (auto& [number, each] : ranks_)
+    for (Pipe& pipe : each->streams) pipe.watch.reset();
+}
+
+void NodeAgent::output_taken(size_t bytes) {
+  output_waiting_ -= std::min(bytes, output_waiting_);
+  if (!paused_ || output_waiting_ > kOutputWindow / 2) return;
+  paused_ = false;
+  for (auto& [number, rank] : ranks_)
+    for (int i = 0; i < 2; ++i)
+      if (rank->streams[i].fd >= 0) watch_stream(*rank, i);
+}
+
+bool NodeAgent::streams_closed() const {
+  for (const auto& [number, rank] : ranks_)
+    for (const Pipe& pipe : rank->streams)
+      if (pipe.fd >= 0) return false;
+  return true;
+}
+
+void NodeAgent::give_input(std::string bytes) {
+  if (bytes.empty()) input_ended_ = true;
+  input_bytes_ += bytes;
+  flush_input();
+}
+
+void NodeAgent::flush_input() {
+  while (input_ >= 0 && !input_bytes_.empty()) {
+    const ssize_t n = ::write(input_, input_bytes_.data(), input_bytes_.size());
+    if (n > 0) {
+      input_bytes_.erase(0, static_cast<size_t>(n));
+    } else if (errno == EAGAIN) {
+      if (!input_watch_) input_watch_ = loop_.writable(input_, [this] { flush_input(); });
+      return;
+    } else if (errno != EINTR) {
+      input_bytes_.clear();  // the rank reads no more
+      input_ended_ = true;
+    }
+  }
+  input_watch_.reset();
+  if (input_ < 0) return;
+  if (input_ended_) ::close(std::exchange(input_, -1));
+  else job_.input_wanted(task_.node);
+}
+
+}  // namespace tutti::launcher

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The PMIx server of a node, embedded: the only user of the PMIx library in the launcher. The
+// library calls us on a thread of its own; everything is handed to the loop before it acts. What a
+// node cannot answer alone (fences over several nodes, another node's modex data, events) goes up
+// through the Events and comes back by name.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "launcher/job_map.hpp"
+#include "launcher/loop.hpp"
+
+namespace tutti::launcher {
+
+class PmixServer {
+ public:
+  // Called on the loop's thread.
+  class Events {
+   public:
+    virtual ~Events() = default;
+    virtual void client_connected(int rank) = 0;
+    virtual void client_finalized(int rank) = 0;
+    virtual void client_aborted(int rank, int code, const std::string& text) = 0;
+    virtual void fence_reached(const std::string& key, const std::string& data) = 0;
+    virtual void modex_needed(uint64_t token, int rank) = 0;
+    virtual void modex_ready(uint64_t token, int status, const std::string& data) = 0;
+    virtual void event_raised(const std::string& packed) = 0;
+  };
+
+  // One in a process. `node_name` as the job's map has it; files stay inside `folder`.
+  static Result<std::unique_ptr<PmixServer>> start(const std::string& folder,
+                                                   const std::string& node_name);
+  ~PmixServer();
+
+  void attach(Loop& loop, Events& events);
+  Error register_job(const NodeTask& task, const Topology::Binding& binding);
+  // The variables by which a rank finds this server.
+  Result<std::vector<std::string>> variables_of(int rank);
+
+  void finish_fence(const std::string& key, int status, const std::string& data);
+  void find_modex(uint64_t token, int rank);  // answered by modex_ready
+  void finish_modex(uint64_t token, int status, const std::string& data);
+  void deliver_event(const std::string& packed);
+
+ private:
+  struct Upcalls;
+  struct Pending;
+  PmixServer();
+  std::unique_ptr<Pending> pending_;
+  std::string folder_;
+};
+
+}  // namespace tutti::launcher

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "launcher/reaper.hpp"
+
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace tutti::launcher {
+
+Reaper::Reaper(Loop& loop) : loop_(loop) {
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  watch_ = loop.on_signal(SIGCHLD, [this] { reap(); });
+}
+
+void Reaper::expect(int pid, Ended ended) { expected_[pid] = std::move(ended); }
+
+void Reaper::reap() {
+  // What a rank told its PMIx server before it ended counts before its end.
+  loop_.run_posted();
+  int status = 0;
+  for (int pid; (pid = ::waitpid(-1, &status, WNOHANG)) > 0;) {
+    const auto found = expected_.find(pid);
+    if (found == expected_.end()) continue;
+    const Ended ended = std::move(found->second);
+    expected_.erase(found);
+    ended(status);
+  }
+}
+
+std::vector<int> Reaper::strangers() const {
+  std::vector<int> out;
+  std::error_code problem;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task", problem)) {
+    std::ifstream children(task.path() / "children");
+    for (int pid; children >> pid;)
+      if (!expected_.contains(pid)) out.push_back(pid);
+  }
+  return out;
+}
+
+}  // namespace tutti::launcher

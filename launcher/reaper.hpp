@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Ends of child processes, told to whoever started them. We are also the adopter of orphans (the
+// children that ranks left behind), which are reaped in silence.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <vector>
+
+#include "launcher/loop.hpp"
+
+namespace tutti::launcher {
+
+class Reaper {
+ public:
+  using Ended = std::function<void(int wait_status)>;
+  explicit Reaper(Loop& loop);
+  void expect(int pid, Ended ended);
+  // Children that nobody expects the end of: what ranks left behind.
+  std::vector<int> strangers() const;
+
+ private:
+  void reap();
+  Loop& loop_;
+  std::map<int, Ended> expected_;
+  Watch watch_;
+};
+
+}  // namespace tutti::launcher

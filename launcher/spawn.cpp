@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "launcher/spawn.hpp"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "mpi.h"
+
+namespace tutti::launcher {
+namespace {
+
+std::string joined(const std::string& folder, const std::string& name) {
+  return name.starts_with('/') || folder.empty() ? name : folder + "/" + name;
+}
+
+bool is_file(const std::string& path) {
+  struct stat info;
+  return ::stat(path.c_str(), &info) == 0 && !S_ISDIR(info.st_mode);
+}
+
+std::vector<char*> pointers(const std::vector<std::string>& words) {
+  std::vector<char*> out;
+  for (const std::string& word : words) out.push_back(const_cast<char*>(word.c_str()));
+  out.push_back(nullptr);
+  return out;
+}
+
+struct Pipes {
+  int in[2] = {-1, -1}, out[2] = {-1, -1}, err[2] = {-1, -1};
+  ~Pipes() {
+    for (int fd : {in[0], in[1], out[0], out[1], err[0], err[1]})
+      if (fd >= 0) ::close(fd);
+  }
+};
+
+struct Prepared {
+  const char* path;
+  char** argv;
+  char** envp;
+  const char* folder;
+  const cpu_set_t* processors;
+  int in, out, err;
+  int failures, tag;
+  pid_t parent;
+};
+
+[[noreturn]] void give_up(const Prepared& p, SpawnFailure::Step step) {
+  const SpawnFailure failure{p.tag, step, errno};
+  if (::write(p.failures, &failure, sizeof failure) < 0) ::_exit(125);
+  ::_exit(127);
+}
+
+// In the child of a process with threads: nothing but system calls.
+[[noreturn]] void become(const Prepared& p) {
+  ::setpgid(0, 0);
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != p.parent) ::_exit(125);
+  ::dup2(p.in, 0);
+  ::dup2(p.out, 1);
+  ::dup2(p.err, 2);
+  for (int s = 1; s < NSIG; ++s) ::signal(s, SIG_DFL);
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  if (*p.folder && ::chdir(p.folder) != 0) give_up(p, SpawnFailure::folder);
+  if (p.processors && ::sched_setaffinity(0, sizeof *p.processors, p.processors) != 0)
+    give_up(p, SpawnFailure::bind);
+  ::execve(p.path, p.argv, p.envp);
+  give_up(p, SpawnFailure::execute);
+}
+
+}  // namespace
+
+Program find_program(const std::string& name, const std::string& search_path,
+                     const std::string& folder) {
+  const auto judge = [&](const std::string& path) -> Program {
+    if (::access(path.c_str(), X_OK) == 0 && is_file(path)) return {path, 0, ""};
+    if (errno == EACCES || is_file(path))
+      return {"", 126, fmt::format("{} is not executable; 'chmod +x' makes it so", path)};
+    struct stat info;
+    if (::stat(path.c_str(), &info) == 0) return {"", 126, fmt::format("{} is a folder", path)};
+    return {"", 127, fmt::format("there is no {}", path)};
+  };
+  if (name.find('/') != name.npos) return judge(joined(folder, name));
+  Program denied;
+  for (size_t at = 0; at <= search_path.size();) {
+    const size_t end = std::min(search_path.find(':', at), search_path.size());
+    const std::string place = search_path.substr(at, end - at);
+    const std::string path = joined(folder, (place.empty() ? "." : place) + "/" + name);
+    if (is_file(path)) {
+      Program found = judge(path);
+      if (!found.path.empty()) return found;
+      denied = std::move(found);
+    }
+    at = end + 1;
+  }
+  if (denied.exit_code) return denied;
+  const bool here = is_file(joined(folder, name));
+  return {"", 127, fmt::format("there is no '{}' on the PATH{}", name,
+                               here ? fmt::format("; the one in the current folder is './{}'", name)
+                                    : "")};
+}
+
+Result<Child> spawn(const SpawnRequest& request, int failures) {
+  Pipes pipes;
+  const auto cannot = [&](const char* what) {
+    return failure(MPI_ERR_OTHER, "cannot {}: {}", what, std::strerror(errno));
+  };
+  if (::pipe2(pipes.out, O_CLOEXEC) != 0 || ::pipe2(pipes.err, O_CLOEXEC) != 0)
+    return cannot("make a pipe for a rank's output");
+  if (request.wants_input ? ::pipe2(pipes.in, O_CLOEXEC) != 0
+                          : (pipes.in[0] = ::open("/dev/null", O_RDONLY | O_CLOEXEC)) < 0)
+    return cannot("make a rank's standard input");
+  std::vector<char*> argv = pointers(request.command), envp = pointers(request.environment);
+  cpu_set_t processors;
+  CPU_ZERO(&processors);
+  for (int cpu : request.processors)
+    if (cpu < CPU_SETSIZE) CPU_SET(cpu, &processors);
+  const Prepared prepared{request.path.c_str(),   argv.data(),  envp.data(),
+                          request.folder.c_str(), request.processors.empty() ? nullptr : &processors,
+                          pipes.in[0],            pipes.out[1], pipes.err[1],
+                          failures,               request.tag,  ::getpid()};
+  Child child;
+  child.pid = ::fork();
+  if (child.pid == 0) become(prepared);
+  if (child.pid < 0) return cannot("start a process");
+  ::setpgid(child.pid, child.pid);  // as the child does: whoever comes first
+  child.out = std::exchange(pipes.out[0], -1);
+  child.err = std::exchange(pipes.err[0], -1);
+  child.in = std::exchange(pipes.in[1], -1);
+  for (int fd : {child.in, child.out, child.err})
+    if (fd >= 0) ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK);
+  return child;
+}
+
+}  // namespace tutti::launcher

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Starts one process: its own group, its streams on pipes, its processors, its folder. It dies with
+// us (parent-death signal). Knows nothing of ranks and jobs.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+
+namespace tutti::launcher {
+
+struct Program {
+  std::string path;  // what to execute; empty: `problem` says why not
+  int exit_code = 0;  // 126 or 127 then
+  std::string problem;
+};
+// As a shell would find it: along `search_path` unless the name has a '/', which is relative to
+// `folder`.
+Program find_program(const std::string& name, const std::string& search_path,
+                     const std::string& folder);
+
+struct SpawnRequest {
+  std::string path;
+  std::vector<std::string> command, environment;
+  std::string folder;
+  std::vector<int> processors;  // empty: not bound
+  bool wants_input = false;     // a pipe; else /dev/null
+  int tag = 0;                  // comes back in a failure
+};
+
+struct Child {
+  int pid = -1;
+  int in = -1, out = -1, err = -1;  // our ends, non-blocking; the caller closes them
+};
+
+// What a child writes to `failures` when it cannot execute.
+struct SpawnFailure {
+  enum Step : int { folder, bind, execute };
+  int tag;
+  Step step;
+  int error_number;
+};
+
+Result<Child> spawn(const SpawnRequest& request, int failures);
+
+}  // namespace tutti::launcher

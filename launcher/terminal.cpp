@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "launcher/terminal.hpp"
+
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace tutti::launcher {
+namespace {
+
+// The process's signals belong to the loop's thread.
+std::thread quiet_thread(std::function<void()> body) {
+  sigset_t all, before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  std::thread thread(std::move(body));
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return thread;
+}
+
+bool write_all(int fd, const std::string& bytes) {
+  for (size_t done = 0; done < bytes.size();) {
+    const ssize_t n = ::write(fd, bytes.data() + done, bytes.size() - done);
+    if (n > 0) {
+      done += static_cast<size_t>(n);
+    } else if (n < 0 && errno == EAGAIN) {  // somebody else made it non-blocking
+      pollfd ready{fd, POLLOUT, 0};
+      ::poll(&ready, 1, -1);
+    } else if (n < 0 && errno != EINTR) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+struct Writer::Shared {
+  Loop* loop;  // null once the writer is destroyed
+  int fd;
+  Events events;
+  mutable std::mutex mutex;
+  std::condition_variable changed;
+  struct Piece {
+    int node;
+    std::string bytes;
+    size_t room;
+  };
+  std::deque<Piece> queue;
+  bool writing = false, dropping = false, over = false, started = false;
+
+  void run(const std::shared_ptr<Shared>& self) {
+    std::unique_lock lock(mutex);
+    for (;;) {
+      changed.wait(lock, [this] { return over || !queue.empty(); });
+      if (over) return;
+      const Piece piece = std::move(queue.front());
+      queue.pop_front();
+      writing = true;
+      const bool drop = dropping;
+      lock.unlock();
+      const bool written = drop || write_all(fd, piece.bytes);
+      lock.lock();
+      writing = false;
+      if (over) return;
+      const bool lost = !written && !std::exchange(dropping, true);
+      if (lost)
+        loop->post([self] {
+          if (!self->over) self->events.closed();
+        });
+      tell_written(self, piece);
+    }
+  }
+  void tell_written(const std::shared_ptr<Shared>& self, const Piece& piece) {
+    loop->post([self, node = piece.node, room = piece.room] {
+      if (!self->over) self->events.written(node, room);
+    });
+  }
+};
+
+Writer::Writer(Loop& loop, int fd, Events events) : shared_(std::make_shared<Shared>()) {
+  shared_->loop = &loop;
+  shared_->fd = fd;
+  shared_->events = std::move(events);
+}
+
+Writer::~Writer() {
+  const std::lock_guard lock(shared_->mutex);
+  shared_->over = true;
+  shared_->changed.notify_all();
+}
+
+void Writer::put(int node, std::string bytes, size_t room) {
+  const std::lock_guard lock(shared_->mutex);
+  if (shared_->dropping) return shared_->tell_written(shared_, {node, {}, room});
+  if (!std::exchange(shared_->started, true))
+    quiet_thread([shared = shared_] { shared->run(shared); }).detach();
+  shared_->queue.push_back({node, std::move(bytes), room});
+  shared_->changed.notify_all();
+}
+
+void Writer::drop_all() {
+  const std::lock_guard lock(shared_->mutex);
+  shared_->dropping = true;
+  for (const Shared::Piece& piece : shared_->queue) shared_->tell_written(shared_, piece);
+  shared_->queue.clear();
+  shared_->writing = false;  // a blocked write stays so; nobody waits for it now
+}
+
+bool Writer::idle() const {
+  const std::lock_guard lock(shared_->mutex);
+  return shared_->queue.empty() && !shared_->writing;
+}
+
+struct Reader::Shared {
+  Loop* loop;
+  int fd;
+  Chunk chunk;
+  std::mutex mutex;
+  std::condition_variable changed;
+  int wanted = 0;
+  bool over = false, started = false;
+
+  std::string read_chunk() {
+    std::string bytes(1 << 16, '\0');
+    for (;;) {
+      const ssize_t n = ::read(fd, bytes.data(), bytes.size());
+      if (n >= 0) {
+        bytes.resize(static_cast<size_t>(n));
+        return bytes;
+      }
+      if (errno == EAGAIN) {
+        pollfd ready{fd, POLLIN, 0};
+        ::poll(&ready, 1, -1);
+      } else if (errno == EIO && ::isatty(fd)) {
+        ::poll(nullptr, 0, 300);  // in the background: the terminal belongs to another job
+      } else if (errno != EINTR) {
+        return {};
+      }
+    }
+  }
+  void run(const std::shared_ptr<Shared>& self) {
+    for (;;) {
+      {
+        std::unique_lock lock(mutex);
+        changed.wait(lock, [this] { return over || wanted > 0; });
+        if (over) return;
+        --wanted;
+      }
+      std::string bytes = read_chunk();
+      const bool end = bytes.empty();
+      const std::lock_guard lock(mutex);
+      if (over) return;
+      loop->post([self, bytes = std::move(bytes)] {
+        if (!self->over) self->chunk(bytes);
+      });
+      if (end) return;
+    }
+  }
+};
+
+Reader::Reader(Loop& loop, int fd, Chunk chunk) : shared_(std::make_shared<Shared>()) {
+  shared_->loop = &loop;
+  shared_->fd = fd;
+  shared_->chunk = std::move(chunk);
+}
+
+Reader::~Reader() {
+  const std::lock_guard lock(shared_->mutex);
+  shared_->over = true;
+  shared_->changed.notify_all();
+}
+
+void Reader::want() {
+  const std::lock_guard lock(shared_->mutex);
+  ++shared_->wanted;
+  if (!std::exchange(shared_->started, true))
+    quiet_thread([shared = shared_] { shared->run(shared); }).detach();
+  shared_->changed.notify_all();
+}
+
+}  // namespace tutti::launcher

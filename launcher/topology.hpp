@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A node's cores: which ones we may use (affinity, cpuset, cgroup quota), and which of them each
+// rank is bound to. The only user of hwloc. bind() is a pure function of the topology, so tests
+// bring other machines' ones.
+#pragma once
+
+#include <hwloc.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "launcher/placement.hpp"
+
+namespace tutti::launcher {
+
+enum class BindTo { automatic, none, hwthread, core, numa, socket };
+Result<BindTo> parse_bind_to(std::string_view word);  // of --bind-to
+std::string_view bind_to_name(BindTo to);
+
+class Topology {
+ public:
+  static Result<Topology> of_this_machine();
+  // From hwloc's synthetic notation ("package:2 core:4 pu:2"); all of it is allowed.
+  static Result<Topology> synthetic(const std::string& description);
+
+  int allowed_cores() const { return allowed_cores_; }
+  int allowed_threads() const;
+  void restrict_to(const std::vector<int>& processors);  // as an affinity mask would
+  void limit_cores(int quota);                           // as a cgroup's quota would
+
+  // For each local rank the processors that it is bound to; empty: not bound.
+  struct Binding {
+    std::vector<std::vector<int>> processors;
+    BindTo to = BindTo::none;  // what was chosen for `automatic`
+  };
+  Binding bind(int ranks, BindTo to, const MapPolicy& policy) const;
+  std::string describe(const std::vector<int>& processors) const;  // "core 3 of socket 0"
+  std::string summary() const;  // "2 cores with 4 hardware threads, 1 socket"
+
+ private:
+  struct Destroy {
+    void operator()(hwloc_topology_t t) const { hwloc_topology_destroy(t); }
+  };
+  struct Free {
+    void operator()(hwloc_bitmap_t b) const { hwloc_bitmap_free(b); }
+  };
+  using Set = std::unique_ptr<hwloc_bitmap_s, Free>;
+  Topology() = default;
+  void count_cores();
+  std::vector<Set> units(BindTo to, MapPolicy::Inside order) const;
+
+  std::unique_ptr<hwloc_topology, Destroy> topology_;
+  Set allowed_;
+  int allowed_cores_ = 1;
+};
+
+}  // namespace tutti::launcher
