@@ -155,7 +155,7 @@ class Call:
         return p.kind.startswith("POLY") or old or (p.kind == "DISPLACEMENT" and p.type.endswith("[]"))
 
     def value(self, p, quoted):
-        if COUNT.fullmatch(p.kind):
+        if COUNT.fullmatch(p.kind) and p.name != "stride":
             self.check(p, f"entry.count({quoted})")
         elif p.kind == "TAG" and self.comm:
             any_tag = p.name == "recvtag" or (p.name == "tag" and "source" in self.names)

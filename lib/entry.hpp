@@ -21,8 +21,10 @@
 #include "mpi/comm.hpp"
 #include "mpi/datatype.hpp"
 #include "mpi/entry.hpp"
+#include "mpi/info.hpp"
 #include "mpi/objects.hpp"
 #include "mpi/op.hpp"
+#include "mpi/request.hpp"
 #include "raise.hpp"
 
 namespace tutti::lib {

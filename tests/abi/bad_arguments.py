@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Makes a program that calls every function with each bad argument in turn, all others being good,
+and expects the error class that the standard has for it. What is not implemented is called too and
+must say so.   usage: bad_arguments.py LIB_FOLDER API.tsv OUTPUT.c
+
+Knows nothing of the generator of the entry points; both read the same table."""
+import pathlib
+import sys
+
+sys.path.insert(0, sys.argv[1])
+import table
+
+# Good values by type or kind, for a job of one rank.
+GOOD = {"MPI_Comm": "MPI_COMM_WORLD", "MPI_Datatype": "MPI_INT", "MPI_Op": "MPI_SUM",
+        "MPI_Group": "MPI_GROUP_EMPTY", "MPI_Errhandler": "MPI_ERRORS_RETURN", "MPI_Info": "info",
+        "MPI_Request": "MPI_REQUEST_NULL", "const char *": '"x"', "const char[]": '"external32"'}
+CLASS = {"MPI_Comm": "COMM", "MPI_Datatype": "TYPE", "MPI_Op": "OP", "MPI_Group": "GROUP",
+         "MPI_Errhandler": "ERRHANDLER", "MPI_Info": "INFO", "MPI_Request": "REQUEST"}
+NULL = {t: t.upper() + "_NULL" for t in CLASS} | {"MPI_Datatype": "MPI_DATATYPE_NULL"}
+FILLED = {"MPI_Request *": "&no_request", "MPI_Message *": "&no_proc", "MPI_Status *": "MPI_STATUS_IGNORE"}
+
+# Cannot be called with good values and one bad, or end the job by design.
+SKIPPED = {"MPI_Init", "MPI_Init_thread", "MPI_Finalize", "MPI_Abort", "MPI_Pcontrol"}
+# Addresses that may be NULL by the standard, or that lead to one of several types.
+OPTIONAL = {("MPI_Info_get_string", "value"), ("MPI_Alloc_mem", "info")}
+
+
+def good(function, p):
+    if p.type in GOOD:
+        return GOOD[p.type]
+    if p.type in FILLED and (p.direction != "out" or p.kind == "STATUS"):
+        return FILLED[p.type]
+    if p.type.endswith(("*", "]")) and p.kind not in ("FUNCTION", "POLYFUNCTION"):
+        return "space"
+    if "NUM_ELEM" in p.kind:
+        return "1"
+    return "0"
+
+
+def bad(function, p):
+    """Pairs of a bad value and the class to expect."""
+    names = {q.name for q in function.parameters}
+    has_comm = any(q.type == "MPI_Comm" for q in function.parameters)
+    moves_data = any(q.kind == "BUFFER" for q in function.parameters)
+    if p.type in CLASS and (function.name, p.name) not in OPTIONAL:
+        if p.type != "MPI_Request" and (p.type != "MPI_Info" or function.name.startswith("MPI_Info_")):
+            yield NULL[p.type], CLASS[p.type]
+        foreign = "MPI_SUM" if p.type == "MPI_Comm" else "MPI_COMM_WORLD"
+        yield f"({p.type}){foreign}", CLASS[p.type]
+        yield f"({p.type}){'type' if p.type == 'MPI_Comm' else 'comm'}", CLASS[p.type]
+        if p.type == "MPI_Datatype" and moves_data:
+            yield "type", "TYPE"  # not committed
+    elif p.kind == "BUFFER":
+        after = [q for q in function.parameters[function.parameters.index(p) + 1:] if q.kind != "BUFFER"]
+        if len(after) > 1 and "NUM_ELEM" in after[0].kind and after[1].type == "MPI_Datatype" \
+                and not after[0].type.endswith("]"):
+            yield "NULL", "BUFFER"
+    elif p.direction == "inout" and p.type.removesuffix(" *") in CLASS and p.kind != "STATUS":
+        handle = p.type.removesuffix(" *")
+        yield "NULL", "ARG"
+        yield f"({p.type})&foreign", CLASS[handle]
+        if handle != "MPI_Request":
+            yield f"({p.type})&null_{handle}", CLASS[handle]
+    elif p.type == "MPI_Message *" and p.direction == "inout":
+        yield from (("NULL", "ARG"), ("(MPI_Message *)&foreign", "REQUEST"))
+    elif p.type.endswith("*") and p.direction in ("out", "inout") and "..." not in p.type:
+        status_ignored = p.kind == "STATUS" and p.direction == "out"
+        if not status_ignored and (function.name, p.name) not in OPTIONAL and "ATTRIBUTE" not in p.kind:
+            yield "NULL", "ARG"
+    elif p.type == "const char *" and p.kind == "STRING":
+        yield "NULL", "ARG"
+    elif p.type in ("int", "MPI_Count", "MPI_Aint"):
+        if p.direction == "in" and ("NUM_ELEM" in p.kind or "ARRAY_LENGTH" in p.kind) and p.name != "stride":
+            yield "-1", "COUNT"
+        elif p.kind == "RANK" and p.name == "root" and has_comm:
+            yield from ((v, "ROOT") for v in ("1", "-1", "MPI_PROC_NULL"))
+        elif p.kind == "RANK" and p.name in ("dest", "source") and has_comm:
+            yield from ((v, "RANK") for v in ("1", "-9") + (("MPI_ANY_SOURCE",) if p.name == "dest" else ()))
+        elif p.kind == "TAG" and has_comm:
+            receives = p.name == "recvtag" or (p.name == "tag" and "source" in names)
+            yield from ((v, "TAG") for v in ("-1", "-9") + (() if receives else ("MPI_ANY_TAG",)))
+
+
+def calls(function, implemented):
+    if function.returns != "int" or function.name in SKIPPED or function.name.endswith("_toint"):
+        return
+    arguments = [good(function, p) for p in function.parameters if p.type != "..."]
+    if not implemented:
+        yield f"{function.name}({', '.join(arguments)})", "UNSUPPORTED_OPERATION", "", ""
+        return
+    for i, p in enumerate(function.parameters):
+        for value, error_class in bad(function, p):
+            spoiled = arguments[:i] + [value] + arguments[i + 1:]
+            yield f"{function.name}({', '.join(spoiled)})", error_class, p.name, value
+
+
+def main(api, output):
+    state = dict(line.split("\t") for line in pathlib.Path(api).read_text().splitlines())
+    text = ['#include "bad_arguments.h"', "static void call_all(void) {"]
+    for function in table.functions():
+        for call, error_class, argument, value in calls(function, state[function.name] == "implemented"):
+            text.append(f'  EXPECT({call}, MPI_ERR_{error_class}, "{function.name}", "{argument}");')
+    pathlib.Path(output).write_text("\n".join(text + ["}", ""]))
+
+
+main(*sys.argv[2:])
