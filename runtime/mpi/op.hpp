@@ -9,14 +9,15 @@
 
 namespace tutti::mpi {
 
+// Immutable once made.
 class Op final : public Object {
  public:
-  Op() : Object(Tag::op) {}
+  Op() : Object(Tag::op), handle(handle_of(*this)) {}
 
   bool commutative = true;
   bool predefined = false;
   MPI_Op handle = MPI_OP_NULL;
-  MPI_User_function* function = nullptr;        // one of both, for a user's operation
+  MPI_User_function* function = nullptr;  // one of both, for a user's operation
   MPI_User_function_c* function_large = nullptr;
 };
 

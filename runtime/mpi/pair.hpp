@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The C structs behind the predefined pair types (the standard, 6.9.4), and the 128-bit floating
+// type. Shared by the table of datatypes and the kernels.
+#pragma once
+
+#include <cstdint>
+
+namespace tutti::mpi {
+
+template <class Value, class Index = int>
+struct Pair {
+  using value_type = Value;
+  Value value;
+  Index index;
+};
+using FloatInt = Pair<float>;
+using DoubleInt = Pair<double>;
+using LongInt = Pair<long>;
+using TwoInt = Pair<int>;
+using ShortInt = Pair<short>;
+using LongDoubleInt = Pair<long double>;
+using TwoFloat = Pair<float, float>;
+using TwoDouble = Pair<double, double>;
+
+#ifdef __SIZEOF_FLOAT128__
+using Quad = __float128;
+#else
+using Quad = long double;  // has 128 bits where the compiler has no other such type
+static_assert(sizeof(Quad) == 16);
+#endif
+
+}  // namespace tutti::mpi
