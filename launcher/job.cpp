@@ -91,6 +91,7 @@ void Job::lose_node(int node, const std::string& sentence) {
   for (size_t r = 0; r < map_.ranks.size(); ++r)
     if (map_.ranks[r].node == node) rank_gone(static_cast<int>(r));
   fail(1, sentence);
+  happened(JobEvent::impatient);  // noticing it has taken the time that there was
   check_ranks();
   check_finished();
 }

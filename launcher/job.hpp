@@ -27,11 +27,13 @@ class Job final : public NodeEvents {
 
   // The nodes of the map, in its order; then runs the loop until the job is over.
   void add_node(std::unique_ptr<Node> node) { nodes_.push_back({.node = std::move(node)}); }
+  Node& node(int index) { return *nodes_[static_cast<size_t>(index)].node; }
   void launch(const NodeTask& task);  // the same for every node but for `node`
   // Also before launch(): the job ends with this exit code unless it was ending already.
   void fail(int exit_code, const std::string& sentence);
   void lose_node(int node, const std::string& sentence);
   int exit_code() const { return exit_code_; }
+  bool is_ending() const { return failed_; }
   bool is_over() const { return state_ == JobState::over; }
 
   void launched(int node) override;

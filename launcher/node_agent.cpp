@@ -9,29 +9,13 @@
 #include <cerrno>
 #include <cstring>
 
-#include "base/config.hpp"
+#include "launcher/environment.hpp"
 #include "mpi.h"
 
 namespace tutti::launcher {
 namespace {
 
 constexpr auto kFinishTick = std::chrono::milliseconds(10);
-
-void put_variable(std::vector<std::string>& environment, const std::string& pair) {
-  const std::string_view name = std::string_view(pair).substr(0, pair.find('=') + 1);
-  for (std::string& known : environment) {
-    if (!known.starts_with(name)) continue;
-    known = pair;
-    return;
-  }
-  environment.push_back(pair);
-}
-
-std::string search_path(const std::vector<std::string>& environment) {
-  for (const std::string& pair : environment)
-    if (pair.starts_with("PATH=")) return pair.substr(5);
-  return "/usr/local/bin:/usr/bin:/bin";
-}
 
 }  // namespace
 
@@ -116,7 +100,7 @@ Error NodeAgent::start_rank(Rank& rank, const std::vector<int>& processors, int 
   request.wants_input = rank.rank == 0;
   request.tag = rank.rank;
   const Program program =
-      find_program(app.command[0], search_path(request.environment), app.folder);
+      find_program(app.command[0], variable(request.environment, "PATH"), app.folder);
   if (program.path.empty()) {
     launch_failed_ = true;
     job_.launch_failed(task_.node, program.exit_code,
@@ -145,6 +129,7 @@ std::vector<std::string> NodeAgent::environment_of(const Rank& rank,
   for (const std::string& pair : task_.map.apps[static_cast<size_t>(place.app)].variables)
     put_variable(out, pair);
   put_variable(out, std::string(kJobVariable) + "=" + task_.map.id);
+  put_variable(out, "PWD=" + task_.map.apps[static_cast<size_t>(place.app)].folder);
   for (const std::string& pair : pmix) put_variable(out, pair);
   return out;
 }
@@ -169,7 +154,8 @@ void NodeAgent::read_failures() {
       sentence += fmt::format("cannot bind it to its processors: {}; try --bind-to none", reason);
     else
       sentence += fmt::format("{}: {}", app.command[0], reason);
-    const int code = failure.error_number == ENOENT ? 127 : 126;
+    const bool absent = failure.error_number == ENOENT;
+    const int code = failure.step != SpawnFailure::execute ? 1 : absent ? 127 : 126;
     job_.launch_failed(task_.node, code, sentence);
   }
   failures_watch_.reset();

@@ -3,18 +3,20 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <future>
 
 #include "base/config.hpp"
 #include "base/log.hpp"
 #include "launcher/cleanup.hpp"
+#include "launcher/daemons.hpp"
+#include "launcher/environment.hpp"
 #include "launcher/hosts.hpp"
 #include "launcher/job.hpp"
 #include "launcher/node_agent.hpp"
 #include "launcher/options.hpp"
-
-extern char** environ;
+#include "launcher/remote_node.hpp"
 
 namespace tutti::launcher {
 namespace {
@@ -77,21 +79,6 @@ Result<Plan> make_plan(RunOptions options) {
   return Plan{std::move(options), std::move(*config), std::move(*allocation), *policy, *bind_to};
 }
 
-// The job's environment: ours, with the settings as they were resolved here.
-std::vector<std::string> job_environment(const Config& config) {
-  std::vector<std::string> out;
-  const std::vector<std::string> settings = config.as_environment();
-  for (char** entry = environ; *entry; ++entry) {
-    const std::string_view pair = *entry;
-    const std::string_view name = pair.substr(0, pair.find('=') + 1);
-    bool replaced = false;
-    for (const std::string& setting : settings) replaced = replaced || setting.starts_with(name);
-    if (!replaced) out.emplace_back(pair);
-  }
-  out.insert(out.end(), settings.begin(), settings.end());
-  return out;
-}
-
 Result<NodeTask> make_task(const Plan& plan, const std::string& job_id,
                            const std::vector<int>& cores) {
   NodeTask task;
@@ -126,31 +113,124 @@ void say_if_oversubscribed(const JobMap& map, const std::vector<int>& cores) {
   }
 }
 
-int run_here(const Plan& plan) {
-  const std::string job_id = random_hex(6);
-  Result<Cleanup> cleanup = Cleanup::arm(job_id, "0");
-  if (!cleanup) return refuse(cleanup.error(), 1);
-  // Signals that come from here on find the loop's handlers.
-  Loop loop;
-  Reaper reaper(loop);
-  Job job(loop, {plan.options.tag_output, plan.options.timeout,
-                 plan.config.duration("launch.kill_grace")});
-  std::future<Result<Topology>> reading =
-      std::async(std::launch::async, [] { return Topology::of_this_machine(); });
-  Result<std::unique_ptr<PmixServer>> pmix =
-      PmixServer::start(cleanup->folder(), plan.allocation.hosts[0].name);
-  Result<Topology> topology = reading.get();
-  if (!pmix) return refuse(pmix.error(), 1);
-  if (!topology) return refuse(topology.error(), 1);
-  const std::vector<int> cores{topology->allowed_cores()};
-  Result<NodeTask> task = make_task(plan, job_id, cores);
-  if (!task) return refuse(task.error());
-  say_if_oversubscribed(task->map, cores);
-  job.add_node(std::make_unique<NodeAgent>(loop, reaper, *cleanup, *topology, **pmix, job));
-  loop.post([&] { job.launch(*task); });
-  loop.run();
-  return job.exit_code();
-}
+// One job from the first process to the last: the parts in the order in which they need each other.
+class Run {
+ public:
+  Run(const Plan& plan, Cleanup& cleanup, std::string job_id)
+      : plan_(plan), cleanup_(cleanup), job_id_(std::move(job_id)), reaper_(loop_),
+        job_(loop_, {plan.options.tag_output, plan.options.timeout,
+                     plan.config.duration("launch.kill_grace")}) {}
+
+  int operator()() {
+    const std::vector<Host>& hosts = plan_.allocation.hosts;
+    cores_.assign(hosts.size(), 1);
+    const bool others = std::ranges::any_of(hosts, [](const Host& h) { return !h.own; });
+    if (others) {
+      if (Error e = start_daemons()) return refuse(e, 1);
+    }
+    if (Error e = prepare_own_node()) return refuse(e, 1);
+    if (!others) loop_.post([this] { launch(); });
+    loop_.run();
+    if (daemons_) {
+      daemons_->dismiss_all([this] { loop_.stop(); });
+      loop_.run();
+    }
+    return job_.exit_code();
+  }
+
+ private:
+  Error start_daemons() {
+    const Config& config = plan_.config;
+    daemons_ = std::make_unique<Daemons>(
+        loop_, reaper_, cleanup_,
+        Daemons::Options{job_id_, std::string(config.text("launch.rsh")),
+                         config.duration("launch.connect_timeout"),
+                         config.duration("launch.node_timeout")},
+        Daemons::Events{[this] { launch(); },
+                        [this](int host, const std::string& sentence) { lost(host, sentence); },
+                        [this](int host, Message type, std::string_view payload) {
+                          const auto node = node_of_host_.find(host);
+                          return node != node_of_host_.end() &&
+                                 dispatch(type, payload, job_, node->second, rank_count_);
+                        }});
+    return daemons_->start(plan_.allocation.hosts);
+  }
+
+  Error prepare_own_node() {
+    const std::vector<Host>& hosts = plan_.allocation.hosts;
+    const auto own = std::ranges::find_if(hosts, [](const Host& h) { return h.own; });
+    if (own == hosts.end()) return {};
+    std::future<Result<Topology>> reading =
+        std::async(std::launch::async, [] { return Topology::of_this_machine(); });
+    Result<std::unique_ptr<PmixServer>> pmix = PmixServer::start(cleanup_.folder(), own->name);
+    Result<Topology> topology = reading.get();
+    if (!pmix) return std::move(pmix).error();
+    if (!topology) return std::move(topology).error();
+    pmix_ = std::move(*pmix);
+    topology_ = std::make_unique<Topology>(std::move(*topology));
+    cores_[static_cast<size_t>(own - hosts.begin())] = topology_->allowed_cores();
+    return {};
+  }
+
+  void launch() {
+    if (job_.is_ending()) return;
+    const std::vector<Host>& hosts = plan_.allocation.hosts;
+    for (size_t h = 0; h < hosts.size(); ++h)
+      if (!hosts[h].own) cores_[h] = daemons_->cores(static_cast<int>(h));
+    Result<NodeTask> task = make_task(plan_, job_id_, cores_);
+    if (!task) return job_.fail(kUsageExitCode, task.error().message());
+    say_if_oversubscribed(task->map, cores_);
+    for (int host : drop_unused_nodes(task->map)) {
+      node_of_host_[host] = static_cast<int>(node_of_host_.size());
+      if (hosts[static_cast<size_t>(host)].own)
+        job_.add_node(std::make_unique<NodeAgent>(loop_, reaper_, cleanup_, *topology_, *pmix_, job_));
+      else
+        job_.add_node(std::make_unique<RemoteNode>(daemons_->link(host)));
+    }
+    for (size_t h = 0; h < hosts.size(); ++h)
+      if (!hosts[h].own && !node_of_host_.contains(static_cast<int>(h)))
+        daemons_->dismiss(static_cast<int>(h));
+    rank_count_ = static_cast<int>(task->map.ranks.size());
+    job_.launch(*task);
+  }
+
+  // More nodes than the ranks fill: the others take no part. Returns the hosts that stay.
+  static std::vector<int> drop_unused_nodes(JobMap& map) {
+    std::vector<int> hosts, new_number(map.nodes.size(), -1);
+    JobMap used = map;
+    used.nodes.clear();
+    used.slots.clear();
+    for (size_t n = 0; n < map.nodes.size(); ++n) {
+      if (map.ranks_on(static_cast<int>(n)).empty()) continue;
+      new_number[n] = static_cast<int>(hosts.size());
+      hosts.push_back(static_cast<int>(n));
+      used.nodes.push_back(map.nodes[n]);
+      used.slots.push_back(map.slots[n]);
+    }
+    for (Place& place : used.ranks) place.node = new_number[static_cast<size_t>(place.node)];
+    map = std::move(used);
+    return hosts;
+  }
+
+  void lost(int host, const std::string& sentence) {
+    const auto node = node_of_host_.find(host);
+    if (node == node_of_host_.end()) job_.fail(1, sentence);
+    else job_.lose_node(node->second, sentence);
+  }
+
+  const Plan& plan_;
+  Cleanup& cleanup_;
+  std::string job_id_;
+  Loop loop_;
+  Reaper reaper_;
+  std::unique_ptr<Topology> topology_;
+  std::unique_ptr<PmixServer> pmix_;
+  std::unique_ptr<Daemons> daemons_;
+  Job job_;
+  std::vector<int> cores_;  // by host
+  std::map<int, int> node_of_host_;
+  int rank_count_ = 0;
+};
 
 }  // namespace
 
@@ -163,9 +243,11 @@ int run_command(std::string_view command, const std::vector<std::string>& argume
   }
   Result<Plan> plan = make_plan(std::move(*options));
   if (!plan) return refuse(plan.error());
-  for (const Host& host : plan->allocation.hosts)
-    if (!host.own) return refuse(failure(1, "{} is another machine", host.name));
-  return run_here(*plan);
+  // Before anything starts a thread: the watchdog is a fork of this process.
+  const std::string job_id = random_hex(6);
+  Result<Cleanup> cleanup = Cleanup::arm(job_id, "launcher");
+  if (!cleanup) return refuse(cleanup.error(), 1);
+  return Run(*plan, *cleanup, job_id)();
 }
 
 }  // namespace tutti::launcher

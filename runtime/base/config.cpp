@@ -29,6 +29,7 @@ constexpr Setting kSettings[] = {
     {"log.level", choice, "note", "error|warning|note|debug", "The most talkative kind of line to print"},
     {"launch.rsh", text, "ssh", "", "Command (with arguments) that starts a daemon on another node"},
     {"launch.connect_timeout", duration, "30s", "", "How long another node's daemon may take to report"},
+    {"launch.node_timeout", duration, "1500ms", "", "Silence of a node's network that counts as its end"},
     {"launch.kill_grace", duration, "1s", "", "Time between the request to end and the kill of a rank"},
     {"launch.map_by", text, "slot", "", "Default of --map-by"},
     {"launch.bind_to", choice, "auto", "auto|none|hwthread|core|numa|socket",

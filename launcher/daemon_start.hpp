@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a starting daemon is told on its standard input: lines "key value", up to "end". The secret
+// is among them, so that it stands on no command line and in no file.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "launcher/secret.hpp"
+#include "launcher/wire.hpp"
+
+namespace tutti::launcher {
+
+struct DaemonStart {
+  std::string job_id, node_name;
+  int node = 0;  // among the hosts of the allocation
+  int port = 0;
+  std::vector<std::string> addresses;  // of the launcher, to be tried in order
+  std::chrono::nanoseconds connect_timeout{0}, node_timeout{0};
+  Secret secret;
+};
+
+std::string write_start(const DaemonStart& start);
+Result<DaemonStart> read_start(int fd);
+
+// What both sides prove their knowledge of the secret over.
+std::string daemon_claim(const std::string& challenge, const std::string& nonce, int node);
+std::string launcher_claim(const std::string& challenge, const std::string& nonce, int node);
+
+// The command for a remote shell, whatever shell that is.
+std::string quoted(const std::string& word);
+
+}  // namespace tutti::launcher

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The daemons of a job's other nodes, seen from the launcher: starts each by the remote shell, lets
+// it report and prove that it belongs to the job, and sees all of them gone at the end. Not what
+// they do for the job: that is RemoteNode's, over the link.
+#pragma once
+
+#include <map>
+#include <memory>
+
+#include "launcher/cleanup.hpp"
+#include "launcher/daemon_start.hpp"
+#include "launcher/hosts.hpp"
+#include "launcher/lines.hpp"
+#include "launcher/link.hpp"
+#include "launcher/reaper.hpp"
+#include "launcher/spawn.hpp"
+
+namespace tutti::launcher {
+
+class Daemons {
+ public:
+  struct Events {
+    std::function<void()> all_ready;
+    std::function<void(int node, const std::string& sentence)> lost;  // also: never came
+    std::function<bool(int node, Message, std::string_view)> message;
+  };
+  struct Options {
+    std::string job_id, rsh;
+    std::chrono::nanoseconds connect_timeout{0}, node_timeout{0};
+  };
+  Daemons(Loop& loop, Reaper& reaper, Cleanup& cleanup, Options options, Events events);
+  ~Daemons();
+
+  Error start(const std::vector<Host>& hosts);  // those that are not this machine
+  Link& link(int node) { return *daemons_.at(node)->link; }
+  int cores(int node) const { return daemons_.at(node)->cores; }
+  void dismiss(int node);  // it is not needed (any more): it ends when its link does
+  // Dismisses all, and calls back when they are gone or time is up.
+  void dismiss_all(std::function<void()> gone);
+
+ private:
+  struct Daemon {
+    int node = 0;
+    std::string name;
+    int shell = -1;  // the remote shell's process; -1: gone
+    int input = -1, output[2] = {-1, -1};
+    Watch input_watch, output_watch[2];
+    std::string start_text;
+    LineKeeper lines[2];
+    std::unique_ptr<Link> link;
+    int cores = 0;
+    bool ready = false, dismissed = false;
+  };
+  struct Newcomer {
+    std::unique_ptr<Link> link;
+    std::string challenge;
+  };
+
+  Error listen();
+  Error start_one(const Host& host, int node);
+  void feed(Daemon& daemon);
+  void read_words(Daemon& daemon, int index);
+  void shell_ended(Daemon& daemon, int wait_status);
+  void accept_one();
+  bool greet(int newcomer, Message type, std::string_view payload);
+  void lose(Daemon& daemon, const std::string& sentence);
+  void check_ready();
+  void check_gone();
+
+  Loop& loop_;
+  Reaper& reaper_;
+  Cleanup& cleanup_;
+  Options options_;
+  Events events_;
+  Secret secret_ = Secret::random();
+  int listener_ = -1, port_ = 0;
+  Watch listener_watch_, connect_timer_, gone_timer_;
+  std::map<int, std::unique_ptr<Daemon>> daemons_;
+  std::map<int, Newcomer> newcomers_;
+  int next_newcomer_ = 0;
+  std::function<void()> gone_;
+};
+
+}  // namespace tutti::launcher

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "launcher/environment.hpp"
+
+#include <algorithm>
+#include <string_view>
+
+extern char** environ;
+
+namespace tutti::launcher {
+namespace {
+
+constexpr std::string_view kHostVariables[] = {
+    "HOSTNAME", "HOST", "TMPDIR", "TMP", "TEMP", "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY",
+    "XDG_RUNTIME_DIR", "XDG_SESSION_ID", "DBUS_SESSION_BUS_ADDRESS", "PWD", "OLDPWD", "SHLVL", "_"};
+constexpr std::string_view kHostPrefixes[] = {"SSH_", "PMIX_", "PMI_"};
+
+std::string_view name_of(std::string_view pair) { return pair.substr(0, pair.find('=')); }
+
+bool is_of_host(std::string_view pair) {
+  const std::string_view name = name_of(pair);
+  return std::ranges::count(kHostVariables, name) > 0 ||
+         (std::ranges::any_of(kHostPrefixes, [&](auto prefix) { return name.starts_with(prefix); }) &&
+          !name.starts_with("PMIX_MCA_"));
+}
+
+}  // namespace
+
+std::vector<std::string> job_environment(const Config& config) {
+  std::vector<std::string> out;
+  for (char** entry = environ; *entry; ++entry) out.emplace_back(*entry);
+  for (const std::string& setting : config.as_environment()) put_variable(out, setting);
+  return out;
+}
+
+std::vector<std::string> without_host_variables(std::vector<std::string> environment) {
+  std::erase_if(environment, is_of_host);
+  return environment;
+}
+
+std::vector<std::string> with_own_host_variables(std::vector<std::string> environment) {
+  for (char** entry = environ; *entry; ++entry)
+    if (is_of_host(*entry)) put_variable(environment, *entry);
+  return environment;
+}
+
+void put_variable(std::vector<std::string>& environment, const std::string& pair) {
+  const std::string_view name = name_of(pair);
+  for (std::string& known : environment) {
+    if (name_of(known) != name) continue;
+    known = pair;
+    return;
+  }
+  environment.push_back(pair);
+}
+
+std::string variable(const std::vector<std::string>& environment, const std::string& name) {
+  for (const std::string& pair : environment)
+    if (name_of(pair) == name) return pair.substr(name.size() + 1);
+  return {};
+}
+
+}  // namespace tutti::launcher

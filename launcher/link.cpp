@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "launcher/link.hpp"
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <linux/tcp.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+namespace tutti::launcher {
+namespace {
+constexpr size_t kReadSize = 256 << 10;
+constexpr auto kPing = std::chrono::milliseconds(200);
+}  // namespace
+
+bool is_consistent(const NodeTask& task) {
+  const JobMap& map = task.map;
+  const auto inside = [](int index, size_t size) {
+    return index >= 0 && static_cast<size_t>(index) < size;
+  };
+  return inside(task.node, map.nodes.size()) && map.slots.size() == map.nodes.size() &&
+         std::ranges::all_of(map.apps, [](const App& a) { return !a.command.empty(); }) &&
+         std::ranges::all_of(map.ranks, [&](const Place& p) {
+           return inside(p.node, map.nodes.size()) && inside(p.app, map.apps.size()) &&
+                  inside(p.local_rank, map.ranks.size());
+         });
+}
+
+Link::Link(Loop& loop, int fd, std::chrono::nanoseconds vanish_after)
+    : loop_(loop), fd_(fd), vanish_after_(vanish_after) {
+  const int one = 1;
+  ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+  ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK);
+  ::fcntl(fd, F_SETFD, FD_CLOEXEC);
+  readable_ = loop.readable(fd, [this] { receive(); });
+  ping_ = loop.every(kPing, [this] { check_peer(); });
+}
+
+Link::~Link() { close(); }
+
+void Link::close() {
+  if (fd_ < 0) return;
+  readable_.reset();
+  writable_.reset();
+  ping_.reset();
+  ::close(std::exchange(fd_, -1));
+}
+
+void Link::end(const std::string& reason) {
+  if (fd_ < 0) return;
+  close();
+  if (events_.closed) events_.closed(reason);
+}
+
+void Link::send_bytes(Message type, const std::string& payload) {
+  if (fd_ < 0) return;
+  const auto size = static_cast<uint32_t>(payload.size());
+  for (int shift = 0; shift < 32; shift += 8)
+    unsent_.push_back(static_cast<char>(size >> shift & 0xff));
+  unsent_.push_back(static_cast<char>(type));
+  unsent_ += payload;
+  if (!writable_) flush();
+}
+
+void Link::flush() {
+  while (fd_ >= 0 && sent_ < unsent_.size()) {
+    const ssize_t n = ::send(fd_, unsent_.data() + sent_, unsent_.size() - sent_, MSG_NOSIGNAL);
+    if (n > 0) {
+      sent_ += static_cast<size_t>(n);
+    } else if (errno == EAGAIN) {
+      if (!writable_) writable_ = loop_.writable(fd_, [this] { flush(); });
+      if (sent_ > unsent_.size() / 2) {
+        unsent_.erase(0, sent_);
+        sent_ = 0;
+      }
+      return;
+    } else if (errno != EINTR) {
+      break;  // the connection is broken: reading it will say so
+    }
+  }
+  unsent_.clear();
+  sent_ = 0;
+  writable_.reset();
+}
+
+void Link::receive() {
+  static thread_local std::string buffer(kReadSize, '\0');
+  const ssize_t n = ::recv(fd_, buffer.data(), buffer.size(), 0);
+  if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (n < 0) return end(std::strerror(errno));
+  if (n == 0) return end("it closed the connection");
+  received_.append(buffer.data(), static_cast<size_t>(n));
+  if (!deliver()) end("it sent something that is no message");
+}
+
+bool Link::deliver() {
+  size_t at = 0;
+  bool right = true;
+  while (right && fd_ >= 0 && received_.size() - at >= kFrameHeader) {
+    size_t size = 0;
+    for (int i = 3; i >= 0; --i)
+      size = size << 8 | static_cast<unsigned char>(received_[at + static_cast<size_t>(i)]);
+    if (size > kLongestMessage) return false;
+    if (received_.size() - at < kFrameHeader + size) break;
+    const auto type = static_cast<Message>(received_[at + 4]);
+    const std::string_view payload(received_.data() + at + kFrameHeader, size);
+    at += kFrameHeader + size;
+    if (type != Message::ping) right = events_.message && events_.message(type, payload);
+  }
+  received_.erase(0, at);
+  return right;
+}
+
+void Link::check_peer() {
+  tcp_info info{};
+  socklen_t size = sizeof info;
+  if (::getsockopt(fd_, IPPROTO_TCP, TCP_INFO, &info, &size) == 0 && info.tcpi_unacked > 0 &&
+      std::chrono::milliseconds(info.tcpi_last_ack_recv) > vanish_after_)
+    return end(fmt::format("no answer for {} ms", info.tcpi_last_ack_recv));
+  if (unsent_.empty()) send(Message::ping);
+}
+
+}  // namespace tutti::launcher

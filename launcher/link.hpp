@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A TCP connection between the launcher and a daemon that carries messages. It notices a peer that
+// has vanished without a word: both sides ping, and the kernel's acknowledgements (not the peer's
+// process, which may be starved) show that the other end is there.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "launcher/loop.hpp"
+#include "launcher/wire.hpp"
+
+namespace tutti::launcher {
+
+class Link {
+ public:
+  struct Events {
+    // False: not a message that fits here; the link closes.
+    std::function<bool(Message, std::string_view payload)> message;
+    std::function<void(const std::string& reason)> closed;  // once; not after close()
+  };
+  // Owns the descriptor. `vanish_after`: silence of the other kernel that counts as its end.
+  Link(Loop& loop, int fd, std::chrono::nanoseconds vanish_after);
+  ~Link();
+  Link(const Link&) = delete;
+  Link& operator=(const Link&) = delete;
+
+  void attach(Events events) { events_ = std::move(events); }
+  template <class... T>
+  void send(Message type, const T&... fields) { send_bytes(type, wire::pack(fields...)); }
+  void close();
+  bool is_open() const { return fd_ >= 0; }
+  // Everything sent has left for the kernel.
+  bool is_flushed() const { return unsent_.empty(); }
+
+ private:
+  void send_bytes(Message type, const std::string& payload);
+  void receive();
+  bool deliver();
+  void flush();
+  void check_peer();
+  void end(const std::string& reason);
+
+  Loop& loop_;
+  int fd_;
+  std::chrono::nanoseconds vanish_after_;
+  Events events_;
+  std::string received_, unsent_;
+  size_t sent_ = 0;  // of unsent_
+  Watch readable_, writable_, ping_;
+};
+
+}  // namespace tutti::launcher

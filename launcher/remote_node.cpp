@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "launcher/remote_node.hpp"
+
+#include "launcher/environment.hpp"
+
+namespace tutti::launcher {
+
+void RemoteNode::launch(NodeTask task) {
+  task.environment = without_host_variables(std::move(task.environment));
+  link_.send(Message::launch, task);
+}
+
+bool dispatch(Message type, std::string_view payload, Node& node) {
+  using wire::unpack;
+  int number = 0;
+  bool flag = false;
+  uint64_t word = 0;
+  std::string text, data;
+  switch (type) {
+    case Message::launch: {
+      NodeTask task;
+      if (!unpack(payload, task) || !is_consistent(task)) return false;
+      task.environment = with_own_host_variables(std::move(task.environment));
+      return node.launch(std::move(task)), true;
+    }
+    case Message::signal_ranks:
+      return unpack(payload, number) && (node.signal_ranks(number), true);
+    case Message::finish: return unpack(payload, flag) && (node.finish(flag), true);
+    case Message::give_input: return unpack(payload, text) && (node.give_input(text), true);
+    case Message::output_taken: return unpack(payload, word) && (node.output_taken(word), true);
+    case Message::fence_done:
+      return unpack(payload, text, number, data) && (node.fence_done(text, number, data), true);
+    case Message::find_modex:
+      return unpack(payload, word, number) && (node.find_modex(word, number), true);
+    case Message::modex_answer:
+      return unpack(payload, word, number, data) && (node.modex_answer(word, number, data), true);
+    case Message::deliver_event: return unpack(payload, data) && (node.deliver_event(data), true);
+    default: return false;
+  }
+}
+
+bool dispatch(Message type, std::string_view payload, NodeEvents& job, int node, int ranks) {
+  using wire::unpack;
+  int number = 0, code = 0;
+  uint64_t word = 0;
+  std::string text, data;
+  Stream stream = Stream::out;
+  RankEnd end;
+  const auto is_rank = [&](int rank) { return rank >= 0 && rank < ranks; };
+  switch (type) {
+    case Message::launched: return unpack(payload) && (job.launched(node), true);
+    case Message::launch_failed:
+      return unpack(payload, code, text) && (job.launch_failed(node, code, text), true);
+    case Message::rank_ended:
+      return unpack(payload, end) && is_rank(end.rank) && (job.rank_ended(node, end), true);
+    case Message::rank_aborted:
+      return unpack(payload, number, code, text) && is_rank(number) &&
+             (job.rank_aborted(node, number, code, text), true);
+    case Message::output:
+      return unpack(payload, number, stream, data) && is_rank(number) &&
+             (job.output(node, number, stream, std::move(data)), true);
+    case Message::note: return unpack(payload, text) && (job.note(node, text), true);
+    case Message::input_wanted: return unpack(payload) && (job.input_wanted(node), true);
+    case Message::fence: return unpack(payload, text, data) && (job.fence(node, text, data), true);
+    case Message::modex_wanted:
+      return unpack(payload, word, number) && (job.modex_wanted(node, word, number), true);
+    case Message::modex_found:
+      return unpack(payload, word, number, data) &&
+             (job.modex_found(node, word, number, data), true);
+    case Message::event: return unpack(payload, data) && (job.event(node, data), true);
+    case Message::finished: return unpack(payload) && (job.finished(node), true);
+    default: return false;
+  }
+}
+
+}  // namespace tutti::launcher

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The daemon of a node, started by the launcher through a remote shell: connects back, is the PMIx
+// server of its node's ranks, and ends, with everything that it started, when the connection does.
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <future>
+
+#include "base/log.hpp"
+#include "launcher/daemon_start.hpp"
+#include "launcher/node_agent.hpp"
+#include "launcher/remote_node.hpp"
+#include "mpi.h"
+
+namespace tutti::launcher {
+namespace {
+
+constexpr auto kEachAddress = std::chrono::milliseconds(3000);
+constexpr auto kLastGrace = std::chrono::milliseconds(700);
+
+// A connected descriptor, or why not.
+Result<int> connect_to(const std::string& address, int port, std::chrono::milliseconds timeout) {
+  addrinfo hints{}, *found = nullptr;
+  hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
+  hints.ai_socktype = SOCK_STREAM;
+  if (::getaddrinfo(address.c_str(), std::to_string(port).c_str(), &hints, &found) != 0)
+    return failure(MPI_ERR_OTHER, "{}: not an address", address);
+  const int fd = ::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  int problem = 0;
+  if (::connect(fd, found->ai_addr, found->ai_addrlen) != 0) {
+    problem = errno;
+    pollfd ready{fd, POLLOUT, 0};
+    if (problem == EINPROGRESS) {
+      problem = ETIMEDOUT;
+      socklen_t size = sizeof problem;
+      if (::poll(&ready, 1, static_cast<int>(timeout.count())) == 1)
+        ::getsockopt(fd, SOL_SOCKET, SO_ERROR, &problem, &size);
+    }
+  }
+  ::freeaddrinfo(found);
+  if (problem == 0) return fd;
+  ::close(fd);
+  return failure(MPI_ERR_OTHER, "{}: {}", address, std::strerror(problem));
+}
+
+Result<int> connect_back(const DaemonStart& start) {
+  std::string story;
+  for (const std::string& address : start.addresses) {
+    Result<int> fd = connect_to(address, start.port, kEachAddress);
+    if (fd) return fd;
+    story += (story.empty() ? "" : "; ") + fd.error().message();
+  }
+  return failure(MPI_ERR_OTHER, "cannot reach the launcher at port {} of any of its addresses ({}); is "
+                 "there a firewall between the nodes?", start.port, story);
+}
+
+class Daemon {
+ public:
+  Daemon(DaemonStart start, Cleanup& cleanup)
+      : start_(std::move(start)), cleanup_(cleanup), reaper_(loop_) {}
+
+  Error prepare() {
+    std::future<Result<Topology>> reading =
+        std::async(std::launch::async, [] { return Topology::of_this_machine(); });
+    Result<std::unique_ptr<PmixServer>> pmix =
+        PmixServer::start(cleanup_.folder(), start_.node_name);
+    Result<Topology> topology = reading.get();
+    if (!pmix) return std::move(pmix).error();
+    if (!topology) return std::move(topology).error();
+    pmix_ = std::move(*pmix);
+    topology_ = std::make_unique<Topology>(std::move(*topology));
+    Result<int> fd = connect_back(start_);
+    if (!fd) return std::move(fd).error();
+    link_ = std::make_unique<Link>(loop_, *fd, start_.node_timeout);
+    return {};
+  }
+
+  void run() {
+    for (int s : {SIGINT, SIGTERM, SIGHUP, SIGQUIT})
+      signals_.push_back(loop_.on_signal(s, [this] { end("it was asked to end"); }));
+    link_->attach({[this](Message type, std::string_view payload) { return meet(type, payload); },
+                   [this](const std::string& reason) { end(reason); }});
+    loop_.run();
+  }
+
+ private:
+  // Until the launcher has proven that it is ours.
+  bool meet(Message type, std::string_view payload) {
+    if (agent_) return dispatch(type, payload, *agent_);
+    std::string text;
+    if (!wire::unpack(payload, text)) return false;
+    if (type == Message::challenge && challenge_.empty()) {
+      challenge_ = text;
+      nonce_ = random_hex(16);
+      link_->send(Message::hello, kWireVersion, start_.node, nonce_,
+                  start_.secret.proof(daemon_claim(challenge_, nonce_, start_.node)),
+                  topology_->allowed_cores());
+      return true;
+    }
+    if (type != Message::welcome || challenge_.empty() ||
+        !same_proof(text, start_.secret.proof(launcher_claim(challenge_, nonce_, start_.node))))
+      return false;
+    events_ = std::make_unique<LauncherEvents>(*link_);
+    agent_ = std::make_unique<NodeAgent>(loop_, reaper_, cleanup_, *topology_, *pmix_, *events_);
+    return true;
+  }
+
+  // The launcher is gone, or has no more use for us: so nothing of ours may stay.
+  void end(const std::string&) {
+    link_->close();
+    if (!agent_) return loop_.stop();
+    agent_->signal_ranks(SIGKILL);
+    agent_->output_taken(SIZE_MAX);
+    agent_->finish(true);
+    gone_ = loop_.every(std::chrono::milliseconds(5), [this] {
+      agent_->output_taken(SIZE_MAX);  // nobody will say so any more
+      if (agent_->is_finished()) loop_.stop();
+    });
+    last_ = loop_.after(kLastGrace, [this] { loop_.stop(); });
+  }
+
+  DaemonStart start_;
+  Cleanup& cleanup_;
+  Loop loop_;
+  Reaper reaper_;
+  std::unique_ptr<Topology> topology_;
+  std::unique_ptr<PmixServer> pmix_;
+  std::unique_ptr<Link> link_;
+  std::string challenge_, nonce_;
+  std::unique_ptr<LauncherEvents> events_;
+  std::unique_ptr<NodeAgent> agent_;
+  std::vector<Watch> signals_;
+  Watch gone_, last_;
+};
+
+int run_daemon() {
+  ::signal(SIGPIPE, SIG_IGN);
+  Result<DaemonStart> start = read_start(STDIN_FILENO);
+  if (!start) {
+    say(Level::error, "{}", start.error().message());
+    return 1;
+  }
+  set_speaker("daemon on " + start->node_name);
+  Result<Cleanup> cleanup = Cleanup::arm(start->job_id, std::to_string(start->node));
+  if (!cleanup) {
+    say(Level::error, "{}", cleanup.error().message());
+    return 1;
+  }
+  Daemon daemon(std::move(*start), *cleanup);
+  if (Error e = daemon.prepare()) {
+    say(Level::error, "{}", e.message());
+    return 1;
+  }
+  daemon.run();
+  return 0;
+}
+
+}  // namespace
+}  // namespace tutti::launcher
+
+int main(int argc, char**) {
+  for (int fd = 0; fd < 3; ++fd)
+    if (::fcntl(fd, F_GETFD) < 0 && ::open("/dev/null", O_RDWR) != fd) ::_exit(1);
+  if (argc > 1) {
+    std::fputs("tuttid is the daemon that mpirun starts on a node; it takes no arguments\n", stderr);
+    return 2;
+  }
+  const int code = tutti::launcher::run_daemon();
+  ::_exit(code);  // PMIx's thread is left to the end of the process
+}

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the launcher and its daemons say to each other: typed messages, each a frame of a length, a
+// type and fields. Fields are packed in order; numbers are little-endian and 64 bits wide. Unpacking
+// checks every length: bytes of the network are never trusted.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "launcher/node.hpp"
+
+namespace tutti::launcher {
+
+inline constexpr int kWireVersion = 1;
+inline constexpr size_t kFrameHeader = 5;              // four bytes of length, one of type
+inline constexpr size_t kLongestMessage = size_t{1} << 30;
+
+enum class Message : uint8_t {
+  // Getting to know each other.
+  challenge = 1,  // launcher: its nonce
+  hello,          // daemon: version, node, nonce, proof, cores
+  welcome,        // launcher: proof
+  ping,           // both: nothing
+  // Node's functions, downwards.
+  launch = 20, signal_ranks, finish, give_input, output_taken, fence_done, find_modex, modex_answer,
+  deliver_event,
+  // NodeEvents' functions, upwards.
+  launched = 40, launch_failed, rank_ended, rank_aborted, output, note, input_wanted, fence,
+  modex_wanted, modex_found, event, finished,
+};
+
+namespace wire {
+
+template <class T>
+concept Scalar = std::is_integral_v<T> || std::is_enum_v<T>;
+
+class Packer {
+ public:
+  template <Scalar T>
+  void operator()(const T& value) {
+    uint64_t word = static_cast<uint64_t>(value);
+    for (int i = 0; i < 8; ++i, word >>= 8) bytes_.push_back(static_cast<char>(word & 0xff));
+  }
+  void operator()(const std::string& text) {
+    (*this)(text.size());
+    bytes_ += text;
+  }
+  void operator()(const std::chrono::nanoseconds& time) { (*this)(time.count()); }
+  template <class T>
+  void operator()(const std::vector<T>& list) {
+    (*this)(list.size());
+    for (const T& each : list) (*this)(each);
+  }
+  template <class T>
+    requires std::is_class_v<T>
+  void operator()(const T& value) { fields(*this, const_cast<T&>(value)); }
+  std::string take() { return std::move(bytes_); }
+
+ private:
+  std::string bytes_;
+};
+
+class Unpacker {
+ public:
+  explicit Unpacker(std::string_view bytes) : rest_(bytes) {}
+  template <Scalar T>
+  void operator()(T& value) {
+    if (rest_.size() < 8) return spoil();
+    uint64_t word = 0;
+    for (int i = 7; i >= 0; --i) word = word << 8 | static_cast<unsigned char>(rest_[static_cast<size_t>(i)]);
+    rest_.remove_prefix(8);
+    value = static_cast<T>(word);
+  }
+  void operator()(std::string& text) {
+    const size_t size = length();
+    text = rest_.substr(0, size);
+    rest_.remove_prefix(size);
+  }
+  void operator()(std::chrono::nanoseconds& time) {
+    int64_t count = 0;
+    (*this)(count);
+    time = std::chrono::nanoseconds(count);
+  }
+  template <class T>
+  void operator()(std::vector<T>& list) {
+    list.clear();
+    for (size_t left = length(); left > 0 && right_; --left) (*this)(list.emplace_back());
+  }
+  template <class T>
+    requires std::is_class_v<T>
+  void operator()(T& value) { fields(*this, value); }
+  bool right() const { return right_ && rest_.empty(); }
+
+ private:
+  size_t length() {  // of a text or a list: no element is shorter than a byte
+    uint64_t size = 0;
+    (*this)(size);
+    if (size > rest_.size()) spoil();
+    return right_ ? size : 0;
+  }
+  void spoil() {
+    right_ = false;
+    rest_ = {};
+  }
+  std::string_view rest_;
+  bool right_ = true;
+};
+
+template <class... T>
+std::string pack(const T&... values) {
+  Packer packer;
+  (packer(values), ...);
+  return packer.take();
+}
+
+// False: the bytes are not exactly these fields.
+template <class... T>
+bool unpack(std::string_view bytes, T&... values) {
+  Unpacker unpacker(bytes);
+  (unpacker(values), ...);
+  return unpacker.right();
+}
+
+}  // namespace wire
+
+// The fields of what travels whole.
+template <class Archive>
+void fields(Archive& a, App& v) { a(v.command); a(v.folder); a(v.variables); }
+template <class Archive>
+void fields(Archive& a, Place& v) { a(v.node); a(v.app); a(v.local_rank); }
+template <class Archive>
+void fields(Archive& a, JobMap& v) { a(v.id); a(v.nodes); a(v.slots); a(v.apps); a(v.ranks); }
+template <class Archive>
+void fields(Archive& a, MapPolicy& v) {
+  a(v.by); a(v.inside); a(v.per_node); a(v.cores_per_rank); a(v.oversubscribe);
+}
+template <class Archive>
+void fields(Archive& a, NodeTask& v) {
+  a(v.map); a(v.node); a(v.environment); a(v.policy); a(v.bind_to); a(v.report_bindings);
+  a(v.kill_grace);
+}
+template <class Archive>
+void fields(Archive& a, RankEnd& v) {
+  a(v.rank); a(v.pid); a(v.wait_status); a(v.connected); a(v.finalized);
+}
+
+// A map that came from the network holds together: every index of it is inside.
+bool is_consistent(const NodeTask& task);
+
+}  // namespace tutti::launcher
