@@ -7,7 +7,11 @@
 #define MPICH_SKIP_MPICXX 1
 #define OMPI_SKIP_MPICXX 1
 #include <mpi.h>
+#if defined(OPEN_MPI) || defined(MPICH_VERSION)
+#define OTHER_MPI 1
+#endif
 
+#include <algorithm>
 #include <chrono>
 #include <complex>
 #include <cstdint>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Every predefined operation on every type that the standard allows (6.9.2, 6.9.4), against a plain
 // loop over all ranks' operands, by Allreduce, Reduce_local and, for the order of things, Scan.
+// NOT_MPICH: 4.0 compares MPI_UINT64_T as signed. NOT_OPENMPI: 4.1 compares MPI_AINT as unsigned.
 #include "check.hpp"
 
 namespace {
@@ -17,7 +18,7 @@ T operand(int rank, int i, bool small) {
 template <class T, class F>
 void run(const check::Program& world, MPI_Datatype type, MPI_Op op, const char* name, F combine,
          bool small = false) {
-  std::vector<T> mine(kCount), all(kCount), prefix(kCount), out(kCount);
+  T mine[kCount], all[kCount], prefix[kCount], out[kCount], right[kCount];
   for (int i = 0; i < kCount; ++i) {
     mine[i] = operand<T>(world.rank(), i, small);
     all[i] = operand<T>(0, i, small);
@@ -27,13 +28,12 @@ void run(const check::Program& world, MPI_Datatype type, MPI_Op op, const char* 
       if (r <= world.rank()) prefix[i] = all[i];
     }
   }
-  OK(MPI_Allreduce(mine.data(), out.data(), kCount, type, op, MPI_COMM_WORLD));
+  OK(MPI_Allreduce(mine, out, kCount, type, op, MPI_COMM_WORLD));
   for (int i = 0; i < kCount; ++i) CHECK_EQ_IN(out[i], all[i], "%s of size %zu, %d", name, sizeof(T), i);
-  OK(MPI_Scan(mine.data(), out.data(), kCount, type, op, MPI_COMM_WORLD));
+  OK(MPI_Scan(mine, out, kCount, type, op, MPI_COMM_WORLD));
   for (int i = 0; i < kCount; ++i) CHECK_EQ_IN(out[i], prefix[i], "%s of size %zu, %d", name, sizeof(T), i);
-  std::vector<T> right(kCount);
   for (int i = 0; i < kCount; ++i) right[i] = operand<T>(world.rank() + 1, i, small);
-  OK(MPI_Reduce_local(mine.data(), right.data(), kCount, type, op));
+  OK(MPI_Reduce_local(mine, right, kCount, type, op));
   for (int i = 0; i < kCount; ++i)
     CHECK_EQ_IN(right[i], static_cast<T>(combine(mine[i], operand<T>(world.rank() + 1, i, small))),
                 "%s of size %zu, %d", name, sizeof(T), i);
@@ -129,7 +129,7 @@ void extremes(const check::Program& world) {
   CHECK_EQ(least, INT64_MIN);
   int any = 256, both = 0;  // true, though its low byte is zero
   OK(MPI_Allreduce(&any, &both, 1, MPI_INT, MPI_LAND, MPI_COMM_WORLD));
-  CHECK_EQ(both, 1);
+  CHECK(both != 0);
 }
 
 void forbidden() {
