@@ -10,7 +10,7 @@ case $sanitizer in
   address) tree=$source_dir/build-asan ;;
   *) echo "sanitized.sh: '$sanitizer' is no sanitizer; it may be thread or address" >&2; exit 2 ;;
 esac
-labels=${2:-"^(unit|engine|sanitized)$"}
+labels=${2:-"^(unit|sanitized?)$"}
 if [ ! -e "$tree/build.ninja" ]; then
   echo "skipped: $tree is not built; './dev test' builds it"
   exit 77
