@@ -50,6 +50,11 @@ def implementations(headers):
             call = (f"{space}::{name}", returns == "Error")
             if found.setdefault(name, call) != call:
                 sys.exit(f"entries.py: {name} is declared both as {found[name][0]} and in {header}")
+    known = {re.sub(r"_[cx]$", "", f.name.removeprefix("MPI_").lower()) for f in table.functions()}
+    strange = [name for name, (call, _) in found.items()
+               if call.startswith("mpi::") and re.sub(r"_[cx]$", "", name) not in known]
+    if strange:
+        sys.exit(f"entries.py: declared for MPI, but no function of the standard: {', '.join(strange)}")
     return found
 
 

@@ -23,7 +23,7 @@ MPI_Info null_MPI_Info = MPI_INFO_NULL;
 
 static void expect(int code, int expected, const char *call, const char *function, const char *argument) {
   char text[MPI_MAX_ERROR_STRING];
-  int got, length;
+  int got = -1, length;
   ++done;
   MPI_Error_class(code, &got);
   if (got != expected) {
