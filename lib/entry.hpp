@@ -51,8 +51,6 @@ template <>
 inline const Kind kKind<mpi::Info>{MPI_ERR_INFO, "info object", MPI_INFO_NULL};
 template <>
 inline const Kind kKind<mpi::Request>{MPI_ERR_REQUEST, "request", MPI_REQUEST_NULL};
-template <>
-inline const Kind kKind<mpi::Message>{MPI_ERR_REQUEST, "message", MPI_MESSAGE_NULL};
 
 class Entry {
  public:
@@ -97,11 +95,6 @@ class Entry {
   bool request(MPI_Request handle, const char* argument) {
     return handle == MPI_REQUEST_NULL || mpi::resolve<mpi::Request>(handle) ||
            bad_handle(kKind<mpi::Request>, handle, argument);
-  }
-  bool message(const MPI_Message* handle, const char* argument) {
-    return pointer(handle, argument) &&
-           (*handle == MPI_MESSAGE_NO_PROC || mpi::resolve<mpi::Message>(*handle) ||
-            bad_handle(kKind<mpi::Message>, *handle, argument));
   }
 
   // --- values
