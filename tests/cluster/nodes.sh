@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Sourced by cluster.sh. A cluster on one machine: every node is a set of namespaces with its own host
+# name, network interface, process numbers, /dev/shm, /tmp, /run and sshd, so that ranks on two nodes
+# see two hosts. Nodes are node1, node2, …, and ctl for the Slurm controller, at 10.77.0.x.
+#
+# Nothing of it can be left behind: enter_the_bed puts the caller itself into private network, mount
+# and process namespaces, in which everything else is made. When its first process ends, by whatever
+# signal, the kernel takes away the processes, links, mounts and files.
+
+readonly bed=/media  # covered by a tmpfs that only this run sees
+
+# Runs this script again inside of private namespaces. Exit 77 where that is forbidden.
+enter_the_bed() {
+  if [ "${TUTTI_IN_BED:-}" != 1 ]; then
+    if [ "$(id -u)" != 0 ] || ! unshare --net --mount --pid --ipc --uts --fork true 2>/dev/null; then
+      echo "skipped: making namespaces needs root and a kernel or container that allows it"
+      exit 77
+    fi
+    local tool
+    for tool in ip ssh ssh-keygen /usr/sbin/sshd nsenter; do
+      command -v "$tool" >/dev/null || fail "$tool is not installed; './dev test' installs what the cluster needs"
+    done
+    case $build/ in "$bed"/*) fail "the build is below $bed, which the nodes cover; build elsewhere" ;; esac
+    TUTTI_IN_BED=1 exec unshare --net --mount --propagation private --pid --ipc --uts --fork --kill-child \
+      --mount-proc "$here/cluster.sh" "$@"
+  fi
+  mount -t tmpfs -o mode=755 tutti "$bed"
+  ip link set lo up
+  ip link add br0 up type bridge
+}
+
+address() { if [ "$1" = ctl ]; then echo 10.77.0.254; else echo "10.77.0.${1#node}"; fi; }
+
+# nodes_up NAME…: boots them; returns when each answers ssh.
+nodes_up() {
+  local name each
+  ssh-keygen -q -t ed25519 -N '' -C tutti-cluster -f "$bed/id"
+  ssh-keygen -q -t ed25519 -N '' -C tutti-cluster -f "$bed/host_key"
+  echo "127.0.0.1 localhost" >"$bed/hosts"
+  for name; do
+    echo "$(address "$name") $name" >>"$bed/hosts"
+    echo "$name,$(address "$name") $(cat "$bed/host_key.pub")" >>"$bed/known_hosts"
+  done
+  printf 'Host *\n IdentityFile %s/id\n UserKnownHostsFile %s/known_hosts\n BatchMode yes\n ConnectTimeout 5\n' \
+    "$bed" "$bed" >"$bed/ssh_config"
+  for name; do boot "$name"; done
+  for name; do
+    for ((each = 0; ; ++each)); do
+      in_node "$name" ssh "$name" true 2>/dev/null && break
+      [ $each -lt 100 ] || fail "$name does not answer ssh: $(cat "$bed/log.$name")"
+      sleep 0.05
+    done
+  done
+}
+
+boot() {
+  local name=$1 outer pid=
+  # $here/init.sh waits for its interface, which can only be given to a process that exists.
+  unshare --net --mount --uts --ipc --pid --fork --kill-child --mount-proc \
+    "$here/init.sh" "$name" "$bed" "$build" "$source_dir" </dev/null >"$bed/log.$name" 2>&1 &
+  outer=$!
+  until pid=$(cat "/proc/$outer/task/$outer/children" 2>/dev/null) && [ -n "${pid// /}" ]; do sleep 0.01; done
+  pid=${pid// /}
+  echo "$pid" >"$bed/pid.$name"
+  until [ -e "$bed/waits.$name" ]; do
+    [ -d "/proc/$pid" ] || fail "$name did not boot: $(cat "$bed/log.$name")"
+    sleep 0.01
+  done
+  ip link add "v-$name" up master br0 type veth peer name eth0 netns "$pid"
+  in_node "$name" ip address add "$(address "$name")/24" dev eth0
+  in_node "$name" ip link set lo up
+  in_node "$name" ip link set eth0 up
+  touch "$bed/connected.$name"
+}
+
+# in_node NAME COMMAND…: runs it there, as if typed at that machine.
+in_node() {
+  local pid
+  pid=$(cat "$bed/pid.$1")
+  shift
+  nsenter --target "$pid" --all --wdns="$PWD" "$@"
+}
+
+# The three ways a node goes away.
+cut_link() { ip link set "v-$1" down; }      # its cable is pulled: nothing arrives, nothing is refused
+mend_link() { ip link set "v-$1" up; }
+crash_node() { kill -9 "$(cat "$bed/pid.$1")"; rm "$bed/pid.$1"; }  # power off, connections stay half open
+stop_sshd() { in_node "$1" sh -c 'kill -9 "$(cat /run/sshd.pid)"'; }  # alive, but takes no logins
+
+# What a job must not leave on any living node.
+leftovers() {
+  local name pid exe
+  for pid in /proc/[0-9]*; do
+    exe=$(readlink "$pid/exe" 2>/dev/null) || continue
+    case $exe in
+      "$build"/*) echo "process ${pid#/proc/}: $(tr '\0' ' ' <"$pid/cmdline" 2>/dev/null)" ;;
+    esac
+  done
+  for name in "$bed"/pid.*; do
+    name=${name##*.}
+    in_node "$name" sh -c 'for f in /dev/shm/* /tmp/*; do [ -e "$f" ] && echo "$(hostname): $f"; done; true' |
+      grep -v -x -F "$name: /$(cut -d/ -f2,3 <<<"$build")" || true  # the way to a checkout below /tmp
+  done
+}
