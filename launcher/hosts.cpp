@@ -195,6 +195,8 @@ Result<Allocation> allocate(const RunOptions& run) {
           return failure(MPI_ERR_ARG, "--host {}: the hostfile {} does not name it", host.name,
                          run.hostfile);
         if (!host.slots) host.slots = in_file->slots;
+      } else if (!host.slots) {
+        host.slots = 1;  // each mention is a slot, as users of other launchers expect
       }
       // Two programs that name a host share its slots.
       if (const auto known = std::ranges::find_if(out.hosts, same); known == out.hosts.end())

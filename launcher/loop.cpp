@@ -98,7 +98,13 @@ void Loop::run_posted() {
   }
 }
 
-void Loop::run() { event_base_loop(base_, EVLOOP_NO_EXIT_ON_EMPTY); }
-void Loop::stop() { event_base_loopbreak(base_); }
+void Loop::run() {
+  while (!stopped_) event_base_loop(base_, EVLOOP_NO_EXIT_ON_EMPTY);
+  stopped_ = false;
+}
+void Loop::stop() {
+  stopped_ = true;
+  event_base_loopbreak(base_);
+}
 
 }  // namespace tutti::launcher

@@ -49,12 +49,13 @@ class Loop {
 
   void post(Task task);  // from any thread; runs on the loop's, in order
   void run_posted();     // what is posted by now, at once; the loop's thread only
-  void run();            // until stop()
+  void run();            // until stop(), which may have been called before
   void stop();
 
  private:
   Watch watch(int fd, short what, std::chrono::nanoseconds delay, Task task);
   event_base* base_;
+  bool stopped_ = false;
   int wake_fd_;
   Watch wake_;
   std::mutex mutex_;

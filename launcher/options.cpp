@@ -75,7 +75,7 @@ struct Option {
 const std::vector<Option>& options() {
   static const std::vector<Option> table{
       {{"n", "np", "c"}, "N", "ranks of this program; default: one for each slot", take_ranks},
-      {{"host", "H"}, "NAME[:SLOTS],…", "nodes to use; repeated names add slots", take_hosts},
+      {{"host", "H"}, "NAME[:SLOTS],…", "nodes to use, one slot each unless it says more;\nrepeated names add slots", take_hosts},
       {{"hostfile", "machinefile", "f"}, "FILE", "nodes to use: lines 'name slots=N' or 'name:N'",
        [](Parse& p, std::string_view v) { p.run.hostfile = v; return Error(); }},
       {{"x"}, "NAME[=VALUE]", "give the ranks this variable", take_variable},
