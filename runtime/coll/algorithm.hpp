@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The table of algorithms: a row each, in the file of its collective. The names are the ones that
+// rules, logs and tests use.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "coll/plan.hpp"
+#include "coll/shape.hpp"
+
+namespace tutti::coll {
+
+// What an algorithm asks of a call. Only what every rank sees alike may stand here, or ranks would
+// choose differently.
+enum class Needs : uint8_t {
+  nothing,
+  commutative,   // the reduction's operands meet in another order than that of the ranks
+  power_of_two,  // ranks
+};
+
+struct Algorithm {
+  std::string_view name;
+  std::string_view when;  // in a few words, for people
+  Plan (*build)(const Shape&) = nullptr;
+  Needs needs = Needs::nothing;
+};
+
+// Why `algorithm` cannot serve `shape`; empty if it can.
+std::string_view objection(const Algorithm& algorithm, const Shape& shape);
+
+// The first row of each needs nothing.
+std::span<const Algorithm> algorithms(Collective kind);
+
+std::span<const Algorithm> barrier_algorithms();
+std::span<const Algorithm> bcast_algorithms();
+std::span<const Algorithm> gather_algorithms();
+std::span<const Algorithm> gatherv_algorithms();
+std::span<const Algorithm> scatter_algorithms();
+std::span<const Algorithm> scatterv_algorithms();
+std::span<const Algorithm> allgather_algorithms();
+std::span<const Algorithm> allgatherv_algorithms();
+std::span<const Algorithm> alltoall_algorithms();
+std::span<const Algorithm> alltoallv_algorithms();
+std::span<const Algorithm> reduce_algorithms();
+std::span<const Algorithm> allreduce_algorithms();
+std::span<const Algorithm> reduce_scatter_algorithms();
+std::span<const Algorithm> scan_algorithms();
+std::span<const Algorithm> exscan_algorithms();
+
+}  // namespace tutti::coll

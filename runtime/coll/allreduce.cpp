@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Allreduce. All ranks get the same bits: every element is computed once, or by all in the same
+// order of operands.
+#include "coll/algorithm.hpp"
+#include "coll/exchange.hpp"
+#include "coll/halving.hpp"
+
+namespace tutti::coll {
+namespace {
+
+// Whole vector, ceil(log2 p) exchanges: wins for short messages. Operands always meet in rank
+// order, so an operation that does not commute is safe.
+Plan allreduce_recursive_doubling(const Shape& s) {
+  PlanBuilder plan(s);
+  Accumulator vector{plan, s.rank, plan.out(), plan.scratch_like(plan.out())};
+  plan.copy(plan.in(), vector.acc).fence();  // left out in place
+
+  const Fold fold(s.rank, s.size);
+  if (fold.is_guest())  // lend my vector, await the answer
+    return plan.send(vector.acc, fold.partner).fence().recv(vector.acc, fold.partner).done();
+  if (fold.is_host()) {
+    plan.recv(vector.incoming, fold.partner);
+    vector.absorb(fold.partner);
+  }
+  for (int bit = 1; bit < fold.width; bit <<= 1) {
+    plan.recv(vector.incoming, fold.peer(bit)).send(vector.acc, fold.peer(bit));
+    vector.absorb(fold.peer(bit));
+  }
+  if (fold.is_host()) plan.send(vector.acc, fold.partner);
+  return plan.copy(vector.acc, plan.out()).done();  // left out when already there
+}
+
+// Reduce-scatter by halving, allgather by doubling (Rabenseifner 2004): 2 log2 p exchanges, but
+// each rank sends the vector only twice. Wins for long vectors; keeps the order of operands.
+Plan allreduce_halving_doubling(const Shape& s) {
+  PlanBuilder plan(s);
+  const Buf out = plan.out();
+  Accumulator vector{plan, s.rank, out, plan.scratch_like(out)};
+  plan.copy(plan.in(), out).fence();
+
+  const Fold fold(s.rank, s.size);
+  if (fold.is_guest())
+    return plan.send(out, fold.partner).fence().recv(out, fold.partner).done();
+  if (fold.is_host()) {
+    plan.recv(vector.incoming, fold.partner);
+    vector.absorb(fold.partner);
+  }
+  const Split split{s.out_count, fold.width};
+  const auto elements = [&](const Range& parts) {
+    return Range{split.begin(parts.begin), split.begin(parts.end)};
+  };
+  const auto part = [&](const Range& parts) {
+    const Range r = elements(parts);
+    return out.slice(r.begin, r.size());
+  };
+  const std::vector<Range> ranges = halving_ranges(fold.place, fold.width);
+  reduce_by_halving(vector, fold, ranges, elements);
+
+  const Range mine = elements(ranges.back());
+  plan.copy(vector.acc.slice(mine.begin, mine.size()), part(ranges.back()));
+  size_t round = ranges.size() - 1;
+  for (int bit = fold.width / 2; bit > 0; bit >>= 1, --round)
+    plan.fence()
+        .recv(part(other_half(ranges[round - 1], ranges[round])), fold.peer(bit))
+        .send(part(ranges[round]), fold.peer(bit));
+  if (fold.is_host()) plan.fence().send(out, fold.partner);
+  return plan.done();
+}
+
+// Parts travel around a ring twice, once to be reduced, once to be told: 2 (p - 1) steps with the
+// least bytes and only neighbours talking. Wins for very long vectors. A part meets its operands in
+// the cyclic order that begins behind its owner, so the operation must commute.
+Plan allreduce_ring(const Shape& s) {
+  PlanBuilder plan(s);
+  const Buf out = plan.out();
+  plan.copy(plan.in(), out).fence();
+  if (s.size == 1) return plan.done();
+
+  const Split split{s.out_count, s.size};
+  const auto part = [&](int i) {
+    const int at = (i + 2 * s.size) % s.size;
+    return out.slice(split.begin(at), split.size(at));
+  };
+  const int left = (s.rank - 1 + s.size) % s.size, right = (s.rank + 1) % s.size;
+  const Buf room = plan.scratch_like(out.slice(0, split.size(0)));
+  for (int step = 0; step < s.size - 1; ++step) {
+    const Buf mine = part(s.rank - step - 1);
+    const Buf incoming = room.slice(0, mine.count);
+    plan.recv(incoming, left).send(part(s.rank - step), right).fence();
+    plan.reduce(incoming, mine).fence();
+  }
+  for (int step = 0; step < s.size - 1; ++step)
+    plan.recv(part(s.rank - step), left).send(part(s.rank - step + 1), right).fence();
+  return plan.done();
+}
+
+constexpr Algorithm kAllreduce[] = {
+    {.name = "recursive_doubling", .when = "short vectors", .build = allreduce_recursive_doubling},
+    {.name = "halving_doubling", .when = "long vectors", .build = allreduce_halving_doubling},
+    {.name = "ring", .when = "very long vectors", .build = allreduce_ring,
+     .needs = Needs::commutative},
+};
+
+}  // namespace
+
+std::span<const Algorithm> allreduce_algorithms() { return kAllreduce; }
+
+}  // namespace tutti::coll

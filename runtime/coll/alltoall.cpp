@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Alltoall, alltoallv and alltoallw: a block from everybody for everybody. In place, the blocks to
+// send are packed away first, unless the algorithm packs them anyway.
+#include "coll/algorithm.hpp"
+#include "coll/pattern.hpp"
+
+#include <vector>
+
+namespace tutti::coll {
+namespace {
+
+constexpr int kAtOnce = 32;  // exchanges that a rank has under way at a time
+
+// Exchange k is with the ranks k before and k behind mine, so that no rank is everybody's first
+// target; `window` of them are under way at a time.
+Plan alltoall_spread(const Shape& s, int window) {
+  PlanBuilder plan(s);
+  std::vector<Buf> outgoing(static_cast<size_t>(s.size));
+  for (int i = 0; i < s.size; ++i) {
+    Buf& block = outgoing[static_cast<size_t>(i)];
+    block = s.in_place ? plan.out_block(i) : plan.in_block(i);
+    if (!s.in_place || i == s.rank) continue;
+    const Buf kept = plan.scratch_packed(block);
+    plan.copy(block, kept);
+    block = kept;
+  }
+  plan.fence();
+  if (!s.in_place) plan.copy(plan.in_block(s.rank), plan.out_block(s.rank));
+  std::vector<PlanBuilder::Id> receives{PlanBuilder::kNone}, sends{PlanBuilder::kNone};
+  for (int k = 1; k < s.size; ++k) {
+    const size_t earlier = k > window ? static_cast<size_t>(k - window) : 0;
+    const int from = (s.rank - k + s.size) % s.size, to = (s.rank + k) % s.size;
+    plan.recv(plan.out_block(from), from);
+    receives.push_back(plan.last());
+    plan.after(receives[earlier]).after(sends[earlier]);
+    plan.send(outgoing[static_cast<size_t>(to)], to);
+    sends.push_back(plan.last());
+    plan.after(receives[earlier]).after(sends[earlier]);
+  }
+  return plan.done();
+}
+
+// All at once, within reason: wins for medium blocks.
+Plan alltoall_linear(const Shape& s) { return alltoall_spread(s, kAtOnce); }
+
+// One partner after the other: wins for long blocks, which would only get in each other's way.
+Plan alltoall_pairwise(const Shape& s) { return alltoall_spread(s, 1); }
+
+// ceil(log2 p) rounds (Bruck and others 1997): the block for the rank at distance i travels by the
+// bits of i, together with all others that have that bit. Each byte travels log2(p) / 2 times:
+// wins for short blocks.
+//
+//   7 ranks, distance 5 = 101b: in round 0 to the next rank, in round 2 four ranks on
+Plan alltoall_bruck(const Shape& s) {
+  PlanBuilder plan(s);
+  std::vector<Buf> at(static_cast<size_t>(s.size));  // by distance: the block that goes there
+  for (int i = 0; i < s.size; ++i) {
+    const int block = (s.rank + i) % s.size;
+    at[static_cast<size_t>(i)] = s.in_place ? plan.out_block(block) : plan.in_block(block);
+  }
+  for (int64_t bit = 1; bit < s.size; bit <<= 1) {
+    int64_t n = 0;
+    for (int64_t i = bit; i < s.size; ++i) n += (i & bit) != 0;
+    const Buf outgoing = plan.scratch_bytes(n * s.bytes), incoming = plan.scratch_bytes(n * s.bytes);
+    int64_t next = 0;
+    plan.fence();
+    for (int64_t i = bit; i < s.size; ++i) {
+      if (!(i & bit)) continue;
+      const int64_t place = s.bytes * next++;
+      plan.copy(at[static_cast<size_t>(i)], outgoing.slice(place, s.bytes));
+      at[static_cast<size_t>(i)] = incoming.slice(place, s.bytes);
+    }
+    plan.fence()
+        .recv(incoming, static_cast<int>((s.rank - bit + s.size) % s.size))
+        .send(outgoing, static_cast<int>((s.rank + bit) % s.size));
+  }
+  plan.fence();  // what stands at distance i now came from there
+  for (int i = 0; i < s.size; ++i)
+    plan.copy(at[static_cast<size_t>(i)], plan.out_block((s.rank - i + s.size) % s.size));
+  return plan.done();
+}
+
+constexpr Algorithm kAlltoall[] = {
+    {.name = "linear", .when = "medium blocks", .build = alltoall_linear},
+    {.name = "bruck", .when = "short blocks", .build = alltoall_bruck},
+    {.name = "pairwise", .when = "long blocks", .build = alltoall_pairwise},
+};
+constexpr Algorithm kAlltoallv[] = {
+    {.name = "linear", .when = "always", .build = alltoall_linear},
+    {.name = "pairwise", .when = "long blocks", .build = alltoall_pairwise},
+};
+
+}  // namespace
+
+std::span<const Algorithm> alltoall_algorithms() { return kAlltoall; }
+std::span<const Algorithm> alltoallv_algorithms() { return kAlltoallv; }
+
+}  // namespace tutti::coll

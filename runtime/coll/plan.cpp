@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "coll/plan.hpp"
+
+#include <fmt/format.h>
+
+#include "base/log.hpp"
+
+namespace tutti::coll {
+namespace {
+
+bool is_reduction(Collective kind) { return kind >= Collective::reduce; }
+bool has_block_arrays(Collective kind, Region region) {
+  switch (kind) {
+    case Collective::alltoallv:
+    case Collective::alltoallw: return true;
+    case Collective::gatherv:
+    case Collective::allgatherv: return region == Region::output;
+    case Collective::scatterv: return region == Region::input;
+    default: return false;
+  }
+}
+
+}  // namespace
+
+PlanBuilder::PlanBuilder(const Shape& shape)
+    : shape_(shape),
+      sent_(static_cast<size_t>(shape.size)),
+      received_(static_cast<size_t>(shape.size)) {}
+
+Buf PlanBuilder::in() const {
+  if (!is_reduction(shape_.kind)) return {Region::input, Unit::in_type, 0, 0, shape_.in_count};
+  Buf whole = out();
+  if (!shape_.in_place) whole.region = Region::input;
+  if (shape_.kind == Collective::reduce_scatter_block) whole.count *= shape_.size;
+  if (shape_.kind == Collective::reduce_scatter) {
+    whole.count = 0;
+    for (const int64_t count : shape_.counts) whole.count += count;
+  }
+  return whole;
+}
+
+Buf PlanBuilder::out() const {
+  const int64_t count = shape_.kind == Collective::reduce_scatter
+                            ? shape_.counts[static_cast<size_t>(shape_.rank)]
+                            : shape_.out_count;
+  return {Region::output, Unit::out_type, 0, 0, count};
+}
+
+Buf PlanBuilder::blocks(Region region, int first, int n) const {
+  const bool input = region == Region::input;
+  if (has_block_arrays(shape_.kind, region)) {
+    TUTTI_INVARIANT(n == 1, "blocks of a v form are not adjacent");
+    return {region, input ? Unit::in_block : Unit::out_block, static_cast<uint32_t>(first), 0, 0};
+  }
+  const int64_t count = input ? shape_.in_count : shape_.out_count;
+  return {region, input ? Unit::in_type : Unit::out_type, 0, first * count, n * count};
+}
+
+Buf PlanBuilder::add_scratch(Scratch scratch) {
+  const auto index = static_cast<uint32_t>(plan_.scratch.size());
+  plan_.scratch.push_back(scratch);
+  const Buf& like = scratch.like;
+  if (!scratch.packed) return {Region::scratch, like.unit, index, 0, like.count};
+  // Of a block or of typed elements only the executor knows how many bytes they are: such a scratch
+  // is used as a whole.
+  const bool known = like.unit == Unit::bytes;
+  return {Region::scratch, Unit::bytes, index, 0, known ? like.count : -1};
+}
+
+PlanBuilder& PlanBuilder::add(Step step) {
+  last_ = static_cast<Id>(plan_.steps.size());
+  plan_.steps.push_back(step);
+  return *this;
+}
+
+PlanBuilder& PlanBuilder::send(const Buf& from, int peer) {
+  TUTTI_INVARIANT(peer >= 0 && peer < shape_.size && peer != shape_.rank, "a plan sends to nobody");
+  return add({.kind = Step::Kind::send, .peer = peer,
+              .slot = sent_[static_cast<size_t>(peer)]++, .operation = plan_.sends++, .from = from});
+}
+
+PlanBuilder& PlanBuilder::recv(const Buf& into, int peer) {
+  TUTTI_INVARIANT(peer >= 0 && peer < shape_.size && peer != shape_.rank,
+                  "a plan receives from nobody");
+  return add({.kind = Step::Kind::recv, .peer = peer,
+              .slot = received_[static_cast<size_t>(peer)]++, .operation = plan_.recvs++,
+              .into = into});
+}
+
+PlanBuilder& PlanBuilder::reduce(const Buf& left, const Buf& into) {
+  last_ = kNone;
+  if (into.count == 0) return *this;
+  return add({.kind = Step::Kind::reduce, .from = left, .into = into});
+}
+
+PlanBuilder& PlanBuilder::copy(const Buf& from, const Buf& into) {
+  last_ = kNone;
+  if (from == into) return *this;
+  if ((from.count == 0 && !from.is_block()) || (into.count == 0 && !into.is_block())) return *this;
+  return add({.kind = Step::Kind::copy, .from = from, .into = into});
+}
+
+PlanBuilder& PlanBuilder::fence() {
+  const auto here = static_cast<uint32_t>(plan_.steps.size());
+  if (groups_.back() != here) groups_.push_back(here);
+  last_ = kNone;
+  return *this;
+}
+
+PlanBuilder& PlanBuilder::after(Id step) {
+  if (step != kNone && last_ != kNone)
+    edges_.emplace_back(static_cast<uint32_t>(step), static_cast<uint32_t>(last_));
+  return *this;
+}
+
+// Between two groups only the steps matter that nothing waits for in the first one, and those that
+// wait for nothing in the second. A join keeps many × many from becoming that many edges.
+void PlanBuilder::join_groups() {
+  const auto count = static_cast<uint32_t>(plan_.steps.size());
+  if (groups_.back() == count) groups_.pop_back();
+  if (groups_.size() < 2) return;
+  std::vector<uint32_t> group_of(count);
+  for (uint32_t g = 0; g < groups_.size(); ++g)
+    for (uint32_t i = groups_[g]; i < (g + 1 < groups_.size() ? groups_[g + 1] : count); ++i)
+      group_of[i] = g;
+  std::vector<bool> has_follower(count), has_leader(count);
+  for (const auto& [from, to] : edges_)
+    if (group_of[from] == group_of[to]) has_follower[from] = has_leader[to] = true;
+
+  std::vector<uint32_t> ends, begins;
+  for (size_t g = 1; g < groups_.size(); ++g) {
+    ends.clear(), begins.clear();
+    for (uint32_t i = groups_[g - 1]; i < groups_[g]; ++i)
+      if (!has_follower[i]) ends.push_back(i);
+    for (uint32_t i = groups_[g]; i < (g + 1 < groups_.size() ? groups_[g + 1] : count); ++i)
+      if (!has_leader[i]) begins.push_back(i);
+    if (ends.size() * begins.size() <= ends.size() + begins.size()) {
+      for (const uint32_t end : ends)
+        for (const uint32_t begin : begins) edges_.emplace_back(end, begin);
+      continue;
+    }
+    const auto join = static_cast<uint32_t>(plan_.steps.size());
+    plan_.steps.push_back({});
+    for (const uint32_t end : ends) edges_.emplace_back(end, join);
+    for (const uint32_t begin : begins) edges_.emplace_back(join, begin);
+  }
+}
+
+Plan PlanBuilder::done() {
+  join_groups();
+  const size_t count = plan_.steps.size();
+  plan_.waits.assign(count, 0);
+  plan_.first_follower.assign(count + 1, 0);
+  for (const auto& [from, to] : edges_) {
+    ++plan_.waits[to];
+    ++plan_.first_follower[from + 1];
+  }
+  for (size_t i = 0; i < count; ++i) plan_.first_follower[i + 1] += plan_.first_follower[i];
+  plan_.followers.resize(edges_.size());
+  std::vector<uint32_t> next(plan_.first_follower.begin(), plan_.first_follower.end() - 1);
+  for (const auto& [from, to] : edges_) plan_.followers[next[from]++] = to;
+  return std::move(plan_);
+}
+
+std::string to_string(const Buf& b) {
+  switch (b.unit) {
+    case Unit::in_block: return fmt::format("in{{{}}}", b.index);
+    case Unit::out_block: return fmt::format("out{{{}}}", b.index);
+    default: break;
+  }
+  const char* unit = b.unit == Unit::bytes ? " B" : "";
+  std::string name = b.region == Region::input    ? "in"
+                     : b.region == Region::output ? "out"
+                                                  : fmt::format("scratch{}", b.index);
+  if (b.count < 0) return name;
+  return fmt::format("{}[{}..{}{}]", name, b.offset, b.offset + b.count, unit);
+}
+
+std::string to_string(const Plan& plan) {
+  std::vector<std::vector<uint32_t>> leaders(plan.steps.size());
+  for (uint32_t i = 0; i < plan.steps.size(); ++i)
+    for (uint32_t f = plan.first_follower[i]; f < plan.first_follower[i + 1]; ++f)
+      leaders[plan.followers[f]].push_back(i);
+  std::string text;
+  for (size_t i = 0; i < plan.steps.size(); ++i) {
+    const Step& s = plan.steps[i];
+    text += fmt::format("{:4} ", i);
+    switch (s.kind) {
+      case Step::Kind::send:
+        text += fmt::format("send {} to {} #{}", to_string(s.from), s.peer, s.slot);
+        break;
+      case Step::Kind::recv:
+        text += fmt::format("recv {} from {} #{}", to_string(s.into), s.peer, s.slot);
+        break;
+      case Step::Kind::reduce:
+        text += fmt::format("reduce {} op {}", to_string(s.from), to_string(s.into));
+        break;
+      case Step::Kind::copy:
+        text += fmt::format("copy {} to {}", to_string(s.from), to_string(s.into));
+        break;
+      case Step::Kind::join: text += "join"; break;
+    }
+    if (!leaders[i].empty()) text += fmt::format(" after {}", fmt::join(leaders[i], " "));
+    text += '\n';
+  }
+  return text;
+}
+
+}  // namespace tutti::coll

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A plan: what one rank does in one collective call, as data. Steps (send, receive, reduce, copy)
+// over symbolic buffers, with dependencies in flat arrays. A plan holds no addresses, so that it can
+// be cached, printed, replayed in a test without a network, and run any number of times at once.
+//
+// Messages between two ranks are told apart by slots: the k-th send from i to j in i's plan meets
+// the k-th receive from i in j's plan. Whoever writes an algorithm keeps those orders equal; the
+// replay test shows that they are.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "coll/shape.hpp"
+
+namespace tutti::coll {
+
+enum class Region : uint8_t { input, output, scratch };
+
+// What a buffer's offset and count are counted in.
+enum class Unit : uint8_t {
+  in_type,    // elements of the call's input type
+  out_type,   // of its output type; reductions use this one for both
+  bytes,      // packed bytes; on input and output only where the memory is one run of bytes
+  in_block,   // block `index` of the input by the call's counts, displacements and types …
+  out_block,  // … or of the output (v and w forms); offset and count mean nothing
+};
+
+struct Buf {
+  Region region = Region::output;
+  Unit unit = Unit::bytes;
+  uint32_t index = 0;  // which scratch, or which block
+  int64_t offset = 0;
+  int64_t count = 0;
+
+  Buf slice(int64_t first, int64_t n) const { return {region, unit, index, offset + first, n}; }
+  bool is_block() const { return unit == Unit::in_block || unit == Unit::out_block; }
+  bool operator==(const Buf&) const = default;
+};
+
+struct Step {
+  enum class Kind : uint8_t {
+    send,    // `from` to peer
+    recv,    // from peer to `into`
+    reduce,  // into = from op into: `from` is the left operand
+    copy,    // from → into, of equal packed size
+    join,    // nothing; many wait for it that would have to wait for many
+  };
+  Kind kind = Kind::join;
+  int32_t peer = -1;
+  int32_t slot = 0;        // counts the messages between the two ranks in this direction
+  uint32_t operation = 0;  // counts the sends, or the receives, of this plan
+  Buf from, into;
+};
+
+// Scratch that a plan needs: room for what `like` holds, laid out as its type, or packed.
+struct Scratch {
+  Buf like;
+  bool packed = false;
+};
+
+struct Plan {
+  std::vector<Step> steps;
+  std::vector<uint32_t> waits;           // by step: how many others it waits for
+  std::vector<uint32_t> first_follower;  // by step, and one more: where in `followers`
+  std::vector<uint32_t> followers;       // the steps that wait for it
+  std::vector<Scratch> scratch;
+  uint32_t sends = 0;
+  uint32_t recvs = 0;
+};
+
+std::string to_string(const Buf& buf);
+std::string to_string(const Plan& plan);  // a line a step
+
+// Writes a plan. Steps between two fences run concurrently; a fence waits for all before it.
+// after() adds a single dependency, for pipelines. Copies and reductions of nothing are left out.
+class PlanBuilder {
+ public:
+  using Id = int32_t;
+  static constexpr Id kNone = -1;
+
+  explicit PlanBuilder(const Shape& shape);
+
+  // The whole input and output of calls that have one block there; reductions in place: in() is out().
+  Buf in() const;
+  Buf out() const;
+  // Block i of the input or output of calls that have one block a rank.
+  Buf in_block(int i) const { return blocks(Region::input, i, 1); }
+  Buf out_block(int i) const { return blocks(Region::output, i, 1); }
+  // `n` adjacent blocks; not in v and w forms, whose blocks may lie anywhere.
+  Buf in_blocks(int first, int n) const { return blocks(Region::input, first, n); }
+  Buf out_blocks(int first, int n) const { return blocks(Region::output, first, n); }
+
+  Buf scratch_like(const Buf& like) { return add_scratch({like, false}); }
+  Buf scratch_packed(const Buf& like) { return add_scratch({like, true}); }
+  Buf scratch_bytes(int64_t bytes) {
+    return add_scratch({{Region::scratch, Unit::bytes, 0, 0, bytes}, true});
+  }
+
+  PlanBuilder& send(const Buf& from, int peer);
+  PlanBuilder& recv(const Buf& into, int peer);
+  PlanBuilder& reduce(const Buf& left, const Buf& into);
+  PlanBuilder& copy(const Buf& from, const Buf& into);
+  PlanBuilder& fence();
+  // The latest step waits for `step` as well. kNone, or a latest step that was left out: nothing.
+  PlanBuilder& after(Id step);
+  Id last() const { return last_; }  // the latest step; kNone if it was left out
+
+  Plan done();
+
+ private:
+  Buf blocks(Region region, int first, int n) const;
+  Buf add_scratch(Scratch scratch);
+  PlanBuilder& add(Step step);
+  void join_groups();
+
+  const Shape& shape_;
+  Plan plan_;
+  std::vector<std::pair<uint32_t, uint32_t>> edges_;  // from, to
+  std::vector<uint32_t> groups_{0};                   // first step after each fence
+  std::vector<int32_t> sent_, received_;              // messages so far, by peer
+  Id last_ = kNone;
+};
+
+}  // namespace tutti::coll

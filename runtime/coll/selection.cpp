@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "coll/selection.hpp"
+
+#include <fmt/format.h>
+#include <mpi.h>
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <fstream>
+#include <numeric>
+#include <optional>
+#include <sstream>
+
+#include "base/log.hpp"
+#include "coll/shipped_rules.hpp"
+
+namespace tutti::coll {
+namespace {
+
+using Quantity = Condition::Quantity;
+using Relation = Condition::Relation;
+
+constexpr std::string_view kQuantities[] = {"bytes", "ranks", "commutative", "power_of_two"};
+
+// Letters to change, put in or take out to get from `a` to `b`.
+size_t distance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), size_t{0});
+  for (size_t i = 0; i < a.size(); ++i) {
+    size_t diagonal = row[0]++;
+    for (size_t j = 0; j < b.size(); ++j) {
+      const size_t changed = diagonal + (a[i] != b[j]);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({changed, row[j] + 1, row[j + 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+std::string nearest(std::string_view word, const std::vector<std::string_view>& names) {
+  const auto best = std::min_element(names.begin(), names.end(), [&](auto a, auto b) {
+    return distance(word, a) < distance(word, b);
+  });
+  if (distance(word, *best) <= std::max<size_t>(2, word.size() / 3))
+    return fmt::format("did you mean '{}'?", *best);
+  return fmt::format("there are {}", fmt::join(names, ", "));
+}
+
+std::optional<Collective> collective_named(std::string_view word) {
+  for (int i = 0; i < kCollectives; ++i)
+    if (name_of(static_cast<Collective>(i)) == word) return static_cast<Collective>(i);
+  return std::nullopt;
+}
+
+std::optional<int64_t> number(std::string_view text) {
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || value < 0) return std::nullopt;
+  const std::string_view suffix = text.substr(static_cast<size_t>(end - text.data()));
+  if (suffix.empty()) return value;
+  if (suffix.size() != 1) return std::nullopt;
+  const auto at = std::string_view("kmg").find(static_cast<char>(suffix[0] | 0x20));
+  if (at == std::string_view::npos) return std::nullopt;
+  const int shift = 10 * (static_cast<int>(at) + 1);
+  if (value > (INT64_MAX >> shift)) return std::nullopt;
+  return value << shift;
+}
+
+bool knows_bytes(Collective kind) {
+  switch (kind) {
+    case Collective::barrier:
+    case Collective::gatherv:
+    case Collective::scatterv:
+    case Collective::alltoallv:
+    case Collective::alltoallw: return false;
+    default: return true;
+  }
+}
+
+Error parse_condition(std::string_view word, Collective kind, Condition& condition) {
+  const size_t at = word.find_first_of("<>=");
+  const std::string_view name = word.substr(0, at);
+  const auto quantity = std::find(std::begin(kQuantities), std::end(kQuantities), name);
+  if (quantity == std::end(kQuantities))
+    return failure(MPI_ERR_ARG, "no condition is called '{}'; {}", name,
+                   nearest(name, {std::begin(kQuantities), std::end(kQuantities)}));
+  condition.quantity = static_cast<Quantity>(quantity - std::begin(kQuantities));
+  if (condition.quantity == Quantity::bytes && !knows_bytes(kind))
+    return failure(MPI_ERR_ARG, "{} cannot be chosen by bytes: no rank knows the others' counts",
+                   name_of(kind));
+  size_t value_at = at + 1;
+  const bool or_equal = word.size() > value_at && word[at] != '=' && word[value_at] == '=';
+  if (or_equal) ++value_at;
+  const std::string_view value = word.substr(value_at);
+  switch (word[at]) {
+    case '<': condition.relation = or_equal ? Relation::at_most : Relation::less; break;
+    case '>': condition.relation = or_equal ? Relation::at_least : Relation::greater; break;
+    default: condition.relation = Relation::equal; break;
+  }
+  if (condition.quantity == Quantity::bytes || condition.quantity == Quantity::ranks) {
+    const std::optional<int64_t> parsed = number(value);
+    if (!parsed)
+      return failure(MPI_ERR_ARG, "'{}' is no number; write one like 4096, 4k or 1m", value);
+    condition.value = *parsed;
+    return {};
+  }
+  if (condition.relation != Relation::equal || (value != "yes" && value != "no"))
+    return failure(MPI_ERR_ARG, "'{}' must be {}=yes or {}=no", word, name, name);
+  condition.value = value == "yes";
+  return {};
+}
+
+std::vector<std::string_view> words_of(std::string_view line) {
+  std::vector<std::string_view> words;
+  constexpr std::string_view kBlank = " \t\r";
+  for (size_t at = line.find_first_not_of(kBlank); at != std::string_view::npos;) {
+    const size_t end = std::min(line.find_first_of(kBlank, at), line.size());
+    words.push_back(line.substr(at, end - at));
+    at = line.find_first_not_of(kBlank, end);
+  }
+  return words;
+}
+
+}  // namespace
+
+bool Condition::holds(const Shape& shape) const {
+  int64_t actual = 0;
+  switch (quantity) {
+    case Quantity::bytes: actual = shape.bytes; break;
+    case Quantity::ranks: actual = shape.size; break;
+    case Quantity::commutative: actual = shape.commutative; break;
+    case Quantity::power_of_two:
+      actual = std::has_single_bit(static_cast<unsigned>(shape.size));
+      break;
+  }
+  switch (relation) {
+    case Relation::less: return actual < value;
+    case Relation::at_most: return actual <= value;
+    case Relation::equal: return actual == value;
+    case Relation::at_least: return actual >= value;
+    case Relation::greater: return actual > value;
+  }
+  return false;
+}
+
+bool Selection::Rule::matches(const Shape& shape) const {
+  if (kind != shape.kind) return false;
+  for (const Condition& condition : conditions)
+    if (!condition.holds(shape)) return false;
+  return true;
+}
+
+Error Selection::add(std::string_view text, std::string_view source, char separator) {
+  int line_number = 0;
+  while (!text.empty()) {
+    ++line_number;
+    const size_t end = std::min(text.find_first_of(separator == ';' ? ";\n" : "\n"), text.size());
+    std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    line = line.substr(0, line.find('#'));
+    const std::vector<std::string_view> words = words_of(line);
+    if (words.empty()) continue;
+
+    auto rule = std::make_unique<Rule>();
+    rule->place = fmt::format("{}:{}", source, line_number);
+    const std::optional<Collective> kind = collective_named(words[0]);
+    if (!kind) {
+      std::vector<std::string_view> names;
+      for (int i = 0; i < kCollectives; ++i) names.push_back(name_of(static_cast<Collective>(i)));
+      return failure(MPI_ERR_ARG, "{}: no collective is called '{}'; {}", rule->place, words[0],
+                     nearest(words[0], names));
+    }
+    rule->kind = *kind;
+    if (words.size() < 2)
+      return failure(MPI_ERR_ARG, "{}: no algorithm stands behind '{}'", rule->place, words[0]);
+    for (size_t i = 1; i + 1 < words.size(); ++i) {
+      if (words[i].find_first_of("<>=") == std::string_view::npos)
+        return failure(MPI_ERR_ARG, "{}: '{}' is no condition; write one like bytes<=4k, and the "
+                       "algorithm last", rule->place, words[i]);
+      Condition condition{};
+      if (Error e = parse_condition(words[i], *kind, condition))
+        return std::move(e).within(rule->place);
+      rule->conditions.push_back(condition);
+    }
+    std::vector<std::string_view> names;
+    rule->algorithm = nullptr;
+    for (const Algorithm& algorithm : algorithms(*kind)) {
+      names.push_back(algorithm.name);
+      if (algorithm.name == words.back()) rule->algorithm = &algorithm;
+    }
+    if (!rule->algorithm)
+      return failure(MPI_ERR_ARG, "{}: {} has no algorithm '{}'; {}", rule->place, words[0],
+                     words.back(), nearest(words.back(), names));
+    rules_.push_back(std::move(rule));
+  }
+  return {};
+}
+
+Result<std::shared_ptr<const Selection>> Selection::parse(std::string_view text,
+                                                          std::string_view source) {
+  auto selection = std::make_shared<Selection>();
+  if (Error e = selection->add(text, source, '\n')) return e;
+  return std::shared_ptr<const Selection>(std::move(selection));
+}
+
+Result<std::shared_ptr<const Selection>> Selection::load(const std::string& override_rules,
+                                                         const std::string& path) {
+  if (override_rules.empty() && path.empty()) return shipped();
+  auto selection = std::make_shared<Selection>();
+  if (Error e = selection->add(override_rules, "collectives.override", ';')) return e;
+  if (path.empty()) {
+    if (Error e = selection->add(kShippedRules, "the shipped rules", '\n')) return e;
+  } else {
+    std::ifstream file(path);
+    std::ostringstream text;
+    if (!(file && text << file.rdbuf()))
+      return failure(MPI_ERR_ARG, "the rules of collectives.rules, {}, cannot be read", path);
+    if (Error e = selection->add(text.str(), path, '\n')) return e;
+  }
+  return std::shared_ptr<const Selection>(std::move(selection));
+}
+
+std::shared_ptr<const Selection> Selection::shipped() {
+  static const std::shared_ptr<const Selection> shipped = [] {
+    auto parsed = parse(kShippedRules, "the shipped rules");
+    TUTTI_INVARIANT(parsed, parsed.error().message());
+    return *parsed;
+  }();
+  return shipped;
+}
+
+const Algorithm& Selection::choose(const Shape& shape) const {
+  for (const auto& rule : rules_) {
+    if (!rule->matches(shape)) continue;
+    const std::string_view why = objection(*rule->algorithm, shape);
+    if (why.empty()) return *rule->algorithm;
+    if (!rule->refused.exchange(true, std::memory_order_relaxed))
+      say(Level::warning, "{}: {} cannot use {} here: {}; trying the next rule", rule->place,
+          name_of(shape.kind), rule->algorithm->name, why);
+  }
+  return algorithms(shape.kind).front();
+}
+
+}  // namespace tutti::coll

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Selection: which algorithm serves a call. Rules are text, one a line, first match wins:
+//
+//   allreduce bytes<=4k recursive_doubling      # a comment
+//   allgather ranks>=64 power_of_two=yes recursive_doubling
+//   bcast chain
+//
+// A line names a collective, any number of conditions, and an algorithm. Conditions: bytes, ranks
+// with < <= = >= > and a number (k, m, g: powers of 1024); commutative, power_of_two with =yes or
+// =no. What `bytes` counts is said at Shape::bytes; a collective without it refuses the condition.
+// Every rank must have the same rules.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "coll/algorithm.hpp"
+
+namespace tutti::coll {
+
+struct Condition {
+  enum class Quantity : uint8_t { bytes, ranks, commutative, power_of_two };
+  enum class Relation : uint8_t { less, at_most, equal, at_least, greater };
+  Quantity quantity;
+  Relation relation;
+  int64_t value;
+  bool holds(const Shape& shape) const;
+};
+
+// Immutable once made, so that any thread may ask and all communicators share it.
+class Selection {
+ public:
+  // Rules of `text`, which comes from `source` (a path; for messages). Errors are MPI_ERR_ARG with
+  // source, line and, for a wrong name, the nearest right one.
+  static Result<std::shared_ptr<const Selection>> parse(std::string_view text,
+                                                        std::string_view source);
+  // What a user asked for: `override_rules` (rules divided by ';' or line ends, looked at first)
+  // and the file at `path`, which takes the place of the shipped rules. Either may be empty.
+  static Result<std::shared_ptr<const Selection>> load(const std::string& override_rules,
+                                                       const std::string& path);
+  static std::shared_ptr<const Selection> shipped();  // conf/collectives.rules, compiled in
+
+  // Never fails: a rule whose algorithm cannot serve the call is passed over (and that is logged
+  // once), and without a rule the collective's first algorithm serves.
+  const Algorithm& choose(const Shape& shape) const;
+
+ private:
+  struct Rule {
+    Collective kind;
+    std::vector<Condition> conditions;
+    const Algorithm* algorithm;
+    std::string place;  // "file:line"
+    mutable std::atomic<bool> refused{false};
+
+    bool matches(const Shape& shape) const;
+  };
+  Error add(std::string_view text, std::string_view source, char separator);
+
+  std::vector<std::unique_ptr<Rule>> rules_;
+};
+
+}  // namespace tutti::coll

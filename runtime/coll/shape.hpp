@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Shape: everything that a plan depends on, and nothing else. Two calls of one shape share a plan.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "coll/call.hpp"
+
+namespace tutti::coll {
+
+inline constexpr int kCollectives = 17;
+std::string_view name_of(Collective kind);  // "allreduce"
+
+// Units: an element is one element of the datatype that this rank passed; ranks may describe the
+// same bytes by different types (gather, bcast, …), so what two ranks must agree on is in bytes.
+struct Shape {
+  Collective kind = Collective::barrier;
+  bool in_place = false;
+  bool commutative = true;  // reductions
+  bool dense = true;        // bcast: the buffer is one run of bytes on this rank
+  int rank = 0;
+  int size = 1;
+  int root = 0;
+  int64_t in_count = 0;   // elements of my input, or of one block of it
+  int64_t out_count = 0;  // the same of my output; reductions: of the vector or of one block
+  // Packed bytes of the vector (bcast, reductions), of one block (gather, scatter, allgather,
+  // alltoall), of all blocks (allgatherv). The same on every rank; 0 where no rank knows the
+  // others' counts (gatherv, scatterv, alltoallv, alltoallw).
+  int64_t bytes = 0;
+  // By rank: packed bytes of a block (allgatherv), elements of a block (reduce_scatter).
+  std::vector<int64_t> counts;
+
+  bool operator==(const Shape&) const = default;
+  size_t hash() const;
+};
+
+// What a reduction works on: on a rank that passed MPI_IN_PLACE, or no receive buffer, one of the
+// two layouts of a call means nothing.
+const Layout* element_layout(const Call& call);
+
+Shape shape_of(const Call& call, int rank, int size);
+
+}  // namespace tutti::coll
