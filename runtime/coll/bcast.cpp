@@ -97,7 +97,7 @@ Plan bcast_chain(const Shape& s) {
   Bytes bytes(plan, s);
   const Rotation places{s.root, s.size};
   const int place = places.place(s.rank);
-  const Split split{s.bytes, segments_of(s.bytes)};
+  const Split split{s.bytes, segments_of(s.bytes, s.segment)};
   for (int64_t i = 0; i < split.parts; ++i) {
     const Buf segment = bytes.part(split, i, 1);
     PlanBuilder::Id arrived = PlanBuilder::kNone;

@@ -81,10 +81,9 @@ struct Split {
   int64_t size(int64_t part) const { return begin(part + 1) - begin(part); }
 };
 
-// Into how many segments a pipeline cuts a message: of about 128 KiB, but not more than 256.
-inline int64_t segments_of(int64_t bytes) {
-  constexpr int64_t kSegment = 128 << 10;
-  return std::clamp<int64_t>((bytes + kSegment - 1) / kSegment, 1, 256);
+// Into how many segments of about `segment` bytes a pipeline cuts a message: not more than 256.
+inline int64_t segments_of(int64_t bytes, int64_t segment) {
+  return std::clamp<int64_t>((bytes + segment - 1) / segment, 1, 256);
 }
 
 // The lowest log2(width) bits of `place` in reverse order.

@@ -88,7 +88,7 @@ Plan reduce_chain(const Shape& s) {
   const Buf in = plan.in();
   const bool straight = is_root && is_end && !s.in_place;
   const Buf room = straight || s.rank == s.size - 1 ? plan.out() : plan.scratch_like(in);
-  const Split split{s.out_count, segments_of(s.bytes)};
+  const Split split{s.out_count, segments_of(s.bytes, s.segment)};
   PlanBuilder::Id sent = PlanBuilder::kNone;
   for (int64_t i = 0; i < split.parts; ++i) {
     const auto segment = [&](const Buf& b) { return b.slice(split.begin(i), split.size(i)); };

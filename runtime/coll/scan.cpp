@@ -45,7 +45,7 @@ Plan exscan_doubling(const Shape& s) {
 Plan scan_chain(const Shape& s) {
   PlanBuilder plan(s);
   const Buf sum = plan.out();
-  const Split split{s.out_count, segments_of(s.bytes)};
+  const Split split{s.out_count, segments_of(s.bytes, s.segment)};
   const Buf room = s.rank > 0 ? plan.scratch_like(sum) : sum;
   plan.copy(plan.in(), sum).fence();
   for (int64_t i = 0; i < split.parts; ++i) {
@@ -63,7 +63,7 @@ Plan scan_chain(const Shape& s) {
 
 Plan exscan_chain(const Shape& s) {
   PlanBuilder plan(s);
-  const Split split{s.out_count, segments_of(s.bytes)};
+  const Split split{s.out_count, segments_of(s.bytes, s.segment)};
   const bool first = s.rank == 0, last = s.rank + 1 == s.size;
   Buf sum = plan.in();
   if (!first && !last) {

@@ -30,6 +30,7 @@ struct Shape {
   // alltoall), of all blocks (allgatherv). The same on every rank; 0 where no rank knows the
   // others' counts (gatherv, scatterv, alltoallv, alltoallw).
   int64_t bytes = 0;
+  int64_t segment = 128 << 10;  // bytes that travel together in a pipeline
   // By rank: packed bytes of a block (allgatherv), elements of a block (reduce_scatter).
   std::vector<int64_t> counts;
 
