@@ -51,8 +51,8 @@ class AttributeSet {
   // callback that fails; the attribute that it refused to delete stays.
   Error delete_all(void* object);
 
-  // MPI_TAG_UB and its kin: only get() sees it, no program can change it. `value` is the address
-  // that MPI_Comm_get_attr returns, of an int that lives as long as the set.
+  // MPI_TAG_UB and its kin: only get() sees it, no program can change it, duplicates have it too.
+  // `value` is the address that MPI_Comm_get_attr returns, of an int that outlives the set.
   void set_predefined(int key, const int* value);
 
  private:
