@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Rules as text: which algorithm they choose, and what is said about wrong ones.
+#include <gtest/gtest.h>
+#include <mpi.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <fstream>
+
+#include "coll/selection.hpp"
+
+namespace tutti::coll {
+namespace {
+
+Shape shape(Collective kind, int size, int64_t bytes, bool commutative = true) {
+  Shape s;
+  s.kind = kind;
+  s.size = size;
+  s.bytes = bytes;
+  s.commutative = commutative;
+  return s;
+}
+
+std::shared_ptr<const Selection> parsed(std::string_view text) {
+  auto selection = Selection::parse(text, "rules");
+  EXPECT_TRUE(selection) << selection.error().message();
+  return *selection;
+}
+std::string refusal(std::string_view text) {
+  auto selection = Selection::parse(text, "etc/rules");
+  if (selection) return "accepted";
+  EXPECT_EQ(selection.error().mpi_class(), MPI_ERR_ARG);
+  return selection.error().message();
+}
+
+TEST(SelectionTest, FirstMatchWins) {
+  const auto rules = parsed(
+      "# comment\n"
+      "\n"
+      "allreduce bytes<=4k ranks>2 recursive_doubling  # another\n"
+      "allreduce bytes>=1m commutative=yes ring\r\n"
+      "allreduce halving_doubling\n"
+      "allgather power_of_two=yes recursive_doubling");
+  const auto name = [&](const Shape& s) { return rules->choose(s).name; };
+  EXPECT_EQ(name(shape(Collective::allreduce, 3, 4096)), "recursive_doubling");
+  EXPECT_EQ(name(shape(Collective::allreduce, 3, 4097)), "halving_doubling");
+  EXPECT_EQ(name(shape(Collective::allreduce, 2, 8)), "halving_doubling");
+  EXPECT_EQ(name(shape(Collective::allreduce, 3, 1 << 20)), "ring");
+  EXPECT_EQ(name(shape(Collective::allreduce, 3, 1 << 20, false)), "halving_doubling");
+  EXPECT_EQ(name(shape(Collective::allgather, 8, 8)), "recursive_doubling");
+  // No rule: the first in the table, which can always serve.
+  EXPECT_EQ(name(shape(Collective::allgather, 7, 8)), algorithms(Collective::allgather)[0].name);
+  EXPECT_EQ(name(shape(Collective::scan, 7, 8)), algorithms(Collective::scan)[0].name);
+}
+
+TEST(SelectionTest, RelationsAndNumbers) {
+  const auto chosen = [&](std::string_view condition, int64_t bytes) {
+    const auto rules = parsed("bcast " + std::string(condition) + " chain\nbcast binomial");
+    return rules->choose(shape(Collective::bcast, 4, bytes)).name == "chain";
+  };
+  EXPECT_TRUE(chosen("bytes<10", 9));
+  EXPECT_FALSE(chosen("bytes<10", 10));
+  EXPECT_TRUE(chosen("bytes<=10", 10));
+  EXPECT_TRUE(chosen("bytes=2K", 2048));
+  EXPECT_FALSE(chosen("bytes=2k", 2049));
+  EXPECT_TRUE(chosen("bytes>=1g", int64_t{1} << 30));
+  EXPECT_FALSE(chosen("bytes>1g", int64_t{1} << 30));
+  EXPECT_TRUE(chosen("ranks=4", 0));
+}
+
+TEST(SelectionTest, RefusesWhatCannotServeOnceAndTakesTheNext) {
+  const auto rules = parsed("allreduce ring\nallreduce halving_doubling\nallgather recursive_doubling");
+  testing::internal::CaptureStderr();
+  for (int i = 0; i < 3; ++i)
+    EXPECT_EQ(rules->choose(shape(Collective::allreduce, 4, 8, false)).name, "halving_doubling");
+  EXPECT_EQ(rules->choose(shape(Collective::allreduce, 4, 8, true)).name, "ring");
+  EXPECT_EQ(rules->choose(shape(Collective::allgather, 6, 8)).name,
+            algorithms(Collective::allgather)[0].name);
+  const std::string log = testing::internal::GetCapturedStderr();
+  const std::string first = "rules:1: allreduce cannot use ring here: it needs a commutative operation";
+  EXPECT_NE(log.find(first), std::string::npos) << log;
+  EXPECT_EQ(log.find(first, log.find(first) + 1), std::string::npos) << "more than once: " << log;
+  EXPECT_NE(log.find("rules:3: allgather cannot use recursive_doubling"), std::string::npos) << log;
+}
+
+TEST(SelectionTest, SaysWhatIsWrongAndWhere) {
+  EXPECT_EQ(refusal("bcast chain\nallreduc ring"),
+            "etc/rules:2: no collective is called 'allreduc'; did you mean 'allreduce'?");
+  EXPECT_EQ(refusal("allreduce recursive_dubling"),
+            "etc/rules:1: allreduce has no algorithm 'recursive_dubling'; did you mean "
+            "'recursive_doubling'?");
+  EXPECT_EQ(refusal("barrier x"),
+            "etc/rules:1: barrier has no algorithm 'x'; there are dissemination");
+  EXPECT_EQ(refusal("allreduce byte<4 ring"),
+            "etc/rules:1: no condition is called 'byte'; did you mean 'bytes'?");
+  EXPECT_EQ(refusal("allreduce bytes<4x ring"),
+            "etc/rules:1: '4x' is no number; write one like 4096, 4k or 1m");
+  EXPECT_EQ(refusal("allreduce bytes< ring"),
+            "etc/rules:1: '' is no number; write one like 4096, 4k or 1m");
+  EXPECT_EQ(refusal("allreduce bytes<99999999999g ring"),
+            "etc/rules:1: '99999999999g' is no number; write one like 4096, 4k or 1m");
+  EXPECT_EQ(refusal("allreduce ring bytes<4"),
+            "etc/rules:1: 'ring' is no condition; write one like bytes<=4k, and the algorithm last");
+  EXPECT_EQ(refusal("allreduce commutative=perhaps ring"),
+            "etc/rules:1: 'commutative=perhaps' must be commutative=yes or commutative=no");
+  EXPECT_EQ(refusal("allreduce commutative<yes ring"),
+            "etc/rules:1: 'commutative<yes' must be commutative=yes or commutative=no");
+  EXPECT_EQ(refusal("alltoallv bytes<4 linear"),
+            "etc/rules:1: alltoallv cannot be chosen by bytes: no rank knows the others' counts");
+  EXPECT_EQ(refusal("allreduce"), "etc/rules:1: no algorithm stands behind 'allreduce'");
+}
+
+TEST(SelectionTest, OverrideComesFirstThenTheFile) {
+  std::string path = testing::TempDir() + "rulesXXXXXX";
+  const int fd = mkstemp(path.data());
+  ASSERT_GE(fd, 0);
+  close(fd);
+  std::ofstream(path) << "bcast binomial\nscan chain\n";
+  const auto rules = Selection::load("bcast bytes<4k chain; allreduce ring", path);
+  ASSERT_TRUE(rules) << rules.error().message();
+  EXPECT_EQ((*rules)->choose(shape(Collective::bcast, 4, 8)).name, "chain");
+  EXPECT_EQ((*rules)->choose(shape(Collective::bcast, 4, 8192)).name, "binomial");
+  EXPECT_EQ((*rules)->choose(shape(Collective::allreduce, 4, 8)).name, "ring");
+  EXPECT_EQ((*rules)->choose(shape(Collective::scan, 4, 8)).name, "chain");
+  std::ofstream(path) << "bcast nothing\n";
+  EXPECT_NE(Selection::load("", path).error().message().find(path + ":1: "), std::string::npos);
+  std::remove(path.c_str());
+  EXPECT_NE(Selection::load("", path).error().message().find(path), std::string::npos);
+  EXPECT_NE(Selection::load("bcast chain;scam chain", "").error().message().find("'scan'"),
+            std::string::npos);
+}
+
+TEST(SelectionTest, ShippedRulesServeEveryCollectiveWithoutARefusal) {
+  testing::internal::CaptureStderr();
+  for (int kind = 0; kind < kCollectives; ++kind)
+    for (const int size : {1, 2, 3, 8, 9, 100})
+      for (int64_t bytes = 0; bytes < int64_t{1} << 30; bytes = bytes * 3 + 1)
+        for (const bool commutative : {true, false}) {
+          const Shape s = shape(static_cast<Collective>(kind), size, bytes, commutative);
+          EXPECT_EQ(objection(Selection::shipped()->choose(s), s), "");
+        }
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+}
+
+TEST(AlgorithmTable, TheFirstOfEachServesEverythingAndNamesAreUnique) {
+  for (int kind = 0; kind < kCollectives; ++kind) {
+    const auto all = algorithms(static_cast<Collective>(kind));
+    ASSERT_FALSE(all.empty());
+    EXPECT_EQ(all[0].needs, Needs::nothing);
+    for (size_t i = 0; i < all.size(); ++i)
+      for (size_t j = 0; j < i; ++j) EXPECT_NE(all[i].name, all[j].name);
+  }
+}
+
+}  // namespace
+}  // namespace tutti::coll
