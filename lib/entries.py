@@ -115,6 +115,8 @@ class Call:
             return self.handle(p, quoted)
         if p.type == "MPI_Request" or (p.kind == "REQUEST" and p.type == "MPI_Request *" and p.direction != "out"):
             self.check(p, f"entry.request({quoted})")
+        elif p.kind == "MESSAGE" and p.direction == "inout":
+            self.check(p, f"entry.message({quoted})")
         elif p.direction == "inout" and p.type.removesuffix(" *") in OBJECTS:
             self.check(p, f"entry.held<mpi::{OBJECTS[p.type.removesuffix(' *')]}>({quoted})")
         elif p.type.endswith("*"):

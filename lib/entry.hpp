@@ -51,6 +51,8 @@ template <>
 inline const Kind kKind<mpi::Info>{MPI_ERR_INFO, "info object", MPI_INFO_NULL};
 template <>
 inline const Kind kKind<mpi::Request>{MPI_ERR_REQUEST, "request", MPI_REQUEST_NULL};
+template <>
+inline const Kind kKind<mpi::Message>{MPI_ERR_REQUEST, "message", MPI_MESSAGE_NULL};
 
 class Entry {
  public:
@@ -95,6 +97,12 @@ class Entry {
   bool request(MPI_Request handle, const char* argument) {
     return handle == MPI_REQUEST_NULL || mpi::resolve<mpi::Request>(handle) ||
            bad_handle(kKind<mpi::Request>, handle, argument);
+  }
+  // Their class is known to point-to-point communication alone, their tag suffices here.
+  bool message(const MPI_Message* handle, const char* argument) {
+    return pointer(handle, argument) &&
+           (*handle == MPI_MESSAGE_NO_PROC || is_message(*handle) ||
+            bad_handle(kKind<mpi::Message>, *handle, argument));
   }
 
   // --- values
@@ -150,6 +158,11 @@ class Entry {
  private:
   static bool in_range(int rank, const mpi::Comm& comm) {
     return static_cast<unsigned>(rank) < static_cast<unsigned>(comm.remote_size());
+  }
+  static bool is_message(MPI_Message handle) {
+    const auto value = reinterpret_cast<uintptr_t>(handle);
+    return value >= mpi::kFirstAddress && value % alignof(mpi::Object) == 0 &&
+           reinterpret_cast<const mpi::Object*>(value)->tag() == mpi::Tag::message;
   }
   [[gnu::cold]] bool not_running();
   [[gnu::cold]] bool bad_handle(const Kind& kind, const void* handle, const char* argument);

@@ -13,7 +13,8 @@ static MPI_Datatype type = MPI_DATATYPE_NULL; /* never committed */
 static MPI_Comm comm = MPI_COMM_NULL;
 static MPI_Request no_request = MPI_REQUEST_NULL;
 static MPI_Message no_proc = MPI_MESSAGE_NO_PROC;
-static void *foreign = MPI_ERRORS_RETURN; /* a handle, but where another kind is wanted */
+static void *foreign_op = MPI_SUM, *foreign_comm = MPI_COMM_WORLD; /* where other kinds are wanted */
+static MPI_Message null_message = MPI_MESSAGE_NULL;
 MPI_Comm null_MPI_Comm = MPI_COMM_NULL;
 MPI_Datatype null_MPI_Datatype = MPI_DATATYPE_NULL;
 MPI_Op null_MPI_Op = MPI_OP_NULL;

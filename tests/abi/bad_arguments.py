@@ -28,7 +28,7 @@ OPTIONAL = {("MPI_Info_get_string", "value"), ("MPI_Alloc_mem", "info")}
 def good(function, p):
     if p.type in GOOD:
         return GOOD[p.type]
-    if p.type in FILLED and (p.direction != "out" or p.kind == "STATUS"):
+    if p.type in FILLED and (p.kind == "STATUS") == (p.direction == "out"):
         return FILLED[p.type]
     if p.type.endswith(("*", "]")) and p.kind not in ("FUNCTION", "POLYFUNCTION"):
         return "space"
@@ -58,16 +58,17 @@ def bad(function, p):
     elif p.direction == "inout" and p.type.removesuffix(" *") in CLASS and p.kind != "STATUS":
         handle = p.type.removesuffix(" *")
         yield "NULL", "ARG"
-        yield f"({p.type})&foreign", CLASS[handle]
+        yield f"({p.type})&foreign_{'op' if handle == 'MPI_Comm' else 'comm'}", CLASS[handle]
         if handle != "MPI_Request":
             yield f"({p.type})&null_{handle}", CLASS[handle]
     elif p.type == "MPI_Message *" and p.direction == "inout":
-        yield from (("NULL", "ARG"), ("(MPI_Message *)&foreign", "REQUEST"))
+        yield "NULL", "ARG"
+        yield from ((v, "REQUEST") for v in ("&null_message", "(MPI_Message *)&foreign_comm"))
     elif p.type.endswith("*") and p.direction in ("out", "inout") and "..." not in p.type:
         status_ignored = p.kind == "STATUS" and p.direction == "out"
         if not status_ignored and (function.name, p.name) not in OPTIONAL and "ATTRIBUTE" not in p.kind:
             yield "NULL", "ARG"
-    elif p.type == "const char *" and p.kind == "STRING":
+    elif p.type in ("const char *", "const MPI_Status *") and p.kind in ("STRING", "STATUS"):
         yield "NULL", "ARG"
     elif p.type in ("int", "MPI_Count", "MPI_Aint"):
         if p.direction == "in" and ("NUM_ELEM" in p.kind or "ARRAY_LENGTH" in p.kind) and p.name != "stride":
