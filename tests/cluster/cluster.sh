@@ -164,7 +164,7 @@ test_kill_launcher() {
   nodes_up node1 node2 node3
   launch_behind --host $all "$stay"
   wait_until_all_here
-  in_node node1 sh -c 'kill -9 $(pgrep -x mpirun || pgrep -x tutti)'
+  in_node node1 sh -c 'kill -9 $(pgrep -o -x mpirun)'
   nothing_is_left
 }
 
@@ -174,7 +174,7 @@ test_interrupt() {
   for signal in INT TERM; do
     launch_behind --host $all "$stay"
     wait_until_all_here
-    in_node node1 sh -c "kill -$signal \$(pgrep -x mpirun || pgrep -x tutti)"
+    in_node node1 sh -c "kill -$signal \$(pgrep -o -x mpirun)"
     ends_within 10
     went_wrong
     nothing_is_left

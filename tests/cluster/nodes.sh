@@ -11,7 +11,7 @@ readonly bed=/media  # covered by a tmpfs that only this run sees
 
 # Runs this script again inside of private namespaces. Exit 77 where that is forbidden.
 enter_the_bed() {
-  if [ "${TUTTI_IN_BED:-}" != 1 ]; then
+  if [ "${IN_CLUSTER_BED:-}" != 1 ]; then
     if [ "$(id -u)" != 0 ] || ! unshare --net --mount --pid --ipc --uts --fork true 2>/dev/null; then
       echo "skipped: making namespaces needs root and a kernel or container that allows it"
       exit 77
@@ -21,7 +21,7 @@ enter_the_bed() {
       command -v "$tool" >/dev/null || fail "$tool is not installed; './dev test' installs what the cluster needs"
     done
     case $build/ in "$bed"/*) fail "the build is below $bed, which the nodes cover; build elsewhere" ;; esac
-    TUTTI_IN_BED=1 exec unshare --net --mount --propagation private --pid --ipc --uts --fork --kill-child \
+    IN_CLUSTER_BED=1 exec unshare --net --mount --propagation private --pid --ipc --uts --fork --kill-child \
       --mount-proc "$here/cluster.sh" "$@"
   fi
   mount -t tmpfs -o mode=755 tutti "$bed"
