@@ -130,6 +130,8 @@ std::vector<std::string> NodeAgent::environment_of(const Rank& rank,
     put_variable(out, pair);
   put_variable(out, std::string(kJobVariable) + "=" + task_.map.id);
   put_variable(out, "PWD=" + task_.map.apps[static_cast<size_t>(place.app)].folder);
+  // A bound rank cannot see by itself how crowded its node is.
+  put_variable(out, fmt::format("TUTTI_NODE_CORES={}", topology_.allowed_cores()));
   for (const std::string& pair : pmix) put_variable(out, pair);
   return out;
 }

@@ -19,10 +19,11 @@ Reaper::Reaper(Loop& loop) : loop_(loop) {
 void Reaper::expect(int pid, Ended ended) { expected_[pid] = std::move(ended); }
 
 void Reaper::reap() {
-  // What a rank told its PMIx server before it ended counts before its end.
-  loop_.run_posted();
   int status = 0;
   for (int pid; (pid = ::waitpid(-1, &status, WNOHANG)) > 0;) {
+    // What a rank told its PMIx server before it ended counts before its end. Not earlier than
+    // here: until it is reaped it may still be telling.
+    loop_.run_posted();
     const auto found = expected_.find(pid);
     if (found == expected_.end()) continue;
     const Ended ended = std::move(found->second);

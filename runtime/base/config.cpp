@@ -45,7 +45,7 @@ constexpr Setting kSettings[] = {
 // Variables with our prefix that are no settings: what the launcher tells its ranks, what module
 // files commonly set, and what test programs use among themselves.
 constexpr std::string_view kOtherVariables[] = {"TUTTI_SETTINGS_RESOLVED", "TUTTI_JOB", "TUTTI_ROOT",
-                                                "TUTTI_HOME", "TUTTI_DIR", "TUTTI_PREFIX"};
+                                                "TUTTI_NODE_CORES", "TUTTI_HOME", "TUTTI_DIR", "TUTTI_PREFIX"};
 constexpr std::string_view kTestPrefix = "TUTTI_TEST_";
 
 std::array<std::string_view, std::size(kSettings)> setting_names() {
