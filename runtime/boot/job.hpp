@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Joining the job: who I am, who else there is, how their addresses are found. Over PMIx when a
+// launcher offers it (mpirun, srun --mpi=pmix), alone when there is no launcher. Reads only keys
+// that every PMIx server is known to give. Refuses to run as N jobs of one.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+
+namespace tutti::boot {
+
+// Constant after join().
+struct JobView {
+  std::string id = "singleton";  // unique on the node at any time
+  int rank = 0;                  // = process id
+  int size = 1;
+  int universe_size = 0;         // 0: nobody said
+  int application = 0;           // index among the programs of an MPMD job
+  std::string host;              // this node's name
+  std::vector<int> node_ranks{0};  // the job's ranks on this node, ascending, mine among them
+};
+
+class Job {
+ public:
+  virtual ~Job() = default;
+
+  // Blocks until the launcher has answered.
+  static Result<std::unique_ptr<Job>> join();
+
+  const JobView& view() const { return view_; }
+
+  // Makes my transport address known to all; collective over the job.
+  virtual Error publish(const std::string& address) = 0;
+  // Returns when all ranks of the job have called it.
+  virtual Error fence() = 0;
+  // Of a process that has published. A round trip to the node's server at most. Any thread.
+  virtual Result<std::string> address_of(int rank) = 0;
+  // Tells the launcher that I leave in good order; no call after it.
+  virtual void leave() = 0;
+  // Ends the job with this exit code. Any thread.
+  [[noreturn]] virtual void abort(int code, const std::string& message) = 0;
+
+ protected:
+  JobView view_;
+};
+
+// Cores that the ranks of this node may use together: the launcher's word, or else what affinity
+// and the cgroup's quota leave. At least 1.
+int allowed_cores();
+
+// Implemented in pmix.cpp: the environment names a PMIx server; join() asks these.
+bool pmix_offered();
+Result<std::unique_ptr<Job>> join_pmix();
+
+}  // namespace tutti::boot

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The PMIx client. Works under any PMIx 4 server: puts one key, fences over all with data, gets
+// lazily, and reads job-level keys only (those of remote ranks are not given everywhere).
+#include <mpi.h>
+#include <pmix.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <sstream>
+
+#include "base/log.hpp"
+#include "boot/job.hpp"
+
+namespace tutti::boot {
+namespace {
+
+constexpr char kAddressKey[] = "tutti.ucx";
+
+Error pmix_failure(const std::string& what, pmix_status_t status) {
+  return failure(MPI_ERR_OTHER, "{}: the PMIx server says {}", what, PMIx_Error_string(status));
+}
+
+class PmixJob final : public Job {
+ public:
+  Error start();
+  Error publish(const std::string& address) override;
+  Error fence() override;
+  Result<std::string> address_of(int rank) override;
+  void leave() override { PMIx_Finalize(nullptr, 0); }
+  [[noreturn]] void abort(int code, const std::string& message) override;
+
+ private:
+  // A job-level value as a number or a text; the fallback where the server does not give it.
+  int64_t job_number(const char* key, int64_t fallback) const;
+  std::string job_text(const char* key) const;
+  pmix_proc_t process(pmix_rank_t rank) const {
+    pmix_proc_t p;
+    PMIX_LOAD_PROCID(&p, me_.nspace, rank);
+    return p;
+  }
+
+  pmix_proc_t me_{};
+};
+
+int64_t as_number(const pmix_value_t& value) {
+  switch (value.type) {
+    case PMIX_UINT32: return value.data.uint32;
+    case PMIX_UINT16: return value.data.uint16;
+    case PMIX_UINT64: return static_cast<int64_t>(value.data.uint64);
+    case PMIX_INT: return value.data.integer;
+    case PMIX_UINT: return value.data.uint;
+    case PMIX_INT32: return value.data.int32;
+    case PMIX_SIZE: return static_cast<int64_t>(value.data.size);
+    case PMIX_PROC_RANK: return value.data.rank;
+    default: return -1;
+  }
+}
+
+int64_t PmixJob::job_number(const char* key, int64_t fallback) const {
+  const pmix_proc_t job = process(PMIX_RANK_WILDCARD);
+  pmix_value_t* value = nullptr;
+  if (PMIx_Get(&job, key, nullptr, 0, &value) != PMIX_SUCCESS) return fallback;
+  const int64_t number = as_number(*value);
+  PMIX_VALUE_RELEASE(value);
+  return number < 0 ? fallback : number;
+}
+
+std::string PmixJob::job_text(const char* key) const {
+  const pmix_proc_t job = process(PMIX_RANK_WILDCARD);
+  pmix_value_t* value = nullptr;
+  if (PMIx_Get(&job, key, nullptr, 0, &value) != PMIX_SUCCESS) return {};
+  std::string text = value->type == PMIX_STRING && value->data.string ? value->data.string : "";
+  PMIX_VALUE_RELEASE(value);
+  return text;
+}
+
+Error PmixJob::start() {
+  if (pmix_status_t s = PMIx_Init(&me_, nullptr, 0); s != PMIX_SUCCESS)
+    return pmix_failure(
+        fmt::format("joining job {} as rank {}", std::getenv("PMIX_NAMESPACE"), std::getenv("PMIX_RANK")),
+        s);
+  view_.rank = static_cast<int>(me_.rank);
+  view_.size = static_cast<int>(job_number(PMIX_JOB_SIZE, 0));
+  if (view_.size <= view_.rank)
+    return failure(MPI_ERR_OTHER, "the PMIx server gives no job size (PMIX_JOB_SIZE) for rank {}",
+                   view_.rank);
+  const char* job_id = std::getenv("TUTTI_JOB");
+  view_.id = job_id ? job_id : me_.nspace;
+  view_.universe_size = static_cast<int>(job_number(PMIX_UNIV_SIZE, 0));
+
+  pmix_value_t* value = nullptr;
+  if (PMIx_Get(&me_, PMIX_APPNUM, nullptr, 0, &value) == PMIX_SUCCESS) {
+    view_.application = static_cast<int>(std::max<int64_t>(as_number(*value), 0));
+    PMIX_VALUE_RELEASE(value);
+  }
+  char name[256] = {};
+  gethostname(name, sizeof name - 1);
+  view_.host = name;
+
+  view_.node_ranks.clear();
+  std::istringstream peers(job_text(PMIX_LOCAL_PEERS));
+  for (std::string one; std::getline(peers, one, ',');) view_.node_ranks.push_back(std::atoi(one.c_str()));
+  if (view_.node_ranks.empty()) view_.node_ranks.push_back(view_.rank);
+  std::sort(view_.node_ranks.begin(), view_.node_ranks.end());
+  return {};
+}
+
+Error PmixJob::publish(const std::string& address) {
+  pmix_value_t value;
+  PMIX_VALUE_CONSTRUCT(&value);
+  value.type = PMIX_BYTE_OBJECT;
+  value.data.bo.bytes = const_cast<char*>(address.data());  // PMIx_Put copies
+  value.data.bo.size = address.size();
+  if (pmix_status_t s = PMIx_Put(PMIX_GLOBAL, kAddressKey, &value); s != PMIX_SUCCESS)
+    return pmix_failure("publishing this rank's address", s);
+  if (pmix_status_t s = PMIx_Commit(); s != PMIX_SUCCESS)
+    return pmix_failure("publishing this rank's address", s);
+  return fence();
+}
+
+Error PmixJob::fence() {
+  // Over all and with data: Slurm's server gets other forms wrong, and the data is small.
+  const pmix_proc_t everyone = process(PMIX_RANK_WILDCARD);
+  pmix_info_t collect;
+  bool yes = true;
+  PMIX_INFO_LOAD(&collect, PMIX_COLLECT_DATA, &yes, PMIX_BOOL);
+  const pmix_status_t status = PMIx_Fence(&everyone, 1, &collect, 1);
+  PMIX_INFO_DESTRUCT(&collect);
+  if (status != PMIX_SUCCESS)
+    return pmix_failure("waiting for the other ranks, one of which may have ended before",
+                        status);
+  return {};
+}
+
+Result<std::string> PmixJob::address_of(int rank) {
+  const pmix_proc_t peer = process(static_cast<pmix_rank_t>(rank));
+  pmix_value_t* value = nullptr;
+  const pmix_status_t status = PMIx_Get(&peer, kAddressKey, nullptr, 0, &value);
+  if (status != PMIX_SUCCESS)
+    return pmix_failure(fmt::format("asking for the address of rank {}", rank), status);
+  std::string address;
+  if (value->type == PMIX_BYTE_OBJECT) address.assign(value->data.bo.bytes, value->data.bo.size);
+  PMIX_VALUE_RELEASE(value);
+  if (address.empty()) return failure(MPI_ERR_OTHER, "rank {} published no address", rank);
+  return address;
+}
+
+void PmixJob::abort(int code, const std::string& message) {
+  say(Level::error, "{}", message);
+  PMIx_Abort(code, message.c_str(), nullptr, 0);
+  _exit(code);  // the launcher may be gone
+}
+
+}  // namespace
+
+bool pmix_offered() { return std::getenv("PMIX_NAMESPACE") && std::getenv("PMIX_RANK"); }
+
+Result<std::unique_ptr<Job>> join_pmix() {
+  auto job = std::make_unique<PmixJob>();
+  if (Error e = job->start()) return e;
+  return std::unique_ptr<Job>(std::move(job));
+}
+
+}  // namespace tutti::boot
