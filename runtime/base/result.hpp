@@ -55,8 +55,9 @@ class [[nodiscard]] Result {
     assert(std::get<1>(held_) && "a Result is made from a value or from a real error");
   }
   explicit operator bool() const { return held_.index() == 0; }  // true: there is a value
-  T& operator*() { return std::get<0>(held_); }
-  const T& operator*() const { return std::get<0>(held_); }
+  T&& operator*() && { return std::get<0>(std::move(held_)); }
+  T& operator*() & { return std::get<0>(held_); }
+  const T& operator*() const& { return std::get<0>(held_); }
   T* operator->() { return &std::get<0>(held_); }
   const T* operator->() const { return &std::get<0>(held_); }
   Error error() && { return held_.index() == 1 ? std::move(std::get<1>(held_)) : Error(); }

@@ -62,11 +62,11 @@ Engine::~Engine() {
 
 // ---- posting
 
-Header Engine::next_header(int peer, Kind kind) {
+Header Engine::next_header(int to, Kind kind) {
   Header header;
   header.kind = kind;
   header.process = process_;
-  header.order = peers_[peer].next_out++;
+  header.order = peer(to).next_out++;
   return header;
 }
 
@@ -186,8 +186,7 @@ void Engine::cancel(SendOperation& op) {
 
 void Engine::arrived(const Arrival& arrival) {
   const int32_t from = arrival.header.process;
-  uint32_t& expected = peers_[from].next_in;
-  if (arrival.header.order != expected) {
+  if (arrival.header.order != peer(from).next_in) {
     parked_->messages.emplace(
         std::pair{from, arrival.header.order},
         Parked::Message{arrival.header,
@@ -195,14 +194,14 @@ void Engine::arrived(const Arrival& arrival) {
                         arrival.rendezvous});
     return;
   }
-  ++expected;
+  ++peer(from).next_in;
   deliver(arrival);
   while (!parked_->messages.empty()) {
-    const auto at = parked_->messages.find({from, peers_[from].next_in});
+    const auto at = parked_->messages.find({from, peer(from).next_in});
     if (at == parked_->messages.end()) return;
     const Parked::Message message = std::move(at->second);
     parked_->messages.erase(at);
-    ++peers_[from].next_in;
+    ++peer(from).next_in;
     deliver({message.header, message.data.get(), message.rendezvous});
   }
 }
@@ -254,6 +253,7 @@ void Engine::satisfy(RecvOperation& op, const Arrival& arrival) {
   op.outcome.source = header.source;
   op.outcome.tag = header.tag;
   op.outcome.bytes = std::min(header.bytes, room);
+  op.outcome.sent_bytes = header.bytes;
   if (header.bytes > room) op.outcome.mpi_class = MPI_ERR_TRUNCATE;
   if (!arrival.rendezvous) {
     if (op.outcome.bytes > 0) op.payload.unpack(0, arrival.data, op.outcome.bytes);
@@ -294,6 +294,7 @@ void Engine::satisfy_from_self(RecvOperation& op, SendOperation& send) {
   op.outcome.source = send.match.source;
   op.outcome.tag = send.match.tag;
   op.outcome.bytes = std::min(bytes, room);
+  op.outcome.sent_bytes = bytes;
   if (bytes > room) op.outcome.mpi_class = MPI_ERR_TRUNCATE;
   copy_payload(send.payload, op.payload);
   complete(op);

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <unordered_map>
+#include <vector>
 
 #include "engine/matcher.hpp"
 #include "engine/operation.hpp"
@@ -72,7 +73,8 @@ class Engine final : private transport::Receiver {
   // returns with it owned.
   template <class Done>
   void wait_until(Done&& done) {
-    wait([](void* d) { return static_cast<bool>((*static_cast<Done*>(d))()); }, &done);
+    auto* ask = &done;
+    wait([](void* d) { return static_cast<bool>((**static_cast<decltype(ask)*>(d))()); }, &ask);
   }
 
   // Work that needs progress though no thread waits for it: posted operations count themselves;
@@ -107,7 +109,12 @@ class Engine final : private transport::Receiver {
     uint32_t next_out = 0;  // Header::order of the next message to it
     uint32_t next_in = 0;   // and of the next one from it
   };
-  transport::Header next_header(int peer, transport::Kind kind);
+  Peer& peer(int process) {
+    const auto at = static_cast<size_t>(process);
+    if (at >= peers_.size()) [[unlikely]] peers_.resize(at + 1);
+    return peers_[at];
+  }
+  transport::Header next_header(int to, transport::Kind kind);
 
   transport::Transport& transport_;
   const int process_;
@@ -117,7 +124,7 @@ class Engine final : private transport::Receiver {
   int64_t pending_ = 0;
   uint64_t last_ticket_ = 0;
   std::unordered_map<uint64_t, SendOperation*> tickets_;  // sends whose answer is awaited
-  std::unordered_map<int32_t, Peer> peers_;
+  std::vector<Peer> peers_;  // by process id, as far as anything was sent or received
   std::unique_ptr<Parked> parked_;
   int wake_fd_ = -1;                  // readable: threads in sleep_until_something() wake
   std::atomic<int> sleepers_{0};      // threads there; changed by the engine's owner

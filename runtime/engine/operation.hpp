@@ -39,6 +39,7 @@ struct Outcome {
   int32_t source = kAnySource;
   int32_t tag = kAnyTag;
   int64_t bytes = 0;  // received
+  int64_t sent_bytes = 0;  // length of the message, more than `bytes` if it was truncated
   int mpi_class = 0;  // MPI_SUCCESS, MPI_ERR_TRUNCATE, …
   bool cancelled = false;
 };
