@@ -43,6 +43,8 @@ class Object {
     if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
   }
 
+  int references() const { return references_.load(std::memory_order_acquire); }
+
   std::string name;  // MPI_X_set_name, or the predefined one's
 
  private:

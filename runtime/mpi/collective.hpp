@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// From a collective call of MPI to a running plan: the blocking form waits, the nonblocking one
+// hands out a request. What making communicators needs of it is here too.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "coll/call.hpp"
+#include "mpi/comm.hpp"
+#include "mpi/datatype.hpp"
+#include "mpi/request.hpp"
+
+namespace tutti::mpi {
+
+// A call with its arguments resolved, and what it refers to.
+struct Prepared {
+  coll::Call call;
+  std::vector<const Layout*> in_layouts, out_layouts;  // MPI_Alltoallw: `call` looks at these
+  std::vector<Ref<Object>> uses;  // kept alive while a nonblocking call is under way
+};
+
+// Starts the call and waits for it. Errors: what prepare() refuses, and what the messages met.
+Error run(Comm& comm, const coll::Call& call);
+
+// Starts it and leaves a request; `then` is called when it completes, with the engine owned,
+// before the request does.
+Error start(Comm& comm, Prepared prepared, MPI_Request* request, std::function<void()> then = {});
+
+// A collective of plain bytes, for the library's own use: `in` of each rank to `out` of all.
+coll::Call allgather_bytes(const void* in, void* out, int64_t bytes_per_rank);
+coll::Call bcast_bytes(void* data, int64_t bytes, int root);
+
+}  // namespace tutti::mpi

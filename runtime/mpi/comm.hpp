@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Communicators (the standard, chapter 7): a group, my rank in it, and two channels, one for the
+// users' point-to-point messages and a hidden one for collectives.
+#pragma once
+
+#include <memory>
+
+#include "coll/execution.hpp"
+#include "engine/channel.hpp"
+#include "mpi/attribute.hpp"
+#include "mpi/error.hpp"
+#include "mpi/group.hpp"
+#include "mpi/objects.hpp"
+
+namespace tutti::mpi {
+
+class Comm final : public Object {
+ public:
+  // A member of `group`. With kNoContext the communicator is still being made (MPI_Comm_idup) and
+  // may not be used before set_context().
+  Comm(Ref<Group> group, uint64_t context, Ref<Errhandler> errhandler);
+  ~Comm() override;
+
+  int rank() const { return group->rank; }
+  int size() const { return group->size(); }
+  bool is_inter() const { return false; }
+  int remote_size() const { return size(); }
+  int process_of(int rank) const { return (*group->processes)[static_cast<size_t>(rank)]; }
+
+  void set_context(uint64_t context);
+  uint64_t context() const { return user.context; }
+
+  const Ref<Group> group;
+  engine::Channel user;    // point-to-point
+  engine::Channel hidden;  // collectives
+  coll::Planner planner;
+  Ref<Errhandler> errhandler;
+  AttributeSet attributes;
+  MPI_Comm handle = MPI_COMM_NULL;  // the ABI's number, or this object's address
+};
+
+}  // namespace tutti::mpi

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Context ids, which keep the messages of different communicators apart. An id is made by one
+// process, the new communicator's first, and told to the others: nobody has to agree on a free
+// number, so that communicators can be made without blocking. Slots are reused after release, with
+// another generation, so that a late message of the old communicator meets nobody.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <vector>
+
+#include "base/result.hpp"
+
+namespace tutti::mpi {
+
+//  63       40 39      20 19         1   0
+// |  owner    |   slot   | generation |hidden|
+inline constexpr uint64_t kNoContext = 0;
+
+class ContextPool {
+ public:
+  static constexpr int kSlotBits = 20, kGenerationBits = 19;
+
+  // `owner`: my process id. Slots 0 and 1 are those of MPI_COMM_WORLD and MPI_COMM_SELF.
+  explicit ContextPool(int owner) : owner_(static_cast<uint64_t>(owner)), generations_(2, 1) {}
+
+  static uint64_t world() { return id(0, 0, 1); }
+  uint64_t self() const { return id(owner_, 1, 1); }
+
+  // A fresh id, kNoContext when all slots are in use. Any thread.
+  uint64_t acquire() {
+    const std::lock_guard lock(mutex_);
+    if (!free_.empty()) {
+      const uint64_t slot = free_.front();  // the one that was released longest ago
+      free_.pop_front();
+      return id(owner_, slot, ++generations_[slot] & ((1u << kGenerationBits) - 1));
+    }
+    if (generations_.size() >> kSlotBits) return kNoContext;
+    generations_.push_back(1);
+    return id(owner_, generations_.size() - 1, 1);
+  }
+
+  // Of an id that any process made: takes effect on its owner. Any thread.
+  void release(uint64_t context) {
+    const uint64_t slot = context >> (1 + kGenerationBits) & ((1u << kSlotBits) - 1);
+    if (context >> (1 + kGenerationBits + kSlotBits) != owner_ || slot < 2) return;
+    const std::lock_guard lock(mutex_);
+    free_.push_back(slot);
+  }
+
+  size_t slots() const { return generations_.size(); }  // for tests: how many were ever needed
+
+ private:
+  static uint64_t id(uint64_t owner, uint64_t slot, uint64_t generation) {
+    return ((owner << kSlotBits | slot) << kGenerationBits | generation) << 1;
+  }
+
+  const uint64_t owner_;
+  std::mutex mutex_;
+  std::vector<uint32_t> generations_;  // by slot
+  std::deque<uint64_t> free_;
+};
+
+}  // namespace tutti::mpi

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+
+#include "base/config.hpp"
+#include "base/log.hpp"
+#include "mpi/api_environment.hpp"
+#include "mpi/bsend.hpp"
+#include "mpi/collective.hpp"
+#include "mpi/entry.hpp"
+#include "mpi/process.hpp"
+
+namespace tutti::mpi {
+namespace {
+
+Process* the_process = nullptr;
+
+// A rank whose node has more ranks than cores gives its core away sooner.
+engine::Waiting waiting_of(const Config& config, const boot::JobView& job) {
+  engine::Waiting waiting;
+  const bool crowded = static_cast<int>(job.node_ranks.size()) > boot::allowed_cores();
+  waiting.polls = crowded ? 1 : static_cast<int>(config.number("wait.spins"));
+  return waiting;
+}
+
+Error open_process(Process& p) {
+  Result<Config> config = Config::load();
+  if (!config) return std::move(config).error();
+  set_log_level(static_cast<Level>(config->value("log.level").number));
+  Result<std::unique_ptr<boot::Job>> job = boot::Job::join();
+  if (!job) return std::move(job).error();
+  p.job = *std::move(job);
+  const boot::JobView& view = p.job->view();
+  set_speaker(fmt::format("rank {} on {}", view.rank, view.host));
+
+  Result<std::unique_ptr<transport::Ucx>> transport =
+      transport::Ucx::open({std::string(config->text("transport.ucx_tls"))});
+  if (!transport) return std::move(transport).error();
+  p.transport = *std::move(transport);
+  p.transport->set_address_book([&p](int peer) { return p.job->address_of(peer); });
+  if (Error e = p.job->publish(p.transport->address())) return e;
+
+  p.engine = std::make_unique<engine::Engine>(*p.transport, view.rank, waiting_of(*config, view));
+  p.contexts = std::make_unique<ContextPool>(view.rank);
+  if (config->flag("progress.thread")) {
+    using std::chrono::duration_cast, std::chrono::microseconds;
+    p.helper = std::make_unique<engine::ProgressThread>(
+        *p.engine,
+        engine::Ticks{duration_cast<microseconds>(config->duration("progress.tick_min")),
+                      duration_cast<microseconds>(config->duration("progress.tick_max"))});
+  }
+  return {};
+}
+
+// Predefined attributes; the values live as long as the process.
+struct PredefinedAttributes {
+  int tag_ub = std::numeric_limits<int>::max();
+  int io = MPI_ANY_SOURCE;
+  int host = MPI_PROC_NULL;
+  int wtime_is_global = 0;
+  int application = 0;
+  int universe_size = 0;
+};
+PredefinedAttributes predefined;
+
+void set_predefined_attributes(Comm& comm, const boot::JobView& job) {
+  predefined.application = job.application;
+  predefined.universe_size = job.universe_size;
+  comm.attributes.set_predefined(MPI_TAG_UB, &predefined.tag_ub);
+  comm.attributes.set_predefined(MPI_IO, &predefined.io);
+  comm.attributes.set_predefined(MPI_HOST, &predefined.host);
+  comm.attributes.set_predefined(MPI_WTIME_IS_GLOBAL, &predefined.wtime_is_global);
+  comm.attributes.set_predefined(MPI_APPNUM, &predefined.application);
+  if (predefined.universe_size > 0)
+    comm.attributes.set_predefined(MPI_UNIVERSE_SIZE, &predefined.universe_size);
+}
+
+Comm* predefined_comm(std::vector<int> processes, int rank, uint64_t context, MPI_Comm handle,
+                      const char* name, const boot::JobView& job) {
+  auto group = Ref<Group>::adopt(
+      new Group(std::make_shared<const std::vector<int>>(std::move(processes)), rank));
+  auto* made = new Comm(std::move(group), context,
+                        Ref<Errhandler>(HandleOf<Errhandler>::predefined(
+                            reinterpret_cast<uintptr_t>(MPI_ERRORS_ARE_FATAL))));
+  made->handle = handle;
+  made->name = name;
+  set_predefined_attributes(*made, job);
+  return made;
+}
+
+void make_predefined_comms(Process& p) {
+  const boot::JobView& job = p.job->view();
+  std::vector<int> everyone(static_cast<size_t>(job.size));
+  for (int i = 0; i < job.size; ++i) everyone[static_cast<size_t>(i)] = i;
+  p.world = predefined_comm(std::move(everyone), job.rank, ContextPool::world(), MPI_COMM_WORLD,
+                            "MPI_COMM_WORLD", job);
+  p.self = predefined_comm({job.rank}, 0, p.contexts->self(), MPI_COMM_SELF, "MPI_COMM_SELF", job);
+}
+
+// Nobody is left who waits for a message of mine or for my progress.
+Error part_from_others(Process& p) {
+  if (Error e = run(*p.world, coll::Call{.kind = coll::Collective::barrier})) return e;
+  {
+    const engine::Engine::Guard own(*p.engine);
+    p.engine->wait_until([&] { return p.transport->flushed(); });
+  }
+  p.helper.reset();
+  const boot::JobView& job = p.job->view();
+  // Between nodes a closed connection may discard what the other end has not read yet.
+  if (job.node_ranks.size() < static_cast<size_t>(job.size))
+    return p.job->fence();
+  return {};
+}
+
+}  // namespace
+
+Process& process() { return *the_process; }
+int my_process() { return the_process->engine->process(); }
+
+Comm* HandleOf<Comm>::predefined(uintptr_t value) {
+  if (!the_process) return nullptr;
+  if (value == reinterpret_cast<uintptr_t>(MPI_COMM_WORLD)) return the_process->world;
+  if (value == reinterpret_cast<uintptr_t>(MPI_COMM_SELF)) return the_process->self;
+  return nullptr;
+}
+
+Error init(int* argc, char*** argv) {
+  int provided;
+  return init_thread(argc, argv, MPI_THREAD_SINGLE, &provided);
+}
+
+Error init_thread(int*, char***, int required, int* provided) {
+  if (phase.load() != Phase::before_init)
+    return failure(MPI_ERR_OTHER, "MPI is initialized already{}",
+                   phase.load() == Phase::finalized ? " and finalized: it starts once" : "");
+  if (required < MPI_THREAD_SINGLE || required > MPI_THREAD_MULTIPLE)
+    return failure(MPI_ERR_ARG, "{} is no thread level (argument required)", required);
+  auto p = std::make_unique<Process>();
+  if (Error e = open_process(*p)) return e;
+  p->thread_level = *provided = required;
+  p->main_thread = std::this_thread::get_id();
+  the_process = p.release();
+  make_predefined_comms(*the_process);
+  // A program that exits without MPI_Finalize must not find the thread in UCX's own exit.
+  std::atexit([] { the_process->helper.reset(); });
+  phase.store(Phase::running, std::memory_order_release);
+  return {};
+}
+
+Error finalize() {
+  Process& p = *the_process;
+  // What the program attached to MPI_COMM_SELF runs first, while MPI still works (section 11.2.4).
+  if (Error e = p.self->attributes.delete_all(p.self->handle)) return e;
+  if (Error e = p.world->attributes.delete_all(p.world->handle)) return e;
+  send_buffer().flush();
+  if (Error e = part_from_others(p)) return e;
+  phase.store(Phase::finalized, std::memory_order_release);
+  p.transport.reset();
+  p.job->leave();
+  return {};
+}
+
+Error initialized(int* flag) {
+  *flag = phase.load() != Phase::before_init;
+  return {};
+}
+
+Error finalized(int* flag) {
+  *flag = phase.load() == Phase::finalized;
+  return {};
+}
+
+Error query_thread(int* provided) {
+  *provided = process().thread_level;
+  return {};
+}
+
+Error is_thread_main(int* flag) {
+  *flag = std::this_thread::get_id() == process().main_thread;
+  return {};
+}
+
+Error abort(Comm& comm, int errorcode) {
+  process().job->abort(errorcode, fmt::format("MPI_Abort on {} with code {}",
+                                              comm.name.empty() ? "a communicator" : comm.name,
+                                              errorcode));
+  return {};  // never
+}
+
+Error get_version(int* version, int* subversion) {
+  *version = MPI_VERSION;
+  *subversion = MPI_SUBVERSION;
+  return {};
+}
+
+Error get_library_version(char* version, int* resultlen) {
+  const std::string text = fmt::format("Tutti {}, MPI {}.{}, ABI {}.{}", TUTTI_VERSION, MPI_VERSION,
+                                       MPI_SUBVERSION, MPI_ABI_VERSION, MPI_ABI_SUBVERSION);
+  std::memcpy(version, text.c_str(), text.size() + 1);
+  *resultlen = static_cast<int>(text.size());
+  return {};
+}
+
+Error get_processor_name(char* name, int* resultlen) {
+  std::string host = process().job->view().host;
+  host.resize(std::min<size_t>(host.size(), MPI_MAX_PROCESSOR_NAME - 1));
+  std::memcpy(name, host.c_str(), host.size() + 1);
+  *resultlen = static_cast<int>(host.size());
+  return {};
+}
+
+Error alloc_mem(MPI_Aint size, Info*, void* baseptr) {
+  if (size < 0) return failure(MPI_ERR_ARG, "{} is no size (argument size)", size);
+  void* memory = nullptr;
+  // A cache line apart, as transports like it.
+  if (posix_memalign(&memory, 64, static_cast<size_t>(std::max<MPI_Aint>(size, 1))) != 0)
+    return failure(MPI_ERR_NO_MEM, "there is no memory for {} bytes", size);
+  *static_cast<void**>(baseptr) = memory;
+  return {};
+}
+
+Error free_mem(void* base) {
+  std::free(base);
+  return {};
+}
+
+}  // namespace tutti::mpi

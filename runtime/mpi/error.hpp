@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Error handlers, error classes and codes with their strings (the standard, sections 9.3 to 9.5).
+#pragma once
+
+#include <mpi.h>
+
+#include <string>
+
+#include "mpi/objects.hpp"
+
+namespace tutti::mpi {
+
+class Errhandler final : public Object {
+ public:
+  enum class Does { end_job, abort_communicator, return_code, call_user };
+  Errhandler(Does does, MPI_Comm_errhandler_function* function = nullptr)
+      : Object(Tag::errhandler), does(does), function(function) {}
+
+  const Does does;
+  MPI_Comm_errhandler_function* const function;
+  MPI_Errhandler handle = MPI_ERRHANDLER_NULL;  // the ABI's number, or this object's address
+};
+
+// The largest code in use: grows with MPI_Add_error_class and _code (attribute MPI_LASTUSEDCODE).
+int last_used_code();
+
+// What a standard class means, as MPI_Error_string says it; empty for other codes.
+std::string class_string(int code);
+
+}  // namespace tutti::mpi

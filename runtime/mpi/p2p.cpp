@@ -1,0 +1,444 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <memory>
+#include <new>
+
+#include "mpi/api_p2p.hpp"
+#include "mpi/bsend.hpp"
+#include "mpi/entry.hpp"
+#include "mpi/request.hpp"
+
+namespace tutti::mpi {
+namespace {
+
+using engine::Engine;
+using engine::Operation;
+using engine::RecvOperation;
+using engine::SendMode;
+using engine::SendOperation;
+
+void describe(SendOperation& op, const void* buf, int64_t count, const Datatype& type, int dest,
+              int tag, const Comm& comm, SendMode mode) {
+  op.payload = type.payload(buf, count);
+  op.peer = comm.process_of(dest);
+  op.match = {comm.user.context, comm.rank(), tag, 0};
+  op.mode = mode;
+}
+
+void describe(RecvOperation& op, void* buf, int64_t count, const Datatype& type, int source, int tag,
+              const Comm& comm) {
+  op.payload = type.payload(buf, count);
+  op.match = {comm.user.context, source, tag, 0};
+}
+
+// An operation on the stack of a blocking call: `done` once it is complete.
+template <class Op>
+struct Blocking {
+  Blocking() {
+    op.owner = this;
+    op.on_complete = [](Operation& o) { static_cast<Blocking*>(o.owner)->done = true; };
+  }
+  Op op;
+  bool done = false;
+};
+
+class SendRequest final : public Request {
+ public:
+  SendRequest(Comm& comm, Datatype& type) : Request(Kind::send, comm), type_(&type) {
+    op.owner = this;
+    op.on_complete = [](Operation& o) { static_cast<SendRequest*>(o.owner)->finish(); };
+  }
+  void fill(MPI_Status& status) const override {
+    fill_empty(status);
+    fill_status(status, op.outcome);
+  }
+  Error error() const override { return error_of(op.outcome); }
+  Error cancel() override {
+    if (!is_complete()) engine_of_process().cancel(op);
+    return {};
+  }
+  SendOperation op;
+
+ private:
+  const Ref<Datatype> type_;
+};
+
+class RecvRequest final : public Request {
+ public:
+  RecvRequest(Comm& comm, Datatype& type) : Request(Kind::recv, comm), type_(&type) {
+    op.owner = this;
+    op.on_complete = [](Operation& o) { static_cast<RecvRequest*>(o.owner)->finish(); };
+  }
+  void fill(MPI_Status& status) const override { fill_status(status, op.outcome); }
+  Error error() const override { return error_of(op.outcome); }
+  Error cancel() override {
+    if (!is_complete()) engine_of_process().cancel(op);
+    return {};
+  }
+  RecvOperation op;
+
+ private:
+  const Ref<Datatype> type_;
+};
+
+// What is over as soon as it starts: to or from MPI_PROC_NULL, or a buffered send.
+class DoneRequest final : public Request {
+ public:
+  DoneRequest(Kind kind, Comm& comm, bool proc_null) : Request(kind, comm), proc_null_(proc_null) {}
+  void fill(MPI_Status& status) const override {
+    proc_null_ ? fill_proc_null(status) : fill_empty(status);
+  }
+  Error error() const override { return {}; }
+  Error cancel() override { return {}; }
+
+ private:
+  const bool proc_null_;
+};
+
+// MPI_Isendrecv: a send and a receive behind one request; the status is the receive's.
+class PairRequest final : public Request {
+ public:
+  PairRequest(Comm& comm, Datatype& sent, Datatype& received)
+      : Request(Kind::recv, comm), sent_(&sent), received_(&received) {
+    send.owner = receive.owner = this;
+    send.on_complete = receive.on_complete = [](Operation& o) {
+      static_cast<PairRequest*>(o.owner)->one_over();
+    };
+  }
+  // Posts what is not to or from MPI_PROC_NULL. Engine owned.
+  void start(Engine& engine, bool sends, bool receives) {
+    begin();
+    under_way_ = 1 + sends + receives;
+    receives_ = receives;
+    if (receives) engine.recv(receive);
+    if (sends) engine.send(send);
+    one_over();
+  }
+  void fill(MPI_Status& status) const override {
+    receives_ ? fill_status(status, receive.outcome) : fill_proc_null(status);
+  }
+  Error error() const override {
+    if (Error e = error_of(receive.outcome)) return e;
+    return error_of(send.outcome);
+  }
+  Error cancel() override {
+    return failure(MPI_ERR_REQUEST, "a combined send and receive cannot be cancelled");
+  }
+
+  SendOperation send;
+  RecvOperation receive;
+  std::unique_ptr<std::byte[]> outgoing;  // of MPI_Isendrecv_replace
+
+ private:
+  void one_over() {
+    if (--under_way_ == 0) finish();
+  }
+  const Ref<Datatype> sent_, received_;
+  int under_way_ = 0;
+  bool receives_ = false;
+};
+
+Error done_at_once(Request::Kind kind, Comm& comm, bool proc_null, MPI_Request* request) {
+  auto* made = new DoneRequest(kind, comm, proc_null);
+  {
+    const Engine::Guard own(engine_of_process());
+    made->begin();
+    made->finish();
+  }
+  *request = handle_of<Request>(*made);
+  return {};
+}
+
+Error send_in_mode(SendMode mode, const void* buf, int64_t count, const Datatype& type, int dest,
+                   int tag, const Comm& comm) {
+  if (dest == MPI_PROC_NULL) return {};
+  Blocking<SendOperation> send;
+  describe(send.op, buf, count, type, dest, tag, comm, mode);
+  Engine& engine = engine_of_process();
+  const Engine::Guard own(engine);
+  engine.send(send.op);
+  if (!send.done) engine.wait_until([&] { return send.done; });
+  return error_of(send.op.outcome);
+}
+
+Error isend_in_mode(SendMode mode, const void* buf, int64_t count, Datatype& type, int dest,
+                    int tag, Comm& comm, MPI_Request* request) {
+  if (dest == MPI_PROC_NULL) return done_at_once(Request::Kind::send, comm, true, request);
+  auto* made = new SendRequest(comm, type);
+  describe(made->op, buf, count, type, dest, tag, comm, mode);
+  *request = handle_of<Request>(*made);
+  Engine& engine = engine_of_process();
+  const Engine::Guard own(engine);
+  made->begin();
+  engine.send(made->op);
+  return {};
+}
+
+// A packed copy of what `buf` holds, since a receive is about to overwrite it.
+Result<std::unique_ptr<std::byte[]>> packed_copy(const void* buf, int64_t count, const Datatype& type) {
+  const Payload payload = type.payload(buf, count);
+  std::unique_ptr<std::byte[]> copy(new (std::nothrow) std::byte[static_cast<size_t>(payload.bytes())]);
+  if (!copy)
+    return failure(MPI_ERR_NO_MEM, "there is no memory for a copy of the {} bytes to send",
+                   payload.bytes());
+  payload.pack(0, copy.get(), payload.bytes());
+  return copy;
+}
+
+Error receive_status(const RecvOperation& op, MPI_Status* status) {
+  if (status) fill_status(*status, op.outcome);
+  return error_of(op.outcome);
+}
+
+}  // namespace
+
+Message* HandleOf<Message>::predefined(uintptr_t) { return nullptr; }
+Request* HandleOf<Request>::predefined(uintptr_t) { return nullptr; }
+
+// ---- sends
+
+Error send(const void* buf, int64_t count, Datatype& type, int dest, int tag, Comm& comm) {
+  return send_in_mode(SendMode::standard, buf, count, type, dest, tag, comm);
+}
+Error ssend(const void* buf, int64_t count, Datatype& type, int dest, int tag, Comm& comm) {
+  return send_in_mode(SendMode::synchronous, buf, count, type, dest, tag, comm);
+}
+Error rsend(const void* buf, int64_t count, Datatype& type, int dest, int tag, Comm& comm) {
+  return send_in_mode(SendMode::standard, buf, count, type, dest, tag, comm);
+}
+Error bsend(const void* buf, int64_t count, Datatype& type, int dest, int tag, Comm& comm) {
+  if (dest == MPI_PROC_NULL) return {};
+  const Engine::Guard own(engine_of_process());
+  return send_buffer().send(buf, count, type, dest, tag, comm);
+}
+
+Error isend(const void* buf, int64_t count, Datatype& type, int dest, int tag, Comm& comm,
+            MPI_Request* request) {
+  return isend_in_mode(SendMode::standard, buf, count, type, dest, tag, comm, request);
+}
+Error issend(const void* buf, int64_t count, Datatype& type, int dest, int tag, Comm& comm,
+             MPI_Request* request) {
+  return isend_in_mode(SendMode::synchronous, buf, count, type, dest, tag, comm, request);
+}
+Error irsend(const void* buf, int64_t count, Datatype& type, int dest, int tag, Comm& comm,
+             MPI_Request* request) {
+  return isend_in_mode(SendMode::standard, buf, count, type, dest, tag, comm, request);
+}
+Error ibsend(const void* buf, int64_t count, Datatype& type, int dest, int tag, Comm& comm,
+             MPI_Request* request) {
+  if (Error e = bsend(buf, count, type, dest, tag, comm)) return e;
+  return done_at_once(Request::Kind::send, comm, dest == MPI_PROC_NULL, request);
+}
+
+// ---- receives
+
+Error recv(void* buf, int64_t count, Datatype& type, int source, int tag, Comm& comm,
+           MPI_Status* status) {
+  if (source == MPI_PROC_NULL) {
+    if (status) fill_proc_null(*status);
+    return {};
+  }
+  Blocking<RecvOperation> receive;
+  describe(receive.op, buf, count, type, source, tag, comm);
+  Engine& engine = engine_of_process();
+  const Engine::Guard own(engine);
+  engine.recv(receive.op);
+  if (!receive.done) engine.wait_until([&] { return receive.done; });
+  return receive_status(receive.op, status);
+}
+
+Error irecv(void* buf, int64_t count, Datatype& type, int source, int tag, Comm& comm,
+            MPI_Request* request) {
+  if (source == MPI_PROC_NULL) return done_at_once(Request::Kind::recv, comm, true, request);
+  auto* made = new RecvRequest(comm, type);
+  describe(made->op, buf, count, type, source, tag, comm);
+  *request = handle_of<Request>(*made);
+  Engine& engine = engine_of_process();
+  const Engine::Guard own(engine);
+  made->begin();
+  engine.recv(made->op);
+  return {};
+}
+
+// ---- both
+
+Error sendrecv(const void* sendbuf, int64_t sendcount, Datatype& sendtype, int dest, int sendtag,
+               void* recvbuf, int64_t recvcount, Datatype& recvtype, int source, int recvtag,
+               Comm& comm, MPI_Status* status) {
+  Blocking<SendOperation> send;
+  Blocking<RecvOperation> receive;
+  send.done = dest == MPI_PROC_NULL;
+  receive.done = source == MPI_PROC_NULL;
+  if (!send.done)
+    describe(send.op, sendbuf, sendcount, sendtype, dest, sendtag, comm, SendMode::standard);
+  if (!receive.done) describe(receive.op, recvbuf, recvcount, recvtype, source, recvtag, comm);
+  Engine& engine = engine_of_process();
+  const Engine::Guard own(engine);
+  if (!receive.done) engine.recv(receive.op);
+  if (!send.done) engine.send(send.op);
+  engine.wait_until([&] { return send.done && receive.done; });
+  if (source == MPI_PROC_NULL) {
+    if (status) fill_proc_null(*status);
+    return error_of(send.op.outcome);
+  }
+  if (Error e = receive_status(receive.op, status)) return e;
+  return error_of(send.op.outcome);
+}
+
+Error sendrecv_replace(void* buf, int64_t count, Datatype& type, int dest, int sendtag, int source,
+                       int recvtag, Comm& comm, MPI_Status* status) {
+  MPI_Request request;
+  if (Error e = isendrecv_replace(buf, count, type, dest, sendtag, source, recvtag, comm, &request))
+    return e;
+  const Ref<Request> pair = Ref<Request>::adopt(resolve<Request>(request));
+  {
+    Engine& engine = engine_of_process();
+    const Engine::Guard own(engine);
+    engine.wait_until([&] { return pair->is_complete(); });
+  }
+  if (status) pair->fill(*status);
+  return pair->error();
+}
+
+Error isendrecv(const void* sendbuf, int64_t sendcount, Datatype& sendtype, int dest, int sendtag,
+                void* recvbuf, int64_t recvcount, Datatype& recvtype, int source, int recvtag,
+                Comm& comm, MPI_Request* request) {
+  auto* made = new PairRequest(comm, sendtype, recvtype);
+  const bool sends = dest != MPI_PROC_NULL, receives = source != MPI_PROC_NULL;
+  if (sends)
+    describe(made->send, sendbuf, sendcount, sendtype, dest, sendtag, comm, SendMode::standard);
+  if (receives) describe(made->receive, recvbuf, recvcount, recvtype, source, recvtag, comm);
+  *request = handle_of<Request>(*made);
+  Engine& engine = engine_of_process();
+  const Engine::Guard own(engine);
+  made->start(engine, sends, receives);
+  return {};
+}
+
+Error isendrecv_replace(void* buf, int64_t count, Datatype& type, int dest, int sendtag, int source,
+                        int recvtag, Comm& comm, MPI_Request* request) {
+  const bool sends = dest != MPI_PROC_NULL, receives = source != MPI_PROC_NULL;
+  auto copy = packed_copy(buf, sends ? count : 0, type);
+  if (!copy) return std::move(copy).error();
+  auto* made = new PairRequest(comm, type, type);
+  made->outgoing = *std::move(copy);
+  if (sends) {
+    describe(made->send, buf, count, type, dest, sendtag, comm, SendMode::standard);
+    made->send.payload = {made->outgoing.get(), made->send.payload.bytes(), &Layout::bytes()};
+  }
+  if (receives) describe(made->receive, buf, count, type, source, recvtag, comm);
+  *request = handle_of<Request>(*made);
+  Engine& engine = engine_of_process();
+  const Engine::Guard own(engine);
+  made->start(engine, sends, receives);
+  return {};
+}
+
+// ---- probes
+
+namespace {
+
+void fill_from(MPI_Status* status, const transport::Header& header) {
+  if (status) fill_status(*status, {header.source, header.tag, header.bytes, header.bytes});
+}
+
+// Asks once more after a pass of progress; `blocking` waits for as long as it takes.
+template <class Look>
+bool look_for(Look&& look, bool blocking) {
+  Engine& engine = engine_of_process();
+  if (look()) return true;
+  engine.progress();
+  if (blocking) engine.wait_until(look);
+  return blocking || look();
+}
+
+bool probe_for(int source, int tag, Comm& comm, bool blocking, MPI_Status* status) {
+  if (source == MPI_PROC_NULL) {
+    if (status) fill_proc_null(*status);
+    return true;
+  }
+  Engine& engine = engine_of_process();
+  const Engine::Guard own(engine);
+  const engine::Match match{comm.user.context, source, tag, 0};
+  const engine::Unexpected* found = nullptr;
+  if (!look_for([&] { return (found = engine.probe(match)) != nullptr; }, blocking)) return false;
+  fill_from(status, found->header);
+  return true;
+}
+
+bool take_message(int source, int tag, Comm& comm, bool blocking, MPI_Message* message,
+                  MPI_Status* status) {
+  if (source == MPI_PROC_NULL) {
+    if (status) fill_proc_null(*status);
+    *message = MPI_MESSAGE_NO_PROC;
+    return true;
+  }
+  Engine& engine = engine_of_process();
+  const Engine::Guard own(engine);
+  const engine::Match match{comm.user.context, source, tag, 0};
+  std::unique_ptr<engine::Unexpected> taken;
+  if (!look_for([&] { return (taken = engine.take(match)) != nullptr; }, blocking)) return false;
+  fill_from(status, taken->header);
+  *message = handle_of<Message>(*new Message(std::move(taken), comm));
+  return true;
+}
+
+}  // namespace
+
+Error probe(int source, int tag, Comm& comm, MPI_Status* status) {
+  probe_for(source, tag, comm, true, status);
+  return {};
+}
+
+Error iprobe(int source, int tag, Comm& comm, int* flag, MPI_Status* status) {
+  *flag = probe_for(source, tag, comm, false, status);
+  return {};
+}
+
+Error mprobe(int source, int tag, Comm& comm, MPI_Message* message, MPI_Status* status) {
+  take_message(source, tag, comm, true, message, status);
+  return {};
+}
+
+Error improbe(int source, int tag, Comm& comm, int* flag, MPI_Message* message, MPI_Status* status) {
+  *flag = take_message(source, tag, comm, false, message, status);
+  if (!*flag) *message = MPI_MESSAGE_NULL;
+  return {};
+}
+
+Error mrecv(void* buf, int64_t count, Datatype& type, MPI_Message* message, MPI_Status* status) {
+  if (*message == MPI_MESSAGE_NO_PROC) {
+    *message = MPI_MESSAGE_NULL;
+    if (status) fill_proc_null(*status);
+    return {};
+  }
+  const Ref<Message> taken = Ref<Message>::adopt(resolve<Message>(*message));
+  *message = MPI_MESSAGE_NULL;
+  Blocking<RecvOperation> receive;
+  receive.op.payload = type.payload(buf, count);
+  Engine& engine = engine_of_process();
+  const Engine::Guard own(engine);
+  engine.receive_taken(std::move(taken->taken), receive.op);
+  engine.wait_until([&] { return receive.done; });
+  Error error = receive_status(receive.op, status);
+  if (error) error_comm() = Ref<Object>(taken->comm.get());
+  return error;
+}
+
+Error imrecv(void* buf, int64_t count, Datatype& type, MPI_Message* message, MPI_Request* request) {
+  if (*message == MPI_MESSAGE_NO_PROC) {
+    *message = MPI_MESSAGE_NULL;
+    return done_at_once(Request::Kind::recv, *process().world, true, request);
+  }
+  const Ref<Message> taken = Ref<Message>::adopt(resolve<Message>(*message));
+  *message = MPI_MESSAGE_NULL;
+  auto* made = new RecvRequest(const_cast<Comm&>(*taken->comm), type);
+  made->op.payload = type.payload(buf, count);
+  *request = handle_of<Request>(*made);
+  Engine& engine = engine_of_process();
+  const Engine::Guard own(engine);
+  made->begin();
+  engine.receive_taken(std::move(taken->taken), made->op);
+  return {};
+}
+
+}  // namespace tutti::mpi

@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/request.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "mpi/api_request.hpp"
+#include "mpi/entry.hpp"
+#include "mpi/status.hpp"
+
+namespace tutti::mpi {
+namespace {
+
+Error checked(int count, const MPI_Request* requests) {
+  if (count > 0 && !requests) return failure(MPI_ERR_ARG, "the array of {} requests is NULL", count);
+  for (int i = 0; i < count; ++i)
+    if (requests[i] != MPI_REQUEST_NULL && !resolve<Request>(requests[i]))
+      return failure(MPI_ERR_REQUEST, "entry {} of the array is no request: completed or freed "
+                     "already, or never set", i);
+  return {};
+}
+
+Request* at(MPI_Request handle) {
+  return handle == MPI_REQUEST_NULL ? nullptr : resolve<Request>(handle);
+}
+
+// Gives out the request's status and error, and gives up the handle.
+Error complete(MPI_Request& handle, MPI_Status* status) {
+  Request& request = *at(handle);
+  if (status != MPI_STATUS_IGNORE) request.fill(*status);
+  Error error = request.error();
+  // Only for collectives does a single completion call set the status' error (section 6.12).
+  if (status != MPI_STATUS_IGNORE && request.kind == Request::Kind::collective)
+    status->MPI_ERROR = error.mpi_class();
+  if (error) error_comm() = Ref<Object>(request.comm.get());
+  handle = MPI_REQUEST_NULL;
+  request.release();
+  return error;
+}
+
+void one_pass() {
+  engine::Engine& engine = engine_of_process();
+  const engine::Engine::Guard own(engine);
+  engine.progress();
+}
+
+// One of the active requests that is complete, or -1; `active` tells whether there are any.
+int find_complete(int count, const MPI_Request* requests, bool& active) {
+  active = false;
+  for (int i = 0; i < count; ++i)
+    if (const Request* request = at(requests[i])) {
+      active = true;
+      if (request->is_complete()) return i;
+    }
+  return -1;
+}
+
+bool all_complete(int count, const MPI_Request* requests) {
+  return std::all_of(requests, requests + count, [](MPI_Request handle) {
+    const Request* request = at(handle);
+    return !request || request->is_complete();
+  });
+}
+
+// Waits until another of the engine's requests completes, and looks again; the look may be long.
+template <class Look>
+void wait_for(Look&& look) {
+  engine::Engine& engine = engine_of_process();
+  const engine::Engine::Guard own(engine);
+  const uint64_t& completions = process().completions;
+  uint64_t seen = completions;
+  if (look()) return;
+  engine.wait_until([&] {
+    if (completions == seen) return false;
+    seen = completions;
+    return static_cast<bool>(look());
+  });
+}
+
+// Statuses of a call over all requests: MPI_ERROR is set in each if one of them failed.
+Error complete_all(int count, MPI_Request* requests, MPI_Status* statuses) {
+  Error first;
+  std::vector<int> classes;
+  for (int i = 0; i < count; ++i) {
+    MPI_Status* status = statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : statuses + i;
+    if (!at(requests[i])) {
+      if (status) fill_empty(*status);
+      continue;
+    }
+    if (Error error = complete(requests[i], status)) {
+      classes.resize(static_cast<size_t>(count));
+      classes[static_cast<size_t>(i)] = error.mpi_class();
+      if (!first)
+        first = statuses == MPI_STATUSES_IGNORE
+                    ? std::move(error)
+                    : failure(MPI_ERR_IN_STATUS, "request {} of {}: {}", i, count, error.message());
+    }
+  }
+  if (first && statuses != MPI_STATUSES_IGNORE)
+    for (int i = 0; i < count; ++i) statuses[i].MPI_ERROR = classes[static_cast<size_t>(i)];
+  return first;
+}
+
+Error complete_some(int incount, MPI_Request* requests, int* outcount, int* indices,
+                    MPI_Status* statuses) {
+  int found = 0;
+  bool active = false;
+  Error first;
+  std::vector<int> classes;
+  for (int i = 0; i < incount; ++i) {
+    Request* request = at(requests[i]);
+    if (!request) continue;
+    active = true;
+    if (!request->is_complete()) continue;
+    MPI_Status* status = statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : statuses + found;
+    Error error = complete(requests[i], status);
+    classes.push_back(error.mpi_class());
+    indices[found++] = i;
+    if (error && !first)
+      first = failure(MPI_ERR_IN_STATUS, "request {} of {}: {}", i, incount, error.message());
+  }
+  *outcount = active ? found : MPI_UNDEFINED;
+  if (first && statuses != MPI_STATUSES_IGNORE)
+    for (int i = 0; i < found; ++i) statuses[i].MPI_ERROR = classes[static_cast<size_t>(i)];
+  return first;
+}
+
+}  // namespace
+
+void fill_empty(MPI_Status& status) {
+  status.MPI_SOURCE = MPI_ANY_SOURCE;
+  status.MPI_TAG = MPI_ANY_TAG;
+  status.MPI_ERROR = MPI_SUCCESS;
+  set_status_bytes(status, 0);
+  set_status_cancelled(status, false);
+}
+
+void fill_proc_null(MPI_Status& status) {
+  status.MPI_SOURCE = MPI_PROC_NULL;
+  status.MPI_TAG = MPI_ANY_TAG;
+  set_status_bytes(status, 0);
+  set_status_cancelled(status, false);
+}
+
+void fill_status(MPI_Status& status, const engine::Outcome& outcome) {
+  status.MPI_SOURCE = outcome.source;
+  status.MPI_TAG = outcome.tag;
+  set_status_bytes(status, outcome.bytes);
+  set_status_cancelled(status, outcome.cancelled);
+}
+
+Error error_of(const engine::Outcome& outcome) {
+  if (outcome.mpi_class == MPI_SUCCESS) return {};
+  if (outcome.mpi_class == MPI_ERR_TRUNCATE)
+    return failure(MPI_ERR_TRUNCATE,
+                   "the message of {} bytes from rank {} with tag {} is longer than the receive "
+                   "buffer of {} bytes",
+                   outcome.sent_bytes, outcome.source, outcome.tag, outcome.bytes);
+  return failure(outcome.mpi_class, "the message could not be carried; the line above says why");
+}
+
+Error wait(MPI_Request* handle, MPI_Status* status) {
+  Request* request = at(*handle);
+  if (!request) {
+    if (status) fill_empty(*status);
+    return {};
+  }
+  if (!request->is_complete()) {
+    engine::Engine& engine = engine_of_process();
+    const engine::Engine::Guard own(engine);
+    engine.wait_until([request] { return request->is_complete(); });
+  }
+  return complete(*handle, status);
+}
+
+Error test(MPI_Request* handle, int* flag, MPI_Status* status) {
+  Request* request = at(*handle);
+  if (request && !request->is_complete()) one_pass();
+  *flag = !request || request->is_complete();
+  if (!request && status) fill_empty(*status);
+  return request && *flag ? complete(*handle, status) : Error();
+}
+
+Error waitany(int count, MPI_Request* requests, int* index, MPI_Status* status) {
+  if (Error e = checked(count, requests)) return e;
+  bool active;
+  int found = find_complete(count, requests, active);
+  if (found < 0 && active)
+    wait_for([&] { return (found = find_complete(count, requests, active)) >= 0; });
+  if (found < 0) {
+    *index = MPI_UNDEFINED;
+    if (status) fill_empty(*status);
+    return {};
+  }
+  *index = found;
+  return complete(requests[found], status);
+}
+
+Error testany(int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status) {
+  if (Error e = checked(count, requests)) return e;
+  bool active;
+  int found = find_complete(count, requests, active);
+  if (found < 0 && active) {
+    one_pass();
+    found = find_complete(count, requests, active);
+  }
+  *index = found < 0 ? MPI_UNDEFINED : found;
+  *flag = found >= 0 || !active;
+  if (found >= 0) return complete(requests[found], status);
+  if (*flag && status) fill_empty(*status);
+  return {};
+}
+
+Error waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
+  if (Error e = checked(count, requests)) return e;
+  int done = 0;  // all before it are complete: each is asked once
+  const auto advance = [&] {
+    for (; done < count; ++done)
+      if (const Request* r = at(requests[done]); r && !r->is_complete()) return false;
+    return true;
+  };
+  if (!advance()) {
+    engine::Engine& engine = engine_of_process();
+    const engine::Engine::Guard own(engine);
+    engine.wait_until(advance);
+  }
+  return complete_all(count, requests, statuses);
+}
+
+Error testall(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
+  if (Error e = checked(count, requests)) return e;
+  if (!all_complete(count, requests)) one_pass();
+  *flag = all_complete(count, requests);
+  return *flag ? complete_all(count, requests, statuses) : Error();
+}
+
+Error waitsome(int incount, MPI_Request* requests, int* outcount, int* indices,
+               MPI_Status* statuses) {
+  if (Error e = checked(incount, requests)) return e;
+  bool active;
+  if (find_complete(incount, requests, active) < 0 && active)
+    wait_for([&] { return find_complete(incount, requests, active) >= 0; });
+  return complete_some(incount, requests, outcount, indices, statuses);
+}
+
+Error testsome(int incount, MPI_Request* requests, int* outcount, int* indices,
+               MPI_Status* statuses) {
+  if (Error e = checked(incount, requests)) return e;
+  bool active;
+  if (find_complete(incount, requests, active) < 0 && active) one_pass();
+  return complete_some(incount, requests, outcount, indices, statuses);
+}
+
+Error request_free(MPI_Request* handle) {
+  Request* request = at(*handle);
+  if (!request) return failure(MPI_ERR_REQUEST, "the request is null (argument request)");
+  if (request->kind == Request::Kind::collective && !request->is_complete()) {
+    error_comm() = Ref<Object>(request->comm.get());
+    return failure(MPI_ERR_REQUEST,
+                   "the request belongs to a nonblocking collective that is still active: complete "
+                   "it with MPI_Wait or MPI_Test (the standard, section 6.12)");
+  }
+  *handle = MPI_REQUEST_NULL;
+  request->release();  // an operation under way keeps its own reference
+  return {};
+}
+
+Error request_get_status(MPI_Request handle, int* flag, MPI_Status* status) {
+  const Request* request = at(handle);
+  if (request && !request->is_complete()) one_pass();
+  *flag = !request || request->is_complete();
+  if (!*flag || !status) return {};
+  request ? request->fill(*status) : fill_empty(*status);
+  return {};
+}
+
+Error request_get_status_any(int count, const MPI_Request* requests, int* index, int* flag,
+                             MPI_Status* status) {
+  if (Error e = checked(count, requests)) return e;
+  bool active;
+  int found = find_complete(count, requests, active);
+  if (found < 0 && active) {
+    one_pass();
+    found = find_complete(count, requests, active);
+  }
+  *index = found < 0 ? MPI_UNDEFINED : found;
+  *flag = found >= 0 || !active;
+  if (*flag && status) found >= 0 ? at(requests[found])->fill(*status) : fill_empty(*status);
+  return {};
+}
+
+Error request_get_status_all(int count, const MPI_Request* requests, int* flag,
+                             MPI_Status* statuses) {
+  if (Error e = checked(count, requests)) return e;
+  if (!all_complete(count, requests)) one_pass();
+  *flag = all_complete(count, requests);
+  for (int i = 0; *flag && statuses && i < count; ++i) {
+    const Request* request = at(requests[i]);
+    request ? request->fill(statuses[i]) : fill_empty(statuses[i]);
+  }
+  return {};
+}
+
+Error request_get_status_some(int incount, const MPI_Request* requests, int* outcount,
+                              int* indices, MPI_Status* statuses) {
+  if (Error e = checked(incount, requests)) return e;
+  bool active;
+  if (find_complete(incount, requests, active) < 0 && active) one_pass();
+  int found = 0;
+  for (int i = 0; i < incount; ++i) {
+    const Request* request = at(requests[i]);
+    if (!request || !request->is_complete()) continue;
+    if (statuses) request->fill(statuses[found]);
+    indices[found++] = i;
+  }
+  *outcount = active ? found : MPI_UNDEFINED;
+  return {};
+}
+
+Error cancel(MPI_Request* handle) {
+  Request* request = at(*handle);
+  if (!request) return failure(MPI_ERR_REQUEST, "the request is null (argument request)");
+  const engine::Engine::Guard own(engine_of_process());
+  if (request->kind == Request::Kind::collective) error_comm() = Ref<Object>(request->comm.get());
+  Error error = request->cancel();
+  if (!error) error_comm() = {};
+  return error;
+}
+
+Error test_cancelled(const MPI_Status* status, int* flag) {
+  *flag = status_cancelled(*status);
+  return {};
+}
+
+Error status_set_cancelled(MPI_Status* status, int flag) {
+  set_status_cancelled(*status, flag != 0);
+  return {};
+}
+
+}  // namespace tutti::mpi

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Requests (the standard, section 3.7): started operations of every kind behind one handle, so
+// that any mixture of them can be completed together.
+#pragma once
+
+#include <atomic>
+#include <memory>
+
+#include "mpi/comm.hpp"
+#include "mpi/datatype.hpp"
+#include "mpi/objects.hpp"
+#include "mpi/process.hpp"
+
+namespace tutti::mpi {
+
+// The handle holds one reference; the operation, while it is under way, another. Completed by the
+// engine's owner, read by any thread.
+class Request : public Object {
+ public:
+  enum class Kind : uint8_t { send, recv, collective };
+
+  Request(Kind kind, Comm& comm) : Object(Tag::request), kind(kind), comm(&comm) {}
+
+  bool is_complete() const { return complete_.load(std::memory_order_acquire); }
+
+  // For the operation: it is under way, and it is over. Engine owned.
+  void begin() { retain(); }
+  void finish() {
+    ++process().completions;
+    complete_.store(true, std::memory_order_release);
+    release();
+  }
+
+  // The status of a complete operation, without MPI_ERROR; and its error, if it failed.
+  virtual void fill(MPI_Status& status) const = 0;
+  virtual Error error() const = 0;
+  // MPI_Cancel. Engine owned.
+  virtual Error cancel() = 0;
+
+  const Kind kind;
+  const Ref<Comm> comm;
+
+ private:
+  std::atomic<bool> complete_{false};
+};
+
+// A message that MPI_Mprobe has taken out of matching (the standard, section 3.8.2).
+class Message final : public Object {
+ public:
+  Message(std::unique_ptr<engine::Unexpected> taken, Comm& comm)
+      : Object(Tag::message), taken(std::move(taken)), comm(&comm) {}
+  std::unique_ptr<engine::Unexpected> taken;
+  const Ref<Comm> comm;
+};
+
+// What a receive's or a send's outcome says, in the standard's terms.
+void fill_status(MPI_Status& status, const engine::Outcome& outcome);
+Error error_of(const engine::Outcome& outcome);
+// Of a null or inactive request, and of a receive from MPI_PROC_NULL.
+void fill_empty(MPI_Status& status);
+void fill_proc_null(MPI_Status& status);
+
+}  // namespace tutti::mpi
