@@ -109,7 +109,7 @@ void Engine::send(SendOperation& op) {
 
 void Engine::send_progressed(SendOperation& op) {
   if (!op.sent || !op.matched) return;
-  if (!tickets_.empty()) tickets_.erase(op.ticket);
+  if (!tickets_.empty()) tickets_.erase(op.ticket);  // a second answer finds nobody
   complete(op);
 }
 
@@ -176,6 +176,8 @@ void Engine::cancel(SendOperation& op) {
     op.sent = op.matched = true;
     return complete(op);
   }
+  // The answer decides, also when the bytes come back first: they do, too, when it was matched.
+  op.matched = false;
   tickets_.emplace(op.ticket, &op);
   Header request = next_header(op.peer, Kind::cancel);
   request.ticket = op.ticket;
@@ -216,10 +218,7 @@ void Engine::deliver(const Arrival& arrival) {
   const auto at = tickets_.find(arrival.header.ticket);
   if (at == tickets_.end()) return;
   SendOperation& op = *at->second;
-  if (arrival.header.kind == Kind::cancelled) {
-    op.outcome.cancelled = true;
-    if (!op.sent) tickets_.erase(at);  // its bytes are on their way back to us
-  }
+  op.outcome.cancelled = arrival.header.kind == Kind::cancelled;
   op.matched = true;
   send_progressed(op);
 }
@@ -235,9 +234,8 @@ void Engine::receive_message(const Arrival& arrival) {
 
 void Engine::withdraw_message(const Header& request) {
   const auto message = matcher_.take_ticket(request.process, request.ticket);
-  if (!message) return;  // matched already: the sender hears of that instead
-  if (message->rendezvous) transport_.discard(message->rendezvous);
-  Header answer = next_header(request.process, Kind::cancelled);
+  if (message && message->rendezvous) transport_.discard(message->rendezvous);
+  Header answer = next_header(request.process, message ? Kind::cancelled : Kind::matched);
   answer.ticket = request.ticket;
   transport_.notify(request.process, answer);
 }

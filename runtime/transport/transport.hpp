@@ -20,7 +20,7 @@ namespace tutti::transport {
 enum class Kind : uint8_t {
   message,
   matched,    // the receiver has matched the message `ticket`
-  cancel,     // the sender asks to withdraw message `ticket`
+  cancel,     // the sender asks to withdraw message `ticket`; answered by one of the others
   cancelled,  // it was still unmatched and is gone
 };
 

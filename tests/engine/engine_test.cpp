@@ -303,8 +303,18 @@ TEST_P(EngineTest, HoldsAnyNumberOfReceivesAndMessages) {
 TEST_P(EngineTest, CancelsReceivesAndSends) {
   Cluster cluster(GetParam(), 2);
   cluster.run([&](Engine& e, int rank) {
-    for (const int to : {1, 0})  // a peer, myself
-      for (const size_t n : {8u, 2000000u}) {
+    struct Case {
+      int to;  // a peer, or myself
+      size_t length;
+      SendMode mode;
+    };
+    // Sends that are not complete before they are matched.
+    for (const auto [to, n, mode] : {Case{1, 8, SendMode::synchronous},
+                                     Case{0, 8, SendMode::synchronous},
+                                     Case{1, 2000000, SendMode::synchronous},
+                                     Case{1, 2000000, SendMode::standard},
+                                     Case{0, 2000000, SendMode::standard}})
+      for (int again = 0; again < 5; ++again) {
         std::vector<uint8_t> data = pattern(n, 1);
         Engine::Guard own(e);
         uint8_t go = 0;
@@ -313,7 +323,7 @@ TEST_P(EngineTest, CancelsReceivesAndSends) {
           e.recv(r);
           EXPECT_TRUE(e.cancel(r));
           EXPECT_TRUE(r.state.done && r.outcome.cancelled);
-          Sent s(bytes_of(data), to, 0, 5, SendMode::synchronous);
+          Sent s(bytes_of(data), to, 0, 5, mode);
           e.send(s);
           EXPECT_FALSE(s.state.done);
           e.cancel(s);
