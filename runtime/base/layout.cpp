@@ -26,7 +26,7 @@ std::byte* at(const void* base, int64_t offset) {
 
 }  // namespace
 
-// --- making ---------------------------------------------------------------------------------------
+// --- making
 
 struct LayoutMaker {
   using Piece = Layout::Piece;
@@ -43,8 +43,9 @@ struct LayoutMaker {
       const int64_t start = displacement + element->true_lower_bound_;
       if (count == 1 || stride == element->size_)
         return join(pieces, {.block = element->size_ * count, .displacement = start});
-      return join(pieces, {.block = element->size_, .count = count, .stride = stride,
-                           .displacement = start});
+      return join(
+          pieces,
+          {.block = element->size_, .count = count, .stride = stride, .displacement = start});
     }
     const Layout::Pieces& inner = *element->pieces_;
     if (count == 1 && inner.size() <= kInlined) {
@@ -60,8 +61,11 @@ struct LayoutMaker {
       piece.displacement += displacement;
       return join(pieces, std::move(piece));
     }
-    join(pieces, {.element = element, .block = element->size_, .count = count,
-                  .stride = count == 1 ? 0 : stride, .displacement = displacement});
+    join(pieces, {.element = element,
+                  .block = element->size_,
+                  .count = count,
+                  .stride = count == 1 ? 0 : stride,
+                  .displacement = displacement});
   }
 
   // Adds a piece, or makes the last run longer if it continues there.
@@ -155,8 +159,7 @@ struct LayoutMaker {
     }
   };
 
-  static LayoutRef finish(Layout::Pieces pieces,
-                          std::shared_ptr<Layout> layout) {
+  static LayoutRef finish(Layout::Pieces pieces, std::shared_ptr<Layout> layout) {
     space(pieces);
     if (pieces.size() > 1 || (pieces.size() == 1 && !pieces[0].is_run()))
       layout->pieces_ = std::make_shared<const Layout::Pieces>(std::move(pieces));
@@ -165,8 +168,7 @@ struct LayoutMaker {
   }
 
   static void set_dense(Layout& layout) {
-    layout.dense_ =
-        layout.size_ == 0 || (layout.is_one_run() && layout.extent_ == layout.size_);
+    layout.dense_ = layout.size_ == 0 || (layout.is_one_run() && layout.extent_ == layout.size_);
   }
 };
 
@@ -217,7 +219,7 @@ LayoutRef Layout::resized(const LayoutRef& element, int64_t lower_bound, int64_t
   return layout;
 }
 
-// --- walking --------------------------------------------------------------------------------------
+// --- walking
 
 // One walk serves both directions: `packed` is written or read, the user's memory the other.
 struct LayoutWalk {
@@ -326,7 +328,9 @@ struct LayoutWalk {
       first++;
     }
     if (first < last) {
-      const Piece middle{.element = piece.element, .block = piece.block, .count = last - first,
+      const Piece middle{.element = piece.element,
+                         .block = piece.block,
+                         .count = last - first,
                          .stride = piece.stride,
                          .displacement = piece.displacement + first * piece.stride};
       whole_piece<way>(middle, base, packed);
@@ -346,7 +350,9 @@ struct LayoutWalk {
                        static_cast<size_t>(to - offset));
     if (count == 1) return part<way>(layout, base, offset, to, packed);
     if (layout.is_one_run()) {
-      const Piece all{.block = layout.size_, .count = count, .stride = layout.extent_,
+      const Piece all{.block = layout.size_,
+                      .count = count,
+                      .stride = layout.extent_,
                       .displacement = layout.true_lower_bound_};
       return part_of_piece<way>(all, base, offset, to, packed);
     }
@@ -357,8 +363,10 @@ struct LayoutWalk {
       return part_of_piece<way>(all, base, offset, to, packed);
     }
     // The elements are the blocks; the layout is only borrowed, not owned, for the walk.
-    const Piece all{.element = LayoutRef(LayoutRef(), &layout), .block = layout.size_,
-                    .count = count, .stride = layout.extent_};
+    const Piece all{.element = LayoutRef(LayoutRef(), &layout),
+                    .block = layout.size_,
+                    .count = count,
+                    .stride = layout.extent_};
     part_of_piece<way>(all, base, offset, to, packed);
   }
 };

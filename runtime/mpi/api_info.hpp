@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the entry points MPI_Info_* call (the standard, chapter 10 and 11.2.1). Handles and addresses
-// of results are checked before, the strings here. No Info* is nullptr.
+// What the entry points MPI_Info_* call (the standard, chapter 10 and 11.2.1). Handles and
+// addresses of results are checked before, the strings here. No Info* is nullptr.
 #pragma once
 
 #include "mpi/info.hpp"

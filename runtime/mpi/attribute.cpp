@@ -24,9 +24,12 @@ Keys& keys() {
 
 const char* name_of(KeyKind kind) {
   switch (kind) {
-    case KeyKind::comm: return "communicators";
-    case KeyKind::type: return "datatypes";
-    case KeyKind::win: return "windows";
+    case KeyKind::comm:
+      return "communicators";
+    case KeyKind::type:
+      return "datatypes";
+    case KeyKind::win:
+      return "windows";
   }
   return "";
 }
@@ -61,8 +64,8 @@ using DeleteFunction = int(void* object, int key, void* value, void* extra_state
 
 Error call_delete(const Key& key, void* object, void* value) {
   if (key.destroy == nullptr) return {};  // MPI_*_NULL_DELETE_FN
-  const int code = reinterpret_cast<DeleteFunction*>(key.destroy)(object, key.number, value,
-                                                                   key.extra_state);
+  const int code =
+      reinterpret_cast<DeleteFunction*>(key.destroy)(object, key.number, value, key.extra_state);
   if (code == MPI_SUCCESS) return {};
   return failure(code, "the delete callback of key {} returned {}", key.number, code);
 }
@@ -78,7 +81,7 @@ Error call_copy(const Key& key, void* old_object, void* value, void*& copy, bool
   int flag = 0;
   copy = nullptr;
   const int code = reinterpret_cast<CopyFunction*>(key.copy)(old_object, key.number,
-                                                              key.extra_state, value, &copy, &flag);
+                                                             key.extra_state, value, &copy, &flag);
   copied = code == MPI_SUCCESS && flag != 0;
   if (code == MPI_SUCCESS) return {};
   return failure(code, "the copy callback of key {} returned {}", key.number, code);
@@ -90,8 +93,8 @@ int create_key(KeyKind kind, void* copy, void* destroy, void* extra_state) {
   Keys& all = keys();
   std::lock_guard lock(all.mutex);
   const int number = all.next++;
-  all.by_number.emplace(
-      number, std::make_shared<Key>(Key{kind, number, copy, destroy, extra_state}));
+  all.by_number.emplace(number,
+                        std::make_shared<Key>(Key{kind, number, copy, destroy, extra_state}));
   return number;
 }
 

@@ -20,9 +20,9 @@ enum class KeyKind : uint8_t { comm, type, win };
 // A key: lives as long as its handle or an attribute needs it.
 struct Key {
   KeyKind kind;
-  int number;                 // the handle
-  void* copy = nullptr;       // MPI_*_copy_attr_function, or an MPI_*_NULL_COPY_FN, MPI_*_DUP_FN
-  void* destroy = nullptr;    // MPI_*_delete_attr_function, or MPI_*_NULL_DELETE_FN
+  int number;               // the handle
+  void* copy = nullptr;     // MPI_*_copy_attr_function, or an MPI_*_NULL_COPY_FN, MPI_*_DUP_FN
+  void* destroy = nullptr;  // MPI_*_delete_attr_function, or MPI_*_NULL_DELETE_FN
   void* extra_state = nullptr;
 };
 using KeyRef = std::shared_ptr<Key>;

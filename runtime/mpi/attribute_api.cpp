@@ -19,21 +19,27 @@ Error comm_create_keyval(MPI_Comm_copy_attr_function* copy, MPI_Comm_delete_attr
   *keyval = create(KeyKind::comm, copy, destroy, extra_state);
   return {};
 }
-Error comm_free_keyval(int* keyval) { return free_key(KeyKind::comm, *keyval); }
+Error comm_free_keyval(int* keyval) {
+  return free_key(KeyKind::comm, *keyval);
+}
 
 Error keyval_create(MPI_Copy_function* copy, MPI_Delete_function* destroy, int* keyval,
                     void* extra_state) {
   *keyval = create(KeyKind::comm, copy, destroy, extra_state);
   return {};
 }
-Error keyval_free(int* keyval) { return free_key(KeyKind::comm, *keyval); }
+Error keyval_free(int* keyval) {
+  return free_key(KeyKind::comm, *keyval);
+}
 
 Error type_create_keyval(MPI_Type_copy_attr_function* copy, MPI_Type_delete_attr_function* destroy,
                          int* keyval, void* extra_state) {
   *keyval = create(KeyKind::type, copy, destroy, extra_state);
   return {};
 }
-Error type_free_keyval(int* keyval) { return free_key(KeyKind::type, *keyval); }
+Error type_free_keyval(int* keyval) {
+  return free_key(KeyKind::type, *keyval);
+}
 
 Error type_set_attr(Datatype& datatype, int keyval, void* value) {
   return datatype.attributes.set(datatype.handle, keyval, value);

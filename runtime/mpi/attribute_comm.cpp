@@ -19,11 +19,15 @@ Error comm_delete_attr(Comm& comm, int keyval) {
   return comm.attributes.remove(comm.handle, keyval);
 }
 
-Error attr_put(Comm& comm, int keyval, void* value) { return comm_set_attr(comm, keyval, value); }
+Error attr_put(Comm& comm, int keyval, void* value) {
+  return comm_set_attr(comm, keyval, value);
+}
 Error attr_get(Comm& comm, int keyval, void* value, int* flag) {
   return comm_get_attr(comm, keyval, value, flag);
 }
-Error attr_delete(Comm& comm, int keyval) { return comm_delete_attr(comm, keyval); }
+Error attr_delete(Comm& comm, int keyval) {
+  return comm_delete_attr(comm, keyval);
+}
 
 }  // namespace tutti::mpi
 #endif

@@ -22,7 +22,7 @@ struct Row {
 // Of the C type, with Fortran's types as gfortran has them: INTEGER, REAL and LOGICAL of 4 bytes,
 // DOUBLE PRECISION of 8.
 #define TYPE(handle, type, element, type_class) \
-  {handle, #handle, sizeof(type), alignof(type), Element::element, TypeClass::type_class}
+  { handle, #handle, sizeof(type), alignof(type), Element::element, TypeClass::type_class }
 
 // char and wchar_t are characters, not numbers: no reduction is defined on them (6.9.2).
 const Row kBasicTypes[] = {
@@ -106,7 +106,7 @@ struct PairRow {
 };
 
 #define PAIR(handle, value_type, index_type, pair, element) \
-  {handle, #handle, value_type, index_type, offsetof(pair, index), Element::element}
+  { handle, #handle, value_type, index_type, offsetof(pair, index), Element::element }
 
 const PairRow kPairTypes[] = {
     PAIR(MPI_FLOAT_INT, MPI_FLOAT, MPI_INT, FloatInt, float_int),
@@ -150,12 +150,14 @@ class Predefined {
   }
 
   void add(const Row& row) {
-    Datatype& type = add(Layout::dense(static_cast<int64_t>(row.size), static_cast<int64_t>(row.alignment)),
-                         row.handle, row.name, row.element, row.type_class);
+    Datatype& type =
+        add(Layout::dense(static_cast<int64_t>(row.size), static_cast<int64_t>(row.alignment)),
+            row.handle, row.name, row.element, row.type_class);
     // What differs only in what a program means by it has the same signature.
     Element represented = row.element;
     if (represented == Element::boolean) represented = Element::logical8;
-    type.signature = Signature::of(static_cast<unsigned>(represented), row.element != Element::byte);
+    type.signature =
+        Signature::of(static_cast<unsigned>(represented), row.element != Element::byte);
   }
 
   void add(const PairRow& row) {
@@ -179,7 +181,9 @@ const Predefined& predefined_types() {
 
 }  // namespace
 
-Datatype* HandleOf<Datatype>::predefined(uintptr_t value) { return predefined_types().find(value); }
+Datatype* HandleOf<Datatype>::predefined(uintptr_t value) {
+  return predefined_types().find(value);
+}
 
 std::string description(const Datatype& type) {
   return type.name.empty() ? std::string("a derived datatype without a name") : type.name;

@@ -40,7 +40,10 @@ struct TypeRun {
 class Datatype final : public Object {
  public:
   Datatype(LayoutRef layout, bool committed)
-      : Object(Tag::datatype), layout(std::move(layout)), committed(committed), handle(handle_of(*this)) {}
+      : Object(Tag::datatype),
+        layout(std::move(layout)),
+        committed(committed),
+        handle(handle_of(*this)) {}
 
   const LayoutRef layout;
   bool committed = false;

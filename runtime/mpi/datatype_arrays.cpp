@@ -18,8 +18,8 @@ int64_t by_speed(int order, int64_t ndims, int64_t i) {
   return order == MPI_ORDER_FORTRAN ? i : ndims - 1 - i;
 }
 
-// What is built so far: a part of a row, plane, … of `elements` local elements, in an array of which
-// one whole row, plane, … takes `stride` bytes.
+// What is built so far: a part of a row, plane, … of `elements` local elements, in an array of
+// which one whole row, plane, … takes `stride` bytes.
 struct Slab {
   LayoutRef layout;
   int64_t stride;
@@ -45,12 +45,13 @@ Error check_subarray(int64_t ndims, Ints sizes, Ints subsizes, Ints starts, int 
     if (sizes[d] < 1)
       return failure(MPI_ERR_ARG, "array_of_sizes[{}] is {}: it must be at least 1", d, sizes[d]);
     if (subsizes[d] < 1 || subsizes[d] > sizes[d])
-      return failure(MPI_ERR_ARG, "array_of_subsizes[{}] is {}: it must lie between 1 and the size {}",
-                     d, subsizes[d], sizes[d]);
+      return failure(MPI_ERR_ARG,
+                     "array_of_subsizes[{}] is {}: it must lie between 1 and the size {}", d,
+                     subsizes[d], sizes[d]);
     if (starts[d] < 0 || starts[d] > sizes[d] - subsizes[d])
       return failure(MPI_ERR_ARG,
-                     "array_of_starts[{}] is {}: {} elements from there do not lie in the size {}", d,
-                     starts[d], subsizes[d], sizes[d]);
+                     "array_of_starts[{}] is {}: {} elements from there do not lie in the size {}",
+                     d, starts[d], subsizes[d], sizes[d]);
   }
   return check_order(order);
 }
@@ -79,8 +80,7 @@ struct Deal {
   int64_t block, processes;
 };
 
-Result<Deal> deal(int64_t d, int64_t gsize, int64_t distribution, int64_t argument,
-                  int64_t psize) {
+Result<Deal> deal(int64_t d, int64_t gsize, int64_t distribution, int64_t argument, int64_t psize) {
   const bool by_default = argument == MPI_DISTRIBUTE_DFLT_DARG;
   if (gsize < 1 || psize < 1)
     return failure(MPI_ERR_ARG, "dimension {} has {} elements over {} processes", d, gsize, psize);
@@ -89,16 +89,19 @@ Result<Deal> deal(int64_t d, int64_t gsize, int64_t distribution, int64_t argume
   switch (distribution) {
     case MPI_DISTRIBUTE_NONE:
       if (psize != 1)
-        return failure(MPI_ERR_ARG, "dimension {} is not distributed, yet over {} processes", d, psize);
+        return failure(MPI_ERR_ARG, "dimension {} is not distributed, yet over {} processes", d,
+                       psize);
       return Deal{gsize, 1};
     case MPI_DISTRIBUTE_BLOCK: {
       const int64_t block = by_default ? (gsize + psize - 1) / psize : argument;
       if (block < (gsize + psize - 1) / psize)
-        return failure(MPI_ERR_ARG, "dimension {}: blocks of {} over {} processes do not hold {} elements",
-                       d, block, psize, gsize);
+        return failure(MPI_ERR_ARG,
+                       "dimension {}: blocks of {} over {} processes do not hold {} elements", d,
+                       block, psize, gsize);
       return Deal{block, psize};
     }
-    case MPI_DISTRIBUTE_CYCLIC: return Deal{by_default ? 1 : argument, psize};
+    case MPI_DISTRIBUTE_CYCLIC:
+      return Deal{by_default ? 1 : argument, psize};
   }
   return failure(MPI_ERR_ARG, "array_of_distribs[{}] is {}: no distribution", d, distribution);
 }
@@ -119,7 +122,8 @@ bool take(Slab& slab, const Deal& deal, int64_t gsize, int64_t coordinate) {
     mine = Layout::sequence({mine, last}, {1, 1}, {0, 0});
   }
   slab.layout = mine;
-  return mine && multiply(slab.elements, whole * deal.block + (has_rest ? rest : 0), slab.elements) &&
+  return mine &&
+         multiply(slab.elements, whole * deal.block + (has_rest ? rest : 0), slab.elements) &&
          multiply(slab.stride, gsize, slab.stride);
 }
 
@@ -136,7 +140,8 @@ Error darray(Form form, int64_t size, int64_t rank, int64_t ndims, Ints gsizes, 
   for (int64_t d = 0; d < ndims; d++)
     if (!multiply(processes, psizes[d], processes)) return too_large();
   if (processes != size)
-    return failure(MPI_ERR_ARG, "the grid of array_of_psizes has {} processes, size is {}", processes, size);
+    return failure(MPI_ERR_ARG, "the grid of array_of_psizes has {} processes, size is {}",
+                   processes, size);
   std::vector<int64_t> coordinates(static_cast<size_t>(ndims));
   std::vector<Deal> deals;
   for (int64_t d = 0; d < ndims; d++) {

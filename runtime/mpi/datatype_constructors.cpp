@@ -146,7 +146,8 @@ Error structure(Form form, int64_t count, Ints blocklengths, Ints displacements,
     if (type == nullptr)
       return types[i] == MPI_DATATYPE_NULL
                  ? failure(MPI_ERR_TYPE, "array_of_types[{}] is MPI_DATATYPE_NULL", i)
-                 : failure(MPI_ERR_TYPE, "array_of_types[{}] is no datatype: freed already, or never set", i);
+                 : failure(MPI_ERR_TYPE,
+                           "array_of_types[{}] is no datatype: freed already, or never set", i);
     if (blocklengths[i] < 0) return negative("array_of_blocklengths", i, blocklengths[i]);
     layouts.push_back(type->layout);
     counts.push_back(blocklengths[i]);

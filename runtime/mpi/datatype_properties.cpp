@@ -100,7 +100,8 @@ Error floating(int combiner, int p, int r, MPI_Datatype Precision::*type, MPI_Da
     return failure(MPI_ERR_ARG, "both p and r are MPI_UNDEFINED");
   const Precision* found = find_precision(p, r);
   if (!found)
-    return failure(MPI_ERR_ARG, "no type has {} decimal digits and a decimal exponent range of {}", p, r);
+    return failure(MPI_ERR_ARG, "no type has {} decimal digits and a decimal exponent range of {}",
+                   p, r);
   *newtype = parametrized(combiner, found->*type, {p, r});
   return {};
 }
@@ -116,8 +117,11 @@ Error type_create_f90_complex(int p, int r, MPI_Datatype* newtype) {
 }
 
 Error type_create_f90_integer(int r, MPI_Datatype* newtype) {
-  static const std::pair<int, MPI_Datatype> kIntegers[] = {{2, MPI_INTEGER1}, {4, MPI_INTEGER2},
-      {9, MPI_INTEGER4}, {18, MPI_INTEGER8}, {38, MPI_INTEGER16}};
+  static const std::pair<int, MPI_Datatype> kIntegers[] = {{2, MPI_INTEGER1},
+                                                           {4, MPI_INTEGER2},
+                                                           {9, MPI_INTEGER4},
+                                                           {18, MPI_INTEGER8},
+                                                           {38, MPI_INTEGER16}};
   for (const auto& [range, type] : kIntegers)
     if (r <= range) {
       *newtype = parametrized(MPI_COMBINER_F90_INTEGER, type, {r});

@@ -63,8 +63,10 @@ template <class From, class To>
 Error copy_out(const char* what, const std::vector<From>& from, int64_t room, To* to) {
   const auto size = static_cast<int64_t>(from.size());
   if (size > room)
-    return failure(MPI_ERR_ARG, "there is room for {} {}, but the datatype has {}", room, what, size);
-  if (size > 0 && to == nullptr) return failure(MPI_ERR_ARG, "the array for {} {} is NULL", size, what);
+    return failure(MPI_ERR_ARG, "there is room for {} {}, but the datatype has {}", room, what,
+                   size);
+  if (size > 0 && to == nullptr)
+    return failure(MPI_ERR_ARG, "the array for {} {} is NULL", size, what);
   std::copy(from.begin(), from.end(), to);
   return {};
 }

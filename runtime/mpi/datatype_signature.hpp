@@ -31,8 +31,8 @@ class Signature {
   Signature expanded() const;
 
   uint64_t length_ = 0;
-  uint64_t only_ = 0;  // nonzero: this basic type, length_ times; the hash is not computed yet
-  uint64_t hash_ = 0;  // sum over i of basic_type[i] * base^(length - 1 - i), modulo 2^61 - 1
+  uint64_t only_ = 0;   // nonzero: this basic type, length_ times; the hash is not computed yet
+  uint64_t hash_ = 0;   // sum over i of basic_type[i] * base^(length - 1 - i), modulo 2^61 - 1
   uint64_t power_ = 1;  // base^length
   bool exact_ = true;
 };

@@ -31,8 +31,7 @@ class RankOf {
       return found == table_.end() ? MPI_UNDEFINED : found->second;
     }
     const auto found = std::find(processes_.begin(), processes_.end(), process);
-    return found == processes_.end() ? MPI_UNDEFINED
-                                     : static_cast<int>(found - processes_.begin());
+    return found == processes_.end() ? MPI_UNDEFINED : static_cast<int>(found - processes_.begin());
   }
 
  private:
@@ -113,7 +112,6 @@ std::vector<int> ranks_by_membership(const Group& group, const Group& other, boo
 
 }  // namespace
 
-
 Group* HandleOf<Group>::predefined(uintptr_t value) {
   return value == reinterpret_cast<uintptr_t>(MPI_GROUP_EMPTY) ? &empty_group() : nullptr;
 }
@@ -142,9 +140,8 @@ Error group_translate_ranks(const Group& group1, int64_t n, Ints ranks1, const G
     const int64_t rank = ranks1[i];
     if (rank != MPI_PROC_NULL && (rank < 0 || rank >= group1.size()))
       return failure(MPI_ERR_RANK, "rank {} is not in the first group of {}", rank, group1.size());
-    ranks2[i] = rank == MPI_PROC_NULL
-                    ? MPI_PROC_NULL
-                    : rank_in_2((*group1.processes)[static_cast<size_t>(rank)]);
+    ranks2[i] = rank == MPI_PROC_NULL ? MPI_PROC_NULL
+                                      : rank_in_2((*group1.processes)[static_cast<size_t>(rank)]);
   }
   return {};
 }

@@ -116,7 +116,8 @@ Error info_create(MPI_Info* info) {
 
 Error info_create_env(int argc, char** argv, MPI_Info* info) {
   std::vector<std::string> words;
-  for (int i = 0; argv != nullptr && i < argc && argv[i] != nullptr; i++) words.emplace_back(argv[i]);
+  for (int i = 0; argv != nullptr && i < argc && argv[i] != nullptr; i++)
+    words.emplace_back(argv[i]);
   *info = (new Info(environment(words.empty() ? command_line() : words)))->handle;
   return {};
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The source of the kernels, included once per instruction set. Everything is in an anonymous
-// namespace and calls nothing from elsewhere: a function that two variants shared would be kept once
-// by the linker, maybe with instructions that this processor lacks.
+// namespace and calls nothing from elsewhere: a function that two variants shared would be kept
+// once by the linker, maybe with instructions that this processor lacks.
 #pragma once
 
 #include "mpi/kernels.hpp"

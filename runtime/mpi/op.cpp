@@ -11,7 +11,9 @@ namespace tutti::mpi {
 
 namespace {
 
-constexpr unsigned on(TypeClass type_class) { return 1u << static_cast<unsigned>(type_class); }
+constexpr unsigned on(TypeClass type_class) {
+  return 1u << static_cast<unsigned>(type_class);
+}
 
 constexpr unsigned kOrdered = on(TypeClass::c_integer) | on(TypeClass::fortran_integer) |
                               on(TypeClass::floating) | on(TypeClass::multi_language);
@@ -28,18 +30,20 @@ const struct Row {
   unsigned classes;
   const char* section;
 } kOps[] = {
-    {MPI_MIN, "MPI_MIN", kOrdered, "6.9.2"},      {MPI_MAX, "MPI_MAX", kOrdered, "6.9.2"},
-    {MPI_SUM, "MPI_SUM", kNumbers, "6.9.2"},      {MPI_PROD, "MPI_PROD", kNumbers, "6.9.2"},
-    {MPI_LAND, "MPI_LAND", kTruths, "6.9.2"},     {MPI_LOR, "MPI_LOR", kTruths, "6.9.2"},
-    {MPI_LXOR, "MPI_LXOR", kTruths, "6.9.2"},     {MPI_BAND, "MPI_BAND", kBits, "6.9.2"},
-    {MPI_BOR, "MPI_BOR", kBits, "6.9.2"},         {MPI_BXOR, "MPI_BXOR", kBits, "6.9.2"},
-    {MPI_MINLOC, "MPI_MINLOC", kPairs, "6.9.4"},  {MPI_MAXLOC, "MPI_MAXLOC", kPairs, "6.9.4"},
-    {MPI_REPLACE, "MPI_REPLACE", 0, ""},          {MPI_NO_OP, "MPI_NO_OP", 0, ""},
+    {MPI_MIN, "MPI_MIN", kOrdered, "6.9.2"},     {MPI_MAX, "MPI_MAX", kOrdered, "6.9.2"},
+    {MPI_SUM, "MPI_SUM", kNumbers, "6.9.2"},     {MPI_PROD, "MPI_PROD", kNumbers, "6.9.2"},
+    {MPI_LAND, "MPI_LAND", kTruths, "6.9.2"},    {MPI_LOR, "MPI_LOR", kTruths, "6.9.2"},
+    {MPI_LXOR, "MPI_LXOR", kTruths, "6.9.2"},    {MPI_BAND, "MPI_BAND", kBits, "6.9.2"},
+    {MPI_BOR, "MPI_BOR", kBits, "6.9.2"},        {MPI_BXOR, "MPI_BXOR", kBits, "6.9.2"},
+    {MPI_MINLOC, "MPI_MINLOC", kPairs, "6.9.4"}, {MPI_MAXLOC, "MPI_MAXLOC", kPairs, "6.9.4"},
+    {MPI_REPLACE, "MPI_REPLACE", 0, ""},         {MPI_NO_OP, "MPI_NO_OP", 0, ""},
 };
 
 constexpr uintptr_t kFirst = 0x20;  // MPI_OP_NULL
 
-uintptr_t code_of(MPI_Op handle) { return reinterpret_cast<uintptr_t>(handle) - kFirst; }
+uintptr_t code_of(MPI_Op handle) {
+  return reinterpret_cast<uintptr_t>(handle) - kFirst;
+}
 
 struct Predefined {
   Predefined() {
@@ -65,7 +69,8 @@ const Predefined& predefined_ops() {
 Error refused(const Row& row, const Datatype& type) {
   if (row.classes == 0)
     return failure(MPI_ERR_OP,
-                   "{} is for one-sided accumulate operations only (the standard, 12.3.4)", row.name);
+                   "{} is for one-sided accumulate operations only (the standard, 12.3.4)",
+                   row.name);
   if (type.element == Element::none)
     return failure(MPI_ERR_OP,
                    "{} is not defined on {}: predefined operations work on predefined datatypes; "
@@ -89,10 +94,9 @@ void apply_small(const coll::Reduction& self, const void* in, void* inout, int64
   for (int64_t done = 0; done < count;) {
     auto datatype = static_cast<MPI_Datatype>(self.datatype);
     int length = static_cast<int>(std::min<int64_t>(count - done, INT_MAX));
-    const int64_t offset =
-        done == 0 ? 0 : done * resolve<Datatype>(datatype)->layout->extent();
-    function(static_cast<char*>(const_cast<void*>(in)) + offset,
-             static_cast<char*>(inout) + offset, &length, &datatype);
+    const int64_t offset = done == 0 ? 0 : done * resolve<Datatype>(datatype)->layout->extent();
+    function(static_cast<char*>(const_cast<void*>(in)) + offset, static_cast<char*>(inout) + offset,
+             &length, &datatype);
     done += std::min<int64_t>(count - done, INT_MAX);
   }
 }

@@ -67,10 +67,18 @@ class Maker {
     Both made;
     do {
       switch (number(0, 3)) {
-        case 0: made = repeated(depth, false); break;
-        case 1: made = repeated(depth, true); break;
-        case 2: made = sequence(depth); break;
-        default: made = resized(depth); break;
+        case 0:
+          made = repeated(depth, false);
+          break;
+        case 1:
+          made = repeated(depth, true);
+          break;
+        case 2:
+          made = sequence(depth);
+          break;
+        default:
+          made = resized(depth);
+          break;
       }
     } while (made.naive.map.size() > 3000);
     return made;
@@ -277,9 +285,8 @@ TEST(Layout, ManyPiecesAreFoundByOffset) {
   constexpr int64_t blocks = 1'000'000;
   std::vector<int64_t> displacements;
   for (int64_t i = 0; i < blocks; i++) displacements.push_back(8 * i + (i * 7 % 3));
-  const LayoutRef type =
-      Layout::sequence(std::vector<LayoutRef>(blocks, Layout::dense(4)),
-                       std::vector<int64_t>(blocks, 1), displacements);
+  const LayoutRef type = Layout::sequence(std::vector<LayoutRef>(blocks, Layout::dense(4)),
+                                          std::vector<int64_t>(blocks, 1), displacements);
   std::vector<unsigned char> memory(8 * blocks + 8);
   for (size_t i = 0; i < memory.size(); i++) memory[i] = static_cast<unsigned char>(i * 31 >> 3);
   unsigned char out[100];
@@ -295,14 +302,15 @@ TEST(Layout, ManyPiecesAreFoundByOffset) {
 TEST(Layout, AddressesCountFromZeroToo) {
   // MPI_BOTTOM: the base is null and the displacements are addresses.
   int values[2] = {1, 2};
-  const LayoutRef type =
-      Layout::sequence({Layout::dense(4), Layout::dense(4)}, {1, 1},
-                       {reinterpret_cast<int64_t>(&values[1]), reinterpret_cast<int64_t>(&values[0])});
+  const LayoutRef type = Layout::sequence(
+      {Layout::dense(4), Layout::dense(4)}, {1, 1},
+      {reinterpret_cast<int64_t>(&values[1]), reinterpret_cast<int64_t>(&values[0])});
   int out[2] = {};
   type->pack(nullptr, 1, 0, out, sizeof out);
   EXPECT_EQ(out[0], 2);
   EXPECT_EQ(out[1], 1);
-  const LayoutRef run = Layout::sequence({Layout::dense(4)}, {1}, {reinterpret_cast<int64_t>(values)});
+  const LayoutRef run =
+      Layout::sequence({Layout::dense(4)}, {1}, {reinterpret_cast<int64_t>(values)});
   const Payload payload{nullptr, 1, run.get()};
   ASSERT_TRUE(payload.contiguous());
   EXPECT_EQ(static_cast<void*>(payload.data()), static_cast<void*>(values));

@@ -21,8 +21,12 @@
 namespace tutti::mpi {
 namespace {
 
-Datatype& type_of(MPI_Datatype handle) { return *resolve<Datatype>(handle); }
-Op& op_of(MPI_Op handle) { return *resolve<Op>(handle); }
+Datatype& type_of(MPI_Datatype handle) {
+  return *resolve<Datatype>(handle);
+}
+Op& op_of(MPI_Op handle) {
+  return *resolve<Op>(handle);
+}
 
 std::vector<MPI_Datatype> all_types() {
   std::vector<MPI_Datatype> all;
@@ -40,36 +44,68 @@ Types operator|(Types a, const Types& b) {
 }
 
 // The tables of the standard, 6.9.2, by the names of the types.
-const Types kCInteger = {
-    MPI_INT, MPI_LONG, MPI_SHORT, MPI_UNSIGNED_SHORT, MPI_UNSIGNED, MPI_UNSIGNED_LONG,
-    MPI_LONG_LONG_INT, MPI_LONG_LONG, MPI_UNSIGNED_LONG_LONG, MPI_SIGNED_CHAR, MPI_UNSIGNED_CHAR,
-    MPI_INT8_T, MPI_INT16_T, MPI_INT32_T, MPI_INT64_T, MPI_UINT8_T, MPI_UINT16_T, MPI_UINT32_T,
-    MPI_UINT64_T};
-const Types kFortranInteger = {MPI_INTEGER, MPI_INTEGER1, MPI_INTEGER2, MPI_INTEGER4, MPI_INTEGER8,
-                               MPI_INTEGER16};
-const Types kFloating = {MPI_FLOAT, MPI_DOUBLE, MPI_REAL, MPI_DOUBLE_PRECISION, MPI_LONG_DOUBLE,
-                         MPI_REAL2, MPI_REAL4, MPI_REAL8, MPI_REAL16};
-const Types kLogical = {MPI_LOGICAL, MPI_C_BOOL, MPI_CXX_BOOL, MPI_LOGICAL1, MPI_LOGICAL2,
-                        MPI_LOGICAL4, MPI_LOGICAL8, MPI_LOGICAL16};
-const Types kComplex = {
-    MPI_COMPLEX, MPI_C_COMPLEX, MPI_C_FLOAT_COMPLEX, MPI_C_DOUBLE_COMPLEX,
-    MPI_C_LONG_DOUBLE_COMPLEX, MPI_CXX_FLOAT_COMPLEX, MPI_CXX_DOUBLE_COMPLEX,
-    MPI_CXX_LONG_DOUBLE_COMPLEX, MPI_DOUBLE_COMPLEX, MPI_COMPLEX4, MPI_COMPLEX8, MPI_COMPLEX16,
-    MPI_COMPLEX32};
+const Types kCInteger = {MPI_INT,
+                         MPI_LONG,
+                         MPI_SHORT,
+                         MPI_UNSIGNED_SHORT,
+                         MPI_UNSIGNED,
+                         MPI_UNSIGNED_LONG,
+                         MPI_LONG_LONG_INT,
+                         MPI_LONG_LONG,
+                         MPI_UNSIGNED_LONG_LONG,
+                         MPI_SIGNED_CHAR,
+                         MPI_UNSIGNED_CHAR,
+                         MPI_INT8_T,
+                         MPI_INT16_T,
+                         MPI_INT32_T,
+                         MPI_INT64_T,
+                         MPI_UINT8_T,
+                         MPI_UINT16_T,
+                         MPI_UINT32_T,
+                         MPI_UINT64_T};
+const Types kFortranInteger = {MPI_INTEGER,  MPI_INTEGER1, MPI_INTEGER2,
+                               MPI_INTEGER4, MPI_INTEGER8, MPI_INTEGER16};
+const Types kFloating = {MPI_FLOAT,       MPI_DOUBLE, MPI_REAL,  MPI_DOUBLE_PRECISION,
+                         MPI_LONG_DOUBLE, MPI_REAL2,  MPI_REAL4, MPI_REAL8,
+                         MPI_REAL16};
+const Types kLogical = {MPI_LOGICAL,  MPI_C_BOOL,   MPI_CXX_BOOL, MPI_LOGICAL1,
+                        MPI_LOGICAL2, MPI_LOGICAL4, MPI_LOGICAL8, MPI_LOGICAL16};
+const Types kComplex = {MPI_COMPLEX,
+                        MPI_C_COMPLEX,
+                        MPI_C_FLOAT_COMPLEX,
+                        MPI_C_DOUBLE_COMPLEX,
+                        MPI_C_LONG_DOUBLE_COMPLEX,
+                        MPI_CXX_FLOAT_COMPLEX,
+                        MPI_CXX_DOUBLE_COMPLEX,
+                        MPI_CXX_LONG_DOUBLE_COMPLEX,
+                        MPI_DOUBLE_COMPLEX,
+                        MPI_COMPLEX4,
+                        MPI_COMPLEX8,
+                        MPI_COMPLEX16,
+                        MPI_COMPLEX32};
 const Types kByte = {MPI_BYTE};
 const Types kMultiLanguage = {MPI_AINT, MPI_OFFSET, MPI_COUNT};
-const Types kPair = {MPI_FLOAT_INT, MPI_DOUBLE_INT, MPI_LONG_INT, MPI_2INT, MPI_SHORT_INT,
-                     MPI_LONG_DOUBLE_INT, MPI_2REAL, MPI_2DOUBLE_PRECISION, MPI_2INTEGER};
+const Types kPair = {MPI_FLOAT_INT, MPI_DOUBLE_INT,        MPI_LONG_INT,
+                     MPI_2INT,      MPI_SHORT_INT,         MPI_LONG_DOUBLE_INT,
+                     MPI_2REAL,     MPI_2DOUBLE_PRECISION, MPI_2INTEGER};
 
 TEST(Op, IsDefinedExactlyWhereTheStandardSaysSo) {
   const Types ordered = kCInteger | kFortranInteger | kFloating | kMultiLanguage;
   const Types bits = kCInteger | kFortranInteger | kByte | kMultiLanguage;
-  const std::vector<std::pair<MPI_Op, Types>> rules = {
-      {MPI_MAX, ordered}, {MPI_MIN, ordered}, {MPI_SUM, ordered | kComplex},
-      {MPI_PROD, ordered | kComplex}, {MPI_LAND, kCInteger | kLogical},
-      {MPI_LOR, kCInteger | kLogical}, {MPI_LXOR, kCInteger | kLogical}, {MPI_BAND, bits},
-      {MPI_BOR, bits}, {MPI_BXOR, bits}, {MPI_MAXLOC, kPair}, {MPI_MINLOC, kPair},
-      {MPI_REPLACE, {}}, {MPI_NO_OP, {}}};
+  const std::vector<std::pair<MPI_Op, Types>> rules = {{MPI_MAX, ordered},
+                                                       {MPI_MIN, ordered},
+                                                       {MPI_SUM, ordered | kComplex},
+                                                       {MPI_PROD, ordered | kComplex},
+                                                       {MPI_LAND, kCInteger | kLogical},
+                                                       {MPI_LOR, kCInteger | kLogical},
+                                                       {MPI_LXOR, kCInteger | kLogical},
+                                                       {MPI_BAND, bits},
+                                                       {MPI_BOR, bits},
+                                                       {MPI_BXOR, bits},
+                                                       {MPI_MAXLOC, kPair},
+                                                       {MPI_MINLOC, kPair},
+                                                       {MPI_REPLACE, {}},
+                                                       {MPI_NO_OP, {}}};
   EXPECT_EQ(all_types().size(), 70u);
   for (const auto& [op, allowed] : rules)
     for (MPI_Datatype type : all_types()) {
@@ -121,21 +157,31 @@ template <class T>
 void check_integer(MPI_Datatype type) {
   using W = unsigned __int128;
   const auto r = any_integer<T>;
-  check<T>(type, MPI_SUM, [](T a, T b) { return static_cast<T>(W(a) + W(b)); }, r);
-  check<T>(type, MPI_PROD, [](T a, T b) { return static_cast<T>(W(a) * W(b)); }, r);
-  check<T>(type, MPI_MIN, [](T a, T b) { return std::min(a, b); }, r);
-  check<T>(type, MPI_MAX, [](T a, T b) { return std::max(a, b); }, r);
-  check<T>(type, MPI_BAND, [](T a, T b) { return static_cast<T>(a & b); }, r);
-  check<T>(type, MPI_BOR, [](T a, T b) { return static_cast<T>(a | b); }, r);
-  check<T>(type, MPI_BXOR, [](T a, T b) { return static_cast<T>(a ^ b); }, r);
+  check<T>(
+      type, MPI_SUM, [](T a, T b) { return static_cast<T>(W(a) + W(b)); }, r);
+  check<T>(
+      type, MPI_PROD, [](T a, T b) { return static_cast<T>(W(a) * W(b)); }, r);
+  check<T>(
+      type, MPI_MIN, [](T a, T b) { return std::min(a, b); }, r);
+  check<T>(
+      type, MPI_MAX, [](T a, T b) { return std::max(a, b); }, r);
+  check<T>(
+      type, MPI_BAND, [](T a, T b) { return static_cast<T>(a & b); }, r);
+  check<T>(
+      type, MPI_BOR, [](T a, T b) { return static_cast<T>(a | b); }, r);
+  check<T>(
+      type, MPI_BXOR, [](T a, T b) { return static_cast<T>(a ^ b); }, r);
 }
 
 template <class T>
 void check_truth(MPI_Datatype type) {
   const auto r = any_integer<T>;
-  check<T>(type, MPI_LAND, [](T a, T b) -> T { return a && b; }, r);
-  check<T>(type, MPI_LOR, [](T a, T b) -> T { return a || b; }, r);
-  check<T>(type, MPI_LXOR, [](T a, T b) -> T { return !a != !b; }, r);
+  check<T>(
+      type, MPI_LAND, [](T a, T b) -> T { return a && b; }, r);
+  check<T>(
+      type, MPI_LOR, [](T a, T b) -> T { return a || b; }, r);
+  check<T>(
+      type, MPI_LXOR, [](T a, T b) -> T { return !a != !b; }, r);
 }
 
 TEST(Op, ComputesOnIntegers) {
@@ -167,9 +213,12 @@ TEST(Op, ComputesOnTruthValues) {
   check_truth<bool>(MPI_C_BOOL), check_truth<bool>(MPI_CXX_BOOL);
   const auto r = any_integer<uint8_t>;
   using B = uint8_t;
-  check<B>(MPI_BYTE, MPI_BAND, [](B a, B b) -> B { return a & b; }, r);
-  check<B>(MPI_BYTE, MPI_BOR, [](B a, B b) -> B { return a | b; }, r);
-  check<B>(MPI_BYTE, MPI_BXOR, [](B a, B b) -> B { return a ^ b; }, r);
+  check<B>(
+      MPI_BYTE, MPI_BAND, [](B a, B b) -> B { return a & b; }, r);
+  check<B>(
+      MPI_BYTE, MPI_BOR, [](B a, B b) -> B { return a | b; }, r);
+  check<B>(
+      MPI_BYTE, MPI_BXOR, [](B a, B b) -> B { return a ^ b; }, r);
 }
 
 template <class T>
@@ -180,10 +229,14 @@ T any_real(std::mt19937& generator) {
 template <class T>
 void check_real(MPI_Datatype type) {
   const auto r = any_real<T>;
-  check<T>(type, MPI_SUM, [](T a, T b) -> T { return a + b; }, r);
-  check<T>(type, MPI_PROD, [](T a, T b) -> T { return a * b; }, r);
-  check<T>(type, MPI_MIN, [](T a, T b) { return a < b ? a : b; }, r);
-  check<T>(type, MPI_MAX, [](T a, T b) { return a > b ? a : b; }, r);
+  check<T>(
+      type, MPI_SUM, [](T a, T b) -> T { return a + b; }, r);
+  check<T>(
+      type, MPI_PROD, [](T a, T b) -> T { return a * b; }, r);
+  check<T>(
+      type, MPI_MIN, [](T a, T b) { return a < b ? a : b; }, r);
+  check<T>(
+      type, MPI_MAX, [](T a, T b) { return a > b ? a : b; }, r);
 }
 
 template <class T>
@@ -195,10 +248,18 @@ template <class T>
 void check_complex(MPI_Datatype type) {
   using C = Z<T>;
   auto r = [](std::mt19937& g) { return C{any_real<T>(g), any_real<T>(g)}; };
-  check<C>(type, MPI_SUM, [](C a, C b) { return C{T(a.re + b.re), T(a.im + b.im)}; }, r);
-  check<C>(type, MPI_PROD, [](C a, C b) {
-    return C{T(a.re * b.re - a.im * b.im), T(a.re * b.im + a.im * b.re)};
-  }, r);
+  check<C>(
+      type, MPI_SUM,
+      [](C a, C b) {
+        return C{T(a.re + b.re), T(a.im + b.im)};
+      },
+      r);
+  check<C>(
+      type, MPI_PROD,
+      [](C a, C b) {
+        return C{T(a.re * b.re - a.im * b.im), T(a.re * b.im + a.im * b.re)};
+      },
+      r);
 }
 
 TEST(Op, ComputesOnFloatingPointNumbers) {
@@ -226,8 +287,12 @@ void check_pair(MPI_Datatype type) {
   auto r = [](std::mt19937& g) {  // few different values, so that many are equal
     return P{static_cast<V>(static_cast<int>(g() % 5) - 2), static_cast<I>(g() % 100)};
   };
-  auto least = [](P a, P b) { return a.value == b.value ? P{a.value, std::min(a.index, b.index)} : a.value < b.value ? a : b; };
-  auto most = [](P a, P b) { return a.value == b.value ? P{a.value, std::min(a.index, b.index)} : a.value > b.value ? a : b; };
+  auto least = [](P a, P b) {
+    return a.value == b.value ? P{a.value, std::min(a.index, b.index)} : a.value < b.value ? a : b;
+  };
+  auto most = [](P a, P b) {
+    return a.value == b.value ? P{a.value, std::min(a.index, b.index)} : a.value > b.value ? a : b;
+  };
   check<P>(type, MPI_MINLOC, least, r);
   check<P>(type, MPI_MAXLOC, most, r);
 }
@@ -280,7 +345,9 @@ void left_minus_right(void* in, void* inout, int* length, MPI_Datatype* datatype
   *length = -1;  // must not confuse the caller
 }
 MPI_Count large_length;
-void count_only(void*, void*, MPI_Count* length, MPI_Datatype*) { large_length = *length; }
+void count_only(void*, void*, MPI_Count* length, MPI_Datatype*) {
+  large_length = *length;
+}
 
 TEST(Op, UserFunctionGetsOperandsAndHandle) {
   MPI_Op handle = MPI_OP_NULL;
