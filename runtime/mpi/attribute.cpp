@@ -169,7 +169,7 @@ Error AttributeSet::copy_all(void* old_object, const AttributeSet& from) {
     std::lock_guard lock(from.mutex_);
     items = from.items_;
   }
-  predefined_ = from.predefined_;
+  copy_predefined(from);
   for (const Item& item : items) {
     void* copy = nullptr;
     bool copied = false;

@@ -54,6 +54,7 @@ class AttributeSet {
   // MPI_TAG_UB and its kin: only get() sees it, no program can change it, duplicates have it too.
   // `value` is the address that MPI_Comm_get_attr returns, of an int that outlives the set.
   void set_predefined(int key, const int* value);
+  void copy_predefined(const AttributeSet& from) { predefined_ = from.predefined_; }
 
  private:
   struct Item {

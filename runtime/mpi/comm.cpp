@@ -33,6 +33,8 @@ Comm* make_comm(const Comm& parent, std::vector<int> processes, int rank, uint64
       new Group(std::make_shared<const std::vector<int>>(std::move(processes)), rank));
   auto* made = new Comm(std::move(group), context, parent.errhandler);
   made->handle = handle_of(*made);
+  // MPI_TAG_UB and its kin: programs ask any communicator for them.
+  made->attributes.copy_predefined(parent.attributes);
   return made;
 }
 

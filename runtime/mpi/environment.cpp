@@ -73,6 +73,7 @@ void set_predefined_attributes(Comm& comm, const boot::JobView& job) {
   comm.attributes.set_predefined(MPI_HOST, &predefined.host);
   comm.attributes.set_predefined(MPI_WTIME_IS_GLOBAL, &predefined.wtime_is_global);
   comm.attributes.set_predefined(MPI_APPNUM, &predefined.application);
+  comm.attributes.set_predefined(MPI_LASTUSEDCODE, last_used_code());
   if (predefined.universe_size > 0)
     comm.attributes.set_predefined(MPI_UNIVERSE_SIZE, &predefined.universe_size);
 }

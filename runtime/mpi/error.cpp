@@ -100,7 +100,7 @@ class AddedCodes {
     const std::lock_guard lock(mutex_);
     const auto at = added_.find(code);
     if (at == added_.end() || (at->second.error_class == code) != is_class)
-      return failure(MPI_ERR_OTHER, "{} is no error {} that this program added", code,
+      return failure(MPI_ERR_ARG, "{} is no error {} that this program added", code,
                      is_class ? "class" : "code");
     if (!at->second.text.empty())
       return failure(MPI_ERR_OTHER, "{} still has a string: remove that first", code);
@@ -127,10 +127,7 @@ class AddedCodes {
     const std::lock_guard lock(mutex_);
     return added_.at(code).text;
   }
-  int last() {
-    const std::lock_guard lock(mutex_);
-    return last_;
-  }
+  const int* last() const { return &last_; }
 
  private:
   struct Added {
@@ -142,7 +139,7 @@ class AddedCodes {
     const std::lock_guard lock(mutex_);
     const auto at = added_.find(code);
     if (at == added_.end() || (*with && at->second.text.empty()))
-      return failure(MPI_ERR_OTHER, "{} is no error code{} that this program added", code, with);
+      return failure(MPI_ERR_ARG, "{} is no error code{} that this program added", code, with);
     act(at);
     return {};
   }
@@ -204,7 +201,7 @@ Errhandler* HandleOf<Errhandler>::predefined(uintptr_t value) {
   return nullptr;
 }
 
-int last_used_code() { return added().last(); }
+const int* last_used_code() { return added().last(); }
 
 std::string class_string(int code) {
   for (const ClassText& c : kClasses)

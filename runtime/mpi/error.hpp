@@ -21,8 +21,9 @@ class Errhandler final : public Object {
   MPI_Errhandler handle = MPI_ERRHANDLER_NULL;  // the ABI's number, or this object's address
 };
 
-// The largest code in use: grows with MPI_Add_error_class and _code (attribute MPI_LASTUSEDCODE).
-int last_used_code();
+// The largest code in use, which grows with MPI_Add_error_class and _code: the value of the
+// attribute MPI_LASTUSEDCODE.
+const int* last_used_code();
 
 // What a standard class means, as MPI_Error_string says it; empty for other codes.
 std::string class_string(int code);

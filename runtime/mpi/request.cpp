@@ -254,11 +254,11 @@ Error testsome(int incount, MPI_Request* requests, int* outcount, int* indices,
 Error request_free(MPI_Request* handle) {
   Request* request = at(*handle);
   if (!request) return failure(MPI_ERR_REQUEST, "the request is null (argument request)");
-  if (request->kind == Request::Kind::collective && !request->is_complete()) {
+  if (request->kind == Request::Kind::collective) {
     error_comm() = Ref<Object>(request->comm.get());
     return failure(MPI_ERR_REQUEST,
-                   "the request belongs to a nonblocking collective that is still active: complete "
-                   "it with MPI_Wait or MPI_Test (the standard, section 6.12)");
+                   "the request belongs to an active nonblocking collective: complete it with "
+                   "MPI_Wait or MPI_Test (the standard, section 6.12)");
   }
   *handle = MPI_REQUEST_NULL;
   request->release();  // an operation under way keeps its own reference

@@ -46,6 +46,7 @@ void done_soon(double began, const char* what, int line) {
 
 // Rank 0 sends a megabyte and waits; its neighbour has posted the receive and gone away.
 void message(const check::Program& world, Outside how, bool large) {
+  OK(MPI_Barrier(MPI_COMM_WORLD));  // the first is back from where it was
   if (world.rank() > 1) return;
   std::vector<int> data(large ? 1 << 18 : 10, world.rank() == 0 ? 7 : -1);
   MPI_Request request;
@@ -71,6 +72,7 @@ void message(const check::Program& world, Outside how, bool large) {
 
 // A megabyte sent by a rank that then goes away; the receiver waits.
 void sender_away(const check::Program& world, Outside how) {
+  OK(MPI_Barrier(MPI_COMM_WORLD));
   if (world.rank() > 1) return;
   std::vector<int> data(1 << 18, world.rank() == 0 ? 8 : -1);
   MPI_Request request;
