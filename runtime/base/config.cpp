@@ -39,7 +39,8 @@ constexpr Setting kSettings[] = {
     {"progress.tick_min", duration, "200us", "", "Shortest tick of the progress thread"},
     {"progress.tick_max", duration, "16ms", "", "Longest tick of the progress thread"},
     {"wait.spins", number, "100", "0..1000000000", "Polls of a waiting call before it yields its core"},
-    {"collectives.rules", text, "", "", "File of rules that select algorithms; empty: the installed one"},
+    {"collectives.rules", text, "", "", "File of rules that select algorithms; empty: the shipped ones"},
+    {"collectives.override", text, "", "", "Rules that come before those, divided by ';'"},
 };
 
 // Variables with our prefix that are no settings: what the launcher tells its ranks, what module

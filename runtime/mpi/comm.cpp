@@ -150,6 +150,7 @@ Result<std::vector<int>> ranks_in(const Comm& comm, const Group& group) {
 Comm::Comm(Ref<Group> members, uint64_t context, Ref<Errhandler> handler)
     : Object(Tag::comm),
       group(std::move(members)),
+      planner(process().selection),
       errhandler(std::move(handler)),
       attributes(KeyKind::comm) {
   user.engine = hidden.engine = process().engine.get();

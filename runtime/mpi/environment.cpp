@@ -29,6 +29,11 @@ Error open_process(Process& p) {
   Result<Config> config = Config::load();
   if (!config) return std::move(config).error();
   set_log_level(static_cast<Level>(config->value("log.level").number));
+  Result<std::shared_ptr<const coll::Selection>> selection = coll::Selection::load(
+      std::string(config->text("collectives.override")),
+      std::string(config->text("collectives.rules")));
+  if (!selection) return std::move(selection).error();
+  p.selection = *std::move(selection);
   Result<std::unique_ptr<boot::Job>> job = boot::Job::join();
   if (!job) return std::move(job).error();
   p.job = *std::move(job);

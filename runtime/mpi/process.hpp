@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "boot/job.hpp"
+#include "coll/selection.hpp"
 #include "engine/engine.hpp"
 #include "engine/progress.hpp"
 #include "mpi/context.hpp"
@@ -22,6 +23,7 @@ struct Process {
   std::unique_ptr<engine::Engine> engine;
   std::unique_ptr<engine::ProgressThread> helper;  // nullptr when switched off
   std::unique_ptr<ContextPool> contexts;
+  std::shared_ptr<const coll::Selection> selection;  // of every communicator's algorithms
   Comm* world = nullptr;
   Comm* self = nullptr;
   int thread_level = MPI_THREAD_SINGLE;
