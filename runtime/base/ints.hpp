@@ -41,7 +41,3 @@ class Ints {
 };
 
 }  // namespace tutti
-
-namespace tutti::mpi {
-using tutti::Ints;
-}
