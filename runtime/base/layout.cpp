@@ -4,6 +4,7 @@
 #include "base/layout.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 
@@ -236,32 +237,56 @@ struct LayoutWalk {
   }
 
   template <Way way, size_t length>
-  static void move_fixed(std::byte* user, std::byte* packed, int64_t count, int64_t stride) {
+  static void move_fixed(std::byte* user, std::byte* packed, int64_t count, int64_t stride,
+                         int64_t packed_stride) {
     for (int64_t i = 0; i < count; i++) {
       move<way>(user, packed, length);
       user += stride;
-      packed += length;
+      packed += packed_stride;
     }
   }
 
   template <Way way>
   static void move_blocks(std::byte* user, std::byte* packed, int64_t block, int64_t count,
-                          int64_t stride) {
+                          int64_t stride, int64_t packed_stride) {
     switch (block) {  // constant lengths become single instructions
-      case 1: return move_fixed<way, 1>(user, packed, count, stride);
-      case 2: return move_fixed<way, 2>(user, packed, count, stride);
-      case 4: return move_fixed<way, 4>(user, packed, count, stride);
-      case 8: return move_fixed<way, 8>(user, packed, count, stride);
-      case 12: return move_fixed<way, 12>(user, packed, count, stride);
-      case 16: return move_fixed<way, 16>(user, packed, count, stride);
-      case 24: return move_fixed<way, 24>(user, packed, count, stride);
-      case 32: return move_fixed<way, 32>(user, packed, count, stride);
-      case 64: return move_fixed<way, 64>(user, packed, count, stride);
+      case 1: return move_fixed<way, 1>(user, packed, count, stride, packed_stride);
+      case 2: return move_fixed<way, 2>(user, packed, count, stride, packed_stride);
+      case 4: return move_fixed<way, 4>(user, packed, count, stride, packed_stride);
+      case 8: return move_fixed<way, 8>(user, packed, count, stride, packed_stride);
+      case 12: return move_fixed<way, 12>(user, packed, count, stride, packed_stride);
+      case 16: return move_fixed<way, 16>(user, packed, count, stride, packed_stride);
+      case 24: return move_fixed<way, 24>(user, packed, count, stride, packed_stride);
+      case 32: return move_fixed<way, 32>(user, packed, count, stride, packed_stride);
+      case 64: return move_fixed<way, 64>(user, packed, count, stride, packed_stride);
     }
     for (int64_t i = 0; i < count; i++) {
       move<way>(user, packed, static_cast<size_t>(block));
       user += stride;
-      packed += block;
+      packed += packed_stride;
+    }
+  }
+
+  // Structs side by side: a few runs each. Overlapping ones would depend on the order of writing.
+  static bool are_records(const Piece& piece) {
+    if (piece.count == 1 || piece.element->is_one_run()) return false;
+    const Layout::Pieces& fields = *piece.element->pieces_;
+    return std::abs(piece.stride) >= piece.element->true_extent_ && fields.size() <= 16 &&
+           std::all_of(fields.begin(), fields.end(),
+                       [](const Piece& field) { return field.is_run(); });
+  }
+
+  // Records one field after the other, which keeps the loops tight; so many at a time that both
+  // sides stay in the cache.
+  template <Way way>
+  static void move_records(const Piece& piece, std::byte* user, std::byte* packed) {
+    constexpr int64_t batch = 128;
+    for (int64_t i = 0; i < piece.count; i += batch) {
+      const int64_t now = std::min(batch, piece.count - i);
+      for (const Piece& field : *piece.element->pieces_)
+        move_blocks<way>(at(user, i * piece.stride + field.displacement),
+                         packed + i * piece.block + field.packed_before, field.block, now,
+                         piece.stride, piece.block);
     }
   }
 
@@ -279,7 +304,8 @@ struct LayoutWalk {
   static void whole_piece(const Piece& piece, std::byte* base, std::byte* packed) {
     std::byte* user = at(base, piece.displacement);
     if (!piece.element)
-      return move_blocks<way>(user, packed, piece.block, piece.count, piece.stride);
+      return move_blocks<way>(user, packed, piece.block, piece.count, piece.stride, piece.block);
+    if (are_records(piece)) return move_records<way>(piece, user, packed);
     for (int64_t i = 0; i < piece.count; i++)
       whole<way>(*piece.element, at(user, i * piece.stride), packed + i * piece.block);
   }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The attributes of communicators.
-#if __has_include("mpi/comm.hpp")
 #include "mpi/api_attribute.hpp"
 #include "mpi/comm.hpp"
 
@@ -30,4 +29,3 @@ Error attr_delete(Comm& comm, int keyval) {
 }
 
 }  // namespace tutti::mpi
-#endif

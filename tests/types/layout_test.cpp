@@ -299,6 +299,27 @@ TEST(Layout, ManyPiecesAreFoundByOffset) {
   }
 }
 
+TEST(Layout, ManyStructsArePackedFieldByField) {
+  constexpr int64_t count = 1000;
+  const LayoutRef fields =
+      Layout::sequence({Layout::dense(8, 8), Layout::dense(3)}, {1, 1}, {8, 1});
+  Both type{Layout::resized(fields, 0, 24), {}};
+  for (int64_t byte : {8, 9, 10, 11, 12, 13, 14, 15, 1, 2, 3}) type.naive.map.push_back(byte);
+  type.naive.set_low = 0;
+  type.naive.set_high = 24;
+  Maker random(1);
+  check_bounds(type);
+  check_pack(type, count, random);
+  check_unpack(type, count, random);
+  Arena whole(type, count);
+  for (size_t i = 0; i < whole.bytes.size(); i++)
+    whole.bytes[i] = static_cast<std::byte>(i * 7 >> 2);
+  std::vector<std::byte> packed(count * 11);
+  type.layout->pack(whole.base(), count, 0, packed.data(), count * 11);
+  const std::vector<int64_t> map = expand(type.naive, count);
+  for (size_t i = 0; i < map.size(); i++) ASSERT_EQ(packed[i], whole.base()[map[i]]) << i;
+}
+
 TEST(Layout, AddressesCountFromZeroToo) {
   // MPI_BOTTOM: the base is null and the displacements are addresses.
   int values[2] = {1, 2};
