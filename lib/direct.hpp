@@ -33,7 +33,9 @@ inline Error abi_get_version(int* major, int* minor) {
 }
 
 // --- profiling control: there is nothing to control (section 15.2.4)
-inline int pcontrol(int) { return MPI_SUCCESS; }
+inline int pcontrol(int) {
+  return MPI_SUCCESS;
+}
 
 // --- handles as integers (section 20.3.4). A predefined handle is its own number; another gets a
 // number from 0x1000 on when it is first asked for, and keeps it. A number that was never given

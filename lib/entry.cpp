@@ -42,9 +42,10 @@ bool Entry::bad_count(int64_t count, const char* argument) {
 }
 
 bool Entry::bad_tag(int tag, const char* argument) {
-  error_ = tag == MPI_ANY_TAG
-               ? failure(MPI_ERR_TAG, "MPI_ANY_TAG is for receives only (argument {})", argument)
-               : failure(MPI_ERR_TAG, "{} is no tag: they count from 0 (argument {})", tag, argument);
+  error_ =
+      tag == MPI_ANY_TAG
+          ? failure(MPI_ERR_TAG, "MPI_ANY_TAG is for receives only (argument {})", argument)
+          : failure(MPI_ERR_TAG, "{} is no tag: they count from 0 (argument {})", tag, argument);
   return false;
 }
 

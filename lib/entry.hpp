@@ -65,7 +65,8 @@ class Entry {
   // --- handles: the object, and the communicator on which later errors are raised
 
   bool comm(mpi::Comm*& object, MPI_Comm handle, const char* argument) {
-    if (!(object = mpi::resolve<mpi::Comm>(handle))) return bad_handle(kKind<mpi::Comm>, handle, argument);
+    if (!(object = mpi::resolve<mpi::Comm>(handle)))
+      return bad_handle(kKind<mpi::Comm>, handle, argument);
     if (!on_) on_ = object;
     return true;
   }
@@ -100,9 +101,8 @@ class Entry {
   }
   // Their class is known to point-to-point communication alone, their tag suffices here.
   bool message(const MPI_Message* handle, const char* argument) {
-    return pointer(handle, argument) &&
-           (*handle == MPI_MESSAGE_NO_PROC || is_message(*handle) ||
-            bad_handle(kKind<mpi::Message>, *handle, argument));
+    return pointer(handle, argument) && (*handle == MPI_MESSAGE_NO_PROC || is_message(*handle) ||
+                                         bad_handle(kKind<mpi::Message>, *handle, argument));
   }
 
   // --- values
@@ -112,13 +112,16 @@ class Entry {
     return true;
   }
 
-  bool count(int64_t count, const char* argument) { return count >= 0 || bad_count(count, argument); }
+  bool count(int64_t count, const char* argument) {
+    return count >= 0 || bad_count(count, argument);
+  }
   bool tag(int tag, const char* argument) { return tag >= 0 || bad_tag(tag, argument); }
   bool tag_or_any(int tag, const char* argument) {
     return tag >= 0 || tag == MPI_ANY_TAG || bad_tag(tag, argument);
   }
   bool dest(int rank, const mpi::Comm& comm, const char* argument) {
-    return in_range(rank, comm) || rank == MPI_PROC_NULL || bad_rank(MPI_ERR_RANK, rank, comm, argument);
+    return in_range(rank, comm) || rank == MPI_PROC_NULL ||
+           bad_rank(MPI_ERR_RANK, rank, comm, argument);
   }
   bool source(int rank, const mpi::Comm& comm, const char* argument) {
     return in_range(rank, comm) || rank == MPI_PROC_NULL || rank == MPI_ANY_SOURCE ||
@@ -141,7 +144,8 @@ class Entry {
   }
   // Address 0 is MPI_BOTTOM, good for derived types with absolute addresses and for nothing else.
   bool buffer(const void* address, int64_t count, const mpi::Datatype* type, const char* argument) {
-    return address != nullptr || count <= 0 || !type || !type->predefined || null_buffer(count, argument);
+    return address != nullptr || count <= 0 || !type || !type->predefined ||
+           null_buffer(count, argument);
   }
 
   // --- ends of the call
@@ -169,7 +173,8 @@ class Entry {
   [[gnu::cold]] bool uncommitted(const mpi::Datatype& type, const char* argument);
   [[gnu::cold]] bool bad_count(int64_t count, const char* argument);
   [[gnu::cold]] bool bad_tag(int tag, const char* argument);
-  [[gnu::cold]] bool bad_rank(int error_class, int rank, const mpi::Comm& comm, const char* argument);
+  [[gnu::cold]] bool bad_rank(int error_class, int rank, const mpi::Comm& comm,
+                              const char* argument);
   [[gnu::cold]] bool null_pointer(const char* argument);
   [[gnu::cold]] bool null_buffer(int64_t count, const char* argument);
 
@@ -182,6 +187,8 @@ class Entry {
 inline void store(int* to, int64_t value) {
   *to = value >= INT_MIN && value <= INT_MAX ? static_cast<int>(value) : MPI_UNDEFINED;
 }
-inline void store(int64_t* to, int64_t value) { *to = value; }
+inline void store(int64_t* to, int64_t value) {
+  *to = value;
+}
 
 }  // namespace tutti::lib
