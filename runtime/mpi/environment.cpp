@@ -105,6 +105,15 @@ void make_predefined_comms(Process& p) {
   p.self = predefined_comm({job.rank}, 0, p.contexts->self(), MPI_COMM_SELF, "MPI_COMM_SELF", job);
 }
 
+const char* name_of_thread_level(int level) {
+  switch (level) {
+    case MPI_THREAD_SINGLE: return "MPI_THREAD_SINGLE";
+    case MPI_THREAD_FUNNELED: return "MPI_THREAD_FUNNELED";
+    case MPI_THREAD_SERIALIZED: return "MPI_THREAD_SERIALIZED";
+    default: return "MPI_THREAD_MULTIPLE";
+  }
+}
+
 // Nobody is left who waits for a message of mine or for my progress.
 Error part_from_others(Process& p) {
   if (Error e = run(*p.world, coll::Call{.kind = coll::Collective::barrier})) return e;
@@ -141,7 +150,8 @@ Error init_thread(int*, char***, int required, int* provided) {
   if (phase.load() != Phase::before_init)
     return failure(MPI_ERR_OTHER, "MPI is initialized already{}",
                    phase.load() == Phase::finalized ? " and finalized: it starts once" : "");
-  if (required < MPI_THREAD_SINGLE || required > MPI_THREAD_MULTIPLE)
+  if (required != MPI_THREAD_SINGLE && required != MPI_THREAD_FUNNELED &&
+      required != MPI_THREAD_SERIALIZED && required != MPI_THREAD_MULTIPLE)
     return failure(MPI_ERR_ARG, "{} is no thread level (argument required)", required);
   auto p = std::make_unique<Process>();
   if (Error e = open_process(*p)) return e;
@@ -149,6 +159,8 @@ Error init_thread(int*, char***, int required, int* provided) {
   p->main_thread = std::this_thread::get_id();
   the_process = p.release();
   make_predefined_comms(*the_process);
+  info_env().set("maxprocs", std::to_string(the_process->job->view().size));
+  info_env().set("thread_level", name_of_thread_level(required));
   // A program that exits without MPI_Finalize must not find the thread in UCX's own exit.
   std::atexit([] { the_process->helper.reset(); });
   phase.store(Phase::running, std::memory_order_release);
