@@ -8,11 +8,11 @@
 #include <bit>
 #include <charconv>
 #include <fstream>
-#include <numeric>
 #include <optional>
 #include <sstream>
 
 #include "base/log.hpp"
+#include "base/nearest.hpp"
 #include "coll/shipped_rules.hpp"
 
 namespace tutti::coll {
@@ -23,28 +23,9 @@ using Relation = Condition::Relation;
 
 constexpr std::string_view kQuantities[] = {"bytes", "ranks", "commutative", "power_of_two"};
 
-// Letters to change, put in or take out to get from `a` to `b`.
-size_t distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), size_t{0});
-  for (size_t i = 0; i < a.size(); ++i) {
-    size_t diagonal = row[0]++;
-    for (size_t j = 0; j < b.size(); ++j) {
-      const size_t changed = diagonal + (a[i] != b[j]);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({changed, row[j] + 1, row[j + 1] + 1});
-    }
-  }
-  return row.back();
-}
-
 std::string nearest(std::string_view word, const std::vector<std::string_view>& names) {
-  const auto best = std::min_element(names.begin(), names.end(), [&](auto a, auto b) {
-    return distance(word, a) < distance(word, b);
-  });
-  if (distance(word, *best) <= std::max<size_t>(2, word.size() / 3))
-    return fmt::format("did you mean '{}'?", *best);
-  return fmt::format("there are {}", fmt::join(names, ", "));
+  const std::string close = did_you_mean(word, names);
+  return close.empty() ? fmt::format("; there are: {}", fmt::join(names, ", ")) : close;
 }
 
 std::optional<Collective> collective_named(std::string_view word) {
@@ -83,7 +64,7 @@ Error parse_condition(std::string_view word, Collective kind, Condition& conditi
   const std::string_view name = word.substr(0, at);
   const auto quantity = std::find(std::begin(kQuantities), std::end(kQuantities), name);
   if (quantity == std::end(kQuantities))
-    return failure(MPI_ERR_ARG, "no condition is called '{}'; {}", name,
+    return failure(MPI_ERR_ARG, "no condition is called '{}'{}", name,
                    nearest(name, {std::begin(kQuantities), std::end(kQuantities)}));
   condition.quantity = static_cast<Quantity>(quantity - std::begin(kQuantities));
   if (condition.quantity == Quantity::bytes && !knows_bytes(kind))
@@ -168,7 +149,7 @@ Error Selection::add(std::string_view text, std::string_view source, char separa
     if (!kind) {
       std::vector<std::string_view> names;
       for (int i = 0; i < kCollectives; ++i) names.push_back(name_of(static_cast<Collective>(i)));
-      return failure(MPI_ERR_ARG, "{}: no collective is called '{}'; {}", rule->place, words[0],
+      return failure(MPI_ERR_ARG, "{}: no collective is called '{}'{}", rule->place, words[0],
                      nearest(words[0], names));
     }
     rule->kind = *kind;
@@ -190,7 +171,7 @@ Error Selection::add(std::string_view text, std::string_view source, char separa
       if (algorithm.name == words.back()) rule->algorithm = &algorithm;
     }
     if (!rule->algorithm)
-      return failure(MPI_ERR_ARG, "{}: {} has no algorithm '{}'; {}", rule->place, words[0],
+      return failure(MPI_ERR_ARG, "{}: {} has no algorithm '{}'{}", rule->place, words[0],
                      words.back(), nearest(words.back(), names));
     rules_.push_back(std::move(rule));
   }

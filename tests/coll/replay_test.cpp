@@ -12,7 +12,7 @@ namespace tutti::coll::replay {
 namespace {
 
 int most_ranks() {
-  const char* limit = std::getenv("TUTTI_REPLAY_RANKS");
+  const char* limit = std::getenv("TUTTI_TEST_REPLAY_RANKS");
   return limit ? std::atoi(limit) : 65;
 }
 
@@ -382,7 +382,7 @@ TEST_P(Replay, EverySizeUpTo65) {
 }
 
 TEST_P(Replay, SomeLargerSizes) {
-  if (most_ranks() < 65) GTEST_SKIP() << "TUTTI_REPLAY_RANKS";
+  if (most_ranks() < 65) GTEST_SKIP() << "TUTTI_TEST_REPLAY_RANKS";
   for (const int size : {100, 128, 255})
     for (const Algorithm& algorithm : algorithms(kind()))
       for (const bool commutative : {true, false}) {
@@ -393,7 +393,7 @@ TEST_P(Replay, SomeLargerSizes) {
 
 // Where a call has few steps and few cells, also thousands of ranks.
 TEST_P(Replay, Thousands) {
-  if (most_ranks() < 65) GTEST_SKIP() << "TUTTI_REPLAY_RANKS";
+  if (most_ranks() < 65) GTEST_SKIP() << "TUTTI_TEST_REPLAY_RANKS";
   const bool square = kind() >= Collective::allgather && kind() <= Collective::alltoallw;
   if ((square && kind() > Collective::allgatherv) || scatters(kind()))
     GTEST_SKIP() << "as many cells as the square of the ranks, several times";

@@ -90,7 +90,7 @@ TEST(SelectionTest, SaysWhatIsWrongAndWhere) {
             "etc/rules:1: allreduce has no algorithm 'recursive_dubling'; did you mean "
             "'recursive_doubling'?");
   EXPECT_EQ(refusal("barrier x"),
-            "etc/rules:1: barrier has no algorithm 'x'; there are dissemination");
+            "etc/rules:1: barrier has no algorithm 'x'; there are: dissemination");
   EXPECT_EQ(refusal("allreduce byte<4 ring"),
             "etc/rules:1: no condition is called 'byte'; did you mean 'bytes'?");
   EXPECT_EQ(refusal("allreduce bytes<4x ring"),
@@ -149,6 +149,16 @@ TEST(AlgorithmTable, TheFirstOfEachServesEverythingAndNamesAreUnique) {
     EXPECT_EQ(all[0].needs, Needs::nothing);
     for (size_t i = 0; i < all.size(); ++i)
       for (size_t j = 0; j < i; ++j) EXPECT_NE(all[i].name, all[j].name);
+  }
+}
+
+TEST(AlgorithmTable, TheManualTellsOfEveryAlgorithm) {
+  std::ifstream file(TUTTI_SOURCE "/man/tutti-collectives.7");
+  const std::string page{std::istreambuf_iterator<char>(file), {}};
+  for (int kind = 0; kind < kCollectives; ++kind) {
+    EXPECT_NE(page.find(name_of(static_cast<Collective>(kind))), std::string::npos);
+    for (const Algorithm& algorithm : algorithms(static_cast<Collective>(kind)))
+      EXPECT_NE(page.find(algorithm.name), std::string::npos) << algorithm.name;
   }
 }
 
