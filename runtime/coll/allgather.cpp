@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Allgather and allgatherv: a block from everybody to everybody.
+#include <vector>
+
 #include "coll/algorithm.hpp"
 #include "coll/exchange.hpp"
-
-#include <vector>
 
 namespace tutti::coll {
 namespace {
 
-int same(int rank) { return rank; }
+int same(int rank) {
+  return rank;
+}
 
 // Around a ring in p - 1 steps, straight into place: wins for long blocks. Serves allgatherv too.
 Plan allgather_ring(const Shape& s) {
@@ -71,8 +73,10 @@ Plan allgatherv_bruck(const Shape& s) {
 
 constexpr Algorithm kAllgather[] = {
     {.name = "bruck", .when = "short blocks", .build = allgather_bruck},
-    {.name = "recursive_doubling", .when = "short blocks on a power of two of ranks",
-     .build = allgather_recursive_doubling, .needs = Needs::power_of_two},
+    {.name = "recursive_doubling",
+     .when = "short blocks on a power of two of ranks",
+     .build = allgather_recursive_doubling,
+     .needs = Needs::power_of_two},
     {.name = "ring", .when = "long blocks", .build = allgather_ring},
 };
 constexpr Algorithm kAllgatherv[] = {
@@ -82,7 +86,11 @@ constexpr Algorithm kAllgatherv[] = {
 
 }  // namespace
 
-std::span<const Algorithm> allgather_algorithms() { return kAllgather; }
-std::span<const Algorithm> allgatherv_algorithms() { return kAllgatherv; }
+std::span<const Algorithm> allgather_algorithms() {
+  return kAllgather;
+}
+std::span<const Algorithm> allgatherv_algorithms() {
+  return kAllgatherv;
+}
 
 }  // namespace tutti::coll

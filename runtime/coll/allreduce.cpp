@@ -39,8 +39,7 @@ Plan allreduce_halving_doubling(const Shape& s) {
   plan.copy(plan.in(), out).fence();
 
   const Fold fold(s.rank, s.size);
-  if (fold.is_guest())
-    return plan.send(out, fold.partner).fence().recv(out, fold.partner).done();
+  if (fold.is_guest()) return plan.send(out, fold.partner).fence().recv(out, fold.partner).done();
   if (fold.is_host()) {
     plan.recv(vector.incoming, fold.partner);
     vector.absorb(fold.partner);
@@ -97,12 +96,16 @@ Plan allreduce_ring(const Shape& s) {
 constexpr Algorithm kAllreduce[] = {
     {.name = "recursive_doubling", .when = "short vectors", .build = allreduce_recursive_doubling},
     {.name = "halving_doubling", .when = "long vectors", .build = allreduce_halving_doubling},
-    {.name = "ring", .when = "very long vectors", .build = allreduce_ring,
+    {.name = "ring",
+     .when = "very long vectors",
+     .build = allreduce_ring,
      .needs = Needs::commutative},
 };
 
 }  // namespace
 
-std::span<const Algorithm> allreduce_algorithms() { return kAllreduce; }
+std::span<const Algorithm> allreduce_algorithms() {
+  return kAllreduce;
+}
 
 }  // namespace tutti::coll

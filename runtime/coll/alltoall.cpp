@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Alltoall, alltoallv and alltoallw: a block from everybody for everybody. In place, the blocks to
 // send are packed away first, unless the algorithm packs them anyway.
+#include <vector>
+
 #include "coll/algorithm.hpp"
 #include "coll/pattern.hpp"
-
-#include <vector>
 
 namespace tutti::coll {
 namespace {
@@ -41,10 +41,14 @@ Plan alltoall_spread(const Shape& s, int window) {
 }
 
 // All at once, within reason: wins for medium blocks.
-Plan alltoall_linear(const Shape& s) { return alltoall_spread(s, kAtOnce); }
+Plan alltoall_linear(const Shape& s) {
+  return alltoall_spread(s, kAtOnce);
+}
 
 // One partner after the other: wins for long blocks, which would only get in each other's way.
-Plan alltoall_pairwise(const Shape& s) { return alltoall_spread(s, 1); }
+Plan alltoall_pairwise(const Shape& s) {
+  return alltoall_spread(s, 1);
+}
 
 // ceil(log2 p) rounds (Bruck and others 1997): the block for the rank at distance i travels by the
 // bits of i, together with all others that have that bit. Each byte travels log2(p) / 2 times:
@@ -61,7 +65,8 @@ Plan alltoall_bruck(const Shape& s) {
   for (int64_t bit = 1; bit < s.size; bit <<= 1) {
     int64_t n = 0;
     for (int64_t i = bit; i < s.size; ++i) n += (i & bit) != 0;
-    const Buf outgoing = plan.scratch_bytes(n * s.bytes), incoming = plan.scratch_bytes(n * s.bytes);
+    const Buf outgoing = plan.scratch_bytes(n * s.bytes),
+              incoming = plan.scratch_bytes(n * s.bytes);
     int64_t next = 0;
     plan.fence();
     for (int64_t i = bit; i < s.size; ++i) {
@@ -92,7 +97,11 @@ constexpr Algorithm kAlltoallv[] = {
 
 }  // namespace
 
-std::span<const Algorithm> alltoall_algorithms() { return kAlltoall; }
-std::span<const Algorithm> alltoallv_algorithms() { return kAlltoallv; }
+std::span<const Algorithm> alltoall_algorithms() {
+  return kAlltoall;
+}
+std::span<const Algorithm> alltoallv_algorithms() {
+  return kAlltoallv;
+}
 
 }  // namespace tutti::coll

@@ -25,6 +25,8 @@ constexpr Algorithm kBarrier[] = {
 
 }  // namespace
 
-std::span<const Algorithm> barrier_algorithms() { return kBarrier; }
+std::span<const Algorithm> barrier_algorithms() {
+  return kBarrier;
+}
 
 }  // namespace tutti::coll

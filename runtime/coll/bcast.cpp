@@ -67,9 +67,7 @@ Plan bcast_scatter_ring(const Shape& s) {
   ring_exchange(
       plan, place, s.size, [&](int part) { return bytes.part(split, part, 1); },
       [&](int at) { return places.rank(at); },
-      [&](int at, int part) {
-        return part >= at && part < at + Binomial::subtree(at, s.size);
-      });
+      [&](int at, int part) { return part >= at && part < at + Binomial::subtree(at, s.size); });
   bytes.finish();
   return plan.done();
 }
@@ -117,6 +115,8 @@ constexpr Algorithm kBcast[] = {
 
 }  // namespace
 
-std::span<const Algorithm> bcast_algorithms() { return kBcast; }
+std::span<const Algorithm> bcast_algorithms() {
+  return kBcast;
+}
 
 }  // namespace tutti::coll

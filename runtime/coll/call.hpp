@@ -12,8 +12,23 @@
 namespace tutti::coll {
 
 enum class Collective : uint8_t {
-  barrier, bcast, gather, gatherv, scatter, scatterv, allgather, allgatherv, alltoall, alltoallv,
-  alltoallw, reduce, allreduce, reduce_scatter, reduce_scatter_block, scan, exscan,
+  barrier,
+  bcast,
+  gather,
+  gatherv,
+  scatter,
+  scatterv,
+  allgather,
+  allgatherv,
+  alltoall,
+  alltoallv,
+  alltoallw,
+  reduce,
+  allreduce,
+  reduce_scatter,
+  reduce_scatter_block,
+  scan,
+  exscan,
 };
 
 // A reduction bound to its datatype: apply computes inout[i] = in[i] op inout[i], i < count; `in`
@@ -41,7 +56,7 @@ struct Call {
 
   Ints in_counts, in_displacements;    // v forms: elements; w form: displacements in bytes
   Ints out_counts, out_displacements;  // reduce_scatter: out_counts is recvcounts
-  std::span<const Layout* const> in_layouts, out_layouts;  // w form
+  std::span<const Layout*const> in_layouts, out_layouts;  // w form
 
   Reduction reduction;
   uint64_t signature = 0;  // travels in the headers of the call's messages

@@ -30,7 +30,9 @@ Span span_of(int64_t count, const Layout& layout) {
           std::max<int64_t>(0, last) + layout.true_lower_bound() + layout.true_extent()};
 }
 
-size_t aligned(size_t bytes, size_t alignment) { return (bytes + alignment - 1) & -alignment; }
+size_t aligned(size_t bytes, size_t alignment) {
+  return (bytes + alignment - 1) & -alignment;
+}
 
 }  // namespace
 
@@ -99,7 +101,8 @@ Error Execution::allocate() {
     const Span span = scratch_span(plan.scratch[i]);
     const size_t at =
         place(static_cast<size_t>(span.end - span.begin) + (span.begin ? kAlign : 0), kAlign);
-    const uintptr_t first = reinterpret_cast<uintptr_t>(memory_ + at) - static_cast<uintptr_t>(span.begin);
+    const uintptr_t first =
+        reinterpret_cast<uintptr_t>(memory_ + at) - static_cast<uintptr_t>(span.begin);
     scratch_[i] = reinterpret_cast<void*>((first + kAlign - 1) & -uintptr_t{kAlign});
   }
   return {};
@@ -157,15 +160,20 @@ void Execution::step_done(uint32_t step) {
 void Execution::perform(uint32_t index) {
   const Step& step = plan_->steps[index];
   switch (step.kind) {
-    case Step::Kind::send: return post_send(index);
-    case Step::Kind::recv: return post_recv(index);
-    case Step::Kind::copy: copy_payload(resolve(step.from), resolve(step.into)); break;
+    case Step::Kind::send:
+      return post_send(index);
+    case Step::Kind::recv:
+      return post_recv(index);
+    case Step::Kind::copy:
+      copy_payload(resolve(step.from), resolve(step.into));
+      break;
     case Step::Kind::reduce: {
       const Payload into = resolve(step.into);
       call_.reduction.apply(call_.reduction, resolve(step.from).base, into.base, into.count);
       break;
     }
-    case Step::Kind::join: break;
+    case Step::Kind::join:
+      break;
   }
   step_done(index);
 }
@@ -206,8 +214,8 @@ void Execution::message_done(const engine::Operation& operation, uint32_t step) 
 
 Result<std::unique_ptr<Execution>> prepare(engine::Channel& channel, Planner& planner,
                                            const Call& call) {
-  std::unique_ptr<Execution> execution(new Execution(
-      channel, planner.plan(shape_of(call, channel.rank, channel.size())), call));
+  std::unique_ptr<Execution> execution(
+      new Execution(channel, planner.plan(shape_of(call, channel.rank, channel.size())), call));
   if (Error e = execution->allocate()) return e;
   return execution;
 }

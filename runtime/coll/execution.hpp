@@ -16,8 +16,8 @@ namespace tutti::coll {
 
 class Execution {
  public:
-  // Called once for each start, with the engine owned, perhaps before start() returns. The execution
-  // is not touched after it: it may be started again or destroyed there.
+  // Called once for each start, with the engine owned, perhaps before start() returns. The
+  // execution is not touched after it: it may be started again or destroyed there.
   void (*on_complete)(Execution&) = nullptr;
   void* owner = nullptr;  // for on_complete's use
   int mpi_class = 0;      // of the first error (MPI_ERR_TRUNCATE, …); set when complete

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Gather and gatherv: a block from everybody to the root.
+#include <vector>
+
 #include "coll/algorithm.hpp"
 #include "coll/pattern.hpp"
-
-#include <vector>
 
 namespace tutti::coll {
 namespace {
@@ -60,8 +60,10 @@ Plan gather_binomial(const Shape& s) {
     plan.send(packed.slice(sent * s.bytes, n * s.bytes), places.rank(parent));
     sent += n;
   };
-  if (parent == 0) each_run(s.rank, subtree, s.size, send_run);
-  else send_run(0, subtree);
+  if (parent == 0)
+    each_run(s.rank, subtree, s.size, send_run);
+  else
+    send_run(0, subtree);
   return plan.done();
 }
 
@@ -75,7 +77,11 @@ constexpr Algorithm kGatherv[] = {
 
 }  // namespace
 
-std::span<const Algorithm> gather_algorithms() { return kGather; }
-std::span<const Algorithm> gatherv_algorithms() { return kGatherv; }
+std::span<const Algorithm> gather_algorithms() {
+  return kGather;
+}
+std::span<const Algorithm> gatherv_algorithms() {
+  return kGatherv;
+}
 
 }  // namespace tutti::coll

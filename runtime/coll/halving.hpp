@@ -15,8 +15,8 @@ struct Range {
   int64_t size() const { return end - begin; }
 };
 
-// How place `place` of `width` narrows [0, parts) to the part numbered reversed(place): ranges[k] is
-// what it works on before round k, and ranges.back() what is left.
+// How place `place` of `width` narrows [0, parts) to the part numbered reversed(place): ranges[k]
+// is what it works on before round k, and ranges.back() what is left.
 //
 //   4 places:  0: [0,4) [0,2) [0,1)    1: [0,4) [2,4) [2,3)
 //              2: [0,4) [0,2) [1,2)    3: [0,4) [2,4) [3,4)

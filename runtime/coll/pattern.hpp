@@ -75,9 +75,7 @@ struct Rotation {
 // `total` things cut into `parts` runs whose lengths differ by at most one.
 struct Split {
   int64_t total, parts;
-  int64_t begin(int64_t part) const {
-    return total / parts * part + std::min(part, total % parts);
-  }
+  int64_t begin(int64_t part) const { return total / parts * part + std::min(part, total % parts); }
   int64_t size(int64_t part) const { return begin(part + 1) - begin(part); }
 };
 

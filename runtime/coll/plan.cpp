@@ -8,15 +8,21 @@
 namespace tutti::coll {
 namespace {
 
-bool is_reduction(Collective kind) { return kind >= Collective::reduce; }
+bool is_reduction(Collective kind) {
+  return kind >= Collective::reduce;
+}
 bool has_block_arrays(Collective kind, Region region) {
   switch (kind) {
     case Collective::alltoallv:
-    case Collective::alltoallw: return true;
+    case Collective::alltoallw:
+      return true;
     case Collective::gatherv:
-    case Collective::allgatherv: return region == Region::output;
-    case Collective::scatterv: return region == Region::input;
-    default: return false;
+    case Collective::allgatherv:
+      return region == Region::output;
+    case Collective::scatterv:
+      return region == Region::input;
+    default:
+      return false;
   }
 }
 
@@ -75,15 +81,20 @@ PlanBuilder& PlanBuilder::add(Step step) {
 
 PlanBuilder& PlanBuilder::send(const Buf& from, int peer) {
   TUTTI_INVARIANT(peer >= 0 && peer < shape_.size && peer != shape_.rank, "a plan sends to nobody");
-  return add({.kind = Step::Kind::send, .peer = peer,
-              .slot = sent_[static_cast<size_t>(peer)]++, .operation = plan_.sends++, .from = from});
+  return add({.kind = Step::Kind::send,
+              .peer = peer,
+              .slot = sent_[static_cast<size_t>(peer)]++,
+              .operation = plan_.sends++,
+              .from = from});
 }
 
 PlanBuilder& PlanBuilder::recv(const Buf& into, int peer) {
   TUTTI_INVARIANT(peer >= 0 && peer < shape_.size && peer != shape_.rank,
                   "a plan receives from nobody");
-  return add({.kind = Step::Kind::recv, .peer = peer,
-              .slot = received_[static_cast<size_t>(peer)]++, .operation = plan_.recvs++,
+  return add({.kind = Step::Kind::recv,
+              .peer = peer,
+              .slot = received_[static_cast<size_t>(peer)]++,
+              .operation = plan_.recvs++,
               .into = into});
 }
 
@@ -164,9 +175,12 @@ Plan PlanBuilder::done() {
 
 std::string to_string(const Buf& b) {
   switch (b.unit) {
-    case Unit::in_block: return fmt::format("in{{{}}}", b.index);
-    case Unit::out_block: return fmt::format("out{{{}}}", b.index);
-    default: break;
+    case Unit::in_block:
+      return fmt::format("in{{{}}}", b.index);
+    case Unit::out_block:
+      return fmt::format("out{{{}}}", b.index);
+    default:
+      break;
   }
   const char* unit = b.unit == Unit::bytes ? " B" : "";
   std::string name = b.region == Region::input    ? "in"
@@ -198,7 +212,9 @@ std::string to_string(const Plan& plan) {
       case Step::Kind::copy:
         text += fmt::format("copy {} to {}", to_string(s.from), to_string(s.into));
         break;
-      case Step::Kind::join: text += "join"; break;
+      case Step::Kind::join:
+        text += "join";
+        break;
     }
     if (!leaders[i].empty()) text += fmt::format(" after {}", fmt::join(leaders[i], " "));
     text += '\n';

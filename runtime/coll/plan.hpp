@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A plan: what one rank does in one collective call, as data. Steps (send, receive, reduce, copy)
-// over symbolic buffers, with dependencies in flat arrays. A plan holds no addresses, so that it can
-// be cached, printed, replayed in a test without a network, and run any number of times at once.
+// over symbolic buffers, with dependencies in flat arrays. A plan holds no addresses, so that it
+// can be cached, printed, replayed in a test without a network, and run any number of times at
+// once.
 //
 // Messages between two ranks are told apart by slots: the k-th send from i to j in i's plan meets
 // the k-th receive from i in j's plan. Whoever writes an algorithm keeps those orders equal; the
@@ -83,7 +84,8 @@ class PlanBuilder {
 
   explicit PlanBuilder(const Shape& shape);
 
-  // The whole input and output of calls that have one block there; reductions in place: in() is out().
+  // The whole input and output of calls that have one block there; reductions in place: in() is
+  // out().
   Buf in() const;
   Buf out() const;
   // Block i of the input or output of calls that have one block a rank.

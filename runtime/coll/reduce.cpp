@@ -101,9 +101,12 @@ Plan reduce_chain(const Shape& s) {
       acc = segment(room);
     }
     sent = PlanBuilder::kNone;
-    if (!is_end) sent = plan.send(acc, s.rank - 1).after(met).last();
-    else if (!is_root) plan.send(acc, s.root).after(met);
-    else plan.copy(acc, segment(plan.out())).after(met);
+    if (!is_end)
+      sent = plan.send(acc, s.rank - 1).after(met).last();
+    else if (!is_root)
+      plan.send(acc, s.root).after(met);
+    else
+      plan.copy(acc, segment(plan.out())).after(met);
     // In place, this segment of the output is free when it has left as an input.
     if (is_root && !is_end) plan.recv(segment(plan.out()), 0).after(sent);
   }
@@ -118,6 +121,8 @@ constexpr Algorithm kReduce[] = {
 
 }  // namespace
 
-std::span<const Algorithm> reduce_algorithms() { return kReduce; }
+std::span<const Algorithm> reduce_algorithms() {
+  return kReduce;
+}
 
 }  // namespace tutti::coll

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reduce_scatter and reduce_scatter_block: the reduction of everybody's vector, block i of it at
-// rank i. In place, the vector stands where the block will: nothing is written there before the end.
+// rank i. In place, the vector stands where the block will: nothing is written there before the
+// end.
+#include <array>
+
 #include "coll/algorithm.hpp"
 #include "coll/exchange.hpp"
 #include "coll/halving.hpp"
-
-#include <array>
 
 namespace tutti::coll {
 namespace {
@@ -23,7 +24,9 @@ struct Blocks {
   std::vector<int64_t> begins;
 };
 
-Buf part(const Buf& vector, const Range& r) { return vector.slice(r.begin, r.size()); }
+Buf part(const Buf& vector, const Range& r) {
+  return vector.slice(r.begin, r.size());
+}
 
 // Halving with the nearest partner first, which keeps the order of operands but leaves the blocks
 // in bit-reversed places; one more message takes each home. ceil(log2 p) + 1 steps: for short
@@ -52,8 +55,10 @@ Plan reduce_scatter_ordered_halving(const Shape& s) {
   const int kept = reversed(fold.place, fold.width);
   for (int owner = fold.first(kept); owner < fold.first(kept + 1); ++owner) {
     const Buf block = part(vector.acc, blocks.of(owner));
-    if (owner == s.rank) plan.copy(block, plan.out());
-    else plan.send(block, owner);
+    if (owner == s.rank)
+      plan.copy(block, plan.out());
+    else
+      plan.send(block, owner);
   }
   if (keeper != s.rank) plan.recv(plan.out(), keeper);
   return plan.done();
@@ -104,7 +109,8 @@ Plan reduce_scatter_pairwise(const Shape& s) {
   std::array<Buf, kRooms> rooms;
   std::array<PlanBuilder::Id, kRooms> emptied, sent;
   emptied.fill(PlanBuilder::kNone), sent.fill(PlanBuilder::kNone);
-  for (int i = 0; i < std::min(kRooms, s.size - 1); ++i) rooms[static_cast<size_t>(i)] = plan.scratch_like(out);
+  for (int i = 0; i < std::min(kRooms, s.size - 1); ++i)
+    rooms[static_cast<size_t>(i)] = plan.scratch_like(out);
 
   plan.copy(mine, lower);
   PlanBuilder::Id lower_met = plan.last(), higher_met = PlanBuilder::kNone;
@@ -133,13 +139,17 @@ Plan reduce_scatter_pairwise(const Shape& s) {
 
 constexpr Algorithm kReduceScatter[] = {
     {.name = "ordered_halving", .when = "short vectors", .build = reduce_scatter_ordered_halving},
-    {.name = "halving", .when = "short vectors of operations that commute",
-     .build = reduce_scatter_halving, .needs = Needs::commutative},
+    {.name = "halving",
+     .when = "short vectors of operations that commute",
+     .build = reduce_scatter_halving,
+     .needs = Needs::commutative},
     {.name = "pairwise", .when = "long vectors", .build = reduce_scatter_pairwise},
 };
 
 }  // namespace
 
-std::span<const Algorithm> reduce_scatter_algorithms() { return kReduceScatter; }
+std::span<const Algorithm> reduce_scatter_algorithms() {
+  return kReduceScatter;
+}
 
 }  // namespace tutti::coll

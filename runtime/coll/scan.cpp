@@ -33,8 +33,10 @@ Plan exscan_doubling(const Shape& s) {
     if (s.rank + step < s.size) plan.send(sum, static_cast<int>(s.rank + step));
     if (s.rank < step) continue;
     plan.fence();
-    if (step == 1) plan.copy(incoming, plan.out());
-    else plan.reduce(incoming, plan.out());
+    if (step == 1)
+      plan.copy(incoming, plan.out());
+    else
+      plan.reduce(incoming, plan.out());
     if (s.rank + 2 * step < s.size) plan.reduce(incoming, sum);
   }
   return plan.done();
@@ -95,7 +97,11 @@ constexpr Algorithm kExscan[] = {
 
 }  // namespace
 
-std::span<const Algorithm> scan_algorithms() { return kScan; }
-std::span<const Algorithm> exscan_algorithms() { return kExscan; }
+std::span<const Algorithm> scan_algorithms() {
+  return kScan;
+}
+std::span<const Algorithm> exscan_algorithms() {
+  return kExscan;
+}
 
 }  // namespace tutti::coll

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Scatter and scatterv: a block from the root to everybody. The mirror image of gather.cpp.
+#include <vector>
+
 #include "coll/algorithm.hpp"
 #include "coll/pattern.hpp"
-
-#include <vector>
 
 namespace tutti::coll {
 namespace {
@@ -50,8 +50,10 @@ Plan scatter_binomial(const Shape& s) {
     plan.recv(packed.slice(received * s.bytes, n * s.bytes), places.rank(parent));
     received += n;
   };
-  if (parent == 0) each_run(s.rank, subtree, s.size, receive_run);
-  else receive_run(0, subtree);
+  if (parent == 0)
+    each_run(s.rank, subtree, s.size, receive_run);
+  else
+    receive_run(0, subtree);
   plan.fence();
   Binomial::each_child_farthest_first(place, s.size, [&](int child) {
     plan.send(packed.slice((child - place) * s.bytes, Binomial::subtree(child, s.size) * s.bytes),
@@ -70,7 +72,11 @@ constexpr Algorithm kScatterv[] = {
 
 }  // namespace
 
-std::span<const Algorithm> scatter_algorithms() { return kScatter; }
-std::span<const Algorithm> scatterv_algorithms() { return kScatterv; }
+std::span<const Algorithm> scatter_algorithms() {
+  return kScatter;
+}
+std::span<const Algorithm> scatterv_algorithms() {
+  return kScatterv;
+}
 
 }  // namespace tutti::coll

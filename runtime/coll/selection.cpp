@@ -54,8 +54,10 @@ bool knows_bytes(Collective kind) {
     case Collective::gatherv:
     case Collective::scatterv:
     case Collective::alltoallv:
-    case Collective::alltoallw: return false;
-    default: return true;
+    case Collective::alltoallw:
+      return false;
+    default:
+      return true;
   }
 }
 
@@ -75,9 +77,15 @@ Error parse_condition(std::string_view word, Collective kind, Condition& conditi
   if (or_equal) ++value_at;
   const std::string_view value = word.substr(value_at);
   switch (word[at]) {
-    case '<': condition.relation = or_equal ? Relation::at_most : Relation::less; break;
-    case '>': condition.relation = or_equal ? Relation::at_least : Relation::greater; break;
-    default: condition.relation = Relation::equal; break;
+    case '<':
+      condition.relation = or_equal ? Relation::at_most : Relation::less;
+      break;
+    case '>':
+      condition.relation = or_equal ? Relation::at_least : Relation::greater;
+      break;
+    default:
+      condition.relation = Relation::equal;
+      break;
   }
   if (condition.quantity == Quantity::bytes || condition.quantity == Quantity::ranks) {
     const std::optional<int64_t> parsed = number(value);
@@ -108,19 +116,30 @@ std::vector<std::string_view> words_of(std::string_view line) {
 bool Condition::holds(const Shape& shape) const {
   int64_t actual = 0;
   switch (quantity) {
-    case Quantity::bytes: actual = shape.bytes; break;
-    case Quantity::ranks: actual = shape.size; break;
-    case Quantity::commutative: actual = shape.commutative; break;
+    case Quantity::bytes:
+      actual = shape.bytes;
+      break;
+    case Quantity::ranks:
+      actual = shape.size;
+      break;
+    case Quantity::commutative:
+      actual = shape.commutative;
+      break;
     case Quantity::power_of_two:
       actual = std::has_single_bit(static_cast<unsigned>(shape.size));
       break;
   }
   switch (relation) {
-    case Relation::less: return actual < value;
-    case Relation::at_most: return actual <= value;
-    case Relation::equal: return actual == value;
-    case Relation::at_least: return actual >= value;
-    case Relation::greater: return actual > value;
+    case Relation::less:
+      return actual < value;
+    case Relation::at_most:
+      return actual <= value;
+    case Relation::equal:
+      return actual == value;
+    case Relation::at_least:
+      return actual >= value;
+    case Relation::greater:
+      return actual > value;
   }
   return false;
 }
@@ -157,8 +176,10 @@ Error Selection::add(std::string_view text, std::string_view source, char separa
       return failure(MPI_ERR_ARG, "{}: no algorithm stands behind '{}'", rule->place, words[0]);
     for (size_t i = 1; i + 1 < words.size(); ++i) {
       if (words[i].find_first_of("<>=") == std::string_view::npos)
-        return failure(MPI_ERR_ARG, "{}: '{}' is no condition; write one like bytes<=4k, and the "
-                       "algorithm last", rule->place, words[i]);
+        return failure(MPI_ERR_ARG,
+                       "{}: '{}' is no condition; write one like bytes<=4k, and the "
+                       "algorithm last",
+                       rule->place, words[i]);
       Condition condition{};
       if (Error e = parse_condition(words[i], *kind, condition))
         return std::move(e).within(rule->place);

@@ -8,16 +8,21 @@ namespace tutti::coll {
 namespace {
 
 constexpr std::array<std::string_view, kCollectives> kNames = {
-    "barrier",   "bcast",    "gather",    "gatherv",   "scatter", "scatterv",
-    "allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw", "reduce",
-    "allreduce", "reduce_scatter", "reduce_scatter_block", "scan", "exscan"};
+    "barrier",   "bcast",     "gather",     "gatherv",        "scatter",
+    "scatterv",  "allgather", "allgatherv", "alltoall",       "alltoallv",
+    "alltoallw", "reduce",    "allreduce",  "reduce_scatter", "reduce_scatter_block",
+    "scan",      "exscan"};
 static_assert(static_cast<int>(Collective::exscan) == kCollectives - 1);
 
-int64_t packed(int64_t count, const Layout* layout) { return layout ? count * layout->size() : 0; }
+int64_t packed(int64_t count, const Layout* layout) {
+  return layout ? count * layout->size() : 0;
+}
 
 }  // namespace
 
-std::string_view name_of(Collective kind) { return kNames[static_cast<size_t>(kind)]; }
+std::string_view name_of(Collective kind) {
+  return kNames[static_cast<size_t>(kind)];
+}
 
 size_t Shape::hash() const {
   uint64_t h = static_cast<uint64_t>(kind) | static_cast<uint64_t>(in_place) << 8 |
@@ -26,7 +31,8 @@ size_t Shape::hash() const {
     h = (h ^ static_cast<uint64_t>(value)) * 0x9e3779b97f4a7c15u;
     h ^= h >> 29;
   };
-  for (const int64_t value : {int64_t{rank}, int64_t{size}, int64_t{root}, in_count, out_count, bytes})
+  for (const int64_t value :
+       {int64_t{rank}, int64_t{size}, int64_t{root}, in_count, out_count, bytes})
     mix(value);
   for (const int64_t count : counts) mix(count);
   return static_cast<size_t>(h);
@@ -46,8 +52,8 @@ Shape shape_of(const Call& call, int rank, int size) {
   const auto by_block_bytes = [&](bool of_input) {
     s.in_count = call.in_place ? 0 : call.in_count;
     s.out_count = call.out_count;
-    s.bytes = of_input ? packed(call.in_count, call.in_layout)
-                       : packed(call.out_count, call.out_layout);
+    s.bytes =
+        of_input ? packed(call.in_count, call.in_layout) : packed(call.out_count, call.out_layout);
   };
   const auto by_vector = [&] {
     s.out_count = s.in_count = call.in_place ? call.out_count : call.in_count;
@@ -55,7 +61,9 @@ Shape shape_of(const Call& call, int rank, int size) {
     s.commutative = call.reduction.commutative;
   };
   switch (call.kind) {
-    case Collective::barrier: s.in_place = false; break;
+    case Collective::barrier:
+      s.in_place = false;
+      break;
     case Collective::bcast:
       s.root = call.root;
       s.in_place = false;
@@ -71,19 +79,27 @@ Shape shape_of(const Call& call, int rank, int size) {
     case Collective::scatter:
       s.root = call.root;
       by_block_bytes(rank == call.root);
-      if (rank == call.root) s.in_count = call.in_count;
-      else s.in_count = 0;
+      if (rank == call.root)
+        s.in_count = call.in_count;
+      else
+        s.in_count = 0;
       if (call.in_place) s.out_count = 0;
       break;
     case Collective::gatherv:
     case Collective::scatterv:
       s.root = call.root;
       // The side that has one block tells its size in elements; the other reads its arrays.
-      if (call.kind == Collective::gatherv) s.in_count = call.in_place ? 0 : call.in_count;
-      else s.out_count = call.in_place ? 0 : call.out_count;
+      if (call.kind == Collective::gatherv)
+        s.in_count = call.in_place ? 0 : call.in_count;
+      else
+        s.out_count = call.in_place ? 0 : call.out_count;
       break;
-    case Collective::allgather: by_block_bytes(false); break;
-    case Collective::alltoall: by_block_bytes(false); break;
+    case Collective::allgather:
+      by_block_bytes(false);
+      break;
+    case Collective::alltoall:
+      by_block_bytes(false);
+      break;
     case Collective::allgatherv:
       s.in_count = call.in_place ? 0 : call.in_count;
       s.counts.resize(static_cast<size_t>(size));
@@ -92,14 +108,17 @@ Shape shape_of(const Call& call, int rank, int size) {
       s.bytes = std::accumulate(s.counts.begin(), s.counts.end(), int64_t{0});
       break;
     case Collective::alltoallv:
-    case Collective::alltoallw: break;
+    case Collective::alltoallw:
+      break;
     case Collective::reduce:
       s.root = call.root;
       by_vector();
       break;
     case Collective::allreduce:
     case Collective::scan:
-    case Collective::exscan: by_vector(); break;
+    case Collective::exscan:
+      by_vector();
+      break;
     case Collective::reduce_scatter:
       s.commutative = call.reduction.commutative;
       s.counts.resize(static_cast<size_t>(size));

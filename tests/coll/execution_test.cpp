@@ -99,9 +99,9 @@ void compose(const Reduction& self, const void* in, void* inout, int64_t count) 
   for (int64_t i = 0; i < count; ++i)
     for (size_t w = 0; w < type.words.size(); w += 2) {
       const auto word = [&](const void* base, size_t n) {
-        return reinterpret_cast<uint32_t*>(reinterpret_cast<uintptr_t>(base) +
-                                           static_cast<uintptr_t>(i * type.layout->extent() +
-                                                                  type.words[w + n]));
+        return reinterpret_cast<uint32_t*>(
+            reinterpret_cast<uintptr_t>(base) +
+            static_cast<uintptr_t>(i * type.layout->extent() + type.words[w + n]));
       };
       const Item left{*word(in, 0), *word(in, 1)}, right{*word(inout, 0), *word(inout, 1)};
       const Item both = then(left, right);
@@ -139,18 +139,31 @@ class Part {
     call_.kind = c.kind;
     call_.root = c.root;
     switch (c.kind) {
-      case Collective::barrier: break;
-      case Collective::bcast: bcast(); break;
+      case Collective::barrier:
+        break;
+      case Collective::bcast:
+        bcast();
+        break;
       case Collective::gather:
-      case Collective::gatherv: gather(); break;
+      case Collective::gatherv:
+        gather();
+        break;
       case Collective::scatter:
-      case Collective::scatterv: scatter(); break;
+      case Collective::scatterv:
+        scatter();
+        break;
       case Collective::allgather:
-      case Collective::allgatherv: gather(); break;
+      case Collective::allgatherv:
+        gather();
+        break;
       case Collective::alltoall:
       case Collective::alltoallv:
-      case Collective::alltoallw: alltoall(); break;
-      default: reduction(); break;
+      case Collective::alltoallw:
+        alltoall();
+        break;
+      default:
+        reduction();
+        break;
     }
   }
   const Call& call() const { return call_; }
@@ -231,18 +244,23 @@ class Part {
     std::vector<int64_t> first;
     if (receives) {
       make_out(spread(items, *out_type_, first));
-      if (v()) arrays(items, *out_type_, first, false);
-      else call_.out_count = out_->elements(c_.items);
+      if (v())
+        arrays(items, *out_type_, first, false);
+      else
+        call_.out_count = out_->elements(c_.items);
       for (int r = 0; r < size_; ++r)
-        for (int64_t i = 0; i < items(r); ++i) expect(first[static_cast<size_t>(r)] + i, item(r, i));
+        for (int64_t i = 0; i < items(r); ++i)
+          expect(first[static_cast<size_t>(r)] + i, item(r, i));
     }
     if (!call_.in_place) {
       make_in(items(rank_));
       call_.in_count = in_->elements(items(rank_));
     }
     for (int64_t i = 0; i < items(rank_); ++i)
-      if (call_.in_place) out_->put(first[static_cast<size_t>(rank_)] + i, item(rank_, i));
-      else in_->put(i, item(rank_, i));
+      if (call_.in_place)
+        out_->put(first[static_cast<size_t>(rank_)] + i, item(rank_, i));
+      else
+        in_->put(i, item(rank_, i));
   }
   void scatter() {
     const auto items = [this](int i) { return own_items(i); };
@@ -250,8 +268,10 @@ class Part {
     if (at_root_) {
       std::vector<int64_t> first;
       make_in(spread(items, *in_type_, first));
-      if (v()) arrays(items, *in_type_, first, true);
-      else call_.in_count = in_->elements(c_.items);
+      if (v())
+        arrays(items, *in_type_, first, true);
+      else
+        call_.in_count = in_->elements(c_.items);
       for (int r = 0; r < size_; ++r)
         for (int64_t i = 0; i < items(r); ++i)
           in_->put(first[static_cast<size_t>(r)] + i, item(r, i));
@@ -266,17 +286,23 @@ class Part {
     call_.in_place = c_.in_place;
     std::vector<int64_t> in_first, out_first;
     make_out(spread(items, *out_type_, out_first));
-    if (v()) arrays(items, *out_type_, out_first, false);
-    else call_.out_count = out_->elements(c_.items);
+    if (v())
+      arrays(items, *out_type_, out_first, false);
+    else
+      call_.out_count = out_->elements(c_.items);
     if (!c_.in_place) {
       make_in(spread(items, *in_type_, in_first));
-      if (v()) arrays(items, *in_type_, in_first, true);
-      else call_.in_count = in_->elements(c_.items);
+      if (v())
+        arrays(items, *in_type_, in_first, true);
+      else
+        call_.in_count = in_->elements(c_.items);
     }
     for (int r = 0; r < size_; ++r)
       for (int64_t i = 0; i < items(r); ++i) {
-        if (c_.in_place) out_->put(out_first[static_cast<size_t>(r)] + i, item(rank_ * 100 + r, i));
-        else in_->put(in_first[static_cast<size_t>(r)] + i, item(rank_ * 100 + r, i));
+        if (c_.in_place)
+          out_->put(out_first[static_cast<size_t>(r)] + i, item(rank_ * 100 + r, i));
+        else
+          in_->put(in_first[static_cast<size_t>(r)] + i, item(rank_ * 100 + r, i));
         expect(out_first[static_cast<size_t>(r)] + i, item(r * 100 + rank_, i));
       }
   }
@@ -303,8 +329,10 @@ class Part {
     if (!call_.in_place) make_in(vector);
     Memory& source = call_.in_place ? *out_ : *in_;
     for (int64_t i = 0; i < vector; ++i) source.put(i, item(rank_, i));
-    if (c_.kind == Collective::reduce_scatter) call_.out_counts = Ints(out_counts_.data());
-    else call_.out_count = call_.in_count = source.elements(c_.items);
+    if (c_.kind == Collective::reduce_scatter)
+      call_.out_counts = Ints(out_counts_.data());
+    else
+      call_.out_count = call_.in_count = source.elements(c_.items);
     if (c_.kind == Collective::reduce && !at_root_) call_.out_count = 0;
 
     int end = size_;
@@ -360,8 +388,8 @@ TEST_P(Execute, EveryAlgorithmGivesTheRightAnswer) {
     Ranks ranks(size, static_cast<uint64_t>(size));
     for (const Algorithm& algorithm : algorithms(kind)) {
       if (algorithm.needs == Needs::power_of_two && (size & (size - 1)) != 0) continue;
-      const auto selection = Selection::parse(
-          std::string(name_of(kind)) + " " + std::string(algorithm.name), "test");
+      const auto selection =
+          Selection::parse(std::string(name_of(kind)) + " " + std::string(algorithm.name), "test");
       ASSERT_TRUE(selection);
       ranks.run([&](engine::Channel& channel) {
         Planner planner(*selection);
@@ -374,8 +402,8 @@ TEST_P(Execute, EveryAlgorithmGivesTheRightAnswer) {
           EXPECT_EQ((*execution)->mpi_class, MPI_SUCCESS);
           EXPECT_EQ(part.check(), "")
               << name_of(kind) << " " << algorithm.name << ", rank " << channel.rank << " of "
-              << size << ", items " << c.items << ", root " << c.root << ", in place "
-              << c.in_place << ", commutative " << c.commutative << "\n"
+              << size << ", items " << c.items << ", root " << c.root << ", in place " << c.in_place
+              << ", commutative " << c.commutative << "\n"
               << to_string((*execution)->plan());
         }
       });

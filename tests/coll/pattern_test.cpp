@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Rank arithmetic as tables.
+#include "coll/pattern.hpp"
+
 #include <gtest/gtest.h>
 
 #include <vector>
 
 #include "coll/halving.hpp"
-#include "coll/pattern.hpp"
 
 namespace tutti::coll {
 namespace {

@@ -19,11 +19,13 @@ namespace tutti::coll {
 
 class Ranks {
  public:
-  explicit Ranks(int size, uint64_t seed = 1) : fabric_(size, seed), channels_(static_cast<size_t>(size)) {
+  explicit Ranks(int size, uint64_t seed = 1)
+      : fabric_(size, seed), channels_(static_cast<size_t>(size)) {
     auto peers = std::make_shared<std::vector<int>>(static_cast<size_t>(size));
     std::iota(peers->begin(), peers->end(), 0);
     for (int i = 0; i < size; ++i) {
-      engines_.push_back(std::make_unique<engine::Engine>(fabric_.at(i), i, engine::Waiting{20, 50}));
+      engines_.push_back(
+          std::make_unique<engine::Engine>(fabric_.at(i), i, engine::Waiting{20, 50}));
       channels_[static_cast<size_t>(i)] = {engines_.back().get(), 7, i, peers};
     }
   }

@@ -27,14 +27,17 @@ Extent extent_of(const Rank& rank, const Plan& plan, const Buf& b) {
   };
   const uint32_t index = b.region == Region::scratch ? b.index : 0;
   switch (b.unit) {
-    case Unit::in_block: return block(rank.in_blocks);
-    case Unit::out_block: return block(rank.out_blocks);
+    case Unit::in_block:
+      return block(rank.in_blocks);
+    case Unit::out_block:
+      return block(rank.out_blocks);
     case Unit::bytes:
       if (b.count < 0) return {b.region, index, 0, scratch_cells(rank, plan, b.index)};
       return {b.region, index, b.offset, b.offset + b.count};
     case Unit::in_type:
       return {b.region, index, b.offset * rank.in_cells, (b.offset + b.count) * rank.in_cells};
-    case Unit::out_type: break;
+    case Unit::out_type:
+      break;
   }
   return {b.region, index, b.offset * rank.out_cells, (b.offset + b.count) * rank.out_cells};
 }
@@ -116,9 +119,12 @@ class Machine {
   std::vector<Cell>* memory(int rank, const Extent& e) {
     Rank& r = ranks_[static_cast<size_t>(rank)];
     switch (e.region) {
-      case Region::input: return &r.input;
-      case Region::output: return &r.output;
-      case Region::scratch: break;
+      case Region::input:
+        return &r.input;
+      case Region::output:
+        return &r.output;
+      case Region::scratch:
+        break;
     }
     return &state(rank).scratch[e.index];
   }
@@ -141,7 +147,8 @@ class Machine {
     const Extent e = extent_of(ranks_[static_cast<size_t>(at.rank)], state(at.rank).plan, buf);
     std::vector<Cell>& to = *memory(at.rank, e);
     if (e.size() != static_cast<int64_t>(cells.size()))
-      return wrong(at, fmt::format("{} cells for {} in {}", cells.size(), e.size(), to_string(buf)));
+      return wrong(at,
+                   fmt::format("{} cells for {} in {}", cells.size(), e.size(), to_string(buf)));
     if (e.begin < 0 || e.end > static_cast<int64_t>(to.size()))
       return wrong(at, "writes outside of " + to_string(buf));
     if (e.region == Region::input && e.size() > 0) return wrong(at, "writes the input");
@@ -151,11 +158,18 @@ class Machine {
   void perform(At at) {
     const Step& s = step(at);
     switch (s.kind) {
-      case Step::Kind::send: return send(at, s);
-      case Step::Kind::recv: return recv(at, s);
-      case Step::Kind::copy: write(at, s.into, read(at, s.from)); break;
-      case Step::Kind::reduce: reduce(at, s); break;
-      case Step::Kind::join: break;
+      case Step::Kind::send:
+        return send(at, s);
+      case Step::Kind::recv:
+        return recv(at, s);
+      case Step::Kind::copy:
+        write(at, s.into, read(at, s.from));
+        break;
+      case Step::Kind::reduce:
+        reduce(at, s);
+        break;
+      case Step::Kind::join:
+        break;
     }
     finish(at);
   }
@@ -174,7 +188,8 @@ class Machine {
   }
   uint64_t key(int from, int to, int slot) const {
     return (static_cast<uint64_t>(from) * static_cast<uint64_t>(size()) + static_cast<uint64_t>(to))
-               << 24 | static_cast<uint64_t>(slot);
+               << 24 |
+           static_cast<uint64_t>(slot);
   }
   void send(At at, const Step& s) {
     Message& m = messages_[key(at.rank, s.peer, s.slot)];
@@ -256,7 +271,9 @@ uint64_t number_of(int rank) {
   h = (h ^ h >> 27) * 0x94d049bb133111ebu;
   return h ^ h >> 31;
 }
-Cell datum(int rank, int64_t what) { return {number_of(rank), rank, rank + 1, what}; }
+Cell datum(int rank, int64_t what) {
+  return {number_of(rank), rank, rank + 1, what};
+}
 Cell reduced(int first, int end, int64_t what) {
   Cell cell{0, first, end, what};
   for (int r = first; r < end; ++r) cell.who += number_of(r);
@@ -296,10 +313,10 @@ std::string conflict(const Rank& rank, const Plan& plan) {
           b.extent.begin >= a.extent.end)
         break;
       if (!a.writes && !b.writes) continue;
-      if (a.step == b.step)
-        return fmt::format("step {} reads and writes the same memory", a.step);
+      if (a.step == b.step) return fmt::format("step {} reads and writes the same memory", a.step);
       if (!ancestors.follows(a.step, b.step) && !ancestors.follows(b.step, a.step))
-        return fmt::format("steps {} and {} touch the same memory at the same time", a.step, b.step);
+        return fmt::format("steps {} and {} touch the same memory at the same time", a.step,
+                           b.step);
     }
   return {};
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Replay: runs the plans of all ranks of one call in one process without a network, on symbols
 // instead of data. Each cell of memory (one packed byte, or a part of an element) says whose
-// contributions it holds, in which order they met, and what it stands for. Refuses deadlock, messages
-// that nobody receives or that have another length, reading what nobody wrote, writing inputs, and
-// steps that touch the same memory without one waiting for the other.
+// contributions it holds, in which order they met, and what it stands for. Refuses deadlock,
+// messages that nobody receives or that have another length, reading what nobody wrote, writing
+// inputs, and steps that touch the same memory without one waiting for the other.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,14 @@
 namespace tutti::coll::replay {
 
 struct Cell {
-  uint64_t who = 0;           // sum of the contributors' numbers; 0: never written
-  int32_t first = 0, end = 0; // contributors first … end-1 met in this order; -1: in another one
-  int64_t what = 0;           // which datum
+  uint64_t who = 0;            // sum of the contributors' numbers; 0: never written
+  int32_t first = 0, end = 0;  // contributors first … end-1 met in this order; -1: in another one
+  int64_t what = 0;            // which datum
   bool operator==(const Cell&) const = default;
 };
 
-uint64_t number_of(int rank);         // random, so that sums tell sets apart
-Cell datum(int rank, int64_t what);   // a contribution
+uint64_t number_of(int rank);        // random, so that sums tell sets apart
+Cell datum(int rank, int64_t what);  // a contribution
 Cell reduced(int first, int end, int64_t what);
 
 struct Block {
@@ -31,7 +31,7 @@ struct Block {
 
 struct Rank {
   Shape shape;
-  int64_t in_cells = 1, out_cells = 1;      // of one element
+  int64_t in_cells = 1, out_cells = 1;       // of one element
   std::vector<Block> in_blocks, out_blocks;  // v and w forms
   std::vector<Cell> input, output;           // filled before, looked at after
 };
@@ -40,7 +40,8 @@ enum class Sends { eager, synchronous };
 
 // Empty, or what is wrong, with the plan of the rank concerned.
 std::string run(std::vector<Rank>& ranks, const Algorithm& algorithm, Sends sends, uint64_t seed);
-// Steps of one plan that touch the same memory, one of them writing, and do not wait for each other.
+// Steps of one plan that touch the same memory, one of them writing, and do not wait for each
+// other.
 std::string conflict(const Rank& rank, const Plan& plan);
 
 }  // namespace tutti::coll::replay

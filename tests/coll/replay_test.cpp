@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Every algorithm of every collective, replayed for all sizes from 1 to 65 and some larger ones:
 // several roots and counts, in place or not, types that differ between ranks, blocks of no length.
+#include "replay.hpp"
+
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <functional>
-
-#include "replay.hpp"
 
 namespace tutti::coll::replay {
 namespace {
@@ -35,9 +35,13 @@ constexpr int64_t kPerBlock = 1'000'000;
 
 // Cells of the block from one rank to another (alltoallv, alltoallw); the same both ways, as in
 // place demands.
-int64_t pair_cells(const Case& c, int a, int b) { return c.count * ((a * b + a + b) % 4); }
+int64_t pair_cells(const Case& c, int a, int b) {
+  return c.count * ((a * b + a + b) % 4);
+}
 // Cells of a rank's block in the other v forms.
-int64_t own_cells(const Case& c, int rank) { return c.count * ((rank * 3 + 1) % 4); }
+int64_t own_cells(const Case& c, int rank) {
+  return c.count * ((rank * 3 + 1) % 4);
+}
 
 // Cells of an element: two ranks describe the same bytes differently. Divides all block lengths.
 int64_t element(const Case& c, int rank, bool input) {
@@ -47,10 +51,11 @@ int64_t element(const Case& c, int rank, bool input) {
   return kElements[(rank + 2 * input) % 4];
 }
 
-std::vector<Cell> empty(int64_t cells) { return std::vector<Cell>(static_cast<size_t>(cells)); }
+std::vector<Cell> empty(int64_t cells) {
+  return std::vector<Cell>(static_cast<size_t>(cells));
+}
 void put(std::vector<Cell>& at, int64_t offset, int64_t count, int rank, int64_t what) {
-  for (int64_t i = 0; i < count; ++i)
-    at[static_cast<size_t>(offset + i)] = datum(rank, what + i);
+  for (int64_t i = 0; i < count; ++i) at[static_cast<size_t>(offset + i)] = datum(rank, what + i);
 }
 std::string expect(const std::vector<Cell>& at, int64_t offset, int64_t count, int from,
                    int64_t what) {
@@ -87,8 +92,8 @@ Rank basic(const Case& c, int r) {
 
 void set_up_rooted(const Case& c, Rank& rank) {
   Shape& s = rank.shape;
-  const bool is_root = s.rank == c.root, gathers = c.kind == Collective::gather ||
-                                                   c.kind == Collective::gatherv;
+  const bool is_root = s.rank == c.root,
+             gathers = c.kind == Collective::gather || c.kind == Collective::gatherv;
   const bool v = c.kind == Collective::gatherv || c.kind == Collective::scatterv;
   rank.in_cells = element(c, s.rank, true), rank.out_cells = element(c, s.rank, false);
   s.in_place = c.in_place && is_root;
@@ -96,9 +101,13 @@ void set_up_rooted(const Case& c, Rank& rank) {
   const auto cells = [&](int i) { return v ? own_cells(c, i) : c.count; };
   int64_t all = 0;
   std::vector<Block> blocks;
-  if (v) blocks = spread(c, cells, all);
-  else all = c.count * c.size;
-  const auto offset = [&](int i) { return v ? blocks[static_cast<size_t>(i)].offset : i * c.count; };
+  if (v)
+    blocks = spread(c, cells, all);
+  else
+    all = c.count * c.size;
+  const auto offset = [&](int i) {
+    return v ? blocks[static_cast<size_t>(i)].offset : i * c.count;
+  };
   if (gathers) {
     if (!s.in_place) {
       s.in_count = cells(s.rank) / rank.in_cells;
@@ -160,7 +169,8 @@ void set_up_allgather(const Case& c, Rank& rank) {
   int64_t at = s.rank * c.count;
   if (v) {
     int64_t all;
-    rank.out_blocks = spread(c, [&](int i) { return own_cells(c, i); }, all);
+    rank.out_blocks = spread(
+        c, [&](int i) { return own_cells(c, i); }, all);
     rank.output = empty(all);
     at = rank.out_blocks[static_cast<size_t>(s.rank)].offset;
     for (int i = 0; i < c.size; ++i) {
@@ -291,17 +301,22 @@ Kind kind_of(Collective kind) {
   switch (kind) {
     case Collective::barrier:
       return {[](const Case&, Rank&) {}, [](const Case&, const Rank&) { return std::string(); }};
-    case Collective::bcast: return {set_up_bcast, check_bcast};
+    case Collective::bcast:
+      return {set_up_bcast, check_bcast};
     case Collective::gather:
     case Collective::gatherv:
     case Collective::scatter:
-    case Collective::scatterv: return {set_up_rooted, check_rooted};
+    case Collective::scatterv:
+      return {set_up_rooted, check_rooted};
     case Collective::allgather:
-    case Collective::allgatherv: return {set_up_allgather, check_allgather};
+    case Collective::allgatherv:
+      return {set_up_allgather, check_allgather};
     case Collective::alltoall:
     case Collective::alltoallv:
-    case Collective::alltoallw: return {set_up_alltoall, check_alltoall};
-    default: return {set_up_reduction, check_reduction};
+    case Collective::alltoallw:
+      return {set_up_alltoall, check_alltoall};
+    default:
+      return {set_up_reduction, check_reduction};
   }
 }
 
@@ -318,11 +333,13 @@ void replay(const Case& c, const Algorithm& algorithm) {
     const uint64_t seed = static_cast<uint64_t>(c.size * 131 + c.root + c.count);
     const std::string wrong = run(ranks, algorithm, sends, seed);
     ASSERT_TRUE(wrong.empty()) << c.describe(algorithm)
-                               << (sends == Sends::eager ? ", eager: " : ", synchronous: ") << wrong;
+                               << (sends == Sends::eager ? ", eager: " : ", synchronous: ")
+                               << wrong;
     for (const Rank& rank : ranks) {
       const std::string bad = kind.check(c, rank);
       ASSERT_TRUE(bad.empty()) << c.describe(algorithm) << ": rank " << rank.shape.rank << ": "
-                               << bad << "\n" << to_string(algorithm.build(rank.shape));
+                               << bad << "\n"
+                               << to_string(algorithm.build(rank.shape));
     }
   }
 }
@@ -334,11 +351,15 @@ bool has_root(Collective kind) {
     case Collective::gatherv:
     case Collective::scatter:
     case Collective::scatterv:
-    case Collective::reduce: return true;
-    default: return false;
+    case Collective::reduce:
+      return true;
+    default:
+      return false;
   }
 }
-bool reduces(Collective kind) { return kind >= Collective::reduce; }
+bool reduces(Collective kind) {
+  return kind >= Collective::reduce;
+}
 
 class Replay : public testing::TestWithParam<int> {
  protected:
@@ -353,7 +374,7 @@ class Replay : public testing::TestWithParam<int> {
     }
     std::vector<int64_t> counts{6};
     if (kind() == Collective::bcast || reduces(kind()))
-      counts = {1, 13, size + 1};  // fewer than ranks, odd, a few more than ranks
+      counts = {1, 13, size + 1};           // fewer than ranks, odd, a few more than ranks
     if (scatters(kind())) counts = {1, 3};  // of a block each
     if (size % 8 < 3) counts.push_back(0);
     for (const int root : roots)
@@ -429,18 +450,23 @@ TEST(ReplayMachine, RefusesWhatIsWrong) {
     PlanBuilder plan(s);
     return plan.send(plan.scratch_like(plan.out()), 1 - s.rank).recv(plan.out(), 1 - s.rank).done();
   });
-  refused("deadlock", [](const Shape& s) {  // only where sends do not wait for receives
-    PlanBuilder plan(s);
-    return plan.send(plan.in(), 1 - s.rank).fence().recv(plan.out(), 1 - s.rank).done();
-  }, Sends::synchronous);
+  refused(
+      "deadlock",
+      [](const Shape& s) {  // only where sends do not wait for receives
+        PlanBuilder plan(s);
+        return plan.send(plan.in(), 1 - s.rank).fence().recv(plan.out(), 1 - s.rank).done();
+      },
+      Sends::synchronous);
   refused("never received", [](const Shape& s) {
     PlanBuilder plan(s);
     return plan.send(plan.in(), 1 - s.rank).done();
   });
   refused("same memory", [](const Shape& s) {
     PlanBuilder plan(s);
-    return plan.copy(plan.in(), plan.out()).recv(plan.out(), 1 - s.rank)
-        .send(plan.in(), 1 - s.rank).done();
+    return plan.copy(plan.in(), plan.out())
+        .recv(plan.out(), 1 - s.rank)
+        .send(plan.in(), 1 - s.rank)
+        .done();
   });
   refused("writes the input", [](const Shape& s) {
     PlanBuilder plan(s);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Rules as text: which algorithm they choose, and what is said about wrong ones.
+#include "coll/selection.hpp"
+
 #include <gtest/gtest.h>
 #include <mpi.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <fstream>
-
-#include "coll/selection.hpp"
 
 namespace tutti::coll {
 namespace {
@@ -69,7 +69,8 @@ TEST(SelectionTest, RelationsAndNumbers) {
 }
 
 TEST(SelectionTest, RefusesWhatCannotServeOnceAndTakesTheNext) {
-  const auto rules = parsed("allreduce ring\nallreduce halving_doubling\nallgather recursive_doubling");
+  const auto rules =
+      parsed("allreduce ring\nallreduce halving_doubling\nallgather recursive_doubling");
   testing::internal::CaptureStderr();
   for (int i = 0; i < 3; ++i)
     EXPECT_EQ(rules->choose(shape(Collective::allreduce, 4, 8, false)).name, "halving_doubling");
@@ -77,7 +78,8 @@ TEST(SelectionTest, RefusesWhatCannotServeOnceAndTakesTheNext) {
   EXPECT_EQ(rules->choose(shape(Collective::allgather, 6, 8)).name,
             algorithms(Collective::allgather)[0].name);
   const std::string log = testing::internal::GetCapturedStderr();
-  const std::string first = "rules:1: allreduce cannot use ring here: it needs a commutative operation";
+  const std::string first =
+      "rules:1: allreduce cannot use ring here: it needs a commutative operation";
   EXPECT_NE(log.find(first), std::string::npos) << log;
   EXPECT_EQ(log.find(first, log.find(first) + 1), std::string::npos) << "more than once: " << log;
   EXPECT_NE(log.find("rules:3: allgather cannot use recursive_doubling"), std::string::npos) << log;
@@ -99,8 +101,9 @@ TEST(SelectionTest, SaysWhatIsWrongAndWhere) {
             "etc/rules:1: '' is no number; write one like 4096, 4k or 1m");
   EXPECT_EQ(refusal("allreduce bytes<99999999999g ring"),
             "etc/rules:1: '99999999999g' is no number; write one like 4096, 4k or 1m");
-  EXPECT_EQ(refusal("allreduce ring bytes<4"),
-            "etc/rules:1: 'ring' is no condition; write one like bytes<=4k, and the algorithm last");
+  EXPECT_EQ(
+      refusal("allreduce ring bytes<4"),
+      "etc/rules:1: 'ring' is no condition; write one like bytes<=4k, and the algorithm last");
   EXPECT_EQ(refusal("allreduce commutative=perhaps ring"),
             "etc/rules:1: 'commutative=perhaps' must be commutative=yes or commutative=no");
   EXPECT_EQ(refusal("allreduce commutative<yes ring"),
