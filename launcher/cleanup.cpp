@@ -27,6 +27,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kWatchdogName = "tutti-watchdog";  // at most 15 characters
+
 void remove_files(const std::string& job_id, const std::string& folder) {
   std::error_code problem;
   fs::remove_all(folder, problem);
@@ -47,7 +49,8 @@ std::vector<int> processes_of_job(const std::string& marker) {
   std::error_code problem;
   for (const auto& entry : fs::directory_iterator("/proc", problem)) {
     const int pid = std::atoi(entry.path().filename().c_str());
-    if (pid > 1 && pid != ::getpid() && belongs_to_job(pid, marker)) out.push_back(pid);
+    if (pid > 1 && pid != ::getpid() && belongs_to_job(pid, marker) && !is_watchdog(pid))
+      out.push_back(pid);
   }
   return out;
 }
@@ -80,7 +83,7 @@ int fork_watchdog(int read_end, const std::string& job_id, const std::string& fo
   const pid_t pid = ::fork();
   if (pid != 0) return pid;
   ::setsid();
-  ::prctl(PR_SET_NAME, "tutti-watchdog");
+  ::prctl(PR_SET_NAME, kWatchdogName);
   for (int s : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGUSR1, SIGUSR2}) ::signal(s, SIG_IGN);
   // No stream of ours may seem open to others because the watchdog holds it.
   const int pipe = ::dup2(read_end, 3);
@@ -92,6 +95,12 @@ int fork_watchdog(int read_end, const std::string& job_id, const std::string& fo
 }
 
 }  // namespace
+
+bool is_watchdog(int pid) {
+  std::ifstream comm("/proc/" + std::to_string(pid) + "/comm");
+  std::string name;
+  return std::getline(comm, name) && name == kWatchdogName;
+}
 
 std::string random_hex(size_t bytes) {
   std::string out;

@@ -30,7 +30,9 @@ class Cleanup {
   int watchdog_ = -1;
 };
 
-// 64 random bits in hexadecimal.
+// A watchdog of any job: it is about to clean up, and goes by itself.
+bool is_watchdog(int pid);
+
 std::string random_hex(size_t bytes);
 
 }  // namespace tutti::launcher

@@ -16,12 +16,14 @@ namespace tutti::launcher {
 namespace {
 
 constexpr auto kFinishTick = std::chrono::milliseconds(10);
+constexpr auto kWatchdogGrace = std::chrono::seconds(3);
 
 }  // namespace
 
 NodeAgent::NodeAgent(Loop& loop, Reaper& reaper, Cleanup& cleanup, const Topology& topology,
-                     PmixServer& pmix, NodeEvents& job)
+                     PmixServer& pmix, NodeEvents& job, int node)
     : loop_(loop), reaper_(reaper), cleanup_(cleanup), topology_(topology), pmix_(pmix), job_(job) {
+  task_.node = node;  // it may have to finish what it never began
   reaper_.expect(cleanup_.watchdog(), [](int) {});
   pmix_.attach(loop_, *this);
 }
@@ -192,6 +194,8 @@ bool NodeAgent::leftovers(int signal) {
   }
   for (int pid : reaper_.strangers()) {
     any = true;
+    // A job inside this one may have been killed: its watchdog still has to clean up.
+    if (std::chrono::steady_clock::now() < kill_at_ + kWatchdogGrace && is_watchdog(pid)) continue;
     ::kill(pid, signal);
   }
   return any;

@@ -20,7 +20,7 @@ namespace tutti::launcher {
 class NodeAgent final : public Node, private PmixServer::Events {
  public:
   NodeAgent(Loop& loop, Reaper& reaper, Cleanup& cleanup, const Topology& topology,
-            PmixServer& pmix, NodeEvents& job);
+            PmixServer& pmix, NodeEvents& job, int node);
   ~NodeAgent() override;
 
   void launch(NodeTask task) override;

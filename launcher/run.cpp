@@ -183,7 +183,8 @@ class Run {
     for (int host : drop_unused_nodes(task->map)) {
       node_of_host_[host] = static_cast<int>(node_of_host_.size());
       if (hosts[static_cast<size_t>(host)].own)
-        job_.add_node(std::make_unique<NodeAgent>(loop_, reaper_, cleanup_, *topology_, *pmix_, job_));
+        job_.add_node(std::make_unique<NodeAgent>(loop_, reaper_, cleanup_, *topology_, *pmix_, job_,
+                                                  node_of_host_[host]));
       else
         job_.add_node(std::make_unique<RemoteNode>(daemons_->link(host)));
     }

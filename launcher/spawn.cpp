@@ -127,9 +127,14 @@ Result<Child> spawn(const SpawnRequest& request, int failures) {
                           request.folder.c_str(), request.processors.empty() ? nullptr : &processors,
                           pipes.in[0],            pipes.out[1], pipes.err[1],
                           failures,               request.tag,  ::getpid()};
+  // A signal that met the child before its exec would run our handlers there.
+  sigset_t all, before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
   Child child;
   child.pid = ::fork();
   if (child.pid == 0) become(prepared);
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (child.pid < 0) return cannot("start a process");
   ::setpgid(child.pid, child.pid);  // as the child does: whoever comes first
   child.out = std::exchange(pipes.out[0], -1);

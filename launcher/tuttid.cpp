@@ -109,7 +109,8 @@ class Daemon {
         !same_proof(text, start_.secret.proof(launcher_claim(challenge_, nonce_, start_.node))))
       return false;
     events_ = std::make_unique<LauncherEvents>(*link_);
-    agent_ = std::make_unique<NodeAgent>(loop_, reaper_, cleanup_, *topology_, *pmix_, *events_);
+    agent_ = std::make_unique<NodeAgent>(loop_, reaper_, cleanup_, *topology_, *pmix_, *events_,
+                                         start_.node);
     return true;
   }
 

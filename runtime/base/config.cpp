@@ -56,6 +56,11 @@ std::array<std::string_view, std::size(kSettings)> setting_names() {
   return names;
 }
 
+bool is_group(const std::string& name) {
+  return std::ranges::any_of(kSettings,
+                             [&](const Setting& s) { return s.name.starts_with(name + "."); });
+}
+
 std::string lower(std::string_view text) {
   std::string out(text);
   for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
@@ -234,6 +239,7 @@ Error Config::read_file(const fs::path& file) {
         const std::string name = prefix + key.Scalar();
         const std::string origin = fmt::format("{}:{}", file.string(), key.Mark().line + 1);
         if (!key.IsScalar()) return failure(MPI_ERR_ARG, "{}: a name is expected here", origin);
+        if (value.IsNull() && is_group(name)) continue;  // a heading with nothing below it
         if (value.IsMap()) {
           if (Error e = map(value, name + ".")) return e;
         } else if (value.IsSequence()) {

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Settings: layers, origins, and the sentences about what is wrong.
+#include "base/config.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "base/nearest.hpp"
+
+namespace tutti {
+namespace {
+
+namespace fs = std::filesystem;
+
+class ConfigTest : public testing::Test {
+ protected:
+  ConfigTest() : folder_(fs::path(testing::TempDir()) / ("config." + std::to_string(::getpid()))) {
+    fs::create_directories(folder_);
+    sources_.system_file = folder_ / "system.yaml";
+    sources_.user_file = folder_ / "user.yaml";
+  }
+  ~ConfigTest() override { fs::remove_all(folder_); }
+
+  void system(const std::string& text) { std::ofstream(sources_.system_file) << text; }
+  void user(const std::string& text) { std::ofstream(sources_.user_file) << text; }
+  Result<Config> load(const std::vector<GivenSetting>& given = {}) {
+    return Config::load(given, sources_);
+  }
+  std::string problem(const std::vector<GivenSetting>& given = {}) {
+    Result<Config> config = load(given);
+    return config ? "no error" : config.error().message();
+  }
+
+  fs::path folder_;
+  SettingSources sources_;
+};
+
+TEST_F(ConfigTest, DefaultsNeedNoFile) {
+  Result<Config> config = load();
+  ASSERT_TRUE(config);
+  EXPECT_TRUE(config->flag("progress.thread"));
+  EXPECT_EQ(config->duration("progress.tick_min"), std::chrono::microseconds(200));
+  EXPECT_EQ(config->duration("launch.node_timeout"), std::chrono::milliseconds(1500));
+  EXPECT_EQ(config->text("launch.rsh"), "ssh");
+  EXPECT_EQ(config->number("wait.spins"), 100);
+  EXPECT_EQ(config->value("wait.spins").origin, "default");
+}
+
+TEST_F(ConfigTest, LayersRise) {
+  system("wait:\n  spins: 1\n");
+  EXPECT_EQ(load()->number("wait.spins"), 1);
+  user("# a comment\nwait.spins: 2\n");
+  EXPECT_EQ(load()->number("wait.spins"), 2);
+  EXPECT_EQ(load()->value("wait.spins").origin, sources_.user_file.string() + ":2");
+  sources_.environment["TUTTI_WAIT_SPINS"] = "3";
+  EXPECT_EQ(load()->number("wait.spins"), 3);
+  EXPECT_EQ(load()->value("wait.spins").origin, "TUTTI_WAIT_SPINS");
+  Result<Config> config = load({{"wait.spins", "4", "--set wait.spins=4"}});
+  EXPECT_EQ(config->number("wait.spins"), 4);
+  EXPECT_EQ(config->value("wait.spins").origin, "--set wait.spins=4");
+}
+
+TEST_F(ConfigTest, UnknownNamesAreErrorsWithPlaceAndNearestName) {
+  system("log:\n  level: note\nprogress:\n  tread: on\n");
+  EXPECT_EQ(problem(), sources_.system_file.string() +
+                           ":4: there is no setting 'progress.tread'; did you mean 'progress.thread'?");
+  system("");
+  sources_.environment["TUTTI_LOG_LEVLE"] = "note";
+  EXPECT_EQ(problem(),
+            "environment: TUTTI_LOG_LEVLE is not a setting; did you mean 'TUTTI_LOG_LEVEL'?");
+  sources_.environment = {{"TUTTI_JOB", "x"}, {"TUTTI_ROOT", "/opt"}, {"TUTTI_TEST_ANY", "1"}};
+  EXPECT_EQ(problem(), "no error");
+  EXPECT_EQ(problem({{"nonsense", "1", "--set nonsense=1"}}),
+            "--set nonsense=1: there is no setting 'nonsense'");
+}
+
+TEST_F(ConfigTest, EachVariableOfTheTableIsKnown) {
+  for (const Setting& s : settings())
+    sources_.environment[variable_of(s.name)] =
+        s.fallback.empty() ? "text" : std::string(s.fallback);
+  EXPECT_EQ(problem(), "no error");
+}
+
+TEST_F(ConfigTest, WrongValuesAreErrorsThatSayWhatIsExpected) {
+  const struct {
+    const char *name, *value, *expected;
+  } cases[] = {
+      {"progress.thread", "maybe", "on or off"},
+      {"wait.spins", "-1", "a whole number in 0..1000000000"},
+      {"wait.spins", "12x", "a whole number in 0..1000000000"},
+      {"wait.spins", "99999999999999999999", "a whole number in 0..1000000000"},
+      {"log.level", "loud", "one of error|warning|note|debug"},
+      {"launch.kill_grace", "5", "a time such as 200us, 16ms or 2s"},
+      {"launch.kill_grace", "-5s", "a time such as 200us, 16ms or 2s"},
+      {"launch.kill_grace", "1e300s", "a time such as 200us, 16ms or 2s"},
+      {"launch.kill_grace", "nan", "a time such as 200us, 16ms or 2s"},
+  };
+  for (const auto& c : cases)
+    EXPECT_EQ(problem({{c.name, c.value, "--set"}}),
+              fmt::format("--set: '{}' is not a value of {}, which is {}", c.value, c.name, c.expected));
+}
+
+TEST_F(ConfigTest, FilesThatAreNoSettingsAreErrorsWithTheLine) {
+  system("- one\n- two\n");
+  EXPECT_NE(problem().find("system.yaml:1: expected lines such as"), std::string::npos);
+  system("log:\n  level: [note, debug]\n");
+  EXPECT_NE(problem().find("system.yaml:2: log.level takes one value"), std::string::npos);
+  system("log: {level: note\nwait: 3\n");
+  EXPECT_NE(problem().find("system.yaml:"), std::string::npos) << problem();
+  system("log:\n  # level: debug\n");
+  EXPECT_EQ(problem(), "no error");
+  system("\x01\x02\xff\xfe: {{{{");
+  EXPECT_NE(problem(), "no error");
+}
+
+TEST_F(ConfigTest, PassesWhatDiffersToRanks) {
+  Result<Config> config = load({{"wait.spins", "7", "--set"}, {"launch.rsh", "ssh", "--set"}});
+  EXPECT_EQ(config->as_environment(),
+            (std::vector<std::string>{"TUTTI_SETTINGS_RESOLVED=1", "TUTTI_WAIT_SPINS=7"}));
+}
+
+std::string contents(const std::string& file) {
+  std::ostringstream text;
+  text << std::ifstream(file).rdbuf();
+  return text.str();
+}
+
+TEST(Settings, EachIsDocumentedAndShownInTheInstalledFile) {
+  const std::string page = contents(TUTTI_SOURCE "/man/tutti.yaml.5");
+  const std::string installed = contents(TUTTI_SOURCE "/conf/tutti.yaml");
+  for (const Setting& s : settings()) {
+    EXPECT_NE(page.find(s.name), std::string::npos) << s.name << " is missing in tutti.yaml(5)";
+    const std::string leaf(s.name.substr(s.name.find('.') + 1));
+    EXPECT_NE(installed.find("# " + leaf + ":"), std::string::npos) << s.name;
+    EXPECT_FALSE(s.doc.empty());
+  }
+}
+
+TEST(Settings, TheInstalledFileIsReadAndChangesNothing) {
+  SettingSources sources;
+  sources.system_file = TUTTI_SOURCE "/conf/tutti.yaml";
+  Result<Config> config = Config::load({}, sources);
+  ASSERT_TRUE(config) << config.error().message();
+  for (const Config::Value& v : config->values()) EXPECT_EQ(v.origin, "default");
+}
+
+TEST(Nearest, CountsEdits) {
+  EXPECT_EQ(edit_distance("", "abc"), 3);
+  EXPECT_EQ(edit_distance("kitten", "sitting"), 3);
+  EXPECT_EQ(edit_distance("levle", "level"), 1);
+  constexpr std::string_view names[] = {"host", "hostfile", "timeout"};
+  EXPECT_EQ(nearest_name("hostfiel", names), "hostfile");
+  EXPECT_EQ(nearest_name("xyzzy", names), "");
+  EXPECT_EQ(did_you_mean("timout", names, "--"), "; did you mean '--timeout'?");
+}
+
+}  // namespace
+}  // namespace tutti

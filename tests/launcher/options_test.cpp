@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Command lines and host files: what is understood, and the sentences about the rest.
+#include "launcher/options.hpp"
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "launcher/hosts.hpp"
+
+namespace tutti::launcher {
+namespace {
+
+Result<RunOptions> parse(const std::string& line) {
+  std::istringstream words(line);
+  std::vector<std::string> arguments;
+  for (std::string word; words >> word;) arguments.push_back(word);
+  return parse_run_options(arguments);
+}
+
+std::string problem(const std::string& line) {
+  Result<RunOptions> run = parse(line);
+  return run ? "no error" : run.error().message();
+}
+
+using Words = std::vector<std::string>;
+
+TEST(Options, EverythingBehindTheProgramIsItsOwn) {
+  Result<RunOptions> run = parse("-n 3 prog -n 4 --host x --help");
+  ASSERT_TRUE(run);
+  ASSERT_EQ(run->apps.size(), 1u);
+  EXPECT_EQ(run->apps[0].ranks, 3);
+  EXPECT_EQ(run->apps[0].command, (Words{"prog", "-n", "4", "--host", "x", "--help"}));
+}
+
+TEST(Options, NamesHaveOneDashOrTwoAndTheirValueBehindEitherSign) {
+  for (const char* line : {"-n 2 p", "-np 2 p", "--np 2 p", "--n=2 p", "-np=2 p", "-c 2 -- p"}) {
+    Result<RunOptions> run = parse(line);
+    ASSERT_TRUE(run) << line << ": " << run.error().message();
+    EXPECT_EQ(run->apps[0].ranks, 2) << line;
+  }
+}
+
+TEST(Options, AllOfThem) {
+  Result<RunOptions> run = parse(
+      "--hostfile f -x A=b=c -x D --wdir /w --map-by node --bind-to none --report-bindings "
+      "--tag-output --timeout 1.5 --set a=b --oversubscribe --allow-run-as-root -H a:2,b p");
+  ASSERT_TRUE(run) << run.error().message();
+  EXPECT_EQ(run->hostfile, "f");
+  EXPECT_EQ(run->apps[0].variables, (Words{"A=b=c", "D"}));
+  EXPECT_EQ(run->apps[0].folder, "/w");
+  EXPECT_EQ(run->apps[0].hosts, (Words{"a:2", "b"}));
+  EXPECT_EQ(run->map_by, "node");
+  EXPECT_EQ(run->bind_to, "none");
+  EXPECT_TRUE(run->report_bindings && run->tag_output);
+  EXPECT_EQ(run->timeout, std::chrono::milliseconds(1500));
+  ASSERT_EQ(run->settings.size(), 1u);
+  EXPECT_EQ(run->settings[0].name, "a");
+  EXPECT_EQ(run->settings[0].origin, "--set a=b");
+}
+
+TEST(Options, SeveralPrograms) {
+  Result<RunOptions> run = parse("-n 1 -x A=1 a x : -n 2 -H h b");
+  ASSERT_TRUE(run);
+  ASSERT_EQ(run->apps.size(), 2u);
+  EXPECT_EQ(run->apps[0].command, (Words{"a", "x"}));
+  EXPECT_EQ(run->apps[0].variables, Words{"A=1"});
+  EXPECT_EQ(run->apps[1].command, Words{"b"});
+  EXPECT_EQ(run->apps[1].hosts, Words{"h"});
+  EXPECT_TRUE(run->apps[1].variables.empty());
+}
+
+TEST(Options, WrongOnesGetASentence) {
+  EXPECT_EQ(problem("--hostfil f p"),
+            "unknown option '--hostfil'; did you mean '--hostfile'? ('--help' lists them)");
+  EXPECT_EQ(problem("-q p"), "unknown option '-q'; did you mean '-n'? ('--help' lists them)");
+  EXPECT_EQ(problem("-n"), "-n needs a value: N");
+  EXPECT_EQ(problem("--np x p"), "--np takes a number of ranks from 1 to 1000000, not 'x'");
+  EXPECT_EQ(problem("-n 2x p"), "-n takes a number of ranks from 1 to 1000000, not '2x'");
+  EXPECT_EQ(problem("-n 0 p"), "-n takes a number of ranks from 1 to 1000000, not '0'");
+  EXPECT_EQ(problem("--tag-output=1 p"), "--tag-output takes no value");
+  EXPECT_EQ(problem("--timeout -1 p"), "--timeout takes a positive number of seconds, not '-1'");
+  EXPECT_EQ(problem("--set x p"), "--set takes name=value, not 'x'");
+  EXPECT_EQ(problem("-x =b p"), "-x takes NAME or NAME=value, not '=b'");
+  EXPECT_EQ(problem("-H a,,b p"), "-H takes names such as node1:2,node2:2, not ',b'");
+  EXPECT_EQ(problem("-n 2"), "no program is given; try: mpirun -n 4 ./program");
+  EXPECT_EQ(problem("p :"), "no program stands behind ':'; write: mpirun -n 1 ./a : -n 3 ./b");
+}
+
+TEST(Options, HelpNamesEveryOption) {
+  const std::string help = run_help("mpirun");
+  for (const char* word : {"-np", "--host", "--hostfile", "-x", "--wdir", "--map-by", "--bind-to",
+                           "--report-bindings", "--tag-output", "--timeout", "--set", "--version"})
+    EXPECT_NE(help.find(word), std::string::npos) << word;
+}
+
+Host host(const char* name, std::optional<int> slots = {}) { return {name, slots, false}; }
+
+TEST(Hostfile, BothNotationsAndComments) {
+  Result<std::vector<Host>> hosts = parse_hostfile(
+      "# all\nnode1 slots=4 # big\n\n  node2:2\nnode3\nuser@node4 slots=1 max_slots=8\n[fe80::1]:3\n"
+      "node1 slots=2\n::1\r\n", "f");
+  // A carriage return is white space.
+  ASSERT_TRUE(hosts) << hosts.error().message();
+  EXPECT_EQ(*hosts, (std::vector<Host>{host("node1", 6), host("node2", 2), host("node3"),
+                                       host("user@node4", 1), host("fe80::1", 3), host("::1")}));
+}
+
+TEST(Hostfile, WrongLinesAreNamed) {
+  for (const char* line : {"node1 slot=2", "node1 slots=0", "node1 slots=x", "node1:0", "node1 2",
+                           "-oProxyCommand=x", "node1;reboot", "node:99999999999"}) {
+    Result<std::vector<Host>> hosts = parse_hostfile(std::string("ok\n") + line + "\n", "my/file");
+    ASSERT_FALSE(hosts) << line;
+    EXPECT_TRUE(hosts.error().message().starts_with("my/file:2: ")) << hosts.error().message();
+    EXPECT_NE(hosts.error().message().find("'name slots=N'"), std::string::npos);
+  }
+  EXPECT_EQ(parse_hostfile("# none\n", "f").error().message(), "f: names no host");
+}
+
+TEST(Hosts, OwnNamesAreKnown) {
+  EXPECT_TRUE(is_own_name("localhost"));
+  EXPECT_TRUE(is_own_name("127.0.0.1"));
+  EXPECT_TRUE(is_own_name(own_name()));
+  for (const std::string& address : own_addresses()) EXPECT_TRUE(is_own_name(address)) << address;
+  EXPECT_FALSE(is_own_name("no-such-host.invalid"));
+}
+
+TEST(Hosts, WithoutAnyItIsThisMachine) {
+  Result<Allocation> all = allocate(*parse("p"));
+  ASSERT_TRUE(all);
+  EXPECT_EQ(all->hosts, (std::vector<Host>{{own_name(), {}, true}}));
+  EXPECT_EQ(all->app_hosts, (std::vector<std::vector<int>>{{0}}));
+}
+
+TEST(Hosts, EachMentionIsASlotAndProgramsMayHaveTheirOwn) {
+  Result<Allocation> all =
+      allocate(*parse("-H a.invalid,a.invalid,localhost p : -H b.invalid:3,a.invalid q"));
+  ASSERT_TRUE(all) << all.error().message();
+  ASSERT_EQ(all->hosts.size(), 3u);
+  EXPECT_EQ(all->hosts[0], host("a.invalid", 2));
+  EXPECT_EQ(all->hosts[1], (Host{own_name(), 1, true}));
+  EXPECT_EQ(all->hosts[2], host("b.invalid", 3));
+  EXPECT_EQ(all->app_hosts, (std::vector<std::vector<int>>{{0, 1}, {0, 2}}));
+}
+
+}  // namespace
+}  // namespace tutti::launcher

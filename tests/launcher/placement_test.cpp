@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which rank goes to which node, and to which of its cores: golden maps, and other machines' shapes
+// in hwloc's synthetic notation.
+#include "launcher/placement.hpp"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "launcher/topology.hpp"
+
+namespace tutti::launcher {
+namespace {
+
+std::vector<int> all_nodes(size_t count) {
+  std::vector<int> out(count);
+  std::iota(out.begin(), out.end(), 0);
+  return out;
+}
+
+// The node of each rank, one letter each: "aabb".
+std::string map_of(const std::vector<AppShape>& apps, const std::vector<int>& slots,
+                   const char* map_by) {
+  Result<MapPolicy> policy = parse_map_policy(map_by);
+  if (!policy) return policy.error().message();
+  Result<Placement> placement = place(apps, slots, *policy);
+  if (!placement) return placement.error().message();
+  std::string out;
+  int last_app = 0;
+  for (const Place& place : placement->ranks) {
+    if (place.app != last_app) out += ' ';
+    last_app = place.app;
+    out += static_cast<char>('a' + place.node);
+  }
+  return out + (placement->oversubscribed.empty() ? "" : "!");
+}
+
+TEST(Placement, GoldenMaps) {
+  const struct {
+    int ranks;  // 0: not given
+    std::vector<int> slots;
+    const char *map_by, *expected;
+  } cases[] = {
+      {0, {2}, "slot", "aa"},
+      {0, {2, 3}, "slot", "aabbb"},
+      {1, {2, 3}, "slot", "a"},
+      {4, {2, 3}, "slot", "aabb"},
+      {4, {2, 3}, "core", "aabb"},
+      {4, {2, 3}, "socket", "aabb"},
+      {4, {2, 3}, "node", "abab"},
+      {5, {2, 3}, "node", "ababb"},
+      {5, {1, 3, 1}, "node", "abcbb"},
+      {6, {2, 2}, "slot", "aaaabb!"},
+      {7, {2, 3}, "slot", "aaaabbb!"},
+      {6, {1, 2}, "node", "ababbb!"},
+      {8, {2}, "slot", "aaaaaaaa!"},
+      {0, {4, 4}, "slot:pe=2", "aabb"},
+      {3, {4, 4}, "slot:pe=4", "aab!"},
+      {0, {8, 1, 1}, "ppr:2:node", "aabbcc!"},
+      {3, {8, 8}, "ppr:2:node", "aab"},
+      {4, {2, 2}, "slot:nooversubscribe", "aabb"},
+      {5, {2, 2}, "slot:OVERSUBSCRIBE", "aaabb!"},
+  };
+  for (const auto& c : cases) {
+    const std::optional<int> ranks = c.ranks ? std::optional(c.ranks) : std::nullopt;
+    EXPECT_EQ(map_of({{ranks, all_nodes(c.slots.size())}}, c.slots, c.map_by), c.expected)
+        << c.ranks << " ranks by " << c.map_by;
+  }
+}
+
+TEST(Placement, ProgramsFollowEachOtherAndKeepToTheirHosts) {
+  EXPECT_EQ(map_of({{1, {0, 1}}, {3, {0, 1}}}, {2, 2}, "slot"), "a abb");
+  EXPECT_EQ(map_of({{1, {1}}, {2, {0}}}, {2, 2}, "slot"), "b aa");
+  EXPECT_EQ(map_of({{2, {0, 1}}, {2, {0, 1}}}, {2, 2}, "node"), "ab ab");
+}
+
+TEST(Placement, LocalRanksCountAcrossPrograms) {
+  Result<Placement> placement = place({{2, {0}}, {2, {0, 1}}}, {3, 3}, MapPolicy{});
+  ASSERT_TRUE(placement);
+  EXPECT_EQ(placement->ranks, (std::vector<Place>{{0, 0, 0}, {0, 0, 1}, {0, 1, 2}, {1, 1, 0}}));
+}
+
+TEST(Placement, RefusalsSayWhatDoesNotFit) {
+  EXPECT_EQ(map_of({{9, {0, 1}}}, {4, 4}, "ppr:2:node"),
+            "9 ranks do not fit on 2 nodes with --map-by ppr:2:node; at most 4 do");
+  EXPECT_EQ(map_of({{3, {0}}}, {2}, "slot:nooversubscribe"),
+            "3 ranks are asked for on a node with 2 slots, and --map-by says nooversubscribe; use "
+            "fewer ranks or more nodes");
+  for (const char* wrong : {"cors", "ppr:0:node", "ppr:2", "ppr:2:core", "slot:pe=0", "slot:x", "node:"})
+    EXPECT_NE(map_of({{1, {0}}}, {1}, wrong).find("is not one of slot, core"), std::string::npos)
+        << wrong;
+}
+
+std::string bound(const Topology& topology, int ranks, const char* bind_to, const char* map_by) {
+  const Topology::Binding binding =
+      topology.bind(ranks, *parse_bind_to(bind_to), *parse_map_policy(map_by));
+  std::string out;
+  for (const std::vector<int>& processors : binding.processors)
+    out += fmt::format("{}{}", out.empty() ? "" : " ", fmt::join(processors, ","));
+  return binding.to == BindTo::none ? "none" : out;
+}
+
+Topology machine(const char* description) {
+  Result<Topology> topology = Topology::synthetic(description);
+  EXPECT_TRUE(topology) << description;
+  return std::move(*topology);
+}
+
+TEST(Binding, GoldenMaps) {
+  // Two sockets with two cores of two threads each: processors 0…7.
+  const Topology two = machine("package:2 core:2 pu:2");
+  EXPECT_EQ(two.allowed_cores(), 4);
+  EXPECT_EQ(two.allowed_threads(), 8);
+  EXPECT_EQ(bound(two, 4, "auto", "slot"), "0,1 2,3 4,5 6,7");
+  EXPECT_EQ(bound(two, 2, "auto", "slot"), "0,1 2,3");
+  EXPECT_EQ(bound(two, 2, "auto", "socket"), "0,1 4,5");
+  EXPECT_EQ(bound(two, 4, "core", "socket"), "0,1 4,5 2,3 6,7");
+  EXPECT_EQ(bound(two, 5, "auto", "slot"), "none");
+  EXPECT_EQ(bound(two, 5, "core", "slot"), "0,1 2,3 4,5 6,7 0,1");
+  EXPECT_EQ(bound(two, 3, "hwthread", "slot"), "0 1 2");
+  EXPECT_EQ(bound(two, 2, "socket", "slot"), "0,1,2,3 4,5,6,7");
+  EXPECT_EQ(bound(two, 2, "auto", "slot:pe=2"), "0,1,2,3 4,5,6,7");
+  EXPECT_EQ(bound(two, 3, "auto", "slot:pe=2"), "none");
+  EXPECT_EQ(bound(two, 2, "none", "slot"), "none");
+  const Topology numa = machine("package:1 numa:2 core:2 pu:1");
+  EXPECT_EQ(bound(numa, 2, "core", "numa"), "0 2");
+  EXPECT_EQ(bound(numa, 2, "numa", "slot"), "0,1 2,3");
+}
+
+TEST(Binding, KeepsToWhatIsAllowed) {
+  Topology part = machine("package:2 core:2 pu:2");
+  part.restrict_to({1, 4, 5, 7});
+  EXPECT_EQ(part.allowed_cores(), 3);
+  EXPECT_EQ(bound(part, 3, "auto", "slot"), "1 4,5 7");
+  EXPECT_EQ(bound(part, 2, "socket", "slot"), "1 4,5,7");
+  EXPECT_EQ(bound(part, 4, "auto", "slot"), "none");
+  part.limit_cores(2);
+  EXPECT_EQ(bound(part, 3, "auto", "slot"), "none");
+  EXPECT_EQ(bound(part, 2, "auto", "slot"), "1 4,5");
+}
+
+TEST(Binding, ThisMachineHasACore) {
+  Result<Topology> here = Topology::of_this_machine();
+  ASSERT_TRUE(here);
+  EXPECT_GE(here->allowed_cores(), 1);
+  EXPECT_GE(here->allowed_threads(), here->allowed_cores());
+}
+
+}  // namespace
+}  // namespace tutti::launcher
