@@ -264,6 +264,7 @@ bool Daemons::greet(int number, Message type, std::string_view payload) {
 void Daemons::check_ready() {
   for (const auto& [node, daemon] : daemons_)
     if (!daemon->ready) return;
+  if (std::exchange(announced_, true)) return;  // the last two may have come together
   connect_timer_.reset();
   events_.all_ready();
 }

@@ -78,6 +78,7 @@ class Daemons {
   std::map<int, std::unique_ptr<Daemon>> daemons_;
   std::map<int, Newcomer> newcomers_;
   int next_newcomer_ = 0;
+  bool announced_ = false;
   std::function<void()> gone_;
 };
 

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/log.hpp"
 #include "launcher/environment.hpp"
 #include "mpi.h"
 
@@ -42,6 +43,7 @@ NodeAgent::Rank* NodeAgent::find(int rank) {
 }
 
 void NodeAgent::launch(NodeTask task) {
+  TUTTI_INVARIANT(ranks_.empty(), "a node launches its part of a job once");
   task_ = std::move(task);
   if (Error e = start_ranks()) {
     launch_failed_ = true;

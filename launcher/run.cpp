@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <future>
 
 #include "base/config.hpp"
 #include "base/log.hpp"
@@ -160,12 +159,11 @@ class Run {
     const std::vector<Host>& hosts = plan_.allocation.hosts;
     const auto own = std::ranges::find_if(hosts, [](const Host& h) { return h.own; });
     if (own == hosts.end()) return {};
-    std::future<Result<Topology>> reading =
-        std::async(std::launch::async, [] { return Topology::of_this_machine(); });
-    Result<std::unique_ptr<PmixServer>> pmix = PmixServer::start(cleanup_.folder(), own->name);
-    Result<Topology> topology = reading.get();
-    if (!pmix) return std::move(pmix).error();
+    // In turn: both libraries use the environment, and PMIx changes it.
+    Result<Topology> topology = Topology::of_this_machine();
     if (!topology) return std::move(topology).error();
+    Result<std::unique_ptr<PmixServer>> pmix = PmixServer::start(cleanup_.folder(), own->name);
+    if (!pmix) return std::move(pmix).error();
     pmix_ = std::move(*pmix);
     topology_ = std::make_unique<Topology>(std::move(*topology));
     cores_[static_cast<size_t>(own - hosts.begin())] = topology_->allowed_cores();

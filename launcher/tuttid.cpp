@@ -12,7 +12,6 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <future>
 
 #include "base/log.hpp"
 #include "launcher/daemon_start.hpp"
@@ -68,13 +67,12 @@ class Daemon {
       : start_(std::move(start)), cleanup_(cleanup), reaper_(loop_) {}
 
   Error prepare() {
-    std::future<Result<Topology>> reading =
-        std::async(std::launch::async, [] { return Topology::of_this_machine(); });
+    // In turn: both libraries use the environment, and PMIx changes it.
+    Result<Topology> topology = Topology::of_this_machine();
+    if (!topology) return std::move(topology).error();
     Result<std::unique_ptr<PmixServer>> pmix =
         PmixServer::start(cleanup_.folder(), start_.node_name);
-    Result<Topology> topology = reading.get();
     if (!pmix) return std::move(pmix).error();
-    if (!topology) return std::move(topology).error();
     pmix_ = std::move(*pmix);
     topology_ = std::make_unique<Topology>(std::move(*topology));
     Result<int> fd = connect_back(start_);
