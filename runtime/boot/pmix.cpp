@@ -147,8 +147,9 @@ Result<std::string> PmixJob::address_of(int rank) {
 }
 
 void PmixJob::abort(int code, const std::string& message) {
-  say(Level::error, "{}", message);
-  PMIx_Abort(code, message.c_str(), nullptr, 0);
+  // Tutti's launcher prints the message, once for the job; others do not.
+  const bool told = PMIx_Abort(code, message.c_str(), nullptr, 0) == PMIX_SUCCESS;
+  if (!told || !std::getenv("TUTTI_JOB")) say(Level::error, "{}", message);
   _exit(code);  // the launcher may be gone
 }
 
