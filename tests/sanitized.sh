@@ -18,9 +18,10 @@ fi
 
 suppressions=$source_dir/tests/suppressions
 # UCX, PMIx and libevent are not instrumented and keep memory until exit, so leaks are not looked for.
-export ASAN_OPTIONS="detect_leaks=0:abort_on_error=0:detect_stack_use_after_return=1${ASAN_OPTIONS:+:$ASAN_OPTIONS}"
+# A test asks for more memory than there is, and expects to be refused.
+export ASAN_OPTIONS="detect_leaks=0:allocator_may_return_null=1:abort_on_error=0:detect_stack_use_after_return=1${ASAN_OPTIONS:+:$ASAN_OPTIONS}"
 export UBSAN_OPTIONS="print_stacktrace=1${UBSAN_OPTIONS:+:$UBSAN_OPTIONS}"
-export TSAN_OPTIONS="suppressions=$suppressions/thread.supp:halt_on_error=0:exitcode=66:history_size=4${TSAN_OPTIONS:+:$TSAN_OPTIONS}"
+export TSAN_OPTIONS="allocator_may_return_null=1:suppressions=$suppressions/thread.supp:halt_on_error=0:exitcode=66:history_size=4${TSAN_OPTIONS:+:$TSAN_OPTIONS}"
 
 # ThreadSanitizer cannot map its shadow where the kernel randomises many address bits.
 without_aslr=()
