@@ -63,8 +63,10 @@ std::vector<int> processes_of_job(const std::string& marker) {
     if (n < 0 && errno == EINTR) continue;
     if (n != sizeof word) break;  // our process is gone
     if (word == 0) ::_exit(0);
-    if (word > 0) groups.insert(word);
-    else groups.erase(-word);
+    if (word > 0)
+      groups.insert(word);
+    else
+      groups.erase(-word);
   }
   const std::string marker = std::string(kJobVariable) + "=" + job_id;
   // A process that forks while we look is found the next time round.
@@ -119,7 +121,8 @@ Result<Cleanup> Cleanup::arm(const std::string& job_id, const std::string& node_
   const std::string parent = base && *base ? base : "/tmp";
   out.folder_ = parent + "/" + job_prefix(job_id) + node_label;
   if (::mkdir(out.folder_.c_str(), 0700) != 0)
-    return failure(MPI_ERR_FILE, "cannot make the job's folder {}: {}; TMPDIR chooses another place",
+    return failure(MPI_ERR_FILE,
+                   "cannot make the job's folder {}: {}; TMPDIR chooses another place",
                    std::exchange(out.folder_, ""), std::strerror(errno));
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0)
@@ -151,6 +154,8 @@ void Cleanup::group_started(int pgid) {
   while (::write(pipe_, &word, sizeof word) < 0 && errno == EINTR) continue;
 }
 
-void Cleanup::group_ended(int pgid) { group_started(-pgid); }
+void Cleanup::group_ended(int pgid) {
+  group_started(-pgid);
+}
 
 }  // namespace tutti::launcher

@@ -16,8 +16,9 @@ constexpr const char* kFirstLine = "tutti-daemon";
 }  // namespace
 
 std::string write_start(const DaemonStart& start) {
-  std::string out = fmt::format("{} {}\njob {}\nname {}\nnode {}\nport {}\n", kFirstLine,
-                                kWireVersion, start.job_id, start.node_name, start.node, start.port);
+  std::string out =
+      fmt::format("{} {}\njob {}\nname {}\nnode {}\nport {}\n", kFirstLine, kWireVersion,
+                  start.job_id, start.node_name, start.node, start.port);
   for (const std::string& address : start.addresses) out += fmt::format("address {}\n", address);
   return out + fmt::format("connect_timeout {}\nnode_timeout {}\nsecret {}\nend\n",
                            start.connect_timeout.count(), start.node_timeout.count(),
@@ -31,7 +32,8 @@ Result<DaemonStart> read_start(int fd) {
     const ssize_t n = ::read(fd, bytes, sizeof bytes);
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0 || text.size() > kLongestStart)
-      return failure(MPI_ERR_OTHER, "tuttid is started by mpirun, which tells it on its standard "
+      return failure(MPI_ERR_OTHER,
+                     "tuttid is started by mpirun, which tells it on its standard "
                      "input what to do; that ended too early");
     text.append(bytes, static_cast<size_t>(n));
   }
@@ -47,21 +49,32 @@ Result<DaemonStart> read_start(int fd) {
     const auto number = [&](auto& out) {
       std::from_chars(value.data(), value.data() + value.size(), out);
     };
-    if (key == kFirstLine) number(version);
-    else if (key == "job") start.job_id = value;
-    else if (key == "name") start.node_name = value;
-    else if (key == "node") number(start.node);
-    else if (key == "port") number(start.port);
-    else if (key == "address") start.addresses.push_back(value);
-    else if (key == "connect_timeout") number(connect_timeout);
-    else if (key == "node_timeout") number(node_timeout);
-    else if (key == "secret") secret = value;
+    if (key == kFirstLine)
+      number(version);
+    else if (key == "job")
+      start.job_id = value;
+    else if (key == "name")
+      start.node_name = value;
+    else if (key == "node")
+      number(start.node);
+    else if (key == "port")
+      number(start.port);
+    else if (key == "address")
+      start.addresses.push_back(value);
+    else if (key == "connect_timeout")
+      number(connect_timeout);
+    else if (key == "node_timeout")
+      number(node_timeout);
+    else if (key == "secret")
+      secret = value;
   }
   start.connect_timeout = std::chrono::nanoseconds(connect_timeout);
   start.node_timeout = std::chrono::nanoseconds(node_timeout);
   if (version != kWireVersion)
-    return failure(MPI_ERR_OTHER, "the launcher is of another version of Tutti (its protocol is {}, "
-                   "ours {}); install the same on all nodes", version, kWireVersion);
+    return failure(MPI_ERR_OTHER,
+                   "the launcher is of another version of Tutti (its protocol is {}, "
+                   "ours {}); install the same on all nodes",
+                   version, kWireVersion);
   std::optional<Secret> known = Secret::from_hex(secret);
   if (!known || start.addresses.empty() || start.job_id.empty() ||
       start.job_id.find('/') != std::string::npos)
@@ -81,8 +94,10 @@ std::string launcher_claim(const std::string& challenge, const std::string& nonc
 std::string quoted(const std::string& word) {
   std::string out = "'";
   for (char c : word)
-    if (c == '\'') out += "'\\''";
-    else out += c;
+    if (c == '\'')
+      out += "'\\''";
+    else
+      out += c;
   return out + "'";
 }
 

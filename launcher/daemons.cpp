@@ -49,7 +49,10 @@ std::vector<std::string> shell_command(const std::string& rsh, const std::string
 }  // namespace
 
 Daemons::Daemons(Loop& loop, Reaper& reaper, Cleanup& cleanup, Options options, Events events)
-    : loop_(loop), reaper_(reaper), cleanup_(cleanup), options_(std::move(options)),
+    : loop_(loop),
+      reaper_(reaper),
+      cleanup_(cleanup),
+      options_(std::move(options)),
       events_(std::move(events)) {}
 
 Daemons::~Daemons() {
@@ -100,9 +103,10 @@ Error Daemons::start(const std::vector<Host>& hosts) {
   connect_timer_ = loop_.after(options_.connect_timeout, [this] {
     for (auto& [node, daemon] : daemons_)
       if (!daemon->ready && !daemon->dismissed)
-        return lose(*daemon, fmt::format("the daemon on {} has not reported after {} s "
-                                         "(launch.connect_timeout)", daemon->name,
-                                         options_.connect_timeout.count() / 1'000'000'000));
+        return lose(*daemon,
+                    fmt::format("the daemon on {} has not reported after {} s "
+                                "(launch.connect_timeout)",
+                                daemon->name, options_.connect_timeout.count() / 1'000'000'000));
   });
   return {};
 }
@@ -111,8 +115,9 @@ Error Daemons::start_one(const Host& host, int node) {
   Result<std::string> path = daemon_path();
   if (!path) return std::move(path).error();
   SpawnRequest request;
-  request.command = shell_command(options_.rsh, host.name, *path,
-                                  static_cast<int>(options_.connect_timeout.count() / 1'000'000'000) + 1);
+  request.command =
+      shell_command(options_.rsh, host.name, *path,
+                    static_cast<int>(options_.connect_timeout.count() / 1'000'000'000) + 1);
   const char* search = ::getenv("PATH");
   const Program shell = find_program(request.command[0], search ? search : "/usr/bin:/bin", "");
   if (shell.path.empty())
@@ -136,8 +141,9 @@ Error Daemons::start_one(const Host& host, int node) {
   for (int i = 0; i < 2; ++i)
     daemon.output_watch[i] =
         loop_.readable(daemon.output[i], [this, &daemon, i] { read_words(daemon, i); });
-  DaemonStart start{options_.job_id,  host.name, node, port_, own_addresses(),
-                    options_.connect_timeout, options_.node_timeout, secret_};
+  DaemonStart start{
+      options_.job_id,       host.name, node, port_, own_addresses(), options_.connect_timeout,
+      options_.node_timeout, secret_};
   start.addresses.push_back("127.0.0.1");  // for a node that shares our network
   daemon.start_text = write_start(start);
   feed(daemon);
@@ -190,12 +196,14 @@ void Daemons::shell_ended(Daemon& daemon, int wait_status) {
   const int code = WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 128 + WTERMSIG(wait_status);
   if (!daemon.ready && !daemon.dismissed) {
     const std::string& command = options_.rsh;
-    lose(daemon, code == 127 || code == 126
-                     ? fmt::format("there is no tuttid on {} at the place where it is here; install "
-                                   "Tutti at the same path on all nodes", daemon.name)
-                     : fmt::format("cannot start the daemon on {}: {} ended with code {}; does "
-                                   "'{} {} true' work without a password?",
-                                   daemon.name, command, code, command, daemon.name));
+    lose(daemon,
+         code == 127 || code == 126
+             ? fmt::format("there is no tuttid on {} at the place where it is here; install "
+                           "Tutti at the same path on all nodes",
+                           daemon.name)
+             : fmt::format("cannot start the daemon on {}: {} ended with code {}; does "
+                           "'{} {} true' work without a password?",
+                           daemon.name, command, code, command, daemon.name));
   }
   check_gone();
 }
@@ -247,14 +255,14 @@ bool Daemons::greet(int number, Message type, std::string_view payload) {
   loop_.post([this, number] { newcomers_.erase(number); });
   loop_.post([this, &known] {
     // Not before: this call comes from the handlers that it replaces.
-    known.link->attach({[this, &known](Message m, std::string_view bytes) {
-                          return events_.message(known.node, m, bytes);
-                        },
-                        [this, &known](const std::string& reason) {
-                          if (known.dismissed) return;
-                          lose(known, fmt::format("node {} is lost: {}; the job ends", known.name,
-                                                  reason));
-                        }});
+    known.link->attach(
+        {[this, &known](Message m, std::string_view bytes) {
+           return events_.message(known.node, m, bytes);
+         },
+         [this, &known](const std::string& reason) {
+           if (known.dismissed) return;
+           lose(known, fmt::format("node {} is lost: {}; the job ends", known.name, reason));
+         }});
     if (!known.link->is_open()) return lose(known, fmt::format("node {} is lost", known.name));
     check_ready();
   });

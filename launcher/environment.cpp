@@ -9,17 +9,32 @@ extern char** environ;
 namespace tutti::launcher {
 namespace {
 
-constexpr std::string_view kHostVariables[] = {
-    "HOSTNAME", "HOST", "TMPDIR", "TMP", "TEMP", "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY",
-    "XDG_RUNTIME_DIR", "XDG_SESSION_ID", "DBUS_SESSION_BUS_ADDRESS", "PWD", "OLDPWD", "SHLVL", "_"};
+constexpr std::string_view kHostVariables[] = {"HOSTNAME",
+                                               "HOST",
+                                               "TMPDIR",
+                                               "TMP",
+                                               "TEMP",
+                                               "DISPLAY",
+                                               "WAYLAND_DISPLAY",
+                                               "XAUTHORITY",
+                                               "XDG_RUNTIME_DIR",
+                                               "XDG_SESSION_ID",
+                                               "DBUS_SESSION_BUS_ADDRESS",
+                                               "PWD",
+                                               "OLDPWD",
+                                               "SHLVL",
+                                               "_"};
 constexpr std::string_view kHostPrefixes[] = {"SSH_", "PMIX_", "PMI_"};
 
-std::string_view name_of(std::string_view pair) { return pair.substr(0, pair.find('=')); }
+std::string_view name_of(std::string_view pair) {
+  return pair.substr(0, pair.find('='));
+}
 
 bool is_of_host(std::string_view pair) {
   const std::string_view name = name_of(pair);
   return std::ranges::count(kHostVariables, name) > 0 ||
-         (std::ranges::any_of(kHostPrefixes, [&](auto prefix) { return name.starts_with(prefix); }) &&
+         (std::ranges::any_of(kHostPrefixes,
+                              [&](auto prefix) { return name.starts_with(prefix); }) &&
           !name.starts_with("PMIX_MCA_"));
 }
 

@@ -30,10 +30,9 @@ std::optional<int> parse_slots(std::string_view word) {
 }
 
 bool valid_name(std::string_view name) {
-  return !name.empty() && name[0] != '-' &&
-         std::ranges::all_of(name, [](unsigned char c) {
-           return std::isalnum(c) || std::strchr("-._:%[]@", c) != nullptr;
-         });
+  return !name.empty() && name[0] != '-' && std::ranges::all_of(name, [](unsigned char c) {
+    return std::isalnum(c) || std::strchr("-._:%[]@", c) != nullptr;
+  });
 }
 
 // "name" or "name:slots"; an IPv6 address with slots is "[address]:slots".
@@ -72,8 +71,7 @@ Result<std::vector<Host>> read_hostfile(const std::string& file) {
   std::ifstream stream(file);
   std::ostringstream text;
   if (!stream || !(text << stream.rdbuf()))
-    return failure(MPI_ERR_FILE, "hostfile {}: {}", file,
-                   std::strerror(errno ? errno : EIO));
+    return failure(MPI_ERR_FILE, "hostfile {}: {}", file, std::strerror(errno ? errno : EIO));
   Result<std::vector<Host>> lines = parse_hostfile(text.str(), file);
   if (!lines) return lines;
   std::vector<Host> hosts;
@@ -84,7 +82,8 @@ Result<std::vector<Host>> read_hostfile(const std::string& file) {
 std::string address_text(const sockaddr* address) {
   char text[INET6_ADDRSTRLEN] = "";
   if (address->sa_family == AF_INET)
-    ::inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in*>(address)->sin_addr, text, sizeof text);
+    ::inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in*>(address)->sin_addr, text,
+                sizeof text);
   else if (address->sa_family == AF_INET6)
     ::inet_ntop(AF_INET6, &reinterpret_cast<const sockaddr_in6*>(address)->sin6_addr, text,
                 sizeof text);
@@ -96,7 +95,8 @@ std::string address_text(const sockaddr* address) {
 Result<Host> parse_host(std::string_view word) {
   std::optional<Host> host = split_host(word);
   if (!host)
-    return failure(MPI_ERR_ARG, "'{}' is not a host; write name or name:slots, such as node1:4", word);
+    return failure(MPI_ERR_ARG, "'{}' is not a host; write name or name:slots, such as node1:4",
+                   word);
   return std::move(*host);
 }
 
@@ -113,14 +113,17 @@ Result<std::vector<Host>> parse_hostfile(std::string_view text, std::string_view
     while (right && words >> word) {
       const size_t equals = word.find('=');
       const std::string key = word.substr(0, equals);
-      const auto count =
-          equals == word.npos ? std::nullopt : parse_slots(std::string_view(word).substr(equals + 1));
+      const auto count = equals == word.npos
+                             ? std::nullopt
+                             : parse_slots(std::string_view(word).substr(equals + 1));
       right = count && (key == "slots" || key == "max_slots" || key == "max-slots");
       if (right && key == "slots") host->slots = count;
     }
     if (!right)
-      return failure(MPI_ERR_ARG, "{}:{}: '{}' is not expected here; a line is 'name', "
-                     "'name slots=N' or 'name:N', N from 1 to {}", file, number, word, kMostSlots);
+      return failure(MPI_ERR_ARG,
+                     "{}:{}: '{}' is not expected here; a line is 'name', "
+                     "'name slots=N' or 'name:N', N from 1 to {}",
+                     file, number, word, kMostSlots);
     merge(hosts, std::move(*host));
   }
   if (hosts.empty()) return failure(MPI_ERR_ARG, "{}: names no host", file);

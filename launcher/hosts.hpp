@@ -26,7 +26,7 @@ Result<std::vector<Host>> parse_hostfile(std::string_view text, std::string_view
 Result<Host> parse_host(std::string_view word);  // "name" or "name:slots"
 
 struct Allocation {
-  std::vector<Host> hosts;                 // the job's nodes, in order, each once
+  std::vector<Host> hosts;                  // the job's nodes, in order, each once
   std::vector<std::vector<int>> app_hosts;  // for each program the hosts that it may use
 };
 Result<Allocation> allocate(const RunOptions& run);

@@ -25,8 +25,8 @@ int print_config() {
     const Setting& s = *v.setting;
     const std::string assignment = fmt::format("{}: {}", s.name, v.text.empty() ? "''" : v.text);
     const std::string allowed = s.allowed.empty() ? "" : fmt::format(" ({})", s.allowed);
-    fmt::print("{:<36} # {}\n  {}; {}{}; {}\n", assignment, v.origin, s.doc, kind_name(s.kind), allowed,
-               variable_of(s.name));
+    fmt::print("{:<36} # {}\n  {}; {}{}; {}\n", assignment, v.origin, s.doc, kind_name(s.kind),
+               allowed, variable_of(s.name));
   }
   return 0;
 }
@@ -60,8 +60,9 @@ int print_summary() {
   fmt::print("settings from: {}\n", settings.empty() ? "(none installed)" : settings.string());
   fmt::print("this node:     {}: {}\n", own_name(),
              topology ? topology->summary() : topology.error().message());
-  fmt::print("ranks:         one for each core by default; bound to cores, or not at all when a node\n"
-             "               has more ranks than cores\n");
+  fmt::print(
+      "ranks:         one for each core by default; bound to cores, or not at all when a node\n"
+      "               has more ranks than cores\n");
   return 0;
 }
 

@@ -18,10 +18,14 @@ Job::Job(Loop& loop, Options options) : loop_(loop), options_(options) {
     if (room > 0) nodes_[static_cast<size_t>(node)].node->output_taken(room);
     check_finished();
   };
-  out_ = std::make_unique<Writer>(loop, STDOUT_FILENO, Writer::Events{written, [this] {
-    drop_output_ = true;  // such as '| head': the end of a pipe is no failure worth a sentence
-    fail(128 + SIGPIPE, "");
-  }});
+  out_ = std::make_unique<Writer>(
+      loop, STDOUT_FILENO,
+      Writer::Events{
+          written, [this] {
+            drop_output_ =
+                true;  // such as '| head': the end of a pipe is no failure worth a sentence
+            fail(128 + SIGPIPE, "");
+          }});
   err_ = std::make_unique<Writer>(loop, STDERR_FILENO, Writer::Events{written, [] {}});
   in_ = std::make_unique<Reader>(loop, STDIN_FILENO, [this](std::string bytes) {
     const size_t node = map_.ranks.empty() ? 0 : static_cast<size_t>(map_.ranks[0].node);
@@ -104,13 +108,15 @@ void Job::happened(JobEvent event) {
 
 void Job::act(JobAction action) {
   switch (action) {
-    case JobAction::none: return;
+    case JobAction::none:
+      return;
     case JobAction::ask_to_end:
       forward(SIGTERM);
       forward(SIGCONT);  // a stopped one cannot hear it
       grace_ = loop_.after(options_.kill_grace, [this] { happened(JobEvent::grace_over); });
       return;
-    case JobAction::kill: return forward(SIGKILL);
+    case JobAction::kill:
+      return forward(SIGKILL);
     case JobAction::finish:
       for (NodeState& node : nodes_)
         if (!node.finished) node.node->finish(failed_);
@@ -123,7 +129,8 @@ void Job::act(JobAction action) {
         });
       }
       return check_finished();
-    case JobAction::leave: return loop_.stop();
+    case JobAction::leave:
+      return loop_.stop();
   }
 }
 
@@ -182,7 +189,9 @@ void Job::rank_ended(int, const RankEnd& end) {
 
 void Job::rank_aborted(int, int rank, int code, const std::string& text) {
   const Place& place = map_.ranks[static_cast<size_t>(rank)];
-  fail(code == 0 ? 1 : code & 0xff ? code & 0xff : 1,
+  fail(code == 0     ? 1
+       : code & 0xff ? code & 0xff
+                     : 1,
        fmt::format("rank {} on {} aborted the job with code {}{}{}", rank,
                    map_.nodes[static_cast<size_t>(place.node)], code, text.empty() ? "" : ": ",
                    text));
@@ -198,7 +207,9 @@ void Job::note(int node, const std::string& line) {
   err_->put(node, "tutti: " + line + "\n", 0);
 }
 
-void Job::input_wanted(int) { in_->want(); }
+void Job::input_wanted(int) {
+  in_->want();
+}
 
 // A key begins with the members, "namespace:rank " each; an all-including rank stands for all.
 std::set<int> Job::nodes_of_fence(const std::string& key) const {
@@ -207,7 +218,8 @@ std::set<int> Job::nodes_of_fence(const std::string& key) const {
     const size_t space = std::min(key.find(' ', at), key.size());
     const size_t colon = key.rfind(':', space);
     const uint64_t rank = std::strtoull(key.c_str() + colon + 1, nullptr, 10);
-    if (rank < map_.ranks.size()) out.insert(map_.ranks[rank].node);
+    if (rank < map_.ranks.size())
+      out.insert(map_.ranks[rank].node);
     else
       for (const Place& place : map_.ranks) out.insert(place.node);
     at = space + 1;

@@ -44,7 +44,9 @@ struct NodeTask {
 };
 
 // Names of a job's files begin so, in TMPDIR and in /dev/shm.
-inline std::string job_prefix(const std::string& id) { return "tutti." + id + "."; }
+inline std::string job_prefix(const std::string& id) {
+  return "tutti." + id + ".";
+}
 inline constexpr const char* kJobVariable = "TUTTI_JOB";
 
 }  // namespace tutti::launcher

@@ -8,7 +8,7 @@
 namespace tutti::launcher {
 
 enum class JobState {
-  starting,   // nodes are being reached, ranks being started
+  starting,  // nodes are being reached, ranks being started
   running,
   ending,     // ranks have been asked to end
   killing,    // ranks have been killed
@@ -22,7 +22,7 @@ enum class JobEvent {
   impatient,   // the user asks once more
   grace_over,  // the time to end by themselves is over
   ranks_gone,
-  finished,    // nodes are clean and all output is written
+  finished,  // nodes are clean and all output is written
 };
 
 enum class JobAction { none, ask_to_end, kill, finish, leave };

@@ -2,8 +2,8 @@
 #include "launcher/link.hpp"
 
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <linux/tcp.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -40,7 +40,9 @@ Link::Link(Loop& loop, int fd, std::chrono::nanoseconds vanish_after)
   ping_ = loop.every(kPing, [this] { check_peer(); });
 }
 
-Link::~Link() { close(); }
+Link::~Link() {
+  close();
+}
 
 void Link::close() {
   if (fd_ < 0) return;

@@ -27,7 +27,9 @@ class Link {
 
   void attach(Events events) { events_ = std::move(events); }
   template <class... T>
-  void send(Message type, const T&... fields) { send_bytes(type, wire::pack(fields...)); }
+  void send(Message type, const T&... fields) {
+    send_bytes(type, wire::pack(fields...));
+  }
   void close();
   bool is_open() const { return fd_ >= 0; }
   // Everything sent has left for the kernel.

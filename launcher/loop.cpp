@@ -19,7 +19,9 @@ Watch::Watch() = default;
 Watch::~Watch() = default;
 Watch::Watch(Watch&&) noexcept = default;
 Watch& Watch::operator=(Watch&&) noexcept = default;
-void Watch::reset() { held_.reset(); }
+void Watch::reset() {
+  held_.reset();
+}
 
 namespace {
 void call(int, short, void* task) {

@@ -92,8 +92,8 @@ void NodeAgent::report_bindings(const Topology::Binding& binding) {
 }
 
 Error NodeAgent::start_rank(Rank& rank, const std::vector<int>& processors, int failures) {
-  const App& app = task_.map.apps[static_cast<size_t>(
-      task_.map.ranks[static_cast<size_t>(rank.rank)].app)];
+  const App& app =
+      task_.map.apps[static_cast<size_t>(task_.map.ranks[static_cast<size_t>(rank.rank)].app)];
   Result<std::vector<std::string>> pmix = pmix_.variables_of(rank.rank);
   if (!pmix) return std::move(pmix).error();
   SpawnRequest request;
@@ -107,10 +107,10 @@ Error NodeAgent::start_rank(Rank& rank, const std::vector<int>& processors, int 
       find_program(app.command[0], variable(request.environment, "PATH"), app.folder);
   if (program.path.empty()) {
     launch_failed_ = true;
-    job_.launch_failed(task_.node, program.exit_code,
-                       fmt::format("cannot start rank {} on {}: {}", rank.rank,
-                                   task_.map.nodes[static_cast<size_t>(task_.node)],
-                                   program.problem));
+    job_.launch_failed(
+        task_.node, program.exit_code,
+        fmt::format("cannot start rank {} on {}: {}", rank.rank,
+                    task_.map.nodes[static_cast<size_t>(task_.node)], program.problem));
     return {};
   }
   request.path = program.path;
@@ -149,8 +149,8 @@ void NodeAgent::read_failures() {
     if (n < 0) return;
     if (n != sizeof failure) break;
     if (std::exchange(launch_failed_, true)) continue;
-    const App& app = task_.map.apps[static_cast<size_t>(
-        task_.map.ranks[static_cast<size_t>(failure.tag)].app)];
+    const App& app =
+        task_.map.apps[static_cast<size_t>(task_.map.ranks[static_cast<size_t>(failure.tag)].app)];
     const std::string& node = task_.map.nodes[static_cast<size_t>(task_.node)];
     const char* reason = std::strerror(failure.error_number);
     std::string sentence = fmt::format("cannot start rank {} on {}: ", failure.tag, node);
@@ -191,8 +191,10 @@ bool NodeAgent::leftovers(int signal) {
   bool any = false;
   for (auto& [number, rank] : ranks_) {
     if (rank->pid < 0) continue;
-    if (::kill(-rank->pid, signal) == 0) any = true;
-    else rank->pid = -1;
+    if (::kill(-rank->pid, signal) == 0)
+      any = true;
+    else
+      rank->pid = -1;
   }
   for (int pid : reaper_.strangers()) {
     any = true;
@@ -242,15 +244,21 @@ void NodeAgent::modex_needed(uint64_t token, int rank) {
 void NodeAgent::modex_ready(uint64_t token, int status, const std::string& data) {
   job_.modex_found(task_.node, token, status, data);
 }
-void NodeAgent::event_raised(const std::string& packed) { job_.event(task_.node, packed); }
+void NodeAgent::event_raised(const std::string& packed) {
+  job_.event(task_.node, packed);
+}
 
 void NodeAgent::fence_done(const std::string& key, int status, const std::string& data) {
   pmix_.finish_fence(key, status, data);
 }
-void NodeAgent::find_modex(uint64_t token, int rank) { pmix_.find_modex(token, rank); }
+void NodeAgent::find_modex(uint64_t token, int rank) {
+  pmix_.find_modex(token, rank);
+}
 void NodeAgent::modex_answer(uint64_t token, int status, const std::string& data) {
   pmix_.finish_modex(token, status, data);
 }
-void NodeAgent::deliver_event(const std::string& packed) { pmix_.deliver_event(packed); }
+void NodeAgent::deliver_event(const std::string& packed) {
+  pmix_.deliver_event(packed);
+}
 
 }  // namespace tutti::launcher

@@ -95,8 +95,10 @@ void NodeAgent::flush_input() {
   }
   input_watch_.reset();
   if (input_ < 0) return;
-  if (input_ended_) ::close(std::exchange(input_, -1));
-  else job_.input_wanted(task_.node);
+  if (input_ended_)
+    ::close(std::exchange(input_, -1));
+  else
+    job_.input_wanted(task_.node);
 }
 
 }  // namespace tutti::launcher

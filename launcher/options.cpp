@@ -23,7 +23,8 @@ Error bad_value(const Parse& p, std::string_view value, std::string_view expecte
 Error take_ranks(Parse& p, std::string_view value) {
   int ranks = 0;
   const auto [end, problem] = std::from_chars(value.data(), value.data() + value.size(), ranks);
-  if (problem != std::errc() || end != value.data() + value.size() || ranks < 1 || ranks > 1'000'000)
+  if (problem != std::errc() || end != value.data() + value.size() || ranks < 1 ||
+      ranks > 1'000'000)
     return bad_value(p, value, "a number of ranks from 1 to 1000000");
   p.app.ranks = ranks;
   return {};
@@ -75,28 +76,71 @@ struct Option {
 const std::vector<Option>& options() {
   static const std::vector<Option> table{
       {{"n", "np", "c"}, "N", "ranks of this program; default: one for each slot", take_ranks},
-      {{"host", "H"}, "NAME[:SLOTS],…", "nodes to use, one slot each unless it says more;\nrepeated names add slots", take_hosts},
-      {{"hostfile", "machinefile", "f"}, "FILE", "nodes to use: lines 'name slots=N' or 'name:N'",
-       [](Parse& p, std::string_view v) { p.run.hostfile = v; return Error(); }},
+      {{"host", "H"},
+       "NAME[:SLOTS],…",
+       "nodes to use, one slot each unless it says more;\nrepeated names add slots",
+       take_hosts},
+      {{"hostfile", "machinefile", "f"},
+       "FILE",
+       "nodes to use: lines 'name slots=N' or 'name:N'",
+       [](Parse& p, std::string_view v) {
+         p.run.hostfile = v;
+         return Error();
+       }},
       {{"x"}, "NAME[=VALUE]", "give the ranks this variable", take_variable},
-      {{"wdir", "wd"}, "FOLDER", "start the ranks in this folder",
-       [](Parse& p, std::string_view v) { p.app.folder = v; return Error(); }},
-      {{"map-by"}, "HOW", "slot, core, node, socket, numa or ppr:N:node; ':nooversubscribe' refuses\n"
+      {{"wdir", "wd"},
+       "FOLDER",
+       "start the ranks in this folder",
+       [](Parse& p, std::string_view v) {
+         p.app.folder = v;
+         return Error();
+       }},
+      {{"map-by"},
+       "HOW",
+       "slot, core, node, socket, numa or ppr:N:node; ':nooversubscribe' refuses\n"
        "more ranks than slots, ':pe=N' gives each rank N cores",
-       [](Parse& p, std::string_view v) { p.run.map_by = v; return Error(); }},
-      {{"bind-to"}, "WHAT", "none, hwthread, core, numa or socket; default: core, or none when\n"
+       [](Parse& p, std::string_view v) {
+         p.run.map_by = v;
+         return Error();
+       }},
+      {{"bind-to"},
+       "WHAT",
+       "none, hwthread, core, numa or socket; default: core, or none when\n"
        "a node has more ranks than cores",
-       [](Parse& p, std::string_view v) { p.run.bind_to = v; return Error(); }},
-      {{"report-bindings"}, "", "print where each rank runs",
-       [](Parse& p, std::string_view) { p.run.report_bindings = true; return Error(); }},
-      {{"tag-output"}, "", "begin each line of output with '[rank] '",
-       [](Parse& p, std::string_view) { p.run.tag_output = true; return Error(); }},
+       [](Parse& p, std::string_view v) {
+         p.run.bind_to = v;
+         return Error();
+       }},
+      {{"report-bindings"},
+       "",
+       "print where each rank runs",
+       [](Parse& p, std::string_view) {
+         p.run.report_bindings = true;
+         return Error();
+       }},
+      {{"tag-output"},
+       "",
+       "begin each line of output with '[rank] '",
+       [](Parse& p, std::string_view) {
+         p.run.tag_output = true;
+         return Error();
+       }},
       {{"timeout"}, "SECONDS", "end the job after this time, with exit code 124", take_timeout},
       {{"set"}, "NAME=VALUE", "change a setting (see 'tutti info --config')", take_setting},
-      {{"help", "h"}, "", "print this text",
-       [](Parse& p, std::string_view) { p.run.help = true; return Error(); }},
-      {{"version", "V"}, "", "print the version",
-       [](Parse& p, std::string_view) { p.run.version = true; return Error(); }},
+      {{"help", "h"},
+       "",
+       "print this text",
+       [](Parse& p, std::string_view) {
+         p.run.help = true;
+         return Error();
+       }},
+      {{"version", "V"},
+       "",
+       "print the version",
+       [](Parse& p, std::string_view) {
+         p.run.version = true;
+         return Error();
+       }},
       {{"oversubscribe"}, "", "", [](Parse&, std::string_view) { return Error(); }},
       {{"allow-run-as-root"}, "", "", [](Parse&, std::string_view) { return Error(); }},
   };
@@ -123,9 +167,9 @@ Error unknown_option(std::string_view written, std::string_view name) {
 Error finish_app(Parse& p) {
   if (p.app.command.empty())
     return Error(MPI_ERR_ARG,
-                   p.run.apps.empty()
-                       ? "no program is given; try: mpirun -n 4 ./program"
-                       : "no program stands behind ':'; write: mpirun -n 1 ./a : -n 3 ./b");
+                 p.run.apps.empty()
+                     ? "no program is given; try: mpirun -n 4 ./program"
+                     : "no program stands behind ':'; write: mpirun -n 1 ./a : -n 3 ./b");
   p.run.apps.push_back(std::exchange(p.app, {}));
   return {};
 }
@@ -191,9 +235,10 @@ std::string run_help(std::string_view command) {
     if (left.size() > 26) left += "\n" + std::string(28, ' ');
     text += fmt::format("  {:<27} {}\n", left, doc);
   }
-  return text + "\nEverything behind the program's name belongs to the program.\n"
-                "Exit code: that of the first rank that failed, 128+N for signal N, 124 after\n"
-                "--timeout, 126 and 127 for a program that cannot be run or found.\n";
+  return text +
+         "\nEverything behind the program's name belongs to the program.\n"
+         "Exit code: that of the first rank that failed, 128+N for signal N, 124 after\n"
+         "--timeout, 126 and 127 for a program that cannot be run or found.\n";
 }
 
 }  // namespace tutti::launcher

@@ -79,8 +79,10 @@ Result<std::vector<int>> order_of(const AppShape& app, const std::vector<int>& s
     const int most = policy.per_node * static_cast<int>(app.nodes.size());
     const int ranks = app.ranks.value_or(most);
     if (ranks > most)
-      return failure(MPI_ERR_ARG, "{} ranks do not fit on {} nodes with --map-by ppr:{}:node; "
-                     "at most {} do", ranks, app.nodes.size(), policy.per_node, most);
+      return failure(MPI_ERR_ARG,
+                     "{} ranks do not fit on {} nodes with --map-by ppr:{}:node; "
+                     "at most {} do",
+                     ranks, app.nodes.size(), policy.per_node, most);
     std::vector<int> take(slots.size(), 0);
     for (int left = ranks; int node : app.nodes) {
       take[node] = std::min(policy.per_node, left);
@@ -100,11 +102,12 @@ Result<std::vector<int>> order_of(const AppShape& app, const std::vector<int>& s
 Result<MapPolicy> parse_map_policy(std::string_view text) {
   MapPolicy policy;
   const auto wrong = [&](std::string_view part) {
-    constexpr std::string_view known[] = {"slot", "core", "node", "socket", "numa",
-                                          "oversubscribe", "nooversubscribe"};
-    return failure(MPI_ERR_ARG, "--map-by {}: '{}' is not one of slot, core, node, socket, numa, "
-                   "ppr:N:node, with :pe=N or :nooversubscribe{}", text, part,
-                   did_you_mean(part, known));
+    constexpr std::string_view known[] = {"slot", "core",          "node",           "socket",
+                                          "numa", "oversubscribe", "nooversubscribe"};
+    return failure(MPI_ERR_ARG,
+                   "--map-by {}: '{}' is not one of slot, core, node, socket, numa, "
+                   "ppr:N:node, with :pe=N or :nooversubscribe{}",
+                   text, part, did_you_mean(part, known));
   };
   std::vector<std::string_view> parts;
   for (std::string_view rest = text;;) {
@@ -132,11 +135,14 @@ Result<MapPolicy> parse_map_policy(std::string_view text) {
   for (; at < parts.size(); ++at) {
     std::string part(parts[at]);
     std::ranges::transform(part, part.begin(), [](unsigned char c) { return std::tolower(c); });
-    if (part == "oversubscribe") policy.oversubscribe = true;
-    else if (part == "nooversubscribe") policy.oversubscribe = false;
+    if (part == "oversubscribe")
+      policy.oversubscribe = true;
+    else if (part == "nooversubscribe")
+      policy.oversubscribe = false;
     else if (const auto n = part.starts_with("pe=") ? positive(part.substr(3)) : std::nullopt)
       policy.cores_per_rank = *n;
-    else return wrong(parts[at]);
+    else
+      return wrong(parts[at]);
   }
   return policy;
 }
@@ -155,7 +161,8 @@ Result<Placement> place(const std::vector<AppShape>& apps, const std::vector<int
   for (size_t node = 0; node < slots.size(); ++node)
     if (used[node] > slots[node]) out.oversubscribed.push_back(static_cast<int>(node));
   if (!policy.oversubscribe && !out.oversubscribed.empty())
-    return failure(MPI_ERR_ARG, "{} ranks are asked for on a node with {} slots, and --map-by says "
+    return failure(MPI_ERR_ARG,
+                   "{} ranks are asked for on a node with {} slots, and --map-by says "
                    "nooversubscribe; use fewer ranks or more nodes",
                    used[out.oversubscribed[0]], slots[out.oversubscribed[0]]);
   return out;

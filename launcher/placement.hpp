@@ -15,16 +15,16 @@ namespace tutti::launcher {
 struct MapPolicy {
   enum class By { slot, node, ppr } by = By::slot;
   enum class Inside { core, numa, socket } inside = Inside::core;  // order of a node's ranks
-  int per_node = 0;           // ppr:N:node
-  int cores_per_rank = 1;     // :pe=N
-  bool oversubscribe = true;  // :nooversubscribe clears it
+  int per_node = 0;                                                // ppr:N:node
+  int cores_per_rank = 1;                                          // :pe=N
+  bool oversubscribe = true;                                       // :nooversubscribe clears it
   bool operator==(const MapPolicy&) const = default;
 };
 Result<MapPolicy> parse_map_policy(std::string_view text);
 
 struct AppShape {
-  std::optional<int> ranks;   // absent: a rank for each slot that is free
-  std::vector<int> nodes;     // those that it may use, in order
+  std::optional<int> ranks;  // absent: a rank for each slot that is free
+  std::vector<int> nodes;    // those that it may use, in order
 };
 
 struct Place {
@@ -35,7 +35,7 @@ struct Place {
 };
 
 struct Placement {
-  std::vector<Place> ranks;      // in rank order: the first program's, then the second's, …
+  std::vector<Place> ranks;         // in rank order: the first program's, then the second's, …
   std::vector<int> oversubscribed;  // nodes with more ranks than slots
 };
 // `slots` for each node, each at least 1.

@@ -9,7 +9,9 @@
 namespace tutti::launcher {
 namespace {
 
-std::string list_of(const std::vector<int>& numbers) { return fmt::format("{}", fmt::join(numbers, ",")); }
+std::string list_of(const std::vector<int>& numbers) {
+  return fmt::format("{}", fmt::join(numbers, ","));
+}
 
 void add_maps(InfoList& info, const JobMap& map) {
   const std::string names = fmt::format("{}", fmt::join(map.nodes, ","));

@@ -39,7 +39,9 @@ pmix_proc_t proc_of(const std::string& nspace, pmix_rank_t rank) {
   return proc;
 }
 
-void release_bytes(void* bytes) { delete static_cast<std::string*>(bytes); }
+void release_bytes(void* bytes) {
+  delete static_cast<std::string*>(bytes);
+}
 
 // PMIx keeps the bytes until it calls the release function.
 void answer(pmix_modex_cbfunc_t callback, void* token, int status, const std::string& data) {
@@ -80,11 +82,13 @@ struct PmixServer::Upcalls {
 
   static pmix_status_t connected(const pmix_proc_t* proc, void*, pmix_info_t[], size_t,
                                  pmix_op_cbfunc_t, void*) {
-    pending->hand_over([rank = proc->rank](Events& e) { e.client_connected(static_cast<int>(rank)); });
+    pending->hand_over(
+        [rank = proc->rank](Events& e) { e.client_connected(static_cast<int>(rank)); });
     return PMIX_OPERATION_SUCCEEDED;
   }
   static pmix_status_t finalized(const pmix_proc_t* proc, void*, pmix_op_cbfunc_t, void*) {
-    pending->hand_over([rank = proc->rank](Events& e) { e.client_finalized(static_cast<int>(rank)); });
+    pending->hand_over(
+        [rank = proc->rank](Events& e) { e.client_finalized(static_cast<int>(rank)); });
     return PMIX_OPERATION_SUCCEEDED;
   }
   static pmix_status_t aborted(const pmix_proc_t* proc, void*, int code, const char text[],
@@ -97,8 +101,7 @@ struct PmixServer::Upcalls {
   static pmix_status_t fence(const pmix_proc_t procs[], size_t count, const pmix_info_t[], size_t,
                              char* data, size_t size, pmix_modex_cbfunc_t callback, void* token) {
     std::string key;
-    for (size_t i = 0; i < count; ++i)
-      key += fmt::format("{}:{} ", procs[i].nspace, procs[i].rank);
+    for (size_t i = 0; i < count; ++i) key += fmt::format("{}:{} ", procs[i].nspace, procs[i].rank);
     {
       const std::lock_guard lock(pending->mutex);
       key += fmt::format("#{}", pending->fence_counts[key]++);
@@ -118,9 +121,8 @@ struct PmixServer::Upcalls {
       name = pending->next_modex++;
       pending->modexes[name] = {callback, token};
     }
-    pending->hand_over([name, rank = proc->rank](Events& e) {
-      e.modex_needed(name, static_cast<int>(rank));
-    });
+    pending->hand_over(
+        [name, rank = proc->rank](Events& e) { e.modex_needed(name, static_cast<int>(rank)); });
     return PMIX_SUCCESS;
   }
   static void modex_found(pmix_status_t status, char* data, size_t size, void* token) {
@@ -137,9 +139,11 @@ struct PmixServer::Upcalls {
   static pmix_status_t deregister_events(pmix_status_t*, size_t, pmix_op_cbfunc_t, void*) {
     return PMIX_OPERATION_SUCCEEDED;
   }
-  static pmix_status_t notify(pmix_status_t code, const pmix_proc_t* source, pmix_data_range_t range,
-                              pmix_info_t info[], size_t count, pmix_op_cbfunc_t, void*) {
-    if (range == PMIX_RANGE_LOCAL || range == PMIX_RANGE_PROC_LOCAL) return PMIX_OPERATION_SUCCEEDED;
+  static pmix_status_t notify(pmix_status_t code, const pmix_proc_t* source,
+                              pmix_data_range_t range, pmix_info_t info[], size_t count,
+                              pmix_op_cbfunc_t, void*) {
+    if (range == PMIX_RANGE_LOCAL || range == PMIX_RANGE_PROC_LOCAL)
+      return PMIX_OPERATION_SUCCEEDED;
     std::optional<std::string> packed = pack_event(code, *source, info, count);
     if (!packed) return PMIX_ERR_PACK_FAILURE;
     pending->hand_over([packed = std::move(*packed)](Events& e) { e.event_raised(packed); });
@@ -257,6 +261,8 @@ void PmixServer::finish_modex(uint64_t token, int status, const std::string& dat
   answer(waiting.callback, waiting.token, status, data);
 }
 
-void PmixServer::deliver_event(const std::string& packed) { raise_event(packed); }
+void PmixServer::deliver_event(const std::string& packed) {
+  raise_event(packed);
+}
 
 }  // namespace tutti::launcher

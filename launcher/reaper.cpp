@@ -16,7 +16,9 @@ Reaper::Reaper(Loop& loop) : loop_(loop) {
   watch_ = loop.on_signal(SIGCHLD, [this] { reap(); });
 }
 
-void Reaper::expect(int pid, Ended ended) { expected_[pid] = std::move(ended); }
+void Reaper::expect(int pid, Ended ended) {
+  expected_[pid] = std::move(ended);
+}
 
 void Reaper::reap() {
   int status = 0;

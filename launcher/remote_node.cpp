@@ -25,17 +25,22 @@ bool dispatch(Message type, std::string_view payload, Node& node) {
     }
     case Message::signal_ranks:
       return unpack(payload, number) && (node.signal_ranks(number), true);
-    case Message::finish: return unpack(payload, flag) && (node.finish(flag), true);
-    case Message::give_input: return unpack(payload, text) && (node.give_input(text), true);
-    case Message::output_taken: return unpack(payload, word) && (node.output_taken(word), true);
+    case Message::finish:
+      return unpack(payload, flag) && (node.finish(flag), true);
+    case Message::give_input:
+      return unpack(payload, text) && (node.give_input(text), true);
+    case Message::output_taken:
+      return unpack(payload, word) && (node.output_taken(word), true);
     case Message::fence_done:
       return unpack(payload, text, number, data) && (node.fence_done(text, number, data), true);
     case Message::find_modex:
       return unpack(payload, word, number) && (node.find_modex(word, number), true);
     case Message::modex_answer:
       return unpack(payload, word, number, data) && (node.modex_answer(word, number, data), true);
-    case Message::deliver_event: return unpack(payload, data) && (node.deliver_event(data), true);
-    default: return false;
+    case Message::deliver_event:
+      return unpack(payload, data) && (node.deliver_event(data), true);
+    default:
+      return false;
   }
 }
 
@@ -48,7 +53,8 @@ bool dispatch(Message type, std::string_view payload, NodeEvents& job, int node,
   RankEnd end;
   const auto is_rank = [&](int rank) { return rank >= 0 && rank < ranks; };
   switch (type) {
-    case Message::launched: return unpack(payload) && (job.launched(node), true);
+    case Message::launched:
+      return unpack(payload) && (job.launched(node), true);
     case Message::launch_failed:
       return unpack(payload, code, text) && (job.launch_failed(node, code, text), true);
     case Message::rank_ended:
@@ -59,17 +65,23 @@ bool dispatch(Message type, std::string_view payload, NodeEvents& job, int node,
     case Message::output:
       return unpack(payload, number, stream, data) && is_rank(number) &&
              (job.output(node, number, stream, std::move(data)), true);
-    case Message::note: return unpack(payload, text) && (job.note(node, text), true);
-    case Message::input_wanted: return unpack(payload) && (job.input_wanted(node), true);
-    case Message::fence: return unpack(payload, text, data) && (job.fence(node, text, data), true);
+    case Message::note:
+      return unpack(payload, text) && (job.note(node, text), true);
+    case Message::input_wanted:
+      return unpack(payload) && (job.input_wanted(node), true);
+    case Message::fence:
+      return unpack(payload, text, data) && (job.fence(node, text, data), true);
     case Message::modex_wanted:
       return unpack(payload, word, number) && (job.modex_wanted(node, word, number), true);
     case Message::modex_found:
       return unpack(payload, word, number, data) &&
              (job.modex_found(node, word, number, data), true);
-    case Message::event: return unpack(payload, data) && (job.event(node, data), true);
-    case Message::finished: return unpack(payload) && (job.finished(node), true);
-    default: return false;
+    case Message::event:
+      return unpack(payload, data) && (job.event(node, data), true);
+    case Message::finished:
+      return unpack(payload) && (job.finished(node), true);
+    default:
+      return false;
   }
 }
 

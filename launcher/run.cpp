@@ -106,8 +106,8 @@ void say_if_oversubscribed(const JobMap& map, const std::vector<int>& cores) {
   for (size_t n = 0; n < map.nodes.size(); ++n) {
     const size_t ranks = map.ranks_on(static_cast<int>(n)).size();
     if (ranks <= static_cast<size_t>(cores[n])) continue;
-    say(Level::note, "{} ranks share {} {} on {}", ranks, cores[n], cores[n] == 1 ? "core" : "cores",
-        map.nodes[n]);
+    say(Level::note, "{} ranks share {} {} on {}", ranks, cores[n],
+        cores[n] == 1 ? "core" : "cores", map.nodes[n]);
     return;  // once is enough
   }
 }
@@ -116,7 +116,10 @@ void say_if_oversubscribed(const JobMap& map, const std::vector<int>& cores) {
 class Run {
  public:
   Run(const Plan& plan, Cleanup& cleanup, std::string job_id)
-      : plan_(plan), cleanup_(cleanup), job_id_(std::move(job_id)), reaper_(loop_),
+      : plan_(plan),
+        cleanup_(cleanup),
+        job_id_(std::move(job_id)),
+        reaper_(loop_),
         job_(loop_, {plan.options.tag_output, plan.options.timeout,
                      plan.config.duration("launch.kill_grace")}) {}
 
@@ -181,8 +184,8 @@ class Run {
     for (int host : drop_unused_nodes(task->map)) {
       node_of_host_[host] = static_cast<int>(node_of_host_.size());
       if (hosts[static_cast<size_t>(host)].own)
-        job_.add_node(std::make_unique<NodeAgent>(loop_, reaper_, cleanup_, *topology_, *pmix_, job_,
-                                                  node_of_host_[host]));
+        job_.add_node(std::make_unique<NodeAgent>(loop_, reaper_, cleanup_, *topology_, *pmix_,
+                                                  job_, node_of_host_[host]));
       else
         job_.add_node(std::make_unique<RemoteNode>(daemons_->link(host)));
     }
@@ -213,8 +216,10 @@ class Run {
 
   void lost(int host, const std::string& sentence) {
     const auto node = node_of_host_.find(host);
-    if (node == node_of_host_.end()) job_.fail(1, sentence);
-    else job_.lose_node(node->second, sentence);
+    if (node == node_of_host_.end())
+      job_.fail(1, sentence);
+    else
+      job_.lose_node(node->second, sentence);
   }
 
   const Plan& plan_;

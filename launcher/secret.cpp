@@ -58,7 +58,9 @@ uint64_t siphash(std::string_view key, std::string_view text) {
   return s.a ^ s.b ^ s.c ^ s.d;
 }
 
-Secret Secret::random() { return *from_hex(random_hex(kKeyBytes)); }
+Secret Secret::random() {
+  return *from_hex(random_hex(kKeyBytes));
+}
 
 std::optional<Secret> Secret::from_hex(std::string_view hex) {
   if (hex.size() != 2 * kKeyBytes) return {};

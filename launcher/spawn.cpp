@@ -103,9 +103,9 @@ Program find_program(const std::string& name, const std::string& search_path,
   }
   if (denied.exit_code) return denied;
   const bool here = is_file(joined(folder, name));
-  return {"", 127, fmt::format("there is no '{}' on the PATH{}", name,
-                               here ? fmt::format("; the one in the current folder is './{}'", name)
-                                    : "")};
+  return {"", 127,
+          fmt::format("there is no '{}' on the PATH{}", name,
+                      here ? fmt::format("; the one in the current folder is './{}'", name) : "")};
 }
 
 Result<Child> spawn(const SpawnRequest& request, int failures) {
@@ -123,10 +123,17 @@ Result<Child> spawn(const SpawnRequest& request, int failures) {
   CPU_ZERO(&processors);
   for (int cpu : request.processors)
     if (cpu < CPU_SETSIZE) CPU_SET(cpu, &processors);
-  const Prepared prepared{request.path.c_str(),   argv.data(),  envp.data(),
-                          request.folder.c_str(), request.processors.empty() ? nullptr : &processors,
-                          pipes.in[0],            pipes.out[1], pipes.err[1],
-                          failures,               request.tag,  ::getpid()};
+  const Prepared prepared{request.path.c_str(),
+                          argv.data(),
+                          envp.data(),
+                          request.folder.c_str(),
+                          request.processors.empty() ? nullptr : &processors,
+                          pipes.in[0],
+                          pipes.out[1],
+                          pipes.err[1],
+                          failures,
+                          request.tag,
+                          ::getpid()};
   // A signal that met the child before its exec would run our handlers there.
   sigset_t all, before;
   ::sigfillset(&all);

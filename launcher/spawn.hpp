@@ -11,7 +11,7 @@
 namespace tutti::launcher {
 
 struct Program {
-  std::string path;  // what to execute; empty: `problem` says why not
+  std::string path;   // what to execute; empty: `problem` says why not
   int exit_code = 0;  // 126 or 127 then
   std::string problem;
 };

@@ -39,10 +39,12 @@ int cgroup_quota() {
     if (second == line.npos) continue;
     const std::string controllers = line.substr(first + 1, second - first - 1);
     std::string root;
-    if (controllers.empty()) root = "/sys/fs/cgroup";
+    if (controllers.empty())
+      root = "/sys/fs/cgroup";
     else if (("," + controllers + ",").find(",cpu,") != std::string::npos)
       root = "/sys/fs/cgroup/" + controllers;
-    else continue;
+    else
+      continue;
     for (std::string path = line.substr(second + 1);; path = path.substr(0, path.rfind('/'))) {
       if (const int quota = quota_of(root + path); quota > 0)
         tightest = tightest ? std::min(tightest, quota) : quota;
@@ -54,10 +56,14 @@ int cgroup_quota() {
 
 hwloc_obj_type_t type_of(BindTo to) {
   switch (to) {
-    case BindTo::hwthread: return HWLOC_OBJ_PU;
-    case BindTo::numa: return HWLOC_OBJ_NUMANODE;
-    case BindTo::socket: return HWLOC_OBJ_PACKAGE;
-    default: return HWLOC_OBJ_CORE;
+    case BindTo::hwthread:
+      return HWLOC_OBJ_PU;
+    case BindTo::numa:
+      return HWLOC_OBJ_NUMANODE;
+    case BindTo::socket:
+      return HWLOC_OBJ_PACKAGE;
+    default:
+      return HWLOC_OBJ_CORE;
   }
 }
 
@@ -67,10 +73,13 @@ Result<BindTo> parse_bind_to(std::string_view word) {
   if (word == "package") word = "socket";
   for (size_t i = 0; i < std::size(kBindNames); ++i)
     if (kBindNames[i] == word) return static_cast<BindTo>(i);
-  return failure(MPI_ERR_ARG, "--bind-to takes none, hwthread, core, numa or socket, not '{}'", word);
+  return failure(MPI_ERR_ARG, "--bind-to takes none, hwthread, core, numa or socket, not '{}'",
+                 word);
 }
 
-std::string_view bind_to_name(BindTo to) { return kBindNames[static_cast<int>(to)]; }
+std::string_view bind_to_name(BindTo to) {
+  return kBindNames[static_cast<int>(to)];
+}
 
 Result<Topology> Topology::of_this_machine() {
   Topology out;
@@ -109,7 +118,9 @@ Result<Topology> Topology::synthetic(const std::string& description) {
   return out;
 }
 
-int Topology::allowed_threads() const { return std::max(1, hwloc_bitmap_weight(allowed_.get())); }
+int Topology::allowed_threads() const {
+  return std::max(1, hwloc_bitmap_weight(allowed_.get()));
+}
 
 void Topology::restrict_to(const std::vector<int>& processors) {
   const Set mask(hwloc_bitmap_alloc());
@@ -142,8 +153,8 @@ std::vector<Topology::Set> Topology::units(BindTo to, MapPolicy::Inside order) c
     size_t group = 0;
     const int parents = order == MapPolicy::Inside::core ? 0 : hwloc_get_nbobjs_by_type(t, over);
     for (int p = 0; p < parents; ++p)
-      if (hwloc_bitmap_intersects(
-              hwloc_get_obj_by_type(t, over, static_cast<unsigned>(p))->cpuset, part.get()))
+      if (hwloc_bitmap_intersects(hwloc_get_obj_by_type(t, over, static_cast<unsigned>(p))->cpuset,
+                                  part.get()))
         group = static_cast<size_t>(p);
     if (groups.size() <= group) groups.resize(group + 1);
     groups[group].push_back(std::move(part));
@@ -198,8 +209,8 @@ std::string Topology::describe(const std::vector<int>& processors) const {
     if (!hwloc_bitmap_intersects(core->cpuset, set.get())) continue;
     text << (cores++ ? "," : "core ") << i;
   }
-  const hwloc_obj_t socket = hwloc_get_next_obj_covering_cpuset_by_type(
-      t, set.get(), HWLOC_OBJ_PACKAGE, nullptr);
+  const hwloc_obj_t socket =
+      hwloc_get_next_obj_covering_cpuset_by_type(t, set.get(), HWLOC_OBJ_PACKAGE, nullptr);
   if (socket) text << " of socket " << socket->logical_index;
   char* list = nullptr;
   if (hwloc_bitmap_list_asprintf(&list, set.get()) >= 0) {
@@ -212,8 +223,8 @@ std::string Topology::describe(const std::vector<int>& processors) const {
 std::string Topology::summary() const {
   const hwloc_topology_t t = topology_.get();
   return fmt::format("{} of {} cores ({} hardware threads), {} sockets, {} NUMA nodes",
-                     allowed_cores_, hwloc_get_nbobjs_by_type(t, HWLOC_OBJ_CORE),
-                     allowed_threads(), hwloc_get_nbobjs_by_type(t, HWLOC_OBJ_PACKAGE),
+                     allowed_cores_, hwloc_get_nbobjs_by_type(t, HWLOC_OBJ_CORE), allowed_threads(),
+                     hwloc_get_nbobjs_by_type(t, HWLOC_OBJ_PACKAGE),
                      hwloc_get_nbobjs_by_type(t, HWLOC_OBJ_NUMANODE));
 }
 

@@ -57,8 +57,10 @@ Result<int> connect_back(const DaemonStart& start) {
     if (fd) return fd;
     story += (story.empty() ? "" : "; ") + fd.error().message();
   }
-  return failure(MPI_ERR_OTHER, "cannot reach the launcher at port {} of any of its addresses ({}); is "
-                 "there a firewall between the nodes?", start.port, story);
+  return failure(MPI_ERR_OTHER,
+                 "cannot reach the launcher at port {} of any of its addresses ({}); is "
+                 "there a firewall between the nodes?",
+                 start.port, story);
 }
 
 class Daemon {
@@ -169,7 +171,8 @@ int main(int argc, char**) {
   for (int fd = 0; fd < 3; ++fd)
     if (::fcntl(fd, F_GETFD) < 0 && ::open("/dev/null", O_RDWR) != fd) ::_exit(1);
   if (argc > 1) {
-    std::fputs("tuttid is the daemon that mpirun starts on a node; it takes no arguments\n", stderr);
+    std::fputs("tuttid is the daemon that mpirun starts on a node; it takes no arguments\n",
+               stderr);
     return 2;
   }
   const int code = tutti::launcher::run_daemon();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the launcher and its daemons say to each other: typed messages, each a frame of a length, a
-// type and fields. Fields are packed in order; numbers are little-endian and 64 bits wide. Unpacking
-// checks every length: bytes of the network are never trusted.
+// type and fields. Fields are packed in order; numbers are little-endian and 64 bits wide.
+// Unpacking checks every length: bytes of the network are never trusted.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 namespace tutti::launcher {
 
 inline constexpr int kWireVersion = 1;
-inline constexpr size_t kFrameHeader = 5;              // four bytes of length, one of type
+inline constexpr size_t kFrameHeader = 5;  // four bytes of length, one of type
 inline constexpr size_t kLongestMessage = size_t{1} << 30;
 
 enum class Message : uint8_t {
@@ -25,11 +25,28 @@ enum class Message : uint8_t {
   welcome,        // launcher: proof
   ping,           // both: nothing
   // Node's functions, downwards.
-  launch = 20, signal_ranks, finish, give_input, output_taken, fence_done, find_modex, modex_answer,
+  launch = 20,
+  signal_ranks,
+  finish,
+  give_input,
+  output_taken,
+  fence_done,
+  find_modex,
+  modex_answer,
   deliver_event,
   // NodeEvents' functions, upwards.
-  launched = 40, launch_failed, rank_ended, rank_aborted, output, note, input_wanted, fence,
-  modex_wanted, modex_found, event, finished,
+  launched = 40,
+  launch_failed,
+  rank_ended,
+  rank_aborted,
+  output,
+  note,
+  input_wanted,
+  fence,
+  modex_wanted,
+  modex_found,
+  event,
+  finished,
 };
 
 namespace wire {
@@ -55,7 +72,7 @@ class Packer {
     for (const T& each : list) (*this)(each);
   }
   template <class T>
-    requires std::is_class_v<T>
+  requires std::is_class_v<T>
   void operator()(const T& value) { fields(*this, const_cast<T&>(value)); }
   std::string take() { return std::move(bytes_); }
 
@@ -70,7 +87,8 @@ class Unpacker {
   void operator()(T& value) {
     if (rest_.size() < 8) return spoil();
     uint64_t word = 0;
-    for (int i = 7; i >= 0; --i) word = word << 8 | static_cast<unsigned char>(rest_[static_cast<size_t>(i)]);
+    for (int i = 7; i >= 0; --i)
+      word = word << 8 | static_cast<unsigned char>(rest_[static_cast<size_t>(i)]);
     rest_.remove_prefix(8);
     value = static_cast<T>(word);
   }
@@ -90,7 +108,7 @@ class Unpacker {
     for (size_t left = length(); left > 0 && right_; --left) (*this)(list.emplace_back());
   }
   template <class T>
-    requires std::is_class_v<T>
+  requires std::is_class_v<T>
   void operator()(T& value) { fields(*this, value); }
   bool right() const { return right_ && rest_.empty(); }
 
@@ -128,23 +146,50 @@ bool unpack(std::string_view bytes, T&... values) {
 
 // The fields of what travels whole.
 template <class Archive>
-void fields(Archive& a, App& v) { a(v.command); a(v.folder); a(v.variables); }
+void fields(Archive& a, App& v) {
+  a(v.command);
+  a(v.folder);
+  a(v.variables);
+}
 template <class Archive>
-void fields(Archive& a, Place& v) { a(v.node); a(v.app); a(v.local_rank); }
+void fields(Archive& a, Place& v) {
+  a(v.node);
+  a(v.app);
+  a(v.local_rank);
+}
 template <class Archive>
-void fields(Archive& a, JobMap& v) { a(v.id); a(v.nodes); a(v.slots); a(v.apps); a(v.ranks); }
+void fields(Archive& a, JobMap& v) {
+  a(v.id);
+  a(v.nodes);
+  a(v.slots);
+  a(v.apps);
+  a(v.ranks);
+}
 template <class Archive>
 void fields(Archive& a, MapPolicy& v) {
-  a(v.by); a(v.inside); a(v.per_node); a(v.cores_per_rank); a(v.oversubscribe);
+  a(v.by);
+  a(v.inside);
+  a(v.per_node);
+  a(v.cores_per_rank);
+  a(v.oversubscribe);
 }
 template <class Archive>
 void fields(Archive& a, NodeTask& v) {
-  a(v.map); a(v.node); a(v.environment); a(v.policy); a(v.bind_to); a(v.report_bindings);
+  a(v.map);
+  a(v.node);
+  a(v.environment);
+  a(v.policy);
+  a(v.bind_to);
+  a(v.report_bindings);
   a(v.kill_grace);
 }
 template <class Archive>
 void fields(Archive& a, RankEnd& v) {
-  a(v.rank); a(v.pid); a(v.wait_status); a(v.connected); a(v.finalized);
+  a(v.rank);
+  a(v.pid);
+  a(v.wait_status);
+  a(v.connected);
+  a(v.finalized);
 }
 
 // A map that came from the network holds together: every index of it is inside.

@@ -26,27 +26,41 @@ using enum SettingKind;
 
 // One row a setting, in the order of `tutti info --config` and of the manual page.
 constexpr Setting kSettings[] = {
-    {"log.level", choice, "note", "error|warning|note|debug", "The most talkative kind of line to print"},
-    {"launch.rsh", text, "ssh", "", "Command (with arguments) that starts a daemon on another node"},
-    {"launch.connect_timeout", duration, "30s", "", "How long another node's daemon may take to report"},
-    {"launch.node_timeout", duration, "1500ms", "", "Silence of a node's network that counts as its end"},
-    {"launch.kill_grace", duration, "1s", "", "Time between the request to end and the kill of a rank"},
+    {"log.level", choice, "note", "error|warning|note|debug",
+     "The most talkative kind of line to print"},
+    {"launch.rsh", text, "ssh", "",
+     "Command (with arguments) that starts a daemon on another node"},
+    {"launch.connect_timeout", duration, "30s", "",
+     "How long another node's daemon may take to report"},
+    {"launch.node_timeout", duration, "1500ms", "",
+     "Silence of a node's network that counts as its end"},
+    {"launch.kill_grace", duration, "1s", "",
+     "Time between the request to end and the kill of a rank"},
     {"launch.map_by", text, "slot", "", "Default of --map-by"},
     {"launch.bind_to", choice, "auto", "auto|none|hwthread|core|numa|socket",
      "Default of --bind-to; auto: core, or none with more ranks than cores"},
-    {"transport.ucx_tls", text, "", "", "UCX transports (its UCX_TLS); empty leaves the choice to UCX"},
-    {"progress.thread", flag, "on", "", "Progress of started operations while the program computes"},
+    {"transport.ucx_tls", text, "", "",
+     "UCX transports (its UCX_TLS); empty leaves the choice to UCX"},
+    {"progress.thread", flag, "on", "",
+     "Progress of started operations while the program computes"},
     {"progress.tick_min", duration, "200us", "", "Shortest tick of the progress thread"},
     {"progress.tick_max", duration, "16ms", "", "Longest tick of the progress thread"},
-    {"wait.spins", number, "100", "0..1000000000", "Polls of a waiting call before it yields its core"},
-    {"collectives.rules", text, "", "", "File of rules that select algorithms; empty: the shipped ones"},
+    {"wait.spins", number, "100", "0..1000000000",
+     "Polls of a waiting call before it yields its core"},
+    {"collectives.rules", text, "", "",
+     "File of rules that select algorithms; empty: the shipped ones"},
     {"collectives.override", text, "", "", "Rules that come before those, divided by ';'"},
 };
 
 // Variables with our prefix that are no settings: what the launcher tells its ranks, what module
 // files commonly set, and what test programs use among themselves.
-constexpr std::string_view kOtherVariables[] = {"TUTTI_SETTINGS_RESOLVED", "TUTTI_JOB", "TUTTI_ROOT",
-                                                "TUTTI_NODE_CORES", "TUTTI_HOME", "TUTTI_DIR", "TUTTI_PREFIX"};
+constexpr std::string_view kOtherVariables[] = {"TUTTI_SETTINGS_RESOLVED",
+                                                "TUTTI_JOB",
+                                                "TUTTI_ROOT",
+                                                "TUTTI_NODE_CORES",
+                                                "TUTTI_HOME",
+                                                "TUTTI_DIR",
+                                                "TUTTI_PREFIX"};
 constexpr std::string_view kTestPrefix = "TUTTI_TEST_";
 
 std::array<std::string_view, std::size(kSettings)> setting_names() {
@@ -120,24 +134,36 @@ std::optional<int64_t> parse_choice(const std::string& word, std::string_view al
 std::optional<int64_t> parse(const Setting& setting, const std::string& written) {
   const std::string word = lower(written);
   switch (setting.kind) {
-    case flag: return parse_flag(word);
-    case number: return parse_number(word, setting.allowed);
-    case text: return 0;
-    case choice: return parse_choice(word, setting.allowed);
-    case size: return parse_with_unit(word, kSizeUnits);
-    case duration: return parse_with_unit(word, kTimeUnits);
+    case flag:
+      return parse_flag(word);
+    case number:
+      return parse_number(word, setting.allowed);
+    case text:
+      return 0;
+    case choice:
+      return parse_choice(word, setting.allowed);
+    case size:
+      return parse_with_unit(word, kSizeUnits);
+    case duration:
+      return parse_with_unit(word, kTimeUnits);
   }
   return {};
 }
 
 std::string expectation(const Setting& setting) {
   switch (setting.kind) {
-    case flag: return "on or off";
-    case number: return fmt::format("a whole number in {}", setting.allowed);
-    case text: return "text";
-    case choice: return fmt::format("one of {}", setting.allowed);
-    case size: return "a size such as 512, 64k or 2m";
-    case duration: return "a time such as 200us, 16ms or 2s";
+    case flag:
+      return "on or off";
+    case number:
+      return fmt::format("a whole number in {}", setting.allowed);
+    case text:
+      return "text";
+    case choice:
+      return fmt::format("one of {}", setting.allowed);
+    case size:
+      return "a size such as 512, 64k or 2m";
+    case duration:
+      return "a time such as 200us, 16ms or 2s";
   }
   return "";
 }
@@ -154,7 +180,9 @@ fs::path own_file() {
 
 }  // namespace
 
-std::span<const Setting> settings() { return kSettings; }
+std::span<const Setting> settings() {
+  return kSettings;
+}
 
 std::string_view kind_name(SettingKind kind) {
   constexpr std::string_view names[] = {"flag", "number", "text", "choice", "size", "duration"};
@@ -273,7 +301,8 @@ Error Config::read_environment(const std::map<std::string, std::string>& environ
       if (Error e = set(found->second, text, variable)) return e;
       continue;
     }
-    if (variable.starts_with(kTestPrefix) || std::ranges::count(kOtherVariables, variable)) continue;
+    if (variable.starts_with(kTestPrefix) || std::ranges::count(kOtherVariables, variable))
+      continue;
     std::vector<std::string_view> known;
     for (const auto& [name, setting] : by_variable) known.push_back(name);
     return failure(MPI_ERR_ARG, "environment: {} is not a setting{}", variable,
@@ -322,7 +351,9 @@ std::chrono::nanoseconds Config::duration(std::string_view name) const {
   return std::chrono::nanoseconds(v.number);
 }
 
-std::string_view Config::text(std::string_view name) const { return value(name).text; }
+std::string_view Config::text(std::string_view name) const {
+  return value(name).text;
+}
 
 std::vector<std::string> Config::as_environment() const {
   std::vector<std::string> out{std::string(kSettingsResolved) + "=1"};

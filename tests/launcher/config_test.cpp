@@ -65,8 +65,9 @@ TEST_F(ConfigTest, LayersRise) {
 
 TEST_F(ConfigTest, UnknownNamesAreErrorsWithPlaceAndNearestName) {
   system("log:\n  level: note\nprogress:\n  tread: on\n");
-  EXPECT_EQ(problem(), sources_.system_file.string() +
-                           ":4: there is no setting 'progress.tread'; did you mean 'progress.thread'?");
+  EXPECT_EQ(problem(),
+            sources_.system_file.string() +
+                ":4: there is no setting 'progress.tread'; did you mean 'progress.thread'?");
   system("");
   sources_.environment["TUTTI_LOG_LEVLE"] = "note";
   EXPECT_EQ(problem(),
@@ -99,8 +100,9 @@ TEST_F(ConfigTest, WrongValuesAreErrorsThatSayWhatIsExpected) {
       {"launch.kill_grace", "nan", "a time such as 200us, 16ms or 2s"},
   };
   for (const auto& c : cases)
-    EXPECT_EQ(problem({{c.name, c.value, "--set"}}),
-              fmt::format("--set: '{}' is not a value of {}, which is {}", c.value, c.name, c.expected));
+    EXPECT_EQ(
+        problem({{c.name, c.value, "--set"}}),
+        fmt::format("--set: '{}' is not a value of {}, which is {}", c.value, c.name, c.expected));
 }
 
 TEST_F(ConfigTest, FilesThatAreNoSettingsAreErrorsWithTheLine) {

@@ -94,12 +94,16 @@ TEST(Options, HelpNamesEveryOption) {
     EXPECT_NE(help.find(word), std::string::npos) << word;
 }
 
-Host host(const char* name, std::optional<int> slots = {}) { return {name, slots, false}; }
+Host host(const char* name, std::optional<int> slots = {}) {
+  return {name, slots, false};
+}
 
 TEST(Hostfile, BothNotationsAndComments) {
   Result<std::vector<Host>> hosts = parse_hostfile(
-      "# all\nnode1 slots=4 # big\n\n  node2:2\nnode3\nuser@node4 slots=1 max_slots=8\n[fe80::1]:3\n"
-      "node1 slots=2\n::1\r\n", "f");
+      "# all\nnode1 slots=4 # big\n\n  node2:2\nnode3\nuser@node4 slots=1 "
+      "max_slots=8\n[fe80::1]:3\n"
+      "node1 slots=2\n::1\r\n",
+      "f");
   // A carriage return is white space.
   ASSERT_TRUE(hosts) << hosts.error().message();
   EXPECT_EQ(*hosts, (std::vector<Host>{host("node1", 6), host("node2", 2), host("node3"),

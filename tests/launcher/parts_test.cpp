@@ -130,7 +130,9 @@ TEST(Proof, DependsOnSecretAndText) {
   EXPECT_FALSE(Secret::from_hex("xyz"));
 }
 
-TEST(Quoting, SurvivesAShell) { EXPECT_EQ(quoted("/a b/it's"), "'/a b/it'\\''s'"); }
+TEST(Quoting, SurvivesAShell) {
+  EXPECT_EQ(quoted("/a b/it's"), "'/a b/it'\\''s'");
+}
 
 TEST(Environment, HostVariablesStayAtHome) {
   const std::vector<std::string> out = without_host_variables(
@@ -160,8 +162,7 @@ TEST(JobStates, EveryStateReachesItsEndAndKnowsFailure) {
     EXPECT_EQ(job_step(over, event).next, over);
   // The table has one row for a state and event.
   for (const JobStep& a : kJobSteps)
-    for (const JobStep& b : kJobSteps)
-      EXPECT_TRUE(&a == &b || a.in != b.in || a.on != b.on);
+    for (const JobStep& b : kJobSteps) EXPECT_TRUE(&a == &b || a.in != b.in || a.on != b.on);
 }
 
 TEST(ProcessMapping, GoldenMaps) {

@@ -87,7 +87,8 @@ TEST(Placement, RefusalsSayWhatDoesNotFit) {
   EXPECT_EQ(map_of({{3, {0}}}, {2}, "slot:nooversubscribe"),
             "3 ranks are asked for on a node with 2 slots, and --map-by says nooversubscribe; use "
             "fewer ranks or more nodes");
-  for (const char* wrong : {"cors", "ppr:0:node", "ppr:2", "ppr:2:core", "slot:pe=0", "slot:x", "node:"})
+  for (const char* wrong :
+       {"cors", "ppr:0:node", "ppr:2", "ppr:2:core", "slot:pe=0", "slot:x", "node:"})
     EXPECT_NE(map_of({{1, {0}}}, {1}, wrong).find("is not one of slot, core"), std::string::npos)
         << wrong;
 }
