@@ -118,20 +118,22 @@ Result<Cleanup> Cleanup::arm(const std::string& job_id, const std::string& node_
   Cleanup out;
   out.job_id_ = job_id;
   const char* base = ::getenv("TMPDIR");
-  const std::string parent = base && *base ? base : "/tmp";
-  out.folder_ = parent + "/" + job_prefix(job_id) + node_label;
-  if (::mkdir(out.folder_.c_str(), 0700) != 0)
-    return failure(MPI_ERR_FILE,
-                   "cannot make the job's folder {}: {}; TMPDIR chooses another place",
-                   std::exchange(out.folder_, ""), std::strerror(errno));
+  const fs::path parent = fs::absolute(base && *base ? base : "/tmp");
+  const std::string folder = parent / (job_prefix(job_id) + node_label);
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0)
     return failure(MPI_ERR_OTHER, "cannot make a pipe: {}", std::strerror(errno));
+  // The watchdog first: whenever we are killed, nothing is left that it does not know of.
   out.pipe_ = ends[1];
-  out.watchdog_ = fork_watchdog(ends[0], job_id, out.folder_);
+  out.watchdog_ = fork_watchdog(ends[0], job_id, folder);
   ::close(ends[0]);
   if (out.watchdog_ < 0)
     return failure(MPI_ERR_OTHER, "cannot start a process: {}", std::strerror(errno));
+  if (::mkdir(folder.c_str(), 0700) != 0)
+    return failure(MPI_ERR_FILE,
+                   "cannot make the job's folder {}: {}; TMPDIR chooses another place", folder,
+                   std::strerror(errno));
+  out.folder_ = folder;
   return out;
 }
 
@@ -144,9 +146,9 @@ Cleanup::Cleanup(Cleanup&& other) noexcept
 Cleanup::~Cleanup() {
   if (!folder_.empty()) remove_files(job_id_, folder_);
   if (pipe_ < 0) return;
-  group_started(0);
+  if (watchdog_ > 0) group_started(0);
   ::close(pipe_);
-  ::waitpid(watchdog_, nullptr, 0);  // not every init process reaps
+  if (watchdog_ > 0) ::waitpid(watchdog_, nullptr, 0);  // not every init process reaps
 }
 
 void Cleanup::group_started(int pgid) {

@@ -40,6 +40,9 @@ launch() {
 launch_behind() {
   "$mpirun" "$@" >out 2>err &
   launched=$!
+  # Not yet the shell's own child, which a signal would still end.
+  is_exec() { [ "$(readlink "/proc/$launched/exe")" = "$(readlink -f "$mpirun")" ]; }
+  within 10 is_exec || fail "mpirun does not start"
 }
 expect_code() { [ "$code" = "$1" ] || fail "exit code $code instead of $1"; }
 said() { grep -qF -- "$1" err || fail "standard error lacks: $1"; }
@@ -63,7 +66,10 @@ leftovers() {
 }
 nothing_is_left() {
   is_clean() { [ -z "$(leftovers)" ]; }
-  within 2 is_clean || fail "left behind: $(leftovers | tr '\n' ' ')"
+  within 2 is_clean && return
+  local pid
+  for pid in $(processes); do ps -o pid,ppid,stat,wchan:20,comm,args -p "$pid" >&2; done
+  fail "left behind: $(leftovers | tr '\n' ' ')"
 }
 ended_within() {
   gone() { ! kill -0 "$launched" 2>/dev/null; }
