@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is measured: blocks of cells, with the project's own goals.
+
+A cell is one measure at one size ("latency/8"); a block is what one start of the program measures.
+Goals are ratios: the best peer's figure against Tutti's, turned so that more is better.
+"""
+import fnmatch
+
+KIB, MIB = 1 << 10, 1 << 20
+COLLECTIVES = ("barrier bcast reduce allreduce reduce_scatter reduce_scatter_block scan exscan gather "
+               "gatherv scatter scatterv allgather allgatherv alltoall alltoallv alltoallw").split()
+STARTED = ("iallreduce", "ibcast", "iallgather", "ialltoall")
+GOAL_SHORT = {"barrier", "bcast", "reduce", "allreduce", "allgather", "alltoall"}
+GOAL_REDUCTIONS = {"reduce", "allreduce"}
+GOAL_CROWDED = {"barrier", "allreduce/8", "allreduce/65536", "alltoall/1024"}
+
+
+class Block:
+    def __init__(self, name, title, ranks, cells, mode="cells", pinned=True, budget_ms=10,
+                 on_request=False):
+        self.name, self.title, self.ranks, self.cells = name, title, ranks, list(cells)
+        self.mode, self.pinned, self.budget_ms = mode, pinned, budget_ms
+        self.on_request = on_request  # only measured when its name is given
+
+    def goal(self, cell):
+        measure, _, size = cell.partition("/")
+        size = int(size or 0)
+        if measure == "startup":
+            return 1.5
+        if self.name == "p2p":
+            if measure == "latency":
+                return 1.4 if size <= KIB else None
+            return 1.2 if measure in ("bandwidth", "rate") else None
+        if self.name == "pair" and measure in GOAL_SHORT:
+            if size <= KIB:
+                return 2.0
+            if size in (64 * KIB, MIB):
+                return 1.5 if measure in GOAL_REDUCTIONS else 1.2
+        if self.name == "crowd" and (cell in GOAL_CROWDED or measure == "bcast"):
+            return 2.0
+        return None
+
+
+def cells_of(measures, sizes):
+    """Each measure at each size; a barrier has none."""
+    cells = []
+    for measure in measures:
+        cells += [measure] if measure.endswith("barrier") else [f"{measure}/{size}" for size in sizes]
+    return cells
+
+
+def both_forms(names):
+    return [form + name for name in names for form in ("", "i")]
+
+
+def full_grid():
+    sizes = [8, 64, KIB, 8 * KIB, 64 * KIB, MIB, 4 * MIB]
+    started = ["ibarrier", *STARTED]
+    return [
+        Block("p2p", "2 ranks, a core each: messages", 2,
+              cells_of(["latency"], [0, 8, 64, 256, KIB, 4 * KIB, 16 * KIB, 64 * KIB, 256 * KIB, MIB, 4 * MIB])
+              + cells_of(["bandwidth"], [4 * KIB, 16 * KIB, 64 * KIB, 256 * KIB, MIB, 4 * MIB])
+              + ["rate/8"], budget_ms=60),
+        Block("pair", "2 ranks, a core each: collectives", 2,
+              cells_of(both_forms(COLLECTIVES), sizes), budget_ms=16),
+        Block("crowd", "8 ranks on 2 cores: collectives", 8,
+              cells_of(both_forms(COLLECTIVES), [8, KIB, 64 * KIB, MIB])
+              + cells_of(both_forms(["bcast", "allreduce"]), [4 * MIB]), pinned=False, budget_ms=16),
+        Block("hidden", "2 ranks, a core each: share of the communication that vanishes behind computing", 2,
+              cells_of(["hidden.exchange", *("hidden." + name for name in STARTED)], [64 * KIB, MIB])),
+        Block("behind", "2 ranks, a core each: wait for a peer that computes for 100 ms (send: 200 ms)", 2,
+              ["behind.send/%d" % MIB] + cells_of(["behind." + s for s in started], [8, 64 * KIB, MIB])),
+        Block("behind4", "4 ranks on 2 cores: wait for three that compute for 100 ms", 4,
+              cells_of(["behind." + s for s in started], [8, 64 * KIB, MIB]), pinned=False),
+        *ends([2, 16, 64], [2, 32]),
+    ]
+
+
+def quick_grid():
+    return [
+        Block("p2p", "2 ranks, a core each: messages", 2,
+              ["latency/0", "latency/8", f"latency/{KIB}", f"bandwidth/{64 * KIB}", f"bandwidth/{MIB}", "rate/8"],
+              budget_ms=10),
+        Block("pair", "2 ranks, a core each: collectives", 2,
+              cells_of(["barrier", "ibarrier", "bcast", "reduce", "allreduce", "iallreduce", "allgather",
+                        "alltoall"], [8, 64 * KIB]), budget_ms=5),
+        Block("crowd", "8 ranks on 2 cores: collectives", 8,
+              ["barrier", "bcast/8", "allreduce/8", f"alltoall/{KIB}"], pinned=False, budget_ms=5),
+        Block("hidden", "2 ranks, a core each: share of the communication that vanishes behind computing", 2,
+              [f"hidden.exchange/{MIB}"]),
+        Block("behind", "2 ranks, a core each: wait for a peer that computes for 100 ms (send: 200 ms)", 2,
+              [f"behind.send/{MIB}", f"behind.iallreduce/{MIB}"]),
+        *ends([2, 16], [2]),
+    ]
+
+
+def ends(startup_ranks, memory_ranks):
+    """The blocks whose every cell is a start of the program of its own."""
+    two = [Block(f"startup{n}", f"mpirun -n {n} of a program that greets", n, [f"startup/{n}"],
+                 "startup", pinned=False) for n in startup_ranks]
+    faults = Block("fault", "failures on purpose, for the benchmark's own test", 2,
+                   ["fault.error", "fault.abort", "fault.hang"], on_request=True)
+    return [faults] + two + [Block(f"memory{n}", f"{n} ranks: memory of each (PSS)", n,
+                        [f"memory.init/{n}", f"memory.talked/{n}"], "memory", pinned=False)
+                  for n in memory_ranks]
+
+
+def selected(grid, names):
+    """The cells that the names mean: a block, a measure, a cell, or a pattern of these. Returns the
+    blocks that are left, and the names that mean nothing."""
+    if not names:
+        return [block for block in grid if not block.on_request], []
+    unknown = []
+    chosen = {id(block): [] for block in grid}
+    for name in names:
+        found = False
+        for block in grid:
+            for cell in block.cells:
+                labels = {block.name, block.mode, cell, cell.partition("/")[0], cell.partition(".")[0]}
+                if any(fnmatch.fnmatchcase(label, name) for label in labels - {"cells"}):
+                    chosen[id(block)].append(cell)
+                    found = True
+        if not found:
+            unknown.append(name)
+    for block in grid:
+        block.cells = [cell for cell in block.cells if cell in chosen[id(block)]]
+    return [block for block in grid if block.cells], unknown

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Latency, bandwidth and message rate between ranks 0 and 1; further ranks look on. */
+#include <stdlib.h>
+
+#include "bench.h"
+
+enum { kTag = 1, kAckTag = 2, kWindow = 64 };
+static const size_t kBytesInFlight = 16 << 20; /* bounds the window of long messages */
+
+typedef struct {
+  char *in, *out;
+  size_t bytes;
+  int window;
+  MPI_Request requests[kWindow];
+} Pair;
+
+static void open_pair(Pair* pair, size_t bytes, int window) {
+  pair->bytes = bytes;
+  pair->window = window;
+  pair->in = room(bytes * (size_t)window);
+  pair->out = room(bytes * (size_t)window);
+}
+
+static void close_pair(Pair* pair) {
+  free(pair->in);
+  free(pair->out);
+}
+
+/* One call is there and back. */
+static int ping_pong(void* context, int calls) {
+  Pair* p = context;
+  const int bytes = (int)p->bytes, peer = 1 - world_rank;
+  int error = MPI_SUCCESS;
+  for (int i = 0; i < calls && error == MPI_SUCCESS; ++i) {
+    if (world_rank == 0) {
+      error = MPI_Send(p->in, bytes, MPI_BYTE, peer, kTag, MPI_COMM_WORLD);
+      if (error == MPI_SUCCESS)
+        error = MPI_Recv(p->out, bytes, MPI_BYTE, peer, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    } else if (world_rank == 1) {
+      error = MPI_Recv(p->out, bytes, MPI_BYTE, peer, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      if (error == MPI_SUCCESS)
+        error = MPI_Send(p->in, bytes, MPI_BYTE, peer, kTag, MPI_COMM_WORLD);
+    }
+  }
+  return error;
+}
+
+/* One call is a window of messages, each with buffers of its own, and an empty answer. */
+static int stream(void* context, int calls) {
+  Pair* p = context;
+  const int bytes = (int)p->bytes;
+  int error = MPI_SUCCESS;
+  for (int i = 0; i < calls && error == MPI_SUCCESS && world_rank < 2; ++i) {
+    for (int m = 0; m < p->window && error == MPI_SUCCESS; ++m) {
+      const size_t at = p->bytes * (size_t)m;
+      error =
+          world_rank == 0
+              ? MPI_Isend(p->in + at, bytes, MPI_BYTE, 1, kTag, MPI_COMM_WORLD, &p->requests[m])
+              : MPI_Irecv(p->out + at, bytes, MPI_BYTE, 0, kTag, MPI_COMM_WORLD, &p->requests[m]);
+    }
+    if (error == MPI_SUCCESS) error = MPI_Waitall(p->window, p->requests, MPI_STATUSES_IGNORE);
+    if (error != MPI_SUCCESS) return error;
+    error = world_rank == 0
+                ? MPI_Recv(NULL, 0, MPI_BYTE, 1, kAckTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE)
+                : MPI_Send(NULL, 0, MPI_BYTE, 0, kAckTag, MPI_COMM_WORLD);
+  }
+  return error;
+}
+
+static int measure(size_t bytes, int window, Batch batch, double* seconds, Outcome* out) {
+  if (world_size < 2) return refuse(out, "needs 2 ranks");
+  Pair pair;
+  open_pair(&pair, bytes, window);
+  if (world_rank == 0)
+    for (size_t i = 0; i < bytes * (size_t)window; ++i) pair.in[i] = (char)(1 + i % 100);
+  const int error = sample(batch, &pair, seconds);
+  if (error == MPI_SUCCESS && world_rank == 1)
+    for (size_t i = 0; i < bytes * (size_t)window && !out->failure[0]; ++i)
+      if (pair.out[i] != (char)(1 + i % 100)) refuse(out, "byte %zu arrived wrong", i);
+  close_pair(&pair);
+  return error;
+}
+
+static int run_latency(const Measure* self, size_t bytes, Outcome* out) {
+  (void)self;
+  double seconds = 0;
+  const int error = measure(bytes, 1, ping_pong, &seconds, out);
+  out->value = 1e6 * seconds / 2;
+  return error;
+}
+
+static int run_bandwidth(const Measure* self, size_t bytes, Outcome* out) {
+  (void)self;
+  double seconds = 1;
+  const size_t fitting = kBytesInFlight / (bytes ? bytes : 1);
+  const int window = fitting < 4 ? 4 : fitting > kWindow ? kWindow : (int)fitting;
+  const int error = measure(bytes, window, stream, &seconds, out);
+  out->value = 1e-9 * (double)bytes * window / seconds;
+  out->unit = "GB/s";
+  return error;
+}
+
+static int run_rate(const Measure* self, size_t bytes, Outcome* out) {
+  (void)self;
+  double seconds = 1;
+  const int error = measure(bytes, kWindow, stream, &seconds, out);
+  out->value = 1e-6 * kWindow / seconds;
+  out->unit = "M/s";
+  return error;
+}
+
+const Measure kP2p[] = {
+    {"latency", run_latency, NULL},
+    {"bandwidth", run_bandwidth, NULL},
+    {"rate", run_rate, NULL},
+    {NULL, NULL, NULL},
+};
