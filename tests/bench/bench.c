@@ -162,7 +162,9 @@ static void print_library(void) {
   char version[MPI_MAX_LIBRARY_VERSION_STRING];
   int length = 0;
   MPI_Get_library_version(version, &length);
-  version[strcspn(version, "\n\t")] = 0;
+  version[strcspn(version, "\n")] = 0;
+  for (char* c = version; *c; ++c)
+    if (*c == '\t') *c = ' ';
   if (world_rank == 0) printf("BENCH\tlibrary\t%s\n", version);
 }
 

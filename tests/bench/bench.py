@@ -149,6 +149,7 @@ def interrupt(*_):
 
 def main():
     options = arguments()
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # as a reader such as head expects
     signal.signal(signal.SIGTERM, interrupt)
     blocks = chosen_blocks(options)
     cores = two_cores()

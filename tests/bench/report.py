@@ -134,7 +134,7 @@ class Report:
                 row.measure, size_as_text(row.size, block), row.unit,
                 *(self.cell_as_text(row, name) for name in names),
                 "" if ratio is None else f"{'<' if row.falls_short() else ''}{number_as_text(ratio)}",
-                "" if goal is None else f"{goal:g}"])
+                "" if goal is None or ratio is None else f"{goal:g}"])
         lines = [block.title + self.line_as_text(block)]
         unpinned = [name for name in names if block.pinned and self.pinned.get((block.name, name)) is False]
         if unpinned:
@@ -153,9 +153,13 @@ class Report:
         return "failed" if name in row.failures else "-"
 
     def line_as_text(self, block):
-        told = [f"{name} {statistics.median(values):.0f} ({min(values):.0f} to {max(values):.0f})"
-                for name, values in self.line[block.name].items() if values]
+        told = [f"{name} {spread_as_text(values)}" for name, values in self.line[block.name].items() if values]
         return f"\n  cache line one way at the time, ns: {', '.join(told)}" if told else ""
+
+
+def spread_as_text(values):
+    least, most = round(min(values)), round(max(values))
+    return f"{statistics.median(values):.0f}" + (f" ({least} to {most})" if least != most else "")
 
 
 def size_as_text(size, block):

@@ -133,7 +133,7 @@ def attempt(library, block, cells, patience, outcome):
     try:
         for fields in run.lines(patience):
             if fields[0] == "library":
-                library.version = fields[1]
+                library.version = " ".join(fields[1].split())
             elif fields[0] == "pinned":
                 outcome.pinned = fields[1] == "yes"
             elif fields[0] == "begin":
