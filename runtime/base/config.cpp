@@ -58,6 +58,8 @@ constexpr std::string_view kOtherVariables[] = {"TUTTI_SETTINGS_RESOLVED",
                                                 "TUTTI_JOB",
                                                 "TUTTI_ROOT",
                                                 "TUTTI_NODE_CORES",
+                                                "TUTTI_CC",
+                                                "TUTTI_CXX",
                                                 "TUTTI_HOME",
                                                 "TUTTI_DIR",
                                                 "TUTTI_PREFIX"};
