@@ -60,7 +60,7 @@ def full_grid():
         Block("p2p", "2 ranks, a core each: messages", 2,
               cells_of(["latency"], [0, 8, 64, 256, KIB, 4 * KIB, 16 * KIB, 64 * KIB, 256 * KIB, MIB, 4 * MIB])
               + cells_of(["bandwidth"], [4 * KIB, 16 * KIB, 64 * KIB, 256 * KIB, MIB, 4 * MIB])
-              + ["rate/8"], budget_ms=60),
+              + ["rate/8"], budget_ms=12),
         Block("pair", "2 ranks, a core each: collectives", 2,
               cells_of(both_forms(COLLECTIVES), sizes), budget_ms=16),
         Block("crowd", "8 ranks on 2 cores: collectives", 8,

@@ -27,10 +27,15 @@ class Axis:
         share = (math.log(max(value, self.least), self.base) - self.low) / span if span > 1e-9 else 0.5
         return self.start + share * (self.end - self.start)
 
-    def decades(self):
-        """Where the value axis has its ticks: powers of ten, or two values if there are too few."""
-        ticks = [10.0 ** power for power in range(math.ceil(self.low), math.floor(self.high) + 1)]
-        return ticks if len(ticks) > 1 else [10 ** self.low, 10 ** self.high]
+    def ticks(self):
+        """Where the value axis has its ticks: powers of ten; also twos and fives if these are few."""
+        powers = range(math.floor(self.low), math.ceil(self.high) + 1)
+        for digits in ((1,), (1, 2, 5), range(1, 10)):
+            ticks = [digit * 10.0 ** power for power in powers for digit in digits]
+            ticks = [tick for tick in ticks if self.low <= math.log10(tick) <= self.high]
+            if len(ticks) > 2:
+                return ticks
+        return [10 ** self.low, 10 ** self.high]
 
 
 def add(parent, tag, text=None, **attributes):
@@ -50,7 +55,7 @@ def panel(parent, x, y, measure, rows, names):
     up = Axis([value for value in medians if value is not None], PANEL_HEIGHT - BOTTOM, TOP, 10)
     add(group, "rect", x=LEFT, y=TOP, width=PANEL_WIDTH - LEFT - RIGHT, height=PANEL_HEIGHT - TOP - BOTTOM,
         fill="none", stroke="#bbb")
-    for tick in up.decades():
+    for tick in up.ticks():
         at = up.place(tick)
         add(group, "line", x1=LEFT, x2=PANEL_WIDTH - RIGHT, y1=at, y2=at, stroke="#e5e5e5")
         add(group, "text", f"{tick:.3g}", x=LEFT - 4, y=at + 3, text_anchor="end")

@@ -4,6 +4,7 @@ import statistics
 
 MORE_IS_BETTER = {"GB/s", "M/s", "%"}
 WITHOUT_RATIO = {"%"}  # a share of 0 or 100 makes no useful quotient
+STEADY = 1.5           # largest against least of a library's rounds
 OURS = "tutti"
 
 
@@ -27,6 +28,11 @@ class Row:
     def median(self, library):
         values = self.values.get(library)
         return statistics.median(values) if values else None
+
+    def is_unsteady(self, library):
+        """Whether the rounds differ so much that the median is to be taken with care."""
+        values = self.values.get(library) or [0]
+        return self.unit not in WITHOUT_RATIO and max(values) > STEADY * min(values)
 
     def best_peer(self):
         peers = {name: self.median(name) for name in self.values if name != OURS and self.values[name]}
@@ -123,7 +129,7 @@ class Report:
         return (f"{self.machine['cpu']}, cores {', '.join(map(str, self.machine['cores']))}, "
                 f"{self.machine['date']}; load {self.machine['load']:.1f} at the start\n{versions}\n"
                 f"Medians of {self.rounds} interleaved rounds. Ratio: how many times Tutti is ahead of the "
-                "best peer; < marks one below its goal.")
+                f"best peer; < marks one below its goal. ~ marks rounds that differ by more than {STEADY:g} times.")
 
     def block_as_text(self, block):
         names = [library.name for library in self.libraries]
@@ -149,7 +155,7 @@ class Report:
     def cell_as_text(self, row, name):
         value = row.median(name)
         if value is not None:
-            return number_as_text(value)
+            return ("~" if row.is_unsteady(name) else "") + number_as_text(value)
         return "failed" if name in row.failures else "-"
 
     def line_as_text(self, block):
