@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # The types of the functions that a program hands to MPI.
 typedef void (MPI_User_function)(void *invec, void *inoutvec, int *len, MPI_Datatype *datatype);
 typedef void (MPI_User_function_c)(void *invec, void *inoutvec, MPI_Count *len, MPI_Datatype *datatype);

@@ -32,7 +32,14 @@ Error open_process(Process& p) {
   Result<std::shared_ptr<const coll::Selection>> selection = coll::Selection::load(
       std::string(config->text("collectives.override")),
       std::string(config->text("collectives.rules")));
-  if (!selection) return std::move(selection).error();
+  if (!selection)
+    return std::move(selection).error().within(
+        fmt::format("the settings collectives.rules (from: {}) and collectives.override (from: {})",
+                    config->value("collectives.rules").origin,
+                    config->value("collectives.override").origin));
+  if (config->duration("progress.tick_min") > config->duration("progress.tick_max"))
+    return failure(MPI_ERR_ARG, "progress.tick_min ({}) is longer than progress.tick_max ({})",
+                   config->text("progress.tick_min"), config->text("progress.tick_max"));
   p.selection = *std::move(selection);
   Result<std::unique_ptr<boot::Job>> job = boot::Job::join();
   if (!job) return std::move(job).error();
@@ -42,6 +49,10 @@ Error open_process(Process& p) {
 
   Result<std::unique_ptr<transport::Ucx>> transport =
       transport::Ucx::open({std::string(config->text("transport.ucx_tls"))});
+  if (!transport && !config->text("transport.ucx_tls").empty())
+    return std::move(transport).error().within(
+        fmt::format("with transport.ucx_tls={} (from: {})", config->text("transport.ucx_tls"),
+                    config->value("transport.ucx_tls").origin));
   if (!transport) return std::move(transport).error();
   p.transport = *std::move(transport);
   p.transport->set_address_book([&p](int peer) { return p.job->address_of(peer); });

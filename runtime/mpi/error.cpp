@@ -184,11 +184,11 @@ Errhandler& returning() {
 }
 
 [[noreturn]] void end_job(int code, std::string_view text, const Errhandler& handler) {
-  const std::string sentence =
-      fmt::format("{}. The job ends: the error handler is {}", text, handler.name);
   const int exit_code = std::clamp(code, 1, 255);
-  if (phase.load() == Phase::running) process().job->abort(exit_code, sentence);
-  say(Level::error, "{}", sentence);
+  if (phase.load() == Phase::running)
+    process().job->abort(exit_code, fmt::format("{}. The job ends: the error handler is {}", text,
+                                                handler.name));
+  say(Level::error, "{}", text);  // before MPI_Init or after MPI_Finalize: nobody chose a handler
   std::_Exit(exit_code);
 }
 

@@ -18,5 +18,21 @@ mistake unsupported "MPI_Win_create_dynamic: not implemented in Tutti"
 mistake twice "MPI_Init: "
 mistake after "MPI_Barrier: called after MPI_Finalize"
 mistake "finalize twice" "MPI_Finalize: called after MPI_Finalize"
+# Started as one of several by somebody without PMIx: not one of so many jobs of one.
+for variable in PMI_SIZE OMPI_COMM_WORLD_SIZE SLURM_STEP_NUM_TASKS MV2_COMM_WORLD_SIZE; do
+  said=$(env $variable=4 timeout 60 "$program" 2>&1) && { echo "wrong: went on with $variable=4"; bad=1; }
+  case $said in *"$variable=4"*"PMIx"*) ;; *) echo "wrong: with $variable=4: $said"; bad=1 ;; esac
+  env $variable=1 timeout 60 "$program" >/dev/null || { echo "wrong: failed with $variable=1"; bad=1; }
+done
+# A wrong setting names itself and where it came from.
+for setting in "TUTTI_COLLECTIVES_OVERRIDE=alreduce ring" TUTTI_COLLECTIVES_RULES=/nope TUTTI_TRANSPORT_UCX_TLS=nope; do
+  said=$(env "$setting" timeout 60 "$program" 2>&1) && { echo "wrong: went on with $setting"; bad=1; }
+  case $said in *"from: ${setting%%=*}"*) ;; *) echo "wrong: with $setting: $said"; bad=1 ;; esac
+done
+# The counters of calls, on request.
+case $(TUTTI_LOG_LEVEL=debug timeout 60 "$program" 2>&1) in
+  *"MPI_Init was called 1 time"*) ;;
+  *) echo "wrong: no count of calls at log.level debug"; bad=1 ;;
+esac
 [ "$(timeout 60 "$program")" = "went on" ] || { echo "wrong: a program without a mistake failed"; bad=1; }
 exit $bad

@@ -16,7 +16,7 @@ fail() { echo "cluster: $*" >&2; exit 1; }
 bin=$build/bin
 programs=$build/tests/programs
 where=$build/tests/cluster/where  # prints "rank R of N on HOST"
-stay=$build/tests/cluster/stay    # prints "all here" and stays: half of the ranks computing, half waiting
+stay=$build/tests/cluster/stay    # prints "all here" and stays: half of the ranks asleep, half waiting
 cd "$build"
 
 # mpirun on node1: output and exit code in $bed/out and $code, seconds in $took.
@@ -112,7 +112,8 @@ test_programs() {
   nodes_up node1 node2 node3
   local name
   for name in p2p.modes p2p.order p2p.status p2p.probe p2p.completion datatype.constructors datatype.usage \
-    op.user comm.communicators comm.overlapping comm.threads coll.rooted coll.unrooted coll.derived coll.stress; do
+    op.user comm.communicators comm.overlapping comm.threads coll.rooted coll.unrooted coll.derived coll.stress \
+    coll.requests legal.collectives progress.overlap; do
     launch --host $all "$programs/program.$name"
     [ "$code" = 0 ] || fail "$name, exit code $code: $(cat "$bed/out")"
     echo "$name: $took s"

@@ -26,7 +26,7 @@ done
 umount -l /run/old-tmp
 cat /proc/sys/kernel/random/uuid >/run/boot_id
 mount --bind /run/boot_id /proc/sys/kernel/random/boot_id  # two machines have two
-[ ! -e /root/.bashrc ] || mount --bind /dev/null /root/.bashrc
+[ ! -e ~/.bashrc ] || mount --bind /dev/null ~/.bashrc
 mount -t tmpfs -o mode=755 none /etc/ssh/ssh_config.d
 cp "$bed/ssh_config" /etc/ssh/ssh_config.d/cluster.conf
 if [ -d "$bed/slurm" ]; then

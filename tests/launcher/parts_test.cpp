@@ -49,7 +49,7 @@ NodeTask sample_task() {
   task.map.apps = {{{"prog", "with space", ""}, "/w", {"A=b"}}};
   task.map.ranks = {{0, 0, 0}, {1, 0, 0}, {1, 0, 1}};
   task.node = 1;
-  task.environment = {"HOME=/root"};
+  task.environment = {"HOME=/home/user"};
   task.policy.cores_per_rank = 3;
   task.bind_to = BindTo::numa;
   task.kill_grace = std::chrono::seconds(1);

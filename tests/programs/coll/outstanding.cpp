@@ -61,7 +61,7 @@ void kinds(const check::Program& world, int each) {
 int main(int argc, char** argv) {
   check::Program world(&argc, &argv);
   // What a rank holds is the same everywhere; what the machine moves grows with the ranks.
-  const int total = world.size() <= 4 ? 100000 : 25000;
+  const int total = world.size() <= 3 ? 300000 : 25000;
   barriers(total);
   allreduces(world, total);
   kinds(world, world.size() <= 4 ? 10000 : 2000);

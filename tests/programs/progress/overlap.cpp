@@ -110,6 +110,32 @@ void collective(const check::Program& world, Outside how, const char* what,
   verify();
 }
 
+// Nobody waits: what all have started is done when they come back.
+void everybody_away(Outside how) {
+  int rank, size;
+  OK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
+  OK(MPI_Comm_size(MPI_COMM_WORLD, &size));
+  const int to = (rank + 1) % size, from = (rank + size - 1) % size;
+  std::vector<int> out(1 << 18, rank), in(out.size(), -1);
+  int mine = rank, sum = -1;
+  MPI_Request requests[4];
+  OK(MPI_Barrier(MPI_COMM_WORLD));
+  OK(MPI_Irecv(in.data(), in.size(), MPI_INT, from, 4, MPI_COMM_WORLD, &requests[0]));
+  OK(MPI_Isend(out.data(), out.size(), MPI_INT, to, 4, MPI_COMM_WORLD, &requests[1]));
+  OK(MPI_Iallreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &requests[2]));
+  OK(MPI_Ibarrier(MPI_COMM_WORLD, &requests[3]));
+  stay_away(how);
+  for (MPI_Request& each : requests) {
+    int flag = 0;
+    OK(MPI_Request_get_status(each, &flag, MPI_STATUS_IGNORE));
+    CHECK(flag);
+  }
+  OK(MPI_Waitall(4, requests, MPI_STATUSES_IGNORE));
+  CHECK_EQ(sum, size * (size - 1) / 2);
+  CHECK_EQ(in.front(), from);
+  CHECK_EQ(in.back(), from);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -145,5 +171,6 @@ int main(int argc, char** argv) {
     message(world, Outside::computing, true);
     message(world, Outside::sleeping, false);
     sender_away(world, Outside::reading);
+    everybody_away(Outside::sleeping);
   }
 }

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "counters.hpp"
+
+#include "base/log.hpp"
+
+namespace tutti::lib {
+namespace {
+
+// When the process ends, at log.level debug: what it has called.
+struct Report {
+  ~Report() {
+    if (!log_enabled(Level::debug)) return;
+    for (int i = 0; i < kFunctions; ++i)
+      if (const uint64_t calls = counters[i].load(std::memory_order_relaxed))
+        log_line(Level::debug, fmt::format("{} was called {} time{}", kNames[i], calls,
+                                           calls == 1 ? "" : "s"));
+  }
+} report;
+
+}  // namespace
+}  // namespace tutti::lib
