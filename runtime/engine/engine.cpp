@@ -302,6 +302,7 @@ void Engine::satisfy_from_self(RecvOperation& op, SendOperation& send) {
 
 void Engine::complete(Operation& op) {
   --pending_;
+  completed_unheard_ = true;
   op.on_complete(op);
 }
 
@@ -309,18 +310,17 @@ void Engine::complete(Operation& op) {
 
 void Engine::wait(bool (*done)(void*), void* argument) {
   for (int idle = 0; !done(argument);) {
-    const bool moved = progress();  // at least one pass each turn, or waiting threads starve all
-    if (ownership_.contended()) {   // another thread's turn; it waits in the same fair queue
+    // At least one pass each turn, or threads that wait for each other's turn starve all.
+    idle = progress() ? 0 : idle + 1;
+    if (idle > waiting_.polls + waiting_.yields) {
+      sleep_until_something();
+    } else if (ownership_.contended()) {  // another thread's turn; it waits in the same fair queue
       leave();
       enter();
-    } else if (moved) {
-      idle = 0;
-    } else if (++idle <= waiting_.polls) {
-      __builtin_ia32_pause();
-    } else if (idle <= waiting_.polls + waiting_.yields) {
+    } else if (idle > waiting_.polls) {
       sched_yield();
-    } else {
-      sleep_until_something();
+    } else if (idle > 0) {
+      __builtin_ia32_pause();
     }
   }
 }
@@ -330,6 +330,8 @@ void Engine::sleep_until_something() {
     if (!progress()) sched_yield();
     return;
   }
+  // Others that sleep here do not see what this thread has completed for them.
+  if (sleepers_.load(std::memory_order_relaxed) > 0 && completed_unheard_) wake_sleepers();
   sleepers_.store(sleepers_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   ownership_.release();
   pollfd wakers[] = {{transport_.descriptor(), POLLIN, 0}, {wake_fd_, POLLIN, 0}};
@@ -344,6 +346,7 @@ void Engine::sleep_until_something() {
 }
 
 void Engine::wake_sleepers() {
+  completed_unheard_ = false;
   const uint64_t one = 1;
   [[maybe_unused]] const ssize_t n = write(wake_fd_, &one, sizeof one);
 }

@@ -45,7 +45,6 @@ class Engine final : private transport::Receiver {
   void leave() {
     const bool work = pending() > 0;
     if (sleepers_.load(std::memory_order_relaxed) > 0) [[unlikely]] wake_sleepers();
-    visits_.store(visits_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     has_work_.store(work, std::memory_order_relaxed);
     ownership_.release();
     if (work && helper_asleep_.load(std::memory_order_relaxed)) [[unlikely]] ring_doorbell();
@@ -66,7 +65,10 @@ class Engine final : private transport::Receiver {
   }
   void receive_taken(std::unique_ptr<Unexpected> message, RecvOperation& operation);
 
-  bool progress() { return transport_.progress(); }  // one pass; true if anything happened
+  bool progress() {  // one pass; true if anything happened
+    passes_.store(passes_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    return transport_.progress();
+  }
 
   // Progresses until `done` is true, which is asked with the engine owned. Polls, then yields,
   // then sleeps; lets other threads in that ask for the engine. Called with the engine owned,
@@ -129,8 +131,10 @@ class Engine final : private transport::Receiver {
   int wake_fd_ = -1;                  // readable: threads in sleep_until_something() wake
   std::atomic<int> sleepers_{0};      // threads there; changed by the engine's owner
 
-  // What the progress thread sees without owning the engine; written by leave().
-  std::atomic<uint64_t> visits_{0};
+  bool completed_unheard_ = false;    // an operation completed since the sleepers were woken
+
+  // What the progress thread sees without owning the engine; written by its owner.
+  std::atomic<uint64_t> passes_{0};  // of progress(): a call that makes none leaves work undone
   std::atomic<bool> has_work_{false};
   // Written by the progress thread: it sleeps until its doorbell is rung.
   std::atomic<bool> helper_asleep_{false};

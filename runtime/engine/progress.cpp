@@ -10,9 +10,11 @@
 
 #include <event2/event.h>
 #include <event2/thread.h>
+#include <signal.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <system_error>
 #include <thread>
 
 #include "base/log.hpp"
@@ -48,13 +50,13 @@ class ProgressThread::Loop {
     event_add(doorbell_, nullptr);
     event_add(stop_, nullptr);
     watch();
-    thread_ = std::thread([this] { event_base_dispatch(base_); });
+    start();
   }
 
   ~Loop() {
     const uint64_t one = 1;
     [[maybe_unused]] const ssize_t n = write(stop_fd_, &one, sizeof one);
-    thread_.join();
+    if (thread_.joinable()) thread_.join();
     for (event* e : {doorbell_, arrival_, timer_, stop_}) event_free(e);
     event_base_free(base_);
     close(stop_fd_);
@@ -63,9 +65,26 @@ class ProgressThread::Loop {
   uint64_t wakeups() const { return wakeups_.load(std::memory_order_relaxed); }
 
  private:
-  static Loop& self(void* loop, bool counts = true) {
+  // Without signals, which are the application's: its handlers run on its own threads.
+  void start() {
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    try {
+      thread_ = std::thread([this] { event_base_dispatch(base_); });
+    } catch (const std::system_error& e) {
+      say(Level::warning,
+          "there is no thread for progress ({}): started operations advance only while the program "
+          "is in a call of MPI. A limit on processes (ulimit -u, the container's pids limit) may be "
+          "too low",
+          e.what());
+    }
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  }
+
+  static Loop& self(void* loop) {
     auto& l = *static_cast<Loop*>(loop);
-    if (counts) l.wakeups_.fetch_add(1, std::memory_order_relaxed);
+    l.wakeups_.fetch_add(1, std::memory_order_relaxed);
     return l;
   }
   static void on_stop(evutil_socket_t, short, void* loop) {
@@ -91,7 +110,7 @@ class ProgressThread::Loop {
   void watch() {
     engine_.helper_asleep_.store(false, std::memory_order_relaxed);
     tick_ = ticks_.shortest;
-    seen_visits_ = engine_.visits_.load(std::memory_order_relaxed);
+    seen_passes_ = engine_.passes_.load(std::memory_order_relaxed);
     last_look_ = false;
     schedule(tick_);
   }
@@ -102,9 +121,9 @@ class ProgressThread::Loop {
   }
 
   void tick() {
-    const uint64_t visits = engine_.visits_.load(std::memory_order_relaxed);
-    if (application_is_here() || visits != seen_visits_) {
-      seen_visits_ = visits;
+    const uint64_t passes = engine_.passes_.load(std::memory_order_relaxed);
+    if (application_is_here() || passes != seen_passes_) {
+      seen_passes_ = passes;
       tick_ = std::min(tick_ * 2, ticks_.longest);
       if (last_look_) return watch();
       return schedule(tick_);
@@ -135,7 +154,7 @@ class ProgressThread::Loop {
     const bool work = engine_.pending() > 0;
     engine_.has_work_.store(work, std::memory_order_relaxed);
     if (engine_.sleepers_.load(std::memory_order_relaxed) > 0) engine_.wake_sleepers();
-    seen_visits_ = engine_.visits_.load(std::memory_order_relaxed);
+    seen_passes_ = engine_.passes_.load(std::memory_order_relaxed);
     if (armed) engine_.helper_asleep_.store(true, std::memory_order_relaxed);
     engine_.ownership_.release();
     if (armed) {
@@ -151,7 +170,7 @@ class ProgressThread::Loop {
   Engine& engine_;
   const Ticks ticks_;
   std::chrono::microseconds tick_;
-  uint64_t seen_visits_ = 0;
+  uint64_t seen_passes_ = 0;
   bool last_look_ = false;
   std::atomic<uint64_t> wakeups_{0};
   event_base* base_;

@@ -29,8 +29,9 @@ void SendBuffer::flush() {
 }
 
 Error SendBuffer::detach(void*& memory, int64_t& size) {
-  flush();
-  const engine::Engine::Guard own(engine_of_process());
+  engine::Engine& engine = engine_of_process();
+  const engine::Engine::Guard own(engine);
+  engine.wait_until([this] { return messages_.empty(); });  // and nobody adds one before we are done
   if (!attached_) return failure(MPI_ERR_BUFFER, "no buffer is attached");
   memory = automatic_ ? MPI_BUFFER_AUTOMATIC : memory_;
   size = size_;

@@ -22,7 +22,7 @@ Error outcome_of(const coll::Execution& execution) {
 // A nonblocking collective under way.
 class CollectiveRequest final : public Request {
  public:
-  CollectiveRequest(Comm& comm, Prepared prepared, std::function<void()> then)
+  CollectiveRequest(Comm& comm, Prepared prepared, std::function<Error()> then)
       : Request(Kind::collective, comm), prepared(std::move(prepared)), then_(std::move(then)) {}
 
   void start(std::unique_ptr<coll::Execution> execution) {
@@ -35,7 +35,10 @@ class CollectiveRequest final : public Request {
     coll::start(*execution_);
   }
   void fill(MPI_Status& status) const override { fill_empty(status); }
-  Error error() const override { return outcome_of(*execution_); }
+  Error error() const override {
+    if (Error e = outcome_of(*execution_)) return e;
+    return failed_ ? Error(failed_.mpi_class(), failed_.message()) : Error();
+  }
   Error cancel() override {
     return failure(MPI_ERR_REQUEST,
                    "the request belongs to a nonblocking collective, which cannot be cancelled (the "
@@ -46,11 +49,12 @@ class CollectiveRequest final : public Request {
 
  private:
   void over() {
-    if (then_) then_();
+    if (then_) failed_ = then_();
     finish();
   }
   std::unique_ptr<coll::Execution> execution_;
-  const std::function<void()> then_;
+  Error failed_;  // of then_
+  const std::function<Error()> then_;
 };
 
 // ---- arguments. `call` refers to types and operations by plain pointers; `uses` keeps them.
@@ -79,8 +83,11 @@ Error not_in_place(const void* buf, const char* argument, const char* where) {
 }
 
 // The two buffers of a call must not be one, unless MPI_IN_PLACE says so (section 6.2).
-Error not_aliased(const void* in, const void* out, int64_t bytes) {
-  if (in != out || in == nullptr || bytes == 0) return {};
+// Other types may have other places from the same address on.
+Error not_aliased(const void* in, const void* out, int64_t count, const Datatype* in_type,
+                  const Datatype* out_type) {
+  if (in != out || in == nullptr || count == 0) return {};
+  if (in_type != out_type || !in_type || in_type->layout->size() == 0) return {};
   return failure(MPI_ERR_BUFFER,
                  "the send and the receive buffer are the same: pass MPI_IN_PLACE instead");
 }
@@ -114,13 +121,13 @@ Result<Prepared> gather_call(const void* sendbuf, int64_t sendcount, const Datat
   Prepared p{.call = {.kind = Collective::gather, .root = root}};
   const bool at_root = comm.rank() == root;
   p.call.in_place = sendbuf == MPI_IN_PLACE;
-  if (Error e = not_in_place(recvbuf, "recvbuf", "as sendbuf")) return e;
   if (!at_root)
     if (Error e = not_in_place(sendbuf, "sendbuf", "at the root")) return e;
   if (!p.call.in_place) set_in(p, sendbuf, sendcount, sendtype);
   if (at_root) {
+    if (Error e = not_in_place(recvbuf, "recvbuf", "as sendbuf")) return e;
     set_out(p, recvbuf, recvcount, recvtype);
-    if (Error e = not_aliased(sendbuf, recvbuf, recvcount)) return e;
+    if (Error e = not_aliased(sendbuf, recvbuf, recvcount, sendtype, recvtype)) return e;
   }
   return p;
 }
@@ -157,7 +164,7 @@ Result<Prepared> scatter_call(const void* sendbuf, int64_t sendcount, const Data
   if (at_root) {
     if (Error e = not_in_place(sendbuf, "sendbuf", "as recvbuf")) return e;
     set_in(p, sendbuf, sendcount, sendtype);
-    if (Error e = not_aliased(sendbuf, recvbuf, sendcount)) return e;
+    if (Error e = not_aliased(sendbuf, recvbuf, sendcount, sendtype, recvtype)) return e;
   }
   return p;
 }
@@ -187,7 +194,7 @@ Result<Prepared> allgather_call(const void* sendbuf, int64_t sendcount, const Da
   Prepared p{.call = {.kind = Collective::allgather}};
   p.call.in_place = sendbuf == MPI_IN_PLACE;
   if (Error e = not_in_place(recvbuf, "recvbuf", "as sendbuf")) return e;
-  if (Error e = not_aliased(sendbuf, recvbuf, recvcount)) return e;
+  if (Error e = not_aliased(sendbuf, recvbuf, recvcount, sendtype, &recvtype)) return e;
   if (!p.call.in_place) set_in(p, sendbuf, sendcount, sendtype);
   set_out(p, recvbuf, recvcount, &recvtype);
   return p;
@@ -213,7 +220,7 @@ Result<Prepared> alltoall_call(const void* sendbuf, int64_t sendcount, const Dat
   Prepared p{.call = {.kind = Collective::alltoall}};
   p.call.in_place = sendbuf == MPI_IN_PLACE;
   if (Error e = not_in_place(recvbuf, "recvbuf", "as sendbuf")) return e;
-  if (Error e = not_aliased(sendbuf, recvbuf, recvcount)) return e;
+  if (Error e = not_aliased(sendbuf, recvbuf, recvcount, sendtype, &recvtype)) return e;
   if (!p.call.in_place) set_in(p, sendbuf, sendcount, sendtype);
   set_out(p, recvbuf, recvcount, &recvtype);
   return p;
@@ -296,7 +303,7 @@ Result<Prepared> reduce_call(const void* sendbuf, void* recvbuf, int64_t count,
                              const Datatype& type, const Op& op, int root, Comm& comm) {
   const bool at_root = comm.rank() == root;
   if (at_root) {
-    if (Error e = not_aliased(sendbuf, recvbuf, count)) return e;
+    if (Error e = not_aliased(sendbuf, recvbuf, count, &type, &type)) return e;
   } else if (Error e = not_in_place(sendbuf, "sendbuf", "at the root")) {
     return e;
   }
@@ -308,7 +315,7 @@ Result<Prepared> reduce_call(const void* sendbuf, void* recvbuf, int64_t count,
 
 Result<Prepared> allreduce_call(const void* sendbuf, void* recvbuf, int64_t count,
                                 const Datatype& type, const Op& op, Comm&) {
-  if (Error e = not_aliased(sendbuf, recvbuf, count)) return e;
+  if (Error e = not_aliased(sendbuf, recvbuf, count, &type, &type)) return e;
   return reduction_call(Collective::allreduce, sendbuf, recvbuf, count, type, op);
 }
 
@@ -322,19 +329,19 @@ Result<Prepared> reduce_scatter_call(const void* sendbuf, void* recvbuf, Ints re
 
 Result<Prepared> reduce_scatter_block_call(const void* sendbuf, void* recvbuf, int64_t recvcount,
                                            const Datatype& type, const Op& op, Comm&) {
-  if (Error e = not_aliased(sendbuf, recvbuf, recvcount)) return e;
+  if (Error e = not_aliased(sendbuf, recvbuf, recvcount, &type, &type)) return e;
   return reduction_call(Collective::reduce_scatter_block, sendbuf, recvbuf, recvcount, type, op);
 }
 
 Result<Prepared> scan_call(const void* sendbuf, void* recvbuf, int64_t count, const Datatype& type,
                            const Op& op, Comm&) {
-  if (Error e = not_aliased(sendbuf, recvbuf, count)) return e;
+  if (Error e = not_aliased(sendbuf, recvbuf, count, &type, &type)) return e;
   return reduction_call(Collective::scan, sendbuf, recvbuf, count, type, op);
 }
 
 Result<Prepared> exscan_call(const void* sendbuf, void* recvbuf, int64_t count,
                              const Datatype& type, const Op& op, Comm&) {
-  if (Error e = not_aliased(sendbuf, recvbuf, count)) return e;
+  if (Error e = not_aliased(sendbuf, recvbuf, count, &type, &type)) return e;
   return reduction_call(Collective::exscan, sendbuf, recvbuf, count, type, op);
 }
 
@@ -364,7 +371,7 @@ Error run(Comm& comm, const Call& call) {
   return outcome_of(**execution);
 }
 
-Error start(Comm& comm, Prepared prepared, MPI_Request* request, std::function<void()> then) {
+Error start(Comm& comm, Prepared prepared, MPI_Request* request, std::function<Error()> then) {
   auto made = Ref<CollectiveRequest>::adopt(
       new CollectiveRequest(comm, std::move(prepared), std::move(then)));
   const engine::Engine::Guard own(engine_of_process());

@@ -24,8 +24,8 @@ struct Prepared {
 Error run(Comm& comm, const coll::Call& call);
 
 // Starts it and leaves a request; `then` is called when it completes, with the engine owned,
-// before the request does.
-Error start(Comm& comm, Prepared prepared, MPI_Request* request, std::function<void()> then = {});
+// before the request does; its error is the request's.
+Error start(Comm& comm, Prepared prepared, MPI_Request* request, std::function<Error()> then = {});
 
 // A collective of plain bytes, for the library's own use: `in` of each rank to `out` of all.
 coll::Call allgather_bytes(const void* in, void* out, int64_t bytes_per_rank);

@@ -228,7 +228,10 @@ Error comm_get_name(Comm& comm, char* comm_name, int* resultlen) {
 
 Error comm_dup(Comm& comm, MPI_Comm* newcomm) {
   uint64_t context = offer_context(comm.rank() == 0);
-  if (Error e = run(comm, bcast_bytes(&context, sizeof context, 0))) return e;
+  if (Error e = run(comm, bcast_bytes(&context, sizeof context, 0))) {
+    process().contexts->release(context);
+    return e;
+  }
   if (context == kNoContext) return no_context_left(comm);
   const Ref<Comm> made = Ref<Comm>::adopt(duplicate(comm, context));
   if (Error e = copy_attributes(comm, *made)) return e;
@@ -246,9 +249,17 @@ Error comm_idup(Comm& comm, MPI_Comm* newcomm, MPI_Request* request) {
   if (Error e = copy_attributes(comm, *made)) return e;
   auto context = std::make_shared<uint64_t>(offer_context(comm.rank() == 0));
   Prepared prepared{.call = bcast_bytes(context.get(), sizeof *context, 0)};
-  Error e = start(comm, std::move(prepared), request,
-                  [made, context] { made->set_context(*context); });
-  if (e) return e;
+  Error e = start(comm, std::move(prepared), request, [made, context]() -> Error {
+    if (*context == kNoContext) return no_context_left(*made);
+    made->set_context(*context);
+    return {};
+  });
+  if (e) {
+    process().contexts->release(*context);
+    Error ignored = made->attributes.delete_all(made->handle);
+    static_cast<void>(ignored);  // the first failure is the one to tell
+    return e;
+  }
   made->retain();  // the handle's
   *newcomm = made->handle;
   return {};

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -173,7 +175,10 @@ Error init_thread(int*, char***, int required, int* provided) {
   info_env().set("maxprocs", std::to_string(the_process->job->view().size));
   info_env().set("thread_level", name_of_thread_level(required));
   // A program that exits without MPI_Finalize must not find the thread in UCX's own exit.
-  std::atexit([] { the_process->helper.reset(); });
+  static const pid_t initialized_by = getpid();
+  std::atexit([] {
+    if (getpid() == initialized_by) the_process->helper.reset();  // a forked child has no such thread
+  });
   phase.store(Phase::running, std::memory_order_release);
   return {};
 }

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <optional>
 
 #include "base/log.hpp"
 #include "mpi/api_error.hpp"
@@ -119,21 +120,18 @@ class AddedCodes {
     const std::lock_guard lock(mutex_);
     return added_.count(code) != 0;
   }
-  int class_of(int code) {
-    const std::lock_guard lock(mutex_);
-    return added_.at(code).error_class;
-  }
-  std::string text(int code) {
-    const std::lock_guard lock(mutex_);
-    return added_.at(code).text;
-  }
-  const int* last() const { return &last_; }
-
- private:
   struct Added {
     int error_class;
     std::string text;
   };
+  std::optional<Added> find(int code) {
+    const std::lock_guard lock(mutex_);
+    const auto at = added_.find(code);
+    return at == added_.end() ? std::nullopt : std::optional(at->second);
+  }
+  const int* last() const { return &last_; }
+
+ private:
   template <class Act>
   Error change(int code, const char* with, Act act) {
     const std::lock_guard lock(mutex_);
@@ -260,8 +258,8 @@ Error errhandler_free(MPI_Errhandler* errhandler) {
 Error error_class(int errorcode, int* errorclass) {
   if (is_standard(errorcode) || is_tool_class(errorcode)) {
     *errorclass = errorcode;
-  } else if (added().known(errorcode)) {
-    *errorclass = added().class_of(errorcode);
+  } else if (const auto mine = added().find(errorcode)) {
+    *errorclass = mine->error_class;
   } else {
     return failure(MPI_ERR_ARG, "{} is no error code", errorcode);
   }
@@ -270,8 +268,8 @@ Error error_class(int errorcode, int* errorclass) {
 
 Error error_string(int errorcode, char* string, int* resultlen) {
   std::string text = class_string(errorcode);
-  if (text.empty() && added().known(errorcode)) {
-    text = added().text(errorcode);
+  if (const auto mine = added().find(errorcode)) {
+    text = mine->text;
   } else if (text.empty()) {
     return failure(MPI_ERR_ARG, "{} is no error code", errorcode);
   } else if (errorcode != MPI_SUCCESS && last_error().code == errorcode && !last_error().text.empty()) {

@@ -41,6 +41,11 @@ struct Blocking {
   bool done = false;
 };
 
+// Another thread may free the type while a blocking call is under way; predefined ones stay.
+Ref<Datatype> hold(const Datatype& type) {
+  return Ref<Datatype>(type.predefined ? nullptr : const_cast<Datatype*>(&type));
+}
+
 class SendRequest final : public Request {
  public:
   SendRequest(Comm& comm, Datatype& type) : Request(Kind::send, comm), type_(&type) {
@@ -48,7 +53,6 @@ class SendRequest final : public Request {
     op.on_complete = [](Operation& o) { static_cast<SendRequest*>(o.owner)->finish(); };
   }
   void fill(MPI_Status& status) const override {
-    fill_empty(status);
     fill_status(status, op.outcome);
   }
   Error error() const override { return error_of(op.outcome); }
@@ -85,7 +89,7 @@ class DoneRequest final : public Request {
  public:
   DoneRequest(Kind kind, Comm& comm, bool proc_null) : Request(kind, comm), proc_null_(proc_null) {}
   void fill(MPI_Status& status) const override {
-    proc_null_ ? fill_proc_null(status) : fill_empty(status);
+    proc_null_ ? fill_proc_null(status) : fill_status(status, {});
   }
   Error error() const override { return {}; }
   Error cancel() override { return {}; }
@@ -151,6 +155,7 @@ Error done_at_once(Request::Kind kind, Comm& comm, bool proc_null, MPI_Request* 
 Error send_in_mode(SendMode mode, const void* buf, int64_t count, const Datatype& type, int dest,
                    int tag, const Comm& comm) {
   if (dest == MPI_PROC_NULL) return {};
+  const Ref<Datatype> held = hold(type);
   Blocking<SendOperation> send;
   describe(send.op, buf, count, type, dest, tag, comm, mode);
   Engine& engine = engine_of_process();
@@ -237,6 +242,7 @@ Error recv(void* buf, int64_t count, Datatype& type, int source, int tag, Comm& 
     if (status) fill_proc_null(*status);
     return {};
   }
+  const Ref<Datatype> held = hold(type);
   Blocking<RecvOperation> receive;
   describe(receive.op, buf, count, type, source, tag, comm);
   Engine& engine = engine_of_process();
@@ -264,6 +270,7 @@ Error irecv(void* buf, int64_t count, Datatype& type, int source, int tag, Comm&
 Error sendrecv(const void* sendbuf, int64_t sendcount, Datatype& sendtype, int dest, int sendtag,
                void* recvbuf, int64_t recvcount, Datatype& recvtype, int source, int recvtag,
                Comm& comm, MPI_Status* status) {
+  const Ref<Datatype> held[] = {hold(sendtype), hold(recvtype)};
   Blocking<SendOperation> send;
   Blocking<RecvOperation> receive;
   send.done = dest == MPI_PROC_NULL;
@@ -413,6 +420,7 @@ Error mrecv(void* buf, int64_t count, Datatype& type, MPI_Message* message, MPI_
   }
   const Ref<Message> taken = Ref<Message>::adopt(resolve<Message>(*message));
   *message = MPI_MESSAGE_NULL;
+  const Ref<Datatype> held = hold(type);
   Blocking<RecvOperation> receive;
   receive.op.payload = type.payload(buf, count);
   Engine& engine = engine_of_process();
