@@ -36,6 +36,8 @@ check_hello() {
 }
 
 say "FindMPI, by the PATH"
+# What built Tutti is here; make need not be.
+command -v ninja >/dev/null && export CMAKE_GENERATOR=Ninja
 PATH="$prefix/bin:$PATH" must cmake -S "$here" -B "$work/by path" -DHOW=MPI
 grep -h '^MPI_C_INCLUDE\|^MPI_C_HEADER\|^MPIEXEC_EXEC\|^MPI_mpi_abi_LIBRARY' "$work/by path/CMakeCache.txt"
 grep -q "^MPI_mpi_abi_LIBRARY:FILEPATH=$prefix/" "$work/by path/CMakeCache.txt" ||
