@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two or more engines in one process, a thread each, over a shuffling loopback and over UCX.
+// Two or more engines in one process, a thread each, over a shuffling loopback, over UCX, and over
+// shared memory, which reads long messages from the sender's memory or copies them through rings.
 #include <gtest/gtest.h>
 #include <mpi.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <barrier>
@@ -15,6 +17,7 @@
 #include "engine/engine.hpp"
 #include "engine/progress.hpp"
 #include "transport/loopback.hpp"
+#include "transport/node.hpp"
 #include "transport/ucx.hpp"
 
 namespace tutti::engine {
@@ -68,13 +71,17 @@ std::vector<uint8_t> pattern(size_t n, int seed) {
 // Runs body(engine, rank) on `size` threads.
 class Cluster {
  public:
-  enum class Over { loopback, ucx };
+  enum class Over { loopback, ucx, shared, shared_copying };
   Cluster(Over over, int size, bool helpers = false) {
     if (over == Over::loopback) fabric_.emplace(size, 42);
+    if (over == Over::shared || over == Over::shared_copying)
+      open_nodes(size, over == Over::shared);
     for (int i = 0; i < size; ++i) {
       transport::Transport* t = nullptr;
       if (fabric_) {
         t = &fabric_->at(i);
+      } else if (!nodes_.empty()) {
+        t = nodes_[static_cast<size_t>(i)].get();
       } else {
         auto opened = transport::Ucx::open({});
         EXPECT_TRUE(opened) << std::move(opened).error().message();
@@ -115,19 +122,44 @@ class Cluster {
   }
 
  private:
+  // As many processes of a job would, each in its turn waiting for the others.
+  void open_nodes(int size, bool read_peers) {
+    static std::atomic<int> clusters{0};
+    transport::NodeOptions options{.job = fmt::format("engine-test.{}.{}", getpid(), ++clusters),
+                                   .job_size = size, .neighbours = {}, .read_peers = read_peers};
+    for (int i = 0; i < size; ++i) options.neighbours.push_back(i);
+    std::barrier everyone(size);
+    nodes_.resize(static_cast<size_t>(size));
+    std::vector<std::thread> openers;
+    for (int i = 0; i < size; ++i)
+      openers.emplace_back([&, i, mine = options]() mutable {
+        mine.process = i;
+        auto opened = transport::Node::open(
+            mine, {.publish = [](auto&) { return Error(); },
+                   .fence = [&] { everyone.arrive_and_wait(); return Error(); },
+                   .address_of = {}});
+        ASSERT_TRUE(opened) << std::move(opened).error().message();
+        ASSERT_TRUE((*opened)->has_shared_memory());
+        nodes_[static_cast<size_t>(i)] = std::move(*opened);
+      });
+    for (auto& o : openers) o.join();
+  }
+
   std::optional<transport::LoopbackFabric> fabric_;
+  std::vector<std::unique_ptr<transport::Node>> nodes_;
   std::vector<std::unique_ptr<transport::Ucx>> ucx_;
   std::vector<std::unique_ptr<Engine>> engines_;
   std::vector<std::unique_ptr<ProgressThread>> helpers_;
   std::atomic<int> finished_{0};
 };
 
+constexpr const char* kOver[] = {"loopback", "ucx", "shared", "shared_copying"};
+
 class EngineTest : public testing::TestWithParam<Cluster::Over> {};
 INSTANTIATE_TEST_SUITE_P(Over, EngineTest,
-                         testing::Values(Cluster::Over::loopback, Cluster::Over::ucx),
-                         [](auto& info) {
-                           return info.param == Cluster::Over::ucx ? "ucx" : "loopback";
-                         });
+                         testing::Values(Cluster::Over::loopback, Cluster::Over::ucx,
+                                         Cluster::Over::shared, Cluster::Over::shared_copying),
+                         [](auto& info) { return kOver[static_cast<int>(info.param)]; });
 
 TEST_P(EngineTest, CarriesEveryLengthBothPostedAndUnexpected) {
   Cluster cluster(GetParam(), 2);
