@@ -26,12 +26,17 @@ std::string segment_name(const NodeOptions& options) {
   return name;
 }
 
+// What concerns the whole node is said by one of its ranks.
+Level note_of(const NodeOptions& options) {
+  return options.process == options.neighbours.front() ? Level::note : Level::debug;
+}
+
 std::unique_ptr<SharedMemory> attach(const NodeOptions& options) {
   if (!options.shared_memory || options.neighbours.size() < 2) return nullptr;
   Result<std::unique_ptr<SharedMemory>> opened =
       SharedMemory::open({segment_name(options), options.neighbours, options.process, options.read_peers});
   if (opened) return std::move(*opened);
-  say(Level::note, "messages on this node go over UCX: {}", opened.error().message());
+  say(note_of(options), "messages on this node go over UCX: {}", opened.error().message());
   return nullptr;
 }
 
@@ -79,7 +84,8 @@ Result<std::unique_ptr<Node>> Node::open(const NodeOptions& options, const Wirin
   // Everyone has had the chance to attach. All ranks of the node see the same here: who could not
   // attach leaves it incomplete for all.
   if (shared && !shared->complete()) {
-    say(Level::note, "messages on this node go over UCX: not all of its ranks share its /dev/shm");
+    say(note_of(options), "messages on this node go over UCX: not all of its ranks could attach to "
+        "the same /dev/shm");
     shared->forget_name();
     shared.reset();
   }

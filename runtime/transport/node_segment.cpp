@@ -5,6 +5,7 @@
 #include <mpi.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -30,15 +31,28 @@ size_t ring_size_for(int members) {
   return std::clamp(std::bit_floor(kRingBudget / pairs), kSmallestRing, kLargestRing);
 }
 
+Error too_small(size_t wanted, const std::string& why) {
+  return failure(MPI_ERR_NO_MEM, "/dev/shm has no {} KiB for them ({}); a larger one, as docker's "
+                 "--shm-size gives, makes them faster", wanted >> 10, why);
+}
+
 Error take_memory(int descriptor, size_t offset, size_t bytes) {
   int problem;
   do {
     problem = posix_fallocate(descriptor, static_cast<off_t>(offset), static_cast<off_t>(bytes));
   } while (problem == EINTR);
   if (problem == 0) return {};
-  return failure(MPI_ERR_NO_MEM, "no {} KiB of shared memory in /dev/shm ({}); a larger one, such as "
-                 "docker's --shm-size gives, makes messages on a node faster",
-                 bytes >> 10, strerror(problem));
+  return too_small(bytes, strerror(problem));
+}
+
+// The rings take their memory when they are opened; this tells early, and to all ranks alike, that
+// it would not be there.
+Error look_for_room(int descriptor, size_t bytes) {
+  struct statfs system {};
+  if (fstatfs(descriptor, &system) != 0 || system.f_blocks == 0) return {};  // without a limit
+  const uint64_t room = static_cast<uint64_t>(system.f_bavail) * static_cast<uint64_t>(system.f_bsize);
+  if (room >= bytes) return {};
+  return too_small(bytes, fmt::format("{} KiB are left", room >> 10));
 }
 
 }  // namespace
@@ -99,6 +113,7 @@ Result<std::unique_ptr<NodeSegment>> NodeSegment::attach(const std::string& name
     problem = failure(MPI_ERR_OTHER, "{} cannot be sized: {}", path, strerror(errno));
   } else {
     problem = take_memory(fd, 0, extent.desks);
+    if (!problem) problem = look_for_room(fd, extent.all - extent.desks);
   }
   void* base = problem ? MAP_FAILED
                        : mmap(nullptr, extent.all, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
