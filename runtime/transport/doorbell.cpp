@@ -63,7 +63,7 @@ bool Doorbell::arm() {
     mine_.asleep.store(1, std::memory_order_release);
   }
   armed_ = true;
-  std::atomic_thread_fence(std::memory_order_seq_cst);
+  __sync_synchronize();
   membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED);  // where it fails nobody has registered either
   return true;
 }

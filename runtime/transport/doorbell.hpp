@@ -42,8 +42,8 @@ class Doorbell {
 
   // To be called after what `desk`'s owner should see has been written.
   static void ring_if_asleep(Desk& desk) {
-    if (fences_) std::atomic_thread_fence(std::memory_order_seq_cst);
-    else std::atomic_signal_fence(std::memory_order_seq_cst);
+    if (fences_) __sync_synchronize();
+    std::atomic_signal_fence(std::memory_order_seq_cst);
     if (desk.asleep.load(std::memory_order_relaxed)) [[unlikely]] ring(desk);
   }
 
