@@ -13,6 +13,7 @@
 #include "mpi/collective.hpp"
 #include "mpi/entry.hpp"
 #include "mpi/process.hpp"
+#include "transport/doorbell.hpp"
 
 namespace tutti::mpi {
 namespace {
@@ -27,7 +28,27 @@ engine::Waiting waiting_of(const Config& config, const boot::JobView& job) {
   return waiting;
 }
 
+transport::NodeOptions transport_options(const Config& config, const boot::JobView& job) {
+  const std::string tls(config.text("transport.ucx_tls"));
+  return {.job = job.id,
+          .process = job.rank,
+          .job_size = job.size,
+          .neighbours = job.node_ranks,
+          .shared_memory = config.flag("transport.shared_memory"),
+          .read_peers = config.text("transport.cma") == "auto",
+          .ucx = {tls},
+          .ucx_is_told = tls.empty() ? "" : fmt::format("with transport.ucx_tls={} (from: {})", tls,
+                                                        config.value("transport.ucx_tls").origin)};
+}
+
+transport::Wiring wiring_of(boot::Job& job) {
+  return {.publish = [&job](const std::string& address) { return job.publish(address); },
+          .fence = [&job] { return job.fence(); },
+          .address_of = [&job](int peer) { return job.address_of(peer); }};
+}
+
 Error open_process(Process& p) {
+  transport::use_remote_fences();  // before PMIx starts a thread
   Result<Config> config = Config::load();
   if (!config) return std::move(config).error();
   set_log_level(static_cast<Level>(config->value("log.level").number));
@@ -49,16 +70,10 @@ Error open_process(Process& p) {
   const boot::JobView& view = p.job->view();
   set_speaker(fmt::format("rank {} on {}", view.rank, view.host));
 
-  Result<std::unique_ptr<transport::Ucx>> transport =
-      transport::Ucx::open({std::string(config->text("transport.ucx_tls"))});
-  if (!transport && !config->text("transport.ucx_tls").empty())
-    return std::move(transport).error().within(
-        fmt::format("with transport.ucx_tls={} (from: {})", config->text("transport.ucx_tls"),
-                    config->value("transport.ucx_tls").origin));
+  Result<std::unique_ptr<transport::Node>> transport =
+      transport::Node::open(transport_options(*config, view), wiring_of(*p.job));
   if (!transport) return std::move(transport).error();
   p.transport = *std::move(transport);
-  p.transport->set_address_book([&p](int peer) { return p.job->address_of(peer); });
-  if (Error e = p.job->publish(p.transport->address())) return e;
 
   p.engine = std::make_unique<engine::Engine>(*p.transport, view.rank, waiting_of(*config, view));
   p.contexts = std::make_unique<ContextPool>(view.rank);

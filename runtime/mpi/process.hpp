@@ -13,13 +13,13 @@
 #include "engine/progress.hpp"
 #include "mpi/context.hpp"
 #include "mpi/objects.hpp"
-#include "transport/ucx.hpp"
+#include "transport/node.hpp"
 
 namespace tutti::mpi {
 
 struct Process {
   std::unique_ptr<boot::Job> job;
-  std::unique_ptr<transport::Ucx> transport;
+  std::unique_ptr<transport::Node> transport;
   std::unique_ptr<engine::Engine> engine;
   std::unique_ptr<engine::ProgressThread> helper;  // nullptr when switched off
   std::unique_ptr<ContextPool> contexts;

@@ -35,7 +35,7 @@ std::unique_ptr<SharedMemory> attach(const NodeOptions& options) {
   if (!options.shared_memory || options.neighbours.size() < 2) return nullptr;
   Result<std::unique_ptr<SharedMemory>> opened =
       SharedMemory::open({segment_name(options), options.neighbours, options.process, options.read_peers});
-  if (opened) return std::move(*opened);
+  if (opened) return *std::move(opened);
   say(note_of(options), "messages on this node go over UCX: {}", opened.error().message());
   return nullptr;
 }
@@ -75,8 +75,12 @@ Result<std::unique_ptr<Node>> Node::open(const NodeOptions& options, const Wirin
 
   auto open_ucx = [&]() -> Error {
     Result<std::unique_ptr<Ucx>> opened = Ucx::open(options.ucx);
-    if (!opened) return std::move(opened).error();
-    ucx = std::move(*opened);
+    if (!opened) {
+      Error problem = std::move(opened).error();
+      return options.ucx_is_told.empty() ? std::move(problem)
+                                         : std::move(problem).within(options.ucx_is_told);
+    }
+    ucx = *std::move(opened);
     ucx->set_address_book(wiring.address_of);
     return wiring.publish(ucx->address());
   };

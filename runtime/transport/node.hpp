@@ -24,6 +24,7 @@ struct NodeOptions {
   bool shared_memory = true;
   bool read_peers = true;        // SharedMemoryOptions::read_peers
   UcxOptions ucx;
+  std::string ucx_is_told;       // in front of what UCX's opening failed with; may be empty
 };
 
 // How the processes of the job find each other.
