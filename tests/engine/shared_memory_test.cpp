@@ -95,21 +95,18 @@ std::unique_ptr<Node> open_node(Job& job, int rank, const NodeOptions& options) 
 // Nobody leaves while another may still need its progress.
 void part(Engine& e, int rank, int size) {
   Engine::Guard own(e);
-  std::vector<std::unique_ptr<Operation>> all;
-  int over = 0;
+  std::vector<std::unique_ptr<Sent>> sent;
+  std::vector<std::unique_ptr<Received>> received;
   for (int peer = 0; peer < size; ++peer) {
     if (peer == rank) continue;
-    auto s = std::make_unique<Sent>(Payload{}, rank, 1000000);
-    s->peer = peer;
-    auto r = std::make_unique<Received>(Payload{}, peer, 1000000);
-    for (Operation* o : {static_cast<Operation*>(s.get()), static_cast<Operation*>(r.get())}) {
-      o->owner = &over;
-      o->on_complete = [](Operation& op) { ++*static_cast<int*>(op.owner); };
-    }
-    e.recv(*r), e.send(*s);
-    all.push_back(std::move(s)), all.push_back(std::move(r));
+    received.push_back(std::make_unique<Received>(Payload{}, peer, 1000000));
+    e.recv(*received.back());
+    sent.push_back(std::make_unique<Sent>(Payload{}, rank, 1000000));
+    sent.back()->peer = peer;
+    e.send(*sent.back());
   }
-  e.wait_until([&] { return over == static_cast<int>(all.size()); });
+  for (auto& s : sent) e.wait_until([&] { return s->done; });
+  for (auto& r : received) e.wait_until([&] { return r->done; });
   e.wait_until([&] { return e.transport().flushed(); });
 }
 
