@@ -50,6 +50,9 @@ class Engine final : private transport::Receiver {
     if (work && helper_asleep_.load(std::memory_order_relaxed)) [[unlikely]] ring_doorbell();
   }
 
+  // A standard send that is over when it returns true: short, in one run, to another process, when
+  // the transport has room. Otherwise nothing has happened.
+  bool send_at_once(int to, const Match& match, const Payload& payload, uint64_t signature = 0);
   void send(SendOperation& operation);
   void recv(RecvOperation& operation);
   // Withdraws a receive that has not matched: completes it as cancelled and returns true.

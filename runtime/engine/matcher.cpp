@@ -36,7 +36,7 @@ void Matcher::post(RecvOperation& receive) {
 void Matcher::withdraw(RecvOperation& receive) {
   receive.posted = false;
   --posted_;
-  if (!is_wildcard(receive.match)) return exact_.remove(receive, receive.match);
+  if (!is_wildcard(receive.match)) return exact_.remove(receive);
   const auto at = wildcards_.find(receive.match.context);
   Receives& list = at->second;
   (receive.previous ? receive.previous->next : list.first) = receive.next;
@@ -98,7 +98,7 @@ std::unique_ptr<Unexpected> Matcher::take_ticket(int process, uint64_t ticket) {
 }
 
 void Matcher::remove(Unexpected& message) {
-  messages_.remove(message, message.match());
+  messages_.remove(message);
   if (somebody_waits(message)) --held_;
   if (is_hidden(message.header.context)) return;
   const auto at = arrivals_.find(message.header.context);

@@ -25,6 +25,7 @@ struct Unexpected {
   Match match() const { return {header.context, header.source, header.tag, header.serial}; }
 
   // The matcher's own.
+  uint64_t hash = 0;
   Unexpected* next = nullptr;
   Unexpected* previous = nullptr;
   Unexpected* next_arrived = nullptr;  // in its context, users' channels only
@@ -43,15 +44,17 @@ class HashedQueues {
 
   void push(T& item, const Match& match) {
     if (++count_ > buckets_.size() * 2) grow();
-    append(buckets_[index(match)], item);
+    item.hash = hash(match);
+    append(bucket_of(item.hash), item);
   }
   T* find(const Match& match) const {
-    for (T* item = buckets_[index(match)].first; item; item = item->next)
+    if (count_ == 0) return nullptr;
+    for (T* item = bucket_of(hash(match)).first; item; item = item->next)
       if (key(*item) == match) return item;
     return nullptr;
   }
-  void remove(T& item, const Match& match) {
-    Bucket& bucket = buckets_[index(match)];
+  void remove(T& item) {
+    Bucket& bucket = bucket_of(item.hash);
     (item.previous ? item.previous->next : bucket.first) = item.next;
     (item.next ? item.next->previous : bucket.last) = item.previous;
     --count_;
@@ -75,14 +78,17 @@ class HashedQueues {
   static Match key(const RecvOperation& item) { return item.match; }
   static Match key(const Unexpected& item) { return item.match(); }
 
-  size_t index(const Match& m) const {
+  Bucket& bucket_of(uint64_t hash) { return buckets_[hash & (buckets_.size() - 1)]; }
+  const Bucket& bucket_of(uint64_t hash) const { return buckets_[hash & (buckets_.size() - 1)]; }
+
+  static uint64_t hash(const Match& m) {
     uint64_t h = m.context * 0x9e3779b97f4a7c15u;
     h ^= (static_cast<uint64_t>(static_cast<uint32_t>(m.source)) << 32 | m.serial) *
          0xc2b2ae3d27d4eb4fu;
     h ^= static_cast<uint32_t>(m.tag) * 0x165667b19e3779f9u;
     h ^= h >> 29;
     h *= 0xbf58476d1ce4e5b9u;
-    return (h ^ h >> 32) & (buckets_.size() - 1);
+    return h ^ h >> 32;
   }
   static void append(Bucket& bucket, T& item) {
     item.next = nullptr;
@@ -96,7 +102,7 @@ class HashedQueues {
     for (Bucket& bucket : old)
       for (T* item = bucket.first; item;) {
         T* following = item->next;
-        append(buckets_[index(key(*item))], *item);
+        append(bucket_of(item->hash), *item);
         item = following;
       }
   }

@@ -77,6 +77,7 @@ struct RecvOperation : Operation {
   transport::Fetch fetch;
   std::unique_ptr<std::byte[]> overflow;  // takes a long message that the payload cannot hold
   uint64_t stamp = 0;  // posting order, to choose between exact and wildcard receives
+  uint64_t hash = 0;   // of `match`, while it is posted
   RecvOperation* next = nullptr;
   RecvOperation* previous = nullptr;
   bool posted = false;  // in the matcher's queues: may still be cancelled

@@ -156,10 +156,14 @@ Error send_in_mode(SendMode mode, const void* buf, int64_t count, const Datatype
                    int tag, const Comm& comm) {
   if (dest == MPI_PROC_NULL) return {};
   const Ref<Datatype> held = hold(type);
-  Blocking<SendOperation> send;
-  describe(send.op, buf, count, type, dest, tag, comm, mode);
   Engine& engine = engine_of_process();
   const Engine::Guard own(engine);
+  if (mode == SendMode::standard &&
+      engine.send_at_once(comm.process_of(dest), {comm.user.context, comm.rank(), tag, 0},
+                          type.payload(buf, count)))
+    return {};
+  Blocking<SendOperation> send;
+  describe(send.op, buf, count, type, dest, tag, comm, mode);
   engine.send(send.op);
   if (!send.done) engine.wait_until([&] { return send.done; });
   return error_of(send.op.outcome);

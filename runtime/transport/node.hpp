@@ -42,6 +42,9 @@ class Node final : public Transport {
 
   void set_receiver(Receiver& receiver) override;
   void send(int peer, Outgoing& outgoing) override;
+  bool send_now(int peer, const Header& header, const std::byte* data) override {
+    return route_to(peer) == Route::shared && shared_->send_now(peer, header, data);
+  }
   void notify(int peer, const Header& header) override;
   void fetch(void* rendezvous, Fetch& fetch) override;
   void discard(void* rendezvous) override;

@@ -3,7 +3,7 @@
 // Owns where records lie and when they become visible; refuses to know what they say.
 //
 // Records start on cache lines. The first word of a record is zero until the record is complete,
-// and the writer clears the word behind a record before it completes it, so that what an earlier
+// and the writer clears the words behind a record before it completes it, so that what an earlier
 // lap left there is never taken for a record, and the reader writes nothing but its position,
 // now and then. A record never wraps: where it does not fit before the end, a marker sends the
 // reader to the start.
@@ -73,6 +73,7 @@ class RingWriter {
       memory_->word(offset_).store(kToTheStart, std::memory_order_release);
       written_ += capacity_ - offset_;
       offset_ = 0;
+      cleared_ = kLine;
     }
     return memory_->records + offset_;
   }
@@ -84,17 +85,30 @@ class RingWriter {
 
   // Shows the record reserved last to the reader.
   void commit(RecordWord word) {
-    const size_t length = whole_lines(word.length);
-    memory_->word(offset_ + length).store(0, std::memory_order_relaxed);
+    const size_t length = whole_lines(word.length), behind = offset_ + length;
+    if (behind >= cleared_) clear_line(behind);
     memory_->word(offset_).store(word.packed(), std::memory_order_release);
-    offset_ += length;
+    offset_ = behind;
     written_ += length;
+    // The next words are cleared ahead: a store to a line that the reader holds takes as long as
+    // the message itself, and would hold up the next one's.
+    if (cleared_ < behind + kAhead && behind + kAhead + kLine <= capacity_ &&
+        written_ + kAhead + kLine - consumed_ <= capacity_)
+      clear_line(cleared_);
   }
 
  private:
+  static constexpr size_t kAhead = 4 * kLine;
+
+  void clear_line(size_t offset) {
+    memory_->word(offset).store(0, std::memory_order_relaxed);
+    cleared_ = offset + kLine;
+  }
+
   RingMemory* memory_ = nullptr;
   size_t capacity_ = 0;
   size_t offset_ = 0;      // of the next record; a line is left behind it, always
+  size_t cleared_ = kLine;  // no line from offset_ to here shows a record
   uint64_t written_ = 0;   // bytes since the beginning
   uint64_t consumed_ = 0;  // as last seen
 };

@@ -81,6 +81,7 @@ class SharedMemoryTransport final : public SharedMemory {
 
   void set_receiver(Receiver& receiver) override { receiver_ = &receiver; }
   void send(int peer, Outgoing& outgoing) override;
+  bool send_now(int peer, const Header& header, const std::byte* data) override;
   void notify(int peer, const Header& header) override;
   void fetch(void* rendezvous, Fetch& fetch) override;
   void discard(void* rendezvous) override;
@@ -101,7 +102,7 @@ class SharedMemoryTransport final : public SharedMemory {
   void finish(Incoming& incoming);
   bool read_on(Incoming& incoming);
 
-  bool put_inline(Peer& to, Outgoing& outgoing);
+  bool put_inline(Peer& to, const Header& header, const Payload& payload);
   bool put_middling(Peer& to, Outgoing& outgoing, int64_t& offset);
   bool put_announcement(Peer& to, const Outgoing& outgoing);
   bool put_fragment(Peer& to, const Payload& payload, uint64_t incoming, int64_t offset,

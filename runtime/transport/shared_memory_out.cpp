@@ -25,6 +25,18 @@ void SharedMemoryTransport::send(int peer, Outgoing& outgoing) {
   hold(to, {.outgoing = &outgoing, .offset = offset});
 }
 
+bool SharedMemoryTransport::send_now(int peer, const Header& header, const std::byte* data) {
+  Peer& to = at(peer);
+  if (to.held || header.bytes > to.longest_inline) [[unlikely]] return false;
+  const size_t head = length_of_head(header), length = head + static_cast<size_t>(header.bytes);
+  std::byte* record = to.out.reserve(length);
+  if (!record) [[unlikely]] return false;
+  const uint8_t flags = write_head(record, header);
+  copy_short(record + head, data, static_cast<size_t>(header.bytes));
+  commit(to, record_word(RecordType::message, length, flags));
+  return true;
+}
+
 void SharedMemoryTransport::notify(int peer, const Header& header) {
   control(at(peer), RecordType::notification, static_cast<uint8_t>(header.kind), header.ticket);
 }
@@ -34,20 +46,20 @@ void SharedMemoryTransport::notify(int peer, const Header& header) {
 bool SharedMemoryTransport::put(Peer& to, Outgoing& outgoing, int64_t& offset) {
   const int64_t bytes = outgoing.header.bytes;
   if (bytes > to.longest_eager) return put_announcement(to, outgoing);
-  if (bytes <= to.longest_inline ? !put_inline(to, outgoing) : !put_middling(to, outgoing, offset))
+  if (bytes <= to.longest_inline ? !put_inline(to, outgoing.header, outgoing.payload)
+                                 : !put_middling(to, outgoing, offset))
     return false;
   outgoing.sent(outgoing, {});
   return true;
 }
 
-bool SharedMemoryTransport::put_inline(Peer& to, Outgoing& outgoing) {
-  const Header& header = outgoing.header;
+bool SharedMemoryTransport::put_inline(Peer& to, const Header& header, const Payload& payload) {
   const size_t head = length_of_head(header);
   const size_t length = head + static_cast<size_t>(header.bytes);
   std::byte* record = to.out.reserve(length);
   if (!record) return false;
   const uint8_t flags = write_head(record, header);
-  pack(outgoing.payload, 0, record + head, header.bytes);
+  pack(payload, 0, record + head, header.bytes);
   commit(to, record_word(RecordType::message, length, flags));
   return true;
 }

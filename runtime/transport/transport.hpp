@@ -81,6 +81,11 @@ class Transport {
   // Starts to send to process `peer`; connects first if need be. Reports through outgoing.sent,
   // perhaps before it returns.
   virtual void send(int peer, Outgoing& outgoing) = 0;
+  // Sends a message whose header.bytes lie in one run at `data`, if that takes nothing but a copy;
+  // nothing is reported and nothing kept. False: send() it.
+  virtual bool send_now(int peer, const Header& header, const std::byte* data) {
+    return (void)peer, (void)header, (void)data, false;
+  }
   // A header alone; fire and forget.
   virtual void notify(int peer, const Header& header) = 0;
   // `fetch.into` holds at least the message's bytes.
