@@ -118,6 +118,7 @@ Comm* predefined_comm(std::vector<int> processes, int rank, uint64_t context, MP
   auto* made = new Comm(std::move(group), context,
                         Ref<Errhandler>(HandleOf<Errhandler>::predefined(
                             reinterpret_cast<uintptr_t>(MPI_ERRORS_ARE_FATAL))));
+  made->live_for_ever();
   made->handle = handle;
   made->name = name;
   set_predefined_attributes(*made, job);

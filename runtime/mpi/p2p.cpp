@@ -98,6 +98,17 @@ class DoneRequest final : public Request {
   const bool proc_null_;
 };
 
+// The request of every send that was over when it started. Engine owned.
+Request& sent_request() {
+  static Request* const sent = [] {
+    auto* made = new DoneRequest(Request::Kind::send, *process().world, false);
+    made->live_for_ever();
+    made->finish();
+    return made;
+  }();
+  return *sent;
+}
+
 // MPI_Isendrecv: a send and a receive behind one request; the status is the receive's.
 class PairRequest final : public Request {
  public:
@@ -172,11 +183,17 @@ Error send_in_mode(SendMode mode, const void* buf, int64_t count, const Datatype
 Error isend_in_mode(SendMode mode, const void* buf, int64_t count, Datatype& type, int dest,
                     int tag, Comm& comm, MPI_Request* request) {
   if (dest == MPI_PROC_NULL) return done_at_once(Request::Kind::send, comm, true, request);
+  Engine& engine = engine_of_process();
+  const Engine::Guard own(engine);
+  if (mode == SendMode::standard &&
+      engine.send_at_once(comm.process_of(dest), {comm.user.context, comm.rank(), tag, 0},
+                          type.payload(buf, count))) {
+    *request = handle_of<Request>(sent_request());
+    return {};
+  }
   auto* made = new SendRequest(comm, type);
   describe(made->op, buf, count, type, dest, tag, comm, mode);
   *request = handle_of<Request>(*made);
-  Engine& engine = engine_of_process();
-  const Engine::Guard own(engine);
   made->begin();
   engine.send(made->op);
   return {};

@@ -24,7 +24,7 @@ class Request : public Object {
   bool is_complete() const { return complete_.load(std::memory_order_acquire); }
 
   // For the operation: it is under way, and it is over. Engine owned.
-  void begin() { retain(); }
+  void begin() { retain_unshared(); }
   void finish() {
     ++process().completions;
     complete_.store(true, std::memory_order_release);
