@@ -154,12 +154,10 @@ void Engine::send_to_self(SendOperation& op) {
     op.outgoing.header = header;
     return satisfy_from_self(*receive, op);
   }
-  auto message = std::make_unique<Unexpected>();
+  std::unique_ptr<Unexpected> message(new Unexpected);
   message->header = header;
   if (op.mode == SendMode::standard && header.bytes <= kSelfEager) {
-    message->data =
-        std::make_unique_for_overwrite<std::byte[]>(static_cast<size_t>(header.bytes));
-    op.payload.pack(0, message->data.get(), header.bytes);
+    op.payload.pack(0, message->make_room(header.bytes), header.bytes);
     matcher_.add(std::move(message));
     return complete(op);
   }
@@ -184,7 +182,7 @@ void Engine::receive_taken(std::unique_ptr<Unexpected> message, RecvOperation& o
   op.outcome = {};
   op.posted = false;
   if (message->from_self) return satisfy_from_self(op, *message->from_self);
-  satisfy(op, {message->header, message->data.get(), message->rendezvous});
+  satisfy(op, {message->header, message->data(), message->rendezvous});
 }
 
 bool Engine::cancel(RecvOperation& op) {
@@ -252,10 +250,12 @@ void Engine::deliver(const Arrival& arrival) {
 
 void Engine::receive_message(const Arrival& arrival) {
   if (RecvOperation* receive = matcher_.match(arrival.header)) return satisfy(*receive, arrival);
-  auto message = std::make_unique<Unexpected>();
+  std::unique_ptr<Unexpected> message(new Unexpected);
   message->header = arrival.header;
   message->rendezvous = arrival.rendezvous;
-  if (!arrival.rendezvous) message->data = copy_of(arrival.data, arrival.header.bytes);
+  if (!arrival.rendezvous && arrival.header.bytes > 0)
+    std::memcpy(message->make_room(arrival.header.bytes), arrival.data,
+                static_cast<size_t>(arrival.header.bytes));
   matcher_.add(std::move(message));
 }
 

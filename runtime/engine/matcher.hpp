@@ -11,16 +11,24 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/pool.hpp"
 #include "engine/operation.hpp"
 
 namespace tutti::engine {
 
 // A message without a receive yet.
-struct Unexpected {
+struct Unexpected final : Pooled<Unexpected> {
   transport::Header header;
-  std::unique_ptr<std::byte[]> data;   // a short one's bytes
   void* rendezvous = nullptr;          // a long one's, still with the sender
   SendOperation* from_self = nullptr;  // a long one that this process sends to itself
+
+  // A short one's bytes.
+  const std::byte* data() const { return far_ ? far_.get() : near_; }
+  std::byte* make_room(int64_t bytes) {
+    if (bytes > static_cast<int64_t>(sizeof near_))
+      far_ = std::make_unique_for_overwrite<std::byte[]>(static_cast<size_t>(bytes));
+    return far_ ? far_.get() : near_;
+  }
 
   Match match() const { return {header.context, header.source, header.tag, header.serial}; }
 
@@ -30,6 +38,10 @@ struct Unexpected {
   Unexpected* previous = nullptr;
   Unexpected* next_arrived = nullptr;  // in its context, users' channels only
   Unexpected* previous_arrived = nullptr;
+
+ private:
+  std::unique_ptr<std::byte[]> far_;
+  std::byte near_[64];  // most messages fit
 };
 
 inline bool operator==(const Match& a, const Match& b) {

@@ -2,6 +2,7 @@
 #include <memory>
 #include <new>
 
+#include "base/pool.hpp"
 #include "mpi/api_p2p.hpp"
 #include "mpi/bsend.hpp"
 #include "mpi/entry.hpp"
@@ -46,7 +47,7 @@ Ref<Datatype> hold(const Datatype& type) {
   return Ref<Datatype>(type.predefined ? nullptr : const_cast<Datatype*>(&type));
 }
 
-class SendRequest final : public Request {
+class SendRequest final : public Request, public Pooled<SendRequest> {
  public:
   SendRequest(Comm& comm, Datatype& type) : Request(Kind::send, comm), type_(&type) {
     op.owner = this;
@@ -66,7 +67,7 @@ class SendRequest final : public Request {
   const Ref<Datatype> type_;
 };
 
-class RecvRequest final : public Request {
+class RecvRequest final : public Request, public Pooled<RecvRequest> {
  public:
   RecvRequest(Comm& comm, Datatype& type) : Request(Kind::recv, comm), type_(&type) {
     op.owner = this;
