@@ -23,6 +23,7 @@ bool SharedMemoryTransport::drain(Peer& from) {
     const uint64_t packed = from.in.ready();
     if (packed == 0) break;
     const RecordWord word = RecordWord::of(packed);
+    from.in.prefetch_behind(word.length);
     handle(from, word, from.in.record());
     if (from.in.consume(word.length)) Doorbell::ring_if_asleep(*from.desk);
   }
