@@ -13,7 +13,9 @@
 namespace tutti::transport {
 namespace {
 
-long membarrier(int command) { return syscall(SYS_membarrier, command, 0, 0); }
+long membarrier(int command) {
+  return syscall(SYS_membarrier, command, 0, 0);
+}
 
 // One for the process: rings for all of its engines.
 int ringing_socket() {

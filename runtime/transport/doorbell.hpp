@@ -44,7 +44,8 @@ class Doorbell {
   static void ring_if_asleep(Desk& desk) {
     if (fences_) __sync_synchronize();
     std::atomic_signal_fence(std::memory_order_seq_cst);
-    if (desk.asleep.load(std::memory_order_relaxed)) [[unlikely]] ring(desk);
+    if (desk.asleep.load(std::memory_order_relaxed)) [[unlikely]]
+      ring(desk);
   }
 
  private:

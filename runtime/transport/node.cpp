@@ -33,8 +33,8 @@ Level note_of(const NodeOptions& options) {
 
 std::unique_ptr<SharedMemory> attach(const NodeOptions& options) {
   if (!options.shared_memory || options.neighbours.size() < 2) return nullptr;
-  Result<std::unique_ptr<SharedMemory>> opened =
-      SharedMemory::open({segment_name(options), options.neighbours, options.process, options.read_peers});
+  Result<std::unique_ptr<SharedMemory>> opened = SharedMemory::open(
+      {segment_name(options), options.neighbours, options.process, options.read_peers});
   if (opened) return *std::move(opened);
   say(note_of(options), "messages on this node go over UCX: {}", opened.error().message());
   return nullptr;
@@ -67,8 +67,7 @@ class Node::FromUcx final : public Receiver {
 };
 
 Result<std::unique_ptr<Node>> Node::open(const NodeOptions& options, const Wiring& wiring) {
-  if (options.job_size == 1)
-    return std::unique_ptr<Node>(new Node(options, nullptr, nullptr));
+  if (options.job_size == 1) return std::unique_ptr<Node>(new Node(options, nullptr, nullptr));
   const bool one_node = static_cast<size_t>(options.job_size) == options.neighbours.size();
   std::unique_ptr<SharedMemory> shared = attach(options);
   std::unique_ptr<Ucx> ucx;
@@ -88,7 +87,8 @@ Result<std::unique_ptr<Node>> Node::open(const NodeOptions& options, const Wirin
   // Everyone has had the chance to attach. All ranks of the node see the same here: who could not
   // attach leaves it incomplete for all.
   if (shared && !shared->complete()) {
-    say(note_of(options), "messages on this node go over UCX: not all of its ranks could attach to "
+    say(note_of(options),
+        "messages on this node go over UCX: not all of its ranks could attach to "
         "the same /dev/shm");
     shared->forget_name();
     shared.reset();
@@ -98,7 +98,8 @@ Result<std::unique_ptr<Node>> Node::open(const NodeOptions& options, const Wirin
   return std::unique_ptr<Node>(new Node(options, std::move(shared), std::move(ucx)));
 }
 
-Node::Node(const NodeOptions& options, std::unique_ptr<SharedMemory> shared, std::unique_ptr<Ucx> ucx)
+Node::Node(const NodeOptions& options, std::unique_ptr<SharedMemory> shared,
+           std::unique_ptr<Ucx> ucx)
     : neighbours_(options.neighbours),
       shared_(std::move(shared)),
       ucx_(std::move(ucx)),
@@ -114,7 +115,9 @@ Node::Node(const NodeOptions& options, std::unique_ptr<SharedMemory> shared, std
   if (ucx_) add(ucx_->descriptor());
 }
 
-Node::~Node() { close(descriptor_); }
+Node::~Node() {
+  close(descriptor_);
+}
 
 void Node::set_receiver(Receiver& receiver) {
   if (shared_) shared_->set_receiver(receiver);
@@ -142,18 +145,24 @@ Node::Route Node::choose_route(int peer) {
 
 void Node::send(int peer, Outgoing& outgoing) {
   switch (route_to(peer)) {
-    case Route::shared: return shared_->send(peer, outgoing);
-    case Route::ucx: return ucx_->send(peer, outgoing);
-    default: break;
+    case Route::shared:
+      return shared_->send(peer, outgoing);
+    case Route::ucx:
+      return ucx_->send(peer, outgoing);
+    default:
+      break;
   }
   outgoing.sent(outgoing, failure(MPI_ERR_OTHER, "there is no way to process {}", peer));
 }
 
 void Node::notify(int peer, const Header& header) {
   switch (route_to(peer)) {
-    case Route::shared: return shared_->notify(peer, header);
-    case Route::ucx: return ucx_->notify(peer, header);
-    default: return;
+    case Route::shared:
+      return shared_->notify(peer, header);
+    case Route::ucx:
+      return ucx_->notify(peer, header);
+    default:
+      return;
   }
 }
 

@@ -17,14 +17,14 @@
 namespace tutti::transport {
 
 struct NodeOptions {
-  std::string job;               // unique on the node
-  int process = 0;               // my process id
+  std::string job;  // unique on the node
+  int process = 0;  // my process id
   int job_size = 1;
-  std::vector<int> neighbours;   // the job's processes on this node, ascending, mine among them
+  std::vector<int> neighbours;  // the job's processes on this node, ascending, mine among them
   bool shared_memory = true;
-  bool read_peers = true;        // SharedMemoryOptions::read_peers
+  bool read_peers = true;  // SharedMemoryOptions::read_peers
   UcxOptions ucx;
-  std::string ucx_is_told;       // in front of what UCX's opening failed with; may be empty
+  std::string ucx_is_told;  // in front of what UCX's opening failed with; may be empty
 };
 
 // How the processes of the job find each other.
@@ -63,7 +63,8 @@ class Node final : public Transport {
   Node(const NodeOptions& options, std::unique_ptr<SharedMemory> shared, std::unique_ptr<Ucx> ucx);
   Route route_to(int peer) {
     const auto at = static_cast<size_t>(peer);
-    if (at < routes_.size() && routes_[at] != Route::unknown) [[likely]] return routes_[at];
+    if (at < routes_.size() && routes_[at] != Route::unknown) [[likely]]
+      return routes_[at];
     return choose_route(peer);
   }
   Route choose_route(int peer);
@@ -72,9 +73,9 @@ class Node final : public Transport {
   std::unique_ptr<SharedMemory> shared_;  // nullptr: not used
   std::unique_ptr<Ucx> ucx_;              // nullptr: not opened
   std::unique_ptr<FromUcx> from_ucx_;
-  std::vector<Route> routes_;  // by process id
-  int descriptor_ = -1;        // an epoll of its own that holds those of the two
-  int quiet_ = 0;              // passes since shared memory had something
+  std::vector<Route> routes_;       // by process id
+  int descriptor_ = -1;             // an epoll of its own that holds those of the two
+  int quiet_ = 0;                   // passes since shared memory had something
   int skipped_ = 0, patience_ = 1;  // passes without polling UCX; how many it may be
 };
 

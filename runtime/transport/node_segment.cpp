@@ -24,7 +24,9 @@ constexpr size_t kSmallestRing = 4 << 10;
 constexpr size_t kLargestRing = 1 << 20;
 constexpr size_t kPage = 4 << 10;
 
-constexpr size_t whole_pages(size_t bytes) { return (bytes + kPage - 1) & ~(kPage - 1); }
+constexpr size_t whole_pages(size_t bytes) {
+  return (bytes + kPage - 1) & ~(kPage - 1);
+}
 
 size_t ring_size_for(int members) {
   const auto pairs = static_cast<size_t>(std::max(members * (members - 1), 1));
@@ -32,8 +34,10 @@ size_t ring_size_for(int members) {
 }
 
 Error too_small(size_t wanted, const std::string& why) {
-  return failure(MPI_ERR_NO_MEM, "/dev/shm has no {} KiB for them ({}); a larger one, as docker's "
-                 "--shm-size gives, makes them faster", wanted >> 10, why);
+  return failure(MPI_ERR_NO_MEM,
+                 "/dev/shm has no {} KiB for them ({}); a larger one, as docker's "
+                 "--shm-size gives, makes them faster",
+                 wanted >> 10, why);
 }
 
 Error take_memory(int descriptor, size_t offset, size_t bytes) {
@@ -50,7 +54,8 @@ Error take_memory(int descriptor, size_t offset, size_t bytes) {
 Error look_for_room(int descriptor, size_t bytes) {
   struct statfs system {};
   if (fstatfs(descriptor, &system) != 0 || system.f_blocks == 0) return {};  // without a limit
-  const uint64_t room = static_cast<uint64_t>(system.f_bavail) * static_cast<uint64_t>(system.f_bsize);
+  const uint64_t room =
+      static_cast<uint64_t>(system.f_bavail) * static_cast<uint64_t>(system.f_bsize);
   if (room >= bytes) return {};
   return too_small(bytes, fmt::format("{} KiB are left", room >> 10));
 }
@@ -63,7 +68,9 @@ struct NodeSegment::Head {
 
 // The desks stand behind the head, then a byte for each ring that tells whether it is open; the
 // rings start on a page.
-NodeSegment::Head& NodeSegment::head() const { return *reinterpret_cast<Head*>(base_); }
+NodeSegment::Head& NodeSegment::head() const {
+  return *reinterpret_cast<Head*>(base_);
+}
 Desk& NodeSegment::desk(int member) const {
   return reinterpret_cast<Desk*>(base_ + sizeof(Head))[member];
 }
@@ -84,13 +91,19 @@ Extent extent_for(int members, size_t head) {
 }  // namespace
 
 RingMemory& NodeSegment::ring(int from, int to) const {
-  const size_t index = static_cast<size_t>(to) * static_cast<size_t>(members_) + static_cast<size_t>(from);
+  const size_t index =
+      static_cast<size_t>(to) * static_cast<size_t>(members_) + static_cast<size_t>(from);
   return *reinterpret_cast<RingMemory*>(base_ + extent_for(members_, sizeof(Head)).desks +
                                         index * ring_size_);
 }
 
-NodeSegment::NodeSegment(std::string path, int members, int descriptor, std::byte* base, size_t size)
-    : path_(std::move(path)), members_(members), ring_size_(ring_size_for(members)), descriptor_(descriptor), base_(base),
+NodeSegment::NodeSegment(std::string path, int members, int descriptor, std::byte* base,
+                         size_t size)
+    : path_(std::move(path)),
+      members_(members),
+      ring_size_(ring_size_for(members)),
+      descriptor_(descriptor),
+      base_(base),
       size_(size) {}
 
 NodeSegment::~NodeSegment() {
@@ -98,8 +111,8 @@ NodeSegment::~NodeSegment() {
   close(descriptor_);
 }
 
-Result<std::unique_ptr<NodeSegment>> NodeSegment::attach(const std::string& name, int members, int me,
-                                                         const uint64_t& token) {
+Result<std::unique_ptr<NodeSegment>> NodeSegment::attach(const std::string& name, int members,
+                                                         int me, const uint64_t& token) {
   const std::string path = "/dev/shm/" + name;
   const Extent extent = extent_for(members, sizeof(Head));
   const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -115,10 +128,11 @@ Result<std::unique_ptr<NodeSegment>> NodeSegment::attach(const std::string& name
     problem = take_memory(fd, 0, extent.desks);
     if (!problem) problem = look_for_room(fd, extent.all - extent.desks);
   }
-  void* base = problem ? MAP_FAILED
-                       : mmap(nullptr, extent.all, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  void* base =
+      problem ? MAP_FAILED : mmap(nullptr, extent.all, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   if (base == MAP_FAILED) {
-    if (!problem) problem = failure(MPI_ERR_NO_MEM, "{} cannot be mapped: {}", path, strerror(errno));
+    if (!problem)
+      problem = failure(MPI_ERR_NO_MEM, "{} cannot be mapped: {}", path, strerror(errno));
     unlink(path.c_str());  // it will not be complete
     close(fd);
     return problem;
@@ -139,7 +153,9 @@ bool NodeSegment::complete() const {
   return head().attached.load(std::memory_order_acquire) == members_;
 }
 
-void NodeSegment::forget_name() const { unlink(path_.c_str()); }
+void NodeSegment::forget_name() const {
+  unlink(path_.c_str());
+}
 
 Error NodeSegment::open_ring(int from, int to) {
   for (RingMemory* memory : {&ring(from, to), &ring(to, from)}) {

@@ -21,8 +21,10 @@ bool PeerMemory::readable() {
     uint64_t word = 0;
     const bool fine = read_run(desk_->token_address, &word, sizeof word) && word == desk_->token;
     if (!fine)
-      say(Level::debug, "the memory of process {} cannot be read from here ({}): long messages "
-          "from it are copied through shared memory", desk_->pid, strerror(errno));
+      say(Level::debug,
+          "the memory of process {} cannot be read from here ({}): long messages "
+          "from it are copied through shared memory",
+          desk_->pid, strerror(errno));
     state_ = fine ? State::readable : State::closed;
   }
   return state_ == State::readable;

@@ -20,18 +20,19 @@ enum class RecordType : uint8_t {
   notification,  // value: Kind; body: ticket
   go,            // body: the sender's name of the message, the receiver's, first byte wanted
   done,          // body: the sender's name of the message: it has been fetched, or dropped
-  fragment,      // body: the receiver's name of the message or 0, offset; at kFragmentHead the bytes
+  fragment,  // body: the receiver's name of the message or 0, offset; at kFragmentHead the bytes
 };
 
 inline constexpr size_t kControlLength = 4 * sizeof(uint64_t);  // the word and a body of three
 inline constexpr size_t kFragmentHead = kLine;                  // keeps the bytes aligned
 
 inline RecordWord record_word(RecordType type, size_t length, uint8_t flags) {
-  return {.length = static_cast<uint32_t>(length), .type = static_cast<uint8_t>(type), .flags = flags};
+  return {
+      .length = static_cast<uint32_t>(length), .type = static_cast<uint8_t>(type), .flags = flags};
 }
 
 // Flags of a head.
-inline constexpr uint8_t kAnswers = 1;      // Header::answer
+inline constexpr uint8_t kAnswers = 1;       // Header::answer
 inline constexpr uint8_t kOfCollective = 2;  // a CollectiveHead follows
 
 struct MessageHead {
@@ -67,7 +68,9 @@ inline void copy_short(std::byte* to, const std::byte* from, size_t bytes) {
   }
 }
 
-inline bool is_of_collective(const Header& header) { return header.serial | header.signature; }
+inline bool is_of_collective(const Header& header) {
+  return header.serial | header.signature;
+}
 
 inline size_t length_of_head(const Header& header) {
   return sizeof(MessageHead) + (is_of_collective(header) ? sizeof(CollectiveHead) : 0);

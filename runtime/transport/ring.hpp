@@ -17,7 +17,9 @@
 namespace tutti::transport {
 
 inline constexpr size_t kLine = 64;
-constexpr size_t whole_lines(size_t bytes) { return (bytes + kLine - 1) & ~(kLine - 1); }
+constexpr size_t whole_lines(size_t bytes) {
+  return (bytes + kLine - 1) & ~(kLine - 1);
+}
 
 // The first word of a record. Never zero, since `length` counts the word itself.
 struct RecordWord {
@@ -107,10 +109,10 @@ class RingWriter {
 
   RingMemory* memory_ = nullptr;
   size_t capacity_ = 0;
-  size_t offset_ = 0;      // of the next record; a line is left behind it, always
+  size_t offset_ = 0;       // of the next record; a line is left behind it, always
   size_t cleared_ = kLine;  // no line from offset_ to here shows a record
-  uint64_t written_ = 0;   // bytes since the beginning
-  uint64_t consumed_ = 0;  // as last seen
+  uint64_t written_ = 0;    // bytes since the beginning
+  uint64_t consumed_ = 0;   // as last seen
 };
 
 class RingReader {
@@ -122,7 +124,8 @@ class RingReader {
   // The next record's first word; zero: there is none yet.
   uint64_t ready() {
     const uint64_t word = memory_->word(offset_).load(std::memory_order_acquire);
-    if (word != kToTheStart) [[likely]] return word;
+    if (word != kToTheStart) [[likely]]
+      return word;
     consumed_ += capacity_ - offset_;
     offset_ = 0;
     return memory_->word(0).load(std::memory_order_acquire);
@@ -137,7 +140,8 @@ class RingReader {
   bool consume(uint32_t length) {
     offset_ += whole_lines(length);
     consumed_ += whole_lines(length);
-    if (consumed_ - told_ < capacity_ / 4) [[likely]] return false;
+    if (consumed_ - told_ < capacity_ / 4) [[likely]]
+      return false;
     told_ = consumed_;
     memory_->consumed.store(consumed_, std::memory_order_release);
     return true;

@@ -34,8 +34,8 @@ Result<std::unique_ptr<SharedMemory>> SharedMemory::open(const SharedMemoryOptio
   auto segment = NodeSegment::attach(options.name, static_cast<int>(options.processes.size()),
                                      index_in(options.processes, options.process), *token);
   if (!segment) return std::move(segment).error();
-  return std::unique_ptr<SharedMemory>(std::make_unique<SharedMemoryTransport>(
-      std::move(*segment), std::move(token), options));
+  return std::unique_ptr<SharedMemory>(
+      std::make_unique<SharedMemoryTransport>(std::move(*segment), std::move(token), options));
 }
 
 SharedMemoryTransport::SharedMemoryTransport(std::unique_ptr<NodeSegment> segment,

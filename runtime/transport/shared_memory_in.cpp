@@ -69,7 +69,8 @@ void SharedMemoryTransport::middling(Peer& from, Header& header, const std::byte
   Incoming& incoming = new_incoming(from, announcement);
   from.middling = &incoming;
   receiver_->arrived({header, nullptr, &incoming});  // may fetch at once
-  absorb(incoming, 0, body + sizeof announcement, length - static_cast<int64_t>(sizeof announcement));
+  absorb(incoming, 0, body + sizeof announcement,
+         length - static_cast<int64_t>(sizeof announcement));
 }
 
 void SharedMemoryTransport::announced(Peer& from, Header& header, const std::byte* body) {
@@ -163,7 +164,9 @@ Incoming& SharedMemoryTransport::new_incoming(Peer& from, const Announcement& an
   } else {
     incoming = new Incoming;
   }
-  *incoming = {.peer = &from, .bytes = announcement.bytes, .outgoing = announcement.outgoing,
+  *incoming = {.peer = &from,
+               .bytes = announcement.bytes,
+               .outgoing = announcement.outgoing,
                .address = announcement.address};
   return *incoming;
 }

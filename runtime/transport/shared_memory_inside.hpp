@@ -91,7 +91,9 @@ class SharedMemoryTransport final : public SharedMemory {
   bool flushed() override { return held_ == 0; }
 
  private:
-  Peer& at(int process) { return peers_[static_cast<size_t>(index_of_[static_cast<size_t>(process)])]; }
+  Peer& at(int process) {
+    return peers_[static_cast<size_t>(index_of_[static_cast<size_t>(process)])];
+  }
   void find_openings();
   bool drain(Peer& from);
   void handle(Peer& from, RecordWord word, const std::byte* record);
@@ -110,7 +112,8 @@ class SharedMemoryTransport final : public SharedMemory {
   bool put(Peer& to, Outgoing& outgoing, int64_t& offset);
   void start_stream(Peer& to, const std::byte* body);
   bool put_control(Peer& to, RecordWord word, const uint64_t (&body)[3]);
-  void control(Peer& to, RecordType type, uint8_t value, uint64_t a, uint64_t b = 0, uint64_t c = 0);
+  void control(Peer& to, RecordType type, uint8_t value, uint64_t a, uint64_t b = 0,
+               uint64_t c = 0);
   void commit(Peer& to, RecordWord word) {
     to.out.commit(word);
     Doorbell::ring_if_asleep(*to.desk);
@@ -126,18 +129,18 @@ class SharedMemoryTransport final : public SharedMemory {
   const std::unique_ptr<uint64_t> token_;  // peers try to read it
   const std::unique_ptr<NodeSegment> segment_;
   const bool read_peers_;
-  const int me_;  // my index among the node's processes
+  const int me_;               // my index among the node's processes
   std::vector<int> index_of_;  // by process id; -1: not on this node
   std::vector<Peer> peers_;
   std::vector<Peer*> inboxes_;  // whose rings towards me are open
   uint32_t openings_seen_ = 0;
   Receiver* receiver_ = nullptr;
-  int64_t held_ = 0;                 // records kept back and streams under way, all peers
-  std::vector<Incoming*> reading_;   // from their senders' memory, piece by piece
+  int64_t held_ = 0;                // records kept back and streams under way, all peers
+  std::vector<Incoming*> reading_;  // from their senders' memory, piece by piece
   Incoming* spare_incoming_ = nullptr;
   Held* spare_held_ = nullptr;
   Doorbell doorbell_;
-  const int epoll_;        // holds the doorbell's socket once there is one
+  const int epoll_;  // holds the doorbell's socket once there is one
   bool in_epoll_ = false;
 };
 

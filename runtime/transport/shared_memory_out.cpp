@@ -27,10 +27,12 @@ void SharedMemoryTransport::send(int peer, Outgoing& outgoing) {
 
 bool SharedMemoryTransport::send_now(int peer, const Header& header, const std::byte* data) {
   Peer& to = at(peer);
-  if (to.held || header.bytes > to.longest_inline) [[unlikely]] return false;
+  if (to.held || header.bytes > to.longest_inline) [[unlikely]]
+    return false;
   const size_t head = length_of_head(header), length = head + static_cast<size_t>(header.bytes);
   std::byte* record = to.out.reserve(length);
-  if (!record) [[unlikely]] return false;
+  if (!record) [[unlikely]]
+    return false;
   const uint8_t flags = write_head(record, header);
   copy_short(record + head, data, static_cast<size_t>(header.bytes));
   commit(to, record_word(RecordType::message, length, flags));
@@ -171,8 +173,8 @@ bool SharedMemoryTransport::catch_up(Peer& to) {
 void SharedMemoryTransport::start_stream(Peer& to, const std::byte* body) {
   uint64_t words[3];
   std::memcpy(words, body, sizeof words);
-  to.streams.push_back({reinterpret_cast<Outgoing*>(words[0]), words[1],
-                        static_cast<int64_t>(words[2])});
+  to.streams.push_back(
+      {reinterpret_cast<Outgoing*>(words[0]), words[1], static_cast<int64_t>(words[2])});
   ++held_;
   stream_on(to);
 }
@@ -198,6 +200,8 @@ bool SharedMemoryTransport::stream_on(Peer& to) {
   return moved;
 }
 
-bool SharedMemoryTransport::has_room(const Peer& to) const { return to.out.room_has_grown(); }
+bool SharedMemoryTransport::has_room(const Peer& to) const {
+  return to.out.room_has_grown();
+}
 
 }  // namespace tutti::transport

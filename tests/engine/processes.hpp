@@ -27,7 +27,8 @@ class Job {
   explicit Job(int size) : size_(size) {
     static int jobs = 0;
     name_ = "engine-test." + std::to_string(getpid()) + "." + std::to_string(++jobs);
-    void* memory = mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    void* memory =
+        mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     EXPECT_NE(memory, MAP_FAILED);
     shared_ = new (memory) Shared;
   }
@@ -53,12 +54,13 @@ class Job {
     return o;
   }
   transport::Wiring wiring(int rank) {
-    return {.publish = [this, rank](const std::string& address) {
-              Mail& mail = shared_->addresses[rank];
-              EXPECT_LE(address.size(), sizeof mail.bytes);
-              mail.length = address.copy(mail.bytes, sizeof mail.bytes);
-              return fence();
-            },
+    return {.publish =
+                [this, rank](const std::string& address) {
+                  Mail& mail = shared_->addresses[rank];
+                  EXPECT_LE(address.size(), sizeof mail.bytes);
+                  mail.length = address.copy(mail.bytes, sizeof mail.bytes);
+                  return fence();
+                },
             .fence = [this] { return fence(); },
             .address_of = [this](int peer) -> Result<std::string> {
               const Mail& mail = shared_->addresses[peer];
@@ -67,7 +69,8 @@ class Job {
   }
 
   // One process a rank; each runs body(rank) and is then checked. None outlives the limit.
-  void run(const std::function<void(int)>& body, std::chrono::seconds limit = std::chrono::seconds(60)) {
+  void run(const std::function<void(int)>& body,
+           std::chrono::seconds limit = std::chrono::seconds(60)) {
     fflush(nullptr);
     std::vector<pid_t> children;
     for (int rank = 0; rank < size_; ++rank) {
@@ -85,7 +88,8 @@ class Job {
       waitpid(children[static_cast<size_t>(rank)], &status, 0);
       EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0)
           << "rank " << rank
-          << (WIFSIGNALED(status) ? std::string(" ended by ") + strsignal(WTERMSIG(status)) : " failed");
+          << (WIFSIGNALED(status) ? std::string(" ended by ") + strsignal(WTERMSIG(status))
+                                  : " failed");
     }
   }
 

@@ -43,14 +43,18 @@ TEST(RingTest, CarriesRecordsOfAnyLengthInOrder) {
     RingWriter writer(*static_cast<RingMemory*>(memory), size);
     RingReader reader(*static_cast<RingMemory*>(memory), size);
     constexpr int kRecords = 20000;
-    auto length_of = [&](std::minstd_rand& random) { return 8 + random() % (writer.longest_record() - 7); };
+    auto length_of = [&](std::minstd_rand& random) {
+      return 8 + random() % (writer.longest_record() - 7);
+    };
     std::thread other([&, random = std::minstd_rand(1)]() mutable {
       for (int i = 0; i < kRecords; ++i) {
         const size_t length = length_of(random);
         std::byte* record;
         while (!(record = writer.reserve(length))) std::this_thread::yield();
         std::memset(record + 8, 1 + i % 255, length - 8);
-        writer.commit({.length = static_cast<uint32_t>(length), .type = 7, .value = static_cast<uint16_t>(i)});
+        writer.commit({.length = static_cast<uint32_t>(length),
+                       .type = 7,
+                       .value = static_cast<uint16_t>(i)});
       }
     });
     std::minstd_rand random(1);
@@ -63,7 +67,8 @@ TEST(RingTest, CarriesRecordsOfAnyLengthInOrder) {
       ASSERT_EQ(word.type, 7);
       ASSERT_EQ(word.value, static_cast<uint16_t>(i));
       const std::byte* data = reader.record() + 8;
-      ASSERT_TRUE(std::all_of(data, data + length - 8, [&](std::byte b) { return b == std::byte(1 + i % 255); }));
+      ASSERT_TRUE(std::all_of(data, data + length - 8,
+                              [&](std::byte b) { return b == std::byte(1 + i % 255); }));
       reader.consume(word.length);
     }
     other.join();
@@ -126,7 +131,9 @@ struct Message {
     synchronous = random() % 5 == 0;
   }
   // The memory of either end; `stride` ints from one value to the next.
-  std::vector<int> memory(bool gappy) const { return std::vector<int>(ints * (gappy ? 3 : 1) + 1, -7); }
+  std::vector<int> memory(bool gappy) const {
+    return std::vector<int>(ints * (gappy ? 3 : 1) + 1, -7);
+  }
   void fill(std::vector<int>& memory) const {
     for (size_t i = 0; i < ints; ++i) memory[i * (gappy_out ? 3 : 1)] = first + static_cast<int>(i);
   }
@@ -172,7 +179,8 @@ void exchange(Engine& e, int rank, int size, int messages) {
         {
           Slot& in = slots.emplace_back(Slot{Message(peer, rank, i), {}, {}, {}});
           in.memory = in.message.memory(in.message.gappy_in);
-          in.received = std::make_unique<Received>(payload_of(in.message, in.memory, in.message.gappy_in), peer, i);
+          in.received = std::make_unique<Received>(
+              payload_of(in.message, in.memory, in.message.gappy_in), peer, i);
           if (in.message.pause_in) usleep(in.message.pause_in);
           Engine::Guard own(e);
           e.recv(*in.received);
@@ -180,7 +188,8 @@ void exchange(Engine& e, int rank, int size, int messages) {
         Slot& out = slots.emplace_back(Slot{Message(rank, peer, i), {}, {}, {}});
         out.memory = out.message.memory(out.message.gappy_out);
         out.message.fill(out.memory);
-        out.sent = std::make_unique<Sent>(payload_of(out.message, out.memory, out.message.gappy_out), rank, i);
+        out.sent = std::make_unique<Sent>(
+            payload_of(out.message, out.memory, out.message.gappy_out), rank, i);
         out.sent->peer = peer;
         if (out.message.synchronous) out.sent->mode = engine::SendMode::synchronous;
         if (out.message.pause_out) usleep(out.message.pause_out);
@@ -233,7 +242,8 @@ TEST(SharedMemoryTest, LeavesNoNameBehind) {
   job.run([&](int rank) {
     auto node = open_node(job, rank, job.options(rank));
     for (const auto& entry : std::filesystem::directory_iterator("/dev/shm"))
-      EXPECT_FALSE(entry.path().filename().string().starts_with("tutti." + job.name())) << entry.path();
+      EXPECT_FALSE(entry.path().filename().string().starts_with("tutti." + job.name()))
+          << entry.path();
   });
 }
 
@@ -282,7 +292,8 @@ TEST_P(WakeUpTest, NoneIsLost) {
 
 // A /dev/shm of its own for this process and its children; false where that is not allowed.
 bool small_shm(const char* size) {
-  return unshare(CLONE_NEWNS) == 0 && mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+  return unshare(CLONE_NEWNS) == 0 &&
+         mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
          mount("none", "/dev/shm", "tmpfs", 0, size) == 0;
 }
 
@@ -304,40 +315,46 @@ bool apart(const std::function<bool()>& prepare, const std::function<void()>& bo
 }
 
 void exchange_over(const char* shm_size) {
-  const bool done = apart([&] { return small_shm(shm_size); }, [] {
-    Job job(2);
-    job.run([&](int rank) {
-      NodeOptions options = job.options(rank);
-      options.ucx.tls = "tcp,self,sysv";
-      auto node = open_node(job, rank, options);
-      ASSERT_TRUE(node && node->has_ucx() && !node->has_shared_memory());
-      Engine e(*node, rank, Waiting{100, 100});
-      exchange(e, rank, 2, 20);
-      part(e, rank, 2);
-      node.reset();
-      EXPECT_TRUE(std::filesystem::is_empty("/dev/shm"));
-    });
-  });
+  const bool done = apart([&] { return small_shm(shm_size); },
+                          [] {
+                            Job job(2);
+                            job.run([&](int rank) {
+                              NodeOptions options = job.options(rank);
+                              options.ucx.tls = "tcp,self,sysv";
+                              auto node = open_node(job, rank, options);
+                              ASSERT_TRUE(node && node->has_ucx() && !node->has_shared_memory());
+                              Engine e(*node, rank, Waiting{100, 100});
+                              exchange(e, rank, 2, 20);
+                              part(e, rank, 2);
+                              node.reset();
+                              EXPECT_TRUE(std::filesystem::is_empty("/dev/shm"));
+                            });
+                          });
   if (!done) GTEST_SKIP() << "mounting is not allowed here";
 }
 
-TEST(SmallShmTest, WithoutRoomForAnythingMessagesGoOverUcx) { exchange_over("size=4k"); }
-TEST(SmallShmTest, WithoutRoomForTheRingsMessagesGoOverUcx) { exchange_over("size=128k"); }
+TEST(SmallShmTest, WithoutRoomForAnythingMessagesGoOverUcx) {
+  exchange_over("size=4k");
+}
+TEST(SmallShmTest, WithoutRoomForTheRingsMessagesGoOverUcx) {
+  exchange_over("size=128k");
+}
 
 TEST(SmallShmTest, RanksThatDoNotShareItTalkOverUcx) {
-  const bool done = apart([] { return small_shm("size=8m"); }, [] {
-    Job job(2);
-    job.run([&](int rank) {
-      ASSERT_TRUE(rank == 0 || small_shm("size=8m"));
-      NodeOptions options = job.options(rank);
-      options.ucx.tls = "tcp,self,sysv";
-      auto node = open_node(job, rank, options);
-      ASSERT_TRUE(node && node->has_ucx() && !node->has_shared_memory());
-      Engine e(*node, rank, Waiting{100, 100});
-      exchange(e, rank, 2, 20);
-      part(e, rank, 2);
-    });
-  });
+  const bool done = apart([] { return small_shm("size=8m"); },
+                          [] {
+                            Job job(2);
+                            job.run([&](int rank) {
+                              ASSERT_TRUE(rank == 0 || small_shm("size=8m"));
+                              NodeOptions options = job.options(rank);
+                              options.ucx.tls = "tcp,self,sysv";
+                              auto node = open_node(job, rank, options);
+                              ASSERT_TRUE(node && node->has_ucx() && !node->has_shared_memory());
+                              Engine e(*node, rank, Waiting{100, 100});
+                              exchange(e, rank, 2, 20);
+                              part(e, rank, 2);
+                            });
+                          });
   if (!done) GTEST_SKIP() << "mounting is not allowed here";
 }
 
