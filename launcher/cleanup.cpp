@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
+#include <sys/shm.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -37,6 +38,23 @@ void remove_files(const std::string& job_id, const std::string& folder) {
       fs::remove(file.path(), problem);
 }
 
+// Those with no user left, whose maker is one of these.
+void remove_segments_of(const std::set<int>& makers) {
+  std::ifstream table("/proc/sysvipc/shm");
+  std::string line;
+  std::getline(table, line);  // names of the columns
+  while (std::getline(table, line)) {
+    std::istringstream columns(line);
+    int64_t key = 0, size = 0;
+    int segment = 0, maker = 0, last = 0, attached = 0;
+    uid_t owner = 0;
+    std::string mode;
+    if (columns >> key >> segment >> mode >> size >> maker >> last >> attached >> owner &&
+        attached == 0 && owner == ::geteuid() && makers.contains(maker))
+      ::shmctl(segment, IPC_RMID, nullptr);
+  }
+}
+
 bool belongs_to_job(int pid, const std::string& marker) {
   std::ifstream environ("/proc/" + std::to_string(pid) + "/environ", std::ios::binary);
   for (std::string entry; std::getline(environ, entry, '\0');)
@@ -57,14 +75,14 @@ std::vector<int> processes_of_job(const std::string& marker) {
 
 // A group's number: started, or ended when negative; 0 dismisses.
 [[noreturn]] void watch_over(int pipe, const std::string& job_id, const std::string& folder) {
-  std::set<int> groups;
+  std::set<int> groups, makers;
   for (int32_t word;;) {
     const ssize_t n = ::read(pipe, &word, sizeof word);
     if (n < 0 && errno == EINTR) continue;
     if (n != sizeof word) break;  // our process is gone
     if (word == 0) ::_exit(0);
     if (word > 0)
-      groups.insert(word);
+      groups.insert(word), makers.insert(word);
     else
       groups.erase(-word);
   }
@@ -77,6 +95,7 @@ std::vector<int> processes_of_job(const std::string& marker) {
     if (left.empty()) break;
     ::poll(nullptr, 0, 10);
   }
+  remove_segments_of(makers);
   remove_files(job_id, folder);
   ::_exit(0);
 }
@@ -140,6 +159,7 @@ Result<Cleanup> Cleanup::arm(const std::string& job_id, const std::string& node_
 Cleanup::Cleanup(Cleanup&& other) noexcept
     : job_id_(std::move(other.job_id_)),
       folder_(std::exchange(other.folder_, "")),
+      makers_(std::move(other.makers_)),
       pipe_(std::exchange(other.pipe_, -1)),
       watchdog_(std::exchange(other.watchdog_, -1)) {}
 
@@ -151,7 +171,12 @@ Cleanup::~Cleanup() {
   if (watchdog_ > 0) ::waitpid(watchdog_, nullptr, 0);  // not every init process reaps
 }
 
+void Cleanup::remove_segments() const {
+  remove_segments_of(makers_);
+}
+
 void Cleanup::group_started(int pgid) {
+  if (pgid > 0) makers_.insert(pgid);
   const int32_t word = pgid;
   while (::write(pipe_, &word, sizeof word) < 0 && errno == EINTR) continue;
 }

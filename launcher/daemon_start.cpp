@@ -17,8 +17,9 @@ constexpr const char* kFirstLine = "tutti-daemon";
 
 std::string write_start(const DaemonStart& start) {
   std::string out =
-      fmt::format("{} {}\njob {}\nname {}\nnode {}\nport {}\n", kFirstLine, kWireVersion,
-                  start.job_id, start.node_name, start.node, start.port);
+      fmt::format("{} {}\njob {}\nport {}\n", kFirstLine, kWireVersion, start.job_id, start.port);
+  for (const DaemonStart::Node& node : start.nodes)
+    out += fmt::format("node {} {}\n", node.number, node.name);
   for (const std::string& address : start.addresses) out += fmt::format("address {}\n", address);
   return out + fmt::format("connect_timeout {}\nnode_timeout {}\nsecret {}\nend\n",
                            start.connect_timeout.count(), start.node_timeout.count(),
@@ -53,10 +54,8 @@ Result<DaemonStart> read_start(int fd) {
       number(version);
     else if (key == "job")
       start.job_id = value;
-    else if (key == "name")
-      start.node_name = value;
     else if (key == "node")
-      number(start.node);
+      start.nodes.push_back({std::atoi(value.c_str()), value.substr(value.find(' ') + 1)});
     else if (key == "port")
       number(start.port);
     else if (key == "address")
@@ -76,11 +75,20 @@ Result<DaemonStart> read_start(int fd) {
                    "ours {}); install the same on all nodes",
                    version, kWireVersion);
   std::optional<Secret> known = Secret::from_hex(secret);
-  if (!known || start.addresses.empty() || start.job_id.empty() ||
+  if (!known || start.addresses.empty() || start.nodes.empty() || start.job_id.empty() ||
       start.job_id.find('/') != std::string::npos)
     return failure(MPI_ERR_OTHER, "tuttid cannot make sense of what mpirun tells it");
   start.secret = std::move(*known);
   return start;
+}
+
+Result<DaemonStart::Node> own_node(const DaemonStart& start) {
+  if (start.nodes.size() == 1) return DaemonStart::Node(start.nodes[0]);
+  const char* name = ::getenv("SLURMD_NODENAME");
+  for (const DaemonStart::Node& node : start.nodes)
+    if (name && node.name == name) return DaemonStart::Node(node);
+  return failure(MPI_ERR_OTHER, "tuttid was started on {}, which is not among the job's nodes",
+                 name ? name : "a node that Slurm does not name");
 }
 
 std::string daemon_claim(const std::string& challenge, const std::string& nonce, int node) {

@@ -13,8 +13,12 @@
 namespace tutti::launcher {
 
 struct DaemonStart {
-  std::string job_id, node_name;
-  int node = 0;  // among the hosts of the allocation
+  struct Node {
+    int number = 0;  // among the hosts of the allocation
+    std::string name;
+  };
+  std::string job_id;
+  std::vector<Node> nodes;  // one; several where one text goes to all daemons (srun's input)
   int port = 0;
   std::vector<std::string> addresses;  // of the launcher, to be tried in order
   std::chrono::nanoseconds connect_timeout{0}, node_timeout{0};
@@ -23,6 +27,8 @@ struct DaemonStart {
 
 std::string write_start(const DaemonStart& start);
 Result<DaemonStart> read_start(int fd);
+// Which of them the reader is; by Slurm's word where there are several.
+Result<DaemonStart::Node> own_node(const DaemonStart& start);
 
 // What both sides prove their knowledge of the secret over.
 std::string daemon_claim(const std::string& challenge, const std::string& nonce, int node);

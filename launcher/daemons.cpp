@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <sstream>
@@ -22,6 +23,7 @@ namespace tutti::launcher {
 namespace {
 
 constexpr auto kGoneTimeout = std::chrono::milliseconds(800);
+constexpr auto kGoneTimeoutInVain = std::chrono::milliseconds(150);
 constexpr size_t kMostNewcomers = 1024;  // strangers that connect and say nothing
 
 // The daemon stands beside the command in a build, and in libexec of an installation.
@@ -32,8 +34,8 @@ Result<std::string> daemon_path() {
   return failure(MPI_ERR_FILE, "the daemon tuttid is missing in {}/libexec/tutti", root.string());
 }
 
-std::vector<std::string> shell_command(const std::string& rsh, const std::string& host,
-                                       const std::string& daemon, int timeout_seconds) {
+std::vector<std::string> rsh_command(const std::string& rsh, const std::string& host,
+                                     const std::string& daemon, int timeout_seconds) {
   std::vector<std::string> out;
   std::istringstream words(rsh);
   for (std::string word; words >> word;) out.push_back(word);
@@ -46,6 +48,23 @@ std::vector<std::string> shell_command(const std::string& rsh, const std::string
   return out;
 }
 
+// A daemon on each node, none bound: that is for it to do with its ranks.
+std::vector<std::string> srun_command(const std::vector<DaemonStart::Node>& nodes,
+                                      const std::string& daemon) {
+  std::string list;
+  for (const DaemonStart::Node& node : nodes) list += (list.empty() ? "" : ",") + node.name;
+  return {"srun",
+          fmt::format("--nodes={}", nodes.size()),
+          fmt::format("--ntasks={}", nodes.size()),
+          "--ntasks-per-node=1",
+          "--nodelist=" + list,
+          "--mpi=none",
+          "--cpu-bind=none",
+          "--kill-on-bad-exit=0",  // a daemon that is lost is our affair
+          "--quiet",
+          daemon};
+}
+
 }  // namespace
 
 Daemons::Daemons(Loop& loop, Reaper& reaper, Cleanup& cleanup, Options options, Events events)
@@ -56,11 +75,10 @@ Daemons::Daemons(Loop& loop, Reaper& reaper, Cleanup& cleanup, Options options, 
       events_(std::move(events)) {}
 
 Daemons::~Daemons() {
-  for (auto& [node, daemon] : daemons_) {
-    if (daemon->shell > 0) ::kill(-daemon->shell, SIGKILL);
-    for (int fd : {daemon->input, daemon->output[0], daemon->output[1]})
+  kill_shells();
+  for (const auto& shell : shells_)
+    for (int fd : {shell->input, shell->output[0], shell->output[1]})
       if (fd >= 0) ::close(fd);
-  }
   if (listener_ >= 0) ::close(listener_);
 }
 
@@ -97,121 +115,156 @@ Error Daemons::listen() {
 
 Error Daemons::start(const std::vector<Host>& hosts) {
   if (Error e = listen()) return e;
+  Result<std::string> path = daemon_path();
+  if (!path) return std::move(path).error();
+  std::vector<DaemonStart::Node> nodes;
   for (size_t n = 0; n < hosts.size(); ++n)
-    if (!hosts[n].own)
-      if (Error e = start_one(hosts[n], static_cast<int>(n))) return e;
+    if (!hosts[n].own) nodes.push_back({static_cast<int>(n), hosts[n].name});
+  if (options_.by_srun)
+    if (Error e = start_shell("srun", srun_command(nodes, *path), nodes)) return e;
+  for (const DaemonStart::Node& node : nodes) {
+    if (options_.by_srun) break;
+    const int timeout = static_cast<int>(options_.connect_timeout.count() / 1'000'000'000) + 1;
+    if (Error e =
+            start_shell(node.name, rsh_command(options_.rsh, node.name, *path, timeout), {node}))
+      return e;
+  }
   connect_timer_ = loop_.after(options_.connect_timeout, [this] {
     for (auto& [node, daemon] : daemons_)
       if (!daemon->ready && !daemon->dismissed)
-        return lose(*daemon,
-                    fmt::format("the daemon on {} has not reported after {} s "
-                                "(launch.connect_timeout)",
-                                daemon->name, options_.connect_timeout.count() / 1'000'000'000));
+        return lose(
+            *daemon,
+            fmt::format("the daemon on {} has not reported after {:g} s "
+                        "(launch.connect_timeout)",
+                        daemon->name, static_cast<double>(options_.connect_timeout.count()) / 1e9));
   });
   return {};
 }
 
-Error Daemons::start_one(const Host& host, int node) {
-  Result<std::string> path = daemon_path();
-  if (!path) return std::move(path).error();
+Error Daemons::start_shell(const std::string& name, std::vector<std::string> command,
+                           const std::vector<DaemonStart::Node>& nodes) {
   SpawnRequest request;
-  request.command =
-      shell_command(options_.rsh, host.name, *path,
-                    static_cast<int>(options_.connect_timeout.count() / 1'000'000'000) + 1);
+  request.command = std::move(command);
   const char* search = ::getenv("PATH");
-  const Program shell = find_program(request.command[0], search ? search : "/usr/bin:/bin", "");
-  if (shell.path.empty())
-    return failure(MPI_ERR_OTHER, "cannot reach {}: {} (launch.rsh is '{}')", host.name,
-                   shell.problem, options_.rsh);
-  request.path = shell.path;
+  const Program program = find_program(request.command[0], search ? search : "/usr/bin:/bin", "");
+  if (program.path.empty())
+    return failure(MPI_ERR_OTHER, "cannot reach {}: {} (launch.rsh is '{}')", nodes[0].name,
+                   program.problem, options_.rsh);
+  request.path = program.path;
   for (char** entry = environ; *entry; ++entry) request.environment.emplace_back(*entry);
+  // Inside of another step of the job, which holds its cores, srun would wait for that to end.
+  if (options_.by_srun) request.environment.emplace_back("SLURM_OVERLAP=1");
   request.wants_input = true;
   Result<Child> child = spawn(request, STDERR_FILENO);
   if (!child) return std::move(child).error();
 
-  auto& daemon = *(daemons_[node] = std::make_unique<Daemon>());
-  daemon.node = node;
-  daemon.name = host.name;
-  daemon.shell = child->pid;
-  daemon.input = child->in;
-  daemon.output[0] = child->out;
-  daemon.output[1] = child->err;
-  cleanup_.group_started(daemon.shell);
-  reaper_.expect(daemon.shell, [this, &daemon](int status) { shell_ended(daemon, status); });
+  Shell& shell = *shells_.emplace_back(std::make_unique<Shell>());
+  shell.name = name;
+  shell.pid = child->pid;
+  shell.input = child->in;
+  shell.output[0] = child->out;
+  shell.output[1] = child->err;
+  for (const DaemonStart::Node& node : nodes) {
+    shell.nodes.push_back(node.number);
+    auto& daemon = *(daemons_[node.number] = std::make_unique<Daemon>());
+    daemon.node = node.number;
+    daemon.name = node.name;
+    daemon.shell = &shell;
+  }
+  cleanup_.group_started(shell.pid);
+  reaper_.expect(shell.pid, [this, &shell](int status) { shell_ended(shell, status); });
   for (int i = 0; i < 2; ++i)
-    daemon.output_watch[i] =
-        loop_.readable(daemon.output[i], [this, &daemon, i] { read_words(daemon, i); });
-  DaemonStart start{
-      options_.job_id,       host.name, node, port_, own_addresses(), options_.connect_timeout,
-      options_.node_timeout, secret_};
+    shell.output_watch[i] =
+        loop_.readable(shell.output[i], [this, &shell, i] { read_words(shell, i); });
+  DaemonStart start{options_.job_id,       nodes,  port_, own_addresses(), options_.connect_timeout,
+                    options_.node_timeout, secret_};
   start.addresses.push_back("127.0.0.1");  // for a node that shares our network
-  daemon.start_text = write_start(start);
-  feed(daemon);
+  shell.start_text = write_start(start);
+  feed(shell);
   return {};
 }
 
-void Daemons::feed(Daemon& daemon) {
-  while (!daemon.start_text.empty()) {
-    const ssize_t n = ::write(daemon.input, daemon.start_text.data(), daemon.start_text.size());
+void Daemons::feed(Shell& shell) {
+  while (!shell.start_text.empty()) {
+    const ssize_t n = ::write(shell.input, shell.start_text.data(), shell.start_text.size());
     if (n > 0) {
-      daemon.start_text.erase(0, static_cast<size_t>(n));
+      shell.start_text.erase(0, static_cast<size_t>(n));
     } else if (errno == EAGAIN) {
-      if (!daemon.input_watch)
-        daemon.input_watch = loop_.writable(daemon.input, [this, &daemon] { feed(daemon); });
+      if (!shell.input_watch)
+        shell.input_watch = loop_.writable(shell.input, [this, &shell] { feed(shell); });
       return;
     } else if (errno != EINTR) {
-      daemon.start_text.clear();  // the shell has ended, and will say why
+      shell.start_text.clear();  // the shell has ended, and will say why
     }
   }
-  daemon.input_watch.reset();
-  ::close(std::exchange(daemon.input, -1));
+  shell.input_watch.reset();
+  ::close(std::exchange(shell.input, -1));
+}
+
+bool Daemons::is_of_use(const Shell& shell) const {
+  return std::ranges::any_of(shell.nodes,
+                             [this](int node) { return !daemons_.at(node)->dismissed; });
 }
 
 // What the remote shell or the daemon says on its streams, before there is a link.
-void Daemons::read_words(Daemon& daemon, int index) {
+void Daemons::read_words(Shell& shell, int index) {
   char bytes[4096];
   for (;;) {
-    const ssize_t n = ::read(daemon.output[index], bytes, sizeof bytes);
+    const ssize_t n = ::read(shell.output[index], bytes, sizeof bytes);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0 && errno == EAGAIN) return;
-    std::string lines = n > 0 ? daemon.lines[index].add({bytes, static_cast<size_t>(n)})
-                              : daemon.lines[index].take_rest();
+    std::string lines = n > 0 ? shell.lines[index].add({bytes, static_cast<size_t>(n)})
+                              : shell.lines[index].take_rest();
     std::istringstream each(lines);
     for (std::string line; std::getline(each, line);) {
       while (!line.empty() && line.back() == '\r') line.pop_back();
-      if (!line.empty() && !daemon.dismissed) say(Level::note, "[{}] {}", daemon.name, line);
+      if (line.empty() || !is_of_use(shell)) continue;
+      // srun has something to say of many a cluster's configuration, all the time.
+      const bool chatter = line.starts_with("srun: ") && !line.starts_with("srun: error");
+      say(chatter ? Level::debug : Level::note, "[{}] {}", shell.name, line);
     }
     if (n > 0) continue;
-    daemon.output_watch[index].reset();
-    ::close(std::exchange(daemon.output[index], -1));
+    shell.output_watch[index].reset();
+    ::close(std::exchange(shell.output[index], -1));
     return;
   }
 }
 
-void Daemons::shell_ended(Daemon& daemon, int wait_status) {
-  cleanup_.group_ended(daemon.shell);
-  daemon.shell = -1;
+std::string Daemons::why_not_started(const Daemon& daemon, int code) const {
+  if (options_.by_srun)
+    return fmt::format(
+        "cannot start the daemon on {}: srun ended with code {}; does "
+        "'srun --nodelist={} true' work here? (--set launch.rsh=ssh does without it)",
+        daemon.name, code, daemon.name);
+  if (code == 127 || code == 126)
+    return fmt::format(
+        "there is no tuttid on {} at the place where it is here; install "
+        "Tutti at the same path on all nodes",
+        daemon.name);
+  return fmt::format(
+      "cannot start the daemon on {}: {} ended with code {}; does "
+      "'{} {} true' work without a password?",
+      daemon.name, options_.rsh, code, options_.rsh, daemon.name);
+}
+
+void Daemons::shell_ended(Shell& shell, int wait_status) {
+  cleanup_.group_ended(shell.pid);
+  shell.pid = -1;
   for (int i = 0; i < 2; ++i)
-    if (daemon.output[i] >= 0) read_words(daemon, i);
+    if (shell.output[i] >= 0) read_words(shell, i);
   const int code = WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 128 + WTERMSIG(wait_status);
-  if (!daemon.ready && !daemon.dismissed) {
-    const std::string& command = options_.rsh;
-    lose(daemon,
-         code == 127 || code == 126
-             ? fmt::format("there is no tuttid on {} at the place where it is here; install "
-                           "Tutti at the same path on all nodes",
-                           daemon.name)
-             : fmt::format("cannot start the daemon on {}: {} ended with code {}; does "
-                           "'{} {} true' work without a password?",
-                           daemon.name, command, code, command, daemon.name));
+  for (int node : shell.nodes) {
+    Daemon& daemon = *daemons_.at(node);
+    if (!daemon.ready && !daemon.dismissed) lose(daemon, why_not_started(daemon, code));
   }
   check_gone();
 }
 
 void Daemons::lose(Daemon& daemon, const std::string& sentence) {
   if (std::exchange(daemon.dismissed, true)) return;
+  daemon.lost = true;
   if (daemon.link) daemon.link->close();
-  if (daemon.shell > 0) ::kill(-daemon.shell, SIGKILL);
+  if (daemon.shell->pid > 0 && !is_of_use(*daemon.shell)) ::kill(-daemon.shell->pid, SIGKILL);
   events_.lost(daemon.node, sentence);
 }
 
@@ -283,15 +336,27 @@ void Daemons::dismiss(int node) {
   if (daemon.link) daemon.link->close();
 }
 
+void Daemons::kill_shells() {
+  for (const auto& shell : shells_)
+    if (shell->pid > 0) ::kill(-shell->pid, SIGKILL);
+}
+
 void Daemons::dismiss_all(std::function<void()> gone) {
   gone_ = std::move(gone);
+  bool any_lost = false;
   for (auto& [node, daemon] : daemons_) {
-    if (!daemon->ready && daemon->shell > 0) ::kill(-daemon->shell, SIGKILL);
+    any_lost = any_lost || daemon->lost;
     dismiss(node);
   }
-  gone_timer_ = loop_.after(kGoneTimeout, [this] {
-    for (auto& [node, daemon] : daemons_)
-      if (daemon->shell > 0) ::kill(-daemon->shell, SIGKILL);
+  for (const auto& shell : shells_) {
+    const bool any_ready =
+        std::ranges::any_of(shell->nodes, [this](int node) { return daemons_.at(node)->ready; });
+    if (shell->pid > 0 && !any_ready) ::kill(-shell->pid, SIGKILL);
+  }
+  // srun waits for the lost node, too, and would do so for long.
+  const bool in_vain = any_lost && options_.by_srun;
+  gone_timer_ = loop_.after(in_vain ? kGoneTimeoutInVain : kGoneTimeout, [this] {
+    kill_shells();
     if (gone_) std::exchange(gone_, nullptr)();
   });
   check_gone();
@@ -299,8 +364,7 @@ void Daemons::dismiss_all(std::function<void()> gone) {
 
 void Daemons::check_gone() {
   if (!gone_) return;
-  for (const auto& [node, daemon] : daemons_)
-    if (daemon->shell > 0) return;
+  if (std::ranges::any_of(shells_, [](const auto& shell) { return shell->pid > 0; })) return;
   std::exchange(gone_, nullptr)();
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The daemons of a job's other nodes, seen from the launcher: starts each by the remote shell, lets
-// it report and prove that it belongs to the job, and sees all of them gone at the end. Not what
-// they do for the job: that is RemoteNode's, over the link.
+// The daemons of a job's other nodes, seen from the launcher: starts each by the remote shell, or
+// all at once by Slurm's srun, lets them report and prove that they belong to the job, and sees all
+// of them gone at the end. Not what they do for the job: that is RemoteNode's, over the link.
 #pragma once
 
 #include <map>
@@ -26,6 +26,7 @@ class Daemons {
   };
   struct Options {
     std::string job_id, rsh;
+    bool by_srun = false;  // not by rsh
     std::chrono::nanoseconds connect_timeout{0}, node_timeout{0};
   };
   Daemons(Loop& loop, Reaper& reaper, Cleanup& cleanup, Options options, Events events);
@@ -39,17 +40,23 @@ class Daemons {
   void dismiss_all(std::function<void()> gone);
 
  private:
-  struct Daemon {
-    int node = 0;
-    std::string name;
-    int shell = -1;  // the remote shell's process; -1: gone
+  // A process that brings daemons to their nodes, and stays as long as they do: ssh one, srun all.
+  struct Shell {
+    std::string name;  // of the node, or of srun
+    std::vector<int> nodes;
+    int pid = -1;  // -1: gone
     int input = -1, output[2] = {-1, -1};
     Watch input_watch, output_watch[2];
     std::string start_text;
     LineKeeper lines[2];
+  };
+  struct Daemon {
+    int node = 0;
+    std::string name;
+    Shell* shell = nullptr;
     std::unique_ptr<Link> link;
     int cores = 0;
-    bool ready = false, dismissed = false;
+    bool ready = false, dismissed = false, lost = false;
   };
   struct Newcomer {
     std::unique_ptr<Link> link;
@@ -57,10 +64,14 @@ class Daemons {
   };
 
   Error listen();
-  Error start_one(const Host& host, int node);
-  void feed(Daemon& daemon);
-  void read_words(Daemon& daemon, int index);
-  void shell_ended(Daemon& daemon, int wait_status);
+  Error start_shell(const std::string& name, std::vector<std::string> command,
+                    const std::vector<DaemonStart::Node>& nodes);
+  void feed(Shell& shell);
+  void read_words(Shell& shell, int index);
+  void shell_ended(Shell& shell, int wait_status);
+  std::string why_not_started(const Daemon& daemon, int code) const;
+  bool is_of_use(const Shell& shell) const;  // a daemon behind it is neither dismissed nor lost
+  void kill_shells();
   void accept_one();
   bool greet(int newcomer, Message type, std::string_view payload);
   void lose(Daemon& daemon, const std::string& sentence);
@@ -76,6 +87,7 @@ class Daemons {
   int listener_ = -1, port_ = 0;
   Watch listener_watch_, connect_timer_, gone_timer_;
   std::map<int, std::unique_ptr<Daemon>> daemons_;
+  std::vector<std::unique_ptr<Shell>> shells_;
   std::map<int, Newcomer> newcomers_;
   int next_newcomer_ = 0;
   bool announced_ = false;

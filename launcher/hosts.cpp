@@ -15,6 +15,7 @@
 #include <numeric>
 #include <sstream>
 
+#include "launcher/slurm.hpp"
 #include "mpi.h"
 
 namespace tutti::launcher {
@@ -77,6 +78,37 @@ Result<std::vector<Host>> read_hostfile(const std::string& file) {
   std::vector<Host> hosts;
   for (const Host& host : *lines) merge(hosts, resolved(host));
   return hosts;
+}
+
+// The hosts among which --host selects, and their place for messages; none: any host will do.
+struct Pool {
+  std::vector<Host> hosts;
+  std::string place;
+};
+Result<Pool> pool_of(const RunOptions& run, const std::optional<SlurmAllocation>& slurm) {
+  Pool out;
+  if (!run.hostfile.empty()) {
+    Result<std::vector<Host>> read = read_hostfile(run.hostfile);
+    if (!read) return std::move(read).error();
+    return Pool{std::move(*read), "the hostfile " + run.hostfile};
+  }
+  if (!slurm) return out;
+  out.place = "the Slurm allocation of job " + slurm->job_id;
+  for (const SlurmNode& node : slurm->nodes) {
+    Host host = resolved({node.name, node.tasks, false});
+    // Slurm's name of a node need not be the node's own.
+    if (node.name == slurm->this_node) host = {own_name(), node.tasks, true};
+    merge(out.hosts, std::move(host));
+  }
+  return out;
+}
+
+bool holds_all(const SlurmAllocation& slurm, const std::vector<Host>& hosts) {
+  return std::ranges::all_of(hosts, [&](const Host& host) {
+    return host.own || std::ranges::any_of(slurm.nodes, [&](const SlurmNode& node) {
+             return node.name == host.name;
+           });
+  });
 }
 
 std::string address_text(const sockaddr* address) {
@@ -170,13 +202,12 @@ bool is_own_name(const std::string& name) {
 
 Result<Allocation> allocate(const RunOptions& run) {
   Allocation out;
-  std::vector<Host> file_hosts;
-  if (!run.hostfile.empty()) {
-    Result<std::vector<Host>> read = read_hostfile(run.hostfile);
-    if (!read) return std::move(read).error();
-    file_hosts = std::move(*read);
-    out.hosts = file_hosts;
-  }
+  Result<std::optional<SlurmAllocation>> slurm = slurm_allocation(::getenv);
+  if (!slurm) return std::move(slurm).error();
+  Result<Pool> pool = pool_of(run, *slurm);
+  if (!pool) return std::move(pool).error();
+  const std::vector<Host>& file_hosts = pool->hosts;
+  out.hosts = file_hosts;
   std::vector<std::vector<Host>> named;
   bool any_named = false;
   for (const AppOptions& app : run.apps) {
@@ -195,8 +226,7 @@ Result<Allocation> allocate(const RunOptions& run) {
       if (!file_hosts.empty()) {
         const auto in_file = std::ranges::find_if(file_hosts, same);
         if (in_file == file_hosts.end())
-          return failure(MPI_ERR_ARG, "--host {}: the hostfile {} does not name it", host.name,
-                         run.hostfile);
+          return failure(MPI_ERR_ARG, "--host {}: {} does not name it", host.name, pool->place);
         if (!host.slots) host.slots = in_file->slots;
       } else if (!host.slots) {
         host.slots = 1;  // each mention is a slot, as users of other launchers expect
@@ -209,6 +239,7 @@ Result<Allocation> allocate(const RunOptions& run) {
     }
   }
   if (out.hosts.empty()) out.hosts.push_back({own_name(), {}, true});
+  out.within_slurm = *slurm && holds_all(**slurm, out.hosts);
   // A program without hosts of its own may use all of them, the hostfile's too.
   for (const std::vector<Host>& hosts : named) {
     std::vector<int>& mine = out.app_hosts.emplace_back();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which nodes a job may use: --host, --hostfile, or this machine. Names only; how many cores a node
-// without a number of slots has is learnt when its daemon reports.
+// Which nodes a job may use: --host, --hostfile, a Slurm allocation, or this machine. Names only;
+// how many cores a node without a number of slots has is learnt when its daemon reports.
 #pragma once
 
 #include <optional>
@@ -28,6 +28,7 @@ Result<Host> parse_host(std::string_view word);  // "name" or "name:slots"
 struct Allocation {
   std::vector<Host> hosts;                  // the job's nodes, in order, each once
   std::vector<std::vector<int>> app_hosts;  // for each program the hosts that it may use
+  bool within_slurm = false;  // a Slurm allocation holds them all: its srun reaches them
 };
 Result<Allocation> allocate(const RunOptions& run);
 

@@ -10,8 +10,14 @@
 
 #include "base/log.hpp"
 #include "launcher/lines.hpp"
+#include "launcher/why.hpp"
 
 namespace tutti::launcher {
+namespace {
+
+constexpr std::chrono::seconds kLookTime{3};
+
+}  // namespace
 
 Job::Job(Loop& loop, Options options) : loop_(loop), options_(options) {
   const auto written = [this](int node, size_t room) {
@@ -34,8 +40,10 @@ Job::Job(Loop& loop, Options options) : loop_(loop), options_(options) {
   watch_signals();
   if (options_.timeout.count() > 0)
     timeout_ = loop_.after(options_.timeout, [this] {
-      fail(kTimeoutExitCode, fmt::format("the job ends: its time (--timeout {:g}) is over",
-                                         static_cast<double>(options_.timeout.count()) / 1e9));
+      look([this] {
+        fail(kTimeoutExitCode, fmt::format("the job ends: its time (--timeout {:g}) is over",
+                                           static_cast<double>(options_.timeout.count()) / 1e9));
+      });
     });
 }
 
@@ -43,13 +51,15 @@ Job::~Job() = default;
 
 void Job::watch_signals() {
   ::signal(SIGPIPE, SIG_IGN);
-  for (int s : {SIGINT, SIGTERM, SIGHUP, SIGQUIT})
+  signals_.push_back(loop_.on_signal(SIGQUIT, [this] { look([] {}); }));
+  for (int s : {SIGINT, SIGTERM, SIGHUP})
     signals_.push_back(loop_.on_signal(s, [this, s] { interrupted(s); }));
   for (int s : {SIGUSR1, SIGUSR2, SIGCONT})
     signals_.push_back(loop_.on_signal(s, [this, s] { forward(s); }));
   signals_.push_back(loop_.on_signal(SIGTSTP, [this] {
     forward(SIGSTOP);  // their groups are not the terminal's: SIGTSTP would be ignored there
     ::raise(SIGSTOP);
+    forward(SIGCONT);  // here again: this process was told to continue
   }));
 }
 
@@ -57,6 +67,39 @@ void Job::interrupted(int signal) {
   if (failed_) return happened(JobEvent::impatient);
   drop_output_ = true;
   fail(128 + signal, fmt::format("the job ends: {}", ::strsignal(signal)));
+}
+
+void Job::look(std::function<void()> then) {
+  after_look_.push_back(std::move(then));
+  if (after_look_.size() > 1) return;  // one is under way
+  views_.clear();
+  for (size_t n = 0; n < nodes_.size(); ++n)
+    if (nodes_[n].launched && !nodes_[n].lost && !nodes_[n].finished)
+      unseen_.insert(static_cast<int>(n));
+  if (!unseen_.empty()) look_patience_ = loop_.after(kLookTime, [this] { end_look(); });
+  const std::set<int> asked = unseen_;
+  for (const int n : asked) nodes_[static_cast<size_t>(n)].node->look();
+  if (asked.empty()) end_look();
+}
+
+void Job::looked(int node, std::vector<RankView> ranks) {
+  if (unseen_.erase(node) == 0) return;
+  std::ranges::move(ranks, std::back_inserter(views_));
+  if (!unseen_.empty()) return;
+  look_patience_.reset();
+  end_look();
+}
+
+void Job::end_look() {
+  for (const int node : unseen_)
+    say(Level::warning, "{} has not said in time what its ranks do",
+        map_.nodes[static_cast<size_t>(node)]);
+  unseen_.clear();
+  std::ranges::sort(views_, {}, &RankView::rank);
+  const std::string text =
+      views_.empty() ? "no rank has a record to be asked (or --check=off)\n" : why_text(views_);
+  err_->put(0, text, 0);
+  for (const auto& then : std::exchange(after_look_, {})) then();
 }
 
 void Job::forward(int signal) {
@@ -189,9 +232,10 @@ void Job::rank_ended(int, const RankEnd& end) {
 
 void Job::rank_aborted(int, int rank, int code, const std::string& text) {
   const Place& place = map_.ranks[static_cast<size_t>(rank)];
-  fail(code == 0     ? 1
-       : code & 0xff ? code & 0xff
-                     : 1,
+  const int exit_code = code & 0xff ? code & 0xff : 1;
+  // A report of several lines says itself who did what.
+  if (text.find('\n') != text.npos) return fail(exit_code, text);
+  fail(exit_code,
        fmt::format("rank {} on {} aborted the job with code {}{}{}", rank,
                    map_.nodes[static_cast<size_t>(place.node)], code, text.empty() ? "" : ": ",
                    text));

@@ -4,6 +4,7 @@
 // nodes. How a node is reached is the Node's affair.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -47,6 +48,7 @@ class Job final : public NodeEvents {
   void modex_wanted(int node, uint64_t token, int rank) override;
   void modex_found(int node, uint64_t token, int status, const std::string& data) override;
   void event(int node, const std::string& packed) override;
+  void looked(int node, std::vector<RankView> ranks) override;
   void finished(int node) override;
 
  private:
@@ -63,6 +65,9 @@ class Job final : public NodeEvents {
     uint64_t token;
   };
 
+  // What the ranks of all nodes are doing, as far as these answer in time, goes to the terminal.
+  void look(std::function<void()> then);
+  void end_look();
   void happened(JobEvent event);
   void act(JobAction action);
   void interrupted(int signal);
@@ -79,7 +84,10 @@ class Job final : public NodeEvents {
   JobMap map_;
   std::vector<NodeState> nodes_;
   std::vector<Watch> signals_;
-  Watch timeout_, grace_, patience_;
+  Watch timeout_, grace_, patience_, look_patience_;
+  std::vector<RankView> views_;
+  std::set<int> unseen_;  // nodes that are looking
+  std::vector<std::function<void()>> after_look_;
   JobState state_ = JobState::starting;
   int exit_code_ = 0;
   bool failed_ = false, drop_output_ = false;

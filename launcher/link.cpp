@@ -14,7 +14,8 @@
 namespace tutti::launcher {
 namespace {
 constexpr size_t kReadSize = 256 << 10;
-constexpr auto kPing = std::chrono::milliseconds(200);
+constexpr auto kCheck = std::chrono::milliseconds(100);
+constexpr int kChecksPerPing = 2;
 }  // namespace
 
 bool is_consistent(const NodeTask& task) {
@@ -37,7 +38,7 @@ Link::Link(Loop& loop, int fd, std::chrono::nanoseconds vanish_after)
   ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK);
   ::fcntl(fd, F_SETFD, FD_CLOEXEC);
   readable_ = loop.readable(fd, [this] { receive(); });
-  ping_ = loop.every(kPing, [this] { check_peer(); });
+  ping_ = loop.every(kCheck, [this] { check_peer(); });
 }
 
 Link::~Link() {
@@ -123,7 +124,7 @@ void Link::check_peer() {
   if (::getsockopt(fd_, IPPROTO_TCP, TCP_INFO, &info, &size) == 0 && info.tcpi_unacked > 0 &&
       std::chrono::milliseconds(info.tcpi_last_ack_recv) > vanish_after_)
     return end(fmt::format("no answer for {} ms", info.tcpi_last_ack_recv));
-  if (unsent_.empty()) send(Message::ping);
+  if (++checks_ % kChecksPerPing == 0 && unsent_.empty()) send(Message::ping);
 }
 
 }  // namespace tutti::launcher

@@ -49,6 +49,7 @@ class Link {
   Events events_;
   std::string received_, unsent_;
   size_t sent_ = 0;  // of unsent_
+  int checks_ = 0;
   Watch readable_, writable_, ping_;
 };
 

@@ -11,6 +11,7 @@
 
 #include "base/log.hpp"
 #include "launcher/environment.hpp"
+#include "launcher/why.hpp"
 #include "mpi.h"
 
 namespace tutti::launcher {
@@ -207,6 +208,7 @@ bool NodeAgent::leftovers(int signal) {
 
 void NodeAgent::finish(bool at_once) {
   if (std::exchange(finishing_, true)) return;
+  failed_ = at_once;
   kill_at_ = std::chrono::steady_clock::now();
   if (!at_once) kill_at_ += task_.kill_grace;
   if (input_ >= 0) {
@@ -220,6 +222,7 @@ void NodeAgent::finish(bool at_once) {
 void NodeAgent::finish_step() {
   const bool late = std::chrono::steady_clock::now() >= kill_at_;
   if (finished_ || leftovers(late ? SIGKILL : 0) || !streams_closed()) return;
+  if (failed_) cleanup_.remove_segments();
   finished_ = true;
   finish_timer_.reset();
   job_.finished(task_.node);
@@ -259,6 +262,9 @@ void NodeAgent::modex_answer(uint64_t token, int status, const std::string& data
 }
 void NodeAgent::deliver_event(const std::string& packed) {
   pmix_.deliver_event(packed);
+}
+void NodeAgent::look() {
+  job_.looked(task_.node, look_at_ranks(task_.map.id));
 }
 
 }  // namespace tutti::launcher

@@ -32,6 +32,7 @@ class NodeAgent final : public Node, private PmixServer::Events {
   void find_modex(uint64_t token, int rank) override;
   void modex_answer(uint64_t token, int status, const std::string& data) override;
   void deliver_event(const std::string& packed) override;
+  void look() override;
   bool is_finished() const { return finished_; }
 
  private:
@@ -96,7 +97,7 @@ class NodeAgent final : public Node, private PmixServer::Events {
   size_t output_waiting_ = 0;  // sent to the job and not yet taken
   bool paused_ = false;
 
-  bool finishing_ = false, finished_ = false;
+  bool finishing_ = false, failed_ = false, finished_ = false;
   std::chrono::steady_clock::time_point kill_at_;
   Watch finish_timer_;
 };

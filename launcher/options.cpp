@@ -5,6 +5,7 @@
 #include <span>
 
 #include "base/nearest.hpp"
+#include "base/stress_mode.hpp"
 #include "mpi.h"
 
 namespace tutti::launcher {
@@ -50,7 +51,7 @@ Error take_timeout(Parse& p, std::string_view value) {
   double seconds = 0;
   const auto [end, problem] = std::from_chars(value.data(), value.data() + value.size(), seconds);
   const std::string_view unit(end, static_cast<size_t>(value.data() + value.size() - end));
-  if (problem != std::errc() || (!unit.empty() && unit != "s") || seconds <= 0 || seconds > 1e9)
+  if (problem != std::errc() || (!unit.empty() && unit != "s") || !(seconds > 0 && seconds <= 1e9))
     return bad_value(p, value, "a positive number of seconds");
   p.run.timeout = std::chrono::nanoseconds(static_cast<int64_t>(seconds * 1e9));
   return {};
@@ -62,6 +63,13 @@ Error take_setting(Parse& p, std::string_view value) {
   p.run.settings.push_back({std::string(value.substr(0, equals)),
                             std::string(value.substr(equals + 1)),
                             fmt::format("{} {}", p.option, value)});
+  return {};
+}
+
+Error take_stress(Parse& p, std::string_view value) {
+  if (!stress_mode(value)) return bad_value(p, value, kStressModes);
+  p.run.settings.push_back(
+      {"contract.stress", std::string(value), fmt::format("{} {}", p.option, value)});
   return {};
 }
 
@@ -125,7 +133,22 @@ const std::vector<Option>& options() {
          p.run.tag_output = true;
          return Error();
        }},
+      {{"stress"},
+       "HOW",
+       "behave as differently as the standard allows: sync, loose or random:SEED\n"
+       "(tutti-stress(7))",
+       take_stress},
       {{"timeout"}, "SECONDS", "end the job after this time, with exit code 124", take_timeout},
+      {{"check"},
+       "LEVEL",
+       "look for wrong use of MPI: basic (the default), strict, or off",
+       [](Parse& p, std::string_view v) {
+         if (v != "off" && v != "basic" && v != "strict")
+           return bad_value(p, v, "off, basic or strict");
+         p.run.settings.push_back(
+             {"contract.check", std::string(v), fmt::format("{} {}", p.option, v)});
+         return Error();
+       }},
       {{"set"}, "NAME=VALUE", "change a setting (see 'tutti info --config')", take_setting},
       {{"help", "h"},
        "",
@@ -193,6 +216,10 @@ Error take_option(Parse& p, const std::vector<std::string>& arguments, size_t& a
       return failure(MPI_ERR_ARG, "{} needs a value: {}", p.option, option->value);
     value = arguments[at++];
   }
+  // Such as "--hostfile $HOSTS" with a variable that is not set.
+  if (value->find_first_not_of(" \t") == value->npos)
+    return failure(MPI_ERR_ARG, "{} needs a value ({}), and its value is empty", p.option,
+                   option->value);
   return option->take(p, *value);
 }
 
@@ -238,7 +265,7 @@ std::string run_help(std::string_view command) {
   return text +
          "\nEverything behind the program's name belongs to the program.\n"
          "Exit code: that of the first rank that failed, 128+N for signal N, 124 after\n"
-         "--timeout, 126 and 127 for a program that cannot be run or found.\n";
+         "--timeout, 86 for a deadlock, 126 and 127 for a program that cannot be run or found.\n";
 }
 
 }  // namespace tutti::launcher

@@ -129,7 +129,7 @@ Result<MapPolicy> parse_map_policy(std::string_view text) {
     policy.inside = MapPolicy::Inside::socket;
   } else if (parts[0] == "numa") {
     policy.inside = MapPolicy::Inside::numa;
-  } else if (parts[0] != "slot" && parts[0] != "core" && !parts[0].empty()) {
+  } else if (parts[0] != "slot" && parts[0] != "core" && (!parts[0].empty() || parts.size() == 1)) {
     return wrong(parts[0]);
   }
   for (; at < parts.size(); ++at) {

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "launcher/loop.hpp"
@@ -21,9 +22,12 @@ class Reaper {
 
  private:
   void reap();
+  void tell(int pid, int status);
+  void tell_aborted();
   Loop& loop_;
   std::map<int, Ended> expected_;
-  Watch watch_;
+  std::vector<std::pair<int, int>> aborted_;  // reaped, not told of yet: process id, status
+  Watch watch_, told_later_;
 };
 
 }  // namespace tutti::launcher

@@ -31,6 +31,7 @@ class RemoteNode final : public Node {
   void deliver_event(const std::string& packed) override {
     link_.send(Message::deliver_event, packed);
   }
+  void look() override { link_.send(Message::look); }
 
  private:
   Link& link_;
@@ -63,6 +64,7 @@ class LauncherEvents final : public NodeEvents {
     link_.send(Message::modex_found, token, status, data);
   }
   void event(int, const std::string& packed) override { link_.send(Message::event, packed); }
+  void looked(int, std::vector<RankView> ranks) override { link_.send(Message::looked, ranks); }
   void finished(int) override { link_.send(Message::finished); }
 
  private:

@@ -63,10 +63,13 @@ Result<Plan> make_plan(RunOptions options) {
   Result<Config> config = Config::load(options.settings);
   if (!config) return std::move(config).error();
   set_log_level(static_cast<Level>(config->value("log.level").number));
-  if (options.map_by.empty()) options.map_by = config->text("launch.map_by");
+  const bool by_option = !options.map_by.empty();
+  if (!by_option) options.map_by = config->text("launch.map_by");
   if (options.bind_to.empty()) options.bind_to = config->text("launch.bind_to");
   Result<MapPolicy> policy = parse_map_policy(options.map_by);
-  if (!policy) return std::move(policy).error();
+  if (!policy)
+    return by_option ? std::move(policy).error()
+                     : std::move(policy).error().within(config->value("launch.map_by").origin);
   Result<BindTo> bind_to = parse_bind_to(options.bind_to);
   if (!bind_to) return std::move(bind_to).error();
   if (options.apps.size() > 1)
@@ -145,7 +148,7 @@ class Run {
     const Config& config = plan_.config;
     daemons_ = std::make_unique<Daemons>(
         loop_, reaper_, cleanup_,
-        Daemons::Options{job_id_, std::string(config.text("launch.rsh")),
+        Daemons::Options{job_id_, std::string(config.text("launch.rsh")), by_srun(),
                          config.duration("launch.connect_timeout"),
                          config.duration("launch.node_timeout")},
         Daemons::Events{[this] { launch(); },
@@ -156,6 +159,14 @@ class Run {
                                  dispatch(type, payload, job_, node->second, rank_count_);
                         }});
     return daemons_->start(plan_.allocation.hosts);
+  }
+
+  // Whoever sets a remote shell wants that one, whatever Slurm could do.
+  bool by_srun() const {
+    if (!plan_.allocation.within_slurm || plan_.config.value("launch.rsh").origin != "default")
+      return false;
+    const char* search = ::getenv("PATH");
+    return !find_program("srun", search ? search : "/usr/bin:/bin", "").path.empty();
   }
 
   Error prepare_own_node() {

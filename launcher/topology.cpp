@@ -8,51 +8,13 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/cgroup.hpp"
 #include "mpi.h"
 
 namespace tutti::launcher {
 namespace {
 
 constexpr std::string_view kBindNames[] = {"auto", "none", "hwthread", "core", "numa", "socket"};
-
-// Cores that a cgroup's quota grants in `folder`, or 0 for no limit.
-int quota_of(const std::string& folder) {
-  std::ifstream two(folder + "/cpu.max");
-  std::string quota;
-  double period = 0, amount = 0;
-  if (two >> quota >> period) {
-    if (quota == "max" || period <= 0) return 0;
-    amount = std::atof(quota.c_str());
-  } else {
-    std::ifstream one(folder + "/cpu.cfs_quota_us"), per(folder + "/cpu.cfs_period_us");
-    if (!(one >> amount) || !(per >> period) || amount <= 0 || period <= 0) return 0;
-  }
-  return amount > 0 ? static_cast<int>(std::ceil(amount / period)) : 0;
-}
-
-// The tightest quota of our control group and those above it; 0 for none.
-int cgroup_quota() {
-  std::ifstream groups("/proc/self/cgroup");
-  int tightest = 0;
-  for (std::string line; std::getline(groups, line);) {
-    const size_t first = line.find(':'), second = line.find(':', first + 1);
-    if (second == line.npos) continue;
-    const std::string controllers = line.substr(first + 1, second - first - 1);
-    std::string root;
-    if (controllers.empty())
-      root = "/sys/fs/cgroup";
-    else if (("," + controllers + ",").find(",cpu,") != std::string::npos)
-      root = "/sys/fs/cgroup/" + controllers;
-    else
-      continue;
-    for (std::string path = line.substr(second + 1);; path = path.substr(0, path.rfind('/'))) {
-      if (const int quota = quota_of(root + path); quota > 0)
-        tightest = tightest ? std::min(tightest, quota) : quota;
-      if (path.empty()) break;
-    }
-  }
-  return tightest;
-}
 
 hwloc_obj_type_t type_of(BindTo to) {
   switch (to) {
@@ -101,7 +63,8 @@ Result<Topology> Topology::of_this_machine() {
     out.restrict_to(mine);
   }
   out.count_cores();
-  if (const int quota = cgroup_quota()) out.limit_cores(quota);
+  if (const double quota = cgroup_quota(); quota > 0)
+    out.limit_cores(static_cast<int>(std::ceil(quota)));
   return out;
 }
 

@@ -8,12 +8,14 @@
 #include "base/log.hpp"
 #include "base/nearest.hpp"
 #include "launcher/run.hpp"
+#include "launcher/why.hpp"
 
 namespace {
 
 constexpr const char* kHelp =
     "Usage: tutti run [options] program [arguments]   start a parallel program (mpirun, mpiexec)\n"
     "       tutti info [--config | --api | --version] what is installed, set, and not implemented\n"
+    "       tutti why [--json] [--record A B] [job]   what the ranks of a running job are doing\n"
     "       tutti help                                this text\n";
 
 // A standard stream that is closed would give its number to a file of ours.
@@ -30,12 +32,13 @@ int command(const std::string& name, const std::vector<std::string>& arguments) 
                                       arguments.end());
   if (word == "run") return launcher::run_command("tutti run", rest);
   if (word == "info") return launcher::info_command(rest);
+  if (word == "why") return launcher::why_command(rest);
   if (word == "--version" || word == "-V") return launcher::info_command({"--version"});
   if (word == "help" || word == "--help" || word == "-h") {
     std::fputs(kHelp, stdout);
     return arguments.empty() ? 2 : 0;
   }
-  constexpr std::string_view known[] = {"run", "info", "help"};
+  constexpr std::string_view known[] = {"run", "info", "why", "help"};
   say(Level::error, "there is no command 'tutti {}'{}", word, did_you_mean(word, known));
   return 2;
 }

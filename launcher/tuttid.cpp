@@ -65,15 +65,14 @@ Result<int> connect_back(const DaemonStart& start) {
 
 class Daemon {
  public:
-  Daemon(DaemonStart start, Cleanup& cleanup)
-      : start_(std::move(start)), cleanup_(cleanup), reaper_(loop_) {}
+  Daemon(DaemonStart start, DaemonStart::Node node, Cleanup& cleanup)
+      : start_(std::move(start)), node_(std::move(node)), cleanup_(cleanup), reaper_(loop_) {}
 
   Error prepare() {
     // In turn: both libraries use the environment, and PMIx changes it.
     Result<Topology> topology = Topology::of_this_machine();
     if (!topology) return std::move(topology).error();
-    Result<std::unique_ptr<PmixServer>> pmix =
-        PmixServer::start(cleanup_.folder(), start_.node_name);
+    Result<std::unique_ptr<PmixServer>> pmix = PmixServer::start(cleanup_.folder(), node_.name);
     if (!pmix) return std::move(pmix).error();
     pmix_ = std::move(*pmix);
     topology_ = std::make_unique<Topology>(std::move(*topology));
@@ -100,17 +99,17 @@ class Daemon {
     if (type == Message::challenge && challenge_.empty()) {
       challenge_ = text;
       nonce_ = random_hex(16);
-      link_->send(Message::hello, kWireVersion, start_.node, nonce_,
-                  start_.secret.proof(daemon_claim(challenge_, nonce_, start_.node)),
+      link_->send(Message::hello, kWireVersion, node_.number, nonce_,
+                  start_.secret.proof(daemon_claim(challenge_, nonce_, node_.number)),
                   topology_->allowed_cores());
       return true;
     }
     if (type != Message::welcome || challenge_.empty() ||
-        !same_proof(text, start_.secret.proof(launcher_claim(challenge_, nonce_, start_.node))))
+        !same_proof(text, start_.secret.proof(launcher_claim(challenge_, nonce_, node_.number))))
       return false;
     events_ = std::make_unique<LauncherEvents>(*link_);
     agent_ = std::make_unique<NodeAgent>(loop_, reaper_, cleanup_, *topology_, *pmix_, *events_,
-                                         start_.node);
+                                         node_.number);
     return true;
   }
 
@@ -129,6 +128,7 @@ class Daemon {
   }
 
   DaemonStart start_;
+  DaemonStart::Node node_;
   Cleanup& cleanup_;
   Loop loop_;
   Reaper reaper_;
@@ -149,13 +149,18 @@ int run_daemon() {
     say(Level::error, "{}", start.error().message());
     return 1;
   }
-  set_speaker("daemon on " + start->node_name);
-  Result<Cleanup> cleanup = Cleanup::arm(start->job_id, std::to_string(start->node));
+  Result<DaemonStart::Node> node = own_node(*start);
+  if (!node) {
+    say(Level::error, "{}", node.error().message());
+    return 1;
+  }
+  set_speaker("daemon on " + node->name);
+  Result<Cleanup> cleanup = Cleanup::arm(start->job_id, std::to_string(node->number));
   if (!cleanup) {
     say(Level::error, "{}", cleanup.error().message());
     return 1;
   }
-  Daemon daemon(std::move(*start), *cleanup);
+  Daemon daemon(std::move(*start), std::move(*node), *cleanup);
   if (Error e = daemon.prepare()) {
     say(Level::error, "{}", e.message());
     return 1;

@@ -14,7 +14,7 @@
 
 namespace tutti::launcher {
 
-inline constexpr int kWireVersion = 1;
+inline constexpr int kWireVersion = 2;
 inline constexpr size_t kFrameHeader = 5;  // four bytes of length, one of type
 inline constexpr size_t kLongestMessage = size_t{1} << 30;
 
@@ -34,6 +34,7 @@ enum class Message : uint8_t {
   find_modex,
   modex_answer,
   deliver_event,
+  look,
   // NodeEvents' functions, upwards.
   launched = 40,
   launch_failed,
@@ -47,6 +48,7 @@ enum class Message : uint8_t {
   modex_found,
   event,
   finished,
+  looked,
 };
 
 namespace wire {
@@ -190,6 +192,27 @@ void fields(Archive& a, RankEnd& v) {
   a(v.wait_status);
   a(v.connected);
   a(v.finalized);
+}
+
+template <class Archive>
+void fields(Archive& a, RankView& v) {
+  a(v.job);
+  a(v.host);
+  a(v.program);
+  a(v.rank);
+  a(v.size);
+  a(v.pid);
+  a(v.process_state);
+  a(v.finalized);
+  a(v.inside);
+  a(v.looks);
+  a(v.call);
+  a(v.place);
+  a(v.communicator);
+  a(v.milliseconds);
+  a(v.waits_for);
+  a(v.waits_for_count);
+  a(v.latest);
 }
 
 // A map that came from the network holds together: every index of it is inside.

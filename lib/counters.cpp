@@ -10,9 +10,9 @@ namespace {
 struct Report {
   ~Report() {
     if (!log_enabled(Level::debug)) return;
-    for (int i = 0; i < kFunctions; ++i)
+    for (size_t i = 0; i < kFunctionCount; ++i)
       if (const uint64_t calls = counters[i].load(std::memory_order_relaxed))
-        log_line(Level::debug, fmt::format("{} was called {} time{}", kNames[i], calls,
+        log_line(Level::debug, fmt::format("{} was called {} time{}", kFunctionNames[i], calls,
                                            calls == 1 ? "" : "s"));
   }
 } report;

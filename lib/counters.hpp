@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How often this process has called each function of MPI. The functions are numbered in the order
-// of lib/table/functions.tsv; names and counters are defined by the generated entry points.
+// How often this process has called each function of MPI. The functions are numbered as in
+// functions.hpp; the counters are defined by the generated entry points.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 
+#include "functions.hpp"
+
 namespace tutti::lib {
 
-extern const int kFunctions;        // how many there are
-extern const char* const kNames[];  // "MPI_Send"
 extern std::atomic<uint64_t> counters[];
 
 // A plain load and store: cheaper than an atomic addition on every call. Two threads that call the

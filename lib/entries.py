@@ -36,6 +36,15 @@ ANY_TIME = re.compile(r"MPI_(Init|Init_thread|Initialized|Finalized|Get_version|
 MAY_BE_NULL = {("MPI_Init", "argc"), ("MPI_Init", "argv"), ("MPI_Init_thread", "argc"),
                ("MPI_Init_thread", "argv"), ("MPI_Info_get_string", "value")}
 
+# What the flight record knows of (base/flight.hpp): calls that communicate, wait or make and free
+# what is shared. Those that only look whether something has happened come by thousands.
+RECORDED = re.compile(r"MPI_(Init|Init_thread|Finalize|Abort|I?[Bb]arrier.*|Wait.*|Start|Startall|Cancel|"
+                      r"Request_free|Probe|Mprobe|Mrecv|Imrecv|Buffer_.*detach|Buffer_.*flush|"
+                      r"Comm_(free|disconnect|i?dup.*|split.*|create.*|spawn.*|accept|connect|join|agree|shrink)|"
+                      r"Intercomm_(create|merge).*|Cart_(create|sub)|Graph_create|Dist_graph_create.*|"
+                      r"I?[Nn]eighbor_.*|Win_.*|File_.*|Sessions_.*)")
+LOOKS = re.compile(r"MPI_(Test|Testall|Testany|Testsome|Iprobe|Improbe|Request_get_status.*)")
+
 COUNT = re.compile(r".*NUM_ELEM.*|POLYNUM_BYTES_NNI|POLYDTYPE_PACK_SIZE|ARRAY_LENGTH.*|"
                    r"POLYNUM_PARAM_VALUES")
 
@@ -69,6 +78,12 @@ def significance():
     return {(collective, parameter): where for collective, parameter, where in rows}
 
 
+def is_recorded(function):
+    moves = any(p.kind == "BUFFER" for p in function.parameters) and \
+        any(p.type == "MPI_Comm" for p in function.parameters) and "ack" not in function.name
+    return bool(moves or RECORDED.fullmatch(function.name))
+
+
 class Call:
     """The body of one implemented entry point, gathered parameter by parameter."""
 
@@ -79,6 +94,7 @@ class Call:
         self.moves_data = any(p.kind == "BUFFER" for p in function.parameters)
         self.comm = next((p for p in function.parameters if p.type == "MPI_Comm"), None)
         self.locals, self.checks, self.arguments, self.loads, self.stores = [], [], [], [], []
+        self.recorded = is_recorded(function)
         if not ANY_TIME.fullmatch(function.name):
             self.checks.append("entry.ready()")
         if self.comm:  # first: the other errors are raised on it, and ranks are counted in it
@@ -180,11 +196,39 @@ class Call:
         # Data that goes nowhere is not touched.
         self.check(p, f"({rank} == MPI_PROC_NULL || {text})" if rank else text)
 
+    def significant(self, p, value, otherwise):
+        """`value` of the parameter where it means something."""
+        where = self.where.get(p.name)
+        if where == "root":
+            return f"at_root ? {value} : {otherwise}"
+        return f"{where.split()[1]} == MPI_IN_PLACE ? {otherwise} : {value}" if where else value
+
+    def notes(self):
+        """What the flight record learns of the arguments."""
+        if not self.recorded:
+            return []
+        notes = [f"entry.note_comm(*{self.comm.name}_);"] if self.comm else []
+        peer = next((n for n in ("root", "dest", "source") if n in self.names), None)
+        tag = next((n for n in ("tag", "sendtag") if n in self.names), None)
+        if peer and self.comm:
+            notes.append(f"entry.note_peer(flight::PeerIs::{peer}, {peer}{', ' + tag if tag and peer != 'root' else ''});")
+        parameters = self.function.parameters
+        types = [p for p in parameters if p.type == "MPI_Datatype" and p.kind == "DATATYPE" and p.direction == "in"]
+        for note, p in zip(("note_data", "note_other_data"), types if self.moves_data else []):
+            before = parameters[:parameters.index(p)]
+            count = next((q for q in reversed(before) if "NUM_ELEM" in q.kind), None)
+            single = count and count.type in ("int", "MPI_Count")
+            text = self.significant(count, count.name, "-1") if single else "-1"
+            notes.append(f"entry.{note}({text}, {self.significant(p, p.name, 'MPI_DATATYPE_NULL')});")
+        op = next((p.name for p in parameters if p.type == "MPI_Op"), None)
+        return notes + ([f"entry.note_op({op});"] if op and self.moves_data else [])
+
     def body(self):
         call = f"{self.call[0]}({', '.join(self.arguments)})"
         joined = " &&\n      ".join(self.checks)
         guard = f"  if (!({joined}))\n    return entry.failed();\n" if self.checks else ""
         locals_ = "".join(f"  {text}\n" for text in self.locals)
+        guard += "".join(f"  {text}\n" for text in self.notes())
         if not self.stores:
             return f"{locals_}{guard}  return entry.done({call});\n"
         loads, stores = ("".join(f"  {text}\n" for text in part) for part in (self.loads, self.stores))
@@ -205,7 +249,9 @@ def body(function, found, where):
     if call and not call[1]:
         return f"  return {call[0]}({', '.join(names)});\n", True
     if call:
-        return "  Entry entry(kNumber);\n" + Call(function, call, where).body(), True
+        made = "  Entry entry(kNumber, caller_);\n" if is_recorded(function) else "  Entry entry(kNumber);\n"
+        look = "  flight::look(kNumber, caller_);\n" if LOOKS.fullmatch(function.name) else ""
+        return look + made + Call(function, call, where).body(), True
     if function.returns != "int":
         sys.exit(f"entries.py: {function.name} returns {function.returns}; declare it in lib/direct.hpp")
     comm = next((p.name for p in function.parameters if p.type == "MPI_Comm"), "")
@@ -215,7 +261,9 @@ def body(function, found, where):
 def entry(number, function, text):
     count = "" if "Entry" in text else f"  count_call({number});\n"
     # mpi.h cannot declare the functions noexcept, for C++ would want the same of tools' versions.
-    return (f"{function.signature('P' + function.name)} {{ return [&]() noexcept -> {function.returns} {{\n"
+    # Outside of the lambda, which may or may not be a frame of its own.
+    caller = "const void* caller_ = __builtin_return_address(0); " if "caller_" in text else ""
+    return (f"{function.signature('P' + function.name)} {{ {caller}return [&]() noexcept -> {function.returns} {{\n"
             f"{count}{text.replace('kNumber', str(number))}}}(); }}\n"
             f'{function.signature(function.name)} __attribute__((weak, alias("P{function.name}")));\n')
 
@@ -228,9 +276,7 @@ def main(output, api, headers):
     text = ["// Made by lib/entries.py from lib/table/functions.tsv.\n"
             f'#include "direct.hpp"\n#include "entry.hpp"\n{includes}\n'
             "namespace tutti::lib {\n\n"
-            f"const int kFunctions = {len(functions)};\n"
             f"std::atomic<uint64_t> counters[{len(functions)}];\n"
-            "const char* const kNames[] = {\n" + "".join(f'  "{f.name}",\n' for f in functions) + "};\n\n"
             "}  // namespace tutti::lib\n\n"
             "using namespace tutti;\nusing namespace tutti::lib;\n\n"
             '#pragma GCC diagnostic ignored "-Wunused-parameter"\n'

@@ -2,11 +2,12 @@
 // One call of an entry point: counts it, checks its arguments by the standard's parameter kinds,
 // and turns an error into the call of an error handler. Used by the generated entry points alone:
 //
-//   Entry entry(412);
+//   Entry entry(412, caller);            with `caller` where the flight record shall know of the call
 //   mpi::Comm* comm_;
-//   if (entry.ready() && entry.comm(comm_, comm, "comm") && entry.rank(…) && …)
-//     return entry.done(mpi::send(…, *comm_));
-//   return entry.failed();
+//   if (!(entry.ready() && entry.comm(comm_, comm, "comm") && entry.rank(…) && …))
+//     return entry.failed();
+//   entry.note_comm(*comm_); …           what the flight record shall say of it
+//   return entry.done(mpi::send(…, *comm_));
 //
 // A check returns true if all is well; otherwise it keeps the first error and returns false. The
 // checks are inline and short, what they say lies apart in entry.cpp. Refuses what cannot be judged
@@ -17,6 +18,7 @@
 #include <climits>
 #include <cstdint>
 
+#include "base/flight.hpp"
 #include "counters.hpp"
 #include "mpi/comm.hpp"
 #include "mpi/datatype.hpp"
@@ -57,6 +59,38 @@ inline const Kind kKind<mpi::Message>{MPI_ERR_REQUEST, "message", MPI_MESSAGE_NU
 class Entry {
  public:
   explicit Entry(int function) : function_(function) { count_call(function); }
+  Entry(int function, const void* caller)
+      : function_(function), record_(flight::begin(static_cast<uint16_t>(function), caller)) {
+    count_call(function);
+  }
+  ~Entry() {
+    if (record_) flight::end(*record_);
+  }
+  Entry(const Entry&) = delete;
+
+  // --- what the flight record says of the call
+  void note_comm(const mpi::Comm& comm) {
+    if (record_) record_->now.context = comm.context();
+  }
+  void note_peer(flight::PeerIs is, int peer, int tag = 0) {
+    if (!record_) return;
+    record_->now.peer = peer;
+    record_->now.tag = tag;
+    record_->now.peer_is = is;
+  }
+  void note_data(int64_t count, MPI_Datatype type) {
+    if (!record_) return;
+    record_->now.count = count;
+    record_->now.type = reinterpret_cast<uintptr_t>(type);
+  }
+  void note_other_data(int64_t count, MPI_Datatype type) {
+    if (!record_) return;
+    record_->now.other_count = count;
+    record_->now.other_type = reinterpret_cast<uintptr_t>(type);
+  }
+  void note_op(MPI_Op op) {
+    if (record_) record_->now.op = reinterpret_cast<uintptr_t>(op);
+  }
 
   bool ready() {
     return mpi::phase.load(std::memory_order_relaxed) == mpi::Phase::running || not_running();
@@ -153,7 +187,7 @@ class Entry {
   int done(Error error) {
     if (!error) [[likely]]
       return MPI_SUCCESS;
-    return raise(kNames[function_], on_, std::move(error));
+    return raise(kFunctionNames[function_], on_, std::move(error));
   }
   [[gnu::cold]] int failed() { return done(std::move(error_)); }
   // A function that is not written yet, told to the communicator that it was given, if any.
@@ -179,6 +213,7 @@ class Entry {
   [[gnu::cold]] bool null_buffer(int64_t count, const char* argument);
 
   const int function_;
+  flight::Thread* const record_ = nullptr;
   mpi::Comm* on_ = nullptr;
   Error error_;
 };

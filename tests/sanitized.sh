@@ -23,6 +23,9 @@ export ASAN_OPTIONS="detect_leaks=0:allocator_may_return_null=1:abort_on_error=0
 export UBSAN_OPTIONS="print_stacktrace=1${UBSAN_OPTIONS:+:$UBSAN_OPTIONS}"
 export TSAN_OPTIONS="allocator_may_return_null=1:suppressions=$suppressions/thread.supp:halt_on_error=0:exitcode=66:history_size=4${TSAN_OPTIONS:+:$TSAN_OPTIONS}"
 
+# A program's end is not delayed, which a job's may not be; its last second is not where races hide.
+export TSAN_OPTIONS="atexit_sleep_ms=0:$TSAN_OPTIONS"
+
 # UCX's hooks into mmap call into the sanitizer after a thread's end.
 export UCX_MEM_MMAP_HOOK_MODE=none
 

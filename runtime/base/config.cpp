@@ -28,28 +28,43 @@ using enum SettingKind;
 constexpr Setting kSettings[] = {
     {"log.level", choice, "note", "error|warning|note|debug",
      "The most talkative kind of line to print"},
-    {"launch.rsh", text, "ssh", "",
+    {"launch.rsh", text, "ssh", kNotEmpty,
      "Command (with arguments) that starts a daemon on another node"},
-    {"launch.connect_timeout", duration, "30s", "",
+    {"launch.connect_timeout", duration, "30s", "100ms..1440min",
      "How long another node's daemon may take to report"},
-    {"launch.node_timeout", duration, "1500ms", "",
+    {"launch.node_timeout", duration, "1500ms", "500ms..1440min",
      "Silence of a node's network that counts as its end"},
     {"launch.kill_grace", duration, "1s", "",
      "Time between the request to end and the kill of a rank"},
-    {"launch.map_by", text, "slot", "", "Default of --map-by"},
+    {"launch.map_by", text, "slot", kNotEmpty, "Default of --map-by"},
     {"launch.bind_to", choice, "auto", "auto|none|hwthread|core|numa|socket",
      "Default of --bind-to; auto: core, or none with more ranks than cores"},
+    {"transport.shared_memory", flag, "on", "",
+     "Messages on a node go through shared memory, not UCX"},
+    {"transport.cma", choice, "auto", "auto|off",
+     "Long messages on a node are read from the sender's memory where the kernel allows it"},
     {"transport.ucx_tls", text, "", "",
      "UCX transports (its UCX_TLS); empty leaves the choice to UCX"},
     {"progress.thread", flag, "on", "",
      "Progress of started operations while the program computes"},
-    {"progress.tick_min", duration, "200us", "", "Shortest tick of the progress thread"},
-    {"progress.tick_max", duration, "16ms", "", "Longest tick of the progress thread"},
-    {"wait.spins", number, "100", "0..1000000000",
+    {"progress.tick_min", duration, "200us", "1us..1min", "Shortest tick of the progress thread"},
+    {"progress.tick_max", duration, "4ms", "1us..1min", "Longest tick of the progress thread"},
+    {"wait.spins", number, "20000", "0..1000000000",
      "Polls of a waiting call before it yields its core"},
+    {"contract.stress", text, "off", "",
+     "Extremes of what the standard allows: off, sync, loose, random:SEED"},
     {"collectives.rules", text, "", "",
      "File of rules that select algorithms; empty: the shipped ones"},
     {"collectives.override", text, "", "", "Rules that come before those, divided by ';'"},
+    {"contract.check", choice, "basic", "off|basic|strict",
+     "Whether wrong use of MPI is looked for: mismatched collectives, deadlocks; default of "
+     "--check"},
+    {"contract.report_only", flag, "off", "",
+     "A finding is printed, and the program goes on as if there were none"},
+    {"contract.ask_after", duration, "300ms", "",
+     "A call that waits so long asks those that it waits for what they are doing"},
+    {"contract.standstill", duration, "3s", "",
+     "How long ranks must stand still before a deadlock is looked for"},
 };
 
 // Variables with our prefix that are no settings: what the launcher tells its ranks, what module
@@ -124,6 +139,21 @@ std::optional<int64_t> parse_number(const std::string& word, std::string_view al
   return value < low || value > high ? std::nullopt : std::optional(value);
 }
 
+std::optional<int64_t> parse_duration(const std::string& word, std::string_view allowed) {
+  const std::optional<int64_t> value = parse_with_unit(word, kTimeUnits);
+  const size_t dots = allowed.find("..");
+  if (!value || dots == allowed.npos) return value;
+  const auto low = parse_with_unit(std::string(allowed.substr(0, dots)), kTimeUnits);
+  const auto high = parse_with_unit(std::string(allowed.substr(dots + 2)), kTimeUnits);
+  return *value < *low || *value > *high ? std::nullopt : value;
+}
+
+// Blanks are as empty as nothing.
+std::optional<int64_t> parse_text(const std::string& word, std::string_view allowed) {
+  return allowed == kNotEmpty && word.find_first_not_of(" \t") == word.npos ? std::nullopt
+                                                                            : std::optional(0);
+}
+
 std::optional<int64_t> parse_choice(const std::string& word, std::string_view allowed) {
   for (int64_t index = 0; !allowed.empty(); ++index) {
     const size_t bar = std::min(allowed.find('|'), allowed.size());
@@ -141,13 +171,13 @@ std::optional<int64_t> parse(const Setting& setting, const std::string& written)
     case number:
       return parse_number(word, setting.allowed);
     case text:
-      return 0;
+      return parse_text(word, setting.allowed);
     case choice:
       return parse_choice(word, setting.allowed);
     case size:
       return parse_with_unit(word, kSizeUnits);
     case duration:
-      return parse_with_unit(word, kTimeUnits);
+      return parse_duration(word, setting.allowed);
   }
   return {};
 }
@@ -159,13 +189,14 @@ std::string expectation(const Setting& setting) {
     case number:
       return fmt::format("a whole number in {}", setting.allowed);
     case text:
-      return "text";
+      return setting.allowed == kNotEmpty ? "text, and not empty" : "text";
     case choice:
       return fmt::format("one of {}", setting.allowed);
     case size:
       return "a size such as 512, 64k or 2m";
     case duration:
-      return "a time such as 200us, 16ms or 2s";
+      return fmt::format("a time such as 200us, 16ms or 2s{}{}",
+                         setting.allowed.empty() ? "" : ", in ", setting.allowed);
   }
   return "";
 }
@@ -325,6 +356,13 @@ Result<Config> Config::load(const std::vector<GivenSetting>& command_line,
   if (Error e = config.read_environment(sources.environment)) return e;
   for (const GivenSetting& given : command_line)
     if (Error e = config.set(given.name, given.value, given.origin)) return e;
+  const Value &shortest = config.value("progress.tick_min"),
+              &longest = config.value("progress.tick_max");
+  if (shortest.number > longest.number)
+    return failure(
+        MPI_ERR_ARG,
+        "progress.tick_min ({}, from: {}) is longer than progress.tick_max ({}, from: {})",
+        shortest.text, shortest.origin, longest.text, longest.origin);
   return config;
 }
 

@@ -21,11 +21,13 @@ namespace tutti {
 enum class SettingKind {
   flag,      // on, off (also true/false, yes/no, 1/0)
   number,    // a whole number; `allowed` is "low..high"
-  text,      // anything
+  text,      // anything; `allowed` may be kNotEmpty
   choice,    // one of `allowed`, separated by '|'
   size,      // bytes, with an optional k, m or g (powers of 1024)
-  duration,  // a number with ns, us, ms, s or min
+  duration,  // a number with ns, us, ms, s or min; `allowed` may be "low..high"
 };
+
+inline constexpr std::string_view kNotEmpty = "not empty";
 
 struct Setting {
   std::string_view name;  // "progress.tick_min"; the variable is TUTTI_PROGRESS_TICK_MIN

@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "base/log.hpp"
+#include "coll/shared.hpp"
 
 namespace tutti::coll {
 
@@ -18,6 +19,8 @@ std::string_view objection(const Algorithm& algorithm, const Shape& shape) {
       if (!std::has_single_bit(static_cast<unsigned>(shape.size)))
         return "it needs a power of two of ranks";
       break;
+    case Needs::shared_memory:
+      return objection_to_sharing(shape);
   }
   return {};
 }

@@ -16,8 +16,9 @@ namespace tutti::coll {
 // choose differently.
 enum class Needs : uint8_t {
   nothing,
-  commutative,   // the reduction's operands meet in another order than that of the ranks
-  power_of_two,  // ranks
+  commutative,    // the reduction's operands meet in another order than that of the ranks
+  power_of_two,   // ranks
+  shared_memory,  // that all ranks share, with room for the call (coll/shared.hpp)
 };
 
 struct Algorithm {

@@ -4,6 +4,8 @@
 
 #include "coll/algorithm.hpp"
 #include "coll/exchange.hpp"
+#include "coll/pairwise.hpp"
+#include "coll/shared.hpp"
 
 namespace tutti::coll {
 namespace {
@@ -45,6 +47,16 @@ Plan allgather_recursive_doubling(const Shape& s) {
   return plan.done();
 }
 
+// Each block straight from its owner's input to everybody, who copies its own meanwhile: p - 1
+// messages each, none of them forwarded. Wins for long blocks among few ranks.
+Plan allgather_direct(const Shape& s) {
+  PlanBuilder plan(s);
+  const Buf mine = s.in_place ? plan.out_block(s.rank) : plan.in();
+  tell_everybody(plan, s, mine, [&](int i) { return plan.out_block(i); });
+  if (!s.in_place) plan.copy(mine, plan.out_block(s.rank));
+  return plan.done();
+}
+
 // Bruck's rounds over packed blocks of different lengths, in the order that begins with mine; at
 // the end each goes where it belongs. Wins for short blocks.
 Plan allgatherv_bruck(const Shape& s) {
@@ -78,6 +90,11 @@ constexpr Algorithm kAllgather[] = {
      .build = allgather_recursive_doubling,
      .needs = Needs::power_of_two},
     {.name = "ring", .when = "long blocks", .build = allgather_ring},
+    {.name = "direct", .when = "long blocks, few ranks", .build = allgather_direct},
+    {.name = "shared",
+     .when = "ranks of one node",
+     .build = shared_allgather,
+     .needs = Needs::shared_memory},
 };
 constexpr Algorithm kAllgatherv[] = {
     {.name = "ring", .when = "long blocks", .build = allgather_ring},

@@ -5,6 +5,7 @@
 
 #include "coll/algorithm.hpp"
 #include "coll/pattern.hpp"
+#include "coll/shared.hpp"
 
 namespace tutti::coll {
 namespace {
@@ -89,6 +90,10 @@ constexpr Algorithm kAlltoall[] = {
     {.name = "linear", .when = "medium blocks", .build = alltoall_linear},
     {.name = "bruck", .when = "short blocks", .build = alltoall_bruck},
     {.name = "pairwise", .when = "long blocks", .build = alltoall_pairwise},
+    {.name = "shared",
+     .when = "ranks of one node",
+     .build = shared_alltoall,
+     .needs = Needs::shared_memory},
 };
 constexpr Algorithm kAlltoallv[] = {
     {.name = "linear", .when = "always", .build = alltoall_linear},

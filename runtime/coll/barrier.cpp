@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Barrier: nobody leaves before everybody has come.
 #include "coll/algorithm.hpp"
+#include "coll/shared.hpp"
 
 namespace tutti::coll {
 namespace {
@@ -21,6 +22,10 @@ Plan barrier_dissemination(const Shape& s) {
 
 constexpr Algorithm kBarrier[] = {
     {.name = "dissemination", .when = "always", .build = barrier_dissemination},
+    {.name = "shared",
+     .when = "few ranks of one node",
+     .build = shared_barrier,
+     .needs = Needs::shared_memory},
 };
 
 }  // namespace

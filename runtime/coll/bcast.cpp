@@ -3,6 +3,7 @@
 // packed bytes: a rank whose memory has gaps goes through a packed copy of it.
 #include "coll/algorithm.hpp"
 #include "coll/exchange.hpp"
+#include "coll/shared.hpp"
 
 namespace tutti::coll {
 namespace {
@@ -111,6 +112,10 @@ constexpr Algorithm kBcast[] = {
     {.name = "scatter_bruck", .when = "medium messages", .build = bcast_scatter_bruck},
     {.name = "scatter_ring", .when = "long messages", .build = bcast_scatter_ring},
     {.name = "chain", .when = "very long messages on few ranks", .build = bcast_chain},
+    {.name = "shared",
+     .when = "ranks of one node",
+     .build = shared_bcast,
+     .needs = Needs::shared_memory},
 };
 
 }  // namespace

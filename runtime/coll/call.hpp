@@ -38,6 +38,7 @@ struct Reduction {
   bool commutative = true;
   const void* function = nullptr;  // apply's own: a user's function, …
   void* datatype = nullptr;        // … and the handle to hand to it
+  bool on_application_threads = false;  // must not be applied by the progress thread
 };
 
 // The arguments, by the standard's names (MPI 5.0, chapter 6). What is not significant on this
@@ -59,7 +60,15 @@ struct Call {
   std::span<const Layout*const> in_layouts, out_layouts;  // w form
 
   Reduction reduction;
-  uint64_t signature = 0;  // travels in the headers of the call's messages
+
+  // What all ranks must agree about (contract/signature.hpp): travels in the headers of the call's
+  // messages. In the v and w forms what is sent differs from pair to pair: `pair_data` gives the part
+  // of the signature for block `block` of the input or the output.
+  uint64_t signature = 0;
+  uint64_t (*pair_data)(const Call& call, bool input, uint32_t block) = nullptr;
+  const void* in_type = nullptr;  // pair_data's own
+  const void* out_type = nullptr;
+  std::span<const void* const> in_types, out_types;  // w form
 };
 
 }  // namespace tutti::coll

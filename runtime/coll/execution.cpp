@@ -8,11 +8,16 @@
 #include <new>
 
 #include "base/log.hpp"
+#include "coll/shared.hpp"
+#include "contract/ledger.hpp"
 
 namespace tutti::coll {
 namespace {
 
 constexpr size_t kAlign = 64;
+// Of a flag that a blocking call waits for, to one of the whole engine.
+constexpr int kPollsPerPass = 16;
+constexpr int kMostPolls = 200;  // before others are let in
 
 // By numbers: a base may be MPI_BOTTOM, and an element may begin before its memory.
 void* moved(const void* base, int64_t bytes) {
@@ -38,6 +43,7 @@ size_t aligned(size_t bytes, size_t alignment) {
 
 struct Execution::BoundSend : engine::SendOperation {
   uint32_t step = 0;
+  bool under_way = false;
 };
 struct Execution::BoundRecv : engine::RecvOperation {
   uint32_t step = 0;
@@ -45,7 +51,18 @@ struct Execution::BoundRecv : engine::RecvOperation {
 
 Execution::Execution(engine::Channel& channel, std::shared_ptr<const Plan> plan, const Call& call)
     : channel_(channel), plan_(std::move(plan)), call_(call) {
-  if (call.kind >= Collective::reduce) call_.in_layout = call_.out_layout = element_layout(call);
+  if (plan_->lane == Lane::small) lane_ = &channel.area->small();
+  if (plan_->lane == Lane::large) lane_ = &channel.area->large();
+  context = channel.context;
+  explain = [](const UnderWay& e, engine::Condition& needs) {
+    static_cast<const Execution&>(e).add_needs(needs);
+  };
+  resumption_.execution = this;
+  resumption_.perform = [](engine::Engine::Chore& chore) {
+    Execution& execution = *static_cast<Resumption&>(chore).execution;
+    execution.resumes_ = false;
+    execution.run_ready();
+  };
 }
 
 Execution::~Execution() {
@@ -56,19 +73,24 @@ Execution::~Execution() {
   ::operator delete(memory_, std::align_val_t(kAlign));
 }
 
-Error Execution::allocate() {
+// Also for another call of the same shape, whose types may need more or less scratch.
+Error Execution::bind(const Call& call) {
+  call_ = call;
+  if (call.kind >= Collective::reduce) call_.in_layout = call_.out_layout = element_layout(call);
   const Plan& plan = *plan_;
+  if (lane_ && plan.scratch.empty()) return {};
   size_t size = 0;
   const auto place = [&size](size_t bytes, size_t alignment) {
     const size_t at = aligned(size, alignment);
     size = at + bytes;
     return at;
   };
+  const size_t steps = lane_ ? 0 : plan.steps.size();
   const size_t sends_at = place(plan.sends * sizeof(BoundSend), alignof(BoundSend));
   const size_t recvs_at = place(plan.recvs * sizeof(BoundRecv), alignof(BoundRecv));
   const size_t scratch_at = place(plan.scratch.size() * sizeof(void*), alignof(void*));
-  const size_t waits_at = place(plan.steps.size() * sizeof(uint32_t), alignof(uint32_t));
-  const size_t ready_at = place(plan.steps.size() * sizeof(uint32_t), alignof(uint32_t));
+  const size_t waits_at = place(steps * sizeof(uint32_t), alignof(uint32_t));
+  const size_t ready_at = place(steps * sizeof(uint32_t), alignof(uint32_t));
   const size_t fixed = size;
   const auto scratch_span = [&](const Scratch& scratch) {
     if (!scratch.packed && scratch.like.unit != Unit::bytes) {
@@ -83,19 +105,27 @@ Error Execution::allocate() {
     // Room to put element 0 itself, not the first byte that it touches, on a round address.
     place(static_cast<size_t>(span.end - span.begin) + (span.begin ? kAlign : 0), kAlign);
   }
-  memory_ = static_cast<std::byte*>(
-      ::operator new(std::max<size_t>(size, 1), std::align_val_t(kAlign), std::nothrow));
-  if (!memory_)
-    return failure(MPI_ERR_NO_MEM, "{} bytes for a {} over {} ranks cannot be had", size,
-                   name_of(call_.kind), channel_.size());
-
-  sends_ = reinterpret_cast<BoundSend*>(memory_ + sends_at);
-  recvs_ = reinterpret_cast<BoundRecv*>(memory_ + recvs_at);
-  std::uninitialized_value_construct_n(sends_, plan.sends);
-  std::uninitialized_value_construct_n(recvs_, plan.recvs);
-  scratch_ = reinterpret_cast<void**>(memory_ + scratch_at);
-  waits_ = reinterpret_cast<uint32_t*>(memory_ + waits_at);
-  ready_ = reinterpret_cast<uint32_t*>(memory_ + ready_at);
+  if (!memory_ || size > capacity_) {
+    auto* const memory = static_cast<std::byte*>(
+        ::operator new(std::max<size_t>(size, 1), std::align_val_t(kAlign), std::nothrow));
+    if (!memory)
+      return failure(MPI_ERR_NO_MEM, "{} bytes for a {} over {} ranks cannot be had", size,
+                     name_of(call_.kind), channel_.size());
+    if (memory_) {
+      std::destroy_n(sends_, plan.sends);
+      std::destroy_n(recvs_, plan.recvs);
+      ::operator delete(memory_, std::align_val_t(kAlign));
+    }
+    memory_ = memory;
+    capacity_ = size;
+    sends_ = reinterpret_cast<BoundSend*>(memory_ + sends_at);
+    recvs_ = reinterpret_cast<BoundRecv*>(memory_ + recvs_at);
+    std::uninitialized_value_construct_n(sends_, plan.sends);
+    std::uninitialized_value_construct_n(recvs_, plan.recvs);
+    scratch_ = reinterpret_cast<void**>(memory_ + scratch_at);
+    waits_ = reinterpret_cast<uint32_t*>(memory_ + waits_at);
+    ready_ = reinterpret_cast<uint32_t*>(memory_ + ready_at);
+  }
   size = fixed;
   for (size_t i = 0; i < plan.scratch.size(); ++i) {
     const Span span = scratch_span(plan.scratch[i]);
@@ -121,14 +151,26 @@ Payload Execution::block(Region region, uint32_t i) const {
   return {moved(base, displacements[i] * layout->extent()), counts[i], layout};
 }
 
+void* Execution::home(const Buf& buf) const {
+  switch (buf.region) {
+    case Region::input:
+      return const_cast<void*>(call_.in);
+    case Region::output:
+      return call_.out;
+    case Region::scratch:
+      return scratch_[buf.index];
+    case Region::shared:
+      break;
+  }
+  return lane_->data(first_round_ + buf.index, buf.rank);
+}
+
 Payload Execution::resolve(const Buf& buf) const {
   if (buf.is_block()) return block(buf.region, buf.index);
-  const void* base = buf.region == Region::input    ? call_.in
-                     : buf.region == Region::output ? call_.out
-                                                    : scratch_[buf.index];
+  void* base = home(buf);
   if (buf.unit == Unit::bytes) {
     if (buf.count < 0)  // a packed scratch as a whole
-      return {const_cast<void*>(base), resolve(plan_->scratch[buf.index].like).bytes()};
+      return {base, resolve(plan_->scratch[buf.index].like).bytes()};
     if (buf.region == Region::input) base = moved(base, call_.in_layout->true_lower_bound());
     if (buf.region == Region::output && call_.out_layout)
       base = moved(base, call_.out_layout->true_lower_bound());
@@ -138,15 +180,152 @@ Payload Execution::resolve(const Buf& buf) const {
   return {moved(base, buf.offset * layout->extent()), buf.count, layout};
 }
 
-void Execution::run() {
+// ---- what both kinds of plans do
+
+void Execution::copy(const Step& step) {
+  const bool packs = step.from.unit == Unit::packed;
+  if (!packs && step.into.unit != Unit::packed)
+    return copy_payload(resolve(step.from), resolve(step.into));
+  const Buf& user = packs ? step.from : step.into;
+  std::byte* const there = static_cast<std::byte*>(resolve(packs ? step.into : step.from).base);
+  const Layout* layout = user.region == Region::input ? call_.in_layout : call_.out_layout;
+  const int64_t last = user.offset + user.count, size = layout->size();
+  const Payload whole{home(user), last == size ? 1 : (last + size - 1) / size, layout};
+  if (whole.contiguous()) {
+    std::byte* const here = whole.data() + user.offset;
+    std::memcpy(packs ? there : here, packs ? here : there, static_cast<size_t>(user.count));
+  } else if (packs) {
+    whole.pack(user.offset, there, user.count);
+  } else {
+    whole.unpack(user.offset, there, user.count);
+  }
+}
+
+void Execution::reduce(const Step& step) {
+  const Payload into = resolve(step.into);
+  call_.reduction.apply(call_.reduction, resolve(step.from).base, into.base, into.count);
+}
+
+void Execution::over() {
+  active_ = false;
+  channel_.engine->remove(*this);
+  channel_.engine->tell_sleepers();
+  if (on_complete) on_complete(*this);
+}
+
+// What came may be of another call: nothing is made of it, or passed on, before that is known.
+bool Execution::is_disturbed() const {
+  return channel_.ledger && channel_.ledger->disturbed();
+}
+
+void Execution::resume() {
+  if (active_ && !lane_) run_ready();  // a program is polled anyway
+}
+
+// ---- programs
+
+bool Execution::is_raised(uint32_t round, int peer) {
+  if (!lane_->is_raised(round, peer)) return false;
+  const uint64_t theirs = lane_->signature(round, peer) ^ history_;
+  if (theirs != call_.signature && channel_.ledger) [[unlikely]]
+    channel_.ledger->differs(serial_, peer, theirs);
+  return true;
+}
+
+bool Execution::is_there(const Step& step) {
+  const uint32_t round = first_round_ + static_cast<uint32_t>(step.slot);
+  if (step.peer >= 0) return is_raised(round, step.peer);
+  for (const int size = channel_.size(); awaited_ < size; ++awaited_)
+    if (awaited_ != channel_.rank && !is_raised(round, awaited_)) return false;
+  awaited_ = 0;
+  return true;
+}
+
+bool Execution::poll() {
+  engine::Engine& engine = *channel_.engine;
+  if (!execute()) return false;
+  engine.note_event();
+  return true;
+}
+
+// True if anything happened; then it may be over, and gone.
+bool Execution::execute() {
+  const uint32_t before = next_;
+  const int awaited = awaited_;
+  for (const auto size = static_cast<uint32_t>(plan_->steps.size()); next_ < size; ++next_) {
+    const Step& step = plan_->steps[next_];
+    const uint32_t round = first_round_ + static_cast<uint32_t>(step.slot);
+    switch (step.kind) {
+      case Step::Kind::copy:
+        copy(step);
+        break;
+      case Step::Kind::reduce:
+        // An application thread's next pass comes here again.
+        if (waits_for_application(step)) return next_ != before;
+        reduce(step);
+        break;
+      case Step::Kind::claim:
+        if (!lane_->claim(round)) return next_ != before;
+        break;
+      case Step::Kind::publish:
+        lane_->raise(round, call_.signature ^ history_, step.peer);
+        break;
+      case Step::Kind::await:
+        if (!is_there(step)) return next_ != before || awaited_ != awaited;
+        if (is_disturbed()) [[unlikely]]
+          return next_ != before;
+        break;
+      case Step::Kind::leave:
+        lane_->leave(round);
+        if (!late().empty()) [[unlikely]]
+          admit_late();
+        break;
+      default:
+        TUTTI_INVARIANT(false, "a program has no messages");
+    }
+  }
+  if (polled_) channel_.engine->remove_poller(*this);
+  polled_ = false;
+  over();
+  return true;
+}
+
+bool Execution::awaits(engine::Match& what) const {
+  if (late_ || next_ >= plan_->steps.size()) return false;
+  const Step& step = plan_->steps[next_];
+  if (step.kind != Step::Kind::await) return false;
+  what = {channel_.context, step.peer >= 0 ? step.peer : awaited_, step.slot, serial_};
+  return true;
+}
+
+// Only those whose first round is in reach are polled: any number may be outstanding.
+void Execution::admit_late() {
+  while (!late().empty()) {
+    auto& first = static_cast<Execution&>(*late().first());
+    if (!lane_->is_in_reach(first.first_round_)) return;
+    late().remove(first);
+    first.late_ = false;
+    first.polled_ = true;
+    channel_.engine->add_poller(first);
+  }
+}
+
+// ---- plans of messages
+
+void Execution::run_ready() {
   if (performing_) return;
   performing_ = true;
-  while (ready_begin_ != ready_end_) perform(ready_[ready_begin_++]);
+  while (ready_begin_ != ready_end_ && !resumes_ && !abandoned_ && !is_disturbed()) {
+    if (waits_for_application(plan_->steps[ready_[ready_begin_]])) {
+      resumes_ = true;
+      channel_.engine->leave_to_application(resumption_);
+      break;
+    }
+    perform(ready_[ready_begin_++]);
+  }
   performing_ = false;
-  if (left_ > 0) return;
-  active_ = false;
-  channel_.engine->remove_pending();
-  on_complete(*this);
+  if (abandoned_ ? messages_ > 0 || resumes_ : left_ > 0 || is_disturbed()) return;
+  over();
 }
 
 void Execution::step_done(uint32_t step) {
@@ -165,14 +344,12 @@ void Execution::perform(uint32_t index) {
     case Step::Kind::recv:
       return post_recv(index);
     case Step::Kind::copy:
-      copy_payload(resolve(step.from), resolve(step.into));
+      copy(step);
       break;
-    case Step::Kind::reduce: {
-      const Payload into = resolve(step.into);
-      call_.reduction.apply(call_.reduction, resolve(step.from).base, into.base, into.count);
+    case Step::Kind::reduce:
+      reduce(step);
       break;
-    }
-    case Step::Kind::join:
+    default:
       break;
   }
   step_done(index);
@@ -185,9 +362,12 @@ void Execution::post_send(uint32_t index) {
   op.payload = resolve(step.from);
   op.peer = channel_.process_of(step.peer);
   op.match = {channel_.context, channel_.rank, step.slot, serial_};
-  op.signature = call_.signature;
+  op.signature = call_.pair_data ? signature_of(step.from) : call_.signature;
   op.owner = this;
+  op.under_way = true;
+  ++messages_;
   op.on_complete = [](engine::Operation& done) {
+    static_cast<BoundSend&>(done).under_way = false;
     static_cast<Execution*>(done.owner)->message_done(done, static_cast<BoundSend&>(done).step);
   };
   channel_.engine->send(op);
@@ -200,39 +380,184 @@ void Execution::post_recv(uint32_t index) {
   op.payload = resolve(step.into);
   op.match = {channel_.context, step.peer, step.slot, serial_};
   op.owner = this;
+  ++messages_;
   op.on_complete = [](engine::Operation& done) {
-    static_cast<Execution*>(done.owner)->message_done(done, static_cast<BoundRecv&>(done).step);
+    auto& receive = static_cast<BoundRecv&>(done);
+    auto& execution = *static_cast<Execution*>(done.owner);
+    if (receive.signature != execution.call_.signature) [[unlikely]] execution.compare(receive);
+    execution.message_done(done, receive.step);
   };
   channel_.engine->recv(op);
 }
 
+// Of the data that one message of a v or w form carries.
+uint64_t Execution::signature_of(const Buf& buf) const {
+  if (buf.region == Region::scratch) return call_.signature;
+  return call_.signature | call_.pair_data(call_, buf.region == Region::input, buf.index);
+}
+
+// Messages that came before this communicator was known here, and what the pairs of v and w forms
+// exchange, are compared when they are received; the others were when they arrived.
+void Execution::compare(const BoundRecv& receive) {
+  if (!channel_.ledger || receive.outcome.cancelled || abandoned_) return;
+  if (!call_.pair_data)
+    return channel_.ledger->differs(serial_, receive.match.source, receive.signature);
+  channel_.ledger->pair_differs(serial_, receive.match.source, receive.signature,
+                                signature_of(plan_->steps[receive.step].into),
+                                receive.outcome.sent_bytes, receive.payload.bytes());
+}
+
+void Execution::abandon(int error_class) {
+  abandoned_ = true;
+  mpi_class = error_class;
+  if (lane_) {  // the rounds remain unleft: nothing more is to come of this communicator
+    if (late_) late().remove(*this);
+    if (polled_) channel_.engine->remove_poller(*this);
+    late_ = polled_ = false;
+    return over();
+  }
+  performing_ = true;  // what is withdrawn here completes at once: run_ready() comes last
+  for (uint32_t i = 0; i < plan_->recvs; ++i)
+    if (recvs_[i].posted) channel_.engine->cancel(recvs_[i]);
+  for (uint32_t i = 0; i < plan_->sends; ++i)
+    if (sends_[i].under_way) channel_.engine->cancel(sends_[i]);
+  performing_ = false;
+  run_ready();
+}
+
 void Execution::message_done(const engine::Operation& operation, uint32_t step) {
+  --messages_;
   if (mpi_class == MPI_SUCCESS) mpi_class = operation.outcome.mpi_class;
   step_done(step);
-  run();
+  run_ready();
 }
+
+// ---- what it waits for
+
+void Execution::add_needs(engine::Condition& needs) const {
+  if (!active_) return;
+  const auto need = [&](int peer) {
+    needs.collective(channel_.process_of(peer), channel_.context, serial_);
+  };
+  if (lane_) return add_needs_of_program(need);
+  for (uint32_t i = 0; i < ready_begin_; ++i) {
+    const Step& step = plan_->steps[ready_[i]];
+    bool open = false;
+    if (step.kind == Step::Kind::send) {
+      const BoundSend& op = sends_[step.operation];
+      open = !op.sent || !op.matched;
+    } else if (step.kind == Step::Kind::recv) {
+      open = recvs_[step.operation].posted;
+    }
+    if (open) need(step.peer);
+  }
+}
+
+// Looks at the flags themselves: what is raised and not seen yet needs nobody. A slot that others
+// still look at, or a turn that has not come, is not a matter of this call's.
+template <class Need>
+void Execution::add_needs_of_program(Need&& need) const {
+  if (late_ || next_ >= plan_->steps.size()) return;
+  const Step& step = plan_->steps[next_];
+  if (step.kind != Step::Kind::await) return;
+  const uint32_t round = first_round_ + static_cast<uint32_t>(step.slot);
+  for (int peer = 0; peer < channel_.size(); ++peer)
+    if ((step.peer < 0 ? peer != channel_.rank : peer == step.peer) &&
+        !lane_->is_raised(round, peer))
+      need(peer);
+}
+
+// ---- the three lives
+
+namespace {
+
+// What is kept of executions that are over, at most.
+constexpr size_t kMostKept = 64 << 10;
+
+Shape shape_on(engine::Channel& channel, const Call& call) {
+  Shape shape = shape_of(call, channel.rank, channel.size());
+  if (transport::Area* area = channel.area) {
+    shape.small_slot = area->small().data_bytes();
+    if (wants_large(shape) && area->has_large()) shape.large_slot = area->large().data_bytes();
+  }
+  return shape;
+}
+
+}  // namespace
 
 Result<std::unique_ptr<Execution>> prepare(engine::Channel& channel, Planner& planner,
                                            const Call& call) {
-  std::unique_ptr<Execution> execution(
-      new Execution(channel, planner.plan(shape_of(call, channel.rank, channel.size())), call));
-  if (Error e = execution->allocate()) return e;
+  Planner::Known& known = planner.known(shape_on(channel, call));
+  std::unique_ptr<Execution> execution = std::move(known.idle);
+  if (!execution) execution.reset(new Execution(channel, known.plan, call));
+  if (Error e = execution->bind(call)) return e;
   return execution;
 }
 
+void keep(Planner& planner, std::unique_ptr<Execution> execution) {
+  Planner::Known* known = planner.latest();
+  if (!known || known->plan != execution->plan_ || execution->capacity_ > kMostKept) return;
+  execution->on_complete = nullptr;
+  known->idle = std::move(execution);
+}
+
+void Execution::begin() {
+  TUTTI_INVARIANT(!active_, "a collective was started while it ran");
+  UnderWay::serial = serial_ = channel_.next_serial++;
+  if (channel_.ledger) history_ = channel_.ledger->started(serial_, call_.signature);
+  mpi_class = MPI_SUCCESS;
+  abandoned_ = false;
+  active_ = true;
+  channel_.engine->add(*this);
+  if (lane_) {
+    first_round_ = lane_->take(plan_->rounds);
+    next_ = 0;
+    awaited_ = 0;
+    late_ = !lane_->is_in_reach(first_round_);
+    if (!late_) {
+      execute();
+    } else {
+      if (polled_) channel_.engine->remove_poller(*this);
+      polled_ = false;
+      late().add(*this);
+    }
+    return;
+  }
+  left_ = static_cast<uint32_t>(plan_->steps.size());
+  messages_ = 0;
+  ready_begin_ = ready_end_ = 0;
+  if (left_ > 0) std::memcpy(waits_, plan_->waits.data(), left_ * sizeof(uint32_t));
+  for (uint32_t i = 0; i < left_; ++i)
+    if (plan_->waits[i] == 0) ready_[ready_end_++] = i;
+  run_ready();
+}
+
 void start(Execution& e) {
-  TUTTI_INVARIANT(!e.active_, "a collective was started while it ran");
-  const Plan& plan = *e.plan_;
-  e.serial_ = e.channel_.next_serial++;
-  e.mpi_class = MPI_SUCCESS;
-  e.active_ = true;
-  e.left_ = static_cast<uint32_t>(plan.steps.size());
-  e.ready_begin_ = e.ready_end_ = 0;
-  if (e.left_ > 0) std::memcpy(e.waits_, plan.waits.data(), e.left_ * sizeof(uint32_t));
-  for (uint32_t i = 0; i < e.left_; ++i)
-    if (plan.waits[i] == 0) e.ready_[e.ready_end_++] = i;
-  e.channel_.engine->add_pending();
-  e.run();
+  if (!e.lane_) return e.begin();
+  // In the list before it may end, and be no more.
+  e.channel_.engine->add_poller(e);
+  e.polled_ = true;
+  e.begin();
+}
+
+void run(Execution& e) {
+  engine::Engine& engine = *e.channel_.engine;
+  e.begin();
+  if (!e.active_) return;
+  if (e.lane_ && !e.late_) {
+    engine.stay_awake();
+    // A flag is seen soonest by who looks at nothing else.
+    for (int polls = std::min(engine.waiting().polls, kMostPolls); polls > 1; --polls) {
+      e.execute();
+      if (!e.active_) return;
+      if (polls % kPollsPerPass == 0) engine.progress();
+    }
+    engine.add_poller(e);
+    e.polled_ = true;
+  }
+  const contract::Ledger* ledger = e.channel_.ledger;
+  engine.wait_until([&] { return !e.active_ || (ledger && ledger->disturbed()); },
+                    [&](engine::Condition& needs) { e.add_needs(needs); });
 }
 
 }  // namespace tutti::coll

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Execution: a plan bound to the buffers of one call, and the run of it. One plan has three lives:
 // prepare (bind: the persistent form), start (post: the nonblocking form), run (start and wait: the
-// blocking form). An execution resumes when one of its messages is done and never blocks; it runs
-// wherever the engine is being driven.
+// blocking form). An execution resumes when one of its messages is done, or a flag that it awaits
+// is raised, and never blocks; it runs wherever the engine is being driven.
 #pragma once
 
 #include <cstddef>
@@ -14,10 +14,11 @@
 
 namespace tutti::coll {
 
-class Execution {
+class Execution final : private engine::Poller, private engine::UnderWay {
  public:
   // Called once for each start, with the engine owned, perhaps before start() returns. The
-  // execution is not touched after it: it may be started again or destroyed there.
+  // execution is not touched after it: it may be started again or destroyed there. nullptr: nothing
+  // is called.
   void (*on_complete)(Execution&) = nullptr;
   void* owner = nullptr;  // for on_complete's use
   int mpi_class = 0;      // of the first error (MPI_ERR_TRUNCATE, …); set when complete
@@ -25,7 +26,17 @@ class Execution {
   ~Execution();  // not while it runs
   Execution(const Execution&) = delete;
 
+  // Ends it before its time, with this error: nothing new is posted, what can be withdrawn is, and
+  // on_complete is called when the rest has come back. Only while it runs; the engine is owned.
+  void abandon(int error_class);
+
+  // Goes on after its communicator's ledger was disturbed; meanwhile it stands still.
+  void resume();
+
   bool running() const { return active_; }
+  // Adds the calls at other ranks whose messages it cannot go on without, side by side; nothing if
+  // it does not run. The engine is owned.
+  void add_needs(engine::Condition& needs) const;
   uint32_t serial() const { return serial_; }  // of the latest start
   const Call& call() const { return call_; }
   const Plan& plan() const { return *plan_; }
@@ -33,19 +44,42 @@ class Execution {
  private:
   friend Result<std::unique_ptr<Execution>> prepare(engine::Channel&, Planner&, const Call&);
   friend void start(Execution&);
+  friend void run(Execution&);
+  friend void keep(Planner&, std::unique_ptr<Execution>);
   struct BoundSend;
   struct BoundRecv;
 
   Execution(engine::Channel& channel, std::shared_ptr<const Plan> plan, const Call& call);
-  Error allocate();
+  Error bind(const Call& call);
+  void* home(const Buf& buf) const;
   Payload resolve(const Buf& buf) const;
   Payload block(Region region, uint32_t i) const;
-  void run();
+  bool is_disturbed() const;
+  bool waits_for_application(const Step& step) const {
+    return step.kind == Step::Kind::reduce && call_.reduction.on_application_threads &&
+           channel_.engine->helper_drives();
+  }
+  void begin();
+  engine::Pollers& late() const { return channel_.late[plan_->lane == Lane::large]; }
+  void admit_late();
+  void over();
+  bool poll() override;
+  bool awaits(engine::Match& what) const override;
+  bool execute();
+  template <class Need>
+  void add_needs_of_program(Need&& need) const;
+  bool is_there(const Step& step);
+  bool is_raised(uint32_t round, int peer);
+  void copy(const Step& step);
+  void reduce(const Step& step);
+  void run_ready();
   void perform(uint32_t step);
   void post_send(uint32_t step);
   void post_recv(uint32_t step);
   void step_done(uint32_t step);
   void message_done(const engine::Operation& operation, uint32_t step);
+  uint64_t signature_of(const Buf& buf) const;
+  void compare(const BoundRecv& receive);
 
   engine::Channel& channel_;
   std::shared_ptr<const Plan> plan_;
@@ -58,10 +92,26 @@ class Execution {
   uint32_t* waits_ = nullptr;  // by step: for how many others it still waits
   uint32_t* ready_ = nullptr;  // every step enters this queue once
   uint32_t ready_begin_ = 0, ready_end_ = 0;
-  uint32_t left_ = 0;  // steps to go
+  size_t capacity_ = 0;  // of memory_
+  uint32_t left_ = 0;    // steps to go
   uint32_t serial_ = 0;
-  bool performing_ = false;  // run() is at work: what becomes ready joins the queue
+  uint64_t history_ = 0;  // the ledger's, of the calls before
+  uint32_t messages_ = 0;  // posted and not done
+  // Of a program: the steps before next_ are done.
+  transport::Lane* lane_ = nullptr;
+  uint32_t next_ = 0;
+  uint32_t first_round_ = 0;  // in the lane, of the latest start
+  int awaited_ = 0;           // of the ranks that the next step awaits, those before are there
+  bool late_ = false;         // waits for its turn
+  bool polled_ = false;       // in the engine's list
+  bool performing_ = false;   // run_ready() is at work: what becomes ready joins the queue
+  bool abandoned_ = false;
   bool active_ = false;
+  // Run by an application thread, when a user's function is to be called.
+  struct Resumption : engine::Engine::Chore {
+    Execution* execution = nullptr;
+  } resumption_;
+  bool resumes_ = false;  // it is the engine's now
 };
 
 // Binds; no communication. Needs the channel's planner for itself, not the engine. The channel, the
@@ -71,8 +121,13 @@ class Execution {
 Result<std::unique_ptr<Execution>> prepare(engine::Channel& channel, Planner& planner,
                                            const Call& call);
 
+// Gives an execution that is over back, for the next call of its shape.
+void keep(Planner& planner, std::unique_ptr<Execution> execution);
+
 // Takes the channel's next serial and posts what can be posted. The engine is owned. The order of
 // start() on a channel is the order in which its calls meet those of the other ranks.
 void start(Execution& execution);
+// The same, and waits until it is over, or until the channel's ledger is disturbed.
+void run(Execution& execution);
 
 }  // namespace tutti::coll

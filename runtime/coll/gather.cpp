@@ -4,6 +4,7 @@
 
 #include "coll/algorithm.hpp"
 #include "coll/pattern.hpp"
+#include "coll/shared.hpp"
 
 namespace tutti::coll {
 namespace {
@@ -70,6 +71,10 @@ Plan gather_binomial(const Shape& s) {
 constexpr Algorithm kGather[] = {
     {.name = "binomial", .when = "short blocks", .build = gather_binomial},
     {.name = "linear", .when = "long blocks", .build = gather_linear},
+    {.name = "shared",
+     .when = "ranks of one node",
+     .build = shared_gather,
+     .needs = Needs::shared_memory},
 };
 constexpr Algorithm kGatherv[] = {
     {.name = "linear", .when = "always", .build = gather_linear},

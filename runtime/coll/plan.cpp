@@ -98,6 +98,13 @@ PlanBuilder& PlanBuilder::recv(const Buf& into, int peer) {
               .into = into});
 }
 
+PlanBuilder& PlanBuilder::add_shared(Step::Kind kind, int round, int peer) {
+  TUTTI_INVARIANT(plan_.lane != Lane::none && round < static_cast<int>(plan_.rounds) &&
+                      peer < shape_.size && peer != shape_.rank,
+                  "a plan shares what it has not taken");
+  return add({.kind = kind, .peer = peer, .slot = round});
+}
+
 PlanBuilder& PlanBuilder::reduce(const Buf& left, const Buf& into) {
   last_ = kNone;
   if (into.count == 0) return *this;
@@ -157,8 +164,37 @@ void PlanBuilder::join_groups() {
   }
 }
 
+Plan together(Plan plan, const Plan& empty) {
+  const auto first_step = static_cast<uint32_t>(plan.steps.size());
+  const auto first_follower = static_cast<uint32_t>(plan.followers.size());
+  Buf nothing{.region = Region::scratch, .index = static_cast<uint32_t>(plan.scratch.size())};
+  plan.scratch.push_back({nothing, true});
+  for (Step step : empty.steps) {
+    // Behind the messages that the two ranks exchange already.
+    for (uint32_t i = 0; i < first_step; ++i)
+      step.slot += plan.steps[i].kind == step.kind && plan.steps[i].peer == step.peer;
+    step.operation += step.kind == Step::Kind::send ? plan.sends : plan.recvs;
+    step.from = step.into = nothing;
+    plan.steps.push_back(step);
+  }
+  plan.sends += empty.sends;
+  plan.recvs += empty.recvs;
+  plan.waits.insert(plan.waits.end(), empty.waits.begin(), empty.waits.end());
+  plan.first_follower.resize(first_step);  // the last one is the end, which comes again
+  for (const uint32_t follower : empty.first_follower)
+    plan.first_follower.push_back(first_follower + follower);
+  for (const uint32_t follower : empty.followers) plan.followers.push_back(first_step + follower);
+  return plan;
+}
+
 Plan PlanBuilder::done() {
-  join_groups();
+  if (plan_.lane == Lane::none) {
+    join_groups();
+  } else {
+    TUTTI_INVARIANT(plan_.sends + plan_.recvs == 0, "a program has no messages");
+    edges_.clear();
+    for (uint32_t i = 1; i < plan_.steps.size(); ++i) edges_.emplace_back(i - 1, i);
+  }
   const size_t count = plan_.steps.size();
   plan_.waits.assign(count, 0);
   plan_.first_follower.assign(count + 1, 0);
@@ -182,9 +218,10 @@ std::string to_string(const Buf& b) {
     default:
       break;
   }
-  const char* unit = b.unit == Unit::bytes ? " B" : "";
+  const char* unit = b.unit == Unit::bytes || b.unit == Unit::packed ? " B" : "";
   std::string name = b.region == Region::input    ? "in"
                      : b.region == Region::output ? "out"
+                     : b.region == Region::shared ? fmt::format("slot{}.{}", b.index, b.rank)
                                                   : fmt::format("scratch{}", b.index);
   if (b.count < 0) return name;
   return fmt::format("{}[{}..{}{}]", name, b.offset, b.offset + b.count, unit);
@@ -214,6 +251,20 @@ std::string to_string(const Plan& plan) {
         break;
       case Step::Kind::join:
         text += "join";
+        break;
+      case Step::Kind::claim:
+        text += fmt::format("claim slot{}", s.slot);
+        break;
+      case Step::Kind::publish:
+        text += s.peer < 0 ? fmt::format("publish slot{}", s.slot)
+                           : fmt::format("publish slot{} to {}", s.slot, s.peer);
+        break;
+      case Step::Kind::await:
+        text += s.peer < 0 ? fmt::format("await slot{} of all", s.slot)
+                           : fmt::format("await slot{} of {}", s.slot, s.peer);
+        break;
+      case Step::Kind::leave:
+        text += fmt::format("leave slot{}", s.slot);
         break;
     }
     if (!leaders[i].empty()) text += fmt::format(" after {}", fmt::join(leaders[i], " "));

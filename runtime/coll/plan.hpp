@@ -4,6 +4,11 @@
 // can be cached, printed, replayed in a test without a network, and run any number of times at
 // once.
 //
+// On one node ranks show each other data in rounds of shared memory instead (transport/lane.hpp):
+// each claims its slot of a round, fills and publishes it, awaits what others publish, reads or
+// reduces from there, and leaves the round. Such a plan has no messages, all ranks take equally
+// many rounds, and its steps run one after the other: it is a program.
+//
 // Messages between two ranks are told apart by slots: the k-th send from i to j in i's plan meets
 // the k-th receive from i in j's plan. Whoever writes an algorithm keeps those orders equal; the
 // replay test shows that they are.
@@ -18,13 +23,15 @@
 
 namespace tutti::coll {
 
-enum class Region : uint8_t { input, output, scratch };
+enum class Region : uint8_t { input, output, scratch, shared };
 
 // What a buffer's offset and count are counted in.
 enum class Unit : uint8_t {
   in_type,    // elements of the call's input type
   out_type,   // of its output type; reductions use this one for both
   bytes,      // packed bytes; on input and output only where the memory is one run of bytes
+  packed,     // packed bytes of the whole input or output, wherever they lie; for copies to or from
+              // bytes elsewhere
   in_block,   // block `index` of the input by the call's counts, displacements and types …
   out_block,  // … or of the output (v and w forms); offset and count mean nothing
 };
@@ -32,11 +39,14 @@ enum class Unit : uint8_t {
 struct Buf {
   Region region = Region::output;
   Unit unit = Unit::bytes;
-  uint32_t index = 0;  // which scratch, or which block
+  uint32_t index = 0;  // which scratch, or which block; shared: the plan's round
   int64_t offset = 0;
   int64_t count = 0;
+  int32_t rank = 0;  // shared: whose slot
 
-  Buf slice(int64_t first, int64_t n) const { return {region, unit, index, offset + first, n}; }
+  Buf slice(int64_t first, int64_t n) const {
+    return {region, unit, index, offset + first, n, rank};
+  }
   bool is_block() const { return unit == Unit::in_block || unit == Unit::out_block; }
   bool operator==(const Buf&) const = default;
 };
@@ -48,6 +58,11 @@ struct Step {
     reduce,  // into = from op into: `from` is the left operand
     copy,    // from → into, of equal packed size
     join,    // nothing; many wait for it that would have to wait for many
+    // Programs only; `slot` is the round.
+    claim,    // until my slot may be written
+    publish,  // my slot may be read, by peer or, if -1, by all
+    await,    // until the slot of peer, or, if -1, those of all others, may be read
+    leave,    // I look at no slot of the round any more
   };
   Kind kind = Kind::join;
   int32_t peer = -1;
@@ -62,6 +77,8 @@ struct Scratch {
   bool packed = false;
 };
 
+enum class Lane : uint8_t { none, small, large };
+
 struct Plan {
   std::vector<Step> steps;
   std::vector<uint32_t> waits;           // by step: how many others it waits for
@@ -70,7 +87,12 @@ struct Plan {
   std::vector<Scratch> scratch;
   uint32_t sends = 0;
   uint32_t recvs = 0;
+  Lane lane = Lane::none;  // else the plan is a program
+  uint32_t rounds = 0;     // that it takes in the lane
 };
+
+// Both at once, neither waiting for the other; `empty` moves no data. Complete when both are.
+Plan together(Plan plan, const Plan& empty);
 
 std::string to_string(const Buf& buf);
 std::string to_string(const Plan& plan);  // a line a step
@@ -105,6 +127,31 @@ class PlanBuilder {
   PlanBuilder& recv(const Buf& into, int peer);
   PlanBuilder& reduce(const Buf& left, const Buf& into);
   PlanBuilder& copy(const Buf& from, const Buf& into);
+  // Shared memory. The builder's fences mean nothing then.
+  void share(Lane lane) { plan_.lane = lane; }
+  int round() { return static_cast<int>(plan_.rounds++); }
+  // Bytes, or elements of the output's type, of a rank's slot.
+  Buf slot_bytes(int round, int rank, int64_t offset, int64_t bytes) const {
+    return {Region::shared, Unit::bytes, static_cast<uint32_t>(round), offset, bytes, rank};
+  }
+  Buf slot_elements(int round, int rank, int64_t first, int64_t count) const {
+    return {Region::shared, Unit::out_type, static_cast<uint32_t>(round), first, count, rank};
+  }
+  Buf in_packed(int64_t offset, int64_t bytes) const {
+    return {Region::input, Unit::packed, 0, offset, bytes};
+  }
+  Buf out_packed(int64_t offset, int64_t bytes) const {
+    return {Region::output, Unit::packed, 0, offset, bytes};
+  }
+  PlanBuilder& claim(int round) { return add_shared(Step::Kind::claim, round, -1); }
+  PlanBuilder& publish(int round, int to = -1) {
+    return add_shared(Step::Kind::publish, round, to);
+  }
+  PlanBuilder& await(int round, int from = -1) {
+    return add_shared(Step::Kind::await, round, from);
+  }
+  PlanBuilder& leave(int round) { return add_shared(Step::Kind::leave, round, -1); }
+
   PlanBuilder& fence();
   // The latest step waits for `step` as well. kNone, or a latest step that was left out: nothing.
   PlanBuilder& after(Id step);
@@ -116,6 +163,7 @@ class PlanBuilder {
   Buf blocks(Region region, int first, int n) const;
   Buf add_scratch(Scratch scratch);
   PlanBuilder& add(Step step);
+  PlanBuilder& add_shared(Step::Kind kind, int round, int peer);
   void join_groups();
 
   const Shape& shape_;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "coll/planner.hpp"
 
+#include "coll/execution.hpp"
+
 namespace tutti::coll {
 namespace {
 
@@ -9,22 +11,31 @@ constexpr size_t kMostSteps = 50'000;
 
 }  // namespace
 
-std::shared_ptr<const Plan> Planner::plan(const Shape& shape) {
-  if (!known_.empty() && known_.front().shape == shape) return known_.front().plan;
+Planner::~Planner() = default;
+
+Planner::Known& Planner::known(const Shape& shape) {
+  if (!known_.empty() && known_.front().shape == shape) return known_.front();
   const size_t hash = shape.hash();
   const auto [begin, end] = places_.equal_range(hash);
   for (auto at = begin; at != end; ++at) {
     if (!(at->second->shape == shape)) continue;
     known_.splice(known_.begin(), known_, at->second);
-    return known_.front().plan;
+    return known_.front();
   }
-  auto built = std::make_shared<const Plan>(selection_->choose(shape).build(shape));
+  auto built = std::make_shared<const Plan>(build(shape));
   const size_t weight = 1 + built->steps.size() + shape.counts.size() / 8;
-  known_.push_front({shape, hash, weight, built});
+  known_.push_front({shape, hash, weight, std::move(built), nullptr});
   places_.emplace(hash, known_.begin());
   weight_ += weight;
   while (weight_ > kMostSteps && known_.size() > 1) forget_the_oldest();
-  return built;
+  return known_.front();
+}
+
+Plan Planner::build(const Shape& shape) const {
+  Plan plan = selection_->choose(shape).build(shape);
+  if (!synchronising_ || shape.kind == Collective::barrier) return plan;
+  const Shape barrier{.rank = shape.rank, .size = shape.size};
+  return together(std::move(plan), selection_->choose(barrier).build(barrier));
 }
 
 void Planner::forget_the_oldest() {

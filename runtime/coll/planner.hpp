@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Planner: the plans of one communicator, by shape. A repeated call finds its plan and builds
-// nothing; the plans used longest ago are forgotten when they get many.
+// nothing; the plans used longest ago are forgotten when they get many. Keeps for each plan one
+// execution that is idle, so that a repeated blocking call allocates nothing either.
 #pragma once
 
 #include <list>
@@ -11,27 +12,40 @@
 
 namespace tutti::coll {
 
+class Execution;
+
 // Used by one thread at a time.
 class Planner {
  public:
-  explicit Planner(std::shared_ptr<const Selection> selection = Selection::shipped())
-      : selection_(std::move(selection)) {}
+  // `synchronising`: every collective is a barrier as well, as the standard allows.
+  explicit Planner(std::shared_ptr<const Selection> selection = Selection::shipped(),
+                   bool synchronising = false)
+      : selection_(std::move(selection)), synchronising_(synchronising) {}
+  ~Planner();
   Planner(const Planner&) = delete;
 
   // A plan stays alive while a collective runs on it, also when it has been forgotten here.
-  std::shared_ptr<const Plan> plan(const Shape& shape);
+  std::shared_ptr<const Plan> plan(const Shape& shape) { return known(shape).plan; }
 
- private:
   struct Known {
     Shape shape;
     size_t hash;
     size_t weight;  // steps, about
     std::shared_ptr<const Plan> plan;
+    std::unique_ptr<Execution> idle;
   };
+  // Valid until the next call.
+  Known& known(const Shape& shape);
+  // The one asked for last; nullptr if there is none.
+  Known* latest() { return known_.empty() ? nullptr : &known_.front(); }
+
+ private:
   using Place = std::list<Known>::iterator;
+  Plan build(const Shape& shape) const;
   void forget_the_oldest();
 
   std::shared_ptr<const Selection> selection_;
+  const bool synchronising_;
   std::list<Known> known_;  // the latest first
   std::unordered_multimap<size_t, Place> places_;
   size_t weight_ = 0;

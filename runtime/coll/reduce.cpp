@@ -3,6 +3,7 @@
 #include "coll/algorithm.hpp"
 #include "coll/exchange.hpp"
 #include "coll/halving.hpp"
+#include "coll/shared.hpp"
 
 namespace tutti::coll {
 namespace {
@@ -117,6 +118,14 @@ constexpr Algorithm kReduce[] = {
     {.name = "binomial", .when = "short vectors", .build = reduce_binomial},
     {.name = "halving_gather", .when = "long vectors", .build = reduce_halving_gather},
     {.name = "chain", .when = "very long vectors on few ranks", .build = reduce_chain},
+    {.name = "shared",
+     .when = "short vectors on one node, or two ranks",
+     .build = shared_reduce,
+     .needs = Needs::shared_memory},
+    {.name = "shared_parts",
+     .when = "long vectors on one node",
+     .build = shared_reduce_parts,
+     .needs = Needs::shared_memory},
 };
 
 }  // namespace

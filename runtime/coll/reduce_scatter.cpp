@@ -7,6 +7,8 @@
 #include "coll/algorithm.hpp"
 #include "coll/exchange.hpp"
 #include "coll/halving.hpp"
+#include "coll/pairwise.hpp"
+#include "coll/shared.hpp"
 
 namespace tutti::coll {
 namespace {
@@ -93,48 +95,15 @@ Plan reduce_scatter_halving(const Shape& s) {
   return plan.copy(part(acc, blocks.of(s.rank)), plan.out()).done();
 }
 
-// Step k: my part of the rank k before me comes in, that of the rank k behind me goes out. Sends
-// the vector once and needs room for a few blocks only: wins for long vectors. Keeps the order:
-// ranks below mine arrive in falling order and are put before what has met, and so are, in a second
-// accumulator, the ranks above mine, from the highest down.
+// Sends the vector once and needs room for a few blocks only: wins for long vectors. Keeps the
+// order.
 Plan reduce_scatter_pairwise(const Shape& s) {
-  constexpr int kRooms = 4;
   PlanBuilder plan(s);
   const Blocks blocks(s);
-  const Buf in = plan.in(), out = plan.out(), mine = part(in, blocks.of(s.rank));
-  if (s.size == 1) return plan.copy(mine, out).done();
-
-  const Buf lower = s.in_place ? plan.scratch_like(out) : out;
-  const Buf higher = plan.scratch_like(out);
-  std::array<Buf, kRooms> rooms;
-  std::array<PlanBuilder::Id, kRooms> emptied, sent;
-  emptied.fill(PlanBuilder::kNone), sent.fill(PlanBuilder::kNone);
-  for (int i = 0; i < std::min(kRooms, s.size - 1); ++i)
-    rooms[static_cast<size_t>(i)] = plan.scratch_like(out);
-
-  plan.copy(mine, lower);
-  PlanBuilder::Id lower_met = plan.last(), higher_met = PlanBuilder::kNone;
-  for (int k = 1; k < s.size; ++k) {
-    const int from = (s.rank - k + s.size) % s.size, to = (s.rank + k) % s.size;
-    const auto room = static_cast<size_t>(k % std::min(kRooms, s.size - 1));
-    const bool first_higher = from == s.size - 1 && from > s.rank;
-    const Buf incoming = first_higher ? higher : rooms[room];
-    const PlanBuilder::Id received = plan.recv(incoming, from).after(emptied[room]).last();
-    if (first_higher) {
-      higher_met = received;
-    } else {
-      PlanBuilder::Id& met = from < s.rank ? lower_met : higher_met;
-      plan.reduce(incoming, from < s.rank ? lower : higher).after(received).after(met);
-      emptied[room] = plan.last() == PlanBuilder::kNone ? received : plan.last();
-      met = plan.last();
-    }
-    const auto turn = static_cast<size_t>(k % kRooms);
-    plan.send(part(in, blocks.of(to)), to).after(sent[turn]);
-    sent[turn] = plan.last();
-  }
-  plan.fence();
-  if (s.rank == s.size - 1) return plan.copy(lower, out).done();
-  return plan.reduce(lower, higher).fence().copy(higher, out).done();
+  const Buf in = plan.in();
+  reduce_pairwise(
+      plan, s, [&](int i) { return part(in, blocks.of(i)); }, plan.out());
+  return plan.done();
 }
 
 constexpr Algorithm kReduceScatter[] = {
@@ -144,6 +113,10 @@ constexpr Algorithm kReduceScatter[] = {
      .build = reduce_scatter_halving,
      .needs = Needs::commutative},
     {.name = "pairwise", .when = "long vectors", .build = reduce_scatter_pairwise},
+    {.name = "shared",
+     .when = "ranks of one node",
+     .build = shared_reduce_scatter,
+     .needs = Needs::shared_memory},
 };
 
 }  // namespace

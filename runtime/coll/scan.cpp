@@ -3,6 +3,7 @@
 // kept by all.
 #include "coll/algorithm.hpp"
 #include "coll/pattern.hpp"
+#include "coll/shared.hpp"
 
 namespace tutti::coll {
 namespace {
@@ -89,10 +90,18 @@ Plan exscan_chain(const Shape& s) {
 constexpr Algorithm kScan[] = {
     {.name = "doubling", .when = "short vectors", .build = scan_doubling},
     {.name = "chain", .when = "long vectors", .build = scan_chain},
+    {.name = "shared",
+     .when = "ranks of one node",
+     .build = shared_scan,
+     .needs = Needs::shared_memory},
 };
 constexpr Algorithm kExscan[] = {
     {.name = "doubling", .when = "short vectors", .build = exscan_doubling},
     {.name = "chain", .when = "long vectors", .build = exscan_chain},
+    {.name = "shared",
+     .when = "ranks of one node",
+     .build = shared_exscan,
+     .needs = Needs::shared_memory},
 };
 
 }  // namespace

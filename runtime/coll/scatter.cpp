@@ -4,6 +4,7 @@
 
 #include "coll/algorithm.hpp"
 #include "coll/pattern.hpp"
+#include "coll/shared.hpp"
 
 namespace tutti::coll {
 namespace {
@@ -65,6 +66,10 @@ Plan scatter_binomial(const Shape& s) {
 constexpr Algorithm kScatter[] = {
     {.name = "binomial", .when = "short blocks", .build = scatter_binomial},
     {.name = "linear", .when = "long blocks", .build = scatter_linear},
+    {.name = "shared",
+     .when = "ranks of one node",
+     .build = shared_scatter,
+     .needs = Needs::shared_memory},
 };
 constexpr Algorithm kScatterv[] = {
     {.name = "linear", .when = "always", .build = scatter_linear},

@@ -13,6 +13,7 @@
 
 #include "base/log.hpp"
 #include "base/nearest.hpp"
+#include "coll/shared.hpp"
 #include "coll/shipped_rules.hpp"
 
 namespace tutti::coll {
@@ -21,7 +22,8 @@ namespace {
 using Quantity = Condition::Quantity;
 using Relation = Condition::Relation;
 
-constexpr std::string_view kQuantities[] = {"bytes", "ranks", "commutative", "power_of_two"};
+constexpr std::string_view kQuantities[] = {"bytes", "ranks", "commutative", "power_of_two",
+                                            "shared"};
 
 std::string nearest(std::string_view word, const std::vector<std::string_view>& names) {
   const std::string close = did_you_mean(word, names);
@@ -127,6 +129,9 @@ bool Condition::holds(const Shape& shape) const {
       break;
     case Quantity::power_of_two:
       actual = std::has_single_bit(static_cast<unsigned>(shape.size));
+      break;
+    case Quantity::shared:
+      actual = objection_to_sharing(shape).empty();
       break;
   }
   switch (relation) {
@@ -237,7 +242,8 @@ const Algorithm& Selection::choose(const Shape& shape) const {
     if (!rule->matches(shape)) continue;
     const std::string_view why = objection(*rule->algorithm, shape);
     if (why.empty()) return *rule->algorithm;
-    if (!rule->refused.exchange(true, std::memory_order_relaxed))
+    // (One rank alone needs no algorithm at all.)
+    if (shape.size > 1 && !rule->refused.exchange(true, std::memory_order_relaxed))
       say(Level::warning, "{}: {} cannot use {} here: {}; trying the next rule", rule->place,
           name_of(shape.kind), rule->algorithm->name, why);
   }

@@ -6,9 +6,10 @@
 //   bcast chain
 //
 // A line names a collective, any number of conditions, and an algorithm. Conditions: bytes, ranks
-// with < <= = >= > and a number (k, m, g: powers of 1024); commutative, power_of_two with =yes or
-// =no. What `bytes` counts is said at Shape::bytes; a collective without it refuses the condition.
-// Every rank must have the same rules.
+// with < <= = >= > and a number (k, m, g: powers of 1024); commutative, power_of_two, shared with
+// =yes or =no (shared: all ranks are on one node and share memory there). What `bytes` counts is
+// said at Shape::bytes; a collective without it refuses the condition. Every rank must have the
+// same rules.
 #pragma once
 
 #include <atomic>
@@ -23,7 +24,7 @@
 namespace tutti::coll {
 
 struct Condition {
-  enum class Quantity : uint8_t { bytes, ranks, commutative, power_of_two };
+  enum class Quantity : uint8_t { bytes, ranks, commutative, power_of_two, shared };
   enum class Relation : uint8_t { less, at_most, equal, at_least, greater };
   Quantity quantity;
   Relation relation;

@@ -18,6 +18,11 @@ int64_t packed(int64_t count, const Layout* layout) {
   return layout ? count * layout->size() : 0;
 }
 
+// Elements are laid out as they are packed.
+bool is_dense(const Layout* layout) {
+  return !layout || (layout->is_dense() && layout->true_lower_bound() == 0);
+}
+
 }  // namespace
 
 std::string_view name_of(Collective kind) {
@@ -32,7 +37,7 @@ size_t Shape::hash() const {
     h ^= h >> 29;
   };
   for (const int64_t value :
-       {int64_t{rank}, int64_t{size}, int64_t{root}, in_count, out_count, bytes})
+       {int64_t{rank}, int64_t{size}, int64_t{root}, in_count, out_count, bytes, large_slot})
     mix(value);
   for (const int64_t count : counts) mix(count);
   return static_cast<size_t>(h);
@@ -59,6 +64,7 @@ Shape shape_of(const Call& call, int rank, int size) {
     s.out_count = s.in_count = call.in_place ? call.out_count : call.in_count;
     s.bytes = packed(s.out_count, element_layout(call));
     s.commutative = call.reduction.commutative;
+    s.dense = is_dense(element_layout(call));
   };
   switch (call.kind) {
     case Collective::barrier:
@@ -121,6 +127,7 @@ Shape shape_of(const Call& call, int rank, int size) {
       break;
     case Collective::reduce_scatter:
       s.commutative = call.reduction.commutative;
+      s.dense = is_dense(element_layout(call));
       s.counts.resize(static_cast<size_t>(size));
       for (int i = 0; i < size; ++i) s.counts[static_cast<size_t>(i)] = call.out_counts[i];
       s.bytes = packed(std::accumulate(s.counts.begin(), s.counts.end(), int64_t{0}),
@@ -128,6 +135,7 @@ Shape shape_of(const Call& call, int rank, int size) {
       break;
     case Collective::reduce_scatter_block:
       s.commutative = call.reduction.commutative;
+      s.dense = is_dense(element_layout(call));
       s.out_count = call.out_count;
       s.bytes = packed(call.out_count * size, element_layout(call));
       break;

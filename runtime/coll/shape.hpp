@@ -20,7 +20,7 @@ struct Shape {
   Collective kind = Collective::barrier;
   bool in_place = false;
   bool commutative = true;  // reductions
-  bool dense = true;        // bcast: the buffer is one run of bytes on this rank
+  bool dense = true;        // bcast, reductions: elements are one run of bytes on this rank
   int rank = 0;
   int size = 1;
   int root = 0;
@@ -31,6 +31,10 @@ struct Shape {
   // others' counts (gatherv, scatterv, alltoallv, alltoallw).
   int64_t bytes = 0;
   int64_t segment = 128 << 10;  // bytes that travel together in a pipeline
+  // If all ranks are on one node and share memory there: bytes of a rank's slot in the small and in
+  // the large lane (transport/lane.hpp); 0: there is no such lane. The same on every rank.
+  int64_t small_slot = 0;
+  int64_t large_slot = 0;
   // By rank: packed bytes of a block (allgatherv), elements of a block (reduce_scatter).
   std::vector<int64_t> counts;
 

@@ -8,6 +8,11 @@
 #include <vector>
 
 #include "engine/engine.hpp"
+#include "transport/area.hpp"
+
+namespace tutti::contract {
+class Ledger;
+}
 
 namespace tutti::engine {
 
@@ -16,7 +21,10 @@ struct Channel {
   uint64_t context = 0;
   int rank = 0;
   std::shared_ptr<const std::vector<int>> peers;  // process id by rank in the communicator
+  transport::Area* area = nullptr;  // hidden channel: what the ranks share, if all are on one node
+  Pollers late[2];                  // by lane: collectives whose turn there has not come, in order
   uint32_t next_serial = 0;  // hidden channel: the next collective call takes it when it starts
+  contract::Ledger* ledger = nullptr;  // hidden channel: checks its calls; nullptr: nobody does
 
   int size() const { return static_cast<int>(peers->size()); }
   int process_of(int peer_rank) const { return (*peers)[static_cast<size_t>(peer_rank)]; }

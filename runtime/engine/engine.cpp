@@ -8,10 +8,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <map>
 #include <new>
+#include <utility>
 
+#include "base/flight.hpp"
 #include "base/log.hpp"
 
 namespace tutti::engine {
@@ -24,8 +27,19 @@ using transport::Kind;
 // A message to oneself up to this size is copied when it is sent, so that a plain send to self
 // does not wait for its receive.
 constexpr int64_t kSelfEager = 64 << 10;
+// Longer messages are not worth the attempt to send them at once.
+constexpr int64_t kAtOnce = 4 << 10;
+// Polls before the first pause, which takes as long as a short message on some processors.
+constexpr int kEagerPolls = 50;
+// Manner::buffering copies up to so many bytes of what is under way.
+constexpr int64_t kLongestCopies = 256 << 20;
 // Guards against a wake-up that the transport loses.
 constexpr int kLongestSleepMs = 100;
+// Setting the alarm takes one to ten microseconds (it makes other processors fence), waking the
+// progress thread to have it set some times that. A program that computes between its calls sets it
+// itself when it leaves a call that waited; one that does so more often than this does neither.
+constexpr int kAlarmsAtOnce = 8;
+constexpr std::chrono::milliseconds kAlarmPeriod{1};
 
 std::unique_ptr<std::byte[]> copy_of(const void* data, int64_t bytes) {
   auto copy = std::make_unique_for_overwrite<std::byte[]>(static_cast<size_t>(bytes));
@@ -50,6 +64,8 @@ Engine::Engine(transport::Transport& transport, int process, Waiting waiting)
       waiting_(waiting),
       parked_(std::make_unique<Parked>()),
       wake_fd_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)),
+      alarm_(transport.descriptor()),
+      alarms_(kAlarmsAtOnce, kAlarmPeriod),
       doorbell_fd_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
   TUTTI_INVARIANT(wake_fd_ >= 0 && doorbell_fd_ >= 0, "no descriptor left for an eventfd");
   transport_.set_receiver(*this);
@@ -70,10 +86,40 @@ Header Engine::next_header(int to, Kind kind) {
   return header;
 }
 
+bool Engine::send_at_once(int to, const Match& match, const Payload& payload, uint64_t signature) {
+  const int64_t bytes = payload.bytes();
+  if (bytes > kAtOnce || to == process_ || !payload.contiguous()) return false;
+  Header header;
+  header.context = match.context;
+  header.source = match.source;
+  header.tag = match.tag;
+  header.serial = match.serial;
+  header.order = peer(to).next_out;
+  header.process = process_;
+  header.signature = signature;
+  header.bytes = bytes;
+  if (!transport_.send_now(to, header, payload.data())) return false;
+  ++peer(to).next_out;
+  return true;
+}
+
 void Engine::send(SendOperation& op) {
+  if (op.mode != SendMode::synchronous &&
+      send_at_once(op.peer, op.match, op.payload, op.signature)) {
+    op.outcome = {};
+    op.sent = op.matched = true;
+    ++events_;
+    completed_unheard_ = true;
+    return op.on_complete(op);
+  }
+  bool synchronous = op.mode == SendMode::synchronous;
+  if (manner_ != Manner::usual && op.mode == SendMode::standard) [[unlikely]] {
+    synchronous = manner_ == Manner::synchronous && !is_hidden(op.match.context);
+    if (manner_ == Manner::buffering && send_copy(op)) return;
+  }
   ++pending_;
   op.sent = false;
-  op.matched = op.mode != SendMode::synchronous;
+  op.matched = !synchronous;
   op.ticket = ++last_ticket_;
   op.outcome = {};
   if (op.peer == process_) return send_to_self(op);
@@ -107,6 +153,36 @@ void Engine::send(SendOperation& op) {
   transport_.send(op.peer, op.outgoing);
 }
 
+struct Engine::Copied : SendOperation {
+  std::unique_ptr<std::byte[]> bytes;
+};
+
+bool Engine::send_copy(SendOperation& op) {
+  const int64_t bytes = op.payload.bytes();
+  if (copied_ + bytes > kLongestCopies) return false;
+  auto* copy = new Copied;
+  copy->bytes = std::make_unique_for_overwrite<std::byte[]>(static_cast<size_t>(bytes));
+  op.payload.pack(0, copy->bytes.get(), bytes);
+  copy->payload = {copy->bytes.get(), bytes, &Layout::bytes()};
+  copy->peer = op.peer;
+  copy->match = op.match;
+  copy->mode = SendMode::buffered;
+  copy->signature = op.signature;
+  copy->engine = this;
+  copy->on_complete = [](Operation& done) {
+    done.engine->copied_ -= done.payload.bytes();
+    delete static_cast<Copied*>(&done);
+  };
+  copied_ += bytes;
+  send(*copy);
+  op.outcome = {};
+  op.sent = op.matched = true;
+  ++events_;
+  completed_unheard_ = true;
+  op.on_complete(op);
+  return true;
+}
+
 void Engine::send_progressed(SendOperation& op) {
   if (!op.sent || !op.matched) return;
   if (!tickets_.empty()) tickets_.erase(op.ticket);  // a second answer finds nobody
@@ -127,12 +203,10 @@ void Engine::send_to_self(SendOperation& op) {
     op.outgoing.header = header;
     return satisfy_from_self(*receive, op);
   }
-  auto message = std::make_unique<Unexpected>();
+  std::unique_ptr<Unexpected> message(new Unexpected);
   message->header = header;
-  if (op.mode == SendMode::standard && header.bytes <= kSelfEager) {
-    message->data =
-        std::make_unique_for_overwrite<std::byte[]>(static_cast<size_t>(header.bytes));
-    op.payload.pack(0, message->data.get(), header.bytes);
+  if (op.matched && header.bytes <= kSelfEager) {
+    op.payload.pack(0, message->make_room(header.bytes), header.bytes);
     matcher_.add(std::move(message));
     return complete(op);
   }
@@ -157,7 +231,7 @@ void Engine::receive_taken(std::unique_ptr<Unexpected> message, RecvOperation& o
   op.outcome = {};
   op.posted = false;
   if (message->from_self) return satisfy_from_self(op, *message->from_self);
-  satisfy(op, {message->header, message->data.get(), message->rendezvous});
+  satisfy(op, {message->header, message->data(), message->rendezvous});
 }
 
 bool Engine::cancel(RecvOperation& op) {
@@ -184,11 +258,47 @@ void Engine::cancel(SendOperation& op) {
   transport_.notify(op.peer, request);
 }
 
+namespace {
+
+struct ControlMessage {
+  transport::Outgoing outgoing;
+  std::string bytes;
+  Engine* engine;
+};
+
+}  // namespace
+
+void Engine::send_control(int to, Header header, std::string bytes) {
+  const Header counted = to == process_ ? Header{.process = process_} : next_header(to, Kind::message);
+  header.context = kControlContext;
+  header.kind = counted.kind;
+  header.process = counted.process;
+  header.order = counted.order;
+  header.bytes = static_cast<int64_t>(bytes.size());
+  if (to == process_) {
+    if (observer_) observer_->told(header, reinterpret_cast<const std::byte*>(bytes.data()));
+    return;
+  }
+  ++peer(to).told;
+  auto* message = new ControlMessage{{.header = header}, std::move(bytes), this};
+  message->outgoing.payload = {message->bytes.data(), header.bytes, &Layout::bytes()};
+  message->outgoing.owner = message;
+  message->outgoing.sent = [](transport::Outgoing& outgoing, Error error) {
+    // One that does not come through is a question without an answer, which the asker expects.
+    if (error) say(Level::debug, "a control message is lost: {}", error.message());
+    auto* sent = static_cast<ControlMessage*>(outgoing.owner);
+    sent->engine->remove_pending();
+    delete sent;
+  };
+  add_pending();
+  transport_.send(to, message->outgoing);
+}
+
 // ---- arrivals
 
 void Engine::arrived(const Arrival& arrival) {
   const int32_t from = arrival.header.process;
-  if (arrival.header.order != peer(from).next_in) {
+  if (arrival.header.order != peer(from).next_in) [[unlikely]] {
     parked_->messages.emplace(
         std::pair{from, arrival.header.order},
         Parked::Message{arrival.header,
@@ -223,12 +333,51 @@ void Engine::deliver(const Arrival& arrival) {
   send_progressed(op);
 }
 
+// True: it was for the observer alone.
+bool Engine::observed(const Arrival& arrival) {
+  if (arrival.header.context != kControlContext) {
+    if (observer_) observer_->arrived(arrival.header);
+    return false;
+  }
+  ++peer(arrival.header.process).heard;
+  if (arrival.rendezvous) {
+    fetch_control(arrival);
+  } else if (observer_) {
+    observer_->told(arrival.header, arrival.data);
+  }
+  return true;
+}
+
+void Engine::fetch_control(const Arrival& arrival) {
+  struct Long {
+    transport::Fetch fetch;
+    Header header;
+    std::unique_ptr<std::byte[]> bytes;
+    Engine* engine;
+  };
+  auto* message = new Long{{}, arrival.header, nullptr, this};
+  const int64_t length = arrival.header.bytes;
+  message->bytes = std::make_unique_for_overwrite<std::byte[]>(static_cast<size_t>(length));
+  message->fetch.into = {message->bytes.get(), length, &Layout::bytes()};
+  message->fetch.owner = message;
+  message->fetch.fetched = [](transport::Fetch& fetch, Error error) {
+    const std::unique_ptr<Long> whole(static_cast<Long*>(fetch.owner));
+    Observer* observer = whole->engine->observer_;
+    if (!error && observer) observer->told(whole->header, whole->bytes.get());
+  };
+  transport_.fetch(arrival.rendezvous, message->fetch);
+}
+
 void Engine::receive_message(const Arrival& arrival) {
+  if (is_hidden(arrival.header.context) && observed(arrival)) return;
   if (RecvOperation* receive = matcher_.match(arrival.header)) return satisfy(*receive, arrival);
-  auto message = std::make_unique<Unexpected>();
+  ++events_;
+  std::unique_ptr<Unexpected> message(new Unexpected);
   message->header = arrival.header;
   message->rendezvous = arrival.rendezvous;
-  if (!arrival.rendezvous) message->data = copy_of(arrival.data, arrival.header.bytes);
+  if (!arrival.rendezvous && arrival.header.bytes > 0)
+    std::memcpy(message->make_room(arrival.header.bytes), arrival.data,
+                static_cast<size_t>(arrival.header.bytes));
   matcher_.add(std::move(message));
 }
 
@@ -252,9 +401,14 @@ void Engine::satisfy(RecvOperation& op, const Arrival& arrival) {
   op.outcome.tag = header.tag;
   op.outcome.bytes = std::min(header.bytes, room);
   op.outcome.sent_bytes = header.bytes;
+  op.signature = header.signature;
   if (header.bytes > room) op.outcome.mpi_class = MPI_ERR_TRUNCATE;
   if (!arrival.rendezvous) {
-    if (op.outcome.bytes > 0) op.payload.unpack(0, arrival.data, op.outcome.bytes);
+    if (!op.payload.contiguous()) {
+      op.payload.unpack(0, arrival.data, op.outcome.bytes);
+    } else if (op.outcome.bytes > 0) {
+      std::memcpy(op.payload.data(), arrival.data, static_cast<size_t>(op.outcome.bytes));
+    }
     return complete(op);
   }
 
@@ -273,8 +427,10 @@ void Engine::satisfy(RecvOperation& op, const Arrival& arrival) {
     }
     op.fetch.into = {op.overflow.get(), header.bytes, &Layout::bytes()};
   }
+  ++fetching_;
   op.fetch.fetched = [](transport::Fetch& fetch, Error error) {
     auto& receive = *static_cast<RecvOperation*>(fetch.owner);
+    --receive.engine->fetching_;
     if (error) {
       say(Level::error, "receiving: {}", error.message());
       receive.outcome.mpi_class = error.mpi_class();
@@ -302,34 +458,77 @@ void Engine::satisfy_from_self(RecvOperation& op, SendOperation& send) {
 
 void Engine::complete(Operation& op) {
   --pending_;
+  ++events_;
   completed_unheard_ = true;
   op.on_complete(op);
 }
 
 // ---- waiting
 
-void Engine::wait(bool (*done)(void*), void* argument) {
+void Engine::wait(bool (*done)(void*), void* argument, Blocked& blocked) {
+  const int before_sleep = waiting_.polls + waiting_.yields;
+  const int longest = waiting_.polls < Waiting::kForEver ? before_sleep + 1 : waiting_.polls;
+  constexpr int kSpinsUnobserved = 1 << 20;  // of a thread that never sleeps
+  std::chrono::steady_clock::time_point asleep_since{};
+  int spins = 0;
   for (int idle = 0; !done(argument);) {
     // At least one pass each turn, or threads that wait for each other's turn starve all.
-    idle = progress() ? 0 : idle + 1;
-    if (idle > waiting_.polls + waiting_.yields) {
+    idle = progress() ? 0 : std::min(idle + 1, longest);
+    if (idle > 0) stay_awake();
+    if (observer_ && (idle > before_sleep || ++spins == kSpinsUnobserved)) [[unlikely]] {
+      spins = 0;
+      if (!blocked.listed) list(blocked);
+      const auto now = std::chrono::steady_clock::now();
+      if (asleep_since == std::chrono::steady_clock::time_point{}) asleep_since = now;
+      observer_->waits(now - asleep_since);
+      if (done(argument)) break;
+    }
+    if (idle > before_sleep) {
       sleep_until_something();
     } else if (ownership_.contended()) {  // another thread's turn; it waits in the same fair queue
       leave();
       enter();
     } else if (idle > waiting_.polls) {
       sched_yield();
-    } else if (idle > 0) {
+    } else if (idle > kEagerPolls) {
       __builtin_ia32_pause();
     }
   }
+  if (blocked.listed) [[unlikely]]
+    unlist(blocked);
+}
+
+void Engine::list(Blocked& blocked) {
+  ++events_;
+  blocked.listed = true;
+  blocked.next = blocked_;
+  if (blocked_) blocked_->previous = &blocked;
+  blocked_ = &blocked;
+  blocked.thread = gettid();
+  blocked.call = flight::thread();
+}
+
+void Engine::unlist(Blocked& blocked) {
+  ++events_;
+  (blocked.previous ? blocked.previous->next : blocked_) = blocked.next;
+  if (blocked.next) blocked.next->previous = blocked.previous;
+}
+
+// From here on whoever raises a flag that a poller waits for rings, as a sender does. What was
+// raised before is looked for once more.
+bool Engine::arm() {
+  return transport_.arm() && !pollers_.poll();
 }
 
 void Engine::sleep_until_something() {
-  if (!transport_.arm()) {
+  if (!arm()) {
+    armed_ = false;
     if (!progress()) sched_yield();
     return;
   }
+  armed_ = true;
+  // This thread hears of what comes: the progress thread need not be woken as well.
+  if (alarm_.enabled()) alarm_.disable();
   // Others that sleep here do not see what this thread has completed for them.
   if (sleepers_.load(std::memory_order_relaxed) > 0 && completed_unheard_) wake_sleepers();
   sleepers_.store(sleepers_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
@@ -351,10 +550,57 @@ void Engine::wake_sleepers() {
   [[maybe_unused]] const ssize_t n = write(wake_fd_, &one, sizeof one);
 }
 
-void Engine::ring_doorbell() {
-  helper_asleep_.store(false, std::memory_order_relaxed);
-  const uint64_t one = 1;
-  [[maybe_unused]] const ssize_t n = write(doorbell_fd_, &one, sizeof one);
+// ---- the progress thread
+
+void Engine::leave_to_application(Chore& chore) {
+  chore.next = nullptr;
+  (first_chore_ ? last_chore_->next : first_chore_) = &chore;
+  last_chore_ = &chore;
+}
+
+void Engine::do_chores() {
+  Chore* chore = std::exchange(first_chore_, nullptr);
+  while (chore) {
+    Chore* const next = chore->next;  // a chore may be gone once it is performed
+    chore->perform(*chore);
+    chore = next;
+  }
+}
+
+void Engine::leave_to(Helper helper, bool work) {
+  // Who sleeps in a call hears of what comes, and has been told of what is left.
+  if (sleepers_.load(std::memory_order_relaxed) > 0) return;
+  if (ownership_.contended()) return;  // the next one to leave will do
+  if (helper == Helper::asleep) {
+    if (armed_ && alarm_.enabled() && !work) return;
+    if (!armed_ && !alarms_.take()) return ring_doorbell(Ring::busy);
+    if (set_alarm(2)) return;
+  }
+  ring_doorbell(Ring::work);
+}
+
+// From here on the progress thread is woken when a message comes, until an application thread waits
+// for one. False: there is something to be done now.
+bool Engine::set_alarm(int attempts) {
+  while (!arm()) {
+    armed_ = false;
+    if (--attempts <= 0) return false;
+    progress();
+  }
+  armed_ = true;
+  if (!alarm_.enabled()) alarm_.enable();
+  return true;
+}
+
+void Engine::disarm() {
+  armed_ = false;
+  transport_.disarm();
+}
+
+void Engine::ring_doorbell(Ring why) {
+  helper_.store(Helper::watching, std::memory_order_relaxed);
+  const auto word = static_cast<uint64_t>(why);
+  [[maybe_unused]] const ssize_t n = write(doorbell_fd_, &word, sizeof word);
 }
 
 }  // namespace tutti::engine

@@ -7,21 +7,53 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "engine/alarm.hpp"
+#include "engine/allowance.hpp"
+#include "engine/condition.hpp"
 #include "engine/matcher.hpp"
+#include "engine/observer.hpp"
 #include "engine/operation.hpp"
 #include "engine/ownership.hpp"
+#include "engine/poller.hpp"
 #include "transport/transport.hpp"
+
+namespace tutti::flight {
+struct Thread;
+}
 
 namespace tutti::engine {
 
 // How a thread waits that has nothing to do: progress passes before the first yield (few if ranks
 // exceed cores), then yields, then sleep on the transport's descriptor.
 struct Waiting {
-  int polls = 100;
+  static constexpr int kForEver = 1'000'000'000;
+  // About a millisecond. A yield hands a whole slice to whatever else runs on the core: a barrier of
+  // two ranks beside two busy processes took 2100 us with 100 polls, 5 with these.
+  int polls = 20'000;
   int yields = 2000;
+};
+
+// A thread in wait_until(). What it needs is asked for only when it has stood still for long.
+struct Blocked {
+  void (*explain)(void* why, Condition& needs) = nullptr;  // nullptr: nobody knows
+  void* why = nullptr;
+  const flight::Thread* call = nullptr;  // what it is in; nullptr: not recorded
+  int thread = 0;                        // the kernel's id of it
+  Blocked *next = nullptr, *previous = nullptr;
+  bool listed = false;  // it has been idle for so long that it sleeps
+};
+
+// Something that goes on while no thread waits for it: a collective.
+struct UnderWay {
+  // Adds whose action it needs next, side by side.
+  void (*explain)(const UnderWay&, Condition& needs) = nullptr;
+  uint64_t context = 0;
+  uint32_t serial = 0;
+  UnderWay *next = nullptr, *previous = nullptr;
 };
 
 class Engine final : private transport::Receiver {
@@ -46,9 +78,19 @@ class Engine final : private transport::Receiver {
     const bool work = pending() > 0;
     if (sleepers_.load(std::memory_order_relaxed) > 0) [[unlikely]] wake_sleepers();
     has_work_.store(work, std::memory_order_relaxed);
+    const Helper helper = helper_.load(std::memory_order_relaxed);
+    if (helper != Helper::watching && (work || helper == Helper::asleep)) [[unlikely]]
+      leave_to(helper, work);
     ownership_.release();
-    if (work && helper_asleep_.load(std::memory_order_relaxed)) [[unlikely]] ring_doorbell();
   }
+
+  // A standard send that is over when it returns true: short, in one run, to another process, when
+  // the transport has room. Otherwise nothing has happened.
+  bool send_at_once(int to, const Match& match, const Payload& payload, uint64_t signature = 0);
+  // `manner`: other than usual only over a transport without send_now().
+  void set_manner(Manner manner) { manner_ = manner; }
+  // Wildcard receives take any of the messages that they may take, by chance.
+  void shuffle(uint64_t seed) { matcher_.shuffle(seed); }
 
   void send(SendOperation& operation);
   void recv(RecvOperation& operation);
@@ -67,25 +109,95 @@ class Engine final : private transport::Receiver {
 
   bool progress() {  // one pass; true if anything happened
     passes_.store(passes_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-    return transport_.progress();
+    if (first_chore_ && !helper_drives_) [[unlikely]]
+      do_chores();
+    bool moved = transport_.progress();
+    if (!pollers_.empty()) moved |= pollers_.poll();
+    return moved;
   }
+
+  // Of a thread that is about to poll by itself: nobody need ring for what it sees.
+  void stay_awake() {
+    if (armed_) [[unlikely]]
+      disarm();
+  }
+
+  // Work that must not be done on the progress thread, such as calling a user's function where the
+  // program has not asked for MPI_THREAD_MULTIPLE: an application thread does it in its next pass.
+  struct Chore {
+    void (*perform)(Chore&) = nullptr;
+    Chore* next = nullptr;  // the engine's own
+  };
+  bool helper_drives() const { return helper_drives_; }
+  void leave_to_application(Chore& chore);  // not twice before it is performed
 
   // Progresses until `done` is true, which is asked with the engine owned. Polls, then yields,
   // then sleeps; lets other threads in that ask for the engine. Called with the engine owned,
-  // returns with it owned.
+  // returns with it owned. `needs(condition)` adds whose action it waits for.
+  template <class Done, class Needs>
+  void wait_until(Done&& done, Needs&& needs) {
+    auto* explain = &needs;
+    Blocked blocked{[](void* n, Condition& c) { (**static_cast<decltype(explain)*>(n))(c); },
+                    &explain};
+    wait_until(done, blocked);
+  }
+  // For what no other process has to act for, or nobody knows which one: never part of a deadlock.
   template <class Done>
   void wait_until(Done&& done) {
-    auto* ask = &done;
-    wait([](void* d) { return static_cast<bool>((**static_cast<decltype(ask)*>(d))()); }, &ask);
+    Blocked blocked;
+    wait_until(done, blocked);
   }
 
   // Work that needs progress though no thread waits for it: posted operations count themselves;
   // a collective counts itself while it runs. This is what the progress thread looks at.
   void add_pending() { ++pending_; }
   void remove_pending() { --pending_; }
+  void add(UnderWay& what) {
+    ++pending_;
+    what.previous = nullptr;
+    what.next = under_way_;
+    if (under_way_) under_way_->previous = &what;
+    under_way_ = &what;
+  }
+  void remove(UnderWay& what) {
+    --pending_;
+    (what.previous ? what.previous->next : under_way_) = what.next;
+    if (what.next) what.next->previous = what.previous;
+  }
   int64_t pending() const { return pending_ + matcher_.held(); }
 
+  // nullptr: nobody looks on. Outlives the engine, or is taken away before.
+  void set_observer(Observer* observer) { observer_ = observer; }
+  // To the observer of process `to`: header.tag, and what both sides make of the other fields but
+  // `context`, `process` and `order`. Neither blocks nor tells when it has left.
+  void send_control(int to, transport::Header header, std::string bytes = {});
+  const Matcher& matcher() const { return matcher_; }
+  const Pollers& pollers() const { return pollers_; }
+
+  // Asked in each pass until removed.
+  void add_poller(Poller& poller) { pollers_.add(poller); }
+  void remove_poller(Poller& poller) { pollers_.remove(poller); }
+  // What a collective that a poller or a waiter drives has completed.
+  void tell_sleepers() { completed_unheard_ = true; }
+  void note_event() { ++events_; }  // the same, if it goes on without being completed
+  // ---- what an observer asks
+
+  const Ownership& ownership() const { return ownership_; }  // where threads queue for their turn
+  const Blocked* blocked() const { return blocked_; }
+  const UnderWay* under_way() const { return under_way_; }
+  // Changes with every event that may let a blocked thread go on, and when threads begin to sleep.
+  uint64_t events() const { return events_; }
+  bool moving() const { return fetching_ > 0; }  // bytes are on their way into my memory
+  // visit(process, sent, received): messages so far, without control messages.
+  template <class Visit>
+  void each_peer(Visit&& visit) const {
+    for (size_t i = 0; i < peers_.size(); ++i)
+      if (const Peer& p = peers_[i]; p.next_out | p.next_in)
+        visit(static_cast<int>(i), p.next_out - p.told, p.next_in - p.heard);
+  }
+
   int process() const { return process_; }
+  const Waiting& waiting() const { return waiting_; }
   transport::Transport& transport() { return transport_; }
 
  private:
@@ -95,6 +207,8 @@ class Engine final : private transport::Receiver {
   void arrived(const transport::Arrival& arrival) override;
   void deliver(const transport::Arrival& arrival);
   void receive_message(const transport::Arrival& arrival);
+  bool observed(const transport::Arrival& arrival);
+  void fetch_control(const transport::Arrival& arrival);
   void satisfy(RecvOperation& operation, const transport::Arrival& arrival);
   void satisfy_from_self(RecvOperation& operation, SendOperation& send);
   void withdraw_message(const transport::Header& request);
@@ -103,13 +217,38 @@ class Engine final : private transport::Receiver {
   void send_progressed(SendOperation& operation);
   void complete(Operation& operation);
   void wake_sleepers();
-  void wait(bool (*done)(void*), void* argument);
+  struct Copied;
+  bool send_copy(SendOperation& operation);
+  template <class Done>
+  void wait_until(Done&& done, Blocked& blocked) {
+    auto* ask = &done;
+    wait([](void* d) { return static_cast<bool>((**static_cast<decltype(ask)*>(d))()); }, &ask,
+         blocked);
+  }
+  void wait(bool (*done)(void*), void* argument, Blocked& blocked);
+  void list(Blocked& blocked);
+  void unlist(Blocked& blocked);
   void sleep_until_something();
-  void ring_doorbell();
+  bool arm();
+  void do_chores();
+
+  // What the progress thread does, and what it wants of a thread that leaves.
+  enum class Helper : uint8_t {
+    watching,  // looks soon whether the application is away: nothing
+    dozing,    // looks after a while: a ring if work is left behind
+    asleep,    // does not look: the alarm must be set when the application is gone
+  };
+  void leave_to(Helper helper, bool work);
+  bool set_alarm(int attempts);
+  void disarm();
+  enum class Ring : uint8_t { work = 1, busy = 2 };  // something to do; calls made all the time
+  void ring_doorbell(Ring why);
 
   struct Peer {
     uint32_t next_out = 0;  // Header::order of the next message to it
     uint32_t next_in = 0;   // and of the next one from it
+    uint32_t told = 0;      // how many of these were control messages
+    uint32_t heard = 0;
   };
   Peer& peer(int process) {
     const auto at = static_cast<size_t>(process);
@@ -123,6 +262,8 @@ class Engine final : private transport::Receiver {
   const Waiting waiting_;
   Ownership ownership_;
   Matcher matcher_;
+  Observer* observer_ = nullptr;
+  Pollers pollers_;
   int64_t pending_ = 0;
   uint64_t last_ticket_ = 0;
   std::unordered_map<uint64_t, SendOperation*> tickets_;  // sends whose answer is awaited
@@ -131,13 +272,28 @@ class Engine final : private transport::Receiver {
   int wake_fd_ = -1;                  // readable: threads in sleep_until_something() wake
   std::atomic<int> sleepers_{0};      // threads there; changed by the engine's owner
 
+  Manner manner_ = Manner::usual;
+  int64_t copied_ = 0;  // bytes of messages that were over when they were sent
+  Blocked* blocked_ = nullptr;
+  UnderWay* under_way_ = nullptr;
+  uint64_t events_ = 0;
+  int fetching_ = 0;
+
   bool completed_unheard_ = false;    // an operation completed since the sleepers were woken
+
+  Chore* first_chore_ = nullptr;
+  Chore* last_chore_ = nullptr;
+  bool helper_drives_ = false;  // the owner is the progress thread
 
   // What the progress thread sees without owning the engine; written by its owner.
   std::atomic<uint64_t> passes_{0};  // of progress(): a call that makes none leaves work undone
   std::atomic<bool> has_work_{false};
-  // Written by the progress thread: it sleeps until its doorbell is rung.
-  std::atomic<bool> helper_asleep_{false};
+  // Changed by the progress thread; asleep only while it owns the engine, so that nobody leaves
+  // without seeing that. Whoever rings it sets it to watching.
+  std::atomic<Helper> helper_{Helper::watching};
+  Alarm alarm_;
+  bool armed_ = false;       // the transport tells, or has told, of what comes
+  Allowance alarms_;         // to be set by threads that leave, instead of waking the helper
   int doorbell_fd_ = -1;
 };
 

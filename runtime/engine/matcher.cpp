@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "engine/matcher.hpp"
 
+#include <algorithm>
+#include <vector>
+
 namespace tutti::engine {
 namespace {
 
@@ -36,7 +39,7 @@ void Matcher::post(RecvOperation& receive) {
 void Matcher::withdraw(RecvOperation& receive) {
   receive.posted = false;
   --posted_;
-  if (!is_wildcard(receive.match)) return exact_.remove(receive, receive.match);
+  if (!is_wildcard(receive.match)) return exact_.remove(receive);
   const auto at = wildcards_.find(receive.match.context);
   Receives& list = at->second;
   (receive.previous ? receive.previous->next : list.first) = receive.next;
@@ -78,8 +81,33 @@ Unexpected* Matcher::find(const Match& wanted) const {
   const auto at = arrivals_.find(wanted.context);
   if (at == arrivals_.end()) return nullptr;
   for (Unexpected* m = at->second.first; m; m = m->next_arrived)
-    if (fits(wanted, m->match())) return m;
+    if (fits(wanted, m->match())) return chance_ ? any_of(wanted, m) : m;
   return nullptr;
+}
+
+// The first that fits of a sender chosen by chance.
+Unexpected* Matcher::any_of(const Match& wanted, Unexpected* first) const {
+  std::vector<Unexpected*> choices;
+  for (Unexpected* m = first; m; m = m->next_arrived) {
+    const auto same_sender = [m](const Unexpected* c) {
+      return c->header.source == m->header.source;
+    };
+    if (fits(wanted, m->match()) && std::none_of(choices.begin(), choices.end(), same_sender))
+      choices.push_back(m);
+  }
+  chance_ = chance_ * 6364136223846793005u + 1442695040888963407u;
+  return choices[(chance_ >> 33) % choices.size()];
+}
+
+int Matcher::senders(const Match& wanted) const {
+  const auto at = arrivals_.find(wanted.context);
+  if (at == arrivals_.end()) return 0;
+  std::vector<int32_t> found;
+  for (const Unexpected* m = at->second.first; m; m = m->next_arrived)
+    if (fits(wanted, m->match()) &&
+        std::find(found.begin(), found.end(), m->header.source) == found.end())
+      found.push_back(m->header.source);
+  return static_cast<int>(found.size());
 }
 
 Unexpected* Matcher::take(const Match& wanted) {
@@ -98,7 +126,7 @@ std::unique_ptr<Unexpected> Matcher::take_ticket(int process, uint64_t ticket) {
 }
 
 void Matcher::remove(Unexpected& message) {
-  messages_.remove(message, message.match());
+  messages_.remove(message);
   if (somebody_waits(message)) --held_;
   if (is_hidden(message.header.context)) return;
   const auto at = arrivals_.find(message.header.context);

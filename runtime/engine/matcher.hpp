@@ -11,24 +11,37 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/pool.hpp"
 #include "engine/operation.hpp"
 
 namespace tutti::engine {
 
 // A message without a receive yet.
-struct Unexpected {
+struct Unexpected final : Pooled<Unexpected> {
   transport::Header header;
-  std::unique_ptr<std::byte[]> data;   // a short one's bytes
   void* rendezvous = nullptr;          // a long one's, still with the sender
   SendOperation* from_self = nullptr;  // a long one that this process sends to itself
+
+  // A short one's bytes.
+  const std::byte* data() const { return far_ ? far_.get() : near_; }
+  std::byte* make_room(int64_t bytes) {
+    if (bytes > static_cast<int64_t>(sizeof near_))
+      far_ = std::make_unique_for_overwrite<std::byte[]>(static_cast<size_t>(bytes));
+    return far_ ? far_.get() : near_;
+  }
 
   Match match() const { return {header.context, header.source, header.tag, header.serial}; }
 
   // The matcher's own.
+  uint64_t hash = 0;
   Unexpected* next = nullptr;
   Unexpected* previous = nullptr;
   Unexpected* next_arrived = nullptr;  // in its context, users' channels only
   Unexpected* previous_arrived = nullptr;
+
+ private:
+  std::unique_ptr<std::byte[]> far_;
+  std::byte near_[64];  // most messages fit
 };
 
 inline bool operator==(const Match& a, const Match& b) {
@@ -43,15 +56,17 @@ class HashedQueues {
 
   void push(T& item, const Match& match) {
     if (++count_ > buckets_.size() * 2) grow();
-    append(buckets_[index(match)], item);
+    item.hash = hash(match);
+    append(bucket_of(item.hash), item);
   }
   T* find(const Match& match) const {
-    for (T* item = buckets_[index(match)].first; item; item = item->next)
+    if (count_ == 0) return nullptr;
+    for (T* item = bucket_of(hash(match)).first; item; item = item->next)
       if (key(*item) == match) return item;
     return nullptr;
   }
-  void remove(T& item, const Match& match) {
-    Bucket& bucket = buckets_[index(match)];
+  void remove(T& item) {
+    Bucket& bucket = bucket_of(item.hash);
     (item.previous ? item.previous->next : bucket.first) = item.next;
     (item.next ? item.next->previous : bucket.last) = item.previous;
     --count_;
@@ -75,14 +90,17 @@ class HashedQueues {
   static Match key(const RecvOperation& item) { return item.match; }
   static Match key(const Unexpected& item) { return item.match(); }
 
-  size_t index(const Match& m) const {
+  Bucket& bucket_of(uint64_t hash) { return buckets_[hash & (buckets_.size() - 1)]; }
+  const Bucket& bucket_of(uint64_t hash) const { return buckets_[hash & (buckets_.size() - 1)]; }
+
+  static uint64_t hash(const Match& m) {
     uint64_t h = m.context * 0x9e3779b97f4a7c15u;
     h ^= (static_cast<uint64_t>(static_cast<uint32_t>(m.source)) << 32 | m.serial) *
          0xc2b2ae3d27d4eb4fu;
     h ^= static_cast<uint32_t>(m.tag) * 0x165667b19e3779f9u;
     h ^= h >> 29;
     h *= 0xbf58476d1ce4e5b9u;
-    return (h ^ h >> 32) & (buckets_.size() - 1);
+    return h ^ h >> 32;
   }
   static void append(Bucket& bucket, T& item) {
     item.next = nullptr;
@@ -96,7 +114,7 @@ class HashedQueues {
     for (Bucket& bucket : old)
       for (T* item = bucket.first; item;) {
         T* following = item->next;
-        append(buckets_[index(key(*item))], *item);
+        append(bucket_of(item->hash), *item);
         item = following;
       }
   }
@@ -123,6 +141,23 @@ class Matcher {
   Unexpected* take(const Match& wanted);
   std::unique_ptr<Unexpected> take_ticket(int process, uint64_t ticket);
 
+  // For those who look on: every posted receive, every unexpected message.
+  template <class Visit>
+  void each_posted(Visit&& visit) const {
+    exact_.each(visit);
+    for (const auto& [context, list] : wildcards_)
+      for (const RecvOperation* w = list.first; w; w = w->next) visit(*w);
+  }
+  template <class Visit>
+  void each_unexpected(Visit&& visit) const {
+    messages_.each(visit);
+  }
+  // From now on find() and take() with a wildcard choose by chance among the first that fit of each
+  // sender, as the standard lets them.
+  void shuffle(uint64_t seed) { chance_ = seed | 1; }
+  // How many senders have a message that fits: more than one, and chance decides.
+  int senders(const Match& wanted) const;
+
   // Unexpected messages whose sender waits until they are matched or withdrawn.
   int64_t held() const { return held_; }
   size_t posted() const { return posted_; }
@@ -146,6 +181,9 @@ class Matcher {
   std::unordered_map<uint64_t, Receives> wildcards_;  // by context
   HashedQueues<Unexpected> messages_;
   std::unordered_map<uint64_t, Arrivals> arrivals_;  // by context, users' channels
+  Unexpected* any_of(const Match& wanted, Unexpected* first) const;
+
+  mutable uint64_t chance_ = 0;  // 0: the earliest that fits
   uint64_t stamp_ = 0;
   int64_t held_ = 0;
   size_t posted_ = 0;

@@ -32,6 +32,14 @@ inline bool is_hidden(uint64_t context) { return context & 1; }
 enum class SendMode : uint8_t {
   standard,
   synchronous,  // complete only when the receiver has matched it
+  buffered,     // standard, and stays it under every Manner
+};
+
+// How standard sends behave within what the standard leaves open: --stress chooses the extremes.
+enum class Manner : uint8_t {
+  usual,
+  synchronous,  // on users' channels: as synchronous ones
+  buffering,    // copied, and over at once, as long as there is room for the copies
 };
 
 // What became of an operation.
@@ -72,11 +80,13 @@ struct SendOperation : Operation {
 
 struct RecvOperation : Operation {
   Match match;  // source and tag may be wildcards on a user's channel
+  uint64_t signature = 0;  // of the message that it has taken
 
   // The engine's own.
   transport::Fetch fetch;
   std::unique_ptr<std::byte[]> overflow;  // takes a long message that the payload cannot hold
   uint64_t stamp = 0;  // posting order, to choose between exact and wildcard receives
+  uint64_t hash = 0;   // of `match`, while it is posted
   RecvOperation* next = nullptr;
   RecvOperation* previous = nullptr;
   bool posted = false;  // in the matcher's queues: may still be cancelled

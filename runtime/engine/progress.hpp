@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The progress thread: completes started operations while the application computes, sleeps or
 // blocks outside MPI. It leaves the engine alone as long as the application keeps calling, takes
-// over when the application has left with work pending and stays away, and sleeps in libevent on
-// the transport's descriptor while there is nothing to do. Never spins.
+// over when the application has left and stays away, and sleeps on the transport's descriptor while
+// there is nothing to do: no wake-ups but for messages that come. Never spins.
 #pragma once
 
 #include <chrono>
@@ -14,7 +14,7 @@ namespace tutti::engine {
 
 struct Ticks {
   std::chrono::microseconds shortest{200};  // also how long the application must stay away
-  std::chrono::microseconds longest{16000};
+  std::chrono::microseconds longest{4000};
 };
 
 class ProgressThread {

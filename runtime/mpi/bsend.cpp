@@ -23,15 +23,21 @@ Error SendBuffer::attach(void* memory, int64_t size) {
 }
 
 void SendBuffer::flush() {
-  engine::Engine& engine = engine_of_process();
-  const engine::Engine::Guard own(engine);
-  engine.wait_until([this] { return messages_.empty(); });
+  const engine::Engine::Guard own(engine_of_process());
+  drain();
+}
+
+void SendBuffer::drain() {
+  engine_of_process().wait_until([this] { return messages_.empty(); },
+                                 [this](engine::Condition& needs) {
+                                   for (const Message& message : messages_)
+                                     needs.process(message.op.peer);
+                                 });
 }
 
 Error SendBuffer::detach(void*& memory, int64_t& size) {
-  engine::Engine& engine = engine_of_process();
-  const engine::Engine::Guard own(engine);
-  engine.wait_until([this] { return messages_.empty(); });  // and nobody adds one before we are done
+  const engine::Engine::Guard own(engine_of_process());
+  drain();  // and nobody adds one before we are done
   if (!attached_) return failure(MPI_ERR_BUFFER, "no buffer is attached");
   memory = automatic_ ? MPI_BUFFER_AUTOMATIC : memory_;
   size = size_;
@@ -87,6 +93,7 @@ Error SendBuffer::send(const void* data, int64_t count, Datatype& type, int dest
   if (bytes > 0) payload.pack(0, room, bytes);
   message.op.payload = {room, bytes, &Layout::bytes()};
   message.op.peer = comm.process_of(dest);
+  message.op.mode = engine::SendMode::buffered;
   message.op.match = {comm.user.context, comm.rank(), tag, 0};
   message.op.owner = &message;
   message.op.on_complete = [](engine::Operation& op) {

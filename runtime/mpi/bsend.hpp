@@ -23,6 +23,7 @@ class SendBuffer {
 
  private:
   struct Message;
+  void drain();
   std::byte* find_room(int64_t bytes, std::list<Message>::iterator& before);
 
   bool attached_ = false;

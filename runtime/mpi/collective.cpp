@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/collective.hpp"
 
+#include "base/flight.hpp"
+#include "contract/ledger.hpp"
 #include "mpi/api_collective.hpp"
-#include "mpi/op.hpp"
+#include "mpi/collective_signature.hpp"
 
 namespace tutti::mpi {
 namespace {
@@ -20,10 +22,13 @@ Error outcome_of(const coll::Execution& execution) {
 }
 
 // A nonblocking collective under way.
-class CollectiveRequest final : public Request {
+class CollectiveRequest final : public Request, private contract::Abandonable {
  public:
-  CollectiveRequest(Comm& comm, Prepared prepared, std::function<Error()> then)
-      : Request(Kind::collective, comm), prepared(std::move(prepared)), then_(std::move(then)) {}
+  CollectiveRequest(Comm& comm, Prepared given, std::function<Error()> then)
+      : Request(Kind::collective, comm), prepared(std::move(given)), then_(std::move(then)) {
+    prepared.call.in_types = prepared.in_types;
+    prepared.call.out_types = prepared.out_types;
+  }
 
   void start(std::unique_ptr<coll::Execution> execution) {
     execution_ = std::move(execution);
@@ -32,11 +37,18 @@ class CollectiveRequest final : public Request {
       static_cast<CollectiveRequest*>(done.owner)->over();
     };
     begin();
+    if (contract::Ledger* ledger = comm->hidden.ledger) ledger->add(*this);
     coll::start(*execution_);
   }
   void fill(MPI_Status& status) const override { fill_empty(status); }
+  void add_open_needs(engine::Condition& needs) const override {
+    needs.all();
+    execution_->add_needs(needs);
+    needs.end();
+  }
   Error error() const override {
-    if (Error e = outcome_of(*execution_)) return e;
+    if (!failed_)
+      if (Error e = outcome_of(*execution_)) return e;
     return failed_ ? Error(failed_.mpi_class(), failed_.message()) : Error();
   }
   Error cancel() override {
@@ -49,9 +61,30 @@ class CollectiveRequest final : public Request {
 
  private:
   void over() {
-    if (then_) failed_ = then_();
+    contract::Ledger* ledger = comm->hidden.ledger;
+    if (ledger && ledger->suspected()) {  // what came may be of another call: not before it is known
+      held_ = true;
+      return;
+    }
+    if (ledger && !abandoned_) ledger->remove(*this);
+    if (abandoned_) {
+      failed_ = ledger->error();
+    } else if (then_) {
+      failed_ = then_();
+    }
     finish();
   }
+  void abandon() override {
+    abandoned_ = true;
+    if (held_) return over();
+    execution_->abandon(MPI_ERR_OTHER);
+  }
+  void resume() override {
+    if (std::exchange(held_, false)) return over();
+    execution_->resume();
+  }
+  bool held_ = false;       // complete, but for the word of the contract checker
+  bool abandoned_ = false;
   std::unique_ptr<coll::Execution> execution_;
   Error failed_;  // of then_
   const std::function<Error()> then_;
@@ -66,7 +99,8 @@ void set_in(Prepared& p, const void* buf, int64_t count, const Datatype* type) {
   p.call.in_count = count;
   if (!type) return;
   p.call.in_layout = type->layout.get();
-  p.uses.push_back(use(*type));
+  p.call.in_type = type;
+  p.uses.add(use(*type));
 }
 
 void set_out(Prepared& p, void* buf, int64_t count, const Datatype* type) {
@@ -74,7 +108,8 @@ void set_out(Prepared& p, void* buf, int64_t count, const Datatype* type) {
   p.call.out_count = count;
   if (!type) return;
   p.call.out_layout = type->layout.get();
-  p.uses.push_back(use(*type));
+  p.call.out_type = type;
+  p.uses.add(use(*type));
 }
 
 Error not_in_place(const void* buf, const char* argument, const char* where) {
@@ -248,7 +283,7 @@ Result<Prepared> alltoallv_call(const void* sendbuf, Ints sendcounts, Ints sdisp
 }
 
 Error resolve_types(const MPI_Datatype* handles, int n, const char* argument, Prepared& p,
-                    std::vector<const Layout*>& layouts) {
+                    std::vector<const Layout*>& layouts, std::vector<const void*>& types) {
   if (!handles) return failure(MPI_ERR_ARG, "the array is NULL (argument {})", argument);
   for (int i = 0; i < n; ++i) {
     const Datatype* type = resolve<Datatype>(handles[i]);
@@ -256,7 +291,8 @@ Error resolve_types(const MPI_Datatype* handles, int n, const char* argument, Pr
       return failure(MPI_ERR_TYPE, "the datatype for rank {} is {} (argument {})", i,
                      type ? "not committed" : "invalid", argument);
     layouts.push_back(type->layout.get());
-    p.uses.push_back(use(*type));
+    types.push_back(type);
+    p.uses.add(use(*type));
   }
   return {};
 }
@@ -270,17 +306,19 @@ Result<Prepared> alltoallw_call(const void* sendbuf, Ints sendcounts, Ints sdisp
   if (!p.call.in_place) {
     if (Error e = counts_valid(sendcounts, comm.size(), "sendcounts")) return e;
     if (Error e = array_given(sdispls, "sdispls")) return e;
-    if (Error e = resolve_types(sendtypes, comm.size(), "sendtypes", p, p.in_layouts)) return e;
+    if (Error e = resolve_types(sendtypes, comm.size(), "sendtypes", p, p.in_layouts, p.in_types)) return e;
     p.call.in_counts = sendcounts;
     p.call.in_displacements = sdispls;
     p.call.in_layouts = p.in_layouts;
+    p.call.in_types = p.in_types;
   }
   if (Error e = counts_valid(recvcounts, comm.size(), "recvcounts")) return e;
   if (Error e = array_given(rdispls, "rdispls")) return e;
-  if (Error e = resolve_types(recvtypes, comm.size(), "recvtypes", p, p.out_layouts)) return e;
+  if (Error e = resolve_types(recvtypes, comm.size(), "recvtypes", p, p.out_layouts, p.out_types)) return e;
   p.call.out_counts = recvcounts;
   p.call.out_displacements = rdispls;
   p.call.out_layouts = p.out_layouts;
+  p.call.out_types = p.out_types;
   return p;
 }
 
@@ -291,11 +329,15 @@ Result<Prepared> reduction_call(Collective kind, const void* sendbuf, void* recv
   Result<coll::Reduction> reduction = bind(op, type);
   if (!reduction) return std::move(reduction).error();
   p.call.reduction = *reduction;
+  // A function of a program that has not asked for concurrency meets none.
+  p.call.reduction.on_application_threads =
+      !op.predefined && process().thread_level < MPI_THREAD_MULTIPLE;
+  p.op = &op;
   p.call.in_place = sendbuf == MPI_IN_PLACE;
   if (Error e = not_in_place(recvbuf, "recvbuf", "as sendbuf")) return e;
   if (!p.call.in_place) set_in(p, sendbuf, count, &type);
   set_out(p, recvbuf, count, &type);
-  p.uses.push_back(use(op));
+  p.uses.add(use(op));
   return p;
 }
 
@@ -345,41 +387,83 @@ Result<Prepared> exscan_call(const void* sendbuf, void* recvbuf, int64_t count,
   return reduction_call(Collective::exscan, sendbuf, recvbuf, count, type, op);
 }
 
-Error run(const Result<Prepared>& prepared, Comm& comm) {
-  if (!prepared) return Error(prepared.error().mpi_class(), prepared.error().message());
+Error run(Result<Prepared> prepared, Comm& comm) {
+  if (!prepared) return std::move(prepared).error();
+  if (comm.hidden.ledger) sign(prepared->call, prepared->op, comm);
   return run(comm, prepared->call);
 }
 
 Error start(Result<Prepared> prepared, Comm& comm, MPI_Request* request) {
   if (!prepared) return std::move(prepared).error();
+  if (comm.hidden.ledger) sign(prepared->call, prepared->op, comm);
   return start(comm, *std::move(prepared), request);
+}
+
+// Something is wrong on the communicator: waits until it is known what. No error: it was nothing, or
+// has only been reported.
+[[gnu::cold]] Error settle(const contract::Ledger& ledger) {
+  engine_of_process().wait_until([&] { return !ledger.suspected(); });
+  return ledger.broken() ? ledger.error() : Error();
+}
+
+[[gnu::cold]] Error end_disturbed(coll::Execution& execution, const contract::Ledger& ledger) {
+  engine::Engine& engine = engine_of_process();
+  for (;;) {
+    if (Error e = settle(ledger)) {
+      if (execution.running()) execution.abandon(e.mpi_class());
+      engine.wait_until([&] { return !execution.running(); });
+      return e;
+    }
+    execution.resume();
+    engine.wait_until([&] { return !execution.running() || ledger.disturbed(); });
+    if (!execution.running() && !ledger.disturbed()) return outcome_of(execution);
+  }
+}
+
+// For the flight record: the call that this thread is in is the communicator's next.
+void note_serial(const Comm& comm) {
+  flight::Call* call = flight::now();
+  if (!call) return;
+  call->context = comm.context();
+  call->serial = comm.hidden.next_serial + 1;
 }
 
 }  // namespace
 
 Error run(Comm& comm, const Call& call) {
-  engine::Engine& engine = engine_of_process();
-  const engine::Engine::Guard own(engine);
+  const engine::Engine::Guard own(engine_of_process());
+  const contract::Ledger* ledger = comm.hidden.ledger;
+  if (ledger && ledger->disturbed()) [[unlikely]]
+    if (Error e = settle(*ledger)) return e;
+  comm.find_area();
   Result<std::unique_ptr<coll::Execution>> execution =
       coll::prepare(comm.hidden, comm.planner, call);
   if (!execution) return std::move(execution).error();
-  bool done = false;
-  (*execution)->owner = &done;
-  (*execution)->on_complete = [](coll::Execution& e) { *static_cast<bool*>(e.owner) = true; };
-  coll::start(**execution);
-  if (!done) engine.wait_until([&] { return done; });
-  return outcome_of(**execution);
+  note_serial(comm);
+  coll::run(**execution);
+  if (ledger && ledger->disturbed()) [[unlikely]]
+    return end_disturbed(**execution, *ledger);
+  Error outcome = outcome_of(**execution);
+  coll::keep(comm.planner, *std::move(execution));
+  return outcome;
 }
 
 Error start(Comm& comm, Prepared prepared, MPI_Request* request, std::function<Error()> then) {
   auto made = Ref<CollectiveRequest>::adopt(
       new CollectiveRequest(comm, std::move(prepared), std::move(then)));
+  Call& call = made->prepared.call;
+  call.signature = contract::in_form(call.signature, contract::Form::nonblocking);
   const engine::Engine::Guard own(engine_of_process());
+  const contract::Ledger* ledger = comm.hidden.ledger;
+  if (ledger && ledger->disturbed()) [[unlikely]]
+    if (Error e = settle(*ledger)) return e;
+  comm.find_area();
   Result<std::unique_ptr<coll::Execution>> execution =
-      coll::prepare(comm.hidden, comm.planner, made->prepared.call);
+      coll::prepare(comm.hidden, comm.planner, call);
   if (!execution) return std::move(execution).error();
   made->retain();  // the handle's
   *request = handle_of<Request>(*made);
+  note_serial(comm);
   made->start(*std::move(execution));
   return {};
 }

@@ -3,27 +3,49 @@
 // hands out a request. What making communicators needs of it is here too.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <vector>
 
 #include "coll/call.hpp"
 #include "mpi/comm.hpp"
 #include "mpi/datatype.hpp"
+#include "mpi/op.hpp"
 #include "mpi/request.hpp"
 
 namespace tutti::mpi {
+
+// Objects that are kept alive. The few of most calls take no memory of their own.
+class Uses {
+ public:
+  void add(Ref<Object> object) {
+    if (count_ < few_.size()) {
+      few_[count_++] = std::move(object);
+    } else {
+      more_.push_back(std::move(object));
+    }
+  }
+
+ private:
+  std::array<Ref<Object>, 3> few_;
+  size_t count_ = 0;
+  std::vector<Ref<Object>> more_;
+};
 
 // A call with its arguments resolved, and what it refers to.
 struct Prepared {
   coll::Call call;
   std::vector<const Layout*> in_layouts, out_layouts;  // MPI_Alltoallw: `call` looks at these
-  std::vector<Ref<Object>> uses;  // kept alive while a nonblocking call is under way
+  std::vector<const void*> in_types, out_types;        // and at these
+  const Op* op = nullptr;                              // of a reduction
+  Uses uses;  // kept alive while a nonblocking call is under way
 };
 
 // Starts the call and waits for it. Errors: what prepare() refuses, and what the messages met.
 Error run(Comm& comm, const coll::Call& call);
 
-// Starts it and leaves a request; `then` is called when it completes, with the engine owned,
+// Starts it and leaves a request; its signature is of the blocking form.
+// `then` is called when it completes, with the engine owned,
 // before the request does; its error is the request's.
 Error start(Comm& comm, Prepared prepared, MPI_Request* request, std::function<Error()> then = {});
 

@@ -7,6 +7,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/flight.hpp"
+#include "contract/checker.hpp"
 #include "mpi/api_comm.hpp"
 #include "mpi/collective.hpp"
 #include "mpi/process.hpp"
@@ -64,11 +66,13 @@ struct Entry {
 };
 
 // Everybody's colors and keys: my part of them, in the order of key and rank.
-Error divide(Comm& comm, int color, int key, MPI_Comm* newcomm) {
+Error divide(Comm& comm, Function function, int color, int key, MPI_Comm* newcomm) {
   const auto size = static_cast<size_t>(comm.size());
   const Entry mine{color, key, offer_context(color != MPI_UNDEFINED)};
   std::vector<Entry> all(size);
-  if (Error e = run(comm, allgather_bytes(&mine, all.data(), sizeof mine))) {
+  coll::Call exchange = allgather_bytes(&mine, all.data(), sizeof mine);
+  exchange.signature = contract::word_of(function);
+  if (Error e = run(comm, exchange)) {
     process().contexts->release(mine.context);
     return e;
   }
@@ -114,7 +118,11 @@ Error spread_context(Comm& comm, const Group& group, const std::vector<int>& ran
       sends[i].on_complete = over;
       engine.send(sends[i]);
     }
-    engine.wait_until([&] { return open == 0; });
+    engine.wait_until([&] { return open == 0; },
+                      [&](engine::Condition& needs) {
+                        for (size_t i = 1; i < sends.size(); ++i)
+                          if (!sends[i].sent || !sends[i].matched) needs.process(sends[i].peer);
+                      });
     return {};
   }
   engine::RecvOperation receive;
@@ -124,7 +132,10 @@ Error spread_context(Comm& comm, const Group& group, const std::vector<int>& ran
   receive.owner = &open;
   receive.on_complete = over;
   engine.recv(receive);
-  engine.wait_until([&] { return open == 0; });
+  engine.wait_until([&] { return open == 0; },
+                    [&](engine::Condition& needs) {
+                      if (receive.posted) needs.process((*group.processes)[0]);
+                    });
   return {};
 }
 
@@ -150,7 +161,7 @@ Result<std::vector<int>> ranks_in(const Comm& comm, const Group& group) {
 Comm::Comm(Ref<Group> members, uint64_t context, Ref<Errhandler> handler)
     : Object(Tag::comm),
       group(std::move(members)),
-      planner(process().selection),
+      planner(process().selection, process().stress_mode.kind == StressMode::Kind::sync),
       errhandler(std::move(handler)),
       attributes(KeyKind::comm) {
   user.engine = hidden.engine = process().engine.get();
@@ -160,12 +171,47 @@ Comm::Comm(Ref<Group> members, uint64_t context, Ref<Errhandler> handler)
 }
 
 Comm::~Comm() {
+  if (hidden.ledger && process().checker) process().checker->close(*hidden.ledger);
+  flight::comm_freed(user.context);
   if (user.context != kNoContext && process().contexts) process().contexts->release(user.context);
 }
 
 void Comm::set_context(uint64_t context) {
   user.context = context;
   hidden.context = context | 1;
+  if (context == kNoContext || !process().checker) return;
+  // The call that makes it is the one that this thread is in, on the communicator that it is made of.
+  const flight::Call* made_by = flight::now();
+  contract::Origin origin;
+  if (made_by) origin = {made_by->function, made_by->caller, made_by->context};
+  hidden.ledger = process().checker->open(hidden, origin);
+  hidden.ledger->set_fatal(errhandler->ends_job());
+  flight::comm_made({.context = context,
+                     .parent = origin.parent,
+                     .caller = origin.caller,
+                     .size = size(),
+                     .rank = rank(),
+                     .function = origin.function});
+}
+
+void Comm::set_name(std::string_view given) {
+  name = given;
+  if (!hidden.ledger) return;
+  hidden.ledger->set_name(name);
+  flight::comm_named(user.context, name);
+}
+
+void Comm::ask_for_area() {
+  asked_for_area_ = true;
+  if (process().stress_mode.kind != StressMode::Kind::off) return;  // messages can be stressed
+  const uint64_t id = context();
+  area_ = process().transport->area_for({.context = id,
+                                         .owner = ContextPool::owner_of(id),
+                                         .slot = ContextPool::slot_of(id),
+                                         .generation = ContextPool::generation_of(id),
+                                         .generations = 1u << ContextPool::kGenerationBits},
+                                        *group->processes, rank());
+  hidden.area = area_.get();
 }
 
 // ---- what a communicator is
@@ -214,7 +260,7 @@ Error comm_remote_group(Comm&, MPI_Group*) {
 }
 
 Error comm_set_name(Comm& comm, const char* comm_name) {
-  comm.name.assign(comm_name, strnlen(comm_name, MPI_MAX_OBJECT_NAME - 1));
+  comm.set_name({comm_name, strnlen(comm_name, MPI_MAX_OBJECT_NAME - 1)});
   return {};
 }
 
@@ -228,7 +274,9 @@ Error comm_get_name(Comm& comm, char* comm_name, int* resultlen) {
 
 Error comm_dup(Comm& comm, MPI_Comm* newcomm) {
   uint64_t context = offer_context(comm.rank() == 0);
-  if (Error e = run(comm, bcast_bytes(&context, sizeof context, 0))) {
+  coll::Call spread = bcast_bytes(&context, sizeof context, 0);
+  spread.signature = contract::word_of(Function::Comm_dup);
+  if (Error e = run(comm, spread)) {
     process().contexts->release(context);
     return e;
   }
@@ -249,6 +297,7 @@ Error comm_idup(Comm& comm, MPI_Comm* newcomm, MPI_Request* request) {
   if (Error e = copy_attributes(comm, *made)) return e;
   auto context = std::make_shared<uint64_t>(offer_context(comm.rank() == 0));
   Prepared prepared{.call = bcast_bytes(context.get(), sizeof *context, 0)};
+  prepared.call.signature = contract::word_of(Function::Comm_dup);
   Error e = start(comm, std::move(prepared), request, [made, context]() -> Error {
     if (*context == kNoContext) return no_context_left(*made);
     made->set_context(*context);
@@ -272,7 +321,7 @@ Error comm_idup_with_info(Comm& comm, Info*, MPI_Comm* newcomm, MPI_Request* req
 Error comm_split(Comm& comm, int color, int key, MPI_Comm* newcomm) {
   if (color < 0 && color != MPI_UNDEFINED)
     return failure(MPI_ERR_ARG, "color {} is negative and not MPI_UNDEFINED (argument color)", color);
-  return divide(comm, color, key, newcomm);
+  return divide(comm, Function::Comm_split, color, key, newcomm);
 }
 
 Error comm_split_type(Comm& comm, int split_type, int key, Info* info, MPI_Comm* newcomm) {
@@ -286,7 +335,7 @@ Error comm_split_type(Comm& comm, int split_type, int key, Info* info, MPI_Comm*
   if (!known) return failure(MPI_ERR_ARG, "{} is no split type (argument split_type)", split_type);
   // A node goes by the lowest rank of the job on it.
   const int node = process().job->view().node_ranks.front();
-  return divide(comm, shared ? node : MPI_UNDEFINED, key, newcomm);
+  return divide(comm, Function::Comm_split_type, shared ? node : MPI_UNDEFINED, key, newcomm);
 }
 
 Error comm_create(Comm& comm, Group& group, MPI_Comm* newcomm) {
@@ -294,7 +343,8 @@ Error comm_create(Comm& comm, Group& group, MPI_Comm* newcomm) {
   if (!members) return std::move(members).error();
   // The ranks of one group go by its first, in the group's order: groups may be disjoint.
   const bool inside = group.rank != MPI_UNDEFINED;
-  return divide(comm, inside ? members->front() : MPI_UNDEFINED, inside ? group.rank : 0, newcomm);
+  return divide(comm, Function::Comm_create, inside ? members->front() : MPI_UNDEFINED,
+                inside ? group.rank : 0, newcomm);
 }
 
 Error comm_create_group(Comm& comm, Group& group, int tag, MPI_Comm* newcomm) {
@@ -311,15 +361,34 @@ Error comm_create_group(Comm& comm, Group& group, int tag, MPI_Comm* newcomm) {
 
 // ---- and fewer
 
-Error comm_free(MPI_Comm* comm) {
+namespace {
+
+// Freeing is collective, though nobody waits for the others: they may still be told of it.
+void note_freed(Comm& comm, Function function) {
+  if (!comm.hidden.ledger) return;
+  const Engine::Guard own(engine_of_process());
+  const uint32_t serial = comm.hidden.next_serial++;
+  if (flight::Call* call = flight::now()) {
+    call->context = comm.context();
+    call->serial = serial + 1;
+  }
+  comm.hidden.ledger->started(serial, contract::word_of(function));
+}
+
+Error free_handle(MPI_Comm* comm, Function function) {
   Comm& object = *resolve<Comm>(*comm);
   if (&object == process().world || &object == process().self)
     return failure(MPI_ERR_COMM, "{} is predefined and may not be freed (argument comm)", object.name);
   if (Error e = object.attributes.delete_all(object.handle)) return e;
+  note_freed(object, function);
   *comm = MPI_COMM_NULL;
   object.release();  // operations under way keep it
   return {};
 }
+
+}  // namespace
+
+Error comm_free(MPI_Comm* comm) { return free_handle(comm, Function::Comm_free); }
 
 Error comm_disconnect(MPI_Comm* comm) {
   Comm& object = *resolve<Comm>(*comm);
@@ -330,7 +399,7 @@ Error comm_disconnect(MPI_Comm* comm) {
     const Engine::Guard own(engine);
     engine.wait_until([&] { return object.references() <= 2; });
   }
-  return comm_free(comm);
+  return free_handle(comm, Function::Comm_disconnect);
 }
 
 }  // namespace tutti::mpi

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <string_view>
 
 #include "coll/execution.hpp"
 #include "engine/channel.hpp"
@@ -28,7 +29,14 @@ class Comm final : public Object {
   int process_of(int rank) const { return (*group->processes)[static_cast<size_t>(rank)]; }
 
   void set_context(uint64_t context);
+  // Before each collective call, with the engine owned: the first one finds out what the ranks
+  // share.
+  void find_area() {
+    if (!asked_for_area_) [[unlikely]]
+      ask_for_area();
+  }
   uint64_t context() const { return user.context; }
+  void set_name(std::string_view given);
 
   const Ref<Group> group;
   engine::Channel user;    // point-to-point
@@ -37,6 +45,12 @@ class Comm final : public Object {
   Ref<Errhandler> errhandler;
   AttributeSet attributes;
   MPI_Comm handle = MPI_COMM_NULL;  // the ABI's number, or this object's address
+
+ private:
+  void ask_for_area();
+
+  std::unique_ptr<transport::Area> area_;  // nullptr: none
+  bool asked_for_area_ = false;
 };
 
 }  // namespace tutti::mpi

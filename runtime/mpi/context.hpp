@@ -43,10 +43,21 @@ class ContextPool {
 
   // Of an id that any process made: takes effect on its owner. Any thread.
   void release(uint64_t context) {
-    const uint64_t slot = context >> (1 + kGenerationBits) & ((1u << kSlotBits) - 1);
+    const uint64_t slot = slot_of(context);
     if (context >> (1 + kGenerationBits + kSlotBits) != owner_ || slot < 2) return;
     const std::lock_guard lock(mutex_);
     free_.push_back(slot);
+  }
+
+  // What an id is made of, for those who keep something for each communicator.
+  static int owner_of(uint64_t context) {
+    return static_cast<int>(context >> (1 + kGenerationBits + kSlotBits));
+  }
+  static uint32_t slot_of(uint64_t context) {
+    return static_cast<uint32_t>(context >> (1 + kGenerationBits) & ((1u << kSlotBits) - 1));
+  }
+  static uint32_t generation_of(uint64_t context) {
+    return static_cast<uint32_t>(context >> 1 & ((1u << kGenerationBits) - 1));
   }
 
   size_t slots() const { return generations_.size(); }  // for tests: how many were ever needed

@@ -141,6 +141,7 @@ class Predefined {
                 TypeClass type_class) {
     auto* type = new Datatype(std::move(layout), true);
     type->predefined = true;
+    type->live_for_ever();
     type->handle = handle;
     type->name = name;
     type->element = element;

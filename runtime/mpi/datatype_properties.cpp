@@ -70,6 +70,7 @@ MPI_Datatype parametrized(int combiner, MPI_Datatype model, std::vector<int> arg
     const Datatype& like = *resolve<Datatype>(model);
     type = new Datatype(like.layout, true);
     type->predefined = true;
+    type->live_for_ever();
     type->element = like.element;
     type->type_class = like.type_class;
     type->signature = like.signature;

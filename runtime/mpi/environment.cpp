@@ -7,12 +7,15 @@
 #include <limits>
 
 #include "base/config.hpp"
+#include "base/flight.hpp"
 #include "base/log.hpp"
 #include "mpi/api_environment.hpp"
 #include "mpi/bsend.hpp"
 #include "mpi/collective.hpp"
 #include "mpi/entry.hpp"
 #include "mpi/process.hpp"
+#include "transport/doorbell.hpp"
+#include "transport/stress.hpp"
 
 namespace tutti::mpi {
 namespace {
@@ -23,44 +26,113 @@ Process* the_process = nullptr;
 engine::Waiting waiting_of(const Config& config, const boot::JobView& job) {
   engine::Waiting waiting;
   const bool crowded = static_cast<int>(job.node_ranks.size()) > boot::allowed_cores();
-  waiting.polls = crowded ? 1 : static_cast<int>(config.number("wait.spins"));
+  const bool told = config.value("wait.spins").origin != "default";
+  waiting.polls = crowded && !told ? 1 : static_cast<int>(config.number("wait.spins"));
   return waiting;
 }
 
+transport::NodeOptions transport_options(const Config& config, const boot::JobView& job) {
+  const std::string tls(config.text("transport.ucx_tls"));
+  return {.job = job.id,
+          .process = job.rank,
+          .job_size = job.size,
+          .neighbours = job.node_ranks,
+          .shared_memory = config.flag("transport.shared_memory"),
+          .read_peers = config.text("transport.cma") == "auto",
+          .ucx = {tls},
+          .ucx_is_told = tls.empty() ? "" : fmt::format("with transport.ucx_tls={} (from: {})", tls,
+                                                        config.value("transport.ucx_tls").origin)};
+}
+
+transport::Wiring wiring_of(boot::Job& job) {
+  return {.publish = [&job](const std::string& address) { return job.publish(address); },
+          .fence = [&job] { return job.fence(); },
+          .address_of = [&job](int peer) { return job.address_of(peer); }};
+}
+
+// Below MPI_THREAD_MULTIPLE no second thread may call MPI while one is in a call.
+bool all_threads_blocked() {
+  Process& p = process();
+  if (p.thread_level != MPI_THREAD_MULTIPLE) return true;
+  std::vector<int> waiting;
+  for (const engine::Blocked* b = p.engine->blocked(); b; b = b->next) waiting.push_back(b->thread);
+  return p.threads.none_but(waiting, std::as_bytes(std::span(&p.engine->ownership(), 1)));
+}
+
+contract::Hooks contract_hooks() {
+  return {.end_job = [](int code, const std::string& text) { process().job->abort(code, text); },
+          .is_finalizing = [] { return process().finalizing; },
+          .all_threads_blocked = all_threads_blocked};
+}
+
+contract::Options contract_options(const Config& config) {
+  return {.level = static_cast<contract::Level>(config.value("contract.check").number),
+          .report_only = config.flag("contract.report_only"),
+          .ask_after = config.duration("contract.ask_after"),
+          .standstill = config.duration("contract.standstill")};
+}
+
+// The flight record and the checker that reads it; both or none.
+void open_contract(Process& p, const Config& config) {
+  const contract::Options options = contract_options(config);
+  if (options.level == contract::Level::off) return flight::switch_off();
+  const boot::JobView& view = p.job->view();
+  flight::open(view.id, view.rank, view.size, view.host);
+  p.checker = std::make_unique<contract::Checker>(*p.engine, options, contract_hooks());
+  const engine::Engine::Guard own(*p.engine);
+  p.engine->set_observer(p.checker.get());
+}
+
+Error open_engine(Process& p, const Config& config) {
+  using Kind = StressMode::Kind;
+  const boot::JobView& view = p.job->view();
+  const std::optional<StressMode> mode = stress_mode(config.text("contract.stress"));
+  if (!mode)
+    return failure(MPI_ERR_ARG, "the setting contract.stress (from: {}) takes {}, not '{}'",
+                   config.value("contract.stress").origin, kStressModes,
+                   config.text("contract.stress"));
+  p.stress_mode = *mode;
+  transport::Transport* transport = &p.transport->direct();
+  if (mode->kind != Kind::off) {
+    p.stress = transport::stressed(
+        *transport,
+        {.disturb = mode->kind == Kind::random, .seed = mode->seed, .process = view.rank});
+    transport = p.stress.get();
+  }
+  p.engine = std::make_unique<engine::Engine>(*transport, view.rank, waiting_of(config, view));
+  if (mode->kind == Kind::sync) p.engine->set_manner(engine::Manner::synchronous);
+  if (mode->kind == Kind::loose) p.engine->set_manner(engine::Manner::buffering);
+  if (mode->kind == Kind::random) p.engine->shuffle(mode->seed + static_cast<uint64_t>(view.rank));
+  return {};
+}
+
 Error open_process(Process& p) {
+  transport::use_remote_fences();  // before PMIx starts a thread
   Result<Config> config = Config::load();
-  if (!config) return std::move(config).error();
-  set_log_level(static_cast<Level>(config->value("log.level").number));
-  Result<std::shared_ptr<const coll::Selection>> selection = coll::Selection::load(
-      std::string(config->text("collectives.override")),
-      std::string(config->text("collectives.rules")));
-  if (!selection)
-    return std::move(selection).error().within(
-        fmt::format("the settings collectives.rules (from: {}) and collectives.override (from: {})",
-                    config->value("collectives.rules").origin,
-                    config->value("collectives.override").origin));
-  if (config->duration("progress.tick_min") > config->duration("progress.tick_max"))
-    return failure(MPI_ERR_ARG, "progress.tick_min ({}) is longer than progress.tick_max ({})",
-                   config->text("progress.tick_min"), config->text("progress.tick_max"));
-  p.selection = *std::move(selection);
+  if (config) set_log_level(static_cast<Level>(config->value("log.level").number));
+  // Before anything else can go wrong: what does is said by the launcher then, once for all ranks.
   Result<std::unique_ptr<boot::Job>> job = boot::Job::join();
   if (!job) return std::move(job).error();
   p.job = *std::move(job);
   const boot::JobView& view = p.job->view();
   set_speaker(fmt::format("rank {} on {}", view.rank, view.host));
+  if (!config) return std::move(config).error();
+  Result<std::shared_ptr<const coll::Selection>> selection = coll::Selection::load(
+      std::string(config->text("collectives.override")),
+      std::string(config->text("collectives.rules")));
+  if (!selection)
+    return std::move(selection).error().within(fmt::format(
+        "the settings collectives.rules (from: {}) and collectives.override (from: {})",
+        config->value("collectives.rules").origin, config->value("collectives.override").origin));
+  p.selection = *std::move(selection);
 
-  Result<std::unique_ptr<transport::Ucx>> transport =
-      transport::Ucx::open({std::string(config->text("transport.ucx_tls"))});
-  if (!transport && !config->text("transport.ucx_tls").empty())
-    return std::move(transport).error().within(
-        fmt::format("with transport.ucx_tls={} (from: {})", config->text("transport.ucx_tls"),
-                    config->value("transport.ucx_tls").origin));
+  Result<std::unique_ptr<transport::Node>> transport =
+      transport::Node::open(transport_options(*config, view), wiring_of(*p.job));
   if (!transport) return std::move(transport).error();
   p.transport = *std::move(transport);
-  p.transport->set_address_book([&p](int peer) { return p.job->address_of(peer); });
-  if (Error e = p.job->publish(p.transport->address())) return e;
 
-  p.engine = std::make_unique<engine::Engine>(*p.transport, view.rank, waiting_of(*config, view));
+  if (Error e = open_engine(p, *config)) return e;
+  open_contract(p, *config);
   p.contexts = std::make_unique<ContextPool>(view.rank);
   if (config->flag("progress.thread")) {
     using std::chrono::duration_cast, std::chrono::microseconds;
@@ -103,8 +175,9 @@ Comm* predefined_comm(std::vector<int> processes, int rank, uint64_t context, MP
   auto* made = new Comm(std::move(group), context,
                         Ref<Errhandler>(HandleOf<Errhandler>::predefined(
                             reinterpret_cast<uintptr_t>(MPI_ERRORS_ARE_FATAL))));
+  made->live_for_ever();
   made->handle = handle;
-  made->name = name;
+  made->set_name(name);
   set_predefined_attributes(*made, job);
   return made;
 }
@@ -127,12 +200,31 @@ const char* name_of_thread_level(int level) {
   }
 }
 
+// Asks and answers no more, and waits until what was sent is on its way.
+void flush(Process& p) {
+  const engine::Engine::Guard own(*p.engine);
+  p.engine->set_observer(nullptr);
+  p.engine->wait_until([&] { return p.engine->transport().flushed(); });
+}
+
 // Nobody is left who waits for a message of mine or for my progress.
 Error part_from_others(Process& p) {
-  if (Error e = run(*p.world, coll::Call{.kind = coll::Collective::barrier})) return e;
   {
     const engine::Engine::Guard own(*p.engine);
-    p.engine->wait_until([&] { return p.transport->flushed(); });
+    p.finalizing = true;
+  }
+  Error e = run(*p.world, coll::Call{.kind = coll::Collective::barrier,
+                                     .signature = contract::word_of(Function::Finalize)});
+  const contract::Ledger* ledger = p.world->hidden.ledger;
+  // Where the calls on MPI_COMM_WORLD have come apart, and the program knows, it can still end.
+  if (e && ledger && ledger->broken()) e = p.job->fence();
+  if (e) return e;
+  flush(p);
+  // What the checker asked may have been all that a connection was made for, and UCX makes one with
+  // the help of both ends: they stay until all are through.
+  if (p.transport->has_ucx()) {
+    if (Error ended = run(*p.world, coll::Call{.kind = coll::Collective::barrier})) return ended;
+    flush(p);
   }
   p.helper.reset();
   const boot::JobView& job = p.job->view();
@@ -146,6 +238,11 @@ Error part_from_others(Process& p) {
 
 Process& process() { return *the_process; }
 int my_process() { return the_process->engine->process(); }
+
+std::unique_ptr<boot::Job>& job_that_failed_to_start() {
+  static auto& job = *new std::unique_ptr<boot::Job>;  // outlives exit handlers
+  return job;
+}
 
 Comm* HandleOf<Comm>::predefined(uintptr_t value) {
   if (!the_process) return nullptr;
@@ -167,10 +264,14 @@ Error init_thread(int*, char***, int required, int* provided) {
       required != MPI_THREAD_SERIALIZED && required != MPI_THREAD_MULTIPLE)
     return failure(MPI_ERR_ARG, "{} is no thread level (argument required)", required);
   auto p = std::make_unique<Process>();
-  if (Error e = open_process(*p)) return e;
+  if (Error e = open_process(*p)) {
+    job_that_failed_to_start() = std::move(p->job);
+    return e;
+  }
   p->thread_level = *provided = required;
   p->main_thread = std::this_thread::get_id();
   the_process = p.release();
+  the_process->threads.opened();
   make_predefined_comms(*the_process);
   info_env().set("maxprocs", std::to_string(the_process->job->view().size));
   info_env().set("thread_level", name_of_thread_level(required));
@@ -191,6 +292,7 @@ Error finalize() {
   send_buffer().flush();
   if (Error e = part_from_others(p)) return e;
   phase.store(Phase::finalized, std::memory_order_release);
+  if (flight::Record* record = flight::mine()) record->phase.store(2, std::memory_order_relaxed);
   p.transport.reset();
   p.job->leave();
   return {};

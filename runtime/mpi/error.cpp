@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "base/log.hpp"
+#include "contract/ledger.hpp"
 #include "mpi/api_error.hpp"
 #include "mpi/entry.hpp"
 #include "mpi/process.hpp"
@@ -186,6 +187,7 @@ Errhandler& returning() {
   if (phase.load() == Phase::running)
     process().job->abort(exit_code, fmt::format("{}. The job ends: the error handler is {}", text,
                                                 handler.name));
+  if (boot::Job* job = job_that_failed_to_start().get()) job->abort(exit_code, std::string(text));
   say(Level::error, "{}", text);  // before MPI_Init or after MPI_Finalize: nobody chose a handler
   std::_Exit(exit_code);
 }
@@ -231,6 +233,7 @@ Error comm_create_errhandler(MPI_Comm_errhandler_function* function, MPI_Errhand
 
 Error comm_set_errhandler(Comm& comm, Errhandler& errhandler) {
   comm.errhandler = Ref<Errhandler>(&errhandler);
+  if (comm.hidden.ledger) comm.hidden.ledger->set_fatal(errhandler.ends_job());
   return {};
 }
 

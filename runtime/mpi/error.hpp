@@ -16,6 +16,7 @@ class Errhandler final : public Object {
   Errhandler(Does does, MPI_Comm_errhandler_function* function = nullptr)
       : Object(Tag::errhandler), does(does), function(function) {}
 
+  bool ends_job() const { return does == Does::end_job || does == Does::abort_communicator; }
   const Does does;
   MPI_Comm_errhandler_function* const function;
   MPI_Errhandler handle = MPI_ERRHANDLER_NULL;  // the ABI's number, or this object's address

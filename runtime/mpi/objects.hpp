@@ -38,17 +38,32 @@ class Object {
   Object& operator=(const Object&) = delete;
 
   Tag tag() const { return tag_; }
-  void retain() { references_.fetch_add(1, std::memory_order_relaxed); }
-  void release() {
-    if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+  void retain() {
+    if (!immortal_) references_.fetch_add(1, std::memory_order_relaxed);
   }
+  void release() {
+    if (immortal_) return;
+    // Whoever holds the only reference needs no atomic addition to give it up.
+    if (references_.load(std::memory_order_acquire) == 1 ||
+        references_.fetch_sub(1, std::memory_order_acq_rel) == 1)
+      delete this;
+  }
+  // Predefined objects, which most operations refer to: their references are not counted.
+  void live_for_ever() { immortal_ = true; }
 
   int references() const { return references_.load(std::memory_order_acquire); }
 
   std::string name;  // MPI_X_set_name, or the predefined one's
 
+ protected:
+  // One more reference, while no other thread knows the object.
+  void retain_unshared() {
+    references_.store(references_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  }
+
  private:
   Tag tag_;
+  bool immortal_ = false;
   std::atomic<int> references_{1};
 };
 

@@ -2,6 +2,7 @@
 #include <memory>
 #include <new>
 
+#include "base/pool.hpp"
 #include "mpi/api_p2p.hpp"
 #include "mpi/bsend.hpp"
 #include "mpi/entry.hpp"
@@ -46,7 +47,7 @@ Ref<Datatype> hold(const Datatype& type) {
   return Ref<Datatype>(type.predefined ? nullptr : const_cast<Datatype*>(&type));
 }
 
-class SendRequest final : public Request {
+class SendRequest final : public Request, public Pooled<SendRequest> {
  public:
   SendRequest(Comm& comm, Datatype& type) : Request(Kind::send, comm), type_(&type) {
     op.owner = this;
@@ -60,13 +61,14 @@ class SendRequest final : public Request {
     if (!is_complete()) engine_of_process().cancel(op);
     return {};
   }
+  void add_open_needs(engine::Condition& needs) const override { mpi::add_needs(needs, op); }
   SendOperation op;
 
  private:
   const Ref<Datatype> type_;
 };
 
-class RecvRequest final : public Request {
+class RecvRequest final : public Request, public Pooled<RecvRequest> {
  public:
   RecvRequest(Comm& comm, Datatype& type) : Request(Kind::recv, comm), type_(&type) {
     op.owner = this;
@@ -78,6 +80,7 @@ class RecvRequest final : public Request {
     if (!is_complete()) engine_of_process().cancel(op);
     return {};
   }
+  void add_open_needs(engine::Condition& needs) const override { mpi::add_needs(needs, op, *comm); }
   RecvOperation op;
 
  private:
@@ -92,11 +95,23 @@ class DoneRequest final : public Request {
     proc_null_ ? fill_proc_null(status) : fill_status(status, {});
   }
   Error error() const override { return {}; }
+  void add_open_needs(engine::Condition& needs) const override { needs.always(); }
   Error cancel() override { return {}; }
 
  private:
   const bool proc_null_;
 };
+
+// The request of every send that was over when it started. Engine owned.
+Request& sent_request() {
+  static Request* const sent = [] {
+    auto* made = new DoneRequest(Request::Kind::send, *process().world, false);
+    made->live_for_ever();
+    made->finish();
+    return made;
+  }();
+  return *sent;
+}
 
 // MPI_Isendrecv: a send and a receive behind one request; the status is the receive's.
 class PairRequest final : public Request {
@@ -104,15 +119,23 @@ class PairRequest final : public Request {
   PairRequest(Comm& comm, Datatype& sent, Datatype& received)
       : Request(Kind::recv, comm), sent_(&sent), received_(&received) {
     send.owner = receive.owner = this;
-    send.on_complete = receive.on_complete = [](Operation& o) {
-      static_cast<PairRequest*>(o.owner)->one_over();
+    send.on_complete = [](Operation& o) {
+      auto& pair = *static_cast<PairRequest*>(o.owner);
+      pair.sending_ = false;
+      pair.one_over();
+    };
+    receive.on_complete = [](Operation& o) {
+      auto& pair = *static_cast<PairRequest*>(o.owner);
+      pair.receiving_ = false;
+      pair.one_over();
     };
   }
   // Posts what is not to or from MPI_PROC_NULL. Engine owned.
   void start(Engine& engine, bool sends, bool receives) {
     begin();
     under_way_ = 1 + sends + receives;
-    receives_ = receives;
+    receives_ = receiving_ = receives;
+    sending_ = sends;
     if (receives) engine.recv(receive);
     if (sends) engine.send(send);
     one_over();
@@ -123,6 +146,12 @@ class PairRequest final : public Request {
   Error error() const override {
     if (Error e = error_of(receive.outcome)) return e;
     return error_of(send.outcome);
+  }
+  void add_open_needs(engine::Condition& needs) const override {
+    needs.all();
+    if (sending_) mpi::add_needs(needs, send);
+    if (receives_ && receiving_) mpi::add_needs(needs, receive, *comm);
+    needs.end();
   }
   Error cancel() override {
     return failure(MPI_ERR_REQUEST, "a combined send and receive cannot be cancelled");
@@ -138,7 +167,7 @@ class PairRequest final : public Request {
   }
   const Ref<Datatype> sent_, received_;
   int under_way_ = 0;
-  bool receives_ = false;
+  bool receives_ = false, sending_ = false, receiving_ = false;
 };
 
 Error done_at_once(Request::Kind kind, Comm& comm, bool proc_null, MPI_Request* request) {
@@ -156,23 +185,37 @@ Error send_in_mode(SendMode mode, const void* buf, int64_t count, const Datatype
                    int tag, const Comm& comm) {
   if (dest == MPI_PROC_NULL) return {};
   const Ref<Datatype> held = hold(type);
-  Blocking<SendOperation> send;
-  describe(send.op, buf, count, type, dest, tag, comm, mode);
   Engine& engine = engine_of_process();
   const Engine::Guard own(engine);
+  if (mode == SendMode::standard &&
+      engine.send_at_once(comm.process_of(dest), {comm.user.context, comm.rank(), tag, 0},
+                          type.payload(buf, count)))
+    return {};
+  Blocking<SendOperation> send;
+  describe(send.op, buf, count, type, dest, tag, comm, mode);
   engine.send(send.op);
-  if (!send.done) engine.wait_until([&] { return send.done; });
+  if (!send.done)
+    engine.wait_until([&] { return send.done; },
+                      [&](engine::Condition& needs) {
+                        if (!send.done) add_needs(needs, send.op);
+                      });
   return error_of(send.op.outcome);
 }
 
 Error isend_in_mode(SendMode mode, const void* buf, int64_t count, Datatype& type, int dest,
                     int tag, Comm& comm, MPI_Request* request) {
   if (dest == MPI_PROC_NULL) return done_at_once(Request::Kind::send, comm, true, request);
+  Engine& engine = engine_of_process();
+  const Engine::Guard own(engine);
+  if (mode == SendMode::standard &&
+      engine.send_at_once(comm.process_of(dest), {comm.user.context, comm.rank(), tag, 0},
+                          type.payload(buf, count))) {
+    *request = handle_of<Request>(sent_request());
+    return {};
+  }
   auto* made = new SendRequest(comm, type);
   describe(made->op, buf, count, type, dest, tag, comm, mode);
   *request = handle_of<Request>(*made);
-  Engine& engine = engine_of_process();
-  const Engine::Guard own(engine);
   made->begin();
   engine.send(made->op);
   return {};
@@ -198,6 +241,25 @@ Error receive_status(const RecvOperation& op, MPI_Status* status) {
 
 Message* HandleOf<Message>::predefined(uintptr_t) { return nullptr; }
 Request* HandleOf<Request>::predefined(uintptr_t) { return nullptr; }
+
+// ---- what they need
+
+void add_needs(engine::Condition& needs, const SendOperation& op) {
+  needs.process(op.peer);
+}
+
+void add_needs(engine::Condition& needs, const RecvOperation& op, const Comm& comm) {
+  if (!op.posted) return void(needs.always());  // matched: its bytes are on their way
+  add_needs_of_source(needs, op.match.source, comm);
+}
+
+void add_needs_of_source(engine::Condition& needs, int source, const Comm& comm) {
+  if (source != MPI_ANY_SOURCE) return void(needs.process(comm.process_of(source)));
+  needs.any();  // myself last: another of my threads
+  for (int i = 1; i <= comm.size(); ++i)
+    needs.process(comm.process_of((comm.rank() + i) % comm.size()));
+  needs.end();
+}
 
 // ---- sends
 
@@ -248,7 +310,9 @@ Error recv(void* buf, int64_t count, Datatype& type, int source, int tag, Comm& 
   Engine& engine = engine_of_process();
   const Engine::Guard own(engine);
   engine.recv(receive.op);
-  if (!receive.done) engine.wait_until([&] { return receive.done; });
+  if (!receive.done)
+    engine.wait_until([&] { return receive.done; },
+                      [&](engine::Condition& needs) { add_needs(needs, receive.op, comm); });
   return receive_status(receive.op, status);
 }
 
@@ -282,7 +346,11 @@ Error sendrecv(const void* sendbuf, int64_t sendcount, Datatype& sendtype, int d
   const Engine::Guard own(engine);
   if (!receive.done) engine.recv(receive.op);
   if (!send.done) engine.send(send.op);
-  engine.wait_until([&] { return send.done && receive.done; });
+  engine.wait_until([&] { return send.done && receive.done; },
+                    [&](engine::Condition& needs) {
+                      if (!send.done) add_needs(needs, send.op);
+                      if (!receive.done) add_needs(needs, receive.op, comm);
+                    });
   if (source == MPI_PROC_NULL) {
     if (status) fill_proc_null(*status);
     return error_of(send.op.outcome);
@@ -300,7 +368,8 @@ Error sendrecv_replace(void* buf, int64_t count, Datatype& type, int dest, int s
   {
     Engine& engine = engine_of_process();
     const Engine::Guard own(engine);
-    engine.wait_until([&] { return pair->is_complete(); });
+    engine.wait_until([&] { return pair->is_complete(); },
+                      [&](engine::Condition& needs) { pair->add_needs(needs); });
   }
   if (status) pair->fill(*status);
   return pair->error();
@@ -350,11 +419,14 @@ void fill_from(MPI_Status* status, const transport::Header& header) {
 
 // Asks once more after a pass of progress; `blocking` waits for as long as it takes.
 template <class Look>
-bool look_for(Look&& look, bool blocking) {
+bool look_for(Look&& look, bool blocking, const engine::Match& match, const Comm& comm) {
   Engine& engine = engine_of_process();
   if (look()) return true;
   engine.progress();
-  if (blocking) engine.wait_until(look);
+  if (blocking)
+    engine.wait_until(look, [&](engine::Condition& needs) {
+      if (!engine.probe(match)) add_needs_of_source(needs, match.source, comm);
+    });
   return blocking || look();
 }
 
@@ -367,7 +439,8 @@ bool probe_for(int source, int tag, Comm& comm, bool blocking, MPI_Status* statu
   const Engine::Guard own(engine);
   const engine::Match match{comm.user.context, source, tag, 0};
   const engine::Unexpected* found = nullptr;
-  if (!look_for([&] { return (found = engine.probe(match)) != nullptr; }, blocking)) return false;
+  if (!look_for([&] { return (found = engine.probe(match)) != nullptr; }, blocking, match, comm))
+    return false;
   fill_from(status, found->header);
   return true;
 }
@@ -383,7 +456,8 @@ bool take_message(int source, int tag, Comm& comm, bool blocking, MPI_Message* m
   const Engine::Guard own(engine);
   const engine::Match match{comm.user.context, source, tag, 0};
   std::unique_ptr<engine::Unexpected> taken;
-  if (!look_for([&] { return (taken = engine.take(match)) != nullptr; }, blocking)) return false;
+  if (!look_for([&] { return (taken = engine.take(match)) != nullptr; }, blocking, match, comm))
+    return false;
   fill_from(status, taken->header);
   *message = handle_of<Message>(*new Message(std::move(taken), comm));
   return true;

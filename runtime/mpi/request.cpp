@@ -44,14 +44,26 @@ void one_pass() {
   engine.progress();
 }
 
+// Where a search among `count` requests begins: any will do, and --stress=random takes any.
+int search_from(int count) {
+  Process& p = process();
+  if (p.stress_mode.kind != StressMode::Kind::random || count == 0) return 0;
+  static thread_local uint64_t chance = p.stress_mode.seed;
+  chance = chance * 6364136223846793005u + 1442695040888963407u;
+  return static_cast<int>((chance >> 33) % static_cast<uint64_t>(count));
+}
+
 // One of the active requests that is complete, or -1; `active` tells whether there are any.
 int find_complete(int count, const MPI_Request* requests, bool& active) {
   active = false;
-  for (int i = 0; i < count; ++i)
+  const int first = search_from(count);
+  for (int n = 0; n < count; ++n) {
+    const int i = first + n < count ? first + n : first + n - count;
     if (const Request* request = at(requests[i])) {
       active = true;
       if (request->is_complete()) return i;
     }
+  }
   return -1;
 }
 
@@ -62,19 +74,34 @@ bool all_complete(int count, const MPI_Request* requests) {
   });
 }
 
+// Adds what the active requests need, side by side.
+void add_needs_of(int count, const MPI_Request* requests, engine::Condition& needs) {
+  for (int i = 0; i < count; ++i)
+    if (const Request* request = at(requests[i])) request->add_needs(needs);
+}
+auto needs_of_any(int count, const MPI_Request* requests) {
+  return [=](engine::Condition& needs) {
+    needs.any();
+    add_needs_of(count, requests, needs);
+    needs.end();
+  };
+}
+
 // Waits until another of the engine's requests completes, and looks again; the look may be long.
-template <class Look>
-void wait_for(Look&& look) {
+template <class Look, class Needs>
+void wait_for(Look&& look, Needs&& needs) {
   engine::Engine& engine = engine_of_process();
   const engine::Engine::Guard own(engine);
   const uint64_t& completions = process().completions;
   uint64_t seen = completions;
   if (look()) return;
-  engine.wait_until([&] {
-    if (completions == seen) return false;
-    seen = completions;
-    return static_cast<bool>(look());
-  });
+  engine.wait_until(
+      [&] {
+        if (completions == seen) return false;
+        seen = completions;
+        return static_cast<bool>(look());
+      },
+      needs);
 }
 
 // Statuses of a call over all requests: MPI_ERROR is set in each if one of them failed.
@@ -168,7 +195,8 @@ Error wait(MPI_Request* handle, MPI_Status* status) {
   if (!request->is_complete()) {
     engine::Engine& engine = engine_of_process();
     const engine::Engine::Guard own(engine);
-    engine.wait_until([request] { return request->is_complete(); });
+    engine.wait_until([request] { return request->is_complete(); },
+                      [request](engine::Condition& needs) { request->add_needs(needs); });
   }
   return complete(*handle, status);
 }
@@ -186,7 +214,8 @@ Error waitany(int count, MPI_Request* requests, int* index, MPI_Status* status) 
   bool active;
   int found = find_complete(count, requests, active);
   if (found < 0 && active)
-    wait_for([&] { return (found = find_complete(count, requests, active)) >= 0; });
+    wait_for([&] { return (found = find_complete(count, requests, active)) >= 0; },
+             needs_of_any(count, requests));
   if (found < 0) {
     *index = MPI_UNDEFINED;
     if (status) fill_empty(*status);
@@ -222,7 +251,8 @@ Error waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
   if (!advance()) {
     engine::Engine& engine = engine_of_process();
     const engine::Engine::Guard own(engine);
-    engine.wait_until(advance);
+    engine.wait_until(advance,
+                      [=](engine::Condition& needs) { add_needs_of(count, requests, needs); });
   }
   return complete_all(count, requests, statuses);
 }
@@ -239,7 +269,8 @@ Error waitsome(int incount, MPI_Request* requests, int* outcount, int* indices,
   if (Error e = checked(incount, requests)) return e;
   bool active;
   if (find_complete(incount, requests, active) < 0 && active)
-    wait_for([&] { return find_complete(incount, requests, active) >= 0; });
+    wait_for([&] { return find_complete(incount, requests, active) >= 0; },
+             needs_of_any(incount, requests));
   return complete_some(incount, requests, outcount, indices, statuses);
 }
 

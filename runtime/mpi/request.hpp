@@ -24,7 +24,7 @@ class Request : public Object {
   bool is_complete() const { return complete_.load(std::memory_order_acquire); }
 
   // For the operation: it is under way, and it is over. Engine owned.
-  void begin() { retain(); }
+  void begin() { retain_unshared(); }
   void finish() {
     ++process().completions;
     complete_.store(true, std::memory_order_release);
@@ -34,6 +34,10 @@ class Request : public Object {
   // The status of a complete operation, without MPI_ERROR; and its error, if it failed.
   virtual void fill(MPI_Status& status) const = 0;
   virtual Error error() const = 0;
+  // Whose action it needs to complete, as one term. Engine owned.
+  void add_needs(engine::Condition& needs) const {
+    is_complete() ? void(needs.always()) : add_open_needs(needs);
+  }
   // MPI_Cancel. Engine owned.
   virtual Error cancel() = 0;
 
@@ -41,6 +45,7 @@ class Request : public Object {
   const Ref<Comm> comm;
 
  private:
+  virtual void add_open_needs(engine::Condition& needs) const = 0;  // while it is under way
   std::atomic<bool> complete_{false};
 };
 
@@ -52,6 +57,13 @@ class Message final : public Object {
   std::unique_ptr<engine::Unexpected> taken;
   const Ref<Comm> comm;
 };
+
+// Whose action a posted operation needs: that of the receiver, the sender, one of all that may
+// send.
+void add_needs(engine::Condition& needs, const engine::SendOperation& send);
+void add_needs(engine::Condition& needs, const engine::RecvOperation& receive, const Comm& comm);
+// The same of a probe.
+void add_needs_of_source(engine::Condition& needs, int source, const Comm& comm);
 
 // What a receive's or a send's outcome says, in the standard's terms.
 void fill_status(MPI_Status& status, const engine::Outcome& outcome);

@@ -85,6 +85,11 @@ class Loopback final : public Transport {
   }
   bool flushed() override { return true; }
 
+  void poke() {
+    const std::lock_guard lock(mutex_);
+    wake();
+  }
+
  private:
   void give_back(const Parcel& parcel) {
     fabric_.ends_[static_cast<size_t>(parcel.from)]->put(
@@ -94,6 +99,9 @@ class Loopback final : public Transport {
   void put(Parcel parcel) {
     const std::lock_guard lock(mutex_);
     parcels_.push_back(std::move(parcel));
+    wake();
+  }
+  void wake() {
     if (!std::exchange(armed_, false)) return;
     const uint64_t one = 1;
     [[maybe_unused]] const ssize_t n = write(event_fd_, &one, sizeof one);
@@ -126,5 +134,8 @@ LoopbackFabric::LoopbackFabric(int size, uint64_t seed, int64_t rendezvous_from)
 }
 LoopbackFabric::~LoopbackFabric() = default;
 Transport& LoopbackFabric::at(int process) { return *ends_[static_cast<size_t>(process)]; }
+void LoopbackFabric::poke(int process) {
+  ends_[static_cast<size_t>(process)]->poke();
+}
 
 }  // namespace tutti::transport

@@ -19,6 +19,8 @@ class LoopbackFabric {
   LoopbackFabric(const LoopbackFabric&) = delete;
 
   Transport& at(int process);
+  // Wakes a process that sleeps; what it waits for is in memory that it shares with the caller.
+  void poke(int process);
 
  private:
   friend class Loopback;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The transport contract: how bytes get from one process to another. Implemented by UCX
-// (transport/ucx.hpp) and, for tests, by a loopback between threads (transport/loopback.hpp).
+// The transport contract: how bytes get from one process to another. Implemented by shared memory
+// (transport/shared_memory.hpp), by UCX (transport/ucx.hpp), by the choice between the two
+// (transport/node.hpp) and, for tests, by a loopback between threads (transport/loopback.hpp).
 //
 // A message is a Header and a payload. A short message arrives with its bytes; a long one is
 // announced and its bytes are fetched into the buffer that the matcher chose (rendezvous).
@@ -81,6 +82,11 @@ class Transport {
   // Starts to send to process `peer`; connects first if need be. Reports through outgoing.sent,
   // perhaps before it returns.
   virtual void send(int peer, Outgoing& outgoing) = 0;
+  // Sends a message whose header.bytes lie in one run at `data`, if that takes nothing but a copy;
+  // nothing is reported and nothing kept. False: send() it.
+  virtual bool send_now(int peer, const Header& header, const std::byte* data) {
+    return (void)peer, (void)header, (void)data, false;
+  }
   // A header alone; fire and forget.
   virtual void notify(int peer, const Header& header) = 0;
   // `fetch.into` holds at least the message's bytes.
@@ -94,6 +100,9 @@ class Transport {
   // arm() has returned true. arm() returning false means: call progress() first, then try again.
   virtual int descriptor() const = 0;
   virtual bool arm() = 0;
+  // The caller polls and need not be told: spares senders the telling. Until then it stays armed,
+  // whatever progress() does, or has been told already.
+  virtual void disarm() {}
 
   // True when nothing that was reported as sent still needs this process to progress.
   virtual bool flushed() = 0;

@@ -182,6 +182,7 @@ Result<ucp_ep_h> UcxTransport::connect(int peer) {
   if (endpoints_.size() <= static_cast<size_t>(peer))
     endpoints_.resize(static_cast<size_t>(peer) + 1);
   endpoints_[static_cast<size_t>(peer)] = ep;
+  say(Level::debug, "connected to process {} over UCX", peer);
   return ep;
 }
 

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# fatal.sh PROGRAM: under the initial error handler each mistake ends the process, with a sentence
+# fatal.sh PROGRAM MPIRUN: under the initial error handler each mistake ends the process, with a sentence
 # that names the function and what is wrong, and with an exit code that is not 0.
 program=$1
+mpirun=$2
 bad=0
 mistake() {
   said=$(timeout 60 "$program" "$1" 2>&1)
@@ -25,10 +26,14 @@ for variable in PMI_SIZE OMPI_COMM_WORLD_SIZE SLURM_STEP_NUM_TASKS MV2_COMM_WORL
   env $variable=1 timeout 60 "$program" >/dev/null || { echo "wrong: failed with $variable=1"; bad=1; }
 done
 # A wrong setting names itself and where it came from.
-for setting in "TUTTI_COLLECTIVES_OVERRIDE=alreduce ring" TUTTI_COLLECTIVES_RULES=/nope TUTTI_TRANSPORT_UCX_TLS=nope; do
+for setting in "TUTTI_COLLECTIVES_OVERRIDE=alreduce ring" TUTTI_COLLECTIVES_RULES=/nope; do
   said=$(env "$setting" timeout 60 "$program" 2>&1) && { echo "wrong: went on with $setting"; bad=1; }
   case $said in *"from: ${setting%%=*}"*) ;; *) echo "wrong: with $setting: $said"; bad=1 ;; esac
 done
+# UCX is opened, and its setting looked at, only by a job that needs it.
+said=$(timeout 60 "$mpirun" -n 2 --set transport.shared_memory=off --set transport.ucx_tls=nope \
+       "$program" 2>&1) && { echo "wrong: went on with transport.ucx_tls=nope"; bad=1; }
+case $said in *"with transport.ucx_tls=nope (from: "*) ;; *) echo "wrong: with transport.ucx_tls=nope: $said"; bad=1 ;; esac
 # The counters of calls, on request.
 case $(TUTTI_LOG_LEVEL=debug timeout 60 "$program" 2>&1) in
   *"MPI_Init was called 1 time"*) ;;

@@ -10,13 +10,15 @@ build=$(cd "$1" && pwd)
 wanted=$2
 
 fail() { echo "cluster: $*" >&2; exit 1; }
+. "$here/../fault_bound.sh"
 . "$here/nodes.sh"
 . "$here/slurm.sh"
 
 bin=$build/bin
 programs=$build/tests/programs
 where=$build/tests/cluster/where  # prints "rank R of N on HOST"
-stay=$build/tests/cluster/stay    # prints "all here" and stays: half of the ranks asleep, half waiting
+stay=$build/tests/cluster/stay    # prints "ready" and stays: half of the ranks asleep, half waiting
+traffic=$build/tests/launcher/traffic  # prints "ready" amid messages; "stubborn": ends only by force
 cd "$build"
 
 # mpirun on node1: output and exit code in $bed/out and $code, seconds in $took.
@@ -27,37 +29,34 @@ launch() {
   took=$((SECONDS - begin))
 }
 launch_behind() {
+  : >"$bed/out"  # before it is looked at for what the job says
   in_node node1 "$bin/mpirun" "$@" </dev/null >"$bed/out" 2>&1 &
   launched=$!
 }
 said() { grep -q -- "$1" "$bed/out" || fail "expected \"$1\" in the output (exit code ${code:-?}): $(cat "$bed/out")"; }
 went_well() { [ "$code" = 0 ] || fail "exit code $code: $(cat "$bed/out")"; }
 went_wrong() { [ "$code" != 0 ] || fail "exit code 0 after a fault: $(cat "$bed/out")"; }
-# within SECONDS COMMAND…
-within() {
-  local limit=$(($1 * 20)) tries
-  shift
-  for ((tries = 0; tries < limit; ++tries)); do
-    "$@" && return
-    sleep 0.05
-  done
-  return 1
-}
-# Judged after two seconds of grace, which is what a job may take to end.
+# After a job that ended by itself.
 nothing_is_left() {
-  is_clean() { [ -z "$(leftovers)" ]; }
-  within 3 is_clean || fail "left behind: $(leftovers)"
+  fault_at=$(now_us)
+  nothing_stays
 }
-wait_until_all_here() {
-  all_here() { grep -q "all here" "$bed/out"; }
-  within 20 all_here || fail "the job did not start: $(cat "$bed/out")"
+# start_ready ARGUMENT…: mpirun behind, with six ranks, until each has said that it is ready.
+start_ready() {
+  launch_behind "$@"
+  all_ready() { [ "$(grep -c ready "$bed/out")" = 6 ]; }
+  within 20 all_ready || fail "the job did not start: $(cat "$bed/out")"
 }
-# ends_within SECONDS: the launcher started last, after a fault.
-ends_within() {
-  gone() { ! kill -0 "$launched" 2>/dev/null; }
-  within "$1" gone || fail "mpirun still runs $1 s after the fault: $(cat "$bed/out")"
-  code=0
-  wait "$launched" || code=$?
+# each_program FAULT CHECK…: the fault to a job that is quiet, and to one that will not go.
+each_program() {
+  local harm=$1 program
+  shift
+  for program in "$stay" "$traffic" "$traffic stubborn"; do
+    start_ready --host $all $program
+    fault $harm
+    ends_in_time
+    "$@"
+  done
 }
 all=node1:2,node2:2,node3:2
 
@@ -113,7 +112,7 @@ test_programs() {
   local name
   for name in p2p.modes p2p.order p2p.status p2p.probe p2p.completion datatype.constructors datatype.usage \
     op.user comm.communicators comm.overlapping comm.threads coll.rooted coll.unrooted coll.derived coll.stress \
-    coll.requests legal.collectives progress.overlap; do
+    coll.requests legal.collectives; do
     launch --host $all "$programs/program.$name"
     [ "$code" = 0 ] || fail "$name, exit code $code: $(cat "$bed/out")"
     echo "$name: $took s"
@@ -125,60 +124,158 @@ test_programs() {
   nothing_is_left
 }
 
-# --- faults ------------------------------------------------------------------------------------------
-
-test_kill_node() {
+# What is started completes though its peers stay away, over tcp as well, alone and with ranks of the
+# same node; and a rank that has nothing to do is not disturbed.
+test_progress() {
   nodes_up node1 node2 node3
-  launch_behind --host $all "$stay"
-  wait_until_all_here
-  crash_node node3
-  ends_within 10
-  went_wrong
-  said node3
+  local name hosts
+  for hosts in node1:1,node2:1 $all; do
+    for name in overlap elsewhere user_function quiet; do
+      launch --host $hosts "$programs/program.progress.$name"
+      [ "$code" = 0 ] || fail "$name on $hosts, exit code $code: $(cat "$bed/out")"
+      echo "$name on $hosts: $took s"
+    done
+  done
   nothing_is_left
 }
 
+test_options() {
+  nodes_up node1 node2 node3
+  # -x: of this program alone, with a value or with the one that it has here.
+  FROM_HERE=here launch --host $all -x 'GIVEN=a b' -x FROM_HERE -n 3 --map-by node sh -c 'echo "$(hostname) $GIVEN $FROM_HERE"'
+  went_well
+  for node in node1 node2 node3; do said "^$node a b here\$"; done
+  # --wdir, and what is said where a node lacks it.
+  in_node node1 mkdir /tmp/wd
+  launch --host $all --wdir /media -n 6 pwd
+  went_well
+  [ "$(grep -c '^/media$' "$bed/out")" = 6 ] || fail "--wdir: $(cat "$bed/out")"
+  launch --host $all --wdir /tmp/wd -n 6 pwd
+  went_wrong
+  said "cannot start rank [0-9] on node[23]: folder /tmp/wd: No such file or directory; --wdir chooses another"
+  in_node node1 rmdir /tmp/wd
+  # Several programs, each on its own nodes, in one job.
+  launch --host node3:1 -n 1 "$where" : --host node1:2,node2:2 -n 3 "$where" : -n 1 --host node2:2 "$where"
+  went_well
+  local line
+  for line in "rank 0 of 5 on node3" "rank 1 of 5 on node1" "rank 2 of 5 on node1" "rank 3 of 5 on node2" "rank 4 of 5 on node2"; do
+    said "^$line\$"
+  done
+  # --map-by: the ranks of each node, in order.
+  mapped() {
+    local how=$1 expected=$2 got
+    launch --host $all --map-by "$how" -n "$3" --tag-output hostname
+    went_well
+    got=$(grep '^\[' "$bed/out" | sort -V | sed 's/.*node//' | tr -d '\n')
+    [ "$got" = "$expected" ] || fail "--map-by $how: ranks on nodes $got instead of $expected"
+  }
+  mapped slot 112233 6
+  mapped core 112233 6
+  mapped slot 11223 5
+  mapped node 123123 6
+  mapped node 1231 4
+  mapped ppr:1:node 123 3
+  launch --host $all --map-by slot:nooversubscribe -n 7 hostname
+  went_wrong
+  said "nooversubscribe"
+  # The exit code of the rank that failed, and the time that a job may take.
+  launch --host $all --tag-output sh -c '[ "$PMIX_RANK" = 5 ] && exit 42; sleep 600'
+  [ "$code" = 42 ] || fail "exit code $code instead of 42: $(cat "$bed/out")"
+  said "rank 5 on node3 (sh, process [0-9]*) exited with code 42"
+  launch --host $all --timeout 0.5 "$traffic" stubborn
+  [ "$code" = 124 ] || fail "exit code $code instead of 124: $(cat "$bed/out")"
+  said "its time (--timeout 0.5) is over"
+  nothing_is_left
+}
+
+test_streams() {
+  nodes_up node1 node2 node3
+  # Lines stay whole when the ranks of three nodes write them at once, in small pieces.
+  launch --host $all --tag-output awk 'BEGIN { for (i = 0; i < 1500; ++i) { for (j = 0; j < 6; ++j) { printf "%s%s%s", ENVIRON["PMIX_RANK"], ENVIRON["PMIX_RANK"], ENVIRON["PMIX_RANK"]; fflush() } print "" } }'
+  went_well
+  local rank
+  for rank in 0 1 2 3 4 5; do
+    [ "$(grep -cxE "\[$rank\] $rank{18}" "$bed/out")" = 1500 ] || fail "lines of rank $rank are mixed or lost"
+  done
+  # Input goes to rank 0, wherever that is; the others have none.
+  head -c 3000000 /dev/urandom >"$bed/in"
+  for first in node1 node2; do
+    in_node node1 timeout 60 "$bin/mpirun" --host "$first:1,node3:2" -n 3 sh -c 'if [ "$PMIX_RANK" = 0 ]; then cat; else [ "$(wc -c)" = 0 ] || echo "rank $PMIX_RANK has input"; fi' \
+      <"$bed/in" >"$bed/out" 2>"$bed/err" || fail "exit code $?: $(cat "$bed/err")"
+    cmp "$bed/in" "$bed/out" || fail "input changed on its way to rank 0 on $first"
+  done
+  nothing_is_left
+}
+
+# --- faults ------------------------------------------------------------------------------------------
+
+# A node is gone for good: a bed for each program.
+node_is_lost() {
+  nodes_up node1 node2 node3
+  start_ready --host $all "$@"
+  fault crash_node node3
+  ends_in_time
+  went_wrong
+  said "node node3 is lost"
+}
+test_kill_node() { node_is_lost "$stay"; }
+test_kill_node_amid_messages() { node_is_lost "$traffic" stubborn; }
+
+# Both sides of a cable that is pulled end, each by itself.
 test_cut_link() {
   nodes_up node1 node2 node3
-  launch_behind --host $all "$stay"
-  wait_until_all_here
-  cut_link node2
-  ends_within 30
-  went_wrong
-  said node2
-  mend_link node2
-  within 30 sh -c "! pgrep -f '^$stay' >/dev/null" || true
-  nothing_is_left
+  node2_is_missed() {
+    went_wrong
+    said "node node2 is lost"
+    mend_link node2
+    within 5 in_node node1 ssh node2 true || fail "a mended link does not carry ssh"
+  }
+  each_program "cut_link node2" node2_is_missed
 }
 
 test_kill_rank() {
   nodes_up node1 node2 node3
-  launch_behind --host $all "$stay"
-  wait_until_all_here
-  in_node node2 sh -c 'kill -9 $(pgrep -x stay | head -1)'
-  ends_within 10
-  [ "$code" = 137 ] || fail "a rank killed by SIGKILL should give 137, not $code: $(cat "$bed/out")"
-  nothing_is_left
+  one_of_node2() { in_node node2 sh -c 'kill -9 $(pgrep -x "stay|traffic" | head -1)'; }
+  rank_is_blamed() {
+    went_wrong
+    # Amid messages a rank of another node may see the connection break, and abort, before node2's
+    # daemon has reported the death.
+    case $program in *traffic*) return ;; esac
+    [ "$code" = 137 ] || fail "a rank killed by SIGKILL should give 137, not $code: $(cat "$bed/out")"
+    said "on node2 (.*was killed by signal 9"
+  }
+  each_program one_of_node2 rank_is_blamed
+}
+
+test_kill_daemon() {
+  nodes_up node1 node2 node3
+  daemon_of_node3() { in_node node3 sh -c 'kill -9 $(pgrep -o -x tuttid)'; }
+  daemon_is_missed() {
+    went_wrong
+    said "node3"
+  }
+  each_program daemon_of_node3 daemon_is_missed
 }
 
 test_kill_launcher() {
   nodes_up node1 node2 node3
-  launch_behind --host $all "$stay"
-  wait_until_all_here
-  in_node node1 sh -c 'kill -9 $(pgrep -o -x mpirun)'
-  nothing_is_left
+  the_launcher() { in_node node1 sh -c 'kill -9 $(pgrep -o -x mpirun)'; }
+  each_program the_launcher went_wrong
+}
+
+# The ranks of a node and its daemon at once, as when the kernel's memory killer runs wild.
+test_kill_all_of_a_node() {
+  nodes_up node1 node2 node3
+  all_of_node2() { in_node node2 sh -c 'kill -9 $(pgrep -x "stay|traffic|tuttid") 2>/dev/null || true'; }
+  each_program all_of_node2 went_wrong
 }
 
 test_interrupt() {
   nodes_up node1 node2 node3
   local signal
-  for signal in INT TERM; do
-    launch_behind --host $all "$stay"
-    wait_until_all_here
-    in_node node1 sh -c "kill -$signal \$(pgrep -o -x mpirun)"
-    ends_within 10
-    went_wrong
-    nothing_is_left
+  for signal in INT TERM HUP; do
+    signal_launcher() { in_node node1 sh -c "kill -$signal \$(pgrep -o -x mpirun)"; }
+    each_program signal_launcher went_wrong
   done
 }
 
@@ -239,6 +336,58 @@ test_slurm_without_pmix() {
   in_slurm --mpi=none -N1 -n1 "$where"  # one process is a job of one, launcher or not
   went_well
   said "rank 0 of 1"
+}
+
+# mpirun inside of an allocation: the nodes and their slots are Slurm's, daemons come by srun (there is
+# no sshd on two of the nodes).
+test_slurm_allocation() {
+  slurm_configuration 3
+  nodes_up ctl node1 node2 node3
+  slurm_up
+  stop_sshd node2
+  stop_sshd node3
+  cat >"$bed/script" <<TEXT
+#!/bin/sh
+"$bin/mpirun" "$where" && "$bin/mpirun" -n 2 --host node2,node3 --map-by node "$where" && echo "script is done"
+"$bin/mpirun" -n 2 --host node9 "$where"
+TEXT
+  code=0
+  in_node node1 timeout 60 sbatch --wait -N3 --ntasks-per-node=2 -o "$bed/out" "$bed/script" >"$bed/sbatch" 2>&1 || code=$?
+  said "script is done"
+  grep -q "srun:" "$bed/out" && fail "srun's chatter comes through: $(cat "$bed/out")"
+  for line in "rank 0 of 6 on node1" "rank 2 of 6 on node2" "rank 5 of 6 on node3" "rank 0 of 2 on node2" "rank 1 of 2 on node3"; do
+    said "^$line\$"
+  done
+  said "node9: the Slurm allocation of job [0-9]* does not name it"
+  # From a submit host, which is no part of the allocation; and from inside of a step.
+  code=0
+  in_node ctl timeout 60 salloc -Q -N3 -n5 "$bin/mpirun" "$where" </dev/null >"$bed/out" 2>&1 || code=$?
+  went_well
+  [ "$(grep -c '^rank [0-4] of 5 on node[123]$' "$bed/out")" = 5 ] || fail "salloc: $(cat "$bed/out")"
+  code=0
+  in_node node1 timeout 60 salloc -Q -N3 -n6 srun -N1 -n1 "$bin/mpirun" "$where" </dev/null >"$bed/out" 2>&1 || code=$?
+  went_well
+  [ "$(grep -c '^rank [0-5] of 6 on node[123]$' "$bed/out")" = 6 ] || fail "in a step: $(cat "$bed/out")"
+  nothing_is_left
+}
+
+test_slurm_faults() {
+  slurm_configuration 3
+  nodes_up ctl node1 node2 node3
+  slurm_up
+  local harm
+  the_rank() { in_node node2 sh -c 'kill -9 $(pgrep -o -x traffic)'; }
+  the_user() { in_node ctl sh -c 'kill -TERM $(pgrep -o -x mpirun)'; }
+  for harm in the_rank the_user "crash_node node3"; do
+    : >"$bed/out"
+    in_node ctl salloc -Q -N3 -n6 "$bin/mpirun" "$traffic" stubborn </dev/null >"$bed/out" 2>&1 &
+    launched=$!
+    all_ready() { [ "$(grep -c ready "$bed/out")" = 6 ]; }
+    within 20 all_ready || fail "the job did not start: $(cat "$bed/out")"
+    fault $harm
+    ends_in_time
+    went_wrong
+  done
 }
 
 declare -F "test_$wanted" >/dev/null || fail "there is no test '$wanted'"

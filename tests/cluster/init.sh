@@ -14,13 +14,13 @@ mount -t tmpfs -o mode=1777 none /dev/shm
 # A checkout below /tmp stays visible under its own path in the node's own /tmp.
 mount -t tmpfs -o mode=755 none /run
 mkdir -p /run/sshd /run/old-tmp
-mount --bind /tmp /run/old-tmp
+mount --rbind /tmp /run/old-tmp
 mount -t tmpfs -o mode=1777 none /tmp
 for folder; do
   case $folder in
     /tmp/*)
       mkdir -p "$folder"
-      mount --bind "/run/old-tmp/${folder#/tmp/}" "$folder" ;;
+      mount --rbind "/run/old-tmp/${folder#/tmp/}" "$folder" ;;
   esac
 done
 umount -l /run/old-tmp

@@ -9,9 +9,23 @@
 
 readonly bed=/media  # covered by a tmpfs that only this run sees
 
+# In a chroot "/" is no mount point, so that nobody can make it private. This runs the script again in a
+# mount namespace where it is one: in a copy of the tree that stands where it can be seen by nobody else,
+# below /proc, which is a mount point and can be made private.
+make_the_root_a_mount() {
+  [ "${IN_CHROOT_COPY:-}" != 1 ] && [ -d /proc/driver ] || return 0
+  IN_CHROOT_COPY=1 exec unshare --mount --propagation unchanged sh -c '
+    mount --make-rprivate /proc && mount -t tmpfs -o mode=755 none /proc/driver && mkdir /proc/driver/root &&
+      mount --rbind / /proc/driver/root && mount --make-rprivate /proc/driver/root &&
+      exec chroot /proc/driver/root "$0" "$@"
+    echo "skipped: the root of this chroot cannot be made a mount point"
+    exit 77' "$here/cluster.sh" "$@"
+}
+
 # Runs this script again inside of private namespaces. Exit 77 where that is forbidden.
 enter_the_bed() {
   if [ "${IN_CLUSTER_BED:-}" != 1 ]; then
+    [ "$(id -u)" != 0 ] || unshare --mount true 2>/dev/null || make_the_root_a_mount "$@"
     if [ "$(id -u)" != 0 ] || ! unshare --net --mount --pid --ipc --uts --fork true 2>/dev/null; then
       echo "skipped: making namespaces needs root and a kernel or container that allows it"
       exit 77
@@ -59,7 +73,10 @@ boot() {
   unshare --net --mount --uts --ipc --pid --fork --kill-child --mount-proc \
     "$here/init.sh" "$name" "$bed" "$build" "$source_dir" </dev/null >"$bed/log.$name" 2>&1 &
   outer=$!
-  until pid=$(cat "/proc/$outer/task/$outer/children" 2>/dev/null) && [ -n "${pid// /}" ]; do sleep 0.01; done
+  until pid=$(cat "/proc/$outer/task/$outer/children" 2>/dev/null) && [ -n "${pid// /}" ]; do
+    kill -0 "$outer" 2>/dev/null || fail "$name did not boot: $(cat "$bed/log.$name")"
+    sleep 0.01
+  done
   pid=${pid// /}
   echo "$pid" >"$bed/pid.$name"
   until [ -e "$bed/waits.$name" ]; do
@@ -78,13 +95,18 @@ in_node() {
   local pid
   pid=$(cat "$bed/pid.$1")
   shift
-  nsenter --target "$pid" --all --wdns="$PWD" "$@"
+  nsenter --target "$pid" --all --root --wdns="$PWD" "$@"  # its root need not be its namespace's
 }
 
 # The three ways a node goes away.
 cut_link() { ip link set "v-$1" down; }      # its cable is pulled: nothing arrives, nothing is refused
 mend_link() { ip link set "v-$1" up; }
-crash_node() { kill -9 "$(cat "$bed/pid.$1")"; rm "$bed/pid.$1"; }  # power off, connections stay half open
+# Power off: connections stay half open. (A kernel that only loses its processes still says goodbye.)
+crash_node() {
+  cut_link "$1"
+  kill -9 "$(cat "$bed/pid.$1")"
+  rm "$bed/pid.$1"
+}
 stop_sshd() { in_node "$1" sh -c 'kill -9 "$(cat /run/sshd.pid)"'; }  # alive, but takes no logins
 
 # What a job must not leave on any living node.
@@ -98,7 +120,8 @@ leftovers() {
   done
   for name in "$bed"/pid.*; do
     name=${name##*.}
-    in_node "$name" sh -c 'for f in /dev/shm/* /tmp/*; do [ -e "$f" ] && echo "$(hostname): $f"; done; true' |
+    in_node "$name" sh -c 'for f in /dev/shm/* /tmp/*; do [ -e "$f" ] && echo "$(hostname): $f"; done
+      tail -n +2 /proc/sysvipc/shm | while read -r key id rest; do echo "$(hostname): segment $id"; done' |
       grep -v -x -F "$name: /$(cut -d/ -f2,3 <<<"$build")" || true  # the way to a checkout below /tmp
   done
 }

@@ -3,7 +3,9 @@
 // instead of data. Each cell of memory (one packed byte, or a part of an element) says whose
 // contributions it holds, in which order they met, and what it stands for. Refuses deadlock,
 // messages that nobody receives or that have another length, reading what nobody wrote, writing
-// inputs, and steps that touch the same memory without one waiting for the other.
+// inputs, and steps that touch the same memory without one waiting for the other. In shared memory
+// it refuses reading what was not awaited, touching what was not claimed or has been left, and
+// ranks that take different rounds.
 #pragma once
 
 #include <cstdint>
@@ -36,10 +38,21 @@ struct Rank {
   std::vector<Cell> input, output;           // filled before, looked at after
 };
 
+// Windows of a lane: few, so that they are used again and again.
+inline constexpr int kWindows = 4;
+
+// One of several calls on one communicator.
+struct Outstanding {
+  std::vector<Rank>* ranks;
+  const Algorithm* algorithm;
+};
+
 enum class Sends { eager, synchronous };
 
 // Empty, or what is wrong, with the plan of the rank concerned.
 std::string run(std::vector<Rank>& ranks, const Algorithm& algorithm, Sends sends, uint64_t seed);
+// Several calls, in the order in which all ranks make them: one by one, or all outstanding at once.
+std::string run(std::vector<Outstanding>& calls, bool one_by_one, uint64_t seed);
 // Steps of one plan that touch the same memory, one of them writing, and do not wait for each
 // other.
 std::string conflict(const Rank& rank, const Plan& plan);

@@ -7,6 +7,7 @@
 
 #include <cstdlib>
 #include <functional>
+#include <random>
 
 namespace tutti::coll::replay {
 namespace {
@@ -85,6 +86,10 @@ Rank basic(const Case& c, int r) {
   s.in_place = c.in_place;
   s.commutative = c.commutative;
   s.segment = 4;
+  if (c.size > 1) {
+    s.small_slot = c.size % 3 == 0 ? 1 : 4096;  // too small for anything, or large enough for most
+    s.large_slot = c.size + 1;
+  }
   return rank;
 }
 
@@ -430,6 +435,46 @@ TEST_P(Replay, Thousands) {
     }
 }
 
+// Calls through shared memory follow one another, or are outstanding all at once: the slots of one
+// become those of another.
+TEST(ReplayShared, ManyCallsOnOneCommunicator) {
+  std::mt19937_64 random(5);
+  for (const int size : {2, 3, 4, 5, 8, 16, 23, 33})
+    for (const bool one_by_one : {true, false})
+      for (int turn = 0; turn < 12; ++turn) {
+        std::vector<Case> cases;
+        std::vector<std::vector<Rank>> ranks;
+        std::vector<const Algorithm*> chosen;
+        while (cases.size() < 10) {
+          Case c{static_cast<Collective>(random() % kCollectives), size};
+          c.root = has_root(c.kind) ? static_cast<int>(random() % static_cast<uint64_t>(size)) : 0;
+          c.count = c.kind == Collective::barrier ? 6 : 6 * static_cast<int64_t>(random() % 4);
+          c.commutative = !reduces(c.kind);
+          const auto all = algorithms(c.kind);
+          const Algorithm& algorithm = all[random() % all.size()];
+          if (algorithm.needs != Needs::shared_memory) continue;
+          std::vector<Rank> fresh;
+          bool fits = true;
+          for (int r = 0; r < size; ++r) {
+            fresh.push_back(basic(c, r));
+            fresh.back().shape.small_slot = turn % 2 == 0 ? 40 : 4096;
+            kind_of(c.kind).set_up(c, fresh.back());
+            fits = fits && objection(algorithm, fresh.back().shape).empty();
+          }
+          if (!fits) continue;
+          cases.push_back(c), ranks.push_back(std::move(fresh)), chosen.push_back(&algorithm);
+        }
+        std::vector<Outstanding> calls;
+        for (size_t i = 0; i < cases.size(); ++i) calls.push_back({&ranks[i], chosen[i]});
+        const std::string wrong = run(calls, one_by_one, random());
+        ASSERT_EQ(wrong, "") << size << " ranks";
+        for (size_t i = 0; i < cases.size(); ++i)
+          for (const Rank& rank : ranks[i])
+            ASSERT_EQ(kind_of(cases[i].kind).check(cases[i], rank), "")
+                << cases[i].describe(*chosen[i]);
+      }
+}
+
 // The machine itself: it must find what it is there to find.
 TEST(ReplayMachine, RefusesWhatIsWrong) {
   const auto two = [](Plan (*build)(const Shape&), Sends sends) {
@@ -476,6 +521,50 @@ TEST(ReplayMachine, RefusesWhatIsWrong) {
     PlanBuilder plan(s);
     plan.copy(plan.in(), plan.out()).fence();
     return plan.reduce(plan.in().slice(0, 1), plan.out().slice(1, 1)).done();
+  });
+  refused("reads a slot not awaited", [](const Shape& s) {
+    PlanBuilder plan(s);
+    plan.share(Lane::small);
+    const int round = plan.round();
+    plan.claim(round).publish(round).copy(plan.slot_elements(round, 1 - s.rank, 0, 4), plan.out());
+    return plan.leave(round).done();
+  });
+  refused("touches a slot not claimed", [](const Shape& s) {
+    PlanBuilder plan(s);
+    plan.share(Lane::small);
+    const int round = plan.round();
+    return plan.copy(plan.in(), plan.slot_elements(round, s.rank, 0, 4)).leave(round).done();
+  });
+  refused("writes a slot that is published", [](const Shape& s) {
+    PlanBuilder plan(s);
+    plan.share(Lane::small);
+    const int round = plan.round();
+    plan.claim(round).publish(round).copy(plan.in(), plan.slot_elements(round, s.rank, 0, 4));
+    return plan.leave(round).done();
+  });
+  refused("touches a round that it has left", [](const Shape& s) {
+    PlanBuilder plan(s);
+    plan.share(Lane::small);
+    const int round = plan.round();
+    plan.claim(round).leave(round).copy(plan.in(), plan.slot_elements(round, s.rank, 0, 4));
+    return plan.done();
+  });
+  refused("never leaves a round", [](const Shape& s) {
+    PlanBuilder plan(s);
+    plan.share(Lane::small);
+    return plan.claim(plan.round()).done();
+  });
+  refused("different rounds", [](const Shape& s) {
+    PlanBuilder plan(s);
+    plan.share(Lane::small);
+    for (int i = 0; i <= s.rank; ++i) plan.leave(plan.round());
+    return plan.done();
+  });
+  refused("deadlock", [](const Shape& s) {  // nobody shows what both await
+    PlanBuilder plan(s);
+    plan.share(Lane::small);
+    const int round = plan.round();
+    return plan.await(round).leave(round).done();
   });
   refused("cells for", [](const Shape& s) {
     PlanBuilder plan(s);

@@ -92,7 +92,7 @@ TEST(SelectionTest, SaysWhatIsWrongAndWhere) {
             "etc/rules:1: allreduce has no algorithm 'recursive_dubling'; did you mean "
             "'recursive_doubling'?");
   EXPECT_EQ(refusal("barrier x"),
-            "etc/rules:1: barrier has no algorithm 'x'; there are: dissemination");
+            "etc/rules:1: barrier has no algorithm 'x'; there are: dissemination, shared");
   EXPECT_EQ(refusal("allreduce byte<4 ring"),
             "etc/rules:1: no condition is called 'byte'; did you mean 'bytes'?");
   EXPECT_EQ(refusal("allreduce bytes<4x ring"),
@@ -141,8 +141,26 @@ TEST(SelectionTest, ShippedRulesServeEveryCollectiveWithoutARefusal) {
         for (const bool commutative : {true, false}) {
           const Shape s = shape(static_cast<Collective>(kind), size, bytes, commutative);
           EXPECT_EQ(objection(Selection::shipped()->choose(s), s), "");
+          Shape sharing = s;
+          if (size > 1) sharing.small_slot = 4080;
+          EXPECT_EQ(objection(Selection::shipped()->choose(sharing), sharing), "");
+          if (size > 1) sharing.large_slot = 32768;
+          EXPECT_EQ(objection(Selection::shipped()->choose(sharing), sharing), "");
         }
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+}
+
+TEST(SelectionTest, MemoryThatAllRanksShareIsACondition) {
+  const auto rules = Selection::parse("bcast shared=yes shared\nbcast shared=no chain", "rules");
+  ASSERT_TRUE(rules) << rules.error().message();
+  Shape s = shape(Collective::bcast, 4, 8);
+  EXPECT_EQ((*rules)->choose(s).name, "chain");
+  s.small_slot = 64;
+  EXPECT_EQ((*rules)->choose(s).name, "shared");
+  s.bytes = s.out_count = 65;  // more than the small lane holds, and there is no other
+  EXPECT_EQ((*rules)->choose(s).name, "chain");
+  s.large_slot = 128;
+  EXPECT_EQ((*rules)->choose(s).name, "shared");
 }
 
 TEST(AlgorithmTable, TheFirstOfEachServesEverythingAndNamesAreUnique) {

@@ -1,133 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two or more engines in one process, a thread each, over a shuffling loopback and over UCX.
-#include <gtest/gtest.h>
+// What the engine carries and completes while its calls are made.
 #include <mpi.h>
 
-#include <atomic>
-#include <barrier>
 #include <chrono>
 #include <cstring>
-#include <functional>
 #include <numeric>
-#include <optional>
-#include <thread>
 
-#include "engine/engine.hpp"
-#include "engine/progress.hpp"
-#include "transport/loopback.hpp"
-#include "transport/ucx.hpp"
+#include "cluster.hpp"
 
 namespace tutti::engine {
 namespace {
 
-constexpr uint64_t kContext = 4;
-
-struct Done {
-  bool done = false;
-  std::atomic<bool> seen{false};
-};
-
-template <class Op>
-void watch(Op& op, Done& done) {
-  op.owner = &done;
-  op.on_complete = [](Operation& o) {
-    auto& d = *static_cast<Done*>(o.owner);
-    d.done = true;
-    d.seen.store(true, std::memory_order_release);
-  };
-}
-
-struct Sent : SendOperation {
-  Sent(Payload p, int to, int from, int tag, SendMode how = SendMode::standard) {
-    payload = p, peer = to, mode = how;
-    match = {kContext, from, tag, 0};
-    watch(*this, state);
-  }
-  Done state;
-};
-struct Received : RecvOperation {
-  Received(Payload p, int from, int tag) {
-    payload = p;
-    match = {kContext, from, tag, 0};
-    watch(*this, state);
-  }
-  Done state;
-};
-
-Payload bytes_of(void* p, int64_t n) { return {p, n, &Layout::bytes()}; }
-template <class T>
-Payload bytes_of(std::vector<T>& v) {
-  return bytes_of(v.data(), static_cast<int64_t>(v.size() * sizeof(T)));
-}
-std::vector<uint8_t> pattern(size_t n, int seed) {
-  std::vector<uint8_t> v(n);
-  for (size_t i = 0; i < n; ++i) v[i] = static_cast<uint8_t>(i * 31 + i / 251 + seed * 7);
-  return v;
-}
-
-// Runs body(engine, rank) on `size` threads.
-class Cluster {
- public:
-  enum class Over { loopback, ucx };
-  Cluster(Over over, int size, bool helpers = false) {
-    if (over == Over::loopback) fabric_.emplace(size, 42);
-    for (int i = 0; i < size; ++i) {
-      transport::Transport* t = nullptr;
-      if (fabric_) {
-        t = &fabric_->at(i);
-      } else {
-        auto opened = transport::Ucx::open({});
-        EXPECT_TRUE(opened) << std::move(opened).error().message();
-        ucx_.push_back(std::move(*opened));
-        t = ucx_.back().get();
-      }
-      engines_.push_back(std::make_unique<Engine>(*t, i, Waiting{100, 100}));
-    }
-    for (auto& u : ucx_)
-      u->set_address_book([this](int p) -> Result<std::string> {
-        return ucx_[static_cast<size_t>(p)]->address();
-      });
-    if (helpers)
-      for (auto& e : engines_) helpers_.push_back(std::make_unique<ProgressThread>(*e));
-  }
-  ~Cluster() {
-    helpers_.clear();
-    // Closing needs both ends to progress.
-    std::vector<std::thread> closers;
-    for (auto& u : ucx_) closers.emplace_back([&u] { u.reset(); });
-    for (auto& c : closers) c.join();
-  }
-
-  void run(const std::function<void(Engine&, int)>& body) {
-    std::vector<std::thread> threads;
-    for (int i = 0; i < static_cast<int>(engines_.size()); ++i)
-      threads.emplace_back([&, i] {
-        body(*engines_[static_cast<size_t>(i)], i);
-        // Nobody leaves while others may still need its progress.
-        Engine& e = *engines_[static_cast<size_t>(i)];
-        ++finished_;
-        Engine::Guard own(e);
-        while (finished_ < static_cast<int>(engines_.size()) || !e.transport().flushed())
-          if (!e.progress()) std::this_thread::yield();
-      });
-    for (auto& t : threads) t.join();
-    finished_ = 0;
-  }
-
- private:
-  std::optional<transport::LoopbackFabric> fabric_;
-  std::vector<std::unique_ptr<transport::Ucx>> ucx_;
-  std::vector<std::unique_ptr<Engine>> engines_;
-  std::vector<std::unique_ptr<ProgressThread>> helpers_;
-  std::atomic<int> finished_{0};
-};
-
 class EngineTest : public testing::TestWithParam<Cluster::Over> {};
-INSTANTIATE_TEST_SUITE_P(Over, EngineTest,
-                         testing::Values(Cluster::Over::loopback, Cluster::Over::ucx),
-                         [](auto& info) {
-                           return info.param == Cluster::Over::ucx ? "ucx" : "loopback";
-                         });
+INSTANTIATE_TEST_SUITE_P(Over, EngineTest, kEverywhere,
+                         [](auto& info) { return kOver[static_cast<int>(info.param)]; });
 
 TEST_P(EngineTest, CarriesEveryLengthBothPostedAndUnexpected) {
   Cluster cluster(GetParam(), 2);
@@ -349,36 +235,6 @@ TEST_P(EngineTest, CancelsReceivesAndSends) {
           EXPECT_EQ(e.probe({kContext, kAnySource, kAnyTag, 0}), nullptr);
         }
       }
-  });
-}
-
-TEST_P(EngineTest, ProgressesWhileTheReceiverIsAway) {
-  Cluster cluster(GetParam(), 2, /*helpers=*/true);
-  std::barrier posted(2), over(2);
-  cluster.run([&](Engine& e, int rank) {
-    for (int round = 0; round < 5; ++round) {
-      std::vector<uint8_t> data = pattern(3 << 20, round), got(3 << 20);
-      if (rank == 1) {
-        Received r(bytes_of(got), 0, 1);
-        {
-          Engine::Guard own(e);
-          e.recv(r);
-        }
-        posted.arrive_and_wait();
-        over.arrive_and_wait();  // outside the engine until the sender is through
-        while (!r.state.seen.load(std::memory_order_acquire)) std::this_thread::yield();
-        EXPECT_TRUE(got == data);
-      } else {
-        posted.arrive_and_wait();
-        Sent s(bytes_of(data), 1, 0, 1, SendMode::synchronous);
-        {
-          Engine::Guard own(e);
-          e.send(s);
-          e.wait_until([&] { return s.state.done; });
-        }
-        over.arrive_and_wait();
-      }
-    }
   });
 }
 

@@ -45,7 +45,7 @@ TEST_F(ConfigTest, DefaultsNeedNoFile) {
   EXPECT_EQ(config->duration("progress.tick_min"), std::chrono::microseconds(200));
   EXPECT_EQ(config->duration("launch.node_timeout"), std::chrono::milliseconds(1500));
   EXPECT_EQ(config->text("launch.rsh"), "ssh");
-  EXPECT_EQ(config->number("wait.spins"), 100);
+  EXPECT_EQ(config->number("wait.spins"), 20000);
   EXPECT_EQ(config->value("wait.spins").origin, "default");
 }
 
@@ -98,11 +98,26 @@ TEST_F(ConfigTest, WrongValuesAreErrorsThatSayWhatIsExpected) {
       {"launch.kill_grace", "-5s", "a time such as 200us, 16ms or 2s"},
       {"launch.kill_grace", "1e300s", "a time such as 200us, 16ms or 2s"},
       {"launch.kill_grace", "nan", "a time such as 200us, 16ms or 2s"},
+      {"launch.rsh", "", "text, and not empty"},
+      {"launch.rsh", " \t", "text, and not empty"},
+      {"launch.map_by", "", "text, and not empty"},
+      {"launch.bind_to", "", "one of auto|none|hwthread|core|numa|socket"},
+      {"launch.node_timeout", "0", "a time such as 200us, 16ms or 2s, in 500ms..1440min"},
+      {"launch.connect_timeout", "0s", "a time such as 200us, 16ms or 2s, in 100ms..1440min"},
+      {"progress.tick_min", "0", "a time such as 200us, 16ms or 2s, in 1us..1min"},
+      {"progress.tick_max", "9min", "a time such as 200us, 16ms or 2s, in 1us..1min"},
   };
   for (const auto& c : cases)
     EXPECT_EQ(
         problem({{c.name, c.value, "--set"}}),
         fmt::format("--set: '{}' is not a value of {}, which is {}", c.value, c.name, c.expected));
+}
+
+TEST_F(ConfigTest, SettingsThatContradictEachOtherAreErrors) {
+  EXPECT_EQ(problem({{"progress.tick_min", "20ms", "--set progress.tick_min=20ms"},
+                     {"progress.tick_max", "10ms", "elsewhere"}}),
+            "progress.tick_min (20ms, from: --set progress.tick_min=20ms) is longer than "
+            "progress.tick_max (10ms, from: elsewhere)");
 }
 
 TEST_F(ConfigTest, FilesThatAreNoSettingsAreErrorsWithTheLine) {

@@ -83,6 +83,13 @@ TEST(Options, WrongOnesGetASentence) {
   EXPECT_EQ(problem("--set x p"), "--set takes name=value, not 'x'");
   EXPECT_EQ(problem("-x =b p"), "-x takes NAME or NAME=value, not '=b'");
   EXPECT_EQ(problem("-H a,,b p"), "-H takes names such as node1:2,node2:2, not ',b'");
+  EXPECT_EQ(problem("--timeout nan p"), "--timeout takes a positive number of seconds, not 'nan'");
+  EXPECT_EQ(problem("--timeout inf p"), "--timeout takes a positive number of seconds, not 'inf'");
+  for (const char* option :
+       {"--hostfile", "--host", "--wdir", "--map-by", "--bind-to", "--set", "-x"})
+    EXPECT_TRUE(
+        problem(std::string(option) + "= p").starts_with(std::string(option) + " needs a value"))
+        << option;
   EXPECT_EQ(problem("-n 2"), "no program is given; try: mpirun -n 4 ./program");
   EXPECT_EQ(problem("p :"), "no program stands behind ':'; write: mpirun -n 1 ./a : -n 3 ./b");
 }

@@ -9,8 +9,9 @@ import sys
 MAY_INCLUDE = {
     "launcher": ["base"],
     "lib": ["mpi", "base"],
-    "runtime/mpi": ["coll", "engine", "transport", "boot", "base"],
-    "runtime/coll": ["engine", "transport", "base"],
+    "runtime/mpi": ["coll", "contract", "engine", "transport", "boot", "base"],
+    "runtime/coll": ["contract", "engine", "transport", "base"],
+    "runtime/contract": ["engine", "transport", "base"],
     "runtime/engine": ["transport", "base"],
     "runtime/transport": ["base"],
     "runtime/boot": ["base"],
@@ -21,8 +22,9 @@ LIBRARIES = {
     r"ucp/|ucs/|uct/": r"runtime/transport/",
     r"pmix": r"runtime/boot/pmix\.cpp|launcher/pmix_",
     r"hwloc": r"launcher/topology|launcher/placement",
-    r"event2/": r"runtime/engine/progress\.cpp|launcher/loop\.cpp",
+    r"event2/": r"launcher/loop\.cpp|runtime/engine/progress\.cpp",
     r"yaml-cpp/": r"runtime/base/config\.cpp",
+    r"elfutils/": r"launcher/where\.cpp",
 }
 ROOMS = {"base", "boot", "transport", "engine", "coll", "contract", "mpi"}
 

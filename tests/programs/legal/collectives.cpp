@@ -87,6 +87,7 @@ void pipelined_bcasts(const check::Program& world) {
 
 // Three overlapping pairs of three ranks; each rank takes part in two reductions, in either order.
 void three_pairs(const check::Program& world) {
+  if (world.size() < 3) return;
   MPI_Comm pairs[3];  // {0, 1}, {1, 2}, {2, 0}
   const int rank = world.rank();
   for (int p = 0; p < 3; ++p) {
@@ -142,42 +143,97 @@ void two_threads(const check::Program& world) {
 // Rank 0 broadcasts, then sends; rank 2 sends, then takes the broadcast; rank 1 receives from anyone
 // before and behind it. Either message may match either receive: it depends on whether the root of
 // the broadcast waits for the others, which it may or may not.
-void wildcards_around_bcast(const check::Program& world) {
+enum class Matching { any, first_of_2, first_of_0 };
+
+// What makes a matching certain: rank 1 lets the sender whose turn is second go only when it has
+// the first message. `forced` says which one may go at once. With `nonblocking`, the broadcast is
+// started by all and waited for at the end, so that nothing is assumed of a root that returns
+// early.
+void wildcards(const check::Program& world, Matching forced, bool nonblocking) {
   if (world.size() < 3) return;
+  constexpr int kData = 7, kGo = 8;
   const int rank = world.rank();
-  int value = rank == 0 ? 9 : -1;
+  const int held = forced == Matching::any ? -1 : forced == Matching::first_of_2 ? 0 : 2;
   for (int i = 0; i < 20; ++i) {
+    int value = rank == 0 ? 9 + i : -1;
+    MPI_Request cast = MPI_REQUEST_NULL;
+    const auto broadcast = [&] {
+      if (nonblocking)
+        OK(MPI_Ibcast(&value, 1, MPI_INT, 0, MPI_COMM_WORLD, &cast));
+      else
+        OK(MPI_Bcast(&value, 1, MPI_INT, 0, MPI_COMM_WORLD));
+    };
+    const auto send = [&] {
+      int go = -1;
+      if (rank == held) {
+        OK(MPI_Recv(&go, 1, MPI_INT, 1, kGo, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+        CHECK_EQ(go, i);
+      }
+      OK(MPI_Send(&rank, 1, MPI_INT, 1, kData, MPI_COMM_WORLD));
+    };
     if (rank == 1) {
       int a = -1, b = -1;
       MPI_Status first, second;
-      OK(MPI_Recv(&a, 1, MPI_INT, MPI_ANY_SOURCE, 7, MPI_COMM_WORLD, &first));
-      OK(MPI_Bcast(&value, 1, MPI_INT, 0, MPI_COMM_WORLD));
-      OK(MPI_Recv(&b, 1, MPI_INT, MPI_ANY_SOURCE, 7, MPI_COMM_WORLD, &second));
+      MPI_Request go = MPI_REQUEST_NULL;
+      OK(MPI_Recv(&a, 1, MPI_INT, MPI_ANY_SOURCE, kData, MPI_COMM_WORLD, &first));
+      if (held >= 0) OK(MPI_Isend(&i, 1, MPI_INT, held, kGo, MPI_COMM_WORLD, &go));
+      broadcast();
+      OK(MPI_Recv(&b, 1, MPI_INT, MPI_ANY_SOURCE, kData, MPI_COMM_WORLD, &second));
+      OK(MPI_Wait(&go, MPI_STATUS_IGNORE));
       CHECK_EQ(first.MPI_SOURCE, a);
       CHECK_EQ(second.MPI_SOURCE, b);
       CHECK_EQ(a + b, 2);
       CHECK(a != b);
+      if (held >= 0) CHECK_EQ(b, held);
     } else if (rank == 0) {
-      OK(MPI_Bcast(&value, 1, MPI_INT, 0, MPI_COMM_WORLD));
-      OK(MPI_Send(&rank, 1, MPI_INT, 1, 7, MPI_COMM_WORLD));
+      broadcast();
+      send();
     } else if (rank == 2) {
-      OK(MPI_Send(&rank, 1, MPI_INT, 1, 7, MPI_COMM_WORLD));
-      OK(MPI_Bcast(&value, 1, MPI_INT, 0, MPI_COMM_WORLD));
+      send();
+      broadcast();
     } else {
-      OK(MPI_Bcast(&value, 1, MPI_INT, 0, MPI_COMM_WORLD));
+      broadcast();
     }
-    CHECK_EQ(value, 9);
+    OK(MPI_Wait(&cast, MPI_STATUS_IGNORE));
+    CHECK_EQ(value, 9 + i);
     OK(MPI_Barrier(MPI_COMM_WORLD));
   }
-  // Both messages are taken before the broadcast: then the senders must have sent before it.
-  value = rank == 0 ? 11 : -1;
+}
+
+void wildcards_around_bcast(const check::Program& world) {
+  wildcards(world, Matching::any, false);
+}
+// The receive before the broadcast takes the message of rank 2; that of rank 0 is not sent before.
+void wildcard_takes_sender_first(const check::Program& world) {
+  wildcards(world, Matching::first_of_2, false);
+}
+// The receive before the broadcast takes the message that the root sends behind it: legal wherever
+// the root returns before rank 1 has begun, as it does here with an int. Rank 2's is not sent
+// before.
+void wildcard_takes_root_first(const check::Program& world) {
+  wildcards(world, Matching::first_of_0, false);
+}
+// The same two where nothing hangs on whether a root waits.
+void wildcard_takes_sender_first_nonblocking(const check::Program& world) {
+  wildcards(world, Matching::first_of_2, true);
+}
+void wildcard_takes_root_first_nonblocking(const check::Program& world) {
+  wildcards(world, Matching::first_of_0, true);
+}
+
+// Both messages are taken before the broadcast: the senders have sent before it.
+void wildcards_before_bcast(const check::Program& world) {
+  if (world.size() < 3) return;
+  const int rank = world.rank();
   for (int i = 0; i < 20; ++i) {
+    int value = rank == 0 ? 11 : -1;
     if (rank == 1) {
       int got[2] = {-1, -1};
       OK(MPI_Recv(&got[0], 1, MPI_INT, MPI_ANY_SOURCE, 8, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
       OK(MPI_Recv(&got[1], 1, MPI_INT, MPI_ANY_SOURCE, 8, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
       OK(MPI_Bcast(&value, 1, MPI_INT, 0, MPI_COMM_WORLD));
       CHECK_EQ(got[0] + got[1], 2);
+      CHECK(got[0] != got[1]);
     } else if (rank == 0 || rank == 2) {
       OK(MPI_Send(&rank, 1, MPI_INT, 1, 8, MPI_COMM_WORLD));
       OK(MPI_Bcast(&value, 1, MPI_INT, 0, MPI_COMM_WORLD));
@@ -189,19 +245,38 @@ void wildcards_around_bcast(const check::Program& world) {
   }
 }
 
+struct Example {
+  const char* name;
+  void (*run)(const check::Program&);
+};
+constexpr Example kExamples[] = {
+    {"barrier_around_bcast", barrier_around_bcast},
+    {"opposite_orders", opposite_orders},
+    {"barrier_inside_receive", barrier_inside_receive},
+    {"mixed_waitall", mixed_waitall},
+    {"pipelined_bcasts", pipelined_bcasts},
+    {"three_pairs", three_pairs},
+    {"second_before_first", second_before_first},
+    {"two_threads", two_threads},
+    {"wildcards_around_bcast", wildcards_around_bcast},
+    {"wildcard_takes_sender_first", wildcard_takes_sender_first},
+    {"wildcard_takes_root_first", wildcard_takes_root_first},
+    {"wildcard_takes_sender_first_nonblocking", wildcard_takes_sender_first_nonblocking},
+    {"wildcard_takes_root_first_nonblocking", wildcard_takes_root_first_nonblocking},
+    {"wildcards_before_bcast", wildcards_before_bcast},
+};
+
 }  // namespace
 
+// Without an argument all of them, else the one that it names.
 int main(int argc, char** argv) {
+  const std::string wanted = argc > 1 ? argv[1] : "";
   check::Program world(&argc, &argv, MPI_THREAD_MULTIPLE);
-  for (int round = 0; round < 10; ++round) {
-    barrier_around_bcast(world);
-    opposite_orders(world);
-    barrier_inside_receive(world);
-    mixed_waitall(world);
-    pipelined_bcasts(world);
-    if (world.size() >= 3) three_pairs(world);
-    second_before_first(world);
-    wildcards_around_bcast(world);
+  bool known = false;
+  for (const Example& example : kExamples) {
+    if (!wanted.empty() && wanted != example.name) continue;
+    known = true;
+    for (int round = 0; round < 10; ++round) example.run(world);
   }
-  two_threads(world);
+  CHECK(known);
 }

@@ -64,26 +64,22 @@ int main(int argc, char** argv) {
     }
     OK(MPI_Send(&sent, 1, MPI_INT, to, 4, MPI_COMM_WORLD));
     OK(MPI_Wait(&answer, MPI_STATUS_IGNORE));
-    if (comes) {
-      MPI_Request receive;
-      OK(MPI_Irecv(in.data(), length, MPI_INT, from, 3, MPI_COMM_WORLD, &receive));
-      if (!flag) {
-        OK(MPI_Wait(&request, &status));
-        OK(MPI_Test_cancelled(&status, &cancelled));
-        sent = !cancelled;
-      }
-      OK(MPI_Sendrecv(&sent, 1, MPI_INT, to, 5, &comes, 1, MPI_INT, from, 5, MPI_COMM_WORLD,
-                      MPI_STATUS_IGNORE));
+    MPI_Request receive = MPI_REQUEST_NULL;
+    if (comes) OK(MPI_Irecv(in.data(), length, MPI_INT, from, 3, MPI_COMM_WORLD, &receive));
+    if (!flag) {
+      OK(MPI_Wait(&request, &status));
+      OK(MPI_Test_cancelled(&status, &cancelled));
+      sent = !cancelled;
+    }
+    OK(MPI_Sendrecv(&sent, 1, MPI_INT, to, 5, &comes, 1, MPI_INT, from, 5, MPI_COMM_WORLD,
+                    MPI_STATUS_IGNORE));
+    if (receive != MPI_REQUEST_NULL) {
       if (!comes) OK(MPI_Cancel(&receive));
       OK(MPI_Wait(&receive, &status));
       OK(MPI_Test_cancelled(&status, &cancelled));
       CHECK_EQ(cancelled, !comes);
       if (comes)
         for (int each : in) CHECK_EQ(each, from);
-    } else {
-      if (!flag) OK(MPI_Wait(&request, &status));
-      OK(MPI_Sendrecv(&sent, 1, MPI_INT, to, 5, &comes, 1, MPI_INT, from, 5, MPI_COMM_WORLD,
-                      MPI_STATUS_IGNORE));
     }
     OK(MPI_Barrier(MPI_COMM_WORLD));
   }

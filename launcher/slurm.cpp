@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "launcher/slurm.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+#include "mpi.h"
+
+namespace tutti::launcher {
+namespace {
+
+constexpr size_t kMostNodes = 100'000;
+
+std::optional<int> number(std::string_view word) {
+  int value = 0;
+  const auto [end, problem] = std::from_chars(word.data(), word.data() + word.size(), value);
+  if (word.empty() || problem != std::errc() || end != word.data() + word.size() || value < 0)
+    return {};
+  return value;
+}
+
+// Cuts at commas that stand in no bracket.
+std::vector<std::string_view> parts_of(std::string_view list) {
+  std::vector<std::string_view> out;
+  size_t begin = 0;
+  int depth = 0;
+  for (size_t at = 0; at <= list.size(); ++at) {
+    if (at < list.size() && list[at] == '[') ++depth;
+    if (at < list.size() && list[at] == ']') --depth;
+    if (at < list.size() && (list[at] != ',' || depth > 0)) continue;
+    out.push_back(list.substr(begin, at - begin));
+    begin = at + 1;
+  }
+  return out;
+}
+
+// "1-3" or "7" as texts of the width that is written.
+bool expand_range(std::string_view range, std::vector<std::string>& out) {
+  const size_t dash = std::min(range.find('-'), range.size());
+  const std::string_view low_text = range.substr(0, dash);
+  const auto low = number(low_text);
+  const auto high = dash == range.size() ? low : number(range.substr(dash + 1));
+  if (!low || !high || *high < *low || static_cast<size_t>(*high - *low) >= kMostNodes)
+    return false;
+  for (int i = *low; i <= *high; ++i)
+    out.push_back(fmt::format("{:0{}}", i, static_cast<int>(low_text.size())));
+  return true;
+}
+
+// One part, with any number of brackets: each multiplies the names so far.
+bool expand_part(std::string_view part, std::vector<std::string>& out) {
+  std::vector<std::string> names{""};
+  while (!part.empty()) {
+    const size_t open = std::min(part.find('['), part.size());
+    for (std::string& name : names) name += part.substr(0, open);
+    part.remove_prefix(open);
+    if (part.empty()) break;
+    const size_t close = part.find(']');
+    if (close == part.npos) return false;
+    std::vector<std::string> numbers;
+    for (std::string_view range : parts_of(part.substr(1, close - 1)))
+      if (!expand_range(range, numbers)) return false;
+    part.remove_prefix(close + 1);
+    if (names.size() * numbers.size() > kMostNodes) return false;
+    std::vector<std::string> longer;
+    for (const std::string& name : names)
+      for (const std::string& each : numbers) longer.push_back(name + each);
+    names = std::move(longer);
+  }
+  out.insert(out.end(), names.begin(), names.end());
+  return true;
+}
+
+bool valid_name(const std::string& name) {
+  return !name.empty() && name[0] != '-' && std::ranges::all_of(name, [](unsigned char c) {
+    return std::isalnum(c) || c == '-' || c == '.' || c == '_';
+  });
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> expand_node_list(std::string_view list) {
+  std::vector<std::string> out;
+  bool right = true;
+  for (std::string_view part : parts_of(list)) right = right && expand_part(part, out);
+  if (!right || out.size() > kMostNodes || !std::ranges::all_of(out, valid_name))
+    return failure(MPI_ERR_OTHER, "'{}' is not a list of nodes such as node[1-3,7]", list);
+  return out;
+}
+
+Result<std::vector<int>> expand_counts(std::string_view counts) {
+  std::vector<int> out;
+  for (std::string_view part : parts_of(counts)) {
+    const size_t open = std::min(part.find("(x"), part.size());
+    const auto value = number(part.substr(0, open));
+    auto times = std::optional(1);
+    if (open < part.size())
+      times = part.ends_with(')') ? number(part.substr(open + 2, part.size() - open - 3))
+                                  : std::nullopt;
+    if (!value || *value < 1 || !times || out.size() + static_cast<size_t>(*times) > kMostNodes)
+      return failure(MPI_ERR_OTHER, "'{}' is not a list of counts such as 2(x3),1", counts);
+    out.insert(out.end(), static_cast<size_t>(*times), *value);
+  }
+  return out;
+}
+
+Result<std::optional<SlurmAllocation>> slurm_allocation(const Variable& variable) {
+  const auto text = [&](std::initializer_list<const char*> names) {
+    for (const char* name : names)
+      if (const char* value = variable(name); value && *value) return std::string(value);
+    return std::string();
+  };
+  SlurmAllocation out;
+  out.job_id = text({"SLURM_JOB_ID", "SLURM_JOBID"});
+  const std::string list = text({"SLURM_JOB_NODELIST", "SLURM_NODELIST"});
+  if (out.job_id.empty() || list.empty()) return std::optional<SlurmAllocation>();
+  const auto misread = [](Error e, const char* name) {
+    return std::move(e).within(fmt::format(
+        "this seems to be a Slurm allocation (unset SLURM_JOB_ID if it is none): {}", name));
+  };
+  Result<std::vector<std::string>> names = expand_node_list(list);
+  if (!names) return misread(std::move(names).error(), "SLURM_JOB_NODELIST");
+  // Inside of a step the number of tasks is the step's, the nodes are the job's: then cores count.
+  std::vector<int> counts(names->size(), 1);
+  std::string strange;
+  for (const char* name : {"SLURM_TASKS_PER_NODE", "SLURM_JOB_CPUS_PER_NODE"}) {
+    const std::string value = text({name});
+    if (value.empty()) continue;
+    Result<std::vector<int>> read = expand_counts(value);
+    if (!read) return misread(std::move(read).error(), name);
+    strange = read->size() == names->size() ? "" : value;
+    if (!strange.empty()) continue;
+    counts = std::move(*read);
+    break;
+  }
+  if (!strange.empty())
+    return misread(failure(MPI_ERR_OTHER, "'{}' is not for the {} nodes of '{}'", strange,
+                           names->size(), list),
+                   "SLURM_TASKS_PER_NODE");
+  for (size_t i = 0; i < names->size(); ++i) out.nodes.push_back({(*names)[i], counts[i]});
+  out.this_node = text({"SLURMD_NODENAME"});
+  return std::optional(std::move(out));
+}
+
+}  // namespace tutti::launcher

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// tutti-where MODULE ADDRESS …: a line for each pair, what stands at that address of the file:
+// "solver.c:42, in exchange()", or without debug information "exchange()+0x1c in solver"; an empty
+// line where nothing is known. In libexec: for the library and `tutti why`, which must not load
+// libdw into a rank.
+#include <cxxabi.h>
+#include <elfutils/libdw.h>
+#include <elfutils/libdwfl.h>
+#include <fmt/core.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+
+namespace {
+
+char* no_debug_path = nullptr;
+const Dwfl_Callbacks kCallbacks = {
+    .find_elf = dwfl_build_id_find_elf,
+    .find_debuginfo = dwfl_standard_find_debuginfo,
+    .section_address = dwfl_offline_section_address,
+    .debuginfo_path = &no_debug_path,
+};
+
+struct Module {
+  Dwfl* dwfl = nullptr;
+  Dwfl_Module* module = nullptr;
+  GElf_Addr bias = 0;  // what libdwfl adds to the file's own addresses
+};
+
+Module open_module(const std::string& path) {
+  Module m;
+  m.dwfl = dwfl_begin(&kCallbacks);
+  if (!m.dwfl) return m;
+  dwfl_report_begin(m.dwfl);
+  m.module = dwfl_report_offline(m.dwfl, path.c_str(), path.c_str(), -1);
+  dwfl_report_end(m.dwfl, nullptr, nullptr);
+  if (m.module && !dwfl_module_getelf(m.module, &m.bias)) m.module = nullptr;
+  return m;
+}
+
+std::string readable(const char* symbol) {
+  int status = 0;
+  const std::unique_ptr<char, decltype(&std::free)> name(
+      abi::__cxa_demangle(symbol, nullptr, nullptr, &status), &std::free);
+  std::string text = status == 0 ? name.get() : symbol;
+  constexpr std::string_view unnamed = "(anonymous namespace)::";
+  for (size_t at; (at = text.find(unnamed)) != text.npos;) text.erase(at, unnamed.size());
+  // Arguments say more than a line of a report can hold.
+  const size_t end = text.find('(');
+  return (end == text.npos || end == 0 ? text : text.substr(0, end)) + "()";
+}
+
+std::string place(const Module& m, const std::string& path, GElf_Addr address) {
+  if (!m.module) return {};
+  const GElf_Addr biased = address + m.bias;
+  GElf_Off offset = 0;
+  GElf_Sym symbol;
+  const char* name =
+      dwfl_module_addrinfo(m.module, biased, &offset, &symbol, nullptr, nullptr, nullptr);
+  if (Dwfl_Line* line = dwfl_module_getsrc(m.module, biased)) {
+    int number = 0;
+    const char* file = dwfl_lineinfo(line, nullptr, &number, nullptr, nullptr, nullptr);
+    if (file && number > 0)
+      return fmt::format("{}:{}{}", std::filesystem::path(file).filename().string(), number,
+                         name ? ", in " + readable(name) : "");
+  }
+  if (!name) return {};
+  return fmt::format("{}+{:#x} in {}", readable(name), offset,
+                     std::filesystem::path(path).filename().string());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::map<std::string, Module> modules;
+  for (int i = 1; i + 1 < argc; i += 2) {
+    const std::string path = argv[i];
+    const auto [at, fresh] = modules.try_emplace(path);
+    if (fresh && !path.empty()) at->second = open_module(path);
+    std::puts(place(at->second, path, std::strtoull(argv[i + 1], nullptr, 16)).c_str());
+  }
+  std::fflush(nullptr);
+  std::_Exit(0);  // what libdwfl holds is not worth tidying up
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "base/cgroup.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+
+namespace tutti {
+namespace {
+
+// Cores that the quota in `folder` grants, or 0 for no limit.
+double quota_of(const std::string& folder) {
+  std::ifstream two(folder + "/cpu.max");
+  std::string quota;
+  double period = 0, amount = 0;
+  if (two >> quota >> period) {
+    amount = std::atof(quota.c_str());  // "max": 0
+  } else {
+    std::ifstream one(folder + "/cpu.cfs_quota_us"), per(folder + "/cpu.cfs_period_us");
+    if (!(one >> amount) || !(per >> period)) return 0;  // -1: none
+  }
+  return amount > 0 && period > 0 ? amount / period : 0;
+}
+
+}  // namespace
+
+double cgroup_quota(const std::string& groups, const std::string& mount) {
+  std::ifstream file(groups);
+  double tightest = 0;
+  for (std::string line; std::getline(file, line);) {
+    const size_t first = line.find(':'), second = line.find(':', first + 1);
+    if (first == line.npos || second == line.npos) continue;
+    const std::string controllers = line.substr(first + 1, second - first - 1);
+    std::string root = mount;
+    if (!controllers.empty()) {  // version 1
+      if (("," + controllers + ",").find(",cpu,") == std::string::npos) continue;
+      root += "/" + controllers;
+    }
+    for (std::string path = line.substr(second + 1);; path = path.substr(0, path.rfind('/'))) {
+      if (const double quota = quota_of(root + path); quota > 0)
+        tightest = tightest > 0 ? std::min(tightest, quota) : quota;
+      if (path.empty() || path.find('/') == path.npos) break;
+    }
+  }
+  return tightest;
+}
+
+}  // namespace tutti

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What control groups, version 1 or 2, grant this process of the machine's processors.
+#pragma once
+
+#include <string>
+
+namespace tutti {
+
+// Cores' worth of time: the tightest quota of our control group and those above it; 0: no limit.
+// In a container the file may name groups of which only the outermost is to be seen, as the root.
+double cgroup_quota(const std::string& groups = "/proc/self/cgroup",
+                    const std::string& mount = "/sys/fs/cgroup");
+
+}  // namespace tutti

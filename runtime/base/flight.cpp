@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "base/flight.hpp"
+
+#include <fmt/core.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <mutex>
+#include <new>
+
+namespace tutti::flight {
+namespace inside {
+
+Thread none;
+constinit thread_local Thread* thread = &none;
+Record* record = nullptr;
+
+}  // namespace inside
+
+namespace {
+
+std::mutex attaching;
+std::atomic<bool> off{false};
+
+template <size_t N>
+void put(char (&to)[N], std::string_view text) {
+  const size_t length = std::min(text.size(), N - 1);
+  std::memcpy(to, text.data(), length);
+  to[length] = 0;
+}
+
+int64_t nanoseconds_now() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
+std::string name_of(uint64_t handle, const NamedHandle* begin, const NamedHandle* end,
+                    const char* otherwise) {
+  const NamedHandle* at =
+      std::find_if(begin, end, [&](const NamedHandle& n) { return n.value == handle; });
+  return at == end ? otherwise : at->name;
+}
+
+// A thread's slot is given back when it ends.
+struct Leaving {
+  Thread* slot = nullptr;
+  ~Leaving() {
+    const std::lock_guard lock(attaching);
+    if (slot) slot->used = false;
+    inside::thread = nullptr;
+  }
+};
+
+}  // namespace
+
+uint64_t clock_now() {
+#if defined(__x86_64__)
+  return __builtin_ia32_rdtsc();
+#else
+  return static_cast<uint64_t>(nanoseconds_now());
+#endif
+}
+
+void switch_off() { off = true; }
+
+void open(std::string_view job, int rank, int size, std::string_view host) {
+  const int fd = memfd_create(kMemoryName, MFD_CLOEXEC);
+  void* memory = MAP_FAILED;
+  if (fd >= 0 && ftruncate(fd, sizeof(Record)) == 0)
+    memory = mmap(nullptr, sizeof(Record), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  // Without it nobody can ask, but the reports of this process still need it.
+  Record* made = memory == MAP_FAILED ? new Record : new (memory) Record;
+  made->bytes = sizeof(Record);
+  made->pid = getpid();
+  made->rank = rank;
+  made->size = size;
+  put(made->job, job);
+  put(made->host, host);
+  put(made->program, program_invocation_short_name);
+  made->stamp = clock_now();
+  made->nanoseconds = nanoseconds_now();
+  made->phase.store(1, std::memory_order_relaxed);
+  std::memcpy(made->magic, kMagic, sizeof kMagic);
+  inside::record = made;
+}
+
+Thread* inside::attach() {
+  static thread_local Leaving leaving;
+  if (off.load(std::memory_order_relaxed)) return thread = nullptr;
+  if (!record) return nullptr;  // not yet: the next call asks again
+  const std::lock_guard lock(attaching);
+  for (Thread& slot : record->threads) {
+    if (slot.used) continue;
+    slot = {};
+    slot.used = true;
+    slot.id = static_cast<int32_t>(syscall(SYS_gettid));
+    leaving.slot = &slot;
+    return thread = &slot;
+  }
+  return thread = nullptr;  // more threads than there is room for
+}
+
+void waits() {
+  if (Call* call = now(); call && call->stamp == 0) call->stamp = clock_now();
+}
+
+void waits_for(const int32_t* processes, int count) {
+  Thread* t = thread();
+  if (!t) return;
+  std::copy_n(processes, std::min(count, kWaitsFor), t->waits_for);
+  t->waits_for_count = count;
+}
+
+// ---- communicators: the latest kComms
+
+namespace {
+
+Comm* place_of(uint64_t context) {
+  if (!mine()) return nullptr;
+  for (Comm& comm : mine()->comm)
+    if (comm.context == context) return &comm;
+  return nullptr;
+}
+
+}  // namespace
+
+void comm_made(const Comm& comm) {
+  if (!mine()) return;
+  // The two that live as long as the process keep the first places.
+  const uint64_t n = mine()->comms.fetch_add(1, std::memory_order_relaxed);
+  mine()->comm[n < 2 ? n : 2 + (n - 2) % (kComms - 2)] = comm;
+}
+
+void comm_named(uint64_t context, std::string_view name) {
+  if (Comm* comm = place_of(context)) put(comm->name, name);
+}
+
+void comm_freed(uint64_t context) {
+  if (Comm* comm = place_of(context)) comm->freed = true;
+}
+
+const Comm* find_comm(const Record& record, uint64_t context) {
+  for (const Comm& comm : record.comm)
+    if (comm.context == context && context != 0) return &comm;
+  return nullptr;
+}
+
+// ---- reading
+
+std::string_view name_of_function(uint16_t function) {
+  return function < kFunctionCount ? kFunctionNames[function] : "an unknown function";
+}
+std::string name_of_datatype(uint64_t handle) {
+  return name_of(handle, std::begin(kDatatypeNames), std::end(kDatatypeNames), "a derived datatype");
+}
+std::string name_of_op(uint64_t handle) {
+  return name_of(handle, std::begin(kOpNames), std::end(kOpNames), "a user's operation");
+}
+
+int latest_calls(const Record& record, Call* into, int room) {
+  const uint64_t last = record.calls.load(std::memory_order_relaxed);
+  int found = 0;
+  const uint64_t wanted = std::min<uint64_t>(static_cast<uint64_t>(room), kCalls);
+  for (uint64_t n = last > wanted ? last - wanted + 1 : 1; n <= last; ++n) {
+    const Call& call = record.ring[n % kCalls];
+    if (call.number == n && call.state == State::returned) into[found++] = call;
+  }
+  return found;
+}
+
+std::string description(const Call& call) {
+  std::string arguments;
+  const auto add = [&](const std::string& text) {
+    arguments += (arguments.empty() ? "" : ", ") + text;
+  };
+  if (call.count >= 0) add(fmt::format("{} of {}", call.count, name_of_datatype(call.type)));
+  else if (call.type) add(name_of_datatype(call.type));
+  if (call.other_count >= 0 && call.other_type &&
+      (call.other_count != call.count || call.other_type != call.type))
+    add(fmt::format("receiving {} of {}", call.other_count, name_of_datatype(call.other_type)));
+  if (call.op) add(name_of_op(call.op));
+  switch (call.peer_is) {
+    case PeerIs::nothing: break;
+    case PeerIs::root: add(fmt::format("root {}", call.peer)); break;
+    case PeerIs::dest: add(fmt::format("to {}, tag {}", call.peer, call.tag)); break;
+    case PeerIs::source:
+      add(fmt::format("from {}, {}", call.peer == -1 ? "any source" : std::to_string(call.peer),
+                      call.tag == -2 ? "any tag" : fmt::format("tag {}", call.tag)));
+      break;
+  }
+  return fmt::format("{}({})", name_of_function(call.function), arguments);
+}
+
+double seconds_since(const Record& record, uint64_t stamp) {
+  if (stamp == 0) return -1;
+  const uint64_t now = clock_now();
+  const auto ticks = static_cast<double>(now - record.stamp);
+  const auto elapsed = static_cast<double>(nanoseconds_now() - record.nanoseconds);
+  return ticks <= 0 ? 0 : std::max(0.0, static_cast<double>(now - stamp) * elapsed / ticks / 1e9);
+}
+
+}  // namespace tutti::flight

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The flight record: what a rank is doing now and what it did last, in memory that others of the
+// same user can read at any time (`tutti why`), also while the rank is stopped or wedged. A memfd:
+// it is found through /proc/PID/fd and gone with its process, however that ends.
+//
+// Written with plain stores and never read by the rank itself but for a report. Readers may see a
+// call half written; they judge nothing, they show. The clock is read only where a call waits
+// anyway, at the first calls and at every 64th: reading it costs more than all the rest.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "functions.hpp"
+
+namespace tutti::flight {
+
+enum class State : uint8_t { none, inside, returned };
+
+// What Call::peer is.
+enum class PeerIs : uint8_t { nothing, root, dest, source };
+
+inline constexpr int kNoPeer = INT32_MIN;
+
+// One call of a function of MPI, with those of its arguments that it has.
+struct Call {
+  uint64_t number = 0;       // counts this process's calls; 0: no call
+  uint64_t caller = 0;       // where it returns to
+  uint64_t context = 0;      // of the communicator
+  int64_t count = -1;        // -1: none, or an array
+  int64_t other_count = -1;  // recvcount where there is a sendcount
+  uint64_t type = 0;         // handles
+  uint64_t other_type = 0;
+  uint64_t op = 0;
+  uint64_t stamp = 0;   // the clock when it was seen to wait, or at its start; 0: not read
+  uint32_t serial = 0;  // of a collective call on its communicator, counted from 1; 0: none
+  int32_t peer = kNoPeer;
+  int32_t tag = 0;
+  uint16_t function = 0;
+  State state = State::none;
+  PeerIs peer_is = PeerIs::nothing;
+};
+static_assert(sizeof(Call) == 88);
+
+inline constexpr uint64_t kAlwaysStamped =
+    1024;  // the first calls, which are many programs' only ones
+inline constexpr int kThreads = 12, kComms = 96, kCalls = 256, kWaitsFor = 12;
+
+// One thread that calls MPI.
+struct alignas(64) Thread {
+  Call now;  // the latest
+  // The latest function that only looks (MPI_Test and its kin), how often in a row, and from where.
+  uint64_t looks = 0;
+  uint64_t looks_caller = 0;
+  uint16_t looks_function = 0;
+  bool used = false;
+  int32_t id = 0;  // of the kernel
+  // What the call waits for, once it has waited long: process ids.
+  int32_t waits_for_count = 0;  // may exceed what is listed
+  int32_t waits_for[kWaitsFor] = {};
+};
+
+struct Comm {
+  uint64_t context = 0;  // 0: unused
+  uint64_t parent = 0;   // context of the communicator that it was made from
+  uint64_t caller = 0;   // where it was made
+  int32_t size = 0;
+  int32_t rank = 0;
+  uint16_t function = 0;  // that made it
+  bool freed = false;
+  char name[53] = {};  // may be cut
+};
+
+struct Record {
+  char magic[8] = {};
+  uint32_t bytes = 0;  // of this struct, which changes with its version
+  int32_t pid = 0;
+  int32_t rank = -1;
+  int32_t size = 0;
+  char job[64] = {};
+  char host[64] = {};
+  char program[128] = {};
+  uint64_t stamp = 0;  // both clocks at one moment: how to read stamps
+  int64_t nanoseconds = 0;
+  std::atomic<uint64_t> calls{0};  // so far, of all threads
+  std::atomic<int32_t> phase{0};   // 1: between MPI_Init and MPI_Finalize, 2: behind it
+  std::atomic<uint64_t> comms{0};  // made so far
+  Thread threads[kThreads];
+  Comm comm[kComms];
+  Call ring[kCalls];  // returned calls, by number modulo kCalls
+};
+static_assert(sizeof(Record) < 64 << 10);
+inline constexpr char kMagic[8] = {'t', 'u', 't', 't', 'i', 'f', 'r', '1'};
+inline constexpr const char* kMemoryName = "tutti-flight-record";
+
+// ---- writing, by the library
+
+// Starts the record of this process; until then, and when it is switched off, everything below does
+// nothing.
+void switch_off();
+void open(std::string_view job, int rank, int size, std::string_view host);
+
+uint64_t clock_now();
+
+namespace inside {
+extern Thread none;  // of a thread that has not been asked yet whether it writes
+// Initial-exec: the call that finds a library's other thread-locals costs more than all of begin().
+extern thread_local Thread* thread __attribute__((tls_model("initial-exec")));
+extern Record* record;
+Thread* attach();
+}  // namespace inside
+
+inline Record* mine() {
+  return inside::record;
+}  // nullptr before open()
+
+// Where this thread writes; nullptr: nowhere.
+inline Thread* thread() {
+  Thread* t = inside::thread;
+  return t == &inside::none ? inside::attach() : t;
+}
+
+// The call that this thread is in, to be enriched; nullptr where nothing is written.
+inline Call* now() {
+  Thread* t = thread();
+  return t && t->now.state == State::inside ? &t->now : nullptr;
+}
+
+// A call begins; nullptr when nothing is written, or inside another call (a callback's).
+inline Thread* begin(uint16_t function, const void* caller) {
+  Thread* t = thread();
+  if (!t || t->now.state == State::inside) [[unlikely]]
+    return nullptr;
+  Record& record = *mine();
+  const uint64_t number = record.calls.load(std::memory_order_relaxed) + 1;
+  record.calls.store(number, std::memory_order_relaxed);
+  t->now.number = number;
+  t->now.caller = reinterpret_cast<uintptr_t>(caller);
+  t->now.context = 0;
+  t->now.stamp = number % 64 && number > kAlwaysStamped ? 0 : clock_now();
+  t->now.serial = 0;
+  t->now.function = function;
+  t->now.peer_is = PeerIs::nothing;
+  t->now.count = t->now.other_count = -1;
+  t->now.type = t->now.other_type = t->now.op = 0;
+  t->now.state = State::inside;
+  return t;
+}
+// Word by word, since two threads may meet at one place of the ring: the reader sees of both then.
+inline void keep(Call& place, const Call& call) {
+  using Words = std::array<uint64_t, sizeof(Call) / sizeof(uint64_t)>;
+  using Word [[gnu::may_alias]] = uint64_t;
+  const auto words = std::bit_cast<Words>(call);
+  auto* const to = reinterpret_cast<Word*>(&place);
+  for (size_t i = 0; i < words.size(); ++i) __atomic_store_n(to + i, words[i], __ATOMIC_RELAXED);
+}
+inline void end(Thread& t) {
+  t.now.state = State::returned;
+  t.looks = 0;
+  t.waits_for_count = 0;
+  keep(mine()->ring[t.now.number % kCalls], t.now);
+}
+// A call that only looks.
+inline void look(uint16_t function, const void* caller) {
+  Thread* t = thread();
+  if (!t) return;
+  ++t->looks;
+  t->looks_function = function;
+  t->looks_caller = reinterpret_cast<uintptr_t>(caller);
+}
+
+// The call waits, and has for a while: the first time the clock is read.
+void waits();
+// For whom, if that is known.
+void waits_for(const int32_t* processes, int count);
+
+void comm_made(const Comm& comm);
+void comm_named(uint64_t context, std::string_view name);
+void comm_freed(uint64_t context);
+
+// ---- reading
+
+std::string_view name_of_function(uint16_t function);
+std::string name_of_datatype(uint64_t handle);
+std::string name_of_op(uint64_t handle);
+const Comm* find_comm(const Record& record, uint64_t context);  // nullptr: forgotten
+// The latest calls, the oldest first, without the one that is under way.
+int latest_calls(const Record& record, Call* into, int room);
+// "MPI_Bcast(count 4, MPI_INT, root 2)"
+std::string description(const Call& call);
+// How long ago, seen from the record's own node; -1: the stamp is 0.
+double seconds_since(const Record& record, uint64_t stamp);
+
+}  // namespace tutti::flight

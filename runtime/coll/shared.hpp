@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The algorithms for ranks that share memory: what moves data is in shared_data.cpp, what reduces
+// in shared_reductions.cpp. In all of them a rank shows what it has in its slot and the others read
+// it there: two copies a byte and no messages. What fits into a slot of the small lane takes one
+// round and one flag; more goes in pieces through the large lane, filled ahead while others still
+// read.
+#pragma once
+
+#include <algorithm>
+#include <string_view>
+
+#include "coll/plan.hpp"
+
+namespace tutti::coll {
+
+// How a call's data are cut into rounds: `total` units of `unit` bytes, of which a rank's slot
+// holds `piece` for each of `shares` ranks.
+struct Pieces {
+  Lane lane = Lane::none;
+  int64_t unit = 1, total = 0, piece = 0;
+
+  int64_t rounds() const { return total == 0 ? 1 : (total + piece - 1) / piece; }
+  int64_t begin(int64_t round) const { return round * piece; }
+  int64_t size(int64_t round) const { return std::min(piece, total - begin(round)); }
+};
+// Of a shape whose ranks share memory. piece is 0 where not even one unit fits.
+Pieces pieces_of(const Shape& s);
+// The call would need the large lane, if it is to go through shared memory.
+bool wants_large(const Shape& s);
+// Why shared memory cannot serve the shape; empty if it can.
+std::string_view objection_to_sharing(const Shape& s);
+
+// put(i) for each i, and get(i) for each, so that put runs `ahead` in front of get.
+template <class Put, class Get>
+void pipeline(int64_t count, int64_t ahead, Put&& put, Get&& get) {
+  for (int64_t i = 0; i < count + ahead; ++i) {
+    if (i < count) put(i);
+    if (i >= ahead) get(i - ahead);
+  }
+}
+
+Plan shared_barrier(const Shape& s);
+Plan shared_bcast(const Shape& s);
+Plan shared_gather(const Shape& s);
+Plan shared_scatter(const Shape& s);
+Plan shared_allgather(const Shape& s);
+Plan shared_alltoall(const Shape& s);
+Plan shared_reduce(const Shape& s);
+Plan shared_reduce_parts(const Shape& s);
+Plan shared_allreduce(const Shape& s);
+Plan shared_allreduce_parts(const Shape& s);
+Plan shared_reduce_scatter(const Shape& s);
+Plan shared_scan(const Shape& s);
+Plan shared_exscan(const Shape& s);
+
+}  // namespace tutti::coll

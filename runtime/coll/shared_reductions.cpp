@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reductions among ranks that share memory. A result is always a0 op (a1 op (… op an)), folded from
+// the highest rank down, so that operands meet in rank order and every rank that computes an
+// element gets the same bits.
+#include "coll/pattern.hpp"
+#include "coll/shared.hpp"
+
+namespace tutti::coll {
+namespace {
+
+constexpr int64_t kAhead = 3;  // fewer than windows
+
+class Reducer {
+ public:
+  explicit Reducer(const Shape& shape)
+      : s(shape), plan(shape), pieces(pieces_of(shape)), in(plan.in()), out(plan.out()) {
+    plan.share(pieces.lane);
+    if (!s.dense && pieces.total > 0)
+      operand_ = plan.scratch_like(out_like(std::min(pieces.piece, pieces.total)));
+  }
+
+  // Elements [first, first + n) of the vector to my slot, from its beginning on.
+  void show(int round, int64_t first, int64_t n, int to = -1) {
+    plan.claim(round).copy(in.slice(first, n), slot(round, s.rank, 0, n)).publish(round, to);
+  }
+  // into = the fold over the ranks begin … end-1 of elements [first, first + n) of their slots.
+  void fold(int round, int begin, int end, int64_t first, const Buf& into) {
+    load(round, end - 1, first, into);
+    for (int rank = end - 2; rank >= begin; --rank) {
+      const Buf from = slot(round, rank, first, into.count);
+      if (s.dense) {
+        plan.reduce(from, into);
+      } else {
+        const Buf operand = operand_.slice(0, into.count);
+        plan.copy(from, operand).reduce(operand, into);
+      }
+    }
+  }
+  void load(int round, int rank, int64_t first, const Buf& into) {
+    plan.copy(slot(round, rank, first, into.count), into);
+  }
+  // Elements of a slot: as such where they are laid out as they are packed.
+  Buf slot(int round, int rank, int64_t first, int64_t n) const {
+    if (s.dense) return plan.slot_elements(round, rank, first, n);
+    return plan.slot_bytes(round, rank, first * pieces.unit, n * pieces.unit);
+  }
+  void rounds(int64_t n) {
+    for (int64_t i = 0; i < n; ++i) plan.round();
+  }
+  Buf out_like(int64_t n) const { return {Region::output, Unit::out_type, 0, 0, n}; }
+
+  const Shape& s;
+  PlanBuilder plan;
+  const Pieces pieces;
+  const Buf in, out;
+
+ private:
+  Buf operand_;
+};
+
+// Pieces of the vector, each in two rounds: in the first one everybody shows it and folds one part
+// of it; in the second everybody shows that part. finish(round, i, part) reads the second.
+template <class Finish>
+Plan in_parts(const Shape& s, Finish&& finish) {
+  Reducer r(s);
+  const int64_t n = r.pieces.rounds();
+  // Shown before the parts of the piece before it.
+  const auto whole_round = [](int64_t i) { return static_cast<int>(i == 0 ? 0 : 2 * i - 1); };
+  const auto part_round = [n](int64_t i) {
+    return static_cast<int>(i == n - 1 ? 2 * n - 1 : 2 * i + 2);
+  };
+  r.rounds(2 * n);
+  const Buf folded =
+      s.dense
+          ? Buf{}
+          : r.plan.scratch_like(r.out_like(std::min(r.pieces.piece, r.pieces.total) / s.size + 1));
+  const auto show_part = [&](int64_t i) {
+    const Split split{r.pieces.size(i), s.size};
+    const int64_t mine = split.size(s.rank);
+    const Buf into = r.slot(part_round(i), s.rank, 0, mine);
+    r.plan.await(whole_round(i)).claim(part_round(i));
+    if (mine > 0) {
+      if (s.dense) {
+        r.fold(whole_round(i), 0, s.size, split.begin(s.rank), into);
+      } else {
+        r.fold(whole_round(i), 0, s.size, split.begin(s.rank), folded.slice(0, mine));
+        r.plan.copy(folded.slice(0, mine), into);
+      }
+    }
+    r.plan.publish(part_round(i)).leave(whole_round(i));
+  };
+  for (int64_t i = 0; i < n + 2; ++i) {
+    if (i < n) r.show(whole_round(i), r.pieces.begin(i), r.pieces.size(i));
+    if (i >= 1 && i - 1 < n) show_part(i - 1);
+    if (i >= 2) {
+      finish(r, part_round(i - 2), i - 2);
+      r.plan.leave(part_round(i - 2));
+    }
+  }
+  return r.plan.done();
+}
+
+// All parts of a piece, to where they belong.
+void collect(Reducer& r, int round, int64_t i) {
+  const Split split{r.pieces.size(i), r.s.size};
+  for (int rank = 0; rank < r.s.size; ++rank)
+    if (split.size(rank) > 0)
+      r.load(round, rank, 0, r.out.slice(r.pieces.begin(i) + split.begin(rank), split.size(rank)));
+}
+
+// My scan: the fold over the ranks up to me, or before me.
+Plan fold_up_to(const Shape& s, int end) {
+  Reducer r(s);
+  const int64_t n = r.pieces.rounds();
+  r.rounds(n);
+  pipeline(
+      n, std::min(kAhead, n - 1),
+      [&](int64_t i) { r.show(static_cast<int>(i), r.pieces.begin(i), r.pieces.size(i)); },
+      [&](int64_t i) {
+        const int round = static_cast<int>(i);
+        for (int rank = 0; rank < s.rank; ++rank) r.plan.await(round, rank);
+        if (end > 0) r.fold(round, 0, end, 0, r.out.slice(r.pieces.begin(i), r.pieces.size(i)));
+        r.plan.leave(round);
+      });
+  return r.plan.done();
+}
+
+}  // namespace
+
+// Everybody folds everything: one flag each, p times the work. Wins on two ranks, and for short
+// vectors.
+Plan shared_allreduce(const Shape& s) {
+  Reducer r(s);
+  const int64_t n = r.pieces.rounds();
+  r.rounds(n);
+  pipeline(
+      n, std::min(kAhead, n - 1),
+      [&](int64_t i) { r.show(static_cast<int>(i), r.pieces.begin(i), r.pieces.size(i)); },
+      [&](int64_t i) {
+        const int round = static_cast<int>(i);
+        r.plan.await(round);
+        r.fold(round, 0, s.size, 0, r.out.slice(r.pieces.begin(i), r.pieces.size(i)));
+        r.plan.leave(round);
+      });
+  return r.plan.done();
+}
+
+// Everybody folds one part and reads the others: wins for long vectors on more than two ranks.
+Plan shared_allreduce_parts(const Shape& s) {
+  return in_parts(s, [](Reducer& r, int round, int64_t i) {
+    r.plan.await(round);
+    collect(r, round, i);
+  });
+}
+
+// The root folds everything: wins on two ranks, and for short vectors.
+Plan shared_reduce(const Shape& s) {
+  Reducer r(s);
+  const int64_t n = r.pieces.rounds();
+  r.rounds(n);
+  const bool is_root = s.rank == s.root;
+  for (int64_t i = 0; i < n; ++i) {
+    const int round = static_cast<int>(i);
+    const int64_t first = r.pieces.begin(i), size = r.pieces.size(i);
+    if (is_root) {
+      // My own operand is needed where the result comes to lie, if that is in place.
+      r.plan.claim(round).copy(r.in.slice(first, size), r.slot(round, s.rank, 0, size));
+      r.plan.await(round);
+      r.fold(round, 0, s.size, 0, r.out.slice(first, size));
+    } else {
+      r.show(round, first, size, s.root);
+    }
+    r.plan.leave(round);
+  }
+  return r.plan.done();
+}
+
+// Everybody folds one part, the root reads them: wins for long vectors on more than two ranks.
+Plan shared_reduce_parts(const Shape& s) {
+  return in_parts(s, [](Reducer& r, int round, int64_t i) {
+    if (r.s.rank != r.s.root) return;
+    r.plan.await(round);
+    collect(r, round, i);
+  });
+}
+
+// Everybody shows the whole vector and folds its own block of it, a piece of the vector a round.
+// In place the block lands in front of what has been shown already.
+Plan shared_reduce_scatter(const Shape& s) {
+  Reducer r(s);
+  const int64_t n = r.pieces.rounds();
+  r.rounds(n);
+  int64_t mine = 0;
+  for (int rank = 0; rank < s.rank; ++rank)
+    mine +=
+        s.kind == Collective::reduce_scatter ? s.counts[static_cast<size_t>(rank)] : s.out_count;
+  const int64_t end = mine + r.out.count;
+  pipeline(
+      n, std::min(kAhead, n - 1),
+      [&](int64_t i) { r.show(static_cast<int>(i), r.pieces.begin(i), r.pieces.size(i)); },
+      [&](int64_t i) {
+        const int round = static_cast<int>(i);
+        const int64_t begin = r.pieces.begin(i);
+        const int64_t from = std::max(mine, begin), to = std::min(end, begin + r.pieces.size(i));
+        if (from < to || n == 1) r.plan.await(round);
+        if (from < to) r.fold(round, 0, s.size, from - begin, r.out.slice(from - mine, to - from));
+        r.plan.leave(round);
+      });
+  return r.plan.done();
+}
+
+Plan shared_scan(const Shape& s) {
+  return fold_up_to(s, s.rank + 1);
+}
+Plan shared_exscan(const Shape& s) {
+  return fold_up_to(s, s.rank);
+}
+
+}  // namespace tutti::coll

@@ -1,0 +1,412 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "contract/checker.hpp"
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+#include <tuple>
+
+#include "base/log.hpp"
+#include "contract/deadlock_report.hpp"
+
+namespace tutti::contract {
+namespace {
+
+using transport::Header;
+
+constexpr std::chrono::milliseconds kAnswerTime{700};   // for all members, and for process 0
+constexpr std::chrono::seconds kEndTime{10};            // for whoever reports to end the job
+constexpr size_t kMostAsked = 64;                       // members of a communicator
+constexpr size_t kMostAwaited = 16;                     // asked at a time by one that waits
+constexpr int kMostStepsBack = 60;  // as far as a ledger remembers
+constexpr std::chrono::nanoseconds kShownAfter = std::chrono::milliseconds(50);
+
+size_t cache_place(uint64_t context) { return (context * 0x9e3779b97f4a7c15u) >> 61; }
+
+Header control(Control what, uint64_t ticket, uint32_t serial = 0) {
+  Header header;
+  header.tag = static_cast<int32_t>(what);
+  header.ticket = ticket;
+  header.serial = serial;
+  return header;
+}
+
+}  // namespace
+
+Checker::Checker(engine::Engine& engine, Options options, Hooks hooks)
+    : engine_(engine),
+      options_(options),
+      hooks_(hooks),
+      standstill_(engine, {.limit = options.standstill}, means_of_standstill()) {}
+Checker::~Checker() = default;
+
+// Collectives whose ranks contradict each other are told by their ledger, which knows more.
+Standstill::Means Checker::means_of_standstill() {
+  return {.tell =
+              [this](int process, const Bytes& message) {
+                engine_.send_control(
+                    process, control(Control::standstill, 0),
+                    std::string(reinterpret_cast<const char*>(message.data()), message.size()));
+              },
+          .all_threads_blocked =
+              [this] { return !hooks_.all_threads_blocked || hooks_.all_threads_blocked(); },
+          .describe =
+              [this](const engine::Blocked& blocked, BlockedThread& thread) {
+                describe(blocked, thread);
+                if (!blocked.call) return;
+                const flight::Call& call = blocked.call->now;
+                const Ledger* ledger = call.serial ? find(call.context | 1) : nullptr;
+                if (!ledger) return;
+                thread.context = call.context;
+                thread.serial = call.serial;
+                thread.signature = ledger->word_of_call(call.serial - 1);
+              },
+          .found =
+              [this](const Deadlock& deadlock) {
+                if (cases_.empty()) report(finding_of(deadlock));
+              }};
+}
+
+// ---- ledgers
+
+Ledger* Checker::open(const engine::Channel& hidden, Origin origin) {
+  auto made = std::make_unique<Ledger>(*this, hidden, origin);
+  const std::lock_guard lock(mutex_);
+  std::unique_ptr<Ledger>& at = ledgers_[hidden.context];
+  if (at) gone_.push_back(std::move(at));
+  at = std::move(made);
+  return at.get();
+}
+
+void Checker::close(Ledger& ledger) {
+  const std::lock_guard lock(mutex_);
+  ledger.free();  // stays in the table, and answers, until others push it out
+  const auto at = ledgers_.find(ledger.channel_.context);
+  if (at == ledgers_.end() || at->second.get() != &ledger) return;
+  gone_.push_back(nullptr);
+  std::swap(gone_.back(), at->second);
+  ledgers_.erase(at);
+}
+
+Ledger* Checker::find(uint64_t context) {
+  Ledger*& cached = cache_[cache_place(context)];
+  if (cached && cached->channel_.context == context && !cached->freed_) return cached;
+  const std::lock_guard lock(mutex_);
+  // Here nobody holds a ledger that is gone: only the engine's owner looks them up.
+  if (gone_.size() > keep_gone_) {
+    std::fill(std::begin(cache_), std::end(cache_), nullptr);
+    while (gone_.size() > keep_gone_) gone_.pop_front();
+  }
+  if (const auto at = ledgers_.find(context); at != ledgers_.end()) return cached = at->second.get();
+  for (const std::unique_ptr<Ledger>& gone : gone_)
+    if (gone->channel_.context == context) return gone.get();
+  return nullptr;
+}
+
+void Checker::arrived(const Header& header) {
+  if (header.signature == 0) return;
+  if (Ledger* ledger = find(header.context))
+    ledger->arrived(header.serial, header.source, header.signature);
+}
+
+// ---- from a suspicion to a report
+
+void Checker::mismatch(Ledger& ledger, uint32_t serial, Difference difference) {
+  if (ledger.state_ != Ledger::State::fine) return;
+  Case made;
+  made.finding.context = ledger.channel_.context;
+  made.finding.serial = serial;
+  made.difference = difference;
+  made.asks = true;
+  open_case(std::move(made), &ledger);
+}
+
+void Checker::pair_mismatch(Ledger& ledger, uint32_t serial, int rank, Difference difference,
+                            int64_t their_bytes, int64_t expected_bytes) {
+  if (ledger.state_ != Ledger::State::fine) return;
+  Case made;
+  Finding& f = made.finding;
+  f.context = ledger.channel_.context;
+  f.serial = serial;
+  f.error_class = difference == Difference::type ? MPI_ERR_TYPE : MPI_ERR_COUNT;
+  const std::string call = name_of(ledger.word_of_call(serial));
+  const int me = ledger.channel_.rank;
+  f.sentence =
+      difference == Difference::type
+          ? fmt::format("rank {} sends data of another type signature than rank {} expects from it "
+                        "in {} on {}",
+                        rank, me, call, description(ledger))
+          : fmt::format("rank {} sends {} bytes where rank {} expects {} from it in {} on {}", rank,
+                        their_bytes, me, expected_bytes, call, description(ledger));
+  made.difference = difference;
+  made.asks = true;
+  open_case(std::move(made), &ledger);
+}
+
+void Checker::report(Finding finding) {
+  Case made;
+  made.finding = std::move(finding);
+  Ledger* ledger = made.finding.context ? find(made.finding.context) : nullptr;
+  if (ledger && ledger->state_ != Ledger::State::fine) return;
+  open_case(std::move(made), ledger);
+  advance();
+}
+
+void Checker::open_case(Case made, Ledger* ledger) {
+  const auto now = Clock::now();
+  made.deadline = now + kAnswerTime;
+  made.last_deadline = now + kEndTime;
+  if (ledger) ledger->state_ = Ledger::State::suspected;
+  say(tutti::Level::debug, "contract: something is wrong with call {} on {} (difference {}){}",
+      made.finding.serial + 1, ledger ? description(*ledger) : "the job",
+      static_cast<int>(made.difference), made.asks ? "" : ": " + made.finding.sentence);
+  engine_.add_pending();  // until it is concluded, the progress thread stays awake
+  if (ledger && made.asks) ask_members(made, *ledger);
+  cases_.push_back(std::move(made));
+}
+
+void Checker::ask_members(Case& c, const Ledger& ledger) {
+  const engine::Channel& channel = ledger.channel_;
+  c.deadline = Clock::now() + kAnswerTime;
+  c.unanswered = 0;
+  c.sides.clear();
+  const int asked = std::min(channel.size(), static_cast<int>(kMostAsked));
+  for (int rank = 0; rank < asked; ++rank) {
+    Side side;
+    if (rank == channel.rank) side = own_side(channel.context, c.finding.serial);
+    side.rank = rank;
+    side.process = channel.process_of(rank);
+    if (rank != channel.rank) {
+      ++c.unanswered;
+      engine_.send_control(side.process,
+                           control(Control::inquire, c.finding.context, c.finding.serial));
+    }
+    c.sides.push_back(std::move(side));
+  }
+}
+
+void Checker::advance() {
+  for (size_t i = 0; i < cases_.size();) {
+    if (conclude(cases_[i])) {
+      engine_.remove_pending();
+      cases_.erase(cases_.begin() + static_cast<std::ptrdiff_t>(i));
+    } else {
+      ++i;
+    }
+  }
+}
+
+void Checker::claim(Case& c, const Ledger* ledger) {
+  c.deadline = Clock::now() + kAnswerTime;
+  Header claim = control(Control::claim, c.finding.context);
+  claim.source = ends_job(ledger);
+  engine_.send_control(0, claim);  // process 0 answers itself at once
+}
+
+bool Checker::conclude(Case& c) {
+  const auto now = Clock::now();
+  Finding& f = c.finding;
+  Ledger* ledger = f.context ? find(f.context) : nullptr;
+  if (ledger && ledger->state_ == Ledger::State::broken) return true;  // told by another
+  if (!c.described) {
+    if (c.unanswered > 0 && now < c.deadline) return false;
+    if (c.asks && (!ledger || !describe(f, *ledger, c.sides))) {
+      if (!ledger) return true;
+      // A flag in shared memory does not say of which call it is: of an earlier one, perhaps.
+      if (f.serial > 0 && ++c.steps_back <= kMostStepsBack) {
+        --f.serial;
+        ask_members(c, *ledger);
+        return false;
+      }
+      ledger->dismiss(f.serial + static_cast<uint32_t>(c.steps_back));
+      return true;
+    }
+    c.described = true;
+    claim(c, ledger);
+  }
+  if (c.claim == Case::Claim::open && now < c.deadline) return false;
+  if (c.claim == Case::Claim::denied) {
+    if (options_.report_only) {
+      if (ledger) ledger->settle(Ledger::State::told);
+      return true;
+    }
+    // Somebody else tells; its word ends the job, or this rank's calls, unless it is gone.
+    if (now < c.last_deadline) return false;
+  }
+  if (ends_job(ledger)) hooks_.end_job(f.exit_code ? f.exit_code : f.error_class, text_of(f));
+  if (c.claim != Case::Claim::denied) log_line(tutti::Level::error, text_of(f));
+  if (options_.report_only || !ledger) {
+    if (ledger) ledger->settle(Ledger::State::told);
+    return true;
+  }
+  const engine::Channel channel = ledger->channel_;
+  for (int rank = 0; rank < channel.size(); ++rank) {
+    if (rank == channel.rank) continue;
+    Header told = control(Control::broken, f.context, f.serial);
+    told.source = f.error_class;
+    engine_.send_control(channel.process_of(rank), told, f.sentence.substr(0, 1500));
+  }
+  ledger->break_with(f.error_class, f.sentence);
+  return true;
+}
+
+// ---- control messages
+
+void Checker::told(const Header& header, const std::byte* data) {
+  switch (static_cast<Control>(header.tag)) {
+    case Control::ask: {
+      const Side side = own_side(header.ticket, header.serial);
+      Header answer = control(Control::answer, header.ticket, header.serial);
+      answer.source = static_cast<int32_t>(side.status);
+      answer.signature = side.word;
+      return engine_.send_control(header.process, answer);
+    }
+    case Control::answer: return take_answer(header);
+    case Control::inquire: return answer_details(header);
+    case Control::details: return take_details(header, data);
+    case Control::claim: {
+      // One report for each communicator, unless it ends the job.
+      Header answer = control(Control::claimed, header.ticket);
+      answer.source = claims_.insert(header.source ? 0 : header.ticket).second;
+      return engine_.send_control(header.process, answer);
+    }
+    case Control::claimed:
+      for (Case& c : cases_)
+        if (c.finding.context == header.ticket && c.claim == Case::Claim::open)
+          c.claim = header.source ? Case::Claim::granted : Case::Claim::denied;
+      if (header.process != engine_.process()) advance();
+      return;
+    case Control::standstill:
+      return standstill_.message(header.process, {data, static_cast<size_t>(header.bytes)});
+    case Control::broken:
+      if (Ledger* ledger = find(header.ticket);
+          ledger && ledger->state_ != Ledger::State::broken && !options_.report_only)
+        ledger->break_with(header.source,
+                           std::string(reinterpret_cast<const char*>(data),
+                                       static_cast<size_t>(header.bytes)));
+      return advance();
+  }
+}
+
+Side Checker::own_side(uint64_t context, uint32_t serial) {
+  Side side;
+  side.process = engine_.process();
+  side.status = Status::unknown;
+  const flight::Record* record = flight::mine();
+  if (record) {
+    side.host = record->host;
+    side.call = record->threads[0].now;
+  }
+  if (Ledger* ledger = find(context)) {
+    side.rank = ledger->channel_.rank;
+    side.word = ledger->word_of_call(serial);
+    const bool reached = static_cast<int32_t>(serial - ledger->next_) < 0;
+    side.status = side.word            ? Status::started
+                  : reached            ? Status::forgotten
+                  : ledger->freed_     ? Status::freed
+                                       : Status::not_yet;
+  }
+  if (side.status != Status::started && side.status != Status::forgotten && hooks_.is_finalizing &&
+      hooks_.is_finalizing())
+    side.status = Status::finalizing;
+  if (record && side.status == Status::started) {
+    const auto is_it = [&](const flight::Call& call) {
+      return call.state != flight::State::none && call.context == (context & ~uint64_t{1}) &&
+             call.serial == serial + 1;
+    };
+    for (const flight::Call& call : record->ring)
+      if (is_it(call)) side.call = call;
+    for (const flight::Thread& thread : record->threads)
+      if (thread.used && is_it(thread.now)) side.call = thread.now;
+  }
+  side.caller = code_address(side.call.caller);
+  return side;
+}
+
+void Checker::answer_details(const Header& asked) {
+  const Details details = pack(own_side(asked.ticket, asked.serial));
+  engine_.send_control(
+      asked.process, control(Control::details, asked.ticket, asked.serial),
+      std::string(reinterpret_cast<const char*>(&details), sizeof details));
+}
+
+void Checker::take_details(const Header& header, const std::byte* data) {
+  if (header.bytes != sizeof(Details)) return;
+  Details details;
+  std::memcpy(&details, data, sizeof details);
+  for (Case& c : cases_) {
+    if (c.finding.context != header.ticket || c.finding.serial != header.serial || !c.asks) continue;
+    for (Side& side : c.sides) {
+      if (side.process != header.process || side.status != Status::silent) continue;
+      const int rank = side.rank, process = side.process;
+      side = unpack(details);
+      side.rank = rank;
+      side.process = process;
+      --c.unanswered;
+    }
+  }
+  advance();
+}
+
+// ---- waits that last
+
+void Checker::waits(std::chrono::nanoseconds since) {
+  flight::waits();
+  if (!cases_.empty()) advance();
+  standstill_.look();
+  if (since < kShownAfter) return;
+  ask_those_awaited(since);
+}
+
+// Messages that no receive waits for: of calls that are under way here, but of another plan.
+void Checker::compare_unexpected() {
+  std::vector<std::tuple<Ledger*, uint32_t, int, Word>> found;
+  engine_.matcher().each_unexpected([&](const engine::Unexpected& message) {
+    const Header& h = message.header;
+    if (!engine::is_hidden(h.context) || h.signature == 0) return;
+    Ledger* ledger = find(h.context);
+    if (ledger && ledger->word_of_call(h.serial))
+      found.emplace_back(ledger, h.serial, h.source, h.signature);
+  });
+  for (const auto& [ledger, serial, rank, word] : found) ledger->differs(serial, rank, word);
+}
+
+void Checker::ask_those_awaited(std::chrono::nanoseconds since) {
+  std::set<std::tuple<int, uint64_t, uint32_t>> awaited;  // process, context, serial
+  std::set<int32_t> shown;
+  const auto add = [&](const engine::Match& m) {
+    if (!engine::is_hidden(m.context)) return;  // a user's receives: the deadlock detector's
+    Ledger* ledger = find(m.context);
+    if (!ledger || m.source < 0 || m.source >= ledger->channel_.size()) return;
+    const int process = ledger->channel_.process_of(m.source);
+    shown.insert(process);
+    if (awaited.size() < kMostAwaited) awaited.emplace(process, m.context, m.serial);
+  };
+  engine_.matcher().each_posted([&](const engine::RecvOperation& receive) { add(receive.match); });
+  engine_.pollers().each_awaited(add);
+  const std::vector<int32_t> list(shown.begin(), shown.end());
+  flight::waits_for(list.data(), static_cast<int>(list.size()));
+  // Whoever comes later asks as well, so that an early question need not be repeated soon; and each
+  // costs those asked some sleep.
+  if (since < asked_at_) asked_at_ = {};
+  if (since < std::max(options_.ask_after, asked_at_ * 2)) return;
+  asked_at_ = since;
+  compare_unexpected();
+  for (const auto& [process, context, serial] : awaited)
+    engine_.send_control(process, control(Control::ask, context, serial));
+}
+
+void Checker::take_answer(const Header& header) {
+  Ledger* ledger = find(header.ticket);
+  if (!ledger || ledger->state_ != Ledger::State::fine) return;
+  const auto status = static_cast<Status>(header.source);
+  if (status == Status::started) return ledger->differs(header.serial, -1, header.signature);
+  // Whoever has left will not come to this call any more.
+  if ((status == Status::finalizing || status == Status::freed) &&
+      ledger->word_of_call(header.serial))
+    mismatch(*ledger, header.serial, Difference::function);
+}
+
+}  // namespace tutti::contract

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The contract checker of one process: knows the ledgers, asks other ranks by control messages what
+// they are doing, and turns a contradiction into one report for the job.
+//
+// A finding goes this way: suspected (a comparison failed) → all members of the communicator are
+// asked for their call → if these contradict each other, process 0 is asked for the leave to speak →
+// the report is printed by the one who got it → the error is raised, by the communicator's error handler. Who does not answer in time
+// is reported as silent. Everything here runs with the engine owned unless it says otherwise.
+#pragma once
+
+#include <chrono>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "contract/ledger.hpp"
+#include "contract/options.hpp"
+#include "contract/report.hpp"
+#include "contract/standstill.hpp"
+#include "engine/engine.hpp"
+
+namespace tutti::contract {
+
+// Header::tag of control messages.
+enum class Control : int32_t {
+  ask,         // ticket: context, serial, signature: what have you started there?
+  answer,      // source: Status; the word
+  inquire,     // the same, in full
+  details,     // bytes: Details
+  claim,       // ticket: context, source: 1 if it ends the job; to process 0: may I report?
+  claimed,     // source: 1 if so
+  standstill,  // bytes: Standstill's
+  broken,      // ticket: context, source: error class, bytes: the sentence
+};
+
+// What the checker needs of the layer above it.
+struct Hooks {
+  // Prints the report and ends the job.
+  void (*end_job)(int code, const std::string& report) = nullptr;
+  // Is this process in MPI_Finalize?
+  bool (*is_finalizing)() = nullptr;
+  // May no thread act but those that stand in blocking calls?
+  bool (*all_threads_blocked)() = nullptr;
+};
+
+class Checker final : public engine::Observer {
+ public:
+  Checker(engine::Engine& engine, Options options, Hooks hooks);
+  ~Checker();
+
+  const Options& options() const { return options_; }
+  engine::Engine& engine() { return engine_; }
+
+  // A communicator is made, and gone; any thread, whether it owns the engine or not. A ledger
+  // answers for some time after its communicator is gone.
+  Ledger* open(const engine::Channel& hidden, Origin origin);
+  void close(Ledger& ledger);
+
+  // What a ledger has found.
+  void mismatch(Ledger& ledger, uint32_t serial, Difference difference);
+  void pair_mismatch(Ledger& ledger, uint32_t serial, int rank, Difference difference,
+                     int64_t their_bytes, int64_t expected_bytes);
+
+  // Reports a finding of any kind, once for the job, and raises it: on the communicator of
+  // `finding.context`, or where that is 0 on the job. Does not return if that ends it here.
+  void report(Finding finding);
+
+  // Observer
+  void arrived(const transport::Header& header) override;
+  void told(const transport::Header& header, const std::byte* data) override;
+  void waits(std::chrono::nanoseconds since) override;
+
+  Ledger* find(uint64_t context);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  // A finding on its way.
+  struct Case {
+    Finding finding;
+    Difference difference = Difference::none;
+    std::vector<Side> sides;  // of the members that are asked
+    bool asks = false;        // the sentence is made from the sides
+    int unanswered = 0;
+    int steps_back = 0;  // the finding's serial has become less by so much
+    bool described = false;   // the finding stands
+    enum class Claim : uint8_t { open, granted, denied } claim = Claim::open;
+    Clock::time_point deadline;       // of the answers that are awaited now
+    Clock::time_point last_deadline;  // of everything
+  };
+
+  Standstill::Means means_of_standstill();
+  void open_case(Case made, Ledger* ledger);
+  void ask_members(Case& c, const Ledger& ledger);
+  bool ends_job(const Ledger* ledger) const {
+    return !options_.report_only && (!ledger || ledger->is_fatal());
+  }
+  void advance();
+  bool conclude(Case& c);  // true: it is over
+  void claim(Case& c, const Ledger* ledger);
+  void answer_details(const transport::Header& asked);
+  void take_details(const transport::Header& header, const std::byte* data);
+  void take_answer(const transport::Header& header);
+  Side own_side(uint64_t context, uint32_t serial);
+  void ask_those_awaited(std::chrono::nanoseconds since);
+  void compare_unexpected();
+
+  engine::Engine& engine_;
+  const Options options_;
+  const Hooks hooks_;
+
+  std::mutex mutex_;  // of the three below
+  std::unordered_map<uint64_t, std::unique_ptr<Ledger>> ledgers_;
+  std::deque<std::unique_ptr<Ledger>> gone_;
+  size_t keep_gone_ = 64;
+
+  Ledger* cache_[8] = {};  // by context; the engine's owner's
+  std::vector<Case> cases_;
+  std::set<uint64_t> claims_;  // process 0's: what has been granted
+  std::chrono::nanoseconds asked_at_{};  // how long the wait had lasted then
+  Standstill standstill_;
+};
+
+}  // namespace tutti::contract

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Who waits in vain: the pure part of deadlock detection. Given what each process does and needs,
+// finds those that can never go on. No communication, no clock.
+//
+// A process is alive if it is not blocked, or if what one of its blocked threads needs can still
+// come true by those that are alive; a collective under way without a thread is alive if any of
+// its messages can still move. The rest is dead: it waits for itself. Processes about which nothing
+// is known count as alive, so that ignorance never makes a deadlock.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "engine/condition.hpp"
+
+namespace tutti::contract {
+
+// A thread in a blocking call.
+struct BlockedThread {
+  engine::Condition needs;
+  // For the report: what it is in, and where in the program.
+  std::string call, host, module;
+  uint64_t offset = 0;
+  uint64_t context = 0;  // of the collective that it is in; 0: none
+  uint32_t serial = 0;
+  uint64_t signature = 0;
+};
+
+// A collective under way; its needs are side by side at the top of the condition.
+struct Course {
+  uint64_t context = 0;
+  uint32_t serial = 0;
+  engine::Condition needs;
+};
+
+// Messages between me and another process so far, without those of the detection itself.
+struct Traffic {
+  int32_t peer = 0;
+  uint32_t sent = 0, received = 0;
+};
+
+// One process at one moment.
+struct ProcessState {
+  bool blocked = false;  // no thread of it can act but those in `threads`, all of them blocked
+  bool moving = false;   // bytes of a message are on their way into its memory
+  uint64_t epoch = 0;    // another one: something has happened in between
+  int64_t still_ms = 0;  // since something happened
+  std::vector<BlockedThread> threads;
+  std::vector<Course> courses;
+  std::vector<Traffic> traffic;
+
+  void write(std::vector<std::byte>& to) const;
+  bool read(std::span<const std::byte> from);
+};
+
+using States = std::map<int, ProcessState>;  // by process id
+
+// Ascending.
+std::vector<int> dead_processes(const States& states);
+// Processes that are needed to judge `process` and are not in `states`. Empty: the judgement
+// stands.
+std::vector<int> unknown_to(const States& states, int process);
+// From one of the dead along what it needs.
+struct Circle {
+  // Each waits for the next and the last for the first; one may come twice, by way of a collective
+  // that it passes on. Not closed: the one that needs what nobody can do.
+  std::vector<int> members;
+  bool closed = true;
+};
+Circle circle_from(const States& states, int dead);
+
+}  // namespace tutti::contract

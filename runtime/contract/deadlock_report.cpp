@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "contract/deadlock_report.hpp"
+
+#include <mpi.h>
+
+#include <algorithm>
+
+#include "base/flight.hpp"
+
+namespace tutti::contract {
+namespace {
+
+constexpr size_t kMostMembers = 32;  // listed
+
+std::string comm_text(uint64_t context) {
+  const flight::Record* record = flight::mine();
+  const flight::Comm* comm = record && context ? flight::find_comm(*record, context) : nullptr;
+  if (!comm) return "";
+  const std::string ranks = fmt::format("{} {}", comm->size, comm->size == 1 ? "rank" : "ranks");
+  if (comm->name[0]) return fmt::format(" on {} ({})", comm->name, ranks);
+  return fmt::format(" on a communicator of {} made by {}", ranks,
+                     flight::name_of_function(comm->function));
+}
+
+// "rank 1", "rank 1, 2 or 3", "any of 12 ranks"; of the whole condition.
+std::string needs_text(const engine::Condition& needs) {
+  std::vector<int> processes;
+  bool collective = false;
+  needs.each_actor([&](const engine::Actor& actor) {
+    collective |= !actor.is_process();
+    if (std::ranges::find(processes, actor.process) == processes.end())
+      processes.push_back(actor.process);
+  });
+  if (processes.empty()) return "nobody can end it";
+  std::ranges::sort(processes);
+  const bool any = std::ranges::any_of(needs.nodes(), [](const engine::Condition::Node& node) {
+    return node.kind == engine::Condition::Kind::any;
+  });
+  return fmt::format("waits for {}{}{}", any && processes.size() > 1 ? "one of " : "",
+                     ranks_text(processes), collective ? " in it" : "");
+}
+
+// The members of a circle, each once.
+std::vector<int> distinct(std::vector<int> members) {
+  std::ranges::sort(members);
+  members.erase(std::unique(members.begin(), members.end()), members.end());
+  return members;
+}
+
+std::string sentence_of(const Deadlock& deadlock) {
+  const std::vector<int> core = distinct(deadlock.circle.members);
+  std::string text;
+  if (!deadlock.circle.closed) {
+    text = fmt::format("deadlock: {} waits for what no rank can do", ranks_text(core));
+  } else if (core.size() == 1) {
+    text = fmt::format("deadlock: {} waits for itself", ranks_text(core));
+  } else {
+    text = fmt::format("deadlock: {} wait for each other", ranks_text(core));
+  }
+  std::vector<int> others;
+  std::ranges::set_difference(deadlock.members, core, std::back_inserter(others));
+  if (!others.empty())
+    text += fmt::format(", and {} {} for them", ranks_text(others),
+                        others.size() == 1 ? "waits" : "wait");
+  return text;
+}
+
+// "rank 0 waits for rank 2, rank 2 for rank 1, rank 1 for rank 0"
+std::string circle_text(const Circle& circle) {
+  std::string text;
+  for (size_t i = 0; i < circle.members.size(); ++i)
+    text += fmt::format("{}rank {} {}for rank {}", i ? ", " : "", circle.members[i],
+                        i ? "" : "waits ", circle.members[(i + 1) % circle.members.size()]);
+  return text;
+}
+
+// Members that stand in one collective call of a communicator, and do not agree what it is.
+std::string disagreement(const Deadlock& deadlock) {
+  for (const int a : deadlock.members)
+    for (const BlockedThread& mine : deadlock.states.at(a).threads)
+      for (const int b : deadlock.members)
+        for (const BlockedThread& theirs : deadlock.states.at(b).threads)
+          if (a < b && mine.context && mine.context == theirs.context &&
+              mine.serial == theirs.serial &&
+              compare(mine.signature, theirs.signature) != Difference::none)
+            return fmt::format(
+                "ranks {} and {} are in different collective calls of one "
+                "communicator where they must be in the same: {} and {}",
+                a, b, name_of(mine.signature), name_of(theirs.signature));
+  return "";
+}
+
+}  // namespace
+
+void describe(const engine::Blocked& blocked, BlockedThread& thread) {
+  const flight::Record* record = flight::mine();
+  if (record) thread.host = record->host;
+  if (!blocked.call) return;
+  const flight::Call& call = blocked.call->now;
+  thread.call = flight::description(call) + comm_text(call.context);
+  CodeAddress caller = code_address(call.caller);
+  thread.module = std::move(caller.module);
+  thread.offset = caller.offset;
+}
+
+Finding finding_of(const Deadlock& deadlock) {
+  Finding finding;
+  finding.error_class = MPI_ERR_OTHER;
+  finding.exit_code = kDeadlockCode;
+  finding.sentence = sentence_of(deadlock);
+
+  std::vector<CodeAddress> addresses;
+  const size_t listed = std::min(deadlock.members.size(), kMostMembers);
+  for (size_t i = 0; i < listed; ++i)
+    for (const BlockedThread& thread : deadlock.states.at(deadlock.members[i]).threads)
+      addresses.push_back({thread.module, thread.offset});
+  const std::vector<std::string> places = source_places(addresses);
+  size_t at = 0;
+  for (size_t i = 0; i < listed; ++i)
+    for (const BlockedThread& thread : deadlock.states.at(deadlock.members[i]).threads)
+      finding.details.push_back(
+          fmt::format("rank {}{}: {} at {}, {}", deadlock.members[i],
+                      thread.host.empty() ? "" : fmt::format(" on {}", thread.host),
+                      thread.call.empty() ? "a call of MPI" : thread.call, places[at++],
+                      needs_text(thread.needs)));
+  if (listed < deadlock.members.size())
+    finding.details.push_back(fmt::format("(and {} more)", deadlock.members.size() - listed));
+  if (deadlock.circle.closed && distinct(deadlock.circle.members).size() > 1)
+    finding.details.push_back(circle_text(deadlock.circle));
+  if (std::string different = disagreement(deadlock); !different.empty())
+    finding.details.push_back(std::move(different));
+  finding.details.push_back(
+      fmt::format("no message is under way between them; ranks are those of MPI_COMM_WORLD"));
+  return finding;
+}
+
+}  // namespace tutti::contract

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The ledger of one communicator: which collective calls this rank has started on it, and what the
+// others' messages say that they have. A call is checked when it starts and when a message arrives,
+// whichever comes later, whether or not the message ever meets a receive. Touched with the engine
+// owned, but for the constructor.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+
+#include "base/result.hpp"
+#include "contract/signature.hpp"
+#include "engine/channel.hpp"
+
+namespace tutti::contract {
+
+class Checker;
+
+// A collective under way that may have to end before its time: nonblocking ones put themselves on
+// the ledger's list, blocking ones look at broken().
+class Abandonable {
+ public:
+  virtual void abandon() = 0;  // off the list already
+  virtual void resume() = 0;   // what was suspected was nothing, or has only been told
+  Abandonable* next = nullptr;
+  Abandonable* previous = nullptr;
+
+ protected:
+  ~Abandonable() = default;
+};
+
+// How a communicator came to be, for reports.
+struct Origin {
+  uint16_t function = 0;  // that made it; with caller 0: MPI_Init
+  uint64_t caller = 0;
+  uint64_t parent = 0;  // context
+};
+
+class Ledger {
+ public:
+  Ledger(Checker& checker, const engine::Channel& hidden, Origin origin)
+      : checker_(checker), channel_(hidden), origin_(origin) {}
+  Ledger(const Ledger&) = delete;
+
+  // The call of this serial starts here. Returns what stands for all calls before it, the same on all
+  // ranks: flags in shared memory, which nobody need ever read, carry it on to a later one.
+  Word started(uint32_t serial, Word word) {
+    const Word before = chain_;
+    chain_ = (before ^ word >> kOpShift) * 0x9fb21c651e98df25u;  // not the data: they may differ
+    Slot& slot = slots_[serial % kKept];
+    slot.word = word;
+    slot.serial = serial;
+    next_ = serial + 1;
+    if (slot.early_word && slot.early_serial == serial) [[unlikely]] was_early(slot);
+    return before;
+  }
+  // A message of the call of this serial is here from `rank`.
+  void arrived(uint32_t serial, int rank, Word word) {
+    Slot& slot = slots_[serial % kKept];
+    if (slot.serial == serial) [[likely]] {
+      if (slot.word != word) [[unlikely]] differs(serial, rank, word);
+    } else if (static_cast<int32_t>(serial - next_) >= 0) {
+      early(slot, serial, rank, word);
+    }
+  }
+  // The same, for whoever learns of it otherwise than by a message: a flag in shared memory.
+  void differs(uint32_t serial, int rank, Word theirs);
+  // In the v and w forms: what `rank` sends is not what this rank expects from it.
+  void pair_differs(uint32_t serial, int rank, Word theirs, Word expected, int64_t their_bytes,
+                    int64_t expected_bytes);
+
+  // Something is wrong on this communicator, and it is being found out what.
+  bool suspected() const { return state_ == State::suspected; }
+  // It has been told, and calls are to fail with error().
+  bool broken() const { return state_ == State::broken; }
+  bool disturbed() const { return state_ == State::suspected || state_ == State::broken; }
+  Error error() const { return Error(error_class_, error_text_); }
+
+  void add(Abandonable& running);
+  void remove(Abandonable& running);
+
+  const engine::Channel& channel() const { return channel_; }
+  const Origin& origin() const { return origin_; }
+  uint32_t next() const { return next_; }  // serial of the next call
+  // This rank's word of that call; 0: not started, or too long ago.
+  Word word_of_call(uint32_t serial) const {
+    const Slot& slot = slots_[serial % kKept];
+    return slot.serial == serial ? slot.word : 0;
+  }
+  bool freed() const { return freed_; }
+  void free() { freed_ = true; }
+  // Does its error handler end the job? Any thread.
+  bool is_fatal() const { return fatal_.load(std::memory_order_relaxed); }
+  void set_fatal(bool fatal) { fatal_.store(fatal, std::memory_order_relaxed); }
+  const std::string& name() const { return name_; }
+  void set_name(std::string name) { name_ = std::move(name); }
+
+ private:
+  friend class Checker;
+  static constexpr uint32_t kKept = 64;
+  static constexpr uint32_t kNone = ~uint32_t{0};
+  struct Slot {
+    Word word = 0;
+    Word early_word = 0;  // of the first message that came before the call
+    uint32_t serial = kNone;
+    uint32_t early_serial = kNone;
+    int32_t early_rank = -1;
+  };
+  enum class State : uint8_t { fine, suspected, broken, told };
+
+  void early(Slot& slot, uint32_t serial, int rank, Word word);
+  void was_early(const Slot& slot);
+  void break_with(int error_class, std::string text);
+  void settle(State state);
+  // What was suspected of this call was nothing; it is not suspected again.
+  void dismiss(uint32_t serial);
+
+  Checker& checker_;
+  const engine::Channel channel_;  // a copy: messages may come after the communicator is gone
+  const Origin origin_;
+  uint32_t next_ = 0;
+  Word chain_ = 0;
+  uint32_t dismissed_ = kNone;
+  State state_ = State::fine;
+  bool freed_ = false;
+  std::atomic<bool> fatal_{true};
+  int error_class_ = 0;
+  std::string error_text_, name_;
+  Abandonable* running_ = nullptr;
+  Slot slots_[kKept];
+};
+
+}  // namespace tutti::contract

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The settings contract.* (man/tutti.yaml.5).
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+namespace tutti::contract {
+
+enum class Level : uint8_t { off, basic, strict };
+
+struct Options {
+  Level level = Level::basic;
+  bool report_only = false;  // a finding is printed and nothing else happens
+  std::chrono::nanoseconds ask_after{std::chrono::milliseconds(300)};  // a wait asks whom it waits for
+  std::chrono::nanoseconds standstill{std::chrono::seconds(3)};  // before a deadlock is looked for
+};
+
+}  // namespace tutti::contract

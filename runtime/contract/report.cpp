@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "contract/report.hpp"
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace tutti::contract {
+namespace {
+
+template <size_t N>
+void put(char (&to)[N], std::string_view text) {
+  const size_t length = std::min(text.size(), N - 1);
+  std::memcpy(to, text.data(), length);
+  to[length] = 0;
+}
+
+// Ranks that say the same.
+struct Party {
+  Word word = 0;
+  std::vector<const Side*> sides;
+  std::vector<int> ranks() const {
+    std::vector<int> out;
+    for (const Side* side : sides) out.push_back(side->rank);
+    return out;
+  }
+};
+
+std::string plural(size_t n, const char* one, const char* many) { return n == 1 ? one : many; }
+
+// "2 of MPI_INT"
+std::string data_text(const flight::Call& call) {
+  const bool other = call.count < 0 && call.other_count >= 0;
+  const int64_t count = other ? call.other_count : call.count;
+  const std::string type = flight::name_of_datatype(other ? call.other_type : call.type);
+  return count < 0 ? "its data" : fmt::format("{} of {}", count, type);
+}
+
+std::string verb(const Party& party, const std::string& name) {
+  return fmt::format("{} {} {}", ranks_text(party.ranks()), plural(party.sides.size(), "calls", "call"),
+                     name);
+}
+
+const char* form_text(Word word) {
+  switch (form_of(word)) {
+    case Form::blocking: return "blocking";
+    case Form::nonblocking: return "nonblocking";
+    case Form::persistent: return "persistent";
+  }
+  return "";
+}
+
+struct Sentence {
+  std::string text, hint;
+  int error_class;
+};
+
+Sentence compose(Difference difference, const Party& odd, const Party& rest, const std::string& where,
+                 const std::string& odd_place, const std::string& rest_place) {
+  const std::string name = name_of(odd.word), other = name_of(rest.word);
+  const auto differing = [&](const std::string& a, const std::string& b) {
+    return fmt::format("{} with {}{} where {} {} {}{}, on {}", verb(odd, name), a, odd_place,
+                       ranks_text(rest.ranks()), plural(rest.sides.size(), "has", "have"), b,
+                       rest_place, where);
+  };
+  switch (difference) {
+    case Difference::none:
+    case Difference::function: break;
+    case Difference::form:
+      return {fmt::format("{}{} where {}{}, on {}", verb(odd, name), odd_place, verb(rest, other),
+                          rest_place, where),
+              fmt::format("a {} collective does not match a {} one (MPI 5.0, section 6.12)",
+                          form_text(odd.word), form_text(rest.word)),
+              MPI_ERR_OTHER};
+    case Difference::root:
+      return {differing(fmt::format("root {}", odd.sides[0]->call.peer_is == flight::PeerIs::root
+                                                   ? odd.sides[0]->call.peer
+                                                   : root_of(odd.word)),
+                        fmt::format("root {}", rest.sides[0]->call.peer_is == flight::PeerIs::root
+                                                   ? rest.sides[0]->call.peer
+                                                   : root_of(rest.word))),
+              "all ranks name the same root", MPI_ERR_ROOT};
+    case Difference::op:
+      return {differing(flight::name_of_op(odd.sides[0]->call.op),
+                        flight::name_of_op(rest.sides[0]->call.op)),
+              "all ranks name the same operation", MPI_ERR_OP};
+    case Difference::type:
+    case Difference::count: {
+      const std::string a = data_text(odd.sides[0]->call), b = data_text(rest.sides[0]->call);
+      const bool types = difference == Difference::type;
+      return {a == b ? differing("other counts or types", "none of them") : differing(a, b),
+              types ? "the type signatures (counts times basic types) must agree"
+                    : "the amounts of data must agree",
+              types ? MPI_ERR_TYPE : MPI_ERR_COUNT};
+    }
+  }
+  return {fmt::format("{}{} where {}{}, on {}", verb(odd, name), odd_place, verb(rest, other),
+                      rest_place, where),
+          "the ranks of a communicator call its collectives in one order (MPI 5.0, section 6.14)",
+          MPI_ERR_OTHER};
+}
+
+// "calls MPI_Bcast(1 of MPI_INT, root 0) at solver.c:42, in exchange()"
+std::string doing(const Side& side, const std::string& place) {
+  const bool known = side.call.state != flight::State::none;
+  const std::string call = known ? flight::description(side.call) : "a call of MPI";
+  switch (side.status) {
+    case Status::silent: return "does not answer";
+    case Status::started: return fmt::format("{} at {}", call, place);
+    case Status::not_yet:
+      return fmt::format("is not there yet; {} {} at {}",
+                         side.call.state == flight::State::inside ? "it is in" : "its latest call is",
+                         call, place);
+    case Status::forgotten: return "has long been past it";
+    case Status::freed: return fmt::format("has freed the communicator; it is in, or was in, {} at {}", call, place);
+    case Status::finalizing: return fmt::format("is in MPI_Finalize, called at {}", place);
+    case Status::unknown: return "does not know the communicator";
+  }
+  return "";
+}
+
+std::string parent_text(const Origin& origin) {
+  const flight::Record* record = flight::mine();
+  const flight::Comm* parent = record ? flight::find_comm(*record, origin.parent) : nullptr;
+  return parent && parent->name[0] ? fmt::format(" from {}", parent->name) : "";
+}
+
+}  // namespace
+
+Details pack(const Side& side) {
+  Details out{};
+  out.status = side.status;
+  out.word = side.word;
+  out.call = side.call;
+  out.offset = side.caller.offset;
+  put(out.module, side.caller.module);
+  put(out.host, side.host);
+  return out;
+}
+
+Side unpack(const Details& details) {
+  Side out;
+  out.status = details.status;
+  out.word = details.word;
+  out.call = details.call;
+  out.caller.offset = details.offset;
+  out.caller.module.assign(details.module, strnlen(details.module, sizeof details.module));
+  out.host.assign(details.host, strnlen(details.host, sizeof details.host));
+  return out;
+}
+
+std::string description(const Ledger& ledger) {
+  const int size = ledger.channel().size();
+  const std::string ranks = fmt::format("{} {}", size, size == 1 ? "rank" : "ranks");
+  if (!ledger.name().empty()) return fmt::format("{} ({})", ledger.name(), ranks);
+  return fmt::format("a communicator of {} made by {}{}", ranks,
+                     flight::name_of_function(ledger.origin().function),
+                     parent_text(ledger.origin()));
+}
+
+std::string ranks_text(const std::vector<int>& ranks) {
+  std::vector<std::string> parts;
+  for (size_t i = 0; i < ranks.size();) {
+    size_t end = i + 1;
+    while (end < ranks.size() && ranks[end] == ranks[end - 1] + 1) ++end;
+    if (end - i > 2) {
+      parts.push_back(fmt::format("{} to {}", ranks[i], ranks[end - 1]));
+    } else {
+      for (size_t k = i; k < end; ++k) parts.push_back(std::to_string(ranks[k]));
+    }
+    i = end;
+  }
+  std::string text = ranks.size() == 1 ? "rank " : "ranks ";
+  for (size_t i = 0; i < parts.size(); ++i)
+    text += (i == 0 ? "" : i + 1 == parts.size() ? " and " : ", ") + parts[i];
+  return text;
+}
+
+bool describe(Finding& finding, const Ledger& ledger, const std::vector<Side>& sides) {
+  std::vector<Party> parties;
+  std::vector<const Side*> gone;
+  for (const Side& side : sides) {
+    if (side.status == Status::freed || side.status == Status::finalizing) gone.push_back(&side);
+    if (side.status != Status::started) continue;
+    const auto same = std::ranges::find_if(parties, [&](const Party& p) {
+      return p.word == side.word || compare(p.word, side.word) == Difference::none;
+    });
+    if (same == parties.end()) parties.push_back({side.word, {&side}});
+    else same->sides.push_back(&side);
+  }
+  // The many are taken to be right; of two equals, those with the lowest rank.
+  std::ranges::stable_sort(parties, [](const Party& a, const Party& b) {
+    return a.sides.size() > b.sides.size();
+  });
+  const bool told = !finding.sentence.empty();  // a pair's: only the details are missing
+  if (!told && (parties.empty() || (parties.size() == 1 && gone.empty()))) return false;
+
+  std::vector<CodeAddress> addresses;
+  for (const Side& side : sides) addresses.push_back(side.caller);
+  addresses.push_back(code_address(ledger.origin().caller));
+  const std::vector<std::string> places = source_places(addresses);
+  const auto place_of = [&](const Side& side) {
+    return places[static_cast<size_t>(&side - sides.data())];
+  };
+  const auto short_place = [&](const Side& side) {
+    if (side.caller.module.empty()) return std::string();
+    const std::string place = place_of(side);
+    return fmt::format(" ({})", place.substr(0, place.find(", in ")));
+  };
+
+  const std::string where = description(ledger);
+  std::string hint;
+  if (told) {
+    hint = "what a rank sends to another is what that one expects from it";
+  } else if (parties.size() > 1) {
+    const Party &rest = parties[0], &odd = parties[1];
+    Sentence said = compose(compare(rest.word, odd.word), odd, rest, where,
+                            short_place(*odd.sides[0]), short_place(*rest.sides[0]));
+    finding.sentence = std::move(said.text);
+    finding.error_class = said.error_class;
+    hint = std::move(said.hint);
+  } else {
+    Party left;
+    for (const Side* side : gone) left.sides.push_back(side);
+    const bool freed = gone[0]->status == Status::freed;
+    finding.sentence = fmt::format(
+        "{} {} {} while {} {} for {} in {}{}, on {}", ranks_text(left.ranks()),
+        plural(left.sides.size(), "has", "have"),
+        freed ? "freed the communicator" : "called MPI_Finalize", ranks_text(parties[0].ranks()),
+        plural(parties[0].sides.size(), "waits", "wait"), plural(left.sides.size(), "it", "them"),
+        name_of(parties[0].word), short_place(*parties[0].sides[0]), where);
+    finding.error_class = MPI_ERR_OTHER;
+    hint = "all ranks of a communicator take part in its collectives";
+  }
+
+  // The same lines stand once, with their ranks.
+  std::vector<std::pair<std::string, std::vector<int>>> lines;
+  for (const Side& side : sides) {
+    const std::string text = doing(side, place_of(side));
+    const auto same = std::ranges::find_if(lines, [&](const auto& line) { return line.first == text; });
+    if (same == lines.end()) lines.push_back({text, {side.rank}});
+    else same->second.push_back(side.rank);
+  }
+  for (const auto& [text, ranks] : lines)
+    finding.details.push_back(fmt::format("{}: {}", ranks_text(ranks), text));
+  if (static_cast<int>(sides.size()) < ledger.channel().size())
+    finding.details.push_back(fmt::format("(the other {} ranks were not asked)",
+                                          ledger.channel().size() - static_cast<int>(sides.size())));
+  finding.details.push_back(fmt::format("it is collective call {} on {}{}", finding.serial + 1, where,
+                                        ledger.origin().caller == 0
+                                            ? ""
+                                            : fmt::format(", made at {}", places.back())));
+  finding.details.push_back(hint);
+  return true;
+}
+
+std::string text_of(const Finding& finding) {
+  std::string text = finding.sentence;
+  for (const std::string& line : finding.details) text += "\n  " + line;
+  return text;
+}
+
+}  // namespace tutti::contract

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "contract/signature.hpp"
+
+#include <cctype>
+
+namespace tutti::contract {
+
+Difference compare(Word mine, Word theirs) {
+  if (mine == theirs || mine == 0 || theirs == 0) return Difference::none;
+  if (function_of(mine) != function_of(theirs)) return Difference::function;
+  if (form_of(mine) != form_of(theirs)) return Difference::form;
+  if (root_of(mine) != root_of(theirs)) return Difference::root;
+  if (op_of(mine) != op_of(theirs)) return Difference::op;
+  // Nothing to compare on one side: the data are a matter of each pair, or known to the root alone.
+  if (bytes_of(mine) == 0 || bytes_of(theirs) == 0) return Difference::none;
+  if (bytes_of(mine) != bytes_of(theirs)) return Difference::count;
+  const bool exact = type_of(mine) != 0 && type_of(theirs) != 0;
+  return exact && type_of(mine) != type_of(theirs) ? Difference::type : Difference::none;
+}
+
+std::string name_of(Word word) {
+  std::string name = function_of(word) < kFunctionCount ? kFunctionNames[function_of(word)] : "MPI_?";
+  switch (form_of(word)) {
+    case Form::blocking: return name;
+    case Form::persistent: return name + "_init";
+    case Form::nonblocking: break;
+  }
+  if (name == "MPI_Comm_dup") return "MPI_Comm_idup";
+  name[4] = static_cast<char>(std::tolower(static_cast<unsigned char>(name[4])));
+  return name.insert(4, "I");
+}
+
+}  // namespace tutti::contract

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "contract/standstill.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace tutti::contract {
+namespace {
+
+// Between questions of one rank whose wait is legal so far: at most this long.
+constexpr std::chrono::seconds kLongestPatience{60};
+
+}  // namespace
+
+Standstill::Standstill(engine::Engine& engine, const Options& options, Means means)
+    : engine_(engine), options_(options), means_(std::move(means)), patience_(options.limit) {}
+
+ProcessState Standstill::own_state() {
+  ProcessState state;
+  for (const engine::Blocked* b = engine_.blocked(); b; b = b->next) {
+    BlockedThread& thread = state.threads.emplace_back();
+    b->explain ? b->explain(b->why, thread.needs) : void(thread.needs.always());
+    means_.describe(*b, thread);
+  }
+  state.blocked = !state.threads.empty() && means_.all_threads_blocked();
+  state.moving = engine_.moving();
+  state.epoch = engine_.events();
+  state.still_ms =
+      std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - since_).count();
+  for (const engine::UnderWay* u = engine_.under_way(); u; u = u->next) {
+    Course& course = state.courses.emplace_back(Course{u->context, u->serial, {}});
+    u->explain(*u, course.needs);
+  }
+  engine_.each_peer([&](int peer, uint32_t sent, uint32_t received) {
+    state.traffic.push_back({peer, sent, received});
+  });
+  return state;
+}
+
+// Starts anew when something has happened.
+void Standstill::notice(Clock::time_point now) {
+  if (engine_.events() == events_ && since_ != Clock::time_point{}) return;
+  events_ = engine_.events();
+  since_ = now;
+  patience_ = options_.limit;
+  next_ = now + patience_;
+  phase_ = Phase::idle;
+  reported_.clear();
+}
+
+void Standstill::look(Clock::time_point now) {
+  notice(now);
+  switch (phase_) {
+    case Phase::idle:
+      if (now >= next_) begin(Phase::first, now);
+      break;
+    case Phase::rest:
+      if (now >= next_) begin(Phase::second, now);
+      break;
+    case Phase::first:
+    case Phase::second:
+      break;
+  }
+  if (phase_ != Phase::first && phase_ != Phase::second) return;
+  if (awaited_.empty()) return phase_ == Phase::first ? judge_first(now) : judge_second(now);
+  if (now < next_) return;
+  // Who does not answer may be busy, and is alive.
+  if (phase_ == Phase::first) return give_up(now);
+  std::erase_if(awaited_, [this](int process) { return !first_states_.contains(process); });
+  awaited_.empty() ? judge_second(now) : give_up(now);
+}
+
+void Standstill::begin(Phase phase, Clock::time_point now) {
+  phase_ = phase;
+  ++round_;
+  next_ = now + std::max<Clock::duration>(options_.limit, std::chrono::seconds(1));
+  awaited_.clear();
+  states_.clear();
+  states_[engine_.process()] = own_state();
+  if (phase == Phase::first) return ask_for_the_unknown();
+  for (const auto& [process, state] : first_states_)
+    if (process != engine_.process()) ask(process);
+  for (const int process : witnesses_)
+    if (!first_states_.contains(process)) ask(process);
+}
+
+void Standstill::ask(int process) {
+  if (!awaited_.insert(process).second) return;
+  ++questions_;
+  Bytes bytes;
+  put(bytes, What::question);
+  put(bytes, round_);
+  means_.tell(process, bytes);
+}
+
+void Standstill::ask_for_the_unknown() {
+  for (const int process : unknown_to(states_, engine_.process())) ask(process);
+}
+
+void Standstill::message(int from, std::span<const std::byte> message) {
+  What what;
+  uint32_t round;
+  if (!get(message, what) || !get(message, round)) return;
+  switch (what) {
+    case What::question: {
+      notice(Clock::now());
+      Bytes bytes;
+      put(bytes, What::answer);
+      put(bytes, round);
+      own_state().write(bytes);
+      return means_.tell(from, bytes);
+    }
+    case What::answer: {
+      const bool waited_for = phase_ == Phase::first || phase_ == Phase::second;
+      if (!waited_for || round != round_ || awaited_.erase(from) == 0) return;
+      ProcessState state;
+      if (!state.read(message)) return;
+      states_[from] = std::move(state);
+      // What is alive by those that are known needs no more answers.
+      if (phase_ == Phase::first) ask_for_the_unknown();
+      return;
+    }
+    case What::your_turn:
+      witnesses_.insert(from);
+      if (phase_ == Phase::idle) next_ = Clock::now();
+      return;
+  }
+}
+
+// Of a circle that several find, one speaks.
+int Standstill::speaker_of(const States& states) const {
+  const Circle circle = circle_from(states, engine_.process());
+  return *std::ranges::min_element(circle.members);
+}
+
+void Standstill::judge_first(Clock::time_point now) {
+  const std::vector<int> dead = dead_processes(states_);
+  if (!std::ranges::binary_search(dead, engine_.process())) return give_up(now);
+  if (const int speaker = speaker_of(states_); speaker != engine_.process()) {
+    Bytes bytes;
+    put(bytes, What::your_turn);
+    put(bytes, round_);
+    means_.tell(speaker, bytes);
+    return give_up(now);
+  }
+  first_states_ = std::move(states_);
+  phase_ = Phase::rest;
+  next_ = now + options_.second_look;
+}
+
+void Standstill::judge_second(Clock::time_point now) {
+  const std::vector<int> before = dead_processes(first_states_);
+  std::vector<int> dead = dead_processes(states_);
+  const auto unchanged = [this](int process) {
+    const auto is = states_.find(process);
+    return is != states_.end() && is->second.epoch == first_states_.at(process).epoch;
+  };
+  bool proven = std::ranges::includes(dead, before) && std::ranges::all_of(before, unchanged);
+  // The living count only by the collectives that they have under way.
+  for (const auto& [process, state] : first_states_)
+    if (!state.courses.empty() && !unchanged(process)) proven = false;
+  const bool again = before == reported_;
+  if (proven && !again) {
+    reported_ = before;
+    Circle circle = circle_from(states_, engine_.process());
+    means_.found({states_, std::move(dead), std::move(circle)});
+  }
+  give_up(now);
+}
+
+void Standstill::give_up(Clock::time_point now) {
+  phase_ = Phase::idle;
+  awaited_.clear();
+  patience_ = std::min<Clock::duration>(patience_ * 2, kLongestPatience);
+  next_ = now + patience_;
+}
+
+}  // namespace tutti::contract

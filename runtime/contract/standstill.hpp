@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Deadlock detection. A rank whose blocked thread has stood still for long asks those that it waits
+// for, and those that they wait for, what they are in; whoever drives an engine answers, the
+// progress thread too. If the answers make a deadlock (contract/deadlock.hpp) they are asked again:
+// states that are the same both times held all at once in between, so that the second answers prove
+// it. One rank of those that wait in a circle reports. Slowness never is a deadlock: a rank
+// that does not answer, computes, or has a thread outside of MPI is alive.
+//
+// Refuses to judge what it cannot see: waits that name nobody (engine/condition.hpp), and threads
+// that may call MPI for the first time.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/bytes.hpp"
+#include "contract/deadlock.hpp"
+#include "engine/engine.hpp"
+
+namespace tutti::contract {
+
+struct Deadlock {
+  States states;             // of all that are known
+  std::vector<int> members;  // that cannot go on, ascending
+  Circle circle;
+};
+
+class Standstill {
+ public:
+  using Clock = std::chrono::steady_clock;
+  struct Options {
+    std::chrono::nanoseconds limit = std::chrono::seconds(3);  // of standing still before it asks
+    // Between the answers and the second question.
+    std::chrono::nanoseconds second_look = std::chrono::milliseconds(200);
+  };
+  // What it needs of the others, all called with the engine owned.
+  struct Means {
+    // To the same object of another process.
+    std::function<void(int process, const Bytes& message)> tell;
+    // May no thread act but those that stand in blocking calls (Engine::blocked())?
+    std::function<bool()> all_threads_blocked;
+    // Fills in what the report says of the call that a thread is in.
+    std::function<void(const engine::Blocked&, BlockedThread&)> describe;
+    // Called once for each deadlock, by one of its members; may end the process.
+    std::function<void(const Deadlock&)> found;
+  };
+
+  Standstill(engine::Engine& engine, const Options& options, Means means);
+
+  // A thread of this process sleeps in a blocking call; again and again. Engine owned.
+  void look(Clock::time_point now = Clock::now());
+  // From another process. Engine owned.
+  void message(int from, std::span<const std::byte> message);
+
+  uint64_t questions() const { return questions_; }  // asked so far, for tests
+
+ private:
+  enum class What : uint8_t { question, answer, your_turn };
+  enum class Phase : uint8_t { idle, first, rest, second };
+
+  ProcessState own_state();
+  void notice(Clock::time_point now);
+  void begin(Phase phase, Clock::time_point now);
+  void ask(int process);
+  void ask_for_the_unknown();
+  void judge_first(Clock::time_point now);
+  void judge_second(Clock::time_point now);
+  void give_up(Clock::time_point now);
+  int speaker_of(const States& states) const;
+
+  engine::Engine& engine_;
+  const Options options_;
+  const Means means_;
+
+  uint64_t events_ = 0;  // when they changed last: since_
+  Clock::time_point since_;
+  Clock::duration patience_;
+  Clock::time_point next_;  // idle: when to ask; resting: when to ask again; else the deadline
+
+  Phase phase_ = Phase::idle;
+  uint32_t round_ = 0;  // answers to older questions are dropped
+  States states_, first_states_;
+  std::set<int> awaited_;
+  std::set<int> witnesses_;  // who wait for the circle that I speak for
+  std::vector<int> reported_;
+  uint64_t questions_ = 0;
+};
+
+}  // namespace tutti::contract

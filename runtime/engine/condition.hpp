@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Whose action a blocked call needs: a formula of ANDs and ORs over processes, asked for only when
+// a rank has stood still for long. A leaf is either a process, one of whose threads has to make a
+// call, or a collective under way at a process, which goes on without any thread's help.
+// Data alone: what it means that all of a set wait for each other is contract/deadlock.hpp's.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace tutti::engine {
+
+// The calls of one collective, or, with context 0, the process' threads.
+struct Actor {
+  int32_t process = 0;
+  uint64_t context = 0;  // of a hidden channel
+  uint32_t serial = 0;
+
+  bool is_process() const { return context == 0; }
+  friend bool operator==(const Actor& a, const Actor& b) {
+    return a.process == b.process && a.context == b.context && a.serial == b.serial;
+  }
+};
+
+// Written in prefix order: all() and any() open a group, end() closes it. An empty any() can never
+// come true, an empty all() is true: so is a condition to which nothing was added.
+class Condition {
+ public:
+  enum class Kind : uint8_t { all, any, actor };
+  struct Node {
+    Kind kind = Kind::all;
+    uint32_t end = 0;  // the index after the group
+    Actor actor;
+  };
+
+  Condition& all() { return open(Kind::all); }
+  Condition& any() { return open(Kind::any); }
+  Condition& end() {
+    nodes_[open_.back()].end = static_cast<uint32_t>(nodes_.size());
+    open_.pop_back();
+    return *this;
+  }
+  Condition& process(int id) { return add({id}); }
+  Condition& collective(int process, uint64_t context, uint32_t serial) {
+    return add({process, context, serial});
+  }
+  Condition& always() { return all().end(); }  // needs nobody, or it is not known whom
+  Condition& never() { return any().end(); }
+
+  // Several at the top: all of them.
+  template <class Alive>
+  bool holds(Alive&& alive) const {
+    return all_hold(0, static_cast<uint32_t>(nodes_.size()), alive);
+  }
+  // Is any part of it true that could be true by itself?
+  template <class Alive>
+  bool holds_in_part(Alive&& alive) const {
+    for (uint32_t i = 0; i < nodes_.size(); i = nodes_[i].end)
+      if (node_holds(i, alive)) return true;
+    return nodes_.empty();
+  }
+  // The first actor for whose sake it does not hold; nullptr if it holds, or can never.
+  template <class Alive>
+  const Actor* culprit(Alive&& alive) const {
+    return culprit_among(0, static_cast<uint32_t>(nodes_.size()), alive);
+  }
+  template <class Visit>
+  void each_actor(Visit&& visit) const {
+    for (const Node& node : nodes_)
+      if (node.kind == Kind::actor) visit(node.actor);
+  }
+  const std::vector<Node>& nodes() const { return nodes_; }
+
+  void write(std::vector<std::byte>& to) const;
+  // Takes it off the front of `from`; false if that is no condition.
+  bool read(std::span<const std::byte>& from);
+
+ private:
+  Condition& open(Kind kind) {
+    open_.push_back(static_cast<uint32_t>(nodes_.size()));
+    nodes_.push_back({kind, 0, {}});
+    return *this;
+  }
+  Condition& add(const Actor& actor) {
+    nodes_.push_back({Kind::actor, static_cast<uint32_t>(nodes_.size() + 1), actor});
+    return *this;
+  }
+  template <class Alive>
+  bool node_holds(uint32_t i, Alive& alive) const {
+    const Node& node = nodes_[i];
+    if (node.kind == Kind::actor) return alive(node.actor);
+    if (node.kind == Kind::all) return all_hold(i + 1, node.end, alive);
+    for (uint32_t child = i + 1; child < node.end; child = nodes_[child].end)
+      if (node_holds(child, alive)) return true;
+    return false;
+  }
+  template <class Alive>
+  bool all_hold(uint32_t from, uint32_t to, Alive& alive) const {
+    for (uint32_t child = from; child < to; child = nodes_[child].end)
+      if (!node_holds(child, alive)) return false;
+    return true;
+  }
+
+  template <class Alive>
+  const Actor* culprit_among(uint32_t from, uint32_t to, Alive& alive) const {
+    for (uint32_t i = from; i < to; i = nodes_[i].end) {
+      if (node_holds(i, alive)) continue;
+      if (nodes_[i].kind == Kind::actor) return &nodes_[i].actor;
+      if (const Actor* actor = culprit_among(i + 1, nodes_[i].end, alive)) return actor;
+    }
+    return nullptr;
+  }
+
+  std::vector<Node> nodes_;
+  std::vector<uint32_t> open_;
+};
+
+}  // namespace tutti::engine

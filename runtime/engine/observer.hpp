@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Who looks on while the engine works: the contract checker (contract/), of which the engine knows
+// no more than this. All calls come with the engine owned, from whoever drives it, the progress
+// thread too. An observer may send control messages to others of its kind.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+
+#include "transport/transport.hpp"
+
+namespace tutti::engine {
+
+// The context of control messages: of no communicator. `tag` says which message it is, the rest of
+// the header and the bytes are the observers' own. They are handled when they arrive, never matched.
+inline constexpr uint64_t kControlContext = ~uint64_t{0};
+
+class Observer {
+ public:
+  // A message on a hidden channel has arrived; it is not matched yet.
+  virtual void arrived(const transport::Header& header) = 0;
+  // A control message of another process. `data` holds header.bytes.
+  virtual void told(const transport::Header& header, const std::byte* data) = 0;
+  // A thread has nothing to do and is about to sleep; it was for the first time in this wait so long
+  // ago. Comes again while the wait lasts, at least ten times a second.
+  virtual void waits(std::chrono::nanoseconds since) = 0;
+
+ protected:
+  ~Observer() = default;
+};
+
+}  // namespace tutti::engine

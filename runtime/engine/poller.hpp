@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What waits for something that no message tells of, such as a flag in shared memory: asked in each
+// pass of the engine, and before a sleep. Owns the list of them, from which each may go, and others
+// may come, while one of them is asked.
+#pragma once
+
+#include "engine/operation.hpp"
+
+namespace tutti::engine {
+
+class Poller {
+ public:
+  // True if anything happened. May remove itself, others, or add some.
+  virtual bool poll() = 0;
+  // Whom it waits for, as if it were a receive; one of them if there are several. False: nobody in
+  // particular.
+  virtual bool awaits(Match& what) const = 0;
+
+ protected:
+  ~Poller() = default;
+
+ private:
+  friend class Pollers;
+  Poller* next_ = nullptr;
+  Poller* previous_ = nullptr;
+};
+
+class Pollers {
+ public:
+  bool empty() const { return first_ == nullptr; }
+  Poller* first() const { return first_; }
+  template <class Visit>
+  void each_awaited(Visit&& visit) const {
+    Match what;
+    for (const Poller* poller = first_; poller; poller = poller->next_)
+      if (poller->awaits(what)) visit(what);
+  }
+  void add(Poller& poller) {
+    poller.next_ = nullptr;
+    poller.previous_ = last_;
+    (last_ ? last_->next_ : first_) = &poller;
+    last_ = &poller;
+  }
+  void remove(Poller& poller) {
+    if (following_ == &poller) following_ = poller.next_;
+    (poller.previous_ ? poller.previous_->next_ : first_) = poller.next_;
+    (poller.next_ ? poller.next_->previous_ : last_) = poller.previous_;
+  }
+  bool poll() {
+    bool moved = false;
+    for (Poller* poller = first_; poller; poller = following_) {
+      following_ = poller->next_;
+      moved |= poller->poll();
+    }
+    return moved;
+  }
+
+ private:
+  Poller* first_ = nullptr;
+  Poller* last_ = nullptr;
+  Poller* following_ = nullptr;  // in poll(): the one to ask next
+};
+
+}  // namespace tutti::engine

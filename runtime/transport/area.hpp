@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// An area: what the ranks of one communicator share in their node's memory for collectives. Two
+// lanes, a small one from the start and a large one from its first use on.
+#pragma once
+
+#include "transport/lane.hpp"
+
+namespace tutti::transport {
+
+class Area {
+ public:
+  virtual ~Area() = default;
+  Area(const Area&) = delete;
+
+  // Of rank 0's context, all over the same: slots for what fits into a few lines.
+  Lane& small() { return small_; }
+  // Whether there is memory for the large lane: the same answer on all ranks, and for ever. The
+  // first one to ask finds out.
+  bool has_large() {
+    if (!asked_) [[unlikely]] {
+      asked_ = true;
+      open_large();
+    }
+    return large_.exists();
+  }
+  Lane& large() { return large_; }  // if has_large()
+
+ protected:
+  Area() = default;
+  virtual void open_large() = 0;  // makes large_, or leaves it
+
+  Lane small_, large_;
+
+ private:
+  bool asked_ = false;
+};
+
+// How the lanes of `ranks` ranks are cut: 0 windows where there are too many ranks for it.
+LaneGeometry small_lane(int ranks);
+LaneGeometry large_lane(int ranks);
+
+}  // namespace tutti::transport

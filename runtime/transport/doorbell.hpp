@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How a rank that sleeps in the kernel is woken by another one of its node. The sleeper says so at
+// its desk; who sends to it looks there after each record and, seldom, rings. Owns the sockets and
+// the argument why no ring is lost.
+//
+// The sleeper writes "asleep" and then looks at the rings; a sender writes a record and then looks
+// for "asleep". One of the two must see the other's word, which takes a fence on both sides. Since
+// a sender does this for every message, it is the sleeper that makes the senders' processors fence
+// (membarrier, global expedited), for which each sender's process registers once, while that is
+// cheap, in use_remote_fences(). A process that could not register fences after each record.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "transport/node_segment.hpp"
+
+namespace tutti::transport {
+
+// Once for the process, best before it has a second thread (later it takes 12 ms).
+void use_remote_fences();
+
+class Doorbell {
+ public:
+  // `sleepers` counts the ranks of the node whose doorbell is armed.
+  Doorbell(Desk& mine, std::atomic<uint32_t>& sleepers) : mine_(mine), sleepers_(sleepers) {}
+  ~Doorbell();
+  Doorbell(const Doorbell&) = delete;
+
+  // A socket, readable when somebody has rung; -1 before the first arm().
+  int descriptor() const { return socket_; }
+
+  // From here on senders ring, once. The caller looks at the rings again before it sleeps. False:
+  // there is no socket to be had, nobody could ring.
+  bool arm();
+  // I am awake.
+  void disarm() {
+    if (armed_) [[unlikely]] {
+      armed_ = false;
+      // Ringing takes the word away: only then is there something to read, now or in a moment.
+      if (mine_.asleep.exchange(0, std::memory_order_relaxed) == 0) ++rings_;
+      sleepers_.fetch_sub(1, std::memory_order_relaxed);
+    }
+  }
+
+  // To be called after what `desk`'s owner should see has been written.
+  static void ring_if_asleep(Desk& desk) {
+    if (fences_) __sync_synchronize();
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    if (desk.asleep.load(std::memory_order_relaxed)) [[unlikely]]
+      ring(desk);
+  }
+  // This process must fence between what it writes and its look at who is asleep.
+  static bool fences() { return fences_; }
+
+ private:
+  friend void use_remote_fences();
+  static void ring(Desk& desk);
+  bool open();
+
+  static bool fences_;  // this process has not registered
+
+  Desk& mine_;
+  std::atomic<uint32_t>& sleepers_;
+  int socket_ = -1;
+  bool armed_ = false;
+  int rings_ = 0;  // rung and not read from the socket
+};
+
+}  // namespace tutti::transport

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "transport/lane.hpp"
+
+#include <algorithm>
+
+#include "base/log.hpp"
+
+namespace tutti::transport {
+
+size_t LaneGeometry::bytes() const {
+  // Two lines a desk.
+  return static_cast<size_t>(ranks) * (2 * 64 + windows * slot_bytes);
+}
+
+Lane::Lane(std::byte* memory, const LaneGeometry& geometry, int rank, Bells& bells)
+    : memory_(memory),
+      slots_(memory + static_cast<size_t>(geometry.ranks) * sizeof(Desk)),
+      geometry_(geometry),
+      rank_(rank),
+      bells_(&bells),
+      free_until_(geometry.windows),
+      seen_left_(static_cast<size_t>(geometry.ranks)),
+      left_early_(geometry.windows) {
+  static_assert(sizeof(Desk) == 128 && sizeof(Head) == 16);
+  TUTTI_INVARIANT(geometry.windows >= 4 && (geometry.windows & (geometry.windows - 1)) == 0 &&
+                      geometry.slot_bytes % 64 == 0 && geometry.head_bytes >= sizeof(Head),
+                  "a lane has room for its flags");
+}
+
+void Lane::clear(std::byte* memory, const LaneGeometry& geometry) {
+  Lane view;
+  view.memory_ = memory;
+  view.slots_ = memory + static_cast<size_t>(geometry.ranks) * sizeof(Desk);
+  view.geometry_ = geometry;
+  for (int rank = 0; rank < geometry.ranks; ++rank) {
+    view.desk_of(rank).left.store(0, std::memory_order_relaxed);
+    view.desk_of(rank).claiming.store(0, std::memory_order_relaxed);
+    for (uint32_t w = 0; w < geometry.windows; ++w)
+      view.head_of(w, rank).flag.store(0, std::memory_order_relaxed);
+  }
+}
+
+bool Lane::find_free(uint32_t round) {
+  const auto find = [&] {
+    uint32_t least = left_;
+    for (int rank = 0; rank < geometry_.ranks; ++rank) {
+      if (rank == rank_) continue;
+      uint32_t& seen = seen_left_[static_cast<size_t>(rank)];
+      if (static_cast<int32_t>(seen + geometry_.windows - round) <= 0)
+        seen = desk_of(rank).left.load(std::memory_order_acquire);
+      if (static_cast<int32_t>(seen - least) < 0) least = seen;
+    }
+    free_until_ = least + geometry_.windows;
+    return static_cast<int32_t>(round - free_until_) < 0;
+  };
+  bool free = find();
+  std::atomic<uint32_t>& claiming = desk_of(0).claiming;
+  if (!free && !claiming_) {
+    claiming.fetch_add(1, std::memory_order_seq_cst);
+    claiming_ = true;
+    free = find();  // what was left meanwhile rang nobody
+  }
+  if (free && claiming_) {
+    claiming.fetch_sub(1, std::memory_order_relaxed);
+    claiming_ = false;
+  }
+  return free;
+}
+
+void Lane::leave(uint32_t round) {
+  const uint32_t mask = geometry_.windows - 1;
+  if (round != left_) {
+    left_early_[round & mask] = true;
+    return;
+  }
+  ++left_;
+  while (left_early_[left_ & mask]) {
+    left_early_[left_ & mask] = false;
+    ++left_;
+  }
+  desk_of(rank_).left.store(left_, std::memory_order_release);
+  if (desk_of(0).claiming.load(std::memory_order_relaxed) > 0) [[unlikely]]
+    bells_->ring_if_asleep(-1);
+}
+
+}  // namespace tutti::transport

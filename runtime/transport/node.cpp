@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "transport/node.hpp"
+
+#include <mpi.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/log.hpp"
+#include "transport/doorbell.hpp"
+
+namespace tutti::transport {
+namespace {
+
+// An idle tcp endpoint makes each poll of UCX cost half a microsecond. So UCX is polled in each
+// pass only while it has news, or while shared memory has had none for this many passes…
+constexpr int kQuietPasses = 64;
+// …and else ever more rarely, down to once in so many passes.
+constexpr int kLongestPatience = 1024;
+
+// The file of the node's ranks; the launcher removes what begins with the job's name.
+std::string segment_name(const NodeOptions& options) {
+  std::string name = fmt::format("tutti.{}.node{}", options.job, options.neighbours.front());
+  std::ranges::replace(name, '/', '_');
+  return name;
+}
+
+// What concerns the whole node is said by one of its ranks.
+Level note_of(const NodeOptions& options) {
+  return options.process == options.neighbours.front() ? Level::note : Level::debug;
+}
+
+std::unique_ptr<SharedMemory> attach(const NodeOptions& options) {
+  if (!options.shared_memory || options.neighbours.size() < 2) return nullptr;
+  Result<std::unique_ptr<SharedMemory>> opened = SharedMemory::open(
+      {segment_name(options), options.neighbours, options.process, options.read_peers});
+  if (opened) return *std::move(opened);
+  say(note_of(options), "messages on this node go over UCX: {}", opened.error().message());
+  return nullptr;
+}
+
+}  // namespace
+
+// Marks the long messages that come by UCX, for fetch() and discard() to tell whose they are.
+// Those of shared memory are passed on as they are; both are aligned, so that a bit is free.
+class Node::FromUcx final : public Receiver {
+ public:
+  explicit FromUcx(Receiver& receiver) : receiver_(receiver) {}
+
+  void arrived(const Arrival& arrival) override {
+    if (!arrival.rendezvous) return receiver_.arrived(arrival);
+    Arrival marked = arrival;
+    auto* const ticket = new void*(arrival.rendezvous);
+    marked.rendezvous = reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(ticket) | 1);
+    receiver_.arrived(marked);
+  }
+  static bool is_marked(void* rendezvous) { return reinterpret_cast<uintptr_t>(rendezvous) & 1; }
+  static void* unmark(void* rendezvous) {
+    const std::unique_ptr<void*> ticket(
+        reinterpret_cast<void**>(reinterpret_cast<uintptr_t>(rendezvous) & ~uintptr_t{1}));
+    return *ticket;
+  }
+
+ private:
+  Receiver& receiver_;
+};
+
+Result<std::unique_ptr<Node>> Node::open(const NodeOptions& options, const Wiring& wiring) {
+  if (options.job_size == 1) return std::unique_ptr<Node>(new Node(options, nullptr, nullptr));
+  const bool one_node = static_cast<size_t>(options.job_size) == options.neighbours.size();
+  std::unique_ptr<SharedMemory> shared = attach(options);
+  std::unique_ptr<Ucx> ucx;
+
+  auto open_ucx = [&]() -> Error {
+    Result<std::unique_ptr<Ucx>> opened = Ucx::open(options.ucx);
+    if (!opened) {
+      Error problem = std::move(opened).error();
+      return options.ucx_is_told.empty() ? std::move(problem)
+                                         : std::move(problem).within(options.ucx_is_told);
+    }
+    ucx = *std::move(opened);
+    ucx->set_address_book(wiring.address_of);
+    return wiring.publish(ucx->address());
+  };
+  if (Error e = one_node ? wiring.fence() : open_ucx()) return e;
+  // Everyone has had the chance to attach. All ranks of the node see the same here: who could not
+  // attach leaves it incomplete for all.
+  if (shared && !shared->complete()) {
+    say(note_of(options),
+        "messages on this node go over UCX: not all of its ranks could attach to "
+        "the same /dev/shm");
+    shared->forget_name();
+    shared.reset();
+  }
+  if (one_node && !shared)
+    if (Error e = open_ucx()) return e;
+  return std::unique_ptr<Node>(new Node(options, std::move(shared), std::move(ucx)));
+}
+
+Node::Node(const NodeOptions& options, std::unique_ptr<SharedMemory> shared,
+           std::unique_ptr<Ucx> ucx)
+    : neighbours_(options.neighbours),
+      shared_(std::move(shared)),
+      ucx_(std::move(ucx)),
+      routes_(static_cast<size_t>(options.job_size), Route::unknown),
+      descriptor_(epoll_create1(EPOLL_CLOEXEC)) {
+  TUTTI_INVARIANT(descriptor_ >= 0, "no descriptor left for epoll");
+  auto add = [&](int descriptor) {
+    epoll_event event{.events = EPOLLIN};
+    TUTTI_INVARIANT(epoll_ctl(descriptor_, EPOLL_CTL_ADD, descriptor, &event) == 0,
+                    "epoll takes the transports' descriptors");
+  };
+  if (shared_) add(shared_->descriptor());
+  if (ucx_) add(ucx_->descriptor());
+}
+
+Node::~Node() {
+  close(descriptor_);
+}
+
+void Node::set_receiver(Receiver& receiver) {
+  if (shared_) shared_->set_receiver(receiver);
+  if (!ucx_) return;
+  from_ucx_ = std::make_unique<FromUcx>(receiver);
+  ucx_->set_receiver(*from_ucx_);
+}
+
+Node::Route Node::choose_route(int peer) {
+  const auto at = static_cast<size_t>(peer);
+  if (at >= routes_.size()) routes_.resize(at + 1, Route::unknown);
+  Route route = ucx_ ? Route::ucx : Route::none;
+  if (shared_ && std::ranges::binary_search(neighbours_, peer)) {
+    const Error problem = shared_->connect(peer);
+    if (!problem) {
+      route = Route::shared;
+    } else if (ucx_) {
+      say(Level::note, "messages to process {} go over UCX: {}", peer, problem.message());
+    } else {
+      say(Level::error, "process {} cannot be reached: {}", peer, problem.message());
+    }
+  }
+  return routes_[at] = route;
+}
+
+void Node::send(int peer, Outgoing& outgoing) {
+  switch (route_to(peer)) {
+    case Route::shared:
+      return shared_->send(peer, outgoing);
+    case Route::ucx:
+      return ucx_->send(peer, outgoing);
+    default:
+      break;
+  }
+  outgoing.sent(outgoing, failure(MPI_ERR_OTHER, "there is no way to process {}", peer));
+}
+
+void Node::notify(int peer, const Header& header) {
+  switch (route_to(peer)) {
+    case Route::shared:
+      return shared_->notify(peer, header);
+    case Route::ucx:
+      return ucx_->notify(peer, header);
+    default:
+      return;
+  }
+}
+
+void Node::fetch(void* rendezvous, Fetch& fetch) {
+  if (FromUcx::is_marked(rendezvous)) return ucx_->fetch(FromUcx::unmark(rendezvous), fetch);
+  shared_->fetch(rendezvous, fetch);
+}
+
+void Node::discard(void* rendezvous) {
+  if (FromUcx::is_marked(rendezvous)) return ucx_->discard(FromUcx::unmark(rendezvous));
+  shared_->discard(rendezvous);
+}
+
+std::unique_ptr<Area> Node::area_for(const AreaKey& key, const std::vector<int>& processes,
+                                     int rank) {
+  if (!shared_ || processes.size() < 2) return nullptr;
+  const auto is_here = [&](int process) {
+    return std::ranges::binary_search(neighbours_, process);
+  };
+  if (!is_here(key.owner) || !std::ranges::all_of(processes, is_here)) return nullptr;
+  return shared_->area_for(key, processes, rank);
+}
+
+bool Node::progress() {
+  const bool moved = shared_ && shared_->progress();
+  if (!ucx_) return moved;
+  if (moved) {
+    quiet_ = 0;
+  } else if (quiet_ < kQuietPasses) {
+    ++quiet_;
+  }
+  if (shared_ && quiet_ < kQuietPasses && ++skipped_ < patience_) return moved;
+  skipped_ = 0;
+  if (ucx_->progress()) {
+    patience_ = 1;
+    return true;
+  }
+  patience_ = std::min(patience_ * 2, kLongestPatience);
+  return moved;
+}
+
+bool Node::arm() {
+  if (ucx_ && !ucx_->arm()) {
+    patience_ = 1;  // it has news: the next pass asks it
+    return false;
+  }
+  return !shared_ || shared_->arm();
+}
+
+bool Node::flushed() {
+  return (!shared_ || shared_->flushed()) && (!ucx_ || ucx_->flushed());
+}
+
+}  // namespace tutti::transport

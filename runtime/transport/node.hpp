@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The transport of a rank: shared memory to the ranks of its node, UCX to the others. Owns the
+// choice between the two, how often each is polled, and opening only what the job needs: UCX stays
+// closed in a job whose ranks share one node's memory, and a job of one opens nothing.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "transport/shared_memory.hpp"
+#include "transport/transport.hpp"
+#include "transport/ucx.hpp"
+
+namespace tutti::transport {
+
+struct NodeOptions {
+  std::string job;  // unique on the node
+  int process = 0;  // my process id
+  int job_size = 1;
+  std::vector<int> neighbours;  // the job's processes on this node, ascending, mine among them
+  bool shared_memory = true;
+  bool read_peers = true;  // SharedMemoryOptions::read_peers
+  UcxOptions ucx;
+  std::string ucx_is_told;  // in front of what UCX's opening failed with; may be empty
+};
+
+// How the processes of the job find each other.
+struct Wiring {
+  std::function<Error(const std::string& address)> publish;  // collective over the job
+  std::function<Error()> fence;                              // so is this
+  Ucx::AddressBook address_of;
+};
+
+class Node final : public Transport {
+ public:
+  // Collective over the job, by way of the wiring.
+  static Result<std::unique_ptr<Node>> open(const NodeOptions& options, const Wiring& wiring);
+  ~Node() override;
+
+  void set_receiver(Receiver& receiver) override;
+  void send(int peer, Outgoing& outgoing) override;
+  bool send_now(int peer, const Header& header, const std::byte* data) override {
+    return route_to(peer) == Route::shared && shared_->send_now(peer, header, data);
+  }
+  void notify(int peer, const Header& header) override;
+  void fetch(void* rendezvous, Fetch& fetch) override;
+  void discard(void* rendezvous) override;
+  bool progress() override;
+  int descriptor() const override { return descriptor_; }
+  bool arm() override;
+  void disarm() override {
+    if (shared_) shared_->disarm();
+  }
+  bool flushed() override;
+
+  // What the engine drives: this, or the only transport in use, which saves each message a detour.
+  Transport& direct() { return shared_ && !ucx_ ? static_cast<Transport&>(*shared_) : *this; }
+
+  // What a communicator's ranks share for their collectives, if all of them are on this node;
+  // nullptr: nothing, on all of its ranks. `processes` by rank.
+  std::unique_ptr<Area> area_for(const AreaKey& key, const std::vector<int>& processes, int rank);
+
+  bool has_shared_memory() const { return shared_ != nullptr; }
+  bool has_ucx() const { return ucx_ != nullptr; }
+
+ private:
+  enum class Route : uint8_t { unknown, shared, ucx, none };
+  class FromUcx;
+
+  Node(const NodeOptions& options, std::unique_ptr<SharedMemory> shared, std::unique_ptr<Ucx> ucx);
+  Route route_to(int peer) {
+    const auto at = static_cast<size_t>(peer);
+    if (at < routes_.size() && routes_[at] != Route::unknown) [[likely]]
+      return routes_[at];
+    return choose_route(peer);
+  }
+  Route choose_route(int peer);
+
+  const std::vector<int> neighbours_;
+  std::unique_ptr<SharedMemory> shared_;  // nullptr: not used
+  std::unique_ptr<Ucx> ucx_;              // nullptr: not opened
+  std::unique_ptr<FromUcx> from_ucx_;
+  std::vector<Route> routes_;       // by process id
+  int descriptor_ = -1;             // an epoll of its own that holds those of the two
+  int quiet_ = 0;                   // passes since shared memory had something
+  int skipped_ = 0, patience_ = 1;  // passes without polling UCX; how many it may be
+};
+
+}  // namespace tutti::transport

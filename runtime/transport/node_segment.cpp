@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "transport/node_segment.hpp"
+
+#include <fcntl.h>
+#include <mpi.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+
+#include "base/log.hpp"
+
+namespace tutti::transport {
+namespace {
+
+// All rings together, when every pair of ranks has opened both of its own.
+constexpr size_t kRingBudget = 16 << 20;
+constexpr size_t kSmallestRing = 4 << 10;
+constexpr size_t kLargestRing = 1 << 20;
+constexpr size_t kPage = 4 << 10;
+
+constexpr size_t whole_pages(size_t bytes) {
+  return (bytes + kPage - 1) & ~(kPage - 1);
+}
+
+size_t ring_size_for(int members) {
+  const auto pairs = static_cast<size_t>(std::max(members * (members - 1), 1));
+  return std::clamp(std::bit_floor(kRingBudget / pairs), kSmallestRing, kLargestRing);
+}
+
+Error too_small(size_t wanted, const std::string& why) {
+  return failure(MPI_ERR_NO_MEM,
+                 "/dev/shm has no {} KiB for them ({}); a larger one, as docker's "
+                 "--shm-size gives, makes them faster",
+                 wanted >> 10, why);
+}
+
+Error take_memory(int descriptor, size_t offset, size_t bytes) {
+  int problem;
+  do {
+    problem = posix_fallocate(descriptor, static_cast<off_t>(offset), static_cast<off_t>(bytes));
+  } while (problem == EINTR);
+  if (problem == 0) return {};
+  return too_small(bytes, strerror(problem));
+}
+
+// The rings take their memory when they are opened; this tells early, and to all ranks alike, that
+// it would not be there.
+Error look_for_room(int descriptor, size_t bytes) {
+  struct statfs system {};
+  if (fstatfs(descriptor, &system) != 0 || system.f_blocks == 0) return {};  // without a limit
+  const uint64_t room =
+      static_cast<uint64_t>(system.f_bavail) * static_cast<uint64_t>(system.f_bsize);
+  if (room >= bytes) return {};
+  return too_small(bytes, fmt::format("{} KiB are left", room >> 10));
+}
+
+}  // namespace
+
+struct NodeSegment::Head {
+  alignas(kLine) std::atomic<int32_t> attached;
+  alignas(kLine) std::atomic<uint32_t> sleepers;
+};
+
+// The desks stand behind the head, then a byte for each ring that tells whether it is open, then
+// the table of the areas; the rings start on a page, and the areas behind them.
+NodeSegment::Head& NodeSegment::head() const {
+  return *reinterpret_cast<Head*>(base_);
+}
+Desk& NodeSegment::desk(int member) const {
+  return reinterpret_cast<Desk*>(base_ + sizeof(Head))[member];
+}
+std::atomic<uint8_t>& NodeSegment::opened(int from, int to) const {
+  std::byte* flags = base_ + sizeof(Head) + static_cast<size_t>(members_) * sizeof(Desk);
+  return reinterpret_cast<std::atomic<uint8_t>*>(flags)[to * members_ + from];
+}
+
+namespace {
+struct Extent {
+  size_t table, desks, rings, all;  // where each ends; the table's is where it begins
+};
+Extent extent_for(int members, size_t head) {
+  const auto n = static_cast<size_t>(members);
+  const size_t table = whole_lines(head + n * sizeof(Desk) + n * n);
+  const size_t desks = whole_pages(table + NodeSegment::table_bytes(members));
+  const size_t rings = desks + whole_pages(n * n * ring_size_for(members));
+  return {table, desks, rings, rings + NodeSegment::kAreas * NodeSegment::kAreaBytes};
+}
+}  // namespace
+
+std::atomic<uint32_t>& NodeSegment::sleepers() const {
+  return head().sleepers;
+}
+std::byte* NodeSegment::area_table() const {
+  return base_ + extent_for(members_, sizeof(Head)).table;
+}
+std::byte* NodeSegment::area(int index) const {
+  return base_ + extent_for(members_, sizeof(Head)).rings + static_cast<size_t>(index) * kAreaBytes;
+}
+
+Error NodeSegment::take_area_memory(int index, size_t offset, size_t bytes) {
+  const Extent extent = extent_for(members_, sizeof(Head));
+  if (Error e = look_for_room(descriptor_, bytes + extent.rings - extent.desks)) return e;
+  return take_memory(descriptor_, static_cast<size_t>(area(index) - base_) + offset, bytes);
+}
+
+RingMemory& NodeSegment::ring(int from, int to) const {
+  const size_t index =
+      static_cast<size_t>(to) * static_cast<size_t>(members_) + static_cast<size_t>(from);
+  return *reinterpret_cast<RingMemory*>(base_ + extent_for(members_, sizeof(Head)).desks +
+                                        index * ring_size_);
+}
+
+NodeSegment::NodeSegment(std::string path, int members, int descriptor, std::byte* base,
+                         size_t size)
+    : path_(std::move(path)),
+      members_(members),
+      ring_size_(ring_size_for(members)),
+      descriptor_(descriptor),
+      base_(base),
+      size_(size) {}
+
+NodeSegment::~NodeSegment() {
+  munmap(base_, size_);
+  close(descriptor_);
+}
+
+Result<std::unique_ptr<NodeSegment>> NodeSegment::attach(const std::string& name, int members,
+                                                         int me, const uint64_t& token) {
+  const std::string path = "/dev/shm/" + name;
+  const Extent extent = extent_for(members, sizeof(Head));
+  const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (fd < 0) return failure(MPI_ERR_OTHER, "{} cannot be opened: {}", path, strerror(errno));
+  struct stat status {};
+  // Everyone grows it to the same size; the new part reads as zeros, whoever comes first.
+  Error problem;
+  if (fstat(fd, &status) != 0 || status.st_uid != geteuid() || !S_ISREG(status.st_mode)) {
+    problem = failure(MPI_ERR_OTHER, "{} belongs to somebody else", path);
+  } else if (ftruncate(fd, static_cast<off_t>(extent.all)) != 0) {
+    problem = failure(MPI_ERR_OTHER, "{} cannot be sized: {}", path, strerror(errno));
+  } else {
+    problem = take_memory(fd, 0, extent.desks);
+    if (!problem) problem = look_for_room(fd, extent.rings - extent.desks);
+  }
+  void* base =
+      problem ? MAP_FAILED : mmap(nullptr, extent.all, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  if (base == MAP_FAILED) {
+    if (!problem)
+      problem = failure(MPI_ERR_NO_MEM, "{} cannot be mapped: {}", path, strerror(errno));
+    unlink(path.c_str());  // it will not be complete
+    close(fd);
+    return problem;
+  }
+  std::unique_ptr<NodeSegment> segment(
+      new NodeSegment(path, members, fd, static_cast<std::byte*>(base), extent.all));
+  Desk& mine = segment->desk(me);
+  mine.pid = getpid();
+  mine.token = token;
+  mine.token_address = reinterpret_cast<uintptr_t>(&token);
+  const int before = segment->head().attached.fetch_add(1, std::memory_order_acq_rel);
+  if (before >= members) return failure(MPI_ERR_OTHER, "{} is left over from another job", path);
+  if (before + 1 == members) unlink(path.c_str());
+  return segment;
+}
+
+bool NodeSegment::complete() const {
+  return head().attached.load(std::memory_order_acquire) == members_;
+}
+
+void NodeSegment::forget_name() const {
+  unlink(path_.c_str());
+}
+
+Error NodeSegment::open_ring(int from, int to) {
+  for (RingMemory* memory : {&ring(from, to), &ring(to, from)}) {
+    const auto place = reinterpret_cast<std::byte*>(memory) - base_;
+    if (Error e = take_memory(descriptor_, static_cast<size_t>(place), ring_size_)) return e;
+  }
+  opened(from, to).store(1, std::memory_order_release);
+  desk(to).openings.fetch_add(1, std::memory_order_acq_rel);
+  return {};
+}
+
+}  // namespace tutti::transport

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The memory that the ranks of one node share for their messages: one sparse file in /dev/shm,
+// named by the job, with a desk for each rank and a ring for each ordered pair. Owns the file, its
+// layout and its memory; knows nothing of what travels through the rings.
+//
+// Every rank maps the whole file; memory is taken (and known to be there) for the desks when a
+// rank attaches and for a ring when its writer opens it. Whoever attaches last removes the name,
+// so that nothing is left behind however the job ends.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/result.hpp"
+#include "transport/ring.hpp"
+
+namespace tutti::transport {
+
+// What a rank shows to the others of its node. Zero-filled at first.
+struct Desk {
+  // Read by whoever sends to this rank; changes only when it falls asleep or wakes.
+  alignas(kLine) std::atomic<uint32_t> asleep;  // 1: ring the bell after a record
+  uint32_t bell_length;                         // the bell's abstract socket name
+  char bell[24];
+  // A word in the rank's own memory, for others to try whether they may read that memory.
+  int32_t pid;
+  uint64_t token_address, token;
+
+  // Counts the rings that others have opened towards this rank; it polls this.
+  alignas(kLine) std::atomic<uint32_t> openings;
+};
+
+class NodeSegment {
+ public:
+  // `members` ranks share it, mine has index `me` and shows `token`. Errors: no memory left in
+  // /dev/shm, a file that is not ours, …
+  static Result<std::unique_ptr<NodeSegment>> attach(const std::string& name, int members, int me,
+                                                     const uint64_t& token);
+  ~NodeSegment();
+  NodeSegment(const NodeSegment&) = delete;
+
+  // True for ever once all members have attached.
+  bool complete() const;
+  // Removes the name, if it is still there: nobody will attach any more.
+  void forget_name() const;
+
+  int members() const { return members_; }
+  Desk& desk(int member) const;
+
+  // Counts the members whose doorbell is armed (doorbell.hpp).
+  std::atomic<uint32_t>& sleepers() const;
+
+  // The ring from one member to another. Its writer opens it; the reader may touch it when
+  // is_open(). Opening takes the memory of the ring back as well, whose opening cannot fail then:
+  // whom a message reaches can answer.
+  RingMemory& ring(int from, int to) const;
+  size_t ring_size() const { return ring_size_; }
+  Error open_ring(int from, int to);
+  bool is_open(int from, int to) const { return opened(from, to).load(std::memory_order_acquire); }
+
+  // The areas of communicators (node_areas.hpp). Their table has memory from the start; an area is
+  // to be given some before it is touched, which fails where the rings' own might be missing later.
+  static constexpr int kAreas = 32;
+  static constexpr size_t kAreaBytes = 10 << 20;
+  static constexpr size_t table_bytes(int members) {
+    return 4096 + static_cast<size_t>(members) * 1024;
+  }
+  std::byte* area_table() const;
+  std::byte* area(int index) const;
+  Error take_area_memory(int index, size_t offset, size_t bytes);
+
+ private:
+  NodeSegment(std::string path, int members, int descriptor, std::byte* base, size_t size);
+  struct Head;
+  Head& head() const;
+  std::atomic<uint8_t>& opened(int from, int to) const;
+
+  const std::string path_;
+  const int members_;
+  const size_t ring_size_;
+  const int descriptor_;
+  std::byte* const base_;
+  const size_t size_;
+};
+
+}  // namespace tutti::transport

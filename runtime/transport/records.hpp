@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the records in the rings between ranks of a node say (shared_memory.hpp). The header of a
+// short message takes half a line; what the ring itself tells (the sender, the order) is left out,
+// and what only collectives need is there only for them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "transport/ring.hpp"
+#include "transport/transport.hpp"
+
+namespace tutti::transport {
+
+enum class RecordType : uint8_t {
+  message,       // head, payload
+  middling,      // head, Announcement, first piece; the fragments with incoming 0 belong to it
+  announcement,  // head, Announcement
+  notification,  // value: Kind; body: ticket
+  go,            // body: the sender's name of the message, the receiver's, first byte wanted
+  done,          // body: the sender's name of the message: it has been fetched, or dropped
+  fragment,  // body: the receiver's name of the message or 0, offset; at kFragmentHead the bytes
+};
+
+inline constexpr size_t kControlLength = 4 * sizeof(uint64_t);  // the word and a body of three
+inline constexpr size_t kFragmentHead = kLine;                  // keeps the bytes aligned
+
+inline RecordWord record_word(RecordType type, size_t length, uint8_t flags) {
+  return {
+      .length = static_cast<uint32_t>(length), .type = static_cast<uint8_t>(type), .flags = flags};
+}
+
+// Flags of a head.
+inline constexpr uint8_t kAnswers = 1;       // Header::answer
+inline constexpr uint8_t kOfCollective = 2;  // a CollectiveHead follows
+
+struct MessageHead {
+  uint64_t word;  // the ring's
+  uint64_t ticket;
+  uint64_t context;
+  int32_t source;
+  int32_t tag;
+};
+struct CollectiveHead {
+  uint64_t signature;
+  uint64_t serial;
+};
+static_assert(sizeof(MessageHead) == 32 && sizeof(CollectiveHead) == 16);
+
+struct Announcement {
+  int64_t bytes = 0;
+  uint64_t outgoing = 0;  // the sender's name for the message; 0: middling
+  uint64_t address = 0;   // where the sender keeps it in one run; 0: it has gaps
+};
+
+// Up to 16 bytes without a call, as most short messages are.
+inline void copy_short(std::byte* to, const std::byte* from, size_t bytes) {
+  if (bytes == 8) {
+    std::memcpy(to, from, 8);
+  } else if (bytes > 16) {
+    std::memcpy(to, from, bytes);
+  } else if (bytes >= 8) {
+    std::memcpy(to, from, 8);
+    std::memcpy(to + bytes - 8, from + bytes - 8, 8);
+  } else {
+    for (size_t i = 0; i < bytes; ++i) to[i] = from[i];
+  }
+}
+
+inline bool is_of_collective(const Header& header) {
+  return header.serial | header.signature;
+}
+
+inline size_t length_of_head(const Header& header) {
+  return sizeof(MessageHead) + (is_of_collective(header) ? sizeof(CollectiveHead) : 0);
+}
+
+// Everything but the word; returns the flags.
+inline uint8_t write_head(std::byte* record, const Header& header) {
+  const MessageHead head{0, header.ticket, header.context, header.source, header.tag};
+  std::memcpy(record + sizeof head.word, &head.ticket, sizeof head - sizeof head.word);
+  uint8_t flags = header.answer ? kAnswers : 0;
+  if (is_of_collective(header)) {
+    const CollectiveHead more{header.signature, header.serial};
+    std::memcpy(record + sizeof head, &more, sizeof more);
+    flags |= kOfCollective;
+  }
+  return flags;
+}
+
+// Returns the head's length. Leaves what the ring tells to the caller.
+inline size_t read_head(const std::byte* record, uint8_t flags, Header& header) {
+  MessageHead head;
+  std::memcpy(&head.ticket, record + sizeof head.word, sizeof head - sizeof head.word);
+  header.ticket = head.ticket;
+  header.context = head.context;
+  header.source = head.source;
+  header.tag = head.tag;
+  header.answer = flags & kAnswers;
+  if (!(flags & kOfCollective)) return sizeof head;
+  CollectiveHead more;
+  std::memcpy(&more, record + sizeof head, sizeof more);
+  header.signature = more.signature;
+  header.serial = static_cast<uint32_t>(more.serial);
+  return sizeof head + sizeof more;
+}
+
+}  // namespace tutti::transport

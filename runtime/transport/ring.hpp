@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A ring of records in shared memory, for one writer and one reader, which may be two processes.
+// Owns where records lie and when they become visible; refuses to know what they say.
+//
+// Records start on cache lines. The first word of a record is zero until the record is complete,
+// and the writer clears the words behind a record before it completes it, so that what an earlier
+// lap left there is never taken for a record, and the reader writes nothing but its position,
+// now and then. A record never wraps: where it does not fit before the end, a marker sends the
+// reader to the start.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+
+namespace tutti::transport {
+
+inline constexpr size_t kLine = 64;
+constexpr size_t whole_lines(size_t bytes) {
+  return (bytes + kLine - 1) & ~(kLine - 1);
+}
+
+inline constexpr size_t kLongestFetch = 2048;  // what a processor has the means to fetch at once
+
+inline void prefetch_for_writing(const void* address) {
+  asm volatile("prefetchw %0" : : "m"(*static_cast<const char*>(address)));
+}
+
+// The first word of a record. Never zero, since `length` counts the word itself.
+struct RecordWord {
+  uint32_t length = 0;  // of the record in bytes, this word included
+  uint8_t type = 0;
+  uint8_t flags = 0;
+  uint16_t value = 0;  // the record's own use
+
+  uint64_t packed() const {
+    return length | static_cast<uint64_t>(type) << 32 | static_cast<uint64_t>(flags) << 40 |
+           static_cast<uint64_t>(value) << 48;
+  }
+  static RecordWord of(uint64_t packed) {
+    return {static_cast<uint32_t>(packed), static_cast<uint8_t>(packed >> 32),
+            static_cast<uint8_t>(packed >> 40), static_cast<uint16_t>(packed >> 48)};
+  }
+};
+
+// The memory of a ring: zero-filled when it is new. What follows the two lines are the records.
+struct RingMemory {
+  alignas(kLine) std::atomic<uint64_t> consumed;  // bytes, since the beginning; by the reader
+  alignas(kLine) std::byte records[kLine];        // as many as the ring's size leaves
+
+  static constexpr size_t capacity(size_t size) { return size - kLine; }
+  std::atomic<uint64_t>& word(size_t offset) {
+    return *std::launder(reinterpret_cast<std::atomic<uint64_t>*>(records + offset));
+  }
+};
+static_assert(std::atomic<uint64_t>::is_always_lock_free);
+
+inline constexpr uint64_t kToTheStart = ~uint64_t{0};
+
+class RingWriter {
+ public:
+  RingWriter() = default;
+  RingWriter(RingMemory& memory, size_t size)
+      : memory_(&memory), capacity_(RingMemory::capacity(size)) {}
+
+  // A record that always fits into a ring that has been read to its end.
+  size_t longest_record() const { return (capacity_ / 4) & ~(kLine - 1); }
+
+  // Room for a record of `bytes`, at most longest_record(); nullptr as long as the ring is full.
+  std::byte* reserve(size_t bytes) {
+    const size_t need = whole_lines(bytes) + kLine;  // and the word behind it
+    const bool wraps = offset_ + need > capacity_;
+    const size_t total = wraps ? capacity_ - offset_ + need : need;
+    if (written_ + total - consumed_ > capacity_) [[unlikely]] {
+      consumed_ = memory_->consumed.load(std::memory_order_acquire);
+      if (written_ + total - consumed_ > capacity_) return nullptr;
+    }
+    if (wraps) [[unlikely]] {
+      memory_->word(0).store(0, std::memory_order_relaxed);
+      memory_->word(offset_).store(kToTheStart, std::memory_order_release);
+      written_ += capacity_ - offset_;
+      offset_ = 0;
+      cleared_ = kLine;
+    }
+    fetch(need - kLine);
+    return memory_->records + offset_;
+  }
+
+  // The reader has made room since reserve() looked last.
+  bool room_has_grown() const {
+    return memory_->consumed.load(std::memory_order_acquire) != consumed_;
+  }
+
+  // Shows the record reserved last to the reader.
+  void commit(RecordWord word) {
+    const size_t length = whole_lines(word.length), behind = offset_ + length;
+    if (behind >= cleared_) clear_line(behind);
+    memory_->word(offset_).store(word.packed(), std::memory_order_release);
+    offset_ = behind;
+    written_ += length;
+    fetch(length);
+    // The next words are cleared ahead: a store to a line that the reader holds takes as long as
+    // the message itself, and would hold up the next one's.
+    if (cleared_ < behind + kAhead && behind + kAhead + kLine <= capacity_ &&
+        written_ + kAhead + kLine - consumed_ <= capacity_)
+      clear_line(cleared_);
+  }
+
+ private:
+  static constexpr size_t kAhead = 4 * kLine;
+
+  // The reader still holds the lines from the last lap. They come over all at once, not one by one
+  // as the record is written; and those of the next record, which is likely as long as this one,
+  // while the program does something else.
+  // The first line is left where it is: the reader looks at it all the time.
+  void fetch(size_t length) const {
+    if (offset_ + length + kLine > capacity_) return;
+    const std::byte* next = memory_->records + offset_;
+    if (length > kLongestFetch) length = kLongestFetch;
+    for (size_t at = kLine; at < length; at += kLine) prefetch_for_writing(next + at);
+  }
+
+  void clear_line(size_t offset) {
+    memory_->word(offset).store(0, std::memory_order_relaxed);
+    cleared_ = offset + kLine;
+  }
+
+  RingMemory* memory_ = nullptr;
+  size_t capacity_ = 0;
+  size_t offset_ = 0;       // of the next record; a line is left behind it, always
+  size_t cleared_ = kLine;  // no line from offset_ to here shows a record
+  uint64_t written_ = 0;    // bytes since the beginning
+  uint64_t consumed_ = 0;   // as last seen
+};
+
+class RingReader {
+ public:
+  RingReader() = default;
+  RingReader(RingMemory& memory, size_t size)
+      : memory_(&memory), capacity_(RingMemory::capacity(size)) {}
+
+  // The next record's first word; zero: there is none yet.
+  uint64_t ready() {
+    const uint64_t word = memory_->word(offset_).load(std::memory_order_acquire);
+    if (word != kToTheStart) [[likely]]
+      return word;
+    consumed_ += capacity_ - offset_;
+    offset_ = 0;
+    return memory_->word(0).load(std::memory_order_acquire);
+  }
+  const std::byte* record() const { return memory_->records + offset_; }
+  // While the record is handled, the one behind it may come nearer.
+  void prefetch_behind(uint32_t length) const {
+    __builtin_prefetch(memory_->records + offset_ + whole_lines(length));
+  }
+
+  // Steps behind the record. True: the writer has been told of room, it may be waiting for it.
+  bool consume(uint32_t length) {
+    offset_ += whole_lines(length);
+    consumed_ += whole_lines(length);
+    if (consumed_ - told_ < capacity_ / 4) [[likely]]
+      return false;
+    told_ = consumed_;
+    memory_->consumed.store(consumed_, std::memory_order_release);
+    return true;
+  }
+
+ private:
+  RingMemory* memory_ = nullptr;
+  size_t capacity_ = 0;
+  size_t offset_ = 0;
+  uint64_t consumed_ = 0, told_ = 0;
+};
+
+}  // namespace tutti::transport

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Setting up, progress and sleep.
+#include "transport/shared_memory.hpp"
+
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <random>
+
+#include "base/log.hpp"
+#include "transport/shared_memory_inside.hpp"
+
+namespace tutti::transport {
+namespace {
+
+int index_in(const std::vector<int>& processes, int process) {
+  return static_cast<int>(std::ranges::lower_bound(processes, process) - processes.begin());
+}
+
+template <class T>
+void delete_list(T* first) {
+  while (T* item = first) {
+    first = item->next;
+    delete item;
+  }
+}
+
+}  // namespace
+
+Result<std::unique_ptr<SharedMemory>> SharedMemory::open(const SharedMemoryOptions& options) {
+  std::random_device random;
+  auto token = std::make_unique<uint64_t>(static_cast<uint64_t>(random()) << 32 | random());
+  auto segment = NodeSegment::attach(options.name, static_cast<int>(options.processes.size()),
+                                     index_in(options.processes, options.process), *token);
+  if (!segment) return std::move(segment).error();
+  return std::unique_ptr<SharedMemory>(
+      std::make_unique<SharedMemoryTransport>(std::move(*segment), std::move(token), options));
+}
+
+SharedMemoryTransport::SharedMemoryTransport(std::unique_ptr<NodeSegment> segment,
+                                             std::unique_ptr<uint64_t> token,
+                                             const SharedMemoryOptions& options)
+    : token_(std::move(token)),
+      segment_(std::move(segment)),
+      read_peers_(options.read_peers),
+      me_(index_in(options.processes, options.process)),
+      desk_(segment_->desk(me_)),
+      index_of_(static_cast<size_t>(options.processes.back()) + 1, -1),
+      doorbell_(desk_, segment_->sleepers()),
+      epoll_(epoll_create1(EPOLL_CLOEXEC)) {
+  TUTTI_INVARIANT(epoll_ >= 0, "no descriptor left for epoll");
+  peers_.reserve(options.processes.size());
+  for (const int process : options.processes) {
+    const auto index = static_cast<int>(peers_.size());
+    index_of_[static_cast<size_t>(process)] = index;
+    peers_.emplace_back(process, index, segment_->desk(index));
+  }
+}
+
+SharedMemoryTransport::~SharedMemoryTransport() {
+  close(epoll_);
+  for (Peer& p : peers_) {
+    delete_list(p.held);
+    delete p.middling;
+  }
+  delete_list(spare_held_);
+  delete_list(spare_incoming_);
+}
+
+Error SharedMemoryTransport::connect(int peer) {
+  Peer& p = at(peer);
+  if (p.connected) return {};
+  if (Error e = segment_->open_ring(me_, p.index)) return e;
+  p.out = RingWriter(segment_->ring(me_, p.index), segment_->ring_size());
+  const auto longest = static_cast<int64_t>(p.out.longest_record());
+  p.longest_inline = std::min<int64_t>(kLongestInline, longest - 2 * kLine);
+  p.longest_eager = std::min<int64_t>(kLongestEager, 2 * longest);
+  p.connected = true;
+  Doorbell::ring_if_asleep(*p.desk);
+  return {};
+}
+
+std::unique_ptr<Area> SharedMemoryTransport::area_for(const AreaKey& key,
+                                                      const std::vector<int>& processes, int rank) {
+  std::vector<int> members;
+  for (const int process : processes) members.push_back(at(process).index);
+  return find_area(segment_, key, at(key.owner).index, members, rank);
+}
+
+// ---- progress
+
+bool SharedMemoryTransport::progress() {
+  if (desk_.openings.load(std::memory_order_relaxed) != openings_seen_) [[unlikely]] find_openings();
+  bool moved = false;
+  for (Peer* peer : inboxes_)
+    if (peer->in.ready()) moved |= drain(*peer);
+  if (held_ > 0) [[unlikely]]
+    for (Peer& peer : peers_)
+      if (peer.held || !peer.streams.empty()) moved |= catch_up(peer) | stream_on(peer);
+  for (size_t i = 0; i < reading_.size();) {
+    moved = true;
+    if (read_on(*reading_[i])) {
+      reading_[i] = reading_.back();
+      reading_.pop_back();
+    } else {
+      ++i;
+    }
+  }
+  return moved;
+}
+
+void SharedMemoryTransport::find_openings() {
+  openings_seen_ = desk_.openings.load(std::memory_order_acquire);
+  for (Peer& peer : peers_) {
+    if (!segment_->is_open(peer.index, me_) || std::ranges::count(inboxes_, &peer)) continue;
+    peer.in = RingReader(segment_->ring(peer.index, me_), segment_->ring_size());
+    inboxes_.push_back(&peer);
+  }
+}
+
+// ---- sleep
+
+bool SharedMemoryTransport::arm() {
+  if (!reading_.empty() || !doorbell_.arm()) return false;
+  if (!in_epoll_) {
+    epoll_event event{.events = EPOLLIN};
+    if (epoll_ctl(epoll_, EPOLL_CTL_ADD, doorbell_.descriptor(), &event) != 0) return false;
+    in_epoll_ = true;
+  }
+  bool news = desk_.openings.load(std::memory_order_acquire) != openings_seen_;
+  for (Peer* peer : inboxes_) news |= peer->in.ready() != 0;
+  if (held_ > 0)
+    for (const Peer& peer : peers_) news |= (peer.held || !peer.streams.empty()) && has_room(peer);
+  if (news) doorbell_.disarm();
+  return !news;
+}
+
+}  // namespace tutti::transport

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The shared-memory transport's inside, for its three files: setting up, progress and sleep
+// (shared_memory.cpp), what goes out (shared_memory_out.cpp) and what comes in
+// (shared_memory_in.cpp).
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "transport/doorbell.hpp"
+#include "transport/node_segment.hpp"
+#include "transport/peer_memory.hpp"
+#include "transport/records.hpp"
+#include "transport/ring.hpp"
+#include "transport/shared_memory.hpp"
+
+namespace tutti::transport {
+
+inline constexpr int64_t kLongestInline = 2 << 10;  // a record of its own up to here
+inline constexpr int64_t kLongestEager = 32 << 10;  // from here on announced
+inline constexpr int64_t kEagerPiece = 2 << 10;     // of a middling message
+inline constexpr int64_t kStreamPiece = 32 << 10;   // of a long one
+inline constexpr int64_t kReadPiece = 1 << 20;      // read from a peer's memory in one pass
+inline constexpr int kRecordsPerPass = 32;          // from one peer
+
+struct Peer;
+
+// A long or middling message on its way in.
+struct Incoming {
+  Peer* peer = nullptr;
+  int64_t bytes = 0, arrived = 0;
+  uint64_t outgoing = 0;  // the sender's name for it; 0: it comes by itself
+  uint64_t address = 0;   // where it lies at the sender's; 0: not to be read
+  Fetch* fetch = nullptr;
+  std::unique_ptr<std::byte[]> kept;  // what came before fetch()
+  bool dropped = false;
+  Incoming* next = nullptr;  // of those that nobody uses
+};
+
+// What did not fit into the ring yet.
+struct Held {
+  Outgoing* outgoing = nullptr;  // nullptr: a control record
+  int64_t offset = 0;            // bytes of a message that are written
+  RecordWord word;
+  uint64_t body[3] = {};
+  Held* next = nullptr;
+};
+
+// A long message that its receiver has asked for.
+struct Stream {
+  Outgoing* outgoing;
+  uint64_t incoming;
+  int64_t offset;
+};
+
+struct Peer {
+  Peer(int id, int i, Desk& d) : process(id), index(i), desk(&d), memory(d) {}
+  int process, index;  // the index is the one in the segment
+  bool connected = false;
+  uint32_t next_order = 0;  // of the messages from it
+  Desk* desk;
+  RingReader in;
+  RingWriter out;
+  int64_t longest_inline = -1, longest_eager = 0;  // no message fits before it is connected
+  Incoming* middling = nullptr;  // the one whose fragments follow
+  Held* held = nullptr;          // the first and last of what is kept back
+  Held* last_held = nullptr;
+  std::vector<Stream> streams;
+  PeerMemory memory;
+};
+
+class SharedMemoryTransport final : public SharedMemory {
+ public:
+  SharedMemoryTransport(std::unique_ptr<NodeSegment> segment, std::unique_ptr<uint64_t> token,
+                        const SharedMemoryOptions& options);
+  ~SharedMemoryTransport() override;
+
+  bool complete() const override { return segment_->complete(); }
+  void forget_name() const override { segment_->forget_name(); }
+  Error connect(int peer) override;
+  std::unique_ptr<Area> area_for(const AreaKey& key, const std::vector<int>& processes,
+                                 int rank) override;
+
+  void set_receiver(Receiver& receiver) override { receiver_ = &receiver; }
+  void send(int peer, Outgoing& outgoing) override;
+  bool send_now(int peer, const Header& header, const std::byte* data) override;
+  void notify(int peer, const Header& header) override;
+  void fetch(void* rendezvous, Fetch& fetch) override;
+  void discard(void* rendezvous) override;
+  bool progress() override;
+  int descriptor() const override { return epoll_; }
+  bool arm() override;
+  void disarm() override { doorbell_.disarm(); }
+  bool flushed() override { return held_ == 0; }
+
+ private:
+  Peer& at(int process) {
+    return peers_[static_cast<size_t>(index_of_[static_cast<size_t>(process)])];
+  }
+  void find_openings();
+  bool drain(Peer& from);
+  void handle(Peer& from, RecordWord word, const std::byte* record);
+  void middling(Peer& from, Header& header, const std::byte* body, int64_t length);
+  void announced(Peer& from, Header& header, const std::byte* body);
+  void fragment(Peer& from, const std::byte* record, int64_t length);
+  void absorb(Incoming& incoming, int64_t offset, const std::byte* data, int64_t length);
+  void finish(Incoming& incoming);
+  bool read_on(Incoming& incoming);
+
+  bool put_inline(Peer& to, const Header& header, const Payload& payload);
+  bool put_middling(Peer& to, Outgoing& outgoing, int64_t& offset);
+  bool put_announcement(Peer& to, const Outgoing& outgoing);
+  bool put_fragment(Peer& to, const Payload& payload, uint64_t incoming, int64_t offset,
+                    int64_t length);
+  bool put(Peer& to, Outgoing& outgoing, int64_t& offset);
+  void start_stream(Peer& to, const std::byte* body);
+  bool put_control(Peer& to, RecordWord word, const uint64_t (&body)[3]);
+  void control(Peer& to, RecordType type, uint8_t value, uint64_t a, uint64_t b = 0,
+               uint64_t c = 0);
+  void commit(Peer& to, RecordWord word) {
+    to.out.commit(word);
+    Doorbell::ring_if_asleep(*to.desk);
+  }
+  void hold(Peer& to, const Held& what);
+  bool catch_up(Peer& to);
+  bool stream_on(Peer& to);
+  bool has_room(const Peer& to) const;
+
+  Incoming& new_incoming(Peer& from, const Announcement& announcement);
+  void give_back(Incoming& incoming);
+
+  const std::unique_ptr<uint64_t> token_;  // peers try to read it
+  const std::shared_ptr<NodeSegment> segment_;  // areas outlive the transport
+  const bool read_peers_;
+  const int me_;               // my index among the node's processes
+  Desk& desk_;                 // mine
+  std::vector<int> index_of_;  // by process id; -1: not on this node
+  std::vector<Peer> peers_;
+  std::vector<Peer*> inboxes_;  // whose rings towards me are open
+  uint32_t openings_seen_ = 0;
+  Receiver* receiver_ = nullptr;
+  int64_t held_ = 0;                // records kept back and streams under way, all peers
+  std::vector<Incoming*> reading_;  // from their senders' memory, piece by piece
+  Incoming* spare_incoming_ = nullptr;
+  Held* spare_held_ = nullptr;
+  Doorbell doorbell_;
+  const int epoll_;  // holds the doorbell's socket once there is one
+  bool in_epoll_ = false;
+};
+
+}  // namespace tutti::transport

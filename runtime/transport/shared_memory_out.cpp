@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <cstring>
+
+#include "base/log.hpp"
+#include "transport/shared_memory_inside.hpp"
+
+namespace tutti::transport {
+namespace {
+
+void pack(const Payload& payload, int64_t offset, std::byte* out, int64_t length) {
+  if (payload.contiguous()) [[likely]] {
+    if (length > 0) std::memcpy(out, payload.data() + offset, static_cast<size_t>(length));
+  } else {
+    payload.pack(offset, out, length);
+  }
+}
+
+}  // namespace
+
+void SharedMemoryTransport::send(int peer, Outgoing& outgoing) {
+  Peer& to = at(peer);
+  if (!to.connected) [[unlikely]] {
+    if (Error problem = connect(peer)) return outgoing.sent(outgoing, std::move(problem));
+  }
+  int64_t offset = 0;
+  if (!to.held && put(to, outgoing, offset)) return;
+  hold(to, {.outgoing = &outgoing, .offset = offset});
+}
+
+bool SharedMemoryTransport::send_now(int peer, const Header& header, const std::byte* data) {
+  Peer& to = at(peer);
+  if (to.held || header.bytes > to.longest_inline) [[unlikely]]
+    return false;
+  const size_t head = length_of_head(header), length = head + static_cast<size_t>(header.bytes);
+  std::byte* record = to.out.reserve(length);
+  if (!record) [[unlikely]]
+    return false;
+  const uint8_t flags = write_head(record, header);
+  copy_short(record + head, data, static_cast<size_t>(header.bytes));
+  commit(to, record_word(RecordType::message, length, flags));
+  return true;
+}
+
+void SharedMemoryTransport::notify(int peer, const Header& header) {
+  control(at(peer), RecordType::notification, static_cast<uint8_t>(header.kind), header.ticket);
+}
+
+// Writes what there is room for. True when there is nothing more to write before an answer comes;
+// then `outgoing` may be gone.
+bool SharedMemoryTransport::put(Peer& to, Outgoing& outgoing, int64_t& offset) {
+  const int64_t bytes = outgoing.header.bytes;
+  if (bytes > to.longest_eager) return put_announcement(to, outgoing);
+  if (bytes <= to.longest_inline ? !put_inline(to, outgoing.header, outgoing.payload)
+                                 : !put_middling(to, outgoing, offset))
+    return false;
+  outgoing.sent(outgoing, {});
+  return true;
+}
+
+bool SharedMemoryTransport::put_inline(Peer& to, const Header& header, const Payload& payload) {
+  const size_t head = length_of_head(header);
+  const size_t length = head + static_cast<size_t>(header.bytes);
+  std::byte* record = to.out.reserve(length);
+  if (!record) return false;
+  const uint8_t flags = write_head(record, header);
+  pack(payload, 0, record + head, header.bytes);
+  commit(to, record_word(RecordType::message, length, flags));
+  return true;
+}
+
+bool SharedMemoryTransport::put_middling(Peer& to, Outgoing& outgoing, int64_t& offset) {
+  const Header& header = outgoing.header;
+  const int64_t piece = std::min(kEagerPiece, to.longest_inline);
+  if (offset == 0) {
+    const size_t head = length_of_head(header) + sizeof(Announcement);
+    const size_t length = head + static_cast<size_t>(piece);
+    std::byte* record = to.out.reserve(length);
+    if (!record) return false;
+    const uint8_t flags = write_head(record, header);
+    const Announcement announcement{.bytes = header.bytes};
+    std::memcpy(record + head - sizeof announcement, &announcement, sizeof announcement);
+    pack(outgoing.payload, 0, record + head, piece);
+    commit(to, record_word(RecordType::middling, length, flags));
+    offset = piece;
+  }
+  while (offset < header.bytes) {
+    const int64_t length = std::min(piece, header.bytes - offset);
+    if (!put_fragment(to, outgoing.payload, 0, offset, length)) return false;
+    offset += length;
+  }
+  return true;
+}
+
+bool SharedMemoryTransport::put_announcement(Peer& to, const Outgoing& outgoing) {
+  const Header& header = outgoing.header;
+  const size_t head = length_of_head(header), length = head + sizeof(Announcement);
+  std::byte* record = to.out.reserve(length);
+  if (!record) return false;
+  const uint8_t flags = write_head(record, header);
+  Announcement announcement{.bytes = header.bytes,
+                            .outgoing = reinterpret_cast<uintptr_t>(&outgoing)};
+  if (outgoing.payload.contiguous())
+    announcement.address = reinterpret_cast<uintptr_t>(outgoing.payload.data());
+  std::memcpy(record + head, &announcement, sizeof announcement);
+  commit(to, record_word(RecordType::announcement, length, flags));
+  return true;
+}
+
+bool SharedMemoryTransport::put_fragment(Peer& to, const Payload& payload, uint64_t incoming,
+                                         int64_t offset, int64_t length) {
+  const size_t whole = kFragmentHead + static_cast<size_t>(length);
+  std::byte* record = to.out.reserve(whole);
+  if (!record) return false;
+  const uint64_t body[] = {incoming, static_cast<uint64_t>(offset)};
+  std::memcpy(record + sizeof(uint64_t), body, sizeof body);
+  pack(payload, offset, record + kFragmentHead, length);
+  commit(to, record_word(RecordType::fragment, whole, 0));
+  return true;
+}
+
+void SharedMemoryTransport::control(Peer& to, RecordType type, uint8_t value, uint64_t a,
+                                    uint64_t b, uint64_t c) {
+  RecordWord word = record_word(type, kControlLength, 0);
+  word.value = value;
+  const uint64_t body[] = {a, b, c};
+  if (!to.connected) [[unlikely]] {
+    const Error problem = connect(to.process);
+    TUTTI_INVARIANT(!problem, "the ring back is there when a message has come");
+  }
+  if (!to.held && put_control(to, word, body)) return;
+  hold(to, {.word = word, .body = {a, b, c}});
+}
+
+bool SharedMemoryTransport::put_control(Peer& to, RecordWord word, const uint64_t (&body)[3]) {
+  std::byte* record = to.out.reserve(kControlLength);
+  if (!record) return false;
+  std::memcpy(record + sizeof(uint64_t), body, sizeof body);
+  commit(to, word);
+  return true;
+}
+
+// ---- what waits for room
+
+void SharedMemoryTransport::hold(Peer& to, const Held& what) {
+  Held* held = spare_held_;
+  if (held) {
+    spare_held_ = held->next;
+  } else {
+    held = new Held;
+  }
+  *held = what;
+  held->next = nullptr;
+  (to.held ? to.last_held->next : to.held) = held;
+  to.last_held = held;
+  ++held_;
+}
+
+bool SharedMemoryTransport::catch_up(Peer& to) {
+  bool moved = false;
+  while (Held* held = to.held) {
+    const int64_t before = held->offset;
+    // Stays first while it is written: what `sent` may send more must queue behind it.
+    const bool written = held->outgoing ? put(to, *held->outgoing, held->offset)
+                                        : put_control(to, held->word, held->body);
+    moved |= written || held->offset != before;
+    if (!written) break;
+    to.held = held->next;
+    held->next = spare_held_;
+    spare_held_ = held;
+    --held_;
+  }
+  return moved;
+}
+
+void SharedMemoryTransport::start_stream(Peer& to, const std::byte* body) {
+  uint64_t words[3];
+  std::memcpy(words, body, sizeof words);
+  to.streams.push_back(
+      {reinterpret_cast<Outgoing*>(words[0]), words[1], static_cast<int64_t>(words[2])});
+  ++held_;
+  stream_on(to);
+}
+
+bool SharedMemoryTransport::stream_on(Peer& to) {
+  const int64_t piece =
+      std::min(kStreamPiece, static_cast<int64_t>(to.out.longest_record() - kFragmentHead));
+  bool moved = false;
+  for (size_t i = 0; i < to.streams.size();) {
+    Stream& s = to.streams[i];
+    const int64_t bytes = s.outgoing->header.bytes;
+    const int64_t length = std::min(piece, bytes - s.offset);
+    if (!put_fragment(to, s.outgoing->payload, s.incoming, s.offset, length)) break;
+    moved = true;
+    s.offset += length;
+    if (s.offset < bytes) continue;
+    Outgoing& outgoing = *s.outgoing;
+    s = to.streams.back();
+    to.streams.pop_back();
+    --held_;
+    outgoing.sent(outgoing, {});
+  }
+  return moved;
+}
+
+bool SharedMemoryTransport::has_room(const Peer& to) const {
+  return to.out.room_has_grown();
+}
+
+}  // namespace tutti::transport

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs deadlock_program's cases: the wrong ones end with code 86 and one report that names ranks,
+calls and lines, the right ones pass in silence though ranks wait for several times the limit.
+usage: deadlock.py MPIRUN PROGRAM wrong|right [SETTING=VALUE…]"""
+import os
+import re
+import subprocess
+import sys
+
+DEADLOCK_CODE = 86
+LIMIT = "400ms"
+
+# case, ranks, what the report says: the first line, then any line
+WRONG = [
+    ("receives", 2, "ranks 0 and 1 wait for each other", ["rank 0.*MPI_Recv.*from 1, tag 1.*waits for rank 1"]),
+    ("receives", 4, "wait for each other", ["MPI_Recv"]),
+    ("ring", 3, "ranks 0 to 2 wait for each other", ["rank 0 waits for rank 1, rank 1 for rank 2, rank 2 for rank 0"]),
+    ("ring", 5, "ranks 0 to 4 wait for each other", ["rank 4.*MPI_Recv.*from 0"]),
+    ("ssends", 2, "ranks 0 and 1 wait for each other", ["rank 1.*MPI_Ssend.*to 0.*waits for rank 0"]),
+    ("long_sends", 2, "ranks 0 and 1 wait for each other", ["rank 0.*MPI_Send.*1048576 of MPI_CHAR.*waits for rank 1"]),
+    ("nobody_sends", 2, "ranks 0 and 1 wait for each other", ["rank 0.*MPI_Recv", "rank 1.*MPI_Finalize"]),
+    ("nobody_sends", 3, "wait for each other", ["rank 0.*MPI_Recv", "MPI_Finalize"]),
+    ("nobody_receives", 2, "ranks 0 and 1 wait for each other", ["rank 0.*MPI_Ssend", "rank 1.*MPI_Finalize"]),
+    ("wrong_tag", 2, "ranks 0 and 1 wait for each other", ["rank 0.*MPI_Recv.*tag 5"]),
+    ("itself", 1, "rank 0 waits for itself", ["MPI_Recv"]),
+    ("itself", 2, "rank 0 waits for itself", ["MPI_Recv"]),
+    ("ssend_to_itself", 1, "rank 0 waits for itself", ["MPI_Ssend"]),
+    ("any_source", 2, "ranks 0 and 1 wait for each other", ["rank 0.*from any source.*waits for one of ranks 0 and 1"]),
+    ("any_source", 4, "wait for each other", ["rank 0.*from any source.*one of ranks 0 to 3", "rank 3.*MPI_Recv"]),
+    ("probe", 2, "ranks 0 and 1 wait for each other", ["rank 0.*MPI_Probe"]),
+    ("wait", 2, "ranks 0 and 1 wait for each other", ["rank 0.*MPI_Wait.*waits for rank 1"]),
+    ("waitall", 2, "ranks 0 and 1 wait for each other", ["rank 0.*MPI_Waitall.*waits for rank 1"]),
+    ("waitany", 3, "wait for each other", ["rank 0.*MPI_Waitany.*one of ranks 1 and 2"]),
+    ("waitsome", 3, "wait for each other", ["rank 0.*MPI_Waitsome"]),
+    ("sendrecv", 3, "ranks 0 to 2 wait for each other", ["rank 0.*MPI_Sendrecv"]),
+    ("three_bcasts", 3, "ranks 0 to 2 wait for each other",
+     ["rank 0.*MPI_Bcast.*communicator of 2 ranks made by MPI_Comm_split.*waits for rank 2 in it",
+      "rank 0 waits for rank 2, rank 2 for rank 1, rank 1 for rank 0"]),
+    ("bcast_against_recv", 2, "ranks 0 and 1 wait for each other", ["rank 0.*MPI_Recv.*from 1", "rank 1.*MPI_Bcast.*root 0"]),
+    ("barrier_against_recv", 3, "wait for each other", ["rank 0.*MPI_Barrier", "rank 2.*MPI_Recv.*from 0"]),
+    ("ibarrier_against_recv", 3, "wait for each other", ["rank 0.*MPI_Wait", "rank 2.*MPI_Recv.*from 0"]),
+    ("threads", 2, "ranks 0 and 1 wait for each other", ["rank 0.*MPI_Recv.*tag 1", "rank 0.*MPI_Recv.*tag 2"]),
+]
+RIGHT = [("slow_sender", 4), ("slow_root", 3), ("slow_any", 4), ("slow_finalize", 3), ("slow_ibcast", 4),
+         ("slow_polling", 3), ("slow_thread", 2)]
+
+
+def run(mpirun, program, case, ranks, settings):
+    environment = dict(os.environ, TUTTI_CONTRACT_STANDSTILL=LIMIT)
+    command = [mpirun, "-n", str(ranks), *(f"--set={s}" for s in settings), program, case]
+    try:
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=30)
+        return done.returncode, done.stdout, done.stderr
+    except subprocess.TimeoutExpired as e:
+        return "no end", "", (e.stderr or b"").decode()
+
+
+def judge_wrong(code, err, first, others):
+    lines = err.splitlines()
+    reports = [line for line in lines if "deadlock: " in line]
+    if code != DEADLOCK_CODE:
+        return f"ended with {code}, not {DEADLOCK_CODE}"
+    if len(reports) != 1:
+        return f"{len(reports)} reports"
+    if first not in reports[0]:
+        return f"the first line does not say '{first}'"
+    missing = [o for o in others if not any(re.search(o, line) for line in lines)]
+    if missing:
+        return f"no line says '{missing[0]}'"
+    return None if re.search(r"deadlock_program\.cpp:\d+", err) else "no line of the source is named"
+
+
+def main(mpirun, program, which, *settings):
+    failed = 0
+    for case, ranks, *expected in WRONG if which == "wrong" else RIGHT:
+        code, out, err = run(mpirun, program, case, ranks, settings)
+        if expected:
+            problem = judge_wrong(code, err, *expected)
+        else:
+            problem = None if code == 0 and "through" in out and "deadlock" not in err else f"ended with {code}"
+        print(f"{'ok' if not problem else 'FAILED'}: {case} on {ranks} {problem or ''}")
+        if problem:
+            failed += 1
+            print(err)
+    return failed > 0
+
+
+sys.exit(main(*sys.argv[1:]))

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Programs that stand still for ever, and their right twins; argv[1] names one. They use the MPI
+// interface alone. deadlock.cmake knows what each is to be told.
+#include <mpi.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace {
+
+int rank, size;
+int value = 7, other = 0;
+std::vector<char> large(1 << 20), into(1 << 20);
+const MPI_Comm world = MPI_COMM_WORLD;
+
+void send(int to, int tag = 1) {
+  MPI_Send(&value, 1, MPI_INT, to, tag, world);
+}
+void ssend(int to, int tag = 1) {
+  MPI_Ssend(&value, 1, MPI_INT, to, tag, world);
+}
+void recv(int from, int tag = 1) {
+  MPI_Recv(&other, 1, MPI_INT, from, tag, world, MPI_STATUS_IGNORE);
+}
+MPI_Request irecv(int from, int tag = 1) {
+  static int places[64], used;
+  MPI_Request request;
+  MPI_Irecv(&places[used++ % 64], 1, MPI_INT, from, tag, world, &request);
+  return request;
+}
+MPI_Request issend(int to, int tag = 1) {
+  MPI_Request request;
+  MPI_Issend(&value, 1, MPI_INT, to, tag, world, &request);
+  return request;
+}
+// Three communicators of two ranks each: {0,1}, {1,2}, {2,0}; MPI_COMM_NULL where not a member.
+std::vector<MPI_Comm> triangle() {
+  std::vector<MPI_Comm> comms(3, MPI_COMM_NULL);
+  for (int i = 0; i < 3; ++i) {
+    const bool in = rank == i || rank == (i + 1) % 3;
+    MPI_Comm_split(world, in ? 0 : MPI_UNDEFINED, rank == i ? 0 : 1,
+                   &comms[static_cast<size_t>(i)]);
+  }
+  return comms;
+}
+void bcast(MPI_Comm comm, int root) {
+  MPI_Bcast(large.data(), 1 << 20, MPI_CHAR, root, comm);
+}
+void compute(double seconds) {
+  usleep(static_cast<useconds_t>(seconds * 1e6));
+}
+const double kLong =
+    std::getenv("TUTTI_TEST_LONG") ? std::atof(std::getenv("TUTTI_TEST_LONG")) : 1.5;
+
+const std::map<std::string, std::function<void()>> cases{
+    // ---- wrong
+    {"receives", [] { recv(rank ^ 1); }},
+    {"ring", [] { recv((rank + 1) % size); }},
+    {"ssends", [] { ssend(rank ^ 1), recv(rank ^ 1); }},
+    {"long_sends",
+     [] {
+       MPI_Send(large.data(), 1 << 20, MPI_CHAR, rank ^ 1, 1, world);
+       MPI_Recv(into.data(), 1 << 20, MPI_CHAR, rank ^ 1, 1, world, MPI_STATUS_IGNORE);
+     }},
+    {"nobody_sends",
+     [] {
+       if (rank == 0) recv(1);
+     }},
+    {"nobody_receives",
+     [] {
+       if (rank == 0) ssend(1);
+     }},
+    {"wrong_tag", [] { rank == 0   ? recv(1, 5)
+                       : rank == 1 ? send(0, 6)
+                                   : void(); }},
+    {"itself",
+     [] {
+       if (rank == 0) recv(0);
+     }},
+    {"ssend_to_itself",
+     [] {
+       if (rank == 0) ssend(0);
+     }},
+    {"any_source", [] { recv(rank == 0 ? MPI_ANY_SOURCE : 0); }},
+    {"probe", [] { MPI_Probe(rank ^ 1, 3, world, MPI_STATUS_IGNORE); }},
+    {"wait",
+     [] {
+       MPI_Request r = irecv(rank ^ 1, 9);
+       MPI_Wait(&r, MPI_STATUS_IGNORE);
+     }},
+    {"waitall",
+     [] {
+       if (rank > 1) return;
+       MPI_Request r[] = {irecv(1 - rank, 1), irecv(1 - rank, 2)};
+       send(1 - rank, 1);
+       MPI_Waitall(2, r, MPI_STATUSES_IGNORE);
+     }},
+    {"waitany",
+     [] {
+       MPI_Request r[] = {irecv((rank + 1) % size), irecv((rank + 2) % size)};
+       int index;
+       MPI_Waitany(2, r, &index, MPI_STATUS_IGNORE);
+     }},
+    {"waitsome",
+     [] {
+       MPI_Request r[] = {issend((rank + 1) % size), irecv((rank + 1) % size)};
+       int count, indices[2];
+       MPI_Waitsome(2, r, &count, indices, MPI_STATUSES_IGNORE);
+     }},
+    {"sendrecv",
+     [] {
+       MPI_Sendrecv(&value, 1, MPI_INT, (rank + 1) % size, 1, &other, 1, MPI_INT, (rank + 1) % size,
+                    2, world, MPI_STATUS_IGNORE);
+     }},
+    {"three_bcasts",
+     [] {
+       auto comms = triangle();
+       // Each is the root of its own and a receiver in its predecessor's.
+       MPI_Comm mine = comms[static_cast<size_t>(rank)],
+                theirs = comms[static_cast<size_t>((rank + 2) % 3)];
+       bcast(theirs, 0);
+       bcast(mine, 0);
+     }},
+    {"bcast_against_recv",
+     [] {
+       if (rank == 0) {
+         recv(1);
+         bcast(world, 0);
+       } else {
+         bcast(world, 0);
+         if (rank == 1) send(0);
+       }
+     }},
+    {"barrier_against_recv",
+     [] {
+       if (rank == size - 1) recv(0);
+       MPI_Barrier(world);
+       if (rank == 0) send(size - 1);
+     }},
+    {"ibarrier_against_recv",
+     [] {
+       MPI_Request r;
+       if (rank == size - 1) recv(0);
+       MPI_Ibarrier(world, &r);
+       MPI_Wait(&r, MPI_STATUS_IGNORE);
+       if (rank == 0) send(size - 1);
+     }},
+    {"threads",
+     [] {
+       auto stuck = [](int tag) {
+         int place;
+         MPI_Recv(&place, 1, MPI_INT, rank ^ 1, tag, world, MPI_STATUS_IGNORE);
+       };
+       std::thread one(stuck, 1), two(stuck, 2);
+       one.join();
+       two.join();
+     }},
+    // ---- right, and long
+    {"slow_sender",
+     [] {
+       if (rank == 0) compute(kLong);
+       if (rank > 0) recv(rank - 1);
+       if (rank < size - 1) ssend(rank + 1);
+       MPI_Barrier(world);
+     }},
+    {"slow_root",
+     [] {
+       if (rank == size - 1) compute(kLong);
+       bcast(world, size - 1);
+       MPI_Barrier(world);
+     }},
+    {"slow_any",
+     [] {
+       if (rank == 0)
+         for (int i = 1; i < size; ++i) recv(MPI_ANY_SOURCE);
+       else if (rank == size - 1)
+         compute(kLong), send(0);
+       else
+         send(0), recv(size - 1, 2);
+       if (rank == size - 1)
+         for (int i = 1; i < size - 1; ++i) send(i, 2);
+     }},
+    {"slow_finalize",
+     [] {
+       if (rank == 0) compute(kLong);
+     }},
+    {"slow_ibcast",
+     [] {  // 0 receives from the last, who waits for what 0 may pass on
+       MPI_Request r;
+       if (rank == 1) compute(kLong);
+       MPI_Ibcast(large.data(), 1 << 20, MPI_CHAR, 1, world, &r);
+       if (rank == 0) recv(size - 1);
+       MPI_Wait(&r, MPI_STATUS_IGNORE);
+       if (rank == size - 1) send(0);
+     }},
+    {"slow_polling",
+     [] {
+       MPI_Request r = MPI_REQUEST_NULL;
+       int flag = rank != 0;
+       if (rank == 0) r = irecv(size - 1);
+       if (rank == size - 1) compute(kLong), send(0);
+       while (!flag) MPI_Test(&r, &flag, MPI_STATUS_IGNORE);
+       MPI_Barrier(world);
+     }},
+    {"slow_thread",
+     [] {
+       std::thread worker([] {
+         compute(kLong);
+         send(rank ^ 1);
+       });
+       recv(rank ^ 1);
+       worker.join();
+     }},
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string name = argc > 1 ? argv[1] : "";
+  const auto at = cases.find(name);
+  if (at == cases.end()) {
+    for (const auto& [each, body] : cases) std::printf("%s\n", each.c_str());
+    return 2;
+  }
+  int provided;
+  const bool threads = name.find("thread") != name.npos;
+  MPI_Init_thread(&argc, &argv, threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
+  MPI_Comm_rank(world, &rank);
+  MPI_Comm_size(world, &size);
+  at->second();
+  MPI_Finalize();
+  if (rank == 0) std::printf("through\n");
+}

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Who waits in vain, on graphs written by hand and on random ones against a direct evaluation.
+#include "contract/deadlock.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+namespace tutti::contract {
+namespace {
+
+using engine::Actor;
+using engine::Condition;
+
+ProcessState computing() {
+  return {};
+}
+ProcessState waiting(Condition needs) {
+  ProcessState state;
+  state.blocked = true;
+  state.threads.push_back({.needs = std::move(needs), .call = "waits"});
+  return state;
+}
+Condition on(int process) {
+  return Condition().process(process);
+}
+Condition on_any(const std::vector<int>& processes) {
+  Condition c;
+  c.any();
+  for (const int p : processes) c.process(p);
+  return c.end();
+}
+Condition on_all(const std::vector<int>& processes) {
+  Condition c;
+  for (const int p : processes) c.process(p);
+  return c;
+}
+
+TEST(Deadlock, two_that_wait_for_each_other) {
+  const States states{{0, waiting(on(1))}, {1, waiting(on(0))}, {2, computing()}};
+  EXPECT_EQ(dead_processes(states), (std::vector{0, 1}));
+  EXPECT_EQ(circle_from(states, 0).members, (std::vector{0, 1}));
+}
+
+TEST(Deadlock, a_chain_that_ends_at_one_who_computes) {
+  EXPECT_TRUE(dead_processes({{0, waiting(on(1))}, {1, waiting(on(2))}, {2, computing()}}).empty());
+}
+
+TEST(Deadlock, who_is_unknown_counts_as_alive_and_is_asked_for) {
+  const States states{{0, waiting(on(1))}, {1, waiting(on_all({0, 5}))}, {3, waiting(on(9))}};
+  EXPECT_TRUE(dead_processes({{0, waiting(on(1))}}).empty());
+  EXPECT_EQ(unknown_to(states, 0), (std::vector{5}));
+  EXPECT_EQ(unknown_to({}, 4), (std::vector{4}));
+  EXPECT_TRUE(unknown_to({{0, waiting(on_any({1, 2}))}, {1, computing()}}, 0).empty());
+}
+
+TEST(Deadlock, or_needs_one_and_needs_all) {
+  States states{{0, waiting(on_any({1, 2}))}, {1, waiting(on(0))}, {2, computing()}};
+  EXPECT_TRUE(dead_processes(states).empty());
+  states[2] = waiting(on(1));
+  EXPECT_EQ(dead_processes(states), (std::vector{0, 1, 2}));
+  states[0] = waiting(on_all({1, 2}));
+  states[2] = computing();
+  EXPECT_EQ(dead_processes(states), (std::vector{0, 1}));
+}
+
+TEST(Deadlock, what_nobody_can_do) {
+  const States states{{0, waiting(Condition().never())}, {1, waiting(on(0))}};
+  EXPECT_EQ(dead_processes(states), (std::vector{0, 1}));
+  EXPECT_FALSE(circle_from(states, 1).closed);
+  EXPECT_EQ(circle_from(states, 1).members, (std::vector{0}));
+  EXPECT_TRUE(dead_processes({{0, waiting(Condition().always())}}).empty());
+}
+
+TEST(Deadlock, for_itself) {
+  const States states{{3, waiting(on(3))}};
+  EXPECT_EQ(dead_processes(states), (std::vector{3}));
+  EXPECT_EQ(circle_from(states, 3).members, (std::vector{3}));
+}
+
+TEST(Deadlock, nothing_is_dead_while_a_message_is_under_way_to_it) {
+  States states{{0, waiting(on(1))}, {1, waiting(on(0))}};
+  states[0].traffic = {{1, 4, 7}};
+  states[1].traffic = {{0, 7, 3}};
+  EXPECT_TRUE(dead_processes(states).empty());
+  states[1].traffic = {{0, 7, 4}};
+  EXPECT_EQ(dead_processes(states), (std::vector{0, 1}));
+  states[1].moving = true;
+  EXPECT_TRUE(dead_processes(states).empty());
+}
+
+TEST(Deadlock, one_of_two_threads_may_act) {
+  ProcessState two = waiting(on(1));
+  two.threads.push_back({.needs = on(2), .call = "waits"});
+  EXPECT_TRUE(dead_processes({{0, two}, {1, waiting(on(0))}, {2, computing()}}).empty());
+  EXPECT_EQ(dead_processes({{0, two}, {1, waiting(on(0))}, {2, waiting(on(0))}}),
+            (std::vector{0, 1, 2}));
+}
+
+// 0 has started a broadcast, whose root 2 computes, and receives from 1, who waits for the
+// broadcast, which 0 passes on: legal. With the root waiting for 0 as well it is not.
+TEST(Deadlock, a_collective_goes_on_without_its_thread) {
+  ProcessState zero = waiting(on(1));
+  zero.courses.push_back({9, 4, Condition().collective(2, 9, 4)});
+  ProcessState one = waiting(Condition().collective(0, 9, 4));
+  one.courses.push_back({9, 4, Condition().collective(0, 9, 4)});
+  States states{{0, zero}, {1, one}, {2, computing()}};
+  EXPECT_TRUE(dead_processes(states).empty());
+  states[2] = waiting(on(0));
+  EXPECT_EQ(dead_processes(states), (std::vector{0, 1, 2}));
+  EXPECT_EQ(circle_from(states, 0).members, (std::vector{0, 1, 0, 2}));
+}
+
+TEST(Deadlock, a_collective_that_can_still_move_in_part_is_alive) {
+  ProcessState zero = waiting(on(1));
+  zero.courses.push_back({9, 4, Condition().collective(2, 9, 4).collective(3, 9, 4)});
+  const States states{{0, zero},
+                      {1, waiting(Condition().collective(0, 9, 4))},
+                      {2, computing()},
+                      {3, waiting(on(0))}};
+  EXPECT_TRUE(dead_processes(states).empty());
+}
+
+TEST(Deadlock, states_survive_the_wire) {
+  ProcessState state = waiting(Condition().any().process(3).all().process(1).end().end());
+  state.moving = true;
+  state.epoch = 77;
+  state.still_ms = 5000;
+  state.threads[0] = {state.threads[0].needs, "MPI_Recv", "node1", "a.out", 77, 8, 3, 12};
+  state.courses.push_back({9, 4, Condition().collective(2, 9, 4)});
+  state.traffic = {{1, 2, 3}};
+  std::vector<std::byte> bytes, again;
+  state.write(bytes);
+  ProcessState copy;
+  ASSERT_TRUE(copy.read(bytes));
+  copy.write(again);
+  EXPECT_EQ(bytes, again);
+  for (size_t n = 0; n < bytes.size(); ++n) EXPECT_FALSE(copy.read(std::span(bytes).first(n)));
+}
+
+// ---- against a direct evaluation: the largest set whose members wait for nothing outside of it
+
+using Random = std::minstd_rand;
+
+void add_random(Condition& c, Random& random, int processes, int depth) {
+  const auto pick = random() % (depth > 0 ? 6 : 3);
+  const int process = static_cast<int>(random() % static_cast<unsigned>(processes));
+  if (pick <= 1) {
+    c.process(process);
+  } else if (pick == 2) {
+    c.collective(process, 5, random() % 2);
+  } else {
+    pick % 2 ? c.any() : c.all();
+    for (auto n = random() % 4; n > 0; --n) add_random(c, random, processes, depth - 1);
+    c.end();
+  }
+}
+
+States random_states(Random& random, int processes) {
+  States states;
+  for (int p = 0; p < processes; ++p) {
+    ProcessState& state = states[p];
+    state.blocked = random() % 5 != 0;
+    for (auto n = 1 + (random() % 4 == 0); state.blocked && n > 0; --n) {
+      state.threads.emplace_back();
+      add_random(state.threads.back().needs, random, processes, 2);
+    }
+    for (uint32_t serial = 0; serial < 2; ++serial) {
+      if (random() % 3) continue;
+      Condition needs;
+      for (auto n = 1 + random() % 2; n > 0; --n)
+        needs.collective(static_cast<int>(random() % static_cast<unsigned>(processes)), 5,
+                         random() % 2);
+      state.courses.push_back({5, serial, needs});
+    }
+  }
+  return states;
+}
+
+// Every actor has a bit; `set` is those that are said to be dead.
+bool consistent(const States& states, const std::vector<Actor>& actors, unsigned set) {
+  const auto alive = [&](const Actor& wanted) {
+    for (size_t i = 0; i < actors.size(); ++i)
+      if (actors[i] == wanted) return !(set >> i & 1);
+    for (size_t i = 0; i < actors.size(); ++i)  // not under way: up to the threads
+      if (actors[i] == Actor{wanted.process}) return !(set >> i & 1);
+    return true;
+  };
+  for (size_t i = 0; i < actors.size(); ++i) {
+    if (!(set >> i & 1)) continue;
+    const ProcessState& state = states.at(actors[i].process);
+    if (actors[i].is_process()) {
+      if (!state.blocked) return false;
+      for (const BlockedThread& thread : state.threads)
+        if (thread.needs.holds(alive)) return false;
+    }
+    for (const Course& course : state.courses)
+      if (course.context == actors[i].context && course.serial == actors[i].serial &&
+          course.needs.holds_in_part(alive))
+        return false;
+  }
+  return true;
+}
+
+TEST(Deadlock, agrees_with_the_definition_on_random_graphs) {
+  Random random(20);
+  int with_dead = 0;
+  for (int round = 0; round < 4000; ++round) {
+    const int processes = 2 + static_cast<int>(random() % 3);
+    const States states = random_states(random, processes);
+    std::vector<Actor> actors;
+    for (const auto& [process, state] : states) {
+      actors.push_back({process});
+      for (const Course& course : state.courses)
+        actors.push_back({process, course.context, course.serial});
+    }
+    unsigned largest = 0;  // consistent sets are closed under union
+    for (unsigned set = 1; set < 1u << actors.size(); ++set)
+      if (consistent(states, actors, set)) largest |= set;
+    std::vector<int> expected;
+    for (size_t i = 0; i < actors.size(); ++i)
+      if ((largest >> i & 1) && actors[i].is_process()) expected.push_back(actors[i].process);
+    ASSERT_EQ(dead_processes(states), expected) << "round " << round;
+    with_dead += !expected.empty();
+    if (expected.empty()) continue;
+    for (const int member : circle_from(states, expected.front()).members)
+      EXPECT_TRUE(std::ranges::count(expected, member) ||
+                  !states.at(member).courses.empty());  // through a collective of one that is alive
+  }
+  EXPECT_GT(with_dead, 500);
+  EXPECT_LT(with_dead, 3500);
+}
+
+}  // namespace
+}  // namespace tutti::contract

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Small wrong programs that end with the report; reports.sh says what it must be.   usage: fatal CASE */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int rank;
+static int is(const char* name, const char* wanted) { return strcmp(name, wanted) == 0; }
+
+static void exchange(const char* name) {
+  int x = rank, all[8] = {0}, gathered[8], counts[8], places[8];
+  MPI_Request request;
+  MPI_Comm comm;
+  for (int i = 0; i < 8; i++) counts[i] = 1, places[i] = i;
+  if (is(name, "order")) {
+    if (rank == 1) MPI_Barrier(MPI_COMM_WORLD); /* LINE order */
+    else MPI_Bcast(&x, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  } else if (is(name, "form")) {
+    if (rank == 1) {
+      MPI_Ibarrier(MPI_COMM_WORLD, &request); /* LINE form */
+      MPI_Wait(&request, MPI_STATUS_IGNORE);
+    } else {
+      MPI_Barrier(MPI_COMM_WORLD);
+    }
+  } else if (is(name, "root")) {
+    MPI_Bcast(&x, 1, MPI_INT, rank == 1 ? 1 : 0, MPI_COMM_WORLD); /* LINE root */
+  } else if (is(name, "op")) {
+    MPI_Allreduce(&x, all, 1, MPI_INT, rank == 1 ? MPI_MAX : MPI_SUM, MPI_COMM_WORLD); /* LINE op */
+  } else if (is(name, "count")) {
+    MPI_Bcast(all, rank == 1 ? 4 : 2, MPI_INT, 0, MPI_COMM_WORLD); /* LINE count */
+  } else if (is(name, "type")) {
+    MPI_Bcast(all, 2, rank == 1 ? MPI_FLOAT : MPI_INT, 0, MPI_COMM_WORLD); /* LINE type */
+  } else if (is(name, "pair")) {
+    MPI_Gatherv(all, rank == 1 ? 2 : 1, MPI_INT, gathered, counts, places, MPI_INT, 0, MPI_COMM_WORLD); /* LINE pair */
+  } else if (is(name, "constructor")) {
+    if (rank == 1) MPI_Comm_split(MPI_COMM_WORLD, 0, 0, &comm); /* LINE constructor */
+    else MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  } else if (is(name, "finalize")) {
+    if (rank != 1) MPI_Barrier(MPI_COMM_WORLD); /* LINE finalize */
+  } else if (is(name, "finalize_other")) {
+    MPI_Comm_split(MPI_COMM_WORLD, 0, 0, &comm);
+    if (rank != 1) MPI_Barrier(comm); /* LINE finalize_other */
+  } else if (is(name, "freed")) {
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Comm_set_name(comm, "solver");
+    if (rank == 1) MPI_Comm_free(&comm);
+    else MPI_Bcast(&x, 1, MPI_INT, 1, comm); /* LINE freed */
+    if (rank == 1) sleep(5);
+  } else if (is(name, "exit")) {
+    if (rank == 1) exit(0);
+    MPI_Barrier(MPI_COMM_WORLD);
+  } else if (is(name, "stopped")) {
+    if (rank == 1) sleep(20);
+    MPI_Bcast(&x, 1, MPI_INT, 1, MPI_COMM_WORLD); /* LINE stopped */
+  } else {
+    fprintf(stderr, "no case %s\n", name);
+    MPI_Abort(MPI_COMM_WORLD, 3);
+  }
+}
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  for (int i = 0; i < 100; i++) MPI_Barrier(MPI_COMM_WORLD);
+  exchange(argc > 1 ? argv[1] : "");
+  MPI_Finalize();
+  return 0;
+}

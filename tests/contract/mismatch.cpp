@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Wrong programs, hundreds of small ones, each on a communicator of its own, and their right twins.
+// In a wrong one, one rank makes another call than the rest, or the same with other arguments: the
+// error must say so, and no rank may hang. In a right one nothing may be said. Prints for each class
+// what was found, what missed, and what accused falsely.   usage: mismatch [PART OF] (a share of all)
+#include "check.hpp"
+
+#include <array>
+#include <map>
+
+namespace {
+
+constexpr int kMost = 8;  // ranks
+
+// The arguments that a rank gives; each wrong program changes one.
+struct Arguments {
+  int root = 0;
+  int count = 4;
+  MPI_Datatype type = MPI_INT;
+  MPI_Op op = MPI_SUM;
+  bool in_place = false;
+};
+
+struct Buffers {
+  std::array<double, 256> in{}, out{};
+  std::array<int, kMost> counts, places, bytes;
+  std::array<MPI_Datatype, kMost> types;
+  explicit Buffers(const Arguments& a) {
+    int size = 1;
+    MPI_Type_size(a.type, &size);
+    counts.fill(a.count);
+    types.fill(a.type);
+    for (int i = 0; i < kMost; ++i) {
+      places[i] = i * a.count;
+      bytes[i] = i * a.count * size;
+    }
+  }
+};
+
+// A collective; `request` is MPI_REQUEST_NULL behind a blocking one.
+using Call = std::function<int(MPI_Comm, const Arguments&, Buffers&, MPI_Request*)>;
+struct Collective {
+  std::string name;
+  bool nonblocking, rooted, reduces, has_data;
+  Call call;
+};
+
+void* in_of(const Arguments& a, Buffers& b, bool allowed = true) {
+  return a.in_place && allowed ? MPI_IN_PLACE : b.in.data();
+}
+bool is_root(MPI_Comm comm, const Arguments& a) {
+  int rank;
+  MPI_Comm_rank(comm, &rank);
+  return rank == a.root;
+}
+
+#define BOTH(Name, IName, rooted, reduces, has_data, ...)                                          \
+  all.push_back({"MPI_" #Name, false, rooted, reduces, has_data,                                   \
+                 [](MPI_Comm c, const Arguments& a, Buffers& b, MPI_Request*) {                    \
+                   (void)a, (void)b;                                                               \
+                   return MPI_##Name(__VA_ARGS__ c);                                               \
+                 }});                                                                              \
+  all.push_back({"MPI_" #IName, true, rooted, reduces, has_data,                                   \
+                 [](MPI_Comm c, const Arguments& a, Buffers& b, MPI_Request* r) {                  \
+                   (void)a, (void)b;                                                               \
+                   return MPI_##IName(__VA_ARGS__ c, r);                                           \
+                 }})
+#define SEND in_of(a, b), a.count, a.type
+#define SEND_ROOTED in_of(a, b, is_root(c, a)), a.count, a.type
+#define RECV b.out.data(), a.count, a.type
+
+std::vector<Collective> collectives() {
+  std::vector<Collective> all;
+  BOTH(Barrier, Ibarrier, false, false, false, );
+  BOTH(Bcast, Ibcast, true, false, true, b.out.data(), a.count, a.type, a.root, );
+  BOTH(Gather, Igather, true, false, true, SEND_ROOTED, RECV, a.root, );
+  BOTH(Gatherv, Igatherv, true, false, true, SEND_ROOTED, b.out.data(), b.counts.data(), b.places.data(), a.type, a.root, );
+  BOTH(Scatter, Iscatter, true, false, true, b.in.data(), a.count, a.type,
+       a.in_place && is_root(c, a) ? MPI_IN_PLACE : b.out.data(), a.count, a.type, a.root, );
+  BOTH(Scatterv, Iscatterv, true, false, true, b.in.data(), b.counts.data(), b.places.data(), a.type,
+       a.in_place && is_root(c, a) ? MPI_IN_PLACE : b.out.data(), a.count, a.type, a.root, );
+  BOTH(Allgather, Iallgather, false, false, true, SEND, RECV, );
+  BOTH(Allgatherv, Iallgatherv, false, false, true, SEND, b.out.data(), b.counts.data(), b.places.data(), a.type, );
+  BOTH(Alltoall, Ialltoall, false, false, true, SEND, RECV, );
+  BOTH(Alltoallv, Ialltoallv, false, false, true, in_of(a, b), b.counts.data(), b.places.data(), a.type, b.out.data(),
+       b.counts.data(), b.places.data(), a.type, );
+  BOTH(Alltoallw, Ialltoallw, false, false, true, in_of(a, b), b.counts.data(), b.bytes.data(), b.types.data(), b.out.data(),
+       b.counts.data(), b.bytes.data(), b.types.data(), );
+  BOTH(Reduce, Ireduce, true, true, true, in_of(a, b, is_root(c, a)), b.out.data(), a.count, a.type, a.op, a.root, );
+  BOTH(Allreduce, Iallreduce, false, true, true, in_of(a, b), b.out.data(), a.count, a.type, a.op, );
+  BOTH(Reduce_scatter, Ireduce_scatter, false, true, true, in_of(a, b), b.out.data(), b.counts.data(), a.type, a.op, );
+  BOTH(Reduce_scatter_block, Ireduce_scatter_block, false, true, true, in_of(a, b), b.out.data(), a.count, a.type, a.op, );
+  BOTH(Scan, Iscan, false, true, true, in_of(a, b), b.out.data(), a.count, a.type, a.op, );
+  BOTH(Exscan, Iexscan, false, true, true, in_of(a, b), b.out.data(), a.count, a.type, a.op, );
+  const auto constructor = [&](const char* name, auto make) {
+    all.push_back({name, false, false, false, false, [make](MPI_Comm c, const Arguments&, Buffers&, MPI_Request*) {
+                     MPI_Comm made = MPI_COMM_NULL;
+                     const int code = make(c, &made);
+                     if (code == MPI_SUCCESS && made != MPI_COMM_NULL) MPI_Comm_free(&made);
+                     return code;
+                   }});
+  };
+  constructor("MPI_Comm_dup", [](MPI_Comm c, MPI_Comm* made) { return MPI_Comm_dup(c, made); });
+  constructor("MPI_Comm_split", [](MPI_Comm c, MPI_Comm* made) { return MPI_Comm_split(c, 0, 0, made); });
+  constructor("MPI_Comm_split_type", [](MPI_Comm c, MPI_Comm* made) {
+    return MPI_Comm_split_type(c, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, made);
+  });
+  constructor("MPI_Comm_create", [](MPI_Comm c, MPI_Comm* made) {
+    MPI_Group group;
+    MPI_Comm_group(c, &group);
+    const int code = MPI_Comm_create(c, group, made);
+    MPI_Group_free(&group);
+    return code;
+  });
+  all.push_back({"MPI_Comm_idup", true, false, false, false,
+                 [](MPI_Comm c, const Arguments&, Buffers&, MPI_Request* r) {
+                   static MPI_Comm made[4096];  // written when the request completes
+                   static int n = 0;
+                   return MPI_Comm_idup(c, &made[n++ % 4096], r);
+                 }});
+  return all;
+}
+
+struct Tally {
+  int found = 0, missed = 0, falsely = 0, right = 0;
+};
+
+class Judge {
+ public:
+  Judge(int rank, int size, int part, int of) : rank_(rank), size_(size), part_(part), of_(of) {}
+
+  int size() const { return size_; }
+
+  // One rank differs. The sentence holds `words`.
+  void wrong(const std::string& kind, const Collective& rest, const Arguments& rest_given,
+             const Collective& odd, const Arguments& odd_given, std::vector<std::string> words) {
+    const int number = number_++;
+    if (number % of_ != part_) return;
+    const bool is_odd = rank_ == number / of_ % size_;
+    const auto [failed, text] = run(is_odd ? odd : rest, is_odd ? odd_given : rest_given);
+    Tally& tally = tallies_[kind];
+    bool all_said = true;
+    for (const std::string& word : words) all_said = all_said && text.find(word) != text.npos;
+    // Ranks that were through with the communicator before it was found do not hear of it.
+    int said[2] = {failed && all_said, failed && !all_said}, anywhere[2];
+    OK(MPI_Allreduce(said, anywhere, 2, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
+    const bool found = anywhere[0] && !anywhere[1];
+    ++(found ? tally.found : tally.missed);
+    if (!found)
+      std::fprintf(stderr, "rank %d, %s against %s (%s): \"%s\"\n", rank_, odd.name.c_str(), rest.name.c_str(),
+                   kind.c_str(), text.c_str());
+  }
+
+  // What this rank does fits what the others do.
+  void right(const std::string& kind, const Collective& call, const Arguments& given) {
+    const int number = number_++;
+    if (number % of_ != part_) return;
+    const auto [failed, text] = run(call, given);
+    int bad = failed, anywhere = 0;
+    OK(MPI_Allreduce(&bad, &anywhere, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
+    ++(anywhere ? tallies_[kind].falsely : tallies_[kind].right);
+    if (bad) std::fprintf(stderr, "rank %d, %s (%s): \"%s\"\n", rank_, call.name.c_str(), kind.c_str(), text.c_str());
+  }
+
+  bool report() const {
+    Tally sum;
+    for (const auto& [kind, t] : tallies_) {
+      if (rank_ == 0)
+        std::printf("%-28s %4d found %4d missed %4d right %4d accused falsely\n", kind.c_str(), t.found, t.missed,
+                    t.right, t.falsely);
+      sum.found += t.found;
+      sum.missed += t.missed;
+      sum.falsely += t.falsely;
+      sum.right += t.right;
+    }
+    if (rank_ == 0)
+      std::printf("%-28s %4d found %4d missed %4d right %4d accused falsely\n", "all", sum.found, sum.missed, sum.right,
+                  sum.falsely);
+    return sum.missed + sum.falsely == 0 && sum.found + sum.right > 0;
+  }
+
+ private:
+  // A few calls, this one, and one more, in which most ranks hear of what one has found.
+  std::pair<bool, std::string> run(const Collective& what, const Arguments& given) {
+    MPI_Comm comm;
+    OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+    OK(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
+    int code = MPI_SUCCESS;  // others may be ahead, and their mismatch found while I am here
+    for (int i = 0; i < number_ % 3 && code == MPI_SUCCESS; ++i) code = MPI_Barrier(comm);
+    Buffers& buffers = *new Buffers(given);  // what is abandoned may still be written to
+    MPI_Request request = MPI_REQUEST_NULL;
+    if (code == MPI_SUCCESS) code = what.call(comm, given, buffers, &request);
+    if (code == MPI_SUCCESS && request != MPI_REQUEST_NULL) code = MPI_Wait(&request, MPI_STATUS_IGNORE);
+    if (code == MPI_SUCCESS) code = MPI_Barrier(comm);
+    const std::string text = code == MPI_SUCCESS ? "" : check::error_text(code);
+    MPI_Comm_free(&comm);
+    return {code != MPI_SUCCESS, text};
+  }
+
+  const int rank_, size_, part_, of_;
+  int number_ = 0;
+  std::map<std::string, Tally> tallies_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const check::Program world(&argc, &argv);
+  const int part = argc > 2 ? std::atoi(argv[1]) : 0, of = argc > 2 ? std::atoi(argv[2]) : 1;
+  Judge judge(world.rank(), world.size(), part, of);
+  const std::vector<Collective> all = collectives();
+  const Arguments usual;
+
+  for (const Collective& rest : all)
+    for (const Collective& odd : all) {
+      if (&rest == &odd || (rest.nonblocking && odd.nonblocking)) continue;
+      const bool forms = rest.nonblocking != odd.nonblocking;
+      judge.wrong(forms ? "blocking x nonblocking" : "blocking x blocking", rest, usual, odd, usual, {rest.name, odd.name});
+    }
+  for (const Collective& call : all) {
+    const auto change = [&](const char* kind, auto set, std::vector<std::string> words) {
+      Arguments other = usual;
+      set(other);
+      words.push_back(call.name);
+      judge.wrong(kind, call, usual, call, other, std::move(words));
+    };
+    if (call.rooted) change("root", [&](Arguments& a) { a.root = 1; }, {"root 1", "root 0"});
+    if (call.reduces) change("operation", [](Arguments& a) { a.op = MPI_MAX; }, {"MPI_MAX", "MPI_SUM"});
+    if (!call.has_data) continue;
+    change("type", [](Arguments& a) { a.type = MPI_FLOAT; }, {});
+    change("count, longer", [](Arguments& a) { a.count = 6; }, {});
+    change("count, shorter", [](Arguments& a) { a.count = 3; }, {});
+    change("count, none", [](Arguments& a) { a.count = 0; }, {});
+  }
+
+  // ---- right twins
+  MPI_Datatype two_ints, four_ints;
+  OK(MPI_Type_contiguous(2, MPI_INT, &two_ints));
+  OK(MPI_Type_commit(&two_ints));
+  const int lengths[] = {1, 3}, offsets[] = {0, 1};
+  OK(MPI_Type_indexed(2, lengths, offsets, MPI_INT, &four_ints));
+  OK(MPI_Type_commit(&four_ints));
+  const bool odd = world.rank() % 2;
+  for (const Collective& call : all) {
+    for (int i = 0; i < 8; ++i) judge.right("the same call", call, usual);
+    if (!call.has_data) continue;
+    Arguments a = usual;
+    if (call.rooted) {
+      a.root = world.size() - 1;
+      judge.right("another root for all", call, a);
+    }
+    a = usual;
+    a.count = 0;
+    judge.right("zero counts", call, a);
+    a.type = odd ? MPI_DOUBLE : MPI_CHAR;
+    if (!call.reduces) judge.right("zero counts, other types", call, a);
+    a = usual;
+    a.in_place = odd;
+    // With MPI_IN_PLACE on some ranks only: not where its meaning is every rank's.
+    if (call.name.find("lltoall") == std::string::npos) judge.right("in place on some", call, a);
+    if (call.reduces) {
+      a = usual;
+      a.type = odd ? MPI_INT : MPI_INT32_T;
+      judge.right("one type by two names", call, a);
+      continue;
+    }
+    a = usual;
+    a.count = odd ? 2 : 4;
+    a.type = odd ? two_ints : MPI_INT;
+    judge.right("other factorings", call, a);
+    a.count = odd ? 1 : 4;
+    a.type = odd ? four_ints : MPI_INT;
+    judge.right("other factorings", call, a);
+    a.count = odd ? 16 : 4;
+    a.type = odd ? MPI_BYTE : MPI_INT;
+    judge.right("bytes", call, a);
+    a.type = odd ? MPI_PACKED : MPI_INT;
+    judge.right("packed", call, a);
+  }
+  OK(MPI_Type_free(&two_ints));
+  OK(MPI_Type_free(&four_ints));
+  CHECK(judge.report());
+  return 0;
+}

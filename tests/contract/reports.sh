@@ -1,0 +1,67 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Wrong programs as their users meet them: the job ends, the first line of error says what is wrong
+# and where, and it says so once. And what tutti why says of a job.
+# usage: reports.sh BIN PROGRAM SOURCE CASE
+set -u
+bin=$1 program=$2 source=$3 case=$4
+out=$(mktemp) err=$(mktemp)
+trap 'rm -f "$out" "$err"' EXIT
+fail() { echo "$case: $*"; echo "--- said:"; cat "$out" "$err"; exit 1; }
+line() { grep -n "LINE $1 " "$source" | cut -d: -f1; }
+
+if [ "$case" = why ]; then
+  "$bin/mpirun" -n 3 "$program" stopped >"$out" 2>"$err" &
+  job=$!
+  for _ in $(seq 100); do
+    sleep 0.1
+    pids=$(pgrep -P $job -f "$program stopped")
+    first=$(echo "$pids" | head -1)
+    [ -n "$first" ] || continue
+    id=$(tr '\0' '\n' <"/proc/$first/environ" | sed -n 's/^TUTTI_JOB=//p')
+    "$bin/tutti" why "$id" 2>/dev/null | grep -q "waiting for rank 1" && break
+  done
+  kill -STOP $pids
+  "$bin/tutti" why "$id" >"$out"
+  "$bin/tutti" why --json "$id" >"$err"
+  kill -CONT $pids
+  "$bin/tutti" why --record 0 1 "$id" >>"$out"
+  kill -TERM $job
+  wait $job
+  grep -q "ranks 0, 2: stopped; in MPI_Bcast(1 of MPI_INT, root 1) on MPI_COMM_WORLD (3 ranks), called at fatal.c:$(line stopped)" "$out" ||
+    fail "the group is not told"
+  grep -q "waiting for rank 1" "$out" || fail "whom they wait for is not told"
+  grep -q "unlike most: rank 1" "$out" || fail "the odd one is not told"
+  grep -q "collective calls that both records hold agree" "$out" || fail "the records are not compared"
+  grep -q "rank 1 is 1 call behind rank 0" "$out" || fail "who is behind is not told"
+  grep -q '"rank":1,.*"state":"outside"' "$err" || fail "no JSON"
+  exit 0
+fi
+if [ "$case" = timeout ]; then
+  "$bin/mpirun" -n 3 --timeout 2 "$program" stopped >"$out" 2>"$err"
+  [ $? = 124 ] || fail "the exit code is not 124"
+  grep -q "ranks 0, 2: in MPI_Bcast" "$err" || fail "what the ranks did is not told"
+  exit 0
+fi
+
+world='MPI_COMM_WORLD \(3 ranks\)'
+declare -A sentence=(
+  [order]="ranks? .* calls? MPI_(Barrier|Bcast) \(fatal.c:[0-9]+\) where ranks? .* calls? MPI_(Barrier|Bcast) \(fatal.c:[0-9]+\), on $world"
+  [form]="ranks? .* MPI_(Ib|B)arrier \(fatal.c:[0-9]+\) where .* MPI_(Ib|B)arrier \(fatal.c:[0-9]+\), on $world"
+  [root]="ranks? .* MPI_Bcast with root [01] \(fatal.c:$(line root)\) where .* root [01] \(fatal.c:$(line root)\), on $world"
+  [op]="ranks? .* MPI_Allreduce with MPI_(MAX|SUM) \(fatal.c:$(line op)\) where .* MPI_(MAX|SUM) .*, on $world"
+  [count]="ranks? .* MPI_Bcast with [24] of MPI_INT \(fatal.c:$(line count)\) where .* [24] of MPI_INT .*, on $world"
+  [type]="ranks? .* MPI_Bcast with 2 of MPI_(INT|FLOAT) \(fatal.c:$(line type)\) where .* 2 of MPI_(INT|FLOAT) .*, on $world"
+  [pair]="rank 1 sends 8 bytes where rank 0 expects 4 from it in MPI_Gatherv on $world"
+  [constructor]="ranks? .* MPI_Comm_(split|dup) \(fatal.c:[0-9]+\) where .* MPI_Comm_(split|dup) .*, on $world"
+  [finalize]="ranks? .* calls? MPI_(Finalize|Barrier) .* where .* MPI_(Finalize|Barrier) .*, on $world"
+  [finalize_other]="rank 1 has called MPI_Finalize while ranks? .* MPI_Barrier \(fatal.c:$(line finalize_other)\), on a communicator of 3 ranks made by MPI_Comm_split from MPI_COMM_WORLD"
+  [freed]="ranks? .* MPI_(Comm_free|Bcast) .* where .* MPI_(Comm_free|Bcast) .*, on solver \(3 ranks\)"
+  [exit]="rank 1 .*without MPI_Finalize"
+)
+timeout 30 "$bin/mpirun" -n 3 "$program" "$case" >"$out" 2>"$err"
+code=$?
+[ $code != 0 ] && [ $code != 124 ] || fail "the exit code is $code"
+errors=$(grep -c "error:" "$err")
+[ "$errors" = 1 ] || fail "$errors errors are told, not one"
+grep -qE "^tutti: error: ${sentence[$case]}" "$err" || fail "not told: ${sentence[$case]}"

@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Shared memory between real processes: random traffic, sleep and wake-up, too little of it, names
+// that must not stay; and the ring by itself.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <random>
+
+#include "engine/engine.hpp"
+#include "engine/progress.hpp"
+#include "processes.hpp"
+#include "transport/doorbell.hpp"
+#include "transport/node.hpp"
+#include "transport/ring.hpp"
+
+namespace tutti::transport {
+namespace {
+
+using engine::Engine;
+using engine::Operation;
+using engine::ProgressThread;
+using engine::Waiting;
+using testing_processes::Job;
+
+constexpr uint64_t kContext = 4;
+
+// ---- the ring
+
+// Every length, also where it does not fit before the end, and never a word of an earlier lap.
+TEST(RingTest, CarriesRecordsOfAnyLengthInOrder) {
+  for (const size_t size : {size_t{4096}, size_t{65536}}) {
+    void* memory = std::aligned_alloc(4096, size);
+    std::memset(memory, 0, size);
+    RingWriter writer(*static_cast<RingMemory*>(memory), size);
+    RingReader reader(*static_cast<RingMemory*>(memory), size);
+    constexpr int kRecords = 20000;
+    auto length_of = [&](std::minstd_rand& random) {
+      return 8 + random() % (writer.longest_record() - 7);
+    };
+    std::thread other([&, random = std::minstd_rand(1)]() mutable {
+      for (int i = 0; i < kRecords; ++i) {
+        const size_t length = length_of(random);
+        std::byte* record;
+        while (!(record = writer.reserve(length))) std::this_thread::yield();
+        std::memset(record + 8, 1 + i % 255, length - 8);
+        writer.commit({.length = static_cast<uint32_t>(length),
+                       .type = 7,
+                       .value = static_cast<uint16_t>(i)});
+      }
+    });
+    std::minstd_rand random(1);
+    for (int i = 0; i < kRecords; ++i) {
+      uint64_t packed;
+      while (!(packed = reader.ready())) std::this_thread::yield();
+      const RecordWord word = RecordWord::of(packed);
+      const size_t length = length_of(random);
+      ASSERT_EQ(word.length, length) << "record " << i;
+      ASSERT_EQ(word.type, 7);
+      ASSERT_EQ(word.value, static_cast<uint16_t>(i));
+      const std::byte* data = reader.record() + 8;
+      ASSERT_TRUE(std::all_of(data, data + length - 8,
+                              [&](std::byte b) { return b == std::byte(1 + i % 255); }));
+      reader.consume(word.length);
+    }
+    other.join();
+    std::free(memory);
+  }
+}
+
+// ---- processes
+
+template <class Op>
+struct Tracked : Op {
+  Tracked(Payload p, int32_t source, int32_t tag) {
+    this->payload = p;
+    this->match = {kContext, source, tag, 0};
+    this->owner = this;
+    this->on_complete = [](Operation& o) { static_cast<Tracked*>(o.owner)->done = true; };
+  }
+  bool done = false;
+};
+using Sent = Tracked<engine::SendOperation>;
+using Received = Tracked<engine::RecvOperation>;
+
+std::unique_ptr<Node> open_node(Job& job, int rank, const NodeOptions& options) {
+  auto opened = Node::open(options, job.wiring(rank));
+  EXPECT_TRUE(opened) << std::move(opened).error().message();
+  return opened ? std::move(*opened) : nullptr;
+}
+
+// Nobody leaves while another may still need its progress.
+void part(Engine& e, int rank, int size) {
+  Engine::Guard own(e);
+  std::vector<std::unique_ptr<Sent>> sent;
+  std::vector<std::unique_ptr<Received>> received;
+  for (int peer = 0; peer < size; ++peer) {
+    if (peer == rank) continue;
+    received.push_back(std::make_unique<Received>(Payload{}, peer, 1000000));
+    e.recv(*received.back());
+    sent.push_back(std::make_unique<Sent>(Payload{}, rank, 1000000));
+    sent.back()->peer = peer;
+    e.send(*sent.back());
+  }
+  for (auto& s : sent) e.wait_until([&] { return s->done; });
+  for (auto& r : received) e.wait_until([&] { return r->done; });
+  e.wait_until([&] { return e.transport().flushed(); });
+}
+
+// What message `i` from one rank to another is, known to both.
+struct Message {
+  Message(int from, int to, int i) {
+    std::seed_seq seed{from, to, i};
+    std::mt19937 random(seed);
+    constexpr size_t kMost[] = {64, 5000, 40000, 300000, 3000000};
+    const size_t most = kMost[std::min<uint32_t>(random() % 16, 19) % 5];
+    ints = i % 50 == 0 ? most / 4 : random() % (most / 4);
+    first = static_cast<int>(random());
+    gappy_out = random() % 3 == 0;
+    gappy_in = random() % 3 == 0;
+    pause_out = random() % 8 == 0 ? random() % 300 : 0;
+    pause_in = random() % 8 == 0 ? random() % 300 : 0;
+    synchronous = random() % 5 == 0;
+  }
+  // The memory of either end; `stride` ints from one value to the next.
+  std::vector<int> memory(bool gappy) const {
+    return std::vector<int>(ints * (gappy ? 3 : 1) + 1, -7);
+  }
+  void fill(std::vector<int>& memory) const {
+    for (size_t i = 0; i < ints; ++i) memory[i * (gappy_out ? 3 : 1)] = first + static_cast<int>(i);
+  }
+  void check(const std::vector<int>& memory) const {
+    const size_t stride = gappy_in ? 3 : 1;
+    for (size_t i = 0; i < ints; ++i) {
+      ASSERT_EQ(memory[i * stride], first + static_cast<int>(i)) << "int " << i << " of " << ints;
+      if (gappy_in) {
+        ASSERT_EQ(memory[i * stride + 1], -7);
+      }
+    }
+  }
+  size_t ints;
+  int first;
+  bool gappy_out, gappy_in, synchronous;
+  unsigned pause_out, pause_in;  // microseconds
+};
+
+const Layout& every_third_int() {
+  static const LayoutRef layout = Layout::resized(Layout::dense(4), 0, 12);
+  return *layout;
+}
+Payload payload_of(const Message& m, std::vector<int>& memory, bool gappy) {
+  if (gappy) return {memory.data(), static_cast<int64_t>(m.ints), &every_third_int()};
+  return {memory.data(), static_cast<int64_t>(m.ints * 4), &Layout::bytes()};
+}
+
+// Every rank sends so many messages to every other one, and receives theirs, a few at a time.
+void exchange(Engine& e, int rank, int size, int messages) {
+  constexpr int kAtATime = 5;
+  for (int begin = 0; begin < messages; begin += kAtATime) {
+    struct Slot {
+      Message message;
+      std::vector<int> memory;
+      std::unique_ptr<Sent> sent;
+      std::unique_ptr<Received> received;
+    };
+    std::vector<Slot> slots;
+    slots.reserve(static_cast<size_t>(2 * kAtATime * size));
+    for (int i = begin; i < begin + kAtATime; ++i)
+      for (int peer = 0; peer < size; ++peer) {
+        if (peer == rank) continue;
+        {
+          Slot& in = slots.emplace_back(Slot{Message(peer, rank, i), {}, {}, {}});
+          in.memory = in.message.memory(in.message.gappy_in);
+          in.received = std::make_unique<Received>(
+              payload_of(in.message, in.memory, in.message.gappy_in), peer, i);
+          if (in.message.pause_in) usleep(in.message.pause_in);
+          Engine::Guard own(e);
+          e.recv(*in.received);
+        }
+        Slot& out = slots.emplace_back(Slot{Message(rank, peer, i), {}, {}, {}});
+        out.memory = out.message.memory(out.message.gappy_out);
+        out.message.fill(out.memory);
+        out.sent = std::make_unique<Sent>(
+            payload_of(out.message, out.memory, out.message.gappy_out), rank, i);
+        out.sent->peer = peer;
+        if (out.message.synchronous) out.sent->mode = engine::SendMode::synchronous;
+        if (out.message.pause_out) usleep(out.message.pause_out);
+        Engine::Guard own(e);
+        e.send(*out.sent);
+      }
+    Engine::Guard own(e);
+    for (Slot& slot : slots)
+      e.wait_until([&] { return slot.sent ? slot.sent->done : slot.received->done; });
+    for (Slot& slot : slots)
+      if (slot.received) {
+        EXPECT_EQ(slot.received->outcome.mpi_class, 0);
+        slot.message.check(slot.memory);
+      }
+  }
+}
+
+struct Way {
+  int size;
+  bool read_peers;
+  Waiting waiting;
+  const char* name;
+};
+class ProcessesTest : public testing::TestWithParam<Way> {};
+INSTANTIATE_TEST_SUITE_P(Ways, ProcessesTest,
+                         testing::Values(Way{2, true, {100, 100}, "two"},
+                                         Way{2, false, {100, 100}, "two_copying"},
+                                         Way{2, false, {0, 0}, "two_copying_sleeping_at_once"},
+                                         Way{4, true, {1, 20}, "four"},
+                                         Way{4, false, {1, 20}, "four_copying"}),
+                         [](auto& info) { return info.param.name; });
+
+TEST_P(ProcessesTest, CarryRandomMessages) {
+  const Way& way = GetParam();
+  Job job(way.size);
+  job.run([&](int rank) {
+    NodeOptions options = job.options(rank);
+    options.read_peers = way.read_peers;
+    auto node = open_node(job, rank, options);
+    ASSERT_TRUE(node && node->has_shared_memory() && !node->has_ucx());
+    Engine e(*node, rank, way.waiting);
+    ProgressThread helper(e);
+    exchange(e, rank, way.size, 200);
+    part(e, rank, way.size);
+  });
+}
+
+TEST(SharedMemoryTest, LeavesNoNameBehind) {
+  Job job(2);
+  job.run([&](int rank) {
+    auto node = open_node(job, rank, job.options(rank));
+    for (const auto& entry : std::filesystem::directory_iterator("/dev/shm"))
+      EXPECT_FALSE(entry.path().filename().string().starts_with("tutti." + job.name()))
+          << entry.path();
+  });
+}
+
+// ---- wake-ups
+
+struct Ears final : Receiver {
+  void arrived(const Arrival&) override { ++heard; }
+  int heard = 0;
+};
+
+class WakeUpTest : public testing::TestWithParam<bool> {};
+INSTANTIATE_TEST_SUITE_P(Fences, WakeUpTest, testing::Bool(),
+                         [](auto& info) { return info.param ? "remote" : "own"; });
+
+// The two answer each other; each sleeps whenever it has nothing to do, and only a ring wakes it.
+TEST_P(WakeUpTest, NoneIsLost) {
+  constexpr int kRounds = 20000;
+  Job job(2);
+  job.run([&](int rank) {
+    if (GetParam()) use_remote_fences();
+    auto node = open_node(job, rank, job.options(rank));
+    Ears ears;
+    node->set_receiver(ears);
+    std::minstd_rand random(static_cast<unsigned>(rank) + 1);
+    for (int round = 0; round < kRounds; ++round) {
+      for (int turn = 0; turn < 2; ++turn) {
+        if (turn == rank) {
+          for (unsigned wait = random() % 4 ? random() % 2000 : random() % 20000; wait; --wait)
+            __builtin_ia32_pause();
+          Header header;
+          header.ticket = 1;
+          node->notify(1 - rank, header);
+          continue;
+        }
+        while (ears.heard <= round) {
+          if (node->progress() || !node->arm()) continue;
+          pollfd bell{node->descriptor(), POLLIN, 0};
+          ASSERT_EQ(poll(&bell, 1, 10000), 1) << "asleep for ten seconds in round " << round;
+        }
+      }
+    }
+  });
+}
+
+// ---- too little memory
+
+// A /dev/shm of its own for this process and its children; false where that is not allowed.
+bool small_shm(const char* size) {
+  return unshare(CLONE_NEWNS) == 0 &&
+         mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+         mount("none", "/dev/shm", "tmpfs", 0, size) == 0;
+}
+
+// Runs `body` in a process that may change its mount namespace; true if that could be done.
+bool apart(const std::function<bool()>& prepare, const std::function<void()>& body) {
+  fflush(nullptr);
+  const pid_t child = fork();
+  if (child == 0) {
+    if (!prepare()) _exit(77);
+    body();
+    fflush(nullptr);
+    _exit(testing::Test::HasFailure() ? 1 : 0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 77) return false;
+  EXPECT_EQ(status, 0);
+  return true;
+}
+
+void exchange_over(const char* shm_size) {
+  const bool done = apart([&] { return small_shm(shm_size); },
+                          [] {
+                            Job job(2);
+                            job.run([&](int rank) {
+                              NodeOptions options = job.options(rank);
+                              options.ucx.tls = "tcp,self,sysv";
+                              auto node = open_node(job, rank, options);
+                              ASSERT_TRUE(node && node->has_ucx() && !node->has_shared_memory());
+                              Engine e(*node, rank, Waiting{100, 100});
+                              exchange(e, rank, 2, 20);
+                              part(e, rank, 2);
+                              node.reset();
+                              EXPECT_TRUE(std::filesystem::is_empty("/dev/shm"));
+                            });
+                          });
+  if (!done) GTEST_SKIP() << "mounting is not allowed here";
+}
+
+TEST(SmallShmTest, WithoutRoomForAnythingMessagesGoOverUcx) {
+  exchange_over("size=4k");
+}
+TEST(SmallShmTest, WithoutRoomForTheRingsMessagesGoOverUcx) {
+  exchange_over("size=128k");
+}
+
+TEST(SmallShmTest, RanksThatDoNotShareItTalkOverUcx) {
+  const bool done = apart([] { return small_shm("size=8m"); },
+                          [] {
+                            Job job(2);
+                            job.run([&](int rank) {
+                              ASSERT_TRUE(rank == 0 || small_shm("size=8m"));
+                              NodeOptions options = job.options(rank);
+                              options.ucx.tls = "tcp,self,sysv";
+                              auto node = open_node(job, rank, options);
+                              ASSERT_TRUE(node && node->has_ucx() && !node->has_shared_memory());
+                              Engine e(*node, rank, Waiting{100, 100});
+                              exchange(e, rank, 2, 20);
+                              part(e, rank, 2);
+                            });
+                          });
+  if (!done) GTEST_SKIP() << "mounting is not allowed here";
+}
+
+}  // namespace
+}  // namespace tutti::transport

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Sourced by processes.sh. The command line, the settings, and what is said about mistakes in them.
+
+test_configuration_errors() {
+  launch --set log.levle=note -n 1 true
+  expect_code 2
+  said "--set log.levle=note: there is no setting 'log.levle'; did you mean 'log.level'?"
+  TUTTI_WAIT_SPINZ=1 launch -n 1 true
+  expect_code 2
+  said "TUTTI_WAIT_SPINZ is not a setting; did you mean 'TUTTI_WAIT_SPINS'?"
+  mkdir -p config/tutti
+  printf 'log:\n  level: loud\n' >config/tutti/tutti.yaml
+  launch -n 1 true
+  expect_code 2
+  said "$work/config/tutti/tutti.yaml:2: 'loud' is not a value of log.level"
+  printf 'launch:\n  bind_to: none\n' >config/tutti/tutti.yaml
+  launch -n 1 --report-bindings true
+  expect_code 0
+  said "not bound"
+  "$build/bin/tutti" info --config >out 2>err
+  printed "config/tutti/tutti.yaml:2"
+  echo 'node1 slots=two' >hosts
+  launch --hostfile hosts -n 1 true
+  expect_code 2
+  said "hosts:1: 'slots=two' is not expected here"
+  launch --hostfile missing -n 1 true
+  expect_code 2
+  said "hostfile missing: No such file or directory"
+  TMPDIR=/no/such/folder launch -n 1 true
+  expect_code 1
+  said "TMPDIR chooses another place"
+}
+
+test_commands() {
+  local name
+  for name in "mpirun" "mpiexec" "tutti run"; do
+    (PATH=$build/bin:$PATH; $name -n 2 echo x) >out 2>err || fail "$name fails"
+    printed_lines 2
+    (PATH=$build/bin:$PATH; $name --help) >out 2>err || fail "$name --help fails"
+    printed "Usage: $name"
+    (PATH=$build/bin:$PATH; $name --version) >out 2>err || fail "$name --version fails"
+    printed "tutti "
+  done
+  "$build/bin/tutti" infp >out 2>err && fail "an unknown command succeeds"
+  said "did you mean 'info'?"
+  "$build/bin/tutti" info >out 2>err || fail "info fails"
+  printed "this node:"
+}
+test_empty_values_are_errors() {
+  local option
+  for option in --hostfile --wdir --map-by --bind-to -H; do
+    launch -n 1 "$option" "" true
+    expect_code 2
+    said "$option needs a value"
+  done
+  launch --set launch.rsh= -n 1 true
+  expect_code 2
+  said "--set launch.rsh=: '' is not a value of launch.rsh, which is text, and not empty"
+  TUTTI_LAUNCH_NODE_TIMEOUT=0 launch -n 1 true
+  expect_code 2
+  said "TUTTI_LAUNCH_NODE_TIMEOUT: '0' is not a value of launch.node_timeout"
+  mkdir -p config/tutti
+  printf 'launch:\n  rsh:\n' >config/tutti/tutti.yaml
+  launch -n 1 true
+  expect_code 2
+  said "$work/config/tutti/tutti.yaml:2: '' is not a value of launch.rsh"
+  printf 'launch:\n  map_by: slto\n' >config/tutti/tutti.yaml
+  launch -n 1 true
+  expect_code 2
+  said "$work/config/tutti/tutti.yaml:2: --map-by slto: 'slto' is not one of slot"
+  rm config/tutti/tutti.yaml
+  launch -n 1 ""
+  expect_code 127
+}
+# A setting that only the library can judge: one sentence, though every rank has found it wrong.
+test_failed_start_is_said_once_by_library() {
+  local setting
+  for setting in "collectives.override=alreduce ring" collectives.rules=/no/such/file transport.ucx_tls=nope; do
+    launch -n 4 --set transport.shared_memory=off --set "$setting" "$traffic"
+    [ "$code" != 0 ] || fail "went on with $setting"
+    said "MPI_Init: "
+    said "${setting%%=*}"
+    [ "$(grep -c "^tutti: error" err)" = 1 ] || fail "more than one sentence about $setting"
+    nothing_is_left
+  done
+}
+test_api_is_listed_by_library() {
+  local all missing
+  "$build/bin/tutti" info --api >out 2>err || fail "exit code $?"
+  missing=$(grep -c '	unsupported$' "$build/share/tutti/api.tsv")
+  all=$(grep -c '' "$build/share/tutti/api.tsv")
+  [ "$all" = 664 ] || fail "$all functions"
+  [ "$(grep -c '^MPI_' out)" = "$missing" ] || fail "not all that is missing is listed"
+  grep '	unsupported$' "$build/share/tutti/api.tsv" | cut -f1 | sort | diff - <(grep '^MPI_' out | sort) ||
+    fail "other functions are listed than are missing"
+  printed "$((all - missing)) functions are implemented, $missing are not (listed above)"
+}

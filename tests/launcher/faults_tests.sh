@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Sourced by processes.sh. Jobs of one node that end before their time: see fault_bound.sh.
+
+test_one_bad_program_ends_the_others() {
+  launch -n 2 ./stubborn : -n 1 ./no-such-program
+  expect_code 127
+  nothing_is_left
+}
+test_killed_rank() {
+  start_stubborn
+  fault kill -9 "$(pgrep -P "$launched" -x stubborn | head -1)"
+  ends_in_time
+  expect_code 137
+  said_once "killed by signal 9"
+}
+test_killed_launcher() {
+  start_stubborn
+  fault kill -9 "$launched"
+  ends_in_time
+}
+test_interrupt() {
+  start_stubborn
+  fault kill -INT "$launched"
+  ends_in_time
+  expect_code 130
+  said "the job ends: Interrupt"
+}
+test_terminate_and_hangup() {
+  start_stubborn
+  fault kill -TERM "$launched"
+  ends_in_time
+  expect_code 143
+  start_stubborn
+  fault kill -HUP "$launched"
+  ends_in_time
+  expect_code 129
+}
+test_interrupt_while_starting() {
+  for pause in 0 0.005 0.01 0.015 0.02 0.03 0.05; do
+    launch_behind -n 4 sleep 600
+    sleep $pause
+    fault kill -TERM "$launched"  # the shell lets background jobs ignore an interrupt
+    ends_in_time
+    [ "$code" != 0 ] || fail "exit code 0 after an interrupt"
+  done
+}
+test_leftover_children() {
+  launch -n 2 sh -c 'setsid sleep 600 & sleep 600 & echo done'
+  expect_code 0
+  printed_lines 2
+  nothing_is_left
+}
+test_timeout() {
+  launch --timeout 0.5 -n 2 ./stubborn
+  expect_code 124
+  said "its time (--timeout 0.5) is over"
+  nothing_is_left
+}
+
+# A real MPI program in the midst of messages, by each transport.
+ranks_of_traffic() { pgrep -P "$launched" -x traffic; }
+amid_messages() {
+  local transport
+  for transport in on off; do
+    start_ready 4 --set transport.shared_memory=$transport -n 4 "$traffic" $1
+    [ -s job ] || fail "the job left no name"
+    "harm_$2"
+    ends_in_time
+    [ -z "${3:-}" ] || expect_code "$3"
+  done
+}
+harm_launcher() { fault kill -9 "$launched"; }
+harm_rank() { fault kill -9 "$(ranks_of_traffic | tail -1)"; }
+harm_ranks() { fault kill -9 $(ranks_of_traffic); }
+harm_all() { fault kill -9 $(ranks_of_traffic) "$launched"; }
+harm_terminate() { fault kill -TERM "$launched"; }
+test_launcher_killed_amid_messages() { amid_messages "" launcher; }
+test_rank_killed_amid_messages() { amid_messages "" rank 137; }
+test_all_ranks_killed_amid_messages() { amid_messages "" ranks 137; }
+test_everything_killed_amid_messages() { amid_messages "" all; }
+test_terminated_amid_messages() { amid_messages "" terminate 143; }
+test_stubborn_rank_killed_amid_messages() { amid_messages stubborn rank 137; }
+test_stubborn_launcher_killed_amid_messages() { amid_messages stubborn launcher; }
+test_stubborn_terminated_amid_messages() { amid_messages stubborn terminate 143; }
+
+# A System V segment whose maker did not live to remove it; one of a job that ended well stays.
+test_segments_of_killed_ranks_are_removed() {
+  local maker='[ "$PMIX_RANK" = 0 ] && exec ipcmk -M 4096; while ! grep -q Shared out; do sleep 0.02; done; echo ready;'
+  segment_is_there() { [ -n "$(segments_without_users $segments_before)" ]; }
+  start_ready 1 -n 2 sh -c "$maker sleep 600"
+  segment_is_there || fail "the test makes no segment"
+  fault kill -9 "$launched"
+  ends_in_time
+  start_ready 1 -n 2 sh -c "$maker sleep 600"
+  fault kill -TERM "$launched"
+  ends_in_time
+  launch -n 1 ipcmk -M 4096
+  segment_is_there || fail "a segment that was left on purpose is gone"
+  ipcrm -m "$(grep -o '[0-9]*$' out)"
+}
+
+# --- a terminal ------------------------------------------------------------------------------------
+
+# at_terminal KEYS CODE BOUND [PROGRAM…]: the keys end the job, with the code, in that many seconds.
+at_terminal() {
+  local keys=$1 expected=$2 bound=$3 word code took
+  shift 3
+  [ $# -gt 0 ] || set -- ./stubborn
+  python3 "$here/terminal.py" "$keys" 3 "$mpirun" -n 3 "$@" >out 2>err || fail "$(tail -1 err)"
+  read -r word code took < <(tail -1 out)
+  [ "$word $code" = "ended $expected" ] || fail "'$word $code' instead of 'ended $expected'"
+  echo "keys $keys: ended after $took s"
+  awk -v t="$took" -v b="$bound" -v s="$job_end_slack" 'BEGIN { exit !(t <= b + s) }' ||
+    fail "ended $took s after the last key"
+  nothing_is_left
+}
+test_ctrl_c() {
+  at_terminal c 130 "$job_end_bound"
+  printed "the job ends: Interrupt"
+  at_terminal qc 130 "$job_end_bound"  # the first only asks what the ranks do
+  printed "no rank has a record to be asked"
+  printed "the job ends: Interrupt"
+}
+# The second one does not wait for the ranks: at 0.5 s, when the first still would for as long.
+test_second_ctrl_c() {
+  at_terminal cC 130 0.2
+}
+test_terminal_goes_away() {
+  at_terminal h 129 "$job_end_bound"
+}
+test_ctrl_z() {
+  at_terminal zfc 130 "$job_end_bound"
+  printed "stopped"
+  printed "continued"
+  at_terminal zh 129 "$job_end_bound"  # a stopped job must hear of its end, too
+}
+test_user_signals_reach_the_ranks() {
+  start_ready 3 -n 3 bash -c 'trap "echo one" USR1; trap "echo two; exit 0" USR2; echo ready; while :; do sleep 0.02; done'
+  kill -USR1 "$launched"
+  all_heard() { [ "$(grep -c one out)" = 3 ]; }
+  within 5 all_heard || fail "SIGUSR1 does not reach all ranks"
+  kill -USR2 "$launched"
+  wait "$launched" || fail "exit code $?"
+  [ "$(grep -c two out)" = 3 ] || fail "SIGUSR2 does not reach all ranks"
+  nothing_is_left
+}

@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Sourced by processes.sh. Ranks: what they know, where they run, and with which code they end.
+
+test_ranks_know_each_other() {
+  launch -n 3 "$hello"
+  expect_code 0
+  printed_lines 3
+  for rank in 0 1 2; do
+    printed "rank $rank of 3, local $rank of 3, peers 0,1,2, nodes $(hostname), map (vector,(0,1,3)), app 0, last on $(hostname)"
+  done
+  nothing_is_left
+}
+
+test_modex() {
+  launch -n 4 "$hello" modex
+  expect_code 0
+  printed_lines 4
+  launch -n 4 "$hello" direct
+  expect_code 0
+  nothing_is_left
+}
+
+test_any_program() {
+  launch -n 4 hostname
+  expect_code 0
+  [ "$(sort -u out)" = "$(hostname)" ] || fail "not four times the host's name"
+  printed_lines 4
+}
+
+test_default_count_is_the_cores() {
+  launch true
+  expect_code 0
+  taskset -c 0 "$mpirun" echo x >out 2>err || fail "exit code $?"
+  printed_lines 1
+}
+
+test_exit_code_of_a_rank() {
+  launch -n 3 sh -c 'exit 5'
+  expect_code 5
+  said "exited with code 5"
+  launch -n 2 sh -c '[ "$PMIX_RANK" = 1 ] && exit 7; sleep 600'
+  expect_code 7
+  said "rank 1 on $(hostname) (sh, process"
+  nothing_is_left
+}
+
+test_signal_of_a_rank() {
+  launch -n 2 sh -c '[ "$PMIX_RANK" = 1 ] && kill -SEGV $$; sleep 600'
+  expect_code 139
+  said "rank 1 on $(hostname)"
+  said "killed by signal 11 (Segmentation fault)"
+  nothing_is_left
+}
+
+test_abort() {
+  launch -n 3 "$hello" abort 42
+  expect_code 42
+  said "rank 2 on $(hostname) aborted the job with code 42: as it was told to"
+  nothing_is_left
+}
+
+test_leaving_without_finalize() {
+  launch -n 2 "$hello" leave
+  expect_code 1
+  said "exited with code 0 without MPI_Finalize"
+  nothing_is_left
+}
+
+test_missing_program() {
+  launch -n 2 no-such-program
+  expect_code 127
+  said "on $(hostname): there is no 'no-such-program' on the PATH"
+  launch -n 2 ./no-such-program
+  expect_code 127
+  said "$work/./no-such-program"
+  touch plain
+  launch -n 2 ./plain
+  expect_code 126
+  said "plain is not executable"
+  launch -n 2 plain
+  said "the one in the current folder is './plain'"
+  launch -n 1 "$work"
+  expect_code 126
+  said "is a folder"
+  echo garbage >broken && chmod +x broken
+  launch -n 2 ./broken
+  expect_code 126
+  launch -n 1 --wdir /no/such/folder true
+  expect_code 1
+  said "folder /no/such/folder"
+  nothing_is_left
+}
+
+test_several_programs() {
+  launch -n 1 -x A=one sh -c 'echo "$A $PMIX_RANK"' : -n 2 -x A=two sh -c 'echo "$A $PMIX_RANK"' : \
+    -n 1 "$hello"
+  expect_code 0
+  printed "one 0"
+  printed "two 1"
+  printed "two 2"
+  printed "rank 3 of 4, local 3 of 4, peers 0,1,2,3, nodes $(hostname), map (vector,(0,1,4)), app 2"
+  launch -n 1 true : true
+  expect_code 2
+  said "each needs its -n"
+}
+
+test_environment_and_folder() {
+  mkdir sub
+  B=from-here launch -n 1 -x A='a b=c' -x B --wdir sub sh -c 'echo "$A|$B|$(pwd)|$PWD"'
+  printed "a b=c|from-here|$work/sub|$work/sub"
+  launch -n 1 sh -c 'echo "${#TUTTI_JOB} $TUTTI_SETTINGS_RESOLVED"'
+  printed "12 1"
+}
+
+test_arguments_arrive_unchanged() {
+  launch -n 1 printf '<%s>\n' 'a b' '' '$HOME' '*' -n --help
+  printf '<%s>\n' 'a b' '' '$HOME' '*' -n --help | cmp - out || fail "arguments changed"
+}
+
+test_more_ranks_than_cores_is_said_once() {
+  launch -n 33 taskset -p 1 
+  launch -n 64 true
+  expect_code 0
+  [ "$(grep -c 'ranks share' err)" = 1 ] || fail "not said once"
+  taskset -c 0 "$mpirun" -n 1 true 2>err
+  [ ! -s err ] || fail "said without a reason"
+  launch --map-by :nooversubscribe -n 640 true
+  expect_code 2
+  said "nooversubscribe"
+}
+
+test_bindings_are_reported() {
+  code=0
+  taskset -c 0 "$mpirun" -n 1 --report-bindings true >out 2>err || code=$?
+  expect_code 0
+  said "rank 0 on $(hostname): core 0 of socket 0 (processors 0)"
+  launch -n 1 --bind-to none --report-bindings true
+  said "rank 0 on $(hostname): not bound"
+  taskset -c 0 "$mpirun" -n 2 --report-bindings grep Cpus_allowed_list /proc/self/status >out 2>err
+  said "rank 1 on $(hostname): not bound"
+  launch -n 1 --bind-to cors true
+  expect_code 2
+  said "--bind-to takes none, hwthread, core"
+}
+
+test_jobs_inside_jobs() {
+  launch -n 2 "$mpirun" -n 2 "$hello" modex
+  expect_code 0
+  printed_lines 4
+  [ "$(grep -c 'of 2, local' out)" = 4 ] || fail "an inner job took the outer one for its own"
+  nothing_is_left
+}
+
+test_starts_quickly() {
+  local best=1000 best_hello=1000 i begin took
+  for i in 1 2 3 4 5 6 7 8 9 10; do
+    begin=$(date +%s%N)
+    "$mpirun" -n 2 true 2>err || fail "exit code $?"
+    took=$((($(date +%s%N) - begin) / 1000000))
+    ((took < best)) && best=$took
+    begin=$(date +%s%N)
+    "$mpirun" -n 16 "$hello" >out 2>err || fail "exit code $?"
+    took=$((($(date +%s%N) - begin) / 1000000))
+    ((took < best_hello)) && best_hello=$took
+  done
+  echo "best of ten: -n 2 true $best ms, -n 16 pmix_hello $best_hello ms"
+  # A loaded machine is no failure; ten times too slow is one.
+  ((best < 500 && best_hello < 1500)) || fail "much too slow: $best ms and $best_hello ms"
+}
+# Over UCX, where a connection costs something: a rank looks up and connects the peers that it sends to.
+test_connections_are_lazy_by_library() {
+  launch -n 4 --tag-output --set log.level=debug --set transport.shared_memory=off "$build/tests/launcher/pair"
+  expect_code 0
+  # What each rank had connected to before it said "talked".
+  before() { sed -n "s/^\[$1\] //p" err | sed '/^talked/,$d' | sed -n 's/.*connected to process \([0-9]*\) over UCX.*/\1/p' | sort -u | tr '\n' ' '; }
+  local rank
+  [ "$(before 0)" = "1 " ] || fail "rank 0 connected to: $(before 0)"
+  case $(before 1) in '' | '0 ') ;; *) fail "rank 1 connected to: $(before 1)" ;; esac
+  for rank in 2 3; do
+    grep -qx "\[$rank\] talked" err || fail "rank $rank did not get there"
+    [ -z "$(before $rank)" ] || fail "rank $rank, which talks to nobody, connected to: $(before $rank)"
+  done
+}

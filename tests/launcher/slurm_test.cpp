@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "launcher/slurm.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+namespace tutti::launcher {
+namespace {
+
+using Words = std::vector<std::string>;
+
+TEST(Slurm, NodeLists) {
+  const std::pair<const char*, Words> cases[] = {
+      {"node1", {"node1"}},
+      {"a,b-2,c.d", {"a", "b-2", "c.d"}},
+      {"node[1-3,7],login", {"node1", "node2", "node3", "node7", "login"}},
+      {"n[08-11]", {"n08", "n09", "n10", "n11"}},
+      {"n[98-101]x", {"n98x", "n99x", "n100x", "n101x"}},
+      {"rack[1-2]n[01,03]", {"rack1n01", "rack1n03", "rack2n01", "rack2n03"}},
+  };
+  for (const auto& [text, names] : cases) {
+    Result<Words> got = expand_node_list(text);
+    ASSERT_TRUE(got) << text;
+    EXPECT_EQ(*got, names) << text;
+  }
+  for (const char* wrong :
+       {"", ",", "n[", "n[1", "n[1-]", "n[3-1]", "n[a]", "n[]", "n[1-999999999]", "-n",
+        "n[1-100000]m[1-100000]", "n;m", "n[1]]", "a,,b"})
+    EXPECT_FALSE(expand_node_list(wrong)) << wrong;
+}
+
+TEST(Slurm, Counts) {
+  EXPECT_EQ(*expand_counts("4"), (std::vector<int>{4}));
+  EXPECT_EQ(*expand_counts("2(x3),1"), (std::vector<int>{2, 2, 2, 1}));
+  for (const char* wrong : {"", "0", "2(x", "2(x3", "x", "2(3)", "2,,1", "1(x999999999)", "-1"})
+    EXPECT_FALSE(expand_counts(wrong)) << wrong;
+}
+
+Result<std::optional<SlurmAllocation>> allocation(
+    const std::map<std::string, const char*>& variables) {
+  return slurm_allocation([&](const char* name) {
+    const auto found = variables.find(name);
+    return found == variables.end() ? nullptr : found->second;
+  });
+}
+
+TEST(Slurm, AllocationOfTheEnvironment) {
+  EXPECT_FALSE(*allocation({}));
+  EXPECT_FALSE(*allocation({{"SLURM_JOB_ID", "7"}}));
+  const auto both = allocation({{"SLURM_JOB_ID", "7"},
+                                {"SLURM_JOB_NODELIST", "n[1-2]"},
+                                {"SLURM_TASKS_PER_NODE", "3,1"},
+                                {"SLURM_JOB_CPUS_PER_NODE", "4(x2)"},
+                                {"SLURMD_NODENAME", "n1"}});
+  ASSERT_TRUE(both) << both.error().message();
+  ASSERT_TRUE(*both);
+  EXPECT_EQ((*both)->job_id, "7");
+  EXPECT_EQ((*both)->this_node, "n1");
+  EXPECT_EQ((*both)->nodes, (std::vector<SlurmNode>{{"n1", 3}, {"n2", 1}}));
+  // In a step, the tasks are the step's.
+  const auto step = allocation({{"SLURM_JOB_ID", "7"},
+                                {"SLURM_JOB_NODELIST", "n[1-2]"},
+                                {"SLURM_TASKS_PER_NODE", "1"},
+                                {"SLURM_JOB_CPUS_PER_NODE", "4(x2)"}});
+  ASSERT_TRUE(step) << step.error().message();
+  EXPECT_EQ((*step)->nodes, (std::vector<SlurmNode>{{"n1", 4}, {"n2", 4}}));
+}
+
+TEST(Slurm, WhatCannotBeReadIsSaid) {
+  const auto nodes = allocation({{"SLURM_JOB_ID", "7"}, {"SLURM_JOB_NODELIST", "n["}});
+  ASSERT_FALSE(nodes);
+  EXPECT_EQ(nodes.error().message(),
+            "this seems to be a Slurm allocation (unset SLURM_JOB_ID if it is none): "
+            "SLURM_JOB_NODELIST: 'n[' is not a list of nodes such as node[1-3,7]");
+  const auto counts = allocation(
+      {{"SLURM_JOB_ID", "7"}, {"SLURM_JOB_NODELIST", "n[1-2]"}, {"SLURM_TASKS_PER_NODE", "1"}});
+  ASSERT_FALSE(counts);
+  EXPECT_NE(counts.error().message().find("'1' is not for the 2 nodes of 'n[1-2]'"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace tutti::launcher

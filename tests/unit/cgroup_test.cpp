@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Control groups' quotas, read from files such as kernels and containers show them.
+#include "base/cgroup.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+namespace tutti {
+namespace {
+
+class CgroupTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = testing::TempDir() + "/cgroup-test-XXXXXX";
+    ASSERT_TRUE(mkdtemp(name.data()));
+    folder_ = name;
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  void file(const std::string& name, const std::string& text) {
+    const std::filesystem::path path = folder_ / ("mount/" + name);
+    std::filesystem::create_directories(path.parent_path());
+    std::ofstream(path) << text;
+  }
+  double quota(const std::string& groups) {
+    std::ofstream(folder_ / "groups") << groups;
+    return cgroup_quota(folder_ / "groups", folder_ / "mount");
+  }
+  std::filesystem::path folder_;
+};
+
+TEST_F(CgroupTest, NoFileIsNoLimit) {
+  EXPECT_EQ(quota(""), 0);
+}
+
+TEST_F(CgroupTest, ReadsVersionTwo) {
+  file("cpu.max", "150000 100000\n");
+  EXPECT_DOUBLE_EQ(quota("0::/\n"), 1.5);
+  file("cpu.max", "max 100000\n");
+  EXPECT_EQ(quota("0::/\n"), 0);
+}
+
+TEST_F(CgroupTest, TakesTheTightestOfNestedGroups) {
+  file("jobs/cpu.max", "200000 100000\n");
+  file("jobs/one/cpu.max", "max 100000\n");
+  file("jobs/one/step/cpu.max", "800000 100000\n");
+  EXPECT_DOUBLE_EQ(quota("0::/jobs/one/step\n"), 2);
+  file("jobs/one/cpu.max", "50000 100000\n");
+  EXPECT_DOUBLE_EQ(quota("0::/jobs/one/step\n"), 0.5);
+  EXPECT_EQ(quota("0::/elsewhere\n"), 0);
+}
+
+// A container that sees its own group as the root, under the name that it has outside.
+TEST_F(CgroupTest, FindsTheRootWhereThePathIsNotToBeSeen) {
+  file("cpu.max", "300000 100000\n");
+  EXPECT_DOUBLE_EQ(quota("0::/docker/0123abcd\n"), 3);
+  EXPECT_DOUBLE_EQ(quota("0::/../../other\n"), 3);
+}
+
+TEST_F(CgroupTest, ReadsVersionOne) {
+  const std::string groups = "5:memory:/jobs\n4:cpu,cpuacct:/jobs/one\n3:cpuset:/\n0::/\n";
+  file("cpu,cpuacct/jobs/one/cpu.cfs_quota_us", "-1\n");
+  file("cpu,cpuacct/jobs/one/cpu.cfs_period_us", "100000\n");
+  EXPECT_EQ(quota(groups), 0);
+  file("cpu,cpuacct/jobs/cpu.cfs_quota_us", "400000\n");
+  file("cpu,cpuacct/jobs/cpu.cfs_period_us", "100000\n");
+  EXPECT_DOUBLE_EQ(quota(groups), 4);
+}
+
+TEST_F(CgroupTest, IgnoresWhatItCannotRead) {
+  file("cpu.max", "nonsense\n");
+  EXPECT_EQ(quota("no colons\n0:\n0::/a/b\n"), 0);
+  file("cpu.max", "100000 0\n");
+  EXPECT_EQ(quota("0::/\n"), 0);
+}
+
+}  // namespace
+}  // namespace tutti
