@@ -133,7 +133,7 @@ test_progress() {
     for name in overlap elsewhere user_function quiet; do
       launch --host $hosts "$programs/program.progress.$name"
       [ "$code" = 0 ] || fail "$name on $hosts, exit code $code: $(cat "$bed/out")"
-      echo "$name on $hosts: $took s"
+      echo "$name on $hosts: $took s; $(grep "the slowest" "$bed/out" | sort -k4,4 -g | tail -1 || true)"
     done
   done
   nothing_is_left
