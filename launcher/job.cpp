@@ -10,16 +10,15 @@
 
 #include "base/log.hpp"
 #include "launcher/lines.hpp"
-#include "launcher/why.hpp"
+#include "launcher/why_text.hpp"
 
 namespace tutti::launcher {
-namespace {
-
-constexpr std::chrono::seconds kLookTime{3};
-
-}  // namespace
-
-Job::Job(Loop& loop, Options options) : loop_(loop), options_(options) {
+Job::Job(Loop& loop, Options options)
+    : loop_(loop),
+      options_(options),
+      looks_(loop, {.nodes = [this] { return nodes_to_ask(); },
+                    .ask = [this](int n, const Question& question) { node(n).look(question); },
+                    .name = [this](int n) { return map_.nodes[static_cast<size_t>(n)]; }}) {
   const auto written = [this](int node, size_t room) {
     if (room > 0) nodes_[static_cast<size_t>(node)].node->output_taken(room);
     check_finished();
@@ -40,7 +39,7 @@ Job::Job(Loop& loop, Options options) : loop_(loop), options_(options) {
   watch_signals();
   if (options_.timeout.count() > 0)
     timeout_ = loop_.after(options_.timeout, [this] {
-      look([this] {
+      show([this] {
         fail(kTimeoutExitCode, fmt::format("the job ends: its time (--timeout {:g}) is over",
                                            static_cast<double>(options_.timeout.count()) / 1e9));
       });
@@ -51,7 +50,7 @@ Job::~Job() = default;
 
 void Job::watch_signals() {
   ::signal(SIGPIPE, SIG_IGN);
-  signals_.push_back(loop_.on_signal(SIGQUIT, [this] { look([] {}); }));
+  signals_.push_back(loop_.on_signal(SIGQUIT, [this] { show([] {}); }));
   for (int s : {SIGINT, SIGTERM, SIGHUP})
     signals_.push_back(loop_.on_signal(s, [this, s] { interrupted(s); }));
   for (int s : {SIGUSR1, SIGUSR2, SIGCONT})
@@ -69,37 +68,27 @@ void Job::interrupted(int signal) {
   fail(128 + signal, fmt::format("the job ends: {}", ::strsignal(signal)));
 }
 
-void Job::look(std::function<void()> then) {
-  after_look_.push_back(std::move(then));
-  if (after_look_.size() > 1) return;  // one is under way
-  views_.clear();
+std::set<int> Job::nodes_to_ask() const {
+  std::set<int> out;
   for (size_t n = 0; n < nodes_.size(); ++n)
     if (nodes_[n].launched && !nodes_[n].lost && !nodes_[n].finished)
-      unseen_.insert(static_cast<int>(n));
-  if (!unseen_.empty()) look_patience_ = loop_.after(kLookTime, [this] { end_look(); });
-  const std::set<int> asked = unseen_;
-  for (const int n : asked) nodes_[static_cast<size_t>(n)].node->look();
-  if (asked.empty()) end_look();
+      out.insert(static_cast<int>(n));
+  return out;
 }
 
-void Job::looked(int node, std::vector<RankView> ranks) {
-  if (unseen_.erase(node) == 0) return;
-  std::ranges::move(ranks, std::back_inserter(views_));
-  if (!unseen_.empty()) return;
-  look_patience_.reset();
-  end_look();
+void Job::show(std::function<void()> then) {
+  look({}, [this, then = std::move(then)](const JobView& view) {
+    for (const std::string& note : view.notes) say(Level::warning, "{}", note);
+    err_->put(0,
+              view.ranks.empty() ? "no rank has a record to be asked (or --check=off)\n"
+                                 : why_text(view.ranks),
+              0);
+    then();
+  });
 }
 
-void Job::end_look() {
-  for (const int node : unseen_)
-    say(Level::warning, "{} has not said in time what its ranks do",
-        map_.nodes[static_cast<size_t>(node)]);
-  unseen_.clear();
-  std::ranges::sort(views_, {}, &RankView::rank);
-  const std::string text =
-      views_.empty() ? "no rank has a record to be asked (or --check=off)\n" : why_text(views_);
-  err_->put(0, text, 0);
-  for (const auto& then : std::exchange(after_look_, {})) then();
+void Job::looked(int node, uint64_t number, std::vector<RankView> ranks) {
+  looks_.looked(node, number, std::move(ranks));
 }
 
 void Job::forward(int signal) {

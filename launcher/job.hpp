@@ -10,6 +10,7 @@
 #include <set>
 
 #include "launcher/job_states.hpp"
+#include "launcher/looks.hpp"
 #include "launcher/node.hpp"
 #include "launcher/terminal.hpp"
 
@@ -36,6 +37,10 @@ class Job final : public NodeEvents {
   int exit_code() const { return exit_code_; }
   bool is_ending() const { return failed_; }
   bool is_over() const { return state_ == JobState::over; }
+  // At what the ranks of all nodes are doing, and at the collective calls of some.
+  void look(const std::vector<int>& records_of, Looks::Then then) {
+    looks_.look(records_of, std::move(then));
+  }
 
   void launched(int node) override;
   void launch_failed(int node, int exit_code, const std::string& sentence) override;
@@ -48,7 +53,7 @@ class Job final : public NodeEvents {
   void modex_wanted(int node, uint64_t token, int rank) override;
   void modex_found(int node, uint64_t token, int status, const std::string& data) override;
   void event(int node, const std::string& packed) override;
-  void looked(int node, std::vector<RankView> ranks) override;
+  void looked(int node, uint64_t number, std::vector<RankView> ranks) override;
   void finished(int node) override;
 
  private:
@@ -66,8 +71,8 @@ class Job final : public NodeEvents {
   };
 
   // What the ranks of all nodes are doing, as far as these answer in time, goes to the terminal.
-  void look(std::function<void()> then);
-  void end_look();
+  void show(std::function<void()> then);
+  std::set<int> nodes_to_ask() const;
   void happened(JobEvent event);
   void act(JobAction action);
   void interrupted(int signal);
@@ -84,10 +89,8 @@ class Job final : public NodeEvents {
   JobMap map_;
   std::vector<NodeState> nodes_;
   std::vector<Watch> signals_;
-  Watch timeout_, grace_, patience_, look_patience_;
-  std::vector<RankView> views_;
-  std::set<int> unseen_;  // nodes that are looking
-  std::vector<std::function<void()>> after_look_;
+  Watch timeout_, grace_, patience_;
+  Looks looks_;
   JobState state_ = JobState::starting;
   int exit_code_ = 0;
   bool failed_ = false, drop_output_ = false;

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "launcher/placement.hpp"
@@ -44,9 +45,11 @@ struct NodeTask {
 };
 
 // Names of a job's files begin so, in TMPDIR and in /dev/shm.
+inline constexpr std::string_view kJobPrefix = "tutti.";
 inline std::string job_prefix(const std::string& id) {
-  return "tutti." + id + ".";
+  return std::string(kJobPrefix) + id + ".";
 }
 inline constexpr const char* kJobVariable = "TUTTI_JOB";
+inline constexpr const char* kLauncherVariable = "TUTTI_LAUNCHER";  // the host that mpirun is on
 
 }  // namespace tutti::launcher

@@ -11,7 +11,7 @@
 
 #include "base/log.hpp"
 #include "launcher/environment.hpp"
-#include "launcher/why.hpp"
+#include "launcher/look.hpp"
 #include "mpi.h"
 
 namespace tutti::launcher {
@@ -263,8 +263,8 @@ void NodeAgent::modex_answer(uint64_t token, int status, const std::string& data
 void NodeAgent::deliver_event(const std::string& packed) {
   pmix_.deliver_event(packed);
 }
-void NodeAgent::look() {
-  job_.looked(task_.node, look_at_ranks(task_.map.id));
+void NodeAgent::look(Question question) {
+  job_.looked(task_.node, question.number, look_at_ranks(task_.map.id, question.records_of));
 }
 
 }  // namespace tutti::launcher

@@ -32,7 +32,7 @@ class NodeAgent final : public Node, private PmixServer::Events {
   void find_modex(uint64_t token, int rank) override;
   void modex_answer(uint64_t token, int status, const std::string& data) override;
   void deliver_event(const std::string& packed) override;
-  void look() override;
+  void look(Question question) override;
   bool is_finished() const { return finished_; }
 
  private:

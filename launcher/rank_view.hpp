@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What `tutti why` knows of one rank; plain data that travels between the nodes of a job.
+// What is known of the ranks of a job that runs: plain data that travels between its nodes.
 #pragma once
 
 #include <cstdint>
@@ -10,23 +10,42 @@
 
 namespace tutti::launcher {
 
+struct CollectiveView {
+  flight::Call call;
+  std::string place, communicator;
+};
+
 // What one rank is doing, as a reader on its node sees it.
 struct RankView {
   std::string job, host, program;
+  std::string launcher;  // the host of its mpirun; empty: not known
   int rank = -1, size = 0, pid = 0;
   char process_state = '?';  // as in /proc/PID/stat: R, S, T, Z, …
+  std::string kernel;        // the same of the thread that calls MPI, in words: KernelState::doing
   bool finalized = false;
-  bool inside = false;         // of a call of MPI
-  bool looks = false;          // calls MPI_Test or its kin, again and again
-  std::string call, place;     // that one, or the latest
-  std::string communicator;    // of it; empty: none
-  int64_t milliseconds = -1;   // in the call; or at most since the latest; -1: not known
-  std::vector<int> waits_for;  // ranks of MPI_COMM_WORLD, if known
+  bool inside = false;          // of a call of MPI
+  bool looks = false;           // calls MPI_Test or its kin, again and again
+  std::string call, place;      // that one, or the latest
+  std::string communicator;     // of it; empty: none
+  int64_t milliseconds = -1;    // in the call, or since the latest; -1: not known
+  bool exact = true;            // false: at most so long
+  std::vector<int> waits_for;   // ranks of MPI_COMM_WORLD, if known
   int waits_for_count = 0;
   std::vector<std::string> latest;  // calls, the latest first
-  // The latest collective calls, the oldest first, and their places: only on the rank's own node.
-  std::vector<flight::Call> collectives;
-  std::vector<std::string> places;
+  // The latest collective calls, the oldest first, where they were asked for.
+  std::vector<CollectiveView> collectives;
+};
+
+// What is to be looked at on every node of a job.
+struct Question {
+  uint64_t number = 0;          // comes back with the answer
+  std::vector<int> records_of;  // ranks whose collective calls are wanted
+};
+
+// What a job's nodes answered, by rank, and what is to be said of those that did not.
+struct JobView {
+  std::vector<RankView> ranks;
+  std::vector<std::string> notes;
 };
 
 }  // namespace tutti::launcher

@@ -39,8 +39,10 @@ bool dispatch(Message type, std::string_view payload, Node& node) {
       return unpack(payload, word, number, data) && (node.modex_answer(word, number, data), true);
     case Message::deliver_event:
       return unpack(payload, data) && (node.deliver_event(data), true);
-    case Message::look:
-      return unpack(payload) && (node.look(), true);
+    case Message::look: {
+      Question question;
+      return unpack(payload, question) && (node.look(std::move(question)), true);
+    }
     default:
       return false;
   }
@@ -82,7 +84,7 @@ bool dispatch(Message type, std::string_view payload, NodeEvents& job, int node,
       return unpack(payload, data) && (job.event(node, data), true);
     case Message::looked: {
       std::vector<RankView> views;
-      return unpack(payload, views) && (job.looked(node, std::move(views)), true);
+      return unpack(payload, word, views) && (job.looked(node, word, std::move(views)), true);
     }
     case Message::finished:
       return unpack(payload) && (job.finished(node), true);

@@ -31,7 +31,7 @@ class RemoteNode final : public Node {
   void deliver_event(const std::string& packed) override {
     link_.send(Message::deliver_event, packed);
   }
-  void look() override { link_.send(Message::look); }
+  void look(Question question) override { link_.send(Message::look, question); }
 
  private:
   Link& link_;
@@ -64,7 +64,9 @@ class LauncherEvents final : public NodeEvents {
     link_.send(Message::modex_found, token, status, data);
   }
   void event(int, const std::string& packed) override { link_.send(Message::event, packed); }
-  void looked(int, std::vector<RankView> ranks) override { link_.send(Message::looked, ranks); }
+  void looked(int, uint64_t number, std::vector<RankView> ranks) override {
+    link_.send(Message::looked, number, ranks);
+  }
   void finished(int) override { link_.send(Message::finished); }
 
  private:

@@ -12,6 +12,7 @@
 #include "launcher/daemons.hpp"
 #include "launcher/environment.hpp"
 #include "launcher/hosts.hpp"
+#include "launcher/inquiry.hpp"
 #include "launcher/job.hpp"
 #include "launcher/node_agent.hpp"
 #include "launcher/options.hpp"
@@ -32,6 +33,12 @@ std::string current_folder() {
   std::string out = path ? path : "/";
   ::free(path);
   return out;
+}
+
+std::string host_name() {
+  char name[256] = {};
+  ::gethostname(name, sizeof name - 1);
+  return name;
 }
 
 App app_of(const AppOptions& options) {
@@ -98,6 +105,7 @@ Result<NodeTask> make_task(const Plan& plan, const std::string& job_id,
   if (!placement) return std::move(placement).error();
   task.map.ranks = std::move(placement->ranks);
   task.environment = job_environment(plan.config);
+  put_variable(task.environment, std::string(kLauncherVariable) + "=" + host_name());
   task.policy = plan.policy;
   task.bind_to = plan.bind_to;
   task.report_bindings = plan.options.report_bindings;
@@ -124,7 +132,11 @@ class Run {
         job_id_(std::move(job_id)),
         reaper_(loop_),
         job_(loop_, {plan.options.tag_output, plan.options.timeout,
-                     plan.config.duration("launch.kill_grace")}) {}
+                     plan.config.duration("launch.kill_grace")}),
+        inquiries_(loop_, job_id_,
+                   [this](const std::vector<int>& records_of, Inquiries::Answer answer) {
+                     job_.look(records_of, std::move(answer));
+                   }) {}
 
   int operator()() {
     const std::vector<Host>& hosts = plan_.allocation.hosts;
@@ -242,6 +254,7 @@ class Run {
   std::unique_ptr<PmixServer> pmix_;
   std::unique_ptr<Daemons> daemons_;
   Job job_;
+  Inquiries inquiries_;
   std::vector<int> cores_;  // by host
   std::map<int, int> node_of_host_;
   int rank_count_ = 0;

@@ -14,7 +14,7 @@
 
 namespace tutti::launcher {
 
-inline constexpr int kWireVersion = 2;
+inline constexpr int kWireVersion = 3;
 inline constexpr size_t kFrameHeader = 5;  // four bytes of length, one of type
 inline constexpr size_t kLongestMessage = size_t{1} << 30;
 
@@ -195,14 +195,50 @@ void fields(Archive& a, RankEnd& v) {
 }
 
 template <class Archive>
+void fields_of_call(Archive& a, flight::Call& v) {
+  a(v.number);
+  a(v.caller);
+  a(v.context);
+  a(v.count);
+  a(v.other_count);
+  a(v.type);
+  a(v.other_type);
+  a(v.op);
+  a(v.stamp);
+  a(v.serial);
+  a(v.peer);
+  a(v.tag);
+  a(v.function);
+  a(v.state);
+  a(v.peer_is);
+}
+template <class Archive>
+void fields(Archive& a, CollectiveView& v) {
+  fields_of_call(a, v.call);
+  a(v.place);
+  a(v.communicator);
+}
+template <class Archive>
+void fields(Archive& a, Question& v) {
+  a(v.number);
+  a(v.records_of);
+}
+template <class Archive>
+void fields(Archive& a, JobView& v) {
+  a(v.ranks);
+  a(v.notes);
+}
+template <class Archive>
 void fields(Archive& a, RankView& v) {
   a(v.job);
   a(v.host);
   a(v.program);
+  a(v.launcher);
   a(v.rank);
   a(v.size);
   a(v.pid);
   a(v.process_state);
+  a(v.kernel);
   a(v.finalized);
   a(v.inside);
   a(v.looks);
@@ -210,9 +246,11 @@ void fields(Archive& a, RankView& v) {
   a(v.place);
   a(v.communicator);
   a(v.milliseconds);
+  a(v.exact);
   a(v.waits_for);
   a(v.waits_for_count);
   a(v.latest);
+  a(v.collectives);
 }
 
 // A map that came from the network holds together: every index of it is inside.

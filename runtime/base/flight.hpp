@@ -59,7 +59,8 @@ struct alignas(64) Thread {
   uint64_t looks_caller = 0;
   uint16_t looks_function = 0;
   bool used = false;
-  int32_t id = 0;  // of the kernel
+  int32_t id = 0;         // of the kernel
+  uint64_t returned = 0;  // the clock when the latest call returned, if it was read at its start
   // What the call waits for, once it has waited long: process ids.
   int32_t waits_for_count = 0;  // may exceed what is listed
   int32_t waits_for[kWaitsFor] = {};
@@ -161,6 +162,7 @@ inline void keep(Call& place, const Call& call) {
 }
 inline void end(Thread& t) {
   t.now.state = State::returned;
+  t.returned = t.now.stamp ? clock_now() : 0;
   t.looks = 0;
   t.waits_for_count = 0;
   keep(mine()->ring[t.now.number % kCalls], t.now);

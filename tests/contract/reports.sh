@@ -13,19 +13,24 @@ line() { grep -n "LINE $1 " "$source" | cut -d: -f1; }
 if [ "$case" = why ]; then
   "$bin/mpirun" -n 3 "$program" stopped >"$out" 2>"$err" &
   job=$!
-  for _ in $(seq 100); do
+  for _ in $(seq 200); do
     sleep 0.1
-    pids=$(pgrep -P $job -f "$program stopped")
+    pids=$(pgrep -P $job -x contract.fatal)  # not the watchdog, a fork of mpirun
     first=$(echo "$pids" | head -1)
     [ -n "$first" ] || continue
     id=$(tr '\0' '\n' <"/proc/$first/environ" | sed -n 's/^TUTTI_JOB=//p')
-    "$bin/tutti" why "$id" 2>/dev/null | grep -q "waiting for rank 1" && break
+    "$bin/tutti" why "$id" 2>/dev/null | grep -q "ranks 0, 2: .*waiting for rank 1" && break
   done
   kill -STOP $pids
+  for pid in $pids; do  # they stop when they are next to run
+    until grep -q "^State:.T" "/proc/$pid/status"; do sleep 0.01; done
+  done
   "$bin/tutti" why "$id" >"$out"
-  "$bin/tutti" why --json "$id" >"$err"
+  json=$("$bin/tutti" why --json "$id")
   kill -CONT $pids
   "$bin/tutti" why --record 0 1 "$id" >>"$out"
+  json+=$("$bin/tutti" why --json --record 0 1 "$id")
+  "$bin/tutti" why --dump 2 "$id" >>"$out"
   kill -TERM $job
   wait $job
   grep -q "ranks 0, 2: stopped; in MPI_Bcast(1 of MPI_INT, root 1) on MPI_COMM_WORLD (3 ranks), called at fatal.c:$(line stopped)" "$out" ||
@@ -33,8 +38,28 @@ if [ "$case" = why ]; then
   grep -q "waiting for rank 1" "$out" || fail "whom they wait for is not told"
   grep -q "unlike most: rank 1" "$out" || fail "the odd one is not told"
   grep -q "collective calls that both records hold agree" "$out" || fail "the records are not compared"
-  grep -q "rank 1 is 1 call behind rank 0" "$out" || fail "who is behind is not told"
-  grep -q '"rank":1,.*"state":"outside"' "$err" || fail "no JSON"
+  grep -q "rank 1 is 1 call behind rank 0 on MPI_COMM_WORLD (3 ranks)" "$out" || fail "who is behind is not told"
+  grep -q '"same":100,"difference":null,"behind":\[{"rank":1,"behind":0,"calls":1,' <<<"$json" || fail "no JSON of the comparison: $json"
+  grep -q "^rank 2 on .*: its latest 101 collective calls" "$out" || fail "no record is dumped"
+  grep -q "^  101 on MPI_COMM_WORLD (3 ranks): (now) MPI_Bcast(1 of MPI_INT, root 1) at fatal.c:$(line stopped)" "$out" ||
+    fail "the record lacks the call that is under way"
+  grep -q '"rank":1,.*"state":"outside"' <<<"$json" || fail "no JSON: $json"
+  exit 0
+fi
+if [ "$case" = outside ]; then
+  "$bin/mpirun" -n 3 "$program" outside >"$out" 2>"$err" &
+  job=$!
+  barrier="MPI_Barrier() on MPI_COMM_WORLD (3 ranks) at fatal.c:[0-9]*, in main()"
+  for _ in $(seq 200); do
+    sleep 0.1
+    "$bin/tutti" why >"$out" 2>/dev/null
+    grep -q "asleep in read" "$out" && grep -q "asleep in pause" "$out" && grep -q ", 1.[0-9] s ago" "$out" && break
+  done
+  kill -TERM $job
+  wait $job
+  grep -q "^  rank 0: outside of MPI, running; the latest call was $barrier, [0-9.]* s ago$" "$out" || fail "rank 0"
+  grep -q "^  rank 1: outside of MPI, asleep in read of pipe:\[[0-9]*\]; the latest call was $barrier, [0-9.]* s ago (process [0-9]*)$" "$out" || fail "rank 1"
+  grep -q "^  rank 2: outside of MPI, asleep in pause; the latest call was $barrier, [0-9.]* s ago" "$out" || fail "rank 2"
   exit 0
 fi
 if [ "$case" = timeout ]; then
@@ -49,6 +74,7 @@ declare -A sentence=(
   [order]="ranks? .* calls? MPI_(Barrier|Bcast) \(fatal.c:[0-9]+\) where ranks? .* calls? MPI_(Barrier|Bcast) \(fatal.c:[0-9]+\), on $world"
   [form]="ranks? .* MPI_(Ib|B)arrier \(fatal.c:[0-9]+\) where .* MPI_(Ib|B)arrier \(fatal.c:[0-9]+\), on $world"
   [root]="ranks? .* MPI_Bcast with root [01] \(fatal.c:$(line root)\) where .* root [01] \(fatal.c:$(line root)\), on $world"
+  [two_roots]="ranks? [01] calls? MPI_Bcast with root [01] \(fatal.c:$(line two_roots)\) where rank [01] .* root [01] .*, on a communicator of 2 ranks made by MPI_Comm_split from MPI_COMM_WORLD"
   [op]="ranks? .* MPI_Allreduce with MPI_(MAX|SUM) \(fatal.c:$(line op)\) where .* MPI_(MAX|SUM) .*, on $world"
   [count]="ranks? .* MPI_Bcast with [24] of MPI_INT \(fatal.c:$(line count)\) where .* [24] of MPI_INT .*, on $world"
   [type]="ranks? .* MPI_Bcast with 2 of MPI_(INT|FLOAT) \(fatal.c:$(line type)\) where .* 2 of MPI_(INT|FLOAT) .*, on $world"
@@ -59,6 +85,7 @@ declare -A sentence=(
   [freed]="ranks? .* MPI_(Comm_free|Bcast) .* where .* MPI_(Comm_free|Bcast) .*, on solver \(3 ranks\)"
   [exit]="rank 1 .*without MPI_Finalize"
 )
+for how in freed left; do sentence[two_roots_$how]=${sentence[two_roots]}; done
 timeout 30 "$bin/mpirun" -n 3 "$program" "$case" >"$out" 2>"$err"
 code=$?
 [ $code != 0 ] && [ $code != 124 ] || fail "the exit code is $code"

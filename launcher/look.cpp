@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "launcher/look.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "base/source_place.hpp"
+#include "launcher/job_map.hpp"
+#include "launcher/process_state.hpp"
+
+namespace tutti::launcher {
+namespace {
+
+namespace fs = std::filesystem;
+using flight::Record;
+using flight::State;
+
+constexpr size_t kLatest = 3;  // calls that are shown of an odd one
+
+// A record of another process, mapped for reading.
+class Mapped {
+ public:
+  explicit Mapped(const std::string& path) {
+    const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return;
+    struct stat about;
+    if (::fstat(fd, &about) == 0 && about.st_size == sizeof(Record)) {
+      memory_ = ::mmap(nullptr, sizeof(Record), PROT_READ, MAP_SHARED, fd, 0);
+      if (memory_ == MAP_FAILED) memory_ = nullptr;
+    }
+    ::close(fd);
+  }
+  ~Mapped() {
+    if (memory_) ::munmap(memory_, sizeof(Record));
+  }
+  Mapped(const Mapped&) = delete;
+
+  // nullptr: not a record, of another version of Tutti, or inherited by a child.
+  const Record* of(int pid) const {
+    const auto* record = static_cast<const Record*>(memory_);
+    const bool good = record &&
+                      std::memcmp(record->magic, flight::kMagic, sizeof record->magic) == 0 &&
+                      record->bytes == sizeof(Record) && record->pid == pid;
+    return good ? record : nullptr;
+  }
+
+ private:
+  void* memory_ = nullptr;
+};
+
+// Paths below /proc that may be records, with the process of each.
+std::vector<std::pair<int, std::string>> find_records() {
+  std::vector<std::pair<int, std::string>> found;
+  std::error_code problem;
+  for (const auto& process : fs::directory_iterator("/proc", problem)) {
+    const std::string name = process.path().filename();
+    int pid = 0;
+    if (std::from_chars(name.data(), name.data() + name.size(), pid).ptr !=
+        name.data() + name.size())
+      continue;
+    struct stat about;
+    if (::stat(process.path().c_str(), &about) != 0 ||
+        (about.st_uid != ::getuid() && ::getuid() != 0))
+      continue;
+    std::error_code gone;
+    for (fs::directory_iterator at(process.path() / "fd", gone), end; !gone && at != end;
+         at.increment(gone)) {
+      std::error_code closed;
+      if (fs::read_symlink(at->path(), closed)
+              .string()
+              .starts_with(fmt::format("/memfd:{}", flight::kMemoryName)))
+        found.emplace_back(pid, at->path());
+    }
+  }
+  return found;
+}
+
+std::string comm_text(const Record& record, uint64_t context) {
+  const flight::Comm* comm = flight::find_comm(record, context);
+  if (!comm) return "";
+  const std::string ranks = fmt::format("{} {}", comm->size, comm->size == 1 ? "rank" : "ranks");
+  if (comm->name[0]) return fmt::format("{} ({})", comm->name, ranks);
+  const flight::Comm* parent = flight::find_comm(record, comm->parent);
+  return fmt::format("a communicator of {} made by {}{}", ranks,
+                     flight::name_of_function(comm->function),
+                     parent && parent->name[0] ? fmt::format(" from {}", parent->name) : "");
+}
+
+// The thread to show: one in a call, the longest there; else the one that called last.
+const flight::Thread* thread_of(const Record& record) {
+  const flight::Thread* chosen = nullptr;
+  const auto weight = [](const flight::Thread& t) {
+    return std::pair(t.now.state == State::inside, t.now.number);
+  };
+  for (const flight::Thread& thread : record.threads)
+    if (thread.used && (!chosen || weight(*chosen) < weight(thread))) chosen = &thread;
+  return chosen;
+}
+
+// Of the environment that the process was started with.
+std::string variable_of(int pid, const std::string& name) {
+  std::ifstream environ(fmt::format("/proc/{}/environ", pid), std::ios::binary);
+  for (std::string entry; std::getline(environ, entry, '\0');)
+    if (entry.starts_with(name + "=")) return entry.substr(name.size() + 1);
+  return {};
+}
+
+// How long it has been in its call, or since its latest returned. The clock is not read at every
+// call: otherwise what is known is when one began that has returned since.
+void measure(const Record& record, const flight::Thread& thread,
+             const std::vector<flight::Call>& calls, RankView& view) {
+  uint64_t stamp = thread.now.stamp;
+  if (!view.inside) {
+    for (const flight::Thread& each : record.threads)
+      if (each.used) stamp = std::max(stamp, each.returned);
+    for (const flight::Call& call : calls) stamp = std::max(stamp, call.stamp);
+    view.exact = thread.returned != 0 && !view.looks;
+  }
+  if (thread.now.number == 0) stamp = record.stamp;
+  const double seconds = flight::seconds_since(record, stamp);
+  view.milliseconds = seconds < 0 ? -1 : static_cast<int64_t>(seconds * 1e3);
+}
+
+// What the thread does, or did last.
+void describe(const Record& record, const flight::Thread& thread, RankView& view) {
+  const flight::Call& now = thread.now;
+  view.call = view.looks   ? std::string(flight::name_of_function(thread.looks_function))
+              : now.number ? flight::description(now)
+                           : "";
+  view.communicator = view.looks ? "" : comm_text(record, now.context);
+  view.waits_for_count = view.inside ? thread.waits_for_count : 0;
+  for (int i = 0; i < std::min(view.waits_for_count, flight::kWaitsFor); ++i)
+    view.waits_for.push_back(thread.waits_for[i]);
+}
+
+// The addresses whose places a view needs, in this order: of what it does, of what is shown of its
+// latest calls, of the collective ones.
+RankView view_of(const Record& record, bool with_collectives, std::vector<CodeAddress>& addresses) {
+  RankView view;
+  view.job = record.job;
+  view.host = record.host;
+  view.program = record.program;
+  view.launcher = variable_of(record.pid, kLauncherVariable);
+  view.rank = record.rank;
+  view.size = record.size;
+  view.pid = record.pid;
+  view.finalized = record.phase.load(std::memory_order_relaxed) == 2;
+
+  std::vector<flight::Call> calls(flight::kCalls);
+  calls.resize(static_cast<size_t>(flight::latest_calls(record, calls.data(), flight::kCalls)));
+  const flight::Thread* chosen = thread_of(record);
+  const flight::Thread thread = chosen ? *chosen : flight::Thread{};
+  const flight::Call& now = thread.now;
+  view.inside = now.state == State::inside;
+  view.looks = !view.inside && thread.looks > 0;
+  measure(record, thread, calls, view);
+  describe(record, thread, view);
+  const KernelState kernel = kernel_state(record.pid, thread.id);
+  view.process_state = kernel.state;
+  view.kernel = kernel.doing;
+
+  const auto address = [&](uint64_t caller) {
+    addresses.push_back(code_address_in(record.pid, caller));
+  };
+  address(view.looks ? thread.looks_caller : now.caller);
+  size_t shown = 0;
+  for (size_t i = calls.size(); i > 0 && shown < kLatest; --i, ++shown) {
+    view.latest.push_back(flight::description(calls[i - 1]));
+    address(calls[i - 1].caller);
+  }
+  if (!with_collectives) return view;
+  if (view.inside) calls.push_back(now);
+  for (const flight::Call& call : calls) {
+    if (call.serial == 0) continue;
+    view.collectives.push_back({call, "", comm_text(record, call.context)});
+    address(call.caller);
+  }
+  return view;
+}
+
+}  // namespace
+
+std::vector<RankView> look_at_ranks(const std::string& job, const std::vector<int>& records_of) {
+  std::vector<RankView> views;
+  std::vector<CodeAddress> addresses;
+  for (const auto& [pid, path] : find_records()) {
+    const Mapped mapped(path);
+    const Record* record = mapped.of(pid);
+    if (record &&
+        (job.empty() || std::string_view(record->job).find(job) != std::string_view::npos))
+      views.push_back(
+          view_of(*record, std::ranges::count(records_of, record->rank) > 0, addresses));
+  }
+  const std::vector<std::string> places = source_places(addresses);
+  size_t next = 0;
+  for (RankView& view : views) {
+    view.place = places[next++];
+    for (std::string& call : view.latest) call += " at " + places[next++];
+    for (CollectiveView& each : view.collectives) each.place = places[next++];
+  }
+  std::ranges::sort(views, [](const RankView& a, const RankView& b) {
+    return std::tie(a.job, a.rank) < std::tie(b.job, b.rank);
+  });
+  return views;
+}
+
+}  // namespace tutti::launcher
