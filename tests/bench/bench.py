@@ -114,6 +114,18 @@ def chosen_blocks(options):
     return blocks
 
 
+def without_impossible(blocks, cores, prefix, folder):
+    """The blocks but those over nodes where this machine allows none."""
+    if not any(block.nodes for block in blocks):
+        return blocks
+    problem = libraries.without_nodes(prefix, cores, folder)
+    if not problem:
+        return blocks
+    names = ", ".join(block.name for block in blocks if block.nodes)
+    print(f"dev bench: {names} left out: {problem}", file=sys.stderr)
+    return [block for block in blocks if not block.nodes] or fail("no block is left to measure")
+
+
 def measure_round(result, patience, progress):
     for block in result.blocks:
         for library in result.libraries:
@@ -155,6 +167,7 @@ def main():
     cores = two_cores()
     os.sched_setaffinity(0, cores)
     with tempfile.TemporaryDirectory(prefix="tutti-bench-") as folder:
+        blocks = without_impossible(blocks, cores, os.path.abspath(options.prefix), folder)
         result = report.Report(blocks, usable_libraries(options, cores, folder), machine(cores))
         measure_all(result, options)
     if options.json != "-":

@@ -87,6 +87,21 @@ class Measured(unittest.TestCase):
         return found
 
 
+class Nodes(unittest.TestCase):
+    """The same over two nodes, where this machine allows them."""
+
+    def test_figures(self):
+        with tempfile.TemporaryDirectory() as folder:
+            table = os.path.join(folder, "figures.json")
+            done = bench("--only", "tutti", "--quick", "--runs", "1", "--json", table, "nodes", "nodes8")
+            if "making namespaces needs root" in done.stderr:
+                self.skipTest(done.stderr)
+            rows = rows_of(table)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        for cell in ("nodes latency/8", "nodes bandwidth/1048576", "nodes8 barrier/0", "nodes8 allreduce/65536"):
+            self.assertGreater(rows[cell]["medians"]["tutti"], 0, cell)
+
+
 class Refused(unittest.TestCase):
     def test_unknown_name(self):
         done = bench("--quick", "lattency")

@@ -17,10 +17,11 @@ GOAL_CROWDED = {"barrier", "allreduce/8", "allreduce/65536", "alltoall/1024"}
 
 class Block:
     def __init__(self, name, title, ranks, cells, mode="cells", pinned=True, budget_ms=10,
-                 on_request=False):
+                 on_request=False, nodes=0):
         self.name, self.title, self.ranks, self.cells = name, title, ranks, list(cells)
         self.mode, self.pinned, self.budget_ms = mode, pinned, budget_ms
         self.on_request = on_request  # only measured when its name is given
+        self.nodes = nodes            # that the ranks are spread over; 0: this machine as it is
 
     def goal(self, cell):
         measure, _, size = cell.partition("/")
@@ -36,6 +37,8 @@ class Block:
                 return 2.0
             if size in (64 * KIB, MIB):
                 return 1.5 if measure in GOAL_REDUCTIONS else 1.2
+        if self.nodes:
+            return 1.0
         if self.name == "crowd" and (cell in GOAL_CROWDED or measure == "bcast"):
             return 2.0
         return None
@@ -72,6 +75,7 @@ def full_grid():
               ["behind.send/%d" % MIB] + cells_of(["behind." + s for s in started], [8, 64 * KIB, MIB])),
         Block("behind4", "4 ranks on 2 cores: wait for three that compute for 100 ms", 4,
               cells_of(["behind." + s for s in started], [8, 64 * KIB, MIB]), pinned=False),
+        *over_tcp([0, 8, KIB, 64 * KIB, MIB], [8 * KIB, 64 * KIB, MIB, 4 * MIB], [8, KIB, 64 * KIB, MIB]),
         *ends([2, 16, 64], [2, 32]),
     ]
 
@@ -90,7 +94,19 @@ def quick_grid():
               [f"hidden.exchange/{MIB}"]),
         Block("behind", "2 ranks, a core each: wait for a peer that computes for 100 ms (send: 200 ms)", 2,
               [f"behind.send/{MIB}", f"behind.iallreduce/{MIB}"]),
+        *over_tcp([8], [MIB], [8, 64 * KIB]),
         *ends([2, 16], [2]),
+    ]
+
+
+def over_tcp(latencies, bandwidths, vectors):
+    """Two nodes of the test cluster (tests/cluster/nodes.sh), each with one core."""
+    return [
+        Block("nodes", "2 nodes over tcp, a rank and a core each", 2,
+              cells_of(["latency"], latencies) + cells_of(["bandwidth"], bandwidths)
+              + cells_of(["allreduce"], vectors), pinned=False, budget_ms=40, nodes=2),
+        Block("nodes8", "2 nodes over tcp, 4 ranks and a core each", 8,
+              ["barrier"] + cells_of(["bcast", "allreduce"], vectors), pinned=False, budget_ms=40, nodes=2),
     ]
 
 

@@ -2,7 +2,9 @@
 """The MPI libraries side by side: how each compiles a program and starts it.
 
 Pinned means: rank i on the i-th of the two cores, by the launcher's own option. Shared means: any
-number of ranks on these cores, unbound, with the library's own setting for waiting politely.
+number of ranks on these cores, unbound, with the library's own setting for waiting politely. Over
+nodes means: as many ranks on each node of a test cluster, unbound, started by the library's own launcher
+over ssh; one that shares its node's core with others waits politely there, too.
 """
 import os
 import shutil
@@ -11,15 +13,18 @@ import subprocess
 # Open MPI refuses root without these.
 OPEN_MPI_ENVIRONMENT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 # The names that Open MPI's UCX layer accepts are InfiniBand's, unless it is told otherwise.
+BED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cluster", "bed.sh")
 OPEN_MPI_UCX = ["--mca", "pml", "ucx", "--mca", "pml_ucx_tls", "any", "--mca", "pml_ucx_devices", "any"]
 
 
 class Library:
-    def __init__(self, name, compiler, launcher, always=(), pinned=(), shared=(), environment=None):
+    def __init__(self, name, compiler, launcher, always=(), pinned=(), shared=(), environment=None,
+                 hosts="--host", over_nodes=()):
         self.name = name
         self.compiler = compiler
         self.launcher = launcher
         self.always, self.pinned, self.shared = list(always), list(pinned), list(shared)
+        self.hosts, self.over_nodes = hosts, list(over_nodes)
         self.environment = environment or {}
         self.version = ""   # as MPI_Get_library_version says
         self.program = None  # the compiled benchmark
@@ -41,12 +46,29 @@ class Library:
         self.program = program
         return None
 
-    def command(self, ranks, pinned, arguments):
-        how = self.pinned if pinned else self.shared
-        return [self.launcher, "-n", str(ranks), *self.always, *how, self.program, *arguments]
+    def command(self, block, arguments):
+        start = [self.launcher, "-n", str(block.ranks), *self.always]
+        if not block.nodes:
+            return [*start, *(self.pinned if block.pinned else self.shared), self.program, *arguments]
+        each = block.ranks // block.nodes
+        hosts = ",".join(f"node{i + 1}:{each}" for i in range(block.nodes))
+        polite = self.shared if each > 1 else []
+        return [*bed(self.cores, block.nodes, self.prefix, os.path.dirname(self.program)), *start, self.hosts,
+                hosts, *polite, *self.over_nodes, self.program, *arguments]
 
     def environment_for_run(self):
         return {**os.environ, **self.environment}
+
+
+def bed(cores, nodes, *folders):
+    """In front of a command: runs it on the first of so many nodes."""
+    return [BED, ",".join(map(str, cores)), str(nodes), *folders]
+
+
+def without_nodes(prefix, cores, folder):
+    """Why there can be no nodes here, or None."""
+    done = subprocess.run([*bed(cores, 1, prefix, folder), "true"], capture_output=True, text=True)
+    return None if done.returncode == 0 else (done.stdout + done.stderr).strip().removeprefix("skipped: ")
 
 
 def all_libraries(prefix, cores):
@@ -56,12 +78,16 @@ def all_libraries(prefix, cores):
         compiler="mpicc.openmpi", launcher="mpirun.openmpi", environment=OPEN_MPI_ENVIRONMENT,
         pinned=["--cpu-list", cpus, "--bind-to", "cpu-list:ordered"],
         shared=["--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"])
-    return [
+    known = [
         Library("tutti", os.path.join(prefix, "bin", "mpicc"), os.path.join(prefix, "bin", "mpirun"),
                 pinned=["--bind-to", "core"], shared=["--bind-to", "none"]),
         Library("openmpi", **open_mpi),
-        Library("openmpi+ucx", always=OPEN_MPI_UCX, **open_mpi),
+        Library("openmpi+ucx", always=OPEN_MPI_UCX, over_nodes=["-x", "UCX_TLS=tcp,sm,self"], **open_mpi),
         # MPICH has a setting for yielding, which Debian's build accepts and never acts on.
         Library("mpich", "mpicc.mpich", "mpirun.mpich", pinned=["-bind-to", f"user:{cpus}"],
-                shared=["-bind-to", "none"], environment={"MPIR_CVAR_POLLS_BEFORE_YIELD": "1"}),
+                shared=["-bind-to", "none"], environment={"MPIR_CVAR_POLLS_BEFORE_YIELD": "1"},
+                hosts="-hosts", over_nodes=["-launcher", "ssh"]),
     ]
+    for library in known:
+        library.prefix, library.cores = prefix, cores
+    return known

@@ -127,7 +127,7 @@ def measure_cells(library, block, cells, patience):
 
 def attempt(library, block, cells, patience, outcome):
     """One start for these cells. Returns the cell at which it ended, None if at none."""
-    command = library.command(block.ranks, block.pinned, ["cells", str(block.budget_ms), *cells])
+    command = library.command(block, ["cells", str(block.budget_ms), *cells])
     run = Run(command, library.environment_for_run())
     at, ended, problem = None, False, "the run ended"
     try:
@@ -167,7 +167,7 @@ def measure_startup(library, block, cells, patience):
     took = []
     for _ in range(STARTS.get(block.ranks, 1)):
         begin = time.monotonic()
-        run = Run(library.command(block.ranks, block.pinned, ["hello"]), library.environment_for_run())
+        run = Run(library.command(block, ["hello"]), library.environment_for_run())
         try:
             greetings = sum(fields[0] == "hello" for fields in run.lines(patience))
             code = run.finish(patience)
@@ -191,7 +191,7 @@ def measure_memory(library, block, cells, patience):
     """Mean over the ranks, MiB."""
     outcome = Outcome()
     folder = tempfile.mkdtemp(prefix="tutti-bench-")
-    run = Run(library.command(block.ranks, block.pinned, ["memory", folder]), library.environment_for_run())
+    run = Run(library.command(block, ["memory", folder]), library.environment_for_run())
     try:
         found = [tuple(map(float, fields[1:])) for fields in run.lines(patience) if fields[0] == "memory"]
         problem = None if len(found) == block.ranks else f"{len(found)} of {block.ranks} ranks answered"

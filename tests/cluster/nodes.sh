@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Sourced by cluster.sh. A cluster on one machine: every node is a set of namespaces with its own host
+# Sourced by cluster.sh and bed.sh. A cluster on one machine: every node is a set of namespaces with its own host
 # name, network interface, process numbers, /dev/shm, /tmp, /run and sshd, so that ranks on two nodes
 # see two hosts. Nodes are node1, node2, …, and ctl for the Slurm controller, at 10.77.0.x.
 #
@@ -19,7 +19,7 @@ make_the_root_a_mount() {
       mount --rbind / /proc/driver/root && mount --make-rprivate /proc/driver/root &&
       exec chroot /proc/driver/root "$0" "$@"
     echo "skipped: the root of this chroot cannot be made a mount point"
-    exit 77' "$here/cluster.sh" "$@"
+    exit 77' "$here/$(basename "$0")" "$@"
 }
 
 # Runs this script again inside of private namespaces. Exit 77 where that is forbidden.
@@ -36,7 +36,7 @@ enter_the_bed() {
     done
     case $build/ in "$bed"/*) fail "the build is below $bed, which the nodes cover; build elsewhere" ;; esac
     IN_CLUSTER_BED=1 exec unshare --net --mount --propagation private --pid --ipc --uts --fork --kill-child \
-      --mount-proc "$here/cluster.sh" "$@"
+      --mount-proc "$here/$(basename "$0")" "$@"
   fi
   mount -t tmpfs -o mode=755 tutti "$bed"
   ip link set lo up
@@ -67,10 +67,12 @@ nodes_up() {
   done
 }
 
+declare -A cpu_of_node=()  # by number: the CPUs of its processes, if not all
+
 boot() {
-  local name=$1 outer pid=
+  local name=$1 outer pid= cpus=${cpu_of_node[${1#node}]:-}
   # $here/init.sh waits for its interface, which can only be given to a process that exists.
-  unshare --net --mount --uts --ipc --pid --fork --kill-child --mount-proc \
+  ${cpus:+taskset -c "$cpus"} unshare --net --mount --uts --ipc --pid --fork --kill-child --mount-proc \
     "$here/init.sh" "$name" "$bed" "$build" "$source_dir" </dev/null >"$bed/log.$name" 2>&1 &
   outer=$!
   until pid=$(cat "/proc/$outer/task/$outer/children" 2>/dev/null) && [ -n "${pid// /}" ]; do
