@@ -13,6 +13,12 @@
 #include "launcher/why_text.hpp"
 
 namespace tutti::launcher {
+namespace {
+
+constexpr std::chrono::milliseconds kBenefitOfDoubt{100};  // for a rank that aborts
+
+}  // namespace
+
 Job::Job(Loop& loop, Options options)
     : loop_(loop),
       options_(options),
@@ -120,6 +126,20 @@ void Job::fail(int exit_code, const std::string& sentence) {
   check_ranks();
 }
 
+// A rank that aborts may do so because another is gone whose end takes longer to be heard of: it is
+// on another node, or is a large process.
+void Job::suspect(int exit_code, const std::string& sentence) {
+  if (failed_ || suspect_) return;
+  suspect_ = {exit_code, sentence};
+  suspicion_ = loop_.after(kBenefitOfDoubt, [this] { blame_suspect(); });
+}
+
+void Job::blame_suspect() {
+  suspicion_.reset();
+  if (const auto blamed = std::exchange(suspect_, std::nullopt))
+    fail(blamed->first, blamed->second);
+}
+
 void Job::lose_node(int node, const std::string& sentence) {
   NodeState& lost = nodes_[static_cast<size_t>(node)];
   if (lost.finished || std::exchange(lost.lost, true)) return;
@@ -173,7 +193,9 @@ void Job::rank_gone(int rank) {
 }
 
 void Job::check_ranks() {
-  if (alive_count_ == 0) happened(JobEvent::ranks_gone);
+  if (alive_count_ > 0) return;
+  blame_suspect();
+  happened(JobEvent::ranks_gone);
 }
 
 void Job::check_finished() {
@@ -206,9 +228,10 @@ void Job::rank_ended(int, const RankEnd& end) {
     // Its node has said why it was not started.
   } else if (WIFSIGNALED(status)) {
     const int signal = WTERMSIG(status);
-    fail(128 + signal, fmt::format("{} was killed by signal {} ({}){}; the job ends",
-                                   rank_label(end.rank, end.pid), signal, ::strsignal(signal),
-                                   WCOREDUMP(status) ? ", core dumped" : ""));
+    const std::string sentence = fmt::format(
+        "{} was killed by signal {} ({}){}; the job ends", rank_label(end.rank, end.pid), signal,
+        ::strsignal(signal), WCOREDUMP(status) ? ", core dumped" : "");
+    signal == SIGABRT ? suspect(128 + signal, sentence) : fail(128 + signal, sentence);
   } else if (WEXITSTATUS(status) != 0) {
     fail(WEXITSTATUS(status), fmt::format("{} exited with code {}; the job ends",
                                           rank_label(end.rank, end.pid), WEXITSTATUS(status)));
@@ -224,10 +247,9 @@ void Job::rank_aborted(int, int rank, int code, const std::string& text) {
   const int exit_code = code & 0xff ? code & 0xff : 1;
   // A report of several lines says itself who did what.
   if (text.find('\n') != text.npos) return fail(exit_code, text);
-  fail(exit_code,
-       fmt::format("rank {} on {} aborted the job with code {}{}{}", rank,
-                   map_.nodes[static_cast<size_t>(place.node)], code, text.empty() ? "" : ": ",
-                   text));
+  suspect(exit_code, fmt::format("rank {} on {} aborted the job with code {}{}{}", rank,
+                                 map_.nodes[static_cast<size_t>(place.node)], code,
+                                 text.empty() ? "" : ": ", text));
 }
 
 void Job::output(int node, int rank, Stream stream, std::string bytes) {

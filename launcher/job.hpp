@@ -7,7 +7,10 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
+#include <string>
+#include <utility>
 
 #include "launcher/job_states.hpp"
 #include "launcher/looks.hpp"
@@ -73,6 +76,9 @@ class Job final : public NodeEvents {
   // What the ranks of all nodes are doing, as far as these answer in time, goes to the terminal.
   void show(std::function<void()> then);
   std::set<int> nodes_to_ask() const;
+  // As fail(), but a cause that is heard of a moment later is blamed instead.
+  void suspect(int exit_code, const std::string& sentence);
+  void blame_suspect();
   void happened(JobEvent event);
   void act(JobAction action);
   void interrupted(int signal);
@@ -89,12 +95,13 @@ class Job final : public NodeEvents {
   JobMap map_;
   std::vector<NodeState> nodes_;
   std::vector<Watch> signals_;
-  Watch timeout_, grace_, patience_;
+  Watch timeout_, grace_, patience_, suspicion_;
   Looks looks_;
   JobState state_ = JobState::starting;
   int exit_code_ = 0;
   bool failed_ = false, drop_output_ = false;
-  std::vector<bool> alive_;  // by rank, from launch() on
+  std::optional<std::pair<int, std::string>> suspect_;  // exit code, sentence
+  std::vector<bool> alive_;                             // by rank, from launch() on
   int alive_count_ = 0;
   std::unique_ptr<Writer> out_, err_;
   std::unique_ptr<Reader> in_;

@@ -6,17 +6,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <utility>
 
 namespace tutti::launcher {
-namespace {
-
-constexpr std::chrono::milliseconds kAborted{100};  // before an abort is told of
-
-}  // namespace
 
 Reaper::Reaper(Loop& loop) : loop_(loop) {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -28,30 +22,8 @@ void Reaper::expect(int pid, Ended ended) {
 }
 
 void Reaper::reap() {
-  struct Dead {
-    int pid, status;
-    bool aborted() const { return WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT; }
-  };
-  std::vector<Dead> dead;
   int status = 0;
-  for (int pid; (pid = ::waitpid(-1, &status, WNOHANG)) > 0;) dead.push_back({pid, status});
-  // The kernel does not say who ended first. One that aborts itself may do so because another is
-  // gone, which may take longer to end: a large process does. So it comes behind the others, and
-  // behind those that end a moment later: the first that is heard of is blamed.
-  for (const Dead& each : dead) {
-    if (each.aborted()) {
-      aborted_.push_back({each.pid, each.status});
-    } else {
-      tell(each.pid, each.status);
-    }
-  }
-  if (!aborted_.empty() && !told_later_)
-    told_later_ = loop_.after(kAborted, [this] { tell_aborted(); });
-}
-
-void Reaper::tell_aborted() {
-  told_later_.reset();
-  for (const auto& [pid, status] : std::exchange(aborted_, {})) tell(pid, status);
+  for (int pid; (pid = ::waitpid(-1, &status, WNOHANG)) > 0;) tell(pid, status);
 }
 
 void Reaper::tell(int pid, int status) {

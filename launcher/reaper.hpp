@@ -5,7 +5,6 @@
 
 #include <functional>
 #include <map>
-#include <utility>
 #include <vector>
 
 #include "launcher/loop.hpp"
@@ -23,11 +22,9 @@ class Reaper {
  private:
   void reap();
   void tell(int pid, int status);
-  void tell_aborted();
   Loop& loop_;
   std::map<int, Ended> expected_;
-  std::vector<std::pair<int, int>> aborted_;  // reaped, not told of yet: process id, status
-  Watch watch_, told_later_;
+  Watch watch_;
 };
 
 }  // namespace tutti::launcher

@@ -341,9 +341,6 @@ test_kill_rank() {
   one_of_node2() { in_node node2 sh -c 'kill -9 $(pgrep -x "stay|traffic" | head -1)'; }
   rank_is_blamed() {
     went_wrong
-    # Amid messages a rank of another node may see the connection break, and abort, before node2's
-    # daemon has reported the death.
-    case $program in *traffic*) return ;; esac
     [ "$code" = 137 ] || fail "a rank killed by SIGKILL should give 137, not $code: $(cat "$bed/out")"
     said "on node2 (.*was killed by signal 9"
   }
