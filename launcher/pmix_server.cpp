@@ -9,6 +9,7 @@
 #include <mutex>
 #include <optional>
 
+#include "base/signals.hpp"
 #include "launcher/pmix_info.hpp"
 #include "mpi.h"
 
@@ -185,6 +186,7 @@ Result<std::unique_ptr<PmixServer>> PmixServer::start(const std::string& folder,
   info.text(PMIX_SYSTEM_TMPDIR, folder);
   info.text(PMIX_HOSTNAME, node_name);
   const InfoArray array = info.array();
+  const SignalsBlocked none;  // the library makes threads
   if (const pmix_status_t status = PMIx_server_init(&module, array.data(), array.size());
       status != PMIX_SUCCESS)
     return pmix_failure("start its server", status);

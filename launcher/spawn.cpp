@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/signals.hpp"
 #include "mpi.h"
 
 namespace tutti::launcher {
@@ -134,14 +135,13 @@ Result<Child> spawn(const SpawnRequest& request, int failures) {
                           failures,
                           request.tag,
                           ::getpid()};
-  // A signal that met the child before its exec would run our handlers there.
-  sigset_t all, before;
-  ::sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
   Child child;
-  child.pid = ::fork();
-  if (child.pid == 0) become(prepared);
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  {
+    const SignalsBlocked
+        none;  // one that met the child before its exec would run our handlers there
+    child.pid = ::fork();
+    if (child.pid == 0) become(prepared);
+  }
   if (child.pid < 0) return cannot("start a process");
   ::setpgid(child.pid, child.pid);  // as the child does: whoever comes first
   child.out = std::exchange(pipes.out[0], -1);

@@ -2,23 +2,18 @@
 #include "launcher/terminal.hpp"
 
 #include <poll.h>
-#include <pthread.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <cerrno>
 
+#include "base/signals.hpp"
+
 namespace tutti::launcher {
 namespace {
 
-// The process's signals belong to the loop's thread.
 std::thread quiet_thread(std::function<void()> body) {
-  sigset_t all, before;
-  ::sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  std::thread thread(std::move(body));
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  return thread;
+  const SignalsBlocked none;
+  return std::thread(std::move(body));
 }
 
 bool write_all(int fd, const std::string& bytes) {

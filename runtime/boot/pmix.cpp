@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "base/log.hpp"
+#include "base/signals.hpp"
 #include "boot/job.hpp"
 
 namespace tutti::boot {
@@ -76,10 +77,15 @@ std::string PmixJob::job_text(const char* key) const {
 }
 
 Error PmixJob::start() {
-  if (pmix_status_t s = PMIx_Init(&me_, nullptr, 0); s != PMIX_SUCCESS)
+  pmix_status_t status;
+  {
+    const SignalsBlocked none;  // the library makes a thread
+    status = PMIx_Init(&me_, nullptr, 0);
+  }
+  if (status != PMIX_SUCCESS)
     return pmix_failure(
         fmt::format("joining job {} as rank {}", std::getenv("PMIX_NAMESPACE"), std::getenv("PMIX_RANK")),
-        s);
+        status);
   view_.rank = static_cast<int>(me_.rank);
   view_.size = static_cast<int>(job_number(PMIX_JOB_SIZE, 0));
   if (view_.size <= view_.rank)

@@ -14,7 +14,6 @@
 
 #include <event2/event.h>
 #include <pthread.h>
-#include <signal.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -24,6 +23,7 @@
 #include <utility>
 
 #include "base/log.hpp"
+#include "base/signals.hpp"
 
 namespace tutti::engine {
 namespace {
@@ -81,11 +81,8 @@ class ProgressThread::Loop {
   uint64_t wakeups() const { return wakeups_.load(std::memory_order_relaxed); }
 
  private:
-  // Without signals, which are the application's: its handlers run on its own threads.
   void start() {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const SignalsBlocked none;
     try {
       thread_ = std::thread([this] { event_base_dispatch(base_); });
       pthread_setname_np(thread_.native_handle(), "tutti-progress");
@@ -97,7 +94,6 @@ class ProgressThread::Loop {
           "too low",
           e.what());
     }
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
   }
 
   static Loop& self(void* loop) {

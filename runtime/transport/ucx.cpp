@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/log.hpp"
+#include "base/signals.hpp"
 
 namespace tutti::transport {
 namespace {
@@ -85,6 +86,7 @@ class UcxTransport final : public Ucx {
 };
 
 Error UcxTransport::start(const UcxOptions& options) {
+  const SignalsBlocked none;  // some of its transports make a thread
   ucp_config_t* config = nullptr;
   if (ucs_status_t s = ucp_config_read(nullptr, nullptr, &config); s != UCS_OK)
     return ucx_failure("read its configuration", s);
