@@ -8,6 +8,7 @@
 #include <new>
 
 #include "base/log.hpp"
+#include "base/stress_mode.hpp"
 #include "coll/shared.hpp"
 #include "contract/ledger.hpp"
 
@@ -228,7 +229,7 @@ bool Execution::is_raised(uint32_t round, int peer) {
   if (!lane_->is_raised(round, peer)) return false;
   const uint64_t theirs = lane_->signature(round, peer) ^ history_;
   if (theirs != call_.signature && channel_.ledger) [[unlikely]]
-    channel_.ledger->differs(serial_, peer, theirs);
+    channel_.ledger->flag_differs(serial_, theirs);
   return true;
 }
 
@@ -239,6 +240,15 @@ bool Execution::is_there(const Step& step) {
     if (awaited_ != channel_.rank && !is_raised(round, awaited_)) return false;
   awaited_ = 0;
   return true;
+}
+
+// Under --stress=random: by chance that depends on the call, the rank and the step alone.
+bool Execution::lingers() {
+  if (lingered_ == 0) {
+    const uint64_t here = mixed(plan_->chance ^ channel_.context, uint64_t{serial_} << 32 | next_);
+    lingered_ = 1 + passes_late(mixed(here, static_cast<uint64_t>(channel_.rank)));
+  }
+  return --lingered_ > 0;
 }
 
 bool Execution::poll() {
@@ -264,9 +274,14 @@ bool Execution::execute() {
         if (waits_for_application(step)) return next_ != before;
         reduce(step);
         break;
-      case Step::Kind::claim:
-        if (!lane_->claim(round)) return next_ != before;
+      case Step::Kind::claim: {
+        const bool free = lane_->claim(round);
+        if (const auto serial = lane_->contradiction(); serial && channel_.ledger) [[unlikely]]
+          channel_.ledger->contradicted(*serial);
+        if (!free || is_disturbed()) [[unlikely]]
+          return next_ != before;
         break;
+      }
       case Step::Kind::publish:
         lane_->raise(round, call_.signature ^ history_, step.peer);
         break;
@@ -274,6 +289,9 @@ bool Execution::execute() {
         if (!is_there(step)) return next_ != before || awaited_ != awaited;
         if (is_disturbed()) [[unlikely]]
           return next_ != before;
+        break;
+      case Step::Kind::linger:
+        if (lingers()) return true;  // so that nobody sleeps meanwhile
         break;
       case Step::Kind::leave:
         lane_->leave(round);
@@ -293,9 +311,18 @@ bool Execution::execute() {
 bool Execution::awaits(engine::Match& what) const {
   if (late_ || next_ >= plan_->steps.size()) return false;
   const Step& step = plan_->steps[next_];
-  if (step.kind != Step::Kind::await) return false;
-  what = {channel_.context, step.peer >= 0 ? step.peer : awaited_, step.slot, serial_};
-  return true;
+  if (step.kind == Step::Kind::await) {
+    what = {channel_.context, step.peer >= 0 ? step.peer : awaited_, step.slot, serial_};
+    return true;
+  }
+  const uint32_t round = first_round_ + static_cast<uint32_t>(step.slot);
+  for (int peer = 0; step.kind == Step::Kind::claim && peer < channel_.size(); ++peer) {
+    const transport::Lane::Holder holder = lane_->holder(round, peer);
+    if (!holder.holds || !holder.serial) continue;
+    what = {channel_.context, peer, step.slot, *holder.serial};
+    return true;
+  }
+  return false;
 }
 
 // Only those whose first round is in reach are polled: any number may be outstanding.
@@ -306,6 +333,7 @@ void Execution::admit_late() {
     late().remove(first);
     first.late_ = false;
     first.polled_ = true;
+    lane_->begin(first.first_round_, first.serial_, first.history_);
     channel_.engine->add_poller(first);
   }
 }
@@ -439,7 +467,7 @@ void Execution::add_needs(engine::Condition& needs) const {
   const auto need = [&](int peer) {
     needs.collective(channel_.process_of(peer), channel_.context, serial_);
   };
-  if (lane_) return add_needs_of_program(need);
+  if (lane_) return add_needs_of_program(needs);
   for (uint32_t i = 0; i < ready_begin_; ++i) {
     const Step& step = plan_->steps[ready_[i]];
     bool open = false;
@@ -453,18 +481,30 @@ void Execution::add_needs(engine::Condition& needs) const {
   }
 }
 
-// Looks at the flags themselves: what is raised and not seen yet needs nobody. A slot that others
-// still look at, or a turn that has not come, is not a matter of this call's.
-template <class Need>
-void Execution::add_needs_of_program(Need&& need) const {
-  if (late_ || next_ >= plan_->steps.size()) return;
+// Looks at the flags themselves: what is raised and not seen yet needs nobody. Where others still
+// look at the slot, each of them has to go on with the oldest call that it has not left; and where
+// the turn has not come, this rank with its own.
+void Execution::add_needs_of_program(engine::Condition& needs) const {
+  const auto need = [&](int peer, std::optional<uint32_t> serial) {
+    if (serial)
+      needs.collective(channel_.process_of(peer), channel_.context, *serial);
+    else
+      needs.always();  // of a call that is forgotten
+  };
+  if (late_) return need(channel_.rank, lane_->oldest_serial());
+  if (next_ >= plan_->steps.size()) return;
   const Step& step = plan_->steps[next_];
-  if (step.kind != Step::Kind::await) return;
   const uint32_t round = first_round_ + static_cast<uint32_t>(step.slot);
-  for (int peer = 0; peer < channel_.size(); ++peer)
-    if ((step.peer < 0 ? peer != channel_.rank : peer == step.peer) &&
-        !lane_->is_raised(round, peer))
-      need(peer);
+  for (int peer = 0; peer < channel_.size(); ++peer) {
+    if (step.kind == Step::Kind::await) {
+      if ((step.peer < 0 ? peer != channel_.rank : peer == step.peer) &&
+          !lane_->is_raised(round, peer))
+        need(peer, serial_);
+    } else if (step.kind == Step::Kind::claim) {
+      const transport::Lane::Holder holder = lane_->holder(round, peer);
+      if (holder.holds) need(peer, holder.serial);
+    }
+  }
 }
 
 // ---- the three lives
@@ -513,8 +553,10 @@ void Execution::begin() {
     first_round_ = lane_->take(plan_->rounds);
     next_ = 0;
     awaited_ = 0;
+    lingered_ = 0;
     late_ = !lane_->is_in_reach(first_round_);
     if (!late_) {
+      lane_->begin(first_round_, serial_, history_);
       execute();
     } else {
       if (polled_) channel_.engine->remove_poller(*this);

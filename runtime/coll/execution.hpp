@@ -66,8 +66,8 @@ class Execution final : private engine::Poller, private engine::UnderWay {
   bool poll() override;
   bool awaits(engine::Match& what) const override;
   bool execute();
-  template <class Need>
-  void add_needs_of_program(Need&& need) const;
+  bool lingers();
+  void add_needs_of_program(engine::Condition& needs) const;
   bool is_there(const Step& step);
   bool is_raised(uint32_t round, int peer);
   void copy(const Step& step);
@@ -102,6 +102,7 @@ class Execution final : private engine::Poller, private engine::UnderWay {
   uint32_t next_ = 0;
   uint32_t first_round_ = 0;  // in the lane, of the latest start
   int awaited_ = 0;           // of the ranks that the next step awaits, those before are there
+  uint64_t lingered_ = 0;     // passes to go, and one
   bool late_ = false;         // waits for its turn
   bool polled_ = false;       // in the engine's list
   bool performing_ = false;   // run_ready() is at work: what becomes ready joins the queue

@@ -187,6 +187,49 @@ Plan together(Plan plan, const Plan& empty) {
   return plan;
 }
 
+namespace {
+
+// A program's steps run one after the other.
+void chain(Plan& program) {
+  const auto count = static_cast<uint32_t>(program.steps.size());
+  program.waits.assign(count, 1);
+  program.followers.clear();
+  program.first_follower.assign(count + 1, 0);
+  if (count == 0) return;
+  program.waits[0] = 0;
+  for (uint32_t i = 1; i < count; ++i) {
+    program.followers.push_back(i);
+    program.first_follower[i] = i;
+  }
+  program.first_follower[0] = 0;
+  program.first_follower[count] = count - 1;
+}
+
+}  // namespace
+
+Plan meeting(Plan program) {
+  const auto round = static_cast<int32_t>(program.rounds++);
+  using Kind = Step::Kind;
+  for (const Kind kind : {Kind::claim, Kind::publish, Kind::await, Kind::leave})
+    program.steps.push_back({.kind = kind, .peer = -1, .slot = round});
+  chain(program);
+  return program;
+}
+
+Plan lingering(const Plan& program, uint64_t chance) {
+  Plan out = program;
+  out.chance = chance;
+  out.steps.clear();
+  for (const Step& step : program.steps) {
+    const bool is_seen = step.kind == Step::Kind::publish || step.kind == Step::Kind::await ||
+                         step.kind == Step::Kind::leave;
+    if (is_seen) out.steps.push_back({.kind = Step::Kind::linger, .slot = step.slot});
+    out.steps.push_back(step);
+  }
+  chain(out);
+  return out;
+}
+
 Plan PlanBuilder::done() {
   if (plan_.lane == Lane::none) {
     join_groups();
@@ -265,6 +308,9 @@ std::string to_string(const Plan& plan) {
         break;
       case Step::Kind::leave:
         text += fmt::format("leave slot{}", s.slot);
+        break;
+      case Step::Kind::linger:
+        text += "linger";
         break;
     }
     if (!leaders[i].empty()) text += fmt::format(" after {}", fmt::join(leaders[i], " "));

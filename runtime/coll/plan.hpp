@@ -63,6 +63,7 @@ struct Step {
     publish,  // my slot may be read, by peer or, if -1, by all
     await,    // until the slot of peer, or, if -1, those of all others, may be read
     leave,    // I look at no slot of the round any more
+    linger,   // for some passes of the engine: by chance, under --stress=random
   };
   Kind kind = Kind::join;
   int32_t peer = -1;
@@ -89,10 +90,16 @@ struct Plan {
   uint32_t recvs = 0;
   Lane lane = Lane::none;  // else the plan is a program
   uint32_t rounds = 0;     // that it takes in the lane
+  uint64_t chance = 0;     // by which it lingers
 };
 
 // Both at once, neither waiting for the other; `empty` moves no data. Complete when both are.
 Plan together(Plan plan, const Plan& empty);
+
+// The same for a program, which then ends with a round in which all meet.
+Plan meeting(Plan program);
+// The program, lingering before each step that others see or that looks at others.
+Plan lingering(const Plan& program, uint64_t chance);
 
 std::string to_string(const Buf& buf);
 std::string to_string(const Plan& plan);  // a line a step

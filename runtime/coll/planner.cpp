@@ -33,7 +33,10 @@ Planner::Known& Planner::known(const Shape& shape) {
 
 Plan Planner::build(const Shape& shape) const {
   Plan plan = selection_->choose(shape).build(shape);
-  if (!synchronising_ || shape.kind == Collective::barrier) return plan;
+  const bool is_program = plan.lane != Lane::none;
+  if (stress_.chance && is_program) return lingering(plan, stress_.chance);
+  if (!stress_.synchronising || shape.kind == Collective::barrier) return plan;
+  if (is_program) return meeting(std::move(plan));
   const Shape barrier{.rank = shape.rank, .size = shape.size};
   return together(std::move(plan), selection_->choose(barrier).build(barrier));
 }

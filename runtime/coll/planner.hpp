@@ -14,13 +14,18 @@ namespace tutti::coll {
 
 class Execution;
 
+// What --stress makes of plans.
+struct Stress {
+  bool synchronising = false;  // every collective is a barrier as well, as the standard allows
+  uint64_t chance = 0;         // other than 0: programs linger by it
+};
+
 // Used by one thread at a time.
 class Planner {
  public:
-  // `synchronising`: every collective is a barrier as well, as the standard allows.
   explicit Planner(std::shared_ptr<const Selection> selection = Selection::shipped(),
-                   bool synchronising = false)
-      : selection_(std::move(selection)), synchronising_(synchronising) {}
+                   Stress stress = {})
+      : selection_(std::move(selection)), stress_(stress) {}
   ~Planner();
   Planner(const Planner&) = delete;
 
@@ -45,7 +50,7 @@ class Planner {
   void forget_the_oldest();
 
   std::shared_ptr<const Selection> selection_;
-  const bool synchronising_;
+  const Stress stress_;
   std::list<Known> known_;  // the latest first
   std::unordered_multimap<size_t, Place> places_;
   size_t weight_ = 0;

@@ -90,6 +90,15 @@ void Checker::close(Ledger& ledger) {
   ledgers_.erase(at);
 }
 
+void Checker::settle_all() {
+  std::vector<Ledger*> all;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [context, ledger] : ledgers_) all.push_back(ledger.get());
+  }
+  for (Ledger* ledger : all) ledger->settle_with_others();
+}
+
 Ledger* Checker::find(uint64_t context) {
   Ledger*& cached = cache_[cache_place(context)];
   if (cached && cached->channel_.context == context && !cached->freed_) return cached;
@@ -113,12 +122,13 @@ void Checker::arrived(const Header& header) {
 
 // ---- from a suspicion to a report
 
-void Checker::mismatch(Ledger& ledger, uint32_t serial, Difference difference) {
+void Checker::mismatch(Ledger& ledger, uint32_t serial, Difference difference, Evidence evidence) {
   if (ledger.state_ != Ledger::State::fine) return;
   Case made;
   made.finding.context = ledger.channel_.context;
   made.finding.serial = serial;
   made.difference = difference;
+  made.evidence = evidence;
   made.asks = true;
   open_case(std::move(made), &ledger);
 }
@@ -205,6 +215,18 @@ void Checker::claim(Case& c, const Ledger* ledger) {
   engine_.send_control(0, claim);  // process 0 answers itself at once
 }
 
+// Who is far ahead has forgotten its call, and who is gone does not answer; its message remains.
+void Checker::remember(Case& c) {
+  for (Side& side : c.sides)
+    if (side.rank == c.evidence.rank &&
+        (side.status == Status::forgotten || side.status == Status::silent)) {
+      side.status = Status::started;
+      side.word = c.evidence.word;
+      side.call = {};
+      side.caller = {};
+    }
+}
+
 bool Checker::conclude(Case& c) {
   const auto now = Clock::now();
   Finding& f = c.finding;
@@ -212,6 +234,7 @@ bool Checker::conclude(Case& c) {
   if (ledger && ledger->state_ == Ledger::State::broken) return true;  // told by another
   if (!c.described) {
     if (c.unanswered > 0 && now < c.deadline) return false;
+    if (c.steps_back == 0) remember(c);
     if (c.asks && (!ledger || !describe(f, *ledger, c.sides))) {
       if (!ledger) return true;
       // A flag in shared memory does not say of which call it is: of an earlier one, perhaps.

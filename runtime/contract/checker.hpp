@@ -48,6 +48,12 @@ struct Hooks {
   bool (*all_threads_blocked)() = nullptr;
 };
 
+// What a message has said of its sender's call.
+struct Evidence {
+  int rank = -1;
+  Word word = 0;
+};
+
 class Checker final : public engine::Observer {
  public:
   Checker(engine::Engine& engine, Options options, Hooks hooks);
@@ -60,9 +66,13 @@ class Checker final : public engine::Observer {
   // answers for some time after its communicator is gone.
   Ledger* open(const engine::Channel& hidden, Origin origin);
   void close(Ledger& ledger);
+  // Of the communicators that still are there. The engine is owned.
+  void settle_all();
+  // Nothing is suspected that has not been told.
+  bool is_idle() const { return cases_.empty(); }
 
   // What a ledger has found.
-  void mismatch(Ledger& ledger, uint32_t serial, Difference difference);
+  void mismatch(Ledger& ledger, uint32_t serial, Difference difference, Evidence evidence = {});
   void pair_mismatch(Ledger& ledger, uint32_t serial, int rank, Difference difference,
                      int64_t their_bytes, int64_t expected_bytes);
 
@@ -83,6 +93,7 @@ class Checker final : public engine::Observer {
   struct Case {
     Finding finding;
     Difference difference = Difference::none;
+    Evidence evidence;        // of the call that was suspected first
     std::vector<Side> sides;  // of the members that are asked
     bool asks = false;        // the sentence is made from the sides
     int unanswered = 0;
@@ -100,6 +111,7 @@ class Checker final : public engine::Observer {
     return !options_.report_only && (!ledger || ledger->is_fatal());
   }
   void advance();
+  static void remember(Case& c);
   bool conclude(Case& c);  // true: it is over
   void claim(Case& c, const Ledger* ledger);
   void answer_details(const transport::Header& asked);

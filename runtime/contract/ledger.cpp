@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "contract/ledger.hpp"
 
+#include <utility>
+
 #include "contract/checker.hpp"
 
 namespace tutti::contract {
@@ -24,10 +26,27 @@ void Ledger::was_early(const Slot& slot) {
   if (slot.early_word != slot.word) differs(slot.serial, slot.early_rank, slot.early_word);
 }
 
-void Ledger::differs(uint32_t serial, int, Word theirs) {
+void Ledger::differs(uint32_t serial, int rank, Word theirs) {
+  if (state_ != State::fine || serial == dismissed_) return;
+  const Difference difference = compare(word_of_call(serial), theirs);
+  if (difference != Difference::none)
+    checker_.mismatch(*this, serial, difference, {.rank = rank, .word = theirs});
+}
+
+void Ledger::flag_differs(uint32_t serial, Word theirs) {
   if (state_ != State::fine || serial == dismissed_) return;
   const Difference difference = compare(word_of_call(serial), theirs);
   if (difference != Difference::none) checker_.mismatch(*this, serial, difference);
+}
+
+void Ledger::settle_with_others() {
+  if (transport::Area* area = std::exchange(area_, nullptr); area && !area->settle(chain_))
+    contradicted(next_ - 1);
+}
+
+void Ledger::contradicted(uint32_t serial) {
+  if (state_ != State::fine || serial == dismissed_) return;
+  checker_.mismatch(*this, serial, Difference::function);
 }
 
 void Ledger::pair_differs(uint32_t serial, int rank, Word theirs, Word expected,

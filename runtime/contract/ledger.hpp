@@ -12,6 +12,7 @@
 #include "base/result.hpp"
 #include "contract/signature.hpp"
 #include "engine/channel.hpp"
+#include "transport/area.hpp"
 
 namespace tutti::contract {
 
@@ -64,8 +65,17 @@ class Ledger {
       early(slot, serial, rank, word);
     }
   }
-  // The same, for whoever learns of it otherwise than by a message: a flag in shared memory.
+  // The same, for whoever has compared: a message of that rank, or -1: its answer.
   void differs(uint32_t serial, int rank, Word theirs);
+  // A flag of another rank in shared memory; it may be of an earlier call that the ranks differ.
+  void flag_differs(uint32_t serial, Word theirs);
+  // Another rank's calls up to the one of this serial, or this one, are not the same as here.
+  void contradicted(uint32_t serial);
+  // Where ranks of one node can compare all their calls in the end, which flags that nobody reads do
+  // not: nullptr where they cannot. Gone after settle_with_others().
+  void set_area(transport::Area* area) { area_ = area; }
+  // There will be no more calls on this communicator.
+  void settle_with_others();
   // In the v and w forms: what `rank` sends is not what this rank expects from it.
   void pair_differs(uint32_t serial, int rank, Word theirs, Word expected, int64_t their_bytes,
                     int64_t expected_bytes);
@@ -128,6 +138,7 @@ class Ledger {
   int error_class_ = 0;
   std::string error_text_, name_;
   Abandonable* running_ = nullptr;
+  transport::Area* area_ = nullptr;
   Slot slots_[kKept];
 };
 

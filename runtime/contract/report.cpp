@@ -51,6 +51,11 @@ const char* form_text(Word word) {
   return "";
 }
 
+std::string op_text(const Party& party) {
+  const flight::Call& call = party.sides[0]->call;
+  return call.state == flight::State::none ? "another operation" : flight::name_of_op(call.op);
+}
+
 struct Sentence {
   std::string text, hint;
   int error_class;
@@ -82,8 +87,7 @@ Sentence compose(Difference difference, const Party& odd, const Party& rest, con
                                                    : root_of(rest.word))),
               "all ranks name the same root", MPI_ERR_ROOT};
     case Difference::op:
-      return {differing(flight::name_of_op(odd.sides[0]->call.op),
-                        flight::name_of_op(rest.sides[0]->call.op)),
+      return {differing(op_text(odd), op_text(rest)),
               "all ranks name the same operation", MPI_ERR_OP};
     case Difference::type:
     case Difference::count: {

@@ -158,10 +158,19 @@ Result<std::vector<int>> ranks_in(const Comm& comm, const Group& group) {
 
 }  // namespace
 
+namespace {
+
+coll::Stress stress_of(const StressMode& mode) {
+  return {.synchronising = mode.kind == StressMode::Kind::sync,
+          .chance = mode.kind == StressMode::Kind::random ? mixed(mode.seed, 1) | 1 : 0};
+}
+
+}  // namespace
+
 Comm::Comm(Ref<Group> members, uint64_t context, Ref<Errhandler> handler)
     : Object(Tag::comm),
       group(std::move(members)),
-      planner(process().selection, process().stress_mode.kind == StressMode::Kind::sync),
+      planner(process().selection, stress_of(process().stress_mode)),
       errhandler(std::move(handler)),
       attributes(KeyKind::comm) {
   user.engine = hidden.engine = process().engine.get();
@@ -203,7 +212,7 @@ void Comm::set_name(std::string_view given) {
 
 void Comm::ask_for_area() {
   asked_for_area_ = true;
-  if (process().stress_mode.kind != StressMode::Kind::off) return;  // messages can be stressed
+  if (!process().stress_mode.shares_collectives()) return;
   const uint64_t id = context();
   area_ = process().transport->area_for({.context = id,
                                          .owner = ContextPool::owner_of(id),
@@ -212,6 +221,7 @@ void Comm::ask_for_area() {
                                          .generations = 1u << ContextPool::kGenerationBits},
                                         *group->processes, rank());
   hidden.area = area_.get();
+  if (hidden.ledger) hidden.ledger->set_area(area_.get());
 }
 
 // ---- what a communicator is
@@ -381,6 +391,10 @@ Error free_handle(MPI_Comm* comm, Function function) {
     return failure(MPI_ERR_COMM, "{} is predefined and may not be freed (argument comm)", object.name);
   if (Error e = object.attributes.delete_all(object.handle)) return e;
   note_freed(object, function);
+  if (contract::Ledger* ledger = object.hidden.ledger) {
+    const Engine::Guard own(engine_of_process());
+    ledger->settle_with_others();
+  }
   *comm = MPI_COMM_NULL;
   object.release();  // operations under way keep it
   return {};

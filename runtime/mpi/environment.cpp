@@ -207,11 +207,18 @@ void flush(Process& p) {
   p.engine->wait_until([&] { return p.engine->transport().flushed(); });
 }
 
+// What is suspected is told before the job is over. The engine is owned.
+void await_findings(Process& p) {
+  if (p.checker) p.engine->wait_until([&] { return p.checker->is_idle(); });
+}
+
 // Nobody is left who waits for a message of mine or for my progress.
 Error part_from_others(Process& p) {
   {
     const engine::Engine::Guard own(*p.engine);
     p.finalizing = true;
+    if (p.checker) p.checker->settle_all();
+    await_findings(p);
   }
   Error e = run(*p.world, coll::Call{.kind = coll::Collective::barrier,
                                      .signature = contract::word_of(Function::Finalize)});
@@ -219,6 +226,10 @@ Error part_from_others(Process& p) {
   // Where the calls on MPI_COMM_WORLD have come apart, and the program knows, it can still end.
   if (e && ledger && ledger->broken()) e = p.job->fence();
   if (e) return e;
+  {
+    const engine::Engine::Guard own(*p.engine);
+    await_findings(p);
+  }
   flush(p);
   // What the checker asked may have been all that a connection was made for, and UCX makes one with
   // the help of both ends: they stay until all are through.

@@ -25,6 +25,9 @@ class Area {
   }
   Lane& large() { return large_; }  // if has_large()
 
+  // At the end, once on each rank: false if another rank's history is not this one.
+  virtual bool settle(uint64_t history) = 0;
+
  protected:
   Area() = default;
   virtual void open_large() = 0;  // makes large_, or leaves it

@@ -6,13 +6,16 @@
 // know what is in the slots.
 //
 // All ranks take rounds in the same order (the order of their collective calls) and leave each of
-// them once, in any order. No rank can be waited for in a circle: the oldest round that somebody
+// them once, in any order. Whether they do is compared by who reads flags; and, since two roots of
+// one broadcast read none, also when a rank looks at the others' desks for a free slot. No rank can be waited for in a circle: the oldest round that somebody
 // has not left waits for none that is younger.
 #pragma once
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <utility>
 #include <vector>
 
 namespace tutti::transport {
@@ -67,6 +70,27 @@ class Lane {
     return first;
   }
 
+  // The call that has taken the rounds from `first` on begins with them: its serial, and what stands
+  // for all calls before it, which is the same on all ranks. In the order of take().
+  void begin(uint32_t first, uint32_t serial, uint64_t history) {
+    const auto folded = static_cast<uint32_t>(history ^ history >> 32);
+    latest_ = latest_ + 1 == begun_.size() ? 0 : latest_ + 1;
+    begun_[latest_] = {first, serial, folded};
+    desk_of(rank_).latest.store(uint64_t{first} << 32 | folded, std::memory_order_relaxed);
+  }
+  // The serial of a call in which, or in one before it, another rank differs from me; once.
+  std::optional<uint32_t> contradiction() {
+    return contradiction_ ? std::exchange(contradiction_, std::nullopt) : std::nullopt;
+  }
+  // Why claim(round) is false: the rank has to go on with the call of this serial, if that is known.
+  struct Holder {
+    bool holds = false;
+    std::optional<uint32_t> serial;
+  };
+  Holder holder(uint32_t round, int rank) const;
+  // Of the call that keeps a round out of reach: the oldest that I have not left.
+  std::optional<uint32_t> oldest_serial() const { return serial_of(left_); }
+
   // False: the round's window still belongs to one that I have not left, so that nobody can have
   // written there.
   bool is_in_reach(uint32_t round) const {
@@ -115,6 +139,8 @@ class Lane {
   };
   struct alignas(64) Desk {
     std::atomic<uint32_t> left;  // rounds that the rank has left in order
+    // The call that began last: its first round, and the history before it, folded.
+    std::atomic<uint64_t> latest;
     // At the desk of rank 0: how many ranks wait in claim().
     alignas(64) std::atomic<uint32_t> claiming;
   };
@@ -124,7 +150,18 @@ class Lane {
         static_cast<size_t>(rank) * geometry_.windows + (round & (geometry_.windows - 1));
     return *reinterpret_cast<Head*>(slots_ + slot * geometry_.slot_bytes);
   }
+  // A call that has begun here.
+  struct Begun {
+    uint32_t first = 0, serial = ~uint32_t{0}, history = 0;
+  };
   bool find_free(uint32_t round);
+  uint32_t ask(int rank);
+  void compare(uint64_t latest);
+  const Begun* begun_with(uint32_t round) const;
+  std::optional<uint32_t> serial_of(uint32_t round) const {
+    const Begun* call = begun_with(round);
+    return call ? std::optional(call->serial) : std::nullopt;
+  }
 
   std::byte* memory_ = nullptr;
   std::byte* slots_ = nullptr;
@@ -137,6 +174,10 @@ class Lane {
   bool claiming_ = false;            // the others know that I wait in claim()
   std::vector<uint32_t> seen_left_;  // by rank: their `left`, as far as I know
   std::vector<bool> left_early_;     // by window: left, though an earlier round is not
+  // The latest calls, as many as others can be behind or ahead of; a ring.
+  std::vector<Begun> begun_;
+  size_t latest_ = 0;  // in it
+  std::optional<uint32_t> contradiction_;
 };
 
 }  // namespace tutti::transport

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "base/log.hpp"
 #include "transport/doorbell.hpp"
@@ -23,6 +24,8 @@ struct Entry {
   uint64_t context;  // 0: free
   uint32_t ranks;
   uint32_t released;  // ranks that have let go
+  bool settled;       // one has said what its history is
+  uint64_t history;
   Large large;
   uint32_t small_taken, large_taken;  // the memory that it has, also for its next owner: bytes
   bool small_used, large_used;        // and whether anything has been written there
@@ -108,6 +111,14 @@ class NodeArea final : public Area {
     small_ = Lane(segment_->area(index), small_lane(ranks_), rank, bells_);
   }
 
+  bool settle(uint64_t history) override {
+    Table& table = table_of(*segment_);
+    const Locked lock(table);
+    Entry& entry = table.entries[index_];
+    if (!std::exchange(entry.settled, true)) entry.history = history;
+    return entry.history == history;
+  }
+
   ~NodeArea() override {
     Table& table = table_of(*segment_);
     const Locked lock(table);
@@ -156,6 +167,7 @@ int decide(NodeSegment& segment, Table& table, const AreaKey& key, int owner, in
     entry.context = key.context;
     entry.ranks = static_cast<uint32_t>(ranks);
     entry.released = 0;
+    entry.settled = false;
     entry.large = Large::undecided;
     return i;
   }

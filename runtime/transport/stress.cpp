@@ -7,15 +7,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/stress_mode.hpp"
+
 namespace tutti::transport {
 namespace {
-
-uint64_t mixed(uint64_t a, uint64_t b) {
-  uint64_t x = a * 0x9e3779b97f4a7c15u ^ (b + 0x7f4a7c159e3779b9u);
-  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ x >> 27) * 0x94d049bb133111ebu;
-  return x ^ x >> 31;
-}
 
 class Stress final : public Transport, private Receiver {
  public:
@@ -86,8 +81,7 @@ class Stress final : public Transport, private Receiver {
     Stream& stream = source.streams[message.header.context];
     const uint64_t luck = mixed(mixed(seed_, message.header.context ^ stream.arrived++),
                                 static_cast<uint64_t>(message.header.process));
-    const uint64_t late = luck % 2 == 0 ? 0 : luck % 32 == 1 ? 3000 : 40;
-    message.due = pass_ + (late ? (luck >> 8) % late : 0);
+    message.due = pass_ + passes_late(luck);
     stream.messages.push_back(std::move(message));
   }
 

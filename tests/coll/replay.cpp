@@ -262,6 +262,7 @@ class Machine {
         leave(at, s);
         break;
       case Step::Kind::join:
+      case Step::Kind::linger:
         break;
     }
     finish(at);

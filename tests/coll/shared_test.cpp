@@ -6,6 +6,7 @@
 #include <mpi.h>
 
 #include <random>
+#include <tuple>
 
 #include "ranks.hpp"
 
@@ -109,15 +110,28 @@ class Step {
   Call call_;
 };
 
-class Shared : public testing::TestWithParam<int> {};
-INSTANTIATE_TEST_SUITE_P(Ranks, Shared, testing::Values(2, 3, 4, 7));
+// Also as --stress makes them: ending with a meeting, or lingering by chance.
+enum class Under { nothing, sync, random };
+class Shared : public testing::TestWithParam<std::tuple<int, Under>> {
+ protected:
+  int ranks() const { return std::get<0>(GetParam()); }
+  uint64_t seeds() const { return std::get<1>(GetParam()) == Under::nothing ? 4 : 2; }
+  Stress stress(uint64_t seed) const {
+    const Under under = std::get<1>(GetParam());
+    return {.synchronising = under == Under::sync, .chance = under == Under::random ? seed * 77 : 0};
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Ranks, Shared,
+                         testing::Combine(testing::Values(2, 3, 4, 7),
+                                          testing::Values(Under::nothing, Under::sync,
+                                                          Under::random)));
 
 TEST_P(Shared, BackToBack) {
-  const int size = GetParam();
-  for (uint64_t seed = 1; seed <= 4; ++seed) {
+  const int size = ranks();
+  for (uint64_t seed = 1; seed <= seeds(); ++seed) {
     Ranks ranks(size, seed, true);
     ranks.run([&](engine::Channel& channel) {
-      Planner planner(by_shared_memory());
+      Planner planner(by_shared_memory(), stress(seed));
       for (int serial = 0; serial < 200; ++serial) {
         Step step(serial, seed, channel.rank, size);
         auto execution = prepare(channel, planner, step.call());
@@ -132,11 +146,11 @@ TEST_P(Shared, BackToBack) {
 
 // Bursts of nonblocking calls, waited for together; some ranks fall asleep or come late.
 TEST_P(Shared, Outstanding) {
-  const int size = GetParam();
-  for (uint64_t seed = 1; seed <= 4; ++seed) {
+  const int size = ranks();
+  for (uint64_t seed = 1; seed <= seeds(); ++seed) {
     Ranks ranks(size, seed, true);
     ranks.run([&](engine::Channel& channel) {
-      Planner planner(by_shared_memory());
+      Planner planner(by_shared_memory(), stress(seed));
       std::mt19937_64 mine(seed * 31 + static_cast<uint64_t>(channel.rank));
       int serial = 0, left = 0;
       for (int burst = 0; burst < 15; ++burst) {
@@ -164,6 +178,34 @@ TEST_P(Shared, Outstanding) {
       }
     });
   }
+}
+
+// A root has shown its data long before the last rank comes; under sync it stays until then.
+TEST_P(Shared, NobodyIsThroughBeforeAllHaveStartedUnderSync) {
+  const int size = ranks();
+  const bool sync = std::get<1>(GetParam()) == Under::sync;
+  Ranks together(size, 1, true);
+  std::atomic<bool> root_is_through{false}, last_has_started{false};
+  together.run([&](engine::Channel& channel) {
+    Planner planner(by_shared_memory(), stress(1));
+    uint32_t word = 7;
+    static const LayoutRef layout = Layout::dense(4, 4);
+    const Call call{.kind = Collective::bcast, .root = 0, .out = &word, .out_count = 1, .out_layout = layout.get()};
+    auto execution = prepare(channel, planner, call);
+    ASSERT_TRUE(execution);
+    // The last one comes when the root has left, or, where it must not, has had many chances to.
+    if (channel.rank == size - 1)
+      for (int pass = 0; sync ? pass < 2000 : !root_is_through; ++pass) std::this_thread::yield();
+    if (channel.rank == size - 1) {
+      EXPECT_EQ(root_is_through, !sync);
+      last_has_started = true;
+    }
+    run(**execution);
+    if (channel.rank == 0) {
+      EXPECT_EQ(last_has_started, sync);
+      root_is_through = true;
+    }
+  });
 }
 
 // More than windows, many times over: those whose turn has not come cost nothing.

@@ -53,6 +53,16 @@ std::vector<MPI_Comm> triangle() {
 void bcast(MPI_Comm comm, int root) {
   MPI_Bcast(large.data(), 1 << 20, MPI_CHAR, root, comm);
 }
+// More than there is shared memory for.
+void many_ibcasts() {
+  constexpr int count = 300, bytes = 1 << 16;
+  std::vector<char> data(static_cast<size_t>(count) * bytes);
+  std::vector<MPI_Request> all(count);
+  for (int i = 0; i < count; ++i)
+    MPI_Ibcast(&data[static_cast<size_t>(i) * bytes], bytes, MPI_CHAR, 0, world,
+               &all[static_cast<size_t>(i)]);
+  MPI_Waitall(count, all.data(), MPI_STATUSES_IGNORE);
+}
 void compute(double seconds) {
   usleep(static_cast<useconds_t>(seconds * 1e6));
 }
@@ -138,6 +148,19 @@ const std::map<std::string, std::function<void()>> cases{
          if (rank == 1) send(0);
        }
      }},
+    // The root runs ahead of those that take its data, until there is no slot for more.
+    {"slots",
+     [] {
+       if (rank == 1) recv(0);
+       for (int i = 0; i < 300; ++i) MPI_Bcast(large.data(), 1 << 16, MPI_CHAR, 0, world);
+       if (rank == 0) send(1);
+     }},
+    {"slots_of_many",
+     [] {
+       if (rank == 1) recv(0);
+       many_ibcasts();
+       if (rank == 0) send(1);
+     }},
     {"barrier_against_recv",
      [] {
        if (rank == size - 1) recv(0);
@@ -175,6 +198,13 @@ const std::map<std::string, std::function<void()>> cases{
        if (rank == size - 1) compute(kLong);
        bcast(world, size - 1);
        MPI_Barrier(world);
+     }},
+    {"slow_slots",
+     [] {
+       if (rank == 1) compute(kLong);
+       for (int i = 0; i < 300; ++i) MPI_Bcast(large.data(), 1 << 16, MPI_CHAR, 0, world);
+       if (rank == 1) compute(kLong);
+       many_ibcasts();
      }},
     {"slow_any",
      [] {

@@ -44,6 +44,10 @@ int main(int argc, char** argv) {
   std::vector<char> large(4 << 20);
   say("long broadcast synchronises",
       waits_for_all([&] { MPI_Bcast(large.data(), 4 << 20, MPI_CHAR, 0, MPI_COMM_WORLD); }));
+  // More than there are slots of shared memory, fewer than messages are copied.
+  say("a root runs ahead without end", !waits_for_all([&] {
+        for (int i = 0; i < 200; ++i) MPI_Bcast(&value, 1, MPI_INT, 0, MPI_COMM_WORLD);
+      }));
   say("short send synchronises", waits_for_all([&] {
         if (rank == 0) MPI_Send(&value, 1, MPI_INT, size - 1, 1, MPI_COMM_WORLD);
         if (rank == size - 1) MPI_Recv(&value, 1, MPI_INT, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
