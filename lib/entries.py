@@ -84,6 +84,12 @@ def is_recorded(function):
     return bool(moves or RECORDED.fullmatch(function.name))
 
 
+def makes(function):
+    """Makes or frees objects: of these the contract checker may want to know where."""
+    return any(p.direction in ("out", "inout") and re.fullmatch(r"MPI_\w+ (\*|\[\])", p.type)
+               and p.type.split()[0] in [*OBJECTS, "MPI_Message"] for p in function.parameters)
+
+
 class Call:
     """The body of one implemented entry point, gathered parameter by parameter."""
 
@@ -228,7 +234,11 @@ class Call:
         joined = " &&\n      ".join(self.checks)
         guard = f"  if (!({joined}))\n    return entry.failed();\n" if self.checks else ""
         locals_ = "".join(f"  {text}\n" for text in self.locals)
-        guard += "".join(f"  {text}\n" for text in self.notes())
+        # What the record can know before the checks, errors tell.
+        notes = self.notes()
+        early = [text for text in notes if "at_root" not in text and not text.startswith("entry.note_comm")]
+        locals_ += "".join(f"  {text}\n" for text in early)
+        guard += "".join(f"  {text}\n" for text in notes if text not in early)
         if not self.stores:
             return f"{locals_}{guard}  return entry.done({call});\n"
         loads, stores = ("".join(f"  {text}\n" for text in part) for part in (self.loads, self.stores))
@@ -249,13 +259,14 @@ def body(function, found, where):
     if call and not call[1]:
         return f"  return {call[0]}({', '.join(names)});\n", True
     if call:
-        made = "  Entry entry(kNumber, caller_);\n" if is_recorded(function) else "  Entry entry(kNumber);\n"
+        kind = ", Entry::recorded" if is_recorded(function) else ", Entry::making" if makes(function) else ""
+        made = f"  Entry entry(kNumber, caller_{kind});\n"
         look = "  flight::look(kNumber, caller_);\n" if LOOKS.fullmatch(function.name) else ""
         return look + made + Call(function, call, where).body(), True
     if function.returns != "int":
         sys.exit(f"entries.py: {function.name} returns {function.returns}; declare it in lib/direct.hpp")
     comm = next((p.name for p in function.parameters if p.type == "MPI_Comm"), "")
-    return f"  return Entry(kNumber).unsupported({comm});\n", False
+    return f"  return Entry(kNumber, caller_).unsupported({comm});\n", False
 
 
 def entry(number, function, text):

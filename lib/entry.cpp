@@ -2,6 +2,8 @@
 // The sentences of refused arguments: the value, why it is refused, which argument it is.
 #include "entry.hpp"
 
+#include "mpi/inventory.hpp"
+
 namespace tutti::lib {
 namespace {
 
@@ -12,6 +14,15 @@ std::string called(const mpi::Object& object, const char* what) {
 
 }  // namespace
 
+// Surely: it is known of the handle, or others still refer to the object.
+bool Entry::is_freed(const void* handle, const Kind& kind) {
+  if (const auto known = mpi::inventory::history_of(handle))
+    return known->tag == kind.tag && known->is_freed;
+  const auto value = reinterpret_cast<uintptr_t>(handle);
+  return value >= mpi::kFirstAddress && value % alignof(mpi::Object) == 0 &&
+         static_cast<const mpi::Object*>(handle)->tag() == mpi::without_handle(kind.tag);
+}
+
 bool Entry::not_running() {
   const bool before = mpi::phase.load(std::memory_order_acquire) == mpi::Phase::before_init;
   error_ = failure(MPI_ERR_OTHER, "called {}", before ? "before MPI_Init" : "after MPI_Finalize");
@@ -21,6 +32,11 @@ bool Entry::not_running() {
 bool Entry::bad_handle(const Kind& kind, const void* handle, const char* argument) {
   if (handle == kind.null) {
     error_ = failure(kind.error_class, "the {} is null (argument {})", kind.what, argument);
+  } else if (is_freed(handle, kind)) {
+    const bool operation = kind.error_class == MPI_ERR_REQUEST;
+    error_ = failure(kind.error_class, "the {} has been {} already (argument {})", kind.what,
+                     operation ? "completed or freed" : "freed", argument);
+    mpi::inventory::mention(handle, kind.what);
   } else {
     error_ = failure(kind.error_class,
                      "{} is no {}: freed already, never set, or a handle of another kind "
@@ -33,6 +49,7 @@ bool Entry::bad_handle(const Kind& kind, const void* handle, const char* argumen
 bool Entry::uncommitted(const mpi::Datatype& type, const char* argument) {
   error_ = failure(MPI_ERR_TYPE, "{} is not committed: call MPI_Type_commit first (argument {})",
                    called(type, "datatype"), argument);
+  mpi::inventory::mention(type.handle, "datatype");
   return false;
 }
 

@@ -2,7 +2,8 @@
 // One call of an entry point: counts it, checks its arguments by the standard's parameter kinds,
 // and turns an error into the call of an error handler. Used by the generated entry points alone:
 //
-//   Entry entry(412, caller);            with `caller` where the flight record shall know of the call
+//   Entry entry(412, caller);            with Entry::recorded where the flight record shall know of
+//                                        the call, Entry::making where objects are made or freed
 //   mpi::Comm* comm_;
 //   if (!(entry.ready() && entry.comm(comm_, comm, "comm") && entry.rank(…) && …))
 //     return entry.failed();
@@ -23,6 +24,7 @@
 #include "mpi/comm.hpp"
 #include "mpi/datatype.hpp"
 #include "mpi/entry.hpp"
+#include "mpi/incident.hpp"
 #include "mpi/info.hpp"
 #include "mpi/objects.hpp"
 #include "mpi/op.hpp"
@@ -36,32 +38,48 @@ struct Kind {
   int error_class;
   const char* what;
   const void* null;
+  mpi::Tag tag;
 };
 template <class T>
 inline const Kind kKind;
 template <>
-inline const Kind kKind<mpi::Comm>{MPI_ERR_COMM, "communicator", MPI_COMM_NULL};
+inline const Kind kKind<mpi::Comm>{MPI_ERR_COMM, "communicator", MPI_COMM_NULL, mpi::Tag::comm};
 template <>
-inline const Kind kKind<mpi::Datatype>{MPI_ERR_TYPE, "datatype", MPI_DATATYPE_NULL};
+inline const Kind kKind<mpi::Datatype>{MPI_ERR_TYPE, "datatype", MPI_DATATYPE_NULL,
+                                        mpi::Tag::datatype};
 template <>
-inline const Kind kKind<mpi::Op>{MPI_ERR_OP, "operation", MPI_OP_NULL};
+inline const Kind kKind<mpi::Op>{MPI_ERR_OP, "operation", MPI_OP_NULL, mpi::Tag::op};
 template <>
-inline const Kind kKind<mpi::Group>{MPI_ERR_GROUP, "group", MPI_GROUP_NULL};
+inline const Kind kKind<mpi::Group>{MPI_ERR_GROUP, "group", MPI_GROUP_NULL, mpi::Tag::group};
 template <>
-inline const Kind kKind<mpi::Errhandler>{MPI_ERR_ERRHANDLER, "error handler", MPI_ERRHANDLER_NULL};
+inline const Kind kKind<mpi::Errhandler>{MPI_ERR_ERRHANDLER, "error handler", MPI_ERRHANDLER_NULL,
+                                          mpi::Tag::errhandler};
 template <>
-inline const Kind kKind<mpi::Info>{MPI_ERR_INFO, "info object", MPI_INFO_NULL};
+inline const Kind kKind<mpi::Info>{MPI_ERR_INFO, "info object", MPI_INFO_NULL, mpi::Tag::info};
 template <>
-inline const Kind kKind<mpi::Request>{MPI_ERR_REQUEST, "request", MPI_REQUEST_NULL};
+inline const Kind kKind<mpi::Request>{MPI_ERR_REQUEST, "request", MPI_REQUEST_NULL,
+                                       mpi::Tag::request};
 template <>
-inline const Kind kKind<mpi::Message>{MPI_ERR_REQUEST, "message", MPI_MESSAGE_NULL};
+inline const Kind kKind<mpi::Message>{MPI_ERR_REQUEST, "message", MPI_MESSAGE_NULL,
+                                       mpi::Tag::message};
 
 class Entry {
  public:
-  explicit Entry(int function) : function_(function) { count_call(function); }
-  Entry(int function, const void* caller)
-      : function_(function), record_(flight::begin(static_cast<uint16_t>(function), caller)) {
+  enum Recorded { recorded };
+  enum Making { making };
+  Entry(int function, const void* caller) : function_(function), caller_(caller) {
     count_call(function);
+  }
+  Entry(int function, const void* caller, Recorded)
+      : function_(function),
+        caller_(caller),
+        record_(flight::begin(static_cast<uint16_t>(function), caller)) {
+    count_call(function);
+    if (!record_) [[unlikely]]
+      mpi::set_here(place());
+  }
+  Entry(int function, const void* caller, Making) : Entry(function, caller) {
+    mpi::set_here(place());
   }
   ~Entry() {
     if (record_) flight::end(*record_);
@@ -99,7 +117,8 @@ class Entry {
   // --- handles: the object, and the communicator on which later errors are raised
 
   bool comm(mpi::Comm*& object, MPI_Comm handle, const char* argument) {
-    if (!(object = mpi::resolve<mpi::Comm>(handle)))
+    if (!(object = mpi::resolve<mpi::Comm>(handle)) &&
+        !(object = mpi::resolve_in_callback<mpi::Comm>(handle)))
       return bad_handle(kKind<mpi::Comm>, handle, argument);
     if (!on_) on_ = object;
     return true;
@@ -107,7 +126,8 @@ class Entry {
   template <class T>
   bool handle(T*& object, typename mpi::HandleOf<T>::type handle, const char* argument) {
     object = mpi::resolve<T>(handle);
-    return object || bad_handle(kKind<T>, handle, argument);
+    return object || (object = mpi::resolve_in_callback<T>(handle)) ||
+           bad_handle(kKind<T>, handle, argument);
   }
   // MPI_INFO_NULL is a value like others, except for functions about info objects themselves.
   bool info(mpi::Info*& object, MPI_Info handle, const char* argument) {
@@ -187,13 +207,19 @@ class Entry {
   int done(Error error) {
     if (!error) [[likely]]
       return MPI_SUCCESS;
-    return raise(kFunctionNames[function_], on_, std::move(error));
+    return raise(place(), on_, std::move(error));
   }
-  [[gnu::cold]] int failed() { return done(std::move(error_)); }
+  [[gnu::cold]] int failed() {
+    if (on_) note_comm(*on_);
+    return done(std::move(error_));
+  }
   // A function that is not written yet, told to the communicator that it was given, if any.
   [[gnu::cold]] int unsupported(MPI_Comm comm = MPI_COMM_NULL);
 
  private:
+  mpi::Place place() const {
+    return {static_cast<uint16_t>(function_), reinterpret_cast<uintptr_t>(caller_)};
+  }
   static bool in_range(int rank, const mpi::Comm& comm) {
     return static_cast<unsigned>(rank) < static_cast<unsigned>(comm.remote_size());
   }
@@ -203,6 +229,7 @@ class Entry {
            reinterpret_cast<const mpi::Object*>(value)->tag() == mpi::Tag::message;
   }
   [[gnu::cold]] bool not_running();
+  [[gnu::cold]] static bool is_freed(const void* handle, const Kind& kind);
   [[gnu::cold]] bool bad_handle(const Kind& kind, const void* handle, const char* argument);
   [[gnu::cold]] bool uncommitted(const mpi::Datatype& type, const char* argument);
   [[gnu::cold]] bool bad_count(int64_t count, const char* argument);
@@ -213,6 +240,7 @@ class Entry {
   [[gnu::cold]] bool null_buffer(int64_t count, const char* argument);
 
   const int function_;
+  const void* const caller_;
   flight::Thread* const record_ = nullptr;
   mpi::Comm* on_ = nullptr;
   Error error_;

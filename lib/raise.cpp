@@ -3,12 +3,16 @@
 
 #include <cstring>
 
+#include "functions.hpp"
+
 #include "mpi/comm.hpp"
 #include "mpi/entry.hpp"
 
 namespace tutti::lib {
 
-int raise(const char* function, mpi::Comm* on, Error error) noexcept {
+int raise(mpi::Place place, mpi::Comm* on, Error error) noexcept {
+  const char* const function = kFunctionNames[place.function];
+  const std::vector<mpi::Mention> mentions = std::exchange(mpi::mentions(), {});
   const int code = error.mpi_class();
   std::string text = fmt::format("{}: {}", function, error.message());
   // The tool information interface never calls error handlers (the standard, section 15.3.10).
@@ -16,8 +20,9 @@ int raise(const char* function, mpi::Comm* on, Error error) noexcept {
   // Held while the handler runs, which may free the communicator.
   mpi::Ref<mpi::Object> held = std::exchange(mpi::error_comm(), {});
   if (!held) held = mpi::Ref<mpi::Object>(on);
+  auto* const comm = static_cast<mpi::Comm*>(held.get());
   mpi::last_error() = {code, text};
-  if (calls_handler) mpi::call_errhandler(static_cast<mpi::Comm*>(held.get()), code, text);
+  if (calls_handler) mpi::call_errhandler(comm, code, text, {place, mentions});
   return code;
 }
 

@@ -310,7 +310,28 @@ void Checker::told(const Header& header, const std::byte* data) {
                            std::string(reinterpret_cast<const char*>(data),
                                        static_cast<size_t>(header.bytes)));
       return advance();
+    case Control::exchange:
+      exchanged_[{header.serial, header.process}] =
+          std::string(reinterpret_cast<const char*>(data), static_cast<size_t>(header.bytes));
+      return;
   }
+}
+
+std::vector<std::string> Checker::exchange(std::vector<std::string> to) {
+  const uint32_t number = exchanges_++;
+  for (size_t process = 0; process < to.size(); ++process)
+    engine_.send_control(static_cast<int>(process), control(Control::exchange, 0, number),
+                         to[process]);
+  const auto first = std::pair{number, 0}, end = std::pair{number + 1, 0};
+  const auto arrived = [&] {
+    return static_cast<size_t>(std::distance(exchanged_.lower_bound(first),
+                                             exchanged_.lower_bound(end)));
+  };
+  engine_.wait_until([&] { return arrived() == to.size(); });
+  for (size_t process = 0; process < to.size(); ++process)
+    to[process] = std::move(exchanged_[{number, static_cast<int>(process)}]);
+  exchanged_.erase(exchanged_.lower_bound(first), exchanged_.lower_bound(end));
+  return to;
 }
 
 Side Checker::own_side(uint64_t context, uint32_t serial) {

@@ -36,6 +36,7 @@ enum class Control : int32_t {
   claimed,     // source: 1 if so
   standstill,  // bytes: Standstill's
   broken,      // ticket: context, source: error class, bytes: the sentence
+  exchange,    // serial: which, bytes: anything
 };
 
 // What the checker needs of the layer above it.
@@ -79,6 +80,10 @@ class Checker final : public engine::Observer {
   // Reports a finding of any kind, once for the job, and raises it: on the communicator of
   // `finding.context`, or where that is 0 on the job. Does not return if that ends it here.
   void report(Finding finding);
+
+  // Each process of the job gives each other one some bytes, and gets theirs, by process; all call
+  // it equally often. Arrives behind all messages that its sender has sent before.
+  std::vector<std::string> exchange(std::vector<std::string> to);
 
   // Observer
   void arrived(const transport::Header& header) override;
@@ -133,6 +138,8 @@ class Checker final : public engine::Observer {
   Ledger* cache_[8] = {};  // by context; the engine's owner's
   std::vector<Case> cases_;
   std::set<uint64_t> claims_;  // process 0's: what has been granted
+  std::map<std::pair<uint32_t, int>, std::string> exchanged_;  // by exchange and process
+  uint32_t exchanges_ = 0;
   std::chrono::nanoseconds asked_at_{};  // how long the wait had lasted then
   Standstill standstill_;
 };

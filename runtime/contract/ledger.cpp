@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "contract/ledger.hpp"
 
+#include <mpi.h>
+
 #include <utility>
 
 #include "contract/checker.hpp"
@@ -56,6 +58,16 @@ void Ledger::pair_differs(uint32_t serial, int rank, Word theirs, Word expected,
   if (difference == Difference::none) return;
   if (difference < Difference::type) return checker_.mismatch(*this, serial, difference);
   checker_.pair_mismatch(*this, serial, rank, difference, their_bytes, expected_bytes);
+}
+
+void Ledger::two_threads(const flight::Call& theirs) {
+  if (state_ != State::fine) return;
+  Finding finding;
+  finding.context = channel_.context;
+  finding.serial = next_;
+  finding.error_class = MPI_ERR_OTHER;
+  describe_two_threads(finding, *this, theirs);
+  checker_.report(std::move(finding));
 }
 
 void Ledger::add(Abandonable& running) {

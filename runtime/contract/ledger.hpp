@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <string>
 
+#include "base/flight.hpp"
 #include "base/result.hpp"
 #include "contract/signature.hpp"
 #include "engine/channel.hpp"
@@ -80,6 +81,19 @@ class Ledger {
   void pair_differs(uint32_t serial, int rank, Word theirs, Word expected, int64_t their_bytes,
                     int64_t expected_bytes);
 
+  // A thread enters a call, before it owns the engine, and leaves it. Returns nullptr, or who is
+  // inside already: then it has not entered. Two that come at one moment may overlook each other.
+  const flight::Thread* enter() {
+    if (const flight::Thread* other = inside_.load(std::memory_order_relaxed)) [[unlikely]]
+      return other;
+    const flight::Thread* me = flight::thread();
+    inside_.store(me ? me : &flight::inside::none, std::memory_order_relaxed);
+    return nullptr;
+  }
+  void leave() { inside_.store(nullptr, std::memory_order_relaxed); }
+  // This thread wants to enter while another is in `theirs`. Engine owned.
+  void two_threads(const flight::Call& theirs);
+
   // Something is wrong on this communicator, and it is being found out what.
   bool suspected() const { return state_ == State::suspected; }
   // It has been told, and calls are to fail with error().
@@ -135,6 +149,7 @@ class Ledger {
   State state_ = State::fine;
   bool freed_ = false;
   std::atomic<bool> fatal_{true};
+  std::atomic<const flight::Thread*> inside_{nullptr};
   int error_class_ = 0;
   std::string error_text_, name_;
   Abandonable* running_ = nullptr;

@@ -259,6 +259,30 @@ bool describe(Finding& finding, const Ledger& ledger, const std::vector<Side>& s
   return true;
 }
 
+void describe_two_threads(Finding& finding, const Ledger& ledger, const flight::Call& theirs) {
+  const flight::Call* mine = flight::now();
+  const CodeAddress addresses[] = {code_address(mine ? mine->caller : 0), code_address(theirs.caller),
+                                   code_address(ledger.origin().caller)};
+  const std::vector<std::string> places = source_places(addresses);
+  const auto name = [](const flight::Call* call) {
+    return call && call->number ? std::string(flight::name_of_function(call->function))
+                                : std::string("a call of MPI");
+  };
+  const auto line = [&](const char* who, const flight::Call* call, const std::string& place) {
+    return fmt::format("{}: {} at {}", who,
+                       call && call->number ? flight::description(*call) : "a call of MPI", place);
+  };
+  const std::string where = description(ledger);
+  finding.sentence = fmt::format("two threads of rank {} are in collective calls at once, {} and {}, on {}",
+                                 ledger.channel().rank, name(&theirs), name(mine), where);
+  finding.details = {line("one thread", &theirs, places[1]), line("the other", mine, places[0])};
+  if (ledger.origin().caller)
+    finding.details.push_back(fmt::format("{} was made at {}", where, places[2]));
+  finding.details.push_back(
+      "a program with threads sees to it that the collective calls on one communicator come one after "
+      "the other (MPI 5.0, section 6.14)");
+}
+
 std::string text_of(const Finding& finding) {
   std::string text = finding.sentence;
   for (const std::string& line : finding.details) text += "\n  " + line;

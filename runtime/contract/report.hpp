@@ -64,6 +64,10 @@ std::string ranks_text(const std::vector<int>& ranks);
 // contradict each other after all.
 bool describe(Finding& finding, const Ledger& ledger, const std::vector<Side>& sides);
 
+// The same of two threads of this rank that are inside collective calls of one communicator: this
+// one, and one in `theirs`.
+void describe_two_threads(Finding& finding, const Ledger& ledger, const flight::Call& theirs);
+
 // The sentence on the first line, the details below.
 std::string text_of(const Finding& finding);
 

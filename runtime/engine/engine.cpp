@@ -395,6 +395,7 @@ void Engine::satisfy(RecvOperation& op, const Arrival& arrival) {
     Header answer = next_header(header.process, Kind::matched);
     answer.ticket = header.ticket;
     transport_.notify(header.process, answer);
+    op.outcome.sender_hears = true;
   }
   const int64_t room = op.payload.bytes();
   op.outcome.source = header.source;
@@ -412,6 +413,7 @@ void Engine::satisfy(RecvOperation& op, const Arrival& arrival) {
     return complete(op);
   }
 
+  op.outcome.sender_hears = true;
   op.fetch.owner = &op;
   op.engine = this;
   op.fetch.into = op.payload;
@@ -450,6 +452,7 @@ void Engine::satisfy_from_self(RecvOperation& op, SendOperation& send) {
   op.outcome.bytes = std::min(bytes, room);
   op.outcome.sent_bytes = bytes;
   if (bytes > room) op.outcome.mpi_class = MPI_ERR_TRUNCATE;
+  op.outcome.sender_hears = true;
   copy_payload(send.payload, op.payload);
   complete(op);
   send.sent = send.matched = true;

@@ -99,15 +99,15 @@ Unexpected* Matcher::any_of(const Match& wanted, Unexpected* first) const {
   return choices[(chance_ >> 33) % choices.size()];
 }
 
-int Matcher::senders(const Match& wanted) const {
-  const auto at = arrivals_.find(wanted.context);
-  if (at == arrivals_.end()) return 0;
+std::vector<int32_t> Matcher::senders(const Match& wanted) const {
   std::vector<int32_t> found;
+  const auto at = arrivals_.find(wanted.context);
+  if (at == arrivals_.end()) return found;
   for (const Unexpected* m = at->second.first; m; m = m->next_arrived)
     if (fits(wanted, m->match()) &&
         std::find(found.begin(), found.end(), m->header.source) == found.end())
       found.push_back(m->header.source);
-  return static_cast<int>(found.size());
+  return found;
 }
 
 Unexpected* Matcher::take(const Match& wanted) {

@@ -155,8 +155,8 @@ class Matcher {
   // From now on find() and take() with a wildcard choose by chance among the first that fit of each
   // sender, as the standard lets them.
   void shuffle(uint64_t seed) { chance_ = seed | 1; }
-  // How many senders have a message that fits: more than one, and chance decides.
-  int senders(const Match& wanted) const;
+  // The senders of the messages that fit, by rank: of more than one, chance decides.
+  std::vector<int32_t> senders(const Match& wanted) const;
 
   // Unexpected messages whose sender waits until they are matched or withdrawn.
   int64_t held() const { return held_; }

@@ -50,6 +50,7 @@ struct Outcome {
   int64_t sent_bytes = 0;  // length of the message, more than `bytes` if it was truncated
   int mpi_class = 0;  // MPI_SUCCESS, MPI_ERR_TRUNCATE, …
   bool cancelled = false;
+  bool sender_hears = false;  // of a receive: the sender can tell that it was matched
 };
 
 class Engine;

@@ -11,7 +11,9 @@
 #include "contract/checker.hpp"
 #include "mpi/api_comm.hpp"
 #include "mpi/collective.hpp"
+#include "mpi/inventory.hpp"
 #include "mpi/process.hpp"
+#include "mpi/strict.hpp"
 
 namespace tutti::mpi {
 namespace {
@@ -34,7 +36,7 @@ Comm* make_comm(const Comm& parent, std::vector<int> processes, int rank, uint64
   auto group = Ref<Group>::adopt(
       new Group(std::make_shared<const std::vector<int>>(std::move(processes)), rank));
   auto* made = new Comm(std::move(group), context, parent.errhandler);
-  made->handle = handle_of(*made);
+  made->handle = inventory::hand_out(*made);
   // MPI_TAG_UB and its kin: programs ask any communicator for them.
   made->attributes.copy_predefined(parent.attributes);
   return made;
@@ -42,7 +44,7 @@ Comm* make_comm(const Comm& parent, std::vector<int> processes, int rank, uint64
 
 Comm* duplicate(const Comm& comm, uint64_t context) {
   auto* made = new Comm(comm.group, context, comm.errhandler);
-  made->handle = handle_of(*made);
+  made->handle = inventory::hand_out(*made);
   return made;
 }
 
@@ -104,6 +106,7 @@ Error spread_context(Comm& comm, const Group& group, const std::vector<int>& ran
                      uint64_t& context) {
   Engine& engine = engine_of_process();
   const Engine::Guard own(engine);
+  if (strict) [[unlikely]] strict->acts();
   int open = 0;
   const auto over = [](engine::Operation& op) { --*static_cast<int*>(op.owner); };
   const Payload payload{&context, sizeof context, &Layout::bytes()};
@@ -396,7 +399,7 @@ Error free_handle(MPI_Comm* comm, Function function) {
     ledger->settle_with_others();
   }
   *comm = MPI_COMM_NULL;
-  object.release();  // operations under way keep it
+  object.free_handle();  // operations under way keep it
   return {};
 }
 

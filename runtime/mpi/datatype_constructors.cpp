@@ -2,6 +2,7 @@
 // The constructors of derived datatypes but for the arrays (datatype_arrays.cpp).
 #include "mpi/api_datatype.hpp"
 #include "mpi/datatype_maker.hpp"
+#include "mpi/inventory.hpp"
 
 namespace tutti::mpi {
 
@@ -28,7 +29,7 @@ Error make_type(LayoutRef layout, Arguments arguments, const std::vector<Datatyp
     type->basic_elements += run.type->basic_elements * run.count;
     type->signature = type->signature.then(signature(*run.type, run.count));
   }
-  *newtype = type->handle;
+  *newtype = inventory::hand_out(*type);
   return {};
 }
 
@@ -269,7 +270,7 @@ Error type_free(MPI_Datatype* datatype) {
   if (type.predefined)
     return failure(MPI_ERR_TYPE, "{} is predefined and cannot be freed", description(type));
   if (Error error = type.attributes.delete_all(type.handle)) return error;
-  type.release();
+  type.free_handle();
   *datatype = MPI_DATATYPE_NULL;
   return {};
 }

@@ -88,7 +88,7 @@ Error type_get_contents_c(const Datatype& datatype, int64_t max_integers, int64_
   if (Error error = copy_out("datatypes", handles, max_datatypes, datatypes)) return error;
   // The program frees derived types that it gets here, as if it had made them.
   for (const Ref<Datatype>& part : datatype.parts)
-    if (!part->predefined) part->retain();
+    if (!part->predefined) part->add_handle();
   return {};
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "mpi/incident.hpp"
 #include "mpi/objects.hpp"
 
 namespace tutti::mpi {
@@ -19,8 +20,29 @@ inline std::atomic<Phase> phase{Phase::before_init};
 
 // Calls the error handler of `comm`; with nullptr the one of MPI_COMM_SELF, and before MPI_Init or
 // after MPI_Finalize the initial one. Does not return if that handler ends the process. `text` is
-// the sentence that a fatal handler prints. Called without the engine owned. (The standard, 9.3.)
-void call_errhandler(Comm* comm, int code, std::string_view text);
+// the sentence that a fatal handler prints, with the story of the incident below it. Called without
+// the engine owned. (The standard, 9.3.)
+struct Incident {
+  Place place;  // caller 0: there is no story
+  std::vector<Mention> mentions;
+};
+void call_errhandler(Comm* comm, int code, std::string_view text, const Incident& incident = {});
+
+// This thread is in a function of the program's that the library has called, perhaps with the handle
+// of an object that is freed but for what is under way.
+class InCallback {
+ public:
+  InCallback() { ++depth(); }
+  ~InCallback() { --depth(); }
+  static int& depth() {
+    static thread_local int nested = 0;
+    return nested;
+  }
+};
+template <class T>
+[[gnu::cold]] T* resolve_in_callback(typename HandleOf<T>::type handle) {
+  return InCallback::depth() > 0 ? resolve_also_freed<T>(handle) : nullptr;
+}
 
 // The last error that this thread returned from an entry point, with its sentence: MPI_Error_string
 // of that code may say more than the name of the class.

@@ -14,6 +14,7 @@
 #include "mpi/collective.hpp"
 #include "mpi/entry.hpp"
 #include "mpi/process.hpp"
+#include "mpi/strict.hpp"
 #include "transport/doorbell.hpp"
 #include "transport/stress.hpp"
 
@@ -81,6 +82,7 @@ void open_contract(Process& p, const Config& config) {
   p.checker = std::make_unique<contract::Checker>(*p.engine, options, contract_hooks());
   const engine::Engine::Guard own(*p.engine);
   p.engine->set_observer(p.checker.get());
+  if (options.level == contract::Level::strict) open_strict(options.report_only);
 }
 
 Error open_engine(Process& p, const Config& config) {
@@ -230,6 +232,8 @@ Error part_from_others(Process& p) {
     const engine::Engine::Guard own(*p.engine);
     await_findings(p);
   }
+  if (strict)
+    if (Error untold = tell_left_over()) return untold;
   flush(p);
   // What the checker asked may have been all that a connection was made for, and UCX makes one with
   // the help of both ends: they stay until all are through.

@@ -11,6 +11,7 @@
 #include "contract/ledger.hpp"
 #include "mpi/api_error.hpp"
 #include "mpi/entry.hpp"
+#include "mpi/inventory.hpp"
 #include "mpi/process.hpp"
 
 namespace tutti::mpi {
@@ -182,11 +183,22 @@ Errhandler& returning() {
   return it;
 }
 
-[[noreturn]] void end_job(int code, std::string_view text, const Errhandler& handler) {
+// With a story below it, the sentence says itself which rank speaks: so do its lines.
+std::string last_words(std::string_view text, const Comm* comm, const Errhandler& handler,
+                       const Incident& incident) {
+  std::string words = fmt::format("{}. The job ends: the error handler is {}", text, handler.name);
+  if (incident.place.caller == 0) return words;
+  words = fmt::format("rank {}: {}", my_process(), words);
+  for (const std::string& line : story_of(incident.place, comm, incident.mentions))
+    words += "\n  " + line;
+  return words;
+}
+
+[[noreturn]] void end_job(int code, std::string_view text, const Comm* comm,
+                          const Errhandler& handler, const Incident& incident) {
   const int exit_code = std::clamp(code, 1, 255);
   if (phase.load() == Phase::running)
-    process().job->abort(exit_code, fmt::format("{}. The job ends: the error handler is {}", text,
-                                                handler.name));
+    process().job->abort(exit_code, last_words(text, comm, handler, incident));
   if (boot::Job* job = job_that_failed_to_start().get()) job->abort(exit_code, std::string(text));
   say(Level::error, "{}", text);  // before MPI_Init or after MPI_Finalize: nobody chose a handler
   std::_Exit(exit_code);
@@ -209,25 +221,27 @@ std::string class_string(int code) {
   return is_tool_class(code) ? fmt::format("error {} of the tool information interface", code) : "";
 }
 
-void call_errhandler(Comm* comm, int code, std::string_view text) {
+void call_errhandler(Comm* comm, int code, std::string_view text, const Incident& incident) {
+  const Comm* const raised_on = comm;
   if (!comm && phase.load() == Phase::running) comm = process().self;
   const Ref<Errhandler> handler = comm ? comm->errhandler : Ref<Errhandler>(&fatal());
   switch (handler->does) {
     case Errhandler::Does::return_code: return;
     case Errhandler::Does::call_user: {
       MPI_Comm handle = comm->handle;
+      const InCallback in_callback;
       handler->function(&handle, &code);
       return;
     }
     case Errhandler::Does::end_job:
-    case Errhandler::Does::abort_communicator: end_job(code, text, *handler);
+    case Errhandler::Does::abort_communicator: end_job(code, text, raised_on, *handler, incident);
   }
 }
 
 Error comm_create_errhandler(MPI_Comm_errhandler_function* function, MPI_Errhandler* errhandler) {
   if (!function) return failure(MPI_ERR_ARG, "the handler's function is NULL");
   auto* made = new Errhandler(Errhandler::Does::call_user, function);
-  *errhandler = made->handle = handle_of(*made);
+  *errhandler = made->handle = inventory::hand_out(*made);
   return {};
 }
 
@@ -238,7 +252,7 @@ Error comm_set_errhandler(Comm& comm, Errhandler& errhandler) {
 }
 
 Error comm_get_errhandler(Comm& comm, MPI_Errhandler* errhandler) {
-  comm.errhandler->retain();  // the caller's to free
+  comm.errhandler->add_handle();  // the caller's to free
   *errhandler = comm.errhandler->handle;
   return {};
 }
@@ -253,7 +267,7 @@ Error comm_call_errhandler(Comm& comm, int errorcode) {
 
 Error errhandler_free(MPI_Errhandler* errhandler) {
   Errhandler& object = *resolve<Errhandler>(*errhandler);
-  if (object.does == Errhandler::Does::call_user) object.release();
+  if (object.does == Errhandler::Does::call_user) object.free_handle();
   *errhandler = MPI_ERRHANDLER_NULL;
   return {};
 }

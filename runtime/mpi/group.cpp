@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "mpi/api_group.hpp"
+#include "mpi/inventory.hpp"
 
 namespace tutti::mpi {
 
@@ -119,7 +120,7 @@ Group* HandleOf<Group>::predefined(uintptr_t value) {
 MPI_Group make_group(std::vector<int> processes, int rank) {
   if (processes.empty()) return MPI_GROUP_EMPTY;
   auto list = std::make_shared<const std::vector<int>>(std::move(processes));
-  return handle_of(*new Group(std::move(list), rank));
+  return inventory::hand_out(*new Group(std::move(list), rank));
 }
 
 Error group_size(const Group& group, int* size) {
@@ -207,7 +208,7 @@ Error group_range_excl(const Group& group, int64_t n, int ranges[][3], MPI_Group
 
 Error group_free(MPI_Group* group) {
   // Functions return MPI_GROUP_EMPTY for any group without members, so it may be freed like them.
-  if (*group != MPI_GROUP_EMPTY) resolve<Group>(*group)->release();
+  if (*group != MPI_GROUP_EMPTY) resolve<Group>(*group)->free_handle();
   *group = MPI_GROUP_NULL;
   return {};
 }

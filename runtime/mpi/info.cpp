@@ -11,6 +11,7 @@
 #include <iterator>
 
 #include "mpi/api_info.hpp"
+#include "mpi/inventory.hpp"
 
 namespace tutti::mpi {
 
@@ -110,7 +111,7 @@ Info* HandleOf<Info>::predefined(uintptr_t value) {
 }
 
 Error info_create(MPI_Info* info) {
-  *info = (new Info)->handle;
+  *info = inventory::hand_out(*new Info);
   return {};
 }
 
@@ -118,12 +119,13 @@ Error info_create_env(int argc, char** argv, MPI_Info* info) {
   std::vector<std::string> words;
   for (int i = 0; argv != nullptr && i < argc && argv[i] != nullptr; i++)
     words.emplace_back(argv[i]);
-  *info = (new Info(environment(words.empty() ? command_line() : words)))->handle;
+  *info = inventory::hand_out(
+      *new Info(environment(words.empty() ? command_line() : words)));
   return {};
 }
 
 Error info_dup(const Info* info, MPI_Info* newinfo) {
-  *newinfo = (new Info(info->entries()))->handle;
+  *newinfo = inventory::hand_out(*new Info(info->entries()));
   return {};
 }
 
@@ -131,7 +133,7 @@ Error info_free(MPI_Info* info) {
   Info& freed = *resolve<Info>(*info);
   if (freed.predefined)
     return failure(MPI_ERR_INFO, "MPI_INFO_ENV is predefined and cannot be freed");
-  freed.release();
+  freed.free_handle();
   *info = MPI_INFO_NULL;
   return {};
 }

@@ -28,16 +28,30 @@ enum class Tag : uint64_t {
   message = 0x7475747469'4d5347ULL,
 };
 
+// In the tag of an object that others still refer to though its handle is freed.
+inline constexpr uint64_t kHandleFreed = uint64_t{1} << 63;
+constexpr Tag without_handle(Tag tag) {
+  return static_cast<Tag>(static_cast<uint64_t>(tag) | kHandleFreed);
+}
+constexpr Tag with_handle(Tag tag) {
+  return static_cast<Tag>(static_cast<uint64_t>(tag) & ~kHandleFreed);
+}
+
+// Under --check=strict the memory of objects that are gone is kept for a while (inventory.hpp).
+// Written once, before MPI_Init returns.
+inline bool keeps_what_is_gone = false;
+
 // Reference-counted: a handle holds one reference, every use by another object or by an
 // operation under way one more. MPI_X_free gives up the handle's. Any thread.
 class Object {
  public:
   explicit Object(Tag tag) : tag_(tag) {}
-  virtual ~Object() { tag_ = Tag::freed; }
+  // Atomic, for the compiler takes a plain store to what is about to go for a useless one.
+  virtual ~Object() { tag_.store(Tag::freed, std::memory_order_relaxed); }
   Object(const Object&) = delete;
   Object& operator=(const Object&) = delete;
 
-  Tag tag() const { return tag_; }
+  Tag tag() const { return tag_.load(std::memory_order_relaxed); }
   void retain() {
     if (!immortal_) references_.fetch_add(1, std::memory_order_relaxed);
   }
@@ -46,8 +60,12 @@ class Object {
     // Whoever holds the only reference needs no atomic addition to give it up.
     if (references_.load(std::memory_order_acquire) == 1 ||
         references_.fetch_sub(1, std::memory_order_acq_rel) == 1)
-      delete this;
+      destroy();
   }
+  // The handle is freed: it is good for nothing any more, whoever else refers to the object. One that
+  // was given out several times (MPI_Type_get_contents, MPI_Comm_get_errhandler), with the last.
+  void free_handle();
+  void add_handle();  // gives the handle out once more
   // Predefined objects, which most operations refer to: their references are not counted.
   void live_for_ever() { immortal_ = true; }
 
@@ -62,9 +80,16 @@ class Object {
   }
 
  private:
-  Tag tag_;
+  void destroy() {
+    if (keeps_what_is_gone) [[unlikely]] return destroy_and_keep();
+    delete this;
+  }
+  void destroy_and_keep();  // inventory.cpp
+
+  std::atomic<Tag> tag_;
   bool immortal_ = false;
   std::atomic<int> references_{1};
+  std::atomic<int> handles_{1};
 };
 
 // Counts one reference for as long as it lives.
@@ -138,6 +163,16 @@ T* resolve(typename HandleOf<T>::type handle) {
   if (value % alignof(Object) != 0) return nullptr;
   auto* object = reinterpret_cast<Object*>(value);
   return object->tag() == HandleOf<T>::tag ? static_cast<T*>(object) : nullptr;
+}
+
+// The same, whether or not the handle was freed: of an object that something under way refers to.
+template <class T>
+T* resolve_also_freed(typename HandleOf<T>::type handle) {
+  if (T* object = resolve<T>(handle)) return object;
+  const auto value = reinterpret_cast<uintptr_t>(handle);
+  if (value < kFirstAddress || value % alignof(Object) != 0) return nullptr;
+  auto* object = reinterpret_cast<Object*>(value);
+  return with_handle(object->tag()) == HandleOf<T>::tag ? static_cast<T*>(object) : nullptr;
 }
 
 // The handle of an object that is not predefined.

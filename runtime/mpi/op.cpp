@@ -5,6 +5,8 @@
 #include <climits>
 
 #include "mpi/api_op.hpp"
+#include "mpi/entry.hpp"
+#include "mpi/inventory.hpp"
 #include "mpi/kernels.hpp"
 
 namespace tutti::mpi {
@@ -85,16 +87,20 @@ void apply_large(const coll::Reduction& self, const void* in, void* inout, int64
   auto* function = reinterpret_cast<MPI_User_function_c*>(const_cast<void*>(self.function));
   auto datatype = static_cast<MPI_Datatype>(self.datatype);
   MPI_Count length = count;
+  const InCallback in_callback;
   function(const_cast<void*>(in), inout, &length, &datatype);
 }
 
 // In calls of at most INT_MAX elements.
 void apply_small(const coll::Reduction& self, const void* in, void* inout, int64_t count) {
   auto* function = reinterpret_cast<MPI_User_function*>(const_cast<void*>(self.function));
+  const Layout& layout =
+      *resolve_also_freed<Datatype>(static_cast<MPI_Datatype>(self.datatype))->layout;
+  const InCallback in_callback;
   for (int64_t done = 0; done < count;) {
     auto datatype = static_cast<MPI_Datatype>(self.datatype);
     int length = static_cast<int>(std::min<int64_t>(count - done, INT_MAX));
-    const int64_t offset = done == 0 ? 0 : done * resolve<Datatype>(datatype)->layout->extent();
+    const int64_t offset = done == 0 ? 0 : done * layout.extent();
     function(static_cast<char*>(const_cast<void*>(in)) + offset, static_cast<char*>(inout) + offset,
              &length, &datatype);
     done += std::min<int64_t>(count - done, INT_MAX);
@@ -107,7 +113,7 @@ Error create(Function* Op::*member, Function* user_fn, int commute, MPI_Op* op) 
   auto* made = new Op;
   made->*member = user_fn;
   made->commutative = commute != 0;
-  *op = made->handle;
+  *op = inventory::hand_out(*made);
   return {};
 }
 
@@ -147,7 +153,7 @@ Error op_free(MPI_Op* op) {
   Op* freed = resolve<Op>(*op);
   if (freed->predefined)
     return failure(MPI_ERR_OP, "{} is predefined and cannot be freed", freed->name);
-  freed->release();
+  freed->free_handle();
   *op = MPI_OP_NULL;
   return {};
 }

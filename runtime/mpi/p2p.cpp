@@ -6,7 +6,9 @@
 #include "mpi/api_p2p.hpp"
 #include "mpi/bsend.hpp"
 #include "mpi/entry.hpp"
+#include "mpi/inventory.hpp"
 #include "mpi/request.hpp"
+#include "mpi/strict.hpp"
 
 namespace tutti::mpi {
 namespace {
@@ -177,13 +179,12 @@ Error done_at_once(Request::Kind kind, Comm& comm, bool proc_null, MPI_Request* 
     made->begin();
     made->finish();
   }
-  *request = handle_of<Request>(*made);
+  *request = inventory::hand_out<Request>(*made);
   return {};
 }
 
-Error send_in_mode(SendMode mode, const void* buf, int64_t count, const Datatype& type, int dest,
-                   int tag, const Comm& comm) {
-  if (dest == MPI_PROC_NULL) return {};
+Error start_send(SendMode mode, const void* buf, int64_t count, const Datatype& type, int dest,
+                 int tag, const Comm& comm) {
   const Ref<Datatype> held = hold(type);
   Engine& engine = engine_of_process();
   const Engine::Guard own(engine);
@@ -202,12 +203,34 @@ Error send_in_mode(SendMode mode, const void* buf, int64_t count, const Datatype
   return error_of(send.op.outcome);
 }
 
+// Under --check=strict, before an operation with a request: its buffers, and what it tells others.
+Error check_start(Request& made, std::initializer_list<BufferUse> uses) {
+  Error error = strict->take(&made, {uses.begin(), uses.size()});
+  if (error) made.release();
+  return error;
+}
+void note_send(const Comm& comm, int dest, int tag) {
+  const Engine::Guard own(engine_of_process());
+  strict->sends(comm, dest, tag);
+}
+
+Error send_in_mode(SendMode mode, const void* buf, int64_t count, const Datatype& type, int dest,
+                   int tag, const Comm& comm) {
+  if (dest == MPI_PROC_NULL) return {};
+  if (!strict) [[likely]]
+    return start_send(mode, buf, count, type, dest, tag, comm);
+  TakenBuffers taken;
+  if (Error e = taken.take({{type.payload(buf, count)}})) return e;
+  note_send(comm, dest, tag);
+  return start_send(mode, buf, count, type, dest, tag, comm);
+}
+
 Error isend_in_mode(SendMode mode, const void* buf, int64_t count, Datatype& type, int dest,
                     int tag, Comm& comm, MPI_Request* request) {
   if (dest == MPI_PROC_NULL) return done_at_once(Request::Kind::send, comm, true, request);
   Engine& engine = engine_of_process();
   const Engine::Guard own(engine);
-  if (mode == SendMode::standard &&
+  if (mode == SendMode::standard && !strict &&
       engine.send_at_once(comm.process_of(dest), {comm.user.context, comm.rank(), tag, 0},
                           type.payload(buf, count))) {
     *request = handle_of<Request>(sent_request());
@@ -215,7 +238,11 @@ Error isend_in_mode(SendMode mode, const void* buf, int64_t count, Datatype& typ
   }
   auto* made = new SendRequest(comm, type);
   describe(made->op, buf, count, type, dest, tag, comm, mode);
-  *request = handle_of<Request>(*made);
+  if (strict) [[unlikely]] {
+    if (Error e = check_start(*made, {{made->op.payload}})) return e;
+    strict->sends(comm, dest, tag);
+  }
+  *request = inventory::hand_out<Request>(*made);
   made->begin();
   engine.send(made->op);
   return {};
@@ -274,6 +301,11 @@ Error rsend(const void* buf, int64_t count, Datatype& type, int dest, int tag, C
 }
 Error bsend(const void* buf, int64_t count, Datatype& type, int dest, int tag, Comm& comm) {
   if (dest == MPI_PROC_NULL) return {};
+  if (strict) [[unlikely]] {
+    TakenBuffers taken;
+    if (Error e = taken.take({{type.payload(buf, count)}})) return e;
+    note_send(comm, dest, tag);
+  }
   const Engine::Guard own(engine_of_process());
   return send_buffer().send(buf, count, type, dest, tag, comm);
 }
@@ -298,22 +330,38 @@ Error ibsend(const void* buf, int64_t count, Datatype& type, int dest, int tag, 
 
 // ---- receives
 
+namespace {
+
+template <bool strictly>
+Error receive_from(void* buf, int64_t count, Datatype& type, int source, int tag, Comm& comm,
+                   MPI_Status* status) {
+  const Ref<Datatype> held = hold(type);
+  Blocking<RecvOperation> receive;
+  describe(receive.op, buf, count, type, source, tag, comm);
+  Engine& engine = engine_of_process();
+  const Engine::Guard own(engine);
+  if constexpr (strictly) strict->looks(comm, source, tag);
+  engine.recv(receive.op);
+  if (!receive.done)
+    engine.wait_until([&] { return receive.done; },
+                      [&](engine::Condition& needs) { add_needs(needs, receive.op, comm); });
+  if constexpr (strictly) strict->received(comm, source, tag, receive.op.outcome);
+  return receive_status(receive.op, status);
+}
+
+}  // namespace
+
 Error recv(void* buf, int64_t count, Datatype& type, int source, int tag, Comm& comm,
            MPI_Status* status) {
   if (source == MPI_PROC_NULL) {
     if (status) fill_proc_null(*status);
     return {};
   }
-  const Ref<Datatype> held = hold(type);
-  Blocking<RecvOperation> receive;
-  describe(receive.op, buf, count, type, source, tag, comm);
-  Engine& engine = engine_of_process();
-  const Engine::Guard own(engine);
-  engine.recv(receive.op);
-  if (!receive.done)
-    engine.wait_until([&] { return receive.done; },
-                      [&](engine::Condition& needs) { add_needs(needs, receive.op, comm); });
-  return receive_status(receive.op, status);
+  if (!strict) [[likely]]
+    return receive_from<false>(buf, count, type, source, tag, comm, status);
+  TakenBuffers taken;
+  if (Error e = taken.take({{type.payload(buf, count), true}})) return e;
+  return receive_from<true>(buf, count, type, source, tag, comm, status);
 }
 
 Error irecv(void* buf, int64_t count, Datatype& type, int source, int tag, Comm& comm,
@@ -321,15 +369,40 @@ Error irecv(void* buf, int64_t count, Datatype& type, int source, int tag, Comm&
   if (source == MPI_PROC_NULL) return done_at_once(Request::Kind::recv, comm, true, request);
   auto* made = new RecvRequest(comm, type);
   describe(made->op, buf, count, type, source, tag, comm);
-  *request = handle_of<Request>(*made);
+  if (strict) [[unlikely]]
+    if (Error e = check_start(*made, {{made->op.payload, true}})) return e;
+  *request = inventory::hand_out<Request>(*made);
   Engine& engine = engine_of_process();
   const Engine::Guard own(engine);
+  if (strict) [[unlikely]] {
+    strict->acts();  // a sender that waits for it may hear of it at any time
+    strict->looks(comm, source, tag);
+  }
   made->begin();
   engine.recv(made->op);
   return {};
 }
 
 // ---- both
+
+namespace {
+
+Error start_pair(PairRequest& made, int dest, int sendtag, int source, int recvtag, const Comm& comm,
+                 MPI_Request* request) {
+  if (strict) [[unlikely]]
+    if (Error e = check_start(made, {{made.send.payload}, {made.receive.payload, true}})) return e;
+  *request = inventory::hand_out<Request>(made);
+  Engine& engine = engine_of_process();
+  const Engine::Guard own(engine);
+  if (strict) [[unlikely]] {
+    strict->sends(comm, dest, sendtag);
+    strict->looks(comm, source, recvtag);
+  }
+  made.start(engine, dest != MPI_PROC_NULL, source != MPI_PROC_NULL);
+  return {};
+}
+
+}  // namespace
 
 Error sendrecv(const void* sendbuf, int64_t sendcount, Datatype& sendtype, int dest, int sendtag,
                void* recvbuf, int64_t recvcount, Datatype& recvtype, int source, int recvtag,
@@ -342,8 +415,15 @@ Error sendrecv(const void* sendbuf, int64_t sendcount, Datatype& sendtype, int d
   if (!send.done)
     describe(send.op, sendbuf, sendcount, sendtype, dest, sendtag, comm, SendMode::standard);
   if (!receive.done) describe(receive.op, recvbuf, recvcount, recvtype, source, recvtag, comm);
+  TakenBuffers taken;
+  if (strict) [[unlikely]]
+    if (Error e = taken.take({{send.op.payload}, {receive.op.payload, true}})) return e;
   Engine& engine = engine_of_process();
   const Engine::Guard own(engine);
+  if (strict) [[unlikely]] {
+    strict->sends(comm, dest, sendtag);
+    strict->looks(comm, source, recvtag);
+  }
   if (!receive.done) engine.recv(receive.op);
   if (!send.done) engine.send(send.op);
   engine.wait_until([&] { return send.done && receive.done; },
@@ -383,11 +463,7 @@ Error isendrecv(const void* sendbuf, int64_t sendcount, Datatype& sendtype, int 
   if (sends)
     describe(made->send, sendbuf, sendcount, sendtype, dest, sendtag, comm, SendMode::standard);
   if (receives) describe(made->receive, recvbuf, recvcount, recvtype, source, recvtag, comm);
-  *request = handle_of<Request>(*made);
-  Engine& engine = engine_of_process();
-  const Engine::Guard own(engine);
-  made->start(engine, sends, receives);
-  return {};
+  return start_pair(*made, dest, sendtag, source, recvtag, comm, request);
 }
 
 Error isendrecv_replace(void* buf, int64_t count, Datatype& type, int dest, int sendtag, int source,
@@ -402,89 +478,10 @@ Error isendrecv_replace(void* buf, int64_t count, Datatype& type, int dest, int 
     made->send.payload = {made->outgoing.get(), made->send.payload.bytes(), &Layout::bytes()};
   }
   if (receives) describe(made->receive, buf, count, type, source, recvtag, comm);
-  *request = handle_of<Request>(*made);
-  Engine& engine = engine_of_process();
-  const Engine::Guard own(engine);
-  made->start(engine, sends, receives);
-  return {};
+  return start_pair(*made, dest, sendtag, source, recvtag, comm, request);
 }
 
-// ---- probes
-
-namespace {
-
-void fill_from(MPI_Status* status, const transport::Header& header) {
-  if (status) fill_status(*status, {header.source, header.tag, header.bytes, header.bytes});
-}
-
-// Asks once more after a pass of progress; `blocking` waits for as long as it takes.
-template <class Look>
-bool look_for(Look&& look, bool blocking, const engine::Match& match, const Comm& comm) {
-  Engine& engine = engine_of_process();
-  if (look()) return true;
-  engine.progress();
-  if (blocking)
-    engine.wait_until(look, [&](engine::Condition& needs) {
-      if (!engine.probe(match)) add_needs_of_source(needs, match.source, comm);
-    });
-  return blocking || look();
-}
-
-bool probe_for(int source, int tag, Comm& comm, bool blocking, MPI_Status* status) {
-  if (source == MPI_PROC_NULL) {
-    if (status) fill_proc_null(*status);
-    return true;
-  }
-  Engine& engine = engine_of_process();
-  const Engine::Guard own(engine);
-  const engine::Match match{comm.user.context, source, tag, 0};
-  const engine::Unexpected* found = nullptr;
-  if (!look_for([&] { return (found = engine.probe(match)) != nullptr; }, blocking, match, comm))
-    return false;
-  fill_from(status, found->header);
-  return true;
-}
-
-bool take_message(int source, int tag, Comm& comm, bool blocking, MPI_Message* message,
-                  MPI_Status* status) {
-  if (source == MPI_PROC_NULL) {
-    if (status) fill_proc_null(*status);
-    *message = MPI_MESSAGE_NO_PROC;
-    return true;
-  }
-  Engine& engine = engine_of_process();
-  const Engine::Guard own(engine);
-  const engine::Match match{comm.user.context, source, tag, 0};
-  std::unique_ptr<engine::Unexpected> taken;
-  if (!look_for([&] { return (taken = engine.take(match)) != nullptr; }, blocking, match, comm))
-    return false;
-  fill_from(status, taken->header);
-  *message = handle_of<Message>(*new Message(std::move(taken), comm));
-  return true;
-}
-
-}  // namespace
-
-Error probe(int source, int tag, Comm& comm, MPI_Status* status) {
-  probe_for(source, tag, comm, true, status);
-  return {};
-}
-
-Error iprobe(int source, int tag, Comm& comm, int* flag, MPI_Status* status) {
-  *flag = probe_for(source, tag, comm, false, status);
-  return {};
-}
-
-Error mprobe(int source, int tag, Comm& comm, MPI_Message* message, MPI_Status* status) {
-  take_message(source, tag, comm, true, message, status);
-  return {};
-}
-
-Error improbe(int source, int tag, Comm& comm, int* flag, MPI_Message* message, MPI_Status* status) {
-  *flag = take_message(source, tag, comm, false, message, status);
-  if (!*flag) *message = MPI_MESSAGE_NULL;
-  return {};
-}
+// ---- messages that a probe has matched
 
 Error mrecv(void* buf, int64_t count, Datatype& type, MPI_Message* message, MPI_Status* status) {
   if (*message == MPI_MESSAGE_NO_PROC) {
@@ -497,8 +494,12 @@ Error mrecv(void* buf, int64_t count, Datatype& type, MPI_Message* message, MPI_
   const Ref<Datatype> held = hold(type);
   Blocking<RecvOperation> receive;
   receive.op.payload = type.payload(buf, count);
+  TakenBuffers buffers;
+  if (strict) [[unlikely]]
+    if (Error e = buffers.take({{receive.op.payload, true}})) return e;
   Engine& engine = engine_of_process();
   const Engine::Guard own(engine);
+  if (strict) [[unlikely]] strict->acts();
   engine.receive_taken(std::move(taken->taken), receive.op);
   engine.wait_until([&] { return receive.done; });
   Error error = receive_status(receive.op, status);
@@ -515,10 +516,13 @@ Error imrecv(void* buf, int64_t count, Datatype& type, MPI_Message* message, MPI
   *message = MPI_MESSAGE_NULL;
   auto* made = new RecvRequest(const_cast<Comm&>(*taken->comm), type);
   made->op.payload = type.payload(buf, count);
-  *request = handle_of<Request>(*made);
+  if (strict) [[unlikely]]
+    if (Error e = check_start(*made, {{made->op.payload, true}})) return e;
+  *request = inventory::hand_out<Request>(*made);
   Engine& engine = engine_of_process();
   const Engine::Guard own(engine);
   made->begin();
+  if (strict) [[unlikely]] strict->acts();
   engine.receive_taken(std::move(taken->taken), made->op);
   return {};
 }

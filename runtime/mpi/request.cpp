@@ -6,6 +6,7 @@
 
 #include "mpi/api_request.hpp"
 #include "mpi/entry.hpp"
+#include "mpi/inventory.hpp"
 #include "mpi/status.hpp"
 
 namespace tutti::mpi {
@@ -14,9 +15,11 @@ namespace {
 Error checked(int count, const MPI_Request* requests) {
   if (count > 0 && !requests) return failure(MPI_ERR_ARG, "the array of {} requests is NULL", count);
   for (int i = 0; i < count; ++i)
-    if (requests[i] != MPI_REQUEST_NULL && !resolve<Request>(requests[i]))
+    if (requests[i] != MPI_REQUEST_NULL && !resolve<Request>(requests[i])) {
+      inventory::mention(requests[i], "request");
       return failure(MPI_ERR_REQUEST, "entry {} of the array is no request: completed or freed "
                      "already, or never set", i);
+    }
   return {};
 }
 
@@ -32,7 +35,10 @@ Error complete(MPI_Request& handle, MPI_Status* status) {
   // Only for collectives does a single completion call set the status' error (section 6.12).
   if (status != MPI_STATUS_IGNORE && request.kind == Request::Kind::collective)
     status->MPI_ERROR = error.mpi_class();
-  if (error) error_comm() = Ref<Object>(request.comm.get());
+  if (error) {
+    error_comm() = Ref<Object>(request.comm.get());
+    inventory::mention(handle, "operation");
+  }
   handle = MPI_REQUEST_NULL;
   request.release();
   return error;
@@ -287,12 +293,13 @@ Error request_free(MPI_Request* handle) {
   if (!request) return failure(MPI_ERR_REQUEST, "the request is null (argument request)");
   if (request->kind == Request::Kind::collective) {
     error_comm() = Ref<Object>(request->comm.get());
+    inventory::mention(*handle, "operation");
     return failure(MPI_ERR_REQUEST,
                    "the request belongs to an active nonblocking collective: complete it with "
                    "MPI_Wait or MPI_Test (the standard, section 6.12)");
   }
   *handle = MPI_REQUEST_NULL;
-  request->release();  // an operation under way keeps its own reference
+  request->free_handle();  // an operation under way keeps its own reference
   return {};
 }
 
@@ -354,7 +361,8 @@ Error cancel(MPI_Request* handle) {
   const engine::Engine::Guard own(engine_of_process());
   if (request->kind == Request::Kind::collective) error_comm() = Ref<Object>(request->comm.get());
   Error error = request->cancel();
-  if (!error) error_comm() = {};
+  if (error) inventory::mention(*handle, "operation");
+  else error_comm() = {};
   return error;
 }
 

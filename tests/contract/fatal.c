@@ -53,6 +53,31 @@ static void exchange(const char* name) {
     if (rank == 1) MPI_Comm_free(&comm);
     else MPI_Bcast(&x, 1, MPI_INT, 1, comm); /* LINE freed */
     if (rank == 1) sleep(5);
+  } else if (is(name, "freed_comm")) {
+    MPI_Comm copy;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm); /* LINE made */
+    copy = comm;
+    MPI_Comm_free(&comm); /* LINE gone */
+    if (rank == 1) MPI_Bcast(&x, 1, MPI_INT, 1, copy); /* LINE freed_comm */
+    else MPI_Recv(&x, 1, MPI_INT, 1, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  } else if (is(name, "uncommitted")) {
+    MPI_Datatype type;
+    MPI_Type_vector(2, 1, 2, MPI_INT, &type); /* LINE made_type */
+    MPI_Comm_split(MPI_COMM_WORLD, 0, 0, &comm);
+    if (rank == 1) MPI_Send(all, 1, type, 0, 4, comm); /* LINE uncommitted */
+    else MPI_Recv(&x, 1, MPI_INT, 1, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  } else if (is(name, "truncated")) {
+    MPI_Irecv(all, 2, MPI_INT, 1, 4, MPI_COMM_WORLD, &request); /* LINE posted */
+    if (rank == 1) MPI_Send(counts, 3, MPI_INT, 0, 4, MPI_COMM_WORLD);
+    MPI_Wait(&request, MPI_STATUS_IGNORE); /* LINE truncated */
+  } else if (is(name, "free_active")) {
+    MPI_Ibarrier(MPI_COMM_WORLD, &request); /* LINE started */
+    if (rank == 1) MPI_Request_free(&request); /* LINE free_active */
+    MPI_Recv(&x, 1, MPI_INT, 1, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  } else if (is(name, "overlap")) {
+    MPI_Irecv(all, 4, MPI_INT, 1, 9, MPI_COMM_WORLD, &request); /* LINE posted_first */
+    if (rank == 1) MPI_Send(all + 3, 2, MPI_INT, 0, 4, MPI_COMM_WORLD); /* LINE overlap */
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
   } else if (is(name, "exit")) {
     if (rank == 1) exit(0);
     MPI_Barrier(MPI_COMM_WORLD);

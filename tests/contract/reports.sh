@@ -84,8 +84,28 @@ declare -A sentence=(
   [finalize_other]="rank 1 has called MPI_Finalize while ranks? .* MPI_Barrier \(fatal.c:$(line finalize_other)\), on a communicator of 3 ranks made by MPI_Comm_split from MPI_COMM_WORLD"
   [freed]="ranks? .* MPI_(Comm_free|Bcast) .* where .* MPI_(Comm_free|Bcast) .*, on solver \(3 ranks\)"
   [exit]="rank 1 .*without MPI_Finalize"
+  [freed_comm]="rank 1: MPI_Bcast: the communicator has been freed already \(argument comm\). The job ends"
+  [uncommitted]="rank 1: MPI_Send: a datatype without a name is not committed.* \(argument datatype\). The job ends"
+  [truncated]="rank 0: MPI_Wait: the message of 12 bytes from rank 1 with tag 4 is longer than the receive buffer of 8 bytes"
+  [free_active]="rank 1: MPI_Request_free: the request belongs to an active nonblocking collective"
+  [overlap]="rank 1: MPI_Send: the send buffer shares bytes with the receive buffer of an operation that is not complete"
 )
 for how in freed left; do sentence[two_roots_$how]=${sentence[two_roots]}; done
+# What the lines below the sentence tell.
+declare -A lines=(
+  [freed_comm]="rank 1: MPI_Bcast\(1 of MPI_INT, root 1\) at fatal.c:$(line freed_comm),
+the communicator was made by MPI_Comm_dup at fatal.c:$(line made),
+the communicator was freed by MPI_Comm_free at fatal.c:$(line gone),"
+  [uncommitted]="rank 1: MPI_Send\(1 of a derived datatype, to 0, tag 4\) on a communicator of 3 ranks made by MPI_Comm_split from MPI_COMM_WORLD at fatal.c:$(line uncommitted),
+the datatype was made by MPI_Type_vector at fatal.c:$(line made_type),
+the communicator was made by MPI_Comm_split at fatal.c:"
+  [truncated]="rank 0: MPI_Wait\(\) on $world at fatal.c:$(line truncated),
+the operation was started by MPI_Irecv at fatal.c:$(line posted),"
+  [free_active]="rank 1: MPI_Request_free\(\) on $world at fatal.c:$(line free_active),
+the operation was started by MPI_Ibarrier at fatal.c:$(line started),"
+  [overlap]="rank 1: MPI_Send\(2 of MPI_INT, to 0, tag 4\) on $world at fatal.c:$(line overlap),
+the operation that is not complete was started by MPI_Irecv at fatal.c:$(line posted_first),"
+)
 judge() {  # judge OPTION…
   timeout 30 "$bin/mpirun" -n 3 "$@" "$program" "$case" >"$out" 2>"$err"
   code=$?
@@ -94,5 +114,9 @@ judge() {  # judge OPTION…
   [ "$errors" = 1 ] || fail "$errors errors are told, not one"
   grep -qE "^tutti: error: ${sentence[$case]}" "$err" || fail "not told: ${sentence[$case]}"
 }
-judge
+# Where the objects come from is known to strict alone.
+if [ -z "${lines[$case]-}" ]; then judge; else judge --check=strict; fi
 case $case in two_roots*) judge --set "collectives.override=bcast shared" ;; esac
+while read -r wanted; do
+  [ -z "$wanted" ] || grep -qE "^  $wanted" "$err" || fail "no line says: $wanted"
+done <<<"${lines[$case]-}"

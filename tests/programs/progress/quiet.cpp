@@ -97,7 +97,7 @@ int main(int argc, char** argv) {
   OK(MPI_Irecv(&value, 1, MPI_INT, before, 2, MPI_COMM_WORLD, &request));
   OK(MPI_Barrier(MPI_COMM_WORLD));
   nobody_interrupts(board, "with a receive pending");
-  OK(MPI_Send(&value, 1, MPI_INT, next, 2, MPI_COMM_WORLD));
+  OK(MPI_Send(&rank, 1, MPI_INT, next, 2, MPI_COMM_WORLD));
   OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
 
   const auto receive = [&] {

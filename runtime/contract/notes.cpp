@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "contract/notes.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/flight.hpp"
+#include "base/source_place.hpp"
+#include "contract/report.hpp"
+
+namespace tutti::contract {
+namespace {
+
+constexpr size_t kMostPlaces = 8;  // in a line
+
+struct Words {
+  const char *one, *many, *what, *made;
+};
+constexpr Words kWords[] = {
+    {"", "", "", ""},
+    {"request", "requests", "never completed", "started"},
+    {"message", "messages", "sent and never received", "sent"},
+    {"message", "messages", "matched by a probe and never received", "matched"},
+    {"communicator", "communicators", "never freed", "made"},
+    {"datatype", "datatypes", "never freed", "made"},
+    {"operation", "operations", "never freed", "made"},
+    {"group", "groups", "never freed", "made"},
+};
+
+// "MPI_Comm_dup at solver.c:42, in main()"
+std::string call_text(const Note& note, const std::string& place) {
+  return fmt::format("{} at {}", flight::name_of_function(note.function), place);
+}
+
+std::string race_line(const Note& note, const std::string& place) {
+  return fmt::format("race: time alone decides which message {} takes on {}: {}",
+                     call_text(note, place), ranks_text(note.ranks), note.detail);
+}
+
+std::string kind_line(const std::vector<const Note*>& notes, const std::vector<std::string>& places) {
+  const Words& words = kWords[static_cast<size_t>(notes[0]->kind)];
+  uint64_t count = 0;
+  for (const Note* note : notes) count += note->count;
+  std::string text = fmt::format("left over at MPI_Finalize: {} {} {}", count,
+                                 count == 1 ? words.one : words.many, words.what);
+  for (size_t i = 0; i < std::min(notes.size(), kMostPlaces); ++i) {
+    const Note& note = *notes[i];
+    text += fmt::format("{} by {}{}{} ({}{})", i == 0 ? fmt::format(", {}", words.made) : ";",
+                        call_text(note, places[i]), note.detail.empty() ? "" : ", ", note.detail,
+                        ranks_text(note.ranks),
+                        note.count == note.ranks.size() ? "" : fmt::format(": {}", note.count));
+  }
+  if (notes.size() > kMostPlaces)
+    text += fmt::format("; and at {} more places", notes.size() - kMostPlaces);
+  return text;
+}
+
+}  // namespace
+
+void Notes::add(Note note) {
+  for (Note& known : notes_) {
+    if (known.kind != note.kind || known.function != note.function ||
+        known.offset != note.offset || known.module != note.module)
+      continue;
+    // Of a race one example is enough.
+    if (known.detail != note.detail && note.kind != NoteKind::race) continue;
+    known.count += note.count;
+    for (const int rank : note.ranks)
+      if (std::ranges::find(known.ranks, rank) == known.ranks.end()) known.ranks.push_back(rank);
+    std::ranges::sort(known.ranks);
+    return;
+  }
+  notes_.push_back(std::move(note));
+}
+
+void Notes::add(NoteKind kind, uint16_t function, uint64_t caller, std::string detail) {
+  CodeAddress address = code_address(caller);
+  std::ranges::replace_if(detail, [](char c) { return c == '\t' || c == '\n'; }, ' ');
+  add({kind, function, std::move(address.module), address.offset, 1, std::move(detail), {}});
+}
+
+// Fields end with a tabulator, notes with a line feed; neither is in them.
+std::string Notes::packed() const {
+  std::string bytes;
+  for (const Note& n : notes_)
+    bytes += fmt::format("{}\t{}\t{}\t{}\t{}\t{}\n", static_cast<int>(n.kind), n.function, n.offset,
+                         n.count, n.detail, n.module);
+  return bytes;
+}
+
+void Notes::add_packed(std::string_view bytes, int rank) {
+  const auto field = [&bytes](char end) {
+    const std::string_view text = bytes.substr(0, bytes.find(end));
+    bytes.remove_prefix(std::min(bytes.size(), text.size() + 1));
+    return text;
+  };
+  const auto number = [&field] {
+    uint64_t value = 0;
+    const std::string_view text = field('\t');
+    std::from_chars(text.data(), text.data() + text.size(), value);
+    return value;
+  };
+  while (!bytes.empty()) {
+    Note note{};
+    note.kind = static_cast<NoteKind>(std::min<uint64_t>(number(), std::size(kWords) - 1));
+    note.function = static_cast<uint16_t>(number());
+    note.offset = number();
+    note.count = number();
+    note.detail = field('\t');
+    note.module = field('\n');
+    note.ranks = {rank};
+    add(std::move(note));
+  }
+}
+
+std::vector<std::string> Notes::lines() const {
+  std::vector<const Note*> sorted;
+  for (const Note& note : notes_) sorted.push_back(&note);
+  std::ranges::stable_sort(sorted, [](const Note* a, const Note* b) {
+    return a->kind != b->kind ? a->kind < b->kind : a->count > b->count;
+  });
+  std::vector<CodeAddress> addresses;
+  for (const Note* note : sorted) addresses.push_back({note->module, note->offset});
+  const std::vector<std::string> places = source_places(addresses);
+
+  std::vector<std::string> lines;
+  for (size_t i = 0; i < sorted.size();) {
+    if (sorted[i]->kind == NoteKind::race) {
+      lines.push_back(race_line(*sorted[i], places[i]));
+      ++i;
+      continue;
+    }
+    size_t end = i;
+    while (end < sorted.size() && sorted[end]->kind == sorted[i]->kind) ++end;
+    const auto first = static_cast<std::ptrdiff_t>(i), last = static_cast<std::ptrdiff_t>(end);
+    lines.push_back(kind_line({sorted.begin() + first, sorted.begin() + last},
+                              {places.begin() + first, places.begin() + last}));
+    i = end;
+  }
+  return lines;
+}
+
+}  // namespace tutti::contract

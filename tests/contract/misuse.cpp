@@ -1,0 +1,408 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Wrong use of requests, handles and buffers, each mistake through each function that can make it,
+// and the right twins. Errors are returned here; what a user reads is reports.sh's. Prints for each
+// class what was found, what missed, and what accused falsely.   usage: misuse basic|strict
+// Under basic only what is always diagnosed.
+#include "check.hpp"
+
+#include <array>
+#include <map>
+
+namespace {
+
+using Text = std::string;
+
+// ---- the count of it
+
+class Judge {
+ public:
+  // A call that must fail with this class, in words that hold `words`.
+  void wrong(const Text& kind, const Text& name, int code, int wanted, const Text& words = "") {
+    const Text text = code == MPI_SUCCESS ? "" : check::error_text(code);
+    const bool found = code != MPI_SUCCESS && check::error_class(code) == wanted && text.find(words) != text.npos;
+    ++(found ? tallies_[kind].found : tallies_[kind].missed);
+    if (!found) std::fprintf(stderr, "missed: %s by %s: \"%s\"\n", kind.c_str(), name.c_str(), text.c_str());
+  }
+  void right(const Text& kind, const Text& name, int code) {
+    ++(code == MPI_SUCCESS ? tallies_[kind].right : tallies_[kind].falsely);
+    if (code != MPI_SUCCESS)
+      std::fprintf(stderr, "falsely: %s by %s: \"%s\"\n", kind.c_str(), name.c_str(), check::error_text(code).c_str());
+  }
+  bool report(int rank) const {
+    int wrong = 0, all = 0;
+    for (const auto& [kind, t] : tallies_) {
+      if (rank == 0)
+        std::printf("%-32s %4d found %4d missed %4d right %4d accused falsely\n", kind.c_str(), t.found, t.missed,
+                    t.right, t.falsely);
+      wrong += t.missed + t.falsely;
+      all += t.found + t.right;
+    }
+    if (rank == 0) std::printf("%d in all\n", all + wrong);
+    return wrong == 0 && all > 0;
+  }
+
+ private:
+  struct Tally {
+    int found = 0, missed = 0, falsely = 0, right = 0;
+  };
+  std::map<Text, Tally> tallies_;
+};
+
+template <class Handle>
+struct User {  // a function that is given the handle
+  Text name;
+  std::function<int(Handle)> call;
+};
+
+int in[64], out[64];
+const MPI_Comm self = MPI_COMM_SELF;
+
+// ---- handles that were freed
+
+std::vector<User<MPI_Comm>> users_of_comm() {
+  return {
+      {"MPI_Comm_size", [](MPI_Comm c) { int n; return MPI_Comm_size(c, &n); }},
+      {"MPI_Comm_rank", [](MPI_Comm c) { int n; return MPI_Comm_rank(c, &n); }},
+      {"MPI_Comm_set_name", [](MPI_Comm c) { return MPI_Comm_set_name(c, "x"); }},
+      {"MPI_Comm_group", [](MPI_Comm c) { MPI_Group g; const int e = MPI_Comm_group(c, &g); if (!e) MPI_Group_free(&g); return e; }},
+      {"MPI_Send", [](MPI_Comm c) { return MPI_Send(in, 1, MPI_INT, MPI_PROC_NULL, 1, c); }},
+      {"MPI_Recv", [](MPI_Comm c) { return MPI_Recv(in, 1, MPI_INT, MPI_PROC_NULL, 1, c, MPI_STATUS_IGNORE); }},
+      {"MPI_Isend", [](MPI_Comm c) { MPI_Request r; const int e = MPI_Isend(in, 1, MPI_INT, MPI_PROC_NULL, 1, c, &r); return e ? e : MPI_Wait(&r, MPI_STATUS_IGNORE); }},
+      {"MPI_Irecv", [](MPI_Comm c) { MPI_Request r; const int e = MPI_Irecv(in, 1, MPI_INT, MPI_PROC_NULL, 1, c, &r); return e ? e : MPI_Wait(&r, MPI_STATUS_IGNORE); }},
+      {"MPI_Iprobe", [](MPI_Comm c) { int f; return MPI_Iprobe(0, 1, c, &f, MPI_STATUS_IGNORE); }},
+      {"MPI_Barrier", [](MPI_Comm c) { return MPI_Barrier(c); }},
+      {"MPI_Ibarrier", [](MPI_Comm c) { MPI_Request r; const int e = MPI_Ibarrier(c, &r); return e ? e : MPI_Wait(&r, MPI_STATUS_IGNORE); }},
+      {"MPI_Bcast", [](MPI_Comm c) { return MPI_Bcast(in, 1, MPI_INT, 0, c); }},
+      {"MPI_Allreduce", [](MPI_Comm c) { return MPI_Allreduce(in, out, 1, MPI_INT, MPI_SUM, c); }},
+      {"MPI_Comm_dup", [](MPI_Comm c) { MPI_Comm d; const int e = MPI_Comm_dup(c, &d); if (!e) MPI_Comm_free(&d); return e; }},
+      {"MPI_Comm_split", [](MPI_Comm c) { MPI_Comm d; const int e = MPI_Comm_split(c, 0, 0, &d); if (!e) MPI_Comm_free(&d); return e; }},
+      {"MPI_Comm_free", [](MPI_Comm c) { return MPI_Comm_free(&c); }},  // the last: it frees the right twin
+  };
+}
+std::vector<User<MPI_Datatype>> users_of_type() {
+  return {
+      {"MPI_Type_size", [](MPI_Datatype t) { int n; return MPI_Type_size(t, &n); }},
+      {"MPI_Type_contiguous", [](MPI_Datatype t) { MPI_Datatype d; const int e = MPI_Type_contiguous(2, t, &d); if (!e) MPI_Type_free(&d); return e; }},
+      {"MPI_Type_dup", [](MPI_Datatype t) { MPI_Datatype d; const int e = MPI_Type_dup(t, &d); if (!e) MPI_Type_free(&d); return e; }},
+      {"MPI_Type_commit", [](MPI_Datatype t) { return MPI_Type_commit(&t); }},
+      {"MPI_Send", [](MPI_Datatype t) { return MPI_Send(in, 1, t, MPI_PROC_NULL, 1, self); }},
+      {"MPI_Recv", [](MPI_Datatype t) { return MPI_Recv(in, 1, t, MPI_PROC_NULL, 1, self, MPI_STATUS_IGNORE); }},
+      {"MPI_Sendrecv", [](MPI_Datatype t) { return MPI_Sendrecv(in, 1, t, 0, 1, out, 1, t, 0, 1, self, MPI_STATUS_IGNORE); }},
+      {"MPI_Bcast", [](MPI_Datatype t) { return MPI_Bcast(in, 1, t, 0, self); }},
+      {"MPI_Allgather", [](MPI_Datatype t) { return MPI_Allgather(in, 1, t, out, 1, t, self); }},
+      {"MPI_Ialltoall", [](MPI_Datatype t) { MPI_Request r; const int e = MPI_Ialltoall(in, 1, t, out, 1, t, self, &r); return e ? e : MPI_Wait(&r, MPI_STATUS_IGNORE); }},
+      {"MPI_Pack_size", [](MPI_Datatype t) { int n; return MPI_Pack_size(1, t, self, &n); }},
+      {"MPI_Type_free", [](MPI_Datatype t) { return MPI_Type_free(&t); }},
+  };
+}
+std::vector<User<MPI_Op>> users_of_op() {
+  return {
+      {"MPI_Op_commutative", [](MPI_Op o) { int n; return MPI_Op_commutative(o, &n); }},
+      {"MPI_Allreduce", [](MPI_Op o) { return MPI_Allreduce(in, out, 1, MPI_INT, o, self); }},
+      {"MPI_Reduce", [](MPI_Op o) { return MPI_Reduce(in, out, 1, MPI_INT, o, 0, self); }},
+      {"MPI_Scan", [](MPI_Op o) { return MPI_Scan(in, out, 1, MPI_INT, o, self); }},
+      {"MPI_Iallreduce", [](MPI_Op o) { MPI_Request r; const int e = MPI_Iallreduce(in, out, 1, MPI_INT, o, self, &r); return e ? e : MPI_Wait(&r, MPI_STATUS_IGNORE); }},
+      {"MPI_Reduce_local", [](MPI_Op o) { return MPI_Reduce_local(in, out, 1, MPI_INT, o); }},
+      {"MPI_Op_free", [](MPI_Op o) { return MPI_Op_free(&o); }},
+  };
+}
+std::vector<User<MPI_Group>> users_of_group() {
+  return {
+      {"MPI_Group_size", [](MPI_Group g) { int n; return MPI_Group_size(g, &n); }},
+      {"MPI_Group_union", [](MPI_Group g) { MPI_Group h; const int e = MPI_Group_union(g, g, &h); if (!e) MPI_Group_free(&h); return e; }},
+      {"MPI_Comm_create", [](MPI_Group g) { MPI_Comm c = MPI_COMM_NULL; const int e = MPI_Comm_create(self, g, &c); if (c != MPI_COMM_NULL) MPI_Comm_free(&c); return e; }},
+      {"MPI_Group_free", [](MPI_Group g) { return MPI_Group_free(&g); }},
+  };
+}
+std::vector<User<MPI_Request>> users_of_request() {
+  return {
+      {"MPI_Request_get_status", [](MPI_Request r) { int f; return MPI_Request_get_status(r, &f, MPI_STATUS_IGNORE); }},
+      {"MPI_Cancel", [](MPI_Request r) { return MPI_Cancel(&r); }},
+      {"MPI_Wait", [](MPI_Request r) { return MPI_Wait(&r, MPI_STATUS_IGNORE); }},
+      {"MPI_Test", [](MPI_Request r) { int f; return MPI_Test(&r, &f, MPI_STATUS_IGNORE); }},
+      {"MPI_Waitall", [](MPI_Request r) { return MPI_Waitall(1, &r, MPI_STATUSES_IGNORE); }},
+      {"MPI_Waitany", [](MPI_Request r) { int i; return MPI_Waitany(1, &r, &i, MPI_STATUS_IGNORE); }},
+      {"MPI_Testsome", [](MPI_Request r) { int n, i; return MPI_Testsome(1, &r, &n, &i, MPI_STATUSES_IGNORE); }},
+      {"MPI_Request_free", [](MPI_Request r) { return MPI_Request_free(&r); }},
+  };
+}
+
+void add_up(void* a, void* b, int* n, MPI_Datatype*) {
+  for (int i = 0; i < *n; ++i) static_cast<int*>(b)[i] += static_cast<int*>(a)[i];
+}
+MPI_Comm make_comm() { MPI_Comm c; OK(MPI_Comm_dup(self, &c)); OK(MPI_Comm_set_errhandler(c, MPI_ERRORS_RETURN)); return c; }
+MPI_Datatype make_type() { MPI_Datatype t; OK(MPI_Type_vector(2, 1, 2, MPI_INT, &t)); OK(MPI_Type_commit(&t)); return t; }
+MPI_Op make_op() { MPI_Op o; OK(MPI_Op_create(add_up, 1, &o)); return o; }
+MPI_Group make_group() { MPI_Group g; OK(MPI_Comm_group(self, &g)); return g; }
+// A receive from this rank itself that is complete, but not completed by the program.
+MPI_Request make_request() {
+  static int places[16], made;
+  MPI_Request r;
+  OK(MPI_Irecv(&places[made++ % 16], 1, MPI_INT, 0, 9, self, &r));
+  OK(MPI_Send(in, 1, MPI_INT, 0, 9, self));
+  return r;
+}
+void free_it(MPI_Comm c) { OK(MPI_Comm_free(&c)); }
+void free_it(MPI_Datatype t) { OK(MPI_Type_free(&t)); }
+void free_it(MPI_Op o) { OK(MPI_Op_free(&o)); }
+void free_it(MPI_Group g) { OK(MPI_Group_free(&g)); }
+void free_it(MPI_Request r) { OK(MPI_Wait(&r, MPI_STATUS_IGNORE)); }
+
+// By each user: after the handle was freed; after that, with new ones of its kind around; and the
+// handle itself, alive.
+template <class Handle>
+void stale(Judge& judge, const Text& what, int wanted, Handle (*make)(), const std::vector<User<Handle>>& users, bool strict) {
+  const Text words = strict ? " already" : "";
+  for (const User<Handle>& user : users) {
+    Handle handle = make();
+    free_it(handle);
+    if (strict) {
+      judge.wrong("freed " + what, user.name, user.call(handle), wanted, words);
+      std::vector<Handle> others;
+      for (int i = 0; i < 4; ++i) others.push_back(make());
+      judge.wrong("freed " + what + ", others made", user.name, user.call(handle), wanted, words);
+      for (Handle other : others) free_it(other);
+    }
+    handle = make();
+    const bool frees = user.name.find("free") != Text::npos || user.name.find("MPI_Wait") == 0 || user.name.find("MPI_Test") == 0;
+    judge.right("live " + what, user.name, user.call(handle));
+    if (!frees) free_it(handle);
+  }
+}
+
+// A type that is freed while another is made of it: in each level surely known.
+void freed_but_referred_to(Judge& judge) {
+  for (const auto& user : users_of_type()) {
+    MPI_Datatype part = make_type(), whole;
+    OK(MPI_Type_contiguous(2, part, &whole));
+    OK(MPI_Type_commit(&whole));
+    MPI_Datatype copy = part;
+    OK(MPI_Type_free(&copy));
+    judge.wrong("freed type, part of another", user.name, user.call(part), MPI_ERR_TYPE, "freed already");
+    judge.right("a type whose part is freed", user.name, user.call(whole));
+    if (user.name == "MPI_Type_free") continue;
+    // Its contents are handles again, to be freed.
+    int integers[8];
+    MPI_Aint addresses[8];
+    MPI_Datatype parts[8];
+    OK(MPI_Type_get_contents(whole, 8, 8, 8, integers, addresses, parts));
+    judge.right("a freed type, given out again", user.name, user.call(parts[0]));
+    OK(MPI_Type_free(&parts[0]));
+    judge.wrong("freed type, part of another", user.name, user.call(part), MPI_ERR_TYPE, "freed already");
+    OK(MPI_Type_free(&whole));
+  }
+}
+
+// ---- types that are not committed
+
+void uncommitted(Judge& judge) {
+  const std::vector<User<MPI_Datatype>> users{
+      {"MPI_Send", [](MPI_Datatype t) { return MPI_Send(in, 1, t, MPI_PROC_NULL, 1, self); }},
+      {"MPI_Ssend", [](MPI_Datatype t) { return MPI_Ssend(in, 1, t, MPI_PROC_NULL, 1, self); }},
+      {"MPI_Recv", [](MPI_Datatype t) { return MPI_Recv(in, 1, t, MPI_PROC_NULL, 1, self, MPI_STATUS_IGNORE); }},
+      {"MPI_Sendrecv", [](MPI_Datatype t) { return MPI_Sendrecv(in, 1, MPI_INT, MPI_PROC_NULL, 1, out, 1, t, MPI_PROC_NULL, 1, self, MPI_STATUS_IGNORE); }},
+      {"MPI_Bcast", [](MPI_Datatype t) { return MPI_Bcast(in, 1, t, 0, self); }},
+      {"MPI_Gather", [](MPI_Datatype t) { return MPI_Gather(in, 2, MPI_INT, out, 1, t, 0, self); }},
+      {"MPI_Allgather", [](MPI_Datatype t) { return MPI_Allgather(in, 1, t, out, 2, MPI_INT, self); }},
+      {"MPI_Alltoallw", [](MPI_Datatype t) { const int one = 1, zero = 0; return MPI_Alltoallw(in, &one, &zero, &t, out, &one, &zero, &t, self); }},
+      {"MPI_Pack", [](MPI_Datatype t) { int at = 0; return MPI_Pack(in, 1, t, out, sizeof out, &at, self); }},
+  };
+  for (const auto& user : users) {
+    MPI_Datatype type;
+    OK(MPI_Type_vector(2, 1, 2, MPI_INT, &type));
+    judge.wrong("uncommitted type", user.name, user.call(type), MPI_ERR_TYPE, "not committed");
+    OK(MPI_Type_commit(&type));
+    judge.right("committed type", user.name, user.call(type));
+    OK(MPI_Type_free(&type));
+  }
+}
+
+// ---- requests of collectives that are active
+
+void active_collectives(Judge& judge) {
+  using Start = std::function<int(MPI_Comm, MPI_Request*)>;
+  const std::vector<std::pair<Text, Start>> starts{
+      {"MPI_Ibarrier", [](MPI_Comm c, MPI_Request* r) { return MPI_Ibarrier(c, r); }},
+      {"MPI_Ibcast", [](MPI_Comm c, MPI_Request* r) { return MPI_Ibcast(in, 1, MPI_INT, 0, c, r); }},
+      {"MPI_Ireduce", [](MPI_Comm c, MPI_Request* r) { return MPI_Ireduce(in, out, 1, MPI_INT, MPI_SUM, 0, c, r); }},
+      {"MPI_Iallreduce", [](MPI_Comm c, MPI_Request* r) { return MPI_Iallreduce(in, out, 1, MPI_INT, MPI_SUM, c, r); }},
+      {"MPI_Iallgather", [](MPI_Comm c, MPI_Request* r) { return MPI_Iallgather(in, 1, MPI_INT, out, 1, MPI_INT, c, r); }},
+      {"MPI_Ialltoall", [](MPI_Comm c, MPI_Request* r) { return MPI_Ialltoall(in, 1, MPI_INT, out, 1, MPI_INT, c, r); }},
+      {"MPI_Iscan", [](MPI_Comm c, MPI_Request* r) { return MPI_Iscan(in, out, 1, MPI_INT, MPI_SUM, c, r); }},
+  };
+  for (const auto& [name, start] : starts) {
+    MPI_Request request;
+    OK(start(MPI_COMM_WORLD, &request));
+    judge.wrong("active collective freed", name, MPI_Request_free(&request), MPI_ERR_REQUEST, "active nonblocking collective");
+    judge.wrong("active collective cancelled", name, MPI_Cancel(&request), MPI_ERR_REQUEST, "cannot be cancelled");
+    judge.right("active collective completed", name, MPI_Wait(&request, MPI_STATUS_IGNORE));
+  }
+}
+
+// ---- messages that are too long
+
+void truncated(Judge& judge) {
+  const auto sent = [](int count) { OK(MPI_Send(in, count, MPI_INT, 0, 3, self)); };
+  for (const bool fits : {false, true}) {
+    const int room = fits ? 4 : 3;
+    const auto tell = [&](const Text& name, int code) {
+      if (fits) judge.right("a message that fits", name, code);
+      else judge.wrong("truncation", name, code, MPI_ERR_TRUNCATE, "longer than the receive buffer");
+    };
+    sent(4);
+    tell("MPI_Recv", MPI_Recv(out, room, MPI_INT, 0, 3, self, MPI_STATUS_IGNORE));
+    MPI_Request r;
+    OK(MPI_Irecv(out, room, MPI_INT, 0, 3, self, &r));
+    sent(4);
+    tell("MPI_Wait", MPI_Wait(&r, MPI_STATUS_IGNORE));
+    OK(MPI_Irecv(out, room, MPI_INT, MPI_ANY_SOURCE, 3, self, &r));
+    sent(4);
+    tell("MPI_Waitall", MPI_Waitall(1, &r, MPI_STATUSES_IGNORE));
+    sent(4);
+    MPI_Message message;
+    OK(MPI_Mprobe(0, 3, self, &message, MPI_STATUS_IGNORE));
+    tell("MPI_Mrecv", MPI_Mrecv(out, room, MPI_INT, &message, MPI_STATUS_IGNORE));
+    tell("MPI_Sendrecv", MPI_Sendrecv(in, 4, MPI_INT, 0, 3, out, room, MPI_INT, 0, 3, self, MPI_STATUS_IGNORE));
+  }
+}
+
+// ---- buffers of operations under way
+
+int memory[1024];
+
+// An operation that stays under way until it is ended: it uses 8 ints at `at`, of type `type`.
+struct Running {
+  Text name;
+  bool writes;
+  std::function<void(int* at, int count, MPI_Datatype type, MPI_Request*)> start;
+  std::function<void()> end;
+};
+std::vector<Running> running() {
+  static int spare[64];
+  const auto send_it = [] { OK(MPI_Send(spare, 8, MPI_INT, 0, 50, self)); };
+  const auto receive_it = [] { OK(MPI_Recv(spare, 8, MPI_INT, 0, 50, self, MPI_STATUS_IGNORE)); };
+  return {
+      {"MPI_Irecv", true, [](int* at, int n, MPI_Datatype t, MPI_Request* r) { OK(MPI_Irecv(at, n, t, 0, 50, self, r)); }, send_it},
+      {"MPI_Isend", false, [](int* at, int n, MPI_Datatype t, MPI_Request* r) { OK(MPI_Isend(at, n, t, 0, 50, self, r)); }, receive_it},
+      {"MPI_Issend", false, [](int* at, int n, MPI_Datatype t, MPI_Request* r) { OK(MPI_Issend(at, n, t, 0, 50, self, r)); }, receive_it},
+      {"MPI_Iallgather, sendbuf", false, [](int* at, int n, MPI_Datatype t, MPI_Request* r) { OK(MPI_Iallgather(at, n, t, spare, 8, MPI_INT, self, r)); }, [] {}},
+      {"MPI_Iallgather, recvbuf", true, [](int* at, int n, MPI_Datatype t, MPI_Request* r) { OK(MPI_Iallgather(spare, 8, MPI_INT, at, n, t, self, r)); }, [] {}},
+      {"MPI_Ialltoall, in place", true, [](int* at, int n, MPI_Datatype t, MPI_Request* r) { OK(MPI_Ialltoall(MPI_IN_PLACE, 0, MPI_INT, at, n, t, self, r)); }, [] {}},
+      {"MPI_Ibcast at the root", false, [](int* at, int n, MPI_Datatype t, MPI_Request* r) { OK(MPI_Ibcast(at, n, t, 0, self, r)); }, [] {}},
+  };
+}
+
+// What is called meanwhile with 4 ints at `at`.
+struct Meanwhile {
+  Text name;
+  bool writes;
+  std::function<int(int* at)> call;
+};
+std::vector<Meanwhile> meanwhile() {
+  static int spare[64];
+  return {
+      {"MPI_Irecv", true, [](int* at) {
+         MPI_Request r;
+         const int e = MPI_Irecv(at, 4, MPI_INT, 0, 60, self, &r);
+         if (e) return e;
+         OK(MPI_Send(spare, 4, MPI_INT, 0, 60, self));
+         return MPI_Wait(&r, MPI_STATUS_IGNORE);
+       }},
+      {"MPI_Recv", true, [](int* at) {
+         OK(MPI_Send(spare, 4, MPI_INT, 0, 60, self));
+         const int e = MPI_Recv(at, 4, MPI_INT, 0, 60, self, MPI_STATUS_IGNORE);
+         if (e) OK(MPI_Recv(spare, 4, MPI_INT, 0, 60, self, MPI_STATUS_IGNORE));
+         return e;
+       }},
+      {"MPI_Isend", false, [](int* at) {
+         MPI_Request r;
+         const int e = MPI_Isend(at, 4, MPI_INT, 0, 60, self, &r);
+         if (e) return e;
+         OK(MPI_Recv(spare, 4, MPI_INT, 0, 60, self, MPI_STATUS_IGNORE));
+         return MPI_Wait(&r, MPI_STATUS_IGNORE);
+       }},
+      {"MPI_Send", false, [](int* at) {
+         const int e = MPI_Send(at, 4, MPI_INT, 0, 60, self);
+         if (!e) OK(MPI_Recv(spare, 4, MPI_INT, 0, 60, self, MPI_STATUS_IGNORE));
+         return e;
+       }},
+      {"MPI_Sendrecv, sendbuf", false, [](int* at) { return MPI_Sendrecv(at, 4, MPI_INT, 0, 60, spare, 4, MPI_INT, 0, 60, self, MPI_STATUS_IGNORE); }},
+      {"MPI_Sendrecv, recvbuf", true, [](int* at) { return MPI_Sendrecv(spare, 4, MPI_INT, 0, 60, at, 4, MPI_INT, 0, 60, self, MPI_STATUS_IGNORE); }},
+      {"MPI_Allreduce, sendbuf", false, [](int* at) { return MPI_Allreduce(at, spare, 4, MPI_INT, MPI_SUM, self); }},
+      {"MPI_Allreduce, recvbuf", true, [](int* at) { return MPI_Allreduce(spare, at, 4, MPI_INT, MPI_SUM, self); }},
+      {"MPI_Alltoallv, recvbuf", true, [](int* at) {
+         const int four = 4, zero = 0;
+         return MPI_Alltoallv(spare, &four, &zero, MPI_INT, at, &four, &zero, MPI_INT, self);
+       }},
+      {"MPI_Bcast at the root", false, [](int* at) { return MPI_Bcast(at, 4, MPI_INT, 0, self); }},
+  };
+}
+
+void overlapping(Judge& judge) {
+  MPI_Datatype odd;  // the first of every two ints
+  OK(MPI_Type_create_resized(MPI_INT, 0, 8, &odd));
+  OK(MPI_Type_commit(&odd));
+  int* const at = memory + 512;
+  for (const Running& first : running())
+    for (const Meanwhile& second : meanwhile())
+      for (const int offset : {-4, -3, 0, 2, 5, 7, 8}) {
+        MPI_Request request;
+        first.start(at, 8, MPI_INT, &request);
+        const int code = second.call(at + offset);
+        const Text name = first.name + " x " + second.name + " at " + std::to_string(offset);
+        const bool apart = offset <= -4 || offset >= 8;
+        if (!apart && (first.writes || second.writes)) judge.wrong("overlap", name, code, MPI_ERR_BUFFER, "shares bytes");
+        else judge.right(apart ? "buffers side by side" : "reads of one buffer", name, code);
+        first.end();
+        OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+      }
+  // Interleaved without a byte in common, and by one element.
+  for (const int offset : {1, 2}) {
+    MPI_Request one, two;
+    OK(MPI_Irecv(at, 8, odd, 0, 50, self, &one));
+    const int code = MPI_Irecv(at + offset, 8, odd, 0, 51, self, &two);
+    if (offset == 2) {
+      judge.wrong("overlap of layouts", "MPI_Irecv", code, MPI_ERR_BUFFER, "shares bytes");
+    } else {
+      judge.right("interleaved layouts", "MPI_Irecv", code);
+      OK(MPI_Send(in, 8, MPI_INT, 0, 51, self));
+      OK(MPI_Wait(&two, MPI_STATUS_IGNORE));
+    }
+    OK(MPI_Send(in, 8, MPI_INT, 0, 50, self));
+    OK(MPI_Wait(&one, MPI_STATUS_IGNORE));
+  }
+  // Within one call.
+  judge.wrong("overlap in a call", "MPI_Sendrecv",
+              MPI_Sendrecv(at, 4, MPI_INT, 0, 60, at + 3, 4, MPI_INT, 0, 60, self, MPI_STATUS_IGNORE), MPI_ERR_BUFFER, "share bytes");
+  judge.wrong("overlap in a call", "MPI_Allreduce", MPI_Allreduce(at, at + 3, 4, MPI_INT, MPI_SUM, self), MPI_ERR_BUFFER, "share bytes");
+  judge.wrong("overlap in a call", "MPI_Iallgather", [&] {
+    MPI_Request r;
+    return MPI_Iallgather(at, 4, MPI_INT, at + 3, 4, MPI_INT, self, &r);
+  }(), MPI_ERR_BUFFER, "share bytes");
+  judge.right("no overlap in a call", "MPI_Sendrecv_replace",
+              MPI_Sendrecv_replace(at, 4, MPI_INT, 0, 60, 0, 60, self, MPI_STATUS_IGNORE));
+  judge.right("no overlap in a call", "MPI_Allreduce", MPI_Allreduce(MPI_IN_PLACE, at, 4, MPI_INT, MPI_SUM, self));
+  judge.right("no overlap in a call", "MPI_Sendrecv of nothing",
+              MPI_Sendrecv(at, 0, MPI_INT, 0, 60, at, 0, MPI_INT, 0, 60, self, MPI_STATUS_IGNORE));
+  OK(MPI_Type_free(&odd));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const check::Program world(&argc, &argv);
+  const bool strict = argc > 1 && Text(argv[1]) == "strict";
+  Judge judge;
+  stale<MPI_Comm>(judge, "communicator", MPI_ERR_COMM, make_comm, users_of_comm(), strict);
+  stale<MPI_Datatype>(judge, "type", MPI_ERR_TYPE, make_type, users_of_type(), strict);
+  stale<MPI_Op>(judge, "operation", MPI_ERR_OP, make_op, users_of_op(), strict);
+  stale<MPI_Group>(judge, "group", MPI_ERR_GROUP, make_group, users_of_group(), strict);
+  stale<MPI_Request>(judge, "request", MPI_ERR_REQUEST, make_request, users_of_request(), strict);
+  freed_but_referred_to(judge);
+  uncommitted(judge);
+  active_collectives(judge);
+  truncated(judge);
+  if (strict) overlapping(judge);
+  CHECK(judge.report(world.rank()));
+  return 0;
+}

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs strict_program's cases. Each wrong one is told what its line here says and nothing else, the
+right ones nothing; under --check=basic what is left over and what races is not told.
+usage: strict.py MPIRUN PROGRAM SOURCE notes|right|reports|report_only [SETTING=VALUE…]"""
+import re
+import subprocess
+import sys
+
+# case, ranks, the lines that are told: LINE(name) stands for the place in the source
+NOTES = [
+    ("left_request", 2, ["2 requests never completed, started by MPI_Irecv at LINE(left_request).* \\(ranks 0 and 1\\)"]),
+    ("left_send", 2, ["1 request never completed, started by MPI_Isend at LINE(left_send).* \\(rank 0\\)"]),
+    ("left_collective", 3, ["3 requests never completed, started by MPI_Ibarrier at LINE(left_collective).* \\(ranks 0 to 2\\)"]),
+    ("left_messages", 2, ["2 messages sent and never received, sent by MPI_Send at LINE(send).*, to rank 0 of MPI_COMM_WORLD with tag 7 \\(rank 1: 2\\)"]),
+    ("left_messages", 3, ["2 messages sent and never received, sent by MPI_Send at LINE(send)"]),
+    ("left_probed", 2, ["1 message matched by a probe and never received, matched by MPI_Mprobe at LINE(left_probed).* \\(rank 0\\)"]),
+    ("left_comm", 1, ["1 communicator never freed, made by MPI_Comm_dup at LINE(left_comm).* \\(rank 0\\)"]),
+    ("left_comm", 4, ["4 communicators never freed, made by MPI_Comm_dup at LINE(left_comm).* \\(ranks 0 to 3\\)"]),
+    ("left_comms", 2, ["8 communicators never freed, made by MPI_Comm_dup at LINE(left_comms),.*\\(ranks 0 and 1: 6\\); by MPI_Comm_split at LINE(left_comms_split), .*\\(ranks 0 and 1\\)"]),
+    ("left_type", 2, ["2 datatypes never freed, made by MPI_Type_contiguous at LINE(left_type)"]),
+    ("left_op", 2, ["1 operation never freed, made by MPI_Op_create at LINE(left_op).* \\(rank 1\\)"]),
+    ("left_group", 2, ["2 groups never freed, made by MPI_Comm_group at LINE(left_group)"]),
+    ("left_much", 2, ["1 message sent and never received", "2 datatypes never freed", "2 groups never freed"]),
+    ("race", 3, ["race: time alone decides which message MPI_Recv at LINE(race), in .* takes on rank 0: ranks 1 and 2 have each sent one, on MPI_COMM_WORLD"]),
+    ("race", 5, ["race: .* MPI_Recv at LINE(race)"]),
+    ("race_any_tag", 3, ["race: .* MPI_Recv at LINE(race_any_tag)"]),
+    ("race_once", 3, ["race: .* MPI_Irecv at LINE(race_once)"]),
+    ("race_probe", 3, ["race: .* MPI_Probe at LINE(race_probe)"]),
+    ("race_takes_the_other", 3, ["race: .* MPI_Recv at LINE(race_takes_the_other)"]),
+]
+RIGHT = [("clean", 2), ("clean", 3), ("freed_request", 2), ("cancelled", 2), ("one_sender", 2), ("other_tags", 4),
+         ("in_turn", 4), ("in_turn_by_barriers", 4), ("in_turn_by_ssend", 3), ("threads_in_turn", 2),
+         ("threads_apart", 2)]
+# The job ends with the report, at each level.
+REPORTS = [
+    ("two_threads", 2, ["two threads of rank 0 are in collective calls at once, MPI_(Barrier|Bcast) and MPI_(Barrier|Bcast), on MPI_COMM_WORLD \\(2 ranks\\)",
+                        "MPI_Barrier\\(.*LINE(two_threads)"]),
+    ("two_threads_nonblocking", 2, ["two threads of rank 0 are in collective calls at once, MPI_I?[Bb]arrier and MPI_I?[Bb]arrier, on MPI_COMM_WORLD",
+                                    "MPI_Barrier\\(.*LINE(two_threads_nonblocking)"]),
+]
+# Nothing but the report happens: the program goes on, and ends as it would have (124: by --timeout).
+REPORT_ONLY = [
+    ("op", 3, 0, 1, ["error: rank 1 calls MPI_Allreduce with MPI_MAX \\(LINE(op)\\) where ranks 0 and 2 have MPI_SUM"]),
+    ("deadlock", 2, 124, 1, ["error: deadlock: ranks 0 and 1 wait for each other", "rank 1.*MPI_Recv.*LINE(recv)"]),
+    ("two_threads", 2, 124, 1, ["error: two threads of rank 0"]),
+    ("overlap", 1, 0, 1, ["error: the receive buffer shares bytes with the receive buffer of an operation that is not complete",
+                          "MPI_Irecv.*LINE(overlap)", "started by MPI_Irecv at LINE(overlap_first)"]),
+]
+
+
+class Runner:
+    def __init__(self, mpirun, program, source, settings):
+        self.mpirun, self.program, self.settings = mpirun, program, settings
+        self.lines = {m[1]: n for n, line in enumerate(open(source), 1) if (m := re.search(r"// LINE (\w+)$", line))}
+
+    def run(self, case, ranks, *options):
+        command = [self.mpirun, "-n", str(ranks), *options, *(f"--set={s}" for s in self.settings), self.program, case]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        return done.returncode, done.stdout, done.stderr
+
+    def missing(self, err, expected):
+        for text in expected:
+            pattern = re.sub(r"LINE\((\w+)\)", lambda m: rf"strict_program\.cpp:{self.lines[m[1]]}\b", text)
+            if not any(re.search(pattern, line) for line in err.splitlines()):
+                return f"no line says: {pattern}"
+        return None
+
+
+def said(err):
+    return [line for line in err.splitlines() if line.startswith("tutti: ") and " share " not in line]
+
+
+def note(r, case, ranks, expected):
+    code, out, err = r.run(case, ranks, "--check=strict")
+    if code or "through" not in out:
+        return f"ended with {code}", err
+    if len(said(err)) != len(expected) or not all(" note: " in line for line in said(err)):
+        return f"{len(said(err))} lines, not {len(expected)} notes", err
+    code, out, quiet = r.run(case, ranks, "--check=basic")
+    return r.missing(err, expected) or ("basic is not silent" if said(quiet) or code else None), err + quiet
+
+
+def right(r, case, ranks):
+    for options in (["--check=strict"], ["--check=strict", "--stress=random:3"], ["--check=basic"]):
+        code, out, err = r.run(case, ranks, *options)
+        if code or "through" not in out or said(err):
+            return f"ended with {code} under {options}", err
+    return None, ""
+
+
+def report(r, case, ranks, expected):
+    for level in ("basic", "strict"):
+        code, _, err = r.run(case, ranks, f"--check={level}")
+        errors = [line for line in err.splitlines() if "error:" in line]
+        if code in (0, 86, 124) or len(errors) != 1:
+            return f"ended with {code} and {len(errors)} errors under {level}", err
+        if problem := r.missing(err, expected):
+            return problem, err
+    return None, ""
+
+
+def report_only(r, case, ranks, wanted, errors, expected):
+    standstill = "500ms" if case == "deadlock" else "60s"
+    code, out, err = r.run(case, ranks, "--check=strict", "--set=contract.report_only=on",
+                           f"--set=contract.standstill={standstill}", *(["--timeout=4"] if wanted else []))
+    told = [line for line in err.splitlines() if "error: " in line and "--timeout" not in line]
+    if code != wanted or len(told) != errors:
+        return f"ended with {code}, {len(told)} errors", err
+    if wanted == 0 and "through" not in out:
+        return "did not go on", err
+    return r.missing(err, expected), err
+
+
+def main(mpirun, program, source, which, *settings):
+    runner = Runner(mpirun, program, source, settings)
+    judge, cases = {"notes": (note, NOTES), "right": (right, RIGHT), "reports": (report, REPORTS),
+                    "report_only": (report_only, REPORT_ONLY)}[which]
+    failed = 0
+    for case in cases:
+        problem, words = judge(runner, *case)
+        print(f"{'FAILED' if problem else 'ok'}: {case[0]} on {case[1]} {problem or ''}")
+        if problem:
+            failed += 1
+            print(words)
+    return failed > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What --check=strict has something to say about, and what it must not: argv[1] names one case, a line
+// "LINE name" the place that is told. strict.py knows what each is to be told. They use the MPI
+// interface alone.
+#include <mpi.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <string>
+#include <thread>
+
+namespace {
+
+int rank, size;
+int value = 7, into[64];
+const MPI_Comm world = MPI_COMM_WORLD;
+
+void send(int to, int tag = 1) {
+  MPI_Send(&value, 1, MPI_INT, to, tag, world);  // LINE send
+}
+void recv(int from, int tag = 1) {
+  MPI_Recv(into, 1, MPI_INT, from, tag, world, MPI_STATUS_IGNORE);  // LINE recv
+}
+void add_up(void*, void*, int*, MPI_Datatype*) {}
+
+const std::map<std::string, std::function<void()>> cases{
+    // ---- left over
+    {"left_request",
+     [] {
+       MPI_Request request;
+       MPI_Irecv(into, 1, MPI_INT, (rank + 1) % size, 99, world, &request);  // LINE left_request
+     }},
+    {"left_send",
+     [] {
+       MPI_Request request;
+       if (rank == 0) MPI_Isend(&value, 1, MPI_INT, 1, 1, world, &request);  // LINE left_send
+       if (rank == 1) recv(0);
+     }},
+    {"left_collective",
+     [] {
+       MPI_Request request;
+       MPI_Ibarrier(world, &request);  // LINE left_collective
+       MPI_Barrier(MPI_COMM_SELF);
+     }},
+    {"left_messages",
+     [] {
+       for (int i = 0; i < 3; ++i)
+         if (rank == 1) send(0, 7);
+       if (rank == 0) recv(1, 7);
+     }},
+    {"left_probed",
+     [] {
+       MPI_Message message;
+       if (rank == 1) send(0);
+       if (rank == 0) MPI_Mprobe(1, 1, world, &message, MPI_STATUS_IGNORE);  // LINE left_probed
+     }},
+    {"left_comm",
+     [] {
+       MPI_Comm comm;
+       MPI_Comm_dup(world, &comm);  // LINE left_comm
+     }},
+    {"left_comms",
+     [] {
+       MPI_Comm comm;
+       for (int i = 0; i < 3; ++i) MPI_Comm_dup(world, &comm);  // LINE left_comms
+       MPI_Comm_split(world, rank, 0, &comm);                   // LINE left_comms_split
+     }},
+    {"left_type",
+     [] {
+       MPI_Datatype type;
+       MPI_Type_contiguous(3, MPI_INT, &type);  // LINE left_type
+     }},
+    {"left_op",
+     [] {
+       MPI_Op op;
+       if (rank == 1) MPI_Op_create(add_up, 1, &op);  // LINE left_op
+     }},
+    {"left_group",
+     [] {
+       MPI_Group group;
+       MPI_Comm_group(world, &group);  // LINE left_group
+     }},
+    {"left_much",
+     [] {
+       MPI_Group group;
+       MPI_Datatype type;
+       MPI_Comm_group(world, &group);
+       MPI_Type_contiguous(3, MPI_INT, &type);
+       if (rank == 1) send(0, 5);
+     }},
+    // ---- races: whichever comes first
+    {"race",
+     [] {
+       if (rank > 0) send(0);
+       for (int i = 1; rank == 0 && i < size; ++i)
+         MPI_Recv(into, 1, MPI_INT, MPI_ANY_SOURCE, 1, world, MPI_STATUS_IGNORE);  // LINE race
+     }},
+    {"race_any_tag",
+     [] {
+       if (rank > 0) send(0, rank);
+       for (int i = 1; rank == 0 && i < size; ++i)
+         MPI_Recv(into, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, world, MPI_STATUS_IGNORE);  // LINE race_any_tag
+     }},
+    {"race_once",  // all messages are there when it looks
+     [] {
+       if (rank > 0) send(0);
+       MPI_Barrier(world);
+       MPI_Request request;
+       if (rank != 0) return;
+       MPI_Irecv(into, 1, MPI_INT, MPI_ANY_SOURCE, 1, world, &request);  // LINE race_once
+       MPI_Wait(&request, MPI_STATUS_IGNORE);
+       for (int i = 2; i < size; ++i) MPI_Recv(into, 1, MPI_INT, MPI_ANY_SOURCE, 1, world, MPI_STATUS_IGNORE);
+     }},
+    {"race_probe",
+     [] {
+       if (rank > 0) send(0);
+       MPI_Barrier(world);
+       MPI_Status status;
+       for (int i = 1; rank == 0 && i < size; ++i) {
+         MPI_Probe(MPI_ANY_SOURCE, 1, world, &status);  // LINE race_probe
+         recv(status.MPI_SOURCE);
+       }
+     }},
+    {"race_takes_the_other",  // the first receive may take what the second one wants
+     [] {
+       if (rank > 0) send(0);
+       if (rank != 0) return;
+       MPI_Recv(into, 1, MPI_INT, MPI_ANY_SOURCE, 1, world, MPI_STATUS_IGNORE);  // LINE race_takes_the_other
+       recv(into[0] == value && size == 3 ? MPI_ANY_SOURCE : 1);
+     }},
+    // ---- right: silent
+    {"clean",
+     [] {
+       MPI_Comm comm;
+       MPI_Datatype part, whole;
+       MPI_Op op;
+       MPI_Group group;
+       MPI_Request request;
+       MPI_Comm_dup(world, &comm);
+       MPI_Type_contiguous(3, MPI_INT, &part);
+       MPI_Type_contiguous(3, part, &whole);
+       MPI_Type_commit(&whole);
+       MPI_Type_free(&part);
+       MPI_Op_create(add_up, 1, &op);
+       MPI_Comm_group(comm, &group);
+       MPI_Irecv(into, 1, whole, (rank + size - 1) % size, 1, comm, &request);
+       MPI_Ssend(into + 32, 1, whole, (rank + 1) % size, 1, size == 1 ? MPI_COMM_NULL : comm);
+       MPI_Comm_free(&comm);  // under way still
+       MPI_Wait(&request, MPI_STATUS_IGNORE);
+       MPI_Allreduce(into, into + 32, 1, MPI_INT, op, world);
+       MPI_Op_free(&op);
+       MPI_Type_free(&whole);
+       MPI_Group_free(&group);
+     }},
+    {"freed_request",  // nobody waits for it, and nobody need
+     [] {
+       MPI_Request request;
+       if (rank == 0) {
+         MPI_Isend(&value, 1, MPI_INT, 1, 1, world, &request);
+         MPI_Request_free(&request);
+       }
+       if (rank == 1) recv(0);
+     }},
+    {"cancelled",
+     [] {
+       MPI_Request request;
+       MPI_Irecv(into, 1, MPI_INT, 0, 77, world, &request);
+       MPI_Cancel(&request);
+       MPI_Wait(&request, MPI_STATUS_IGNORE);
+     }},
+    {"one_sender",
+     [] {
+       for (int i = 0; i < 5; ++i) {
+         if (rank == 1) send(0);
+         if (rank == 0) recv(MPI_ANY_SOURCE);
+       }
+     }},
+    {"other_tags",
+     [] {
+       if (rank > 0) send(0, rank);
+       for (int i = 1; rank == 0 && i < size; ++i) recv(MPI_ANY_SOURCE, i);
+     }},
+    {"in_turn",  // each sends when the one before was received
+     [] {
+       for (int i = 1; i < size; ++i) {
+         if (rank == 0 && i > 1) send(i, 2);
+         if (rank == i && i > 1) recv(0, 2);
+         if (rank == i) send(0);
+         if (rank == 0) recv(MPI_ANY_SOURCE);
+       }
+     }},
+    {"in_turn_by_barriers",
+     [] {
+       for (int i = 1; i < size; ++i) {
+         if (rank == i) send(0);
+         if (rank == 0) recv(MPI_ANY_SOURCE);
+         MPI_Barrier(world);
+       }
+     }},
+    {"in_turn_by_ssend",  // the receive itself lets the first sender tell the second
+     [] {
+       if (rank == 1) {
+         MPI_Ssend(&value, 1, MPI_INT, 0, 1, world);
+         send(2, 2);
+       }
+       if (rank == 2) recv(1, 2), send(0);
+       for (int i = 0; rank == 0 && i < 2; ++i) recv(MPI_ANY_SOURCE);
+     }},
+    // ---- threads inside collectives
+    {"two_threads",
+     [] {
+       if (rank != 0) return recv(0, 5);  // does not come before the job ends
+       std::thread other([] { MPI_Barrier(world); });  // LINE two_threads
+       std::this_thread::sleep_for(std::chrono::milliseconds(20));
+       MPI_Bcast(into, 1, MPI_INT, 0, world);
+       other.join();
+     }},
+    {"two_threads_nonblocking",
+     [] {
+       if (rank != 0) return recv(0, 5);
+       std::atomic<bool> through{false};
+       std::thread other([&] {
+         MPI_Barrier(world);  // LINE two_threads_nonblocking
+         through = true;
+       });
+       while (!through) {  // it comes into the barrier at some time
+         MPI_Request request;
+         MPI_Ibarrier(world, &request);
+         std::this_thread::sleep_for(std::chrono::milliseconds(10));
+       }
+       other.join();
+     }},
+    {"threads_in_turn",
+     [] {
+       for (int i = 0; i < 20; ++i) {
+         std::thread other([] { MPI_Barrier(world); });
+         other.join();
+         MPI_Bcast(into, 1, MPI_INT, 0, world);
+       }
+     }},
+    {"threads_apart",
+     [] {
+       MPI_Comm comm;
+       MPI_Comm_dup(world, &comm);
+       std::thread other([&] {
+         for (int i = 0; i < 200; ++i) MPI_Barrier(comm);
+       });
+       for (int i = 0; i < 200; ++i) MPI_Bcast(into, 1, MPI_INT, 0, world);
+       other.join();
+       MPI_Comm_free(&comm);
+     }},
+    // ---- only reported
+    {"op",
+     [] {
+       MPI_Allreduce(&value, into, 1, MPI_INT, rank == 1 ? MPI_MAX : MPI_SUM, world);  // LINE op
+     }},
+    {"deadlock", [] { recv((rank + 1) % size, 4); }},
+    {"overlap",
+     [] {
+       MPI_Request request[2];
+       MPI_Irecv(into, 4, MPI_INT, rank, 1, world, &request[0]);      // LINE overlap_first
+       MPI_Irecv(into + 2, 4, MPI_INT, rank, 2, world, &request[1]);  // LINE overlap
+       MPI_Send(into + 32, 4, MPI_INT, rank, 1, world);
+       MPI_Send(into + 32, 4, MPI_INT, rank, 2, world);
+       MPI_Waitall(2, request, MPI_STATUSES_IGNORE);
+     }},
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string name = argc > 1 ? argv[1] : "";
+  int provided;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+  MPI_Comm_rank(world, &rank);
+  MPI_Comm_size(world, &size);
+  const auto at = cases.find(name);
+  if (at == cases.end()) {
+    std::fprintf(stderr, "no case %s\n", name.c_str());
+    MPI_Abort(world, 3);
+  }
+  at->second();
+  MPI_Finalize();
+  if (rank == 0) std::puts("through");
+  return 0;
+}
