@@ -75,7 +75,7 @@ class Entry {
         caller_(caller),
         record_(flight::begin(static_cast<uint16_t>(function), caller)) {
     count_call(function);
-    if (!record_) [[unlikely]]
+    if (!record_ && mpi::keeps_what_is_gone) [[unlikely]]
       mpi::set_here(place());
   }
   Entry(int function, const void* caller, Making) : Entry(function, caller) {

@@ -60,13 +60,13 @@ void Ledger::pair_differs(uint32_t serial, int rank, Word theirs, Word expected,
   checker_.pair_mismatch(*this, serial, rank, difference, their_bytes, expected_bytes);
 }
 
-void Ledger::two_threads(const flight::Call& theirs) {
+void Ledger::two_threads() {
   if (state_ != State::fine) return;
   Finding finding;
   finding.context = channel_.context;
   finding.serial = next_;
   finding.error_class = MPI_ERR_OTHER;
-  describe_two_threads(finding, *this, theirs);
+  describe_two_threads(finding, *this, *inside_);
   checker_.report(std::move(finding));
 }
 

@@ -81,18 +81,14 @@ class Ledger {
   void pair_differs(uint32_t serial, int rank, Word theirs, Word expected, int64_t their_bytes,
                     int64_t expected_bytes);
 
-  // A thread enters a call, before it owns the engine, and leaves it. Returns nullptr, or who is
-  // inside already: then it has not entered. Two that come at one moment may overlook each other.
-  const flight::Thread* enter() {
-    if (const flight::Thread* other = inside_.load(std::memory_order_relaxed)) [[unlikely]]
-      return other;
-    const flight::Thread* me = flight::thread();
-    inside_.store(me ? me : &flight::inside::none, std::memory_order_relaxed);
-    return nullptr;
+  // A thread is inside a blocking call, `call` if it is known, until it leaves; others that come then
+  // are one too many.
+  void enter(const flight::Call* call) { inside_ = call ? call : &kUnknownCall; }
+  void leave() { inside_ = nullptr; }
+  // This thread is about to start a call.
+  void expect_nobody_inside() {
+    if (inside_) [[unlikely]] two_threads();
   }
-  void leave() { inside_.store(nullptr, std::memory_order_relaxed); }
-  // This thread wants to enter while another is in `theirs`. Engine owned.
-  void two_threads(const flight::Call& theirs);
 
   // Something is wrong on this communicator, and it is being found out what.
   bool suspected() const { return state_ == State::suspected; }
@@ -133,6 +129,7 @@ class Ledger {
   };
   enum class State : uint8_t { fine, suspected, broken, told };
 
+  void two_threads();
   void early(Slot& slot, uint32_t serial, int rank, Word word);
   void was_early(const Slot& slot);
   void break_with(int error_class, std::string text);
@@ -149,7 +146,8 @@ class Ledger {
   State state_ = State::fine;
   bool freed_ = false;
   std::atomic<bool> fatal_{true};
-  std::atomic<const flight::Thread*> inside_{nullptr};
+  static constexpr flight::Call kUnknownCall{};
+  const flight::Call* inside_ = nullptr;
   int error_class_ = 0;
   std::string error_text_, name_;
   Abandonable* running_ = nullptr;

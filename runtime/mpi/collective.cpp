@@ -136,57 +136,44 @@ Error start(Result<Prepared> prepared, Comm& comm, MPI_Request* request) {
   }
 }
 
-// This thread is in a collective call of the communicator.
+// This thread is inside a blocking call, with the engine owned on both ends.
 class Inside {
  public:
-  explicit Inside(const Comm& comm) : ledger_(comm.hidden.ledger) {
-    if (!ledger_) return;
-    if (const flight::Thread* other = ledger_->enter()) [[unlikely]] {
-      two_ = true;
-      theirs() = other->now;  // it may be elsewhere by the time that the engine is owned
-    }
+  Inside(contract::Ledger* ledger, const flight::Call* call) : ledger_(ledger) {
+    if (ledger_) ledger_->enter(call);
   }
   ~Inside() {
-    if (ledger_ && !two_) ledger_->leave();
+    if (ledger_) ledger_->leave();
   }
   Inside(const Inside&) = delete;
-  // With the engine owned.
-  void tell() const {
-    if (two_) [[unlikely]] ledger_->two_threads(theirs());
-  }
 
  private:
-  static flight::Call& theirs() {
-    static thread_local flight::Call call;
-    return call;
-  }
   contract::Ledger* const ledger_;
-  bool two_ = false;
 };
 
 // For the flight record: the call that this thread is in is the communicator's next.
-void note_serial(const Comm& comm) {
+const flight::Call* note_serial(const Comm& comm) {
   flight::Call* call = flight::now();
-  if (!call) return;
+  if (!call) return nullptr;
   call->context = comm.context();
   call->serial = comm.hidden.next_serial + 1;
+  return call;
 }
 
 }  // namespace
 
 Error run(Comm& comm, const Call& call) {
-  const Inside inside(comm);
   const engine::Engine::Guard own(engine_of_process());
-  inside.tell();
   if (strict) [[unlikely]] strict->acts();
-  const contract::Ledger* ledger = comm.hidden.ledger;
+  contract::Ledger* const ledger = comm.hidden.ledger;
+  if (ledger) ledger->expect_nobody_inside();
   if (ledger && ledger->disturbed()) [[unlikely]]
     if (Error e = settle(*ledger)) return e;
   comm.find_area();
   Result<std::unique_ptr<coll::Execution>> execution =
       coll::prepare(comm.hidden, comm.planner, call);
   if (!execution) return std::move(execution).error();
-  note_serial(comm);
+  const Inside inside(ledger, note_serial(comm));
   coll::run(**execution);
   if (ledger && ledger->disturbed()) [[unlikely]]
     return end_disturbed(**execution, *ledger);
@@ -200,11 +187,10 @@ Error start(Comm& comm, Prepared prepared, MPI_Request* request, std::function<E
       new CollectiveRequest(comm, std::move(prepared), std::move(then)));
   Call& call = made->prepared.call;
   call.signature = contract::in_form(call.signature, contract::Form::nonblocking);
-  const Inside inside(comm);
   const engine::Engine::Guard own(engine_of_process());
-  inside.tell();
   if (strict) [[unlikely]] strict->acts();
-  const contract::Ledger* ledger = comm.hidden.ledger;
+  contract::Ledger* const ledger = comm.hidden.ledger;
+  if (ledger) ledger->expect_nobody_inside();
   if (ledger && ledger->disturbed()) [[unlikely]]
     if (Error e = settle(*ledger)) return e;
   comm.find_area();
