@@ -82,7 +82,7 @@ class Checker final : public engine::Observer {
   void report(Finding finding);
 
   // Each process of the job gives each other one some bytes, and gets theirs, by process; all call
-  // it equally often. Arrives behind all messages that its sender has sent before.
+  // it equally often.
   std::vector<std::string> exchange(std::vector<std::string> to);
 
   // Observer

@@ -188,7 +188,7 @@ std::string last_words(std::string_view text, const Comm* comm, const Errhandler
                        const Incident& incident) {
   std::string words = fmt::format("{}. The job ends: the error handler is {}", text, handler.name);
   if (incident.place.caller == 0) return words;
-  words = fmt::format("rank {}: {}", my_process(), words);
+  words = fmt::format("rank {} on {}: {}", my_process(), process().job->view().host, words);
   for (const std::string& line : story_of(incident.place, comm, incident.mentions))
     words += "\n  " + line;
   return words;

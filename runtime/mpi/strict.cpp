@@ -209,6 +209,27 @@ void note_objects(contract::Notes& notes) {
   }
 }
 
+// Nobody sends any more; everybody hears how many messages are for him, and waits until he has them.
+void await_all_messages(const Process& p) {
+  std::vector<std::string> counts(static_cast<size_t>(p.job->view().size));
+  p.engine->each_peer([&](int process, uint32_t sent, uint32_t) {
+    counts[static_cast<size_t>(process)].assign(reinterpret_cast<const char*>(&sent), sizeof sent);
+  });
+  counts = p.checker->exchange(std::move(counts));
+  p.engine->wait_until([&] {
+    std::vector<uint32_t> missing(counts.size());
+    for (size_t i = 0; i < counts.size(); ++i)
+      if (counts[i].size() == sizeof(uint32_t))
+        std::memcpy(&missing[i], counts[i].data(), sizeof(uint32_t));
+    missing[static_cast<size_t>(p.engine->process())] = 0;
+    p.engine->each_peer([&](int process, uint32_t, uint32_t received) {
+      uint32_t& left = missing[static_cast<size_t>(process)];
+      left -= std::min(left, received);
+    });
+    return std::ranges::all_of(missing, [](uint32_t left) { return left == 0; });
+  });
+}
+
 // By process: what it has sent and nobody here has received.
 std::vector<std::string> unreceived_by_sender(const Process& p) {
   std::map<std::tuple<int, uint64_t, int>, int> counts;
@@ -231,8 +252,7 @@ Error tell_left_over() {
   Process& p = process();
   const engine::Engine::Guard own(*p.engine);
   const auto size = static_cast<size_t>(p.job->view().size);
-  // Messages of one process arrive in the order of sending: behind this one comes nothing.
-  p.checker->exchange(std::vector<std::string>(size));
+  await_all_messages(p);
   const std::vector<std::string> lists = p.checker->exchange(unreceived_by_sender(p));
   contract::Notes mine;
   for (size_t receiver = 0; receiver < size; ++receiver)

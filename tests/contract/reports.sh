@@ -84,11 +84,11 @@ declare -A sentence=(
   [finalize_other]="rank 1 has called MPI_Finalize while ranks? .* MPI_Barrier \(fatal.c:$(line finalize_other)\), on a communicator of 3 ranks made by MPI_Comm_split from MPI_COMM_WORLD"
   [freed]="ranks? .* MPI_(Comm_free|Bcast) .* where .* MPI_(Comm_free|Bcast) .*, on solver \(3 ranks\)"
   [exit]="rank 1 .*without MPI_Finalize"
-  [freed_comm]="rank 1: MPI_Bcast: the communicator has been freed already \(argument comm\). The job ends"
-  [uncommitted]="rank 1: MPI_Send: a datatype without a name is not committed.* \(argument datatype\). The job ends"
-  [truncated]="rank 0: MPI_Wait: the message of 12 bytes from rank 1 with tag 4 is longer than the receive buffer of 8 bytes"
-  [free_active]="rank 1: MPI_Request_free: the request belongs to an active nonblocking collective"
-  [overlap]="rank 1: MPI_Send: the send buffer shares bytes with the receive buffer of an operation that is not complete"
+  [freed_comm]="rank 1 on [^:]+: MPI_Bcast: the communicator has been freed already \(argument comm\). The job ends"
+  [uncommitted]="rank 1 on [^:]+: MPI_Send: a datatype without a name is not committed.* \(argument datatype\). The job ends"
+  [truncated]="rank 0 on [^:]+: MPI_Wait: the message of 12 bytes from rank 1 with tag 4 is longer than the receive buffer of 8 bytes"
+  [free_active]="rank 1 on [^:]+: MPI_Request_free: the request belongs to an active nonblocking collective"
+  [overlap]="rank 1 on [^:]+: MPI_Send: the send buffer shares bytes with the receive buffer of an operation that is not complete"
 )
 for how in freed left; do sentence[two_roots_$how]=${sentence[two_roots]}; done
 # What the lines below the sentence tell.
