@@ -40,8 +40,8 @@ bool probe_for(int source, int tag, Comm& comm, bool blocking, MPI_Status* statu
   const engine::Unexpected* found = nullptr;
   if (!look_for([&] { return (found = engine.probe(match)) != nullptr; }, blocking, match, comm))
     return false;
-  if (strict) [[unlikely]] strict->looks(comm, source, tag);
   fill_from(status, found->header);
+  if (strict) [[unlikely]] strict->looks(comm, source, tag);
   return true;
 }
 
