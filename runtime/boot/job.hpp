@@ -39,6 +39,9 @@ class Job {
   virtual Error fence() = 0;
   // Of a process that has published. A round trip to the node's server at most. Any thread.
   virtual Result<std::string> address_of(int rank) = 0;
+  // By rank: a number that exactly the ranks of one node share. The same on all ranks; empty where
+  // the launcher does not say. Some round trips to the node's server. Any thread.
+  virtual std::vector<int> nodes() = 0;
   // Tells the launcher that I leave in good order; no call after it.
   virtual void leave() = 0;
   // Ends the job with this exit code. Any thread.

@@ -28,6 +28,7 @@ class PmixJob final : public Job {
   Error publish(const std::string& address) override;
   Error fence() override;
   Result<std::string> address_of(int rank) override;
+  std::vector<int> nodes() override;
   void leave() override { PMIx_Finalize(nullptr, 0); }
   [[noreturn]] void abort(int code, const std::string& message) override;
 
@@ -150,6 +151,25 @@ Result<std::string> PmixJob::address_of(int rank) {
   PMIX_VALUE_RELEASE(value);
   if (address.empty()) return failure(MPI_ERR_OTHER, "rank {} published no address", rank);
   return address;
+}
+
+std::vector<int> PmixJob::nodes() {
+  char* list = nullptr;
+  if (PMIx_Resolve_nodes(me_.nspace, &list) != PMIX_SUCCESS || !list) return {};
+  std::istringstream names(list);
+  std::free(list);
+  std::vector<int> node_of(static_cast<size_t>(view_.size), -1);
+  int node = 0;
+  for (std::string name; std::getline(names, name, ','); ++node) {
+    pmix_proc_t* peers = nullptr;
+    size_t count = 0;
+    if (PMIx_Resolve_peers(name.c_str(), me_.nspace, &peers, &count) != PMIX_SUCCESS) return {};
+    for (size_t i = 0; i < count; ++i)
+      if (peers[i].rank < node_of.size()) node_of[peers[i].rank] = node;
+    PMIX_PROC_FREE(peers, count);
+  }
+  if (std::ranges::find(node_of, -1) != node_of.end()) return {};
+  return node_of;
 }
 
 void PmixJob::abort(int code, const std::string& message) {

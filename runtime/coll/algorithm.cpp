@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "base/log.hpp"
+#include "coll/hierarchical.hpp"
 #include "coll/shared.hpp"
 
 namespace tutti::coll {
@@ -21,6 +22,8 @@ std::string_view objection(const Algorithm& algorithm, const Shape& shape) {
       break;
     case Needs::shared_memory:
       return objection_to_sharing(shape);
+    case Needs::nodes:
+      return objection_to_levels(shape);
   }
   return {};
 }

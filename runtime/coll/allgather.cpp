@@ -4,6 +4,7 @@
 
 #include "coll/algorithm.hpp"
 #include "coll/exchange.hpp"
+#include "coll/hierarchical.hpp"
 #include "coll/pairwise.hpp"
 #include "coll/shared.hpp"
 
@@ -95,6 +96,10 @@ constexpr Algorithm kAllgather[] = {
      .when = "ranks of one node",
      .build = shared_allgather,
      .needs = Needs::shared_memory},
+    {.name = "hierarchical",
+     .when = "short blocks on several nodes",
+     .build = hierarchical_allgather,
+     .needs = Needs::nodes},
 };
 constexpr Algorithm kAllgatherv[] = {
     {.name = "ring", .when = "long blocks", .build = allgather_ring},

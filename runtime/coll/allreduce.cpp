@@ -4,6 +4,7 @@
 #include "coll/algorithm.hpp"
 #include "coll/exchange.hpp"
 #include "coll/halving.hpp"
+#include "coll/hierarchical.hpp"
 #include "coll/pairwise.hpp"
 #include "coll/shared.hpp"
 
@@ -128,6 +129,10 @@ constexpr Algorithm kAllreduce[] = {
      .when = "long vectors on one node",
      .build = shared_allreduce_parts,
      .needs = Needs::shared_memory},
+    {.name = "hierarchical",
+     .when = "several nodes",
+     .build = hierarchical_allreduce,
+     .needs = Needs::nodes},
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "coll/algorithm.hpp"
+#include "coll/hierarchical.hpp"
 #include "coll/pattern.hpp"
 #include "coll/shared.hpp"
 
@@ -94,6 +95,10 @@ constexpr Algorithm kAlltoall[] = {
      .when = "ranks of one node",
      .build = shared_alltoall,
      .needs = Needs::shared_memory},
+    {.name = "hierarchical",
+     .when = "short blocks on several nodes",
+     .build = hierarchical_alltoall,
+     .needs = Needs::nodes},
 };
 constexpr Algorithm kAlltoallv[] = {
     {.name = "linear", .when = "always", .build = alltoall_linear},

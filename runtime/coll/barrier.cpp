@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Barrier: nobody leaves before everybody has come.
 #include "coll/algorithm.hpp"
+#include "coll/hierarchical.hpp"
 #include "coll/shared.hpp"
 
 namespace tutti::coll {
@@ -26,6 +27,10 @@ constexpr Algorithm kBarrier[] = {
      .when = "few ranks of one node",
      .build = shared_barrier,
      .needs = Needs::shared_memory},
+    {.name = "hierarchical",
+     .when = "several nodes",
+     .build = hierarchical_barrier,
+     .needs = Needs::nodes},
 };
 
 }  // namespace

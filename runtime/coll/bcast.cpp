@@ -3,6 +3,7 @@
 // packed bytes: a rank whose memory has gaps goes through a packed copy of it.
 #include "coll/algorithm.hpp"
 #include "coll/exchange.hpp"
+#include "coll/hierarchical.hpp"
 #include "coll/shared.hpp"
 
 namespace tutti::coll {
@@ -116,6 +117,10 @@ constexpr Algorithm kBcast[] = {
      .when = "ranks of one node",
      .build = shared_bcast,
      .needs = Needs::shared_memory},
+    {.name = "hierarchical",
+     .when = "short messages on several nodes",
+     .build = hierarchical_bcast,
+     .needs = Needs::nodes},
 };
 
 }  // namespace

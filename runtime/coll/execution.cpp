@@ -79,14 +79,15 @@ Error Execution::bind(const Call& call) {
   call_ = call;
   if (call.kind >= Collective::reduce) call_.in_layout = call_.out_layout = element_layout(call);
   const Plan& plan = *plan_;
-  if (lane_ && plan.scratch.empty()) return {};
+  const bool program = plan.is_program();
+  if (program && plan.scratch.empty()) return {};
   size_t size = 0;
   const auto place = [&size](size_t bytes, size_t alignment) {
     const size_t at = aligned(size, alignment);
     size = at + bytes;
     return at;
   };
-  const size_t steps = lane_ ? 0 : plan.steps.size();
+  const size_t steps = program ? 0 : plan.steps.size();
   const size_t sends_at = place(plan.sends * sizeof(BoundSend), alignof(BoundSend));
   const size_t recvs_at = place(plan.recvs * sizeof(BoundRecv), alignof(BoundRecv));
   const size_t scratch_at = place(plan.scratch.size() * sizeof(void*), alignof(void*));
@@ -220,7 +221,7 @@ bool Execution::is_disturbed() const {
 }
 
 void Execution::resume() {
-  if (active_ && !lane_) run_ready();  // a program is polled anyway
+  if (active_ && !late_ && !plan_->is_program()) run_ready();  // a program is polled anyway
 }
 
 // ---- programs
@@ -236,8 +237,8 @@ bool Execution::is_raised(uint32_t round, int peer) {
 bool Execution::is_there(const Step& step) {
   const uint32_t round = first_round_ + static_cast<uint32_t>(step.slot);
   if (step.peer >= 0) return is_raised(round, step.peer);
-  for (const int size = channel_.size(); awaited_ < size; ++awaited_)
-    if (awaited_ != channel_.rank && !is_raised(round, awaited_)) return false;
+  for (const int size = channel_.neighbours(); awaited_ < size; ++awaited_)
+    if (awaited_ != channel_.local() && !is_raised(round, awaited_)) return false;
   awaited_ = 0;
   return true;
 }
@@ -253,7 +254,7 @@ bool Execution::lingers() {
 
 bool Execution::poll() {
   engine::Engine& engine = *channel_.engine;
-  if (!execute()) return false;
+  if (!(plan_->is_program() ? execute() : go_on())) return false;
   engine.note_event();
   return true;
 }
@@ -264,7 +265,6 @@ bool Execution::execute() {
   const int awaited = awaited_;
   for (const auto size = static_cast<uint32_t>(plan_->steps.size()); next_ < size; ++next_) {
     const Step& step = plan_->steps[next_];
-    const uint32_t round = first_round_ + static_cast<uint32_t>(step.slot);
     switch (step.kind) {
       case Step::Kind::copy:
         copy(step);
@@ -274,36 +274,17 @@ bool Execution::execute() {
         if (waits_for_application(step)) return next_ != before;
         reduce(step);
         break;
-      case Step::Kind::claim: {
-        const bool free = lane_->claim(round);
-        if (const auto serial = lane_->contradiction(); serial && channel_.ledger) [[unlikely]]
-          channel_.ledger->contradicted(*serial);
-        if (!free || is_disturbed()) [[unlikely]]
-          return next_ != before;
-        break;
-      }
-      case Step::Kind::publish:
-        lane_->raise(round, call_.signature ^ history_, step.peer);
-        break;
-      case Step::Kind::await:
-        if (!is_there(step)) return next_ != before || awaited_ != awaited;
-        if (is_disturbed()) [[unlikely]]
-          return next_ != before;
-        break;
       case Step::Kind::linger:
         if (lingers()) return true;  // so that nobody sleeps meanwhile
         break;
-      case Step::Kind::leave:
-        lane_->leave(round);
-        if (!late().empty()) [[unlikely]]
-          admit_late();
+      case Step::Kind::join:
         break;
       default:
-        TUTTI_INVARIANT(false, "a program has no messages");
+        if (!share(step)) return next_ != before || awaited_ != awaited;
+        break;
     }
   }
-  if (polled_) channel_.engine->remove_poller(*this);
-  polled_ = false;
+  leave_lists();
   over();
   return true;
 }
@@ -312,14 +293,15 @@ bool Execution::awaits(engine::Match& what) const {
   if (late_ || next_ >= plan_->steps.size()) return false;
   const Step& step = plan_->steps[next_];
   if (step.kind == Step::Kind::await) {
-    what = {channel_.context, step.peer >= 0 ? step.peer : awaited_, step.slot, serial_};
+    const int peer = step.peer >= 0 ? step.peer : awaited_;
+    what = {channel_.context, channel_.neighbour(peer), step.slot, serial_};
     return true;
   }
   const uint32_t round = first_round_ + static_cast<uint32_t>(step.slot);
-  for (int peer = 0; step.kind == Step::Kind::claim && peer < channel_.size(); ++peer) {
+  for (int peer = 0; step.kind == Step::Kind::claim && peer < channel_.neighbours(); ++peer) {
     const transport::Lane::Holder holder = lane_->holder(round, peer);
     if (!holder.holds || !holder.serial) continue;
-    what = {channel_.context, peer, step.slot, *holder.serial};
+    what = {channel_.context, channel_.neighbour(peer), step.slot, *holder.serial};
     return true;
   }
   return false;
@@ -353,6 +335,7 @@ void Execution::run_ready() {
   }
   performing_ = false;
   if (abandoned_ ? messages_ > 0 || resumes_ : left_ > 0 || is_disturbed()) return;
+  leave_lists();
   over();
 }
 
@@ -377,7 +360,10 @@ void Execution::perform(uint32_t index) {
     case Step::Kind::reduce:
       reduce(step);
       break;
+    case Step::Kind::join:
+      break;
     default:
+      if (!share(step)) return stall(index);
       break;
   }
   step_done(index);
@@ -438,12 +424,8 @@ void Execution::compare(const BoundRecv& receive) {
 void Execution::abandon(int error_class) {
   abandoned_ = true;
   mpi_class = error_class;
-  if (lane_) {  // the rounds remain unleft: nothing more is to come of this communicator
-    if (late_) late().remove(*this);
-    if (polled_) channel_.engine->remove_poller(*this);
-    late_ = polled_ = false;
-    return over();
-  }
+  leave_lists();  // rounds remain unleft: nothing more is to come of this communicator
+  if (plan_->is_program()) return over();
   performing_ = true;  // what is withdrawn here completes at once: run_ready() comes last
   for (uint32_t i = 0; i < plan_->recvs; ++i)
     if (recvs_[i].posted) channel_.engine->cancel(recvs_[i]);
@@ -464,10 +446,8 @@ void Execution::message_done(const engine::Operation& operation, uint32_t step) 
 
 void Execution::add_needs(engine::Condition& needs) const {
   if (!active_) return;
-  const auto need = [&](int peer) {
-    needs.collective(channel_.process_of(peer), channel_.context, serial_);
-  };
-  if (lane_) return add_needs_of_program(needs);
+  if (lane_) add_needs_in_lane(needs);
+  if (plan_->is_program()) return;
   for (uint32_t i = 0; i < ready_begin_; ++i) {
     const Step& step = plan_->steps[ready_[i]];
     bool open = false;
@@ -477,27 +457,28 @@ void Execution::add_needs(engine::Condition& needs) const {
     } else if (step.kind == Step::Kind::recv) {
       open = recvs_[step.operation].posted;
     }
-    if (open) need(step.peer);
+    if (open)
+      needs.collective(channel_.process_of(step.peer), channel_.context, serial_);
   }
 }
 
 // Looks at the flags themselves: what is raised and not seen yet needs nobody. Where others still
 // look at the slot, each of them has to go on with the oldest call that it has not left; and where
 // the turn has not come, this rank with its own.
-void Execution::add_needs_of_program(engine::Condition& needs) const {
+void Execution::add_needs_in_lane(engine::Condition& needs) const {
   const auto need = [&](int peer, std::optional<uint32_t> serial) {
     if (serial)
-      needs.collective(channel_.process_of(peer), channel_.context, *serial);
+      needs.collective(channel_.process_of(channel_.neighbour(peer)), channel_.context, *serial);
     else
       needs.always();  // of a call that is forgotten
   };
-  if (late_) return need(channel_.rank, lane_->oldest_serial());
+  if (late_) return need(channel_.local(), lane_->oldest_serial());
   if (next_ >= plan_->steps.size()) return;
   const Step& step = plan_->steps[next_];
   const uint32_t round = first_round_ + static_cast<uint32_t>(step.slot);
-  for (int peer = 0; peer < channel_.size(); ++peer) {
+  for (int peer = 0; peer < channel_.neighbours(); ++peer) {
     if (step.kind == Step::Kind::await) {
-      if ((step.peer < 0 ? peer != channel_.rank : peer == step.peer) &&
+      if ((step.peer < 0 ? peer != channel_.local() : peer == step.peer) &&
           !lane_->is_raised(round, peer))
         need(peer, serial_);
     } else if (step.kind == Step::Kind::claim) {
@@ -516,6 +497,7 @@ constexpr size_t kMostKept = 64 << 10;
 
 Shape shape_on(engine::Channel& channel, const Call& call) {
   Shape shape = shape_of(call, channel.rank, channel.size());
+  shape.nodes = channel.nodes;
   if (transport::Area* area = channel.area) {
     shape.small_slot = area->small().data_bytes();
     if (wants_large(shape) && area->has_large()) shape.large_slot = area->large().data_bytes();
@@ -549,21 +531,20 @@ void Execution::begin() {
   abandoned_ = false;
   active_ = true;
   channel_.engine->add(*this);
+  const bool program = plan_->is_program();
   if (lane_) {
     first_round_ = lane_->take(plan_->rounds);
-    next_ = 0;
+    next_ = program ? 0 : kNoStep;
     awaited_ = 0;
     lingered_ = 0;
     late_ = !lane_->is_in_reach(first_round_);
-    if (!late_) {
-      lane_->begin(first_round_, serial_, history_);
-      execute();
-    } else {
-      if (polled_) channel_.engine->remove_poller(*this);
-      polled_ = false;
+    if (late_) {
+      if (std::exchange(polled_, false)) channel_.engine->remove_poller(*this);
       late().add(*this);
+    } else {
+      lane_->begin(first_round_, serial_, history_);
     }
-    return;
+    if (program) return late_ ? void() : void(execute());
   }
   left_ = static_cast<uint32_t>(plan_->steps.size());
   messages_ = 0;
@@ -571,11 +552,11 @@ void Execution::begin() {
   if (left_ > 0) std::memcpy(waits_, plan_->waits.data(), left_ * sizeof(uint32_t));
   for (uint32_t i = 0; i < left_; ++i)
     if (plan_->waits[i] == 0) ready_[ready_end_++] = i;
-  run_ready();
+  if (!late_) run_ready();
 }
 
 void start(Execution& e) {
-  if (!e.lane_) return e.begin();
+  if (!e.plan_->is_program()) return e.begin();
   // In the list before it may end, and be no more.
   e.channel_.engine->add_poller(e);
   e.polled_ = true;
@@ -586,7 +567,7 @@ void run(Execution& e) {
   engine::Engine& engine = *e.channel_.engine;
   e.begin();
   if (!e.active_) return;
-  if (e.lane_ && !e.late_) {
+  if (e.plan_->is_program() && !e.late_) {
     engine.stay_awake();
     // A flag is seen soonest by who looks at nothing else.
     for (int polls = std::min(engine.waiting().polls, kMostPolls); polls > 1; --polls) {

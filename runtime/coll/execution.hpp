@@ -67,7 +67,11 @@ class Execution final : private engine::Poller, private engine::UnderWay {
   bool awaits(engine::Match& what) const override;
   bool execute();
   bool lingers();
-  void add_needs_of_program(engine::Condition& needs) const;
+  bool go_on();
+  bool share(const Step& step);
+  void stall(uint32_t step);
+  void leave_lists();
+  void add_needs_in_lane(engine::Condition& needs) const;
   bool is_there(const Step& step);
   bool is_raised(uint32_t round, int peer);
   void copy(const Step& step);
@@ -97,9 +101,10 @@ class Execution final : private engine::Poller, private engine::UnderWay {
   uint32_t serial_ = 0;
   uint64_t history_ = 0;  // the ledger's, of the calls before
   uint32_t messages_ = 0;  // posted and not done
-  // Of a program: the steps before next_ are done.
   transport::Lane* lane_ = nullptr;
+  // Of a program: the steps before it are done. Else the step that waits in shared memory, or none.
   uint32_t next_ = 0;
+  static constexpr uint32_t kNoStep = UINT32_MAX;
   uint32_t first_round_ = 0;  // in the lane, of the latest start
   int awaited_ = 0;           // of the ranks that the next step awaits, those before are there
   uint64_t lingered_ = 0;     // passes to go, and one

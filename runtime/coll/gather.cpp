@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "coll/algorithm.hpp"
+#include "coll/hierarchical.hpp"
 #include "coll/pattern.hpp"
 #include "coll/shared.hpp"
 
@@ -75,6 +76,10 @@ constexpr Algorithm kGather[] = {
      .when = "ranks of one node",
      .build = shared_gather,
      .needs = Needs::shared_memory},
+    {.name = "hierarchical",
+     .when = "short blocks on several nodes",
+     .build = hierarchical_gather,
+     .needs = Needs::nodes},
 };
 constexpr Algorithm kGatherv[] = {
     {.name = "linear", .when = "always", .build = gather_linear},

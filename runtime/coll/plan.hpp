@@ -6,8 +6,11 @@
 //
 // On one node ranks show each other data in rounds of shared memory instead (transport/lane.hpp):
 // each claims its slot of a round, fills and publishes it, awaits what others publish, reads or
-// reduces from there, and leaves the round. Such a plan has no messages, all ranks take equally
-// many rounds, and its steps run one after the other: it is a program.
+// reduces from there, and leaves the round. All ranks of the node take equally many rounds. A plan
+// that has rounds and no messages is a program: its steps run one after the other.
+//
+// A plan may be put together of plans for some of its ranks (PlanBuilder::append), of which those
+// for ranks of one node may have rounds, in one lane. There, ranks are numbered within the node.
 //
 // Messages between two ranks are told apart by slots: the k-th send from i to j in i's plan meets
 // the k-th receive from i in j's plan. Whoever writes an algorithm keeps those orders equal; the
@@ -15,6 +18,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -42,7 +46,7 @@ struct Buf {
   uint32_t index = 0;  // which scratch, or which block; shared: the plan's round
   int64_t offset = 0;
   int64_t count = 0;
-  int32_t rank = 0;  // shared: whose slot
+  int32_t rank = 0;  // shared: whose slot, by number within the node
 
   Buf slice(int64_t first, int64_t n) const {
     return {region, unit, index, offset + first, n, rank};
@@ -58,7 +62,7 @@ struct Step {
     reduce,  // into = from op into: `from` is the left operand
     copy,    // from → into, of equal packed size
     join,    // nothing; many wait for it that would have to wait for many
-    // Programs only; `slot` is the round.
+    // In shared memory; `slot` is the round, `peer` a number within the node.
     claim,    // until my slot may be written
     publish,  // my slot may be read, by peer or, if -1, by all
     await,    // until the slot of peer, or, if -1, those of all others, may be read
@@ -88,9 +92,22 @@ struct Plan {
   std::vector<Scratch> scratch;
   uint32_t sends = 0;
   uint32_t recvs = 0;
-  Lane lane = Lane::none;  // else the plan is a program
-  uint32_t rounds = 0;     // that it takes in the lane
-  uint64_t chance = 0;     // by which it lingers
+  Lane lane = Lane::none;
+  uint32_t rounds = 0;  // that it takes in the lane
+  uint64_t chance = 0;  // by which it lingers
+
+  bool is_program() const { return lane != Lane::none && sends + recvs == 0; }
+};
+
+// Where a part of a plan has its input or its output: where the whole call has it, or elsewhere.
+struct Place {
+  bool same = true;
+  Buf at = {};         // else element 0; if in bytes, an element is a byte
+  int64_t packed = 0;  // bytes in front of `at`, if packed, where it is in elements
+  std::vector<int64_t> blocks =
+      {};  // v forms, in bytes: where each block begins behind `at`; the end
+
+  Buf operator()(const Buf& buf) const;
 };
 
 // Both at once, neither waiting for the other; `empty` moves no data. Complete when both are.
@@ -158,6 +175,10 @@ class PlanBuilder {
     return add_shared(Step::Kind::await, round, from);
   }
   PlanBuilder& leave(int round) { return add_shared(Step::Kind::leave, round, -1); }
+
+  // A plan for some ranks of this one's: `ranks` tells which they are. Fenced on both sides.
+  PlanBuilder& append(const Plan& part, std::span<const int> ranks, const Place& in,
+                      const Place& out);
 
   PlanBuilder& fence();
   // The latest step waits for `step` as well. kNone, or a latest step that was left out: nothing.

@@ -32,7 +32,9 @@ Planner::Known& Planner::known(const Shape& shape) {
 }
 
 Plan Planner::build(const Shape& shape) const {
-  Plan plan = selection_->choose(shape).build(shape);
+  Shape ruled = shape;
+  ruled.rules = selection_.get();
+  Plan plan = selection_->choose(ruled).build(ruled);
   const bool is_program = plan.lane != Lane::none;
   if (stress_.chance && is_program) return lingering(plan, stress_.chance);
   if (!stress_.synchronising || shape.kind == Collective::barrier) return plan;

@@ -3,6 +3,7 @@
 #include "coll/algorithm.hpp"
 #include "coll/exchange.hpp"
 #include "coll/halving.hpp"
+#include "coll/hierarchical.hpp"
 #include "coll/shared.hpp"
 
 namespace tutti::coll {
@@ -126,6 +127,10 @@ constexpr Algorithm kReduce[] = {
      .when = "long vectors on one node",
      .build = shared_reduce_parts,
      .needs = Needs::shared_memory},
+    {.name = "hierarchical",
+     .when = "several nodes",
+     .build = hierarchical_reduce,
+     .needs = Needs::nodes},
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "coll/algorithm.hpp"
 #include "coll/exchange.hpp"
 #include "coll/halving.hpp"
+#include "coll/hierarchical.hpp"
 #include "coll/pairwise.hpp"
 #include "coll/shared.hpp"
 
@@ -117,6 +118,10 @@ constexpr Algorithm kReduceScatter[] = {
      .when = "ranks of one node",
      .build = shared_reduce_scatter,
      .needs = Needs::shared_memory},
+    {.name = "hierarchical",
+     .when = "short vectors on several nodes",
+     .build = hierarchical_reduce_scatter,
+     .needs = Needs::nodes},
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "coll/algorithm.hpp"
+#include "coll/hierarchical.hpp"
 #include "coll/pattern.hpp"
 #include "coll/shared.hpp"
 
@@ -70,6 +71,10 @@ constexpr Algorithm kScatter[] = {
      .when = "ranks of one node",
      .build = shared_scatter,
      .needs = Needs::shared_memory},
+    {.name = "hierarchical",
+     .when = "short blocks on several nodes",
+     .build = hierarchical_scatter,
+     .needs = Needs::nodes},
 };
 constexpr Algorithm kScatterv[] = {
     {.name = "linear", .when = "always", .build = scatter_linear},

@@ -5,10 +5,11 @@
 //   allgather ranks>=64 power_of_two=yes recursive_doubling
 //   bcast chain
 //
-// A line names a collective, any number of conditions, and an algorithm. Conditions: bytes, ranks
-// with < <= = >= > and a number (k, m, g: powers of 1024); commutative, power_of_two, shared with
-// =yes or =no (shared: all ranks are on one node and share memory there). What `bytes` counts is
-// said at Shape::bytes; a collective without it refuses the condition. Every rank must have the
+// A line names a collective, any number of conditions, and an algorithm. Conditions: bytes, ranks,
+// nodes, node_ranks (of the fullest node) with < <= = >= > and a number (k, m, g: powers of 1024);
+// commutative, power_of_two, shared, contiguous with =yes or =no (shared: all ranks are on one node
+// and share memory there; contiguous: those of each node follow one another). What `bytes` counts
+// is said at Shape::bytes; a collective without it refuses the condition. Every rank must have the
 // same rules.
 #pragma once
 
@@ -24,7 +25,16 @@
 namespace tutti::coll {
 
 struct Condition {
-  enum class Quantity : uint8_t { bytes, ranks, commutative, power_of_two, shared };
+  enum class Quantity : uint8_t {
+    bytes,
+    ranks,
+    nodes,
+    node_ranks,  // numbers
+    commutative,
+    power_of_two,
+    shared,
+    contiguous  // yes or no
+  };
   enum class Relation : uint8_t { less, at_most, equal, at_least, greater };
   Quantity quantity;
   Relation relation;

@@ -7,9 +7,12 @@
 #include <string_view>
 #include <vector>
 
+#include "base/node_layout.hpp"
 #include "coll/call.hpp"
 
 namespace tutti::coll {
+
+class Selection;
 
 inline constexpr int kCollectives = 17;
 std::string_view name_of(Collective kind);  // "allreduce"
@@ -31,10 +34,12 @@ struct Shape {
   // others' counts (gatherv, scatterv, alltoallv, alltoallw).
   int64_t bytes = 0;
   int64_t segment = 128 << 10;  // bytes that travel together in a pipeline
-  // If all ranks are on one node and share memory there: bytes of a rank's slot in the small and in
-  // the large lane (transport/lane.hpp); 0: there is no such lane. The same on every rank.
+  // If the ranks of my node share memory: bytes of a rank's slot in the small and in the large lane
+  // (transport/lane.hpp); 0: there is no such lane. The same on every rank of the node.
   int64_t small_slot = 0;
   int64_t large_slot = 0;
+  const NodeLayout* nodes = nullptr;  // nullptr: all ranks are on one node, or it is not known
+  const Selection* rules = nullptr;   // for the parts of a plan; nullptr: the shipped ones
   // By rank: packed bytes of a block (allgatherv), elements of a block (reduce_scatter).
   std::vector<int64_t> counts;
 

@@ -48,17 +48,22 @@ bool fits(const Cut& cut, int64_t slot) {
 
 Pieces pieces_of(const Shape& s) {
   const Cut cut = cut_of(s);
-  const bool small = fits(cut, s.small_slot);
+  const bool small = s.small_slot > 0 && fits(cut, s.small_slot);
   const int64_t slot = small ? s.small_slot : s.large_slot;
   return {small ? Lane::small : Lane::large, cut.unit, cut.total, slot / (cut.unit * cut.shares)};
 }
 
 bool wants_large(const Shape& s) {
-  return !fits(cut_of(s), s.small_slot);
+  if (s.small_slot == 0) return true;
+  Cut cut = cut_of(s);
+  // A part of a plan for several nodes may hold the blocks of all ranks.
+  if (s.nodes && s.kind < Collective::reduce) cut.total *= s.size;
+  return !fits(cut, s.small_slot);
 }
 
 std::string_view objection_to_sharing(const Shape& s) {
-  if (s.size == 1 || s.small_slot == 0) return "its ranks do not share memory";
+  if (s.nodes) return "its ranks are on several nodes";
+  if (s.size == 1 || s.small_slot + s.large_slot == 0) return "its ranks do not share memory";
   if (!wants_large(s)) return {};
   if (s.large_slot == 0) return "there is no shared memory for long messages";
   if (pieces_of(s).piece == 0) return "a piece of it is larger than the shared memory of a rank";

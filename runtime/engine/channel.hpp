@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/node_layout.hpp"
 #include "engine/engine.hpp"
 #include "transport/area.hpp"
 
@@ -21,12 +22,24 @@ struct Channel {
   uint64_t context = 0;
   int rank = 0;
   std::shared_ptr<const std::vector<int>> peers;  // process id by rank in the communicator
-  transport::Area* area = nullptr;  // hidden channel: what the ranks share, if all are on one node
-  Pollers late[2];                  // by lane: collectives whose turn there has not come, in order
+  // Hidden channel: what the ranks of my node share, or nothing; and who is where, if they are on
+  // several nodes.
+  transport::Area* area = nullptr;
+  const NodeLayout* nodes = nullptr;
+  Pollers late[2];           // by lane: collectives whose turn there has not come, in order
   uint32_t next_serial = 0;  // hidden channel: the next collective call takes it when it starts
   contract::Ledger* ledger = nullptr;  // hidden channel: checks its calls; nullptr: nobody does
 
   int size() const { return static_cast<int>(peers->size()); }
+  // The ranks of my node have numbers there, as in the area: how many there are, mine, and whose
+  // one is.
+  int neighbours() const {
+    return nodes ? static_cast<int>(nodes->members(nodes->node()).size()) : size();
+  }
+  int local() const { return nodes ? nodes->local() : rank; }
+  int neighbour(int number) const {
+    return nodes ? nodes->members(nodes->node())[static_cast<size_t>(number)] : number;
+  }
   int process_of(int peer_rank) const { return (*peers)[static_cast<size_t>(peer_rank)]; }
 };
 

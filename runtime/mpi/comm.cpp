@@ -215,16 +215,40 @@ void Comm::set_name(std::string_view given) {
 
 void Comm::ask_for_area() {
   asked_for_area_ = true;
-  if (!process().stress_mode.shares_collectives()) return;
+  find_nodes();
+  const StressMode& stress = process().stress_mode;
+  if (!stress.shares_collectives()) return;
+  // What --stress makes of a plan it makes of it on all ranks alike: here leaders have messages.
+  if (hidden.nodes && stress.kind != StressMode::Kind::off) return;
+  std::vector<int> here;  // the processes on this node, among which I have a number
+  for (int i = 0; i < hidden.neighbours(); ++i) here.push_back(process_of(hidden.neighbour(i)));
   const uint64_t id = context();
   area_ = process().transport->area_for({.context = id,
                                          .owner = ContextPool::owner_of(id),
                                          .slot = ContextPool::slot_of(id),
                                          .generation = ContextPool::generation_of(id),
                                          .generations = 1u << ContextPool::kGenerationBits},
-                                        *group->processes, rank());
+                                        here, hidden.local());
   hidden.area = area_.get();
   if (hidden.ledger) hidden.ledger->set_area(area_.get());
+}
+
+// Who is where, if the ranks are on several nodes. What all ranks know alike, so that they choose
+// alike.
+void Comm::find_nodes() {
+  Process& p = process();
+  const auto job_size = static_cast<size_t>(p.job->view().size);
+  if (p.job->view().node_ranks.size() == job_size || size() < 3) return;
+  if (p.node_of.empty()) p.node_of = p.job->nodes();
+  std::vector<int> places;
+  for (const int process : *group->processes) {
+    if (static_cast<size_t>(process) >= p.node_of.size()) return;
+    places.push_back(p.node_of[static_cast<size_t>(process)]);
+  }
+  NodeLayout layout(places, rank());
+  if (layout.nodes() < 2) return;
+  nodes_ = std::make_unique<const NodeLayout>(std::move(layout));
+  hidden.nodes = nodes_.get();
 }
 
 // ---- what a communicator is

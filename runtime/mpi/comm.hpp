@@ -48,7 +48,9 @@ class Comm final : public Object {
 
  private:
   void ask_for_area();
+  void find_nodes();
 
+  std::unique_ptr<const NodeLayout> nodes_;  // nullptr: one node, or nobody knows
   std::unique_ptr<transport::Area> area_;  // nullptr: none
   bool asked_for_area_ = false;
 };

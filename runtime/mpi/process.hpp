@@ -33,6 +33,7 @@ struct Process {
   Comm* world = nullptr;
   Comm* self = nullptr;
   StressMode stress_mode;
+  std::vector<int> node_of;  // by process, once a communicator has asked; boot::Job::nodes()
   int thread_level = MPI_THREAD_SINGLE;
   std::thread::id main_thread;
   bool finalizing = false;  // in MPI_Finalize, behind what may still call MPI; the engine's owner's

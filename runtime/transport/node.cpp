@@ -182,7 +182,7 @@ std::unique_ptr<Area> Node::area_for(const AreaKey& key, const std::vector<int>&
   const auto is_here = [&](int process) {
     return std::ranges::binary_search(neighbours_, process);
   };
-  if (!is_here(key.owner) || !std::ranges::all_of(processes, is_here)) return nullptr;
+  if (!std::ranges::all_of(processes, is_here)) return nullptr;
   return shared_->area_for(key, processes, rank);
 }
 

@@ -59,8 +59,8 @@ class Node final : public Transport {
   // What the engine drives: this, or the only transport in use, which saves each message a detour.
   Transport& direct() { return shared_ && !ucx_ ? static_cast<Transport&>(*shared_) : *this; }
 
-  // What a communicator's ranks share for their collectives, if all of them are on this node;
-  // nullptr: nothing, on all of its ranks. `processes` by rank.
+  // What a communicator's ranks on this node share for their collectives; nullptr: nothing, on all of
+  // them. `processes`: theirs, of which mine is number `rank`. nullptr also if one is not here.
   std::unique_ptr<Area> area_for(const AreaKey& key, const std::vector<int>& processes, int rank);
 
   bool has_shared_memory() const { return shared_ != nullptr; }

@@ -15,7 +15,7 @@ namespace {
 
 constexpr size_t kSmallBytes = size_t{1} << 20;  // of an area; the rest is the large lane's
 constexpr size_t kLargeBytes = size_t{8} << 20;
-constexpr uint32_t kSlots = 256;  // of a member's contexts; those with later slots have no area
+constexpr uint32_t kSlots = 255;  // of an owner's contexts; those with later slots have no area
 
 enum class Large : uint32_t { undecided, there, refused };
 
@@ -34,12 +34,16 @@ struct Table {
   std::atomic<uint32_t> lock;
   uint32_t said;  // somebody has told the user that memory is short
   Entry entries[NodeSegment::kAreas];
-  // By owner and slot: the latest generation that was decided about, plus one.
-  uint32_t decided[1][kSlots];
+  // A row for each process whose contexts have been asked for: some of other nodes, too. A row is
+  // for ever, so that all ranks see the same when there is none left.
+  struct Row {
+    uint32_t owner;            // plus one; 0: free
+    uint32_t decided[kSlots];  // by slot: the latest generation that was decided about, plus one
+  } rows[1];
 };
-static_assert(offsetof(Table, decided) <= NodeSegment::table_bytes(0));
-static_assert(kSlots * sizeof(uint32_t) ==
-              NodeSegment::table_bytes(1) - NodeSegment::table_bytes(0));
+static_assert(offsetof(Table, rows) <= NodeSegment::table_bytes(0) -
+                                           NodeSegment::kForeignOwners * sizeof(Table::Row));
+static_assert(sizeof(Table::Row) == NodeSegment::table_bytes(1) - NodeSegment::table_bytes(0));
 static_assert(kSmallBytes + kLargeBytes <= NodeSegment::kAreaBytes);
 
 class Locked {
@@ -151,11 +155,23 @@ bool is_decided(uint32_t latest, const AreaKey& key) {
   return latest != 0 && (latest - 1 - key.generation) % key.generations < key.generations / 2;
 }
 
-int decide(NodeSegment& segment, Table& table, const AreaKey& key, int owner, int ranks) {
+Table::Row* row_of(const NodeSegment& segment, Table& table, int owner) {
+  const int rows = segment.members() + NodeSegment::kForeignOwners;
+  const auto number = static_cast<uint32_t>(owner) + 1;
+  for (Table::Row* row = table.rows; row < table.rows + rows; ++row) {
+    if (row->owner == 0) row->owner = number;
+    if (row->owner == number) return row;
+  }
+  return nullptr;
+}
+
+int decide(NodeSegment& segment, Table& table, const AreaKey& key, int ranks) {
   const Locked lock(table);
   for (int i = 0; i < NodeSegment::kAreas; ++i)
     if (table.entries[i].context == key.context) return i;
-  uint32_t& latest = table.decided[owner][key.slot];
+  Table::Row* const row = row_of(segment, table, key.owner);
+  if (!row) return -1;
+  uint32_t& latest = row->decided[key.slot];
   if (is_decided(latest, key)) return -1;
   latest = key.generation + 1;
   for (int i = 0; i < NodeSegment::kAreas; ++i) {
@@ -198,11 +214,11 @@ LaneGeometry large_lane(int ranks) {
 }
 
 std::unique_ptr<Area> find_area(const std::shared_ptr<NodeSegment>& segment, const AreaKey& key,
-                                int owner_member, const std::vector<int>& members, int rank) {
+                                const std::vector<int>& members, int rank) {
   const int ranks = static_cast<int>(members.size());
   if (key.slot >= kSlots || small_lane(ranks).windows == 0 || large_lane(ranks).windows == 0)
     return nullptr;
-  const int index = decide(*segment, table_of(*segment), key, owner_member, ranks);
+  const int index = decide(*segment, table_of(*segment), key, ranks);
   if (index < 0) return nullptr;
   return std::make_unique<NodeArea>(segment, index, members, rank);
 }

@@ -25,9 +25,9 @@ struct AreaKey {
   uint32_t generations = 0;  // after so many the generation is the same again
 };
 
-// The area of a communicator whose ranks are these members of the segment, mine is rank `rank`;
-// nullptr: there is none, for all of its ranks. `owner_member`: who made the context.
+// The area of a communicator whose ranks on this node are these members of the segment, mine is the
+// one numbered `rank`; nullptr: there is none, for all of them.
 std::unique_ptr<Area> find_area(const std::shared_ptr<NodeSegment>& segment, const AreaKey& key,
-                                int owner_member, const std::vector<int>& members, int rank);
+                                const std::vector<int>& members, int rank);
 
 }  // namespace tutti::transport

@@ -65,8 +65,9 @@ class NodeSegment {
   // to be given some before it is touched, which fails where the rings' own might be missing later.
   static constexpr int kAreas = 32;
   static constexpr size_t kAreaBytes = 10 << 20;
+  static constexpr int kForeignOwners = 16;  // processes of other nodes that it has room for
   static constexpr size_t table_bytes(int members) {
-    return 4096 + static_cast<size_t>(members) * 1024;
+    return 4096 + static_cast<size_t>(members + kForeignOwners) * 1024;
   }
   std::byte* area_table() const;
   std::byte* area(int index) const;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Ranks as threads over the loopback transport, which shuffles what it delivers: each has an engine
-// and a hidden channel over all of them. If they are to share memory, in lanes so small that they
-// are used again and again.
+// and a hidden channel over all of them. If they are to share memory, by nodes, in lanes so small
+// that they are used again and again.
 #pragma once
 
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <numeric>
@@ -32,8 +33,8 @@ class HeapArea final : public transport::Area {
 
 class Ranks {
  public:
-  explicit Ranks(int size, uint64_t seed = 1, bool share = false)
-      : fabric_(size, seed), bells_(*this), channels_(static_cast<size_t>(size)) {
+  explicit Ranks(int size, uint64_t seed = 1)
+      : fabric_(size, seed), channels_(static_cast<size_t>(size)) {
     auto peers = std::make_shared<std::vector<int>>(static_cast<size_t>(size));
     std::iota(peers->begin(), peers->end(), 0);
     for (int i = 0; i < size; ++i) {
@@ -45,7 +46,16 @@ class Ranks {
       channel.rank = i;
       channel.peers = peers;
     }
-    if (share && size > 1) share_memory(size);
+  }
+  // `places` by rank: its node.
+  Ranks(const std::vector<int>& places, uint64_t seed)
+      : Ranks(static_cast<int>(places.size()), seed) {
+    for (engine::Channel& channel : channels_) {
+      layouts_.push_back(std::make_unique<NodeLayout>(places, channel.rank));
+      if (layouts_.back()->nodes() > 1) channel.nodes = layouts_.back().get();
+    }
+    for (int node = 0; node < layouts_.front()->nodes(); ++node)
+      share_memory(layouts_.front()->members(node));
   }
 
   // body(channel) on a thread for each rank, with its engine owned.
@@ -65,36 +75,48 @@ class Ranks {
   }
 
  private:
+  struct alignas(64) Line {
+    std::byte bytes[64];
+  };
+  using Memory = std::unique_ptr<Line[]>;
+
   // Everybody may be asleep, always.
-  struct AllBells final : transport::Bells {
-    explicit AllBells(Ranks& all) : Bells(always, false), ranks(all) {}
-    void ring(int rank) override {
-      for (int i = 0; i < ranks.channels_.front().size(); ++i)
-        if (rank < 0 || rank == i) ranks.fabric_.poke(i);
+  struct NodeBells final : transport::Bells {
+    NodeBells(transport::LoopbackFabric& all, const std::vector<int>& here)
+        : Bells(always, false), fabric(all), members(here) {}
+    void ring(int number) override {
+      for (size_t i = 0; i < members.size(); ++i)
+        if (number < 0 || static_cast<size_t>(number) == i) fabric.poke(members[i]);
     }
     static inline const std::atomic<uint32_t> always{1};
-    Ranks& ranks;
+    transport::LoopbackFabric& fabric;
+    const std::vector<int> members;
   };
 
-  void share_memory(int size) {
+  void share_memory(const std::vector<int>& members) {
+    const auto size = static_cast<int>(members.size());
+    if (size == 1) return;
+    Memory& small_ = memory_.emplace_back();
+    Memory& large_ = memory_.emplace_back();
+    bells_.push_back(std::make_unique<NodeBells>(fabric_, members));
     const transport::LaneGeometry small{size, 4, 128, 16}, large{size, 4, 64 + 192, 64};
     for (auto [memory, bytes] : {std::pair{&small_, small.bytes()}, {&large_, large.bytes()}})
       *memory = std::make_unique<Line[]>((bytes + 63) / 64);
-    for (engine::Channel& channel : channels_) {
-      areas_.push_back(std::make_unique<HeapArea>(
-          transport::Lane(reinterpret_cast<std::byte*>(small_.get()), small, channel.rank, bells_),
-          transport::Lane(reinterpret_cast<std::byte*>(large_.get()), large, channel.rank,
-                          bells_)));
+    for (int i = 0; i < size; ++i) {
+      engine::Channel& channel = channels_[static_cast<size_t>(members[static_cast<size_t>(i)])];
+      const auto lane = [&](Memory& memory, const transport::LaneGeometry& geometry) {
+        return transport::Lane(reinterpret_cast<std::byte*>(memory.get()), geometry, i,
+                               *bells_.back());
+      };
+      areas_.push_back(std::make_unique<HeapArea>(lane(small_, small), lane(large_, large)));
       channel.area = areas_.back().get();
     }
   }
 
-  struct alignas(64) Line {
-    std::byte bytes[64];
-  };
   transport::LoopbackFabric fabric_;
-  AllBells bells_;
-  std::unique_ptr<Line[]> small_, large_;
+  std::vector<std::unique_ptr<NodeBells>> bells_;
+  std::deque<Memory> memory_;
+  std::vector<std::unique_ptr<NodeLayout>> layouts_;
   std::vector<std::unique_ptr<HeapArea>> areas_;
   std::vector<std::unique_ptr<engine::Engine>> engines_;
   std::vector<engine::Channel> channels_;

@@ -56,7 +56,11 @@ class Machine {
         sends_(sends),
         one_by_one_(one_by_one),
         random_(seed) {
-    for (Lane& lane : lanes_) lane.left.resize(static_cast<size_t>(size_));
+    for (int r = 0; r < size_; ++r)
+      for (const bool large : {false, true}) {
+        Lane& lane = lane_of(calls[0]->ranks->at(static_cast<size_t>(r)), large);
+        lane.left.resize(lane.left.size() + 1);
+      }
     for (Outstanding* call : calls) add(*call);
   }
 
@@ -80,10 +84,10 @@ class Machine {
         return told(message.sender,
                     fmt::format("what step {} sends is never received", message.sender.step));
     if (left_ > 0) return deadlock();
-    for (const Lane& lane : lanes_)
-      for (int r = 0; r < size_; ++r)
-        if (lane.left[static_cast<size_t>(r)].before != lane.rounds)
-          return fmt::format("rank {} never leaves a round", r);
+    for (const auto& [place, lane] : lanes_)
+      for (size_t i = 0; i < lane.left.size(); ++i)
+        if (lane.left[i].before != lane.rounds)
+          return fmt::format("rank {} of node {} never leaves a round", i, place.first);
     return {};
   }
 
@@ -129,7 +133,14 @@ class Machine {
   Rank& rank_of(At at) {
     return (*collectives_[static_cast<size_t>(at.call)]->ranks)[static_cast<size_t>(at.rank)];
   }
-  Lane& lane_of(At at) { return lanes_[state(at).plan.lane == coll::Lane::large]; }
+  static int node_of(const Rank& rank) { return rank.shape.nodes ? rank.shape.nodes->node() : 0; }
+  Lane& lane_of(const Rank& rank, bool large) { return lanes_[{node_of(rank), large}]; }
+  Lane& lane_of(At at) { return lane_of(rank_of(at), state(at).plan.lane == coll::Lane::large); }
+  // My number on my node, where slots are told apart by it.
+  int local(At at) {
+    const NodeLayout* nodes = rank_of(at).shape.nodes;
+    return nodes ? nodes->local() : at.rank;
+  }
   const Step& step(At at) { return state(at).plan.steps[at.step]; }
   std::string told(At at, const std::string& what) {
     return fmt::format("rank {} of {}: {}\n{}", at.rank, size_, what, to_string(state(at).plan));
@@ -141,6 +152,7 @@ class Machine {
   void add(Outstanding& call) {
     collectives_.push_back(&call);
     std::vector<State>& states = states_.emplace_back();
+    std::map<int, size_t> first_of;  // by node: its first rank
     for (Rank& rank : *call.ranks) {
       State& s = states.emplace_back();
       s.plan = call.algorithm->build(rank.shape);
@@ -150,15 +162,19 @@ class Machine {
       for (uint32_t i = 0; i < s.plan.scratch.size(); ++i)
         s.scratch.emplace_back(static_cast<size_t>(scratch_cells(rank, s.plan, i)));
       left_ += s.left;
-      const Plan& first = states.front().plan;
+      const Plan& first =
+          states[first_of.emplace(node_of(rank), states.size() - 1).first->second].plan;
       if (s.plan.lane != first.lane || s.plan.rounds != first.rounds)
         wrong_ = "ranks take different rounds\n" + to_string(first) + to_string(s.plan);
-      s.first_round = lanes_[first.lane == coll::Lane::large].rounds;
+      s.first_round = lane_of(rank, first.lane == coll::Lane::large).rounds;
       s.awaited.assign(s.plan.rounds, std::vector<bool>(static_cast<size_t>(size_)));
       s.claimed.resize(s.plan.rounds);
       s.has_left.resize(s.plan.rounds);
     }
-    lanes_[states.front().plan.lane == coll::Lane::large].rounds += states.front().plan.rounds;
+    for (const auto& [node, first] : first_of) {
+      const Plan& plan = states[first].plan;
+      lanes_[{node, plan.lane == coll::Lane::large}].rounds += plan.rounds;
+    }
   }
   void start(At at) {
     const Plan& plan = state(at).plan;
@@ -193,7 +209,7 @@ class Machine {
   // A slot's memory, if the rank may touch it now.
   std::vector<Cell>* shared(At at, const Buf& buf, bool writes) {
     State& s = state(at);
-    const bool mine = buf.rank == at.rank;
+    const bool mine = buf.rank == local(at);
     if (s.has_left[buf.index]) return wrong(at, "touches a round that it has left"), nullptr;
     if (writes && !mine) return wrong(at, "writes the slot of another rank"), nullptr;
     if (mine && !s.claimed[buf.index]) return wrong(at, "touches a slot not claimed"), nullptr;
@@ -255,7 +271,7 @@ class Machine {
           return stuck_.push_back(at);
         break;
       case Step::Kind::publish:
-        lane_of(at).slots[{state(at).first_round + s.slot, at.rank}].raised = true;
+        lane_of(at).slots[{state(at).first_round + s.slot, local(at)}].raised = true;
         retry();
         break;
       case Step::Kind::leave:
@@ -293,8 +309,9 @@ class Machine {
   bool await(At at, const Step& s) {
     std::vector<bool>& awaited = state(at).awaited[static_cast<size_t>(s.slot)];
     const int64_t round = state(at).first_round + s.slot;
-    for (int r = s.peer < 0 ? 0 : s.peer; r < (s.peer < 0 ? size_ : s.peer + 1); ++r) {
-      if (r == at.rank) continue;
+    const auto neighbours = static_cast<int>(lane_of(at).left.size());
+    for (int r = s.peer < 0 ? 0 : s.peer; r < (s.peer < 0 ? neighbours : s.peer + 1); ++r) {
+      if (r == local(at)) continue;
       const auto slot = lane_of(at).slots.find({round, r});
       if (slot == lane_of(at).slots.end() || !slot->second.raised) return false;
       awaited[static_cast<size_t>(r)] = true;
@@ -305,7 +322,7 @@ class Machine {
     if (state(at).has_left[static_cast<size_t>(s.slot)]) return wrong(at, "leaves a round twice");
     state(at).has_left[static_cast<size_t>(s.slot)] = true;
     Lane& lane = lane_of(at);
-    Left& left = lane.left[static_cast<size_t>(at.rank)];
+    Left& left = lane.left[static_cast<size_t>(local(at))];
     left.early.push_back(state(at).first_round + s.slot);
     for (auto next = left.early.begin(); next != left.early.end();) {
       next = std::find(left.early.begin(), left.early.end(), left.before);
@@ -380,8 +397,8 @@ class Machine {
   const bool one_by_one_;
   std::mt19937_64 random_;
   std::vector<Outstanding*> collectives_;
-  std::vector<std::vector<State>> states_;  // by call and rank
-  Lane lanes_[2];
+  std::vector<std::vector<State>> states_;      // by call and rank
+  std::map<std::pair<int, bool>, Lane> lanes_;  // by node, and whether it is the large one
   std::vector<At> ready_, stuck_;
   std::unordered_map<Key, Message, Hash> messages_;
   size_t left_ = 0;

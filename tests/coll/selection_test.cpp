@@ -92,7 +92,7 @@ TEST(SelectionTest, SaysWhatIsWrongAndWhere) {
             "etc/rules:1: allreduce has no algorithm 'recursive_dubling'; did you mean "
             "'recursive_doubling'?");
   EXPECT_EQ(refusal("barrier x"),
-            "etc/rules:1: barrier has no algorithm 'x'; there are: dissemination, shared");
+            "etc/rules:1: barrier has no algorithm 'x'; there are: dissemination, shared, hierarchical");
   EXPECT_EQ(refusal("allreduce byte<4 ring"),
             "etc/rules:1: no condition is called 'byte'; did you mean 'bytes'?");
   EXPECT_EQ(refusal("allreduce bytes<4x ring"),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Collectives through shared memory with ranks as threads, in lanes of four windows: any number
-// outstanding, completed in any order, by ranks that are ahead, behind or asleep; mixed with those
-// that go by messages.
+// Collectives through shared memory with ranks as threads, on one node and on several, in lanes of
+// four windows: any number outstanding, completed in any order, by ranks that are ahead, behind or
+// asleep; mixed with those that go by messages.
 #include <gtest/gtest.h>
 #include <mpi.h>
 
@@ -15,9 +15,14 @@ namespace {
 
 const std::shared_ptr<const Selection>& by_shared_memory() {
   static const auto selection = Selection::parse(
-      "barrier shared\nbcast bytes<=600 shared\nreduce bytes>300 shared_parts\nreduce shared\n"
-      "allreduce bytes>300 shared_parts\nallreduce shared\ngather shared\nscatter shared\n"
-      "allgather shared\nalltoall shared\nscan shared\n",
+      "barrier nodes>1 hierarchical\nbcast nodes>1 hierarchical\nreduce nodes>1 hierarchical\n"
+      "allreduce nodes>1 hierarchical\ngather nodes>1 hierarchical\nscatter nodes>1 hierarchical\n"
+      "allgather nodes>1 hierarchical\nalltoall nodes>1 hierarchical\n"
+      "barrier shared=yes shared\nbcast shared=yes bytes<=600 shared\n"
+      "reduce shared=yes bytes>300 shared_parts\nreduce shared=yes shared\n"
+      "allreduce shared=yes bytes>300 shared_parts\nallreduce shared=yes shared\n"
+      "gather shared=yes shared\nscatter shared=yes shared\nallgather shared=yes shared\n"
+      "alltoall shared=yes shared\nscan shared=yes shared\n",
       "test");
   return *selection;
 }
@@ -112,9 +117,12 @@ class Step {
 
 // Also as --stress makes them: ending with a meeting, or lingering by chance.
 enum class Under { nothing, sync, random };
-class Shared : public testing::TestWithParam<std::tuple<int, Under>> {
+// On one node, and on several: by rank, the node.
+using Places = std::vector<int>;
+class Shared : public testing::TestWithParam<std::tuple<Places, Under>> {
  protected:
-  int ranks() const { return std::get<0>(GetParam()); }
+  const Places& places() const { return std::get<0>(GetParam()); }
+  int ranks() const { return static_cast<int>(places().size()); }
   uint64_t seeds() const { return std::get<1>(GetParam()) == Under::nothing ? 4 : 2; }
   Stress stress(uint64_t seed) const {
     const Under under = std::get<1>(GetParam());
@@ -122,14 +130,20 @@ class Shared : public testing::TestWithParam<std::tuple<int, Under>> {
   }
 };
 INSTANTIATE_TEST_SUITE_P(Ranks, Shared,
-                         testing::Combine(testing::Values(2, 3, 4, 7),
+                         testing::Combine(testing::Values(Places(2), Places(3), Places(4),
+                                                          Places(7)),
                                           testing::Values(Under::nothing, Under::sync,
                                                           Under::random)));
+INSTANTIATE_TEST_SUITE_P(RanksOnNodes, Shared,
+                         testing::Combine(testing::Values(Places{0, 0, 1, 1},
+                                                          Places{0, 1, 0, 1, 0},
+                                                          Places{0, 0, 0, 1, 2, 2, 0}),
+                                          testing::Values(Under::nothing)));
 
 TEST_P(Shared, BackToBack) {
   const int size = ranks();
   for (uint64_t seed = 1; seed <= seeds(); ++seed) {
-    Ranks ranks(size, seed, true);
+    Ranks ranks(places(), seed);
     ranks.run([&](engine::Channel& channel) {
       Planner planner(by_shared_memory(), stress(seed));
       for (int serial = 0; serial < 200; ++serial) {
@@ -148,7 +162,7 @@ TEST_P(Shared, BackToBack) {
 TEST_P(Shared, Outstanding) {
   const int size = ranks();
   for (uint64_t seed = 1; seed <= seeds(); ++seed) {
-    Ranks ranks(size, seed, true);
+    Ranks ranks(places(), seed);
     ranks.run([&](engine::Channel& channel) {
       Planner planner(by_shared_memory(), stress(seed));
       std::mt19937_64 mine(seed * 31 + static_cast<uint64_t>(channel.rank));
@@ -184,7 +198,7 @@ TEST_P(Shared, Outstanding) {
 TEST_P(Shared, NobodyIsThroughBeforeAllHaveStartedUnderSync) {
   const int size = ranks();
   const bool sync = std::get<1>(GetParam()) == Under::sync;
-  Ranks together(size, 1, true);
+  Ranks together(places(), 1);
   std::atomic<bool> root_is_through{false}, last_has_started{false};
   together.run([&](engine::Channel& channel) {
     Planner planner(by_shared_memory(), stress(1));
@@ -209,9 +223,11 @@ TEST_P(Shared, NobodyIsThroughBeforeAllHaveStartedUnderSync) {
 }
 
 // More than windows, many times over: those whose turn has not come cost nothing.
-TEST(SharedMemory, AnyNumberIsOutstanding) {
+class SharedMemory : public testing::TestWithParam<Places> {};
+INSTANTIATE_TEST_SUITE_P(Ranks, SharedMemory, testing::Values(Places(3), Places{0, 0, 1, 0, 1}));
+TEST_P(SharedMemory, AnyNumberIsOutstanding) {
   constexpr int kMany = 20000;
-  Ranks ranks(3, 1, true);
+  Ranks ranks(GetParam(), 1);
   ranks.run([&](engine::Channel& channel) {
     Planner planner(by_shared_memory());
     int left = kMany;

@@ -35,7 +35,7 @@ class Areas : public testing::Test {
   }
   std::unique_ptr<Area> find(int member, const AreaKey& key, std::vector<int> members) {
     const auto rank = std::find(members.begin(), members.end(), member) - members.begin();
-    return find_area(segments_[static_cast<size_t>(member)], key, key.owner, members,
+    return find_area(segments_[static_cast<size_t>(member)], key, members,
                      static_cast<int>(rank));
   }
 

@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "coll/hierarchical.hpp"
+
+#include <algorithm>
+#include <initializer_list>
+#include <numeric>
+
+#include "base/node_layout.hpp"
+#include "coll/selection.hpp"
+#include "coll/shared.hpp"
+
+namespace tutti::coll {
+namespace {
+
+// The plan of one rank, written part by part. The root of a call leads its node, elsewhere the
+// lowest rank does.
+//
+//   7 ranks on 3 nodes, root 3:   0 1 2 | 3 4 | 5 6     leaders 0 3 5
+class Levels {
+ public:
+  explicit Levels(const Shape& shape)
+      : s(shape), plan(shape), nodes(*shape.nodes), mine(nodes.members(nodes.node())) {
+    for (int n = 0; n < nodes.nodes(); ++n)
+      leaders.push_back(n == nodes.node_of(s.root) ? s.root : nodes.members(n).front());
+    leader = leaders[static_cast<size_t>(nodes.node())];
+    leads = s.rank == leader;
+  }
+
+  // Shapes of parts: all of the call's own values but ranks and root, which is the leader, …
+  Shape within(Collective kind) const {
+    Shape part = part_of(kind);
+    part.rank = nodes.local();
+    part.size = static_cast<int>(mine.size());
+    part.root = static_cast<int>(std::ranges::find(mine, leader) - mine.begin());
+    return part;
+  }
+  // … or the leader of the call's root.
+  Shape between(Collective kind) const {
+    Shape part = part_of(kind);
+    part.rank = nodes.node();
+    part.size = nodes.nodes();
+    part.root = nodes.node_of(s.root);
+    part.small_slot = part.large_slot = 0;
+    return part;
+  }
+  // A plan uses one lane: the large one, if a part needs it.
+  static void in_one_lane(std::initializer_list<Shape*> parts) {
+    const auto is_long = [](const Shape* part) { return part->size > 1 && wants_large(*part); };
+    if (std::ranges::none_of(parts, is_long)) return;
+    for (Shape* part : parts) part->small_slot = 0;
+  }
+
+  void add_within(const Shape& part, const Place& in, const Place& out) {
+    if (mine.size() > 1) plan.append(build(part), mine, in, out);
+  }
+  void add_between(const Shape& part, const Place& in, const Place& out) {
+    plan.append(build(part), leaders, in, out);
+  }
+
+  const Shape& s;
+  PlanBuilder plan;
+  const NodeLayout& nodes;
+  const std::vector<int>& mine;  // the ranks of my node
+  std::vector<int> leaders;      // by node
+  int leader = 0;                // of my node
+  bool leads = false;            // that is me
+
+ private:
+  Shape part_of(Collective kind) const {
+    Shape part = s;
+    part.kind = kind;
+    part.nodes = nullptr;
+    part.counts.clear();
+    return part;
+  }
+  Plan build(const Shape& part) const {
+    const std::shared_ptr<const Selection> shipped = s.rules ? nullptr : Selection::shipped();
+    return (s.rules ? *s.rules : *shipped).choose(part).build(part);
+  }
+};
+
+const Place kSame;
+const Place kNothing{.same = false};
+Place at(const Buf& buf) {
+  return {.same = false, .at = buf};
+}
+
+// Parts of a call that counts bytes: blocks of `bytes` bytes, each element one of them.
+Shape in_bytes(Shape part, int64_t bytes) {
+  part.in_place = false;
+  part.in_count = part.out_count = part.bytes = bytes;
+  part.dense = true;
+  return part;
+}
+
+// Where the blocks of each rank begin if they stand node by node, and those of each node.
+std::vector<int64_t> node_begins(const NodeLayout& nodes, int64_t bytes) {
+  std::vector<int64_t> begin{0};
+  for (int n = 0; n < nodes.nodes(); ++n)
+    begin.push_back(begin.back() + static_cast<int64_t>(nodes.members(n).size()) * bytes);
+  return begin;
+}
+
+// Runs of ranks of a node that follow one another: visit(first rank, index of it, length).
+template <class Visit>
+void each_run_of(const std::vector<int>& ranks, Visit&& visit) {
+  for (size_t i = 0; i < ranks.size();) {
+    size_t end = i + 1;
+    while (end < ranks.size() && ranks[end] == ranks[end - 1] + 1) ++end;
+    visit(ranks[i], static_cast<int64_t>(i), static_cast<int64_t>(end - i));
+    i = end;
+  }
+}
+
+bool reduces(Collective kind) {
+  return kind >= Collective::reduce;
+}
+
+}  // namespace
+
+std::string_view objection_to_levels(const Shape& s) {
+  if (!s.nodes || s.nodes->nodes() < 2) return "its ranks are on one node";
+  if (s.nodes->most() < 2) return "no node has two of its ranks";
+  if (reduces(s.kind) && !s.commutative && !s.nodes->contiguous())
+    return "the ranks of a node do not follow one another, and the operation is not commutative";
+  return {};
+}
+
+// All tell their leader, the leaders each other, each leader its node.
+Plan hierarchical_barrier(const Shape& s) {
+  Levels l(s);
+  Shape up = in_bytes(l.within(Collective::gather), 0),
+        down = in_bytes(l.within(Collective::bcast), 0);
+  Levels::in_one_lane({&up, &down});
+  l.add_within(up, kNothing, kNothing);
+  if (l.leads) l.add_between(l.between(Collective::barrier), kNothing, kNothing);
+  l.add_within(down, kNothing, kNothing);
+  return l.plan.done();
+}
+
+// From the root to the leaders, from each to its node.
+Plan hierarchical_bcast(const Shape& s) {
+  Levels l(s);
+  if (l.leads) l.add_between(l.between(Collective::bcast), kSame, kSame);
+  l.add_within(l.within(Collective::bcast), kSame, kSame);
+  return l.plan.done();
+}
+
+// Operands meet in the order of the nodes, and within them in that of the ranks: in rank order
+// where the ranks of each node follow one another.
+Plan hierarchical_reduce(const Shape& s) {
+  Levels l(s);
+  const bool is_root = s.rank == s.root, alone = l.mine.size() == 1;
+  const Place met = l.leads && !is_root && !alone ? at(l.plan.scratch_like(l.plan.in())) : kSame;
+  l.add_within(l.within(Collective::reduce), kSame, met);
+  if (!l.leads) return l.plan.done();
+  Shape across = l.between(Collective::reduce);
+  across.in_place = is_root && (!alone || s.in_place);
+  l.add_between(across, met, kSame);
+  return l.plan.done();
+}
+
+Plan hierarchical_allreduce(const Shape& s) {
+  Levels l(s);
+  Shape up = l.within(Collective::reduce), down = l.within(Collective::bcast);
+  Levels::in_one_lane({&up, &down});
+  l.add_within(up, kSame, kSame);
+  if (l.leads) {
+    Shape across = l.between(Collective::allreduce);
+    across.in_place = s.in_place || l.mine.size() > 1;
+    l.add_between(across, kSame, kSame);
+  }
+  l.add_within(down, kSame, kSame);
+  return l.plan.done();
+}
+
+// Whole nodes travel straight to the root.
+Plan hierarchical_gather(const Shape& s) {
+  Levels l(s);
+  const bool is_root = s.rank == s.root;
+  const std::vector<int64_t> begin = node_begins(l.nodes, s.bytes);
+  const auto my_bytes = static_cast<int64_t>(l.mine.size()) * s.bytes;
+  Buf room;
+  if (is_root)
+    room = l.plan.scratch_bytes(begin.back());
+  else if (l.leads)
+    room = l.plan.scratch_bytes(my_bytes);
+  const Buf mine =
+      is_root ? room.slice(begin[static_cast<size_t>(l.nodes.node())], my_bytes) : room;
+  Place in = kSame;
+  if (s.in_place) in = {.same = false, .at = l.plan.out_block(s.rank), .packed = s.rank * s.bytes};
+  Shape up = in_bytes(l.within(Collective::gather), s.bytes);
+  up.in_count = s.in_place ? s.out_count : s.in_count;
+  if (l.mine.size() == 1) l.plan.copy(in.same ? l.plan.in() : in.at, mine);
+  l.add_within(up, in, l.leads ? at(mine) : kNothing);
+  if (!l.leads) return l.plan.done();
+  l.plan.fence();
+  if (!is_root) return l.plan.send(mine, s.root).done();
+  for (int n = 0; n < l.nodes.nodes(); ++n) {
+    const auto i = static_cast<size_t>(n);
+    if (n != l.nodes.node())
+      l.plan.recv(room.slice(begin[i], begin[i + 1] - begin[i]), l.leaders[i]);
+  }
+  l.plan.fence();
+  for (int n = 0; n < l.nodes.nodes(); ++n)
+    each_run_of(l.nodes.members(n), [&](int first, int64_t i, int64_t length) {
+      l.plan.copy(room.slice(begin[static_cast<size_t>(n)] + i * s.bytes, length * s.bytes),
+                  l.plan.out_packed(first * s.bytes, length * s.bytes));
+    });
+  return l.plan.done();
+}
+
+Plan hierarchical_scatter(const Shape& s) {
+  Levels l(s);
+  const bool is_root = s.rank == s.root;
+  const std::vector<int64_t> begin = node_begins(l.nodes, s.bytes);
+  const auto my_bytes = static_cast<int64_t>(l.mine.size()) * s.bytes;
+  Buf mine;
+  if (is_root) {
+    const Buf room = l.plan.scratch_bytes(begin.back());
+    for (int n = 0; n < l.nodes.nodes(); ++n)
+      each_run_of(l.nodes.members(n), [&](int first, int64_t i, int64_t length) {
+        l.plan.copy(l.plan.in_packed(first * s.bytes, length * s.bytes),
+                    room.slice(begin[static_cast<size_t>(n)] + i * s.bytes, length * s.bytes));
+      });
+    l.plan.fence();
+    for (int n = 0; n < l.nodes.nodes(); ++n) {
+      const auto i = static_cast<size_t>(n);
+      if (n != l.nodes.node())
+        l.plan.send(room.slice(begin[i], begin[i + 1] - begin[i]), l.leaders[i]);
+    }
+    mine = room.slice(begin[static_cast<size_t>(l.nodes.node())], my_bytes);
+  } else if (l.leads) {
+    mine = l.plan.scratch_bytes(my_bytes);
+    l.plan.recv(mine, s.root).fence();
+  }
+  Shape down = in_bytes(l.within(Collective::scatter), s.bytes);
+  down.in_place = s.in_place;
+  down.out_count = s.out_count;
+  if (l.mine.size() == 1 && !s.in_place) l.plan.copy(mine, l.plan.out());
+  l.add_within(down, l.leads ? at(mine) : kNothing, kSame);
+  return l.plan.done();
+}
+
+// All blocks come together at the leaders, node by node, and from there go to all: what is longer
+// than a few KiB travels faster straight.
+Plan hierarchical_allgather(const Shape& s) {
+  Levels l(s);
+  const std::vector<int64_t> begin = node_begins(l.nodes, s.bytes);
+  const auto my_node = static_cast<size_t>(l.nodes.node());
+  const Buf room = l.plan.scratch_bytes(begin.back());
+  const Buf mine = room.slice(begin[my_node], begin[my_node + 1] - begin[my_node]);
+  Place in = kSame;
+  if (s.in_place) in = {.same = false, .at = l.plan.out_block(s.rank), .packed = s.rank * s.bytes};
+
+  Shape up = in_bytes(l.within(Collective::gather), s.bytes);
+  up.in_count = s.in_place ? s.out_count : s.in_count;
+  Shape down = in_bytes(l.within(Collective::bcast), begin.back());
+  Levels::in_one_lane({&up, &down});
+  if (l.mine.size() == 1) l.plan.copy(in.same ? l.plan.in() : in.at, mine);
+  l.add_within(up, in, l.leads ? at(mine) : kNothing);
+  if (l.leads) {
+    Shape across = in_bytes(l.between(Collective::allgather), begin[1]);
+    if (!l.nodes.equal()) {
+      across.kind = Collective::allgatherv;
+      across.bytes = begin.back();
+      for (size_t n = 0; n + 1 < begin.size(); ++n)
+        across.counts.push_back(begin[n + 1] - begin[n]);
+    }
+    across.in_place = true;
+    l.plan.fence();
+    l.add_between(across, kNothing, {.same = false, .at = room, .blocks = begin});
+  }
+  l.add_within(down, kNothing, at(room));
+  l.plan.fence();
+  for (int n = 0; n < l.nodes.nodes(); ++n)
+    each_run_of(l.nodes.members(n), [&](int first, int64_t i, int64_t length) {
+      l.plan.copy(room.slice(begin[static_cast<size_t>(n)] + i * s.bytes, length * s.bytes),
+                  l.plan.out_packed(first * s.bytes, length * s.bytes));
+    });
+  return l.plan.done();
+}
+
+// The leader has what all ranks of its node send and hands out what all of them receive: one
+// message between each two nodes. Wins for short blocks.
+Plan hierarchical_alltoall(const Shape& s) {
+  Levels l(s);
+  const int64_t b = s.bytes, row = s.size * b, m = static_cast<int64_t>(l.mine.size());
+  Place in = kSame;
+  if (s.in_place) in = at(l.plan.out_block(0));
+  Shape up = in_bytes(l.within(Collective::gather), row);
+  up.in_count = s.size * (s.in_place ? s.out_count : s.in_count);
+  Shape down = in_bytes(l.within(Collective::scatter), row);
+  down.out_count = s.size * s.out_count;
+  Levels::in_one_lane({&up, &down});
+
+  Buf rows, columns;  // by source and destination, and by destination and source
+  if (l.leads) rows = l.plan.scratch_bytes(m * row), columns = l.plan.scratch_bytes(m * row);
+  if (m == 1)
+    l.plan.copy(in.same ? l.plan.in_blocks(0, s.size) : l.plan.out_blocks(0, s.size), rows);
+  l.add_within(up, in, l.leads ? at(rows) : kNothing);
+  if (l.leads) {
+    const Buf outgoing = l.plan.scratch_bytes(m * row), incoming = l.plan.scratch_bytes(m * row);
+    const std::vector<int64_t> begin = node_begins(l.nodes, m * b);
+    l.plan.fence();
+    for (int n = 0; n < l.nodes.nodes(); ++n) {
+      const auto there = static_cast<int64_t>(l.nodes.members(n).size());
+      for (int64_t source = 0; source < m; ++source)
+        each_run_of(l.nodes.members(n), [&](int first, int64_t i, int64_t length) {
+          l.plan.copy(
+              rows.slice(source * row + first * b, length * b),
+              outgoing.slice(begin[static_cast<size_t>(n)] + (source * there + i) * b, length * b));
+        });
+    }
+    Shape across = in_bytes(l.between(Collective::alltoall), m * m * b);
+    if (!l.nodes.equal()) across.kind = Collective::alltoallv, across.bytes = 0;
+    l.add_between(across, {.same = false, .at = outgoing, .blocks = begin},
+                  {.same = false, .at = incoming, .blocks = begin});
+    for (int n = 0; n < l.nodes.nodes(); ++n)
+      for (int64_t destination = 0; destination < m; ++destination)
+        for (size_t i = 0; i < l.nodes.members(n).size(); ++i)
+          l.plan.copy(incoming.slice(begin[static_cast<size_t>(n)] +
+                                         (static_cast<int64_t>(i) * m + destination) * b,
+                                     b),
+                      columns.slice(destination * row + l.nodes.members(n)[i] * b, b));
+    l.plan.fence();
+  }
+  if (m == 1) l.plan.copy(columns, l.plan.out_blocks(0, s.size));
+  l.add_within(down, l.leads ? at(columns) : kNothing, kSame);
+  return l.plan.done();
+}
+
+// An allreduce into a vector on the side, of which each rank keeps its block: wins for short ones.
+Plan hierarchical_reduce_scatter(const Shape& s) {
+  Levels l(s);
+  const Buf in = l.plan.in();
+  const Buf whole = l.plan.scratch_like(in);
+  int64_t mine = s.rank * s.out_count;
+  if (s.kind == Collective::reduce_scatter)
+    mine = std::accumulate(s.counts.begin(), s.counts.begin() + s.rank, int64_t{0});
+  const auto vector = [&](Shape part) {
+    part.in_count = part.out_count = in.count;
+    return part;
+  };
+  Shape up = vector(l.within(Collective::reduce)), down = vector(l.within(Collective::bcast));
+  Levels::in_one_lane({&up, &down});
+  up.in_place = false;
+  const Place from = s.in_place ? at(in) : kSame;  // in place it lies in the output
+  l.add_within(up, from, at(whole));
+  if (l.leads) {
+    Shape across = vector(l.between(Collective::allreduce));
+    across.in_place = l.mine.size() > 1;
+    l.add_between(across, from, at(whole));
+  }
+  l.add_within(down, kNothing, at(whole));
+  l.plan.fence();
+  l.plan.copy(whole.slice(mine, l.plan.out().count), l.plan.out());
+  return l.plan.done();
+}
+
+}  // namespace tutti::coll
