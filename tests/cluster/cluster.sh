@@ -115,7 +115,7 @@ test_programs() {
   for name in p2p.modes p2p.order p2p.status p2p.probe p2p.completion datatype.constructors datatype.usage \
     op.user comm.communicators comm.overlapping comm.threads coll.rooted coll.unrooted coll.derived coll.stress \
     coll.requests legal.collectives; do
-    launch --host $all "$programs/program.$name"
+    limit=150 launch --host $all "$programs/program.$name"
     [ "$code" = 0 ] || fail "$name, exit code $code: $(cat "$bed/out")"
     echo "$name: $took s"
   done
