@@ -232,6 +232,8 @@ void Job::rank_ended(int, const RankEnd& end) {
         "{} was killed by signal {} ({}){}; the job ends", rank_label(end.rank, end.pid), signal,
         ::strsignal(signal), WCOREDUMP(status) ? ", core dumped" : "");
     signal == SIGABRT ? suspect(128 + signal, sentence) : fail(128 + signal, sentence);
+  } else if (suspect_) {
+    // It may be the one: who aborts exits, too.
   } else if (WEXITSTATUS(status) != 0) {
     fail(WEXITSTATUS(status), fmt::format("{} exited with code {}; the job ends",
                                           rank_label(end.rank, end.pid), WEXITSTATUS(status)));
