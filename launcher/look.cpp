@@ -100,7 +100,7 @@ std::string comm_text(const Record& record, uint64_t context) {
 const flight::Thread* thread_of(const Record& record) {
   const flight::Thread* chosen = nullptr;
   const auto weight = [](const flight::Thread& t) {
-    return std::pair(t.now.state == State::inside, t.now.number);
+    return std::pair(t.inside, t.number);
   };
   for (const flight::Thread& thread : record.threads)
     if (thread.used && (!chosen || weight(*chosen) < weight(thread))) chosen = &thread;
@@ -117,23 +117,23 @@ std::string variable_of(int pid, const std::string& name) {
 
 // How long it has been in its call, or since its latest returned. The clock is not read at every
 // call: otherwise what is known is when one began that has returned since.
-void measure(const Record& record, const flight::Thread& thread,
+void measure(const Record& record, const flight::Thread& thread, const flight::Call& now,
              const std::vector<flight::Call>& calls, RankView& view) {
-  uint64_t stamp = thread.now.stamp;
+  uint64_t stamp = now.stamp;
   if (!view.inside) {
     for (const flight::Thread& each : record.threads)
       if (each.used) stamp = std::max(stamp, each.returned);
     for (const flight::Call& call : calls) stamp = std::max(stamp, call.stamp);
     view.exact = thread.returned != 0 && !view.looks;
   }
-  if (thread.now.number == 0) stamp = record.stamp;
+  if (now.number == 0) stamp = record.stamp;
   const double seconds = flight::seconds_since(record, stamp);
   view.milliseconds = seconds < 0 ? -1 : static_cast<int64_t>(seconds * 1e3);
 }
 
 // What the thread does, or did last.
-void describe(const Record& record, const flight::Thread& thread, RankView& view) {
-  const flight::Call& now = thread.now;
+void describe(const Record& record, const flight::Thread& thread, const flight::Call& now,
+              RankView& view) {
   view.call = view.looks   ? std::string(flight::name_of_function(thread.looks_function))
               : now.number ? flight::description(now)
                            : "";
@@ -160,11 +160,11 @@ RankView view_of(const Record& record, bool with_collectives, std::vector<CodeAd
   calls.resize(static_cast<size_t>(flight::latest_calls(record, calls.data(), flight::kCalls)));
   const flight::Thread* chosen = thread_of(record);
   const flight::Thread thread = chosen ? *chosen : flight::Thread{};
-  const flight::Call& now = thread.now;
+  const flight::Call now = chosen ? flight::latest_call(record, *chosen) : flight::Call{};
   view.inside = now.state == State::inside;
   view.looks = !view.inside && thread.looks > 0;
-  measure(record, thread, calls, view);
-  describe(record, thread, view);
+  measure(record, thread, now, calls, view);
+  describe(record, thread, now, view);
   const KernelState kernel = kernel_state(record.pid, thread.id);
   view.process_state = kernel.state;
   view.kernel = kernel.doing;

@@ -88,26 +88,26 @@ class Entry {
 
   // --- what the flight record says of the call
   void note_comm(const mpi::Comm& comm) {
-    if (record_) record_->now.context = comm.context();
+    if (record_) record_->call->context = comm.context();
   }
   void note_peer(flight::PeerIs is, int peer, int tag = 0) {
     if (!record_) return;
-    record_->now.peer = peer;
-    record_->now.tag = tag;
-    record_->now.peer_is = is;
+    record_->call->peer = peer;
+    record_->call->tag = tag;
+    record_->call->peer_is = is;
   }
   void note_data(int64_t count, MPI_Datatype type) {
     if (!record_) return;
-    record_->now.count = count;
-    record_->now.type = reinterpret_cast<uintptr_t>(type);
+    record_->call->count = count;
+    record_->call->type = reinterpret_cast<uintptr_t>(type);
   }
   void note_other_data(int64_t count, MPI_Datatype type) {
     if (!record_) return;
-    record_->now.other_count = count;
-    record_->now.other_type = reinterpret_cast<uintptr_t>(type);
+    record_->call->other_count = count;
+    record_->call->other_type = reinterpret_cast<uintptr_t>(type);
   }
   void note_op(MPI_Op op) {
-    if (record_) record_->now.op = reinterpret_cast<uintptr_t>(op);
+    if (record_) record_->call->op = reinterpret_cast<uintptr_t>(op);
   }
 
   bool ready() {

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <mutex>
 #include <new>
+#include <utility>
 
 namespace tutti::flight {
 namespace inside {
@@ -94,6 +95,8 @@ Thread* inside::attach() {
   if (off.load(std::memory_order_relaxed)) return thread = nullptr;
   if (!record) return nullptr;  // not yet: the next call asks again
   const std::lock_guard lock(attaching);
+  static bool first = true;
+  if (!std::exchange(first, false)) record->several.store(true, std::memory_order_relaxed);
   for (Thread& slot : record->threads) {
     if (slot.used) continue;
     slot = {};
@@ -106,7 +109,9 @@ Thread* inside::attach() {
 }
 
 void waits() {
-  if (Call* call = now(); call && call->stamp == 0) call->stamp = clock_now();
+  Thread* t = thread();
+  if (!t || !t->inside || __atomic_load_n(&t->call->stamp, __ATOMIC_RELAXED) != 0) return;
+  __atomic_store_n(&t->call->stamp, clock_now(), __ATOMIC_RELAXED);
 }
 
 void waits_for(const int32_t* processes, int count) {
@@ -152,6 +157,14 @@ const Comm* find_comm(const Record& record, uint64_t context) {
 
 // ---- reading
 
+Call latest_call(const Record& record, const Thread& thread) {
+  Call call = record.ring[thread.number % kCalls];
+  if (call.number != thread.number) call = thread.now;
+  // Its place in the ring may be another's by now.
+  if (call.number != thread.number) call = {.number = thread.number};
+  if (thread.number > 0) call.state = thread.inside ? State::inside : State::returned;
+  return call;
+}
 std::string_view name_of_function(uint16_t function) {
   return function < kFunctionCount ? kFunctionNames[function] : "an unknown function";
 }

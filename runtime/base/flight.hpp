@@ -51,9 +51,14 @@ inline constexpr uint64_t kAlwaysStamped =
     1024;  // the first calls, which are many programs' only ones
 inline constexpr int kThreads = 12, kComms = 96, kCalls = 256, kWaitsFor = 12;
 
-// One thread that calls MPI.
+// One thread that calls MPI. Where it is the only one, it writes its calls at their places in the
+// ring; where there are several, each writes its own `now`, which goes there when the call returns:
+// others may go once around the ring meanwhile.
 struct alignas(64) Thread {
-  Call now;  // the latest
+  Call now;
+  Call* call = nullptr;  // the latest: `now`, or in the ring; the process' own
+  uint64_t number = 0;   // of it
+  bool inside = false;   // of it
   // The latest function that only looks (MPI_Test and its kin), how often in a row, and from where.
   uint64_t looks = 0;
   uint64_t looks_caller = 0;
@@ -91,6 +96,7 @@ struct Record {
   std::atomic<uint64_t> calls{0};  // so far, of all threads
   std::atomic<int32_t> phase{0};   // 1: between MPI_Init and MPI_Finalize, 2: behind it
   std::atomic<uint64_t> comms{0};  // made so far
+  std::atomic<bool> several{false};  // threads have called
   Thread threads[kThreads];
   Comm comm[kComms];
   Call ring[kCalls];  // returned calls, by number modulo kCalls
@@ -129,27 +135,31 @@ inline Thread* thread() {
 // The call that this thread is in, to be enriched; nullptr where nothing is written.
 inline Call* now() {
   Thread* t = thread();
-  return t && t->now.state == State::inside ? &t->now : nullptr;
+  return t && t->inside ? t->call : nullptr;
 }
 
 // A call begins; nullptr when nothing is written, or inside another call (a callback's).
 inline Thread* begin(uint16_t function, const void* caller) {
   Thread* t = thread();
-  if (!t || t->now.state == State::inside) [[unlikely]]
+  if (!t || t->inside) [[unlikely]]
     return nullptr;
   Record& record = *mine();
   const uint64_t number = record.calls.load(std::memory_order_relaxed) + 1;
   record.calls.store(number, std::memory_order_relaxed);
-  t->now.number = number;
-  t->now.caller = reinterpret_cast<uintptr_t>(caller);
-  t->now.context = 0;
-  t->now.stamp = number % 64 && number > kAlwaysStamped ? 0 : clock_now();
-  t->now.serial = 0;
-  t->now.function = function;
-  t->now.peer_is = PeerIs::nothing;
-  t->now.count = t->now.other_count = -1;
-  t->now.type = t->now.other_type = t->now.op = 0;
-  t->now.state = State::inside;
+  Call& call = record.several.load(std::memory_order_relaxed) ? t->now : record.ring[number % kCalls];
+  call.number = number;
+  call.caller = reinterpret_cast<uintptr_t>(caller);
+  call.context = 0;
+  call.stamp = number % 64 && number > kAlwaysStamped ? 0 : clock_now();
+  call.serial = 0;
+  call.function = function;
+  call.peer_is = PeerIs::nothing;
+  call.count = call.other_count = -1;
+  call.type = call.other_type = call.op = 0;
+  call.state = State::inside;
+  t->call = &call;
+  t->number = number;
+  t->inside = true;
   return t;
 }
 // Word by word, since two threads may meet at one place of the ring: the reader sees of both then.
@@ -161,11 +171,15 @@ inline void keep(Call& place, const Call& call) {
   for (size_t i = 0; i < words.size(); ++i) __atomic_store_n(to + i, words[i], __ATOMIC_RELAXED);
 }
 inline void end(Thread& t) {
-  t.now.state = State::returned;
-  t.returned = t.now.stamp ? clock_now() : 0;
+  t.inside = false;
   t.looks = 0;
   t.waits_for_count = 0;
-  keep(mine()->ring[t.now.number % kCalls], t.now);
+  Call& call = *t.call;
+  // Other threads may have come since the call began, and gone around the ring.
+  t.returned = __atomic_load_n(&call.stamp, __ATOMIC_RELAXED) ? clock_now() : 0;
+  __atomic_store_n(reinterpret_cast<uint8_t*>(&call.state), static_cast<uint8_t>(State::returned),
+                   __ATOMIC_RELAXED);
+  if (&call == &t.now) keep(mine()->ring[t.number % kCalls], call);
 }
 // A call that only looks.
 inline void look(uint16_t function, const void* caller) {
@@ -187,6 +201,8 @@ void comm_freed(uint64_t context);
 
 // ---- reading
 
+// What the thread does, or did last.
+Call latest_call(const Record& record, const Thread& thread);
 std::string_view name_of_function(uint16_t function);
 std::string name_of_datatype(uint64_t handle);
 std::string name_of_op(uint64_t handle);

@@ -40,7 +40,12 @@ Checker::Checker(engine::Engine& engine, Options options, Hooks hooks)
       options_(options),
       hooks_(hooks),
       standstill_(engine, {.limit = options.standstill}, means_of_standstill()) {}
-Checker::~Checker() = default;
+Checker::~Checker() {
+  // What a rank spends on all this, with MPI_COMM_WORLD and MPI_COMM_SELF; each more communicator
+  // costs a ledger.
+  static_assert(sizeof(flight::Record) + sizeof(Checker) + (2 + kKeptGone) * sizeof(Ledger) <
+                64 << 10);
+}
 
 // Collectives whose ranks contradict each other are told by their ledger, which knows more.
 Standstill::Means Checker::means_of_standstill() {
@@ -56,7 +61,7 @@ Standstill::Means Checker::means_of_standstill() {
               [this](const engine::Blocked& blocked, BlockedThread& thread) {
                 describe(blocked, thread);
                 if (!blocked.call) return;
-                const flight::Call& call = blocked.call->now;
+                const flight::Call call = flight::latest_call(*flight::mine(), *blocked.call);
                 const Ledger* ledger = call.serial ? find(call.context | 1) : nullptr;
                 if (!ledger) return;
                 thread.context = call.context;
@@ -104,9 +109,9 @@ Ledger* Checker::find(uint64_t context) {
   if (cached && cached->channel_.context == context && !cached->freed_) return cached;
   const std::lock_guard lock(mutex_);
   // Here nobody holds a ledger that is gone: only the engine's owner looks them up.
-  if (gone_.size() > keep_gone_) {
+  if (gone_.size() > kKeptGone) {
     std::fill(std::begin(cache_), std::end(cache_), nullptr);
-    while (gone_.size() > keep_gone_) gone_.pop_front();
+    while (gone_.size() > kKeptGone) gone_.pop_front();
   }
   if (const auto at = ledgers_.find(context); at != ledgers_.end()) return cached = at->second.get();
   for (const std::unique_ptr<Ledger>& gone : gone_)
@@ -341,7 +346,7 @@ Side Checker::own_side(uint64_t context, uint32_t serial) {
   const flight::Record* record = flight::mine();
   if (record) {
     side.host = record->host;
-    side.call = record->threads[0].now;
+    side.call = flight::latest_call(*record, record->threads[0]);
   }
   if (Ledger* ledger = find(context)) {
     side.rank = ledger->channel_.rank;
@@ -363,7 +368,9 @@ Side Checker::own_side(uint64_t context, uint32_t serial) {
     for (const flight::Call& call : record->ring)
       if (is_it(call)) side.call = call;
     for (const flight::Thread& thread : record->threads)
-      if (thread.used && is_it(thread.now)) side.call = thread.now;
+      if (const flight::Call call = flight::latest_call(*record, thread);
+          thread.used && is_it(call))
+        side.call = call;
   }
   side.caller = code_address(side.call.caller);
   return side;

@@ -130,10 +130,10 @@ class Checker final : public engine::Observer {
   const Options options_;
   const Hooks hooks_;
 
-  std::mutex mutex_;  // of the three below
+  static constexpr size_t kKeptGone = 8;
+  std::mutex mutex_;  // of the two below
   std::unordered_map<uint64_t, std::unique_ptr<Ledger>> ledgers_;
   std::deque<std::unique_ptr<Ledger>> gone_;
-  size_t keep_gone_ = 64;
 
   Ledger* cache_[8] = {};  // by context; the engine's owner's
   std::vector<Case> cases_;
