@@ -8,9 +8,7 @@
 // anyway, at the first calls and at every 64th: reading it costs more than all the rest.
 #pragma once
 
-#include <array>
 #include <atomic>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -164,11 +162,12 @@ inline Thread* begin(uint16_t function, const void* caller) {
 }
 // Word by word, since two threads may meet at one place of the ring: the reader sees of both then.
 inline void keep(Call& place, const Call& call) {
-  using Words = std::array<uint64_t, sizeof(Call) / sizeof(uint64_t)>;
   using Word [[gnu::may_alias]] = uint64_t;
-  const auto words = std::bit_cast<Words>(call);
+  constexpr size_t kWords = sizeof(Call) / sizeof(Word);
+  const auto* const from = reinterpret_cast<const Word*>(&call);
   auto* const to = reinterpret_cast<Word*>(&place);
-  for (size_t i = 0; i < words.size(); ++i) __atomic_store_n(to + i, words[i], __ATOMIC_RELAXED);
+#pragma GCC unroll 16
+  for (size_t i = 0; i < kWords; ++i) __atomic_store_n(to + i, from[i], __ATOMIC_RELAXED);
 }
 inline void end(Thread& t) {
   t.inside = false;

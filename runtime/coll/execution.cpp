@@ -11,14 +11,12 @@
 #include "base/stress_mode.hpp"
 #include "coll/shared.hpp"
 #include "contract/ledger.hpp"
+#include "transport/records.hpp"
 
 namespace tutti::coll {
 namespace {
 
 constexpr size_t kAlign = 64;
-// Of a flag that a blocking call waits for, to one of the whole engine.
-constexpr int kPollsPerPass = 16;
-constexpr int kMostPolls = 200;  // before others are let in
 
 // By numbers: a base may be MPI_BOTTOM, and an element may begin before its memory.
 void* moved(const void* base, int64_t bytes) {
@@ -34,6 +32,14 @@ Span span_of(int64_t count, const Layout& layout) {
   const int64_t last = (count - 1) * layout.extent();
   return {std::min<int64_t>(0, last) + layout.true_lower_bound(),
           std::max<int64_t>(0, last) + layout.true_lower_bound() + layout.true_extent()};
+}
+
+// The next slot is likely to take as much as the last one: its lines come over from who read them last
+// while there is nothing else to do.
+void fetch_for_writing(const std::byte* slot, int64_t bytes) {
+  bytes = std::min<int64_t>(bytes, transport::kLongestFetch);
+  for (int64_t at = transport::kLine; at < bytes; at += int64_t{transport::kLine})
+    transport::prefetch_for_writing(slot + at);
 }
 
 size_t aligned(size_t bytes, size_t alignment) {
@@ -186,8 +192,13 @@ Payload Execution::resolve(const Buf& buf) const {
 
 void Execution::copy(const Step& step) {
   const bool packs = step.from.unit == Unit::packed;
-  if (!packs && step.into.unit != Unit::packed)
-    return copy_payload(resolve(step.from), resolve(step.into));
+  if (!packs && step.into.unit != Unit::packed) {
+    const Payload from = resolve(step.from), into = resolve(step.into);
+    if (const int64_t bytes = from.bytes(); bytes <= 64 && bytes <= into.bytes() &&
+                                            from.contiguous() && into.contiguous())
+      return transport::copy_short(into.data(), from.data(), static_cast<size_t>(bytes));
+    return copy_payload(from, into);
+  }
   const Buf& user = packs ? step.from : step.into;
   std::byte* const there = static_cast<std::byte*>(resolve(packs ? step.into : step.from).base);
   const Layout* layout = user.region == Region::input ? call_.in_layout : call_.out_layout;
@@ -195,7 +206,8 @@ void Execution::copy(const Step& step) {
   const Payload whole{home(user), last == size ? 1 : (last + size - 1) / size, layout};
   if (whole.contiguous()) {
     std::byte* const here = whole.data() + user.offset;
-    std::memcpy(packs ? there : here, packs ? here : there, static_cast<size_t>(user.count));
+    transport::copy_short(packs ? there : here, packs ? here : there,
+                          static_cast<size_t>(user.count));
   } else if (packs) {
     whole.pack(user.offset, there, user.count);
   } else {
@@ -263,11 +275,13 @@ bool Execution::poll() {
 bool Execution::execute() {
   const uint32_t before = next_;
   const int awaited = awaited_;
+  const Buf* shown = nullptr;  // the latest copy to shared memory
   for (const auto size = static_cast<uint32_t>(plan_->steps.size()); next_ < size; ++next_) {
     const Step& step = plan_->steps[next_];
     switch (step.kind) {
       case Step::Kind::copy:
         copy(step);
+        if (step.into.region == Region::shared) shown = &step.into;
         break;
       case Step::Kind::reduce:
         // An application thread's next pass comes here again.
@@ -280,7 +294,16 @@ bool Execution::execute() {
       case Step::Kind::join:
         break;
       default:
-        if (!share(step)) return next_ != before || awaited_ != awaited;
+        if (!share(step)) {
+          waited_ |= step.kind == Step::Kind::await;
+          return next_ != before || awaited_ != awaited;
+        }
+        if (step.kind == Step::Kind::publish && shown)
+          fetch_for_writing(lane_->data(first_round_ + static_cast<uint32_t>(step.slot) + 1,
+                                        channel_.local()),
+                            resolve(*shown).bytes());
+        if (step.kind == Step::Kind::await && !waited_ && step.peer >= 0)
+          lane_->fetch_next(first_round_ + static_cast<uint32_t>(step.slot), step.peer);
         break;
     }
   }
@@ -486,101 +509,6 @@ void Execution::add_needs_in_lane(engine::Condition& needs) const {
       if (holder.holds) need(peer, holder.serial);
     }
   }
-}
-
-// ---- the three lives
-
-namespace {
-
-// What is kept of executions that are over, at most.
-constexpr size_t kMostKept = 64 << 10;
-
-Shape shape_on(engine::Channel& channel, const Call& call) {
-  Shape shape = shape_of(call, channel.rank, channel.size());
-  shape.nodes = channel.nodes;
-  if (transport::Area* area = channel.area) {
-    shape.small_slot = area->small().data_bytes();
-    if (wants_large(shape) && area->has_large()) shape.large_slot = area->large().data_bytes();
-  }
-  return shape;
-}
-
-}  // namespace
-
-Result<std::unique_ptr<Execution>> prepare(engine::Channel& channel, Planner& planner,
-                                           const Call& call) {
-  Planner::Known& known = planner.known(shape_on(channel, call));
-  std::unique_ptr<Execution> execution = std::move(known.idle);
-  if (!execution) execution.reset(new Execution(channel, known.plan, call));
-  if (Error e = execution->bind(call)) return e;
-  return execution;
-}
-
-void keep(Planner& planner, std::unique_ptr<Execution> execution) {
-  Planner::Known* known = planner.latest();
-  if (!known || known->plan != execution->plan_ || execution->capacity_ > kMostKept) return;
-  execution->on_complete = nullptr;
-  known->idle = std::move(execution);
-}
-
-void Execution::begin() {
-  TUTTI_INVARIANT(!active_, "a collective was started while it ran");
-  UnderWay::serial = serial_ = channel_.next_serial++;
-  if (channel_.ledger) history_ = channel_.ledger->started(serial_, call_.signature);
-  mpi_class = MPI_SUCCESS;
-  abandoned_ = false;
-  active_ = true;
-  channel_.engine->add(*this);
-  const bool program = plan_->is_program();
-  if (lane_) {
-    first_round_ = lane_->take(plan_->rounds);
-    next_ = program ? 0 : kNoStep;
-    awaited_ = 0;
-    lingered_ = 0;
-    late_ = !lane_->is_in_reach(first_round_);
-    if (late_) {
-      if (std::exchange(polled_, false)) channel_.engine->remove_poller(*this);
-      late().add(*this);
-    } else {
-      lane_->begin(first_round_, serial_, history_);
-    }
-    if (program) return late_ ? void() : void(execute());
-  }
-  left_ = static_cast<uint32_t>(plan_->steps.size());
-  messages_ = 0;
-  ready_begin_ = ready_end_ = 0;
-  if (left_ > 0) std::memcpy(waits_, plan_->waits.data(), left_ * sizeof(uint32_t));
-  for (uint32_t i = 0; i < left_; ++i)
-    if (plan_->waits[i] == 0) ready_[ready_end_++] = i;
-  if (!late_) run_ready();
-}
-
-void start(Execution& e) {
-  if (!e.plan_->is_program()) return e.begin();
-  // In the list before it may end, and be no more.
-  e.channel_.engine->add_poller(e);
-  e.polled_ = true;
-  e.begin();
-}
-
-void run(Execution& e) {
-  engine::Engine& engine = *e.channel_.engine;
-  e.begin();
-  if (!e.active_) return;
-  if (e.plan_->is_program() && !e.late_) {
-    engine.stay_awake();
-    // A flag is seen soonest by who looks at nothing else.
-    for (int polls = std::min(engine.waiting().polls, kMostPolls); polls > 1; --polls) {
-      e.execute();
-      if (!e.active_) return;
-      if (polls % kPollsPerPass == 0) engine.progress();
-    }
-    engine.add_poller(e);
-    e.polled_ = true;
-  }
-  const contract::Ledger* ledger = e.channel_.ledger;
-  engine.wait_until([&] { return !e.active_ || (ledger && ledger->disturbed()); },
-                    [&](engine::Condition& needs) { e.add_needs(needs); });
 }
 
 }  // namespace tutti::coll

@@ -34,6 +34,12 @@ class Execution final : private engine::Poller, private engine::UnderWay {
   void resume();
 
   bool running() const { return active_; }
+  // For a call that is like the last one in all but its buffers. Not while it runs.
+  void rebind(const void* in, void* out) {
+    call_.in = in;
+    call_.out = out;
+  }
+  size_t memory() const { return capacity_; }  // what the steps and the scratch take
   // Adds the calls at other ranks whose messages it cannot go on without, side by side; nothing if
   // it does not run. The engine is owned.
   void add_needs(engine::Condition& needs) const;
@@ -109,6 +115,7 @@ class Execution final : private engine::Poller, private engine::UnderWay {
   int awaited_ = 0;           // of the ranks that the next step awaits, those before are there
   uint64_t lingered_ = 0;     // passes to go, and one
   bool late_ = false;         // waits for its turn
+  bool waited_ = false;       // what it awaits was not there when it looked first
   bool polled_ = false;       // in the engine's list
   bool performing_ = false;   // run_ready() is at work: what becomes ready joins the queue
   bool abandoned_ = false;

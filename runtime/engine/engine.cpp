@@ -27,8 +27,6 @@ using transport::Kind;
 // A message to oneself up to this size is copied when it is sent, so that a plain send to self
 // does not wait for its receive.
 constexpr int64_t kSelfEager = 64 << 10;
-// Longer messages are not worth the attempt to send them at once.
-constexpr int64_t kAtOnce = 4 << 10;
 // Polls before the first pause, which takes as long as a short message on some processors.
 constexpr int kEagerPolls = 50;
 // Manner::buffering copies up to so many bytes of what is under way.
@@ -84,23 +82,6 @@ Header Engine::next_header(int to, Kind kind) {
   header.process = process_;
   header.order = peer(to).next_out++;
   return header;
-}
-
-bool Engine::send_at_once(int to, const Match& match, const Payload& payload, uint64_t signature) {
-  const int64_t bytes = payload.bytes();
-  if (bytes > kAtOnce || to == process_ || !payload.contiguous()) return false;
-  Header header;
-  header.context = match.context;
-  header.source = match.source;
-  header.tag = match.tag;
-  header.serial = match.serial;
-  header.order = peer(to).next_out;
-  header.process = process_;
-  header.signature = signature;
-  header.bytes = bytes;
-  if (!transport_.send_now(to, header, payload.data())) return false;
-  ++peer(to).next_out;
-  return true;
 }
 
 void Engine::send(SendOperation& op) {

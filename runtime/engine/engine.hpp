@@ -92,6 +92,12 @@ class Engine final : private transport::Receiver {
   // Wildcard receives take any of the messages that they may take, by chance.
   void shuffle(uint64_t seed) { matcher_.shuffle(seed); }
 
+  // A receive that is over when it returns true: of a short message in one run that is the next one
+  // of process `from`, and is there, or with `waits` comes soon. Otherwise nothing has happened, and
+  // the receive is to be posted. Not for wildcards.
+  bool recv_at_once(int from, const Match& match, const Payload& payload, Outcome& outcome,
+                    bool waits);
+
   void send(SendOperation& operation);
   void recv(RecvOperation& operation);
   // Withdraws a receive that has not matched: completes it as cancelled and returns true.
@@ -109,6 +115,7 @@ class Engine final : private transport::Receiver {
 
   bool progress() {  // one pass; true if anything happened
     passes_.store(passes_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    taken_ = 0;
     if (first_chore_ && !helper_drives_) [[unlikely]]
       do_chores();
     bool moved = transport_.progress();
@@ -217,6 +224,7 @@ class Engine final : private transport::Receiver {
   void send_progressed(SendOperation& operation);
   void complete(Operation& operation);
   void wake_sleepers();
+  bool pass_before(const Match& match);
   struct Copied;
   bool send_copy(SendOperation& operation);
   template <class Done>
@@ -265,6 +273,7 @@ class Engine final : private transport::Receiver {
   Observer* observer_ = nullptr;
   Pollers pollers_;
   int64_t pending_ = 0;
+  int taken_ = 0;  // by recv_at_once() since the last pass
   uint64_t last_ticket_ = 0;
   std::unordered_map<uint64_t, SendOperation*> tickets_;  // sends whose answer is awaited
   std::vector<Peer> peers_;  // by process id, as far as anything was sent or received

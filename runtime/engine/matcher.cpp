@@ -7,6 +7,9 @@
 namespace tutti::engine {
 namespace {
 
+// Lists that are empty are kept for so many contexts, for the next one to come.
+constexpr size_t kContextsKept = 32;
+
 bool is_wildcard(const Match& match) {
   return match.source == kAnySource || match.tag == kAnyTag;
 }
@@ -44,13 +47,13 @@ void Matcher::withdraw(RecvOperation& receive) {
   Receives& list = at->second;
   (receive.previous ? receive.previous->next : list.first) = receive.next;
   (receive.next ? receive.next->previous : list.last) = receive.previous;
-  if (!list.first) wildcards_.erase(at);
+  if (!list.first && wildcards_.size() > kContextsKept) wildcards_.erase(at);
 }
 
 RecvOperation* Matcher::match(const transport::Header& header) {
   const Match have{header.context, header.source, header.tag, header.serial};
   RecvOperation* found = exact_.find(have);
-  if (!wildcards_.empty()) {
+  if (posted_ > exact_.count()) {
     const auto at = wildcards_.find(have.context);
     if (at != wildcards_.end())
       for (RecvOperation* w = at->second.first; w && (!found || w->stamp < found->stamp);
@@ -135,7 +138,7 @@ void Matcher::remove(Unexpected& message) {
       message.next_arrived;
   (message.next_arrived ? message.next_arrived->previous_arrived : list.last) =
       message.previous_arrived;
-  if (!list.first) arrivals_.erase(at);
+  if (!list.first && arrivals_.size() > kContextsKept) arrivals_.erase(at);
 }
 
 }  // namespace tutti::engine

@@ -158,6 +158,13 @@ class Matcher {
   // The senders of the messages that fit, by rank: of more than one, chance decides.
   std::vector<int32_t> senders(const Match& wanted) const;
 
+  // True if a message that arrived now would be the one that a receive posted now takes: no message
+  // and no other receive that would be first. `wanted` has no wildcard.
+  bool is_next(const Match& wanted) const {
+    return (posted_ == 0 || (posted_ == exact_.count() && !exact_.find(wanted))) &&
+           !messages_.find(wanted);
+  }
+
   // Unexpected messages whose sender waits until they are matched or withdrawn.
   int64_t held() const { return held_; }
   size_t posted() const { return posted_; }

@@ -93,14 +93,29 @@ class CollectiveRequest final : public Request, private contract::Abandonable {
   const std::function<Error()> then_;
 };
 
-Error run(Result<Prepared> prepared, Comm& comm) {
+// Nothing to complain of in the buffers of a call whose other arguments are good.
+bool are_apart(const void* in, const void* out) { return in != out && out != MPI_IN_PLACE; }
+
+Likeness likeness_of(Collective kind, const void* sendbuf, int64_t count, const Datatype& type,
+                     const Op& op, int root = 0) {
+  return {.kind = kind,
+          .in_place = sendbuf == MPI_IN_PLACE,
+          .root = root,
+          .op = &op,
+          .in_type = &type,
+          .in_count = count};
+}
+
+Error run_call(Comm& comm, const Call& call, const Likeness* like);
+
+Error run(Result<Prepared> prepared, Comm& comm, const Likeness* like = nullptr) {
   if (!prepared) return std::move(prepared).error();
   if (comm.hidden.ledger) sign(prepared->call, prepared->op, comm);
   if (!strict) [[likely]]
-    return run(comm, prepared->call);
+    return run_call(comm, prepared->call, like);
   TakenBuffers taken;
   if (Error e = taken.take(prepared->call, comm)) return e;
-  return run(comm, prepared->call);
+  return run_call(comm, prepared->call, nullptr);
 }
 
 Error start(Result<Prepared> prepared, Comm& comm, MPI_Request* request) {
@@ -160,9 +175,17 @@ const flight::Call* note_serial(const Comm& comm) {
   return call;
 }
 
-}  // namespace
+// Runs what is prepared, to its end. The engine is owned.
+Error run_through(Comm& comm, coll::Execution& execution) {
+  contract::Ledger* const ledger = comm.hidden.ledger;
+  const Inside inside(ledger, note_serial(comm));
+  coll::run(execution);
+  if (ledger && ledger->disturbed()) [[unlikely]]
+    return end_disturbed(execution, *ledger);
+  return outcome_of(execution);
+}
 
-Error run(Comm& comm, const Call& call) {
+Error run_call(Comm& comm, const Call& call, const Likeness* like) {
   const engine::Engine::Guard own(engine_of_process());
   if (strict) [[unlikely]] strict->acts();
   contract::Ledger* const ledger = comm.hidden.ledger;
@@ -173,13 +196,42 @@ Error run(Comm& comm, const Call& call) {
   Result<std::unique_ptr<coll::Execution>> execution =
       coll::prepare(comm.hidden, comm.planner, call);
   if (!execution) return std::move(execution).error();
-  const Inside inside(ledger, note_serial(comm));
-  coll::run(**execution);
-  if (ledger && ledger->disturbed()) [[unlikely]]
-    return end_disturbed(**execution, *ledger);
-  Error outcome = outcome_of(**execution);
-  coll::keep(comm.planner, *std::move(execution));
+  Error outcome = run_through(comm, **execution);
+  if (!outcome && !(like && comm.repeated.keep(*like, *execution)))
+    coll::keep(comm.planner, *std::move(execution));
   return outcome;
+}
+
+// A call like an earlier one: true if it has been run.
+bool run_again(Comm& comm, const Likeness& like, const void* in, void* out, Error& outcome) {
+  if (strict) [[unlikely]]
+    return false;
+  const engine::Engine::Guard own(engine_of_process());
+  contract::Ledger* const ledger = comm.hidden.ledger;
+  coll::Execution* known = comm.repeated.find(like);
+  if (!known) return false;
+  if (ledger) ledger->expect_nobody_inside();
+  if (ledger && ledger->disturbed()) [[unlikely]]
+    return false;
+  known->rebind(in, out);
+  outcome = run_through(comm, *known);
+  return true;
+}
+
+// A blocking call, made by `make` unless it is like an earlier one. `alike`: what it has in common
+// with such a one suffices to know that its arguments are good.
+template <class Make>
+Error run_or_repeat(Comm& comm, const Likeness& like, const void* in, void* out, bool alike,
+                    Make&& make) {
+  Error outcome;
+  if (alike && run_again(comm, like, in, out, outcome)) return outcome;
+  return run(make(), comm, &like);
+}
+
+}  // namespace
+
+Error run(Comm& comm, const Call& call) {
+  return run_call(comm, call, nullptr);
 }
 
 Error start(Comm& comm, Prepared prepared, MPI_Request* request, std::function<Error()> then) {
@@ -225,13 +277,16 @@ Call bcast_bytes(void* data, int64_t bytes, int root) {
 // ---- the two forms of each
 
 Error barrier(Comm& comm) {
-  return run(barrier_call(comm), comm);
+  return run_or_repeat(comm, {.kind = Collective::barrier}, nullptr, nullptr, true,
+                       [&] { return barrier_call(comm); });
 }
 Error ibarrier(Comm& comm, MPI_Request* request) {
   return start(barrier_call(comm), comm, request);
 }
 Error bcast(void* buffer, int64_t count, Datatype& type, int root, Comm& comm) {
-  return run(bcast_call(buffer, count, type, root, comm), comm);
+  const Likeness like{.kind = Collective::bcast, .root = root, .out_type = &type, .out_count = count};
+  return run_or_repeat(comm, like, nullptr, buffer, buffer != MPI_IN_PLACE,
+                       [&] { return bcast_call(buffer, count, type, root, comm); });
 }
 Error ibcast(void* buffer, int64_t count, Datatype& type, int root, Comm& comm,
              MPI_Request* request) {
@@ -275,7 +330,15 @@ Error iscatterv(const void* sendbuf, Ints sendcounts, Ints displs, const Datatyp
 }
 Error allgather(const void* sendbuf, int64_t sendcount, const Datatype* sendtype, void* recvbuf,
                 int64_t recvcount, Datatype& recvtype, Comm& comm) {
-  return run(allgather_call(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm), comm);
+  const Likeness like{.kind = Collective::allgather,
+                      .in_place = sendbuf == MPI_IN_PLACE,
+                      .in_type = sendtype,
+                      .out_type = &recvtype,
+                      .in_count = sendcount,
+                      .out_count = recvcount};
+  return run_or_repeat(comm, like, sendbuf, recvbuf, are_apart(sendbuf, recvbuf), [&] {
+    return allgather_call(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
+  });
 }
 Error iallgather(const void* sendbuf, int64_t sendcount, const Datatype* sendtype, void* recvbuf,
                  int64_t recvcount, Datatype& recvtype, Comm& comm, MPI_Request* request) {
@@ -292,7 +355,15 @@ Error iallgatherv(const void* sendbuf, int64_t sendcount, const Datatype* sendty
 }
 Error alltoall(const void* sendbuf, int64_t sendcount, const Datatype* sendtype, void* recvbuf,
                int64_t recvcount, Datatype& recvtype, Comm& comm) {
-  return run(alltoall_call(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm), comm);
+  const Likeness like{.kind = Collective::alltoall,
+                      .in_place = sendbuf == MPI_IN_PLACE,
+                      .in_type = sendtype,
+                      .out_type = &recvtype,
+                      .in_count = sendcount,
+                      .out_count = recvcount};
+  return run_or_repeat(comm, like, sendbuf, recvbuf, are_apart(sendbuf, recvbuf), [&] {
+    return alltoall_call(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
+  });
 }
 Error ialltoall(const void* sendbuf, int64_t sendcount, const Datatype* sendtype, void* recvbuf,
                 int64_t recvcount, Datatype& recvtype, Comm& comm, MPI_Request* request) {
@@ -319,7 +390,11 @@ Error ialltoallw(const void* sendbuf, Ints sendcounts, Ints sdispls, const MPI_D
 }
 Error reduce(const void* sendbuf, void* recvbuf, int64_t count, Datatype& type, Op& op, int root,
              Comm& comm) {
-  return run(reduce_call(sendbuf, recvbuf, count, type, op, root, comm), comm);
+  const Likeness like = likeness_of(Collective::reduce, sendbuf, count, type, op, root);
+  const bool at_root = comm.rank() == root;
+  return run_or_repeat(comm, like, sendbuf, at_root ? recvbuf : nullptr,
+                       at_root ? are_apart(sendbuf, recvbuf) : sendbuf != MPI_IN_PLACE,
+                       [&] { return reduce_call(sendbuf, recvbuf, count, type, op, root, comm); });
 }
 Error ireduce(const void* sendbuf, void* recvbuf, int64_t count, Datatype& type, Op& op, int root,
               Comm& comm, MPI_Request* request) {
@@ -327,7 +402,9 @@ Error ireduce(const void* sendbuf, void* recvbuf, int64_t count, Datatype& type,
 }
 Error allreduce(const void* sendbuf, void* recvbuf, int64_t count, Datatype& type, Op& op,
                 Comm& comm) {
-  return run(allreduce_call(sendbuf, recvbuf, count, type, op, comm), comm);
+  const Likeness like = likeness_of(Collective::allreduce, sendbuf, count, type, op);
+  return run_or_repeat(comm, like, sendbuf, recvbuf, are_apart(sendbuf, recvbuf),
+                       [&] { return allreduce_call(sendbuf, recvbuf, count, type, op, comm); });
 }
 Error iallreduce(const void* sendbuf, void* recvbuf, int64_t count, Datatype& type, Op& op,
                  Comm& comm, MPI_Request* request) {

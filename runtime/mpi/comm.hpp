@@ -12,6 +12,7 @@
 #include "mpi/error.hpp"
 #include "mpi/group.hpp"
 #include "mpi/objects.hpp"
+#include "mpi/repeated.hpp"
 
 namespace tutti::mpi {
 
@@ -42,6 +43,7 @@ class Comm final : public Object {
   engine::Channel user;    // point-to-point
   engine::Channel hidden;  // collectives
   coll::Planner planner;
+  Repeated repeated;
   Ref<Errhandler> errhandler;
   AttributeSet attributes;
   MPI_Comm handle = MPI_COMM_NULL;  // the ABI's number, or this object's address

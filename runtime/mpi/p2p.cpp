@@ -336,11 +336,19 @@ template <bool strictly>
 Error receive_from(void* buf, int64_t count, Datatype& type, int source, int tag, Comm& comm,
                    MPI_Status* status) {
   const Ref<Datatype> held = hold(type);
-  Blocking<RecvOperation> receive;
-  describe(receive.op, buf, count, type, source, tag, comm);
   Engine& engine = engine_of_process();
   const Engine::Guard own(engine);
   if constexpr (strictly) strict->looks(comm, source, tag);
+  if (!strictly && source != MPI_ANY_SOURCE && tag != MPI_ANY_TAG) {
+    engine::Outcome outcome;
+    if (engine.recv_at_once(comm.process_of(source), {comm.user.context, source, tag, 0},
+                            type.payload(buf, count), outcome, true)) {
+      if (status) fill_status(*status, outcome);
+      return {};
+    }
+  }
+  Blocking<RecvOperation> receive;
+  describe(receive.op, buf, count, type, source, tag, comm);
   engine.recv(receive.op);
   if (!receive.done)
     engine.wait_until([&] { return receive.done; },

@@ -18,6 +18,8 @@
 #include <utility>
 #include <vector>
 
+#include "transport/ring.hpp"
+
 namespace tutti::transport {
 
 // Wakes ranks that sleep while they wait for a flag. By rank in the communicator.
@@ -110,6 +112,8 @@ class Lane {
     head.signature = signature;
     head.flag.store(static_cast<uint64_t>(left_) << 32 | (round + 1), std::memory_order_release);
     bells_->ring_if_asleep(to);
+    // The next one is mine by the time that it is raised, if nobody waits for it already.
+    prefetch_for_writing(&head_of(round + 1, rank_));
   }
   // True when the slot of rank `of` may be read.
   bool is_raised(uint32_t round, int of) {
@@ -118,6 +122,8 @@ class Lane {
     seen_left_[static_cast<size_t>(of)] = static_cast<uint32_t>(flag >> 32);
     return true;
   }
+  // The slot of rank `of` was there before I asked: so may be the next one.
+  void fetch_next(uint32_t round, int of) const { __builtin_prefetch(&head_of(round + 1, of)); }
   // Of the call that raised it.
   uint64_t signature(uint32_t round, int of) const { return head_of(round, of).signature; }
   // I shall look at no slot of the round any more, and not at mine either.

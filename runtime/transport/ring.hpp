@@ -140,6 +140,8 @@ class RingReader {
   RingReader(RingMemory& memory, size_t size)
       : memory_(&memory), capacity_(RingMemory::capacity(size)) {}
 
+  bool exists() const { return memory_ != nullptr; }
+
   // The next record's first word; zero: there is none yet.
   uint64_t ready() {
     const uint64_t word = memory_->word(offset_).load(std::memory_order_acquire);

@@ -61,6 +61,33 @@ void SharedMemoryTransport::handle(Peer& from, RecordWord word, const std::byte*
   announced(from, header, record + head);
 }
 
+Transport::Taken SharedMemoryTransport::take_now(int peer, Header& wanted, std::byte* into,
+                                                 int64_t room) {
+  Peer& from = at(peer);
+  if (!from.in.exists()) [[unlikely]]
+    return Taken::other;
+  const uint64_t packed = from.in.ready();
+  if (packed == 0) return Taken::nothing;
+  const RecordWord word = RecordWord::of(packed);
+  if (word.type != static_cast<uint8_t>(RecordType::message) || (word.flags & kAnswers))
+    return Taken::other;
+  const std::byte* const record = from.in.record();
+  from.in.prefetch_behind(word.length);
+  Header header;
+  const size_t head = read_head(record, word.flags, header);
+  const auto bytes = static_cast<int64_t>(word.length - head);
+  if (header.context != wanted.context || header.source != wanted.source ||
+      header.tag != wanted.tag || header.serial != wanted.serial || bytes > room)
+    return Taken::other;
+  copy_short(into, record + head, static_cast<size_t>(bytes));
+  wanted.bytes = bytes;
+  wanted.ticket = header.ticket;
+  wanted.signature = header.signature;
+  ++from.next_order;
+  if (from.in.consume(word.length)) Doorbell::ring_if_asleep(*from.desk);
+  return Taken::message;
+}
+
 void SharedMemoryTransport::middling(Peer& from, Header& header, const std::byte* body,
                                      int64_t length) {
   Announcement announcement;

@@ -247,6 +247,92 @@ TEST(SharedMemoryTest, LeavesNoNameBehind) {
   });
 }
 
+// ---- receives that need not be posted
+
+TEST(AtOnceTest, TakesWhatComesNextAndNothingElse) {
+  Job job(2);
+  job.run([&](int rank) {
+    auto node = open_node(job, rank, job.options(rank));
+    Engine e(*node, rank, Waiting{100, 100});
+    int value = 0;
+    const Payload payload{&value, sizeof value};
+    if (rank == 0) {
+      const auto send = [&](int tag, int what) {
+        Engine::Guard own(e);
+        value = what;
+        EXPECT_TRUE(e.send_at_once(1, {kContext, 0, tag, 0}, payload));
+      };
+      {
+        Engine::Guard own(e);
+        Sent first(payload, 0, 9);  // opens the ring
+        first.peer = 1;
+        e.send(first);
+        e.wait_until([&] { return first.done; });
+      }
+      job.fence();
+      job.fence();
+      send(2, 20);
+      for (int i = 10; i < 14; ++i) send(1, i);
+      job.fence();
+      part(e, rank, 2);
+      return;
+    }
+    const auto take = [&](int tag, bool waits) {
+      Engine::Guard own(e);
+      engine::Outcome outcome;
+      const bool taken = e.recv_at_once(0, {kContext, 0, tag, 0}, payload, outcome, waits);
+      if (taken) {
+        EXPECT_EQ(outcome.source, 0);
+        EXPECT_EQ(outcome.tag, tag);
+        EXPECT_EQ(outcome.bytes, 4);
+      }
+      return taken;
+    };
+    {
+      Engine::Guard own(e);
+      Received first(payload, 0, 9);
+      e.recv(first);
+      e.wait_until([&] { return first.done; });
+    }
+    job.fence();
+    EXPECT_FALSE(take(1, false)) << "nothing has been sent";
+    EXPECT_FALSE(take(1, true)) << "nothing is sent before the next fence";
+    EXPECT_EQ(e.matcher().posted(), 0u);
+    job.fence();
+    job.fence();
+    EXPECT_FALSE(take(1, false)) << "a message with tag 2 comes next";
+    ASSERT_TRUE(take(2, false));
+    EXPECT_EQ(value, 20);
+    ASSERT_TRUE(take(1, true));
+    EXPECT_EQ(value, 10);
+    EXPECT_EQ(e.matcher().unexpected(), 0u);
+    for (const int32_t source : {0, engine::kAnySource}) {
+      int other = 0;
+      Received posted({&other, sizeof other}, source, 1);
+      {
+        Engine::Guard own(e);
+        e.recv(posted);
+      }
+      if (source == 0) {
+        EXPECT_FALSE(take(1, false)) << "an earlier receive takes the next one";
+      }
+      Engine::Guard own(e);
+      e.wait_until([&] { return posted.done; });
+      EXPECT_EQ(other, source == 0 ? 11 : 12);
+    }
+    EXPECT_EQ(e.matcher().unexpected(), 1u) << "the last one has come with the others";
+    EXPECT_FALSE(take(1, false)) << "what came before is taken first";
+    Engine::Guard own(e);
+    Received last(payload, 0, 1);
+    e.recv(last);
+    EXPECT_TRUE(last.done);
+    EXPECT_EQ(value, 13);
+    e.leave();
+    part(e, rank, 2);
+    e.enter();
+  });
+}
+
 // ---- wake-ups
 
 struct Ears final : Receiver {
