@@ -285,7 +285,7 @@ bool Checker::conclude(Case& c) {
 void Checker::told(const Header& header, const std::byte* data) {
   switch (static_cast<Control>(header.tag)) {
     case Control::ask: {
-      const Side side = own_side(header.ticket, header.serial);
+      const Side side = own_state(header.ticket, header.serial);
       Header answer = control(Control::answer, header.ticket, header.serial);
       answer.source = static_cast<int32_t>(side.status);
       answer.signature = side.word;
@@ -339,15 +339,12 @@ std::vector<std::string> Checker::exchange(std::vector<std::string> to) {
   return to;
 }
 
-Side Checker::own_side(uint64_t context, uint32_t serial) {
+// Where this rank is. Does not read the flight record, which the program's threads write without regard
+// to others: whoever waits long asks, also in right programs.
+Side Checker::own_state(uint64_t context, uint32_t serial) {
   Side side;
   side.process = engine_.process();
   side.status = Status::unknown;
-  const flight::Record* record = flight::mine();
-  if (record) {
-    side.host = record->host;
-    side.call = flight::latest_call(*record, record->threads[0]);
-  }
   if (Ledger* ledger = find(context)) {
     side.rank = ledger->channel_.rank;
     side.word = ledger->word_of_call(serial);
@@ -360,7 +357,17 @@ Side Checker::own_side(uint64_t context, uint32_t serial) {
   if (side.status != Status::started && side.status != Status::forgotten && hooks_.is_finalizing &&
       hooks_.is_finalizing())
     side.status = Status::finalizing;
-  if (record && side.status == Status::started) {
+  return side;
+}
+
+// And in which call, for a report.
+Side Checker::own_side(uint64_t context, uint32_t serial) {
+  Side side = own_state(context, serial);
+  const flight::Record* record = flight::mine();
+  if (!record) return side;
+  side.host = record->host;
+  side.call = flight::latest_call(*record, record->threads[0]);
+  if (side.status == Status::started) {
     const auto is_it = [&](const flight::Call& call) {
       return call.state != flight::State::none && call.context == (context & ~uint64_t{1}) &&
              call.serial == serial + 1;

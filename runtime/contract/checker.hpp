@@ -122,6 +122,7 @@ class Checker final : public engine::Observer {
   void answer_details(const transport::Header& asked);
   void take_details(const transport::Header& header, const std::byte* data);
   void take_answer(const transport::Header& header);
+  Side own_state(uint64_t context, uint32_t serial);
   Side own_side(uint64_t context, uint32_t serial);
   void ask_those_awaited(std::chrono::nanoseconds since);
   void compare_unexpected();

@@ -205,7 +205,8 @@ bool Node::progress() {
 }
 
 bool Node::arm() {
-  if (ucx_ && !ucx_->arm()) {
+  // It is asked rarely, so it may have work that no event will tell of.
+  if (ucx_ && (ucx_->progress() || !ucx_->arm())) {
     patience_ = 1;  // it has news: the next pass asks it
     return false;
   }
