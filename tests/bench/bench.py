@@ -83,7 +83,8 @@ def usable_libraries(options, cores, folder):
                 fail(f"there is no library '{name}'; there are {', '.join(lib.name for lib in known)}")
         known = [library for library in known if library.name in wanted]
     usable = []
-    sources = sorted(glob.glob(os.path.join(HERE, "*.c")))
+    other = os.path.join(HERE, "check_cost.c")  # a program of its own
+    sources = sorted(set(glob.glob(os.path.join(HERE, "*.c"))) - {other})
     for library in known:
         problem = library.missing() or library.compile(sources, folder)
         if problem:
