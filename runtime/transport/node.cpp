@@ -205,8 +205,7 @@ bool Node::progress() {
 }
 
 bool Node::arm() {
-  // It is asked rarely, so it may have work that no event will tell of.
-  if (ucx_ && (ucx_->progress() || !ucx_->arm())) {
+  if (ucx_ && !ucx_->arm()) {
     patience_ = 1;  // it has news: the next pass asks it
     return false;
   }
