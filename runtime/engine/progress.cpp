@@ -36,6 +36,10 @@ constexpr int kLongestWithWork = 8;
 // flood of them is looked after by ticks instead.
 constexpr int kWakesAtOnce = 32;
 constexpr std::chrono::milliseconds kWakePeriod{1};
+// Made between two ticks they show a loop over MPI_Test, for example. A thread that ticks more often
+// than the kernel's clock (1 to 4 ms) beside one that computes has Linux 6.18 keep other sessions and
+// containers from their common core for seconds.
+constexpr uint64_t kPassesOfPolling = 100;
 
 event_base* precise_base() {
   event_config* config = event_config_new();
@@ -150,11 +154,17 @@ class ProgressThread::Loop {
   }
 
   // The application has made passes since it was seen last: it is at work. If it is away at the
-  // moment it may be gone for long, so the next look is soon.
+  // moment it may be gone for long, so the next look is soon. Not so if it polls in a loop and is
+  // between two calls: that is looked at rarely, see kPassesOfPolling.
   void keep_watching(bool away) {
+    const bool polls = passes() - seen_passes_ >= kPassesOfPolling;
     seen_passes_ = passes();
-    probing_ = away && !probing_ && !busy_;
+    probing_ = away && !probing_ && !busy_ && !polls;
     if (probing_) return schedule(ticks_.shortest);
+    if (polls) {
+      engine_.helper_.store(Engine::Helper::watching, std::memory_order_relaxed);
+      return schedule(tick_ = ticks_.longest);
+    }
     const auto longest = longest_with_work();
     const bool work = engine_.has_work_.load(std::memory_order_relaxed);
     tick_ = std::min(tick_ * 2, work ? longest : ticks_.longest);
