@@ -219,6 +219,40 @@ TEST(ProgressCost, PhasesOfComputationDoNotWakeItEach) {
   });
 }
 
+// One that polls for what it has started, in many short calls, is looked after once in a longest tick.
+TEST(ProgressCost, PollingIsLookedAfterRarely) {
+  constexpr microseconds kPolls{400'000}, kLongestTick = Ticks{}.longest;
+  Cluster cluster(Cluster::Over::shared, 2, /*helpers=*/true);
+  std::barrier both(2);
+  cluster.run([&](Engine& e, int rank) {
+    std::vector<uint8_t> data(8);
+    if (rank == 1) {
+      both.arrive_and_wait();
+      Sent s(bytes_of(data), 0, 1, 1);
+      Engine::Guard own(e);
+      e.send(s);
+      e.wait_until([&] { return s.state.done; });
+      return;
+    }
+    Received r(bytes_of(data), 1, 1);
+    auto test = [&] {
+      Engine::Guard own(e);
+      e.progress();
+      return r.state.done;
+    };
+    {
+      Engine::Guard own(e);
+      e.recv(r);
+    }
+    const uint64_t before = cluster.wakeups(rank);
+    for (const auto end = Clock::now() + kPolls; Clock::now() < end;) EXPECT_FALSE(test());
+    EXPECT_LT(cluster.wakeups(rank) - before, static_cast<uint64_t>(2 * (kPolls / kLongestTick)));
+    both.arrive_and_wait();
+    while (!test()) {
+    }
+  });
+}
+
 // Messages to a rank that stays away are looked after in batches when there are many.
 TEST(ProgressCost, AFloodIsLookedAfterByTicks) {
   constexpr int kMessages = 20000;
