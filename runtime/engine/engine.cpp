@@ -528,6 +528,10 @@ void Engine::sleep_until_something() {
   }
 }
 
+void Engine::yield_core() {
+  sched_yield();
+}
+
 void Engine::wake_sleepers() {
   completed_unheard_ = false;
   const uint64_t one = 1;

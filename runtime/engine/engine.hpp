@@ -123,6 +123,13 @@ class Engine final : private transport::Receiver {
     return moved;
   }
 
+  // Of a call that has asked in vain (MPI_Test) and does not own the engine: with more ranks than cores
+  // what it asks for cannot come while it runs, and it is likely to ask again at once.
+  void give_way() {
+    if (waiting_.polls <= 1) [[unlikely]]
+      yield_core();
+  }
+
   // Of a thread that is about to poll by itself: nobody need ring for what it sees.
   void stay_awake() {
     if (armed_) [[unlikely]]
@@ -237,6 +244,7 @@ class Engine final : private transport::Receiver {
   void list(Blocked& blocked);
   void unlist(Blocked& blocked);
   void sleep_until_something();
+  static void yield_core();
   bool arm();
   void do_chores();
 

@@ -73,6 +73,7 @@ Error probe(int source, int tag, Comm& comm, MPI_Status* status) {
 
 Error iprobe(int source, int tag, Comm& comm, int* flag, MPI_Status* status) {
   *flag = probe_for(source, tag, comm, false, status);
+  if (!*flag) engine_of_process().give_way();
   return {};
 }
 
@@ -83,7 +84,10 @@ Error mprobe(int source, int tag, Comm& comm, MPI_Message* message, MPI_Status* 
 
 Error improbe(int source, int tag, Comm& comm, int* flag, MPI_Message* message, MPI_Status* status) {
   *flag = take_message(source, tag, comm, false, message, status);
-  if (!*flag) *message = MPI_MESSAGE_NULL;
+  if (!*flag) {
+    *message = MPI_MESSAGE_NULL;
+    engine_of_process().give_way();
+  }
   return {};
 }
 

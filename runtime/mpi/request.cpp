@@ -46,8 +46,10 @@ Error complete(MPI_Request& handle, MPI_Status* status) {
 
 void one_pass() {
   engine::Engine& engine = engine_of_process();
-  const engine::Engine::Guard own(engine);
-  engine.progress();
+  engine.enter();
+  const bool moved = engine.progress();
+  engine.leave();
+  if (!moved) engine.give_way();
 }
 
 // Where a search among `count` requests begins: any will do, and --stress=random takes any.
