@@ -112,6 +112,19 @@ void each_run_of(const std::vector<int>& ranks, Visit&& visit) {
   }
 }
 
+// Blocks of `bytes` that stand by rank in one place and node by node in another: visit(offset by
+// rank, offset by node, length) for each run that is one in both.
+template <class Visit>
+void each_run(const NodeLayout& nodes, int64_t bytes, Visit&& visit) {
+  int64_t begin = 0;
+  for (int n = 0; n < nodes.nodes(); ++n) {
+    each_run_of(nodes.members(n), [&](int first, int64_t i, int64_t length) {
+      visit(first * bytes, begin + i * bytes, length * bytes);
+    });
+    begin += static_cast<int64_t>(nodes.members(n).size()) * bytes;
+  }
+}
+
 bool reduces(Collective kind) {
   return kind >= Collective::reduce;
 }
@@ -202,11 +215,9 @@ Plan hierarchical_gather(const Shape& s) {
       l.plan.recv(room.slice(begin[i], begin[i + 1] - begin[i]), l.leaders[i]);
   }
   l.plan.fence();
-  for (int n = 0; n < l.nodes.nodes(); ++n)
-    each_run_of(l.nodes.members(n), [&](int first, int64_t i, int64_t length) {
-      l.plan.copy(room.slice(begin[static_cast<size_t>(n)] + i * s.bytes, length * s.bytes),
-                  l.plan.out_packed(first * s.bytes, length * s.bytes));
-    });
+  each_run(l.nodes, s.bytes, [&](int64_t by_rank, int64_t by_node, int64_t length) {
+    l.plan.copy(room.slice(by_node, length), l.plan.out_packed(by_rank, length));
+  });
   return l.plan.done();
 }
 
@@ -218,11 +229,9 @@ Plan hierarchical_scatter(const Shape& s) {
   Buf mine;
   if (is_root) {
     const Buf room = l.plan.scratch_bytes(begin.back());
-    for (int n = 0; n < l.nodes.nodes(); ++n)
-      each_run_of(l.nodes.members(n), [&](int first, int64_t i, int64_t length) {
-        l.plan.copy(l.plan.in_packed(first * s.bytes, length * s.bytes),
-                    room.slice(begin[static_cast<size_t>(n)] + i * s.bytes, length * s.bytes));
-      });
+    each_run(l.nodes, s.bytes, [&](int64_t by_rank, int64_t by_node, int64_t length) {
+      l.plan.copy(l.plan.in_packed(by_rank, length), room.slice(by_node, length));
+    });
     l.plan.fence();
     for (int n = 0; n < l.nodes.nodes(); ++n) {
       const auto i = static_cast<size_t>(n);
@@ -273,11 +282,9 @@ Plan hierarchical_allgather(const Shape& s) {
   }
   l.add_within(down, kNothing, at(room));
   l.plan.fence();
-  for (int n = 0; n < l.nodes.nodes(); ++n)
-    each_run_of(l.nodes.members(n), [&](int first, int64_t i, int64_t length) {
-      l.plan.copy(room.slice(begin[static_cast<size_t>(n)] + i * s.bytes, length * s.bytes),
-                  l.plan.out_packed(first * s.bytes, length * s.bytes));
-    });
+  each_run(l.nodes, s.bytes, [&](int64_t by_rank, int64_t by_node, int64_t length) {
+    l.plan.copy(room.slice(by_node, length), l.plan.out_packed(by_rank, length));
+  });
   return l.plan.done();
 }
 

@@ -16,14 +16,16 @@ namespace {
 
 using transport::Header;
 
-constexpr std::chrono::milliseconds kAnswerTime{700};   // for all members, and for process 0
-constexpr std::chrono::seconds kEndTime{10};            // for whoever reports to end the job
-constexpr size_t kMostAsked = 64;                       // members of a communicator
-constexpr size_t kMostAwaited = 16;                     // asked at a time by one that waits
-constexpr int kMostStepsBack = 60;  // as far as a ledger remembers
+constexpr std::chrono::milliseconds kAnswerTime{700};  // for all members, and for process 0
+constexpr std::chrono::seconds kEndTime{10};           // for whoever reports to end the job
+constexpr size_t kMostAsked = 64;                      // members of a communicator
+constexpr size_t kMostAwaited = 16;                    // asked at a time by one that waits
+constexpr int kMostStepsBack = 60;                     // as far as a ledger remembers
 constexpr std::chrono::nanoseconds kShownAfter = std::chrono::milliseconds(50);
 
-size_t cache_place(uint64_t context) { return (context * 0x9e3779b97f4a7c15u) >> 61; }
+size_t cache_place(uint64_t context) {
+  return (context * 0x9e3779b97f4a7c15u) >> 61;
+}
 
 Header control(Control what, uint64_t ticket, uint32_t serial = 0) {
   Header header;
@@ -113,7 +115,8 @@ Ledger* Checker::find(uint64_t context) {
     std::fill(std::begin(cache_), std::end(cache_), nullptr);
     while (gone_.size() > kKeptGone) gone_.pop_front();
   }
-  if (const auto at = ledgers_.find(context); at != ledgers_.end()) return cached = at->second.get();
+  if (const auto at = ledgers_.find(context); at != ledgers_.end())
+    return cached = at->second.get();
   for (const std::unique_ptr<Ledger>& gone : gone_)
     if (gone->channel_.context == context) return gone.get();
   return nullptr;
@@ -150,9 +153,10 @@ void Checker::pair_mismatch(Ledger& ledger, uint32_t serial, int rank, Differenc
   const int me = ledger.channel_.rank;
   f.sentence =
       difference == Difference::type
-          ? fmt::format("rank {} sends data of another type signature than rank {} expects from it "
-                        "in {} on {}",
-                        rank, me, call, description(ledger))
+          ? fmt::format(
+                "rank {} sends data of another type signature than rank {} expects from it "
+                "in {} on {}",
+                rank, me, call, description(ledger))
           : fmt::format("rank {} sends {} bytes where rank {} expects {} from it in {} on {}", rank,
                         their_bytes, me, expected_bytes, call, description(ledger));
   made.difference = difference;
@@ -291,9 +295,12 @@ void Checker::told(const Header& header, const std::byte* data) {
       answer.signature = side.word;
       return engine_.send_control(header.process, answer);
     }
-    case Control::answer: return take_answer(header);
-    case Control::inquire: return answer_details(header);
-    case Control::details: return take_details(header, data);
+    case Control::answer:
+      return take_answer(header);
+    case Control::inquire:
+      return answer_details(header);
+    case Control::details:
+      return take_details(header, data);
     case Control::claim: {
       // One report for each communicator, unless it ends the job.
       Header answer = control(Control::claimed, header.ticket);
@@ -311,9 +318,8 @@ void Checker::told(const Header& header, const std::byte* data) {
     case Control::broken:
       if (Ledger* ledger = find(header.ticket);
           ledger && ledger->state_ != Ledger::State::broken && !options_.report_only)
-        ledger->break_with(header.source,
-                           std::string(reinterpret_cast<const char*>(data),
-                                       static_cast<size_t>(header.bytes)));
+        ledger->break_with(header.source, std::string(reinterpret_cast<const char*>(data),
+                                                      static_cast<size_t>(header.bytes)));
       return advance();
     case Control::exchange:
       exchanged_[{header.serial, header.process}] =
@@ -329,8 +335,8 @@ std::vector<std::string> Checker::exchange(std::vector<std::string> to) {
                          to[process]);
   const auto first = std::pair{number, 0}, end = std::pair{number + 1, 0};
   const auto arrived = [&] {
-    return static_cast<size_t>(std::distance(exchanged_.lower_bound(first),
-                                             exchanged_.lower_bound(end)));
+    return static_cast<size_t>(
+        std::distance(exchanged_.lower_bound(first), exchanged_.lower_bound(end)));
   };
   engine_.wait_until([&] { return arrived() == to.size(); });
   for (size_t process = 0; process < to.size(); ++process)
@@ -339,8 +345,8 @@ std::vector<std::string> Checker::exchange(std::vector<std::string> to) {
   return to;
 }
 
-// Where this rank is. Does not read the flight record, which the program's threads write without regard
-// to others: whoever waits long asks, also in right programs.
+// Where this rank is. Does not read the flight record, which the program's threads write without
+// regard to others: whoever waits long asks, also in right programs.
 Side Checker::own_state(uint64_t context, uint32_t serial) {
   Side side;
   side.process = engine_.process();
@@ -349,10 +355,10 @@ Side Checker::own_state(uint64_t context, uint32_t serial) {
     side.rank = ledger->channel_.rank;
     side.word = ledger->word_of_call(serial);
     const bool reached = static_cast<int32_t>(serial - ledger->next_) < 0;
-    side.status = side.word            ? Status::started
-                  : reached            ? Status::forgotten
-                  : ledger->freed_     ? Status::freed
-                                       : Status::not_yet;
+    side.status = side.word        ? Status::started
+                  : reached        ? Status::forgotten
+                  : ledger->freed_ ? Status::freed
+                                   : Status::not_yet;
   }
   if (side.status != Status::started && side.status != Status::forgotten && hooks_.is_finalizing &&
       hooks_.is_finalizing())
@@ -385,9 +391,8 @@ Side Checker::own_side(uint64_t context, uint32_t serial) {
 
 void Checker::answer_details(const Header& asked) {
   const Details details = pack(own_side(asked.ticket, asked.serial));
-  engine_.send_control(
-      asked.process, control(Control::details, asked.ticket, asked.serial),
-      std::string(reinterpret_cast<const char*>(&details), sizeof details));
+  engine_.send_control(asked.process, control(Control::details, asked.ticket, asked.serial),
+                       std::string(reinterpret_cast<const char*>(&details), sizeof details));
 }
 
 void Checker::take_details(const Header& header, const std::byte* data) {
@@ -395,7 +400,8 @@ void Checker::take_details(const Header& header, const std::byte* data) {
   Details details;
   std::memcpy(&details, data, sizeof details);
   for (Case& c : cases_) {
-    if (c.finding.context != header.ticket || c.finding.serial != header.serial || !c.asks) continue;
+    if (c.finding.context != header.ticket || c.finding.serial != header.serial || !c.asks)
+      continue;
     for (Side& side : c.sides) {
       if (side.process != header.process || side.status != Status::silent) continue;
       const int rank = side.rank, process = side.process;

@@ -27,7 +27,9 @@ struct Party {
   }
 };
 
-std::string plural(size_t n, const char* one, const char* many) { return n == 1 ? one : many; }
+std::string plural(size_t n, const char* one, const char* many) {
+  return n == 1 ? one : many;
+}
 
 // "2 of MPI_INT"
 std::string data_text(const flight::Call& call) {
@@ -38,15 +40,18 @@ std::string data_text(const flight::Call& call) {
 }
 
 std::string verb(const Party& party, const std::string& name) {
-  return fmt::format("{} {} {}", ranks_text(party.ranks()), plural(party.sides.size(), "calls", "call"),
-                     name);
+  return fmt::format("{} {} {}", ranks_text(party.ranks()),
+                     plural(party.sides.size(), "calls", "call"), name);
 }
 
 const char* form_text(Word word) {
   switch (form_of(word)) {
-    case Form::blocking: return "blocking";
-    case Form::nonblocking: return "nonblocking";
-    case Form::persistent: return "persistent";
+    case Form::blocking:
+      return "blocking";
+    case Form::nonblocking:
+      return "nonblocking";
+    case Form::persistent:
+      return "persistent";
   }
   return "";
 }
@@ -61,8 +66,9 @@ struct Sentence {
   int error_class;
 };
 
-Sentence compose(Difference difference, const Party& odd, const Party& rest, const std::string& where,
-                 const std::string& odd_place, const std::string& rest_place) {
+Sentence compose(Difference difference, const Party& odd, const Party& rest,
+                 const std::string& where, const std::string& odd_place,
+                 const std::string& rest_place) {
   const std::string name = name_of(odd.word), other = name_of(rest.word);
   const auto differing = [&](const std::string& a, const std::string& b) {
     return fmt::format("{} with {}{} where {} {} {}{}, on {}", verb(odd, name), a, odd_place,
@@ -71,7 +77,8 @@ Sentence compose(Difference difference, const Party& odd, const Party& rest, con
   };
   switch (difference) {
     case Difference::none:
-    case Difference::function: break;
+    case Difference::function:
+      break;
     case Difference::form:
       return {fmt::format("{}{} where {}{}, on {}", verb(odd, name), odd_place, verb(rest, other),
                           rest_place, where),
@@ -87,8 +94,8 @@ Sentence compose(Difference difference, const Party& odd, const Party& rest, con
                                                    : root_of(rest.word))),
               "all ranks name the same root", MPI_ERR_ROOT};
     case Difference::op:
-      return {differing(op_text(odd), op_text(rest)),
-              "all ranks name the same operation", MPI_ERR_OP};
+      return {differing(op_text(odd), op_text(rest)), "all ranks name the same operation",
+              MPI_ERR_OP};
     case Difference::type:
     case Difference::count: {
       const std::string a = data_text(odd.sides[0]->call), b = data_text(rest.sides[0]->call);
@@ -110,16 +117,23 @@ std::string doing(const Side& side, const std::string& place) {
   const bool known = side.call.state != flight::State::none;
   const std::string call = known ? flight::description(side.call) : "a call of MPI";
   switch (side.status) {
-    case Status::silent: return "does not answer";
-    case Status::started: return fmt::format("{} at {}", call, place);
+    case Status::silent:
+      return "does not answer";
+    case Status::started:
+      return fmt::format("{} at {}", call, place);
     case Status::not_yet:
-      return fmt::format("is not there yet; {} {} at {}",
-                         side.call.state == flight::State::inside ? "it is in" : "its latest call is",
-                         call, place);
-    case Status::forgotten: return "has long been past it";
-    case Status::freed: return fmt::format("has freed the communicator; it is in, or was in, {} at {}", call, place);
-    case Status::finalizing: return fmt::format("is in MPI_Finalize, called at {}", place);
-    case Status::unknown: return "does not know the communicator";
+      return fmt::format(
+          "is not there yet; {} {} at {}",
+          side.call.state == flight::State::inside ? "it is in" : "its latest call is", call,
+          place);
+    case Status::forgotten:
+      return "has long been past it";
+    case Status::freed:
+      return fmt::format("has freed the communicator; it is in, or was in, {} at {}", call, place);
+    case Status::finalizing:
+      return fmt::format("is in MPI_Finalize, called at {}", place);
+    case Status::unknown:
+      return "does not know the communicator";
   }
   return "";
 }
@@ -190,13 +204,14 @@ bool describe(Finding& finding, const Ledger& ledger, const std::vector<Side>& s
     const auto same = std::ranges::find_if(parties, [&](const Party& p) {
       return p.word == side.word || compare(p.word, side.word) == Difference::none;
     });
-    if (same == parties.end()) parties.push_back({side.word, {&side}});
-    else same->sides.push_back(&side);
+    if (same == parties.end())
+      parties.push_back({side.word, {&side}});
+    else
+      same->sides.push_back(&side);
   }
   // The many are taken to be right; of two equals, those with the lowest rank.
-  std::ranges::stable_sort(parties, [](const Party& a, const Party& b) {
-    return a.sides.size() > b.sides.size();
-  });
+  std::ranges::stable_sort(
+      parties, [](const Party& a, const Party& b) { return a.sides.size() > b.sides.size(); });
   const bool told = !finding.sentence.empty();  // a pair's: only the details are missing
   if (!told && (parties.empty() || (parties.size() == 1 && gone.empty()))) return false;
 
@@ -242,26 +257,30 @@ bool describe(Finding& finding, const Ledger& ledger, const std::vector<Side>& s
   std::vector<std::pair<std::string, std::vector<int>>> lines;
   for (const Side& side : sides) {
     const std::string text = doing(side, place_of(side));
-    const auto same = std::ranges::find_if(lines, [&](const auto& line) { return line.first == text; });
-    if (same == lines.end()) lines.push_back({text, {side.rank}});
-    else same->second.push_back(side.rank);
+    const auto same =
+        std::ranges::find_if(lines, [&](const auto& line) { return line.first == text; });
+    if (same == lines.end())
+      lines.push_back({text, {side.rank}});
+    else
+      same->second.push_back(side.rank);
   }
   for (const auto& [text, ranks] : lines)
     finding.details.push_back(fmt::format("{}: {}", ranks_text(ranks), text));
   if (static_cast<int>(sides.size()) < ledger.channel().size())
-    finding.details.push_back(fmt::format("(the other {} ranks were not asked)",
-                                          ledger.channel().size() - static_cast<int>(sides.size())));
-  finding.details.push_back(fmt::format("it is collective call {} on {}{}", finding.serial + 1, where,
-                                        ledger.origin().caller == 0
-                                            ? ""
-                                            : fmt::format(", made at {}", places.back())));
+    finding.details.push_back(
+        fmt::format("(the other {} ranks were not asked)",
+                    ledger.channel().size() - static_cast<int>(sides.size())));
+  finding.details.push_back(
+      fmt::format("it is collective call {} on {}{}", finding.serial + 1, where,
+                  ledger.origin().caller == 0 ? "" : fmt::format(", made at {}", places.back())));
   finding.details.push_back(hint);
   return true;
 }
 
 void describe_two_threads(Finding& finding, const Ledger& ledger, const flight::Call& theirs) {
   const flight::Call* mine = flight::now();
-  const CodeAddress addresses[] = {code_address(mine ? mine->caller : 0), code_address(theirs.caller),
+  const CodeAddress addresses[] = {code_address(mine ? mine->caller : 0),
+                                   code_address(theirs.caller),
                                    code_address(ledger.origin().caller)};
   const std::vector<std::string> places = source_places(addresses);
   const auto name = [](const flight::Call* call) {
@@ -273,13 +292,15 @@ void describe_two_threads(Finding& finding, const Ledger& ledger, const flight::
                        call && call->number ? flight::description(*call) : "a call of MPI", place);
   };
   const std::string where = description(ledger);
-  finding.sentence = fmt::format("two threads of rank {} are in collective calls at once, {} and {}, on {}",
-                                 ledger.channel().rank, name(&theirs), name(mine), where);
+  finding.sentence =
+      fmt::format("two threads of rank {} are in collective calls at once, {} and {}, on {}",
+                  ledger.channel().rank, name(&theirs), name(mine), where);
   finding.details = {line("one thread", &theirs, places[1]), line("the other", mine, places[0])};
   if (ledger.origin().caller)
     finding.details.push_back(fmt::format("{} was made at {}", where, places[2]));
   finding.details.push_back(
-      "a program with threads sees to it that the collective calls on one communicator come one after "
+      "a program with threads sees to it that the collective calls on one communicator come one "
+      "after "
       "the other (MPI 5.0, section 6.14)");
 }
 

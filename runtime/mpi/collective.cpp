@@ -55,9 +55,10 @@ class CollectiveRequest final : public Request, private contract::Abandonable {
     return failed_ ? Error(failed_.mpi_class(), failed_.message()) : Error();
   }
   Error cancel() override {
-    return failure(MPI_ERR_REQUEST,
-                   "the request belongs to a nonblocking collective, which cannot be cancelled (the "
-                   "standard, section 6.12)");
+    return failure(
+        MPI_ERR_REQUEST,
+        "the request belongs to a nonblocking collective, which cannot be cancelled (the "
+        "standard, section 6.12)");
   }
 
   Prepared prepared;
@@ -65,7 +66,8 @@ class CollectiveRequest final : public Request, private contract::Abandonable {
  private:
   void over() {
     contract::Ledger* ledger = comm->hidden.ledger;
-    if (ledger && ledger->suspected()) {  // what came may be of another call: not before it is known
+    if (ledger &&
+        ledger->suspected()) {  // what came may be of another call: not before it is known
       held_ = true;
       return;
     }
@@ -86,7 +88,7 @@ class CollectiveRequest final : public Request, private contract::Abandonable {
     if (std::exchange(held_, false)) return over();
     execution_->resume();
   }
-  bool held_ = false;       // complete, but for the word of the contract checker
+  bool held_ = false;  // complete, but for the word of the contract checker
   bool abandoned_ = false;
   std::unique_ptr<coll::Execution> execution_;
   Error failed_;  // of then_
@@ -94,7 +96,9 @@ class CollectiveRequest final : public Request, private contract::Abandonable {
 };
 
 // Nothing to complain of in the buffers of a call whose other arguments are good.
-bool are_apart(const void* in, const void* out) { return in != out && out != MPI_IN_PLACE; }
+bool are_apart(const void* in, const void* out) {
+  return in != out && out != MPI_IN_PLACE;
+}
 
 Likeness likeness_of(Collective kind, const void* sendbuf, int64_t count, const Datatype& type,
                      const Op& op, int root = 0) {
@@ -130,8 +134,8 @@ Error start(Result<Prepared> prepared, Comm& comm, MPI_Request* request) {
   return {};
 }
 
-// Something is wrong on the communicator: waits until it is known what. No error: it was nothing, or
-// has only been reported.
+// Something is wrong on the communicator: waits until it is known what. No error: it was nothing,
+// or has only been reported.
 [[gnu::cold]] Error settle(const contract::Ledger& ledger) {
   engine_of_process().wait_until([&] { return !ledger.suspected(); });
   return ledger.broken() ? ledger.error() : Error();
@@ -187,7 +191,8 @@ Error run_through(Comm& comm, coll::Execution& execution) {
 
 Error run_call(Comm& comm, const Call& call, const Likeness* like) {
   const engine::Engine::Guard own(engine_of_process());
-  if (strict) [[unlikely]] strict->acts();
+  if (strict) [[unlikely]]
+    strict->acts();
   contract::Ledger* const ledger = comm.hidden.ledger;
   if (ledger) ledger->expect_nobody_inside();
   if (ledger && ledger->disturbed()) [[unlikely]]
@@ -240,7 +245,8 @@ Error start(Comm& comm, Prepared prepared, MPI_Request* request, std::function<E
   Call& call = made->prepared.call;
   call.signature = contract::in_form(call.signature, contract::Form::nonblocking);
   const engine::Engine::Guard own(engine_of_process());
-  if (strict) [[unlikely]] strict->acts();
+  if (strict) [[unlikely]]
+    strict->acts();
   contract::Ledger* const ledger = comm.hidden.ledger;
   if (ledger) ledger->expect_nobody_inside();
   if (ledger && ledger->disturbed()) [[unlikely]]
@@ -284,7 +290,8 @@ Error ibarrier(Comm& comm, MPI_Request* request) {
   return start(barrier_call(comm), comm, request);
 }
 Error bcast(void* buffer, int64_t count, Datatype& type, int root, Comm& comm) {
-  const Likeness like{.kind = Collective::bcast, .root = root, .out_type = &type, .out_count = count};
+  const Likeness like{
+      .kind = Collective::bcast, .root = root, .out_type = &type, .out_count = count};
   return run_or_repeat(comm, like, nullptr, buffer, buffer != MPI_IN_PLACE,
                        [&] { return bcast_call(buffer, count, type, root, comm); });
 }
@@ -294,39 +301,51 @@ Error ibcast(void* buffer, int64_t count, Datatype& type, int root, Comm& comm,
 }
 Error gather(const void* sendbuf, int64_t sendcount, const Datatype* sendtype, void* recvbuf,
              int64_t recvcount, const Datatype* recvtype, int root, Comm& comm) {
-  return run(gather_call(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm), comm);
+  return run(gather_call(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm),
+             comm);
 }
 Error igather(const void* sendbuf, int64_t sendcount, const Datatype* sendtype, void* recvbuf,
               int64_t recvcount, const Datatype* recvtype, int root, Comm& comm,
               MPI_Request* request) {
-  return start(gather_call(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm), comm, request);
+  return start(gather_call(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm),
+               comm, request);
 }
 Error gatherv(const void* sendbuf, int64_t sendcount, const Datatype* sendtype, void* recvbuf,
               Ints recvcounts, Ints displs, const Datatype* recvtype, int root, Comm& comm) {
-  return run(gatherv_call(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm), comm);
+  return run(
+      gatherv_call(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm),
+      comm);
 }
 Error igatherv(const void* sendbuf, int64_t sendcount, const Datatype* sendtype, void* recvbuf,
                Ints recvcounts, Ints displs, const Datatype* recvtype, int root, Comm& comm,
                MPI_Request* request) {
-  return start(gatherv_call(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm), comm, request);
+  return start(
+      gatherv_call(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm),
+      comm, request);
 }
 Error scatter(const void* sendbuf, int64_t sendcount, const Datatype* sendtype, void* recvbuf,
               int64_t recvcount, const Datatype* recvtype, int root, Comm& comm) {
-  return run(scatter_call(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm), comm);
+  return run(scatter_call(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm),
+             comm);
 }
 Error iscatter(const void* sendbuf, int64_t sendcount, const Datatype* sendtype, void* recvbuf,
                int64_t recvcount, const Datatype* recvtype, int root, Comm& comm,
                MPI_Request* request) {
-  return start(scatter_call(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm), comm, request);
+  return start(scatter_call(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm),
+               comm, request);
 }
 Error scatterv(const void* sendbuf, Ints sendcounts, Ints displs, const Datatype* sendtype,
                void* recvbuf, int64_t recvcount, const Datatype* recvtype, int root, Comm& comm) {
-  return run(scatterv_call(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm), comm);
+  return run(scatterv_call(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype,
+                           root, comm),
+             comm);
 }
 Error iscatterv(const void* sendbuf, Ints sendcounts, Ints displs, const Datatype* sendtype,
                 void* recvbuf, int64_t recvcount, const Datatype* recvtype, int root, Comm& comm,
                 MPI_Request* request) {
-  return start(scatterv_call(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm), comm, request);
+  return start(scatterv_call(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype,
+                             root, comm),
+               comm, request);
 }
 Error allgather(const void* sendbuf, int64_t sendcount, const Datatype* sendtype, void* recvbuf,
                 int64_t recvcount, Datatype& recvtype, Comm& comm) {
@@ -342,16 +361,21 @@ Error allgather(const void* sendbuf, int64_t sendcount, const Datatype* sendtype
 }
 Error iallgather(const void* sendbuf, int64_t sendcount, const Datatype* sendtype, void* recvbuf,
                  int64_t recvcount, Datatype& recvtype, Comm& comm, MPI_Request* request) {
-  return start(allgather_call(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm), comm, request);
+  return start(allgather_call(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm),
+               comm, request);
 }
 Error allgatherv(const void* sendbuf, int64_t sendcount, const Datatype* sendtype, void* recvbuf,
                  Ints recvcounts, Ints displs, Datatype& recvtype, Comm& comm) {
-  return run(allgatherv_call(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm), comm);
+  return run(
+      allgatherv_call(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm),
+      comm);
 }
 Error iallgatherv(const void* sendbuf, int64_t sendcount, const Datatype* sendtype, void* recvbuf,
                   Ints recvcounts, Ints displs, Datatype& recvtype, Comm& comm,
                   MPI_Request* request) {
-  return start(allgatherv_call(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm), comm, request);
+  return start(
+      allgatherv_call(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm),
+      comm, request);
 }
 Error alltoall(const void* sendbuf, int64_t sendcount, const Datatype* sendtype, void* recvbuf,
                int64_t recvcount, Datatype& recvtype, Comm& comm) {
@@ -367,26 +391,35 @@ Error alltoall(const void* sendbuf, int64_t sendcount, const Datatype* sendtype,
 }
 Error ialltoall(const void* sendbuf, int64_t sendcount, const Datatype* sendtype, void* recvbuf,
                 int64_t recvcount, Datatype& recvtype, Comm& comm, MPI_Request* request) {
-  return start(alltoall_call(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm), comm, request);
+  return start(alltoall_call(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm),
+               comm, request);
 }
 Error alltoallv(const void* sendbuf, Ints sendcounts, Ints sdispls, const Datatype* sendtype,
                 void* recvbuf, Ints recvcounts, Ints rdispls, Datatype& recvtype, Comm& comm) {
-  return run(alltoallv_call(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm), comm);
+  return run(alltoallv_call(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls,
+                            recvtype, comm),
+             comm);
 }
 Error ialltoallv(const void* sendbuf, Ints sendcounts, Ints sdispls, const Datatype* sendtype,
                  void* recvbuf, Ints recvcounts, Ints rdispls, Datatype& recvtype, Comm& comm,
                  MPI_Request* request) {
-  return start(alltoallv_call(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm), comm, request);
+  return start(alltoallv_call(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls,
+                              recvtype, comm),
+               comm, request);
 }
 Error alltoallw(const void* sendbuf, Ints sendcounts, Ints sdispls, const MPI_Datatype* sendtypes,
                 void* recvbuf, Ints recvcounts, Ints rdispls, const MPI_Datatype* recvtypes,
                 Comm& comm) {
-  return run(alltoallw_call(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm), comm);
+  return run(alltoallw_call(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls,
+                            recvtypes, comm),
+             comm);
 }
 Error ialltoallw(const void* sendbuf, Ints sendcounts, Ints sdispls, const MPI_Datatype* sendtypes,
                  void* recvbuf, Ints recvcounts, Ints rdispls, const MPI_Datatype* recvtypes,
                  Comm& comm, MPI_Request* request) {
-  return start(alltoallw_call(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm), comm, request);
+  return start(alltoallw_call(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls,
+                              recvtypes, comm),
+               comm, request);
 }
 Error reduce(const void* sendbuf, void* recvbuf, int64_t count, Datatype& type, Op& op, int root,
              Comm& comm) {
@@ -424,7 +457,8 @@ Error reduce_scatter_block(const void* sendbuf, void* recvbuf, int64_t recvcount
 }
 Error ireduce_scatter_block(const void* sendbuf, void* recvbuf, int64_t recvcount, Datatype& type,
                             Op& op, Comm& comm, MPI_Request* request) {
-  return start(reduce_scatter_block_call(sendbuf, recvbuf, recvcount, type, op, comm), comm, request);
+  return start(reduce_scatter_block_call(sendbuf, recvbuf, recvcount, type, op, comm), comm,
+               request);
 }
 Error scan(const void* sendbuf, void* recvbuf, int64_t count, Datatype& type, Op& op, Comm& comm) {
   return run(scan_call(sendbuf, recvbuf, count, type, op, comm), comm);
@@ -433,7 +467,8 @@ Error iscan(const void* sendbuf, void* recvbuf, int64_t count, Datatype& type, O
             MPI_Request* request) {
   return start(scan_call(sendbuf, recvbuf, count, type, op, comm), comm, request);
 }
-Error exscan(const void* sendbuf, void* recvbuf, int64_t count, Datatype& type, Op& op, Comm& comm) {
+Error exscan(const void* sendbuf, void* recvbuf, int64_t count, Datatype& type, Op& op,
+             Comm& comm) {
   return run(exscan_call(sendbuf, recvbuf, count, type, op, comm), comm);
 }
 Error iexscan(const void* sendbuf, void* recvbuf, int64_t count, Datatype& type, Op& op, Comm& comm,

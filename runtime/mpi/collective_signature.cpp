@@ -43,8 +43,12 @@ Word agreed(Word expected, Word own) {
   return contract::data_of(own * 31 + expected, own ^ ~expected);
 }
 
-Word data_in(const Call& call) { return call.in_place ? 0 : data(call.in_count, call.in_type); }
-Word data_out(const Call& call) { return data(call.out_count, call.out_type); }
+Word data_in(const Call& call) {
+  return call.in_place ? 0 : data(call.in_count, call.in_type);
+}
+Word data_out(const Call& call) {
+  return data(call.out_count, call.out_type);
+}
 
 // All blocks of the output, whose counts are the same on every rank.
 Word data_of_all(const Call& call, int size) {
@@ -58,7 +62,10 @@ uint64_t pair_data(const Call& call, bool input, uint32_t block) {
   const auto& types = input ? call.in_types : call.out_types;
   const void* type = types.empty() ? (input ? call.in_type : call.out_type) : types[block];
   // Without counts: the one block of the ranks that are not the root of gatherv and scatterv.
-  return data(counts ? counts[static_cast<int>(block)] : input ? call.in_count : call.out_count, type);
+  return data(counts  ? counts[static_cast<int>(block)]
+              : input ? call.in_count
+                      : call.out_count,
+              type);
 }
 
 int code_of(const Op* op) {
@@ -84,38 +91,49 @@ void sign(Call& call, const Op* op, const Comm& comm) {
   };
   call.signature = [&]() -> Word {
     switch (call.kind) {
-      case Collective::barrier: return word(Function::Barrier);
-      case Collective::bcast: return rooted(Function::Bcast, data_out(call));
+      case Collective::barrier:
+        return word(Function::Barrier);
+      case Collective::bcast:
+        return rooted(Function::Bcast, data_out(call));
       case Collective::gather:
-        return rooted(Function::Gather, at_root ? agreed(data_out(call), data_in(call)) : data_in(call));
-      case Collective::gatherv: return in_pairs(rooted(Function::Gatherv));
+        return rooted(Function::Gather,
+                      at_root ? agreed(data_out(call), data_in(call)) : data_in(call));
+      case Collective::gatherv:
+        return in_pairs(rooted(Function::Gatherv));
       case Collective::scatter:
-        return rooted(Function::Scatter,
-                      at_root ? agreed(data(call.in_count, call.in_type), call.in_place ? 0 : data_out(call))
-                              : data_out(call));
-      case Collective::scatterv: return in_pairs(rooted(Function::Scatterv));
+        return rooted(Function::Scatter, at_root ? agreed(data(call.in_count, call.in_type),
+                                                          call.in_place ? 0 : data_out(call))
+                                                 : data_out(call));
+      case Collective::scatterv:
+        return in_pairs(rooted(Function::Scatterv));
       case Collective::allgather:
         return word(Function::Allgather, agreed(data_out(call), data_in(call)));
       case Collective::allgatherv: {
         const bool own = !call.in_place;
         const Word all = data_of_all(call, comm.size());
-        if (own && contract::compare(data(call.out_counts[comm.rank()], call.out_type), data_in(call)) !=
-                       contract::Difference::none)
+        if (own && contract::compare(data(call.out_counts[comm.rank()], call.out_type),
+                                     data_in(call)) != contract::Difference::none)
           return word(Function::Allgatherv, contract::data_of(~all, all ^ 1));
         return word(Function::Allgatherv, all);
       }
       case Collective::alltoall:
         return word(Function::Alltoall, agreed(data_out(call), data_in(call)));
-      case Collective::alltoallv: return in_pairs(word(Function::Alltoallv));
-      case Collective::alltoallw: return in_pairs(word(Function::Alltoallw));
-      case Collective::reduce: return rooted(Function::Reduce, data_out(call));
-      case Collective::allreduce: return word(Function::Allreduce, data_out(call));
+      case Collective::alltoallv:
+        return in_pairs(word(Function::Alltoallv));
+      case Collective::alltoallw:
+        return in_pairs(word(Function::Alltoallw));
+      case Collective::reduce:
+        return rooted(Function::Reduce, data_out(call));
+      case Collective::allreduce:
+        return word(Function::Allreduce, data_out(call));
       case Collective::reduce_scatter:
         return word(Function::Reduce_scatter, data_of_all(call, comm.size()));
       case Collective::reduce_scatter_block:
         return word(Function::Reduce_scatter_block, data_out(call));
-      case Collective::scan: return word(Function::Scan, data_out(call));
-      case Collective::exscan: return word(Function::Exscan, data_out(call));
+      case Collective::scan:
+        return word(Function::Scan, data_out(call));
+      case Collective::exscan:
+        return word(Function::Exscan, data_out(call));
     }
     return 0;
   }();

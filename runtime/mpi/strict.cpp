@@ -13,7 +13,7 @@
 namespace tutti::mpi {
 namespace {
 
-constexpr int kMostPasses = 16;        // to see what has come, before a wildcard chooses
+constexpr int kMostPasses = 16;         // to see what has come, before a wildcard chooses
 constexpr size_t kMostStreams = 16384;  // whose places of sending are remembered
 
 std::string text_of(const Comm& comm) {
@@ -37,36 +37,52 @@ class UsesOf {
   void add_input() {
     switch (call_.kind) {
       case Kind::barrier:
-      case Kind::bcast: return;
-      case Kind::scatter: return at_root_ ? in(call_.in_count * size_) : void();
-      case Kind::scatterv: return at_root_ ? in_blocks() : void();
+      case Kind::bcast:
+        return;
+      case Kind::scatter:
+        return at_root_ ? in(call_.in_count * size_) : void();
+      case Kind::scatterv:
+        return at_root_ ? in_blocks() : void();
       case Kind::alltoall:
-      case Kind::reduce_scatter_block: return in(call_.in_count * size_);
+      case Kind::reduce_scatter_block:
+        return in(call_.in_count * size_);
       case Kind::alltoallv:
-      case Kind::alltoallw: return in_blocks();
-      case Kind::reduce_scatter: return in(sum(call_.out_counts));
-      default: return in(call_.in_count);
+      case Kind::alltoallw:
+        return in_blocks();
+      case Kind::reduce_scatter:
+        return in(sum(call_.out_counts));
+      default:
+        return in(call_.in_count);
     }
   }
   void add_output(int rank) {
     switch (call_.kind) {
-      case Kind::barrier: return;
-      case Kind::bcast: return out(call_.out_count, !at_root_);
-      case Kind::gather: return at_root_ ? out(call_.out_count * size_) : void();
-      case Kind::gatherv: return at_root_ ? out_blocks() : void();
+      case Kind::barrier:
+        return;
+      case Kind::bcast:
+        return out(call_.out_count, !at_root_);
+      case Kind::gather:
+        return at_root_ ? out(call_.out_count * size_) : void();
+      case Kind::gatherv:
+        return at_root_ ? out_blocks() : void();
       case Kind::scatter:
-      case Kind::scatterv: return call_.in_place ? void() : out(call_.out_count);
+      case Kind::scatterv:
+        return call_.in_place ? void() : out(call_.out_count);
       case Kind::allgather:
-      case Kind::alltoall: return out(call_.out_count * size_);
+      case Kind::alltoall:
+        return out(call_.out_count * size_);
       case Kind::allgatherv:
       case Kind::alltoallv:
-      case Kind::alltoallw: return out_blocks();
-      case Kind::reduce: return at_root_ ? out(call_.out_count) : void();
+      case Kind::alltoallw:
+        return out_blocks();
+      case Kind::reduce:
+        return at_root_ ? out(call_.out_count) : void();
       case Kind::reduce_scatter:
         return out(call_.in_place ? sum(call_.out_counts) : call_.out_counts[rank]);
       case Kind::reduce_scatter_block:
         return out(call_.in_place ? call_.out_count * size_ : call_.out_count);
-      default: return out(call_.out_count);
+      default:
+        return out(call_.out_count);
     }
   }
   int64_t sum(const Ints& counts) const {
@@ -77,11 +93,12 @@ class UsesOf {
   void in(int64_t count) { add(call_.in, count, call_.in_layout, false); }
   void out(int64_t count, bool writes = true) { add(call_.out, count, call_.out_layout, writes); }
   void in_blocks() {
-    blocks(call_.in, call_.in_counts, call_.in_displacements, call_.in_layout, call_.in_layouts, false);
+    blocks(call_.in, call_.in_counts, call_.in_displacements, call_.in_layout, call_.in_layouts,
+           false);
   }
   void out_blocks() {
-    blocks(call_.out, call_.out_counts, call_.out_displacements, call_.out_layout, call_.out_layouts,
-           true);
+    blocks(call_.out, call_.out_counts, call_.out_displacements, call_.out_layout,
+           call_.out_layouts, true);
   }
   void blocks(const void* base, const Ints& counts, const Ints& displacements, const Layout* one,
               std::span<const Layout* const> each, bool writes) {
@@ -150,8 +167,8 @@ void Strict::looks(const Comm& comm, int source, int tag) {
   if (senders.size() > 1) race(here(), senders, comm);
 }
 
-// Whoever sent this one did not wait for the one before to be received, for nobody has heard of that:
-// it may as well have come first.
+// Whoever sent this one did not wait for the one before to be received, for nobody has heard of
+// that: it may as well have come first.
 void Strict::received(const Comm& comm, int source, int tag, const engine::Outcome& outcome) {
   const bool fits_latest = latest_.context == comm.context() && latest_.acts == acts_ &&
                            latest_.got != outcome.source &&
@@ -188,9 +205,9 @@ void Strict::note_unreceived(int receiver, const Unreceived& left, contract::Not
 
 void Strict::note_races(contract::Notes& notes) {
   for (const auto& [caller, race] : races_)
-    notes.add(contract::NoteKind::race, race.place.function, caller,
-              fmt::format("{} have each sent one, on {}", contract::ranks_text(race.ranks),
-                          race.comm));
+    notes.add(
+        contract::NoteKind::race, race.place.function, caller,
+        fmt::format("{} have each sent one, on {}", contract::ranks_text(race.ranks), race.comm));
 }
 
 namespace {
@@ -200,19 +217,33 @@ void note_objects(contract::Notes& notes) {
   for (const inventory::History& left : inventory::not_freed()) {
     NoteKind kind;
     switch (left.tag) {
-      case Tag::request: kind = NoteKind::request; break;
-      case Tag::message: kind = NoteKind::taken_message; break;
-      case Tag::comm: kind = NoteKind::comm; break;
-      case Tag::datatype: kind = NoteKind::datatype; break;
-      case Tag::op: kind = NoteKind::op; break;
-      case Tag::group: kind = NoteKind::group; break;
-      default: continue;
+      case Tag::request:
+        kind = NoteKind::request;
+        break;
+      case Tag::message:
+        kind = NoteKind::taken_message;
+        break;
+      case Tag::comm:
+        kind = NoteKind::comm;
+        break;
+      case Tag::datatype:
+        kind = NoteKind::datatype;
+        break;
+      case Tag::op:
+        kind = NoteKind::op;
+        break;
+      case Tag::group:
+        kind = NoteKind::group;
+        break;
+      default:
+        continue;
     }
     notes.add(kind, left.made.function, left.made.caller);
   }
 }
 
-// Nobody sends any more; everybody hears how many messages are for him, and waits until he has them.
+// Nobody sends any more; everybody hears how many messages are for him, and waits until he has
+// them.
 void await_all_messages(const Process& p) {
   std::vector<std::string> counts(static_cast<size_t>(p.job->view().size));
   p.engine->each_peer([&](int process, uint32_t sent, uint32_t) {

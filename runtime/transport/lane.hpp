@@ -7,8 +7,9 @@
 //
 // All ranks take rounds in the same order (the order of their collective calls) and leave each of
 // them once, in any order. Whether they do is compared by who reads flags; and, since two roots of
-// one broadcast read none, also when a rank looks at the others' desks for a free slot. No rank can be waited for in a circle: the oldest round that somebody
-// has not left waits for none that is younger.
+// one broadcast read none, also when a rank looks at the others' desks for a free slot. No rank can
+// be waited for in a circle: the oldest round that somebody has not left waits for none that is
+// younger.
 #pragma once
 
 #include <atomic>
