@@ -26,6 +26,18 @@ Error ibsend(const void* buf, int64_t count, Datatype& type, int dest, int tag, 
 Error irecv(void* buf, int64_t count, Datatype& type, int source, int tag, Comm& comm,
             MPI_Request* request);
 
+// Inactive requests, which MPI_Start starts (section 3.9).
+Error send_init(const void* buf, int64_t count, Datatype& type, int dest, int tag, Comm& comm,
+                MPI_Request* request);
+Error ssend_init(const void* buf, int64_t count, Datatype& type, int dest, int tag, Comm& comm,
+                 MPI_Request* request);
+Error rsend_init(const void* buf, int64_t count, Datatype& type, int dest, int tag, Comm& comm,
+                 MPI_Request* request);
+Error bsend_init(const void* buf, int64_t count, Datatype& type, int dest, int tag, Comm& comm,
+                 MPI_Request* request);
+Error recv_init(void* buf, int64_t count, Datatype& type, int source, int tag, Comm& comm,
+                MPI_Request* request);
+
 Error sendrecv(const void* sendbuf, int64_t sendcount, Datatype& sendtype, int dest, int sendtag,
                void* recvbuf, int64_t recvcount, Datatype& recvtype, int source, int recvtag,
                Comm& comm, MPI_Status* status);

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Completion of requests of every kind (the standard, sections 3.7.3 to 3.7.6 and 3.8.4). Requests
-// may be MPI_REQUEST_NULL. An operation's own error comes back from these calls.
+// Completion of requests of every kind (the standard, sections 3.7.3 to 3.7.6 and 3.8.4), and the
+// start of persistent ones (3.9). Requests may be MPI_REQUEST_NULL, or inactive, but where they are
+// started. An operation's own error comes back from the calls that complete it.
 #pragma once
 
 #include "mpi/request.hpp"
 
 namespace tutti::mpi {
 
+Error start(MPI_Request* request);
+Error startall(int count, MPI_Request* requests);
 Error wait(MPI_Request* request, MPI_Status* status);
 Error test(MPI_Request* request, int* flag, MPI_Status* status);
 Error waitany(int count, MPI_Request* requests, int* index, MPI_Status* status);

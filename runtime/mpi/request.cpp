@@ -7,6 +7,7 @@
 #include "mpi/api_request.hpp"
 #include "mpi/entry.hpp"
 #include "mpi/inventory.hpp"
+#include "mpi/persistent.hpp"
 #include "mpi/status.hpp"
 
 namespace tutti::mpi {
@@ -23,11 +24,15 @@ Error checked(int count, const MPI_Request* requests) {
   return {};
 }
 
+// What has been started: of a persistent request its operation under way. nullptr: nothing.
 Request* at(MPI_Request handle) {
-  return handle == MPI_REQUEST_NULL ? nullptr : resolve<Request>(handle);
+  if (handle == MPI_REQUEST_NULL) return nullptr;
+  Request* request = resolve<Request>(handle);
+  const PersistentRequest* persistent = as_persistent(request);
+  return persistent ? persistent->started() : request;
 }
 
-// Gives out the request's status and error, and gives up the handle.
+// Gives out the request's status and error, and gives up the handle, but of a persistent one.
 Error complete(MPI_Request& handle, MPI_Status* status) {
   Request& request = *at(handle);
   if (status != MPI_STATUS_IGNORE) request.fill(*status);
@@ -39,7 +44,11 @@ Error complete(MPI_Request& handle, MPI_Status* status) {
     error_comm() = Ref<Object>(request.comm.get());
     inventory::mention(handle, "operation");
   }
-  handle = MPI_REQUEST_NULL;
+  if (PersistentRequest* persistent = as_persistent(resolve<Request>(handle))) {
+    persistent->take_started();
+  } else {
+    handle = MPI_REQUEST_NULL;
+  }
   request.release();
   return error;
 }
@@ -291,7 +300,7 @@ Error testsome(int incount, MPI_Request* requests, int* outcount, int* indices,
 }
 
 Error request_free(MPI_Request* handle) {
-  Request* request = at(*handle);
+  Request* request = *handle == MPI_REQUEST_NULL ? nullptr : resolve<Request>(*handle);
   if (!request) return failure(MPI_ERR_REQUEST, "the request is null (argument request)");
   if (request->kind == Request::Kind::collective) {
     error_comm() = Ref<Object>(request->comm.get());
@@ -359,7 +368,9 @@ Error request_get_status_some(int incount, const MPI_Request* requests, int* out
 
 Error cancel(MPI_Request* handle) {
   Request* request = at(*handle);
-  if (!request) return failure(MPI_ERR_REQUEST, "the request is null (argument request)");
+  if (!request)
+    return failure(MPI_ERR_REQUEST, "the request is {} (argument request)",
+                   *handle == MPI_REQUEST_NULL ? "null" : "inactive: nothing has been started");
   const engine::Engine::Guard own(engine_of_process());
   if (request->kind == Request::Kind::collective) error_comm() = Ref<Object>(request->comm.get());
   Error error = request->cancel();

@@ -17,7 +17,7 @@ namespace tutti::mpi {
 // engine's owner, read by any thread.
 class Request : public Object {
  public:
-  enum class Kind : uint8_t { send, recv, collective };
+  enum class Kind : uint8_t { send, recv, collective, persistent };
 
   Request(Kind kind, Comm& comm) : Object(Tag::request), kind(kind), comm(&comm) {}
 

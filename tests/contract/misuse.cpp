@@ -239,6 +239,28 @@ void active_collectives(Judge& judge) {
   }
 }
 
+// ---- persistent requests
+
+void persistent_requests(Judge& judge) {
+  MPI_Request receive, ordinary, null = MPI_REQUEST_NULL;
+  OK(MPI_Recv_init(in, 1, MPI_INT, 0, 4, self, &receive));
+  judge.wrong("inactive cancelled", "MPI_Cancel", MPI_Cancel(&receive), MPI_ERR_REQUEST, "inactive");
+  for (int round = 0; round < 3; ++round) {
+    judge.right("inactive started", "MPI_Start", MPI_Start(&receive));
+    judge.wrong("active persistent started", "MPI_Start", MPI_Start(&receive), MPI_ERR_REQUEST, "is active");
+    judge.wrong("active persistent started", "MPI_Startall", MPI_Startall(1, &receive), MPI_ERR_REQUEST, "is active");
+    OK(MPI_Send(out, 1, MPI_INT, 0, 4, self));
+    judge.right("active persistent completed", "MPI_Wait", MPI_Wait(&receive, MPI_STATUS_IGNORE));
+  }
+  OK(MPI_Request_free(&receive));
+  OK(MPI_Irecv(in, 1, MPI_INT, 0, 4, self, &ordinary));
+  judge.wrong("not persistent started", "MPI_Start", MPI_Start(&ordinary), MPI_ERR_REQUEST, "not persistent");
+  judge.wrong("not persistent started", "MPI_Startall", MPI_Startall(1, &ordinary), MPI_ERR_REQUEST, "not persistent");
+  judge.wrong("null started", "MPI_Start", MPI_Start(&null), MPI_ERR_REQUEST, "null");
+  OK(MPI_Send(out, 1, MPI_INT, 0, 4, self));
+  OK(MPI_Wait(&ordinary, MPI_STATUS_IGNORE));
+}
+
 // ---- messages that are too long
 
 void truncated(Judge& judge) {
@@ -401,6 +423,7 @@ int main(int argc, char** argv) {
   freed_but_referred_to(judge);
   uncommitted(judge);
   active_collectives(judge);
+  persistent_requests(judge);
   truncated(judge);
   if (strict) overlapping(judge);
   CHECK(judge.report(world.rank()));
