@@ -6,6 +6,7 @@
 #include "base/ints.hpp"
 #include "mpi/comm.hpp"
 #include "mpi/datatype.hpp"
+#include "mpi/info.hpp"
 #include "mpi/op.hpp"
 
 namespace tutti::mpi {
@@ -82,5 +83,51 @@ Error iscan(const void* sendbuf, void* recvbuf, int64_t count, Datatype& type, O
             MPI_Request* request);
 Error iexscan(const void* sendbuf, void* recvbuf, int64_t count, Datatype& type, Op& op, Comm& comm,
               MPI_Request* request);
+
+// Persistent: an inactive request, which MPI_Start starts. Collective, and ordered among all
+// collective calls on the communicator; the starts are ordered among nothing. No info is known.
+Error barrier_init(Comm& comm, Info* info, MPI_Request* request);
+Error bcast_init(void* buffer, int64_t count, Datatype& type, int root, Comm& comm, Info* info,
+                 MPI_Request* request);
+Error gather_init(const void* sendbuf, int64_t sendcount, const Datatype* sendtype, void* recvbuf,
+                  int64_t recvcount, const Datatype* recvtype, int root, Comm& comm, Info* info,
+                  MPI_Request* request);
+Error gatherv_init(const void* sendbuf, int64_t sendcount, const Datatype* sendtype, void* recvbuf,
+                   Ints recvcounts, Ints displs, const Datatype* recvtype, int root, Comm& comm,
+                   Info* info, MPI_Request* request);
+Error scatter_init(const void* sendbuf, int64_t sendcount, const Datatype* sendtype, void* recvbuf,
+                   int64_t recvcount, const Datatype* recvtype, int root, Comm& comm, Info* info,
+                   MPI_Request* request);
+Error scatterv_init(const void* sendbuf, Ints sendcounts, Ints displs, const Datatype* sendtype,
+                    void* recvbuf, int64_t recvcount, const Datatype* recvtype, int root,
+                    Comm& comm, Info* info, MPI_Request* request);
+Error allgather_init(const void* sendbuf, int64_t sendcount, const Datatype* sendtype,
+                     void* recvbuf, int64_t recvcount, Datatype& recvtype, Comm& comm, Info* info,
+                     MPI_Request* request);
+Error allgatherv_init(const void* sendbuf, int64_t sendcount, const Datatype* sendtype,
+                      void* recvbuf, Ints recvcounts, Ints displs, Datatype& recvtype, Comm& comm,
+                      Info* info, MPI_Request* request);
+Error alltoall_init(const void* sendbuf, int64_t sendcount, const Datatype* sendtype, void* recvbuf,
+                    int64_t recvcount, Datatype& recvtype, Comm& comm, Info* info,
+                    MPI_Request* request);
+Error alltoallv_init(const void* sendbuf, Ints sendcounts, Ints sdispls, const Datatype* sendtype,
+                     void* recvbuf, Ints recvcounts, Ints rdispls, Datatype& recvtype, Comm& comm,
+                     Info* info, MPI_Request* request);
+Error alltoallw_init(const void* sendbuf, Ints sendcounts, Ints sdispls,
+                     const MPI_Datatype* sendtypes, void* recvbuf, Ints recvcounts, Ints rdispls,
+                     const MPI_Datatype* recvtypes, Comm& comm, Info* info, MPI_Request* request);
+Error reduce_init(const void* sendbuf, void* recvbuf, int64_t count, Datatype& type, Op& op,
+                  int root, Comm& comm, Info* info, MPI_Request* request);
+Error allreduce_init(const void* sendbuf, void* recvbuf, int64_t count, Datatype& type, Op& op,
+                     Comm& comm, Info* info, MPI_Request* request);
+Error reduce_scatter_init(const void* sendbuf, void* recvbuf, Ints recvcounts, Datatype& type,
+                          Op& op, Comm& comm, Info* info, MPI_Request* request);
+Error reduce_scatter_block_init(const void* sendbuf, void* recvbuf, int64_t recvcount,
+                                Datatype& type, Op& op, Comm& comm, Info* info,
+                                MPI_Request* request);
+Error scan_init(const void* sendbuf, void* recvbuf, int64_t count, Datatype& type, Op& op,
+                Comm& comm, Info* info, MPI_Request* request);
+Error exscan_init(const void* sendbuf, void* recvbuf, int64_t count, Datatype& type, Op& op,
+                  Comm& comm, Info* info, MPI_Request* request);
 
 }  // namespace tutti::mpi

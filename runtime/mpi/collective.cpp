@@ -122,18 +122,6 @@ Error run(Result<Prepared> prepared, Comm& comm, const Likeness* like = nullptr)
   return run_call(comm, prepared->call, nullptr);
 }
 
-Error start(Result<Prepared> prepared, Comm& comm, MPI_Request* request) {
-  if (!prepared) return std::move(prepared).error();
-  if (comm.hidden.ledger) sign(prepared->call, prepared->op, comm);
-  if (!strict) [[likely]]
-    return start(comm, *std::move(prepared), request);
-  TakenBuffers taken;  // until there is a request
-  if (Error e = taken.take(prepared->call, comm)) return e;
-  if (Error e = start(comm, *std::move(prepared), request)) return e;
-  strict->outstanding().give_to(&taken, resolve<Request>(*request));
-  return {};
-}
-
 // Something is wrong on the communicator: waits until it is known what. No error: it was nothing,
 // or has only been reported.
 [[gnu::cold]] Error settle(const contract::Ledger& ledger) {
@@ -262,6 +250,18 @@ Error start(Comm& comm, Prepared prepared, MPI_Request* request, std::function<E
   return {};
 }
 
+Error start_checked(Result<Prepared> prepared, Comm& comm, MPI_Request* request) {
+  if (!prepared) return std::move(prepared).error();
+  if (comm.hidden.ledger) sign(prepared->call, prepared->op, comm);
+  if (!strict) [[likely]]
+    return start(comm, *std::move(prepared), request);
+  TakenBuffers taken;  // until there is a request
+  if (Error e = taken.take(prepared->call, comm)) return e;
+  if (Error e = start(comm, *std::move(prepared), request)) return e;
+  strict->outstanding().give_to(&taken, resolve<Request>(*request));
+  return {};
+}
+
 Call allgather_bytes(const void* in, void* out, int64_t bytes_per_rank) {
   return {.kind = Collective::allgather,
           .in = in,
@@ -287,7 +287,7 @@ Error barrier(Comm& comm) {
                        [&] { return barrier_call(comm); });
 }
 Error ibarrier(Comm& comm, MPI_Request* request) {
-  return start(barrier_call(comm), comm, request);
+  return start_checked(barrier_call(comm), comm, request);
 }
 Error bcast(void* buffer, int64_t count, Datatype& type, int root, Comm& comm) {
   const Likeness like{
@@ -297,7 +297,7 @@ Error bcast(void* buffer, int64_t count, Datatype& type, int root, Comm& comm) {
 }
 Error ibcast(void* buffer, int64_t count, Datatype& type, int root, Comm& comm,
              MPI_Request* request) {
-  return start(bcast_call(buffer, count, type, root, comm), comm, request);
+  return start_checked(bcast_call(buffer, count, type, root, comm), comm, request);
 }
 Error gather(const void* sendbuf, int64_t sendcount, const Datatype* sendtype, void* recvbuf,
              int64_t recvcount, const Datatype* recvtype, int root, Comm& comm) {
@@ -307,8 +307,9 @@ Error gather(const void* sendbuf, int64_t sendcount, const Datatype* sendtype, v
 Error igather(const void* sendbuf, int64_t sendcount, const Datatype* sendtype, void* recvbuf,
               int64_t recvcount, const Datatype* recvtype, int root, Comm& comm,
               MPI_Request* request) {
-  return start(gather_call(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm),
-               comm, request);
+  return start_checked(
+      gather_call(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm), comm,
+      request);
 }
 Error gatherv(const void* sendbuf, int64_t sendcount, const Datatype* sendtype, void* recvbuf,
               Ints recvcounts, Ints displs, const Datatype* recvtype, int root, Comm& comm) {
@@ -319,7 +320,7 @@ Error gatherv(const void* sendbuf, int64_t sendcount, const Datatype* sendtype, 
 Error igatherv(const void* sendbuf, int64_t sendcount, const Datatype* sendtype, void* recvbuf,
                Ints recvcounts, Ints displs, const Datatype* recvtype, int root, Comm& comm,
                MPI_Request* request) {
-  return start(
+  return start_checked(
       gatherv_call(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm),
       comm, request);
 }
@@ -331,8 +332,9 @@ Error scatter(const void* sendbuf, int64_t sendcount, const Datatype* sendtype, 
 Error iscatter(const void* sendbuf, int64_t sendcount, const Datatype* sendtype, void* recvbuf,
                int64_t recvcount, const Datatype* recvtype, int root, Comm& comm,
                MPI_Request* request) {
-  return start(scatter_call(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm),
-               comm, request);
+  return start_checked(
+      scatter_call(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm), comm,
+      request);
 }
 Error scatterv(const void* sendbuf, Ints sendcounts, Ints displs, const Datatype* sendtype,
                void* recvbuf, int64_t recvcount, const Datatype* recvtype, int root, Comm& comm) {
@@ -343,9 +345,9 @@ Error scatterv(const void* sendbuf, Ints sendcounts, Ints displs, const Datatype
 Error iscatterv(const void* sendbuf, Ints sendcounts, Ints displs, const Datatype* sendtype,
                 void* recvbuf, int64_t recvcount, const Datatype* recvtype, int root, Comm& comm,
                 MPI_Request* request) {
-  return start(scatterv_call(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype,
-                             root, comm),
-               comm, request);
+  return start_checked(scatterv_call(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount,
+                                     recvtype, root, comm),
+                       comm, request);
 }
 Error allgather(const void* sendbuf, int64_t sendcount, const Datatype* sendtype, void* recvbuf,
                 int64_t recvcount, Datatype& recvtype, Comm& comm) {
@@ -361,8 +363,9 @@ Error allgather(const void* sendbuf, int64_t sendcount, const Datatype* sendtype
 }
 Error iallgather(const void* sendbuf, int64_t sendcount, const Datatype* sendtype, void* recvbuf,
                  int64_t recvcount, Datatype& recvtype, Comm& comm, MPI_Request* request) {
-  return start(allgather_call(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm),
-               comm, request);
+  return start_checked(
+      allgather_call(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm), comm,
+      request);
 }
 Error allgatherv(const void* sendbuf, int64_t sendcount, const Datatype* sendtype, void* recvbuf,
                  Ints recvcounts, Ints displs, Datatype& recvtype, Comm& comm) {
@@ -373,7 +376,7 @@ Error allgatherv(const void* sendbuf, int64_t sendcount, const Datatype* sendtyp
 Error iallgatherv(const void* sendbuf, int64_t sendcount, const Datatype* sendtype, void* recvbuf,
                   Ints recvcounts, Ints displs, Datatype& recvtype, Comm& comm,
                   MPI_Request* request) {
-  return start(
+  return start_checked(
       allgatherv_call(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm),
       comm, request);
 }
@@ -391,8 +394,9 @@ Error alltoall(const void* sendbuf, int64_t sendcount, const Datatype* sendtype,
 }
 Error ialltoall(const void* sendbuf, int64_t sendcount, const Datatype* sendtype, void* recvbuf,
                 int64_t recvcount, Datatype& recvtype, Comm& comm, MPI_Request* request) {
-  return start(alltoall_call(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm),
-               comm, request);
+  return start_checked(
+      alltoall_call(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm), comm,
+      request);
 }
 Error alltoallv(const void* sendbuf, Ints sendcounts, Ints sdispls, const Datatype* sendtype,
                 void* recvbuf, Ints recvcounts, Ints rdispls, Datatype& recvtype, Comm& comm) {
@@ -403,9 +407,9 @@ Error alltoallv(const void* sendbuf, Ints sendcounts, Ints sdispls, const Dataty
 Error ialltoallv(const void* sendbuf, Ints sendcounts, Ints sdispls, const Datatype* sendtype,
                  void* recvbuf, Ints recvcounts, Ints rdispls, Datatype& recvtype, Comm& comm,
                  MPI_Request* request) {
-  return start(alltoallv_call(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls,
-                              recvtype, comm),
-               comm, request);
+  return start_checked(alltoallv_call(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts,
+                                      rdispls, recvtype, comm),
+                       comm, request);
 }
 Error alltoallw(const void* sendbuf, Ints sendcounts, Ints sdispls, const MPI_Datatype* sendtypes,
                 void* recvbuf, Ints recvcounts, Ints rdispls, const MPI_Datatype* recvtypes,
@@ -417,9 +421,9 @@ Error alltoallw(const void* sendbuf, Ints sendcounts, Ints sdispls, const MPI_Da
 Error ialltoallw(const void* sendbuf, Ints sendcounts, Ints sdispls, const MPI_Datatype* sendtypes,
                  void* recvbuf, Ints recvcounts, Ints rdispls, const MPI_Datatype* recvtypes,
                  Comm& comm, MPI_Request* request) {
-  return start(alltoallw_call(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls,
-                              recvtypes, comm),
-               comm, request);
+  return start_checked(alltoallw_call(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts,
+                                      rdispls, recvtypes, comm),
+                       comm, request);
 }
 Error reduce(const void* sendbuf, void* recvbuf, int64_t count, Datatype& type, Op& op, int root,
              Comm& comm) {
@@ -431,7 +435,7 @@ Error reduce(const void* sendbuf, void* recvbuf, int64_t count, Datatype& type, 
 }
 Error ireduce(const void* sendbuf, void* recvbuf, int64_t count, Datatype& type, Op& op, int root,
               Comm& comm, MPI_Request* request) {
-  return start(reduce_call(sendbuf, recvbuf, count, type, op, root, comm), comm, request);
+  return start_checked(reduce_call(sendbuf, recvbuf, count, type, op, root, comm), comm, request);
 }
 Error allreduce(const void* sendbuf, void* recvbuf, int64_t count, Datatype& type, Op& op,
                 Comm& comm) {
@@ -441,7 +445,7 @@ Error allreduce(const void* sendbuf, void* recvbuf, int64_t count, Datatype& typ
 }
 Error iallreduce(const void* sendbuf, void* recvbuf, int64_t count, Datatype& type, Op& op,
                  Comm& comm, MPI_Request* request) {
-  return start(allreduce_call(sendbuf, recvbuf, count, type, op, comm), comm, request);
+  return start_checked(allreduce_call(sendbuf, recvbuf, count, type, op, comm), comm, request);
 }
 Error reduce_scatter(const void* sendbuf, void* recvbuf, Ints recvcounts, Datatype& type, Op& op,
                      Comm& comm) {
@@ -449,7 +453,8 @@ Error reduce_scatter(const void* sendbuf, void* recvbuf, Ints recvcounts, Dataty
 }
 Error ireduce_scatter(const void* sendbuf, void* recvbuf, Ints recvcounts, Datatype& type, Op& op,
                       Comm& comm, MPI_Request* request) {
-  return start(reduce_scatter_call(sendbuf, recvbuf, recvcounts, type, op, comm), comm, request);
+  return start_checked(reduce_scatter_call(sendbuf, recvbuf, recvcounts, type, op, comm), comm,
+                       request);
 }
 Error reduce_scatter_block(const void* sendbuf, void* recvbuf, int64_t recvcount, Datatype& type,
                            Op& op, Comm& comm) {
@@ -457,15 +462,15 @@ Error reduce_scatter_block(const void* sendbuf, void* recvbuf, int64_t recvcount
 }
 Error ireduce_scatter_block(const void* sendbuf, void* recvbuf, int64_t recvcount, Datatype& type,
                             Op& op, Comm& comm, MPI_Request* request) {
-  return start(reduce_scatter_block_call(sendbuf, recvbuf, recvcount, type, op, comm), comm,
-               request);
+  return start_checked(reduce_scatter_block_call(sendbuf, recvbuf, recvcount, type, op, comm), comm,
+                       request);
 }
 Error scan(const void* sendbuf, void* recvbuf, int64_t count, Datatype& type, Op& op, Comm& comm) {
   return run(scan_call(sendbuf, recvbuf, count, type, op, comm), comm);
 }
 Error iscan(const void* sendbuf, void* recvbuf, int64_t count, Datatype& type, Op& op, Comm& comm,
             MPI_Request* request) {
-  return start(scan_call(sendbuf, recvbuf, count, type, op, comm), comm, request);
+  return start_checked(scan_call(sendbuf, recvbuf, count, type, op, comm), comm, request);
 }
 Error exscan(const void* sendbuf, void* recvbuf, int64_t count, Datatype& type, Op& op,
              Comm& comm) {
@@ -473,7 +478,7 @@ Error exscan(const void* sendbuf, void* recvbuf, int64_t count, Datatype& type, 
 }
 Error iexscan(const void* sendbuf, void* recvbuf, int64_t count, Datatype& type, Op& op, Comm& comm,
               MPI_Request* request) {
-  return start(exscan_call(sendbuf, recvbuf, count, type, op, comm), comm, request);
+  return start_checked(exscan_call(sendbuf, recvbuf, count, type, op, comm), comm, request);
 }
 
 }  // namespace tutti::mpi

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "coll/call.hpp"
+#include "contract/signature.hpp"
 #include "mpi/comm.hpp"
 #include "mpi/datatype.hpp"
 #include "mpi/op.hpp"
@@ -48,6 +49,14 @@ Error run(Comm& comm, const coll::Call& call);
 // `then` is called when it completes, with the engine owned,
 // before the request does; its error is the request's.
 Error start(Comm& comm, Prepared prepared, MPI_Request* request, std::function<Error()> then = {});
+
+// The same of a call of the program's, as one of collective_arguments.hpp makes it: its buffers are
+// guarded and its arguments compared as far as --check says.
+Error start_checked(Result<Prepared> prepared, Comm& comm, MPI_Request* request);
+
+// A communicator of the ranks of `comm` that only the library knows. Collective; `signature`: of the
+// call of the program that makes it.
+Result<Ref<Comm>> make_private(Comm& comm, contract::Word signature);
 
 // A collective of plain bytes, for the library's own use: `in` of each rank to `out` of all.
 coll::Call allgather_bytes(const void* in, void* out, int64_t bytes_per_rank);

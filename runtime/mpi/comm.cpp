@@ -42,10 +42,16 @@ Comm* make_comm(const Comm& parent, std::vector<int> processes, int rank, uint64
   return made;
 }
 
-Comm* duplicate(const Comm& comm, uint64_t context) {
-  auto* made = new Comm(comm.group, context, comm.errhandler);
-  made->handle = inventory::hand_out(*made);
+// Without attributes, and not handed out.
+Ref<Comm> duplicate(const Comm& comm, uint64_t context) {
+  auto made = Ref<Comm>::adopt(new Comm(comm.group, context, comm.errhandler));
+  made->handle = handle_of(*made);
   return made;
+}
+
+MPI_Comm hand_out(Comm& made) {
+  made.retain();  // the handle's
+  return inventory::hand_out(made);
 }
 
 // A context for a communicator of which I am rank 0, if I am.
@@ -309,19 +315,23 @@ Error comm_get_name(Comm& comm, char* comm_name, int* resultlen) {
 
 // ---- making more
 
-Error comm_dup(Comm& comm, MPI_Comm* newcomm) {
+Result<Ref<Comm>> make_private(Comm& comm, contract::Word signature) {
   uint64_t context = offer_context(comm.rank() == 0);
   coll::Call spread = bcast_bytes(&context, sizeof context, 0);
-  spread.signature = contract::word_of(Function::Comm_dup);
+  spread.signature = signature;
   if (Error e = run(comm, spread)) {
     process().contexts->release(context);
     return e;
   }
   if (context == kNoContext) return no_context_left(comm);
-  const Ref<Comm> made = Ref<Comm>::adopt(duplicate(comm, context));
-  if (Error e = copy_attributes(comm, *made)) return e;
-  made->retain();  // the handle's
-  *newcomm = made->handle;
+  return duplicate(comm, context);
+}
+
+Error comm_dup(Comm& comm, MPI_Comm* newcomm) {
+  Result<Ref<Comm>> made = make_private(comm, contract::word_of(Function::Comm_dup));
+  if (!made) return std::move(made).error();
+  if (Error e = copy_attributes(comm, **made)) return e;
+  *newcomm = hand_out(**made);
   return {};
 }
 
@@ -329,7 +339,7 @@ Error comm_dup(Comm& comm, MPI_Comm* newcomm) {
 Error comm_dup_with_info(Comm& comm, Info*, MPI_Comm* newcomm) { return comm_dup(comm, newcomm); }
 
 Error comm_idup(Comm& comm, MPI_Comm* newcomm, MPI_Request* request) {
-  const Ref<Comm> made = Ref<Comm>::adopt(duplicate(comm, kNoContext));
+  const Ref<Comm> made = duplicate(comm, kNoContext);
   // The attributes are those of the time of the call (section 7.4.2).
   if (Error e = copy_attributes(comm, *made)) return e;
   auto context = std::make_shared<uint64_t>(offer_context(comm.rank() == 0));
@@ -346,8 +356,7 @@ Error comm_idup(Comm& comm, MPI_Comm* newcomm, MPI_Request* request) {
     static_cast<void>(ignored);  // the first failure is the one to tell
     return e;
   }
-  made->retain();  // the handle's
-  *newcomm = made->handle;
+  *newcomm = hand_out(*made);
   return {};
 }
 

@@ -302,7 +302,9 @@ Error testsome(int incount, MPI_Request* requests, int* outcount, int* indices,
 Error request_free(MPI_Request* handle) {
   Request* request = *handle == MPI_REQUEST_NULL ? nullptr : resolve<Request>(*handle);
   if (!request) return failure(MPI_ERR_REQUEST, "the request is null (argument request)");
-  if (request->kind == Request::Kind::collective) {
+  const PersistentRequest* persistent = as_persistent(request);
+  const Request* active = persistent ? persistent->started() : request;
+  if (active && active->kind == Request::Kind::collective) {
     error_comm() = Ref<Object>(request->comm.get());
     inventory::mention(*handle, "operation");
     return failure(MPI_ERR_REQUEST,

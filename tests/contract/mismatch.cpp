@@ -5,6 +5,7 @@
 // what was found, what missed, and what accused falsely.   usage: mismatch [PART OF] (a share of all)
 #include "check.hpp"
 
+#include <algorithm>
 #include <array>
 #include <map>
 
@@ -39,9 +40,13 @@ struct Buffers {
 
 // A collective; `request` is MPI_REQUEST_NULL behind a blocking one.
 using Call = std::function<int(MPI_Comm, const Arguments&, Buffers&, MPI_Request*)>;
+enum class Form { blocking, nonblocking, persistent };
+constexpr const char* kForms[] = {"blocking", "nonblocking", "persistent"};
 struct Collective {
   std::string name;
-  bool nonblocking, rooted, reduces, has_data;
+  std::string base;  // the blocking form's
+  Form form;
+  bool rooted, reduces, has_data;
   Call call;
 };
 
@@ -54,13 +59,20 @@ bool is_root(MPI_Comm comm, const Arguments& a) {
   return rank == a.root;
 }
 
-#define BOTH(Name, IName, rooted, reduces, has_data, ...)                                          \
-  all.push_back({"MPI_" #Name, false, rooted, reduces, has_data,                                   \
+// Of the persistent form the initialisation alone: it is what the ranks call in one order.
+#define FORMS(Name, IName, rooted, reduces, has_data, ...)                                          \
+  all.push_back({"MPI_" #Name, "MPI_" #Name, Form::blocking, rooted, reduces, has_data,                                   \
                  [](MPI_Comm c, const Arguments& a, Buffers& b, MPI_Request*) {                    \
                    (void)a, (void)b;                                                               \
                    return MPI_##Name(__VA_ARGS__ c);                                               \
                  }});                                                                              \
-  all.push_back({"MPI_" #IName, true, rooted, reduces, has_data,                                   \
+  all.push_back({"MPI_" #Name "_init", "MPI_" #Name, Form::persistent, rooted, reduces, has_data,  \
+                 [](MPI_Comm c, const Arguments& a, Buffers& b, MPI_Request* r) {                  \
+                   (void)a, (void)b;                                                               \
+                   const int code = MPI_##Name##_init(__VA_ARGS__ c, MPI_INFO_NULL, r);            \
+                   return code == MPI_SUCCESS ? MPI_Request_free(r) : code;                        \
+                 }});                                                                              \
+  all.push_back({"MPI_" #IName, "MPI_" #Name, Form::nonblocking, rooted, reduces, has_data,                                   \
                  [](MPI_Comm c, const Arguments& a, Buffers& b, MPI_Request* r) {                  \
                    (void)a, (void)b;                                                               \
                    return MPI_##IName(__VA_ARGS__ c, r);                                           \
@@ -71,29 +83,29 @@ bool is_root(MPI_Comm comm, const Arguments& a) {
 
 std::vector<Collective> collectives() {
   std::vector<Collective> all;
-  BOTH(Barrier, Ibarrier, false, false, false, );
-  BOTH(Bcast, Ibcast, true, false, true, b.out.data(), a.count, a.type, a.root, );
-  BOTH(Gather, Igather, true, false, true, SEND_ROOTED, RECV, a.root, );
-  BOTH(Gatherv, Igatherv, true, false, true, SEND_ROOTED, b.out.data(), b.counts.data(), b.places.data(), a.type, a.root, );
-  BOTH(Scatter, Iscatter, true, false, true, b.in.data(), a.count, a.type,
+  FORMS(Barrier, Ibarrier, false, false, false, );
+  FORMS(Bcast, Ibcast, true, false, true, b.out.data(), a.count, a.type, a.root, );
+  FORMS(Gather, Igather, true, false, true, SEND_ROOTED, RECV, a.root, );
+  FORMS(Gatherv, Igatherv, true, false, true, SEND_ROOTED, b.out.data(), b.counts.data(), b.places.data(), a.type, a.root, );
+  FORMS(Scatter, Iscatter, true, false, true, b.in.data(), a.count, a.type,
        a.in_place && is_root(c, a) ? MPI_IN_PLACE : b.out.data(), a.count, a.type, a.root, );
-  BOTH(Scatterv, Iscatterv, true, false, true, b.in.data(), b.counts.data(), b.places.data(), a.type,
+  FORMS(Scatterv, Iscatterv, true, false, true, b.in.data(), b.counts.data(), b.places.data(), a.type,
        a.in_place && is_root(c, a) ? MPI_IN_PLACE : b.out.data(), a.count, a.type, a.root, );
-  BOTH(Allgather, Iallgather, false, false, true, SEND, RECV, );
-  BOTH(Allgatherv, Iallgatherv, false, false, true, SEND, b.out.data(), b.counts.data(), b.places.data(), a.type, );
-  BOTH(Alltoall, Ialltoall, false, false, true, SEND, RECV, );
-  BOTH(Alltoallv, Ialltoallv, false, false, true, in_of(a, b), b.counts.data(), b.places.data(), a.type, b.out.data(),
+  FORMS(Allgather, Iallgather, false, false, true, SEND, RECV, );
+  FORMS(Allgatherv, Iallgatherv, false, false, true, SEND, b.out.data(), b.counts.data(), b.places.data(), a.type, );
+  FORMS(Alltoall, Ialltoall, false, false, true, SEND, RECV, );
+  FORMS(Alltoallv, Ialltoallv, false, false, true, in_of(a, b), b.counts.data(), b.places.data(), a.type, b.out.data(),
        b.counts.data(), b.places.data(), a.type, );
-  BOTH(Alltoallw, Ialltoallw, false, false, true, in_of(a, b), b.counts.data(), b.bytes.data(), b.types.data(), b.out.data(),
+  FORMS(Alltoallw, Ialltoallw, false, false, true, in_of(a, b), b.counts.data(), b.bytes.data(), b.types.data(), b.out.data(),
        b.counts.data(), b.bytes.data(), b.types.data(), );
-  BOTH(Reduce, Ireduce, true, true, true, in_of(a, b, is_root(c, a)), b.out.data(), a.count, a.type, a.op, a.root, );
-  BOTH(Allreduce, Iallreduce, false, true, true, in_of(a, b), b.out.data(), a.count, a.type, a.op, );
-  BOTH(Reduce_scatter, Ireduce_scatter, false, true, true, in_of(a, b), b.out.data(), b.counts.data(), a.type, a.op, );
-  BOTH(Reduce_scatter_block, Ireduce_scatter_block, false, true, true, in_of(a, b), b.out.data(), a.count, a.type, a.op, );
-  BOTH(Scan, Iscan, false, true, true, in_of(a, b), b.out.data(), a.count, a.type, a.op, );
-  BOTH(Exscan, Iexscan, false, true, true, in_of(a, b), b.out.data(), a.count, a.type, a.op, );
+  FORMS(Reduce, Ireduce, true, true, true, in_of(a, b, is_root(c, a)), b.out.data(), a.count, a.type, a.op, a.root, );
+  FORMS(Allreduce, Iallreduce, false, true, true, in_of(a, b), b.out.data(), a.count, a.type, a.op, );
+  FORMS(Reduce_scatter, Ireduce_scatter, false, true, true, in_of(a, b), b.out.data(), b.counts.data(), a.type, a.op, );
+  FORMS(Reduce_scatter_block, Ireduce_scatter_block, false, true, true, in_of(a, b), b.out.data(), a.count, a.type, a.op, );
+  FORMS(Scan, Iscan, false, true, true, in_of(a, b), b.out.data(), a.count, a.type, a.op, );
+  FORMS(Exscan, Iexscan, false, true, true, in_of(a, b), b.out.data(), a.count, a.type, a.op, );
   const auto constructor = [&](const char* name, auto make) {
-    all.push_back({name, false, false, false, false, [make](MPI_Comm c, const Arguments&, Buffers&, MPI_Request*) {
+    all.push_back({name, name, Form::blocking, false, false, false, [make](MPI_Comm c, const Arguments&, Buffers&, MPI_Request*) {
                      MPI_Comm made = MPI_COMM_NULL;
                      const int code = make(c, &made);
                      if (code == MPI_SUCCESS && made != MPI_COMM_NULL) MPI_Comm_free(&made);
@@ -112,7 +124,7 @@ std::vector<Collective> collectives() {
     MPI_Group_free(&group);
     return code;
   });
-  all.push_back({"MPI_Comm_idup", true, false, false, false,
+  all.push_back({"MPI_Comm_idup", "MPI_Comm_dup", Form::nonblocking, false, false, false,
                  [](MPI_Comm c, const Arguments&, Buffers&, MPI_Request* r) {
                    static MPI_Comm made[4096];  // written when the request completes
                    static int n = 0;
@@ -213,9 +225,12 @@ int main(int argc, char** argv) {
 
   for (const Collective& rest : all)
     for (const Collective& odd : all) {
-      if (&rest == &odd || (rest.nonblocking && odd.nonblocking)) continue;
-      const bool forms = rest.nonblocking != odd.nonblocking;
-      judge.wrong(forms ? "blocking x nonblocking" : "blocking x blocking", rest, usual, odd, usual, {rest.name, odd.name});
+      if (&rest == &odd || (rest.form == Form::nonblocking && odd.form == Form::nonblocking)) continue;
+      const bool persistent = rest.form == Form::persistent || odd.form == Form::persistent;
+      if (persistent && rest.form != odd.form && rest.base != odd.base) continue;
+      const auto [less, more] = std::minmax(rest.form, odd.form);
+      judge.wrong(std::string(kForms[static_cast<int>(less)]) + " x " + kForms[static_cast<int>(more)], rest, usual,
+                  odd, usual, {rest.name, odd.name});
     }
   for (const Collective& call : all) {
     const auto change = [&](const char* kind, auto set, std::vector<std::string> words) {
@@ -226,7 +241,7 @@ int main(int argc, char** argv) {
     };
     if (call.rooted) change("root", [&](Arguments& a) { a.root = 1; }, {"root 1", "root 0"});
     if (call.reduces) change("operation", [](Arguments& a) { a.op = MPI_MAX; }, {"MPI_MAX", "MPI_SUM"});
-    if (!call.has_data) continue;
+    if (!call.has_data || call.form == Form::persistent) continue;
     change("type", [](Arguments& a) { a.type = MPI_FLOAT; }, {});
     change("count, longer", [](Arguments& a) { a.count = 6; }, {});
     change("count, shorter", [](Arguments& a) { a.count = 3; }, {});
@@ -243,7 +258,7 @@ int main(int argc, char** argv) {
   const bool odd = world.rank() % 2;
   for (const Collective& call : all) {
     for (int i = 0; i < 8; ++i) judge.right("the same call", call, usual);
-    if (!call.has_data) continue;
+    if (!call.has_data || call.form == Form::persistent) continue;
     Arguments a = usual;
     if (call.rooted) {
       a.root = world.size() - 1;
