@@ -108,7 +108,8 @@ Error open_engine(Process& p, const Config& config) {
   return {};
 }
 
-Error open_process(Process& p) {
+// `ticks`: of the progress thread, if there is to be one.
+Error open_process(Process& p, std::optional<engine::Ticks>& ticks) {
   transport::use_remote_fences();  // before PMIx starts a thread
   Result<Config> config = Config::load();
   if (config) set_log_level(static_cast<Level>(config->value("log.level").number));
@@ -138,10 +139,8 @@ Error open_process(Process& p) {
   p.contexts = std::make_unique<ContextPool>(view.rank);
   if (config->flag("progress.thread")) {
     using std::chrono::duration_cast, std::chrono::microseconds;
-    p.helper = std::make_unique<engine::ProgressThread>(
-        *p.engine,
-        engine::Ticks{duration_cast<microseconds>(config->duration("progress.tick_min")),
-                      duration_cast<microseconds>(config->duration("progress.tick_max"))});
+    ticks = engine::Ticks{duration_cast<microseconds>(config->duration("progress.tick_min")),
+                          duration_cast<microseconds>(config->duration("progress.tick_max"))};
   }
   return {};
 }
@@ -279,7 +278,8 @@ Error init_thread(int*, char***, int required, int* provided) {
       required != MPI_THREAD_SERIALIZED && required != MPI_THREAD_MULTIPLE)
     return failure(MPI_ERR_ARG, "{} is no thread level (argument required)", required);
   auto p = std::make_unique<Process>();
-  if (Error e = open_process(*p)) {
+  std::optional<engine::Ticks> ticks;
+  if (Error e = open_process(*p, ticks)) {
     job_that_failed_to_start() = std::move(p->job);
     return e;
   }
@@ -288,6 +288,9 @@ Error init_thread(int*, char***, int required, int* provided) {
   the_process = p.release();
   the_process->threads.opened();
   make_predefined_comms(*the_process);
+  // Not before: others may have asked this process something already, and it answers.
+  if (ticks)
+    the_process->helper = std::make_unique<engine::ProgressThread>(*the_process->engine, *ticks);
   info_env().set("maxprocs", std::to_string(the_process->job->view().size));
   info_env().set("thread_level", name_of_thread_level(required));
   // A program that exits without MPI_Finalize must not find the thread in UCX's own exit.
