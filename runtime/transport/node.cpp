@@ -106,13 +106,14 @@ Node::Node(const NodeOptions& options, std::unique_ptr<SharedMemory> shared,
       routes_(static_cast<size_t>(options.job_size), Route::unknown),
       descriptor_(epoll_create1(EPOLL_CLOEXEC)) {
   TUTTI_INVARIANT(descriptor_ >= 0, "no descriptor left for epoll");
-  auto add = [&](int descriptor) {
-    epoll_event event{.events = EPOLLIN};
+  auto add = [&](int descriptor, uint32_t how) {
+    epoll_event event{.events = EPOLLIN | how};
     TUTTI_INVARIANT(epoll_ctl(descriptor_, EPOLL_CTL_ADD, descriptor, &event) == 0,
                     "epoll takes the transports' descriptors");
   };
-  if (shared_) add(shared_->descriptor());
-  if (ucx_) add(ucx_->descriptor());
+  if (shared_) add(shared_->descriptor(), 0);
+  // UCX's stays readable while a send over tcp waits for its receiver: by events, not by state.
+  if (ucx_) add(ucx_->descriptor(), EPOLLET);
 }
 
 Node::~Node() {
@@ -205,11 +206,18 @@ bool Node::progress() {
 }
 
 bool Node::arm() {
-  if (ucx_ && !ucx_->arm()) {
+  if (ucx_ && !arm_ucx()) {
     patience_ = 1;  // it has news: the next pass asks it
     return false;
   }
   return !shared_ || shared_->arm();
+}
+
+// What comes from here on is an event; what has come is forgotten as one, and found by the progress.
+bool Node::arm_ucx() {
+  epoll_event seen[2];
+  epoll_wait(descriptor_, seen, 2, 0);
+  return ucx_->arm() && !ucx_->progress();
 }
 
 bool Node::flushed() {

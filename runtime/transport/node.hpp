@@ -82,6 +82,7 @@ class Node final : public Transport {
     return choose_route(peer);
   }
   Route choose_route(int peer);
+  bool arm_ucx();
 
   const std::vector<int> neighbours_;
   std::unique_ptr<SharedMemory> shared_;  // nullptr: not used
