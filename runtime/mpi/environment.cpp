@@ -286,11 +286,14 @@ Error init_thread(int*, char***, int required, int* provided) {
   p->thread_level = *provided = required;
   p->main_thread = std::this_thread::get_id();
   the_process = p.release();
-  the_process->threads.opened();
   make_predefined_comms(*the_process);
   // Not before: others may have asked this process something already, and it answers.
   if (ticks)
     the_process->helper = std::make_unique<engine::ProgressThread>(*the_process->engine, *ticks);
+  {
+    const engine::Engine::Guard own(*the_process->engine);
+    the_process->threads.opened();  // the progress thread is the last of the library's own
+  }
   info_env().set("maxprocs", std::to_string(the_process->job->view().size));
   info_env().set("thread_level", name_of_thread_level(required));
   // A program that exits without MPI_Finalize must not find the thread in UCX's own exit.

@@ -224,6 +224,9 @@ TEST_P(EngineTest, CancelsReceivesAndSends) {
           e.cancel(matched);
           e.wait_until([&] { return matched.state.done; });
           EXPECT_FALSE(matched.outcome.cancelled);
+          Received looked(bytes_of(&go, 1), 1, 10);
+          e.recv(looked);
+          e.wait_until([&] { return looked.state.done; });
         } else {
           std::vector<uint8_t> got(n);
           Received r(bytes_of(got), 0, 6);
@@ -233,6 +236,9 @@ TEST_P(EngineTest, CancelsReceivesAndSends) {
           e.wait_until([&] { return r.state.done && ready.state.done; });
           EXPECT_TRUE(got == data);
           EXPECT_EQ(e.probe({kContext, kAnySource, kAnyTag, 0}), nullptr);
+          Sent looked(bytes_of(&go, 1), 0, 1, 10);  // the next message may come now
+          e.send(looked);
+          e.wait_until([&] { return looked.state.done; });
         }
       }
   });
