@@ -36,9 +36,9 @@ constexpr int kLongestWithWork = 8;
 // flood of them is looked after by ticks instead.
 constexpr int kWakesAtOnce = 32;
 constexpr std::chrono::milliseconds kWakePeriod{1};
-// Made between two ticks they show a loop over MPI_Test, for example. A thread that ticks more often
-// than the kernel's clock (1 to 4 ms) beside one that computes has Linux 6.18 keep other sessions and
-// containers from their common core for seconds.
+// Made between two ticks they show a loop over MPI_Test, for example. A thread that ticks every 1.6 ms
+// or more often beside one that never sleeps has Linux 6.18 (250 Hz) keep other sessions and containers
+// from their common core for seconds; one that ticks every 4 ms has not.
 constexpr uint64_t kPassesOfPolling = 100;
 
 event_base* precise_base() {

@@ -54,9 +54,9 @@ Error start(Comm& comm, Prepared prepared, MPI_Request* request, std::function<E
 // guarded and its arguments compared as far as --check says.
 Error start_checked(Result<Prepared> prepared, Comm& comm, MPI_Request* request);
 
-// A communicator of the ranks of `comm` that only the library knows. Collective; `signature`: of the
-// call of the program that makes it.
-Result<Ref<Comm>> make_private(Comm& comm, contract::Word signature);
+// A duplicate without attributes, and without a handle of the program's yet. Collective; `signature`:
+// of the program's call that makes it.
+Result<Ref<Comm>> make_duplicate(Comm& comm, contract::Word signature);
 
 // A collective of plain bytes, for the library's own use: `in` of each rank to `out` of all.
 coll::Call allgather_bytes(const void* in, void* out, int64_t bytes_per_rank);

@@ -315,7 +315,7 @@ Error comm_get_name(Comm& comm, char* comm_name, int* resultlen) {
 
 // ---- making more
 
-Result<Ref<Comm>> make_private(Comm& comm, contract::Word signature) {
+Result<Ref<Comm>> make_duplicate(Comm& comm, contract::Word signature) {
   uint64_t context = offer_context(comm.rank() == 0);
   coll::Call spread = bcast_bytes(&context, sizeof context, 0);
   spread.signature = signature;
@@ -328,7 +328,7 @@ Result<Ref<Comm>> make_private(Comm& comm, contract::Word signature) {
 }
 
 Error comm_dup(Comm& comm, MPI_Comm* newcomm) {
-  Result<Ref<Comm>> made = make_private(comm, contract::word_of(Function::Comm_dup));
+  Result<Ref<Comm>> made = make_duplicate(comm, contract::word_of(Function::Comm_dup));
   if (!made) return std::move(made).error();
   if (Error e = copy_attributes(comm, **made)) return e;
   *newcomm = hand_out(**made);

@@ -17,7 +17,7 @@ Error init(Result<Prepared> prepared, Comm& comm, MPI_Request* request) {
   if (!prepared) return std::move(prepared).error();
   if (comm.hidden.ledger) sign(prepared->call, prepared->op, comm);
   Result<Ref<Comm>> own =
-      make_private(comm, contract::in_form(prepared->call.signature, contract::Form::persistent));
+      make_duplicate(comm, contract::in_form(prepared->call.signature, contract::Form::persistent));
   if (!own) return std::move(own).error();
   auto kept = std::make_shared<const Prepared>(*std::move(prepared));  // arrays stay where they are
   auto* made = new PersistentRequest(comm, [own = *std::move(own), kept](MPI_Request* operation) {
