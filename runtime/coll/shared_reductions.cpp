@@ -9,30 +9,49 @@ namespace tutti::coll {
 namespace {
 
 constexpr int64_t kAhead = 3;  // fewer than windows
+// A vector up to here is folded with a rank's own operand from where it was before it was shown: the
+// lines of the slot have gone to those that read it, and would have to come back. The many lines of a
+// longer one come back faster than they come from memory.
+constexpr int64_t kShort = 4 << 10;
 
 class Reducer {
  public:
   explicit Reducer(const Shape& shape)
       : s(shape), plan(shape), pieces(pieces_of(shape)), in(plan.in()), out(plan.out()) {
     plan.share(pieces.lane);
-    if (!s.dense && pieces.total > 0)
-      operand_ = plan.scratch_like(out_like(std::min(pieces.piece, pieces.total)));
+    if (pieces.total == 0) return;
+    const Buf piece = out_like(std::min(pieces.piece, pieces.total));
+    if (!s.dense) operand_ = plan.scratch_like(piece);
+    short_ = pieces.rounds() == 1 && pieces.total * pieces.unit <= kShort;
+    if (short_ && s.in_place) own_ = plan.scratch_like(piece);
   }
 
   // Elements [first, first + n) of the vector to my slot, from its beginning on.
   void show(int round, int64_t first, int64_t n, int to = -1) {
     plan.claim(round).copy(in.slice(first, n), slot(round, s.rank, 0, n)).publish(round, to);
+    if (short_) keep(round, first, n);
   }
-  // into = the fold over the ranks begin … end-1 of elements [first, first + n) of their slots.
-  void fold(int round, int begin, int end, int64_t first, const Buf& into) {
-    load(round, end - 1, first, into);
+  // The same for me alone: the result may come to lie where it is.
+  void keep(int round, int64_t first, int64_t n) {
+    if (!short_) {
+      plan.claim(round).copy(in.slice(first, n), slot(round, s.rank, 0, n));
+    } else if (s.in_place) {
+      plan.copy(in.slice(first, n), own_.slice(0, n));
+    }
+  }
+  // into = the fold over the ranks begin … end-1 of elements [first, first + n) of their slots, which
+  // are those from `base` on of the vector.
+  void fold(int round, int begin, int end, int64_t base, int64_t first, const Buf& into) {
+    const Buf mine = in.slice(base + first, into.count);
+    if (end - 1 != s.rank || into != mine)
+      plan.copy(operand(round, end - 1, mine, first, into), into);
     for (int rank = end - 2; rank >= begin; --rank) {
-      const Buf from = slot(round, rank, first, into.count);
-      if (s.dense) {
+      const Buf from = operand(round, rank, mine, first, into);
+      if (s.dense || from.region != Region::shared) {
         plan.reduce(from, into);
       } else {
-        const Buf operand = operand_.slice(0, into.count);
-        plan.copy(from, operand).reduce(operand, into);
+        const Buf unpacked = operand_.slice(0, into.count);
+        plan.copy(from, unpacked).reduce(unpacked, into);
       }
     }
   }
@@ -55,7 +74,14 @@ class Reducer {
   const Buf in, out;
 
  private:
+  Buf operand(int round, int rank, const Buf& mine, int64_t first, const Buf& into) const {
+    if (rank != s.rank || !short_) return slot(round, rank, first, into.count);
+    return s.in_place ? own_.slice(first, into.count) : mine;
+  }
+
+  bool short_ = false;
   Buf operand_;
+  Buf own_;  // of a short vector in place
 };
 
 // Pieces of the vector, each in two rounds: in the first one everybody shows it and folds one part
@@ -81,9 +107,10 @@ Plan in_parts(const Shape& s, Finish&& finish) {
     r.plan.await(whole_round(i)).claim(part_round(i));
     if (mine > 0) {
       if (s.dense) {
-        r.fold(whole_round(i), 0, s.size, split.begin(s.rank), into);
+        r.fold(whole_round(i), 0, s.size, r.pieces.begin(i), split.begin(s.rank), into);
       } else {
-        r.fold(whole_round(i), 0, s.size, split.begin(s.rank), folded.slice(0, mine));
+        r.fold(whole_round(i), 0, s.size, r.pieces.begin(i), split.begin(s.rank),
+               folded.slice(0, mine));
         r.plan.copy(folded.slice(0, mine), into);
       }
     }
@@ -119,7 +146,8 @@ Plan fold_up_to(const Shape& s, int end) {
       [&](int64_t i) {
         const int round = static_cast<int>(i);
         for (int rank = 0; rank < s.rank; ++rank) r.plan.await(round, rank);
-        if (end > 0) r.fold(round, 0, end, 0, r.out.slice(r.pieces.begin(i), r.pieces.size(i)));
+        const int64_t begin = r.pieces.begin(i);
+        if (end > 0) r.fold(round, 0, end, begin, 0, r.out.slice(begin, r.pieces.size(i)));
         r.plan.leave(round);
       });
   return r.plan.done();
@@ -139,7 +167,8 @@ Plan shared_allreduce(const Shape& s) {
       [&](int64_t i) {
         const int round = static_cast<int>(i);
         r.plan.await(round);
-        r.fold(round, 0, s.size, 0, r.out.slice(r.pieces.begin(i), r.pieces.size(i)));
+        const int64_t begin = r.pieces.begin(i);
+        r.fold(round, 0, s.size, begin, 0, r.out.slice(begin, r.pieces.size(i)));
         r.plan.leave(round);
       });
   return r.plan.done();
@@ -163,10 +192,9 @@ Plan shared_reduce(const Shape& s) {
     const int round = static_cast<int>(i);
     const int64_t first = r.pieces.begin(i), size = r.pieces.size(i);
     if (is_root) {
-      // My own operand is needed where the result comes to lie, if that is in place.
-      r.plan.claim(round).copy(r.in.slice(first, size), r.slot(round, s.rank, 0, size));
+      r.keep(round, first, size);
       r.plan.await(round);
-      r.fold(round, 0, s.size, 0, r.out.slice(first, size));
+      r.fold(round, 0, s.size, first, 0, r.out.slice(first, size));
     } else {
       r.show(round, first, size, s.root);
     }
@@ -203,7 +231,8 @@ Plan shared_reduce_scatter(const Shape& s) {
         const int64_t begin = r.pieces.begin(i);
         const int64_t from = std::max(mine, begin), to = std::min(end, begin + r.pieces.size(i));
         if (from < to || n == 1) r.plan.await(round);
-        if (from < to) r.fold(round, 0, s.size, from - begin, r.out.slice(from - mine, to - from));
+        if (from < to)
+          r.fold(round, 0, s.size, begin, from - begin, r.out.slice(from - mine, to - from));
         r.plan.leave(round);
       });
   return r.plan.done();
