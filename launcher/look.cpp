@@ -86,11 +86,11 @@ std::vector<std::pair<int, std::string>> find_records() {
 }
 
 std::string comm_text(const Record& record, uint64_t context) {
-  const flight::Comm* comm = flight::find_comm(record, context);
+  const auto comm = flight::find_comm(record, context);
   if (!comm) return "";
   const std::string ranks = fmt::format("{} {}", comm->size, comm->size == 1 ? "rank" : "ranks");
   if (comm->name[0]) return fmt::format("{} ({})", comm->name, ranks);
-  const flight::Comm* parent = flight::find_comm(record, comm->parent);
+  const auto parent = flight::find_comm(record, comm->parent);
   return fmt::format("a communicator of {} made by {}{}", ranks,
                      flight::name_of_function(comm->function),
                      parent && parent->name[0] ? fmt::format(" from {}", parent->name) : "");
@@ -117,14 +117,14 @@ std::string variable_of(int pid, const std::string& name) {
 
 // How long it has been in its call, or since its latest returned. The clock is not read at every
 // call: otherwise what is known is when one began that has returned since.
-void measure(const Record& record, const flight::Thread& thread, const flight::Call& now,
-             const std::vector<flight::Call>& calls, RankView& view) {
+void measure(const Record& record, const flight::Call& now, const std::vector<flight::Call>& calls,
+             RankView& view) {
   uint64_t stamp = now.stamp;
   if (!view.inside) {
     for (const flight::Thread& each : record.threads)
       if (each.used) stamp = std::max(stamp, each.returned);
     for (const flight::Call& call : calls) stamp = std::max(stamp, call.stamp);
-    view.exact = thread.returned != 0 && !view.looks;
+    view.exact = now.stamp != 0 && !view.looks;
   }
   if (now.number == 0) stamp = record.stamp;
   const double seconds = flight::seconds_since(record, stamp);
@@ -163,7 +163,7 @@ RankView view_of(const Record& record, bool with_collectives, std::vector<CodeAd
   const flight::Call now = chosen ? flight::latest_call(record, *chosen) : flight::Call{};
   view.inside = now.state == State::inside;
   view.looks = !view.inside && thread.looks > 0;
-  measure(record, thread, now, calls, view);
+  measure(record, now, calls, view);
   describe(record, thread, now, view);
   const KernelState kernel = kernel_state(record.pid, thread.id);
   view.process_state = kernel.state;

@@ -26,7 +26,7 @@ struct Comparison {
 
 bool differ(const flight::Call& a, const flight::Call& b) {
   return a.function != b.function || flight::name_of_op(a.op) != flight::name_of_op(b.op) ||
-         (a.peer_is == flight::PeerIs::root && a.peer != b.peer);
+         (a.peer_is() == flight::PeerIs::root && a.peer != b.peer);
 }
 
 using LastOf = std::map<uint64_t, const CollectiveView*>;  // by context

@@ -210,7 +210,7 @@ void fields_of_call(Archive& a, flight::Call& v) {
   a(v.tag);
   a(v.function);
   a(v.state);
-  a(v.peer_is);
+  a(v.marks);
 }
 template <class Archive>
 void fields(Archive& a, CollectiveView& v) {

@@ -88,26 +88,19 @@ class Entry {
 
   // --- what the flight record says of the call
   void note_comm(const mpi::Comm& comm) {
-    if (record_) record_->call->context = comm.context();
+    if (record_) flight::set(record_->call->context, comm.context());
   }
   void note_peer(flight::PeerIs is, int peer, int tag = 0) {
-    if (!record_) return;
-    record_->call->peer = peer;
-    record_->call->tag = tag;
-    record_->call->peer_is = is;
+    if (record_) flight::note_peer(*record_->call, is, peer, tag);
   }
   void note_data(int64_t count, MPI_Datatype type) {
-    if (!record_) return;
-    record_->call->count = count;
-    record_->call->type = reinterpret_cast<uintptr_t>(type);
+    if (record_) flight::note_data(*record_->call, count, reinterpret_cast<uintptr_t>(type));
   }
   void note_other_data(int64_t count, MPI_Datatype type) {
-    if (!record_) return;
-    record_->call->other_count = count;
-    record_->call->other_type = reinterpret_cast<uintptr_t>(type);
+    if (record_) flight::note_other_data(*record_->call, count, reinterpret_cast<uintptr_t>(type));
   }
   void note_op(MPI_Op op) {
-    if (record_) record_->call->op = reinterpret_cast<uintptr_t>(op);
+    if (record_) flight::note_op(*record_->call, reinterpret_cast<uintptr_t>(op));
   }
 
   bool ready() {
@@ -226,7 +219,7 @@ class Entry {
   static bool is_message(MPI_Message handle) {
     const auto value = reinterpret_cast<uintptr_t>(handle);
     return value >= mpi::kFirstAddress && value % alignof(mpi::Object) == 0 &&
-           reinterpret_cast<const mpi::Object*>(value)->tag() == mpi::Tag::message;
+           mpi::Object::tag_at(value) == mpi::Tag::message;
   }
   [[gnu::cold]] bool not_running();
   [[gnu::cold]] static bool is_freed(const void* handle, const Kind& kind);

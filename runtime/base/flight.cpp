@@ -52,7 +52,7 @@ struct Leaving {
   Thread* slot = nullptr;
   ~Leaving() {
     const std::lock_guard lock(attaching);
-    if (slot) slot->used = false;
+    if (slot) set(slot->used, false);
     inside::thread = nullptr;
   }
 };
@@ -99,9 +99,7 @@ Thread* inside::attach() {
   if (!std::exchange(first, false)) record->several.store(true, std::memory_order_relaxed);
   for (Thread& slot : record->threads) {
     if (slot.used) continue;
-    slot = {};
-    slot.used = true;
-    slot.id = static_cast<int32_t>(syscall(SYS_gettid));
+    copy(slot, Thread{.used = true, .id = static_cast<int32_t>(syscall(SYS_gettid))});
     leaving.slot = &slot;
     return thread = &slot;
   }
@@ -110,15 +108,14 @@ Thread* inside::attach() {
 
 void waits() {
   Thread* t = thread();
-  if (!t || !t->inside || __atomic_load_n(&t->call->stamp, __ATOMIC_RELAXED) != 0) return;
-  __atomic_store_n(&t->call->stamp, clock_now(), __ATOMIC_RELAXED);
+  if (t && t->inside && get(t->call->stamp) == 0) set(t->call->stamp, clock_now());
 }
 
 void waits_for(const int32_t* processes, int count) {
   Thread* t = thread();
   if (!t) return;
-  std::copy_n(processes, std::min(count, kWaitsFor), t->waits_for);
-  t->waits_for_count = count;
+  for (int i = 0; i < std::min(count, kWaitsFor); ++i) set(t->waits_for[i], processes[i]);
+  set(t->waits_for_count, count);
 }
 
 // ---- communicators: the latest kComms
@@ -128,7 +125,7 @@ namespace {
 Comm* place_of(uint64_t context) {
   if (!mine()) return nullptr;
   for (Comm& comm : mine()->comm)
-    if (comm.context == context) return &comm;
+    if (get(comm.context) == context) return &comm;
   return nullptr;
 }
 
@@ -138,31 +135,46 @@ void comm_made(const Comm& comm) {
   if (!mine()) return;
   // The two that live as long as the process keep the first places.
   const uint64_t n = mine()->comms.fetch_add(1, std::memory_order_relaxed);
-  mine()->comm[n < 2 ? n : 2 + (n - 2) % (kComms - 2)] = comm;
+  copy(mine()->comm[n < 2 ? n : 2 + (n - 2) % (kComms - 2)], comm);
 }
 
 void comm_named(uint64_t context, std::string_view name) {
-  if (Comm* comm = place_of(context)) put(comm->name, name);
+  Comm* const place = place_of(context);
+  if (!place) return;
+  Comm comm = copy_of(*place);
+  put(comm.name, name);
+  copy(*place, comm);
 }
 
 void comm_freed(uint64_t context) {
-  if (Comm* comm = place_of(context)) comm->freed = true;
+  if (Comm* comm = place_of(context)) set(comm->freed, true);
 }
 
-const Comm* find_comm(const Record& record, uint64_t context) {
+std::optional<Comm> find_comm(const Record& record, uint64_t context) {
   for (const Comm& comm : record.comm)
-    if (comm.context == context && context != 0) return &comm;
-  return nullptr;
+    if (context != 0 && get(comm.context) == context) return copy_of(comm);
+  return std::nullopt;
 }
 
 // ---- reading
 
+Call read(const Call& place) {
+  Call call = copy_of(place);
+  const Call none;
+  if (call.peer_is() == PeerIs::nothing) call.peer = none.peer, call.tag = none.tag;
+  if (!(call.marks & kData)) call.count = none.count, call.type = none.type;
+  if (!(call.marks & kOtherData)) call.other_count = none.other_count, call.other_type = none.other_type;
+  if (!(call.marks & kOp)) call.op = none.op;
+  return call;
+}
+
 Call latest_call(const Record& record, const Thread& thread) {
-  Call call = record.ring[thread.number % kCalls];
-  if (call.number != thread.number) call = thread.now;
+  const uint64_t number = get(thread.number);
+  Call call = read(record.ring[number % kCalls]);
+  if (call.number != number) call = read(thread.now);
   // Its place in the ring may be another's by now.
-  if (call.number != thread.number) call = {.number = thread.number};
-  if (thread.number > 0) call.state = thread.inside ? State::inside : State::returned;
+  if (call.number != number) call = {.number = number};
+  if (number > 0) call.state = get(thread.inside) ? State::inside : State::returned;
   return call;
 }
 std::string_view name_of_function(uint16_t function) {
@@ -180,7 +192,7 @@ int latest_calls(const Record& record, Call* into, int room) {
   int found = 0;
   const uint64_t wanted = std::min<uint64_t>(static_cast<uint64_t>(room), kCalls);
   for (uint64_t n = last > wanted ? last - wanted + 1 : 1; n <= last; ++n) {
-    const Call& call = record.ring[n % kCalls];
+    const Call call = read(record.ring[n % kCalls]);
     if (call.number == n && call.state == State::returned) into[found++] = call;
   }
   return found;
@@ -197,7 +209,7 @@ std::string description(const Call& call) {
       (call.other_count != call.count || call.other_type != call.type))
     add(fmt::format("receiving {} of {}", call.other_count, name_of_datatype(call.other_type)));
   if (call.op) add(name_of_op(call.op));
-  switch (call.peer_is) {
+  switch (call.peer_is()) {
     case PeerIs::nothing: break;
     case PeerIs::root: add(fmt::format("root {}", call.peer)); break;
     case PeerIs::dest: add(fmt::format("to {}, tag {}", call.peer, call.tag)); break;

@@ -3,16 +3,19 @@
 // same user can read at any time (`tutti why`), also while the rank is stopped or wedged. A memfd:
 // it is found through /proc/PID/fd and gone with its process, however that ends.
 //
-// Written with plain stores and never read by the rank itself but for a report. Readers may see a
-// call half written; they judge nothing, they show. The clock is read only where a call waits
-// anyway, at the first calls and at every 64th: reading it costs more than all the rest.
+// Each field is written whole, by an ordinary store, and never read by the rank itself but for a
+// report, which another of its threads may write. Readers may see a call half written; they judge
+// nothing, they show. The clock is read only where a call waits anyway, at the first calls and at
+// every 64th: reading it costs more than all the rest.
 #pragma once
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 #include "functions.hpp"
 
@@ -25,7 +28,11 @@ enum class PeerIs : uint8_t { nothing, root, dest, source };
 
 inline constexpr int kNoPeer = INT32_MIN;
 
-// One call of a function of MPI, with those of its arguments that it has.
+// In Call::marks, above the PeerIs: what the call has told of its arguments.
+inline constexpr uint8_t kPeerMask = 3, kData = 4, kOtherData = 8, kOp = 16;
+
+// One call of a function of MPI, with those of its arguments that it has. In the record the fields
+// of arguments without a mark hold what an earlier call has left there: see read().
 struct Call {
   uint64_t number = 0;       // counts this process's calls; 0: no call
   uint64_t caller = 0;       // where it returns to
@@ -41,7 +48,9 @@ struct Call {
   int32_t tag = 0;
   uint16_t function = 0;
   State state = State::none;
-  PeerIs peer_is = PeerIs::nothing;
+  uint8_t marks = 0;
+
+  PeerIs peer_is() const { return static_cast<PeerIs>(marks & kPeerMask); }
 };
 static_assert(sizeof(Call) == 88);
 
@@ -63,7 +72,7 @@ struct alignas(64) Thread {
   uint16_t looks_function = 0;
   bool used = false;
   int32_t id = 0;         // of the kernel
-  uint64_t returned = 0;  // the clock when the latest call returned, if it was read at its start
+  uint64_t returned = 0;  // the clock when the latest stamped call returned
   // What the call waits for, once it has waited long: process ids.
   int32_t waits_for_count = 0;  // may exceed what is listed
   int32_t waits_for[kWaitsFor] = {};
@@ -100,8 +109,36 @@ struct Record {
   Call ring[kCalls];  // returned calls, by number modulo kCalls
 };
 static_assert(sizeof(Record) < 64 << 10);
-inline constexpr char kMagic[8] = {'t', 'u', 't', 't', 'i', 'f', 'r', '1'};
+inline constexpr char kMagic[8] = {'t', 'u', 't', 't', 'i', 'f', 'r', '2'};
 inline constexpr const char* kMemoryName = "tutti-flight-record";
+
+// A field that others may read, or write, at any time.
+template <class T>
+inline void set(T& field, std::type_identity_t<T> value) {
+  __atomic_store(&field, &value, __ATOMIC_RELAXED);
+}
+template <class T>
+inline T get(const T& field) {
+  T value;
+  __atomic_load(&field, &value, __ATOMIC_RELAXED);
+  return value;
+}
+// A whole struct, word by word: of one that somebody writes, its words may be of different moments.
+template <class T>
+inline void copy(T& into, const T& from) {
+  using Word [[gnu::may_alias]] = uint64_t;
+  static_assert(sizeof(T) % sizeof(Word) == 0 && std::is_trivially_copyable_v<T>);
+  const auto* const source = reinterpret_cast<const Word*>(&from);
+  auto* const target = reinterpret_cast<Word*>(&into);
+#pragma GCC unroll 16
+  for (size_t i = 0; i < sizeof(T) / sizeof(Word); ++i) set(target[i], get(source[i]));
+}
+template <class T>
+inline T copy_of(const T& from) {
+  T into;
+  copy(into, from);
+  return into;
+}
 
 // ---- writing, by the library
 
@@ -118,6 +155,22 @@ extern Thread none;  // of a thread that has not been asked yet whether it write
 extern thread_local Thread* thread __attribute__((tls_model("initial-exec")));
 extern Record* record;
 Thread* attach();
+
+// Four bytes that are written at once.
+struct [[gnu::may_alias]] Head {
+  uint16_t function;
+  State state;
+  uint8_t marks;
+};
+inline void set_head(Call& call, Head head) {
+  static_assert(offsetof(Call, state) == offsetof(Call, function) + offsetof(Head, state) &&
+                offsetof(Call, marks) == offsetof(Call, function) + offsetof(Head, marks) &&
+                offsetof(Call, function) % sizeof(Head) == 0);
+  __atomic_store(reinterpret_cast<Head*>(&call.function), &head, __ATOMIC_RELAXED);
+}
+inline void mark(Call& call, uint8_t mark) {
+  set(call.marks, static_cast<uint8_t>(call.marks | mark));
+}
 }  // namespace inside
 
 inline Record* mine() {
@@ -145,48 +198,58 @@ inline Thread* begin(uint16_t function, const void* caller) {
   const uint64_t number = record.calls.load(std::memory_order_relaxed) + 1;
   record.calls.store(number, std::memory_order_relaxed);
   Call& call = record.several.load(std::memory_order_relaxed) ? t->now : record.ring[number % kCalls];
-  call.number = number;
-  call.caller = reinterpret_cast<uintptr_t>(caller);
-  call.context = 0;
-  call.stamp = number % 64 && number > kAlwaysStamped ? 0 : clock_now();
-  call.serial = 0;
-  call.function = function;
-  call.peer_is = PeerIs::nothing;
-  call.count = call.other_count = -1;
-  call.type = call.other_type = call.op = 0;
-  call.state = State::inside;
+  set(call.number, number);
+  set(call.caller, reinterpret_cast<uintptr_t>(caller));
+  set(call.context, 0);
+  set(call.stamp, number % 64 && number > kAlwaysStamped ? 0 : clock_now());
+  set(call.serial, 0);
+  inside::set_head(call, {function, State::inside, 0});
   t->call = &call;
-  t->number = number;
-  t->inside = true;
+  set(t->number, number);
+  set(t->inside, true);
   return t;
 }
-// Word by word, since two threads may meet at one place of the ring: the reader sees of both then.
-inline void keep(Call& place, const Call& call) {
-  using Word [[gnu::may_alias]] = uint64_t;
-  constexpr size_t kWords = sizeof(Call) / sizeof(Word);
-  const auto* const from = reinterpret_cast<const Word*>(&call);
-  auto* const to = reinterpret_cast<Word*>(&place);
-#pragma GCC unroll 16
-  for (size_t i = 0; i < kWords; ++i) __atomic_store_n(to + i, from[i], __ATOMIC_RELAXED);
-}
 inline void end(Thread& t) {
-  t.inside = false;
-  t.looks = 0;
-  t.waits_for_count = 0;
+  set(t.inside, false);
+  if (t.looks | t.waits_for_count) [[unlikely]] {
+    set(t.looks, 0);
+    set(t.waits_for_count, 0);
+  }
   Call& call = *t.call;
+  if (get(call.stamp)) set(t.returned, clock_now());
+  set(call.state, State::returned);
   // Other threads may have come since the call began, and gone around the ring.
-  t.returned = __atomic_load_n(&call.stamp, __ATOMIC_RELAXED) ? clock_now() : 0;
-  __atomic_store_n(reinterpret_cast<uint8_t*>(&call.state), static_cast<uint8_t>(State::returned),
-                   __ATOMIC_RELAXED);
-  if (&call == &t.now) keep(mine()->ring[t.number % kCalls], call);
+  if (&call == &t.now) copy(mine()->ring[t.number % kCalls], call);
 }
+// ---- arguments of a call that this thread is in
+
+inline void note_peer(Call& call, PeerIs is, int peer, int tag) {
+  set(call.peer, peer);
+  set(call.tag, tag);
+  inside::mark(call, static_cast<uint8_t>(is));
+}
+inline void note_data(Call& call, int64_t count, uint64_t type) {
+  set(call.count, count);
+  set(call.type, type);
+  inside::mark(call, kData);
+}
+inline void note_other_data(Call& call, int64_t count, uint64_t type) {
+  set(call.other_count, count);
+  set(call.other_type, type);
+  inside::mark(call, kOtherData);
+}
+inline void note_op(Call& call, uint64_t op) {
+  set(call.op, op);
+  inside::mark(call, kOp);
+}
+
 // A call that only looks.
 inline void look(uint16_t function, const void* caller) {
   Thread* t = thread();
   if (!t) return;
-  ++t->looks;
-  t->looks_function = function;
-  t->looks_caller = reinterpret_cast<uintptr_t>(caller);
+  set(t->looks, t->looks + 1);
+  set(t->looks_function, function);
+  set(t->looks_caller, reinterpret_cast<uintptr_t>(caller));
 }
 
 // The call waits, and has for a while: the first time the clock is read.
@@ -200,12 +263,14 @@ void comm_freed(uint64_t context);
 
 // ---- reading
 
+// What a call in the record says.
+Call read(const Call& call);
 // What the thread does, or did last.
 Call latest_call(const Record& record, const Thread& thread);
 std::string_view name_of_function(uint16_t function);
 std::string name_of_datatype(uint64_t handle);
 std::string name_of_op(uint64_t handle);
-const Comm* find_comm(const Record& record, uint64_t context);  // nullptr: forgotten
+std::optional<Comm> find_comm(const Record& record, uint64_t context);  // nullopt: forgotten
 // The latest calls, the oldest first, without the one that is under way.
 int latest_calls(const Record& record, Call* into, int room);
 // "MPI_Bcast(count 4, MPI_INT, root 2)"

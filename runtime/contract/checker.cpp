@@ -378,11 +378,11 @@ Side Checker::own_side(uint64_t context, uint32_t serial) {
       return call.state != flight::State::none && call.context == (context & ~uint64_t{1}) &&
              call.serial == serial + 1;
     };
-    for (const flight::Call& call : record->ring)
-      if (is_it(call)) side.call = call;
+    for (const flight::Call& place : record->ring)
+      if (const flight::Call call = flight::read(place); is_it(call)) side.call = call;
     for (const flight::Thread& thread : record->threads)
       if (const flight::Call call = flight::latest_call(*record, thread);
-          thread.used && is_it(call))
+          flight::get(thread.used) && is_it(call))
         side.call = call;
   }
   side.caller = code_address(side.call.caller);

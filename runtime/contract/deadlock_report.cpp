@@ -14,7 +14,7 @@ constexpr size_t kMostMembers = 32;  // listed
 
 std::string comm_text(uint64_t context) {
   const flight::Record* record = flight::mine();
-  const flight::Comm* comm = record && context ? flight::find_comm(*record, context) : nullptr;
+  const auto comm = record ? flight::find_comm(*record, context) : std::nullopt;
   if (!comm) return "";
   const std::string ranks = fmt::format("{} {}", comm->size, comm->size == 1 ? "rank" : "ranks");
   if (comm->name[0]) return fmt::format(" on {} ({})", comm->name, ranks);

@@ -86,10 +86,10 @@ Sentence compose(Difference difference, const Party& odd, const Party& rest,
                           form_text(odd.word), form_text(rest.word)),
               MPI_ERR_OTHER};
     case Difference::root:
-      return {differing(fmt::format("root {}", odd.sides[0]->call.peer_is == flight::PeerIs::root
+      return {differing(fmt::format("root {}", odd.sides[0]->call.peer_is() == flight::PeerIs::root
                                                    ? odd.sides[0]->call.peer
                                                    : root_of(odd.word)),
-                        fmt::format("root {}", rest.sides[0]->call.peer_is == flight::PeerIs::root
+                        fmt::format("root {}", rest.sides[0]->call.peer_is() == flight::PeerIs::root
                                                    ? rest.sides[0]->call.peer
                                                    : root_of(rest.word))),
               "all ranks name the same root", MPI_ERR_ROOT};
@@ -140,7 +140,7 @@ std::string doing(const Side& side, const std::string& place) {
 
 std::string parent_text(const Origin& origin) {
   const flight::Record* record = flight::mine();
-  const flight::Comm* parent = record ? flight::find_comm(*record, origin.parent) : nullptr;
+  const auto parent = record ? flight::find_comm(*record, origin.parent) : std::nullopt;
   return parent && parent->name[0] ? fmt::format(" from {}", parent->name) : "";
 }
 
@@ -277,8 +277,9 @@ bool describe(Finding& finding, const Ledger& ledger, const std::vector<Side>& s
   return true;
 }
 
-void describe_two_threads(Finding& finding, const Ledger& ledger, const flight::Call& theirs) {
+void describe_two_threads(Finding& finding, const Ledger& ledger, const flight::Call& their_call) {
   const flight::Call* mine = flight::now();
+  const flight::Call theirs = flight::read(their_call);
   const CodeAddress addresses[] = {code_address(mine ? mine->caller : 0),
                                    code_address(theirs.caller),
                                    code_address(ledger.origin().caller)};
@@ -289,7 +290,7 @@ void describe_two_threads(Finding& finding, const Ledger& ledger, const flight::
   };
   const auto line = [&](const char* who, const flight::Call* call, const std::string& place) {
     return fmt::format("{}: {} at {}", who,
-                       call && call->number ? flight::description(*call) : "a call of MPI", place);
+                       call && call->number ? flight::description(flight::read(*call)) : "a call of MPI", place);
   };
   const std::string where = description(ledger);
   finding.sentence =

@@ -162,8 +162,8 @@ class Inside {
 const flight::Call* note_serial(const Comm& comm) {
   flight::Call* call = flight::now();
   if (!call) return nullptr;
-  call->context = comm.context();
-  call->serial = comm.hidden.next_serial + 1;
+  flight::set(call->context, comm.context());
+  flight::set(call->serial, comm.hidden.next_serial + 1);
   return call;
 }
 

@@ -415,8 +415,8 @@ void note_freed(Comm& comm, Function function) {
   const Engine::Guard own(engine_of_process());
   const uint32_t serial = comm.hidden.next_serial++;
   if (flight::Call* call = flight::now()) {
-    call->context = comm.context();
-    call->serial = serial + 1;
+    flight::set(call->context, comm.context());
+    flight::set(call->serial, serial + 1);
   }
   comm.hidden.ledger->started(serial, contract::word_of(function));
 }

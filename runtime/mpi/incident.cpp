@@ -60,7 +60,7 @@ std::vector<std::string> story_of(Place place, const Comm* on, std::vector<Menti
   std::vector<std::string> lines;
   lines.push_back(fmt::format(
       "rank {}: {}{} at {}", my_process(),
-      known ? flight::description(*call)
+      known ? flight::description(flight::read(*call))
             : std::string(flight::name_of_function(place.function)),
       on_text(on), places[0]));
   for (size_t i = 0; i < mentions.size(); ++i)
