@@ -180,10 +180,7 @@ LayoutRef Layout::dense(int64_t size, int64_t alignment) {
   return layout;
 }
 
-const Layout& Layout::bytes() {
-  static const LayoutRef one = dense(1);
-  return *one;
-}
+constinit const Layout Layout::kBytes{1};
 
 LayoutRef Layout::repeat(const LayoutRef& element, int64_t count, int64_t stride) {
   LayoutMaker::Bounds bounds;

@@ -28,7 +28,7 @@ class Layout {
   // One dense run of `size` bytes at displacement 0: all predefined types but the pair types
   // with gaps, MPI_BYTE, MPI_PACKED. `alignment` is what the C type wants.
   static LayoutRef dense(int64_t size, int64_t alignment = 1);
-  static const Layout& bytes();  // dense(1), lives for ever
+  static const Layout& bytes() { return kBytes; }  // dense(1), lives for ever
 
   // `count` times `element`, `stride` bytes apart: contiguous, vector, hvector.
   static LayoutRef repeat(const LayoutRef& element, int64_t count, int64_t stride);
@@ -57,9 +57,11 @@ class Layout {
   void unpack(void* base, int64_t count, int64_t offset, const void* in, int64_t length) const;
 
  private:
-  Layout() = default;
+  constexpr Layout() = default;
+  constexpr explicit Layout(int64_t dense) : size_(dense), extent_(dense), true_extent_(dense) {}
   friend struct LayoutWalk;
   friend struct LayoutMaker;
+  static const Layout kBytes;
 
   // `count` blocks of `block` bytes, or `count` elements of so many packed bytes, `stride` bytes
   // apart, the first at `displacement`; `packed_before` packed bytes stand before them.

@@ -165,6 +165,8 @@ class Matcher {
            !messages_.find(wanted);
   }
 
+  bool is_empty() const { return posted_ == 0 && messages_.count() == 0; }
+
   // Unexpected messages whose sender waits until they are matched or withdrawn.
   int64_t held() const { return held_; }
   size_t posted() const { return posted_; }

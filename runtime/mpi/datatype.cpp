@@ -122,68 +122,58 @@ const PairRow kPairTypes[] = {
 
 #undef PAIR
 
-// Predefined types by handle. Never destroyed: derived types may outlive any order of exit.
-class Predefined {
- public:
-  Predefined() {
-    for (const Row& row : kBasicTypes) add(row);
-    for (const PairRow& row : kPairTypes) add(row);
-  }
+Datatype& made(LayoutRef layout, MPI_Datatype handle, const char* name, Element element,
+               TypeClass type_class) {
+  auto* type = new Datatype(std::move(layout), true);
+  type->predefined = true;
+  type->live_for_ever();
+  type->handle = handle;
+  type->name = name;
+  type->element = element;
+  type->type_class = type_class;
+  return *type;
+}
 
-  Datatype* find(uintptr_t handle) const {
-    return handle - kFirst < kCount ? types_[handle - kFirst] : nullptr;
-  }
+// Other threads may have it from now on.
+void publish(Datatype& type) {
+  predefined_types.set(reinterpret_cast<uintptr_t>(type.handle), &type);
+}
 
- private:
-  static constexpr uintptr_t kFirst = 0x200, kCount = 0x100;
+void make(const Row& row) {
+  Datatype& type =
+      made(Layout::dense(static_cast<int64_t>(row.size), static_cast<int64_t>(row.alignment)),
+           row.handle, row.name, row.element, row.type_class);
+  // What differs only in what a program means by it has the same signature.
+  Element represented = row.element;
+  if (represented == Element::boolean) represented = Element::logical8;
+  type.signature = Signature::of(static_cast<unsigned>(represented), row.element != Element::byte);
+  publish(type);
+}
 
-  Datatype& add(LayoutRef layout, MPI_Datatype handle, const char* name, Element element,
-                TypeClass type_class) {
-    auto* type = new Datatype(std::move(layout), true);
-    type->predefined = true;
-    type->live_for_ever();
-    type->handle = handle;
-    type->name = name;
-    type->element = element;
-    type->type_class = type_class;
-    types_[reinterpret_cast<uintptr_t>(handle) - kFirst] = type;
-    return *type;
-  }
+void make(const PairRow& row) {
+  const Datatype& value = *predefined_types.find(reinterpret_cast<uintptr_t>(row.value));
+  const Datatype& index = *predefined_types.find(reinterpret_cast<uintptr_t>(row.index));
+  LayoutRef fields = Layout::sequence({value.layout, index.layout}, {1, 1},
+                                      {0, static_cast<int64_t>(row.index_offset)});
+  Datatype& type = made(std::move(fields), row.handle, row.name, row.element, TypeClass::pair);
+  type.runs = {{&value, 1}, {&index, 1}};
+  type.basic_elements = 2;
+  type.signature = value.signature.then(index.signature);
+  publish(type);
+}
 
-  void add(const Row& row) {
-    Datatype& type =
-        add(Layout::dense(static_cast<int64_t>(row.size), static_cast<int64_t>(row.alignment)),
-            row.handle, row.name, row.element, row.type_class);
-    // What differs only in what a program means by it has the same signature.
-    Element represented = row.element;
-    if (represented == Element::boolean) represented = Element::logical8;
-    type.signature =
-        Signature::of(static_cast<unsigned>(represented), row.element != Element::byte);
-  }
-
-  void add(const PairRow& row) {
-    const Datatype& value = *find(reinterpret_cast<uintptr_t>(row.value));
-    const Datatype& index = *find(reinterpret_cast<uintptr_t>(row.index));
-    LayoutRef fields = Layout::sequence({value.layout, index.layout}, {1, 1},
-                                        {0, static_cast<int64_t>(row.index_offset)});
-    Datatype& type = add(std::move(fields), row.handle, row.name, row.element, TypeClass::pair);
-    type.runs = {{&value, 1}, {&index, 1}};
-    type.basic_elements = 2;
-    type.signature = value.signature.then(index.signature);
-  }
-
-  Datatype* types_[kCount] = {};
-};
-
-const Predefined& predefined_types() {
-  static const auto* all = new Predefined;
-  return *all;
+// Never destroyed: derived types may outlive any order of exit.
+bool make_predefined_types() {
+  for (const Row& row : kBasicTypes) make(row);
+  for (const PairRow& row : kPairTypes) make(row);
+  return true;
 }
 
 }  // namespace
 
-Datatype* HandleOf<Datatype>::predefined(uintptr_t value) {
-  return predefined_types().find(value);
+Datatype* first_predefined_type(uintptr_t handle) {
+  [[maybe_unused]] static const bool all = make_predefined_types();
+  return predefined_types.find(handle);
 }
 
 std::string description(const Datatype& type) {

@@ -19,9 +19,10 @@
 #include "transport/stress.hpp"
 
 namespace tutti::mpi {
-namespace {
 
 Process* the_process = nullptr;
+
+namespace {
 
 // A rank whose node has more ranks than cores gives its core away sooner.
 engine::Waiting waiting_of(const Config& config, const boot::JobView& job) {
@@ -180,6 +181,7 @@ Comm* predefined_comm(std::vector<int> processes, int rank, uint64_t context, MP
   made->handle = handle;
   made->set_name(name);
   set_predefined_attributes(*made, job);
+  predefined_comms.set(reinterpret_cast<uintptr_t>(handle), made);
   return made;
 }
 
@@ -250,19 +252,11 @@ Error part_from_others(Process& p) {
 
 }  // namespace
 
-Process& process() { return *the_process; }
 int my_process() { return the_process->engine->process(); }
 
 std::unique_ptr<boot::Job>& job_that_failed_to_start() {
   static auto& job = *new std::unique_ptr<boot::Job>;  // outlives exit handlers
   return job;
-}
-
-Comm* HandleOf<Comm>::predefined(uintptr_t value) {
-  if (!the_process) return nullptr;
-  if (value == reinterpret_cast<uintptr_t>(MPI_COMM_WORLD)) return the_process->world;
-  if (value == reinterpret_cast<uintptr_t>(MPI_COMM_SELF)) return the_process->self;
-  return nullptr;
 }
 
 Error init(int* argc, char*** argv) {

@@ -29,7 +29,8 @@ void Object::add_handle() {
 
 void Object::destroy_and_keep() {
   void* const memory = dynamic_cast<void*>(this);
-  TUTTI_INVARIANT(memory == this, "an object does not begin with its handle");
+  TUTTI_INVARIANT(memory == this && tag_at(reinterpret_cast<uintptr_t>(memory)) == tag(),
+                  "an object does not begin with its handle");
   inventory::retire(*this);
   this->~Object();
   inventory::keep(memory);

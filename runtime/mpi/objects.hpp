@@ -44,6 +44,9 @@ inline bool keeps_what_is_gone = false;
 // Reference-counted: a handle holds one reference, every use by another object or by an
 // operation under way one more. MPI_X_free gives up the handle's. Any thread.
 class Object {
+  static constexpr size_t kTagAt = sizeof(void*);  // behind what makes it virtual
+  std::atomic<Tag> tag_;
+
  public:
   explicit Object(Tag tag) : tag_(tag) {}
   // Atomic, for the compiler takes a plain store to what is about to go for a useless one.
@@ -52,6 +55,11 @@ class Object {
   Object& operator=(const Object&) = delete;
 
   Tag tag() const { return tag_.load(std::memory_order_relaxed); }
+  // Of whatever lies at the address of a handle, whose object may be gone.
+  static Tag tag_at(uintptr_t address) {
+    return reinterpret_cast<const std::atomic<Tag>*>(address + kTagAt)->load(
+        std::memory_order_relaxed);
+  }
   void retain() {
     if (!immortal_) references_.fetch_add(1, std::memory_order_relaxed);
   }
@@ -78,15 +86,21 @@ class Object {
   void retain_unshared() {
     references_.store(references_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
-
- private:
+  // One less, while no other thread changes their number. True: it was the last, and destroy() is due.
+  bool release_unshared() {
+    if (immortal_) return false;
+    const int left = references_.load(std::memory_order_relaxed) - 1;
+    references_.store(left, std::memory_order_relaxed);
+    return left == 0;
+  }
   void destroy() {
     if (keeps_what_is_gone) [[unlikely]] return destroy_and_keep();
     delete this;
   }
+
+ private:
   void destroy_and_keep();  // inventory.cpp
 
-  std::atomic<Tag> tag_;
   bool immortal_ = false;
   std::atomic<int> references_{1};
   std::atomic<int> handles_{1};
@@ -152,6 +166,29 @@ TUTTI_HANDLE(Request, MPI_Request, request)
 TUTTI_HANDLE(Message, MPI_Message, message)
 #undef TUTTI_HANDLE
 
+// Predefined objects that nearly every call is given, by handle from `first` on.
+template <class T, uintptr_t first, size_t count>
+class PredefinedObjects {
+ public:
+  T* find(uintptr_t handle) const {  // nullptr: not set yet, or no such handle
+    return handle - first < count ? objects_[handle - first].load(std::memory_order_acquire) : nullptr;
+  }
+  void set(uintptr_t handle, T* object) {
+    objects_[handle - first].store(object, std::memory_order_release);
+  }
+
+ private:
+  std::atomic<T*> objects_[count] = {};
+};
+inline constinit PredefinedObjects<Comm, 0x100, 0x10> predefined_comms;
+inline constinit PredefinedObjects<Datatype, 0x200, 0x100> predefined_types;
+Datatype* first_predefined_type(uintptr_t handle);  // makes them all; nullptr: no such handle
+inline Comm* HandleOf<Comm>::predefined(uintptr_t value) { return predefined_comms.find(value); }
+inline Datatype* HandleOf<Datatype>::predefined(uintptr_t value) {
+  Datatype* known = predefined_types.find(value);
+  return known ? known : first_predefined_type(value);
+}
+
 inline constexpr uintptr_t kFirstAddress = 0x1000;  // below: the ABI's predefined handles
 
 // The object behind a handle, or nullptr for a null handle, a freed object, another kind. An
@@ -160,9 +197,8 @@ template <class T>
 T* resolve(typename HandleOf<T>::type handle) {
   const auto value = reinterpret_cast<uintptr_t>(handle);
   if (value < kFirstAddress) return HandleOf<T>::predefined(value);
-  if (value % alignof(Object) != 0) return nullptr;
-  auto* object = reinterpret_cast<Object*>(value);
-  return object->tag() == HandleOf<T>::tag ? static_cast<T*>(object) : nullptr;
+  if (value % alignof(Object) != 0 || Object::tag_at(value) != HandleOf<T>::tag) return nullptr;
+  return static_cast<T*>(reinterpret_cast<Object*>(value));
 }
 
 // The same, whether or not the handle was freed: of an object that something under way refers to.
@@ -170,9 +206,10 @@ template <class T>
 T* resolve_also_freed(typename HandleOf<T>::type handle) {
   if (T* object = resolve<T>(handle)) return object;
   const auto value = reinterpret_cast<uintptr_t>(handle);
-  if (value < kFirstAddress || value % alignof(Object) != 0) return nullptr;
-  auto* object = reinterpret_cast<Object*>(value);
-  return with_handle(object->tag()) == HandleOf<T>::tag ? static_cast<T*>(object) : nullptr;
+  if (value < kFirstAddress || value % alignof(Object) != 0 ||
+      with_handle(Object::tag_at(value)) != HandleOf<T>::tag)
+    return nullptr;
+  return static_cast<T*>(reinterpret_cast<Object*>(value));
 }
 
 // The handle of an object that is not predefined.

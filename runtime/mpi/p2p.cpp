@@ -89,6 +89,23 @@ class RecvRequest final : public Request, public Pooled<RecvRequest> {
   const Ref<Datatype> type_;
 };
 
+// A receive whose message was there.
+class ReceivedRequest final : public Request, public Pooled<ReceivedRequest> {
+ public:
+  ReceivedRequest(Comm& comm, const engine::Outcome& outcome)
+      : Request(Kind::recv, comm), outcome_(outcome) {
+    begin();
+    finish();
+  }
+  void fill(MPI_Status& status) const override { fill_status(status, outcome_); }
+  Error error() const override { return {}; }
+  Error cancel() override { return {}; }
+  void add_open_needs(engine::Condition& needs) const override { needs.always(); }
+
+ private:
+  const engine::Outcome outcome_;
+};
+
 // What is over as soon as it starts: to or from MPI_PROC_NULL, or a buffered send.
 class DoneRequest final : public Request {
  public:
@@ -375,13 +392,21 @@ Error recv(void* buf, int64_t count, Datatype& type, int source, int tag, Comm& 
 Error irecv(void* buf, int64_t count, Datatype& type, int source, int tag, Comm& comm,
             MPI_Request* request) {
   if (source == MPI_PROC_NULL) return done_at_once(Request::Kind::recv, comm, true, request);
+  Engine& engine = engine_of_process();
+  const Engine::Guard own(engine);
+  if (!strict && source != MPI_ANY_SOURCE && tag != MPI_ANY_TAG) {
+    engine::Outcome outcome;
+    if (engine.recv_at_once(comm.process_of(source), {comm.user.context, source, tag, 0},
+                            type.payload(buf, count), outcome, false)) {
+      *request = handle_of<Request>(*new ReceivedRequest(comm, outcome));
+      return {};
+    }
+  }
   auto* made = new RecvRequest(comm, type);
   describe(made->op, buf, count, type, source, tag, comm);
   if (strict) [[unlikely]]
     if (Error e = check_start(*made, {{made->op.payload, true}})) return e;
   *request = inventory::hand_out<Request>(*made);
-  Engine& engine = engine_of_process();
-  const Engine::Guard own(engine);
   if (strict) [[unlikely]] {
     strict->acts();  // a sender that waits for it may hear of it at any time
     strict->looks(comm, source, tag);

@@ -40,8 +40,10 @@ struct Process {
   uint64_t completions = 0;  // requests completed so far; changed by the engine's owner
 };
 
+// nullptr before MPI_Init; written by it alone.
+extern Process* the_process;
 // Valid while phase is running. Any thread.
-Process& process();
+inline Process& process() { return *the_process; }
 inline engine::Engine& engine_of_process() { return *process().engine; }
 
 // After a failed initialization: the job to end, if it had been joined by then.

@@ -34,7 +34,8 @@ Request* at(MPI_Request handle) {
 
 // Gives out the request's status and error, and gives up the handle, but of a persistent one.
 Error complete(MPI_Request& handle, MPI_Status* status) {
-  Request& request = *at(handle);
+  PersistentRequest* const persistent = as_persistent(resolve<Request>(handle));
+  Request& request = persistent ? *persistent->started() : *resolve<Request>(handle);
   if (status != MPI_STATUS_IGNORE) request.fill(*status);
   Error error = request.error();
   // Only for collectives does a single completion call set the status' error (section 6.12).
@@ -44,7 +45,7 @@ Error complete(MPI_Request& handle, MPI_Status* status) {
     error_comm() = Ref<Object>(request.comm.get());
     inventory::mention(handle, "operation");
   }
-  if (PersistentRequest* persistent = as_persistent(resolve<Request>(handle))) {
+  if (persistent) {
     persistent->take_started();
   } else {
     handle = MPI_REQUEST_NULL;
@@ -193,8 +194,7 @@ void fill_status(MPI_Status& status, const engine::Outcome& outcome) {
   set_status_cancelled(status, outcome.cancelled);
 }
 
-Error error_of(const engine::Outcome& outcome) {
-  if (outcome.mpi_class == MPI_SUCCESS) return {};
+Error failure_of(const engine::Outcome& outcome) {
   if (outcome.mpi_class == MPI_ERR_TRUNCATE)
     return failure(MPI_ERR_TRUNCATE,
                    "the message of {} bytes from rank {} with tag {} is longer than the receive "
@@ -312,6 +312,7 @@ Error request_free(MPI_Request* handle) {
                    "MPI_Wait or MPI_Test (the standard, section 6.12)");
   }
   *handle = MPI_REQUEST_NULL;
+  const engine::Engine::Guard own(engine_of_process());
   request->free_handle();  // an operation under way keeps its own reference
   return {};
 }

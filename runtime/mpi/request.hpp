@@ -14,7 +14,7 @@
 namespace tutti::mpi {
 
 // The handle holds one reference; the operation, while it is under way, another. Completed by the
-// engine's owner, read by any thread.
+// engine's owner, read by any thread; freed before it is complete by the engine's owner alone.
 class Request : public Object {
  public:
   enum class Kind : uint8_t { send, recv, collective, persistent };
@@ -27,8 +27,10 @@ class Request : public Object {
   void begin() { retain_unshared(); }
   void finish() {
     ++process().completions;
-    complete_.store(true, std::memory_order_release);
-    release();
+    const bool freed = release_unshared();
+    complete_.store(true, std::memory_order_release);  // another thread may be done with it now
+    if (freed) [[unlikely]]
+      destroy();
   }
 
   // The status of a complete operation, without MPI_ERROR; and its error, if it failed.
@@ -67,7 +69,12 @@ void add_needs_of_source(engine::Condition& needs, int source, const Comm& comm)
 
 // What a receive's or a send's outcome says, in the standard's terms.
 void fill_status(MPI_Status& status, const engine::Outcome& outcome);
-Error error_of(const engine::Outcome& outcome);
+[[gnu::cold]] Error failure_of(const engine::Outcome& outcome);
+inline Error error_of(const engine::Outcome& outcome) {
+  if (outcome.mpi_class == MPI_SUCCESS) [[likely]]
+    return {};
+  return failure_of(outcome);
+}
 // Of a null or inactive request, and of a receive from MPI_PROC_NULL.
 void fill_empty(MPI_Status& status);
 void fill_proc_null(MPI_Status& status);
