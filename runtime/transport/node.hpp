@@ -23,6 +23,7 @@ struct NodeOptions {
   std::vector<int> neighbours;  // the job's processes on this node, ascending, mine among them
   bool shared_memory = true;
   bool read_peers = true;  // SharedMemoryOptions::read_peers
+  bool both_copy = true;   // SharedMemoryOptions::both_copy
   UcxOptions ucx;
   std::string ucx_is_told;  // in front of what UCX's opening failed with; may be empty
 };

@@ -18,7 +18,8 @@ enum class RecordType : uint8_t {
   middling,      // head, Announcement, first piece; the fragments with incoming 0 belong to it
   announcement,  // head, Announcement
   notification,  // value: Kind; body: ticket
-  go,            // body: the sender's name of the message, the receiver's, first byte wanted
+  go,            // value: so many kStreamChunk, 0: all; body: the sender's name of the message, the
+                 // receiver's, first byte wanted
   done,          // body: the sender's name of the message: it has been fetched, or dropped
   fragment,  // body: the receiver's name of the message or 0, offset; at kFragmentHead the bytes
 };

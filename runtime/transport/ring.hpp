@@ -152,6 +152,12 @@ class RingReader {
     return memory_->word(0).load(std::memory_order_acquire);
   }
   const std::byte* record() const { return memory_->records + offset_; }
+  // The first word of the record behind one of this length; zero: there is none yet.
+  uint64_t ready_behind(uint32_t length) const {
+    const uint64_t word =
+        memory_->word(offset_ + whole_lines(length)).load(std::memory_order_acquire);
+    return word == kToTheStart ? memory_->word(0).load(std::memory_order_acquire) : word;
+  }
   // While the record is handled, the one behind it may come nearer.
   void prefetch_behind(uint32_t length) const {
     __builtin_prefetch(memory_->records + offset_ + whole_lines(length));

@@ -44,6 +44,7 @@ SharedMemoryTransport::SharedMemoryTransport(std::unique_ptr<NodeSegment> segmen
     : token_(std::move(token)),
       segment_(std::move(segment)),
       read_peers_(options.read_peers),
+      both_copy_(options.both_copy),
       me_(index_in(options.processes, options.process)),
       desk_(segment_->desk(me_)),
       index_of_(static_cast<size_t>(options.processes.back()) + 1, -1),
@@ -98,6 +99,8 @@ bool SharedMemoryTransport::progress() {
   if (held_ > 0) [[unlikely]]
     for (Peer& peer : peers_)
       if (peer.held || !peer.streams.empty()) moved |= catch_up(peer) | stream_on(peer);
+  if (!streaming_.empty()) [[unlikely]]
+    look_after_streams();
   for (size_t i = 0; i < reading_.size();) {
     moved = true;
     if (read_on(*reading_[i])) {
@@ -122,6 +125,9 @@ void SharedMemoryTransport::find_openings() {
 // ---- sleep
 
 bool SharedMemoryTransport::arm() {
+  // Who is about to sleep has waited long enough.
+  for (size_t i = 0; i < streaming_.size(); ++i)
+    if (streaming_[i]->peer->reads == 0) ask_no_more(*streaming_[i]->peer);
   if (!reading_.empty() || !doorbell_.arm()) return false;
   if (!in_epoll_) {
     epoll_event event{.events = EPOLLIN};

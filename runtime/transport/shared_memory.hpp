@@ -7,7 +7,9 @@
 //             copies out while the sender still copies in
 //   long      announced; the receiver fetches it from the sender's memory where the kernel allows
 //             that, and then nobody but the receiver need progress; elsewhere it tells the sender
-//             to go, which streams fragments
+//             to go, which streams fragments. So it does also where several come one after the
+//             other and the sender is there: two processors copy faster than one. It asks for a
+//             part at a time, and fetches the rest itself when the sender lets it wait
 //
 // A ring that is full makes no caller wait: what does not fit is kept back, in order, and written
 // by progress(). No allocation, lock or system call for a short message to a receiver that is
@@ -29,6 +31,7 @@ struct SharedMemoryOptions {
   std::vector<int> processes;  // the process ids that share it, ascending
   int process = 0;             // mine, among them
   bool read_peers = true;      // long messages by reading the sender's memory, where allowed
+  bool both_copy = true;       // each process has a core: two may be busy with one message
 };
 
 class SharedMemory : public Transport {

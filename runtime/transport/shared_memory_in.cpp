@@ -6,18 +6,6 @@
 #include "transport/shared_memory_inside.hpp"
 
 namespace tutti::transport {
-namespace {
-
-void unpack(const Payload& payload, int64_t offset, const std::byte* in, int64_t length) {
-  if (payload.contiguous()) [[likely]] {
-    std::memcpy(payload.data() + offset, in, static_cast<size_t>(length));
-  } else {
-    payload.unpack(offset, in, length);
-  }
-}
-
-}  // namespace
-
 bool SharedMemoryTransport::drain(Peer& from) {
   for (int i = 0; i < kRecordsPerPass; ++i) {
     const uint64_t packed = from.in.ready();
@@ -35,11 +23,12 @@ void SharedMemoryTransport::handle(Peer& from, RecordWord word, const std::byte*
   if (type == RecordType::fragment) return fragment(from, record, word.length);
 
   const std::byte* body = record + sizeof(uint64_t);
-  if (type == RecordType::go) return start_stream(from, body);
+  if (type == RecordType::go) return start_stream(from, body, word.value);
   if (type == RecordType::done) {
     uint64_t name;
     std::memcpy(&name, body, sizeof name);
     auto& outgoing = *reinterpret_cast<Outgoing*>(name);
+    --from.announced_out;
     return outgoing.sent(outgoing, {});
   }
 
@@ -58,7 +47,9 @@ void SharedMemoryTransport::handle(Peer& from, RecordWord word, const std::byte*
     return receiver_->arrived({header, record + head, nullptr});
   }
   if (type == RecordType::middling) return middling(from, header, record + head, length);
-  announced(from, header, record + head);
+  const RecordWord behind = RecordWord::of(from.in.ready_behind(word.length));
+  announced(from, header, record + head,
+            behind.type == static_cast<uint8_t>(RecordType::announcement));
 }
 
 Transport::Taken SharedMemoryTransport::take_now(int peer, Header& wanted, std::byte* into,
@@ -100,11 +91,15 @@ void SharedMemoryTransport::middling(Peer& from, Header& header, const std::byte
          length - static_cast<int64_t>(sizeof announcement));
 }
 
-void SharedMemoryTransport::announced(Peer& from, Header& header, const std::byte* body) {
+void SharedMemoryTransport::announced(Peer& from, Header& header, const std::byte* body,
+                                      bool another_follows) {
   Announcement announcement;
   std::memcpy(&announcement, body, sizeof announcement);
   header.bytes = announcement.bytes;
-  receiver_->arrived({header, nullptr, &new_incoming(from, announcement)});
+  Incoming& incoming = new_incoming(from, announcement);
+  incoming.among_others = another_follows || from.announced_in > 0;
+  ++from.announced_in;
+  receiver_->arrived({header, nullptr, &incoming});
 }
 
 void SharedMemoryTransport::fragment(Peer& from, const std::byte* record, int64_t length) {
@@ -119,7 +114,7 @@ void SharedMemoryTransport::fragment(Peer& from, const std::byte* record, int64_
 void SharedMemoryTransport::absorb(Incoming& incoming, int64_t offset, const std::byte* data,
                                    int64_t length) {
   if (incoming.fetch) {
-    unpack(incoming.fetch->into, offset, data, length);
+    put_into(incoming.fetch->into, offset, data, length);
   } else if (!incoming.dropped) {
     if (!incoming.kept)
       incoming.kept =
@@ -127,61 +122,13 @@ void SharedMemoryTransport::absorb(Incoming& incoming, int64_t offset, const std
     std::memcpy(incoming.kept.get() + offset, data, static_cast<size_t>(length));
   }
   incoming.arrived += length;
-  if (incoming.arrived < incoming.bytes) return;
+  if (incoming.streams) incoming.peer->asked -= length;
+  if (incoming.arrived < incoming.bytes) {
+    if (incoming.streams) stream_goes_on(incoming);
+    return;
+  }
   if (incoming.peer->middling == &incoming) incoming.peer->middling = nullptr;
   if (incoming.fetch || incoming.dropped) finish(incoming);
-}
-
-void SharedMemoryTransport::finish(Incoming& incoming) {
-  Fetch* fetch = incoming.fetch;
-  give_back(incoming);
-  if (fetch) fetch->fetched(*fetch, {});
-}
-
-void SharedMemoryTransport::fetch(void* rendezvous, Fetch& fetch) {
-  auto& incoming = *static_cast<Incoming*>(rendezvous);
-  incoming.fetch = &fetch;
-  if (incoming.outgoing == 0) {  // it comes by itself
-    if (incoming.kept) unpack(fetch.into, 0, incoming.kept.get(), incoming.arrived);
-    incoming.kept.reset();
-    if (incoming.arrived == incoming.bytes) finish(incoming);
-    return;
-  }
-  if (incoming.address && read_peers_ && incoming.peer->memory.readable()) {
-    if (!read_on(incoming)) reading_.push_back(&incoming);
-    return;
-  }
-  control(*incoming.peer, RecordType::go, 0, incoming.outgoing,
-          reinterpret_cast<uintptr_t>(&incoming), 0);
-}
-
-// Reads the next piece from the sender's memory. True: no more to read.
-bool SharedMemoryTransport::read_on(Incoming& incoming) {
-  const int64_t length = std::min(kReadPiece, incoming.bytes - incoming.arrived);
-  const auto at = static_cast<uint64_t>(incoming.arrived);
-  if (!incoming.peer->memory.read(incoming.address + at, incoming.fetch->into, incoming.arrived,
-                                  length)) {
-    // Memory that only its owner can read: let it send.
-    control(*incoming.peer, RecordType::go, 0, incoming.outgoing,
-            reinterpret_cast<uintptr_t>(&incoming), at);
-    return true;
-  }
-  incoming.arrived += length;
-  if (incoming.arrived < incoming.bytes) return false;
-  control(*incoming.peer, RecordType::done, 0, incoming.outgoing);
-  finish(incoming);
-  return true;
-}
-
-void SharedMemoryTransport::discard(void* rendezvous) {
-  auto& incoming = *static_cast<Incoming*>(rendezvous);
-  if (incoming.outgoing != 0) {
-    control(*incoming.peer, RecordType::done, 0, incoming.outgoing);
-    return give_back(incoming);
-  }
-  incoming.kept.reset();
-  incoming.dropped = true;
-  if (incoming.arrived == incoming.bytes) finish(incoming);
 }
 
 Incoming& SharedMemoryTransport::new_incoming(Peer& from, const Announcement& announcement) {
@@ -199,6 +146,7 @@ Incoming& SharedMemoryTransport::new_incoming(Peer& from, const Announcement& an
 }
 
 void SharedMemoryTransport::give_back(Incoming& incoming) {
+  if (incoming.outgoing != 0) --incoming.peer->announced_in;
   incoming.kept.reset();
   incoming.next = spare_incoming_;
   spare_incoming_ = &incoming;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The shared-memory transport's inside, for its three files: setting up, progress and sleep
-// (shared_memory.cpp), what goes out (shared_memory_out.cpp) and what comes in
-// (shared_memory_in.cpp).
+// The shared-memory transport's inside, for its files: setting up, progress and sleep
+// (shared_memory.cpp), what goes out (shared_memory_out.cpp), what comes in (shared_memory_in.cpp)
+// and how its bytes are fetched where they do not come by themselves (shared_memory_fetch.cpp).
 #pragma once
 
+#include <cstring>
 #include <memory>
 #include <vector>
 
@@ -20,6 +21,7 @@ inline constexpr int64_t kLongestInline = 2 << 10;  // a record of its own up to
 inline constexpr int64_t kLongestEager = 32 << 10;  // from here on announced
 inline constexpr int64_t kEagerPiece = 2 << 10;     // of a middling message
 inline constexpr int64_t kStreamPiece = 32 << 10;   // of a long one
+inline constexpr int64_t kStreamChunk = 256 << 10;  // asked for at a time while both copy
 inline constexpr int64_t kReadPiece = 1 << 20;      // read from a peer's memory in one pass
 inline constexpr int kRecordsPerPass = 32;          // from one peer
 
@@ -34,6 +36,10 @@ struct Incoming {
   Fetch* fetch = nullptr;
   std::unique_ptr<std::byte[]> kept;  // what came before fetch()
   bool dropped = false;
+  bool among_others = false;  // of long ones from the same sender
+  bool streams = false;  // both copy
+  int64_t asked = 0;     // the sender has been asked for what comes before
+  int idle = 0;          // passes since a fragment came
   Incoming* next = nullptr;  // of those that nobody uses
 };
 
@@ -46,11 +52,11 @@ struct Held {
   Held* next = nullptr;
 };
 
-// A long message that its receiver has asked for.
+// The part of a long message that its receiver has asked for.
 struct Stream {
   Outgoing* outgoing;
   uint64_t incoming;
-  int64_t offset;
+  int64_t offset, end;
 };
 
 struct Peer {
@@ -61,13 +67,26 @@ struct Peer {
   Desk* desk;
   RingReader in;
   RingWriter out;
-  int64_t longest_inline = -1, longest_eager = 0;  // no message fits before it is connected
+  // No message fits before it is connected.
+  int64_t longest_inline = -1, longest_eager = 0;
   Incoming* middling = nullptr;  // the one whose fragments follow
+  int announced_in = 0;          // long messages from it, and to it, whose bytes have not all moved
+  int announced_out = 0;
+  int64_t asked = 0;  // bytes that it has been asked to stream while both copy, and that are not here
+  int reads = 0;  // so many are read before it is asked to stream again: it has let me wait
   Held* held = nullptr;          // the first and last of what is kept back
   Held* last_held = nullptr;
   std::vector<Stream> streams;
   PeerMemory memory;
 };
+
+inline void put_into(const Payload& payload, int64_t offset, const std::byte* in, int64_t length) {
+  if (payload.contiguous()) [[likely]] {
+    std::memcpy(payload.data() + offset, in, static_cast<size_t>(length));
+  } else {
+    payload.unpack(offset, in, length);
+  }
+}
 
 class SharedMemoryTransport final : public SharedMemory {
  public:
@@ -102,11 +121,18 @@ class SharedMemoryTransport final : public SharedMemory {
   bool drain(Peer& from);
   void handle(Peer& from, RecordWord word, const std::byte* record);
   void middling(Peer& from, Header& header, const std::byte* body, int64_t length);
-  void announced(Peer& from, Header& header, const std::byte* body);
+  void announced(Peer& from, Header& header, const std::byte* body, bool another_follows);
   void fragment(Peer& from, const std::byte* record, int64_t length);
   void absorb(Incoming& incoming, int64_t offset, const std::byte* data, int64_t length);
   void finish(Incoming& incoming);
   bool read_on(Incoming& incoming);
+  bool should_stream(Incoming& incoming);
+  void ask(Incoming& incoming, int chunks);
+  void ask_for_more(Peer& from);
+  void stream_goes_on(Incoming& incoming);
+  void read_the_rest(Incoming& incoming);
+  void look_after_streams();
+  void ask_no_more(Peer& from);
 
   bool put_inline(Peer& to, const Header& header, const Payload& payload);
   bool put_middling(Peer& to, Outgoing& outgoing, int64_t& offset);
@@ -114,7 +140,7 @@ class SharedMemoryTransport final : public SharedMemory {
   bool put_fragment(Peer& to, const Payload& payload, uint64_t incoming, int64_t offset,
                     int64_t length);
   bool put(Peer& to, Outgoing& outgoing, int64_t& offset);
-  void start_stream(Peer& to, const std::byte* body);
+  void start_stream(Peer& to, const std::byte* body, int chunks);
   bool put_control(Peer& to, RecordWord word, const uint64_t (&body)[3]);
   void control(Peer& to, RecordType type, uint8_t value, uint64_t a, uint64_t b = 0,
                uint64_t c = 0);
@@ -132,7 +158,7 @@ class SharedMemoryTransport final : public SharedMemory {
 
   const std::unique_ptr<uint64_t> token_;  // peers try to read it
   const std::shared_ptr<NodeSegment> segment_;  // areas outlive the transport
-  const bool read_peers_;
+  const bool read_peers_, both_copy_;
   const int me_;               // my index among the node's processes
   Desk& desk_;                 // mine
   std::vector<int> index_of_;  // by process id; -1: not on this node
@@ -141,7 +167,8 @@ class SharedMemoryTransport final : public SharedMemory {
   uint32_t openings_seen_ = 0;
   Receiver* receiver_ = nullptr;
   int64_t held_ = 0;                // records kept back and streams under way, all peers
-  std::vector<Incoming*> reading_;  // from their senders' memory, piece by piece
+  std::vector<Incoming*> reading_;    // from their senders' memory, piece by piece
+  std::vector<Incoming*> streaming_;  // those that both copy
   Incoming* spare_incoming_ = nullptr;
   Held* spare_held_ = nullptr;
   Doorbell doorbell_;

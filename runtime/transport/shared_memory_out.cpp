@@ -104,6 +104,7 @@ bool SharedMemoryTransport::put_announcement(Peer& to, const Outgoing& outgoing)
     announcement.address = reinterpret_cast<uintptr_t>(outgoing.payload.data());
   std::memcpy(record + head, &announcement, sizeof announcement);
   commit(to, record_word(RecordType::announcement, length, flags));
+  ++to.announced_out;
   return true;
 }
 
@@ -173,31 +174,36 @@ bool SharedMemoryTransport::catch_up(Peer& to) {
   return moved;
 }
 
-void SharedMemoryTransport::start_stream(Peer& to, const std::byte* body) {
+void SharedMemoryTransport::start_stream(Peer& to, const std::byte* body, int chunks) {
   uint64_t words[3];
   std::memcpy(words, body, sizeof words);
-  to.streams.push_back(
-      {reinterpret_cast<Outgoing*>(words[0]), words[1], static_cast<int64_t>(words[2])});
+  auto* const outgoing = reinterpret_cast<Outgoing*>(words[0]);
+  const auto begin = static_cast<int64_t>(words[2]);
+  const int64_t bytes = outgoing->header.bytes;
+  const int64_t end = chunks ? std::min(bytes, begin + chunks * kStreamChunk) : bytes;
+  to.streams.push_back({outgoing, words[1], begin, end});
   ++held_;
   stream_on(to);
 }
 
+// In the order in which they were asked for.
 bool SharedMemoryTransport::stream_on(Peer& to) {
   const int64_t piece =
       std::min(kStreamPiece, static_cast<int64_t>(to.out.longest_record() - kFragmentHead));
   bool moved = false;
-  for (size_t i = 0; i < to.streams.size();) {
-    Stream& s = to.streams[i];
-    const int64_t bytes = s.outgoing->header.bytes;
-    const int64_t length = std::min(piece, bytes - s.offset);
+  while (!to.streams.empty()) {
+    Stream& s = to.streams.front();
+    const int64_t length = std::min(piece, s.end - s.offset);
     if (!put_fragment(to, s.outgoing->payload, s.incoming, s.offset, length)) break;
     moved = true;
     s.offset += length;
-    if (s.offset < bytes) continue;
+    if (s.offset < s.end) continue;
     Outgoing& outgoing = *s.outgoing;
-    s = to.streams.back();
-    to.streams.pop_back();
+    const bool last = s.end == outgoing.header.bytes;
+    to.streams.erase(to.streams.begin());
     --held_;
+    if (!last) continue;
+    --to.announced_out;
     outgoing.sent(outgoing, {});
   }
   return moved;

@@ -247,6 +247,76 @@ TEST(SharedMemoryTest, LeavesNoNameBehind) {
   });
 }
 
+// ---- long messages, several at once
+
+struct Series {
+  static constexpr int kMessages = 6, kBytes = (1 << 20) + 12345;
+  Series() {
+    for (auto& m : memory) m.resize(kBytes);
+  }
+  Payload payload(int i) { return {memory[static_cast<size_t>(i)].data(), kBytes}; }
+  static std::byte byte(int i, int at) { return static_cast<std::byte>(i * 37 + at * 7 + at / 251); }
+  std::vector<std::byte> memory[kMessages];
+};
+
+// The sender is asked to copy, too. It lets the receiver wait: all but what it has been asked for is
+// read without it, and that comes when it is back.
+TEST(LongMessagesTest, AreReadWhereTheSenderLeaves) {
+  Job job(2);
+  job.run([&](int rank) {
+    auto node = open_node(job, rank, job.options(rank));
+    Engine e(*node, rank, Waiting{100, 100});
+    Series series;
+    if (rank == 0) {
+      for (int i = 0; i < Series::kMessages; ++i)
+        for (int at = 0; at < Series::kBytes; ++at)
+          series.memory[i][static_cast<size_t>(at)] = Series::byte(i, at);
+      std::vector<std::unique_ptr<Sent>> sent;
+      {
+        Engine::Guard own(e);
+        for (int i = 0; i < Series::kMessages; ++i) {
+          sent.push_back(std::make_unique<Sent>(series.payload(i), 0, i));
+          sent.back()->peer = 1;
+          e.send(*sent.back());
+        }
+      }
+      EXPECT_FALSE(job.fence());  // they are announced
+      EXPECT_FALSE(job.fence());  // all but one are there
+      {
+        Engine::Guard own(e);
+        for (auto& s : sent) e.wait_until([&] { return s->done; });
+      }
+      return part(e, rank, 2);
+    }
+    std::vector<std::unique_ptr<Received>> received;
+    const auto count = [&] {
+      return std::ranges::count_if(received, [](auto& r) { return r->done; });
+    };
+    {
+      Engine::Guard own(e);
+      for (int i = 0; i < Series::kMessages; ++i) {
+        received.push_back(std::make_unique<Received>(series.payload(i), 0, i));
+        e.recv(*received.back());
+      }
+    }
+    EXPECT_FALSE(job.fence());
+    {
+      Engine::Guard own(e);
+      e.wait_until([&] { return count() == Series::kMessages - 1; });
+      EXPECT_FALSE(received[0]->done) << "the first was not asked for";
+    }
+    EXPECT_FALSE(job.fence());
+    {
+      Engine::Guard own(e);
+      e.wait_until([&] { return received[0]->done; });
+    }
+    for (int i = 0; i < Series::kMessages; ++i)
+      for (int at = 0; at < Series::kBytes; ++at)
+        ASSERT_EQ(series.memory[i][static_cast<size_t>(at)], Series::byte(i, at)) << i << ' ' << at;
+    part(e, rank, 2);
+  });
+}
+
 // ---- receives that need not be posted
 
 TEST(AtOnceTest, TakesWhatComesNextAndNothingElse) {

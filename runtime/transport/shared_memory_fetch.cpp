@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Fetching long messages: read from the sender's memory, or streamed by it, whole or in chunks.
+#include <algorithm>
+
+#include "transport/shared_memory_inside.hpp"
+
+namespace tutti::transport {
+namespace {
+
+// Passes without a fragment before a sender that was asked for more counts as gone: a tenth of a
+// millisecond or so.
+constexpr int kPatience = 4000;
+constexpr int kReadsAfterStall = 64;
+
+}  // namespace
+
+void SharedMemoryTransport::fetch(void* rendezvous, Fetch& fetch) {
+  auto& incoming = *static_cast<Incoming*>(rendezvous);
+  incoming.fetch = &fetch;
+  if (incoming.outgoing == 0) {  // it comes by itself
+    if (incoming.kept) put_into(fetch.into, 0, incoming.kept.get(), incoming.arrived);
+    incoming.kept.reset();
+    if (incoming.arrived == incoming.bytes) finish(incoming);
+    return;
+  }
+  if (!incoming.address || !read_peers_ || !incoming.peer->memory.readable())
+    return ask(incoming, 0);
+  if (should_stream(incoming)) {
+    incoming.streams = true;
+    streaming_.push_back(&incoming);
+    return ask_for_more(*incoming.peer);
+  }
+  if (!read_on(incoming)) reading_.push_back(&incoming);
+}
+
+void SharedMemoryTransport::finish(Incoming& incoming) {
+  if (incoming.streams) std::erase(streaming_, &incoming);
+  Fetch* fetch = incoming.fetch;
+  give_back(incoming);
+  if (fetch) fetch->fetched(*fetch, {});
+}
+
+// Reads the next piece from the sender's memory. True: no more to read.
+bool SharedMemoryTransport::read_on(Incoming& incoming) {
+  const int64_t length = std::min(kReadPiece, incoming.bytes - incoming.arrived);
+  const auto at = static_cast<uint64_t>(incoming.arrived);
+  if (!incoming.peer->memory.read(incoming.address + at, incoming.fetch->into, incoming.arrived,
+                                  length)) {
+    // Memory that only its owner can read: let it send.
+    incoming.asked = incoming.arrived;
+    ask(incoming, 0);
+    return true;
+  }
+  incoming.arrived += length;
+  if (incoming.arrived < incoming.bytes) return false;
+  control(*incoming.peer, RecordType::done, 0, incoming.outgoing);
+  finish(incoming);
+  return true;
+}
+
+void SharedMemoryTransport::discard(void* rendezvous) {
+  auto& incoming = *static_cast<Incoming*>(rendezvous);
+  if (incoming.outgoing != 0) {
+    control(*incoming.peer, RecordType::done, 0, incoming.outgoing);
+    return give_back(incoming);
+  }
+  incoming.kept.reset();
+  incoming.dropped = true;
+  if (incoming.arrived == incoming.bytes) finish(incoming);
+}
+
+// ---- both copy
+
+// One message alone is over sooner when its receiver reads it; and where messages go both ways, both
+// sides have enough to do with reading.
+bool SharedMemoryTransport::should_stream(Incoming& incoming) {
+  Peer& from = *incoming.peer;
+  if (!both_copy_ || !incoming.among_others || from.announced_out > 0 ||
+      from.desk->asleep.load(std::memory_order_relaxed))
+    return false;
+  if (from.reads == 0) return true;
+  --from.reads;
+  return false;
+}
+
+// For so many chunks from where it was asked last; 0: for all the rest.
+void SharedMemoryTransport::ask(Incoming& incoming, int chunks) {
+  control(*incoming.peer, RecordType::go, static_cast<uint8_t>(chunks), incoming.outgoing,
+          reinterpret_cast<uintptr_t>(&incoming), static_cast<uint64_t>(incoming.asked));
+  const int64_t before = incoming.asked;
+  incoming.asked = chunks ? std::min(incoming.bytes, before + chunks * kStreamChunk) : incoming.bytes;
+  if (incoming.streams) incoming.peer->asked += incoming.asked - before;
+}
+
+// Keeps two chunks on their way: as much as a sender that leaves owes.
+void SharedMemoryTransport::ask_for_more(Peer& from) {
+  for (Incoming* incoming : streaming_) {
+    if (incoming->peer != &from) continue;
+    while (incoming->asked < incoming->bytes) {
+      if (from.asked >= 2 * kStreamChunk) return;
+      ask(*incoming, 1);
+    }
+  }
+}
+
+// More bytes of it are here, but not all.
+void SharedMemoryTransport::stream_goes_on(Incoming& incoming) {
+  Peer& from = *incoming.peer;
+  incoming.idle = 0;
+  if (from.reads == 0) return ask_for_more(from);
+  if (incoming.arrived == incoming.asked) read_the_rest(incoming);
+}
+
+void SharedMemoryTransport::read_the_rest(Incoming& incoming) {
+  std::erase(streaming_, &incoming);
+  incoming.streams = false;
+  reading_.push_back(&incoming);
+}
+
+void SharedMemoryTransport::look_after_streams() {
+  for (Incoming* incoming : streaming_)
+    if (incoming->arrived < incoming->asked && ++incoming->idle >= kPatience)
+      return ask_no_more(*incoming->peer);
+}
+
+// It lets me wait: what it has not been asked for is read.
+void SharedMemoryTransport::ask_no_more(Peer& from) {
+  from.reads = kReadsAfterStall;
+  const auto streaming = streaming_;
+  for (Incoming* incoming : streaming) {
+    if (incoming->peer != &from) continue;
+    incoming->idle = 0;
+    if (incoming->arrived == incoming->asked) read_the_rest(*incoming);
+  }
+}
+
+}  // namespace tutti::transport
