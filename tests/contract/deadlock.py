@@ -48,6 +48,8 @@ WRONG = [
 RIGHT = [("slow_sender", 4), ("slow_root", 3), ("slow_any", 4), ("slow_slots", 2), ("slow_slots", 4), ("slow_finalize", 3), ("slow_ibcast", 4),
          ("slow_polling", 3), ("slow_thread", 2)]
 
+SANITIZERS = re.compile("(Thread|Address)Sanitizer|runtime error:")  # of a rank that is ended they alone tell
+
 
 def run(mpirun, program, case, ranks, settings):
     environment = dict(os.environ, TUTTI_CONTRACT_STANDSTILL=LIMIT)
@@ -57,7 +59,7 @@ def run(mpirun, program, case, ranks, settings):
     command = [mpirun, "-n", str(ranks), *(f"--set={s}" for s in settings), program, case]
     try:
         done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=30)
-        return done.returncode, done.stdout, done.stderr
+        return "a sanitizer's report" if SANITIZERS.search(done.stderr) else done.returncode, done.stdout, done.stderr
     except subprocess.TimeoutExpired as e:
         return "no end", "", (e.stderr or b"").decode()
 

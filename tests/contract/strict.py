@@ -56,6 +56,8 @@ class Runner:
     def run(self, case, ranks, *options):
         command = [self.mpirun, "-n", str(ranks), *options, *(f"--set={s}" for s in self.settings), self.program, case]
         done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        if re.search("(Thread|Address)Sanitizer|runtime error:", done.stderr):
+            sys.exit(f"{case}: a sanitizer's report\n{done.stderr}")
         return done.returncode, done.stdout, done.stderr
 
     def missing(self, err, expected):
