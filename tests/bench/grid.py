@@ -107,6 +107,9 @@ def over_tcp(latencies, bandwidths, vectors):
               + cells_of(["allreduce"], vectors), pinned=False, budget_ms=40, nodes=2),
         Block("nodes8", "2 nodes over tcp, 4 ranks and a core each", 8,
               ["barrier"] + cells_of(["bcast", "allreduce"], vectors), pinned=False, budget_ms=40, nodes=2),
+        Block("behind_nodes", "2 nodes over tcp, a rank and a core each: wait for a peer that computes", 2,
+              [f"behind.send/{MIB}"] + cells_of(["behind.ibarrier", "behind.iallreduce"], vectors),
+              pinned=False, nodes=2),
     ]
 
 
