@@ -20,8 +20,7 @@ bool Entry::is_freed(const void* handle, const Kind& kind) {
     return known->tag == kind.tag && known->is_freed;
   const auto value = reinterpret_cast<uintptr_t>(handle);
   return value >= mpi::kFirstAddress && value % alignof(mpi::Object) == 0 &&
-         mpi::Object::tag_at(reinterpret_cast<uintptr_t>(handle)) ==
-             mpi::without_handle(kind.tag);
+         mpi::Object::tag_at(reinterpret_cast<uintptr_t>(handle)) == mpi::without_handle(kind.tag);
 }
 
 bool Entry::not_running() {

@@ -163,7 +163,8 @@ Call read(const Call& place) {
   const Call none;
   if (call.peer_is() == PeerIs::nothing) call.peer = none.peer, call.tag = none.tag;
   if (!(call.marks & kData)) call.count = none.count, call.type = none.type;
-  if (!(call.marks & kOtherData)) call.other_count = none.other_count, call.other_type = none.other_type;
+  if (!(call.marks & kOtherData))
+    call.other_count = none.other_count, call.other_type = none.other_type;
   if (!(call.marks & kOp)) call.op = none.op;
   return call;
 }

@@ -9,9 +9,9 @@ namespace tutti::coll {
 namespace {
 
 constexpr int64_t kAhead = 3;  // fewer than windows
-// A vector up to here is folded with a rank's own operand from where it was before it was shown: the
-// lines of the slot have gone to those that read it, and would have to come back. The many lines of a
-// longer one come back faster than they come from memory.
+// A vector up to here is folded with a rank's own operand from where it was before it was shown:
+// the lines of the slot have gone to those that read it, and would have to come back. The many
+// lines of a longer one come back faster than they come from memory.
 constexpr int64_t kShort = 4 << 10;
 
 class Reducer {
@@ -39,8 +39,8 @@ class Reducer {
       plan.copy(in.slice(first, n), own_.slice(0, n));
     }
   }
-  // into = the fold over the ranks begin … end-1 of elements [first, first + n) of their slots, which
-  // are those from `base` on of the vector.
+  // into = the fold over the ranks begin … end-1 of elements [first, first + n) of their slots,
+  // which are those from `base` on of the vector.
   void fold(int round, int begin, int end, int64_t base, int64_t first, const Buf& into) {
     const Buf mine = in.slice(base + first, into.count);
     if (end - 1 != s.rank || into != mine)

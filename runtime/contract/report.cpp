@@ -289,8 +289,9 @@ void describe_two_threads(Finding& finding, const Ledger& ledger, const flight::
                                 : std::string("a call of MPI");
   };
   const auto line = [&](const char* who, const flight::Call* call, const std::string& place) {
-    return fmt::format("{}: {} at {}", who,
-                       call && call->number ? flight::description(flight::read(*call)) : "a call of MPI", place);
+    return fmt::format(
+        "{}: {} at {}", who,
+        call && call->number ? flight::description(flight::read(*call)) : "a call of MPI", place);
   };
   const std::string where = description(ledger);
   finding.sentence =

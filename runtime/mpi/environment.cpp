@@ -43,8 +43,9 @@ transport::NodeOptions transport_options(const Config& config, const boot::JobVi
           .read_peers = config.text("transport.cma") == "auto",
           .both_copy = static_cast<int>(job.node_ranks.size()) <= boot::allowed_cores(),
           .ucx = {tls},
-          .ucx_is_told = tls.empty() ? "" : fmt::format("with transport.ucx_tls={} (from: {})", tls,
-                                                        config.value("transport.ucx_tls").origin)};
+          .ucx_is_told = tls.empty() ? ""
+                                     : fmt::format("with transport.ucx_tls={} (from: {})", tls,
+                                                   config.value("transport.ucx_tls").origin)};
 }
 
 transport::Wiring wiring_of(boot::Job& job) {

@@ -58,11 +58,10 @@ std::vector<std::string> story_of(Place place, const Comm* on, std::vector<Menti
   const flight::Call* call = flight::now();
   const bool known = call && call->function == place.function && call->caller == place.caller;
   std::vector<std::string> lines;
-  lines.push_back(fmt::format(
-      "rank {}: {}{} at {}", my_process(),
-      known ? flight::description(flight::read(*call))
-            : std::string(flight::name_of_function(place.function)),
-      on_text(on), places[0]));
+  lines.push_back(fmt::format("rank {}: {}{} at {}", my_process(),
+                              known ? flight::description(flight::read(*call))
+                                    : std::string(flight::name_of_function(place.function)),
+                              on_text(on), places[0]));
   for (size_t i = 0; i < mentions.size(); ++i)
     lines.push_back(fmt::format("{} {} at {}", mentions[i].text,
                                 flight::name_of_function(mentions[i].place.function),

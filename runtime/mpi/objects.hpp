@@ -57,8 +57,8 @@ class Object {
   Tag tag() const { return tag_.load(std::memory_order_relaxed); }
   // Of whatever lies at the address of a handle, whose object may be gone.
   static Tag tag_at(uintptr_t address) {
-    return reinterpret_cast<const std::atomic<Tag>*>(address + kTagAt)->load(
-        std::memory_order_relaxed);
+    return reinterpret_cast<const std::atomic<Tag>*>(address + kTagAt)
+        ->load(std::memory_order_relaxed);
   }
   void retain() {
     if (!immortal_) references_.fetch_add(1, std::memory_order_relaxed);
@@ -86,7 +86,8 @@ class Object {
   void retain_unshared() {
     references_.store(references_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
-  // One less, while no other thread changes their number. True: it was the last, and destroy() is due.
+  // One less, while no other thread changes their number. True: it was the last, and destroy() is
+  // due.
   bool release_unshared() {
     if (immortal_) return false;
     const int left = references_.load(std::memory_order_relaxed) - 1;
@@ -171,7 +172,8 @@ template <class T, uintptr_t first, size_t count>
 class PredefinedObjects {
  public:
   T* find(uintptr_t handle) const {  // nullptr: not set yet, or no such handle
-    return handle - first < count ? objects_[handle - first].load(std::memory_order_acquire) : nullptr;
+    return handle - first < count ? objects_[handle - first].load(std::memory_order_acquire)
+                                  : nullptr;
   }
   void set(uintptr_t handle, T* object) {
     objects_[handle - first].store(object, std::memory_order_release);
@@ -183,7 +185,9 @@ class PredefinedObjects {
 inline constinit PredefinedObjects<Comm, 0x100, 0x10> predefined_comms;
 inline constinit PredefinedObjects<Datatype, 0x200, 0x100> predefined_types;
 Datatype* first_predefined_type(uintptr_t handle);  // makes them all; nullptr: no such handle
-inline Comm* HandleOf<Comm>::predefined(uintptr_t value) { return predefined_comms.find(value); }
+inline Comm* HandleOf<Comm>::predefined(uintptr_t value) {
+  return predefined_comms.find(value);
+}
 inline Datatype* HandleOf<Datatype>::predefined(uintptr_t value) {
   Datatype* known = predefined_types.find(value);
   return known ? known : first_predefined_type(value);

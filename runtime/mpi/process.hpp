@@ -43,7 +43,9 @@ struct Process {
 // nullptr before MPI_Init; written by it alone.
 extern Process* the_process;
 // Valid while phase is running. Any thread.
-inline Process& process() { return *the_process; }
+inline Process& process() {
+  return *the_process;
+}
 inline engine::Engine& engine_of_process() { return *process().engine; }
 
 // After a failed initialization: the job to end, if it had been joined by then.

@@ -71,8 +71,8 @@ void SharedMemoryTransport::discard(void* rendezvous) {
 
 // ---- both copy
 
-// One message alone is over sooner when its receiver reads it; and where messages go both ways, both
-// sides have enough to do with reading.
+// One message alone is over sooner when its receiver reads it; and where messages go both ways,
+// both sides have enough to do with reading.
 bool SharedMemoryTransport::should_stream(Incoming& incoming) {
   Peer& from = *incoming.peer;
   if (!both_copy_ || !incoming.among_others || from.announced_out > 0 ||
@@ -88,7 +88,8 @@ void SharedMemoryTransport::ask(Incoming& incoming, int chunks) {
   control(*incoming.peer, RecordType::go, static_cast<uint8_t>(chunks), incoming.outgoing,
           reinterpret_cast<uintptr_t>(&incoming), static_cast<uint64_t>(incoming.asked));
   const int64_t before = incoming.asked;
-  incoming.asked = chunks ? std::min(incoming.bytes, before + chunks * kStreamChunk) : incoming.bytes;
+  incoming.asked =
+      chunks ? std::min(incoming.bytes, before + chunks * kStreamChunk) : incoming.bytes;
   if (incoming.streams) incoming.peer->asked += incoming.asked - before;
 }
 

@@ -37,9 +37,9 @@ struct Incoming {
   std::unique_ptr<std::byte[]> kept;  // what came before fetch()
   bool dropped = false;
   bool among_others = false;  // of long ones from the same sender
-  bool streams = false;  // both copy
-  int64_t asked = 0;     // the sender has been asked for what comes before
-  int idle = 0;          // passes since a fragment came
+  bool streams = false;       // both copy
+  int64_t asked = 0;          // the sender has been asked for what comes before
+  int idle = 0;               // passes since a fragment came
   Incoming* next = nullptr;  // of those that nobody uses
 };
 
@@ -72,7 +72,8 @@ struct Peer {
   Incoming* middling = nullptr;  // the one whose fragments follow
   int announced_in = 0;          // long messages from it, and to it, whose bytes have not all moved
   int announced_out = 0;
-  int64_t asked = 0;  // bytes that it has been asked to stream while both copy, and that are not here
+  int64_t asked =
+      0;          // bytes that it has been asked to stream while both copy, and that are not here
   int reads = 0;  // so many are read before it is asked to stream again: it has let me wait
   Held* held = nullptr;          // the first and last of what is kept back
   Held* last_held = nullptr;
@@ -167,7 +168,7 @@ class SharedMemoryTransport final : public SharedMemory {
   uint32_t openings_seen_ = 0;
   Receiver* receiver_ = nullptr;
   int64_t held_ = 0;                // records kept back and streams under way, all peers
-  std::vector<Incoming*> reading_;    // from their senders' memory, piece by piece
+  std::vector<Incoming*> reading_;  // from their senders' memory, piece by piece
   std::vector<Incoming*> streaming_;  // those that both copy
   Incoming* spare_incoming_ = nullptr;
   Held* spare_held_ = nullptr;

@@ -255,12 +255,14 @@ struct Series {
     for (auto& m : memory) m.resize(kBytes);
   }
   Payload payload(int i) { return {memory[static_cast<size_t>(i)].data(), kBytes}; }
-  static std::byte byte(int i, int at) { return static_cast<std::byte>(i * 37 + at * 7 + at / 251); }
+  static std::byte byte(int i, int at) {
+    return static_cast<std::byte>(i * 37 + at * 7 + at / 251);
+  }
   std::vector<std::byte> memory[kMessages];
 };
 
-// The sender is asked to copy, too. It lets the receiver wait: all but what it has been asked for is
-// read without it, and that comes when it is back.
+// The sender is asked to copy, too. It lets the receiver wait: all but what it has been asked for
+// is read without it, and that comes when it is back.
 TEST(LongMessagesTest, AreReadWhereTheSenderLeaves) {
   Job job(2);
   job.run([&](int rank) {

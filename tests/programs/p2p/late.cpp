@@ -153,8 +153,7 @@ void long_ones(bool both, bool late, bool gaps) {
   for (int way = 0; way <= both; ++way)
     for (int m = way * kMessages; m < (way + 1) * kMessages; ++m)
       for (size_t i = 0; i < room; ++i)
-        CHECK_EQ(in[static_cast<size_t>(m)][i],
-                 gaps && i % 2 ? -1 : value(peers[way][1], m, i));
+        CHECK_EQ(in[static_cast<size_t>(m)][i], gaps && i % 2 ? -1 : value(peers[way][1], m, i));
   OK(MPI_Type_free(&type));
 }
 
