@@ -213,6 +213,7 @@ void Comm::set_context(uint64_t context) {
 }
 
 void Comm::set_name(std::string_view given) {
+  const Engine::Guard own(*user.engine);  // the progress thread may be about to tell it
   name = given;
   if (!hidden.ledger) return;
   hidden.ledger->set_name(name);

@@ -83,6 +83,16 @@ class RecvRequest final : public Request, public Pooled<RecvRequest> {
     return {};
   }
   void add_open_needs(engine::Condition& needs) const override { mpi::add_needs(needs, op, *comm); }
+  // Under --check=strict: of one that takes a message of any source.
+  void tell_strict() {
+    op.on_complete = [](Operation& o) {
+      auto& made = *static_cast<RecvRequest*>(o.owner);
+      const auto known = inventory::history_of(static_cast<const Object*>(&made));
+      strict->received_any(*made.comm, made.op.match.tag, made.op.outcome,
+                           known ? known->made : Place());
+      made.finish();
+    };
+  }
   RecvOperation op;
 
  private:
@@ -410,6 +420,7 @@ Error irecv(void* buf, int64_t count, Datatype& type, int source, int tag, Comm&
   if (strict) [[unlikely]] {
     strict->acts();  // a sender that waits for it may hear of it at any time
     strict->looks(comm, source, tag);
+    if (source == MPI_ANY_SOURCE) made->tell_strict();
   }
   made->begin();
   engine.recv(made->op);

@@ -169,15 +169,31 @@ void Strict::looks(const Comm& comm, int source, int tag) {
 
 // Whoever sent this one did not wait for the one before to be received, for nobody has heard of
 // that: it may as well have come first.
-void Strict::received(const Comm& comm, int source, int tag, const engine::Outcome& outcome) {
+void Strict::compare_with_latest(const Comm& comm, const engine::Outcome& outcome) {
   const bool fits_latest = latest_.context == comm.context() && latest_.acts == acts_ &&
                            latest_.got != outcome.source &&
                            (latest_.tag == MPI_ANY_TAG || latest_.tag == outcome.tag);
   if (fits_latest) race(latest_.place, {latest_.got, outcome.source}, comm);
+}
+
+void Strict::received(const Comm& comm, int source, int tag, const engine::Outcome& outcome) {
+  compare_with_latest(comm, outcome);
   if (outcome.sender_hears) acts();
   latest_.context = 0;
   if (source == MPI_ANY_SOURCE && !outcome.sender_hears)
     latest_ = {comm.context(), tag, outcome.source, acts_, here()};
+}
+
+// Of receives for one sender nothing is to be learnt: they may have been posted before.
+void Strict::received_any(const Comm& comm, int tag, const engine::Outcome& outcome, Place place) {
+  if (outcome.cancelled) return;
+  if (outcome.sender_hears) {  // and may have told others before the last byte was here
+    acts();
+    latest_.context = 0;
+    return;
+  }
+  compare_with_latest(comm, outcome);
+  latest_ = {comm.context(), tag, outcome.source, acts_, place};
 }
 
 void Strict::race(Place place, std::vector<int> ranks, const Comm& comm) {

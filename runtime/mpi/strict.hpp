@@ -37,6 +37,8 @@ class Strict {
   void looks(const Comm& comm, int source, int tag);
   // A blocking receive that wanted `source` and `tag` has got a message.
   void received(const Comm& comm, int source, int tag, const engine::Outcome& outcome);
+  // So has one with a request that wanted any source, and was posted at `place`.
+  void received_any(const Comm& comm, int tag, const engine::Outcome& outcome, Place place);
 
   // ---- at MPI_Finalize
 
@@ -57,6 +59,7 @@ class Strict {
     std::array<Place, 8> latest;
   };
   void race(Place place, std::vector<int> ranks, const Comm& comm);
+  void compare_with_latest(const Comm& comm, const engine::Outcome& outcome);
 
   const bool report_only_;
   Outstanding outstanding_;
@@ -64,7 +67,7 @@ class Strict {
 
   std::map<Stream, Sent> sent_;
   uint64_t acts_ = 0;
-  // The latest blocking receive with a wildcard, whose sender has not heard of it.
+  // The latest receive with a wildcard that has got a message, whose sender has not heard of it.
   struct {
     uint64_t context = 0;  // 0: none
     int tag = 0, got = 0;

@@ -26,10 +26,12 @@ NOTES = [
     ("race_any_tag", 3, ["race: .* MPI_Recv at LINE(race_any_tag)"]),
     ("race_once", 3, ["race: .* MPI_Irecv at LINE(race_once)"]),
     ("race_probe", 3, ["race: .* MPI_Probe at LINE(race_probe)"]),
+    ("race_posted", 3, ["race: .* MPI_Irecv at LINE(race_posted).*: ranks 1 and 2 have each sent one"]),
+    ("race_posted", 4, ["race: .* MPI_Irecv at LINE(race_posted)"]),
     ("race_takes_the_other", 3, ["race: .* MPI_Recv at LINE(race_takes_the_other)"]),
 ]
 RIGHT = [("clean", 2), ("clean", 3), ("freed_request", 2), ("cancelled", 2), ("one_sender", 2), ("other_tags", 4),
-         ("in_turn", 4), ("in_turn_by_barriers", 4), ("in_turn_by_ssend", 3), ("threads_in_turn", 2),
+         ("in_turn", 4), ("in_turn_by_barriers", 4), ("in_turn_by_ssend", 3), ("posted_apart", 3), ("posted_in_turn", 3), ("threads_in_turn", 2),
          ("threads_apart", 2)]
 # The job ends with the report, at each level.
 REPORTS = [

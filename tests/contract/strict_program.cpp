@@ -113,7 +113,8 @@ const std::map<std::string, std::function<void()>> cases{
        if (rank != 0) return;
        MPI_Irecv(into, 1, MPI_INT, MPI_ANY_SOURCE, 1, world, &request);  // LINE race_once
        MPI_Wait(&request, MPI_STATUS_IGNORE);
-       for (int i = 2; i < size; ++i) MPI_Recv(into, 1, MPI_INT, MPI_ANY_SOURCE, 1, world, MPI_STATUS_IGNORE);
+       for (int i = 2; i < size; ++i)
+         MPI_Recv(into, 1, MPI_INT, MPI_ANY_SOURCE, 1, world, MPI_STATUS_IGNORE);
      }},
     {"race_probe",
      [] {
@@ -132,7 +133,42 @@ const std::map<std::string, std::function<void()>> cases{
        MPI_Recv(into, 1, MPI_INT, MPI_ANY_SOURCE, 1, world, MPI_STATUS_IGNORE);  // LINE race_takes_the_other
        recv(into[0] == value && size == 3 ? MPI_ANY_SOURCE : 1);
      }},
+    {"race_posted",  // before any message is there
+     [] {
+       MPI_Request requests[8];
+       for (int i = 1; rank == 0 && i < size; ++i)
+         MPI_Irecv(into + i, 1, MPI_INT, MPI_ANY_SOURCE, 1, world,
+                   &requests[i - 1]);  // LINE race_posted
+       MPI_Barrier(world);
+       if (rank > 0) send(0);
+       if (rank == 0) MPI_Waitall(size - 1, requests, MPI_STATUSES_IGNORE);
+     }},
     // ---- right: silent
+    {"posted_apart",  // by tag, or for one sender: the first one's is the first receive's
+     [] {
+       MPI_Request requests[3];
+       if (rank == 0) {
+         MPI_Irecv(into, 1, MPI_INT, 2, 1, world, &requests[0]);
+         MPI_Irecv(into + 1, 1, MPI_INT, MPI_ANY_SOURCE, 1, world, &requests[1]);
+         MPI_Irecv(into + 2, 1, MPI_INT, MPI_ANY_SOURCE, 2, world, &requests[2]);
+       }
+       MPI_Barrier(world);
+       if (rank == 1) send(0, 1);
+       if (rank == 2) send(0, 1);
+       if (rank == 2) send(0, 2);
+       if (rank == 0) MPI_Waitall(3, requests, MPI_STATUSES_IGNORE);
+     }},
+    {"posted_in_turn",  // the second is sent when the first is known to be received
+     [] {
+       MPI_Request requests[2];
+       for (int i = 0; rank == 0 && i < 2; ++i)
+         MPI_Irecv(into + i, 1, MPI_INT, MPI_ANY_SOURCE, 1, world, &requests[i]);
+       if (rank == 1) send(0);
+       if (rank == 0) MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+       MPI_Barrier(world);
+       if (rank == 2) send(0);
+       if (rank == 0) MPI_Wait(&requests[1], MPI_STATUS_IGNORE);
+     }},
     {"clean",
      [] {
        MPI_Comm comm;

@@ -14,6 +14,9 @@ NOTES = {
     "program.legal.collectives": RACE,  # the examples with wildcards of 6.14: either outcome is right
     "program.apps.queens": RACE,  # a master that serves whoever asks first
     "program.p2p.status": RACE,  # rank 0 takes the messages of all as they come
+    "program.p2p.order": RACE,   # any number of wildcards posted for all that comes
+    "program.p2p.mixed": RACE,
+    "program.p2p.persistent": RACE,
 }
 # Not programs that end well, or that take their work from their arguments.
 LEFT_OUT = {"program.env.fatal": "ends the job", "program.cg": "has tests of its own"}
