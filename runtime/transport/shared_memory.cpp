@@ -126,8 +126,9 @@ void SharedMemoryTransport::find_openings() {
 
 bool SharedMemoryTransport::arm() {
   // Who is about to sleep has waited long enough.
-  for (size_t i = 0; i < streaming_.size(); ++i)
-    if (streaming_[i]->peer->reads == 0) ask_no_more(*streaming_[i]->peer);
+  if (!streaming_.empty()) [[unlikely]]
+    for (Peer& peer : peers_)
+      if (peer.asked > 0 && peer.reads == 0) ask_no_more(peer);
   if (!reading_.empty() || !doorbell_.arm()) return false;
   if (!in_epoll_) {
     epoll_event event{.events = EPOLLIN};

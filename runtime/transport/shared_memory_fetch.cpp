@@ -34,7 +34,10 @@ void SharedMemoryTransport::fetch(void* rendezvous, Fetch& fetch) {
 }
 
 void SharedMemoryTransport::finish(Incoming& incoming) {
-  if (incoming.streams) std::erase(streaming_, &incoming);
+  if (incoming.streams) {
+    std::erase(streaming_, &incoming);
+    if (incoming.peer->reads == 0) ask_for_more(*incoming.peer);
+  }
   Fetch* fetch = incoming.fetch;
   give_back(incoming);
   if (fetch) fetch->fetched(*fetch, {});

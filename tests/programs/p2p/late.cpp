@@ -114,35 +114,33 @@ void one_by_one() {
 }
 
 // `both`: to the previous rank as well. Early or late receives, of runs and of every other element.
-void long_ones(bool both, bool late, bool gaps) {
-  constexpr int kMessages = 7;
-  const int count = 90001;  // more than a message that comes by itself, no whole number of pieces
+void long_ones(int messages, int count, bool both, bool late, bool gaps) {
   MPI_Datatype type;
   OK(MPI_Type_vector(count, 1, gaps ? 2 : 1, MPI_INT, &type));
   OK(MPI_Type_commit(&type));
   const size_t room = static_cast<size_t>(count) * (gaps ? 2 : 1);
   const auto value = [](int from, int message, size_t i) {
-    return from * 1000000 + message * 100000 + static_cast<int>(i % 99991);
+    return from * 10000000 + message * 100000 + static_cast<int>(i % 99991);
   };
   const int peers[][2] = {{next, previous}, {previous, next}};
   std::vector<std::vector<int>> out, in;
   std::vector<MPI_Request> sends, receives;
   const auto post = [&] {
     for (int way = 0; way <= both; ++way)
-      for (int m = 0; m < kMessages; ++m) {
+      for (int m = 0; m < messages; ++m) {
         receives.emplace_back();
-        OK(MPI_Irecv(in[static_cast<size_t>(way * kMessages + m)].data(), 1, type, peers[way][1],
-                     way * kMessages + m, MPI_COMM_WORLD, &receives.back()));
+        OK(MPI_Irecv(in[static_cast<size_t>(way * messages + m)].data(), 1, type, peers[way][1],
+                     way * messages + m, MPI_COMM_WORLD, &receives.back()));
       }
   };
-  in.assign(2 * kMessages, std::vector<int>(room, -1));
-  for (int m = 0; m < 2 * kMessages; ++m) {
+  in.assign(static_cast<size_t>(2 * messages), std::vector<int>(room, -1));
+  for (int m = 0; m < 2 * messages; ++m) {
     out.emplace_back(room);
     for (size_t i = 0; i < room; ++i) out.back()[i] = value(check::world_rank, m, i);
   }
   if (!late) post();
   for (int way = 0; way <= both; ++way)
-    for (int m = way * kMessages; m < (way + 1) * kMessages; ++m) {
+    for (int m = way * messages; m < (way + 1) * messages; ++m) {
       sends.emplace_back();
       OK(MPI_Isend(out[static_cast<size_t>(m)].data(), 1, type, peers[way][0], m, MPI_COMM_WORLD,
                    &sends.back()));
@@ -151,7 +149,7 @@ void long_ones(bool both, bool late, bool gaps) {
   OK(MPI_Waitall(static_cast<int>(receives.size()), receives.data(), MPI_STATUSES_IGNORE));
   OK(MPI_Waitall(static_cast<int>(sends.size()), sends.data(), MPI_STATUSES_IGNORE));
   for (int way = 0; way <= both; ++way)
-    for (int m = way * kMessages; m < (way + 1) * kMessages; ++m)
+    for (int m = way * messages; m < (way + 1) * messages; ++m)
       for (size_t i = 0; i < room; ++i)
         CHECK_EQ(in[static_cast<size_t>(m)][i], gaps && i % 2 ? -1 : value(peers[way][1], m, i));
   OK(MPI_Type_free(&type));
@@ -170,5 +168,9 @@ int main(int argc, char** argv) {
   for (int round = 0; round < 2; ++round)
     for (const bool both : {false, true})
       for (const bool late : {false, true})
-        for (const bool gaps : {false, true}) long_ones(both, late, gaps);
+        for (const bool gaps : {false, true}) {
+          // More than comes by itself, and no whole number of pieces.
+          long_ones(7, 90001, both, late, gaps);
+          long_ones(40, 9001, both, late, gaps);
+        }
 }
