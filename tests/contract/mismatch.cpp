@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Wrong programs, hundreds of small ones, each on a communicator of its own, and their right twins.
 // In a wrong one, one rank makes another call than the rest, or the same with other arguments: the
-// error must say so, and no rank may hang. In a right one nothing may be said. Prints for each class
+// error must say so, and no rank may hang. In its twin all ranks make the one call and then the other;
+// further right ones differ between the ranks in what they may. Of them nothing may be said. Prints for each class
 // what was found, what missed, and what accused falsely.   usage: mismatch [PART OF] (a share of all)
 #include "check.hpp"
 
@@ -149,7 +150,7 @@ class Judge {
     const int number = number_++;
     if (number % of_ != part_) return;
     const bool is_odd = rank_ == number / of_ % size_;
-    const auto [failed, text] = run(is_odd ? odd : rest, is_odd ? odd_given : rest_given);
+    const auto [failed, text] = run({{is_odd ? &odd : &rest, is_odd ? &odd_given : &rest_given}});
     Tally& tally = tallies_[kind];
     bool all_said = true;
     for (const std::string& word : words) all_said = all_said && text.find(word) != text.npos;
@@ -161,17 +162,13 @@ class Judge {
     if (!found)
       std::fprintf(stderr, "rank %d, %s against %s (%s): \"%s\"\n", rank_, odd.name.c_str(), rest.name.c_str(),
                    kind.c_str(), text.c_str());
+    run_right(kind, {{&rest, &rest_given}, {&odd, &odd_given}});
   }
 
   // What this rank does fits what the others do.
   void right(const std::string& kind, const Collective& call, const Arguments& given) {
     const int number = number_++;
-    if (number % of_ != part_) return;
-    const auto [failed, text] = run(call, given);
-    int bad = failed, anywhere = 0;
-    OK(MPI_Allreduce(&bad, &anywhere, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
-    ++(anywhere ? tallies_[kind].falsely : tallies_[kind].right);
-    if (bad) std::fprintf(stderr, "rank %d, %s (%s): \"%s\"\n", rank_, call.name.c_str(), kind.c_str(), text.c_str());
+    if (number % of_ == part_) run_right(kind, {{&call, &given}});
   }
 
   bool report() const {
@@ -192,17 +189,31 @@ class Judge {
   }
 
  private:
-  // A few calls, this one, and one more, in which most ranks hear of what one has found.
-  std::pair<bool, std::string> run(const Collective& what, const Arguments& given) {
+  using Calls = std::vector<std::pair<const Collective*, const Arguments*>>;
+
+  void run_right(const std::string& kind, const Calls& calls) {
+    const auto [failed, text] = run(calls);
+    int bad = failed, anywhere = 0;
+    OK(MPI_Allreduce(&bad, &anywhere, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
+    ++(anywhere ? tallies_[kind].falsely : tallies_[kind].right);
+    if (bad)
+      std::fprintf(stderr, "rank %d, %s (%s): \"%s\"\n", rank_, calls.back().first->name.c_str(), kind.c_str(),
+                   text.c_str());
+  }
+
+  // A few calls, these, and one more, in which most ranks hear of what one has found.
+  std::pair<bool, std::string> run(const Calls& calls) {
     MPI_Comm comm;
     OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
     OK(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
     int code = MPI_SUCCESS;  // others may be ahead, and their mismatch found while I am here
     for (int i = 0; i < number_ % 3 && code == MPI_SUCCESS; ++i) code = MPI_Barrier(comm);
-    Buffers& buffers = *new Buffers(given);  // what is abandoned may still be written to
-    MPI_Request request = MPI_REQUEST_NULL;
-    if (code == MPI_SUCCESS) code = what.call(comm, given, buffers, &request);
-    if (code == MPI_SUCCESS && request != MPI_REQUEST_NULL) code = MPI_Wait(&request, MPI_STATUS_IGNORE);
+    for (const auto& [what, given] : calls) {
+      Buffers& buffers = *new Buffers(*given);  // what is abandoned may still be written to
+      MPI_Request request = MPI_REQUEST_NULL;
+      if (code == MPI_SUCCESS) code = what->call(comm, *given, buffers, &request);
+      if (code == MPI_SUCCESS && request != MPI_REQUEST_NULL) code = MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
     if (code == MPI_SUCCESS) code = MPI_Barrier(comm);
     const std::string text = code == MPI_SUCCESS ? "" : check::error_text(code);
     MPI_Comm_free(&comm);
