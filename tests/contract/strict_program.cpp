@@ -135,13 +135,12 @@ const std::map<std::string, std::function<void()>> cases{
      }},
     {"race_posted",  // before any message is there
      [] {
-       MPI_Request requests[8];
-       for (int i = 1; rank == 0 && i < size; ++i)
-         MPI_Irecv(into + i, 1, MPI_INT, MPI_ANY_SOURCE, 1, world,
-                   &requests[i - 1]);  // LINE race_posted
+       MPI_Request all[8];
+       for (int i = 0; rank == 0 && i < size - 1; ++i)
+         MPI_Irecv(into + i, 1, MPI_INT, MPI_ANY_SOURCE, 1, world, all + i);  // LINE race_posted
        MPI_Barrier(world);
        if (rank > 0) send(0);
-       if (rank == 0) MPI_Waitall(size - 1, requests, MPI_STATUSES_IGNORE);
+       if (rank == 0) MPI_Waitall(size - 1, all, MPI_STATUSES_IGNORE);
      }},
     // ---- right: silent
     {"posted_apart",  // by tag, or for one sender: the first one's is the first receive's
