@@ -268,14 +268,16 @@ constexpr Example kExamples[] = {
 
 }  // namespace
 
-// Without an argument all of them, else the one that it names.
+// Without an argument all of them, else the one that it names, or with a dash in front all others.
 int main(int argc, char** argv) {
-  const std::string wanted = argc > 1 ? argv[1] : "";
+  std::string named = argc > 1 ? argv[1] : "";
+  const bool all_others = named.starts_with("-");
+  if (all_others) named.erase(0, 1);
   check::Program world(&argc, &argv, MPI_THREAD_MULTIPLE);
   bool known = false;
   for (const Example& example : kExamples) {
-    if (!wanted.empty() && wanted != example.name) continue;
-    known = true;
+    known |= named.empty() || named == example.name;
+    if (!named.empty() && (named == example.name) == all_others) continue;
     for (int round = 0; round < 10; ++round) example.run(world);
   }
   CHECK(known);
