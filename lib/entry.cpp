@@ -7,7 +7,7 @@
 namespace tutti::lib {
 namespace {
 
-std::string called(const mpi::Object& object, const char* what) {
+std::string called(const mpi::NamedObject& object, const char* what) {
   return object.name.empty() ? fmt::format("a {} without a name", what)
                              : fmt::format("{} {}", what, object.name);
 }

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <vector>
 
@@ -102,6 +103,20 @@ struct Payload {
     layout->unpack(base, count, offset, in, length);
   }
 };
+
+// Up to 16 bytes without a call, as most short messages are.
+inline void copy_short(std::byte* to, const std::byte* from, size_t bytes) {
+  if (bytes == 8) {
+    std::memcpy(to, from, 8);
+  } else if (bytes > 16) {
+    std::memcpy(to, from, bytes);
+  } else if (bytes >= 8) {
+    std::memcpy(to, from, 8);
+    std::memcpy(to + bytes - 8, from + bytes - 8, 8);
+  } else {
+    for (size_t i = 0; i < bytes; ++i) to[i] = from[i];
+  }
+}
 
 // Copies the data of `from` into `to`: as many bytes as the shorter of both holds. Either may
 // have gaps; no temporary of the whole is made. The memory must not overlap.

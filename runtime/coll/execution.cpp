@@ -11,7 +11,6 @@
 #include "base/stress_mode.hpp"
 #include "coll/shared.hpp"
 #include "contract/ledger.hpp"
-#include "transport/records.hpp"
 
 namespace tutti::coll {
 namespace {
@@ -196,7 +195,7 @@ void Execution::copy(const Step& step) {
     const Payload from = resolve(step.from), into = resolve(step.into);
     if (const int64_t bytes = from.bytes(); bytes <= 64 && bytes <= into.bytes() &&
                                             from.contiguous() && into.contiguous())
-      return transport::copy_short(into.data(), from.data(), static_cast<size_t>(bytes));
+      return copy_short(into.data(), from.data(), static_cast<size_t>(bytes));
     return copy_payload(from, into);
   }
   const Buf& user = packs ? step.from : step.into;
@@ -206,7 +205,7 @@ void Execution::copy(const Step& step) {
   const Payload whole{home(user), last == size ? 1 : (last + size - 1) / size, layout};
   if (whole.contiguous()) {
     std::byte* const here = whole.data() + user.offset;
-    transport::copy_short(packs ? there : here, packs ? here : there,
+    copy_short(packs ? there : here, packs ? here : there,
                           static_cast<size_t>(user.count));
   } else if (packs) {
     whole.pack(user.offset, there, user.count);

@@ -41,7 +41,6 @@ bool Engine::send_at_once(int to, const Match& match, const Payload& payload, ui
 bool Engine::recv_at_once(int from, const Match& match, const Payload& payload, Outcome& outcome,
                           bool waits) {
   if (from == process_ || !payload.contiguous()) return false;
-  // Where others are posted, messages are more likely to be theirs: not worth the search.
   if (waits ? !matcher_.is_next(match) : !matcher_.is_empty()) return false;
   Header header;
   header.context = match.context;

@@ -105,6 +105,7 @@ void Engine::send(SendOperation& op) {
   op.outcome = {};
   if (op.peer == process_) return send_to_self(op);
 
+  std::construct_at(&op.outgoing);
   Header& header = op.outgoing.header;
   header = next_header(op.peer, Kind::message);
   header.context = op.match.context;
@@ -180,10 +181,7 @@ void Engine::send_to_self(SendOperation& op) {
   header.ticket = op.ticket;
   header.signature = op.signature;
   header.bytes = op.payload.bytes();
-  if (RecvOperation* receive = matcher_.match(header)) {
-    op.outgoing.header = header;
-    return satisfy_from_self(*receive, op);
-  }
+  if (RecvOperation* receive = matcher_.match(header)) return satisfy_from_self(*receive, op);
   std::unique_ptr<Unexpected> message(new Unexpected);
   message->header = header;
   if (op.matched && header.bytes <= kSelfEager) {
@@ -191,25 +189,19 @@ void Engine::send_to_self(SendOperation& op) {
     matcher_.add(std::move(message));
     return complete(op);
   }
-  op.outgoing.header = header;
   message->from_self = &op;
   matcher_.add(std::move(message));
 }
 
 void Engine::recv(RecvOperation& op) {
-  ++pending_;
-  op.outcome = {};
-  op.posted = false;
-  if (std::unique_ptr<Unexpected> message = take(op.match)) {
-    --pending_;
+  if (std::unique_ptr<Unexpected> message = take(op.match))
     return receive_taken(std::move(message), op);
-  }
+  ++pending_;
   matcher_.post(op);
 }
 
 void Engine::receive_taken(std::unique_ptr<Unexpected> message, RecvOperation& op) {
   ++pending_;
-  op.outcome = {};
   op.posted = false;
   if (message->from_self) return satisfy_from_self(op, *message->from_self);
   satisfy(op, {message->header, message->data(), message->rendezvous});
@@ -218,7 +210,7 @@ void Engine::receive_taken(std::unique_ptr<Unexpected> message, RecvOperation& o
 bool Engine::cancel(RecvOperation& op) {
   if (!op.posted) return false;
   matcher_.withdraw(op);
-  op.outcome.cancelled = true;
+  op.outcome = {.cancelled = true};
   complete(op);
   return true;
 }
@@ -278,17 +270,23 @@ void Engine::send_control(int to, Header header, std::string bytes) {
 // ---- arrivals
 
 void Engine::arrived(const Arrival& arrival) {
-  const int32_t from = arrival.header.process;
-  if (arrival.header.order != peer(from).next_in) [[unlikely]] {
+  const int32_t process = arrival.header.process;
+  Peer& from = peer(process);
+  if (arrival.header.order != from.next_in) [[unlikely]] {
     parked_->messages.emplace(
-        std::pair{from, arrival.header.order},
+        std::pair{process, arrival.header.order},
         Parked::Message{arrival.header,
                         arrival.data ? copy_of(arrival.data, arrival.header.bytes) : nullptr,
                         arrival.rendezvous});
     return;
   }
-  ++peer(from).next_in;
+  ++from.next_in;
   deliver(arrival);
+  if (!parked_->messages.empty()) [[unlikely]]
+    deliver_parked(process);
+}
+
+void Engine::deliver_parked(int32_t from) {
   while (!parked_->messages.empty()) {
     const auto at = parked_->messages.find({from, peer(from).next_in});
     if (at == parked_->messages.end()) return;
@@ -376,28 +374,29 @@ void Engine::satisfy(RecvOperation& op, const Arrival& arrival) {
     Header answer = next_header(header.process, Kind::matched);
     answer.ticket = header.ticket;
     transport_.notify(header.process, answer);
-    op.outcome.sender_hears = true;
   }
   const int64_t room = op.payload.bytes();
   op.outcome.source = header.source;
   op.outcome.tag = header.tag;
   op.outcome.bytes = std::min(header.bytes, room);
   op.outcome.sent_bytes = header.bytes;
+  op.outcome.mpi_class = header.bytes > room ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
+  op.outcome.cancelled = false;
+  op.outcome.sender_hears = header.answer || arrival.rendezvous;
   op.signature = header.signature;
-  if (header.bytes > room) op.outcome.mpi_class = MPI_ERR_TRUNCATE;
   if (!arrival.rendezvous) {
     if (!op.payload.contiguous()) {
       op.payload.unpack(0, arrival.data, op.outcome.bytes);
     } else if (op.outcome.bytes > 0) {
-      std::memcpy(op.payload.data(), arrival.data, static_cast<size_t>(op.outcome.bytes));
+      copy_short(op.payload.data(), arrival.data, static_cast<size_t>(op.outcome.bytes));
     }
     return complete(op);
   }
 
-  op.outcome.sender_hears = true;
+  std::construct_at(&op.fetch);
+  op.fetch.into = op.payload;
   op.fetch.owner = &op;
   op.engine = this;
-  op.fetch.into = op.payload;
   if (op.payload.contiguous()) {
     op.fetch.into = {op.payload.data(), header.bytes, &Layout::bytes()};
   }
@@ -428,12 +427,12 @@ void Engine::satisfy(RecvOperation& op, const Arrival& arrival) {
 
 void Engine::satisfy_from_self(RecvOperation& op, SendOperation& send) {
   const int64_t bytes = send.payload.bytes(), room = op.payload.bytes();
-  op.outcome.source = send.match.source;
-  op.outcome.tag = send.match.tag;
-  op.outcome.bytes = std::min(bytes, room);
-  op.outcome.sent_bytes = bytes;
-  if (bytes > room) op.outcome.mpi_class = MPI_ERR_TRUNCATE;
-  op.outcome.sender_hears = true;
+  op.outcome = {.source = send.match.source,
+                .tag = send.match.tag,
+                .bytes = std::min(bytes, room),
+                .sent_bytes = bytes,
+                .mpi_class = bytes > room ? MPI_ERR_TRUNCATE : MPI_SUCCESS,
+                .sender_hears = true};
   copy_payload(send.payload, op.payload);
   complete(op);
   send.sent = send.matched = true;

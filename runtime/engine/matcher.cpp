@@ -30,8 +30,8 @@ Matcher::~Matcher() {
 void Matcher::post(RecvOperation& receive) {
   receive.posted = true;
   receive.stamp = ++stamp_;
-  ++posted_;
   if (!is_wildcard(receive.match)) return exact_.push(receive, receive.match);
+  ++wild_;
   Receives& list = wildcards_[receive.match.context];
   receive.next = nullptr;
   receive.previous = list.last;
@@ -41,8 +41,8 @@ void Matcher::post(RecvOperation& receive) {
 
 void Matcher::withdraw(RecvOperation& receive) {
   receive.posted = false;
-  --posted_;
   if (!is_wildcard(receive.match)) return exact_.remove(receive);
+  --wild_;
   const auto at = wildcards_.find(receive.match.context);
   Receives& list = at->second;
   (receive.previous ? receive.previous->next : list.first) = receive.next;
@@ -50,19 +50,15 @@ void Matcher::withdraw(RecvOperation& receive) {
   if (!list.first && wildcards_.size() > kContextsKept) wildcards_.erase(at);
 }
 
-RecvOperation* Matcher::match(const transport::Header& header) {
-  const Match have{header.context, header.source, header.tag, header.serial};
-  RecvOperation* found = exact_.find(have);
-  if (posted_ > exact_.count()) {
-    const auto at = wildcards_.find(have.context);
-    if (at != wildcards_.end())
-      for (RecvOperation* w = at->second.first; w && (!found || w->stamp < found->stamp);
-           w = w->next)
-        if (fits(w->match, have)) {
-          found = w;
-          break;
-        }
-  }
+RecvOperation* Matcher::match_among_wildcards(const Match& have, RecvOperation* exact) {
+  RecvOperation* found = exact;
+  const auto at = wildcards_.find(have.context);
+  if (at != wildcards_.end())
+    for (RecvOperation* w = at->second.first; w && (!found || w->stamp < found->stamp); w = w->next)
+      if (fits(w->match, have)) {
+        found = w;
+        break;
+      }
   if (found) withdraw(*found);
   return found;
 }

@@ -44,10 +44,6 @@ struct Unexpected final : Pooled<Unexpected> {
   std::byte near_[64];  // most messages fit
 };
 
-inline bool operator==(const Match& a, const Match& b) {
-  return a.context == b.context && a.source == b.source && a.tag == b.tag && a.serial == b.serial;
-}
-
 // FIFO queues of T by T's exact match, in one table of intrusive lists.
 template <class T>
 class HashedQueues {
@@ -56,16 +52,20 @@ class HashedQueues {
 
   void push(T& item, const Match& match) {
     if (++count_ > buckets_.size() * 2) grow();
-    item.hash = hash(match);
+    if (!(match == last_pushed_)) {
+      last_pushed_ = match;
+      last_hash_ = hash(match);
+    }
+    item.hash = last_hash_;
     append(bucket_of(item.hash), item);
   }
   T* find(const Match& match) const {
     if (count_ == 0) return nullptr;
-    for (T* item = bucket_of(hash(match)).first; item; item = item->next)
-      if (key(*item) == match) return item;
-    return nullptr;
+    if (likely_ && key(*likely_) == match) return likely_;
+    return search(match);
   }
   void remove(T& item) {
+    if (&item == likely_) likely_ = item.next && key(*item.next) == key(item) ? item.next : nullptr;
     Bucket& bucket = bucket_of(item.hash);
     (item.previous ? item.previous->next : bucket.first) = item.next;
     (item.next ? item.next->previous : bucket.last) = item.previous;
@@ -90,6 +90,11 @@ class HashedQueues {
   static Match key(const RecvOperation& item) { return item.match; }
   static Match key(const Unexpected& item) { return item.match(); }
 
+  [[gnu::noinline]] T* search(const Match& match) const {
+    for (T* item = bucket_of(hash(match)).first; item; item = item->next)
+      if (key(*item) == match) return likely_ = item;
+    return nullptr;
+  }
   Bucket& bucket_of(uint64_t hash) { return buckets_[hash & (buckets_.size() - 1)]; }
   const Bucket& bucket_of(uint64_t hash) const { return buckets_[hash & (buckets_.size() - 1)]; }
 
@@ -121,6 +126,10 @@ class HashedQueues {
 
   std::vector<Bucket> buckets_;  // a power of two
   size_t count_ = 0;
+  // Many in a row have the same match: neither is hashed again.
+  mutable T* likely_ = nullptr;  // the first of its match; where it was removed, the next one
+  Match last_pushed_;
+  uint64_t last_hash_ = hash({});
 };
 
 class Matcher {
@@ -132,7 +141,16 @@ class Matcher {
   // Queues a receive that no unexpected message fits.
   void post(RecvOperation& receive);
   // The receive that a new message matches, taken out of the queues; nullptr if none.
-  RecvOperation* match(const transport::Header& header);
+  RecvOperation* match(const transport::Header& header) {
+    const Match have{header.context, header.source, header.tag, header.serial};
+    RecvOperation* const exact = exact_.find(have);
+    if (wild_ > 0) [[unlikely]]
+      return match_among_wildcards(have, exact);
+    if (!exact) return nullptr;
+    exact->posted = false;
+    exact_.remove(*exact);
+    return exact;
+  }
   void withdraw(RecvOperation& receive);  // posted before
 
   void add(std::unique_ptr<Unexpected> message);
@@ -161,15 +179,14 @@ class Matcher {
   // True if a message that arrived now would be the one that a receive posted now takes: no message
   // and no other receive that would be first. `wanted` has no wildcard.
   bool is_next(const Match& wanted) const {
-    return (posted_ == 0 || (posted_ == exact_.count() && !exact_.find(wanted))) &&
-           !messages_.find(wanted);
+    return wild_ == 0 && !exact_.find(wanted) && !messages_.find(wanted);
   }
 
-  bool is_empty() const { return posted_ == 0 && messages_.count() == 0; }
+  bool is_empty() const { return posted() == 0 && messages_.count() == 0; }
 
   // Unexpected messages whose sender waits until they are matched or withdrawn.
   int64_t held() const { return held_; }
-  size_t posted() const { return posted_; }
+  size_t posted() const { return exact_.count() + wild_; }
   size_t unexpected() const { return messages_.count(); }
 
  private:
@@ -181,6 +198,7 @@ class Matcher {
     Unexpected* first = nullptr;
     Unexpected* last = nullptr;
   };
+  RecvOperation* match_among_wildcards(const Match& have, RecvOperation* exact);
   void remove(Unexpected& message);
   static bool somebody_waits(const Unexpected& message) {
     return message.rendezvous || message.from_self || message.header.answer;
@@ -195,7 +213,7 @@ class Matcher {
   mutable uint64_t chance_ = 0;  // 0: the earliest that fits
   uint64_t stamp_ = 0;
   int64_t held_ = 0;
-  size_t posted_ = 0;
+  size_t wild_ = 0;  // receives with a wildcard that are posted
 };
 
 }  // namespace tutti::engine

@@ -24,6 +24,11 @@ struct Match {
   int32_t source = 0;
   int32_t tag = 0;
   uint32_t serial = 0;
+
+  bool operator==(const Match& other) const {  // without a branch for each
+    return ((context ^ other.context) | static_cast<uint32_t>(source ^ other.source) |
+            static_cast<uint32_t>(tag ^ other.tag) | (serial ^ other.serial)) == 0;
+  }
 };
 
 // Contexts of hidden channels are odd: nobody receives from them with a wildcard.
@@ -72,8 +77,12 @@ struct SendOperation : Operation {
   SendMode mode = SendMode::standard;
   uint64_t signature = 0;  // of the collective call; 0 on a user's channel
 
-  // The engine's own.
-  transport::Outgoing outgoing;
+  // The engine's own. What has no value here gets one when it is first needed: most operations are
+  // over before.
+  SendOperation() {}
+  union {
+    transport::Outgoing outgoing;
+  };
   bool sent = false;     // the payload's memory is free again
   bool matched = false;  // the receiver has said so, or nobody asked it
   uint64_t ticket = 0;   // names this operation to the receiver, for cancelling and answers
@@ -83,14 +92,17 @@ struct RecvOperation : Operation {
   Match match;  // source and tag may be wildcards on a user's channel
   uint64_t signature = 0;  // of the message that it has taken
 
-  // The engine's own.
-  transport::Fetch fetch;
+  // The engine's own, as above.
+  RecvOperation() {}
+  union {
+    transport::Fetch fetch;
+  };
   std::unique_ptr<std::byte[]> overflow;  // takes a long message that the payload cannot hold
-  uint64_t stamp = 0;  // posting order, to choose between exact and wildcard receives
-  uint64_t hash = 0;   // of `match`, while it is posted
-  RecvOperation* next = nullptr;
-  RecvOperation* previous = nullptr;
   bool posted = false;  // in the matcher's queues: may still be cancelled
+  // Of one that is posted:
+  uint64_t stamp;  // order, to choose between exact and wildcard receives
+  uint64_t hash;   // of `match`
+  RecvOperation *next, *previous;
 };
 
 }  // namespace tutti::engine

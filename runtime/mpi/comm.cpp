@@ -177,7 +177,7 @@ coll::Stress stress_of(const StressMode& mode) {
 }  // namespace
 
 Comm::Comm(Ref<Group> members, uint64_t context, Ref<Errhandler> handler)
-    : Object(Tag::comm),
+    : NamedObject(Tag::comm),
       group(std::move(members)),
       planner(process().selection, stress_of(process().stress_mode)),
       errhandler(std::move(handler)),

@@ -16,7 +16,7 @@
 
 namespace tutti::mpi {
 
-class Comm final : public Object {
+class Comm final : public NamedObject {
  public:
   // A member of `group`. With kNoContext the communicator is still being made (MPI_Comm_idup) and
   // may not be used before set_context().

@@ -37,10 +37,10 @@ struct TypeRun {
 };
 
 // Immutable but for name, attributes and the committed flag; any thread may read it.
-class Datatype final : public Object {
+class Datatype final : public NamedObject {
  public:
   Datatype(LayoutRef layout, bool committed)
-      : Object(Tag::datatype),
+      : NamedObject(Tag::datatype),
         layout(std::move(layout)),
         committed(committed),
         handle(handle_of(*this)) {}

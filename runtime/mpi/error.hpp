@@ -10,11 +10,11 @@
 
 namespace tutti::mpi {
 
-class Errhandler final : public Object {
+class Errhandler final : public NamedObject {
  public:
   enum class Does { end_job, abort_communicator, return_code, call_user };
   Errhandler(Does does, MPI_Comm_errhandler_function* function = nullptr)
-      : Object(Tag::errhandler), does(does), function(function) {}
+      : NamedObject(Tag::errhandler), does(does), function(function) {}
 
   bool ends_job() const { return does == Does::end_job || does == Does::abort_communicator; }
   const Does does;

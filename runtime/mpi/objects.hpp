@@ -79,8 +79,6 @@ class Object {
 
   int references() const { return references_.load(std::memory_order_acquire); }
 
-  std::string name;  // MPI_X_set_name, or the predefined one's
-
  protected:
   // One more reference, while no other thread knows the object.
   void retain_unshared() {
@@ -105,6 +103,12 @@ class Object {
   bool immortal_ = false;
   std::atomic<int> references_{1};
   std::atomic<int> handles_{1};
+};
+
+class NamedObject : public Object {
+ public:
+  using Object::Object;
+  std::string name;  // MPI_X_set_name, or the predefined one's
 };
 
 // Counts one reference for as long as it lives.
@@ -214,6 +218,12 @@ T* resolve_also_freed(typename HandleOf<T>::type handle) {
       with_handle(Object::tag_at(value)) != HandleOf<T>::tag)
     return nullptr;
   return static_cast<T*>(reinterpret_cast<Object*>(value));
+}
+
+// The same of one that resolve() has found, and that is not predefined.
+template <class T>
+T* known(typename HandleOf<T>::type handle) {
+  return static_cast<T*>(reinterpret_cast<Object*>(handle));
 }
 
 // The handle of an object that is not predefined.

@@ -10,9 +10,9 @@
 namespace tutti::mpi {
 
 // Immutable once made.
-class Op final : public Object {
+class Op final : public NamedObject {
  public:
-  Op() : Object(Tag::op), handle(handle_of(*this)) {}
+  Op() : NamedObject(Tag::op), handle(handle_of(*this)) {}
 
   bool commutative = true;
   bool predefined = false;

@@ -53,7 +53,9 @@ class SendRequest final : public Request, public Pooled<SendRequest> {
  public:
   SendRequest(Comm& comm, Datatype& type) : Request(Kind::send, comm), type_(&type) {
     op.owner = this;
-    op.on_complete = [](Operation& o) { static_cast<SendRequest*>(o.owner)->finish(); };
+    op.on_complete = [](Operation& o) {
+      static_cast<SendRequest*>(o.owner)->finish(o.outcome.mpi_class == MPI_SUCCESS);
+    };
   }
   void fill(MPI_Status& status) const override {
     fill_status(status, op.outcome);
@@ -74,7 +76,9 @@ class RecvRequest final : public Request, public Pooled<RecvRequest> {
  public:
   RecvRequest(Comm& comm, Datatype& type) : Request(Kind::recv, comm), type_(&type) {
     op.owner = this;
-    op.on_complete = [](Operation& o) { static_cast<RecvRequest*>(o.owner)->finish(); };
+    op.on_complete = [](Operation& o) {
+      static_cast<RecvRequest*>(o.owner)->finish(o.outcome.mpi_class == MPI_SUCCESS);
+    };
   }
   void fill(MPI_Status& status) const override { fill_status(status, op.outcome); }
   Error error() const override { return error_of(op.outcome); }
@@ -105,7 +109,7 @@ class ReceivedRequest final : public Request, public Pooled<ReceivedRequest> {
   ReceivedRequest(Comm& comm, const engine::Outcome& outcome)
       : Request(Kind::recv, comm), outcome_(outcome) {
     begin();
-    finish();
+    finish(true);
   }
   void fill(MPI_Status& status) const override { fill_status(status, outcome_); }
   Error error() const override { return {}; }
@@ -136,7 +140,7 @@ Request& sent_request() {
   static Request* const sent = [] {
     auto* made = new DoneRequest(Request::Kind::send, *process().world, false);
     made->live_for_ever();
-    made->finish();
+    made->finish(true);
     return made;
   }();
   return *sent;
@@ -404,7 +408,7 @@ Error irecv(void* buf, int64_t count, Datatype& type, int source, int tag, Comm&
   if (source == MPI_PROC_NULL) return done_at_once(Request::Kind::recv, comm, true, request);
   Engine& engine = engine_of_process();
   const Engine::Guard own(engine);
-  if (!strict && source != MPI_ANY_SOURCE && tag != MPI_ANY_TAG) {
+  if (!strict && engine.may_be_there() && source != MPI_ANY_SOURCE && tag != MPI_ANY_TAG) {
     engine::Outcome outcome;
     if (engine.recv_at_once(comm.process_of(source), {comm.user.context, source, tag, 0},
                             type.payload(buf, count), outcome, false)) {

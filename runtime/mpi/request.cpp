@@ -24,20 +24,23 @@ Error checked(int count, const MPI_Request* requests) {
   return {};
 }
 
-// What has been started: of a persistent request its operation under way. nullptr: nothing.
+// What has been started, of a handle that was found good: of a persistent request its operation under
+// way. nullptr: nothing.
 Request* at(MPI_Request handle) {
   if (handle == MPI_REQUEST_NULL) return nullptr;
-  Request* request = resolve<Request>(handle);
+  Request* const request = known<Request>(handle);
   const PersistentRequest* persistent = as_persistent(request);
   return persistent ? persistent->started() : request;
 }
 
-// Gives out the request's status and error, and gives up the handle, but of a persistent one.
-Error complete(MPI_Request& handle, MPI_Status* status) {
-  PersistentRequest* const persistent = as_persistent(resolve<Request>(handle));
-  Request& request = persistent ? *persistent->started() : *resolve<Request>(handle);
+// Gives out the request's status and error, and gives up the handle, but of a persistent one. `held` is
+// what stands behind the handle.
+Error complete(MPI_Request& handle, Request& held, MPI_Status* status) {
+  PersistentRequest* const persistent = as_persistent(&held);
+  Request& request = persistent ? *persistent->started() : held;
   if (status != MPI_STATUS_IGNORE) request.fill(*status);
-  Error error = request.error();
+  Error error;
+  if (!request.ended_well()) error = request.error();
   // Only for collectives does a single completion call set the status' error (section 6.12).
   if (status != MPI_STATUS_IGNORE && request.kind == Request::Kind::collective)
     status->MPI_ERROR = error.mpi_class();
@@ -52,6 +55,10 @@ Error complete(MPI_Request& handle, MPI_Status* status) {
   }
   request.release();
   return error;
+}
+
+Error complete(MPI_Request& handle, MPI_Status* status) {
+  return complete(handle, *known<Request>(handle), status);
 }
 
 void one_pass() {
@@ -128,11 +135,14 @@ Error complete_all(int count, MPI_Request* requests, MPI_Status* statuses) {
   std::vector<int> classes;
   for (int i = 0; i < count; ++i) {
     MPI_Status* status = statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : statuses + i;
-    if (!at(requests[i])) {
+    // None any more: an entry that stands in the array twice.
+    Request* const held =
+        requests[i] == MPI_REQUEST_NULL ? nullptr : resolve<Request>(requests[i]);
+    if (!held || (as_persistent(held) && !as_persistent(held)->started())) {
       if (status) fill_empty(*status);
       continue;
     }
-    if (Error error = complete(requests[i], status)) {
+    if (Error error = complete(requests[i], *held, status)) [[unlikely]] {
       classes.resize(static_cast<size_t>(count));
       classes[static_cast<size_t>(i)] = error.mpi_class();
       if (!first)

@@ -23,9 +23,11 @@ class Request : public Object {
 
   bool is_complete() const { return complete_.load(std::memory_order_acquire); }
 
-  // For the operation: it is under way, and it is over. Engine owned.
+  // For the operation: it is under way, and it is over. Engine owned. `well`: error() need not be
+  // asked.
   void begin() { retain_unshared(); }
-  void finish() {
+  void finish(bool well = false) {
+    well_ = well;
     ++process().completions;
     const bool freed = release_unshared();
     complete_.store(true, std::memory_order_release);  // another thread may be done with it now
@@ -36,6 +38,7 @@ class Request : public Object {
   // The status of a complete operation, without MPI_ERROR; and its error, if it failed.
   virtual void fill(MPI_Status& status) const = 0;
   virtual Error error() const = 0;
+  bool ended_well() const { return well_; }
   // Whose action it needs to complete, as one term. Engine owned.
   void add_needs(engine::Condition& needs) const {
     is_complete() ? void(needs.always()) : add_open_needs(needs);
@@ -49,6 +52,7 @@ class Request : public Object {
  private:
   virtual void add_open_needs(engine::Condition& needs) const = 0;  // while it is under way
   std::atomic<bool> complete_{false};
+  bool well_ = false;
 };
 
 // A message that MPI_Mprobe has taken out of matching (the standard, section 3.8.2).

@@ -55,20 +55,6 @@ struct Announcement {
   uint64_t address = 0;   // where the sender keeps it in one run; 0: it has gaps
 };
 
-// Up to 16 bytes without a call, as most short messages are.
-inline void copy_short(std::byte* to, const std::byte* from, size_t bytes) {
-  if (bytes == 8) {
-    std::memcpy(to, from, 8);
-  } else if (bytes > 16) {
-    std::memcpy(to, from, bytes);
-  } else if (bytes >= 8) {
-    std::memcpy(to, from, 8);
-    std::memcpy(to + bytes - 8, from + bytes - 8, 8);
-  } else {
-    for (size_t i = 0; i < bytes; ++i) to[i] = from[i];
-  }
-}
-
 inline bool is_of_collective(const Header& header) {
   return header.serial | header.signature;
 }

@@ -32,19 +32,21 @@ void SharedMemoryTransport::handle(Peer& from, RecordWord word, const std::byte*
     return outgoing.sent(outgoing, {});
   }
 
-  Header header;
+  Arrival arrival;
+  Header& header = arrival.header;
   header.process = from.process;
   header.order = from.next_order++;
   if (type == RecordType::notification) {
     header.kind = static_cast<Kind>(word.value);
     std::memcpy(&header.ticket, body, sizeof header.ticket);
-    return receiver_->arrived({header});
+    return receiver_->arrived(arrival);
   }
   const size_t head = read_head(record, word.flags, header);
   const auto length = static_cast<int64_t>(word.length - head);
   if (type == RecordType::message) {
     header.bytes = length;
-    return receiver_->arrived({header, record + head, nullptr});
+    arrival.data = record + head;
+    return receiver_->arrived(arrival);
   }
   if (type == RecordType::middling) return middling(from, header, record + head, length);
   const RecordWord behind = RecordWord::of(from.in.ready_behind(word.length));
