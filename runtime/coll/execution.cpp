@@ -205,8 +205,7 @@ void Execution::copy(const Step& step) {
   const Payload whole{home(user), last == size ? 1 : (last + size - 1) / size, layout};
   if (whole.contiguous()) {
     std::byte* const here = whole.data() + user.offset;
-    copy_short(packs ? there : here, packs ? here : there,
-                          static_cast<size_t>(user.count));
+    copy_short(packs ? there : here, packs ? here : there, static_cast<size_t>(user.count));
   } else if (packs) {
     whole.pack(user.offset, there, user.count);
   } else {

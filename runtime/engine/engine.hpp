@@ -92,8 +92,8 @@ class Engine final : private transport::Receiver {
   // Wildcard receives take any of the messages that they may take, by chance.
   void shuffle(uint64_t seed) { matcher_.shuffle(seed); }
 
-  // Whether recv_at_once() without waiting is worth a try: where others are posted, messages are more
-  // likely to be theirs.
+  // Whether recv_at_once() without waiting is worth a try: where others are posted, messages are
+  // more likely to be theirs.
   bool may_be_there() const { return matcher_.is_empty(); }
   // A receive that is over when it returns true: of a short message in one run that is the next one
   // of process `from`, and is there, or with `waits` comes soon. Otherwise nothing has happened, and

@@ -24,8 +24,8 @@ Error checked(int count, const MPI_Request* requests) {
   return {};
 }
 
-// What has been started, of a handle that was found good: of a persistent request its operation under
-// way. nullptr: nothing.
+// What has been started, of a handle that was found good: of a persistent request its operation
+// under way. nullptr: nothing.
 Request* at(MPI_Request handle) {
   if (handle == MPI_REQUEST_NULL) return nullptr;
   Request* const request = known<Request>(handle);
@@ -33,8 +33,8 @@ Request* at(MPI_Request handle) {
   return persistent ? persistent->started() : request;
 }
 
-// Gives out the request's status and error, and gives up the handle, but of a persistent one. `held` is
-// what stands behind the handle.
+// Gives out the request's status and error, and gives up the handle, but of a persistent one.
+// `held` is what stands behind the handle.
 Error complete(MPI_Request& handle, Request& held, MPI_Status* status) {
   PersistentRequest* const persistent = as_persistent(&held);
   Request& request = persistent ? *persistent->started() : held;
@@ -136,8 +136,7 @@ Error complete_all(int count, MPI_Request* requests, MPI_Status* statuses) {
   for (int i = 0; i < count; ++i) {
     MPI_Status* status = statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : statuses + i;
     // None any more: an entry that stands in the array twice.
-    Request* const held =
-        requests[i] == MPI_REQUEST_NULL ? nullptr : resolve<Request>(requests[i]);
+    Request* const held = requests[i] == MPI_REQUEST_NULL ? nullptr : resolve<Request>(requests[i]);
     if (!held || (as_persistent(held) && !as_persistent(held)->started())) {
       if (status) fill_empty(*status);
       continue;
