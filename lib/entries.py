@@ -210,35 +210,47 @@ class Call:
         return f"{where.split()[1]} == MPI_IN_PLACE ? {otherwise} : {value}" if where else value
 
     def notes(self):
-        """What the flight record learns of the arguments."""
+        """What the flight record learns of the arguments: (mark, what to call)."""
         if not self.recorded:
             return []
-        notes = [f"entry.note_comm(*{self.comm.name}_);"] if self.comm else []
+        notes = [("", f"entry.note_comm(*{self.comm.name}_);")] if self.comm else []
         peer = next((n for n in ("root", "dest", "source") if n in self.names), None)
         tag = next((n for n in ("tag", "sendtag") if n in self.names), None)
         if peer and self.comm:
-            notes.append(f"entry.note_peer(flight::PeerIs::{peer}, {peer}{', ' + tag if tag and peer != 'root' else ''});")
+            notes.append((f"Entry::peer(flight::PeerIs::{peer})",
+                          f"entry.note_peer({peer}{', ' + tag if tag and peer != 'root' else ''});"))
         parameters = self.function.parameters
         types = [p for p in parameters if p.type == "MPI_Datatype" and p.kind == "DATATYPE" and p.direction == "in"]
-        for note, p in zip(("note_data", "note_other_data"), types if self.moves_data else []):
+        marks = (("note_data", "Entry::kData"), ("note_other_data", "Entry::kOtherData"))
+        for (note, mark), p in zip(marks, types if self.moves_data else []):
             before = parameters[:parameters.index(p)]
             count = next((q for q in reversed(before) if "NUM_ELEM" in q.kind), None)
             single = count and count.type in ("int", "MPI_Count")
             text = self.significant(count, count.name, "-1") if single else "-1"
-            notes.append(f"entry.{note}({text}, {self.significant(p, p.name, 'MPI_DATATYPE_NULL')});")
+            notes.append((mark, f"entry.{note}({text}, {self.significant(p, p.name, 'MPI_DATATYPE_NULL')});"))
         op = next((p.name for p in parameters if p.type == "MPI_Op"), None)
-        return notes + ([f"entry.note_op({op});"] if op and self.moves_data else [])
+        return notes + ([("Entry::kOp", f"entry.note_op({op});")] if op and self.moves_data else [])
 
     def body(self):
+        kind = ""
+        # What the record can know before the checks, errors tell.
+        notes = self.notes()
+        early = [(mark, text) for mark, text in notes if mark and "at_root" not in text]
+        if self.recorded:
+            kind = f", Entry::Recorded{{{' | '.join(mark for mark, _ in early)}}}"
+        elif makes(self.function):
+            kind = ", Entry::making"
+        return f"  Entry entry(kNumber, caller_{kind});\n" + self.rest(notes, early)
+
+    def rest(self, notes, early):
         call = f"{self.call[0]}({', '.join(self.arguments)})"
         joined = " &&\n      ".join(self.checks)
         guard = f"  if (!({joined}))\n    return entry.failed();\n" if self.checks else ""
         locals_ = "".join(f"  {text}\n" for text in self.locals)
-        # What the record can know before the checks, errors tell.
-        notes = self.notes()
-        early = [text for text in notes if "at_root" not in text and not text.startswith("entry.note_comm")]
-        locals_ += "".join(f"  {text}\n" for text in early)
-        guard += "".join(f"  {text}\n" for text in notes if text not in early)
+        locals_ += "".join(f"  {text}\n" for _, text in early)
+        for mark, text in notes:
+            if (mark, text) not in early:
+                guard += f"  {text}\n" + (f"  entry.mark({mark});\n" if mark else "")
         if not self.stores:
             return f"{locals_}{guard}  return entry.done({call});\n"
         loads, stores = ("".join(f"  {text}\n" for text in part) for part in (self.loads, self.stores))
@@ -259,10 +271,8 @@ def body(function, found, where):
     if call and not call[1]:
         return f"  return {call[0]}({', '.join(names)});\n", True
     if call:
-        kind = ", Entry::recorded" if is_recorded(function) else ", Entry::making" if makes(function) else ""
-        made = f"  Entry entry(kNumber, caller_{kind});\n"
         look = "  flight::look(kNumber, caller_);\n" if LOOKS.fullmatch(function.name) else ""
-        return look + made + Call(function, call, where).body(), True
+        return look + Call(function, call, where).body(), True
     if function.returns != "int":
         sys.exit(f"entries.py: {function.name} returns {function.returns}; declare it in lib/direct.hpp")
     comm = next((p.name for p in function.parameters if p.type == "MPI_Comm"), "")

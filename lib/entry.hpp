@@ -2,7 +2,7 @@
 // One call of an entry point: counts it, checks its arguments by the standard's parameter kinds,
 // and turns an error into the call of an error handler. Used by the generated entry points alone:
 //
-//   Entry entry(412, caller);            with Entry::recorded where the flight record shall know of
+//   Entry entry(412, caller);            with Entry::Recorded where the flight record shall know of
 //                                        the call, Entry::making where objects are made or freed
 //   mpi::Comm* comm_;
 //   if (!(entry.ready() && entry.comm(comm_, comm, "comm") && entry.rank(…) && …))
@@ -65,15 +65,21 @@ inline const Kind kKind<mpi::Message>{MPI_ERR_REQUEST, "message", MPI_MESSAGE_NU
 
 class Entry {
  public:
-  enum Recorded { recorded };
+  // The flight record shall know of the call; the arguments that `marks` names are noted at once.
+  struct Recorded {
+    uint8_t marks = 0;
+  };
+  static constexpr uint8_t kData = flight::kData, kOtherData = flight::kOtherData, kOp = flight::kOp;
+  static constexpr uint8_t peer(flight::PeerIs is) { return static_cast<uint8_t>(is); }
   enum Making { making };
   Entry(int function, const void* caller) : function_(function), caller_(caller) {
     count_call(function);
   }
-  Entry(int function, const void* caller, Recorded)
+  Entry(int function, const void* caller, Recorded told)
       : function_(function),
         caller_(caller),
-        record_(flight::begin(static_cast<uint16_t>(function), caller)) {
+        record_(flight::begin(static_cast<uint16_t>(function), caller, told.marks)),
+        call_(record_ ? *record_->call : flight::inside::nowhere) {
     count_call(function);
     if (!record_ && mpi::keeps_what_is_gone) [[unlikely]]
       mpi::set_here(place());
@@ -86,22 +92,17 @@ class Entry {
   }
   Entry(const Entry&) = delete;
 
-  // --- what the flight record says of the call
-  void note_comm(const mpi::Comm& comm) {
-    if (record_) flight::set(record_->call->context, comm.context());
-  }
-  void note_peer(flight::PeerIs is, int peer, int tag = 0) {
-    if (record_) flight::note_peer(*record_->call, is, peer, tag);
-  }
+  // --- what the flight record says of the call. What its marks do not name needs mark() as well.
+  void note_comm(const mpi::Comm& comm) { flight::set(call_.context, comm.context()); }
+  void note_peer(int peer, int tag = 0) { flight::note_peer(call_, peer, tag); }
   void note_data(int64_t count, MPI_Datatype type) {
-    if (record_) flight::note_data(*record_->call, count, reinterpret_cast<uintptr_t>(type));
+    flight::note_data(call_, count, reinterpret_cast<uintptr_t>(type));
   }
   void note_other_data(int64_t count, MPI_Datatype type) {
-    if (record_) flight::note_other_data(*record_->call, count, reinterpret_cast<uintptr_t>(type));
+    flight::note_other_data(call_, count, reinterpret_cast<uintptr_t>(type));
   }
-  void note_op(MPI_Op op) {
-    if (record_) flight::note_op(*record_->call, reinterpret_cast<uintptr_t>(op));
-  }
+  void note_op(MPI_Op op) { flight::note_op(call_, reinterpret_cast<uintptr_t>(op)); }
+  void mark(uint8_t marks) { flight::mark(call_, marks); }
 
   bool ready() {
     return mpi::phase.load(std::memory_order_relaxed) == mpi::Phase::running || not_running();
@@ -235,6 +236,7 @@ class Entry {
   const int function_;
   const void* const caller_;
   flight::Thread* const record_ = nullptr;
+  flight::Call& call_ = flight::inside::nowhere;  // of the record
   mpi::Comm* on_ = nullptr;
   Error error_;
 };

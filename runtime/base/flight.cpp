@@ -17,6 +17,7 @@ namespace tutti::flight {
 namespace inside {
 
 Thread none;
+Call nowhere;
 constinit thread_local Thread* thread = &none;
 Record* record = nullptr;
 

@@ -151,6 +151,7 @@ uint64_t clock_now();
 
 namespace inside {
 extern Thread none;  // of a thread that has not been asked yet whether it writes
+extern Call nowhere;  // what is noted of calls that are not recorded: never read
 // Initial-exec: the call that finds a library's other thread-locals costs more than all of begin().
 extern thread_local Thread* thread __attribute__((tls_model("initial-exec")));
 extern Record* record;
@@ -167,9 +168,6 @@ inline void set_head(Call& call, Head head) {
                 offsetof(Call, marks) == offsetof(Call, function) + offsetof(Head, marks) &&
                 offsetof(Call, function) % sizeof(Head) == 0);
   __atomic_store(reinterpret_cast<Head*>(&call.function), &head, __ATOMIC_RELAXED);
-}
-inline void mark(Call& call, uint8_t mark) {
-  set(call.marks, static_cast<uint8_t>(call.marks | mark));
 }
 }  // namespace inside
 
@@ -189,8 +187,9 @@ inline Call* now() {
   return t && t->inside ? t->call : nullptr;
 }
 
-// A call begins; nullptr when nothing is written, or inside another call (a callback's).
-inline Thread* begin(uint16_t function, const void* caller) {
+// A call begins; nullptr when nothing is written, or inside another call (a callback's). `marks`: of
+// the arguments that are noted next.
+inline Thread* begin(uint16_t function, const void* caller, uint8_t marks) {
   Thread* t = thread();
   if (!t || t->inside) [[unlikely]]
     return nullptr;
@@ -203,7 +202,7 @@ inline Thread* begin(uint16_t function, const void* caller) {
   set(call.context, 0);
   set(call.stamp, number % 64 && number > kAlwaysStamped ? 0 : clock_now());
   set(call.serial, 0);
-  inside::set_head(call, {function, State::inside, 0});
+  inside::set_head(call, {function, State::inside, marks});
   t->call = &call;
   set(t->number, number);
   set(t->inside, true);
@@ -223,24 +222,23 @@ inline void end(Thread& t) {
 }
 // ---- arguments of a call that this thread is in
 
-inline void note_peer(Call& call, PeerIs is, int peer, int tag) {
+inline void mark(Call& call, uint8_t marks) {
+  set(call.marks, static_cast<uint8_t>(call.marks | marks));
+}
+inline void note_peer(Call& call, int peer, int tag) {
   set(call.peer, peer);
   set(call.tag, tag);
-  inside::mark(call, static_cast<uint8_t>(is));
 }
 inline void note_data(Call& call, int64_t count, uint64_t type) {
   set(call.count, count);
   set(call.type, type);
-  inside::mark(call, kData);
 }
 inline void note_other_data(Call& call, int64_t count, uint64_t type) {
   set(call.other_count, count);
   set(call.other_type, type);
-  inside::mark(call, kOtherData);
 }
 inline void note_op(Call& call, uint64_t op) {
   set(call.op, op);
-  inside::mark(call, kOp);
 }
 
 // A call that only looks.
