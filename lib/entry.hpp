@@ -75,7 +75,7 @@ class Entry {
   Entry(int function, const void* caller) : function_(function), caller_(caller) {
     count_call(function);
   }
-  Entry(int function, const void* caller, Recorded told)
+  [[gnu::always_inline]] Entry(int function, const void* caller, Recorded told)
       : function_(function),
         caller_(caller),
         record_(flight::begin(static_cast<uint16_t>(function), caller, told.marks)),

@@ -189,7 +189,7 @@ inline Call* now() {
 
 // A call begins; nullptr when nothing is written, or inside another call (a callback's). `marks`: of
 // the arguments that are noted next.
-inline Thread* begin(uint16_t function, const void* caller, uint8_t marks) {
+[[gnu::always_inline]] inline Thread* begin(uint16_t function, const void* caller, uint8_t marks) {
   Thread* t = thread();
   if (!t || t->inside) [[unlikely]]
     return nullptr;

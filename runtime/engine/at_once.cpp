@@ -24,17 +24,17 @@ constexpr int kTakenAlone = 1024, kTakenAmongOthers = 16;
 bool Engine::send_at_once(int to, const Match& match, const Payload& payload, uint64_t signature) {
   const int64_t bytes = payload.bytes();
   if (bytes > kAtOnce || to == process_ || !payload.contiguous()) return false;
-  Header header;
-  header.context = match.context;
-  header.source = match.source;
-  header.tag = match.tag;
-  header.serial = match.serial;
-  header.order = peer(to).next_out;
-  header.process = process_;
-  header.signature = signature;
-  header.bytes = bytes;
+  Peer& receiver = peer(to);
+  const Header header{.context = match.context,
+                      .source = match.source,
+                      .tag = match.tag,
+                      .serial = match.serial,
+                      .order = receiver.next_out,
+                      .process = process_,
+                      .signature = signature,
+                      .bytes = bytes};
   if (!transport_.send_now(to, header, payload.data())) return false;
-  ++peer(to).next_out;
+  ++receiver.next_out;
   return true;
 }
 
@@ -42,11 +42,8 @@ bool Engine::recv_at_once(int from, const Match& match, const Payload& payload, 
                           bool waits) {
   if (from == process_ || !payload.contiguous()) return false;
   if (waits ? !matcher_.is_next(match) : !matcher_.is_empty()) return false;
-  Header header;
-  header.context = match.context;
-  header.source = match.source;
-  header.tag = match.tag;
-  header.serial = match.serial;
+  Header header{
+      .context = match.context, .source = match.source, .tag = match.tag, .serial = match.serial};
   const int64_t room = payload.bytes();
   using Taken = transport::Transport::Taken;
   Taken taken = transport_.take_now(from, header, payload.data(), room);

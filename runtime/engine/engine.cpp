@@ -193,11 +193,12 @@ void Engine::send_to_self(SendOperation& op) {
   matcher_.add(std::move(message));
 }
 
-void Engine::recv(RecvOperation& op) {
-  if (std::unique_ptr<Unexpected> message = take(op.match))
-    return receive_taken(std::move(message), op);
-  ++pending_;
-  matcher_.post(op);
+// False: there is none for it.
+bool Engine::receive_unexpected(RecvOperation& op) {
+  std::unique_ptr<Unexpected> message = take(op.match);
+  if (!message) return false;
+  receive_taken(std::move(message), op);
+  return true;
 }
 
 void Engine::receive_taken(std::unique_ptr<Unexpected> message, RecvOperation& op) {
@@ -269,6 +270,53 @@ void Engine::send_control(int to, Header header, std::string bytes) {
 
 // ---- arrivals
 
+inline void Engine::complete(Operation& op) {
+  --pending_;
+  ++events_;
+  completed_unheard_ = true;
+  op.on_complete(op);
+}
+
+[[gnu::always_inline]] inline void Engine::satisfy(RecvOperation& op, const Arrival& arrival) {
+  const Header& header = arrival.header;
+  if (header.answer) {
+    Header answer = next_header(header.process, Kind::matched);
+    answer.ticket = header.ticket;
+    transport_.notify(header.process, answer);
+  }
+  const int64_t room = op.payload.bytes();
+  op.outcome.source = header.source;
+  op.outcome.tag = header.tag;
+  op.outcome.bytes = std::min(header.bytes, room);
+  op.outcome.sent_bytes = header.bytes;
+  op.outcome.mpi_class = header.bytes > room ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
+  op.outcome.cancelled = false;
+  op.outcome.sender_hears = header.answer || arrival.rendezvous;
+  op.signature = header.signature;
+  if (!arrival.rendezvous) {
+    if (!op.payload.contiguous()) {
+      op.payload.unpack(0, arrival.data, op.outcome.bytes);
+    } else if (op.outcome.bytes > 0) {
+      copy_short(op.payload.data(), arrival.data, static_cast<size_t>(op.outcome.bytes));
+    }
+    return complete(op);
+  }
+  fetch_into(op, arrival);
+}
+
+[[gnu::always_inline]] inline void Engine::receive_message(const Arrival& arrival) {
+  if (is_hidden(arrival.header.context) && observed(arrival)) return;
+  if (RecvOperation* receive = matcher_.match(arrival.header)) return satisfy(*receive, arrival);
+  ++events_;
+  std::unique_ptr<Unexpected> message(new Unexpected);
+  message->header = arrival.header;
+  message->rendezvous = arrival.rendezvous;
+  if (!arrival.rendezvous && arrival.header.bytes > 0)
+    std::memcpy(message->make_room(arrival.header.bytes), arrival.data,
+                static_cast<size_t>(arrival.header.bytes));
+  matcher_.add(std::move(message));
+}
+
 void Engine::arrived(const Arrival& arrival) {
   const int32_t process = arrival.header.process;
   Peer& from = peer(process);
@@ -281,7 +329,10 @@ void Engine::arrived(const Arrival& arrival) {
     return;
   }
   ++from.next_in;
-  deliver(arrival);
+  if (arrival.header.kind == Kind::message) [[likely]]
+    receive_message(arrival);
+  else
+    deliver(arrival);
   if (!parked_->messages.empty()) [[unlikely]]
     deliver_parked(process);
 }
@@ -347,19 +398,6 @@ void Engine::fetch_control(const Arrival& arrival) {
   transport_.fetch(arrival.rendezvous, message->fetch);
 }
 
-void Engine::receive_message(const Arrival& arrival) {
-  if (is_hidden(arrival.header.context) && observed(arrival)) return;
-  if (RecvOperation* receive = matcher_.match(arrival.header)) return satisfy(*receive, arrival);
-  ++events_;
-  std::unique_ptr<Unexpected> message(new Unexpected);
-  message->header = arrival.header;
-  message->rendezvous = arrival.rendezvous;
-  if (!arrival.rendezvous && arrival.header.bytes > 0)
-    std::memcpy(message->make_room(arrival.header.bytes), arrival.data,
-                static_cast<size_t>(arrival.header.bytes));
-  matcher_.add(std::move(message));
-}
-
 void Engine::withdraw_message(const Header& request) {
   const auto message = matcher_.take_ticket(request.process, request.ticket);
   if (message && message->rendezvous) transport_.discard(message->rendezvous);
@@ -368,31 +406,8 @@ void Engine::withdraw_message(const Header& request) {
   transport_.notify(request.process, answer);
 }
 
-void Engine::satisfy(RecvOperation& op, const Arrival& arrival) {
+void Engine::fetch_into(RecvOperation& op, const Arrival& arrival) {
   const Header& header = arrival.header;
-  if (header.answer) {
-    Header answer = next_header(header.process, Kind::matched);
-    answer.ticket = header.ticket;
-    transport_.notify(header.process, answer);
-  }
-  const int64_t room = op.payload.bytes();
-  op.outcome.source = header.source;
-  op.outcome.tag = header.tag;
-  op.outcome.bytes = std::min(header.bytes, room);
-  op.outcome.sent_bytes = header.bytes;
-  op.outcome.mpi_class = header.bytes > room ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
-  op.outcome.cancelled = false;
-  op.outcome.sender_hears = header.answer || arrival.rendezvous;
-  op.signature = header.signature;
-  if (!arrival.rendezvous) {
-    if (!op.payload.contiguous()) {
-      op.payload.unpack(0, arrival.data, op.outcome.bytes);
-    } else if (op.outcome.bytes > 0) {
-      copy_short(op.payload.data(), arrival.data, static_cast<size_t>(op.outcome.bytes));
-    }
-    return complete(op);
-  }
-
   std::construct_at(&op.fetch);
   op.fetch.into = op.payload;
   op.fetch.owner = &op;
@@ -400,7 +415,7 @@ void Engine::satisfy(RecvOperation& op, const Arrival& arrival) {
   if (op.payload.contiguous()) {
     op.fetch.into = {op.payload.data(), header.bytes, &Layout::bytes()};
   }
-  if (header.bytes > room) {
+  if (header.bytes > op.payload.bytes()) {
     op.overflow.reset(new (std::nothrow) std::byte[static_cast<size_t>(header.bytes)]);
     if (!op.overflow) {  // the error stands already; its bytes are not to be had
       op.outcome.bytes = 0;
@@ -437,13 +452,6 @@ void Engine::satisfy_from_self(RecvOperation& op, SendOperation& send) {
   complete(op);
   send.sent = send.matched = true;
   complete(send);
-}
-
-void Engine::complete(Operation& op) {
-  --pending_;
-  ++events_;
-  completed_unheard_ = true;
-  op.on_complete(op);
 }
 
 // ---- waiting

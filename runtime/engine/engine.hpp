@@ -102,7 +102,11 @@ class Engine final : private transport::Receiver {
                     bool waits);
 
   void send(SendOperation& operation);
-  void recv(RecvOperation& operation);
+  [[gnu::always_inline]] void recv(RecvOperation& operation) {
+    if (matcher_.unexpected() > 0 && receive_unexpected(operation)) return;
+    ++pending_;
+    matcher_.post(operation);
+  }
   // Withdraws a receive that has not matched: completes it as cancelled and returns true.
   bool cancel(RecvOperation& operation);
   // Asks the receiver to forget a message not matched yet; the operation completes either way.
@@ -223,11 +227,13 @@ class Engine final : private transport::Receiver {
 
   void arrived(const transport::Arrival& arrival) override;
   void deliver(const transport::Arrival& arrival);
+  bool receive_unexpected(RecvOperation& operation);
   [[gnu::cold]] void deliver_parked(int32_t from);
   void receive_message(const transport::Arrival& arrival);
   bool observed(const transport::Arrival& arrival);
   void fetch_control(const transport::Arrival& arrival);
   void satisfy(RecvOperation& operation, const transport::Arrival& arrival);
+  void fetch_into(RecvOperation& operation, const transport::Arrival& arrival);
   void satisfy_from_self(RecvOperation& operation, SendOperation& send);
   void withdraw_message(const transport::Header& request);
   void send_to_self(SendOperation& operation);

@@ -10,10 +10,6 @@ namespace {
 // Lists that are empty are kept for so many contexts, for the next one to come.
 constexpr size_t kContextsKept = 32;
 
-bool is_wildcard(const Match& match) {
-  return match.source == kAnySource || match.tag == kAnyTag;
-}
-
 // Does a message with `have` fit a receive that wants `want`?
 bool fits(const Match& want, const Match& have) {
   return want.context == have.context && want.serial == have.serial &&
@@ -27,10 +23,7 @@ Matcher::~Matcher() {
   messages_.each([](Unexpected& message) { delete &message; });
 }
 
-void Matcher::post(RecvOperation& receive) {
-  receive.posted = true;
-  receive.stamp = ++stamp_;
-  if (!is_wildcard(receive.match)) return exact_.push(receive, receive.match);
+void Matcher::post_wildcard(RecvOperation& receive) {
   ++wild_;
   Receives& list = wildcards_[receive.match.context];
   receive.next = nullptr;

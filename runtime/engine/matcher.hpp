@@ -50,7 +50,7 @@ class HashedQueues {
  public:
   HashedQueues() : buckets_(64) {}
 
-  void push(T& item, const Match& match) {
+  [[gnu::always_inline]] void push(T& item, const Match& match) {
     if (++count_ > buckets_.size() * 2) grow();
     if (!(match == last_pushed_)) {
       last_pushed_ = match;
@@ -64,7 +64,7 @@ class HashedQueues {
     if (likely_ && key(*likely_) == match) return likely_;
     return search(match);
   }
-  void remove(T& item) {
+  [[gnu::always_inline]] void remove(T& item) {
     if (&item == likely_) likely_ = item.next && key(*item.next) == key(item) ? item.next : nullptr;
     Bucket& bucket = bucket_of(item.hash);
     (item.previous ? item.previous->next : bucket.first) = item.next;
@@ -139,9 +139,14 @@ class Matcher {
   Matcher(const Matcher&) = delete;
 
   // Queues a receive that no unexpected message fits.
-  void post(RecvOperation& receive);
+  [[gnu::always_inline]] void post(RecvOperation& receive) {
+    receive.posted = true;
+    receive.stamp = ++stamp_;
+    if (is_wildcard(receive.match)) return post_wildcard(receive);
+    exact_.push(receive, receive.match);
+  }
   // The receive that a new message matches, taken out of the queues; nullptr if none.
-  RecvOperation* match(const transport::Header& header) {
+  [[gnu::always_inline]] RecvOperation* match(const transport::Header& header) {
     const Match have{header.context, header.source, header.tag, header.serial};
     RecvOperation* const exact = exact_.find(have);
     if (wild_ > 0) [[unlikely]]
@@ -199,6 +204,10 @@ class Matcher {
     Unexpected* last = nullptr;
   };
   RecvOperation* match_among_wildcards(const Match& have, RecvOperation* exact);
+  static bool is_wildcard(const Match& match) {
+    return match.source == kAnySource || match.tag == kAnyTag;
+  }
+  void post_wildcard(RecvOperation& receive);
   void remove(Unexpected& message);
   static bool somebody_waits(const Unexpected& message) {
     return message.rendezvous || message.from_self || message.header.answer;

@@ -77,8 +77,8 @@ struct SendOperation : Operation {
   SendMode mode = SendMode::standard;
   uint64_t signature = 0;  // of the collective call; 0 on a user's channel
 
-  // The engine's own. What has no value here gets one when it is first needed: most operations are
-  // over before.
+  // The engine's own. What is in a union has no value before it is needed: most operations are over
+  // by then.
   SendOperation() {}
   union {
     transport::Outgoing outgoing;

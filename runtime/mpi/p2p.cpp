@@ -256,8 +256,9 @@ Error send_in_mode(SendMode mode, const void* buf, int64_t count, const Datatype
   return start_send(mode, buf, count, type, dest, tag, comm);
 }
 
-Error isend_in_mode(SendMode mode, const void* buf, int64_t count, Datatype& type, int dest,
-                    int tag, Comm& comm, MPI_Request* request) {
+[[gnu::always_inline]] inline Error isend_in_mode(SendMode mode, const void* buf, int64_t count,
+                                                  Datatype& type, int dest, int tag, Comm& comm,
+                                                  MPI_Request* request) {
   if (dest == MPI_PROC_NULL) return done_at_once(Request::Kind::send, comm, true, request);
   Engine& engine = engine_of_process();
   const Engine::Guard own(engine);

@@ -141,7 +141,10 @@ Error complete_all(int count, MPI_Request* requests, MPI_Status* statuses) {
       if (status) fill_empty(*status);
       continue;
     }
-    if (Error error = complete(requests[i], *held, status)) [[unlikely]] {
+    if (!status && held->ended_well()) [[likely]] {
+      requests[i] = MPI_REQUEST_NULL;
+      held->release();
+    } else if (Error error = complete(requests[i], *held, status)) [[unlikely]] {
       classes.resize(static_cast<size_t>(count));
       classes[static_cast<size_t>(i)] = error.mpi_class();
       if (!first)

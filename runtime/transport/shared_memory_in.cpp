@@ -18,8 +18,20 @@ bool SharedMemoryTransport::drain(Peer& from) {
   return true;
 }
 
+[[gnu::always_inline]] inline void SharedMemoryTransport::message(Peer& from, RecordWord word,
+                                                                  const std::byte* record) {
+  Arrival arrival;
+  arrival.header.process = from.process;
+  arrival.header.order = from.next_order++;
+  const size_t head = read_head(record, word.flags, arrival.header);
+  arrival.header.bytes = static_cast<int64_t>(word.length - head);
+  arrival.data = record + head;
+  receiver_->arrived(arrival);
+}
+
 void SharedMemoryTransport::handle(Peer& from, RecordWord word, const std::byte* record) {
   const auto type = static_cast<RecordType>(word.type);
+  if (type == RecordType::message) return message(from, word, record);
   if (type == RecordType::fragment) return fragment(from, record, word.length);
 
   const std::byte* body = record + sizeof(uint64_t);
@@ -43,11 +55,6 @@ void SharedMemoryTransport::handle(Peer& from, RecordWord word, const std::byte*
   }
   const size_t head = read_head(record, word.flags, header);
   const auto length = static_cast<int64_t>(word.length - head);
-  if (type == RecordType::message) {
-    header.bytes = length;
-    arrival.data = record + head;
-    return receiver_->arrived(arrival);
-  }
   if (type == RecordType::middling) return middling(from, header, record + head, length);
   const RecordWord behind = RecordWord::of(from.in.ready_behind(word.length));
   announced(from, header, record + head,

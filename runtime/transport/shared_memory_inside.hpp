@@ -121,6 +121,7 @@ class SharedMemoryTransport final : public SharedMemory {
   void find_openings();
   bool drain(Peer& from);
   void handle(Peer& from, RecordWord word, const std::byte* record);
+  void message(Peer& from, RecordWord word, const std::byte* record);
   void middling(Peer& from, Header& header, const std::byte* body, int64_t length);
   void announced(Peer& from, Header& header, const std::byte* body, bool another_follows);
   void fragment(Peer& from, const std::byte* record, int64_t length);
