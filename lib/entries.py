@@ -9,7 +9,7 @@ MPI_X, its large-count form MPI_X_c and the old MPI_X_x call the same x, unless 
 
 What an implementation receives, which the compiler's overload resolution checks:
   MPI_Comm, MPI_Datatype, MPI_Op,     Comm&, Datatype&, … the live object; const Datatype* for the
-  MPI_Group, MPI_Errhandler           arguments in lib/table/significance.tsv
+  MPI_Group, MPI_Errhandler, MPI_Win  arguments in lib/table/significance.tsv
   MPI_Info                            Info*, nullptr for MPI_INFO_NULL
   MPI_Request, pointers to handles,   themselves
   arrays of handles and statuses
@@ -25,7 +25,7 @@ import sys
 import table
 
 OBJECTS = {"MPI_Comm": "Comm", "MPI_Datatype": "Datatype", "MPI_Op": "Op", "MPI_Group": "Group",
-           "MPI_Errhandler": "Errhandler", "MPI_Info": "Info"}
+           "MPI_Errhandler": "Errhandler", "MPI_Info": "Info", "MPI_Win": "Window"}
 
 # May be called before MPI_Init and after MPI_Finalize (the standard, section 11.4).
 ANY_TIME = re.compile(r"MPI_(Init|Init_thread|Initialized|Finalized|Get_version|Get_library_version|"
@@ -80,7 +80,7 @@ def significance():
 
 def is_recorded(function):
     moves = any(p.kind == "BUFFER" for p in function.parameters) and \
-        any(p.type == "MPI_Comm" for p in function.parameters) and "ack" not in function.name
+        any(p.type in ("MPI_Comm", "MPI_Win") for p in function.parameters) and "ack" not in function.name
     return bool(moves or RECORDED.fullmatch(function.name))
 
 
@@ -99,12 +99,15 @@ class Call:
         self.names = {p.name for p in function.parameters}
         self.moves_data = any(p.kind == "BUFFER" for p in function.parameters)
         self.comm = next((p for p in function.parameters if p.type == "MPI_Comm"), None)
+        self.win = next((p for p in function.parameters if p.type == "MPI_Win"), None)
         self.locals, self.checks, self.arguments, self.loads, self.stores = [], [], [], [], []
         self.recorded = is_recorded(function)
         if not ANY_TIME.fullmatch(function.name):
             self.checks.append("entry.ready()")
         if self.comm:  # first: the other errors are raised on it, and ranks are counted in it
             self.checks.append(f'entry.comm({self.comm.name}_, {self.comm.name}, "{self.comm.name}")')
+        if self.win:
+            self.checks.append(f'entry.win({self.win.name}_, {self.win.name}, "{self.win.name}")')
         if "root" in self.names and self.comm:
             self.root()
         for p in function.parameters:
@@ -119,9 +122,14 @@ class Call:
         if where == "root":
             text = f"(!at_root || {text})"
         elif where:  # of a rooted collective, only the root's own data may be in place
-            in_place = f"{where.split()[1]} == MPI_IN_PLACE"
+            in_place = self.meaningless(where)
             text = f"({f'(at_root && {in_place})' if 'root' in self.names else in_place} || {text})"
         self.checks.append(text)
+
+    @staticmethod
+    def meaningless(where):
+        word = where.split()[1]
+        return "op == MPI_NO_OP" if word == "op" else f"{word} == MPI_IN_PLACE"
 
     def root(self):
         comm = f"*{self.comm.name}_"
@@ -139,6 +147,8 @@ class Call:
             self.check(p, f"entry.request({quoted})")
         elif p.kind == "MESSAGE" and p.direction == "inout":
             self.check(p, f"entry.message({quoted})")
+        elif p.type == "MPI_Win *" and p.direction == "inout":
+            self.check(p, f"entry.held_win({quoted})")
         elif p.direction == "inout" and p.type.removesuffix(" *") in OBJECTS:
             self.check(p, f"entry.held<mpi::{OBJECTS[p.type.removesuffix(' *')]}>({quoted})")
         elif p.type.endswith("*"):
@@ -159,7 +169,7 @@ class Call:
             return f"{p.name}_"
         if kind == "Datatype" and self.moves_data:
             self.check(p, f"entry.committed({filled})")
-        elif p is not self.comm:
+        elif p is not self.comm and p is not self.win:
             self.check(p, f"entry.handle<mpi::{kind}>({filled})")
         return f"{p.name}_" if self.where[p.name] else f"*{p.name}_"
 
@@ -187,6 +197,9 @@ class Call:
         elif p.kind == "TAG" and self.comm:
             any_tag = p.name == "recvtag" or (p.name == "tag" and "source" in self.names)
             self.check(p, f"entry.{'tag_or_any' if any_tag else 'tag'}({quoted})")
+        elif p.kind.startswith("RANK") and p.name in ("rank", "target_rank") and self.win:
+            or_null = "true" if p.name == "target_rank" or "shared_query" in self.function.name else "false"
+            self.check(p, f'entry.target({p.name}, *{self.win.name}_, {or_null}, "{p.name}")')
         elif p.kind.startswith("RANK") and p.name in ("dest", "source") and self.comm:
             self.check(p, f'entry.{p.name}({p.name}, *{self.comm.name}_, "{p.name}")')
 
@@ -198,7 +211,9 @@ class Call:
                 or after[1].type != "MPI_Datatype":
             return
         text = f'entry.buffer({p.name}, {after[0].name}, {after[1].name}_, "{p.name}")'
-        rank = next((q.name for q in after[2:3] if q.name in ("dest", "source")), None)
+        rank = next((q.name for q in after[2:3] if q.name in ("dest", "source", "target_rank")), None)
+        if self.win:  # the one target of all buffers
+            rank = "target_rank" if "target_rank" in self.names else None
         # Data that goes nowhere is not touched.
         self.check(p, f"({rank} == MPI_PROC_NULL || {text})" if rank else text)
 
@@ -207,13 +222,17 @@ class Call:
         where = self.where.get(p.name)
         if where == "root":
             return f"at_root ? {value} : {otherwise}"
-        return f"{where.split()[1]} == MPI_IN_PLACE ? {otherwise} : {value}" if where else value
+        return f"{self.meaningless(where)} ? {otherwise} : {value}" if where else value
 
     def notes(self):
         """What the flight record learns of the arguments: (mark, what to call)."""
         if not self.recorded:
             return []
         notes = [("", f"entry.note_comm(*{self.comm.name}_);")] if self.comm else []
+        if self.win:
+            notes.append(("", f"entry.note_win(*{self.win.name}_);"))
+            rank = next((n for n in ("target_rank", "rank") if n in self.names), None)
+            notes += [("Entry::peer(flight::PeerIs::target)", f"entry.note_peer({rank});")] if rank else []
         peer = next((n for n in ("root", "dest", "source") if n in self.names), None)
         tag = next((n for n in ("tag", "sendtag") if n in self.names), None)
         if peer and self.comm:

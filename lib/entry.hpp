@@ -29,6 +29,7 @@
 #include "mpi/objects.hpp"
 #include "mpi/op.hpp"
 #include "mpi/request.hpp"
+#include "mpi/window.hpp"
 #include "raise.hpp"
 
 namespace tutti::lib {
@@ -62,6 +63,8 @@ inline const Kind kKind<mpi::Request>{MPI_ERR_REQUEST, "request", MPI_REQUEST_NU
 template <>
 inline const Kind kKind<mpi::Message>{MPI_ERR_REQUEST, "message", MPI_MESSAGE_NULL,
                                        mpi::Tag::message};
+template <>
+inline const Kind kKind<mpi::Window>{MPI_ERR_WIN, "window", MPI_WIN_NULL, mpi::Tag::win};
 
 class Entry {
  public:
@@ -94,6 +97,7 @@ class Entry {
 
   // --- what the flight record says of the call. What its marks do not name needs mark() as well.
   void note_comm(const mpi::Comm& comm) { flight::set(call_.context, comm.context()); }
+  void note_win(const mpi::Window& win) { note_comm(*win.comm); }
   void note_peer(int peer, int tag = 0) { flight::note_peer(call_, peer, tag); }
   void note_data(int64_t count, MPI_Datatype type) {
     flight::note_data(call_, count, reinterpret_cast<uintptr_t>(type));
@@ -116,6 +120,16 @@ class Entry {
       return bad_handle(kKind<mpi::Comm>, handle, argument);
     if (!on_) on_ = object;
     return true;
+  }
+  // The window, on which later errors are raised.
+  bool win(mpi::Window*& object, MPI_Win handle, const char* argument) {
+    object = mpi::resolve<mpi::Window>(handle);
+    return (object || (object = mpi::resolve_in_callback<mpi::Window>(handle)) ||
+            bad_handle(kKind<mpi::Window>, handle, argument)) &&
+           set_window(object);
+  }
+  bool held_win(MPI_Win* handle, const char* argument) {
+    return held<mpi::Window>(handle, argument) && set_window(mpi::resolve<mpi::Window>(*handle));
   }
   template <class T>
   bool handle(T*& object, typename mpi::HandleOf<T>::type handle, const char* argument) {
@@ -175,6 +189,11 @@ class Entry {
     return in_range(rank, comm) || rank == MPI_PROC_NULL || rank == MPI_ANY_SOURCE ||
            bad_rank(MPI_ERR_RANK, rank, comm, argument);
   }
+  // Of a window: some calls do nothing where the target is MPI_PROC_NULL.
+  bool target(int rank, const mpi::Window& win, bool or_null, const char* argument) {
+    return in_range(rank, *win.comm) || (or_null && rank == MPI_PROC_NULL) ||
+           bad_rank(MPI_ERR_RANK, rank, *win.comm, argument);
+  }
   bool root(int rank, const mpi::Comm& comm, const char* argument) {
     return in_range(rank, comm) ||
            (comm.is_inter() && (rank == MPI_ROOT || rank == MPI_PROC_NULL)) ||
@@ -201,10 +220,11 @@ class Entry {
   int done(Error error) {
     if (!error) [[likely]]
       return MPI_SUCCESS;
-    return raise(place(), on_, std::move(error));
+    return raise(place(), window_ ? static_cast<mpi::Object*>(window_) : on_, std::move(error));
   }
   [[gnu::cold]] int failed() {
     if (on_) note_comm(*on_);
+    if (window_) note_win(*window_);
     return done(std::move(error_));
   }
   // A function that is not written yet, told to the communicator that it was given, if any.
@@ -213,6 +233,10 @@ class Entry {
  private:
   mpi::Place place() const {
     return {static_cast<uint16_t>(function_), reinterpret_cast<uintptr_t>(caller_)};
+  }
+  bool set_window(mpi::Window* window) {
+    window_ = window;
+    return true;
   }
   static bool in_range(int rank, const mpi::Comm& comm) {
     return static_cast<unsigned>(rank) < static_cast<unsigned>(comm.remote_size());
@@ -238,6 +262,7 @@ class Entry {
   flight::Thread* const record_ = nullptr;
   flight::Call& call_ = flight::inside::nowhere;  // of the record
   mpi::Comm* on_ = nullptr;
+  mpi::Window* window_ = nullptr;
   Error error_;
 };
 

@@ -24,12 +24,12 @@ namespace tutti::flight {
 enum class State : uint8_t { none, inside, returned };
 
 // What Call::peer is.
-enum class PeerIs : uint8_t { nothing, root, dest, source };
+enum class PeerIs : uint8_t { nothing, root, dest, source, target };
 
 inline constexpr int kNoPeer = INT32_MIN;
 
 // In Call::marks, above the PeerIs: what the call has told of its arguments.
-inline constexpr uint8_t kPeerMask = 3, kData = 4, kOtherData = 8, kOp = 16;
+inline constexpr uint8_t kPeerMask = 7, kData = 8, kOtherData = 16, kOp = 32;
 
 // One call of a function of MPI, with those of its arguments that it has. In the record the fields
 // of arguments without a mark hold what an earlier call has left there: see read().

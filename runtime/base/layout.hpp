@@ -9,7 +9,10 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <span>
 #include <vector>
+
+#include "base/bytes.hpp"
 
 namespace tutti {
 
@@ -57,11 +60,17 @@ class Layout {
   void pack(const void* base, int64_t count, int64_t offset, void* out, int64_t length) const;
   void unpack(void* base, int64_t count, int64_t offset, const void* in, int64_t length) const;
 
+  // To another process. Parts that are shared stay shared. read() takes it off the front of `from`;
+  // nullptr if that is no layout.
+  void write(Bytes& to) const;
+  static LayoutRef read(std::span<const std::byte>& from);
+
  private:
   constexpr Layout() = default;
   constexpr explicit Layout(int64_t dense) : size_(dense), extent_(dense), true_extent_(dense) {}
   friend struct LayoutWalk;
   friend struct LayoutMaker;
+  friend struct LayoutOnWire;
   static const Layout kBytes;
 
   // `count` blocks of `block` bytes, or `count` elements of so many packed bytes, `stride` bytes

@@ -27,6 +27,7 @@ constexpr Words kWords[] = {
     {"datatype", "datatypes", "never freed", "made"},
     {"operation", "operations", "never freed", "made"},
     {"group", "groups", "never freed", "made"},
+    {"window", "windows", "never freed", "made"},
 };
 
 // "MPI_Comm_dup at solver.c:42, in main()"

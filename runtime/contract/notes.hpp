@@ -19,6 +19,7 @@ enum class NoteKind : uint8_t {
   datatype,
   op,
   group,
+  window,
 };
 
 // So many of a kind, from one place.

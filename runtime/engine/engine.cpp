@@ -363,11 +363,15 @@ void Engine::deliver(const Arrival& arrival) {
   send_progressed(op);
 }
 
-// True: it was for the observer alone.
+// True: it is not to be matched.
 bool Engine::observed(const Arrival& arrival) {
-  if (arrival.header.context != kControlContext) {
+  if (arrival.header.context < kActiveContext) [[likely]] {
     if (observer_) observer_->arrived(arrival.header);
     return false;
+  }
+  if (arrival.header.context == kActiveContext) {
+    receive_active(arrival);
+    return true;
   }
   ++peer(arrival.header.process).heard;
   if (arrival.rendezvous) {

@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "engine/active.hpp"
 #include "engine/alarm.hpp"
 #include "engine/allowance.hpp"
 #include "engine/condition.hpp"
@@ -192,6 +193,12 @@ class Engine final : private transport::Receiver {
   // To the observer of process `to`: header.tag, and what both sides make of the other fields but
   // `context`, `process` and `order`. Neither blocks nor tells when it has left.
   void send_control(int to, transport::Header header, std::string bytes = {});
+  // Handles active messages from now on; outlives the engine, or is taken away with nullptr.
+  void set_active_handler(ActiveHandler* handler);
+  // To the handler of process `to`, perhaps this one: `bytes` at `data`, which is copied, and of the
+  // header source, tag, serial, ticket and signature. Neither blocks nor tells when it has left.
+  void send_active(int to, transport::Header header, const std::byte* data = nullptr,
+                   int64_t bytes = 0);
   const Matcher& matcher() const { return matcher_; }
   const Pollers& pollers() const { return pollers_; }
 
@@ -224,6 +231,16 @@ class Engine final : private transport::Receiver {
  private:
   friend class ProgressThread;
   struct Parked;  // messages that arrived before their predecessors
+  struct Active;  // active.cpp
+  struct ActiveDeleter {
+    void operator()(Active* active) const;
+  };
+  Active& active();
+  void receive_active(const transport::Arrival& arrival);
+  void handle_active(const transport::Header& header, const std::byte* data);
+  void handle_own();
+  void fetch_active(int from);
+  void go_on_with(int from, bool first_is_good);
 
   void arrived(const transport::Arrival& arrival) override;
   void deliver(const transport::Arrival& arrival);
@@ -296,6 +313,7 @@ class Engine final : private transport::Receiver {
   std::unordered_map<uint64_t, SendOperation*> tickets_;  // sends whose answer is awaited
   std::vector<Peer> peers_;  // by process id, as far as anything was sent or received
   std::unique_ptr<Parked> parked_;
+  std::unique_ptr<Active, ActiveDeleter> active_;  // nullptr: nobody has asked
   int wake_fd_ = -1;                  // readable: threads in sleep_until_something() wake
   std::atomic<int> sleepers_{0};      // threads there; changed by the engine's owner
 

@@ -15,6 +15,8 @@ namespace tutti::engine {
 // The context of control messages: of no communicator. `tag` says which message it is, the rest of
 // the header and the bytes are the observers' own. They are handled when they arrive, never matched.
 inline constexpr uint64_t kControlContext = ~uint64_t{0};
+// The context of active messages (active.hpp), no communicator's either. Odd, as hidden ones are.
+inline constexpr uint64_t kActiveContext = ~uint64_t{2};
 
 class Observer {
  public:

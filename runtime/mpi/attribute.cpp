@@ -133,7 +133,7 @@ Error AttributeSet::get(int number, void** value, bool& found) const {
   found = false;
   if (is_predefined_key(kind_, number)) {
     for (const auto& [key, address] : predefined_)
-      if (key == number) found = true, *value = const_cast<int*>(address);
+      if (key == number) found = true, *value = const_cast<void*>(address);
     return {};
   }
   auto key = find_key(kind_, number);
@@ -196,7 +196,7 @@ Error AttributeSet::delete_all(void* object) {
   }
 }
 
-void AttributeSet::set_predefined(int key, const int* value) {
+void AttributeSet::set_predefined(int key, const void* value) {
   std::erase_if(predefined_, [&](const auto& entry) { return entry.first == key; });
   predefined_.emplace_back(key, value);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Attributes (the standard, section 7.7): values that a program caches on an object under a key of
 // its own, with callbacks for duplication and deletion. Owns the keys of the process and one
-// AttributeSet per communicator or datatype. The predefined attributes of communicators are
-// AttributeSets' business too: they are set by the owner (set_predefined) and have no callbacks.
+// AttributeSet per communicator, window or datatype. The predefined attributes are AttributeSets'
+// business too: they are set by the owner (set_predefined) and have no callbacks.
 #pragma once
 
 #include <cstdint>
@@ -52,8 +52,8 @@ class AttributeSet {
   Error delete_all(void* object);
 
   // MPI_TAG_UB and its kin: only get() sees it, no program can change it, duplicates have it too.
-  // `value` is the address that MPI_Comm_get_attr returns, of an int that outlives the set.
-  void set_predefined(int key, const int* value);
+  // `value` is the address that MPI_Comm_get_attr returns, of a number that outlives the set.
+  void set_predefined(int key, const void* value);
   void copy_predefined(const AttributeSet& from) { predefined_ = from.predefined_; }
 
  private:
@@ -64,7 +64,7 @@ class AttributeSet {
   const KeyKind kind_;
   mutable std::mutex mutex_;
   std::vector<Item> items_;  // in the order of their setting
-  std::vector<std::pair<int, const int*>> predefined_;
+  std::vector<std::pair<int, const void*>> predefined_;
 };
 
 }  // namespace tutti::mpi

@@ -47,6 +47,7 @@ class Comm final : public NamedObject {
   Ref<Errhandler> errhandler;
   AttributeSet attributes;
   MPI_Comm handle = MPI_COMM_NULL;  // the ABI's number, or this object's address
+  bool is_of_window = false;        // a window's own
 
  private:
   void ask_for_area();

@@ -105,6 +105,7 @@ Error open_engine(Process& p, const Config& config) {
     transport = p.stress.get();
   }
   p.engine = std::make_unique<engine::Engine>(*transport, view.rank, waiting_of(config, view));
+  p.engine->set_active_handler(&p.one_sided);
   if (mode->kind == Kind::sync) p.engine->set_manner(engine::Manner::synchronous);
   if (mode->kind == Kind::loose) p.engine->set_manner(engine::Manner::buffering);
   if (mode->kind == Kind::random) p.engine->shuffle(mode->seed + static_cast<uint64_t>(view.rank));

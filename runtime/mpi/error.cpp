@@ -13,6 +13,7 @@
 #include "mpi/entry.hpp"
 #include "mpi/inventory.hpp"
 #include "mpi/process.hpp"
+#include "mpi/window.hpp"
 
 namespace tutti::mpi {
 namespace {
@@ -221,16 +222,36 @@ std::string class_string(int code) {
   return is_tool_class(code) ? fmt::format("error {} of the tool information interface", code) : "";
 }
 
-void call_errhandler(Comm* comm, int code, std::string_view text, const Incident& incident) {
+Error Errhandler::suits(On object) const {
+  if (does != Does::call_user || on == object) return {};
+  const bool windows = on == On::window;
+  return failure(MPI_ERR_ERRHANDLER,
+                 "the error handler was made for {} by MPI_{}_create_errhandler, not for {} (argument "
+                 "errhandler)",
+                 windows ? "windows" : "communicators", windows ? "Win" : "Comm",
+                 windows ? "communicators" : "windows");
+}
+
+void call_errhandler(Object* on, int code, std::string_view text, const Incident& incident) {
+  Window* const window =
+      on && with_handle(on->tag()) == Tag::win ? static_cast<Window*>(on) : nullptr;
+  Comm* comm = window ? window->comm.get() : static_cast<Comm*>(on);
   const Comm* const raised_on = comm;
   if (!comm && phase.load() == Phase::running) comm = process().self;
-  const Ref<Errhandler> handler = comm ? comm->errhandler : Ref<Errhandler>(&fatal());
+  const Ref<Errhandler> handler = window ? window->errhandler
+                                  : comm ? comm->errhandler
+                                         : Ref<Errhandler>(&fatal());
   switch (handler->does) {
     case Errhandler::Does::return_code: return;
     case Errhandler::Does::call_user: {
-      MPI_Comm handle = comm->handle;
       const InCallback in_callback;
-      handler->function(&handle, &code);
+      if (window) {
+        MPI_Win handle = window->handle;
+        reinterpret_cast<MPI_Win_errhandler_function*>(handler->function)(&handle, &code);
+      } else {
+        MPI_Comm handle = comm->handle;
+        handler->function(&handle, &code);
+      }
       return;
     }
     case Errhandler::Does::end_job:
@@ -246,6 +267,7 @@ Error comm_create_errhandler(MPI_Comm_errhandler_function* function, MPI_Errhand
 }
 
 Error comm_set_errhandler(Comm& comm, Errhandler& errhandler) {
+  if (Error e = errhandler.suits(Errhandler::On::communicator)) return e;
   comm.errhandler = Ref<Errhandler>(&errhandler);
   if (comm.hidden.ledger) comm.hidden.ledger->set_fatal(errhandler.ends_job());
   return {};

@@ -13,12 +13,17 @@ namespace tutti::mpi {
 class Errhandler final : public NamedObject {
  public:
   enum class Does { end_job, abort_communicator, return_code, call_user };
-  Errhandler(Does does, MPI_Comm_errhandler_function* function = nullptr)
-      : NamedObject(Tag::errhandler), does(does), function(function) {}
+  // What the user's function wants a handle of; it is kept as one for communicators.
+  enum class On { communicator, window };
+  Errhandler(Does does, MPI_Comm_errhandler_function* function = nullptr, On on = On::communicator)
+      : NamedObject(Tag::errhandler), does(does), function(function), on(on) {}
+
+  Error suits(On object) const;
 
   bool ends_job() const { return does == Does::end_job || does == Does::abort_communicator; }
   const Does does;
   MPI_Comm_errhandler_function* const function;
+  const On on;
   MPI_Errhandler handle = MPI_ERRHANDLER_NULL;  // the ABI's number, or this object's address
 };
 

@@ -26,6 +26,7 @@ enum class Tag : uint64_t {
   info = 0x7475747469'494e46ULL,
   request = 0x7475747469'524551ULL,
   message = 0x7475747469'4d5347ULL,
+  win = 0x7475747469'57494eULL,
 };
 
 // In the tag of an object that others still refer to though its handle is freed.
@@ -150,6 +151,7 @@ class Errhandler;
 class Info;
 class Request;
 class Message;
+class Window;
 
 // Handle type of each object type, the predefined objects, and the tag to expect.
 template <class T>
@@ -169,6 +171,7 @@ TUTTI_HANDLE(Errhandler, MPI_Errhandler, errhandler)
 TUTTI_HANDLE(Info, MPI_Info, info)
 TUTTI_HANDLE(Request, MPI_Request, request)
 TUTTI_HANDLE(Message, MPI_Message, message)
+TUTTI_HANDLE(Window, MPI_Win, win)
 #undef TUTTI_HANDLE
 
 // Predefined objects that nearly every call is given, by handle from `first` on.

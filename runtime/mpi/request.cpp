@@ -45,7 +45,7 @@ Error complete(MPI_Request& handle, Request& held, MPI_Status* status) {
   if (status != MPI_STATUS_IGNORE && request.kind == Request::Kind::collective)
     status->MPI_ERROR = error.mpi_class();
   if (error) {
-    error_comm() = Ref<Object>(request.comm.get());
+    error_comm() = Ref<Object>(&request.raises_on());
     inventory::mention(handle, "operation");
   }
   if (persistent) {
@@ -387,7 +387,8 @@ Error cancel(MPI_Request* handle) {
     return failure(MPI_ERR_REQUEST, "the request is {} (argument request)",
                    *handle == MPI_REQUEST_NULL ? "null" : "inactive: nothing has been started");
   const engine::Engine::Guard own(engine_of_process());
-  if (request->kind == Request::Kind::collective) error_comm() = Ref<Object>(request->comm.get());
+  if (request->kind == Request::Kind::collective || request->kind == Request::Kind::one_sided)
+    error_comm() = Ref<Object>(&request->raises_on());
   Error error = request->cancel();
   if (error) inventory::mention(*handle, "operation");
   else error_comm() = {};

@@ -17,7 +17,7 @@ namespace tutti::mpi {
 // engine's owner, read by any thread; freed before it is complete by the engine's owner alone.
 class Request : public Object {
  public:
-  enum class Kind : uint8_t { send, recv, collective, persistent };
+  enum class Kind : uint8_t { send, recv, collective, persistent, one_sided };
 
   Request(Kind kind, Comm& comm) : Object(Tag::request), kind(kind), comm(&comm) {}
 
@@ -45,6 +45,8 @@ class Request : public Object {
   }
   // MPI_Cancel. Engine owned.
   virtual Error cancel() = 0;
+  // Whose error handler hears of its errors.
+  virtual Object& raises_on() const { return *comm; }
 
   const Kind kind;
   const Ref<Comm> comm;

@@ -251,6 +251,9 @@ void note_objects(contract::Notes& notes) {
       case Tag::group:
         kind = NoteKind::group;
         break;
+      case Tag::win:
+        kind = NoteKind::window;
+        break;
       default:
         continue;
     }

@@ -9,8 +9,9 @@ import sys
 MAY_INCLUDE = {
     "launcher": ["base"],
     "lib": ["mpi", "base"],
-    "runtime/mpi": ["coll", "contract", "engine", "transport", "boot", "base"],
+    "runtime/mpi": ["coll", "rma", "contract", "engine", "transport", "boot", "base"],
     "runtime/coll": ["contract", "engine", "transport", "base"],
+    "runtime/rma": ["engine", "transport", "base"],
     "runtime/contract": ["engine", "transport", "base"],
     "runtime/engine": ["transport", "base"],
     "runtime/transport": ["base"],
@@ -26,7 +27,7 @@ LIBRARIES = {
     r"yaml-cpp/": r"runtime/base/config\.cpp",
     r"elfutils/": r"launcher/where\.cpp",
 }
-ROOMS = {"base", "boot", "transport", "engine", "coll", "contract", "mpi"}
+ROOMS = {"base", "boot", "transport", "engine", "coll", "contract", "rma", "mpi"}
 
 
 def without_comments_and_strings(text):

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Making and freeing windows (the standard, section 12.2).
+#include "mpi/window.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <limits>
+
+#include "contract/ledger.hpp"
+#include "mpi/api_window.hpp"
+#include "mpi/collective.hpp"
+#include "mpi/inventory.hpp"
+#include "mpi/kernels.hpp"
+#include "mpi/process.hpp"
+#include "mpi/strict.hpp"
+
+namespace tutti::mpi {
+namespace {
+
+using engine::Engine;
+
+// The predefined type by which elements of this representation lie in memory.
+const Layout& layout_of(uint8_t element) {
+  static const auto table = [] {
+    std::vector<const Layout*> layouts(static_cast<size_t>(Element::count), nullptr);
+    for (const NamedHandle& named : kDatatypeNames)
+      if (const Datatype* type = HandleOf<Datatype>::predefined(named.value))
+        layouts[static_cast<size_t>(type->element)] = type->layout.get();
+    return layouts;
+  }();
+  return *table[element];
+}
+
+void apply(uint8_t operation, uint8_t element, const void* in, void* inout, int64_t count) {
+  const Kernel kernel =
+      find_kernel(static_cast<OpCode>(operation), static_cast<Element>(element));
+  kernel({}, in, inout, count);
+}
+
+constexpr rma::Arithmetic kArithmetic{apply, layout_of};
+
+Errhandler* fatal() {
+  return HandleOf<Errhandler>::predefined(reinterpret_cast<uintptr_t>(MPI_ERRORS_ARE_FATAL));
+}
+
+Error no_window_on(const Comm& comm) {
+  if (!comm.is_inter()) return {};
+  return failure(MPI_ERR_COMM, "a window wants an intracommunicator (argument comm)");
+}
+
+// A window whose memory is there: known to all, and to the program.
+Error open_window(Window& window, Function function, void* base, MPI_Aint bytes, int64_t unit,
+                  MPI_Win* win) {
+  window.base = base;
+  window.bytes = bytes;
+  window.unit = static_cast<int>(std::min<int64_t>(unit, std::numeric_limits<int>::max()));
+  {
+    const Engine::Guard own(engine_of_process());
+    window.protocol->set_memory(base);
+    window.parts[static_cast<size_t>(window.rank())] = {bytes, unit};
+  }
+  if (Error e = share_parts(window, function)) return e;
+  *win = hand_out(window);
+  return {};
+}
+
+// What must be over before a window is freed.
+Error open_epoch(const Window& window) {
+  const Epochs& epochs = window.epochs;
+  const char* what = epochs.fence_used    ? "operations since the last MPI_Win_fence: call it once more"
+                     : epochs.started     ? "an access epoch that MPI_Win_start opened: call "
+                                            "MPI_Win_complete"
+                     : epochs.exposed     ? "an exposure epoch that MPI_Win_post opened: call MPI_Win_wait"
+                     : epochs.all_locked  ? "an epoch that MPI_Win_lock_all opened: call "
+                                            "MPI_Win_unlock_all"
+                     : epochs.locks_held  ? "an epoch that MPI_Win_lock opened: call MPI_Win_unlock"
+                                          : nullptr;
+  if (!what) return {};
+  return failure(MPI_ERR_RMA_SYNC, "the window is to be freed within {} first (argument win)", what);
+}
+
+}  // namespace
+
+Window* HandleOf<Window>::predefined(uintptr_t) { return nullptr; }
+
+Window::Window(Ref<Comm> given, int flavor)
+    : Object(Tag::win),
+      comm(std::move(given)),
+      flavor(flavor),
+      parts(static_cast<size_t>(comm->size())),
+      errhandler(fatal()),
+      handle(handle_of(*this)) {
+  attributes.set_predefined(MPI_WIN_SIZE, &bytes);
+  attributes.set_predefined(MPI_WIN_DISP_UNIT, &unit);
+  attributes.set_predefined(MPI_WIN_CREATE_FLAVOR, &this->flavor);
+  attributes.set_predefined(MPI_WIN_MODEL, &model);
+}
+
+Window::~Window() = default;
+
+Error bad_size(MPI_Aint size) {
+  if (size >= 0) return {};
+  return failure(MPI_ERR_SIZE, "{} is no size: it counts bytes, from 0 on (argument size)", size);
+}
+
+Error bad_unit(int64_t unit) {
+  if (unit > 0) return {};
+  return failure(MPI_ERR_DISP,
+                 "{} is no unit of displacements: it is a number of bytes, at least 1 (argument "
+                 "disp_unit)",
+                 unit);
+}
+
+Result<Ref<Window>> make_window(Comm& comm, Function function, int flavor, const Info* info) {
+  Result<Ref<Comm>> duplicate = make_duplicate(comm, contract::word_of(function));
+  if (!duplicate) return std::move(duplicate).error();
+  Comm& own = **duplicate;
+  own.set_name("a window");
+  own.errhandler = Ref<Errhandler>(fatal());
+  own.is_of_window = true;
+  if (own.hidden.ledger) own.hidden.ledger->set_fatal(true);
+  auto window = Ref<Window>::adopt(new Window(*std::move(duplicate), flavor));
+  take_hints(*window, info);
+  const Engine::Guard guard(engine_of_process());
+  window->protocol = std::make_unique<rma::Window>(process().one_sided, window->comm->user,
+                                                   kArithmetic);
+  return window;
+}
+
+Error share_parts(Window& window, Function function) {
+  const Window::Part mine = window.part(window.rank());
+  coll::Call exchange = allgather_bytes(&mine, window.parts.data(), sizeof mine);
+  exchange.signature = contract::word_of(function);
+  return run(*window.comm, exchange);
+}
+
+MPI_Win hand_out(Window& window) {
+  window.retain();  // the handle's
+  return inventory::hand_out(window);
+}
+
+Error win_create(void* base, MPI_Aint size, int64_t disp_unit, Info* info, Comm& comm, MPI_Win* win) {
+  if (Error e = no_window_on(comm)) return e;
+  if (Error e = bad_size(size)) return e;
+  if (Error e = bad_unit(disp_unit)) return e;
+  if (!base && size > 0)
+    return failure(MPI_ERR_ARG, "the address is NULL, yet {} bytes lie there (argument base)", size);
+  Result<Ref<Window>> made =
+      make_window(comm, Function::Win_create, MPI_WIN_FLAVOR_CREATE, info);
+  if (!made) return std::move(made).error();
+  return open_window(**made, Function::Win_create, base, size, disp_unit, win);
+}
+
+Error win_allocate(MPI_Aint size, int64_t disp_unit, Info* info, Comm& comm, void* baseptr,
+                   MPI_Win* win) {
+  if (Error e = no_window_on(comm)) return e;
+  if (Error e = bad_size(size)) return e;
+  if (Error e = bad_unit(disp_unit)) return e;
+  void* memory = nullptr;
+  // A cache line apart, as transports like it.
+  if (posix_memalign(&memory, 64, static_cast<size_t>(std::max<MPI_Aint>(size, 1))) != 0)
+    return failure(MPI_ERR_NO_MEM, "there is no memory for {} bytes (argument size)", size);
+  std::unique_ptr<void, Window::Freed> allocated(memory);
+  Result<Ref<Window>> made =
+      make_window(comm, Function::Win_allocate, MPI_WIN_FLAVOR_ALLOCATE, info);
+  if (!made) return std::move(made).error();
+  (*made)->allocated = std::move(allocated);
+  if (Error e = open_window(**made, Function::Win_allocate, memory, size, disp_unit, win)) return e;
+  *static_cast<void**>(baseptr) = memory;
+  return {};
+}
+
+Error win_create_dynamic(Info* info, Comm& comm, MPI_Win* win) {
+  if (Error e = no_window_on(comm)) return e;
+  Result<Ref<Window>> made =
+      make_window(comm, Function::Win_create_dynamic, MPI_WIN_FLAVOR_DYNAMIC, info);
+  if (!made) return std::move(made).error();
+  {
+    const Engine::Guard own(engine_of_process());
+    (*made)->protocol->set_dynamic();
+  }
+  return open_window(**made, Function::Win_create_dynamic, MPI_BOTTOM, 0, 1, win);
+}
+
+Error win_attach(Window& win, void* base, MPI_Aint size) {
+  if (win.flavor != MPI_WIN_FLAVOR_DYNAMIC)
+    return failure(MPI_ERR_RMA_FLAVOR,
+                   "memory is attached only to windows of MPI_Win_create_dynamic (argument win)");
+  if (Error e = bad_size(size)) return e;
+  if (!base && size > 0)
+    return failure(MPI_ERR_RMA_ATTACH, "the address is NULL, yet {} bytes lie there (argument base)",
+                   size);
+  const Engine::Guard own(engine_of_process());
+  if (win.protocol->attach(base, size)) return {};
+  return failure(MPI_ERR_RMA_ATTACH,
+                 "the {} bytes at {} overlap what is attached to the window already: detach that "
+                 "first (argument base)",
+                 size, base);
+}
+
+Error win_detach(Window& win, const void* base) {
+  if (win.flavor != MPI_WIN_FLAVOR_DYNAMIC)
+    return failure(MPI_ERR_RMA_FLAVOR,
+                   "memory is detached only from windows of MPI_Win_create_dynamic (argument win)");
+  const Engine::Guard own(engine_of_process());
+  if (win.protocol->detach(base)) return {};
+  return failure(MPI_ERR_RMA_ATTACH,
+                 "nothing was attached at {}: detach by the address that was attached (argument base)",
+                 base);
+}
+
+Error win_free(MPI_Win* win) {
+  Window& window = *resolve<Window>(*win);
+  {
+    const Engine::Guard own(engine_of_process());
+    if (Error e = open_epoch(window)) return e;
+  }
+  if (Error e = window.attributes.delete_all(window.handle)) return e;
+  Engine& engine = engine_of_process();
+  // Nobody's operations are under way behind this, and nobody's memory is gone before it.
+  if (Error e = run(*window.comm, coll::Call{.kind = coll::Collective::barrier,
+                                             .signature = contract::word_of(Function::Win_free)}))
+    return e;
+  {
+    const Engine::Guard own(engine);
+    engine.wait_until([&] {
+      return window.protocol->is_served() &&
+             window.protocol->is_locally_complete(rma::Window::kAll);
+    });
+    window.protocol.reset();
+    if (contract::Ledger* ledger = window.comm->hidden.ledger) ledger->settle_with_others();
+  }
+  window.allocated.reset();
+  window.shared.reset();
+  *win = MPI_WIN_NULL;
+  window.free_handle();
+  return {};
+}
+
+}  // namespace tutti::mpi

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "rma/arithmetic.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace tutti::rma {
+namespace {
+
+constexpr int64_t kChunk = 4096;  // packed bytes at a time
+
+// C may put gaps between and inside of elements, at most as many bytes as there are data.
+struct alignas(64) Chunk {
+  std::byte bytes[2 * kChunk];
+};
+
+bool is_aligned(const void* address, int64_t size) {
+  const int64_t wanted = std::min<int64_t>(size, 16);
+  return reinterpret_cast<uintptr_t>(address) % static_cast<uint64_t>(wanted) == 0;
+}
+
+// Elements without gaps, where they are or in a copy.
+void fold_dense(const Arithmetic& arithmetic, Update update, const Payload& target, int64_t offset,
+                const std::byte* data, int64_t bytes, int64_t size) {
+  Chunk in, inout;
+  const int64_t step = std::max<int64_t>(kChunk / size, 1) * size;
+  const bool in_place = target.contiguous() && is_aligned(target.data() + offset, size);
+  for (int64_t done = 0; done < bytes; done += step) {
+    const int64_t now = std::min(step, bytes - done);
+    std::memcpy(in.bytes, data + done, static_cast<size_t>(now));
+    if (in_place) {
+      arithmetic.apply(update.operation, update.element, in.bytes, target.data() + offset + done,
+                       now / size);
+      continue;
+    }
+    target.pack(offset + done, inout.bytes, now);
+    arithmetic.apply(update.operation, update.element, in.bytes, inout.bytes, now / size);
+    target.unpack(offset + done, inout.bytes, now);
+  }
+}
+
+void fold_with_gaps(const Arithmetic& arithmetic, Update update, const Payload& target,
+                    int64_t offset, const std::byte* data, int64_t bytes, const Layout& element) {
+  Chunk in{}, inout{}, packed;
+  const int64_t step = kChunk / std::max(element.size(), element.extent()) * element.size();
+  for (int64_t done = 0; done < bytes; done += step) {
+    const int64_t now = std::min(step, bytes - done), count = now / element.size();
+    element.unpack(in.bytes, count, 0, data + done, now);
+    target.pack(offset + done, packed.bytes, now);
+    element.unpack(inout.bytes, count, 0, packed.bytes, now);
+    arithmetic.apply(update.operation, update.element, in.bytes, inout.bytes, count);
+    element.pack(inout.bytes, count, 0, packed.bytes, now);
+    target.unpack(offset + done, packed.bytes, now);
+  }
+}
+
+}  // namespace
+
+void fold(const Arithmetic& arithmetic, Update update, const Payload& target, int64_t offset,
+          const std::byte* data, int64_t bytes) {
+  if (update.operation == kNoOp) return;
+  if (update.operation == kReplace) return target.unpack(offset, data, bytes);
+  const Layout& element = arithmetic.layout(update.element);
+  if (element.is_dense())
+    return fold_dense(arithmetic, update, target, offset, data, bytes, element.size());
+  fold_with_gaps(arithmetic, update, target, offset, data, bytes, element);
+}
+
+}  // namespace tutti::rma

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The lock of one process' part of a window (the standard, section 12.5.3): many may share it, or one
+// holds it alone. First come, first served, so that nobody starves. Pure.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+namespace tutti::rma {
+
+class LockQueue {
+ public:
+  // True: `rank` holds it now. False: it waits.
+  bool request(int rank, bool exclusive) {
+    if (!waiting_.empty() || !is_free_for(exclusive)) {
+      waiting_.push_back({rank, exclusive});
+      return false;
+    }
+    take(rank, exclusive);
+    return true;
+  }
+  // Of a holder: who holds it from now on. `exclusive` is what was held.
+  std::vector<int> release(int rank) {
+    std::erase(holders_, rank);
+    if (holders_.empty()) exclusive_ = false;
+    std::vector<int> next;
+    while (!waiting_.empty() && is_free_for(waiting_.front().exclusive)) {
+      take(waiting_.front().rank, waiting_.front().exclusive);
+      next.push_back(waiting_.front().rank);
+      waiting_.pop_front();
+    }
+    return next;
+  }
+  bool holds(int rank) const {
+    for (const int holder : holders_)
+      if (holder == rank) return true;
+    return false;
+  }
+  bool is_free() const { return holders_.empty(); }
+  // Who must let go before it is the turn of `rank`: those that hold it, and those before it in the
+  // queue. Empty: it does not wait.
+  std::vector<int> before(int rank) const {
+    std::vector<int> ranks = holders_;
+    for (const Waiting& w : waiting_) {
+      if (w.rank == rank) return ranks;
+      ranks.push_back(w.rank);
+    }
+    return {};
+  }
+
+ private:
+  struct Waiting {
+    int rank;
+    bool exclusive;
+  };
+  bool is_free_for(bool exclusive) const {
+    return holders_.empty() || (!exclusive && !exclusive_);
+  }
+  void take(int rank, bool exclusive) {
+    holders_.push_back(rank);
+    exclusive_ = exclusive;
+  }
+
+  std::vector<int> holders_;
+  bool exclusive_ = false;
+  std::deque<Waiting> waiting_;
+};
+
+}  // namespace tutti::rma

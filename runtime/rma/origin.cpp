@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The origin's side of operations: what is sent, what is awaited, when it is locally complete.
+#include <algorithm>
+#include <cstring>
+#include <list>
+
+#include "rma/window.hpp"
+
+namespace tutti::rma {
+
+using engine::Operation;
+using engine::RecvOperation;
+using engine::SendOperation;
+
+// Ends when everything that it waits for is over.
+struct Window::Access {
+  Window& window;
+  const int rank;
+  const uint32_t serial;
+  const Done done;
+  Payload result;                          // of a short answer
+  LayoutRef origin_layout, result_layout;  // held
+  std::unique_ptr<std::byte[]> outgoing, incoming;  // packed copies of what has gaps
+  std::list<SendOperation> sends;
+  std::list<RecvOperation> receives;
+  int left = 1;  // sends, receives, a reply; and its making
+  Error error;
+};
+
+namespace {
+
+Bytes message_of(const OperationHead& head, const Bytes& layout, size_t room) {
+  Bytes bytes;
+  bytes.reserve(sizeof head + layout.size() + room);
+  put(bytes, head);
+  bytes.insert(bytes.end(), layout.begin(), layout.end());
+  return bytes;
+}
+
+void append_packed(Bytes& to, const Payload& from) {
+  const size_t at = to.size();
+  to.resize(at + static_cast<size_t>(from.bytes()));
+  from.pack(0, to.data() + at, from.bytes());
+}
+
+}  // namespace
+
+// One run of bytes needs no layout.
+void Window::describe(const Target& target, OperationHead& head, Bytes& layout) {
+  const Payload there{nullptr, target.count, target.layout.get()};
+  head.displacement = target.displacement;
+  head.bytes = there.bytes();
+  if (there.contiguous()) {
+    head.displacement += target.layout->true_lower_bound();
+    head.count = head.bytes;
+    return;
+  }
+  head.count = target.count;
+  target.layout->write(layout);
+  head.layout_bytes = static_cast<uint32_t>(layout.size());
+}
+
+void Window::send(int rank, Message message, uint32_t serial, const Bytes& bytes,
+                  uint64_t signature) {
+  transport::Header header;
+  header.ticket = data_.context;
+  header.source = data_.rank;
+  header.tag = static_cast<int32_t>(message);
+  header.serial = serial;
+  header.signature = signature;
+  engine_.send_active(data_.process_of(rank), header, bytes.data(),
+                      static_cast<int64_t>(bytes.size()));
+}
+
+// ---- operations that wait
+
+Window::Access& Window::begin_access(int rank, Done done) {
+  ++aim(rank).open;
+  ++open_;
+  engine_.add_pending();
+  return *new Access{*this, rank, last_serial_, done};
+}
+
+void Window::end_access(Access& access) {
+  if (--access.left > 0) return;
+  accesses_.erase(access.serial);
+  if (access.incoming && !access.error)
+    access.result.unpack(0, access.incoming.get(), access.result.bytes());
+  const int rank = access.rank;
+  const Done done = access.done;
+  Error error = std::move(access.error);
+  delete &access;
+  --aim(rank).open;
+  --open_;
+  engine_.remove_pending();
+  engine_.note_event();
+  engine_.tell_sleepers();
+  over(rank, done, std::move(error));
+}
+
+// The error is the operation's own if somebody hears of it, else the window's.
+void Window::over(int, Done done, Error error) {
+  if (done.call) return done.call(done.owner, std::move(error));
+  if (error && !failure_) failure_ = std::move(error);
+}
+
+void Window::expect(Access& access, int64_t piece, Payload into) {
+  RecvOperation& op = access.receives.emplace_back();
+  ++access.left;
+  op.payload = into;
+  op.match = {data_.context, access.rank, data_tag(piece, true), access.serial};
+  op.owner = &access;
+  op.on_complete = [](Operation& o) {
+    auto& a = *static_cast<Access*>(o.owner);
+    if (o.outcome.mpi_class != 0 && !a.error)
+      a.error = failure(o.outcome.mpi_class, "the data of rank {} could not be carried", a.rank);
+    a.window.end_access(a);
+  };
+  engine_.recv(op);
+}
+
+void Window::supply(Access& access, int64_t piece, Payload from) {
+  SendOperation& op = access.sends.emplace_back();
+  ++access.left;
+  op.payload = from;
+  op.peer = data_.process_of(access.rank);
+  op.match = {data_.context, data_.rank, data_tag(piece, false), access.serial};
+  op.owner = &access;
+  op.on_complete = [](Operation& o) {
+    auto& a = *static_cast<Access*>(o.owner);
+    if (o.outcome.mpi_class != 0 && !a.error)
+      a.error = failure(o.outcome.mpi_class, "the data for rank {} could not be carried", a.rank);
+    a.window.end_access(a);
+  };
+  engine_.send(op);
+}
+
+void Window::replied(uint32_t serial, const std::byte* data, int64_t bytes) {
+  const auto at = accesses_.find(serial);
+  if (at == accesses_.end()) return;
+  Access& access = *at->second;
+  if (bytes > 0) access.result.unpack(0, data, bytes);
+  end_access(access);
+}
+
+// At the target: nothing comes of what was expected.
+void Window::failed(uint32_t serial, Error error) {
+  const auto at = accesses_.find(serial);
+  if (at == accesses_.end()) {
+    if (!failure_) failure_ = std::move(error);
+    return;
+  }
+  Access& access = *at->second;
+  access.error = std::move(error);
+  ++access.left;
+  const bool replies = access.receives.empty();
+  for (auto op = access.receives.begin(); op != access.receives.end();) {
+    RecvOperation& receive = *op++;
+    engine_.cancel(receive);
+  }
+  if (replies) end_access(access);
+  end_access(access);
+}
+
+// ---- the operations
+
+void Window::put(const Local& origin, const Target& target, Done done) {
+  const Payload from = origin.payload();
+  OperationHead head;
+  Bytes layout;
+  describe(target, head, layout);
+  head.flags = kCarries;
+  const uint32_t serial = ++last_serial_;
+  ++aim(target.rank).unasked;
+  if (head.bytes <= kLongestInline) {
+    Bytes message = message_of(head, layout, static_cast<size_t>(head.bytes));
+    append_packed(message, from);
+    send(target.rank, Message::put, serial, message);
+    return over(target.rank, done, {});
+  }
+  head.flags |= kFollows;
+  send(target.rank, Message::put, serial, message_of(head, layout, 0));
+  Access& access = begin_access(target.rank, done);
+  access.origin_layout = origin.layout;
+  supply(access, 0, from);
+  end_access(access);
+}
+
+void Window::get(const Local& origin, const Target& target, Done done) {
+  OperationHead head;
+  Bytes layout;
+  describe(target, head, layout);
+  head.flags = kFetches;
+  const uint32_t serial = ++last_serial_;
+  Access& access = begin_access(target.rank, done);
+  access.result = origin.payload();
+  access.result_layout = origin.layout;
+  accesses_[serial] = &access;
+  if (head.bytes <= kLongestInline) {
+    ++access.left;
+    send(target.rank, Message::get, serial, message_of(head, layout, 0));
+  } else {
+    head.flags |= kFollows;
+    expect(access, 0, access.result);
+    send(target.rank, Message::get, serial, message_of(head, layout, 0));
+  }
+  end_access(access);
+}
+
+void Window::update(Update update, const Local& origin, const Local* result, const Target& target,
+                    Done done) {
+  OperationHead head;
+  Bytes layout;
+  describe(target, head, layout);
+  head.operation = update.operation;
+  head.element = update.element;
+  const bool carries = update.operation != kNoOp;
+  head.flags = static_cast<uint8_t>((carries ? kCarries : 0) | (result ? kFetches : 0));
+  const uint32_t serial = ++last_serial_;
+  ++aim(target.rank).unasked;
+  const bool is_short = head.bytes <= kLongestInline;
+  if (is_short && !result) {
+    Bytes message = message_of(head, layout, static_cast<size_t>(head.bytes));
+    if (carries) append_packed(message, origin.payload());
+    send(target.rank, Message::update, serial, message);
+    return over(target.rank, done, {});
+  }
+  Access& access = begin_access(target.rank, done);
+  access.origin_layout = origin.layout;
+  if (result) {
+    access.result = result->payload();
+    access.result_layout = result->layout;
+    accesses_[serial] = &access;
+  }
+  if (is_short) {
+    ++access.left;
+    Bytes message = message_of(head, layout, static_cast<size_t>(head.bytes));
+    if (carries) append_packed(message, origin.payload());
+    send(target.rank, Message::update, serial, message);
+  } else {
+    update_long(access, update, origin, result, head, layout);
+  }
+  end_access(access);
+}
+
+// Both ways in pieces, so that the target needs little memory.
+void Window::update_long(Access& access, Update update, const Local& origin, const Local* result,
+                         OperationHead head, const Bytes& layout) {
+  head.flags |= kFollows;
+  const int64_t size = arithmetic_.layout(update.element).size();
+  const int64_t piece = kPiece / size * size, bytes = head.bytes;
+  const auto slices = [&](std::byte* data, auto&& each) {
+    for (int64_t i = 0; i * piece < bytes; ++i)
+      each(i, Payload{data + i * piece, std::min(piece, bytes - i * piece), &Layout::bytes()});
+  };
+  if (result) {
+    const Payload into = result->payload();
+    std::byte* data = into.contiguous() ? into.data() : nullptr;
+    if (!data) {
+      access.incoming = std::make_unique_for_overwrite<std::byte[]>(static_cast<size_t>(bytes));
+      data = access.incoming.get();
+    }
+    slices(data, [&](int64_t i, const Payload& slice) { expect(access, i, slice); });
+  }
+  send(access.rank, Message::update, access.serial, message_of(head, layout, 0));
+  if (!(head.flags & kCarries)) return;
+  const Payload from = origin.payload();
+  std::byte* data = from.contiguous() ? from.data() : nullptr;
+  if (!data) {
+    access.outgoing = std::make_unique_for_overwrite<std::byte[]>(static_cast<size_t>(bytes));
+    data = access.outgoing.get();
+    from.pack(0, data, bytes);
+  }
+  slices(data, [&](int64_t i, const Payload& slice) { supply(access, i, slice); });
+}
+
+void Window::compare_and_swap(Update element, const void* origin, const void* compare, void* result,
+                              const Target& target) {
+  OperationHead head;
+  Bytes layout;
+  describe(target, head, layout);
+  head.element = element.element;
+  head.flags = kFetches | kCarries;
+  const uint32_t serial = ++last_serial_;
+  ++aim(target.rank).unasked;
+  Access& access = begin_access(target.rank, {});
+  access.result = {result, 1, target.layout.get()};
+  access.result_layout = target.layout;
+  accesses_[serial] = &access;
+  ++access.left;
+  Bytes message = message_of(head, layout, static_cast<size_t>(2 * head.bytes));
+  append_packed(message, {const_cast<void*>(compare), 1, target.layout.get()});
+  append_packed(message, {const_cast<void*>(origin), 1, target.layout.get()});
+  send(target.rank, Message::compare, serial, message);
+  end_access(access);
+}
+
+// ---- synchronisation
+
+void Window::flush(int rank) {
+  if (rank == kAll) {
+    for (int r = 0; r < data_.size(); ++r) flush(r);
+    return;
+  }
+  Aim& there = aim(rank);
+  if (there.unasked == 0) return;
+  there.unasked = 0;
+  ++there.unheard;
+  ++unheard_;
+  send(rank, Message::flush);
+}
+
+void Window::post(int rank) {
+  send(rank, Message::post);
+}
+
+void Window::complete(int rank) {
+  send(rank, Message::complete);
+}
+
+void Window::lock(int rank, bool exclusive) {
+  Aim& there = aim(rank);
+  there.granted = there.asked_who = false;
+  there.holders.clear();
+  send(rank, Message::lock, 0, {}, exclusive);
+}
+
+void Window::unlock(int rank) {
+  Aim& there = aim(rank);
+  there.granted = false;
+  there.unlocking = true;
+  there.unasked = 0;
+  send(rank, Message::unlock);
+}
+
+const std::vector<int>& Window::holders(int rank) {
+  Aim& there = aim(rank);
+  if (!there.asked_who) {
+    there.asked_who = true;
+    send(rank, Message::who);
+  }
+  return there.holders;
+}
+
+}  // namespace tutti::rma

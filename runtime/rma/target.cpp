@@ -1,0 +1,421 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The target's side: serves the operations of others as their messages come.
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include <mpi.h>
+
+#include "base/log.hpp"
+#include "rma/window.hpp"
+
+namespace tutti::rma {
+
+using engine::Operation;
+using engine::RecvOperation;
+using engine::SendOperation;
+
+// Long data on its way to or from my memory.
+struct Window::Serving {
+  Window& window;
+  const int origin;
+  const LayoutRef layout;
+  std::unique_ptr<std::byte[]> scrap;  // takes what must not go to memory
+  SendOperation send;
+  RecvOperation receive;
+};
+
+// A long update: pieces come into two buffers by turns, so that one is applied while the next comes.
+struct Window::LongUpdate {
+  LongUpdate(Window& window, int origin, uint32_t serial, const OperationHead& head,
+             LayoutRef layout, bool good)
+      : window(window), origin(origin), serial(serial), head(head), layout(std::move(layout)), good(good) {
+    const int64_t size = window.arithmetic_.layout(head.element).size();
+    length = kPiece / size * size;
+    pieces = (head.bytes + length - 1) / length;
+    for (auto& buffer : buffers)
+      if (head.flags & kCarries)
+        buffer = std::make_unique_for_overwrite<std::byte[]>(static_cast<size_t>(length));
+  }
+
+  void start() {
+    if (!(head.flags & kCarries)) {
+      for (int64_t i = 0; i < pieces; ++i) apply(i);
+      return window.long_update_over(*this);
+    }
+    goes_on = true;  // receiving may complete at once, and end it all
+    receive(0);
+    goes_on = false;
+    go_on();
+  }
+
+ private:
+  struct Answer {
+    SendOperation send;
+    std::unique_ptr<std::byte[]> bytes;
+    Window* window;
+    int origin;
+  };
+
+  int64_t bytes_of(int64_t piece) const { return std::min(length, head.bytes - piece * length); }
+
+  void receive(int64_t piece) {
+    operation.payload = {buffers[static_cast<size_t>(piece % 2)].get(), bytes_of(piece),
+                         &Layout::bytes()};
+    operation.match = {window.data_.context, origin, data_tag(piece, false), serial};
+    operation.owner = this;
+    operation.on_complete = [](Operation& o) {
+      auto& self = *static_cast<LongUpdate*>(o.owner);
+      self.is_here = true;
+      self.go_on();
+    };
+    window.engine_.recv(operation);
+  }
+
+  // Receiving may complete at once: a loop, not a recursion.
+  void go_on() {
+    if (goes_on) return;
+    goes_on = true;
+    while (is_here) {
+      is_here = false;
+      const int64_t piece = received++;
+      if (received < pieces) receive(received);
+      apply(piece);
+    }
+    goes_on = false;
+    if (received == pieces) window.long_update_over(*this);
+  }
+
+  void apply(int64_t piece) {
+    if (!good) return;
+    const Payload target = window.place(head, layout);
+    const int64_t offset = piece * length, bytes = bytes_of(piece);
+    if (head.flags & kFetches) answer(piece, target, offset, bytes);
+    if (head.flags & kCarries)
+      fold(window.arithmetic_, {head.operation, head.element}, target, offset,
+           buffers[static_cast<size_t>(piece % 2)].get(), bytes);
+  }
+
+  void answer(int64_t piece, const Payload& target, int64_t offset, int64_t bytes) {
+    auto* old = new Answer;
+    old->bytes = std::make_unique_for_overwrite<std::byte[]>(static_cast<size_t>(bytes));
+    target.pack(offset, old->bytes.get(), bytes);
+    old->window = &window;
+    old->origin = origin;
+    old->send.payload = {old->bytes.get(), bytes, &Layout::bytes()};
+    old->send.peer = window.data_.process_of(origin);
+    old->send.match = {window.data_.context, window.data_.rank, data_tag(piece, true), serial};
+    old->send.owner = old;
+    old->send.on_complete = [](Operation& o) {
+      const std::unique_ptr<Answer> done(static_cast<Answer*>(o.owner));
+      done->window->end_serving(done->origin);
+    };
+    window.begin_serving(origin);
+    window.engine_.send(old->send);
+  }
+
+ public:
+  Window& window;
+  const int origin;
+  const uint32_t serial;
+  const OperationHead head;
+  const LayoutRef layout;
+  const bool good;
+
+ private:
+  int64_t length = 0, pieces = 0, received = 0;
+  std::array<std::unique_ptr<std::byte[]>, 2> buffers;
+  RecvOperation operation;
+  bool is_here = false, goes_on = false;
+};
+
+// ---- arrivals
+
+void Service::handle(const transport::Header& header, const std::byte* data) {
+  // The last messages of an origin may find the window gone: it does not wait for their answers.
+  const auto at = windows_.find(header.ticket);
+  if (at != windows_.end()) at->second->handle(header, data);
+}
+
+Window::Window(Service& service, engine::Channel& data, const Arithmetic& arithmetic)
+    : service_(service),
+      data_(data),
+      engine_(*data.engine),
+      arithmetic_(arithmetic),
+      aims_(static_cast<size_t>(data.size())) {
+  service_.add(data_.context, *this);
+}
+
+Window::~Window() {
+  service_.remove(data_.context);
+}
+
+void Window::handle(const transport::Header& header, const std::byte* data) {
+  const int from = header.source;
+  const std::span<const std::byte> bytes(data, static_cast<size_t>(header.bytes));
+  const auto message = static_cast<Message>(header.tag);
+  switch (message) {
+    case Message::put:
+    case Message::get:
+    case Message::update:
+    case Message::compare: return serve(from, message, header.serial, bytes);
+    case Message::reply: return replied(header.serial, data, header.bytes);
+    case Message::failed:
+      return failed(header.serial,
+                    Error(static_cast<int>(header.signature),
+                          std::string(reinterpret_cast<const char*>(data), bytes.size())));
+    case Message::flushed:
+      --aim(from).unheard;
+      --unheard_;
+      return;
+    case Message::post: ++aim(from).posts; return;
+    case Message::granted: aim(from).granted = true; return;
+    case Message::unlocked: aim(from).unlocking = false; return;
+    case Message::lock:
+      if (locks_.request(from, header.signature != 0)) send(from, Message::granted);
+      return tell_holders();
+    case Message::who: served_[from].wants_holders = true; return tell_holders();
+    case Message::holders: {
+      std::vector<int>& holders = aim(from).holders;
+      holders.clear();
+      std::span<const std::byte> rest = bytes;
+      for (int32_t rank; tutti::get(rest, rank);) holders.push_back(rank);
+      return;
+    }
+    case Message::flush:
+    case Message::complete:
+    case Message::unlock: break;
+  }
+  Served& served = served_[from];
+  if (served.unfinished > 0) return served.when_finished.push_back(message);
+  settle(from, message);
+}
+
+void Window::serve(int origin, Message message, uint32_t serial, std::span<const std::byte> bytes) {
+  OperationHead head;
+  LayoutRef layout;
+  bool whole = tutti::get(bytes, head) && bytes.size() >= head.layout_bytes;
+  if (whole && head.layout_bytes > 0) {
+    std::span<const std::byte> wire = bytes.first(head.layout_bytes);
+    layout = Layout::read(wire);
+    bytes = bytes.subspan(head.layout_bytes);
+    whole = layout != nullptr;
+  }
+  TUTTI_INVARIANT(whole, "a one-sided operation is cut short");
+  const bool good = !dynamic_ || is_attached(place(head, layout));
+  if (!good) refuse(origin, serial, head);
+  if (message == Message::update)
+    return serve_update(origin, serial, head, std::move(layout), bytes, good);
+  if (message == Message::put)
+    return serve_put(origin, serial, head, std::move(layout), bytes.data(), good);
+  if (!good) return;
+  if (message == Message::get) return serve_get(origin, serial, head, std::move(layout));
+  serve_compare(origin, serial, head, bytes);
+}
+
+// Where an operation's data lie here.
+Payload Window::place(const OperationHead& head, const LayoutRef& layout) const {
+  const uintptr_t base = dynamic_ ? 0 : reinterpret_cast<uintptr_t>(base_);
+  void* const at = reinterpret_cast<void*>(base + static_cast<uintptr_t>(head.displacement));
+  return {at, head.count, layout ? layout.get() : &Layout::bytes()};
+}
+
+// ---- puts and gets
+
+void Window::serve_put(int origin, uint32_t serial, const OperationHead& head, LayoutRef layout,
+                       const std::byte* data, bool good) {
+  if (!(head.flags & kFollows)) {
+    if (good) place(head, layout).unpack(0, data, head.bytes);
+    return;
+  }
+  begin_serving(origin);
+  auto* serving = new Serving{*this, origin, layout};
+  serving->receive.payload = place(head, layout);
+  if (!good) {
+    serving->scrap = std::make_unique_for_overwrite<std::byte[]>(static_cast<size_t>(head.bytes));
+    serving->receive.payload = {serving->scrap.get(), head.bytes, &Layout::bytes()};
+  }
+  serving->receive.match = {data_.context, origin, data_tag(0, false), serial};
+  serving->receive.owner = serving;
+  serving->receive.on_complete = [](Operation& o) {
+    const std::unique_ptr<Serving> done(static_cast<Serving*>(o.owner));
+    done->window.end_serving(done->origin);
+  };
+  engine_.recv(serving->receive);
+}
+
+void Window::serve_get(int origin, uint32_t serial, const OperationHead& head, LayoutRef layout) {
+  const Payload from = place(head, layout);
+  if (!(head.flags & kFollows)) {
+    Bytes data(static_cast<size_t>(head.bytes));
+    from.pack(0, data.data(), head.bytes);
+    return send(origin, Message::reply, serial, data);
+  }
+  begin_serving(origin);
+  auto* serving = new Serving{*this, origin, std::move(layout)};
+  serving->send.payload = from;
+  serving->send.peer = data_.process_of(origin);
+  serving->send.match = {data_.context, data_.rank, data_tag(0, true), serial};
+  serving->send.owner = serving;
+  serving->send.on_complete = [](Operation& o) {
+    const std::unique_ptr<Serving> done(static_cast<Serving*>(o.owner));
+    done->window.end_serving(done->origin);
+  };
+  engine_.send(serving->send);
+}
+
+// ---- updates, in the order of their origin
+
+void Window::serve_update(int origin, uint32_t serial, const OperationHead& head, LayoutRef layout,
+                          std::span<const std::byte> data, bool good) {
+  std::deque<Queued>& updates = served_[origin].updates;
+  if (updates.empty() && !(head.flags & kFollows)) {
+    if (good) apply(origin, serial, head, layout, data.data());
+    return;
+  }
+  begin_serving(origin);
+  updates.push_back({serial, head, std::move(layout), Bytes(data.begin(), data.end()), good});
+  if (updates.size() == 1) run_updates(origin);
+}
+
+void Window::apply(int origin, uint32_t serial, const OperationHead& head, const LayoutRef& layout,
+                   const std::byte* data) {
+  const Payload target = place(head, layout);
+  Bytes old;
+  if (head.flags & kFetches) {
+    old.resize(static_cast<size_t>(head.bytes));
+    target.pack(0, old.data(), head.bytes);
+  }
+  if (head.flags & kCarries)
+    fold(arithmetic_, {head.operation, head.element}, target, 0, data, head.bytes);
+  if (head.flags & kFetches) send(origin, Message::reply, serial, old);
+}
+
+void Window::run_updates(int origin) {
+  std::deque<Queued>& updates = served_[origin].updates;
+  while (!updates.empty()) {
+    Queued& next = updates.front();
+    if (next.head.flags & kFollows) {
+      auto* update =
+          new LongUpdate(*this, origin, next.serial, next.head, next.layout, next.good);
+      return update->start();
+    }
+    if (next.head.operation == kCompareAndSwap) {
+      compare_and_swap_here(origin, next.serial, next.head, next.data);
+    } else if (next.good) {
+      apply(origin, next.serial, next.head, next.layout, next.data.data());
+    }
+    updates.pop_front();
+    end_serving(origin);
+  }
+}
+
+void Window::long_update_over(LongUpdate& update) {
+  const int origin = update.origin;
+  delete &update;
+  served_[origin].updates.pop_front();
+  end_serving(origin);
+  run_updates(origin);
+}
+
+void Window::serve_compare(int origin, uint32_t serial, const OperationHead& head,
+                           std::span<const std::byte> data) {
+  std::deque<Queued>& updates = served_[origin].updates;
+  if (updates.empty()) return compare_and_swap_here(origin, serial, head, data);
+  begin_serving(origin);
+  OperationHead queued = head;
+  queued.operation = kCompareAndSwap;
+  updates.push_back({serial, queued, nullptr, Bytes(data.begin(), data.end()), true});
+}
+
+void Window::compare_and_swap_here(int origin, uint32_t serial, const OperationHead& head,
+                                   std::span<const std::byte> data) {
+  const Payload target = place(head, nullptr);
+  Bytes old(static_cast<size_t>(head.bytes));
+  target.pack(0, old.data(), head.bytes);
+  if (std::memcmp(old.data(), data.data(), old.size()) == 0)
+    target.unpack(0, data.data() + old.size(), head.bytes);
+  send(origin, Message::reply, serial, old);
+}
+
+// ---- attached memory
+
+bool Window::attach(void* base, int64_t size) {
+  const auto begin = reinterpret_cast<uintptr_t>(base), end = begin + static_cast<uintptr_t>(size);
+  for (const Region& region : regions_)
+    if (begin == region.begin || (begin < region.end && region.begin < end)) return false;
+  regions_.push_back({begin, end});
+  return true;
+}
+
+bool Window::detach(const void* base) {
+  return std::erase_if(regions_, [&](const Region& region) {
+           return region.begin == reinterpret_cast<uintptr_t>(base);
+         }) > 0;
+}
+
+bool Window::is_attached(const Payload& payload) const {
+  const Reach reach = reach_of(payload.count, *payload.layout);
+  if (reach.low >= reach.high) return true;  // nothing
+  const auto base = static_cast<__int128>(reinterpret_cast<uintptr_t>(payload.base));
+  return std::ranges::any_of(regions_, [&](const Region& region) {
+    return base + reach.low >= static_cast<__int128>(region.begin) &&
+           base + reach.high <= static_cast<__int128>(region.end);
+  });
+}
+
+void Window::refuse(int origin, uint32_t serial, const OperationHead& head) {
+  const std::string text = fmt::format(
+      "rank {} of the window has attached no memory at address {} that holds {} byte{}: attach it with "
+      "MPI_Win_attach before others access it, and take its address from MPI_Get_address there "
+      "(argument target_disp)",
+      data_.rank, reinterpret_cast<void*>(head.displacement), head.bytes, head.bytes == 1 ? "" : "s");
+  Bytes bytes(text.size());
+  std::memcpy(bytes.data(), text.data(), text.size());
+  send(origin, Message::failed, serial, bytes, MPI_ERR_RMA_RANGE);
+}
+
+// ---- what waits until all operations of an origin are complete
+
+void Window::begin_serving(int origin) {
+  ++served_[origin].unfinished;
+  ++unfinished_;
+}
+
+void Window::end_serving(int origin) {
+  Served& served = served_[origin];
+  --unfinished_;
+  engine_.note_event();
+  engine_.tell_sleepers();
+  if (--served.unfinished > 0) return;
+  const std::vector<Message> waiting = std::exchange(served.when_finished, {});
+  for (const Message message : waiting) settle(origin, message);
+}
+
+void Window::settle(int origin, Message message) {
+  switch (message) {
+    case Message::flush: return send(origin, Message::flushed);
+    case Message::complete: ++served_[origin].completes; return;
+    case Message::unlock:
+      if (locks_.holds(origin))
+        for (const int rank : locks_.release(origin)) send(rank, Message::granted);
+      send(origin, Message::unlocked);
+      return tell_holders();
+    default: return;
+  }
+}
+
+// To those that have asked. Each change is told before its effect can be seen elsewhere, so that
+// nobody who has received all messages for him waits for the wrong ones.
+void Window::tell_holders() {
+  for (auto& [rank, served] : served_) {
+    if (!served.wants_holders) continue;
+    const std::vector<int> before = locks_.before(rank);
+    if (before.empty()) served.wants_holders = false;
+    Bytes bytes;
+    for (const int holder : before) tutti::put(bytes, static_cast<int32_t>(holder));
+    send(rank, Message::holders, 0, bytes);
+  }
+}
+
+}  // namespace tutti::rma

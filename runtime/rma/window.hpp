@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One window at one process, as a protocol (the standard, chapter 12): the operations that it starts
+// at others' memory, those of others that it serves at its own, and the messages of synchronisation.
+// Knows ranks, contexts and layouts; which call is right in which epoch is the layer above's.
+//
+// All members want the engine owned. Operations of others are served by whoever drives the engine,
+// one after the other: that makes accumulate operations atomic. Those of one origin are applied in
+// the order of their starting; between puts and gets there is none. Memory of the caller's that an
+// operation uses stays until it is locally complete; layouts are held.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/result.hpp"
+#include "engine/channel.hpp"
+#include "engine/engine.hpp"
+#include "rma/arithmetic.hpp"
+#include "rma/locks.hpp"
+#include "rma/message.hpp"
+
+namespace tutti::rma {
+
+// `count` elements of `layout` at `base`, here.
+struct Local {
+  void* base = nullptr;
+  int64_t count = 0;
+  LayoutRef layout;
+
+  Payload payload() const { return {base, count, layout.get()}; }
+};
+
+// And there. `displacement`: bytes from the start of the window's part, or an address where memory
+// was attached.
+struct Target {
+  int rank = 0;
+  int64_t displacement = 0;
+  int64_t count = 0;
+  LayoutRef layout;
+};
+
+// Called once, with the engine owned, when an operation is locally complete: perhaps before the call
+// that started it returns.
+struct Done {
+  void (*call)(void* owner, Error error) = nullptr;
+  void* owner = nullptr;
+};
+
+// The bytes that `count` elements touch, counted from their address: [low, high), empty if none.
+struct Reach {
+  __int128 low = 0, high = 0;
+};
+inline Reach reach_of(int64_t count, const Layout& layout) {
+  if (count == 0 || layout.size() == 0) return {};
+  const __int128 last = static_cast<__int128>(count - 1) * layout.extent();
+  const __int128 low = layout.true_lower_bound(), high = low + layout.true_extent();
+  return {low + std::min<__int128>(last, 0), high + std::max<__int128>(last, 0)};
+}
+
+class Window;
+
+// Finds the window that a message is for; one for each process.
+class Service final : public engine::ActiveHandler {
+ public:
+  void handle(const transport::Header& header, const std::byte* data) override;
+  void add(uint64_t context, Window& window) { windows_[context] = &window; }
+  void remove(uint64_t context) { windows_.erase(context); }
+
+ private:
+  std::unordered_map<uint64_t, Window*> windows_;
+};
+
+class Window {
+ public:
+  // `data`: a channel of the window's own, which nobody receives from with a wildcard; it outlives
+  // the window. From here on others' operations are served.
+  Window(Service& service, engine::Channel& data, const Arithmetic& arithmetic);
+  ~Window();
+  Window(const Window&) = delete;
+
+  // ---- my own memory
+
+  void set_memory(void* base) { base_ = static_cast<std::byte*>(base); }
+  // From now on displacements are addresses.
+  void set_dynamic() { dynamic_ = true; }
+  bool attach(void* base, int64_t size);  // false: it overlaps what is attached
+  bool detach(const void* base);          // false: nothing was attached there
+  // Nobody's operations on it are under way.
+  bool is_served() const { return unfinished_ == 0; }
+  // Some of this one's are.
+  bool is_serving(int origin) const {
+    const auto at = served_.find(origin);
+    return at != served_.end() && at->second.unfinished > 0;
+  }
+
+  // ---- operations at others' memory
+
+  void put(const Local& origin, const Target& target, Done done = {});
+  void get(const Local& origin, const Target& target, Done done = {});
+  // Accumulates. `origin` is read unless the operation is kNoOp; with `result` what was there before is
+  // fetched.
+  void update(Update update, const Local& origin, const Local* result, const Target& target,
+              Done done = {});
+  // One element, dense in memory.
+  void compare_and_swap(Update element, const void* origin, const void* compare, void* result,
+                        const Target& target);
+
+  // Operations at the memory of `rank` (kAll: of anybody) that are not locally complete.
+  static constexpr int kAll = -1;
+  bool is_locally_complete(int rank) const {
+    return (rank == kAll ? open_ : aims_[static_cast<size_t>(rank)].open) == 0;
+  }
+  // Asks whether those before are complete at the target, if that is not known.
+  void flush(int rank);
+  bool is_flushed(int rank) const {
+    return is_locally_complete(rank) &&
+           (rank == kAll ? unheard_ : aims_[static_cast<size_t>(rank)].unheard) == 0;
+  }
+  // What has failed at a target since the last call: the first one's error.
+  Error take_failure() { return std::exchange(failure_, {}); }
+
+  // ---- general active target synchronisation
+
+  void post(int rank);  // tells it that it may access my memory
+  bool is_posted(int rank) const { return aims_[static_cast<size_t>(rank)].posts > 0; }
+  void take_post(int rank) { --aims_[static_cast<size_t>(rank)].posts; }
+  void complete(int rank);  // tells it that my operations are all before this
+  bool is_completed_by(int rank) const {
+    const auto at = served_.find(rank);
+    return at != served_.end() && at->second.completes > 0;
+  }
+  void take_complete(int rank) { --served_.at(rank).completes; }
+
+  // ---- locks
+
+  void lock(int rank, bool exclusive);
+  bool is_locked(int rank) const { return aims_[static_cast<size_t>(rank)].granted; }
+  void unlock(int rank);  // when my operations there are complete
+  bool is_unlocked(int rank) const { return !aims_[static_cast<size_t>(rank)].unlocking; }
+  const LockQueue& own_lock() const { return locks_; }
+  // Of a lock that is awaited: the processes that hold it or come before, as far as they have been
+  // told. The first call asks for it. Empty: not known.
+  const std::vector<int>& holders(int rank);
+
+ private:
+  friend class Service;
+  struct Access;   // an operation of mine that waits for something (origin.cpp)
+  struct Serving;  // another's that is under way here (target.cpp)
+  struct LongUpdate;
+
+  // What I know of my operations at one rank.
+  struct Aim {
+    uint32_t open = 0;     // not locally complete
+    uint32_t unasked = 0;  // started since the last question whether they are complete there
+    uint32_t unheard = 0;  // questions without an answer
+    int32_t posts = 0;     // its exposure epochs that I have not entered
+    bool granted = false, unlocking = false;
+    bool asked_who = false;
+    std::vector<int> holders;
+  };
+  // An update that waits for an earlier one of its origin.
+  struct Queued {
+    uint32_t serial;
+    OperationHead head;
+    LayoutRef layout;
+    Bytes data;
+    bool good;
+  };
+  struct Served {
+    int unfinished = 0;
+    int32_t completes = 0;
+    bool wants_holders = false;
+    std::vector<Message> when_finished;  // flush, complete, unlock
+    std::deque<Queued> updates;          // the first one is under way
+  };
+  struct Region {
+    uintptr_t begin, end;
+  };
+
+  // origin.cpp
+  Aim& aim(int rank) { return aims_[static_cast<size_t>(rank)]; }
+  void send(int rank, Message message, uint32_t serial = 0, const Bytes& bytes = {},
+            uint64_t signature = 0);
+  Access& begin_access(int rank, Done done);
+  void end_access(Access& access);
+  void over(int rank, Done done, Error error);
+  void expect(Access& access, int64_t piece, Payload into);
+  void supply(Access& access, int64_t piece, Payload from);
+  void update_long(Access& access, Update update, const Local& origin, const Local* result,
+                   OperationHead head, const Bytes& layout);
+  void replied(uint32_t serial, const std::byte* data, int64_t bytes);
+  void failed(uint32_t serial, Error error);
+  static void describe(const Target& target, OperationHead& head, Bytes& layout);
+
+  // target.cpp
+  void handle(const transport::Header& header, const std::byte* data);
+  void serve(int origin, Message message, uint32_t serial, std::span<const std::byte> bytes);
+  void serve_put(int origin, uint32_t serial, const OperationHead& head, LayoutRef layout,
+                 const std::byte* data, bool good);
+  void serve_get(int origin, uint32_t serial, const OperationHead& head, LayoutRef layout);
+  void serve_update(int origin, uint32_t serial, const OperationHead& head, LayoutRef layout,
+                    std::span<const std::byte> data, bool good);
+  void apply(int origin, uint32_t serial, const OperationHead& head, const LayoutRef& layout,
+             const std::byte* data);
+  void run_updates(int origin);
+  void long_update_over(LongUpdate& update);
+  void serve_compare(int origin, uint32_t serial, const OperationHead& head,
+                     std::span<const std::byte> data);
+  void compare_and_swap_here(int origin, uint32_t serial, const OperationHead& head,
+                             std::span<const std::byte> data);
+  Payload place(const OperationHead& head, const LayoutRef& layout) const;
+  bool is_attached(const Payload& payload) const;
+  void refuse(int origin, uint32_t serial, const OperationHead& head);
+  void begin_serving(int origin);
+  void end_serving(int origin);
+  void settle(int origin, Message message);
+  void tell_holders();
+
+  Service& service_;
+  engine::Channel& data_;
+  engine::Engine& engine_;
+  const Arithmetic& arithmetic_;
+
+  std::byte* base_ = nullptr;
+  bool dynamic_ = false;
+  std::vector<Region> regions_;
+
+  uint32_t last_serial_ = 0;
+  std::vector<Aim> aims_;  // by rank
+  uint64_t open_ = 0, unheard_ = 0;
+  std::unordered_map<uint32_t, Access*> accesses_;  // that something comes for, by serial
+  Error failure_;
+
+  std::unordered_map<int, Served> served_;  // by origin
+  int unfinished_ = 0;
+  LockQueue locks_;
+};
+
+}  // namespace tutti::rma
