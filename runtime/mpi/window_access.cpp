@@ -218,6 +218,10 @@ Error update(const void* origin_addr, int64_t origin_count, const Datatype* orig
   else origin.layout = LayoutRef(LayoutRef(), &Layout::bytes());
   rma::Update update;
   const auto check = [&]() -> Error {
+    if (!result && op.handle == MPI_NO_OP)
+      return failure(MPI_ERR_OP,
+                     "MPI_NO_OP is for calls that fetch what is there, such as MPI_Get_accumulate (the "
+                     "standard, 12.3.4; argument op)");
     Result<rma::Update> bound = bind_update(op, there.type, "target_datatype");
     if (!bound) return std::move(bound).error();
     update = *bound;

@@ -95,13 +95,15 @@ void units(const check::Program& mpi) {
   const int next = (me + 1) % size;
   unsigned char byte = static_cast<unsigned char>(me);
   OK(MPI_Put(&byte, 1, MPI_BYTE, next, 63, 1, MPI_BYTE, win));
-  OK(MPI_Put(nullptr, 5, MPI_INT, MPI_PROC_NULL, -9, 5, MPI_INT, win));
-  OK(MPI_Get(nullptr, 5, MPI_INT, MPI_PROC_NULL, 0, 5, MPI_INT, win));
-  OK(MPI_Accumulate(nullptr, 5, MPI_INT, MPI_PROC_NULL, 0, 5, MPI_INT, MPI_SUM, win));
+  int untouched[5] = {1, 2, 3, 4, 5};
+  OK(MPI_Put(untouched, 5, MPI_INT, MPI_PROC_NULL, 1'000'000, 5, MPI_INT, win));
+  OK(MPI_Get(untouched, 5, MPI_INT, MPI_PROC_NULL, 0, 5, MPI_INT, win));
+  OK(MPI_Accumulate(untouched, 5, MPI_INT, MPI_PROC_NULL, 0, 5, MPI_INT, MPI_SUM, win));
   OK(MPI_Win_fence(0, win));
   for (size_t i = 0; i < memory.size(); ++i)
     CHECK_EQ_IN(memory[i], i == static_cast<size_t>(63 * (me + 1)) ? (me + size - 1) % size : 0xee,
                 "byte %zu", i);
+  for (int i = 0; i < 5; ++i) CHECK_EQ(untouched[i], i + 1);
   OK(MPI_Win_free(&win));
 }
 

@@ -125,7 +125,7 @@ void requests(const check::Program& mpi, int length) {
     OK(MPI_Raccumulate(one.data(), length, MPI_INT, next, 2 * length, length, MPI_INT, MPI_SUM, win, &all[4]));
     OK(MPI_Rget_accumulate(one.data(), length, MPI_INT, old.data(), length, MPI_INT, next, 2 * length,
                            length, MPI_INT, MPI_SUM, win, &all[5]));
-    OK(MPI_Rput(nullptr, 3, MPI_INT, MPI_PROC_NULL, 0, 3, MPI_INT, win, &all[6]));
+    OK(MPI_Rput(out.data(), 3, MPI_INT, MPI_PROC_NULL, 0, 3, MPI_INT, win, &all[6]));
     if (way == 0) {
       OK(MPI_Waitall(7, all, MPI_STATUSES_IGNORE));
     } else if (way == 1) {
