@@ -43,9 +43,15 @@ WRONG = [
     ("slots_of_many", 2, "ranks 0 and 1 wait for each other", ["rank 0.*MPI_Waitall.*waits for rank 1", "rank 1.*MPI_Recv"]),
     ("barrier_against_recv", 3, "wait for each other", ["rank 0.*MPI_Barrier", "rank 2.*MPI_Recv.*from 0"]),
     ("ibarrier_against_recv", 3, "wait for each other", ["rank 0.*MPI_Wait", "rank 2.*MPI_Recv.*from 0"]),
+    ("window_wait", 2, "ranks 0 and 1 wait for each other", ["rank 0.*MPI_Win_wait.*a window of 2 ranks.*waits for rank 1"]),
+    ("window_start", 2, "ranks 0 and 1 wait for each other", ["rank 0.*MPI_Win_start.*waits for rank 1"]),
+    ("window_lock", 2, "ranks 0 and 1 wait for each other", ["rank 0.*MPI_Win_lock.*target 1.*waits for rank 1"]),
+    ("window_lock", 3, "wait for each other", ["rank 0.*MPI_Win_lock.*target 2"]),
+    ("window_locks", 2, "ranks 0 and 1 wait for each other", ["rank 0.*MPI_Win_lock.*target 1.*waits for rank 1"]),
+    ("window_fence", 3, "wait for each other", ["rank 0.*MPI_Recv.*from 1", "rank 1.*MPI_Win_fence"]),
     ("threads", 2, "ranks 0 and 1 wait for each other", ["rank 0.*MPI_Recv.*tag 1", "rank 0.*MPI_Recv.*tag 2"]),
 ]
-RIGHT = [("slow_sender", 4), ("slow_root", 3), ("slow_any", 4), ("slow_slots", 2), ("slow_slots", 4), ("slow_finalize", 3), ("slow_ibcast", 4),
+RIGHT = [("slow_sender", 4), ("slow_window", 2), ("slow_window", 3), ("slow_lock", 4), ("slow_root", 3), ("slow_any", 4), ("slow_slots", 2), ("slow_slots", 4), ("slow_finalize", 3), ("slow_ibcast", 4),
          ("slow_polling", 3), ("slow_thread", 2)]
 
 SANITIZERS = re.compile("(Thread|Address)Sanitizer|runtime error:")  # of a rank that is ended they alone tell

@@ -40,6 +40,20 @@ MPI_Request issend(int to, int tag = 1) {
   MPI_Issend(&value, 1, MPI_INT, to, tag, world, &request);
   return request;
 }
+// A window of an int on each rank.
+MPI_Win window() {
+  static int memory;
+  MPI_Win win;
+  MPI_Win_create(&memory, sizeof memory, 1, MPI_INFO_NULL, world, &win);
+  return win;
+}
+MPI_Group group_of(int member) {
+  MPI_Group all, one;
+  MPI_Comm_group(world, &all);
+  MPI_Group_incl(all, 1, &member, &one);
+  MPI_Group_free(&all);
+  return one;
+}
 // Three communicators of two ranks each: {0,1}, {1,2}, {2,0}; MPI_COMM_NULL where not a member.
 std::vector<MPI_Comm> triangle() {
   std::vector<MPI_Comm> comms(3, MPI_COMM_NULL);
@@ -97,6 +111,45 @@ const std::map<std::string, std::function<void()>> cases{
     {"ssend_to_itself",
      [] {
        if (rank == 0) ssend(0);
+     }},
+    {"window_wait",  // its origin never completes
+     [] {
+       MPI_Win win = window();
+       if (rank == 0) {
+         MPI_Win_post(group_of(1), 0, win);
+         MPI_Win_wait(win);
+       } else if (rank == 1) {
+         MPI_Win_start(group_of(0), 0, win);
+         MPI_Put(&value, 1, MPI_INT, 0, 0, 1, MPI_INT, win);
+         recv(0);
+       }
+     }},
+    {"window_start",  // its target never posts
+     [] {
+       MPI_Win win = window();
+       if (rank == 0) MPI_Win_start(group_of(1), 0, win);
+       if (rank == 1) recv(0);
+     }},
+    {"window_lock",  // whoever holds it waits for the one that wants it
+     [] {
+       MPI_Win win = window();
+       const int last = size - 1;
+       if (rank == 1) MPI_Win_lock(MPI_LOCK_EXCLUSIVE, last, 0, win);
+       MPI_Barrier(world);
+       if (rank == 0) MPI_Win_lock(MPI_LOCK_SHARED, last, 0, win);
+       if (rank > 0) recv(rank == 1 ? 0 : 1);
+     }},
+    {"window_locks",  // each holds what the other wants
+     [] {
+       MPI_Win win = window();
+       if (rank < 2) MPI_Win_lock(MPI_LOCK_EXCLUSIVE, rank, 0, win);
+       MPI_Barrier(world);
+       if (rank < 2) MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1 - rank, 0, win);
+     }},
+    {"window_fence",
+     [] {
+       MPI_Win win = window();
+       rank == 0 ? recv(1) : void(MPI_Win_fence(0, win));
      }},
     {"any_source", [] { recv(rank == 0 ? MPI_ANY_SOURCE : 0); }},
     {"probe", [] { MPI_Probe(rank ^ 1, 3, world, MPI_STATUS_IGNORE); }},
@@ -186,6 +239,43 @@ const std::map<std::string, std::function<void()>> cases{
        two.join();
      }},
     // ---- right, and long
+    {"slow_window",  // holders, origins and targets that compute
+     [] {
+       MPI_Win win = window();
+       for (const int type : {MPI_LOCK_EXCLUSIVE, MPI_LOCK_SHARED}) {
+         if (rank == 0) MPI_Win_lock(type, size - 1, 0, win);
+         MPI_Barrier(world);
+         if (rank == 0) compute(kLong);
+         if (rank > 0) MPI_Win_lock(MPI_LOCK_EXCLUSIVE, size - 1, 0, win);
+         MPI_Win_unlock(size - 1, win);
+         MPI_Barrier(world);
+       }
+       if (rank == 0) MPI_Win_post(group_of(1), 0, win);
+       if (rank == 1) {
+         compute(kLong);
+         MPI_Win_start(group_of(0), 0, win);
+         MPI_Put(&value, 1, MPI_INT, 0, 0, 1, MPI_INT, win);
+         compute(kLong);
+         MPI_Win_complete(win);
+       }
+       if (rank == 0) MPI_Win_wait(win);
+       MPI_Win_free(&win);
+     }},
+    {"slow_lock",  // a queue for a lock, each of whose holders waits for a message before it gives it up
+     [] {
+       MPI_Win win = window();
+       if (rank == 0) {
+         for (int i = 1; i < size; ++i) {
+           compute(kLong / 2);
+           send(i);
+         }
+       } else {
+         MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win);
+         recv(0);
+         MPI_Win_unlock(0, win);
+       }
+       MPI_Win_free(&win);
+     }},
     {"slow_sender",
      [] {
        if (rank == 0) compute(kLong);

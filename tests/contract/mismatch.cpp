@@ -125,6 +125,20 @@ std::vector<Collective> collectives() {
     MPI_Group_free(&group);
     return code;
   });
+  const auto window = [&](const char* name, auto make) {
+    all.push_back({name, name, Form::blocking, false, false, false, [make](MPI_Comm c, const Arguments&, Buffers&, MPI_Request*) {
+                     MPI_Win made = MPI_WIN_NULL;
+                     const int code = make(c, &made);
+                     if (code == MPI_SUCCESS && made != MPI_WIN_NULL) MPI_Win_free(&made);
+                     return code;
+                   }});
+  };
+  window("MPI_Win_create", [](MPI_Comm c, MPI_Win* made) { return MPI_Win_create(nullptr, 0, 1, MPI_INFO_NULL, c, made); });
+  window("MPI_Win_allocate", [](MPI_Comm c, MPI_Win* made) {
+    void* base;
+    return MPI_Win_allocate(8, 1, MPI_INFO_NULL, c, &base, made);
+  });
+  window("MPI_Win_create_dynamic", [](MPI_Comm c, MPI_Win* made) { return MPI_Win_create_dynamic(MPI_INFO_NULL, c, made); });
   all.push_back({"MPI_Comm_idup", "MPI_Comm_dup", Form::nonblocking, false, false, false,
                  [](MPI_Comm c, const Arguments&, Buffers&, MPI_Request* r) {
                    static MPI_Comm made[4096];  // written when the request completes
@@ -221,6 +235,33 @@ class Judge {
   }
 
   const int rank_, size_, part_, of_;
+ public:
+  // On a window: one rank fences it while the others free it, or the other way round.
+  void windows() {
+    for (int odd = 0; odd < 2 * size_; ++odd) {
+      if (number_++ % of_ != part_) continue;
+      MPI_Win win;
+      OK(MPI_Win_create(nullptr, 0, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win));
+      OK(MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN));
+      OK(MPI_Win_set_name(win, "halo"));
+      OK(MPI_Win_fence(0, win));
+      const bool fences = (rank_ == odd % size_) == (odd < size_);
+      MPI_Win freed = win;
+      int code = fences ? MPI_Win_fence(0, win) : MPI_Win_free(&freed);
+      if (fences && code == MPI_SUCCESS) code = MPI_Win_fence(0, win);
+      const std::string text = code == MPI_SUCCESS ? "" : check::error_text(code);
+      const bool told = text.find("MPI_Win_free") != text.npos && text.find("MPI_Win_fence") != text.npos &&
+                        text.find("window halo") != text.npos;
+      int said[2] = {told, code != MPI_SUCCESS && !told}, anywhere[2];
+      OK(MPI_Allreduce(said, anywhere, 2, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
+      Tally& tally = tallies_["on a window"];
+      ++(anywhere[0] && !anywhere[1] ? tally.found : tally.missed);
+      if (!anywhere[0] || anywhere[1])
+        std::fprintf(stderr, "rank %d, on a window, odd %d: \"%s\"\n", rank_, odd, text.c_str());
+    }
+  }
+
+ private:
   int number_ = 0;
   std::map<std::string, Tally> tallies_;
 };
@@ -243,6 +284,7 @@ int main(int argc, char** argv) {
       judge.wrong(std::string(kForms[static_cast<int>(less)]) + " x " + kForms[static_cast<int>(more)], rest, usual,
                   odd, usual, {rest.name, odd.name});
     }
+  judge.windows();
   for (const Collective& call : all) {
     const auto change = [&](const char* kind, auto set, std::vector<std::string> words) {
       Arguments other = usual;

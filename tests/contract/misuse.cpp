@@ -114,6 +114,38 @@ std::vector<User<MPI_Group>> users_of_group() {
       {"MPI_Group_free", [](MPI_Group g) { return MPI_Group_free(&g); }},
   };
 }
+// Where the target is MPI_PROC_NULL no epoch is needed.
+std::vector<User<MPI_Win>> users_of_win() {
+  const auto completed = [](int error, MPI_Request& request) {
+    return error ? error : MPI_Wait(&request, MPI_STATUS_IGNORE);
+  };
+  constexpr int nobody = MPI_PROC_NULL;
+  return {
+      {"MPI_Put", [](MPI_Win w) { return MPI_Put(in, 1, MPI_INT, nobody, 0, 1, MPI_INT, w); }},
+      {"MPI_Get", [](MPI_Win w) { return MPI_Get(in, 1, MPI_INT, nobody, 0, 1, MPI_INT, w); }},
+      {"MPI_Accumulate", [](MPI_Win w) { return MPI_Accumulate(in, 1, MPI_INT, nobody, 0, 1, MPI_INT, MPI_SUM, w); }},
+      {"MPI_Get_accumulate", [](MPI_Win w) { return MPI_Get_accumulate(in, 1, MPI_INT, out, 1, MPI_INT, nobody, 0, 1, MPI_INT, MPI_SUM, w); }},
+      {"MPI_Fetch_and_op", [](MPI_Win w) { return MPI_Fetch_and_op(in, out, MPI_INT, nobody, 0, MPI_SUM, w); }},
+      {"MPI_Compare_and_swap", [](MPI_Win w) { return MPI_Compare_and_swap(in, in, out, MPI_INT, nobody, 0, w); }},
+      {"MPI_Rput", [=](MPI_Win w) { MPI_Request r; return completed(MPI_Rput(in, 1, MPI_INT, nobody, 0, 1, MPI_INT, w, &r), r); }},
+      {"MPI_Rget", [=](MPI_Win w) { MPI_Request r; return completed(MPI_Rget(in, 1, MPI_INT, nobody, 0, 1, MPI_INT, w, &r), r); }},
+      {"MPI_Raccumulate", [=](MPI_Win w) { MPI_Request r; return completed(MPI_Raccumulate(in, 1, MPI_INT, nobody, 0, 1, MPI_INT, MPI_SUM, w, &r), r); }},
+      {"MPI_Rget_accumulate", [=](MPI_Win w) { MPI_Request r; return completed(MPI_Rget_accumulate(in, 1, MPI_INT, out, 1, MPI_INT, nobody, 0, 1, MPI_INT, MPI_SUM, w, &r), r); }},
+      {"MPI_Win_fence", [](MPI_Win w) { return MPI_Win_fence(0, w); }},
+      {"MPI_Win_start", [](MPI_Win w) { const int e = MPI_Win_start(MPI_GROUP_EMPTY, 0, w); return e ? e : MPI_Win_complete(w); }},
+      {"MPI_Win_post", [](MPI_Win w) { const int e = MPI_Win_post(MPI_GROUP_EMPTY, 0, w); return e ? e : MPI_Win_wait(w); }},
+      {"MPI_Win_lock", [](MPI_Win w) { const int e = MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, w); return e ? e : MPI_Win_unlock(0, w); }},
+      {"MPI_Win_lock_all", [](MPI_Win w) { const int e = MPI_Win_lock_all(0, w); return e ? e : MPI_Win_unlock_all(w); }},
+      {"MPI_Win_sync", [](MPI_Win w) { return MPI_Win_sync(w); }},
+      {"MPI_Win_get_group", [](MPI_Win w) { MPI_Group g; const int e = MPI_Win_get_group(w, &g); if (!e) MPI_Group_free(&g); return e; }},
+      {"MPI_Win_set_name", [](MPI_Win w) { return MPI_Win_set_name(w, "x"); }},
+      {"MPI_Win_get_attr", [](MPI_Win w) { void* v; int f; return MPI_Win_get_attr(w, MPI_WIN_BASE, &v, &f); }},
+      {"MPI_Win_get_info", [](MPI_Win w) { MPI_Info i; const int e = MPI_Win_get_info(w, &i); if (!e) MPI_Info_free(&i); return e; }},
+      {"MPI_Win_shared_query", [](MPI_Win w) { MPI_Aint s; int u; void* b; return MPI_Win_shared_query(w, 0, &s, &u, &b); }},
+      {"MPI_Win_set_errhandler", [](MPI_Win w) { return MPI_Win_set_errhandler(w, MPI_ERRORS_RETURN); }},
+      {"MPI_Win_free", [](MPI_Win w) { return MPI_Win_free(&w); }},
+  };
+}
 std::vector<User<MPI_Request>> users_of_request() {
   return {
       {"MPI_Request_get_status", [](MPI_Request r) { int f; return MPI_Request_get_status(r, &f, MPI_STATUS_IGNORE); }},
@@ -134,6 +166,13 @@ MPI_Comm make_comm() { MPI_Comm c; OK(MPI_Comm_dup(self, &c)); OK(MPI_Comm_set_e
 MPI_Datatype make_type() { MPI_Datatype t; OK(MPI_Type_vector(2, 1, 2, MPI_INT, &t)); OK(MPI_Type_commit(&t)); return t; }
 MPI_Op make_op() { MPI_Op o; OK(MPI_Op_create(add_up, 1, &o)); return o; }
 MPI_Group make_group() { MPI_Group g; OK(MPI_Comm_group(self, &g)); return g; }
+MPI_Win make_win() {
+  static int memory[4];
+  MPI_Win w;
+  OK(MPI_Win_create(memory, sizeof memory, 4, MPI_INFO_NULL, self, &w));
+  OK(MPI_Win_set_errhandler(w, MPI_ERRORS_RETURN));
+  return w;
+}
 // A receive from this rank itself that is complete, but not completed by the program.
 MPI_Request make_request() {
   static int places[16], made;
@@ -146,6 +185,7 @@ void free_it(MPI_Comm c) { OK(MPI_Comm_free(&c)); }
 void free_it(MPI_Datatype t) { OK(MPI_Type_free(&t)); }
 void free_it(MPI_Op o) { OK(MPI_Op_free(&o)); }
 void free_it(MPI_Group g) { OK(MPI_Group_free(&g)); }
+void free_it(MPI_Win w) { OK(MPI_Win_free(&w)); }
 void free_it(MPI_Request r) { OK(MPI_Wait(&r, MPI_STATUS_IGNORE)); }
 
 // By each user: after the handle was freed; after that, with new ones of its kind around; and the
@@ -419,6 +459,7 @@ int main(int argc, char** argv) {
   stale<MPI_Datatype>(judge, "type", MPI_ERR_TYPE, make_type, users_of_type(), strict);
   stale<MPI_Op>(judge, "operation", MPI_ERR_OP, make_op, users_of_op(), strict);
   stale<MPI_Group>(judge, "group", MPI_ERR_GROUP, make_group, users_of_group(), strict);
+  stale<MPI_Win>(judge, "window", MPI_ERR_WIN, make_win, users_of_win(), strict);
   stale<MPI_Request>(judge, "request", MPI_ERR_REQUEST, make_request, users_of_request(), strict);
   freed_but_referred_to(judge);
   uncommitted(judge);

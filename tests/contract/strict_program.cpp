@@ -84,6 +84,11 @@ const std::map<std::string, std::function<void()>> cases{
        MPI_Group group;
        MPI_Comm_group(world, &group);  // LINE left_group
      }},
+    {"left_window",
+     [] {
+       MPI_Win win;
+       MPI_Win_create(nullptr, 0, 1, MPI_INFO_NULL, world, &win);  // LINE left_window
+     }},
     {"left_much",
      [] {
        MPI_Group group;
