@@ -31,6 +31,12 @@ Error no_context_left(const Comm& parent) {
                  1 << ContextPool::kSlotBits, parent.name.empty() ? "a communicator" : parent.name);
 }
 
+}  // namespace
+
+uint64_t offer_context(bool first) { return first ? process().contexts->acquire() : kNoContext; }
+
+namespace {
+
 // Names the new communicator by a handle; its error handler is the parent's (section 9.3).
 Comm* make_comm(const Comm& parent, std::vector<int> processes, int rank, uint64_t context) {
   auto group = Ref<Group>::adopt(
@@ -53,9 +59,6 @@ MPI_Comm hand_out(Comm& made) {
   made.retain();  // the handle's
   return inventory::hand_out(made);
 }
-
-// A context for a communicator of which I am rank 0, if I am.
-uint64_t offer_context(bool first) { return first ? process().contexts->acquire() : kNoContext; }
 
 Error copy_attributes(const Comm& from, Comm& to) {
   Error e = to.attributes.copy_all(from.handle, from.attributes);
@@ -324,6 +327,10 @@ Result<Ref<Comm>> make_duplicate(Comm& comm, contract::Word signature) {
     process().contexts->release(context);
     return e;
   }
+  return duplicate_in(comm, context);
+}
+
+Result<Ref<Comm>> duplicate_in(const Comm& comm, uint64_t context) {
   if (context == kNoContext) return no_context_left(comm);
   return duplicate(comm, context);
 }

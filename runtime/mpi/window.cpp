@@ -48,22 +48,6 @@ Error no_window_on(const Comm& comm) {
   return failure(MPI_ERR_COMM, "a window wants an intracommunicator (argument comm)");
 }
 
-// A window whose memory is there: known to all, and to the program.
-Error open_window(Window& window, Function function, void* base, MPI_Aint bytes, int64_t unit,
-                  MPI_Win* win) {
-  window.base = base;
-  window.bytes = bytes;
-  window.unit = static_cast<int>(std::min<int64_t>(unit, std::numeric_limits<int>::max()));
-  {
-    const Engine::Guard own(engine_of_process());
-    window.protocol->set_memory(base);
-    window.parts[static_cast<size_t>(window.rank())] = {bytes, unit};
-  }
-  if (Error e = share_parts(window, function)) return e;
-  *win = hand_out(window);
-  return {};
-}
-
 // What must be over before a window is freed.
 Error open_epoch(const Window& window) {
   const Epochs& epochs = window.epochs;
@@ -87,7 +71,6 @@ Window::Window(Ref<Comm> given, int flavor)
     : Object(Tag::win),
       comm(std::move(given)),
       flavor(flavor),
-      parts(static_cast<size_t>(comm->size())),
       errhandler(fatal()),
       handle(handle_of(*this)) {
   attributes.set_predefined(MPI_WIN_SIZE, &bytes);
@@ -111,8 +94,30 @@ Error bad_unit(int64_t unit) {
                  unit);
 }
 
-Result<Ref<Window>> make_window(Comm& comm, Function function, int flavor, const Info* info) {
-  Result<Ref<Comm>> duplicate = make_duplicate(comm, contract::word_of(function));
+namespace {
+
+// What each rank says of a window that is made.
+struct Offer {
+  uint64_t context;
+  Window::Part part;
+  bool apart;
+};
+
+}  // namespace
+
+// One exchange on the communicator that it is made of, where a mismatch is found: who is through may
+// go on, for what comes early for the window waits (rma::Service).
+Result<Ref<Window>> make_window(Comm& comm, Function function, int flavor, const Info* info,
+                                Window::Part mine, bool* apart) {
+  const Offer offer{offer_context(comm.rank() == 0), mine, apart && *apart};
+  std::vector<Offer> offers(static_cast<size_t>(comm.size()));
+  coll::Call exchange = allgather_bytes(&offer, offers.data(), sizeof offer);
+  exchange.signature = contract::word_of(function);
+  if (Error e = run(comm, exchange)) {
+    process().contexts->release(offer.context);
+    return e;
+  }
+  Result<Ref<Comm>> duplicate = duplicate_in(comm, offers.front().context);
   if (!duplicate) return std::move(duplicate).error();
   Comm& own = **duplicate;
   own.set_name("a window");
@@ -120,21 +125,24 @@ Result<Ref<Window>> make_window(Comm& comm, Function function, int flavor, const
   own.is_of_window = true;
   if (own.hidden.ledger) own.hidden.ledger->set_fatal(true);
   auto window = Ref<Window>::adopt(new Window(*std::move(duplicate), flavor));
+  for (const Offer& o : offers) window->parts.push_back(o.part);
+  if (apart) *apart = std::ranges::all_of(offers, &Offer::apart);
   take_hints(*window, info);
-  const Engine::Guard guard(engine_of_process());
+  window->bytes = mine.size;
+  window->unit = static_cast<int>(std::min<int64_t>(mine.unit, std::numeric_limits<int>::max()));
   window->protocol = std::make_unique<rma::Window>(process().one_sided, window->comm->user,
                                                    kArithmetic);
   return window;
 }
 
-Error share_parts(Window& window, Function function) {
-  const Window::Part mine = window.part(window.rank());
-  coll::Call exchange = allgather_bytes(&mine, window.parts.data(), sizeof mine);
-  exchange.signature = contract::word_of(function);
-  return run(*window.comm, exchange);
-}
-
-MPI_Win hand_out(Window& window) {
+MPI_Win open_window(Window& window, void* base) {
+  window.base = base;
+  {
+    const Engine::Guard own(engine_of_process());
+    if (window.flavor == MPI_WIN_FLAVOR_DYNAMIC) window.protocol->set_dynamic();
+    else window.protocol->set_memory(base);
+    window.protocol->open();
+  }
   window.retain();  // the handle's
   return inventory::hand_out(window);
 }
@@ -146,9 +154,10 @@ Error win_create(void* base, MPI_Aint size, int64_t disp_unit, Info* info, Comm&
   if (!base && size > 0)
     return failure(MPI_ERR_ARG, "the address is NULL, yet {} bytes lie there (argument base)", size);
   Result<Ref<Window>> made =
-      make_window(comm, Function::Win_create, MPI_WIN_FLAVOR_CREATE, info);
+      make_window(comm, Function::Win_create, MPI_WIN_FLAVOR_CREATE, info, {size, disp_unit});
   if (!made) return std::move(made).error();
-  return open_window(**made, Function::Win_create, base, size, disp_unit, win);
+  *win = open_window(**made, base);
+  return {};
 }
 
 Error win_allocate(MPI_Aint size, int64_t disp_unit, Info* info, Comm& comm, void* baseptr,
@@ -162,10 +171,10 @@ Error win_allocate(MPI_Aint size, int64_t disp_unit, Info* info, Comm& comm, voi
     return failure(MPI_ERR_NO_MEM, "there is no memory for {} bytes (argument size)", size);
   std::unique_ptr<void, Window::Freed> allocated(memory);
   Result<Ref<Window>> made =
-      make_window(comm, Function::Win_allocate, MPI_WIN_FLAVOR_ALLOCATE, info);
+      make_window(comm, Function::Win_allocate, MPI_WIN_FLAVOR_ALLOCATE, info, {size, disp_unit});
   if (!made) return std::move(made).error();
   (*made)->allocated = std::move(allocated);
-  if (Error e = open_window(**made, Function::Win_allocate, memory, size, disp_unit, win)) return e;
+  *win = open_window(**made, memory);
   *static_cast<void**>(baseptr) = memory;
   return {};
 }
@@ -173,13 +182,10 @@ Error win_allocate(MPI_Aint size, int64_t disp_unit, Info* info, Comm& comm, voi
 Error win_create_dynamic(Info* info, Comm& comm, MPI_Win* win) {
   if (Error e = no_window_on(comm)) return e;
   Result<Ref<Window>> made =
-      make_window(comm, Function::Win_create_dynamic, MPI_WIN_FLAVOR_DYNAMIC, info);
+      make_window(comm, Function::Win_create_dynamic, MPI_WIN_FLAVOR_DYNAMIC, info, {0, 1});
   if (!made) return std::move(made).error();
-  {
-    const Engine::Guard own(engine_of_process());
-    (*made)->protocol->set_dynamic();
-  }
-  return open_window(**made, Function::Win_create_dynamic, MPI_BOTTOM, 0, 1, win);
+  *win = open_window(**made, MPI_BOTTOM);
+  return {};
 }
 
 Error win_attach(Window& win, void* base, MPI_Aint size) {

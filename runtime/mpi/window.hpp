@@ -81,11 +81,13 @@ class Window final : public Object {
 // Hints of `info` that are known; the others are ignored (12.2.1).
 void take_hints(Window& window, const Info* info);
 
-// Collective: the communicator of a window that `comm` makes, by the call `function`.
-Result<Ref<Window>> make_window(Comm& comm, Function function, int flavor, const Info* info);
-// Collective: tells all of each other's memory. From the moment that one returns it may be accessed.
-Error share_parts(Window& window, Function function);
-MPI_Win hand_out(Window& window);
+// Collective: a window on a duplicate of `comm`, made by the call `function`; all know of each other's
+// memory. `apart`: whether this rank, and then whether each rank, wishes parts that need not follow
+// each other.
+Result<Ref<Window>> make_window(Comm& comm, Function function, int flavor, const Info* info,
+                                Window::Part mine, bool* apart = nullptr);
+// The memory is there: others may access it, and the program gets the handle.
+MPI_Win open_window(Window& window, void* base);
 
 // What the argument checks of the constructors say.
 Error bad_size(MPI_Aint size);

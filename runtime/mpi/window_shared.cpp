@@ -12,11 +12,6 @@ namespace {
 
 constexpr int64_t kLine = 64;
 
-// What each rank says.
-struct Wish {
-  int64_t size = 0, unit = 1;
-  bool apart = false;  // parts need not follow each other
-};
 // How it went at a rank; MPI_SUCCESS, or the first one's trouble is everybody's.
 struct Verdict {
   int32_t error_class = MPI_SUCCESS;
@@ -77,37 +72,22 @@ Error win_allocate_shared(MPI_Aint size, int64_t disp_unit, Info* info, Comm& co
     return failure(MPI_ERR_RMA_SHARED,
                    "the ranks of the communicator are on several nodes, which share no memory: divide it "
                    "with MPI_Comm_split_type and MPI_COMM_TYPE_SHARED first (argument comm)");
-  Result<Ref<Window>> made =
-      make_window(comm, Function::Win_allocate_shared, MPI_WIN_FLAVOR_SHARED, info);
+  bool apart = info && info->get("alloc_shared_noncontig") == "true";
+  Result<Ref<Window>> made = make_window(comm, Function::Win_allocate_shared,
+                                         MPI_WIN_FLAVOR_SHARED, info, {size, disp_unit}, &apart);
   if (!made) return std::move(made).error();
   Window& window = **made;
-  const Wish mine{size, disp_unit, info && info->get("alloc_shared_noncontig") == "true"};
-  std::vector<Wish> wishes(static_cast<size_t>(comm.size()));
-  coll::Call exchange = allgather_bytes(&mine, wishes.data(), sizeof mine);
-  exchange.signature = contract::word_of(Function::Win_allocate_shared);
-  if (Error e = run(*window.comm, exchange)) return e;
-
-  const bool apart = std::ranges::all_of(wishes, &Wish::apart);
   int64_t bytes = 0;
-  for (size_t r = 0; r < wishes.size(); ++r) {
+  for (const Window::Part& part : window.parts) {
     if (apart) bytes = (bytes + kLine - 1) / kLine * kLine;
     window.offsets.push_back(bytes);
-    window.parts[r] = {wishes[r].size, wishes[r].unit};
-    if (__builtin_add_overflow(bytes, wishes[r].size, &bytes) || bytes > INT64_MAX / 2)
+    if (__builtin_add_overflow(bytes, part.size, &bytes) || bytes > INT64_MAX / 2)
       return failure(MPI_ERR_SIZE, "the sizes of all ranks make more than 2^62 bytes (argument size)");
   }
   if (Error e = share_memory(window, std::max<int64_t>(bytes, 1))) return e;
-  const auto me = static_cast<size_t>(window.rank());
-  window.base = window.shared->base() + window.offsets[me];
-  window.bytes = size;
-  window.unit = static_cast<int>(std::min<int64_t>(disp_unit, INT32_MAX));
-  {
-    const engine::Engine::Guard own(engine_of_process());
-    window.protocol->set_memory(window.base);
-  }
-  if (Error e = share_parts(window, Function::Win_allocate_shared)) return e;
-  *win = hand_out(window);
-  *static_cast<void**>(baseptr) = window.base;
+  void* const base = window.shared->base() + window.offsets[static_cast<size_t>(window.rank())];
+  *win = open_window(window, base);
+  *static_cast<void**>(baseptr) = base;
   return {};
 }
 

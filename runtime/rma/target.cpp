@@ -132,9 +132,27 @@ struct Window::LongUpdate {
 // ---- arrivals
 
 void Service::handle(const transport::Header& header, const std::byte* data) {
-  // The last messages of an origin may find the window gone: it does not wait for their answers.
   const auto at = windows_.find(header.ticket);
-  if (at != windows_.end()) at->second->handle(header, data);
+  if (at != windows_.end()) return at->second->handle(header, data);
+  switch (static_cast<Message>(header.tag)) {
+    case Message::reply:
+    case Message::failed:  // of one whose origin did not wait for it, and has freed the window
+    case Message::flushed:
+    case Message::granted:
+    case Message::unlocked:
+    case Message::holders: return;
+    default: break;
+  }
+  early_[header.ticket].push_back({header, Bytes(data, data + header.bytes)});
+}
+
+void Service::add(uint64_t context, Window& window) {
+  windows_[context] = &window;
+  const auto at = early_.find(context);
+  if (at == early_.end()) return;
+  const std::vector<Early> early = std::move(at->second);
+  early_.erase(at);
+  for (const Early& message : early) window.handle(message.header, message.bytes.data());
 }
 
 Window::Window(Service& service, engine::Channel& data, const Arithmetic& arithmetic)
@@ -142,9 +160,7 @@ Window::Window(Service& service, engine::Channel& data, const Arithmetic& arithm
       data_(data),
       engine_(*data.engine),
       arithmetic_(arithmetic),
-      aims_(static_cast<size_t>(data.size())) {
-  service_.add(data_.context, *this);
-}
+      aims_(static_cast<size_t>(data.size())) {}
 
 Window::~Window() {
   service_.remove(data_.context);

@@ -65,27 +65,35 @@ inline Reach reach_of(int64_t count, const Layout& layout) {
 
 class Window;
 
-// Finds the window that a message is for; one for each process.
+// Finds the window that a message is for; one for each process. What comes for a window that others
+// have made already, and this process not yet, waits for it.
 class Service final : public engine::ActiveHandler {
  public:
   void handle(const transport::Header& header, const std::byte* data) override;
-  void add(uint64_t context, Window& window) { windows_[context] = &window; }
+  void add(uint64_t context, Window& window);
   void remove(uint64_t context) { windows_.erase(context); }
 
  private:
+  struct Early {
+    transport::Header header;
+    Bytes bytes;
+  };
   std::unordered_map<uint64_t, Window*> windows_;
+  std::unordered_map<uint64_t, std::vector<Early>> early_;
 };
 
 class Window {
  public:
   // `data`: a channel of the window's own, which nobody receives from with a wildcard; it outlives
-  // the window. From here on others' operations are served.
+  // the window.
   Window(Service& service, engine::Channel& data, const Arithmetic& arithmetic);
   ~Window();
   Window(const Window&) = delete;
 
   // ---- my own memory
 
+  // From here on others' operations are served, also those that have come already.
+  void open() { service_.add(data_.context, *this); }
   void set_memory(void* base) { base_ = static_cast<std::byte*>(base); }
   // From now on displacements are addresses.
   void set_dynamic() { dynamic_ = true; }

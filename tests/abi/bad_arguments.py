@@ -13,9 +13,9 @@ import table
 # Good values by type or kind, for a job of one rank.
 GOOD = {"MPI_Comm": "MPI_COMM_WORLD", "MPI_Datatype": "MPI_INT", "MPI_Op": "MPI_SUM",
         "MPI_Group": "MPI_GROUP_EMPTY", "MPI_Errhandler": "MPI_ERRORS_RETURN", "MPI_Info": "info",
-        "MPI_Request": "MPI_REQUEST_NULL", "const char *": '"x"', "const char[]": '"external32"'}
+        "MPI_Request": "MPI_REQUEST_NULL", "MPI_Win": "win", "const char *": '"x"', "const char[]": '"external32"'}
 CLASS = {"MPI_Comm": "COMM", "MPI_Datatype": "TYPE", "MPI_Op": "OP", "MPI_Group": "GROUP",
-         "MPI_Errhandler": "ERRHANDLER", "MPI_Info": "INFO", "MPI_Request": "REQUEST"}
+         "MPI_Errhandler": "ERRHANDLER", "MPI_Info": "INFO", "MPI_Request": "REQUEST", "MPI_Win": "WIN"}
 NULL = {t: t.upper() + "_NULL" for t in CLASS} | {"MPI_Datatype": "MPI_DATATYPE_NULL"}
 FILLED = {"MPI_Request *": "&no_request", "MPI_Message *": "&no_proc", "MPI_Status *": "MPI_STATUS_IGNORE"}
 
@@ -77,6 +77,9 @@ def bad(function, p):
             yield from ((v, "ROOT") for v in ("1", "-1", "MPI_PROC_NULL"))
         elif p.kind == "RANK" and p.name in ("dest", "source") and has_comm:
             yield from ((v, "RANK") for v in ("1", "-9") + (("MPI_ANY_SOURCE",) if p.name == "dest" else ()))
+        elif p.name in ("rank", "target_rank") and any(q.type == "MPI_Win" for q in function.parameters):
+            null = p.name == "target_rank" or function.name.startswith("MPI_Win_shared_query")
+            yield from ((v, "RANK") for v in ("1", "-9") + (() if null else ("MPI_PROC_NULL",)))
         elif p.kind == "TAG" and has_comm:
             receives = p.name == "recvtag" or (p.name == "tag" and "source" in names)
             yield from ((v, "TAG") for v in ("-1", "-9") + (() if receives else ("MPI_ANY_TAG",)))
