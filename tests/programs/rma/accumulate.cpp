@@ -2,6 +2,7 @@
 // Accumulate operations: every predefined operation on types of each class, one element and many,
 // without gaps and with, with the old value fetched and without; the pair types; what an origin
 // accumulates is applied in its order.
+// NOT_OPENMPI: 4.1 fetches nothing where the target's datatype has gaps.
 #include "check.hpp"
 
 namespace {

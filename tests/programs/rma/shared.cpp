@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Windows whose memory the ranks of a node share: loads and stores to each other's parts, sizes that
 // differ or are 0, parts that follow each other or do not, and operations of MPI on the same memory.
+// NOT_OPENMPI: 4.1 tells sizes in whole pages where parts need not follow each other.
 #include <atomic>
 
 #include "check.hpp"
