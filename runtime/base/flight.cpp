@@ -214,7 +214,9 @@ std::string description(const Call& call) {
   switch (call.peer_is()) {
     case PeerIs::nothing: break;
     case PeerIs::root: add(fmt::format("root {}", call.peer)); break;
-    case PeerIs::target: add(fmt::format("target {}", call.peer)); break;
+    case PeerIs::target:
+      add(fmt::format("target {}", call.peer));
+      break;
     case PeerIs::dest: add(fmt::format("to {}, tag {}", call.peer, call.tag)); break;
     case PeerIs::source:
       add(fmt::format("from {}, {}", call.peer == -1 ? "any source" : std::to_string(call.peer),

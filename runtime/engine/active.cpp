@@ -108,9 +108,10 @@ void Engine::receive_active(const Arrival& arrival) {
   const int from = arrival.header.process;
   if (active_ && !active_->stalled.empty()) [[unlikely]] {
     if (const auto at = active_->stalled.find(from); at != active_->stalled.end()) {
-      at->second.push_back({arrival.header,
-                            arrival.rendezvous ? nullptr : copy_of(arrival.data, arrival.header.bytes),
-                            arrival.rendezvous});
+      at->second.push_back(
+          {arrival.header,
+           arrival.rendezvous ? nullptr : copy_of(arrival.data, arrival.header.bytes),
+           arrival.rendezvous});
       return;
     }
   }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Active messages: handled where they arrive, by whoever drives the engine there, the progress thread
-// too, so that a process that computes answers. Never matched. Those from one process come in the
-// order in which they were sent, and in the same order as its ordinary messages are announced.
+// Active messages: handled where they arrive, by whoever drives the engine there, the progress
+// thread too, so that a process that computes answers. Never matched. Those from one process come
+// in the order in which they were sent, and in the same order as its ordinary messages are
+// announced.
 #pragma once
 
 #include <cstddef>

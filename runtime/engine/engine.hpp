@@ -195,8 +195,9 @@ class Engine final : private transport::Receiver {
   void send_control(int to, transport::Header header, std::string bytes = {});
   // Handles active messages from now on; outlives the engine, or is taken away with nullptr.
   void set_active_handler(ActiveHandler* handler);
-  // To the handler of process `to`, perhaps this one: `bytes` at `data`, which is copied, and of the
-  // header source, tag, serial, ticket and signature. Neither blocks nor tells when it has left.
+  // To the handler of process `to`, perhaps this one: `bytes` at `data`, which is copied, and of
+  // the header source, tag, serial, ticket and signature. Neither blocks nor tells when it has
+  // left.
   void send_active(int to, transport::Header header, const std::byte* data = nullptr,
                    int64_t bytes = 0);
   const Matcher& matcher() const { return matcher_; }

@@ -12,7 +12,8 @@
 namespace tutti::mpi {
 
 // --- windows (12.2)
-Error win_create(void* base, MPI_Aint size, int64_t disp_unit, Info* info, Comm& comm, MPI_Win* win);
+Error win_create(void* base, MPI_Aint size, int64_t disp_unit, Info* info, Comm& comm,
+                 MPI_Win* win);
 Error win_allocate(MPI_Aint size, int64_t disp_unit, Info* info, Comm& comm, void* baseptr,
                    MPI_Win* win);
 Error win_allocate_shared(MPI_Aint size, int64_t disp_unit, Info* info, Comm& comm, void* baseptr,
@@ -42,21 +43,22 @@ Error get_accumulate(const void* origin_addr, int64_t origin_count, const Dataty
 Error fetch_and_op(const void* origin_addr, void* result_addr, const Datatype& datatype,
                    int target_rank, MPI_Aint target_disp, const Op& op, Window& win);
 Error compare_and_swap(const void* origin_addr, const void* compare_addr, void* result_addr,
-                       const Datatype& datatype, int target_rank, MPI_Aint target_disp, Window& win);
+                       const Datatype& datatype, int target_rank, MPI_Aint target_disp,
+                       Window& win);
 Error rput(const void* origin_addr, int64_t origin_count, const Datatype& origin_datatype,
            int target_rank, MPI_Aint target_disp, int64_t target_count,
            const Datatype& target_datatype, Window& win, MPI_Request* request);
-Error rget(void* origin_addr, int64_t origin_count, const Datatype& origin_datatype, int target_rank,
-           MPI_Aint target_disp, int64_t target_count, const Datatype& target_datatype, Window& win,
-           MPI_Request* request);
+Error rget(void* origin_addr, int64_t origin_count, const Datatype& origin_datatype,
+           int target_rank, MPI_Aint target_disp, int64_t target_count,
+           const Datatype& target_datatype, Window& win, MPI_Request* request);
 Error raccumulate(const void* origin_addr, int64_t origin_count, const Datatype& origin_datatype,
                   int target_rank, MPI_Aint target_disp, int64_t target_count,
                   const Datatype& target_datatype, const Op& op, Window& win, MPI_Request* request);
-Error rget_accumulate(const void* origin_addr, int64_t origin_count, const Datatype* origin_datatype,
-                      void* result_addr, int64_t result_count, const Datatype& result_datatype,
-                      int target_rank, MPI_Aint target_disp, int64_t target_count,
-                      const Datatype& target_datatype, const Op& op, Window& win,
-                      MPI_Request* request);
+Error rget_accumulate(const void* origin_addr, int64_t origin_count,
+                      const Datatype* origin_datatype, void* result_addr, int64_t result_count,
+                      const Datatype& result_datatype, int target_rank, MPI_Aint target_disp,
+                      int64_t target_count, const Datatype& target_datatype, const Op& op,
+                      Window& win, MPI_Request* request);
 
 // --- synchronisation (12.5)
 Error win_fence(int assertion, Window& win);

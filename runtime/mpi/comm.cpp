@@ -33,7 +33,9 @@ Error no_context_left(const Comm& parent) {
 
 }  // namespace
 
-uint64_t offer_context(bool first) { return first ? process().contexts->acquire() : kNoContext; }
+uint64_t offer_context(bool first) {
+  return first ? process().contexts->acquire() : kNoContext;
+}
 
 namespace {
 

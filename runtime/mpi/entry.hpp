@@ -18,10 +18,10 @@ namespace tutti::mpi {
 enum class Phase : int { before_init, running, finalized };
 inline std::atomic<Phase> phase{Phase::before_init};
 
-// Calls the error handler of `on`, a Comm or a Window; with nullptr that of MPI_COMM_SELF, and before MPI_Init or
-// after MPI_Finalize the initial one. Does not return if that handler ends the process. `text` is
-// the sentence that a fatal handler prints, with the story of the incident below it. Called without
-// the engine owned. (The standard, 9.3.)
+// Calls the error handler of `on`, a Comm or a Window; with nullptr that of MPI_COMM_SELF, and
+// before MPI_Init or after MPI_Finalize the initial one. Does not return if that handler ends the
+// process. `text` is the sentence that a fatal handler prints, with the story of the incident below
+// it. Called without the engine owned. (The standard, 9.3.)
 struct Incident {
   Place place;  // caller 0: there is no story
   std::vector<Mention> mentions;
@@ -55,8 +55,8 @@ inline LastError& last_error() {
   return last;
 }
 
-// A completion call (MPI_Wait, MPI_Test, …) that fails because of an operation's own error raises it
-// on the communicator or window of that operation: with the error that it returns, it puts that
+// A completion call (MPI_Wait, MPI_Test, …) that fails because of an operation's own error raises
+// it on the communicator or window of that operation: with the error that it returns, it puts that
 // here before it lets go of the request. The entry point takes it out again.
 inline Ref<Object>& error_comm() {
   static thread_local Ref<Object> comm;

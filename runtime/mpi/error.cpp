@@ -225,11 +225,12 @@ std::string class_string(int code) {
 Error Errhandler::suits(On object) const {
   if (does != Does::call_user || on == object) return {};
   const bool windows = on == On::window;
-  return failure(MPI_ERR_ERRHANDLER,
-                 "the error handler was made for {} by MPI_{}_create_errhandler, not for {} (argument "
-                 "errhandler)",
-                 windows ? "windows" : "communicators", windows ? "Win" : "Comm",
-                 windows ? "communicators" : "windows");
+  return failure(
+      MPI_ERR_ERRHANDLER,
+      "the error handler was made for {} by MPI_{}_create_errhandler, not for {} (argument "
+      "errhandler)",
+      windows ? "windows" : "communicators", windows ? "Win" : "Comm",
+      windows ? "communicators" : "windows");
 }
 
 void call_errhandler(Object* on, int code, std::string_view text, const Incident& incident) {

@@ -49,8 +49,9 @@ std::vector<std::string> place_texts(const std::vector<Place>& places) {
 std::vector<std::string> story_of(Place place, const Comm* on, std::vector<Mention> mentions) {
   const contract::Ledger* ledger = on ? on->hidden.ledger : nullptr;
   if (ledger && ledger->origin().caller)
-    mentions.push_back({on->is_of_window ? "the window was made by" : "the communicator was made by",
-                        {ledger->origin().function, ledger->origin().caller}});
+    mentions.push_back(
+        {on->is_of_window ? "the window was made by" : "the communicator was made by",
+         {ledger->origin().function, ledger->origin().caller}});
   std::vector<CodeAddress> addresses{code_address(place.caller)};
   for (const Mention& mention : mentions) addresses.push_back(code_address(mention.place.caller));
   const std::vector<std::string> places = source_places(addresses);

@@ -26,7 +26,7 @@ struct Process {
   std::unique_ptr<boot::Job> job;
   std::unique_ptr<transport::Node> transport;
   std::unique_ptr<transport::Transport> stress;  // around it, under --stress
-  rma::Service one_sided;  // before the engine, which hands it what comes
+  rma::Service one_sided;                        // before the engine, which hands it what comes
   std::unique_ptr<engine::Engine> engine;
   std::unique_ptr<contract::Checker> checker;        // nullptr when switched off
   std::unique_ptr<engine::ProgressThread> helper;  // nullptr when switched off

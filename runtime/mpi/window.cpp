@@ -32,8 +32,7 @@ const Layout& layout_of(uint8_t element) {
 }
 
 void apply(uint8_t operation, uint8_t element, const void* in, void* inout, int64_t count) {
-  const Kernel kernel =
-      find_kernel(static_cast<OpCode>(operation), static_cast<Element>(element));
+  const Kernel kernel = find_kernel(static_cast<OpCode>(operation), static_cast<Element>(element));
   kernel({}, in, inout, count);
 }
 
@@ -51,21 +50,25 @@ Error no_window_on(const Comm& comm) {
 // What must be over before a window is freed.
 Error open_epoch(const Window& window) {
   const Epochs& epochs = window.epochs;
-  const char* what = epochs.fence_used    ? "operations since the last MPI_Win_fence: call it once more"
-                     : epochs.started     ? "an access epoch that MPI_Win_start opened: call "
-                                            "MPI_Win_complete"
-                     : epochs.exposed     ? "an exposure epoch that MPI_Win_post opened: call MPI_Win_wait"
-                     : epochs.all_locked  ? "an epoch that MPI_Win_lock_all opened: call "
-                                            "MPI_Win_unlock_all"
-                     : epochs.locks_held  ? "an epoch that MPI_Win_lock opened: call MPI_Win_unlock"
-                                          : nullptr;
+  const char* what =
+      epochs.fence_used   ? "operations since the last MPI_Win_fence: call it once more"
+      : epochs.started    ? "an access epoch that MPI_Win_start opened: call "
+                            "MPI_Win_complete"
+      : epochs.exposed    ? "an exposure epoch that MPI_Win_post opened: call MPI_Win_wait"
+      : epochs.all_locked ? "an epoch that MPI_Win_lock_all opened: call "
+                            "MPI_Win_unlock_all"
+      : epochs.locks_held ? "an epoch that MPI_Win_lock opened: call MPI_Win_unlock"
+                          : nullptr;
   if (!what) return {};
-  return failure(MPI_ERR_RMA_SYNC, "the window is to be freed within {} first (argument win)", what);
+  return failure(MPI_ERR_RMA_SYNC, "the window is to be freed within {} first (argument win)",
+                 what);
 }
 
 }  // namespace
 
-Window* HandleOf<Window>::predefined(uintptr_t) { return nullptr; }
+Window* HandleOf<Window>::predefined(uintptr_t) {
+  return nullptr;
+}
 
 Window::Window(Ref<Comm> given, int flavor)
     : Object(Tag::win),
@@ -105,8 +108,8 @@ struct Offer {
 
 }  // namespace
 
-// One exchange on the communicator that it is made of, where a mismatch is found: who is through may
-// go on, for what comes early for the window waits (rma::Service).
+// One exchange on the communicator that it is made of, where a mismatch is found: who is through
+// may go on, for what comes early for the window waits (rma::Service).
 Result<Ref<Window>> make_window(Comm& comm, Function function, int flavor, const Info* info,
                                 Window::Part mine, bool* apart) {
   const Offer offer{offer_context(comm.rank() == 0), mine, apart && *apart};
@@ -130,8 +133,8 @@ Result<Ref<Window>> make_window(Comm& comm, Function function, int flavor, const
   take_hints(*window, info);
   window->bytes = mine.size;
   window->unit = static_cast<int>(std::min<int64_t>(mine.unit, std::numeric_limits<int>::max()));
-  window->protocol = std::make_unique<rma::Window>(process().one_sided, window->comm->user,
-                                                   kArithmetic);
+  window->protocol =
+      std::make_unique<rma::Window>(process().one_sided, window->comm->user, kArithmetic);
   return window;
 }
 
@@ -139,20 +142,24 @@ MPI_Win open_window(Window& window, void* base) {
   window.base = base;
   {
     const Engine::Guard own(engine_of_process());
-    if (window.flavor == MPI_WIN_FLAVOR_DYNAMIC) window.protocol->set_dynamic();
-    else window.protocol->set_memory(base);
+    if (window.flavor == MPI_WIN_FLAVOR_DYNAMIC)
+      window.protocol->set_dynamic();
+    else
+      window.protocol->set_memory(base);
     window.protocol->open();
   }
   window.retain();  // the handle's
   return inventory::hand_out(window);
 }
 
-Error win_create(void* base, MPI_Aint size, int64_t disp_unit, Info* info, Comm& comm, MPI_Win* win) {
+Error win_create(void* base, MPI_Aint size, int64_t disp_unit, Info* info, Comm& comm,
+                 MPI_Win* win) {
   if (Error e = no_window_on(comm)) return e;
   if (Error e = bad_size(size)) return e;
   if (Error e = bad_unit(disp_unit)) return e;
   if (!base && size > 0)
-    return failure(MPI_ERR_ARG, "the address is NULL, yet {} bytes lie there (argument base)", size);
+    return failure(MPI_ERR_ARG, "the address is NULL, yet {} bytes lie there (argument base)",
+                   size);
   Result<Ref<Window>> made =
       make_window(comm, Function::Win_create, MPI_WIN_FLAVOR_CREATE, info, {size, disp_unit});
   if (!made) return std::move(made).error();
@@ -194,8 +201,8 @@ Error win_attach(Window& win, void* base, MPI_Aint size) {
                    "memory is attached only to windows of MPI_Win_create_dynamic (argument win)");
   if (Error e = bad_size(size)) return e;
   if (!base && size > 0)
-    return failure(MPI_ERR_RMA_ATTACH, "the address is NULL, yet {} bytes lie there (argument base)",
-                   size);
+    return failure(MPI_ERR_RMA_ATTACH,
+                   "the address is NULL, yet {} bytes lie there (argument base)", size);
   const Engine::Guard own(engine_of_process());
   if (win.protocol->attach(base, size)) return {};
   return failure(MPI_ERR_RMA_ATTACH,
@@ -210,9 +217,9 @@ Error win_detach(Window& win, const void* base) {
                    "memory is detached only from windows of MPI_Win_create_dynamic (argument win)");
   const Engine::Guard own(engine_of_process());
   if (win.protocol->detach(base)) return {};
-  return failure(MPI_ERR_RMA_ATTACH,
-                 "nothing was attached at {}: detach by the address that was attached (argument base)",
-                 base);
+  return failure(
+      MPI_ERR_RMA_ATTACH,
+      "nothing was attached at {}: detach by the address that was attached (argument base)", base);
 }
 
 Error win_free(MPI_Win* win) {

@@ -23,12 +23,12 @@ namespace tutti::mpi {
 struct Epochs {
   static constexpr uint8_t kUnlocked = 0, kLocked = 1, kUnchecked = 2;
 
-  bool fenced = false;       // after a fence that may begin an epoch
-  bool fence_used = false;   // and there were operations in it
-  bool started = false;      // MPI_Win_start
-  std::vector<int> targets;  // its ranks, ascending
-  bool exposed = false;      // MPI_Win_post
-  std::vector<int> origins;  // its ranks
+  bool fenced = false;         // after a fence that may begin an epoch
+  bool fence_used = false;     // and there were operations in it
+  bool started = false;        // MPI_Win_start
+  std::vector<int> targets;    // its ranks, ascending
+  bool exposed = false;        // MPI_Win_post
+  std::vector<int> origins;    // its ranks
   std::vector<uint8_t> locks;  // by rank, once there was any
   int locks_held = 0;
   bool all_locked = false, all_unchecked = false;  // MPI_Win_lock_all
@@ -63,14 +63,14 @@ class Window final : public Object {
   const int model = MPI_WIN_UNIFIED;
   void* base = nullptr;  // of this process' part
   MPI_Aint bytes = 0;
-  int unit = 1;  // as the attribute tells it
+  int unit = 1;             // as the attribute tells it
   std::vector<Part> parts;  // by rank
   std::unique_ptr<rma::Window> protocol;
   Epochs epochs;
 
-  std::unique_ptr<void, Freed> allocated;                // MPI_Win_allocate
-  std::unique_ptr<transport::SharedFile> shared;         // MPI_Win_allocate_shared
-  std::vector<int64_t> offsets;                          // there, by rank
+  std::unique_ptr<void, Freed> allocated;         // MPI_Win_allocate
+  std::unique_ptr<transport::SharedFile> shared;  // MPI_Win_allocate_shared
+  std::vector<int64_t> offsets;                   // there, by rank
 
   Ref<Errhandler> errhandler;
   AttributeSet attributes{KeyKind::win};
@@ -81,9 +81,9 @@ class Window final : public Object {
 // Hints of `info` that are known; the others are ignored (12.2.1).
 void take_hints(Window& window, const Info* info);
 
-// Collective: a window on a duplicate of `comm`, made by the call `function`; all know of each other's
-// memory. `apart`: whether this rank, and then whether each rank, wishes parts that need not follow
-// each other.
+// Collective: a window on a duplicate of `comm`, made by the call `function`; all know of each
+// other's memory. `apart`: whether this rank, and then whether each rank, wishes parts that need
+// not follow each other.
 Result<Ref<Window>> make_window(Comm& comm, Function function, int flavor, const Info* info,
                                 Window::Part mine, bool* apart = nullptr);
 // The memory is there: others may access it, and the program gets the handle.
@@ -95,6 +95,8 @@ Error bad_unit(int64_t unit);
 
 // The first failure that targets have told of since the last time, raised on the window by the call
 // that completes the operations.
-inline Error failure_of(Window& window) { return window.protocol->take_failure(); }
+inline Error failure_of(Window& window) {
+  return window.protocol->take_failure();
+}
 
 }  // namespace tutti::mpi

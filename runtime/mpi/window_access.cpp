@@ -22,7 +22,9 @@ struct There {
   int64_t bytes() const { return count * type.layout->size(); }
 };
 
-const char* plural(int64_t count) { return count == 1 ? "" : "s"; }
+const char* plural(int64_t count) {
+  return count == 1 ? "" : "s";
+}
 
 // ---- checks. The engine is owned.
 
@@ -31,9 +33,9 @@ Error check_epoch(Window& win, int rank) {
   if (epochs.all_locked || epochs.lock_of(rank) != Epochs::kUnlocked) return {};
   if (epochs.started) {
     if (std::ranges::binary_search(epochs.targets, rank)) return {};
-    return failure(MPI_ERR_RMA_SYNC,
-                   "rank {} is not in the group that MPI_Win_start was given (argument target_rank)",
-                   rank);
+    return failure(
+        MPI_ERR_RMA_SYNC,
+        "rank {} is not in the group that MPI_Win_start was given (argument target_rank)", rank);
   }
   if (epochs.fenced && epochs.locks_held == 0) {
     epochs.fence_used = true;
@@ -62,26 +64,30 @@ Error check_range(const Window& win, const There& there) {
   const rma::Reach reach = rma::reach_of(there.count, *there.type.layout);
   const Window::Part& part = win.part(there.rank);
   const __int128 start = static_cast<__int128>(there.displacement) * part.unit;
-  if (reach.low >= reach.high || (start + reach.low >= 0 && start + reach.high <= part.size)) return {};
+  if (reach.low >= reach.high || (start + reach.low >= 0 && start + reach.high <= part.size))
+    return {};
   return failure(MPI_ERR_RMA_RANGE,
                  "bytes {} to {} are not in the memory of rank {}, whose size is {} byte{}: "
                  "displacement {} in units of {} byte{}, {} element{} of {} (argument target_disp)",
-                 static_cast<int64_t>(start + reach.low), static_cast<int64_t>(start + reach.high - 1),
-                 there.rank, part.size, plural(part.size), there.displacement, part.unit,
-                 plural(part.unit), there.count, plural(there.count), description(there.type));
+                 static_cast<int64_t>(start + reach.low),
+                 static_cast<int64_t>(start + reach.high - 1), there.rank, part.size,
+                 plural(part.size), there.displacement, part.unit, plural(part.unit), there.count,
+                 plural(there.count), description(there.type));
 }
 
 Error check_lengths(const char* side, int64_t bytes, const There& there) {
   if (bytes == there.bytes()) return {};
   if (bytes > there.bytes())
-    return failure(MPI_ERR_TRUNCATE,
-                   "the {} has {} byte{}, more than the {} that target_count and target_datatype name: "
-                   "they must fit together",
-                   side, bytes, plural(bytes), there.bytes());
-  return failure(MPI_ERR_TYPE,
-                 "the {} has {} byte{}, less than the {} that target_count and target_datatype name: "
-                 "they must fit together",
-                 side, bytes, plural(bytes), there.bytes());
+    return failure(
+        MPI_ERR_TRUNCATE,
+        "the {} has {} byte{}, more than the {} that target_count and target_datatype name: "
+        "they must fit together",
+        side, bytes, plural(bytes), there.bytes());
+  return failure(
+      MPI_ERR_TYPE,
+      "the {} has {} byte{}, less than the {} that target_count and target_datatype name: "
+      "they must fit together",
+      side, bytes, plural(bytes), there.bytes());
 }
 
 // What all elements of a type are; nullptr: nothing, or different things.
@@ -161,9 +167,10 @@ class AccessRequest final : public Request {
     return error_ ? Error(error_.mpi_class(), error_.message()) : Error();
   }
   Error cancel() override {
-    return failure(MPI_ERR_REQUEST,
-                   "the request belongs to an operation on a window, which cannot be cancelled (the "
-                   "standard, section 12.3.5)");
+    return failure(
+        MPI_ERR_REQUEST,
+        "the request belongs to an operation on a window, which cannot be cancelled (the "
+        "standard, section 12.3.5)");
   }
   Object& raises_on() const override { return *window_; }
   void add_open_needs(engine::Condition& needs) const override { needs.always(); }
@@ -173,8 +180,8 @@ class AccessRequest final : public Request {
   Error error_;
 };
 
-// Checks the call where `check` says what is its own; then `start(done)` starts it, unless the target
-// is MPI_PROC_NULL or there is nothing to do.
+// Checks the call where `check` says what is its own; then `start(done)` starts it, unless the
+// target is MPI_PROC_NULL or there is nothing to do.
 template <class Check, class Start>
 Error access(Window& win, const There& there, MPI_Request* request, Check&& check, Start&& start) {
   const Engine::Guard own(engine_of_process());
@@ -197,15 +204,13 @@ Error access(Window& win, const There& there, MPI_Request* request, Check&& chec
 
 Error put(const rma::Local& origin, const There& there, Window& win, MPI_Request* request) {
   return access(
-      win, there, request,
-      [&] { return check_lengths("origin", origin.payload().bytes(), there); },
+      win, there, request, [&] { return check_lengths("origin", origin.payload().bytes(), there); },
       [&](rma::Done done) { win.protocol->put(origin, target(win, there), done); });
 }
 
 Error get(const rma::Local& origin, const There& there, Window& win, MPI_Request* request) {
   return access(
-      win, there, request,
-      [&] { return check_lengths("origin", origin.payload().bytes(), there); },
+      win, there, request, [&] { return check_lengths("origin", origin.payload().bytes(), there); },
       [&](rma::Done done) { win.protocol->get(origin, target(win, there), done); });
 }
 
@@ -214,14 +219,17 @@ Error update(const void* origin_addr, int64_t origin_count, const Datatype* orig
              const rma::Local* result, const There& there, const Op& op, Window& win,
              MPI_Request* request) {
   rma::Local origin;
-  if (origin_type) origin = local(origin_addr, origin_count, *origin_type);
-  else origin.layout = LayoutRef(LayoutRef(), &Layout::bytes());
+  if (origin_type)
+    origin = local(origin_addr, origin_count, *origin_type);
+  else
+    origin.layout = LayoutRef(LayoutRef(), &Layout::bytes());
   rma::Update update;
   const auto check = [&]() -> Error {
     if (!result && op.handle == MPI_NO_OP)
-      return failure(MPI_ERR_OP,
-                     "MPI_NO_OP is for calls that fetch what is there, such as MPI_Get_accumulate (the "
-                     "standard, 12.3.4; argument op)");
+      return failure(
+          MPI_ERR_OP,
+          "MPI_NO_OP is for calls that fetch what is there, such as MPI_Get_accumulate (the "
+          "standard, 12.3.4; argument op)");
     Result<rma::Update> bound = bind_update(op, there.type, "target_datatype");
     if (!bound) return std::move(bound).error();
     update = *bound;
@@ -253,14 +261,15 @@ Error rput(const void* origin_addr, int64_t origin_count, const Datatype& origin
 }
 
 Error get(void* origin_addr, int64_t origin_count, const Datatype& origin_datatype, int target_rank,
-          MPI_Aint target_disp, int64_t target_count, const Datatype& target_datatype, Window& win) {
+          MPI_Aint target_disp, int64_t target_count, const Datatype& target_datatype,
+          Window& win) {
   return get(local(origin_addr, origin_count, origin_datatype),
              {target_rank, target_disp, target_count, target_datatype}, win, nullptr);
 }
 
-Error rget(void* origin_addr, int64_t origin_count, const Datatype& origin_datatype, int target_rank,
-           MPI_Aint target_disp, int64_t target_count, const Datatype& target_datatype, Window& win,
-           MPI_Request* request) {
+Error rget(void* origin_addr, int64_t origin_count, const Datatype& origin_datatype,
+           int target_rank, MPI_Aint target_disp, int64_t target_count,
+           const Datatype& target_datatype, Window& win, MPI_Request* request) {
   return get(local(origin_addr, origin_count, origin_datatype),
              {target_rank, target_disp, target_count, target_datatype}, win, request);
 }
@@ -274,7 +283,8 @@ Error accumulate(const void* origin_addr, int64_t origin_count, const Datatype& 
 
 Error raccumulate(const void* origin_addr, int64_t origin_count, const Datatype& origin_datatype,
                   int target_rank, MPI_Aint target_disp, int64_t target_count,
-                  const Datatype& target_datatype, const Op& op, Window& win, MPI_Request* request) {
+                  const Datatype& target_datatype, const Op& op, Window& win,
+                  MPI_Request* request) {
   return update(origin_addr, origin_count, &origin_datatype, nullptr,
                 {target_rank, target_disp, target_count, target_datatype}, op, win, request);
 }
@@ -288,11 +298,11 @@ Error get_accumulate(const void* origin_addr, int64_t origin_count, const Dataty
                 {target_rank, target_disp, target_count, target_datatype}, op, win, nullptr);
 }
 
-Error rget_accumulate(const void* origin_addr, int64_t origin_count, const Datatype* origin_datatype,
-                      void* result_addr, int64_t result_count, const Datatype& result_datatype,
-                      int target_rank, MPI_Aint target_disp, int64_t target_count,
-                      const Datatype& target_datatype, const Op& op, Window& win,
-                      MPI_Request* request) {
+Error rget_accumulate(const void* origin_addr, int64_t origin_count,
+                      const Datatype* origin_datatype, void* result_addr, int64_t result_count,
+                      const Datatype& result_datatype, int target_rank, MPI_Aint target_disp,
+                      int64_t target_count, const Datatype& target_datatype, const Op& op,
+                      Window& win, MPI_Request* request) {
   const rma::Local result = local(result_addr, result_count, result_datatype);
   return update(origin_addr, origin_count, origin_datatype, &result,
                 {target_rank, target_disp, target_count, target_datatype}, op, win, request);
@@ -302,7 +312,8 @@ namespace {
 
 Error check_predefined(const Datatype& type) {
   if (type.element != Element::none) return {};
-  return failure(MPI_ERR_TYPE, "{} is no predefined datatype, as this call wants (argument datatype)",
+  return failure(MPI_ERR_TYPE,
+                 "{} is no predefined datatype, as this call wants (argument datatype)",
                  description(type));
 }
 
@@ -323,20 +334,22 @@ Error fetch_and_op(const void* origin_addr, void* result_addr, const Datatype& d
       if (Error e = check_address(origin_addr, "origin_addr")) return e;
   }
   const rma::Local result = local(result_addr, 1, datatype);
-  return update(origin_addr, 1, &datatype, &result, {target_rank, target_disp, 1, datatype}, op, win,
-                nullptr);
+  return update(origin_addr, 1, &datatype, &result, {target_rank, target_disp, 1, datatype}, op,
+                win, nullptr);
 }
 
 Error compare_and_swap(const void* origin_addr, const void* compare_addr, void* result_addr,
-                       const Datatype& datatype, int target_rank, MPI_Aint target_disp, Window& win) {
+                       const Datatype& datatype, int target_rank, MPI_Aint target_disp,
+                       Window& win) {
   if (Error e = check_predefined(datatype)) return e;
   const TypeClass kind = datatype.type_class;
   if (kind != TypeClass::c_integer && kind != TypeClass::fortran_integer &&
       kind != TypeClass::logical && kind != TypeClass::multi_language && kind != TypeClass::byte)
-    return failure(MPI_ERR_TYPE,
-                   "{} cannot be compared and swapped, only integers, logicals and bytes (the standard, "
-                   "12.3.4; argument datatype)",
-                   description(datatype));
+    return failure(
+        MPI_ERR_TYPE,
+        "{} cannot be compared and swapped, only integers, logicals and bytes (the standard, "
+        "12.3.4; argument datatype)",
+        description(datatype));
   if (target_rank != MPI_PROC_NULL) {
     if (Error e = check_address(origin_addr, "origin_addr")) return e;
     if (Error e = check_address(compare_addr, "compare_addr")) return e;

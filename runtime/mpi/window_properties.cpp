@@ -77,7 +77,9 @@ Error win_create_keyval(MPI_Win_copy_attr_function* copy, MPI_Win_delete_attr_fu
   return {};
 }
 
-Error win_free_keyval(int* win_keyval) { return free_key(KeyKind::win, *win_keyval); }
+Error win_free_keyval(int* win_keyval) {
+  return free_key(KeyKind::win, *win_keyval);
+}
 
 Error win_set_attr(Window& win, int win_keyval, void* attribute_val) {
   return win.attributes.set(win.handle, win_keyval, attribute_val);

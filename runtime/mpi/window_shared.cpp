@@ -48,8 +48,10 @@ Error share_memory(Window& window, int64_t bytes) {
   const bool first = window.rank() == 0;
   Error error;
   const auto keep = [&](Result<std::unique_ptr<SharedFile>> file) {
-    if (file) window.shared = *std::move(file);
-    else error = std::move(file).error();
+    if (file)
+      window.shared = *std::move(file);
+    else
+      error = std::move(file).error();
   };
   if (first) keep(SharedFile::make(name, bytes));
   if (Error e = agree(*window.comm, std::move(error))) return e;
@@ -69,12 +71,13 @@ Error win_allocate_shared(MPI_Aint size, int64_t disp_unit, Info* info, Comm& co
   if (Error e = bad_size(size)) return e;
   if (Error e = bad_unit(disp_unit)) return e;
   if (!all_on_this_node(comm))
-    return failure(MPI_ERR_RMA_SHARED,
-                   "the ranks of the communicator are on several nodes, which share no memory: divide it "
-                   "with MPI_Comm_split_type and MPI_COMM_TYPE_SHARED first (argument comm)");
+    return failure(
+        MPI_ERR_RMA_SHARED,
+        "the ranks of the communicator are on several nodes, which share no memory: divide it "
+        "with MPI_Comm_split_type and MPI_COMM_TYPE_SHARED first (argument comm)");
   bool apart = info && info->get("alloc_shared_noncontig") == "true";
-  Result<Ref<Window>> made = make_window(comm, Function::Win_allocate_shared,
-                                         MPI_WIN_FLAVOR_SHARED, info, {size, disp_unit}, &apart);
+  Result<Ref<Window>> made = make_window(comm, Function::Win_allocate_shared, MPI_WIN_FLAVOR_SHARED,
+                                         info, {size, disp_unit}, &apart);
   if (!made) return std::move(made).error();
   Window& window = **made;
   int64_t bytes = 0;
@@ -82,7 +85,8 @@ Error win_allocate_shared(MPI_Aint size, int64_t disp_unit, Info* info, Comm& co
     if (apart) bytes = (bytes + kLine - 1) / kLine * kLine;
     window.offsets.push_back(bytes);
     if (__builtin_add_overflow(bytes, part.size, &bytes) || bytes > INT64_MAX / 2)
-      return failure(MPI_ERR_SIZE, "the sizes of all ranks make more than 2^62 bytes (argument size)");
+      return failure(MPI_ERR_SIZE,
+                     "the sizes of all ranks make more than 2^62 bytes (argument size)");
   }
   if (Error e = share_memory(window, std::max<int64_t>(bytes, 1))) return e;
   void* const base = window.shared->base() + window.offsets[static_cast<size_t>(window.rank())];
@@ -93,8 +97,9 @@ Error win_allocate_shared(MPI_Aint size, int64_t disp_unit, Info* info, Comm& co
 
 Error win_shared_query(Window& win, int rank, MPI_Aint* size, int64_t& disp_unit, void* baseptr) {
   if (win.flavor == MPI_WIN_FLAVOR_DYNAMIC)
-    return failure(MPI_ERR_RMA_FLAVOR,
-                   "a window of MPI_Win_create_dynamic has no memory of its own to share (argument win)");
+    return failure(
+        MPI_ERR_RMA_FLAVOR,
+        "a window of MPI_Win_create_dynamic has no memory of its own to share (argument win)");
   void*& base = *static_cast<void**>(baseptr);
   if (rank == MPI_PROC_NULL) {  // the first that has any
     rank = 0;
@@ -106,8 +111,9 @@ Error win_shared_query(Window& win, int rank, MPI_Aint* size, int64_t& disp_unit
   *size = here ? part.size : 0;  // 0: it cannot be accessed directly
   disp_unit = part.unit;
   base = !here ? nullptr
-         : win.shared ? static_cast<void*>(win.shared->base() + win.offsets[static_cast<size_t>(rank)])
-                      : win.base;
+         : win.shared
+             ? static_cast<void*>(win.shared->base() + win.offsets[static_cast<size_t>(rank)])
+             : win.base;
   return {};
 }
 

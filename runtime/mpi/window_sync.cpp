@@ -31,8 +31,9 @@ class Inside {
 
 Error check_assertion(int assertion, int allowed, const char* which) {
   if ((assertion & ~allowed) == 0) return {};
-  return failure(MPI_ERR_ASSERT, "{} is no assertion for this call, which knows {} (argument assert)",
-                 assertion, which);
+  return failure(MPI_ERR_ASSERT,
+                 "{} is no assertion for this call, which knows {} (argument assert)", assertion,
+                 which);
 }
 
 template <class... Args>
@@ -45,7 +46,8 @@ const char* open_access(const Epochs& epochs) {
   if (epochs.started) return "MPI_Win_start opened an access epoch: call MPI_Win_complete";
   if (epochs.all_locked) return "MPI_Win_lock_all opened an epoch: call MPI_Win_unlock_all";
   if (epochs.locks_held) return "MPI_Win_lock opened an epoch: call MPI_Win_unlock";
-  if (epochs.fence_used) return "there were operations since the last MPI_Win_fence: call it once more";
+  if (epochs.fence_used)
+    return "there were operations since the last MPI_Win_fence: call it once more";
   return nullptr;
 }
 
@@ -62,9 +64,10 @@ Result<std::vector<int>> ranks_of(const Group& group, const Window& window) {
   for (const int member : *group.processes) {
     const auto at = rank_of.find(member);
     if (at == rank_of.end())
-      return failure(MPI_ERR_GROUP,
-                     "the process with rank {} in the group is not in the window's (argument group)",
-                     ranks.size());
+      return failure(
+          MPI_ERR_GROUP,
+          "the process with rank {} in the group is not in the window's (argument group)",
+          ranks.size());
     ranks.push_back(at->second);
   }
   std::ranges::sort(ranks);
@@ -141,11 +144,13 @@ Error check_passive(const Window& window, int rank) {
                    : epochs.all_locked || epochs.lock_of(rank) != Epochs::kUnlocked)
     return {};
   return rank == kAll
-             ? out_of_sync("there is no lock on the window: MPI_Win_lock or MPI_Win_lock_all comes first "
-                           "(argument win)")
-             : out_of_sync("rank {} of the window is not locked by this one: MPI_Win_lock or "
-                           "MPI_Win_lock_all comes first (argument rank)",
-                           rank);
+             ? out_of_sync(
+                   "there is no lock on the window: MPI_Win_lock or MPI_Win_lock_all comes first "
+                   "(argument win)")
+             : out_of_sync(
+                   "rank {} of the window is not locked by this one: MPI_Win_lock or "
+                   "MPI_Win_lock_all comes first (argument rank)",
+                   rank);
 }
 
 }  // namespace
@@ -165,7 +170,8 @@ Error win_fence(int assertion, Window& win) {
     if (!epochs.fence_used)
       if (Error e = refuse_open_access(epochs)) return e;
     if (epochs.exposed)
-      return out_of_sync("MPI_Win_post opened an exposure epoch: call MPI_Win_wait first (argument win)");
+      return out_of_sync(
+          "MPI_Win_post opened an exposure epoch: call MPI_Win_wait first (argument win)");
     if (epochs.fence_used && (assertion & MPI_MODE_NOPRECEDE))
       return failure(MPI_ERR_ASSERT,
                      "MPI_MODE_NOPRECEDE is given, yet there were operations since the last "
@@ -206,7 +212,8 @@ Error win_complete(Window& win) {
   const Inside inside;
   Epochs& epochs = win.epochs;
   if (!epochs.started)
-    return out_of_sync("there is no access epoch to complete: MPI_Win_start comes first (argument win)");
+    return out_of_sync(
+        "there is no access epoch to complete: MPI_Win_start comes first (argument win)");
   for (const int rank : epochs.targets) win.protocol->complete(rank);
   await_locally(*win.protocol, kAll);
   epochs.started = false;
@@ -237,7 +244,8 @@ Error win_post(Group& group, int assertion, Window& win) {
 namespace {
 
 Error no_exposure() {
-  return out_of_sync("there is no exposure epoch to wait for: MPI_Win_post comes first (argument win)");
+  return out_of_sync(
+      "there is no exposure epoch to wait for: MPI_Win_post comes first (argument win)");
 }
 
 void end_exposure(Window& win) {
@@ -297,9 +305,10 @@ Error win_lock(int lock_type, int rank, int assertion, Window& win) {
   const Inside inside;
   Epochs& epochs = win.epochs;
   if (epochs.lock_of(rank) != Epochs::kUnlocked)
-    return out_of_sync("rank {} of the window is locked by this one already: call MPI_Win_unlock first "
-                       "(argument rank)",
-                       rank);
+    return out_of_sync(
+        "rank {} of the window is locked by this one already: call MPI_Win_unlock first "
+        "(argument rank)",
+        rank);
   if (epochs.locks_held == 0)
     if (Error e = refuse_open_access(epochs)) return e;
   epochs.fenced = false;
@@ -319,8 +328,9 @@ Error win_unlock(int rank, Window& win) {
   const uint8_t lock = epochs.lock_of(rank);
   if (lock == Epochs::kUnlocked)
     return out_of_sync("rank {} of the window is not locked by this one{} (argument rank)", rank,
-                       epochs.all_locked ? " alone: MPI_Win_unlock_all ends what MPI_Win_lock_all began"
-                                         : ": MPI_Win_lock comes first");
+                       epochs.all_locked
+                           ? " alone: MPI_Win_unlock_all ends what MPI_Win_lock_all began"
+                           : ": MPI_Win_lock comes first");
   Error error = unlock(win, {rank}, lock == Epochs::kUnchecked);
   epochs.locks[static_cast<size_t>(rank)] = Epochs::kUnlocked;
   --epochs.locks_held;
@@ -373,10 +383,18 @@ Error flush_local(Window& win, int rank) {
 
 }  // namespace
 
-Error win_flush(int rank, Window& win) { return flush(win, rank); }
-Error win_flush_all(Window& win) { return flush(win, kAll); }
-Error win_flush_local(int rank, Window& win) { return flush_local(win, rank); }
-Error win_flush_local_all(Window& win) { return flush_local(win, kAll); }
+Error win_flush(int rank, Window& win) {
+  return flush(win, rank);
+}
+Error win_flush_all(Window& win) {
+  return flush(win, kAll);
+}
+Error win_flush_local(int rank, Window& win) {
+  return flush_local(win, rank);
+}
+Error win_flush_local_all(Window& win) {
+  return flush_local(win, kAll);
+}
 
 Error win_sync(Window&) {
   std::atomic_thread_fence(std::memory_order_seq_cst);

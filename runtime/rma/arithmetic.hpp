@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What accumulate operations do to memory: only predefined operations, on elements of one predefined
-// type. The loops themselves are those of the reductions, handed in from above.
+// What accumulate operations do to memory: only predefined operations, on elements of one
+// predefined type. The loops themselves are those of the reductions, handed in from above.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace tutti::rma {
 
-// By the ABI's number of the operation, less that of MPI_OP_NULL, and by a number for how an element
-// is represented, which this room only hands on.
+// By the ABI's number of the operation, less that of MPI_OP_NULL, and by a number for how an
+// element is represented, which this room only hands on.
 struct Arithmetic {
   // inout[i] = in[i] op inout[i]; both in the form that C gives an array of them.
   void (*apply)(uint8_t operation, uint8_t element, const void* in, void* inout,

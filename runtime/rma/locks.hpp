@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The lock of one process' part of a window (the standard, section 12.5.3): many may share it, or one
-// holds it alone. First come, first served, so that nobody starves. Pure.
+// The lock of one process' part of a window (the standard, section 12.5.3): many may share it, or
+// one holds it alone. First come, first served, so that nobody starves. Pure.
 #pragma once
 
 #include <cstdint>
@@ -54,9 +54,7 @@ class LockQueue {
     int rank;
     bool exclusive;
   };
-  bool is_free_for(bool exclusive) const {
-    return holders_.empty() || (!exclusive && !exclusive_);
-  }
+  bool is_free_for(bool exclusive) const { return holders_.empty() || (!exclusive && !exclusive_); }
   void take(int rank, bool exclusive) {
     holders_.push_back(rank);
     exclusive_ = exclusive;

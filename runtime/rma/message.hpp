@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the active messages of one-sided communication say. In the header, `ticket` is the window's
-// context, `source` the sender's rank in it, `tag` a Message, `serial` the operation's number at its
-// origin. Short data travel with the message; long ones follow as ordinary messages on the window's
-// context, under the operation's serial and the tag that data_tag() gives.
+// context, `source` the sender's rank in it, `tag` a Message, `serial` the operation's number at
+// its origin. Short data travel with the message; long ones follow as ordinary messages on the
+// window's context, under the operation's serial and the tag that data_tag() gives.
 #pragma once
 
 #include <cstdint>
@@ -10,22 +10,23 @@
 namespace tutti::rma {
 
 enum class Message : int32_t {
-  put,       // OperationHead, the layout, the data unless they follow
-  get,       // OperationHead, the layout; answered by `reply`, or by data that follow
-  update,    // the same as of both; without kFetches there is no answer
-  compare,   // OperationHead, an element to compare with, one to put in its place; answered by `reply`
-  reply,     // the data
-  failed,    // signature: the error class; bytes: the sentence. Of the operation `serial`
-  flush,     // are all operations before this one complete? Answered by `flushed` when they are
+  put,      // OperationHead, the layout, the data unless they follow
+  get,      // OperationHead, the layout; answered by `reply`, or by data that follow
+  update,   // the same as of both; without kFetches there is no answer
+  compare,  // OperationHead, an element to compare with, one to put in its place; answered by
+            // `reply`
+  reply,    // the data
+  failed,   // signature: the error class; bytes: the sentence. Of the operation `serial`
+  flush,    // are all operations before this one complete? Answered by `flushed` when they are
   flushed,
   post,      // the sender exposes its memory to the receiver
   complete,  // the sender's operations in this exposure epoch are before this one
   lock,      // signature: 1 if exclusive; answered by `granted` when it is the sender's turn
   granted,
-  unlock,    // answered by `unlocked` when all operations before it are complete
+  unlock,  // answered by `unlocked` when all operations before it are complete
   unlocked,
-  who,       // of one that waits long for a lock: tell me of whom I wait for, from now on
-  holders,   // bytes: the ranks that hold it or come before, 32 bits each
+  who,      // of one that waits long for a lock: tell me of whom I wait for, from now on
+  holders,  // bytes: the ranks that hold it or come before, 32 bits each
 };
 
 struct OperationHead {

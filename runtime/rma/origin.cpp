@@ -18,8 +18,8 @@ struct Window::Access {
   const int rank;
   const uint32_t serial;
   const Done done;
-  Payload result;                          // of a short answer
-  LayoutRef origin_layout, result_layout;  // held
+  Payload result;                                   // of a short answer
+  LayoutRef origin_layout, result_layout;           // held
   std::unique_ptr<std::byte[]> outgoing, incoming;  // packed copies of what has gaps
   std::list<SendOperation> sends;
   std::list<RecvOperation> receives;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The target's side: serves the operations of others as their messages come.
+#include <mpi.h>
+
 #include <algorithm>
 #include <array>
 #include <cstring>
-
-#include <mpi.h>
 
 #include "base/log.hpp"
 #include "rma/window.hpp"
@@ -25,11 +25,17 @@ struct Window::Serving {
   RecvOperation receive;
 };
 
-// A long update: pieces come into two buffers by turns, so that one is applied while the next comes.
+// A long update: pieces come into two buffers by turns, so that one is applied while the next
+// comes.
 struct Window::LongUpdate {
   LongUpdate(Window& window, int origin, uint32_t serial, const OperationHead& head,
              LayoutRef layout, bool good)
-      : window(window), origin(origin), serial(serial), head(head), layout(std::move(layout)), good(good) {
+      : window(window),
+        origin(origin),
+        serial(serial),
+        head(head),
+        layout(std::move(layout)),
+        good(good) {
     const int64_t size = window.arithmetic_.layout(head.element).size();
     length = kPiece / size * size;
     pieces = (head.bytes + length - 1) / length;
@@ -140,8 +146,10 @@ void Service::handle(const transport::Header& header, const std::byte* data) {
     case Message::flushed:
     case Message::granted:
     case Message::unlocked:
-    case Message::holders: return;
-    default: break;
+    case Message::holders:
+      return;
+    default:
+      break;
   }
   early_[header.ticket].push_back({header, Bytes(data, data + header.bytes)});
 }
@@ -174,8 +182,10 @@ void Window::handle(const transport::Header& header, const std::byte* data) {
     case Message::put:
     case Message::get:
     case Message::update:
-    case Message::compare: return serve(from, message, header.serial, bytes);
-    case Message::reply: return replied(header.serial, data, header.bytes);
+    case Message::compare:
+      return serve(from, message, header.serial, bytes);
+    case Message::reply:
+      return replied(header.serial, data, header.bytes);
     case Message::failed:
       return failed(header.serial,
                     Error(static_cast<int>(header.signature),
@@ -184,13 +194,21 @@ void Window::handle(const transport::Header& header, const std::byte* data) {
       --aim(from).unheard;
       --unheard_;
       return;
-    case Message::post: ++aim(from).posts; return;
-    case Message::granted: aim(from).granted = true; return;
-    case Message::unlocked: aim(from).unlocking = false; return;
+    case Message::post:
+      ++aim(from).posts;
+      return;
+    case Message::granted:
+      aim(from).granted = true;
+      return;
+    case Message::unlocked:
+      aim(from).unlocking = false;
+      return;
     case Message::lock:
       if (locks_.request(from, header.signature != 0)) send(from, Message::granted);
       return tell_holders();
-    case Message::who: served_[from].wants_holders = true; return tell_holders();
+    case Message::who:
+      served_[from].wants_holders = true;
+      return tell_holders();
     case Message::holders: {
       std::vector<int>& holders = aim(from).holders;
       holders.clear();
@@ -200,7 +218,8 @@ void Window::handle(const transport::Header& header, const std::byte* data) {
     }
     case Message::flush:
     case Message::complete:
-    case Message::unlock: break;
+    case Message::unlock:
+      break;
   }
   Served& served = served_[from];
   if (served.unfinished > 0) return served.when_finished.push_back(message);
@@ -312,8 +331,7 @@ void Window::run_updates(int origin) {
   while (!updates.empty()) {
     Queued& next = updates.front();
     if (next.head.flags & kFollows) {
-      auto* update =
-          new LongUpdate(*this, origin, next.serial, next.head, next.layout, next.good);
+      auto* update = new LongUpdate(*this, origin, next.serial, next.head, next.layout, next.good);
       return update->start();
     }
     if (next.head.operation == kCompareAndSwap) {
@@ -382,10 +400,12 @@ bool Window::is_attached(const Payload& payload) const {
 
 void Window::refuse(int origin, uint32_t serial, const OperationHead& head) {
   const std::string text = fmt::format(
-      "rank {} of the window has attached no memory at address {} that holds {} byte{}: attach it with "
+      "rank {} of the window has attached no memory at address {} that holds {} byte{}: attach it "
+      "with "
       "MPI_Win_attach before others access it, and take its address from MPI_Get_address there "
       "(argument target_disp)",
-      data_.rank, reinterpret_cast<void*>(head.displacement), head.bytes, head.bytes == 1 ? "" : "s");
+      data_.rank, reinterpret_cast<void*>(head.displacement), head.bytes,
+      head.bytes == 1 ? "" : "s");
   Bytes bytes(text.size());
   std::memcpy(bytes.data(), text.data(), text.size());
   send(origin, Message::failed, serial, bytes, MPI_ERR_RMA_RANGE);
@@ -410,14 +430,18 @@ void Window::end_serving(int origin) {
 
 void Window::settle(int origin, Message message) {
   switch (message) {
-    case Message::flush: return send(origin, Message::flushed);
-    case Message::complete: ++served_[origin].completes; return;
+    case Message::flush:
+      return send(origin, Message::flushed);
+    case Message::complete:
+      ++served_[origin].completes;
+      return;
     case Message::unlock:
       if (locks_.holds(origin))
         for (const int rank : locks_.release(origin)) send(rank, Message::granted);
       send(origin, Message::unlocked);
       return tell_holders();
-    default: return;
+    default:
+      return;
   }
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One window at one process, as a protocol (the standard, chapter 12): the operations that it starts
-// at others' memory, those of others that it serves at its own, and the messages of synchronisation.
-// Knows ranks, contexts and layouts; which call is right in which epoch is the layer above's.
+// One window at one process, as a protocol (the standard, chapter 12): the operations that it
+// starts at others' memory, those of others that it serves at its own, and the messages of
+// synchronisation. Knows ranks, contexts and layouts; which call is right in which epoch is the
+// layer above's.
 //
 // All members want the engine owned. Operations of others are served by whoever drives the engine,
 // one after the other: that makes accumulate operations atomic. Those of one origin are applied in
@@ -45,8 +46,8 @@ struct Target {
   LayoutRef layout;
 };
 
-// Called once, with the engine owned, when an operation is locally complete: perhaps before the call
-// that started it returns.
+// Called once, with the engine owned, when an operation is locally complete: perhaps before the
+// call that started it returns.
 struct Done {
   void (*call)(void* owner, Error error) = nullptr;
   void* owner = nullptr;
@@ -111,8 +112,8 @@ class Window {
 
   void put(const Local& origin, const Target& target, Done done = {});
   void get(const Local& origin, const Target& target, Done done = {});
-  // Accumulates. `origin` is read unless the operation is kNoOp; with `result` what was there before is
-  // fetched.
+  // Accumulates. `origin` is read unless the operation is kNoOp; with `result` what was there
+  // before is fetched.
   void update(Update update, const Local& origin, const Local* result, const Target& target,
               Done done = {});
   // One element, dense in memory.

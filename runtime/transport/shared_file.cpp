@@ -58,8 +58,8 @@ Result<std::unique_ptr<SharedFile>> SharedFile::open(const std::string& name, in
 
 Result<std::unique_ptr<SharedFile>> SharedFile::map(const std::string& path, int descriptor,
                                                     int64_t bytes) {
-  void* const base = mmap(nullptr, static_cast<size_t>(bytes), PROT_READ | PROT_WRITE, MAP_SHARED,
-                          descriptor, 0);
+  void* const base =
+      mmap(nullptr, static_cast<size_t>(bytes), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
   const int problem = errno;
   ::close(descriptor);
   if (base == MAP_FAILED)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Memory that some processes of a node share: a file in /dev/shm, mapped by each. One makes it, the
-// others open it by its name, which is removed when all have; the launcher removes it if they cannot.
+// others open it by its name, which is removed when all have; the launcher removes it if they
+// cannot.
 #pragma once
 
 #include <cstddef>
