@@ -82,7 +82,12 @@ Window::Window(Ref<Comm> given, int flavor)
   attributes.set_predefined(MPI_WIN_MODEL, &model);
 }
 
-Window::~Window() = default;
+// It is served still if its making has failed.
+Window::~Window() {
+  if (!protocol) return;
+  const Engine::Guard own(engine_of_process());
+  protocol.reset();
+}
 
 Error bad_size(MPI_Aint size) {
   if (size >= 0) return {};

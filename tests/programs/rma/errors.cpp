@@ -52,7 +52,7 @@ void handles() {
   REFUSED(MPI_Win_free(&null), MPI_ERR_WIN, "the window is null (argument win)");
   REFUSED(MPI_Win_test(MPI_WIN_NULL, &flag), MPI_ERR_WIN, "the window is null");
   REFUSED(MPI_Put(&flag, 1, MPI_INT, 0, 0, 1, MPI_INT, MPI_WIN_NULL), MPI_ERR_WIN, "the window is null");
-  REFUSED(MPI_Win_fence(0, reinterpret_cast<MPI_Win>(&memory)), MPI_ERR_WIN, "is no window");
+  REFUSED(MPI_Win_fence(0, reinterpret_cast<MPI_Win>(MPI_COMM_WORLD)), MPI_ERR_WIN, "is no window");
   MPI_Errhandler handler;
   OK(MPI_Comm_create_errhandler(of_comm, &handler));
   REFUSED(MPI_Win_set_errhandler(win, handler), MPI_ERR_ERRHANDLER, "was made for communicators by MPI_Comm_create_errhandler");

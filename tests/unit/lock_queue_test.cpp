@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The lock of a window: who holds it, whose turn is next, and whom one waits for; and a layout that
+// comes out of its bytes as it went in.
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "base/layout.hpp"
+#include "rma/locks.hpp"
+
+namespace {
+
+using tutti::Bytes;
+using tutti::Layout;
+using tutti::LayoutRef;
+using tutti::rma::LockQueue;
+using Ranks = std::vector<int>;
+
+TEST(LockQueue, is_shared_by_many_or_held_by_one) {
+  LockQueue locks;
+  EXPECT_TRUE(locks.request(1, false));
+  EXPECT_TRUE(locks.request(2, false));
+  EXPECT_FALSE(locks.request(3, true));
+  EXPECT_TRUE(locks.holds(1) && locks.holds(2) && !locks.holds(3));
+  EXPECT_EQ(locks.release(1), Ranks{});
+  EXPECT_EQ(locks.release(2), Ranks{3});
+  EXPECT_FALSE(locks.request(1, false));
+  EXPECT_EQ(locks.release(3), Ranks{1});
+}
+
+TEST(LockQueue, nobody_overtakes) {
+  LockQueue locks;
+  EXPECT_TRUE(locks.request(0, false));
+  EXPECT_FALSE(locks.request(1, true));
+  EXPECT_FALSE(locks.request(2, false));  // or those that share would starve who wants it alone
+  EXPECT_FALSE(locks.request(3, false));
+  EXPECT_FALSE(locks.request(4, true));
+  EXPECT_EQ(locks.release(0), Ranks{1});
+  EXPECT_EQ(locks.release(1), (Ranks{2, 3}));
+  EXPECT_EQ(locks.release(3), Ranks{});
+  EXPECT_EQ(locks.release(2), Ranks{4});
+  EXPECT_EQ(locks.release(4), Ranks{});
+  EXPECT_TRUE(locks.is_free());
+}
+
+TEST(LockQueue, knows_whom_one_waits_for) {
+  LockQueue locks;
+  locks.request(0, false);
+  locks.request(1, true);
+  locks.request(2, false);
+  EXPECT_EQ(locks.before(0), Ranks{});
+  EXPECT_EQ(locks.before(1), Ranks{0});
+  EXPECT_EQ(locks.before(2), (Ranks{0, 1}));
+  locks.release(0);
+  EXPECT_EQ(locks.before(2), Ranks{1});
+}
+
+// The packed form of numbers is the same by both.
+void expect_same(const LayoutRef& layout, int64_t count) {
+  Bytes bytes;
+  layout->write(bytes);
+  bytes.push_back(std::byte{7});  // something behind it
+  std::span<const std::byte> rest(bytes);
+  const LayoutRef read = Layout::read(rest);
+  ASSERT_TRUE(read);
+  EXPECT_EQ(rest.size(), 1u);
+  EXPECT_EQ(read->size(), layout->size());
+  EXPECT_EQ(read->extent(), layout->extent());
+  EXPECT_EQ(read->lower_bound(), layout->lower_bound());
+  EXPECT_EQ(read->true_lower_bound(), layout->true_lower_bound());
+  EXPECT_EQ(read->true_extent(), layout->true_extent());
+  EXPECT_EQ(read->is_dense(), layout->is_dense());
+  std::vector<uint16_t> memory(60'000);
+  std::iota(memory.begin(), memory.end(), uint16_t{0});
+  const auto length = static_cast<size_t>(count * layout->size());
+  std::vector<std::byte> a(length), b(length);
+  layout->pack(memory.data() + 30'000, count, 0, a.data(), static_cast<int64_t>(length));
+  read->pack(memory.data() + 30'000, count, 0, b.data(), static_cast<int64_t>(length));
+  EXPECT_EQ(a, b);
+  for (size_t cut = 0; cut + 1 < bytes.size(); cut += 5) {  // never read past the end
+    std::span<const std::byte> part(bytes.data(), cut);
+    EXPECT_FALSE(Layout::read(part));
+  }
+}
+
+TEST(LayoutOnWire, is_the_same) {
+  const LayoutRef number = Layout::dense(2, 2);
+  expect_same(number, 100);
+  expect_same(Layout::repeat(number, 10, 6), 7);
+  expect_same(Layout::repeat(number, 10, -6), 7);
+  expect_same(Layout::resized(number, -4, 12), 9);
+  std::vector<LayoutRef> parts;
+  std::vector<int64_t> counts, places;
+  for (int i = 0; i < 200; ++i) {
+    parts.push_back(i % 3 ? number : Layout::repeat(number, 2, 4));
+    counts.push_back(i % 4);
+    places.push_back(20 * i);
+  }
+  const LayoutRef wide = Layout::sequence(parts, counts, places);
+  expect_same(wide, 2);
+  expect_same(Layout::repeat(wide, 3, 5000), 1);
+  const LayoutRef nested = Layout::sequence({wide, number, wide}, {2, 1, 1}, {0, 9000, 10'000});
+  expect_same(nested, 1);
+}
+
+}  // namespace
