@@ -71,7 +71,7 @@ Window* HandleOf<Window>::predefined(uintptr_t) {
 }
 
 Window::Window(Ref<Comm> given, int flavor)
-    : Object(Tag::win),
+    : NamedObject(Tag::win),
       comm(std::move(given)),
       flavor(flavor),
       errhandler(fatal()),

@@ -39,7 +39,7 @@ struct Epochs {
   bool is_passive() const { return locks_held > 0 || all_locked; }
 };
 
-class Window final : public Object {
+class Window final : public NamedObject {
  public:
   // What all ranks know of each one's memory.
   struct Part {
