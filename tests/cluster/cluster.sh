@@ -114,7 +114,8 @@ test_programs() {
   local name
   for name in p2p.modes p2p.order p2p.status p2p.probe p2p.completion datatype.constructors datatype.usage \
     op.user comm.communicators comm.overlapping comm.threads coll.rooted coll.unrooted coll.derived coll.stress \
-    coll.requests legal.collectives; do
+    coll.requests legal.collectives rma.fence rma.pscw rma.lock rma.atomics rma.derived rma.dynamic \
+    rma.large rma.shared rma.errors; do
     launch --host $all "$programs/program.$name"
     [ "$code" = 0 ] || fail "$name, exit code $code: $(cat "$bed/out")"
     echo "$name: $took s"
@@ -132,7 +133,7 @@ test_progress() {
   nodes_up node1 node2 node3
   local name hosts
   for hosts in node1:1,node2:1 $all; do
-    for name in overlap elsewhere user_function quiet; do
+    for name in overlap elsewhere user_function one_sided quiet; do
       launch --host $hosts "$programs/program.progress.$name"
       [ "$code" = 0 ] || fail "$name on $hosts, exit code $code: $(cat "$bed/out")"
       echo "$name on $hosts: $took s; $(grep "the slowest" "$bed/out" | sort -k4,4 -g | tail -1 || true)"

@@ -31,8 +31,10 @@ bool same(const Pair<V, I>& a, const Pair<V, I>& b) {
 template <class T>
 T made(int from, int i) {
   const int value = static_cast<int>(check::mix(from, i) % 7) + i % 3;
-  if constexpr (std::is_arithmetic_v<T> && !std::is_unsigned_v<T>) return static_cast<T>(value - 4);
-  else return static_cast<T>(value);
+  if constexpr (std::is_arithmetic_v<T> && !std::is_unsigned_v<T>)
+    return static_cast<T>(value - 4);
+  else
+    return static_cast<T>(value);
 }
 template <>
 Pair<double, int> made(int from, int i) {
@@ -48,13 +50,15 @@ Pair<int, int> made(int from, int i) {
 }
 template <>
 Pair<long double, int> made(int from, int i) {
-  return {static_cast<long double>(check::mix(from, i) % 3), static_cast<int>(check::mix(i, from) % 5)};
+  return {static_cast<long double>(check::mix(from, i) % 3),
+          static_cast<int>(check::mix(i, from) % 5)};
 }
 
 // Everybody accumulates on the rank to the right: on each alone, so that all operations are exact.
 template <class T>
 void run(const check::Program& mpi, const Case<T>& c, int length, bool gaps) {
-  const int me = mpi.rank(), size = mpi.size(), next = (me + 1) % size, before = (me + size - 1) % size;
+  const int me = mpi.rank(), size = mpi.size(), next = (me + 1) % size,
+            before = (me + size - 1) % size;
   const int step = gaps ? 2 : 1;
   const auto n = static_cast<size_t>(length);
   std::vector<T> memory(n * static_cast<size_t>(step));
@@ -75,8 +79,8 @@ void run(const check::Program& mpi, const Case<T>& c, int length, bool gaps) {
   OK(MPI_Win_fence(0, win));
   const bool twice = c.op != MPI_NO_OP;  // which is for the call that fetches alone
   if (twice) OK(MPI_Accumulate(mine.data(), length, c.type, next, 0, count, type, c.op, win));
-  OK(MPI_Get_accumulate(mine.data(), length, c.type, old.data(), length, c.type, next, 0, count, type,
-                        c.op, win));
+  OK(MPI_Get_accumulate(mine.data(), length, c.type, old.data(), length, c.type, next, 0, count,
+                        type, c.op, win));
   OK(MPI_Win_fence(0, win));
   char name[MPI_MAX_OBJECT_NAME];
   int ignored;
@@ -88,9 +92,9 @@ void run(const check::Program& mpi, const Case<T>& c, int length, bool gaps) {
     const T next_start = made<T>(next + 40, i * step);
     const T seen = twice ? c.apply(next_start, made<T>(me, i)) : next_start;
     if (!same(memory[at], after) || !same(old[static_cast<size_t>(i)], seen))
-      check::fail(__FILE__, __LINE__, std::string("wrong result of operation ") +
-                  check::shown(c.op) + " on " + name + " at " +
-                  std::to_string(i) + " of " + std::to_string(length));
+      check::fail(__FILE__, __LINE__,
+                  std::string("wrong result of operation ") + check::shown(c.op) + " on " + name +
+                      " at " + std::to_string(i) + " of " + std::to_string(length));
     if (gaps) CHECK(same(memory[at + 1], made<T>(me + 40, i * step + 1)));
   }
   OK(MPI_Win_free(&win));
@@ -136,19 +140,26 @@ template <class P>
 void pairs(const check::Program& mpi, MPI_Datatype type) {
   for (const int length : {1, 37, 30'000})
     for (const bool gaps : {false, true}) {
-      run<P>(mpi, {type, MPI_MINLOC, [](P a, P b) {
-                     if (a.value == b.value) return P{a.value, std::min(a.index, b.index)};
-                     return a.value < b.value ? a : b;
-                   }}, length, gaps);
-      run<P>(mpi, {type, MPI_MAXLOC, [](P a, P b) {
-                     if (a.value == b.value) return P{a.value, std::min(a.index, b.index)};
-                     return a.value > b.value ? a : b;
-                   }}, length, gaps);
+      run<P>(mpi,
+             {type, MPI_MINLOC,
+              [](P a, P b) {
+                if (a.value == b.value) return P{a.value, std::min(a.index, b.index)};
+                return a.value < b.value ? a : b;
+              }},
+             length, gaps);
+      run<P>(mpi,
+             {type, MPI_MAXLOC,
+              [](P a, P b) {
+                if (a.value == b.value) return P{a.value, std::min(a.index, b.index)};
+                return a.value > b.value ? a : b;
+              }},
+             length, gaps);
       run<P>(mpi, {type, MPI_REPLACE, [](P, P b) { return b; }}, length, gaps);
     }
 }
 
-// Long and short ones by turns on the same place: the last one counts, and each fetched the one before.
+// Long and short ones by turns on the same place: the last one counts, and each fetched the one
+// before.
 void order(const check::Program& mpi) {
   const int me = mpi.rank(), size = mpi.size(), length = 50'000, rounds = 12;
   const auto n = static_cast<size_t>(length);
@@ -167,7 +178,8 @@ void order(const check::Program& mpi) {
                           static_cast<int>(now), MPI_INT, next, static_cast<MPI_Aint>(me) * length,
                           static_cast<int>(now), MPI_INT, MPI_REPLACE, win));
     const int two[] = {100, 100};
-    OK(MPI_Accumulate(two, 2, MPI_INT, next, static_cast<MPI_Aint>(me) * length, 2, MPI_INT, MPI_SUM, win));
+    OK(MPI_Accumulate(two, 2, MPI_INT, next, static_cast<MPI_Aint>(me) * length, 2, MPI_INT,
+                      MPI_SUM, win));
   }
   OK(MPI_Win_unlock_all(win));
   std::vector<int> expected(n, -1);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Windows synchronised by fences: puts, gets and accumulates between all ranks, of none, few and many
-// bytes, on windows of each kind that has memory; displacement units that differ between ranks;
-// assertions; MPI_PROC_NULL.
-// NOT_MPICH: where ranks share memory, 4.0 gives some another address than its windows have.
+// Windows synchronised by fences: puts, gets and accumulates between all ranks, of none, few and
+// many bytes, on windows of each kind that has memory; displacement units that differ between
+// ranks; assertions; MPI_PROC_NULL. NOT_MPICH: where ranks share memory, 4.0 gives some another
+// address than its windows have.
 #include "check.hpp"
 
 namespace {
@@ -17,7 +17,9 @@ int value(int from, int to, int i) {
 void all_to_all(const check::Program& mpi, int length, MPI_Win win, int* memory, bool puts) {
   const int me = mpi.rank(), size = mpi.size();
   std::vector<int> other(static_cast<size_t>(length * size) + 1, -7);
-  const auto block = [&](std::vector<int>& v, int r) { return v.data() + static_cast<size_t>(r * length); };
+  const auto block = [&](std::vector<int>& v, int r) {
+    return v.data() + static_cast<size_t>(r * length);
+  };
   if (!puts)
     for (int r = 0; r < size; ++r)
       for (int i = 0; i < length; ++i) memory[r * length + i] = value(me, r, i);
@@ -39,7 +41,8 @@ void all_to_all(const check::Program& mpi, int length, MPI_Win win, int* memory,
   for (int r = 0; r < size; ++r)
     for (int i = 0; i < length; ++i) {
       if (puts)
-        CHECK_EQ_IN(memory[r * length + i], value(r, me, i), "length %d, from %d, at %d", length, r, i);
+        CHECK_EQ_IN(memory[r * length + i], value(r, me, i), "length %d, from %d, at %d", length, r,
+                    i);
       else
         CHECK_EQ_IN(block(other, r)[i], value(r, me, i), "length %d, of %d, at %d", length, r, i);
     }
@@ -120,7 +123,8 @@ void one_sided_memory(const check::Program& mpi) {
     const double mine = 10.0 * round + me;
     OK(MPI_Put(&mine, 1, MPI_DOUBLE, owner, me, 1, MPI_DOUBLE, win));
     OK(MPI_Win_fence(0, win));
-    for (size_t r = 0; r < memory.size(); ++r) CHECK_EQ(memory[r], 10.0 * round + static_cast<double>(r));
+    for (size_t r = 0; r < memory.size(); ++r)
+      CHECK_EQ(memory[r], 10.0 * round + static_cast<double>(r));
     std::vector<double> all(static_cast<size_t>(size));
     OK(MPI_Get(all.data(), size, MPI_DOUBLE, owner, 0, size, MPI_DOUBLE, win));
     OK(MPI_Win_fence(MPI_MODE_NOPUT | MPI_MODE_NOSTORE, win));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a window is beside its memory: attributes, predefined and own, names, hints, its group, error
-// handlers, its number.
-// NOT_MPICH: where ranks share memory, 4.0 gives some another address than its windows have.
+// What a window is beside its memory: attributes, predefined and own, names, hints, its group,
+// error handlers, its number. NOT_MPICH: where ranks share memory, 4.0 gives some another address
+// than its windows have.
 #include "check.hpp"
 
 namespace {

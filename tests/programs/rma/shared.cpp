@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Windows whose memory the ranks of a node share: loads and stores to each other's parts, sizes that
-// differ or are 0, parts that follow each other or do not, and operations of MPI on the same memory.
-// NOT_OPENMPI: 4.1 tells sizes in whole pages where parts need not follow each other.
+// Windows whose memory the ranks of a node share: loads and stores to each other's parts, sizes
+// that differ or are 0, parts that follow each other or do not, and operations of MPI on the same
+// memory. NOT_OPENMPI: 4.1 tells sizes in whole pages where parts need not follow each other.
 #include <atomic>
 
 #include "check.hpp"
@@ -18,7 +18,8 @@ void parts(MPI_Comm node, bool apart) {
   const auto length = [](int r) { return r % 3 == 1 ? 0 : 5 + r; };
   int* mine = nullptr;
   MPI_Win win;
-  OK(MPI_Win_allocate_shared(static_cast<MPI_Aint>(sizeof(int)) * length(me), sizeof(int), info, node, &mine, &win));
+  OK(MPI_Win_allocate_shared(static_cast<MPI_Aint>(sizeof(int)) * length(me), sizeof(int), info,
+                             node, &mine, &win));
   OK(MPI_Info_free(&info));
   OK(MPI_Win_lock_all(MPI_MODE_NOCHECK, win));
   for (int i = 0; i < length(me); ++i) mine[i] = 100 * me + i;
@@ -55,7 +56,8 @@ void parts(MPI_Comm node, bool apart) {
   OK(MPI_Win_free(&win));
 }
 
-// A flag that one rank waits for and another raises, without a call of MPI in between but MPI_Win_sync.
+// A flag that one rank waits for and another raises, without a call of MPI in between but
+// MPI_Win_sync.
 void flags(MPI_Comm node) {
   int me, size;
   OK(MPI_Comm_rank(node, &me));
@@ -88,7 +90,8 @@ void operations(MPI_Comm node, int length) {
   const int next = (me + 1) % size, before = (me + size - 1) % size;
   int* mine = nullptr;
   MPI_Win win;
-  OK(MPI_Win_allocate_shared(static_cast<MPI_Aint>(sizeof(int)) * length, sizeof(int), MPI_INFO_NULL, node, &mine, &win));
+  OK(MPI_Win_allocate_shared(static_cast<MPI_Aint>(sizeof(int)) * length, sizeof(int),
+                             MPI_INFO_NULL, node, &mine, &win));
   for (int i = 0; i < length; ++i) mine[i] = i;
   std::vector<int> out(static_cast<size_t>(length), me), back(static_cast<size_t>(length));
   OK(MPI_Win_fence(0, win));
@@ -122,6 +125,17 @@ void operations(MPI_Comm node, int length) {
   OK(MPI_Win_free(&win));
 }
 
+// Several nodes share no memory.
+void across_nodes(const check::Program& mpi, MPI_Comm node) {
+  int here, error_class, *mine = nullptr;
+  OK(MPI_Comm_size(node, &here));
+  if (here == mpi.size()) return;
+  MPI_Win win;
+  const int code = MPI_Win_allocate_shared(4, 4, MPI_INFO_NULL, MPI_COMM_WORLD, &mine, &win);
+  OK(MPI_Error_class(code, &error_class));
+  CHECK_EQ(error_class, MPI_ERR_RMA_SHARED);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -134,5 +148,6 @@ int main(int argc, char** argv) {
   flags(node);
   operations(node, 1);
   operations(node, 100'000);
+  across_nodes(mpi, node);
   OK(MPI_Comm_free(&node));
 }
