@@ -82,8 +82,20 @@ Window::Window(Ref<Comm> given, int flavor)
   attributes.set_predefined(MPI_WIN_MODEL, &model);
 }
 
+void Window::drop_in_use(int rank) {
+  if (in_use.empty()) return;
+  if (rank == rma::Window::kAll) {
+    for (int r = 0; r < size(); ++r) drop_in_use(r);
+    return;
+  }
+  std::deque<InUse>& there = in_use[static_cast<size_t>(rank)];
+  for (const InUse& use : there) strict->outstanding().drop(&use);
+  there.clear();
+}
+
 // It is served still if its making has failed.
 Window::~Window() {
+  drop_in_use(rma::Window::kAll);
   if (!protocol) return;
   const Engine::Guard own(engine_of_process());
   protocol.reset();

@@ -4,6 +4,7 @@
 // are open. How operations travel is rma/'s.
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <string_view>
 #include <vector>
@@ -71,6 +72,14 @@ class Window final : public NamedObject {
   std::unique_ptr<void, Freed> allocated;         // MPI_Win_allocate
   std::unique_ptr<transport::SharedFile> shared;  // MPI_Win_allocate_shared
   std::vector<int64_t> offsets;                   // there, by rank
+
+  // Under --check=strict: what operations without a request use, by target, until a call says that
+  // they are complete. The engine's owner's.
+  struct InUse {
+    std::vector<LayoutRef> layouts;
+  };
+  std::vector<std::deque<InUse>> in_use;
+  void drop_in_use(int rank);  // rma::Window::kAll: of all
 
   Ref<Errhandler> errhandler;
   AttributeSet attributes{KeyKind::win};

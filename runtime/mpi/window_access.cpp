@@ -162,6 +162,11 @@ class AccessRequest final : public Request {
             },
             this};
   }
+  // Under --check=strict.
+  Error take(std::span<const BufferUse> uses, std::vector<LayoutRef> layouts) {
+    layouts_ = std::move(layouts);
+    return strict->take(static_cast<Request*>(this), uses);
+  }
   void fill(MPI_Status& status) const override { fill_empty(status); }
   Error error() const override {
     return error_ ? Error(error_.mpi_class(), error_.message()) : Error();
@@ -177,13 +182,44 @@ class AccessRequest final : public Request {
 
  private:
   const Ref<Window> window_;
+  std::vector<LayoutRef> layouts_;
   Error error_;
 };
 
+// The memory here that a call reads or writes.
+struct Here {
+  rma::Local local;
+  bool writes;
+};
+
+// Under --check=strict, until the operations at `rank` are known to be complete.
+Error take_in_use(Window& win, int rank, std::span<const BufferUse> uses,
+                  std::vector<LayoutRef> layouts) {
+  if (win.in_use.empty()) win.in_use.resize(static_cast<size_t>(win.size()));
+  std::deque<Window::InUse>& there = win.in_use[static_cast<size_t>(rank)];
+  there.push_back({std::move(layouts)});
+  Error error = strict->take(&there.back(), uses);
+  if (error) there.pop_back();
+  return error;
+}
+
+Error take(Window& win, int rank, AccessRequest* request, std::initializer_list<Here> uses) {
+  std::vector<BufferUse> buffers;
+  std::vector<LayoutRef> layouts;
+  for (const Here& use : uses)
+    if (use.local.count > 0) {
+      buffers.push_back({use.local.payload(), use.writes});
+      layouts.push_back(use.local.layout);
+    }
+  return request ? request->take(buffers, std::move(layouts))
+                 : take_in_use(win, rank, buffers, std::move(layouts));
+}
+
 // Checks the call where `check` says what is its own; then `start(done)` starts it, unless the
-// target is MPI_PROC_NULL or there is nothing to do.
+// target is MPI_PROC_NULL or there is nothing to do. `uses`: of memory here.
 template <class Check, class Start>
-Error access(Window& win, const There& there, MPI_Request* request, Check&& check, Start&& start) {
+Error access(Window& win, const There& there, MPI_Request* request,
+             std::initializer_list<Here> uses, Check&& check, Start&& start) {
   const Engine::Guard own(engine_of_process());
   if (strict) [[unlikely]]
     strict->acts();
@@ -194,8 +230,19 @@ Error access(Window& win, const There& there, MPI_Request* request, Check&& chec
     if (Error e = check()) return e;
   }
   const bool nothing = nowhere || there.bytes() == 0;
-  if (!request) return nothing ? Error() : (start(rma::Done{}), Error());
+  if (!request) {
+    if (nothing) return {};
+    if (strict) [[unlikely]]
+      if (Error e = take(win, there.rank, nullptr, uses)) return e;
+    start(rma::Done{});
+    return {};
+  }
   auto* made = new AccessRequest(win);
+  if (strict && !nothing) [[unlikely]]
+    if (Error e = take(win, there.rank, made, uses)) {
+      made->release();
+      return e;
+    }
   *request = inventory::hand_out<Request>(*made);
   made->begin();
   nothing ? made->finish() : start(made->done());
@@ -204,13 +251,15 @@ Error access(Window& win, const There& there, MPI_Request* request, Check&& chec
 
 Error put(const rma::Local& origin, const There& there, Window& win, MPI_Request* request) {
   return access(
-      win, there, request, [&] { return check_lengths("origin", origin.payload().bytes(), there); },
+      win, there, request, {{origin, false}},
+      [&] { return check_lengths("origin", origin.payload().bytes(), there); },
       [&](rma::Done done) { win.protocol->put(origin, target(win, there), done); });
 }
 
 Error get(const rma::Local& origin, const There& there, Window& win, MPI_Request* request) {
   return access(
-      win, there, request, [&] { return check_lengths("origin", origin.payload().bytes(), there); },
+      win, there, request, {{origin, true}},
+      [&] { return check_lengths("origin", origin.payload().bytes(), there); },
       [&](rma::Done done) { win.protocol->get(origin, target(win, there), done); });
 }
 
@@ -239,9 +288,12 @@ Error update(const void* origin_addr, int64_t origin_count, const Datatype* orig
     if (Error e = check_lengths("origin", origin.payload().bytes(), there)) return e;
     return check_same_elements(*origin_type, there.type);
   };
-  return access(win, there, request, check, [&](rma::Done done) {
-    win.protocol->update(update, origin, result, target(win, there), done);
-  });
+  const bool reads = origin_type && op.handle != MPI_NO_OP;
+  return access(win, there, request,
+                {{reads ? origin : rma::Local(), false}, {result ? *result : rma::Local(), true}},
+                check, [&](rma::Done done) {
+                  win.protocol->update(update, origin, result, target(win, there), done);
+                });
 }
 
 }  // namespace
@@ -357,7 +409,9 @@ Error compare_and_swap(const void* origin_addr, const void* compare_addr, void* 
   }
   const There there{target_rank, target_disp, 1, datatype};
   return access(
-      win, there, nullptr, [] { return Error(); },
+      win, there, nullptr,
+      {{local(origin_addr, 1, datatype), false}, {local(result_addr, 1, datatype), true}},
+      [] { return Error(); },
       [&](rma::Done) {
         win.protocol->compare_and_swap({.element = static_cast<uint8_t>(datatype.element)},
                                        origin_addr, compare_addr, result_addr, target(win, there));

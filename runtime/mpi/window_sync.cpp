@@ -87,12 +87,16 @@ void await_each(const Window& window, const std::vector<int>& ranks, IsDone&& is
 }
 
 // The others' progress completes these, which needs no call of theirs.
-void await_flushed(rma::Window& protocol, int rank) {
+void await_flushed(Window& win, int rank) {
+  rma::Window& protocol = *win.protocol;
   protocol.flush(rank);
   engine_of_process().wait_until([&] { return protocol.is_flushed(rank); });
+  win.drop_in_use(rank);
 }
-void await_locally(rma::Window& protocol, int rank) {
+void await_locally(Window& win, int rank) {
+  const rma::Window& protocol = *win.protocol;
   engine_of_process().wait_until([&] { return protocol.is_locally_complete(rank); });
+  win.drop_in_use(rank);
 }
 
 // Whoever holds a lock has to give it up, and whose memory it is may still be about to tell.
@@ -134,6 +138,7 @@ Error unlock(Window& window, const std::vector<int>& ranks, bool unchecked) {
     return std::ranges::all_of(
         ranks, [&](int rank) { return protocol.is_flushed(rank) && protocol.is_unlocked(rank); });
   });
+  for (const int rank : ranks) window.drop_in_use(rank);
   return failure_of(window);
 }
 
@@ -176,7 +181,7 @@ Error win_fence(int assertion, Window& win) {
       return failure(MPI_ERR_ASSERT,
                      "MPI_MODE_NOPRECEDE is given, yet there were operations since the last "
                      "MPI_Win_fence (argument assert)");
-    await_flushed(*win.protocol, kAll);
+    await_flushed(win, kAll);
   }
   // Everybody's operations are complete where they went: behind the barrier, at all.
   if (Error e = run(*win.comm, coll::Call{.kind = coll::Collective::barrier,
@@ -215,7 +220,7 @@ Error win_complete(Window& win) {
     return out_of_sync(
         "there is no access epoch to complete: MPI_Win_start comes first (argument win)");
   for (const int rank : epochs.targets) win.protocol->complete(rank);
-  await_locally(*win.protocol, kAll);
+  await_locally(win, kAll);
   epochs.started = false;
   epochs.targets.clear();
   return failure_of(win);
@@ -369,7 +374,7 @@ namespace {
 Error flush(Window& win, int rank) {
   const Inside inside;
   if (Error e = check_passive(win, rank)) return e;
-  await_flushed(*win.protocol, rank);
+  await_flushed(win, rank);
   std::atomic_thread_fence(std::memory_order_seq_cst);
   return failure_of(win);
 }
@@ -377,7 +382,7 @@ Error flush(Window& win, int rank) {
 Error flush_local(Window& win, int rank) {
   const Inside inside;
   if (Error e = check_passive(win, rank)) return e;
-  await_locally(*win.protocol, rank);
+  await_locally(win, rank);
   return failure_of(win);
 }
 

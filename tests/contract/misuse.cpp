@@ -449,6 +449,73 @@ void overlapping(Judge& judge) {
   OK(MPI_Type_free(&odd));
 }
 
+// Of operations on windows: until a call says that they are complete here.
+void overlapping_on_windows(Judge& judge) {
+  static int shown[64];
+  MPI_Win win;
+  OK(MPI_Win_create(shown, sizeof shown, sizeof(int), MPI_INFO_NULL, self, &win));
+  OK(MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN));
+  OK(MPI_Win_lock_all(0, win));
+  int* const at = memory + 512;
+  struct Access {
+    const char* name;
+    bool writes;
+    std::function<int(int*)> call;
+  };
+  const Access accesses[] = {
+      {"MPI_Put", false, [&](int* p) { return MPI_Put(p, 8, MPI_INT, 0, 0, 8, MPI_INT, win); }},
+      {"MPI_Get", true, [&](int* p) { return MPI_Get(p, 8, MPI_INT, 0, 8, 8, MPI_INT, win); }},
+      {"MPI_Accumulate", false,
+       [&](int* p) { return MPI_Accumulate(p, 8, MPI_INT, 0, 16, 8, MPI_INT, MPI_SUM, win); }},
+      {"MPI_Get_accumulate", true,
+       [&](int* p) {
+         return MPI_Get_accumulate(nullptr, 0, MPI_INT, p, 8, MPI_INT, 0, 16, 8, MPI_INT, MPI_NO_OP,
+                                   win);
+       }},
+  };
+  const std::pair<const char*, std::function<int()>> ends[] = {
+      {"MPI_Win_flush", [&] { return MPI_Win_flush(0, win); }},
+      {"MPI_Win_flush_all", [&] { return MPI_Win_flush_all(win); }},
+      {"MPI_Win_flush_local", [&] { return MPI_Win_flush_local(0, win); }},
+      {"MPI_Win_flush_local_all", [&] { return MPI_Win_flush_local_all(win); }},
+  };
+  for (const Access& first : accesses)
+    for (const Access& second : accesses)
+      for (const int offset : {-8, -7, 0, 7, 8}) {
+        OK(first.call(at));
+        const Text name = Text(first.name) + " x " + second.name + " at " + std::to_string(offset);
+        const int code = second.call(at + offset);
+        const bool apart = offset <= -8 || offset >= 8;
+        if (!apart && (first.writes || second.writes))
+          judge.wrong("overlap on windows", name, code, MPI_ERR_BUFFER, "shares bytes");
+        else
+          judge.right("no overlap on windows", name, code);
+        OK(MPI_Win_flush_local_all(win));
+      }
+  for (const Access& access : accesses)
+    for (const auto& [name, end] : ends) {
+      OK(access.call(at));
+      OK(end());
+      judge.right("no overlap on windows", Text(access.name) + " behind " + name,
+                  accesses[1].call(at));
+      OK(MPI_Win_flush(0, win));
+    }
+  // Requests, and messages meanwhile.
+  MPI_Request request;
+  OK(MPI_Rget(at, 8, MPI_INT, 0, 0, 8, MPI_INT, win, &request));
+  judge.wrong("overlap on windows", "MPI_Rget x MPI_Send", MPI_Send(at, 8, MPI_INT, 0, 77, self),
+              MPI_ERR_BUFFER, "shares bytes");
+  OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+  judge.right("no overlap on windows", "MPI_Put behind MPI_Rget", accesses[0].call(at));
+  OK(MPI_Win_flush_all(win));
+  judge.wrong("overlap in a call", "MPI_Fetch_and_op",
+              MPI_Fetch_and_op(at, at, MPI_INT, 0, 0, MPI_SUM, win), MPI_ERR_BUFFER, "share bytes");
+  judge.right("no overlap in a call", "MPI_Fetch_and_op of MPI_NO_OP",
+              MPI_Fetch_and_op(at, at, MPI_INT, 0, 0, MPI_NO_OP, win));
+  OK(MPI_Win_unlock_all(win));
+  OK(MPI_Win_free(&win));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -467,6 +534,7 @@ int main(int argc, char** argv) {
   persistent_requests(judge);
   truncated(judge);
   if (strict) overlapping(judge);
+  if (strict) overlapping_on_windows(judge);
   CHECK(judge.report(world.rank()));
   return 0;
 }

@@ -249,7 +249,8 @@ void attached(int me, int size) {
     OK(MPI_Accumulate(data.data(), count, MPI_INT, next, behind, count, MPI_INT, MPI_SUM, dynamic));
     REFUSED(MPI_Win_flush(next, dynamic), MPI_ERR_RMA_RANGE, "has attached no memory at address");
     MPI_Request request;
-    OK(MPI_Rget_accumulate(data.data(), count, MPI_INT, data.data(), count, MPI_INT, next, behind,
+    std::vector<int> old(static_cast<size_t>(count));
+    OK(MPI_Rget_accumulate(data.data(), count, MPI_INT, old.data(), count, MPI_INT, next, behind,
                            count, MPI_INT, MPI_SUM, dynamic, &request));
     REFUSED(MPI_Wait(&request, MPI_STATUS_IGNORE), MPI_ERR_RMA_RANGE,
             "has attached no memory at address");
