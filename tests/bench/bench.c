@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The command line, the harness and the rows. Rank 0 prints one line per event, fields separated by
  * tabs and flushed at once, so that whoever reads them knows at which cell a run died:
- *   BENCH library TEXT | BENCH pinned yes|no | BENCH begin CELL | BENCH row CELL VALUE UNIT |
- *   BENCH fail CELL SENTENCE | BENCH end */
+ *   BENCH library TEXT | BENCH pinned yes|no | BENCH begin CELL | BENCH row CELL VALUE UNIT BATCHES |
+ *   BENCH fail CELL SENTENCE | BENCH end
+ * BATCHES is empty, or LINE:SHARE,... with the cache line's nanoseconds before and after each batch
+ * taken as one (0 where they differ) and the batch's seconds against those that VALUE stands for. */
 #define _GNU_SOURCE
 #include "bench.h"
 
@@ -14,9 +16,16 @@
 #include <time.h>
 
 enum { kMaxBatches = 41, kMinBatches = 3, kMaxCalls = 1 << 20, kAgreeTag = 7001 };
+static const double kSteady = 1.2; /* two looks at the line that may be called one */
 
 int world_rank, world_size;
 double cell_budget = 0.02;
+
+/* Of the last sample(): what each batch took, and the cache line's way around each. */
+static struct {
+  int count;
+  double took[kMaxBatches], line[kMaxBatches + 1], quartile;
+} batches;
 
 double now(void) {
   struct timespec t;
@@ -64,24 +73,40 @@ static int timed(Batch batch, void* context, int calls, double* seconds) {
 int sample(Batch batch, void* context, double* seconds) {
   const double target = cell_budget / kMaxBatches, begin = now();
   double took[kMaxBatches];
-  int calls = 1, batches = 1;
+  int calls = 1, error = MPI_SUCCESS;
+  batches.count = 0;
   for (;;) { /* warms up, too; the last one counts */
-    const int error = timed(batch, context, calls, took);
+    batches.line[0] = line_now();
+    error = timed(batch, context, calls, &batches.took[0]);
     if (error != MPI_SUCCESS) return error;
-    if (*took >= 0.7 * target || calls >= kMaxCalls) break;
-    const double factor = *took > 0 ? target / *took : 10;
+    const double first = batches.took[0];
+    if (first >= 0.7 * target || calls >= kMaxCalls) break;
+    const double factor = first > 0 ? target / first : 10;
     calls = (int)(calls * (factor < 1.5 ? 1.5 : factor > 10 ? 10 : factor)) + 1;
   }
-  while (batches < kMaxBatches) {
-    const int error = timed(batch, context, calls, &took[batches++]);
+  batches.line[++batches.count] = line_now();
+  while (batches.count < kMaxBatches) {
+    error = timed(batch, context, calls, &batches.took[batches.count]);
     if (error != MPI_SUCCESS) return error;
+    batches.line[++batches.count] = line_now();
     /* A library that waits badly spends more between the batches than in them. */
     const int time_is_up = agree(world_rank == 0 && now() - begin > 2 * cell_budget) > 0;
-    if (time_is_up && (batches >= kMinBatches || *took > 3 * cell_budget)) break;
+    if (time_is_up && (batches.count >= kMinBatches || batches.took[0] > 3 * cell_budget)) break;
   }
-  qsort(took, (size_t)batches, sizeof *took, ascending);
-  *seconds = took[(batches - 1) / 4] / calls;
+  memcpy(took, batches.took, sizeof took);
+  qsort(took, (size_t)batches.count, sizeof *took, ascending);
+  batches.quartile = took[(batches.count - 1) / 4];
+  *seconds = batches.quartile / calls;
   return MPI_SUCCESS;
+}
+
+static void print_batches(void) {
+  for (int i = 0; i < batches.count; ++i) {
+    const double before = batches.line[i], after = batches.line[i + 1];
+    const int steady = before < kSteady * after && after < kSteady * before;
+    printf("%s%.3g:%.4g", i ? "," : "", steady ? 0.5 * (before + after) : 0,
+           batches.took[i] / batches.quartile);
+  }
 }
 
 void* room(size_t bytes) {
@@ -121,6 +146,7 @@ static void run_cell(const char* cell) {
   if (world_rank == 0) printf("BENCH\tbegin\t%s\n", cell);
   fflush(stdout);
 
+  memset(&batches, 0, sizeof batches);
   const Measure* measure = measure_named(name);
   if (!measure) {
     refuse(&out, "there is no measure '%s'", name);
@@ -136,15 +162,18 @@ static void run_cell(const char* cell) {
   }
   const int failed_elsewhere = agree(out.failure[0] != 0) > 0;
   if (world_rank != 0) return;
-  if (failed_elsewhere)
+  if (failed_elsewhere) {
     printf("BENCH\tfail\t%s\t%s\n", cell, out.failure[0] ? out.failure : "another rank failed");
-  else
-    printf("BENCH\trow\t%s\t%.9g\t%s\n", cell, out.value, out.unit);
+  } else {
+    printf("BENCH\trow\t%s\t%.9g\t%s\t", cell, out.value, out.unit);
+    if (batches.line[0] > 0) print_batches();
+    printf("\n");
+  }
   fflush(stdout);
 }
 
 /* Does each rank have one core, and one of its own? */
-static void print_pinned(void) {
+static int print_pinned(void) {
   cpu_set_t mine;
   CPU_ZERO(&mine);
   sched_getaffinity(0, sizeof mine, &mine);
@@ -158,6 +187,7 @@ static void print_pinned(void) {
     pinned = agree(world_rank != peer && theirs == cpu) == 0;
   }
   if (world_rank == 0) printf("BENCH\tpinned\t%s\n", pinned ? "yes" : "no");
+  return pinned;
 }
 
 static void print_library(void) {
@@ -174,7 +204,7 @@ static int run_cells(int count, char** arguments) {
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   cell_budget = 1e-3 * atof(arguments[0]);
   print_library();
-  print_pinned();
+  if (print_pinned() && world_size == 2) share_line();
   for (int i = 1; i < count; ++i) run_cell(arguments[i]);
   if (world_rank == 0) printf("BENCH\tend\n");
   fflush(stdout);

@@ -36,8 +36,8 @@ double agree(double mine);
 /* Runs `calls` calls of what is measured; an MPI error code. */
 typedef int (*Batch)(void* context, int calls);
 
-/* Seconds per call: median over batches of as many calls as fit the budget; the slowest rank
- * counts. */
+/* Seconds per call: lower quartile over batches of as many calls as fit the budget; the slowest
+ * rank counts. */
 int sample(Batch batch, void* context, double* seconds);
 
 double median(double* values, int count); /* sorts them */
@@ -65,6 +65,12 @@ extern const Collective kCollectiveTable[];
 const Collective* collective_named(const char* name);
 void make_buffers(Buffers* b, size_t bytes);
 void free_buffers(Buffers* b);
+
+/* --- a cache line's way from core to core, nanoseconds --- */
+
+/* Between ranks 0 and 1, which call it together; 0 where share_line() found no common memory. */
+double line_now(void);
+void share_line(void);
 
 /* --- modes that need no harness --- */
 

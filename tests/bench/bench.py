@@ -171,6 +171,7 @@ def main():
         blocks = without_impossible(blocks, cores, os.path.abspath(options.prefix), folder)
         result = report.Report(blocks, usable_libraries(options, cores, folder), machine(cores))
         measure_all(result, options)
+    result.compare_alike()
     if options.json != "-":
         print(result.as_text())
     try:

@@ -5,6 +5,8 @@ import statistics
 MORE_IS_BETTER = {"GB/s", "M/s", "%"}
 WITHOUT_RATIO = {"%"}  # a share of 0 or 100 makes no useful quotient
 STEADY = 1.5           # largest against least of a library's rounds
+SAME_LINE = 1.25       # two moments are alike whose cache lines differ by less
+ENOUGH = 8             # batches of a library at a cell that make a figure
 OURS = "tutti"
 
 
@@ -16,6 +18,8 @@ class Row:
         self.unit = ""
         self.values = {}    # library: [one per round]
         self.failures = {}  # library: sentence
+        self.batches = {}   # library: [(cache line, value)], of all rounds
+        self.line = None    # nanoseconds of the cache line for which the figures hold; None: not looked at
 
     @property
     def measure(self):
@@ -25,13 +29,38 @@ class Row:
     def size(self):
         return int(self.cell.partition("/")[2] or 0)
 
+    def take(self, library, value, batches):
+        self.values.setdefault(library, []).append(value)
+        more = self.unit in MORE_IS_BETTER
+        self.batches.setdefault(library, []).extend(
+            (line, value / share if more else value * share) for line, share in batches if line and share)
+
+    def batches_alike(self, library):
+        """Values of the batches that ran while a cache line took what the figures hold for; sorted,
+        the best first."""
+        values = [value for line, value in self.batches.get(library, ())
+                  if line < SAME_LINE * self.line and self.line < SAME_LINE * line]
+        return sorted(values, reverse=self.unit in MORE_IS_BETTER)
+
+    def hold_for(self, line):
+        """Lets the figures be those of the batches at this line, if each library has enough."""
+        self.line = line
+        if line and any(len(self.batches_alike(library)) < ENOUGH for library in self.values):
+            self.line = None
+
     def median(self, library):
+        if self.line:
+            alike = self.batches_alike(library)
+            return alike[(len(alike) - 1) // 4] if alike else None
         values = self.values.get(library)
         return statistics.median(values) if values else None
 
     def is_unsteady(self, library):
-        """Whether the rounds differ so much that the median is to be taken with care."""
+        """Whether the rounds differ so much that the figure is to be taken with care."""
         values = self.values.get(library) or [0]
+        if self.line:
+            alike = self.batches_alike(library)
+            values = [alike[len(alike) // 8], alike[len(alike) // 2]]
         return self.unit not in WITHOUT_RATIO and max(values) > STEADY * min(values)
 
     def best_peer(self):
@@ -61,6 +90,7 @@ class Report:
         self.rounds = 0
         self.rows = {(block.name, cell): Row(block, cell) for block in blocks for cell in block.cells}
         self.line = {block.name: {library.name: [] for library in libraries} for block in blocks}
+        self.alike = {}   # block: the line that its figures hold for, and the share of batches that met it
         self.pinned = {}  # (block, library): whether every rank had a core of its own
 
     def rows_of(self, block):
@@ -77,9 +107,24 @@ class Report:
         for cell, (value, unit) in outcome.values.items():
             row = self.rows[block.name, cell]
             row.unit = unit
-            row.values.setdefault(library.name, []).append(value)
+            row.take(library.name, value, outcome.batches.get(cell, ()))
         for cell, sentence in outcome.failures.items():
             self.rows[block.name, cell].failures[library.name] = sentence
+
+    def compare_alike(self):
+        """On a virtual machine the cores move about its host, and a cache line between them takes 30 or
+        300 ns from one moment to the next. So the figures of a block are those of the batches at the
+        line that most batches met, for all libraries alike; rows without enough of them keep the
+        medians of their rounds."""
+        for block in self.blocks:
+            lines = sorted(line for row in self.rows_of(block) for each in row.batches.values()
+                           for line, _ in each)
+            line = densest(lines)
+            for row in self.rows_of(block):
+                row.hold_for(line)
+            if line:
+                near = [each for each in lines if each < SAME_LINE * line and line < SAME_LINE * each]
+                self.alike[block.name] = (statistics.median(near), len(near) / len(lines))
 
     def failures(self):
         return [(row, name, sentence) for row in self.rows.values()
@@ -107,6 +152,7 @@ class Report:
             "better": "more" if row.unit in MORE_IS_BETTER else "less",
             "values": row.values,
             "medians": {name: row.median(name) for name in row.values},
+            "line_ns": row.line,
             "failures": row.failures,
             "best_peer": row.best_peer(), "ratio": row.ratio(), "goal": row.block.goal(row.cell),
         }
@@ -128,7 +174,8 @@ class Report:
         versions = "\n".join(f"  {lib.name:<12} {lib.version}" for lib in self.libraries)
         return (f"{self.machine['cpu']}, cores {', '.join(map(str, self.machine['cores']))}, "
                 f"{self.machine['date']}; load {self.machine['load']:.1f} at the start\n{versions}\n"
-                f"Medians of {self.rounds} interleaved rounds. Ratio: how many times Tutti is ahead of the "
+                f"Medians of {self.rounds} interleaved rounds, or, where it says so, the lower quartile of "
+                f"their batches. Ratio: how many times Tutti is ahead of the "
                 f"best peer; < marks one below its goal. ~ marks rounds that differ by more than {STEADY:g} times.")
 
     def block_as_text(self, block):
@@ -160,7 +207,22 @@ class Report:
 
     def line_as_text(self, block):
         told = [f"{name} {spread_as_text(values)}" for name, values in self.line[block.name].items() if values]
-        return f"\n  cache line one way at the time, ns: {', '.join(told)}" if told else ""
+        text = f"\n  cache line one way at the time, ns: {', '.join(told)}" if told else ""
+        if block.name in self.alike:
+            line, share = self.alike[block.name]
+            text += f"\n  figures of the batches at {line:.0f} ns: {100 * share:.0f} % of all"
+        return text
+
+
+def densest(lines):
+    """The middle of the widest crowd of these sorted values: most of them are like it."""
+    best, most, end = None, 0, 0
+    for start, least in enumerate(lines):
+        while end < len(lines) and lines[end] < SAME_LINE ** 2 * least:
+            end += 1
+        if end - start > most:
+            most, best = end - start, lines[(start + end) // 2]
+    return best
 
 
 def spread_as_text(values):

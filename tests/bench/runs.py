@@ -20,6 +20,7 @@ class Outcome:
 
     def __init__(self):
         self.values = {}    # cell: (value, unit)
+        self.batches = {}   # cell: [(nanoseconds of a cache line then, time taken against the value's)]
         self.failures = {}  # cell: sentence
         self.pinned = None
 
@@ -140,6 +141,8 @@ def attempt(library, block, cells, patience, outcome):
                 at = fields[1]
             elif fields[0] == "row":
                 outcome.values[fields[1]] = (float(fields[2]), fields[3])
+                outcome.batches[fields[1]] = [tuple(map(float, batch.split(":")))
+                                              for batch in fields[4].split(",") if batch]
                 at = None
             elif fields[0] == "fail":
                 outcome.failures[fields[1]] = fields[2]
