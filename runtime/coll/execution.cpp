@@ -10,7 +10,6 @@
 #include "base/log.hpp"
 #include "base/stress_mode.hpp"
 #include "coll/shared.hpp"
-#include "contract/ledger.hpp"
 
 namespace tutti::coll {
 namespace {
@@ -31,14 +30,6 @@ Span span_of(int64_t count, const Layout& layout) {
   const int64_t last = (count - 1) * layout.extent();
   return {std::min<int64_t>(0, last) + layout.true_lower_bound(),
           std::max<int64_t>(0, last) + layout.true_lower_bound() + layout.true_extent()};
-}
-
-// The next slot is likely to take as much as the last one: its lines come over from who read them last
-// while there is nothing else to do.
-void fetch_for_writing(const std::byte* slot, int64_t bytes) {
-  bytes = std::min<int64_t>(bytes, transport::kLongestFetch);
-  for (int64_t at = transport::kLine; at < bytes; at += int64_t{transport::kLine})
-    transport::prefetch_for_writing(slot + at);
 }
 
 size_t aligned(size_t bytes, size_t alignment) {
@@ -83,9 +74,9 @@ Execution::~Execution() {
 Error Execution::bind(const Call& call) {
   call_ = call;
   if (call.kind >= Collective::reduce) call_.in_layout = call_.out_layout = element_layout(call);
+  take_buffers();
   const Plan& plan = *plan_;
   const bool program = plan.is_program();
-  if (program && plan.scratch.empty()) return {};
   size_t size = 0;
   const auto place = [&size](size_t bytes, size_t alignment) {
     const size_t at = aligned(size, alignment);
@@ -98,6 +89,8 @@ Error Execution::bind(const Call& call) {
   const size_t scratch_at = place(plan.scratch.size() * sizeof(void*), alignof(void*));
   const size_t waits_at = place(steps * sizeof(uint32_t), alignof(uint32_t));
   const size_t ready_at = place(steps * sizeof(uint32_t), alignof(uint32_t));
+  const size_t bound_at =
+      place(program ? plan.steps.size() * sizeof(BoundStep) : 0, alignof(BoundStep));
   const size_t fixed = size;
   const auto scratch_span = [&](const Scratch& scratch) {
     if (!scratch.packed && scratch.like.unit != Unit::bytes) {
@@ -132,6 +125,7 @@ Error Execution::bind(const Call& call) {
     scratch_ = reinterpret_cast<void**>(memory_ + scratch_at);
     waits_ = reinterpret_cast<uint32_t*>(memory_ + waits_at);
     ready_ = reinterpret_cast<uint32_t*>(memory_ + ready_at);
+    bound_ = reinterpret_cast<BoundStep*>(memory_ + bound_at);
   }
   size = fixed;
   for (size_t i = 0; i < plan.scratch.size(); ++i) {
@@ -142,6 +136,7 @@ Error Execution::bind(const Call& call) {
         reinterpret_cast<uintptr_t>(memory_ + at) - static_cast<uintptr_t>(span.begin);
     scratch_[i] = reinterpret_cast<void*>((first + kAlign - 1) & -uintptr_t{kAlign});
   }
+  if (program) bind_steps();
   return {};
 }
 
@@ -187,6 +182,13 @@ Payload Execution::resolve(const Buf& buf) const {
   return {moved(base, buf.offset * layout->extent()), buf.count, layout};
 }
 
+// As many elements of the input or output as hold these packed bytes.
+Payload Execution::packed_whole(const Buf& user) const {
+  const Layout* layout = user.region == Region::input ? call_.in_layout : call_.out_layout;
+  const int64_t last = user.offset + user.count, size = layout->size();
+  return {home(user), last == size ? 1 : (last + size - 1) / size, layout};
+}
+
 // ---- what both kinds of plans do
 
 void Execution::copy(const Step& step) {
@@ -200,9 +202,7 @@ void Execution::copy(const Step& step) {
   }
   const Buf& user = packs ? step.from : step.into;
   std::byte* const there = static_cast<std::byte*>(resolve(packs ? step.into : step.from).base);
-  const Layout* layout = user.region == Region::input ? call_.in_layout : call_.out_layout;
-  const int64_t last = user.offset + user.count, size = layout->size();
-  const Payload whole{home(user), last == size ? 1 : (last + size - 1) / size, layout};
+  const Payload whole = packed_whole(user);
   if (whole.contiguous()) {
     std::byte* const here = whole.data() + user.offset;
     copy_short(packs ? there : here, packs ? here : there, static_cast<size_t>(user.count));
@@ -225,41 +225,8 @@ void Execution::over() {
   if (on_complete) on_complete(*this);
 }
 
-// What came may be of another call: nothing is made of it, or passed on, before that is known.
-bool Execution::is_disturbed() const {
-  return channel_.ledger && channel_.ledger->disturbed();
-}
-
 void Execution::resume() {
   if (active_ && !late_ && !plan_->is_program()) run_ready();  // a program is polled anyway
-}
-
-// ---- programs
-
-bool Execution::is_raised(uint32_t round, int peer) {
-  if (!lane_->is_raised(round, peer)) return false;
-  const uint64_t theirs = lane_->signature(round, peer) ^ history_;
-  if (theirs != call_.signature && channel_.ledger) [[unlikely]]
-    channel_.ledger->flag_differs(serial_, theirs);
-  return true;
-}
-
-bool Execution::is_there(const Step& step) {
-  const uint32_t round = first_round_ + static_cast<uint32_t>(step.slot);
-  if (step.peer >= 0) return is_raised(round, step.peer);
-  for (const int size = channel_.neighbours(); awaited_ < size; ++awaited_)
-    if (awaited_ != channel_.local() && !is_raised(round, awaited_)) return false;
-  awaited_ = 0;
-  return true;
-}
-
-// Under --stress=random: by chance that depends on the call, the rank and the step alone.
-bool Execution::lingers() {
-  if (lingered_ == 0) {
-    const uint64_t here = mixed(plan_->chance ^ channel_.context, uint64_t{serial_} << 32 | next_);
-    lingered_ = 1 + passes_late(mixed(here, static_cast<uint64_t>(channel_.rank)));
-  }
-  return --lingered_ > 0;
 }
 
 bool Execution::poll() {
@@ -269,85 +236,13 @@ bool Execution::poll() {
   return true;
 }
 
-// True if anything happened; then it may be over, and gone.
-bool Execution::execute() {
-  const uint32_t before = next_;
-  const int awaited = awaited_;
-  const Buf* shown = nullptr;  // the latest copy to shared memory
-  for (const auto size = static_cast<uint32_t>(plan_->steps.size()); next_ < size; ++next_) {
-    const Step& step = plan_->steps[next_];
-    switch (step.kind) {
-      case Step::Kind::copy:
-        copy(step);
-        if (step.into.region == Region::shared) shown = &step.into;
-        break;
-      case Step::Kind::reduce:
-        // An application thread's next pass comes here again.
-        if (waits_for_application(step)) return next_ != before;
-        reduce(step);
-        break;
-      case Step::Kind::linger:
-        if (lingers()) return true;  // so that nobody sleeps meanwhile
-        break;
-      case Step::Kind::join:
-        break;
-      default:
-        if (!share(step)) {
-          waited_ |= step.kind == Step::Kind::await;
-          return next_ != before || awaited_ != awaited;
-        }
-        if (step.kind == Step::Kind::publish && shown)
-          fetch_for_writing(lane_->data(first_round_ + static_cast<uint32_t>(step.slot) + 1,
-                                        channel_.local()),
-                            resolve(*shown).bytes());
-        if (step.kind == Step::Kind::await && !waited_ && step.peer >= 0)
-          lane_->fetch_next(first_round_ + static_cast<uint32_t>(step.slot), step.peer);
-        break;
-    }
-  }
-  leave_lists();
-  over();
-  return true;
-}
-
-bool Execution::awaits(engine::Match& what) const {
-  if (late_ || next_ >= plan_->steps.size()) return false;
-  const Step& step = plan_->steps[next_];
-  if (step.kind == Step::Kind::await) {
-    const int peer = step.peer >= 0 ? step.peer : awaited_;
-    what = {channel_.context, channel_.neighbour(peer), step.slot, serial_};
-    return true;
-  }
-  const uint32_t round = first_round_ + static_cast<uint32_t>(step.slot);
-  for (int peer = 0; step.kind == Step::Kind::claim && peer < channel_.neighbours(); ++peer) {
-    const transport::Lane::Holder holder = lane_->holder(round, peer);
-    if (!holder.holds || !holder.serial) continue;
-    what = {channel_.context, channel_.neighbour(peer), step.slot, *holder.serial};
-    return true;
-  }
-  return false;
-}
-
-// Only those whose first round is in reach are polled: any number may be outstanding.
-void Execution::admit_late() {
-  while (!late().empty()) {
-    auto& first = static_cast<Execution&>(*late().first());
-    if (!lane_->is_in_reach(first.first_round_)) return;
-    late().remove(first);
-    first.late_ = false;
-    first.polled_ = true;
-    lane_->begin(first.first_round_, first.serial_, first.history_);
-    channel_.engine->add_poller(first);
-  }
-}
-
 // ---- plans of messages
 
 void Execution::run_ready() {
   if (performing_) return;
   performing_ = true;
   while (ready_begin_ != ready_end_ && !resumes_ && !abandoned_ && !is_disturbed()) {
-    if (waits_for_application(plan_->steps[ready_[ready_begin_]])) {
+    if (waits_for_application(plan_->steps[ready_[ready_begin_]].kind)) {
       resumes_ = true;
       channel_.engine->leave_to_application(resumption_);
       break;

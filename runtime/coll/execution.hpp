@@ -10,6 +10,7 @@
 #include <span>
 
 #include "coll/planner.hpp"
+#include "contract/ledger.hpp"
 #include "engine/channel.hpp"
 
 namespace tutti::coll {
@@ -38,6 +39,7 @@ class Execution final : private engine::Poller, private engine::UnderWay {
   void rebind(const void* in, void* out) {
     call_.in = in;
     call_.out = out;
+    take_buffers();
   }
   size_t memory() const { return capacity_; }  // what the steps and the scratch take
   // Adds the calls at other ranks whose messages it cannot go on without, side by side; nothing if
@@ -54,15 +56,42 @@ class Execution final : private engine::Poller, private engine::UnderWay {
   friend void keep(Planner&, std::unique_ptr<Execution>);
   struct BoundSend;
   struct BoundRecv;
+  // An end of a copy, or an operand: `offset` bytes from where its region begins.
+  struct End {
+    int64_t offset = 0;
+    int32_t rank = 0;  // shared: whose slot, in which of the plan's rounds
+    uint32_t round = 0;
+    Region region = Region::input;
+  };
+  // A program's step, with all that is known of it once the buffers' layouts are.
+  struct BoundStep {
+    End from, into;
+    int64_t length =
+        0;  // of a copy in bytes, of a reduction in elements; publish: of what is shown
+    uint32_t slot = 0;
+    int32_t peer = -1;
+    Step::Kind kind = Step::Kind::join;
+    bool direct = false;  // copies and reductions: from and into are all that is needed
+  };
 
   Execution(engine::Channel& channel, std::shared_ptr<const Plan> plan, const Call& call);
   Error bind(const Call& call);
+  void take_buffers() {
+    begins_[static_cast<size_t>(Region::input)] = reinterpret_cast<uintptr_t>(call_.in);
+    begins_[static_cast<size_t>(Region::output)] = reinterpret_cast<uintptr_t>(call_.out);
+  }
+  void bind_steps();
+  void bind_copy(const Step& step, BoundStep& bound) const;
+  End end_at(const Buf& buf, const void* first) const;
+  std::byte* at(const End& end) const;
   void* home(const Buf& buf) const;
   Payload resolve(const Buf& buf) const;
+  Payload packed_whole(const Buf& user) const;
   Payload block(Region region, uint32_t i) const;
-  bool is_disturbed() const;
-  bool waits_for_application(const Step& step) const {
-    return step.kind == Step::Kind::reduce && call_.reduction.on_application_threads &&
+  // What came may be of another call: nothing is made of it, or passed on, before that is known.
+  bool is_disturbed() const { return channel_.ledger && channel_.ledger->disturbed(); }
+  bool waits_for_application(Step::Kind kind) const {
+    return kind == Step::Kind::reduce && call_.reduction.on_application_threads &&
            channel_.engine->helper_drives();
   }
   void begin();
@@ -78,8 +107,10 @@ class Execution final : private engine::Poller, private engine::UnderWay {
   void stall(uint32_t step);
   void leave_lists();
   void add_needs_in_lane(engine::Condition& needs) const;
-  bool is_there(const Step& step);
+  bool may_write(uint32_t round);
+  bool is_there(uint32_t round, int peer);
   bool is_raised(uint32_t round, int peer);
+  void leave(uint32_t round);
   void copy(const Step& step);
   void reduce(const Step& step);
   void run_ready();
@@ -99,10 +130,12 @@ class Execution final : private engine::Poller, private engine::UnderWay {
   BoundSend* sends_ = nullptr;
   BoundRecv* recvs_ = nullptr;
   void** scratch_ = nullptr;   // where element 0 would begin
+  BoundStep* bound_ = nullptr;  // by step of a program
   uint32_t* waits_ = nullptr;  // by step: for how many others it still waits
   uint32_t* ready_ = nullptr;  // every step enters this queue once
   uint32_t ready_begin_ = 0, ready_end_ = 0;
-  size_t capacity_ = 0;  // of memory_
+  uintptr_t begins_[3] = {};  // by region: where the input and the output begin; scratch: 0
+  size_t capacity_ = 0;       // of memory_
   uint32_t left_ = 0;    // steps to go
   uint32_t serial_ = 0;
   uint64_t history_ = 0;  // the ledger's, of the calls before

@@ -10,7 +10,6 @@
 #include "base/log.hpp"
 #include "coll/execution.hpp"
 #include "coll/shared.hpp"
-#include "contract/ledger.hpp"
 
 namespace tutti::coll {
 namespace {
@@ -100,11 +99,10 @@ void run(Execution& e) {
   if (e.plan_->is_program() && !e.late_) {
     engine.stay_awake();
     const auto nothing_new = [&e] {
-      const Step& step = e.plan_->steps[e.next_];
+      const Execution::BoundStep& step = e.bound_[e.next_];
       if (step.kind != Step::Kind::await) return false;
       const int peer = step.peer >= 0 ? step.peer : e.awaited_;
-      return peer != e.channel_.local() &&
-             !e.lane_->is_raised(e.first_round_ + static_cast<uint32_t>(step.slot), peer);
+      return peer != e.channel_.local() && !e.lane_->is_raised(e.first_round_ + step.slot, peer);
     };
     for (int polls = std::min(engine.waiting().polls, kMostPolls); polls > 1; --polls) {
       if (!nothing_new()) e.execute();

@@ -3,36 +3,9 @@
 // is asked again in each pass of the engine, while messages come and go.
 #include <utility>
 
-#include "base/log.hpp"
 #include "coll/execution.hpp"
-#include "contract/ledger.hpp"
 
 namespace tutti::coll {
-
-// Does a step in shared memory; false: not yet.
-bool Execution::share(const Step& step) {
-  const uint32_t round = first_round_ + static_cast<uint32_t>(step.slot);
-  switch (step.kind) {
-    case Step::Kind::claim: {
-      const bool free = lane_->claim(round);
-      if (const auto serial = lane_->contradiction(); serial && channel_.ledger) [[unlikely]]
-        channel_.ledger->contradicted(*serial);
-      return free && !is_disturbed();
-    }
-    case Step::Kind::publish:
-      lane_->raise(round, call_.signature ^ history_, step.peer);
-      return true;
-    case Step::Kind::await:
-      return is_there(step) && !is_disturbed();
-    case Step::Kind::leave:
-      lane_->leave(round);
-      if (!late().empty()) [[unlikely]]
-        admit_late();
-      return true;
-    default:
-      TUTTI_INVARIANT(false, "a program has no messages");
-  }
-}
 
 // A step that cannot be done yet. There is only one: those in shared memory follow each other.
 void Execution::stall(uint32_t step) {

@@ -54,7 +54,7 @@ class Repeated {
 
  private:
   static constexpr int kPatience = 8, kBits = 4;
-  static constexpr size_t kMostMemory = 4 << 10;
+  static constexpr size_t kMostMemory = 8 << 10;
   struct Place {
     Likeness call;
     std::unique_ptr<coll::Execution> execution;

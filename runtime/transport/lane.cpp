@@ -106,20 +106,16 @@ bool Lane::find_free(uint32_t round) {
   return free;
 }
 
-void Lane::leave(uint32_t round) {
+void Lane::leave_out_of_order(uint32_t round) {
   const uint32_t mask = geometry_.windows - 1;
   if (round != left_) {
     left_early_[round & mask] = true;
+    ++early_;
     return;
   }
-  ++left_;
-  while (left_early_[left_ & mask]) {
-    left_early_[left_ & mask] = false;
-    ++left_;
-  }
-  desk_of(rank_).left.store(left_, std::memory_order_release);
-  if (desk_of(0).claiming.load(std::memory_order_relaxed) > 0) [[unlikely]]
-    bells_->ring_if_asleep(-1);
+  uint32_t left = left_ + 1;
+  for (; early_ > 0 && left_early_[left & mask]; ++left, --early_) left_early_[left & mask] = false;
+  tell_left(left);
 }
 
 }  // namespace tutti::transport

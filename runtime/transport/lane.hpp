@@ -128,7 +128,11 @@ class Lane {
   // Of the call that raised it.
   uint64_t signature(uint32_t round, int of) const { return head_of(round, of).signature; }
   // I shall look at no slot of the round any more, and not at mine either.
-  void leave(uint32_t round);
+  void leave(uint32_t round) {
+    if (round != left_ || early_ > 0) [[unlikely]]
+      return leave_out_of_order(round);
+    tell_left(left_ + 1);
+  }
 
   std::byte* data(uint32_t round, int rank) const {
     return reinterpret_cast<std::byte*>(&head_of(round, rank)) + geometry_.head_bytes;
@@ -161,6 +165,13 @@ class Lane {
   struct Begun {
     uint32_t first = 0, serial = ~uint32_t{0}, history = 0;
   };
+  void tell_left(uint32_t left) {
+    left_ = left;
+    desk_of(rank_).left.store(left, std::memory_order_release);
+    if (desk_of(0).claiming.load(std::memory_order_relaxed) > 0) [[unlikely]]
+      bells_->ring_if_asleep(-1);
+  }
+  void leave_out_of_order(uint32_t round);
   bool find_free(uint32_t round);
   uint32_t ask(int rank);
   void compare(uint64_t latest);
@@ -181,6 +192,7 @@ class Lane {
   bool claiming_ = false;            // the others know that I wait in claim()
   std::vector<uint32_t> seen_left_;  // by rank: their `left`, as far as I know
   std::vector<bool> left_early_;     // by window: left, though an earlier round is not
+  uint32_t early_ = 0;               // how many are
   // The latest calls, as many as others can be behind or ahead of; a ring.
   std::vector<Begun> begun_;
   size_t latest_ = 0;  // in it

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Programs: plans whose steps are all in shared memory or in a rank's own, and run one after the
+// other. They are what most short collectives are, so that little is left to find out when they
+// run.
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include "base/log.hpp"
+#include "base/stress_mode.hpp"
+#include "coll/execution.hpp"
+
+namespace tutti::coll {
+namespace {
+
+// The next slot is likely to take as much as the last one: its lines come over from who read them
+// last while there is nothing else to do.
+void fetch_for_writing(const std::byte* slot, int64_t bytes) {
+  bytes = std::min<int64_t>(bytes, transport::kLongestFetch);
+  for (int64_t at = transport::kLine; at < bytes; at += int64_t{transport::kLine})
+    transport::prefetch_for_writing(slot + at);
+}
+
+}  // namespace
+
+// ---- binding
+
+// Where `first` lies, which is part of `buf`.
+Execution::End Execution::end_at(const Buf& buf, const void* first) const {
+  const auto address = reinterpret_cast<uintptr_t>(first);
+  if (buf.region == Region::shared)
+    return {static_cast<int64_t>(address - reinterpret_cast<uintptr_t>(home(buf))), buf.rank,
+            buf.index, buf.region};
+  return {static_cast<int64_t>(address - begins_[static_cast<size_t>(buf.region)]), 0, 0,
+          buf.region};
+}
+
+[[gnu::always_inline]] inline std::byte* Execution::at(const End& end) const {
+  if (end.region == Region::shared)
+    return lane_->data(first_round_ + end.round, end.rank) + end.offset;
+  return reinterpret_cast<std::byte*>(begins_[static_cast<size_t>(end.region)] +
+                                      static_cast<uintptr_t>(end.offset));
+}
+
+// Of bytes in one run on both sides; others are copied as the plan's step says.
+void Execution::bind_copy(const Step& step, BoundStep& bound) const {
+  const bool packs = step.from.unit == Unit::packed;
+  Payload from, into;
+  if (packs || step.into.unit == Unit::packed) {
+    const Buf& user = packs ? step.from : step.into;
+    const Payload whole = packed_whole(user);
+    if (!whole.contiguous()) return;
+    const Payload mine{whole.data() + user.offset, user.count};
+    from = packs ? mine : resolve(step.from);
+    into = packs ? resolve(step.into) : mine;
+  } else {
+    from = resolve(step.from);
+    into = resolve(step.into);
+  }
+  if (!from.contiguous() || !into.contiguous()) return;
+  bound.length = std::min(from.bytes(), into.bytes());
+  bound.from = end_at(step.from, from.data());
+  bound.into = end_at(step.into, into.data());
+  bound.direct = true;
+}
+
+void Execution::bind_steps() {
+  int64_t shown = 0;
+  for (size_t i = 0; i < plan_->steps.size(); ++i) {
+    const Step& step = plan_->steps[i];
+    BoundStep& bound = *new (bound_ + i) BoundStep;
+    bound.kind = step.kind;
+    bound.peer = step.peer;
+    bound.slot = static_cast<uint32_t>(step.slot);
+    switch (step.kind) {
+      case Step::Kind::copy:
+        bind_copy(step, bound);
+        if (step.into.region == Region::shared) shown = resolve(step.into).bytes();
+        break;
+      case Step::Kind::reduce: {
+        const Payload from = resolve(step.from), into = resolve(step.into);
+        bound.length = into.count;
+        bound.from = end_at(step.from, from.base);
+        bound.into = end_at(step.into, into.base);
+        bound.direct = true;
+        break;
+      }
+      case Step::Kind::publish:
+        bound.length = std::exchange(shown, 0);
+        break;
+      default:
+        break;
+    }
+  }
+}
+
+// ---- running
+
+[[gnu::always_inline]] inline bool Execution::may_write(uint32_t round) {
+  const bool free = lane_->claim(round);
+  if (const auto serial = lane_->contradiction(); serial && channel_.ledger) [[unlikely]]
+    channel_.ledger->contradicted(*serial);
+  return free && !is_disturbed();
+}
+
+[[gnu::always_inline]] inline bool Execution::is_raised(uint32_t round, int peer) {
+  if (!lane_->is_raised(round, peer)) return false;
+  const uint64_t theirs = lane_->signature(round, peer) ^ history_;
+  if (theirs != call_.signature && channel_.ledger) [[unlikely]]
+    channel_.ledger->flag_differs(serial_, theirs);
+  return true;
+}
+
+[[gnu::always_inline]] inline bool Execution::is_there(uint32_t round, int peer) {
+  if (peer >= 0) return is_raised(round, peer) && !is_disturbed();
+  for (const int size = channel_.neighbours(); awaited_ < size; ++awaited_)
+    if (awaited_ != channel_.local() && !is_raised(round, awaited_)) return false;
+  awaited_ = 0;
+  return !is_disturbed();
+}
+
+[[gnu::always_inline]] inline void Execution::leave(uint32_t round) {
+  lane_->leave(round);
+  if (!late().empty()) [[unlikely]]
+    admit_late();
+}
+
+// Does a step in shared memory of a plan of messages; false: not yet.
+bool Execution::share(const Step& step) {
+  const uint32_t round = first_round_ + static_cast<uint32_t>(step.slot);
+  switch (step.kind) {
+    case Step::Kind::claim:
+      return may_write(round);
+    case Step::Kind::publish:
+      lane_->raise(round, call_.signature ^ history_, step.peer);
+      return true;
+    case Step::Kind::await:
+      return is_there(round, step.peer);
+    case Step::Kind::leave:
+      leave(round);
+      return true;
+    default:
+      TUTTI_INVARIANT(false, "a plan of messages has no such step");
+  }
+}
+
+// Under --stress=random: by chance that depends on the call, the rank and the step alone.
+bool Execution::lingers() {
+  if (lingered_ == 0) {
+    const uint64_t here = mixed(plan_->chance ^ channel_.context, uint64_t{serial_} << 32 | next_);
+    lingered_ = 1 + passes_late(mixed(here, static_cast<uint64_t>(channel_.rank)));
+  }
+  return --lingered_ > 0;
+}
+
+// True if anything happened; then it may be over, and gone.
+bool Execution::execute() {
+  const uint32_t before = next_;
+  const int awaited = awaited_;
+  const BoundStep* const end = bound_ + plan_->steps.size();
+  const BoundStep* step = bound_ + next_;
+  const auto stop_here = [&] {
+    next_ = static_cast<uint32_t>(step - bound_);
+    return next_ != before || awaited_ != awaited;
+  };
+  for (; step != end; ++step) {
+    const uint32_t round = first_round_ + step->slot;
+    switch (step->kind) {
+      case Step::Kind::copy:
+        if (step->direct) [[likely]]
+          copy_short(at(step->into), at(step->from), static_cast<size_t>(step->length));
+        else
+          copy(plan_->steps[static_cast<size_t>(step - bound_)]);
+        break;
+      case Step::Kind::reduce:
+        // An application thread's next pass comes here again.
+        if (waits_for_application(step->kind)) return stop_here();
+        call_.reduction.apply(call_.reduction, at(step->from), at(step->into), step->length);
+        break;
+      case Step::Kind::claim:
+        if (!may_write(round)) return stop_here();
+        break;
+      case Step::Kind::publish:
+        lane_->raise(round, call_.signature ^ history_, step->peer);
+        if (step->length > 0)
+          fetch_for_writing(lane_->data(round + 1, channel_.local()), step->length);
+        break;
+      case Step::Kind::await:
+        if (!is_there(round, step->peer)) {
+          waited_ = true;
+          return stop_here();
+        }
+        if (!waited_ && step->peer >= 0) lane_->fetch_next(round, step->peer);
+        break;
+      case Step::Kind::leave:
+        leave(round);
+        break;
+      case Step::Kind::linger:
+        next_ = static_cast<uint32_t>(step - bound_);
+        if (lingers()) return true;  // so that nobody sleeps meanwhile
+        break;
+      default:
+        break;
+    }
+  }
+  next_ = static_cast<uint32_t>(end - bound_);
+  leave_lists();
+  over();
+  return true;
+}
+
+bool Execution::awaits(engine::Match& what) const {
+  if (late_ || next_ >= plan_->steps.size()) return false;
+  const Step& step = plan_->steps[next_];
+  if (step.kind == Step::Kind::await) {
+    const int peer = step.peer >= 0 ? step.peer : awaited_;
+    what = {channel_.context, channel_.neighbour(peer), step.slot, serial_};
+    return true;
+  }
+  const uint32_t round = first_round_ + static_cast<uint32_t>(step.slot);
+  for (int peer = 0; step.kind == Step::Kind::claim && peer < channel_.neighbours(); ++peer) {
+    const transport::Lane::Holder holder = lane_->holder(round, peer);
+    if (!holder.holds || !holder.serial) continue;
+    what = {channel_.context, channel_.neighbour(peer), step.slot, *holder.serial};
+    return true;
+  }
+  return false;
+}
+
+// Only those whose first round is in reach are polled: any number may be outstanding.
+void Execution::admit_late() {
+  while (!late().empty()) {
+    auto& first = static_cast<Execution&>(*late().first());
+    if (!lane_->is_in_reach(first.first_round_)) return;
+    late().remove(first);
+    first.late_ = false;
+    first.polled_ = true;
+    lane_->begin(first.first_round_, first.serial_, first.history_);
+    channel_.engine->add_poller(first);
+  }
+}
+
+}  // namespace tutti::coll
