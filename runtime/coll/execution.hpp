@@ -41,6 +41,14 @@ class Execution final : private engine::Poller, private engine::UnderWay {
     call_.out = out;
     take_buffers();
   }
+  // The same of arrays that say the same; where the call has none, it is not given any.
+  void rebind_arrays(Ints in_counts, Ints in_displacements, Ints out_counts,
+                     Ints out_displacements) {
+    if (call_.in_counts) call_.in_counts = in_counts;
+    if (call_.in_displacements) call_.in_displacements = in_displacements;
+    if (call_.out_counts) call_.out_counts = out_counts;
+    if (call_.out_displacements) call_.out_displacements = out_displacements;
+  }
   size_t memory() const { return capacity_; }  // what the steps and the scratch take
   // Adds the calls at other ranks whose messages it cannot go on without, side by side; nothing if
   // it does not run. The engine is owned.

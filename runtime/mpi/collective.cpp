@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/collective.hpp"
 
+#include <optional>
+
 #include "base/flight.hpp"
+#include "base/pool.hpp"
 #include "contract/ledger.hpp"
 #include "mpi/api_collective.hpp"
 #include "mpi/collective_arguments.hpp"
@@ -25,16 +28,24 @@ Error outcome_of(const coll::Execution& execution) {
 }
 
 // A nonblocking collective under way.
-class CollectiveRequest final : public Request, private contract::Abandonable {
+class CollectiveRequest final : public Request,
+                                public Pooled<CollectiveRequest>,
+                                private contract::Abandonable {
  public:
-  CollectiveRequest(Comm& comm, Prepared given, std::function<Error()> then)
-      : Request(Kind::collective, comm), prepared(std::move(given)), then_(std::move(then)) {
-    prepared.call.in_types = prepared.in_types;
-    prepared.call.out_types = prepared.out_types;
-  }
+  // One that is not like those before it.
+  struct New {
+    Prepared prepared;
+    std::function<Error()> then;
+    std::optional<Arguments> given;  // by which the execution may be kept
+  };
 
-  void start(std::unique_ptr<coll::Execution> execution) {
+  explicit CollectiveRequest(Comm& comm, std::unique_ptr<New> made = {})
+      : Request(Kind::collective, comm), new_(std::move(made)) {}
+
+  // `home`: where the execution goes when it is over.
+  void start(std::unique_ptr<coll::Execution> execution, Repeated::Home home = {}) {
     execution_ = std::move(execution);
+    home_ = home;
     execution_->owner = this;
     execution_->on_complete = [](coll::Execution& done) {
       static_cast<CollectiveRequest*>(done.owner)->over();
@@ -50,9 +61,8 @@ class CollectiveRequest final : public Request, private contract::Abandonable {
     needs.end();
   }
   Error error() const override {
-    if (!failed_)
-      if (Error e = outcome_of(*execution_)) return e;
-    return failed_ ? Error(failed_.mpi_class(), failed_.message()) : Error();
+    if (failed_) return Error(failed_.mpi_class(), failed_.message());
+    return execution_ ? outcome_of(*execution_) : Error();
   }
   Error cancel() override {
     return failure(
@@ -60,8 +70,6 @@ class CollectiveRequest final : public Request, private contract::Abandonable {
         "the request belongs to a nonblocking collective, which cannot be cancelled (the "
         "standard, section 6.12)");
   }
-
-  Prepared prepared;
 
  private:
   void over() {
@@ -74,10 +82,18 @@ class CollectiveRequest final : public Request, private contract::Abandonable {
     if (ledger && !abandoned_) ledger->remove(*this);
     if (abandoned_) {
       failed_ = ledger->error();
-    } else if (then_) {
-      failed_ = then_();
+    } else if (new_ && new_->then) {
+      failed_ = new_->then();
     }
-    finish();
+    const bool well = !failed_ && execution_->mpi_class == MPI_SUCCESS;
+    if (well) leave_execution();
+    finish(well);
+  }
+  void leave_execution() {
+    if (home_.generation > 0)
+      comm->repeated.give_back(home_, std::move(execution_));
+    else if (new_ && new_->given)
+      comm->repeated.keep(*new_->given, true, comm->size(), execution_);
   }
   void abandon() override {
     abandoned_ = true;
@@ -90,37 +106,11 @@ class CollectiveRequest final : public Request, private contract::Abandonable {
   }
   bool held_ = false;  // complete, but for the word of the contract checker
   bool abandoned_ = false;
+  Repeated::Home home_;
   std::unique_ptr<coll::Execution> execution_;
-  Error failed_;  // of then_
-  const std::function<Error()> then_;
+  Error failed_;  // of New::then
+  const std::unique_ptr<New> new_;
 };
-
-// Nothing to complain of in the buffers of a call whose other arguments are good.
-bool are_apart(const void* in, const void* out) {
-  return in != out && out != MPI_IN_PLACE;
-}
-
-Likeness likeness_of(Collective kind, const void* sendbuf, int64_t count, const Datatype& type,
-                     const Op& op, int root = 0) {
-  return {.kind = kind,
-          .in_place = sendbuf == MPI_IN_PLACE,
-          .root = root,
-          .op = &op,
-          .in_type = &type,
-          .in_count = count};
-}
-
-Error run_call(Comm& comm, const Call& call, const Likeness* like);
-
-Error run(Result<Prepared> prepared, Comm& comm, const Likeness* like = nullptr) {
-  if (!prepared) return std::move(prepared).error();
-  if (comm.hidden.ledger) sign(prepared->call, prepared->op, comm);
-  if (!strict) [[likely]]
-    return run_call(comm, prepared->call, like);
-  TakenBuffers taken;
-  if (Error e = taken.take(prepared->call, comm)) return e;
-  return run_call(comm, prepared->call, nullptr);
-}
 
 // Something is wrong on the communicator: waits until it is known what. No error: it was nothing,
 // or has only been reported.
@@ -177,68 +167,70 @@ Error run_through(Comm& comm, coll::Execution& execution) {
   return outcome_of(execution);
 }
 
-Error run_call(Comm& comm, const Call& call, const Likeness* like) {
-  const engine::Engine::Guard own(engine_of_process());
+// What comes before each call. The engine is owned.
+Error settle_first(Comm& comm) {
   if (strict) [[unlikely]]
     strict->acts();
   contract::Ledger* const ledger = comm.hidden.ledger;
-  if (ledger) ledger->expect_nobody_inside();
-  if (ledger && ledger->disturbed()) [[unlikely]]
-    if (Error e = settle(*ledger)) return e;
+  if (!ledger) return {};
+  ledger->expect_nobody_inside();
+  if (ledger->disturbed()) [[unlikely]]
+    return settle(*ledger);
+  return {};
+}
+
+// `given`: by which the execution may be kept; nullptr: it is not.
+Error run_call(Comm& comm, const Call& call, const Arguments* given) {
+  const engine::Engine::Guard own(engine_of_process());
+  if (Error e = settle_first(comm)) return e;
   comm.find_area();
   Result<std::unique_ptr<coll::Execution>> execution =
       coll::prepare(comm.hidden, comm.planner, call);
   if (!execution) return std::move(execution).error();
   Error outcome = run_through(comm, **execution);
-  if (!outcome && !(like && comm.repeated.keep(*like, *execution)))
+  if (!outcome && !(given && comm.repeated.keep(*given, false, comm.size(), *execution)))
     coll::keep(comm.planner, *std::move(execution));
   return outcome;
 }
 
 // A call like an earlier one: true if it has been run.
-bool run_again(Comm& comm, const Likeness& like, const void* in, void* out, Error& outcome) {
+bool run_again(const Arguments& given, Comm& comm, Error& outcome) {
   if (strict) [[unlikely]]
     return false;
   const engine::Engine::Guard own(engine_of_process());
   contract::Ledger* const ledger = comm.hidden.ledger;
-  coll::Execution* known = comm.repeated.find(like);
-  if (!known) return false;
-  if (ledger) ledger->expect_nobody_inside();
   if (ledger && ledger->disturbed()) [[unlikely]]
     return false;
-  known->rebind(in, out);
+  Repeated::Home home;
+  std::unique_ptr<coll::Execution> known = comm.repeated.take(given, false, home);
+  if (!known) return false;
+  if (ledger) ledger->expect_nobody_inside();
   outcome = run_through(comm, *known);
+  comm.repeated.give_back(home, std::move(known));
   return true;
 }
 
-// A blocking call, made by `make` unless it is like an earlier one. `alike`: what it has in common
-// with such a one suffices to know that its arguments are good.
-template <class Make>
-Error run_or_repeat(Comm& comm, const Likeness& like, const void* in, void* out, bool alike,
-                    Make&& make) {
+Error run(const Arguments& given, Comm& comm) {
   Error outcome;
-  if (alike && run_again(comm, like, in, out, outcome)) return outcome;
-  return run(make(), comm, &like);
+  if (run_again(given, comm, outcome)) return outcome;
+  Result<Prepared> made = prepared(given, comm);
+  if (!made) return std::move(made).error();
+  if (comm.hidden.ledger) sign(made->call, made->op, comm);
+  if (!strict) [[likely]]
+    return run_call(comm, made->call, &given);
+  TakenBuffers taken;
+  if (Error e = taken.take(made->call, comm)) return e;
+  return run_call(comm, made->call, nullptr);
 }
 
-}  // namespace
-
-Error run(Comm& comm, const Call& call) {
-  return run_call(comm, call, nullptr);
-}
-
-Error start(Comm& comm, Prepared prepared, MPI_Request* request, std::function<Error()> then) {
-  auto made = Ref<CollectiveRequest>::adopt(
-      new CollectiveRequest(comm, std::move(prepared), std::move(then)));
-  Call& call = made->prepared.call;
+Error start_new(Comm& comm, std::unique_ptr<CollectiveRequest::New> what, MPI_Request* request) {
+  Call& call = what->prepared.call;
+  call.in_types = what->prepared.in_types;
+  call.out_types = what->prepared.out_types;
   call.signature = contract::in_form(call.signature, contract::Form::nonblocking);
+  auto made = Ref<CollectiveRequest>::adopt(new CollectiveRequest(comm, std::move(what)));
   const engine::Engine::Guard own(engine_of_process());
-  if (strict) [[unlikely]]
-    strict->acts();
-  contract::Ledger* const ledger = comm.hidden.ledger;
-  if (ledger) ledger->expect_nobody_inside();
-  if (ledger && ledger->disturbed()) [[unlikely]]
-    if (Error e = settle(*ledger)) return e;
+  if (Error e = settle_first(comm)) return e;
   comm.find_area();
   Result<std::unique_ptr<coll::Execution>> execution =
       coll::prepare(comm.hidden, comm.planner, call);
@@ -250,14 +242,56 @@ Error start(Comm& comm, Prepared prepared, MPI_Request* request, std::function<E
   return {};
 }
 
-Error start_checked(Result<Prepared> prepared, Comm& comm, MPI_Request* request) {
-  if (!prepared) return std::move(prepared).error();
-  if (comm.hidden.ledger) sign(prepared->call, prepared->op, comm);
-  if (!strict) [[likely]]
-    return start(comm, *std::move(prepared), request);
+}  // namespace
+
+Error run(Comm& comm, const Call& call) {
+  return run_call(comm, call, nullptr);
+}
+
+Error start(Comm& comm, Prepared prepared, MPI_Request* request, std::function<Error()> then) {
+  return start_new(comm,
+                   std::make_unique<CollectiveRequest::New>(
+                       CollectiveRequest::New{std::move(prepared), std::move(then), {}}),
+                   request);
+}
+
+Error start(const Arguments& given, Comm& comm, MPI_Request* request) {
+  if (start_again(given, comm, request)) return {};
+  Result<Prepared> made = prepared(given, comm);
+  if (!made) return std::move(made).error();
+  return start_prepared(given, *std::move(made), comm, request);
+}
+
+bool start_again(const Arguments& given, Comm& comm, MPI_Request* request) {
+  if (strict) [[unlikely]]
+    return false;
+  const engine::Engine::Guard own(engine_of_process());
+  contract::Ledger* const ledger = comm.hidden.ledger;
+  if (ledger && ledger->disturbed()) [[unlikely]]
+    return false;
+  Repeated::Home home;
+  std::unique_ptr<coll::Execution> known = comm.repeated.take(given, true, home);
+  if (!known) return false;
+  if (ledger) ledger->expect_nobody_inside();
+  auto* const made = new CollectiveRequest(comm);
+  *request = inventory::hand_out<Request>(*made);
+  note_serial(comm);
+  made->start(std::move(known), home);
+  return true;
+}
+
+Error start_prepared(const Arguments& given, Prepared prepared, Comm& comm, MPI_Request* request) {
+  if (comm.hidden.ledger) sign(prepared.call, prepared.op, comm);
+  const Call call = prepared.call;
+  auto what =
+      std::make_unique<CollectiveRequest::New>(CollectiveRequest::New{std::move(prepared), {}, {}});
+  if (!strict) [[likely]] {
+    what->given = given;
+    return start_new(comm, std::move(what), request);
+  }
   TakenBuffers taken;  // until there is a request
-  if (Error e = taken.take(prepared->call, comm)) return e;
-  if (Error e = start(comm, *std::move(prepared), request)) return e;
+  if (Error e = taken.take(call, comm)) return e;
+  if (Error e = start_new(comm, std::move(what), request)) return e;
   strict->outstanding().give_to(&taken, resolve<Request>(*request));
   return {};
 }
@@ -283,202 +317,184 @@ Call bcast_bytes(void* data, int64_t bytes, int root) {
 // ---- the two forms of each
 
 Error barrier(Comm& comm) {
-  return run_or_repeat(comm, {.kind = Collective::barrier}, nullptr, nullptr, true,
-                       [&] { return barrier_call(comm); });
+  return run(barrier_of(), comm);
 }
 Error ibarrier(Comm& comm, MPI_Request* request) {
-  return start_checked(barrier_call(comm), comm, request);
+  return start(barrier_of(), comm, request);
 }
 Error bcast(void* buffer, int64_t count, Datatype& type, int root, Comm& comm) {
-  const Likeness like{
-      .kind = Collective::bcast, .root = root, .out_type = &type, .out_count = count};
-  return run_or_repeat(comm, like, nullptr, buffer, buffer != MPI_IN_PLACE,
-                       [&] { return bcast_call(buffer, count, type, root, comm); });
+  return run(bcast_of(buffer, count, type, root), comm);
 }
 Error ibcast(void* buffer, int64_t count, Datatype& type, int root, Comm& comm,
              MPI_Request* request) {
-  return start_checked(bcast_call(buffer, count, type, root, comm), comm, request);
+  return start(bcast_of(buffer, count, type, root), comm, request);
 }
 Error gather(const void* sendbuf, int64_t sendcount, const Datatype* sendtype, void* recvbuf,
              int64_t recvcount, const Datatype* recvtype, int root, Comm& comm) {
-  return run(gather_call(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm),
+  return run(blocks_of(Collective::gather, sendbuf, sendcount, sendtype, recvbuf, recvcount,
+                       recvtype, root),
              comm);
 }
 Error igather(const void* sendbuf, int64_t sendcount, const Datatype* sendtype, void* recvbuf,
               int64_t recvcount, const Datatype* recvtype, int root, Comm& comm,
               MPI_Request* request) {
-  return start_checked(
-      gather_call(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm), comm,
-      request);
+  return start(blocks_of(Collective::gather, sendbuf, sendcount, sendtype, recvbuf, recvcount,
+                         recvtype, root),
+               comm, request);
 }
 Error gatherv(const void* sendbuf, int64_t sendcount, const Datatype* sendtype, void* recvbuf,
               Ints recvcounts, Ints displs, const Datatype* recvtype, int root, Comm& comm) {
-  return run(
-      gatherv_call(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm),
-      comm);
+  return run(gatherv_of(Collective::gatherv, sendbuf, sendcount, sendtype, recvbuf, recvcounts,
+                        displs, recvtype, root),
+             comm);
 }
 Error igatherv(const void* sendbuf, int64_t sendcount, const Datatype* sendtype, void* recvbuf,
                Ints recvcounts, Ints displs, const Datatype* recvtype, int root, Comm& comm,
                MPI_Request* request) {
-  return start_checked(
-      gatherv_call(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm),
-      comm, request);
+  return start(gatherv_of(Collective::gatherv, sendbuf, sendcount, sendtype, recvbuf, recvcounts,
+                          displs, recvtype, root),
+               comm, request);
 }
 Error scatter(const void* sendbuf, int64_t sendcount, const Datatype* sendtype, void* recvbuf,
               int64_t recvcount, const Datatype* recvtype, int root, Comm& comm) {
-  return run(scatter_call(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm),
+  return run(blocks_of(Collective::scatter, sendbuf, sendcount, sendtype, recvbuf, recvcount,
+                       recvtype, root),
              comm);
 }
 Error iscatter(const void* sendbuf, int64_t sendcount, const Datatype* sendtype, void* recvbuf,
                int64_t recvcount, const Datatype* recvtype, int root, Comm& comm,
                MPI_Request* request) {
-  return start_checked(
-      scatter_call(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm), comm,
-      request);
+  return start(blocks_of(Collective::scatter, sendbuf, sendcount, sendtype, recvbuf, recvcount,
+                         recvtype, root),
+               comm, request);
 }
 Error scatterv(const void* sendbuf, Ints sendcounts, Ints displs, const Datatype* sendtype,
                void* recvbuf, int64_t recvcount, const Datatype* recvtype, int root, Comm& comm) {
-  return run(scatterv_call(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype,
-                           root, comm),
+  return run(scatterv_of(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root),
              comm);
 }
 Error iscatterv(const void* sendbuf, Ints sendcounts, Ints displs, const Datatype* sendtype,
                 void* recvbuf, int64_t recvcount, const Datatype* recvtype, int root, Comm& comm,
                 MPI_Request* request) {
-  return start_checked(scatterv_call(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount,
-                                     recvtype, root, comm),
-                       comm, request);
+  return start(
+      scatterv_of(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root), comm,
+      request);
 }
 Error allgather(const void* sendbuf, int64_t sendcount, const Datatype* sendtype, void* recvbuf,
                 int64_t recvcount, Datatype& recvtype, Comm& comm) {
-  const Likeness like{.kind = Collective::allgather,
-                      .in_place = sendbuf == MPI_IN_PLACE,
-                      .in_type = sendtype,
-                      .out_type = &recvtype,
-                      .in_count = sendcount,
-                      .out_count = recvcount};
-  return run_or_repeat(comm, like, sendbuf, recvbuf, are_apart(sendbuf, recvbuf), [&] {
-    return allgather_call(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
-  });
+  return run(
+      blocks_of(Collective::allgather, sendbuf, sendcount, sendtype, recvbuf, recvcount, &recvtype),
+      comm);
 }
 Error iallgather(const void* sendbuf, int64_t sendcount, const Datatype* sendtype, void* recvbuf,
                  int64_t recvcount, Datatype& recvtype, Comm& comm, MPI_Request* request) {
-  return start_checked(
-      allgather_call(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm), comm,
-      request);
+  return start(
+      blocks_of(Collective::allgather, sendbuf, sendcount, sendtype, recvbuf, recvcount, &recvtype),
+      comm, request);
 }
 Error allgatherv(const void* sendbuf, int64_t sendcount, const Datatype* sendtype, void* recvbuf,
                  Ints recvcounts, Ints displs, Datatype& recvtype, Comm& comm) {
-  return run(
-      allgatherv_call(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm),
-      comm);
+  return run(gatherv_of(Collective::allgatherv, sendbuf, sendcount, sendtype, recvbuf, recvcounts,
+                        displs, &recvtype),
+             comm);
 }
 Error iallgatherv(const void* sendbuf, int64_t sendcount, const Datatype* sendtype, void* recvbuf,
                   Ints recvcounts, Ints displs, Datatype& recvtype, Comm& comm,
                   MPI_Request* request) {
-  return start_checked(
-      allgatherv_call(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm),
-      comm, request);
+  return start(gatherv_of(Collective::allgatherv, sendbuf, sendcount, sendtype, recvbuf, recvcounts,
+                          displs, &recvtype),
+               comm, request);
 }
 Error alltoall(const void* sendbuf, int64_t sendcount, const Datatype* sendtype, void* recvbuf,
                int64_t recvcount, Datatype& recvtype, Comm& comm) {
-  const Likeness like{.kind = Collective::alltoall,
-                      .in_place = sendbuf == MPI_IN_PLACE,
-                      .in_type = sendtype,
-                      .out_type = &recvtype,
-                      .in_count = sendcount,
-                      .out_count = recvcount};
-  return run_or_repeat(comm, like, sendbuf, recvbuf, are_apart(sendbuf, recvbuf), [&] {
-    return alltoall_call(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
-  });
+  return run(
+      blocks_of(Collective::alltoall, sendbuf, sendcount, sendtype, recvbuf, recvcount, &recvtype),
+      comm);
 }
 Error ialltoall(const void* sendbuf, int64_t sendcount, const Datatype* sendtype, void* recvbuf,
                 int64_t recvcount, Datatype& recvtype, Comm& comm, MPI_Request* request) {
-  return start_checked(
-      alltoall_call(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm), comm,
-      request);
+  return start(
+      blocks_of(Collective::alltoall, sendbuf, sendcount, sendtype, recvbuf, recvcount, &recvtype),
+      comm, request);
 }
 Error alltoallv(const void* sendbuf, Ints sendcounts, Ints sdispls, const Datatype* sendtype,
                 void* recvbuf, Ints recvcounts, Ints rdispls, Datatype& recvtype, Comm& comm) {
-  return run(alltoallv_call(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls,
-                            recvtype, comm),
-             comm);
+  return run(
+      alltoallv_of(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype),
+      comm);
 }
 Error ialltoallv(const void* sendbuf, Ints sendcounts, Ints sdispls, const Datatype* sendtype,
                  void* recvbuf, Ints recvcounts, Ints rdispls, Datatype& recvtype, Comm& comm,
                  MPI_Request* request) {
-  return start_checked(alltoallv_call(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts,
-                                      rdispls, recvtype, comm),
-                       comm, request);
+  return start(
+      alltoallv_of(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype),
+      comm, request);
 }
 Error alltoallw(const void* sendbuf, Ints sendcounts, Ints sdispls, const MPI_Datatype* sendtypes,
                 void* recvbuf, Ints recvcounts, Ints rdispls, const MPI_Datatype* recvtypes,
                 Comm& comm) {
-  return run(alltoallw_call(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls,
-                            recvtypes, comm),
+  return run(alltoallw_of(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls,
+                          recvtypes),
              comm);
 }
 Error ialltoallw(const void* sendbuf, Ints sendcounts, Ints sdispls, const MPI_Datatype* sendtypes,
                  void* recvbuf, Ints recvcounts, Ints rdispls, const MPI_Datatype* recvtypes,
                  Comm& comm, MPI_Request* request) {
-  return start_checked(alltoallw_call(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts,
-                                      rdispls, recvtypes, comm),
-                       comm, request);
+  return start(alltoallw_of(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls,
+                            recvtypes),
+               comm, request);
 }
 Error reduce(const void* sendbuf, void* recvbuf, int64_t count, Datatype& type, Op& op, int root,
              Comm& comm) {
-  const Likeness like = likeness_of(Collective::reduce, sendbuf, count, type, op, root);
-  const bool at_root = comm.rank() == root;
-  return run_or_repeat(comm, like, sendbuf, at_root ? recvbuf : nullptr,
-                       at_root ? are_apart(sendbuf, recvbuf) : sendbuf != MPI_IN_PLACE,
-                       [&] { return reduce_call(sendbuf, recvbuf, count, type, op, root, comm); });
+  return run(reduction_of(Collective::reduce, sendbuf, recvbuf, count, type, op, root), comm);
 }
 Error ireduce(const void* sendbuf, void* recvbuf, int64_t count, Datatype& type, Op& op, int root,
               Comm& comm, MPI_Request* request) {
-  return start_checked(reduce_call(sendbuf, recvbuf, count, type, op, root, comm), comm, request);
+  return start(reduction_of(Collective::reduce, sendbuf, recvbuf, count, type, op, root), comm,
+               request);
 }
 Error allreduce(const void* sendbuf, void* recvbuf, int64_t count, Datatype& type, Op& op,
                 Comm& comm) {
-  const Likeness like = likeness_of(Collective::allreduce, sendbuf, count, type, op);
-  return run_or_repeat(comm, like, sendbuf, recvbuf, are_apart(sendbuf, recvbuf),
-                       [&] { return allreduce_call(sendbuf, recvbuf, count, type, op, comm); });
+  return run(reduction_of(Collective::allreduce, sendbuf, recvbuf, count, type, op), comm);
 }
 Error iallreduce(const void* sendbuf, void* recvbuf, int64_t count, Datatype& type, Op& op,
                  Comm& comm, MPI_Request* request) {
-  return start_checked(allreduce_call(sendbuf, recvbuf, count, type, op, comm), comm, request);
+  return start(reduction_of(Collective::allreduce, sendbuf, recvbuf, count, type, op), comm,
+               request);
 }
 Error reduce_scatter(const void* sendbuf, void* recvbuf, Ints recvcounts, Datatype& type, Op& op,
                      Comm& comm) {
-  return run(reduce_scatter_call(sendbuf, recvbuf, recvcounts, type, op, comm), comm);
+  return run(reduce_scatter_of(sendbuf, recvbuf, recvcounts, type, op), comm);
 }
 Error ireduce_scatter(const void* sendbuf, void* recvbuf, Ints recvcounts, Datatype& type, Op& op,
                       Comm& comm, MPI_Request* request) {
-  return start_checked(reduce_scatter_call(sendbuf, recvbuf, recvcounts, type, op, comm), comm,
-                       request);
+  return start(reduce_scatter_of(sendbuf, recvbuf, recvcounts, type, op), comm, request);
 }
 Error reduce_scatter_block(const void* sendbuf, void* recvbuf, int64_t recvcount, Datatype& type,
                            Op& op, Comm& comm) {
-  return run(reduce_scatter_block_call(sendbuf, recvbuf, recvcount, type, op, comm), comm);
+  return run(reduction_of(Collective::reduce_scatter_block, sendbuf, recvbuf, recvcount, type, op),
+             comm);
 }
 Error ireduce_scatter_block(const void* sendbuf, void* recvbuf, int64_t recvcount, Datatype& type,
                             Op& op, Comm& comm, MPI_Request* request) {
-  return start_checked(reduce_scatter_block_call(sendbuf, recvbuf, recvcount, type, op, comm), comm,
-                       request);
+  return start(
+      reduction_of(Collective::reduce_scatter_block, sendbuf, recvbuf, recvcount, type, op), comm,
+      request);
 }
 Error scan(const void* sendbuf, void* recvbuf, int64_t count, Datatype& type, Op& op, Comm& comm) {
-  return run(scan_call(sendbuf, recvbuf, count, type, op, comm), comm);
+  return run(reduction_of(Collective::scan, sendbuf, recvbuf, count, type, op), comm);
 }
 Error iscan(const void* sendbuf, void* recvbuf, int64_t count, Datatype& type, Op& op, Comm& comm,
             MPI_Request* request) {
-  return start_checked(scan_call(sendbuf, recvbuf, count, type, op, comm), comm, request);
+  return start(reduction_of(Collective::scan, sendbuf, recvbuf, count, type, op), comm, request);
 }
 Error exscan(const void* sendbuf, void* recvbuf, int64_t count, Datatype& type, Op& op,
              Comm& comm) {
-  return run(exscan_call(sendbuf, recvbuf, count, type, op, comm), comm);
+  return run(reduction_of(Collective::exscan, sendbuf, recvbuf, count, type, op), comm);
 }
 Error iexscan(const void* sendbuf, void* recvbuf, int64_t count, Datatype& type, Op& op, Comm& comm,
               MPI_Request* request) {
-  return start_checked(exscan_call(sendbuf, recvbuf, count, type, op, comm), comm, request);
+  return start(reduction_of(Collective::exscan, sendbuf, recvbuf, count, type, op), comm, request);
 }
 
 }  // namespace tutti::mpi

@@ -9,6 +9,7 @@
 
 #include "coll/call.hpp"
 #include "contract/signature.hpp"
+#include "mpi/arguments.hpp"
 #include "mpi/comm.hpp"
 #include "mpi/datatype.hpp"
 #include "mpi/op.hpp"
@@ -50,9 +51,12 @@ Error run(Comm& comm, const coll::Call& call);
 // before the request does; its error is the request's.
 Error start(Comm& comm, Prepared prepared, MPI_Request* request, std::function<Error()> then = {});
 
-// The same of a call of the program's, as one of collective_arguments.hpp makes it: its buffers are
-// guarded and its arguments compared as far as --check says.
-Error start_checked(Result<Prepared> prepared, Comm& comm, MPI_Request* request);
+// The same of a call of the program's: its buffers are guarded and its arguments compared as far as
+// --check says, and executions are kept for calls like it.
+Error start(const Arguments& given, Comm& comm, MPI_Request* request);
+// Its two halves: true if there was one kept, and of what prepared() has made.
+bool start_again(const Arguments& given, Comm& comm, MPI_Request* request);
+Error start_prepared(const Arguments& given, Prepared prepared, Comm& comm, MPI_Request* request);
 
 // A duplicate without attributes, and without a handle of the program's yet. Collective; `signature`:
 // of the program's call that makes it.

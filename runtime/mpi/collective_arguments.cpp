@@ -10,7 +10,9 @@ using coll::Collective;
 
 // ---- arguments. `call` refers to types and operations by plain pointers; `uses` keeps them.
 
-Ref<Object> use(const Object& object) { return Ref<Object>(const_cast<Object*>(&object)); }
+Ref<Object> use(const Object& object) {
+  return Ref<Object>(const_cast<Object*>(&object));
+}
 
 void set_in(Prepared& p, const void* buf, int64_t count, const Datatype* type) {
   p.call.in = buf;
@@ -75,236 +77,172 @@ Error resolve_types(const MPI_Datatype* handles, int n, const char* argument, Pr
 }
 
 // The reductions: one vector in, one out, of the same type.
-Result<Prepared> reduction_call(Collective kind, const void* sendbuf, void* recvbuf, int64_t count,
-                                const Datatype& type, const Op& op) {
-  Prepared p{.call = {.kind = kind}};
-  Result<coll::Reduction> reduction = bind(op, type);
+Result<Prepared> reduction_call(const Arguments& a, void* recvbuf) {
+  Prepared p{.call = {.kind = a.kind, .root = a.root}};
+  Result<coll::Reduction> reduction = bind(*a.op, *a.recvtype);
   if (!reduction) return std::move(reduction).error();
   p.call.reduction = *reduction;
   // A function of a program that has not asked for concurrency meets none.
   p.call.reduction.on_application_threads =
-      !op.predefined && process().thread_level < MPI_THREAD_MULTIPLE;
-  p.op = &op;
-  p.call.in_place = sendbuf == MPI_IN_PLACE;
+      !a.op->predefined && process().thread_level < MPI_THREAD_MULTIPLE;
+  p.op = a.op;
+  p.call.in_place = a.sendbuf == MPI_IN_PLACE;
   if (Error e = not_in_place(recvbuf, "recvbuf", "as sendbuf")) return e;
-  if (!p.call.in_place) set_in(p, sendbuf, count, &type);
-  set_out(p, recvbuf, count, &type);
-  p.uses.add(use(op));
+  if (!p.call.in_place) set_in(p, a.sendbuf, a.recvcount, a.recvtype);
+  set_out(p, recvbuf, a.recvcount, a.recvtype);
+  p.uses.add(use(*a.op));
+  return p;
+}
+
+Result<Prepared> bcast_call(const Arguments& a) {
+  if (Error e = not_in_place(a.recvbuf, "buffer", "in other collectives")) return e;
+  Prepared p{.call = {.kind = a.kind, .root = a.root}};
+  set_out(p, a.recvbuf, a.recvcount, a.recvtype);
+  return p;
+}
+
+// gather and gatherv.
+Result<Prepared> gather_call(const Arguments& a, Comm& comm) {
+  Prepared p{.call = {.kind = a.kind, .root = a.root}};
+  const bool at_root = comm.rank() == a.root;
+  p.call.in_place = a.sendbuf == MPI_IN_PLACE;
+  if (!at_root)
+    if (Error e = not_in_place(a.sendbuf, "sendbuf", "at the root")) return e;
+  if (!p.call.in_place) set_in(p, a.sendbuf, a.sendcount, a.sendtype);
+  if (!at_root) return p;
+  if (Error e = not_in_place(a.recvbuf, "recvbuf", "as sendbuf")) return e;
+  if (a.kind == Collective::gatherv) {
+    if (Error e = counts_valid(a.recvcounts, comm.size(), "recvcounts")) return e;
+    if (Error e = array_given(a.rdispls, "displs")) return e;
+    p.call.out_counts = a.recvcounts;
+    p.call.out_displacements = a.rdispls;
+  } else if (Error e = not_aliased(a.sendbuf, a.recvbuf, a.recvcount, a.sendtype, a.recvtype)) {
+    return e;
+  }
+  set_out(p, a.recvbuf, a.recvcount, a.recvtype);
+  return p;
+}
+
+// scatter and scatterv.
+Result<Prepared> scatter_call(const Arguments& a, Comm& comm) {
+  Prepared p{.call = {.kind = a.kind, .root = a.root}};
+  const bool at_root = comm.rank() == a.root;
+  p.call.in_place = a.recvbuf == MPI_IN_PLACE;
+  if (!at_root)
+    if (Error e = not_in_place(a.recvbuf, "recvbuf", "at the root")) return e;
+  if (!p.call.in_place) set_out(p, a.recvbuf, a.recvcount, a.recvtype);
+  if (!at_root) return p;
+  if (Error e = not_in_place(a.sendbuf, "sendbuf", "as recvbuf")) return e;
+  if (a.kind == Collective::scatterv) {
+    if (Error e = counts_valid(a.sendcounts, comm.size(), "sendcounts")) return e;
+    if (Error e = array_given(a.sdispls, "displs")) return e;
+    p.call.in_counts = a.sendcounts;
+    p.call.in_displacements = a.sdispls;
+  } else if (Error e = not_aliased(a.sendbuf, a.recvbuf, a.sendcount, a.sendtype, a.recvtype)) {
+    return e;
+  }
+  set_in(p, a.sendbuf, a.sendcount, a.sendtype);
+  return p;
+}
+
+// allgather and alltoall.
+Result<Prepared> all_to_all_call(const Arguments& a) {
+  Prepared p{.call = {.kind = a.kind}};
+  p.call.in_place = a.sendbuf == MPI_IN_PLACE;
+  if (Error e = not_in_place(a.recvbuf, "recvbuf", "as sendbuf")) return e;
+  if (Error e = not_aliased(a.sendbuf, a.recvbuf, a.recvcount, a.sendtype, a.recvtype)) return e;
+  if (!p.call.in_place) set_in(p, a.sendbuf, a.sendcount, a.sendtype);
+  set_out(p, a.recvbuf, a.recvcount, a.recvtype);
+  return p;
+}
+
+// allgatherv, alltoallv and alltoallw, of which the first has one block to send.
+Result<Prepared> all_to_all_v_call(const Arguments& a, Comm& comm) {
+  Prepared p{.call = {.kind = a.kind}};
+  p.call.in_place = a.sendbuf == MPI_IN_PLACE;
+  if (Error e = not_in_place(a.recvbuf, "recvbuf", "as sendbuf")) return e;
+  const bool one_block = a.kind == Collective::allgatherv, typed = a.kind == Collective::alltoallw;
+  if (!p.call.in_place) {
+    if (!one_block) {
+      if (Error e = counts_valid(a.sendcounts, comm.size(), "sendcounts")) return e;
+      if (Error e = array_given(a.sdispls, "sdispls")) return e;
+      p.call.in_counts = a.sendcounts;
+      p.call.in_displacements = a.sdispls;
+    }
+    if (typed) {
+      if (Error e =
+              resolve_types(a.sendtypes, comm.size(), "sendtypes", p, p.in_layouts, p.in_types))
+        return e;
+      p.call.in_layouts = p.in_layouts;
+      p.call.in_types = p.in_types;
+    }
+    set_in(p, a.sendbuf, a.sendcount, a.sendtype);
+  }
+  if (Error e = counts_valid(a.recvcounts, comm.size(), "recvcounts")) return e;
+  if (Error e = array_given(a.rdispls, one_block ? "displs" : "rdispls")) return e;
+  if (typed) {
+    if (Error e =
+            resolve_types(a.recvtypes, comm.size(), "recvtypes", p, p.out_layouts, p.out_types))
+      return e;
+    p.call.out_layouts = p.out_layouts;
+    p.call.out_types = p.out_types;
+  }
+  set_out(p, a.recvbuf, 0, a.recvtype);
+  p.call.out_counts = a.recvcounts;
+  p.call.out_displacements = a.rdispls;
+  return p;
+}
+
+Result<Prepared> reduce_call(const Arguments& a, Comm& comm) {
+  const bool at_root = comm.rank() == a.root;
+  if (at_root) {
+    if (Error e = not_aliased(a.sendbuf, a.recvbuf, a.recvcount, a.recvtype, a.recvtype)) return e;
+  } else if (Error e = not_in_place(a.sendbuf, "sendbuf", "at the root")) {
+    return e;
+  }
+  return reduction_call(a, at_root ? a.recvbuf : nullptr);
+}
+
+Result<Prepared> reduce_scatter_call(const Arguments& a, Comm& comm) {
+  if (Error e = counts_valid(a.recvcounts, comm.size(), "recvcounts")) return e;
+  Result<Prepared> p = reduction_call(a, a.recvbuf);
+  if (p) p->call.out_counts = a.recvcounts;
   return p;
 }
 
 }  // namespace
 
-Result<Prepared> barrier_call(Comm&) { return Prepared{.call = {.kind = Collective::barrier}}; }
-
-Result<Prepared> bcast_call(void* buffer, int64_t count, const Datatype& type, int root, Comm&) {
-  if (Error e = not_in_place(buffer, "buffer", "in other collectives")) return e;
-  Prepared p{.call = {.kind = Collective::bcast, .root = root}};
-  set_out(p, buffer, count, &type);
-  return p;
-}
-
-Result<Prepared> gather_call(const void* sendbuf, int64_t sendcount, const Datatype* sendtype,
-                             void* recvbuf, int64_t recvcount, const Datatype* recvtype, int root,
-                             Comm& comm) {
-  Prepared p{.call = {.kind = Collective::gather, .root = root}};
-  const bool at_root = comm.rank() == root;
-  p.call.in_place = sendbuf == MPI_IN_PLACE;
-  if (!at_root)
-    if (Error e = not_in_place(sendbuf, "sendbuf", "at the root")) return e;
-  if (!p.call.in_place) set_in(p, sendbuf, sendcount, sendtype);
-  if (at_root) {
-    if (Error e = not_in_place(recvbuf, "recvbuf", "as sendbuf")) return e;
-    set_out(p, recvbuf, recvcount, recvtype);
-    if (Error e = not_aliased(sendbuf, recvbuf, recvcount, sendtype, recvtype)) return e;
+Result<Prepared> prepared(const Arguments& a, Comm& comm) {
+  switch (a.kind) {
+    case Collective::barrier:
+      return Prepared{.call = {.kind = Collective::barrier}};
+    case Collective::bcast:
+      return bcast_call(a);
+    case Collective::gather:
+    case Collective::gatherv:
+      return gather_call(a, comm);
+    case Collective::scatter:
+    case Collective::scatterv:
+      return scatter_call(a, comm);
+    case Collective::allgather:
+    case Collective::alltoall:
+      return all_to_all_call(a);
+    case Collective::allgatherv:
+    case Collective::alltoallv:
+    case Collective::alltoallw:
+      return all_to_all_v_call(a, comm);
+    case Collective::reduce:
+      return reduce_call(a, comm);
+    case Collective::reduce_scatter:
+      return reduce_scatter_call(a, comm);
+    case Collective::allreduce:
+    case Collective::reduce_scatter_block:
+    case Collective::scan:
+    case Collective::exscan:
+      break;
   }
-  return p;
-}
-
-Result<Prepared> gatherv_call(const void* sendbuf, int64_t sendcount, const Datatype* sendtype,
-                              void* recvbuf, Ints recvcounts, Ints displs, const Datatype* recvtype,
-                              int root, Comm& comm) {
-  Prepared p{.call = {.kind = Collective::gatherv, .root = root}};
-  const bool at_root = comm.rank() == root;
-  p.call.in_place = sendbuf == MPI_IN_PLACE;
-  if (!at_root)
-    if (Error e = not_in_place(sendbuf, "sendbuf", "at the root")) return e;
-  if (!p.call.in_place) set_in(p, sendbuf, sendcount, sendtype);
-  if (at_root) {
-    if (Error e = not_in_place(recvbuf, "recvbuf", "as sendbuf")) return e;
-    if (Error e = counts_valid(recvcounts, comm.size(), "recvcounts")) return e;
-    if (Error e = array_given(displs, "displs")) return e;
-    set_out(p, recvbuf, 0, recvtype);
-    p.call.out_counts = recvcounts;
-    p.call.out_displacements = displs;
-  }
-  return p;
-}
-
-Result<Prepared> scatter_call(const void* sendbuf, int64_t sendcount, const Datatype* sendtype,
-                              void* recvbuf, int64_t recvcount, const Datatype* recvtype, int root,
-                              Comm& comm) {
-  Prepared p{.call = {.kind = Collective::scatter, .root = root}};
-  const bool at_root = comm.rank() == root;
-  p.call.in_place = recvbuf == MPI_IN_PLACE;
-  if (!at_root)
-    if (Error e = not_in_place(recvbuf, "recvbuf", "at the root")) return e;
-  if (!p.call.in_place) set_out(p, recvbuf, recvcount, recvtype);
-  if (at_root) {
-    if (Error e = not_in_place(sendbuf, "sendbuf", "as recvbuf")) return e;
-    set_in(p, sendbuf, sendcount, sendtype);
-    if (Error e = not_aliased(sendbuf, recvbuf, sendcount, sendtype, recvtype)) return e;
-  }
-  return p;
-}
-
-Result<Prepared> scatterv_call(const void* sendbuf, Ints sendcounts, Ints displs,
-                               const Datatype* sendtype, void* recvbuf, int64_t recvcount,
-                               const Datatype* recvtype, int root, Comm& comm) {
-  Prepared p{.call = {.kind = Collective::scatterv, .root = root}};
-  const bool at_root = comm.rank() == root;
-  p.call.in_place = recvbuf == MPI_IN_PLACE;
-  if (!at_root)
-    if (Error e = not_in_place(recvbuf, "recvbuf", "at the root")) return e;
-  if (!p.call.in_place) set_out(p, recvbuf, recvcount, recvtype);
-  if (at_root) {
-    if (Error e = not_in_place(sendbuf, "sendbuf", "as recvbuf")) return e;
-    if (Error e = counts_valid(sendcounts, comm.size(), "sendcounts")) return e;
-    if (Error e = array_given(displs, "displs")) return e;
-    set_in(p, sendbuf, 0, sendtype);
-    p.call.in_counts = sendcounts;
-    p.call.in_displacements = displs;
-  }
-  return p;
-}
-
-Result<Prepared> allgather_call(const void* sendbuf, int64_t sendcount, const Datatype* sendtype,
-                                void* recvbuf, int64_t recvcount, const Datatype& recvtype, Comm&) {
-  Prepared p{.call = {.kind = Collective::allgather}};
-  p.call.in_place = sendbuf == MPI_IN_PLACE;
-  if (Error e = not_in_place(recvbuf, "recvbuf", "as sendbuf")) return e;
-  if (Error e = not_aliased(sendbuf, recvbuf, recvcount, sendtype, &recvtype)) return e;
-  if (!p.call.in_place) set_in(p, sendbuf, sendcount, sendtype);
-  set_out(p, recvbuf, recvcount, &recvtype);
-  return p;
-}
-
-Result<Prepared> allgatherv_call(const void* sendbuf, int64_t sendcount, const Datatype* sendtype,
-                                 void* recvbuf, Ints recvcounts, Ints displs,
-                                 const Datatype& recvtype, Comm& comm) {
-  Prepared p{.call = {.kind = Collective::allgatherv}};
-  p.call.in_place = sendbuf == MPI_IN_PLACE;
-  if (Error e = not_in_place(recvbuf, "recvbuf", "as sendbuf")) return e;
-  if (Error e = counts_valid(recvcounts, comm.size(), "recvcounts")) return e;
-  if (Error e = array_given(displs, "displs")) return e;
-  if (!p.call.in_place) set_in(p, sendbuf, sendcount, sendtype);
-  set_out(p, recvbuf, 0, &recvtype);
-  p.call.out_counts = recvcounts;
-  p.call.out_displacements = displs;
-  return p;
-}
-
-Result<Prepared> alltoall_call(const void* sendbuf, int64_t sendcount, const Datatype* sendtype,
-                               void* recvbuf, int64_t recvcount, const Datatype& recvtype, Comm&) {
-  Prepared p{.call = {.kind = Collective::alltoall}};
-  p.call.in_place = sendbuf == MPI_IN_PLACE;
-  if (Error e = not_in_place(recvbuf, "recvbuf", "as sendbuf")) return e;
-  if (Error e = not_aliased(sendbuf, recvbuf, recvcount, sendtype, &recvtype)) return e;
-  if (!p.call.in_place) set_in(p, sendbuf, sendcount, sendtype);
-  set_out(p, recvbuf, recvcount, &recvtype);
-  return p;
-}
-
-Result<Prepared> alltoallv_call(const void* sendbuf, Ints sendcounts, Ints sdispls,
-                                const Datatype* sendtype, void* recvbuf, Ints recvcounts,
-                                Ints rdispls, const Datatype& recvtype, Comm& comm) {
-  Prepared p{.call = {.kind = Collective::alltoallv}};
-  p.call.in_place = sendbuf == MPI_IN_PLACE;
-  if (Error e = not_in_place(recvbuf, "recvbuf", "as sendbuf")) return e;
-  if (!p.call.in_place) {
-    if (Error e = counts_valid(sendcounts, comm.size(), "sendcounts")) return e;
-    if (Error e = array_given(sdispls, "sdispls")) return e;
-    set_in(p, sendbuf, 0, sendtype);
-    p.call.in_counts = sendcounts;
-    p.call.in_displacements = sdispls;
-  }
-  if (Error e = counts_valid(recvcounts, comm.size(), "recvcounts")) return e;
-  if (Error e = array_given(rdispls, "rdispls")) return e;
-  set_out(p, recvbuf, 0, &recvtype);
-  p.call.out_counts = recvcounts;
-  p.call.out_displacements = rdispls;
-  return p;
-}
-
-Result<Prepared> alltoallw_call(const void* sendbuf, Ints sendcounts, Ints sdispls,
-                                const MPI_Datatype* sendtypes, void* recvbuf, Ints recvcounts,
-                                Ints rdispls, const MPI_Datatype* recvtypes, Comm& comm) {
-  Prepared p{.call = {.kind = Collective::alltoallw, .in = sendbuf, .out = recvbuf}};
-  p.call.in_place = sendbuf == MPI_IN_PLACE;
-  if (Error e = not_in_place(recvbuf, "recvbuf", "as sendbuf")) return e;
-  if (!p.call.in_place) {
-    if (Error e = counts_valid(sendcounts, comm.size(), "sendcounts")) return e;
-    if (Error e = array_given(sdispls, "sdispls")) return e;
-    if (Error e = resolve_types(sendtypes, comm.size(), "sendtypes", p, p.in_layouts, p.in_types)) return e;
-    p.call.in_counts = sendcounts;
-    p.call.in_displacements = sdispls;
-    p.call.in_layouts = p.in_layouts;
-    p.call.in_types = p.in_types;
-  }
-  if (Error e = counts_valid(recvcounts, comm.size(), "recvcounts")) return e;
-  if (Error e = array_given(rdispls, "rdispls")) return e;
-  if (Error e = resolve_types(recvtypes, comm.size(), "recvtypes", p, p.out_layouts, p.out_types)) return e;
-  p.call.out_counts = recvcounts;
-  p.call.out_displacements = rdispls;
-  p.call.out_layouts = p.out_layouts;
-  p.call.out_types = p.out_types;
-  return p;
-}
-
-Result<Prepared> reduce_call(const void* sendbuf, void* recvbuf, int64_t count,
-                             const Datatype& type, const Op& op, int root, Comm& comm) {
-  const bool at_root = comm.rank() == root;
-  if (at_root) {
-    if (Error e = not_aliased(sendbuf, recvbuf, count, &type, &type)) return e;
-  } else if (Error e = not_in_place(sendbuf, "sendbuf", "at the root")) {
-    return e;
-  }
-  Result<Prepared> p = reduction_call(Collective::reduce, sendbuf, at_root ? recvbuf : nullptr,
-                                      count, type, op);
-  if (p) p->call.root = root;
-  return p;
-}
-
-Result<Prepared> allreduce_call(const void* sendbuf, void* recvbuf, int64_t count,
-                                const Datatype& type, const Op& op, Comm&) {
-  if (Error e = not_aliased(sendbuf, recvbuf, count, &type, &type)) return e;
-  return reduction_call(Collective::allreduce, sendbuf, recvbuf, count, type, op);
-}
-
-Result<Prepared> reduce_scatter_call(const void* sendbuf, void* recvbuf, Ints recvcounts,
-                                     const Datatype& type, const Op& op, Comm& comm) {
-  if (Error e = counts_valid(recvcounts, comm.size(), "recvcounts")) return e;
-  Result<Prepared> p = reduction_call(Collective::reduce_scatter, sendbuf, recvbuf, 0, type, op);
-  if (p) p->call.out_counts = recvcounts;
-  return p;
-}
-
-Result<Prepared> reduce_scatter_block_call(const void* sendbuf, void* recvbuf, int64_t recvcount,
-                                           const Datatype& type, const Op& op, Comm&) {
-  if (Error e = not_aliased(sendbuf, recvbuf, recvcount, &type, &type)) return e;
-  return reduction_call(Collective::reduce_scatter_block, sendbuf, recvbuf, recvcount, type, op);
-}
-
-Result<Prepared> scan_call(const void* sendbuf, void* recvbuf, int64_t count, const Datatype& type,
-                           const Op& op, Comm&) {
-  if (Error e = not_aliased(sendbuf, recvbuf, count, &type, &type)) return e;
-  return reduction_call(Collective::scan, sendbuf, recvbuf, count, type, op);
-}
-
-Result<Prepared> exscan_call(const void* sendbuf, void* recvbuf, int64_t count,
-                             const Datatype& type, const Op& op, Comm&) {
-  if (Error e = not_aliased(sendbuf, recvbuf, count, &type, &type)) return e;
-  return reduction_call(Collective::exscan, sendbuf, recvbuf, count, type, op);
+  if (Error e = not_aliased(a.sendbuf, a.recvbuf, a.recvcount, a.recvtype, a.recvtype)) return e;
+  return reduction_call(a, a.recvbuf);
 }
 
 }  // namespace tutti::mpi

@@ -1,73 +1,84 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The blocking collectives that a program makes over and over. A call that is like one of the
-// communicator's latest in all but its buffers needs nothing looked up: its execution is kept here,
-// signature, plan and all, and takes the buffers. Only for calls on predefined types and
-// operations, which nobody can free meanwhile.
+// The collectives that a program makes over and over. A call that is like one of the communicator's
+// latest in all but its buffers needs nothing looked up: executions of it are kept here, signature,
+// plan and all, and take the buffers. Only for calls on predefined types and operations, which
+// nobody can free meanwhile.
 #pragma once
 
 #include <array>
 #include <memory>
+#include <vector>
 
 #include "coll/execution.hpp"
-#include "mpi/op.hpp"
+#include "mpi/arguments.hpp"
 
 namespace tutti::mpi {
 
-// What calls that are alike have in common.
-struct Likeness {
-  coll::Collective kind = coll::Collective::barrier;
-  bool in_place = false;
-  int root = 0;
-  const Op* op = nullptr;
-  const Datatype* in_type = nullptr;
-  const Datatype* out_type = nullptr;
-  int64_t in_count = 0, out_count = 0;
-
-  bool operator==(const Likeness&) const = default;
-  bool may_be_kept() const {
-    return (!op || op->predefined) && (!in_type || in_type->predefined) &&
-           (!out_type || out_type->predefined);
-  }
-};
-
-// Used with the engine owned.
+// Of `ranks` ranks. Used with the engine owned.
 class Repeated {
  public:
-  // An idle execution for such a call; nullptr: there is none.
-  coll::Execution* find(const Likeness& call) {
-    if (!places_) return nullptr;
-    Place& place = place_of(call);
-    if (!place.execution || !(place.call == call) || place.execution->running()) return nullptr;
-    place.patience = kPatience;
-    return place.execution.get();
+  // Where an execution is to go back to.
+  struct Home {
+    uint32_t place = 0;
+    uint32_t generation = 0;  // 0: nowhere
+  };
+
+  // An idle execution for such a call, bound to its buffers; nullptr: there is none. Give it back.
+  std::unique_ptr<coll::Execution> take(const Arguments& given, bool nonblocking, Home& home) {
+    const uint32_t at = place_of(given, nonblocking);
+    Place* const place = places_[at].get();
+    if (!place || place->idle.empty() || place->nonblocking != nonblocking ||
+        !place->call.is_like(given) || (place->has_arrays && !has_same_arrays(*place, given)))
+      return nullptr;
+    // Two buffers that are one are for others to judge.
+    if (given.sendbuf == given.recvbuf && given.sendbuf) [[unlikely]]
+      return nullptr;
+    place->patience = kPatience;
+    std::unique_ptr<coll::Execution> execution = std::move(place->idle.back());
+    place->idle.pop_back();
+    execution->rebind(given.sendbuf, given.recvbuf);
+    if (place->has_arrays)
+      execution->rebind_arrays(given.sendcounts, given.sdispls, given.recvcounts, given.rdispls);
+    home = {at, place->generation};
+    return execution;
   }
-  // Takes one that is over, unless its place belongs to another call that comes often.
-  bool keep(const Likeness& call, std::unique_ptr<coll::Execution>& execution) {
-    if (!places_) places_ = std::make_unique<std::array<Place, 1 << kBits>>();
-    Place& place = place_of(call);
-    if (!call.may_be_kept() || execution->memory() > kMostMemory ||
-        (place.execution && (place.execution->running() || --place.patience > 0)))
-      return false;
-    place = {call, std::move(execution), kPatience};
-    return true;
+
+  // One that is over and was taken; it ends here if its place belongs to other calls by now.
+  void give_back(Home home, std::unique_ptr<coll::Execution> execution) {
+    Place* const place = places_[home.place].get();
+    if (place && place->generation == home.generation && place->idle.size() < kMostIdle)
+      place->idle.push_back(std::move(execution));
   }
+
+  // One that is over and was made for this call. False: its place belongs to another call that
+  // comes often, or it is none to be kept.
+  bool keep(const Arguments& given, bool nonblocking, int ranks,
+            std::unique_ptr<coll::Execution>& execution);
 
  private:
-  static constexpr int kPatience = 8, kBits = 4;
-  static constexpr size_t kMostMemory = 8 << 10;
+  static constexpr int kPatience = 8, kBits = 5, kMostRanks = 256;
+  static constexpr size_t kMostMemory = 4 << 10, kMostIdle = 4;
   struct Place {
-    Likeness call;
-    std::unique_ptr<coll::Execution> execution;
+    Arguments call;
+    bool nonblocking = false, has_arrays = false;
     int patience = 0;
+    uint32_t generation = 0;
+    // sendcounts, sdispls, recvcounts, rdispls: those that are significant.
+    std::array<std::vector<int64_t>, 4> arrays;
+    std::vector<std::unique_ptr<coll::Execution>> idle;
   };
-  Place& place_of(const Likeness& call) {
-    const uint64_t h = (static_cast<uint64_t>(call.kind) + static_cast<uint64_t>(call.root) * 31 +
-                        static_cast<uint64_t>(call.out_count + call.in_count) * 127) *
-                       0x9e3779b97f4a7c15u;
-    return (*places_)[h >> (64 - kBits)];
-  }
 
-  std::unique_ptr<std::array<Place, 1 << kBits>> places_;  // from the first call on
+  static uint32_t place_of(const Arguments& call, bool nonblocking) {
+    const uint64_t h = (static_cast<uint64_t>(call.kind) * 2 + nonblocking +
+                        static_cast<uint64_t>(call.root) * 67 +
+                        static_cast<uint64_t>(call.sendcount + call.recvcount) * 127) *
+                       0x9e3779b97f4a7c15u;
+    return static_cast<uint32_t>(h >> (64 - kBits));
+  }
+  static bool has_same_arrays(const Place& place, const Arguments& given);
+
+  std::array<std::unique_ptr<Place>, 1 << kBits> places_;
+  uint32_t generations_ = 0;
 };
 
 }  // namespace tutti::mpi
