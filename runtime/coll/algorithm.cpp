@@ -22,6 +22,8 @@ std::string_view objection(const Algorithm& algorithm, const Shape& shape) {
       break;
     case Needs::shared_memory:
       return objection_to_sharing(shape);
+    case Needs::shared_slot:
+      return objection_to_one_round(shape);
     case Needs::nodes:
       return objection_to_levels(shape);
   }

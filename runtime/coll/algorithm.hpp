@@ -19,6 +19,7 @@ enum class Needs : uint8_t {
   commutative,    // the reduction's operands meet in another order than that of the ranks
   power_of_two,   // ranks
   shared_memory,  // that all ranks share, with room for the call (coll/shared.hpp)
+  shared_slot,    // the same, with room for each block as a whole
   nodes,          // several, and more than one rank on some of them (coll/hierarchical.hpp)
 };
 

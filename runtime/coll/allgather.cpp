@@ -49,7 +49,7 @@ Plan allgather_recursive_doubling(const Shape& s) {
 }
 
 // Each block straight from its owner's input to everybody, who copies its own meanwhile: p - 1
-// messages each, none of them forwarded. Wins for long blocks among few ranks.
+// messages each, none of them forwarded. Wins for long blocks among few ranks. Serves allgatherv too.
 Plan allgather_direct(const Shape& s) {
   PlanBuilder plan(s);
   const Buf mine = s.in_place ? plan.out_block(s.rank) : plan.in();
@@ -104,6 +104,11 @@ constexpr Algorithm kAllgather[] = {
 constexpr Algorithm kAllgatherv[] = {
     {.name = "ring", .when = "long blocks", .build = allgather_ring},
     {.name = "bruck", .when = "short blocks", .build = allgatherv_bruck},
+    {.name = "direct", .when = "long blocks, few ranks", .build = allgather_direct},
+    {.name = "shared",
+     .when = "blocks on ranks of one node that fit a slot",
+     .build = shared_allgatherv,
+     .needs = Needs::shared_slot},
 };
 
 }  // namespace

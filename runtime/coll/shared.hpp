@@ -29,6 +29,8 @@ Pieces pieces_of(const Shape& s);
 bool wants_large(const Shape& s);
 // Why shared memory cannot serve the shape; empty if it can.
 std::string_view objection_to_sharing(const Shape& s);
+// The same where nothing can be cut into pieces.
+std::string_view objection_to_one_round(const Shape& s);
 
 // put(i) for each i, and get(i) for each, so that put runs `ahead` in front of get.
 template <class Put, class Get>
@@ -44,6 +46,7 @@ Plan shared_bcast(const Shape& s);
 Plan shared_gather(const Shape& s);
 Plan shared_scatter(const Shape& s);
 Plan shared_allgather(const Shape& s);
+Plan shared_allgatherv(const Shape& s);
 Plan shared_alltoall(const Shape& s);
 Plan shared_reduce(const Shape& s);
 Plan shared_reduce_parts(const Shape& s);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Barrier, bcast, gather, scatter, allgather and alltoall among ranks that share memory, and how
 // all calls are cut into rounds.
+#include <algorithm>
 #include <numeric>
 
 #include "coll/shared.hpp"
@@ -14,6 +15,10 @@ constexpr int64_t kAhead = 3;
 // Where the share of one rank begins in another's slot: there is none for itself.
 int64_t share_of(int rank, int slot_owner, int64_t size) {
   return (rank < slot_owner ? rank : rank - 1) * size;
+}
+
+int64_t longest_of(const Shape& s) {
+  return s.counts.empty() ? 0 : *std::max_element(s.counts.begin(), s.counts.end());
 }
 
 struct Cut {
@@ -36,6 +41,8 @@ Cut cut_of(const Shape& s) {
                                 : s.out_count * s.size;
       return {total > 0 ? std::max<int64_t>(s.bytes / total, 1) : 1, total, 1};
     }
+    case Collective::allgatherv:
+      return {1, longest_of(s), 1};
     default:
       return {1, s.bytes, 1};
   }
@@ -67,6 +74,12 @@ std::string_view objection_to_sharing(const Shape& s) {
   if (!wants_large(s)) return {};
   if (s.large_slot == 0) return "there is no shared memory for long messages";
   if (pieces_of(s).piece == 0) return "a piece of it is larger than the shared memory of a rank";
+  return {};
+}
+
+std::string_view objection_to_one_round(const Shape& s) {
+  if (const std::string_view why = objection_to_sharing(s); !why.empty()) return why;
+  if (pieces_of(s).rounds() > 1) return "a block of it is larger than the shared memory of a rank";
   return {};
 }
 
@@ -177,6 +190,27 @@ Plan shared_allgather(const Shape& s) {
         plan.leave(round);
       });
   return plan.done();
+}
+
+// Blocks of the v form are not cut into pieces: one round.
+Plan shared_allgatherv(const Shape& s) {
+  PlanBuilder plan(s);
+  plan.share(pieces_of(s).lane);
+  const int round = plan.round();
+  const auto slot = [&](int rank) {
+    return plan.slot_bytes(round, rank, 0, s.counts[static_cast<size_t>(rank)]);
+  };
+  const bool have = s.counts[static_cast<size_t>(s.rank)] > 0;
+  plan.claim(round);
+  if (have) plan.copy(s.in_place ? plan.out_block(s.rank) : plan.in(), slot(s.rank));
+  plan.publish(round);
+  if (have && !s.in_place) plan.copy(plan.in(), plan.out_block(s.rank));
+  plan.await(round);
+  for (int k = 1; k < s.size; ++k) {
+    const int from = (s.rank + k) % s.size;
+    if (s.counts[static_cast<size_t>(from)] > 0) plan.copy(slot(from), plan.out_block(from));
+  }
+  return plan.leave(round).done();
 }
 
 // In place, what is shown in a round is what its end overwrites.

@@ -393,7 +393,9 @@ TEST_P(Execute, EveryAlgorithmGivesTheRightAnswer) {
     Ranks ranks(places, static_cast<uint64_t>(size));
     for (const Algorithm& algorithm : algorithms(kind)) {
       if (one_node == (algorithm.needs == Needs::nodes)) continue;
-      if (algorithm.needs == Needs::shared_memory && size == 1) continue;
+      const bool in_memory =
+          algorithm.needs == Needs::shared_memory || algorithm.needs == Needs::shared_slot;
+      if (in_memory && size == 1) continue;
       if (algorithm.needs == Needs::power_of_two && (size & (size - 1)) != 0) continue;
       const auto selection =
           Selection::parse(std::string(name_of(kind)) + " " + std::string(algorithm.name), "test");

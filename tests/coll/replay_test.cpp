@@ -209,7 +209,9 @@ TEST(ReplayShared, ManyCallsOnOneCommunicator) {
           c.commutative = !reduces(c.kind);
           const auto all = algorithms(c.kind);
           const Algorithm& algorithm = all[random() % all.size()];
-          if (algorithm.needs != (one_node ? Needs::shared_memory : Needs::nodes)) continue;
+          const bool in_memory =
+              algorithm.needs == Needs::shared_memory || algorithm.needs == Needs::shared_slot;
+          if (one_node ? !in_memory : algorithm.needs != Needs::nodes) continue;
           if (!one_node) c.places = places;
           std::vector<Rank> fresh;
           bool fits = true;
