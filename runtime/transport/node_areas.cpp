@@ -205,7 +205,7 @@ LaneGeometry cut(int ranks, size_t memory, size_t smallest, size_t largest, uint
 // less than a power of two: else all flags would compete for the same places of a cache.
 LaneGeometry small_lane(int ranks) {
   LaneGeometry g = cut(ranks, kSmallBytes / 2, 1 << 10, 8 << 10, 8, 8, 0);
-  g.slot_bytes -= 2 * kLine;
+  if (g.slot_bytes >= 4096) g.slot_bytes -= 2 * kLine;
   g.head_bytes = 16;
   return g;
 }

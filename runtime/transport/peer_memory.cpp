@@ -59,4 +59,17 @@ bool PeerMemory::read(uint64_t address, const Payload& into, int64_t offset, int
   return true;
 }
 
+bool PeerMemory::write(uint64_t address, const std::byte* from, int64_t length) {
+  while (length > 0) {
+    iovec here{const_cast<std::byte*>(from), static_cast<size_t>(length)};
+    iovec there{reinterpret_cast<void*>(address), static_cast<size_t>(length)};
+    const ssize_t n = process_vm_writev(desk_->pid, &here, 1, &there, 1, 0);
+    if (n <= 0) return false;
+    from += n;
+    address += static_cast<uint64_t>(n);
+    length -= n;
+  }
+  return true;
+}
+
 }  // namespace tutti::transport

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reading another process's memory (process_vm_readv), where the kernel allows it: not in some
-// containers, not under some security modules, not across PID namespaces. Asks nobody in advance
-// but tries, once for each peer, with a word whose value is known.
+// Reading and writing another process's memory (process_vm_readv, process_vm_writev), where the
+// kernel allows it: not in some containers, not under some security modules, not across PID
+// namespaces. Asks nobody in advance but tries, once for each peer, with a word whose value is
+// known.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +22,8 @@ class PeerMemory {
   // Packed bytes [offset, offset + length) of `into`, from the peer's memory at `address`, which
   // holds byte `offset`. False: it cannot be read (any more).
   bool read(uint64_t address, const Payload& into, int64_t offset, int64_t length);
+  // The other way, in one run. False: it cannot be written (any more).
+  bool write(uint64_t address, const std::byte* from, int64_t length);
 
  private:
   bool read_run(uint64_t address, void* into, int64_t length);

@@ -21,6 +21,8 @@ enum class RecordType : uint8_t {
   go,            // value: so many kStreamChunk, 0: all; body: the sender's name of the message, the
                  // receiver's, first byte wanted
   done,          // body: the sender's name of the message: it has been fetched, or dropped
+  join,  // body: the sender's name of the message, which message of the ring's Joint it is, where
+         // it lies at the sender's
   fragment,  // body: the receiver's name of the message or 0, offset; at kFragmentHead the bytes
 };
 

@@ -44,9 +44,19 @@ struct RecordWord {
   }
 };
 
+// A long message that both sides copy, the reader of the ring from its front and the writer from
+// its back, a piece at a time (shared_memory_join.cpp). Whoever changes `taken` has the piece.
+struct Joint {
+  std::atomic<uint64_t> taken;  // which message; pieces from the front, from the back
+  std::atomic<uint64_t>
+      written;  // which message; pieces that the writer has copied, or has failed to
+  std::atomic<uint64_t> into, bytes, piece;  // where it goes in the reader's memory; sizes
+};
+
 // The memory of a ring: zero-filled when it is new. What follows the two lines are the records.
 struct RingMemory {
   alignas(kLine) std::atomic<uint64_t> consumed;  // bytes, since the beginning; by the reader
+  Joint joint;
   alignas(kLine) std::byte records[kLine];        // as many as the ring's size leaves
 
   static constexpr size_t capacity(size_t size) { return size - kLine; }
@@ -54,7 +64,7 @@ struct RingMemory {
     return *std::launder(reinterpret_cast<std::atomic<uint64_t>*>(records + offset));
   }
 };
-static_assert(std::atomic<uint64_t>::is_always_lock_free);
+static_assert(std::atomic<uint64_t>::is_always_lock_free && offsetof(RingMemory, records) == kLine);
 
 inline constexpr uint64_t kToTheStart = ~uint64_t{0};
 
@@ -63,6 +73,8 @@ class RingWriter {
   RingWriter() = default;
   RingWriter(RingMemory& memory, size_t size)
       : memory_(&memory), capacity_(RingMemory::capacity(size)) {}
+
+  Joint& joint() const { return memory_->joint; }
 
   // A record that always fits into a ring that has been read to its end.
   size_t longest_record() const { return (capacity_ / 4) & ~(kLine - 1); }
@@ -141,6 +153,7 @@ class RingReader {
       : memory_(&memory), capacity_(RingMemory::capacity(size)) {}
 
   bool exists() const { return memory_ != nullptr; }
+  Joint& joint() const { return memory_->joint; }
 
   // The next record's first word; zero: there is none yet.
   uint64_t ready() {

@@ -98,17 +98,17 @@ bool SharedMemoryTransport::progress() {
     if (peer->in.ready()) moved |= drain(*peer);
   if (held_ > 0) [[unlikely]]
     for (Peer& peer : peers_)
-      if (peer.held || !peer.streams.empty()) moved |= catch_up(peer) | stream_on(peer);
+      if (peer.held || !peer.streams.empty() || peer.helping.message)
+        moved |= catch_up(peer) | stream_on(peer) | help_on(peer);
   if (!streaming_.empty()) [[unlikely]]
     look_after_streams();
   for (size_t i = 0; i < reading_.size();) {
-    moved = true;
-    if (read_on(*reading_[i])) {
-      reading_[i] = reading_.back();
-      reading_.pop_back();
-    } else {
+    const Read read = read_on(*reading_[i]);
+    moved |= read != Read::waits;
+    if (read == Read::done)
+      reading_.erase(reading_.begin() + static_cast<ptrdiff_t>(i));
+    else
       ++i;
-    }
   }
   return moved;
 }
@@ -138,7 +138,8 @@ bool SharedMemoryTransport::arm() {
   bool news = desk_.openings.load(std::memory_order_acquire) != openings_seen_;
   for (Peer* peer : inboxes_) news |= peer->in.ready() != 0;
   if (held_ > 0)
-    for (const Peer& peer : peers_) news |= (peer.held || !peer.streams.empty()) && has_room(peer);
+    for (const Peer& peer : peers_)
+      news |= ((peer.held || !peer.streams.empty()) && has_room(peer)) || peer.helping.message;
   if (news) doorbell_.disarm();
   return !news;
 }

@@ -7,9 +7,10 @@
 //             copies out while the sender still copies in
 //   long      announced; the receiver fetches it from the sender's memory where the kernel allows
 //             that, and then nobody but the receiver need progress; elsewhere it tells the sender
-//             to go, which streams fragments. So it does also where several come one after the
-//             other and the sender is there: two processors copy faster than one. It asks for a
-//             part at a time, and fetches the rest itself when the sender lets it wait
+//             to go, which streams fragments. Two processors copy faster than one: a sender that is
+//             there as well writes the back of the message into the receiver's memory meanwhile, or
+//             streams, where several that the caches hold come one after the other. It is asked for
+//             a part at a time, and the receiver fetches the rest itself when it lets it wait
 //
 // A ring that is full makes no caller wait: what does not fit is kept back, in order, and written
 // by progress(). No allocation, lock or system call for a short message to a receiver that is

@@ -30,7 +30,8 @@ void SharedMemoryTransport::fetch(void* rendezvous, Fetch& fetch) {
     streaming_.push_back(&incoming);
     return ask_for_more(*incoming.peer);
   }
-  if (!read_on(incoming)) reading_.push_back(&incoming);
+  incoming.joins = should_join(incoming);
+  if (read_on(incoming) != Read::done) reading_.push_back(&incoming);
 }
 
 void SharedMemoryTransport::finish(Incoming& incoming) {
@@ -43,22 +44,30 @@ void SharedMemoryTransport::finish(Incoming& incoming) {
   if (fetch) fetch->fetched(*fetch, {});
 }
 
-// Reads the next piece from the sender's memory. True: no more to read.
-bool SharedMemoryTransport::read_on(Incoming& incoming) {
+// Reads the next piece from the sender's memory.
+SharedMemoryTransport::Read SharedMemoryTransport::read_on(Incoming& incoming) {
+  if (incoming.joins) return join_on(incoming);
   const int64_t length = std::min(kReadPiece, incoming.bytes - incoming.arrived);
-  const auto at = static_cast<uint64_t>(incoming.arrived);
-  if (!incoming.peer->memory.read(incoming.address + at, incoming.fetch->into, incoming.arrived,
-                                  length)) {
-    // Memory that only its owner can read: let it send.
+  if (!read_piece(incoming, incoming.arrived, length)) {
     incoming.asked = incoming.arrived;
     ask(incoming, 0);
-    return true;
+    return Read::done;
   }
   incoming.arrived += length;
-  if (incoming.arrived < incoming.bytes) return false;
+  if (incoming.arrived < incoming.bytes) return Read::goes_on;
+  finish_read(incoming);
+  return Read::done;
+}
+
+// False: memory that only its owner can read, who is to send it.
+bool SharedMemoryTransport::read_piece(Incoming& incoming, int64_t offset, int64_t length) {
+  return incoming.peer->memory.read(incoming.address + static_cast<uint64_t>(offset),
+                                    incoming.fetch->into, offset, length);
+}
+
+void SharedMemoryTransport::finish_read(Incoming& incoming) {
   control(*incoming.peer, RecordType::done, 0, incoming.outgoing);
   finish(incoming);
-  return true;
 }
 
 void SharedMemoryTransport::discard(void* rendezvous) {
@@ -72,10 +81,10 @@ void SharedMemoryTransport::discard(void* rendezvous) {
   if (incoming.arrived == incoming.bytes) finish(incoming);
 }
 
-// ---- both copy
+// ---- through the ring
 
-// One message alone is over sooner when its receiver reads it; and where messages go both ways,
-// both sides have enough to do with reading.
+// One message alone is over sooner when it is read; and where messages go both ways, both sides
+// have enough to do with reading.
 bool SharedMemoryTransport::should_stream(Incoming& incoming) {
   Peer& from = *incoming.peer;
   if (!both_copy_ || !incoming.among_others || from.announced_out > 0 ||

@@ -36,6 +36,7 @@ void SharedMemoryTransport::handle(Peer& from, RecordWord word, const std::byte*
 
   const std::byte* body = record + sizeof(uint64_t);
   if (type == RecordType::go) return start_stream(from, body, word.value);
+  if (type == RecordType::join) return start_help(from, body);
   if (type == RecordType::done) {
     uint64_t name;
     std::memcpy(&name, body, sizeof name);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The shared-memory transport's inside, for its files: setting up, progress and sleep
-// (shared_memory.cpp), what goes out (shared_memory_out.cpp), what comes in (shared_memory_in.cpp)
-// and how its bytes are fetched where they do not come by themselves (shared_memory_fetch.cpp).
+// (shared_memory.cpp), what goes out (shared_memory_out.cpp), what comes in (shared_memory_in.cpp),
+// how its bytes are fetched where they do not come by themselves (shared_memory_fetch.cpp) and how
+// both sides copy one message between their memories (shared_memory_join.cpp).
 #pragma once
 
 #include <cstring>
@@ -23,6 +24,9 @@ inline constexpr int64_t kEagerPiece = 2 << 10;     // of a middling message
 inline constexpr int64_t kStreamPiece = 32 << 10;   // of a long one
 inline constexpr int64_t kStreamChunk = 256 << 10;  // asked for at a time while both copy
 inline constexpr int64_t kReadPiece = 1 << 20;      // read from a peer's memory in one pass
+// A message alone is copied by both sides from here on, if both are there; and its pieces.
+inline constexpr int64_t kLeastJoint = 64 << 10;
+inline constexpr int64_t kLeastJointPiece = 32 << 10, kMostJointPiece = 64 << 10;
 inline constexpr int kRecordsPerPass = 32;          // from one peer
 
 struct Peer;
@@ -37,7 +41,8 @@ struct Incoming {
   std::unique_ptr<std::byte[]> kept;  // what came before fetch()
   bool dropped = false;
   bool among_others = false;  // of long ones from the same sender
-  bool streams = false;       // both copy
+  bool streams = false;       // through the ring
+  bool joins = false;         // both copy: read by Joint's rules when its turn comes
   int64_t asked = 0;          // the sender has been asked for what comes before
   int idle = 0;               // passes since a fragment came
   Incoming* next = nullptr;  // of those that nobody uses
@@ -59,6 +64,12 @@ struct Stream {
   int64_t offset, end;
 };
 
+// A message that this side sends and helps to copy.
+struct Helping {
+  uint64_t message = 0;  // Joint's number of it; 0: none
+  const std::byte* from = nullptr;
+};
+
 struct Peer {
   Peer(int id, int i, Desk& d) : process(id), index(i), desk(&d), memory(d) {}
   int process, index;  // the index is the one in the segment
@@ -78,6 +89,9 @@ struct Peer {
   Held* held = nullptr;          // the first and last of what is kept back
   Held* last_held = nullptr;
   std::vector<Stream> streams;
+  Incoming* joint = nullptr;    // the one from it that both copy at this moment
+  uint64_t joint_messages = 0;  // so far
+  Helping helping;
   PeerMemory memory;
 };
 
@@ -127,7 +141,8 @@ class SharedMemoryTransport final : public SharedMemory {
   void fragment(Peer& from, const std::byte* record, int64_t length);
   void absorb(Incoming& incoming, int64_t offset, const std::byte* data, int64_t length);
   void finish(Incoming& incoming);
-  bool read_on(Incoming& incoming);
+  enum class Read : uint8_t { waits, goes_on, done };
+  Read read_on(Incoming& incoming);
   bool should_stream(Incoming& incoming);
   void ask(Incoming& incoming, int chunks);
   void ask_for_more(Peer& from);
@@ -135,6 +150,14 @@ class SharedMemoryTransport final : public SharedMemory {
   void read_the_rest(Incoming& incoming);
   void look_after_streams();
   void ask_no_more(Peer& from);
+
+  bool should_join(const Incoming& incoming) const;
+  void begin_joint(Incoming& incoming);
+  Read join_on(Incoming& incoming);
+  bool read_piece(Incoming& incoming, int64_t offset, int64_t length);
+  void finish_read(Incoming& incoming);
+  void start_help(Peer& to, const std::byte* body);
+  bool help_on(Peer& to);
 
   bool put_inline(Peer& to, const Header& header, const Payload& payload);
   bool put_middling(Peer& to, Outgoing& outgoing, int64_t& offset);
