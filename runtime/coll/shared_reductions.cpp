@@ -9,35 +9,49 @@ namespace tutti::coll {
 namespace {
 
 constexpr int64_t kAhead = 3;  // fewer than windows
-// A vector up to here is folded with a rank's own operand from where it was before it was shown:
-// the lines of the slot have gone to those that read it, and would have to come back. The many
-// lines of a longer one come back faster than they come from memory.
+// What a rank has itself is folded from where it was before it was shown: the lines of the slot
+// have gone to those that read it, and would have to come back. In place that may be overwritten by
+// then: of a vector up to here a copy is kept; a longer one is read from the slot.
 constexpr int64_t kShort = 4 << 10;
 
 class Reducer {
  public:
-  explicit Reducer(const Shape& shape)
-      : s(shape), plan(shape), pieces(pieces_of(shape)), in(plan.in()), out(plan.out()) {
+  // `keeps_input`: nothing is written where the input is before it has been folded.
+  explicit Reducer(const Shape& shape, bool keeps_input = false)
+      : s(shape),
+        plan(shape),
+        pieces(pieces_of(shape)),
+        in(plan.in()),
+        out(plan.out()),
+        keeps_input_(keeps_input || !shape.in_place) {
     plan.share(pieces.lane);
     if (pieces.total == 0) return;
     const Buf piece = out_like(std::min(pieces.piece, pieces.total));
     if (!s.dense) operand_ = plan.scratch_like(piece);
-    short_ = pieces.rounds() == 1 && pieces.total * pieces.unit <= kShort;
-    if (short_ && s.in_place) own_ = plan.scratch_like(piece);
+    if (keeps_input_ || pieces.rounds() > 1 || pieces.total * pieces.unit > kShort) return;
+    copied_ = true;
+    own_ = plan.scratch_like(piece);
   }
 
   // Elements [first, first + n) of the vector to my slot, from its beginning on.
   void show(int round, int64_t first, int64_t n, int to = -1) {
     plan.claim(round).copy(in.slice(first, n), slot(round, s.rank, 0, n)).publish(round, to);
-    if (short_) keep(round, first, n);
+    if (copied_) keep(round, first, n);
   }
-  // The same for me alone: the result may come to lie where it is.
+  // The same but for elements [begin, begin + size) of these, which I fold.
+  void show_around(int round, int64_t first, int64_t n, int64_t begin, int64_t size) {
+    plan.claim(round)
+        .copy(in.slice(first, begin), slot(round, s.rank, 0, begin))
+        .copy(in.slice(first + begin + size, n - begin - size),
+              slot(round, s.rank, begin + size, n - begin - size))
+        .publish(round);
+  }
+  // For me alone, what the result may come to lie on.
   void keep(int round, int64_t first, int64_t n) {
-    if (!short_) {
-      plan.claim(round).copy(in.slice(first, n), slot(round, s.rank, 0, n));
-    } else if (s.in_place) {
+    if (copied_)
       plan.copy(in.slice(first, n), own_.slice(0, n));
-    }
+    else if (!keeps_input_)
+      plan.claim(round).copy(in.slice(first, n), slot(round, s.rank, 0, n));
   }
   // into = the fold over the ranks begin … end-1 of elements [first, first + n) of their slots,
   // which are those from `base` on of the vector.
@@ -75,20 +89,23 @@ class Reducer {
 
  private:
   Buf operand(int round, int rank, const Buf& mine, int64_t first, const Buf& into) const {
-    if (rank != s.rank || !short_) return slot(round, rank, first, into.count);
-    return s.in_place ? own_.slice(first, into.count) : mine;
+    if (rank == s.rank && keeps_input_) return mine;
+    if (rank == s.rank && copied_) return own_.slice(first, into.count);
+    return slot(round, rank, first, into.count);
   }
 
-  bool short_ = false;
+  const bool keeps_input_;
+  bool copied_ = false;
   Buf operand_;
-  Buf own_;  // of a short vector in place
+  Buf own_;  // the copy
 };
 
-// Pieces of the vector, each in two rounds: in the first one everybody shows it and folds one part
-// of it; in the second everybody shows that part. finish(round, i, part) reads the second.
+// Pieces of the vector, each in two rounds: in the first one everybody folds one part of it and
+// shows the others; in the second everybody shows that part. finish(round, i, part) reads the
+// second.
 template <class Finish>
 Plan in_parts(const Shape& s, Finish&& finish) {
-  Reducer r(s);
+  Reducer r(s, true);
   const int64_t n = r.pieces.rounds();
   // Shown before the parts of the piece before it.
   const auto whole_round = [](int64_t i) { return static_cast<int>(i == 0 ? 0 : 2 * i - 1); };
@@ -117,7 +134,11 @@ Plan in_parts(const Shape& s, Finish&& finish) {
     r.plan.publish(part_round(i)).leave(whole_round(i));
   };
   for (int64_t i = 0; i < n + 2; ++i) {
-    if (i < n) r.show(whole_round(i), r.pieces.begin(i), r.pieces.size(i));
+    if (i < n) {
+      const Split split{r.pieces.size(i), s.size};
+      r.show_around(whole_round(i), r.pieces.begin(i), r.pieces.size(i), split.begin(s.rank),
+                    split.size(s.rank));
+    }
     if (i >= 1 && i - 1 < n) show_part(i - 1);
     if (i >= 2) {
       finish(r, part_round(i - 2), i - 2);
