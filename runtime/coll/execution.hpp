@@ -120,6 +120,7 @@ class Execution final : private engine::Poller, private engine::UnderWay {
   bool is_raised(uint32_t round, int peer);
   void leave(uint32_t round);
   void copy(const Step& step);
+  void copy_long(const BoundStep& step);
   void reduce(const Step& step);
   void run_ready();
   void perform(uint32_t step);

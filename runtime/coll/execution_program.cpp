@@ -3,6 +3,7 @@
 // other. They are what most short collectives are, so that little is left to find out when they
 // run.
 #include <algorithm>
+#include <cstring>
 #include <new>
 #include <utility>
 
@@ -12,6 +13,8 @@
 
 namespace tutti::coll {
 namespace {
+
+constexpr int64_t kLongCopy = 4 << 10;
 
 // The next slot is likely to take as much as the last one: its lines come over from who read them
 // last while there is nothing else to do.
@@ -153,6 +156,14 @@ bool Execution::lingers() {
   return --lingered_ > 0;
 }
 
+void Execution::copy_long(const BoundStep& step) {
+  const auto bytes = static_cast<size_t>(step.length);
+  if (step.into.region == Region::shared)
+    lane_->put(at(step.into), at(step.from), bytes);
+  else
+    std::memcpy(at(step.into), at(step.from), bytes);
+}
+
 // True if anything happened; then it may be over, and gone.
 bool Execution::execute() {
   const uint32_t before = next_;
@@ -167,10 +178,12 @@ bool Execution::execute() {
     const uint32_t round = first_round_ + step->slot;
     switch (step->kind) {
       case Step::Kind::copy:
-        if (step->direct) [[likely]]
+        if (!step->direct) [[unlikely]]
+          copy(plan_->steps[static_cast<size_t>(step - bound_)]);
+        else if (step->length < kLongCopy)
           copy_short(at(step->into), at(step->from), static_cast<size_t>(step->length));
         else
-          copy(plan_->steps[static_cast<size_t>(step - bound_)]);
+          copy_long(*step);
         break;
       case Step::Kind::reduce:
         // An application thread's next pass comes here again.

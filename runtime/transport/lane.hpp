@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "transport/ring.hpp"
+#include "transport/shared_copy.hpp"
 
 namespace tutti::transport {
 
@@ -134,6 +135,9 @@ class Lane {
     tell_left(left_ + 1);
   }
 
+  // Into a slot of mine.
+  void put(std::byte* to, const std::byte* from, size_t bytes) { copy_(to, from, bytes); }
+
   std::byte* data(uint32_t round, int rank) const {
     return reinterpret_cast<std::byte*>(&head_of(round, rank)) + geometry_.head_bytes;
   }
@@ -197,6 +201,7 @@ class Lane {
   std::vector<Begun> begun_;
   size_t latest_ = 0;  // in it
   std::optional<uint32_t> contradiction_;
+  SharedCopy copy_;
 };
 
 }  // namespace tutti::transport

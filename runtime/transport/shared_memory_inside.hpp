@@ -14,6 +14,7 @@
 #include "transport/peer_memory.hpp"
 #include "transport/records.hpp"
 #include "transport/ring.hpp"
+#include "transport/shared_copy.hpp"
 #include "transport/shared_memory.hpp"
 
 namespace tutti::transport {
@@ -93,6 +94,7 @@ struct Peer {
   uint64_t joint_messages = 0;  // so far
   Helping helping;
   PeerMemory memory;
+  SharedCopy copy;  // of what is streamed to it
 };
 
 inline void put_into(const Payload& payload, int64_t offset, const std::byte* in, int64_t length) {

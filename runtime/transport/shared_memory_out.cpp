@@ -115,7 +115,10 @@ bool SharedMemoryTransport::put_fragment(Peer& to, const Payload& payload, uint6
   if (!record) return false;
   const uint64_t body[] = {incoming, static_cast<uint64_t>(offset)};
   std::memcpy(record + sizeof(uint64_t), body, sizeof body);
-  pack(payload, offset, record + kFragmentHead, length);
+  if (incoming && payload.contiguous())
+    to.copy(record + kFragmentHead, payload.data() + offset, static_cast<size_t>(length));
+  else
+    pack(payload, offset, record + kFragmentHead, length);
   commit(to, record_word(RecordType::fragment, whole, 0));
   return true;
 }
