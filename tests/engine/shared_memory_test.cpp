@@ -23,6 +23,7 @@
 #include "transport/doorbell.hpp"
 #include "transport/node.hpp"
 #include "transport/ring.hpp"
+#include "transport/shared_copy.hpp"
 
 namespace tutti::transport {
 namespace {
@@ -75,6 +76,28 @@ TEST(RingTest, CarriesRecordsOfAnyLengthInOrder) {
     }
     other.join();
     std::free(memory);
+  }
+}
+
+// ---- copies that pass by the caches
+
+// Whatever way each of them takes: any length to and from any address, and nothing around it.
+TEST(SharedCopyTest, CopiesWhatItIsToldTo) {
+  constexpr size_t kRoom = 40 << 10;
+  std::minstd_rand random(3);
+  std::vector<std::byte> from(kRoom), to(kRoom);
+  for (auto& b : from) b = std::byte(random());
+  SharedCopy copy;
+  for (int i = 0; i < 3000; ++i) {
+    const size_t bytes = i % 2 ? random() % 200 : SharedCopy::kLeast + random() % (32 << 10);
+    const size_t source = random() % 130, target = 64 + random() % 130;
+    std::fill(to.begin(), to.end(), std::byte{0x5a});
+    copy(to.data() + target, from.data() + source, bytes);
+    ASSERT_EQ(std::memcmp(to.data() + target, from.data() + source, bytes), 0) << bytes;
+    const auto untouched = [](std::byte b) { return b == std::byte{0x5a}; };
+    ASSERT_TRUE(std::all_of(to.begin(), to.begin() + static_cast<ptrdiff_t>(target), untouched));
+    ASSERT_TRUE(
+        std::all_of(to.begin() + static_cast<ptrdiff_t>(target + bytes), to.end(), untouched));
   }
 }
 
@@ -339,6 +362,67 @@ TEST(LongMessagesTest, AreReadWhereTheSenderLeaves) {
     for (int i = 0; i < Series::kMessages; ++i)
       for (int at = 0; at < Series::kBytes; ++at)
         ASSERT_EQ(series.memory[i][static_cast<size_t>(at)], Series::byte(i, at)) << i << ' ' << at;
+    part(e, rank, 2);
+  });
+}
+
+// One that comes alone is copied from both ends, in pieces, to any address; and by its receiver
+// alone where the sender does something else meanwhile.
+TEST(LongMessagesTest, AreCopiedFromBothEnds) {
+  const bool readable = siblings_can_be_read();  // else nobody can do without the sender
+  Job job(2);
+  job.run([&](int rank) {
+    auto node = open_node(job, rank, job.options(rank));
+    Engine e(*node, rank, Waiting{20000, 100});
+    const int sizes[] = {64 << 10,         (64 << 10) + 1, 100'000,        (128 << 10) - 1,
+                         (256 << 10) + 64, 1'000'003,      (4 << 20) + 77, 10'000'000};
+    std::vector<std::byte> memory((10 << 20) + 4096);
+    int tag = 0;
+    for (int round = 0; round < 12; ++round)
+      for (const int bytes : sizes) {
+        const bool leaves = readable && round % 4 == 3;
+        std::byte* const place = memory.data() + 64 + round * 13;
+        const auto byte = [&, salt = std::byte(tag)](int at) {
+          return Series::byte(round, at) ^ salt;
+        };
+        if (rank == 0) {
+          for (int at = 0; at < bytes; ++at) place[at] = byte(at);
+        } else {
+          std::memset(memory.data(), 0, memory.size());
+        }
+        Sent sent({place, bytes}, 0, tag);
+        Received received({place, bytes}, 0, tag);
+        ++tag;
+        sent.peer = 1;
+        if (leaves) {
+          if (rank == 0) {
+            Engine::Guard own(e);
+            e.send(sent);
+          }
+          EXPECT_FALSE(job.fence());
+          if (rank == 1) {
+            Engine::Guard own(e);
+            e.recv(received);
+            e.wait_until([&] { return received.done; });
+          }
+          EXPECT_FALSE(job.fence());
+        }
+        Engine::Guard own(e);
+        if (rank == 0) {
+          if (!leaves) e.send(sent);
+          e.wait_until([&] { return sent.done; });
+          std::memset(place, 0xee, static_cast<size_t>(bytes));  // nobody reads it any more
+        } else {
+          if (!received.done) {
+            e.recv(received);
+            e.wait_until([&] { return received.done; });
+          }
+          for (int at = 0; at < bytes; ++at)
+            ASSERT_EQ(place[at], byte(at)) << bytes << " bytes, at " << at;
+          ASSERT_EQ(place[-1], std::byte{0});
+          ASSERT_EQ(place[bytes], std::byte{0});
+        }
+      }
     part(e, rank, 2);
   });
 }
