@@ -10,6 +10,10 @@
 namespace tutti::transport {
 namespace {
 
+// Passes that the sender's last piece may take before this counts as a wait in which to rest: it is
+// at work on it, unless its core has been taken away.
+constexpr int kShortWait = 2000;
+
 // What Joint::taken says.
 struct Share {
   uint16_t message = 0;
@@ -112,7 +116,8 @@ SharedMemoryTransport::Read SharedMemoryTransport::join_on(Incoming& incoming) {
       if (taken.front + taken.back == pieces.count()) {
         if (taken.back == 0) return end();
         const Written written = Written::of(joint.written.load(std::memory_order_acquire));
-        if (written.message != taken.message || written.pieces < taken.back) return Read::waits;
+        if (written.message != taken.message || written.pieces < taken.back)
+          return ++incoming.idle < kShortWait ? Read::goes_on : Read::waits;
         if (!written.failed) return end();
         const uint32_t failed = pieces.count() - taken.back;
         if (!read_piece(incoming, pieces.begin(failed), pieces.size(failed))) return give_up(0);
