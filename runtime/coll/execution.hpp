@@ -79,7 +79,7 @@ class Execution final : private engine::Poller, private engine::UnderWay {
     uint32_t slot = 0;
     int32_t peer = -1;
     Step::Kind kind = Step::Kind::join;
-    bool direct = false;  // copies and reductions: from and into are all that is needed
+    bool direct = false;  // of a copy: from and into are all that is needed
   };
 
   Execution(engine::Channel& channel, std::shared_ptr<const Plan> plan, const Call& call);

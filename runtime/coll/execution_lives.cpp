@@ -21,7 +21,7 @@ constexpr int kMostYields = 64;
 constexpr int kYieldsPerPass = 4;
 
 // What is kept of executions that are over, at most.
-constexpr size_t kMostKept = 64 << 10;
+constexpr size_t kMostKept = 128 << 10;
 
 Shape shape_on(engine::Channel& channel, const Call& call) {
   Shape shape = shape_of(call, channel.rank, channel.size());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Barrier, bcast, gather, scatter, allgather and alltoall among ranks that share memory, and how
+// Barrier, bcast, gather, scatter, allgather(v) and alltoall among ranks that share memory, and how
 // all calls are cut into rounds.
 #include <algorithm>
 #include <numeric>

@@ -176,7 +176,7 @@ Plan fold_up_to(const Shape& s, int end) {
 
 }  // namespace
 
-// Everybody folds everything: one flag each, p times the work. Wins on two ranks, and for short
+// Everybody folds everything: one flag each, p times the work. Wins for short
 // vectors.
 Plan shared_allreduce(const Shape& s) {
   Reducer r(s);
@@ -195,7 +195,7 @@ Plan shared_allreduce(const Shape& s) {
   return r.plan.done();
 }
 
-// Everybody folds one part and reads the others: wins for long vectors on more than two ranks.
+// Everybody folds one part and reads the others: wins for long vectors.
 Plan shared_allreduce_parts(const Shape& s) {
   return in_parts(s, [](Reducer& r, int round, int64_t i) {
     r.plan.await(round);

@@ -57,7 +57,7 @@ class Repeated {
 
  private:
   static constexpr int kPatience = 8, kBits = 5, kMostRanks = 256;
-  static constexpr size_t kMostMemory = 4 << 10, kMostIdle = 4;
+  static constexpr size_t kMostMemory = 16 << 10, kMostIdle = 4;
   struct Place {
     Arguments call;
     bool nonblocking = false, has_arrays = false;
@@ -69,10 +69,11 @@ class Repeated {
   };
 
   static uint32_t place_of(const Arguments& call, bool nonblocking) {
-    const uint64_t h = (static_cast<uint64_t>(call.kind) * 2 + nonblocking +
-                        static_cast<uint64_t>(call.root) * 67 +
-                        static_cast<uint64_t>(call.sendcount + call.recvcount) * 127) *
-                       0x9e3779b97f4a7c15u;
+    const uint64_t h =
+        (static_cast<uint64_t>(call.kind) * 2 + nonblocking +
+         static_cast<uint64_t>(call.root) * 67 +
+         (static_cast<uint64_t>(call.sendcount) + static_cast<uint64_t>(call.recvcount)) * 127) *
+        0x9e3779b97f4a7c15u;
     return static_cast<uint32_t>(h >> (64 - kBits));
   }
   static bool has_same_arrays(const Place& place, const Arguments& given);

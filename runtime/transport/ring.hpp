@@ -4,9 +4,9 @@
 //
 // Records start on cache lines. The first word of a record is zero until the record is complete,
 // and the writer clears the words behind a record before it completes it, so that what an earlier
-// lap left there is never taken for a record, and the reader writes nothing but its position,
-// now and then. A record never wraps: where it does not fit before the end, a marker sends the
-// reader to the start.
+// lap left there is never taken for a record, and the reader writes nothing but its position, now
+// and then, and what it says of a long message that both copy. A record never wraps: where it does
+// not fit before the end, a marker sends the reader to the start.
 #pragma once
 
 #include <atomic>
@@ -53,7 +53,7 @@ struct Joint {
   std::atomic<uint64_t> into, bytes, piece;  // where it goes in the reader's memory; sizes
 };
 
-// The memory of a ring: zero-filled when it is new. What follows the two lines are the records.
+// The memory of a ring: zero-filled when it is new. What follows the line are the records.
 struct RingMemory {
   alignas(kLine) std::atomic<uint64_t> consumed;  // bytes, since the beginning; by the reader
   Joint joint;

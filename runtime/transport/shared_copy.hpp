@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Copies into memory that another process reads. Where the two are near each other an ordinary copy is
-// best: the reader finds the bytes in a cache. Where they are far apart (two sockets, two dies) each
-// line has to be asked back from its last reader, and stores that pass by the caches are several
-// times faster. Which of the two it is, and processes may be moved, is found out on the way: by the
-// time that copies take.
+// Copies into memory that another process reads. Where the two are near each other an ordinary copy
+// is best: the reader finds the bytes in a cache. Where they are far apart (two sockets, two dies)
+// each line has to be asked back from its last reader, and stores that pass by the caches are
+// several times faster. Which of the two it is, and processes may be moved, is found out on the
+// way: by the time that copies take.
 #pragma once
 
 #include <cstddef>

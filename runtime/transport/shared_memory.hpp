@@ -9,7 +9,7 @@
 //             that, and then nobody but the receiver need progress; elsewhere it tells the sender
 //             to go, which streams fragments. Two processors copy faster than one: a sender that is
 //             there as well writes the back of the message into the receiver's memory meanwhile, or
-//             streams, where several that the caches hold come one after the other. It is asked for
+//             streams, where several come one after the other. It is asked for
 //             a part at a time, and the receiver fetches the rest itself when it lets it wait
 //
 // A ring that is full makes no caller wait: what does not fit is kept back, in order, and written

@@ -45,7 +45,7 @@ struct Incoming {
   bool streams = false;       // through the ring
   bool joins = false;         // both copy: read by Joint's rules when its turn comes
   int64_t asked = 0;          // the sender has been asked for what comes before
-  int idle = 0;               // passes since a fragment came
+  int idle = 0;               // passes since a fragment came, or for the last piece
   Incoming* next = nullptr;  // of those that nobody uses
 };
 

@@ -58,8 +58,8 @@ Pieces cut(int64_t bytes) {
 
 }  // namespace
 
-// Several that come one after the other are streamed; and where messages go both ways, both sides have
-// enough to do with reading.
+// Several that come one after the other are streamed; and where messages go both ways, both sides
+// have enough to do with reading.
 bool SharedMemoryTransport::should_join(const Incoming& incoming) const {
   const Peer& from = *incoming.peer;
   return both_copy_ && !incoming.among_others && from.announced_out == 0 &&
@@ -72,6 +72,11 @@ void SharedMemoryTransport::begin_joint(Incoming& incoming) {
   const Pieces pieces = cut(incoming.bytes);
   const auto message = static_cast<uint16_t>(1 + from.joint_messages++ % 0xffff);
   Joint& joint = from.in.joint();
+  // Of no message while it changes: who has looked at the last one shall not take a piece of this
+  // one.
+  joint.taken.store(0, std::memory_order_relaxed);
+  std::atomic_thread_fence(std::memory_order_release);
+  joint.written.store(0, std::memory_order_relaxed);
   joint.into.store(reinterpret_cast<uintptr_t>(incoming.fetch->into.data()),
                    std::memory_order_relaxed);
   joint.bytes.store(static_cast<uint64_t>(incoming.bytes), std::memory_order_relaxed);
@@ -117,7 +122,7 @@ SharedMemoryTransport::Read SharedMemoryTransport::join_on(Incoming& incoming) {
         if (taken.back == 0) return end();
         const Written written = Written::of(joint.written.load(std::memory_order_acquire));
         if (written.message != taken.message || written.pieces < taken.back)
-          return ++incoming.idle < kShortWait ? Read::goes_on : Read::waits;
+          return incoming.idle < kShortWait && ++incoming.idle ? Read::goes_on : Read::waits;
         if (!written.failed) return end();
         const uint32_t failed = pieces.count() - taken.back;
         if (!read_piece(incoming, pieces.begin(failed), pieces.size(failed))) return give_up(0);
@@ -154,7 +159,7 @@ bool SharedMemoryTransport::help_on(Peer& to) {
   };
   for (;;) {
     Share taken = Share::of(packed);
-    // Whatever else is read here is of this message if `taken` has not changed at the end.
+    // What else is read here is of this message if `taken` has not changed at the end.
     const Pieces pieces{static_cast<int64_t>(joint.bytes.load(std::memory_order_relaxed)),
                         static_cast<int64_t>(joint.piece.load(std::memory_order_relaxed))};
     const uint64_t into = joint.into.load(std::memory_order_relaxed);
@@ -164,6 +169,7 @@ bool SharedMemoryTransport::help_on(Peer& to) {
       return false;
     }
     const uint32_t mine = pieces.count() - ++taken.back;
+    std::atomic_thread_fence(std::memory_order_acquire);
     if (!joint.taken.compare_exchange_weak(packed, taken.packed(), std::memory_order_acq_rel))
       continue;
     const bool fine = to.memory.write(into + static_cast<uint64_t>(pieces.begin(mine)),

@@ -176,7 +176,8 @@ class Report:
                 f"{self.machine['date']}; load {self.machine['load']:.1f} at the start\n{versions}\n"
                 f"Medians of {self.rounds} interleaved rounds, or, where it says so, the lower quartile of "
                 f"their batches. Ratio: how many times Tutti is ahead of the "
-                f"best peer; < marks one below its goal. ~ marks rounds that differ by more than {STEADY:g} times.")
+                f"best peer; < marks one below its goal. ~ marks figures that differ by more than {STEADY:g} times, or stand for "
+                "whatever the line was.")
 
     def block_as_text(self, block):
         names = [library.name for library in self.libraries]
@@ -202,7 +203,8 @@ class Report:
     def cell_as_text(self, row, name):
         value = row.median(name)
         if value is not None:
-            return ("~" if row.is_unsteady(name) else "") + number_as_text(value)
+            not_alike = row.block.name in self.alike and row.line is None
+            return ("~" if not_alike or row.is_unsteady(name) else "") + number_as_text(value)
         return "failed" if name in row.failures else "-"
 
     def line_as_text(self, block):
