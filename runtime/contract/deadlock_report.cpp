@@ -22,8 +22,9 @@ std::string comm_text(uint64_t context) {
                      flight::name_of_function(comm->function));
 }
 
-// "rank 1", "rank 1, 2 or 3", "any of 12 ranks"; of the whole condition.
-std::string needs_text(const engine::Condition& needs) {
+// "rank 1", "rank 1, 2 or 3", "any of 12 ranks"; of the whole condition. That a later one of rank
+// `me`'s own collectives comes after an earlier one is left out: the earlier one tells more.
+std::string needs_text(int me, const engine::Condition& needs) {
   std::vector<int> processes;
   bool collective = false;
   needs.each_actor([&](const engine::Actor& actor) {
@@ -32,6 +33,7 @@ std::string needs_text(const engine::Condition& needs) {
       processes.push_back(actor.process);
   });
   if (processes.empty()) return "nobody can end it";
+  if (collective && processes.size() > 1) std::erase(processes, me);
   std::ranges::sort(processes);
   const bool any = std::ranges::any_of(needs.nodes(), [](const engine::Condition::Node& node) {
     return node.kind == engine::Condition::Kind::any;
@@ -122,7 +124,7 @@ Finding finding_of(const Deadlock& deadlock) {
           fmt::format("rank {}{}: {} at {}, {}", deadlock.members[i],
                       thread.host.empty() ? "" : fmt::format(" on {}", thread.host),
                       thread.call.empty() ? "a call of MPI" : thread.call, places[at++],
-                      needs_text(thread.needs)));
+                      needs_text(deadlock.members[i], thread.needs)));
   if (listed < deadlock.members.size())
     finding.details.push_back(fmt::format("(and {} more)", deadlock.members.size() - listed));
   if (deadlock.circle.closed && distinct(deadlock.circle.members).size() > 1)
