@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Steps in shared memory, and plans of messages that have such steps among them: one that has to wait
-// is asked again in each pass of the engine, while messages come and go.
+// Plans of messages that have steps in shared memory among them: one that has to wait is asked again in
+// each pass of the engine, while messages come and go.
 #include <utility>
 
 #include "coll/execution.hpp"
