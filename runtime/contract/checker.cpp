@@ -97,6 +97,15 @@ void Checker::close(Ledger& ledger) {
   ledgers_.erase(at);
 }
 
+// Nobody holds a ledger that is gone here: they are looked up below calls like this one.
+void Checker::settle(Ledger& ledger) {
+  ledger.settle_with_others();
+  const std::lock_guard lock(mutex_);
+  if (gone_.size() <= kKeptGone) return;
+  std::fill(std::begin(cache_), std::end(cache_), nullptr);
+  while (gone_.size() > kKeptGone) gone_.pop_front();
+}
+
 void Checker::settle_all() {
   std::vector<Ledger*> all;
   {
@@ -108,13 +117,8 @@ void Checker::settle_all() {
 
 Ledger* Checker::find(uint64_t context) {
   Ledger*& cached = cache_[cache_place(context)];
-  if (cached && cached->channel_.context == context && !cached->freed_) return cached;
+  if (cached && cached->channel_.context == context && !cached->freed()) return cached;
   const std::lock_guard lock(mutex_);
-  // Here nobody holds a ledger that is gone: only the engine's owner looks them up.
-  if (gone_.size() > kKeptGone) {
-    std::fill(std::begin(cache_), std::end(cache_), nullptr);
-    while (gone_.size() > kKeptGone) gone_.pop_front();
-  }
   if (const auto at = ledgers_.find(context); at != ledgers_.end())
     return cached = at->second.get();
   for (const std::unique_ptr<Ledger>& gone : gone_)
@@ -355,10 +359,10 @@ Side Checker::own_state(uint64_t context, uint32_t serial) {
     side.rank = ledger->channel_.rank;
     side.word = ledger->word_of_call(serial);
     const bool reached = static_cast<int32_t>(serial - ledger->next_) < 0;
-    side.status = side.word        ? Status::started
-                  : reached        ? Status::forgotten
-                  : ledger->freed_ ? Status::freed
-                                   : Status::not_yet;
+    side.status = side.word         ? Status::started
+                  : reached         ? Status::forgotten
+                  : ledger->freed() ? Status::freed
+                                    : Status::not_yet;
   }
   if (side.status != Status::started && side.status != Status::forgotten && hooks_.is_finalizing &&
       hooks_.is_finalizing())

@@ -68,7 +68,10 @@ class Checker final : public engine::Observer {
   // answers for some time after its communicator is gone.
   Ledger* open(const engine::Channel& hidden, Origin origin);
   void close(Ledger& ledger);
-  // Of the communicators that still are there. The engine is owned.
+  // No call comes any more on this communicator: its ranks compare all of them. A call of the
+  // program owns the engine.
+  void settle(Ledger& ledger);
+  // The same of all communicators that still are there.
   void settle_all();
   // Nothing is suspected that has not been told.
   bool is_idle() const { return cases_.empty(); }

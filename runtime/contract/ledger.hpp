@@ -108,8 +108,9 @@ class Ledger {
     const Slot& slot = slots_[serial % kKept];
     return slot.serial == serial ? slot.word : 0;
   }
-  bool freed() const { return freed_; }
-  void free() { freed_ = true; }
+  // Its communicator is gone; it still answers. Any thread.
+  bool freed() const { return freed_.load(std::memory_order_relaxed); }
+  void free() { freed_.store(true, std::memory_order_relaxed); }
   // Does its error handler end the job? Any thread.
   bool is_fatal() const { return fatal_.load(std::memory_order_relaxed); }
   void set_fatal(bool fatal) { fatal_.store(fatal, std::memory_order_relaxed); }
@@ -144,7 +145,7 @@ class Ledger {
   Word chain_ = 0;
   uint32_t dismissed_ = kNone;
   State state_ = State::fine;
-  bool freed_ = false;
+  std::atomic<bool> freed_{false};
   std::atomic<bool> fatal_{true};
   static constexpr flight::Call kUnknownCall{};
   const flight::Call* inside_ = nullptr;

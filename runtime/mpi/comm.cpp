@@ -439,7 +439,7 @@ Error free_handle(MPI_Comm* comm, Function function) {
   note_freed(object, function);
   if (contract::Ledger* ledger = object.hidden.ledger) {
     const Engine::Guard own(engine_of_process());
-    ledger->settle_with_others();
+    process().checker->settle(*ledger);
   }
   *comm = MPI_COMM_NULL;
   object.free_handle();  // operations under way keep it

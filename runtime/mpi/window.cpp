@@ -258,7 +258,7 @@ Error win_free(MPI_Win* win) {
              window.protocol->is_locally_complete(rma::Window::kAll);
     });
     window.protocol.reset();
-    if (contract::Ledger* ledger = window.comm->hidden.ledger) ledger->settle_with_others();
+    if (contract::Ledger* ledger = window.comm->hidden.ledger) process().checker->settle(*ledger);
   }
   window.allocated.reset();
   window.shared.reset();
