@@ -250,6 +250,8 @@ bool Checker::conclude(Case& c) {
     if (c.steps_back == 0) remember(c);
     if (c.asks && (!ledger || !describe(f, *ledger, c.sides))) {
       if (!ledger) return true;
+      // Whoever has not answered may be the one: a stopped process answers when it goes on.
+      if (c.unanswered > 0) return false;
       // A flag in shared memory does not say of which call it is: of an earlier one, perhaps.
       if (f.serial > 0 && ++c.steps_back <= kMostStepsBack) {
         --f.serial;

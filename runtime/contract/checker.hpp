@@ -5,8 +5,8 @@
 // A finding goes this way: suspected (a comparison failed) → all members of the communicator are
 // asked for their call → if these contradict each other, process 0 is asked for the leave to speak →
 // the report is printed by the one who got it → the error is raised, by the communicator's error
-// handler. Who does not answer in time is reported as silent. Everything here runs with the engine
-// owned unless it says otherwise.
+// handler. Who does not answer in time is reported as silent if the others contradict each other;
+// else it is waited for. Everything here runs with the engine owned unless it says otherwise.
 #pragma once
 
 #include <chrono>

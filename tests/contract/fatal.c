@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Small wrong programs that end with the report; reports.sh says what it must be.   usage: fatal CASE */
 #include <mpi.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,21 @@ static void exchange(const char* name) {
   if (is(name, "order")) {
     if (rank == 1) MPI_Barrier(MPI_COMM_WORLD); /* LINE order */
     else MPI_Bcast(&x, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  } else if (is(name, "answers_late")) { /* rank 1 is stopped while the others ask for its call */
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Comm_set_name(comm, "solver");
+    if (rank == 1) {
+      MPI_Bcast(&x, 1, MPI_INT, 1, comm); /* LINE answers_late */
+      if (fork() == 0) {
+        sleep(3);
+        kill(getppid(), SIGCONT);
+        _exit(0);
+      }
+      raise(SIGSTOP);
+    } else {
+      sleep(1);
+    }
+    MPI_Barrier(comm);
   } else if (is(name, "form")) {
     if (rank == 1) {
       MPI_Ibarrier(MPI_COMM_WORLD, &request); /* LINE form */

@@ -72,6 +72,7 @@ fi
 world='MPI_COMM_WORLD \(3 ranks\)'
 declare -A sentence=(
   [order]="ranks? .* calls? MPI_(Barrier|Bcast) \(fatal.c:[0-9]+\) where ranks? .* calls? MPI_(Barrier|Bcast) \(fatal.c:[0-9]+\), on $world"
+  [answers_late]="rank 1 calls MPI_Bcast \(fatal.c:$(line answers_late)\) where ranks 0 and 2 call MPI_Barrier \(fatal.c:[0-9]+\), on solver \(3 ranks\)"
   [form]="ranks? .* MPI_(Ib|B)arrier \(fatal.c:[0-9]+\) where .* MPI_(Ib|B)arrier \(fatal.c:[0-9]+\), on $world"
   [root]="ranks? .* MPI_Bcast with root [01] \(fatal.c:$(line root)\) where .* root [01] \(fatal.c:$(line root)\), on $world"
   [two_roots]="ranks? [01] calls? MPI_Bcast with root [01].* where rank [01] has root [01].*, on a communicator of 2 ranks made by MPI_Comm_split from MPI_COMM_WORLD"
