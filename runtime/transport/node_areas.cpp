@@ -190,29 +190,33 @@ int decide(NodeSegment& segment, Table& table, const AreaKey& key, int ranks) {
   return -1;
 }
 
-LaneGeometry cut(int ranks, size_t memory, size_t smallest, size_t largest, uint32_t windows,
-                 uint32_t most_windows, size_t head) {
-  const size_t each = memory / static_cast<size_t>(ranks) - 2 * kLine;
-  const size_t slot = std::clamp(std::bit_floor(each / windows), smallest, largest);
-  const auto fit = static_cast<uint32_t>(std::bit_floor(each / (slot + head)));
+// `each`: bytes of one rank.
+LaneGeometry cut(int ranks, size_t each, size_t slot, uint32_t most_windows, size_t head) {
+  const auto fit = static_cast<uint32_t>(std::bit_floor((each - 2 * kLine) / slot));
   if (fit < 4) return {};
-  return {ranks, std::min(fit, most_windows), slot + head, head};
+  return {ranks, std::min(fit, most_windows), slot, head};
 }
 
 }  // namespace
 
-// A few KiB a slot: what fits there needs one flag. The data begin on the flag's line. Two lines
-// less than a power of two: else all flags would compete for the same places of a cache.
+// What fits there needs one flag. The data begin on the flag's line. Of few ranks a slot has some
+// KiB; many ranks have more and shorter ones, since where they share cores each round that a root
+// may be ahead saves the others a change of processes. Two lines less than a power of two: else all
+// flags would compete for the same places of a cache.
 LaneGeometry small_lane(int ranks) {
-  LaneGeometry g = cut(ranks, kSmallBytes / 2, 1 << 10, 8 << 10, 8, 8, 0);
-  if (g.slot_bytes >= 4096) g.slot_bytes -= 2 * kLine;
-  g.head_bytes = 16;
-  return g;
+  constexpr int kFew = 4;
+  const size_t each = kSmallBytes / 2 / static_cast<size_t>(ranks);
+  const uint32_t windows = ranks > kFew ? 32 : 8;
+  const size_t slot =
+      std::clamp<size_t>(std::bit_floor(each / windows), 2 << 10, 8 << 10) - 2 * kLine;
+  return cut(ranks, each, slot, windows, 16);
 }
 // Pieces of long messages. With few ranks the slots together are larger than the caches that they
 // would otherwise be pulled out of again and again.
 LaneGeometry large_lane(int ranks) {
-  return cut(ranks, kLargeBytes, 4 << 10, 32 << 10, 8, 128, kLine);
+  const size_t each = kLargeBytes / static_cast<size_t>(ranks);
+  const size_t data = std::clamp<size_t>(std::bit_floor((each - 2 * kLine) / 8), 4 << 10, 32 << 10);
+  return cut(ranks, each, data + kLine, 128, kLine);
 }
 
 std::unique_ptr<Area> find_area(const std::shared_ptr<NodeSegment>& segment, const AreaKey& key,
