@@ -114,7 +114,9 @@ Plan allreduce_pairwise(const Shape& s) {
 }
 
 constexpr Algorithm kAllreduce[] = {
-    {.name = "recursive_doubling", .when = "short vectors", .build = allreduce_recursive_doubling},
+    {.name = "recursive_doubling",
+     .when = "short vectors, and longer ones of two ranks",
+     .build = allreduce_recursive_doubling},
     {.name = "halving_doubling", .when = "long vectors", .build = allreduce_halving_doubling},
     {.name = "ring",
      .when = "very long vectors",
