@@ -8,6 +8,7 @@
 
 #include <cstdio>
 #include <fstream>
+#include <set>
 
 namespace tutti::coll {
 namespace {
@@ -171,6 +172,27 @@ TEST(AlgorithmTable, TheFirstOfEachServesEverythingAndNamesAreUnique) {
     for (size_t i = 0; i < all.size(); ++i)
       for (size_t j = 0; j < i; ++j) EXPECT_NE(all[i].name, all[j].name);
   }
+}
+
+// A line that strayed to another collective's would be obeyed in silence.
+TEST(SelectionTest, ShippedRulesOfACollectiveStandTogetherAndOnce) {
+  std::ifstream file(TUTTI_SOURCE "/conf/collectives.rules");
+  ASSERT_TRUE(file);
+  std::set<std::string> lines, over;  // over: collectives of this paragraph that others followed
+  std::string latest;
+  for (std::string line; std::getline(file, line);) {
+    const std::string collective = line.substr(0, line.find(' '));
+    if (line.empty() || line[0] == '#') {
+      over.clear();
+      latest.clear();
+      continue;
+    }
+    EXPECT_TRUE(lines.insert(line).second) << line << " stands twice";
+    if (collective != latest) over.insert(latest);
+    EXPECT_FALSE(over.contains(collective)) << line << " stands apart";
+    latest = collective;
+  }
+  EXPECT_GT(lines.size(), 50u);
 }
 
 TEST(AlgorithmTable, TheManualTellsOfEveryAlgorithm) {

@@ -10,6 +10,16 @@
 static int rank;
 static int is(const char* name, const char* wanted) { return strcmp(name, wanted) == 0; }
 
+static int is_stopped(int process) {
+  char path[64];
+  char state = 0;
+  snprintf(path, sizeof path, "/proc/%d/stat", process);
+  FILE* stat = fopen(path, "r");
+  if (stat && fscanf(stat, "%*d (%*[^)]) %c", &state) != 1) state = 0;
+  if (stat) fclose(stat);
+  return state == 'T';
+}
+
 static void exchange(const char* name) {
   int x = rank, all[8] = {0}, gathered[8], counts[8], places[8];
   MPI_Request request;
@@ -19,18 +29,20 @@ static void exchange(const char* name) {
     if (rank == 1) MPI_Barrier(MPI_COMM_WORLD); /* LINE order */
     else MPI_Bcast(&x, 1, MPI_INT, 0, MPI_COMM_WORLD);
   } else if (is(name, "answers_late")) { /* rank 1 is stopped while the others ask for its call */
+    int stopped = getpid();
+    MPI_Bcast(&stopped, 1, MPI_INT, 1, MPI_COMM_WORLD);
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     MPI_Comm_set_name(comm, "solver");
     if (rank == 1) {
       MPI_Bcast(&x, 1, MPI_INT, 1, comm); /* LINE answers_late */
       if (fork() == 0) {
-        sleep(3);
-        kill(getppid(), SIGCONT);
+        sleep(3); /* so long it does not answer: more than four times what the others wait at first */
+        kill(stopped, SIGCONT);
         _exit(0);
       }
       raise(SIGSTOP);
     } else {
-      sleep(1);
+      while (!is_stopped(stopped)) usleep(1000);
     }
     MPI_Barrier(comm);
   } else if (is(name, "form")) {
