@@ -12,10 +12,19 @@ std::string called(const mpi::NamedObject& object, const char* what) {
                              : fmt::format("{} {}", what, object.name);
 }
 
-}  // namespace
+// Why the call that this thread is in is refused.
+Error& refusal() {
+  static thread_local Error error;
+  return error;
+}
+
+bool refuse(Error error) {
+  refusal() = std::move(error);
+  return false;
+}
 
 // Surely: it is known of the handle, or others still refer to the object.
-bool Entry::is_freed(const void* handle, const Kind& kind) {
+bool is_freed(const void* handle, const Kind& kind) {
   if (const auto known = mpi::inventory::history_of(handle))
     return known->tag == kind.tag && known->is_freed;
   const auto value = reinterpret_cast<uintptr_t>(handle);
@@ -23,47 +32,44 @@ bool Entry::is_freed(const void* handle, const Kind& kind) {
          mpi::Object::tag_at(reinterpret_cast<uintptr_t>(handle)) == mpi::without_handle(kind.tag);
 }
 
+}  // namespace
+
 bool Entry::not_running() {
   const bool before = mpi::phase.load(std::memory_order_acquire) == mpi::Phase::before_init;
-  error_ = failure(MPI_ERR_OTHER, "called {}", before ? "before MPI_Init" : "after MPI_Finalize");
-  return false;
+  return refuse(
+      failure(MPI_ERR_OTHER, "called {}", before ? "before MPI_Init" : "after MPI_Finalize"));
 }
 
 bool Entry::bad_handle(const Kind& kind, const void* handle, const char* argument) {
-  if (handle == kind.null) {
-    error_ = failure(kind.error_class, "the {} is null (argument {})", kind.what, argument);
-  } else if (is_freed(handle, kind)) {
-    const bool operation = kind.error_class == MPI_ERR_REQUEST;
-    error_ = failure(kind.error_class, "the {} has been {} already (argument {})", kind.what,
-                     operation ? "completed or freed" : "freed", argument);
-    mpi::inventory::mention(handle, kind.what);
-  } else {
-    error_ = failure(kind.error_class,
-                     "{} is no {}: freed already, never set, or a handle of another kind "
-                     "(argument {})",
-                     handle, kind.what, argument);
-  }
-  return false;
+  if (handle == kind.null)
+    return refuse(failure(kind.error_class, "the {} is null (argument {})", kind.what, argument));
+  if (!is_freed(handle, kind))
+    return refuse(failure(kind.error_class,
+                          "{} is no {}: freed already, never set, or a handle of another kind "
+                          "(argument {})",
+                          handle, kind.what, argument));
+  const bool operation = kind.error_class == MPI_ERR_REQUEST;
+  mpi::inventory::mention(handle, kind.what);
+  return refuse(failure(kind.error_class, "the {} has been {} already (argument {})", kind.what,
+                        operation ? "completed or freed" : "freed", argument));
 }
 
 bool Entry::uncommitted(const mpi::Datatype& type, const char* argument) {
-  error_ = failure(MPI_ERR_TYPE, "{} is not committed: call MPI_Type_commit first (argument {})",
-                   called(type, "datatype"), argument);
   mpi::inventory::mention(type.handle, "datatype");
-  return false;
+  return refuse(failure(MPI_ERR_TYPE,
+                        "{} is not committed: call MPI_Type_commit first (argument {})",
+                        called(type, "datatype"), argument));
 }
 
 bool Entry::bad_count(int64_t count, const char* argument) {
-  error_ = failure(MPI_ERR_COUNT, "{} is negative (argument {})", count, argument);
-  return false;
+  return refuse(failure(MPI_ERR_COUNT, "{} is negative (argument {})", count, argument));
 }
 
 bool Entry::bad_tag(int tag, const char* argument) {
-  error_ =
-      tag == MPI_ANY_TAG
-          ? failure(MPI_ERR_TAG, "MPI_ANY_TAG is for receives only (argument {})", argument)
-          : failure(MPI_ERR_TAG, "{} is no tag: they count from 0 (argument {})", tag, argument);
-  return false;
+  if (tag == MPI_ANY_TAG)
+    return refuse(failure(MPI_ERR_TAG, "MPI_ANY_TAG is for receives only (argument {})", argument));
+  return refuse(
+      failure(MPI_ERR_TAG, "{} is no tag: they count from 0 (argument {})", tag, argument));
 }
 
 bool Entry::bad_rank(int error_class, int rank, const mpi::Comm& comm, const char* argument) {
@@ -71,27 +77,30 @@ bool Entry::bad_rank(int error_class, int rank, const mpi::Comm& comm, const cha
                         : rank == MPI_PROC_NULL ? " (MPI_PROC_NULL)"
                         : rank == MPI_ROOT      ? " (MPI_ROOT)"
                                                 : "";
-  error_ = failure(error_class, "rank {}{} is not in {} of {} rank{} (argument {})", rank, special,
-                   called(comm, "communicator"), comm.remote_size(),
-                   comm.remote_size() == 1 ? "" : "s", argument);
-  return false;
+  return refuse(failure(error_class, "rank {}{} is not in {} of {} rank{} (argument {})", rank,
+                        special, called(comm, "communicator"), comm.remote_size(),
+                        comm.remote_size() == 1 ? "" : "s", argument));
 }
 
 bool Entry::null_pointer(const char* argument) {
-  error_ = failure(MPI_ERR_ARG, "the address is NULL (argument {})", argument);
-  return false;
+  return refuse(failure(MPI_ERR_ARG, "the address is NULL (argument {})", argument));
 }
 
 bool Entry::null_buffer(int64_t count, const char* argument) {
-  error_ = failure(MPI_ERR_BUFFER, "the buffer is NULL, yet {} element{} lie{} in it (argument {})",
-                   count, count == 1 ? "" : "s", count == 1 ? "s" : "", argument);
-  return false;
+  return refuse(failure(MPI_ERR_BUFFER,
+                        "the buffer is NULL, yet {} element{} lie{} in it (argument {})", count,
+                        count == 1 ? "" : "s", count == 1 ? "s" : "", argument));
 }
 
-int Entry::unsupported(MPI_Comm comm) {
+int Entry::raise_refusal(mpi::Place place, mpi::Object* on) {
+  return raise(place, on, std::exchange(refusal(), {}));
+}
+
+int Entry::raise_unsupported(mpi::Place place, MPI_Comm comm) {
   const bool running = mpi::phase.load(std::memory_order_relaxed) == mpi::Phase::running;
-  if (running && comm != MPI_COMM_NULL) on_ = mpi::resolve<mpi::Comm>(comm);
-  return done(failure(MPI_ERR_UNSUPPORTED_OPERATION, "not implemented in Tutti {}", TUTTI_VERSION));
+  return raise(
+      place, running && comm != MPI_COMM_NULL ? mpi::resolve<mpi::Comm>(comm) : nullptr,
+      failure(MPI_ERR_UNSUPPORTED_OPERATION, "not implemented in Tutti {}", TUTTI_VERSION));
 }
 
 }  // namespace tutti::lib

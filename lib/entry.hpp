@@ -11,8 +11,9 @@
 //   return entry.done(mpi::send(…, *comm_));
 //
 // A check returns true if all is well; otherwise it keeps the first error and returns false. The
-// checks are inline and short, what they say lies apart in entry.cpp. Refuses what cannot be judged
-// from one argument and its neighbours (aliasing, lengths of arrays, MPI_IN_PLACE where it is not
+// checks are inline and short, what they say lies apart in entry.cpp, in functions that are given
+// values and never the Entry itself: so it lives in registers. Refuses what cannot be judged from
+// one argument and its neighbours (aliasing, lengths of arrays, MPI_IN_PLACE where it is not
 // allowed): that is left to the implementations.
 #pragma once
 
@@ -90,7 +91,7 @@ class Entry {
   Entry(int function, const void* caller, Making) : Entry(function, caller) {
     mpi::set_here(place());
   }
-  ~Entry() {
+  [[gnu::always_inline]] ~Entry() {
     if (record_) flight::end(*record_);
   }
   Entry(const Entry&) = delete;
@@ -115,8 +116,8 @@ class Entry {
   // --- handles: the object, and the communicator on which later errors are raised
 
   bool comm(mpi::Comm*& object, MPI_Comm handle, const char* argument) {
-    if (!(object = mpi::resolve<mpi::Comm>(handle)) &&
-        !(object = mpi::resolve_in_callback<mpi::Comm>(handle)))
+    object = mpi::resolve<mpi::Comm>(handle);
+    if (!object && !(object = mpi::resolve_in_callback<mpi::Comm>(handle))) [[unlikely]]
       return bad_handle(kKind<mpi::Comm>, handle, argument);
     if (!on_) on_ = object;
     return true;
@@ -217,23 +218,25 @@ class Entry {
 
   // --- ends of the call
 
-  int done(Error error) {
+  [[gnu::always_inline]] int done(Error error) {
     if (!error) [[likely]]
       return MPI_SUCCESS;
-    return raise(place(), window_ ? static_cast<mpi::Object*>(window_) : on_, std::move(error));
+    return raise(place(), told(), std::move(error));
   }
-  [[gnu::cold]] int failed() {
+  [[gnu::always_inline]] int failed() {
     if (on_) note_comm(*on_);
     if (window_) note_win(*window_);
-    return done(std::move(error_));
+    return raise_refusal(place(), told());
   }
   // A function that is not written yet, told to the communicator that it was given, if any.
-  [[gnu::cold]] int unsupported(MPI_Comm comm = MPI_COMM_NULL);
+  int unsupported(MPI_Comm comm = MPI_COMM_NULL) { return raise_unsupported(place(), comm); }
 
  private:
   mpi::Place place() const {
     return {static_cast<uint16_t>(function_), reinterpret_cast<uintptr_t>(caller_)};
   }
+  // On which errors are raised.
+  mpi::Object* told() const { return window_ ? static_cast<mpi::Object*>(window_) : on_; }
   bool set_window(mpi::Window* window) {
     window_ = window;
     return true;
@@ -246,16 +249,18 @@ class Entry {
     return value >= mpi::kFirstAddress && value % alignof(mpi::Object) == 0 &&
            mpi::Object::tag_at(value) == mpi::Tag::message;
   }
-  [[gnu::cold]] bool not_running();
-  [[gnu::cold]] static bool is_freed(const void* handle, const Kind& kind);
-  [[gnu::cold]] bool bad_handle(const Kind& kind, const void* handle, const char* argument);
-  [[gnu::cold]] bool uncommitted(const mpi::Datatype& type, const char* argument);
-  [[gnu::cold]] bool bad_count(int64_t count, const char* argument);
-  [[gnu::cold]] bool bad_tag(int tag, const char* argument);
-  [[gnu::cold]] bool bad_rank(int error_class, int rank, const mpi::Comm& comm,
-                              const char* argument);
-  [[gnu::cold]] bool null_pointer(const char* argument);
-  [[gnu::cold]] bool null_buffer(int64_t count, const char* argument);
+  // Each keeps its sentence for raise_refusal(), and returns false.
+  [[gnu::cold]] static bool not_running();
+  [[gnu::cold]] static bool bad_handle(const Kind& kind, const void* handle, const char* argument);
+  [[gnu::cold]] static bool uncommitted(const mpi::Datatype& type, const char* argument);
+  [[gnu::cold]] static bool bad_count(int64_t count, const char* argument);
+  [[gnu::cold]] static bool bad_tag(int tag, const char* argument);
+  [[gnu::cold]] static bool bad_rank(int error_class, int rank, const mpi::Comm& comm,
+                                     const char* argument);
+  [[gnu::cold]] static bool null_pointer(const char* argument);
+  [[gnu::cold]] static bool null_buffer(int64_t count, const char* argument);
+  [[gnu::cold]] static int raise_refusal(mpi::Place place, mpi::Object* on);
+  [[gnu::cold]] static int raise_unsupported(mpi::Place place, MPI_Comm comm);
 
   const int function_;
   const void* const caller_;
@@ -263,7 +268,6 @@ class Entry {
   flight::Call& call_ = flight::inside::nowhere;  // of the record
   mpi::Comm* on_ = nullptr;
   mpi::Window* window_ = nullptr;
-  Error error_;
 };
 
 // What a query returns through an int: the standard has MPI_UNDEFINED for what does not fit.

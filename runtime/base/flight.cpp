@@ -16,9 +16,9 @@
 namespace tutti::flight {
 namespace inside {
 
-Thread none;
-Call nowhere;
-constinit thread_local Thread* thread = &none;
+constinit Thread unasked{.inside = true}, nobody{.inside = true};
+constinit Call nowhere;
+constinit thread_local Thread* thread = &unasked;
 Record* record = nullptr;
 
 }  // namespace inside
@@ -54,7 +54,7 @@ struct Leaving {
   ~Leaving() {
     const std::lock_guard lock(attaching);
     if (slot) set(slot->used, false);
-    inside::thread = nullptr;
+    inside::thread = &inside::nobody;
   }
 };
 
@@ -93,8 +93,12 @@ void open(std::string_view job, int rank, int size, std::string_view host) {
 
 Thread* inside::attach() {
   static thread_local Leaving leaving;
-  if (off.load(std::memory_order_relaxed)) return thread = nullptr;
-  if (!record) return nullptr;  // not yet: the next call asks again
+  thread = &nobody;  // unless there is something to write to
+  if (off.load(std::memory_order_relaxed)) return nullptr;
+  if (!record) {  // not yet: the next call asks again
+    thread = &unasked;
+    return nullptr;
+  }
   const std::lock_guard lock(attaching);
   static bool first = true;
   if (!std::exchange(first, false)) record->several.store(true, std::memory_order_relaxed);
@@ -104,7 +108,7 @@ Thread* inside::attach() {
     leaving.slot = &slot;
     return thread = &slot;
   }
-  return thread = nullptr;  // more threads than there is room for
+  return nullptr;  // more threads than there is room for
 }
 
 void waits() {

@@ -150,10 +150,12 @@ void open(std::string_view job, int rank, int size, std::string_view host);
 uint64_t clock_now();
 
 namespace inside {
-extern Thread none;  // of a thread that has not been asked yet whether it writes
+// Of a thread that has not been asked yet whether it writes, and of one that does not. Both are
+// inside of a call for ever, so that whoever begins one asks a single question.
+extern Thread unasked, nobody;
 extern Call nowhere;  // what is noted of calls that are not recorded: never read
 // Initial-exec: the call that finds a library's other thread-locals costs more than all of begin().
-extern thread_local Thread* thread __attribute__((tls_model("initial-exec")));
+extern constinit thread_local Thread* thread __attribute__((tls_model("initial-exec")));
 extern Record* record;
 Thread* attach();
 
@@ -178,7 +180,8 @@ inline Record* mine() {
 // Where this thread writes; nullptr: nowhere.
 inline Thread* thread() {
   Thread* t = inside::thread;
-  return t == &inside::none ? inside::attach() : t;
+  if (t == &inside::unasked) return inside::attach();
+  return t == &inside::nobody ? nullptr : t;
 }
 
 // The call that this thread is in, to be enriched; nullptr where nothing is written.
@@ -190,9 +193,10 @@ inline Call* now() {
 // A call begins; nullptr when nothing is written, or inside another call (a callback's). `marks`: of
 // the arguments that are noted next.
 [[gnu::always_inline]] inline Thread* begin(uint16_t function, const void* caller, uint8_t marks) {
-  Thread* t = thread();
-  if (!t || t->inside) [[unlikely]]
-    return nullptr;
+  Thread* t = inside::thread;
+  if (t->inside) [[unlikely]] {
+    if (t != &inside::unasked || !(t = inside::attach())) return nullptr;
+  }
   Record& record = *mine();
   const uint64_t number = record.calls.load(std::memory_order_relaxed) + 1;
   record.calls.store(number, std::memory_order_relaxed);

@@ -179,8 +179,9 @@ template <class T, uintptr_t first, size_t count>
 class PredefinedObjects {
  public:
   T* find(uintptr_t handle) const {  // nullptr: not set yet, or no such handle
-    return handle - first < count ? objects_[handle - first].load(std::memory_order_acquire)
-                                  : nullptr;
+    if (handle - first < count) [[likely]]
+      return objects_[handle - first].load(std::memory_order_acquire);
+    return nullptr;
   }
   void set(uintptr_t handle, T* object) {
     objects_[handle - first].store(object, std::memory_order_release);
@@ -191,13 +192,15 @@ class PredefinedObjects {
 };
 inline constinit PredefinedObjects<Comm, 0x100, 0x10> predefined_comms;
 inline constinit PredefinedObjects<Datatype, 0x200, 0x100> predefined_types;
-Datatype* first_predefined_type(uintptr_t handle);  // makes them all; nullptr: no such handle
+[[gnu::cold]] Datatype* first_predefined_type(
+    uintptr_t handle);  // makes them all; nullptr: no such handle
 inline Comm* HandleOf<Comm>::predefined(uintptr_t value) {
   return predefined_comms.find(value);
 }
 inline Datatype* HandleOf<Datatype>::predefined(uintptr_t value) {
-  Datatype* known = predefined_types.find(value);
-  return known ? known : first_predefined_type(value);
+  if (Datatype* known = predefined_types.find(value)) [[likely]]
+    return known;
+  return first_predefined_type(value);
 }
 
 inline constexpr uintptr_t kFirstAddress = 0x1000;  // below: the ABI's predefined handles
