@@ -65,17 +65,24 @@ inline size_t length_of_head(const Header& header) {
   return sizeof(MessageHead) + (is_of_collective(header) ? sizeof(CollectiveHead) : 0);
 }
 
-// Everything but the word; returns the flags.
-inline uint8_t write_head(std::byte* record, const Header& header) {
-  const MessageHead head{0, header.ticket, header.context, header.source, header.tag};
-  std::memcpy(record + sizeof head.word, &head.ticket, sizeof head - sizeof head.word);
-  uint8_t flags = header.answer ? kAnswers : 0;
-  if (is_of_collective(header)) {
-    const CollectiveHead more{header.signature, header.serial};
-    std::memcpy(record + sizeof head, &more, sizeof more);
-    flags |= kOfCollective;
-  }
-  return flags;
+template <class T>
+void put_at(std::byte* record, size_t offset, T value) {
+  std::memcpy(record + offset, &value, sizeof value);
+}
+
+// Everything but the word; returns the flags. Field by field: what was written a moment ago is read
+// as it was written, or the processor waits until it has left the core. For that reason, too, the
+// ticket of a message that is over when it is sent, which nobody needs, is not read.
+inline uint8_t write_head(std::byte* record, const Header& header, uint64_t ticket) {
+  put_at(record, offsetof(MessageHead, ticket), ticket);
+  put_at(record, offsetof(MessageHead, context), header.context);
+  put_at(record, offsetof(MessageHead, source), header.source);
+  put_at(record, offsetof(MessageHead, tag), header.tag);
+  const uint8_t flags = header.answer ? kAnswers : 0;
+  if (!is_of_collective(header)) return flags;
+  put_at(record, sizeof(MessageHead) + offsetof(CollectiveHead, signature), header.signature);
+  put_at(record, sizeof(MessageHead) + offsetof(CollectiveHead, serial), uint64_t{header.serial});
+  return flags | kOfCollective;
 }
 
 // Returns the head's length. Leaves what the ring tells to the caller.

@@ -9,6 +9,7 @@
 // not fit before the end, a marker sends the reader to the start.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -82,19 +83,8 @@ class RingWriter {
   // Room for a record of `bytes`, at most longest_record(); nullptr as long as the ring is full.
   std::byte* reserve(size_t bytes) {
     const size_t need = whole_lines(bytes) + kLine;  // and the word behind it
-    const bool wraps = offset_ + need > capacity_;
-    const size_t total = wraps ? capacity_ - offset_ + need : need;
-    if (written_ + total - consumed_ > capacity_) [[unlikely]] {
-      consumed_ = memory_->consumed.load(std::memory_order_acquire);
-      if (written_ + total - consumed_ > capacity_) return nullptr;
-    }
-    if (wraps) [[unlikely]] {
-      memory_->word(0).store(0, std::memory_order_relaxed);
-      memory_->word(offset_).store(kToTheStart, std::memory_order_release);
-      written_ += capacity_ - offset_;
-      offset_ = 0;
-      cleared_ = kLine;
-    }
+    if (offset_ + need > known_ && !find_room(need)) [[unlikely]]
+      return nullptr;
     fetch(need - kLine);
     return memory_->records + offset_;
   }
@@ -110,24 +100,41 @@ class RingWriter {
     if (behind >= cleared_) clear_line(behind);
     memory_->word(offset_).store(word.packed(), std::memory_order_release);
     offset_ = behind;
-    written_ += length;
     fetch(length);
     // The next words are cleared ahead: a store to a line that the reader holds takes as long as
-    // the message itself, and would hold up the next one's.
-    if (cleared_ < behind + kAhead && behind + kAhead + kLine <= capacity_ &&
-        written_ + kAhead + kLine - consumed_ <= capacity_)
-      clear_line(cleared_);
+    // the message itself, and would hold up the next one's. And their lines are fetched further
+    // ahead, or that store holds up all that the core stores behind it, the program's own included.
+    if (cleared_ < behind + kAhead && behind + kAhead + kLine <= known_) clear_line(cleared_);
+    if (behind + kFetchedAhead + kLine <= known_)
+      prefetch_for_writing(memory_->records + behind + kFetchedAhead);
   }
 
  private:
-  static constexpr size_t kAhead = 4 * kLine;
+  static constexpr size_t kAhead = 4 * kLine, kFetchedAhead = 12 * kLine;
+
+  // Looks what the reader has left, and goes back to the start where the rest is too short.
+  [[gnu::noinline]] bool find_room(size_t need) {
+    const bool wraps = offset_ + need > capacity_;
+    const size_t total = wraps ? capacity_ - offset_ + need : need;
+    consumed_ = memory_->consumed.load(std::memory_order_acquire);
+    if (lap_ + offset_ + total - consumed_ > capacity_) return false;
+    if (wraps) {
+      memory_->word(0).store(0, std::memory_order_relaxed);
+      memory_->word(offset_).store(kToTheStart, std::memory_order_release);
+      lap_ += capacity_;
+      offset_ = 0;
+      cleared_ = kLine;
+    }
+    known_ = std::min(capacity_, static_cast<size_t>(consumed_ + capacity_ - lap_));
+    return true;
+  }
 
   // The reader still holds the lines from the last lap. They come over all at once, not one by one
   // as the record is written; and those of the next record, which is likely as long as this one,
   // while the program does something else.
   // The first line is left where it is: the reader looks at it all the time.
   void fetch(size_t length) const {
-    if (offset_ + length + kLine > capacity_) return;
+    if (length <= kLine || offset_ + length + kLine > capacity_) return;
     const std::byte* next = memory_->records + offset_;
     if (length > kLongestFetch) length = kLongestFetch;
     for (size_t at = kLine; at < length; at += kLine) prefetch_for_writing(next + at);
@@ -142,7 +149,8 @@ class RingWriter {
   size_t capacity_ = 0;
   size_t offset_ = 0;       // of the next record; a line is left behind it, always
   size_t cleared_ = kLine;  // no line from offset_ to here shows a record
-  uint64_t written_ = 0;    // bytes since the beginning
+  size_t known_ = 0;        // the reader has left everything before it
+  uint64_t lap_ = 0;        // bytes before this one
   uint64_t consumed_ = 0;   // as last seen
 };
 
@@ -150,7 +158,7 @@ class RingReader {
  public:
   RingReader() = default;
   RingReader(RingMemory& memory, size_t size)
-      : memory_(&memory), capacity_(RingMemory::capacity(size)) {}
+      : memory_(&memory), capacity_(RingMemory::capacity(size)), tell_at_(capacity_ / 4) {}
 
   bool exists() const { return memory_ != nullptr; }
   Joint& joint() const { return memory_->joint; }
@@ -160,8 +168,9 @@ class RingReader {
     const uint64_t word = memory_->word(offset_).load(std::memory_order_acquire);
     if (word != kToTheStart) [[likely]]
       return word;
-    consumed_ += capacity_ - offset_;
+    lap_ += capacity_;
     offset_ = 0;
+    tell_at_ = told_ + capacity_ / 4 > lap_ ? told_ + capacity_ / 4 - lap_ : 0;
     return memory_->word(0).load(std::memory_order_acquire);
   }
   const std::byte* record() const { return memory_->records + offset_; }
@@ -179,11 +188,11 @@ class RingReader {
   // Steps behind the record. True: the writer has been told of room, it may be waiting for it.
   bool consume(uint32_t length) {
     offset_ += whole_lines(length);
-    consumed_ += whole_lines(length);
-    if (consumed_ - told_ < capacity_ / 4) [[likely]]
+    if (offset_ < tell_at_) [[likely]]
       return false;
-    told_ = consumed_;
-    memory_->consumed.store(consumed_, std::memory_order_release);
+    told_ = lap_ + offset_;
+    tell_at_ = offset_ + capacity_ / 4;
+    memory_->consumed.store(told_, std::memory_order_release);
     return true;
   }
 
@@ -191,7 +200,9 @@ class RingReader {
   RingMemory* memory_ = nullptr;
   size_t capacity_ = 0;
   size_t offset_ = 0;
-  uint64_t consumed_ = 0, told_ = 0;
+  size_t tell_at_ = 0;  // the writer is told again when so much of this lap has been read
+  uint64_t lap_ = 0;    // bytes before this one
+  uint64_t told_ = 0;   // bytes since the beginning
 };
 
 }  // namespace tutti::transport

@@ -36,7 +36,7 @@ bool SharedMemoryTransport::send_now(int peer, const Header& header, const std::
   std::byte* record = to.out.reserve(length);
   if (!record) [[unlikely]]
     return false;
-  const uint8_t flags = write_head(record, header);
+  const uint8_t flags = write_head(record, header, 0);
   copy_short(record + head, data, static_cast<size_t>(header.bytes));
   commit(to, record_word(RecordType::message, length, flags));
   return true;
@@ -63,7 +63,7 @@ bool SharedMemoryTransport::put_inline(Peer& to, const Header& header, const Pay
   const size_t length = head + static_cast<size_t>(header.bytes);
   std::byte* record = to.out.reserve(length);
   if (!record) return false;
-  const uint8_t flags = write_head(record, header);
+  const uint8_t flags = write_head(record, header, header.ticket);
   pack(payload, 0, record + head, header.bytes);
   commit(to, record_word(RecordType::message, length, flags));
   return true;
@@ -77,7 +77,7 @@ bool SharedMemoryTransport::put_middling(Peer& to, Outgoing& outgoing, int64_t& 
     const size_t length = head + static_cast<size_t>(piece);
     std::byte* record = to.out.reserve(length);
     if (!record) return false;
-    const uint8_t flags = write_head(record, header);
+    const uint8_t flags = write_head(record, header, header.ticket);
     const Announcement announcement{.bytes = header.bytes};
     std::memcpy(record + head - sizeof announcement, &announcement, sizeof announcement);
     pack(outgoing.payload, 0, record + head, piece);
@@ -97,7 +97,7 @@ bool SharedMemoryTransport::put_announcement(Peer& to, const Outgoing& outgoing)
   const size_t head = length_of_head(header), length = head + sizeof(Announcement);
   std::byte* record = to.out.reserve(length);
   if (!record) return false;
-  const uint8_t flags = write_head(record, header);
+  const uint8_t flags = write_head(record, header, header.ticket);
   Announcement announcement{.bytes = header.bytes,
                             .outgoing = reinterpret_cast<uintptr_t>(&outgoing)};
   if (outgoing.payload.contiguous())
