@@ -49,11 +49,13 @@ void Lane::clear(std::byte* memory, const LaneGeometry& geometry) {
 
 // The latest call that had begun when the round was its or one behind it; nullptr: forgotten, or none.
 const Lane::Begun* Lane::begun_with(uint32_t round) const {
-  for (size_t i = 0; i < begun_.size(); ++i) {
-    const Begun& call = begun_[(latest_ + begun_.size() - i) % begun_.size()];
+  size_t at = latest_;
+  do {
+    const Begun& call = begun_[at];
     if (call.serial == kNoSerial) return nullptr;
     if (static_cast<int32_t>(round - call.first) >= 0) return &call;
-  }
+    at = at == 0 ? begun_.size() - 1 : at - 1;
+  } while (at != latest_);
   return nullptr;
 }
 
