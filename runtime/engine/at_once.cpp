@@ -11,8 +11,8 @@ using transport::Header;
 
 // Longer messages are not worth the attempt to send them at once.
 constexpr int64_t kAtOnce = 4 << 10;
-// Looks for a message that a blocking call waits for, to a pass for everything; and how many there are
-// before the wait shows as one.
+// Looks for a message that a blocking call waits for, in a row, to a pass for everything; and how
+// many there are before the wait shows as one.
 constexpr int kPollsPerPass = 16;
 constexpr int kMostPolls = 200;
 // Messages taken like that in a row. A pass sees to all else, and hands over what comes behind them,
@@ -46,12 +46,17 @@ bool Engine::recv_at_once(int from, const Match& match, const Payload& payload, 
       .context = match.context, .source = match.source, .tag = match.tag, .serial = match.serial};
   const int64_t room = payload.bytes();
   using Taken = transport::Transport::Taken;
-  Taken taken = transport_.take_now(from, header, payload.data(), room);
-  for (int left = waits ? std::min(waiting_.polls, kMostPolls) : 1; taken == Taken::nothing; --left) {
+  Taken taken = transport_.take_now(from, header, payload.data(), room, 1);
+  if (taken == Taken::nothing) {
+    int left = waits ? std::min(waiting_.polls, kMostPolls) : 1;
     if (left <= 1) return false;
     stay_awake();
-    if (left % kPollsPerPass == 0 && (ownership_.contended() || !pass_before(match))) return false;
-    taken = transport_.take_now(from, header, payload.data(), room);
+    for (;;) {
+      taken = transport_.take_now(from, header, payload.data(), room, kPollsPerPass);
+      if (taken != Taken::nothing) break;
+      left -= kPollsPerPass;
+      if (left <= 0 || ownership_.contended() || !pass_before(match)) return false;
+    }
   }
   if (taken == Taken::other) return false;
   ++peer(from).next_in;

@@ -46,8 +46,8 @@ class Node final : public Transport {
   bool send_now(int peer, const Header& header, const std::byte* data) override {
     return route_to(peer) == Route::shared && shared_->send_now(peer, header, data);
   }
-  Taken take_now(int peer, Header& wanted, std::byte* into, int64_t room) override {
-    return route_to(peer) == Route::shared ? shared_->take_now(peer, wanted, into, room)
+  Taken take_now(int peer, Header& wanted, std::byte* into, int64_t room, int looks) override {
+    return route_to(peer) == Route::shared ? shared_->take_now(peer, wanted, into, room, looks)
                                            : Taken::other;
   }
   void notify(int peer, const Header& header) override;

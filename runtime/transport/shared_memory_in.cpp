@@ -63,12 +63,18 @@ void SharedMemoryTransport::handle(Peer& from, RecordWord word, const std::byte*
 }
 
 Transport::Taken SharedMemoryTransport::take_now(int peer, Header& wanted, std::byte* into,
-                                                 int64_t room) {
+                                                 int64_t room, int looks) {
   Peer& from = at(peer);
   if (!from.in.exists()) [[unlikely]]
     return Taken::other;
-  const uint64_t packed = from.in.ready();
-  if (packed == 0) return Taken::nothing;
+  uint64_t packed = from.in.ready();
+  while (packed == 0) {
+    if (--looks <= 0) return Taken::nothing;
+    // Who looks all the time takes the line from the sender while it writes: 152 ns a message
+    // without the pause, 121 with it.
+    __builtin_ia32_pause();
+    packed = from.in.ready();
+  }
   const RecordWord word = RecordWord::of(packed);
   if (word.type != static_cast<uint8_t>(RecordType::message) || (word.flags & kAnswers))
     return Taken::other;

@@ -87,13 +87,14 @@ class Transport {
   virtual bool send_now(int peer, const Header& header, const std::byte* data) {
     return (void)peer, (void)header, (void)data, false;
   }
-  // For a receiver that waits for one short message and nothing else: takes the one that comes next
-  // from `peer`, if it has the context, source, tag and serial of `wanted`. Copies its bytes to
-  // `into`, where there is room for `room`, and fills in the rest of `wanted` but process and order.
-  // other: what comes next is for progress() to hand over, or nothing can be told here.
+  // For a receiver that waits for one short message and nothing else: looks up to so many times,
+  // and takes the one that comes next from `peer`, if it has the context, source, tag and serial of
+  // `wanted`. Copies its bytes to `into`, where there is room for `room`, and fills in the rest of
+  // `wanted` but process and order. other: what comes next is for progress() to hand over, or
+  // nothing can be told here.
   enum class Taken : uint8_t { nothing, message, other };
-  virtual Taken take_now(int peer, Header& wanted, std::byte* into, int64_t room) {
-    return (void)peer, (void)wanted, (void)into, (void)room, Taken::other;
+  virtual Taken take_now(int peer, Header& wanted, std::byte* into, int64_t room, int looks) {
+    return (void)peer, (void)wanted, (void)into, (void)room, (void)looks, Taken::other;
   }
   // A header alone; fire and forget.
   virtual void notify(int peer, const Header& header) = 0;
