@@ -74,7 +74,9 @@ Result<std::unique_ptr<Node>> Node::open(const NodeOptions& options, const Wirin
   std::unique_ptr<Ucx> ucx;
 
   auto open_ucx = [&]() -> Error {
-    Result<std::unique_ptr<Ucx>> opened = Ucx::open(options.ucx);
+    UcxOptions how = options.ucx;
+    how.between_nodes = !one_node;
+    Result<std::unique_ptr<Ucx>> opened = Ucx::open(how);
     if (!opened) {
       Error problem = std::move(opened).error();
       return options.ucx_is_told.empty() ? std::move(problem)

@@ -22,6 +22,9 @@ constexpr std::chrono::seconds kLongestClose{5};
 // Over tcp the three messages of a rendezvous cost more than a copy of this much. (64 KiB one way
 // between two nodes: 25 µs against 42.) Networks that write into memory by themselves are not asked.
 constexpr char kRendezvousOverTcp[] = "256k";
+// Over tcp a short message goes to the kernel as four pieces, header and bytes apart, unless UCX
+// has been told to pack it; one piece costs less up to here.
+constexpr int64_t kPackedOverTcp = 2 << 10;
 constexpr char kRendezvousVariable[] = "UCX_RNDV_THRESH";  // of UCX; what a user says there holds
 
 Error ucx_failure(const char* what, ucs_status_t status) {
@@ -83,12 +86,15 @@ class UcxTransport final : public Ucx {
   Result<ucp_ep_h> connect(int peer);
   void describe(ucp_request_param_t& param, const void*& buffer, size_t& count,
                 Payload& payload) const;
+  void describe_as_packed(ucp_request_param_t& param, const void*& buffer, size_t& count,
+                          Payload& payload) const;
   void close_endpoints();
 
   ucp_context_h context_ = nullptr;
   ucp_worker_h worker_ = nullptr;
   ucp_datatype_t gappy_ = 0;
   bool gappy_made_ = false;
+  int64_t longest_packed_ = -1;  // messages up to here are packed, though they are one run
   std::string address_;
   AddressBook book_;
   Receiver* receiver_ = nullptr;
@@ -108,7 +114,9 @@ Error UcxTransport::start(const UcxOptions& options) {
       return ucx_failure("take the transports of the setting transport.ucx_tls", s);
     }
   }
-  if (!std::getenv(kRendezvousVariable) && !has_rdma())
+  const bool over_tcp = !has_rdma();
+  if (over_tcp && options.between_nodes) longest_packed_ = kPackedOverTcp;
+  if (over_tcp && !std::getenv(kRendezvousVariable))
     ucp_config_modify(config, "RNDV_THRESH", kRendezvousOverTcp);
   ucp_params_t params{};
   params.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_NAME;
@@ -208,11 +216,16 @@ void UcxTransport::describe(ucp_request_param_t& param, const void*& buffer, siz
     buffer = payload.data();
     count = static_cast<size_t>(payload.bytes());
   } else {
-    param.op_attr_mask |= UCP_OP_ATTR_FIELD_DATATYPE;
-    param.datatype = gappy_;
-    buffer = &payload;
-    count = 1;
+    describe_as_packed(param, buffer, count, payload);
   }
+}
+
+void UcxTransport::describe_as_packed(ucp_request_param_t& param, const void*& buffer,
+                                      size_t& count, Payload& payload) const {
+  param.op_attr_mask |= UCP_OP_ATTR_FIELD_DATATYPE;
+  param.datatype = gappy_;
+  buffer = &payload;
+  count = 1;
 }
 
 void UcxTransport::send(int peer, Outgoing& outgoing) {
@@ -231,7 +244,10 @@ void UcxTransport::send(int peer, Outgoing& outgoing) {
   };
   const void* buffer = nullptr;
   size_t count = 0;
-  if (outgoing.header.bytes > 0) describe(param, buffer, count, outgoing.payload);
+  if (outgoing.header.bytes <= longest_packed_)
+    describe_as_packed(param, buffer, count, outgoing.payload);
+  else if (outgoing.header.bytes > 0)
+    describe(param, buffer, count, outgoing.payload);
   const ucs_status_ptr_t request =
       ucp_am_send_nbx(*ep, kMessageId, &outgoing.header, sizeof(Header), buffer, count, &param);
   if (UCS_PTR_IS_PTR(request)) return;

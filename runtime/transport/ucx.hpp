@@ -14,6 +14,7 @@ namespace tutti::transport {
 
 struct UcxOptions {
   std::string tls;  // UCX_TLS; empty: UCX's choice, or the user's environment
+  bool between_nodes = false;  // some peers are on other nodes
 };
 
 class Ucx : public Transport {
