@@ -66,7 +66,7 @@ void Engine::send_active(int to, Header header, const std::byte* data, int64_t b
     return handle_own();
   }
   header.order = peer(to).next_out++;
-  if (transport_.send_now(to, header, data)) return;
+  if (transport_.send_now(to, header, header.ticket, data)) return;
   struct Leaving {
     transport::Outgoing outgoing;
     std::unique_ptr<std::byte[]> bytes;

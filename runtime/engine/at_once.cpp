@@ -33,7 +33,7 @@ bool Engine::send_at_once(int to, const Match& match, const Payload& payload, ui
                       .process = process_,
                       .signature = signature,
                       .bytes = bytes};
-  if (!transport_.send_now(to, header, payload.data())) return false;
+  if (!transport_.send_now(to, header, 0, payload.data())) return false;
   ++receiver.next_out;
   return true;
 }

@@ -43,8 +43,8 @@ class Node final : public Transport {
 
   void set_receiver(Receiver& receiver) override;
   void send(int peer, Outgoing& outgoing) override;
-  bool send_now(int peer, const Header& header, const std::byte* data) override {
-    return route_to(peer) == Route::shared && shared_->send_now(peer, header, data);
+  bool send_now(int peer, const Header& header, uint64_t ticket, const std::byte* data) override {
+    return route_to(peer) == Route::shared && shared_->send_now(peer, header, ticket, data);
   }
   Taken take_now(int peer, Header& wanted, std::byte* into, int64_t room, int looks) override {
     return route_to(peer) == Route::shared ? shared_->take_now(peer, wanted, into, room, looks)

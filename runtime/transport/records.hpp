@@ -72,7 +72,7 @@ void put_at(std::byte* record, size_t offset, T value) {
 
 // Everything but the word; returns the flags. Field by field: what was written a moment ago is read
 // as it was written, or the processor waits until it has left the core. For that reason, too, the
-// ticket of a message that is over when it is sent, which nobody needs, is not read.
+// ticket is given apart: in most headers it is one of several zeros that were stored together.
 inline uint8_t write_head(std::byte* record, const Header& header, uint64_t ticket) {
   put_at(record, offsetof(MessageHead, ticket), ticket);
   put_at(record, offsetof(MessageHead, context), header.context);

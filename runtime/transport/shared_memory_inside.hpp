@@ -119,7 +119,7 @@ class SharedMemoryTransport final : public SharedMemory {
 
   void set_receiver(Receiver& receiver) override { receiver_ = &receiver; }
   void send(int peer, Outgoing& outgoing) override;
-  bool send_now(int peer, const Header& header, const std::byte* data) override;
+  bool send_now(int peer, const Header& header, uint64_t ticket, const std::byte* data) override;
   Taken take_now(int peer, Header& wanted, std::byte* into, int64_t room, int looks) override;
   void notify(int peer, const Header& header) override;
   void fetch(void* rendezvous, Fetch& fetch) override;

@@ -28,7 +28,8 @@ void SharedMemoryTransport::send(int peer, Outgoing& outgoing) {
   hold(to, {.outgoing = &outgoing, .offset = offset});
 }
 
-bool SharedMemoryTransport::send_now(int peer, const Header& header, const std::byte* data) {
+bool SharedMemoryTransport::send_now(int peer, const Header& header, uint64_t ticket,
+                                     const std::byte* data) {
   Peer& to = at(peer);
   if (to.held || header.bytes > to.longest_inline) [[unlikely]]
     return false;
@@ -36,7 +37,7 @@ bool SharedMemoryTransport::send_now(int peer, const Header& header, const std::
   std::byte* record = to.out.reserve(length);
   if (!record) [[unlikely]]
     return false;
-  const uint8_t flags = write_head(record, header, 0);
+  const uint8_t flags = write_head(record, header, ticket);
   copy_short(record + head, data, static_cast<size_t>(header.bytes));
   commit(to, record_word(RecordType::message, length, flags));
   return true;

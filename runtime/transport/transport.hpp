@@ -83,9 +83,9 @@ class Transport {
   // perhaps before it returns.
   virtual void send(int peer, Outgoing& outgoing) = 0;
   // Sends a message whose header.bytes lie in one run at `data`, if that takes nothing but a copy;
-  // nothing is reported and nothing kept. False: send() it.
-  virtual bool send_now(int peer, const Header& header, const std::byte* data) {
-    return (void)peer, (void)header, (void)data, false;
+  // nothing is reported and nothing kept. `ticket` goes in place of the header's. False: send() it.
+  virtual bool send_now(int peer, const Header& header, uint64_t ticket, const std::byte* data) {
+    return (void)peer, (void)header, (void)ticket, (void)data, false;
   }
   // For a receiver that waits for one short message and nothing else: looks up to so many times,
   // and takes the one that comes next from `peer`, if it has the context, source, tag and serial of

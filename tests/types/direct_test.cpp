@@ -21,7 +21,7 @@ using transport::Arrival, transport::Fetch, transport::Header, transport::Outgoi
 class Notebook final : public transport::Transport {
  public:
   void set_receiver(transport::Receiver& receiver) override { receiver_ = &receiver; }
-  bool send_now(int, const Header& header, const std::byte* data) override {
+  bool send_now(int, const Header& header, uint64_t, const std::byte* data) override {
     now_ = data;
     now_bytes_ = header.bytes;
     return true;
