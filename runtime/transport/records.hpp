@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the records in the rings between ranks of a node say (shared_memory.hpp). The header of a
 // short message takes half a line; what the ring itself tells (the sender, the order) is left out,
-// and what only collectives need is there only for them.
+// and what few messages need is there only for them. It also says how far its sender has read the
+// ring in the other direction, whose writer need not look for it then.
 #pragma once
 
 #include <cstddef>
@@ -37,10 +38,11 @@ inline RecordWord record_word(RecordType type, size_t length, uint8_t flags) {
 // Flags of a head.
 inline constexpr uint8_t kAnswers = 1;       // Header::answer
 inline constexpr uint8_t kOfCollective = 2;  // a CollectiveHead follows
+inline constexpr uint8_t kNamed = 4;         // Header::ticket follows, behind that
 
 struct MessageHead {
   uint64_t word;  // the ring's
-  uint64_t ticket;
+  uint64_t read;  // RingReader::position() of the ring in the other direction
   uint64_t context;
   int32_t source;
   int32_t tag;
@@ -61,8 +63,9 @@ inline bool is_of_collective(const Header& header) {
   return header.serial | header.signature;
 }
 
-inline size_t length_of_head(const Header& header) {
-  return sizeof(MessageHead) + (is_of_collective(header) ? sizeof(CollectiveHead) : 0);
+inline size_t length_of_head(const Header& header, uint64_t ticket) {
+  return sizeof(MessageHead) + (is_of_collective(header) ? sizeof(CollectiveHead) : 0) +
+         (ticket ? sizeof ticket : 0);
 }
 
 template <class T>
@@ -73,33 +76,48 @@ void put_at(std::byte* record, size_t offset, T value) {
 // Everything but the word; returns the flags. Field by field: what was written a moment ago is read
 // as it was written, or the processor waits until it has left the core. For that reason, too, the
 // ticket is given apart: in most headers it is one of several zeros that were stored together.
-inline uint8_t write_head(std::byte* record, const Header& header, uint64_t ticket) {
-  put_at(record, offsetof(MessageHead, ticket), ticket);
+inline uint8_t write_head(std::byte* record, const Header& header, uint64_t ticket, uint64_t read) {
+  put_at(record, offsetof(MessageHead, read), read);
   put_at(record, offsetof(MessageHead, context), header.context);
   put_at(record, offsetof(MessageHead, source), header.source);
   put_at(record, offsetof(MessageHead, tag), header.tag);
-  const uint8_t flags = header.answer ? kAnswers : 0;
-  if (!is_of_collective(header)) return flags;
-  put_at(record, sizeof(MessageHead) + offsetof(CollectiveHead, signature), header.signature);
-  put_at(record, sizeof(MessageHead) + offsetof(CollectiveHead, serial), uint64_t{header.serial});
-  return flags | kOfCollective;
+  uint8_t flags = header.answer ? kAnswers : 0;
+  size_t length = sizeof(MessageHead);
+  if (is_of_collective(header)) {
+    put_at(record, length + offsetof(CollectiveHead, signature), header.signature);
+    put_at(record, length + offsetof(CollectiveHead, serial), uint64_t{header.serial});
+    length += sizeof(CollectiveHead);
+    flags |= kOfCollective;
+  }
+  if (ticket) {
+    put_at(record, length, ticket);
+    flags |= kNamed;
+  }
+  return flags;
 }
 
 // Returns the head's length. Leaves what the ring tells to the caller.
-inline size_t read_head(const std::byte* record, uint8_t flags, Header& header) {
+inline size_t read_head(const std::byte* record, uint8_t flags, Header& header, uint64_t& read) {
   MessageHead head;
-  std::memcpy(&head.ticket, record + sizeof head.word, sizeof head - sizeof head.word);
-  header.ticket = head.ticket;
+  std::memcpy(&head.read, record + sizeof head.word, sizeof head - sizeof head.word);
+  read = head.read;
   header.context = head.context;
   header.source = head.source;
   header.tag = head.tag;
   header.answer = flags & kAnswers;
-  if (!(flags & kOfCollective)) return sizeof head;
-  CollectiveHead more;
-  std::memcpy(&more, record + sizeof head, sizeof more);
-  header.signature = more.signature;
-  header.serial = static_cast<uint32_t>(more.serial);
-  return sizeof head + sizeof more;
+  size_t length = sizeof head;
+  if (flags & kOfCollective) {
+    CollectiveHead more;
+    std::memcpy(&more, record + length, sizeof more);
+    header.signature = more.signature;
+    header.serial = static_cast<uint32_t>(more.serial);
+    length += sizeof more;
+  }
+  if (flags & kNamed) {
+    std::memcpy(&header.ticket, record + length, sizeof header.ticket);
+    length += sizeof header.ticket;
+  }
+  return length;
 }
 
 }  // namespace tutti::transport

@@ -5,8 +5,11 @@
 // Records start on cache lines. The first word of a record is zero until the record is complete,
 // and the writer clears the words behind a record before it completes it, so that what an earlier
 // lap left there is never taken for a record, and the reader writes nothing but its position, now
-// and then, and what it says of a long message that both copy. A record never wraps: where it does
-// not fit before the end, a marker sends the reader to the start.
+// and then, and what it says of a long message that both copy. A record never wraps: a marker
+// sends the reader to the start where a record does not fit before the end, and already after a few
+// lines where the reader has read everything else. For a ping-pong that uses the same few lines
+// over and over takes half as long as one that goes through all of the ring: 105 ns instead of 215
+// for 1 KiB between near cores, 365 instead of 850 between far ones.
 #pragma once
 
 #include <algorithm>
@@ -73,7 +76,7 @@ class RingWriter {
  public:
   RingWriter() = default;
   RingWriter(RingMemory& memory, size_t size)
-      : memory_(&memory), capacity_(RingMemory::capacity(size)) {}
+      : memory_(&memory), capacity_(RingMemory::capacity(size)), known_(capacity_) {}
 
   Joint& joint() const { return memory_->joint; }
 
@@ -91,53 +94,81 @@ class RingWriter {
 
   // The reader has made room since reserve() looked last.
   bool room_has_grown() const {
-    return memory_->consumed.load(std::memory_order_acquire) != consumed_;
+    return memory_->consumed.load(std::memory_order_acquire) > consumed_;
+  }
+
+  // The reader has come to `position` or further: what its RingReader::position() said, by another
+  // way than the ring's own memory, which is left where it is.
+  void reader_is_at(uint64_t position) {
+    if (position > consumed_) note(position);
   }
 
   // Shows the record reserved last to the reader.
   void commit(RecordWord word) {
     const size_t length = whole_lines(word.length), behind = offset_ + length;
-    if (behind >= cleared_) clear_line(behind);
+    const bool turns =
+        behind >= kShortLap && consumed_ >= lap_ + offset_ && offset_ >= length + kLine;
+    if (turns) {
+      if (!start_is_clear_) memory_->word(0).store(0, std::memory_order_relaxed);
+      memory_->word(behind).store(kToTheStart, std::memory_order_relaxed);
+    } else if (behind >= cleared_) {
+      clear_line(behind);
+    }
     memory_->word(offset_).store(word.packed(), std::memory_order_release);
-    offset_ = behind;
-    fetch(length);
+    turns ? turn(behind) : void(offset_ = behind);
     // The next words are cleared ahead: a store to a line that the reader holds takes as long as
     // the message itself, and would hold up the next one's. And their lines are fetched further
     // ahead, or that store holds up all that the core stores behind it, the program's own included.
-    if (cleared_ < behind + kAhead && behind + kAhead + kLine <= known_) clear_line(cleared_);
-    if (behind + kFetchedAhead + kLine <= known_)
-      prefetch_for_writing(memory_->records + behind + kFetchedAhead);
+    fetch(length);
+    if (cleared_ < offset_ + kAhead && offset_ + kAhead + kLine <= known_) clear_line(cleared_);
+    if (offset_ + kFetchedAhead + kLine <= known_)
+      prefetch_for_writing(memory_->records + offset_ + kFetchedAhead);
+    if (!start_is_clear_ && consumed_ > lap_) {
+      memory_->word(0).store(0, std::memory_order_relaxed);
+      start_is_clear_ = true;
+    }
   }
 
  private:
   static constexpr size_t kAhead = 4 * kLine, kFetchedAhead = 12 * kLine;
+  static constexpr size_t kShortLap = 8 * kLine;  // the shortest that is worth a marker
+
+  void note(uint64_t position) {
+    consumed_ = position;
+    known_ = position >= lap_ ? capacity_ : std::min<size_t>(capacity_, position - lap_before_);
+  }
 
   // Looks what the reader has left, and goes back to the start where the rest is too short.
   [[gnu::noinline]] bool find_room(size_t need) {
-    const bool wraps = offset_ + need > capacity_;
-    const size_t total = wraps ? capacity_ - offset_ + need : need;
-    consumed_ = memory_->consumed.load(std::memory_order_acquire);
-    if (lap_ + offset_ + total - consumed_ > capacity_) return false;
-    if (wraps) {
-      memory_->word(0).store(0, std::memory_order_relaxed);
-      memory_->word(offset_).store(kToTheStart, std::memory_order_release);
-      lap_ += capacity_;
-      offset_ = 0;
-      cleared_ = kLine;
-    }
-    known_ = std::min(capacity_, static_cast<size_t>(consumed_ + capacity_ - lap_));
+    reader_is_at(memory_->consumed.load(std::memory_order_acquire));
+    if (offset_ + need <= known_) return true;
+    // The reader must be in this lap, and far enough from its start.
+    if (offset_ + need <= capacity_ || consumed_ < lap_ + need) return false;
+    memory_->word(0).store(0, std::memory_order_relaxed);
+    memory_->word(offset_).store(kToTheStart, std::memory_order_release);
+    turn(offset_);
     return true;
+  }
+
+  // The lap ends at `end`, where the marker is, which is one line more for the reader to leave.
+  void turn(size_t end) {
+    lap_before_ = lap_;
+    lap_ += end + kLine;
+    offset_ = 0;
+    cleared_ = kLine;
+    start_is_clear_ = false;
+    note(consumed_);
   }
 
   // The reader still holds the lines from the last lap. They come over all at once, not one by one
   // as the record is written; and those of the next record, which is likely as long as this one,
-  // while the program does something else.
+  // while the program does something else, with the line behind it, which is cleared.
   // The first line is left where it is: the reader looks at it all the time.
   void fetch(size_t length) const {
     if (length <= kLine || offset_ + length + kLine > capacity_) return;
     const std::byte* next = memory_->records + offset_;
     if (length > kLongestFetch) length = kLongestFetch;
-    for (size_t at = kLine; at < length; at += kLine) prefetch_for_writing(next + at);
+    for (size_t at = kLine; at <= length; at += kLine) prefetch_for_writing(next + at);
   }
 
   void clear_line(size_t offset) {
@@ -147,11 +178,13 @@ class RingWriter {
 
   RingMemory* memory_ = nullptr;
   size_t capacity_ = 0;
-  size_t offset_ = 0;       // of the next record; a line is left behind it, always
-  size_t cleared_ = kLine;  // no line from offset_ to here shows a record
-  size_t known_ = 0;        // the reader has left everything before it
-  uint64_t lap_ = 0;        // bytes before this one
-  uint64_t consumed_ = 0;   // as last seen
+  size_t offset_ = 0;            // of the next record; a line is left behind it, always
+  size_t cleared_ = kLine;       // no line from offset_ to here shows a record
+  size_t known_ = 0;             // the reader has left everything before it
+  uint64_t lap_ = 0;             // bytes before this one, since the beginning
+  uint64_t lap_before_ = 0;      // bytes before the last one
+  uint64_t consumed_ = 0;        // as last seen: never in a lap before the last one
+  bool start_is_clear_ = false;  // the reader is past this lap's first record, its word is zero
 };
 
 class RingReader {
@@ -163,15 +196,13 @@ class RingReader {
   bool exists() const { return memory_ != nullptr; }
   Joint& joint() const { return memory_->joint; }
 
-  // The next record's first word; zero: there is none yet.
-  uint64_t ready() {
-    const uint64_t word = memory_->word(offset_).load(std::memory_order_acquire);
-    if (word != kToTheStart) [[likely]]
-      return word;
-    lap_ += capacity_;
+  // The next record's first word; zero: there is none yet; kToTheStart: go_to_start() is due.
+  uint64_t ready() const { return memory_->word(offset_).load(std::memory_order_acquire); }
+  // Steps behind the marker. The writer has been told of room, it may be waiting for it.
+  void go_to_start() {
+    lap_ += offset_ + kLine;
     offset_ = 0;
-    tell_at_ = told_ + capacity_ / 4 > lap_ ? told_ + capacity_ / 4 - lap_ : 0;
-    return memory_->word(0).load(std::memory_order_acquire);
+    tell();
   }
   const std::byte* record() const { return memory_->records + offset_; }
   // The first word of the record behind one of this length; zero: there is none yet.
@@ -190,19 +221,24 @@ class RingReader {
     offset_ += whole_lines(length);
     if (offset_ < tell_at_) [[likely]]
       return false;
-    told_ = lap_ + offset_;
-    tell_at_ = offset_ + capacity_ / 4;
-    memory_->consumed.store(told_, std::memory_order_release);
+    tell();
     return true;
   }
 
+  // What has been left, in bytes since the beginning; for RingWriter::reader_is_at().
+  uint64_t position() const { return lap_ + offset_; }
+
  private:
+  void tell() {
+    tell_at_ = offset_ + capacity_ / 4;
+    memory_->consumed.store(position(), std::memory_order_release);
+  }
+
   RingMemory* memory_ = nullptr;
   size_t capacity_ = 0;
   size_t offset_ = 0;
   size_t tell_at_ = 0;  // the writer is told again when so much of this lap has been read
   uint64_t lap_ = 0;    // bytes before this one
-  uint64_t told_ = 0;   // bytes since the beginning
 };
 
 }  // namespace tutti::transport

@@ -95,7 +95,7 @@ bool SharedMemoryTransport::progress() {
   if (desk_.openings.load(std::memory_order_relaxed) != openings_seen_) [[unlikely]] find_openings();
   bool moved = false;
   for (Peer* peer : inboxes_)
-    if (peer->in.ready()) moved |= drain(*peer);
+    if (ready(*peer)) moved |= drain(*peer);
   if (held_ > 0) [[unlikely]]
     for (Peer& peer : peers_)
       if (peer.held || !peer.streams.empty() || peer.helping.message)
@@ -136,7 +136,7 @@ bool SharedMemoryTransport::arm() {
     in_epoll_ = true;
   }
   bool news = desk_.openings.load(std::memory_order_acquire) != openings_seen_;
-  for (Peer* peer : inboxes_) news |= peer->in.ready() != 0;
+  for (Peer* peer : inboxes_) news |= ready(*peer) != 0;
   if (held_ > 0)
     for (const Peer& peer : peers_)
       news |= ((peer.held || !peer.streams.empty()) && has_room(peer)) || peer.helping.message;

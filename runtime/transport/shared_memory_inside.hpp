@@ -97,6 +97,14 @@ struct Peer {
   SharedCopy copy;  // of what is streamed to it
 };
 
+// With what it says of the ring in the other direction.
+inline size_t read_head(Peer& from, const std::byte* record, uint8_t flags, Header& header) {
+  uint64_t read;
+  const size_t length = read_head(record, flags, header, read);
+  from.out.reader_is_at(read);
+  return length;
+}
+
 inline void put_into(const Payload& payload, int64_t offset, const std::byte* in, int64_t length) {
   if (payload.contiguous()) [[likely]] {
     std::memcpy(payload.data() + offset, in, static_cast<size_t>(length));
@@ -135,6 +143,12 @@ class SharedMemoryTransport final : public SharedMemory {
     return peers_[static_cast<size_t>(index_of_[static_cast<size_t>(process)])];
   }
   void find_openings();
+  // RingReader::ready() behind the marker, if there is one.
+  uint64_t ready(Peer& from) {
+    const uint64_t word = from.in.ready();
+    return word == kToTheStart ? ready_at_start(from) : word;
+  }
+  [[gnu::noinline]] uint64_t ready_at_start(Peer& from);
   bool drain(Peer& from);
   void handle(Peer& from, RecordWord word, const std::byte* record);
   void message(Peer& from, RecordWord word, const std::byte* record);

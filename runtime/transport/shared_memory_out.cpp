@@ -33,12 +33,16 @@ bool SharedMemoryTransport::send_now(int peer, const Header& header, uint64_t ti
   Peer& to = at(peer);
   if (to.held || header.bytes > to.longest_inline) [[unlikely]]
     return false;
-  const size_t head = length_of_head(header), length = head + static_cast<size_t>(header.bytes);
+  const auto bytes = static_cast<size_t>(header.bytes);
+  const size_t head = length_of_head(header, ticket), length = head + bytes;
   std::byte* record = to.out.reserve(length);
   if (!record) [[unlikely]]
     return false;
-  const uint8_t flags = write_head(record, header, ticket);
-  copy_short(record + head, data, static_cast<size_t>(header.bytes));
+  // The first line last: it has to come from the reader, who looks at it all the time.
+  const size_t beside = std::min(bytes, kLine - head);
+  if (bytes > beside) std::memcpy(record + kLine, data + beside, bytes - beside);
+  const uint8_t flags = write_head(record, header, ticket, to.in.position());
+  copy_short(record + head, data, beside);
   commit(to, record_word(RecordType::message, length, flags));
   return true;
 }
@@ -60,12 +64,12 @@ bool SharedMemoryTransport::put(Peer& to, Outgoing& outgoing, int64_t& offset) {
 }
 
 bool SharedMemoryTransport::put_inline(Peer& to, const Header& header, const Payload& payload) {
-  const size_t head = length_of_head(header);
+  const size_t head = length_of_head(header, header.ticket);
   const size_t length = head + static_cast<size_t>(header.bytes);
   std::byte* record = to.out.reserve(length);
   if (!record) return false;
-  const uint8_t flags = write_head(record, header, header.ticket);
   pack(payload, 0, record + head, header.bytes);
+  const uint8_t flags = write_head(record, header, header.ticket, to.in.position());
   commit(to, record_word(RecordType::message, length, flags));
   return true;
 }
@@ -74,14 +78,14 @@ bool SharedMemoryTransport::put_middling(Peer& to, Outgoing& outgoing, int64_t& 
   const Header& header = outgoing.header;
   const int64_t piece = std::min(kEagerPiece, to.longest_inline);
   if (offset == 0) {
-    const size_t head = length_of_head(header) + sizeof(Announcement);
+    const size_t head = length_of_head(header, header.ticket) + sizeof(Announcement);
     const size_t length = head + static_cast<size_t>(piece);
     std::byte* record = to.out.reserve(length);
     if (!record) return false;
-    const uint8_t flags = write_head(record, header, header.ticket);
+    pack(outgoing.payload, 0, record + head, piece);
+    const uint8_t flags = write_head(record, header, header.ticket, to.in.position());
     const Announcement announcement{.bytes = header.bytes};
     std::memcpy(record + head - sizeof announcement, &announcement, sizeof announcement);
-    pack(outgoing.payload, 0, record + head, piece);
     commit(to, record_word(RecordType::middling, length, flags));
     offset = piece;
   }
@@ -95,10 +99,11 @@ bool SharedMemoryTransport::put_middling(Peer& to, Outgoing& outgoing, int64_t& 
 
 bool SharedMemoryTransport::put_announcement(Peer& to, const Outgoing& outgoing) {
   const Header& header = outgoing.header;
-  const size_t head = length_of_head(header), length = head + sizeof(Announcement);
+  const size_t head = length_of_head(header, header.ticket);
+  const size_t length = head + sizeof(Announcement);
   std::byte* record = to.out.reserve(length);
   if (!record) return false;
-  const uint8_t flags = write_head(record, header, header.ticket);
+  const uint8_t flags = write_head(record, header, header.ticket, to.in.position());
   Announcement announcement{.bytes = header.bytes,
                             .outgoing = reinterpret_cast<uintptr_t>(&outgoing)};
   if (outgoing.payload.contiguous())
@@ -114,12 +119,12 @@ bool SharedMemoryTransport::put_fragment(Peer& to, const Payload& payload, uint6
   const size_t whole = kFragmentHead + static_cast<size_t>(length);
   std::byte* record = to.out.reserve(whole);
   if (!record) return false;
-  const uint64_t body[] = {incoming, static_cast<uint64_t>(offset)};
-  std::memcpy(record + sizeof(uint64_t), body, sizeof body);
   if (incoming && payload.contiguous())
     to.copy(record + kFragmentHead, payload.data() + offset, static_cast<size_t>(length));
   else
     pack(payload, offset, record + kFragmentHead, length);
+  const uint64_t body[] = {incoming, static_cast<uint64_t>(offset)};
+  std::memcpy(record + sizeof(uint64_t), body, sizeof body);
   commit(to, record_word(RecordType::fragment, whole, 0));
   return true;
 }

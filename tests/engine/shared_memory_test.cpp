@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Shared memory between real processes: random traffic, sleep and wake-up, too little of it, names
-// that must not stay; and the ring by itself.
+// that must not stay.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -23,7 +23,6 @@
 #include "transport/doorbell.hpp"
 #include "transport/node.hpp"
 #include "transport/ring.hpp"
-#include "transport/shared_copy.hpp"
 
 namespace tutti::transport {
 namespace {
@@ -35,71 +34,6 @@ using engine::Waiting;
 using testing_processes::Job;
 
 constexpr uint64_t kContext = 4;
-
-// ---- the ring
-
-// Every length, also where it does not fit before the end, and never a word of an earlier lap.
-TEST(RingTest, CarriesRecordsOfAnyLengthInOrder) {
-  for (const size_t size : {size_t{4096}, size_t{65536}}) {
-    void* memory = std::aligned_alloc(4096, size);
-    std::memset(memory, 0, size);
-    RingWriter writer(*static_cast<RingMemory*>(memory), size);
-    RingReader reader(*static_cast<RingMemory*>(memory), size);
-    constexpr int kRecords = 20000;
-    auto length_of = [&](std::minstd_rand& random) {
-      return 8 + random() % (writer.longest_record() - 7);
-    };
-    std::thread other([&, random = std::minstd_rand(1)]() mutable {
-      for (int i = 0; i < kRecords; ++i) {
-        const size_t length = length_of(random);
-        std::byte* record;
-        while (!(record = writer.reserve(length))) std::this_thread::yield();
-        std::memset(record + 8, 1 + i % 255, length - 8);
-        writer.commit({.length = static_cast<uint32_t>(length),
-                       .type = 7,
-                       .value = static_cast<uint16_t>(i)});
-      }
-    });
-    std::minstd_rand random(1);
-    for (int i = 0; i < kRecords; ++i) {
-      uint64_t packed;
-      while (!(packed = reader.ready())) std::this_thread::yield();
-      const RecordWord word = RecordWord::of(packed);
-      const size_t length = length_of(random);
-      ASSERT_EQ(word.length, length) << "record " << i;
-      ASSERT_EQ(word.type, 7);
-      ASSERT_EQ(word.value, static_cast<uint16_t>(i));
-      const std::byte* data = reader.record() + 8;
-      ASSERT_TRUE(std::all_of(data, data + length - 8,
-                              [&](std::byte b) { return b == std::byte(1 + i % 255); }));
-      reader.consume(word.length);
-    }
-    other.join();
-    std::free(memory);
-  }
-}
-
-// ---- copies that pass by the caches
-
-// Whatever way each of them takes: any length to and from any address, and nothing around it.
-TEST(SharedCopyTest, CopiesWhatItIsToldTo) {
-  constexpr size_t kRoom = 40 << 10;
-  std::minstd_rand random(3);
-  std::vector<std::byte> from(kRoom), to(kRoom);
-  for (auto& b : from) b = std::byte(random());
-  SharedCopy copy;
-  for (int i = 0; i < 3000; ++i) {
-    const size_t bytes = i % 2 ? random() % 200 : SharedCopy::kLeast + random() % (32 << 10);
-    const size_t source = random() % 130, target = 64 + random() % 130;
-    std::fill(to.begin(), to.end(), std::byte{0x5a});
-    copy(to.data() + target, from.data() + source, bytes);
-    ASSERT_EQ(std::memcmp(to.data() + target, from.data() + source, bytes), 0) << bytes;
-    const auto untouched = [](std::byte b) { return b == std::byte{0x5a}; };
-    ASSERT_TRUE(std::all_of(to.begin(), to.begin() + static_cast<ptrdiff_t>(target), untouched));
-    ASSERT_TRUE(
-        std::all_of(to.begin() + static_cast<ptrdiff_t>(target + bytes), to.end(), untouched));
-  }
-}
 
 // ---- processes
 

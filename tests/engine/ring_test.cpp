@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The ring by itself, and the copies into it.
+#include "transport/ring.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "transport/shared_copy.hpp"
+
+namespace tutti::transport {
+namespace {
+
+// ---- the ring
+
+struct Ring {
+  explicit Ring(size_t size) : size(size), memory(std::aligned_alloc(4096, size)) {
+    std::memset(memory, 0, size);
+  }
+  ~Ring() { std::free(memory); }
+  RingMemory& operator*() const { return *static_cast<RingMemory*>(memory); }
+  const size_t size;
+  void* const memory;
+};
+
+// The next record's first word; waits for it.
+RecordWord next(RingReader& reader) {
+  for (;; std::this_thread::yield()) {
+    uint64_t packed = reader.ready();
+    if (packed == kToTheStart) {
+      reader.go_to_start();
+      packed = reader.ready();
+    }
+    if (packed) return RecordWord::of(packed);
+  }
+}
+
+enum class Hears { nothing, at_times, always };
+
+// Passes records of random lengths, so many per cent of them short, and looks at every byte. What
+// the writer hears of the reader past the ring, as by the messages back, may be old.
+void carry(size_t size, int share_of_short, Hears hears) {
+  const Ring ring(size);
+  RingWriter writer(*ring, size);
+  RingReader reader(*ring, size);
+  std::atomic<uint64_t> position{0};
+  std::atomic<int> read{0};
+  constexpr int kRecords = 6000;
+  const auto length_of = [&, longest = writer.longest_record()](std::minstd_rand& random) {
+    const bool is_short = static_cast<int>(random() % 100) < share_of_short;
+    return 8 + random() % (is_short ? 100 : longest - 7);
+  };
+  std::thread other([&, random = std::minstd_rand(1), chance = std::minstd_rand(2)]() mutable {
+    uint64_t heard = 0;
+    for (int i = 0; i < kRecords; ++i) {
+      const size_t length = length_of(random);
+      if (hears != Hears::nothing && chance() % 8) writer.reader_is_at(heard);
+      if (hears == Hears::always || (hears == Hears::at_times && chance() % 3 == 0)) {
+        while (chance() % 4 && read.load() < i) std::this_thread::yield();
+        heard = position.load();
+      }
+      std::byte* record;
+      while (!(record = writer.reserve(length))) std::this_thread::yield();
+      std::memset(record + 8, 1 + i % 255, length - 8);
+      writer.commit(
+          {.length = static_cast<uint32_t>(length), .type = 7, .value = static_cast<uint16_t>(i)});
+    }
+  });
+  std::minstd_rand random(1);
+  for (int i = 0; i < kRecords; ++i) {
+    const RecordWord word = next(reader);
+    const size_t length = length_of(random);
+    ASSERT_EQ(word.length, length) << "record " << i;
+    ASSERT_EQ(word.type, 7);
+    ASSERT_EQ(word.value, static_cast<uint16_t>(i));
+    const std::byte* data = reader.record() + 8;
+    ASSERT_TRUE(std::all_of(data, data + length - 8,
+                            [&](std::byte b) { return b == std::byte(1 + i % 255); }));
+    reader.consume(word.length);
+    position.store(reader.position());
+    read.store(i + 1);
+  }
+  other.join();
+}
+
+// Every length, also where it does not fit before the end, and never a word of an earlier lap.
+TEST(RingTest, CarriesRecordsOfAnyLengthInOrder) {
+  for (const size_t size : {size_t{4096}, size_t{65536}})
+    for (const int share_of_short : {0, 50, 95, 100})
+      for (const Hears hears : {Hears::nothing, Hears::at_times, Hears::always}) {
+        SCOPED_TRACE(testing::Message()
+                     << "ring of " << size << ", " << share_of_short
+                     << " % short, the writer hears " << static_cast<int>(hears));
+        carry(size, share_of_short, hears);
+        if (HasFatalFailure()) return;
+      }
+}
+
+// One record at a time, of which the writer hears that it has been read: the same lines again.
+TEST(RingTest, StaysNearItsStartWhereTheReaderKeepsUp) {
+  constexpr size_t kSize = 65536;
+  for (const size_t length : {size_t{40}, size_t{300}, size_t{1056}}) {
+    const Ring ring(kSize);
+    RingWriter writer(*ring, kSize);
+    RingReader reader(*ring, kSize);
+    for (int i = 0; i < 1000; ++i) {
+      std::byte* const record = writer.reserve(length);
+      ASSERT_NE(record, nullptr);
+      EXPECT_LT(record + length, (*ring).records + 3 * whole_lines(length) + 8 * kLine);
+      writer.commit({.length = static_cast<uint32_t>(length), .type = 1});
+      const RecordWord word = next(reader);
+      ASSERT_EQ(word.length, length);
+      ASSERT_EQ(reader.record(), record);
+      reader.consume(word.length);
+      writer.reader_is_at(reader.position());
+    }
+  }
+}
+
+// What is told by the ring's own memory is enough: a writer never waits for a reader who has read
+// everything, whatever lap it is in.
+TEST(RingTest, HasRoomForTheLongestWhereEverythingHasBeenRead) {
+  for (const size_t size : {size_t{4096}, size_t{65536}}) {
+    const Ring ring(size);
+    RingWriter writer(*ring, size);
+    RingReader reader(*ring, size);
+    std::minstd_rand random(5);
+    for (int i = 0; i < 20000; ++i) {
+      const bool is_longest = random() % 16 == 0;
+      const size_t length = is_longest ? writer.longest_record() : 8 + random() % 200;
+      std::byte* const record = writer.reserve(length);
+      ASSERT_NE(record, nullptr) << "record " << i << " of " << length << " bytes";
+      writer.commit({.length = static_cast<uint32_t>(length), .type = 1});
+      ASSERT_EQ(next(reader).length, length);
+      reader.consume(static_cast<uint32_t>(length));
+      if (reader.ready() == kToTheStart) reader.go_to_start();
+      if (random() % 4 == 0) writer.reader_is_at(reader.position());
+    }
+  }
+}
+
+// ---- copies that pass by the caches
+
+// Whatever way each of them takes: any length to and from any address, and nothing around it.
+TEST(SharedCopyTest, CopiesWhatItIsToldTo) {
+  constexpr size_t kRoom = 40 << 10;
+  std::minstd_rand random(3);
+  std::vector<std::byte> from(kRoom), to(kRoom);
+  for (auto& b : from) b = std::byte(random());
+  SharedCopy copy;
+  for (int i = 0; i < 3000; ++i) {
+    const size_t bytes = i % 2 ? random() % 200 : SharedCopy::kLeast + random() % (32 << 10);
+    const size_t source = random() % 130, target = 64 + random() % 130;
+    std::fill(to.begin(), to.end(), std::byte{0x5a});
+    copy(to.data() + target, from.data() + source, bytes);
+    ASSERT_EQ(std::memcmp(to.data() + target, from.data() + source, bytes), 0) << bytes;
+    const auto untouched = [](std::byte b) { return b == std::byte{0x5a}; };
+    ASSERT_TRUE(std::all_of(to.begin(), to.begin() + static_cast<ptrdiff_t>(target), untouched));
+    ASSERT_TRUE(
+        std::all_of(to.begin() + static_cast<ptrdiff_t>(target + bytes), to.end(), untouched));
+  }
+}
+
+}  // namespace
+}  // namespace tutti::transport
