@@ -80,6 +80,7 @@ class Execution final : private engine::Poller, private engine::UnderWay {
     int32_t peer = -1;
     Step::Kind kind = Step::Kind::join;
     bool direct = false;  // of a copy: from and into are all that is needed
+    bool shows = false;   // of a short direct copy: into a slot
   };
 
   Execution(engine::Channel& channel, std::shared_ptr<const Plan> plan, const Call& call);

@@ -24,6 +24,17 @@ void fetch_for_writing(const std::byte* slot, int64_t bytes) {
     transport::prefetch_for_writing(slot + at);
 }
 
+// Into a slot. The line that its flag is on comes last: the others look at it all the time, and would
+// take it back while the rest is written.
+void show_short(std::byte* slot, const std::byte* from, size_t bytes) {
+  const size_t beside = transport::kLine - reinterpret_cast<uintptr_t>(slot) % transport::kLine;
+  if (bytes > beside) {
+    std::memcpy(slot + beside, from + beside, bytes - beside);
+    bytes = beside;
+  }
+  copy_short(slot, from, bytes);
+}
+
 }  // namespace
 
 // ---- binding
@@ -65,6 +76,7 @@ void Execution::bind_copy(const Step& step, BoundStep& bound) const {
   bound.from = end_at(step.from, from.data());
   bound.into = end_at(step.into, into.data());
   bound.direct = true;
+  bound.shows = step.into.region == Region::shared && bound.length < kLongCopy;
 }
 
 void Execution::bind_steps() {
@@ -180,6 +192,8 @@ bool Execution::execute() {
       case Step::Kind::copy:
         if (!step->direct) [[unlikely]]
           copy(plan_->steps[static_cast<size_t>(step - bound_)]);
+        else if (step->shows)
+          show_short(at(step->into), at(step->from), static_cast<size_t>(step->length));
         else if (step->length < kLongCopy)
           copy_short(at(step->into), at(step->from), static_cast<size_t>(step->length));
         else
