@@ -38,9 +38,12 @@ bool SharedMemoryTransport::send_now(int peer, const Header& header, uint64_t ti
   std::byte* record = to.out.reserve(length);
   if (!record) [[unlikely]]
     return false;
-  // The first line last: it has to come from the reader, who looks at it all the time.
-  const size_t beside = std::min(bytes, kLine - head);
-  if (bytes > beside) std::memcpy(record + kLine, data + beside, bytes - beside);
+  // The first line last, if the reader looks at it all the time: it would take it back meanwhile.
+  size_t beside = bytes;
+  if (to.out.all_is_read() && bytes > kLine - head) {
+    beside = kLine - head;
+    std::memcpy(record + kLine, data + beside, bytes - beside);
+  }
   const uint8_t flags = write_head(record, header, ticket, to.in.position());
   copy_short(record + head, data, beside);
   commit(to, record_word(RecordType::message, length, flags));
@@ -82,10 +85,10 @@ bool SharedMemoryTransport::put_middling(Peer& to, Outgoing& outgoing, int64_t& 
     const size_t length = head + static_cast<size_t>(piece);
     std::byte* record = to.out.reserve(length);
     if (!record) return false;
-    pack(outgoing.payload, 0, record + head, piece);
     const uint8_t flags = write_head(record, header, header.ticket, to.in.position());
     const Announcement announcement{.bytes = header.bytes};
     std::memcpy(record + head - sizeof announcement, &announcement, sizeof announcement);
+    pack(outgoing.payload, 0, record + head, piece);
     commit(to, record_word(RecordType::middling, length, flags));
     offset = piece;
   }
@@ -119,12 +122,12 @@ bool SharedMemoryTransport::put_fragment(Peer& to, const Payload& payload, uint6
   const size_t whole = kFragmentHead + static_cast<size_t>(length);
   std::byte* record = to.out.reserve(whole);
   if (!record) return false;
+  const uint64_t body[] = {incoming, static_cast<uint64_t>(offset)};
+  std::memcpy(record + sizeof(uint64_t), body, sizeof body);
   if (incoming && payload.contiguous())
     to.copy(record + kFragmentHead, payload.data() + offset, static_cast<size_t>(length));
   else
     pack(payload, offset, record + kFragmentHead, length);
-  const uint64_t body[] = {incoming, static_cast<uint64_t>(offset)};
-  std::memcpy(record + sizeof(uint64_t), body, sizeof body);
   commit(to, record_word(RecordType::fragment, whole, 0));
   return true;
 }
