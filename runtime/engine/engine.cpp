@@ -2,8 +2,6 @@
 #include "engine/engine.hpp"
 
 #include <mpi.h>
-#include <poll.h>
-#include <sched.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -14,7 +12,6 @@
 #include <new>
 #include <utility>
 
-#include "base/flight.hpp"
 #include "base/log.hpp"
 
 namespace tutti::engine {
@@ -27,12 +24,8 @@ using transport::Kind;
 // A message to oneself up to this size is copied when it is sent, so that a plain send to self
 // does not wait for its receive.
 constexpr int64_t kSelfEager = 64 << 10;
-// Polls before the first pause, which takes as long as a short message on some processors.
-constexpr int kEagerPolls = 50;
 // Manner::buffering copies up to so many bytes of what is under way.
 constexpr int64_t kLongestCopies = 256 << 20;
-// Guards against a wake-up that the transport loses.
-constexpr int kLongestSleepMs = 100;
 // Setting the alarm takes one to ten microseconds (it makes other processors fence), waking the
 // progress thread to have it set some times that. A program that computes between its calls sets it
 // itself when it leaves a call that waited; one that does so more often than this does neither.
@@ -232,42 +225,6 @@ void Engine::cancel(SendOperation& op) {
   transport_.notify(op.peer, request);
 }
 
-namespace {
-
-struct ControlMessage {
-  transport::Outgoing outgoing;
-  std::string bytes;
-  Engine* engine;
-};
-
-}  // namespace
-
-void Engine::send_control(int to, Header header, std::string bytes) {
-  const Header counted = to == process_ ? Header{.process = process_} : next_header(to, Kind::message);
-  header.context = kControlContext;
-  header.kind = counted.kind;
-  header.process = counted.process;
-  header.order = counted.order;
-  header.bytes = static_cast<int64_t>(bytes.size());
-  if (to == process_) {
-    if (observer_) observer_->told(header, reinterpret_cast<const std::byte*>(bytes.data()));
-    return;
-  }
-  ++peer(to).told;
-  auto* message = new ControlMessage{{.header = header}, std::move(bytes), this};
-  message->outgoing.payload = {message->bytes.data(), header.bytes, &Layout::bytes()};
-  message->outgoing.owner = message;
-  message->outgoing.sent = [](transport::Outgoing& outgoing, Error error) {
-    // One that does not come through is a question without an answer, which the asker expects.
-    if (error) say(Level::debug, "a control message is lost: {}", error.message());
-    auto* sent = static_cast<ControlMessage*>(outgoing.owner);
-    sent->engine->remove_pending();
-    delete sent;
-  };
-  add_pending();
-  transport_.send(to, message->outgoing);
-}
-
 // ---- arrivals
 
 inline void Engine::complete(Operation& op) {
@@ -382,26 +339,6 @@ bool Engine::observed(const Arrival& arrival) {
   return true;
 }
 
-void Engine::fetch_control(const Arrival& arrival) {
-  struct Long {
-    transport::Fetch fetch;
-    Header header;
-    std::unique_ptr<std::byte[]> bytes;
-    Engine* engine;
-  };
-  auto* message = new Long{{}, arrival.header, nullptr, this};
-  const int64_t length = arrival.header.bytes;
-  message->bytes = std::make_unique_for_overwrite<std::byte[]>(static_cast<size_t>(length));
-  message->fetch.into = {message->bytes.get(), length, &Layout::bytes()};
-  message->fetch.owner = message;
-  message->fetch.fetched = [](transport::Fetch& fetch, Error error) {
-    const std::unique_ptr<Long> whole(static_cast<Long*>(fetch.owner));
-    Observer* observer = whole->engine->observer_;
-    if (!error && observer) observer->told(whole->header, whole->bytes.get());
-  };
-  transport_.fetch(arrival.rendezvous, message->fetch);
-}
-
 void Engine::withdraw_message(const Header& request) {
   const auto message = matcher_.take_ticket(request.process, request.ticket);
   if (message && message->rendezvous) transport_.discard(message->rendezvous);
@@ -456,150 +393,6 @@ void Engine::satisfy_from_self(RecvOperation& op, SendOperation& send) {
   complete(op);
   send.sent = send.matched = true;
   complete(send);
-}
-
-// ---- waiting
-
-void Engine::wait(bool (*done)(void*), void* argument, Blocked& blocked) {
-  const int before_sleep = waiting_.polls + waiting_.yields;
-  const int longest = waiting_.polls < Waiting::kForEver ? before_sleep + 1 : waiting_.polls;
-  constexpr int kSpinsUnobserved = 1 << 20;  // of a thread that never sleeps
-  std::chrono::steady_clock::time_point asleep_since{};
-  int spins = 0;
-  for (int idle = 0; !done(argument);) {
-    // At least one pass each turn, or threads that wait for each other's turn starve all.
-    idle = progress() ? 0 : std::min(idle + 1, longest);
-    if (idle > 0) stay_awake();
-    if (observer_ && (idle > before_sleep || ++spins == kSpinsUnobserved)) [[unlikely]] {
-      spins = 0;
-      if (!blocked.listed) list(blocked);
-      const auto now = std::chrono::steady_clock::now();
-      if (asleep_since == std::chrono::steady_clock::time_point{}) asleep_since = now;
-      observer_->waits(now - asleep_since);
-      if (done(argument)) break;
-    }
-    if (idle > before_sleep) {
-      sleep_until_something();
-    } else if (ownership_.contended()) {  // another thread's turn; it waits in the same fair queue
-      leave();
-      enter();
-    } else if (idle > waiting_.polls) {
-      sched_yield();
-    } else if (idle > kEagerPolls) {
-      __builtin_ia32_pause();
-    }
-  }
-  if (blocked.listed) [[unlikely]]
-    unlist(blocked);
-}
-
-void Engine::list(Blocked& blocked) {
-  ++events_;
-  blocked.listed = true;
-  blocked.next = blocked_;
-  if (blocked_) blocked_->previous = &blocked;
-  blocked_ = &blocked;
-  blocked.thread = gettid();
-  blocked.call = flight::thread();
-}
-
-void Engine::unlist(Blocked& blocked) {
-  ++events_;
-  (blocked.previous ? blocked.previous->next : blocked_) = blocked.next;
-  if (blocked.next) blocked.next->previous = blocked.previous;
-}
-
-// From here on whoever raises a flag that a poller waits for rings, as a sender does. What was
-// raised before is looked for once more.
-bool Engine::arm() {
-  return transport_.arm() && !pollers_.poll();
-}
-
-void Engine::sleep_until_something() {
-  if (!arm()) {
-    armed_ = false;
-    if (!progress()) sched_yield();
-    return;
-  }
-  armed_ = true;
-  // This thread hears of what comes: the progress thread need not be woken as well.
-  if (alarm_.enabled()) alarm_.disable();
-  // Others that sleep here do not see what this thread has completed for them.
-  if (sleepers_.load(std::memory_order_relaxed) > 0 && completed_unheard_) wake_sleepers();
-  sleepers_.store(sleepers_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-  ownership_.release();
-  pollfd wakers[] = {{transport_.descriptor(), POLLIN, 0}, {wake_fd_, POLLIN, 0}};
-  poll(wakers, 2, kLongestSleepMs);
-  ownership_.acquire();
-  const int left = sleepers_.load(std::memory_order_relaxed) - 1;
-  sleepers_.store(left, std::memory_order_relaxed);
-  uint64_t count;
-  if (left == 0) {  // the last one out leaves the wake-up descriptor quiet
-    [[maybe_unused]] const ssize_t n = read(wake_fd_, &count, sizeof count);
-  }
-}
-
-void Engine::yield_core() {
-  sched_yield();
-}
-
-void Engine::wake_sleepers() {
-  completed_unheard_ = false;
-  const uint64_t one = 1;
-  [[maybe_unused]] const ssize_t n = write(wake_fd_, &one, sizeof one);
-}
-
-// ---- the progress thread
-
-void Engine::leave_to_application(Chore& chore) {
-  chore.next = nullptr;
-  (first_chore_ ? last_chore_->next : first_chore_) = &chore;
-  last_chore_ = &chore;
-}
-
-void Engine::do_chores() {
-  Chore* chore = std::exchange(first_chore_, nullptr);
-  while (chore) {
-    Chore* const next = chore->next;  // a chore may be gone once it is performed
-    chore->perform(*chore);
-    chore = next;
-  }
-}
-
-void Engine::leave_to(Helper helper, bool work) {
-  // Who sleeps in a call hears of what comes, and has been told of what is left.
-  if (sleepers_.load(std::memory_order_relaxed) > 0) return;
-  if (ownership_.contended()) return;  // the next one to leave will do
-  if (helper == Helper::asleep) {
-    if (armed_ && alarm_.enabled() && !work) return;
-    if (!armed_ && !alarms_.take()) return ring_doorbell(Ring::busy);
-    if (set_alarm(2)) return;
-  }
-  ring_doorbell(Ring::work);
-}
-
-// From here on the progress thread is woken when a message comes, until an application thread waits
-// for one. False: there is something to be done now.
-bool Engine::set_alarm(int attempts) {
-  while (!arm()) {
-    armed_ = false;
-    if (--attempts <= 0) return false;
-    progress();
-  }
-  armed_ = true;
-  if (!alarm_.enabled()) alarm_.enable();
-  return true;
-}
-
-void Engine::disarm() {
-  armed_ = false;
-  transport_.disarm();
-}
-
-void Engine::ring_doorbell(Ring why) {
-  helper_.store(Helper::watching, std::memory_order_relaxed);
-  const auto word = static_cast<uint64_t>(why);
-  [[maybe_unused]] const ssize_t n = write(doorbell_fd_, &word, sizeof word);
 }
 
 }  // namespace tutti::engine
