@@ -15,8 +15,9 @@
 namespace tutti::transport {
 
 enum class RecordType : uint8_t {
-  message,       // head, payload
-  middling,      // head, Announcement, first piece; the fragments with incoming 0 belong to it
+  message,   // head, payload
+  middling,  // head, Announcement, first piece from the next line on; the fragments with incoming
+             // 0 belong to it
   announcement,  // head, Announcement
   notification,  // value: Kind; body: ticket
   go,            // value: so many kStreamChunk, 0: all; body: the sender's name of the message, the

@@ -61,8 +61,7 @@ void SharedMemoryTransport::handle(Peer& from, RecordWord word, const std::byte*
     return receiver_->arrived(arrival);
   }
   const size_t head = read_head(from, record, word.flags, header);
-  const auto length = static_cast<int64_t>(word.length - head);
-  if (type == RecordType::middling) return middling(from, header, record + head, length);
+  if (type == RecordType::middling) return middling(from, header, record, head, word.length);
   const RecordWord behind = RecordWord::of(from.in.ready_behind(word.length));
   announced(from, header, record + head,
             behind.type == static_cast<uint8_t>(RecordType::announcement));
@@ -102,16 +101,16 @@ Transport::Taken SharedMemoryTransport::take_now(int peer, Header& wanted, std::
   return Taken::message;
 }
 
-void SharedMemoryTransport::middling(Peer& from, Header& header, const std::byte* body,
-                                     int64_t length) {
+void SharedMemoryTransport::middling(Peer& from, Header& header, const std::byte* record,
+                                     size_t head, size_t length) {
   Announcement announcement;
-  std::memcpy(&announcement, body, sizeof announcement);
+  std::memcpy(&announcement, record + head, sizeof announcement);
+  const size_t begin = whole_lines(head + sizeof announcement);
   header.bytes = announcement.bytes;
   Incoming& incoming = new_incoming(from, announcement);
   from.middling = &incoming;
   receiver_->arrived({header, nullptr, &incoming});  // may fetch at once
-  absorb(incoming, 0, body + sizeof announcement,
-         length - static_cast<int64_t>(sizeof announcement));
+  absorb(incoming, 0, record + begin, static_cast<int64_t>(length - begin));
 }
 
 void SharedMemoryTransport::announced(Peer& from, Header& header, const std::byte* body,

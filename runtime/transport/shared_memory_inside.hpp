@@ -152,7 +152,7 @@ class SharedMemoryTransport final : public SharedMemory {
   bool drain(Peer& from);
   void handle(Peer& from, RecordWord word, const std::byte* record);
   void message(Peer& from, RecordWord word, const std::byte* record);
-  void middling(Peer& from, Header& header, const std::byte* body, int64_t length);
+  void middling(Peer& from, Header& header, const std::byte* record, size_t head, size_t length);
   void announced(Peer& from, Header& header, const std::byte* body, bool another_follows);
   void fragment(Peer& from, const std::byte* record, int64_t length);
   void absorb(Incoming& incoming, int64_t offset, const std::byte* data, int64_t length);
