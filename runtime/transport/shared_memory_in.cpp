@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "base/log.hpp"
 #include "transport/shared_memory_inside.hpp"
@@ -105,8 +106,9 @@ void SharedMemoryTransport::middling(Peer& from, Header& header, const std::byte
                                      size_t head, size_t length) {
   Announcement announcement;
   std::memcpy(&announcement, record + head, sizeof announcement);
-  const size_t begin = whole_lines(head + sizeof announcement);
+  const size_t begin = head + sizeof announcement;
   header.bytes = announcement.bytes;
+  header.ticket = std::exchange(announcement.address, 0);
   Incoming& incoming = new_incoming(from, announcement);
   from.middling = &incoming;
   receiver_->arrived({header, nullptr, &incoming});  // may fetch at once

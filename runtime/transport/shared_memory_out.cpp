@@ -81,13 +81,13 @@ bool SharedMemoryTransport::put_middling(Peer& to, Outgoing& outgoing, int64_t& 
   const Header& header = outgoing.header;
   const int64_t piece = std::min(kEagerPiece, to.longest_inline);
   if (offset == 0) {
-    const size_t head = length_of_head(header, header.ticket);
-    const size_t begin = whole_lines(head + sizeof(Announcement));
+    const size_t head = length_of_head(header, 0);
+    const size_t begin = head + sizeof(Announcement);
     const size_t length = begin + static_cast<size_t>(piece);
     std::byte* record = to.out.reserve(length);
     if (!record) return false;
-    const uint8_t flags = write_head(record, header, header.ticket, to.in.position());
-    const Announcement announcement{.bytes = header.bytes};
+    const uint8_t flags = write_head(record, header, 0, to.in.position());
+    const Announcement announcement{.bytes = header.bytes, .address = header.ticket};
     std::memcpy(record + head, &announcement, sizeof announcement);
     pack(outgoing.payload, 0, record + begin, piece);
     commit(to, record_word(RecordType::middling, length, flags));
