@@ -15,9 +15,8 @@
 namespace tutti::transport {
 
 enum class RecordType : uint8_t {
-  message,   // head, payload
-  middling,  // head, Announcement, first piece from the next line on; the fragments with incoming
-             // 0 belong to it
+  message,       // head, payload
+  middling,      // head, Announcement, first piece; the fragments with incoming 0 belong to it
   announcement,  // head, Announcement
   notification,  // value: Kind; body: ticket
   go,            // value: so many kStreamChunk, 0: all; body: the sender's name of the message, the
@@ -57,7 +56,7 @@ static_assert(sizeof(MessageHead) == 32 && sizeof(CollectiveHead) == 16);
 struct Announcement {
   int64_t bytes = 0;
   uint64_t outgoing = 0;  // the sender's name for the message; 0: middling
-  uint64_t address = 0;   // where the sender keeps it in one run; 0: it has gaps
+  uint64_t address = 0;   // where the sender keeps it in one run; 0: it has gaps. Middling: ticket
 };
 
 inline bool is_of_collective(const Header& header) {
