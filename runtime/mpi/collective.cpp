@@ -201,12 +201,10 @@ bool run_again(const Arguments& given, Comm& comm, Error& outcome) {
   contract::Ledger* const ledger = comm.hidden.ledger;
   if (ledger && ledger->disturbed()) [[unlikely]]
     return false;
-  Repeated::Home home;
-  std::unique_ptr<coll::Execution> known = comm.repeated.take(given, false, home);
+  coll::Execution* const known = comm.repeated.borrow(given);
   if (!known) return false;
   if (ledger) ledger->expect_nobody_inside();
   outcome = run_through(comm, *known);
-  comm.repeated.give_back(home, std::move(known));
   return true;
 }
 
@@ -270,7 +268,7 @@ bool start_again(const Arguments& given, Comm& comm, MPI_Request* request) {
   if (ledger && ledger->disturbed()) [[unlikely]]
     return false;
   Repeated::Home home;
-  std::unique_ptr<coll::Execution> known = comm.repeated.take(given, true, home);
+  std::unique_ptr<coll::Execution> known = comm.repeated.take(given, home);
   if (!known) return false;
   if (ledger) ledger->expect_nobody_inside();
   auto* const made = new CollectiveRequest(comm);

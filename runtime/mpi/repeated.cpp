@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/repeated.hpp"
 
+#include <algorithm>
+
 #include "mpi/datatype.hpp"
 
 namespace tutti::mpi {
@@ -30,6 +32,11 @@ bool Repeated::has_same_arrays(const Place& place, const Arguments& given) {
   return true;
 }
 
+bool Repeated::is_borrowed(const Place& place) {
+  return std::any_of(place.idle.begin(), place.idle.end(),
+                     [](const auto& execution) { return execution->running(); });
+}
+
 bool Repeated::keep(const Arguments& given, bool nonblocking, int ranks,
                     std::unique_ptr<coll::Execution>& execution) {
   const coll::Call& call = execution->call();
@@ -47,7 +54,7 @@ bool Repeated::keep(const Arguments& given, bool nonblocking, int ranks,
     place->idle.push_back(std::move(execution));
     return true;
   }
-  if (place && --place->patience > 0) return false;
+  if (place && (--place->patience > 0 || is_borrowed(*place))) return false;
   place = std::make_unique<Place>();
   place->call = given;
   // Only whether they are MPI_IN_PLACE is of interest.

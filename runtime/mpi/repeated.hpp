@@ -23,22 +23,24 @@ class Repeated {
     uint32_t generation = 0;  // 0: nowhere
   };
 
-  // An idle execution for such a call, bound to its buffers; nullptr: there is none. Give it back.
-  std::unique_ptr<coll::Execution> take(const Arguments& given, bool nonblocking, Home& home) {
-    const uint32_t at = place_of(given, nonblocking);
-    Place* const place = places_[at].get();
-    if (!place || place->idle.empty() || place->nonblocking != nonblocking ||
-        !place->call.is_like(given) || (place->has_arrays && !has_same_arrays(*place, given)))
-      return nullptr;
-    // Two buffers that are one are for others to judge.
-    if (given.sendbuf == given.recvbuf && given.sendbuf) [[unlikely]]
-      return nullptr;
-    place->patience = kPatience;
+  // An idle execution for such a blocking call, bound to its buffers; nullptr: there is none. It
+  // stays here, and is idle again when it is over.
+  coll::Execution* borrow(const Arguments& given) {
+    Place* const place = matching(place_of(given, false), given, false);
+    if (!place || place->idle.back()->running()) return nullptr;
+    coll::Execution& execution = *place->idle.back();
+    bind(*place, execution, given);
+    return &execution;
+  }
+
+  // The same for a nonblocking call. Give it back.
+  std::unique_ptr<coll::Execution> take(const Arguments& given, Home& home) {
+    const uint32_t at = place_of(given, true);
+    Place* const place = matching(at, given, true);
+    if (!place) return nullptr;
     std::unique_ptr<coll::Execution> execution = std::move(place->idle.back());
     place->idle.pop_back();
-    execution->rebind(given.sendbuf, given.recvbuf);
-    if (place->has_arrays)
-      execution->rebind_arrays(given.sendcounts, given.sdispls, given.recvcounts, given.rdispls);
+    bind(*place, *execution, given);
     home = {at, place->generation};
     return execution;
   }
@@ -65,7 +67,7 @@ class Repeated {
     uint32_t generation = 0;
     // sendcounts, sdispls, recvcounts, rdispls: those that are significant.
     std::array<std::vector<int64_t>, 4> arrays;
-    std::vector<std::unique_ptr<coll::Execution>> idle;
+    std::vector<std::unique_ptr<coll::Execution>> idle;  // but for one that is borrowed
   };
 
   static uint32_t place_of(const Arguments& call, bool nonblocking) {
@@ -76,7 +78,23 @@ class Repeated {
         0x9e3779b97f4a7c15u;
     return static_cast<uint32_t>(h >> (64 - kBits));
   }
+  // The place of such calls, if there is an execution in it.
+  Place* matching(uint32_t at, const Arguments& given, bool nonblocking) {
+    Place* const place = places_[at].get();
+    if (!place || place->idle.empty() || place->nonblocking != nonblocking ||
+        !place->call.is_like(given) || (place->has_arrays && !has_same_arrays(*place, given)))
+      return nullptr;
+    // Two buffers that are one are for others to judge.
+    return given.sendbuf == given.recvbuf && given.sendbuf ? nullptr : place;
+  }
+  static void bind(Place& place, coll::Execution& execution, const Arguments& given) {
+    place.patience = kPatience;
+    execution.rebind(given.sendbuf, given.recvbuf);
+    if (place.has_arrays)
+      execution.rebind_arrays(given.sendcounts, given.sdispls, given.recvcounts, given.rdispls);
+  }
   static bool has_same_arrays(const Place& place, const Arguments& given);
+  static bool is_borrowed(const Place& place);
 
   std::array<std::unique_ptr<Place>, 1 << kBits> places_;
   uint32_t generations_ = 0;

@@ -172,7 +172,10 @@ class RingWriter {
   void fetch(size_t length) const {
     if (length <= kLine || offset_ + length + kLine > capacity_) return;
     const std::byte* next = memory_->records + offset_;
-    if (length > kLongestFetch) length = kLongestFetch;
+    if (length > kLongestFetch) {
+      prefetch_for_writing(next + length);
+      length = kLongestFetch;
+    }
     for (size_t at = kLine; at <= length; at += kLine) prefetch_for_writing(next + at);
   }
 
