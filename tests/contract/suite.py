@@ -18,8 +18,14 @@ NOTES = {
     "program.p2p.mixed": RACE,
     "program.p2p.persistent": RACE,
 }
-# Not programs that end well, or that take their work from their arguments.
-LEFT_OUT = {"program.env.fatal": "ends the job", "program.cg": "has tests of its own"}
+# Not programs that end well, or that take their work from their arguments, or that look at what these
+# options change: stress keeps messages aside, and strict keeps books of them.
+LEFT_OUT = {
+    "program.env.fatal": "ends the job",
+    "program.cg": "has tests of its own",
+    "program.p2p.short_path": "on two ranks, without either",
+    "program.datatype.no_copy_aside": "on two ranks, without either",
+}
 # Arguments under an option. In the example that is left out a message overtakes a broadcast, if that
 # does not synchronise: which is what this option makes it do.
 ARGUMENTS = {("program.legal.collectives", "--stress=sync"): ["-wildcard_takes_root_first"]}
