@@ -132,6 +132,8 @@ Error UcxTransport::start(const UcxOptions& options) {
       ucp_config_release(config);
       return ucx_failure("take the transports of the setting transport.ucx_tls", s);
     }
+  } else if (!options.dev_shm) {
+    tell(config, "TLS", "UCX_TLS", "^posix");
   }
   if (!has_rdma()) {
     adapt_to_tcp(config, options.between_nodes);

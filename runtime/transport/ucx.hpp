@@ -15,6 +15,7 @@ namespace tutti::transport {
 struct UcxOptions {
   std::string tls;  // UCX_TLS; empty: UCX's choice, or the user's environment
   bool between_nodes = false;  // some peers are on other nodes
+  bool dev_shm = true;  // it may take 4 MiB there by its own choice, without which it cannot start
 };
 
 class Ucx : public Transport {
