@@ -4,7 +4,6 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <cmath>
 #include <fstream>
 #include <sstream>
 
@@ -63,8 +62,8 @@ Result<Topology> Topology::of_this_machine() {
     out.restrict_to(mine);
   }
   out.count_cores();
-  if (const double quota = cgroup_quota(); quota > 0)
-    out.limit_cores(static_cast<int>(std::ceil(quota)));
+  // Rounded down: who polls on what is granted of a core in part is soon stopped.
+  if (const double quota = cgroup_quota(); quota > 0) out.limit_cores(static_cast<int>(quota));
   return out;
 }
 

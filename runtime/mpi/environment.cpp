@@ -27,9 +27,13 @@ namespace {
 // A rank whose node has more ranks than cores gives its core away sooner.
 engine::Waiting waiting_of(const Config& config, const boot::JobView& job) {
   engine::Waiting waiting;
-  const bool crowded = static_cast<int>(job.node_ranks.size()) > boot::allowed_cores();
+  const int cores = boot::allowed_cores();
+  const bool crowded = static_cast<int>(job.node_ranks.size()) > cores;
   const bool told = config.value("wait.spins").origin != "default";
   waiting.polls = crowded && !told ? 1 : static_cast<int>(config.number("wait.spins"));
+  say(Level::debug,
+      "ranks on this node: {}, cores for them: {}; a call that waits looks {} times first",
+      job.node_ranks.size(), cores, waiting.polls);
   return waiting;
 }
 

@@ -129,6 +129,36 @@ test_more_ranks_than_cores_is_said_once() {
   said "nooversubscribe"
 }
 
+# How often a rank looks before it gives its core away: by the cores that are granted, not the machine's.
+test_ranks_wait_by_the_cores_that_they_have() {
+  looks() {
+    "$@" "$mpirun" -n 2 --set log.level=debug "$build/tests/launcher/pair" >out 2>err || fail "exit code $?"
+    sed -n 's/.*looks \([0-9]*\) times first.*/\1/p' err | sort -u | tr '\n' ' '
+  }
+  [ "$(looks taskset -c 0)" = "1 " ] || fail "two ranks poll on one core: $(looks taskset -c 0)"
+  if [ "$(nproc)" -ge 2 ]; then
+    [ "$(looks env)" != "1 " ] || fail "two ranks with a core each do not poll"
+  fi
+  # A core and a half: a time's share that a control group grants is none to poll on.
+  local group= root
+  for root in /sys/fs/cgroup /sys/fs/cgroup/cpu /sys/fs/cgroup/cpu,cpuacct; do
+    mkdir "$root/tutti-test.$$" 2>/dev/null || continue
+    group=$root/tutti-test.$$
+    [ ! -e "$group/cpu.max" ] || { echo 150000 100000 2>/dev/null >"$group/cpu.max" && break; }
+    [ ! -e "$group/cpu.cfs_quota_us" ] || { echo 150000 2>/dev/null >"$group/cpu.cfs_quota_us" && break; }
+    rmdir "$group"
+    group=
+  done
+  if [ -z "$group" ]; then
+    echo "no quota can be set here: only bindings are tested"
+    return
+  fi
+  local granted
+  granted=$(looks bash -c 'echo 0 >"$0/cgroup.procs" && exec "$@"' "$group")
+  rmdir "$group"
+  [ "$granted" = "1 " ] || fail "two ranks poll on a core and a half: $granted"
+}
+
 test_bindings_are_reported() {
   code=0
   taskset -c 0 "$mpirun" -n 1 --report-bindings true >out 2>err || code=$?

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Control groups' quotas, read from files such as kernels and containers show them.
+// Control groups' quotas and processors, read from files such as kernels and containers show them.
 #include "base/cgroup.hpp"
 
 #include <gtest/gtest.h>
@@ -29,6 +29,10 @@ class CgroupTest : public testing::Test {
   double quota(const std::string& groups) {
     std::ofstream(folder_ / "groups") << groups;
     return cgroup_quota(folder_ / "groups", folder_ / "mount");
+  }
+  int processors(const std::string& groups) {
+    std::ofstream(folder_ / "groups") << groups;
+    return cgroup_processors(folder_ / "groups", folder_ / "mount");
   }
   std::filesystem::path folder_;
 };
@@ -76,6 +80,18 @@ TEST_F(CgroupTest, IgnoresWhatItCannotRead) {
   EXPECT_EQ(quota("no colons\n0:\n0::/a/b\n"), 0);
   file("cpu.max", "100000 0\n");
   EXPECT_EQ(quota("0::/\n"), 0);
+}
+
+TEST_F(CgroupTest, CountsTheProcessorsOfTheNearestGroupThatNamesSome) {
+  EXPECT_EQ(processors("0::/\n"), 0);
+  file("cpuset.cpus.effective", "0-7\n");
+  file("jobs/cpuset.cpus.effective", "\n");
+  EXPECT_EQ(processors("0::/jobs/one\n"), 8);
+  file("jobs/one/cpuset.cpus.effective", "1,4-6,12\n");
+  EXPECT_EQ(processors("0::/jobs/one\n"), 5);
+  EXPECT_EQ(processors("0::/jobs/one/step\n"), 5);
+  file("cpuset/jobs/cpuset.cpus", "3\n");
+  EXPECT_EQ(processors("4:cpuset:/jobs\n"), 1);
 }
 
 }  // namespace
