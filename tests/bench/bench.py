@@ -83,7 +83,7 @@ def usable_libraries(options, cores, folder):
                 fail(f"there is no library '{name}'; there are {', '.join(lib.name for lib in known)}")
         known = [library for library in known if library.name in wanted]
     usable = []
-    other = os.path.join(HERE, "check_cost.c")  # a program of its own
+    other = os.path.join(HERE, "call_cost.c")  # a program of its own
     sources = sorted(set(glob.glob(os.path.join(HERE, "*.c"))) - {other})
     for library in known:
         problem = library.missing() or library.compile(sources, folder)

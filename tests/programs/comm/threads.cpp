@@ -70,6 +70,20 @@ int main(int argc, char** argv) {
     }
   });
 
+  // A thread that waits on one communicator keeps none on another from going on.
+  int awaited = -1;
+  std::thread waiting([&] { OK(MPI_Recv(&awaited, 1, MPI_INT, from, 0, own[0], MPI_STATUS_IGNORE)); });
+  for (int i = 0; i < 1000; ++i) {
+    int sum = -1, in = -1;
+    OK(MPI_Allreduce(&i, &sum, 1, MPI_INT, MPI_SUM, own[1]));
+    CHECK_EQ(sum, size * i);
+    OK(MPI_Sendrecv(&i, 1, MPI_INT, to, 0, &in, 1, MPI_INT, from, 0, own[1], MPI_STATUS_IGNORE));
+    CHECK_EQ(in, i);
+  }
+  OK(MPI_Send(&rank, 1, MPI_INT, to, 0, own[0]));
+  waiting.join();
+  CHECK_EQ(awaited, from);
+
   // One thread waits for what another started.
   MPI_Request request;
   int got = -1;
