@@ -73,8 +73,9 @@ def full_grid():
               cells_of(["hidden.exchange", *("hidden." + name for name in STARTED)], [64 * KIB, MIB])),
         Block("behind", "2 ranks, a core each: wait for a peer that computes for 100 ms (send: 200 ms)", 2,
               ["behind.send/%d" % MIB] + cells_of(["behind." + s for s in started], [8, 64 * KIB, MIB])),
-        Block("behind4", "4 ranks on 2 cores: wait for three that compute for 100 ms", 4,
-              cells_of(["behind." + s for s in started], [8, 64 * KIB, MIB]), pinned=False),
+        *[Block(f"behind{n}", f"{n} ranks on 2 cores: wait for others that compute for 100 ms (send: 200 ms)", n,
+                ["behind.send/%d" % MIB] + cells_of(["behind." + s for s in started], [8, 64 * KIB, MIB]),
+                pinned=False) for n in (4, 8)],
         *over_tcp([0, 8, KIB, 64 * KIB, MIB], [8 * KIB, 64 * KIB, MIB, 4 * MIB], [8, KIB, 64 * KIB, MIB]),
         *ends([2, 16, 64], [2, 32]),
     ]
@@ -108,7 +109,7 @@ def over_tcp(latencies, bandwidths, vectors):
         Block("nodes8", "2 nodes over tcp, 4 ranks and a core each", 8,
               ["barrier"] + cells_of(["bcast", "allreduce"], vectors), pinned=False, budget_ms=40, nodes=2),
         Block("behind_nodes", "2 nodes over tcp, a rank and a core each: wait for a peer that computes", 2,
-              [f"behind.send/{MIB}"] + cells_of(["behind.ibarrier", "behind.iallreduce"], vectors),
+              [f"behind.send/{MIB}"] + cells_of(["behind." + name for name in ("ibarrier", *STARTED)], vectors),
               pinned=False, nodes=2),
     ]
 
