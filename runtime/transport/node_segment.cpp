@@ -103,9 +103,19 @@ std::byte* NodeSegment::area(int index) const {
   return base_ + extent_for(members_, sizeof(Head)).rings + static_cast<size_t>(index) * kAreaBytes;
 }
 
+// Those that are not open, and have no memory yet. No process has one to itself.
+size_t NodeSegment::rings_to_come() const {
+  size_t count = 0;
+  for (int to = 0; to < members_; ++to)
+    for (int from = 0; from < to; ++from)
+      if (!opened(from, to).load(std::memory_order_relaxed) &&
+          !opened(to, from).load(std::memory_order_relaxed))
+        count += 2;
+  return count * ring_size_;
+}
+
 Error NodeSegment::take_area_memory(int index, size_t offset, size_t bytes) {
-  const Extent extent = extent_for(members_, sizeof(Head));
-  if (Error e = look_for_room(descriptor_, bytes + extent.rings - extent.desks)) return e;
+  if (Error e = look_for_room(descriptor_, bytes + rings_to_come())) return e;
   return take_memory(descriptor_, static_cast<size_t>(area(index) - base_) + offset, bytes);
 }
 

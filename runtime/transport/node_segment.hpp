@@ -75,6 +75,7 @@ class NodeSegment {
 
  private:
   NodeSegment(std::string path, int members, int descriptor, std::byte* base, size_t size);
+  size_t rings_to_come() const;
   struct Head;
   Head& head() const;
   std::atomic<uint8_t>& opened(int from, int to) const;
