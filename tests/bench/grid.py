@@ -37,7 +37,7 @@ class Block:
                 return 2.0
             if size in (64 * KIB, MIB):
                 return 1.5 if measure in GOAL_REDUCTIONS else 1.2
-        if self.nodes:
+        if self.nodes and "." not in measure:
             return 1.0
         if self.name == "crowd" and (cell in GOAL_CROWDED or measure == "bcast"):
             return 2.0
