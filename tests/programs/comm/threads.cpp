@@ -72,7 +72,8 @@ int main(int argc, char** argv) {
 
   // A thread that waits on one communicator keeps none on another from going on.
   int awaited = -1;
-  std::thread waiting([&] { OK(MPI_Recv(&awaited, 1, MPI_INT, from, 0, own[0], MPI_STATUS_IGNORE)); });
+  std::thread waiting(
+      [&] { OK(MPI_Recv(&awaited, 1, MPI_INT, from, 0, own[0], MPI_STATUS_IGNORE)); });
   for (int i = 0; i < 1000; ++i) {
     int sum = -1, in = -1;
     OK(MPI_Allreduce(&i, &sum, 1, MPI_INT, MPI_SUM, own[1]));

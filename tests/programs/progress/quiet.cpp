@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What guaranteed progress and waiting cost. A rank that computes with nothing pending, or with a
 // receive pending for which nothing comes, is never interrupted: no other thread of its process
-// runs at all. A rank that waits in MPI for a message uses no measurable time after a second; with the
-// argument "spinning", and wait.spins=1000000000, it uses its core instead. Counted by the kernel:
-// context switches and running time.
+// runs at all. A rank that waits in MPI for a message uses no measurable time after a second; with
+// the argument "spinning", and wait.spins=1000000000, it uses its core instead. Counted by the
+// kernel: context switches and running time.
 #include "board.hpp"
 
 #include <utility>
@@ -50,9 +50,9 @@ void nobody_interrupts(check::Board& board, const char* what) {
 
 enum class Uses { nothing, its_core };
 
-// All but rank 0 wait for it, and use less than a hundredth of a second's time, or more than half of
-// it; it comes when they have measured that. The first second they may poll, or the machine be too
-// busy to let them.
+// All but rank 0 wait for it, and use less than a hundredth of a second's time, or more than half
+// of it; it comes when they have measured that. The first second they may poll, or the machine be
+// too busy to let them.
 void waits(check::Board& board, int rank, Uses wanted, const char* what,
            const std::function<void()>& wait, const std::function<void()>& come) {
   const int measured = board.next_event();
@@ -78,11 +78,10 @@ void waits(check::Board& board, int rank, Uses wanted, const char* what,
   wait();
   observer.join();
   if (!as_wanted)
-    check::fail(__FILE__, __LINE__, "in each second of waiting " + std::string(what) +
-                                        " this process used " +
-                                        (wanted == Uses::nothing ? "much" : "little") +
-                                        " time:" + found + "; " +
-                                        check::load_of_machine());
+    check::fail(__FILE__, __LINE__,
+                "in each second of waiting " + std::string(what) + " this process used " +
+                    (wanted == Uses::nothing ? "much" : "little") + " time:" + found + "; " +
+                    check::load_of_machine());
 }
 
 }  // namespace
