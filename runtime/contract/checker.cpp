@@ -7,6 +7,7 @@
 #include <cstring>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include "base/log.hpp"
 #include "contract/deadlock_report.hpp"
@@ -201,13 +202,25 @@ void Checker::ask_members(Case& c, const Ledger& ledger) {
     if (rank == channel.rank) side = own_side(channel.context, c.finding.serial);
     side.rank = rank;
     side.process = channel.process_of(rank);
-    if (rank != channel.rank) {
-      ++c.unanswered;
-      engine_.send_control(side.process,
-                           control(Control::inquire, c.finding.context, c.finding.serial));
-    }
+    if (rank != channel.rank) inquire(c, side);
     c.sides.push_back(std::move(side));
   }
+}
+
+void Checker::inquire(Case& c, Side& side) {
+  side.status = Status::silent;
+  ++c.unanswered;
+  engine_.send_control(side.process,
+                       control(Control::inquire, c.finding.context, c.finding.serial));
+}
+
+// Whoever had not come to the call when it was asked, or not made the communicator, may have since.
+void Checker::ask_those_not_there(Case& c) {
+  c.deadline = Clock::now() + kAnswerTime;
+  for (Side& side : c.sides)
+    if ((side.status == Status::not_yet || side.status == Status::unknown) &&
+        side.process != engine_.process())
+      inquire(c, side);
 }
 
 void Checker::advance() {
@@ -246,12 +259,13 @@ bool Checker::conclude(Case& c) {
   Ledger* ledger = f.context ? find(f.context) : nullptr;
   if (ledger && ledger->state_ == Ledger::State::broken) return true;  // told by another
   if (!c.described) {
+    if (c.unanswered == 0 && std::exchange(c.late, false)) ask_those_not_there(c);
     if (c.unanswered > 0 && now < c.deadline) return false;
     if (c.steps_back == 0) remember(c);
     if (c.asks && (!ledger || !describe(f, *ledger, c.sides))) {
       if (!ledger) return true;
       // Whoever has not answered may be the one: a stopped process answers when it goes on.
-      if (c.unanswered > 0) return false;
+      if (c.unanswered > 0) return c.late = true, false;
       // A flag in shared memory does not say of which call it is: of an earlier one, perhaps.
       if (f.serial > 0 && ++c.steps_back <= kMostStepsBack) {
         --f.serial;

@@ -106,6 +106,7 @@ class Checker final : public engine::Observer {
     std::vector<Side> sides;  // of the members that are asked
     bool asks = false;        // the sentence is made from the sides
     int unanswered = 0;
+    bool late = false;   // some answers came, or come, long after others
     int steps_back = 0;  // the finding's serial has become less by so much
     bool described = false;   // the finding stands
     enum class Claim : uint8_t { open, granted, denied } claim = Claim::open;
@@ -116,6 +117,8 @@ class Checker final : public engine::Observer {
   Standstill::Means means_of_standstill();
   void open_case(Case made, Ledger* ledger);
   void ask_members(Case& c, const Ledger& ledger);
+  void inquire(Case& c, Side& side);
+  void ask_those_not_there(Case& c);
   bool ends_job(const Ledger* ledger) const {
     return !options_.report_only && (!ledger || ledger->is_fatal());
   }
