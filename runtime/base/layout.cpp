@@ -111,6 +111,25 @@ struct LayoutMaker {
     return next.count == 1 || next.stride == stride;
   }
 
+  // Elements that are not dense, as one piece. The layout is only borrowed, not owned.
+  static Piece all_of(const Layout& layout, int64_t count) {
+    if (layout.is_one_run())
+      return {.block = layout.size_,
+              .count = count,
+              .stride = layout.extent_,
+              .displacement = layout.true_lower_bound_};
+    const Layout::Pieces& pieces = *layout.pieces_;
+    if (pieces.size() == 1 && pieces[0].stride * pieces[0].count == layout.extent_) {
+      Piece all = pieces[0];
+      all.count *= count;
+      return all;
+    }
+    return {.element = LayoutRef(LayoutRef(), &layout),
+            .block = layout.size_,
+            .count = count,
+            .stride = layout.extent_};
+  }
+
   // The bounds of what is made, part by part.
   struct Bounds {
     Wide size = 0, data_low = 0, data_high = 0, set_low = 0, set_high = 0;
@@ -214,6 +233,18 @@ LayoutRef Layout::resized(const LayoutRef& element, int64_t lower_bound, int64_t
   layout->extent_ = extent;
   layout->bounds_were_set_ = true;
   LayoutMaker::set_dense(*layout);
+  return layout;
+}
+
+// One piece in front of which less than nothing stands: so the walk begins within it.
+LayoutRef Layout::range(const Layout& whole, int64_t count, int64_t offset, int64_t length) {
+  auto layout = LayoutMaker::make();
+  *layout = whole;
+  layout->size_ = length;
+  layout->dense_ = false;
+  Piece piece = LayoutMaker::all_of(whole, count);
+  piece.packed_before = -offset;
+  layout->pieces_ = std::make_shared<const Pieces>(1, std::move(piece));
   return layout;
 }
 
@@ -372,25 +403,7 @@ struct LayoutWalk {
       return move<way>(at(base, layout.true_lower_bound_ + offset), packed,
                        static_cast<size_t>(to - offset));
     if (count == 1) return part<way>(layout, base, offset, to, packed);
-    if (layout.is_one_run()) {
-      const Piece all{.block = layout.size_,
-                      .count = count,
-                      .stride = layout.extent_,
-                      .displacement = layout.true_lower_bound_};
-      return part_of_piece<way>(all, base, offset, to, packed);
-    }
-    const Layout::Pieces& pieces = *layout.pieces_;
-    if (pieces.size() == 1 && pieces[0].stride * pieces[0].count == layout.extent_) {
-      Piece all = pieces[0];
-      all.count *= count;
-      return part_of_piece<way>(all, base, offset, to, packed);
-    }
-    // The elements are the blocks; the layout is only borrowed, not owned, for the walk.
-    const Piece all{.element = LayoutRef(LayoutRef(), &layout),
-                    .block = layout.size_,
-                    .count = count,
-                    .stride = layout.extent_};
-    part_of_piece<way>(all, base, offset, to, packed);
+    part_of_piece<way>(LayoutMaker::all_of(layout, count), base, offset, to, packed);
   }
 };
 

@@ -42,6 +42,10 @@ class Layout {
                             const std::vector<int64_t>& counts,
                             const std::vector<int64_t>& displacements);
   static LayoutRef resized(const LayoutRef& element, int64_t lower_bound, int64_t extent);
+  // Packed bytes [offset, offset + length) of `count` elements of `whole`, which has them: a range
+  // may begin and end anywhere. To pack and to unpack one element of it at their base, no more: its
+  // bounds are those of the whole. It borrows `whole`.
+  static LayoutRef range(const Layout& whole, int64_t count, int64_t offset, int64_t length);
 
   int64_t size() const { return size_; }      // bytes of data in one element
   int64_t extent() const { return extent_; }  // bytes from one element to the next

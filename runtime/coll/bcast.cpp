@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Broadcast. Ranks may describe the buffer by different types, so whatever cuts it in pieces cuts
-// packed bytes: a rank whose memory has gaps goes through a packed copy of it.
+// packed bytes, wherever they lie.
 #include "coll/algorithm.hpp"
 #include "coll/exchange.hpp"
 #include "coll/hierarchical.hpp"
@@ -9,26 +9,15 @@
 namespace tutti::coll {
 namespace {
 
-// The buffer as bytes on every rank. finish() when all of it has come.
+// The buffer as packed bytes on every rank, and parts of it. What has gaps travels straight from
+// and to where it lies.
 struct Bytes {
-  Bytes(PlanBuilder& plan, const Shape& s)
-      : plan_(plan), s_(s), whole(s.dense ? output(s) : plan.scratch_bytes(s.bytes)) {
-    if (!s.dense && s.rank == s.root) plan.copy(plan.out(), whole).fence();
-  }
-  void finish() {
-    if (!s_.dense && s_.rank != s_.root) plan_.fence().copy(whole, plan_.out());
-  }
+  explicit Bytes(const Shape& s)
+      : whole{Region::output, s.dense ? Unit::bytes : Unit::packed, 0, 0, s.bytes} {}
   Buf part(const Split& split, int64_t first, int64_t n) const {
     const int64_t begin = split.begin(first);
     return whole.slice(begin, split.begin(first + n) - begin);
   }
-
- private:
-  static Buf output(const Shape& s) { return {Region::output, Unit::bytes, 0, 0, s.bytes}; }
-  PlanBuilder& plan_;
-  const Shape& s_;
-
- public:
   const Buf whole;
 };
 
@@ -61,7 +50,7 @@ void scatter_parts(PlanBuilder& plan, const Bytes& bytes, const Split& split, in
 // p is. Wins for long messages.
 Plan bcast_scatter_ring(const Shape& s) {
   PlanBuilder plan(s);
-  Bytes bytes(plan, s);
+  const Bytes bytes(s);
   const Rotation places{s.root, s.size};
   const Split split{s.bytes, s.size};
   const int place = places.place(s.rank);
@@ -70,7 +59,6 @@ Plan bcast_scatter_ring(const Shape& s) {
       plan, place, s.size, [&](int part) { return bytes.part(split, part, 1); },
       [&](int at) { return places.rank(at); },
       [&](int at, int part) { return part >= at && part < at + Binomial::subtree(at, s.size); });
-  bytes.finish();
   return plan.done();
 }
 
@@ -78,7 +66,7 @@ Plan bcast_scatter_ring(const Shape& s) {
 // for the ring.
 Plan bcast_scatter_bruck(const Shape& s) {
   PlanBuilder plan(s);
-  Bytes bytes(plan, s);
+  const Bytes bytes(s);
   const Rotation places{s.root, s.size};
   const Split split{s.bytes, s.size};
   const int place = places.place(s.rank);
@@ -86,7 +74,6 @@ Plan bcast_scatter_bruck(const Shape& s) {
   bruck_exchange(
       plan, place, s.size, [&](int first, int n) { return bytes.part(split, first, n); },
       [&](int at) { return places.rank(at); });
-  bytes.finish();
   return plan.done();
 }
 
@@ -94,7 +81,7 @@ Plan bcast_scatter_bruck(const Shape& s) {
 // segments until the last rank sees the first. Wins for very long messages on few ranks.
 Plan bcast_chain(const Shape& s) {
   PlanBuilder plan(s);
-  Bytes bytes(plan, s);
+  const Bytes bytes(s);
   const Rotation places{s.root, s.size};
   const int place = places.place(s.rank);
   const Split split{s.bytes, segments_of(s.bytes, s.segment)};
@@ -104,7 +91,6 @@ Plan bcast_chain(const Shape& s) {
     if (place > 0) arrived = plan.recv(segment, places.rank(place - 1)).last();
     if (place + 1 < s.size) plan.send(segment, places.rank(place + 1)).after(arrived);
   }
-  bytes.finish();
   return plan.done();
 }
 

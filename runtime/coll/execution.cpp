@@ -168,7 +168,8 @@ void* Execution::home(const Buf& buf) const {
 }
 
 Payload Execution::resolve(const Buf& buf) const {
-  if (buf.is_block()) return block(buf.region, buf.index);
+  // The rarer units are the last ones.
+  if (buf.unit >= Unit::packed) return buf.is_block() ? block(buf.region, buf.index) : range(buf);
   void* base = home(buf);
   if (buf.unit == Unit::bytes) {
     if (buf.count < 0)  // a packed scratch as a whole
@@ -187,6 +188,17 @@ Payload Execution::packed_whole(const Buf& user) const {
   const Layout* layout = user.region == Region::input ? call_.in_layout : call_.out_layout;
   const int64_t last = user.offset + user.count, size = layout->size();
   return {home(user), last == size ? 1 : (last + size - 1) / size, layout};
+}
+
+// What a message of packed bytes carries. They are packed and unpacked where they lie.
+Payload Execution::range(const Buf& buf) const {
+  const Payload whole = packed_whole(buf);
+  if (buf.count == 0) return {whole.base, 0};
+  if (whole.contiguous()) return {whole.data() + buf.offset, buf.count};
+  if (ranges_.empty()) ranges_.resize(plan_->ranges);
+  LayoutRef& layout = ranges_[buf.range];
+  layout = Layout::range(*whole.layout, whole.count, buf.offset, buf.count);
+  return {whole.base, 1, layout.get()};
 }
 
 // ---- what both kinds of plans do

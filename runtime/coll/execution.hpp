@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "coll/planner.hpp"
 #include "contract/ledger.hpp"
@@ -96,6 +97,7 @@ class Execution final : private engine::Poller, private engine::UnderWay {
   void* home(const Buf& buf) const;
   Payload resolve(const Buf& buf) const;
   Payload packed_whole(const Buf& user) const;
+  Payload range(const Buf& buf) const;
   Payload block(Region region, uint32_t i) const;
   // What came may be of another call: nothing is made of it, or passed on, before that is known.
   bool is_disturbed() const { return channel_.ledger && channel_.ledger->disturbed(); }
@@ -168,6 +170,7 @@ class Execution final : private engine::Poller, private engine::UnderWay {
     Execution* execution = nullptr;
   } resumption_;
   bool resumes_ = false;  // it is the engine's now
+  mutable std::vector<LayoutRef> ranges_;  // of messages of packed bytes with gaps, as last posted
 };
 
 // Binds; no communication. Needs the channel's planner for itself, not the engine. The channel, the

@@ -79,13 +79,18 @@ PlanBuilder& PlanBuilder::add(Step step) {
   return *this;
 }
 
+Buf PlanBuilder::numbered(Buf message) {
+  if (message.unit == Unit::packed) message.range = plan_.ranges++;
+  return message;
+}
+
 PlanBuilder& PlanBuilder::send(const Buf& from, int peer) {
   TUTTI_INVARIANT(peer >= 0 && peer < shape_.size && peer != shape_.rank, "a plan sends to nobody");
   return add({.kind = Step::Kind::send,
               .peer = peer,
               .slot = sent_[static_cast<size_t>(peer)]++,
               .operation = plan_.sends++,
-              .from = from});
+              .from = numbered(from)});
 }
 
 PlanBuilder& PlanBuilder::recv(const Buf& into, int peer) {
@@ -95,7 +100,7 @@ PlanBuilder& PlanBuilder::recv(const Buf& into, int peer) {
               .peer = peer,
               .slot = received_[static_cast<size_t>(peer)]++,
               .operation = plan_.recvs++,
-              .into = into});
+              .into = numbered(into)});
 }
 
 PlanBuilder& PlanBuilder::add_shared(Step::Kind kind, int round, int peer) {
@@ -260,7 +265,7 @@ std::string to_string(const Buf& b) {
     default:
       break;
   }
-  const char* unit = b.unit == Unit::bytes || b.unit == Unit::packed ? " B" : "";
+  const char* unit = b.unit == Unit::bytes ? " B" : b.unit == Unit::packed ? " B packed" : "";
   std::string name = b.region == Region::input    ? "in"
                      : b.region == Region::output ? "out"
                      : b.region == Region::shared ? fmt::format("slot{}.{}", b.index, b.rank)

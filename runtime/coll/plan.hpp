@@ -34,8 +34,8 @@ enum class Unit : uint8_t {
   in_type,    // elements of the call's input type
   out_type,   // of its output type; reductions use this one for both
   bytes,      // packed bytes; on input and output only where the memory is one run of bytes
-  packed,     // packed bytes of the whole input or output, wherever they lie; for copies to or from
-              // bytes elsewhere
+  packed,     // packed bytes of the whole input or output, wherever they lie; for messages, and for
+              // copies to or from bytes elsewhere
   in_block,   // block `index` of the input by the call's counts, displacements and types …
   out_block,  // … or of the output (v and w forms); offset and count mean nothing
 };
@@ -47,6 +47,7 @@ struct Buf {
   int64_t offset = 0;
   int64_t count = 0;
   int32_t rank = 0;  // shared: whose slot, by number within the node
+  uint32_t range = 0;  // packed, in a message: which of the plan's ranges
 
   Buf slice(int64_t first, int64_t n) const {
     return {region, unit, index, offset + first, n, rank};
@@ -92,6 +93,7 @@ struct Plan {
   std::vector<Scratch> scratch;
   uint32_t sends = 0;
   uint32_t recvs = 0;
+  uint32_t ranges = 0;  // of packed bytes, one for each message that is one
   Lane lane = Lane::none;
   uint32_t rounds = 0;  // that it takes in the lane
   uint64_t chance = 0;  // by which it lingers
@@ -193,6 +195,7 @@ class PlanBuilder {
   PlanBuilder& add(Step step);
   PlanBuilder& add_shared(Step::Kind kind, int round, int peer);
   void join_groups();
+  Buf numbered(Buf message);
 
   const Shape& shape_;
   Plan plan_;

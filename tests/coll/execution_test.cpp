@@ -397,8 +397,10 @@ TEST_P(Execute, EveryAlgorithmGivesTheRightAnswer) {
           algorithm.needs == Needs::shared_memory || algorithm.needs == Needs::shared_slot;
       if (in_memory && size == 1) continue;
       if (algorithm.needs == Needs::power_of_two && (size & (size - 1)) != 0) continue;
-      const auto selection =
-          Selection::parse(std::string(name_of(kind)) + " " + std::string(algorithm.name), "test");
+      // Parts that are broadcasts go in pieces.
+      const auto selection = Selection::parse(
+          std::string(name_of(kind)) + " " + std::string(algorithm.name) + "\nbcast scatter_ring",
+          "test");
       ASSERT_TRUE(selection);
       ranks.run([&](engine::Channel& channel) {
         Planner planner(*selection);

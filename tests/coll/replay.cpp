@@ -49,6 +49,8 @@ int64_t scratch_cells(const Rank& rank, const Plan& plan, uint32_t index) {
   return extent_of(rank, plan, plan.scratch[index].like).size();
 }
 
+std::string misdescribed(const Rank& rank, const Plan& plan);
+
 class Machine {
  public:
   Machine(const std::vector<Outstanding*>& calls, Sends sends, uint64_t seed, bool one_by_one)
@@ -68,8 +70,10 @@ class Machine {
     if (!wrong_.empty()) return wrong_;
     for (int call = 0; call < calls(); ++call)
       for (int r = 0; r < size_; ++r)
-        if (std::string wrong = conflict(rank_of({call, r}), state({call, r}).plan); !wrong.empty())
-          return told({call, r}, wrong);
+        for (const auto refusal : {misdescribed, conflict})
+          if (std::string wrong = refusal(rank_of({call, r}), state({call, r}).plan);
+              !wrong.empty())
+            return told({call, r}, wrong);
     for (int call = 0; call < (one_by_one_ ? 1 : calls()); ++call)
       for (int r = 0; r < size_; ++r) start({call, r});
     while (!ready_.empty() && wrong_.empty()) {
@@ -432,6 +436,29 @@ class Ancestors {
   size_t words_;
   std::vector<uint64_t> bits_;
 };
+
+// A buffer that is not what it says: bytes in one run where the memory has gaps, or ranges of
+// packed bytes that the messages do not have for themselves.
+std::string misdescribed(const Rank& rank, const Plan& plan) {
+  std::vector<bool> ranges(plan.ranges);
+  for (uint32_t i = 0; i < plan.steps.size(); ++i) {
+    const Step& s = plan.steps[i];
+    const bool sends = s.kind == Step::Kind::send, receives = s.kind == Step::Kind::recv;
+    if (s.kind >= Step::Kind::join) continue;
+    for (const bool from : {true, false}) {
+      if (from ? receives : sends) continue;
+      const Buf& b = from ? s.from : s.into;
+      const bool of_user = b.region == Region::input || b.region == Region::output;
+      if (of_user && b.unit == Unit::bytes && !rank.shape.dense)
+        return fmt::format("step {} takes {} for one run of bytes", i, to_string(b));
+      if (b.unit != Unit::packed || !(sends || receives)) continue;
+      if (b.range >= ranges.size() || ranges[b.range])
+        return fmt::format("step {} has no range of its own", i);
+      ranges[b.range] = true;
+    }
+  }
+  return {};
+}
 
 }  // namespace
 

@@ -3,9 +3,10 @@
 // instead of data. Each cell of memory (one packed byte, or a part of an element) says whose
 // contributions it holds, in which order they met, and what it stands for. Refuses deadlock,
 // messages that nobody receives or that have another length, reading what nobody wrote, writing
-// inputs, and steps that touch the same memory without one waiting for the other. In shared memory
-// it refuses reading what was not awaited, touching what was not claimed or has been left, and
-// ranks that take different rounds.
+// inputs, taking memory with gaps for one run of bytes, two messages with one range between them,
+// and steps that touch the same memory without one waiting for the other. In shared memory it
+// refuses reading what was not awaited, touching what was not claimed or has been left, and ranks
+// that take different rounds.
 #pragma once
 
 #include <cstdint>

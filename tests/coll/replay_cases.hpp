@@ -249,6 +249,7 @@ inline int64_t scattered(const Case& c, int rank) {  // elements of its block
 inline void set_up_reduction(const Case& c, Rank& rank) {
   Shape& s = rank.shape;
   rank.in_cells = rank.out_cells = 2;
+  s.dense = c.size % 3 != 1;
   int64_t vector = c.count;
   if (scatters(c.kind)) {
     vector = 0;

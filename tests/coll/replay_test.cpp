@@ -19,17 +19,17 @@ int most_ranks() {
   return limit ? std::atoi(limit) : 65;
 }
 
-// By which the parts of hierarchical plans are chosen: messages only, and shared memory wherever it
-// is.
+// By which the parts of hierarchical plans are chosen: messages only, also in pieces, and shared
+// memory wherever it is.
 const Selection* rules(int which) {
   static const std::shared_ptr<const Selection> all[] = {
-      *Selection::parse("", "none"),
+      *Selection::parse("", "none"), *Selection::parse("bcast scatter_ring\n", "pieces"),
       *Selection::parse(
           "barrier shared\nbcast shared\ngather shared\nscatter shared\nallgather shared\n"
           "reduce shared_parts\nallreduce pairwise\nalltoall bruck\n"
           "allgatherv bruck\n",
           "shared")};
-  return which % 3 == 2 ? nullptr : all[which % 3].get();
+  return which % 4 == 3 ? nullptr : all[which % 4].get();
 }
 
 // Gives a rank its place among nodes, of which some have no shared memory.
@@ -331,6 +331,47 @@ TEST(ReplayMachine, RefusesWhatIsWrong) {
     PlanBuilder plan(s);
     return plan.send(plan.in().slice(0, 3), 1 - s.rank).recv(plan.out(), 1 - s.rank).done();
   });
+}
+
+// A broadcast of four packed bytes in two messages, to a rank whose memory has gaps.
+TEST(ReplayMachine, RefusesWhatIsWrongOfPackedBytes) {
+  static Buf first, second;  // where they are received
+  static bool apart;         // each has a range of its own
+  const auto replayed = [](const Buf& into_first, const Buf& into_second, bool own_ranges = true) {
+    first = into_first, second = into_second, apart = own_ranges;
+    std::vector<Rank> ranks;
+    for (int r = 0; r < 2; ++r) {
+      const Case c{Collective::bcast, 2, 0, 4};
+      ranks.push_back(basic(c, r));
+      set_up_bcast(c, ranks.back());
+    }
+    EXPECT_TRUE(ranks[0].shape.dense);
+    EXPECT_FALSE(ranks[1].shape.dense);
+    const auto build = [](const Shape& s) {
+      PlanBuilder plan(s);
+      if (s.rank == 0)
+        return plan.send(plan.out_packed(0, 3), 1).send(plan.out_packed(3, 1), 1).done();
+      Plan receives = plan.recv(first, 0).recv(second, 0).done();
+      if (!apart) receives.steps[1].into.range = receives.steps[0].into.range;
+      return receives;
+    };
+    const std::string wrong = run(ranks, {.name = "wrong", .build = build}, Sends::eager, 1);
+    if (!wrong.empty()) return wrong;
+    return check_bcast({Collective::bcast, 2, 0, 4}, ranks[1]);
+  };
+  const auto packed = [](int64_t offset, int64_t bytes) {
+    return Buf{Region::output, Unit::packed, 0, offset, bytes};
+  };
+  const auto refused = [](const std::string& wrong, const char* why) {
+    EXPECT_NE(wrong.find(why), std::string::npos) << "expected '" << why << "', got: " << wrong;
+  };
+  EXPECT_EQ(replayed(packed(0, 3), packed(3, 1)), "");
+  refused(replayed(packed(0, 3), {Region::output, Unit::bytes, 0, 3, 1}), "one run of bytes");
+  refused(replayed(packed(0, 3), packed(3, 1), false), "no range of its own");
+  refused(replayed(packed(0, 3), packed(2, 1)), "the same memory");
+  refused(replayed(packed(0, 2), packed(2, 2)), "cells for");
+  refused(replayed(packed(0, 3), packed(4, 1)), "outside");
+  refused(replayed(packed(1, 3), packed(0, 1)), "is not cell");
 }
 
 }  // namespace

@@ -205,6 +205,35 @@ void check_unpack(const Both& type, int64_t count, Maker& random) {
   EXPECT_EQ(arena.bytes, expected.bytes);
 }
 
+// Any packed bytes of the elements, as one element: it touches these and no others.
+void check_range(const Both& type, int64_t count, Maker& random) {
+  const std::vector<int64_t> map = expand(type.naive, count);
+  const auto total = static_cast<int64_t>(map.size());
+  const int64_t from = random.number(0, total), length = random.number(0, total - from);
+  const LayoutRef range = Layout::range(*type.layout, count, from, length);
+  EXPECT_EQ(range->size(), length);
+  EXPECT_FALSE((Payload{nullptr, 1, range.get()}.contiguous()));
+  Arena arena(type, count), expected(type, count);
+  std::vector<std::byte> packed(static_cast<size_t>(length)), again(packed);
+  for (int64_t i = 0; i < length; i++) {
+    packed[static_cast<size_t>(i)] = static_cast<std::byte>(random.number(1, 255));
+    expected.base()[map[from + i]] = packed[static_cast<size_t>(i)];
+  }
+  for (int64_t at = 0; at < length;) {
+    const int64_t piece = random.number(1, random.number(0, 3) == 0 ? length : 20);
+    range->unpack(arena.base(), 1, at, packed.data() + at, std::min(piece, length - at));
+    at += piece;
+  }
+  EXPECT_EQ(arena.bytes, expected.bytes);
+  for (int64_t at = 0; at < length;) {
+    const int64_t piece = random.number(1, random.number(0, 3) == 0 ? length : 20);
+    range->pack(arena.base(), 1, at, again.data() + at, piece);  // what lies past it is left alone
+    at += piece;
+  }
+  for (int64_t i = 0; i < length; i++)
+    ASSERT_EQ(again[static_cast<size_t>(i)], arena.base()[map[from + i]]) << "byte " << i;
+}
+
 TEST(Layout, RandomNestsAgreeWithTheTypeMap) {
   for (unsigned seed = 0; seed < 3000; seed++) {
     SCOPED_TRACE(seed);
@@ -215,6 +244,7 @@ TEST(Layout, RandomNestsAgreeWithTheTypeMap) {
     const int64_t count = random.number(0, 6);
     check_pack(type, count, random);
     check_unpack(type, count, random);
+    check_range(type, count, random);
     if (testing::Test::HasFailure()) return;
   }
 }
