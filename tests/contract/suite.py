@@ -25,6 +25,7 @@ LEFT_OUT = {
     "program.cg": "has tests of its own",
     "program.p2p.short_path": "on two ranks, without either",
     "program.datatype.no_copy_aside": "on two ranks, without either",
+    "program.datatype.no_copy_aside_bcast": "without either",
 }
 # Arguments under an option. In the example that is left out a message overtakes a broadcast, if that
 # does not synchronise: which is what this option makes it do.

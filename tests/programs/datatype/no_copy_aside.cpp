@@ -3,48 +3,15 @@
 // scattered in pieces. Two ranks send 128 MiB of a vector both ways, to a vector and to a run of
 // bytes and from one; meanwhile neither process may come to hold more than 24 MiB beyond what it
 // held before. The kernel says so: the peak of its resident memory, set back before each transfer.
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <fstream>
-
-#include "check.hpp"
+#include "datatype/peak.hpp"
 
 namespace {
 
-constexpr int kSkipped = 77;                                     // SKIP_RETURN_CODE of the test
 constexpr int kBlocks = 128 << 10, kBlock = 128, kStride = 192;  // of 8 bytes: 1 KiB, then a gap
 constexpr size_t kPayload = static_cast<size_t>(kBlocks) * kBlock;
 constexpr size_t kExtent = static_cast<size_t>(kBlocks) * kStride;
 constexpr long kBound = 24 << 10;  // KiB
 constexpr uint64_t kUntouched = 0x5555555555555555;
-
-// In KiB; negative: not to be had.
-long peak() {
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);)
-    if (line.starts_with("VmHWM:")) return std::atol(line.c_str() + 6);
-  return -1;
-}
-bool set_peak_back() {
-  const int file = open("/proc/self/clear_refs", O_WRONLY);
-  const bool done = file >= 0 && write(file, "5", 1) == 1;
-  if (file >= 0) close(file);
-  return done;
-}
-
-// A peak that comes and goes is seen, and can be set back.
-bool peaks_are_seen() {
-  if (!set_peak_back()) return false;
-  const long before = peak();
-  {
-    std::vector<char> aside(32 << 20, 'x');
-    volatile char sink = aside[aside.size() / 2];
-    static_cast<void>(sink);
-  }
-  const long after = peak();
-  return before > 0 && after - before > kBound && set_peak_back() && peak() < after - kBound;
-}
 
 size_t place(size_t i, bool gaps) {
   return gaps ? i / kBlock * kStride + i % kBlock : i;
@@ -88,14 +55,7 @@ void transfer(int rank, int sender, bool from_gaps, bool to_gaps, MPI_Datatype v
 int run(int argc, char** argv) {
   const check::Program world(&argc, &argv);
   CHECK_EQ(world.size(), 2);
-  const int mine = peaks_are_seen();
-  int both = 0;
-  OK(MPI_Allreduce(&mine, &both, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD));
-  if (!both) {
-    if (world.rank() == 0)
-      std::puts("skipped: this kernel does not tell, or set back, peaks of memory");
-    return kSkipped;
-  }
+  if (!peaks_are_seen_by_all(kBound)) return kSkipped;
   MPI_Datatype vector;
   OK(MPI_Type_vector(kBlocks, kBlock, kStride, MPI_UINT64_T, &vector));
   OK(MPI_Type_commit(&vector));
