@@ -46,6 +46,12 @@ transport::NodeOptions transport_options(const Config& config, const boot::JobVi
           .shared_memory = config.flag("transport.shared_memory"),
           .read_peers = config.text("transport.cma") == "auto",
           .both_copy = static_cast<int>(job.node_ranks.size()) <= boot::allowed_cores(),
+          .no_way =
+              [](int peer, const Error& why) {
+                process().job->abort(
+                    1, fmt::format("a message to rank {} on the same node cannot leave: {}", peer,
+                                   why.message()));
+              },
           .ucx = {tls},
           .ucx_is_told = tls.empty() ? ""
                                      : fmt::format("with transport.ucx_tls={} (from: {})", tls,

@@ -35,7 +35,7 @@ std::unique_ptr<SharedMemory> attach(const NodeOptions& options) {
   if (!options.shared_memory || options.neighbours.size() < 2) return nullptr;
   Result<std::unique_ptr<SharedMemory>> opened =
       SharedMemory::open({segment_name(options), options.neighbours, options.process,
-                          options.read_peers, options.both_copy});
+                          options.read_peers, options.both_copy, options.no_way});
   if (opened) return *std::move(opened);
   say(note_of(options), "messages on this node go over UCX: {}", opened.error().message());
   return nullptr;

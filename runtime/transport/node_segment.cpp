@@ -40,13 +40,19 @@ Error too_small(size_t wanted, const std::string& why) {
                  wanted >> 10, why);
 }
 
-Error take_memory(int descriptor, size_t offset, size_t bytes) {
+// 0, or what errno would say.
+int allocate(int descriptor, size_t offset, size_t bytes) {
   int problem;
   do {
     problem = posix_fallocate(descriptor, static_cast<off_t>(offset), static_cast<off_t>(bytes));
   } while (problem == EINTR);
-  if (problem == 0) return {};
-  return too_small(bytes, strerror(problem));
+  return problem;
+}
+
+Error take_memory(int descriptor, size_t offset, size_t bytes) {
+  if (const int problem = allocate(descriptor, offset, bytes))
+    return too_small(bytes, strerror(problem));
+  return {};
 }
 
 // The rings take their memory when they are opened; this tells early, and to all ranks alike, that
@@ -65,10 +71,18 @@ Error look_for_room(int descriptor, size_t bytes) {
 struct NodeSegment::Head {
   alignas(kLine) std::atomic<int32_t> attached;
   alignas(kLine) std::atomic<uint32_t> sleepers;
+  // Who has made the spare memory, plus one; how many hold it; whether its use has been told of.
+  alignas(kLine) std::atomic<int32_t> spare_maker;
+  std::atomic<int32_t> spare_holders;
+  std::atomic<bool> spare_said;
 };
 
+// Where the two rings of a pair have their memory.
+enum class NodeSegment::Home : uint8_t { undecided, segment, spare };
+
 // The desks stand behind the head, then a byte for each ring that tells whether it is open, then
-// the table of the areas; the rings start on a page, and the areas behind them.
+// one for each pair's home, then the table of the areas; the rings start on a page, and the areas
+// behind them.
 NodeSegment::Head& NodeSegment::head() const {
   return *reinterpret_cast<Head*>(base_);
 }
@@ -79,6 +93,12 @@ std::atomic<uint8_t>& NodeSegment::opened(int from, int to) const {
   std::byte* flags = base_ + sizeof(Head) + static_cast<size_t>(members_) * sizeof(Desk);
   return reinterpret_cast<std::atomic<uint8_t>*>(flags)[to * members_ + from];
 }
+std::atomic<NodeSegment::Home>& NodeSegment::home(int one, int other) const {
+  std::byte* homes = base_ + sizeof(Head) + static_cast<size_t>(members_) * sizeof(Desk) +
+                     static_cast<size_t>(members_) * static_cast<size_t>(members_);
+  return reinterpret_cast<std::atomic<Home>*>(
+      homes)[std::max(one, other) * members_ + std::min(one, other)];
+}
 
 namespace {
 struct Extent {
@@ -86,7 +106,7 @@ struct Extent {
 };
 Extent extent_for(int members, size_t head) {
   const auto n = static_cast<size_t>(members);
-  const size_t table = whole_lines(head + n * sizeof(Desk) + n * n);
+  const size_t table = whole_lines(head + n * sizeof(Desk) + 2 * n * n);
   const size_t desks = whole_pages(table + NodeSegment::table_bytes(members));
   const size_t rings = desks + whole_pages(n * n * ring_size_for(members));
   return {table, desks, rings, rings + NodeSegment::kAreas * NodeSegment::kAreaBytes};
@@ -103,14 +123,12 @@ std::byte* NodeSegment::area(int index) const {
   return base_ + extent_for(members_, sizeof(Head)).rings + static_cast<size_t>(index) * kAreaBytes;
 }
 
-// Those that are not open, and have no memory yet. No process has one to itself.
+// Those that have no memory yet. No process has one to itself.
 size_t NodeSegment::rings_to_come() const {
   size_t count = 0;
   for (int to = 0; to < members_; ++to)
     for (int from = 0; from < to; ++from)
-      if (!opened(from, to).load(std::memory_order_relaxed) &&
-          !opened(to, from).load(std::memory_order_relaxed))
-        count += 2;
+      if (home(from, to).load(std::memory_order_relaxed) == Home::undecided) count += 2;
   return count * ring_size_;
 }
 
@@ -119,11 +137,17 @@ Error NodeSegment::take_area_memory(int index, size_t offset, size_t bytes) {
   return take_memory(descriptor_, static_cast<size_t>(area(index) - base_) + offset, bytes);
 }
 
+// Behind the first one.
+size_t NodeSegment::place_of_ring(int from, int to) const {
+  return (static_cast<size_t>(to) * static_cast<size_t>(members_) + static_cast<size_t>(from)) *
+         ring_size_;
+}
+
 RingMemory& NodeSegment::ring(int from, int to) const {
-  const size_t index =
-      static_cast<size_t>(to) * static_cast<size_t>(members_) + static_cast<size_t>(from);
-  return *reinterpret_cast<RingMemory*>(base_ + extent_for(members_, sizeof(Head)).desks +
-                                        index * ring_size_);
+  std::byte* const first = home(from, to).load(std::memory_order_acquire) == Home::spare
+                               ? spare_->base()
+                               : base_ + extent_for(members_, sizeof(Head)).desks;
+  return *reinterpret_cast<RingMemory*>(first + place_of_ring(from, to));
 }
 
 NodeSegment::NodeSegment(std::string path, int members, int descriptor, std::byte* base,
@@ -172,6 +196,7 @@ Result<std::unique_ptr<NodeSegment>> NodeSegment::attach(const std::string& name
   mine.pid = getpid();
   mine.token = token;
   mine.token_address = reinterpret_cast<uintptr_t>(&token);
+  segment->hold_spare(me);
   const int before = segment->head().attached.fetch_add(1, std::memory_order_acq_rel);
   if (before >= members) return failure(MPI_ERR_OTHER, "{} is left over from another job", path);
   if (before + 1 == members) unlink(path.c_str());
@@ -186,11 +211,62 @@ void NodeSegment::forget_name() const {
   unlink(path_.c_str());
 }
 
-Error NodeSegment::open_ring(int from, int to) {
-  for (RingMemory* memory : {&ring(from, to), &ring(to, from)}) {
-    const auto place = reinterpret_cast<std::byte*>(memory) - base_;
-    if (Error e = take_memory(descriptor_, static_cast<size_t>(place), ring_size_)) return e;
+// Made, or found, before this rank counts as attached: so all know it alike, and whoever made it is
+// still there. Without it nothing changes until /dev/shm is full.
+void NodeSegment::hold_spare(int me) {
+  const Extent extent = extent_for(members_, sizeof(Head));
+  const size_t bytes = extent.rings - extent.desks;
+  std::atomic<int32_t>& maker = head().spare_maker;
+  int32_t made_by = maker.load(std::memory_order_acquire);
+  if (made_by == 0) {
+    spare_ = SpareMemory::make(bytes);
+    if (!spare_) return;
+    desk(me).spare = spare_->place();
+    if (!maker.compare_exchange_strong(made_by, me + 1, std::memory_order_acq_rel)) spare_.reset();
   }
+  if (!spare_ && made_by > 0 && made_by <= members_)
+    spare_ = SpareMemory::open(desk(made_by - 1).spare, bytes);
+  if (spare_) head().spare_holders.fetch_add(1, std::memory_order_acq_rel);
+}
+
+// Both ranks of a pair may be here at once, and /dev/shm may be full for one and not for the other:
+// the first decides. What the other has taken stays unused.
+Error NodeSegment::find_home(int one, int other) {
+  std::atomic<Home>& decided = home(one, other);
+  const size_t places[] = {place_of_ring(one, other), place_of_ring(other, one)};
+  const auto allocate_both = [&](int descriptor, size_t first) {
+    int problem = 0;
+    for (const size_t place : places)
+      if (problem == 0) problem = allocate(descriptor, first + place, ring_size_);
+    return problem;
+  };
+  if (decided.load(std::memory_order_acquire) != Home::undecided) return {};
+  Home found = Home::segment;
+  const int problem = allocate_both(descriptor_, extent_for(members_, sizeof(Head)).desks);
+  if (problem != 0) {
+    const bool all_hold_it = head().spare_holders.load(std::memory_order_acquire) == members_;
+    if (!all_hold_it || allocate_both(spare_->descriptor(), 0) != 0) {
+      if (decided.load(std::memory_order_acquire) != Home::undecided) return {};
+      return failure(MPI_ERR_NO_MEM,
+                     "/dev/shm has filled up, {} KiB for the two are not there ({}), {}; free some "
+                     "of it, or make it larger, as docker's --shm-size does",
+                     2 * ring_size_ >> 10, strerror(problem),
+                     all_hold_it ? "nor outside of it"
+                                 : "and not all ranks here may share memory outside of it");
+    }
+    found = Home::spare;
+  }
+  Home before = Home::undecided;
+  if (decided.compare_exchange_strong(before, found, std::memory_order_acq_rel) &&
+      found == Home::spare && !head().spare_said.exchange(true))
+    say(Level::note,
+        "/dev/shm has filled up ({}): some messages on this node go through other memory",
+        strerror(problem));
+  return {};
+}
+
+Error NodeSegment::open_ring(int from, int to) {
+  if (Error e = find_home(from, to)) return e;
   opened(from, to).store(1, std::memory_order_release);
   desk(to).openings.fetch_add(1, std::memory_order_acq_rel);
   return {};

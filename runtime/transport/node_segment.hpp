@@ -5,7 +5,8 @@
 //
 // Every rank maps the whole file; memory is taken (and known to be there) for the desks when a
 // rank attaches and for a ring when its writer opens it. Whoever attaches last removes the name,
-// so that nothing is left behind however the job ends.
+// so that nothing is left behind however the job ends. Where something else has filled up /dev/shm
+// when a ring is opened, the ring has its memory outside of it (spare_memory.hpp).
 #pragma once
 
 #include <atomic>
@@ -16,6 +17,7 @@
 
 #include "base/result.hpp"
 #include "transport/ring.hpp"
+#include "transport/spare_memory.hpp"
 
 namespace tutti::transport {
 
@@ -31,7 +33,9 @@ struct Desk {
 
   // Counts the rings that others have opened towards this rank; it polls this.
   alignas(kLine) std::atomic<uint32_t> openings;
+  SpareMemory::Place spare;  // what this rank has made, if others shall use it
 };
+static_assert(sizeof(Desk) == 2 * kLine);
 
 class NodeSegment {
  public:
@@ -54,8 +58,8 @@ class NodeSegment {
   std::atomic<uint32_t>& sleepers() const;
 
   // The ring from one member to another. Its writer opens it; the reader may touch it when
-  // is_open(). Opening takes the memory of the ring back as well, whose opening cannot fail then:
-  // whom a message reaches can answer.
+  // is_open(); both ask for it then, not before. Opening takes the memory of the ring back as well,
+  // whose opening cannot fail then: whom a message reaches can answer.
   RingMemory& ring(int from, int to) const;
   size_t ring_size() const { return ring_size_; }
   Error open_ring(int from, int to);
@@ -76,9 +80,14 @@ class NodeSegment {
  private:
   NodeSegment(std::string path, int members, int descriptor, std::byte* base, size_t size);
   size_t rings_to_come() const;
+  size_t place_of_ring(int from, int to) const;
+  void hold_spare(int me);
+  Error find_home(int one, int other);
   struct Head;
   Head& head() const;
   std::atomic<uint8_t>& opened(int from, int to) const;
+  enum class Home : uint8_t;
+  std::atomic<Home>& home(int one, int other) const;
 
   const std::string path_;
   const int members_;
@@ -86,6 +95,7 @@ class NodeSegment {
   const int descriptor_;
   std::byte* const base_;
   const size_t size_;
+  std::unique_ptr<SpareMemory> spare_;  // for all rings; nullptr: not to be had
 };
 
 }  // namespace tutti::transport

@@ -49,7 +49,8 @@ SharedMemoryTransport::SharedMemoryTransport(std::unique_ptr<NodeSegment> segmen
       desk_(segment_->desk(me_)),
       index_of_(static_cast<size_t>(options.processes.back()) + 1, -1),
       doorbell_(desk_, segment_->sleepers()),
-      epoll_(epoll_create1(EPOLL_CLOEXEC)) {
+      epoll_(epoll_create1(EPOLL_CLOEXEC)),
+      no_way_(options.no_way) {
   TUTTI_INVARIANT(epoll_ >= 0, "no descriptor left for epoll");
   peers_.reserve(options.processes.size());
   for (const int process : options.processes) {
@@ -80,6 +81,13 @@ Error SharedMemoryTransport::connect(int peer) {
   p.connected = true;
   Doorbell::ring_if_asleep(*p.desk);
   return {};
+}
+
+// Where there is no other way than this one.
+Error SharedMemoryTransport::connect_or_end(int peer) {
+  Error problem = connect(peer);
+  if (problem && no_way_) no_way_(peer, problem);
+  return problem;
 }
 
 std::unique_ptr<Area> SharedMemoryTransport::area_for(const AreaKey& key,

@@ -17,6 +17,7 @@
 // awake.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -33,6 +34,9 @@ struct SharedMemoryOptions {
   int process = 0;             // mine, among them
   bool read_peers = true;      // long messages by reading the sender's memory, where allowed
   bool both_copy = true;       // each process has a core: two may be busy with one message
+  // A message can never leave, and its receiver waits for it: ends the job. Without one the message
+  // ends with the error.
+  std::function<void(int process, const Error& why)> no_way;
 };
 
 class SharedMemory : public Transport {

@@ -122,6 +122,7 @@ class SharedMemoryTransport final : public SharedMemory {
   bool complete() const override { return segment_->complete(); }
   void forget_name() const override { segment_->forget_name(); }
   Error connect(int peer) override;
+  Error connect_or_end(int peer);
   std::unique_ptr<Area> area_for(const AreaKey& key, const std::vector<int>& processes,
                                  int rank) override;
 
@@ -215,6 +216,7 @@ class SharedMemoryTransport final : public SharedMemory {
   Doorbell doorbell_;
   const int epoll_;  // holds the doorbell's socket once there is one
   bool in_epoll_ = false;
+  const std::function<void(int, const Error&)> no_way_;
 };
 
 }  // namespace tutti::transport

@@ -21,7 +21,7 @@ void pack(const Payload& payload, int64_t offset, std::byte* out, int64_t length
 void SharedMemoryTransport::send(int peer, Outgoing& outgoing) {
   Peer& to = at(peer);
   if (!to.connected) [[unlikely]] {
-    if (Error problem = connect(peer)) return outgoing.sent(outgoing, std::move(problem));
+    if (Error problem = connect_or_end(peer)) return outgoing.sent(outgoing, std::move(problem));
   }
   int64_t offset = 0;
   if (!to.held && put(to, outgoing, offset)) return;
@@ -139,7 +139,7 @@ void SharedMemoryTransport::control(Peer& to, RecordType type, uint8_t value, ui
   word.value = value;
   const uint64_t body[] = {a, b, c};
   if (!to.connected) [[unlikely]] {
-    const Error problem = connect(to.process);
+    const Error problem = connect_or_end(to.process);
     TUTTI_INVARIANT(!problem, "the ring back is there when a message has come");
   }
   if (!to.held && put_control(to, word, body)) return;

@@ -7,16 +7,20 @@
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <barrier>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <memory>
 #include <random>
+#include <thread>
 
+#include "base/log.hpp"
 #include "engine/engine.hpp"
 #include "engine/progress.hpp"
 #include "processes.hpp"
@@ -540,6 +544,64 @@ TEST(SmallShmTest, WithoutRoomForAnythingMessagesGoOverUcx) {
 }
 TEST(SmallShmTest, WithoutRoomForTheRingsMessagesGoOverUcx) {
   exchange_over("size=128k");
+}
+
+// While it fills up and is freed again, both of a pair open their rings at once: they meet in the
+// same memory, wherever it is.
+TEST(SmallShmTest, BothOfAPairFindTheSameMemoryWhileItFillsUp) {
+  const auto meet = [](int round, int filler) {
+    uint64_t token = 1;
+    std::unique_ptr<NodeSegment> both[2];
+    for (int i = 0; i < 2; ++i) {
+      auto attached = NodeSegment::attach(fmt::format("tutti.filled-test.{}", round), 2, i, token);
+      ASSERT_TRUE(attached) << attached.error().message();
+      both[i] = *std::move(attached);
+    }
+    struct statvfs left {};
+    ASSERT_EQ(fstatvfs(filler, &left), 0);
+    ASSERT_EQ(posix_fallocate(filler, 0, static_cast<off_t>(left.f_bavail * left.f_bsize)), 0);
+    std::barrier start(3);
+    Error problems[2];
+    unsigned char* out[2] = {};
+    std::vector<std::thread> ranks;
+    for (int i = 0; i < 2; ++i)
+      ranks.emplace_back([&, i] {
+        start.arrive_and_wait();
+        problems[i] = both[i]->open_ring(i, 1 - i);
+        out[i] = reinterpret_cast<unsigned char*>(&both[i]->ring(i, 1 - i));
+      });
+    start.arrive_and_wait();
+    if (round % 4 != 0) {
+      for (volatile int i = 0; i < round % 64 * 1000;) i = i + 1;
+      EXPECT_EQ(ftruncate(filler, 0), 0);
+    }
+    for (std::thread& rank : ranks) rank.join();
+    for (int i = 0; i < 2; ++i) {
+      ASSERT_FALSE(problems[i]) << problems[i].message();
+      ASSERT_TRUE(both[1 - i]->is_open(i, 1 - i));
+      const size_t size = both[i]->ring_size();
+      const auto* in = reinterpret_cast<unsigned char*>(&both[1 - i]->ring(i, 1 - i));
+      for (size_t at = 0; at < size; at += 4096) {
+        ASSERT_EQ(in[at], 0);
+        out[i][at] = static_cast<unsigned char>(1 + i);
+        ASSERT_EQ(in[at], 1 + i);
+      }
+    }
+    ASSERT_EQ(ftruncate(filler, 0), 0);
+  };
+  const bool done =
+      apart([] { return small_shm("size=5m"); },
+            [&] {
+              set_log_level(Level::error);
+              const int filler = open("/dev/shm/filler", O_RDWR | O_CREAT, 0600);
+              ASSERT_GE(filler, 0);
+              for (int round = 0; round < 400 && !testing::Test::HasFailure(); ++round)
+                meet(round, filler);
+              close(filler);
+              unlink("/dev/shm/filler");
+              EXPECT_TRUE(std::filesystem::is_empty("/dev/shm"));
+            });
+  if (!done) GTEST_SKIP() << "mounting is not allowed here";
 }
 
 TEST(SmallShmTest, RanksThatDoNotShareItTalkOverUcx) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // without_calls CALL… -- COMMAND…
-// Runs a command whose kernel forbids it process_vm_readv or process_vm_writev (EPERM), as that of
-// a container may. Exit 77: this kernel cannot be told to.
+// Runs a command whose kernel forbids it process_vm_readv, process_vm_writev or memfd_create
+// (EPERM), as that of a container may. Exit 77: this kernel cannot be told to.
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
@@ -33,6 +33,7 @@ bool forbid(const std::vector<unsigned>& calls) {
 
 // On my own memory, which no kernel but a told one forbids.
 bool is_forbidden(unsigned call) {
+  if (call == SYS_memfd_create) return syscall(call, "", 0) < 0 && errno == EPERM;
   char from = 1, to = 2;
   const iovec here{&to, 1}, there{&from, 1};
   return syscall(call, getpid(), &here, 1, &there, 1, 0) < 0 && errno == EPERM;
@@ -49,6 +50,8 @@ int main(int argc, char** argv) {
       calls.push_back(SYS_process_vm_readv);
     else if (call == "process_vm_writev")
       calls.push_back(SYS_process_vm_writev);
+    else if (call == "memfd_create")
+      calls.push_back(SYS_memfd_create);
     else
       return std::fprintf(stderr, "without_calls: what is '%s'?\n", argv[at]), 2;
   }
