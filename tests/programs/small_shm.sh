@@ -17,7 +17,9 @@ shift 2
 # Private first, so that nobody else sees the new one.
 mount --make-private /dev/shm && mount -t tmpfs -o "size=$size" none /dev/shm ||
   { echo "skipped: /dev/shm cannot be mounted here"; exit 77; }
+hooks=${UCX_MEM_MMAP_HOOK_MODE:-}  # which is the sanitizers' matter
 unset ${!UCX_@}
+[ -z "$hooks" ] || export UCX_MEM_MMAP_HOOK_MODE=$hooks
 
 fail() { printf 'small_shm: %s; the job said:\n%s\n' "$1" "$said" >&2; exit 1; }
 said=$("$@" 2>&1 >/dev/null </dev/null)
