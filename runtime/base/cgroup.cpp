@@ -2,10 +2,11 @@
 #include "base/cgroup.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
+
+#include "base/processors.hpp"
 
 namespace tutti {
 namespace {
@@ -22,18 +23,6 @@ double quota_of(const std::string& folder) {
     if (!(one >> amount) || !(per >> period)) return 0;  // -1: none
   }
   return amount > 0 && period > 0 ? amount / period : 0;
-}
-
-// Processors in a list such as 0-3,8.
-int length_of(const std::string& list) {
-  int count = 0;
-  std::istringstream ranges(list);
-  for (std::string range; std::getline(ranges, range, ',');) {
-    int first = 0, last = 0;
-    const int read = std::sscanf(range.c_str(), "%d-%d", &first, &last);
-    if (read >= 1) count += read == 2 ? last - first + 1 : 1;
-  }
-  return count;
 }
 
 // Visits the folder of our group under this controller, then those above it, until one is enough.
@@ -69,17 +58,17 @@ double cgroup_quota(const std::string& groups, const std::string& mount) {
   return tightest;
 }
 
-int cgroup_processors(const std::string& groups, const std::string& mount) {
-  int count = 0;
+std::vector<int> cgroup_processors(const std::string& groups, const std::string& mount) {
+  std::vector<int> processors;
   each_folder(groups, mount, "cpuset", [&](const std::string& folder) {
     for (const char* name : {"/cpuset.cpus.effective", "/cpuset.effective_cpus", "/cpuset.cpus"}) {
       std::string list;
-      if (std::ifstream(folder + name) >> list) count = length_of(list);
-      if (count > 0) return true;
+      if (std::ifstream(folder + name) >> list) processors = processors_in(list);
+      if (!processors.empty()) return true;
     }
     return false;
   });
-  return count;
+  return processors;
 }
 
 }  // namespace tutti

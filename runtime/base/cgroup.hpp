@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace tutti {
 
@@ -10,8 +11,8 @@ namespace tutti {
 // In a container the file may name groups of which only the outermost is to be seen, as the root.
 double cgroup_quota(const std::string& groups = "/proc/self/cgroup",
                     const std::string& mount = "/sys/fs/cgroup");
-// The processors of our control group, whichever of them this process is bound to; 0: not known.
-int cgroup_processors(const std::string& groups = "/proc/self/cgroup",
-                      const std::string& mount = "/sys/fs/cgroup");
+// The processors of our control group, whichever of them this process is bound to; none: not known.
+std::vector<int> cgroup_processors(const std::string& groups = "/proc/self/cgroup",
+                                   const std::string& mount = "/sys/fs/cgroup");
 
 }  // namespace tutti

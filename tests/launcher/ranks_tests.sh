@@ -139,6 +139,16 @@ test_ranks_wait_by_the_cores_that_they_have() {
   if [ "$(nproc)" -ge 2 ]; then
     [ "$(looks env)" != "1 " ] || fail "two ranks with a core each do not poll"
   fi
+  # Under srun nobody has looked at the node for them; Slurm says how many processors it grants.
+  by_slurm() {
+    "$mpirun" -n 2 --set log.level=debug env -u TUTTI_NODE_CORES "$@" "$build/tests/launcher/pair" >out 2>err ||
+      fail "exit code $?"
+    sed -n 's/.*looks \([0-9]*\) times first.*/\1/p' err | sort -u | tr '\n' ' '
+  }
+  local without
+  without=$(by_slurm -u SLURM_CPUS_ON_NODE)
+  [ "$(by_slurm SLURM_CPUS_ON_NODE=1)" = "1 " ] || fail "two ranks poll on the one processor that Slurm grants"
+  [ "$(by_slurm SLURM_CPUS_ON_NODE=many)" = "$without" ] || fail "nonsense counts as a number of processors"
   # A core and a half: a time's share that a control group grants is none to poll on.
   local group= root
   for root in /sys/fs/cgroup /sys/fs/cgroup/cpu /sys/fs/cgroup/cpu,cpuacct; do

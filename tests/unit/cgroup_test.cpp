@@ -30,9 +30,9 @@ class CgroupTest : public testing::Test {
     std::ofstream(folder_ / "groups") << groups;
     return cgroup_quota(folder_ / "groups", folder_ / "mount");
   }
-  int processors(const std::string& groups) {
+  size_t processors(const std::string& groups) {
     std::ofstream(folder_ / "groups") << groups;
-    return cgroup_processors(folder_ / "groups", folder_ / "mount");
+    return cgroup_processors(folder_ / "groups", folder_ / "mount").size();
   }
   std::filesystem::path folder_;
 };
@@ -83,15 +83,15 @@ TEST_F(CgroupTest, IgnoresWhatItCannotRead) {
 }
 
 TEST_F(CgroupTest, CountsTheProcessorsOfTheNearestGroupThatNamesSome) {
-  EXPECT_EQ(processors("0::/\n"), 0);
+  EXPECT_EQ(processors("0::/\n"), 0u);
   file("cpuset.cpus.effective", "0-7\n");
   file("jobs/cpuset.cpus.effective", "\n");
-  EXPECT_EQ(processors("0::/jobs/one\n"), 8);
+  EXPECT_EQ(processors("0::/jobs/one\n"), 8u);
   file("jobs/one/cpuset.cpus.effective", "1,4-6,12\n");
-  EXPECT_EQ(processors("0::/jobs/one\n"), 5);
-  EXPECT_EQ(processors("0::/jobs/one/step\n"), 5);
+  EXPECT_EQ(processors("0::/jobs/one\n"), 5u);
+  EXPECT_EQ(processors("0::/jobs/one/step\n"), 5u);
   file("cpuset/jobs/cpuset.cpus", "3\n");
-  EXPECT_EQ(processors("4:cpuset:/jobs\n"), 1);
+  EXPECT_EQ(processors("4:cpuset:/jobs\n"), 1u);
 }
 
 }  // namespace
