@@ -31,10 +31,12 @@ enum class Collective : uint8_t {
   exscan,
 };
 
-// A reduction bound to its datatype: apply computes inout[i] = in[i] op inout[i], i < count; `in`
-// is the left operand. A plain value: copied into the running collective.
+// A reduction bound to its datatype: apply computes into[i] = left[i] op right[i], i < count.
+// `right` is `into` or lies apart from it, as `left` does. A plain value: copied into the running
+// collective.
 struct Reduction {
-  void (*apply)(const Reduction& self, const void* in, void* inout, int64_t count) = nullptr;
+  void (*apply)(const Reduction& self, const void* left, const void* right, void* into,
+                int64_t count) = nullptr;
   bool commutative = true;
   const void* function = nullptr;  // apply's own: a user's function, …
   void* datatype = nullptr;        // … and the handle to hand to it

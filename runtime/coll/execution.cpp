@@ -227,7 +227,7 @@ void Execution::copy(const Step& step) {
 
 void Execution::reduce(const Step& step) {
   const Payload into = resolve(step.into);
-  call_.reduction.apply(call_.reduction, resolve(step.from).base, into.base, into.count);
+  call_.reduction.apply(call_.reduction, resolve(step.from).base, into.base, into.base, into.count);
 }
 
 void Execution::over() {

@@ -71,10 +71,12 @@ class Execution final : private engine::Poller, private engine::UnderWay {
     int32_t rank = 0;  // shared: whose slot, in which of the plan's rounds
     uint32_t round = 0;
     Region region = Region::input;
+    bool operator==(const End&) const = default;
   };
   // A program's step, with all that is known of it once the buffers' layouts are.
   struct BoundStep {
     End from, into;
+    End right;  // of a reduction
     int64_t length =
         0;  // of a copy in bytes, of a reduction in elements; publish: of what is shown
     uint32_t slot = 0;
@@ -92,6 +94,7 @@ class Execution final : private engine::Poller, private engine::UnderWay {
   }
   void bind_steps();
   void bind_copy(const Step& step, BoundStep& bound) const;
+  void bind_reduce(const Step& step, BoundStep& bound, BoundStep* before) const;
   End end_at(const Buf& buf, const void* first) const;
   std::byte* at(const End& end) const;
   void* home(const Buf& buf) const;

@@ -79,6 +79,21 @@ void Execution::bind_copy(const Step& step, BoundStep& bound) const {
   bound.shows = step.into.region == Region::shared && bound.length < kLongCopy;
 }
 
+// Where the step before brings the right operand to where the result is to be, it is read where it
+// lies instead.
+void Execution::bind_reduce(const Step& step, BoundStep& bound, BoundStep* before) const {
+  const Payload from = resolve(step.from), into = resolve(step.into);
+  bound.length = into.count;
+  bound.from = end_at(step.from, from.base);
+  bound.right = bound.into = end_at(step.into, into.base);
+  bound.direct = true;
+  if (!before || before->kind != Step::Kind::copy || !before->direct ||
+      before->length != into.bytes() || before->into != bound.into)
+    return;
+  bound.right = before->from;
+  before->kind = Step::Kind::join;
+}
+
 void Execution::bind_steps() {
   int64_t shown = 0;
   for (size_t i = 0; i < plan_->steps.size(); ++i) {
@@ -92,14 +107,9 @@ void Execution::bind_steps() {
         bind_copy(step, bound);
         if (step.into.region == Region::shared) shown = resolve(step.into).bytes();
         break;
-      case Step::Kind::reduce: {
-        const Payload from = resolve(step.from), into = resolve(step.into);
-        bound.length = into.count;
-        bound.from = end_at(step.from, from.base);
-        bound.into = end_at(step.into, into.base);
-        bound.direct = true;
+      case Step::Kind::reduce:
+        bind_reduce(step, bound, i > 0 ? &bound_[i - 1] : nullptr);
         break;
-      }
       case Step::Kind::publish:
         bound.length = std::exchange(shown, 0);
         break;
@@ -202,7 +212,8 @@ bool Execution::execute() {
       case Step::Kind::reduce:
         // An application thread's next pass comes here again.
         if (waits_for_application(step->kind)) return stop_here();
-        call_.reduction.apply(call_.reduction, at(step->from), at(step->into), step->length);
+        call_.reduction.apply(call_.reduction, at(step->from), at(step->right), at(step->into),
+                              step->length);
         break;
       case Step::Kind::claim:
         if (!may_write(round)) return stop_here();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The loops of the predefined reductions: inout[i] = in[i] op inout[i], for every representation of
-// an element that makes sense for the operation. Which of them the standard allows on which type is
-// the operation's business (op.cpp).
+// The loops of the predefined reductions: into[i] = left[i] op right[i], for every representation
+// of an element that makes sense for the operation. Which of them the standard allows on which type
+// is the operation's business (op.cpp).
 #pragma once
 
 #include "coll/call.hpp"
@@ -9,7 +9,8 @@
 
 namespace tutti::mpi {
 
-using Kernel = void (*)(const coll::Reduction& self, const void* in, void* inout, int64_t count);
+using Kernel = void (*)(const coll::Reduction& self, const void* left, const void* right,
+                        void* into, int64_t count);
 
 // In the order of the ABI's handles, MPI_OP_NULL + 1 being sum.
 enum class OpCode : uint8_t {

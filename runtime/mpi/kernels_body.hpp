@@ -117,22 +117,27 @@ struct MaxLoc {
   }
 };
 
+// `right` may be `into`, element for element: no element depends on another one.
 template <class F, class T>
-void kernel(const coll::Reduction&, const void* in, void* inout, int64_t count) {
-  const T* __restrict left = static_cast<const T*>(in);
-  T* __restrict right = static_cast<T*>(inout);
-  for (int64_t i = 0; i < count; i++) right[i] = F::apply(left[i], right[i]);
+void kernel(const coll::Reduction&, const void* left, const void* right, void* into,
+            int64_t count) {
+  const T *const a = static_cast<const T*>(left), *const b = static_cast<const T*>(right);
+  T* const to = static_cast<T*>(into);
+#pragma GCC ivdep
+  for (int64_t i = 0; i < count; i++) to[i] = F::apply(a[i], b[i]);
 }
 
 // Fields alone are written: the padding of a pair is not data.
 template <class F, class T>
-void pair_kernel(const coll::Reduction&, const void* in, void* inout, int64_t count) {
-  const T* __restrict left = static_cast<const T*>(in);
-  T* __restrict right = static_cast<T*>(inout);
+void pair_kernel(const coll::Reduction&, const void* left, const void* right, void* into,
+                 int64_t count) {
+  const T *const a = static_cast<const T*>(left), *const b = static_cast<const T*>(right);
+  T* const to = static_cast<T*>(into);
+#pragma GCC ivdep
   for (int64_t i = 0; i < count; i++) {
-    const T result = F::apply(left[i], right[i]);
-    right[i].value = result.value;
-    right[i].index = result.index;
+    const T result = F::apply(a[i], b[i]);
+    to[i].value = result.value;
+    to[i].index = result.index;
   }
 }
 

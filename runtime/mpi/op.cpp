@@ -82,27 +82,40 @@ Error refused(const Row& row, const Datatype& type) {
                  description(type), row.section);
 }
 
+const Layout& layout_of(const coll::Reduction& self) {
+  return *resolve_also_freed<Datatype>(static_cast<MPI_Datatype>(self.datatype))->layout;
+}
+
+// A user's function puts the result on its right operand.
+void bring(const Layout& layout, const void* right, void* into, int64_t count) {
+  if (right != into)
+    copy_payload({const_cast<void*>(right), count, &layout}, {into, count, &layout});
+}
+
 // A user's function gets copies of what it could change through its pointers.
-void apply_large(const coll::Reduction& self, const void* in, void* inout, int64_t count) {
+void apply_large(const coll::Reduction& self, const void* left, const void* right, void* into,
+                 int64_t count) {
+  bring(layout_of(self), right, into, count);
   auto* function = reinterpret_cast<MPI_User_function_c*>(const_cast<void*>(self.function));
   auto datatype = static_cast<MPI_Datatype>(self.datatype);
   MPI_Count length = count;
   const InCallback in_callback;
-  function(const_cast<void*>(in), inout, &length, &datatype);
+  function(const_cast<void*>(left), into, &length, &datatype);
 }
 
 // In calls of at most INT_MAX elements.
-void apply_small(const coll::Reduction& self, const void* in, void* inout, int64_t count) {
+void apply_small(const coll::Reduction& self, const void* left, const void* right, void* into,
+                 int64_t count) {
   auto* function = reinterpret_cast<MPI_User_function*>(const_cast<void*>(self.function));
-  const Layout& layout =
-      *resolve_also_freed<Datatype>(static_cast<MPI_Datatype>(self.datatype))->layout;
+  const Layout& layout = layout_of(self);
+  bring(layout, right, into, count);
   const InCallback in_callback;
   for (int64_t done = 0; done < count;) {
     auto datatype = static_cast<MPI_Datatype>(self.datatype);
     int length = static_cast<int>(std::min<int64_t>(count - done, INT_MAX));
     const int64_t offset = done == 0 ? 0 : done * layout.extent();
-    function(static_cast<char*>(const_cast<void*>(in)) + offset, static_cast<char*>(inout) + offset,
-             &length, &datatype);
+    function(static_cast<char*>(const_cast<void*>(left)) + offset,
+             static_cast<char*>(into) + offset, &length, &datatype);
     done += std::min<int64_t>(count - done, INT_MAX);
   }
 }
@@ -171,7 +184,7 @@ Error reduce_local(const void* inbuf, void* inoutbuf, int64_t count, const Datat
     return failure(MPI_ERR_BUFFER, "inbuf and inoutbuf are the same address {}", inbuf);
   auto bound = bind(op, datatype);
   if (!bound) return std::move(bound).error();
-  if (count > 0) bound->apply(*bound, inbuf, inoutbuf, count);
+  if (count > 0) bound->apply(*bound, inbuf, inoutbuf, inoutbuf, count);
   return {};
 }
 

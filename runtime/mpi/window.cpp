@@ -33,7 +33,7 @@ const Layout& layout_of(uint8_t element) {
 
 void apply(uint8_t operation, uint8_t element, const void* in, void* inout, int64_t count) {
   const Kernel kernel = find_kernel(static_cast<OpCode>(operation), static_cast<Element>(element));
-  kernel({}, in, inout, count);
+  kernel({}, in, inout, inout, count);
 }
 
 constexpr rma::Arithmetic kArithmetic{apply, layout_of};

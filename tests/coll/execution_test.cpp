@@ -94,7 +94,8 @@ class Memory {
   std::vector<uint8_t> bytes_;
 };
 
-void compose(const Reduction& self, const void* in, void* inout, int64_t count) {
+void compose(const Reduction& self, const void* in, const void* right_in, void* inout,
+             int64_t count) {
   const auto& type = *static_cast<const Type*>(self.datatype);
   for (int64_t i = 0; i < count; ++i)
     for (size_t w = 0; w < type.words.size(); w += 2) {
@@ -103,19 +104,21 @@ void compose(const Reduction& self, const void* in, void* inout, int64_t count) 
             reinterpret_cast<uintptr_t>(base) +
             static_cast<uintptr_t>(i * type.layout->extent() + type.words[w + n]));
       };
-      const Item left{*word(in, 0), *word(in, 1)}, right{*word(inout, 0), *word(inout, 1)};
+      const Item left{*word(in, 0), *word(in, 1)}, right{*word(right_in, 0), *word(right_in, 1)};
       const Item both = then(left, right);
       *word(inout, 0) = both.a, *word(inout, 1) = both.b;
     }
 }
 // Adds: commutes.
-void add(const Reduction& self, const void* in, void* inout, int64_t count) {
+void add(const Reduction& self, const void* in, const void* right, void* inout, int64_t count) {
   const auto& type = *static_cast<const Type*>(self.datatype);
   for (int64_t i = 0; i < count; ++i)
     for (const int64_t at : type.words) {
       const auto offset = static_cast<uintptr_t>(i * type.layout->extent() + at);
-      *reinterpret_cast<uint32_t*>(reinterpret_cast<uintptr_t>(inout) + offset) +=
-          *reinterpret_cast<const uint32_t*>(reinterpret_cast<uintptr_t>(in) + offset);
+      const auto word = [&](const void* base) {
+        return reinterpret_cast<uint32_t*>(reinterpret_cast<uintptr_t>(base) + offset);
+      };
+      *word(inout) = *word(in) + *word(right);
     }
 }
 
@@ -429,9 +432,11 @@ Call sum_call(std::vector<uint32_t>& in, std::vector<uint32_t>& out) {
   call.in = in.data(), call.out = out.data();
   call.in_count = call.out_count = static_cast<int64_t>(in.size());
   call.in_layout = call.out_layout = word.get();
-  call.reduction.apply = [](const Reduction&, const void* left, void* into, int64_t count) {
+  call.reduction.apply = [](const Reduction&, const void* left, const void* right, void* into,
+                            int64_t count) {
     for (int64_t i = 0; i < count; ++i)
-      static_cast<uint32_t*>(into)[i] += static_cast<const uint32_t*>(left)[i];
+      static_cast<uint32_t*>(into)[i] =
+          static_cast<const uint32_t*>(left)[i] + static_cast<const uint32_t*>(right)[i];
   };
   return call;
 }

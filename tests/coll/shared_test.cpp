@@ -56,9 +56,11 @@ class Step {
     call_.in_count = call_.out_count = count_;
     call_.in_layout = call_.out_layout = word.get();
     call_.signature = static_cast<uint64_t>(kind_);
-    call_.reduction.apply = [](const Reduction&, const void* left, void* into, int64_t count) {
+    call_.reduction.apply = [](const Reduction&, const void* left, const void* right, void* into,
+                               int64_t count) {
       for (int64_t i = 0; i < count; ++i)
-        static_cast<uint32_t*>(into)[i] += static_cast<const uint32_t*>(left)[i];
+        static_cast<uint32_t*>(into)[i] =
+            static_cast<const uint32_t*>(left)[i] + static_cast<const uint32_t*>(right)[i];
     };
   }
   const Call& call() const { return call_; }

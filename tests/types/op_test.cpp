@@ -309,7 +309,8 @@ TEST(Op, VariantsForProcessorsGiveTheSameBits) {
   if (!__builtin_cpu_supports("avx2")) GTEST_SKIP() << "this processor has no AVX2";
   std::mt19937 generator(3);
   constexpr int count = 517;
-  alignas(64) uint16_t in[count * 16], start[count * 16], base[count * 16], avx2[count * 16];
+  alignas(64) uint16_t in[count * 16], start[count * 16], base[count * 16], avx2[count * 16],
+      right[count * 16], apart[count * 16];
   for (int op = 0; op < kOpCodes; op++)
     for (int element = 0; element < static_cast<int>(Element::count); element++) {
       const Kernel one = kBaseKernels.at[op][element], other = kAvx2Kernels.at[op][element];
@@ -325,9 +326,17 @@ TEST(Op, VariantsForProcessorsGiveTheSameBits) {
       }
       std::memcpy(base, start, sizeof start);
       std::memcpy(avx2, start, sizeof start);
-      one({}, in, base, count);
-      other({}, in, avx2, count);
+      one({}, in, base, base, count);
+      other({}, in, avx2, avx2, count);
       EXPECT_EQ(std::memcmp(base, avx2, sizeof base), 0) << op << " " << element;
+      // And with the result apart from the right operand, which stays; padding is not written.
+      for (const Kernel kernel : {one, other}) {
+        std::memcpy(right, start, sizeof start);
+        std::memcpy(apart, start, sizeof start);
+        kernel({}, in, right, apart, count);
+        EXPECT_EQ(std::memcmp(base, apart, sizeof base), 0) << op << " " << element;
+        EXPECT_EQ(std::memcmp(right, start, sizeof start), 0) << op << " " << element;
+      }
     }
 #endif
 }
