@@ -165,6 +165,7 @@ class Execution final : private engine::Poller, private engine::UnderWay {
   bool late_ = false;         // waits for its turn
   bool waited_ = false;       // what it awaits was not there when it looked first
   bool polled_ = false;       // in the engine's list
+  bool floods_ = false;       // what all ranks get is more than their caches are likely to hold
   bool performing_ = false;   // run_ready() is at work: what becomes ready joins the queue
   bool abandoned_ = false;
   bool active_ = false;

@@ -4,6 +4,7 @@
 // run.
 #include <algorithm>
 #include <cstring>
+#include <fstream>
 #include <new>
 #include <utility>
 
@@ -15,6 +16,7 @@ namespace tutti::coll {
 namespace {
 
 constexpr int64_t kLongCopy = 4 << 10;
+constexpr int64_t kNoFlood = 1 << 20;  // whatever the caches are
 
 // The next slot is likely to take as much as the last one: its lines come over from who read them
 // last while there is nothing else to do.
@@ -33,6 +35,17 @@ void show_short(std::byte* slot, const std::byte* from, size_t bytes) {
     bytes = beside;
   }
   copy_short(slot, from, bytes);
+}
+
+// In bytes; as if without end where the kernel does not tell. (What the C library tells is the
+// processor's own word, which in virtual machines may be ten times as much.)
+int64_t last_level_cache() {
+  static const int64_t size = [] {
+    int64_t kib = 0;
+    std::ifstream("/sys/devices/system/cpu/cpu0/cache/index3/size") >> kib;
+    return kib > 0 ? kib << 10 : INT64_MAX;
+  }();
+  return size;
 }
 
 }  // namespace
@@ -95,7 +108,7 @@ void Execution::bind_reduce(const Step& step, BoundStep& bound, BoundStep* befor
 }
 
 void Execution::bind_steps() {
-  int64_t shown = 0;
+  int64_t shown = 0, got = 0;
   for (size_t i = 0; i < plan_->steps.size(); ++i) {
     const Step& step = plan_->steps[i];
     BoundStep& bound = *new (bound_ + i) BoundStep;
@@ -105,7 +118,10 @@ void Execution::bind_steps() {
     switch (step.kind) {
       case Step::Kind::copy:
         bind_copy(step, bound);
-        if (step.into.region == Region::shared) shown = resolve(step.into).bytes();
+        if (step.into.region == Region::shared)
+          shown = resolve(step.into).bytes();
+        else if (step.from.region == Region::shared)
+          got += bound.length;
         break;
       case Step::Kind::reduce:
         bind_reduce(step, bound, i > 0 ? &bound_[i - 1] : nullptr);
@@ -117,6 +133,8 @@ void Execution::bind_steps() {
         break;
     }
   }
+  const int64_t all_get = got * channel_.neighbours();
+  floods_ = all_get > kNoFlood && all_get > last_level_cache() / 2;
 }
 
 // ---- running
@@ -182,6 +200,8 @@ void Execution::copy_long(const BoundStep& step) {
   const auto bytes = static_cast<size_t>(step.length);
   if (step.into.region == Region::shared)
     lane_->put(at(step.into), at(step.from), bytes);
+  else if (floods_ && step.from.region == Region::shared)
+    lane_->get(at(step.into), at(step.from), bytes);
   else
     std::memcpy(at(step.into), at(step.from), bytes);
 }

@@ -136,7 +136,9 @@ class Lane {
   }
 
   // Into a slot of mine.
-  void put(std::byte* to, const std::byte* from, size_t bytes) { copy_(to, from, bytes); }
+  void put(std::byte* to, const std::byte* from, size_t bytes) { put_(to, from, bytes); }
+  // Out of another's, where what all ranks of the lane get may be more than their caches hold.
+  void get(std::byte* to, const std::byte* from, size_t bytes) { get_(to, from, bytes); }
 
   std::byte* data(uint32_t round, int rank) const {
     return reinterpret_cast<std::byte*>(&head_of(round, rank)) + geometry_.head_bytes;
@@ -201,7 +203,8 @@ class Lane {
   std::vector<Begun> begun_;
   size_t latest_ = 0;  // in it
   std::optional<uint32_t> contradiction_;
-  SharedCopy copy_;
+  SharedCopy put_;
+  SharedCopy get_{1.25};  // what passes by the caches has to come back when it is used
 };
 
 }  // namespace tutti::transport

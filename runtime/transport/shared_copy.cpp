@@ -38,7 +38,7 @@ void stream(std::byte* to, const std::byte* from, size_t bytes) {
 }  // namespace
 
 SharedCopy::Way SharedCopy::choose() {
-  const Way best = cost_[plain] > kWorthIt * cost_[streaming] ? streaming : plain;
+  const Way best = cost_[plain] > worth_it_ * cost_[streaming] ? streaming : plain;
   if (++copies_ % kTryOther != 0) return best;
   return best == plain ? streaming : plain;
 }

@@ -3,7 +3,8 @@
 // is best: the reader finds the bytes in a cache. Where they are far apart (two sockets, two dies)
 // each line has to be asked back from its last reader, and stores that pass by the caches are
 // several times faster. Which of the two it is, and processes may be moved, is found out on the
-// way: by the time that copies take.
+// way: by the time that copies take. So it is with copies of what others have put there into memory
+// of one's own, when all that the ranks get is more than their caches hold.
 #pragma once
 
 #include <cstddef>
@@ -14,6 +15,9 @@ namespace tutti::transport {
 // Used by one thread at a time.
 class SharedCopy {
  public:
+  // Goes over to streaming where an ordinary copy takes `worth_it` times as long.
+  explicit SharedCopy(double worth_it = 2.5) : worth_it_(worth_it) {}
+
   // Shorter copies than this are ordinary ones.
   static constexpr size_t kLeast = 2 << 10;
 
@@ -23,9 +27,9 @@ class SharedCopy {
  private:
   enum Way { plain, streaming };
   static constexpr unsigned kTryOther = 100;  // copies
-  static constexpr double kWorthIt = 2.5;    // times that an ordinary copy must take
   Way choose();
 
+  double worth_it_;
   double cost_[2] = {0, 0};  // ticks a byte, of late; 0: not known
   unsigned copies_ = 0;
 };
