@@ -13,10 +13,12 @@
 enum { kTag = 3, kRounds = 15, kBehindRounds = 3 };
 static const double kWorkSeconds = 2e-3, kHeadStart = 5e-3;
 
-static volatile double kept_alive;
+static volatile double kept_alive = 0.5;
 
+/* From a value that the compiler does not know: of some it sees that they never change, and leaves the
+ * loop out. */
 static void work(long steps) {
-  double x = 1.0;
+  double x = kept_alive;
   for (long i = 0; i < steps; ++i) x = x * 0.999999 + 1e-6;
   kept_alive = x;
 }
