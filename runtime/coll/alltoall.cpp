@@ -103,6 +103,10 @@ constexpr Algorithm kAlltoall[] = {
 constexpr Algorithm kAlltoallv[] = {
     {.name = "linear", .when = "always", .build = alltoall_linear},
     {.name = "pairwise", .when = "long blocks", .build = alltoall_pairwise},
+    {.name = "shared",
+     .when = "short blocks, ranks of one node",
+     .build = shared_alltoallv,
+     .needs = Needs::shared_memory},
 };
 
 }  // namespace

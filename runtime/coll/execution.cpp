@@ -98,7 +98,8 @@ Error Execution::bind(const Call& call) {
       return span_of(scratch.like.count, input ? *call_.in_layout : *call_.out_layout);
     }
     if (scratch.like.unit == Unit::bytes) return Span{0, scratch.like.count};
-    return Span{0, resolve(scratch.like).bytes()};
+    const int64_t bytes = resolve(scratch.like).bytes();
+    return Span{0, bytes > scratch.beyond ? bytes : 0};
   };
   for (const Scratch& scratch : plan.scratch) {
     const Span span = scratch_span(scratch);
@@ -299,12 +300,17 @@ void Execution::perform(uint32_t index) {
 
 void Execution::post_send(uint32_t index) {
   const Step& step = plan_->steps[index];
+  post_send(index, resolve(step.from), call_.pair_data ? signature_of(step.from) : call_.signature);
+}
+
+void Execution::post_send(uint32_t index, const Payload& payload, uint64_t signature) {
+  const Step& step = plan_->steps[index];
   BoundSend& op = sends_[step.operation];
   op.step = index;
-  op.payload = resolve(step.from);
+  op.payload = payload;
   op.peer = channel_.process_of(step.peer);
   op.match = {channel_.context, channel_.rank, step.slot, serial_};
-  op.signature = call_.pair_data ? signature_of(step.from) : call_.signature;
+  op.signature = signature;
   op.owner = this;
   op.under_way = true;
   ++messages_;
@@ -332,6 +338,15 @@ void Execution::post_recv(uint32_t index) {
   channel_.engine->recv(op);
 }
 
+void Execution::withdraw_receive(uint32_t operation) {
+  channel_.engine->cancel(recvs_[operation]);
+}
+
+// The message that a take expects: it is here, or on its way into the block.
+bool Execution::has_come(const BoundStep& step) const {
+  return !recvs_[step_of(step).operation].posted;
+}
+
 // Of the data that one message of a v or w form carries.
 uint64_t Execution::signature_of(const Buf& buf) const {
   if (buf.region == Region::scratch) return call_.signature;
@@ -353,19 +368,22 @@ void Execution::abandon(int error_class) {
   abandoned_ = true;
   mpi_class = error_class;
   leave_lists();  // rounds remain unleft: nothing more is to come of this communicator
-  if (plan_->is_program()) return over();
+  const bool program = plan_->is_program();
+  if (program && messages_ == 0) return over();
   performing_ = true;  // what is withdrawn here completes at once: run_ready() comes last
   for (uint32_t i = 0; i < plan_->recvs; ++i)
     if (recvs_[i].posted) channel_.engine->cancel(recvs_[i]);
   for (uint32_t i = 0; i < plan_->sends; ++i)
     if (sends_[i].under_way) channel_.engine->cancel(sends_[i]);
   performing_ = false;
+  if (program) return end_program();
   run_ready();
 }
 
 void Execution::message_done(const engine::Operation& operation, uint32_t step) {
   --messages_;
   if (mpi_class == MPI_SUCCESS) mpi_class = operation.outcome.mpi_class;
+  if (plan_->is_program()) return end_program();
   step_done(step);
   run_ready();
 }
@@ -375,7 +393,16 @@ void Execution::message_done(const engine::Operation& operation, uint32_t step) 
 void Execution::add_needs(engine::Condition& needs) const {
   if (!active_) return;
   if (lane_) add_needs_in_lane(needs);
-  if (plan_->is_program()) return;
+  if (plan_->is_program()) {
+    if (messages_ == 0) return;
+    for (uint32_t i = 0; i < plan_->sends; ++i)
+      if (const BoundSend& op = sends_[i]; op.under_way && (!op.sent || !op.matched))
+        needs.collective(op.peer, channel_.context, serial_);
+    for (uint32_t i = 0; i < plan_->recvs; ++i)
+      if (const BoundRecv& op = recvs_[i]; op.posted)
+        needs.collective(channel_.process_of(op.match.source), channel_.context, serial_);
+    return;
+  }
   for (uint32_t i = 0; i < ready_begin_; ++i) {
     const Step& step = plan_->steps[ready_[i]];
     bool open = false;

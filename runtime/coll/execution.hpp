@@ -78,12 +78,15 @@ class Execution final : private engine::Poller, private engine::UnderWay {
     End from, into;
     End right;  // of a reduction
     int64_t length =
-        0;  // of a copy in bytes, of a reduction in elements; publish: of what is shown
-    uint32_t slot = 0;
+        0;  // of a copy or a block in bytes, of a reduction in elements; publish: of what is shown
+    uint64_t word = 0;  // show, take: the signature of the call and the block
+    uint32_t slot = 0;  // the round; show, take: the number of the share
     int32_t peer = -1;
     Step::Kind kind = Step::Kind::join;
     bool direct = false;  // of a copy: from and into are all that is needed
     bool shows = false;   // of a short direct copy: into a slot
+    bool fits = false;    // show, expect, take: the block in its share
+    bool beside = false;  // await: the next step takes what should come as a message
   };
 
   Execution(engine::Channel& channel, std::shared_ptr<const Plan> plan, const Call& call);
@@ -94,6 +97,7 @@ class Execution final : private engine::Poller, private engine::UnderWay {
   }
   void bind_steps();
   void bind_copy(const Step& step, BoundStep& bound) const;
+  void bind_block(const Step& step, BoundStep& bound) const;
   void bind_reduce(const Step& step, BoundStep& bound, BoundStep* before) const;
   End end_at(const Buf& buf, const void* first) const;
   std::byte* at(const End& end) const;
@@ -127,10 +131,24 @@ class Execution final : private engine::Poller, private engine::UnderWay {
   void leave(uint32_t round);
   void copy(const Step& step);
   void copy_long(const BoundStep& step);
+  void show(const BoundStep& step);
+  void send_beside(const BoundStep& step);
+  void expect(const BoundStep& step);
+  void withdraw_receive(uint32_t operation);
+  bool has_come(const BoundStep& step) const;
+  void take(const BoundStep& step);
+  void take_other(const BoundStep& step, const ShareHead& head);
+  void take_beside(const BoundStep& step);
+  void take_from_share(const BoundStep& step, int64_t bytes);
+  void end_program();
+  const Step& step_of(const BoundStep& bound) const {
+    return plan_->steps[static_cast<size_t>(&bound - bound_)];
+  }
   void reduce(const Step& step);
   void run_ready();
   void perform(uint32_t step);
   void post_send(uint32_t step);
+  void post_send(uint32_t step, const Payload& payload, uint64_t signature);
   void post_recv(uint32_t step);
   void step_done(uint32_t step);
   void message_done(const engine::Operation& operation, uint32_t step);
@@ -160,13 +178,15 @@ class Execution final : private engine::Poller, private engine::UnderWay {
   uint32_t next_ = 0;
   static constexpr uint32_t kNoStep = UINT32_MAX;
   uint32_t first_round_ = 0;  // in the lane, of the latest start
+  uint64_t beside_ = 0;       // by share of my slot: its block went as a message
+  unsigned looked_ = 0;       // at a flag, instead of a message
   int awaited_ = 0;           // of the ranks that the next step awaits, those before are there
   uint64_t lingered_ = 0;     // passes to go, and one
   bool late_ = false;         // waits for its turn
   bool waited_ = false;       // what it awaits was not there when it looked first
   bool polled_ = false;       // in the engine's list
   bool floods_ = false;       // what all ranks get is more than their caches are likely to hold
-  bool performing_ = false;   // run_ready() is at work: what becomes ready joins the queue
+  bool performing_ = false;  // at work: what becomes ready joins the queue, and the end comes later
   bool abandoned_ = false;
   bool active_ = false;
   // Run by an application thread, when a user's function is to be called.

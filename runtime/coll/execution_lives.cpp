@@ -58,12 +58,14 @@ void Execution::begin() {
   mpi_class = MPI_SUCCESS;
   abandoned_ = false;
   active_ = true;
+  messages_ = 0;
   channel_.engine->add(*this);
   const bool program = plan_->is_program();
   if (lane_) {
     first_round_ = lane_->take(plan_->rounds);
     next_ = program ? 0 : kNoStep;
     awaited_ = 0;
+    beside_ = 0;
     lingered_ = 0;
     waited_ = false;
     late_ = !lane_->is_in_reach(first_round_);
@@ -76,7 +78,6 @@ void Execution::begin() {
     if (program) return late_ ? void() : void(execute());
   }
   left_ = static_cast<uint32_t>(plan_->steps.size());
-  messages_ = 0;
   ready_begin_ = ready_end_ = 0;
   if (left_ > 0) std::memcpy(waits_, plan_->waits.data(), left_ * sizeof(uint32_t));
   for (uint32_t i = 0; i < left_; ++i)
@@ -99,24 +100,27 @@ void run(Execution& e) {
   if (e.plan_->is_program() && !e.late_) {
     engine.stay_awake();
     const auto nothing_new = [&e] {
+      if (e.next_ == e.plan_->steps.size()) return true;
       const Execution::BoundStep& step = e.bound_[e.next_];
       if (step.kind != Step::Kind::await) return false;
       const int peer = step.peer >= 0 ? step.peer : e.awaited_;
       return peer != e.channel_.local() && !e.lane_->is_raised(e.first_round_ + step.slot, peer);
     };
-    for (int polls = std::min(engine.waiting().polls, kMostPolls); polls > 1; --polls) {
+    for (int polls = std::min(engine.waiting().polls, kMostPolls); polls > 1 && e.messages_ == 0;
+         --polls) {
       if (!nothing_new()) e.execute();
       if (!e.active_) return;
       if (polls % kPollsPerPass == 0) engine.progress();
     }
     // With more ranks than cores, what is awaited cannot come while this one runs.
     for (int yields = engine.waiting().polls > 1 ? 0 : kMostYields;
-         yields > 0 && !engine.ownership().contended(); --yields) {
+         yields > 0 && e.messages_ == 0 && !engine.ownership().contended(); --yields) {
       sched_yield();
       if (!nothing_new()) e.execute();
       if (!e.active_) return;
       if (yields % kYieldsPerPass == 0) engine.progress();
     }
+    if (!e.active_) return;  // a message was the last thing
     engine.add_poller(e);
     e.polled_ = true;
   }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Programs: plans whose steps are all in shared memory or in a rank's own, and run one after the
 // other. They are what most short collectives are, so that little is left to find out when they
-// run.
+// run. Blocks that are too long for their shares go as messages meanwhile.
+#include <mpi.h>
+
 #include <algorithm>
 #include <cstring>
 #include <fstream>
@@ -16,6 +18,7 @@ namespace tutti::coll {
 namespace {
 
 constexpr int64_t kLongCopy = 4 << 10;
+constexpr unsigned kPollsPerLook = 8;
 constexpr int64_t kNoFlood = 1 << 20;  // whatever the caches are
 
 // The next slot is likely to take as much as the last one: its lines come over from who read them
@@ -92,6 +95,21 @@ void Execution::bind_copy(const Step& step, BoundStep& bound) const {
   bound.shows = step.into.region == Region::shared && bound.length < kLongCopy;
 }
 
+// Of a show, an expect or a take.
+void Execution::bind_block(const Step& step, BoundStep& bound) const {
+  const bool shows = step.kind == Step::Kind::show;
+  const Buf &user = shows ? step.from : step.into, &share = shows ? step.into : step.from;
+  const Payload block = resolve(user);
+  bound.length = block.bytes();
+  bound.fits = bound.length <= room_in(share);
+  if (step.kind == Step::Kind::expect) return;
+  bound.slot = number_of(share);
+  bound.direct = block.contiguous();
+  bound.word = call_.pair_data ? signature_of(user) : call_.signature;
+  (shows ? bound.from : bound.into) = end_at(user, bound.direct ? block.data() : block.base);
+  (shows ? bound.into : bound.from) = end_at(share, resolve(share).base);
+}
+
 // Where the step before brings the right operand to where the result is to be, it is read where it
 // lies instead.
 void Execution::bind_reduce(const Step& step, BoundStep& bound, BoundStep* before) const {
@@ -122,6 +140,12 @@ void Execution::bind_steps() {
           shown = resolve(step.into).bytes();
         else if (step.from.region == Region::shared)
           got += bound.length;
+        break;
+      case Step::Kind::show:
+      case Step::Kind::expect:
+      case Step::Kind::take:
+        bind_block(step, bound);
+        if (step.kind == Step::Kind::take) bound_[i - 1].beside = !bound.fits;
         break;
       case Step::Kind::reduce:
         bind_reduce(step, bound, i > 0 ? &bound_[i - 1] : nullptr);
@@ -206,6 +230,86 @@ void Execution::copy_long(const BoundStep& step) {
     std::memcpy(at(step.into), at(step.from), bytes);
 }
 
+// ---- blocks in shares, or beside them
+
+// The head comes last: that of the first share is on the line of the flag.
+[[gnu::always_inline]] inline void Execution::show(const BoundStep& step) {
+  if (!step.fits) return send_beside(step);
+  std::byte* const share = at(step.into);
+  const ShareHead head{step.word, static_cast<uint32_t>(step.length)};
+  if (!step.direct)
+    resolve(step_of(step).from).pack(0, share + kShareHead, step.length);
+  else
+    show_short(share + kShareHead, at(step.from), static_cast<size_t>(step.length));
+  std::memcpy(share, &head, kShareHead);
+}
+
+void Execution::send_beside(const BoundStep& bound) {
+  const Step& step = step_of(bound);
+  Payload block = resolve(step.from);
+  if (step.kept >= 0) {
+    const Payload kept{scratch_[step.kept], bound.length};
+    copy_payload(block, kept);
+    block = kept;
+  }
+  beside_ |= uint64_t{1} << bound.slot;
+  performing_ = true;
+  post_send(static_cast<uint32_t>(&bound - bound_), block, bound.word);
+  performing_ = false;
+}
+
+void Execution::expect(const BoundStep& step) {
+  performing_ = true;
+  post_recv(static_cast<uint32_t>(&step - bound_));
+  performing_ = false;
+}
+
+[[gnu::always_inline]] inline void Execution::take(const BoundStep& step) {
+  const std::byte* const share = at(step.from);
+  uint64_t beside;
+  std::memcpy(&beside, share - step.from.offset, sizeof beside);
+  if (beside >> step.slot & 1) return take_beside(step);
+  ShareHead head;
+  std::memcpy(&head, share, kShareHead);
+  if (head.signature == step.word && head.bytes == step.length && step.fits) [[likely]]
+    take_from_share(step, step.length);
+  else
+    take_other(step, head);
+}
+
+[[gnu::always_inline]] inline void Execution::take_from_share(const BoundStep& step,
+                                                              int64_t bytes) {
+  const std::byte* const data = at(step.from) + kShareHead;
+  if (step.direct)
+    copy_short(at(step.into), data, static_cast<size_t>(bytes));
+  else
+    resolve(step_of(step).into).unpack(0, data, bytes);
+}
+
+void Execution::take_beside(const BoundStep& step) {
+  if (step.fits) expect(step);  // else it is expected already
+}
+
+// A block that is not what it should be: taken and told as if it had come as a message.
+void Execution::take_other(const BoundStep& bound, const ShareHead& head) {
+  const Step& step = step_of(bound);
+  if (!bound.fits) withdraw_receive(step.operation);  // nothing will come
+  if (call_.pair_data && channel_.ledger && head.signature != bound.word)
+    channel_.ledger->pair_differs(serial_, step.peer, head.signature, bound.word, head.bytes,
+                                  bound.length);
+  if (head.bytes > bound.length && mpi_class == MPI_SUCCESS) mpi_class = MPI_ERR_TRUNCATE;
+  const int64_t most = std::min(bound.length, room_in(step.from));
+  take_from_share(bound, std::min<int64_t>(head.bytes, most));
+}
+
+// All steps are done, and so may be all messages.
+void Execution::end_program() {
+  if (performing_ || messages_ > 0) return;
+  if (!abandoned_ && (next_ < plan_->steps.size() || is_disturbed())) return;
+  leave_lists();
+  over();
+}
+
 // True if anything happened; then it may be over, and gone.
 bool Execution::execute() {
   const uint32_t before = next_;
@@ -229,6 +333,16 @@ bool Execution::execute() {
         else
           copy_long(*step);
         break;
+      case Step::Kind::show:
+        show(*step);
+        break;
+      case Step::Kind::expect:
+        if (!step->fits) expect(*step);
+        break;
+      case Step::Kind::take:
+        if (is_disturbed()) return stop_here();
+        take(*step);
+        break;
       case Step::Kind::reduce:
         // An application thread's next pass comes here again.
         if (waits_for_application(step->kind)) return stop_here();
@@ -239,11 +353,21 @@ bool Execution::execute() {
         if (!may_write(round)) return stop_here();
         break;
       case Step::Kind::publish:
+        if (plan_->shows > 0)
+          std::memcpy(lane_->data(round, channel_.local()), &beside_, sizeof beside_);
         lane_->raise(round, call_.signature ^ history_, step->peer);
         if (step->length > 0)
           fetch_for_writing(lane_->data(round + 1, channel_.local()), step->length);
         break;
       case Step::Kind::await:
+        // A message tells all that the flag and the share would: they are looked at now and then.
+        if (step->beside) {
+          if (has_come(step[1])) {
+            ++step;
+            break;
+          }
+          if (++looked_ % kPollsPerLook != 0) return stop_here();
+        }
         if (!is_there(round, step->peer)) {
           waited_ = true;
           return stop_here();
@@ -261,6 +385,7 @@ bool Execution::execute() {
         break;
     }
   }
+  if (messages_ > 0 || (plan_->takes > 0 && is_disturbed())) return stop_here();
   next_ = static_cast<uint32_t>(end - bound_);
   leave_lists();
   over();

@@ -83,6 +83,10 @@ constexpr Algorithm kGather[] = {
 };
 constexpr Algorithm kGatherv[] = {
     {.name = "linear", .when = "always", .build = gather_linear},
+    {.name = "shared",
+     .when = "short blocks, ranks of one node",
+     .build = shared_gatherv,
+     .needs = Needs::shared_memory},
 };
 
 }  // namespace

@@ -55,6 +55,10 @@ PlanBuilder& PlanBuilder::append(const Plan& part, std::span<const int> ranks, c
         step.from = placed(step.from), step.into = placed(step.into);
         if (step.from == step.into) step = {};
         break;
+      case Step::Kind::show:
+      case Step::Kind::expect:
+      case Step::Kind::take:
+        invariant_broken(__FILE__, __LINE__, "a part of a plan has shares");
       case Step::Kind::join:
         break;
       default:

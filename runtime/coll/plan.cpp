@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/log.hpp"
 
 namespace tutti::coll {
@@ -108,6 +110,38 @@ PlanBuilder& PlanBuilder::add_shared(Step::Kind kind, int round, int peer) {
                       peer < shape_.size && peer != shape_.rank,
                   "a plan shares what it has not taken");
   return add({.kind = kind, .peer = peer, .slot = round});
+}
+
+PlanBuilder& PlanBuilder::show(const Buf& block, const Buf& share, int peer, const Buf* kept) {
+  ++plan_.shows;
+  return add({.kind = Step::Kind::show,
+              .peer = peer,
+              .slot = sent_[static_cast<size_t>(peer)]++,
+              .operation = plan_.sends++,
+              .kept = kept ? static_cast<int32_t>(kept->index) : -1,
+              .from = block,
+              .into = share});
+}
+
+PlanBuilder& PlanBuilder::expect(const Buf& share, const Buf& block, int peer) {
+  ++plan_.takes;
+  return add({.kind = Step::Kind::expect,
+              .peer = peer,
+              .slot = received_[static_cast<size_t>(peer)]++,
+              .operation = plan_.recvs++,
+              .from = share,
+              .into = block});
+}
+
+PlanBuilder& PlanBuilder::take(const Buf& share, const Buf& block, int peer) {
+  const auto is_it = [&](const Step& s) {
+    return s.kind == Step::Kind::expect && s.peer == peer && s.from == share && s.into == block;
+  };
+  const auto expected = std::find_if(plan_.steps.begin(), plan_.steps.end(), is_it);
+  TUTTI_INVARIANT(expected != plan_.steps.end(), "a plan takes what it does not expect");
+  Step step = *expected;
+  step.kind = Step::Kind::take;
+  return add(step);
 }
 
 PlanBuilder& PlanBuilder::reduce(const Buf& left, const Buf& into) {
@@ -295,6 +329,17 @@ std::string to_string(const Plan& plan) {
         break;
       case Step::Kind::copy:
         text += fmt::format("copy {} to {}", to_string(s.from), to_string(s.into));
+        break;
+      case Step::Kind::show:
+        text += fmt::format("show {} in {} or to {} #{}", to_string(s.from), to_string(s.into),
+                            s.peer, s.slot);
+        break;
+      case Step::Kind::expect:
+        text += fmt::format("expect {} from {} #{}", to_string(s.into), s.peer, s.slot);
+        break;
+      case Step::Kind::take:
+        text += fmt::format("take {} from {} or from {} #{}", to_string(s.into), to_string(s.from),
+                            s.peer, s.slot);
         break;
       case Step::Kind::join:
         text += "join";

@@ -9,6 +9,11 @@
 // reduces from there, and leaves the round. All ranks of the node take equally many rounds. A plan
 // that has rounds and no messages is a program: its steps run one after the other.
 //
+// Where no rank knows the others' counts (gatherv, scatterv, alltoallv, alltoallw) a slot is cut
+// into shares, and whether a block is in its share or comes as a message is found when the plan
+// runs: by its bytes, pair by pair. The steps for that do not wait for the messages, so that such a
+// plan is a program, too; it is over when these are.
+//
 // A plan may be put together of plans for some of its ranks (PlanBuilder::append), of which those
 // for ranks of one node may have rounds, in one lane. There, ranks are numbered within the node.
 //
@@ -62,6 +67,11 @@ struct Step {
     recv,    // from peer to `into`
     reduce,  // into = from op into: `from` is the left operand
     copy,    // from → into, of equal packed size
+    // Of shares; a share begins with a ShareHead.
+    show,    // `from` in my share `into` for peer, or, if it is too long for it, to peer
+    expect,  // what the take of the same operation takes: a receive, if `into` is too long for
+             // `from`
+    take,    // from peer's share `from` for me to `into`, or, if it is not there, from peer
     join,    // nothing; many wait for it that would have to wait for many
     // In shared memory; `slot` is the round, `peer` a number within the node.
     claim,    // until my slot may be written
@@ -74,6 +84,7 @@ struct Step {
   int32_t peer = -1;
   int32_t slot = 0;        // counts the messages between the two ranks in this direction
   uint32_t operation = 0;  // counts the sends, or the receives, of this plan
+  int32_t kept = -1;  // show: the scratch from which a block is sent that is overwritten meanwhile
   Buf from, into;
 };
 
@@ -81,7 +92,24 @@ struct Step {
 struct Scratch {
   Buf like;
   bool packed = false;
+  int64_t beyond = -1;  // only needed where it would take more bytes
 };
+
+// A slot that is cut into shares begins with a word that has a bit for each: its block comes as a
+// message. On the flag's line, so that such a block costs no other.
+inline constexpr int64_t kSharesBegin = sizeof(uint64_t), kMostShares = 64;
+// In front of the data in a share, if they are there: without what pads it.
+struct ShareHead {
+  uint64_t signature;  // of the call and the block
+  uint32_t bytes;      // of the block
+};
+inline constexpr int64_t kShareHead = 12;
+inline int64_t room_in(const Buf& share) {
+  return share.count - kShareHead;
+}
+inline uint32_t number_of(const Buf& share) {
+  return static_cast<uint32_t>((share.offset - kSharesBegin) / share.count);
+}
 
 enum class Lane : uint8_t { none, small, large };
 
@@ -93,12 +121,14 @@ struct Plan {
   std::vector<Scratch> scratch;
   uint32_t sends = 0;
   uint32_t recvs = 0;
+  uint32_t shows = 0;   // of the sends: those of shares
+  uint32_t takes = 0;   // of the receives
   uint32_t ranges = 0;  // of packed bytes, one for each message that is one
   Lane lane = Lane::none;
   uint32_t rounds = 0;  // that it takes in the lane
   uint64_t chance = 0;  // by which it lingers
 
-  bool is_program() const { return lane != Lane::none && sends + recvs == 0; }
+  bool is_program() const { return lane != Lane::none && sends == shows && recvs == takes; }
 };
 
 // Where a part of a plan has its input or its output: where the whole call has it, or elsewhere.
@@ -177,6 +207,15 @@ class PlanBuilder {
     return add_shared(Step::Kind::await, round, from);
   }
   PlanBuilder& leave(int round) { return add_shared(Step::Kind::leave, round, -1); }
+  // Each take has its expect before it, from where on nobody else touches the block, and follows
+  // the await of its peer's slot. Between two ranks there is one show, or none. A block that is
+  // overwritten before the end is kept apart: scratch_kept.
+  PlanBuilder& show(const Buf& block, const Buf& share, int peer, const Buf* kept = nullptr);
+  PlanBuilder& expect(const Buf& share, const Buf& block, int peer);
+  PlanBuilder& take(const Buf& share, const Buf& block, int peer);
+  Buf scratch_kept(const Buf& block, const Buf& share) {
+    return add_scratch({block, true, room_in(share)});
+  }
 
   // A plan for some ranks of this one's: `ranks` tells which they are. Fenced on both sides.
   PlanBuilder& append(const Plan& part, std::span<const int> ranks, const Place& in,

@@ -78,6 +78,10 @@ constexpr Algorithm kScatter[] = {
 };
 constexpr Algorithm kScatterv[] = {
     {.name = "linear", .when = "always", .build = scatter_linear},
+    {.name = "shared",
+     .when = "short blocks, ranks of one node",
+     .build = shared_scatterv,
+     .needs = Needs::shared_memory},
 };
 
 }  // namespace

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The algorithms for ranks that share memory: what moves data is in shared_data.cpp, what reduces
-// in shared_reductions.cpp. In all of them a rank shows what it has in its slot and the others read
-// it there: two copies a byte and no messages. (One copy by the kernel out of the other's memory
-// takes two to three times as long, from 64 KiB to 4 MiB and with ranks that share cores, too: the
-// pieces here stay in the caches, and nobody is asked.) What fits into a slot of the small lane
-// takes one round and one flag; more goes in pieces through the large lane, filled ahead while
-// others still read.
+// The algorithms for ranks that share memory: what moves data is in shared_data.cpp, in blocks that
+// only two ranks know in shared_blocks.cpp, what reduces in shared_reductions.cpp. In all of them a
+// rank shows what it has in its slot and the others read it there: two copies a byte and no
+// messages. (One copy by the kernel out of the other's memory takes two to three times as long,
+// from 64 KiB to 4 MiB and with ranks that share cores, too: the pieces here stay in the caches,
+// and nobody is asked.) What fits into a slot of the small lane takes one round and one flag; more
+// goes in pieces through the large lane, filled ahead while others still read.
 #pragma once
 
 #include <algorithm>
@@ -27,6 +27,9 @@ struct Pieces {
 };
 // Of a shape whose ranks share memory. piece is 0 where not even one unit fits.
 Pieces pieces_of(const Shape& s);
+// Where a block's bytes are known to two ranks alone, each slot of the small lane is cut into equal
+// shares: the bytes of one, with its head. 0 of other calls.
+int64_t share_size(const Shape& s);
 // The call would need the large lane, if it is to go through shared memory.
 bool wants_large(const Shape& s);
 // Why shared memory cannot serve the shape; empty if it can.
@@ -50,6 +53,9 @@ Plan shared_scatter(const Shape& s);
 Plan shared_allgather(const Shape& s);
 Plan shared_allgatherv(const Shape& s);
 Plan shared_alltoall(const Shape& s);
+Plan shared_gatherv(const Shape& s);
+Plan shared_scatterv(const Shape& s);
+Plan shared_alltoallv(const Shape& s);
 Plan shared_reduce(const Shape& s);
 Plan shared_reduce_parts(const Shape& s);
 Plan shared_allreduce(const Shape& s);

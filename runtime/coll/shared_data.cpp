@@ -47,6 +47,10 @@ Cut cut_of(const Shape& s) {
       return {1, s.bytes, 1};
   }
 }
+bool is_in_shares(Collective kind) {
+  return kind == Collective::gatherv || kind == Collective::scatterv ||
+         kind == Collective::alltoallv || kind == Collective::alltoallw;
+}
 bool fits(const Cut& cut, int64_t slot) {
   return cut.total <= slot / (cut.unit * cut.shares);
 }
@@ -71,6 +75,8 @@ bool wants_large(const Shape& s) {
 std::string_view objection_to_sharing(const Shape& s) {
   if (s.nodes) return "its ranks are on several nodes";
   if (s.size == 1 || s.small_slot + s.large_slot == 0) return "its ranks do not share memory";
+  if (is_in_shares(s.kind))
+    return share_size(s) > 0 ? "" : "its ranks are too many for shares of the shared memory";
   if (!wants_large(s)) return {};
   if (s.large_slot == 0) return "there is no shared memory for long messages";
   if (pieces_of(s).piece == 0) return "a piece of it is larger than the shared memory of a rank";

@@ -84,7 +84,7 @@ class Machine {
     }
     if (!wrong_.empty()) return wrong_;
     for (const auto& [key, message] : messages_)
-      if (message.carries)
+      if (message.carries || message.beside)
         return told(message.sender,
                     fmt::format("what step {} sends is never received", message.sender.step));
     if (left_ > 0) return deadlock();
@@ -103,6 +103,7 @@ class Machine {
   struct Message {
     At sender, receiver;
     bool carries = false;  // an eager one
+    bool beside = false;   // of a block that is too long for its share: its sender goes on
     std::vector<Cell> cells;
   };
   struct State {
@@ -119,6 +120,7 @@ class Machine {
   struct Slot {
     std::vector<Cell> cells;
     bool raised = false;
+    std::map<int64_t, int64_t> blocks;  // by where a share begins: the cells that its head tells of
   };
   struct Left {
     int64_t before = 0;          // rounds, in order
@@ -269,6 +271,15 @@ class Machine {
       case Step::Kind::reduce:
         reduce(at, s);
         break;
+      case Step::Kind::show:
+        show(at, s);
+        break;
+      case Step::Kind::expect:
+        expect(at, s);
+        break;
+      case Step::Kind::take:
+        if (!take(at, s)) return;
+        break;
       case Step::Kind::claim:
       case Step::Kind::await:
         if (!(s.kind == Step::Kind::claim ? claim(at, s) : await(at, s)))
@@ -345,6 +356,65 @@ class Machine {
     ready_.insert(ready_.end(), stuck_.begin(), stuck_.end());
     stuck_.clear();
   }
+
+  // ---- blocks in shares, or beside them
+
+  static Buf room(const Buf& share, int64_t cells) {
+    return share.slice(share.count - room_in(share), cells);
+  }
+  void show(At at, const Step& s) {
+    const std::vector<Cell> cells = read(at, s.from);
+    const auto count = static_cast<int64_t>(cells.size());
+    if (!shared(at, s.into, true)) return;
+    if (s.into.offset < kSharesBegin || s.into.offset + s.into.count > small_slot(at))
+      return wrong(at, "has a share outside of its slot");
+    Slot& slot = lane_of(at).slots[{state(at).first_round + s.into.index, s.into.rank}];
+    for (const auto& [begin, other] : slot.blocks)
+      if (begin < s.into.offset + s.into.count && s.into.offset < begin + s.into.count)
+        return wrong(at, "shows two blocks in one share");
+    slot.blocks[s.into.offset] = count;
+    if (count <= room_in(s.into)) return write(at, room(s.into, count), cells);
+    // Its memory is read when the receive is there, or now: nobody waits for it in either case.
+    Message& m = messages_[key(at.call, at.rank, s.peer, s.slot)];
+    m.sender = at;
+    m.beside = true;
+    m.carries = sends_ == Sends::eager || s.kept >= 0;
+    if (m.carries) m.cells = cells;
+    if (s.kept >= 0 && state(at).scratch[static_cast<size_t>(s.kept)].size() != cells.size())
+      return wrong(at, "keeps a block in a scratch of another length");
+    if (m.receiver.rank >= 0) take_message(m.receiver);
+  }
+  // What a message may fill from now on is not to be read any more.
+  void expect(At at, const Step& s) {
+    const Extent e = extent_of(rank_of(at), state(at).plan, s.into);
+    if (e.size() <= room_in(s.from)) return;
+    std::vector<Cell>& cells = *memory(at, e);
+    std::fill(cells.begin() + e.begin, cells.begin() + e.end, Cell());
+  }
+  // False: not yet.
+  bool take(At at, const Step& s) {
+    if (!shared(at, s.from, false)) return true;
+    const Slot& slot = lane_of(at).slots[{state(at).first_round + s.from.index, s.from.rank}];
+    const auto told = slot.blocks.find(s.from.offset);
+    if (told == slot.blocks.end()) return wrong(at, "takes a block that nobody shows"), true;
+    if (told->second <= room_in(s.from)) {
+      write(at, s.into, read(at, room(s.from, told->second)));
+      return true;
+    }
+    Message& m = messages_[key(at.call, s.peer, at.rank, s.slot)];
+    m.receiver = at;
+    if (m.sender.rank >= 0) take_message(at);
+    return false;
+  }
+  void take_message(At at) {
+    const Step& s = step(at);
+    const Key which = key(at.call, s.peer, at.rank, s.slot);
+    const Message& m = messages_[which];
+    write(at, s.into, m.carries ? m.cells : read(m.sender, step(m.sender).from));
+    messages_.erase(which);
+    finish(at);
+  }
+  int64_t small_slot(At at) { return rank_of(at).shape.small_slot; }
 
   // ---- messages
 
@@ -443,7 +513,8 @@ std::string misdescribed(const Rank& rank, const Plan& plan) {
   std::vector<bool> ranges(plan.ranges);
   for (uint32_t i = 0; i < plan.steps.size(); ++i) {
     const Step& s = plan.steps[i];
-    const bool sends = s.kind == Step::Kind::send, receives = s.kind == Step::Kind::recv;
+    const bool sends = s.kind == Step::Kind::send,
+               receives = s.kind == Step::Kind::recv || s.kind == Step::Kind::expect;
     if (s.kind >= Step::Kind::join) continue;
     for (const bool from : {true, false}) {
       if (from ? receives : sends) continue;

@@ -88,7 +88,8 @@ inline Rank basic(const Case& c, int r) {
   s.commutative = c.commutative;
   s.segment = 4;
   if (c.size > 1) {
-    s.small_slot = c.size % 3 == 0 ? 1 : 4096;  // too small for anything, or large enough for most
+    // Too small for anything, or for some blocks in shares, or large enough for most.
+    s.small_slot = c.size % 3 == 0 ? 1 : c.size % 6 == 5 ? 8 + 24 * (c.size - 1) : 4096;
     s.large_slot = c.size + 1;
   }
   return rank;

@@ -217,7 +217,7 @@ TEST(ReplayShared, ManyCallsOnOneCommunicator) {
           bool fits = true;
           for (int r = 0; r < size; ++r) {
             fresh.push_back(basic(c, r));
-            fresh.back().shape.small_slot = turn % 2 == 0 ? 40 : 4096;
+            fresh.back().shape.small_slot = turn % 2 == 0 ? 56 : 4096;
             kind_of(c.kind).set_up(c, fresh.back());
             put_on_node(c, fresh.back(), layouts);
             fits = fits && objection(algorithm, fresh.back().shape).empty();
