@@ -24,12 +24,14 @@ struct Arguments {
 };
 
 struct Buffers {
-  std::array<double, 256> in{}, out{};
+  std::vector<double> in, out;
   std::array<int, kMost> counts, places, bytes;
   std::array<MPI_Datatype, kMost> types;
   explicit Buffers(const Arguments& a) {
     int size = 1;
     MPI_Type_size(a.type, &size);
+    in.resize(256 + static_cast<size_t>(a.count) * kMost * size / sizeof(double));
+    out.resize(in.size());
     counts.fill(a.count);
     types.fill(a.type);
     for (int i = 0; i < kMost; ++i) {
@@ -299,6 +301,13 @@ int main(int argc, char** argv) {
     change("count, longer", [](Arguments& a) { a.count = 6; }, {});
     change("count, shorter", [](Arguments& a) { a.count = 3; }, {});
     change("count, none", [](Arguments& a) { a.count = 0; }, {});
+    // Blocks that two ranks count: too long for shared memory on one side, or on both.
+    if (call.base.back() != 'v' && call.base.back() != 'w') continue;
+    change("count, much longer", [](Arguments& a) { a.count = 5000; }, {});
+    Arguments longer = usual, longest = usual;
+    longer.count = 4000, longest.count = 5000;
+    judge.wrong("count, much shorter", call, longest, call, usual, {call.name});
+    judge.wrong("count, of long blocks", call, longest, call, longer, {call.name});
   }
 
   // ---- right twins

@@ -81,6 +81,51 @@ void alltoall(const Arena& a, Operation& op, int count, int, unsigned seed) {
   op.out.assign(count * a.size, -1);
   OK(MPI_Ialltoall(op.in.data(), count, MPI_INT, op.out.data(), count, MPI_INT, a.comm, &op.request));
 }
+// Of a length each, some of none and some long.
+int unequal(int count, int a, int b) {
+  return (a + b) % 3 == 0 ? 0 : (a * b) % 4 == 3 ? count * 5 : count / (a + b + 1);
+}
+void gatherv(const Arena& a, Operation& op, int count, int root, unsigned seed) {
+  fill(a, op, unequal(count, a.rank, 1), seed);
+  for (int r = 0; a.rank == root && r < a.size; ++r) {
+    op.counts.push_back(unequal(count, r, 1));
+    op.places.push_back(op.expected.size());
+    for (int i = 0; i < op.counts[r]; ++i) op.expected.push_back(value(r, i, seed));
+  }
+  op.out.assign(op.expected.size(), -1);
+  OK(MPI_Igatherv(op.in.data(), op.in.size(), MPI_INT, op.out.data(), op.counts.data(),
+                  op.places.data(), MPI_INT, root, a.comm, &op.request));
+}
+void scatterv(const Arena& a, Operation& op, int count, int root, unsigned seed) {
+  int total = 0;
+  for (int r = 0; a.rank == root && r < a.size; ++r) {
+    op.counts.push_back(unequal(count, r, 1));
+    op.places.push_back(r * count);  // blocks may overlap that are only sent
+    total = std::max(total, op.places[r] + op.counts[r]);
+  }
+  fill(a, op, total, seed);
+  for (int i = 0; i < unequal(count, a.rank, 1); ++i)
+    op.expected.push_back(value(root, a.rank * count + i, seed));
+  op.out.assign(op.expected.size(), -1);
+  OK(MPI_Iscatterv(op.in.data(), op.counts.data(), op.places.data(), MPI_INT, op.out.data(),
+                   op.out.size(), MPI_INT, root, a.comm, &op.request));
+}
+// In place at times, where both ways are of one length.
+void alltoallv(const Arena& a, Operation& op, int count, int, unsigned seed) {
+  for (int r = 0; r < a.size; ++r) {
+    op.counts.push_back(unequal(count, a.rank, r));
+    op.places.push_back(op.in.size());
+    for (int i = 0; i < op.counts[r]; ++i) {
+      op.in.push_back(value(a.rank * 64 + r, i, seed));
+      op.expected.push_back(value(r * 64 + a.rank, i, seed));
+    }
+  }
+  const bool in_place = seed % 3 == 0;
+  op.out = in_place ? op.in : std::vector<int>(op.expected.size(), -1);
+  OK(MPI_Ialltoallv(in_place ? MPI_IN_PLACE : op.in.data(), op.counts.data(), op.places.data(),
+                    MPI_INT, op.out.data(), op.counts.data(), op.places.data(), MPI_INT, a.comm,
+                    &op.request));
+}
 void reduce_scatter_block(const Arena& a, Operation& op, int count, int, unsigned seed) {
   fill(a, op, count * a.size, seed);
   op.out.assign(count, -1);
@@ -91,8 +136,8 @@ void barrier(const Arena& a, Operation& op, int, int, unsigned) { OK(MPI_Ibarrie
 
 const struct { Start start; const char* name; } kKinds[] = {
     {bcast, "bcast"}, {allreduce, "allreduce"}, {reduce, "reduce"}, {scan, "scan"}, {gather, "gather"},
-    {allgatherv, "allgatherv"}, {alltoall, "alltoall"}, {reduce_scatter_block, "reduce_scatter_block"},
-    {barrier, "barrier"}};
+    {allgatherv, "allgatherv"}, {gatherv, "gatherv"}, {scatterv, "scatterv"}, {alltoall, "alltoall"},
+    {alltoallv, "alltoallv"}, {reduce_scatter_block, "reduce_scatter_block"}, {barrier, "barrier"}};
 
 std::vector<Arena> arenas(const check::Program& world) {
   std::vector<Arena> all;
@@ -132,7 +177,8 @@ int main(int argc, char** argv) {
       CHECK_EQ_IN(op.out[i], op.expected[i], "%s, element %zu", op.what.c_str(), i);
   };
   for (int step = 0; step < 700; ++step) {
-    const unsigned kind = common() % 10, where = common() % places.size(), seed = common();
+    const unsigned kind = common() % (std::size(kKinds) + 1), where = common() % places.size(),
+                   seed = common();
     const unsigned drawn = common();
     const int count = drawn % 50 == 0 ? 20000 : drawn % 7 == 0 ? 0 : drawn % 300;
     const Arena& a = places[where];
