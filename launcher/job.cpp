@@ -303,6 +303,8 @@ void Job::modex_wanted(int node, uint64_t token, int rank) {
     return nodes_[static_cast<size_t>(node)].node->modex_answer(token, -1, "");
   modexes_[next_modex_] = {node, token};
   const int holder = map_.ranks[static_cast<size_t>(rank)].node;
+  say(Level::debug, "[{}] asks for what rank {} on {} has published",
+      map_.nodes[static_cast<size_t>(node)], rank, map_.nodes[static_cast<size_t>(holder)]);
   nodes_[static_cast<size_t>(holder)].node->find_modex(next_modex_++, rank);
 }
 

@@ -37,7 +37,8 @@ class Job {
   virtual Error publish(const std::string& address) = 0;
   // Returns when all ranks of the job have called it.
   virtual Error fence() = 0;
-  // Of a process that has published. A round trip to the node's server at most. Any thread.
+  // Of a process that has published. A round trip to this node's server and, if need be, by it to
+  // that process' node. Any thread.
   virtual Result<std::string> address_of(int rank) = 0;
   // By rank: a number that exactly the ranks of one node share. The same on all ranks; empty where
   // the launcher does not say. Some round trips to the node's server. Any thread.

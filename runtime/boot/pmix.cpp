@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The PMIx client. Works under any PMIx 4 server: puts one key, fences over all with data, gets
-// lazily, and reads job-level keys only (those of remote ranks are not given everywhere).
+// The PMIx client. Works under any PMIx 4 server: puts one key, fences over all, gets lazily, and
+// reads job-level keys only (those of remote ranks are not given everywhere).
 #include <mpi.h>
 #include <pmix.h>
 #include <unistd.h>
@@ -127,11 +127,13 @@ Error PmixJob::publish(const std::string& address) {
 }
 
 Error PmixJob::fence() {
-  // Over all and with data: Slurm's server gets other forms wrong, and the data is small.
+  // Over all: Slurm's server gets lists of ranks wrong. Under Tutti's launcher addresses stay where
+  // they are until somebody asks (address_of). Other servers are given the data to carry around:
+  // without, Slurm's lets ranks go before those of other nodes have come.
   const pmix_proc_t everyone = process(PMIX_RANK_WILDCARD);
   pmix_info_t collect;
-  bool yes = true;
-  PMIX_INFO_LOAD(&collect, PMIX_COLLECT_DATA, &yes, PMIX_BOOL);
+  bool carry = !std::getenv("TUTTI_JOB");
+  PMIX_INFO_LOAD(&collect, PMIX_COLLECT_DATA, &carry, PMIX_BOOL);
   const pmix_status_t status = PMIx_Fence(&everyone, 1, &collect, 1);
   PMIX_INFO_DESTRUCT(&collect);
   if (status != PMIX_SUCCESS)

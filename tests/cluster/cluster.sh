@@ -142,6 +142,18 @@ test_progress() {
   nothing_is_left
 }
 
+# MPI_Init moves nobody's address: a node asks for those that its ranks write to, here the nodes' first
+# ranks, which meet in an allreduce.
+test_addresses() {
+  nodes_up node1 node2 node3
+  launch --host $all --set log.level=debug "$where"
+  went_well
+  local asked
+  asked=$(grep -c "asks for what rank [0-5] on node[123] has published" "$bed/out") || true
+  ((asked >= 2 && asked <= 6)) || fail "$asked addresses asked for, not those of the nodes' first ranks: $(cat "$bed/out")"
+  nothing_is_left
+}
+
 test_options() {
   nodes_up node1 node2 node3
   # -x: of this program alone, with a value or with the one that it has here.
