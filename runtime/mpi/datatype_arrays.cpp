@@ -67,7 +67,7 @@ Error subarray(Form form, int64_t ndims, Ints sizes, Ints subsizes, Ints starts,
         !multiply(slab.elements, subsizes[d], slab.elements))
       return too_large();
   }
-  Arguments arguments(MPI_COMBINER_SUBARRAY, form);
+  TypeArguments arguments(MPI_COMBINER_SUBARRAY, form);
   arguments.integer(ndims);
   arguments.all_counts(sizes, ndims).all_counts(subsizes, ndims).all_counts(starts, ndims);
   arguments.integer(order);
@@ -156,7 +156,7 @@ Error darray(Form form, int64_t size, int64_t rank, int64_t ndims, Ints gsizes, 
     const auto d = static_cast<size_t>(by_speed(order, ndims, i));
     if (!take(slab, deals[d], gsizes[static_cast<int64_t>(d)], coordinates[d])) return too_large();
   }
-  Arguments arguments(MPI_COMBINER_DARRAY, form);
+  TypeArguments arguments(MPI_COMBINER_DARRAY, form);
   arguments.integer(size).integer(rank).integer(ndims);
   arguments.all_counts(gsizes, ndims).all_integers(distribs, ndims).all_integers(dargs, ndims);
   arguments.all_integers(psizes, ndims).integer(order);

@@ -10,7 +10,7 @@ Error too_large() {
   return failure(MPI_ERR_ARG, "the datatype would be larger than 64 bits can count");
 }
 
-Error make_type(LayoutRef layout, Arguments arguments, const std::vector<Datatype*>& parts,
+Error make_type(LayoutRef layout, TypeArguments arguments, const std::vector<Datatype*>& parts,
                 std::vector<TypeRun> runs, MPI_Datatype* newtype) {
   if (layout == nullptr) return too_large();
   auto* type = new Datatype(std::move(layout), false);
@@ -44,14 +44,14 @@ Error missing(const char* what, int64_t count) {
 }
 
 Error contiguous(Form form, int64_t count, Datatype& oldtype, MPI_Datatype* newtype) {
-  Arguments arguments(MPI_COMBINER_CONTIGUOUS, form);
+  TypeArguments arguments(MPI_COMBINER_CONTIGUOUS, form);
   arguments.count(count);
   return make_type(Layout::repeat(oldtype.layout, count, oldtype.layout->extent()),
                    std::move(arguments), {&oldtype}, {{&oldtype, count}}, newtype);
 }
 
 // `stride` in bytes.
-Error blocks(Arguments arguments, int64_t count, int64_t blocklength, int64_t stride,
+Error blocks(TypeArguments arguments, int64_t count, int64_t blocklength, int64_t stride,
              Datatype& oldtype, MPI_Datatype* newtype) {
   LayoutRef layout = Layout::repeat(oldtype.layout, blocklength, oldtype.layout->extent());
   if (layout) layout = Layout::repeat(layout, count, stride);
@@ -69,14 +69,14 @@ Error vector(Form form, int64_t count, int64_t blocklength, int64_t stride, Data
              MPI_Datatype* newtype) {
   int64_t in_bytes = 0;
   if (!multiply(stride, oldtype.layout->extent(), in_bytes)) return too_large();
-  Arguments arguments(MPI_COMBINER_VECTOR, form);
+  TypeArguments arguments(MPI_COMBINER_VECTOR, form);
   arguments.count(count).count(blocklength).count(stride);
   return blocks(std::move(arguments), count, blocklength, in_bytes, oldtype, newtype);
 }
 
 Error hvector(Form form, int64_t count, int64_t blocklength, int64_t stride, Datatype& oldtype,
               MPI_Datatype* newtype) {
-  Arguments arguments(MPI_COMBINER_HVECTOR, form);
+  TypeArguments arguments(MPI_COMBINER_HVECTOR, form);
   arguments.count(count).count(blocklength).bytes(stride);
   return blocks(std::move(arguments), count, blocklength, stride, oldtype, newtype);
 }
@@ -89,7 +89,7 @@ struct Lengths {
 };
 
 // Displacements in units of `unit` bytes.
-Error indexed_blocks(Arguments arguments, int64_t count, Lengths lengths, Ints displacements,
+Error indexed_blocks(TypeArguments arguments, int64_t count, Lengths lengths, Ints displacements,
                      int64_t unit, Datatype& oldtype, MPI_Datatype* newtype) {
   const auto n = static_cast<size_t>(count);
   std::vector<int64_t> counts(n), offsets(n);
@@ -110,7 +110,7 @@ Error indexed(Form form, bool in_bytes, int64_t count, Ints blocklengths, Ints d
               Datatype& oldtype, MPI_Datatype* newtype) {
   if (count > 0 && !blocklengths) return missing("array_of_blocklengths", count);
   if (count > 0 && !displacements) return missing("array_of_displacements", count);
-  Arguments arguments(in_bytes ? MPI_COMBINER_HINDEXED : MPI_COMBINER_INDEXED, form);
+  TypeArguments arguments(in_bytes ? MPI_COMBINER_HINDEXED : MPI_COMBINER_INDEXED, form);
   arguments.count(count).all_counts(blocklengths, count);
   if (in_bytes)
     arguments.all_bytes(displacements, count);
@@ -123,7 +123,8 @@ Error indexed(Form form, bool in_bytes, int64_t count, Ints blocklengths, Ints d
 Error indexed_block(Form form, bool in_bytes, int64_t count, int64_t blocklength,
                     Ints displacements, Datatype& oldtype, MPI_Datatype* newtype) {
   if (count > 0 && !displacements) return missing("array_of_displacements", count);
-  Arguments arguments(in_bytes ? MPI_COMBINER_HINDEXED_BLOCK : MPI_COMBINER_INDEXED_BLOCK, form);
+  TypeArguments arguments(in_bytes ? MPI_COMBINER_HINDEXED_BLOCK : MPI_COMBINER_INDEXED_BLOCK,
+                          form);
   arguments.count(count).count(blocklength);
   if (in_bytes)
     arguments.all_bytes(displacements, count);
@@ -156,14 +157,14 @@ Error structure(Form form, int64_t count, Ints blocklengths, Ints displacements,
     parts.push_back(type);
     runs.push_back({type, blocklengths[i]});
   }
-  Arguments arguments(MPI_COMBINER_STRUCT, form);
+  TypeArguments arguments(MPI_COMBINER_STRUCT, form);
   arguments.count(count).all_counts(blocklengths, count).all_bytes(displacements, count);
   return make_type(Layout::sequence(layouts, counts, offsets), std::move(arguments), parts,
                    std::move(runs), newtype);
 }
 
 Error resized(Form form, Datatype& oldtype, int64_t lb, int64_t extent, MPI_Datatype* newtype) {
-  Arguments arguments(MPI_COMBINER_RESIZED, form);
+  TypeArguments arguments(MPI_COMBINER_RESIZED, form);
   arguments.bytes(lb).bytes(extent);
   return make_type(Layout::resized(oldtype.layout, lb, extent), std::move(arguments), {&oldtype},
                    {{&oldtype, 1}}, newtype);

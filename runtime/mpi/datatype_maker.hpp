@@ -14,17 +14,17 @@ namespace tutti::mpi {
 enum class Form : uint8_t { small, large };
 
 // The arguments as MPI_Type_get_contents returns them (the standard, 5.1.13).
-class Arguments {
+class TypeArguments {
  public:
-  Arguments(int combiner, Form form) : combiner(combiner), form(form) {}
+  TypeArguments(int combiner, Form form) : combiner(combiner), form(form) {}
 
   // An int in both forms.
-  Arguments& integer(int64_t value) {
+  TypeArguments& integer(int64_t value) {
     integers.push_back(static_cast<int>(value));
     return *this;
   }
   // A count: an int in the small form, a large count in the other.
-  Arguments& count(int64_t value) {
+  TypeArguments& count(int64_t value) {
     if (form == Form::large)
       large_counts.push_back(value);
     else
@@ -32,19 +32,19 @@ class Arguments {
     return *this;
   }
   // A displacement in bytes: an address in the small form, a large count in the other.
-  Arguments& bytes(int64_t value) {
+  TypeArguments& bytes(int64_t value) {
     (form == Form::large ? large_counts : addresses).push_back(value);
     return *this;
   }
-  Arguments& all_integers(Ints values, int64_t n) {
+  TypeArguments& all_integers(Ints values, int64_t n) {
     for (int64_t i = 0; i < n; i++) integer(values[i]);
     return *this;
   }
-  Arguments& all_counts(Ints values, int64_t n) {
+  TypeArguments& all_counts(Ints values, int64_t n) {
     for (int64_t i = 0; i < n; i++) count(values[i]);
     return *this;
   }
-  Arguments& all_bytes(Ints values, int64_t n) {
+  TypeArguments& all_bytes(Ints values, int64_t n) {
     for (int64_t i = 0; i < n; i++) bytes(values[i]);
     return *this;
   }
@@ -64,7 +64,7 @@ Error too_large();
 
 // A type of `layout`, whose type map is `runs`, made of `parts` (one reference to each is taken).
 // nullptr as layout: the sizes do not fit.
-Error make_type(LayoutRef layout, Arguments arguments, const std::vector<Datatype*>& parts,
+Error make_type(LayoutRef layout, TypeArguments arguments, const std::vector<Datatype*>& parts,
                 std::vector<TypeRun> runs, MPI_Datatype* newtype);
 
 }  // namespace tutti::mpi
