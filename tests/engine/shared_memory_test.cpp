@@ -1,29 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Shared memory between real processes: random traffic, sleep and wake-up, too little of it, names
 // that must not stay.
-#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
-#include <sched.h>
-#include <sys/mount.h>
-#include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 
 #include <algorithm>
-#include <barrier>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <random>
 #include <thread>
 
-#include "base/log.hpp"
 #include "engine/engine.hpp"
 #include "engine/progress.hpp"
 #include "processes.hpp"
+#include "small_shm.hpp"
 #include "transport/doorbell.hpp"
 #include "transport/node.hpp"
 #include "transport/ring.hpp"
@@ -36,6 +29,8 @@ using engine::Operation;
 using engine::ProgressThread;
 using engine::Waiting;
 using testing_processes::Job;
+using testing_shm::apart;
+using testing_shm::small_shm;
 
 constexpr uint64_t kContext = 4;
 
@@ -496,30 +491,6 @@ TEST_P(WakeUpTest, NoneIsLost) {
 
 // ---- too little memory
 
-// A /dev/shm of its own for this process and its children; false where that is not allowed.
-bool small_shm(const char* size) {
-  return unshare(CLONE_NEWNS) == 0 &&
-         mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
-         mount("none", "/dev/shm", "tmpfs", 0, size) == 0;
-}
-
-// Runs `body` in a process that may change its mount namespace; true if that could be done.
-bool apart(const std::function<bool()>& prepare, const std::function<void()>& body) {
-  fflush(nullptr);
-  const pid_t child = fork();
-  if (child == 0) {
-    if (!prepare()) _exit(77);
-    body();
-    fflush(nullptr);
-    _exit(testing::Test::HasFailure() ? 1 : 0);
-  }
-  int status = 0;
-  waitpid(child, &status, 0);
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 77) return false;
-  EXPECT_EQ(status, 0);
-  return true;
-}
-
 void exchange_over(const char* shm_size) {
   const bool done = apart([&] { return small_shm(shm_size); },
                           [] {
@@ -544,64 +515,6 @@ TEST(SmallShmTest, WithoutRoomForAnythingMessagesGoOverUcx) {
 }
 TEST(SmallShmTest, WithoutRoomForTheRingsMessagesGoOverUcx) {
   exchange_over("size=128k");
-}
-
-// While it fills up and is freed again, both of a pair open their rings at once: they meet in the
-// same memory, wherever it is.
-TEST(SmallShmTest, BothOfAPairFindTheSameMemoryWhileItFillsUp) {
-  const auto meet = [](int round, int filler) {
-    uint64_t token = 1;
-    std::unique_ptr<NodeSegment> both[2];
-    for (int i = 0; i < 2; ++i) {
-      auto attached = NodeSegment::attach(fmt::format("tutti.filled-test.{}", round), 2, i, token);
-      ASSERT_TRUE(attached) << attached.error().message();
-      both[i] = *std::move(attached);
-    }
-    struct statvfs left {};
-    ASSERT_EQ(fstatvfs(filler, &left), 0);
-    ASSERT_EQ(posix_fallocate(filler, 0, static_cast<off_t>(left.f_bavail * left.f_bsize)), 0);
-    std::barrier start(3);
-    Error problems[2];
-    unsigned char* out[2] = {};
-    std::vector<std::thread> ranks;
-    for (int i = 0; i < 2; ++i)
-      ranks.emplace_back([&, i] {
-        start.arrive_and_wait();
-        problems[i] = both[i]->open_ring(i, 1 - i);
-        out[i] = reinterpret_cast<unsigned char*>(&both[i]->ring(i, 1 - i));
-      });
-    start.arrive_and_wait();
-    if (round % 4 != 0) {
-      for (volatile int i = 0; i < round % 64 * 1000;) i = i + 1;
-      EXPECT_EQ(ftruncate(filler, 0), 0);
-    }
-    for (std::thread& rank : ranks) rank.join();
-    for (int i = 0; i < 2; ++i) {
-      ASSERT_FALSE(problems[i]) << problems[i].message();
-      ASSERT_TRUE(both[1 - i]->is_open(i, 1 - i));
-      const size_t size = both[i]->ring_size();
-      const auto* in = reinterpret_cast<unsigned char*>(&both[1 - i]->ring(i, 1 - i));
-      for (size_t at = 0; at < size; at += 4096) {
-        ASSERT_EQ(in[at], 0);
-        out[i][at] = static_cast<unsigned char>(1 + i);
-        ASSERT_EQ(in[at], 1 + i);
-      }
-    }
-    ASSERT_EQ(ftruncate(filler, 0), 0);
-  };
-  const bool done =
-      apart([] { return small_shm("size=5m"); },
-            [&] {
-              set_log_level(Level::error);
-              const int filler = open("/dev/shm/filler", O_RDWR | O_CREAT, 0600);
-              ASSERT_GE(filler, 0);
-              for (int round = 0; round < 400 && !testing::Test::HasFailure(); ++round)
-                meet(round, filler);
-              close(filler);
-              unlink("/dev/shm/filler");
-              EXPECT_TRUE(std::filesystem::is_empty("/dev/shm"));
-            });
-  if (!done) GTEST_SKIP() << "mounting is not allowed here";
 }
 
 TEST(SmallShmTest, RanksThatDoNotShareItTalkOverUcx) {
