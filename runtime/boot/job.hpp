@@ -22,6 +22,8 @@ struct JobView {
   int application = 0;           // index among the programs of an MPMD job
   std::string host;              // this node's name
   std::vector<int> node_ranks{0};  // the job's ranks on this node, ascending, mine among them
+  // Tutti's own: it removes the job's files if it is killed, and prints what abort() says.
+  bool own_launcher = false;
 };
 
 class Job {
@@ -37,6 +39,10 @@ class Job {
   virtual Error publish(const std::string& address) = 0;
   // Returns when all ranks of the job have called it.
   virtual Error fence() = 0;
+  // A word to the other ranks of this node, once, before publish() or fence(); and what one of them
+  // has told, which is waited for.
+  virtual Error tell_node(const std::string& word) = 0;
+  virtual Result<std::string> told_by(int rank) = 0;
   // Of a process that has published. A round trip to this node's server and, if need be, by it to
   // that process' node. Any thread.
   virtual Result<std::string> address_of(int rank) = 0;
@@ -55,6 +61,10 @@ class Job {
 // Cores that the ranks of this node may use together: the launcher's word, or else what affinity
 // and the cgroup's quota leave. At least 1.
 int allowed_cores();
+
+// The process ids that the launcher and other ranks of this node know of each other are those that
+// this process sees, too. False where that cannot be told.
+bool sees_processes_of_node();
 
 // Implemented in pmix.cpp: the environment names a PMIx server; join() asks these.
 bool pmix_offered();

@@ -16,7 +16,7 @@
 namespace tutti::boot {
 namespace {
 
-constexpr char kAddressKey[] = "tutti.ucx";
+constexpr char kAddressKey[] = "tutti.ucx", kNodeKey[] = "tutti.node";
 
 Error pmix_failure(const std::string& what, pmix_status_t status) {
   return failure(MPI_ERR_OTHER, "{}: the PMIx server says {}", what, PMIx_Error_string(status));
@@ -27,6 +27,12 @@ class PmixJob final : public Job {
   Error start();
   Error publish(const std::string& address) override;
   Error fence() override;
+  Error tell_node(const std::string& word) override {
+    return put(PMIX_LOCAL, kNodeKey, word, "telling the ranks of this node where their memory is");
+  }
+  Result<std::string> told_by(int rank) override {
+    return get(rank, kNodeKey, "asking for the memory of this node's ranks");
+  }
   Result<std::string> address_of(int rank) override;
   std::vector<int> nodes() override;
   void leave() override { PMIx_Finalize(nullptr, 0); }
@@ -36,6 +42,8 @@ class PmixJob final : public Job {
   // A job-level value as a number or a text; the fallback where the server does not give it.
   int64_t job_number(const char* key, int64_t fallback) const;
   std::string job_text(const char* key) const;
+  Error put(pmix_scope_t scope, const char* key, const std::string& bytes, const char* what) const;
+  Result<std::string> get(int rank, const char* key, const std::string& what) const;
   pmix_proc_t process(pmix_rank_t rank) const {
     pmix_proc_t p;
     PMIX_LOAD_PROCID(&p, me_.nspace, rank);
@@ -94,6 +102,7 @@ Error PmixJob::start() {
                    view_.rank);
   const char* job_id = std::getenv("TUTTI_JOB");
   view_.id = job_id ? job_id : me_.nspace;
+  view_.own_launcher = job_id != nullptr;
   view_.universe_size = static_cast<int>(job_number(PMIX_UNIV_SIZE, 0));
 
   pmix_value_t* value = nullptr;
@@ -113,16 +122,32 @@ Error PmixJob::start() {
   return {};
 }
 
-Error PmixJob::publish(const std::string& address) {
+Error PmixJob::put(pmix_scope_t scope, const char* key, const std::string& bytes,
+                   const char* what) const {
   pmix_value_t value;
   PMIX_VALUE_CONSTRUCT(&value);
   value.type = PMIX_BYTE_OBJECT;
-  value.data.bo.bytes = const_cast<char*>(address.data());  // PMIx_Put copies
-  value.data.bo.size = address.size();
-  if (pmix_status_t s = PMIx_Put(PMIX_GLOBAL, kAddressKey, &value); s != PMIX_SUCCESS)
-    return pmix_failure("publishing this rank's address", s);
-  if (pmix_status_t s = PMIx_Commit(); s != PMIX_SUCCESS)
-    return pmix_failure("publishing this rank's address", s);
+  value.data.bo.bytes = const_cast<char*>(bytes.data());  // PMIx_Put copies
+  value.data.bo.size = bytes.size();
+  if (pmix_status_t s = PMIx_Put(scope, key, &value); s != PMIX_SUCCESS)
+    return pmix_failure(what, s);
+  if (pmix_status_t s = PMIx_Commit(); s != PMIX_SUCCESS) return pmix_failure(what, s);
+  return {};
+}
+
+Result<std::string> PmixJob::get(int rank, const char* key, const std::string& what) const {
+  const pmix_proc_t peer = process(static_cast<pmix_rank_t>(rank));
+  pmix_value_t* value = nullptr;
+  const pmix_status_t status = PMIx_Get(&peer, key, nullptr, 0, &value);
+  if (status != PMIX_SUCCESS) return pmix_failure(what, status);
+  std::string bytes;
+  if (value->type == PMIX_BYTE_OBJECT) bytes.assign(value->data.bo.bytes, value->data.bo.size);
+  PMIX_VALUE_RELEASE(value);
+  return bytes;
+}
+
+Error PmixJob::publish(const std::string& address) {
+  if (Error e = put(PMIX_GLOBAL, kAddressKey, address, "publishing this rank's address")) return e;
   return fence();
 }
 
@@ -132,7 +157,7 @@ Error PmixJob::fence() {
   // without, Slurm's lets ranks go before those of other nodes have come.
   const pmix_proc_t everyone = process(PMIX_RANK_WILDCARD);
   pmix_info_t collect;
-  bool carry = !std::getenv("TUTTI_JOB");
+  bool carry = !view_.own_launcher;
   PMIX_INFO_LOAD(&collect, PMIX_COLLECT_DATA, &carry, PMIX_BOOL);
   const pmix_status_t status = PMIx_Fence(&everyone, 1, &collect, 1);
   PMIX_INFO_DESTRUCT(&collect);
@@ -143,15 +168,10 @@ Error PmixJob::fence() {
 }
 
 Result<std::string> PmixJob::address_of(int rank) {
-  const pmix_proc_t peer = process(static_cast<pmix_rank_t>(rank));
-  pmix_value_t* value = nullptr;
-  const pmix_status_t status = PMIx_Get(&peer, kAddressKey, nullptr, 0, &value);
-  if (status != PMIX_SUCCESS)
-    return pmix_failure(fmt::format("asking for the address of rank {}", rank), status);
-  std::string address;
-  if (value->type == PMIX_BYTE_OBJECT) address.assign(value->data.bo.bytes, value->data.bo.size);
-  PMIX_VALUE_RELEASE(value);
-  if (address.empty()) return failure(MPI_ERR_OTHER, "rank {} published no address", rank);
+  Result<std::string> address =
+      get(rank, kAddressKey, fmt::format("asking for the address of rank {}", rank));
+  if (address && address->empty())
+    return failure(MPI_ERR_OTHER, "rank {} published no address", rank);
   return address;
 }
 
@@ -177,7 +197,7 @@ std::vector<int> PmixJob::nodes() {
 void PmixJob::abort(int code, const std::string& message) {
   // Tutti's launcher prints the message, once for the job; others do not.
   const bool told = PMIx_Abort(code, message.c_str(), nullptr, 0) == PMIX_SUCCESS;
-  if (!told || !std::getenv("TUTTI_JOB")) say(Level::error, "{}", message);
+  if (!told || !view_.own_launcher) say(Level::error, "{}", message);
   _exit(code);  // the launcher may be gone
 }
 

@@ -59,9 +59,16 @@ transport::NodeOptions transport_options(const Config& config, const boot::JobVi
 }
 
 transport::Wiring wiring_of(boot::Job& job) {
-  return {.publish = [&job](const std::string& address) { return job.publish(address); },
-          .fence = [&job] { return job.fence(); },
-          .address_of = [&job](int peer) { return job.address_of(peer); }};
+  transport::Wiring wiring{
+      .publish = [&job](const std::string& address) { return job.publish(address); },
+      .fence = [&job] { return job.fence(); },
+      .address_of = [&job](int peer) { return job.address_of(peer); }};
+  if (!job.view().own_launcher) {
+    wiring.tell_node = [&job](const std::string& word) { return job.tell_node(word); };
+    wiring.told_by = [&job](int rank) { return job.told_by(rank); };
+    wiring.node_is_visible = boot::sees_processes_of_node();
+  }
+  return wiring;
 }
 
 // Below MPI_THREAD_MULTIPLE no second thread may call MPI while one is in a call.

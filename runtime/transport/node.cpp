@@ -31,11 +31,34 @@ Level note_of(const NodeOptions& options) {
   return options.process == options.neighbours.front() ? Level::note : Level::debug;
 }
 
-std::unique_ptr<SharedMemory> attach(const NodeOptions& options) {
+// Where a name in /dev/shm might stay, the first rank of the node makes a file without one and
+// tells the others where it is, or that there is none, for them to use a name. -1: a name, or,
+// where others may have the file all the same, a segment that does not become complete.
+int nameless_file(const NodeOptions& options, const Wiring& wiring) {
+  if (!wiring.tell_node) return -1;
+  const auto members = static_cast<int>(options.neighbours.size());
+  if (options.process == options.neighbours.front()) {
+    const int file = wiring.node_is_visible ? NodeSegment::make_file(members) : -1;
+    const Error untold = wiring.tell_node(file < 0 ? "none" : place_of_file(file).text());
+    if (untold) say(Level::warning, "{}", untold.message());
+    return file;
+  }
+  const Result<std::string> word = wiring.told_by(options.neighbours.front());
+  if (!word) say(Level::warning, "{}", word.error().message());
+  const std::optional<PlaceOfFile> place = word ? PlaceOfFile::parse(*word) : std::nullopt;
+  return place ? NodeSegment::open_file(*place, members) : -1;
+}
+
+std::unique_ptr<SharedMemory> attach(const NodeOptions& options, const Wiring& wiring) {
   if (!options.shared_memory || options.neighbours.size() < 2) return nullptr;
   Result<std::unique_ptr<SharedMemory>> opened =
-      SharedMemory::open({segment_name(options), options.neighbours, options.process,
-                          options.read_peers, options.both_copy, options.no_way});
+      SharedMemory::open({.name = segment_name(options),
+                          .file = nameless_file(options, wiring),
+                          .processes = options.neighbours,
+                          .process = options.process,
+                          .read_peers = options.read_peers,
+                          .both_copy = options.both_copy,
+                          .no_way = options.no_way});
   if (opened) return *std::move(opened);
   say(note_of(options), "messages on this node go over UCX: {}", opened.error().message());
   return nullptr;
@@ -70,7 +93,7 @@ class Node::FromUcx final : public Receiver {
 Result<std::unique_ptr<Node>> Node::open(const NodeOptions& options, const Wiring& wiring) {
   if (options.job_size == 1) return std::unique_ptr<Node>(new Node(options, nullptr, nullptr));
   const bool one_node = static_cast<size_t>(options.job_size) == options.neighbours.size();
-  std::unique_ptr<SharedMemory> shared = attach(options);
+  std::unique_ptr<SharedMemory> shared = attach(options, wiring);
   std::unique_ptr<Ucx> ucx;
 
   auto open_ucx = [&]() -> Error {

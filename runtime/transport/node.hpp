@@ -34,6 +34,12 @@ struct Wiring {
   std::function<Error(const std::string& address)> publish;  // collective over the job
   std::function<Error()> fence;                              // so is this
   Ucx::AddressBook address_of;
+  // Present in jobs that nobody removes files of, if they are killed: a word of the first process
+  // of a node to the others of that node, before the fence. told_by() waits for it.
+  std::function<Error(const std::string& word)> tell_node;
+  std::function<Result<std::string>(int process)> told_by;
+  // The processes of the node see each other, as far as this one can know.
+  bool node_is_visible = false;
 };
 
 class Node final : public Transport {

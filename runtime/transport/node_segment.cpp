@@ -167,16 +167,34 @@ NodeSegment::~NodeSegment() {
 Result<std::unique_ptr<NodeSegment>> NodeSegment::attach(const std::string& name, int members,
                                                          int me, const uint64_t& token) {
   const std::string path = "/dev/shm/" + name;
-  const Extent extent = extent_for(members, sizeof(Head));
   const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (fd < 0) return failure(MPI_ERR_OTHER, "{} cannot be opened: {}", path, strerror(errno));
+  return attach(fd, path, members, me, token);
+}
+
+int NodeSegment::make_file(int members) {
+  return make_nameless_file(extent_for(members, sizeof(Head)).all);
+}
+int NodeSegment::open_file(const PlaceOfFile& place, int members) {
+  return open_nameless_file(place, extent_for(members, sizeof(Head)).all);
+}
+Result<std::unique_ptr<NodeSegment>> NodeSegment::attach(int file, int members, int me,
+                                                         const uint64_t& token) {
+  return attach(file, "", members, me, token);
+}
+
+Result<std::unique_ptr<NodeSegment>> NodeSegment::attach(int fd, const std::string& path,
+                                                         int members, int me,
+                                                         const uint64_t& token) {
+  const Extent extent = extent_for(members, sizeof(Head));
+  const std::string file = path.empty() ? "a file in memory for them" : path;
   struct stat status {};
   // Everyone grows it to the same size; the new part reads as zeros, whoever comes first.
   Error problem;
   if (fstat(fd, &status) != 0 || status.st_uid != geteuid() || !S_ISREG(status.st_mode)) {
-    problem = failure(MPI_ERR_OTHER, "{} belongs to somebody else", path);
+    problem = failure(MPI_ERR_OTHER, "{} belongs to somebody else", file);
   } else if (ftruncate(fd, static_cast<off_t>(extent.all)) != 0) {
-    problem = failure(MPI_ERR_OTHER, "{} cannot be sized: {}", path, strerror(errno));
+    problem = failure(MPI_ERR_OTHER, "{} cannot be sized: {}", file, strerror(errno));
   } else {
     problem = take_memory(fd, 0, extent.desks);
     if (!problem) problem = look_for_room(fd, extent.rings - extent.desks);
@@ -185,8 +203,8 @@ Result<std::unique_ptr<NodeSegment>> NodeSegment::attach(const std::string& name
       problem ? MAP_FAILED : mmap(nullptr, extent.all, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   if (base == MAP_FAILED) {
     if (!problem)
-      problem = failure(MPI_ERR_NO_MEM, "{} cannot be mapped: {}", path, strerror(errno));
-    unlink(path.c_str());  // it will not be complete
+      problem = failure(MPI_ERR_NO_MEM, "{} cannot be mapped: {}", file, strerror(errno));
+    if (!path.empty()) unlink(path.c_str());  // it will not be complete
     close(fd);
     return problem;
   }
@@ -196,10 +214,10 @@ Result<std::unique_ptr<NodeSegment>> NodeSegment::attach(const std::string& name
   mine.pid = getpid();
   mine.token = token;
   mine.token_address = reinterpret_cast<uintptr_t>(&token);
-  segment->hold_spare(me);
+  if (!path.empty()) segment->hold_spare(me);  // without a name it is outside of /dev/shm already
   const int before = segment->head().attached.fetch_add(1, std::memory_order_acq_rel);
-  if (before >= members) return failure(MPI_ERR_OTHER, "{} is left over from another job", path);
-  if (before + 1 == members) unlink(path.c_str());
+  if (before >= members) return failure(MPI_ERR_OTHER, "{} is left over from another job", file);
+  if (before + 1 == members) segment->forget_name();
   return segment;
 }
 
@@ -208,7 +226,7 @@ bool NodeSegment::complete() const {
 }
 
 void NodeSegment::forget_name() const {
-  unlink(path_.c_str());
+  if (!path_.empty()) unlink(path_.c_str());
 }
 
 // Made, or found, before this rank counts as attached: so all know it alike, and whoever made it is

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The memory that the ranks of one node share for their messages: one sparse file in /dev/shm,
-// named by the job, with a desk for each rank and a ring for each ordered pair. Owns the file, its
-// layout and its memory; knows nothing of what travels through the rings.
+// The memory that the ranks of one node share for their messages: one sparse file with a desk for
+// each rank and a ring for each ordered pair. Owns the file, its layout and its memory; knows
+// nothing of what travels through the rings.
 //
-// Every rank maps the whole file; memory is taken (and known to be there) for the desks when a
-// rank attaches and for a ring when its writer opens it. Whoever attaches last removes the name,
-// so that nothing is left behind however the job ends. Where something else has filled up /dev/shm
-// when a ring is opened, the ring has its memory outside of it (spare_memory.hpp).
+// The file is in /dev/shm, named by the job, where a launcher removes the name if the job is killed
+// before all have attached; whoever attaches last does otherwise. Or it has no name at all
+// (nameless_file.hpp). Every rank maps the whole file; memory is taken (and known to be there) for
+// the desks when a rank attaches and for a ring when its writer opens it. Where something else has
+// filled up /dev/shm when a ring is opened, the ring has its memory outside of it
+// (spare_memory.hpp).
 #pragma once
 
 #include <atomic>
@@ -33,7 +35,7 @@ struct Desk {
 
   // Counts the rings that others have opened towards this rank; it polls this.
   alignas(kLine) std::atomic<uint32_t> openings;
-  SpareMemory::Place spare;  // what this rank has made, if others shall use it
+  PlaceOfFile spare;  // what this rank has made, if others shall use it
 };
 static_assert(sizeof(Desk) == 2 * kLine);
 
@@ -42,6 +44,12 @@ class NodeSegment {
   // `members` ranks share it, mine has index `me` and shows `token`. Errors: no memory left in
   // /dev/shm, a file that is not ours, …
   static Result<std::unique_ptr<NodeSegment>> attach(const std::string& name, int members, int me,
+                                                     const uint64_t& token);
+  // The same with a file that has no name: one member makes it, the others open it while that one
+  // has it. Both: a descriptor, to be attached to; -1 where that is not allowed.
+  static int make_file(int members);
+  static int open_file(const PlaceOfFile& place, int members);
+  static Result<std::unique_ptr<NodeSegment>> attach(int file, int members, int me,
                                                      const uint64_t& token);
   ~NodeSegment();
   NodeSegment(const NodeSegment&) = delete;
@@ -79,6 +87,8 @@ class NodeSegment {
 
  private:
   NodeSegment(std::string path, int members, int descriptor, std::byte* base, size_t size);
+  static Result<std::unique_ptr<NodeSegment>> attach(int file, const std::string& path, int members,
+                                                     int me, const uint64_t& token);
   size_t rings_to_come() const;
   size_t place_of_ring(int from, int to) const;
   void hold_spare(int me);
@@ -89,7 +99,7 @@ class NodeSegment {
   enum class Home : uint8_t;
   std::atomic<Home>& home(int one, int other) const;
 
-  const std::string path_;
+  const std::string path_;  // empty: none
   const int members_;
   const size_t ring_size_;
   const int descriptor_;

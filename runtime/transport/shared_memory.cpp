@@ -31,8 +31,10 @@ void delete_list(T* first) {
 Result<std::unique_ptr<SharedMemory>> SharedMemory::open(const SharedMemoryOptions& options) {
   std::random_device random;
   auto token = std::make_unique<uint64_t>(static_cast<uint64_t>(random()) << 32 | random());
-  auto segment = NodeSegment::attach(options.name, static_cast<int>(options.processes.size()),
-                                     index_in(options.processes, options.process), *token);
+  const auto members = static_cast<int>(options.processes.size());
+  const int me = index_in(options.processes, options.process);
+  auto segment = options.file >= 0 ? NodeSegment::attach(options.file, members, me, *token)
+                                   : NodeSegment::attach(options.name, members, me, *token);
   if (!segment) return std::move(segment).error();
   return std::unique_ptr<SharedMemory>(
       std::make_unique<SharedMemoryTransport>(std::move(*segment), std::move(token), options));

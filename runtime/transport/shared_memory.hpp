@@ -30,6 +30,7 @@ namespace tutti::transport {
 
 struct SharedMemoryOptions {
   std::string name;            // of the segment: the same for all ranks of the node
+  int file = -1;               // instead of the name: NodeSegment::make_file() or open_file()
   std::vector<int> processes;  // the process ids that share it, ascending
   int process = 0;             // mine, among them
   bool read_peers = true;      // long messages by reading the sender's memory, where allowed

@@ -1,32 +1,30 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Memory that the processes of a node share outside of /dev/shm, for when that fills up: a file
-// without a name, which one of them makes and the others find as an open file of that one. Owns the
-// file and where it is mapped; takes no memory for it before it is told to. Gone with the last process
-// that holds it.
+// without a name (nameless_file.hpp), mapped. Owns the file and where it is mapped; takes no memory
+// for it before it is told to.
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <memory>
+
+#include "transport/nameless_file.hpp"
 
 namespace tutti::transport {
 
 class SpareMemory {
  public:
-  // What others need to find it, and to know that they have: process and descriptor, device and file.
-  struct Place {
-    int32_t pid, descriptor;
-    uint64_t device, file;
-  };
-
   // Both: nullptr where the kernel, or what keeps processes apart, does not allow it. open() only
   // while its maker has it.
-  static std::unique_ptr<SpareMemory> make(size_t bytes);
-  static std::unique_ptr<SpareMemory> open(const Place& place, size_t bytes);
+  static std::unique_ptr<SpareMemory> make(size_t bytes) {
+    return map(make_nameless_file(bytes), bytes);
+  }
+  static std::unique_ptr<SpareMemory> open(const PlaceOfFile& place, size_t bytes) {
+    return map(open_nameless_file(place, bytes), bytes);
+  }
   ~SpareMemory();
   SpareMemory(const SpareMemory&) = delete;
 
-  Place place() const;
+  PlaceOfFile place() const { return place_of_file(descriptor_); }
   std::byte* base() const { return base_; }
   int descriptor() const { return descriptor_; }
 

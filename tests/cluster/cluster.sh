@@ -438,6 +438,25 @@ test_slurm() {
 }
 
 # Six jobs of one would be the wrong answer to a forgotten option.
+# Ranks that are killed while they start: nobody is there to remove a name.
+test_slurm_killed_at_start() {
+  slurm_configuration 1
+  nodes_up ctl node1
+  slurm_up
+  in_node node1 srun --mpi=pmix -N1 -n2 sh -c '[ "$SLURM_PROCID" = 0 ] || sleep 1000; exec "$0"' "$where" \
+    </dev/null >"$bed/out" 2>&1 &
+  launched=$!
+  has_memory() { in_node node1 sh -c 'grep -lE "/dev/shm/tutti|memfd:tutti" /proc/$(pgrep -x where)/maps' >"$bed/maps" 2>&1; }
+  within 20 has_memory || fail "the first rank does not come to its shared memory: $(cat "$bed/out" "$bed/maps")"
+  in_node node1 pkill -9 -x 'where|sleep|sh'
+  wait "$launched" && fail "the job ended well: $(cat "$bed/out")"
+  no_memory_stays() { [ -z "$(in_node node1 sh -c 'ls -A /dev/shm')" ]; }
+  within 5 no_memory_stays || fail "left in /dev/shm: $(in_node node1 sh -c 'ls -la /dev/shm')"
+  # When all of its ranks come, the job goes by that memory: UCX, which could not, is not needed.
+  in_slurm --mpi=pmix -N1 -n2 sh -c 'TUTTI_TRANSPORT_UCX_TLS=none exec "$0"' "$where"
+  went_well
+}
+
 test_slurm_without_pmix() {
   slurm_configuration 3
   nodes_up ctl node1 node2 node3

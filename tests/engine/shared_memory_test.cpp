@@ -18,6 +18,7 @@
 #include "processes.hpp"
 #include "small_shm.hpp"
 #include "transport/doorbell.hpp"
+#include "transport/nameless_file.hpp"
 #include "transport/node.hpp"
 #include "transport/ring.hpp"
 
@@ -49,10 +50,13 @@ struct Tracked : Op {
 using Sent = Tracked<engine::SendOperation>;
 using Received = Tracked<engine::RecvOperation>;
 
-std::unique_ptr<Node> open_node(Job& job, int rank, const NodeOptions& options) {
-  auto opened = Node::open(options, job.wiring(rank));
+std::unique_ptr<Node> open_node(const NodeOptions& options, const Wiring& wiring) {
+  auto opened = Node::open(options, wiring);
   EXPECT_TRUE(opened) << std::move(opened).error().message();
   return opened ? std::move(*opened) : nullptr;
+}
+std::unique_ptr<Node> open_node(Job& job, int rank, const NodeOptions& options) {
+  return open_node(options, job.wiring(rank));
 }
 
 // Nobody leaves while another may still need its progress.
@@ -195,13 +199,70 @@ TEST_P(ProcessesTest, CarryRandomMessages) {
   });
 }
 
+void expect_no_name(const Job& job) {
+  for (const auto& entry : std::filesystem::directory_iterator("/dev/shm"))
+    EXPECT_FALSE(entry.path().filename().string().starts_with("tutti." + job.name()))
+        << entry.path();
+}
+
 TEST(SharedMemoryTest, LeavesNoNameBehind) {
   Job job(2);
   job.run([&](int rank) {
     auto node = open_node(job, rank, job.options(rank));
-    for (const auto& entry : std::filesystem::directory_iterator("/dev/shm"))
-      EXPECT_FALSE(entry.path().filename().string().starts_with("tutti." + job.name()))
-          << entry.path();
+    expect_no_name(job);
+  });
+}
+
+// Where a name might stay there is none at any time: not when the first rank waits for the others.
+TEST(SharedMemoryTest, NeedsNoName) {
+  Job job(4);
+  job.run([&](int rank) {
+    Wiring wiring = job.wiring_without_names(rank);
+    wiring.fence = [&] {
+      expect_no_name(job);
+      return job.fence();
+    };
+    auto node = open_node(job.options(rank), wiring);
+    ASSERT_TRUE(node && node->has_shared_memory() && !node->has_ucx());
+    Engine e(*node, rank, Waiting{100, 100});
+    exchange(e, rank, 4, 20);
+    part(e, rank, 4);
+  });
+}
+
+TEST(SharedMemoryTest, RanksThatDoNotSeeEachOtherShareAFileWithAName) {
+  Job job(2);
+  job.run([&](int rank) {
+    Wiring wiring = job.wiring_without_names(rank);
+    wiring.node_is_visible = false;
+    auto node = open_node(job.options(rank), wiring);
+    ASSERT_TRUE(node && node->has_shared_memory() && !node->has_ucx());
+    Engine e(*node, rank, Waiting{100, 100});
+    exchange(e, rank, 2, 20);
+    part(e, rank, 2);
+    expect_no_name(job);
+  });
+}
+
+TEST(SharedMemoryTest, ARankThatDoesNotFindTheFileMakesAllTalkOverUcx) {
+  Job job(2);
+  job.run([&](int rank) {
+    Wiring wiring = job.wiring_without_names(rank);
+    if (rank == 1)
+      wiring.told_by = [told_by = wiring.told_by](int process) -> Result<std::string> {
+        std::optional<PlaceOfFile> place = PlaceOfFile::parse(*told_by(process));
+        EXPECT_TRUE(place);
+        ++place->file;
+        return place->text();
+      };
+    NodeOptions options = job.options(rank);
+    options.ucx.tls = "tcp,self,sysv";
+    auto node = open_node(options, wiring);
+    ASSERT_TRUE(node && node->has_ucx() && !node->has_shared_memory());
+    Engine e(*node, rank, Waiting{100, 100});
+    exchange(e, rank, 2, 20);
+    part(e, rank, 2);
+    expect_no_name(job);
   });
 }
 
