@@ -138,7 +138,10 @@ Error PmixJob::put(pmix_scope_t scope, const char* key, const std::string& bytes
 Result<std::string> PmixJob::get(int rank, const char* key, const std::string& what) const {
   const pmix_proc_t peer = process(static_cast<pmix_rank_t>(rank));
   pmix_value_t* value = nullptr;
-  const pmix_status_t status = PMIx_Get(&peer, key, nullptr, 0, &value);
+  pmix_status_t status;
+  do {
+    status = PMIx_Get(&peer, key, nullptr, 0, &value);
+  } while (status == PMIX_ERR_TIMEOUT);  // a server waits for two seconds, a rank may start later
   if (status != PMIX_SUCCESS) return pmix_failure(what, status);
   std::string bytes;
   if (value->type == PMIX_BYTE_OBJECT) bytes.assign(value->data.bo.bytes, value->data.bo.size);

@@ -452,8 +452,8 @@ test_slurm_killed_at_start() {
   wait "$launched" && fail "the job ended well: $(cat "$bed/out")"
   no_memory_stays() { [ -z "$(in_node node1 sh -c 'ls -A /dev/shm')" ]; }
   within 5 no_memory_stays || fail "left in /dev/shm: $(in_node node1 sh -c 'ls -la /dev/shm')"
-  # When all of its ranks come, the job goes by that memory: UCX, which could not, is not needed.
-  in_slurm --mpi=pmix -N1 -n2 sh -c 'TUTTI_TRANSPORT_UCX_TLS=none exec "$0"' "$where"
+  # When all of its ranks come, and be it late, the job goes by that memory: UCX, which could not, is not needed.
+  in_slurm --mpi=pmix -N1 -n2 sh -c '[ "$SLURM_PROCID" = 1 ] || sleep 3; TUTTI_TRANSPORT_UCX_TLS=none exec "$0"' "$where"
   went_well
 }
 
