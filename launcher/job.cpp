@@ -15,7 +15,8 @@
 namespace tutti::launcher {
 namespace {
 
-constexpr std::chrono::milliseconds kBenefitOfDoubt{100};  // for a rank that aborts
+// For a rank that aborts, on one node and on several.
+constexpr std::chrono::milliseconds kBenefitOfDoubt{100}, kBenefitOfDistance{250};
 
 }  // namespace
 
@@ -122,6 +123,9 @@ void Job::fail(int exit_code, const std::string& sentence) {
   if (std::exchange(failed_, true)) return;
   exit_code_ = exit_code;
   if (!sentence.empty()) say(Level::error, "{}", sentence);
+  // A report of several lines is not lost, whatever it came from.
+  if (suspect_ && suspect_->second.find('\n') != std::string::npos)
+    say(Level::error, "{}", suspect_->second);
   happened(JobEvent::failed);
   check_ranks();
 }
@@ -131,7 +135,8 @@ void Job::fail(int exit_code, const std::string& sentence) {
 void Job::suspect(int exit_code, const std::string& sentence) {
   if (failed_ || suspect_) return;
   suspect_ = {exit_code, sentence};
-  suspicion_ = loop_.after(kBenefitOfDoubt, [this] { blame_suspect(); });
+  suspicion_ = loop_.after(nodes_.size() > 1 ? kBenefitOfDistance : kBenefitOfDoubt,
+                           [this] { blame_suspect(); });
 }
 
 void Job::blame_suspect() {
@@ -248,10 +253,11 @@ void Job::rank_aborted(int, int rank, int code, const std::string& text) {
   const Place& place = map_.ranks[static_cast<size_t>(rank)];
   const int exit_code = code & 0xff ? code & 0xff : 1;
   // A report of several lines says itself who did what.
-  if (text.find('\n') != text.npos) return fail(exit_code, text);
-  suspect(exit_code, fmt::format("rank {} on {} aborted the job with code {}{}{}", rank,
-                                 map_.nodes[static_cast<size_t>(place.node)], code,
-                                 text.empty() ? "" : ": ", text));
+  const bool is_report = text.find('\n') != text.npos;
+  suspect(exit_code, is_report ? text
+                               : fmt::format("rank {} on {} aborted the job with code {}{}{}", rank,
+                                             map_.nodes[static_cast<size_t>(place.node)], code,
+                                             text.empty() ? "" : ": ", text));
 }
 
 void Job::output(int node, int rank, Stream stream, std::string bytes) {

@@ -358,6 +358,12 @@ test_kill_rank() {
     said "on node2 (.*was killed by signal 9"
   }
   each_program one_of_node2 rank_is_blamed
+  # Its daemon tells of the death when ranks elsewhere have seen their connections break.
+  told_late() { in_node node2 sh -c 'kill -STOP $(pgrep -x tuttid); kill -9 $(pgrep -x traffic | head -1); sleep 0.1; kill -CONT $(pgrep -x tuttid)'; }
+  start_ready --host $all "$traffic"
+  fault told_late
+  ends_in_time
+  rank_is_blamed
 }
 
 test_kill_daemon() {
