@@ -5,13 +5,10 @@
 // calling thread does, by a malloc of our own. Whom the kernel keeps waiting for long notes what it waits for:
 // so the calls come in batches, and most of these must be free of allocations, as one that the calls make would
 // be in each of them.
-#include <errno.h>
-
 #include "check.hpp"
+#include "count_allocations.hpp"
 
 namespace {
-
-thread_local long allocations = 0;
 
 constexpr int kBatches = 40, kTurns = 26;
 
@@ -35,35 +32,6 @@ void calls(const check::Program& world, Blocks& b, MPI_Datatype type, int turn) 
 }
 
 }  // namespace
-
-extern "C" {
-void* __libc_malloc(size_t);
-void* __libc_calloc(size_t, size_t);
-void* __libc_realloc(void*, size_t);
-void* __libc_memalign(size_t, size_t);
-
-void* malloc(size_t size) {
-  ++allocations;
-  return __libc_malloc(size);
-}
-void* calloc(size_t count, size_t size) {
-  ++allocations;
-  return __libc_calloc(count, size);
-}
-void* realloc(void* block, size_t size) {
-  ++allocations;
-  return __libc_realloc(block, size);
-}
-void* memalign(size_t alignment, size_t size) {
-  ++allocations;
-  return __libc_memalign(alignment, size);
-}
-void* aligned_alloc(size_t alignment, size_t size) { return memalign(alignment, size); }
-int posix_memalign(void** block, size_t alignment, size_t size) {
-  *block = memalign(alignment, size);
-  return *block ? 0 : ENOMEM;
-}
-}
 
 int main(int argc, char** argv) {
   const check::Program world(&argc, &argv);

@@ -9,7 +9,6 @@
 // come in batches, and most of them must be free of system calls altogether, as one that the path
 // makes would be in each of them. Allocations are none in any. With the argument "spinning", and
 // wait.spins=1000000000, nobody yields or sleeps either.
-#include <errno.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -21,12 +20,11 @@
 #include <map>
 
 #include "check.hpp"
+#include "count_allocations.hpp"
 
 namespace {
 
 constexpr int kSkipped = 77;  // SKIP_RETURN_CODE of the test
-
-thread_local long allocations = 0;
 
 // ---- system calls
 
@@ -298,42 +296,6 @@ int run(int argc, char** argv) {
 }
 
 }  // namespace
-
-// ---- allocations: these come before those of libc, for the libraries as well; operator new calls
-// them
-
-extern "C" {
-void* __libc_malloc(size_t);
-void* __libc_calloc(size_t, size_t);
-void* __libc_realloc(void*, size_t);
-void* __libc_memalign(size_t, size_t);
-
-void* malloc(size_t size) {
-  ++allocations;
-  return __libc_malloc(size);
-}
-void* calloc(size_t count, size_t size) {
-  ++allocations;
-  return __libc_calloc(count, size);
-}
-void* realloc(void* block, size_t size) {
-  ++allocations;
-  return __libc_realloc(block, size);
-}
-void* memalign(size_t alignment, size_t size) {
-  ++allocations;
-  return __libc_memalign(alignment, size);
-}
-void* aligned_alloc(size_t alignment, size_t size) {
-  return memalign(alignment, size);
-}
-int posix_memalign(void** block, size_t alignment, size_t size) {
-  void* const found = memalign(alignment, size);
-  if (!found) return ENOMEM;
-  *block = found;
-  return 0;
-}
-}
 
 int main(int argc, char** argv) {
   return run(argc, argv);
