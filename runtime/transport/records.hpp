@@ -39,6 +39,8 @@ inline RecordWord record_word(RecordType type, size_t length, uint8_t flags) {
 inline constexpr uint8_t kAnswers = 1;       // Header::answer
 inline constexpr uint8_t kOfCollective = 2;  // a CollectiveHead follows
 inline constexpr uint8_t kNamed = 4;         // Header::ticket follows, behind that
+inline constexpr uint8_t kKept = 8;   // of a message: its head is that of those to come with kSame
+inline constexpr uint8_t kSame = 16;  // no head but the word: as the last one with kKept
 
 struct MessageHead {
   uint64_t word;  // the ring's
@@ -47,6 +49,18 @@ struct MessageHead {
   int32_t source;
   int32_t tag;
 };
+// What a head that others may leave out says.
+struct KeptHead {
+  uint64_t context = 0;
+  int32_t source = -1;  // no rank's
+  int32_t tag = 0;
+
+  bool is_of(const Header& header) const {
+    return ((context ^ header.context) | static_cast<uint32_t>(source ^ header.source) |
+            static_cast<uint32_t>(tag ^ header.tag)) == 0;
+  }
+};
+inline constexpr size_t kHeadOfSame = sizeof(uint64_t);
 struct CollectiveHead {
   uint64_t signature;
   uint64_t serial;
@@ -61,6 +75,10 @@ struct Announcement {
 
 inline bool is_of_collective(const Header& header) {
   return header.serial | header.signature;
+}
+// Its head says nothing but what a KeptHead does.
+inline bool is_plain(const Header& header, uint64_t ticket) {
+  return (header.serial | header.signature | ticket | header.answer) == 0;
 }
 
 inline size_t length_of_head(const Header& header, uint64_t ticket) {

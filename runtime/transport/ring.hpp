@@ -11,6 +11,10 @@
 // and over takes half as long as one that goes through all of the ring: 105 ns instead of 215 for
 // 1 KiB between near cores, 365 instead of 850 between far ones. Where many are on their way it is
 // the other way round: lines that have left the small caches come faster.
+//
+// A line costs what it takes to travel, so small records that follow each other share lines: where
+// the record before says so, the next one lies either behind it in the same line or at the start of
+// the next one, and the reader looks at both places.
 #pragma once
 
 #include <algorithm>
@@ -27,11 +31,18 @@ constexpr size_t whole_lines(size_t bytes) {
   return (bytes + kLine - 1) & ~(kLine - 1);
 }
 
+constexpr size_t whole_words(size_t bytes) {
+  return (bytes + sizeof(uint64_t) - 1) & ~(sizeof(uint64_t) - 1);
+}
+
 inline constexpr size_t kLongestFetch = 2048;  // what a processor has the means to fetch at once
 
 inline void prefetch_for_writing(const void* address) {
   asm volatile("prefetchw %0" : : "m"(*static_cast<const char*>(address)));
 }
+
+// In RecordWord::flags, the ring's own: the next record may lie behind this one in the same line.
+inline constexpr uint8_t kMayFollow = 0x80;
 
 // The first word of a record. Never zero, since `length` counts the word itself.
 struct RecordWord {
@@ -107,7 +118,28 @@ class RingWriter {
 
   // The reader has read all there is, as far as is known: it looks at the line where the next
   // record begins.
-  bool all_is_read() const { return consumed_ >= lap_ + offset_; }
+  bool all_is_read() const { return consumed_ >= lap_ + (rest_ ? rest_ : offset_); }
+
+  // Room for a record of at most a line, which commit_small() is to show: behind the last one, if it
+  // was such a record, too, and there is room in its line.
+  std::byte* reserve_small(size_t bytes) {
+    if (rest_ && rest_ % kLine + bytes <= kLine) return memory_->records + rest_;
+    return reserve(bytes);
+  }
+  void commit_small(std::byte* record, RecordWord word) {
+    const auto at = static_cast<size_t>(record - memory_->records);
+    const size_t end = at + whole_words(word.length);
+    rest_ = 0;
+    if (end % kLine != 0 && end % kLine + kSmallest <= kLine) {
+      memory_->word(end).store(0, std::memory_order_relaxed);
+      word.flags |= kMayFollow;
+      rest_ = end;
+    }
+    if (at != offset_) return memory_->word(at).store(word.packed(), std::memory_order_release);
+    alone_ = false;
+    show(word, offset_ + kLine);
+    make_ready(kLine);
+  }
 
   // Shows the record reserved last to the reader.
   void commit(RecordWord word) {
@@ -120,23 +152,35 @@ class RingWriter {
       memory_->word(offset_).store(word.packed(), std::memory_order_release);
       turn(behind);
     } else {
-      if (behind >= cleared_) clear_line(behind);
-      memory_->word(offset_).store(word.packed(), std::memory_order_release);
-      offset_ = behind;
+      show(word, behind);
       if (alone_ && !start_is_clear_ && consumed_ > lap_) clear_start();
     }
-    // The next words are cleared ahead: a store to a line that the reader holds takes as long as
-    // the message itself, and would hold up the next one's. And their lines are fetched further
-    // ahead, or that store holds up all that the core stores behind it, the program's own included.
-    fetch(length);
-    if (cleared_ < offset_ + kAhead && offset_ + kAhead + kLine <= known_) clear_line(cleared_);
-    if (offset_ + kFetchedAhead + kLine <= known_)
-      prefetch_for_writing(memory_->records + offset_ + kFetchedAhead);
+    rest_ = 0;
+    make_ready(length);
   }
 
  private:
   static constexpr size_t kAhead = 4 * kLine, kFetchedAhead = 12 * kLine;
   static constexpr size_t kShortLap = 8 * kLine;  // the shortest that is worth a marker
+  static constexpr size_t kSmallest = 16;  // less than that is not worth a look
+
+  // The record at offset_, which ends before the line at `behind`.
+  void show(RecordWord word, size_t behind) {
+    if (behind >= cleared_) clear_line(behind);
+    memory_->word(offset_).store(word.packed(), std::memory_order_release);
+    offset_ = behind;
+  }
+
+  // For the next record, which is likely as long as the last one. The next words are cleared ahead:
+  // a store to a line that the reader holds takes as long as the message itself, and would hold up
+  // the next one's. And their lines are fetched further ahead, or that store holds up all that the
+  // core stores behind it, the program's own included.
+  void make_ready(size_t length) {
+    fetch(length);
+    if (cleared_ < offset_ + kAhead && offset_ + kAhead + kLine <= known_) clear_line(cleared_);
+    if (offset_ + kFetchedAhead + kLine <= known_)
+      prefetch_for_writing(memory_->records + offset_ + kFetchedAhead);
+  }
 
   void note(uint64_t position) {
     consumed_ = position;
@@ -160,6 +204,7 @@ class RingWriter {
     lap_before_ = lap_;
     lap_ += end + kLine;
     offset_ = 0;
+    rest_ = 0;
     cleared_ = kLine;
     start_is_clear_ = false;
     note(consumed_);
@@ -191,6 +236,7 @@ class RingWriter {
   RingMemory* memory_ = nullptr;
   size_t capacity_ = 0;
   size_t offset_ = 0;            // of the next record; a line is left behind it, always
+  size_t rest_ = 0;              // of the next one if it is small: in the last one's line; 0: none
   size_t cleared_ = kLine;       // no line from offset_ to here shows a record
   size_t known_ = 0;             // the reader has left everything before it
   uint64_t lap_ = 0;             // bytes before this one, since the beginning
@@ -210,15 +256,26 @@ class RingReader {
   Joint& joint() const { return memory_->joint; }
 
   // The next record's first word; zero: there is none yet; kToTheStart: go_to_start() is due.
-  uint64_t ready() const { return memory_->word(offset_).load(std::memory_order_acquire); }
+  uint64_t ready() {
+    // In this order: what lies in the next line came after all that lies in this one.
+    const uint64_t next = memory_->word(offset_).load(std::memory_order_acquire);
+    at_ = offset_;
+    if (rest_ == 0) return next;
+    const uint64_t behind = memory_->word(rest_).load(std::memory_order_acquire);
+    if (behind == 0) return next;
+    at_ = rest_;
+    return behind;
+  }
   // Steps behind the marker. The writer has been told of room, it may be waiting for it.
   void go_to_start() {
     lap_ += offset_ + kLine;
-    offset_ = 0;
+    offset_ = rest_ = 0;
     tell();
   }
-  const std::byte* record() const { return memory_->records + offset_; }
-  // The first word of the record behind one of this length; zero: there is none yet.
+  // The record of which ready() has told.
+  const std::byte* record() const { return memory_->records + at_; }
+  // The first word of the record behind one of this length that is not small; zero: there is none
+  // yet.
   uint64_t ready_behind(uint32_t length) const {
     const uint64_t word =
         memory_->word(offset_ + whole_lines(length)).load(std::memory_order_acquire);
@@ -226,12 +283,13 @@ class RingReader {
   }
   // While the record is handled, the one behind it may come nearer.
   void prefetch_behind(uint32_t length) const {
-    __builtin_prefetch(memory_->records + offset_ + whole_lines(length));
+    __builtin_prefetch(memory_->records + offset_ + (at_ == offset_ ? whole_lines(length) : 0));
   }
 
   // Steps behind the record. True: the writer has been told of room, it may be waiting for it.
-  bool consume(uint32_t length) {
-    offset_ += whole_lines(length);
+  bool consume(RecordWord word) {
+    rest_ = word.flags & kMayFollow ? at_ + whole_words(word.length) : 0;
+    if (at_ == offset_) offset_ += whole_lines(word.length);
     if (offset_ < tell_at_) [[likely]]
       return false;
     tell();
@@ -239,7 +297,7 @@ class RingReader {
   }
 
   // What has been left, in bytes since the beginning; for RingWriter::reader_is_at().
-  uint64_t position() const { return lap_ + offset_; }
+  uint64_t position() const { return lap_ + (rest_ ? rest_ : offset_); }
 
  private:
   void tell() {
@@ -249,7 +307,9 @@ class RingReader {
 
   RingMemory* memory_ = nullptr;
   size_t capacity_ = 0;
-  size_t offset_ = 0;
+  size_t offset_ = 0;   // of the next record that begins a line
+  size_t rest_ = 0;     // where the next one may lie as well; 0: nowhere
+  size_t at_ = 0;       // one of the two, as ready() has found
   size_t tell_at_ = 0;  // the writer is told again when so much of this lap has been read
   uint64_t lap_ = 0;    // bytes before this one
 };

@@ -20,7 +20,7 @@ bool SharedMemoryTransport::drain(Peer& from) {
     const RecordWord word = RecordWord::of(packed);
     from.in.prefetch_behind(word.length);
     handle(from, word, from.in.record());
-    if (from.in.consume(word.length)) Doorbell::ring_if_asleep(*from.desk);
+    if (from.in.consume(word)) Doorbell::ring_if_asleep(*from.desk);
   }
   return true;
 }
@@ -98,7 +98,7 @@ Transport::Taken SharedMemoryTransport::take_now(int peer, Header& wanted, std::
   wanted.ticket = header.ticket;
   wanted.signature = header.signature;
   ++from.next_order;
-  if (from.in.consume(word.length)) Doorbell::ring_if_asleep(*from.desk);
+  if (from.in.consume(word)) Doorbell::ring_if_asleep(*from.desk);
   return Taken::message;
 }
 

@@ -79,6 +79,8 @@ struct Peer {
   Desk* desk;
   RingReader in;
   RingWriter out;
+  KeptHead kept_in, kept_out;
+  uint64_t told = 0;  // what the last head that was sent says of its ring
   // No message fits before it is connected.
   int64_t longest_inline = -1, longest_eager = 0;
   Incoming* middling = nullptr;  // the one whose fragments follow
@@ -97,12 +99,24 @@ struct Peer {
   SharedCopy copy;  // of what is streamed to it
 };
 
-// With what it says of the ring in the other direction.
-inline size_t read_head(Peer& from, const std::byte* record, uint8_t flags, Header& header) {
+// With what it says of the ring in the other direction, and of messages to come.
+[[gnu::always_inline]] inline size_t read_head(Peer& from, const std::byte* record, uint8_t flags,
+                                               Header& header) {
+  if (flags & kSame) {
+    header.context = from.kept_in.context;
+    header.source = from.kept_in.source;
+    header.tag = from.kept_in.tag;
+    return kHeadOfSame;
+  }
   uint64_t read;
   const size_t length = read_head(record, flags, header, read);
   from.out.reader_is_at(read);
+  if (flags & kKept) from.kept_in = {header.context, header.source, header.tag};
   return length;
+}
+inline uint8_t write_head(std::byte* record, const Header& header, uint64_t ticket, Peer& to) {
+  to.told = to.in.position();
+  return write_head(record, header, ticket, to.told);
 }
 
 inline void put_into(const Payload& payload, int64_t offset, const std::byte* in, int64_t length) {
@@ -190,6 +204,7 @@ class SharedMemoryTransport final : public SharedMemory {
     to.out.commit(word);
     Doorbell::ring_if_asleep(*to.desk);
   }
+  bool send_small(Peer& to, const Header& header, const std::byte* data);
   void hold(Peer& to, const Held& what);
   bool catch_up(Peer& to);
   bool stream_on(Peer& to);

@@ -34,6 +34,8 @@ bool SharedMemoryTransport::send_now(int peer, const Header& header, uint64_t ti
   if (to.held || header.bytes > to.longest_inline) [[unlikely]]
     return false;
   const auto bytes = static_cast<size_t>(header.bytes);
+  if (bytes <= kLine - kHeadOfSame && !to.out.all_is_read() && is_plain(header, ticket))
+    return send_small(to, header, data);
   const size_t head = length_of_head(header, ticket), length = head + bytes;
   std::byte* record = to.out.reserve(length);
   if (!record) [[unlikely]]
@@ -44,9 +46,34 @@ bool SharedMemoryTransport::send_now(int peer, const Header& header, uint64_t ti
     beside = kLine - head;
     std::memcpy(record + kLine, data + beside, bytes - beside);
   }
-  const uint8_t flags = write_head(record, header, ticket, to.in.position());
+  const uint8_t flags = write_head(record, header, ticket, to);
   copy_short(record + head, data, beside);
   commit(to, record_word(RecordType::message, length, flags));
+  return true;
+}
+
+// One of several that are on their way: without a head where it is that of the one before, unless
+// there is something to tell of the ring in the other direction.
+bool SharedMemoryTransport::send_small(Peer& to, const Header& header, const std::byte* data) {
+  const auto bytes = static_cast<size_t>(header.bytes);
+  if (to.kept_out.is_of(header) && to.told == to.in.position()) {
+    std::byte* const record = to.out.reserve_small(kHeadOfSame + bytes);
+    if (!record) [[unlikely]]
+      return false;
+    copy_short(record + kHeadOfSame, data, bytes);
+    to.out.commit_small(record, record_word(RecordType::message, kHeadOfSame + bytes, kSame));
+  } else {
+    const size_t length = sizeof(MessageHead) + bytes;
+    std::byte* const record = to.out.reserve(length);
+    if (!record) [[unlikely]]
+      return false;
+    const uint8_t flags = write_head(record, header, 0, to) | kKept;
+    to.kept_out = {header.context, header.source, header.tag};
+    copy_short(record + sizeof(MessageHead), data, bytes);
+    const RecordWord word = record_word(RecordType::message, length, flags);
+    length <= kLine ? to.out.commit_small(record, word) : to.out.commit(word);
+  }
+  Doorbell::ring_if_asleep(*to.desk);
   return true;
 }
 
@@ -72,7 +99,7 @@ bool SharedMemoryTransport::put_inline(Peer& to, const Header& header, const Pay
   std::byte* record = to.out.reserve(length);
   if (!record) return false;
   pack(payload, 0, record + head, header.bytes);
-  const uint8_t flags = write_head(record, header, header.ticket, to.in.position());
+  const uint8_t flags = write_head(record, header, header.ticket, to);
   commit(to, record_word(RecordType::message, length, flags));
   return true;
 }
@@ -86,7 +113,7 @@ bool SharedMemoryTransport::put_middling(Peer& to, Outgoing& outgoing, int64_t& 
     const size_t length = begin + static_cast<size_t>(piece);
     std::byte* record = to.out.reserve(length);
     if (!record) return false;
-    const uint8_t flags = write_head(record, header, 0, to.in.position());
+    const uint8_t flags = write_head(record, header, 0, to);
     const Announcement announcement{.bytes = header.bytes, .address = header.ticket};
     std::memcpy(record + head, &announcement, sizeof announcement);
     pack(outgoing.payload, 0, record + begin, piece);
@@ -107,7 +134,7 @@ bool SharedMemoryTransport::put_announcement(Peer& to, const Outgoing& outgoing)
   const size_t length = head + sizeof(Announcement);
   std::byte* record = to.out.reserve(length);
   if (!record) return false;
-  const uint8_t flags = write_head(record, header, header.ticket, to.in.position());
+  const uint8_t flags = write_head(record, header, header.ticket, to);
   Announcement announcement{.bytes = header.bytes,
                             .outgoing = reinterpret_cast<uintptr_t>(&outgoing)};
   if (outgoing.payload.contiguous())

@@ -82,7 +82,7 @@ void carry(size_t size, int share_of_short, Hears hears) {
     const std::byte* data = reader.record() + 8;
     ASSERT_TRUE(std::all_of(data, data + length - 8,
                             [&](std::byte b) { return b == std::byte(1 + i % 255); }));
-    reader.consume(word.length);
+    reader.consume(word);
     position.store(reader.position());
     read.store(i + 1);
   }
@@ -117,7 +117,7 @@ TEST(RingTest, StaysNearItsStartWhereTheReaderKeepsUp) {
       const RecordWord word = next(reader);
       ASSERT_EQ(word.length, length);
       ASSERT_EQ(reader.record(), record);
-      reader.consume(word.length);
+      reader.consume(word);
       writer.reader_is_at(reader.position());
     }
   }
@@ -137,8 +137,9 @@ TEST(RingTest, HasRoomForTheLongestWhereEverythingHasBeenRead) {
       std::byte* const record = writer.reserve(length);
       ASSERT_NE(record, nullptr) << "record " << i << " of " << length << " bytes";
       writer.commit({.length = static_cast<uint32_t>(length), .type = 1});
-      ASSERT_EQ(next(reader).length, length);
-      reader.consume(static_cast<uint32_t>(length));
+      const RecordWord word = next(reader);
+      ASSERT_EQ(word.length, length);
+      reader.consume(word);
       if (reader.ready() == kToTheStart) reader.go_to_start();
       if (random() % 4 == 0) writer.reader_is_at(reader.position());
     }
