@@ -61,6 +61,10 @@ struct Outcome {
 class Engine;
 
 struct Operation {
+  Operation() = default;
+  Operation(const Payload& payload, void (*on_complete)(Operation&), void* owner)
+      : payload(payload), on_complete(on_complete), owner(owner) {}
+
   Payload payload;
   Outcome outcome;
   // Called exactly once, with the engine owned, perhaps before the call that posted the operation
@@ -89,20 +93,24 @@ struct SendOperation : Operation {
 };
 
 struct RecvOperation : Operation {
+  RecvOperation() {}
+  RecvOperation(const Payload& payload, const Match& match, void (*on_complete)(Operation&),
+                void* owner)
+      : Operation(payload, on_complete, owner), match(match) {}
+
   Match match;  // source and tag may be wildcards on a user's channel
   uint64_t signature = 0;  // of the message that it has taken
 
   // The engine's own, as above.
-  RecvOperation() {}
-  union {
-    transport::Fetch fetch;
-  };
   std::unique_ptr<std::byte[]> overflow;  // takes a long message that the payload cannot hold
   bool posted = false;  // in the matcher's queues: may still be cancelled
   // Of one that is posted:
   uint64_t stamp;  // order, to choose between exact and wildcard receives
   uint64_t hash;   // of `match`
   RecvOperation *next, *previous;
+  union {
+    transport::Fetch fetch;
+  };
 };
 
 }  // namespace tutti::engine

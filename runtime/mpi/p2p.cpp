@@ -74,12 +74,10 @@ class SendRequest final : public Request, public Pooled<SendRequest> {
 
 class RecvRequest final : public Request, public Pooled<RecvRequest> {
  public:
-  RecvRequest(Comm& comm, Datatype& type) : Request(Kind::recv, comm), type_(&type) {
-    op.owner = this;
-    op.on_complete = [](Operation& o) {
-      static_cast<RecvRequest*>(o.owner)->finish(o.outcome.mpi_class == MPI_SUCCESS);
-    };
-  }
+  RecvRequest(Comm& comm, void* buf, int64_t count, Datatype& type, int source, int tag)
+      : Request(Kind::recv, comm),
+        op(type.payload(buf, count), {comm.user.context, source, tag, 0}, over, this),
+        type_(&type) {}
   void fill(MPI_Status& status) const override { fill_status(status, op.outcome); }
   Error error() const override { return error_of(op.outcome); }
   Error cancel() override {
@@ -100,6 +98,9 @@ class RecvRequest final : public Request, public Pooled<RecvRequest> {
   RecvOperation op;
 
  private:
+  static void over(Operation& o) {
+    static_cast<RecvRequest*>(o.owner)->finish(o.outcome.mpi_class == MPI_SUCCESS);
+  }
   const Ref<Datatype> type_;
 };
 
@@ -417,8 +418,7 @@ Error irecv(void* buf, int64_t count, Datatype& type, int source, int tag, Comm&
       return {};
     }
   }
-  auto* made = new RecvRequest(comm, type);
-  describe(made->op, buf, count, type, source, tag, comm);
+  auto* made = new RecvRequest(comm, buf, count, type, source, tag);
   if (strict) [[unlikely]]
     if (Error e = check_start(*made, {{made->op.payload, true}})) return e;
   *request = inventory::hand_out<Request>(*made);
@@ -563,8 +563,8 @@ Error imrecv(void* buf, int64_t count, Datatype& type, MPI_Message* message, MPI
   }
   const Ref<Message> taken = Ref<Message>::adopt(resolve<Message>(*message));
   *message = MPI_MESSAGE_NULL;
-  auto* made = new RecvRequest(const_cast<Comm&>(*taken->comm), type);
-  made->op.payload = type.payload(buf, count);
+  auto* made = new RecvRequest(const_cast<Comm&>(*taken->comm), buf, count, type, MPI_ANY_SOURCE,
+                               MPI_ANY_TAG);
   if (strict) [[unlikely]]
     if (Error e = check_start(*made, {{made->op.payload, true}})) return e;
   *request = inventory::hand_out<Request>(*made);

@@ -13,13 +13,24 @@ uint64_t SharedMemoryTransport::ready_at_start(Peer& from) {
   return from.in.ready();
 }
 
+inline void SharedMemoryTransport::same_message(Peer& from, RecordWord word,
+                                                const std::byte* record) {
+  from.same.header.order = from.next_order++;
+  from.same.header.bytes = word.length - static_cast<int64_t>(kHeadOfSame);
+  from.same.data = record + kHeadOfSame;
+  receiver_->arrived(from.same);
+}
+
 bool SharedMemoryTransport::drain(Peer& from) {
   for (int i = 0; i < kRecordsPerPass; ++i) {
     const uint64_t packed = ready(from);
     if (packed == 0) break;
     const RecordWord word = RecordWord::of(packed);
     from.in.prefetch_behind(word.length);
-    handle(from, word, from.in.record());
+    if (word.flags & kSame)
+      same_message(from, word, from.in.record());
+    else
+      handle(from, word, from.in.record());
     if (from.in.consume(word)) Doorbell::ring_if_asleep(*from.desk);
   }
   return true;

@@ -79,7 +79,8 @@ struct Peer {
   Desk* desk;
   RingReader in;
   RingWriter out;
-  KeptHead kept_in, kept_out;
+  Arrival same;  // a message without a head, as the last one that was to be kept says
+  KeptHead kept;
   uint64_t told = 0;  // what the last head that was sent says of its ring
   // No message fits before it is connected.
   int64_t longest_inline = -1, longest_eager = 0;
@@ -103,15 +104,19 @@ struct Peer {
 [[gnu::always_inline]] inline size_t read_head(Peer& from, const std::byte* record, uint8_t flags,
                                                Header& header) {
   if (flags & kSame) {
-    header.context = from.kept_in.context;
-    header.source = from.kept_in.source;
-    header.tag = from.kept_in.tag;
+    header.context = from.same.header.context;
+    header.source = from.same.header.source;
+    header.tag = from.same.header.tag;
     return kHeadOfSame;
   }
   uint64_t read;
   const size_t length = read_head(record, flags, header, read);
   from.out.reader_is_at(read);
-  if (flags & kKept) from.kept_in = {header.context, header.source, header.tag};
+  if (flags & kKept)
+    from.same.header = {.context = header.context,
+                        .source = header.source,
+                        .tag = header.tag,
+                        .process = from.process};
   return length;
 }
 inline uint8_t write_head(std::byte* record, const Header& header, uint64_t ticket, Peer& to) {
@@ -167,6 +172,7 @@ class SharedMemoryTransport final : public SharedMemory {
   bool drain(Peer& from);
   void handle(Peer& from, RecordWord word, const std::byte* record);
   void message(Peer& from, RecordWord word, const std::byte* record);
+  void same_message(Peer& from, RecordWord word, const std::byte* record);
   void middling(Peer& from, Header& header, const std::byte* record, size_t head, size_t length);
   void announced(Peer& from, Header& header, const std::byte* body, bool another_follows);
   void fragment(Peer& from, const std::byte* record, int64_t length);

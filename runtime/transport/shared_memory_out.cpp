@@ -56,7 +56,7 @@ bool SharedMemoryTransport::send_now(int peer, const Header& header, uint64_t ti
 // there is something to tell of the ring in the other direction.
 bool SharedMemoryTransport::send_small(Peer& to, const Header& header, const std::byte* data) {
   const auto bytes = static_cast<size_t>(header.bytes);
-  if (to.kept_out.is_of(header) && to.told == to.in.position()) {
+  if (to.kept.is_of(header) && to.told == to.in.position()) {
     std::byte* const record = to.out.reserve_small(kHeadOfSame + bytes);
     if (!record) [[unlikely]]
       return false;
@@ -68,7 +68,7 @@ bool SharedMemoryTransport::send_small(Peer& to, const Header& header, const std
     if (!record) [[unlikely]]
       return false;
     const uint8_t flags = write_head(record, header, 0, to) | kKept;
-    to.kept_out = {header.context, header.source, header.tag};
+    to.kept = {header.context, header.source, header.tag};
     copy_short(record + sizeof(MessageHead), data, bytes);
     const RecordWord word = record_word(RecordType::message, length, flags);
     length <= kLine ? to.out.commit_small(record, word) : to.out.commit(word);
