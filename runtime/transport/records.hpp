@@ -55,12 +55,14 @@ struct KeptHead {
   int32_t source = -1;  // no rank's
   int32_t tag = 0;
 
+  static KeptHead of(const Header& header) { return {header.context, header.source, header.tag}; }
   bool is_of(const Header& header) const {
     return ((context ^ header.context) | static_cast<uint32_t>(source ^ header.source) |
             static_cast<uint32_t>(tag ^ header.tag)) == 0;
   }
 };
 inline constexpr size_t kHeadOfSame = sizeof(uint64_t);
+inline constexpr size_t kMostOfSame = kLine / 2 - kHeadOfSame;  // two at least share a line
 struct CollectiveHead {
   uint64_t signature;
   uint64_t serial;

@@ -130,7 +130,7 @@ class RingWriter {
     const auto at = static_cast<size_t>(record - memory_->records);
     const size_t end = at + whole_words(word.length);
     rest_ = 0;
-    if (end % kLine != 0 && end % kLine + kSmallest <= kLine) {
+    if (end % kLine != 0 && end % kLine + (end - at) <= kLine) {  // the next one is likely as long
       memory_->word(end).store(0, std::memory_order_relaxed);
       word.flags |= kMayFollow;
       rest_ = end;
@@ -162,7 +162,6 @@ class RingWriter {
  private:
   static constexpr size_t kAhead = 4 * kLine, kFetchedAhead = 12 * kLine;
   static constexpr size_t kShortLap = 8 * kLine;  // the shortest that is worth a marker
-  static constexpr size_t kSmallest = 16;  // less than that is not worth a look
 
   // The record at offset_, which ends before the line at `behind`.
   void show(RecordWord word, size_t behind) {

@@ -79,8 +79,8 @@ struct Peer {
   Desk* desk;
   RingReader in;
   RingWriter out;
-  Arrival same;  // a message without a head, as the last one that was to be kept says
-  KeptHead kept;
+  Arrival same;         // a message without a head, as the last head says that was to be kept
+  KeptHead kept, last;  // and which that is at the other side; that of the last short message
   uint64_t told = 0;  // what the last head that was sent says of its ring
   // No message fits before it is connected.
   int64_t longest_inline = -1, longest_eager = 0;
@@ -210,7 +210,7 @@ class SharedMemoryTransport final : public SharedMemory {
     to.out.commit(word);
     Doorbell::ring_if_asleep(*to.desk);
   }
-  bool send_small(Peer& to, const Header& header, const std::byte* data);
+  bool send_same(Peer& to, const std::byte* data, size_t bytes);
   void hold(Peer& to, const Held& what);
   bool catch_up(Peer& to);
   bool stream_on(Peer& to);

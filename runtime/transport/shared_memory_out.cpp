@@ -34,8 +34,17 @@ bool SharedMemoryTransport::send_now(int peer, const Header& header, uint64_t ti
   if (to.held || header.bytes > to.longest_inline) [[unlikely]]
     return false;
   const auto bytes = static_cast<size_t>(header.bytes);
-  if (bytes <= kLine - kHeadOfSame && !to.out.all_is_read() && is_plain(header, ticket))
-    return send_small(to, header, data);
+  uint8_t kept = 0;
+  if (bytes <= kMostOfSame && !to.out.all_is_read() && is_plain(header, ticket)) {
+    if (to.kept.is_of(header)) {
+      if (to.told == to.in.position()) return send_same(to, data, bytes);
+    } else if (to.last.is_of(header)) {
+      to.kept = to.last;
+      kept = kKept;
+    } else {
+      to.last = KeptHead::of(header);
+    }
+  }
   const size_t head = length_of_head(header, ticket), length = head + bytes;
   std::byte* record = to.out.reserve(length);
   if (!record) [[unlikely]]
@@ -48,31 +57,18 @@ bool SharedMemoryTransport::send_now(int peer, const Header& header, uint64_t ti
   }
   const uint8_t flags = write_head(record, header, ticket, to);
   copy_short(record + head, data, beside);
-  commit(to, record_word(RecordType::message, length, flags));
+  commit(to, record_word(RecordType::message, length, flags | kept));
   return true;
 }
 
-// One of several that are on their way: without a head where it is that of the one before, unless
-// there is something to tell of the ring in the other direction.
-bool SharedMemoryTransport::send_small(Peer& to, const Header& header, const std::byte* data) {
-  const auto bytes = static_cast<size_t>(header.bytes);
-  if (to.kept.is_of(header) && to.told == to.in.position()) {
-    std::byte* const record = to.out.reserve_small(kHeadOfSame + bytes);
-    if (!record) [[unlikely]]
-      return false;
-    copy_short(record + kHeadOfSame, data, bytes);
-    to.out.commit_small(record, record_word(RecordType::message, kHeadOfSame + bytes, kSame));
-  } else {
-    const size_t length = sizeof(MessageHead) + bytes;
-    std::byte* const record = to.out.reserve(length);
-    if (!record) [[unlikely]]
-      return false;
-    const uint8_t flags = write_head(record, header, 0, to) | kKept;
-    to.kept = {header.context, header.source, header.tag};
-    copy_short(record + sizeof(MessageHead), data, bytes);
-    const RecordWord word = record_word(RecordType::message, length, flags);
-    length <= kLine ? to.out.commit_small(record, word) : to.out.commit(word);
-  }
+// Without a head: it is that of the one before, and there is nothing new to tell.
+bool SharedMemoryTransport::send_same(Peer& to, const std::byte* data, size_t bytes) {
+  const size_t length = kHeadOfSame + bytes;
+  std::byte* const record = to.out.reserve_small(length);
+  if (!record) [[unlikely]]
+    return false;
+  copy_short(record + kHeadOfSame, data, bytes);
+  to.out.commit_small(record, record_word(RecordType::message, length, kSame));
   Doorbell::ring_if_asleep(*to.desk);
   return true;
 }

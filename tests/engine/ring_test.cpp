@@ -43,8 +43,9 @@ RecordWord next(RingReader& reader) {
 
 enum class Hears { nothing, at_times, always };
 
-// Passes records of random lengths, so many per cent of them short, and looks at every byte. What
-// the writer hears of the reader past the ring, as by the messages back, may be old.
+// Passes records of random lengths, so many per cent of them short, and looks at every byte. Of those
+// of at most half a line some share lines. What the writer hears of the reader past the ring, as by
+// the messages back, may be old.
 void carry(size_t size, int share_of_short, Hears hears) {
   const Ring ring(size);
   RingWriter writer(*ring, size);
@@ -65,11 +66,14 @@ void carry(size_t size, int share_of_short, Hears hears) {
         while (chance() % 4 && read.load() < i) std::this_thread::yield();
         heard = position.load();
       }
+      const bool shares = length <= kLine / 2 && chance() % 4;
       std::byte* record;
-      while (!(record = writer.reserve(length))) std::this_thread::yield();
+      while (!(record = shares ? writer.reserve_small(length) : writer.reserve(length)))
+        std::this_thread::yield();
       std::memset(record + 8, 1 + i % 255, length - 8);
-      writer.commit(
-          {.length = static_cast<uint32_t>(length), .type = 7, .value = static_cast<uint16_t>(i)});
+      const RecordWord word{
+          .length = static_cast<uint32_t>(length), .type = 7, .value = static_cast<uint16_t>(i)};
+      shares ? writer.commit_small(record, word) : writer.commit(word);
     }
   });
   std::minstd_rand random(1);
@@ -100,6 +104,68 @@ TEST(RingTest, CarriesRecordsOfAnyLengthInOrder) {
         carry(size, share_of_short, hears);
         if (HasFatalFailure()) return;
       }
+}
+
+// Small records that nobody has read yet lie side by side, and the reader finds the next one wherever
+// it is.
+TEST(RingTest, SmallRecordsShareLines) {
+  constexpr size_t kSize = 4096;
+  const Ring ring(kSize);
+  RingWriter writer(*ring, kSize);
+  RingReader reader(*ring, kSize);
+  const auto put = [&](size_t length) {
+    std::byte* const record = writer.reserve_small(length);
+    writer.commit_small(record, {.length = static_cast<uint32_t>(length), .type = 1});
+    return record - (*ring).records;
+  };
+  const auto take = [&](size_t length, ptrdiff_t at) {
+    const RecordWord word = RecordWord::of(reader.ready());
+    EXPECT_EQ(word.length, length);
+    EXPECT_EQ(reader.record() - (*ring).records, at);
+    reader.consume(word);
+  };
+  EXPECT_EQ(put(16), 0);
+  EXPECT_EQ(put(16), 16);
+  EXPECT_FALSE(writer.all_is_read());
+  take(16, 0);
+  take(16, 16);
+  EXPECT_EQ(reader.ready(), 0u);
+  EXPECT_EQ(reader.position(), 32u);
+  writer.reader_is_at(reader.position());
+  EXPECT_TRUE(writer.all_is_read());
+  EXPECT_EQ(put(13), 32);  // while the reader looks there
+  EXPECT_EQ(put(20), 64);  // it does not fit
+  EXPECT_EQ(put(24), 88);
+  take(13, 32);
+  take(20, 64);
+  take(24, 88);
+  ASSERT_NE(writer.reserve(200), nullptr);
+  writer.commit({.length = 200, .type = 2});
+  EXPECT_EQ(RecordWord::of(reader.ready()).length, 200u);
+  EXPECT_EQ(reader.record() - (*ring).records, 128);
+}
+
+// A line is the reader's as long as a record may still come there.
+TEST(RingTest, NoLineIsWrittenAnewBeforeAllItsRecordsAreRead) {
+  constexpr size_t kSize = 4096;
+  const Ring ring(kSize);
+  RingWriter writer(*ring, kSize);
+  RingReader reader(*ring, kSize);
+  int written = 0, read = 0;
+  for (int round = 0; round < 1000; ++round) {
+    for (std::byte* record; (record = writer.reserve_small(16)); ++written) {
+      std::memset(record + 8, written % 251, 8);
+      writer.commit_small(record, {.length = 16, .type = 1});
+    }
+    ASSERT_GT(written, read);
+    for (int n = 1 + round % 7; n > 0 && read < written; --n, ++read) {
+      const RecordWord word = next(reader);
+      ASSERT_EQ(word.length, 16u);
+      for (int i = 8; i < 16; ++i) ASSERT_EQ(reader.record()[i], std::byte(read % 251)) << read;
+      reader.consume(word);
+      writer.reader_is_at(reader.position());
+    }
+  }
 }
 
 // One record at a time, of which the writer hears that it has been read: the same lines again.
