@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <new>
+#include <utility>
 
 namespace tutti {
 
@@ -20,40 +21,49 @@ template <class T, int kMost = kMostPooled>
 class Pooled {
  public:
   static void* operator new(size_t size) {
-    Spares& spares = mine();
-    if (kMost == 0 || !spares.first) return ::operator new(size);
-    Spare* const spare = spares.first;
-    spares.first = spare->next;
-    --spares.count;
+    Spare* const spare = mine.first;
+    if (!spare) [[unlikely]]
+      return ::operator new(size);
+    mine.first = spare->next;
+    ++mine.room;
     return spare;
   }
   static void operator delete(void* memory) {
-    Spares& spares = mine();
-    if (spares.closed || spares.count >= kMost) return ::operator delete(memory);
-    spares.first = new (memory) Spare{spares.first};
-    ++spares.count;
+    if (mine.room == 0 && !opens()) [[unlikely]]
+      return ::operator delete(memory);
+    mine.first = new (memory) Spare{mine.first};
+    --mine.room;
   }
 
  private:
   struct Spare {
     Spare* next;
   };
+  // Of this thread. Nothing that is made when the thread first comes here: that would be asked for
+  // in each call.
   struct Spares {
-    ~Spares() {
-      closed = true;
-      while (Spare* spare = first) {
-        first = spare->next;
+    Spare* first = nullptr;
+    int room = 0;        // for so many more; none before it is open and when the thread ends
+    bool open = false;
+  };
+  struct Closing {
+    ~Closing() {
+      mine.room = 0;
+      while (Spare* const spare = mine.first) {
+        mine.first = spare->next;
         ::operator delete(spare);
       }
     }
-    Spare* first = nullptr;
-    int count = 0;
-    bool closed = false;  // the thread ends
   };
-  static Spares& mine() {
-    static thread_local Spares spares;
-    return spares;
+  // With the first that is given back. False: there is room for no more.
+  [[gnu::noinline]] static bool opens() {
+    if (kMost == 0 || std::exchange(mine.open, true)) return false;
+    static thread_local Closing closing;
+    (void)&closing;
+    mine.room = kMost;
+    return true;
   }
+  static inline constinit thread_local Spares mine;
 };
 
 }  // namespace tutti
