@@ -39,7 +39,6 @@ bool SharedMemoryTransport::send_now(int peer, const Header& header, uint64_t ti
     if (to.kept.is_of(header)) {
       if (to.told == to.in.position()) return send_same(to, data, bytes);
     } else if (to.last.is_of(header)) {
-      to.kept = to.last;
       kept = kKept;
     } else {
       to.last = KeptHead::of(header);
@@ -57,6 +56,7 @@ bool SharedMemoryTransport::send_now(int peer, const Header& header, uint64_t ti
   }
   const uint8_t flags = write_head(record, header, ticket, to);
   copy_short(record + head, data, beside);
+  if (kept) to.kept = to.last;
   commit(to, record_word(RecordType::message, length, flags | kept));
   return true;
 }
