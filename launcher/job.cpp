@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "base/log.hpp"
+#include "base/ranks_text.hpp"
 #include "launcher/lines.hpp"
 #include "launcher/why_text.hpp"
 
@@ -17,6 +18,11 @@ namespace {
 
 // For a rank that aborts, on one node and on several.
 constexpr std::chrono::milliseconds kBenefitOfDoubt{100}, kBenefitOfDistance{250};
+
+// For all that wait in vain to say so: they have come at about the same time.
+constexpr std::chrono::milliseconds kRollCall{200};
+// No word of a rank takes so long to get here from its node.
+constexpr std::chrono::seconds kOnItsWay{1};
 
 }  // namespace
 
@@ -245,8 +251,41 @@ void Job::rank_ended(int, const RankEnd& end) {
   } else if (end.connected && !end.finalized) {
     fail(1, fmt::format("{} exited with code 0 without MPI_Finalize; the job ends",
                         rank_label(end.rank, end.pid)));
+  } else {
+    departed_[end.rank] = {end.pid, end.connected, std::chrono::steady_clock::now()};
+    check_start(false);
   }
   check_ranks();
+}
+
+void Job::rank_waits(int, int rank) {
+  waiting_.insert(rank);
+  check_start(true);
+}
+
+// A rank that never calls MPI is in nobody's way, unless others are in MPI_Init, which takes all.
+// One that has called it is part of a start that is over; who waits since is in another one, which
+// its process came to next.
+void Job::check_start(bool just_said) {
+  if (waiting_.empty()) return;
+  const auto long_ago = std::chrono::steady_clock::now() - kOnItsWay;
+  for (const auto& [rank, end] : departed_)
+    if (!end.connected || (just_said && end.when < long_ago)) absent_.insert(rank);
+  if (!absent_.empty() && !absence_) absence_ = loop_.after(kRollCall, [this] { blame_absent(); });
+}
+
+void Job::blame_absent() {
+  const int first = *absent_.begin();
+  const Departed& end = departed_.at(first);
+  const std::vector<int> others(std::next(absent_.begin()), absent_.end());
+  const std::vector<int> waiting(waiting_.begin(), waiting_.end());
+  fail(1,
+       fmt::format("{}{}{} exited with code 0 without calling MPI_Init{}, and {} {} for {} there; "
+                   "the job ends",
+                   rank_label(first, end.pid), others.empty() ? "" : " and ",
+                   others.empty() ? "" : ranks_text(others), end.connected ? " again" : "",
+                   ranks_text(waiting), waiting.size() == 1 ? "waits" : "wait",
+                   others.empty() ? "it" : "them"));
 }
 
 void Job::rank_aborted(int, int rank, int code, const std::string& text) {

@@ -48,6 +48,7 @@ class Job final : public NodeEvents {
   void launched(int node) override;
   void launch_failed(int node, int exit_code, const std::string& sentence) override;
   void rank_ended(int node, const RankEnd& end) override;
+  void rank_waits(int node, int rank) override;
   void rank_aborted(int node, int rank, int code, const std::string& text) override;
   void output(int node, int rank, Stream stream, std::string bytes) override;
   void note(int node, const std::string& line) override;
@@ -68,6 +69,11 @@ class Job final : public NodeEvents {
     std::set<int> missing;
     std::map<int, std::string> data;
   };
+  struct Departed {
+    int pid;
+    bool connected;
+    std::chrono::steady_clock::time_point when;
+  };
   struct ModexQuestion {
     int node;
     uint64_t token;
@@ -87,6 +93,8 @@ class Job final : public NodeEvents {
   void check_ranks();
   void check_finished();
   void rank_gone(int rank);
+  void check_start(bool just_said);
+  void blame_absent();
   std::string rank_label(int rank, int pid) const;
   std::set<int> nodes_of_fence(const std::string& key) const;
 
@@ -95,13 +103,16 @@ class Job final : public NodeEvents {
   JobMap map_;
   std::vector<NodeState> nodes_;
   std::vector<Watch> signals_;
-  Watch timeout_, grace_, patience_, suspicion_;
+  Watch timeout_, grace_, patience_, suspicion_, absence_;
   Looks looks_;
   JobState state_ = JobState::starting;
   int exit_code_ = 0;
   bool failed_ = false, drop_output_ = false;
   std::optional<std::pair<int, std::string>> suspect_;  // exit code, sentence
-  std::vector<bool> alive_;                             // by rank, from launch() on
+  std::set<int> waiting_;             // ranks that have said that they wait in MPI_Init
+  std::map<int, Departed> departed_;  // ranks that have ended well
+  std::set<int> absent_;              // those of them that others wait for there
+  std::vector<bool> alive_;           // by rank, from launch() on
   int alive_count_ = 0;
   std::unique_ptr<Writer> out_, err_;
   std::unique_ptr<Reader> in_;

@@ -234,6 +234,9 @@ void NodeAgent::client_connected(int rank) {
 void NodeAgent::client_finalized(int rank) {
   if (Rank* known = find(rank)) known->finalized = true;
 }
+void NodeAgent::client_waits(int rank) {
+  if (find(rank)) job_.rank_waits(task_.node, rank);
+}
 void NodeAgent::client_aborted(int rank, int code, const std::string& text) {
   if (Rank* known = find(rank)) drain(*known);
   job_.rank_aborted(task_.node, rank, code, text);

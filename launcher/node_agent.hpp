@@ -60,6 +60,7 @@ class NodeAgent final : public Node, private PmixServer::Events {
   void finish_step();
   void client_connected(int rank) override;
   void client_finalized(int rank) override;
+  void client_waits(int rank) override;
   void client_aborted(int rank, int code, const std::string& text) override;
   void fence_reached(const std::string& key, const std::string& data) override;
   void modex_needed(uint64_t token, int rank) override;

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "base/signals.hpp"
+#include "base/waits_event.hpp"
 #include "launcher/pmix_info.hpp"
 #include "mpi.h"
 
@@ -153,6 +154,11 @@ struct PmixServer::Upcalls {
   static pmix_status_t notify(pmix_status_t code, const pmix_proc_t* source,
                               pmix_data_range_t range, pmix_info_t info[], size_t count,
                               pmix_op_cbfunc_t, void*) {
+    if (code == kWaitsEvent) {
+      pending->hand_over(
+          [rank = source->rank](Events& e) { e.client_waits(static_cast<int>(rank)); });
+      return PMIX_OPERATION_SUCCEEDED;
+    }
     if (range == PMIX_RANGE_LOCAL || range == PMIX_RANGE_PROC_LOCAL)
       return PMIX_OPERATION_SUCCEEDED;
     std::optional<std::string> packed = pack_event(code, *source, info, count);

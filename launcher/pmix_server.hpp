@@ -24,6 +24,7 @@ class PmixServer {
     virtual ~Events() = default;
     virtual void client_connected(int rank) = 0;
     virtual void client_finalized(int rank) = 0;
+    virtual void client_waits(int rank) = 0;  // in MPI_Init, for others who do not come
     virtual void client_aborted(int rank, int code, const std::string& text) = 0;
     virtual void fence_reached(const std::string& key, const std::string& data) = 0;
     virtual void modex_needed(uint64_t token, int rank) = 0;

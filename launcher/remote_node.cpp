@@ -66,6 +66,8 @@ bool dispatch(Message type, std::string_view payload, NodeEvents& job, int node,
     case Message::rank_aborted:
       return unpack(payload, number, code, text) && is_rank(number) &&
              (job.rank_aborted(node, number, code, text), true);
+    case Message::rank_waits:
+      return unpack(payload, number) && is_rank(number) && (job.rank_waits(node, number), true);
     case Message::output:
       return unpack(payload, number, stream, data) && is_rank(number) &&
              (job.output(node, number, stream, std::move(data)), true);

@@ -46,6 +46,7 @@ class LauncherEvents final : public NodeEvents {
     link_.send(Message::launch_failed, exit_code, sentence);
   }
   void rank_ended(int, const RankEnd& end) override { link_.send(Message::rank_ended, end); }
+  void rank_waits(int, int rank) override { link_.send(Message::rank_waits, rank); }
   void rank_aborted(int, int rank, int code, const std::string& text) override {
     link_.send(Message::rank_aborted, rank, code, text);
   }

@@ -14,7 +14,7 @@
 
 namespace tutti::launcher {
 
-inline constexpr int kWireVersion = 3;
+inline constexpr int kWireVersion = 4;
 inline constexpr size_t kFrameHeader = 5;  // four bytes of length, one of type
 inline constexpr size_t kLongestMessage = size_t{1} << 30;
 
@@ -49,6 +49,7 @@ enum class Message : uint8_t {
   event,
   finished,
   looked,
+  rank_waits,
 };
 
 namespace wire {

@@ -6,17 +6,20 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <sstream>
 
 #include "base/log.hpp"
 #include "base/signals.hpp"
+#include "base/waits_event.hpp"
 #include "boot/job.hpp"
+#include "boot/patience.hpp"
 
 namespace tutti::boot {
 namespace {
 
-constexpr char kAddressKey[] = "tutti.ucx", kNodeKey[] = "tutti.node";
+constexpr char kAddressKey[] = "tutti.ucx", kNodeKey[] = "tutti.node", kWaitsKey[] = "tutti.waits";
 
 Error pmix_failure(const std::string& what, pmix_status_t status) {
   return failure(MPI_ERR_OTHER, "{}: the PMIx server says {}", what, PMIx_Error_string(status));
@@ -43,7 +46,10 @@ class PmixJob final : public Job {
   int64_t job_number(const char* key, int64_t fallback) const;
   std::string job_text(const char* key) const;
   Error put(pmix_scope_t scope, const char* key, const std::string& bytes, const char* what) const;
-  Result<std::string> get(int rank, const char* key, const std::string& what) const;
+  Result<std::string> get(int rank, const char* key, const std::string& what);
+  Patience::Means means_of_patience();
+  void lose_patience();
+  pmix_status_t fence_with_patience(const pmix_proc_t& everyone, const pmix_info_t& how);
   pmix_proc_t process(pmix_rank_t rank) const {
     pmix_proc_t p;
     PMIX_LOAD_PROCID(&p, me_.nspace, rank);
@@ -51,7 +57,23 @@ class PmixJob final : public Job {
   }
 
   pmix_proc_t me_{};
+  std::optional<Patience> patience_;  // until all ranks have come
 };
+
+// What PMIx's thread answers. There is one client in a process, and it outlives every job.
+Answer fence_answer;
+std::atomic<std::atomic<bool>*> have_come;  // by rank, from the first question on
+
+void fence_answered(pmix_status_t status, void*) {
+  fence_answer.give(status);
+}
+
+// `rank` as it is. That a rank has other keys than the one asked for says as much.
+void rank_answered(pmix_status_t status, pmix_value_t*, void* rank) {
+  if (status == PMIX_SUCCESS || status == PMIX_ERR_NOT_FOUND)
+    have_come.load(std::memory_order_acquire)[reinterpret_cast<uintptr_t>(rank)].store(
+        true, std::memory_order_relaxed);
+}
 
 int64_t as_number(const pmix_value_t& value) {
   switch (value.type) {
@@ -119,6 +141,7 @@ Error PmixJob::start() {
   for (std::string one; std::getline(peers, one, ',');) view_.node_ranks.push_back(std::atoi(one.c_str()));
   if (view_.node_ranks.empty()) view_.node_ranks.push_back(view_.rank);
   std::sort(view_.node_ranks.begin(), view_.node_ranks.end());
+  patience_.emplace(view_, Clock::now(), means_of_patience());
   return {};
 }
 
@@ -135,18 +158,57 @@ Error PmixJob::put(pmix_scope_t scope, const char* key, const std::string& bytes
   return {};
 }
 
-Result<std::string> PmixJob::get(int rank, const char* key, const std::string& what) const {
+Result<std::string> PmixJob::get(int rank, const char* key, const std::string& what) {
   const pmix_proc_t peer = process(static_cast<pmix_rank_t>(rank));
   pmix_value_t* value = nullptr;
   pmix_status_t status;
-  do {
-    status = PMIx_Get(&peer, key, nullptr, 0, &value);
-  } while (status == PMIX_ERR_TIMEOUT);  // a server waits for two seconds, a rank may start later
+  // A server waits for two seconds, a rank may start later.
+  while ((status = PMIx_Get(&peer, key, nullptr, 0, &value)) == PMIX_ERR_TIMEOUT)
+    if (patience_ && patience_->next() && *patience_->next() <= Clock::now()) lose_patience();
   if (status != PMIX_SUCCESS) return pmix_failure(what, status);
   std::string bytes;
   if (value->type == PMIX_BYTE_OBJECT) bytes.assign(value->data.bo.bytes, value->data.bo.size);
   PMIX_VALUE_RELEASE(value);
   return bytes;
+}
+
+Patience::Means PmixJob::means_of_patience() {
+  Patience::Means means;
+  if (view_.own_launcher) {
+    means.tell = [this] {
+      pmix_info_t for_nobody_else;
+      bool yes = true;
+      PMIX_INFO_LOAD(&for_nobody_else, PMIX_EVENT_NON_DEFAULT, &yes, PMIX_BOOL);
+      // Not PMIX_RANGE_RM: what is meant for the launcher alone never gets to it.
+      PMIx_Notify_event(kWaitsEvent, &me_, PMIX_RANGE_SESSION, &for_nobody_else, 1, nullptr,
+                        nullptr);
+      PMIX_INFO_DESTRUCT(&for_nobody_else);
+    };
+    return means;
+  }
+  means.tell = [this] {
+    if (Error e = put(PMIX_GLOBAL, kWaitsKey, "", "telling that this rank waits"))
+      say(Level::debug, "{}", e.message());
+  };
+  means.ask = [this](int rank) {
+    if (!have_come.load(std::memory_order_relaxed))
+      have_come.store(new std::atomic<bool>[static_cast<size_t>(view_.size)]{},
+                      std::memory_order_release);
+    const pmix_proc_t peer = process(static_cast<pmix_rank_t>(rank));
+    // Not PMIx_Get with a time to wait: Slurm's server knows none for ranks of other nodes.
+    PMIx_Get_nb(&peer, kWaitsKey, nullptr, 0, rank_answered,
+                reinterpret_cast<void*>(static_cast<uintptr_t>(rank)));
+  };
+  means.has_come = [](int rank) {
+    const std::atomic<bool>* all = have_come.load(std::memory_order_relaxed);
+    return all && all[rank].load(std::memory_order_relaxed);
+  };
+  return means;
+}
+
+void PmixJob::lose_patience() {
+  if (const std::optional<std::string> sentence = patience_->lose(Clock::now()))
+    say(Level::warning, "{}", *sentence);
 }
 
 Error PmixJob::publish(const std::string& address) {
@@ -162,12 +224,25 @@ Error PmixJob::fence() {
   pmix_info_t collect;
   bool carry = !view_.own_launcher;
   PMIX_INFO_LOAD(&collect, PMIX_COLLECT_DATA, &carry, PMIX_BOOL);
-  const pmix_status_t status = PMIx_Fence(&everyone, 1, &collect, 1);
+  const pmix_status_t status = patience_ ? fence_with_patience(everyone, collect)
+                                         : PMIx_Fence(&everyone, 1, &collect, 1);
   PMIX_INFO_DESTRUCT(&collect);
   if (status != PMIX_SUCCESS)
     return pmix_failure("waiting for the other ranks, one of which may have ended before",
                         status);
+  patience_.reset();
   return {};
+}
+
+pmix_status_t PmixJob::fence_with_patience(const pmix_proc_t& everyone, const pmix_info_t& how) {
+  fence_answer.expect();
+  const pmix_status_t begun = PMIx_Fence_nb(&everyone, 1, &how, 1, fence_answered, nullptr);
+  if (begun == PMIX_OPERATION_SUCCEEDED) return PMIX_SUCCESS;
+  if (begun != PMIX_SUCCESS) return begun;
+  for (;;) {
+    if (const std::optional<int> status = fence_answer.await(patience_->next())) return *status;
+    lose_patience();
+  }
 }
 
 Result<std::string> PmixJob::address_of(int rank) {

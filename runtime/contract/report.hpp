@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/flight.hpp"
+#include "base/ranks_text.hpp"
 #include "base/source_place.hpp"
 #include "contract/ledger.hpp"
 
@@ -57,8 +58,6 @@ Side unpack(const Details& details);
 
 // "MPI_COMM_WORLD (4 ranks)", "a communicator of 2 ranks made by MPI_Comm_split"
 std::string description(const Ledger& ledger);
-// "rank 1", "ranks 0, 2 and 3", "ranks 0 to 62 and 64"
-std::string ranks_text(const std::vector<int>& ranks);
 
 // Writes finding.sentence, unless there is one, and .details from the sides; false if they do not
 // contradict each other after all.

@@ -223,7 +223,7 @@ void Strict::note_races(contract::Notes& notes) {
   for (const auto& [caller, race] : races_)
     notes.add(
         contract::NoteKind::race, race.place.function, caller,
-        fmt::format("{} have each sent one, on {}", contract::ranks_text(race.ranks), race.comm));
+        fmt::format("{} have each sent one, on {}", ranks_text(race.ranks), race.comm));
 }
 
 namespace {

@@ -66,6 +66,47 @@ test_leaving_without_finalize() {
   nothing_is_left
 }
 
+# mpi_without_0 SCRIPT: three ranks, of which 1 and 2 call MPI and 0 does what the script says.
+mpi_without_0() { launch "${@:2}" -n 3 sh -c '[ "$PMIX_RANK" != 0 ] || { '"$1"'; }; exec "$0"' "$build/tests/launcher/pair"; }
+test_leaving_before_others_start_by_library() {
+  mpi_without_0 'exit 0'
+  expect_code 1
+  said_once "rank 0 on $(hostname) (sh, process"
+  said_once ") exited with code 0 without calling MPI_Init, and ranks 1 and 2 wait for it there; the job ends"
+  fake_nodes
+  mpi_without_0 'exit 0' "${remote[@]}"
+  expect_code 1
+  said "rank 0 on a.invalid (sh, process"
+  said ") exited with code 0 without calling MPI_Init, and ranks 1 and 2 wait for it there; the job ends"
+  nothing_is_left
+}
+test_leaving_while_others_start_by_library() {
+  launch_behind -n 3 sh -c '[ "$PMIX_RANK" != 0 ] || { while ! [ -e go ]; do sleep 0.02; done; exit 0; }; exec "$0"' \
+    "$build/tests/launcher/pair"
+  sleep 2  # beyond the time after which ranks say that they wait
+  fault touch go
+  ends_in_time
+  expect_code 1
+  said ") exited with code 0 without calling MPI_Init, and ranks 1 and 2 wait for it there; the job ends"
+}
+test_leaving_before_others_start_again_by_library() {
+  launch -n 2 sh -c '"$0"; [ "$PMIX_RANK" = 0 ] || exec "$0"' "$build/tests/launcher/pair"
+  expect_code 1
+  said "without calling MPI_Init again, and rank 1 waits for it there"
+  nothing_is_left
+}
+test_late_ranks_are_waited_for_by_library() {
+  mpi_without_0 'sleep 2.5'
+  expect_code 0
+  # A child of the rank's process is the rank to MPI, which may end and leave that process.
+  launch -n 2 sh -c '[ "$PMIX_RANK" = 1 ] || sleep 1.5; "$0"; sleep 0.5' "$build/tests/launcher/pair"
+  expect_code 0
+  # Nobody waits where nobody calls MPI_Init, whatever else ranks do.
+  launch -n 3 sh -c '[ "$PMIX_RANK" != 0 ] || exit 0; "$0"; sleep 1.5' "$hello"
+  expect_code 0
+  nothing_is_left
+}
+
 test_missing_program() {
   launch -n 2 no-such-program
   expect_code 127
