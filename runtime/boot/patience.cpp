@@ -21,9 +21,8 @@ constexpr int kAskedAtOnce = 8;
 
 const char* advice() {
   if (!std::getenv("SLURM_STEP_ID")) return "";
-  return ". If it has ended, try srun --wait=SECONDS, which ends a step so long after the first of "
-         "its "
-         "ranks has, or --kill-on-bad-exit, which does so when a rank fails";
+  return ". Once a rank has ended, srun --wait=SECONDS ends the step so long after, and "
+         "--kill-on-bad-exit at once if it failed";
 }
 
 }  // namespace
@@ -52,10 +51,11 @@ std::optional<std::string> Patience::ask_or_speak(Clock::time_point now) {
   if (asked_ < size_) {
     const int end = asked_ < rank_ ? std::min(asked_ + kAskedAtOnce, rank_) : size_;
     for (; asked_ < end; ++asked_)
-      if (asked_ != rank_) means_.ask(asked_);
+      if (asked_ != rank_ && !means_.has_come(asked_)) means_.ask(asked_);
     next_ = now + kAnswer;
     return std::nullopt;
   }
+  asked_ = 0;  // what is late may have come, and another rank may speak next time
   again_ *= 2;
   next_ = now + again_;
   return sentence(now);

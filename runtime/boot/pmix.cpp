@@ -20,6 +20,7 @@ namespace tutti::boot {
 namespace {
 
 constexpr char kAddressKey[] = "tutti.ucx", kNodeKey[] = "tutti.node", kWaitsKey[] = "tutti.waits";
+constexpr int kTryFor = 1;  // seconds, between which patience may be lost
 
 Error pmix_failure(const std::string& what, pmix_status_t status) {
   return failure(MPI_ERR_OTHER, "{}: the PMIx server says {}", what, PMIx_Error_string(status));
@@ -33,9 +34,7 @@ class PmixJob final : public Job {
   Error tell_node(const std::string& word) override {
     return put(PMIX_LOCAL, kNodeKey, word, "telling the ranks of this node where their memory is");
   }
-  Result<std::string> told_by(int rank) override {
-    return get(rank, kNodeKey, "asking for the memory of this node's ranks");
-  }
+  Result<std::string> told_by(int rank) override;
   Result<std::string> address_of(int rank) override;
   std::vector<int> nodes() override;
   void leave() override { PMIx_Finalize(nullptr, 0); }
@@ -46,7 +45,8 @@ class PmixJob final : public Job {
   int64_t job_number(const char* key, int64_t fallback) const;
   std::string job_text(const char* key) const;
   Error put(pmix_scope_t scope, const char* key, const std::string& bytes, const char* what) const;
-  Result<std::string> get(int rank, const char* key, const std::string& what);
+  // `seconds`: how long to try at a time; 0: as long as the server does.
+  Result<std::string> get(int rank, const char* key, const std::string& what, int seconds = 0);
   Patience::Means means_of_patience();
   void lose_patience();
   pmix_status_t fence_with_patience(const pmix_proc_t& everyone, const pmix_info_t& how);
@@ -58,6 +58,7 @@ class PmixJob final : public Job {
 
   pmix_proc_t me_{};
   std::optional<Patience> patience_;  // until all ranks have come
+  int awaited_ = -1;                  // in told_by()
 };
 
 // What PMIx's thread answers. There is one client in a process, and it outlives every job.
@@ -158,13 +159,25 @@ Error PmixJob::put(pmix_scope_t scope, const char* key, const std::string& bytes
   return {};
 }
 
-Result<std::string> PmixJob::get(int rank, const char* key, const std::string& what) {
+Result<std::string> PmixJob::told_by(int rank) {
+  awaited_ = rank;
+  Result<std::string> word =
+      get(rank, kNodeKey, "asking for the memory of this node's ranks", kTryFor);
+  awaited_ = -1;
+  return word;
+}
+
+Result<std::string> PmixJob::get(int rank, const char* key, const std::string& what,
+                                 int seconds) {
   const pmix_proc_t peer = process(static_cast<pmix_rank_t>(rank));
   pmix_value_t* value = nullptr;
   pmix_status_t status;
+  pmix_info_t time;
+  PMIX_INFO_LOAD(&time, PMIX_TIMEOUT, &seconds, PMIX_INT);
   // A server waits for two seconds, a rank may start later.
-  while ((status = PMIx_Get(&peer, key, nullptr, 0, &value)) == PMIX_ERR_TIMEOUT)
+  while ((status = PMIx_Get(&peer, key, &time, seconds > 0 ? 1 : 0, &value)) == PMIX_ERR_TIMEOUT)
     if (patience_ && patience_->next() && *patience_->next() <= Clock::now()) lose_patience();
+  PMIX_INFO_DESTRUCT(&time);
   if (status != PMIX_SUCCESS) return pmix_failure(what, status);
   std::string bytes;
   if (value->type == PMIX_BYTE_OBJECT) bytes.assign(value->data.bo.bytes, value->data.bo.size);
@@ -191,6 +204,8 @@ Patience::Means PmixJob::means_of_patience() {
       say(Level::debug, "{}", e.message());
   };
   means.ask = [this](int rank) {
+    // PMIx would tie that call to this question, which has no end, and both would be silent.
+    if (rank == awaited_) return;
     if (!have_come.load(std::memory_order_relaxed))
       have_come.store(new std::atomic<bool>[static_cast<size_t>(view_.size)]{},
                       std::memory_order_release);

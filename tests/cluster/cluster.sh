@@ -366,6 +366,24 @@ test_kill_rank() {
   rank_is_blamed
 }
 
+# A rank that leaves before MPI_Init, before others wait for it there and while they do.
+test_absent_rank() {
+  nodes_up node1 node2 node3
+  launch --host $all sh -c '[ "$PMIX_RANK" != 0 ] || exit 0; exec "$0"' "$where"
+  [ "$code" = 1 ] || fail "exit code $code: $(cat "$bed/out")"
+  said "rank 0 on node1 (sh, process [0-9]*) exited with code 0 without calling MPI_Init, and ranks 1 to 5 wait for it there"
+  ((took < 10)) || fail "it took $took s"
+  launch_behind --host $all sh -c '[ "$PMIX_RANK" != 5 ] || { while ! [ -e /tmp/go ]; do sleep 0.02; done; exit 0; }; exec "$0"' "$where"
+  sleep 2.5  # beyond the time after which ranks say that they wait
+  fault in_node node3 touch /tmp/go
+  wait "$launched" && fail "exit code 0: $(cat "$bed/out")"
+  in_node node3 rm /tmp/go
+  nothing_stays
+  said "rank 5 on node3 (sh, process [0-9]*) exited with code 0 without calling MPI_Init, and ranks 0 to 4 wait for it there"
+  launch --host $all sh -c '[ "$PMIX_RANK" != 3 ] || sleep 3; exec "$0"' "$where"
+  went_well
+}
+
 test_kill_daemon() {
   nodes_up node1 node2 node3
   daemon_of_node3() { in_node node3 sh -c 'kill -9 $(pgrep -o -x tuttid)'; }
@@ -461,6 +479,20 @@ test_slurm_killed_at_start() {
   # When all of its ranks come, and be it late, the job goes by that memory: UCX, which could not, is not needed.
   in_slurm --mpi=pmix -N1 -n2 sh -c '[ "$SLURM_PROCID" = 1 ] || sleep 3; TUTTI_TRANSPORT_UCX_TLS=none exec "$0"' "$where"
   went_well
+}
+
+# Nobody of ours sees who has ended there: a rank says for whom it waits, and who is late is waited for.
+test_slurm_absent_rank() {
+  slurm_configuration 3
+  nodes_up ctl node1 node2 node3
+  slurm_up
+  in_slurm --mpi=pmix -N3 -n6 sh -c '[ "$PMIX_RANK" != 0 ] || sleep 21; exec "$0"' "$where"
+  went_well
+  [ "$(grep -c 'MPI_Init has waited' "$bed/out")" = 1 ] || fail "not said once: $(cat "$bed/out")"
+  said "\[rank 1 on node1\] warning: MPI_Init has waited 1[5-9] s for rank 0, of which nothing is known yet.*srun --wait=SECONDS"
+  in_slurm --mpi=pmix --wait=2 -N3 -n6 sh -c '[ "$PMIX_RANK" != 0 ] || exit 0; exec "$0"' "$where"
+  went_wrong
+  [ "$code" != 124 ] || fail "srun --wait does not end the step: $(cat "$bed/out")"
 }
 
 test_slurm_without_pmix() {

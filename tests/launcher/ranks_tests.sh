@@ -66,7 +66,7 @@ test_leaving_without_finalize() {
   nothing_is_left
 }
 
-# mpi_without_0 SCRIPT: three ranks, of which 1 and 2 call MPI and 0 does what the script says.
+# mpi_without_0 SCRIPT [OPTION…]: three ranks, of which 1 and 2 call MPI and 0 does what the script says.
 mpi_without_0() { launch "${@:2}" -n 3 sh -c '[ "$PMIX_RANK" != 0 ] || { '"$1"'; }; exec "$0"' "$build/tests/launcher/pair"; }
 test_leaving_before_others_start_by_library() {
   mpi_without_0 'exit 0'
