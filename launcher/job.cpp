@@ -20,7 +20,7 @@ namespace {
 constexpr std::chrono::milliseconds kBenefitOfDoubt{100}, kBenefitOfDistance{250};
 
 // For all that wait in vain to say so: they have come at about the same time.
-constexpr std::chrono::milliseconds kRollCall{200};
+constexpr std::chrono::milliseconds kRollCall{300};
 // No word of a rank takes so long to get here from its node.
 constexpr std::chrono::seconds kOnItsWay{1};
 

@@ -192,7 +192,7 @@ Patience::Means PmixJob::means_of_patience() {
       pmix_info_t for_nobody_else;
       bool yes = true;
       PMIX_INFO_LOAD(&for_nobody_else, PMIX_EVENT_NON_DEFAULT, &yes, PMIX_BOOL);
-      // Not PMIX_RANGE_RM: what is meant for the launcher alone never gets to it.
+      // Not PMIX_RANGE_RM: what is for the launcher alone the library does not pass on to it.
       PMIx_Notify_event(kWaitsEvent, &me_, PMIX_RANGE_SESSION, &for_nobody_else, 1, nullptr,
                         nullptr);
       PMIX_INFO_DESTRUCT(&for_nobody_else);

@@ -371,7 +371,7 @@ test_absent_rank() {
   nodes_up node1 node2 node3
   launch --host $all sh -c '[ "$PMIX_RANK" != 0 ] || exit 0; exec "$0"' "$where"
   [ "$code" = 1 ] || fail "exit code $code: $(cat "$bed/out")"
-  said "rank 0 on node1 (sh, process [0-9]*) exited with code 0 without calling MPI_Init, and ranks 1 to 5 wait for it there"
+  said "rank 0 on node1 (sh, process [0-9]*) exited with code 0 without calling MPI_Init, and ranks\? .* waits\? for it there"
   ((took < 10)) || fail "it took $took s"
   launch_behind --host $all sh -c '[ "$PMIX_RANK" != 5 ] || { while ! [ -e /tmp/go ]; do sleep 0.02; done; exit 0; }; exec "$0"' "$where"
   sleep 2.5  # beyond the time after which ranks say that they wait
@@ -379,7 +379,7 @@ test_absent_rank() {
   wait "$launched" && fail "exit code 0: $(cat "$bed/out")"
   in_node node3 rm /tmp/go
   nothing_stays
-  said "rank 5 on node3 (sh, process [0-9]*) exited with code 0 without calling MPI_Init, and ranks 0 to 4 wait for it there"
+  said "rank 5 on node3 (sh, process [0-9]*) exited with code 0 without calling MPI_Init, and ranks\? .* waits\? for it there"
   launch --host $all sh -c '[ "$PMIX_RANK" != 3 ] || sleep 3; exec "$0"' "$where"
   went_well
 }

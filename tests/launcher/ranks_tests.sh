@@ -68,16 +68,19 @@ test_leaving_without_finalize() {
 
 # mpi_without_0 SCRIPT [OPTION…]: three ranks, of which 1 and 2 call MPI and 0 does what the script says.
 mpi_without_0() { launch "${@:2}" -n 3 sh -c '[ "$PMIX_RANK" != 0 ] || { '"$1"'; }; exec "$0"' "$build/tests/launcher/pair"; }
+# rank_0_is_missed HOST: on a loaded machine one of the two that wait may come later than the end.
+rank_0_is_missed() {
+  expect_code 1
+  [ "$(grep -c 'rank 0' err)" = 1 ] || fail "not said once"
+  grep -qE "^tutti: error: rank 0 on $1 \(sh, process [0-9]+\) exited with code 0 without calling MPI_Init, and (ranks 1 and 2 wait|rank [12] waits) for it there; the job ends$" err ||
+    fail "who left and who waits is not said"
+}
 test_leaving_before_others_start_by_library() {
   mpi_without_0 'exit 0'
-  expect_code 1
-  said_once "rank 0 on $(hostname) (sh, process"
-  said_once ") exited with code 0 without calling MPI_Init, and ranks 1 and 2 wait for it there; the job ends"
+  rank_0_is_missed "$(hostname)"
   fake_nodes
   mpi_without_0 'exit 0' "${remote[@]}"
-  expect_code 1
-  said "rank 0 on a.invalid (sh, process"
-  said ") exited with code 0 without calling MPI_Init, and ranks 1 and 2 wait for it there; the job ends"
+  rank_0_is_missed a.invalid
   nothing_is_left
 }
 test_leaving_while_others_start_by_library() {
@@ -86,11 +89,12 @@ test_leaving_while_others_start_by_library() {
   sleep 2  # beyond the time after which ranks say that they wait
   fault touch go
   ends_in_time
-  expect_code 1
-  said ") exited with code 0 without calling MPI_Init, and ranks 1 and 2 wait for it there; the job ends"
+  rank_0_is_missed "$(hostname)"
 }
+# The program that rank 1 starts next has no rank 0.
 test_leaving_before_others_start_again_by_library() {
-  launch -n 2 sh -c '"$0"; [ "$PMIX_RANK" = 0 ] || exec "$0"' "$build/tests/launcher/pair"
+  launch -n 2 sh -c 'if [ "$PMIX_RANK" = 0 ]; then echo $$ >first; exec "$0"; fi
+    "$0"; while kill -0 "$(cat first)" 2>/dev/null; do sleep 0.02; done; exec "$0"' "$build/tests/launcher/pair"
   expect_code 1
   said "without calling MPI_Init again, and rank 1 waits for it there"
   nothing_is_left
