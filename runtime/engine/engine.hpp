@@ -244,6 +244,7 @@ class Engine final : private transport::Receiver {
   void go_on_with(int from, bool first_is_good);
 
   void arrived(const transport::Arrival& arrival) override;
+  void unsent(int more) override { pending_ += more; }
   void deliver(const transport::Arrival& arrival);
   bool receive_unexpected(RecvOperation& operation);
   [[gnu::cold]] void deliver_parked(int32_t from);

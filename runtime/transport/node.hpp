@@ -51,7 +51,10 @@ class Node final : public Transport {
   void set_receiver(Receiver& receiver) override;
   void send(int peer, Outgoing& outgoing) override;
   bool send_now(int peer, const Header& header, uint64_t ticket, const std::byte* data) override {
-    return route_to(peer) == Route::shared && shared_->send_now(peer, header, ticket, data);
+    const Route route = route_to(peer);
+    if (route == Route::shared) [[likely]]
+      return shared_->send_now(peer, header, ticket, data);
+    return route == Route::ucx && ucx_->send_now(peer, header, ticket, data);
   }
   Taken take_now(int peer, Header& wanted, std::byte* into, int64_t room, int looks) override {
     return route_to(peer) == Route::shared ? shared_->take_now(peer, wanted, into, room, looks)
@@ -63,9 +66,7 @@ class Node final : public Transport {
   bool progress() override;
   int descriptor() const override { return descriptor_; }
   bool arm() override;
-  void disarm() override {
-    if (shared_) shared_->disarm();
-  }
+  void disarm() override;
   bool flushed() override;
 
   // What the engine drives: this, or the only transport in use, which saves each message a detour.
@@ -91,6 +92,7 @@ class Node final : public Transport {
   }
   Route choose_route(int peer);
   bool arm_ucx();
+  bool watch_ucx(bool watched);
 
   const std::vector<int> neighbours_;
   std::unique_ptr<SharedMemory> shared_;  // nullptr: not used
@@ -98,6 +100,7 @@ class Node final : public Transport {
   std::unique_ptr<FromUcx> from_ucx_;
   std::vector<Route> routes_;       // by process id
   int descriptor_ = -1;             // an epoll of its own that holds those of the two
+  bool watches_ucx_ = false;        // it holds UCX's, while this is armed
   int quiet_ = 0;                   // passes since shared memory had something
   int skipped_ = 0, patience_ = 1;  // passes without polling UCX; how many it may be
 };

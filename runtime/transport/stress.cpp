@@ -56,6 +56,7 @@ class Stress final : public Transport, private Receiver {
     std::map<uint64_t, Stream> streams;  // by context; 0 are answers, of no context
   };
 
+  void unsent(int more) override { receiver_->unsent(more); }
   void arrived(const Arrival& arrival) override {
     Source& source = sources_[arrival.header.process];
     Message message{arrival.header, nullptr, arrival.rendezvous, 0};

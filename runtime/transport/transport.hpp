@@ -69,6 +69,8 @@ struct Arrival {
 class Receiver {
  public:
   virtual void arrived(const Arrival& arrival) = 0;
+  // So many more messages that send_now() has taken wait for progress(), or, negative, fewer.
+  virtual void unsent(int more) = 0;
 
  protected:
   ~Receiver() = default;
@@ -83,7 +85,8 @@ class Transport {
   // perhaps before it returns.
   virtual void send(int peer, Outgoing& outgoing) = 0;
   // Sends a message whose header.bytes lie in one run at `data`, if that takes nothing but a copy;
-  // nothing is reported and nothing kept. `ticket` goes in place of the header's. False: send() it.
+  // nothing is reported, but what stays behind is counted (Receiver::unsent). `ticket` goes in place
+  // of the header's. False: send() it.
   virtual bool send_now(int peer, const Header& header, uint64_t ticket, const std::byte* data) {
     return (void)peer, (void)header, (void)ticket, (void)data, false;
   }

@@ -13,15 +13,13 @@
 
 #include "base/log.hpp"
 #include "base/signals.hpp"
+#include "transport/ucx_short.hpp"
 
 namespace tutti::transport {
 namespace {
 
 constexpr unsigned kMessageId = 1;  // the one active message id in use
 constexpr std::chrono::seconds kLongestClose{5};
-// Over tcp a short message goes to the kernel as four pieces, header and bytes apart, unless UCX
-// has been told to pack it; one piece costs less up to here.
-constexpr int64_t kPackedOverTcp = 2 << 10;
 
 Error ucx_failure(const char* what, ucs_status_t status) {
   return failure(MPI_ERR_OTHER, "UCX cannot {}: {}", what, ucs_status_string(status));
@@ -87,13 +85,20 @@ class UcxTransport final : public Ucx {
 
   const std::string& address() const override { return address_; }
   void set_address_book(AddressBook book) override { book_ = std::move(book); }
-  void set_receiver(Receiver& receiver) override { receiver_ = &receiver; }
+  void set_receiver(Receiver& receiver) override {
+    receiver_ = &receiver;
+    if (short_) short_->set_receiver(receiver);
+  }
 
   void send(int peer, Outgoing& outgoing) override;
+  bool send_now(int peer, const Header& header, uint64_t ticket, const std::byte* data) override;
   void notify(int peer, const Header& header) override;
   void fetch(void* rendezvous, Fetch& fetch) override;
   void discard(void* rendezvous) override { ucp_am_data_release(worker_, rendezvous); }
-  bool progress() override { return ucp_worker_progress(worker_) != 0; }
+  bool progress() override {
+    const bool taken = short_ && short_->progress();
+    return ucp_worker_progress(worker_) != 0 || taken;
+  }
   int descriptor() const override { return descriptor_; }
   bool arm() override { return ucp_worker_arm(worker_) == UCS_OK; }
   bool flushed() override;
@@ -113,7 +118,7 @@ class UcxTransport final : public Ucx {
   ucp_worker_h worker_ = nullptr;
   ucp_datatype_t gappy_ = 0;
   bool gappy_made_ = false;
-  int64_t longest_packed_ = -1;  // messages up to here are packed, though they are one run
+  std::unique_ptr<UcxShort> short_;  // nullptr: short messages are active ones as all others
   std::string address_;
   AddressBook book_;
   Receiver* receiver_ = nullptr;
@@ -135,13 +140,12 @@ Error UcxTransport::start(const UcxOptions& options) {
   } else if (!options.dev_shm) {
     tell(config, "TLS", "UCX_TLS", "^posix");
   }
-  if (!has_rdma()) {
-    adapt_to_tcp(config, options.between_nodes);
-    if (options.between_nodes) longest_packed_ = kPackedOverTcp;
-  }
+  const bool over_tcp = !has_rdma();
+  if (over_tcp) adapt_to_tcp(config, options.between_nodes);
   ucp_params_t params{};
   params.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_NAME;
   params.features = UCP_FEATURE_AM | UCP_FEATURE_WAKEUP;
+  if (over_tcp && options.between_nodes) params.features |= UCP_FEATURE_TAG;
   params.name = "tutti";
   ucs_status_t status = ucp_init(&params, config, &context_);
   ucp_config_release(config);
@@ -169,6 +173,7 @@ Error UcxTransport::start(const UcxOptions& options) {
   status = ucp_worker_get_efd(worker_, &descriptor_);
   if (status != UCS_OK) return ucx_failure("be waited for (no event descriptor)", status);
 
+  if (params.features & UCP_FEATURE_TAG) short_ = std::make_unique<UcxShort>(worker_);
   ucp_address_t* address = nullptr;
   size_t length = 0;
   status = ucp_worker_get_address(worker_, &address, &length);
@@ -181,6 +186,7 @@ Error UcxTransport::start(const UcxOptions& options) {
 UcxTransport::~UcxTransport() {
   if (worker_) {
     close_endpoints();
+    short_.reset();
     if (flush_) ucp_request_free(flush_);
     ucp_worker_destroy(worker_);
   }
@@ -265,7 +271,8 @@ void UcxTransport::send(int peer, Outgoing& outgoing) {
   };
   const void* buffer = nullptr;
   size_t count = 0;
-  if (outgoing.header.bytes <= longest_packed_)
+  // Over tcp its header and its bytes would go to the kernel apart, unless it is packed.
+  if (short_ && outgoing.header.bytes <= UcxShort::kLongest)
     describe_as_packed(param, buffer, count, outgoing.payload);
   else if (outgoing.header.bytes > 0)
     describe(param, buffer, count, outgoing.payload);
@@ -274,6 +281,13 @@ void UcxTransport::send(int peer, Outgoing& outgoing) {
   if (UCS_PTR_IS_PTR(request)) return;
   const ucs_status_t status = UCS_PTR_STATUS(request);
   outgoing.sent(outgoing, status == UCS_OK ? Error() : ucx_failure("send", status));
+}
+
+bool UcxTransport::send_now(int peer, const Header& header, uint64_t ticket,
+                            const std::byte* data) {
+  if (!short_ || header.bytes > UcxShort::kLongest) return false;
+  Result<ucp_ep_h> ep = endpoint(peer);
+  return ep && short_->send_now(*ep, header, ticket, data);  // send() tells what was wrong
 }
 
 void UcxTransport::notify(int peer, const Header& header) {

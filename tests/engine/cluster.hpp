@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two or more engines in one process, a thread each, over a shuffling loopback, over UCX, and over
-// shared memory, which reads long messages from the sender's memory or copies them through rings.
+// Two or more engines in one process, a thread each, over a shuffling loopback, over UCX as on one
+// node and as between nodes, and over shared memory, which reads long messages from the sender's
+// memory or copies them through rings.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -72,7 +73,7 @@ inline std::vector<uint8_t> pattern(size_t n, int seed) {
 // Runs body(engine, rank) on `size` threads.
 class Cluster {
  public:
-  enum class Over { loopback, ucx, shared, shared_copying };
+  enum class Over { loopback, ucx, shared, shared_copying, tcp };
   Cluster(Over over, int size, bool helpers = false) {
     if (over == Over::loopback) fabric_.emplace(size, 42);
     if (over == Over::shared || over == Over::shared_copying)
@@ -84,7 +85,9 @@ class Cluster {
       } else if (!nodes_.empty()) {
         t = nodes_[static_cast<size_t>(i)].get();
       } else {
-        auto opened = transport::Ucx::open({});
+        auto opened = over == Over::tcp
+                          ? transport::Ucx::open({.tls = "tcp,self", .between_nodes = true})
+                          : transport::Ucx::open({});
         EXPECT_TRUE(opened) << std::move(opened).error().message();
         ucx_.push_back(std::move(*opened));
         t = ucx_.back().get();
@@ -160,9 +163,9 @@ class Cluster {
   std::atomic<int> finished_{0};
 };
 
-inline constexpr const char* kOver[] = {"loopback", "ucx", "shared", "shared_copying"};
+inline constexpr const char* kOver[] = {"loopback", "ucx", "shared", "shared_copying", "tcp"};
 inline const auto kEverywhere =
     testing::Values(Cluster::Over::loopback, Cluster::Over::ucx, Cluster::Over::shared,
-                    Cluster::Over::shared_copying);
+                    Cluster::Over::shared_copying, Cluster::Over::tcp);
 
 }  // namespace tutti::engine

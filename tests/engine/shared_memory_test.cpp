@@ -512,6 +512,7 @@ TEST(AtOnceTest, TakesWhatComesNextAndNothingElse) {
 // ---- wake-ups
 
 struct Ears final : Receiver {
+  void unsent(int) override {}
   void arrived(const Arrival&) override { ++heard; }
   int heard = 0;
 };

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Short messages over UCX's tcp. An active message goes to the kernel in three pieces, or in one that
+// takes a request and a datatype to pack; a tagged message of UCX's goes in one, and takes a third of
+// the instructions. So a header and its bytes travel as one tagged message, which is for whatever
+// receive is posted: the matching is the engine's. Calls are made by the engine's owner only.
+#pragma once
+
+#include <ucp/api/ucp.h>
+
+#include <cstddef>
+#include <memory>
+
+#include "transport/transport.hpp"
+
+namespace tutti::transport {
+
+class UcxShort {
+ public:
+  static constexpr int64_t kLongest = 2 << 10;  // bytes of a message, without its header
+
+  explicit UcxShort(ucp_worker_h worker);
+  ~UcxShort();  // before the worker goes
+  UcxShort(const UcxShort&) = delete;
+
+  void set_receiver(Receiver& receiver) { receiver_ = &receiver; }
+  // Transport::send_now().
+  bool send_now(ucp_ep_h endpoint, const Header& header, uint64_t ticket, const std::byte* data);
+  // Before the worker progresses: hands over what has come while nothing was posted for it, and posts
+  // anew. True if there was something.
+  bool progress() { return idle_ && take_and_post(); }
+
+ private:
+  struct Message;
+  struct Outbound;
+  struct Posted;
+  bool take_and_post();
+  void hand_over(const Posted& filled, ucs_status_t status) const;
+
+  ucp_worker_h worker_;
+  Receiver* receiver_ = nullptr;
+  std::unique_ptr<Outbound> next_;  // what is sent next is put together here
+  bool waits_ = false;              // the one before could not leave at once
+  std::unique_ptr<Posted[]> posted_;
+  Posted* idle_ = nullptr;  // the first of those to be posted
+  bool closing_ = false;    // what is posted is withdrawn
+};
+
+}  // namespace tutti::transport

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Short messages over UCX's tcp, transport to transport: what arrives, and what is said of a message
+// that the network does not take at once.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <vector>
+
+#include "transport/ucx.hpp"
+
+namespace tutti::transport {
+namespace {
+
+constexpr int64_t kLongest = 2048;
+
+struct Ears final : Receiver {
+  void arrived(const Arrival& arrival) override {
+    const auto* begin = reinterpret_cast<const uint8_t*>(arrival.data);
+    heads.push_back(arrival.header);
+    bodies.emplace_back(begin, begin + arrival.header.bytes);
+  }
+  void unsent(int more) override { waiting += more; }
+  std::vector<Header> heads;
+  std::vector<std::vector<uint8_t>> bodies;
+  int waiting = 0;
+};
+
+class UcxShortTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    for (int i = 0; i < 2; ++i) {
+      auto opened = Ucx::open({.tls = "tcp,self", .between_nodes = true});
+      ASSERT_TRUE(opened) << std::move(opened).error().message();
+      ucx[i] = *std::move(opened);
+      ucx[i]->set_receiver(ears[i]);
+      ucx[i]->set_address_book(
+          [this](int p) -> Result<std::string> { return ucx[p]->address(); });
+    }
+  }
+  // The n-th message. True if it was taken.
+  bool send(uint32_t n) {
+    const std::vector<uint8_t> body = body_of(n);
+    const Header header{.context = 9 + n, .source = 4, .tag = -static_cast<int>(n), .order = n,
+                        .bytes = static_cast<int64_t>(body.size())};
+    return ucx[0]->send_now(1, header, n * uint64_t{3},
+                            reinterpret_cast<const std::byte*>(body.data()));
+  }
+  static std::vector<uint8_t> body_of(uint32_t n) {
+    std::vector<uint8_t> body(n * 37 % (kLongest + 1));
+    for (size_t i = 0; i < body.size(); ++i) body[i] = static_cast<uint8_t>(i * 7 + n);
+    return body;
+  }
+  void wait_for(uint32_t count) {
+    while (ears[1].heads.size() < count || ears[0].waiting) {
+      ucx[0]->progress();
+      ucx[1]->progress();
+    }
+    EXPECT_EQ(ears[0].waiting, 0);
+  }
+  void check_arrived(uint32_t count) {
+    ASSERT_EQ(ears[1].heads.size(), count);
+    for (uint32_t n = 0; n < count; ++n) {
+      const Header& head = ears[1].heads[n];
+      ASSERT_EQ(head.order, n);
+      EXPECT_EQ(head.context, 9 + n);
+      EXPECT_EQ(head.source, 4);
+      EXPECT_EQ(head.tag, -static_cast<int>(n));
+      EXPECT_EQ(head.ticket, n * uint64_t{3});
+      EXPECT_EQ(ears[1].bodies[n], body_of(n));
+    }
+  }
+
+  std::unique_ptr<Ucx> ucx[2];
+  Ears ears[2];
+};
+
+TEST_F(UcxShortTest, ArriveWithEveryByte) {
+  constexpr uint32_t kMessages = 3000;
+  for (uint32_t n = 0; n < kMessages;) {
+    if (send(n)) ++n;
+    ucx[0]->progress();
+    if (n % 50 == 0 || ears[0].waiting) ucx[1]->progress();  // many come at once
+  }
+  wait_for(kMessages);
+  check_arrived(kMessages);
+}
+
+// The receiver does not look: one message may stay behind, which is told, and no more are taken until
+// it has left.
+TEST_F(UcxShortTest, OneMayWaitAndIsCounted) {
+  ASSERT_TRUE(send(0));  // waits for the connection
+  wait_for(1);
+  uint32_t sent = 1;
+  for (; ears[0].waiting == 0; ++sent) {
+    ASSERT_TRUE(send(sent)) << "after " << sent;
+    ASSERT_LT(sent, 10'000'000U) << "no socket holds that much";
+  }
+  EXPECT_EQ(ears[0].waiting, 1);
+  for (int i = 0; i < 100; ++i) {
+    ucx[0]->progress();
+    if (ears[0].waiting) {
+      EXPECT_FALSE(send(sent));
+    }
+  }
+  wait_for(sent);
+  EXPECT_TRUE(send(sent));
+  wait_for(sent + 1);
+  check_arrived(sent + 1);
+}
+
+TEST_F(UcxShortTest, LongerOnesAreNotForIt) {
+  std::vector<std::byte> body(kLongest + 1);
+  EXPECT_FALSE(ucx[0]->send_now(1, {.bytes = kLongest + 1}, 0, body.data()));
+}
+
+}  // namespace
+}  // namespace tutti::transport
