@@ -145,6 +145,49 @@ TEST(RingTest, SmallRecordsShareLines) {
   EXPECT_EQ(reader.record() - (*ring).records, 128);
 }
 
+// The reader looks at two places while the writer goes on: were they looked at in the other order, it
+// would take what lies in the next line for what comes next, where both have come between the looks.
+// So two come at once, one to each place, when the reader has read all and looks.
+TEST(RingTest, SmallRecordsStayInOrderWhileTheReaderLooks) {
+  constexpr size_t kSize = 65536;
+  constexpr uint32_t kRecords = 1'000'000;
+  const Ring ring(kSize);
+  RingWriter writer(*ring, kSize);
+  RingReader reader(*ring, kSize);
+  std::atomic<uint32_t> read{0};
+  std::thread other([&] {
+    for (uint32_t i = 0; i < kRecords; ++i) {
+      if (i % 2) {  // the first of a line is there, its second and the next line's first are not
+        for (int look = 1; read.load(std::memory_order_relaxed) < i; ++look)
+          if (look % 1000 == 0) std::this_thread::yield();
+      }
+      std::byte* record;
+      while (!(record = writer.reserve_small(24))) std::this_thread::yield();
+      std::memcpy(record + 8, &i, sizeof i);
+      writer.commit_small(record, {.length = 24, .type = 1});
+    }
+  });
+  uint32_t wrong = 0;
+  for (uint32_t i = 0; i < kRecords; ++i) {
+    uint64_t packed;
+    for (int look = 1; (packed = reader.ready()) == 0; ++look)
+      if (look % 1000 == 0) std::this_thread::yield();
+    if (packed == kToTheStart) {
+      reader.go_to_start();
+      packed = RecordWord(next(reader)).packed();
+    }
+    uint32_t found;
+    std::memcpy(&found, reader.record() + 8, sizeof found);
+    wrong += found != i;
+    if (wrong == 1 && found != i) ADD_FAILURE() << "record " << found << " instead of " << i;
+    reader.consume(RecordWord::of(packed));
+    read.store(i + 1, std::memory_order_relaxed);
+    if (wrong > 100) break;  // what was passed by never comes
+  }
+  if (wrong) std::quick_exit(1);  // the other may wait for ever
+  other.join();
+}
+
 // A line is the reader's as long as a record may still come there.
 TEST(RingTest, NoLineIsWrittenAnewBeforeAllItsRecordsAreRead) {
   constexpr size_t kSize = 4096;
