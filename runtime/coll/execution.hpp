@@ -50,6 +50,8 @@ class Execution final : private engine::Poller, private engine::UnderWay {
     if (call_.out_counts) call_.out_counts = out_counts;
     if (call_.out_displacements) call_.out_displacements = out_displacements;
   }
+  // Makes the w form's arrays of types its own: the call's end before the execution does.
+  void own_types();
   size_t memory() const { return capacity_; }  // what the steps and the scratch take
   // Adds the calls at other ranks whose messages it cannot go on without, side by side; nothing if
   // it does not run. The engine is owned.
@@ -194,6 +196,8 @@ class Execution final : private engine::Poller, private engine::UnderWay {
     Execution* execution = nullptr;
   } resumption_;
   bool resumes_ = false;  // it is the engine's now
+  std::vector<const Layout*> layouts_;  // own_types(): of the input, and of the output
+  std::vector<const void*> types_;
   mutable std::vector<LayoutRef> ranges_;  // of messages of packed bytes with gaps, as last posted
 };
 
