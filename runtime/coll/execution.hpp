@@ -82,7 +82,7 @@ class Execution final : private engine::Poller, private engine::UnderWay {
     int64_t length =
         0;  // of a copy or a block in bytes, of a reduction in elements; publish: of what is shown
     uint64_t word = 0;  // show, take: the signature of the call and the block
-    uint32_t slot = 0;  // the round; show, take: the number of the share
+    uint32_t slot = 0;  // the round
     int32_t peer = -1;
     Step::Kind kind = Step::Kind::join;
     bool direct = false;  // of a copy: from and into are all that is needed
@@ -180,7 +180,6 @@ class Execution final : private engine::Poller, private engine::UnderWay {
   uint32_t next_ = 0;
   static constexpr uint32_t kNoStep = UINT32_MAX;
   uint32_t first_round_ = 0;  // in the lane, of the latest start
-  uint64_t beside_ = 0;       // by share of my slot: its block went as a message
   unsigned looked_ = 0;       // at a flag, instead of a message
   int awaited_ = 0;           // of the ranks that the next step awaits, those before are there
   uint64_t lingered_ = 0;     // passes to go, and one

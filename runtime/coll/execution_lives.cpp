@@ -77,7 +77,6 @@ void Execution::begin() {
     first_round_ = lane_->take(plan_->rounds);
     next_ = program ? 0 : kNoStep;
     awaited_ = 0;
-    beside_ = 0;
     lingered_ = 0;
     waited_ = false;
     late_ = !lane_->is_in_reach(first_round_);
