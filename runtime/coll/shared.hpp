@@ -67,5 +67,7 @@ Plan shared_allreduce_parts(const Shape& s);
 Plan shared_reduce_scatter(const Shape& s);
 Plan shared_scan(const Shape& s);
 Plan shared_exscan(const Shape& s);
+Plan shared_scan_chain(const Shape& s);
+Plan shared_exscan_chain(const Shape& s);
 
 }  // namespace tutti::coll
