@@ -24,13 +24,13 @@ bool wants_large_shares(const Shape& s) {
 
 int64_t share_size(const Shape& s) {
   if (!is_in_shares(s.kind) || s.size == 1) return 0;
-  const bool large = lane_of_shares(s) == Lane::large;
-  const bool rooted = s.kind == Collective::gatherv || s.kind == Collective::scatterv;
-  // What a root gives or gets is better in messages from here on: their pieces overlap.
-  constexpr int64_t kMostOfRoot = 3 << 10;
+  const int64_t slot = lane_of_shares(s) == Lane::large ? s.large_slot : s.small_slot;
+  const bool one_way = s.kind == Collective::gatherv || s.kind == Collective::scatterv;
+  // What goes one way between two ranks is better in messages from here on: their pieces overlap.
+  constexpr int64_t kMostOneWay = 768;
   const int64_t shares = s.kind == Collective::gatherv ? 1 : s.size - 1;
-  const int64_t fit = (large ? s.large_slot : s.small_slot) / shares;
-  const int64_t size = (rooted && !large ? std::min(fit, kMostOfRoot) : fit) & -4;
+  const int64_t fit = slot / shares;
+  const int64_t size = (one_way && s.size == 2 ? std::min(fit, kMostOneWay) : fit) & -4;
   return size < kShareHead ? 0 : size;
 }
 
