@@ -50,6 +50,8 @@ class Execution final : private engine::Poller, private engine::UnderWay {
     if (call_.out_counts) call_.out_counts = out_counts;
     if (call_.out_displacements) call_.out_displacements = out_displacements;
   }
+  // Makes the w form's arrays of types its own: the call's end before the execution does.
+  void own_types();
   size_t memory() const { return capacity_; }  // what the steps and the scratch take
   // Adds the calls at other ranks whose messages it cannot go on without, side by side; nothing if
   // it does not run. The engine is owned.
@@ -80,7 +82,7 @@ class Execution final : private engine::Poller, private engine::UnderWay {
     int64_t length =
         0;  // of a copy or a block in bytes, of a reduction in elements; publish: of what is shown
     uint64_t word = 0;  // show, take: the signature of the call and the block
-    uint32_t slot = 0;  // the round; show, take: the number of the share
+    uint32_t slot = 0;  // the round
     int32_t peer = -1;
     Step::Kind kind = Step::Kind::join;
     bool direct = false;  // of a copy: from and into are all that is needed
@@ -178,7 +180,6 @@ class Execution final : private engine::Poller, private engine::UnderWay {
   uint32_t next_ = 0;
   static constexpr uint32_t kNoStep = UINT32_MAX;
   uint32_t first_round_ = 0;  // in the lane, of the latest start
-  uint64_t beside_ = 0;       // by share of my slot: its block went as a message
   unsigned looked_ = 0;       // at a flag, instead of a message
   int awaited_ = 0;           // of the ranks that the next step awaits, those before are there
   uint64_t lingered_ = 0;     // passes to go, and one
@@ -194,6 +195,8 @@ class Execution final : private engine::Poller, private engine::UnderWay {
     Execution* execution = nullptr;
   } resumption_;
   bool resumes_ = false;  // it is the engine's now
+  std::vector<const Layout*> layouts_;  // own_types(): of the input, and of the output
+  std::vector<const void*> types_;
   mutable std::vector<LayoutRef> ranges_;  // of messages of packed bytes with gaps, as last posted
 };
 

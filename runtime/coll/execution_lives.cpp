@@ -51,6 +51,18 @@ void keep(Planner& planner, std::unique_ptr<Execution> execution) {
   known->idle = std::move(execution);
 }
 
+void Execution::own_types() {
+  const auto own = [](auto& kept, auto& input, auto& output) {
+    kept.assign(input.begin(), input.end());
+    kept.insert(kept.end(), output.begin(), output.end());
+    const std::span all(std::as_const(kept));
+    input = all.first(input.size());
+    output = all.subspan(input.size());
+  };
+  own(layouts_, call_.in_layouts, call_.out_layouts);
+  own(types_, call_.in_types, call_.out_types);
+}
+
 void Execution::begin() {
   TUTTI_INVARIANT(!active_, "a collective was started while it ran");
   UnderWay::serial = serial_ = channel_.next_serial++;
@@ -65,7 +77,6 @@ void Execution::begin() {
     first_round_ = lane_->take(plan_->rounds);
     next_ = program ? 0 : kNoStep;
     awaited_ = 0;
-    beside_ = 0;
     lingered_ = 0;
     waited_ = false;
     late_ = !lane_->is_in_reach(first_round_);

@@ -103,7 +103,6 @@ void Execution::bind_block(const Step& step, BoundStep& bound) const {
   bound.length = block.bytes();
   bound.fits = bound.length <= room_in(share);
   if (step.kind == Step::Kind::expect) return;
-  bound.slot = number_of(share);
   bound.direct = block.contiguous();
   bound.word = call_.pair_data ? signature_of(user) : call_.signature;
   (shows ? bound.from : bound.into) = end_at(user, bound.direct ? block.data() : block.base);
@@ -252,7 +251,8 @@ void Execution::send_beside(const BoundStep& bound) {
     copy_payload(block, kept);
     block = kept;
   }
-  beside_ |= uint64_t{1} << bound.slot;
+  const ShareHead head{bound.word, ShareHead::kBeside};
+  std::memcpy(at(bound.into), &head, kShareHead);
   performing_ = true;
   post_send(static_cast<uint32_t>(&bound - bound_), block, bound.word);
   performing_ = false;
@@ -266,9 +266,6 @@ void Execution::expect(const BoundStep& step) {
 
 [[gnu::always_inline]] inline void Execution::take(const BoundStep& step) {
   const std::byte* const share = at(step.from);
-  uint64_t beside;
-  std::memcpy(&beside, share - step.from.offset, sizeof beside);
-  if (beside >> step.slot & 1) return take_beside(step);
   ShareHead head;
   std::memcpy(&head, share, kShareHead);
   if (head.signature == step.word && head.bytes == step.length && step.fits) [[likely]]
@@ -290,8 +287,9 @@ void Execution::take_beside(const BoundStep& step) {
   if (step.fits) expect(step);  // else it is expected already
 }
 
-// A block that is not what it should be: taken and told as if it had come as a message.
+// A block that comes as a message, or is not what it should be: taken and told as if it had come so.
 void Execution::take_other(const BoundStep& bound, const ShareHead& head) {
+  if (head.bytes == ShareHead::kBeside) return take_beside(bound);
   const Step& step = step_of(bound);
   if (!bound.fits) withdraw_receive(step.operation);  // nothing will come
   if (call_.pair_data && channel_.ledger && head.signature != bound.word)
@@ -353,8 +351,6 @@ bool Execution::execute() {
         if (!may_write(round)) return stop_here();
         break;
       case Step::Kind::publish:
-        if (plan_->shows > 0)
-          std::memcpy(lane_->data(round, channel_.local()), &beside_, sizeof beside_);
         lane_->raise(round, call_.signature ^ history_, step->peer);
         if (step->length > 0)
           fetch_for_writing(lane_->data(round + 1, channel_.local()), step->length);

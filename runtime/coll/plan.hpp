@@ -95,20 +95,15 @@ struct Scratch {
   int64_t beyond = -1;  // only needed where it would take more bytes
 };
 
-// A slot that is cut into shares begins with a word that has a bit for each: its block comes as a
-// message. On the flag's line, so that such a block costs no other.
-inline constexpr int64_t kSharesBegin = sizeof(uint64_t), kMostShares = 64;
-// In front of the data in a share, if they are there: without what pads it.
+// In front of the data in a share: without what pads it.
 struct ShareHead {
-  uint64_t signature;  // of the call and the block
-  uint32_t bytes;      // of the block
+  static constexpr uint32_t kBeside = UINT32_MAX;  // for its bytes: the block comes as a message
+  uint64_t signature;                              // of the call and the block
+  uint32_t bytes;                                  // of the block
 };
 inline constexpr int64_t kShareHead = 12;
 inline int64_t room_in(const Buf& share) {
   return share.count - kShareHead;
-}
-inline uint32_t number_of(const Buf& share) {
-  return static_cast<uint32_t>((share.offset - kSharesBegin) / share.count);
 }
 
 enum class Lane : uint8_t { none, small, large };

@@ -91,16 +91,24 @@ constexpr Algorithm kScan[] = {
     {.name = "doubling", .when = "short vectors", .build = scan_doubling},
     {.name = "chain", .when = "long vectors", .build = scan_chain},
     {.name = "shared",
-     .when = "ranks of one node",
+     .when = "short vectors, ranks of one node",
      .build = shared_scan,
+     .needs = Needs::shared_memory},
+    {.name = "shared_chain",
+     .when = "ranks of one node",
+     .build = shared_scan_chain,
      .needs = Needs::shared_memory},
 };
 constexpr Algorithm kExscan[] = {
     {.name = "doubling", .when = "short vectors", .build = exscan_doubling},
     {.name = "chain", .when = "long vectors", .build = exscan_chain},
     {.name = "shared",
-     .when = "ranks of one node",
+     .when = "short vectors, ranks of one node",
      .build = shared_exscan,
+     .needs = Needs::shared_memory},
+    {.name = "shared_chain",
+     .when = "ranks of one node",
+     .build = shared_exscan_chain,
      .needs = Needs::shared_memory},
 };
 

@@ -27,9 +27,13 @@ struct Pieces {
 };
 // Of a shape whose ranks share memory. piece is 0 where not even one unit fits.
 Pieces pieces_of(const Shape& s);
-// Where a block's bytes are known to two ranks alone, each slot of the small lane is cut into equal
-// shares: the bytes of one, with its head. 0 of other calls.
+// Where a block's bytes are known to two ranks alone, each slot is cut into equal shares.
+bool is_in_shares(Collective kind);
+// The bytes of one, with its head; 0 of other calls, and where there is no room.
 int64_t share_size(const Shape& s);
+// They are in the large lane, if there is one.
+bool wants_large_shares(const Shape& s);
+Lane lane_of_shares(const Shape& s);
 // The call would need the large lane, if it is to go through shared memory.
 bool wants_large(const Shape& s);
 // Why shared memory cannot serve the shape; empty if it can.
@@ -63,5 +67,7 @@ Plan shared_allreduce_parts(const Shape& s);
 Plan shared_reduce_scatter(const Shape& s);
 Plan shared_scan(const Shape& s);
 Plan shared_exscan(const Shape& s);
+Plan shared_scan_chain(const Shape& s);
+Plan shared_exscan_chain(const Shape& s);
 
 }  // namespace tutti::coll

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Gatherv, scatterv, alltoallv and alltoallw among ranks that share memory: wins for short blocks.
+// Gatherv, scatterv, alltoallv and alltoallw among ranks that share memory: wins for short blocks;
+// among three ranks or more, if there is a large lane, also for those that fit a share of its slots.
 // A slot is cut into equal shares, one for each rank that gets something from it, since nobody
 // knows the others' counts. One round, in which whatever fits is shown in its share; what is longer
 // goes as a message, as it would by the other algorithms. Which of the two it is the slot tells, so
@@ -11,25 +12,30 @@
 
 namespace tutti::coll {
 
+bool is_in_shares(Collective kind) {
+  return kind == Collective::gatherv || kind == Collective::scatterv ||
+         kind == Collective::alltoallv || kind == Collective::alltoallw;
+}
+
+// Two ranks are better off with messages where a slot of the small lane is too small.
+bool wants_large_shares(const Shape& s) {
+  return is_in_shares(s.kind) && s.size > 2;
+}
+
 int64_t share_size(const Shape& s) {
-  // What a root gives or gets is better in messages from here on: their pieces overlap.
-  constexpr int64_t kMostOfRoot = 3 << 10;
-  const auto share_of = [&](int64_t shares, int64_t most) {
-    const int64_t size = std::min((s.small_slot - kSharesBegin) / shares, most) & -4;
-    return size < kShareHead || shares > kMostShares ? 0 : size;
-  };
-  if (s.size == 1) return 0;
-  switch (s.kind) {
-    case Collective::gatherv:
-      return share_of(1, kMostOfRoot);
-    case Collective::scatterv:
-      return share_of(s.size - 1, kMostOfRoot);
-    case Collective::alltoallv:
-    case Collective::alltoallw:
-      return share_of(s.size - 1, s.small_slot);
-    default:
-      return 0;
-  }
+  if (!is_in_shares(s.kind) || s.size == 1) return 0;
+  const int64_t slot = lane_of_shares(s) == Lane::large ? s.large_slot : s.small_slot;
+  const bool one_way = s.kind == Collective::gatherv || s.kind == Collective::scatterv;
+  // What goes one way between two ranks is better in messages from here on: their pieces overlap.
+  constexpr int64_t kMostOneWay = 768;
+  const int64_t shares = s.kind == Collective::gatherv ? 1 : s.size - 1;
+  const int64_t fit = slot / shares;
+  const int64_t size = (one_way && s.size == 2 ? std::min(fit, kMostOneWay) : fit) & -4;
+  return size < kShareHead ? 0 : size;
+}
+
+Lane lane_of_shares(const Shape& s) {
+  return wants_large_shares(s) && s.large_slot > 0 ? Lane::large : Lane::small;
 }
 
 namespace {
@@ -41,7 +47,7 @@ struct Shares {
   int64_t size;
 
   Buf operator()(int from, int to) const {
-    return plan.slot_bytes(round, from, kSharesBegin + (to < from ? to : to - 1) * size, size);
+    return plan.slot_bytes(round, from, (to < from ? to : to - 1) * size, size);
   }
 };
 
@@ -50,10 +56,10 @@ struct Shares {
 // The root's own block goes straight to its place; the others show theirs and go on.
 Plan shared_gatherv(const Shape& s) {
   PlanBuilder plan(s);
-  plan.share(Lane::small);
+  plan.share(lane_of_shares(s));
   const int round = plan.round();
   const auto share = [&](int from) {
-    return plan.slot_bytes(round, from, kSharesBegin, share_size(s));
+    return plan.slot_bytes(round, from, 0, share_size(s));
   };
   if (s.rank != s.root)
     return plan.claim(round)
@@ -75,7 +81,7 @@ Plan shared_gatherv(const Shape& s) {
 
 Plan shared_scatterv(const Shape& s) {
   PlanBuilder plan(s);
-  plan.share(Lane::small);
+  plan.share(lane_of_shares(s));
   const int round = plan.round();
   const Shares share{plan, round, share_size(s)};
   if (s.rank != s.root) {
@@ -100,7 +106,7 @@ Plan shared_scatterv(const Shape& s) {
 // be sent.
 Plan shared_alltoallv(const Shape& s) {
   PlanBuilder plan(s);
-  plan.share(Lane::small);
+  plan.share(lane_of_shares(s));
   const int round = plan.round();
   const Shares share{plan, round, share_size(s)};
   const auto each_peer = [&](auto&& visit) {

@@ -47,10 +47,6 @@ Cut cut_of(const Shape& s) {
       return {1, s.bytes, 1};
   }
 }
-bool is_in_shares(Collective kind) {
-  return kind == Collective::gatherv || kind == Collective::scatterv ||
-         kind == Collective::alltoallv || kind == Collective::alltoallw;
-}
 bool fits(const Cut& cut, int64_t slot) {
   return cut.total <= slot / (cut.unit * cut.shares);
 }
@@ -65,7 +61,7 @@ Pieces pieces_of(const Shape& s) {
 }
 
 bool wants_large(const Shape& s) {
-  if (s.small_slot == 0) return true;
+  if (s.small_slot == 0 || wants_large_shares(s)) return true;
   Cut cut = cut_of(s);
   // A part of a plan for several nodes may hold the blocks of all ranks.
   if (s.nodes && s.kind < Collective::reduce) cut.total *= s.size;

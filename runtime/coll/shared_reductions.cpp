@@ -59,14 +59,16 @@ class Reducer {
     const Buf mine = in.slice(base + first, into.count);
     if (end - 1 != s.rank || into != mine)
       plan.copy(operand(round, end - 1, mine, first, into), into);
-    for (int rank = end - 2; rank >= begin; --rank) {
-      const Buf from = operand(round, rank, mine, first, into);
-      if (s.dense || from.region != Region::shared) {
-        plan.reduce(from, into);
-      } else {
-        const Buf unpacked = operand_.slice(0, into.count);
-        plan.copy(from, unpacked).reduce(unpacked, into);
-      }
+    for (int rank = end - 2; rank >= begin; --rank)
+      meet(operand(round, rank, mine, first, into), into);
+  }
+  // into = from, of a slot or of my own, op into.
+  void meet(const Buf& from, const Buf& into) {
+    if (s.dense || from.region != Region::shared) {
+      plan.reduce(from, into);
+    } else {
+      const Buf unpacked = operand_.slice(0, into.count);
+      plan.copy(from, unpacked).reduce(unpacked, into);
     }
   }
   void load(int round, int rank, int64_t first, const Buf& into) {
@@ -259,11 +261,64 @@ Plan shared_reduce_scatter(const Shape& s) {
   return r.plan.done();
 }
 
+// Everybody reads the vectors of all before it: one step, p / 2 times the work. Wins for short vectors
+// of many ranks.
 Plan shared_scan(const Shape& s) {
   return fold_up_to(s, s.rank + 1);
 }
 Plan shared_exscan(const Shape& s) {
   return fold_up_to(s, s.rank);
+}
+
+// From rank to rank: each reads what the one before it shows, and shows the next what has met so
+// far. One flag and one operand a rank, but p - 1 steps until the last one has its result, for which
+// those before it do not wait: wins for few ranks and for long vectors.
+//
+//   rank   0    1      2        3
+//   shows  a0 → a0a1 → a0a1a2 → …
+Plan shared_scan_chain(const Shape& s) {
+  Reducer r(s, true);
+  r.rounds(r.pieces.rounds());
+  for (int64_t i = 0; i < r.pieces.rounds(); ++i) {
+    const int round = static_cast<int>(i);
+    const int64_t first = r.pieces.begin(i), n = r.pieces.size(i);
+    const Buf sum = r.out.slice(first, n);
+    r.plan.copy(r.in.slice(first, n), sum);
+    if (s.rank > 0) {
+      r.plan.await(round, s.rank - 1);
+      r.meet(r.slot(round, s.rank - 1, 0, n), sum);
+    }
+    if (s.rank + 1 < s.size)
+      r.plan.claim(round).copy(sum, r.slot(round, s.rank, 0, n)).publish(round, s.rank + 1);
+    r.plan.leave(round);
+  }
+  return r.plan.done();
+}
+
+// The same; what is shown is not the result, and in place is folded before that overwrites mine.
+Plan shared_exscan_chain(const Shape& s) {
+  Reducer r(s, true);
+  r.rounds(r.pieces.rounds());
+  const Buf met = s.dense || s.rank == 0
+                      ? Buf{}
+                      : r.plan.scratch_like(r.out_like(std::min(r.pieces.piece, r.pieces.total)));
+  for (int64_t i = 0; i < r.pieces.rounds(); ++i) {
+    const int round = static_cast<int>(i);
+    const int64_t first = r.pieces.begin(i), n = r.pieces.size(i);
+    const Buf mine = r.in.slice(first, n), shown = r.slot(round, s.rank, 0, n);
+    const Buf before = r.slot(round, s.rank > 0 ? s.rank - 1 : 0, 0, n);
+    if (s.rank > 0) r.plan.await(round, s.rank - 1);
+    if (s.rank + 1 < s.size) {
+      const Buf sum = s.rank == 0 || s.dense ? shown : met.slice(0, n);
+      r.plan.claim(round).copy(mine, sum);
+      if (s.rank > 0) r.meet(before, sum);
+      if (sum != shown) r.plan.copy(sum, shown);
+      r.plan.publish(round, s.rank + 1);
+    }
+    if (s.rank > 0) r.plan.copy(before, r.out.slice(first, n));
+    r.plan.leave(round);
+  }
+  return r.plan.done();
 }
 
 }  // namespace tutti::coll

@@ -8,10 +8,14 @@
 namespace tutti::mpi {
 namespace {
 
-bool may_be_kept(const Arguments& call) {
-  return call.kind != coll::Collective::alltoallw && (!call.op || call.op->predefined) &&
-         (!call.sendtype || call.sendtype->predefined) &&
-         (!call.recvtype || call.recvtype->predefined);
+bool is_predefined(const void* type) {
+  return !type || static_cast<const Datatype*>(type)->predefined;
+}
+
+bool may_be_kept(const Arguments& given, const coll::Call& call) {
+  return (!given.op || given.op->predefined) && is_predefined(given.sendtype) &&
+         is_predefined(given.recvtype) && std::ranges::all_of(call.in_types, is_predefined) &&
+         std::ranges::all_of(call.out_types, is_predefined);
 }
 
 std::array<Ints, 4> arrays_of(const Arguments& call) {
@@ -29,7 +33,10 @@ bool Repeated::has_same_arrays(const Place& place, const Arguments& given) {
     for (size_t k = 0; k < known.size(); ++k)
       if (arrays[i][static_cast<int64_t>(k)] != known[k]) return false;
   }
-  return true;
+  const auto same = [](const std::vector<MPI_Datatype>& known, const MPI_Datatype* types) {
+    return known.empty() || (types && std::equal(known.begin(), known.end(), types));
+  };
+  return same(place.sendtypes, given.sendtypes) && same(place.recvtypes, given.recvtypes);
 }
 
 bool Repeated::is_borrowed(const Place& place) {
@@ -44,13 +51,14 @@ bool Repeated::keep(const Arguments& given, bool nonblocking, int ranks,
                                            call.out_displacements};
   bool has_arrays = false;
   for (const Ints& array : significant) has_arrays |= static_cast<bool>(array);
-  if (!may_be_kept(given) || execution->memory() > kMostMemory ||
+  if (!may_be_kept(given, call) || execution->memory() > kMostMemory ||
       (has_arrays && ranks > kMostRanks))
     return false;
   std::unique_ptr<Place>& place = places_[place_of(given, nonblocking)];
   if (place && place->call.is_like(given) && place->nonblocking == nonblocking &&
       has_same_arrays(*place, given)) {
     if (place->idle.size() >= kMostIdle) return false;
+    execution->own_types();
     place->idle.push_back(std::move(execution));
     return true;
   }
@@ -66,6 +74,10 @@ bool Repeated::keep(const Arguments& given, bool nonblocking, int ranks,
   place->generation = ++generations_;
   for (size_t i = 0; i < significant.size(); ++i)
     for (int k = 0; significant[i] && k < ranks; ++k) place->arrays[i].push_back(significant[i][k]);
+  // (The handles: types that are the same may be called by several.)
+  if (!call.in_types.empty()) place->sendtypes.assign(given.sendtypes, given.sendtypes + ranks);
+  if (!call.out_types.empty()) place->recvtypes.assign(given.recvtypes, given.recvtypes + ranks);
+  execution->own_types();
   place->idle.push_back(std::move(execution));
   return true;
 }

@@ -67,6 +67,7 @@ class Repeated {
     uint32_t generation = 0;
     // sendcounts, sdispls, recvcounts, rdispls: those that are significant.
     std::array<std::vector<int64_t>, 4> arrays;
+    std::vector<MPI_Datatype> sendtypes, recvtypes;  // of them too
     std::vector<std::unique_ptr<coll::Execution>> idle;  // but for one that is borrowed
   };
 

@@ -47,15 +47,15 @@ class Ranks {
       channel.peers = peers;
     }
   }
-  // `places` by rank: its node.
-  Ranks(const std::vector<int>& places, uint64_t seed)
+  // `places` by rank: its node. Without a large lane there is no room for one.
+  Ranks(const std::vector<int>& places, uint64_t seed, bool with_large = true)
       : Ranks(static_cast<int>(places.size()), seed) {
     for (engine::Channel& channel : channels_) {
       layouts_.push_back(std::make_unique<NodeLayout>(places, channel.rank));
       if (layouts_.back()->nodes() > 1) channel.nodes = layouts_.back().get();
     }
     for (int node = 0; node < layouts_.front()->nodes(); ++node)
-      share_memory(layouts_.front()->members(node));
+      share_memory(layouts_.front()->members(node), with_large);
   }
 
   // body(channel) on a thread for each rank, with its engine owned.
@@ -93,7 +93,7 @@ class Ranks {
     const std::vector<int> members;
   };
 
-  void share_memory(const std::vector<int>& members) {
+  void share_memory(const std::vector<int>& members, bool with_large) {
     const auto size = static_cast<int>(members.size());
     if (size == 1) return;
     Memory& small_ = memory_.emplace_back();
@@ -108,7 +108,8 @@ class Ranks {
         return transport::Lane(reinterpret_cast<std::byte*>(memory.get()), geometry, i,
                                *bells_.back());
       };
-      areas_.push_back(std::make_unique<HeapArea>(lane(small_, small), lane(large_, large)));
+      areas_.push_back(std::make_unique<HeapArea>(
+          lane(small_, small), with_large ? lane(large_, large) : transport::Lane()));
       channel.area = areas_.back().get();
     }
   }

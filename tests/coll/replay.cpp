@@ -366,7 +366,7 @@ class Machine {
     const std::vector<Cell> cells = read(at, s.from);
     const auto count = static_cast<int64_t>(cells.size());
     if (!shared(at, s.into, true)) return;
-    if (s.into.offset < kSharesBegin || s.into.offset + s.into.count > small_slot(at))
+    if (s.into.offset < 0 || s.into.offset + s.into.count > slot_bytes(at))
       return wrong(at, "has a share outside of its slot");
     Slot& slot = lane_of(at).slots[{state(at).first_round + s.into.index, s.into.rank}];
     for (const auto& [begin, other] : slot.blocks)
@@ -414,7 +414,10 @@ class Machine {
     messages_.erase(which);
     finish(at);
   }
-  int64_t small_slot(At at) { return rank_of(at).shape.small_slot; }
+  int64_t slot_bytes(At at) {
+    const Shape& shape = rank_of(at).shape;
+    return state(at).plan.lane == coll::Lane::small ? shape.small_slot : shape.large_slot;
+  }
 
   // ---- messages
 

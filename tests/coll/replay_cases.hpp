@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "coll/shared.hpp"
 #include "replay.hpp"
 
 namespace tutti::coll::replay {
@@ -89,8 +90,9 @@ inline Rank basic(const Case& c, int r) {
   s.segment = 4;
   if (c.size > 1) {
     // Too small for anything, or for some blocks in shares, or large enough for most.
-    s.small_slot = c.size % 3 == 0 ? 1 : c.size % 6 == 5 ? 8 + 24 * (c.size - 1) : 4096;
+    s.small_slot = c.size % 3 == 0 ? 1 : c.size % 6 == 5 ? 24 * (c.size - 1) : 4096;
     s.large_slot = c.size + 1;
+    if (wants_large_shares(s)) s.large_slot = c.size % 4 == 0 ? 0 : 2 * s.small_slot;
   }
   return rank;
 }

@@ -22,7 +22,8 @@ const std::shared_ptr<const Selection>& by_shared_memory() {
       "reduce shared=yes bytes>300 shared_parts\nreduce shared=yes shared\n"
       "allreduce shared=yes bytes>300 shared_parts\nallreduce shared=yes shared\n"
       "gather shared=yes shared\nscatter shared=yes shared\nallgather shared=yes shared\n"
-      "alltoall shared=yes shared\nscan shared=yes shared\n",
+      "alltoall shared=yes shared\nscan shared=yes bytes>300 shared_chain\n"
+      "scan shared=yes shared\n",
       "test");
   return *selection;
 }

@@ -155,18 +155,22 @@ struct Tally {
 };
 
 class Judge {
+  using Calls = std::vector<std::pair<const Collective*, const Arguments*>>;
+
  public:
   Judge(int rank, int size, int part, int of) : rank_(rank), size_(size), part_(part), of_(of) {}
 
   int size() const { return size_; }
 
-  // One rank differs. The sentence holds `words`.
+  // One rank differs, after `before` calls in which none does. The sentence holds `words`.
   void wrong(const std::string& kind, const Collective& rest, const Arguments& rest_given,
-             const Collective& odd, const Arguments& odd_given, std::vector<std::string> words) {
+             const Collective& odd, const Arguments& odd_given, std::vector<std::string> words, size_t before = 0) {
     const int number = number_++;
     if (number % of_ != part_) return;
     const bool is_odd = rank_ == number / of_ % size_;
-    const auto [failed, text] = run({{is_odd ? &odd : &rest, is_odd ? &odd_given : &rest_given}});
+    Calls calls(before, {&rest, &rest_given});
+    calls.emplace_back(is_odd ? &odd : &rest, is_odd ? &odd_given : &rest_given);
+    const auto [failed, text] = run(calls);
     Tally& tally = tallies_[kind];
     bool all_said = true;
     for (const std::string& word : words) all_said = all_said && text.find(word) != text.npos;
@@ -205,8 +209,6 @@ class Judge {
   }
 
  private:
-  using Calls = std::vector<std::pair<const Collective*, const Arguments*>>;
-
   void run_right(const std::string& kind, const Calls& calls) {
     const auto [failed, text] = run(calls);
     int bad = failed, anywhere = 0;
@@ -301,6 +303,9 @@ int main(int argc, char** argv) {
     change("count, longer", [](Arguments& a) { a.count = 6; }, {});
     change("count, shorter", [](Arguments& a) { a.count = 3; }, {});
     change("count, none", [](Arguments& a) { a.count = 0; }, {});
+    Arguments other_type = usual;  // where what is kept of calls like it serves all ranks but one
+    other_type.type = MPI_FLOAT;
+    judge.wrong("type, of a repeated call", call, usual, call, other_type, {call.name}, 3);
     // Blocks that two ranks count: too long for shared memory on one side, or on both.
     if (call.base.back() != 'v' && call.base.back() != 'w') continue;
     change("count, much longer", [](Arguments& a) { a.count = 5000; }, {});

@@ -97,6 +97,59 @@ void v_forms() {
   }
 }
 
+// The same counts and places all the time; now and then the types are others, by which a pair of ranks must
+// go, and some of them the program's own, which it frees after the call. Blocking, in place, and some at once.
+void w_forms() {
+  constexpr int kCount = 3, kMost = 3;
+  constexpr size_t kRoom = 2 * kCount * sizeof(double);  // of a block
+  const MPI_Datatype kTypes[] = {MPI_INT, MPI_DOUBLE, MPI_FLOAT};
+  // A pair's type; what is written is its first bytes, whatever they mean.
+  const auto type = [&](int shape, int from, int to) { return kTypes[(from + to + shape) % 3]; };
+  const auto bytes = [&](int shape, int from, int to) {
+    return kCount * (type(shape, from, to) == MPI_DOUBLE ? sizeof(double) : sizeof(int));
+  };
+  const auto fill = [&](std::vector<unsigned char>& data, int shape, int round, int from, int to, int at) {
+    for (size_t i = 0; i < bytes(shape, from, to); ++i)
+      data[at * kRoom + i] = static_cast<unsigned char>(round * 7 + from * 31 + to * 17 + i);
+  };
+  std::vector<int> counts(n, kCount), places(n);
+  for (int r = 0; r < n; ++r) places[r] = static_cast<int>(r * kRoom);
+  std::vector<MPI_Datatype> types(n), other(n);
+  for (int round = 0; round < 120; ++round) {
+    const int shape = round % 10 == 9 ? 1 + round / 10 % 2 : 0, many = 1 + round % kMost;
+    std::vector<MPI_Datatype>& used = round % 7 == 3 ? other : types;
+    for (int r = 0; r < n; ++r) used[r] = type(shape, me, r);
+    MPI_Datatype own = MPI_DATATYPE_NULL;
+    if (round % 8 == 6) {
+      OK(MPI_Type_contiguous(1, used[n - 1], &own));
+      OK(MPI_Type_commit(&own));
+      used[n - 1] = own;
+    }
+    std::vector<unsigned char> in(n * kRoom), expected(n * kRoom, 0xEE);
+    for (int r = 0; r < n; ++r) {
+      fill(in, shape, round, me, r, r);
+      fill(expected, shape, round, r, me, r);
+    }
+    std::vector<unsigned char> out[1 + kMost];
+    for (std::vector<unsigned char>& o : out) o.assign(n * kRoom, 0xEE);
+    OK(MPI_Alltoallw(in.data(), counts.data(), places.data(), used.data(), out[0].data(), counts.data(),
+                     places.data(), used.data(), MPI_COMM_WORLD));
+    CHECK_EQ_IN(out[0] == expected, true, "alltoallw, round %d", round);
+    std::fill(out[0].begin(), out[0].end(), 0xEE);
+    for (int r = 0; r < n; ++r) fill(out[0], shape, round, me, r, r);
+    OK(MPI_Alltoallw(MPI_IN_PLACE, nullptr, nullptr, nullptr, out[0].data(), counts.data(), places.data(),
+                     used.data(), MPI_COMM_WORLD));
+    CHECK_EQ_IN(out[0] == expected, true, "alltoallw in place, round %d", round);
+    MPI_Request requests[kMost];
+    for (int k = 0; k < many; ++k)
+      OK(MPI_Ialltoallw(in.data(), counts.data(), places.data(), used.data(), out[1 + k].data(), counts.data(),
+                        places.data(), used.data(), MPI_COMM_WORLD, &requests[k]));
+    if (own != MPI_DATATYPE_NULL) OK(MPI_Type_free(&own));
+    OK(MPI_Waitall(many, requests, MPI_STATUSES_IGNORE));
+    for (int k = 0; k < many; ++k) CHECK_EQ_IN(out[1 + k] == expected, true, "ialltoallw %d, round %d", k, round);
+  }
+}
+
 // Up to ten alike, and others between them; those that are over are taken for the next.
 void outstanding() {
   constexpr int kMost = 10;
@@ -160,6 +213,7 @@ int main(int argc, char** argv) {
   check::Program world(&argc, &argv);
   me = world.rank(), n = world.size();
   v_forms();
+  w_forms();
   outstanding();
 #ifndef OTHER_MPI
   persistent();
