@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The transport over UCX active messages: shared memory, tcp, whatever the machine has. Peers are
-// connected on the first message to them. The only files that include UCX's headers.
+// connected on the first message to them. Short messages over tcp are ucx_short.hpp's; nobody else
+// includes UCX's headers.
 #pragma once
 
 #include <functional>
