@@ -98,10 +98,11 @@ bool UcxShort::take_and_post() {
     if (UCS_PTR_IS_PTR(request)) {
       idle_ = posted->next;
       posted->request = request;
-    } else {  // it was there
-      hand_over(*posted, UCS_PTR_STATUS(request));
-      taken = true;
+      continue;
     }
+    hand_over(*posted, UCS_PTR_STATUS(request));  // it was there
+    if (UCS_PTR_IS_ERR(request)) break;
+    taken = true;
   }
   return taken;
 }
