@@ -185,8 +185,9 @@ Error UcxTransport::start(const UcxOptions& options) {
 
 UcxTransport::~UcxTransport() {
   if (worker_) {
+    if (short_) short_->fall_silent();
     close_endpoints();
-    short_.reset();
+    if (short_) short_->withdraw();
     if (flush_) ucp_request_free(flush_);
     ucp_worker_destroy(worker_);
   }

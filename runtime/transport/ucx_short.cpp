@@ -41,8 +41,9 @@ UcxShort::UcxShort(ucp_worker_h worker)
   }
 }
 
-UcxShort::~UcxShort() {
-  closing_ = true;
+UcxShort::~UcxShort() = default;
+
+void UcxShort::withdraw() {
   for (int i = 0; i < kPosted; ++i)
     if (posted_[i].request) ucp_request_cancel(worker_, posted_[i].request);
 }
@@ -62,6 +63,7 @@ bool UcxShort::send_now(ucp_ep_h endpoint, const Header& header, uint64_t ticket
     ucp_request_free(request);
     const std::unique_ptr<Outbound> left(static_cast<Outbound*>(user_data));
     left->owner->waits_ = false;
+    if (left->owner->silent_) return;
     if (status != UCS_OK && status != UCS_ERR_CANCELED)
       say(Level::error, "a message is lost: UCX cannot send: {}", ucs_status_string(status));
     left->owner->receiver_->unsent(-1);
@@ -89,7 +91,7 @@ bool UcxShort::take_and_post() {
       auto& filled = *static_cast<Posted*>(user_data);
       UcxShort& owner = *filled.owner;
       filled.request = nullptr;
-      if (owner.closing_) return;
+      if (owner.silent_) return;
       owner.hand_over(filled, status);
       filled.next = std::exchange(owner.idle_, &filled);
     };

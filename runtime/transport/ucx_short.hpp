@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Short messages over UCX's tcp. An active message goes to the kernel in three pieces, or in one that
-// takes a request and a datatype to pack; a tagged message of UCX's goes in one, and takes a third of
-// the instructions. So a header and its bytes travel as one tagged message, which is for whatever
-// receive is posted: the matching is the engine's. Calls are made by the engine's owner only.
+// takes a request and a datatype to pack; a tagged message of UCX's goes in one, and takes less than
+// half of the instructions. So a header and its bytes travel as one tagged message, which is for
+// whatever receive is posted: the matching is the engine's. Calls are made by the engine's owner only.
 #pragma once
 
 #include <ucp/api/ucp.h>
@@ -19,7 +19,7 @@ class UcxShort {
   static constexpr int64_t kLongest = 2 << 10;  // bytes of a message, without its header
 
   explicit UcxShort(ucp_worker_h worker);
-  ~UcxShort();  // before the worker goes
+  ~UcxShort();  // after the worker has gone
   UcxShort(const UcxShort&) = delete;
 
   void set_receiver(Receiver& receiver) { receiver_ = &receiver; }
@@ -28,6 +28,10 @@ class UcxShort {
   // Before the worker progresses: hands over what has come while nothing was posted for it, and posts
   // anew. True if there was something.
   bool progress() { return idle_ && take_and_post(); }
+  // The end comes: from here on the receiver, which may be gone, hears nothing.
+  void fall_silent() { silent_ = true; }
+  // Behind that, and before the worker goes: nothing is posted any more.
+  void withdraw();
 
  private:
   struct Message;
@@ -42,7 +46,7 @@ class UcxShort {
   bool waits_ = false;              // the one before could not leave at once
   std::unique_ptr<Posted[]> posted_;
   Posted* idle_ = nullptr;  // the first of those to be posted
-  bool closing_ = false;    // what is posted is withdrawn
+  bool silent_ = false;
 };
 
 }  // namespace tutti::transport
