@@ -27,7 +27,9 @@ Plan alltoall_spread(const Shape& s, int window) {
     block = kept;
   }
   plan.fence();
-  if (!s.in_place) plan.copy(plan.in_block(s.rank), plan.out_block(s.rank));
+  const auto copy_mine = [&] {
+    if (!s.in_place) plan.copy(plan.in_block(s.rank), plan.out_block(s.rank));
+  };
   std::vector<PlanBuilder::Id> receives{PlanBuilder::kNone}, sends{PlanBuilder::kNone};
   for (int k = 1; k < s.size; ++k) {
     const size_t earlier = k > window ? static_cast<size_t>(k - window) : 0;
@@ -38,7 +40,9 @@ Plan alltoall_spread(const Shape& s, int window) {
     plan.send(outgoing[static_cast<size_t>(to)], to);
     sends.push_back(plan.last());
     plan.after(receives[earlier]).after(sends[earlier]);
+    if (k == 1) copy_mine();
   }
+  if (s.size == 1) copy_mine();
   return plan.done();
 }
 

@@ -28,7 +28,10 @@ Shape shape_on(engine::Channel& channel, const Call& call) {
   shape.nodes = channel.nodes;
   if (transport::Area* area = channel.area) {
     shape.small_slot = area->small().data_bytes();
-    if (wants_large(shape) && area->has_large()) shape.large_slot = area->large().data_bytes();
+    if (wants_large(shape) && area->has_large()) {
+      shape.large_slot = area->large().data_bytes();
+      if (!shape.nodes) shape.read_rate = area->read_rate();
+    }
   }
   return shape;
 }

@@ -22,8 +22,9 @@ namespace {
 using Quantity = Condition::Quantity;
 using Relation = Condition::Relation;
 
-constexpr std::string_view kQuantities[] = {"bytes",       "ranks",        "nodes",  "node_ranks",
-                                            "commutative", "power_of_two", "shared", "contiguous"};
+constexpr std::string_view kQuantities[] = {"bytes",        "ranks",     "nodes",
+                                            "node_ranks",   "read_rate", "commutative",
+                                            "power_of_two", "shared",    "contiguous"};
 
 std::string nearest(std::string_view word, const std::vector<std::string_view>& names) {
   const std::string close = did_you_mean(word, names);
@@ -89,7 +90,7 @@ Error parse_condition(std::string_view word, Collective kind, Condition& conditi
       condition.relation = Relation::equal;
       break;
   }
-  if (condition.quantity <= Quantity::node_ranks) {
+  if (condition.quantity <= Quantity::read_rate) {
     const std::optional<int64_t> parsed = number(value);
     if (!parsed)
       return failure(MPI_ERR_ARG, "'{}' is no number; write one like 4096, 4k or 1m", value);
@@ -129,6 +130,9 @@ bool Condition::holds(const Shape& shape) const {
       break;
     case Quantity::node_ranks:
       actual = shape.nodes ? shape.nodes->most() : shape.size;
+      break;
+    case Quantity::read_rate:
+      actual = shape.read_rate;
       break;
     case Quantity::contiguous:
       actual = !shape.nodes || shape.nodes->contiguous();

@@ -6,7 +6,8 @@
 //   bcast chain
 //
 // A line names a collective, any number of conditions, and an algorithm. Conditions: bytes, ranks,
-// nodes, node_ranks (of the fullest node) with < <= = >= > and a number (k, m, g: powers of 1024);
+// nodes, node_ranks (of the fullest node), read_rate (Shape::read_rate) with < <= = >= > and a number
+// (k, m, g: powers of 1024);
 // commutative, power_of_two, shared, contiguous with =yes or =no (shared: all ranks are on one node
 // and share memory there; contiguous: those of each node follow one another). What `bytes` counts
 // is said at Shape::bytes; a collective without it refuses the condition. Every rank must have the
@@ -29,7 +30,8 @@ struct Condition {
     bytes,
     ranks,
     nodes,
-    node_ranks,  // numbers
+    node_ranks,
+    read_rate,  // numbers
     commutative,
     power_of_two,
     shared,

@@ -9,6 +9,7 @@
 
 #include "base/log.hpp"
 #include "transport/doorbell.hpp"
+#include "transport/peer_memory.hpp"
 
 namespace tutti::transport {
 namespace {
@@ -41,8 +42,8 @@ struct Table {
     uint32_t decided[kSlots];  // by slot: the latest generation that was decided about, plus one
   } rows[1];
 };
-static_assert(offsetof(Table, rows) <= NodeSegment::table_bytes(0) -
-                                           NodeSegment::kForeignOwners * sizeof(Table::Row));
+static_assert(offsetof(Table, rows) <=
+              NodeSegment::table_bytes(0) - NodeSegment::kForeignOwners * sizeof(Table::Row));
 static_assert(sizeof(Table::Row) == NodeSegment::table_bytes(1) - NodeSegment::table_bytes(0));
 static_assert(kSmallBytes + kLargeBytes <= NodeSegment::kAreaBytes);
 
@@ -106,11 +107,12 @@ class DeskBells final : public Bells {
 class NodeArea final : public Area {
  public:
   NodeArea(std::shared_ptr<NodeSegment> segment, int index, const std::vector<int>& members,
-           int rank)
+           int rank, bool read_peers)
       : segment_(std::move(segment)),
         index_(index),
         ranks_(static_cast<int>(members.size())),
         rank_(rank),
+        other_(read_peers && ranks_ > 1 ? &segment_->desk(members[rank == 0 ? 1 : 0]) : nullptr),
         bells_(*segment_, members, rank) {
     small_ = Lane(segment_->area(index), small_lane(ranks_), rank, bells_);
   }
@@ -145,8 +147,13 @@ class NodeArea final : public Area {
       large_ = Lane(segment_->area(index_) + kSmallBytes, geometry, rank_, bells_);
   }
 
+  int64_t find_read_rate() override {
+    return segment_->read_rate([this] { return other_ ? PeerMemory(*other_).measure_rate() : 0; });
+  }
+
   const std::shared_ptr<NodeSegment> segment_;
   const int index_, ranks_, rank_;
+  const Desk* const other_;  // of some other rank whose memory this one may read
   DeskBells bells_;
 };
 
@@ -220,13 +227,13 @@ LaneGeometry large_lane(int ranks) {
 }
 
 std::unique_ptr<Area> find_area(const std::shared_ptr<NodeSegment>& segment, const AreaKey& key,
-                                const std::vector<int>& members, int rank) {
+                                const std::vector<int>& members, int rank, bool read_peers) {
   const int ranks = static_cast<int>(members.size());
   if (key.slot >= kSlots || small_lane(ranks).windows == 0 || large_lane(ranks).windows == 0)
     return nullptr;
   const int index = decide(*segment, table_of(*segment), key, ranks);
   if (index < 0) return nullptr;
-  return std::make_unique<NodeArea>(segment, index, members, rank);
+  return std::make_unique<NodeArea>(segment, index, members, rank, read_peers);
 }
 
 }  // namespace tutti::transport

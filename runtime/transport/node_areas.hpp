@@ -26,8 +26,9 @@ struct AreaKey {
 };
 
 // The area of a communicator whose ranks on this node are these members of the segment, mine is the
-// one numbered `rank`; nullptr: there is none, for all of them.
+// one numbered `rank`; nullptr: there is none, for all of them. read_peers: whether
+// Area::read_rate() may be other than 0, as far as this rank is concerned.
 std::unique_ptr<Area> find_area(const std::shared_ptr<NodeSegment>& segment, const AreaKey& key,
-                                const std::vector<int>& members, int rank);
+                                const std::vector<int>& members, int rank, bool read_peers);
 
 }  // namespace tutti::transport

@@ -75,6 +75,7 @@ struct NodeSegment::Head {
   alignas(kLine) std::atomic<int32_t> spare_maker;
   std::atomic<int32_t> spare_holders;
   std::atomic<bool> spare_said;
+  std::atomic<int64_t> read_rate_plus_one;
 };
 
 // Where the two rings of a pair have their memory.
@@ -115,6 +116,16 @@ Extent extent_for(int members, size_t head) {
 
 std::atomic<uint32_t>& NodeSegment::sleepers() const {
   return head().sleepers;
+}
+int64_t NodeSegment::read_rate(const std::function<int64_t()>& measure) {
+  std::atomic<int64_t>& agreed = head().read_rate_plus_one;
+  int64_t known = agreed.load(std::memory_order_relaxed);
+  if (known == 0) {
+    const int64_t measured = measure() + 1;
+    if (agreed.compare_exchange_strong(known, measured, std::memory_order_relaxed))
+      known = measured;
+  }
+  return known - 1;
 }
 std::byte* NodeSegment::area_table() const {
   return base_ + extent_for(members_, sizeof(Head)).table;

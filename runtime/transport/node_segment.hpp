@@ -14,6 +14,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -72,6 +73,9 @@ class NodeSegment {
   size_t ring_size() const { return ring_size_; }
   Error open_ring(int from, int to);
   bool is_open(int from, int to) const { return opened(from, to).load(std::memory_order_acquire); }
+
+  // Bytes a second, 0 or more: what the first member that asked has measured, for all and for ever.
+  int64_t read_rate(const std::function<int64_t()>& measure);
 
   // The areas of communicators (node_areas.hpp). Their table has memory from the start; an area is
   // to be given some before it is touched, which fails where the rings' own might be missing later.

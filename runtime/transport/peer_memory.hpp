@@ -25,6 +25,11 @@ class PeerMemory {
   // The other way, in one run. False: it cannot be written (any more).
   bool write(uint64_t address, const std::byte* from, int64_t length);
 
+  // Bytes a second at which the kernel copies this way, by some reads of my own memory, which take
+  // as long but for the way between the caches; 0 where the peer's cannot be read. Takes about a
+  // tenth of a millisecond.
+  int64_t measure_rate();
+
  private:
   bool read_run(uint64_t address, void* into, int64_t length);
 

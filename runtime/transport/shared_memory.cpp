@@ -96,7 +96,7 @@ std::unique_ptr<Area> SharedMemoryTransport::area_for(const AreaKey& key,
                                                       const std::vector<int>& processes, int rank) {
   std::vector<int> members;
   for (const int process : processes) members.push_back(at(process).index);
-  return find_area(segment_, key, members, rank);
+  return find_area(segment_, key, members, rank, read_peers_);
 }
 
 // ---- progress

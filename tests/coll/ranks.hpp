@@ -29,6 +29,7 @@ class HeapArea final : public transport::Area {
 
  private:
   void open_large() override {}
+  int64_t find_read_rate() override { return 0; }
 };
 
 class Ranks {

@@ -92,8 +92,9 @@ TEST(SelectionTest, SaysWhatIsWrongAndWhere) {
   EXPECT_EQ(refusal("allreduce recursive_dubling"),
             "etc/rules:1: allreduce has no algorithm 'recursive_dubling'; did you mean "
             "'recursive_doubling'?");
-  EXPECT_EQ(refusal("barrier x"),
-            "etc/rules:1: barrier has no algorithm 'x'; there are: dissemination, shared, hierarchical");
+  EXPECT_EQ(
+      refusal("barrier x"),
+      "etc/rules:1: barrier has no algorithm 'x'; there are: dissemination, shared, hierarchical");
   EXPECT_EQ(refusal("allreduce byte<4 ring"),
             "etc/rules:1: no condition is called 'byte'; did you mean 'bytes'?");
   EXPECT_EQ(refusal("allreduce bytes<4x ring"),
@@ -147,6 +148,8 @@ TEST(SelectionTest, ShippedRulesServeEveryCollectiveWithoutARefusal) {
           EXPECT_EQ(objection(Selection::shipped()->choose(sharing), sharing), "");
           if (size > 1) sharing.large_slot = 32768;
           EXPECT_EQ(objection(Selection::shipped()->choose(sharing), sharing), "");
+          if (size > 1) sharing.read_rate = 18'000'000'000;
+          EXPECT_EQ(objection(Selection::shipped()->choose(sharing), sharing), "");
         }
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
 }
@@ -162,6 +165,17 @@ TEST(SelectionTest, MemoryThatAllRanksShareIsACondition) {
   EXPECT_EQ((*rules)->choose(s).name, "chain");
   s.large_slot = 128;
   EXPECT_EQ((*rules)->choose(s).name, "shared");
+}
+
+TEST(SelectionTest, FastReadsOfPeersAreACondition) {
+  Shape s = shape(Collective::alltoall, 2, 64 << 10);
+  s.small_slot = 4080;
+  s.large_slot = 32768;
+  EXPECT_EQ(Selection::shipped()->choose(s).name, "shared");
+  s.read_rate = 10'000'000'000;
+  EXPECT_EQ(Selection::shipped()->choose(s).name, "shared");
+  s.read_rate = 18'000'000'000;
+  EXPECT_EQ(Selection::shipped()->choose(s).name, "pairwise");
 }
 
 TEST(AlgorithmTable, TheFirstOfEachServesEverythingAndNamesAreUnique) {

@@ -7,8 +7,10 @@
 #include <algorithm>
 #include <cstring>
 #include <random>
+#include <thread>
 
 #include "transport/node_areas.hpp"
+#include "transport/peer_memory.hpp"
 
 namespace tutti::transport {
 namespace {
@@ -35,13 +37,14 @@ class Areas : public testing::Test {
   }
   std::unique_ptr<Area> find(int member, const AreaKey& key, std::vector<int> members) {
     const auto rank = std::find(members.begin(), members.end(), member) - members.begin();
-    return find_area(segments_[static_cast<size_t>(member)], key, members,
-                     static_cast<int>(rank));
+    return find_area(segments_[static_cast<size_t>(member)], key, members, static_cast<int>(rank),
+                     reads_);
   }
 
   std::vector<std::shared_ptr<NodeSegment>> segments_;
   const std::vector<int> all_{0, 1, 2, 3};
   uint64_t token_ = 1;
+  bool reads_ = true;
 };
 
 TEST_F(Areas, RanksOfACommunicatorMeetThere) {
@@ -60,6 +63,34 @@ TEST_F(Areas, RanksOfACommunicatorMeetThere) {
   EXPECT_EQ(b->small().signature(0, 1), 77u);
   EXPECT_STREQ(reinterpret_cast<const char*>(b->small().data(0, 1)), "hello");
   EXPECT_FALSE(other->small().is_raised(0, 1));
+}
+
+// Ranks choose algorithms by it, so it must never be two values; also when all ask at once.
+TEST_F(Areas, AllRanksSeeTheSameReadRate) {
+  std::vector<std::unique_ptr<Area>> areas;
+  for (int member = 0; member < kMembers; ++member) areas.push_back(find(member, key(5, 1), all_));
+  std::vector<int64_t> rates(kMembers);
+  {
+    std::vector<std::jthread> ranks;
+    for (size_t i = 0; i < rates.size(); ++i)
+      ranks.emplace_back([&, i] { rates[i] = areas[i]->read_rate(); });
+  }
+  for (const int64_t rate : rates) EXPECT_EQ(rate, rates[0]);
+  EXPECT_EQ(find(2, key(6, 1), {1, 2})->read_rate(), rates[0]);
+  uint64_t word = 0;
+  if (PeerMemory(segments_[0]->desk(1))
+          .read(reinterpret_cast<uint64_t>(&token_), {&word, sizeof word}, 0, sizeof word)) {
+    EXPECT_GT(rates[0], 100'000'000);
+    EXPECT_LT(rates[0], 1'000'000'000'000);
+  } else {
+    EXPECT_EQ(rates[0], 0);
+  }
+}
+TEST_F(Areas, WhereReadsAreNotWantedTheReadRateIsNone) {
+  reads_ = false;
+  EXPECT_EQ(find(0, key(5, 1), all_)->read_rate(), 0);
+  reads_ = true;
+  EXPECT_EQ(find(1, key(5, 1), all_)->read_rate(), 0);
 }
 
 // Nobody may write over what somebody still reads, nor wait for more than that.
