@@ -54,8 +54,5 @@ enum class Sends { eager, synchronous };
 std::string run(std::vector<Rank>& ranks, const Algorithm& algorithm, Sends sends, uint64_t seed);
 // Several calls, in the order in which all ranks make them: one by one, or all outstanding at once.
 std::string run(std::vector<Outstanding>& calls, bool one_by_one, uint64_t seed);
-// Steps of one plan that touch the same memory, one of them writing, and do not wait for each
-// other.
-std::string conflict(const Rank& rank, const Plan& plan);
 
 }  // namespace tutti::coll::replay

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Long messages in shared memory between real processes, several at once and one alone: read by
+// their receiver where the sender leaves, copied from both ends where it stays.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "engine/engine.hpp"
+#include "process_messages.hpp"
+#include "processes.hpp"
+
+namespace tutti::transport {
+namespace {
+
+using engine::Engine;
+using engine::Waiting;
+using testing_processes::Job;
+using testing_processes::open_node;
+using testing_processes::part;
+using testing_processes::Received;
+using testing_processes::Sent;
+
+struct Series {
+  static constexpr int kMessages = 6, kBytes = (1 << 20) + 12345;
+  Series() {
+    for (auto& m : memory) m.resize(kBytes);
+  }
+  Payload payload(int i) { return {memory[static_cast<size_t>(i)].data(), kBytes}; }
+  static std::byte byte(int i, int at) {
+    return static_cast<std::byte>(i * 37 + at * 7 + at / 251);
+  }
+  std::vector<std::byte> memory[kMessages];
+};
+
+bool siblings_can_be_read() {
+  static int word = 42;  // at the same address in both
+  const pid_t shown = fork();
+  if (shown == 0) {
+    pause();
+    _exit(0);
+  }
+  const pid_t reader = fork();
+  if (reader == 0) {
+    int got = 0;
+    const iovec here{&got, sizeof got}, there{&word, sizeof word};
+    _exit(process_vm_readv(shown, &here, 1, &there, 1, 0) == sizeof got && got == 42 ? 0 : 1);
+  }
+  int status = -1;
+  waitpid(reader, &status, 0);
+  kill(shown, SIGKILL);
+  waitpid(shown, nullptr, 0);
+  return status == 0;
+}
+
+// The sender is asked to copy, too. It lets the receiver wait: all but what it has been asked for
+// is read without it, and that comes when it is back.
+TEST(LongMessagesTest, AreReadWhereTheSenderLeaves) {
+  if (!siblings_can_be_read())
+    GTEST_SKIP() << "no process may read another's memory here: the sender copies all";
+  Job job(2);
+  job.run([&](int rank) {
+    auto node = open_node(job, rank, job.options(rank));
+    Engine e(*node, rank, Waiting{100, 100});
+    Series series;
+    if (rank == 0) {
+      for (int i = 0; i < Series::kMessages; ++i)
+        for (int at = 0; at < Series::kBytes; ++at)
+          series.memory[i][static_cast<size_t>(at)] = Series::byte(i, at);
+      std::vector<std::unique_ptr<Sent>> sent;
+      {
+        Engine::Guard own(e);
+        for (int i = 0; i < Series::kMessages; ++i) {
+          sent.push_back(std::make_unique<Sent>(series.payload(i), 0, i));
+          sent.back()->peer = 1;
+          e.send(*sent.back());
+        }
+      }
+      EXPECT_FALSE(job.fence());  // they are announced
+      EXPECT_FALSE(job.fence());  // all but one are there
+      {
+        Engine::Guard own(e);
+        for (auto& s : sent) e.wait_until([&] { return s->done; });
+      }
+      return part(e, rank, 2);
+    }
+    std::vector<std::unique_ptr<Received>> received;
+    const auto count = [&] {
+      return std::ranges::count_if(received, [](auto& r) { return r->done; });
+    };
+    {
+      Engine::Guard own(e);
+      for (int i = 0; i < Series::kMessages; ++i) {
+        received.push_back(std::make_unique<Received>(series.payload(i), 0, i));
+        e.recv(*received.back());
+      }
+    }
+    EXPECT_FALSE(job.fence());
+    {
+      Engine::Guard own(e);
+      e.wait_until([&] { return count() == Series::kMessages - 1; });
+      EXPECT_FALSE(received[0]->done) << "the first was not asked for";
+    }
+    EXPECT_FALSE(job.fence());
+    {
+      Engine::Guard own(e);
+      e.wait_until([&] { return received[0]->done; });
+    }
+    for (int i = 0; i < Series::kMessages; ++i)
+      for (int at = 0; at < Series::kBytes; ++at)
+        ASSERT_EQ(series.memory[i][static_cast<size_t>(at)], Series::byte(i, at)) << i << ' ' << at;
+    part(e, rank, 2);
+  });
+}
+
+// One that comes alone is copied from both ends, in pieces, to any address; and by its receiver
+// alone where the sender does something else meanwhile.
+TEST(LongMessagesTest, AreCopiedFromBothEnds) {
+  const bool readable = siblings_can_be_read();  // else nobody can do without the sender
+  Job job(2);
+  job.run([&](int rank) {
+    auto node = open_node(job, rank, job.options(rank));
+    Engine e(*node, rank, Waiting{20000, 100});
+    const int sizes[] = {64 << 10,         (64 << 10) + 1, 100'000,        (128 << 10) - 1,
+                         (256 << 10) + 64, 1'000'003,      (4 << 20) + 77, 10'000'000};
+    std::vector<std::byte> memory((10 << 20) + 4096);
+    int tag = 0;
+    for (int round = 0; round < 12; ++round)
+      for (const int bytes : sizes) {
+        const bool leaves = readable && round % 4 == 3;
+        std::byte* const place = memory.data() + 64 + round * 13;
+        const auto byte = [&, salt = std::byte(tag)](int at) {
+          return Series::byte(round, at) ^ salt;
+        };
+        if (rank == 0) {
+          for (int at = 0; at < bytes; ++at) place[at] = byte(at);
+        } else {
+          std::memset(memory.data(), 0, memory.size());
+        }
+        Sent sent({place, bytes}, 0, tag);
+        Received received({place, bytes}, 0, tag);
+        ++tag;
+        sent.peer = 1;
+        if (leaves) {
+          if (rank == 0) {
+            Engine::Guard own(e);
+            e.send(sent);
+          }
+          EXPECT_FALSE(job.fence());
+          if (rank == 1) {
+            Engine::Guard own(e);
+            e.recv(received);
+            e.wait_until([&] { return received.done; });
+          }
+          EXPECT_FALSE(job.fence());
+        }
+        Engine::Guard own(e);
+        if (rank == 0) {
+          if (!leaves) e.send(sent);
+          e.wait_until([&] { return sent.done; });
+          std::memset(place, 0xee, static_cast<size_t>(bytes));  // nobody reads it any more
+        } else {
+          if (!received.done) {
+            e.recv(received);
+            e.wait_until([&] { return received.done; });
+          }
+          for (int at = 0; at < bytes; ++at)
+            ASSERT_EQ(place[at], byte(at)) << bytes << " bytes, at " << at;
+          ASSERT_EQ(place[-1], std::byte{0});
+          ASSERT_EQ(place[bytes], std::byte{0});
+        }
+      }
+    part(e, rank, 2);
+  });
+}
+
+}  // namespace
+}  // namespace tutti::transport
