@@ -35,4 +35,4 @@ if [ "$sanitizer" = thread ] && setarch "$(uname -m)" -R true 2>/dev/null; then
   without_aslr=(setarch "$(uname -m)" -R)
 fi
 exec ${without_aslr[@]+"${without_aslr[@]}"} ctest --test-dir "$tree" -L "$labels" \
-  --output-on-failure --no-tests=error
+  -j 2 --output-on-failure --no-tests=error
