@@ -30,6 +30,7 @@ Shape shape_on(engine::Channel& channel, const Call& call) {
     shape.small_slot = area->small().data_bytes();
     if (wants_large(shape) && area->has_large()) {
       shape.large_slot = area->large().data_bytes();
+      shape.large_windows = area->large().windows();
       if (!shape.nodes) shape.read_rate = area->read_rate();
     }
   }

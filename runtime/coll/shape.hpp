@@ -38,6 +38,7 @@ struct Shape {
   // (transport/lane.hpp); 0: there is no such lane. The same on every rank of the node.
   int64_t small_slot = 0;
   int64_t large_slot = 0;
+  int64_t large_windows = 4;  // of the large lane: the fewest that there may be, or more
   // Area::read_rate(), where all ranks are on one node and the call wants the large lane; else 0.
   int64_t read_rate = 0;
   const NodeLayout* nodes = nullptr;  // nullptr: all ranks are on one node, or it is not known

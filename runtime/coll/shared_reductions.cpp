@@ -102,6 +102,15 @@ class Reducer {
   Buf own_;  // the copy
 };
 
+// How far the pieces are shown ahead of the parts, and these ahead of what reads them: where ranks
+// share cores, each gets so far in one turn. (Seven instead of three leave the caches: 1 MiB among 8
+// ranks takes half as long again.) A rank that shows a part may have twice that and two rounds that it
+// has not left.
+int64_t ahead_of_parts(const Reducer& r) {
+  const int64_t windows = r.pieces.lane == Lane::large ? r.s.large_windows : 4;
+  return std::min({kAhead, (windows - 2) / 2, r.pieces.rounds()});
+}
+
 // Pieces of the vector, each in two rounds: in the first one everybody folds one part of it and
 // shows the others; in the second everybody shows that part. finish(round, i, part) reads the
 // second.
@@ -109,10 +118,13 @@ template <class Finish>
 Plan in_parts(const Shape& s, Finish&& finish) {
   Reducer r(s, true);
   const int64_t n = r.pieces.rounds();
-  // Shown before the parts of the piece before it.
-  const auto whole_round = [](int64_t i) { return static_cast<int>(i == 0 ? 0 : 2 * i - 1); };
-  const auto part_round = [n](int64_t i) {
-    return static_cast<int>(i == n - 1 ? 2 * n - 1 : 2 * i + 2);
+  const int64_t ahead = ahead_of_parts(r);
+  // In the order in which they are shown: each in front of the parts of the piece so far before it.
+  const auto whole_round = [=](int64_t i) {
+    return static_cast<int>(i < ahead ? i : 2 * i - ahead);
+  };
+  const auto part_round = [=](int64_t i) {
+    return static_cast<int>(i + ahead < n ? 2 * i + ahead + 1 : n + i);
   };
   r.rounds(2 * n);
   const Buf folded =
@@ -135,16 +147,16 @@ Plan in_parts(const Shape& s, Finish&& finish) {
     }
     r.plan.publish(part_round(i)).leave(whole_round(i));
   };
-  for (int64_t i = 0; i < n + 2; ++i) {
+  for (int64_t i = 0; i < n + 2 * ahead; ++i) {
     if (i < n) {
       const Split split{r.pieces.size(i), s.size};
       r.show_around(whole_round(i), r.pieces.begin(i), r.pieces.size(i), split.begin(s.rank),
                     split.size(s.rank));
     }
-    if (i >= 1 && i - 1 < n) show_part(i - 1);
-    if (i >= 2) {
-      finish(r, part_round(i - 2), i - 2);
-      r.plan.leave(part_round(i - 2));
+    if (i >= ahead && i - ahead < n) show_part(i - ahead);
+    if (const int64_t over = i - 2 * ahead; over >= 0) {
+      finish(r, part_round(over), over);
+      r.plan.leave(part_round(over));
     }
   }
   return r.plan.done();
@@ -261,8 +273,8 @@ Plan shared_reduce_scatter(const Shape& s) {
   return r.plan.done();
 }
 
-// Everybody reads the vectors of all before it: one step, p / 2 times the work. Wins for short vectors
-// of many ranks.
+// Everybody reads the vectors of all before it: one step, p / 2 times the work. Wins for short
+// vectors of many ranks.
 Plan shared_scan(const Shape& s) {
   return fold_up_to(s, s.rank + 1);
 }
@@ -271,8 +283,8 @@ Plan shared_exscan(const Shape& s) {
 }
 
 // From rank to rank: each reads what the one before it shows, and shows the next what has met so
-// far. One flag and one operand a rank, but p - 1 steps until the last one has its result, for which
-// those before it do not wait: wins for few ranks and for long vectors.
+// far. One flag and one operand a rank, but p - 1 steps until the last one has its result, for
+// which those before it do not wait: wins for few ranks and for long vectors.
 //
 //   rank   0    1      2        3
 //   shows  a0 → a0a1 → a0a1a2 → …

@@ -56,7 +56,7 @@ class Ranks {
       if (layouts_.back()->nodes() > 1) channel.nodes = layouts_.back().get();
     }
     for (int node = 0; node < layouts_.front()->nodes(); ++node)
-      share_memory(layouts_.front()->members(node), with_large);
+      share_memory(layouts_.front()->members(node), with_large, 4u << seed % 3);
   }
 
   // body(channel) on a thread for each rank, with its engine owned.
@@ -94,13 +94,13 @@ class Ranks {
     const std::vector<int> members;
   };
 
-  void share_memory(const std::vector<int>& members, bool with_large) {
+  void share_memory(const std::vector<int>& members, bool with_large, uint32_t large_windows) {
     const auto size = static_cast<int>(members.size());
     if (size == 1) return;
     Memory& small_ = memory_.emplace_back();
     Memory& large_ = memory_.emplace_back();
     bells_.push_back(std::make_unique<NodeBells>(fabric_, members));
-    const transport::LaneGeometry small{size, 4, 128, 16}, large{size, 4, 64 + 192, 64};
+    const transport::LaneGeometry small{size, 4, 128, 16}, large{size, large_windows, 64 + 192, 64};
     for (auto [memory, bytes] : {std::pair{&small_, small.bytes()}, {&large_, large.bytes()}})
       *memory = std::make_unique<Line[]>((bytes + 63) / 64);
     for (int i = 0; i < size; ++i) {

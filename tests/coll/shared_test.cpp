@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Collectives through shared memory with ranks as threads, on one node and on several, in lanes of
-// four windows: any number outstanding, completed in any order, by ranks that are ahead, behind or
+// four windows, large ones of up to sixteen: any number outstanding, completed in any order, by ranks that are ahead, behind or
 // asleep; mixed with those that go by messages.
 #include <gtest/gtest.h>
 #include <mpi.h>

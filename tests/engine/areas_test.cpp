@@ -172,6 +172,7 @@ TEST_F(Areas, LanesFitWhateverTheNumberOfRanks) {
       EXPECT_GE(g.windows, 4u) << ranks;
       EXPECT_GE(g.data_bytes(), 1000u) << ranks;
     }
+    EXPECT_GE(large_lane(ranks).windows, 8u) << ranks;
     EXPECT_LE(small_lane(ranks).bytes() + large_lane(ranks).bytes(), NodeSegment::kAreaBytes);
     EXPECT_LE(small_lane(ranks).bytes(), size_t{1} << 20) << ranks;
   }
