@@ -279,7 +279,7 @@ class Machine {
   bool claim(At at, const Step& s) {
     const int64_t round = state(at).first_round + s.slot;
     for (const Left& left : lane_of(at).left)
-      if (left.before <= round - kWindows) return false;
+      if (left.before <= round - windows(at)) return false;
     state(at).claimed[static_cast<size_t>(s.slot)] = true;
     return true;
   }
@@ -379,6 +379,9 @@ class Machine {
   int64_t slot_bytes(At at) {
     const Shape& shape = rank_of(at).shape;
     return state(at).plan.lane == coll::Lane::small ? shape.small_slot : shape.large_slot;
+  }
+  int64_t windows(At at) {
+    return state(at).plan.lane == coll::Lane::small ? kWindows : rank_of(at).shape.large_windows;
   }
 
   // ---- messages

@@ -39,7 +39,8 @@ struct Rank {
   std::vector<Cell> input, output;           // filled before, looked at after
 };
 
-// Windows of a lane: few, so that they are used again and again.
+// Windows of the small lane: few, so that they are used again and again. Of the large one there are
+// Shape::large_windows.
 inline constexpr int kWindows = 4;
 
 // One of several calls on one communicator.

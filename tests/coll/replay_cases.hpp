@@ -92,7 +92,7 @@ inline Rank basic(const Case& c, int r) {
     // Too small for anything, or for some blocks in shares, or large enough for most.
     s.small_slot = c.size % 3 == 0 ? 1 : c.size % 6 == 5 ? 24 * (c.size - 1) : 4096;
     s.large_slot = c.size + 1;
-    s.large_windows = 4 << c.root % 3;
+    s.large_windows = 4 << c.size / 2 % 3;
     if (wants_large_shares(s)) s.large_slot = c.size % 4 == 0 ? 0 : 2 * s.small_slot;
   }
   return rank;
