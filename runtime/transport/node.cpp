@@ -58,6 +58,7 @@ std::unique_ptr<SharedMemory> attach(const NodeOptions& options, const Wiring& w
                           .process = options.process,
                           .read_peers = options.read_peers,
                           .both_copy = options.both_copy,
+                          .slow_copy = options.slow_copy,
                           .no_way = options.no_way});
   if (opened) return *std::move(opened);
   say(note_of(options), "messages on this node go over UCX: {}", opened.error().message());

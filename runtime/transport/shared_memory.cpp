@@ -58,7 +58,7 @@ SharedMemoryTransport::SharedMemoryTransport(std::unique_ptr<NodeSegment> segmen
   for (const int process : options.processes) {
     const auto index = static_cast<int>(peers_.size());
     index_of_[static_cast<size_t>(process)] = index;
-    peers_.emplace_back(process, index, segment_->desk(index));
+    peers_.emplace_back(process, index, segment_->desk(index), options.slow_copy);
   }
 }
 

@@ -4,7 +4,8 @@
 //
 //   short     one record, header and payload together
 //   middling  a record with the first piece, then the rest in fragments, so that the receiver
-//             copies out while the sender still copies in
+//             copies out while the sender still copies in. From 8 KiB on it is announced to a
+//             receiver that is there and far away (distance.hpp), which reads it
 //   long      announced; the receiver fetches it from the sender's memory where the kernel allows
 //             that, and then nobody but the receiver need progress; elsewhere it tells the sender
 //             to go, which streams fragments. Two processors copy faster than one: a sender that is
@@ -23,6 +24,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "transport/distance.hpp"
 #include "transport/node_areas.hpp"
 #include "transport/transport.hpp"
 
@@ -35,6 +37,7 @@ struct SharedMemoryOptions {
   int process = 0;             // mine, among them
   bool read_peers = true;      // long messages by reading the sender's memory, where allowed
   bool both_copy = true;       // each process has a core: two may be busy with one message
+  double slow_copy = Distance::kSlow;  // ticks a byte; from here on its receiver is far
   // A message can never leave, and its receiver waits for it: ends the job. Without one the message
   // ends with the error.
   std::function<void(int process, const Error& why)> no_way;

@@ -9,6 +9,7 @@
 #include <memory>
 #include <vector>
 
+#include "transport/distance.hpp"
 #include "transport/doorbell.hpp"
 #include "transport/node_segment.hpp"
 #include "transport/peer_memory.hpp"
@@ -21,6 +22,7 @@ namespace tutti::transport {
 
 inline constexpr int64_t kLongestInline = 2 << 10;  // a record of its own up to here
 inline constexpr int64_t kLongestEager = 32 << 10;  // from here on announced
+inline constexpr int64_t kLeastRead = 8 << 10;      // from here on, if the receiver is far
 inline constexpr int64_t kEagerPiece = 2 << 10;     // of a middling message
 inline constexpr int64_t kStreamPiece = 32 << 10;   // of a long one
 inline constexpr int64_t kStreamChunk = 256 << 10;  // asked for at a time while both copy
@@ -72,7 +74,8 @@ struct Helping {
 };
 
 struct Peer {
-  Peer(int id, int i, Desk& d) : process(id), index(i), desk(&d), memory(d) {}
+  Peer(int id, int i, Desk& d, double slow_copy)
+      : process(id), index(i), desk(&d), memory(d), distance(slow_copy) {}
   int process, index;  // the index is the one in the segment
   bool connected = false;
   uint32_t next_order = 0;  // of the messages from it
@@ -97,7 +100,8 @@ struct Peer {
   uint64_t joint_messages = 0;  // so far
   Helping helping;
   PeerMemory memory;
-  SharedCopy copy;  // of what is streamed to it
+  Distance distance;  // by what is sent to it
+  SharedCopy copy;    // of what is streamed to it
 };
 
 // With what it says of the ring in the other direction, and of messages to come.
@@ -202,6 +206,7 @@ class SharedMemoryTransport final : public SharedMemory {
   bool put_fragment(Peer& to, const Payload& payload, uint64_t incoming, int64_t offset,
                     int64_t length);
   bool put(Peer& to, Outgoing& outgoing, int64_t& offset);
+  bool should_be_read(Peer& to, const Outgoing& outgoing);
   void start_stream(Peer& to, const std::byte* body, int chunks);
   bool put_control(Peer& to, RecordWord word, const uint64_t (&body)[3]);
   void control(Peer& to, RecordType type, uint8_t value, uint64_t a, uint64_t b = 0,

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <x86intrin.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -81,12 +83,21 @@ void SharedMemoryTransport::notify(int peer, const Header& header) {
 // then `outgoing` may be gone.
 bool SharedMemoryTransport::put(Peer& to, Outgoing& outgoing, int64_t& offset) {
   const int64_t bytes = outgoing.header.bytes;
-  if (bytes > to.longest_eager) return put_announcement(to, outgoing);
+  if (bytes > to.longest_eager ||
+      (offset == 0 && bytes >= kLeastRead && should_be_read(to, outgoing)))
+    return put_announcement(to, outgoing);
   if (bytes <= to.longest_inline ? !put_inline(to, outgoing.header, outgoing.payload)
                                  : !put_middling(to, outgoing, offset))
     return false;
   outgoing.sent(outgoing, {});
   return true;
+}
+
+// Though short enough for the ring: by a receiver that is there, and far away.
+bool SharedMemoryTransport::should_be_read(Peer& to, const Outgoing& outgoing) {
+  return read_peers_ && both_copy_ && outgoing.payload.contiguous() &&
+         to.desk->asleep.load(std::memory_order_relaxed) == 0 &&
+         to.distance.rules_out_a_copy() && to.memory.readable();
 }
 
 bool SharedMemoryTransport::put_inline(Peer& to, const Header& header, const Payload& payload) {
@@ -103,7 +114,9 @@ bool SharedMemoryTransport::put_inline(Peer& to, const Header& header, const Pay
 bool SharedMemoryTransport::put_middling(Peer& to, Outgoing& outgoing, int64_t& offset) {
   const Header& header = outgoing.header;
   const int64_t piece = std::min(kEagerPiece, to.longest_inline);
-  if (offset == 0) {
+  const bool at_once = offset == 0;
+  const uint64_t begun = __rdtsc();
+  if (at_once) {
     const size_t head = length_of_head(header, 0);
     const size_t begin = head + sizeof(Announcement);
     const size_t length = begin + static_cast<size_t>(piece);
@@ -121,6 +134,7 @@ bool SharedMemoryTransport::put_middling(Peer& to, Outgoing& outgoing, int64_t& 
     if (!put_fragment(to, outgoing.payload, 0, offset, length)) return false;
     offset += length;
   }
+  if (at_once) to.distance.learn(__rdtsc() - begun, header.bytes);
   return true;
 }
 

@@ -120,6 +120,55 @@ TEST(LongMessagesTest, AreReadWhereTheSenderLeaves) {
   });
 }
 
+// So are those that would be copied into the ring, if its reader is far: from a length on, and but
+// for some that tell whether it still is.
+TEST(LongMessagesTest, AreFromFarAwayShorterThanFromNear) {
+  if (!siblings_can_be_read())
+    GTEST_SKIP() << "no process may read another's memory here: the sender copies all";
+  Job job(2);
+  job.run([&](int rank) {
+    NodeOptions options = job.options(rank);
+    options.slow_copy = 0;  // every copy is slow
+    auto node = open_node(job, rank, options);
+    Engine e(*node, rank, Waiting{100, 100});
+    // `at_once`: so many of them the sender is done with before anybody receives.
+    const auto exchange = [&](int messages, int bytes, int at_once) {
+      std::vector<std::vector<std::byte>> memory(static_cast<size_t>(messages));
+      std::vector<std::unique_ptr<Sent>> sent;
+      std::vector<std::unique_ptr<Received>> received;
+      for (auto& m : memory) m.resize(static_cast<size_t>(bytes));
+      const auto payload = [&](int i) {
+        return Payload{memory[static_cast<size_t>(i)].data(), bytes};
+      };
+      for (int i = 0; rank == 0 && i < messages; ++i) {
+        for (int at = 0; at < bytes; ++at)
+          memory[static_cast<size_t>(i)][static_cast<size_t>(at)] = Series::byte(i, at);
+        Engine::Guard own(e);
+        sent.push_back(std::make_unique<Sent>(payload(i), 0, i));
+        sent.back()->peer = 1;
+        e.send(*sent.back());
+      }
+      const auto done = std::ranges::count_if(sent, [](auto& s) { return s->done; });
+      EXPECT_EQ(done, rank == 0 ? at_once : 0) << bytes;
+      EXPECT_FALSE(job.fence());
+      Engine::Guard own(e);
+      for (int i = 0; rank == 1 && i < messages; ++i) {
+        received.push_back(std::make_unique<Received>(payload(i), 0, i));
+        e.recv(*received.back());
+      }
+      for (auto& s : sent) e.wait_until([&] { return s->done; });
+      for (auto& r : received) e.wait_until([&] { return r->done; });
+      for (int i = 0; rank == 1 && i < messages; ++i)
+        for (int at = 0; at < bytes; ++at)
+          ASSERT_EQ(memory[static_cast<size_t>(i)][static_cast<size_t>(at)], Series::byte(i, at));
+    };
+    exchange(Distance::kSlowCopies, 5000, Distance::kSlowCopies);
+    exchange(2 * Distance::kTryAnew, 9000, 2);
+    exchange(4, 5000, 4);
+    part(e, rank, 2);
+  });
+}
+
 // One that comes alone is copied from both ends, in pieces, to any address; and by its receiver
 // alone where the sender does something else meanwhile.
 TEST(LongMessagesTest, AreCopiedFromBothEnds) {

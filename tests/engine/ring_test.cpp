@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "transport/distance.hpp"
 #include "transport/shared_copy.hpp"
 
 namespace tutti::transport {
@@ -253,6 +254,34 @@ TEST(RingTest, HasRoomForTheLongestWhereEverythingHasBeenRead) {
       if (random() % 4 == 0) writer.reader_is_at(reader.position());
     }
   }
+}
+
+// ---- near and far
+
+// Far after some slow copies in a row, near after a fast one; and while far a copy is tried anew.
+TEST(DistanceTest, IsLearntFromCopies) {
+  constexpr int64_t kBytes = 10000;
+  constexpr uint64_t kSlowTicks = 5000, kFastTicks = 4999;
+  Distance distance;
+  const auto learn = [&](uint64_t ticks, int times) {
+    for (int i = 0; i < times; ++i) distance.learn(ticks, kBytes);
+  };
+  learn(kSlowTicks, Distance::kSlowCopies - 1);
+  EXPECT_FALSE(distance.rules_out_a_copy());
+  learn(kFastTicks, 1);
+  learn(kSlowTicks, Distance::kSlowCopies - 1);
+  EXPECT_FALSE(distance.rules_out_a_copy()) << "one of them was fast";
+  learn(kSlowTicks, 1);
+  int copies = 0;
+  for (unsigned i = 0; i < 3 * Distance::kTryAnew; ++i)
+    if (!distance.rules_out_a_copy()) {
+      ++copies;
+      learn(kSlowTicks, 1);
+    }
+  EXPECT_EQ(copies, 3);
+  learn(kFastTicks, 1);
+  EXPECT_FALSE(distance.rules_out_a_copy());
+  EXPECT_FALSE(distance.rules_out_a_copy());
 }
 
 // ---- copies that pass by the caches
