@@ -4,6 +4,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <fstream>
 #include <sstream>
 
@@ -28,6 +29,23 @@ hwloc_obj_type_t type_of(BindTo to) {
   }
 }
 
+// hwloc's plugins look for devices, X servers among them, and nobody here asks for devices: loading
+// them takes 3 ms, as long as all the rest. Plugins that the user has told of stay.
+class WithoutPlugins {
+ public:
+  WithoutPlugins() : told_(::getenv(kVariable) != nullptr) {
+    if (!told_) ::setenv(kVariable, "/nonexistent", 1);
+  }
+  ~WithoutPlugins() {
+    if (!told_) ::unsetenv(kVariable);  // ranks have no part in this
+  }
+  WithoutPlugins(const WithoutPlugins&) = delete;
+
+ private:
+  static constexpr const char* kVariable = "HWLOC_PLUGINS_PATH";
+  const bool told_;
+};
+
 }  // namespace
 
 Result<BindTo> parse_bind_to(std::string_view word) {
@@ -43,6 +61,7 @@ std::string_view bind_to_name(BindTo to) {
 }
 
 Result<Topology> Topology::of_this_machine() {
+  const WithoutPlugins none;
   Topology out;
   hwloc_topology_t topology = nullptr;
   if (hwloc_topology_init(&topology) != 0) return failure(MPI_ERR_OTHER, "hwloc does not start");
@@ -78,6 +97,11 @@ Result<Topology> Topology::synthetic(const std::string& description) {
   out.allowed_.reset(hwloc_bitmap_dup(hwloc_topology_get_allowed_cpuset(topology)));
   out.count_cores();
   return out;
+}
+
+std::string Topology::hwloc_name() {
+  const unsigned version = hwloc_get_api_version();
+  return fmt::format("hwloc:{}.{}.{}", version >> 16, version >> 8 & 0xff, version & 0xff);
 }
 
 int Topology::allowed_threads() const {

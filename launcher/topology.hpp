@@ -39,6 +39,9 @@ class Topology {
   Binding bind(int ranks, BindTo to, const MapPolicy& policy) const;
   std::string describe(const std::vector<int>& processors) const;  // "core 3 of socket 0"
   std::string summary() const;  // "2 cores with 4 hardware threads, 1 socket"
+  // For a library that would read the machine anew, and its version as PMIx tells such.
+  hwloc_topology_t handle() const { return topology_.get(); }
+  static std::string hwloc_name();  // "hwloc:2.9.0"
 
  private:
   struct Destroy {

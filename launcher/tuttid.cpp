@@ -72,7 +72,8 @@ class Daemon {
     // In turn: both libraries use the environment, and PMIx changes it.
     Result<Topology> topology = Topology::of_this_machine();
     if (!topology) return std::move(topology).error();
-    Result<std::unique_ptr<PmixServer>> pmix = PmixServer::start(cleanup_.folder(), node_.name);
+    Result<std::unique_ptr<PmixServer>> pmix =
+        PmixServer::start(cleanup_.folder(), node_.name, *topology);
     if (!pmix) return std::move(pmix).error();
     pmix_ = std::move(*pmix);
     topology_ = std::make_unique<Topology>(std::move(*topology));

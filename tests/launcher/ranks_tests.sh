@@ -236,6 +236,18 @@ test_jobs_inside_jobs() {
   nothing_is_left
 }
 
+# hwloc's plugins look for devices, which the launcher does not ask for: X servers on ports 6000 to 6009.
+test_no_plugin_looks_for_devices() {
+  # What the launcher's process opens, not its ranks.
+  LD_DEBUG=files LD_DEBUG_OUTPUT=$work/opened launch -n 1 env -u LD_DEBUG sh -c 'echo "${HWLOC_PLUGINS_PATH-not set}"'
+  expect_code 0
+  printed "not set"
+  grep -qs libhwloc opened.* || fail "the dynamic linker does not tell what it opens"
+  if grep -s 'calling init: .*/hwloc_' opened.*; then fail "a plugin of hwloc is loaded"; fi
+  HWLOC_PLUGINS_PATH=$work launch -n 1 sh -c 'echo "$HWLOC_PLUGINS_PATH"'
+  printed "$work"
+}
+
 test_starts_quickly() {
   local best=1000 best_hello=1000 i begin took
   for i in 1 2 3 4 5 6 7 8 9 10; do
