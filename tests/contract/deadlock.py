@@ -2,6 +2,7 @@
 """Runs deadlock_program's cases: the wrong ones end with code 86 and one report that names ranks,
 calls and lines, the right ones pass in silence though ranks wait for several times the limit.
 usage: deadlock.py MPIRUN PROGRAM wrong|right [SETTING=VALUE…]"""
+import concurrent.futures
 import os
 import re
 import subprocess
@@ -9,6 +10,7 @@ import sys
 
 DEADLOCK_CODE = 86
 LIMIT = "400ms"
+AT_ONCE = 4  # they wait nearly all the time
 
 # case, ranks, what the report says: the first line, then any line
 WRONG = [
@@ -87,16 +89,18 @@ def judge_wrong(code, err, first, others):
 
 def main(mpirun, program, which, *settings):
     failed = 0
-    for case, ranks, *expected in WRONG if which == "wrong" else RIGHT:
-        code, out, err = run(mpirun, program, case, ranks, settings)
-        if expected:
-            problem = judge_wrong(code, err, *expected)
-        else:
-            problem = None if code == 0 and "through" in out and "deadlock" not in err else f"ended with {code}"
-        print(f"{'ok' if not problem else 'FAILED'}: {case} on {ranks} {problem or ''}")
-        if problem:
-            failed += 1
-            print(err)
+    cases = WRONG if which == "wrong" else RIGHT
+    with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+        outcomes = pool.map(lambda case: run(mpirun, program, case[0], case[1], settings), cases)
+        for (case, ranks, *expected), (code, out, err) in zip(cases, outcomes):
+            if expected:
+                problem = judge_wrong(code, err, *expected)
+            else:
+                problem = None if code == 0 and "through" in out and "deadlock" not in err else f"ended with {code}"
+            print(f"{'ok' if not problem else 'FAILED'}: {case} on {ranks} {problem or ''}")
+            if problem:
+                failed += 1
+                print(err)
     return failed > 0
 
 
