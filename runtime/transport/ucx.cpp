@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <utility>
 #include <vector>
 
 #include "base/log.hpp"
@@ -78,6 +79,15 @@ void adapt_to_tcp(ucp_config_t* config, bool between_nodes) {
     tell(config, "RNDV_SCHEME", "UCX_RNDV_SCHEME", "get_zcopy");
 }
 
+// What is sent from UCX's callbacks to a peer that is not connected yet. To connect there crashes
+// UCX's tcp (1.13.1) if more of that peer's messages lie in the buffer that it is handing out: the
+// new endpoint takes the buffer over, and the old one gives back what it no longer has.
+struct Late {
+  int peer;
+  Outgoing* outgoing;  // nullptr: `notice`
+  Header notice;
+};
+
 class UcxTransport final : public Ucx {
  public:
   ~UcxTransport() override;
@@ -97,7 +107,7 @@ class UcxTransport final : public Ucx {
   void discard(void* rendezvous) override { ucp_am_data_release(worker_, rendezvous); }
   bool progress() override {
     const bool taken = short_ && short_->progress();
-    return ucp_worker_progress(worker_) != 0 || taken;
+    return drive() || taken;
   }
   int descriptor() const override { return descriptor_; }
   bool arm() override { return ucp_worker_arm(worker_) == UCS_OK; }
@@ -106,6 +116,9 @@ class UcxTransport final : public Ucx {
  private:
   static ucs_status_t on_message(void* self, const void* header, size_t header_length, void* data,
                                  size_t length, const ucp_am_recv_param_t* param);
+  bool drive();
+  bool is_too_early_for(int peer) const;
+  void send_late();
   Result<ucp_ep_h> endpoint(int peer);
   Result<ucp_ep_h> connect(int peer);
   void describe(ucp_request_param_t& param, const void*& buffer, size_t& count,
@@ -123,6 +136,8 @@ class UcxTransport final : public Ucx {
   AddressBook book_;
   Receiver* receiver_ = nullptr;
   std::vector<ucp_ep_h> endpoints_;  // by process id; nullptr: not connected
+  bool within_ucx_ = false;          // it calls back
+  std::vector<Late> late_;
   int descriptor_ = -1;
   void* flush_ = nullptr;
 };
@@ -207,8 +222,32 @@ void UcxTransport::close_endpoints() {
   for (void* request : closing) {
     while (ucp_request_check_status(request) == UCS_INPROGRESS &&
            std::chrono::steady_clock::now() < deadline)
-      ucp_worker_progress(worker_);
+      drive();
     ucp_request_free(request);
+  }
+}
+
+bool UcxTransport::drive() {
+  within_ucx_ = true;
+  const bool moved = ucp_worker_progress(worker_) != 0;
+  within_ucx_ = false;
+  if (!late_.empty()) [[unlikely]] send_late();
+  return moved;
+}
+
+bool UcxTransport::is_too_early_for(int peer) const {
+  if (!within_ucx_) return false;
+  const auto at = static_cast<size_t>(peer);
+  return at >= endpoints_.size() || !endpoints_[at];
+}
+
+void UcxTransport::send_late() {
+  for (const Late& late : std::exchange(late_, {})) {
+    if (late.outgoing) {
+      send(late.peer, *late.outgoing);
+    } else {
+      notify(late.peer, late.notice);
+    }
   }
 }
 
@@ -257,6 +296,8 @@ void UcxTransport::describe_as_packed(ucp_request_param_t& param, const void*& b
 }
 
 void UcxTransport::send(int peer, Outgoing& outgoing) {
+  if (is_too_early_for(peer)) [[unlikely]]
+    return late_.push_back({.peer = peer, .outgoing = &outgoing, .notice = {}});
   Result<ucp_ep_h> ep = endpoint(peer);
   if (!ep) return outgoing.sent(outgoing, std::move(ep).error());
 
@@ -286,12 +327,14 @@ void UcxTransport::send(int peer, Outgoing& outgoing) {
 
 bool UcxTransport::send_now(int peer, const Header& header, uint64_t ticket,
                             const std::byte* data) {
-  if (!short_ || header.bytes > UcxShort::kLongest) return false;
+  if (!short_ || header.bytes > UcxShort::kLongest || is_too_early_for(peer)) return false;
   Result<ucp_ep_h> ep = endpoint(peer);
   return ep && short_->send_now(*ep, header, ticket, data);  // send() tells what was wrong
 }
 
 void UcxTransport::notify(int peer, const Header& header) {
+  if (is_too_early_for(peer)) [[unlikely]]
+    return late_.push_back({.peer = peer, .outgoing = nullptr, .notice = header});
   Result<ucp_ep_h> ep = endpoint(peer);
   if (!ep) {
     say(Level::error, "{}", ep.error().message());

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Short messages over UCX's tcp, transport to transport: what arrives, and what is said of a message
-// that the network does not take at once.
+// Short messages over UCX's tcp, transport to transport: what arrives, what is said of a message
+// that the network does not take at once, and answers from within UCX.
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <deque>
+#include <thread>
 #include <vector>
 
 #include "transport/ucx.hpp"
@@ -112,6 +114,72 @@ TEST_F(UcxShortTest, LongerOnesAreNotForIt) {
   std::vector<std::byte> body(kLongest + 1);
   EXPECT_FALSE(ucx[0]->send_now(1, {.bytes = kLongest + 1}, 0, body.data()));
 }
+
+// Answers each message but the first at once: the first answer is for a peer that is not connected,
+// while more of its messages lie in the buffer that UCX is handing out.
+struct Answering final : Receiver {
+  enum class How { now, sent, notice };
+  Answering(Ucx& mine, How way) : ucx(mine), how(way) {}
+
+  void arrived(const Arrival& arrival) override {
+    const Header& head = heads.emplace_back(arrival.header);
+    if (heads.size() == 1) return;
+    const Header answer{.context = 1, .source = 1, .order = head.order};
+    if (how == How::notice) return ucx.notify(0, answer);
+    if (how == How::now && ucx.send_now(0, answer, 0, nullptr)) return;
+    Outgoing& outgoing = out.emplace_back();
+    outgoing.header = answer;
+    outgoing.owner = this;
+    outgoing.sent = [](Outgoing& o, Error e) {
+      EXPECT_FALSE(e) << e.message();
+      ++static_cast<Answering*>(o.owner)->left;
+    };
+    ucx.send(0, outgoing);
+  }
+  void unsent(int) override {}
+
+  Ucx& ucx;
+  How how;
+  std::vector<Header> heads;
+  std::deque<Outgoing> out;
+  size_t left = 0;
+};
+
+class UcxAnswersTest : public UcxShortTest,
+                       public testing::WithParamInterface<Answering::How> {
+ protected:
+  // Each waits for the other to acknowledge what it sent.
+  void TearDown() override {
+    std::thread other([this] { ucx[0].reset(); });
+    ucx[1].reset();
+    other.join();
+  }
+};
+
+TEST_P(UcxAnswersTest, ConnectAmidABurstOfMessages) {
+  constexpr uint32_t kMessages = 20;
+  Answering answering(*ucx[1], GetParam());
+  ucx[1]->set_receiver(answering);
+  ASSERT_TRUE(send(0));
+  while (answering.heads.empty() || ears[0].waiting) {
+    ucx[0]->progress();
+    ucx[1]->progress();
+  }
+  for (uint32_t n = 1; n < kMessages; ++n) ASSERT_TRUE(send(n));  // nobody looks: they come at once
+  while (ears[0].heads.size() < kMessages - 1 || answering.left < answering.out.size()) {
+    ucx[0]->progress();
+    ucx[1]->progress();
+  }
+  ASSERT_EQ(answering.heads.size(), kMessages);
+  for (uint32_t n = 1; n < kMessages; ++n) {
+    EXPECT_EQ(answering.heads[n].order, n);
+    EXPECT_EQ(ears[0].heads[n - 1].order, n);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, UcxAnswersTest,
+                         testing::Values(Answering::How::now, Answering::How::sent,
+                                         Answering::How::notice));
 
 }  // namespace
 }  // namespace tutti::transport
