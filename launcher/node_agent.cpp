@@ -229,7 +229,10 @@ void NodeAgent::finish_step() {
 }
 
 void NodeAgent::client_connected(int rank) {
-  if (Rank* known = find(rank)) known->connected = true;
+  Rank* const known = find(rank);
+  if (!known) return;
+  known->connected = true;
+  known->finalized = false;  // it runs another program
 }
 void NodeAgent::client_finalized(int rank) {
   if (Rank* known = find(rank)) known->finalized = true;

@@ -19,7 +19,8 @@
 namespace tutti::boot {
 namespace {
 
-constexpr char kAddressKey[] = "tutti.ucx", kNodeKey[] = "tutti.node", kWaitsKey[] = "tutti.waits";
+constexpr char kAddressKey[] = "tutti.ucx", kNodeKey[] = "tutti.node", kWaitsKey[] = "tutti.waits",
+               kProgramKey[] = "tutti.program";
 constexpr int kTryFor = 1;  // seconds, between which patience may be lost
 
 Error pmix_failure(const std::string& what, pmix_status_t status) {
@@ -44,6 +45,11 @@ class PmixJob final : public Job {
   // A job-level value as a number or a text; the fallback where the server does not give it.
   int64_t job_number(const char* key, int64_t fallback) const;
   std::string job_text(const char* key) const;
+  Error count_programs();
+  // Tutti's servers keep what they have once fetched of other nodes.
+  std::string of_this_program(const char* key) const {
+    return fmt::format("{}.{}", key, program_);
+  }
   Error put(pmix_scope_t scope, const char* key, const std::string& bytes, const char* what) const;
   // `seconds`: how long to try at a time; 0: as long as the server does.
   Result<std::string> get(int rank, const char* key, const std::string& what, int seconds = 0);
@@ -57,6 +63,7 @@ class PmixJob final : public Job {
   }
 
   pmix_proc_t me_{};
+  int program_ = 1;  // a rank may run several, one after the other
   std::optional<Patience> patience_;  // until all ranks have come
   int awaited_ = -1;                  // in told_by()
 };
@@ -143,7 +150,21 @@ Error PmixJob::start() {
   if (view_.node_ranks.empty()) view_.node_ranks.push_back(view_.rank);
   std::sort(view_.node_ranks.begin(), view_.node_ranks.end());
   patience_.emplace(view_, Clock::now(), means_of_patience());
-  return {};
+  // The fence of other launchers carries what is new, and on one node the one server has it.
+  const bool between_nodes = view_.node_ranks.size() < static_cast<size_t>(view_.size);
+  return view_.own_launcher && between_nodes ? count_programs() : Error();
+}
+
+Error PmixJob::count_programs() {
+  pmix_info_t at_once;
+  bool yes = true;
+  PMIX_INFO_LOAD(&at_once, PMIX_IMMEDIATE, &yes, PMIX_BOOL);
+  pmix_value_t* value = nullptr;
+  for (; PMIx_Get(&me_, of_this_program(kProgramKey).c_str(), &at_once, 1, &value) == PMIX_SUCCESS;
+       ++program_)
+    PMIX_VALUE_RELEASE(value);
+  PMIX_INFO_DESTRUCT(&at_once);
+  return put(PMIX_LOCAL, kProgramKey, "runs", "telling that this rank has begun");
 }
 
 Error PmixJob::put(pmix_scope_t scope, const char* key, const std::string& bytes,
@@ -153,7 +174,7 @@ Error PmixJob::put(pmix_scope_t scope, const char* key, const std::string& bytes
   value.type = PMIX_BYTE_OBJECT;
   value.data.bo.bytes = const_cast<char*>(bytes.data());  // PMIx_Put copies
   value.data.bo.size = bytes.size();
-  if (pmix_status_t s = PMIx_Put(scope, key, &value); s != PMIX_SUCCESS)
+  if (pmix_status_t s = PMIx_Put(scope, of_this_program(key).c_str(), &value); s != PMIX_SUCCESS)
     return pmix_failure(what, s);
   if (pmix_status_t s = PMIx_Commit(); s != PMIX_SUCCESS) return pmix_failure(what, s);
   return {};
@@ -175,7 +196,9 @@ Result<std::string> PmixJob::get(int rank, const char* key, const std::string& w
   pmix_info_t time;
   PMIX_INFO_LOAD(&time, PMIX_TIMEOUT, &seconds, PMIX_INT);
   // A server waits for two seconds, a rank may start later.
-  while ((status = PMIx_Get(&peer, key, &time, seconds > 0 ? 1 : 0, &value)) == PMIX_ERR_TIMEOUT)
+  const std::string name = of_this_program(key);
+  while ((status = PMIx_Get(&peer, name.c_str(), &time, seconds > 0 ? 1 : 0, &value)) ==
+         PMIX_ERR_TIMEOUT)
     if (patience_ && patience_->next() && *patience_->next() <= Clock::now()) lose_patience();
   PMIX_INFO_DESTRUCT(&time);
   if (status != PMIX_SUCCESS) return pmix_failure(what, status);
@@ -211,7 +234,7 @@ Patience::Means PmixJob::means_of_patience() {
                       std::memory_order_release);
     const pmix_proc_t peer = process(static_cast<pmix_rank_t>(rank));
     // Not PMIx_Get with a time to wait: Slurm's server knows none for ranks of other nodes.
-    PMIx_Get_nb(&peer, kWaitsKey, nullptr, 0, rank_answered,
+    PMIx_Get_nb(&peer, of_this_program(kWaitsKey).c_str(), nullptr, 0, rank_answered,
                 reinterpret_cast<void*>(static_cast<uintptr_t>(rank)));
   };
   means.has_come = [](int rank) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <limits>
 
 #include "base/config.hpp"
@@ -328,8 +329,12 @@ Error finalize() {
   if (Error e = part_from_others(p)) return e;
   phase.store(Phase::finalized, std::memory_order_release);
   if (flight::Record* record = flight::mine()) record->phase.store(2, std::memory_order_relaxed);
+  const std::function<void()> part = p.transport->parting();
   p.transport.reset();
   p.job->leave();
+  // A rank that leaves PMIx (4.2) counts as lost in a fence that is open, perhaps that of a program
+  // which another rank of the node runs after this one.
+  part();
   return {};
 }
 

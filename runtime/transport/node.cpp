@@ -213,6 +213,10 @@ std::unique_ptr<Area> Node::area_for(const AreaKey& key, const std::vector<int>&
   return shared_->area_for(key, processes, rank);
 }
 
+std::function<void()> Node::parting() const {
+  return shared_ ? shared_->parting() : [] {};
+}
+
 bool Node::progress() {
   const bool moved = shared_ && shared_->progress();
   if (!ucx_) return moved;

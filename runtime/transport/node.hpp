@@ -77,6 +77,8 @@ class Node final : public Transport {
   // them. `processes`: theirs, of which mine is number `rank`. nullptr also if one is not here.
   std::unique_ptr<Area> area_for(const AreaKey& key, const std::vector<int>& processes, int rank);
 
+  // SharedMemory::parting(); without it nobody waits.
+  std::function<void()> parting() const;
   bool has_shared_memory() const { return shared_ != nullptr; }
   bool has_ucx() const { return ucx_ != nullptr; }
 

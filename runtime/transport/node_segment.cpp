@@ -71,6 +71,7 @@ Error look_for_room(int descriptor, size_t bytes) {
 struct NodeSegment::Head {
   alignas(kLine) std::atomic<int32_t> attached;
   alignas(kLine) std::atomic<uint32_t> sleepers;
+  Parting parting;
   // Who has made the spare memory, plus one; how many hold it; whether its use has been told of.
   alignas(kLine) std::atomic<int32_t> spare_maker;
   std::atomic<int32_t> spare_holders;
@@ -116,6 +117,9 @@ Extent extent_for(int members, size_t head) {
 
 std::atomic<uint32_t>& NodeSegment::sleepers() const {
   return head().sleepers;
+}
+void NodeSegment::part() const {
+  head().parting.await(static_cast<uint32_t>(members_));
 }
 int64_t NodeSegment::read_rate(const std::function<int64_t()>& measure) {
   std::atomic<int64_t>& agreed = head().read_rate_plus_one;

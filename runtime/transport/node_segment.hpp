@@ -19,6 +19,7 @@
 #include <string>
 
 #include "base/result.hpp"
+#include "transport/parting.hpp"
 #include "transport/ring.hpp"
 #include "transport/spare_memory.hpp"
 
@@ -65,6 +66,8 @@ class NodeSegment {
 
   // Counts the members whose doorbell is armed (doorbell.hpp).
   std::atomic<uint32_t>& sleepers() const;
+  // For all members to leave together.
+  void part() const;
 
   // The ring from one member to another. Its writer opens it; the reader may touch it when
   // is_open(); both ask for it then, not before. Opening takes the memory of the ring back as well,

@@ -49,6 +49,9 @@ class SharedMemory : public Transport {
 
   // All processes have opened it. Once they have had the chance (a fence), it stays as it is.
   virtual bool complete() const = 0;
+  // What the processes of the node call last, when this is gone: returns when all of them do
+  // (parting.hpp).
+  virtual std::function<void()> parting() const = 0;
   // Removes the segment's name, which remains while it is incomplete.
   virtual void forget_name() const = 0;
 

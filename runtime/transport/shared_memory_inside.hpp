@@ -146,6 +146,9 @@ class SharedMemoryTransport final : public SharedMemory {
   void forget_name() const override { segment_->forget_name(); }
   Error connect(int peer) override;
   Error connect_or_end(int peer);
+  std::function<void()> parting() const override {
+    return [segment = segment_] { segment->part(); };
+  }
   std::unique_ptr<Area> area_for(const AreaKey& key, const std::vector<int>& processes,
                                  int rank) override;
 

@@ -127,6 +127,14 @@ test_programs() {
   nothing_is_left
 }
 
+# A rank runs one program after the other, each with other addresses than the one before.
+test_program_after_program() {
+  nodes_up node1 node2 node3
+  launch --host $all sh -c '"$0" && "$0" && exec "$0"' "$programs/program.coll.unrooted"
+  went_well
+  nothing_is_left
+}
+
 # What is started completes though its peers stay away, over tcp as well, alone and with ranks of the
 # same node; and a rank that has nothing to do is not disturbed.
 test_progress() {
@@ -456,6 +464,11 @@ test_slurm() {
     in_slurm --mpi=pmix -N3 -n6 "$programs/program.$name"
     [ "$code" = 0 ] || fail "$name under srun, exit code $code: $(cat "$bed/out")"
   done
+  # Who is late for the second program of its rank is waited for there.
+  in_slurm --mpi=pmix -N3 -n6 sh -c '"$0" && { [ "$SLURM_LOCALID" != "$1" ] || sleep 2; } && exec "$0"' \
+    "$programs/program.p2p.order" 0
+  went_well
+  ! grep warning "$bed/out" || fail "warned"
   in_slurm --mpi=pmix -N3 -n6 "$programs/program.cg" "$source_dir/tests/programs/cg/diffusion.mtx"
   went_well
   said "The solution is right."

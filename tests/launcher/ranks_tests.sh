@@ -99,6 +99,17 @@ test_leaving_before_others_start_again_by_library() {
   said "without calling MPI_Init again, and rank 1 waits for it there"
   nothing_is_left
 }
+# One of a program's ranks is still leaving PMIx when the others could start the next program.
+test_program_after_program_by_library() {
+  local late
+  for late in 0 3; do
+    launch -n 4 env LATE_RANK=$late LD_PRELOAD="$build/tests/launcher/liblate_leave.so" \
+      sh -c '"$0" && "$0" && exec "$0"' "$build/tests/launcher/pair"
+    expect_code 0
+    [ "$(grep -c '^talked$' err)" = 12 ] || fail "not four ranks of three programs"
+  done
+  nothing_is_left
+}
 test_late_ranks_are_waited_for_by_library() {
   mpi_without_0 'sleep 2.5'
   expect_code 0
