@@ -259,7 +259,7 @@ void Job::rank_ended(int, const RankEnd& end) {
 }
 
 void Job::rank_waits(int, int rank) {
-  waiting_.insert(rank);
+  waiting_[rank] = std::chrono::steady_clock::now();
   check_start(true);
 }
 
@@ -278,7 +278,9 @@ void Job::blame_absent() {
   const int first = *absent_.begin();
   const Departed& end = departed_.at(first);
   const std::vector<int> others(std::next(absent_.begin()), absent_.end());
-  const std::vector<int> waiting(waiting_.begin(), waiting_.end());
+  std::vector<int> waiting;
+  for (const auto& [rank, said] : waiting_)
+    if (!end.connected || said > end.when) waiting.push_back(rank);  // earlier: in an earlier start
   fail(1,
        fmt::format("{}{}{} exited with code 0 without calling MPI_Init{}, and {} {} for {} there; "
                    "the job ends",

@@ -109,7 +109,8 @@ class Job final : public NodeEvents {
   int exit_code_ = 0;
   bool failed_ = false, drop_output_ = false;
   std::optional<std::pair<int, std::string>> suspect_;  // exit code, sentence
-  std::set<int> waiting_;             // ranks that have said that they wait in MPI_Init
+  // Ranks that have said that they wait in MPI_Init, and when they last did.
+  std::map<int, std::chrono::steady_clock::time_point> waiting_;
   std::map<int, Departed> departed_;  // ranks that have ended well
   std::set<int> absent_;              // those of them that others wait for there
   std::vector<bool> alive_;           // by rank, from launch() on

@@ -199,6 +199,7 @@ Error UcxTransport::start(const UcxOptions& options) {
 }
 
 UcxTransport::~UcxTransport() {
+  receiver_ = nullptr;  // what comes while the connections close is nobody's
   if (worker_) {
     if (short_) short_->fall_silent();
     close_endpoints();
@@ -231,8 +232,9 @@ bool UcxTransport::drive() {
   within_ucx_ = true;
   const bool moved = ucp_worker_progress(worker_) != 0;
   within_ucx_ = false;
-  if (!late_.empty()) [[unlikely]] send_late();
-  return moved;
+  if (late_.empty()) [[likely]] return moved;
+  send_late();
+  return true;
 }
 
 bool UcxTransport::is_too_early_for(int peer) const {
@@ -367,7 +369,9 @@ ucs_status_t UcxTransport::on_message(void* self, const void* header, size_t hea
   } else {
     arrival.data = static_cast<const std::byte*>(data);
   }
-  static_cast<UcxTransport*>(self)->receiver_->arrived(arrival);
+  Receiver* const receiver = static_cast<UcxTransport*>(self)->receiver_;
+  if (!receiver) [[unlikely]] return UCS_OK;
+  receiver->arrived(arrival);
   return rendezvous ? UCS_INPROGRESS : UCS_OK;
 }
 

@@ -177,6 +177,42 @@ TEST_P(UcxAnswersTest, ConnectAmidABurstOfMessages) {
   }
 }
 
+// Both have connections to close, and what the one sent is still to be read: the engine that would
+// take it is gone by then.
+class UcxCloseTest : public UcxShortTest, public testing::WithParamInterface<int64_t> {};
+
+TEST_P(UcxCloseTest, WhatComesMeanwhileIsNobodys) {
+  struct Gone final : Receiver {
+    void arrived(const Arrival&) override {
+      if (is_gone) ADD_FAILURE() << "a message came to a receiver that is gone";
+      ++count;
+    }
+    void unsent(int) override {}
+    bool is_gone = false;
+    int count = 0;
+  } receiver;
+  ucx[1]->set_receiver(receiver);
+  ASSERT_TRUE(ucx[0]->send_now(1, {}, 0, nullptr));
+  ASSERT_TRUE(ucx[1]->send_now(0, {}, 0, nullptr));
+  while (receiver.count == 0 || ears[0].heads.empty() || ears[0].waiting) {
+    ucx[0]->progress();
+    ucx[1]->progress();
+  }
+  std::vector<std::byte> body(static_cast<size_t>(GetParam()));
+  Outgoing outgoing;
+  outgoing.header.bytes = GetParam();
+  outgoing.payload = {.base = body.data(), .count = GetParam()};
+  outgoing.sent = [](Outgoing&, Error) {};
+  ucx[0]->send(1, outgoing);
+
+  receiver.is_gone = true;
+  std::thread other([this] { ucx[0].reset(); });
+  ucx[1].reset();
+  other.join();
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, UcxCloseTest, testing::Values(int64_t{4} << 10, int64_t{200} << 10));
+
 INSTANTIATE_TEST_SUITE_P(Each, UcxAnswersTest,
                          testing::Values(Answering::How::now, Answering::How::sent,
                                          Answering::How::notice));

@@ -91,9 +91,12 @@ test_leaving_while_others_start_by_library() {
   ends_in_time
   rank_0_is_missed "$(hostname)"
 }
-# The program that rank 1 starts next has no rank 0.
+# The program that rank 1 starts next has no rank 0. Rank 2 waited for the program before.
 test_leaving_before_others_start_again_by_library() {
-  launch -n 2 sh -c 'if [ "$PMIX_RANK" = 0 ]; then echo $$ >first; exec "$0"; fi
+  launch -n 3 sh -c 'case $PMIX_RANK in
+      0) sleep 2; echo $$ >first; exec "$0" ;;
+      2) "$0"; exec sleep 60 ;;
+    esac
     "$0"; while kill -0 "$(cat first)" 2>/dev/null; do sleep 0.02; done; exec "$0"' "$build/tests/launcher/pair"
   expect_code 1
   said "without calling MPI_Init again, and rank 1 waits for it there"
