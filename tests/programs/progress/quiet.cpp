@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What guaranteed progress and waiting cost. A rank that computes with nothing pending, or with a
-// receive pending for which nothing comes, is never interrupted: no other thread of its process
-// runs at all. A rank that waits in MPI for a message uses no measurable time after a second; with
+// What guaranteed progress and waiting cost. A rank that computes with nothing pending, or with
+// receives, sends, collectives and a window for which nothing comes, is never interrupted: no other
+// thread of its process runs at all. A rank that waits in MPI for a message uses no measurable time after a second; with
 // the argument "spinning", and wait.spins=1000000000, it uses its core instead. Counted by the
 // kernel: context switches and running time.
 #include "board.hpp"
@@ -46,6 +46,42 @@ void nobody_interrupts(check::Board& board, const char* what) {
   // No message before the others are through as well.
   board.tell(through);
   CHECK(board.stay_away(check::Outside::sleeping, [&] { return board.told_by_all(through); }));
+}
+
+// A send of a megabyte and a short one that nobody receives, collectives that the last rank has not
+// begun, and a window that others may reach.
+void with_all_pending(check::Board& board, int rank, int size) {
+  const int next = (rank + 1) % size, before = (rank + size - 1) % size;
+  std::vector<int> out(1 << 18, rank), in(out.size(), -1), sum(out.size(), -1), exposed(4, -1);
+  std::vector<MPI_Request> requests;
+  const auto request = [&] { return &requests.emplace_back(); };
+  int got = -1, total = -1;
+  MPI_Win window;
+  MPI_Comm comm;
+  OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+  OK(MPI_Win_create(exposed.data(), 4 * sizeof(int), sizeof(int), MPI_INFO_NULL, comm, &window));
+  OK(MPI_Win_fence(0, window));
+  requests.reserve(8);
+  const auto collectives = [&] {
+    OK(MPI_Iallreduce(&rank, &total, 1, MPI_INT, MPI_SUM, comm, request()));
+    OK(MPI_Iallreduce(out.data(), sum.data(), out.size(), MPI_INT, MPI_SUM, comm, request()));
+    OK(MPI_Ibarrier(comm, request()));
+  };
+  OK(MPI_Issend(out.data(), out.size(), MPI_INT, next, 5, comm, request()));
+  OK(MPI_Issend(&rank, 1, MPI_INT, next, 6, comm, request()));
+  if (rank != size - 1) collectives();
+  nobody_interrupts(board, "with sends, collectives and a window pending");
+  if (rank == size - 1) collectives();
+  OK(MPI_Irecv(in.data(), in.size(), MPI_INT, before, 5, comm, request()));
+  OK(MPI_Irecv(&got, 1, MPI_INT, before, 6, comm, request()));
+  OK(MPI_Waitall(requests.size(), requests.data(), MPI_STATUSES_IGNORE));
+  for (int each : in) CHECK_EQ(each, before);
+  for (int each : sum) CHECK_EQ(each, size * (size - 1) / 2);
+  CHECK_EQ(got, before);
+  CHECK_EQ(total, size * (size - 1) / 2);
+  OK(MPI_Win_fence(0, window));
+  OK(MPI_Win_free(&window));
+  OK(MPI_Comm_free(&comm));
 }
 
 enum class Uses { nothing, its_core };
@@ -115,6 +151,7 @@ int main(int argc, char** argv) {
   nobody_interrupts(board, "with a receive pending");
   OK(MPI_Send(&rank, 1, MPI_INT, next, 2, MPI_COMM_WORLD));
   OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+  with_all_pending(board, rank, size);
 
   waits(board, rank, Uses::nothing, "in MPI_Recv", receive, send);
   const auto barrier = [&] {
