@@ -234,7 +234,6 @@ void Execution::reduce(const Step& step) {
 void Execution::over() {
   active_ = false;
   channel_.engine->remove(*this);
-  channel_.engine->tell_sleepers();
   if (on_complete) on_complete(*this);
 }
 

@@ -100,7 +100,6 @@ void Engine::handle_own() {
 
 void Engine::handle_active(const Header& header, const std::byte* data) {
   ++events_;
-  completed_unheard_ = true;
   if (active_ && active_->handler) active_->handler->handle(header, data);
 }
 

@@ -83,7 +83,6 @@ void Engine::send(SendOperation& op) {
     op.outcome = {};
     op.sent = op.matched = true;
     ++events_;
-    completed_unheard_ = true;
     return op.on_complete(op);
   }
   bool synchronous = op.mode == SendMode::synchronous;
@@ -153,7 +152,6 @@ bool Engine::send_copy(SendOperation& op) {
   op.outcome = {};
   op.sent = op.matched = true;
   ++events_;
-  completed_unheard_ = true;
   op.on_complete(op);
   return true;
 }
@@ -230,7 +228,6 @@ void Engine::cancel(SendOperation& op) {
 inline void Engine::complete(Operation& op) {
   --pending_;
   ++events_;
-  completed_unheard_ = true;
   op.on_complete(op);
 }
 

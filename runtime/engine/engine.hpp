@@ -77,7 +77,7 @@ class Engine final : private transport::Receiver {
   void enter() { ownership_.acquire(); }
   void leave() {
     const bool work = pending() > 0;
-    if (sleepers_.load(std::memory_order_relaxed) > 0) [[unlikely]] wake_sleepers();
+    if (sleepers_.load(std::memory_order_relaxed) > 0) [[unlikely]] leave_to_sleepers();
     has_work_.store(work, std::memory_order_relaxed);
     const Helper helper = helper_.load(std::memory_order_relaxed);
     if (helper != Helper::watching && (work || helper == Helper::asleep)) [[unlikely]]
@@ -206,9 +206,7 @@ class Engine final : private transport::Receiver {
   // Asked in each pass until removed.
   void add_poller(Poller& poller) { pollers_.add(poller); }
   void remove_poller(Poller& poller) { pollers_.remove(poller); }
-  // What a collective that a poller or a waiter drives has completed.
-  void tell_sleepers() { completed_unheard_ = true; }
-  void note_event() { ++events_; }  // the same, if it goes on without being completed
+  void note_event() { ++events_; }  // a collective has gone on
   // ---- what an observer asks
 
   const Ownership& ownership() const { return ownership_; }  // where threads queue for their turn
@@ -259,6 +257,15 @@ class Engine final : private transport::Receiver {
   void finish_recv(RecvOperation& operation);
   void send_progressed(SendOperation& operation);
   void complete(Operation& operation);
+  // A thread that sleeps in its call, and whether it can go on, which is asked until it is true.
+  struct Sleeper {
+    bool (*done)(void*);
+    void* argument;
+    bool is_done = false;
+    Sleeper* next = nullptr;
+  };
+  bool another_sleeper_is_done();
+  void leave_to_sleepers();
   void wake_sleepers();
   bool pass_before(const Match& match);
   struct Copied;
@@ -272,7 +279,8 @@ class Engine final : private transport::Receiver {
   void wait(bool (*done)(void*), void* argument, Blocked& blocked);
   void list(Blocked& blocked);
   void unlist(Blocked& blocked);
-  void sleep_until_something();
+  void sleep_until_something(Sleeper& me);
+  void sleep(Sleeper& me);
   static void yield_core();
   bool arm();
   void do_chores();
@@ -318,6 +326,8 @@ class Engine final : private transport::Receiver {
   std::unique_ptr<Active, ActiveDeleter> active_;  // nullptr: nobody has asked
   int wake_fd_ = -1;                  // readable: threads in sleep_until_something() wake
   std::atomic<int> sleepers_{0};      // threads there; changed by the engine's owner
+  Sleeper* asleep_ = nullptr;         // the same
+  std::atomic<bool> unattended_{false};  // they hear nothing: another thread has seen to them lately
 
   Manner manner_ = Manner::usual;
   int64_t copied_ = 0;  // bytes of messages that were over when they were sent
@@ -326,8 +336,6 @@ class Engine final : private transport::Receiver {
   uint64_t events_ = 0;
   int fetching_ = 0;
 
-  bool completed_unheard_ = false;    // an operation completed since the sleepers were woken
-
   Chore* first_chore_ = nullptr;
   Chore* last_chore_ = nullptr;
   bool helper_drives_ = false;  // the owner is the progress thread
@@ -335,6 +343,7 @@ class Engine final : private transport::Receiver {
   // What the progress thread sees without owning the engine; written by its owner.
   std::atomic<uint64_t> passes_{0};  // of progress(): a call that makes none leaves work undone
   std::atomic<bool> has_work_{false};
+  std::atomic<bool> has_helper_{false};
   // Changed by the progress thread; asleep only while it owns the engine, so that nobody leaves
   // without seeing that. Whoever rings it sets it to watching.
   std::atomic<Helper> helper_{Helper::watching};

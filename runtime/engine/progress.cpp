@@ -70,9 +70,11 @@ class ProgressThread::Loop {
     for (event* e : {alarm_, doorbell_, stop_}) event_add(e, nullptr);
     watch();
     start();
+    engine_.has_helper_.store(thread_.joinable(), std::memory_order_relaxed);
   }
 
   ~Loop() {
+    engine_.has_helper_.store(false, std::memory_order_relaxed);
     const uint64_t one = 1;
     [[maybe_unused]] const ssize_t n = write(stop_fd_, &one, sizeof one);
     if (thread_.joinable()) thread_.join();
@@ -127,6 +129,10 @@ class ProgressThread::Loop {
   bool someone_sleeps_inside() const {
     return engine_.sleepers_.load(std::memory_order_relaxed) > 0;
   }
+  // Who sleeps hears of what comes, or has to be woken once nobody else polls any more.
+  bool someone_listens() const {
+    return someone_sleeps_inside() && !engine_.unattended_.load(std::memory_order_relaxed);
+  }
 
   std::chrono::microseconds longest_with_work() const {
     return std::min(ticks_.longest, kLongestWithWork * ticks_.shortest);
@@ -175,7 +181,7 @@ class ProgressThread::Loop {
 
   void tick() {
     const bool owned = engine_.ownership_.owned();
-    if (!someone_sleeps_inside() && (owned || passes() != seen_passes_))
+    if (!someone_listens() && (owned || passes() != seen_passes_))
       return keep_watching(!owned);
     drive();
   }
@@ -190,6 +196,7 @@ class ProgressThread::Loop {
   void drive() {
     if (!engine_.ownership_.try_acquire()) return watch();
     // Whoever sleeps in a call sees to everything, and to the alarm when it leaves.
+    if (someone_sleeps_inside() && !someone_listens()) engine_.wake_sleepers();
     const bool quiet = someone_sleeps_inside() || do_work();
     const bool contended = engine_.ownership_.contended();
     const bool sleeps = quiet && !contended;

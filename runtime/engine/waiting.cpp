@@ -17,6 +17,9 @@ namespace {
 
 // Polls before the first pause, which takes as long as a short message on some processors.
 constexpr int kEagerPolls = 50;
+// Turns that a waiting thread takes between those of others: then it leaves the polling to them. A
+// wake-up takes longer than so many turns, if each thread has a core; if not, a turn is one, too.
+constexpr int kTurnsBeside = 200;
 // Guards against a wake-up that the transport loses.
 constexpr int kLongestSleepMs = 100;
 
@@ -28,10 +31,17 @@ void Engine::wait(bool (*done)(void*), void* argument, Blocked& blocked) {
   constexpr int kSpinsUnobserved = 1 << 20;  // of a thread that never sleeps
   std::chrono::steady_clock::time_point asleep_since{};
   int spins = 0;
-  for (int idle = 0; !done(argument);) {
+  int turns = 0;
+  Sleeper me{done, argument};
+  for (int idle = 0; !me.is_done && !done(argument);) {
     // At least one pass each turn, or threads that wait for each other's turn starve all.
-    idle = progress() ? 0 : std::min(idle + 1, longest);
-    if (idle > 0) stay_awake();
+    if (!progress()) {
+      idle = std::min(idle + 1, longest);
+      stay_awake();
+    } else {
+      idle = 0;
+      if (asleep_ && another_sleeper_is_done()) [[unlikely]] wake_sleepers();
+    }
     if (observer_ && (idle > before_sleep || ++spins == kSpinsUnobserved)) [[unlikely]] {
       spins = 0;
       if (!blocked.listed) list(blocked);
@@ -41,10 +51,15 @@ void Engine::wait(bool (*done)(void*), void* argument, Blocked& blocked) {
       if (done(argument)) break;
     }
     if (idle > before_sleep) {
-      sleep_until_something();
+      sleep_until_something(me);
     } else if (ownership_.contended()) {  // another thread's turn; it waits in the same fair queue
-      leave();
-      enter();
+      if (++turns > kTurnsBeside) {
+        sleep(me);
+      } else {
+        has_work_.store(pending() > 0, std::memory_order_relaxed);
+        ownership_.release();
+        ownership_.acquire();
+      }
     } else if (idle > waiting_.polls) {
       sched_yield();
     } else if (idle > kEagerPolls) {
@@ -77,7 +92,7 @@ bool Engine::arm() {
   return transport_.arm() && !pollers_.poll();
 }
 
-void Engine::sleep_until_something() {
+void Engine::sleep_until_something(Sleeper& me) {
   if (!arm()) {
     armed_ = false;
     if (!progress()) sched_yield();
@@ -86,13 +101,23 @@ void Engine::sleep_until_something() {
   armed_ = true;
   // This thread hears of what comes: the progress thread need not be woken as well.
   if (alarm_.enabled()) alarm_.disable();
-  // Others that sleep here do not see what this thread has completed for them.
-  if (sleepers_.load(std::memory_order_relaxed) > 0 && completed_unheard_) wake_sleepers();
+  unattended_.store(false, std::memory_order_relaxed);
+  if (another_sleeper_is_done()) wake_sleepers();
+  sleep(me);
+}
+
+// Until a message comes, if the transport is armed, or another thread that owns the engine meanwhile
+// wakes me: it sees to those who sleep when it leaves.
+void Engine::sleep(Sleeper& me) {
+  me.next = std::exchange(asleep_, &me);
   sleepers_.store(sleepers_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   ownership_.release();
   pollfd wakers[] = {{transport_.descriptor(), POLLIN, 0}, {wake_fd_, POLLIN, 0}};
   poll(wakers, 2, kLongestSleepMs);
   ownership_.acquire();
+  Sleeper** at = &asleep_;
+  while (*at != &me) at = &(*at)->next;
+  *at = me.next;
   const int left = sleepers_.load(std::memory_order_relaxed) - 1;
   sleepers_.store(left, std::memory_order_relaxed);
   uint64_t count;
@@ -105,8 +130,33 @@ void Engine::yield_core() {
   sched_yield();
 }
 
+// Each is found once.
+bool Engine::another_sleeper_is_done() {
+  bool found = false;
+  for (Sleeper* each = asleep_; each; each = each->next)
+    if (!each->is_done && each->done(each->argument)) found = each->is_done = true;
+  return found;
+}
+
+// Those who sleep in a call have not seen what this thread has done for them, and while it polled
+// nobody rang for them. To wake them each time would make its calls as slow as a wake-up, and so would
+// arming the transport again: when it does that often, they are seen to once it stays away.
+void Engine::leave_to_sleepers() {
+  if (another_sleeper_is_done() || first_chore_) return wake_sleepers();
+  if (armed_) return;
+  if (alarms_.take()) {
+    armed_ = arm();
+    unattended_.store(false, std::memory_order_relaxed);
+    if (!armed_) wake_sleepers();
+  } else if (!has_helper_.load(std::memory_order_relaxed)) {
+    wake_sleepers();
+  } else {
+    unattended_.store(true, std::memory_order_relaxed);
+    if (helper_.load(std::memory_order_relaxed) == Helper::asleep) ring_doorbell(Ring::busy);
+  }
+}
+
 void Engine::wake_sleepers() {
-  completed_unheard_ = false;
   const uint64_t one = 1;
   [[maybe_unused]] const ssize_t n = write(wake_fd_, &one, sizeof one);
 }

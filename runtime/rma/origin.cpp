@@ -94,7 +94,6 @@ void Window::end_access(Access& access) {
   --open_;
   engine_.remove_pending();
   engine_.note_event();
-  engine_.tell_sleepers();
   over(rank, done, std::move(error));
 }
 

@@ -422,7 +422,6 @@ void Window::end_serving(int origin) {
   Served& served = served_[origin];
   --unfinished_;
   engine_.note_event();
-  engine_.tell_sleepers();
   if (--served.unfinished > 0) return;
   const std::vector<Message> waiting = std::exchange(served.when_finished, {});
   for (const Message message : waiting) settle(origin, message);
