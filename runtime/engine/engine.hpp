@@ -153,7 +153,8 @@ class Engine final : private transport::Receiver {
   bool helper_drives() const { return helper_drives_; }
   void leave_to_application(Chore& chore);  // not twice before it is performed
 
-  // Progresses until `done` is true, which is asked with the engine owned. Polls, then yields,
+  // Progresses until `done` is true, which is asked with the engine owned, by any thread, and once
+  // more by this one before it returns. Polls, then yields,
   // then sleeps; lets other threads in that ask for the engine. Called with the engine owned,
   // returns with it owned. `needs(condition)` adds whose action it waits for.
   template <class Done, class Needs>
@@ -206,7 +207,7 @@ class Engine final : private transport::Receiver {
   // Asked in each pass until removed.
   void add_poller(Poller& poller) { pollers_.add(poller); }
   void remove_poller(Poller& poller) { pollers_.remove(poller); }
-  void note_event() { ++events_; }  // a collective has gone on
+  void note_event() { ++events_; }  // a collective or a window has gone on
   // ---- what an observer asks
 
   const Ownership& ownership() const { return ownership_; }  // where threads queue for their turn
@@ -257,11 +258,12 @@ class Engine final : private transport::Receiver {
   void finish_recv(RecvOperation& operation);
   void send_progressed(SendOperation& operation);
   void complete(Operation& operation);
-  // A thread that sleeps in its call, and whether it can go on, which is asked until it is true.
+  // A thread that sleeps in its call. Others ask whether it can go on; when it wakes it asks itself,
+  // because by then it may have become false again.
   struct Sleeper {
     bool (*done)(void*);
     void* argument;
-    bool is_done = false;
+    bool told = false;
     Sleeper* next = nullptr;
   };
   bool another_sleeper_is_done();
@@ -324,7 +326,7 @@ class Engine final : private transport::Receiver {
   std::vector<Peer> peers_;  // by process id, as far as anything was sent or received
   std::unique_ptr<Parked> parked_;
   std::unique_ptr<Active, ActiveDeleter> active_;  // nullptr: nobody has asked
-  int wake_fd_ = -1;                  // readable: threads in sleep_until_something() wake
+  int wake_fd_ = -1;                  // readable: threads in sleep() wake
   std::atomic<int> sleepers_{0};      // threads there; changed by the engine's owner
   Sleeper* asleep_ = nullptr;         // the same
   std::atomic<bool> unattended_{false};  // they hear nothing: another thread has seen to them lately

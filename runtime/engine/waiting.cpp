@@ -17,8 +17,8 @@ namespace {
 
 // Polls before the first pause, which takes as long as a short message on some processors.
 constexpr int kEagerPolls = 50;
-// Turns that a waiting thread takes between those of others: then it leaves the polling to them. A
-// wake-up takes longer than so many turns, if each thread has a core; if not, a turn is one, too.
+// Turns that a waiting thread takes between those of others: then it leaves the polling to them. So
+// many take longer than a wake-up, which it needs from there on.
 constexpr int kTurnsBeside = 200;
 // Guards against a wake-up that the transport loses.
 constexpr int kLongestSleepMs = 100;
@@ -33,7 +33,7 @@ void Engine::wait(bool (*done)(void*), void* argument, Blocked& blocked) {
   int spins = 0;
   int turns = 0;
   Sleeper me{done, argument};
-  for (int idle = 0; !me.is_done && !done(argument);) {
+  for (int idle = 0; !done(argument);) {
     // At least one pass each turn, or threads that wait for each other's turn starve all.
     if (!progress()) {
       idle = std::min(idle + 1, longest);
@@ -109,6 +109,7 @@ void Engine::sleep_until_something(Sleeper& me) {
 // Until a message comes, if the transport is armed, or another thread that owns the engine meanwhile
 // wakes me: it sees to those who sleep when it leaves.
 void Engine::sleep(Sleeper& me) {
+  me.told = false;
   me.next = std::exchange(asleep_, &me);
   sleepers_.store(sleepers_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   ownership_.release();
@@ -130,11 +131,11 @@ void Engine::yield_core() {
   sched_yield();
 }
 
-// Each is found once.
+// Each is found once while it sleeps.
 bool Engine::another_sleeper_is_done() {
   bool found = false;
   for (Sleeper* each = asleep_; each; each = each->next)
-    if (!each->is_done && each->done(each->argument)) found = each->is_done = true;
+    if (!each->told && each->done(each->argument)) found = each->told = true;
   return found;
 }
 

@@ -57,7 +57,7 @@ bool take_message(int source, int tag, Comm& comm, bool blocking, MPI_Message* m
   const engine::Match match{comm.user.context, source, tag, 0};
   std::unique_ptr<engine::Unexpected> taken;
   if (strict) [[unlikely]] strict->looks(comm, source, tag);
-  if (!look_for([&] { return (taken = engine.take(match)) != nullptr; }, blocking, match, comm))
+  if (!look_for([&] { return taken || (taken = engine.take(match)); }, blocking, match, comm))
     return false;
   fill_from(status, taken->header);
   *message = inventory::hand_out<Message>(*new Message(std::move(taken), comm));

@@ -119,12 +119,13 @@ void wait_for(Look&& look, Needs&& needs) {
   const engine::Engine::Guard own(engine);
   const uint64_t& completions = process().completions;
   uint64_t seen = completions;
-  if (look()) return;
+  bool found = look();
+  if (found) return;
   engine.wait_until(
       [&] {
-        if (completions == seen) return false;
+        if (found || completions == seen) return found;
         seen = completions;
-        return static_cast<bool>(look());
+        return found = look();
       },
       needs);
 }

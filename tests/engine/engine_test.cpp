@@ -265,5 +265,27 @@ TEST_P(EngineTest, SharesOneEngineBetweenThreads) {
   });
 }
 
+// Another thread finds that a sleeper can go on, and undoes it before that one has woken, as a receive
+// does to a probe. The milliseconds let it fall asleep, and decide nothing but whether this is seen.
+TEST_P(EngineTest, WhoWakesAsksOnceMore) {
+  Cluster cluster(GetParam(), 2, /*helpers=*/true);
+  cluster.run([&](Engine& e, int) {
+    for (int round = 0; round < 10; ++round) {
+      bool may_go = false;
+      std::thread waiting([&] {
+        const Engine::Guard own(e);
+        e.wait_until([&] { return may_go; });
+        EXPECT_TRUE(may_go);
+      });
+      for (const bool value : {true, false, true}) {
+        if (value) usleep(20000);
+        const Engine::Guard own(e);
+        may_go = value;
+      }
+      waiting.join();
+    }
+  });
+}
+
 }  // namespace
 }  // namespace tutti::engine

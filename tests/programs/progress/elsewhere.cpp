@@ -42,7 +42,7 @@ void in_bounded_time(Test& test, int judge, const std::string& what,
       fastest = std::min(fastest, took);
       if (i == 0) test.slowest.saw(took, what);
       again = fastest > bound(test.world.size());
-      if (again && i == kTries)
+      if (again && i + 1 == kTries)
         check::fail(__FILE__, __LINE__,
                     what + " took " + std::to_string(fastest * 1e3) + " ms and more in each of " +
                         std::to_string(kTries) + " tries, of which " +

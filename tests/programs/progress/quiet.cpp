@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What guaranteed progress and waiting cost. A rank that computes with nothing pending, or with
 // receives, sends, collectives and a window for which nothing comes, is never interrupted: no other
-// thread of its process runs at all. A rank that waits in MPI for a message uses no measurable time after a second; with
-// the argument "spinning", and wait.spins=1000000000, it uses its core instead. Counted by the
-// kernel: context switches and running time.
+// thread of its process runs at all. A rank that waits in MPI for a message uses no measurable time
+// after a second; with the argument "spinning", and wait.spins=1000000000, it uses its core instead.
+// Counted by the kernel: context switches and running time.
 #include "board.hpp"
 
 #include <utility>
