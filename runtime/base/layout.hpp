@@ -134,5 +134,7 @@ inline void copy_short(std::byte* to, const std::byte* from, size_t bytes) {
 // Copies the data of `from` into `to`: as many bytes as the shorter of both holds. Either may
 // have gaps; no temporary of the whole is made. The memory must not overlap.
 void copy_payload(const Payload& from, const Payload& to);
+// Packed bytes [offset, offset + length) of it, which both have.
+void copy_payload(const Payload& from, const Payload& to, int64_t offset, int64_t length);
 
 }  // namespace tutti

@@ -204,31 +204,49 @@ Payload Execution::range(const Buf& buf) const {
 
 // ---- what both kinds of plans do
 
-void Execution::copy(const Step& step) {
+bool Execution::copy(const Step& step) {
   const bool packs = step.from.unit == Unit::packed;
   if (!packs && step.into.unit != Unit::packed) {
     const Payload from = resolve(step.from), into = resolve(step.into);
-    if (const int64_t bytes = from.bytes(); bytes <= 64 && bytes <= into.bytes() &&
-                                            from.contiguous() && into.contiguous())
-      return copy_short(into.data(), from.data(), static_cast<size_t>(bytes));
-    return copy_payload(from, into);
+    const int64_t bytes = std::min(from.bytes(), into.bytes());
+    if (bytes <= 64 && from.contiguous() && into.contiguous()) {
+      copy_short(into.data(), from.data(), static_cast<size_t>(bytes));
+      return true;
+    }
+    return in_pieces(bytes, kPiece, [&](int64_t begin, int64_t length) {
+      copy_payload(from, into, begin, length);
+    });
   }
   const Buf& user = packs ? step.from : step.into;
   std::byte* const there = static_cast<std::byte*>(resolve(packs ? step.into : step.from).base);
   const Payload whole = packed_whole(user);
-  if (whole.contiguous()) {
-    std::byte* const here = whole.data() + user.offset;
-    copy_short(packs ? there : here, packs ? here : there, static_cast<size_t>(user.count));
-  } else if (packs) {
-    whole.pack(user.offset, there, user.count);
-  } else {
-    whole.unpack(user.offset, there, user.count);
-  }
+  return in_pieces(user.count, kPiece, [&](int64_t begin, int64_t length) {
+    std::byte* const packed = there + begin;
+    if (whole.contiguous()) {
+      std::byte* const here = whole.data() + user.offset + begin;
+      copy_short(packs ? packed : here, packs ? here : packed, static_cast<size_t>(length));
+    } else if (packs) {
+      whole.pack(user.offset + begin, packed, length);
+    } else {
+      whole.unpack(user.offset + begin, packed, length);
+    }
+  });
 }
 
-void Execution::reduce(const Step& step) {
+bool Execution::reduce(const Step& step) {
   const Payload into = resolve(step.into);
-  call_.reduction.apply(call_.reduction, resolve(step.from).base, into.base, into.base, into.count);
+  return apply(resolve(step.from).base, into.base, into.base, into.count);
+}
+
+// The result does not depend on where it is cut: operations go element by element.
+bool Execution::apply(const void* left, const void* right, void* into, int64_t count) {
+  const Layout& layout = *call_.out_layout;
+  const int64_t piece = std::max<int64_t>(kPiece / std::max<int64_t>(layout.size(), 1), 1);
+  return in_pieces(count, piece, [&](int64_t begin, int64_t length) {
+    const int64_t offset = begin * layout.extent();
+    call_.reduction.apply(call_.reduction, moved(left, offset), moved(right, offset),
+                          moved(into, offset), length);
+  });
 }
 
 void Execution::over() {
@@ -259,7 +277,13 @@ void Execution::run_ready() {
       channel_.engine->leave_to_application(resumption_);
       break;
     }
-    perform(ready_[ready_begin_++]);
+    const bool complete = perform(ready_[ready_begin_++]);
+    if (!complete) --ready_begin_;
+    if (complete && (!std::exchange(was_long_, false) || ready_begin_ == ready_end_ ||
+                     !channel_.engine->takes_turns()))
+      continue;
+    keep_polling();
+    break;
   }
   performing_ = false;
   if (abandoned_ ? messages_ > 0 || resumes_ : left_ > 0 || is_disturbed()) return;
@@ -275,26 +299,31 @@ void Execution::step_done(uint32_t step) {
   }
 }
 
-void Execution::perform(uint32_t index) {
+// False: it is not over, and to be performed again.
+bool Execution::perform(uint32_t index) {
   const Step& step = plan_->steps[index];
   switch (step.kind) {
     case Step::Kind::send:
-      return post_send(index);
+      post_send(index);
+      return true;
     case Step::Kind::recv:
-      return post_recv(index);
+      post_recv(index);
+      return true;
     case Step::Kind::copy:
-      copy(step);
+      if (!copy(step)) return false;
       break;
     case Step::Kind::reduce:
-      reduce(step);
+      if (!reduce(step)) return false;
       break;
     case Step::Kind::join:
       break;
     default:
-      if (!share(step)) return stall(index);
-      break;
+      if (share(step)) break;
+      stall(index);
+      return true;
   }
   step_done(index);
+  return true;
 }
 
 void Execution::post_send(uint32_t index) {

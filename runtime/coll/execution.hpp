@@ -86,6 +86,7 @@ class Execution final : private engine::Poller, private engine::UnderWay {
     int32_t peer = -1;
     Step::Kind kind = Step::Kind::join;
     bool direct = false;  // of a copy: from and into are all that is needed
+    bool is_long = false;  // copy, reduce: of about a piece or more
     bool shows = false;   // of a short direct copy: into a slot
     bool fits = false;    // show, expect, take: the block in its share
     bool beside = false;  // await: the next step takes what should come as a message
@@ -125,14 +126,31 @@ class Execution final : private engine::Poller, private engine::UnderWay {
   bool go_on();
   bool share(const Step& step);
   void stall(uint32_t step);
+  void keep_polling();
   void leave_lists();
   void add_needs_in_lane(engine::Condition& needs) const;
   bool may_write(uint32_t round);
   bool is_there(uint32_t round, int peer);
   bool is_raised(uint32_t round, int peer);
   void leave(uint32_t round);
-  void copy(const Step& step);
-  void copy_long(const BoundStep& step);
+  // Long copies and reductions let other threads in every few microseconds. False: the rest is for a
+  // later pass.
+  static constexpr int64_t kPiece = 32 << 10;
+  template <class Work>
+  bool in_pieces(int64_t units, int64_t piece, Work&& work) {
+    while (units - done_ > piece) {
+      work(done_, piece);
+      done_ += piece;
+      if (channel_.engine->takes_turns()) return false;
+    }
+    work(done_, units - done_);
+    done_ = 0;
+    was_long_ = units > piece / 2;
+    return true;
+  }
+  bool copy(const Step& step);
+  bool copy_long(const BoundStep& step);
+  bool apply(const void* left, const void* right, void* into, int64_t count);
   void show(const BoundStep& step);
   void send_beside(const BoundStep& step);
   void expect(const BoundStep& step);
@@ -146,9 +164,9 @@ class Execution final : private engine::Poller, private engine::UnderWay {
   const Step& step_of(const BoundStep& bound) const {
     return plan_->steps[static_cast<size_t>(&bound - bound_)];
   }
-  void reduce(const Step& step);
+  bool reduce(const Step& step);
   void run_ready();
-  void perform(uint32_t step);
+  bool perform(uint32_t step);
   void post_send(uint32_t step);
   void post_send(uint32_t step, const Payload& payload, uint64_t signature);
   void post_recv(uint32_t step);
@@ -185,6 +203,8 @@ class Execution final : private engine::Poller, private engine::UnderWay {
   uint64_t lingered_ = 0;     // passes to go, and one
   bool late_ = false;         // waits for its turn
   bool waited_ = false;       // what it awaits was not there when it looked first
+  int64_t done_ = 0;          // units of the step that in_pieces() has left
+  bool was_long_ = false;     // the latest step that it has completed
   bool polled_ = false;       // in the engine's list
   bool floods_ = false;       // what all ranks get is more than their caches are likely to hold
   bool performing_ = false;  // at work: what becomes ready joins the queue, and the end comes later

@@ -75,11 +75,12 @@ void Execution::begin() {
   abandoned_ = false;
   active_ = true;
   messages_ = 0;
+  done_ = 0;
   channel_.engine->add(*this);
   const bool program = plan_->is_program();
+  next_ = program ? 0 : kNoStep;
   if (lane_) {
     first_round_ = lane_->take(plan_->rounds);
-    next_ = program ? 0 : kNoStep;
     awaited_ = 0;
     lingered_ = 0;
     waited_ = false;
@@ -123,8 +124,10 @@ void run(Execution& e) {
     };
     for (int polls = std::min(engine.waiting().polls, kMostPolls); polls > 1 && e.messages_ == 0;
          --polls) {
-      if (!nothing_new()) e.execute();
+      const bool goes_on = !nothing_new();
+      if (goes_on) e.execute();
       if (!e.active_) return;
+      if (goes_on && engine.ownership().contended()) break;
       if (polls % kPollsPerPass == 0) engine.progress();
     }
     // With more ranks than cores, what is awaited cannot come while this one runs.

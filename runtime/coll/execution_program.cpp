@@ -92,6 +92,7 @@ void Execution::bind_copy(const Step& step, BoundStep& bound) const {
   bound.from = end_at(step.from, from.data());
   bound.into = end_at(step.into, into.data());
   bound.direct = true;
+  bound.is_long = bound.length > kPiece / 2;
   bound.shows = step.into.region == Region::shared && bound.length < kLongCopy;
 }
 
@@ -117,6 +118,7 @@ void Execution::bind_reduce(const Step& step, BoundStep& bound, BoundStep* befor
   bound.from = end_at(step.from, from.base);
   bound.right = bound.into = end_at(step.into, into.base);
   bound.direct = true;
+  bound.is_long = into.bytes() > kPiece / 2;
   if (!before || before->kind != Step::Kind::copy || !before->direct ||
       before->length != into.bytes() || before->into != bound.into)
     return;
@@ -219,14 +221,20 @@ bool Execution::lingers() {
   return --lingered_ > 0;
 }
 
-void Execution::copy_long(const BoundStep& step) {
-  const auto bytes = static_cast<size_t>(step.length);
-  if (step.into.region == Region::shared)
-    lane_->put(at(step.into), at(step.from), bytes);
-  else if (floods_ && step.from.region == Region::shared)
-    lane_->get(at(step.into), at(step.from), bytes);
-  else
-    std::memcpy(at(step.into), at(step.from), bytes);
+// What goes through a slot is a piece already.
+bool Execution::copy_long(const BoundStep& step) {
+  std::byte* const into = at(step.into);
+  const std::byte* const from = at(step.from);
+  if (step.into.region == Region::shared) {
+    lane_->put(into, from, static_cast<size_t>(step.length));
+  } else if (floods_ && step.from.region == Region::shared) {
+    lane_->get(into, from, static_cast<size_t>(step.length));
+  } else {
+    return in_pieces(step.length, kPiece, [&](int64_t begin, int64_t length) {
+      std::memcpy(into + begin, from + begin, static_cast<size_t>(length));
+    });
+  }
+  return true;
 }
 
 // ---- blocks in shares, or beside them
@@ -316,20 +324,26 @@ bool Execution::execute() {
   const BoundStep* step = bound_ + next_;
   const auto stop_here = [&] {
     next_ = static_cast<uint32_t>(step - bound_);
-    return next_ != before || awaited_ != awaited;
+    return next_ != before || awaited_ != awaited || done_ > 0;
   };
+  // After a long step, but for the last one, which ends the call.
+  const auto gives_way = [&] { return step + 1 != end && channel_.engine->takes_turns(); };
   for (; step != end; ++step) {
     const uint32_t round = first_round_ + step->slot;
     switch (step->kind) {
       case Step::Kind::copy:
-        if (!step->direct) [[unlikely]]
-          copy(plan_->steps[static_cast<size_t>(step - bound_)]);
-        else if (step->shows)
+        if (!step->direct) [[unlikely]] {
+          if (!copy(step_of(*step))) return stop_here();
+        } else if (step->shows) {
           show_short(at(step->into), at(step->from), static_cast<size_t>(step->length));
-        else if (step->length < kLongCopy)
+        } else if (step->length < kLongCopy) {
           copy_short(at(step->into), at(step->from), static_cast<size_t>(step->length));
-        else
-          copy_long(*step);
+        } else if (!copy_long(*step)) {
+          return stop_here();
+        } else if (step->is_long && gives_way()) {
+          ++step;
+          return stop_here();
+        }
         break;
       case Step::Kind::show:
         show(*step);
@@ -344,8 +358,15 @@ bool Execution::execute() {
       case Step::Kind::reduce:
         // An application thread's next pass comes here again.
         if (waits_for_application(step->kind)) return stop_here();
-        call_.reduction.apply(call_.reduction, at(step->from), at(step->right), at(step->into),
-                              step->length);
+        if (!step->is_long) {
+          call_.reduction.apply(call_.reduction, at(step->from), at(step->right), at(step->into),
+                                step->length);
+        } else if (!apply(at(step->from), at(step->right), at(step->into), step->length)) {
+          return stop_here();
+        } else if (gives_way()) {
+          ++step;
+          return stop_here();
+        }
         break;
       case Step::Kind::claim:
         if (!may_write(round)) return stop_here();

@@ -153,6 +153,19 @@ class Engine final : private transport::Receiver {
   bool helper_drives() const { return helper_drives_; }
   void leave_to_application(Chore& chore);  // not twice before it is performed
 
+  // Asked amid what takes long, in pieces of some microseconds: does another thread wait for its turn,
+  // or sleep while this one sees to its work, or has one done so lately? Then the rest is for a later
+  // pass.
+  bool takes_turns() override {
+    if (ownership_.contended() || sleepers_.load(std::memory_order_relaxed) > 0) {
+      turns_ = kTurnsRemembered;
+      return true;
+    }
+    if (turns_ == 0) return false;
+    --turns_;
+    return true;
+  }
+
   // Progresses until `done` is true, which is asked with the engine owned, by any thread, and once
   // more by this one before it returns. Polls, then yields,
   // then sleeps; lets other threads in that ask for the engine. Called with the engine owned,
@@ -321,6 +334,8 @@ class Engine final : private transport::Receiver {
   Pollers pollers_;
   int64_t pending_ = 0;
   int taken_ = 0;  // by recv_at_once() since the last pass
+  static constexpr int kTurnsRemembered = 64;
+  int turns_ = 0;  // takes_turns() remembers so many times more
   uint64_t last_ticket_ = 0;
   std::unordered_map<uint64_t, SendOperation*> tickets_;  // sends whose answer is awaited
   std::vector<Peer> peers_;  // by process id, as far as anything was sent or received

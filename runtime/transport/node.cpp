@@ -81,6 +81,7 @@ class Node::FromUcx final : public Receiver {
     receiver_.arrived(marked);
   }
   void unsent(int more) override { receiver_.unsent(more); }
+  bool takes_turns() override { return receiver_.takes_turns(); }
   static bool is_marked(void* rendezvous) { return reinterpret_cast<uintptr_t>(rendezvous) & 1; }
   static void* unmark(void* rendezvous) {
     const std::unique_ptr<void*> ticket(

@@ -47,7 +47,8 @@ void SharedMemoryTransport::finish(Incoming& incoming) {
 // Reads the next piece from the sender's memory.
 SharedMemoryTransport::Read SharedMemoryTransport::read_on(Incoming& incoming) {
   if (incoming.joins) return join_on(incoming);
-  const int64_t length = std::min(kReadPiece, incoming.bytes - incoming.arrived);
+  const int64_t most = receiver_->takes_turns() ? kTurnPiece : kReadPiece;
+  const int64_t length = std::min(most, incoming.bytes - incoming.arrived);
   if (!read_piece(incoming, incoming.arrived, length)) {
     incoming.asked = incoming.arrived;
     ask(incoming, 0);

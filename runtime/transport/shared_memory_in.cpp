@@ -32,6 +32,8 @@ bool SharedMemoryTransport::drain(Peer& from) {
     else
       handle(from, word, from.in.record());
     if (from.in.consume(word)) Doorbell::ring_if_asleep(*from.desk);
+    if (word.length > kStreamPiece / 2 && receiver_->takes_turns()) [[unlikely]]
+      break;
   }
   return true;
 }

@@ -27,6 +27,7 @@ inline constexpr int64_t kEagerPiece = 2 << 10;     // of a middling message
 inline constexpr int64_t kStreamPiece = 32 << 10;   // of a long one
 inline constexpr int64_t kStreamChunk = 256 << 10;  // asked for at a time while both copy
 inline constexpr int64_t kReadPiece = 1 << 20;      // read from a peer's memory in one pass
+inline constexpr int64_t kTurnPiece = 64 << 10;     // while threads take turns
 // A message alone is copied by both sides from here on, if both are there; and its pieces.
 inline constexpr int64_t kLeastJoint = 64 << 10;
 inline constexpr int64_t kLeastJointPiece = 32 << 10, kMostJointPiece = 64 << 10;

@@ -247,7 +247,10 @@ bool SharedMemoryTransport::stream_on(Peer& to) {
     if (!put_fragment(to, s.outgoing->payload, s.incoming, s.offset, length)) break;
     moved = true;
     s.offset += length;
-    if (s.offset < s.end) continue;
+    if (s.offset < s.end) {
+      if (receiver_->takes_turns()) break;
+      continue;
+    }
     Outgoing& outgoing = *s.outgoing;
     const bool last = s.end == outgoing.header.bytes;
     to.streams.erase(to.streams.begin());

@@ -57,6 +57,7 @@ class Stress final : public Transport, private Receiver {
   };
 
   void unsent(int more) override { receiver_->unsent(more); }
+  bool takes_turns() override { return receiver_->takes_turns(); }
   void arrived(const Arrival& arrival) override {
     Source& source = sources_[arrival.header.process];
     Message message{arrival.header, nullptr, arrival.rendezvous, 0};

@@ -71,6 +71,9 @@ class Receiver {
   virtual void arrived(const Arrival& arrival) = 0;
   // So many more messages that send_now() has taken wait for progress(), or, negative, fewer.
   virtual void unsent(int more) = 0;
+  // Another thread waits for its turn, or has done so lately: what takes long is to go on in the next
+  // progress().
+  virtual bool takes_turns() { return false; }
 
  protected:
   ~Receiver() = default;

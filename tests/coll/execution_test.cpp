@@ -363,6 +363,10 @@ class Part {
   std::vector<std::pair<int64_t, Item>> expected_;
 };
 
+Case long_case(Collective kind, int64_t items, bool commutative) {
+  return {kind, items, 1, false, commutative || kind < Collective::reduce};
+}
+
 std::vector<Case> cases(Collective kind, int size) {
   std::vector<Case> all;
   const bool reduces = kind >= Collective::reduce;
@@ -375,8 +379,7 @@ std::vector<Case> cases(Collective kind, int size) {
           all.push_back({kind, items, root, in_place, commutative});
         }
   if (size == 3 && kind != Collective::barrier)  // several segments of a pipeline
-    for (const bool commutative : {true, false})
-      all.push_back({kind, 60000, 1, false, commutative || !reduces});
+    for (const bool commutative : {true, false}) all.push_back(long_case(kind, 60000, commutative));
   return all;
 }
 
@@ -384,6 +387,29 @@ class Execute : public testing::TestWithParam<int> {};
 INSTANTIATE_TEST_SUITE_P(Collectives, Execute, testing::Range(0, kCollectives), [](auto& info) {
   return std::string(name_of(static_cast<Collective>(info.param)));
 });
+
+// By this algorithm. Parts that are broadcasts go in pieces.
+std::shared_ptr<const Selection> selection_of(Collective kind, const Algorithm& algorithm) {
+  const auto selection = Selection::parse(
+      std::string(name_of(kind)) + " " + std::string(algorithm.name) + "\nbcast scatter_ring", "test");
+  EXPECT_TRUE(selection);
+  return *selection;
+}
+bool is_in_memory(const Algorithm& algorithm) {
+  return algorithm.needs == Needs::shared_memory || algorithm.needs == Needs::shared_slot;
+}
+
+void expect_right(const Case& c, const Algorithm& algorithm, engine::Channel& channel, Planner& planner) {
+  Part part(c, channel.rank, channel.size());
+  auto execution = prepare(channel, planner, part.call());
+  ASSERT_TRUE(execution);
+  finish(**execution, *channel.engine);
+  EXPECT_EQ((*execution)->mpi_class, MPI_SUCCESS);
+  EXPECT_EQ(part.check(), "") << name_of(c.kind) << " " << algorithm.name << ", rank " << channel.rank
+                              << " of " << channel.size() << ", items " << c.items << ", root " << c.root
+                              << ", in place " << c.in_place << ", commutative " << c.commutative << "\n"
+                              << to_string((*execution)->plan());
+}
 
 TEST_P(Execute, EveryAlgorithmGivesTheRightAnswer) {
   const auto kind = static_cast<Collective>(GetParam());
@@ -396,30 +422,44 @@ TEST_P(Execute, EveryAlgorithmGivesTheRightAnswer) {
     Ranks ranks(places, static_cast<uint64_t>(size));
     for (const Algorithm& algorithm : algorithms(kind)) {
       if (one_node == (algorithm.needs == Needs::nodes)) continue;
-      const bool in_memory =
-          algorithm.needs == Needs::shared_memory || algorithm.needs == Needs::shared_slot;
-      if (in_memory && size == 1) continue;
+      if (is_in_memory(algorithm) && size == 1) continue;
       if (algorithm.needs == Needs::power_of_two && (size & (size - 1)) != 0) continue;
-      // Parts that are broadcasts go in pieces.
-      const auto selection = Selection::parse(
-          std::string(name_of(kind)) + " " + std::string(algorithm.name) + "\nbcast scatter_ring",
-          "test");
-      ASSERT_TRUE(selection);
+      const auto selection = selection_of(kind, algorithm);
       ranks.run([&](engine::Channel& channel) {
-        Planner planner(*selection);
+        Planner planner(selection);
         for (const Case& c : cases(kind, size)) {
           if (!c.commutative && (algorithm.needs == Needs::commutative || !in_order)) continue;
-          Part part(c, channel.rank, size);
-          auto execution = prepare(channel, planner, part.call());
-          ASSERT_TRUE(execution);
-          finish(**execution, *channel.engine);
-          EXPECT_EQ((*execution)->mpi_class, MPI_SUCCESS);
-          EXPECT_EQ(part.check(), "")
-              << name_of(kind) << " " << algorithm.name << ", rank " << channel.rank << " of "
-              << size << ", items " << c.items << ", root " << c.root << ", in place " << c.in_place
-              << ", commutative " << c.commutative << "\n"
-              << to_string((*execution)->plan());
+          expect_right(c, algorithm, channel, planner);
         }
+      });
+    }
+  }
+}
+
+// Where another thread of the process sleeps in its call all the time, each long step is cut.
+TEST_P(Execute, LongStepsInPiecesGiveTheRightAnswer) {
+  const auto kind = static_cast<Collective>(GetParam());
+  if (kind == Collective::barrier) return;
+  for (const std::vector<int>& places : {std::vector(4, 0), {0, 0, 1, 1}}) {
+    Ranks ranks(places, 1);
+    const bool one_node = places.back() == 0;
+    for (const Algorithm& algorithm : algorithms(kind)) {
+      if (one_node == (algorithm.needs == Needs::nodes)) continue;
+      const auto selection = selection_of(kind, algorithm);
+      ranks.run([&](engine::Channel& channel) {
+        bool over = false;
+        std::thread other([&] {
+          const engine::Engine::Guard own(*channel.engine);
+          channel.engine->wait_until([&] { return over; });
+        });
+        Planner planner(selection);
+        for (const bool commutative : {true, false})
+          if (commutative || algorithm.needs != Needs::commutative)
+            expect_right(long_case(kind, 20000, commutative), algorithm, channel, planner);
+        over = true;
+        channel.engine->leave();
+        other.join();
+        channel.engine->enter();
       });
     }
   }
@@ -439,6 +479,56 @@ Call sum_call(std::vector<uint32_t>& in, std::vector<uint32_t>& out) {
           static_cast<const uint32_t*>(left)[i] + static_cast<const uint32_t*>(right)[i];
   };
   return call;
+}
+
+// A reduction at which another thread asks for the engine in each piece: it gets its turn before the
+// next one, but for the one that comes in the pass in which the message did.
+struct Turns {
+  engine::Engine* engine = nullptr;
+  std::atomic<int> taken{0};
+  int pieces = 0, seen = -1, in_vain = 0;
+
+  static void add(const Reduction& self, const void* left, const void*, void* into, int64_t count) {
+    auto& turns = *static_cast<Turns*>(self.datatype);
+    ++turns.pieces;
+    if (turns.taken == turns.seen) ++turns.in_vain;
+    while (!turns.engine->ownership().contended()) std::this_thread::yield();
+    turns.seen = turns.taken;
+    for (int64_t i = 0; i < count; ++i)
+      static_cast<uint32_t*>(into)[i] += static_cast<const uint32_t*>(left)[i];
+  }
+};
+TEST(Executions, LongReductionsLetOtherThreadsInBetweenPieces) {
+  constexpr size_t kWords = 1 << 18;
+  for (const char* algorithm : {"recursive_doubling", "ring", "halving_doubling"}) {
+    const auto selection = Selection::parse(std::string("allreduce ") + algorithm, "test");
+    ASSERT_TRUE(selection);
+    Ranks ranks(std::vector<int>(2), 1);
+    ranks.run([&](engine::Channel& channel) {
+      Turns turns{.engine = channel.engine};
+      std::atomic<bool> over{false};
+      std::thread other([&] {
+        while (!over) {
+          const engine::Engine::Guard own(*channel.engine);
+          ++turns.taken;
+        }
+      });
+      Planner planner(*selection);
+      std::vector<uint32_t> in(kWords, 1), out(kWords);
+      Call call = sum_call(in, out);
+      call.reduction = {Turns::add, true, nullptr, &turns};
+      auto execution = prepare(channel, planner, call);
+      ASSERT_TRUE(execution);
+      finish(**execution, *channel.engine);
+      over = true;
+      channel.engine->leave();
+      other.join();
+      channel.engine->enter();
+      EXPECT_EQ(out, std::vector<uint32_t>(kWords, 2)) << algorithm;
+      EXPECT_GE(turns.pieces, 8) << algorithm;
+      EXPECT_LE(turns.in_vain, 1) << algorithm << ", of " << turns.pieces << " pieces";
+    });
+  }
 }
 
 // More than a mailbox of them, of three kinds, all under way before the first is waited for.

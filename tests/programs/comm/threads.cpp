@@ -2,6 +2,8 @@
 // MPI_THREAD_MULTIPLE: threads with a communicator each in collectives, threads that share one by
 // tags, and threads that wait for each other's messages.
 // NOT_MPICH: its threads spin, which takes minutes on few cores.
+#include <algorithm>
+#include <atomic>
 #include <thread>
 
 #include "check.hpp"
@@ -28,6 +30,79 @@ double to_and_fro(int rank, MPI_Comm comm) {
     if (rank == 1) OK(MPI_Send(&i, 1, MPI_INT, 0, 1, comm));
   }
   return (check::seconds() - began) / kTimes;
+}
+
+// What other threads do with long vectors while this one sends short messages.
+struct Long {
+  const char* name;
+  void (*run)(const std::vector<double>& in, std::vector<double>& out, int other, MPI_Comm comm);
+};
+const Long kLong[] = {
+    {"an allreduce",
+     [](const std::vector<double>& in, std::vector<double>& out, int, MPI_Comm comm) {
+       OK(MPI_Allreduce(in.data(), out.data(), in.size(), MPI_DOUBLE, MPI_SUM, comm));
+     }},
+    {"an exchange",
+     [](const std::vector<double>& in, std::vector<double>& out, int other, MPI_Comm comm) {
+       OK(MPI_Sendrecv(in.data(), in.size(), MPI_DOUBLE, other, 0, out.data(), out.size(), MPI_DOUBLE, other, 0,
+                       comm, MPI_STATUS_IGNORE));
+     }},
+    {"an alltoall",
+     [](const std::vector<double>& in, std::vector<double>& out, int, MPI_Comm comm) {
+       OK(MPI_Alltoall(in.data(), in.size() / 2, MPI_DOUBLE, out.data(), out.size() / 2, MPI_DOUBLE, comm));
+     }},
+};
+
+// Half of the time went into waits of this length or longer ones.
+double typical(std::vector<double> waits) {
+  std::sort(waits.begin(), waits.end());
+  const double half = std::accumulate(waits.begin(), waits.end(), 0.0) / 2;
+  double sum = 0;
+  for (double each : waits)
+    if ((sum += each) >= half) return each;
+  return 0;
+}
+
+// Nobody waits for another communicator longer than for a message: in one of some tries messages there
+// and back beside the long call typically take no more than the bound.
+void beside_long_calls(int rank, MPI_Comm comm_of_long, MPI_Comm comm_of_short) {
+  constexpr double kBound = 250e-6;  // without pieces half a millisecond to four
+  const std::vector<double> in(1 << 23, rank + 1.0);
+  std::vector<double> out(in.size());
+  for (const Long& call : kLong) {
+    for (int tries = 0, again = 1; again; ++tries) {
+      std::atomic<bool> over{false};
+      std::fill(out.begin(), out.end(), -1);
+      std::thread other([&] {
+        for (int i = 0; i < 2; ++i) call.run(in, out, 1 - rank, comm_of_long);
+        over = true;
+      });
+      std::vector<double> took;
+      for (int go = 1; go;) {  // rank 0 says how often
+        const double began = check::seconds();
+        if (rank == 0) {
+          go = !over;
+          OK(MPI_Send(&go, 1, MPI_INT, 1, 1, comm_of_short));
+        }
+        int there = go;
+        OK(MPI_Recv(&there, 1, MPI_INT, 1 - rank, 1, comm_of_short, MPI_STATUS_IGNORE));
+        if (rank == 1) {
+          go = there;
+          OK(MPI_Send(&go, 1, MPI_INT, 0, 1, comm_of_short));
+        }
+        took.push_back(check::seconds() - began);
+      }
+      other.join();
+      const double expected = call.run == kLong[0].run ? 3 : 2 - rank;  // ends of what came
+      CHECK_EQ(out.back(), call.run == kLong[2].run ? 2 : expected);
+      const double wait = typical(took);
+      again = rank == 0 && wait > kBound;
+      OK(MPI_Bcast(&again, 1, MPI_INT, 0, comm_of_short));
+      if (again && tries == 20)
+        check::fail(__FILE__, __LINE__, std::string("beside ") + call.name + " of 64 MiB a message there and back " +
+                                            "typically takes " + std::to_string(wait * 1e6) + " us");
+    }
+  }
 }
 
 }  // namespace
@@ -108,6 +183,7 @@ int main(int argc, char** argv) {
   OK(MPI_Send(&rank, 1, MPI_INT, to, 0, own[0]));
   waiting.join();
   CHECK_EQ(awaited, from);
+  if (judged) beside_long_calls(rank, own[0], own[1]);
 
   // One thread waits for what another started.
   MPI_Request request;
