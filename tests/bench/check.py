@@ -35,13 +35,15 @@ class Measured(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             table, plot = os.path.join(folder, "figures.json"), os.path.join(folder, "plot.svg")
             done = bench("--only", "tutti", "--quick", "--runs", "2", "--json", table, "--svg", plot, "p2p",
-                         "barrier", "iallreduce/8", "alltoall*", "behind.send", "hidden", "startup2", "memory2")
+                         "fresh", "away", "barrier", "iallreduce/8", "alltoall*", "behind.send", "hidden", "startup2", "memory2")
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
             rows = rows_of(table)
             drawing = xml.parse(plot)
         units = {"p2p latency/8": "us", "p2p bandwidth/1048576": "GB/s", "p2p rate/8": "M/s",
                  "pair barrier/0": "us", "crowd barrier/0": "us", "pair iallreduce/8": "us",
                  "pair alltoall/65536": "us", "crowd alltoall/1024": "us", "behind behind.send/1048576": "ms",
+                 "fresh fresh.latency/65536": "us", "fresh fresh.alltoall/65536": "us",
+                 "away elsewhere.send/1048576": "ms",
                  "hidden hidden.exchange/1048576": "%",
                  "startup2 startup/2": "ms", "memory2 memory.init/2": "MiB", "memory2 memory.talked/2": "MiB"}
         self.assertLessEqual(set(units), set(rows))

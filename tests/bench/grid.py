@@ -9,7 +9,10 @@ import fnmatch
 KIB, MIB = 1 << 10, 1 << 20
 COLLECTIVES = ("barrier bcast reduce allreduce reduce_scatter reduce_scatter_block scan exscan gather "
                "gatherv scatter scatterv allgather allgatherv alltoall alltoallv alltoallw").split()
+FRESH = ("bcast", "reduce", "allreduce", "gather", "scatter", "allgather", "alltoall")
 STARTED = ("iallreduce", "ibcast", "iallgather", "ialltoall")
+AWAY = [f"{way}.{cell}" for way in ("asleep", "reading", "elsewhere")
+        for cell in (f"send/{MIB}", f"iallreduce/{64 * KIB}", f"iallreduce/{MIB}")]
 GOAL_SHORT = {"barrier", "bcast", "reduce", "allreduce", "allgather", "alltoall"}
 GOAL_REDUCTIONS = {"reduce", "allreduce"}
 GOAL_CROWDED = {"barrier", "allreduce/8", "allreduce/65536", "alltoall/1024"}
@@ -63,7 +66,10 @@ def full_grid():
         Block("p2p", "2 ranks, a core each: messages", 2,
               cells_of(["latency"], [0, 8, 64, 256, KIB, 4 * KIB, 16 * KIB, 64 * KIB, 256 * KIB, MIB, 4 * MIB])
               + cells_of(["bandwidth"], [4 * KIB, 16 * KIB, 64 * KIB, 256 * KIB, MIB, 4 * MIB])
-              + ["rate/8"], budget_ms=12),
+              + cells_of(["reused.bandwidth"], [64 * KIB, 256 * KIB, MIB]) + ["rate/8"], budget_ms=12),
+        Block("fresh", "2 ranks, a core each: data that are written just before each call and read after it", 2,
+              cells_of(["fresh.latency"], [8 * KIB, 16 * KIB, 32 * KIB, 64 * KIB, 256 * KIB, MIB])
+              + cells_of(["fresh." + name for name in FRESH], [8 * KIB, 64 * KIB, MIB]), budget_ms=12),
         Block("pair", "2 ranks, a core each: collectives", 2,
               cells_of(both_forms(COLLECTIVES), sizes), budget_ms=16),
         Block("crowd", "8 ranks on 2 cores: collectives", 8,
@@ -76,6 +82,8 @@ def full_grid():
         *[Block(f"behind{n}", f"{n} ranks on 2 cores: wait for others that compute for 100 ms (send: 200 ms)", n,
                 ["behind.send/%d" % MIB] + cells_of(["behind." + s for s in started], [8, 64 * KIB, MIB]),
                 pinned=False) for n in (4, 8)],
+        Block("away", "2 ranks, a core each: wait for a peer that is asleep, in read(), or in MPI elsewhere", 2,
+              AWAY),
         *over_tcp([0, 8, KIB, 64 * KIB, MIB], [8 * KIB, 64 * KIB, MIB, 4 * MIB], [8, KIB, 64 * KIB, MIB]),
         *ends([2, 16, 64], [2, 32]),
     ]
@@ -86,6 +94,8 @@ def quick_grid():
         Block("p2p", "2 ranks, a core each: messages", 2,
               ["latency/0", "latency/8", f"latency/{KIB}", f"bandwidth/{64 * KIB}", f"bandwidth/{MIB}", "rate/8"],
               budget_ms=10),
+        Block("fresh", "2 ranks, a core each: data that are written just before each call and read after it", 2,
+              cells_of(["fresh.latency", "fresh.alltoall"], [64 * KIB]), budget_ms=5),
         Block("pair", "2 ranks, a core each: collectives", 2,
               cells_of(["barrier", "ibarrier", "bcast", "reduce", "allreduce", "iallreduce", "allgather",
                         "alltoall"], [8, 64 * KIB]), budget_ms=5),
@@ -95,6 +105,7 @@ def quick_grid():
               [f"hidden.exchange/{MIB}"]),
         Block("behind", "2 ranks, a core each: wait for a peer that computes for 100 ms (send: 200 ms)", 2,
               [f"behind.send/{MIB}", f"behind.iallreduce/{MIB}"]),
+        Block("away", "2 ranks, a core each: wait for a peer that is in MPI elsewhere", 2, [f"elsewhere.send/{MIB}"]),
         *over_tcp([8], [MIB], [8, 64 * KIB]),
         *ends([2, 16], [2]),
     ]
@@ -109,8 +120,8 @@ def over_tcp(latencies, bandwidths, vectors):
         Block("nodes8", "2 nodes over tcp, 4 ranks and a core each", 8,
               ["barrier"] + cells_of(["bcast", "allreduce"], vectors), pinned=False, budget_ms=40, nodes=2),
         Block("behind_nodes", "2 nodes over tcp, a rank and a core each: wait for a peer that computes", 2,
-              [f"behind.send/{MIB}"] + cells_of(["behind." + name for name in ("ibarrier", *STARTED)], vectors),
-              pinned=False, nodes=2),
+              [f"behind.send/{MIB}"] + cells_of(["behind." + name for name in ("ibarrier", *STARTED)], vectors)
+              + AWAY, pinned=False, nodes=2),
     ]
 
 
