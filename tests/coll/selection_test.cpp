@@ -168,7 +168,7 @@ TEST(SelectionTest, MemoryThatAllRanksShareIsACondition) {
 }
 
 TEST(SelectionTest, FastReadsOfPeersAreACondition) {
-  Shape s = shape(Collective::alltoall, 2, 64 << 10);
+  Shape s = shape(Collective::alltoall, 2, 1 << 20);
   s.small_slot = 4080;
   s.large_slot = 32768;
   EXPECT_EQ(Selection::shipped()->choose(s).name, "shared");
