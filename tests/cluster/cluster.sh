@@ -150,6 +150,15 @@ test_progress() {
   nothing_is_left
 }
 
+# Between ranks of a node nothing is as slow as to ask the network each time, which must not starve.
+test_two_ways() {
+  nodes_up node1 node2
+  limit=150 launch --host node1:2,node2:1 "$build/tests/cluster/two_ways"
+  went_well
+  cat "$bed/out"
+  nothing_is_left
+}
+
 # MPI_Init moves nobody's address: a node asks for those that its ranks write to, here the nodes' first
 # ranks, which meet in an allreduce.
 test_addresses() {
