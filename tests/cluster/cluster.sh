@@ -11,13 +11,14 @@ wanted=$2
 
 fail() { echo "cluster: $*" >&2; exit 1; }
 . "$here/../fault_bound.sh"
+. "$here/../idle_bound.sh"
 . "$here/nodes.sh"
 . "$here/slurm.sh"
 
 bin=$build/bin
 programs=$build/tests/programs
 where=$build/tests/cluster/where  # prints "rank R of N on HOST"
-stay=$build/tests/cluster/stay    # prints "ready" and stays: half of the ranks asleep, half waiting
+stay=$build/tests/launcher/stay   # prints "ready" and stays: half of the ranks asleep, half waiting
 traffic=$build/tests/launcher/traffic  # prints "ready" amid messages; "stubborn": ends only by force
 deadlock=$build/tests/contract/deadlock_program
 fatal=$build/tests/contract/contract.fatal
@@ -157,6 +158,15 @@ test_two_ways() {
   went_well
   cat "$bed/out"
   nothing_is_left
+}
+
+# mpirun and its daemons look after each other, which must not show either.
+test_idle() {
+  nodes_up node1 node2 node3
+  start_ready --host $all "$stay"
+  is_idle $(job_processes)
+  fault in_node node1 sh -c 'kill -TERM $(pgrep -o -x mpirun)'
+  ends_in_time
 }
 
 # MPI_Init moves nobody's address: a node asks for those that its ranks write to, here the nodes' first
