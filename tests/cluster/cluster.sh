@@ -393,6 +393,31 @@ test_kill_rank() {
   rank_is_blamed
 }
 
+# Inside of MPI_Init, where the memory of each node's ranks still has its name: one of them is held back,
+# and will not go.
+test_killed_inside_init() {
+  nodes_up node1 node2 node3
+  local node harm
+  have_memory() {
+    for node in node1 node2 node3; do
+      in_node $node sh -c 'grep -q /dev/shm/tutti "/proc/$(pgrep -x where)/maps" && ls /dev/shm/tutti.*' >"$bed/memory" 2>&1 || return
+    done
+  }
+  the_launcher() { in_node node1 sh -c 'kill -9 $(pgrep -o -x mpirun)'; }
+  the_user() { in_node node1 sh -c 'kill -TERM $(pgrep -o -x mpirun)'; }
+  a_rank() { in_node node2 sh -c 'kill -9 $(pgrep -x where)'; }
+  a_rank_held_back() { in_node node2 sh -c 'kill -9 $(pgrep -x held)'; }
+  a_daemon() { in_node node3 sh -c 'kill -9 $(pgrep -o -x tuttid)'; }
+  for harm in the_launcher the_user a_rank a_rank_held_back a_daemon "crash_node node3"; do
+    launch_behind --host $all bash -c '((PMIX_RANK % 2)) || exec "$0"
+      printf held >/proc/self/comm; trap "" TERM INT HUP; while :; do sleep 600; done' "$where"
+    within 20 have_memory || fail "$harm: the ranks do not come to their shared memory: $(cat "$bed/out" "$bed/memory")"
+    fault $harm
+    ends_in_time
+    went_wrong
+  done
+}
+
 # A rank that leaves before MPI_Init, before others wait for it there and while they do.
 test_absent_rank() {
   nodes_up node1 node2 node3
