@@ -197,6 +197,7 @@ class Engine final : private transport::Receiver {
   }
   void remove(UnderWay& what) {
     --pending_;
+    ++events_;
     (what.previous ? what.previous->next : under_way_) = what.next;
     if (what.next) what.next->previous = what.previous;
   }

@@ -50,6 +50,7 @@ class Node final : public Transport {
   ~Node() override;
 
   void set_receiver(Receiver& receiver) override;
+  void set_events(const uint64_t& events) override { events_ = &events; }
   void send(int peer, Outgoing& outgoing) override;
   bool send_now(int peer, const Header& header, uint64_t ticket, const std::byte* data) override {
     const Route route = route_to(peer);
@@ -104,8 +105,11 @@ class Node final : public Transport {
   std::vector<Route> routes_;       // by process id
   int descriptor_ = -1;             // an epoll of its own that holds those of the two
   bool watches_ucx_ = false;        // it holds UCX's, while this is armed
-  int quiet_ = 0;                   // passes since shared memory had something
-  int skipped_ = 0, patience_ = 1;  // passes without polling UCX; how many it may be
+  static constexpr uint64_t kNoEvents = 0;
+  const uint64_t* events_ = &kNoEvents;
+  uint64_t seen_ = 0, polled_at_ = 0;  // how many at the latest pass, and when UCX was polled
+  int quiet_ = 0;                      // passes since anything came but from UCX
+  int skipped_ = 0, patience_ = 1;     // passes without polling UCX; how many it may be
 };
 
 }  // namespace tutti::transport

@@ -84,6 +84,9 @@ class Transport {
   virtual ~Transport() = default;
 
   virtual void set_receiver(Receiver& receiver) = 0;
+  // Counts what the receiver gets done, also without progress(), such as collectives in shared memory.
+  // Read in progress(), and outlives the last one.
+  virtual void set_events(const uint64_t& events) { (void)events; }
   // Starts to send to process `peer`; connects first if need be. Reports through outgoing.sent,
   // perhaps before it returns.
   virtual void send(int peer, Outgoing& outgoing) = 0;

@@ -11,13 +11,14 @@ wanted=$2
 
 fail() { echo "cluster: $*" >&2; exit 1; }
 . "$here/../fault_bound.sh"
+. "$here/../idle_bound.sh"
 . "$here/nodes.sh"
 . "$here/slurm.sh"
 
 bin=$build/bin
 programs=$build/tests/programs
 where=$build/tests/cluster/where  # prints "rank R of N on HOST"
-stay=$build/tests/cluster/stay    # prints "ready" and stays: half of the ranks asleep, half waiting
+stay=$build/tests/launcher/stay   # prints "ready" and stays: half of the ranks asleep, half waiting
 traffic=$build/tests/launcher/traffic  # prints "ready" amid messages; "stubborn": ends only by force
 deadlock=$build/tests/contract/deadlock_program
 fatal=$build/tests/contract/contract.fatal
@@ -148,6 +149,24 @@ test_progress() {
     done
   done
   nothing_is_left
+}
+
+# Between ranks of a node nothing is as slow as to ask the network each time, which must not starve.
+test_two_ways() {
+  nodes_up node1 node2
+  limit=150 launch --host node1:2,node2:1 "$build/tests/cluster/two_ways"
+  went_well
+  cat "$bed/out"
+  nothing_is_left
+}
+
+# mpirun and its daemons look after each other, which must not show either.
+test_idle() {
+  nodes_up node1 node2 node3
+  start_ready --host $all "$stay"
+  is_idle $(job_processes)
+  fault in_node node1 sh -c 'kill -TERM $(pgrep -o -x mpirun)'
+  ends_in_time
 }
 
 # MPI_Init moves nobody's address: a node asks for those that its ranks write to, here the nodes' first
@@ -372,6 +391,31 @@ test_kill_rank() {
   fault told_late
   ends_in_time
   rank_is_blamed
+}
+
+# Inside of MPI_Init, where the memory of each node's ranks still has its name: one of them is held back,
+# and will not go.
+test_killed_inside_init() {
+  nodes_up node1 node2 node3
+  local node harm
+  have_memory() {
+    for node in node1 node2 node3; do
+      in_node $node sh -c 'grep -q /dev/shm/tutti "/proc/$(pgrep -x where)/maps" && ls /dev/shm/tutti.*' >"$bed/memory" 2>&1 || return
+    done
+  }
+  the_launcher() { in_node node1 sh -c 'kill -9 $(pgrep -o -x mpirun)'; }
+  the_user() { in_node node1 sh -c 'kill -TERM $(pgrep -o -x mpirun)'; }
+  a_rank() { in_node node2 sh -c 'kill -9 $(pgrep -x where)'; }
+  a_rank_held_back() { in_node node2 sh -c 'kill -9 $(pgrep -x held)'; }
+  a_daemon() { in_node node3 sh -c 'kill -9 $(pgrep -o -x tuttid)'; }
+  for harm in the_launcher the_user a_rank a_rank_held_back a_daemon "crash_node node3"; do
+    launch_behind --host $all bash -c '((PMIX_RANK % 2)) || exec "$0"
+      printf held >/proc/self/comm; trap "" TERM INT HUP; while :; do sleep 600; done' "$where"
+    within 20 have_memory || fail "$harm: the ranks do not come to their shared memory: $(cat "$bed/out" "$bed/memory")"
+    fault $harm
+    ends_in_time
+    went_wrong
+  done
 }
 
 # A rank that leaves before MPI_Init, before others wait for it there and while they do.

@@ -111,14 +111,23 @@ crash_node() {
 }
 stop_sshd() { in_node "$1" sh -c 'kill -9 "$(cat /run/sshd.pid)"'; }  # alive, but takes no logins
 
+# On all nodes: what runs from the build, and what a rank has started or become.
+job_processes() {
+  local pid of_jobs
+  of_jobs=$(grep -lzs '^TUTTI_JOB=' /proc/[0-9]*/environ) || true
+  for pid in /proc/[0-9]*; do
+    case $(readlink "$pid/exe" 2>/dev/null) in
+      "$build"/*) ;;
+      *) [[ $of_jobs$'\n' == *"$pid/environ"$'\n'* ]] || continue ;;
+    esac
+    echo "${pid#/proc/}"
+  done
+}
 # What a job must not leave on any living node.
 leftovers() {
-  local name pid exe
-  for pid in /proc/[0-9]*; do
-    exe=$(readlink "$pid/exe" 2>/dev/null) || continue
-    case $exe in
-      "$build"/*) echo "process ${pid#/proc/}: $(tr '\0' ' ' <"$pid/cmdline" 2>/dev/null)" ;;
-    esac
+  local name pid
+  for pid in $(job_processes); do
+    echo "process $pid: $(tr '\0' ' ' 2>/dev/null <"/proc/$pid/cmdline")"
   done
   for name in "$bed"/pid.*; do
     name=${name##*.}

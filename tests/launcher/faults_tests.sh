@@ -58,7 +58,7 @@ test_timeout() {
 }
 
 # A real MPI program in the midst of messages, by each transport.
-ranks_of_traffic() { pgrep -P "$launched" -x traffic; }
+mpi_ranks() { pgrep -P "$launched" -x 'traffic|pair'; }
 amid_messages() {
   local transport
   for transport in on off; do
@@ -70,9 +70,9 @@ amid_messages() {
   done
 }
 harm_launcher() { fault kill -9 "$launched"; }
-harm_rank() { fault kill -9 "$(ranks_of_traffic | tail -1)"; }
-harm_ranks() { fault kill -9 $(ranks_of_traffic); }
-harm_all() { fault kill -9 $(ranks_of_traffic) "$launched"; }
+harm_rank() { fault kill -9 "$(mpi_ranks | tail -1)"; }
+harm_ranks() { fault kill -9 $(mpi_ranks); }
+harm_all() { fault kill -9 $(mpi_ranks) "$launched"; }
 harm_terminate() { fault kill -TERM "$launched"; }
 test_launcher_killed_amid_messages() { amid_messages "" launcher; }
 test_rank_killed_amid_messages() { amid_messages "" rank 137; }
@@ -82,6 +82,26 @@ test_terminated_amid_messages() { amid_messages "" terminate 143; }
 test_stubborn_rank_killed_amid_messages() { amid_messages stubborn rank 137; }
 test_stubborn_launcher_killed_amid_messages() { amid_messages stubborn launcher; }
 test_stubborn_terminated_amid_messages() { amid_messages stubborn terminate 143; }
+
+# Inside of MPI_Init, where the ranks' memory still has its name: one of them is held back, and will not go.
+inside_init() {
+  launch_behind -n 4 sh -c '[ "$PMIX_RANK" = 3 ] || exec "$0"
+    echo "$TUTTI_JOB" >job; trap "" TERM INT HUP; while :; do sleep 600; done' "$build/tests/launcher/pair"
+  have_memory() {
+    [ "$(mpi_ranks | sed 's|.*|/proc/&/maps|' | xargs -r grep -l /dev/shm/tutti | grep -c '')" = 3 ] && shared_files
+  }
+  within 20 have_memory || fail "the ranks do not come to their shared memory"
+  "harm_$1"
+  ends_in_time
+  [ -z "${2:-}" ] || expect_code "$2"
+}
+harm_held() { fault kill -9 "$(pgrep -P "$launched" -x sh)"; }
+test_launcher_killed_inside_init_by_library() { inside_init launcher; }
+test_rank_killed_inside_init_by_library() { inside_init rank 137; }
+test_rank_killed_before_init_by_library() { inside_init held 137; }
+test_all_ranks_killed_inside_init_by_library() { inside_init ranks 137; }
+test_everything_killed_inside_init_by_library() { inside_init all; }
+test_terminated_inside_init_by_library() { inside_init terminate 143; }
 
 # A System V segment whose maker did not live to remove it; one of a job that ended well stays.
 test_segments_of_killed_ranks_are_removed() {

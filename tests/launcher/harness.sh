@@ -5,6 +5,7 @@
 mpirun=$build/bin/mpirun
 hello=$build/tests/launcher/pmix_hello
 traffic=$build/tests/launcher/traffic
+stay=$build/tests/launcher/stay
 
 unset ${!TUTTI_@}
 work=$(mktemp -d "${TMPDIR:-/tmp}/launcher-test.XXXXXX")

@@ -9,6 +9,7 @@ build=$(cd "$1" && pwd)
 wanted=$2
 
 . "$here/../fault_bound.sh"
+. "$here/../idle_bound.sh"
 . "$here/harness.sh"
 for tests in "$here"/*_tests.sh; do . "$tests"; done
 declare -F "test_$wanted" >/dev/null || fail "there is no such test"

@@ -278,6 +278,19 @@ test_starts_quickly() {
   # A loaded machine is no failure; ten times too slow is one.
   ((best < 500 && best_hello < 1500)) || fail "much too slow: $best ms and $best_hello ms"
 }
+# Neither mpirun and its ranks nor daemons have anything to do while all wait.
+test_idle_job_by_library() {
+  start_ready 4 -n 4 "$stay"
+  is_idle $(processes)
+  fault kill -TERM "$launched"
+  ends_in_time
+  fake_nodes
+  start_ready 6 "${remote[@]}" -n 6 "$stay"
+  [ "$(pgrep -c -P "$launched" -x tuttid)" = 2 ] || fail "not two daemons"
+  is_idle $(processes)
+  fault kill -TERM "$launched"
+  ends_in_time
+}
 # Over UCX, where a connection costs something: a rank looks up and connects the peers that it sends to.
 test_connections_are_lazy_by_library() {
   launch -n 4 --tag-output --set log.level=debug --set transport.shared_memory=off "$build/tests/launcher/pair"

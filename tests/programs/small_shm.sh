@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# small_shm.sh SIZE fits|full|filled|refused COMMAND…
+# small_shm.sh SIZE fits|full|by_messages|filled|refused COMMAND…
 # Runs a job where /dev/shm has this size, and UCX its own choice of transports. The job must end well, leave
-# nothing there, and say nothing if it fits; else once that its messages go over UCX. Where it has been filled
-# up behind MPI_Init, once that messages go through other memory, and perhaps once that collectives go by
-# messages; and where other memory is refused, it must end, and say why. Exit 77: this machine forbids
-# namespaces.
+# nothing there, and say nothing if it fits; else once that its messages go over UCX, or, where those have
+# room, that some collectives go by messages. Where it has been filled up behind MPI_Init, once that messages
+# go through other memory, and perhaps once that collectives go by messages; and where other memory is
+# refused, it must end, and say why. Exit 77: this machine forbids namespaces.
 set -uo pipefail
 private=(unshare --mount --propagation unchanged --ipc --pid --fork --kill-child --mount-proc)
 if [ "${IN_SMALL_SHM:-}" != 1 ]; then
@@ -37,6 +37,9 @@ by_messages='^tutti: \[rank [0-9]* on [^ ]*\] some collectives on this node go b
 refused='a message to rank [0-9]* on the same node cannot leave: /dev/shm has filled up, [0-9]* KiB for the two are not there ([^()]*), and not all ranks here may share memory outside of it; '
 case $how in
   fits) [ -z "$said" ] || fail "something was said" ;;
+  by_messages)
+    [ "$(grep -c '' <<<"$said")" = 1 ] && grep -q "$by_messages" <<<"$said" || fail "not the one sentence"
+    ;;
   full) [ "$(grep -c '' <<<"$said")" = 1 ] && grep -q "$full" <<<"$said" || fail "not the one sentence" ;;
   filled)
     [ "$(grep -c "$filled" <<<"$said")" = 1 ] || fail "it is not said once"
