@@ -51,6 +51,8 @@ constexpr Setting kSettings[] = {
     {"progress.tick_max", duration, "4ms", "1us..1min", "Longest tick of the progress thread"},
     {"wait.spins", number, "20000", "0..1000000000",
      "Polls of a waiting call before it yields its core"},
+    {"wait.spread", flag, "on", "",
+     "With more ranks than cores those that wait spread evenly over the cores that they may use"},
     {"contract.stress", text, "off", "",
      "Extremes of what the standard allows: off, sync, loose, random:SEED"},
     {"collectives.rules", text, "", "",

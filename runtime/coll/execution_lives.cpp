@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The three lives of a plan: prepare, start, run.
 #include <mpi.h>
-#include <sched.h>
 
 #include <algorithm>
 #include <cstring>
@@ -133,7 +132,7 @@ void run(Execution& e) {
     // With more ranks than cores, what is awaited cannot come while this one runs.
     for (int yields = engine.waiting().polls > 1 ? 0 : kMostYields;
          yields > 0 && e.messages_ == 0 && !engine.ownership().contended(); --yields) {
-      sched_yield();
+      engine.yield_core();
       if (!nothing_new()) e.execute();
       if (!e.active_) return;
       if (yields % kYieldsPerPass == 0) engine.progress();

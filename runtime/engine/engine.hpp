@@ -36,6 +36,7 @@ struct Waiting {
   // two ranks beside two busy processes took 2100 us with 100 polls, 5 with these.
   int polls = 20'000;
   int yields = 2000;
+  bool spreads = false;  // ranks that yield move to where fewer are: Transport::spread()
 };
 
 // A thread in wait_until(). What it needs is asked for only when it has stood still for long.
@@ -135,8 +136,11 @@ class Engine final : private transport::Receiver {
   // what it asks for cannot come while it runs, and it is likely to ask again at once.
   void give_way() {
     if (waiting_.polls <= 1) [[unlikely]]
-      yield_core();
+      yield();
   }
+  static void yield();
+  // Of one that owns it and waits.
+  void yield_core();
 
   // Of a thread that is about to poll by itself: nobody need ring for what it sees.
   void stay_awake() {
@@ -297,7 +301,7 @@ class Engine final : private transport::Receiver {
   void unlist(Blocked& blocked);
   void sleep_until_something(Sleeper& me);
   void sleep(Sleeper& me);
-  static void yield_core();
+  unsigned yields_ = 0;
   bool arm();
   void do_chores();
 

@@ -20,6 +20,7 @@ constexpr int kEagerPolls = 50;
 // Turns that a waiting thread takes between those of others: then it leaves the polling to them. So
 // many take longer than a wake-up, which it needs from there on.
 constexpr int kTurnsBeside = 200;
+constexpr unsigned kYieldsPerLook = 64;
 // Guards against a wake-up that the transport loses.
 constexpr int kLongestSleepMs = 100;
 
@@ -61,7 +62,7 @@ void Engine::wait(bool (*done)(void*), void* argument, Blocked& blocked) {
         ownership_.acquire();
       }
     } else if (idle > waiting_.polls) {
-      sched_yield();
+      yield_core();
     } else if (idle > kEagerPolls) {
       __builtin_ia32_pause();
     }
@@ -127,8 +128,15 @@ void Engine::sleep(Sleeper& me) {
   }
 }
 
-void Engine::yield_core() {
+void Engine::yield() {
   sched_yield();
+}
+
+// Where ranks share cores it is how most of their waiting goes, and which of them share one is looked at
+// meanwhile.
+void Engine::yield_core() {
+  yield();
+  if (waiting_.spreads && ++yields_ % kYieldsPerLook == 0) transport_.spread();
 }
 
 // Each is found once while it sleeps.

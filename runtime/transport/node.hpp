@@ -66,6 +66,9 @@ class Node final : public Transport {
   void fetch(void* rendezvous, Fetch& fetch) override;
   void discard(void* rendezvous) override;
   bool progress() override;
+  void spread() override {
+    if (shared_) shared_->spread();
+  }
   int descriptor() const override { return descriptor_; }
   bool arm() override;
   void disarm() override;

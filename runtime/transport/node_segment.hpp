@@ -38,6 +38,7 @@ struct Desk {
   // Counts the rings that others have opened towards this rank; it polls this.
   alignas(kLine) std::atomic<uint32_t> openings;
   PlaceOfFile spare;  // what this rank has made, if others shall use it
+  std::atomic<int32_t> cpu_plus_one;  // where it was when it yielded; 0: not known
 };
 static_assert(sizeof(Desk) == 2 * kLine);
 

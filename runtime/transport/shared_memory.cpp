@@ -7,12 +7,17 @@
 
 #include <algorithm>
 #include <random>
+#include <utility>
 
 #include "base/log.hpp"
 #include "transport/shared_memory_inside.hpp"
+#include "transport/spread.hpp"
 
 namespace tutti::transport {
 namespace {
+
+// Between two moves of a rank: should the kernel know better, and take it back, that costs little.
+constexpr std::chrono::milliseconds kMovePeriod{2};
 
 int index_in(const std::vector<int>& processes, int process) {
   return static_cast<int>(std::ranges::lower_bound(processes, process) - processes.begin());
@@ -63,6 +68,7 @@ SharedMemoryTransport::SharedMemoryTransport(std::unique_ptr<NodeSegment> segmen
 }
 
 SharedMemoryTransport::~SharedMemoryTransport() {
+  desk_.cpu_plus_one.store(0, std::memory_order_relaxed);
   close(epoll_);
   for (Peer& p : peers_) {
     delete_list(p.held);
@@ -121,6 +127,30 @@ bool SharedMemoryTransport::progress() {
       ++i;
   }
   return moved;
+}
+
+// First to where it is alone with its neighbours: 0 to 3 of eight on one core, 4 to 7 on the other.
+void SharedMemoryTransport::spread() {
+  const int here = cpu_now();
+  desk_.cpu_plus_one.store(here + 1, std::memory_order_relaxed);
+  const std::vector<int> allowed = allowed_cpus();
+  if (allowed.size() < 2) return;
+  if (!std::exchange(has_place_, true))
+    return move_to(allowed[static_cast<size_t>(me_) * allowed.size() / peers_.size()]);
+  std::vector<int> others;
+  for (const Peer& peer : peers_) {
+    const bool sleeps = peer.desk->asleep.load(std::memory_order_relaxed) != 0;
+    const int cpu = sleeps ? kNoCpu : peer.desk->cpu_plus_one.load(std::memory_order_relaxed) - 1;
+    if (peer.index != me_) others.push_back(cpu);
+  }
+  if (const int there = better_cpu(here, others, allowed); there != kNoCpu) move_to(there);
+}
+
+void SharedMemoryTransport::move_to(int cpu) {
+  const auto now = std::chrono::steady_clock::now();
+  if (now < moves_from_ || !move_to_cpu(cpu)) return;
+  moves_from_ = now + kMovePeriod;
+  desk_.cpu_plus_one.store(cpu + 1, std::memory_order_relaxed);
 }
 
 void SharedMemoryTransport::find_openings() {

@@ -5,6 +5,7 @@
 // both sides copy one message between their memories (shared_memory_join.cpp).
 #pragma once
 
+#include <chrono>
 #include <cstring>
 #include <memory>
 #include <vector>
@@ -161,6 +162,7 @@ class SharedMemoryTransport final : public SharedMemory {
   void fetch(void* rendezvous, Fetch& fetch) override;
   void discard(void* rendezvous) override;
   bool progress() override;
+  void spread() override;
   int descriptor() const override { return epoll_; }
   bool arm() override;
   void disarm() override { doorbell_.disarm(); }
@@ -171,6 +173,7 @@ class SharedMemoryTransport final : public SharedMemory {
     return peers_[static_cast<size_t>(index_of_[static_cast<size_t>(process)])];
   }
   void find_openings();
+  void move_to(int cpu);
   // RingReader::ready() behind the marker, if there is one.
   uint64_t ready(Peer& from) {
     const uint64_t word = from.in.ready();
@@ -246,6 +249,8 @@ class SharedMemoryTransport final : public SharedMemory {
   Doorbell doorbell_;
   const int epoll_;  // holds the doorbell's socket once there is one
   bool in_epoll_ = false;
+  std::chrono::steady_clock::time_point moves_from_{};  // the next move is not before this
+  bool has_place_ = false;                              // the first one
   const std::function<void(int, const Error&)> no_way_;
 };
 

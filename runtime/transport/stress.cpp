@@ -29,6 +29,7 @@ class Stress final : public Transport, private Receiver {
   void fetch(void* rendezvous, Fetch& fetch) override { inner_.fetch(rendezvous, fetch); }
   void discard(void* rendezvous) override { inner_.discard(rendezvous); }
   int descriptor() const override { return inner_.descriptor(); }
+  void spread() override { inner_.spread(); }
   bool arm() override { return held_ == 0 && inner_.arm(); }
   bool flushed() override { return inner_.flushed(); }
 

@@ -113,6 +113,8 @@ class Transport {
 
   // Drives everything once; true if anything happened.
   virtual bool progress() = 0;
+  // Now and then by a thread that yields because ranks share cores: it may be moved to another one.
+  virtual void spread() {}
 
   // For sleeping: a descriptor that becomes readable when progress() has something to do, after
   // arm() has returned true. arm() returning false means: call progress() first, then try again.
