@@ -127,7 +127,7 @@ void run(Execution& e) {
       if (goes_on) e.execute();
       if (!e.active_) return;
       if (goes_on && engine.ownership().contended()) break;
-      if (polls % kPollsPerPass == 0) engine.progress();
+      if (polls % kPollsPerPass == 0) engine.progress_here();
     }
     // With more ranks than cores, what is awaited cannot come while this one runs.
     for (int yields = engine.waiting().polls > 1 ? 0 : kMostYields;

@@ -65,7 +65,7 @@ bool Engine::recv_at_once(int from, const Match& match, const Payload& payload, 
   stay_awake();
   // What else is under way goes on, and the progress thread knows that this one is here.
   if (++taken_ >= (pending() > 0 ? kTakenAmongOthers : kTakenAlone)) [[unlikely]] {
-    progress();
+    progress_here();
   } else if (pending() == 0) {
     passes_.store(passes_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
@@ -74,7 +74,7 @@ bool Engine::recv_at_once(int from, const Match& match, const Payload& payload, 
 
 // True if the message that `match` wants has still not come.
 bool Engine::pass_before(const Match& match) {
-  progress();
+  progress_here();
   return matcher_.is_next(match);
 }
 

@@ -60,7 +60,6 @@ Engine::Engine(transport::Transport& transport, int process, Waiting waiting)
       doorbell_fd_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
   TUTTI_INVARIANT(wake_fd_ >= 0 && doorbell_fd_ >= 0, "no descriptor left for an eventfd");
   transport_.set_receiver(*this);
-  transport_.set_events(events_);
 }
 
 Engine::~Engine() {

@@ -123,14 +123,12 @@ class Engine final : private transport::Receiver {
   void receive_taken(std::unique_ptr<Unexpected> message, RecvOperation& operation);
 
   bool progress() {  // one pass; true if anything happened
-    passes_.store(passes_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-    taken_ = 0;
-    if (first_chore_ && !helper_drives_) [[unlikely]]
-      do_chores();
+    begin_pass();
     bool moved = transport_.progress();
     if (!pollers_.empty()) moved |= pollers_.poll();
     return moved;
   }
+  bool progress_here();  // the same, see transport::Transport
 
   // Of a call that has asked in vain (MPI_Test) and does not own the engine: with more ranks than cores
   // what it asks for cannot come while it runs, and it is likely to ask again at once.
@@ -201,7 +199,6 @@ class Engine final : private transport::Receiver {
   }
   void remove(UnderWay& what) {
     --pending_;
-    ++events_;
     (what.previous ? what.previous->next : under_way_) = what.next;
     if (what.next) what.next->previous = what.previous;
   }
@@ -287,6 +284,12 @@ class Engine final : private transport::Receiver {
   bool another_sleeper_is_done();
   void leave_to_sleepers();
   void wake_sleepers();
+  void begin_pass() {
+    passes_.store(passes_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    taken_ = 0;
+    if (first_chore_ && !helper_drives_) [[unlikely]]
+      do_chores();
+  }
   bool pass_before(const Match& match);
   struct Copied;
   bool send_copy(SendOperation& operation);

@@ -71,6 +71,13 @@ void Engine::wait(bool (*done)(void*), void* argument, Blocked& blocked) {
     unlist(blocked);
 }
 
+bool Engine::progress_here() {
+  begin_pass();
+  bool moved = transport_.progress_here();
+  if (!pollers_.empty()) moved |= pollers_.poll();
+  return moved;
+}
+
 void Engine::list(Blocked& blocked) {
   ++events_;
   blocked.listed = true;

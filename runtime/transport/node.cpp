@@ -16,8 +16,7 @@ namespace {
 // An idle tcp endpoint makes each poll of UCX cost half a microsecond. So UCX is polled in each
 // pass only while it has news, or while shared memory has had none for this many passes…
 constexpr int kQuietPasses = 64;
-// …and else ever more rarely, down to once in so many passes, or events: who takes short messages one
-// after the other makes hardly any passes.
+// …and else ever more rarely, down to once in so many passes.
 constexpr int kLongestPatience = 1024;
 
 // The file of the node's ranks; the launcher removes what begins with the job's name.
@@ -222,23 +221,26 @@ std::function<void()> Node::parting() const {
 bool Node::progress() {
   const bool moved = shared_ && shared_->progress();
   if (!ucx_) return moved;
-  if (moved || *events_ != seen_) {
+  if (moved) {
     quiet_ = 0;
-    seen_ = *events_;
   } else if (quiet_ < kQuietPasses) {
     ++quiet_;
   }
-  if (shared_ && quiet_ < kQuietPasses && ++skipped_ < patience_ &&
-      seen_ - polled_at_ < kLongestPatience)
-    return moved;
+  if (shared_ && quiet_ < kQuietPasses && ++skipped_ < patience_) return moved;
+  return poll_ucx() || moved;
+}
+
+bool Node::progress_here() {
+  if (!shared_ || !ucx_) return progress();
+  const bool moved = shared_->progress();
+  if (moved) quiet_ = 0;
+  return (++skipped_ >= patience_ && poll_ucx()) || moved;
+}
+
+bool Node::poll_ucx() {
   skipped_ = 0;
-  const bool news = ucx_->progress();
-  seen_ = polled_at_ = *events_;
-  if (news) {
-    patience_ = 1;
-    return true;
-  }
-  patience_ = std::min(patience_ * 2, kLongestPatience);
+  const bool moved = ucx_->progress();
+  patience_ = moved ? 1 : std::min(patience_ * 2, kLongestPatience);
   return moved;
 }
 

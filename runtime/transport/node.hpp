@@ -50,7 +50,6 @@ class Node final : public Transport {
   ~Node() override;
 
   void set_receiver(Receiver& receiver) override;
-  void set_events(const uint64_t& events) override { events_ = &events; }
   void send(int peer, Outgoing& outgoing) override;
   bool send_now(int peer, const Header& header, uint64_t ticket, const std::byte* data) override {
     const Route route = route_to(peer);
@@ -59,13 +58,16 @@ class Node final : public Transport {
     return route == Route::ucx && ucx_->send_now(peer, header, ticket, data);
   }
   Taken take_now(int peer, Header& wanted, std::byte* into, int64_t room, int looks) override {
-    return route_to(peer) == Route::shared ? shared_->take_now(peer, wanted, into, room, looks)
-                                           : Taken::other;
+    if (route_to(peer) != Route::shared) return Taken::other;
+    const Taken taken = shared_->take_now(peer, wanted, into, room, looks);
+    skipped_ += taken == Taken::message;  // many of them make few passes
+    return taken;
   }
   void notify(int peer, const Header& header) override;
   void fetch(void* rendezvous, Fetch& fetch) override;
   void discard(void* rendezvous) override;
   bool progress() override;
+  bool progress_here() override;
   void spread() override {
     if (shared_) shared_->spread();
   }
@@ -98,6 +100,7 @@ class Node final : public Transport {
     return choose_route(peer);
   }
   Route choose_route(int peer);
+  bool poll_ucx();
   bool arm_ucx();
   bool watch_ucx(bool watched);
 
@@ -108,11 +111,8 @@ class Node final : public Transport {
   std::vector<Route> routes_;       // by process id
   int descriptor_ = -1;             // an epoll of its own that holds those of the two
   bool watches_ucx_ = false;        // it holds UCX's, while this is armed
-  static constexpr uint64_t kNoEvents = 0;
-  const uint64_t* events_ = &kNoEvents;
-  uint64_t seen_ = 0, polled_at_ = 0;  // how many at the latest pass, and when UCX was polled
-  int quiet_ = 0;                      // passes since anything came but from UCX
-  int skipped_ = 0, patience_ = 1;     // passes without polling UCX; how many it may be
+  int quiet_ = 0;                   // passes since shared memory had something
+  int skipped_ = 0, patience_ = 1;  // passes without polling UCX; how many it may be
 };
 
 }  // namespace tutti::transport

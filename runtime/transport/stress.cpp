@@ -23,7 +23,6 @@ class Stress final : public Transport, private Receiver {
     receiver_ = &receiver;
     inner_.set_receiver(disturb_ ? *static_cast<Receiver*>(this) : receiver);
   }
-  void set_events(const uint64_t& events) override { inner_.set_events(events); }
   void send(int peer, Outgoing& outgoing) override { inner_.send(peer, outgoing); }
   void notify(int peer, const Header& header) override { inner_.notify(peer, header); }
   void fetch(void* rendezvous, Fetch& fetch) override { inner_.fetch(rendezvous, fetch); }

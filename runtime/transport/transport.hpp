@@ -84,9 +84,6 @@ class Transport {
   virtual ~Transport() = default;
 
   virtual void set_receiver(Receiver& receiver) = 0;
-  // Counts what the receiver gets done, also without progress(), such as collectives in shared memory.
-  // Read in progress(), and outlives the last one.
-  virtual void set_events(const uint64_t& events) { (void)events; }
   // Starts to send to process `peer`; connects first if need be. Reports through outgoing.sent,
   // perhaps before it returns.
   virtual void send(int peer, Outgoing& outgoing) = 0;
@@ -113,6 +110,8 @@ class Transport {
 
   // Drives everything once; true if anything happened.
   virtual bool progress() = 0;
+  // The same for who waits for nothing but shared memory: what is dear to ask is mostly left out.
+  virtual bool progress_here() { return progress(); }
   // Now and then by a thread that yields because ranks share cores: it may be moved to another one.
   virtual void spread() {}
 
