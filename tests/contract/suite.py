@@ -25,6 +25,7 @@ LEFT_OUT = {
     "program.cg": "has tests of its own",
     "program.p2p.short_path": "on two ranks, without either",
     "program.coll.allocations": "without either",
+    "program.progress.spread": "on more ranks than there are cores",
     "program.datatype.no_copy_aside": "on two ranks, without either",
     "program.datatype.no_copy_aside_bcast": "without either",
 }
