@@ -2,6 +2,7 @@
 // Setting up, progress and sleep.
 #include "transport/shared_memory.hpp"
 
+#include <sched.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
@@ -60,6 +61,8 @@ SharedMemoryTransport::SharedMemoryTransport(std::unique_ptr<NodeSegment> segmen
       no_way_(options.no_way) {
   TUTTI_INVARIANT(epoll_ >= 0, "no descriptor left for epoll");
   peers_.reserve(options.processes.size());
+  others_.reserve(options.processes.size());
+  allowed_.reserve(CPU_SETSIZE);
   for (const int process : options.processes) {
     const auto index = static_cast<int>(peers_.size());
     index_of_[static_cast<size_t>(process)] = index;
@@ -133,17 +136,17 @@ bool SharedMemoryTransport::progress() {
 void SharedMemoryTransport::spread() {
   const int here = cpu_now();
   desk_.cpu_plus_one.store(here + 1, std::memory_order_relaxed);
-  const std::vector<int> allowed = allowed_cpus();
-  if (allowed.size() < 2) return;
+  find_allowed_cpus(allowed_);
+  if (allowed_.size() < 2) return;
   if (!std::exchange(has_place_, true))
-    return move_to(allowed[static_cast<size_t>(me_) * allowed.size() / peers_.size()]);
-  std::vector<int> others;
+    return move_to(allowed_[static_cast<size_t>(me_) * allowed_.size() / peers_.size()]);
+  others_.clear();
   for (const Peer& peer : peers_) {
     const bool sleeps = peer.desk->asleep.load(std::memory_order_relaxed) != 0;
     const int cpu = sleeps ? kNoCpu : peer.desk->cpu_plus_one.load(std::memory_order_relaxed) - 1;
-    if (peer.index != me_) others.push_back(cpu);
+    if (peer.index != me_) others_.push_back(cpu);
   }
-  if (const int there = better_cpu(here, others, allowed); there != kNoCpu) move_to(there);
+  if (const int there = better_cpu(here, others_, allowed_); there != kNoCpu) move_to(there);
 }
 
 void SharedMemoryTransport::move_to(int cpu) {

@@ -251,6 +251,7 @@ class SharedMemoryTransport final : public SharedMemory {
   bool in_epoll_ = false;
   std::chrono::steady_clock::time_point moves_from_{};  // the next move is not before this
   bool has_place_ = false;                              // the first one
+  std::vector<int> others_, allowed_;                   // spread()'s; nothing is allocated while it waits
   const std::function<void(int, const Error&)> no_way_;
 };
 

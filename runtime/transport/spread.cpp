@@ -23,13 +23,12 @@ int cpu_now() {
   return sched_getcpu();
 }
 
-std::vector<int> allowed_cpus() {
-  std::vector<int> cpus;
+void find_allowed_cpus(std::vector<int>& cpus) {
+  cpus.clear();
   cpu_set_t set;
-  if (sched_getaffinity(0, sizeof set, &set) != 0) return cpus;  // of more CPUs than the set has room for
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return;  // of more CPUs than the set has room for
   for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
     if (CPU_ISSET(cpu, &set)) cpus.push_back(cpu);
-  return cpus;
 }
 
 bool move_to_cpu(int cpu) {

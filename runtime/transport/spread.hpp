@@ -19,7 +19,7 @@ int better_cpu(int here, const std::vector<int>& others, const std::vector<int>&
 
 // Of the calling thread: where it is, and where it may be, in order.
 int cpu_now();
-std::vector<int> allowed_cpus();
+void find_allowed_cpus(std::vector<int>& cpus);
 // Moves it to one of these; it may run on all of them as before. False: the kernel refuses.
 bool move_to_cpu(int cpu);
 
