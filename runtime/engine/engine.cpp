@@ -54,16 +54,15 @@ Engine::Engine(transport::Transport& transport, int process, Waiting waiting)
       process_(process),
       waiting_(waiting),
       parked_(std::make_unique<Parked>()),
-      wake_fd_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)),
       alarm_(transport.descriptor()),
       alarms_(kAlarmsAtOnce, kAlarmPeriod),
       doorbell_fd_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
-  TUTTI_INVARIANT(wake_fd_ >= 0 && doorbell_fd_ >= 0, "no descriptor left for an eventfd");
+  TUTTI_INVARIANT(doorbell_fd_ >= 0, "no descriptor left for an eventfd");
   transport_.set_receiver(*this);
 }
 
 Engine::~Engine() {
-  close(wake_fd_);
+  for (const int bell : bells_) close(bell);
   close(doorbell_fd_);
 }
 

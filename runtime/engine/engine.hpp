@@ -5,6 +5,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -37,6 +38,7 @@ struct Waiting {
   int polls = 20'000;
   int yields = 2000;
   bool spreads = false;  // ranks that yield move to where fewer are: Transport::spread()
+  bool adapts = true;    // who has lost its core while it waited sleeps early for a while
 };
 
 // A thread in wait_until(). What it needs is asked for only when it has stood still for long.
@@ -273,17 +275,24 @@ class Engine final : private transport::Receiver {
   void finish_recv(RecvOperation& operation);
   void send_progressed(SendOperation& operation);
   void complete(Operation& operation);
-  // A thread that sleeps in its call. Others ask whether it can go on; when it wakes it asks itself,
-  // because by then it may have become false again.
+  // A thread that sleeps in its call, until its own bell rings, or, if it listens, something comes.
+  // Others ask whether it can go on; when it wakes it asks itself, because by then it may have become
+  // false again.
   struct Sleeper {
     bool (*done)(void*);
     void* argument;
-    bool told = false;
+    int bell = -1;         // an eventfd; -1: there was no descriptor left, and it looks often
+    bool told = false;     // its bell has rung: it is on its way
+    bool listens = false;  // to the transport
+    bool has_slept = false;
     Sleeper* next = nullptr;
   };
-  bool another_sleeper_is_done();
+  void wake(Sleeper& sleeper);
+  void wake_those_done();
+  bool someone_is_told() const;
+  bool someone_listens() const;
+  void wake_one();
   void leave_to_sleepers();
-  void wake_sleepers();
   void begin_pass() {
     passes_.store(passes_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     taken_ = 0;
@@ -303,8 +312,14 @@ class Engine final : private transport::Receiver {
   void list(Blocked& blocked);
   void unlist(Blocked& blocked);
   void sleep_until_something(Sleeper& me);
-  void sleep(Sleeper& me);
+  void sleep(Sleeper& me, bool listens);
   unsigned yields_ = 0;
+  using Time = std::chrono::steady_clock::time_point;
+  bool shares_ = false;  // its core, as far as it knows
+  Time shares_until_{};
+  std::chrono::milliseconds share_remembered_{};
+  bool shares_core();
+  bool has_lost_core(Time& last);
   bool arm();
   void do_chores();
 
@@ -349,9 +364,9 @@ class Engine final : private transport::Receiver {
   std::vector<Peer> peers_;  // by process id, as far as anything was sent or received
   std::unique_ptr<Parked> parked_;
   std::unique_ptr<Active, ActiveDeleter> active_;  // nullptr: nobody has asked
-  int wake_fd_ = -1;                  // readable: threads in sleep() wake
-  std::atomic<int> sleepers_{0};      // threads there; changed by the engine's owner
-  Sleeper* asleep_ = nullptr;         // the same
+  std::atomic<int> sleepers_{0};  // threads in sleep(); changed by the engine's owner
+  Sleeper* asleep_ = nullptr;     // the same
+  std::vector<int> bells_;        // of those who have woken
   std::atomic<bool> unattended_{false};  // they hear nothing: another thread has seen to them lately
 
   Manner manner_ = Manner::usual;

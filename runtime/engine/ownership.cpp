@@ -16,7 +16,19 @@ constexpr int kSpins = 100;
 constexpr int kYields = 50;
 // The owner stores its turn and then looks for waiters without a fence between the two, so that a
 // waiter may be overlooked; it then wakes by itself after this long.
-constexpr timespec kLongestSleep{0, 1'000'000};
+constexpr int64_t kLongestSleepNs = 1'000'000;
+
+timespec soon() {
+  timespec when;
+  clock_gettime(CLOCK_MONOTONIC, &when);
+  const int64_t nanoseconds = when.tv_nsec + kLongestSleepNs;
+  return {when.tv_sec + nanoseconds / 1'000'000'000, nanoseconds % 1'000'000'000};
+}
+
+// Each waiter is woken for its own turn, of which so many in a row can be told apart.
+uint32_t bit_of(uint32_t ticket) {
+  return uint32_t{1} << (ticket % 32);
+}
 
 }  // namespace
 
@@ -29,13 +41,17 @@ void Ownership::await_turn(uint32_t ticket) {
     } else if (tries < kSpins + kYields) {
       sched_yield();
     } else {
-      syscall(SYS_futex, &serving_, FUTEX_WAIT_PRIVATE, serving, &kLongestSleep, nullptr, 0);
+      asleep_.fetch_add(1, std::memory_order_relaxed);
+      const timespec until = soon();
+      syscall(SYS_futex, &serving_, FUTEX_WAIT_BITSET_PRIVATE, serving, &until, nullptr, bit_of(ticket));
+      asleep_.fetch_sub(1, std::memory_order_relaxed);
     }
   }
 }
 
-void Ownership::wake_waiters() {
-  syscall(SYS_futex, &serving_, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
+void Ownership::wake(uint32_t ticket) {
+  if (asleep_.load(std::memory_order_relaxed) > 0)
+    syscall(SYS_futex, &serving_, FUTEX_WAKE_BITSET_PRIVATE, INT_MAX, nullptr, nullptr, bit_of(ticket));
 }
 
 }  // namespace tutti::engine

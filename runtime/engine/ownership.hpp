@@ -23,7 +23,7 @@ class Ownership {
   void release() {
     const uint32_t after = serving_.load(std::memory_order_relaxed) + 1;
     serving_.store(after, std::memory_order_release);
-    if (next_.load(std::memory_order_relaxed) != after) [[unlikely]] wake_waiters();
+    if (next_.load(std::memory_order_relaxed) != after) [[unlikely]] wake(after);
   }
 
   // Asked by the owner: does another thread wait for its turn?
@@ -38,10 +38,11 @@ class Ownership {
 
  private:
   void await_turn(uint32_t ticket);
-  void wake_waiters();
+  void wake(uint32_t ticket);
 
   alignas(64) std::atomic<uint32_t> next_{0};
   std::atomic<uint32_t> serving_{0};
+  std::atomic<int> asleep_{0};  // waiters on the futex
 };
 
 }  // namespace tutti::engine

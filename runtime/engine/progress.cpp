@@ -196,7 +196,7 @@ class ProgressThread::Loop {
   void drive() {
     if (!engine_.ownership_.try_acquire()) return watch();
     // Whoever sleeps in a call sees to everything, and to the alarm when it leaves.
-    if (someone_sleeps_inside() && !someone_listens()) engine_.wake_sleepers();
+    if (someone_sleeps_inside() && !someone_listens()) engine_.wake_one();
     const bool quiet = someone_sleeps_inside() || do_work();
     const bool contended = engine_.ownership_.contended();
     const bool sleeps = quiet && !contended;

@@ -3,6 +3,7 @@
 // woken.
 #include <poll.h>
 #include <sched.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,19 +22,30 @@ constexpr int kEagerPolls = 50;
 // many take longer than a wake-up, which it needs from there on.
 constexpr int kTurnsBeside = 200;
 constexpr unsigned kYieldsPerLook = 64;
+// Who loses its core for so long shares it with somebody who waits for nobody's yield: a busy rank of
+// another container or node, or another program. Of these Linux lets none run while one polls, or yields
+// within its own session, before the slice is over; who sleeps and is woken comes sooner.
+constexpr std::chrono::milliseconds kSlice{2};
+// Remembered for so long, and longer each time that it turns out to have been forgotten too soon.
+constexpr std::chrono::milliseconds kShortestMemory{10}, kLongestMemory{1000};
+constexpr int kPollsOfSharers = 200;
+constexpr int kPollsPerLook = 256;  // some ten microseconds
 // Guards against a wake-up that the transport loses.
 constexpr int kLongestSleepMs = 100;
+constexpr int kSleepWithoutBellMs = 1;
 
 }  // namespace
 
 void Engine::wait(bool (*done)(void*), void* argument, Blocked& blocked) {
-  const int before_sleep = waiting_.polls + waiting_.yields;
-  const int longest = waiting_.polls < Waiting::kForEver ? before_sleep + 1 : waiting_.polls;
+  const bool shares = shares_core();
+  const int polls = shares ? std::min(waiting_.polls, kPollsOfSharers) : waiting_.polls;
+  const int before_sleep = shares ? polls : polls + waiting_.yields;
+  const int longest = polls < Waiting::kForEver ? before_sleep + 1 : polls;
   constexpr int kSpinsUnobserved = 1 << 20;  // of a thread that never sleeps
-  std::chrono::steady_clock::time_point asleep_since{};
+  Time asleep_since{}, last_look{};
   int spins = 0;
   int turns = 0;
-  Sleeper me{done, argument};
+  Sleeper me{.done = done, .argument = argument};
   for (int idle = 0; !done(argument);) {
     // At least one pass each turn, or threads that wait for each other's turn starve all.
     if (!progress()) {
@@ -41,30 +53,36 @@ void Engine::wait(bool (*done)(void*), void* argument, Blocked& blocked) {
       stay_awake();
     } else {
       idle = 0;
-      if (asleep_ && another_sleeper_is_done()) [[unlikely]] wake_sleepers();
+      last_look = {};
+      if (asleep_) [[unlikely]] wake_those_done();
     }
     if (observer_ && (idle > before_sleep || ++spins == kSpinsUnobserved)) [[unlikely]] {
       spins = 0;
       if (!blocked.listed) list(blocked);
       const auto now = std::chrono::steady_clock::now();
-      if (asleep_since == std::chrono::steady_clock::time_point{}) asleep_since = now;
+      if (asleep_since == Time{}) asleep_since = now;
       observer_->waits(now - asleep_since);
       if (done(argument)) break;
     }
     if (idle > before_sleep) {
       sleep_until_something(me);
     } else if (ownership_.contended()) {  // another thread's turn; it waits in the same fair queue
-      if (++turns > kTurnsBeside) {
-        sleep(me);
+      if (++turns > (shares_ ? 1 : kTurnsBeside)) {
+        sleep(me, false);
       } else {
+        Time before = std::chrono::steady_clock::now();
         has_work_.store(pending() > 0, std::memory_order_relaxed);
         ownership_.release();
         ownership_.acquire();
+        has_lost_core(before);
       }
-    } else if (idle > waiting_.polls) {
+    } else if (idle > polls) {
+      Time before = std::chrono::steady_clock::now();
       yield_core();
+      if (has_lost_core(before)) idle = before_sleep;
     } else if (idle > kEagerPolls) {
       __builtin_ia32_pause();
+      if (idle % kPollsPerLook == 0 && has_lost_core(last_look)) idle = before_sleep;
     }
   }
   if (blocked.listed) [[unlikely]]
@@ -110,29 +128,39 @@ void Engine::sleep_until_something(Sleeper& me) {
   // This thread hears of what comes: the progress thread need not be woken as well.
   if (alarm_.enabled()) alarm_.disable();
   unattended_.store(false, std::memory_order_relaxed);
-  if (another_sleeper_is_done()) wake_sleepers();
-  sleep(me);
+  wake_those_done();
+  // One who has just come gets its message without a detour. One whose sleep another's message has
+  // ended leaves the next one to that other thread.
+  sleep(me, !me.has_slept || !someone_listens());
 }
 
-// Until a message comes, if the transport is armed, or another thread that owns the engine meanwhile
-// wakes me: it sees to those who sleep when it leaves.
-void Engine::sleep(Sleeper& me) {
+// Until a message comes, if I listen and the transport is armed, or another thread that owns the engine
+// meanwhile wakes me: it sees to those who sleep when it leaves.
+void Engine::sleep(Sleeper& me, bool listens) {
   me.told = false;
+  me.listens = listens;
+  me.has_slept = true;
+  if (bells_.empty()) {
+    me.bell = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+  } else {
+    me.bell = bells_.back();
+    bells_.pop_back();
+  }
   me.next = std::exchange(asleep_, &me);
   sleepers_.store(sleepers_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   ownership_.release();
-  pollfd wakers[] = {{transport_.descriptor(), POLLIN, 0}, {wake_fd_, POLLIN, 0}};
-  poll(wakers, 2, kLongestSleepMs);
+  pollfd wakers[] = {{me.bell, POLLIN, 0}, {transport_.descriptor(), POLLIN, 0}};
+  poll(wakers, listens ? 2 : 1, me.bell >= 0 ? kLongestSleepMs : kSleepWithoutBellMs);
   ownership_.acquire();
   Sleeper** at = &asleep_;
   while (*at != &me) at = &(*at)->next;
   *at = me.next;
-  const int left = sleepers_.load(std::memory_order_relaxed) - 1;
-  sleepers_.store(left, std::memory_order_relaxed);
-  uint64_t count;
-  if (left == 0) {  // the last one out leaves the wake-up descriptor quiet
-    [[maybe_unused]] const ssize_t n = read(wake_fd_, &count, sizeof count);
-  }
+  sleepers_.store(sleepers_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
+  if (me.bell < 0) return;
+  uint64_t rings;
+  if (me.told) [[maybe_unused]]
+    const ssize_t n = read(me.bell, &rings, sizeof rings);
+  bells_.push_back(me.bell);
 }
 
 void Engine::yield() {
@@ -146,35 +174,69 @@ void Engine::yield_core() {
   if (waiting_.spreads && ++yields_ % kYieldsPerLook == 0) transport_.spread();
 }
 
-// Each is found once while it sleeps.
-bool Engine::another_sleeper_is_done() {
-  bool found = false;
+bool Engine::shares_core() {
+  if (shares_) [[unlikely]] shares_ = std::chrono::steady_clock::now() < shares_until_;
+  return shares_;
+}
+
+// Takes down when that was asked; the first time there is no telling.
+bool Engine::has_lost_core(Time& last) {
+  const Time now = std::chrono::steady_clock::now(), before = std::exchange(last, now);
+  if (!waiting_.adapts || before == Time{} || now - before < kSlice) return false;
+  const bool again = now < shares_until_ + share_remembered_;
+  share_remembered_ = again ? std::min(2 * share_remembered_, kLongestMemory) : kShortestMemory;
+  shares_until_ = now + share_remembered_;
+  shares_ = true;
+  return true;
+}
+
+void Engine::wake(Sleeper& sleeper) {
+  sleeper.told = true;
+  const uint64_t one = 1;
+  [[maybe_unused]] const ssize_t n = write(sleeper.bell, &one, sizeof one);
+}
+
+void Engine::wake_those_done() {
   for (Sleeper* each = asleep_; each; each = each->next)
-    if (!each->told && each->done(each->argument)) found = each->told = true;
-  return found;
+    if (!each->told && each->done(each->argument)) wake(*each);
+}
+
+bool Engine::someone_is_told() const {
+  for (const Sleeper* each = asleep_; each; each = each->next)
+    if (each->told) return true;
+  return false;
+}
+
+bool Engine::someone_listens() const {
+  for (const Sleeper* each = asleep_; each; each = each->next)
+    if (each->listens && !each->told) return true;
+  return false;
+}
+
+// Whoever wakes sees to everything, and to those who sleep on when it leaves.
+void Engine::wake_one() {
+  if (asleep_ && !someone_is_told()) wake(*asleep_);
 }
 
 // Those who sleep in a call have not seen what this thread has done for them, and while it polled
-// nobody rang for them. To wake them each time would make its calls as slow as a wake-up, and so would
+// nobody rang for them. To wake one each time would make its calls as slow as a wake-up, and so would
 // arming the transport again: when it does that often, they are seen to once it stays away.
 void Engine::leave_to_sleepers() {
-  if (another_sleeper_is_done() || first_chore_) return wake_sleepers();
-  if (armed_) return;
+  wake_those_done();
+  if (first_chore_) wake_one();
+  if (someone_is_told()) return;
+  const bool heard = someone_listens();
+  if (heard && armed_) return;
   if (alarms_.take()) {
-    armed_ = arm();
+    armed_ = heard && arm();
     unattended_.store(false, std::memory_order_relaxed);
-    if (!armed_) wake_sleepers();
+    if (!armed_) wake_one();
   } else if (!has_helper_.load(std::memory_order_relaxed)) {
-    wake_sleepers();
+    wake_one();
   } else {
     unattended_.store(true, std::memory_order_relaxed);
     if (helper_.load(std::memory_order_relaxed) == Helper::asleep) ring_doorbell(Ring::busy);
   }
-}
-
-void Engine::wake_sleepers() {
-  const uint64_t one = 1;
-  [[maybe_unused]] const ssize_t n = write(wake_fd_, &one, sizeof one);
 }
 
 // ---- the progress thread

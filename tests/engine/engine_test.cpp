@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstring>
+#include <ctime>
 #include <numeric>
 
 #include "cluster.hpp"
@@ -284,6 +285,39 @@ TEST_P(EngineTest, WhoWakesAsksOnceMore) {
       }
       waiting.join();
     }
+  });
+}
+
+// Of threads that sleep in their calls those wake that can go on: the others use no time from there on.
+TEST_P(EngineTest, WakesThoseAloneWhoCanGoOn) {
+  constexpr int kThreads = 6, kTries = 20;
+  constexpr double kWatched = 0.1, kShare = 0.2;
+  Cluster cluster(GetParam(), 2, /*helpers=*/true);
+  cluster.run([&](Engine& e, int) {
+    std::vector<char> may_go(kThreads);
+    std::vector<std::thread> threads;
+    for (int t = 0; t < kThreads; ++t)
+      threads.emplace_back([&, t] {
+        const Engine::Guard own(e);
+        e.wait_until([&, t] { return may_go[static_cast<size_t>(t)] != 0; });
+      });
+    const auto let_go = [&](size_t t) {
+      const Engine::Guard own(e);
+      may_go[t] = 1;
+    };
+    usleep(50000);  // most sleep by now
+    let_go(0);
+    threads[0].join();
+    double used = 0;
+    for (int i = 0; i < kTries; ++i) {
+      const std::clock_t before = std::clock();
+      usleep(static_cast<useconds_t>(kWatched * 1e6));
+      used = static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC;
+      if (used < kShare * kWatched) break;
+    }
+    EXPECT_LT(used, kShare * kWatched) << kThreads - 1 << " threads that sleep";
+    for (size_t t = 1; t < kThreads; ++t) let_go(t);
+    for (size_t t = 1; t < kThreads; ++t) threads[t].join();
   });
 }
 
