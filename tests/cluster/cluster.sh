@@ -151,6 +151,14 @@ test_progress() {
   nothing_is_left
 }
 
+test_shared_cores() {
+  nodes_up node1 node2 node3
+  launch --host $all "$build/tests/cluster/shared_cores"
+  went_well
+  cat "$bed/out"
+  nothing_is_left
+}
+
 # Between ranks of a node nothing is as slow as to ask the network each time, which must not starve.
 test_two_ways() {
   nodes_up node1 node2
