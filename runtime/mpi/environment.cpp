@@ -32,7 +32,7 @@ engine::Waiting waiting_of(const Config& config, const boot::JobView& job) {
   const bool crowded = static_cast<int>(job.node_ranks.size()) > cores;
   const bool told = config.value("wait.spins").origin != "default";
   waiting.spreads = crowded && config.flag("wait.spread");
-  waiting.adapts = !told;
+  waiting.adapts = !crowded && !told;  // who yields from the first poll on has adapted
   waiting.polls = crowded && !told ? 1 : static_cast<int>(config.number("wait.spins"));
   say(Level::debug,
       "ranks on this node: {}, cores for them: {}; a call that waits looks {} times first",
