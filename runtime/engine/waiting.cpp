@@ -228,9 +228,9 @@ void Engine::leave_to_sleepers() {
   const bool heard = someone_listens();
   if (heard && armed_) return;
   if (alarms_.take()) {
-    armed_ = heard && arm();
+    if (heard) armed_ = arm();
     unattended_.store(false, std::memory_order_relaxed);
-    if (!armed_) wake_one();
+    if (!heard || !armed_) wake_one();
   } else if (!has_helper_.load(std::memory_order_relaxed)) {
     wake_one();
   } else {
