@@ -4,10 +4,9 @@
 // NOT_MPICH: its threads spin, which takes minutes on few cores.
 #include <algorithm>
 #include <atomic>
-#include <ctime>
 #include <thread>
 
-#include "check.hpp"
+#include "cores.hpp"
 
 namespace {
 
@@ -90,23 +89,6 @@ double wait_beside(const std::function<void()>& work, int rank, MPI_Comm comm) {
   return typical(took);
 }
 
-// Whether other programs hold cores that the ranks of comm would use: on one of them time passes much
-// faster than the rank gets it.
-bool cores_are_shared(MPI_Comm comm) {
-  OK(MPI_Barrier(comm));
-  const auto cpu = [] {
-    timespec now{};
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return now.tv_sec + now.tv_nsec * 1e-9;
-  };
-  const double began = check::seconds(), cpu_began = cpu();
-  while (check::seconds() - began < 20e-3) {
-  }
-  int shared = cpu() - cpu_began < 17e-3;
-  OK(MPI_Allreduce(MPI_IN_PLACE, &shared, 1, MPI_INT, MPI_MAX, comm));
-  return shared;
-}
-
 // Nobody waits for another communicator longer than for a message: in one of some tries messages there
 // and back beside the long call typically take no more than the bound. Where other programs hold the
 // cores, that is a few times what they take beside arithmetic without MPI, which is the scheduler's.
@@ -119,7 +101,9 @@ void beside_long_calls(int rank, MPI_Comm comm_of_long, MPI_Comm comm_of_short) 
   };
   for (const Long& call : kLong) {
     for (int tries = 0, again = 1; again; ++tries) {
-      const double bound = cores_are_shared(comm_of_short) ? 4 * wait_beside(arithmetic, rank, comm_of_short) : kBound;
+      const double bound = check::cores_are_shared(comm_of_short)
+                               ? 4 * wait_beside(arithmetic, rank, comm_of_short)
+                               : kBound;
       std::fill(out.begin(), out.end(), -1);
       const double wait =
           wait_beside([&] { call.run(in, out, 1 - rank, comm_of_long); }, rank, comm_of_short);
