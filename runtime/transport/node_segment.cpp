@@ -21,7 +21,6 @@ namespace {
 // All rings together, when every pair of ranks has opened both of its own.
 constexpr size_t kRingBudget = 16 << 20;
 constexpr size_t kSmallestRing = 4 << 10;
-constexpr size_t kLargestRing = 1 << 20;
 constexpr size_t kPage = 4 << 10;
 
 constexpr size_t whole_pages(size_t bytes) {
@@ -30,7 +29,7 @@ constexpr size_t whole_pages(size_t bytes) {
 
 size_t ring_size_for(int members) {
   const auto pairs = static_cast<size_t>(std::max(members * (members - 1), 1));
-  return std::clamp(std::bit_floor(kRingBudget / pairs), kSmallestRing, kLargestRing);
+  return std::clamp(std::bit_floor(kRingBudget / pairs), kSmallestRing, NodeSegment::kLargeRing);
 }
 
 Error too_small(size_t wanted, const std::string& why) {
@@ -77,14 +76,17 @@ struct NodeSegment::Head {
   std::atomic<int32_t> spare_holders;
   std::atomic<bool> spare_said;
   std::atomic<int64_t> read_rate_plus_one;
+  // By large ring, a bit each: lent at this moment; has memory, which it keeps.
+  alignas(kLine) std::atomic<uint32_t> lent;
+  std::atomic<uint32_t> has_memory;
 };
 
 // Where the two rings of a pair have their memory.
 enum class NodeSegment::Home : uint8_t { undecided, segment, spare };
 
 // The desks stand behind the head, then a byte for each ring that tells whether it is open, then
-// one for each pair's home, then the table of the areas; the rings start on a page, and the areas
-// behind them.
+// one for each pair's home, then the table of the areas; the rings start on a page, behind them the
+// large ones, and the areas.
 NodeSegment::Head& NodeSegment::head() const {
   return *reinterpret_cast<Head*>(base_);
 }
@@ -104,14 +106,15 @@ std::atomic<NodeSegment::Home>& NodeSegment::home(int one, int other) const {
 
 namespace {
 struct Extent {
-  size_t table, desks, rings, all;  // where each ends; the table's is where it begins
+  size_t table, desks, rings, large, all;  // where each ends; the table's is where it begins
 };
 Extent extent_for(int members, size_t head) {
   const auto n = static_cast<size_t>(members);
   const size_t table = whole_lines(head + n * sizeof(Desk) + 2 * n * n);
   const size_t desks = whole_pages(table + NodeSegment::table_bytes(members));
   const size_t rings = desks + whole_pages(n * n * ring_size_for(members));
-  return {table, desks, rings, rings + NodeSegment::kAreas * NodeSegment::kAreaBytes};
+  const size_t large = rings + NodeSegment::kLargeRings * NodeSegment::kLargeRing;
+  return {table, desks, rings, large, large + NodeSegment::kAreas * NodeSegment::kAreaBytes};
 }
 }  // namespace
 
@@ -135,7 +138,7 @@ std::byte* NodeSegment::area_table() const {
   return base_ + extent_for(members_, sizeof(Head)).table;
 }
 std::byte* NodeSegment::area(int index) const {
-  return base_ + extent_for(members_, sizeof(Head)).rings + static_cast<size_t>(index) * kAreaBytes;
+  return base_ + extent_for(members_, sizeof(Head)).large + static_cast<size_t>(index) * kAreaBytes;
 }
 
 // Those that have no memory yet. No process has one to itself.
@@ -150,6 +153,44 @@ size_t NodeSegment::rings_to_come() const {
 Error NodeSegment::take_area_memory(int index, size_t offset, size_t bytes) {
   if (Error e = look_for_room(descriptor_, bytes + rings_to_come())) return e;
   return take_memory(descriptor_, static_cast<size_t>(area(index) - base_) + offset, bytes);
+}
+
+RingMemory& NodeSegment::large_ring(int index) const {
+  return *reinterpret_cast<RingMemory*>(base_ + extent_for(members_, sizeof(Head)).rings +
+                                        static_cast<size_t>(index) * kLargeRing);
+}
+
+bool NodeSegment::has_ring_to_lend() const {
+  return std::countr_one(head().lent.load(std::memory_order_relaxed)) < kLargeRings;
+}
+
+// The first that is free: the memory of the others stays untaken.
+int NodeSegment::borrow_ring() {
+  std::atomic<uint32_t>& lent = head().lent;
+  uint32_t before = lent.load(std::memory_order_relaxed);
+  int index;
+  do {
+    index = std::countr_one(before);
+    if (index >= kLargeRings) return -1;
+  } while (!lent.compare_exchange_weak(before, before | 1u << index, std::memory_order_acquire,
+                                       std::memory_order_relaxed));
+  RingMemory& ring = large_ring(index);
+  const uint32_t bit = 1u << index;
+  if (!(head().has_memory.load(std::memory_order_relaxed) & bit)) {
+    const auto place = static_cast<size_t>(reinterpret_cast<std::byte*>(&ring) - base_);
+    if (look_for_room(descriptor_, kLargeRing + rings_to_come()) ||
+        take_memory(descriptor_, place, kLargeRing)) {
+      give_ring_back(index);
+      return -1;
+    }
+    head().has_memory.fetch_or(bit, std::memory_order_relaxed);
+  }
+  ring.clear();
+  return index;
+}
+
+void NodeSegment::give_ring_back(int index) {
+  head().lent.fetch_and(~(1u << index), std::memory_order_release);
 }
 
 // Behind the first one.

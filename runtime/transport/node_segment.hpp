@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The memory that the ranks of one node share for their messages: one sparse file with a desk for
-// each rank and a ring for each ordered pair. Owns the file, its layout and its memory; knows
+// each rank, a ring for each ordered pair and some large ones for whoever needs one for a while. Owns the file, its layout and its memory; knows
 // nothing of what travels through the rings.
 //
 // The file is in /dev/shm, named by the job, where a launcher removes the name if the job is killed
@@ -77,6 +77,17 @@ class NodeSegment {
   size_t ring_size() const { return ring_size_; }
   Error open_ring(int from, int to);
   bool is_open(int from, int to) const { return opened(from, to).load(std::memory_order_acquire); }
+
+  // Where there are so many pairs that their own rings are small, one that streams a long message
+  // borrows a large ring: its reader, cleared and with memory. -1: none is left, or there is no memory
+  // for it but what rings of their own may need. It is given back when everything has been read.
+  static constexpr int kLargeRings = 16;
+  static constexpr size_t kLargeRing = 1 << 20;
+  bool lends_rings() const { return ring_size_ < kLargeRing; }
+  bool has_ring_to_lend() const;
+  int borrow_ring();
+  void give_ring_back(int index);
+  RingMemory& large_ring(int index) const;
 
   // Bytes a second, 0 or more: what the first member that asked has measured, for all and for ever.
   int64_t read_rate(const std::function<int64_t()>& measure);

@@ -19,12 +19,26 @@ enum class RecordType : uint8_t {
   middling,      // head, Announcement, first piece; the fragments with incoming 0 belong to it
   announcement,  // head, Announcement
   notification,  // value: Kind; body: ticket
-  go,            // value: so many kStreamChunk, 0: all; body: the sender's name of the message, the
-                 // receiver's, first byte wanted
+  go,            // value: Way; body: the sender's name of the message, the receiver's, first byte
+                 // wanted
   done,          // body: the sender's name of the message: it has been fetched, or dropped
   join,  // body: the sender's name of the message, which message of the ring's Joint it is, where
          // it lies at the sender's
   fragment,  // body: the receiver's name of the message or 0, offset; at kFragmentHead the bytes
+};
+
+// How what a receiver asks for shall come: by the pair's own ring or a large one that it has borrowed.
+struct Way {
+  int chunks = 0;      // kStreamChunk; 0: all the rest
+  int large_ring = -1;
+  bool is_new = false;  // of the large ring: nothing has come through it so far
+
+  uint16_t packed() const {
+    return static_cast<uint16_t>(chunks | (large_ring + 1) << 8 | (is_new ? 1 << 15 : 0));
+  }
+  static Way of(uint16_t packed) {
+    return {packed & 0xff, (packed >> 8 & 0x7f) - 1, (packed >> 15) != 0};
+  }
 };
 
 inline constexpr size_t kControlLength = 4 * sizeof(uint64_t);  // the word and a body of three

@@ -77,6 +77,11 @@ struct RingMemory {
   alignas(kLine) std::byte records[kLine];        // as many as the ring's size leaves
 
   static constexpr size_t capacity(size_t size) { return size - kLine; }
+  // As new, when nobody uses it.
+  void clear() {
+    consumed.store(0, std::memory_order_relaxed);
+    word(0).store(0, std::memory_order_relaxed);
+  }
   std::atomic<uint64_t>& word(size_t offset) {
     return *std::launder(reinterpret_cast<std::atomic<uint64_t>*>(records + offset));
   }
@@ -139,6 +144,16 @@ class RingWriter {
     alone_ = false;
     show(word, offset_ + kLine);
     make_ready(kLine);
+  }
+
+  // The same for a long one, behind which nothing is written any more: of a ring that the reader may
+  // give to others when it has read the last record.
+  void commit_last(RecordWord word) {
+    const size_t length = whole_lines(word.length);
+    alone_ = false;
+    rest_ = 0;
+    show(word, offset_ + length);
+    fetch(length);
   }
 
   // Shows the record reserved last to the reader.

@@ -115,6 +115,9 @@ bool SharedMemoryTransport::progress() {
   bool moved = false;
   for (Peer* peer : inboxes_)
     if (ready(*peer)) moved |= drain(*peer);
+  if (loans_ > 0) [[unlikely]]
+    for (Peer& peer : peers_)
+      if (peer.loan.index >= 0) moved |= drain_loan(peer);
   if (held_ > 0) [[unlikely]]
     for (Peer& peer : peers_)
       if (peer.held || !peer.streams.empty() || peer.helping.message)
@@ -181,8 +184,9 @@ bool SharedMemoryTransport::arm() {
   bool news = desk_.openings.load(std::memory_order_acquire) != openings_seen_;
   for (Peer* peer : inboxes_) news |= ready(*peer) != 0;
   if (held_ > 0)
-    for (const Peer& peer : peers_)
-      news |= ((peer.held || !peer.streams.empty()) && has_room(peer)) || peer.helping.message;
+    for (Peer& peer : peers_) news |= has_room(peer) || peer.helping.message;
+  if (loans_ > 0)
+    for (Peer& peer : peers_) news |= peer.loan.index >= 0 && peer.loan.in.ready() != 0;
   if (news) doorbell_.disarm();
   return !news;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Fetching long messages: read from the sender's memory, or streamed by it, whole or in chunks.
 #include <algorithm>
+#include <utility>
 
 #include "transport/shared_memory_inside.hpp"
 
@@ -85,12 +86,13 @@ void SharedMemoryTransport::discard(void* rendezvous) {
 // ---- through the ring
 
 // One message alone is over sooner when it is read; and where messages go both ways, both sides
-// have enough to do with reading.
+// have enough to do with reading. Nor does a small ring carry more than reading does.
 bool SharedMemoryTransport::should_stream(Incoming& incoming) {
   Peer& from = *incoming.peer;
   if (!both_copy_ || !incoming.among_others || from.announced_out > 0 ||
       from.desk->asleep.load(std::memory_order_relaxed))
     return false;
+  if (segment_->lends_rings() && from.loan.index < 0 && !segment_->has_ring_to_lend()) return false;
   if (from.reads == 0) return true;
   --from.reads;
   return false;
@@ -98,12 +100,31 @@ bool SharedMemoryTransport::should_stream(Incoming& incoming) {
 
 // For so many chunks from where it was asked last; 0: for all the rest.
 void SharedMemoryTransport::ask(Incoming& incoming, int chunks) {
-  control(*incoming.peer, RecordType::go, static_cast<uint8_t>(chunks), incoming.outgoing,
-          reinterpret_cast<uintptr_t>(&incoming), static_cast<uint64_t>(incoming.asked));
+  Peer& from = *incoming.peer;
   const int64_t before = incoming.asked;
   incoming.asked =
       chunks ? std::min(incoming.bytes, before + chunks * kStreamChunk) : incoming.bytes;
-  if (incoming.streams) incoming.peer->asked += incoming.asked - before;
+  const int64_t more = incoming.asked - before;
+  if (incoming.streams) from.asked += more;
+  Way way{.chunks = chunks};
+  if (borrow(from)) {
+    Loan& loan = from.loan;
+    loan.due += more;
+    way.large_ring = loan.index;
+    way.is_new = !std::exchange(loan.known, true);
+  }
+  control(from, RecordType::go, way.packed(), incoming.outgoing,
+          reinterpret_cast<uintptr_t>(&incoming), static_cast<uint64_t>(before));
+}
+
+// A large ring for what comes from it, where the pair's own is small, for as long as something is due.
+bool SharedMemoryTransport::borrow(Peer& from) {
+  if (from.loan.index >= 0) return true;
+  const int index = segment_->lends_rings() ? segment_->borrow_ring() : -1;
+  if (index < 0) return false;
+  from.loan = {index, RingReader(segment_->large_ring(index), NodeSegment::kLargeRing)};
+  ++loans_;
+  return true;
 }
 
 // Keeps two chunks on their way: as much as a sender that leaves owes.

@@ -38,6 +38,33 @@ bool SharedMemoryTransport::drain(Peer& from) {
   return true;
 }
 
+// Gives the ring back when all that I have asked for has come: its writer writes nothing behind the last
+// piece.
+bool SharedMemoryTransport::drain_loan(Peer& from) {
+  Loan& loan = from.loan;
+  for (int i = 0; i < kRecordsPerPass; ++i) {
+    uint64_t packed = loan.in.ready();
+    if (packed == kToTheStart) {
+      loan.in.go_to_start();
+      Doorbell::ring_if_asleep(*from.desk);
+      packed = loan.in.ready();
+    }
+    if (packed == 0) return i > 0;
+    const RecordWord word = RecordWord::of(packed);
+    loan.due -= static_cast<int64_t>(word.length - kFragmentHead);
+    fragment(from, loan.in.record(), word.length);  // may ask for more
+    if (loan.in.consume(word)) Doorbell::ring_if_asleep(*from.desk);
+    if (loan.due == 0) {
+      segment_->give_ring_back(std::exchange(loan.index, -1));
+      --loans_;
+      return true;
+    }
+    if (receiver_->takes_turns()) [[unlikely]]
+      break;
+  }
+  return true;
+}
+
 [[gnu::always_inline]] inline void SharedMemoryTransport::message(Peer& from, RecordWord word,
                                                                   const std::byte* record) {
   Arrival arrival;
@@ -55,7 +82,7 @@ void SharedMemoryTransport::handle(Peer& from, RecordWord word, const std::byte*
   if (type == RecordType::fragment) return fragment(from, record, word.length);
 
   const std::byte* body = record + sizeof(uint64_t);
-  if (type == RecordType::go) return start_stream(from, body, word.value);
+  if (type == RecordType::go) return start_stream(from, body, Way::of(word.value));
   if (type == RecordType::join) return start_help(from, body);
   if (type == RecordType::done) {
     uint64_t name;

@@ -67,6 +67,15 @@ struct Stream {
   Outgoing* outgoing;
   uint64_t incoming;
   int64_t offset, end;
+  bool large;  // through the large ring
+};
+
+// A large ring that I have borrowed for what comes from a peer.
+struct Loan {
+  int index = -1;  // -1: none
+  RingReader in;
+  int64_t due = 0;  // bytes that I have asked for and that have not come
+  bool known = false;  // to the peer
 };
 
 // A message that this side sends and helps to copy.
@@ -104,6 +113,8 @@ struct Peer {
   PeerMemory memory;
   Distance distance;  // by what is sent to it
   SharedCopy copy;    // of what is streamed to it
+  Loan loan;
+  RingWriter large;  // that it has borrowed for what I stream to it
 };
 
 // With what it says of the ring in the other direction, and of messages to come.
@@ -193,6 +204,9 @@ class SharedMemoryTransport final : public SharedMemory {
   Read read_on(Incoming& incoming);
   bool should_stream(Incoming& incoming);
   void ask(Incoming& incoming, int chunks);
+  bool borrow(Peer& from);
+  bool drain_loan(Peer& from);
+  RingWriter& ring_of(Peer& to, const Stream& stream) { return stream.large ? to.large : to.out; }
   void ask_for_more(Peer& from);
   void stream_goes_on(Incoming& incoming);
   void read_the_rest(Incoming& incoming);
@@ -210,13 +224,13 @@ class SharedMemoryTransport final : public SharedMemory {
   bool put_inline(Peer& to, const Header& header, const Payload& payload);
   bool put_middling(Peer& to, Outgoing& outgoing, int64_t& offset);
   bool put_announcement(Peer& to, const Outgoing& outgoing);
-  bool put_fragment(Peer& to, const Payload& payload, uint64_t incoming, int64_t offset,
-                    int64_t length);
+  bool put_fragment(Peer& to, const Payload& payload, int64_t offset, int64_t length);
+  bool put_piece(Peer& to, const Stream& stream, int64_t length);
   bool put(Peer& to, Outgoing& outgoing, int64_t& offset);
   bool should_be_read(Peer& to, const Outgoing& outgoing);
-  void start_stream(Peer& to, const std::byte* body, int chunks);
+  void start_stream(Peer& to, const std::byte* body, Way way);
   bool put_control(Peer& to, RecordWord word, const uint64_t (&body)[3]);
-  void control(Peer& to, RecordType type, uint8_t value, uint64_t a, uint64_t b = 0,
+  void control(Peer& to, RecordType type, uint16_t value, uint64_t a, uint64_t b = 0,
                uint64_t c = 0);
   void commit(Peer& to, RecordWord word) {
     to.out.commit(word);
@@ -226,7 +240,7 @@ class SharedMemoryTransport final : public SharedMemory {
   void hold(Peer& to, const Held& what);
   bool catch_up(Peer& to);
   bool stream_on(Peer& to);
-  bool has_room(const Peer& to) const;
+  bool has_room(Peer& to);
 
   Incoming& new_incoming(Peer& from, const Announcement& announcement);
   void give_back(Incoming& incoming);
@@ -241,6 +255,7 @@ class SharedMemoryTransport final : public SharedMemory {
   std::vector<Peer*> inboxes_;  // whose rings towards me are open
   uint32_t openings_seen_ = 0;
   Receiver* receiver_ = nullptr;
+  int loans_ = 0;                   // peers of whom I have one
   int64_t held_ = 0;                // records kept back and streams under way, all peers
   std::vector<Incoming*> reading_;  // from their senders' memory, piece by piece
   std::vector<Incoming*> streaming_;  // those that both copy

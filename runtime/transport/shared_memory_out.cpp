@@ -18,6 +18,19 @@ void pack(const Payload& payload, int64_t offset, std::byte* out, int64_t length
   }
 }
 
+size_t fragment_length(int64_t bytes) {
+  return kFragmentHead + static_cast<size_t>(bytes);
+}
+
+// All but the bytes; nullptr: no room.
+std::byte* begin_fragment(RingWriter& ring, uint64_t incoming, int64_t offset, int64_t bytes) {
+  std::byte* const record = ring.reserve(fragment_length(bytes));
+  if (!record) return nullptr;
+  const uint64_t body[] = {incoming, static_cast<uint64_t>(offset)};
+  std::memcpy(record + sizeof(uint64_t), body, sizeof body);
+  return record;
+}
+
 }  // namespace
 
 void SharedMemoryTransport::send(int peer, Outgoing& outgoing) {
@@ -131,7 +144,7 @@ bool SharedMemoryTransport::put_middling(Peer& to, Outgoing& outgoing, int64_t& 
   }
   while (offset < header.bytes) {
     const int64_t length = std::min(piece, header.bytes - offset);
-    if (!put_fragment(to, outgoing.payload, 0, offset, length)) return false;
+    if (!put_fragment(to, outgoing.payload, offset, length)) return false;
     offset += length;
   }
   if (at_once) to.distance.learn(__rdtsc() - begun, header.bytes);
@@ -155,22 +168,36 @@ bool SharedMemoryTransport::put_announcement(Peer& to, const Outgoing& outgoing)
   return true;
 }
 
-bool SharedMemoryTransport::put_fragment(Peer& to, const Payload& payload, uint64_t incoming,
-                                         int64_t offset, int64_t length) {
-  const size_t whole = kFragmentHead + static_cast<size_t>(length);
-  std::byte* record = to.out.reserve(whole);
+// Of a middling message.
+bool SharedMemoryTransport::put_fragment(Peer& to, const Payload& payload, int64_t offset,
+                                         int64_t length) {
+  std::byte* const record = begin_fragment(to.out, 0, offset, length);
   if (!record) return false;
-  const uint64_t body[] = {incoming, static_cast<uint64_t>(offset)};
-  std::memcpy(record + sizeof(uint64_t), body, sizeof body);
-  if (incoming && payload.contiguous())
-    to.copy(record + kFragmentHead, payload.data() + offset, static_cast<size_t>(length));
-  else
-    pack(payload, offset, record + kFragmentHead, length);
-  commit(to, record_word(RecordType::fragment, whole, 0));
+  pack(payload, offset, record + kFragmentHead, length);
+  commit(to, record_word(RecordType::fragment, fragment_length(length), 0));
   return true;
 }
 
-void SharedMemoryTransport::control(Peer& to, RecordType type, uint8_t value, uint64_t a,
+// Of a stream.
+bool SharedMemoryTransport::put_piece(Peer& to, const Stream& stream, int64_t length) {
+  std::byte* const record = begin_fragment(ring_of(to, stream), stream.incoming, stream.offset, length);
+  if (!record) return false;
+  const Payload& payload = stream.outgoing->payload;
+  if (payload.contiguous())
+    to.copy(record + kFragmentHead, payload.data() + stream.offset, static_cast<size_t>(length));
+  else
+    pack(payload, stream.offset, record + kFragmentHead, length);
+  const RecordWord word = record_word(RecordType::fragment, fragment_length(length), 0);
+  if (!stream.large) {
+    commit(to, word);
+  } else {
+    to.large.commit_last(word);
+    Doorbell::ring_if_asleep(*to.desk);
+  }
+  return true;
+}
+
+void SharedMemoryTransport::control(Peer& to, RecordType type, uint16_t value, uint64_t a,
                                     uint64_t b, uint64_t c) {
   RecordWord word = record_word(type, kControlLength, 0);
   word.value = value;
@@ -224,27 +251,27 @@ bool SharedMemoryTransport::catch_up(Peer& to) {
   return moved;
 }
 
-void SharedMemoryTransport::start_stream(Peer& to, const std::byte* body, int chunks) {
+void SharedMemoryTransport::start_stream(Peer& to, const std::byte* body, Way way) {
   uint64_t words[3];
   std::memcpy(words, body, sizeof words);
   auto* const outgoing = reinterpret_cast<Outgoing*>(words[0]);
   const auto begin = static_cast<int64_t>(words[2]);
   const int64_t bytes = outgoing->header.bytes;
-  const int64_t end = chunks ? std::min(bytes, begin + chunks * kStreamChunk) : bytes;
-  to.streams.push_back({outgoing, words[1], begin, end});
+  const int64_t end = way.chunks ? std::min(bytes, begin + way.chunks * kStreamChunk) : bytes;
+  if (way.is_new) to.large = RingWriter(segment_->large_ring(way.large_ring), NodeSegment::kLargeRing);
+  to.streams.push_back({outgoing, words[1], begin, end, way.large_ring >= 0});
   ++held_;
   stream_on(to);
 }
 
 // In the order in which they were asked for.
 bool SharedMemoryTransport::stream_on(Peer& to) {
-  const int64_t piece =
-      std::min(kStreamPiece, static_cast<int64_t>(to.out.longest_record() - kFragmentHead));
   bool moved = false;
   while (!to.streams.empty()) {
     Stream& s = to.streams.front();
-    const int64_t length = std::min(piece, s.end - s.offset);
-    if (!put_fragment(to, s.outgoing->payload, s.incoming, s.offset, length)) break;
+    const auto fits = static_cast<int64_t>(ring_of(to, s).longest_record() - kFragmentHead);
+    const int64_t length = std::min({kStreamPiece, fits, s.end - s.offset});
+    if (!put_piece(to, s, length)) break;
     moved = true;
     s.offset += length;
     if (s.offset < s.end) {
@@ -262,8 +289,9 @@ bool SharedMemoryTransport::stream_on(Peer& to) {
   return moved;
 }
 
-bool SharedMemoryTransport::has_room(const Peer& to) const {
-  return to.out.room_has_grown();
+bool SharedMemoryTransport::has_room(Peer& to) {
+  return (to.held && to.out.room_has_grown()) ||
+         (!to.streams.empty() && ring_of(to, to.streams.front()).room_has_grown());
 }
 
 }  // namespace tutti::transport

@@ -230,5 +230,62 @@ TEST(LongMessagesTest, AreCopiedFromBothEnds) {
   });
 }
 
+// Of more ranks than have large rings of their own: what is streamed goes through one that is borrowed,
+// window after window, in both directions in turns, by all pairs at once, whether the receiver is early
+// or late. Where nobody can be read all of it does.
+TEST(LongMessagesTest, ComeThroughLargeRingsThatAreLent) {
+  for (const bool read_peers : {true, false}) {
+    Job job(8);
+    job.run([&](int rank) {
+      NodeOptions options = job.options(rank);
+      options.read_peers = read_peers;
+      auto node = open_node(job, rank, options);
+      Engine e(*node, rank, Waiting{2000, 100});
+      constexpr int kLengths[] = {33'000, 65'536, 300'001, 40'000, 700'000, 131'072};
+      const int peer = rank ^ 1;
+      for (int round = 0; round < 60; ++round) {
+        const bool sends = rank % 2 == round % 2, early = round % 3 != 0;
+        const int messages = 1 + (round + rank / 2) % 6;
+        std::vector<std::vector<std::byte>> memory(static_cast<size_t>(messages));
+        std::vector<std::unique_ptr<Sent>> sent;
+        std::vector<std::unique_ptr<Received>> received;
+        const auto bytes = [&](int i) { return kLengths[(i + round + rank / 2) % 6]; };
+        const auto start = [&] {
+          Engine::Guard own(e);
+          for (int i = 0; i < messages; ++i) {
+            const Payload payload{memory[static_cast<size_t>(i)].data(), bytes(i)};
+            if (sends) {
+              sent.push_back(std::make_unique<Sent>(payload, rank, i));
+              sent.back()->peer = peer;
+              e.send(*sent.back());
+            } else {
+              received.push_back(std::make_unique<Received>(payload, peer, i));
+              e.recv(*received.back());
+            }
+          }
+        };
+        for (int i = 0; i < messages; ++i) {
+          auto& m = memory[static_cast<size_t>(i)];
+          m.resize(static_cast<size_t>(bytes(i)));
+          for (int at = 0; sends && at < bytes(i); ++at)
+            m[static_cast<size_t>(at)] = Series::byte(i + round, at);
+        }
+        if (sends == early) { EXPECT_FALSE(job.fence()); }
+        start();
+        if (sends != early) { EXPECT_FALSE(job.fence()); }
+        Engine::Guard own(e);
+        for (auto& each : sent) e.wait_until([&] { return each->done; });
+        for (auto& each : received) e.wait_until([&] { return each->done; });
+        for (int i = 0; i < messages; ++i)
+          for (int at = 0; at < bytes(i); ++at)
+            ASSERT_EQ(memory[static_cast<size_t>(i)][static_cast<size_t>(at)],
+                      Series::byte(i + round, at))
+                << "round " << round << ", message " << i << ", byte " << at;
+      }
+      part(e, rank, 8);
+    });
+  }
+}
+
 }  // namespace
 }  // namespace tutti::transport

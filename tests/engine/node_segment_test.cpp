@@ -7,9 +7,11 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
+#include <atomic>
 #include <barrier>
 #include <filesystem>
 #include <memory>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -77,6 +79,76 @@ TEST(NodeSegmentTest, BothOfAPairFindTheSameMemoryWhileItFillsUp) {
               unlink("/dev/shm/filler");
               EXPECT_TRUE(std::filesystem::is_empty("/dev/shm"));
             });
+  if (!done) GTEST_SKIP() << "mounting is not allowed here";
+}
+
+std::vector<std::unique_ptr<NodeSegment>> attach_all(const std::string& name, int members) {
+  static const uint64_t token = 1;
+  std::vector<std::unique_ptr<NodeSegment>> all;
+  for (int i = 0; i < members; ++i) {
+    auto attached = NodeSegment::attach(name, members, i, token);
+    if (attached) all.push_back(*std::move(attached));
+    EXPECT_TRUE(attached) << attached.error().message();
+  }
+  return all;
+}
+
+// Each of the large ones to one at a time, cleared, in the same memory for all.
+TEST(NodeSegmentTest, LendsARingToOneAtATime) {
+  constexpr int kMembers = 20;
+  const auto all = attach_all("tutti.lent-test", kMembers);
+  ASSERT_EQ(all.size(), static_cast<size_t>(kMembers));
+  ASSERT_TRUE(all[0]->lends_rings());
+  for (int i = 0; i < NodeSegment::kLargeRings; ++i) {
+    EXPECT_TRUE(all[19]->has_ring_to_lend());
+    EXPECT_EQ(all[static_cast<size_t>(i)]->borrow_ring(), i);
+  }
+  EXPECT_FALSE(all[19]->has_ring_to_lend());
+  EXPECT_EQ(all[19]->borrow_ring(), -1);
+  all[3]->give_ring_back(3);
+  EXPECT_EQ(all[19]->borrow_ring(), 3);
+  for (int i = 0; i < NodeSegment::kLargeRings; ++i) all[0]->give_ring_back(i);
+
+  std::vector<std::thread> members;
+  std::atomic<int> times{0};
+  for (int me = 0; me < kMembers; ++me)
+    members.emplace_back([&, me] {
+      NodeSegment& mine = *all[static_cast<size_t>(me)];
+      for (int i = 0; i < 2000; ++i) {
+        const int index = mine.borrow_ring();
+        if (index < 0) continue;
+        RingMemory& ring = mine.large_ring(index);
+        EXPECT_EQ(ring.word(0).load(std::memory_order_relaxed), 0u);
+        auto* const middle = reinterpret_cast<int*>(ring.records + NodeSegment::kLargeRing / 2);
+        *middle = me;
+        ring.word(0).store(1, std::memory_order_relaxed);
+        std::this_thread::yield();
+        EXPECT_EQ(*middle, me);
+        mine.give_ring_back(index);
+        ++times;
+      }
+    });
+  for (std::thread& member : members) member.join();
+  EXPECT_GT(times.load(), 1000);
+}
+
+// What pairs need for rings of their own is not lent.
+TEST(NodeSegmentTest, LendsNoMemoryThatRingsMayNeed) {
+  const bool done = apart([] { return small_shm("size=20m"); },
+                          [] {
+                            constexpr int kMembers = 8;
+                            const auto all = attach_all("tutti.lent-test", kMembers);
+                            ASSERT_EQ(all.size(), static_cast<size_t>(kMembers));
+                            int lent = 0;
+                            while (all[0]->borrow_ring() >= 0) ++lent;
+                            EXPECT_GE(lent, 1);
+                            EXPECT_LT(lent, 8);
+                            EXPECT_EQ(all[1]->borrow_ring(), -1);
+                            for (int from = 0; from < kMembers; ++from)
+                              for (int to = 0; to < kMembers; ++to)
+                                if (from != to)
+                                  EXPECT_FALSE(all[static_cast<size_t>(from)]->open_ring(from, to));
+                          });
   if (!done) GTEST_SKIP() << "mounting is not allowed here";
 }
 

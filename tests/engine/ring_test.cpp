@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <random>
@@ -254,6 +255,56 @@ TEST(RingTest, HasRoomForTheLongestWhereEverythingHasBeenRead) {
       if (random() % 4 == 0) writer.reader_is_at(reader.position());
     }
   }
+}
+
+// A borrowed ring goes to the next pair when its last record has been read, while the writer of that may
+// still be in commit_last(). (ThreadSanitizer tells if it is not so.)
+TEST(RingTest, NothingIsWrittenBehindTheLastRecord) {
+  constexpr size_t kSize = 16 << 10;
+  constexpr int kTurns = 2000, kMost = 7;
+  const Ring ring(kSize);
+  std::atomic<int> turn{-1};
+  std::atomic<bool> lost{false};
+  const auto length_of = [](int number, int i) {
+    return 64 + static_cast<size_t>(number * 7 + i * 13) % 40 * 90;
+  };
+  std::thread writers[2];
+  for (int me = 0; me < 2; ++me)
+    writers[me] = std::thread([&, me] {
+      for (int mine = me; mine < kTurns; mine += 2) {
+        while (turn.load(std::memory_order_acquire) < mine && !lost) std::this_thread::yield();
+        RingWriter writer(*ring, kSize);
+        for (int i = 0; i < 1 + mine % kMost; ++i) {
+          const size_t length = length_of(mine, i);
+          std::byte* record = nullptr;
+          while (!lost && !(record = writer.reserve(length))) std::this_thread::yield();
+          if (!record) return;
+          std::memset(record + 8, 1 + (mine + i) % 255, length - 8);
+          writer.commit_last({.length = static_cast<uint32_t>(length), .type = 1});
+        }
+      }
+    });
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(40);
+  for (int number = 0; number < kTurns && !lost; ++number) {
+    (*ring).clear();
+    RingReader reader(*ring, kSize);
+    turn.store(number, std::memory_order_release);
+    for (int i = 0; i < 1 + number % kMost && !lost; ++i) {
+      uint64_t packed = 0;
+      for (; !lost && (packed == 0 || packed == kToTheStart); packed = reader.ready()) {
+        if (packed == kToTheStart) reader.go_to_start();
+        std::this_thread::yield();
+        lost = std::chrono::steady_clock::now() > deadline;
+      }
+      const RecordWord word = RecordWord::of(packed);
+      lost = lost || word.length != length_of(number, i);
+      for (size_t at = 8; at < word.length && !lost; ++at)
+        lost = reader.record()[at] != static_cast<std::byte>(1 + (number + i) % 255);
+      reader.consume(word);
+      EXPECT_FALSE(lost) << "record " << i << " of turn " << number;
+    }
+  }
+  for (std::thread& writer : writers) writer.join();
 }
 
 // ---- near and far
