@@ -161,7 +161,11 @@ RingMemory& NodeSegment::large_ring(int index) const {
 }
 
 bool NodeSegment::has_ring_to_lend() const {
-  return std::countr_one(head().lent.load(std::memory_order_relaxed)) < kLargeRings;
+  const int index = std::countr_one(head().lent.load(std::memory_order_relaxed));
+  return index < kLargeRings && (!no_more_memory_ || has_memory(index));
+}
+bool NodeSegment::has_memory(int large_ring) const {
+  return head().has_memory.load(std::memory_order_relaxed) >> large_ring & 1;
 }
 
 // The first that is free: the memory of the others stays untaken.
@@ -171,19 +175,19 @@ int NodeSegment::borrow_ring() {
   int index;
   do {
     index = std::countr_one(before);
-    if (index >= kLargeRings) return -1;
+    if (index >= kLargeRings || (no_more_memory_ && !has_memory(index))) return -1;
   } while (!lent.compare_exchange_weak(before, before | 1u << index, std::memory_order_acquire,
                                        std::memory_order_relaxed));
   RingMemory& ring = large_ring(index);
-  const uint32_t bit = 1u << index;
-  if (!(head().has_memory.load(std::memory_order_relaxed) & bit)) {
+  if (!has_memory(index)) {
     const auto place = static_cast<size_t>(reinterpret_cast<std::byte*>(&ring) - base_);
     if (look_for_room(descriptor_, kLargeRing + rings_to_come()) ||
         take_memory(descriptor_, place, kLargeRing)) {
+      no_more_memory_ = true;
       give_ring_back(index);
       return -1;
     }
-    head().has_memory.fetch_or(bit, std::memory_order_relaxed);
+    head().has_memory.fetch_or(1u << index, std::memory_order_relaxed);
   }
   ring.clear();
   return index;

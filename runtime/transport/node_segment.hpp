@@ -109,6 +109,7 @@ class NodeSegment {
   static Result<std::unique_ptr<NodeSegment>> attach(int file, const std::string& path, int members,
                                                      int me, const uint64_t& token);
   size_t rings_to_come() const;
+  bool has_memory(int large_ring) const;
   size_t place_of_ring(int from, int to) const;
   void hold_spare(int me);
   Error find_home(int one, int other);
@@ -125,6 +126,7 @@ class NodeSegment {
   std::byte* const base_;
   const size_t size_;
   std::unique_ptr<SpareMemory> spare_;  // for all rings; nullptr: not to be had
+  bool no_more_memory_ = false;         // for large rings: was asked for in vain
 };
 
 }  // namespace tutti::transport

@@ -143,11 +143,16 @@ TEST(NodeSegmentTest, LendsNoMemoryThatRingsMayNeed) {
                             while (all[0]->borrow_ring() >= 0) ++lent;
                             EXPECT_GE(lent, 1);
                             EXPECT_LT(lent, 8);
+                            EXPECT_FALSE(all[0]->has_ring_to_lend());
                             EXPECT_EQ(all[1]->borrow_ring(), -1);
+                            all[0]->give_ring_back(0);
+                            EXPECT_TRUE(all[0]->has_ring_to_lend());
+                            EXPECT_EQ(all[1]->borrow_ring(), 0);
                             for (int from = 0; from < kMembers; ++from)
                               for (int to = 0; to < kMembers; ++to)
-                                if (from != to)
+                                if (from != to) {
                                   EXPECT_FALSE(all[static_cast<size_t>(from)]->open_ring(from, to));
+                                }
                           });
   if (!done) GTEST_SKIP() << "mounting is not allowed here";
 }
