@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <mpi.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -79,6 +80,7 @@ struct NodeSegment::Head {
   // By large ring, a bit each: lent at this moment; has memory, which it keeps.
   alignas(kLine) std::atomic<uint32_t> lent;
   std::atomic<uint32_t> has_memory;
+  std::atomic<bool> taking;  // somebody sees whether there is room for more than rings, and takes it
 };
 
 // Where the two rings of a pair have their memory.
@@ -150,9 +152,18 @@ size_t NodeSegment::rings_to_come() const {
   return count * ring_size_;
 }
 
+// Beside what rings may need. One at a time: together two would take what there is room for once.
+Error NodeSegment::take_beside_rings(const void* memory, size_t bytes) {
+  Error problem = look_for_room(descriptor_, bytes + rings_to_come());
+  const auto place = static_cast<size_t>(static_cast<const std::byte*>(memory) - base_);
+  if (!problem) problem = take_memory(descriptor_, place, bytes);
+  head().taking.store(false, std::memory_order_release);
+  return problem;
+}
+
 Error NodeSegment::take_area_memory(int index, size_t offset, size_t bytes) {
-  if (Error e = look_for_room(descriptor_, bytes + rings_to_come())) return e;
-  return take_memory(descriptor_, static_cast<size_t>(area(index) - base_) + offset, bytes);
+  while (head().taking.exchange(true, std::memory_order_acquire)) sched_yield();
+  return take_beside_rings(area(index) + offset, bytes);
 }
 
 RingMemory& NodeSegment::large_ring(int index) const {
@@ -180,10 +191,8 @@ int NodeSegment::borrow_ring() {
                                        std::memory_order_relaxed));
   RingMemory& ring = large_ring(index);
   if (!has_memory(index)) {
-    const auto place = static_cast<size_t>(reinterpret_cast<std::byte*>(&ring) - base_);
-    if (look_for_room(descriptor_, kLargeRing + rings_to_come()) ||
-        take_memory(descriptor_, place, kLargeRing)) {
-      no_more_memory_ = true;
+    const bool mine = !head().taking.exchange(true, std::memory_order_acquire);
+    if (!mine || (no_more_memory_ = static_cast<bool>(take_beside_rings(&ring, kLargeRing)))) {
       give_ring_back(index);
       return -1;
     }

@@ -79,11 +79,13 @@ class NodeSegment {
   bool is_open(int from, int to) const { return opened(from, to).load(std::memory_order_acquire); }
 
   // Where there are so many pairs that their own rings are small, one that streams a long message
-  // borrows a large ring: its reader, cleared and with memory. -1: none is left, or there is no memory
-  // for it but what rings of their own may need. It is given back when everything has been read.
+  // borrows a large ring: its reader, cleared and with memory. -1: none is left, somebody takes
+  // memory at this moment, or there is none for it but what rings of their own may need. It is given back when everything has been read.
   static constexpr int kLargeRings = 16;
   static constexpr size_t kLargeRing = 1 << 20;
   bool lends_rings() const { return ring_size_ < kLargeRing; }
+  // Else reading a long message is faster than streaming it through a pair's own.
+  bool has_wide_rings() const { return ring_size_ >= kLargeRing / 8; }
   bool has_ring_to_lend() const;
   int borrow_ring();
   void give_ring_back(int index);
@@ -110,6 +112,7 @@ class NodeSegment {
                                                      int me, const uint64_t& token);
   size_t rings_to_come() const;
   bool has_memory(int large_ring) const;
+  Error take_beside_rings(const void* memory, size_t bytes);
   size_t place_of_ring(int from, int to) const;
   void hold_spare(int me);
   Error find_home(int one, int other);

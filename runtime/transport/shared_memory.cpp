@@ -184,7 +184,7 @@ bool SharedMemoryTransport::arm() {
   bool news = desk_.openings.load(std::memory_order_acquire) != openings_seen_;
   for (Peer* peer : inboxes_) news |= ready(*peer) != 0;
   if (held_ > 0)
-    for (Peer& peer : peers_) news |= has_room(peer) || peer.helping.message;
+    for (Peer& peer : peers_) news |= has_room(peer) || peer.gave_way || peer.helping.message;
   if (loans_ > 0)
     for (Peer& peer : peers_) news |= peer.loan.index >= 0 && peer.loan.in.ready() != 0;
   if (news) doorbell_.disarm();

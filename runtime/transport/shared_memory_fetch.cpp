@@ -92,7 +92,7 @@ bool SharedMemoryTransport::should_stream(Incoming& incoming) {
   if (!both_copy_ || !incoming.among_others || from.announced_out > 0 ||
       from.desk->asleep.load(std::memory_order_relaxed))
     return false;
-  if (segment_->lends_rings() && from.loan.index < 0 && !segment_->has_ring_to_lend()) return false;
+  if (!segment_->has_wide_rings() && from.loan.index < 0 && !segment_->has_ring_to_lend()) return false;
   if (from.reads == 0) return true;
   --from.reads;
   return false;

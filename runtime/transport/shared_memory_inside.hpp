@@ -107,6 +107,7 @@ struct Peer {
   Held* held = nullptr;          // the first and last of what is kept back
   Held* last_held = nullptr;
   std::vector<Stream> streams;
+  bool gave_way = false;  // their sender has stopped for another thread, though there may be room
   Incoming* joint = nullptr;    // the one from it that both copy at this moment
   uint64_t joint_messages = 0;  // so far
   Helping helping;

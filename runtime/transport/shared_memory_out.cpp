@@ -267,6 +267,7 @@ void SharedMemoryTransport::start_stream(Peer& to, const std::byte* body, Way wa
 // In the order in which they were asked for.
 bool SharedMemoryTransport::stream_on(Peer& to) {
   bool moved = false;
+  to.gave_way = false;
   while (!to.streams.empty()) {
     Stream& s = to.streams.front();
     const auto fits = static_cast<int64_t>(ring_of(to, s).longest_record() - kFragmentHead);
@@ -275,7 +276,8 @@ bool SharedMemoryTransport::stream_on(Peer& to) {
     moved = true;
     s.offset += length;
     if (s.offset < s.end) {
-      if (receiver_->takes_turns()) break;
+      to.gave_way = receiver_->takes_turns();
+      if (to.gave_way) break;
       continue;
     }
     Outgoing& outgoing = *s.outgoing;

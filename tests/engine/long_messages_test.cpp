@@ -16,6 +16,7 @@
 #include "engine/engine.hpp"
 #include "process_messages.hpp"
 #include "processes.hpp"
+#include "transport/shared_memory.hpp"
 
 namespace tutti::transport {
 namespace {
@@ -285,6 +286,52 @@ TEST(LongMessagesTest, ComeThroughLargeRingsThatAreLent) {
       part(e, rank, 8);
     });
   }
+}
+
+struct Side final : Receiver {
+  void arrived(const Arrival& arrival) override { rendezvous = arrival.rendezvous; }
+  void unsent(int) override {}
+  bool takes_turns() override { return turns; }
+  void* rendezvous = nullptr;
+  bool turns = false, done = false;
+};
+
+// A sender that has stopped amid a stream, with room in the ring, since another thread wanted its turn,
+// has something to do: it must not sleep until its receiver makes more room.
+TEST(LongMessagesTest, AreNotForgottenByASenderThatGaveWay) {
+  Side sides[2];
+  std::unique_ptr<SharedMemory> ends[2];
+  for (int i = 0; i < 2; ++i) {
+    auto opened = SharedMemory::open(
+        {.name = "tutti.gave-way-test", .processes = {0, 1}, .process = i, .read_peers = false});
+    ASSERT_TRUE(opened) << opened.error().message();
+    ends[i] = *std::move(opened);
+    ends[i]->set_receiver(sides[i]);
+  }
+  std::vector<std::byte> out(400'000, std::byte{7}), in(out.size());
+  const auto bytes = static_cast<int64_t>(out.size());
+  Outgoing outgoing{.header = {.bytes = bytes},
+                    .payload = {out.data(), bytes},
+                    .sent = [](Outgoing& o, Error) { static_cast<Side*>(o.owner)->done = true; },
+                    .owner = &sides[0]};
+  Fetch fetch{.into = {in.data(), bytes},
+              .fetched = [](Fetch& f, Error) { static_cast<Side*>(f.owner)->done = true; },
+              .owner = &sides[1]};
+  ends[0]->send(1, outgoing);
+  ends[1]->progress();
+  ASSERT_NE(sides[1].rendezvous, nullptr);
+  ends[1]->fetch(sides[1].rendezvous, fetch);
+  sides[0].turns = true;
+  ends[0]->progress();
+  EXPECT_FALSE(sides[0].done);
+  EXPECT_FALSE(ends[0]->arm());
+  sides[0].turns = false;
+  for (int i = 0; i < 100 && !(sides[0].done && sides[1].done); ++i)
+    for (auto& end : ends) end->progress();
+  EXPECT_TRUE(sides[0].done && sides[1].done);
+  EXPECT_EQ(in, out);
+  EXPECT_TRUE(ends[0]->arm());
+  ends[0]->disarm();
 }
 
 }  // namespace
