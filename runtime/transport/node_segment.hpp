@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The memory that the ranks of one node share for their messages: one sparse file with a desk for
-// each rank, a ring for each ordered pair and some large ones for whoever needs one for a while. Owns the file, its layout and its memory; knows
-// nothing of what travels through the rings.
+// each rank, a ring for each ordered pair and some large ones for whoever needs one for a while.
+// Owns the file, its layout and its memory; knows nothing of what travels through the rings.
 //
 // The file is in /dev/shm, named by the job, where a launcher removes the name if the job is killed
 // before all have attached; whoever attaches last does otherwise. Or it has no name at all
@@ -80,7 +80,8 @@ class NodeSegment {
 
   // Where there are so many pairs that their own rings are small, one that streams a long message
   // borrows a large ring: its reader, cleared and with memory. -1: none is left, somebody takes
-  // memory at this moment, or there is none for it but what rings of their own may need. It is given back when everything has been read.
+  // memory at this moment, or there is none for it but what rings of their own may need. It is given
+  // back when everything has been read.
   static constexpr int kLargeRings = 16;
   static constexpr size_t kLargeRing = 1 << 20;
   bool lends_rings() const { return ring_size_ < kLargeRing; }

@@ -24,12 +24,14 @@ enum class RecordType : uint8_t {
   done,          // body: the sender's name of the message: it has been fetched, or dropped
   join,  // body: the sender's name of the message, which message of the ring's Joint it is, where
          // it lies at the sender's
-  fragment,  // body: the receiver's name of the message or 0, offset; at kFragmentHead the bytes
+  fragment,  // body: the receiver's name of the message or 0, offset, and with 0 PutTimes; at
+             // kFragmentHead the bytes
 };
 
-// How what a receiver asks for shall come: by the pair's own ring or a large one that it has borrowed.
+// How what a receiver asks for shall come: by the pair's own ring or a large one that it has
+// borrowed.
 struct Way {
-  int chunks = 0;      // kStreamChunk; 0: all the rest
+  int chunks = 0;  // kStreamChunk; 0: all the rest
   int large_ring = -1;
   bool is_new = false;  // of the large ring: nothing has come through it so far
 
@@ -42,6 +44,7 @@ struct Way {
 };
 
 inline constexpr size_t kControlLength = 4 * sizeof(uint64_t);  // the word and a body of three
+inline constexpr size_t kFragmentBody = 3 * sizeof(uint64_t);   // the word, a name and an offset
 inline constexpr size_t kFragmentHead = kLine;                  // keeps the bytes aligned
 
 inline RecordWord record_word(RecordType type, size_t length, uint8_t flags) {
@@ -87,6 +90,12 @@ struct Announcement {
   int64_t bytes = 0;
   uint64_t outgoing = 0;  // the sender's name for the message; 0: middling
   uint64_t address = 0;   // where the sender keeps it in one run; 0: it has gaps. Middling: ticket
+};
+
+// Of the last fragment of a middling message: when its sender began to put it there and when it had
+// all but done so, by the time stamp counter; zeros if it had to wait for room, and in other ones.
+struct PutTimes {
+  uint64_t begun = 0, ended = 0;
 };
 
 inline bool is_of_collective(const Header& header) {

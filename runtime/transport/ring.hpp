@@ -74,7 +74,8 @@ struct Joint {
 struct RingMemory {
   alignas(kLine) std::atomic<uint64_t> consumed;  // bytes, since the beginning; by the reader
   Joint joint;
-  alignas(kLine) std::byte records[kLine];        // as many as the ring's size leaves
+  std::atomic<uint32_t> wishes;             // the reader's; of what, the two know
+  alignas(kLine) std::byte records[kLine];  // as many as the ring's size leaves
 
   static constexpr size_t capacity(size_t size) { return size - kLine; }
   // As new, when nobody uses it.
@@ -97,6 +98,7 @@ class RingWriter {
       : memory_(&memory), capacity_(RingMemory::capacity(size)), known_(capacity_) {}
 
   Joint& joint() const { return memory_->joint; }
+  uint32_t wishes() const { return memory_->wishes.load(std::memory_order_relaxed); }
 
   // A record that always fits into a ring that has been read to its end.
   size_t longest_record() const { return (capacity_ / 4) & ~(kLine - 1); }
@@ -125,8 +127,8 @@ class RingWriter {
   // record begins.
   bool all_is_read() const { return consumed_ >= lap_ + (rest_ ? rest_ : offset_); }
 
-  // Room for a record of at most a line, which commit_small() is to show: behind the last one, if it
-  // was such a record, too, and there is room in its line.
+  // Room for a record of at most a line, which commit_small() is to show: behind the last one, if
+  // it was such a record, too, and there is room in its line.
   std::byte* reserve_small(size_t bytes) {
     if (rest_ && rest_ % kLine + bytes <= kLine) return memory_->records + rest_;
     return reserve(bytes);
@@ -146,8 +148,8 @@ class RingWriter {
     make_ready(kLine);
   }
 
-  // The same for a long one, behind which nothing is written any more: of a ring that the reader may
-  // give to others when it has read the last record.
+  // The same for a long one, behind which nothing is written any more: of a ring that the reader
+  // may give to others when it has read the last record.
   void commit_last(RecordWord word) {
     const size_t length = whole_lines(word.length);
     alone_ = false;
@@ -268,6 +270,7 @@ class RingReader {
 
   bool exists() const { return memory_ != nullptr; }
   Joint& joint() const { return memory_->joint; }
+  void wish(uint32_t wishes) { memory_->wishes.store(wishes, std::memory_order_relaxed); }
 
   // The next record's first word; zero: there is none yet; kToTheStart: go_to_start() is due.
   uint64_t ready() {

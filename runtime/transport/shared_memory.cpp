@@ -89,6 +89,7 @@ Error SharedMemoryTransport::connect(int peer) {
   const auto longest = static_cast<int64_t>(p.out.longest_record());
   p.longest_inline = std::min<int64_t>(kLongestInline, longest - 2 * kLine);
   p.longest_eager = std::min<int64_t>(kLongestEager, 2 * longest);
+  p.longest_middling = std::min<int64_t>(kLongestMiddling, 2 * longest);
   p.connected = true;
   Doorbell::ring_if_asleep(*p.desk);
   return {};

@@ -5,7 +5,8 @@
 //   short     one record, header and payload together
 //   middling  a record with the first piece, then the rest in fragments, so that the receiver
 //             copies out while the sender still copies in. From 8 KiB on it is announced to a
-//             receiver that is there and far away (distance.hpp), which reads it
+//             receiver that is there and far away (distance.hpp), which reads it. From 32 to 128
+//             KiB its receiver says whether it shall come so or as a long one (copy_choice.hpp)
 //   long      announced; the receiver fetches it from the sender's memory where the kernel allows
 //             that, and then nobody but the receiver need progress; elsewhere it tells the sender
 //             to go, which streams fragments. Two processors copy faster than one: a sender that is

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Fetching long messages: read from the sender's memory, or streamed by it, whole or in chunks.
+#include <x86intrin.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -31,6 +33,8 @@ void SharedMemoryTransport::fetch(void* rendezvous, Fetch& fetch) {
     streaming_.push_back(&incoming);
     return ask_for_more(*incoming.peer);
   }
+  if (reading_.empty() && !incoming.among_others && both_copy_ && has_choice(incoming.bytes))
+    incoming.begun = __rdtsc();
   incoming.joins = should_join(incoming);
   if (read_on(incoming) != Read::done) reading_.push_back(&incoming);
 }
@@ -67,7 +71,32 @@ bool SharedMemoryTransport::read_piece(Incoming& incoming, int64_t offset, int64
                                     incoming.fetch->into, offset, length);
 }
 
+void SharedMemoryTransport::learn(Incoming& incoming, CopyChoice::Way way) {
+  Peer& from = *incoming.peer;
+  const auto since = [&](uint64_t time) { return static_cast<int64_t>(time - incoming.begun); };
+  int64_t ticks = since(__rdtsc());
+  // What the sender has done before, or at other times: where messages go both ways it is a part of
+  // what I do myself. (The counters of two cores may differ.)
+  if (const PutTimes put = incoming.put; way == CopyChoice::ring) {
+    if (from.in.position() < segment_->ring_size())
+      return;  // its memory is touched for the first time
+    const auto putting = static_cast<int64_t>(put.ended - put.begun);
+    ticks += putting - std::clamp<int64_t>(since(put.ended), 0, std::min(putting, ticks));
+  }
+  from.choices[choice_for(incoming.bytes)].learn(way, ticks, incoming.bytes);
+  wish(from);
+}
+
+// Tells it of what it had better send through the ring, if that has changed.
+void SharedMemoryTransport::wish(Peer& from) {
+  uint32_t wishes = 0;
+  for (int i = 0; i < 2; ++i)
+    wishes |= static_cast<uint32_t>(from.choices[i].way() == CopyChoice::ring) << i;
+  if (wishes != std::exchange(from.wishes, wishes)) from.in.wish(wishes);
+}
+
 void SharedMemoryTransport::finish_read(Incoming& incoming) {
+  if (incoming.begun) learn(incoming, CopyChoice::reading);
   control(*incoming.peer, RecordType::done, 0, incoming.outgoing);
   finish(incoming);
 }
@@ -92,7 +121,8 @@ bool SharedMemoryTransport::should_stream(Incoming& incoming) {
   if (!both_copy_ || !incoming.among_others || from.announced_out > 0 ||
       from.desk->asleep.load(std::memory_order_relaxed))
     return false;
-  if (!segment_->has_wide_rings() && from.loan.index < 0 && !segment_->has_ring_to_lend()) return false;
+  if (!segment_->has_wide_rings() && from.loan.index < 0 && !segment_->has_ring_to_lend())
+    return false;
   if (from.reads == 0) return true;
   --from.reads;
   return false;
@@ -117,7 +147,8 @@ void SharedMemoryTransport::ask(Incoming& incoming, int chunks) {
           reinterpret_cast<uintptr_t>(&incoming), static_cast<uint64_t>(before));
 }
 
-// A large ring for what comes from it, where the pair's own is small, for as long as something is due.
+// A large ring for what comes from it, where the pair's own is small, for as long as something is
+// due.
 bool SharedMemoryTransport::borrow(Peer& from) {
   if (from.loan.index >= 0) return true;
   const int index = segment_->lends_rings() ? segment_->borrow_ring() : -1;

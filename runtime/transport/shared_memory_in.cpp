@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <x86intrin.h>
+
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -38,8 +40,8 @@ bool SharedMemoryTransport::drain(Peer& from) {
   return true;
 }
 
-// Gives the ring back when all that I have asked for has come: its writer writes nothing behind the last
-// piece.
+// Gives the ring back when all that I have asked for has come: its writer writes nothing behind the
+// last piece.
 bool SharedMemoryTransport::drain_loan(Peer& from) {
   Loan& loan = from.loan;
   for (int i = 0; i < kRecordsPerPass; ++i) {
@@ -151,7 +153,13 @@ void SharedMemoryTransport::middling(Peer& from, Header& header, const std::byte
   header.ticket = std::exchange(announcement.address, 0);
   Incoming& incoming = new_incoming(from, announcement);
   from.middling = &incoming;
+  if (has_choice(incoming.bytes)) incoming.begun = __rdtsc();
   receiver_->arrived({header, nullptr, &incoming});  // may fetch at once
+  if (incoming.begun && !incoming.fetch) {
+    incoming.begun = 0;
+    from.choices[choice_for(incoming.bytes)].came_early();
+    wish(from);
+  }
   absorb(incoming, 0, record + begin, static_cast<int64_t>(length - begin));
 }
 
@@ -170,6 +178,7 @@ void SharedMemoryTransport::fragment(Peer& from, const std::byte* record, int64_
   uint64_t body[2];
   std::memcpy(body, record + sizeof(uint64_t), sizeof body);
   Incoming& incoming = body[0] ? *reinterpret_cast<Incoming*>(body[0]) : *from.middling;
+  if (!body[0]) std::memcpy(&incoming.put, record + kFragmentBody, sizeof incoming.put);
   absorb(incoming, static_cast<int64_t>(body[1]), record + kFragmentHead,
          length - static_cast<int64_t>(kFragmentHead));
 }
@@ -192,6 +201,7 @@ void SharedMemoryTransport::absorb(Incoming& incoming, int64_t offset, const std
     return;
   }
   if (incoming.peer->middling == &incoming) incoming.peer->middling = nullptr;
+  if (incoming.begun && incoming.outgoing == 0) learn(incoming, CopyChoice::ring);
   if (incoming.fetch || incoming.dropped) finish(incoming);
 }
 

@@ -10,6 +10,7 @@
 #include <memory>
 #include <vector>
 
+#include "transport/copy_choice.hpp"
 #include "transport/distance.hpp"
 #include "transport/doorbell.hpp"
 #include "transport/node_segment.hpp"
@@ -21,18 +22,28 @@
 
 namespace tutti::transport {
 
-inline constexpr int64_t kLongestInline = 2 << 10;  // a record of its own up to here
-inline constexpr int64_t kLongestEager = 32 << 10;  // from here on announced
-inline constexpr int64_t kLeastRead = 8 << 10;      // from here on, if the receiver is far
-inline constexpr int64_t kEagerPiece = 2 << 10;     // of a middling message
-inline constexpr int64_t kStreamPiece = 32 << 10;   // of a long one
-inline constexpr int64_t kStreamChunk = 256 << 10;  // asked for at a time while both copy
-inline constexpr int64_t kReadPiece = 1 << 20;      // read from a peer's memory in one pass
-inline constexpr int64_t kTurnPiece = 64 << 10;     // while threads take turns
+inline constexpr int64_t kLongestInline = 2 << 10;      // a record of its own up to here
+inline constexpr int64_t kLongestEager = 32 << 10;      // from here on announced…
+inline constexpr int64_t kLongestMiddling = 128 << 10;  // …unless its receiver wishes, up to here
+inline constexpr int64_t kLeastRead = 8 << 10;          // from here on, if the receiver is far
+inline constexpr int64_t kEagerPiece = 2 << 10;         // of a middling message
+inline constexpr int64_t kStreamPiece = 32 << 10;       // of a long one
+inline constexpr int64_t kStreamChunk = 256 << 10;      // asked for at a time while both copy
+inline constexpr int64_t kReadPiece = 1 << 20;          // read from a peer's memory in one pass
+inline constexpr int64_t kTurnPiece = 64 << 10;         // while threads take turns
 // A message alone is copied by both sides from here on, if both are there; and its pieces.
 inline constexpr int64_t kLeastJoint = 64 << 10;
 inline constexpr int64_t kLeastJointPiece = 32 << 10, kMostJointPiece = 64 << 10;
-inline constexpr int kRecordsPerPass = 32;          // from one peer
+inline constexpr int kRecordsPerPass = 32;  // from one peer
+
+// Which of a peer's choices is for a message of that length, and which of its wishes, a bit each.
+// Only of what is longer than kLongestEager, and not than kLongestMiddling.
+inline int choice_for(int64_t bytes) {
+  return bytes > 2 * kLongestEager;
+}
+inline bool has_choice(int64_t bytes) {
+  return bytes > kLongestEager && bytes <= kLongestMiddling;
+}
 
 struct Peer;
 
@@ -49,8 +60,10 @@ struct Incoming {
   bool streams = false;       // through the ring
   bool joins = false;         // both copy: read by Joint's rules when its turn comes
   int64_t asked = 0;          // the sender has been asked for what comes before
+  PutTimes put;               // through the ring
+  uint64_t begun = 0;         // when, by the time stamp counter, if its copying shall be measured
   int idle = 0;               // passes since a fragment came, or for the last piece
-  Incoming* next = nullptr;  // of those that nobody uses
+  Incoming* next = nullptr;   // of those that nobody uses
 };
 
 // What did not fit into the ring yet.
@@ -74,7 +87,7 @@ struct Stream {
 struct Loan {
   int index = -1;  // -1: none
   RingReader in;
-  int64_t due = 0;  // bytes that I have asked for and that have not come
+  int64_t due = 0;     // bytes that I have asked for and that have not come
   bool known = false;  // to the peer
 };
 
@@ -95,16 +108,16 @@ struct Peer {
   RingWriter out;
   Arrival same;         // a message without a head, as the last head says that was to be kept
   KeptHead kept, last;  // and which that is at the other side; that of the last short message
-  uint64_t told = 0;  // what the last head that was sent says of its ring
+  uint64_t told = 0;    // what the last head that was sent says of its ring
   // No message fits before it is connected.
-  int64_t longest_inline = -1, longest_eager = 0;
+  int64_t longest_inline = -1, longest_eager = 0, longest_middling = 0;
   Incoming* middling = nullptr;  // the one whose fragments follow
   int announced_in = 0;          // long messages from it, and to it, whose bytes have not all moved
   int announced_out = 0;
   int64_t asked =
       0;          // bytes that it has been asked to stream while both copy, and that are not here
   int reads = 0;  // so many are read before it is asked to stream again: it has let me wait
-  Held* held = nullptr;          // the first and last of what is kept back
+  Held* held = nullptr;  // the first and last of what is kept back
   Held* last_held = nullptr;
   std::vector<Stream> streams;
   bool gave_way = false;  // their sender has stopped for another thread, though there may be room
@@ -112,8 +125,10 @@ struct Peer {
   uint64_t joint_messages = 0;  // so far
   Helping helping;
   PeerMemory memory;
-  Distance distance;  // by what is sent to it
-  SharedCopy copy;    // of what is streamed to it
+  Distance distance;      // by what is sent to it
+  CopyChoice choices[2];  // by choice_for(), of what it sends
+  uint32_t wishes = 0;    // that it has been told of
+  SharedCopy copy;        // of what is streamed to it
   Loan loan;
   RingWriter large;  // that it has borrowed for what I stream to it
 };
@@ -203,6 +218,8 @@ class SharedMemoryTransport final : public SharedMemory {
   void finish(Incoming& incoming);
   enum class Read : uint8_t { waits, goes_on, done };
   Read read_on(Incoming& incoming);
+  void learn(Incoming& incoming, CopyChoice::Way way);
+  void wish(Peer& from);
   bool should_stream(Incoming& incoming);
   void ask(Incoming& incoming, int chunks);
   bool borrow(Peer& from);
@@ -225,10 +242,12 @@ class SharedMemoryTransport final : public SharedMemory {
   bool put_inline(Peer& to, const Header& header, const Payload& payload);
   bool put_middling(Peer& to, Outgoing& outgoing, int64_t& offset);
   bool put_announcement(Peer& to, const Outgoing& outgoing);
-  bool put_fragment(Peer& to, const Payload& payload, int64_t offset, int64_t length);
+  bool put_fragment(Peer& to, const Payload& payload, int64_t offset, int64_t length,
+                    PutTimes times);
   bool put_piece(Peer& to, const Stream& stream, int64_t length);
   bool put(Peer& to, Outgoing& outgoing, int64_t& offset);
   bool should_be_read(Peer& to, const Outgoing& outgoing);
+  bool should_be_announced(Peer& to, const Outgoing& outgoing);
   void start_stream(Peer& to, const std::byte* body, Way way);
   bool put_control(Peer& to, RecordWord word, const uint64_t (&body)[3]);
   void control(Peer& to, RecordType type, uint16_t value, uint64_t a, uint64_t b = 0,
@@ -246,7 +265,7 @@ class SharedMemoryTransport final : public SharedMemory {
   Incoming& new_incoming(Peer& from, const Announcement& announcement);
   void give_back(Incoming& incoming);
 
-  const std::unique_ptr<uint64_t> token_;  // peers try to read it
+  const std::unique_ptr<uint64_t> token_;       // peers try to read it
   const std::shared_ptr<NodeSegment> segment_;  // areas outlive the transport
   const bool read_peers_, both_copy_;
   const int me_;               // my index among the node's processes
@@ -256,9 +275,9 @@ class SharedMemoryTransport final : public SharedMemory {
   std::vector<Peer*> inboxes_;  // whose rings towards me are open
   uint32_t openings_seen_ = 0;
   Receiver* receiver_ = nullptr;
-  int loans_ = 0;                   // peers of whom I have one
-  int64_t held_ = 0;                // records kept back and streams under way, all peers
-  std::vector<Incoming*> reading_;  // from their senders' memory, piece by piece
+  int loans_ = 0;                     // peers of whom I have one
+  int64_t held_ = 0;                  // records kept back and streams under way, all peers
+  std::vector<Incoming*> reading_;    // from their senders' memory, piece by piece
   std::vector<Incoming*> streaming_;  // those that both copy
   Incoming* spare_incoming_ = nullptr;
   Held* spare_held_ = nullptr;
@@ -267,7 +286,7 @@ class SharedMemoryTransport final : public SharedMemory {
   bool in_epoll_ = false;
   std::chrono::steady_clock::time_point moves_from_{};  // the next move is not before this
   bool has_place_ = false;                              // the first one
-  std::vector<int> others_, allowed_;                   // spread()'s; nothing is allocated while it waits
+  std::vector<int> others_, allowed_;  // spread()'s; nothing is allocated while it waits
   const std::function<void(int, const Error&)> no_way_;
 };
 

@@ -96,8 +96,8 @@ void SharedMemoryTransport::notify(int peer, const Header& header) {
 // then `outgoing` may be gone.
 bool SharedMemoryTransport::put(Peer& to, Outgoing& outgoing, int64_t& offset) {
   const int64_t bytes = outgoing.header.bytes;
-  if (bytes > to.longest_eager ||
-      (offset == 0 && bytes >= kLeastRead && should_be_read(to, outgoing)))
+  if (offset == 0 && (bytes > to.longest_eager || bytes >= kLeastRead) &&
+      should_be_announced(to, outgoing))
     return put_announcement(to, outgoing);
   if (bytes <= to.longest_inline ? !put_inline(to, outgoing.header, outgoing.payload)
                                  : !put_middling(to, outgoing, offset))
@@ -106,11 +106,18 @@ bool SharedMemoryTransport::put(Peer& to, Outgoing& outgoing, int64_t& offset) {
   return true;
 }
 
+bool SharedMemoryTransport::should_be_announced(Peer& to, const Outgoing& outgoing) {
+  const int64_t bytes = outgoing.header.bytes;
+  if (bytes <= to.longest_eager) return should_be_read(to, outgoing);
+  const bool is_wished = has_choice(bytes) && to.out.wishes() >> choice_for(bytes) & 1;
+  return !is_wished || bytes > to.longest_middling || !both_copy_ || !outgoing.payload.contiguous();
+}
+
 // Though short enough for the ring: by a receiver that is there, and far away.
 bool SharedMemoryTransport::should_be_read(Peer& to, const Outgoing& outgoing) {
   return read_peers_ && both_copy_ && outgoing.payload.contiguous() &&
-         to.desk->asleep.load(std::memory_order_relaxed) == 0 &&
-         to.distance.rules_out_a_copy() && to.memory.readable();
+         to.desk->asleep.load(std::memory_order_relaxed) == 0 && to.distance.rules_out_a_copy() &&
+         to.memory.readable();
 }
 
 bool SharedMemoryTransport::put_inline(Peer& to, const Header& header, const Payload& payload) {
@@ -144,7 +151,10 @@ bool SharedMemoryTransport::put_middling(Peer& to, Outgoing& outgoing, int64_t& 
   }
   while (offset < header.bytes) {
     const int64_t length = std::min(piece, header.bytes - offset);
-    if (!put_fragment(to, outgoing.payload, offset, length)) return false;
+    const bool timed = at_once && offset + length == header.bytes;
+    if (!put_fragment(to, outgoing.payload, offset, length,
+                      timed ? PutTimes{begun, __rdtsc()} : PutTimes{}))
+      return false;
     offset += length;
   }
   if (at_once) to.distance.learn(__rdtsc() - begun, header.bytes);
@@ -170,9 +180,10 @@ bool SharedMemoryTransport::put_announcement(Peer& to, const Outgoing& outgoing)
 
 // Of a middling message.
 bool SharedMemoryTransport::put_fragment(Peer& to, const Payload& payload, int64_t offset,
-                                         int64_t length) {
+                                         int64_t length, PutTimes times) {
   std::byte* const record = begin_fragment(to.out, 0, offset, length);
   if (!record) return false;
+  std::memcpy(record + kFragmentBody, &times, sizeof times);
   pack(payload, offset, record + kFragmentHead, length);
   commit(to, record_word(RecordType::fragment, fragment_length(length), 0));
   return true;
@@ -180,7 +191,8 @@ bool SharedMemoryTransport::put_fragment(Peer& to, const Payload& payload, int64
 
 // Of a stream.
 bool SharedMemoryTransport::put_piece(Peer& to, const Stream& stream, int64_t length) {
-  std::byte* const record = begin_fragment(ring_of(to, stream), stream.incoming, stream.offset, length);
+  std::byte* const record =
+      begin_fragment(ring_of(to, stream), stream.incoming, stream.offset, length);
   if (!record) return false;
   const Payload& payload = stream.outgoing->payload;
   if (payload.contiguous())
@@ -258,7 +270,8 @@ void SharedMemoryTransport::start_stream(Peer& to, const std::byte* body, Way wa
   const auto begin = static_cast<int64_t>(words[2]);
   const int64_t bytes = outgoing->header.bytes;
   const int64_t end = way.chunks ? std::min(bytes, begin + way.chunks * kStreamChunk) : bytes;
-  if (way.is_new) to.large = RingWriter(segment_->large_ring(way.large_ring), NodeSegment::kLargeRing);
+  if (way.is_new)
+    to.large = RingWriter(segment_->large_ring(way.large_ring), NodeSegment::kLargeRing);
   to.streams.push_back({outgoing, words[1], begin, end, way.large_ring >= 0});
   ++held_;
   stream_on(to);

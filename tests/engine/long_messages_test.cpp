@@ -11,11 +11,13 @@
 #include <cstddef>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "engine/engine.hpp"
 #include "process_messages.hpp"
 #include "processes.hpp"
+#include "transport/copy_choice.hpp"
 #include "transport/shared_memory.hpp"
 
 namespace tutti::transport {
@@ -231,9 +233,91 @@ TEST(LongMessagesTest, AreCopiedFromBothEnds) {
   });
 }
 
-// Of more ranks than have large rings of their own: what is streamed goes through one that is borrowed,
-// window after window, in both directions in turns, by all pairs at once, whether the receiver is early
-// or late. Where nobody can be read all of it does.
+// Those of middle length are read or come through the ring, by what their receiver has found out.
+// After some it tries the ring: the sender is done with such a one before anybody receives it.
+TEST(LongMessagesTest, OfMiddleLengthTryBothWays) {
+  if (!siblings_can_be_read())
+    GTEST_SKIP() << "no process may read another's memory here: the sender copies all";
+  Job job(2);
+  job.run([&](int rank) {
+    auto node = open_node(job, rank, job.options(rank));
+    Engine e(*node, rank, Waiting{20000, 100});
+    for (const int bytes : {40'000, 100'000}) {
+      std::vector<std::byte> memory(static_cast<size_t>(bytes));
+      int tag = 0;
+      const auto pass_one = [&](std::optional<bool> at_once) {
+        Sent sent({memory.data(), bytes}, 0, ++tag);
+        Received received({memory.data(), bytes}, 0, tag);
+        for (int at = 0; at < bytes; ++at)
+          memory[static_cast<size_t>(at)] = rank == 0 ? Series::byte(tag, at) : std::byte{0};
+        sent.peer = 1;
+        if (rank == 0) {
+          Engine::Guard own(e);
+          e.send(sent);
+          if (at_once) {
+            EXPECT_EQ(sent.done, *at_once) << "message " << tag << " of " << bytes;
+          }
+        }
+        EXPECT_FALSE(job.fence());
+        Engine::Guard own(e);
+        if (rank == 0) return e.wait_until([&] { return sent.done; });
+        e.recv(received);
+        e.wait_until([&] { return received.done; });
+        for (int at = 0; at < bytes; ++at)
+          ASSERT_EQ(memory[static_cast<size_t>(at)], Series::byte(tag, at)) << tag << ' ' << at;
+      };
+      for (unsigned i = 0; i < CopyChoice::kFirstTry; ++i) pass_one(false);
+      pass_one(true);
+      for (unsigned i = 0; i < CopyChoice::kTryAnew; ++i) pass_one({});  // by what those took
+    }
+    part(e, rank, 2);
+  });
+}
+
+// Both directions at the same time, in the same order, whichever way each message goes.
+TEST(LongMessagesTest, OfMiddleLengthAreExchanged) {
+  Job job(2);
+  job.run([&](int rank) {
+    auto node = open_node(job, rank, job.options(rank));
+    Engine e(*node, rank, Waiting{20000, 100});
+    constexpr int kWindow = 3, kLengths[] = {32'769, 65'536, 65'537, 131'072, 131'073, 9'000};
+    std::vector<std::byte> out(kWindow * 131'073), in(out.size());
+    for (int round = 0; round < 1500; ++round) {
+      const int bytes = kLengths[round / 2 % 6], messages = round % 5 == 0 ? kWindow : 1;
+      const auto place = [&](std::vector<std::byte>& memory, int i) {
+        return Payload{memory.data() + i * bytes, bytes};
+      };
+      const auto fill = [&](int i) { return static_cast<std::byte>(round * 5 + i + 1); };
+      std::vector<std::unique_ptr<Sent>> sent;
+      std::vector<std::unique_ptr<Received>> received;
+      Engine::Guard own(e);
+      for (int i = 0; i < messages; ++i) {
+        std::memset(out.data() + i * bytes, static_cast<int>(fill(i + rank)),
+                    static_cast<size_t>(bytes));
+        received.push_back(std::make_unique<Received>(place(in, i), 1 - rank, i));
+        sent.push_back(std::make_unique<Sent>(place(out, i), rank, i));
+        sent.back()->peer = 1 - rank;
+      }
+      const bool early = (round + rank) % 7 != 0;
+      for (int i = 0; i < messages; ++i) {
+        if (early) e.recv(*received[static_cast<size_t>(i)]);
+        e.send(*sent[static_cast<size_t>(i)]);
+      }
+      for (int i = 0; i < messages && !early; ++i) e.recv(*received[static_cast<size_t>(i)]);
+      for (auto& s : sent) e.wait_until([&] { return s->done; });
+      for (auto& r : received) e.wait_until([&] { return r->done; });
+      for (int i = 0; i < messages; ++i)
+        ASSERT_TRUE(std::all_of(in.begin() + i * bytes, in.begin() + (i + 1) * bytes,
+                                [&](std::byte b) { return b == fill(i + 1 - rank); }))
+            << "message " << i << " of round " << round;
+    }
+    part(e, rank, 2);
+  });
+}
+
+// Of more ranks than have large rings of their own: what is streamed goes through one that is
+// borrowed, window after window, in both directions in turns, by all pairs at once, whether the
+// receiver is early or late. Where nobody can be read all of it does.
 TEST(LongMessagesTest, ComeThroughLargeRingsThatAreLent) {
   for (const bool read_peers : {true, false}) {
     Job job(8);
@@ -271,9 +355,13 @@ TEST(LongMessagesTest, ComeThroughLargeRingsThatAreLent) {
           for (int at = 0; sends && at < bytes(i); ++at)
             m[static_cast<size_t>(at)] = Series::byte(i + round, at);
         }
-        if (sends == early) { EXPECT_FALSE(job.fence()); }
+        if (sends == early) {
+          EXPECT_FALSE(job.fence());
+        }
         start();
-        if (sends != early) { EXPECT_FALSE(job.fence()); }
+        if (sends != early) {
+          EXPECT_FALSE(job.fence());
+        }
         Engine::Guard own(e);
         for (auto& each : sent) e.wait_until([&] { return each->done; });
         for (auto& each : received) e.wait_until([&] { return each->done; });
@@ -296,8 +384,8 @@ struct Side final : Receiver {
   bool turns = false, done = false;
 };
 
-// A sender that has stopped amid a stream, with room in the ring, since another thread wanted its turn,
-// has something to do: it must not sleep until its receiver makes more room.
+// A sender that has stopped amid a stream, with room in the ring, since another thread wanted its
+// turn, has something to do: it must not sleep until its receiver makes more room.
 TEST(LongMessagesTest, AreNotForgottenByASenderThatGaveWay) {
   Side sides[2];
   std::unique_ptr<SharedMemory> ends[2];

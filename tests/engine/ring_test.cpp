@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "transport/copy_choice.hpp"
 #include "transport/distance.hpp"
 #include "transport/shared_copy.hpp"
 
@@ -45,9 +46,9 @@ RecordWord next(RingReader& reader) {
 
 enum class Hears { nothing, at_times, always };
 
-// Passes records of random lengths, so many per cent of them short, and looks at every byte. Of those
-// of at most half a line some share lines. What the writer hears of the reader past the ring, as by
-// the messages back, may be old.
+// Passes records of random lengths, so many per cent of them short, and looks at every byte. Of
+// those of at most half a line some share lines. What the writer hears of the reader past the ring,
+// as by the messages back, may be old.
 void carry(size_t size, int share_of_short, Hears hears) {
   const Ring ring(size);
   RingWriter writer(*ring, size);
@@ -108,8 +109,8 @@ TEST(RingTest, CarriesRecordsOfAnyLengthInOrder) {
       }
 }
 
-// Small records that nobody has read yet lie side by side, and the reader finds the next one wherever
-// it is.
+// Small records that nobody has read yet lie side by side, and the reader finds the next one
+// wherever it is.
 TEST(RingTest, SmallRecordsShareLines) {
   constexpr size_t kSize = 4096;
   const Ring ring(kSize);
@@ -147,9 +148,9 @@ TEST(RingTest, SmallRecordsShareLines) {
   EXPECT_EQ(reader.record() - (*ring).records, 128);
 }
 
-// The reader looks at two places while the writer goes on: were they looked at in the other order, it
-// would take what lies in the next line for what comes next, where both have come between the looks.
-// So two come at once, one to each place, when the reader has read all and looks.
+// The reader looks at two places while the writer goes on: were they looked at in the other order,
+// it would take what lies in the next line for what comes next, where both have come between the
+// looks. So two come at once, one to each place, when the reader has read all and looks.
 TEST(RingTest, SmallRecordsStayInOrderWhileTheReaderLooks) {
   constexpr size_t kSize = 65536;
   constexpr uint32_t kRecords = 1'000'000;
@@ -257,8 +258,8 @@ TEST(RingTest, HasRoomForTheLongestWhereEverythingHasBeenRead) {
   }
 }
 
-// A borrowed ring goes to the next pair when its last record has been read, while the writer of that may
-// still be in commit_last(). (ThreadSanitizer tells if it is not so.)
+// A borrowed ring goes to the next pair when its last record has been read, while the writer of
+// that may still be in commit_last(). (ThreadSanitizer tells if it is not so.)
 TEST(RingTest, NothingIsWrittenBehindTheLastRecord) {
   constexpr size_t kSize = 16 << 10;
   constexpr int kTurns = 2000, kMost = 7;
@@ -333,6 +334,54 @@ TEST(DistanceTest, IsLearntFromCopies) {
   learn(kFastTicks, 1);
   EXPECT_FALSE(distance.rules_out_a_copy());
   EXPECT_FALSE(distance.rules_out_a_copy());
+}
+
+// ---- the sooner way
+
+// Messages of which the ring would take `ring` ticks and reading `reading`.
+int sent_through_the_ring(CopyChoice& choice, int messages, int64_t reading, int64_t ring) {
+  constexpr int64_t kBytes = 1000;
+  int through_ring = 0;
+  for (int i = 0; i < messages; ++i) {
+    const CopyChoice::Way way = choice.way();
+    choice.learn(way, way == CopyChoice::ring ? ring : reading, kBytes);
+    through_ring += way == CopyChoice::ring;
+  }
+  return through_ring;
+}
+
+// Both ways are tried, and then most messages go the one that costs less, also when that changes.
+TEST(CopyChoiceTest, FollowsWhatTheCopiesTake) {
+  constexpr auto kPeriod = static_cast<int>(CopyChoice::kTryAnew);
+  constexpr auto kTries = static_cast<int>(CopyChoice::kTries);
+  CopyChoice choice;
+  EXPECT_EQ(sent_through_the_ring(choice, CopyChoice::kFirstTry, 100, 250), 0)
+      << "none is tried yet";
+  EXPECT_EQ(sent_through_the_ring(choice, kTries, 100, 250), kTries);
+  EXPECT_EQ(sent_through_the_ring(choice, 10 * kPeriod, 100, 250), 10 * kTries);
+  // As soon as some have shown it, though reading was cheap before.
+  EXPECT_GE(sent_through_the_ring(choice, kPeriod, 450, 250), kPeriod * 8 / 10);
+  EXPECT_EQ(sent_through_the_ring(choice, 10 * kPeriod, 450, 250), 10 * (kPeriod - kTries));
+  // What goes the other way is rare: that it costs less than before is believed soon.
+  EXPECT_LE(sent_through_the_ring(choice, 4 * kPeriod, 100, 250), 3 * kPeriod);
+  EXPECT_EQ(sent_through_the_ring(choice, 10 * kPeriod, 100, 250), 10 * kTries);
+}
+
+// A core that is away for a while says nothing of the way.
+TEST(CopyChoiceTest, BelievesNoSingleMessage) {
+  CopyChoice choice;
+  sent_through_the_ring(choice, 2 * static_cast<int>(CopyChoice::kTryAnew), 100, 250);
+  choice.learn(CopyChoice::reading, 1'000'000, 1000);
+  EXPECT_EQ(choice.way(), CopyChoice::reading);
+}
+
+// Nor is more sent ahead of its receive than those that are tried.
+TEST(CopyChoiceTest, LeavesWhatComesTooEarlyWithItsSender) {
+  CopyChoice choice;
+  sent_through_the_ring(choice, 2 * static_cast<int>(CopyChoice::kTryAnew), 450, 250);
+  ASSERT_EQ(choice.way(), CopyChoice::ring);
+  choice.came_early();
+  EXPECT_EQ(choice.way(), CopyChoice::reading);
 }
 
 // ---- copies that pass by the caches
