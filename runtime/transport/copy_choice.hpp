@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 
 namespace tutti::transport {
 
@@ -24,6 +25,7 @@ class CopyChoice {
 
   // What a message took that came this way.
   void learn(Way way, int64_t ticks, int64_t bytes) {
+    if (way == ring) is_early_ = false;
     Cost& cost = costs_[way];
     cost.last[cost.messages++ % kTries] = static_cast<double>(ticks) / static_cast<double>(bytes);
     ++messages_;
@@ -31,10 +33,11 @@ class CopyChoice {
     if (total(other(usual_)) < total(usual_) * kLeastGain) usual_ = other(usual_);
   }
   // A message came through the ring before its receive was there, and had to be copied once more:
-  // it had better have stayed where it was.
+  // it had better have stayed where it was. After a second one so does all until the next tries.
   void came_early() {
     ++messages_;
     usual_ = reading;
+    if (std::exchange(is_early_, true)) costs_[ring].messages = 0;
   }
 
  private:
@@ -60,6 +63,7 @@ class CopyChoice {
 
   Way usual_ = reading;
   unsigned messages_ = 0;
+  bool is_early_ = false;  // the last one through the ring
   Cost costs_[2];
 };
 

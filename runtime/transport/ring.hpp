@@ -117,6 +117,15 @@ class RingWriter {
     return memory_->consumed.load(std::memory_order_acquire) > consumed_;
   }
 
+  // Records of so many bytes together, each of at most half of `slack`, have room now, if they come
+  // next.
+  bool has_room(size_t bytes, size_t slack) {
+    reader_is_at(memory_->consumed.load(std::memory_order_acquire));
+    const bool in_this_lap = consumed_ >= lap_;
+    const size_t room = known_ - offset_ + (in_this_lap ? consumed_ - lap_ : 0);
+    return bytes + slack <= room;
+  }
+
   // The reader has come to `position` or further: what its RingReader::position() said, by another
   // way than the ring's own memory, which is left where it is.
   void reader_is_at(uint64_t position) {

@@ -74,13 +74,15 @@ bool SharedMemoryTransport::read_piece(Incoming& incoming, int64_t offset, int64
 void SharedMemoryTransport::learn(Incoming& incoming, CopyChoice::Way way) {
   Peer& from = *incoming.peer;
   const auto since = [&](uint64_t time) { return static_cast<int64_t>(time - incoming.begun); };
-  int64_t ticks = since(__rdtsc());
-  // What the sender has done before, or at other times: where messages go both ways it is a part of
-  // what I do myself. (The counters of two cores may differ.)
-  if (const PutTimes put = incoming.put; way == CopyChoice::ring) {
-    if (from.in.position() < segment_->ring_size())
-      return;  // its memory is touched for the first time
-    const auto putting = static_cast<int64_t>(put.ended - put.begun);
+  int64_t ticks = std::max<int64_t>(since(__rdtsc()), 0);
+  if (way == CopyChoice::ring) {
+    // Before, it touches the ring's memory for the first time.
+    from.middling_bytes += incoming.bytes;
+    if (from.middling_bytes <= static_cast<int64_t>(segment_->ring_size())) return;
+    // What the sender has done before, or at other times: where messages go both ways it is a part
+    // of what I do myself. (The counters of two cores may differ.)
+    const PutTimes put = incoming.put;
+    const int64_t putting = std::max<int64_t>(static_cast<int64_t>(put.ended - put.begun), 0);
     ticks += putting - std::clamp<int64_t>(since(put.ended), 0, std::min(putting, ticks));
   }
   from.choices[choice_for(incoming.bytes)].learn(way, ticks, incoming.bytes);

@@ -125,10 +125,11 @@ struct Peer {
   uint64_t joint_messages = 0;  // so far
   Helping helping;
   PeerMemory memory;
-  Distance distance;      // by what is sent to it
-  CopyChoice choices[2];  // by choice_for(), of what it sends
-  uint32_t wishes = 0;    // that it has been told of
-  SharedCopy copy;        // of what is streamed to it
+  Distance distance;           // by what is sent to it
+  CopyChoice choices[2];       // by choice_for(), of what it sends
+  uint32_t wishes = 0;         // that it has been told of
+  int64_t middling_bytes = 0;  // of those of middle length that have come through its ring
+  SharedCopy copy;             // of what is streamed to it
   Loan loan;
   RingWriter large;  // that it has borrowed for what I stream to it
 };

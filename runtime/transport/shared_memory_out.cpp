@@ -110,7 +110,12 @@ bool SharedMemoryTransport::should_be_announced(Peer& to, const Outgoing& outgoi
   const int64_t bytes = outgoing.header.bytes;
   if (bytes <= to.longest_eager) return should_be_read(to, outgoing);
   const bool is_wished = has_choice(bytes) && to.out.wishes() >> choice_for(bytes) & 1;
-  return !is_wished || bytes > to.longest_middling || !both_copy_ || !outgoing.payload.contiguous();
+  if (!is_wished || bytes > to.longest_middling || !both_copy_ || !outgoing.payload.contiguous())
+    return true;
+  // If it had to wait for room, its receiver would have to wait for me.
+  const int64_t pieces = bytes / kEagerPiece + 1;
+  return !to.out.has_room(static_cast<size_t>(bytes + pieces * 2 * static_cast<int64_t>(kLine)),
+                          4 * kEagerPiece);
 }
 
 // Though short enough for the ring: by a receiver that is there, and far away.

@@ -42,7 +42,8 @@ class Measured(unittest.TestCase):
         units = {"p2p latency/8": "us", "p2p bandwidth/1048576": "GB/s", "p2p rate/8": "M/s",
                  "pair barrier/0": "us", "crowd barrier/0": "us", "pair iallreduce/8": "us",
                  "pair alltoall/65536": "us", "crowd alltoall/1024": "us", "behind behind.send/1048576": "ms",
-                 "fresh fresh.latency/65536": "us", "fresh fresh.alltoall/65536": "us",
+                 "fresh fresh.latency/65536": "us", "fresh fresh.exchange/65536": "us",
+                 "fresh fresh.alltoall/65536": "us",
                  "away elsewhere.send/1048576": "ms",
                  "hidden hidden.exchange/1048576": "%",
                  "startup2 startup/2": "ms", "memory2 memory.init/2": "MiB", "memory2 memory.talked/2": "MiB"}

@@ -16,8 +16,9 @@ typedef struct {
 } Blocks;
 static const Blocks kBlocks[] = {{"alltoall", 1, 1}, {"scatter", 1, 0}, {"allgather", 0, 1}, {"gather", 0, 1}};
 
-typedef struct {
-  const Collective* collective; /* NULL: a message there and back */
+typedef struct Fresh {
+  int (*once)(struct Fresh*);
+  const Collective* collective;
   Buffers buffers;
   int in_blocks, out_blocks, communicates;
   int turn; /* what is written says which one it is of */
@@ -35,6 +36,7 @@ static int read_all(const double* data, long count, double value) {
   return wrong;
 }
 
+/* There and back. */
 static int message(Fresh* f) {
   Buffers* b = &f->buffers;
   const int peer = 1 - world_rank;
@@ -50,6 +52,20 @@ static int message(Fresh* f) {
       if (f->communicates) f->wrong += wrong;
     }
   }
+  return error;
+}
+
+/* Each sends and receives, as with a neighbour in a grid. */
+static int exchange(Fresh* f) {
+  Buffers* b = &f->buffers;
+  const int peer = 1 - world_rank;
+  int error = MPI_SUCCESS;
+  write_all(b->in, b->count, f->turn);
+  if (f->communicates)
+    error = MPI_Sendrecv(b->in, b->count, MPI_DOUBLE, peer, kTag, b->out, b->count, MPI_DOUBLE, peer, kTag,
+                         MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  const int wrong = read_all(b->out, b->count, f->turn);
+  if (f->communicates) f->wrong += wrong;
   return error;
 }
 
@@ -72,14 +88,16 @@ static int repeatedly(void* context, int calls) {
   f->buffers.root = 0;
   for (int i = 0; i < calls && error == MPI_SUCCESS; ++i) {
     ++f->turn;
-    error = f->collective ? collective(f) : message(f);
+    error = f->once(f);
   }
   return error;
 }
 
 static int run_fresh(const Measure* self, size_t bytes, Outcome* out) {
   const char* name = strchr(self->name, '.') + 1;
+  const int there_and_back = strcmp(name, "latency") == 0;
   Fresh f = {.collective = collective_named(name), .in_blocks = 1, .out_blocks = 1};
+  f.once = f.collective ? collective : there_and_back ? message : exchange;
   if (!f.collective && world_size != 2) return refuse(out, "needs 2 ranks");
   for (size_t i = 0; i < sizeof kBlocks / sizeof *kBlocks; ++i) {
     if (strcmp(kBlocks[i].name, name) != 0) continue;
@@ -94,12 +112,13 @@ static int run_fresh(const Measure* self, size_t bytes, Outcome* out) {
   if (error == MPI_SUCCESS) error = sample(repeatedly, &f, &whole);
   free_buffers(&f.buffers);
   if (f.wrong) refuse(out, "%d lines arrived wrong", f.wrong);
-  out->value = 1e6 * (whole > alone ? whole - alone : 0) / (f.collective ? 1 : 2);
+  out->value = 1e6 * (whole > alone ? whole - alone : 0) / (there_and_back ? 2 : 1);
   return error;
 }
 
 const Measure kFresh[] = {
-    {"fresh.latency", run_fresh, NULL},  {"fresh.bcast", run_fresh, NULL},
+    {"fresh.latency", run_fresh, NULL},  {"fresh.exchange", run_fresh, NULL},
+    {"fresh.bcast", run_fresh, NULL},
     {"fresh.reduce", run_fresh, NULL},   {"fresh.allreduce", run_fresh, NULL},
     {"fresh.gather", run_fresh, NULL},   {"fresh.scatter", run_fresh, NULL},
     {"fresh.allgather", run_fresh, NULL}, {"fresh.alltoall", run_fresh, NULL},

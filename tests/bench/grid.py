@@ -68,7 +68,7 @@ def full_grid():
               + cells_of(["bandwidth"], [4 * KIB, 16 * KIB, 64 * KIB, 256 * KIB, MIB, 4 * MIB])
               + cells_of(["reused.bandwidth"], [64 * KIB, 256 * KIB, MIB]) + ["rate/8"], budget_ms=12),
         Block("fresh", "2 ranks, a core each: data that are written just before each call and read after it", 2,
-              cells_of(["fresh.latency"], [8 * KIB, 16 * KIB, 32 * KIB, 64 * KIB, 256 * KIB, MIB])
+              cells_of(["fresh.latency", "fresh.exchange"], [8 * KIB, 16 * KIB, 32 * KIB, 64 * KIB, 256 * KIB, MIB])
               + cells_of(["fresh." + name for name in FRESH], [8 * KIB, 64 * KIB, MIB]), budget_ms=12),
         Block("pair", "2 ranks, a core each: collectives", 2,
               cells_of(both_forms(COLLECTIVES), sizes), budget_ms=16),
@@ -95,7 +95,7 @@ def quick_grid():
               ["latency/0", "latency/8", f"latency/{KIB}", f"bandwidth/{64 * KIB}", f"bandwidth/{MIB}", "rate/8"],
               budget_ms=10),
         Block("fresh", "2 ranks, a core each: data that are written just before each call and read after it", 2,
-              cells_of(["fresh.latency", "fresh.alltoall"], [64 * KIB]), budget_ms=5),
+              cells_of(["fresh.latency", "fresh.exchange", "fresh.alltoall"], [64 * KIB]), budget_ms=5),
         Block("pair", "2 ranks, a core each: collectives", 2,
               cells_of(["barrier", "ibarrier", "bcast", "reduce", "allreduce", "iallreduce", "allgather",
                         "alltoall"], [8, 64 * KIB]), budget_ms=5),

@@ -382,6 +382,47 @@ TEST(CopyChoiceTest, LeavesWhatComesTooEarlyWithItsSender) {
   ASSERT_EQ(choice.way(), CopyChoice::ring);
   choice.came_early();
   EXPECT_EQ(choice.way(), CopyChoice::reading);
+  EXPECT_EQ(sent_through_the_ring(choice, 1, 450, 250), 0);
+  ASSERT_EQ(choice.way(), CopyChoice::ring) << "it was a single one";
+  choice.came_early();
+  EXPECT_EQ(sent_through_the_ring(choice, 4, 450, 250), 0) << "until the next tries";
+}
+
+// ---- room for several records
+
+// It is told before the first of them, also where they go on at the start, and is there.
+TEST(RingTest, HasRoomForAllOrForNone) {
+  constexpr size_t kSize = 16 << 10, kRecord = 1000, kSlack = 2 * 1024;
+  alignas(kLine) static std::byte memory[kSize];
+  std::memset(memory, 0, kSize);
+  auto& ring = *reinterpret_cast<RingMemory*>(memory);
+  RingWriter writer(ring, kSize);
+  RingReader reader(ring, kSize);
+  std::mt19937 random(7);
+  int fitted = 0, refused = 0;
+  for (int turn = 0; turn < 20000; ++turn) {
+    const size_t records = 1 + random() % 9;
+    if (writer.has_room(records * (kRecord + 2 * kLine), kSlack)) {
+      ++fitted;
+      for (size_t i = 0; i < records; ++i) {
+        ASSERT_NE(writer.reserve(kRecord), nullptr) << i << " of " << records;
+        writer.commit({.length = kRecord, .type = 1});
+      }
+    } else {
+      ++refused;
+    }
+    for (size_t i = random() % 8; i > 0; --i) {
+      uint64_t word = reader.ready();
+      if (word == kToTheStart) {
+        reader.go_to_start();
+        word = reader.ready();
+      }
+      if (word == 0) break;
+      reader.consume(RecordWord::of(word));
+    }
+  }
+  EXPECT_GT(fitted, 1000);
+  EXPECT_GT(refused, 1000);
 }
 
 // ---- copies that pass by the caches
