@@ -10,11 +10,6 @@
 
 namespace tutti::coll {
 
-struct Range {
-  int64_t begin, end;
-  int64_t size() const { return end - begin; }
-};
-
 // How place `place` of `width` narrows [0, parts) to the part numbered reversed(place): ranges[k]
 // is what it works on before round k, and ranges.back() what is left.
 //

@@ -72,6 +72,12 @@ struct Rotation {
   int rank(int at) const { return at < size - root ? at + root : at + root - size; }
 };
 
+// Things [begin, end) of many.
+struct Range {
+  int64_t begin, end;
+  int64_t size() const { return end - begin; }
+};
+
 // `total` things cut into `parts` runs whose lengths differ by at most one.
 struct Split {
   int64_t total, parts;

@@ -103,9 +103,9 @@ class Reducer {
 };
 
 // How far the pieces are shown ahead of the parts, and these ahead of what reads them: where ranks
-// share cores, each gets so far in one turn. (Seven instead of three leave the caches: 1 MiB among 8
-// ranks takes half as long again.) A rank that shows a part may have twice that and two rounds that it
-// has not left.
+// share cores, each gets so far in one turn. (Seven instead of three leave the caches: 1 MiB among
+// 8 ranks takes half as long again.) A rank that shows a part may have twice that and two rounds
+// that it has not left.
 int64_t ahead_of_parts(const Reducer& r) {
   const int64_t windows = r.pieces.lane == Lane::large ? r.s.large_windows : 4;
   return std::min({kAhead, (windows - 2) / 2, r.pieces.rounds()});
@@ -247,8 +247,9 @@ Plan shared_reduce_parts(const Shape& s) {
   });
 }
 
-// Everybody shows the whole vector and folds its own block of it, a piece of the vector a round.
-// In place the block lands in front of what has been shown already.
+// Everybody shows the blocks of the others and folds its own, a piece of the vector a round. Of a
+// short vector, and in place, where its own lands in front of what has been shown already, all of
+// it is shown. (Of 2 KiB between two ranks that is even faster.)
 Plan shared_reduce_scatter(const Shape& s) {
   Reducer r(s);
   const int64_t n = r.pieces.rounds();
@@ -257,17 +258,29 @@ Plan shared_reduce_scatter(const Shape& s) {
   for (int rank = 0; rank < s.rank; ++rank)
     mine +=
         s.kind == Collective::reduce_scatter ? s.counts[static_cast<size_t>(rank)] : s.out_count;
-  const int64_t end = mine + r.out.count;
+  const bool shows_all = s.in_place || r.pieces.total * r.pieces.unit <= kShort;
+  const auto part_of_mine = [&](int64_t i) {
+    const int64_t begin = r.pieces.begin(i), end = begin + r.pieces.size(i);
+    const int64_t from = std::clamp(mine, begin, end);
+    return Range{from, std::clamp(mine + r.out.count, from, end)};
+  };
   pipeline(
       n, std::min(kAhead, n - 1),
-      [&](int64_t i) { r.show(static_cast<int>(i), r.pieces.begin(i), r.pieces.size(i)); },
+      [&](int64_t i) {
+        const int round = static_cast<int>(i);
+        const int64_t begin = r.pieces.begin(i), size = r.pieces.size(i);
+        if (shows_all) return r.show(round, begin, size);
+        const Range part = part_of_mine(i);
+        r.show_around(round, begin, size, part.begin - begin, part.size());
+      },
       [&](int64_t i) {
         const int round = static_cast<int>(i);
         const int64_t begin = r.pieces.begin(i);
-        const int64_t from = std::max(mine, begin), to = std::min(end, begin + r.pieces.size(i));
-        if (from < to || n == 1) r.plan.await(round);
-        if (from < to)
-          r.fold(round, 0, s.size, begin, from - begin, r.out.slice(from - mine, to - from));
+        const Range part = part_of_mine(i);
+        if (part.size() > 0 || n == 1) r.plan.await(round);
+        if (part.size() > 0)
+          r.fold(round, 0, s.size, begin, part.begin - begin,
+                 r.out.slice(part.begin - mine, part.size()));
         r.plan.leave(round);
       });
   return r.plan.done();

@@ -42,9 +42,11 @@ class CopyChoice {
 
  private:
   static constexpr double kLeastGain = 0.95;
-  // What comes later, too: what one core has written out of the other's reach, or into it, costs
-  // the next who touches it. 64 KiB that were just written and are read afterwards took 5.0 us to
-  // be read and 5.9 through the ring, and with what comes before and after 10.3 and 6.2.
+  // What comes later, too: what one core has read out of the other's reach costs the next who
+  // writes it. 64 KiB that two ranks have just written, exchange and read took as long to be read
+  // as through the ring, and with what comes before and after 12.6 and 7.2 us. (A read takes 0.5
+  // times as long where buffers are sent over and over, 1.4 times one way, 0.8 to 1.0 in an
+  // exchange.)
   static constexpr double kReadCostsLater = 1.6;
   // Of the last few messages, in ticks of the time stamp counter a byte. The second least of them
   // counts: in some a core has been away, and at the first of a row the two directions go different

@@ -63,7 +63,7 @@ Pieces cut(int64_t bytes) {
 bool SharedMemoryTransport::should_join(const Incoming& incoming) const {
   const Peer& from = *incoming.peer;
   return both_copy_ && !incoming.among_others && from.announced_out == 0 &&
-         incoming.bytes >= kLeastJoint && incoming.fetch->into.contiguous();
+         incoming.bytes > kLongestAlone && incoming.fetch->into.contiguous();
 }
 
 void SharedMemoryTransport::begin_joint(Incoming& incoming) {

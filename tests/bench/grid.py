@@ -9,7 +9,7 @@ import fnmatch
 KIB, MIB = 1 << 10, 1 << 20
 COLLECTIVES = ("barrier bcast reduce allreduce reduce_scatter reduce_scatter_block scan exscan gather "
                "gatherv scatter scatterv allgather allgatherv alltoall alltoallv alltoallw").split()
-FRESH = ("bcast", "reduce", "allreduce", "gather", "scatter", "allgather", "alltoall")
+FRESH = ("bcast", "reduce", "allreduce", "reduce_scatter", "gather", "scatter", "allgather", "alltoall")
 STARTED = ("iallreduce", "ibcast", "iallgather", "ialltoall")
 AWAY = [f"{way}.{cell}" for way in ("asleep", "reading", "elsewhere")
         for cell in (f"send/{MIB}", f"iallreduce/{64 * KIB}", f"iallreduce/{MIB}")]
