@@ -315,6 +315,7 @@ class Engine final : private transport::Receiver {
   void sleep(Sleeper& me, bool listens);
   unsigned yields_ = 0;
   using Time = std::chrono::steady_clock::time_point;
+  Time spreads_from_{};  // the next look where the others are is not before this
   bool shares_ = false;  // its core, as far as it knows
   Time shares_until_{};
   std::chrono::milliseconds share_remembered_{};

@@ -22,9 +22,11 @@ constexpr int kEagerPolls = 50;
 // many take longer than a wake-up, which it needs from there on.
 constexpr int kTurnsBeside = 200;
 constexpr unsigned kYieldsPerLook = 64;
-// Who loses its core for so long shares it with somebody who waits for nobody's yield: a busy rank of
-// another container or node, or another program. Of these Linux lets none run while one polls, or yields
-// within its own session, before the slice is over; who sleeps and is woken comes sooner.
+// Between two yields others may copy for long.
+constexpr std::chrono::milliseconds kLongestWithoutLook{1};
+// Who loses its core for so long shares it with somebody who waits for nobody's yield: a busy rank
+// of another container or node, or another program. Of these Linux lets none run while one polls,
+// or yields within its own session, before the slice is over; who sleeps and is woken comes sooner.
 constexpr std::chrono::milliseconds kSlice{2};
 // Remembered for so long, and longer each time that it turns out to have been forgotten too soon.
 constexpr std::chrono::milliseconds kShortestMemory{10}, kLongestMemory{1000};
@@ -54,7 +56,8 @@ void Engine::wait(bool (*done)(void*), void* argument, Blocked& blocked) {
     } else {
       idle = 0;
       last_look = {};
-      if (asleep_) [[unlikely]] wake_those_done();
+      if (asleep_) [[unlikely]]
+        wake_those_done();
     }
     if (observer_ && (idle > before_sleep || ++spins == kSpinsUnobserved)) [[unlikely]] {
       spins = 0;
@@ -79,6 +82,10 @@ void Engine::wait(bool (*done)(void*), void* argument, Blocked& blocked) {
     } else if (idle > polls) {
       Time before = std::chrono::steady_clock::now();
       yield_core();
+      if (waiting_.spreads && before >= spreads_from_) {
+        spreads_from_ = before + kLongestWithoutLook;
+        transport_.spread();
+      }
       if (has_lost_core(before)) idle = before_sleep;
     } else if (idle > kEagerPolls) {
       __builtin_ia32_pause();
@@ -134,8 +141,8 @@ void Engine::sleep_until_something(Sleeper& me) {
   sleep(me, !me.has_slept || !someone_listens());
 }
 
-// Until a message comes, if I listen and the transport is armed, or another thread that owns the engine
-// meanwhile wakes me: it sees to those who sleep when it leaves.
+// Until a message comes, if I listen and the transport is armed, or another thread that owns the
+// engine meanwhile wakes me: it sees to those who sleep when it leaves.
 void Engine::sleep(Sleeper& me, bool listens) {
   me.told = false;
   me.listens = listens;
@@ -167,15 +174,16 @@ void Engine::yield() {
   sched_yield();
 }
 
-// Where ranks share cores it is how most of their waiting goes, and which of them share one is looked at
-// meanwhile.
+// Where ranks share cores it is how most of their waiting goes, and which of them share one is
+// looked at meanwhile.
 void Engine::yield_core() {
   yield();
   if (waiting_.spreads && ++yields_ % kYieldsPerLook == 0) transport_.spread();
 }
 
 bool Engine::shares_core() {
-  if (shares_) [[unlikely]] shares_ = std::chrono::steady_clock::now() < shares_until_;
+  if (shares_) [[unlikely]]
+    shares_ = std::chrono::steady_clock::now() < shares_until_;
   return shares_;
 }
 
@@ -219,8 +227,8 @@ void Engine::wake_one() {
 }
 
 // Those who sleep in a call have not seen what this thread has done for them, and while it polled
-// nobody rang for them. To wake one each time would make its calls as slow as a wake-up, and so would
-// arming the transport again: when it does that often, they are seen to once it stays away.
+// nobody rang for them. To wake one each time would make its calls as slow as a wake-up, and so
+// would arming the transport again: when it does that often, they are seen to once it stays away.
 void Engine::leave_to_sleepers() {
   wake_those_done();
   if (first_chore_) wake_one();

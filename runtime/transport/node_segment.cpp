@@ -77,6 +77,7 @@ struct NodeSegment::Head {
   std::atomic<int32_t> spare_holders;
   std::atomic<bool> spare_said;
   std::atomic<int64_t> read_rate_plus_one;
+  std::atomic<uint32_t> moves;
   // By large ring, a bit each: lent at this moment; has memory, which it keeps.
   alignas(kLine) std::atomic<uint32_t> lent;
   std::atomic<uint32_t> has_memory;
@@ -122,6 +123,9 @@ Extent extent_for(int members, size_t head) {
 
 std::atomic<uint32_t>& NodeSegment::sleepers() const {
   return head().sleepers;
+}
+std::atomic<uint32_t>& NodeSegment::moves() const {
+  return head().moves;
 }
 void NodeSegment::part() const {
   head().parting.await(static_cast<uint32_t>(members_));

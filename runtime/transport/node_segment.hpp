@@ -67,6 +67,8 @@ class NodeSegment {
 
   // Counts the members whose doorbell is armed (doorbell.hpp).
   std::atomic<uint32_t>& sleepers() const;
+  // Counts their moves from core to core (shared_memory.cpp).
+  std::atomic<uint32_t>& moves() const;
   // For all members to leave together.
   void part() const;
 

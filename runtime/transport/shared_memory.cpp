@@ -112,7 +112,8 @@ std::unique_ptr<Area> SharedMemoryTransport::area_for(const AreaKey& key,
 // ---- progress
 
 bool SharedMemoryTransport::progress() {
-  if (desk_.openings.load(std::memory_order_relaxed) != openings_seen_) [[unlikely]] find_openings();
+  if (desk_.openings.load(std::memory_order_relaxed) != openings_seen_) [[unlikely]]
+    find_openings();
   bool moved = false;
   for (Peer* peer : inboxes_)
     if (ready(*peer)) moved |= drain(*peer);
@@ -137,26 +138,40 @@ bool SharedMemoryTransport::progress() {
 }
 
 // First to where it is alone with its neighbours: 0 to 3 of eight on one core, 4 to 7 on the other.
+// Then one at a time, by what those before it have left: all of a core that see the same would all
+// follow.
 void SharedMemoryTransport::spread() {
   const int here = cpu_now();
-  desk_.cpu_plus_one.store(here + 1, std::memory_order_relaxed);
+  say_place(here);
   find_allowed_cpus(allowed_);
   if (allowed_.size() < 2) return;
   if (!std::exchange(has_place_, true))
-    return move_to(allowed_[static_cast<size_t>(me_) * allowed_.size() / peers_.size()]);
+    return move(here, allowed_[static_cast<size_t>(me_) * allowed_.size() / peers_.size()]);
+  const auto now = std::chrono::steady_clock::now();
+  if (now < moves_from_) return;
+  std::atomic<uint32_t>& moves = segment_->moves();
+  uint32_t before = moves.load(std::memory_order_acquire);
   others_.clear();
   for (const Peer& peer : peers_) {
     const bool sleeps = peer.desk->asleep.load(std::memory_order_relaxed) != 0;
     const int cpu = sleeps ? kNoCpu : peer.desk->cpu_plus_one.load(std::memory_order_relaxed) - 1;
     if (peer.index != me_) others_.push_back(cpu);
   }
-  if (const int there = better_cpu(here, others_, allowed_); there != kNoCpu) move_to(there);
+  const int there = better_cpu(here, others_, allowed_);
+  if (there == kNoCpu) return;
+  say_place(there);
+  if (!moves.compare_exchange_strong(before, before + 1, std::memory_order_acq_rel))
+    return say_place(here);
+  moves_from_ = now + kMovePeriod;
+  move(here, there);
 }
 
-void SharedMemoryTransport::move_to(int cpu) {
-  const auto now = std::chrono::steady_clock::now();
-  if (now < moves_from_ || !move_to_cpu(cpu)) return;
-  moves_from_ = now + kMovePeriod;
+void SharedMemoryTransport::move(int here, int there) {
+  say_place(there);
+  if (!move_to_cpu(there)) say_place(here);
+}
+
+void SharedMemoryTransport::say_place(int cpu) {
   desk_.cpu_plus_one.store(cpu + 1, std::memory_order_relaxed);
 }
 

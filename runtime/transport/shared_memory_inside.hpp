@@ -204,7 +204,8 @@ class SharedMemoryTransport final : public SharedMemory {
     return peers_[static_cast<size_t>(index_of_[static_cast<size_t>(process)])];
   }
   void find_openings();
-  void move_to(int cpu);
+  void move(int here, int there);
+  void say_place(int cpu);
   // RingReader::ready() behind the marker, if there is one.
   uint64_t ready(Peer& from) {
     const uint64_t word = from.in.ready();
