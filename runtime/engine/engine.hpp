@@ -390,6 +390,8 @@ class Engine final : private transport::Receiver {
   std::atomic<Helper> helper_{Helper::watching};
   Alarm alarm_;
   bool armed_ = false;       // the transport tells, or has told, of what comes
+  bool by_flags_ = false;    // of flags, too
+  bool leaves_collectives_ = false;  // under way while it is away: it has done so
   Allowance alarms_;         // to be set by threads that leave, instead of waking the helper
   int doorbell_fd_ = -1;
 };

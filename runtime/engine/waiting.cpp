@@ -119,10 +119,14 @@ void Engine::unlist(Blocked& blocked) {
   if (blocked.next) blocked.next->previous = blocked.previous;
 }
 
-// From here on whoever raises a flag that a poller waits for rings, as a sender does. What was
-// raised before is looked for once more.
+// From here on whoever raises a flag rings, as a sender does, if a collective is under way here: one
+// that has not begun finds what is raised for it when it begins. What was raised before is looked for
+// once more. Where the program leaves collectives under way, flags are asked for at once: to ask later
+// costs as much as the wake-up that it spares.
 bool Engine::arm() {
-  return transport_.arm() && !pollers_.poll();
+  if (under_way_ && armed_ && !by_flags_) leaves_collectives_ = true;
+  by_flags_ = under_way_ || leaves_collectives_;
+  return transport_.arm(by_flags_) && !pollers_.poll();
 }
 
 void Engine::sleep_until_something(Sleeper& me) {
@@ -234,7 +238,7 @@ void Engine::leave_to_sleepers() {
   if (first_chore_) wake_one();
   if (someone_is_told()) return;
   const bool heard = someone_listens();
-  if (heard && armed_) return;
+  if (heard && armed_ && (by_flags_ || !under_way_)) return;
   if (alarms_.take()) {
     if (heard) armed_ = arm();
     unattended_.store(false, std::memory_order_relaxed);

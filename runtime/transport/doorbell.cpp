@@ -56,15 +56,16 @@ bool Doorbell::open() {
   return true;
 }
 
-bool Doorbell::arm() {
+bool Doorbell::arm(bool by_flags) {
   if (socket_ < 0 && !open()) return false;
-  const bool told = mine_.asleep.load(std::memory_order_acquire) == 0;
-  if (told && armed_) ++rings_;
+  const uint32_t wanted = by_flags ? Desk::for_flags : Desk::for_records;
+  const uint32_t before = mine_.asleep.load(std::memory_order_acquire);
+  if (before == Desk::awake && armed_) ++rings_;
   char rung;
   while (rings_ > 0 && recv(socket_, &rung, 1, MSG_DONTWAIT) > 0) --rings_;
-  if (!told) return true;  // armed all along
-  mine_.asleep.store(1, std::memory_order_release);
-  if (!armed_) sleepers_.fetch_add(1, std::memory_order_relaxed);
+  if (before == wanted) return true;  // armed all along
+  count(by_flags);
+  if (mine_.asleep.exchange(wanted, std::memory_order_acq_rel) != before) ++rings_;  // just now
   armed_ = true;
   __sync_synchronize();
   membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED);  // where it fails nobody has registered either

@@ -22,7 +22,7 @@ void use_remote_fences();
 
 class Doorbell {
  public:
-  // `sleepers` counts the ranks of the node whose doorbell is armed.
+  // `sleepers` counts the ranks of the node whose doorbell is armed for flags.
   Doorbell(Desk& mine, std::atomic<uint32_t>& sleepers) : mine_(mine), sleepers_(sleepers) {}
   ~Doorbell();
   Doorbell(const Doorbell&) = delete;
@@ -30,25 +30,30 @@ class Doorbell {
   // A socket, readable when somebody has rung; -1 before the first arm().
   int descriptor() const { return socket_; }
 
-  // From here on senders ring, once. The caller looks at the rings again before it sleeps. False:
-  // there is no socket to be had, nobody could ring.
-  bool arm();
+  // From here on senders ring, once, and, with `by_flags`, so does whoever raises a flag. The
+  // caller looks at the rings, and at the flags, again before it sleeps. False: there is no socket
+  // to be had, nobody could ring.
+  bool arm(bool by_flags);
   // I am awake.
   void disarm() {
     if (armed_) [[unlikely]] {
       armed_ = false;
       // Ringing takes the word away: only then is there something to read, now or in a moment.
-      if (mine_.asleep.exchange(0, std::memory_order_relaxed) == 0) ++rings_;
-      sleepers_.fetch_sub(1, std::memory_order_relaxed);
+      if (mine_.asleep.exchange(Desk::awake, std::memory_order_relaxed) == Desk::awake) ++rings_;
+      count(false);
     }
   }
 
-  // To be called after what `desk`'s owner should see has been written.
+  // To be called after a record that `desk`'s owner should see has been written.
   static void ring_if_asleep(Desk& desk) {
     if (fences_) __sync_synchronize();
     std::atomic_signal_fence(std::memory_order_seq_cst);
     if (desk.asleep.load(std::memory_order_relaxed)) [[unlikely]]
       ring(desk);
+  }
+  // The same after a flag was raised, and the caller has fenced.
+  static void ring_for_flag(Desk& desk) {
+    if (desk.asleep.load(std::memory_order_relaxed) == Desk::for_flags) ring(desk);
   }
   // This process must fence between what it writes and its look at who is asleep.
   static bool fences() { return fences_; }
@@ -57,6 +62,11 @@ class Doorbell {
   friend void use_remote_fences();
   static void ring(Desk& desk);
   bool open();
+  void count(bool by_flags) {
+    if (by_flags == counted_) return;
+    counted_ = by_flags;
+    sleepers_.fetch_add(by_flags ? 1 : ~uint32_t{0}, std::memory_order_relaxed);
+  }
 
   static bool fences_;  // this process has not registered
 
@@ -64,7 +74,8 @@ class Doorbell {
   std::atomic<uint32_t>& sleepers_;
   int socket_ = -1;
   bool armed_ = false;
-  int rings_ = 0;  // rung and not read from the socket
+  bool counted_ = false;  // among the sleepers
+  int rings_ = 0;         // rung and not read from the socket
 };
 
 }  // namespace tutti::transport

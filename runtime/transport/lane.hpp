@@ -27,7 +27,7 @@ namespace tutti::transport {
 // Wakes ranks that sleep while they wait for a flag. By rank in the communicator.
 class Bells {
  public:
-  // `sleepers` counts the ranks that may be asleep. With `fences`, what was written before must be
+  // `sleepers` counts the ranks that may be asleep and wait for a flag. With `fences`, what was written before must be
   // made visible by force: the sleepers cannot do it from their side (doorbell.hpp).
   Bells(const std::atomic<uint32_t>& sleepers, bool fences)
       : sleepers_(sleepers), fences_(fences) {}

@@ -75,7 +75,7 @@ class Loopback final : public Transport {
   }
 
   int descriptor() const override { return event_fd_; }
-  bool arm() override {
+  bool arm(bool) override {
     const std::lock_guard lock(mutex_);
     if (!parcels_.empty()) return false;
     uint64_t count;

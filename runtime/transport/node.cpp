@@ -244,13 +244,13 @@ bool Node::poll_ucx() {
   return moved;
 }
 
-bool Node::arm() {
+bool Node::arm(bool by_flags) {
   if (ucx_ && !arm_ucx()) {
     watch_ucx(false);
     patience_ = 1;  // it has news: the next pass asks it
     return false;
   }
-  return !shared_ || shared_->arm();
+  return !shared_ || shared_->arm(by_flags);
 }
 
 void Node::disarm() {
@@ -263,7 +263,7 @@ bool Node::arm_ucx() {
   if (!watch_ucx(true)) return false;
   epoll_event seen[2];
   epoll_wait(descriptor_, seen, 2, 0);
-  return ucx_->arm() && !ucx_->progress();
+  return ucx_->arm(false) && !ucx_->progress();
 }
 
 // Whoever polls spares the sender the telling of one more epoll: it happens at the cost of the message

@@ -72,7 +72,7 @@ class Node final : public Transport {
     if (shared_) shared_->spread();
   }
   int descriptor() const override { return descriptor_; }
-  bool arm() override;
+  bool arm(bool by_flags) override;
   void disarm() override;
   bool flushed() override;
 

@@ -95,11 +95,11 @@ class DeskBells final : public Bells {
  private:
   void ring(int rank) override {
     if (rank >= 0) {
-      if (Desk* desk = desks_[static_cast<size_t>(rank)]) Doorbell::ring_if_asleep(*desk);
+      if (Desk* desk = desks_[static_cast<size_t>(rank)]) Doorbell::ring_for_flag(*desk);
       return;
     }
     for (Desk* desk : desks_)
-      if (desk) Doorbell::ring_if_asleep(*desk);
+      if (desk) Doorbell::ring_for_flag(*desk);
   }
   std::vector<Desk*> desks_;  // by rank; not mine
 };

@@ -28,7 +28,8 @@ namespace tutti::transport {
 // What a rank shows to the others of its node. Zero-filled at first.
 struct Desk {
   // Read by whoever sends to this rank; changes only when it falls asleep or wakes.
-  alignas(kLine) std::atomic<uint32_t> asleep;  // 1: ring the bell after a record
+  enum Asleep : uint32_t { awake, for_records, for_flags };
+  alignas(kLine) std::atomic<uint32_t> asleep;  // ring the bell after a record; or a flag, too
   uint32_t bell_length;                         // the bell's abstract socket name
   char bell[24];
   // A word in the rank's own memory, for others to try whether they may read that memory.
@@ -65,7 +66,7 @@ class NodeSegment {
   int members() const { return members_; }
   Desk& desk(int member) const;
 
-  // Counts the members whose doorbell is armed (doorbell.hpp).
+  // Counts the members whose doorbell is armed for flags (doorbell.hpp).
   std::atomic<uint32_t>& sleepers() const;
   // Counts their moves from core to core (shared_memory.cpp).
   std::atomic<uint32_t>& moves() const;

@@ -186,12 +186,12 @@ void SharedMemoryTransport::find_openings() {
 
 // ---- sleep
 
-bool SharedMemoryTransport::arm() {
+bool SharedMemoryTransport::arm(bool by_flags) {
   // Who is about to sleep has waited long enough.
   if (!streaming_.empty()) [[unlikely]]
     for (Peer& peer : peers_)
       if (peer.asked > 0 && peer.reads == 0) ask_no_more(peer);
-  if (!reading_.empty() || !doorbell_.arm()) return false;
+  if (!reading_.empty() || !doorbell_.arm(by_flags)) return false;
   if (!in_epoll_) {
     epoll_event event{.events = EPOLLIN};
     if (epoll_ctl(epoll_, EPOLL_CTL_ADD, doorbell_.descriptor(), &event) != 0) return false;

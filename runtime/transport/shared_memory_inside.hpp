@@ -195,7 +195,7 @@ class SharedMemoryTransport final : public SharedMemory {
   bool progress() override;
   void spread() override;
   int descriptor() const override { return epoll_; }
-  bool arm() override;
+  bool arm(bool by_flags) override;
   void disarm() override { doorbell_.disarm(); }
   bool flushed() override { return held_ == 0; }
 

@@ -29,7 +29,7 @@ class Stress final : public Transport, private Receiver {
   void discard(void* rendezvous) override { inner_.discard(rendezvous); }
   int descriptor() const override { return inner_.descriptor(); }
   void spread() override { inner_.spread(); }
-  bool arm() override { return held_ == 0 && inner_.arm(); }
+  bool arm(bool by_flags) override { return held_ == 0 && inner_.arm(by_flags); }
   bool flushed() override { return inner_.flushed(); }
 
   bool progress() override {

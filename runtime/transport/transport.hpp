@@ -117,8 +117,9 @@ class Transport {
 
   // For sleeping: a descriptor that becomes readable when progress() has something to do, after
   // arm() has returned true. arm() returning false means: call progress() first, then try again.
+  // `by_flags`: or when a flag in shared memory was raised (Bells), which is not asked for here.
   virtual int descriptor() const = 0;
-  virtual bool arm() = 0;
+  virtual bool arm(bool by_flags) = 0;
   // The caller polls and need not be told: spares senders the telling. Until then it stays armed,
   // whatever progress() does, or has been told already.
   virtual void disarm() {}

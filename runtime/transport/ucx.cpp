@@ -110,7 +110,7 @@ class UcxTransport final : public Ucx {
     return drive() || taken;
   }
   int descriptor() const override { return descriptor_; }
-  bool arm() override { return ucp_worker_arm(worker_) == UCS_OK; }
+  bool arm(bool) override { return ucp_worker_arm(worker_) == UCS_OK; }
   bool flushed() override;
 
  private:

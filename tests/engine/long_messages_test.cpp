@@ -412,13 +412,13 @@ TEST(LongMessagesTest, AreNotForgottenByASenderThatGaveWay) {
   sides[0].turns = true;
   ends[0]->progress();
   EXPECT_FALSE(sides[0].done);
-  EXPECT_FALSE(ends[0]->arm());
+  EXPECT_FALSE(ends[0]->arm(true));
   sides[0].turns = false;
   for (int i = 0; i < 100 && !(sides[0].done && sides[1].done); ++i)
     for (auto& end : ends) end->progress();
   EXPECT_TRUE(sides[0].done && sides[1].done);
   EXPECT_EQ(in, out);
-  EXPECT_TRUE(ends[0]->arm());
+  EXPECT_TRUE(ends[0]->arm(true));
   ends[0]->disarm();
 }
 

@@ -322,6 +322,18 @@ struct Ears final : Receiver {
   int heard = 0;
 };
 
+// A rank of two with a lane.
+struct Listener {
+  Listener(Job& job, int rank) : node(open_node(job, rank, job.options(rank))) {
+    node->set_receiver(*ears);
+    area = node->area_for({.context = 1, .slot = 1, .generation = 1, .generations = 2}, {0, 1}, rank);
+    EXPECT_TRUE(area);
+  }
+  const std::unique_ptr<Ears> ears = std::make_unique<Ears>();
+  const std::unique_ptr<Node> node;
+  std::unique_ptr<Area> area;
+};
+
 class WakeUpTest : public testing::TestWithParam<bool> {};
 INSTANTIATE_TEST_SUITE_P(Fences, WakeUpTest, testing::Bool(),
                          [](auto& info) { return info.param ? "remote" : "own"; });
@@ -347,11 +359,74 @@ TEST_P(WakeUpTest, NoneIsLost) {
           continue;
         }
         while (ears.heard <= round) {
-          if (node->progress() || !node->arm()) continue;
+          if (node->progress() || !node->arm(true)) continue;
           pollfd bell{node->descriptor(), POLLIN, 0};
           ASSERT_EQ(poll(&bell, 1, 10000), 1) << "asleep for ten seconds in round " << round;
         }
       }
+    }
+  });
+}
+
+// The two raise flags in turns. Who waits for one sleeps only if it has asked for flags, now and then
+// after it had asked for records alone.
+TEST_P(WakeUpTest, NoFlagIsLost) {
+  constexpr uint32_t kRounds = 20000;
+  Job job(2);
+  job.run([&](int rank) {
+    if (GetParam()) use_remote_fences();
+    const Listener listener(job, rank);
+    Node* const node = listener.node.get();
+    Lane& lane = listener.area->small();
+    std::minstd_rand random(static_cast<unsigned>(rank) + 1);
+    for (uint32_t i = 0; i < kRounds; ++i) {
+      const uint32_t round = lane.take(1);
+      lane.begin(round, i, 0);
+      const auto raiser = static_cast<int>(i % 2);
+      if (raiser == rank) {
+        for (unsigned wait = random() % 4 ? random() % 2000 : random() % 20000; wait; --wait)
+          __builtin_ia32_pause();
+        while (!lane.claim(round)) node->progress();
+        lane.raise(round, 0, -1);
+      }
+      while (raiser != rank && !lane.is_raised(round, raiser)) {
+        if (node->progress() || (random() % 2 && !node->arm(false))) continue;
+        if (!node->arm(true) || lane.is_raised(round, raiser)) continue;
+        pollfd bell{node->descriptor(), POLLIN, 0};
+        ASSERT_EQ(poll(&bell, 1, 10000), 1) << "asleep for ten seconds in round " << i;
+      }
+      lane.leave(round);
+    }
+  });
+}
+
+// Who has asked for records alone is not rung for a flag.
+TEST_P(WakeUpTest, FlagsRingForThoseWhoAskForThem) {
+  Job job(2);
+  job.run([&](int rank) {
+    if (GetParam()) use_remote_fences();
+    const Listener listener(job, rank);
+    Node* const node = listener.node.get();
+    Lane& lane = listener.area->small();
+    for (uint32_t i = 0; i < 4; ++i) {
+      const bool by_flags = i % 2 == 1;
+      const uint32_t round = lane.take(1);
+      lane.begin(round, i, 0);
+      if (rank == 1) {
+        while (!node->arm(by_flags)) node->progress();
+        EXPECT_FALSE(job.fence());
+        EXPECT_FALSE(job.fence());
+        EXPECT_TRUE(lane.is_raised(round, 0));
+        pollfd bell{node->descriptor(), POLLIN, 0};
+        EXPECT_EQ(poll(&bell, 1, 0), by_flags ? 1 : 0) << "in round " << i;
+        node->disarm();
+      } else {
+        EXPECT_FALSE(job.fence());
+        ASSERT_TRUE(lane.claim(round));
+        lane.raise(round, 0, -1);
+        EXPECT_FALSE(job.fence());
+      }
+      lane.leave(round);
     }
   });
 }

@@ -39,7 +39,7 @@ class Notebook final : public transport::Transport {
   bool progress() override { return false; }
   ~Notebook() override { ::close(descriptor_); }
   int descriptor() const override { return descriptor_; }
-  bool arm() override { return false; }
+  bool arm(bool) override { return false; }
   bool flushed() override { return true; }
 
   const int descriptor_ = ::eventfd(0, EFD_CLOEXEC);
