@@ -116,7 +116,9 @@ Plan reduce_chain(const Shape& s) {
 }
 
 constexpr Algorithm kReduce[] = {
-    {.name = "binomial", .when = "short vectors", .build = reduce_binomial},
+    {.name = "binomial",
+     .when = "short vectors, and longer ones of two ranks",
+     .build = reduce_binomial},
     {.name = "halving_gather", .when = "long vectors", .build = reduce_halving_gather},
     {.name = "chain", .when = "very long vectors on few ranks", .build = reduce_chain},
     {.name = "shared",

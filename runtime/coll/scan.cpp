@@ -89,7 +89,7 @@ Plan exscan_chain(const Shape& s) {
 
 constexpr Algorithm kScan[] = {
     {.name = "doubling", .when = "short vectors", .build = scan_doubling},
-    {.name = "chain", .when = "long vectors", .build = scan_chain},
+    {.name = "chain", .when = "long vectors, and short ones of two ranks", .build = scan_chain},
     {.name = "shared",
      .when = "short vectors, ranks of one node",
      .build = shared_scan,
@@ -101,7 +101,7 @@ constexpr Algorithm kScan[] = {
 };
 constexpr Algorithm kExscan[] = {
     {.name = "doubling", .when = "short vectors", .build = exscan_doubling},
-    {.name = "chain", .when = "long vectors", .build = exscan_chain},
+    {.name = "chain", .when = "long vectors, and short ones of two ranks", .build = exscan_chain},
     {.name = "shared",
      .when = "short vectors, ranks of one node",
      .build = shared_exscan,

@@ -391,7 +391,7 @@ class Engine final : private transport::Receiver {
   Alarm alarm_;
   bool armed_ = false;       // the transport tells, or has told, of what comes
   bool by_flags_ = false;    // of flags, too
-  bool leaves_collectives_ = false;  // under way while it is away: it has done so
+  int leaves_collectives_ = 0;  // the program has left one under way; counts down what it has not since
   Allowance alarms_;         // to be set by threads that leave, instead of waking the helper
   int doorbell_fd_ = -1;
 };

@@ -32,6 +32,8 @@ constexpr std::chrono::milliseconds kSlice{2};
 constexpr std::chrono::milliseconds kShortestMemory{10}, kLongestMemory{1000};
 constexpr int kPollsOfSharers = 200;
 constexpr int kPollsPerLook = 256;  // some ten microseconds
+// A program that has left a collective under way is expected to do so again the next so many times.
+constexpr int kLeavesRemembered = 64;
 // Guards against a wake-up that the transport loses.
 constexpr int kLongestSleepMs = 100;
 constexpr int kSleepWithoutBellMs = 1;
@@ -121,11 +123,14 @@ void Engine::unlist(Blocked& blocked) {
 
 // From here on whoever raises a flag rings, as a sender does, if a collective is under way here: one
 // that has not begun finds what is raised for it when it begins. What was raised before is looked for
-// once more. Where the program leaves collectives under way, flags are asked for at once: to ask later
-// costs as much as the wake-up that it spares.
+// once more. Where the program has lately left collectives under way, flags are asked for at once: to
+// ask for them when it leaves the next one costs as much as the wake-ups that it spares.
 bool Engine::arm() {
-  if (under_way_ && armed_ && !by_flags_) leaves_collectives_ = true;
-  by_flags_ = under_way_ || leaves_collectives_;
+  if (under_way_ && armed_)
+    leaves_collectives_ = kLeavesRemembered;
+  else if (!under_way_ && leaves_collectives_ > 0)
+    --leaves_collectives_;
+  by_flags_ = under_way_ || leaves_collectives_ > 0;
   return transport_.arm(by_flags_) && !pollers_.poll();
 }
 

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstring>
+#include <utility>
 
 namespace tutti::transport {
 namespace {
@@ -63,7 +64,7 @@ bool Doorbell::arm(bool by_flags) {
   if (before == Desk::awake && armed_) ++rings_;
   char rung;
   while (rings_ > 0 && recv(socket_, &rung, 1, MSG_DONTWAIT) > 0) --rings_;
-  if (before == wanted) return true;  // armed all along
+  if (!std::exchange(fence_due_, false) && before == wanted) return true;  // armed all along
   count(by_flags);
   if (mine_.asleep.exchange(wanted, std::memory_order_acq_rel) != before) ++rings_;  // just now
   armed_ = true;

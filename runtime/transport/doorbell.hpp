@@ -8,6 +8,10 @@
 // a sender does this for every message, it is the sleeper that makes the senders' processors fence
 // (membarrier, global expedited), for which each sender's process registers once, while that is
 // cheap, in use_remote_fences(). A process that could not register fences after each record.
+//
+// Who sleeps with no collective under way is rung for records alone. Flags of collectives are records
+// in this: the word that asks for them, too, is followed by the fence and a look at them, whatever it
+// was before.
 #pragma once
 
 #include <atomic>
@@ -22,8 +26,10 @@ void use_remote_fences();
 
 class Doorbell {
  public:
-  // `sleepers` counts the ranks of the node whose doorbell is armed for flags.
-  Doorbell(Desk& mine, std::atomic<uint32_t>& sleepers) : mine_(mine), sleepers_(sleepers) {}
+  // `sleepers` counts the ranks of the node whose doorbell is armed for flags. `fence_due`: the others
+  // have to fence before this one sleeps, though it is armed; taken away when they have.
+  Doorbell(Desk& mine, std::atomic<uint32_t>& sleepers, bool& fence_due)
+      : mine_(mine), sleepers_(sleepers), fence_due_(fence_due) {}
   ~Doorbell();
   Doorbell(const Doorbell&) = delete;
 
@@ -72,6 +78,7 @@ class Doorbell {
 
   Desk& mine_;
   std::atomic<uint32_t>& sleepers_;
+  bool& fence_due_;
   int socket_ = -1;
   bool armed_ = false;
   bool counted_ = false;  // among the sleepers

@@ -99,6 +99,7 @@ bool Lane::find_free(uint32_t round) {
   if (!free && !claiming_) {
     claiming.fetch_add(1, std::memory_order_seq_cst);
     claiming_ = true;
+    bells_->waits_for_more();
     free = find();  // what was left meanwhile rang nobody
   }
   if (free && claiming_) {

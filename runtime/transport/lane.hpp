@@ -27,8 +27,8 @@ namespace tutti::transport {
 // Wakes ranks that sleep while they wait for a flag. By rank in the communicator.
 class Bells {
  public:
-  // `sleepers` counts the ranks that may be asleep and wait for a flag. With `fences`, what was written before must be
-  // made visible by force: the sleepers cannot do it from their side (doorbell.hpp).
+  // `sleepers` counts the ranks that may be asleep and wait for a flag. With `fences`, what was written
+  // before must be made visible by force: the sleepers cannot do it from their side (doorbell.hpp).
   Bells(const std::atomic<uint32_t>& sleepers, bool fences)
       : sleepers_(sleepers), fences_(fences) {}
   virtual ~Bells() = default;
@@ -39,6 +39,8 @@ class Bells {
     if (sleepers_.load(std::memory_order_relaxed) > 0) [[unlikely]]
       ring(rank);
   }
+  // This rank waits for what it has not said at its desk: before it sleeps, the others have to fence.
+  virtual void waits_for_more() {}
 
  private:
   virtual void ring(int rank) = 0;  // those that are asleep

@@ -87,10 +87,11 @@ bool take(NodeSegment& segment, Table& table, int index, size_t offset,
 class DeskBells final : public Bells {
  public:
   DeskBells(const NodeSegment& segment, const std::vector<int>& members, int rank)
-      : Bells(segment.sleepers(), Doorbell::fences()) {
+      : Bells(segment.sleepers(), Doorbell::fences()), fence_due_(segment.fence_due()) {
     for (size_t i = 0; i < members.size(); ++i)
       desks_.push_back(static_cast<int>(i) == rank ? nullptr : &segment.desk(members[i]));
   }
+  void waits_for_more() override { fence_due_ = true; }
 
  private:
   void ring(int rank) override {
@@ -102,6 +103,7 @@ class DeskBells final : public Bells {
       if (desk) Doorbell::ring_for_flag(*desk);
   }
   std::vector<Desk*> desks_;  // by rank; not mine
+  bool& fence_due_;
 };
 
 class NodeArea final : public Area {

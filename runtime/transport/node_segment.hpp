@@ -27,7 +27,7 @@ namespace tutti::transport {
 
 // What a rank shows to the others of its node. Zero-filled at first.
 struct Desk {
-  // Read by whoever sends to this rank; changes only when it falls asleep or wakes.
+  // Read by whoever sends to this rank; changes only when it falls asleep or wakes, or waits for more.
   enum Asleep : uint32_t { awake, for_records, for_flags };
   alignas(kLine) std::atomic<uint32_t> asleep;  // ring the bell after a record; or a flag, too
   uint32_t bell_length;                         // the bell's abstract socket name
@@ -68,6 +68,9 @@ class NodeSegment {
 
   // Counts the members whose doorbell is armed for flags (doorbell.hpp).
   std::atomic<uint32_t>& sleepers() const;
+  // This member's own, not shared: before it sleeps, the others have to fence, though it has said already
+  // that it will (doorbell.hpp).
+  bool& fence_due() const { return fence_due_; }
   // Counts their moves from core to core (shared_memory.cpp).
   std::atomic<uint32_t>& moves() const;
   // For all members to leave together.
@@ -133,6 +136,7 @@ class NodeSegment {
   std::byte* const base_;
   const size_t size_;
   std::unique_ptr<SpareMemory> spare_;  // for all rings; nullptr: not to be had
+  mutable bool fence_due_ = false;
   bool no_more_memory_ = false;         // for large rings: was asked for in vain
 };
 

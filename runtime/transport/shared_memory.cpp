@@ -56,7 +56,7 @@ SharedMemoryTransport::SharedMemoryTransport(std::unique_ptr<NodeSegment> segmen
       me_(index_in(options.processes, options.process)),
       desk_(segment_->desk(me_)),
       index_of_(static_cast<size_t>(options.processes.back()) + 1, -1),
-      doorbell_(desk_, segment_->sleepers()),
+      doorbell_(desk_, segment_->sleepers(), segment_->fence_due()),
       epoll_(epoll_create1(EPOLL_CLOEXEC)),
       no_way_(options.no_way) {
   TUTTI_INVARIANT(epoll_ >= 0, "no descriptor left for epoll");
@@ -139,18 +139,21 @@ bool SharedMemoryTransport::progress() {
 
 // First to where it is alone with its neighbours: 0 to 3 of eight on one core, 4 to 7 on the other.
 // Then one at a time, by what those before it have left: all of a core that see the same would all
-// follow.
+// follow. The count of moves is odd while one says where it goes.
 void SharedMemoryTransport::spread() {
   const int here = cpu_now();
   say_place(here);
   find_allowed_cpus(allowed_);
   if (allowed_.size() < 2) return;
-  if (!std::exchange(has_place_, true))
-    return move(here, allowed_[static_cast<size_t>(me_) * allowed_.size() / peers_.size()]);
   const auto now = std::chrono::steady_clock::now();
   if (now < moves_from_) return;
+  if (!std::exchange(has_place_, true)) {
+    moves_from_ = now + kMovePeriod;
+    return move(here, allowed_[static_cast<size_t>(me_) * allowed_.size() / peers_.size()]);
+  }
   std::atomic<uint32_t>& moves = segment_->moves();
   uint32_t before = moves.load(std::memory_order_acquire);
+  if (before % 2 != 0) return;
   others_.clear();
   for (const Peer& peer : peers_) {
     const bool sleeps = peer.desk->asleep.load(std::memory_order_relaxed) != 0;
@@ -159,9 +162,9 @@ void SharedMemoryTransport::spread() {
   }
   const int there = better_cpu(here, others_, allowed_);
   if (there == kNoCpu) return;
+  if (!moves.compare_exchange_strong(before, before + 1, std::memory_order_acq_rel)) return;
   say_place(there);
-  if (!moves.compare_exchange_strong(before, before + 1, std::memory_order_acq_rel))
-    return say_place(here);
+  moves.store(before + 2, std::memory_order_release);
   moves_from_ = now + kMovePeriod;
   move(here, there);
 }

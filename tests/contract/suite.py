@@ -26,6 +26,7 @@ LEFT_OUT = {
     "program.p2p.short_path": "on two ranks, without either",
     "program.coll.allocations": "without either",
     "program.progress.spread": "on more ranks than there are cores",
+    "program.progress.early": "through shared memory, and where nobody asks why others wait",
     "program.datatype.no_copy_aside": "on two ranks, without either",
     "program.datatype.no_copy_aside_bcast": "without either",
 }

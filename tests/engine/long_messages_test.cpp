@@ -172,16 +172,16 @@ TEST(LongMessagesTest, AreFromFarAwayShorterThanFromNear) {
   });
 }
 
-// One that comes alone is copied from both ends, in pieces, to any address; and by its receiver
-// alone where the sender does something else meanwhile.
+// One of more than 128 KiB that comes alone is copied from both ends, in pieces, to any address; and by
+// its receiver alone where the sender does something else meanwhile.
 TEST(LongMessagesTest, AreCopiedFromBothEnds) {
   const bool readable = siblings_can_be_read();  // else nobody can do without the sender
   Job job(2);
   job.run([&](int rank) {
     auto node = open_node(job, rank, job.options(rank));
     Engine e(*node, rank, Waiting{20000, 100});
-    const int sizes[] = {64 << 10,         (64 << 10) + 1, 100'000,        (128 << 10) - 1,
-                         (256 << 10) + 64, 1'000'003,      (4 << 20) + 77, 10'000'000};
+    const int sizes[] = {128 << 10,        (128 << 10) + 1, 150'000,        200'000,
+                         (256 << 10) + 64, 1'000'003,       (4 << 20) + 77, 10'000'000};
     std::vector<std::byte> memory((10 << 20) + 4096);
     int tag = 0;
     for (int round = 0; round < 12; ++round)

@@ -48,18 +48,6 @@ void nobody_interrupts(check::Board& board, const char* what) {
   CHECK(board.stay_away(check::Outside::sleeping, [&] { return board.told_by_all(through); }));
 }
 
-// Computes until the other threads have found that this one is away.
-void compute_until_quiet() {
-  auto before = check::switches_of_other_threads();
-  for (int i = 0; i < 50; ++i) {
-    volatile double sink = 1;
-    for (const double end = check::seconds() + 0.1; check::seconds() < end;)
-      for (int k = 0; k < 1000; ++k) sink = sink * 1.0000001;
-    if (const auto now = check::switches_of_other_threads(); std::exchange(before, now) == now) return;
-  }
-  check::fail(__FILE__, __LINE__, "other threads go on running " + check::load_of_machine());
-}
-
 // A send of a megabyte and a short one that nobody receives, collectives that the last rank has not
 // begun, and a window that others may reach.
 void with_all_pending(check::Board& board, int rank, int size) {
@@ -94,33 +82,6 @@ void with_all_pending(check::Board& board, int rank, int size) {
   OK(MPI_Win_fence(0, window));
   OK(MPI_Win_free(&window));
   OK(MPI_Comm_free(&comm));
-}
-
-// Rank 0 has nothing pending and computes; the others call a collective, and wait for it there.
-void others_are_early(check::Board& board, int rank, int size) {
-  const int ready = board.next_event(), here = board.next_event();
-  int sum = 0, all[64] = {};
-  OK(MPI_Barrier(MPI_COMM_WORLD));
-  if (rank == 0) {
-    compute_until_quiet();
-    const auto before = check::switches_of_other_threads();
-    board.tell(ready);
-    CHECK(board.stay_away(check::Outside::computing, [&] {
-      for (int i = 1; i < size; ++i)
-        if (!board.told(here, i)) return false;
-      return true;
-    }));
-    const double seen = check::seconds();
-    CHECK(board.stay_away(check::Outside::computing, [&] { return check::seconds() > seen + 0.1; }));
-    CHECK(check::switches_of_other_threads() == before);
-  } else {
-    CHECK(board.stay_away(check::Outside::sleeping, [&] { return board.told(ready, 0); }));
-    board.tell(here);
-  }
-  OK(MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
-  CHECK_EQ(sum, size * (size - 1) / 2);
-  OK(MPI_Allgather(&rank, 1, MPI_INT, all, 1, MPI_INT, MPI_COMM_WORLD));
-  for (int i = 0; i < size; ++i) CHECK_EQ(all[i], i);
 }
 
 enum class Uses { nothing, its_core };
@@ -190,7 +151,6 @@ int main(int argc, char** argv) {
   nobody_interrupts(board, "with a receive pending");
   OK(MPI_Send(&rank, 1, MPI_INT, next, 2, MPI_COMM_WORLD));
   OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
-  others_are_early(board, rank, size);
   with_all_pending(board, rank, size);
 
   waits(board, rank, Uses::nothing, "in MPI_Recv", receive, send);
