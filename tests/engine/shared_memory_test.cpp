@@ -322,31 +322,37 @@ struct Ears final : Receiver {
   int heard = 0;
 };
 
-// A rank of two with a lane.
-struct Listener {
-  Listener(Job& job, int rank) : node(open_node(job, rank, job.options(rank))) {
-    node->set_receiver(*ears);
-    area = node->area_for({.context = 1, .slot = 1, .generation = 1, .generations = 2}, {0, 1}, rank);
-    EXPECT_TRUE(area);
+class WakeUpTest : public testing::TestWithParam<bool> {
+ protected:
+  template <class Body>
+  void run_two(Body&& body) {
+    Job job(2);
+    job.run([&](int rank) {
+      if (GetParam()) use_remote_fences();
+      auto node = open_node(job, rank, job.options(rank));
+      Ears ears;
+      node->set_receiver(ears);
+      body(job, rank, *node, ears);
+    });
   }
-  const std::unique_ptr<Ears> ears = std::make_unique<Ears>();
-  const std::unique_ptr<Node> node;
-  std::unique_ptr<Area> area;
+  // With a lane between them.
+  template <class Body>
+  void run_with_lane(Body&& body) {
+    run_two([&](Job& job, int rank, Node& node, Ears&) {
+      const std::unique_ptr<Area> area = node.area_for(
+          {.context = 1, .slot = 1, .generation = 1, .generations = 2}, {0, 1}, rank);
+      ASSERT_TRUE(area);
+      body(job, rank, node, area->small());
+    });
+  }
 };
-
-class WakeUpTest : public testing::TestWithParam<bool> {};
 INSTANTIATE_TEST_SUITE_P(Fences, WakeUpTest, testing::Bool(),
                          [](auto& info) { return info.param ? "remote" : "own"; });
 
 // The two answer each other; each sleeps whenever it has nothing to do, and only a ring wakes it.
 TEST_P(WakeUpTest, NoneIsLost) {
   constexpr int kRounds = 20000;
-  Job job(2);
-  job.run([&](int rank) {
-    if (GetParam()) use_remote_fences();
-    auto node = open_node(job, rank, job.options(rank));
-    Ears ears;
-    node->set_receiver(ears);
+  run_two([&](Job&, int rank, Node& node, Ears& ears) {
     std::minstd_rand random(static_cast<unsigned>(rank) + 1);
     for (int round = 0; round < kRounds; ++round) {
       for (int turn = 0; turn < 2; ++turn) {
@@ -355,12 +361,12 @@ TEST_P(WakeUpTest, NoneIsLost) {
             __builtin_ia32_pause();
           Header header;
           header.ticket = 1;
-          node->notify(1 - rank, header);
+          node.notify(1 - rank, header);
           continue;
         }
         while (ears.heard <= round) {
-          if (node->progress() || !node->arm(true)) continue;
-          pollfd bell{node->descriptor(), POLLIN, 0};
+          if (node.progress() || !node.arm(true)) continue;
+          pollfd bell{node.descriptor(), POLLIN, 0};
           ASSERT_EQ(poll(&bell, 1, 10000), 1) << "asleep for ten seconds in round " << round;
         }
       }
@@ -372,12 +378,7 @@ TEST_P(WakeUpTest, NoneIsLost) {
 // after it had asked for records alone.
 TEST_P(WakeUpTest, NoFlagIsLost) {
   constexpr uint32_t kRounds = 20000;
-  Job job(2);
-  job.run([&](int rank) {
-    if (GetParam()) use_remote_fences();
-    const Listener listener(job, rank);
-    Node* const node = listener.node.get();
-    Lane& lane = listener.area->small();
+  run_with_lane([&](Job&, int rank, Node& node, Lane& lane) {
     std::minstd_rand random(static_cast<unsigned>(rank) + 1);
     for (uint32_t i = 0; i < kRounds; ++i) {
       const uint32_t round = lane.take(1);
@@ -386,13 +387,13 @@ TEST_P(WakeUpTest, NoFlagIsLost) {
       if (raiser == rank) {
         for (unsigned wait = random() % 4 ? random() % 2000 : random() % 20000; wait; --wait)
           __builtin_ia32_pause();
-        while (!lane.claim(round)) node->progress();
+        while (!lane.claim(round)) node.progress();
         lane.raise(round, 0, -1);
       }
       while (raiser != rank && !lane.is_raised(round, raiser)) {
-        if (node->progress() || (random() % 2 && !node->arm(false))) continue;
-        if (!node->arm(true) || lane.is_raised(round, raiser)) continue;
-        pollfd bell{node->descriptor(), POLLIN, 0};
+        if (node.progress() || (random() % 2 && !node.arm(false))) continue;
+        if (!node.arm(true) || lane.is_raised(round, raiser)) continue;
+        pollfd bell{node.descriptor(), POLLIN, 0};
         ASSERT_EQ(poll(&bell, 1, 10000), 1) << "asleep for ten seconds in round " << i;
       }
       lane.leave(round);
@@ -402,24 +403,19 @@ TEST_P(WakeUpTest, NoFlagIsLost) {
 
 // Who has asked for records alone is not rung for a flag.
 TEST_P(WakeUpTest, FlagsRingForThoseWhoAskForThem) {
-  Job job(2);
-  job.run([&](int rank) {
-    if (GetParam()) use_remote_fences();
-    const Listener listener(job, rank);
-    Node* const node = listener.node.get();
-    Lane& lane = listener.area->small();
+  run_with_lane([&](Job& job, int rank, Node& node, Lane& lane) {
     for (uint32_t i = 0; i < 4; ++i) {
       const bool by_flags = i % 2 == 1;
       const uint32_t round = lane.take(1);
       lane.begin(round, i, 0);
       if (rank == 1) {
-        while (!node->arm(by_flags)) node->progress();
+        while (!node.arm(by_flags)) node.progress();
         EXPECT_FALSE(job.fence());
         EXPECT_FALSE(job.fence());
         EXPECT_TRUE(lane.is_raised(round, 0));
-        pollfd bell{node->descriptor(), POLLIN, 0};
+        pollfd bell{node.descriptor(), POLLIN, 0};
         EXPECT_EQ(poll(&bell, 1, 0), by_flags ? 1 : 0) << "in round " << i;
-        node->disarm();
+        node.disarm();
       } else {
         EXPECT_FALSE(job.fence());
         ASSERT_TRUE(lane.claim(round));
