@@ -311,7 +311,7 @@ def entry(number, function, text):
 def main(output, api, headers):
     functions, found, where = table.functions(), implementations(headers), significance()
     bodies = [body(f, found, where) for f in functions]
-    includes = "".join(f'#include "{pathlib.Path(h).parent.name}/{pathlib.Path(h).name}"\n'
+    includes = "".join(f'#include "{h.rpartition("/runtime/")[2]}"\n'
                        for h in headers if not h.endswith("direct.hpp"))
     text = ["// Made by lib/entries.py from lib/table/functions.tsv.\n"
             f'#include "direct.hpp"\n#include "entry.hpp"\n{includes}\n'

@@ -2,7 +2,7 @@
 // The sentences of refused arguments: the value, why it is refused, which argument it is.
 #include "entry.hpp"
 
-#include "mpi/inventory.hpp"
+#include "mpi/object/inventory.hpp"
 
 namespace tutti::lib {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "functions.hpp"
 
-#include "mpi/comm.hpp"
-#include "mpi/entry.hpp"
+#include "mpi/comm/comm.hpp"
+#include "mpi/object/entry.hpp"
 
 namespace tutti::lib {
 

@@ -4,8 +4,8 @@
 #pragma once
 
 #include "base/result.hpp"
-#include "mpi/incident.hpp"
-#include "mpi/objects.hpp"
+#include "mpi/object/incident.hpp"
+#include "mpi/object/objects.hpp"
 
 namespace tutti::lib {
 

@@ -13,6 +13,8 @@
 #include <new>
 #include <utility>
 
+#include "base/cpu.hpp"
+
 namespace tutti::flight {
 namespace inside {
 
@@ -61,11 +63,7 @@ struct Leaving {
 }  // namespace
 
 uint64_t clock_now() {
-#if defined(__x86_64__)
-  return __builtin_ia32_rdtsc();
-#else
-  return static_cast<uint64_t>(nanoseconds_now());
-#endif
+  return cpu::ticks();
 }
 
 void switch_off() { off = true; }

@@ -13,7 +13,7 @@
 #include "base/result.hpp"
 #include "contract/signature.hpp"
 #include "engine/channel.hpp"
-#include "transport/area.hpp"
+#include "transport/shared/area.hpp"
 
 namespace tutti::contract {
 

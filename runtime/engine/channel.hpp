@@ -9,7 +9,7 @@
 
 #include "base/node_layout.hpp"
 #include "engine/engine.hpp"
-#include "transport/area.hpp"
+#include "transport/shared/area.hpp"
 
 namespace tutti::contract {
 class Ledger;

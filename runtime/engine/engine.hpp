@@ -13,14 +13,14 @@
 #include <vector>
 
 #include "engine/active.hpp"
-#include "engine/alarm.hpp"
-#include "engine/allowance.hpp"
 #include "engine/condition.hpp"
 #include "engine/matcher.hpp"
 #include "engine/observer.hpp"
 #include "engine/operation.hpp"
-#include "engine/ownership.hpp"
-#include "engine/poller.hpp"
+#include "engine/wait/alarm.hpp"
+#include "engine/wait/allowance.hpp"
+#include "engine/wait/ownership.hpp"
+#include "engine/wait/poller.hpp"
 #include "transport/transport.hpp"
 
 namespace tutti::flight {

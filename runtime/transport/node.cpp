@@ -8,7 +8,7 @@
 #include <algorithm>
 
 #include "base/log.hpp"
-#include "transport/doorbell.hpp"
+#include "transport/shared/doorbell.hpp"
 
 namespace tutti::transport {
 namespace {

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "transport/shared_memory.hpp"
+#include "transport/shm/shared_memory.hpp"
 #include "transport/transport.hpp"
-#include "transport/ucx.hpp"
+#include "transport/ucx/ucx.hpp"
 
 namespace tutti::transport {
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "coll/execution.hpp"
+#include "exec/execution.hpp"
 
 namespace tutti::coll {
 

@@ -14,8 +14,8 @@
 #include <thread>
 #include <vector>
 
-#include "coll/execution.hpp"
-#include "transport/loopback.hpp"
+#include "exec/execution.hpp"
+#include "transport/testing/loopback.hpp"
 
 namespace tutti::coll {
 

@@ -13,9 +13,9 @@
 #include <random>
 #include <thread>
 
-#include "coll/execution.hpp"
-#include "engine/progress.hpp"
-#include "transport/loopback.hpp"
+#include "engine/wait/progress.hpp"
+#include "exec/execution.hpp"
+#include "transport/testing/loopback.hpp"
 
 namespace tutti::contract {
 namespace {

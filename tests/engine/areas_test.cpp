@@ -9,8 +9,8 @@
 #include <random>
 #include <thread>
 
-#include "transport/node_areas.hpp"
-#include "transport/peer_memory.hpp"
+#include "transport/shared/node_areas.hpp"
+#include "transport/shared/peer_memory.hpp"
 
 namespace tutti::transport {
 namespace {

@@ -16,10 +16,10 @@
 #include <vector>
 
 #include "engine/engine.hpp"
-#include "engine/progress.hpp"
-#include "transport/loopback.hpp"
+#include "engine/wait/progress.hpp"
 #include "transport/node.hpp"
-#include "transport/ucx.hpp"
+#include "transport/testing/loopback.hpp"
+#include "transport/ucx/ucx.hpp"
 
 namespace tutti::engine {
 

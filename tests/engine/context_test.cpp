@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Context ids: distinct while in use, reused after release, never the same twice in a row.
-#include "mpi/context.hpp"
+#include "mpi/comm/context.hpp"
 
 #include <gtest/gtest.h>
 

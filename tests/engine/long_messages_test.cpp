@@ -17,8 +17,8 @@
 #include "engine/engine.hpp"
 #include "process_messages.hpp"
 #include "processes.hpp"
-#include "transport/copy_choice.hpp"
-#include "transport/shared_memory.hpp"
+#include "transport/shm/copy_choice.hpp"
+#include "transport/shm/shared_memory.hpp"
 
 namespace tutti::transport {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The segment of a node's ranks where /dev/shm has too little room.
-#include "transport/node_segment.hpp"
+#include "transport/shared/node_segment.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

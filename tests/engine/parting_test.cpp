@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How the ranks of a node part, as threads.
-#include "transport/parting.hpp"
+#include "transport/shared/parting.hpp"
 
 #include <gtest/gtest.h>
 

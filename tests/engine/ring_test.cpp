@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The ring by itself, and the copies into it.
-#include "transport/ring.hpp"
+#include "transport/shm/ring.hpp"
 
 #include <gtest/gtest.h>
 
@@ -13,9 +13,9 @@
 #include <thread>
 #include <vector>
 
-#include "transport/copy_choice.hpp"
-#include "transport/distance.hpp"
-#include "transport/shared_copy.hpp"
+#include "transport/shared/shared_copy.hpp"
+#include "transport/shm/copy_choice.hpp"
+#include "transport/shm/distance.hpp"
 
 namespace tutti::transport {
 namespace {

@@ -10,15 +10,16 @@
 #include <random>
 #include <thread>
 
+#include "base/cpu.hpp"
 #include "engine/engine.hpp"
-#include "engine/progress.hpp"
+#include "engine/wait/progress.hpp"
 #include "process_messages.hpp"
 #include "processes.hpp"
 #include "small_shm.hpp"
-#include "transport/doorbell.hpp"
-#include "transport/nameless_file.hpp"
 #include "transport/node.hpp"
-#include "transport/ring.hpp"
+#include "transport/shared/doorbell.hpp"
+#include "transport/shared/nameless_file.hpp"
+#include "transport/shm/ring.hpp"
 
 namespace tutti::transport {
 namespace {
@@ -358,7 +359,7 @@ TEST_P(WakeUpTest, NoneIsLost) {
       for (int turn = 0; turn < 2; ++turn) {
         if (turn == rank) {
           for (unsigned wait = random() % 4 ? random() % 2000 : random() % 20000; wait; --wait)
-            __builtin_ia32_pause();
+            cpu::pause();
           Header header;
           header.ticket = 1;
           node.notify(1 - rank, header);
@@ -386,7 +387,7 @@ TEST_P(WakeUpTest, NoFlagIsLost) {
       const auto raiser = static_cast<int>(i % 2);
       if (raiser == rank) {
         for (unsigned wait = random() % 4 ? random() % 2000 : random() % 20000; wait; --wait)
-          __builtin_ia32_pause();
+          cpu::pause();
         while (!lane.claim(round)) node.progress();
         lane.raise(round, 0, -1);
       }

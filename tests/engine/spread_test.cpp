@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Where a rank that waits goes when ranks share cores, and that it may run where it might before.
-#include "transport/spread.hpp"
+#include "transport/shared/spread.hpp"
 
 #include <gtest/gtest.h>
 

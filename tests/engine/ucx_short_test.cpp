@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "transport/ucx.hpp"
+#include "transport/ucx/ucx.hpp"
 
 namespace tutti::transport {
 namespace {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Attributes on datatypes, and on a bare set that stands for a communicator.
-#include "mpi/attribute.hpp"
+#include "mpi/object/attribute.hpp"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
-#include "mpi/api_attribute.hpp"
-#include "mpi/api_datatype.hpp"
+#include "mpi/object/api_attribute.hpp"
+#include "mpi/type/api_datatype.hpp"
 
 namespace tutti::mpi {
 namespace {

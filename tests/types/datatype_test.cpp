@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Datatypes through the functions behind the C API: what each constructor describes, what it
 // refuses, what can be asked of it, and that types live as long as they are used.
-#include "mpi/datatype.hpp"
+#include "mpi/type/datatype.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,9 +10,9 @@
 #include <cstring>
 #include <numeric>
 
-#include "mpi/api_datatype.hpp"
-#include "mpi/pair.hpp"
-#include "mpi/status.hpp"
+#include "mpi/object/pair.hpp"
+#include "mpi/object/status.hpp"
+#include "mpi/type/api_datatype.hpp"
 #include "types.hpp"
 
 namespace tutti::mpi {

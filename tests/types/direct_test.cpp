@@ -10,8 +10,8 @@
 #include <numeric>
 
 #include "engine/engine.hpp"
-#include "mpi/api_datatype.hpp"
-#include "mpi/datatype.hpp"
+#include "mpi/type/api_datatype.hpp"
+#include "mpi/type/datatype.hpp"
 
 namespace tutti::mpi {
 namespace {

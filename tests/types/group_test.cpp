@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "mpi/group.hpp"
+#include "mpi/comm/group.hpp"
 
 #include <gtest/gtest.h>
 
 #include <numeric>
 
-#include "mpi/api_group.hpp"
+#include "mpi/comm/api_group.hpp"
 
 namespace tutti::mpi {
 namespace {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "mpi/info.hpp"
+#include "mpi/object/info.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cstring>
 
-#include "mpi/api_info.hpp"
+#include "mpi/object/api_info.hpp"
 
 namespace tutti::mpi {
 namespace {

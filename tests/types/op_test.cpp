@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reductions: which operation is defined on which type, what it computes, and how a user's
 // function is called.
-#include "mpi/op.hpp"
+#include "mpi/type/op.hpp"
 
 #include <gtest/gtest.h>
 
@@ -14,9 +14,10 @@
 #include <set>
 #include <vector>
 
-#include "mpi/api_op.hpp"
-#include "mpi/kernels.hpp"
-#include "mpi/pair.hpp"
+#include "base/cpu.hpp"
+#include "mpi/object/pair.hpp"
+#include "mpi/type/api_op.hpp"
+#include "mpi/type/kernels.hpp"
 
 namespace tutti::mpi {
 namespace {
@@ -306,7 +307,7 @@ TEST(Op, PairsKeepTheSmallerIndexOfEqualValues) {
 
 TEST(Op, VariantsForProcessorsGiveTheSameBits) {
 #if defined(__x86_64__)
-  if (!__builtin_cpu_supports("avx2")) GTEST_SKIP() << "this processor has no AVX2";
+  if (!cpu::has_avx2()) GTEST_SKIP() << "this processor has no AVX2";
   std::mt19937 generator(3);
   constexpr int count = 517;
   alignas(64) uint16_t in[count * 16], start[count * 16], base[count * 16], avx2[count * 16],

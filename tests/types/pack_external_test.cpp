@@ -6,7 +6,7 @@
 #include <cstring>
 #include <vector>
 
-#include "mpi/api_datatype.hpp"
+#include "mpi/type/api_datatype.hpp"
 
 namespace tutti::mpi {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include "mpi/api_datatype.hpp"
-#include "mpi/datatype.hpp"
+#include "mpi/type/api_datatype.hpp"
+#include "mpi/type/datatype.hpp"
 
 namespace tutti::mpi {
 

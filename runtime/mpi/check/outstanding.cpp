@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/check/outstanding.hpp"
+
+#include <mpi.h>
+
+#include <algorithm>
+
+namespace tutti::mpi {
+namespace {
+
+// Two layouts with gaps are laid out to be compared; longer ones are taken to be right.
+constexpr uintptr_t kLongestCompared = 64 << 20;
+
+struct Span {
+  uintptr_t begin = 0, end = 0;  // equal: empty
+};
+
+Span span_of(const Payload& p) {
+  if (p.count <= 0 || p.layout->size() == 0) return {};
+  const int64_t last = (p.count - 1) * p.layout->extent();
+  const auto base = reinterpret_cast<uintptr_t>(p.base);
+  const int64_t first = std::min<int64_t>(0, last) + p.layout->true_lower_bound();
+  const int64_t end = std::max<int64_t>(0, last) + p.layout->true_lower_bound() +
+                      p.layout->true_extent();
+  return {base + static_cast<uintptr_t>(first), base + static_cast<uintptr_t>(end)};
+}
+
+// One byte for each of the span: 1 where there are data.
+std::vector<unsigned char> shadow_of(const Payload& p, const Span& span) {
+  std::vector<unsigned char> shadow(span.end - span.begin);
+  const std::vector<unsigned char> ones(static_cast<size_t>(p.bytes()), 1);
+  const uintptr_t base = reinterpret_cast<uintptr_t>(shadow.data()) +
+                         (reinterpret_cast<uintptr_t>(p.base) - span.begin);
+  const Payload there{reinterpret_cast<void*>(base), p.count, p.layout};
+  there.unpack(0, ones.data(), p.bytes());
+  return shadow;
+}
+
+const char* side_of(const BufferUse& use) { return use.writes ? "receive" : "send"; }
+
+}  // namespace
+
+bool share_a_byte(const Payload& a, const Payload& b) {
+  const Span at = span_of(a), bt = span_of(b);
+  const uintptr_t begin = std::max(at.begin, bt.begin), end = std::min(at.end, bt.end);
+  if (begin >= end) return false;
+  if (a.contiguous() && b.contiguous()) return true;
+  if (at.end - at.begin > kLongestCompared || bt.end - bt.begin > kLongestCompared) return false;
+  const std::vector<unsigned char> in_a = shadow_of(a, at), in_b = shadow_of(b, bt);
+  for (uintptr_t i = begin; i < end; ++i)
+    if (in_a[i - at.begin] && in_b[i - bt.begin]) return true;
+  return false;
+}
+
+const Outstanding::Taken* Outstanding::conflict_of(uintptr_t begin, uintptr_t end,
+                                                   const BufferUse& use) const {
+  auto at = taken_.lower_bound(begin > longest_ ? begin - longest_ : 0);
+  for (; at != taken_.end() && at->first < end; ++at) {
+    const Taken& other = at->second;
+    if (other.end <= begin || !(use.writes || other.use.writes)) continue;
+    if (share_a_byte(use.payload, other.use.payload)) return &other;
+  }
+  return nullptr;
+}
+
+Error Outstanding::take(const void* owner, std::span<const BufferUse> uses) {
+  const Place place = here();
+  const std::lock_guard lock(mutex_);
+  for (const BufferUse& use : uses) {
+    const Span span = span_of(use.payload);
+    if (span.begin == span.end) continue;
+    if (const Taken* other = conflict_of(span.begin, span.end, use)) {
+      Error error =
+          other->owner == owner
+              ? failure(MPI_ERR_BUFFER,
+                        "the {} and the {} buffer of the call share bytes: none may lie in another",
+                        side_of(other->use), side_of(use))
+              : failure(MPI_ERR_BUFFER,
+                        "the {} buffer shares bytes with the {} buffer of an operation that is not "
+                        "complete",
+                        side_of(use), side_of(other->use));
+      if (other->owner != owner)
+        mentions().push_back({"the operation that is not complete was started by", other->place});
+      drop_locked(owner);
+      return error;
+    }
+    longest_ = std::max(longest_, span.end - span.begin);
+    of_owner_[owner].push_back(taken_.emplace(span.begin, Taken{span.end, use, owner, place}));
+  }
+  return {};
+}
+
+void Outstanding::give_to(const void* owner, const void* new_owner) {
+  const std::lock_guard lock(mutex_);
+  auto node = of_owner_.extract(owner);
+  if (node.empty()) return;
+  for (const Map::iterator at : node.mapped()) at->second.owner = new_owner;
+  node.key() = new_owner;
+  of_owner_.insert(std::move(node));
+}
+
+void Outstanding::drop(const void* owner) {
+  const std::lock_guard lock(mutex_);
+  drop_locked(owner);
+}
+
+void Outstanding::drop_locked(const void* owner) {
+  const auto at = of_owner_.find(owner);
+  if (at == of_owner_.end()) return;
+  for (const Map::iterator each : at->second) taken_.erase(each);
+  of_owner_.erase(at);
+  if (taken_.empty()) longest_ = 0;
+}
+
+}  // namespace tutti::mpi

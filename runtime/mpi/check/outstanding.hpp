@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The buffers of operations that are not complete, under --check=strict: until then nothing else may
+// touch what an operation writes, and nothing may write what it reads (the standard, 3.7.2 and 6.12).
+// Two layouts that are interleaved without sharing a byte are right. Any thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "base/layout.hpp"
+#include "base/result.hpp"
+#include "mpi/object/incident.hpp"
+
+namespace tutti::mpi {
+
+struct BufferUse {
+  Payload payload;
+  bool writes = false;
+};
+
+// Does a byte lie in both? True only if that is sure.
+bool share_a_byte(const Payload& a, const Payload& b);
+
+class Outstanding {
+ public:
+  // The operation `owner` uses these from now on, if that is right: the layouts outlive it there.
+  Error take(const void* owner, std::span<const BufferUse> uses);
+  void give_to(const void* owner, const void* new_owner);
+  void drop(const void* owner);  // it is complete, or has never been there
+
+  size_t count() const { return taken_.size(); }  // for tests
+
+ private:
+  struct Taken {
+    uintptr_t end;
+    BufferUse use;
+    const void* owner;
+    Place place;
+  };
+  using Map = std::multimap<uintptr_t, Taken>;  // by the first address
+  const Taken* conflict_of(uintptr_t begin, uintptr_t end, const BufferUse& use) const;
+  void drop_locked(const void* owner);
+
+  std::mutex mutex_;
+  Map taken_;
+  std::unordered_map<const void*, std::vector<Map::iterator>> of_owner_;
+  uintptr_t longest_ = 0;  // of those in taken_, or more
+};
+
+}  // namespace tutti::mpi

@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/check/strict.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "base/log.hpp"
+#include "contract/report.hpp"
+#include "mpi/object/inventory.hpp"
+#include "mpi/object/process.hpp"
+
+namespace tutti::mpi {
+namespace {
+
+constexpr int kMostPasses = 16;         // to see what has come, before a wildcard chooses
+constexpr size_t kMostStreams = 16384;  // whose places of sending are remembered
+
+std::string text_of(const Comm& comm) {
+  return comm.hidden.ledger ? contract::description(*comm.hidden.ledger) : comm.name;
+}
+
+// ---- what a collective reads and writes
+
+class UsesOf {
+ public:
+  UsesOf(const coll::Call& call, const Comm& comm)
+      : call_(call), size_(comm.size()), at_root_(comm.rank() == call.root) {
+    if (!call.in_place) add_input();
+    add_output(comm.rank());
+  }
+  const std::vector<BufferUse>& uses() const { return uses_; }
+
+ private:
+  using Kind = coll::Collective;
+
+  void add_input() {
+    switch (call_.kind) {
+      case Kind::barrier:
+      case Kind::bcast:
+        return;
+      case Kind::scatter:
+        return at_root_ ? in(call_.in_count * size_) : void();
+      case Kind::scatterv:
+        return at_root_ ? in_blocks() : void();
+      case Kind::alltoall:
+      case Kind::reduce_scatter_block:
+        return in(call_.in_count * size_);
+      case Kind::alltoallv:
+      case Kind::alltoallw:
+        return in_blocks();
+      case Kind::reduce_scatter:
+        return in(sum(call_.out_counts));
+      default:
+        return in(call_.in_count);
+    }
+  }
+  void add_output(int rank) {
+    switch (call_.kind) {
+      case Kind::barrier:
+        return;
+      case Kind::bcast:
+        return out(call_.out_count, !at_root_);
+      case Kind::gather:
+        return at_root_ ? out(call_.out_count * size_) : void();
+      case Kind::gatherv:
+        return at_root_ ? out_blocks() : void();
+      case Kind::scatter:
+      case Kind::scatterv:
+        return call_.in_place ? void() : out(call_.out_count);
+      case Kind::allgather:
+      case Kind::alltoall:
+        return out(call_.out_count * size_);
+      case Kind::allgatherv:
+      case Kind::alltoallv:
+      case Kind::alltoallw:
+        return out_blocks();
+      case Kind::reduce:
+        return at_root_ ? out(call_.out_count) : void();
+      case Kind::reduce_scatter:
+        return out(call_.in_place ? sum(call_.out_counts) : call_.out_counts[rank]);
+      case Kind::reduce_scatter_block:
+        return out(call_.in_place ? call_.out_count * size_ : call_.out_count);
+      default:
+        return out(call_.out_count);
+    }
+  }
+  int64_t sum(const Ints& counts) const {
+    int64_t all = 0;
+    for (int i = 0; i < size_; ++i) all += counts[i];
+    return all;
+  }
+  void in(int64_t count) { add(call_.in, count, call_.in_layout, false); }
+  void out(int64_t count, bool writes = true) { add(call_.out, count, call_.out_layout, writes); }
+  void in_blocks() {
+    blocks(call_.in, call_.in_counts, call_.in_displacements, call_.in_layout, call_.in_layouts,
+           false);
+  }
+  void out_blocks() {
+    blocks(call_.out, call_.out_counts, call_.out_displacements, call_.out_layout,
+           call_.out_layouts, true);
+  }
+  void blocks(const void* base, const Ints& counts, const Ints& displacements, const Layout* one,
+              std::span<const Layout* const> each, bool writes) {
+    for (int i = 0; i < size_; ++i) {
+      const Layout* layout = each.empty() ? one : each[static_cast<size_t>(i)];
+      if (!layout) continue;
+      const int64_t bytes = displacements[i] * (each.empty() ? layout->extent() : 1);
+      const uintptr_t at = reinterpret_cast<uintptr_t>(base) + static_cast<uintptr_t>(bytes);
+      add(reinterpret_cast<const void*>(at), counts[i], layout, writes);
+    }
+  }
+  void add(const void* base, int64_t count, const Layout* layout, bool writes) {
+    if (layout && count > 0) uses_.push_back({{const_cast<void*>(base), count, layout}, writes});
+  }
+
+  const coll::Call& call_;
+  const int size_;
+  const bool at_root_;
+  std::vector<BufferUse> uses_;
+};
+
+}  // namespace
+
+void open_strict(bool report_only) {
+  strict = new Strict(report_only);  // as long as the process
+  inventory::open([](const Object& gone) {
+    if (with_handle(gone.tag()) == Tag::request) strict->outstanding().drop(&gone);
+  });
+}
+
+// ---- buffers
+
+Error Strict::take(const void* owner, std::span<const BufferUse> uses) {
+  Error error = outstanding_.take(owner, uses);
+  if (!error || !report_only_) return error;
+  const std::vector<Mention> said = std::exchange(mentions(), {});
+  const Place mine = here();
+  if (!reported_.emplace(mine.caller, said.empty() ? 0 : said[0].place.caller).second) return {};
+  std::string text = error.message();
+  for (const std::string& line : story_of(mine, nullptr, said)) text += "\n  " + line;
+  log_line(Level::error, text);
+  return {};
+}
+
+Error Strict::take(const void* owner, const coll::Call& call, const Comm& comm) {
+  return take(owner, UsesOf(call, comm).uses());
+}
+
+// ---- messages
+
+void Strict::sends(const Comm& comm, int dest, int tag) {
+  acts();
+  if (dest == MPI_PROC_NULL) return;
+  const Stream stream{comm.context(), comm.process_of(dest), tag};
+  if (sent_.size() >= kMostStreams && !sent_.contains(stream)) return;
+  Sent& sent = sent_[stream];
+  sent.latest[sent.count++ % sent.latest.size()] = here();
+}
+
+void Strict::looks(const Comm& comm, int source, int tag) {
+  if (source != MPI_ANY_SOURCE) return;
+  for (int pass = 0; pass < kMostPasses && process().engine->progress(); ++pass) {
+  }
+  const std::vector<int> senders =
+      process().engine->matcher().senders({comm.context(), source, tag, 0});
+  if (senders.size() > 1) race(here(), senders, comm);
+}
+
+// Whoever sent this one did not wait for the one before to be received, for nobody has heard of
+// that: it may as well have come first.
+void Strict::compare_with_latest(const Comm& comm, const engine::Outcome& outcome) {
+  const bool fits_latest = latest_.context == comm.context() && latest_.acts == acts_ &&
+                           latest_.got != outcome.source &&
+                           (latest_.tag == MPI_ANY_TAG || latest_.tag == outcome.tag);
+  if (fits_latest) race(latest_.place, {latest_.got, outcome.source}, comm);
+}
+
+void Strict::received(const Comm& comm, int source, int tag, const engine::Outcome& outcome) {
+  compare_with_latest(comm, outcome);
+  if (outcome.sender_hears) acts();
+  latest_.context = 0;
+  if (source == MPI_ANY_SOURCE && !outcome.sender_hears)
+    latest_ = {comm.context(), tag, outcome.source, acts_, here()};
+}
+
+// Of receives for one sender nothing is to be learnt: they may have been posted before.
+void Strict::received_any(const Comm& comm, int tag, const engine::Outcome& outcome, Place place) {
+  if (outcome.cancelled) return;
+  if (outcome.sender_hears) {  // and may have told others before the last byte was here
+    acts();
+    latest_.context = 0;
+    return;
+  }
+  compare_with_latest(comm, outcome);
+  latest_ = {comm.context(), tag, outcome.source, acts_, place};
+}
+
+void Strict::race(Place place, std::vector<int> ranks, const Comm& comm) {
+  if (races_.contains(place.caller)) return;
+  std::ranges::sort(ranks);
+  races_[place.caller] = {place, std::move(ranks), text_of(comm)};
+}
+
+// ---- at the end
+
+void Strict::note_unreceived(int receiver, const Unreceived& left, contract::Notes& notes) {
+  const auto at = sent_.find({left.context, receiver, left.tag});
+  for (int i = 1; i <= left.count; ++i) {
+    Place place;  // what is left of a stream is its end
+    if (at != sent_.end()) {
+      const Sent& sent = at->second;
+      const auto back = static_cast<uint64_t>(i);
+      if (back <= std::min<uint64_t>(sent.count, sent.latest.size()))
+        place = sent.latest[(sent.count - back) % sent.latest.size()];
+    }
+    notes.add(contract::NoteKind::message, place.function, place.caller,
+              fmt::format("to rank {} of MPI_COMM_WORLD with tag {}", receiver, left.tag));
+  }
+}
+
+void Strict::note_races(contract::Notes& notes) {
+  for (const auto& [caller, race] : races_)
+    notes.add(
+        contract::NoteKind::race, race.place.function, caller,
+        fmt::format("{} have each sent one, on {}", ranks_text(race.ranks), race.comm));
+}
+
+namespace {
+
+void note_objects(contract::Notes& notes) {
+  using contract::NoteKind;
+  for (const inventory::History& left : inventory::not_freed()) {
+    NoteKind kind;
+    switch (left.tag) {
+      case Tag::request:
+        kind = NoteKind::request;
+        break;
+      case Tag::message:
+        kind = NoteKind::taken_message;
+        break;
+      case Tag::comm:
+        kind = NoteKind::comm;
+        break;
+      case Tag::datatype:
+        kind = NoteKind::datatype;
+        break;
+      case Tag::op:
+        kind = NoteKind::op;
+        break;
+      case Tag::group:
+        kind = NoteKind::group;
+        break;
+      case Tag::win:
+        kind = NoteKind::window;
+        break;
+      default:
+        continue;
+    }
+    notes.add(kind, left.made.function, left.made.caller);
+  }
+}
+
+// Nobody sends any more; everybody hears how many messages are for him, and waits until he has
+// them.
+void await_all_messages(const Process& p) {
+  std::vector<std::string> counts(static_cast<size_t>(p.job->view().size));
+  p.engine->each_peer([&](int process, uint32_t sent, uint32_t) {
+    counts[static_cast<size_t>(process)].assign(reinterpret_cast<const char*>(&sent), sizeof sent);
+  });
+  counts = p.checker->exchange(std::move(counts));
+  p.engine->wait_until([&] {
+    std::vector<uint32_t> missing(counts.size());
+    for (size_t i = 0; i < counts.size(); ++i)
+      if (counts[i].size() == sizeof(uint32_t))
+        std::memcpy(&missing[i], counts[i].data(), sizeof(uint32_t));
+    missing[static_cast<size_t>(p.engine->process())] = 0;
+    p.engine->each_peer([&](int process, uint32_t, uint32_t received) {
+      uint32_t& left = missing[static_cast<size_t>(process)];
+      left -= std::min(left, received);
+    });
+    return std::ranges::all_of(missing, [](uint32_t left) { return left == 0; });
+  });
+}
+
+// By process: what it has sent and nobody here has received.
+std::vector<std::string> unreceived_by_sender(const Process& p) {
+  std::map<std::tuple<int, uint64_t, int>, int> counts;
+  p.engine->matcher().each_unexpected([&](const engine::Unexpected& message) {
+    const transport::Header& h = message.header;
+    if (!engine::is_hidden(h.context)) ++counts[{h.process, h.context, h.tag}];
+  });
+  std::vector<std::string> lists(static_cast<size_t>(p.job->view().size));
+  for (const auto& [key, count] : counts) {
+    const auto& [process, context, tag] = key;
+    const Strict::Unreceived left{context, tag, count};
+    lists[static_cast<size_t>(process)].append(reinterpret_cast<const char*>(&left), sizeof left);
+  }
+  return lists;
+}
+
+}  // namespace
+
+Error tell_left_over() {
+  Process& p = process();
+  const engine::Engine::Guard own(*p.engine);
+  const auto size = static_cast<size_t>(p.job->view().size);
+  await_all_messages(p);
+  const std::vector<std::string> lists = p.checker->exchange(unreceived_by_sender(p));
+  contract::Notes mine;
+  for (size_t receiver = 0; receiver < size; ++receiver)
+    for (size_t at = 0; at + sizeof(Strict::Unreceived) <= lists[receiver].size();
+         at += sizeof(Strict::Unreceived)) {
+      Strict::Unreceived left;
+      std::memcpy(&left, lists[receiver].data() + at, sizeof left);
+      strict->note_unreceived(static_cast<int>(receiver), left, mine);
+    }
+  note_objects(mine);
+  strict->note_races(mine);
+  std::vector<std::string> to_first(size);
+  to_first[0] = mine.packed();
+  const std::vector<std::string> all = p.checker->exchange(std::move(to_first));
+  if (p.engine->process() != 0) return {};
+  contract::Notes whole;
+  for (size_t rank = 0; rank < size; ++rank) whole.add_packed(all[rank], static_cast<int>(rank));
+  if (whole.empty()) return {};
+  for (const std::string& line : whole.lines()) say(Level::note, "note: {}", line);
+  return {};
+}
+
+}  // namespace tutti::mpi

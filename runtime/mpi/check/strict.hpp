@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What --check=strict looks at in each call, beside what is always checked: buffers of operations
+// under way that share bytes, wildcard receives that more than one message could have matched, and
+// whatever MPI_Finalize shall find left over. Nothing of it exists at other levels.
+#pragma once
+
+#include <array>
+#include <map>
+#include <set>
+#include <span>
+#include <tuple>
+
+#include "coll/call.hpp"
+#include "contract/notes.hpp"
+#include "mpi/check/outstanding.hpp"
+#include "mpi/comm/comm.hpp"
+#include "mpi/request/request.hpp"
+
+namespace tutti::mpi {
+
+class Strict {
+ public:
+  explicit Strict(bool report_only) : report_only_(report_only) {}
+
+  // ---- buffers. The error is that of the call, unless findings are only to be reported.
+
+  Error take(const void* owner, std::span<const BufferUse> uses);
+  Error take(const void* owner, const coll::Call& call, const Comm& comm);
+  Outstanding& outstanding() { return outstanding_; }
+
+  // ---- messages; with the engine owned
+
+  // This rank is about to send, or does what may tell others how far it has come.
+  void sends(const Comm& comm, int dest, int tag);
+  void acts() { ++acts_; }
+  // A receive or a probe is about to look among the messages that are there.
+  void looks(const Comm& comm, int source, int tag);
+  // A blocking receive that wanted `source` and `tag` has got a message.
+  void received(const Comm& comm, int source, int tag, const engine::Outcome& outcome);
+  // So has one with a request that wanted any source, and was posted at `place`.
+  void received_any(const Comm& comm, int tag, const engine::Outcome& outcome, Place place);
+
+  // ---- at MPI_Finalize
+
+  // How many messages of a sender nobody has received.
+  struct Unreceived {
+    uint64_t context;
+    int32_t tag;
+    int32_t count;
+  };
+  // Mine that `receiver` has not received, with the places where they were sent.
+  void note_unreceived(int receiver, const Unreceived& left, contract::Notes& notes);
+  void note_races(contract::Notes& notes);
+
+ private:
+  using Stream = std::tuple<uint64_t, int, int>;  // context, process, tag: received in order
+  struct Sent {
+    uint64_t count = 0;
+    std::array<Place, 8> latest;
+  };
+  void race(Place place, std::vector<int> ranks, const Comm& comm);
+  void compare_with_latest(const Comm& comm, const engine::Outcome& outcome);
+
+  const bool report_only_;
+  Outstanding outstanding_;
+  std::set<std::pair<uint64_t, uint64_t>> reported_;  // overlaps: callers
+
+  std::map<Stream, Sent> sent_;
+  uint64_t acts_ = 0;
+  // The latest receive with a wildcard that has got a message, whose sender has not heard of it.
+  struct {
+    uint64_t context = 0;  // 0: none
+    int tag = 0, got = 0;
+    uint64_t acts = 0;
+    Place place;
+  } latest_;
+  struct Race {
+    Place place;
+    std::vector<int> ranks;
+    std::string comm;
+  };
+  std::map<uint64_t, Race> races_;  // by caller
+};
+
+// nullptr but under --check=strict. Written once, before MPI_Init returns.
+inline Strict* strict = nullptr;
+void open_strict(bool report_only);
+
+// The buffers of a blocking call.
+class TakenBuffers {
+ public:
+  Error take(std::initializer_list<BufferUse> uses) {
+    return strict->take(this, {uses.begin(), uses.size()});
+  }
+  Error take(const coll::Call& call, const Comm& comm) { return strict->take(this, call, comm); }
+  ~TakenBuffers() {
+    if (strict) [[unlikely]] strict->outstanding().drop(this);
+  }
+};
+
+// At MPI_Finalize, when all ranks are there: tells what is left over, once for the job.
+Error tell_left_over();
+
+}  // namespace tutti::mpi

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The arguments of a collective call as a program gave them, with its handles resolved.
+#pragma once
+
+#include <cstdint>
+
+#include "base/ints.hpp"
+#include "coll/call.hpp"
+#include "mpi/type/op.hpp"
+
+namespace tutti::mpi {
+
+// What the collective does not have is left as it is here; what is not significant on this rank may
+// hold anything.
+struct Arguments {
+  coll::Collective kind = coll::Collective::barrier;
+  int root = 0;
+  const void* sendbuf = nullptr;
+  void* recvbuf = nullptr;  // bcast: the buffer
+  int64_t sendcount = 0;
+  int64_t recvcount = 0;  // bcast and reductions: count
+  const Datatype* sendtype = nullptr;
+  const Datatype* recvtype = nullptr;  // bcast and reductions: datatype
+  Ints sendcounts, sdispls;            // v and w forms
+  Ints recvcounts, rdispls;
+  const MPI_Datatype* sendtypes = nullptr;  // w form
+  const MPI_Datatype* recvtypes = nullptr;
+  const Op* op = nullptr;
+
+  // Alike in all but buffers and arrays. MPI_IN_PLACE is no buffer.
+  bool is_like(const Arguments& other) const {
+    return kind == other.kind && root == other.root && sendcount == other.sendcount &&
+           recvcount == other.recvcount && sendtype == other.sendtype &&
+           recvtype == other.recvtype && op == other.op &&
+           (sendbuf == MPI_IN_PLACE) == (other.sendbuf == MPI_IN_PLACE) &&
+           (recvbuf == MPI_IN_PLACE) == (other.recvbuf == MPI_IN_PLACE);
+  }
+};
+
+}  // namespace tutti::mpi

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// From a collective call of MPI to a running plan: the blocking form waits, the nonblocking one
+// hands out a request. What making communicators needs of it is here too.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <vector>
+
+#include "coll/call.hpp"
+#include "contract/signature.hpp"
+#include "mpi/coll/arguments.hpp"
+#include "mpi/comm/comm.hpp"
+#include "mpi/request/request.hpp"
+#include "mpi/type/datatype.hpp"
+#include "mpi/type/op.hpp"
+
+namespace tutti::mpi {
+
+// Objects that are kept alive. The few of most calls take no memory of their own.
+class Uses {
+ public:
+  void add(Ref<Object> object) {
+    if (count_ < few_.size()) {
+      few_[count_++] = std::move(object);
+    } else {
+      more_.push_back(std::move(object));
+    }
+  }
+
+ private:
+  std::array<Ref<Object>, 3> few_;
+  size_t count_ = 0;
+  std::vector<Ref<Object>> more_;
+};
+
+// A call with its arguments resolved, and what it refers to.
+struct Prepared {
+  coll::Call call;
+  std::vector<const Layout*> in_layouts, out_layouts;  // MPI_Alltoallw: `call` looks at these
+  std::vector<const void*> in_types, out_types;        // and at these
+  const Op* op = nullptr;                              // of a reduction
+  Uses uses;  // kept alive while a nonblocking call is under way
+};
+
+// Starts the call and waits for it. Errors: what prepare() refuses, and what the messages met.
+Error run(Comm& comm, const coll::Call& call);
+
+// Starts it and leaves a request; its signature is of the blocking form.
+// `then` is called when it completes, with the engine owned,
+// before the request does; its error is the request's.
+Error start(Comm& comm, Prepared prepared, MPI_Request* request, std::function<Error()> then = {});
+
+// The same of a call of the program's: its buffers are guarded and its arguments compared as far as
+// --check says, and executions are kept for calls like it.
+Error start(const Arguments& given, Comm& comm, MPI_Request* request);
+// Its two halves: true if there was one kept, and of what prepared() has made.
+bool start_again(const Arguments& given, Comm& comm, MPI_Request* request);
+Error start_prepared(const Arguments& given, Prepared prepared, Comm& comm, MPI_Request* request);
+
+// A duplicate without attributes, and without a handle of the program's yet. Collective; `signature`:
+// of the program's call that makes it.
+Result<Ref<Comm>> make_duplicate(Comm& comm, contract::Word signature);
+
+// A context for a communicator of which this rank is the first, if it is; kNoContext if none is
+// left.
+uint64_t offer_context(bool first);
+// A duplicate in a context that its first rank has offered; an error if there was none left.
+Result<Ref<Comm>> duplicate_in(const Comm& comm, uint64_t context);
+
+// A collective of plain bytes, for the library's own use: `in` of each rank to `out` of all.
+coll::Call allgather_bytes(const void* in, void* out, int64_t bytes_per_rank);
+coll::Call bcast_bytes(void* data, int64_t bytes, int root);
+
+}  // namespace tutti::mpi

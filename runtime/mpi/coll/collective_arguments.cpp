@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/coll/collective_arguments.hpp"
+
+#include "mpi/object/process.hpp"
+
+namespace tutti::mpi {
+namespace {
+
+using coll::Collective;
+
+// ---- arguments. `call` refers to types and operations by plain pointers; `uses` keeps them.
+
+Ref<Object> use(const Object& object) {
+  return Ref<Object>(const_cast<Object*>(&object));
+}
+
+void set_in(Prepared& p, const void* buf, int64_t count, const Datatype* type) {
+  p.call.in = buf;
+  p.call.in_count = count;
+  if (!type) return;
+  p.call.in_layout = type->layout.get();
+  p.call.in_type = type;
+  p.uses.add(use(*type));
+}
+
+void set_out(Prepared& p, void* buf, int64_t count, const Datatype* type) {
+  p.call.out = buf;
+  p.call.out_count = count;
+  if (!type) return;
+  p.call.out_layout = type->layout.get();
+  p.call.out_type = type;
+  p.uses.add(use(*type));
+}
+
+Error not_in_place(const void* buf, const char* argument, const char* where) {
+  if (buf != MPI_IN_PLACE) return {};
+  return failure(MPI_ERR_BUFFER, "MPI_IN_PLACE is allowed {} only (argument {})", where, argument);
+}
+
+// The two buffers of a call must not be one, unless MPI_IN_PLACE says so (section 6.2).
+// Other types may have other places from the same address on.
+Error not_aliased(const void* in, const void* out, int64_t count, const Datatype* in_type,
+                  const Datatype* out_type) {
+  if (in != out || in == nullptr || count == 0) return {};
+  if (in_type != out_type || !in_type || in_type->layout->size() == 0) return {};
+  return failure(MPI_ERR_BUFFER,
+                 "the send and the receive buffer are the same: pass MPI_IN_PLACE instead");
+}
+
+Error array_given(const Ints& array, const char* argument) {
+  if (array) return {};
+  return failure(MPI_ERR_ARG, "the array is NULL (argument {})", argument);
+}
+
+Error counts_valid(const Ints& counts, int n, const char* argument) {
+  if (Error e = array_given(counts, argument)) return e;
+  for (int i = 0; i < n; ++i)
+    if (counts[i] < 0)
+      return failure(MPI_ERR_COUNT, "count {} for rank {} is negative (argument {})", counts[i], i,
+                     argument);
+  return {};
+}
+
+Error resolve_types(const MPI_Datatype* handles, int n, const char* argument, Prepared& p,
+                    std::vector<const Layout*>& layouts, std::vector<const void*>& types) {
+  if (!handles) return failure(MPI_ERR_ARG, "the array is NULL (argument {})", argument);
+  for (int i = 0; i < n; ++i) {
+    const Datatype* type = resolve<Datatype>(handles[i]);
+    if (!type || !type->committed)
+      return failure(MPI_ERR_TYPE, "the datatype for rank {} is {} (argument {})", i,
+                     type ? "not committed" : "invalid", argument);
+    layouts.push_back(type->layout.get());
+    types.push_back(type);
+    p.uses.add(use(*type));
+  }
+  return {};
+}
+
+// The reductions: one vector in, one out, of the same type.
+Result<Prepared> reduction_call(const Arguments& a, void* recvbuf) {
+  Prepared p{.call = {.kind = a.kind, .root = a.root}};
+  Result<coll::Reduction> reduction = bind(*a.op, *a.recvtype);
+  if (!reduction) return std::move(reduction).error();
+  p.call.reduction = *reduction;
+  // A function of a program that has not asked for concurrency meets none.
+  p.call.reduction.on_application_threads =
+      !a.op->predefined && process().thread_level < MPI_THREAD_MULTIPLE;
+  p.op = a.op;
+  p.call.in_place = a.sendbuf == MPI_IN_PLACE;
+  if (Error e = not_in_place(recvbuf, "recvbuf", "as sendbuf")) return e;
+  if (!p.call.in_place) set_in(p, a.sendbuf, a.recvcount, a.recvtype);
+  set_out(p, recvbuf, a.recvcount, a.recvtype);
+  p.uses.add(use(*a.op));
+  return p;
+}
+
+Result<Prepared> bcast_call(const Arguments& a) {
+  if (Error e = not_in_place(a.recvbuf, "buffer", "in other collectives")) return e;
+  Prepared p{.call = {.kind = a.kind, .root = a.root}};
+  set_out(p, a.recvbuf, a.recvcount, a.recvtype);
+  return p;
+}
+
+// gather and gatherv.
+Result<Prepared> gather_call(const Arguments& a, Comm& comm) {
+  Prepared p{.call = {.kind = a.kind, .root = a.root}};
+  const bool at_root = comm.rank() == a.root;
+  p.call.in_place = a.sendbuf == MPI_IN_PLACE;
+  if (!at_root)
+    if (Error e = not_in_place(a.sendbuf, "sendbuf", "at the root")) return e;
+  if (!p.call.in_place) set_in(p, a.sendbuf, a.sendcount, a.sendtype);
+  if (!at_root) return p;
+  if (Error e = not_in_place(a.recvbuf, "recvbuf", "as sendbuf")) return e;
+  if (a.kind == Collective::gatherv) {
+    if (Error e = counts_valid(a.recvcounts, comm.size(), "recvcounts")) return e;
+    if (Error e = array_given(a.rdispls, "displs")) return e;
+    p.call.out_counts = a.recvcounts;
+    p.call.out_displacements = a.rdispls;
+  } else if (Error e = not_aliased(a.sendbuf, a.recvbuf, a.recvcount, a.sendtype, a.recvtype)) {
+    return e;
+  }
+  set_out(p, a.recvbuf, a.recvcount, a.recvtype);
+  return p;
+}
+
+// scatter and scatterv.
+Result<Prepared> scatter_call(const Arguments& a, Comm& comm) {
+  Prepared p{.call = {.kind = a.kind, .root = a.root}};
+  const bool at_root = comm.rank() == a.root;
+  p.call.in_place = a.recvbuf == MPI_IN_PLACE;
+  if (!at_root)
+    if (Error e = not_in_place(a.recvbuf, "recvbuf", "at the root")) return e;
+  if (!p.call.in_place) set_out(p, a.recvbuf, a.recvcount, a.recvtype);
+  if (!at_root) return p;
+  if (Error e = not_in_place(a.sendbuf, "sendbuf", "as recvbuf")) return e;
+  if (a.kind == Collective::scatterv) {
+    if (Error e = counts_valid(a.sendcounts, comm.size(), "sendcounts")) return e;
+    if (Error e = array_given(a.sdispls, "displs")) return e;
+    p.call.in_counts = a.sendcounts;
+    p.call.in_displacements = a.sdispls;
+  } else if (Error e = not_aliased(a.sendbuf, a.recvbuf, a.sendcount, a.sendtype, a.recvtype)) {
+    return e;
+  }
+  set_in(p, a.sendbuf, a.sendcount, a.sendtype);
+  return p;
+}
+
+// allgather and alltoall.
+Result<Prepared> all_to_all_call(const Arguments& a) {
+  Prepared p{.call = {.kind = a.kind}};
+  p.call.in_place = a.sendbuf == MPI_IN_PLACE;
+  if (Error e = not_in_place(a.recvbuf, "recvbuf", "as sendbuf")) return e;
+  if (Error e = not_aliased(a.sendbuf, a.recvbuf, a.recvcount, a.sendtype, a.recvtype)) return e;
+  if (!p.call.in_place) set_in(p, a.sendbuf, a.sendcount, a.sendtype);
+  set_out(p, a.recvbuf, a.recvcount, a.recvtype);
+  return p;
+}
+
+// allgatherv, alltoallv and alltoallw, of which the first has one block to send.
+Result<Prepared> all_to_all_v_call(const Arguments& a, Comm& comm) {
+  Prepared p{.call = {.kind = a.kind}};
+  p.call.in_place = a.sendbuf == MPI_IN_PLACE;
+  if (Error e = not_in_place(a.recvbuf, "recvbuf", "as sendbuf")) return e;
+  const bool one_block = a.kind == Collective::allgatherv, typed = a.kind == Collective::alltoallw;
+  if (!p.call.in_place) {
+    if (!one_block) {
+      if (Error e = counts_valid(a.sendcounts, comm.size(), "sendcounts")) return e;
+      if (Error e = array_given(a.sdispls, "sdispls")) return e;
+      p.call.in_counts = a.sendcounts;
+      p.call.in_displacements = a.sdispls;
+    }
+    if (typed) {
+      if (Error e =
+              resolve_types(a.sendtypes, comm.size(), "sendtypes", p, p.in_layouts, p.in_types))
+        return e;
+      p.call.in_layouts = p.in_layouts;
+      p.call.in_types = p.in_types;
+    }
+    set_in(p, a.sendbuf, a.sendcount, a.sendtype);
+  }
+  if (Error e = counts_valid(a.recvcounts, comm.size(), "recvcounts")) return e;
+  if (Error e = array_given(a.rdispls, one_block ? "displs" : "rdispls")) return e;
+  if (typed) {
+    if (Error e =
+            resolve_types(a.recvtypes, comm.size(), "recvtypes", p, p.out_layouts, p.out_types))
+      return e;
+    p.call.out_layouts = p.out_layouts;
+    p.call.out_types = p.out_types;
+  }
+  set_out(p, a.recvbuf, 0, a.recvtype);
+  p.call.out_counts = a.recvcounts;
+  p.call.out_displacements = a.rdispls;
+  return p;
+}
+
+Result<Prepared> reduce_call(const Arguments& a, Comm& comm) {
+  const bool at_root = comm.rank() == a.root;
+  if (at_root) {
+    if (Error e = not_aliased(a.sendbuf, a.recvbuf, a.recvcount, a.recvtype, a.recvtype)) return e;
+  } else if (Error e = not_in_place(a.sendbuf, "sendbuf", "at the root")) {
+    return e;
+  }
+  return reduction_call(a, at_root ? a.recvbuf : nullptr);
+}
+
+Result<Prepared> reduce_scatter_call(const Arguments& a, Comm& comm) {
+  if (Error e = counts_valid(a.recvcounts, comm.size(), "recvcounts")) return e;
+  Result<Prepared> p = reduction_call(a, a.recvbuf);
+  if (p) p->call.out_counts = a.recvcounts;
+  return p;
+}
+
+}  // namespace
+
+Result<Prepared> prepared(const Arguments& a, Comm& comm) {
+  switch (a.kind) {
+    case Collective::barrier:
+      return Prepared{.call = {.kind = Collective::barrier}};
+    case Collective::bcast:
+      return bcast_call(a);
+    case Collective::gather:
+    case Collective::gatherv:
+      return gather_call(a, comm);
+    case Collective::scatter:
+    case Collective::scatterv:
+      return scatter_call(a, comm);
+    case Collective::allgather:
+    case Collective::alltoall:
+      return all_to_all_call(a);
+    case Collective::allgatherv:
+    case Collective::alltoallv:
+    case Collective::alltoallw:
+      return all_to_all_v_call(a, comm);
+    case Collective::reduce:
+      return reduce_call(a, comm);
+    case Collective::reduce_scatter:
+      return reduce_scatter_call(a, comm);
+    case Collective::allreduce:
+    case Collective::reduce_scatter_block:
+    case Collective::scan:
+    case Collective::exscan:
+      break;
+  }
+  if (Error e = not_aliased(a.sendbuf, a.recvbuf, a.recvcount, a.recvtype, a.recvtype)) return e;
+  return reduction_call(a, a.recvbuf);
+}
+
+}  // namespace tutti::mpi

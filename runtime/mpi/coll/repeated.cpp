@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/coll/repeated.hpp"
+
+#include <algorithm>
+
+#include "mpi/type/datatype.hpp"
+
+namespace tutti::mpi {
+namespace {
+
+bool is_predefined(const void* type) {
+  return !type || static_cast<const Datatype*>(type)->predefined;
+}
+
+bool may_be_kept(const Arguments& given, const coll::Call& call) {
+  return (!given.op || given.op->predefined) && is_predefined(given.sendtype) &&
+         is_predefined(given.recvtype) && std::ranges::all_of(call.in_types, is_predefined) &&
+         std::ranges::all_of(call.out_types, is_predefined);
+}
+
+std::array<Ints, 4> arrays_of(const Arguments& call) {
+  return {call.sendcounts, call.sdispls, call.recvcounts, call.rdispls};
+}
+
+}  // namespace
+
+bool Repeated::has_same_arrays(const Place& place, const Arguments& given) {
+  const std::array<Ints, 4> arrays = arrays_of(given);
+  for (size_t i = 0; i < arrays.size(); ++i) {
+    const std::vector<int64_t>& known = place.arrays[i];
+    if (known.empty()) continue;
+    if (!arrays[i]) return false;
+    for (size_t k = 0; k < known.size(); ++k)
+      if (arrays[i][static_cast<int64_t>(k)] != known[k]) return false;
+  }
+  const auto same = [](const std::vector<MPI_Datatype>& known, const MPI_Datatype* types) {
+    return known.empty() || (types && std::equal(known.begin(), known.end(), types));
+  };
+  return same(place.sendtypes, given.sendtypes) && same(place.recvtypes, given.recvtypes);
+}
+
+bool Repeated::is_borrowed(const Place& place) {
+  return std::any_of(place.idle.begin(), place.idle.end(),
+                     [](const auto& execution) { return execution->running(); });
+}
+
+bool Repeated::keep(const Arguments& given, bool nonblocking, int ranks,
+                    std::unique_ptr<coll::Execution>& execution) {
+  const coll::Call& call = execution->call();
+  const std::array<Ints, 4> significant = {call.in_counts, call.in_displacements, call.out_counts,
+                                           call.out_displacements};
+  bool has_arrays = false;
+  for (const Ints& array : significant) has_arrays |= static_cast<bool>(array);
+  if (!may_be_kept(given, call) || execution->memory() > kMostMemory ||
+      (has_arrays && ranks > kMostRanks))
+    return false;
+  std::unique_ptr<Place>& place = places_[place_of(given, nonblocking)];
+  if (place && place->call.is_like(given) && place->nonblocking == nonblocking &&
+      has_same_arrays(*place, given)) {
+    if (place->idle.size() >= kMostIdle) return false;
+    execution->own_types();
+    place->idle.push_back(std::move(execution));
+    return true;
+  }
+  if (place && (--place->patience > 0 || is_borrowed(*place))) return false;
+  place = std::make_unique<Place>();
+  place->call = given;
+  // Only whether they are MPI_IN_PLACE is of interest.
+  if (given.sendbuf != MPI_IN_PLACE) place->call.sendbuf = nullptr;
+  if (given.recvbuf != MPI_IN_PLACE) place->call.recvbuf = nullptr;
+  place->nonblocking = nonblocking;
+  place->has_arrays = has_arrays;
+  place->patience = kPatience;
+  place->generation = ++generations_;
+  for (size_t i = 0; i < significant.size(); ++i)
+    for (int k = 0; significant[i] && k < ranks; ++k) place->arrays[i].push_back(significant[i][k]);
+  // (The handles: types that are the same may be called by several.)
+  if (!call.in_types.empty()) place->sendtypes.assign(given.sendtypes, given.sendtypes + ranks);
+  if (!call.out_types.empty()) place->recvtypes.assign(given.recvtypes, given.recvtypes + ranks);
+  execution->own_types();
+  place->idle.push_back(std::move(execution));
+  return true;
+}
+
+}  // namespace tutti::mpi

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The collectives that a program makes over and over. A call that is like one of the communicator's
+// latest in all but its buffers needs nothing looked up: executions of it are kept here, signature,
+// plan and all, and take the buffers. Only for calls on predefined types and operations, which
+// nobody can free meanwhile.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "exec/execution.hpp"
+#include "mpi/coll/arguments.hpp"
+
+namespace tutti::mpi {
+
+// Of `ranks` ranks. Used with the engine owned.
+class Repeated {
+ public:
+  // Where an execution is to go back to.
+  struct Home {
+    uint32_t place = 0;
+    uint32_t generation = 0;  // 0: nowhere
+  };
+
+  // An idle execution for such a blocking call, bound to its buffers; nullptr: there is none. It
+  // stays here, and is idle again when it is over.
+  coll::Execution* borrow(const Arguments& given) {
+    Place* const place = matching(place_of(given, false), given, false);
+    if (!place || place->idle.back()->running()) return nullptr;
+    coll::Execution& execution = *place->idle.back();
+    bind(*place, execution, given);
+    return &execution;
+  }
+
+  // The same for a nonblocking call. Give it back.
+  std::unique_ptr<coll::Execution> take(const Arguments& given, Home& home) {
+    const uint32_t at = place_of(given, true);
+    Place* const place = matching(at, given, true);
+    if (!place) return nullptr;
+    std::unique_ptr<coll::Execution> execution = std::move(place->idle.back());
+    place->idle.pop_back();
+    bind(*place, *execution, given);
+    home = {at, place->generation};
+    return execution;
+  }
+
+  // One that is over and was taken; it ends here if its place belongs to other calls by now.
+  void give_back(Home home, std::unique_ptr<coll::Execution> execution) {
+    Place* const place = places_[home.place].get();
+    if (place && place->generation == home.generation && place->idle.size() < kMostIdle)
+      place->idle.push_back(std::move(execution));
+  }
+
+  // One that is over and was made for this call. False: its place belongs to another call that
+  // comes often, or it is none to be kept.
+  bool keep(const Arguments& given, bool nonblocking, int ranks,
+            std::unique_ptr<coll::Execution>& execution);
+
+ private:
+  static constexpr int kPatience = 8, kBits = 5, kMostRanks = 256;
+  static constexpr size_t kMostMemory = 16 << 10, kMostIdle = 4;
+  struct Place {
+    Arguments call;
+    bool nonblocking = false, has_arrays = false;
+    int patience = 0;
+    uint32_t generation = 0;
+    // sendcounts, sdispls, recvcounts, rdispls: those that are significant.
+    std::array<std::vector<int64_t>, 4> arrays;
+    std::vector<MPI_Datatype> sendtypes, recvtypes;  // of them too
+    std::vector<std::unique_ptr<coll::Execution>> idle;  // but for one that is borrowed
+  };
+
+  static uint32_t place_of(const Arguments& call, bool nonblocking) {
+    const uint64_t h =
+        (static_cast<uint64_t>(call.kind) * 2 + nonblocking +
+         static_cast<uint64_t>(call.root) * 67 +
+         (static_cast<uint64_t>(call.sendcount) + static_cast<uint64_t>(call.recvcount)) * 127) *
+        0x9e3779b97f4a7c15u;
+    return static_cast<uint32_t>(h >> (64 - kBits));
+  }
+  // The place of such calls, if there is an execution in it.
+  Place* matching(uint32_t at, const Arguments& given, bool nonblocking) {
+    Place* const place = places_[at].get();
+    if (!place || place->idle.empty() || place->nonblocking != nonblocking ||
+        !place->call.is_like(given) || (place->has_arrays && !has_same_arrays(*place, given)))
+      return nullptr;
+    // Two buffers that are one are for others to judge.
+    return given.sendbuf == given.recvbuf && given.sendbuf ? nullptr : place;
+  }
+  static void bind(Place& place, coll::Execution& execution, const Arguments& given) {
+    place.patience = kPatience;
+    execution.rebind(given.sendbuf, given.recvbuf);
+    if (place.has_arrays)
+      execution.rebind_arrays(given.sendcounts, given.sdispls, given.recvcounts, given.rdispls);
+  }
+  static bool has_same_arrays(const Place& place, const Arguments& given);
+  static bool is_borrowed(const Place& place);
+
+  std::array<std::unique_ptr<Place>, 1 << kBits> places_;
+  uint32_t generations_ = 0;
+};
+
+}  // namespace tutti::mpi

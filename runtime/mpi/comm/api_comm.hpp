@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Making, describing and freeing communicators (the standard, sections 7.4 and 7.8).
+#pragma once
+
+#include "mpi/comm/comm.hpp"
+#include "mpi/object/info.hpp"
+
+namespace tutti::mpi {
+
+Error comm_size(Comm& comm, int* size);
+Error comm_rank(Comm& comm, int* rank);
+Error comm_compare(Comm& comm1, Comm& comm2, int* result);
+Error comm_group(Comm& comm, MPI_Group* group);
+Error comm_test_inter(Comm& comm, int* flag);
+Error comm_remote_size(Comm& comm, int* size);
+Error comm_remote_group(Comm& comm, MPI_Group* group);
+
+Error comm_dup(Comm& comm, MPI_Comm* newcomm);
+Error comm_dup_with_info(Comm& comm, Info* info, MPI_Comm* newcomm);
+Error comm_idup(Comm& comm, MPI_Comm* newcomm, MPI_Request* request);
+Error comm_idup_with_info(Comm& comm, Info* info, MPI_Comm* newcomm, MPI_Request* request);
+Error comm_create(Comm& comm, Group& group, MPI_Comm* newcomm);
+Error comm_create_group(Comm& comm, Group& group, int tag, MPI_Comm* newcomm);
+Error comm_split(Comm& comm, int color, int key, MPI_Comm* newcomm);
+Error comm_split_type(Comm& comm, int split_type, int key, Info* info, MPI_Comm* newcomm);
+Error comm_free(MPI_Comm* comm);
+Error comm_disconnect(MPI_Comm* comm);
+
+Error comm_set_name(Comm& comm, const char* comm_name);
+Error comm_get_name(Comm& comm, char* comm_name, int* resultlen);
+
+}  // namespace tutti::mpi

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Groups (the standard, section 7.3): an ordered set of processes. Owns the list; knows nothing
+// of communicators, nor of how a process is reached.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "mpi/object/objects.hpp"
+
+namespace tutti::mpi {
+
+// Immutable once made: any thread may read it, and communicators share the list.
+class Group final : public Object {
+ public:
+  // `processes[rank]` is the number by which the job knows a process, each at most once; `rank`
+  // is this process's place in the list, or MPI_UNDEFINED.
+  Group(std::shared_ptr<const std::vector<int>> processes, int rank)
+      : Object(Tag::group), processes(std::move(processes)), rank(rank) {}
+
+  int size() const { return static_cast<int>(processes->size()); }
+
+  const std::shared_ptr<const std::vector<int>> processes;
+  const int rank;
+};
+
+// The handle of a new group; MPI_GROUP_EMPTY if it has no member. `rank` as above.
+MPI_Group make_group(std::vector<int> processes, int rank);
+
+}  // namespace tutti::mpi

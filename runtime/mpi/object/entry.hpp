@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the entry points in lib/ ask of the objects beside argument checks: whether MPI may be
+// called now, and what to do with an error. The chapters (api_*.hpp) hold the functions themselves.
+#pragma once
+
+#include <atomic>
+#include <string>
+#include <string_view>
+
+#include "mpi/object/incident.hpp"
+#include "mpi/object/objects.hpp"
+
+namespace tutti::mpi {
+
+// Where this process stands between MPI_Init and MPI_Finalize (the standard, section 11.2). Written
+// by init() and finalize() alone; `running` from the moment other calls work, and still in
+// the callbacks that MPI_Finalize makes.
+enum class Phase : int { before_init, running, finalized };
+inline std::atomic<Phase> phase{Phase::before_init};
+
+// Calls the error handler of `on`, a Comm or a Window; with nullptr that of MPI_COMM_SELF, and
+// before MPI_Init or after MPI_Finalize the initial one. Does not return if that handler ends the
+// process. `text` is the sentence that a fatal handler prints, with the story of the incident below
+// it. Called without the engine owned. (The standard, 9.3.)
+struct Incident {
+  Place place;  // caller 0: there is no story
+  std::vector<Mention> mentions;
+};
+void call_errhandler(Object* on, int code, std::string_view text, const Incident& incident = {});
+
+// This thread is in a function of the program's that the library has called, perhaps with the handle
+// of an object that is freed but for what is under way.
+class InCallback {
+ public:
+  InCallback() { ++depth(); }
+  ~InCallback() { --depth(); }
+  static int& depth() {
+    static thread_local int nested = 0;
+    return nested;
+  }
+};
+template <class T>
+[[gnu::cold]] T* resolve_in_callback(typename HandleOf<T>::type handle) {
+  return InCallback::depth() > 0 ? resolve_also_freed<T>(handle) : nullptr;
+}
+
+// The last error that this thread returned from an entry point, with its sentence: MPI_Error_string
+// of that code may say more than the name of the class.
+struct LastError {
+  int code = MPI_SUCCESS;
+  std::string text;
+};
+inline LastError& last_error() {
+  static thread_local LastError last;
+  return last;
+}
+
+// A completion call (MPI_Wait, MPI_Test, …) that fails because of an operation's own error raises
+// it on the communicator or window of that operation: with the error that it returns, it puts that
+// here before it lets go of the request. The entry point takes it out again.
+inline Ref<Object>& error_comm() {
+  static thread_local Ref<Object> comm;
+  return comm;
+}
+
+}  // namespace tutti::mpi

@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/object/error.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <optional>
+
+#include "base/log.hpp"
+#include "contract/ledger.hpp"
+#include "mpi/object/api_error.hpp"
+#include "mpi/object/entry.hpp"
+#include "mpi/object/inventory.hpp"
+#include "mpi/object/process.hpp"
+#include "mpi/rma/window.hpp"
+
+namespace tutti::mpi {
+namespace {
+
+struct ClassText {
+  int code;
+  const char* text;
+};
+constexpr ClassText kClasses[] = {
+    {MPI_SUCCESS, "MPI_SUCCESS: no error"},
+    {MPI_ERR_BUFFER, "MPI_ERR_BUFFER: invalid buffer"},
+    {MPI_ERR_COUNT, "MPI_ERR_COUNT: invalid count"},
+    {MPI_ERR_TYPE, "MPI_ERR_TYPE: invalid datatype"},
+    {MPI_ERR_TAG, "MPI_ERR_TAG: invalid tag"},
+    {MPI_ERR_COMM, "MPI_ERR_COMM: invalid communicator"},
+    {MPI_ERR_RANK, "MPI_ERR_RANK: invalid rank"},
+    {MPI_ERR_REQUEST, "MPI_ERR_REQUEST: invalid request"},
+    {MPI_ERR_ROOT, "MPI_ERR_ROOT: invalid root"},
+    {MPI_ERR_GROUP, "MPI_ERR_GROUP: invalid group"},
+    {MPI_ERR_OP, "MPI_ERR_OP: invalid operation, or not defined on this datatype"},
+    {MPI_ERR_TOPOLOGY, "MPI_ERR_TOPOLOGY: the communicator has no such topology"},
+    {MPI_ERR_DIMS, "MPI_ERR_DIMS: invalid dimensions"},
+    {MPI_ERR_ARG, "MPI_ERR_ARG: invalid argument"},
+    {MPI_ERR_UNKNOWN, "MPI_ERR_UNKNOWN: unknown error"},
+    {MPI_ERR_TRUNCATE, "MPI_ERR_TRUNCATE: the message is longer than the receive buffer"},
+    {MPI_ERR_OTHER, "MPI_ERR_OTHER: an error of no other class"},
+    {MPI_ERR_INTERN, "MPI_ERR_INTERN: internal error of the library"},
+    {MPI_ERR_PENDING, "MPI_ERR_PENDING: the operation is neither complete nor failed"},
+    {MPI_ERR_IN_STATUS, "MPI_ERR_IN_STATUS: the error is in the statuses"},
+    {MPI_ERR_ACCESS, "MPI_ERR_ACCESS: permission denied"},
+    {MPI_ERR_AMODE, "MPI_ERR_AMODE: invalid access mode of a file"},
+    {MPI_ERR_ASSERT, "MPI_ERR_ASSERT: invalid assertion"},
+    {MPI_ERR_BAD_FILE, "MPI_ERR_BAD_FILE: invalid file name"},
+    {MPI_ERR_BASE, "MPI_ERR_BASE: invalid base address"},
+    {MPI_ERR_CONVERSION, "MPI_ERR_CONVERSION: a user's data conversion failed"},
+    {MPI_ERR_DISP, "MPI_ERR_DISP: invalid displacement"},
+    {MPI_ERR_DUP_DATAREP, "MPI_ERR_DUP_DATAREP: this data representation exists already"},
+    {MPI_ERR_FILE_EXISTS, "MPI_ERR_FILE_EXISTS: the file exists already"},
+    {MPI_ERR_FILE_IN_USE, "MPI_ERR_FILE_IN_USE: the file is open"},
+    {MPI_ERR_FILE, "MPI_ERR_FILE: invalid file handle"},
+    {MPI_ERR_INFO_KEY, "MPI_ERR_INFO_KEY: the key is too long, or empty"},
+    {MPI_ERR_INFO_NOKEY, "MPI_ERR_INFO_NOKEY: the key is not there"},
+    {MPI_ERR_INFO_VALUE, "MPI_ERR_INFO_VALUE: the value is too long, or no value of this key"},
+    {MPI_ERR_INFO, "MPI_ERR_INFO: invalid info object"},
+    {MPI_ERR_IO, "MPI_ERR_IO: input or output failed"},
+    {MPI_ERR_KEYVAL, "MPI_ERR_KEYVAL: invalid key value"},
+    {MPI_ERR_LOCKTYPE, "MPI_ERR_LOCKTYPE: invalid lock type"},
+    {MPI_ERR_NAME, "MPI_ERR_NAME: nobody published this name"},
+    {MPI_ERR_NO_MEM, "MPI_ERR_NO_MEM: no memory left"},
+    {MPI_ERR_NOT_SAME, "MPI_ERR_NOT_SAME: an argument differs between the processes"},
+    {MPI_ERR_NO_SPACE, "MPI_ERR_NO_SPACE: no space left"},
+    {MPI_ERR_NO_SUCH_FILE, "MPI_ERR_NO_SUCH_FILE: no such file"},
+    {MPI_ERR_PORT, "MPI_ERR_PORT: invalid port name"},
+    {MPI_ERR_QUOTA, "MPI_ERR_QUOTA: quota exceeded"},
+    {MPI_ERR_READ_ONLY, "MPI_ERR_READ_ONLY: the file or file system is read-only"},
+    {MPI_ERR_RMA_ATTACH, "MPI_ERR_RMA_ATTACH: the memory cannot be attached"},
+    {MPI_ERR_RMA_CONFLICT, "MPI_ERR_RMA_CONFLICT: conflicting accesses to a window"},
+    {MPI_ERR_RMA_RANGE, "MPI_ERR_RMA_RANGE: the target memory is not in the window"},
+    {MPI_ERR_RMA_SHARED, "MPI_ERR_RMA_SHARED: the memory cannot be shared"},
+    {MPI_ERR_RMA_SYNC, "MPI_ERR_RMA_SYNC: wrong synchronisation of one-sided calls"},
+    {MPI_ERR_SERVICE, "MPI_ERR_SERVICE: the name cannot be withdrawn"},
+    {MPI_ERR_SIZE, "MPI_ERR_SIZE: invalid size"},
+    {MPI_ERR_SPAWN, "MPI_ERR_SPAWN: processes cannot be started"},
+    {MPI_ERR_UNSUPPORTED_DATAREP, "MPI_ERR_UNSUPPORTED_DATAREP: unsupported data representation"},
+    {MPI_ERR_UNSUPPORTED_OPERATION, "MPI_ERR_UNSUPPORTED_OPERATION: unsupported operation"},
+    {MPI_ERR_WIN, "MPI_ERR_WIN: invalid window"},
+    {MPI_ERR_RMA_FLAVOR, "MPI_ERR_RMA_FLAVOR: wrong flavor of window"},
+    {MPI_ERR_PROC_ABORTED, "MPI_ERR_PROC_ABORTED: a peer process has aborted"},
+    {MPI_ERR_VALUE_TOO_LARGE, "MPI_ERR_VALUE_TOO_LARGE: the value does not fit"},
+    {MPI_ERR_SESSION, "MPI_ERR_SESSION: invalid session"},
+    {MPI_ERR_ERRHANDLER, "MPI_ERR_ERRHANDLER: invalid error handler"},
+    {MPI_ERR_ABI, "MPI_ERR_ABI: the ABI does not fit"},
+};
+
+// Classes and codes that the program adds: numbers after MPI_ERR_LASTCODE.
+class AddedCodes {
+ public:
+  int add(int error_class) {  // MPI_SUCCESS: a class of its own
+    const std::lock_guard lock(mutex_);
+    const int code = ++last_;
+    added_[code] = {error_class == MPI_SUCCESS ? code : error_class, ""};
+    return code;
+  }
+  Error describe(int code, std::string text) {
+    return change(code, "", [&](auto at) { at->second.text = std::move(text); });
+  }
+  Error remove(int code, bool is_class) {
+    const std::lock_guard lock(mutex_);
+    const auto at = added_.find(code);
+    if (at == added_.end() || (at->second.error_class == code) != is_class)
+      return failure(MPI_ERR_ARG, "{} is no error {} that this program added", code,
+                     is_class ? "class" : "code");
+    if (!at->second.text.empty())
+      return failure(MPI_ERR_OTHER, "{} still has a string: remove that first", code);
+    const bool in_use = is_class && std::any_of(added_.begin(), added_.end(), [&](auto& other) {
+                          return other.first != code && other.second.error_class == code;
+                        });
+    if (in_use) return failure(MPI_ERR_OTHER, "class {} still has error codes: remove them first", code);
+    added_.erase(at);
+    while (last_ > MPI_ERR_LASTCODE && !added_.count(last_)) --last_;
+    return {};
+  }
+  Error undescribe(int code) {
+    return change(code, " with a string", [](auto at) { at->second.text.clear(); });
+  }
+  bool known(int code) {
+    const std::lock_guard lock(mutex_);
+    return added_.count(code) != 0;
+  }
+  struct Added {
+    int error_class;
+    std::string text;
+  };
+  std::optional<Added> find(int code) {
+    const std::lock_guard lock(mutex_);
+    const auto at = added_.find(code);
+    return at == added_.end() ? std::nullopt : std::optional(at->second);
+  }
+  const int* last() const { return &last_; }
+
+ private:
+  template <class Act>
+  Error change(int code, const char* with, Act act) {
+    const std::lock_guard lock(mutex_);
+    const auto at = added_.find(code);
+    if (at == added_.end() || (*with && at->second.text.empty()))
+      return failure(MPI_ERR_ARG, "{} is no error code{} that this program added", code, with);
+    act(at);
+    return {};
+  }
+
+  std::mutex mutex_;
+  std::map<int, Added> added_;
+  int last_ = MPI_ERR_LASTCODE;
+};
+AddedCodes& added() {
+  static AddedCodes codes;
+  return codes;
+}
+
+bool is_standard(int code) {
+  return std::any_of(std::begin(kClasses), std::end(kClasses),
+                     [code](const ClassText& c) { return c.code == code; });
+}
+bool is_tool_class(int code) {
+  return code >= MPI_T_ERR_CANNOT_INIT && code <= MPI_T_ERR_PVAR_NO_ATOMIC;
+}
+
+Errhandler& predefined_errhandler(Errhandler::Does does, MPI_Errhandler handle, const char* name) {
+  auto* made = new Errhandler(does);  // lives for ever
+  made->handle = handle;
+  made->name = name;
+  return *made;
+}
+Errhandler& fatal() {
+  static Errhandler& it = predefined_errhandler(Errhandler::Does::end_job, MPI_ERRORS_ARE_FATAL,
+                                                "MPI_ERRORS_ARE_FATAL");
+  return it;
+}
+Errhandler& aborting() {
+  static Errhandler& it = predefined_errhandler(Errhandler::Does::abort_communicator,
+                                                MPI_ERRORS_ABORT, "MPI_ERRORS_ABORT");
+  return it;
+}
+Errhandler& returning() {
+  static Errhandler& it = predefined_errhandler(Errhandler::Does::return_code, MPI_ERRORS_RETURN,
+                                                "MPI_ERRORS_RETURN");
+  return it;
+}
+
+// With a story below it, the sentence says itself which rank speaks: so do its lines.
+std::string last_words(std::string_view text, const Comm* comm, const Errhandler& handler,
+                       const Incident& incident) {
+  std::string words = fmt::format("{}. The job ends: the error handler is {}", text, handler.name);
+  if (incident.place.caller == 0) return words;
+  words = fmt::format("rank {} on {}: {}", my_process(), process().job->view().host, words);
+  for (const std::string& line : story_of(incident.place, comm, incident.mentions))
+    words += "\n  " + line;
+  return words;
+}
+
+[[noreturn]] void end_job(int code, std::string_view text, const Comm* comm,
+                          const Errhandler& handler, const Incident& incident) {
+  const int exit_code = std::clamp(code, 1, 255);
+  if (phase.load() == Phase::running)
+    process().job->abort(exit_code, last_words(text, comm, handler, incident));
+  if (boot::Job* job = job_that_failed_to_start().get()) job->abort(exit_code, std::string(text));
+  say(Level::error, "{}", text);  // before MPI_Init or after MPI_Finalize: nobody chose a handler
+  std::_Exit(exit_code);
+}
+
+}  // namespace
+
+Errhandler* HandleOf<Errhandler>::predefined(uintptr_t value) {
+  if (value == reinterpret_cast<uintptr_t>(MPI_ERRORS_ARE_FATAL)) return &fatal();
+  if (value == reinterpret_cast<uintptr_t>(MPI_ERRORS_ABORT)) return &aborting();
+  if (value == reinterpret_cast<uintptr_t>(MPI_ERRORS_RETURN)) return &returning();
+  return nullptr;
+}
+
+const int* last_used_code() { return added().last(); }
+
+std::string class_string(int code) {
+  for (const ClassText& c : kClasses)
+    if (c.code == code) return c.text;
+  return is_tool_class(code) ? fmt::format("error {} of the tool information interface", code) : "";
+}
+
+Error Errhandler::suits(On object) const {
+  if (does != Does::call_user || on == object) return {};
+  const bool windows = on == On::window;
+  return failure(
+      MPI_ERR_ERRHANDLER,
+      "the error handler was made for {} by MPI_{}_create_errhandler, not for {} (argument "
+      "errhandler)",
+      windows ? "windows" : "communicators", windows ? "Win" : "Comm",
+      windows ? "communicators" : "windows");
+}
+
+void call_errhandler(Object* on, int code, std::string_view text, const Incident& incident) {
+  Window* const window =
+      on && with_handle(on->tag()) == Tag::win ? static_cast<Window*>(on) : nullptr;
+  Comm* comm = window ? window->comm.get() : static_cast<Comm*>(on);
+  const Comm* const raised_on = comm;
+  if (!comm && phase.load() == Phase::running) comm = process().self;
+  const Ref<Errhandler> handler = window ? window->errhandler
+                                  : comm ? comm->errhandler
+                                         : Ref<Errhandler>(&fatal());
+  switch (handler->does) {
+    case Errhandler::Does::return_code: return;
+    case Errhandler::Does::call_user: {
+      const InCallback in_callback;
+      if (window) {
+        MPI_Win handle = window->handle;
+        reinterpret_cast<MPI_Win_errhandler_function*>(handler->function)(&handle, &code);
+      } else {
+        MPI_Comm handle = comm->handle;
+        handler->function(&handle, &code);
+      }
+      return;
+    }
+    case Errhandler::Does::end_job:
+    case Errhandler::Does::abort_communicator: end_job(code, text, raised_on, *handler, incident);
+  }
+}
+
+Error comm_create_errhandler(MPI_Comm_errhandler_function* function, MPI_Errhandler* errhandler) {
+  if (!function) return failure(MPI_ERR_ARG, "the handler's function is NULL");
+  auto* made = new Errhandler(Errhandler::Does::call_user, function);
+  *errhandler = made->handle = inventory::hand_out(*made);
+  return {};
+}
+
+Error comm_set_errhandler(Comm& comm, Errhandler& errhandler) {
+  if (Error e = errhandler.suits(Errhandler::On::communicator)) return e;
+  comm.errhandler = Ref<Errhandler>(&errhandler);
+  if (comm.hidden.ledger) comm.hidden.ledger->set_fatal(errhandler.ends_job());
+  return {};
+}
+
+Error comm_get_errhandler(Comm& comm, MPI_Errhandler* errhandler) {
+  comm.errhandler->add_handle();  // the caller's to free
+  *errhandler = comm.errhandler->handle;
+  return {};
+}
+
+Error comm_call_errhandler(Comm& comm, int errorcode) {
+  char text[MPI_MAX_ERROR_STRING];
+  int length = 0;
+  if (Error e = error_string(errorcode, text, &length)) return e;
+  call_errhandler(&comm, errorcode, fmt::format("MPI_Comm_call_errhandler: {}", text));
+  return {};
+}
+
+Error errhandler_free(MPI_Errhandler* errhandler) {
+  Errhandler& object = *resolve<Errhandler>(*errhandler);
+  if (object.does == Errhandler::Does::call_user) object.free_handle();
+  *errhandler = MPI_ERRHANDLER_NULL;
+  return {};
+}
+
+Error error_class(int errorcode, int* errorclass) {
+  if (is_standard(errorcode) || is_tool_class(errorcode)) {
+    *errorclass = errorcode;
+  } else if (const auto mine = added().find(errorcode)) {
+    *errorclass = mine->error_class;
+  } else {
+    return failure(MPI_ERR_ARG, "{} is no error code", errorcode);
+  }
+  return {};
+}
+
+Error error_string(int errorcode, char* string, int* resultlen) {
+  std::string text = class_string(errorcode);
+  if (const auto mine = added().find(errorcode)) {
+    text = mine->text;
+  } else if (text.empty()) {
+    return failure(MPI_ERR_ARG, "{} is no error code", errorcode);
+  } else if (errorcode != MPI_SUCCESS && last_error().code == errorcode && !last_error().text.empty()) {
+    text += "; last: " + last_error().text;
+  }
+  text.resize(std::min<size_t>(text.size(), MPI_MAX_ERROR_STRING - 1));
+  std::memcpy(string, text.c_str(), text.size() + 1);
+  *resultlen = static_cast<int>(text.size());
+  return {};
+}
+
+Error add_error_class(int* errorclass) {
+  *errorclass = added().add(MPI_SUCCESS);
+  return {};
+}
+
+Error add_error_code(int errorclass, int* errorcode) {
+  if (!is_standard(errorclass) && !added().known(errorclass))
+    return failure(MPI_ERR_ARG, "{} is no error class", errorclass);
+  *errorcode = added().add(errorclass);
+  return {};
+}
+
+Error add_error_string(int errorcode, const char* string) {
+  const size_t length = std::strlen(string);
+  if (length >= MPI_MAX_ERROR_STRING)
+    return failure(MPI_ERR_ARG, "the string has {} characters; {} is the most", length,
+                   MPI_MAX_ERROR_STRING - 1);
+  return added().describe(errorcode, string);
+}
+
+Error remove_error_class(int errorclass) { return added().remove(errorclass, true); }
+Error remove_error_code(int errorcode) { return added().remove(errorcode, false); }
+Error remove_error_string(int errorcode) { return added().undescribe(errorcode); }
+
+}  // namespace tutti::mpi

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/object/incident.hpp"
+
+#include "base/flight.hpp"
+#include "base/source_place.hpp"
+#include "contract/report.hpp"
+#include "mpi/comm/comm.hpp"
+#include "mpi/object/process.hpp"
+
+namespace tutti::mpi {
+namespace {
+
+Place& unrecorded() {
+  static thread_local Place place;
+  return place;
+}
+
+// " on MPI_COMM_WORLD (4 ranks)"
+std::string on_text(const Comm* comm) {
+  if (!comm) return "";
+  if (comm->hidden.ledger) return " on " + contract::description(*comm->hidden.ledger);
+  return fmt::format(" on {} ({} {})", comm->name.empty() ? "a communicator" : comm->name,
+                     comm->size(), comm->size() == 1 ? "rank" : "ranks");
+}
+
+}  // namespace
+
+Place here() {
+  if (const flight::Call* call = flight::now()) return {call->function, call->caller};
+  return unrecorded();
+}
+
+void set_here(Place place) { unrecorded() = place; }
+
+std::vector<Mention>& mentions() {
+  static thread_local std::vector<Mention> all;
+  return all;
+}
+
+std::vector<std::string> place_texts(const std::vector<Place>& places) {
+  std::vector<CodeAddress> addresses;
+  for (const Place& place : places) addresses.push_back(code_address(place.caller));
+  std::vector<std::string> texts = source_places(addresses);
+  for (size_t i = 0; i < places.size(); ++i)
+    texts[i] = fmt::format("{} at {}", flight::name_of_function(places[i].function), texts[i]);
+  return texts;
+}
+
+std::vector<std::string> story_of(Place place, const Comm* on, std::vector<Mention> mentions) {
+  const contract::Ledger* ledger = on ? on->hidden.ledger : nullptr;
+  if (ledger && ledger->origin().caller)
+    mentions.push_back(
+        {on->is_of_window ? "the window was made by" : "the communicator was made by",
+         {ledger->origin().function, ledger->origin().caller}});
+  std::vector<CodeAddress> addresses{code_address(place.caller)};
+  for (const Mention& mention : mentions) addresses.push_back(code_address(mention.place.caller));
+  const std::vector<std::string> places = source_places(addresses);
+
+  const flight::Call* call = flight::now();
+  const bool known = call && call->function == place.function && call->caller == place.caller;
+  std::vector<std::string> lines;
+  lines.push_back(fmt::format("rank {}: {}{} at {}", my_process(),
+                              known ? flight::description(flight::read(*call))
+                                    : std::string(flight::name_of_function(place.function)),
+                              on_text(on), places[0]));
+  for (size_t i = 0; i < mentions.size(); ++i)
+    lines.push_back(fmt::format("{} {} at {}", mentions[i].text,
+                                flight::name_of_function(mentions[i].place.function),
+                                places[i + 1]));
+  return lines;
+}
+
+}  // namespace tutti::mpi

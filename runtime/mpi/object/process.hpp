@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What this process is between MPI_Init and MPI_Finalize: its place in the job, its engine, the
+// two communicators that exist from the start. Made by init_thread(), taken down by finalize().
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <thread>
+
+#include "base/stress_mode.hpp"
+#include "boot/job.hpp"
+#include "coll/selection.hpp"
+#include "contract/checker.hpp"
+#include "contract/threads.hpp"
+#include "engine/engine.hpp"
+#include "engine/wait/progress.hpp"
+#include "mpi/comm/context.hpp"
+#include "mpi/object/objects.hpp"
+#include "rma/window.hpp"
+#include "transport/node.hpp"
+
+namespace tutti::mpi {
+
+struct Process {
+  contract::Threads threads;  // first: notes those that are there already
+  std::unique_ptr<boot::Job> job;
+  std::unique_ptr<transport::Node> transport;
+  std::unique_ptr<transport::Transport> stress;  // around it, under --stress
+  rma::Service one_sided;                        // before the engine, which hands it what comes
+  std::unique_ptr<engine::Engine> engine;
+  std::unique_ptr<contract::Checker> checker;        // nullptr when switched off
+  std::unique_ptr<engine::ProgressThread> helper;  // nullptr when switched off
+  std::unique_ptr<ContextPool> contexts;
+  std::shared_ptr<const coll::Selection> selection;  // of every communicator's algorithms
+  Comm* world = nullptr;
+  Comm* self = nullptr;
+  StressMode stress_mode;
+  std::vector<int> node_of;  // by process, once a communicator has asked; boot::Job::nodes()
+  int thread_level = MPI_THREAD_SINGLE;
+  std::thread::id main_thread;
+  bool finalizing = false;  // in MPI_Finalize, behind what may still call MPI; the engine's owner's
+  uint64_t completions = 0;  // requests completed so far; changed by the engine's owner
+};
+
+// nullptr before MPI_Init; written by it alone.
+extern Process* the_process;
+// Valid while phase is running. Any thread.
+inline Process& process() {
+  return *the_process;
+}
+inline engine::Engine& engine_of_process() { return *process().engine; }
+
+// After a failed initialization: the job to end, if it had been joined by then.
+std::unique_ptr<boot::Job>& job_that_failed_to_start();
+
+// My process id: my rank in MPI_COMM_WORLD.
+int my_process();
+
+}  // namespace tutti::mpi

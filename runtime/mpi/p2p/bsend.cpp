@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/p2p/bsend.hpp"
+
+#include "mpi/object/process.hpp"
+#include "mpi/p2p/api_p2p.hpp"
+
+namespace tutti::mpi {
+
+SendBuffer& send_buffer() {
+  static auto* buffer = new SendBuffer;  // outlives whatever still sends at exit
+  return *buffer;
+}
+
+Error SendBuffer::attach(void* memory, int64_t size) {
+  const engine::Engine::Guard own(engine_of_process());
+  if (attached_)
+    return failure(MPI_ERR_BUFFER, "a buffer is attached already: call MPI_Buffer_detach first");
+  attached_ = true;
+  automatic_ = memory == MPI_BUFFER_AUTOMATIC;
+  memory_ = automatic_ ? nullptr : static_cast<std::byte*>(memory);
+  size_ = automatic_ ? 0 : size;
+  return {};
+}
+
+void SendBuffer::flush() {
+  const engine::Engine::Guard own(engine_of_process());
+  drain();
+}
+
+void SendBuffer::drain() {
+  engine_of_process().wait_until([this] { return messages_.empty(); },
+                                 [this](engine::Condition& needs) {
+                                   for (const Message& message : messages_)
+                                     needs.process(message.op.peer);
+                                 });
+}
+
+Error SendBuffer::detach(void*& memory, int64_t& size) {
+  const engine::Engine::Guard own(engine_of_process());
+  drain();  // and nobody adds one before we are done
+  if (!attached_) return failure(MPI_ERR_BUFFER, "no buffer is attached");
+  memory = automatic_ ? MPI_BUFFER_AUTOMATIC : memory_;
+  size = size_;
+  attached_ = automatic_ = false;
+  memory_ = nullptr;
+  size_ = 0;
+  return {};
+}
+
+// First fit between the messages under way.
+std::byte* SendBuffer::find_room(int64_t bytes, std::list<Message>::iterator& before) {
+  std::byte* from = memory_;
+  for (before = messages_.begin(); before != messages_.end(); ++before) {
+    if (before->data - from >= bytes) return from;
+    from = before->data + before->bytes;
+  }
+  return memory_ + size_ - from >= bytes ? from : nullptr;
+}
+
+Error SendBuffer::send(const void* data, int64_t count, Datatype& type, int dest, int tag,
+                       Comm& comm) {
+  const Payload payload = type.payload(data, count);
+  const int64_t bytes = payload.bytes();
+  engine::Engine& engine = engine_of_process();
+  auto before = messages_.end();
+  std::unique_ptr<std::byte[]> own;
+  std::byte* room = nullptr;
+  if (automatic_) {
+    own.reset(new (std::nothrow) std::byte[static_cast<size_t>(bytes)]);
+    room = own.get();
+  } else if (attached_) {
+    engine.progress();  // whatever has left makes room
+    room = bytes == 0 ? memory_ : find_room(bytes, before);
+    if (bytes == 0) before = messages_.begin();
+  }
+  if (!room && !(attached_ && bytes == 0))
+    return attached_ ? failure(MPI_ERR_BUFFER,
+                               "the attached buffer of {} bytes has no room for this message of {}",
+                               size_, bytes)
+                     : failure(MPI_ERR_BUFFER,
+                               "no buffer is attached for this message of {} bytes: call "
+                               "MPI_Buffer_attach first",
+                               bytes);
+
+  const auto at = messages_.emplace(before);
+  Message& message = *at;
+  message.data = room;
+  message.bytes = bytes;
+  message.own = std::move(own);
+  message.comm = Ref<Comm>(&comm);
+  message.buffer = this;
+  message.self = at;
+  if (bytes > 0) payload.pack(0, room, bytes);
+  message.op.payload = {room, bytes, &Layout::bytes()};
+  message.op.peer = comm.process_of(dest);
+  message.op.mode = engine::SendMode::buffered;
+  message.op.match = {comm.user.context, comm.rank(), tag, 0};
+  message.op.owner = &message;
+  message.op.on_complete = [](engine::Operation& op) {
+    auto& done = *static_cast<Message*>(op.owner);
+    done.buffer->messages_.erase(done.self);
+  };
+  engine.send(message.op);
+  return {};
+}
+
+Error buffer_attach(void* buffer, int64_t size) {
+  if (size < 0) return failure(MPI_ERR_ARG, "{} is no size of a buffer (argument size)", size);
+  return send_buffer().attach(buffer, size);
+}
+
+Error buffer_detach(void* buffer_addr, int64_t& size) {
+  return send_buffer().detach(*static_cast<void**>(buffer_addr), size);
+}
+
+Error buffer_flush() {
+  send_buffer().flush();
+  return {};
+}
+
+}  // namespace tutti::mpi

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The buffer of buffered sends (the standard, section 3.6): keeps a copy of each message until it
+// has left. One for the process.
+#pragma once
+
+#include <list>
+
+#include "mpi/comm/comm.hpp"
+#include "mpi/type/datatype.hpp"
+
+namespace tutti::mpi {
+
+// All members: engine owned, but for attach() and flush(), which own it themselves.
+class SendBuffer {
+ public:
+  Error attach(void* memory, int64_t size);
+  // Waits until every message has left; then the memory is the caller's again.
+  Error detach(void*& memory, int64_t& size);
+  void flush();
+
+  // Copies the message into the buffer and sends it from there.
+  Error send(const void* data, int64_t count, Datatype& type, int dest, int tag, Comm& comm);
+
+ private:
+  struct Message;
+  void drain();
+  std::byte* find_room(int64_t bytes, std::list<Message>::iterator& before);
+
+  bool attached_ = false;
+  bool automatic_ = false;  // MPI_BUFFER_AUTOMATIC: each message has memory of its own
+  std::byte* memory_ = nullptr;
+  int64_t size_ = 0;
+  std::list<Message> messages_;  // under way, by address
+};
+
+struct SendBuffer::Message {
+  engine::SendOperation op;
+  std::byte* data = nullptr;
+  int64_t bytes = 0;
+  std::unique_ptr<std::byte[]> own;  // the data's memory in an automatic buffer
+  Ref<Comm> comm;
+  SendBuffer* buffer = nullptr;
+  std::list<Message>::iterator self;
+};
+
+SendBuffer& send_buffer();
+
+}  // namespace tutti::mpi

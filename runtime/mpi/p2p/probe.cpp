@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Probes (the standard, section 3.8): they look among the messages that have arrived.
+#include <memory>
+
+#include "mpi/check/strict.hpp"
+#include "mpi/object/inventory.hpp"
+#include "mpi/p2p/api_p2p.hpp"
+#include "mpi/request/request.hpp"
+
+namespace tutti::mpi {
+namespace {
+
+using engine::Engine;
+
+void fill_from(MPI_Status* status, const transport::Header& header) {
+  if (status) fill_status(*status, {header.source, header.tag, header.bytes, header.bytes});
+}
+
+// Asks once more after a pass of progress; `blocking` waits for as long as it takes.
+template <class Look>
+bool look_for(Look&& look, bool blocking, const engine::Match& match, const Comm& comm) {
+  Engine& engine = engine_of_process();
+  if (look()) return true;
+  engine.progress();
+  if (blocking)
+    engine.wait_until(look, [&](engine::Condition& needs) {
+      if (!engine.probe(match)) add_needs_of_source(needs, match.source, comm);
+    });
+  return blocking || look();
+}
+
+bool probe_for(int source, int tag, Comm& comm, bool blocking, MPI_Status* status) {
+  if (source == MPI_PROC_NULL) {
+    if (status) fill_proc_null(*status);
+    return true;
+  }
+  Engine& engine = engine_of_process();
+  const Engine::Guard own(engine);
+  const engine::Match match{comm.user.context, source, tag, 0};
+  const engine::Unexpected* found = nullptr;
+  if (!look_for([&] { return (found = engine.probe(match)) != nullptr; }, blocking, match, comm))
+    return false;
+  fill_from(status, found->header);
+  if (strict) [[unlikely]] strict->looks(comm, source, tag);
+  return true;
+}
+
+bool take_message(int source, int tag, Comm& comm, bool blocking, MPI_Message* message,
+                  MPI_Status* status) {
+  if (source == MPI_PROC_NULL) {
+    if (status) fill_proc_null(*status);
+    *message = MPI_MESSAGE_NO_PROC;
+    return true;
+  }
+  Engine& engine = engine_of_process();
+  const Engine::Guard own(engine);
+  const engine::Match match{comm.user.context, source, tag, 0};
+  std::unique_ptr<engine::Unexpected> taken;
+  if (strict) [[unlikely]] strict->looks(comm, source, tag);
+  if (!look_for([&] { return taken || (taken = engine.take(match)); }, blocking, match, comm))
+    return false;
+  fill_from(status, taken->header);
+  *message = inventory::hand_out<Message>(*new Message(std::move(taken), comm));
+  return true;
+}
+
+}  // namespace
+
+Error probe(int source, int tag, Comm& comm, MPI_Status* status) {
+  probe_for(source, tag, comm, true, status);
+  return {};
+}
+
+Error iprobe(int source, int tag, Comm& comm, int* flag, MPI_Status* status) {
+  *flag = probe_for(source, tag, comm, false, status);
+  if (!*flag) engine_of_process().give_way();
+  return {};
+}
+
+Error mprobe(int source, int tag, Comm& comm, MPI_Message* message, MPI_Status* status) {
+  take_message(source, tag, comm, true, message, status);
+  return {};
+}
+
+Error improbe(int source, int tag, Comm& comm, int* flag, MPI_Message* message, MPI_Status* status) {
+  *flag = take_message(source, tag, comm, false, message, status);
+  if (!*flag) {
+    *message = MPI_MESSAGE_NULL;
+    engine_of_process().give_way();
+  }
+  return {};
+}
+
+}  // namespace tutti::mpi

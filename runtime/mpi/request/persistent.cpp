@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/request/persistent.hpp"
+
+#include "mpi/object/entry.hpp"
+#include "mpi/object/inventory.hpp"
+#include "mpi/p2p/api_p2p.hpp"
+#include "mpi/request/api_request.hpp"
+
+namespace tutti::mpi {
+namespace {
+
+template <class Buffer, class Started>
+Error make(Started started, Buffer* buf, int64_t count, Datatype& type, int peer, int tag,
+           Comm& comm, MPI_Request* request) {
+  auto* made = new PersistentRequest(
+      comm, [=, held = Ref<Datatype>(&type), in = Ref<Comm>(&comm)](MPI_Request* operation) {
+        return started(buf, count, *held, peer, tag, *in, operation);
+      });
+  *request = inventory::hand_out<Request>(*made);
+  return {};
+}
+
+Error start_one(MPI_Request handle) {
+  Request* request = handle == MPI_REQUEST_NULL ? nullptr : resolve<Request>(handle);
+  PersistentRequest* persistent = request ? as_persistent(request) : nullptr;
+  if (!persistent)
+    return failure(MPI_ERR_REQUEST,
+                   "the request is {}: only one that MPI_Send_init, MPI_Recv_init or their like has "
+                   "made can be started",
+                   request ? "not persistent" : "null, or completed or freed already");
+  if (!persistent->started()) return persistent->start();
+  error_comm() = Ref<Object>(request->comm.get());
+  inventory::mention(handle, "request");
+  return failure(MPI_ERR_REQUEST,
+                 "the request is active: it can be started again once MPI_Wait, MPI_Test or their "
+                 "like has found it complete (the standard, section 3.9)");
+}
+
+}  // namespace
+
+PersistentRequest::~PersistentRequest() {
+  if (started_) started_->free_handle();  // it goes on, and nobody will ask for it
+}
+
+Error PersistentRequest::start() {
+  MPI_Request operation = MPI_REQUEST_NULL;
+  if (Error e = start_(&operation)) {
+    error_comm() = Ref<Object>(comm.get());
+    return e;
+  }
+  started_ = resolve<Request>(operation);
+  return {};
+}
+
+void PersistentRequest::fill(MPI_Status& status) const {
+  started_ ? started_->fill(status) : fill_empty(status);
+}
+
+void PersistentRequest::add_open_needs(engine::Condition& needs) const {
+  started_ ? started_->add_needs(needs) : void(needs.always());
+}
+
+Error send_init(const void* buf, int64_t count, Datatype& type, int dest, int tag, Comm& comm,
+                MPI_Request* request) {
+  return make(isend, buf, count, type, dest, tag, comm, request);
+}
+Error ssend_init(const void* buf, int64_t count, Datatype& type, int dest, int tag, Comm& comm,
+                 MPI_Request* request) {
+  return make(issend, buf, count, type, dest, tag, comm, request);
+}
+Error rsend_init(const void* buf, int64_t count, Datatype& type, int dest, int tag, Comm& comm,
+                 MPI_Request* request) {
+  return make(irsend, buf, count, type, dest, tag, comm, request);
+}
+Error bsend_init(const void* buf, int64_t count, Datatype& type, int dest, int tag, Comm& comm,
+                 MPI_Request* request) {
+  return make(ibsend, buf, count, type, dest, tag, comm, request);
+}
+Error recv_init(void* buf, int64_t count, Datatype& type, int source, int tag, Comm& comm,
+                MPI_Request* request) {
+  return make(irecv, buf, count, type, source, tag, comm, request);
+}
+
+Error start(MPI_Request* request) {
+  return start_one(*request);
+}
+
+Error startall(int count, MPI_Request* requests) {
+  if (count > 0 && !requests)
+    return failure(MPI_ERR_ARG, "the array of {} requests is NULL", count);
+  for (int i = 0; i < count; ++i)
+    if (Error e = start_one(requests[i])) return std::move(e).within(fmt::format("entry {}", i));
+  return {};
+}
+
+}  // namespace tutti::mpi

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Making and freeing windows (the standard, section 12.2).
+#include "mpi/rma/window.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <limits>
+
+#include "contract/ledger.hpp"
+#include "mpi/check/strict.hpp"
+#include "mpi/coll/collective.hpp"
+#include "mpi/object/inventory.hpp"
+#include "mpi/object/process.hpp"
+#include "mpi/rma/api_window.hpp"
+#include "mpi/type/kernels.hpp"
+
+namespace tutti::mpi {
+namespace {
+
+using engine::Engine;
+
+// The predefined type by which elements of this representation lie in memory.
+const Layout& layout_of(uint8_t element) {
+  static const auto table = [] {
+    std::vector<const Layout*> layouts(static_cast<size_t>(Element::count), nullptr);
+    for (const NamedHandle& named : kDatatypeNames)
+      if (const Datatype* type = HandleOf<Datatype>::predefined(named.value))
+        layouts[static_cast<size_t>(type->element)] = type->layout.get();
+    return layouts;
+  }();
+  return *table[element];
+}
+
+void apply(uint8_t operation, uint8_t element, const void* in, void* inout, int64_t count) {
+  const Kernel kernel = find_kernel(static_cast<OpCode>(operation), static_cast<Element>(element));
+  kernel({}, in, inout, inout, count);
+}
+
+constexpr rma::Arithmetic kArithmetic{apply, layout_of};
+
+Errhandler* fatal() {
+  return HandleOf<Errhandler>::predefined(reinterpret_cast<uintptr_t>(MPI_ERRORS_ARE_FATAL));
+}
+
+Error no_window_on(const Comm& comm) {
+  if (!comm.is_inter()) return {};
+  return failure(MPI_ERR_COMM, "a window wants an intracommunicator (argument comm)");
+}
+
+// What must be over before a window is freed.
+Error open_epoch(const Window& window) {
+  const Epochs& epochs = window.epochs;
+  const char* what =
+      epochs.fence_used   ? "operations since the last MPI_Win_fence: call it once more"
+      : epochs.started    ? "an access epoch that MPI_Win_start opened: call "
+                            "MPI_Win_complete"
+      : epochs.exposed    ? "an exposure epoch that MPI_Win_post opened: call MPI_Win_wait"
+      : epochs.all_locked ? "an epoch that MPI_Win_lock_all opened: call "
+                            "MPI_Win_unlock_all"
+      : epochs.locks_held ? "an epoch that MPI_Win_lock opened: call MPI_Win_unlock"
+                          : nullptr;
+  if (!what) return {};
+  return failure(MPI_ERR_RMA_SYNC, "the window is to be freed within {} first (argument win)",
+                 what);
+}
+
+}  // namespace
+
+Window* HandleOf<Window>::predefined(uintptr_t) {
+  return nullptr;
+}
+
+Window::Window(Ref<Comm> given, int flavor)
+    : NamedObject(Tag::win),
+      comm(std::move(given)),
+      flavor(flavor),
+      errhandler(fatal()),
+      handle(handle_of(*this)) {
+  attributes.set_predefined(MPI_WIN_SIZE, &bytes);
+  attributes.set_predefined(MPI_WIN_DISP_UNIT, &unit);
+  attributes.set_predefined(MPI_WIN_CREATE_FLAVOR, &this->flavor);
+  attributes.set_predefined(MPI_WIN_MODEL, &model);
+}
+
+void Window::drop_in_use(int rank) {
+  if (in_use.empty()) return;
+  if (rank == rma::Window::kAll) {
+    for (int r = 0; r < size(); ++r) drop_in_use(r);
+    return;
+  }
+  std::deque<InUse>& there = in_use[static_cast<size_t>(rank)];
+  for (const InUse& use : there) strict->outstanding().drop(&use);
+  there.clear();
+}
+
+// It is served still if its making has failed.
+Window::~Window() {
+  drop_in_use(rma::Window::kAll);
+  if (!protocol) return;
+  const Engine::Guard own(engine_of_process());
+  protocol.reset();
+}
+
+Error bad_size(MPI_Aint size) {
+  if (size >= 0) return {};
+  return failure(MPI_ERR_SIZE, "{} is no size: it counts bytes, from 0 on (argument size)", size);
+}
+
+Error bad_unit(int64_t unit) {
+  if (unit > 0) return {};
+  return failure(MPI_ERR_DISP,
+                 "{} is no unit of displacements: it is a number of bytes, at least 1 (argument "
+                 "disp_unit)",
+                 unit);
+}
+
+namespace {
+
+// What each rank says of a window that is made.
+struct Offer {
+  uint64_t context;
+  Window::Part part;
+  bool apart;
+};
+
+}  // namespace
+
+// One exchange on the communicator that it is made of, where a mismatch is found: who is through
+// may go on, for what comes early for the window waits (rma::Service).
+Result<Ref<Window>> make_window(Comm& comm, Function function, int flavor, const Info* info,
+                                Window::Part mine, bool* apart) {
+  const Offer offer{offer_context(comm.rank() == 0), mine, apart && *apart};
+  std::vector<Offer> offers(static_cast<size_t>(comm.size()));
+  coll::Call exchange = allgather_bytes(&offer, offers.data(), sizeof offer);
+  exchange.signature = contract::word_of(function);
+  if (Error e = run(comm, exchange)) {
+    process().contexts->release(offer.context);
+    return e;
+  }
+  Result<Ref<Comm>> duplicate = duplicate_in(comm, offers.front().context);
+  if (!duplicate) return std::move(duplicate).error();
+  Comm& own = **duplicate;
+  own.set_name("a window");
+  own.errhandler = Ref<Errhandler>(fatal());
+  own.is_of_window = true;
+  if (own.hidden.ledger) own.hidden.ledger->set_fatal(true);
+  auto window = Ref<Window>::adopt(new Window(*std::move(duplicate), flavor));
+  for (const Offer& o : offers) window->parts.push_back(o.part);
+  if (apart) *apart = std::ranges::all_of(offers, &Offer::apart);
+  take_hints(*window, info);
+  window->bytes = mine.size;
+  window->unit = static_cast<int>(std::min<int64_t>(mine.unit, std::numeric_limits<int>::max()));
+  window->protocol =
+      std::make_unique<rma::Window>(process().one_sided, window->comm->user, kArithmetic);
+  return window;
+}
+
+MPI_Win open_window(Window& window, void* base) {
+  window.base = base;
+  {
+    const Engine::Guard own(engine_of_process());
+    if (window.flavor == MPI_WIN_FLAVOR_DYNAMIC)
+      window.protocol->set_dynamic();
+    else
+      window.protocol->set_memory(base);
+    window.protocol->open();
+  }
+  window.retain();  // the handle's
+  return inventory::hand_out(window);
+}
+
+Error win_create(void* base, MPI_Aint size, int64_t disp_unit, Info* info, Comm& comm,
+                 MPI_Win* win) {
+  if (Error e = no_window_on(comm)) return e;
+  if (Error e = bad_size(size)) return e;
+  if (Error e = bad_unit(disp_unit)) return e;
+  if (!base && size > 0)
+    return failure(MPI_ERR_ARG, "the address is NULL, yet {} bytes lie there (argument base)",
+                   size);
+  Result<Ref<Window>> made =
+      make_window(comm, Function::Win_create, MPI_WIN_FLAVOR_CREATE, info, {size, disp_unit});
+  if (!made) return std::move(made).error();
+  *win = open_window(**made, base);
+  return {};
+}
+
+Error win_allocate(MPI_Aint size, int64_t disp_unit, Info* info, Comm& comm, void* baseptr,
+                   MPI_Win* win) {
+  if (Error e = no_window_on(comm)) return e;
+  if (Error e = bad_size(size)) return e;
+  if (Error e = bad_unit(disp_unit)) return e;
+  void* memory = nullptr;
+  // A cache line apart, as transports like it.
+  if (posix_memalign(&memory, 64, static_cast<size_t>(std::max<MPI_Aint>(size, 1))) != 0)
+    return failure(MPI_ERR_NO_MEM, "there is no memory for {} bytes (argument size)", size);
+  std::unique_ptr<void, Window::Freed> allocated(memory);
+  Result<Ref<Window>> made =
+      make_window(comm, Function::Win_allocate, MPI_WIN_FLAVOR_ALLOCATE, info, {size, disp_unit});
+  if (!made) return std::move(made).error();
+  (*made)->allocated = std::move(allocated);
+  *win = open_window(**made, memory);
+  *static_cast<void**>(baseptr) = memory;
+  return {};
+}
+
+Error win_create_dynamic(Info* info, Comm& comm, MPI_Win* win) {
+  if (Error e = no_window_on(comm)) return e;
+  Result<Ref<Window>> made =
+      make_window(comm, Function::Win_create_dynamic, MPI_WIN_FLAVOR_DYNAMIC, info, {0, 1});
+  if (!made) return std::move(made).error();
+  *win = open_window(**made, MPI_BOTTOM);
+  return {};
+}
+
+Error win_attach(Window& win, void* base, MPI_Aint size) {
+  if (win.flavor != MPI_WIN_FLAVOR_DYNAMIC)
+    return failure(MPI_ERR_RMA_FLAVOR,
+                   "memory is attached only to windows of MPI_Win_create_dynamic (argument win)");
+  if (Error e = bad_size(size)) return e;
+  if (!base && size > 0)
+    return failure(MPI_ERR_RMA_ATTACH,
+                   "the address is NULL, yet {} bytes lie there (argument base)", size);
+  const Engine::Guard own(engine_of_process());
+  if (win.protocol->attach(base, size)) return {};
+  return failure(MPI_ERR_RMA_ATTACH,
+                 "the {} bytes at {} overlap what is attached to the window already: detach that "
+                 "first (argument base)",
+                 size, base);
+}
+
+Error win_detach(Window& win, const void* base) {
+  if (win.flavor != MPI_WIN_FLAVOR_DYNAMIC)
+    return failure(MPI_ERR_RMA_FLAVOR,
+                   "memory is detached only from windows of MPI_Win_create_dynamic (argument win)");
+  const Engine::Guard own(engine_of_process());
+  if (win.protocol->detach(base)) return {};
+  return failure(
+      MPI_ERR_RMA_ATTACH,
+      "nothing was attached at {}: detach by the address that was attached (argument base)", base);
+}
+
+Error win_free(MPI_Win* win) {
+  Window& window = *resolve<Window>(*win);
+  {
+    const Engine::Guard own(engine_of_process());
+    if (Error e = open_epoch(window)) return e;
+  }
+  if (Error e = window.attributes.delete_all(window.handle)) return e;
+  Engine& engine = engine_of_process();
+  // Nobody's operations are under way behind this, and nobody's memory is gone before it.
+  if (Error e = run(*window.comm, coll::Call{.kind = coll::Collective::barrier,
+                                             .signature = contract::word_of(Function::Win_free)}))
+    return e;
+  {
+    const Engine::Guard own(engine);
+    engine.wait_until([&] {
+      return window.protocol->is_served() &&
+             window.protocol->is_locally_complete(rma::Window::kAll);
+    });
+    window.protocol.reset();
+    if (contract::Ledger* ledger = window.comm->hidden.ledger) process().checker->settle(*ledger);
+  }
+  window.allocated.reset();
+  window.shared.reset();
+  *win = MPI_WIN_NULL;
+  window.free_handle();
+  return {};
+}
+
+}  // namespace tutti::mpi

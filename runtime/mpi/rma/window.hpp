@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Windows (the standard, chapter 12): a communicator of the window's own, whose contexts keep its
+// messages apart; the memory of this process; what is known of the others' memory; and which epochs
+// are open. How operations travel is rma/'s.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "functions.hpp"
+#include "mpi/comm/comm.hpp"
+#include "mpi/object/attribute.hpp"
+#include "mpi/object/error.hpp"
+#include "mpi/object/info.hpp"
+#include "mpi/object/objects.hpp"
+#include "rma/window.hpp"
+#include "transport/shared/shared_file.hpp"
+
+namespace tutti::mpi {
+
+// Which epochs are open on a window (12.5). Touched with the engine owned.
+struct Epochs {
+  static constexpr uint8_t kUnlocked = 0, kLocked = 1, kUnchecked = 2;
+
+  bool fenced = false;         // after a fence that may begin an epoch
+  bool fence_used = false;     // and there were operations in it
+  bool started = false;        // MPI_Win_start
+  std::vector<int> targets;    // its ranks, ascending
+  bool exposed = false;        // MPI_Win_post
+  std::vector<int> origins;    // its ranks
+  std::vector<uint8_t> locks;  // by rank, once there was any
+  int locks_held = 0;
+  bool all_locked = false, all_unchecked = false;  // MPI_Win_lock_all
+
+  uint8_t lock_of(int rank) const {
+    return locks.empty() ? kUnlocked : locks[static_cast<size_t>(rank)];
+  }
+  bool is_passive() const { return locks_held > 0 || all_locked; }
+};
+
+class Window final : public NamedObject {
+ public:
+  // What all ranks know of each one's memory.
+  struct Part {
+    int64_t size = 0;  // bytes
+    int64_t unit = 1;  // of displacements, in bytes
+  };
+  struct Freed {
+    void operator()(void* memory) const { std::free(memory); }
+  };
+
+  Window(Ref<Comm> comm, int flavor);
+  ~Window() override;
+
+  int rank() const { return comm->rank(); }
+  int size() const { return comm->size(); }
+  int process_of(int rank) const { return comm->process_of(rank); }
+  const Part& part(int rank) const { return parts[static_cast<size_t>(rank)]; }
+
+  const Ref<Comm> comm;
+  const int flavor;  // MPI_WIN_FLAVOR_…
+  const int model = MPI_WIN_UNIFIED;
+  void* base = nullptr;  // of this process' part
+  MPI_Aint bytes = 0;
+  int unit = 1;             // as the attribute tells it
+  std::vector<Part> parts;  // by rank
+  std::unique_ptr<rma::Window> protocol;
+  Epochs epochs;
+
+  std::unique_ptr<void, Freed> allocated;         // MPI_Win_allocate
+  std::unique_ptr<transport::SharedFile> shared;  // MPI_Win_allocate_shared
+  std::vector<int64_t> offsets;                   // there, by rank
+
+  // Under --check=strict: what operations without a request use, by target, until a call says that
+  // they are complete. The engine's owner's.
+  struct InUse {
+    std::vector<LayoutRef> layouts;
+  };
+  std::vector<std::deque<InUse>> in_use;
+  void drop_in_use(int rank);  // rma::Window::kAll: of all
+
+  Ref<Errhandler> errhandler;
+  AttributeSet attributes{KeyKind::win};
+  std::vector<Info::Entry> hints;  // those that Tutti knows of
+  MPI_Win handle = MPI_WIN_NULL;
+};
+
+// Hints of `info` that are known; the others are ignored (12.2.1).
+void take_hints(Window& window, const Info* info);
+
+// Collective: a window on a duplicate of `comm`, made by the call `function`; all know of each
+// other's memory. `apart`: whether this rank, and then whether each rank, wishes parts that need
+// not follow each other.
+Result<Ref<Window>> make_window(Comm& comm, Function function, int flavor, const Info* info,
+                                Window::Part mine, bool* apart = nullptr);
+// The memory is there: others may access it, and the program gets the handle.
+MPI_Win open_window(Window& window, void* base);
+
+// What the argument checks of the constructors say.
+Error bad_size(MPI_Aint size);
+Error bad_unit(int64_t unit);
+
+// The first failure that targets have told of since the last time, raised on the window by the call
+// that completes the operations.
+inline Error failure_of(Window& window) {
+  return window.protocol->take_failure();
+}
+
+}  // namespace tutti::mpi

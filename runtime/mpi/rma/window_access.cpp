@@ -1,0 +1,421 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Communication calls of windows (the standard, section 12.3): checks what can be known here, and
+// hands on to rma/.
+#include "mpi/check/strict.hpp"
+#include "mpi/object/inventory.hpp"
+#include "mpi/object/process.hpp"
+#include "mpi/request/request.hpp"
+#include "mpi/rma/api_window.hpp"
+
+namespace tutti::mpi {
+namespace {
+
+using engine::Engine;
+
+// One call's arguments at the target.
+struct There {
+  int rank;
+  MPI_Aint displacement;
+  int64_t count;
+  const Datatype& type;
+
+  int64_t bytes() const { return count * type.layout->size(); }
+};
+
+const char* plural(int64_t count) {
+  return count == 1 ? "" : "s";
+}
+
+// ---- checks. The engine is owned.
+
+Error check_epoch(Window& win, int rank) {
+  Epochs& epochs = win.epochs;
+  if (epochs.all_locked || epochs.lock_of(rank) != Epochs::kUnlocked) return {};
+  if (epochs.started) {
+    if (std::ranges::binary_search(epochs.targets, rank)) return {};
+    return failure(
+        MPI_ERR_RMA_SYNC,
+        "rank {} is not in the group that MPI_Win_start was given (argument target_rank)", rank);
+  }
+  if (epochs.fenced && epochs.locks_held == 0) {
+    epochs.fence_used = true;
+    return {};
+  }
+  return failure(MPI_ERR_RMA_SYNC,
+                 "no access epoch is open for rank {} of the window: MPI_Win_fence, MPI_Win_start, "
+                 "MPI_Win_lock or MPI_Win_lock_all comes first (argument target_rank)",
+                 rank);
+}
+
+Error check_passive(const Window& win, int rank) {
+  if (win.epochs.all_locked || win.epochs.lock_of(rank) != Epochs::kUnlocked) return {};
+  return failure(MPI_ERR_RMA_SYNC,
+                 "operations with a request want a lock on rank {} of the window: MPI_Win_lock or "
+                 "MPI_Win_lock_all comes first (argument target_rank)",
+                 rank);
+}
+
+Error check_range(const Window& win, const There& there) {
+  const bool dynamic = win.flavor == MPI_WIN_FLAVOR_DYNAMIC;  // the target knows what is attached
+  if (there.displacement < 0 && !dynamic)
+    return failure(MPI_ERR_DISP, "displacement {} is negative (argument target_disp)",
+                   there.displacement);
+  if (dynamic) return {};
+  const rma::Reach reach = rma::reach_of(there.count, *there.type.layout);
+  const Window::Part& part = win.part(there.rank);
+  const __int128 start = static_cast<__int128>(there.displacement) * part.unit;
+  if (reach.low >= reach.high || (start + reach.low >= 0 && start + reach.high <= part.size))
+    return {};
+  return failure(MPI_ERR_RMA_RANGE,
+                 "bytes {} to {} are not in the memory of rank {}, whose size is {} byte{}: "
+                 "displacement {} in units of {} byte{}, {} element{} of {} (argument target_disp)",
+                 static_cast<int64_t>(start + reach.low),
+                 static_cast<int64_t>(start + reach.high - 1), there.rank, part.size,
+                 plural(part.size), there.displacement, part.unit, plural(part.unit), there.count,
+                 plural(there.count), description(there.type));
+}
+
+Error check_lengths(const char* side, int64_t bytes, const There& there) {
+  if (bytes == there.bytes()) return {};
+  if (bytes > there.bytes())
+    return failure(
+        MPI_ERR_TRUNCATE,
+        "the {} has {} byte{}, more than the {} that target_count and target_datatype name: "
+        "they must fit together",
+        side, bytes, plural(bytes), there.bytes());
+  return failure(
+      MPI_ERR_TYPE,
+      "the {} has {} byte{}, less than the {} that target_count and target_datatype name: "
+      "they must fit together",
+      side, bytes, plural(bytes), there.bytes());
+}
+
+// What all elements of a type are; nullptr: nothing, or different things.
+const Datatype* only_element(const Datatype& type, bool& mixed) {
+  if (type.element != Element::none) return &type;
+  const Datatype* only = nullptr;
+  for (const TypeRun& run : type.runs) {
+    if (run.count == 0) continue;
+    const Datatype* part = only_element(*run.type, mixed);
+    if (!part) continue;
+    if (only && only->element != part->element) mixed = true;
+    only = part;
+  }
+  return only;
+}
+
+// The operation bound to the elements of `type`.
+Result<rma::Update> bind_update(const Op& op, const Datatype& type, const char* argument) {
+  if (!op.predefined)
+    return failure(MPI_ERR_OP,
+                   "an operation of MPI_Op_create cannot be used on windows, only predefined ones "
+                   "(argument op)");
+  bool mixed = false;
+  const Datatype* element = only_element(type, mixed);
+  if (mixed)
+    return failure(MPI_ERR_TYPE,
+                   "{} is made of different predefined datatypes: accumulating wants one alone "
+                   "(argument {})",
+                   description(type), argument);
+  rma::Update update;
+  update.operation = static_cast<uint8_t>(reinterpret_cast<uintptr_t>(op.handle) -
+                                          reinterpret_cast<uintptr_t>(MPI_OP_NULL));
+  if (!element) return update;  // there is nothing to do it to
+  update.element = static_cast<uint8_t>(element->element);
+  if (update.operation == rma::kReplace || update.operation == rma::kNoOp) return update;
+  auto bound = bind(op, *element);
+  if (!bound) return std::move(bound).error();
+  return update;
+}
+
+Error check_same_elements(const Datatype& origin, const Datatype& target) {
+  bool mixed = false;
+  const Datatype* a = only_element(origin, mixed);
+  const Datatype* b = only_element(target, mixed);
+  if (!mixed && (!a || !b || a->layout->size() == b->layout->size())) return {};
+  return failure(MPI_ERR_TYPE,
+                 "the elements at the origin are {} and at the target {}: accumulating wants one "
+                 "predefined datatype on both sides (argument origin_datatype)",
+                 a ? description(*a) : "nothing", b ? description(*b) : "nothing");
+}
+
+// ---- the operations, with a request or without
+
+rma::Local local(const void* base, int64_t count, const Datatype& type) {
+  return {const_cast<void*>(base), count, type.layout};
+}
+rma::Target target(const Window& win, const There& there) {
+  return {there.rank, there.displacement * win.part(there.rank).unit, there.count,
+          there.type.layout};
+}
+
+class AccessRequest final : public Request {
+ public:
+  explicit AccessRequest(Window& window)
+      : Request(Kind::one_sided, *window.comm), window_(&window) {}
+
+  rma::Done done() {
+    return {[](void* owner, Error error) {
+              auto& request = *static_cast<AccessRequest*>(owner);
+              request.error_ = std::move(error);
+              request.finish();
+            },
+            this};
+  }
+  // Under --check=strict.
+  Error take(std::span<const BufferUse> uses, std::vector<LayoutRef> layouts) {
+    layouts_ = std::move(layouts);
+    return strict->take(static_cast<Request*>(this), uses);
+  }
+  void fill(MPI_Status& status) const override { fill_empty(status); }
+  Error error() const override {
+    return error_ ? Error(error_.mpi_class(), error_.message()) : Error();
+  }
+  Error cancel() override {
+    return failure(
+        MPI_ERR_REQUEST,
+        "the request belongs to an operation on a window, which cannot be cancelled (the "
+        "standard, section 12.3.5)");
+  }
+  Object& raises_on() const override { return *window_; }
+  void add_open_needs(engine::Condition& needs) const override { needs.always(); }
+
+ private:
+  const Ref<Window> window_;
+  std::vector<LayoutRef> layouts_;
+  Error error_;
+};
+
+// The memory here that a call reads or writes.
+struct Here {
+  rma::Local local;
+  bool writes;
+};
+
+// Under --check=strict, until the operations at `rank` are known to be complete.
+Error take_in_use(Window& win, int rank, std::span<const BufferUse> uses,
+                  std::vector<LayoutRef> layouts) {
+  if (win.in_use.empty()) win.in_use.resize(static_cast<size_t>(win.size()));
+  std::deque<Window::InUse>& there = win.in_use[static_cast<size_t>(rank)];
+  there.push_back({std::move(layouts)});
+  Error error = strict->take(&there.back(), uses);
+  if (error) there.pop_back();
+  return error;
+}
+
+Error take(Window& win, int rank, AccessRequest* request, std::initializer_list<Here> uses) {
+  std::vector<BufferUse> buffers;
+  std::vector<LayoutRef> layouts;
+  for (const Here& use : uses)
+    if (use.local.count > 0) {
+      buffers.push_back({use.local.payload(), use.writes});
+      layouts.push_back(use.local.layout);
+    }
+  return request ? request->take(buffers, std::move(layouts))
+                 : take_in_use(win, rank, buffers, std::move(layouts));
+}
+
+// Checks the call where `check` says what is its own; then `start(done)` starts it, unless the
+// target is MPI_PROC_NULL or there is nothing to do. `uses`: of memory here.
+template <class Check, class Start>
+Error access(Window& win, const There& there, MPI_Request* request,
+             std::initializer_list<Here> uses, Check&& check, Start&& start) {
+  const Engine::Guard own(engine_of_process());
+  if (strict) [[unlikely]]
+    strict->acts();
+  const bool nowhere = there.rank == MPI_PROC_NULL;
+  if (!nowhere) {
+    if (Error e = request ? check_passive(win, there.rank) : check_epoch(win, there.rank)) return e;
+    if (Error e = check_range(win, there)) return e;
+    if (Error e = check()) return e;
+  }
+  const bool nothing = nowhere || there.bytes() == 0;
+  if (!request) {
+    if (nothing) return {};
+    if (strict) [[unlikely]]
+      if (Error e = take(win, there.rank, nullptr, uses)) return e;
+    start(rma::Done{});
+    return {};
+  }
+  auto* made = new AccessRequest(win);
+  if (strict && !nothing) [[unlikely]]
+    if (Error e = take(win, there.rank, made, uses)) {
+      made->release();
+      return e;
+    }
+  *request = inventory::hand_out<Request>(*made);
+  made->begin();
+  nothing ? made->finish() : start(made->done());
+  return {};
+}
+
+Error put(const rma::Local& origin, const There& there, Window& win, MPI_Request* request) {
+  return access(
+      win, there, request, {{origin, false}},
+      [&] { return check_lengths("origin", origin.payload().bytes(), there); },
+      [&](rma::Done done) { win.protocol->put(origin, target(win, there), done); });
+}
+
+Error get(const rma::Local& origin, const There& there, Window& win, MPI_Request* request) {
+  return access(
+      win, there, request, {{origin, true}},
+      [&] { return check_lengths("origin", origin.payload().bytes(), there); },
+      [&](rma::Done done) { win.protocol->get(origin, target(win, there), done); });
+}
+
+// `origin_type`: nullptr where it means nothing. `result`: nullptr where nothing is fetched.
+Error update(const void* origin_addr, int64_t origin_count, const Datatype* origin_type,
+             const rma::Local* result, const There& there, const Op& op, Window& win,
+             MPI_Request* request) {
+  rma::Local origin;
+  if (origin_type)
+    origin = local(origin_addr, origin_count, *origin_type);
+  else
+    origin.layout = LayoutRef(LayoutRef(), &Layout::bytes());
+  rma::Update update;
+  const auto check = [&]() -> Error {
+    if (!result && op.handle == MPI_NO_OP)
+      return failure(
+          MPI_ERR_OP,
+          "MPI_NO_OP is for calls that fetch what is there, such as MPI_Get_accumulate (the "
+          "standard, 12.3.4; argument op)");
+    Result<rma::Update> bound = bind_update(op, there.type, "target_datatype");
+    if (!bound) return std::move(bound).error();
+    update = *bound;
+    if (result)
+      if (Error e = check_lengths("result", result->payload().bytes(), there)) return e;
+    if (update.operation == rma::kNoOp || !origin_type) return {};
+    if (Error e = check_lengths("origin", origin.payload().bytes(), there)) return e;
+    return check_same_elements(*origin_type, there.type);
+  };
+  const bool reads = origin_type && op.handle != MPI_NO_OP;
+  return access(win, there, request,
+                {{reads ? origin : rma::Local(), false}, {result ? *result : rma::Local(), true}},
+                check, [&](rma::Done done) {
+                  win.protocol->update(update, origin, result, target(win, there), done);
+                });
+}
+
+}  // namespace
+
+Error put(const void* origin_addr, int64_t origin_count, const Datatype& origin_datatype,
+          int target_rank, MPI_Aint target_disp, int64_t target_count,
+          const Datatype& target_datatype, Window& win) {
+  return put(local(origin_addr, origin_count, origin_datatype),
+             {target_rank, target_disp, target_count, target_datatype}, win, nullptr);
+}
+
+Error rput(const void* origin_addr, int64_t origin_count, const Datatype& origin_datatype,
+           int target_rank, MPI_Aint target_disp, int64_t target_count,
+           const Datatype& target_datatype, Window& win, MPI_Request* request) {
+  return put(local(origin_addr, origin_count, origin_datatype),
+             {target_rank, target_disp, target_count, target_datatype}, win, request);
+}
+
+Error get(void* origin_addr, int64_t origin_count, const Datatype& origin_datatype, int target_rank,
+          MPI_Aint target_disp, int64_t target_count, const Datatype& target_datatype,
+          Window& win) {
+  return get(local(origin_addr, origin_count, origin_datatype),
+             {target_rank, target_disp, target_count, target_datatype}, win, nullptr);
+}
+
+Error rget(void* origin_addr, int64_t origin_count, const Datatype& origin_datatype,
+           int target_rank, MPI_Aint target_disp, int64_t target_count,
+           const Datatype& target_datatype, Window& win, MPI_Request* request) {
+  return get(local(origin_addr, origin_count, origin_datatype),
+             {target_rank, target_disp, target_count, target_datatype}, win, request);
+}
+
+Error accumulate(const void* origin_addr, int64_t origin_count, const Datatype& origin_datatype,
+                 int target_rank, MPI_Aint target_disp, int64_t target_count,
+                 const Datatype& target_datatype, const Op& op, Window& win) {
+  return update(origin_addr, origin_count, &origin_datatype, nullptr,
+                {target_rank, target_disp, target_count, target_datatype}, op, win, nullptr);
+}
+
+Error raccumulate(const void* origin_addr, int64_t origin_count, const Datatype& origin_datatype,
+                  int target_rank, MPI_Aint target_disp, int64_t target_count,
+                  const Datatype& target_datatype, const Op& op, Window& win,
+                  MPI_Request* request) {
+  return update(origin_addr, origin_count, &origin_datatype, nullptr,
+                {target_rank, target_disp, target_count, target_datatype}, op, win, request);
+}
+
+Error get_accumulate(const void* origin_addr, int64_t origin_count, const Datatype* origin_datatype,
+                     void* result_addr, int64_t result_count, const Datatype& result_datatype,
+                     int target_rank, MPI_Aint target_disp, int64_t target_count,
+                     const Datatype& target_datatype, const Op& op, Window& win) {
+  const rma::Local result = local(result_addr, result_count, result_datatype);
+  return update(origin_addr, origin_count, origin_datatype, &result,
+                {target_rank, target_disp, target_count, target_datatype}, op, win, nullptr);
+}
+
+Error rget_accumulate(const void* origin_addr, int64_t origin_count,
+                      const Datatype* origin_datatype, void* result_addr, int64_t result_count,
+                      const Datatype& result_datatype, int target_rank, MPI_Aint target_disp,
+                      int64_t target_count, const Datatype& target_datatype, const Op& op,
+                      Window& win, MPI_Request* request) {
+  const rma::Local result = local(result_addr, result_count, result_datatype);
+  return update(origin_addr, origin_count, origin_datatype, &result,
+                {target_rank, target_disp, target_count, target_datatype}, op, win, request);
+}
+
+namespace {
+
+Error check_predefined(const Datatype& type) {
+  if (type.element != Element::none) return {};
+  return failure(MPI_ERR_TYPE,
+                 "{} is no predefined datatype, as this call wants (argument datatype)",
+                 description(type));
+}
+
+Error check_address(const void* address, const char* argument) {
+  if (address) return {};
+  return failure(MPI_ERR_BUFFER, "the address is NULL, yet an element lies there (argument {})",
+                 argument);
+}
+
+}  // namespace
+
+Error fetch_and_op(const void* origin_addr, void* result_addr, const Datatype& datatype,
+                   int target_rank, MPI_Aint target_disp, const Op& op, Window& win) {
+  if (Error e = check_predefined(datatype)) return e;
+  if (target_rank != MPI_PROC_NULL) {
+    if (Error e = check_address(result_addr, "result_addr")) return e;
+    if (op.handle != MPI_NO_OP)
+      if (Error e = check_address(origin_addr, "origin_addr")) return e;
+  }
+  const rma::Local result = local(result_addr, 1, datatype);
+  return update(origin_addr, 1, &datatype, &result, {target_rank, target_disp, 1, datatype}, op,
+                win, nullptr);
+}
+
+Error compare_and_swap(const void* origin_addr, const void* compare_addr, void* result_addr,
+                       const Datatype& datatype, int target_rank, MPI_Aint target_disp,
+                       Window& win) {
+  if (Error e = check_predefined(datatype)) return e;
+  const TypeClass kind = datatype.type_class;
+  if (kind != TypeClass::c_integer && kind != TypeClass::fortran_integer &&
+      kind != TypeClass::logical && kind != TypeClass::multi_language && kind != TypeClass::byte)
+    return failure(
+        MPI_ERR_TYPE,
+        "{} cannot be compared and swapped, only integers, logicals and bytes (the standard, "
+        "12.3.4; argument datatype)",
+        description(datatype));
+  if (target_rank != MPI_PROC_NULL) {
+    if (Error e = check_address(origin_addr, "origin_addr")) return e;
+    if (Error e = check_address(compare_addr, "compare_addr")) return e;
+    if (Error e = check_address(result_addr, "result_addr")) return e;
+  }
+  const There there{target_rank, target_disp, 1, datatype};
+  return access(
+      win, there, nullptr,
+      {{local(origin_addr, 1, datatype), false}, {local(result_addr, 1, datatype), true}},
+      [] { return Error(); },
+      [&](rma::Done) {
+        win.protocol->compare_and_swap({.element = static_cast<uint8_t>(datatype.element)},
+                                       origin_addr, compare_addr, result_addr, target(win, there));
+      });
+}
+
+}  // namespace tutti::mpi

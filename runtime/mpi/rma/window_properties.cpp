@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What is said of windows beside their use: groups, names, hints, attributes, error handlers.
+#include <algorithm>
+#include <cstring>
+
+#include "contract/ledger.hpp"
+#include "mpi/object/api_error.hpp"
+#include "mpi/object/entry.hpp"
+#include "mpi/object/inventory.hpp"
+#include "mpi/object/process.hpp"
+#include "mpi/rma/api_window.hpp"
+
+namespace tutti::mpi {
+namespace {
+
+// Hints of the standard (12.2.1, 12.2.3) and what holds without them. None changes what is right.
+constexpr struct {
+  const char* key;
+  const char* value;
+} kHints[] = {
+    {"no_locks", "false"},
+    {"accumulate_ordering", "rar,raw,war,waw"},
+    {"accumulate_ops", "same_op_no_op"},
+    {"same_size", "false"},
+    {"same_disp_unit", "false"},
+    {"alloc_shared_noncontig", "false"},
+};
+
+}  // namespace
+
+void take_hints(Window& window, const Info* info) {
+  if (window.hints.empty())
+    for (const auto& hint : kHints) window.hints.emplace_back(hint.key, hint.value);
+  if (!info) return;
+  for (auto& [key, value] : window.hints)
+    if (const auto given = info->get(key)) value = *given;
+}
+
+Error win_get_group(Window& win, MPI_Group* group) {
+  *group = make_group(*win.comm->group->processes, win.rank());
+  return {};
+}
+
+Error win_set_info(Window& win, Info* info) {
+  const engine::Engine::Guard own(engine_of_process());
+  take_hints(win, info);
+  return {};
+}
+
+Error win_get_info(Window& win, MPI_Info* info_used) {
+  const engine::Engine::Guard own(engine_of_process());
+  *info_used = inventory::hand_out(*new Info(win.hints));
+  return {};
+}
+
+Error win_set_name(Window& win, const char* win_name) {
+  const std::string_view given(win_name, strnlen(win_name, MPI_MAX_OBJECT_NAME - 1));
+  {
+    const engine::Engine::Guard own(engine_of_process());
+    win.name = given;
+  }
+  win.comm->set_name(given.empty() ? "a window" : fmt::format("window {}", given));
+  return {};
+}
+
+Error win_get_name(Window& win, char* win_name, int* resultlen) {
+  const engine::Engine::Guard own(engine_of_process());
+  std::memcpy(win_name, win.name.c_str(), win.name.size() + 1);
+  *resultlen = static_cast<int>(win.name.size());
+  return {};
+}
+
+Error win_create_keyval(MPI_Win_copy_attr_function* copy, MPI_Win_delete_attr_function* destroy,
+                        int* win_keyval, void* extra_state) {
+  *win_keyval = create_key(KeyKind::win, reinterpret_cast<void*>(copy),
+                           reinterpret_cast<void*>(destroy), extra_state);
+  return {};
+}
+
+Error win_free_keyval(int* win_keyval) {
+  return free_key(KeyKind::win, *win_keyval);
+}
+
+Error win_set_attr(Window& win, int win_keyval, void* attribute_val) {
+  return win.attributes.set(win.handle, win_keyval, attribute_val);
+}
+
+// The base is the attribute itself; the others are addresses of what they tell (12.2.6).
+Error win_get_attr(Window& win, int win_keyval, void* attribute_val, int* flag) {
+  if (win_keyval == MPI_WIN_BASE) {
+    *static_cast<void**>(attribute_val) = win.base;
+    *flag = 1;
+    return {};
+  }
+  bool found = false;
+  Error error = win.attributes.get(win_keyval, static_cast<void**>(attribute_val), found);
+  *flag = found;
+  return error;
+}
+
+Error win_delete_attr(Window& win, int win_keyval) {
+  return win.attributes.remove(win.handle, win_keyval);
+}
+
+Error win_create_errhandler(MPI_Win_errhandler_function* function, MPI_Errhandler* errhandler) {
+  if (!function) return failure(MPI_ERR_ARG, "the handler's function is NULL");
+  auto* made = new Errhandler(Errhandler::Does::call_user,
+                              reinterpret_cast<MPI_Comm_errhandler_function*>(function),
+                              Errhandler::On::window);
+  *errhandler = made->handle = inventory::hand_out(*made);
+  return {};
+}
+
+Error win_set_errhandler(Window& win, Errhandler& errhandler) {
+  if (Error e = errhandler.suits(Errhandler::On::window)) return e;
+  win.errhandler = Ref<Errhandler>(&errhandler);
+  if (win.comm->hidden.ledger) win.comm->hidden.ledger->set_fatal(errhandler.ends_job());
+  return {};
+}
+
+Error win_get_errhandler(Window& win, MPI_Errhandler* errhandler) {
+  win.errhandler->add_handle();  // the caller's to free
+  *errhandler = win.errhandler->handle;
+  return {};
+}
+
+Error win_call_errhandler(Window& win, int errorcode) {
+  char text[MPI_MAX_ERROR_STRING];
+  int length = 0;
+  if (Error e = error_string(errorcode, text, &length)) return e;
+  call_errhandler(&win, errorcode, fmt::format("MPI_Win_call_errhandler: {}", text));
+  return {};
+}
+
+}  // namespace tutti::mpi

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Windows whose memory the ranks of a node share (the standard, section 12.2.3).
+#include <algorithm>
+#include <cstring>
+
+#include "base/cpu.hpp"
+#include "mpi/coll/collective.hpp"
+#include "mpi/object/process.hpp"
+#include "mpi/rma/api_window.hpp"
+
+namespace tutti::mpi {
+namespace {
+
+// How it went at a rank; MPI_SUCCESS, or the first one's trouble is everybody's.
+struct Verdict {
+  int32_t error_class = MPI_SUCCESS;
+  char text[300] = "";
+};
+
+bool all_on_this_node(const Comm& comm) {
+  const std::vector<int>& here = process().job->view().node_ranks;
+  return std::ranges::all_of(*comm.group->processes, [&](int process) {
+    return std::ranges::find(here, process) != here.end();
+  });
+}
+
+// Collective: an error if anybody has one.
+Error agree(Comm& comm, Error mine) {
+  Verdict verdict;
+  verdict.error_class = mine.mpi_class();
+  const size_t length = std::min(mine.message().size(), sizeof verdict.text - 1);
+  std::memcpy(verdict.text, mine.message().data(), length);
+  std::vector<Verdict> all(static_cast<size_t>(comm.size()));
+  coll::Call exchange = allgather_bytes(&verdict, all.data(), sizeof verdict);
+  exchange.signature = contract::word_of(Function::Win_allocate_shared);
+  if (Error e = run(comm, exchange)) return e;
+  for (const Verdict& v : all)
+    if (v.error_class != MPI_SUCCESS) return Error(v.error_class, v.text);
+  return {};
+}
+
+// Rank 0 makes the memory, the others open it.
+Error share_memory(Window& window, int64_t bytes) {
+  using transport::SharedFile;
+  const std::string name =
+      fmt::format("tutti.{}.win.{:x}", process().job->view().id, window.comm->context());
+  const bool first = window.rank() == 0;
+  Error error;
+  const auto keep = [&](Result<std::unique_ptr<SharedFile>> file) {
+    if (file)
+      window.shared = *std::move(file);
+    else
+      error = std::move(file).error();
+  };
+  if (first) keep(SharedFile::make(name, bytes));
+  if (Error e = agree(*window.comm, std::move(error))) return e;
+  error = {};
+  if (!first) keep(SharedFile::open(name, bytes));
+  Error outcome = agree(*window.comm, std::move(error));
+  if (first) SharedFile::forget_name(name);
+  return outcome;
+}
+
+}  // namespace
+
+Error win_allocate_shared(MPI_Aint size, int64_t disp_unit, Info* info, Comm& comm, void* baseptr,
+                          MPI_Win* win) {
+  if (comm.is_inter())
+    return failure(MPI_ERR_COMM, "a window wants an intracommunicator (argument comm)");
+  if (Error e = bad_size(size)) return e;
+  if (Error e = bad_unit(disp_unit)) return e;
+  if (!all_on_this_node(comm))
+    return failure(
+        MPI_ERR_RMA_SHARED,
+        "the ranks of the communicator are on several nodes, which share no memory: divide it "
+        "with MPI_Comm_split_type and MPI_COMM_TYPE_SHARED first (argument comm)");
+  bool apart = info && info->get("alloc_shared_noncontig") == "true";
+  Result<Ref<Window>> made = make_window(comm, Function::Win_allocate_shared, MPI_WIN_FLAVOR_SHARED,
+                                         info, {size, disp_unit}, &apart);
+  if (!made) return std::move(made).error();
+  Window& window = **made;
+  int64_t bytes = 0;
+  for (const Window::Part& part : window.parts) {
+    if (apart) bytes = static_cast<int64_t>(cpu::whole_lines(static_cast<size_t>(bytes)));
+    window.offsets.push_back(bytes);
+    if (__builtin_add_overflow(bytes, part.size, &bytes) || bytes > INT64_MAX / 2)
+      return failure(MPI_ERR_SIZE,
+                     "the sizes of all ranks make more than 2^62 bytes (argument size)");
+  }
+  if (Error e = share_memory(window, std::max<int64_t>(bytes, 1))) return e;
+  void* const base = window.shared->base() + window.offsets[static_cast<size_t>(window.rank())];
+  *win = open_window(window, base);
+  *static_cast<void**>(baseptr) = base;
+  return {};
+}
+
+Error win_shared_query(Window& win, int rank, MPI_Aint* size, int64_t& disp_unit, void* baseptr) {
+  if (win.flavor == MPI_WIN_FLAVOR_DYNAMIC)
+    return failure(
+        MPI_ERR_RMA_FLAVOR,
+        "a window of MPI_Win_create_dynamic has no memory of its own to share (argument win)");
+  void*& base = *static_cast<void**>(baseptr);
+  if (rank == MPI_PROC_NULL) {  // the first that has any
+    rank = 0;
+    while (rank + 1 < win.size() && win.part(rank).size == 0) ++rank;
+    if (win.part(rank).size == 0) rank = 0;
+  }
+  const Window::Part& part = win.part(rank);
+  const bool here = win.shared || rank == win.rank();
+  *size = here ? part.size : 0;  // 0: it cannot be accessed directly
+  disp_unit = part.unit;
+  base = !here ? nullptr
+         : win.shared
+             ? static_cast<void*>(win.shared->base() + win.offsets[static_cast<size_t>(rank)])
+             : win.base;
+  return {};
+}
+
+}  // namespace tutti::mpi

@@ -1,0 +1,410 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Synchronisation of windows (the standard, section 12.5): which epoch may begin and end when, what
+// must be over before a call returns, and what a waiting one needs.
+#include <algorithm>
+#include <atomic>
+#include <unordered_map>
+
+#include "mpi/check/strict.hpp"
+#include "mpi/coll/collective.hpp"
+#include "mpi/object/process.hpp"
+#include "mpi/rma/api_window.hpp"
+
+namespace tutti::mpi {
+namespace {
+
+using engine::Condition;
+using engine::Engine;
+constexpr int kAll = rma::Window::kAll;
+
+// In a call of synchronisation, with the engine owned.
+class Inside {
+ public:
+  Inside() : own_(engine_of_process()) {
+    if (strict) [[unlikely]]
+      strict->acts();
+  }
+
+ private:
+  const Engine::Guard own_;
+};
+
+Error check_assertion(int assertion, int allowed, const char* which) {
+  if ((assertion & ~allowed) == 0) return {};
+  return failure(MPI_ERR_ASSERT,
+                 "{} is no assertion for this call, which knows {} (argument assert)", assertion,
+                 which);
+}
+
+template <class... Args>
+Error out_of_sync(fmt::format_string<Args...> format, Args&&... args) {
+  return failure(MPI_ERR_RMA_SYNC, format, std::forward<Args>(args)...);
+}
+
+// An open epoch that keeps another kind from beginning; empty: none.
+const char* open_access(const Epochs& epochs) {
+  if (epochs.started) return "MPI_Win_start opened an access epoch: call MPI_Win_complete";
+  if (epochs.all_locked) return "MPI_Win_lock_all opened an epoch: call MPI_Win_unlock_all";
+  if (epochs.locks_held) return "MPI_Win_lock opened an epoch: call MPI_Win_unlock";
+  if (epochs.fence_used)
+    return "there were operations since the last MPI_Win_fence: call it once more";
+  return nullptr;
+}
+
+Error refuse_open_access(const Epochs& epochs) {
+  const char* open = open_access(epochs);
+  return open ? out_of_sync("{} first (argument win)", open) : Error();
+}
+
+// Ranks in the window, ascending.
+Result<std::vector<int>> ranks_of(const Group& group, const Window& window) {
+  std::unordered_map<int, int> rank_of;
+  for (int r = 0; r < window.size(); ++r) rank_of.emplace(window.process_of(r), r);
+  std::vector<int> ranks;
+  for (const int member : *group.processes) {
+    const auto at = rank_of.find(member);
+    if (at == rank_of.end())
+      return failure(
+          MPI_ERR_GROUP,
+          "the process with rank {} in the group is not in the window's (argument group)",
+          ranks.size());
+    ranks.push_back(at->second);
+  }
+  std::ranges::sort(ranks);
+  return ranks;
+}
+
+// Waits for those of `ranks` that `done` does not hold for: each has to make a call.
+template <class IsDone>
+void await_each(const Window& window, const std::vector<int>& ranks, IsDone&& is_done) {
+  engine_of_process().wait_until([&] { return std::ranges::all_of(ranks, is_done); },
+                                 [&](Condition& needs) {
+                                   needs.all();
+                                   for (const int rank : ranks)
+                                     if (!is_done(rank)) needs.process(window.process_of(rank));
+                                   needs.end();
+                                 });
+}
+
+// The others' progress completes these, which needs no call of theirs.
+void await_flushed(Window& win, int rank) {
+  rma::Window& protocol = *win.protocol;
+  protocol.flush(rank);
+  engine_of_process().wait_until([&] { return protocol.is_flushed(rank); });
+  win.drop_in_use(rank);
+}
+void await_locally(Window& win, int rank) {
+  const rma::Window& protocol = *win.protocol;
+  engine_of_process().wait_until([&] { return protocol.is_locally_complete(rank); });
+  win.drop_in_use(rank);
+}
+
+// Whoever holds a lock has to give it up, and whose memory it is may still be about to tell.
+void add_needs_of_lock(Condition& needs, const Window& window, int rank) {
+  const std::vector<int>& holders = window.protocol->holders(rank);
+  if (holders.empty()) return void(needs.always());
+  needs.any().process(window.process_of(rank)).all();
+  for (const int holder : holders) needs.process(window.process_of(holder));
+  needs.end().end();
+}
+
+void await_locks(Window& window, const std::vector<int>& ranks) {
+  rma::Window& protocol = *window.protocol;
+  const auto is_locked = [&](int rank) { return protocol.is_locked(rank); };
+  engine_of_process().wait_until([&] { return std::ranges::all_of(ranks, is_locked); },
+                                 [&](Condition& needs) {
+                                   needs.all();
+                                   for (const int rank : ranks)
+                                     if (!is_locked(rank)) add_needs_of_lock(needs, window, rank);
+                                   needs.end();
+                                 });
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+}
+
+std::vector<int> everybody(const Window& window) {
+  std::vector<int> ranks(static_cast<size_t>(window.size()));
+  for (int r = 0; r < window.size(); ++r) ranks[static_cast<size_t>(r)] = r;
+  return ranks;
+}
+
+Error unlock(Window& window, const std::vector<int>& ranks, bool unchecked) {
+  rma::Window& protocol = *window.protocol;
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (!unchecked)
+    for (const int rank : ranks) protocol.unlock(rank);
+  else
+    for (const int rank : ranks) protocol.flush(rank);
+  engine_of_process().wait_until([&] {
+    return std::ranges::all_of(
+        ranks, [&](int rank) { return protocol.is_flushed(rank) && protocol.is_unlocked(rank); });
+  });
+  for (const int rank : ranks) window.drop_in_use(rank);
+  return failure_of(window);
+}
+
+// Of the calls that want a lock on `rank`.
+Error check_passive(const Window& window, int rank) {
+  const Epochs& epochs = window.epochs;
+  if (rank == kAll ? epochs.is_passive()
+                   : epochs.all_locked || epochs.lock_of(rank) != Epochs::kUnlocked)
+    return {};
+  return rank == kAll
+             ? out_of_sync(
+                   "there is no lock on the window: MPI_Win_lock or MPI_Win_lock_all comes first "
+                   "(argument win)")
+             : out_of_sync(
+                   "rank {} of the window is not locked by this one: MPI_Win_lock or "
+                   "MPI_Win_lock_all comes first (argument rank)",
+                   rank);
+}
+
+}  // namespace
+
+// ---- fence (12.5.1)
+
+Error win_fence(int assertion, Window& win) {
+  constexpr int kKnown =
+      MPI_MODE_NOSTORE | MPI_MODE_NOPUT | MPI_MODE_NOPRECEDE | MPI_MODE_NOSUCCEED;
+  if (Error e = check_assertion(assertion, kKnown,
+                                "MPI_MODE_NOSTORE, MPI_MODE_NOPUT, MPI_MODE_NOPRECEDE and "
+                                "MPI_MODE_NOSUCCEED"))
+    return e;
+  Epochs& epochs = win.epochs;
+  {
+    const Inside inside;
+    if (!epochs.fence_used)
+      if (Error e = refuse_open_access(epochs)) return e;
+    if (epochs.exposed)
+      return out_of_sync(
+          "MPI_Win_post opened an exposure epoch: call MPI_Win_wait first (argument win)");
+    if (epochs.fence_used && (assertion & MPI_MODE_NOPRECEDE))
+      return failure(MPI_ERR_ASSERT,
+                     "MPI_MODE_NOPRECEDE is given, yet there were operations since the last "
+                     "MPI_Win_fence (argument assert)");
+    await_flushed(win, kAll);
+  }
+  // Everybody's operations are complete where they went: behind the barrier, at all.
+  if (Error e = run(*win.comm, coll::Call{.kind = coll::Collective::barrier,
+                                          .signature = contract::word_of(Function::Win_fence)}))
+    return e;
+  const Inside inside;
+  epochs.fenced = !(assertion & MPI_MODE_NOSUCCEED);
+  epochs.fence_used = false;
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  return failure_of(win);
+}
+
+// ---- general active target (12.5.2)
+
+Error win_start(Group& group, int assertion, Window& win) {
+  if (Error e = check_assertion(assertion, MPI_MODE_NOCHECK, "MPI_MODE_NOCHECK")) return e;
+  Result<std::vector<int>> ranks = ranks_of(group, win);
+  if (!ranks) return std::move(ranks).error();
+  const Inside inside;
+  Epochs& epochs = win.epochs;
+  if (Error e = refuse_open_access(epochs)) return e;
+  epochs.fenced = false;
+  epochs.started = true;
+  epochs.targets = *std::move(ranks);
+  if (assertion & MPI_MODE_NOCHECK) return {};
+  rma::Window& protocol = *win.protocol;
+  await_each(win, epochs.targets, [&](int rank) { return protocol.is_posted(rank); });
+  for (const int rank : epochs.targets) protocol.take_post(rank);
+  return {};
+}
+
+Error win_complete(Window& win) {
+  const Inside inside;
+  Epochs& epochs = win.epochs;
+  if (!epochs.started)
+    return out_of_sync(
+        "there is no access epoch to complete: MPI_Win_start comes first (argument win)");
+  for (const int rank : epochs.targets) win.protocol->complete(rank);
+  await_locally(win, kAll);
+  epochs.started = false;
+  epochs.targets.clear();
+  return failure_of(win);
+}
+
+Error win_post(Group& group, int assertion, Window& win) {
+  if (Error e = check_assertion(assertion, MPI_MODE_NOCHECK | MPI_MODE_NOSTORE | MPI_MODE_NOPUT,
+                                "MPI_MODE_NOCHECK, MPI_MODE_NOSTORE and MPI_MODE_NOPUT"))
+    return e;
+  Result<std::vector<int>> ranks = ranks_of(group, win);
+  if (!ranks) return std::move(ranks).error();
+  const Inside inside;
+  Epochs& epochs = win.epochs;
+  if (epochs.exposed)
+    return out_of_sync(
+        "MPI_Win_post opened an exposure epoch already: call MPI_Win_wait first (argument win)");
+  epochs.fenced = epochs.fenced && epochs.fence_used;
+  epochs.exposed = true;
+  epochs.origins = *std::move(ranks);
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (!(assertion & MPI_MODE_NOCHECK))
+    for (const int rank : epochs.origins) win.protocol->post(rank);
+  return {};
+}
+
+namespace {
+
+Error no_exposure() {
+  return out_of_sync(
+      "there is no exposure epoch to wait for: MPI_Win_post comes first (argument win)");
+}
+
+void end_exposure(Window& win) {
+  for (const int rank : win.epochs.origins) win.protocol->take_complete(rank);
+  win.epochs.exposed = false;
+  win.epochs.origins.clear();
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+}
+
+}  // namespace
+
+Error win_wait(Window& win) {
+  const Inside inside;
+  if (!win.epochs.exposed) return no_exposure();
+  rma::Window& protocol = *win.protocol;
+  const std::vector<int>& origins = win.epochs.origins;
+  const auto is_done = [&](int rank) { return protocol.is_completed_by(rank); };
+  engine_of_process().wait_until([&] { return std::ranges::all_of(origins, is_done); },
+                                 [&](Condition& needs) {
+                                   needs.all();
+                                   for (const int rank : origins)
+                                     if (!is_done(rank) && !protocol.is_serving(rank))
+                                       needs.process(win.process_of(rank));
+                                   needs.end();
+                                 });
+  end_exposure(win);
+  return {};
+}
+
+Error win_test(Window& win, int* flag) {
+  Engine& engine = engine_of_process();
+  engine.enter();
+  Error error;
+  bool moved = false;
+  *flag = 0;
+  if (!win.epochs.exposed) {
+    error = no_exposure();
+  } else {
+    moved = engine.progress();
+    *flag = std::ranges::all_of(win.epochs.origins,
+                                [&](int rank) { return win.protocol->is_completed_by(rank); });
+    if (*flag) end_exposure(win);
+  }
+  engine.leave();
+  if (!error && !*flag && !moved) engine.give_way();
+  return error;
+}
+
+// ---- passive target (12.5.3)
+
+Error win_lock(int lock_type, int rank, int assertion, Window& win) {
+  if (lock_type != MPI_LOCK_EXCLUSIVE && lock_type != MPI_LOCK_SHARED)
+    return failure(MPI_ERR_LOCKTYPE,
+                   "{} is neither MPI_LOCK_EXCLUSIVE nor MPI_LOCK_SHARED (argument lock_type)",
+                   lock_type);
+  if (Error e = check_assertion(assertion, MPI_MODE_NOCHECK, "MPI_MODE_NOCHECK")) return e;
+  const Inside inside;
+  Epochs& epochs = win.epochs;
+  if (epochs.lock_of(rank) != Epochs::kUnlocked)
+    return out_of_sync(
+        "rank {} of the window is locked by this one already: call MPI_Win_unlock first "
+        "(argument rank)",
+        rank);
+  if (epochs.locks_held == 0)
+    if (Error e = refuse_open_access(epochs)) return e;
+  epochs.fenced = false;
+  if (epochs.locks.empty()) epochs.locks.resize(static_cast<size_t>(win.size()));
+  const bool checked = !(assertion & MPI_MODE_NOCHECK);
+  epochs.locks[static_cast<size_t>(rank)] = checked ? Epochs::kLocked : Epochs::kUnchecked;
+  ++epochs.locks_held;
+  if (!checked) return {};
+  win.protocol->lock(rank, lock_type == MPI_LOCK_EXCLUSIVE);
+  await_locks(win, {rank});
+  return {};
+}
+
+Error win_unlock(int rank, Window& win) {
+  const Inside inside;
+  Epochs& epochs = win.epochs;
+  const uint8_t lock = epochs.lock_of(rank);
+  if (lock == Epochs::kUnlocked)
+    return out_of_sync("rank {} of the window is not locked by this one{} (argument rank)", rank,
+                       epochs.all_locked
+                           ? " alone: MPI_Win_unlock_all ends what MPI_Win_lock_all began"
+                           : ": MPI_Win_lock comes first");
+  Error error = unlock(win, {rank}, lock == Epochs::kUnchecked);
+  epochs.locks[static_cast<size_t>(rank)] = Epochs::kUnlocked;
+  --epochs.locks_held;
+  return error;
+}
+
+Error win_lock_all(int assertion, Window& win) {
+  if (Error e = check_assertion(assertion, MPI_MODE_NOCHECK, "MPI_MODE_NOCHECK")) return e;
+  const Inside inside;
+  Epochs& epochs = win.epochs;
+  if (Error e = refuse_open_access(epochs)) return e;
+  epochs.fenced = false;
+  epochs.all_locked = true;
+  epochs.all_unchecked = assertion & MPI_MODE_NOCHECK;
+  if (epochs.all_unchecked) return {};
+  const std::vector<int> ranks = everybody(win);
+  for (const int rank : ranks) win.protocol->lock(rank, false);
+  await_locks(win, ranks);
+  return {};
+}
+
+Error win_unlock_all(Window& win) {
+  const Inside inside;
+  Epochs& epochs = win.epochs;
+  if (!epochs.all_locked)
+    return out_of_sync("MPI_Win_lock_all has not locked the window: it comes first (argument win)");
+  Error error = unlock(win, everybody(win), epochs.all_unchecked);
+  epochs.all_locked = false;
+  return error;
+}
+
+// ---- flush and sync (12.5.4)
+
+namespace {
+
+Error flush(Window& win, int rank) {
+  const Inside inside;
+  if (Error e = check_passive(win, rank)) return e;
+  await_flushed(win, rank);
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  return failure_of(win);
+}
+
+Error flush_local(Window& win, int rank) {
+  const Inside inside;
+  if (Error e = check_passive(win, rank)) return e;
+  await_locally(win, rank);
+  return failure_of(win);
+}
+
+}  // namespace
+
+Error win_flush(int rank, Window& win) {
+  return flush(win, rank);
+}
+Error win_flush_all(Window& win) {
+  return flush(win, kAll);
+}
+Error win_flush_local(int rank, Window& win) {
+  return flush_local(win, rank);
+}
+Error win_flush_local_all(Window& win) {
+  return flush_local(win, kAll);
+}
+
+Error win_sync(Window&) {
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  const Inside inside;  // what others' operations have written before is seen behind this
+  return {};
+}
+
+}  // namespace tutti::mpi

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/type/op.hpp"
+
+#include <algorithm>
+#include <climits>
+
+#include "mpi/object/entry.hpp"
+#include "mpi/object/inventory.hpp"
+#include "mpi/type/api_op.hpp"
+#include "mpi/type/kernels.hpp"
+
+namespace tutti::mpi {
+
+namespace {
+
+constexpr unsigned on(TypeClass type_class) {
+  return 1u << static_cast<unsigned>(type_class);
+}
+
+constexpr unsigned kOrdered = on(TypeClass::c_integer) | on(TypeClass::fortran_integer) |
+                              on(TypeClass::floating) | on(TypeClass::multi_language);
+constexpr unsigned kNumbers = kOrdered | on(TypeClass::complex);
+constexpr unsigned kTruths = on(TypeClass::c_integer) | on(TypeClass::logical);
+constexpr unsigned kBits = on(TypeClass::c_integer) | on(TypeClass::fortran_integer) |
+                           on(TypeClass::byte) | on(TypeClass::multi_language);
+constexpr unsigned kPairs = on(TypeClass::pair);
+
+// The predefined operations, and the classes of types that each is defined on (6.9.2, 6.9.4).
+const struct Row {
+  MPI_Op handle;
+  const char* name;
+  unsigned classes;
+  const char* section;
+} kOps[] = {
+    {MPI_MIN, "MPI_MIN", kOrdered, "6.9.2"},     {MPI_MAX, "MPI_MAX", kOrdered, "6.9.2"},
+    {MPI_SUM, "MPI_SUM", kNumbers, "6.9.2"},     {MPI_PROD, "MPI_PROD", kNumbers, "6.9.2"},
+    {MPI_LAND, "MPI_LAND", kTruths, "6.9.2"},    {MPI_LOR, "MPI_LOR", kTruths, "6.9.2"},
+    {MPI_LXOR, "MPI_LXOR", kTruths, "6.9.2"},    {MPI_BAND, "MPI_BAND", kBits, "6.9.2"},
+    {MPI_BOR, "MPI_BOR", kBits, "6.9.2"},        {MPI_BXOR, "MPI_BXOR", kBits, "6.9.2"},
+    {MPI_MINLOC, "MPI_MINLOC", kPairs, "6.9.4"}, {MPI_MAXLOC, "MPI_MAXLOC", kPairs, "6.9.4"},
+    {MPI_REPLACE, "MPI_REPLACE", 0, ""},         {MPI_NO_OP, "MPI_NO_OP", 0, ""},
+};
+
+constexpr uintptr_t kFirst = 0x20;  // MPI_OP_NULL
+
+uintptr_t code_of(MPI_Op handle) {
+  return reinterpret_cast<uintptr_t>(handle) - kFirst;
+}
+
+struct Predefined {
+  Predefined() {
+    for (const Row& row : kOps) {
+      auto* op = new Op;  // never destroyed
+      op->predefined = true;
+      op->commutative = row.handle != MPI_REPLACE && row.handle != MPI_NO_OP;
+      op->handle = row.handle;
+      op->name = row.name;
+      ops[code_of(row.handle)] = op;
+      rows[code_of(row.handle)] = &row;
+    }
+  }
+  Op* ops[kOpCodes] = {};
+  const Row* rows[kOpCodes] = {};
+};
+
+const Predefined& predefined_ops() {
+  static const Predefined all;
+  return all;
+}
+
+Error refused(const Row& row, const Datatype& type) {
+  if (row.classes == 0)
+    return failure(MPI_ERR_OP,
+                   "{} is for one-sided accumulate operations only (the standard, 12.3.4)",
+                   row.name);
+  if (type.element == Element::none)
+    return failure(MPI_ERR_OP,
+                   "{} is not defined on {}: predefined operations work on predefined datatypes; "
+                   "for this one make an operation with MPI_Op_create (the standard, {})",
+                   row.name, description(type), row.section);
+  return failure(MPI_ERR_OP, "{} is not defined on {} (the standard, {})", row.name,
+                 description(type), row.section);
+}
+
+const Layout& layout_of(const coll::Reduction& self) {
+  return *resolve_also_freed<Datatype>(static_cast<MPI_Datatype>(self.datatype))->layout;
+}
+
+// A user's function puts the result on its right operand.
+void bring(const Layout& layout, const void* right, void* into, int64_t count) {
+  if (right != into)
+    copy_payload({const_cast<void*>(right), count, &layout}, {into, count, &layout});
+}
+
+// A user's function gets copies of what it could change through its pointers.
+void apply_large(const coll::Reduction& self, const void* left, const void* right, void* into,
+                 int64_t count) {
+  bring(layout_of(self), right, into, count);
+  auto* function = reinterpret_cast<MPI_User_function_c*>(const_cast<void*>(self.function));
+  auto datatype = static_cast<MPI_Datatype>(self.datatype);
+  MPI_Count length = count;
+  const InCallback in_callback;
+  function(const_cast<void*>(left), into, &length, &datatype);
+}
+
+// In calls of at most INT_MAX elements.
+void apply_small(const coll::Reduction& self, const void* left, const void* right, void* into,
+                 int64_t count) {
+  auto* function = reinterpret_cast<MPI_User_function*>(const_cast<void*>(self.function));
+  const Layout& layout = layout_of(self);
+  bring(layout, right, into, count);
+  const InCallback in_callback;
+  for (int64_t done = 0; done < count;) {
+    auto datatype = static_cast<MPI_Datatype>(self.datatype);
+    int length = static_cast<int>(std::min<int64_t>(count - done, INT_MAX));
+    const int64_t offset = done == 0 ? 0 : done * layout.extent();
+    function(static_cast<char*>(const_cast<void*>(left)) + offset,
+             static_cast<char*>(into) + offset, &length, &datatype);
+    done += std::min<int64_t>(count - done, INT_MAX);
+  }
+}
+
+template <class Function>
+Error create(Function* Op::*member, Function* user_fn, int commute, MPI_Op* op) {
+  if (user_fn == nullptr) return failure(MPI_ERR_ARG, "the function is NULL");
+  auto* made = new Op;
+  made->*member = user_fn;
+  made->commutative = commute != 0;
+  *op = inventory::hand_out(*made);
+  return {};
+}
+
+}  // namespace
+
+Op* HandleOf<Op>::predefined(uintptr_t value) {
+  return value - kFirst < kOpCodes ? predefined_ops().ops[value - kFirst] : nullptr;
+}
+
+Result<coll::Reduction> bind(const Op& op, const Datatype& type) {
+  coll::Reduction bound;
+  bound.commutative = op.commutative;
+  if (!op.predefined) {
+    bound.apply = op.function ? apply_small : apply_large;
+    bound.function = op.function ? reinterpret_cast<const void*>(op.function)
+                                 : reinterpret_cast<const void*>(op.function_large);
+    bound.datatype = type.handle;
+    return bound;
+  }
+  const uintptr_t code = code_of(op.handle);
+  const Row& row = *predefined_ops().rows[code];
+  if (row.classes & on(type.type_class))
+    bound.apply = find_kernel(static_cast<OpCode>(code), type.element);
+  if (bound.apply == nullptr) return refused(row, type);
+  return bound;
+}
+
+Error op_create(MPI_User_function* user_fn, int commute, MPI_Op* op) {
+  return create(&Op::function, user_fn, commute, op);
+}
+
+Error op_create(MPI_User_function_c* user_fn, int commute, MPI_Op* op) {
+  return create(&Op::function_large, user_fn, commute, op);
+}
+
+Error op_free(MPI_Op* op) {
+  Op* freed = resolve<Op>(*op);
+  if (freed->predefined)
+    return failure(MPI_ERR_OP, "{} is predefined and cannot be freed", freed->name);
+  freed->free_handle();
+  *op = MPI_OP_NULL;
+  return {};
+}
+
+Error op_commutative(const Op& op, int* commute) {
+  *commute = op.commutative;
+  return {};
+}
+
+Error reduce_local(const void* inbuf, void* inoutbuf, int64_t count, const Datatype& datatype,
+                   const Op& op) {
+  if (inbuf == MPI_IN_PLACE || inoutbuf == MPI_IN_PLACE)
+    return failure(MPI_ERR_BUFFER, "MPI_IN_PLACE is not allowed here");
+  if (count > 0 && inbuf == inoutbuf && inbuf != MPI_BOTTOM)
+    return failure(MPI_ERR_BUFFER, "inbuf and inoutbuf are the same address {}", inbuf);
+  auto bound = bind(op, datatype);
+  if (!bound) return std::move(bound).error();
+  if (count > 0) bound->apply(*bound, inbuf, inoutbuf, inoutbuf, count);
+  return {};
+}
+
+}  // namespace tutti::mpi

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reduction operations (the standard, section 6.9): the predefined ones on every type that the
+// standard allows, and the user's.
+#pragma once
+
+#include "coll/call.hpp"
+#include "mpi/object/objects.hpp"
+#include "mpi/type/datatype.hpp"
+
+namespace tutti::mpi {
+
+// Immutable once made.
+class Op final : public NamedObject {
+ public:
+  Op() : NamedObject(Tag::op), handle(handle_of(*this)) {}
+
+  bool commutative = true;
+  bool predefined = false;
+  MPI_Op handle = MPI_OP_NULL;
+  MPI_User_function* function = nullptr;  // one of both, for a user's operation
+  MPI_User_function_c* function_large = nullptr;
+};
+
+// `op` bound to `type`, ready for a collective; MPI_ERR_OP with a sentence if the standard does
+// not define the operation on that type. The result refers to both: keep them.
+Result<coll::Reduction> bind(const Op& op, const Datatype& type);
+
+}  // namespace tutti::mpi

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The transport between the ranks of one node: rings in a shared segment (ring.hpp,
+// node_segment.hpp), one for each ordered pair that talks. A message takes one of three ways:
+//
+//   short     one record, header and payload together
+//   middling  a record with the first piece, then the rest in fragments, so that the receiver
+//             copies out while the sender still copies in. From 8 KiB on it is announced to a
+//             receiver that is there and far away (distance.hpp), which reads it. From 32 to 128
+//             KiB its receiver says whether it shall come so or as a long one (copy_choice.hpp)
+//   long      announced; the receiver fetches it from the sender's memory where the kernel allows
+//             that, and then nobody but the receiver need progress; elsewhere it tells the sender
+//             to go, which streams fragments. Two processors copy faster than one: a sender that is
+//             there as well writes the back of the message into the receiver's memory meanwhile, or
+//             streams, where several come one after the other. It is asked for
+//             a part at a time, and the receiver fetches the rest itself when it lets it wait
+//
+// A ring that is full makes no caller wait: what does not fit is kept back, in order, and written
+// by progress(). No allocation, lock or system call for a short message to a receiver that is
+// awake.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "transport/shared/node_areas.hpp"
+#include "transport/shm/distance.hpp"
+#include "transport/transport.hpp"
+
+namespace tutti::transport {
+
+struct SharedMemoryOptions {
+  std::string name;            // of the segment: the same for all ranks of the node
+  int file = -1;               // instead of the name: NodeSegment::make_file() or open_file()
+  std::vector<int> processes;  // the process ids that share it, ascending
+  int process = 0;             // mine, among them
+  bool read_peers = true;      // long messages by reading the sender's memory, where allowed
+  bool both_copy = true;       // each process has a core: two may be busy with one message
+  double slow_copy = Distance::kSlow;  // ticks a byte; from here on its receiver is far
+  // A message can never leave, and its receiver waits for it: ends the job. Without one the message
+  // ends with the error.
+  std::function<void(int process, const Error& why)> no_way;
+};
+
+class SharedMemory : public Transport {
+ public:
+  static Result<std::unique_ptr<SharedMemory>> open(const SharedMemoryOptions& options);
+
+  // All processes have opened it. Once they have had the chance (a fence), it stays as it is.
+  virtual bool complete() const = 0;
+  // What the processes of the node call last, when this is gone: returns when all of them do
+  // (parting.hpp).
+  virtual std::function<void()> parting() const = 0;
+  // Removes the segment's name, which remains while it is incomplete.
+  virtual void forget_name() const = 0;
+
+  // Takes the memory for messages to a process, unless it is there. On an error this process cannot
+  // be sent to by shared memory. The first message does it, too.
+  virtual Error connect(int peer) = 0;
+
+  // What the processes of a communicator, by rank, share for collectives (node_areas.hpp).
+  virtual std::unique_ptr<Area> area_for(const AreaKey& key, const std::vector<int>& processes,
+                                         int rank) = 0;
+};
+
+}  // namespace tutti::transport

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Fetching long messages: read from the sender's memory, or streamed by it, whole or in chunks.
+
+#include <algorithm>
+#include <utility>
+
+#include "base/cpu.hpp"
+#include "transport/shm/shared_memory_inside.hpp"
+
+namespace tutti::transport {
+namespace {
+
+// Passes without a fragment before a sender that was asked for more counts as gone: a tenth of a
+// millisecond or so.
+constexpr int kPatience = 4000;
+constexpr int kReadsAfterStall = 64;
+
+}  // namespace
+
+void SharedMemoryTransport::fetch(void* rendezvous, Fetch& fetch) {
+  auto& incoming = *static_cast<Incoming*>(rendezvous);
+  incoming.fetch = &fetch;
+  if (incoming.outgoing == 0) {  // it comes by itself
+    if (incoming.kept) put_into(fetch.into, 0, incoming.kept.get(), incoming.arrived);
+    incoming.kept.reset();
+    if (incoming.arrived == incoming.bytes) finish(incoming);
+    return;
+  }
+  if (!incoming.address || !read_peers_ || !incoming.peer->memory.readable())
+    return ask(incoming, 0);
+  if (should_stream(incoming)) {
+    incoming.streams = true;
+    streaming_.push_back(&incoming);
+    return ask_for_more(*incoming.peer);
+  }
+  if (reading_.empty() && !incoming.among_others && both_copy_ && has_choice(incoming.bytes))
+    incoming.begun = cpu::ticks();
+  incoming.joins = should_join(incoming);
+  if (read_on(incoming) != Read::done) reading_.push_back(&incoming);
+}
+
+void SharedMemoryTransport::finish(Incoming& incoming) {
+  if (incoming.streams) {
+    std::erase(streaming_, &incoming);
+    if (incoming.peer->reads == 0) ask_for_more(*incoming.peer);
+  }
+  Fetch* fetch = incoming.fetch;
+  give_back(incoming);
+  if (fetch) fetch->fetched(*fetch, {});
+}
+
+// Reads the next piece from the sender's memory.
+SharedMemoryTransport::Read SharedMemoryTransport::read_on(Incoming& incoming) {
+  if (incoming.joins) return join_on(incoming);
+  const int64_t most = receiver_->takes_turns() ? kTurnPiece : kReadPiece;
+  const int64_t length = std::min(most, incoming.bytes - incoming.arrived);
+  if (!read_piece(incoming, incoming.arrived, length)) {
+    incoming.asked = incoming.arrived;
+    ask(incoming, 0);
+    return Read::done;
+  }
+  incoming.arrived += length;
+  if (incoming.arrived < incoming.bytes) return Read::goes_on;
+  finish_read(incoming);
+  return Read::done;
+}
+
+// False: memory that only its owner can read, who is to send it.
+bool SharedMemoryTransport::read_piece(Incoming& incoming, int64_t offset, int64_t length) {
+  return incoming.peer->memory.read(incoming.address + static_cast<uint64_t>(offset),
+                                    incoming.fetch->into, offset, length);
+}
+
+void SharedMemoryTransport::learn(Incoming& incoming, CopyChoice::Way way) {
+  Peer& from = *incoming.peer;
+  const auto since = [&](uint64_t time) { return static_cast<int64_t>(time - incoming.begun); };
+  int64_t ticks = std::max<int64_t>(since(cpu::ticks()), 0);
+  if (way == CopyChoice::ring) {
+    // Before, it touches the ring's memory for the first time.
+    from.middling_bytes += incoming.bytes;
+    if (from.middling_bytes <= static_cast<int64_t>(segment_->ring_size())) return;
+    // What the sender has done before, or at other times: where messages go both ways it is a part
+    // of what I do myself. (The counters of two cores may differ.)
+    const PutTimes put = incoming.put;
+    const int64_t putting = std::max<int64_t>(static_cast<int64_t>(put.ended - put.begun), 0);
+    ticks += putting - std::clamp<int64_t>(since(put.ended), 0, std::min(putting, ticks));
+  }
+  from.choices[choice_for(incoming.bytes)].learn(way, ticks, incoming.bytes);
+  wish(from);
+}
+
+// Tells it of what it had better send through the ring, if that has changed.
+void SharedMemoryTransport::wish(Peer& from) {
+  uint32_t wishes = 0;
+  for (int i = 0; i < 2; ++i)
+    wishes |= static_cast<uint32_t>(from.choices[i].way() == CopyChoice::ring) << i;
+  if (wishes != std::exchange(from.wishes, wishes)) from.in.wish(wishes);
+}
+
+void SharedMemoryTransport::finish_read(Incoming& incoming) {
+  if (incoming.begun) learn(incoming, CopyChoice::reading);
+  control(*incoming.peer, RecordType::done, 0, incoming.outgoing);
+  finish(incoming);
+}
+
+void SharedMemoryTransport::discard(void* rendezvous) {
+  auto& incoming = *static_cast<Incoming*>(rendezvous);
+  if (incoming.outgoing != 0) {
+    control(*incoming.peer, RecordType::done, 0, incoming.outgoing);
+    return give_back(incoming);
+  }
+  incoming.kept.reset();
+  incoming.dropped = true;
+  if (incoming.arrived == incoming.bytes) finish(incoming);
+}
+
+// ---- through the ring
+
+// One message alone is over sooner when it is read; and where messages go both ways, both sides
+// have enough to do with reading. Nor does a small ring carry more than reading does.
+bool SharedMemoryTransport::should_stream(Incoming& incoming) {
+  Peer& from = *incoming.peer;
+  if (!both_copy_ || !incoming.among_others || from.announced_out > 0 ||
+      from.desk->asleep.load(std::memory_order_relaxed))
+    return false;
+  if (!segment_->has_wide_rings() && from.loan.index < 0 && !segment_->has_ring_to_lend())
+    return false;
+  if (from.reads == 0) return true;
+  --from.reads;
+  return false;
+}
+
+// For so many chunks from where it was asked last; 0: for all the rest.
+void SharedMemoryTransport::ask(Incoming& incoming, int chunks) {
+  Peer& from = *incoming.peer;
+  const int64_t before = incoming.asked;
+  incoming.asked =
+      chunks ? std::min(incoming.bytes, before + chunks * kStreamChunk) : incoming.bytes;
+  const int64_t more = incoming.asked - before;
+  if (incoming.streams) from.asked += more;
+  Way way{.chunks = chunks};
+  if (borrow(from)) {
+    Loan& loan = from.loan;
+    loan.due += more;
+    way.large_ring = loan.index;
+    way.is_new = !std::exchange(loan.known, true);
+  }
+  control(from, RecordType::go, way.packed(), incoming.outgoing,
+          reinterpret_cast<uintptr_t>(&incoming), static_cast<uint64_t>(before));
+}
+
+// A large ring for what comes from it, where the pair's own is small, for as long as something is
+// due.
+bool SharedMemoryTransport::borrow(Peer& from) {
+  if (from.loan.index >= 0) return true;
+  const int index = segment_->lends_rings() ? segment_->borrow_ring() : -1;
+  if (index < 0) return false;
+  from.loan = {index, RingReader(segment_->large_ring(index), NodeSegment::kLargeRing)};
+  ++loans_;
+  return true;
+}
+
+// Keeps two chunks on their way: as much as a sender that leaves owes.
+void SharedMemoryTransport::ask_for_more(Peer& from) {
+  for (Incoming* incoming : streaming_) {
+    if (incoming->peer != &from) continue;
+    while (incoming->asked < incoming->bytes) {
+      if (from.asked >= 2 * kStreamChunk) return;
+      ask(*incoming, 1);
+    }
+  }
+}
+
+// More bytes of it are here, but not all.
+void SharedMemoryTransport::stream_goes_on(Incoming& incoming) {
+  Peer& from = *incoming.peer;
+  incoming.idle = 0;
+  if (from.reads == 0) return ask_for_more(from);
+  if (incoming.arrived == incoming.asked) read_the_rest(incoming);
+}
+
+void SharedMemoryTransport::read_the_rest(Incoming& incoming) {
+  std::erase(streaming_, &incoming);
+  incoming.streams = false;
+  reading_.push_back(&incoming);
+}
+
+void SharedMemoryTransport::look_after_streams() {
+  for (Incoming* incoming : streaming_)
+    if (incoming->arrived < incoming->asked && ++incoming->idle >= kPatience)
+      return ask_no_more(*incoming->peer);
+}
+
+// It lets me wait: what it has not been asked for is read.
+void SharedMemoryTransport::ask_no_more(Peer& from) {
+  from.reads = kReadsAfterStall;
+  const auto streaming = streaming_;
+  for (Incoming* incoming : streaming) {
+    if (incoming->peer != &from) continue;
+    incoming->idle = 0;
+    if (incoming->arrived == incoming->asked) read_the_rest(*incoming);
+  }
+}
+
+}  // namespace tutti::transport

@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/cpu.hpp"
+#include "base/log.hpp"
+#include "transport/shm/shared_memory_inside.hpp"
+
+namespace tutti::transport {
+namespace {
+
+void pack(const Payload& payload, int64_t offset, std::byte* out, int64_t length) {
+  if (payload.contiguous()) [[likely]] {
+    if (length > 0) std::memcpy(out, payload.data() + offset, static_cast<size_t>(length));
+  } else {
+    payload.pack(offset, out, length);
+  }
+}
+
+size_t fragment_length(int64_t bytes) {
+  return kFragmentHead + static_cast<size_t>(bytes);
+}
+
+// All but the bytes; nullptr: no room.
+std::byte* begin_fragment(RingWriter& ring, uint64_t incoming, int64_t offset, int64_t bytes) {
+  std::byte* const record = ring.reserve(fragment_length(bytes));
+  if (!record) return nullptr;
+  const uint64_t body[] = {incoming, static_cast<uint64_t>(offset)};
+  std::memcpy(record + sizeof(uint64_t), body, sizeof body);
+  return record;
+}
+
+}  // namespace
+
+void SharedMemoryTransport::send(int peer, Outgoing& outgoing) {
+  Peer& to = at(peer);
+  if (!to.connected) [[unlikely]] {
+    if (Error problem = connect_or_end(peer)) return outgoing.sent(outgoing, std::move(problem));
+  }
+  int64_t offset = 0;
+  if (!to.held && put(to, outgoing, offset)) return;
+  hold(to, {.outgoing = &outgoing, .offset = offset});
+}
+
+bool SharedMemoryTransport::send_now(int peer, const Header& header, uint64_t ticket,
+                                     const std::byte* data) {
+  Peer& to = at(peer);
+  if (to.held || header.bytes > to.longest_inline) [[unlikely]]
+    return false;
+  const auto bytes = static_cast<size_t>(header.bytes);
+  uint8_t kept = 0;
+  if (bytes <= kMostOfSame && !to.out.all_is_read() && is_plain(header, ticket)) {
+    if (to.kept.is_of(header)) {
+      if (to.told == to.in.position()) return send_same(to, data, bytes);
+    } else if (to.last.is_of(header)) {
+      kept = kKept;
+    } else {
+      to.last = KeptHead::of(header);
+    }
+  }
+  const size_t head = length_of_head(header, ticket), length = head + bytes;
+  std::byte* record = to.out.reserve(length);
+  if (!record) [[unlikely]]
+    return false;
+  // The first line last, if the reader looks at it all the time: it would take it back meanwhile.
+  size_t beside = bytes;
+  if (to.out.all_is_read() && bytes > kLine - head) {
+    beside = kLine - head;
+    std::memcpy(record + kLine, data + beside, bytes - beside);
+  }
+  const uint8_t flags = write_head(record, header, ticket, to);
+  copy_short(record + head, data, beside);
+  if (kept) to.kept = to.last;
+  commit(to, record_word(RecordType::message, length, flags | kept));
+  return true;
+}
+
+// Without a head: it is that of the one before, and there is nothing new to tell.
+bool SharedMemoryTransport::send_same(Peer& to, const std::byte* data, size_t bytes) {
+  const size_t length = kHeadOfSame + bytes;
+  std::byte* const record = to.out.reserve_small(length);
+  if (!record) [[unlikely]]
+    return false;
+  copy_short(record + kHeadOfSame, data, bytes);
+  to.out.commit_small(record, record_word(RecordType::message, length, kSame));
+  Doorbell::ring_if_asleep(*to.desk);
+  return true;
+}
+
+void SharedMemoryTransport::notify(int peer, const Header& header) {
+  control(at(peer), RecordType::notification, static_cast<uint8_t>(header.kind), header.ticket);
+}
+
+// Writes what there is room for. True when there is nothing more to write before an answer comes;
+// then `outgoing` may be gone.
+bool SharedMemoryTransport::put(Peer& to, Outgoing& outgoing, int64_t& offset) {
+  const int64_t bytes = outgoing.header.bytes;
+  if (offset == 0 && (bytes > to.longest_eager || bytes >= kLeastRead) &&
+      should_be_announced(to, outgoing))
+    return put_announcement(to, outgoing);
+  if (bytes <= to.longest_inline ? !put_inline(to, outgoing.header, outgoing.payload)
+                                 : !put_middling(to, outgoing, offset))
+    return false;
+  outgoing.sent(outgoing, {});
+  return true;
+}
+
+bool SharedMemoryTransport::should_be_announced(Peer& to, const Outgoing& outgoing) {
+  const int64_t bytes = outgoing.header.bytes;
+  if (bytes <= to.longest_eager) return should_be_read(to, outgoing);
+  const bool is_wished = has_choice(bytes) && to.out.wishes() >> choice_for(bytes) & 1;
+  if (!is_wished || bytes > to.longest_middling || !both_copy_ || !outgoing.payload.contiguous())
+    return true;
+  // If it had to wait for room, its receiver would have to wait for me.
+  const int64_t pieces = bytes / kEagerPiece + 1;
+  return !to.out.has_room(static_cast<size_t>(bytes + pieces * 2 * static_cast<int64_t>(kLine)),
+                          4 * kEagerPiece);
+}
+
+// Though short enough for the ring: by a receiver that is there, and far away.
+bool SharedMemoryTransport::should_be_read(Peer& to, const Outgoing& outgoing) {
+  return read_peers_ && both_copy_ && outgoing.payload.contiguous() &&
+         to.desk->asleep.load(std::memory_order_relaxed) == 0 && to.distance.rules_out_a_copy() &&
+         to.memory.readable();
+}
+
+bool SharedMemoryTransport::put_inline(Peer& to, const Header& header, const Payload& payload) {
+  const size_t head = length_of_head(header, header.ticket);
+  const size_t length = head + static_cast<size_t>(header.bytes);
+  std::byte* record = to.out.reserve(length);
+  if (!record) return false;
+  pack(payload, 0, record + head, header.bytes);
+  const uint8_t flags = write_head(record, header, header.ticket, to);
+  commit(to, record_word(RecordType::message, length, flags));
+  return true;
+}
+
+bool SharedMemoryTransport::put_middling(Peer& to, Outgoing& outgoing, int64_t& offset) {
+  const Header& header = outgoing.header;
+  const int64_t piece = std::min(kEagerPiece, to.longest_inline);
+  const bool at_once = offset == 0;
+  const uint64_t begun = cpu::ticks();
+  if (at_once) {
+    const size_t head = length_of_head(header, 0);
+    const size_t begin = head + sizeof(Announcement);
+    const size_t length = begin + static_cast<size_t>(piece);
+    std::byte* record = to.out.reserve(length);
+    if (!record) return false;
+    const uint8_t flags = write_head(record, header, 0, to);
+    const Announcement announcement{.bytes = header.bytes, .address = header.ticket};
+    std::memcpy(record + head, &announcement, sizeof announcement);
+    pack(outgoing.payload, 0, record + begin, piece);
+    commit(to, record_word(RecordType::middling, length, flags));
+    offset = piece;
+  }
+  while (offset < header.bytes) {
+    const int64_t length = std::min(piece, header.bytes - offset);
+    const bool timed = at_once && offset + length == header.bytes;
+    if (!put_fragment(to, outgoing.payload, offset, length,
+                      timed ? PutTimes{begun, cpu::ticks()} : PutTimes{}))
+      return false;
+    offset += length;
+  }
+  if (at_once) to.distance.learn(cpu::ticks() - begun, header.bytes);
+  return true;
+}
+
+bool SharedMemoryTransport::put_announcement(Peer& to, const Outgoing& outgoing) {
+  const Header& header = outgoing.header;
+  const size_t head = length_of_head(header, header.ticket);
+  const size_t length = head + sizeof(Announcement);
+  std::byte* record = to.out.reserve(length);
+  if (!record) return false;
+  const uint8_t flags = write_head(record, header, header.ticket, to);
+  Announcement announcement{.bytes = header.bytes,
+                            .outgoing = reinterpret_cast<uintptr_t>(&outgoing)};
+  if (outgoing.payload.contiguous())
+    announcement.address = reinterpret_cast<uintptr_t>(outgoing.payload.data());
+  std::memcpy(record + head, &announcement, sizeof announcement);
+  commit(to, record_word(RecordType::announcement, length, flags));
+  ++to.announced_out;
+  return true;
+}
+
+// Of a middling message.
+bool SharedMemoryTransport::put_fragment(Peer& to, const Payload& payload, int64_t offset,
+                                         int64_t length, PutTimes times) {
+  std::byte* const record = begin_fragment(to.out, 0, offset, length);
+  if (!record) return false;
+  std::memcpy(record + kFragmentBody, &times, sizeof times);
+  pack(payload, offset, record + kFragmentHead, length);
+  commit(to, record_word(RecordType::fragment, fragment_length(length), 0));
+  return true;
+}
+
+// Of a stream.
+bool SharedMemoryTransport::put_piece(Peer& to, const Stream& stream, int64_t length) {
+  std::byte* const record =
+      begin_fragment(ring_of(to, stream), stream.incoming, stream.offset, length);
+  if (!record) return false;
+  const Payload& payload = stream.outgoing->payload;
+  if (payload.contiguous())
+    to.copy(record + kFragmentHead, payload.data() + stream.offset, static_cast<size_t>(length));
+  else
+    pack(payload, stream.offset, record + kFragmentHead, length);
+  const RecordWord word = record_word(RecordType::fragment, fragment_length(length), 0);
+  if (!stream.large) {
+    commit(to, word);
+  } else {
+    to.large.commit_last(word);
+    Doorbell::ring_if_asleep(*to.desk);
+  }
+  return true;
+}
+
+void SharedMemoryTransport::control(Peer& to, RecordType type, uint16_t value, uint64_t a,
+                                    uint64_t b, uint64_t c) {
+  RecordWord word = record_word(type, kControlLength, 0);
+  word.value = value;
+  const uint64_t body[] = {a, b, c};
+  if (!to.connected) [[unlikely]] {
+    const Error problem = connect_or_end(to.process);
+    TUTTI_INVARIANT(!problem, "the ring back is there when a message has come");
+  }
+  if (!to.held && put_control(to, word, body)) return;
+  hold(to, {.word = word, .body = {a, b, c}});
+}
+
+bool SharedMemoryTransport::put_control(Peer& to, RecordWord word, const uint64_t (&body)[3]) {
+  std::byte* record = to.out.reserve(kControlLength);
+  if (!record) return false;
+  std::memcpy(record + sizeof(uint64_t), body, sizeof body);
+  commit(to, word);
+  return true;
+}
+
+// ---- what waits for room
+
+void SharedMemoryTransport::hold(Peer& to, const Held& what) {
+  Held* held = spare_held_;
+  if (held) {
+    spare_held_ = held->next;
+  } else {
+    held = new Held;
+  }
+  *held = what;
+  held->next = nullptr;
+  (to.held ? to.last_held->next : to.held) = held;
+  to.last_held = held;
+  ++held_;
+}
+
+bool SharedMemoryTransport::catch_up(Peer& to) {
+  bool moved = false;
+  while (Held* held = to.held) {
+    const int64_t before = held->offset;
+    // Stays first while it is written: what `sent` may send more must queue behind it.
+    const bool written = held->outgoing ? put(to, *held->outgoing, held->offset)
+                                        : put_control(to, held->word, held->body);
+    moved |= written || held->offset != before;
+    if (!written) break;
+    to.held = held->next;
+    held->next = spare_held_;
+    spare_held_ = held;
+    --held_;
+  }
+  return moved;
+}
+
+void SharedMemoryTransport::start_stream(Peer& to, const std::byte* body, Way way) {
+  uint64_t words[3];
+  std::memcpy(words, body, sizeof words);
+  auto* const outgoing = reinterpret_cast<Outgoing*>(words[0]);
+  const auto begin = static_cast<int64_t>(words[2]);
+  const int64_t bytes = outgoing->header.bytes;
+  const int64_t end = way.chunks ? std::min(bytes, begin + way.chunks * kStreamChunk) : bytes;
+  if (way.is_new)
+    to.large = RingWriter(segment_->large_ring(way.large_ring), NodeSegment::kLargeRing);
+  to.streams.push_back({outgoing, words[1], begin, end, way.large_ring >= 0});
+  ++held_;
+  stream_on(to);
+}
+
+// In the order in which they were asked for.
+bool SharedMemoryTransport::stream_on(Peer& to) {
+  bool moved = false;
+  to.gave_way = false;
+  while (!to.streams.empty()) {
+    Stream& s = to.streams.front();
+    const auto fits = static_cast<int64_t>(ring_of(to, s).longest_record() - kFragmentHead);
+    const int64_t length = std::min({kStreamPiece, fits, s.end - s.offset});
+    if (!put_piece(to, s, length)) break;
+    moved = true;
+    s.offset += length;
+    if (s.offset < s.end) {
+      to.gave_way = receiver_->takes_turns();
+      if (to.gave_way) break;
+      continue;
+    }
+    Outgoing& outgoing = *s.outgoing;
+    const bool last = s.end == outgoing.header.bytes;
+    to.streams.erase(to.streams.begin());
+    --held_;
+    if (!last) continue;
+    --to.announced_out;
+    outgoing.sent(outgoing, {});
+  }
+  return moved;
+}
+
+bool SharedMemoryTransport::has_room(Peer& to) {
+  return (to.held && to.out.room_has_grown()) ||
+         (!to.streams.empty() && ring_of(to, to.streams.front()).room_has_grown());
+}
+
+}  // namespace tutti::transport

@@ -1,0 +1,421 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "transport/ucx/ucx.hpp"
+
+#include <mpi.h>
+#include <ucp/api/ucp.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+#include <vector>
+
+#include "base/log.hpp"
+#include "base/signals.hpp"
+#include "transport/ucx/ucx_short.hpp"
+
+namespace tutti::transport {
+namespace {
+
+constexpr unsigned kMessageId = 1;  // the one active message id in use
+constexpr std::chrono::seconds kLongestClose{5};
+
+Error ucx_failure(const char* what, ucs_status_t status) {
+  return failure(MPI_ERR_OTHER, "UCX cannot {}: {}", what, ucs_status_string(status));
+}
+
+// A Payload with gaps travels as one element of this generic datatype, which packs and unpacks it
+// piece by piece as UCX asks for bytes.
+namespace packing {
+void* start_pack(void*, const void* payload, size_t) { return const_cast<void*>(payload); }
+void* start_unpack(void*, void* payload, size_t) { return payload; }
+size_t packed_size(void* payload) {
+  return static_cast<size_t>(static_cast<Payload*>(payload)->bytes());
+}
+size_t pack(void* payload, size_t offset, void* out, size_t room) {
+  const auto& from = *static_cast<Payload*>(payload);
+  const int64_t length = std::min<int64_t>(static_cast<int64_t>(room),
+                                           from.bytes() - static_cast<int64_t>(offset));
+  from.pack(static_cast<int64_t>(offset), out, length);
+  return static_cast<size_t>(length);
+}
+ucs_status_t unpack(void* payload, size_t offset, const void* in, size_t length) {
+  static_cast<Payload*>(payload)->unpack(static_cast<int64_t>(offset), in,
+                                         static_cast<int64_t>(length));
+  return UCS_OK;
+}
+void finish(void*) {}
+constexpr ucp_generic_dt_ops_t kOps{start_pack, start_unpack, packed_size, pack, unpack, finish};
+}  // namespace packing
+
+bool has_rdma() {
+  std::error_code none;
+  return std::filesystem::directory_iterator("/sys/class/infiniband", none) !=
+         std::filesystem::directory_iterator();
+}
+
+// What a user says of a variable holds.
+void tell(ucp_config_t* config, const char* setting, const char* variable, const char* value) {
+  if (!std::getenv(variable)) ucp_config_modify(config, setting, value);
+}
+
+// Where no network writes into memory by itself.
+void adapt_to_tcp(ucp_config_t* config, bool between_nodes) {
+  // The three messages of a rendezvous cost more than a copy of this much. (64 KiB one way between
+  // two nodes: 25 µs against 42.)
+  tell(config, "RNDV_THRESH", "UCX_RNDV_THRESH", "256k");
+  if (!between_nodes) return;
+  // A message that comes in several pieces is put together in memory of UCX's own before it is
+  // handed out: one piece holds whatever is sent at once. (64 KiB: 23 µs against 31.)
+  tell(config, "RX_SEG_SIZE", "UCX_TCP_RX_SEG_SIZE", "256k");
+  // What the socket writes where it is to be takes longer than what comes through a buffer that stays
+  // in the cache (1 MiB: 430 µs against 250), and comes that way where UCX is told to read, which over
+  // tcp it cannot. Later versions choose by other rules, by which that is slower.
+  unsigned major = 0, minor = 0, release = 0;
+  ucp_get_version(&major, &minor, &release);
+  if (major == 1 && minor <= 13)
+    tell(config, "RNDV_SCHEME", "UCX_RNDV_SCHEME", "get_zcopy");
+}
+
+// What is sent from UCX's callbacks to a peer that is not connected yet. To connect there crashes
+// UCX's tcp (1.13.1) if more of that peer's messages lie in the buffer that it is handing out: the
+// new endpoint takes the buffer over, and the old one gives back what it no longer has.
+struct Late {
+  int peer;
+  Outgoing* outgoing;  // nullptr: `notice`
+  Header notice;
+};
+
+class UcxTransport final : public Ucx {
+ public:
+  ~UcxTransport() override;
+  Error start(const UcxOptions& options);
+
+  const std::string& address() const override { return address_; }
+  void set_address_book(AddressBook book) override { book_ = std::move(book); }
+  void set_receiver(Receiver& receiver) override {
+    receiver_ = &receiver;
+    if (short_) short_->set_receiver(receiver);
+  }
+
+  void send(int peer, Outgoing& outgoing) override;
+  bool send_now(int peer, const Header& header, uint64_t ticket, const std::byte* data) override;
+  void notify(int peer, const Header& header) override;
+  void fetch(void* rendezvous, Fetch& fetch) override;
+  void discard(void* rendezvous) override { ucp_am_data_release(worker_, rendezvous); }
+  bool progress() override {
+    const bool taken = short_ && short_->progress();
+    return drive() || taken;
+  }
+  int descriptor() const override { return descriptor_; }
+  bool arm(bool) override { return ucp_worker_arm(worker_) == UCS_OK; }
+  bool flushed() override;
+
+ private:
+  static ucs_status_t on_message(void* self, const void* header, size_t header_length, void* data,
+                                 size_t length, const ucp_am_recv_param_t* param);
+  bool drive();
+  bool is_too_early_for(int peer) const;
+  void send_late();
+  Result<ucp_ep_h> endpoint(int peer);
+  Result<ucp_ep_h> connect(int peer);
+  void describe(ucp_request_param_t& param, const void*& buffer, size_t& count,
+                Payload& payload) const;
+  void describe_as_packed(ucp_request_param_t& param, const void*& buffer, size_t& count,
+                          Payload& payload) const;
+  void close_endpoints();
+
+  ucp_context_h context_ = nullptr;
+  ucp_worker_h worker_ = nullptr;
+  ucp_datatype_t gappy_ = 0;
+  bool gappy_made_ = false;
+  std::unique_ptr<UcxShort> short_;  // nullptr: short messages are active ones as all others
+  std::string address_;
+  AddressBook book_;
+  Receiver* receiver_ = nullptr;
+  std::vector<ucp_ep_h> endpoints_;  // by process id; nullptr: not connected
+  bool within_ucx_ = false;          // it calls back
+  std::vector<Late> late_;
+  int descriptor_ = -1;
+  void* flush_ = nullptr;
+};
+
+Error UcxTransport::start(const UcxOptions& options) {
+  const SignalsBlocked none;  // some of its transports make a thread
+  ucp_config_t* config = nullptr;
+  if (ucs_status_t s = ucp_config_read(nullptr, nullptr, &config); s != UCS_OK)
+    return ucx_failure("read its configuration", s);
+  if (!options.tls.empty()) {
+    if (ucs_status_t s = ucp_config_modify(config, "TLS", options.tls.c_str()); s != UCS_OK) {
+      ucp_config_release(config);
+      return ucx_failure("take the transports of the setting transport.ucx_tls", s);
+    }
+  } else if (!options.dev_shm) {
+    tell(config, "TLS", "UCX_TLS", "^posix");
+  }
+  const bool over_tcp = !has_rdma();
+  if (over_tcp) adapt_to_tcp(config, options.between_nodes);
+  ucp_params_t params{};
+  params.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_NAME;
+  params.features = UCP_FEATURE_AM | UCP_FEATURE_WAKEUP;
+  if (over_tcp && options.between_nodes) params.features |= UCP_FEATURE_TAG;
+  params.name = "tutti";
+  ucs_status_t status = ucp_init(&params, config, &context_);
+  ucp_config_release(config);
+  if (status != UCS_OK) return ucx_failure("start", status);
+
+  ucp_worker_params_t worker{};
+  worker.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
+  worker.thread_mode = UCS_THREAD_MODE_SERIALIZED;  // the engine's ownership serialises
+  status = ucp_worker_create(context_, &worker, &worker_);
+  if (status != UCS_OK) return ucx_failure("make a worker", status);
+
+  ucp_am_handler_param_t handler{};
+  handler.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_FLAGS |
+                       UCP_AM_HANDLER_PARAM_FIELD_CB | UCP_AM_HANDLER_PARAM_FIELD_ARG;
+  handler.id = kMessageId;
+  handler.flags = UCP_AM_FLAG_WHOLE_MSG;
+  handler.cb = on_message;
+  handler.arg = this;
+  status = ucp_worker_set_am_recv_handler(worker_, &handler);
+  if (status != UCS_OK) return ucx_failure("receive active messages", status);
+
+  status = ucp_dt_create_generic(&packing::kOps, nullptr, &gappy_);
+  if (status != UCS_OK) return ucx_failure("make a datatype", status);
+  gappy_made_ = true;
+  status = ucp_worker_get_efd(worker_, &descriptor_);
+  if (status != UCS_OK) return ucx_failure("be waited for (no event descriptor)", status);
+
+  if (params.features & UCP_FEATURE_TAG) short_ = std::make_unique<UcxShort>(worker_);
+  ucp_address_t* address = nullptr;
+  size_t length = 0;
+  status = ucp_worker_get_address(worker_, &address, &length);
+  if (status != UCS_OK) return ucx_failure("tell its address", status);
+  address_.assign(reinterpret_cast<const char*>(address), length);
+  ucp_worker_release_address(worker_, address);
+  return {};
+}
+
+UcxTransport::~UcxTransport() {
+  receiver_ = nullptr;  // what comes while the connections close is nobody's
+  if (worker_) {
+    if (short_) short_->fall_silent();
+    close_endpoints();
+    if (short_) short_->withdraw();
+    if (flush_) ucp_request_free(flush_);
+    ucp_worker_destroy(worker_);
+  }
+  if (gappy_made_) ucp_dt_destroy(gappy_);
+  if (context_) ucp_cleanup(context_);
+}
+
+void UcxTransport::close_endpoints() {
+  std::vector<void*> closing;
+  const ucp_request_param_t param{};  // no force: what was sent leaves first
+  for (ucp_ep_h ep : endpoints_) {
+    if (!ep) continue;
+    void* request = ucp_ep_close_nbx(ep, &param);
+    if (UCS_PTR_IS_PTR(request)) closing.push_back(request);
+  }
+  const auto deadline = std::chrono::steady_clock::now() + kLongestClose;
+  for (void* request : closing) {
+    while (ucp_request_check_status(request) == UCS_INPROGRESS &&
+           std::chrono::steady_clock::now() < deadline)
+      drive();
+    ucp_request_free(request);
+  }
+}
+
+bool UcxTransport::drive() {
+  within_ucx_ = true;
+  const bool moved = ucp_worker_progress(worker_) != 0;
+  within_ucx_ = false;
+  if (late_.empty()) [[likely]] return moved;
+  send_late();
+  return true;
+}
+
+bool UcxTransport::is_too_early_for(int peer) const {
+  if (!within_ucx_) return false;
+  const auto at = static_cast<size_t>(peer);
+  return at >= endpoints_.size() || !endpoints_[at];
+}
+
+void UcxTransport::send_late() {
+  for (const Late& late : std::exchange(late_, {})) {
+    if (late.outgoing) {
+      send(late.peer, *late.outgoing);
+    } else {
+      notify(late.peer, late.notice);
+    }
+  }
+}
+
+Result<ucp_ep_h> UcxTransport::endpoint(int peer) {
+  const auto at = static_cast<size_t>(peer);
+  if (at < endpoints_.size() && endpoints_[at]) [[likely]] return endpoints_[at];
+  return connect(peer);
+}
+
+Result<ucp_ep_h> UcxTransport::connect(int peer) {
+  Result<std::string> address = book_(peer);
+  if (!address) return std::move(address).error();
+  ucp_ep_params_t params{};
+  params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS;
+  params.address = reinterpret_cast<const ucp_address_t*>(address->data());
+  ucp_ep_h ep = nullptr;
+  const ucs_status_t status = ucp_ep_create(worker_, &params, &ep);
+  if (status != UCS_OK)
+    return failure(MPI_ERR_OTHER,
+                   "UCX cannot connect to process {}: {}. The two share no transport; look at "
+                   "UCX_TLS, UCX_NET_DEVICES and the setting transport.ucx_tls",
+                   peer, ucs_status_string(status));
+  if (endpoints_.size() <= static_cast<size_t>(peer))
+    endpoints_.resize(static_cast<size_t>(peer) + 1);
+  endpoints_[static_cast<size_t>(peer)] = ep;
+  say(Level::debug, "connected to process {} over UCX", peer);
+  return ep;
+}
+
+void UcxTransport::describe(ucp_request_param_t& param, const void*& buffer, size_t& count,
+                            Payload& payload) const {
+  if (payload.contiguous()) {
+    buffer = payload.data();
+    count = static_cast<size_t>(payload.bytes());
+  } else {
+    describe_as_packed(param, buffer, count, payload);
+  }
+}
+
+void UcxTransport::describe_as_packed(ucp_request_param_t& param, const void*& buffer,
+                                      size_t& count, Payload& payload) const {
+  param.op_attr_mask |= UCP_OP_ATTR_FIELD_DATATYPE;
+  param.datatype = gappy_;
+  buffer = &payload;
+  count = 1;
+}
+
+void UcxTransport::send(int peer, Outgoing& outgoing) {
+  if (is_too_early_for(peer)) [[unlikely]]
+    return late_.push_back({.peer = peer, .outgoing = &outgoing, .notice = {}});
+  Result<ucp_ep_h> ep = endpoint(peer);
+  if (!ep) return outgoing.sent(outgoing, std::move(ep).error());
+
+  ucp_request_param_t param{};
+  param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
+  param.user_data = &outgoing;
+  param.cb.send = [](void* request, ucs_status_t status, void* user_data) {
+    ucp_request_free(request);
+    auto& out = *static_cast<Outgoing*>(user_data);
+    // Cancelled: the receiver withdrew the message at our own request.
+    const bool fine = status == UCS_OK || status == UCS_ERR_CANCELED;
+    out.sent(out, fine ? Error() : ucx_failure("send", status));
+  };
+  const void* buffer = nullptr;
+  size_t count = 0;
+  // Over tcp its header and its bytes would go to the kernel apart, unless it is packed.
+  if (short_ && outgoing.header.bytes <= UcxShort::kLongest)
+    describe_as_packed(param, buffer, count, outgoing.payload);
+  else if (outgoing.header.bytes > 0)
+    describe(param, buffer, count, outgoing.payload);
+  const ucs_status_ptr_t request =
+      ucp_am_send_nbx(*ep, kMessageId, &outgoing.header, sizeof(Header), buffer, count, &param);
+  if (UCS_PTR_IS_PTR(request)) return;
+  const ucs_status_t status = UCS_PTR_STATUS(request);
+  outgoing.sent(outgoing, status == UCS_OK ? Error() : ucx_failure("send", status));
+}
+
+bool UcxTransport::send_now(int peer, const Header& header, uint64_t ticket,
+                            const std::byte* data) {
+  if (!short_ || header.bytes > UcxShort::kLongest || is_too_early_for(peer)) return false;
+  Result<ucp_ep_h> ep = endpoint(peer);
+  return ep && short_->send_now(*ep, header, ticket, data);  // send() tells what was wrong
+}
+
+void UcxTransport::notify(int peer, const Header& header) {
+  if (is_too_early_for(peer)) [[unlikely]]
+    return late_.push_back({.peer = peer, .outgoing = nullptr, .notice = header});
+  Result<ucp_ep_h> ep = endpoint(peer);
+  if (!ep) {
+    say(Level::error, "{}", ep.error().message());
+    return;
+  }
+  auto* copy = new Header(header);
+  ucp_request_param_t param{};
+  param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
+  param.user_data = copy;
+  param.cb.send = [](void* request, ucs_status_t, void* user_data) {
+    ucp_request_free(request);
+    delete static_cast<Header*>(user_data);
+  };
+  const ucs_status_ptr_t request =
+      ucp_am_send_nbx(*ep, kMessageId, copy, sizeof(Header), nullptr, 0, &param);
+  if (!UCS_PTR_IS_PTR(request)) delete copy;
+}
+
+ucs_status_t UcxTransport::on_message(void* self, const void* header, size_t header_length,
+                                      void* data, size_t length,
+                                      const ucp_am_recv_param_t* param) {
+  TUTTI_INVARIANT(header_length == sizeof(Header), "a message with a foreign header arrived");
+  Arrival arrival;
+  std::memcpy(&arrival.header, header, sizeof(Header));
+  TUTTI_INVARIANT(static_cast<int64_t>(length) == arrival.header.bytes || arrival.header.bytes == 0,
+                  "a message arrived with another length than it was sent with");
+  const bool rendezvous = param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV;
+  if (rendezvous) {
+    arrival.rendezvous = data;
+  } else {
+    arrival.data = static_cast<const std::byte*>(data);
+  }
+  Receiver* const receiver = static_cast<UcxTransport*>(self)->receiver_;
+  if (!receiver) [[unlikely]] return UCS_OK;
+  receiver->arrived(arrival);
+  return rendezvous ? UCS_INPROGRESS : UCS_OK;
+}
+
+void UcxTransport::fetch(void* rendezvous, Fetch& fetch) {
+  ucp_request_param_t param{};
+  param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA |
+                       UCP_OP_ATTR_FLAG_NO_IMM_CMPL;
+  param.user_data = &fetch;
+  param.cb.recv_am = [](void* request, ucs_status_t status, size_t, void* user_data) {
+    ucp_request_free(request);
+    auto& f = *static_cast<Fetch*>(user_data);
+    f.fetched(f, status == UCS_OK ? Error() : ucx_failure("receive", status));
+  };
+  const void* buffer = nullptr;
+  size_t count = 0;
+  describe(param, buffer, count, fetch.into);
+  const ucs_status_ptr_t request =
+      ucp_am_recv_data_nbx(worker_, rendezvous, const_cast<void*>(buffer), count, &param);
+  if (UCS_PTR_IS_PTR(request)) return;
+  const ucs_status_t status = UCS_PTR_STATUS(request);
+  fetch.fetched(fetch, status == UCS_OK ? Error() : ucx_failure("receive", status));
+}
+
+bool UcxTransport::flushed() {
+  if (!flush_) {
+    const ucp_request_param_t param{};
+    flush_ = ucp_worker_flush_nbx(worker_, &param);
+    if (!UCS_PTR_IS_PTR(flush_)) {
+      flush_ = nullptr;
+      return true;
+    }
+  }
+  if (ucp_request_check_status(flush_) == UCS_INPROGRESS) return false;
+  ucp_request_free(flush_);
+  flush_ = nullptr;
+  return true;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Ucx>> Ucx::open(const UcxOptions& options) {
+  auto transport = std::make_unique<UcxTransport>();
+  if (Error e = transport->start(options)) return e;
+  return std::unique_ptr<Ucx>(std::move(transport));
+}
+
+}  // namespace tutti::transport
