@@ -4,6 +4,8 @@ implemented.   usage: entries.py OUTPUT.cpp API.tsv IMPLEMENTATION.hpp…
 
 MPI_Xxx_yyy is implemented exactly if one of the given headers declares, at the start of a line,
   Error xxx_yyy(            called after the argument checks; an error is raised (lib/raise.hpp), or
+  inline Arguments xxx_yyy_of(   a collective: MPI_Xxx_yyy runs what it returns on its communicator, MPI_Ixxx_yyy
+                            starts it, MPI_Xxx_yyy_init prepares it, or
   type xxx_yyy(             only in lib/direct.hpp: returned as it is, nothing is checked.
 MPI_X, its large-count form MPI_X_c and the old MPI_X_x call the same x, unless there is an x_c.
 
@@ -59,6 +61,9 @@ def implementations(headers):
             call = (f"{space}::{name}", returns == "Error")
             if found.setdefault(name, call) != call:
                 sys.exit(f"entries.py: {name} is declared both as {found[name][0]} and in {header}")
+        for name in re.findall(r"^inline Arguments (\w+)_of\(", pathlib.Path(header).read_text(), re.M):
+            for form, function in (("run", name), ("start", f"i{name}"), ("prepare_to_start", f"{name}_init")):
+                found[function] = (f"mpi::{form}(mpi::{name}_of", True)
     known = {re.sub(r"_[cx]$", "", f.name.removeprefix("MPI_").lower()) for f in table.functions()}
     strange = [name for name, (call, _) in found.items()
                if call.startswith("mpi::") and re.sub(r"_[cx]$", "", name) not in known]
@@ -205,6 +210,8 @@ class Call:
 
     def check_buffer(self, p):
         """Buffers stand before the count, type and rank that speak of them."""
+        if re.match(r"MPI_I?neighbor_", self.function.name, re.I):
+            return  # there may be no neighbour for whom it would be read or written
         after = self.function.parameters[self.function.parameters.index(p) + 1:]
         after = [q for q in after if q.kind != "BUFFER"]
         if len(after) < 2 or "NUM_ELEM" not in after[0].kind or after[0].type.endswith("]") \
@@ -261,8 +268,18 @@ class Call:
             kind = ", Entry::making"
         return f"  Entry entry(kNumber, caller_{kind});\n" + self.rest(notes, early)
 
+    def invocation(self):
+        if "(" not in self.call[0]:
+            return f"{self.call[0]}({', '.join(self.arguments)})"
+        # A collective: its arguments become one, and where and how it runs stand behind them.
+        how = ("MPI_Comm", "MPI_Info", "MPI_Request *")
+        pairs = list(zip(self.function.parameters, self.arguments))
+        own = ", ".join(argument for p, argument in pairs if p.type not in how)
+        rest = ", ".join(argument for p, argument in pairs if p.type in how)
+        return f"{self.call[0]}({own}), {rest})"
+
     def rest(self, notes, early):
-        call = f"{self.call[0]}({', '.join(self.arguments)})"
+        call = self.invocation()
         joined = " &&\n      ".join(self.checks)
         guard = f"  if (!({joined}))\n    return entry.failed();\n" if self.checks else ""
         locals_ = "".join(f"  {text}\n" for text in self.locals)

@@ -33,7 +33,7 @@ struct Algorithm {
 // Why `algorithm` cannot serve `shape`; empty if it can.
 std::string_view objection(const Algorithm& algorithm, const Shape& shape);
 
-// The first row of each needs nothing.
+// Those of the collective's row.
 std::span<const Algorithm> algorithms(Collective kind);
 
 std::span<const Algorithm> barrier_algorithms();
@@ -51,5 +51,6 @@ std::span<const Algorithm> allreduce_algorithms();
 std::span<const Algorithm> reduce_scatter_algorithms();
 std::span<const Algorithm> scan_algorithms();
 std::span<const Algorithm> exscan_algorithms();
+std::span<const Algorithm> neighbor_algorithms();
 
 }  // namespace tutti::coll

@@ -8,28 +8,10 @@
 
 #include "base/ints.hpp"
 #include "base/layout.hpp"
+#include "coll/collective.hpp"
+#include "coll/edges.hpp"
 
 namespace tutti::coll {
-
-enum class Collective : uint8_t {
-  barrier,
-  bcast,
-  gather,
-  gatherv,
-  scatter,
-  scatterv,
-  allgather,
-  allgatherv,
-  alltoall,
-  alltoallv,
-  alltoallw,
-  reduce,
-  allreduce,
-  reduce_scatter,
-  reduce_scatter_block,
-  scan,
-  exscan,
-};
 
 // A reduction bound to its datatype: apply computes into[i] = left[i] op right[i], i < count.
 // `right` is `into` or lies apart from it, as `left` does. A plain value: copied into the running
@@ -62,6 +44,8 @@ struct Call {
   std::span<const Layout*const> in_layouts, out_layouts;  // w form
 
   Reduction reduction;
+  const Edges* edges = nullptr;  // of neighbourhood collectives, whose blocks they count; the same for
+                                 // all calls on a communicator
 
   // What all ranks must agree about (contract/signature.hpp): travels in the headers of the call's
   // messages. In the v and w forms what is sent differs from pair to pair: `pair_data` gives the part

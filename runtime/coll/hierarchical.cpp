@@ -125,16 +125,12 @@ void each_run(const NodeLayout& nodes, int64_t bytes, Visit&& visit) {
   }
 }
 
-bool reduces(Collective kind) {
-  return kind >= Collective::reduce;
-}
-
 }  // namespace
 
 std::string_view objection_to_levels(const Shape& s) {
   if (!s.nodes || s.nodes->nodes() < 2) return "its ranks are on one node";
   if (s.nodes->most() < 2) return "no node has two of its ranks";
-  if (reduces(s.kind) && !s.commutative && !s.nodes->contiguous())
+  if (row_of(s.kind).reduces && !s.commutative && !s.nodes->contiguous())
     return "the ranks of a node do not follow one another, and the operation is not commutative";
   return {};
 }

@@ -10,22 +10,9 @@
 namespace tutti::coll {
 namespace {
 
-bool is_reduction(Collective kind) {
-  return kind >= Collective::reduce;
-}
 bool has_block_arrays(Collective kind, Region region) {
-  switch (kind) {
-    case Collective::alltoallv:
-    case Collective::alltoallw:
-      return true;
-    case Collective::gatherv:
-    case Collective::allgatherv:
-      return region == Region::output;
-    case Collective::scatterv:
-      return region == Region::input;
-    default:
-      return false;
-  }
+  const CollectiveRow& row = row_of(kind);
+  return region == Region::input ? row.input_arrays : row.output_arrays;
 }
 
 }  // namespace
@@ -36,7 +23,7 @@ PlanBuilder::PlanBuilder(const Shape& shape)
       received_(static_cast<size_t>(shape.size)) {}
 
 Buf PlanBuilder::in() const {
-  if (!is_reduction(shape_.kind)) return {Region::input, Unit::in_type, 0, 0, shape_.in_count};
+  if (!row_of(shape_.kind).reduces) return {Region::input, Unit::in_type, 0, 0, shape_.in_count};
   Buf whole = out();
   if (!shape_.in_place) whole.region = Region::input;
   if (shape_.kind == Collective::reduce_scatter_block) whole.count *= shape_.size;

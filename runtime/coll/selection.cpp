@@ -51,19 +51,6 @@ std::optional<int64_t> number(std::string_view text) {
   return value << shift;
 }
 
-bool knows_bytes(Collective kind) {
-  switch (kind) {
-    case Collective::barrier:
-    case Collective::gatherv:
-    case Collective::scatterv:
-    case Collective::alltoallv:
-    case Collective::alltoallw:
-      return false;
-    default:
-      return true;
-  }
-}
-
 Error parse_condition(std::string_view word, Collective kind, Condition& condition) {
   const size_t at = word.find_first_of("<>=");
   const std::string_view name = word.substr(0, at);
@@ -72,7 +59,7 @@ Error parse_condition(std::string_view word, Collective kind, Condition& conditi
     return failure(MPI_ERR_ARG, "no condition is called '{}'{}", name,
                    nearest(name, {std::begin(kQuantities), std::end(kQuantities)}));
   condition.quantity = static_cast<Quantity>(quantity - std::begin(kQuantities));
-  if (condition.quantity == Quantity::bytes && !knows_bytes(kind))
+  if (condition.quantity == Quantity::bytes && !row_of(kind).knows_bytes)
     return failure(MPI_ERR_ARG, "{} cannot be chosen by bytes: no rank knows the others' counts",
                    name_of(kind));
   size_t value_at = at + 1;

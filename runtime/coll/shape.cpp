@@ -1,18 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "coll/shape.hpp"
 
-#include <array>
 #include <numeric>
 
 namespace tutti::coll {
 namespace {
-
-constexpr std::array<std::string_view, kCollectives> kNames = {
-    "barrier",   "bcast",     "gather",     "gatherv",        "scatter",
-    "scatterv",  "allgather", "allgatherv", "alltoall",       "alltoallv",
-    "alltoallw", "reduce",    "allreduce",  "reduce_scatter", "reduce_scatter_block",
-    "scan",      "exscan"};
-static_assert(static_cast<int>(Collective::exscan) == kCollectives - 1);
 
 int64_t packed(int64_t count, const Layout* layout) {
   return layout ? count * layout->size() : 0;
@@ -25,10 +17,6 @@ bool is_dense(const Layout* layout) {
 
 }  // namespace
 
-std::string_view name_of(Collective kind) {
-  return kNames[static_cast<size_t>(kind)];
-}
-
 size_t Shape::hash() const {
   uint64_t h = static_cast<uint64_t>(kind) | static_cast<uint64_t>(in_place) << 8 |
                static_cast<uint64_t>(commutative) << 9 | static_cast<uint64_t>(dense) << 10;
@@ -36,6 +24,7 @@ size_t Shape::hash() const {
     h = (h ^ static_cast<uint64_t>(value)) * 0x9e3779b97f4a7c15u;
     h ^= h >> 29;
   };
+  mix(static_cast<int64_t>(reinterpret_cast<uintptr_t>(edges)));
   for (const int64_t value :
        {int64_t{rank}, int64_t{size}, int64_t{root}, in_count, out_count, bytes, large_slot})
     mix(value);
@@ -115,6 +104,15 @@ Shape shape_of(const Call& call, int rank, int size) {
       break;
     case Collective::alltoallv:
     case Collective::alltoallw:
+      break;
+    case Collective::neighbor_allgather:
+    case Collective::neighbor_allgatherv:
+    case Collective::neighbor_alltoall:
+    case Collective::neighbor_alltoallv:
+    case Collective::neighbor_alltoallw:
+      s.edges = call.edges;
+      s.in_count = call.in_count;
+      s.out_count = call.out_count;
       break;
     case Collective::reduce:
       s.root = call.root;

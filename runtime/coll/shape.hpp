@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
 #include <vector>
 
 #include "base/node_layout.hpp"
@@ -13,9 +12,6 @@
 namespace tutti::coll {
 
 class Selection;
-
-inline constexpr int kCollectives = 17;
-std::string_view name_of(Collective kind);  // "allreduce"
 
 // Units: an element is one element of the datatype that this rank passed; ranks may describe the
 // same bytes by different types (gather, bcast, …), so what two ranks must agree on is in bytes.
@@ -43,6 +39,7 @@ struct Shape {
   int64_t read_rate = 0;
   const NodeLayout* nodes = nullptr;  // nullptr: all ranks are on one node, or it is not known
   const Selection* rules = nullptr;   // for the parts of a plan; nullptr: the shipped ones
+  const Edges* edges = nullptr;       // of neighbourhood collectives
   // By rank: packed bytes of a block (allgatherv), elements of a block (reduce_scatter).
   std::vector<int64_t> counts;
 

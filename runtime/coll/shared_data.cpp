@@ -64,7 +64,7 @@ bool wants_large(const Shape& s) {
   if (s.small_slot == 0 || wants_large_shares(s)) return true;
   Cut cut = cut_of(s);
   // A part of a plan for several nodes may hold the blocks of all ranks.
-  if (s.nodes && s.kind < Collective::reduce) cut.total *= s.size;
+  if (s.nodes && !row_of(s.kind).reduces) cut.total *= s.size;
   return !fits(cut, s.small_slot);
 }
 

@@ -73,7 +73,7 @@ Execution::~Execution() {
 // Also for another call of the same shape, whose types may need more or less scratch.
 Error Execution::bind(const Call& call) {
   call_ = call;
-  if (call.kind >= Collective::reduce) call_.in_layout = call_.out_layout = element_layout(call);
+  if (row_of(call.kind).reduces) call_.in_layout = call_.out_layout = element_layout(call);
   take_buffers();
   const Plan& plan = *plan_;
   const bool program = plan.is_program();
@@ -146,7 +146,7 @@ Payload Execution::block(Region region, uint32_t i) const {
   const Ints& counts = input ? call_.in_counts : call_.out_counts;
   const Ints& displacements = input ? call_.in_displacements : call_.out_displacements;
   const void* base = input ? call_.in : call_.out;
-  if (call_.kind == Collective::alltoallw) {
+  if (row_of(call_.kind).typed_arrays) {
     const Layout* layout = (input ? call_.in_layouts : call_.out_layouts)[i];
     return {moved(base, displacements[i]), counts[i], layout};
   }

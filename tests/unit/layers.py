@@ -19,8 +19,8 @@ REQUEST = ["mpi/request", *COMM]
 COLL = ["mpi/coll", "mpi/check", *REQUEST]
 MAY_INCLUDE = {
     "launcher": BASE,
-    "lib": ["mpi/object", "mpi/type", "mpi/comm", "mpi/request", "mpi/p2p", "mpi/coll", "mpi/rma", "mpi/env",
-            *BASE],
+    "lib": ["mpi/object", "mpi/type", "mpi/comm", "mpi/request", "mpi/p2p", "mpi/coll", "mpi/rma",
+            "mpi/topology", "mpi/env",             *BASE],
     "runtime/base": [],
     "runtime/boot": BASE,
     # transport/ holds the contract (transport.hpp), which all transports include, and the router
@@ -44,6 +44,7 @@ MAY_INCLUDE = {
     "runtime/mpi/p2p": [*COLL],
     "runtime/mpi/coll": [*COLL, "mpi/p2p"],
     "runtime/mpi/rma": [*COLL],
+    "runtime/mpi/topology": [*COLL],
     "runtime/mpi/env": [*COLL, "mpi/p2p", "mpi/rma", "transport/testing"],
 }
 # Arrows that still run up, and shall go: file, room.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The arguments of a collective call as a program gave them, with its handles resolved.
+// The arguments of a collective call as a program gave them, with its handles resolved, and the three
+// forms in which they become a call.
 #pragma once
 
 #include <cstdint>
@@ -36,5 +37,13 @@ struct Arguments {
            (recvbuf == MPI_IN_PLACE) == (other.recvbuf == MPI_IN_PLACE);
   }
 };
+
+// Blocks until this rank's part is over.
+Error run(const Arguments& given, Comm& comm);
+// Leaves a request. What the arguments refer to, but buffers, may go when it returns.
+Error start(const Arguments& given, Comm& comm, MPI_Request* request);
+// Leaves an inactive request, which MPI_Start starts. Collective, and ordered among all collective
+// calls on the communicator; the starts are ordered among nothing. No info is known.
+Error prepare_to_start(const Arguments& given, Comm& comm, Info* info, MPI_Request* request);
 
 }  // namespace tutti::mpi

@@ -208,19 +208,6 @@ bool run_again(const Arguments& given, Comm& comm, Error& outcome) {
   return true;
 }
 
-Error run(const Arguments& given, Comm& comm) {
-  Error outcome;
-  if (run_again(given, comm, outcome)) return outcome;
-  Result<Prepared> made = prepared(given, comm);
-  if (!made) return std::move(made).error();
-  if (comm.hidden.ledger) sign(made->call, made->op, comm);
-  if (!strict) [[likely]]
-    return run_call(comm, made->call, &given);
-  TakenBuffers taken;
-  if (Error e = taken.take(made->call, comm)) return e;
-  return run_call(comm, made->call, nullptr);
-}
-
 Error start_new(Comm& comm, std::unique_ptr<CollectiveRequest::New> what, MPI_Request* request) {
   Call& call = what->prepared.call;
   call.in_types = what->prepared.in_types;
@@ -241,6 +228,19 @@ Error start_new(Comm& comm, std::unique_ptr<CollectiveRequest::New> what, MPI_Re
 }
 
 }  // namespace
+
+Error run(const Arguments& given, Comm& comm) {
+  Error outcome;
+  if (run_again(given, comm, outcome)) return outcome;
+  Result<Prepared> made = prepared(given, comm);
+  if (!made) return std::move(made).error();
+  if (comm.hidden.ledger) sign(made->call, made->op, comm);
+  if (!strict) [[likely]]
+    return run_call(comm, made->call, &given);
+  TakenBuffers taken;
+  if (Error e = taken.take(made->call, comm)) return e;
+  return run_call(comm, made->call, nullptr);
+}
 
 Error run(Comm& comm, const Call& call) {
   return run_call(comm, call, nullptr);
@@ -310,189 +310,6 @@ Call bcast_bytes(void* data, int64_t bytes, int root) {
           .out = data,
           .out_count = bytes,
           .out_layout = &Layout::bytes()};
-}
-
-// ---- the two forms of each
-
-Error barrier(Comm& comm) {
-  return run(barrier_of(), comm);
-}
-Error ibarrier(Comm& comm, MPI_Request* request) {
-  return start(barrier_of(), comm, request);
-}
-Error bcast(void* buffer, int64_t count, Datatype& type, int root, Comm& comm) {
-  return run(bcast_of(buffer, count, type, root), comm);
-}
-Error ibcast(void* buffer, int64_t count, Datatype& type, int root, Comm& comm,
-             MPI_Request* request) {
-  return start(bcast_of(buffer, count, type, root), comm, request);
-}
-Error gather(const void* sendbuf, int64_t sendcount, const Datatype* sendtype, void* recvbuf,
-             int64_t recvcount, const Datatype* recvtype, int root, Comm& comm) {
-  return run(blocks_of(Collective::gather, sendbuf, sendcount, sendtype, recvbuf, recvcount,
-                       recvtype, root),
-             comm);
-}
-Error igather(const void* sendbuf, int64_t sendcount, const Datatype* sendtype, void* recvbuf,
-              int64_t recvcount, const Datatype* recvtype, int root, Comm& comm,
-              MPI_Request* request) {
-  return start(blocks_of(Collective::gather, sendbuf, sendcount, sendtype, recvbuf, recvcount,
-                         recvtype, root),
-               comm, request);
-}
-Error gatherv(const void* sendbuf, int64_t sendcount, const Datatype* sendtype, void* recvbuf,
-              Ints recvcounts, Ints displs, const Datatype* recvtype, int root, Comm& comm) {
-  return run(gatherv_of(Collective::gatherv, sendbuf, sendcount, sendtype, recvbuf, recvcounts,
-                        displs, recvtype, root),
-             comm);
-}
-Error igatherv(const void* sendbuf, int64_t sendcount, const Datatype* sendtype, void* recvbuf,
-               Ints recvcounts, Ints displs, const Datatype* recvtype, int root, Comm& comm,
-               MPI_Request* request) {
-  return start(gatherv_of(Collective::gatherv, sendbuf, sendcount, sendtype, recvbuf, recvcounts,
-                          displs, recvtype, root),
-               comm, request);
-}
-Error scatter(const void* sendbuf, int64_t sendcount, const Datatype* sendtype, void* recvbuf,
-              int64_t recvcount, const Datatype* recvtype, int root, Comm& comm) {
-  return run(blocks_of(Collective::scatter, sendbuf, sendcount, sendtype, recvbuf, recvcount,
-                       recvtype, root),
-             comm);
-}
-Error iscatter(const void* sendbuf, int64_t sendcount, const Datatype* sendtype, void* recvbuf,
-               int64_t recvcount, const Datatype* recvtype, int root, Comm& comm,
-               MPI_Request* request) {
-  return start(blocks_of(Collective::scatter, sendbuf, sendcount, sendtype, recvbuf, recvcount,
-                         recvtype, root),
-               comm, request);
-}
-Error scatterv(const void* sendbuf, Ints sendcounts, Ints displs, const Datatype* sendtype,
-               void* recvbuf, int64_t recvcount, const Datatype* recvtype, int root, Comm& comm) {
-  return run(scatterv_of(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root),
-             comm);
-}
-Error iscatterv(const void* sendbuf, Ints sendcounts, Ints displs, const Datatype* sendtype,
-                void* recvbuf, int64_t recvcount, const Datatype* recvtype, int root, Comm& comm,
-                MPI_Request* request) {
-  return start(
-      scatterv_of(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root), comm,
-      request);
-}
-Error allgather(const void* sendbuf, int64_t sendcount, const Datatype* sendtype, void* recvbuf,
-                int64_t recvcount, Datatype& recvtype, Comm& comm) {
-  return run(
-      blocks_of(Collective::allgather, sendbuf, sendcount, sendtype, recvbuf, recvcount, &recvtype),
-      comm);
-}
-Error iallgather(const void* sendbuf, int64_t sendcount, const Datatype* sendtype, void* recvbuf,
-                 int64_t recvcount, Datatype& recvtype, Comm& comm, MPI_Request* request) {
-  return start(
-      blocks_of(Collective::allgather, sendbuf, sendcount, sendtype, recvbuf, recvcount, &recvtype),
-      comm, request);
-}
-Error allgatherv(const void* sendbuf, int64_t sendcount, const Datatype* sendtype, void* recvbuf,
-                 Ints recvcounts, Ints displs, Datatype& recvtype, Comm& comm) {
-  return run(gatherv_of(Collective::allgatherv, sendbuf, sendcount, sendtype, recvbuf, recvcounts,
-                        displs, &recvtype),
-             comm);
-}
-Error iallgatherv(const void* sendbuf, int64_t sendcount, const Datatype* sendtype, void* recvbuf,
-                  Ints recvcounts, Ints displs, Datatype& recvtype, Comm& comm,
-                  MPI_Request* request) {
-  return start(gatherv_of(Collective::allgatherv, sendbuf, sendcount, sendtype, recvbuf, recvcounts,
-                          displs, &recvtype),
-               comm, request);
-}
-Error alltoall(const void* sendbuf, int64_t sendcount, const Datatype* sendtype, void* recvbuf,
-               int64_t recvcount, Datatype& recvtype, Comm& comm) {
-  return run(
-      blocks_of(Collective::alltoall, sendbuf, sendcount, sendtype, recvbuf, recvcount, &recvtype),
-      comm);
-}
-Error ialltoall(const void* sendbuf, int64_t sendcount, const Datatype* sendtype, void* recvbuf,
-                int64_t recvcount, Datatype& recvtype, Comm& comm, MPI_Request* request) {
-  return start(
-      blocks_of(Collective::alltoall, sendbuf, sendcount, sendtype, recvbuf, recvcount, &recvtype),
-      comm, request);
-}
-Error alltoallv(const void* sendbuf, Ints sendcounts, Ints sdispls, const Datatype* sendtype,
-                void* recvbuf, Ints recvcounts, Ints rdispls, Datatype& recvtype, Comm& comm) {
-  return run(
-      alltoallv_of(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype),
-      comm);
-}
-Error ialltoallv(const void* sendbuf, Ints sendcounts, Ints sdispls, const Datatype* sendtype,
-                 void* recvbuf, Ints recvcounts, Ints rdispls, Datatype& recvtype, Comm& comm,
-                 MPI_Request* request) {
-  return start(
-      alltoallv_of(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype),
-      comm, request);
-}
-Error alltoallw(const void* sendbuf, Ints sendcounts, Ints sdispls, const MPI_Datatype* sendtypes,
-                void* recvbuf, Ints recvcounts, Ints rdispls, const MPI_Datatype* recvtypes,
-                Comm& comm) {
-  return run(alltoallw_of(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls,
-                          recvtypes),
-             comm);
-}
-Error ialltoallw(const void* sendbuf, Ints sendcounts, Ints sdispls, const MPI_Datatype* sendtypes,
-                 void* recvbuf, Ints recvcounts, Ints rdispls, const MPI_Datatype* recvtypes,
-                 Comm& comm, MPI_Request* request) {
-  return start(alltoallw_of(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls,
-                            recvtypes),
-               comm, request);
-}
-Error reduce(const void* sendbuf, void* recvbuf, int64_t count, Datatype& type, Op& op, int root,
-             Comm& comm) {
-  return run(reduction_of(Collective::reduce, sendbuf, recvbuf, count, type, op, root), comm);
-}
-Error ireduce(const void* sendbuf, void* recvbuf, int64_t count, Datatype& type, Op& op, int root,
-              Comm& comm, MPI_Request* request) {
-  return start(reduction_of(Collective::reduce, sendbuf, recvbuf, count, type, op, root), comm,
-               request);
-}
-Error allreduce(const void* sendbuf, void* recvbuf, int64_t count, Datatype& type, Op& op,
-                Comm& comm) {
-  return run(reduction_of(Collective::allreduce, sendbuf, recvbuf, count, type, op), comm);
-}
-Error iallreduce(const void* sendbuf, void* recvbuf, int64_t count, Datatype& type, Op& op,
-                 Comm& comm, MPI_Request* request) {
-  return start(reduction_of(Collective::allreduce, sendbuf, recvbuf, count, type, op), comm,
-               request);
-}
-Error reduce_scatter(const void* sendbuf, void* recvbuf, Ints recvcounts, Datatype& type, Op& op,
-                     Comm& comm) {
-  return run(reduce_scatter_of(sendbuf, recvbuf, recvcounts, type, op), comm);
-}
-Error ireduce_scatter(const void* sendbuf, void* recvbuf, Ints recvcounts, Datatype& type, Op& op,
-                      Comm& comm, MPI_Request* request) {
-  return start(reduce_scatter_of(sendbuf, recvbuf, recvcounts, type, op), comm, request);
-}
-Error reduce_scatter_block(const void* sendbuf, void* recvbuf, int64_t recvcount, Datatype& type,
-                           Op& op, Comm& comm) {
-  return run(reduction_of(Collective::reduce_scatter_block, sendbuf, recvbuf, recvcount, type, op),
-             comm);
-}
-Error ireduce_scatter_block(const void* sendbuf, void* recvbuf, int64_t recvcount, Datatype& type,
-                            Op& op, Comm& comm, MPI_Request* request) {
-  return start(
-      reduction_of(Collective::reduce_scatter_block, sendbuf, recvbuf, recvcount, type, op), comm,
-      request);
-}
-Error scan(const void* sendbuf, void* recvbuf, int64_t count, Datatype& type, Op& op, Comm& comm) {
-  return run(reduction_of(Collective::scan, sendbuf, recvbuf, count, type, op), comm);
-}
-Error iscan(const void* sendbuf, void* recvbuf, int64_t count, Datatype& type, Op& op, Comm& comm,
-            MPI_Request* request) {
-  return start(reduction_of(Collective::scan, sendbuf, recvbuf, count, type, op), comm, request);
-}
-Error exscan(const void* sendbuf, void* recvbuf, int64_t count, Datatype& type, Op& op,
-             Comm& comm) {
-  return run(reduction_of(Collective::exscan, sendbuf, recvbuf, count, type, op), comm);
-}
-Error iexscan(const void* sendbuf, void* recvbuf, int64_t count, Datatype& type, Op& op, Comm& comm,
-              MPI_Request* request) {
-  return start(reduction_of(Collective::exscan, sendbuf, recvbuf, count, type, op), comm, request);
 }
 
 }  // namespace tutti::mpi

@@ -51,10 +51,8 @@ Error run(Comm& comm, const coll::Call& call);
 // before the request does; its error is the request's.
 Error start(Comm& comm, Prepared prepared, MPI_Request* request, std::function<Error()> then = {});
 
-// The same of a call of the program's: its buffers are guarded and its arguments compared as far as
-// --check says, and executions are kept for calls like it.
-Error start(const Arguments& given, Comm& comm, MPI_Request* request);
-// Its two halves: true if there was one kept, and of what prepared() has made.
+// The two halves of start() of a program's call (api_collective.hpp): true if an execution was kept for
+// calls like it; and of what prepared() has made.
 bool start_again(const Arguments& given, Comm& comm, MPI_Request* request);
 Error start_prepared(const Arguments& given, Prepared prepared, Comm& comm, MPI_Request* request);
 

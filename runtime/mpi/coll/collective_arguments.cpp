@@ -53,6 +53,7 @@ Error array_given(const Ints& array, const char* argument) {
 }
 
 Error counts_valid(const Ints& counts, int n, const char* argument) {
+  if (n == 0) return {};
   if (Error e = array_given(counts, argument)) return e;
   for (int i = 0; i < n; ++i)
     if (counts[i] < 0)
@@ -63,7 +64,7 @@ Error counts_valid(const Ints& counts, int n, const char* argument) {
 
 Error resolve_types(const MPI_Datatype* handles, int n, const char* argument, Prepared& p,
                     std::vector<const Layout*>& layouts, std::vector<const void*>& types) {
-  if (!handles) return failure(MPI_ERR_ARG, "the array is NULL (argument {})", argument);
+  if (!handles && n > 0) return failure(MPI_ERR_ARG, "the array is NULL (argument {})", argument);
   for (int i = 0; i < n; ++i) {
     const Datatype* type = resolve<Datatype>(handles[i]);
     if (!type || !type->committed)
@@ -193,6 +194,46 @@ Result<Prepared> all_to_all_v_call(const Arguments& a, Comm& comm) {
   return p;
 }
 
+// Each side has as many blocks as the rank has edges there.
+Result<Prepared> neighbor_call(const Arguments& a, Comm& comm) {
+  if (!comm.topology)
+    return failure(MPI_ERR_TOPOLOGY,
+                   "the communicator has no topology, which says who is whose neighbour (argument comm)");
+  for (const auto& [buffer, argument] : {std::pair<const void*, const char*>{a.sendbuf, "sendbuf"},
+                                         {a.recvbuf, "recvbuf"}})
+    if (Error e = not_in_place(buffer, argument, "in other collectives")) return e;
+  const coll::Edges& edges = comm.topology->edges;
+  const auto sends = static_cast<int>(edges.destinations.size()),
+             receives = static_cast<int>(edges.sources.size());
+  const coll::CollectiveRow& row = coll::row_of(a.kind);
+  Prepared p{.call = {.kind = a.kind, .edges = &edges}};
+  if (row.input_arrays) {
+    if (Error e = counts_valid(a.sendcounts, sends, "sendcounts")) return e;
+    if (sends > 0)
+      if (Error e = array_given(a.sdispls, "sdispls")) return e;
+    p.call.in_counts = a.sendcounts;
+    p.call.in_displacements = a.sdispls;
+  }
+  if (row.output_arrays) {
+    if (Error e = counts_valid(a.recvcounts, receives, "recvcounts")) return e;
+    if (receives > 0)
+      if (Error e = array_given(a.rdispls, row.same_to_all ? "displs" : "rdispls")) return e;
+    p.call.out_counts = a.recvcounts;
+    p.call.out_displacements = a.rdispls;
+  }
+  if (row.typed_arrays) {
+    if (Error e = resolve_types(a.sendtypes, sends, "sendtypes", p, p.in_layouts, p.in_types)) return e;
+    if (Error e = resolve_types(a.recvtypes, receives, "recvtypes", p, p.out_layouts, p.out_types)) return e;
+    p.call.in_layouts = p.in_layouts;
+    p.call.in_types = p.in_types;
+    p.call.out_layouts = p.out_layouts;
+    p.call.out_types = p.out_types;
+  }
+  set_in(p, a.sendbuf, a.sendcount, a.sendtype);
+  set_out(p, a.recvbuf, a.recvcount, a.recvtype);
+  return p;
+}
+
 Result<Prepared> reduce_call(const Arguments& a, Comm& comm) {
   const bool at_root = comm.rank() == a.root;
   if (at_root) {
@@ -231,6 +272,12 @@ Result<Prepared> prepared(const Arguments& a, Comm& comm) {
     case Collective::alltoallv:
     case Collective::alltoallw:
       return all_to_all_v_call(a, comm);
+    case Collective::neighbor_allgather:
+    case Collective::neighbor_allgatherv:
+    case Collective::neighbor_alltoall:
+    case Collective::neighbor_alltoallv:
+    case Collective::neighbor_alltoallw:
+      return neighbor_call(a, comm);
     case Collective::reduce:
       return reduce_call(a, comm);
     case Collective::reduce_scatter:

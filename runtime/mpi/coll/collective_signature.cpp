@@ -134,6 +134,16 @@ void sign(Call& call, const Op* op, const Comm& comm) {
         return word(Function::Scan, data_out(call));
       case Collective::exscan:
         return word(Function::Exscan, data_out(call));
+      case Collective::neighbor_allgather:
+        return in_pairs(word(Function::Neighbor_allgather));
+      case Collective::neighbor_allgatherv:
+        return in_pairs(word(Function::Neighbor_allgatherv));
+      case Collective::neighbor_alltoall:
+        return in_pairs(word(Function::Neighbor_alltoall));
+      case Collective::neighbor_alltoallv:
+        return in_pairs(word(Function::Neighbor_alltoallv));
+      case Collective::neighbor_alltoallw:
+        return in_pairs(word(Function::Neighbor_alltoallw));
     }
     return 0;
   }();

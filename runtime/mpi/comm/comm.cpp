@@ -11,6 +11,7 @@
 #include "contract/checker.hpp"
 #include "mpi/check/strict.hpp"
 #include "mpi/coll/collective.hpp"
+#include "mpi/comm/making.hpp"
 #include "mpi/comm/api_comm.hpp"
 #include "mpi/object/inventory.hpp"
 #include "mpi/object/process.hpp"
@@ -54,6 +55,7 @@ Comm* make_comm(const Comm& parent, std::vector<int> processes, int rank, uint64
 Ref<Comm> duplicate(const Comm& comm, uint64_t context) {
   auto made = Ref<Comm>::adopt(new Comm(comm.group, context, comm.errhandler));
   made->handle = handle_of(*made);
+  made->topology = comm.topology;
   return made;
 }
 
@@ -77,6 +79,8 @@ struct Entry {
   int32_t key;
   uint64_t context;  // for the case that it comes first among its color
 };
+
+}  // namespace
 
 // Everybody's colors and keys: my part of them, in the order of key and rank.
 Error divide(Comm& comm, Function function, int color, int key, MPI_Comm* newcomm) {
@@ -111,6 +115,8 @@ Error divide(Comm& comm, Function function, int color, int key, MPI_Comm* newcom
   *newcomm = make_comm(comm, std::move(processes), rank, context)->handle;
   return {};
 }
+
+namespace {
 
 // Rank 0 of the group tells the others; nobody else of `comm` takes part.
 Error spread_context(Comm& comm, const Group& group, const std::vector<int>& rank_in_comm, int tag,

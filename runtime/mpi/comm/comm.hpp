@@ -10,6 +10,7 @@
 #include "exec/execution.hpp"
 #include "mpi/coll/repeated.hpp"
 #include "mpi/comm/group.hpp"
+#include "mpi/comm/topology.hpp"
 #include "mpi/object/attribute.hpp"
 #include "mpi/object/error.hpp"
 #include "mpi/object/objects.hpp"
@@ -46,6 +47,7 @@ class Comm final : public NamedObject {
   Repeated repeated;
   Ref<Errhandler> errhandler;
   AttributeSet attributes;
+  std::shared_ptr<const Topology> topology;  // nullptr: none. Set before the handle is given out
   MPI_Comm handle = MPI_COMM_NULL;  // the ABI's number, or this object's address
   bool is_of_window = false;        // a window's own
 
