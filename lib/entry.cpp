@@ -78,7 +78,8 @@ bool Entry::bad_rank(int error_class, int rank, const mpi::Comm& comm, const cha
                         : rank == MPI_ROOT      ? " (MPI_ROOT)"
                                                 : "";
   return refuse(failure(error_class, "rank {}{} is not in {} of {} rank{} (argument {})", rank,
-                        special, called(comm, "communicator"), comm.remote_size(),
+                        special, comm.is_of_window ? comm.name : called(comm, "communicator"),
+                        comm.remote_size(),
                         comm.remote_size() == 1 ? "" : "s", argument));
 }
 

@@ -211,7 +211,8 @@ std::string description(const Call& call) {
   else if (call.type) add(name_of_datatype(call.type));
   if (call.other_count >= 0 && call.other_type &&
       (call.other_count != call.count || call.other_type != call.type))
-    add(fmt::format("receiving {} of {}", call.other_count, name_of_datatype(call.other_type)));
+    add(fmt::format("{} {} of {}", call.peer_is() == PeerIs::target ? "at the target" : "receiving",
+                    call.other_count, name_of_datatype(call.other_type)));
   if (call.op) add(name_of_op(call.op));
   switch (call.peer_is()) {
     case PeerIs::nothing: break;

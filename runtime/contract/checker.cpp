@@ -11,6 +11,7 @@
 
 #include "base/log.hpp"
 #include "contract/deadlock_report.hpp"
+#include "contract/lying.hpp"
 
 namespace tutti::contract {
 namespace {
@@ -21,6 +22,7 @@ constexpr std::chrono::milliseconds kAnswerTime{700};  // for all members, and f
 constexpr std::chrono::seconds kEndTime{10};           // for whoever reports to end the job
 constexpr size_t kMostAsked = 64;                      // members of a communicator
 constexpr size_t kMostAwaited = 16;                    // asked at a time by one that waits
+constexpr size_t kMostTraced = 6;                      // messages in a report
 constexpr int kMostStepsBack = 60;                     // as far as a ledger remembers
 constexpr std::chrono::nanoseconds kShownAfter = std::chrono::milliseconds(50);
 
@@ -42,6 +44,12 @@ Checker::Checker(engine::Engine& engine, Options options, Hooks hooks)
     : engine_(engine),
       options_(options),
       hooks_(hooks),
+      trace_(engine, hooks.may_have_sent,
+             [this](int process, bool answers, uint32_t number, std::string bytes) {
+               Header header = control(Control::trace, 0, number);
+               header.source = answers;
+               engine_.send_control(process, header, std::move(bytes));
+             }),
       standstill_(engine, {.limit = options.standstill}, means_of_standstill()) {}
 Checker::~Checker() {
   // What a rank spends on all this, with MPI_COMM_WORLD and MPI_COMM_SELF; each more communicator
@@ -71,9 +79,16 @@ Standstill::Means Checker::means_of_standstill() {
                 thread.serial = call.serial;
                 thread.signature = ledger->word_of_call(call.serial - 1);
               },
+          .lying =
+              [this] {
+                return lying_messages(engine_.matcher(), [this](uint64_t context) {
+                  const Ledger* ledger = find(context | 1);
+                  return ledger ? ledger->channel().rank : -1;
+                });
+              },
           .found =
               [this](const Deadlock& deadlock) {
-                if (cases_.empty()) report(finding_of(deadlock));
+                if (cases_.empty()) report_deadlock(deadlock);
               }};
 }
 
@@ -178,6 +193,56 @@ void Checker::report(Finding finding) {
   advance();
 }
 
+void Checker::report_of_call(Finding finding, Word word) {
+  Ledger* const ledger = find(finding.context);
+  if (!ledger || ledger->state_ != Ledger::State::fine) return;
+  Case made;
+  made.finding = std::move(finding);
+  made.asks = made.of_own_call = true;
+  open_case(std::move(made), ledger);
+  for (Side& side : cases_.back().sides)
+    if (side.process == engine_.process()) {
+      side.status = Status::started;
+      side.word = word;
+      if (const flight::Call* call = flight::now()) side.call = flight::read(*call);
+      side.caller = code_address(side.call.caller);
+    }
+  advance();
+}
+
+// Once the senders of what lies there unreceived have said by which calls.
+void Checker::report_deadlock(const Deadlock& deadlock) {
+  Case made;
+  made.finding = finding_of(deadlock);
+  made.is_deadlock = true;
+  for (const int member : deadlock.members)
+    for (const Lying& message : deadlock.states.at(member).lying) {
+      if (made.lying.size() >= kMostTraced) break;
+      made.lying.push_back({.receiver = member,
+                            .message = message,
+                            .question = trace_.ask({.context = message.context,
+                                                    .bytes = message.bytes,
+                                                    .process = message.process,
+                                                    .dest = message.rank,
+                                                    .tag = message.tag,
+                                                    .pattern = message.pattern})});
+    }
+  open_case(std::move(made), nullptr);
+  advance();
+}
+
+// True: the messages are part of the finding now.
+bool Checker::has_traced(Case& c, Clock::time_point now) {
+  const bool all = std::ranges::all_of(
+      c.lying, [this](const Traced& each) { return trace_.is_answered(each.question); });
+  if (!all && now < c.deadline) return false;
+  std::vector<FoundMessage> found;
+  for (Traced& each : std::exchange(c.lying, {}))
+    found.push_back({each.receiver, std::move(each.message), trace_.take(each.question)});
+  add_messages(c.finding, found);
+  return true;
+}
+
 void Checker::open_case(Case made, Ledger* ledger) {
   const auto now = Clock::now();
   made.deadline = now + kAnswerTime;
@@ -223,6 +288,13 @@ void Checker::ask_those_not_there(Case& c) {
       inquire(c, side);
 }
 
+// Whoever is still making the communicator would not hear that it is broken. True: somebody is.
+bool Checker::ask_those_without_it(Case& c) {
+  for (Side& side : c.sides)
+    if (side.status == Status::unknown) inquire(c, side);
+  return c.unanswered > 0;
+}
+
 void Checker::advance() {
   for (size_t i = 0; i < cases_.size();) {
     if (conclude(cases_[i])) {
@@ -259,8 +331,10 @@ bool Checker::conclude(Case& c) {
   Ledger* ledger = f.context ? find(f.context) : nullptr;
   if (ledger && ledger->state_ == Ledger::State::broken) return true;  // told by another
   if (!c.described) {
+    if (c.is_deadlock && !has_traced(c, now)) return false;
     if (c.unanswered == 0 && std::exchange(c.late, false)) ask_those_not_there(c);
     if (c.unanswered > 0 && now < c.deadline) return false;
+    if (c.of_own_call && now < c.deadline && ask_those_without_it(c)) return false;
     if (c.steps_back == 0) remember(c);
     if (c.asks && (!ledger || !describe(f, *ledger, c.sides))) {
       if (!ledger) return true;
@@ -341,6 +415,13 @@ void Checker::told(const Header& header, const std::byte* data) {
         ledger->break_with(header.source, std::string(reinterpret_cast<const char*>(data),
                                                       static_cast<size_t>(header.bytes)));
       return advance();
+    case Control::trace: {
+      const std::span bytes(data, static_cast<size_t>(header.bytes));
+      if (header.source == 0) return trace_.question(header.process, header.serial, bytes);
+      trace_.answer(header.serial, bytes);
+      if (header.process != engine_.process()) advance();
+      return;
+    }
     case Control::exchange:
       exchanged_[{header.serial, header.process}] =
           std::string(reinterpret_cast<const char*>(data), static_cast<size_t>(header.bytes));
@@ -393,7 +474,7 @@ Side Checker::own_side(uint64_t context, uint32_t serial) {
   if (!record) return side;
   side.host = record->host;
   side.call = flight::latest_call(*record, record->threads[0]);
-  if (side.status == Status::started) {
+  if (side.status == Status::started || side.status == Status::not_yet) {
     const auto is_it = [&](const flight::Call& call) {
       return call.state != flight::State::none && call.context == (context & ~uint64_t{1}) &&
              call.serial == serial + 1;
@@ -402,8 +483,10 @@ Side Checker::own_side(uint64_t context, uint32_t serial) {
       if (const flight::Call call = flight::read(place); is_it(call)) side.call = call;
     for (const flight::Thread& thread : record->threads)
       if (const flight::Call call = flight::latest_call(*record, thread);
-          flight::get(thread.used) && is_it(call))
+          flight::get(thread.used) && is_it(call)) {
         side.call = call;
+        side.status = Status::started;  // it may wait for what is said of the call before it starts
+      }
   }
   side.caller = code_address(side.call.caller);
   return side;

@@ -23,6 +23,7 @@
 #include "contract/options.hpp"
 #include "contract/report.hpp"
 #include "contract/standstill.hpp"
+#include "contract/trace.hpp"
 #include "engine/engine.hpp"
 
 namespace tutti::contract {
@@ -38,6 +39,7 @@ enum class Control : int32_t {
   standstill,  // bytes: Standstill's
   broken,      // ticket: context, source: error class, bytes: the sentence
   exchange,    // serial: which, bytes: anything
+  trace,       // serial and bytes: Trace's; source: 1 if it answers
 };
 
 // What the checker needs of the layer above it.
@@ -48,6 +50,7 @@ struct Hooks {
   bool (*is_finalizing)() = nullptr;
   // May no thread act but those that stand in blocking calls?
   bool (*all_threads_blocked)() = nullptr;
+  MayHaveSent may_have_sent = nullptr;
 };
 
 // What a message has said of its sender's call.
@@ -89,15 +92,26 @@ class Checker final : public engine::Observer {
   // it equally often.
   std::vector<std::string> exchange(std::vector<std::string> to);
 
+  // The same of the call that this rank is about to make on that communicator: the details tell what
+  // all ranks do there.
+  void report_of_call(Finding finding, Word word);
+
   // Observer
   void arrived(const transport::Header& header) override;
   void told(const transport::Header& header, const std::byte* data) override;
   void waits(std::chrono::nanoseconds since) override;
 
   Ledger* find(uint64_t context);
+  Trace& trace() { return trace_; }
 
  private:
   using Clock = std::chrono::steady_clock;
+  // A message that a report names, whose sender has been asked for its call.
+  struct Traced {
+    int receiver = -1;
+    Lying message;
+    uint32_t question = 0;
+  };
   // A finding on its way.
   struct Case {
     Finding finding;
@@ -108,6 +122,9 @@ class Checker final : public engine::Observer {
     int unanswered = 0;
     bool late = false;   // some answers came, or come, long after others
     int steps_back = 0;  // the finding's serial has become less by so much
+    bool of_own_call = false;  // nobody else's contradicts it
+    bool is_deadlock = false;
+    std::vector<Traced> lying;  // of a deadlock
     bool described = false;   // the finding stands
     enum class Claim : uint8_t { open, granted, denied } claim = Claim::open;
     Clock::time_point deadline;       // of the answers that are awaited now
@@ -115,10 +132,13 @@ class Checker final : public engine::Observer {
   };
 
   Standstill::Means means_of_standstill();
+  void report_deadlock(const Deadlock& deadlock);
+  bool has_traced(Case& c, Clock::time_point now);
   void open_case(Case made, Ledger* ledger);
   void ask_members(Case& c, const Ledger& ledger);
   void inquire(Case& c, Side& side);
   void ask_those_not_there(Case& c);
+  bool ask_those_without_it(Case& c);
   bool ends_job(const Ledger* ledger) const {
     return !options_.report_only && (!ledger || ledger->is_fatal());
   }
@@ -149,6 +169,7 @@ class Checker final : public engine::Observer {
   std::map<std::pair<uint32_t, int>, std::string> exchanged_;  // by exchange and process
   uint32_t exchanges_ = 0;
   std::chrono::nanoseconds asked_at_{};  // how long the wait had lasted then
+  Trace trace_;
   Standstill standstill_;
 };
 

@@ -186,6 +186,18 @@ void ProcessState::write(Bytes& to) const {
   }
   put(to, static_cast<uint32_t>(traffic.size()));
   for (const Traffic& t : traffic) put(to, t);
+  put(to, static_cast<uint32_t>(lying.size()));
+  for (const Lying& l : lying) {
+    put(to, l.context);
+    put(to, l.bytes);
+    put(to, l.process);
+    put(to, l.rank);
+    put(to, l.tag);
+    put(to, l.count);
+    put(to, l.pattern);
+    put_text(to, l.comm);
+    put_text(to, l.why);
+  }
 }
 
 bool ProcessState::read(std::span<const std::byte> from) {
@@ -210,6 +222,13 @@ bool ProcessState::read(std::span<const std::byte> from) {
   traffic.assign(count, {});
   for (Traffic& t : traffic)
     if (!get(from, t)) return false;
+  if (!get(from, count) || count > from.size()) return false;
+  lying.assign(count, {});
+  for (Lying& l : lying)
+    if (!get(from, l.context) || !get(from, l.bytes) || !get(from, l.process) ||
+        !get(from, l.rank) || !get(from, l.tag) || !get(from, l.count) || !get(from, l.pattern) ||
+        !get_text(from, l.comm) || !get_text(from, l.why))
+      return false;
   return from.empty();
 }
 

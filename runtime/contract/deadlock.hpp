@@ -41,6 +41,20 @@ struct Traffic {
   uint32_t sent = 0, received = 0;
 };
 
+// Messages that have come to a process on a user's channel, alike but for their data, for which no
+// receive has been called. For the report: one of them mostly is the one that is waited for.
+struct Lying {
+  uint64_t context = 0;
+  int64_t bytes = 0;     // of the first
+  int32_t process = -1;  // their sender
+  int32_t rank = -1;     // in their communicator, of the process that has them
+  int32_t tag = 0;
+  uint32_t count = 1;
+  uint16_t pattern = 0;  // of the first: transport::Header's
+  std::string comm;      // " on MPI_COMM_WORLD (2 ranks)"
+  std::string why;       // they are not received: "it waits for tag 6"; empty: unknown
+};
+
 // One process at one moment.
 struct ProcessState {
   bool blocked = false;  // no thread of it can act but those in `threads`, all of them blocked
@@ -50,6 +64,7 @@ struct ProcessState {
   std::vector<BlockedThread> threads;
   std::vector<Course> courses;
   std::vector<Traffic> traffic;
+  std::vector<Lying> lying;  // the first few, those that are most like what is waited for in front
 
   void write(std::vector<std::byte>& to) const;
   bool read(std::span<const std::byte> from);

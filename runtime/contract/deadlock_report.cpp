@@ -6,21 +6,12 @@
 #include <algorithm>
 
 #include "base/flight.hpp"
+#include "contract/lying.hpp"
 
 namespace tutti::contract {
 namespace {
 
 constexpr size_t kMostMembers = 32;  // listed
-
-std::string comm_text(uint64_t context) {
-  const flight::Record* record = flight::mine();
-  const auto comm = record ? flight::find_comm(*record, context) : std::nullopt;
-  if (!comm) return "";
-  const std::string ranks = fmt::format("{} {}", comm->size, comm->size == 1 ? "rank" : "ranks");
-  if (comm->name[0]) return fmt::format(" on {} ({})", comm->name, ranks);
-  return fmt::format(" on a communicator of {} made by {}", ranks,
-                     flight::name_of_function(comm->function));
-}
 
 // "rank 1", "rank 1, 2 or 3", "any of 12 ranks"; of the whole condition. That a later one of rank
 // `me`'s own collectives comes after an earlier one is left out: the earlier one tells more.
@@ -131,8 +122,6 @@ Finding finding_of(const Deadlock& deadlock) {
     finding.details.push_back(circle_text(deadlock.circle));
   if (std::string different = disagreement(deadlock); !different.empty())
     finding.details.push_back(std::move(different));
-  finding.details.push_back(
-      fmt::format("no message is under way between them; ranks are those of MPI_COMM_WORLD"));
   return finding;
 }
 

@@ -13,6 +13,7 @@ inline constexpr int kDeadlockCode = 86;
 // What a process tells of one of its blocked threads: from its flight record.
 void describe(const engine::Blocked& blocked, BlockedThread& thread);
 
+// All but the end, which add_messages() (lying.hpp) writes.
 Finding finding_of(const Deadlock& deadlock);
 
 }  // namespace tutti::contract

@@ -60,6 +60,20 @@ void Ledger::pair_differs(uint32_t serial, int rank, Word theirs, Word expected,
   checker_.pair_mismatch(*this, serial, rank, difference, their_bytes, expected_bytes);
 }
 
+void Ledger::own_block_differs(Word word, int error_class, const std::string& sent,
+                               const std::string& received) {
+  if (state_ != State::fine) return;
+  Finding finding;
+  finding.context = channel_.context;
+  finding.serial = next_;
+  finding.error_class = error_class;
+  finding.sentence =
+      fmt::format("rank {} sends itself {} where it receives {} from itself, in {} on {}",
+                  channel_.rank, sent, received, name_of(word), description(*this));
+  finding.hint = "what a rank sends to itself is what it expects from itself";
+  checker_.report_of_call(std::move(finding), word);
+}
+
 void Ledger::two_threads() {
   if (state_ != State::fine) return;
   Finding finding;

@@ -81,6 +81,11 @@ class Ledger {
   void pair_differs(uint32_t serial, int rank, Word theirs, Word expected, int64_t their_bytes,
                     int64_t expected_bytes);
 
+  // What this rank sends itself in the next call, `word`, is not what it receives from itself: texts
+  // of both, such as "1 of MPI_INT".
+  void own_block_differs(Word word, int error_class, const std::string& sent,
+                         const std::string& received);
+
   // A thread is inside a blocking call, `call` if it is known, until it leaves; others that come then
   // are one too many.
   void enter(const flight::Call* call) { inside_ = call ? call : &kUnknownCall; }

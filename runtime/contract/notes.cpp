@@ -21,6 +21,7 @@ struct Words {
 constexpr Words kWords[] = {
     {"", "", "", ""},
     {"request", "requests", "never completed", "started"},
+    {"persistent request", "persistent requests", "never freed", "made"},
     {"message", "messages", "sent and never received", "sent"},
     {"message", "messages", "matched by a probe and never received", "matched"},
     {"communicator", "communicators", "never freed", "made"},

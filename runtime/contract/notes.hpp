@@ -13,6 +13,7 @@ namespace tutti::contract {
 enum class NoteKind : uint8_t {
   race,  // one note a place; the others: one a kind
   request,
+  persistent,  // a persistent request, active or not
   message,
   taken_message,
   comm,

@@ -177,12 +177,21 @@ std::string description(const Ledger& ledger) {
                      parent_text(ledger.origin()));
 }
 
+namespace {
+
+const char* freed_text(const Ledger& ledger) {
+  const bool window = flight::name_of_function(ledger.origin().function).starts_with("MPI_Win_");
+  return window ? "freed the window" : "freed the communicator";
+}
+
+}  // namespace
+
 bool describe(Finding& finding, const Ledger& ledger, const std::vector<Side>& sides) {
   std::vector<Party> parties;
   std::vector<const Side*> gone;
   for (const Side& side : sides) {
     if (side.status == Status::freed || side.status == Status::finalizing) gone.push_back(&side);
-    if (side.status != Status::started) continue;
+    if (side.status != Status::started || side.word == 0) continue;
     const auto same = std::ranges::find_if(parties, [&](const Party& p) {
       return p.word == side.word || compare(p.word, side.word) == Difference::none;
     });
@@ -213,7 +222,8 @@ bool describe(Finding& finding, const Ledger& ledger, const std::vector<Side>& s
   const std::string where = description(ledger);
   std::string hint;
   if (told) {
-    hint = "what a rank sends to another is what that one expects from it";
+    hint = finding.hint.empty() ? "what a rank sends to another is what that one expects from it"
+                                : finding.hint;
   } else if (parties.size() > 1) {
     const Party &rest = parties[0], &odd = parties[1];
     Sentence said = compose(compare(rest.word, odd.word), odd, rest, where,
@@ -228,7 +238,7 @@ bool describe(Finding& finding, const Ledger& ledger, const std::vector<Side>& s
     finding.sentence = fmt::format(
         "{} {} {} while {} {} for {} in {}{}, on {}", ranks_text(left.ranks()),
         plural(left.sides.size(), "has", "have"),
-        freed ? "freed the communicator" : "called MPI_Finalize", ranks_text(parties[0].ranks()),
+        freed ? freed_text(ledger) : "called MPI_Finalize", ranks_text(parties[0].ranks()),
         plural(parties[0].sides.size(), "waits", "wait"), plural(left.sides.size(), "it", "them"),
         name_of(parties[0].word), short_place(*parties[0].sides[0]), where);
     finding.error_class = MPI_ERR_OTHER;

@@ -21,6 +21,7 @@ struct Finding {
   int exit_code = 0;     // of the job, where it ends; 0: the error class
   std::string sentence;  // without a full stop
   std::vector<std::string> details;
+  std::string hint;  // ends the details of a sentence that is given; empty: the usual one
 };
 
 // How a rank stands to a collective call of its communicator.

@@ -34,6 +34,7 @@ ProcessState Standstill::own_state() {
   engine_.each_peer([&](int peer, uint32_t sent, uint32_t received) {
     state.traffic.push_back({peer, sent, received});
   });
+  if (state.blocked && means_.lying) state.lying = means_.lying();
   return state;
 }
 

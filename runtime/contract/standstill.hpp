@@ -47,6 +47,8 @@ class Standstill {
     std::function<bool()> all_threads_blocked;
     // Fills in what the report says of the call that a thread is in.
     std::function<void(const engine::Blocked&, BlockedThread&)> describe;
+    // ProcessState::lying of this process; nullptr: nobody asks.
+    std::function<std::vector<Lying>()> lying = nullptr;
     // Called once for each deadlock, by one of its members; may end the process.
     std::function<void(const Deadlock&)> found;
   };

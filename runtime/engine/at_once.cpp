@@ -21,7 +21,8 @@ constexpr int kTakenAlone = 1024, kTakenAmongOthers = 16;
 
 }  // namespace
 
-bool Engine::send_at_once(int to, const Match& match, const Payload& payload, uint64_t signature) {
+bool Engine::send_at_once(int to, const Match& match, const Payload& payload, uint16_t pattern,
+                          uint64_t signature) {
   const int64_t bytes = payload.bytes();
   if (bytes > kAtOnce || to == process_ || !payload.contiguous()) return false;
   Peer& receiver = peer(to);
@@ -31,6 +32,7 @@ bool Engine::send_at_once(int to, const Match& match, const Payload& payload, ui
                       .serial = match.serial,
                       .order = receiver.next_out,
                       .process = process_,
+                      .pattern = pattern,
                       .signature = signature,
                       .bytes = bytes};
   if (!transport_.send_now(to, header, 0, payload.data())) return false;
@@ -61,7 +63,11 @@ bool Engine::recv_at_once(int from, const Match& match, const Payload& payload, 
   if (taken == Taken::other) return false;
   ++peer(from).next_in;
   ++events_;
-  outcome = {match.source, match.tag, header.bytes, header.bytes};
+  outcome = {.source = match.source,
+             .tag = match.tag,
+             .bytes = header.bytes,
+             .sent_bytes = header.bytes,
+             .pattern = header.pattern};
   stay_awake();
   // What else is under way goes on, and the progress thread knows that this one is here.
   if (++taken_ >= (pending() > 0 ? kTakenAmongOthers : kTakenAlone)) [[unlikely]] {

@@ -78,7 +78,7 @@ Header Engine::next_header(int to, Kind kind) {
 
 void Engine::send(SendOperation& op) {
   if (op.mode != SendMode::synchronous &&
-      send_at_once(op.peer, op.match, op.payload, op.signature)) {
+      send_at_once(op.peer, op.match, op.payload, op.pattern, op.signature)) {
     op.outcome = {};
     op.sent = op.matched = true;
     ++events_;
@@ -105,6 +105,7 @@ void Engine::send(SendOperation& op) {
   header.serial = op.match.serial;
   header.ticket = op.ticket;
   header.signature = op.signature;
+  header.pattern = op.pattern;
   header.bytes = op.payload.bytes();
   if (!op.matched) {
     header.answer = 1;
@@ -141,6 +142,7 @@ bool Engine::send_copy(SendOperation& op) {
   copy->match = op.match;
   copy->mode = SendMode::buffered;
   copy->signature = op.signature;
+  copy->pattern = op.pattern;
   copy->engine = this;
   copy->on_complete = [](Operation& done) {
     done.engine->copied_ -= done.payload.bytes();
@@ -170,6 +172,7 @@ void Engine::send_to_self(SendOperation& op) {
   header.serial = op.match.serial;
   header.ticket = op.ticket;
   header.signature = op.signature;
+  header.pattern = op.pattern;
   header.bytes = op.payload.bytes();
   if (RecvOperation* receive = matcher_.match(header)) return satisfy_from_self(*receive, op);
   std::unique_ptr<Unexpected> message(new Unexpected);
@@ -245,6 +248,7 @@ inline void Engine::complete(Operation& op) {
   op.outcome.mpi_class = header.bytes > room ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
   op.outcome.cancelled = false;
   op.outcome.sender_hears = header.answer || arrival.rendezvous;
+  op.outcome.pattern = header.pattern;
   op.signature = header.signature;
   if (!arrival.rendezvous) {
     if (!op.payload.contiguous()) {
@@ -384,7 +388,8 @@ void Engine::satisfy_from_self(RecvOperation& op, SendOperation& send) {
                 .bytes = std::min(bytes, room),
                 .sent_bytes = bytes,
                 .mpi_class = bytes > room ? MPI_ERR_TRUNCATE : MPI_SUCCESS,
-                .sender_hears = true};
+                .sender_hears = true,
+                .pattern = send.pattern};
   copy_payload(send.payload, op.payload);
   complete(op);
   send.sent = send.matched = true;

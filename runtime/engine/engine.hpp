@@ -90,7 +90,9 @@ class Engine final : private transport::Receiver {
 
   // A standard send that is over when it returns true: short, in one run, to another process, when
   // the transport has room. Otherwise nothing has happened.
-  bool send_at_once(int to, const Match& match, const Payload& payload, uint64_t signature = 0);
+  // `pattern`: SendOperation's.
+  bool send_at_once(int to, const Match& match, const Payload& payload, uint16_t pattern = 0,
+                    uint64_t signature = 0);
   // `manner`: other than usual only over a transport without send_now().
   void set_manner(Manner manner) { manner_ = manner; }
   // Wildcard receives take any of the messages that they may take, by chance.

@@ -56,6 +56,7 @@ struct Outcome {
   int mpi_class = 0;  // MPI_SUCCESS, MPI_ERR_TRUNCATE, …
   bool cancelled = false;
   bool sender_hears = false;  // of a receive: the sender can tell that it was matched
+  uint16_t pattern = 0;       // of a receive: SendOperation::pattern of the message
 };
 
 class Engine;
@@ -80,6 +81,7 @@ struct SendOperation : Operation {
   Match match;        // source: my rank in the communicator
   SendMode mode = SendMode::standard;
   uint64_t signature = 0;  // of the collective call; 0 on a user's channel
+  uint16_t pattern = 0;    // of the types in the payload; 0 on a hidden channel
 
   // The engine's own. What is in a union has no value before it is needed: most operations are over
   // by then.

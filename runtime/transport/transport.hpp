@@ -35,7 +35,7 @@ struct Header {
   int32_t process = 0;     // process id of the sender
   Kind kind = Kind::message;
   uint8_t answer = 0;      // 1: the receiver answers with Kind::matched when it has matched
-  uint8_t reserved[2] = {};
+  uint16_t pattern = 0;    // on users' channels: of the types that are sent; 0: not to be compared
   uint64_t ticket = 0;     // names the sender's operation
   uint64_t signature = 0;  // of the collective call: operation, form, root, op, type signature
   int64_t bytes = 0;       // length of the packed payload

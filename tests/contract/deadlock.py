@@ -12,6 +12,9 @@ DEADLOCK_CODE = 86
 LIMIT = "400ms"
 AT_ONCE = 4  # they wait nearly all the time
 
+# A message that was sent, but not as its receiver wants it: whose, how many, from whom, tag, why.
+LYING = "rank %d has %s from rank %d with tag %d on MPI_COMM_WORLD .*that nobody has received \\(its receive %s\\): sent by MPI_Send\\(1 of MPI_INT, to 0.*deadlock_program.cpp:\\d+"
+LYING_ON = "rank 0 has a message from rank 1 with tag 5 on %s that nobody has received \\(its receive %s\\): sent by MPI_Send.*deadlock_program.cpp:\\d+"
 # case, ranks, what the report says: the first line, then any line
 WRONG = [
     ("receives", 2, "ranks 0 and 1 wait for each other", ["rank 0.*MPI_Recv.*from 1, tag 1.*waits for rank 1"]),
@@ -23,7 +26,12 @@ WRONG = [
     ("nobody_sends", 2, "ranks 0 and 1 wait for each other", ["rank 0.*MPI_Recv", "rank 1.*MPI_Finalize"]),
     ("nobody_sends", 3, "wait for each other", ["rank 0.*MPI_Recv", "MPI_Finalize"]),
     ("nobody_receives", 2, "ranks 0 and 1 wait for each other", ["rank 0.*MPI_Ssend", "rank 1.*MPI_Finalize"]),
-    ("wrong_tag", 2, "ranks 0 and 1 wait for each other", ["rank 0.*MPI_Recv.*tag 5"]),
+    ("wrong_tag", 2, "ranks 0 and 1 wait for each other",
+     ["rank 0.*MPI_Recv.*tag 5", LYING % (0, "a message", 1, 6, "wants one with tag 5")]),
+    ("wrong_comm", 2, "ranks 0 and 1 wait for each other",
+     [LYING % (0, "3 messages", 1, 6, "wants one with tag 5"),
+      LYING_ON % ("a communicator of 2 ranks made by MPI_Comm_dup", "is on MPI_COMM_WORLD \\(2 ranks\\)")]),
+    ("wrong_source", 3, "wait for each other", [LYING % (0, "a message", 2, 5, "wants one from rank 1")]),
     ("itself", 1, "rank 0 waits for itself", ["MPI_Recv"]),
     ("itself", 2, "rank 0 waits for itself", ["MPI_Recv"]),
     ("ssend_to_itself", 1, "rank 0 waits for itself", ["MPI_Ssend"]),
@@ -81,6 +89,8 @@ def judge_wrong(code, err, first, others):
         return f"{len(reports)} reports"
     if not any(words in reports[0] for words in first.split("|")):
         return f"the first line does not say '{first}'"
+    if ("that nobody has received" in err) == ("no message is under way" in err):
+        return "the messages that are there, and that there are none"
     missing = [o for o in others if not any(re.search(o, line) for line in lines)]
     if missing:
         return f"no line says '{missing[0]}'"

@@ -104,6 +104,20 @@ const std::map<std::string, std::function<void()>> cases{
     {"wrong_tag", [] { rank == 0   ? recv(1, 5)
                        : rank == 1 ? send(0, 6)
                                    : void(); }},
+    {"wrong_comm",  // there are three of another tag, and one on another communicator
+     [] {
+       MPI_Comm other_world;
+       MPI_Comm_dup(world, &other_world);
+       if (rank == 1) {
+         for (int i = 0; i < 3; ++i) send(0, 6);
+         MPI_Send(&value, 1, MPI_INT, 0, 5, other_world);
+       }
+       if (rank == 0) recv(1, 5);
+     }},
+    {"wrong_source",  // the sender is not the one that is waited for
+     [] { rank == 0   ? recv(1, 5)
+          : rank == 2 ? send(0, 5)
+                      : void(); }},
     {"itself",
      [] {
        if (rank == 0) recv(0);

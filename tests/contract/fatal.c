@@ -107,6 +107,27 @@ static void exchange(const char* name) {
     MPI_Irecv(all, 4, MPI_INT, 1, 9, MPI_COMM_WORLD, &request); /* LINE posted_first */
     if (rank == 1) MPI_Send(all + 3, 2, MPI_INT, 0, 4, MPI_COMM_WORLD); /* LINE overlap */
     MPI_Wait(&request, MPI_STATUS_IGNORE);
+  } else if (is(name, "message_types")) {
+    if (rank == 1) MPI_Send(all, 2, MPI_INT, 0, 4, MPI_COMM_WORLD); /* LINE sent_ints */
+    if (rank == 0) MPI_Recv(all, 3, MPI_FLOAT, 1, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE); /* LINE message_types */
+  } else if (is(name, "message_types_later")) {
+    if (rank == 0) MPI_Irecv(all, 3, MPI_FLOAT, 1, 4, MPI_COMM_WORLD, &request); /* LINE posted_floats */
+    if (rank == 1) MPI_Send(all, 2, MPI_INT, 0, 4, MPI_COMM_WORLD); /* LINE sent_later */
+    if (rank == 0) MPI_Wait(&request, MPI_STATUS_IGNORE); /* LINE message_types_later */
+  } else if (is(name, "own_block")) {
+    MPI_Allgather(all, 1, MPI_FLOAT, gathered, 1, MPI_INT, MPI_COMM_WORLD); /* LINE own_block */
+  } else if (is(name, "open_epoch")) {
+    MPI_Win win;
+    MPI_Win_create(all, sizeof all, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    if (rank == 1) MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win);
+    if (rank == 1) MPI_Win_free(&win); /* LINE open_epoch */
+    MPI_Barrier(MPI_COMM_WORLD);
+  } else if (is(name, "no_target")) {
+    MPI_Win win;
+    MPI_Win_create(all, sizeof all, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    MPI_Win_fence(0, win);
+    if (rank == 1) MPI_Put(counts, 1, MPI_INT, 7, 0, 1, MPI_INT, win); /* LINE no_target */
+    MPI_Win_fence(0, win);
   } else if (is(name, "exit")) {
     if (rank == 1) exit(0);
     MPI_Barrier(MPI_COMM_WORLD);

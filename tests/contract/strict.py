@@ -9,6 +9,7 @@ import sys
 # case, ranks, the lines that are told: LINE(name) stands for the place in the source
 NOTES = [
     ("left_request", 2, ["2 requests never completed, started by MPI_Irecv at LINE(left_request).* \\(ranks 0 and 1\\)"]),
+    ("left_persistent", 2, ["4 persistent requests never freed, made by MPI_Recv_init at LINE(left_persistent).* \\(ranks 0 and 1: 4\\)"]),
     ("left_send", 2, ["1 request never completed, started by MPI_Isend at LINE(left_send).* \\(rank 0\\)"]),
     ("left_collective", 3, ["3 requests never completed, started by MPI_Ibarrier at LINE(left_collective).* \\(ranks 0 to 2\\)"]),
     ("left_messages", 2, ["2 messages sent and never received, sent by MPI_Send at LINE(send).*, to rank 0 of MPI_COMM_WORLD with tag 7 \\(rank 1: 2\\)"]),

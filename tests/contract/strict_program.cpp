@@ -40,6 +40,14 @@ const std::map<std::string, std::function<void()>> cases{
        if (rank == 0) MPI_Isend(&value, 1, MPI_INT, 1, 1, world, &request);  // LINE left_send
        if (rank == 1) recv(0);
      }},
+    {"left_persistent",  // one of two is active
+     [] {
+       static MPI_Request requests[2];
+       for (MPI_Request& each : requests)
+         MPI_Recv_init(into, 1, MPI_INT, MPI_PROC_NULL, 1, world, &each);  // LINE left_persistent
+       MPI_Start(&requests[0]);
+       MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+     }},
     {"left_collective",
      [] {
        MPI_Request request;

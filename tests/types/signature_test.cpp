@@ -53,6 +53,45 @@ TEST(Signature, PairsAndNamesOfOneRepresentation) {
   EXPECT_EQ(signature(of(MPI_INT), 0), Signature());
 }
 
+TEST(Pattern, IsOneForAllCountsAndFactorings) {
+  const MPI_Datatype parts[] = {MPI_INT, MPI_DOUBLE};
+  const int lengths[] = {2, 1};
+  const MPI_Aint places[] = {0, 8};
+  Type mixed, thrice, ints, vector;
+  ASSERT_FALSE(type_create_struct(2, lengths, places, parts, &mixed));
+  ASSERT_FALSE(type_contiguous(3, *mixed, &thrice));
+  ASSERT_FALSE(type_contiguous(7, of(MPI_INT), &ints));
+  ASSERT_FALSE(type_vector(5, 2, 4, *thrice, &vector));
+  EXPECT_EQ(ints->pattern, of(MPI_INT).pattern);
+  EXPECT_EQ(of(MPI_2INT).pattern, of(MPI_INT).pattern);
+  EXPECT_EQ(thrice->pattern, mixed->pattern);
+  EXPECT_EQ(vector->pattern, mixed->pattern);
+  EXPECT_NE(mixed->pattern, 0);
+  EXPECT_EQ(of(MPI_BYTE).pattern, 0);
+  // What a receive would take first: of whole structs, of its ints, of both and more.
+  EXPECT_EQ(pattern_of(*vector, 3), mixed->pattern);
+  EXPECT_EQ(pattern_of(*vector, 2), of(MPI_INT).pattern);
+  EXPECT_EQ(pattern_of(*vector, 6), mixed->pattern);
+  EXPECT_NE(pattern_of(*vector, 4), mixed->pattern);
+  EXPECT_EQ(pattern_of(*vector, 0), 0);
+}
+
+// By chance two of them could have one: then one would be taken for the other.
+TEST(Pattern, DiffersForDifferentPredefinedTypes) {
+  const MPI_Datatype types[] = {
+      MPI_CHAR,          MPI_SHORT,       MPI_INT,      MPI_LONG,
+      MPI_UNSIGNED_CHAR, MPI_UNSIGNED_SHORT, MPI_UNSIGNED, MPI_UNSIGNED_LONG,
+      MPI_INTEGER16,     MPI_FLOAT,       MPI_DOUBLE,   MPI_LONG_DOUBLE,
+      MPI_REAL2,         MPI_REAL16,      MPI_C_BOOL,   MPI_C_FLOAT_COMPLEX,
+      MPI_C_DOUBLE_COMPLEX, MPI_C_LONG_DOUBLE_COMPLEX, MPI_COMPLEX4, MPI_COMPLEX32,
+      MPI_LOGICAL,       MPI_LOGICAL2,    MPI_LOGICAL8, MPI_LOGICAL16,
+      MPI_FLOAT_INT,     MPI_DOUBLE_INT,  MPI_LONG_INT, MPI_SHORT_INT,
+      MPI_LONG_DOUBLE_INT};
+  std::set<Pattern> seen;
+  for (MPI_Datatype type : types) seen.insert(of(type).pattern);
+  EXPECT_EQ(seen.size(), std::size(types));
+}
+
 TEST(Signature, BytesAndPackedDataAreWildcards) {
   EXPECT_FALSE(signature(of(MPI_BYTE), 4).exact());
   EXPECT_FALSE(signature(of(MPI_PACKED), 4).exact());

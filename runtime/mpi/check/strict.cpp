@@ -234,7 +234,7 @@ void note_objects(contract::Notes& notes) {
     NoteKind kind;
     switch (left.tag) {
       case Tag::request:
-        kind = NoteKind::request;
+        kind = left.is_persistent ? NoteKind::persistent : NoteKind::request;
         break;
       case Tag::message:
         kind = NoteKind::taken_message;

@@ -11,6 +11,7 @@
 #include "mpi/coll/collective_arguments.hpp"
 #include "mpi/coll/collective_signature.hpp"
 #include "mpi/object/inventory.hpp"
+#include "mpi/p2p/message_types.hpp"
 
 namespace tutti::mpi {
 namespace {
@@ -234,6 +235,7 @@ Error run(const Arguments& given, Comm& comm) {
   if (run_again(given, comm, outcome)) return outcome;
   Result<Prepared> made = prepared(given, comm);
   if (!made) return std::move(made).error();
+  if (Error e = check_own_block(*made, comm, contract::Form::blocking)) return e;
   if (comm.hidden.ledger) sign(made->call, made->op, comm);
   if (!strict) [[likely]]
     return run_call(comm, made->call, &given);
@@ -257,7 +259,28 @@ Error start(const Arguments& given, Comm& comm, MPI_Request* request) {
   if (start_again(given, comm, request)) return {};
   Result<Prepared> made = prepared(given, comm);
   if (!made) return std::move(made).error();
+  if (Error e = check_own_block(*made, comm, contract::Form::nonblocking)) return e;
   return start_prepared(given, *std::move(made), comm, request);
+}
+
+Error check_own_block(const Prepared& prepared, Comm& comm, contract::Form form) {
+  contract::Ledger* const ledger = comm.hidden.ledger;
+  if (!ledger) return {};
+  const std::optional<OwnBlock> own = mismatched_own_block(prepared.call, comm);
+  if (!own) [[likely]]
+    return {};
+  const engine::Engine::Guard owned(engine_of_process());
+  if (Error e = settle_first(comm)) return e;
+  Call call = prepared.call;
+  sign(call, prepared.op, comm);
+  note_serial(comm);
+  const bool types = own->sent_type->pattern && own->received_type->pattern &&
+                     own->sent_type->pattern != own->received_type->pattern;
+  ledger->own_block_differs(contract::in_form(call.signature, form),
+                            types ? MPI_ERR_TYPE : MPI_ERR_COUNT,
+                            amount_text(own->sent, *own->sent_type),
+                            amount_text(own->received, *own->received_type));
+  return settle(*ledger);
 }
 
 bool start_again(const Arguments& given, Comm& comm, MPI_Request* request) {

@@ -51,6 +51,9 @@ Error run(Comm& comm, const coll::Call& call);
 // before the request does; its error is the request's.
 Error start(Comm& comm, Prepared prepared, MPI_Request* request, std::function<Error()> then = {});
 
+// What this rank sends itself in the call must be what it expects from itself: where all ranks are
+// equally wrong they do not contradict each other. Tells the communicator's ranks if it is not.
+Error check_own_block(const Prepared& prepared, Comm& comm, contract::Form form);
 // The two halves of start() of a program's call (api_collective.hpp): true if an execution was kept for
 // calls like it; and of what prepared() has made.
 bool start_again(const Arguments& given, Comm& comm, MPI_Request* request);

@@ -2,6 +2,7 @@
 #include "mpi/coll/collective_signature.hpp"
 
 #include "contract/signature.hpp"
+#include "mpi/p2p/message_types.hpp"
 #include "mpi/type/datatype.hpp"
 
 namespace tutti::mpi {
@@ -36,15 +37,8 @@ Word data(int64_t count, const void* type) {
   return one.word();
 }
 
-// What this rank sends itself must be what it expects from itself. If it is not, its word is one
-// that no other rank has.
-Word agreed(Word expected, Word own) {
-  if (own == 0 || contract::compare(expected, own) == contract::Difference::none) return expected;
-  return contract::data_of(own * 31 + expected, own ^ ~expected);
-}
-
 Word data_in(const Call& call) {
-  return call.in_place ? 0 : data(call.in_count, call.in_type);
+  return data(call.in_count, call.in_type);
 }
 Word data_out(const Call& call) {
   return data(call.out_count, call.out_type);
@@ -97,27 +91,19 @@ void sign(Call& call, const Op* op, const Comm& comm) {
         return rooted(Function::Bcast, data_out(call));
       case Collective::gather:
         return rooted(Function::Gather,
-                      at_root ? agreed(data_out(call), data_in(call)) : data_in(call));
+                      at_root ? data_out(call) : data_in(call));
       case Collective::gatherv:
         return in_pairs(rooted(Function::Gatherv));
       case Collective::scatter:
-        return rooted(Function::Scatter, at_root ? agreed(data(call.in_count, call.in_type),
-                                                          call.in_place ? 0 : data_out(call))
-                                                 : data_out(call));
+        return rooted(Function::Scatter, at_root ? data_in(call) : data_out(call));
       case Collective::scatterv:
         return in_pairs(rooted(Function::Scatterv));
       case Collective::allgather:
-        return word(Function::Allgather, agreed(data_out(call), data_in(call)));
-      case Collective::allgatherv: {
-        const bool own = !call.in_place;
-        const Word all = data_of_all(call, comm.size());
-        if (own && contract::compare(data(call.out_counts[comm.rank()], call.out_type),
-                                     data_in(call)) != contract::Difference::none)
-          return word(Function::Allgatherv, contract::data_of(~all, all ^ 1));
-        return word(Function::Allgatherv, all);
-      }
+        return word(Function::Allgather, data_out(call));
+      case Collective::allgatherv:
+        return word(Function::Allgatherv, data_of_all(call, comm.size()));
       case Collective::alltoall:
-        return word(Function::Alltoall, agreed(data_out(call), data_in(call)));
+        return word(Function::Alltoall, data_out(call));
       case Collective::alltoallv:
         return in_pairs(word(Function::Alltoallv));
       case Collective::alltoallw:
@@ -147,6 +133,48 @@ void sign(Call& call, const Op* op, const Comm& comm) {
     }
     return 0;
   }();
+}
+
+std::optional<OwnBlock> mismatched_own_block(const Call& call, const Comm& comm) {
+  if (comm.is_inter() || call.in_place) return std::nullopt;
+  const int rank = comm.rank();
+  OwnBlock own{call.in_count, call.out_count, static_cast<const Datatype*>(call.in_type),
+               static_cast<const Datatype*>(call.out_type)};
+  switch (call.kind) {
+    case Collective::gather:
+    case Collective::scatter:
+      if (rank != call.root) return std::nullopt;
+      break;
+    case Collective::gatherv:
+      if (rank != call.root) return std::nullopt;
+      own.received = call.out_counts[rank];
+      break;
+    case Collective::scatterv:
+      if (rank != call.root) return std::nullopt;
+      own.sent = call.in_counts[rank];
+      break;
+    case Collective::allgather:
+    case Collective::alltoall:
+      break;
+    case Collective::allgatherv:
+      own.received = call.out_counts[rank];
+      break;
+    case Collective::alltoallw:
+      own.sent_type = static_cast<const Datatype*>(call.in_types[static_cast<size_t>(rank)]);
+      own.received_type = static_cast<const Datatype*>(call.out_types[static_cast<size_t>(rank)]);
+      [[fallthrough]];
+    case Collective::alltoallv:
+      own.sent = call.in_counts[rank];
+      own.received = call.out_counts[rank];
+      break;
+    default:  // the two sides are of one type and one count
+      return std::nullopt;
+  }
+  if (!own.sent_type || !own.received_type) return std::nullopt;  // a call of the library's own
+  const int64_t bytes = own.sent * own.sent_type->layout->size();
+  if (bytes != own.received * own.received_type->layout->size()) return own;
+  if (bytes == 0 || !differ_in_types(*own.sent_type, *own.received_type)) return std::nullopt;
+  return own;
 }
 
 }  // namespace tutti::mpi

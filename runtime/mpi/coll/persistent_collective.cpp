@@ -15,6 +15,7 @@ namespace tutti::mpi {
 Error prepare_to_start(const Arguments& given, Comm& comm, Info*, MPI_Request* request) {
   Result<Prepared> made = prepared(given, comm);
   if (!made) return std::move(made).error();
+  if (Error e = check_own_block(*made, comm, contract::Form::persistent)) return e;
   if (comm.hidden.ledger) sign(made->call, made->op, comm);
   Result<Ref<Comm>> own =
       make_duplicate(comm, contract::in_form(made->call.signature, contract::Form::persistent));

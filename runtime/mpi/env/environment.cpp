@@ -16,6 +16,7 @@
 #include "mpi/object/entry.hpp"
 #include "mpi/object/process.hpp"
 #include "mpi/p2p/bsend.hpp"
+#include "mpi/p2p/message_types.hpp"
 #include "transport/shared/doorbell.hpp"
 #include "transport/testing/stress.hpp"
 
@@ -86,7 +87,8 @@ bool all_threads_blocked() {
 contract::Hooks contract_hooks() {
   return {.end_job = [](int code, const std::string& text) { process().job->abort(code, text); },
           .is_finalizing = [] { return process().finalizing; },
-          .all_threads_blocked = all_threads_blocked};
+          .all_threads_blocked = all_threads_blocked,
+          .may_have_sent = may_have_sent};
 }
 
 contract::Options contract_options(const Config& config) {
@@ -105,6 +107,7 @@ void open_contract(Process& p, const Config& config) {
   p.checker = std::make_unique<contract::Checker>(*p.engine, options, contract_hooks());
   const engine::Engine::Guard own(*p.engine);
   p.engine->set_observer(p.checker.get());
+  type_comparison = {.on = true, .report_only = options.report_only};
   if (options.level == contract::Level::strict) open_strict(options.report_only);
 }
 

@@ -53,7 +53,9 @@ std::vector<std::string> story_of(Place place, const Comm* on, std::vector<Menti
         {on->is_of_window ? "the window was made by" : "the communicator was made by",
          {ledger->origin().function, ledger->origin().caller}});
   std::vector<CodeAddress> addresses{code_address(place.caller)};
-  for (const Mention& mention : mentions) addresses.push_back(code_address(mention.place.caller));
+  for (const Mention& mention : mentions)
+    addresses.push_back(mention.call.empty() ? code_address(mention.place.caller)
+                                             : mention.address);
   const std::vector<std::string> places = source_places(addresses);
 
   const flight::Call* call = flight::now();
@@ -65,7 +67,9 @@ std::vector<std::string> story_of(Place place, const Comm* on, std::vector<Menti
                               on_text(on), places[0]));
   for (size_t i = 0; i < mentions.size(); ++i)
     lines.push_back(fmt::format("{} {} at {}", mentions[i].text,
-                                flight::name_of_function(mentions[i].place.function),
+                                mentions[i].call.empty()
+                                    ? flight::name_of_function(mentions[i].place.function)
+                                    : std::string_view(mentions[i].call),
                                 places[i + 1]));
   return lines;
 }

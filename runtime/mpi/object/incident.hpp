@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/source_place.hpp"
 #include "mpi/object/objects.hpp"
 
 namespace tutti::mpi {
@@ -27,6 +28,9 @@ void set_here(Place place);
 struct Mention {
   std::string text;  // "the datatype was made by"
   Place place;
+  // Instead of the place: a call with its arguments, perhaps another process'.
+  std::string call = {};
+  CodeAddress address = {};
 };
 std::vector<Mention>& mentions();
 

@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "base/log.hpp"
+#include "mpi/request/request.hpp"
 
 namespace tutti::mpi {
 
@@ -61,8 +62,12 @@ void open(void (*gone)(const Object&)) {
 }
 
 void note_made(const Object& object) {
+  const Tag tag = with_handle(object.tag());
+  const bool persistent =
+      tag == Tag::request &&
+      static_cast<const Request&>(object).kind == Request::Kind::persistent;
   const std::lock_guard lock(store().mutex);
-  store().histories[&object] = {.tag = with_handle(object.tag()), .made = here()};
+  store().histories[&object] = {.tag = tag, .made = here(), .is_persistent = persistent};
 }
 
 void note_freed(const Object& object) {

@@ -20,6 +20,7 @@ struct History {
   Tag tag = Tag::freed;
   Place made, freed;  // freed.function is 0: it is not
   bool is_freed = false;
+  bool is_persistent = false;  // a request
 };
 
 void note_made(const Object& object);

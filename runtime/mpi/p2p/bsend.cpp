@@ -93,6 +93,7 @@ Error SendBuffer::send(const void* data, int64_t count, Datatype& type, int dest
   if (bytes > 0) payload.pack(0, room, bytes);
   message.op.payload = {room, bytes, &Layout::bytes()};
   message.op.peer = comm.process_of(dest);
+  message.op.pattern = type.pattern;
   message.op.mode = engine::SendMode::buffered;
   message.op.match = {comm.user.context, comm.rank(), tag, 0};
   message.op.owner = &message;

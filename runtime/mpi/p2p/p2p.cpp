@@ -8,6 +8,7 @@
 #include "mpi/object/inventory.hpp"
 #include "mpi/p2p/api_p2p.hpp"
 #include "mpi/p2p/bsend.hpp"
+#include "mpi/p2p/message_types.hpp"
 #include "mpi/request/request.hpp"
 
 namespace tutti::mpi {
@@ -24,6 +25,7 @@ void describe(SendOperation& op, const void* buf, int64_t count, const Datatype&
   op.payload = type.payload(buf, count);
   op.peer = comm.process_of(dest);
   op.match = {comm.user.context, comm.rank(), tag, 0};
+  op.pattern = type.pattern;
   op.mode = mode;
 }
 
@@ -78,8 +80,17 @@ class RecvRequest final : public Request, public Pooled<RecvRequest> {
       : Request(Kind::recv, comm),
         op(type.payload(buf, count), {comm.user.context, source, tag, 0}, over, this),
         type_(&type) {}
+  // Of a message that was there, and has not the types that it should.
+  void end(const engine::Outcome& outcome) {
+    begin();
+    op.outcome = outcome;
+    over(op);
+  }
   void fill(MPI_Status& status) const override { fill_status(status, op.outcome); }
-  Error error() const override { return error_of(op.outcome); }
+  Error error() const override {
+    return error_of_receive(
+        op.outcome, {*comm, *type_, op.payload.count, op.match.source, op.match.tag}, false);
+  }
   Error cancel() override {
     if (!is_complete()) engine_of_process().cancel(op);
     return {};
@@ -92,14 +103,16 @@ class RecvRequest final : public Request, public Pooled<RecvRequest> {
       const auto known = inventory::history_of(static_cast<const Object*>(&made));
       strict->received_any(*made.comm, made.op.match.tag, made.op.outcome,
                            known ? known->made : Place());
-      made.finish();
+      over(o);
     };
   }
   RecvOperation op;
 
  private:
   static void over(Operation& o) {
-    static_cast<RecvRequest*>(o.owner)->finish(o.outcome.mpi_class == MPI_SUCCESS);
+    auto& made = *static_cast<RecvRequest*>(o.owner);
+    compare_types(o.outcome, *made.type_);
+    made.finish(o.outcome.mpi_class == MPI_SUCCESS);
   }
   const Ref<Datatype> type_;
 };
@@ -160,6 +173,7 @@ class PairRequest final : public Request {
     };
     receive.on_complete = [](Operation& o) {
       auto& pair = *static_cast<PairRequest*>(o.owner);
+      compare_types(o.outcome, *pair.received_);
       pair.receiving_ = false;
       pair.one_over();
     };
@@ -178,7 +192,12 @@ class PairRequest final : public Request {
     receives_ ? fill_status(status, receive.outcome) : fill_proc_null(status);
   }
   Error error() const override {
-    if (Error e = error_of(receive.outcome)) return e;
+    if (receives_)
+      if (Error e = error_of_receive(receive.outcome,
+                                     {*comm, *received_, receive.payload.count,
+                                      receive.match.source, receive.match.tag},
+                                     false))
+        return e;
     return error_of(send.outcome);
   }
   void add_open_needs(engine::Condition& needs) const override {
@@ -222,7 +241,7 @@ Error start_send(SendMode mode, const void* buf, int64_t count, const Datatype& 
   const Engine::Guard own(engine);
   if (mode == SendMode::standard &&
       engine.send_at_once(comm.process_of(dest), {comm.user.context, comm.rank(), tag, 0},
-                          type.payload(buf, count)))
+                          type.payload(buf, count), type.pattern))
     return {};
   Blocking<SendOperation> send;
   describe(send.op, buf, count, type, dest, tag, comm, mode);
@@ -265,7 +284,7 @@ Error send_in_mode(SendMode mode, const void* buf, int64_t count, const Datatype
   const Engine::Guard own(engine);
   if (mode == SendMode::standard && !strict &&
       engine.send_at_once(comm.process_of(dest), {comm.user.context, comm.rank(), tag, 0},
-                          type.payload(buf, count))) {
+                          type.payload(buf, count), type.pattern)) {
     *request = handle_of<Request>(sent_request());
     return {};
   }
@@ -292,9 +311,12 @@ Result<std::unique_ptr<std::byte[]>> packed_copy(const void* buf, int64_t count,
   return copy;
 }
 
-Error receive_status(const RecvOperation& op, MPI_Status* status) {
+// Of one that is over, in a blocking call. Engine owned.
+Error receive_status(RecvOperation& op, const Comm& comm, const Datatype& type, MPI_Status* status) {
+  compare_types(op.outcome, type);
   if (status) fill_status(*status, op.outcome);
-  return error_of(op.outcome);
+  return error_of_receive(
+      op.outcome, {comm, type, op.payload.count, op.match.source, op.match.tag}, true);
 }
 
 }  // namespace
@@ -377,7 +399,8 @@ Error receive_from(void* buf, int64_t count, Datatype& type, int source, int tag
     if (engine.recv_at_once(comm.process_of(source), {comm.user.context, source, tag, 0},
                             type.payload(buf, count), outcome, true)) {
       if (status) fill_status(*status, outcome);
-      return {};
+      compare_types(outcome, type);
+      return error_of_receive(outcome, {comm, type, count, source, tag}, true);
     }
   }
   Blocking<RecvOperation> receive;
@@ -387,7 +410,7 @@ Error receive_from(void* buf, int64_t count, Datatype& type, int source, int tag
     engine.wait_until([&] { return receive.done; },
                       [&](engine::Condition& needs) { add_needs(needs, receive.op, comm); });
   if constexpr (strictly) strict->received(comm, source, tag, receive.op.outcome);
-  return receive_status(receive.op, status);
+  return receive_status(receive.op, comm, type, status);
 }
 
 }  // namespace
@@ -414,7 +437,14 @@ Error irecv(void* buf, int64_t count, Datatype& type, int source, int tag, Comm&
     engine::Outcome outcome;
     if (engine.recv_at_once(comm.process_of(source), {comm.user.context, source, tag, 0},
                             type.payload(buf, count), outcome, false)) {
-      *request = handle_of<Request>(*new ReceivedRequest(comm, outcome));
+      compare_types(outcome, type);
+      if (outcome.mpi_class == MPI_SUCCESS) [[likely]] {
+        *request = handle_of<Request>(*new ReceivedRequest(comm, outcome));
+        return {};
+      }
+      auto* made = new RecvRequest(comm, buf, count, type, source, tag);
+      *request = handle_of<Request>(*made);
+      made->end(outcome);
       return {};
     }
   }
@@ -484,7 +514,7 @@ Error sendrecv(const void* sendbuf, int64_t sendcount, Datatype& sendtype, int d
     if (status) fill_proc_null(*status);
     return error_of(send.op.outcome);
   }
-  if (Error e = receive_status(receive.op, status)) return e;
+  if (Error e = receive_status(receive.op, comm, recvtype, status)) return e;
   return error_of(send.op.outcome);
 }
 
@@ -551,7 +581,7 @@ Error mrecv(void* buf, int64_t count, Datatype& type, MPI_Message* message, MPI_
   if (strict) [[unlikely]] strict->acts();
   engine.receive_taken(std::move(taken->taken), receive.op);
   engine.wait_until([&] { return receive.done; });
-  Error error = receive_status(receive.op, status);
+  Error error = receive_status(receive.op, *taken->comm, type, status);
   if (error) error_comm() = Ref<Object>(taken->comm.get());
   return error;
 }
@@ -563,8 +593,8 @@ Error imrecv(void* buf, int64_t count, Datatype& type, MPI_Message* message, MPI
   }
   const Ref<Message> taken = Ref<Message>::adopt(resolve<Message>(*message));
   *message = MPI_MESSAGE_NULL;
-  auto* made = new RecvRequest(const_cast<Comm&>(*taken->comm), buf, count, type, MPI_ANY_SOURCE,
-                               MPI_ANY_TAG);
+  auto* made = new RecvRequest(const_cast<Comm&>(*taken->comm), buf, count, type, MPI_PROC_NULL,
+                               MPI_ANY_TAG);  // it has matched already
   if (strict) [[unlikely]]
     if (Error e = check_start(*made, {{made->op.payload, true}})) return e;
   *request = inventory::hand_out<Request>(*made);

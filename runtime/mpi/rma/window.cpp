@@ -51,17 +51,16 @@ Error no_window_on(const Comm& comm) {
 Error open_epoch(const Window& window) {
   const Epochs& epochs = window.epochs;
   const char* what =
-      epochs.fence_used   ? "operations since the last MPI_Win_fence: call it once more"
-      : epochs.started    ? "an access epoch that MPI_Win_start opened: call "
+      epochs.fence_used   ? "there were operations since the last MPI_Win_fence: call it once more"
+      : epochs.started    ? "the access epoch of MPI_Win_start is open: call "
                             "MPI_Win_complete"
-      : epochs.exposed    ? "an exposure epoch that MPI_Win_post opened: call MPI_Win_wait"
-      : epochs.all_locked ? "an epoch that MPI_Win_lock_all opened: call "
+      : epochs.exposed    ? "the exposure epoch of MPI_Win_post is open: call MPI_Win_wait"
+      : epochs.all_locked ? "the epoch of MPI_Win_lock_all is open: call "
                             "MPI_Win_unlock_all"
-      : epochs.locks_held ? "an epoch that MPI_Win_lock opened: call MPI_Win_unlock"
+      : epochs.locks_held ? "the epoch of MPI_Win_lock is open: call MPI_Win_unlock"
                           : nullptr;
   if (!what) return {};
-  return failure(MPI_ERR_RMA_SYNC, "the window is to be freed within {} first (argument win)",
-                 what);
+  return failure(MPI_ERR_RMA_SYNC, "the window cannot be freed yet, for {} first (argument win)", what);
 }
 
 }  // namespace

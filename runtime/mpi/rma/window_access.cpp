@@ -4,6 +4,7 @@
 #include "mpi/check/strict.hpp"
 #include "mpi/object/inventory.hpp"
 #include "mpi/object/process.hpp"
+#include "mpi/p2p/message_types.hpp"
 #include "mpi/request/request.hpp"
 #include "mpi/rma/api_window.hpp"
 
@@ -75,8 +76,19 @@ Error check_range(const Window& win, const There& there) {
                  plural(there.count), description(there.type));
 }
 
-Error check_lengths(const char* side, int64_t bytes, const There& there) {
-  if (bytes == there.bytes()) return {};
+// Both sides of one call are known here, so nobody else need be asked whether they fit together.
+Error check_sides(const char* side, int64_t count, const Datatype& type, const There& there) {
+  const int64_t bytes = count * type.layout->size();
+  if (bytes == there.bytes()) {
+    if (bytes == 0 || !differ_in_types(type, there.type)) [[likely]]
+      return {};
+    Error error = failure(
+        MPI_ERR_TYPE,
+        "the {} is {}, but target_count and target_datatype name {} at rank {}: the type signatures "
+        "(counts times basic types) must agree",
+        side, amount_text(count, type), amount_text(there.count, there.type), there.rank);
+    return type_comparison.report_only ? report_alone(std::move(error), nullptr) : std::move(error);
+  }
   if (bytes > there.bytes())
     return failure(
         MPI_ERR_TRUNCATE,
@@ -249,23 +261,31 @@ Error access(Window& win, const There& there, MPI_Request* request,
   return {};
 }
 
-Error put(const rma::Local& origin, const There& there, Window& win, MPI_Request* request) {
+Error put(const rma::Local& origin, const Datatype& type, const There& there, Window& win,
+          MPI_Request* request) {
   return access(
       win, there, request, {{origin, false}},
-      [&] { return check_lengths("origin", origin.payload().bytes(), there); },
+      [&] { return check_sides("origin", origin.count, type, there); },
       [&](rma::Done done) { win.protocol->put(origin, target(win, there), done); });
 }
 
-Error get(const rma::Local& origin, const There& there, Window& win, MPI_Request* request) {
+Error get(const rma::Local& origin, const Datatype& type, const There& there, Window& win,
+          MPI_Request* request) {
   return access(
       win, there, request, {{origin, true}},
-      [&] { return check_lengths("origin", origin.payload().bytes(), there); },
+      [&] { return check_sides("origin", origin.count, type, there); },
       [&](rma::Done done) { win.protocol->get(origin, target(win, there), done); });
 }
 
+// Where an operation puts what was there.
+struct Fetched {
+  rma::Local local;
+  const Datatype& type;
+};
+
 // `origin_type`: nullptr where it means nothing. `result`: nullptr where nothing is fetched.
 Error update(const void* origin_addr, int64_t origin_count, const Datatype* origin_type,
-             const rma::Local* result, const There& there, const Op& op, Window& win,
+             const Fetched* result, const There& there, const Op& op, Window& win,
              MPI_Request* request) {
   rma::Local origin;
   if (origin_type)
@@ -283,16 +303,17 @@ Error update(const void* origin_addr, int64_t origin_count, const Datatype* orig
     if (!bound) return std::move(bound).error();
     update = *bound;
     if (result)
-      if (Error e = check_lengths("result", result->payload().bytes(), there)) return e;
+      if (Error e = check_sides("result", result->local.count, result->type, there)) return e;
     if (update.operation == rma::kNoOp || !origin_type) return {};
-    if (Error e = check_lengths("origin", origin.payload().bytes(), there)) return e;
+    if (Error e = check_sides("origin", origin_count, *origin_type, there)) return e;
     return check_same_elements(*origin_type, there.type);
   };
   const bool reads = origin_type && op.handle != MPI_NO_OP;
   return access(win, there, request,
-                {{reads ? origin : rma::Local(), false}, {result ? *result : rma::Local(), true}},
+                {{reads ? origin : rma::Local(), false}, {result ? result->local : rma::Local(), true}},
                 check, [&](rma::Done done) {
-                  win.protocol->update(update, origin, result, target(win, there), done);
+                  win.protocol->update(update, origin, result ? &result->local : nullptr,
+                                       target(win, there), done);
                 });
 }
 
@@ -301,28 +322,28 @@ Error update(const void* origin_addr, int64_t origin_count, const Datatype* orig
 Error put(const void* origin_addr, int64_t origin_count, const Datatype& origin_datatype,
           int target_rank, MPI_Aint target_disp, int64_t target_count,
           const Datatype& target_datatype, Window& win) {
-  return put(local(origin_addr, origin_count, origin_datatype),
+  return put(local(origin_addr, origin_count, origin_datatype), origin_datatype,
              {target_rank, target_disp, target_count, target_datatype}, win, nullptr);
 }
 
 Error rput(const void* origin_addr, int64_t origin_count, const Datatype& origin_datatype,
            int target_rank, MPI_Aint target_disp, int64_t target_count,
            const Datatype& target_datatype, Window& win, MPI_Request* request) {
-  return put(local(origin_addr, origin_count, origin_datatype),
+  return put(local(origin_addr, origin_count, origin_datatype), origin_datatype,
              {target_rank, target_disp, target_count, target_datatype}, win, request);
 }
 
 Error get(void* origin_addr, int64_t origin_count, const Datatype& origin_datatype, int target_rank,
           MPI_Aint target_disp, int64_t target_count, const Datatype& target_datatype,
           Window& win) {
-  return get(local(origin_addr, origin_count, origin_datatype),
+  return get(local(origin_addr, origin_count, origin_datatype), origin_datatype,
              {target_rank, target_disp, target_count, target_datatype}, win, nullptr);
 }
 
 Error rget(void* origin_addr, int64_t origin_count, const Datatype& origin_datatype,
            int target_rank, MPI_Aint target_disp, int64_t target_count,
            const Datatype& target_datatype, Window& win, MPI_Request* request) {
-  return get(local(origin_addr, origin_count, origin_datatype),
+  return get(local(origin_addr, origin_count, origin_datatype), origin_datatype,
              {target_rank, target_disp, target_count, target_datatype}, win, request);
 }
 
@@ -345,7 +366,7 @@ Error get_accumulate(const void* origin_addr, int64_t origin_count, const Dataty
                      void* result_addr, int64_t result_count, const Datatype& result_datatype,
                      int target_rank, MPI_Aint target_disp, int64_t target_count,
                      const Datatype& target_datatype, const Op& op, Window& win) {
-  const rma::Local result = local(result_addr, result_count, result_datatype);
+  const Fetched result{local(result_addr, result_count, result_datatype), result_datatype};
   return update(origin_addr, origin_count, origin_datatype, &result,
                 {target_rank, target_disp, target_count, target_datatype}, op, win, nullptr);
 }
@@ -355,7 +376,7 @@ Error rget_accumulate(const void* origin_addr, int64_t origin_count,
                       const Datatype& result_datatype, int target_rank, MPI_Aint target_disp,
                       int64_t target_count, const Datatype& target_datatype, const Op& op,
                       Window& win, MPI_Request* request) {
-  const rma::Local result = local(result_addr, result_count, result_datatype);
+  const Fetched result{local(result_addr, result_count, result_datatype), result_datatype};
   return update(origin_addr, origin_count, origin_datatype, &result,
                 {target_rank, target_disp, target_count, target_datatype}, op, win, request);
 }
@@ -385,7 +406,7 @@ Error fetch_and_op(const void* origin_addr, void* result_addr, const Datatype& d
     if (op.handle != MPI_NO_OP)
       if (Error e = check_address(origin_addr, "origin_addr")) return e;
   }
-  const rma::Local result = local(result_addr, 1, datatype);
+  const Fetched result{local(result_addr, 1, datatype), datatype};
   return update(origin_addr, 1, &datatype, &result, {target_rank, target_disp, 1, datatype}, op,
                 win, nullptr);
 }

@@ -147,6 +147,7 @@ void make(const Row& row) {
   Element represented = row.element;
   if (represented == Element::boolean) represented = Element::logical8;
   type.signature = Signature::of(static_cast<unsigned>(represented), row.element != Element::byte);
+  type.pattern = pattern_of(type, 1);
   publish(type);
 }
 
@@ -159,6 +160,7 @@ void make(const PairRow& row) {
   type.runs = {{&value, 1}, {&index, 1}};
   type.basic_elements = 2;
   type.signature = value.signature.then(index.signature);
+  type.pattern = pattern_of(type, 2);
   publish(type);
 }
 
@@ -178,6 +180,60 @@ Datatype* first_predefined_type(uintptr_t handle) {
 
 std::string description(const Datatype& type) {
   return type.name.empty() ? std::string("a derived datatype without a name") : type.name;
+}
+
+namespace {
+
+// Sequences of more basic types have no pattern: to take their number apart would take long.
+constexpr uint64_t kLongestWithPattern = uint64_t{1} << 40;
+
+// Of the first `elements` basic elements.
+Signature beginning_of(const Datatype& type, uint64_t elements) {
+  Signature begun;
+  const Datatype* within = &type;
+  while (elements > 0) {
+    const auto whole = static_cast<uint64_t>(within->basic_elements);
+    begun = begun.then(within->signature.times(elements / whole));
+    elements %= whole;
+    if (elements == 0) break;
+    for (const TypeRun& run : within->runs) {
+      const auto of_one = static_cast<uint64_t>(run.type->basic_elements);
+      const uint64_t of_run = of_one * static_cast<uint64_t>(run.count);
+      if (elements >= of_run) {
+        begun = begun.then(signature(*run.type, run.count));
+        elements -= of_run;
+        continue;
+      }
+      within = run.type;
+      break;
+    }
+  }
+  return begun;
+}
+
+}  // namespace
+
+// A period of a sequence divides its length, and where two do, so does their greatest common divisor:
+// so the prime factors can be tried one after the other.
+Pattern pattern_of(const Datatype& type, uint64_t elements) {
+  const Signature& whole_type = type.signature;
+  if (elements == 0 || !whole_type.exact() || whole_type.length() == 0) return 0;
+  if (whole_type.is_uniform()) return beginning_of(type, 1).as_pattern();
+  if (elements > kLongestWithPattern) return 0;
+  const Signature all = beginning_of(type, elements);
+  uint64_t period = elements, left = elements;
+  const auto try_without = [&](uint64_t prime) {
+    while (period % prime == 0 &&
+           beginning_of(type, period / prime).times(elements / (period / prime)) == all)
+      period /= prime;
+  };
+  for (uint64_t prime = 2; prime * prime <= left; ++prime) {
+    if (left % prime) continue;
+    while (left % prime == 0) left /= prime;
+    try_without(prime);
+  }
+  if (left > 1) try_without(left);
+  return beginning_of(type, period).as_pattern();
 }
 
 Signature signature(const Datatype& type, int64_t count) {

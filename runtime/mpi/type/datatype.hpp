@@ -64,6 +64,7 @@ class Datatype final : public NamedObject {
   std::vector<TypeRun> runs;
   int64_t basic_elements = 1;  // in one element (pair types count two)
   Signature signature;         // of one element
+  Pattern pattern = 0;         // of the signature, whatever the count
 
   AttributeSet attributes{KeyKind::type};
 
@@ -74,6 +75,10 @@ class Datatype final : public NamedObject {
 
 // For messages: "MPI_INT", the name that a program gave, or "a derived datatype".
 std::string description(const Datatype& type);
+
+// The pattern of the first `elements` basic elements of the type map, which repeats as often as
+// needed.
+Pattern pattern_of(const Datatype& type, uint64_t elements);
 
 // The signature of `count` elements.
 Signature signature(const Datatype& type, int64_t count);

@@ -29,6 +29,7 @@ Error make_type(LayoutRef layout, TypeArguments arguments, const std::vector<Dat
     type->basic_elements += run.type->basic_elements * run.count;
     type->signature = type->signature.then(signature(*run.type, run.count));
   }
+  type->pattern = pattern_of(*type, static_cast<uint64_t>(type->basic_elements));
   *newtype = inventory::hand_out(*type);
   return {};
 }

@@ -74,6 +74,7 @@ MPI_Datatype parametrized(int combiner, MPI_Datatype model, std::vector<int> arg
     type->element = like.element;
     type->type_class = like.type_class;
     type->signature = like.signature;
+    type->pattern = like.pattern;
     type->combiner = combiner;
     type->integers = std::move(arguments);
   }

@@ -8,6 +8,13 @@
 
 namespace tutti::mpi {
 
+// What a signature is made of, in the 16 bits that a message has for it: the shortest sequence of
+// basic types that, repeated, makes the signature, as a hash. It is the same for every count and every
+// factoring, so that each datatype has one, and a message whose pattern is the receive's fits it if it
+// is no longer. 0: there is nothing to compare (MPI_BYTE, MPI_PACKED, no basic types at all, or too
+// many to look through).
+using Pattern = uint16_t;
+
 // A plain value. Types of one representation count as one basic type (MPI_INT, MPI_INT32_T and
 // MPI_INTEGER): a program that mixes them gets what it wants, and shall not be accused.
 class Signature {
@@ -23,6 +30,14 @@ class Signature {
   // chance (about one in 2^61); the empty sequence has a digest of its own.
   uint64_t digest() const;
   bool operator==(const Signature& other) const { return digest() == other.digest(); }
+  // One basic type alone, or none.
+  bool is_uniform() const { return only_ || length_ == 0; }
+  // Of a sequence that is no repetition of a shorter one; different ones have the same one by chance
+  // (one in 65535).
+  Pattern as_pattern() const {
+    const uint64_t value = length_ == 0 ? 0 : digest();
+    return value ? static_cast<Pattern>(value % 0xffff + 1) : 0;
+  }
 
   // Of `count` times the sequence, for words that travel: cheaper than times(count).digest(), and
   // different from it. 0 if not exact.

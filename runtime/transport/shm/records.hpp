@@ -15,6 +15,7 @@
 namespace tutti::transport {
 
 enum class RecordType : uint8_t {
+  // value, of the first three: Header::pattern
   message,       // head, payload
   middling,      // head, Announcement, first piece; the fragments with incoming 0 belong to it
   announcement,  // head, Announcement
@@ -47,9 +48,11 @@ inline constexpr size_t kControlLength = 4 * sizeof(uint64_t);  // the word and 
 inline constexpr size_t kFragmentBody = 3 * sizeof(uint64_t);   // the word, a name and an offset
 inline constexpr size_t kFragmentHead = kLine;                  // keeps the bytes aligned
 
-inline RecordWord record_word(RecordType type, size_t length, uint8_t flags) {
-  return {
-      .length = static_cast<uint32_t>(length), .type = static_cast<uint8_t>(type), .flags = flags};
+inline RecordWord record_word(RecordType type, size_t length, uint8_t flags, uint16_t value = 0) {
+  return {.length = static_cast<uint32_t>(length),
+          .type = static_cast<uint8_t>(type),
+          .flags = flags,
+          .value = value};
 }
 
 // Flags of a head.

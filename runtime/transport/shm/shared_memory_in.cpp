@@ -18,6 +18,7 @@ uint64_t SharedMemoryTransport::ready_at_start(Peer& from) {
 inline void SharedMemoryTransport::same_message(Peer& from, RecordWord word,
                                                 const std::byte* record) {
   from.same.header.order = from.next_order++;
+  from.same.header.pattern = word.value;
   from.same.header.bytes = word.length - static_cast<int64_t>(kHeadOfSame);
   from.same.data = record + kHeadOfSame;
   receiver_->arrived(from.same);
@@ -72,6 +73,7 @@ bool SharedMemoryTransport::drain_loan(Peer& from) {
   Arrival arrival;
   arrival.header.process = from.process;
   arrival.header.order = from.next_order++;
+  arrival.header.pattern = word.value;
   const size_t head = read_head(from, record, word.flags, arrival.header);
   arrival.header.bytes = static_cast<int64_t>(word.length - head);
   arrival.data = record + head;
@@ -103,6 +105,7 @@ void SharedMemoryTransport::handle(Peer& from, RecordWord word, const std::byte*
     std::memcpy(&header.ticket, body, sizeof header.ticket);
     return receiver_->arrived(arrival);
   }
+  header.pattern = word.value;
   const size_t head = read_head(from, record, word.flags, header);
   if (type == RecordType::middling) return middling(from, header, record, head, word.length);
   const RecordWord behind = RecordWord::of(from.in.ready_behind(word.length));
@@ -139,6 +142,7 @@ Transport::Taken SharedMemoryTransport::take_now(int peer, Header& wanted, std::
   wanted.bytes = bytes;
   wanted.ticket = header.ticket;
   wanted.signature = header.signature;
+  wanted.pattern = word.value;
   ++from.next_order;
   if (from.in.consume(word)) Doorbell::ring_if_asleep(*from.desk);
   return Taken::message;

@@ -261,7 +261,7 @@ class SharedMemoryTransport final : public SharedMemory {
     to.out.commit(word);
     Doorbell::ring_if_asleep(*to.desk);
   }
-  bool send_same(Peer& to, const std::byte* data, size_t bytes);
+  bool send_same(Peer& to, uint16_t pattern, const std::byte* data, size_t bytes);
   void hold(Peer& to, const Held& what);
   bool catch_up(Peer& to);
   bool stream_on(Peer& to);

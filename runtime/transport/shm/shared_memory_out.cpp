@@ -52,7 +52,7 @@ bool SharedMemoryTransport::send_now(int peer, const Header& header, uint64_t ti
   uint8_t kept = 0;
   if (bytes <= kMostOfSame && !to.out.all_is_read() && is_plain(header, ticket)) {
     if (to.kept.is_of(header)) {
-      if (to.told == to.in.position()) return send_same(to, data, bytes);
+      if (to.told == to.in.position()) return send_same(to, header.pattern, data, bytes);
     } else if (to.last.is_of(header)) {
       kept = kKept;
     } else {
@@ -72,18 +72,19 @@ bool SharedMemoryTransport::send_now(int peer, const Header& header, uint64_t ti
   const uint8_t flags = write_head(record, header, ticket, to);
   copy_short(record + head, data, beside);
   if (kept) to.kept = to.last;
-  commit(to, record_word(RecordType::message, length, flags | kept));
+  commit(to, record_word(RecordType::message, length, flags | kept, header.pattern));
   return true;
 }
 
 // Without a head: it is that of the one before, and there is nothing new to tell.
-bool SharedMemoryTransport::send_same(Peer& to, const std::byte* data, size_t bytes) {
+bool SharedMemoryTransport::send_same(Peer& to, uint16_t pattern, const std::byte* data,
+                                      size_t bytes) {
   const size_t length = kHeadOfSame + bytes;
   std::byte* const record = to.out.reserve_small(length);
   if (!record) [[unlikely]]
     return false;
   copy_short(record + kHeadOfSame, data, bytes);
-  to.out.commit_small(record, record_word(RecordType::message, length, kSame));
+  to.out.commit_small(record, record_word(RecordType::message, length, kSame, pattern));
   Doorbell::ring_if_asleep(*to.desk);
   return true;
 }
@@ -132,7 +133,7 @@ bool SharedMemoryTransport::put_inline(Peer& to, const Header& header, const Pay
   if (!record) return false;
   pack(payload, 0, record + head, header.bytes);
   const uint8_t flags = write_head(record, header, header.ticket, to);
-  commit(to, record_word(RecordType::message, length, flags));
+  commit(to, record_word(RecordType::message, length, flags, header.pattern));
   return true;
 }
 
@@ -151,7 +152,7 @@ bool SharedMemoryTransport::put_middling(Peer& to, Outgoing& outgoing, int64_t& 
     const Announcement announcement{.bytes = header.bytes, .address = header.ticket};
     std::memcpy(record + head, &announcement, sizeof announcement);
     pack(outgoing.payload, 0, record + begin, piece);
-    commit(to, record_word(RecordType::middling, length, flags));
+    commit(to, record_word(RecordType::middling, length, flags, header.pattern));
     offset = piece;
   }
   while (offset < header.bytes) {
@@ -178,7 +179,7 @@ bool SharedMemoryTransport::put_announcement(Peer& to, const Outgoing& outgoing)
   if (outgoing.payload.contiguous())
     announcement.address = reinterpret_cast<uintptr_t>(outgoing.payload.data());
   std::memcpy(record + head, &announcement, sizeof announcement);
-  commit(to, record_word(RecordType::announcement, length, flags));
+  commit(to, record_word(RecordType::announcement, length, flags, header.pattern));
   ++to.announced_out;
   return true;
 }

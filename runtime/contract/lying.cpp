@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "contract/lying.hpp"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "base/flight.hpp"
+
+namespace tutti::contract {
+namespace {
+
+using engine::Match;
+
+constexpr size_t kMostOfProcess = 4;
+
+// How much of what a receive wants a message has.
+int likeness(const Match& wanted, const Match& has) {
+  const bool same_source = wanted.source == engine::kAnySource || wanted.source == has.source;
+  const bool same_tag = wanted.tag == engine::kAnyTag || wanted.tag == has.tag;
+  return 4 * (wanted.context == has.context) + 2 * same_source + same_tag;
+}
+
+std::string difference_text(const Match& wanted, const Match& has) {
+  if (wanted.context != has.context) {
+    const std::string where = comm_text(wanted.context);
+    return "its receive is" + (where.empty() ? " on another communicator" : where);
+  }
+  std::string text = "its receive wants one";
+  if (wanted.source != engine::kAnySource && wanted.source != has.source)
+    text += fmt::format(" from rank {}", wanted.source);
+  if (wanted.tag != engine::kAnyTag && wanted.tag != has.tag)
+    text += fmt::format(" with tag {}", wanted.tag);
+  return text;
+}
+
+}  // namespace
+
+std::string comm_text(uint64_t context) {
+  const flight::Record* record = flight::mine();
+  const auto comm = record ? flight::find_comm(*record, context) : std::nullopt;
+  if (!comm) return "";
+  const std::string ranks = fmt::format("{} {}", comm->size, comm->size == 1 ? "rank" : "ranks");
+  if (comm->name[0]) return fmt::format(" on {} ({})", comm->name, ranks);
+  return fmt::format(" on a communicator of {} made by {}", ranks,
+                     flight::name_of_function(comm->function));
+}
+
+std::vector<Lying> lying_messages(const engine::Matcher& matcher,
+                                  const std::function<int(uint64_t context)>& my_rank) {
+  std::vector<Match> receives;
+  matcher.each_posted([&](const engine::RecvOperation& receive) {
+    if (!engine::is_hidden(receive.match.context)) receives.push_back(receive.match);
+  });
+  struct Kind {
+    Match match;
+    Lying message;
+    uint32_t order = 0;  // of the first
+  };
+  std::map<std::tuple<uint64_t, int32_t, int32_t>, Kind> kinds;
+  matcher.each_unexpected([&](const engine::Unexpected& unexpected) {
+    const transport::Header& h = unexpected.header;
+    if (engine::is_hidden(h.context)) return;
+    const auto [at, is_new] = kinds.try_emplace({h.context, h.source, h.tag});
+    Kind& kind = at->second;
+    if (!is_new) ++kind.message.count;
+    if (!is_new && static_cast<int32_t>(h.order - kind.order) > 0) return;
+    kind.match = unexpected.match();
+    kind.order = h.order;
+    kind.message.context = h.context;
+    kind.message.bytes = h.bytes;
+    kind.message.process = h.process;
+    kind.message.tag = h.tag;
+    kind.message.pattern = h.pattern;
+  });
+  const auto likest = [&](const Match& has) {
+    return std::ranges::max_element(
+        receives, {}, [&](const Match& wanted) { return likeness(wanted, has); });
+  };
+  std::vector<const Kind*> sorted;
+  for (const auto& [key, kind] : kinds) sorted.push_back(&kind);
+  std::ranges::stable_sort(sorted, std::greater(), [&](const Kind* kind) {
+    return receives.empty() ? 0 : likeness(*likest(kind->match), kind->match);
+  });
+  std::vector<Lying> messages;
+  for (const Kind* kind : sorted) {
+    if (messages.size() == kMostOfProcess) break;
+    Lying& message = messages.emplace_back(kind->message);
+    message.rank = my_rank(message.context);
+    message.comm = comm_text(message.context);
+    if (!receives.empty()) message.why = difference_text(*likest(kind->match), kind->match);
+  }
+  return messages;
+}
+
+void add_messages(Finding& finding, const std::vector<FoundMessage>& found) {
+  const char* const ranks = "ranks are those of MPI_COMM_WORLD";
+  if (found.empty()) {
+    finding.details.push_back(fmt::format("no message is under way between them; {}", ranks));
+    return;
+  }
+  std::vector<CodeAddress> addresses;
+  for (const FoundMessage& each : found) addresses.push_back(each.sender.caller);
+  const std::vector<std::string> places = source_places(addresses);
+  for (size_t i = 0; i < found.size(); ++i) {
+    const Lying& message = found[i].message;
+    const bool one = message.count == 1, known = found[i].sender.status == Status::started;
+    finding.details.push_back(fmt::format(
+        "rank {} has {} from rank {} with tag {}{} that nobody has received{}{}{}",
+        found[i].receiver, one ? "a message" : fmt::format("{} messages", message.count),
+        message.process, message.tag, message.comm,
+        message.why.empty() ? "" : fmt::format(" ({})", message.why), known ? ": sent by " : "",
+        known ? fmt::format("{} at {}", flight::description(found[i].sender.call), places[i])
+              : ""));
+  }
+  finding.details.push_back(ranks);
+}
+
+}  // namespace tutti::contract
