@@ -90,7 +90,7 @@ declare -A sentence=(
   [truncated]="rank 0 on [^:]+: MPI_Wait: the message of 12 bytes from rank 1 with tag 4 is longer than the receive buffer of 8 bytes"
   [free_active]="rank 1 on [^:]+: MPI_Request_free: the request belongs to an active nonblocking collective"
   [message_types]="rank 0 on [^:]+: MPI_Recv: rank 1 sends 2 of MPI_INT where rank 0 receives 3 of MPI_FLOAT, with tag 4 on $world: the type signatures .*The job ends"
-  [message_types_later]="rank 0 on [^:]+: MPI_Wait: rank 1 sends 2 of MPI_INT where rank 0 receives 3 of MPI_FLOAT, with tag 4 on $world: the type signatures"
+  [message_types_later]="rank 0 on [^:]+: MPI_Waitany: rank 1 sends 2 of MPI_INT where rank 0 receives 3 of MPI_FLOAT, with tag 4 on $world: the type signatures"
   [own_block]="rank [012] sends itself 1 of MPI_FLOAT where it receives 1 of MPI_INT from itself, in MPI_Allgather on $world"
   [open_epoch]="rank 1 on [^:]+: MPI_Win_free: the window cannot be freed yet, for the epoch of MPI_Win_lock is open: call MPI_Win_unlock first \(argument win\)"
   [no_target]="rank 1 on [^:]+: MPI_Put: rank 7 is not in a window of 3 ranks \(argument target_rank\)"
@@ -111,8 +111,8 @@ the operation was started by MPI_Irecv at fatal.c:$(line posted),"
 the operation was started by MPI_Ibarrier at fatal.c:$(line started),"
   [message_types]="rank 0: MPI_Recv\(3 of MPI_FLOAT, from 1, tag 4\) on $world at fatal.c:$(line message_types),
 it was sent by rank 1 on [^:]+: MPI_Send\(2 of MPI_INT, to 0, tag 4\) at fatal.c:$(line sent_ints),"
-  [message_types_later]="rank 0: MPI_Wait\(\) on $world at fatal.c:$(line message_types_later),
-it was received by MPI_Irecv\(3 of MPI_FLOAT, from 1, tag 4\) at fatal.c:$(line posted_floats),
+  [message_types_later]="rank 0: MPI_Waitany\(\) on $world at fatal.c:$(line message_types_later),
+the operation was started by MPI_Irecv at fatal.c:$(line posted_floats),
 it was sent by rank 1 on [^:]+: MPI_Send\(2 of MPI_INT, to 0, tag 4\) at fatal.c:$(line sent_later),"
   [own_block]="rank.*: MPI_Allgather\(1 of MPI_FLOAT, receiving 1 of MPI_INT\) at fatal.c:$(line own_block),"
   [overlap]="rank 1: MPI_Send\(2 of MPI_INT, to 0, tag 4\) on $world at fatal.c:$(line overlap),

@@ -96,7 +96,7 @@ void epochs(int me, int size) {
   REFUSED(MPI_Win_lock_all(0, win), MPI_ERR_RMA_SYNC, "call MPI_Win_unlock first");
   REFUSED(MPI_Win_start(MPI_GROUP_EMPTY, 0, win), MPI_ERR_RMA_SYNC, "call MPI_Win_unlock first");
   REFUSED(MPI_Win_fence(0, win), MPI_ERR_RMA_SYNC, "call MPI_Win_unlock first");
-  REFUSED(MPI_Win_free(&win), MPI_ERR_RMA_SYNC, "MPI_Win_lock opened");
+  REFUSED(MPI_Win_free(&win), MPI_ERR_RMA_SYNC, "MPI_Win_lock is open");
   REFUSED(MPI_Win_unlock_all(win), MPI_ERR_RMA_SYNC, "has not locked");
   if (size > 1) REFUSED(put((me + 1) % size, 0), MPI_ERR_RMA_SYNC, "no access epoch");
   OK(MPI_Win_unlock(me, win));
@@ -105,19 +105,19 @@ void epochs(int me, int size) {
   REFUSED(MPI_Win_lock(MPI_LOCK_SHARED, me, 0, win), MPI_ERR_RMA_SYNC,
           "call MPI_Win_unlock_all first");
   REFUSED(MPI_Win_unlock(me, win), MPI_ERR_RMA_SYNC, "MPI_Win_unlock_all ends");
-  REFUSED(MPI_Win_free(&win), MPI_ERR_RMA_SYNC, "MPI_Win_lock_all opened");
+  REFUSED(MPI_Win_free(&win), MPI_ERR_RMA_SYNC, "MPI_Win_lock_all is open");
   OK(MPI_Win_unlock_all(win));
 
   OK(MPI_Win_post(MPI_GROUP_EMPTY, 0, win));
   REFUSED(MPI_Win_post(MPI_GROUP_EMPTY, 0, win), MPI_ERR_RMA_SYNC, "call MPI_Win_wait first");
-  REFUSED(MPI_Win_free(&win), MPI_ERR_RMA_SYNC, "MPI_Win_post opened");
+  REFUSED(MPI_Win_free(&win), MPI_ERR_RMA_SYNC, "MPI_Win_post is open");
   REFUSED(MPI_Win_fence(0, win), MPI_ERR_RMA_SYNC, "call MPI_Win_wait first");
   OK(MPI_Win_start(MPI_GROUP_EMPTY, 0, win));
   REFUSED(MPI_Win_start(MPI_GROUP_EMPTY, 0, win), MPI_ERR_RMA_SYNC, "call MPI_Win_complete first");
   REFUSED(MPI_Win_lock(MPI_LOCK_SHARED, me, 0, win), MPI_ERR_RMA_SYNC,
           "call MPI_Win_complete first");
   REFUSED(put(me, 0), MPI_ERR_RMA_SYNC, "is not in the group that MPI_Win_start was given");
-  REFUSED(MPI_Win_free(&win), MPI_ERR_RMA_SYNC, "MPI_Win_start opened");
+  REFUSED(MPI_Win_free(&win), MPI_ERR_RMA_SYNC, "MPI_Win_start is open");
   OK(MPI_Win_complete(win));
   OK(MPI_Win_wait(win));
 
