@@ -135,7 +135,7 @@ void epochs(int me, int size) {
 void arguments(int me, int size) {
   OK(MPI_Win_fence(0, win));
   int one = 1, two = 2, seen;
-  REFUSED(put(size, 0), MPI_ERR_RANK, "is not in communicator");
+  REFUSED(put(size, 0), MPI_ERR_RANK, "is not in a window of");
   REFUSED(put(-5, 0), MPI_ERR_RANK, "rank -5");
   REFUSED(put(me, -1), MPI_ERR_DISP, "displacement -1 is negative");
   REFUSED(put(me, 10), MPI_ERR_RMA_RANGE, "bytes 40 to 43 are not in the memory of rank");
@@ -189,7 +189,7 @@ void arguments(int me, int size) {
 
   REFUSED(MPI_Win_lock(7, me, 0, win), MPI_ERR_LOCKTYPE,
           "7 is neither MPI_LOCK_EXCLUSIVE nor MPI_LOCK_SHARED");
-  REFUSED(MPI_Win_lock(MPI_LOCK_SHARED, size, 0, win), MPI_ERR_RANK, "is not in communicator");
+  REFUSED(MPI_Win_lock(MPI_LOCK_SHARED, size, 0, win), MPI_ERR_RANK, "is not in a window of");
   REFUSED(MPI_Win_lock(MPI_LOCK_SHARED, MPI_PROC_NULL, 0, win), MPI_ERR_RANK, "MPI_PROC_NULL");
   REFUSED(MPI_Win_lock(MPI_LOCK_SHARED, me, MPI_MODE_NOSTORE, win), MPI_ERR_ASSERT,
           "is no assertion for this call");
