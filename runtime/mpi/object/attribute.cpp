@@ -10,16 +10,30 @@ namespace {
 
 constexpr int kFirstKey = 1 << 10;  // above the predefined keys, which the ABI numbers
 
-// The keys of the process by handle.
+// The keys of the process by number. One whose handle is freed stays until the last attribute under it
+// is gone: until then programs may use it (section 7.7.2).
 struct Keys {
+  struct Entry {
+    std::weak_ptr<Key> key;
+    KeyRef held;  // by the handle; nullptr: freed
+  };
   std::mutex mutex;
-  std::map<int, KeyRef> by_number;
+  std::map<int, Entry> by_number;
   int next = kFirstKey;
 };
 
 Keys& keys() {
   static Keys* all = new Keys;  // never destroyed: callbacks may run late
   return *all;
+}
+
+// The last reference to a key is gone. Not called with the mutex held.
+void forget(const Key* key) {
+  {
+    const std::lock_guard lock(keys().mutex);
+    keys().by_number.erase(key->number);
+  }
+  delete key;
 }
 
 const char* name_of(KeyKind kind) {
@@ -37,15 +51,18 @@ const char* name_of(KeyKind kind) {
 Result<KeyRef> find_key(KeyKind kind, int number) {
   if (number == MPI_KEYVAL_INVALID)
     return failure(MPI_ERR_KEYVAL, "the key is MPI_KEYVAL_INVALID: freed, or never created");
-  Keys& all = keys();
-  std::lock_guard lock(all.mutex);
-  const auto found = all.by_number.find(number);
-  if (found == all.by_number.end())
-    return failure(MPI_ERR_KEYVAL, "{} is no key: freed, or never created", number);
-  if (found->second->kind != kind)
+  KeyRef key;  // perhaps the last one, if another thread lets go of it: outlives the lock
+  {
+    Keys& all = keys();
+    const std::lock_guard lock(all.mutex);
+    const auto found = all.by_number.find(number);
+    if (found != all.by_number.end()) key = found->second.key.lock();
+  }
+  if (!key) return failure(MPI_ERR_KEYVAL, "{} is no key: freed, or never created", number);
+  if (key->kind != kind)
     return failure(MPI_ERR_KEYVAL, "key {} was created for {}, not for {}", number,
-                   name_of(found->second->kind), name_of(kind));
-  return found->second;
+                   name_of(key->kind), name_of(kind));
+  return key;
 }
 
 bool is_predefined_key(KeyKind kind, int number) {
@@ -93,8 +110,8 @@ int create_key(KeyKind kind, void* copy, void* destroy, void* extra_state) {
   Keys& all = keys();
   std::lock_guard lock(all.mutex);
   const int number = all.next++;
-  all.by_number.emplace(number,
-                        std::make_shared<Key>(Key{kind, number, copy, destroy, extra_state}));
+  const KeyRef key(new Key{kind, number, copy, destroy, extra_state}, forget);
+  all.by_number.emplace(number, Keys::Entry{key, key});
   return number;
 }
 
@@ -103,9 +120,13 @@ Error free_key(KeyKind kind, int& number) {
     return failure(MPI_ERR_KEYVAL, "key {} is predefined and cannot be freed", number);
   auto key = find_key(kind, number);
   if (!key) return std::move(key).error();
-  Keys& all = keys();
-  std::lock_guard lock(all.mutex);
-  all.by_number.erase(number);
+  KeyRef held;  // given up behind the lock
+  {
+    const std::lock_guard lock(keys().mutex);
+    held.swap(keys().by_number.find(number)->second.held);
+  }
+  if (!held)
+    return failure(MPI_ERR_KEYVAL, "key {} is freed already: only attributes still hold it", number);
   number = MPI_KEYVAL_INVALID;
   return {};
 }

@@ -29,7 +29,8 @@ using KeyRef = std::shared_ptr<Key>;
 
 // Makes a key and returns its handle. Any thread.
 int create_key(KeyKind kind, void* copy, void* destroy, void* extra_state);
-// Gives up a handle; attributes under the key live on. Sets `number` to MPI_KEYVAL_INVALID.
+// Gives up a handle; while attributes are under the key, its number is good for everything but this.
+// Sets `number` to MPI_KEYVAL_INVALID.
 Error free_key(KeyKind kind, int& number);
 
 // The attributes of one object. Any thread; callbacks are called without a lock held, so that they

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A key that is freed while attributes are under it (7.7.2): it is good for getting, setting and deleting them
+// until the last one is gone, duplicates have it, and callbacks run; and no longer. Of communicators, datatypes
+// and windows alike.
+#include "check.hpp"
+
+namespace {
+
+int copies, deletions;
+
+// What the three kinds of objects have in common.
+struct Comms {
+  using Handle = MPI_Comm;
+  static constexpr bool copied = true;
+  static int on_copy(MPI_Comm, int, void*, void* value, void* copy, int* flag) {
+    ++copies, *flag = 1, *static_cast<void**>(copy) = value;
+    return MPI_SUCCESS;
+  }
+  static int on_delete(MPI_Comm, int, void*, void*) { return ++deletions, MPI_SUCCESS; }
+  static Handle make() { Handle h; OK(MPI_Comm_dup(MPI_COMM_WORLD, &h)); MPI_Comm_set_errhandler(h, MPI_ERRORS_RETURN); return h; }
+  static Handle copy(Handle from) { Handle h; OK(MPI_Comm_dup(from, &h)); return h; }
+  static void free(Handle h) { OK(MPI_Comm_free(&h)); }
+  static int make_key() { int k; OK(MPI_Comm_create_keyval(on_copy, on_delete, &k, nullptr)); return k; }
+  static int free_key(int k) { return MPI_Comm_free_keyval(&k); }
+  static int set(Handle h, int k, void* v) { return MPI_Comm_set_attr(h, k, v); }
+  static int get(Handle h, int k, void* v, int* f) { return MPI_Comm_get_attr(h, k, v, f); }
+  static int remove(Handle h, int k) { return MPI_Comm_delete_attr(h, k); }
+};
+struct Types {
+  using Handle = MPI_Datatype;
+  static constexpr bool copied = true;
+  static int on_copy(MPI_Datatype, int, void*, void* value, void* copy, int* flag) {
+    ++copies, *flag = 1, *static_cast<void**>(copy) = value;
+    return MPI_SUCCESS;
+  }
+  static int on_delete(MPI_Datatype, int, void*, void*) { return ++deletions, MPI_SUCCESS; }
+  static Handle make() { Handle h; OK(MPI_Type_contiguous(3, MPI_INT, &h)); return h; }
+  static Handle copy(Handle from) { Handle h; OK(MPI_Type_dup(from, &h)); return h; }
+  static void free(Handle h) { OK(MPI_Type_free(&h)); }
+  static int make_key() { int k; OK(MPI_Type_create_keyval(on_copy, on_delete, &k, nullptr)); return k; }
+  static int free_key(int k) { return MPI_Type_free_keyval(&k); }
+  static int set(Handle h, int k, void* v) { return MPI_Type_set_attr(h, k, v); }
+  static int get(Handle h, int k, void* v, int* f) { return MPI_Type_get_attr(h, k, v, f); }
+  static int remove(Handle h, int k) { return MPI_Type_delete_attr(h, k); }
+};
+struct Windows {
+  using Handle = MPI_Win;
+  static constexpr bool copied = false;
+  static int on_delete(MPI_Win, int, void*, void*) { return ++deletions, MPI_SUCCESS; }
+  static Handle make() {
+    Handle h;
+    OK(MPI_Win_create(nullptr, 0, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &h));
+    MPI_Win_set_errhandler(h, MPI_ERRORS_RETURN);
+    return h;
+  }
+  static Handle copy(Handle) { return make(); }
+  static void free(Handle h) { OK(MPI_Win_free(&h)); }
+  static int make_key() { int k; OK(MPI_Win_create_keyval(MPI_WIN_NULL_COPY_FN, on_delete, &k, nullptr)); return k; }
+  static int free_key(int k) { return MPI_Win_free_keyval(&k); }
+  static int set(Handle h, int k, void* v) { return MPI_Win_set_attr(h, k, v); }
+  static int get(Handle h, int k, void* v, int* f) { return MPI_Win_get_attr(h, k, v, f); }
+  static int remove(Handle h, int k) { return MPI_Win_delete_attr(h, k); }
+};
+
+template <class Kind>
+void check_value(typename Kind::Handle object, int key, const int* expected) {
+  void* value = nullptr;
+  int flag = -1;
+  OK(Kind::get(object, key, &value, &flag));
+  CHECK_EQ(flag, expected ? 1 : 0);
+  if (expected) CHECK(value == expected);
+}
+
+template <class Kind>
+void run() {
+  int one = 1, two = 2, flag;
+  void* value;
+  copies = deletions = 0;
+  auto object = Kind::make(), other = Kind::make();
+  const int key = Kind::make_key();
+  OK(Kind::set(object, key, &one));
+  OK(Kind::free_key(key));
+  check_value<Kind>(object, key, &one);
+  check_value<Kind>(other, key, nullptr);
+  OK(Kind::set(object, key, &two));  // deletes the one before
+  CHECK_EQ(deletions, 1);
+  check_value<Kind>(object, key, &two);
+  OK(Kind::set(other, key, &one));
+  auto copied = Kind::copy(object);
+  CHECK_EQ(copies, Kind::copied ? 1 : 0);
+  if (Kind::copied) check_value<Kind>(copied, key, &two);
+  Kind::free(copied);
+  CHECK_EQ(deletions, Kind::copied ? 2 : 1);
+  OK(Kind::remove(object, key));
+  check_value<Kind>(object, key, nullptr);
+  check_value<Kind>(other, key, &one);  // still there, and with it the key
+  deletions = 0;
+  Kind::free(other);
+  CHECK_EQ(deletions, 1);
+#ifndef OTHER_MPI  // the standard does not say what comes of using it
+  CHECK_EQ(check::error_class(Kind::get(object, key, &value, &flag)), MPI_ERR_KEYVAL);
+  CHECK_EQ(check::error_class(Kind::set(object, key, &one)), MPI_ERR_KEYVAL);
+  const int again = Kind::make_key();
+  OK(Kind::set(object, again, &one));
+  OK(Kind::free_key(again));
+  CHECK_EQ(check::error_class(Kind::free_key(again)), MPI_ERR_KEYVAL);
+  OK(Kind::remove(object, again));
+  CHECK_EQ(check::error_class(Kind::remove(object, again)), MPI_ERR_KEYVAL);
+#else
+  static_cast<void>(flag), static_cast<void>(value);
+#endif
+  Kind::free(object);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  check::Program world(&argc, &argv);
+  run<Comms>();
+  run<Types>();
+  run<Windows>();
+  // On MPI_COMM_SELF, whose attributes MPI_Finalize deletes.
+  int key = Comms::make_key(), value = 3;
+  OK(MPI_Comm_set_attr(MPI_COMM_SELF, key, &value));
+  OK(MPI_Comm_free_keyval(&key));
+  CHECK_EQ(key, MPI_KEYVAL_INVALID);
+}
