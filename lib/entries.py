@@ -28,6 +28,7 @@ import table
 
 OBJECTS = {"MPI_Comm": "Comm", "MPI_Datatype": "Datatype", "MPI_Op": "Op", "MPI_Group": "Group",
            "MPI_Errhandler": "Errhandler", "MPI_Info": "Info", "MPI_Win": "Window"}
+NULL = {handle: handle.upper() + "_NULL" for handle in OBJECTS}
 
 # May be called before MPI_Init and after MPI_Finalize (the standard, section 11.4).
 ANY_TIME = re.compile(r"MPI_(Init|Init_thread|Initialized|Finalized|Get_version|Get_library_version|"
@@ -37,6 +38,14 @@ ANY_TIME = re.compile(r"MPI_(Init|Init_thread|Initialized|Finalized|Get_version|
 # Addresses that may be NULL though they are no arrays, buffers or statuses.
 MAY_BE_NULL = {("MPI_Init", "argc"), ("MPI_Init", "argv"), ("MPI_Init_thread", "argc"),
                ("MPI_Init_thread", "argv"), ("MPI_Info_get_string", "value")}
+
+# Kinds whose value is the program's own: nothing is read or written through the address.
+ANY_VALUE = {"BUFFER", "EXTRA_STATE", "EXTRA_STATE2", "ATTRIBUTE_VAL", "ATTRIBUTE_VAL_10", "FUNCTION", "POLYFUNCTION",
+             "TOOL_MPI_OBJ"}
+
+# Of a null handle these give the name, too (the standard, section 7.8 and its like). They take a pointer to
+# the object, nullptr for a null handle.
+NAME_NULL = {"MPI_Comm_get_name", "MPI_Type_get_name", "MPI_Win_get_name"}
 
 # What the flight record knows of (base/flight.hpp): calls that communicate, wait or make and free
 # what is shared. Those that only look whether something has happened come by thousands.
@@ -109,10 +118,9 @@ class Call:
         self.recorded = is_recorded(function)
         if not ANY_TIME.fullmatch(function.name):
             self.checks.append("entry.ready()")
-        if self.comm:  # first: the other errors are raised on it, and ranks are counted in it
-            self.checks.append(f'entry.comm({self.comm.name}_, {self.comm.name}, "{self.comm.name}")')
-        if self.win:
-            self.checks.append(f'entry.win({self.win.name}_, {self.win.name}, "{self.win.name}")')
+        for kind, p in (("comm", self.comm), ("win", self.win)):
+            if p:  # first: the other errors are raised on it, and ranks are counted in it
+                self.checks.append(self.or_null(p, f'entry.{kind}({p.name}_, {p.name}, "{p.name}")'))
         if "root" in self.names and self.comm:
             self.root()
         for p in function.parameters:
@@ -126,10 +134,15 @@ class Call:
         where = self.where[p.name]
         if where == "root":
             text = f"(!at_root || {text})"
+        elif where == "behind rank 0":
+            text = f"(({self.comm.name}_->rank() == 0 && sendbuf != MPI_IN_PLACE) || {text})"
         elif where:  # of a rooted collective, only the root's own data may be in place
             in_place = self.meaningless(where)
             text = f"({f'(at_root && {in_place})' if 'root' in self.names else in_place} || {text})"
         self.checks.append(text)
+
+    def or_null(self, p, text):
+        return f"({p.name} == {NULL[p.type]} || {text})" if self.function.name in NAME_NULL else text
 
     @staticmethod
     def meaningless(where):
@@ -175,12 +188,13 @@ class Call:
         if kind == "Datatype" and self.moves_data:
             self.check(p, f"entry.committed({filled})")
         elif p is not self.comm and p is not self.win:
-            self.check(p, f"entry.handle<mpi::{kind}>({filled})")
-        return f"{p.name}_" if self.where[p.name] else f"*{p.name}_"
+            self.check(p, self.or_null(p, f"entry.handle<mpi::{kind}>({filled})"))
+        by_pointer = self.where[p.name] or self.function.name in NAME_NULL
+        return f"{p.name}_" if by_pointer else f"*{p.name}_"
 
     def address(self, p, quoted):
-        if p.kind in ("BUFFER", "EXTRA_STATE", "EXTRA_STATE2") or (p.kind, p.direction) == ("ATTRIBUTE_VAL", "in") \
-                or (p.kind == "STATUS" and p.direction == "out") or p.kind in ("FUNCTION", "POLYFUNCTION") \
+        given_out = p.direction == "out" and p.kind.startswith("ATTRIBUTE_VAL")
+        if (p.kind in ANY_VALUE and not given_out) or (p.kind == "STATUS" and p.direction == "out") \
                 or (self.function.name, p.name) in MAY_BE_NULL:
             return p.name
         self.check(p, f"entry.pointer({quoted})")

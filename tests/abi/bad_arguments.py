@@ -21,6 +21,8 @@ FILLED = {"MPI_Request *": "&no_request", "MPI_Message *": "&no_proc", "MPI_Stat
 
 # Cannot be called with good values and one bad, or end the job by design.
 SKIPPED = {"MPI_Init", "MPI_Init_thread", "MPI_Finalize", "MPI_Abort", "MPI_Pcontrol"}
+# Of a null handle they give the name.
+NAMES_NULL = {"MPI_Comm_get_name", "MPI_Type_get_name", "MPI_Win_get_name"}
 # Addresses that may be NULL by the standard, or that lead to one of several types.
 OPTIONAL = {("MPI_Info_get_string", "value"), ("MPI_Alloc_mem", "info")}
 
@@ -43,7 +45,7 @@ def bad(function, p):
     has_comm = any(q.type == "MPI_Comm" for q in function.parameters)
     moves_data = any(q.kind == "BUFFER" for q in function.parameters)
     if p.type in CLASS and (function.name, p.name) not in OPTIONAL:
-        if p.type != "MPI_Request" and (p.type != "MPI_Info" or function.name.startswith("MPI_Info_")):
+        if function.name not in NAMES_NULL and p.type != "MPI_Request" and (p.type != "MPI_Info" or function.name.startswith("MPI_Info_")):
             yield NULL[p.type], CLASS[p.type]
         foreign = "MPI_SUM" if p.type == "MPI_Comm" else "MPI_COMM_WORLD"
         yield f"({p.type}){foreign}", CLASS[p.type]

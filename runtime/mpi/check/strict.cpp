@@ -81,6 +81,8 @@ class UsesOf {
         return out(call_.in_place ? sum(call_.out_counts) : call_.out_counts[rank]);
       case Kind::reduce_scatter_block:
         return out(call_.in_place ? call_.out_count * size_ : call_.out_count);
+      case Kind::exscan:  // rank 0 has nothing before it: its receive buffer means nothing
+        return rank > 0 || call_.in_place ? out(call_.out_count) : void();
       default:
         return out(call_.out_count);
     }

@@ -282,10 +282,12 @@ Result<Prepared> prepared(const Arguments& a, Comm& comm) {
       return reduce_call(a, comm);
     case Collective::reduce_scatter:
       return reduce_scatter_call(a, comm);
+    case Collective::exscan:
+      if (comm.rank() == 0) return reduction_call(a, a.recvbuf);  // which means nothing here
+      break;
     case Collective::allreduce:
     case Collective::reduce_scatter_block:
     case Collective::scan:
-    case Collective::exscan:
       break;
   }
   if (Error e = not_aliased(a.sendbuf, a.recvbuf, a.recvcount, a.recvtype, a.recvtype)) return e;

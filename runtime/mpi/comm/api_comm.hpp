@@ -27,6 +27,6 @@ Error comm_free(MPI_Comm* comm);
 Error comm_disconnect(MPI_Comm* comm);
 
 Error comm_set_name(Comm& comm, const char* comm_name);
-Error comm_get_name(Comm& comm, char* comm_name, int* resultlen);
+Error comm_get_name(const Comm* comm, char* comm_name, int* resultlen);
 
 }  // namespace tutti::mpi

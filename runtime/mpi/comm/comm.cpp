@@ -319,9 +319,8 @@ Error comm_set_name(Comm& comm, const char* comm_name) {
   return {};
 }
 
-Error comm_get_name(Comm& comm, char* comm_name, int* resultlen) {
-  std::memcpy(comm_name, comm.name.c_str(), comm.name.size() + 1);
-  *resultlen = static_cast<int>(comm.name.size());
+Error comm_get_name(const Comm* comm, char* comm_name, int* resultlen) {
+  give_name(comm, "MPI_COMM_NULL", comm_name, resultlen);
   return {};
 }
 

@@ -112,6 +112,13 @@ class NamedObject : public Object {
   std::string name;  // MPI_X_set_name, or the predefined one's
 };
 
+// MPI_X_get_name, into room for MPI_MAX_OBJECT_NAME characters. A null handle (nullptr) has a name, too.
+inline void give_name(const NamedObject* object, const char* name_of_null, char* into, int* length) {
+  const std::string name = object ? object->name : name_of_null;
+  *length = static_cast<int>(name.copy(into, MPI_MAX_OBJECT_NAME - 1));
+  into[*length] = 0;
+}
+
 // Counts one reference for as long as it lives.
 template <class T>
 class Ref {

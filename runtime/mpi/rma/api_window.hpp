@@ -79,7 +79,7 @@ Error win_sync(Window& win);
 
 // --- names, attributes, error handlers
 Error win_set_name(Window& win, const char* win_name);
-Error win_get_name(Window& win, char* win_name, int* resultlen);
+Error win_get_name(const Window* win, char* win_name, int* resultlen);
 Error win_create_keyval(MPI_Win_copy_attr_function* copy, MPI_Win_delete_attr_function* destroy,
                         int* win_keyval, void* extra_state);
 Error win_free_keyval(int* win_keyval);

@@ -63,10 +63,9 @@ Error win_set_name(Window& win, const char* win_name) {
   return {};
 }
 
-Error win_get_name(Window& win, char* win_name, int* resultlen) {
+Error win_get_name(const Window* win, char* win_name, int* resultlen) {
   const engine::Engine::Guard own(engine_of_process());
-  std::memcpy(win_name, win.name.c_str(), win.name.size() + 1);
-  *resultlen = static_cast<int>(win.name.size());
+  give_name(win, "MPI_WIN_NULL", win_name, resultlen);
   return {};
 }
 

@@ -74,7 +74,7 @@ Error type_get_contents_c(const Datatype& datatype, int64_t max_integers, int64_
                           int64_t max_large_counts, int64_t max_datatypes, int* integers,
                           MPI_Aint* addresses, MPI_Count* large_counts, MPI_Datatype* datatypes);
 Error type_set_name(Datatype& datatype, const char* type_name);
-Error type_get_name(const Datatype& datatype, char* type_name, int* resultlen);
+Error type_get_name(const Datatype* datatype, char* type_name, int* resultlen);
 
 // --- types by property (6.9.4, 19.1.9)
 Error type_get_value_index(const Datatype& value_type, const Datatype& index_type,

@@ -24,7 +24,13 @@ struct Row {
 #define TYPE(handle, type, element, type_class) \
   { handle, #handle, sizeof(type), alignof(type), Element::element, TypeClass::type_class }
 
-// char and wchar_t are characters, not numbers: no reduction is defined on them (6.9.2).
+// Of two names of one type, MPI_Type_get_name gives the one to which the standard calls the other a synonym.
+// char and wchar_t are characters, not numbers: no reduction is defined on them (6.9.2). Those of char are
+// computed all the same (op.cpp), with the sign that it has here.
+#define CHARACTER(handle)                                            \
+  { handle, #handle, sizeof(char), alignof(char),                    \
+    std::is_signed_v<char> ? Element::int8 : Element::uint8, TypeClass::character }
+
 const Row kBasicTypes[] = {
     TYPE(MPI_CHAR, char, int8, none),
     TYPE(MPI_WCHAR, wchar_t, int32, none),
@@ -36,7 +42,7 @@ const Row kBasicTypes[] = {
     TYPE(MPI_SHORT, short, int16, c_integer),
     TYPE(MPI_INT, int, int32, c_integer),
     TYPE(MPI_LONG, long, int64, c_integer),
-    TYPE(MPI_LONG_LONG, long long, int64, c_integer),
+    TYPE(MPI_LONG_LONG_INT, long long, int64, c_integer),
     TYPE(MPI_UNSIGNED_CHAR, unsigned char, uint8, c_integer),
     TYPE(MPI_UNSIGNED_SHORT, unsigned short, uint16, c_integer),
     TYPE(MPI_UNSIGNED, unsigned, uint32, c_integer),
@@ -71,7 +77,7 @@ const Row kBasicTypes[] = {
     TYPE(MPI_REAL8, double, float64, floating),
     TYPE(MPI_REAL16, Quad, float128, floating),
 
-    TYPE(MPI_C_FLOAT_COMPLEX, std::complex<float>, complex_float32, complex),
+    TYPE(MPI_C_COMPLEX, std::complex<float>, complex_float32, complex),
     TYPE(MPI_C_DOUBLE_COMPLEX, std::complex<double>, complex_float64, complex),
     TYPE(MPI_C_LONG_DOUBLE_COMPLEX, std::complex<long double>, complex_float80, complex),
     TYPE(MPI_CXX_FLOAT_COMPLEX, std::complex<float>, complex_float32, complex),

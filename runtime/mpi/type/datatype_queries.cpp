@@ -99,9 +99,8 @@ Error type_set_name(Datatype& datatype, const char* type_name) {
   return {};
 }
 
-Error type_get_name(const Datatype& datatype, char* type_name, int* resultlen) {
-  std::memcpy(type_name, datatype.name.c_str(), datatype.name.size() + 1);
-  *resultlen = static_cast<int>(datatype.name.size());
+Error type_get_name(const Datatype* datatype, char* type_name, int* resultlen) {
+  give_name(datatype, "MPI_DATATYPE_NULL", type_name, resultlen);
   return {};
 }
 

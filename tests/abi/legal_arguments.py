@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Makes a program that calls every function that moves data with all that may be NULL being NULL: buffers of no
+elements, statuses, infos. Each call must succeed. And one that asks each predefined datatype for its name. What
+cannot be derived from the table stands in legal_arguments.h.   usage: legal_arguments.py LIB_FOLDER API.tsv OUTPUT.c"""
+import pathlib
+import re
+import sys
+
+sys.path.insert(0, sys.argv[1])
+import table
+
+VALUE = {"MPI_Datatype": "MPI_INT", "MPI_Op": "MPI_SUM", "MPI_Info": "MPI_INFO_NULL", "MPI_Comm": "MPI_COMM_SELF",
+         "MPI_Win": "win", "const MPI_Datatype[]": "types", "MPI_Message *": "&message", "MPI_Request *": "&request",
+         "MPI_Status *": "MPI_STATUS_IGNORE", "const char *": '"external32"', "const char[]": '"external32"'}
+# Of one element by definition, or about the memory itself: by hand.
+BY_HAND = re.compile(r"MPI_(Fetch_and_op|Compare_and_swap|Buffer_.*|Free_mem|Win_.*)")
+# One of two names that the standard calls a synonym of the other.
+SYNONYM = {"MPI_LONG_LONG": "MPI_LONG_LONG_INT", "MPI_C_FLOAT_COMPLEX": "MPI_C_COMPLEX"}
+
+
+def argument(p):
+    if p.kind == "BUFFER":
+        return "NULL"
+    if p.type in VALUE:
+        return VALUE[p.type]
+    if p.type.endswith(("*", "]")):
+        return "(void *)zeros"
+    return "0"
+
+
+def call(function):
+    names = {p.name for p in function.parameters}
+    start = ""
+    if "dest" in names and "source" not in names:
+        start = "expect_message(); "
+    elif "source" in names and "dest" not in names or function.name.startswith(("MPI_Mrecv", "MPI_Imrecv")):
+        start = "send_message(); "
+        if "source" not in names:
+            start += "match_message(); "
+    made = any(p.type == "MPI_Request *" and p.direction == "out" for p in function.parameters)
+    end = "" if not made else " run_init();" if "_init" in function.name else " run_request();"
+    text = f"{function.name}({', '.join(argument(p) for p in function.parameters)})"
+    return f"  clear(); {start}LEGAL({text});{end}{' run_other();' if start else ''}"
+
+
+def names():
+    for constant in table.constants():
+        known = constant.type == "MPI_Datatype" or constant.name in ("MPI_LONG_LONG_INT", "MPI_C_COMPLEX")
+        if known:
+            yield f'  NAME({constant.name}, "{SYNONYM.get(constant.name, constant.name)}");'
+
+
+def main(api, output):
+    done = {name for name, state in (l.split("\t") for l in pathlib.Path(api).read_text().splitlines())
+            if state == "implemented"}
+    moving = [f for f in table.functions() if f.name in done and not BY_HAND.fullmatch(f.name)
+              and any(p.kind == "BUFFER" for p in f.parameters)]
+    pathlib.Path(output).write_text("\n".join(
+        ['#include "legal_arguments.h"', "static void call_all(void) {", *map(call, moving), "}",
+         "static void name_all(void) {", *names(), "}", ""]))
+
+
+main(*sys.argv[2:])
