@@ -20,6 +20,7 @@ struct Words {
 };
 constexpr Words kWords[] = {
     {"", "", "", ""},
+    {"", "", "", ""},
     {"request", "requests", "never completed", "started"},
     {"persistent request", "persistent requests", "never freed", "made"},
     {"message", "messages", "sent and never received", "sent"},
@@ -39,6 +40,12 @@ std::string call_text(const Note& note, const std::string& place) {
 std::string race_line(const Note& note, const std::string& place) {
   return fmt::format("race: time alone decides which message {} takes on {}: {}",
                      call_text(note, place), ranks_text(note.ranks), note.detail);
+}
+
+std::string undefined_line(const Note& note, const std::string& place) {
+  return fmt::format("undefined: the standard (section 6.9.2) does not define {}; it is computed all the "
+                     "same, but another MPI may refuse it: {} ({})",
+                     note.detail, call_text(note, place), ranks_text(note.ranks));
 }
 
 std::string kind_line(const std::vector<const Note*>& notes, const std::vector<std::string>& places) {
@@ -63,9 +70,10 @@ std::string kind_line(const std::vector<const Note*>& notes, const std::vector<s
 
 void Notes::add(Note note) {
   for (Note& known : notes_) {
-    if (known.kind != note.kind || known.function != note.function ||
-        known.offset != note.offset || known.module != note.module)
-      continue;
+    const bool same_place = known.function == note.function && known.offset == note.offset &&
+                            known.module == note.module;
+    // What is undefined is told once, wherever.
+    if (known.kind != note.kind || !(same_place || note.kind == NoteKind::undefined)) continue;
     // Of a race one example is enough.
     if (known.detail != note.detail && note.kind != NoteKind::race) continue;
     known.count += note.count;
@@ -131,6 +139,11 @@ std::vector<std::string> Notes::lines() const {
   for (size_t i = 0; i < sorted.size();) {
     if (sorted[i]->kind == NoteKind::race) {
       lines.push_back(race_line(*sorted[i], places[i]));
+      ++i;
+      continue;
+    }
+    if (sorted[i]->kind == NoteKind::undefined) {
+      lines.push_back(undefined_line(*sorted[i], places[i]));
       ++i;
       continue;
     }

@@ -11,7 +11,8 @@
 namespace tutti::contract {
 
 enum class NoteKind : uint8_t {
-  race,  // one note a place; the others: one a kind
+  race,       // one note a place
+  undefined,  // one note for each detail, with the first place; the others: one a kind
   request,
   persistent,  // a persistent request, active or not
   message,

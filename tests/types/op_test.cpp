@@ -85,21 +85,25 @@ const Types kComplex = {MPI_COMPLEX,
                         MPI_COMPLEX16,
                         MPI_COMPLEX32};
 const Types kByte = {MPI_BYTE};
+const Types kCharacter = {MPI_CHAR, MPI_CHARACTER};
 const Types kMultiLanguage = {MPI_AINT, MPI_OFFSET, MPI_COUNT};
 const Types kPair = {MPI_FLOAT_INT, MPI_DOUBLE_INT,        MPI_LONG_INT,
                      MPI_2INT,      MPI_SHORT_INT,         MPI_LONG_DOUBLE_INT,
                      MPI_2REAL,     MPI_2DOUBLE_PRECISION, MPI_2INTEGER};
 
-TEST(Op, IsDefinedExactlyWhereTheStandardSaysSo) {
-  const Types ordered = kCInteger | kFortranInteger | kFloating | kMultiLanguage;
-  const Types bits = kCInteger | kFortranInteger | kByte | kMultiLanguage;
+// And on characters, and logical operations on addresses and their kin, which the standard leaves undefined
+// and other MPIs compute.
+TEST(Op, IsComputedWhereTheStandardSaysSoAndOnLittleMore) {
+  const Types ordered = kCInteger | kFortranInteger | kFloating | kMultiLanguage | kCharacter;
+  const Types bits = kCInteger | kFortranInteger | kByte | kMultiLanguage | kCharacter;
+  const Types truths = kCInteger | kLogical | kMultiLanguage | kCharacter;
   const std::vector<std::pair<MPI_Op, Types>> rules = {{MPI_MAX, ordered},
                                                        {MPI_MIN, ordered},
                                                        {MPI_SUM, ordered | kComplex},
                                                        {MPI_PROD, ordered | kComplex},
-                                                       {MPI_LAND, kCInteger | kLogical},
-                                                       {MPI_LOR, kCInteger | kLogical},
-                                                       {MPI_LXOR, kCInteger | kLogical},
+                                                       {MPI_LAND, truths},
+                                                       {MPI_LOR, truths},
+                                                       {MPI_LXOR, truths},
                                                        {MPI_BAND, bits},
                                                        {MPI_BOR, bits},
                                                        {MPI_BXOR, bits},

@@ -149,6 +149,19 @@ Error Strict::take(const void* owner, const coll::Call& call, const Comm& comm) 
   return take(owner, UsesOf(call, comm).uses());
 }
 
+// ---- reductions
+
+void Strict::computes_undefined(std::string what) {
+  const std::lock_guard lock(undefined_mutex_);
+  undefined_.try_emplace(std::move(what), here());
+}
+
+void Strict::note_undefined(contract::Notes& notes) {
+  const std::lock_guard lock(undefined_mutex_);
+  for (const auto& [what, place] : undefined_)
+    notes.add(contract::NoteKind::undefined, place.function, place.caller, what);
+}
+
 // ---- messages
 
 void Strict::sends(const Comm& comm, int dest, int tag) {
@@ -319,6 +332,7 @@ Error tell_left_over() {
     }
   note_objects(mine);
   strict->note_races(mine);
+  strict->note_undefined(mine);
   std::vector<std::string> to_first(size);
   to_first[0] = mine.packed();
   const std::vector<std::string> all = p.checker->exchange(std::move(to_first));

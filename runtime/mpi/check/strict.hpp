@@ -6,6 +6,7 @@
 
 #include <array>
 #include <map>
+#include <mutex>
 #include <set>
 #include <span>
 #include <tuple>
@@ -27,6 +28,9 @@ class Strict {
   Error take(const void* owner, std::span<const BufferUse> uses);
   Error take(const void* owner, const coll::Call& call, const Comm& comm);
   Outstanding& outstanding() { return outstanding_; }
+
+  // ---- reductions: "MPI_SUM on MPI_CHAR", which the standard does not define. Any thread.
+  void computes_undefined(std::string what);
 
   // ---- messages; with the engine owned
 
@@ -51,6 +55,7 @@ class Strict {
   // Mine that `receiver` has not received, with the places where they were sent.
   void note_unreceived(int receiver, const Unreceived& left, contract::Notes& notes);
   void note_races(contract::Notes& notes);
+  void note_undefined(contract::Notes& notes);
 
  private:
   using Stream = std::tuple<uint64_t, int, int>;  // context, process, tag: received in order
@@ -80,6 +85,8 @@ class Strict {
     std::string comm;
   };
   std::map<uint64_t, Race> races_;  // by caller
+  std::mutex undefined_mutex_;
+  std::map<std::string, Place> undefined_;  // where each was first
 };
 
 // nullptr but under --check=strict. Written once, before MPI_Init returns.

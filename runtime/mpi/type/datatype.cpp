@@ -4,6 +4,7 @@
 
 #include <complex>
 #include <cstddef>
+#include <type_traits>
 
 #include "mpi/object/pair.hpp"
 
@@ -32,9 +33,9 @@ struct Row {
     std::is_signed_v<char> ? Element::int8 : Element::uint8, TypeClass::character }
 
 const Row kBasicTypes[] = {
-    TYPE(MPI_CHAR, char, int8, none),
+    CHARACTER(MPI_CHAR),
     TYPE(MPI_WCHAR, wchar_t, int32, none),
-    TYPE(MPI_CHARACTER, char, int8, none),
+    CHARACTER(MPI_CHARACTER),
     TYPE(MPI_PACKED, char, byte, none),
     TYPE(MPI_BYTE, unsigned char, byte, byte),
 
@@ -101,6 +102,7 @@ const Row kBasicTypes[] = {
 };
 
 #undef TYPE
+#undef CHARACTER
 
 // A value and an index (6.9.4), laid out as the C structs in pair.hpp; both parts are basic types.
 struct PairRow {

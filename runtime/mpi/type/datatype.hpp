@@ -27,7 +27,7 @@ enum class Element : uint8_t {
 
 // Which operations the standard allows (6.9.2).
 enum class TypeClass : uint8_t {
-  none, c_integer, fortran_integer, floating, logical, complex, byte, multi_language, pair,
+  none, c_integer, fortran_integer, floating, logical, complex, byte, multi_language, pair, character,
 };
 
 // Types of an element that follow each other in the type map.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <climits>
 
+#include "mpi/check/strict.hpp"
 #include "mpi/object/entry.hpp"
 #include "mpi/object/inventory.hpp"
 #include "mpi/type/api_op.hpp"
@@ -25,20 +26,33 @@ constexpr unsigned kBits = on(TypeClass::c_integer) | on(TypeClass::fortran_inte
                            on(TypeClass::byte) | on(TypeClass::multi_language);
 constexpr unsigned kPairs = on(TypeClass::pair);
 
-// The predefined operations, and the classes of types that each is defined on (6.9.2, 6.9.4).
+// What the standard leaves undefined, and has one plain meaning that other MPIs compute, and programs use.
+constexpr unsigned kCharacters = on(TypeClass::character);
+constexpr unsigned kTruthsToo = kCharacters | on(TypeClass::multi_language);
+
+// The predefined operations, and the classes of types that each is defined on (6.9.2, 6.9.4), and is
+// computed on beyond that.
 const struct Row {
   MPI_Op handle;
   const char* name;
   unsigned classes;
+  unsigned beyond;
   const char* section;
 } kOps[] = {
-    {MPI_MIN, "MPI_MIN", kOrdered, "6.9.2"},     {MPI_MAX, "MPI_MAX", kOrdered, "6.9.2"},
-    {MPI_SUM, "MPI_SUM", kNumbers, "6.9.2"},     {MPI_PROD, "MPI_PROD", kNumbers, "6.9.2"},
-    {MPI_LAND, "MPI_LAND", kTruths, "6.9.2"},    {MPI_LOR, "MPI_LOR", kTruths, "6.9.2"},
-    {MPI_LXOR, "MPI_LXOR", kTruths, "6.9.2"},    {MPI_BAND, "MPI_BAND", kBits, "6.9.2"},
-    {MPI_BOR, "MPI_BOR", kBits, "6.9.2"},        {MPI_BXOR, "MPI_BXOR", kBits, "6.9.2"},
-    {MPI_MINLOC, "MPI_MINLOC", kPairs, "6.9.4"}, {MPI_MAXLOC, "MPI_MAXLOC", kPairs, "6.9.4"},
-    {MPI_REPLACE, "MPI_REPLACE", 0, ""},         {MPI_NO_OP, "MPI_NO_OP", 0, ""},
+    {MPI_MIN, "MPI_MIN", kOrdered, kCharacters, "6.9.2"},
+    {MPI_MAX, "MPI_MAX", kOrdered, kCharacters, "6.9.2"},
+    {MPI_SUM, "MPI_SUM", kNumbers, kCharacters, "6.9.2"},
+    {MPI_PROD, "MPI_PROD", kNumbers, kCharacters, "6.9.2"},
+    {MPI_LAND, "MPI_LAND", kTruths, kTruthsToo, "6.9.2"},
+    {MPI_LOR, "MPI_LOR", kTruths, kTruthsToo, "6.9.2"},
+    {MPI_LXOR, "MPI_LXOR", kTruths, kTruthsToo, "6.9.2"},
+    {MPI_BAND, "MPI_BAND", kBits, kCharacters, "6.9.2"},
+    {MPI_BOR, "MPI_BOR", kBits, kCharacters, "6.9.2"},
+    {MPI_BXOR, "MPI_BXOR", kBits, kCharacters, "6.9.2"},
+    {MPI_MINLOC, "MPI_MINLOC", kPairs, 0, "6.9.4"},
+    {MPI_MAXLOC, "MPI_MAXLOC", kPairs, 0, "6.9.4"},
+    {MPI_REPLACE, "MPI_REPLACE", 0, 0, ""},
+    {MPI_NO_OP, "MPI_NO_OP", 0, 0, ""},
 };
 
 constexpr uintptr_t kFirst = 0x20;  // MPI_OP_NULL
@@ -148,9 +162,11 @@ Result<coll::Reduction> bind(const Op& op, const Datatype& type) {
   }
   const uintptr_t code = code_of(op.handle);
   const Row& row = *predefined_ops().rows[code];
-  if (row.classes & on(type.type_class))
+  if ((row.classes | row.beyond) & on(type.type_class))
     bound.apply = find_kernel(static_cast<OpCode>(code), type.element);
   if (bound.apply == nullptr) return refused(row, type);
+  if (strict && !(row.classes & on(type.type_class))) [[unlikely]]
+    strict->computes_undefined(fmt::format("{} on {}", row.name, description(type)));
   return bound;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reduction operations (the standard, section 6.9): the predefined ones on every type that the
-// standard allows, and the user's.
+// standard allows and on few more, and the user's.
 #pragma once
 
 #include "coll/call.hpp"
@@ -21,8 +21,8 @@ class Op final : public NamedObject {
   MPI_User_function_c* function_large = nullptr;
 };
 
-// `op` bound to `type`, ready for a collective; MPI_ERR_OP with a sentence if the standard does
-// not define the operation on that type. The result refers to both: keep them.
+// `op` bound to `type`, ready for a collective; MPI_ERR_OP with a sentence if the operation means nothing
+// on that type. What the standard does not define and is computed all the same, --check=strict notes. The result refers to both: keep them.
 Result<coll::Reduction> bind(const Op& op, const Datatype& type);
 
 }  // namespace tutti::mpi
