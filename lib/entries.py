@@ -247,7 +247,7 @@ class Call:
 
     def notes(self):
         """What the flight record learns of the arguments: (mark, what to call)."""
-        if not self.recorded:
+        if not self.recorded or self.function.name in NAME_NULL:  # of what may be nothing
             return []
         notes = [("", f"entry.note_comm(*{self.comm.name}_);")] if self.comm else []
         if self.win:

@@ -22,10 +22,13 @@ constinit Thread unasked{.inside = true}, nobody{.inside = true};
 constinit Call nowhere;
 constinit thread_local Thread* thread = &unasked;
 Record* record = nullptr;
+bool one_at_a_time = false;
 
 }  // namespace inside
 
 namespace {
+
+Judge judge;
 
 std::mutex attaching;
 std::atomic<bool> off{false};
@@ -89,7 +92,12 @@ void open(std::string_view job, int rank, int size, std::string_view host) {
   inside::record = made;
 }
 
-Thread* inside::attach() {
+void set_judge(Judge made, bool one_at_a_time) {
+  judge = made;
+  inside::one_at_a_time = one_at_a_time;
+}
+
+Thread* inside::attach(uint16_t function, const void* caller) {
   static thread_local Leaving leaving;
   thread = &nobody;  // unless there is something to write to
   if (off.load(std::memory_order_relaxed)) return nullptr;
@@ -97,6 +105,7 @@ Thread* inside::attach() {
     thread = &unasked;
     return nullptr;
   }
+  if (caller && judge.newcomer) judge.newcomer(function, caller);
   const std::lock_guard lock(attaching);
   static bool first = true;
   if (!std::exchange(first, false)) record->several.store(true, std::memory_order_relaxed);
@@ -107,6 +116,14 @@ Thread* inside::attach() {
     return thread = &slot;
   }
   return nullptr;  // more threads than there is room for
+}
+
+void inside::expect_alone(const Thread& mine, uint16_t function, const void* caller) {
+  for (const Thread& other : record->threads)
+    if (&other != &mine && get(other.used) && get(other.inside) && other.call) {
+      judge.overlap(function, caller, *other.call);
+      return;
+    }
 }
 
 void waits() {

@@ -157,7 +157,10 @@ extern Call nowhere;  // what is noted of calls that are not recorded: never rea
 // Initial-exec: the call that finds a library's other thread-locals costs more than all of begin().
 extern constinit thread_local Thread* thread __attribute__((tls_model("initial-exec")));
 extern Record* record;
-Thread* attach();
+Thread* attach(uint16_t function = 0, const void* caller = nullptr);
+// Calls must come one after the other, of whatever threads. Written once, before several can call.
+extern bool one_at_a_time;
+[[gnu::cold]] void expect_alone(const Thread& mine, uint16_t function, const void* caller);
 
 // Four bytes that are written at once.
 struct [[gnu::may_alias]] Head {
@@ -184,23 +187,36 @@ inline Thread* thread() {
   return t == &inside::nobody ? nullptr : t;
 }
 
-// The call that this thread is in, to be enriched; nullptr where nothing is written.
+// The call that this thread is in, to be enriched; nullptr where nothing is written. (Who is unasked or
+// nobody is inside of a call for ever, and of none.)
 inline Call* now() {
-  Thread* t = thread();
-  return t && t->inside ? t->call : nullptr;
+  Thread* t = inside::thread;
+  return t->inside ? t->call : nullptr;
 }
+
+// Who judges which thread calls: told of each thread's first recorded call, before it does anything, and where
+// calls must come one after the other, of one that comes while another thread is inside of `other`.
+struct Judge {
+  void (*newcomer)(uint16_t function, const void* caller) = nullptr;
+  void (*overlap)(uint16_t function, const void* caller, const Call& other) = nullptr;
+};
+// Once, before several threads can call.
+void set_judge(Judge judge, bool one_at_a_time);
 
 // A call begins; nullptr when nothing is written, or inside another call (a callback's). `marks`: of
 // the arguments that are noted next.
 [[gnu::always_inline]] inline Thread* begin(uint16_t function, const void* caller, uint8_t marks) {
   Thread* t = inside::thread;
   if (t->inside) [[unlikely]] {
-    if (t != &inside::unasked || !(t = inside::attach())) return nullptr;
+    if (t != &inside::unasked || !(t = inside::attach(function, caller))) return nullptr;
   }
   Record& record = *mine();
   const uint64_t number = record.calls.load(std::memory_order_relaxed) + 1;
   record.calls.store(number, std::memory_order_relaxed);
-  Call& call = record.several.load(std::memory_order_relaxed) ? t->now : record.ring[number % kCalls];
+  const bool several = record.several.load(std::memory_order_relaxed);
+  if (several && inside::one_at_a_time) [[unlikely]]
+    inside::expect_alone(*t, function, caller);
+  Call& call = several ? t->now : record.ring[number % kCalls];
   set(call.number, number);
   set(call.caller, reinterpret_cast<uintptr_t>(caller));
   set(call.context, 0);
@@ -247,8 +263,11 @@ inline void note_op(Call& call, uint64_t op) {
 
 // A call that only looks.
 inline void look(uint16_t function, const void* caller) {
-  Thread* t = thread();
-  if (!t) return;
+  Thread* t = inside::thread;
+  if (t == &inside::unasked) t = inside::attach(function, caller);
+  if (!t || t == &inside::nobody) return;
+  if (inside::one_at_a_time && !t->inside) [[unlikely]]
+    inside::expect_alone(*t, function, caller);
   set(t->looks, t->looks + 1);
   set(t->looks_function, function);
   set(t->looks_caller, reinterpret_cast<uintptr_t>(caller));

@@ -10,13 +10,14 @@
 #include <cstring>
 #include <functional>
 #include <map>
+#include <mutex>
 #include <string>
 #include <thread>
 
 namespace {
 
 int rank, size;
-int value = 7, into[64];
+int value = 7, into[64], two[2];
 const MPI_Comm world = MPI_COMM_WORLD;
 
 void send(int to, int tag = 1) {
@@ -26,6 +27,120 @@ void recv(int from, int tag = 1) {
   MPI_Recv(into, 1, MPI_INT, from, tag, world, MPI_STATUS_IGNORE);  // LINE recv
 }
 void add_up(void*, void*, int*, MPI_Datatype*) {}
+
+template <class Calls>
+void in_another_thread(Calls calls) {
+  std::thread(calls).join();
+}
+void send_to_myself() {
+  MPI_Send(&value, 1, MPI_INT, 0, 1, MPI_COMM_SELF);  // LINE send_to_myself
+}
+void recv_from_myself() { MPI_Recv(into, 1, MPI_INT, 0, 1, MPI_COMM_SELF, MPI_STATUS_IGNORE); }
+
+// Two threads of rank 0 complete one receive, whose message comes when both are likely to be at it. Rank 1
+// knows no end of that but the job's.
+void at_one_request(void (*complete)(MPI_Request*)) {
+  if (rank != 0) {
+    recv(0);
+    recv(0);
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    send(0, 2);
+    return;
+  }
+  MPI_Request request;
+  MPI_Irecv(into, 1, MPI_INT, 1, 2, world, &request);
+  const auto calls = [&] {
+    send(1);
+    complete(&request);
+  };
+  std::thread other(calls);
+  calls();
+  other.join();
+}
+
+// Two threads do whatever they like to one request, which is wrong: errors are returned, nothing crashes or
+// hangs. At least one of both completes it.
+void two_at_random() {
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  const auto act = [](int what, MPI_Request* shared) {
+    MPI_Request request = *shared;
+    int flag = 0;
+    switch (what) {
+      case 0: MPI_Wait(&request, MPI_STATUS_IGNORE); return;
+      case 1:
+        while (!flag && MPI_Test(&request, &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS) {
+        }
+        return;
+      case 2: MPI_Request_free(&request); return;
+      case 3: MPI_Cancel(&request); return;
+      case 4: MPI_Request_get_status(request, &flag, MPI_STATUS_IGNORE); return;
+      case 5: MPI_Start(&request); return;
+      default: MPI_Waitall(1, &request, MPI_STATUSES_IGNORE); return;
+    }
+  };
+  std::atomic<int> round{-1}, done{0};
+  constexpr int kRounds = 4000;
+  MPI_Request request = MPI_REQUEST_NULL;
+  const auto send_in = [](int i) { MPI_Send(&value, 1, MPI_INT, 0, i, MPI_COMM_SELF); };
+  std::thread other([&] {
+    for (int i = 0; i < kRounds; ++i) {
+      while (round < i) {
+      }
+      if (i % 3 == 0) send_in(i);
+      act(i / 2 % 7, &request);
+      ++done;
+    }
+  });
+  for (int i = 0; i < kRounds; ++i) {
+    // A persistent request in every second pair of rounds; either thread may send the message.
+    MPI_Request made;
+    if (i / 2 % 2) {
+      MPI_Recv_init(into, 1, MPI_INT, 0, i, MPI_COMM_SELF, &made);
+      MPI_Start(&made);
+    } else {
+      MPI_Irecv(into, 1, MPI_INT, 0, i, MPI_COMM_SELF, &made);
+    }
+    request = made;
+    round = i;
+    if (i % 3) send_in(i);
+    act(i % 2, &made);
+    while (done <= i) {
+    }
+    int left = 0;  // where the request was cancelled in time
+    MPI_Iprobe(0, i, MPI_COMM_SELF, &left, MPI_STATUS_IGNORE);
+    if (left) MPI_Recv(into, 1, MPI_INT, 0, i, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+  }
+  other.join();
+}
+
+// What any thread may call at any time (the standard, section 11.6.1), and what does not communicate.
+void at_any_time() {
+  in_another_thread([] {
+    int flag, number, length;
+    char text[MPI_MAX_LIBRARY_VERSION_STRING];
+    MPI_Initialized(&flag);
+    MPI_Finalized(&flag);
+    MPI_Query_thread(&number);
+    MPI_Is_thread_main(&flag);
+    MPI_Get_version(&number, &length);
+    MPI_Get_library_version(text, &length);
+    MPI_Error_class(MPI_ERR_ARG, &number);
+    MPI_Error_string(MPI_ERR_ARG, text, &length);
+    MPI_Info info;
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "key", "value");
+    MPI_Info_free(&info);
+    MPI_Wtime();
+    MPI_Wtick();
+  });
+}
+
+int level_of(const std::string& name) {
+  if (name.rfind("single_", 0) == 0) return MPI_THREAD_SINGLE;
+  if (name.rfind("funneled_", 0) == 0) return MPI_THREAD_FUNNELED;
+  if (name.rfind("serialized_", 0) == 0) return MPI_THREAD_SERIALIZED;
+  return MPI_THREAD_MULTIPLE;
+}
 
 const std::map<std::string, std::function<void()>> cases{
     // ---- left over
@@ -301,6 +416,134 @@ const std::map<std::string, std::function<void()>> cases{
        other.join();
        MPI_Comm_free(&comm);
      }},
+    // ---- an error of a request that nobody can hear of any more, whatever the error handler
+    {"freed_receive",
+     [] {
+       MPI_Comm_set_errhandler(world, MPI_ERRORS_RETURN);
+       MPI_Request request;
+       MPI_Irecv(into, 1, MPI_INT, (rank + 1) % size, 1, world, &request);  // LINE freed_receive
+       MPI_Request_free(&request);
+       MPI_Barrier(world);
+       if (rank == 1) MPI_Send(two, 2, MPI_INT, 0, 1, world);
+       MPI_Barrier(world);
+     }},
+    {"freed_persistent",
+     [] {
+       MPI_Comm_set_errhandler(world, MPI_ERRORS_RETURN);
+       MPI_Request request;
+       MPI_Recv_init(into, 1, MPI_INT, 0, 1, MPI_COMM_SELF, &request);
+       MPI_Start(&request);
+       MPI_Request_free(&request);
+       MPI_Send(two, 2, MPI_INT, 0, 1, MPI_COMM_SELF);
+     }},
+    {"freed_pair",
+     [] {
+       MPI_Request request;
+       MPI_Isendrecv(&value, 1, MPI_INT, 0, 2, into, 1, MPI_INT, 0, 1, MPI_COMM_SELF, &request);
+       MPI_Request_free(&request);
+       MPI_Send(two, 2, MPI_INT, 0, 1, MPI_COMM_SELF);
+     }},
+    {"freed_after_it_failed",
+     [] {
+       MPI_Request request;
+       MPI_Irecv(into, 1, MPI_INT, 0, 1, MPI_COMM_SELF, &request);
+       MPI_Send(two, 2, MPI_INT, 0, 1, MPI_COMM_SELF);
+       MPI_Request_free(&request);
+     }},
+    {"freed_get",
+     [] {
+       MPI_Win window;
+       MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_SELF, &window);
+       MPI_Win_lock_all(0, window);
+       MPI_Request request;
+       MPI_Rget(into, 1, MPI_INT, 0, 4096, 1, MPI_INT, window, &request);  // nothing is attached
+       MPI_Request_free(&request);
+       MPI_Win_unlock_all(window);
+     }},
+    // ---- two threads at one request
+    {"two_waits", [] { at_one_request([](MPI_Request* r) { MPI_Wait(r, MPI_STATUS_IGNORE); }); }},
+    {"two_waitalls", [] { at_one_request([](MPI_Request* r) { MPI_Waitall(1, r, MPI_STATUSES_IGNORE); }); }},
+    {"two_waitanys",
+     [] {
+       at_one_request([](MPI_Request* r) {
+         int index;
+         MPI_Waitany(1, r, &index, MPI_STATUS_IGNORE);
+       });
+     }},
+    {"two_waitsomes",
+     [] {
+       at_one_request([](MPI_Request* r) {
+         int count, index;
+         MPI_Waitsome(1, r, &count, &index, MPI_STATUSES_IGNORE);
+       });
+     }},
+    {"two_tests",  // each with a copy of the handle
+     [] {
+       at_one_request([](MPI_Request* r) {
+         MPI_Request copy = *r;
+         for (int flag = 0; !flag;) MPI_Test(&copy, &flag, MPI_STATUS_IGNORE);
+       });
+     }},
+    {"two_at_random", two_at_random},
+    {"two_finalize",
+     [] {
+       std::thread other([] { MPI_Finalize(); });
+       MPI_Finalize();
+       other.join();
+     }},
+    // ---- threads that the level of MPI_Init_thread does not allow
+    {"funneled_send", [] { in_another_thread([] { send_to_myself(); }); recv_from_myself(); }},
+    {"single_send", [] { in_another_thread([] { send_to_myself(); }); recv_from_myself(); }},
+    {"funneled_test",
+     [] {
+       MPI_Request request;
+       MPI_Irecv(into, 1, MPI_INT, rank, 1, MPI_COMM_WORLD, &request);
+       in_another_thread([&] {
+         int flag;
+         MPI_Test(&request, &flag, MPI_STATUS_IGNORE);  // LINE funneled_test
+       });
+     }},
+    {"serialized_two",
+     [] {
+       std::atomic<bool> comes{false};
+       std::thread other([&] {
+         comes = true;
+         recv(rank, 3);
+       });
+       while (!comes) {
+       }
+       std::this_thread::sleep_for(std::chrono::milliseconds(50));
+       send(rank, 3);
+       other.join();
+     }},
+    {"serialized_in_turn",
+     [] {
+       std::mutex turn;
+       const auto calls = [&] {
+         for (int i = 0; i < 5000; ++i) {
+           const std::lock_guard mine(turn);
+           MPI_Request request;
+           int flag = 0;
+           MPI_Irecv(into, 1, MPI_INT, 0, 1, MPI_COMM_SELF, &request);
+           MPI_Send(&value, 1, MPI_INT, 0, 1, MPI_COMM_SELF);
+           while (!flag) MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
+         }
+       };
+       std::thread one(calls), another(calls);
+       calls();
+       one.join();
+       another.join();
+     }},
+    {"funneled_at_any_time", at_any_time},
+    {"single_at_any_time", at_any_time},
+    // ---- reductions that the standard does not define
+    {"undefined_char",
+     [] {
+       char mine = 1, all;
+       for (int i = 0; i < 40; ++i)
+         MPI_Allreduce(&mine, &all, 1, MPI_CHAR, MPI_SUM, world);  // LINE undefined_char
+       MPI_Reduce(&mine, &all, 1, MPI_CHAR, MPI_SUM, 0, world);
+     }},
     // ---- only reported
     {"op",
      [] {
@@ -323,7 +566,7 @@ const std::map<std::string, std::function<void()>> cases{
 int main(int argc, char** argv) {
   const std::string name = argc > 1 ? argv[1] : "";
   int provided;
-  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+  MPI_Init_thread(&argc, &argv, level_of(name), &provided);
   MPI_Comm_rank(world, &rank);
   MPI_Comm_size(world, &size);
   const auto at = cases.find(name);

@@ -20,6 +20,7 @@ Error prepare_to_start(const Arguments& given, Comm& comm, Info*, MPI_Request* r
   Result<Ref<Comm>> own =
       make_duplicate(comm, contract::in_form(made->call.signature, contract::Form::persistent));
   if (!own) return std::move(own).error();
+  (*own)->counted_on = &comm;  // which the request holds
   // Arrays stay where they are; what the call refers to is kept.
   auto kept = std::make_shared<const Prepared>(*std::move(made));
   auto* started =

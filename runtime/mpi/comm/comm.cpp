@@ -15,6 +15,7 @@
 #include "mpi/comm/api_comm.hpp"
 #include "mpi/object/inventory.hpp"
 #include "mpi/object/process.hpp"
+#include "mpi/request/request.hpp"
 
 namespace tutti::mpi {
 namespace {
@@ -459,10 +460,16 @@ Error comm_disconnect(MPI_Comm* comm) {
   Comm& object = *resolve<Comm>(*comm);
   Engine& engine = engine_of_process();
   {
-    // Two references are the handle's and mine; more belong to operations under way.
+    // An inactive request, or one that is complete, is no communication (section 11.10.4).
     const Ref<Comm> mine(&object);
     const Engine::Guard own(engine);
-    engine.wait_until([&] { return object.references() <= 2; });
+    engine.wait_until([&] { return object.under_way == 0; },
+                      [&](engine::Condition& needs) {
+                        engine.matcher().each_posted([&](const engine::RecvOperation& receive) {
+                          if (receive.match.context == object.context())
+                            add_needs(needs, receive, object);
+                        });
+                      });
   }
   return free_handle(comm, Function::Comm_disconnect);
 }

@@ -51,6 +51,11 @@ class Comm final : public NamedObject {
   MPI_Comm handle = MPI_COMM_NULL;  // the ABI's number, or this object's address
   bool is_of_window = false;        // a window's own
 
+  // Operations with a request, and buffered sends, that are not complete; changed by the engine's owner.
+  int64_t under_way = 0;
+  // Whose count they are in: of those on a persistent collective's own communicator, that of the program's.
+  Comm* counted_on = this;
+
  private:
   void ask_for_area();
   void find_nodes();

@@ -13,6 +13,7 @@
 #include "mpi/check/strict.hpp"
 #include "mpi/coll/collective.hpp"
 #include "mpi/env/api_environment.hpp"
+#include "mpi/env/thread_level.hpp"
 #include "mpi/object/entry.hpp"
 #include "mpi/object/process.hpp"
 #include "mpi/p2p/bsend.hpp"
@@ -135,8 +136,8 @@ Error open_engine(Process& p, const Config& config) {
   return {};
 }
 
-// `ticks`: of the progress thread, if there is to be one.
-Error open_process(Process& p, std::optional<engine::Ticks>& ticks) {
+// `ticks`: of the progress thread, if there is to be one. `report_only`: findings end nothing.
+Error open_process(Process& p, std::optional<engine::Ticks>& ticks, bool& report_only) {
   transport::use_remote_fences();  // before PMIx starts a thread
   Result<Config> config = Config::load();
   if (config) set_log_level(static_cast<Level>(config->value("log.level").number));
@@ -163,6 +164,7 @@ Error open_process(Process& p, std::optional<engine::Ticks>& ticks) {
 
   if (Error e = open_engine(p, *config)) return e;
   open_contract(p, *config);
+  report_only = config->flag("contract.report_only");
   p.contexts = std::make_unique<ContextPool>(view.rank);
   if (config->flag("progress.thread")) {
     using std::chrono::duration_cast, std::chrono::microseconds;
@@ -220,15 +222,6 @@ void make_predefined_comms(Process& p) {
   p.self = predefined_comm({job.rank}, 0, p.contexts->self(), MPI_COMM_SELF, "MPI_COMM_SELF", job);
 }
 
-const char* name_of_thread_level(int level) {
-  switch (level) {
-    case MPI_THREAD_SINGLE: return "MPI_THREAD_SINGLE";
-    case MPI_THREAD_FUNNELED: return "MPI_THREAD_FUNNELED";
-    case MPI_THREAD_SERIALIZED: return "MPI_THREAD_SERIALIZED";
-    default: return "MPI_THREAD_MULTIPLE";
-  }
-}
-
 // Asks and answers no more, and waits until what was sent is on its way.
 void flush(Process& p) {
   const engine::Engine::Guard own(*p.engine);
@@ -239,6 +232,14 @@ void flush(Process& p) {
 // What is suspected is told before the job is over. The engine is owned.
 void await_findings(Process& p) {
   if (p.checker) p.engine->wait_until([&] { return p.checker->is_idle(); });
+}
+
+// Everybody has sent what he will. A message for a receive whose request is freed may be one too long, of which
+// nobody else would hear.
+void take_what_has_come(Process& p) {
+  const engine::Engine::Guard own(*p.engine);
+  while (p.engine->progress()) {
+  }
 }
 
 // Nobody is left who waits for a message of mine or for my progress.
@@ -268,6 +269,7 @@ Error part_from_others(Process& p) {
     if (Error ended = run(*p.world, coll::Call{.kind = coll::Collective::barrier})) return ended;
     flush(p);
   }
+  take_what_has_come(p);
   p.helper.reset();
   const boot::JobView& job = p.job->view();
   // Between nodes a closed connection may discard what the other end has not read yet.
@@ -290,20 +292,21 @@ Error init(int* argc, char*** argv) {
   return init_thread(argc, argv, MPI_THREAD_SINGLE, &provided);
 }
 
-Error init_thread(int*, char***, int required, int* provided) {
-  if (phase.load() != Phase::before_init)
-    return failure(MPI_ERR_OTHER, "MPI is initialized already{}",
-                   phase.load() == Phase::finalized ? " and finalized: it starts once" : "");
-  if (required != MPI_THREAD_SINGLE && required != MPI_THREAD_FUNNELED &&
-      required != MPI_THREAD_SERIALIZED && required != MPI_THREAD_MULTIPLE)
-    return failure(MPI_ERR_ARG, "{} is no thread level (argument required)", required);
+namespace {
+
+// Two threads may call at once: the first one is at it, the other has its error.
+std::atomic<bool> initializing{false}, finalizing{false};
+
+Error initialize(int required, int* provided) {
   auto p = std::make_unique<Process>();
   std::optional<engine::Ticks> ticks;
-  if (Error e = open_process(*p, ticks)) {
+  bool report_only = false;
+  if (Error e = open_process(*p, ticks, report_only)) {
     job_that_failed_to_start() = std::move(p->job);
     return e;
   }
   p->thread_level = *provided = required;
+  concurrent_calls = required == MPI_THREAD_MULTIPLE;
   p->main_thread = std::this_thread::get_id();
   the_process = p.release();
   make_predefined_comms(*the_process);
@@ -321,12 +324,31 @@ Error init_thread(int*, char***, int required, int* provided) {
   std::atexit([] {
     if (getpid() == initialized_by) the_process->helper.reset();  // a forked child has no such thread
   });
+  if (the_process->checker) open_thread_judge(report_only);
   phase.store(Phase::running, std::memory_order_release);
   return {};
 }
 
-Error finalize() {
-  Process& p = *the_process;
+}  // namespace
+
+Error init_thread(int*, char***, int required, int* provided) {
+  if (phase.load() != Phase::before_init)
+    return failure(MPI_ERR_OTHER, "MPI is initialized already{}",
+                   phase.load() == Phase::finalized ? " and finalized: it starts once" : "");
+  if (required != MPI_THREAD_SINGLE && required != MPI_THREAD_FUNNELED &&
+      required != MPI_THREAD_SERIALIZED && required != MPI_THREAD_MULTIPLE)
+    return failure(MPI_ERR_ARG, "{} is no thread level (argument required)", required);
+  if (initializing.exchange(true))
+    return failure(MPI_ERR_OTHER, "another thread is initializing MPI: it is done once, by one thread (the "
+                   "standard, section 11.2)");
+  Error error = initialize(required, provided);
+  if (error) initializing = false;
+  return error;
+}
+
+namespace {
+
+Error end_process(Process& p) {
   // What the program attached to MPI_COMM_SELF runs first, while MPI still works (section 11.2.4).
   if (Error e = p.self->attributes.delete_all(p.self->handle)) return e;
   if (Error e = p.world->attributes.delete_all(p.world->handle)) return e;
@@ -341,6 +363,17 @@ Error finalize() {
   // which another rank of the node runs after this one.
   part();
   return {};
+}
+
+}  // namespace
+
+Error finalize() {
+  if (finalizing.exchange(true))
+    return failure(MPI_ERR_OTHER, "MPI_Finalize is under way already: it is called once, by one thread (the "
+                   "standard, section 11.2.2)");
+  Error error = end_process(*the_process);
+  if (error) finalizing = false;
+  return error;
 }
 
 Error initialized(int* flag) {

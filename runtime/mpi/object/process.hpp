@@ -42,6 +42,10 @@ struct Process {
   uint64_t completions = 0;  // requests completed so far; changed by the engine's owner
 };
 
+// Several threads may be in calls of MPI at once (MPI_THREAD_MULTIPLE). Written once, before MPI_Init
+// returns.
+inline bool concurrent_calls = false;
+
 // nullptr before MPI_Init; written by it alone.
 extern Process* the_process;
 // Valid while phase is running. Any thread.

@@ -88,6 +88,7 @@ Error SendBuffer::send(const void* data, int64_t count, Datatype& type, int dest
   message.bytes = bytes;
   message.own = std::move(own);
   message.comm = Ref<Comm>(&comm);
+  ++comm.under_way;
   message.buffer = this;
   message.self = at;
   if (bytes > 0) payload.pack(0, room, bytes);
@@ -99,6 +100,7 @@ Error SendBuffer::send(const void* data, int64_t count, Datatype& type, int dest
   message.op.owner = &message;
   message.op.on_complete = [](engine::Operation& op) {
     auto& done = *static_cast<Message*>(op.owner);
+    --done.comm->under_way;
     done.buffer->messages_.erase(done.self);
   };
   engine.send(message.op);

@@ -135,7 +135,7 @@ class ReceivedRequest final : public Request, public Pooled<ReceivedRequest> {
 };
 
 // What is over as soon as it starts: to or from MPI_PROC_NULL, or a buffered send.
-class DoneRequest final : public Request {
+class DoneRequest final : public Request, public Pooled<DoneRequest> {
  public:
   DoneRequest(Kind kind, Comm& comm, bool proc_null) : Request(kind, comm), proc_null_(proc_null) {}
   void fill(MPI_Status& status) const override {
@@ -154,14 +154,16 @@ Request& sent_request() {
   static Request* const sent = [] {
     auto* made = new DoneRequest(Request::Kind::send, *process().world, false);
     made->live_for_ever();
+    made->begin();
     made->finish(true);
+    made->stays_complete();
     return made;
   }();
   return *sent;
 }
 
 // MPI_Isendrecv: a send and a receive behind one request; the status is the receive's.
-class PairRequest final : public Request {
+class PairRequest final : public Request, public Pooled<PairRequest> {
  public:
   PairRequest(Comm& comm, Datatype& sent, Datatype& received)
       : Request(Kind::recv, comm), sent_(&sent), received_(&received) {
@@ -562,14 +564,31 @@ Error isendrecv_replace(void* buf, int64_t count, Datatype& type, int dest, int 
 
 // ---- messages that a probe has matched
 
+namespace {
+
+// Gives up the handle. nullptr: another thread has received it.
+Message* take(MPI_Message& handle) {
+  Message* const message = resolve<Message>(std::exchange(handle, MPI_MESSAGE_NULL));
+  return message && message->take() ? message : nullptr;
+}
+
+[[gnu::cold]] Error message_taken() {
+  return failure(MPI_ERR_REQUEST,
+                 "another thread receives this message, too: one that a probe has matched is received "
+                 "once (the standard, section 3.8.3; argument message)");
+}
+
+}  // namespace
+
 Error mrecv(void* buf, int64_t count, Datatype& type, MPI_Message* message, MPI_Status* status) {
   if (*message == MPI_MESSAGE_NO_PROC) {
     *message = MPI_MESSAGE_NULL;
     if (status) fill_proc_null(*status);
     return {};
   }
-  const Ref<Message> taken = Ref<Message>::adopt(resolve<Message>(*message));
-  *message = MPI_MESSAGE_NULL;
+  Message* const given = take(*message);
+  if (!given) return message_taken();
+  const Ref<Message> taken = Ref<Message>::adopt(given);
   const Ref<Datatype> held = hold(type);
   Blocking<RecvOperation> receive;
   receive.op.payload = type.payload(buf, count);
@@ -591,8 +610,9 @@ Error imrecv(void* buf, int64_t count, Datatype& type, MPI_Message* message, MPI
     *message = MPI_MESSAGE_NULL;
     return done_at_once(Request::Kind::recv, *process().world, true, request);
   }
-  const Ref<Message> taken = Ref<Message>::adopt(resolve<Message>(*message));
-  *message = MPI_MESSAGE_NULL;
+  Message* const given = take(*message);
+  if (!given) return message_taken();
+  const Ref<Message> taken = Ref<Message>::adopt(given);
   auto* made = new RecvRequest(const_cast<Comm&>(*taken->comm), buf, count, type, MPI_PROC_NULL,
                                MPI_ANY_TAG);  // it has matched already
   if (strict) [[unlikely]]

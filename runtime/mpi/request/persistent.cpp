@@ -20,6 +20,14 @@ Error make(Started started, Buffer* buf, int64_t count, Datatype& type, int peer
   return {};
 }
 
+[[gnu::cold]] Error is_active(const PersistentRequest& request, MPI_Request handle) {
+  error_comm() = Ref<Object>(request.comm.get());
+  inventory::mention(handle, "request");
+  return failure(MPI_ERR_REQUEST,
+                 "the request is active: it can be started again once MPI_Wait, MPI_Test or their "
+                 "like has found it complete (the standard, section 3.9)");
+}
+
 Error start_one(MPI_Request handle) {
   Request* request = handle == MPI_REQUEST_NULL ? nullptr : resolve<Request>(handle);
   PersistentRequest* persistent = request ? as_persistent(request) : nullptr;
@@ -28,18 +36,18 @@ Error start_one(MPI_Request handle) {
                    "the request is {}: only one that MPI_Send_init, MPI_Recv_init or their like has "
                    "made can be started",
                    request ? "not persistent" : "null, or completed or freed already");
-  if (!persistent->started()) return persistent->start();
-  error_comm() = Ref<Object>(request->comm.get());
-  inventory::mention(handle, "request");
-  return failure(MPI_ERR_REQUEST,
-                 "the request is active: it can be started again once MPI_Wait, MPI_Test or their "
-                 "like has found it complete (the standard, section 3.9)");
+  if (!persistent->reserve()) return taken_by_another_thread();
+  Error error = persistent->started() ? is_active(*persistent, handle) : persistent->start();
+  persistent->give_back();
+  return error;
 }
 
 }  // namespace
 
 PersistentRequest::~PersistentRequest() {
-  if (started_) started_->free_handle();  // it goes on, and nobody will ask for it
+  Request* const operation = started();
+  // It goes on, and nobody will ask for it.
+  if (operation && (!operation->is_complete() || operation->take())) operation->free_handle();
 }
 
 Error PersistentRequest::start() {
@@ -48,16 +56,16 @@ Error PersistentRequest::start() {
     error_comm() = Ref<Object>(comm.get());
     return e;
   }
-  started_ = resolve<Request>(operation);
+  started_.store(resolve<Request>(operation), std::memory_order_release);
   return {};
 }
 
 void PersistentRequest::fill(MPI_Status& status) const {
-  started_ ? started_->fill(status) : fill_empty(status);
+  started() ? started()->fill(status) : fill_empty(status);
 }
 
 void PersistentRequest::add_open_needs(engine::Condition& needs) const {
-  started_ ? started_->add_needs(needs) : void(needs.always());
+  started() ? started()->add_needs(needs) : void(needs.always());
 }
 
 Error send_init(const void* buf, int64_t count, Datatype& type, int dest, int tag, Comm& comm,

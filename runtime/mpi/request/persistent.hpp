@@ -11,7 +11,7 @@
 
 namespace tutti::mpi {
 
-class PersistentRequest final : public Request {
+class PersistentRequest final : public Request, public Pooled<PersistentRequest> {
  public:
   // `start` starts the operation and gives out its request. It holds on to what it needs.
   using Start = std::function<Error(MPI_Request*)>;
@@ -19,20 +19,24 @@ class PersistentRequest final : public Request {
       : Request(Kind::persistent, comm), start_(std::move(start)) {}
   ~PersistentRequest() override;
 
-  Request* started() const { return started_; }  // nullptr: inactive
+  Request* started() const { return started_.load(std::memory_order_acquire); }  // nullptr: inactive
   Error start();
-  // Inactive again; the caller takes the request over.
-  Request* take_started() { return std::exchange(started_, nullptr); }
+  // Inactive again; the caller has taken the request and releases it.
+  void leave_started() { started_.store(nullptr, std::memory_order_release); }
+  // Before it is started or freed. False: another thread is about to do so.
+  bool reserve() { return !concurrent_calls || !reserved_.exchange(true); }
+  void give_back() { reserved_.store(false, std::memory_order_release); }
 
   void fill(MPI_Status& status) const override;
-  Error error() const override { return started_ ? started_->error() : Error(); }
-  Error cancel() override { return started_ ? started_->cancel() : Error(); }
+  Error error() const override { return started() ? started()->error() : Error(); }
+  Error cancel() override { return started() ? started()->cancel() : Error(); }
 
  private:
   void add_open_needs(engine::Condition& needs) const override;
 
   const Start start_;
-  Request* started_ = nullptr;
+  std::atomic<Request*> started_{nullptr};
+  std::atomic<bool> reserved_{false};
 };
 
 // nullptr: an ordinary one.

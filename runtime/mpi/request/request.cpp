@@ -24,20 +24,29 @@ Error checked(int count, const MPI_Request* requests) {
   return {};
 }
 
-// What has been started, of a handle that was found good: of a persistent request its operation
-// under way. nullptr: nothing.
-Request* at(MPI_Request handle) {
-  if (handle == MPI_REQUEST_NULL) return nullptr;
+// What stands behind a handle, and what has been started: of a persistent request its operation under
+// way. Each call reads the handle and the operation once, for another thread may change them.
+struct Live {
+  PersistentRequest* persistent = nullptr;  // nullptr: an ordinary one
+  Request* request = nullptr;               // nullptr: nothing has been started
+  explicit operator bool() const { return request != nullptr; }
+  Request* operator->() const { return request; }
+};
+
+// Of a handle that was found good.
+Live at(const MPI_Request& place) {
+  const MPI_Request handle = __atomic_load_n(&place, __ATOMIC_RELAXED);
+  if (handle == MPI_REQUEST_NULL) return {};
   Request* const request = known<Request>(handle);
-  const PersistentRequest* persistent = as_persistent(request);
-  return persistent ? persistent->started() : request;
+  PersistentRequest* const persistent = as_persistent(request);
+  return {persistent, persistent ? persistent->started() : request};
 }
 
 // Gives out the request's status and error, and gives up the handle, but of a persistent one.
-// `held` is what stands behind the handle.
-Error complete(MPI_Request& handle, Request& held, MPI_Status* status) {
-  PersistentRequest* const persistent = as_persistent(&held);
-  Request& request = persistent ? *persistent->started() : held;
+Error complete(MPI_Request& handle, const Live& live, MPI_Status* status) {
+  Request& request = *live.request;
+  if (!request.take()) [[unlikely]]
+    return taken_by_another_thread();
   if (status != MPI_STATUS_IGNORE) request.fill(*status);
   Error error;
   if (!request.ended_well()) error = request.error();
@@ -48,8 +57,8 @@ Error complete(MPI_Request& handle, Request& held, MPI_Status* status) {
     error_comm() = Ref<Object>(&request.raises_on());
     inventory::mention(handle, "operation");
   }
-  if (persistent) {
-    persistent->take_started();
+  if (live.persistent) {
+    live.persistent->leave_started();
   } else {
     handle = MPI_REQUEST_NULL;
   }
@@ -57,8 +66,12 @@ Error complete(MPI_Request& handle, Request& held, MPI_Status* status) {
   return error;
 }
 
-Error complete(MPI_Request& handle, MPI_Status* status) {
-  return complete(handle, *known<Request>(handle), status);
+// How many requests a call is to complete. Asked only where another thread may take them meanwhile.
+int active_among(int count, const MPI_Request* requests) {
+  int active = 0;
+  if (concurrent_calls)
+    for (int i = 0; i < count; ++i) active += at(requests[i]) ? 1 : 0;
+  return active;
 }
 
 void one_pass() {
@@ -84,25 +97,25 @@ int find_complete(int count, const MPI_Request* requests, bool& active) {
   const int first = search_from(count);
   for (int n = 0; n < count; ++n) {
     const int i = first + n < count ? first + n : first + n - count;
-    if (const Request* request = at(requests[i])) {
+    if (const Live live = at(requests[i])) {
       active = true;
-      if (request->is_complete()) return i;
+      if (live->is_complete()) return i;
     }
   }
   return -1;
 }
 
 bool all_complete(int count, const MPI_Request* requests) {
-  return std::all_of(requests, requests + count, [](MPI_Request handle) {
-    const Request* request = at(handle);
-    return !request || request->is_complete();
+  return std::all_of(requests, requests + count, [](const MPI_Request& handle) {
+    const Live live = at(handle);
+    return !live || live->is_complete();
   });
 }
 
 // Adds what the active requests need, side by side.
 void add_needs_of(int count, const MPI_Request* requests, engine::Condition& needs) {
   for (int i = 0; i < count; ++i)
-    if (const Request* request = at(requests[i])) request->add_needs(needs);
+    if (const Live live = at(requests[i])) live->add_needs(needs);
 }
 auto needs_of_any(int count, const MPI_Request* requests) {
   return [=](engine::Condition& needs) {
@@ -130,22 +143,31 @@ void wait_for(Look&& look, Needs&& needs) {
       needs);
 }
 
-// Statuses of a call over all requests: MPI_ERROR is set in each if one of them failed.
-Error complete_all(int count, MPI_Request* requests, MPI_Status* statuses) {
+// The request that a search has found. Another thread may have emptied the place since.
+Error complete_found(MPI_Request& handle, MPI_Status* status) {
+  const Live live = at(handle);
+  return live && live->is_complete() ? complete(handle, live, status) : taken_by_another_thread();
+}
+
+// Statuses of a call over all requests: MPI_ERROR is set in each if one of them failed. `expected` of
+// them were active when the call began, where that was asked.
+Error complete_all(int count, MPI_Request* requests, MPI_Status* statuses, int expected) {
   Error first;
+  int completed = 0;
   std::vector<int> classes;
   for (int i = 0; i < count; ++i) {
     MPI_Status* status = statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : statuses + i;
     // None any more: an entry that stands in the array twice.
-    Request* const held = requests[i] == MPI_REQUEST_NULL ? nullptr : resolve<Request>(requests[i]);
-    if (!held || (as_persistent(held) && !as_persistent(held)->started())) {
+    const Live live = resolve<Request>(requests[i]) ? at(requests[i]) : Live();
+    if (!live) {
       if (status) fill_empty(*status);
       continue;
     }
-    if (!status && held->ended_well()) [[likely]] {
+    ++completed;
+    if (!status && !live.persistent && live->ended_well() && live->take()) [[likely]] {
       requests[i] = MPI_REQUEST_NULL;
-      held->release();
-    } else if (Error error = complete(requests[i], *held, status)) [[unlikely]] {
+      live->release();
+    } else if (Error error = complete(requests[i], live, status)) [[unlikely]] {
       classes.resize(static_cast<size_t>(count));
       classes[static_cast<size_t>(i)] = error.mpi_class();
       if (!first)
@@ -156,34 +178,104 @@ Error complete_all(int count, MPI_Request* requests, MPI_Status* statuses) {
   }
   if (first && statuses != MPI_STATUSES_IGNORE)
     for (int i = 0; i < count; ++i) statuses[i].MPI_ERROR = classes[static_cast<size_t>(i)];
+  if (!first && completed < expected) return taken_by_another_thread();
   return first;
 }
 
+// `expected`: some were active when the call began.
 Error complete_some(int incount, MPI_Request* requests, int* outcount, int* indices,
-                    MPI_Status* statuses) {
+                    MPI_Status* statuses, bool expected) {
   int found = 0;
   bool active = false;
   Error first;
   std::vector<int> classes;
   for (int i = 0; i < incount; ++i) {
-    Request* request = at(requests[i]);
-    if (!request) continue;
+    const Live live = at(requests[i]);
+    if (!live) continue;
     active = true;
-    if (!request->is_complete()) continue;
+    if (!live->is_complete()) continue;
     MPI_Status* status = statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : statuses + found;
-    Error error = complete(requests[i], status);
+    Error error = complete(requests[i], live, status);
     classes.push_back(error.mpi_class());
     indices[found++] = i;
     if (error && !first)
       first = failure(MPI_ERR_IN_STATUS, "request {} of {}: {}", i, incount, error.message());
   }
   *outcount = active ? found : MPI_UNDEFINED;
+  if (expected && !active) return taken_by_another_thread();
   if (first && statuses != MPI_STATUSES_IGNORE)
     for (int i = 0; i < found; ++i) statuses[i].MPI_ERROR = classes[static_cast<size_t>(i)];
   return first;
 }
 
+const char* name_of(Request::Kind kind) {
+  switch (kind) {
+    case Request::Kind::send: return "a send";
+    case Request::Kind::recv: return "a receive";
+    case Request::Kind::collective: return "a collective";
+    case Request::Kind::one_sided: return "a one-sided operation";
+    case Request::Kind::persistent: break;
+  }
+  return "an operation";
+}
+
+// Whoever drives the engine finds it out, in whatever call, or none. Ends the job.
+[[gnu::cold]] void tell_lost(const Request& request, const Error& lost) {
+  const Comm& comm = *request.comm;
+  std::string text = fmt::format(
+      "rank {} on {}: {} on {} failed after MPI_Request_free: {}. The job ends: when the request is "
+      "freed, nobody is left to hear of an error, whatever the error handler (the standard, section 3.7.3)",
+      my_process(), process().job->view().host, name_of(request.kind),
+      comm.name.empty() ? "a communicator" : comm.name, lost.message());
+  if (const auto known = keeps_what_is_gone ? inventory::history_of(static_cast<const Object*>(&request))
+                                            : std::nullopt) {
+    const std::vector<std::string> places = place_texts({known->made, known->freed});
+    text += fmt::format("\n  it was started by {}\n  it was freed by {}", places[0], places[1]);
+  }
+  process().job->abort(std::clamp(lost.mpi_class(), 1, 255), text);
+}
+
 }  // namespace
+
+// ---- the part of Request that few calls need
+
+bool Request::take_from_others() {
+  for (;;) {
+    State now = State::complete;
+    if (state_.compare_exchange_strong(now, State::taken, std::memory_order_acq_rel)) return true;
+    if (now != State::looked_at) return now == State::for_ever;
+    __builtin_ia32_pause();
+  }
+}
+
+bool Request::look(MPI_Status& status) {
+  if (!concurrent_calls || state_.load(std::memory_order_relaxed) == State::for_ever) {
+    fill(status);
+    return true;
+  }
+  for (;;) {
+    State now = State::complete;
+    if (state_.compare_exchange_strong(now, State::looked_at, std::memory_order_acq_rel)) break;
+    if (now != State::looked_at) return false;
+    __builtin_ia32_pause();
+  }
+  fill(status);
+  state_.store(State::complete, std::memory_order_release);
+  return true;
+}
+
+Error taken_by_another_thread() {
+  return failure(MPI_ERR_REQUEST,
+                 "another thread has completed, started or freed the request while this call was at it: "
+                 "only one thread at a time may use a request (the standard, section 11.6.2)");
+}
+
+void Request::end_unheard() {
+  const Error lost = well_ ? Error() : error();
+  if (lost) tell_lost(*this, lost);
+  state_.store(State::taken, std::memory_order_release);
+  destroy();
+}
 
 void fill_empty(MPI_Status& status) {
   status.MPI_SOURCE = MPI_ANY_SOURCE;
@@ -217,42 +309,44 @@ Error failure_of(const engine::Outcome& outcome) {
 }
 
 Error wait(MPI_Request* handle, MPI_Status* status) {
-  Request* request = at(*handle);
-  if (!request) {
+  const Live live = at(*handle);
+  if (!live) {
     if (status) fill_empty(*status);
     return {};
   }
-  if (!request->is_complete()) {
+  if (!live->is_complete()) {
     engine::Engine& engine = engine_of_process();
     const engine::Engine::Guard own(engine);
-    engine.wait_until([request] { return request->is_complete(); },
-                      [request](engine::Condition& needs) { request->add_needs(needs); });
+    engine.wait_until([request = live.request] { return request->is_complete(); },
+                      [request = live.request](engine::Condition& needs) { request->add_needs(needs); });
   }
-  return complete(*handle, status);
+  return complete(*handle, live, status);
 }
 
 Error test(MPI_Request* handle, int* flag, MPI_Status* status) {
-  Request* request = at(*handle);
-  if (request && !request->is_complete()) one_pass();
-  *flag = !request || request->is_complete();
-  if (!request && status) fill_empty(*status);
-  return request && *flag ? complete(*handle, status) : Error();
+  const Live live = at(*handle);
+  if (live && !live->is_complete()) one_pass();
+  *flag = !live || live->is_complete();
+  if (!live && status) fill_empty(*status);
+  return live && *flag ? complete(*handle, live, status) : Error();
 }
 
 Error waitany(int count, MPI_Request* requests, int* index, MPI_Status* status) {
   if (Error e = checked(count, requests)) return e;
   bool active;
   int found = find_complete(count, requests, active);
-  if (found < 0 && active)
-    wait_for([&] { return (found = find_complete(count, requests, active)) >= 0; },
+  if (found < 0 && active) {
+    wait_for([&] { return (found = find_complete(count, requests, active)) >= 0 || !active; },
              needs_of_any(count, requests));
+    if (found < 0) return taken_by_another_thread();
+  }
   if (found < 0) {
     *index = MPI_UNDEFINED;
     if (status) fill_empty(*status);
     return {};
   }
   *index = found;
-  return complete(requests[found], status);
+  return complete_found(requests[found], status);
 }
 
 Error testany(int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status) {
@@ -262,20 +356,22 @@ Error testany(int count, MPI_Request* requests, int* index, int* flag, MPI_Statu
   if (found < 0 && active) {
     one_pass();
     found = find_complete(count, requests, active);
+    if (found < 0 && !active) return taken_by_another_thread();
   }
   *index = found < 0 ? MPI_UNDEFINED : found;
   *flag = found >= 0 || !active;
-  if (found >= 0) return complete(requests[found], status);
+  if (found >= 0) return complete_found(requests[found], status);
   if (*flag && status) fill_empty(*status);
   return {};
 }
 
 Error waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
   if (Error e = checked(count, requests)) return e;
+  const int expected = active_among(count, requests);
   int done = 0;  // all before it are complete: each is asked once
   const auto advance = [&] {
     for (; done < count; ++done)
-      if (const Request* r = at(requests[done]); r && !r->is_complete()) return false;
+      if (const Live live = at(requests[done]); live && !live->is_complete()) return false;
     return true;
   };
   if (!advance()) {
@@ -284,24 +380,25 @@ Error waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
     engine.wait_until(advance,
                       [=](engine::Condition& needs) { add_needs_of(count, requests, needs); });
   }
-  return complete_all(count, requests, statuses);
+  return complete_all(count, requests, statuses, expected);
 }
 
 Error testall(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
   if (Error e = checked(count, requests)) return e;
+  const int expected = active_among(count, requests);
   if (!all_complete(count, requests)) one_pass();
   *flag = all_complete(count, requests);
-  return *flag ? complete_all(count, requests, statuses) : Error();
+  return *flag ? complete_all(count, requests, statuses, expected) : Error();
 }
 
 Error waitsome(int incount, MPI_Request* requests, int* outcount, int* indices,
                MPI_Status* statuses) {
   if (Error e = checked(incount, requests)) return e;
-  bool active;
+  bool active, still_active;
   if (find_complete(incount, requests, active) < 0 && active)
-    wait_for([&] { return find_complete(incount, requests, active) >= 0; },
+    wait_for([&] { return find_complete(incount, requests, still_active) >= 0 || !still_active; },
              needs_of_any(incount, requests));
-  return complete_some(incount, requests, outcount, indices, statuses);
+  return complete_some(incount, requests, outcount, indices, statuses, active);
 }
 
 Error testsome(int incount, MPI_Request* requests, int* outcount, int* indices,
@@ -309,33 +406,55 @@ Error testsome(int incount, MPI_Request* requests, int* outcount, int* indices,
   if (Error e = checked(incount, requests)) return e;
   bool active;
   if (find_complete(incount, requests, active) < 0 && active) one_pass();
-  return complete_some(incount, requests, outcount, indices, statuses);
+  return complete_some(incount, requests, outcount, indices, statuses, active);
 }
 
+namespace {
+
+// Gives up the handle of a request that is active, or of an inactive persistent one. The engine is owned, so
+// that what is under way stays that.
+Error free_owned(MPI_Request handle, Request& held) {
+  if (!resolve<Request>(handle)) return taken_by_another_thread();
+  PersistentRequest* const persistent = as_persistent(&held);
+  if (persistent && !persistent->reserve()) return taken_by_another_thread();
+  Request* const active = persistent ? persistent->started() : &held;
+  Error error;
+  // One that has failed already would say so to MPI_Wait, and does to this call.
+  if (active && active->is_complete()) {
+    if (!persistent && !active->take()) return taken_by_another_thread();
+    if (!active->ended_well()) error = active->error();
+    if (error) error_comm() = Ref<Object>(&active->raises_on());
+  }
+  held.free_handle();  // an operation under way keeps its own reference
+  return error;
+}
+
+}  // namespace
+
 Error request_free(MPI_Request* handle) {
-  Request* request = *handle == MPI_REQUEST_NULL ? nullptr : resolve<Request>(*handle);
-  if (!request) return failure(MPI_ERR_REQUEST, "the request is null (argument request)");
-  const PersistentRequest* persistent = as_persistent(request);
-  const Request* active = persistent ? persistent->started() : request;
-  if (active && active->kind == Request::Kind::collective) {
-    error_comm() = Ref<Object>(request->comm.get());
-    inventory::mention(*handle, "operation");
+  const MPI_Request freed = *handle;
+  Request* const held = freed == MPI_REQUEST_NULL ? nullptr : resolve<Request>(freed);
+  if (!held) return failure(MPI_ERR_REQUEST, "the request is null (argument request)");
+  const Live live = at(freed);
+  if (live && live->kind == Request::Kind::collective) {
+    error_comm() = Ref<Object>(held->comm.get());
+    inventory::mention(freed, "operation");
     return failure(MPI_ERR_REQUEST,
                    "the request belongs to an active nonblocking collective: complete it with "
                    "MPI_Wait or MPI_Test (the standard, section 6.12)");
   }
   *handle = MPI_REQUEST_NULL;
   const engine::Engine::Guard own(engine_of_process());
-  request->free_handle();  // an operation under way keeps its own reference
-  return {};
+  return free_owned(freed, *held);
 }
 
 Error request_get_status(MPI_Request handle, int* flag, MPI_Status* status) {
-  const Request* request = at(handle);
-  if (request && !request->is_complete()) one_pass();
-  *flag = !request || request->is_complete();
+  const Live live = at(handle);
+  if (live && !live->is_complete()) one_pass();
+  *flag = !live || live->is_complete();
   if (!*flag || !status) return {};
-  request ? request->fill(*status) : fill_empty(*status);
+  if (!live) fill_empty(*status);
+  else if (!live->look(*status)) return taken_by_another_thread();
   return {};
 }
 
@@ -350,7 +469,10 @@ Error request_get_status_any(int count, const MPI_Request* requests, int* index,
   }
   *index = found < 0 ? MPI_UNDEFINED : found;
   *flag = found >= 0 || !active;
-  if (*flag && status) found >= 0 ? at(requests[found])->fill(*status) : fill_empty(*status);
+  if (!*flag || !status) return {};
+  if (found < 0) fill_empty(*status);
+  else if (const Live live = at(requests[found]); !live || !live->look(*status))
+    return taken_by_another_thread();
   return {};
 }
 
@@ -360,8 +482,9 @@ Error request_get_status_all(int count, const MPI_Request* requests, int* flag,
   if (!all_complete(count, requests)) one_pass();
   *flag = all_complete(count, requests);
   for (int i = 0; *flag && statuses && i < count; ++i) {
-    const Request* request = at(requests[i]);
-    request ? request->fill(statuses[i]) : fill_empty(statuses[i]);
+    const Live live = at(requests[i]);
+    if (!live) fill_empty(statuses[i]);
+    else if (!live->look(statuses[i])) return taken_by_another_thread();
   }
   return {};
 }
@@ -373,9 +496,9 @@ Error request_get_status_some(int incount, const MPI_Request* requests, int* out
   if (find_complete(incount, requests, active) < 0 && active) one_pass();
   int found = 0;
   for (int i = 0; i < incount; ++i) {
-    const Request* request = at(requests[i]);
-    if (!request || !request->is_complete()) continue;
-    if (statuses) request->fill(statuses[found]);
+    const Live live = at(requests[i]);
+    if (!live || !live->is_complete()) continue;
+    if (statuses && !live->look(statuses[found])) return taken_by_another_thread();
     indices[found++] = i;
   }
   *outcount = active ? found : MPI_UNDEFINED;
@@ -383,15 +506,19 @@ Error request_get_status_some(int incount, const MPI_Request* requests, int* out
 }
 
 Error cancel(MPI_Request* handle) {
-  Request* request = at(*handle);
-  if (!request)
+  const MPI_Request cancelled = *handle;
+  const Live live = at(cancelled);
+  if (!live)
     return failure(MPI_ERR_REQUEST, "the request is {} (argument request)",
-                   *handle == MPI_REQUEST_NULL ? "null" : "inactive: nothing has been started");
+                   cancelled == MPI_REQUEST_NULL ? "null" : "inactive: nothing has been started");
   const engine::Engine::Guard own(engine_of_process());
-  if (request->kind == Request::Kind::collective || request->kind == Request::Kind::one_sided)
-    error_comm() = Ref<Object>(&request->raises_on());
-  Error error = request->cancel();
-  if (error) inventory::mention(*handle, "operation");
+  // One that is not complete stays alive while the engine is owned. Another thread may complete this one
+  // at any time, and may: then there is nothing left to cancel.
+  if (concurrent_calls && live->is_complete() && live->kind != Request::Kind::collective) return {};
+  if (live->kind == Request::Kind::collective || live->kind == Request::Kind::one_sided)
+    error_comm() = Ref<Object>(&live->raises_on());
+  Error error = live->cancel();
+  if (error) inventory::mention(cancelled, "operation");
   else error_comm() = {};
   return error;
 }

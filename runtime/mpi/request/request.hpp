@@ -6,6 +6,7 @@
 #include <atomic>
 #include <memory>
 
+#include "base/pool.hpp"
 #include "mpi/comm/comm.hpp"
 #include "mpi/object/objects.hpp"
 #include "mpi/object/process.hpp"
@@ -21,19 +22,30 @@ class Request : public Object {
 
   Request(Kind kind, Comm& comm) : Object(Tag::request), kind(kind), comm(&comm) {}
 
-  bool is_complete() const { return complete_.load(std::memory_order_acquire); }
+  bool is_complete() const { return state_.load(std::memory_order_acquire) != State::under_way; }
 
   // For the operation: it is under way, and it is over. Engine owned. `well`: error() need not be
-  // asked.
-  void begin() { retain_unshared(); }
+  // asked. An error of one whose handle is freed ends the job, for nobody else can hear of it.
+  void begin() {
+    retain_unshared();
+    ++comm->counted_on->under_way;
+  }
   void finish(bool well = false) {
     well_ = well;
     ++process().completions;
-    const bool freed = release_unshared();
-    complete_.store(true, std::memory_order_release);  // another thread may be done with it now
-    if (freed) [[unlikely]]
-      destroy();
+    --comm->counted_on->under_way;
+    if (release_unshared()) [[unlikely]]
+      return end_unheard();
+    state_.store(State::complete, std::memory_order_release);  // another thread may be done with it now
   }
+  // A complete request that any number of calls may complete.
+  void stays_complete() { state_.store(State::for_ever, std::memory_order_relaxed); }
+
+  // Before a complete request is given out or freed. False: another thread has done that, and the object
+  // may be gone. Where only one thread at a time may call MPI nothing is asked.
+  bool take() { return !concurrent_calls || take_from_others(); }
+  // The status of a complete request that stays what it is; false: another thread has taken it.
+  bool look(MPI_Status& status);
 
   // The status of a complete operation, without MPI_ERROR; and its error, if it failed.
   virtual void fill(MPI_Status& status) const = 0;
@@ -53,17 +65,31 @@ class Request : public Object {
 
  private:
   virtual void add_open_needs(engine::Condition& needs) const = 0;  // while it is under way
-  std::atomic<bool> complete_{false};
+  bool take_from_others();
+  [[gnu::cold]] void end_unheard();
+
+  // The memory of requests is pooled: where a program lets two threads complete one request, which is
+  // wrong, the slower one still finds State::taken there, and is told.
+  enum class State : uint8_t { under_way, complete, looked_at, taken, for_ever };
+  std::atomic<State> state_{State::under_way};
   bool well_ = false;
 };
 
+// What the slower of two threads is told.
+[[gnu::cold]] Error taken_by_another_thread();
+
 // A message that MPI_Mprobe has taken out of matching (the standard, section 3.8.2).
-class Message final : public Object {
+class Message final : public Object, public Pooled<Message> {
  public:
   Message(std::unique_ptr<engine::Unexpected> taken, Comm& comm)
       : Object(Tag::message), taken(std::move(taken)), comm(&comm) {}
   std::unique_ptr<engine::Unexpected> taken;
   const Ref<Comm> comm;
+  // The first of the calls that receive it.
+  bool take() { return !concurrent_calls || !is_taken_.exchange(true); }
+
+ private:
+  std::atomic<bool> is_taken_{false};
 };
 
 // Whose action a posted operation needs: that of the receiver, the sender, one of all that may

@@ -161,7 +161,7 @@ rma::Target target(const Window& win, const There& there) {
           there.type.layout};
 }
 
-class AccessRequest final : public Request {
+class AccessRequest final : public Request, public Pooled<AccessRequest> {
  public:
   explicit AccessRequest(Window& window)
       : Request(Kind::one_sided, *window.comm), window_(&window) {}
