@@ -38,7 +38,7 @@ TEST(Datatype, PredefinedHaveNamesSizesAndAlignment) {
   int64_t size = 0, lb = -1, extent = 0;
   char name[MPI_MAX_OBJECT_NAME];
   int length = 0;
-  ASSERT_FALSE(type_get_name(of(MPI_UNSIGNED_LONG), name, &length));
+  ASSERT_FALSE(type_get_name(&of(MPI_UNSIGNED_LONG), name, &length));
   EXPECT_STREQ(name, "MPI_UNSIGNED_LONG");
   EXPECT_EQ(length, 17);
   const std::vector<std::pair<MPI_Datatype, size_t>> sizes = {
