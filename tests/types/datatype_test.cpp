@@ -422,10 +422,10 @@ TEST(Datatype, NamesAreCutToTheRoomForThem) {
   ASSERT_FALSE(type_contiguous(1, of(MPI_INT), &type));
   char name[MPI_MAX_OBJECT_NAME] = "x";
   int length = -1;
-  ASSERT_FALSE(type_get_name(*type, name, &length));
+  ASSERT_FALSE(type_get_name(&*type, name, &length));
   EXPECT_STREQ(name, "");
   ASSERT_FALSE(type_set_name(*type, std::string(500, 'n').c_str()));
-  ASSERT_FALSE(type_get_name(*type, name, &length));
+  ASSERT_FALSE(type_get_name(&*type, name, &length));
   EXPECT_EQ(length, MPI_MAX_OBJECT_NAME - 1);
   EXPECT_EQ(std::strlen(name), static_cast<size_t>(length));
 }
