@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "launcher/job_map.hpp"
+#include "launcher/limits.hpp"
 #include "mpi.h"
 
 namespace tutti::launcher {
@@ -110,7 +111,7 @@ int fork_watchdog(int read_end, const std::string& job_id, const std::string& fo
   const int pipe = ::dup2(read_end, 3);
   const int null = ::open("/dev/null", O_RDWR);
   for (int fd = 0; fd < 3; ++fd) ::dup2(null, fd);
-  ::close_range(4, ~0U, 0);
+  close_from(4);
   if (::chdir("/") != 0) ::_exit(1);
   watch_over(pipe, job_id, folder);
 }

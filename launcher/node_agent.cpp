@@ -11,6 +11,7 @@
 
 #include "base/log.hpp"
 #include "launcher/environment.hpp"
+#include "launcher/limits.hpp"
 #include "launcher/look.hpp"
 #include "mpi.h"
 
@@ -19,6 +20,7 @@ namespace {
 
 constexpr auto kFinishTick = std::chrono::milliseconds(10);
 constexpr auto kWatchdogGrace = std::chrono::seconds(3);
+constexpr auto kSlice = std::chrono::milliseconds(20);  // of starting, between two looks at events
 
 }  // namespace
 
@@ -34,7 +36,7 @@ NodeAgent::~NodeAgent() {
   for (auto& [number, rank] : ranks_)
     for (Pipe& pipe : rank->streams)
       if (pipe.fd >= 0) ::close(pipe.fd);
-  for (int fd : {failures_, input_})
+  for (int fd : {failures_, input_, starting_ ? starting_->failures : -1})
     if (fd >= 0) ::close(fd);
 }
 
@@ -44,55 +46,76 @@ NodeAgent::Rank* NodeAgent::find(int rank) {
 }
 
 void NodeAgent::launch(NodeTask task) {
-  TUTTI_INVARIANT(ranks_.empty(), "a node launches its part of a job once");
+  TUTTI_INVARIANT(ranks_.empty() && !starting_, "a node launches its part of a job once");
   task_ = std::move(task);
-  if (Error e = start_ranks()) {
-    launch_failed_ = true;
-    job_.launch_failed(task_.node, 1, e.message());
-  }
-  if (launch_failed_) abandon_launch();
+  starting_.emplace().ranks = task_.map.ranks_on(task_.node);
+  if (Error e = prepare_start()) return give_up_launch(1, e.message());
+  start_slice();
 }
 
-// The ranks that were not reached any more count as ended.
-void NodeAgent::abandon_launch() {
-  for (int rank : task_.map.ranks_on(task_.node))
-    if (const Rank* known = find(rank); !known || known->pid < 0)
-      job_.rank_ended(task_.node, {.rank = rank});
+void NodeAgent::give_up_launch(int exit_code, const std::string& sentence) {
+  launch_failed_ = true;
+  job_.launch_failed(task_.node, exit_code, sentence);
+  stop_starting();
 }
 
-Error NodeAgent::start_ranks() {
-  const std::vector<int> mine = task_.map.ranks_on(task_.node);
-  const Topology::Binding binding =
-      topology_.bind(static_cast<int>(mine.size()), task_.bind_to, task_.policy);
-  if (task_.report_bindings) report_bindings(binding);
-  if (Error e = pmix_.register_job(task_, binding)) return e;
+void NodeAgent::stop_starting() {
+  if (!starting_) return;
+  const Starting left = std::move(*starting_);
+  starting_.reset();
+  if (left.failures >= 0) ::close(left.failures);
+  for (size_t i = left.next; i < left.ranks.size(); ++i)
+    job_.rank_ended(task_.node, {.rank = left.ranks[i]});
+}
+
+Error NodeAgent::prepare_start() {
+  Starting& start = *starting_;
+  const auto count = static_cast<int>(start.ranks.size());
+  if (Error e = shortage(count, task_.map.nodes[static_cast<size_t>(task_.node)],
+                         room_on_this_node()))
+    return e;
+  start.binding = topology_.bind(count, task_.bind_to, task_.policy);
+  if (task_.report_bindings) report_bindings(start.ranks, start.binding);
+  if (Error e = pmix_.register_job(task_, start.binding)) return e;
   int ends[2];
-  if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
-    return failure(MPI_ERR_OTHER, "cannot make a pipe: {}", std::strerror(errno));
-  failures_ = ends[0];
-  for (size_t i = 0; i < mine.size(); ++i) {
-    auto& rank = ranks_[mine[i]] = std::make_unique<Rank>();
-    rank->rank = mine[i];
-    Error e = start_rank(*rank, binding.processors[i], ends[1]);
-    if (launch_failed_ || e) {
-      ::close(ends[1]);
-      return e;
-    }
+  if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) {
+    const int problem = errno;
+    return failure(MPI_ERR_OTHER, "cannot make a pipe: {}{}", std::strerror(problem),
+                   advice_on(problem));
   }
-  ::close(ends[1]);
+  failures_ = ends[0];
+  start.failures = ends[1];
   failures_watch_ = loop_.readable(failures_, [this] { read_failures(); });
   return {};
 }
 
-void NodeAgent::report_bindings(const Topology::Binding& binding) {
-  const std::vector<int> mine = task_.map.ranks_on(task_.node);
-  for (size_t i = 0; i < mine.size(); ++i)
-    job_.note(task_.node, fmt::format("rank {} on {}: {}", mine[i],
+void NodeAgent::start_slice() {
+  const auto end = std::chrono::steady_clock::now() + kSlice;
+  while (starting_ && starting_->next < starting_->ranks.size()) {
+    if (std::chrono::steady_clock::now() >= end) {
+      starting_->next_slice = loop_.after(std::chrono::nanoseconds(0), [this] { start_slice(); });
+      return;
+    }
+    const int number = starting_->ranks[starting_->next];
+    auto& rank = ranks_[number] = std::make_unique<Rank>();
+    rank->rank = number;
+    if (Error e = start_rank(*rank, starting_->binding.processors[starting_->next]))
+      return give_up_launch(1, e.message());
+    if (starting_) ++starting_->next;
+  }
+  if (!starting_) return;
+  ::close(starting_->failures);
+  starting_.reset();
+}
+
+void NodeAgent::report_bindings(const std::vector<int>& ranks, const Topology::Binding& binding) {
+  for (size_t i = 0; i < ranks.size(); ++i)
+    job_.note(task_.node, fmt::format("rank {} on {}: {}", ranks[i],
                                       task_.map.nodes[static_cast<size_t>(task_.node)],
                                       topology_.describe(binding.processors[i])));
 }
 
-Error NodeAgent::start_rank(Rank& rank, const std::vector<int>& processors, int failures) {
+Error NodeAgent::start_rank(Rank& rank, const std::vector<int>& processors) {
   const App& app =
       task_.map.apps[static_cast<size_t>(task_.map.ranks[static_cast<size_t>(rank.rank)].app)];
   Result<std::vector<std::string>> pmix = pmix_.variables_of(rank.rank);
@@ -107,15 +130,13 @@ Error NodeAgent::start_rank(Rank& rank, const std::vector<int>& processors, int 
   const Program program =
       find_program(app.command[0], variable(request.environment, "PATH"), app.folder);
   if (program.path.empty()) {
-    launch_failed_ = true;
-    job_.launch_failed(
-        task_.node, program.exit_code,
-        fmt::format("cannot start rank {} on {}: {}", rank.rank,
-                    task_.map.nodes[static_cast<size_t>(task_.node)], program.problem));
+    give_up_launch(program.exit_code,
+                   fmt::format("cannot start rank {} on {}: {}", rank.rank,
+                               task_.map.nodes[static_cast<size_t>(task_.node)], program.problem));
     return {};
   }
   request.path = program.path;
-  Result<Child> child = spawn(request, failures);
+  Result<Child> child = spawn(request, starting_->failures);
   if (!child) return std::move(child).error().within(fmt::format("starting rank {}", rank.rank));
   rank.pid = child->pid;
   rank.alive = true;
@@ -163,7 +184,7 @@ void NodeAgent::read_failures() {
       sentence += fmt::format("{}: {}", app.command[0], reason);
     const bool absent = failure.error_number == ENOENT;
     const int code = failure.step != SpawnFailure::execute ? 1 : absent ? 127 : 126;
-    job_.launch_failed(task_.node, code, sentence);
+    give_up_launch(code, sentence);
   }
   failures_watch_.reset();
   ::close(std::exchange(failures_, -1));
@@ -183,6 +204,8 @@ void NodeAgent::ended(Rank& rank, int wait_status) {
 }
 
 void NodeAgent::signal_ranks(int signal) {
+  // A job that ends starts nothing more.
+  if (signal == SIGTERM || signal == SIGKILL) stop_starting();
   for (auto& [number, rank] : ranks_)
     if (rank->pid > 0 && rank->alive) ::kill(-rank->pid, signal);
 }
@@ -208,6 +231,7 @@ bool NodeAgent::leftovers(int signal) {
 
 void NodeAgent::finish(bool at_once) {
   if (std::exchange(finishing_, true)) return;
+  stop_starting();
   failed_ = at_once;
   kill_at_ = std::chrono::steady_clock::now();
   if (!at_once) kill_at_ += task_.kill_grace;

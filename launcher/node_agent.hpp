@@ -7,6 +7,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 
 #include "launcher/cleanup.hpp"
 #include "launcher/lines.hpp"
@@ -48,15 +49,27 @@ class NodeAgent final : public Node, private PmixServer::Events {
     Pipe streams[2];  // out, err
   };
 
+  // What is left to start. Ranks are forked in slices of the loop, which hears signals, the job's
+  // time and its other nodes in between.
+  struct Starting {
+    std::vector<int> ranks;  // all of this node
+    Topology::Binding binding;
+    size_t next = 0;    // of `ranks`
+    int failures = -1;  // the children's end of failures_
+    Watch next_slice;
+  };
+
   // node_agent.cpp: the ranks' lives
-  Error start_ranks();
-  Error start_rank(Rank& rank, const std::vector<int>& processors, int failures);
+  Error prepare_start();
+  void start_slice();
+  void give_up_launch(int exit_code, const std::string& sentence);
+  void stop_starting();  // the ranks that were not reached yet count as ended
+  Error start_rank(Rank& rank, const std::vector<int>& processors);
   std::vector<std::string> environment_of(const Rank& rank, std::vector<std::string> pmix) const;
-  void report_bindings(const Topology::Binding& binding);
+  void report_bindings(const std::vector<int>& ranks, const Topology::Binding& binding);
   void read_failures();
   void ended(Rank& rank, int wait_status);
   bool leftovers(int signal);  // sends it to what ranks left behind; false: nothing is left
-  void abandon_launch();
   void finish_step();
   void client_connected(int rank) override;
   void client_finalized(int rank) override;
@@ -86,6 +99,7 @@ class NodeAgent final : public Node, private PmixServer::Events {
   NodeTask task_;
   std::map<int, std::unique_ptr<Rank>> ranks_;
 
+  std::optional<Starting> starting_;
   int failures_ = -1;  // what children write when they cannot execute
   Watch failures_watch_;
   bool launch_failed_ = false;

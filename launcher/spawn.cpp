@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "base/signals.hpp"
+#include "launcher/limits.hpp"
 #include "mpi.h"
 
 namespace tutti::launcher {
@@ -50,11 +51,15 @@ struct Prepared {
   int in, out, err;
   int failures, tag;
   pid_t parent;
+  rlimit files;
 };
+
+// Where a child keeps its end of the pipe of failures until it has become its program.
+constexpr int kFailures = 3;
 
 [[noreturn]] void give_up(const Prepared& p, SpawnFailure::Step step) {
   const SpawnFailure failure{p.tag, step, errno};
-  if (::write(p.failures, &failure, sizeof failure) < 0) ::_exit(125);
+  if (::write(kFailures, &failure, sizeof failure) < 0) ::_exit(125);
   ::_exit(127);
 }
 
@@ -66,6 +71,14 @@ struct Prepared {
   ::dup2(p.in, 0);
   ::dup2(p.out, 1);
   ::dup2(p.err, 2);
+  // What libraries or our own parent have opened is not for the child; PMIx's connections to the
+  // ranks that came before it are not even marked to close.
+  if (p.failures == kFailures)
+    ::fcntl(kFailures, F_SETFD, FD_CLOEXEC);
+  else
+    ::dup3(p.failures, kFailures, O_CLOEXEC);
+  close_from(kFailures + 1);
+  ::setrlimit(RLIMIT_NOFILE, &p.files);
   for (int s = 1; s < NSIG; ++s) ::signal(s, SIG_DFL);
   sigset_t none;
   ::sigemptyset(&none);
@@ -112,7 +125,9 @@ Program find_program(const std::string& name, const std::string& search_path,
 Result<Child> spawn(const SpawnRequest& request, int failures) {
   Pipes pipes;
   const auto cannot = [&](const char* what) {
-    return failure(MPI_ERR_OTHER, "cannot {}: {}", what, std::strerror(errno));
+    const int problem = errno;
+    return failure(MPI_ERR_OTHER, "cannot {}: {}{}", what, std::strerror(problem),
+                   advice_on(problem));
   };
   if (::pipe2(pipes.out, O_CLOEXEC) != 0 || ::pipe2(pipes.err, O_CLOEXEC) != 0)
     return cannot("make a pipe for a rank's output");
@@ -134,7 +149,8 @@ Result<Child> spawn(const SpawnRequest& request, int failures) {
                           pipes.err[1],
                           failures,
                           request.tag,
-                          ::getpid()};
+                          ::getpid(),
+                          users_file_limit()};
   Child child;
   {
     const SignalsBlocked

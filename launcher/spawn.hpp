@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Starts one process: its own group, its streams on pipes, its processors, its folder. It dies with
-// us (parent-death signal). Knows nothing of ranks and jobs.
+// Starts one process: its own group, its streams on pipes, its processors, its folder, the user's
+// limit of open files, and no descriptor but its streams. It dies with us (parent-death signal).
+// Knows nothing of ranks and jobs.
 #pragma once
 
 #include <string>

@@ -7,6 +7,7 @@
 
 #include "base/log.hpp"
 #include "base/nearest.hpp"
+#include "launcher/limits.hpp"
 #include "launcher/run.hpp"
 #include "launcher/why.hpp"
 
@@ -48,6 +49,7 @@ int command(const std::string& name, const std::vector<std::string>& arguments) 
 
 int main(int argc, char** argv) {
   open_missing_streams();
+  tutti::launcher::raise_file_limit();
   const std::string path = argc > 0 ? argv[0] : "tutti";
   const int code = command(path.substr(path.rfind('/') + 1),
                            std::vector<std::string>(argv + (argc > 0), argv + argc));

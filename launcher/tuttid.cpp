@@ -15,6 +15,7 @@
 
 #include "base/log.hpp"
 #include "launcher/daemon_start.hpp"
+#include "launcher/limits.hpp"
 #include "launcher/node_agent.hpp"
 #include "launcher/remote_node.hpp"
 #include "mpi.h"
@@ -176,6 +177,7 @@ int run_daemon() {
 int main(int argc, char**) {
   for (int fd = 0; fd < 3; ++fd)
     if (::fcntl(fd, F_GETFD) < 0 && ::open("/dev/null", O_RDWR) != fd) ::_exit(1);
+  tutti::launcher::raise_file_limit();
   if (argc > 1) {
     std::fputs("tuttid is the daemon that mpirun starts on a node; it takes no arguments\n",
                stderr);

@@ -71,4 +71,34 @@ std::vector<int> cgroup_processors(const std::string& groups, const std::string&
   return processors;
 }
 
+std::optional<CgroupProcesses> cgroup_processes(const std::string& groups,
+                                                const std::string& mount) {
+  std::optional<CgroupProcesses> tightest;
+  const auto room = [](const CgroupProcesses& p) { return p.most > p.used ? p.most - p.used : 0; };
+  each_folder(groups, mount, "pids", [&](const std::string& folder) {
+    CgroupProcesses found{};
+    // "max", which is no number, says that there is no limit.
+    if (std::ifstream(folder + "/pids.max") >> found.most &&
+        std::ifstream(folder + "/pids.current") >> found.used &&
+        (!tightest || room(found) < room(*tightest)))
+      tightest = found;
+    return false;
+  });
+  return tightest;
+}
+
+uint64_t cgroup_memory(const std::string& groups, const std::string& mount) {
+  uint64_t tightest = 0;
+  each_folder(groups, mount, "memory", [&](const std::string& folder) {
+    for (const char* name : {"/memory.max", "/memory.limit_in_bytes"}) {
+      uint64_t bytes = 0;
+      // Version 1 says that there is no limit by a number that no machine has.
+      if (std::ifstream(folder + name) >> bytes && bytes > 0 && bytes < uint64_t{1} << 60)
+        tightest = tightest > 0 ? std::min(tightest, bytes) : bytes;
+    }
+    return false;
+  });
+  return tightest;
+}
+
 }  // namespace tutti

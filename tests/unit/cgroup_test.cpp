@@ -34,6 +34,14 @@ class CgroupTest : public testing::Test {
     std::ofstream(folder_ / "groups") << groups;
     return cgroup_processors(folder_ / "groups", folder_ / "mount").size();
   }
+  std::optional<CgroupProcesses> processes(const std::string& groups) {
+    std::ofstream(folder_ / "groups") << groups;
+    return cgroup_processes(folder_ / "groups", folder_ / "mount");
+  }
+  uint64_t memory(const std::string& groups) {
+    std::ofstream(folder_ / "groups") << groups;
+    return cgroup_memory(folder_ / "groups", folder_ / "mount");
+  }
   std::filesystem::path folder_;
 };
 
@@ -92,6 +100,34 @@ TEST_F(CgroupTest, CountsTheProcessorsOfTheNearestGroupThatNamesSome) {
   EXPECT_EQ(processors("0::/jobs/one/step\n"), 5u);
   file("cpuset/jobs/cpuset.cpus", "3\n");
   EXPECT_EQ(processors("4:cpuset:/jobs\n"), 1u);
+}
+
+TEST_F(CgroupTest, FindsTheGroupWithTheLeastRoomForProcesses) {
+  EXPECT_FALSE(processes("0::/\n"));
+  file("jobs/pids.max", "100\n");
+  file("jobs/pids.current", "95\n");
+  file("jobs/one/pids.max", "40\n");
+  file("jobs/one/pids.current", "20\n");
+  ASSERT_TRUE(processes("0::/jobs/one\n"));
+  EXPECT_EQ(processes("0::/jobs/one\n")->most, 100u);
+  EXPECT_EQ(processes("0::/jobs/one\n")->used, 95u);
+  file("jobs/pids.max", "max\n");
+  EXPECT_EQ(processes("0::/jobs/one\n")->most, 40u);
+  file("pids/one/pids.max", "7\n");
+  file("pids/one/pids.current", "9\n");  // lowered since
+  EXPECT_EQ(processes("8:pids:/one\n")->most, 7u);
+}
+
+TEST_F(CgroupTest, TakesTheTightestLimitOfMemory) {
+  EXPECT_EQ(memory("0::/\n"), 0u);
+  file("jobs/memory.max", "max\n");
+  EXPECT_EQ(memory("0::/jobs\n"), 0u);
+  file("jobs/one/memory.max", "4096\n");
+  EXPECT_EQ(memory("0::/jobs/one\n"), 4096u);
+  file("memory/memory.limit_in_bytes", "9223372036854771712\n");
+  file("memory/a/memory.limit_in_bytes", "8192\n");
+  EXPECT_EQ(memory("4:memory:/a\n"), 8192u);
+  EXPECT_EQ(memory("4:memory:/\n"), 0u);
 }
 
 }  // namespace
