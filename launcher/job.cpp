@@ -43,11 +43,18 @@ Job::Job(Loop& loop, Options options)
             drop_output_ =
                 true;  // such as '| head': the end of a pipe is no failure worth a sentence
             fail(128 + SIGPIPE, "");
-          }});
-  err_ = std::make_unique<Writer>(loop, STDERR_FILENO, Writer::Events{written, [] {}});
+          },
+          [this](const std::string& why) { lost_output("output", why); }});
+  err_ = std::make_unique<Writer>(
+      loop, STDERR_FILENO, Writer::Events{written, [] {}, [this](const std::string& why) {
+                                            // The one place where it can still be read.
+                                            out_->put(0, "tutti: error: " + lost_output("error", why) + "\n", 0);
+                                          }});
   in_ = std::make_unique<Reader>(loop, STDIN_FILENO, [this](std::string bytes) {
     const size_t node = map_.ranks.empty() ? 0 : static_cast<size_t>(map_.ranks[0].node);
     if (!nodes_[node].lost) nodes_[node].node->give_input(std::move(bytes));
+  }, [this](const std::string& why) {
+    fail(1, fmt::format("mpirun cannot read its standard input: {}; the job ends", why));
   });
   watch_signals();
   if (options_.timeout.count() > 0)
@@ -61,8 +68,16 @@ Job::Job(Loop& loop, Options options)
 
 Job::~Job() = default;
 
+std::string Job::lost_output(const char* stream, const std::string& why) {
+  const std::string sentence =
+      fmt::format("mpirun cannot write its standard {}: {}; the job ends", stream, why);
+  fail(1, sentence);
+  return sentence;
+}
+
 void Job::watch_signals() {
   ::signal(SIGPIPE, SIG_IGN);
+  ::signal(SIGXFSZ, SIG_IGN);  // a file over its limit (ulimit -f) is an error of write(), too
   signals_.push_back(loop_.on_signal(SIGQUIT, [this] { show([] {}); }));
   for (int s : {SIGINT, SIGTERM, SIGHUP})
     signals_.push_back(loop_.on_signal(s, [this, s] { interrupted(s); }));

@@ -90,6 +90,7 @@ class Job final : public NodeEvents {
   void interrupted(int signal);
   void forward(int signal);
   void watch_signals();
+  std::string lost_output(const char* stream, const std::string& why);  // what it has said
   void check_ranks();
   void check_finished();
   void rank_gone(int rank);

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <new>
 #include <sstream>
 
 #include "base/cgroup.hpp"
@@ -24,6 +25,9 @@ namespace fs = std::filesystem;
 constexpr uint64_t kFilesOfRank = 3;
 // The pipes of the rank that is being started, and what libraries open for a moment.
 constexpr uint64_t kFilesInPassing = 16;
+// The launcher with its watchdog, event loop and PMIx server holds 17 (PMIx 4.2); hwloc and the
+// reading of tables take one or two at a time.
+constexpr uint64_t kFilesOfOurOwn = 24;
 // A rank of MPI has a thread of its own, one for progress, one of PMIx and one of UCX.
 constexpr uint64_t kThreadsOfRank = 4;
 // The kernel's part of a process that does nothing, with its page tables: 'sleep' takes 340 KiB
@@ -89,6 +93,15 @@ std::vector<Bound> bounds_on_processes() {
   return out;
 }
 
+Bound bound_on_files() {
+  rlimit limit{};
+  const bool bounded =
+      ::getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+  return {"the limit of open files (ulimit -Hn)",
+          bounded ? limit.rlim_cur : std::numeric_limits<uint64_t>::max(),
+          count_entries("/proc/self/fd")};
+}
+
 uint64_t available_memory() {
   std::ifstream file("/proc/meminfo");
   uint64_t kilobytes = 0;
@@ -124,6 +137,24 @@ const rlimit& users_file_limit() {
   return before_we_came;
 }
 
+Error own_files() {
+  const Bound files = bound_on_files();
+  if (files.most >= files.used + kFilesOfOurOwn) return {};
+  return failure(MPI_ERR_OTHER,
+                 "{} is {}, of which {} are in use; starting a job takes {} more. Raise it",
+                 files.name, files.most, files.used, kFilesOfOurOwn);
+}
+
+void end_where_memory_does() {
+  std::set_new_handler([] {
+    constexpr std::string_view sentence =
+        "tutti: error: there is no memory left (a limit such as ulimit -v, or the machine's); the "
+        "job ends\n";
+    if (::write(STDERR_FILENO, sentence.data(), sentence.size()) < 0) ::_exit(1);
+    ::_exit(1);
+  });
+}
+
 void close_from(int first) {
 #ifdef SYS_close_range
   if (::syscall(SYS_close_range, first, ~0U, 0) == 0) return;
@@ -139,12 +170,7 @@ void close_from(int first) {
 Room room_on_this_node() {
   Room room;
   room.processes = bounds_on_processes();
-  rlimit limit{};
-  const bool bounded =
-      ::getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
-  room.files = {"the limit of open files (ulimit -Hn)",
-                bounded ? limit.rlim_cur : std::numeric_limits<uint64_t>::max(),
-                count_entries("/proc/self/fd")};
+  room.files = bound_on_files();
   room.memory = available_memory();
   return room;
 }

@@ -19,6 +19,12 @@ void raise_file_limit();
 // The limit as it was before.
 const rlimit& users_file_limit();
 
+// Whether they are enough for the launcher or the daemon itself, whose libraries would say so in
+// words of their own.
+Error own_files();
+// Memory that the language cannot give ends this process with a sentence; its watchdog does the rest.
+void end_where_memory_does();
+
 // Closes all descriptors from this one on. Nothing but system calls: a child of a process with
 // threads may call it.
 void close_from(int first);

@@ -14,6 +14,7 @@
 #include "launcher/hosts.hpp"
 #include "launcher/inquiry.hpp"
 #include "launcher/job.hpp"
+#include "launcher/limits.hpp"
 #include "launcher/node_agent.hpp"
 #include "launcher/options.hpp"
 #include "launcher/remote_node.hpp"
@@ -272,6 +273,7 @@ int run_command(std::string_view command, const std::vector<std::string>& argume
   }
   Result<Plan> plan = make_plan(std::move(*options));
   if (!plan) return refuse(plan.error());
+  if (Error e = own_files()) return refuse(e, 1);
   // Before anything starts a thread: the watchdog is a fork of this process.
   const std::string job_id = random_hex(6);
   Result<Cleanup> cleanup = Cleanup::arm(job_id, "launcher");

@@ -5,18 +5,33 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstring>
+#include <system_error>
 
 #include "base/signals.hpp"
+#include "launcher/limits.hpp"
 
 namespace tutti::launcher {
 namespace {
 
-std::thread quiet_thread(std::function<void()> body) {
+// Empty, or why there is none.
+std::string start_quiet_thread(std::function<void()> body) {
   const SignalsBlocked none;
-  return std::thread(std::move(body));
+  try {
+    std::thread(std::move(body)).detach();
+    return "";
+  } catch (const std::system_error& e) {
+    return "there is no thread for it: " + e.code().message() + advice_on(e.code().value());
+  }
 }
 
-bool write_all(int fd, const std::string& bytes) {
+// Nobody reads what was written here, as where a pipe ends in 'head'.
+bool means_closed(int error_number) {
+  return error_number == EPIPE || error_number == ECONNRESET;
+}
+
+// 0, or what is wrong.
+int write_all(int fd, const std::string& bytes) {
   for (size_t done = 0; done < bytes.size();) {
     const ssize_t n = ::write(fd, bytes.data() + done, bytes.size() - done);
     if (n > 0) {
@@ -24,11 +39,13 @@ bool write_all(int fd, const std::string& bytes) {
     } else if (n < 0 && errno == EAGAIN) {  // somebody else made it non-blocking
       pollfd ready{fd, POLLOUT, 0};
       ::poll(&ready, 1, -1);
-    } else if (n < 0 && errno != EINTR) {
-      return false;
+    } else if (n == 0) {
+      return EIO;
+    } else if (errno != EINTR) {
+      return errno;
     }
   }
-  return true;
+  return 0;
 }
 
 }  // namespace
@@ -57,17 +74,20 @@ struct Writer::Shared {
       writing = true;
       const bool drop = dropping;
       lock.unlock();
-      const bool written = drop || write_all(fd, piece.bytes);
+      const int problem = drop ? 0 : write_all(fd, piece.bytes);
       lock.lock();
       writing = false;
       if (over) return;
-      const bool lost = !written && !std::exchange(dropping, true);
-      if (lost)
-        loop->post([self] {
-          if (!self->over) self->events.closed();
-        });
+      if (problem != 0 && !std::exchange(dropping, true))
+        tell_lost(self, problem, std::strerror(problem));
       tell_written(self, piece);
     }
+  }
+  void tell_lost(const std::shared_ptr<Shared>& self, int problem, const std::string& why) {
+    loop->post([self, problem, why] {
+      if (self->over) return;
+      means_closed(problem) ? self->events.closed() : self->events.failed(why);
+    });
   }
   void tell_written(const std::shared_ptr<Shared>& self, const Piece& piece) {
     loop->post([self, node = piece.node, room = piece.room] {
@@ -91,8 +111,14 @@ Writer::~Writer() {
 void Writer::put(int node, std::string bytes, size_t room) {
   const std::lock_guard lock(shared_->mutex);
   if (shared_->dropping) return shared_->tell_written(shared_, {node, {}, room});
-  if (!std::exchange(shared_->started, true))
-    quiet_thread([shared = shared_] { shared->run(shared); }).detach();
+  if (!std::exchange(shared_->started, true)) {
+    const std::string why = start_quiet_thread([shared = shared_] { shared->run(shared); });
+    if (!why.empty()) {
+      shared_->dropping = true;
+      shared_->tell_lost(shared_, EAGAIN, why);
+      return shared_->tell_written(shared_, {node, {}, room});
+    }
+  }
   shared_->queue.push_back({node, std::move(bytes), room});
   shared_->changed.notify_all();
 }
@@ -114,12 +140,14 @@ struct Reader::Shared {
   Loop* loop;
   int fd;
   Chunk chunk;
+  Failed failed;
   std::mutex mutex;
   std::condition_variable changed;
   int wanted = 0;
   bool over = false, started = false;
 
-  std::string read_chunk() {
+  // Empty: the end, or `problem`.
+  std::string read_chunk(int& problem) {
     std::string bytes(1 << 16, '\0');
     for (;;) {
       const ssize_t n = ::read(fd, bytes.data(), bytes.size());
@@ -133,9 +161,16 @@ struct Reader::Shared {
       } else if (errno == EIO && ::isatty(fd)) {
         ::poll(nullptr, 0, 300);  // in the background: the terminal belongs to another job
       } else if (errno != EINTR) {
+        // One that is open for writing alone, such as nohup leaves, has nothing to be read.
+        problem = errno == EBADF || means_closed(errno) ? 0 : errno;
         return {};
       }
     }
+  }
+  void tell_failed(const std::shared_ptr<Shared>& self, const std::string& why) {
+    loop->post([self, why] {
+      if (!self->over) self->failed(why);
+    });
   }
   void run(const std::shared_ptr<Shared>& self) {
     for (;;) {
@@ -145,10 +180,12 @@ struct Reader::Shared {
         if (over) return;
         --wanted;
       }
-      std::string bytes = read_chunk();
+      int problem = 0;
+      std::string bytes = read_chunk(problem);
       const bool end = bytes.empty();
       const std::lock_guard lock(mutex);
       if (over) return;
+      if (problem != 0) return tell_failed(self, std::strerror(problem));
       loop->post([self, bytes = std::move(bytes)] {
         if (!self->over) self->chunk(bytes);
       });
@@ -157,10 +194,12 @@ struct Reader::Shared {
   }
 };
 
-Reader::Reader(Loop& loop, int fd, Chunk chunk) : shared_(std::make_shared<Shared>()) {
+Reader::Reader(Loop& loop, int fd, Chunk chunk, Failed failed)
+    : shared_(std::make_shared<Shared>()) {
   shared_->loop = &loop;
   shared_->fd = fd;
   shared_->chunk = std::move(chunk);
+  shared_->failed = std::move(failed);
 }
 
 Reader::~Reader() {
@@ -172,8 +211,10 @@ Reader::~Reader() {
 void Reader::want() {
   const std::lock_guard lock(shared_->mutex);
   ++shared_->wanted;
-  if (!std::exchange(shared_->started, true))
-    quiet_thread([shared = shared_] { shared->run(shared); }).detach();
+  if (!std::exchange(shared_->started, true)) {
+    const std::string why = start_quiet_thread([shared = shared_] { shared->run(shared); });
+    if (!why.empty()) shared_->tell_failed(shared_, why);
+  }
   shared_->changed.notify_all();
 }
 

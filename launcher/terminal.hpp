@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The launcher's own standard streams. They may be anything (a terminal, a file, a slow pipe) and
 // are shared with other processes, so they stay in blocking mode, each with a thread of its own;
-// callbacks run on the loop.
+// callbacks run on the loop. What cannot be written or read is told, with the kernel's reason; that
+// nobody reads any more is no such failure.
 #pragma once
 
 #include <condition_variable>
@@ -23,6 +24,7 @@ class Writer {
   struct Events {
     std::function<void(int node, size_t room)> written;
     std::function<void()> closed;  // nobody reads any more; later bytes are dropped
+    std::function<void(const std::string& why)> failed;  // such as a full disk; the same
   };
   Writer(Loop& loop, int fd, Events events);
   ~Writer();  // lets a blocked write be: the process is about to end
@@ -43,7 +45,8 @@ class Writer {
 class Reader {
  public:
   using Chunk = std::function<void(std::string)>;  // empty: the end
-  Reader(Loop& loop, int fd, Chunk chunk);
+  using Failed = std::function<void(const std::string& why)>;  // the end, but not the stream's
+  Reader(Loop& loop, int fd, Chunk chunk, Failed failed);
   ~Reader();
   Reader(const Reader&) = delete;
   Reader& operator=(const Reader&) = delete;

@@ -3,7 +3,10 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
+#include <exception>
 
 #include "base/log.hpp"
 #include "base/nearest.hpp"
@@ -45,15 +48,40 @@ int command(const std::string& name, const std::vector<std::string>& arguments) 
   return 2;
 }
 
+// What the format library and the threads of the language throw.
+int command_or_sentence(const std::string& name, const std::vector<std::string>& arguments) {
+  try {
+    return command(name, arguments);
+  } catch (const std::exception& e) {
+    // That standard output cannot be written is said below.
+    if (!std::ferror(stdout)) tutti::say(tutti::Level::error, "{}", e.what());
+    return 1;
+  }
+}
+
+// What a command printed may still be in memory, and find no room on the disk. Some file systems
+// say so only when the file is closed.
+int all_is_written(int code) {
+  errno = 0;
+  bool written = std::fflush(stdout) == 0 && !std::ferror(stdout);
+  if (written)
+    if (const int copy = ::dup(STDOUT_FILENO); copy >= 0) written = ::close(copy) == 0;
+  if (written) return code;
+  tutti::say(tutti::Level::error, "cannot write standard output: {}",
+             errno ? std::strerror(errno) : "an error that was met before");
+  return code ? code : 1;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   open_missing_streams();
+  tutti::launcher::end_where_memory_does();
   tutti::launcher::raise_file_limit();
   const std::string path = argc > 0 ? argv[0] : "tutti";
-  const int code = command(path.substr(path.rfind('/') + 1),
-                           std::vector<std::string>(argv + (argc > 0), argv + argc));
-  std::fflush(nullptr);
+  const int code = all_is_written(
+      command_or_sentence(path.substr(path.rfind('/') + 1),
+                          std::vector<std::string>(argv + (argc > 0), argv + argc)));
   // Threads of libraries and blocked writers are left to the end of the process.
   ::_exit(code);
 }

@@ -157,6 +157,10 @@ int run_daemon() {
     return 1;
   }
   set_speaker("daemon on " + node->name);
+  if (Error e = own_files()) {
+    say(Level::error, "{}", e.message());
+    return 1;
+  }
   Result<Cleanup> cleanup = Cleanup::arm(start->job_id, std::to_string(node->number));
   if (!cleanup) {
     say(Level::error, "{}", cleanup.error().message());
@@ -177,6 +181,7 @@ int run_daemon() {
 int main(int argc, char**) {
   for (int fd = 0; fd < 3; ++fd)
     if (::fcntl(fd, F_GETFD) < 0 && ::open("/dev/null", O_RDWR) != fd) ::_exit(1);
+  tutti::launcher::end_where_memory_does();
   tutti::launcher::raise_file_limit();
   if (argc > 1) {
     std::fputs("tuttid is the daemon that mpirun starts on a node; it takes no arguments\n",
