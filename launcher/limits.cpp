@@ -30,6 +30,8 @@ constexpr uint64_t kFilesInPassing = 16;
 constexpr uint64_t kFilesOfOurOwn = 24;
 // A rank of MPI has a thread of its own, one for progress, one of PMIx and one of UCX.
 constexpr uint64_t kThreadsOfRank = 4;
+// The launcher's watchdog, and two threads of PMIx; then a thread for each standard stream.
+constexpr uint64_t kThreadsOfOurOwn = 3, kThreadsOfStreams = 3;
 // The kernel's part of a process that does nothing, with its page tables: 'sleep' takes 340 KiB
 // on x86-64 (Linux 6.18, 2026-11-25).
 constexpr uint64_t kMemoryOfRank = 256 << 10;
@@ -116,6 +118,10 @@ uint64_t available_memory() {
   return granted > 0 ? std::min(granted, kilobytes << 10) : kilobytes << 10;
 }
 
+bool lacks(const Bound& bound, uint64_t more) {
+  return bound.most < bound.used || bound.most - bound.used < more;
+}
+
 std::string in_gigabytes(uint64_t bytes) {
   return fmt::format("{:.1f} GiB", static_cast<double>(bytes) / (1 << 30));
 }
@@ -137,12 +143,16 @@ const rlimit& users_file_limit() {
   return before_we_came;
 }
 
-Error own_files() {
-  const Bound files = bound_on_files();
-  if (files.most >= files.used + kFilesOfOurOwn) return {};
-  return failure(MPI_ERR_OTHER,
-                 "{} is {}, of which {} are in use; starting a job takes {} more. Raise it",
-                 files.name, files.most, files.used, kFilesOfOurOwn);
+Error room_for_ourselves() {
+  const auto check = [](const Bound& bound, uint64_t more) -> Error {
+    if (!lacks(bound, more)) return {};
+    return failure(MPI_ERR_OTHER,
+                   "{} is {}, of which {} are in use; starting a job takes {} more. Raise it",
+                   bound.name, bound.most, bound.used, more);
+  };
+  for (const Bound& bound : bounds_on_processes())
+    if (Error e = check(bound, kThreadsOfOurOwn + kThreadsOfStreams)) return e;
+  return check(bound_on_files(), kFilesOfOurOwn);
 }
 
 void end_where_memory_does() {
@@ -177,21 +187,19 @@ Room room_on_this_node() {
 
 Error shortage(int ranks, const std::string& node, const Room& room) {
   const auto count = static_cast<uint64_t>(ranks);
-  const auto lacks = [](const Bound& bound, uint64_t more) {
-    return bound.most < bound.used || bound.most - bound.used < more;
-  };
   const std::string who =
       fmt::format("{} {} cannot start on {}", ranks, ranks == 1 ? "rank" : "ranks", node);
   for (const Bound& bound : room.processes)
-    if (lacks(bound, count))
+    if (lacks(bound, count + kThreadsOfStreams))
       return failure(MPI_ERR_OTHER,
-                     "{}: {} is {}, of which {} are in use; there it takes {} more, and about {} "
+                     "{}: {} is {}, of which {} are in use; starting them takes {} more, and about {} "
                      "with the threads of MPI. Raise it, or use fewer ranks or more nodes",
-                     who, bound.name, bound.most, bound.used, count, count * kThreadsOfRank);
+                     who, bound.name, bound.most, bound.used, count + kThreadsOfStreams,
+                     count * kThreadsOfRank + kThreadsOfStreams);
   const uint64_t files = count * kFilesOfRank + kFilesInPassing;
   if (lacks(room.files, files))
     return failure(MPI_ERR_OTHER,
-                   "{}: {} is {}, of which {} are in use; there it takes {} more. Raise it, or use "
+                   "{}: {} is {}, of which {} are in use; starting them takes {} more. Raise it, or use "
                    "fewer ranks or more nodes",
                    who, room.files.name, room.files.most, room.files.used, files);
   if (room.memory > 0 && room.memory / kMemoryOfRank < count)

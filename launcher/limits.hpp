@@ -19,9 +19,9 @@ void raise_file_limit();
 // The limit as it was before.
 const rlimit& users_file_limit();
 
-// Whether they are enough for the launcher or the daemon itself, whose libraries would say so in
-// words of their own.
-Error own_files();
+// Whether there is enough for the launcher or the daemon itself, whose libraries would tell of a lack
+// in words of their own.
+Error room_for_ourselves();
 // Memory that the language cannot give ends this process with a sentence; its watchdog does the rest.
 void end_where_memory_does();
 

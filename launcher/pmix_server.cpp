@@ -9,6 +9,8 @@
 #include <mutex>
 #include <optional>
 
+#include "base/home.hpp"
+#include "base/probe.hpp"
 #include "base/signals.hpp"
 #include "base/waits_event.hpp"
 #include "launcher/pmix_info.hpp"
@@ -18,6 +20,8 @@ extern char** environ;
 
 namespace tutti::launcher {
 namespace {
+
+constexpr int kThreads = 2;  // of the library: its progress, and its listener
 
 Error pmix_failure(const char* what, pmix_status_t status) {
   return failure(MPI_ERR_OTHER, "PMIx cannot {}: {}", what, PMIx_Error_string(status));
@@ -173,6 +177,7 @@ PmixServer::PmixServer() : pending_(std::make_unique<Pending>()) {}
 Result<std::unique_ptr<PmixServer>> PmixServer::start(const std::string& folder,
                                                       const std::string& node_name,
                                                       const Topology& topology) {
+  if (Error e = probe_threads(kThreads)) return e;
   forget_other_servers();
   ::setenv("PMIX_MCA_gds", "hash", 1);  // quickest to the first fence, and no files to leave
   std::unique_ptr<PmixServer> server(new PmixServer);
@@ -199,6 +204,7 @@ Result<std::unique_ptr<PmixServer>> PmixServer::start(const std::string& folder,
   info.add(PMIX_TOPOLOGY2, &known, PMIX_TOPO);
   // Never freed: the library goes on using the copy of the topology that it holds.
   const auto* const told = new InfoArray(info.array());
+  const SomeHome home;
   const SignalsBlocked none;  // the library makes threads
   if (const pmix_status_t status = PMIx_server_init(&module, told->data(), told->size());
       status != PMIX_SUCCESS)

@@ -273,7 +273,7 @@ int run_command(std::string_view command, const std::vector<std::string>& argume
   }
   Result<Plan> plan = make_plan(std::move(*options));
   if (!plan) return refuse(plan.error());
-  if (Error e = own_files()) return refuse(e, 1);
+  if (Error e = room_for_ourselves()) return refuse(e, 1);
   // Before anything starts a thread: the watchdog is a fork of this process.
   const std::string job_id = random_hex(6);
   Result<Cleanup> cleanup = Cleanup::arm(job_id, "launcher");

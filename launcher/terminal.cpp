@@ -62,7 +62,7 @@ struct Writer::Shared {
     size_t room;
   };
   std::deque<Piece> queue;
-  bool writing = false, dropping = false, over = false, started = false;
+  bool writing = false, dropping = false, over = false;
 
   void run(const std::shared_ptr<Shared>& self) {
     std::unique_lock lock(mutex);
@@ -100,6 +100,11 @@ Writer::Writer(Loop& loop, int fd, Events events) : shared_(std::make_shared<Sha
   shared_->loop = &loop;
   shared_->fd = fd;
   shared_->events = std::move(events);
+  const std::string why = start_quiet_thread([shared = shared_] { shared->run(shared); });
+  if (why.empty()) return;
+  const std::lock_guard lock(shared_->mutex);
+  shared_->dropping = true;
+  shared_->tell_lost(shared_, EAGAIN, why);
 }
 
 Writer::~Writer() {
@@ -111,14 +116,6 @@ Writer::~Writer() {
 void Writer::put(int node, std::string bytes, size_t room) {
   const std::lock_guard lock(shared_->mutex);
   if (shared_->dropping) return shared_->tell_written(shared_, {node, {}, room});
-  if (!std::exchange(shared_->started, true)) {
-    const std::string why = start_quiet_thread([shared = shared_] { shared->run(shared); });
-    if (!why.empty()) {
-      shared_->dropping = true;
-      shared_->tell_lost(shared_, EAGAIN, why);
-      return shared_->tell_written(shared_, {node, {}, room});
-    }
-  }
   shared_->queue.push_back({node, std::move(bytes), room});
   shared_->changed.notify_all();
 }
@@ -144,7 +141,7 @@ struct Reader::Shared {
   std::mutex mutex;
   std::condition_variable changed;
   int wanted = 0;
-  bool over = false, started = false;
+  bool over = false;
 
   // Empty: the end, or `problem`.
   std::string read_chunk(int& problem) {
@@ -200,6 +197,8 @@ Reader::Reader(Loop& loop, int fd, Chunk chunk, Failed failed)
   shared_->fd = fd;
   shared_->chunk = std::move(chunk);
   shared_->failed = std::move(failed);
+  const std::string why = start_quiet_thread([shared = shared_] { shared->run(shared); });
+  if (!why.empty()) shared_->tell_failed(shared_, why);
 }
 
 Reader::~Reader() {
@@ -211,10 +210,6 @@ Reader::~Reader() {
 void Reader::want() {
   const std::lock_guard lock(shared_->mutex);
   ++shared_->wanted;
-  if (!std::exchange(shared_->started, true)) {
-    const std::string why = start_quiet_thread([shared = shared_] { shared->run(shared); });
-    if (!why.empty()) shared_->tell_failed(shared_, why);
-  }
   shared_->changed.notify_all();
 }
 

@@ -157,7 +157,7 @@ int run_daemon() {
     return 1;
   }
   set_speaker("daemon on " + node->name);
-  if (Error e = own_files()) {
+  if (Error e = room_for_ourselves()) {
     say(Level::error, "{}", e.message());
     return 1;
   }

@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "base/log.hpp"
+#include "base/probe.hpp"
 
 namespace tutti::boot {
 namespace {
@@ -55,6 +56,11 @@ int parent_of(int pid) {
   return parent;
 }
 
+// What a rank of one node holds once MPI_Init is through (PMIx 4.2, UCX 1.13), and one alone.
+constexpr int kFilesOfRank = 17, kFilesAlone = 10;
+// Without its own thread of progress MPI still works.
+constexpr int kThreadsOfPmix = 1;
+
 class Singleton final : public Job {
  public:
   Singleton() {
@@ -95,6 +101,9 @@ bool sees_processes_of_node() {
 }
 
 Result<std::unique_ptr<Job>> Job::join() {
+  if (Error e = probe_descriptors(pmix_offered() ? kFilesOfRank : kFilesAlone)) return e;
+  if (pmix_offered())
+    if (Error e = probe_threads(kThreadsOfPmix)) return e;
   if (pmix_offered()) return join_pmix();
   if (std::optional<Error> refusal = one_of_several()) return *std::move(refusal);
   return std::unique_ptr<Job>(std::make_unique<Singleton>());

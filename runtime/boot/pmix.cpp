@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <sstream>
 
+#include "base/home.hpp"
 #include "base/log.hpp"
 #include "base/signals.hpp"
 #include "base/waits_event.hpp"
@@ -118,6 +119,7 @@ std::string PmixJob::job_text(const char* key) const {
 Error PmixJob::start() {
   pmix_status_t status;
   {
+    const SomeHome home;
     const SignalsBlocked none;  // the library makes a thread
     status = PMIx_Init(&me_, nullptr, 0);
   }

@@ -101,6 +101,7 @@ Result<std::unique_ptr<Node>> Node::open(const NodeOptions& options, const Wirin
 
   auto open_ucx = [&]() -> Error {
     UcxOptions how = options.ucx;
+    how.no_way = options.no_way;
     how.between_nodes = !one_node;
     // What is in /dev/shm is for our rings. Where they find no room UCX finds none either.
     how.dev_shm = !options.shared_memory;

@@ -25,7 +25,7 @@ struct NodeOptions {
   bool read_peers = true;  // SharedMemoryOptions::read_peers
   bool both_copy = true;   // SharedMemoryOptions::both_copy
   double slow_copy = Distance::kSlow;  // SharedMemoryOptions::slow_copy
-  std::function<void(int process, const Error& why)> no_way;  // SharedMemoryOptions::no_way
+  std::function<void(int process, const Error& why)> no_way;  // also over UCX
   UcxOptions ucx;
   std::string ucx_is_told;  // in front of what UCX's opening failed with; may be empty
 };

@@ -54,8 +54,7 @@ transport::NodeOptions transport_options(const Config& config, const boot::JobVi
           .no_way =
               [](int peer, const Error& why) {
                 process().job->abort(
-                    1, fmt::format("a message to rank {} on the same node cannot leave: {}", peer,
-                                   why.message()));
+                    1, fmt::format("a message to rank {} cannot leave: {}", peer, why.message()));
               },
           .ucx = {tls},
           .ucx_is_told = tls.empty() ? ""

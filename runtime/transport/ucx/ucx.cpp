@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/log.hpp"
+#include "base/probe.hpp"
 #include "base/signals.hpp"
 #include "transport/ucx/ucx_short.hpp"
 
@@ -121,6 +122,7 @@ class UcxTransport final : public Ucx {
   void send_late();
   Result<ucp_ep_h> endpoint(int peer);
   Result<ucp_ep_h> connect(int peer);
+  Result<ucp_ep_h> try_to_connect(int peer);
   void describe(ucp_request_param_t& param, const void*& buffer, size_t& count,
                 Payload& payload) const;
   void describe_as_packed(ucp_request_param_t& param, const void*& buffer, size_t& count,
@@ -138,11 +140,19 @@ class UcxTransport final : public Ucx {
   std::vector<ucp_ep_h> endpoints_;  // by process id; nullptr: not connected
   bool within_ucx_ = false;          // it calls back
   std::vector<Late> late_;
+  std::function<void(int, const Error&)> no_way_;
   int descriptor_ = -1;
   void* flush_ = nullptr;
 };
 
+// Of a worker (UCX 1.13 over tcp holds 12) and of the progress thread, which comes after it; and of
+// connections to a peer, where as many may come from peers meanwhile (2 with 2 devices).
+constexpr int kFilesOfWorker = 18, kFilesOfConnection = 8;
+
 Error UcxTransport::start(const UcxOptions& options) {
+  if (Error e = probe_descriptors(kFilesOfWorker)) return e;
+  if (Error e = probe_threads(1)) return e;
+  no_way_ = options.no_way;
   const SignalsBlocked none;  // some of its transports make a thread
   ucp_config_t* config = nullptr;
   if (ucs_status_t s = ucp_config_read(nullptr, nullptr, &config); s != UCS_OK)
@@ -260,8 +270,16 @@ Result<ucp_ep_h> UcxTransport::endpoint(int peer) {
 }
 
 Result<ucp_ep_h> UcxTransport::connect(int peer) {
+  Result<ucp_ep_h> connected = try_to_connect(peer);
+  if (!connected && no_way_) no_way_(peer, connected.error());
+  return connected;
+}
+
+Result<ucp_ep_h> UcxTransport::try_to_connect(int peer) {
   Result<std::string> address = book_(peer);
   if (!address) return std::move(address).error();
+  if (Error e = probe_descriptors(kFilesOfConnection))
+    return std::move(e).within(fmt::format("connecting to process {}", peer));
   ucp_ep_params_t params{};
   params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS;
   params.address = reinterpret_cast<const ucp_address_t*>(address->data());
