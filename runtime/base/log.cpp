@@ -6,6 +6,8 @@
 #include <atomic>
 #include <cstdlib>
 
+#include "base/flush.hpp"
+
 namespace tutti {
 namespace {
 
@@ -44,6 +46,7 @@ void log_line(Level level, std::string_view text) {
 }
 
 void invariant_broken(const char* file, int line, std::string_view text) {
+  flush_streams();
   log_line(Level::error, fmt::format("broken invariant at {}:{}: {}", file, line, text));
   std::abort();
 }

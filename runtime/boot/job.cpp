@@ -10,6 +10,7 @@
 #include <optional>
 #include <sstream>
 
+#include "base/flush.hpp"
 #include "base/log.hpp"
 #include "base/probe.hpp"
 
@@ -81,6 +82,7 @@ class Singleton final : public Job {
   std::vector<int> nodes() override { return {0}; }
   void leave() override {}
   [[noreturn]] void abort(int code, const std::string& message) override {
+    flush_streams();
     say(Level::error, "{}", message);
     _exit(code);
   }

@@ -51,7 +51,8 @@ class Job {
   virtual std::vector<int> nodes() = 0;
   // Tells the launcher that I leave in good order; no call after it.
   virtual void leave() = 0;
-  // Ends the job with this exit code. Any thread.
+  // Ends the job with this exit code, when the program's streams are written out or their time is
+  // over (flush_streams). Any thread.
   [[noreturn]] virtual void abort(int code, const std::string& message) = 0;
 
  protected:

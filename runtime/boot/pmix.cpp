@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <sstream>
 
+#include "base/flush.hpp"
 #include "base/home.hpp"
 #include "base/log.hpp"
 #include "base/signals.hpp"
@@ -313,6 +314,8 @@ std::vector<int> PmixJob::nodes() {
 }
 
 void PmixJob::abort(int code, const std::string& message) {
+  // Before the launcher hears of it, and ends this rank as all others.
+  flush_streams();
   // Tutti's launcher prints the message, once for the job; others do not.
   const bool told = PMIx_Abort(code, message.c_str(), nullptr, 0) == PMIX_SUCCESS;
   if (!told || !view_.own_launcher) say(Level::error, "{}", message);

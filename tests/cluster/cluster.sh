@@ -18,6 +18,7 @@ fail() { echo "cluster: $*" >&2; exit 1; }
 bin=$build/bin
 programs=$build/tests/programs
 where=$build/tests/cluster/where  # prints "rank R of N on HOST"
+departs=$build/tests/launcher/departs  # prints, and leaves in many ways
 stay=$build/tests/launcher/stay   # prints "ready" and stays: half of the ranks asleep, half waiting
 traffic=$build/tests/launcher/traffic  # prints "ready" amid messages; "stubborn": ends only by force
 deadlock=$build/tests/contract/deadlock_program
@@ -558,6 +559,30 @@ test_slurm_absent_rank() {
   in_slurm --mpi=pmix --wait=2 -N3 -n6 sh -c '[ "$PMIX_RANK" != 0 ] || exit 0; exec "$0"' "$where"
   went_wrong
   [ "$code" != 124 ] || fail "srun --wait does not end the step: $(cat "$bed/out")"
+}
+
+# Slurm takes it for a good end, and the others would wait for ever.
+test_slurm_left_without_finalize() {
+  slurm_configuration 3
+  nodes_up ctl node1 node2 node3
+  slurm_up
+  local how
+  for how in "exit 0" "exit 3" "return"; do
+    in_slurm --mpi=pmix -N3 -n6 "$departs" $how
+    went_wrong
+    [ "$code" != 124 ] || fail "'$how' leaves the others waiting: $(cat "$bed/out")"
+    said "\[rank 5 on node3\] error: this rank exited with code ${how##*[a-z ]} without MPI_Finalize; the job ends"
+  done
+  ! grep -q UCX "$bed/out" || fail "a library's own words: $(cat "$bed/out")"
+  for how in finalize_late child; do
+    in_slurm --mpi=pmix -N3 -n6 "$departs" $how
+    went_well
+  done
+  # What was printed before the job ended is not lost there either.
+  in_slurm --mpi=pmix -N3 -n6 "$departs" abort
+  went_wrong
+  said "kept by stdio"
+  said "kept by C++"
 }
 
 test_slurm_without_pmix() {

@@ -164,3 +164,119 @@ test_user_signals_reach_the_ranks() {
   [ "$(grep -c two out)" = 3 ] || fail "SIGUSR2 does not reach all ranks"
   nothing_is_left
 }
+
+# --- limits ----------------------------------------------------------------------------------------
+
+# Before all are started: with fewer processes than asked for the job is over.
+test_terminated_while_many_start_quickly() {
+  launch_behind -n 2000 sh -c 'echo >>started; exec sleep 600'
+  some_run() { [ -s started ]; }
+  within 20 some_run || fail "no rank starts"
+  fault kill -TERM "$launched"
+  ends_in_time
+  expect_code 143
+  [ "$(grep -c '' started)" -lt 1900 ] || fail "all ranks were started first"
+}
+test_timeout_while_many_start_quickly() {
+  fault true
+  launched=
+  launch --timeout 0.3 -n 2000 sh -c 'echo >>started; exec sleep 600'
+  expect_code 124
+  [ "$(grep -c '' started)" -lt 1900 ] || fail "all ranks were started first"
+  nothing_is_left
+}
+test_a_million_ranks_are_refused_quickly() {
+  local begin
+  begin=$(now_us)
+  (ulimit -n 4096; launch -n 1000000 touch started; expect_code 1) || exit 1
+  (($(now_us) - begin < 2000000)) || fail "it took $((($(now_us) - begin) / 1000)) ms"
+  said "1000000 ranks cannot start on $(hostname): "
+  said "starting them takes"
+  [ ! -e started ] || fail "some were started"
+  nothing_is_left
+}
+
+test_descriptors_of_ranks() {
+  # Nothing of the launcher's or the shell's is open there; ls has the folder that it lists.
+  exec 7</dev/null
+  launch -n 6 ls /proc/self/fd
+  exec 7<&-
+  expect_code 0
+  [ "$(sort out | uniq -c | xargs)" = "6 0 6 1 6 2 6 3" ] || fail "open in the ranks: $(sort out | uniq -c | xargs)"
+}
+test_few_descriptors() {
+  # The launcher has as many as it may; ranks have what their user set.
+  (ulimit -Sn 64; launch -n 16 sh -c 'ulimit -Sn'; expect_code 0) || exit 1
+  [ "$(sort out | uniq -c | xargs)" = "16 64" ] || fail "limits of the ranks: $(sort out | uniq -c | xargs)"
+  (ulimit -n 64; launch -n 16 touch started; expect_code 1) || exit 1
+  said_once "16 ranks cannot start on $(hostname): the limit of open files (ulimit -Hn) is 64, of which"
+  (ulimit -n 12; launch -n 1 touch started; expect_code 1) || exit 1
+  said_once "the limit of open files (ulimit -Hn) is 12, of which"
+  [ "$(grep -c '' err)" = 1 ] || fail "more than a sentence"
+  [ ! -e started ] || fail "some were started"
+  nothing_is_left
+}
+test_few_descriptors_in_ranks_by_library() {
+  local limit
+  for limit in 6 10 14 18; do
+    launch -n 2 sh -c "ulimit -n $limit; exec \"\$0\"" "$build/tests/launcher/pair"
+    [ "$code" != 0 ] || fail "exit code 0 with $limit"
+    said "MPI_Init: 17 more open files are needed here, and only $((limit - 3)) can be had: Too many open files; the limit of open files (ulimit -n) is too low"
+    ! grep -q '^\[' err || fail "a library's own words"
+  done
+  # Over connections, which take more the more peers there are.
+  for limit in 22 30; do
+    launch --set transport.shared_memory=off --set transport.ucx_tls=tcp,self -n 4 sh -c "ulimit -n $limit; exec \"\$0\"" "$build/tests/launcher/pair"
+    [ "$code" != 0 ] && [ "$code" != 124 ] || fail "exit code $code with $limit"
+    said "the limit of open files (ulimit -n) is too low"
+  done
+  nothing_is_left
+}
+
+# as_nobody COMMAND…: as a user with a number alone, and no HOME; the namespace is the fallback.
+as_nobody() {
+  if [ "$(id -u)" = 0 ]; then
+    chmod 777 "$work" "$TMPDIR"
+    setpriv --reuid=54321 --regid=54321 --clear-groups env -u HOME "$@"
+  else
+    unshare --user --map-user=54321 env -u HOME "$@"
+  fi
+}
+test_no_home_by_library() {
+  local hello=$build/tests/launcher/pair
+  as_nobody test -x "$mpirun" || { echo "the build is not to be seen by others"; return 0; }
+  ! getent passwd 54321 >/dev/null || fail "there is a user 54321"
+  as_nobody timeout 30 "$mpirun" -n 2 "$hello" >out 2>err || fail "exit code $?"
+  as_nobody timeout 30 "$mpirun" -n 2 sh -c 'echo "${HOME-none}"' >out 2>err || fail "exit code $?"
+  [ "$(sort -u out)" = none ] || fail "the ranks have a home: $(cat out)"
+  as_nobody timeout 30 "$departs" child >out 2>err || fail "alone: exit code $?"
+  nothing_is_left
+}
+# Whatever the limit is, there is a sentence or it works, and never a library's way to die.
+test_few_processes_by_library() {
+  local limit
+  [ "$(id -u)" = 0 ] || { echo "only for root: others have processes of their own"; return 0; }
+  as_nobody test -x "$mpirun" || { echo "the build is not to be seen by others"; return 0; }
+  for limit in 1 3 6 8 10 11 12 14 20; do
+    code=0
+    as_nobody bash -c 'ulimit -u '$limit' && exec timeout 30 "$0" -n 4 "$1"' "$mpirun" "$build/tests/launcher/pair" >out 2>err || code=$?
+    case $code in
+      0) ;;
+      1 | 16) grep -qE "^tutti: error: .*(limit|ulimit -u)" err || fail "no reason with $limit" ;;
+      126) grep -q "fork" err || fail "exit code $code with $limit" ;;
+      *) fail "exit code $code with $limit" ;;
+    esac
+    ! grep -q "terminate called" err || fail "an exception"
+  done
+  nothing_is_left
+}
+test_little_memory_by_library() {
+  local limit
+  for limit in 15000 20000 30000 50000; do
+    code=0
+    (ulimit -v $limit; exec timeout 30 "$mpirun" -n 2 "$build/tests/launcher/pair") >out 2>err || code=$?
+    case $code in 0 | 1 | 16 | 127) ;; *) fail "exit code $code with $limit" ;; esac
+    ! grep -q "terminate called" err || fail "an exception"
+  done
+  nothing_is_left
+}

@@ -6,6 +6,7 @@ mpirun=$build/bin/mpirun
 hello=$build/tests/launcher/pmix_hello
 traffic=$build/tests/launcher/traffic
 stay=$build/tests/launcher/stay
+departs=$build/tests/launcher/departs
 
 unset ${!TUTTI_@}
 work=$(mktemp -d "${TMPDIR:-/tmp}/launcher-test.XXXXXX")

@@ -5,6 +5,7 @@
 #include "launcher/daemon_start.hpp"
 #include "launcher/environment.hpp"
 #include "launcher/job_states.hpp"
+#include "launcher/limits.hpp"
 #include "launcher/lines.hpp"
 #include "launcher/pmix_info.hpp"
 #include "launcher/secret.hpp"
@@ -12,6 +13,23 @@
 
 namespace tutti::launcher {
 namespace {
+
+TEST(Room, IsEnoughOrASentenceSaysOfWhat) {
+  Room room;
+  room.processes = {{"the limit of a", 1000, 100}, {"the limit of b", 500, 450}};
+  room.files = {"the limit of open files (ulimit -Hn)", 1000, 20};
+  EXPECT_FALSE(shortage(40, "here", room));
+  EXPECT_NE(shortage(48, "here", room).message().find("the limit of b is 500, of which 450 are in use"),
+            std::string::npos);
+  room.processes[1].most = 400;  // lowered since
+  EXPECT_TRUE(shortage(1, "here", room));
+  room.processes.pop_back();
+  EXPECT_NE(shortage(400, "here", room).message().find("(ulimit -Hn) is 1000"), std::string::npos);
+  room.files.most = 1 << 20;
+  EXPECT_FALSE(shortage(400, "here", room));
+  room.memory = 64 << 20;
+  EXPECT_NE(shortage(400, "here", room).message().find("0.1 GiB of memory"), std::string::npos);
+}
 
 TEST(Lines, StayWhole) {
   LineKeeper keeper;

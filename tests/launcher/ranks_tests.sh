@@ -305,3 +305,18 @@ test_connections_are_lazy_by_library() {
     [ -z "$(before $rank)" ] || fail "rank $rank, which talks to nobody, connected to: $(before $rank)"
   done
 }
+
+# However late MPI_Finalize comes, and whatever a forked child does.
+test_late_finalize_by_library() {
+  local how
+  for how in finalize_late child; do
+    launch -n 2 "$departs" $how
+    expect_code 0
+  done
+  for how in exit return; do
+    launch -n 2 "$departs" $how
+    expect_code 1
+    said_once "exited with code 0 without MPI_Finalize; the job ends"
+  done
+  nothing_is_left
+}

@@ -71,3 +71,93 @@ test_stuck_reader_cannot_hold_the_end_up() {
   wait %1 2>/dev/null
   expect_code 143
 }
+
+# write_error STREAM REASON: how the job ended.
+write_error() {
+  expect_code 1
+  said_once "mpirun cannot write its standard $1: $2; the job ends"
+}
+test_full_disk() {
+  code=0
+  timeout 30 "$mpirun" -n 2 yes >/dev/full 2>err || code=$?
+  write_error output "No space left on device"
+  code=0
+  timeout 30 "$mpirun" -n 1 echo once >/dev/full 2>err || code=$?
+  write_error output "No space left on device"
+  # What standard error has no room for is said where there is some.
+  code=0
+  timeout 30 "$mpirun" -n 1 sh -c 'echo word; yes >&2' 2>/dev/full >err || code=$?
+  write_error error "No space left on device"
+  code=0
+  timeout 30 "$mpirun" -n 1 sh -c 'yes; yes >&2' >/dev/full 2>&1 || code=$?
+  expect_code 1
+  # A file over its limit is no other error for want of a signal.
+  code=0
+  (ulimit -f 8; exec timeout 30 "$mpirun" -n 1 yes) >big 2>err || code=$?
+  write_error output "File too large"
+  nothing_is_left
+}
+
+test_full_disk_of_other_commands() {
+  local command
+  for command in "info" "info --config" "why --json" "run --help" "help" "--version"; do
+    code=0
+    timeout 30 "$build/bin/tutti" $command >/dev/full 2>err || code=$?
+    [ "$code" != 0 ] || fail "tutti $command: exit code 0"
+    said_once "cannot write standard output: No space left on device"
+  done
+}
+
+test_unreadable_input() {
+  code=0
+  timeout 30 "$mpirun" -n 2 cat </ >out 2>err || code=$?
+  expect_code 1
+  said_once "mpirun cannot read its standard input: Is a directory; the job ends"
+  nothing_is_left
+  "$mpirun" -n 2 cat 0>/dev/null 2>err || fail "input that is open for writing alone is a failure"
+}
+
+# --- what a program printed, and left in memory, before the job ended ------------------------------
+
+test_last_words_by_library() {
+  local how
+  for how in abort fatal; do
+    rm -f file
+    launch -n 1 "$departs" $how "$work/file"
+    [ "$code" != 0 ] || fail "$how: exit code 0"
+    printed "kept by stdio"
+    printed "kept by C++"
+    [ "$(cat file)" = "kept in a file" ] || fail "$how: the file has: $(cat file)"
+    code=0
+    timeout 30 "$departs" $how "$work/file" >out 2>err || code=$?  # without a launcher
+    [ "$code" != 0 ] || fail "$how: exit code 0"
+    printed "kept by stdio"
+    printed "kept by C++"
+  done
+  # Of the two, at least the one that tells.
+  launch -n 2 "$departs" differ
+  [ "$code" != 0 ] || fail "exit code 0"
+  printed "kept by stdio"
+  printed "kept by C++"
+  nothing_is_left
+}
+
+test_last_words_have_a_bound_by_library() {
+  # Another thread has the lock of standard output: what the other streams hold comes.
+  launch_behind -n 1 "$departs" locked "$work/file"
+  fault true
+  ends_in_time
+  expect_code 42
+  printed "kept by C++"
+  [ "$(cat file)" = "kept in a file" ] || fail "the file has: $(cat file)"
+  # Nobody reads the pipe.
+  mkfifo pipe
+  env -u TUTTI_TEST_MARK sleep 600 <pipe &
+  timeout 30 "$departs" stuck >pipe 2>err &
+  launched=$!
+  fault true
+  ends_in_time
+  kill %1
+  wait %1 2>/dev/null
+  expect_code 42
+}

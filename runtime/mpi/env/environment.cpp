@@ -53,8 +53,11 @@ transport::NodeOptions transport_options(const Config& config, const boot::JobVi
           .both_copy = static_cast<int>(job.node_ranks.size()) <= boot::allowed_cores(),
           .no_way =
               [](int peer, const Error& why) {
+                const std::vector<int>& near = process().job->view().node_ranks;
                 process().job->abort(
-                    1, fmt::format("a message to rank {} cannot leave: {}", peer, why.message()));
+                    1, fmt::format("a message to rank {}{} cannot leave: {}", peer,
+                                   std::ranges::binary_search(near, peer) ? " on the same node" : "",
+                                   why.message()));
               },
           .ucx = {tls},
           .ucx_is_told = tls.empty() ? ""
@@ -286,6 +289,23 @@ std::unique_ptr<boot::Job>& job_that_failed_to_start() {
   return job;
 }
 
+pid_t initialized_by = 0;  // a forked child has the rest of the process, but not its threads
+
+// Where Tutti's launcher runs a rank, it sees by itself that this one ended without MPI_Finalize.
+// Others take exit code 0 for the good end of a rank whose peers wait for it, so that the rank ends
+// the job. Registered when the library is loaded, it runs after whatever the program has for its
+// exit, where MPI_Finalize may still stand. The C library alone tells the exit code.
+void end_job_of_others(int status, void*) {
+  if (phase.load() != Phase::running || getpid() != initialized_by) return;
+  const boot::JobView& job = process().job->view();
+  if (job.own_launcher || job.size == 1) return;
+  const int code = status & 0xff;
+  process().job->abort(code ? code : 1,
+                       fmt::format("this rank exited with code {} without MPI_Finalize; the job ends",
+                                   code));
+}
+[[gnu::constructor]] void watch_exit() { ::on_exit(end_job_of_others, nullptr); }
+
 Error init(int* argc, char*** argv) {
   int provided;
   return init_thread(argc, argv, MPI_THREAD_SINGLE, &provided);
@@ -319,9 +339,9 @@ Error initialize(int required, int* provided) {
   info_env().set("maxprocs", std::to_string(the_process->job->view().size));
   info_env().set("thread_level", name_of_thread_level(required));
   // A program that exits without MPI_Finalize must not find the thread in UCX's own exit.
-  static const pid_t initialized_by = getpid();
+  initialized_by = getpid();
   std::atexit([] {
-    if (getpid() == initialized_by) the_process->helper.reset();  // a forked child has no such thread
+    if (getpid() == initialized_by) the_process->helper.reset();
   });
   if (the_process->checker) open_thread_judge(report_only);
   phase.store(Phase::running, std::memory_order_release);

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <optional>
 
+#include "base/flush.hpp"
 #include "base/log.hpp"
 #include "contract/ledger.hpp"
 #include "mpi/object/api_error.hpp"
@@ -201,6 +202,7 @@ std::string last_words(std::string_view text, const Comm* comm, const Errhandler
   if (phase.load() == Phase::running)
     process().job->abort(exit_code, last_words(text, comm, handler, incident));
   if (boot::Job* job = job_that_failed_to_start().get()) job->abort(exit_code, std::string(text));
+  flush_streams();
   say(Level::error, "{}", text);  // before MPI_Init or after MPI_Finalize: nobody chose a handler
   std::_Exit(exit_code);
 }

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "base/flush.hpp"
+
+#include <condition_variable>
+#include <cstdio>
+#include <iostream>
+#include <memory>
+#include <mutex>
+#include <system_error>
+#include <thread>
+
+#include "base/signals.hpp"
+
+namespace tutti {
+namespace {
+
+void flush_standard_streams() {
+  std::fflush(stdout);
+  std::fflush(stderr);
+}
+
+// Waits for every stream's lock: also for that of one which another thread reads from.
+void flush_all_streams() { std::fflush(nullptr); }
+
+// After sync_with_stdio(false) these have memory of their own.
+void flush_streams_of_the_language() {
+  std::cout.flush();
+  std::clog.flush();
+  std::wcout.flush();
+  std::wclog.flush();
+}
+
+}  // namespace
+
+void flush_streams(std::chrono::milliseconds bound) {
+  struct Shared {
+    std::mutex mutex;
+    std::condition_variable changed;
+    int under_way = 0;
+  };
+  // The threads hold it, too: one that is stuck outlives this call.
+  const auto shared = std::make_shared<Shared>();
+  // A thread for each, so that none of them waits for a lock that stops another.
+  for (void (*flush)() : {flush_standard_streams, flush_all_streams, flush_streams_of_the_language}) {
+    const SignalsBlocked none;
+    const std::lock_guard lock(shared->mutex);
+    try {
+      std::thread([shared, flush] {
+        flush();
+        const std::lock_guard done(shared->mutex);
+        --shared->under_way;
+        shared->changed.notify_all();
+      }).detach();
+      ++shared->under_way;
+    } catch (const std::system_error&) {
+      break;  // without a thread there would be no bound
+    }
+  }
+  std::unique_lock lock(shared->mutex);
+  shared->changed.wait_for(lock, bound, [&] { return shared->under_way == 0; });
+}
+
+}  // namespace tutti
