@@ -3,6 +3,7 @@
 // reads job-level keys only (those of remote ranks are not given everywhere).
 #include <mpi.h>
 #include <pmix.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -23,6 +24,7 @@ namespace {
 
 constexpr char kAddressKey[] = "tutti.ucx", kNodeKey[] = "tutti.node", kWaitsKey[] = "tutti.waits",
                kProgramKey[] = "tutti.program";
+constexpr int kUntilKilled = 500;  // milliseconds
 constexpr int kTryFor = 1;  // seconds, between which patience may be lost
 
 Error pmix_failure(const std::string& what, pmix_status_t status) {
@@ -319,7 +321,10 @@ void PmixJob::abort(int code, const std::string& message) {
   // Tutti's launcher prints the message, once for the job; others do not.
   const bool told = PMIx_Abort(code, message.c_str(), nullptr, 0) == PMIX_SUCCESS;
   if (!told || !view_.own_launcher) say(Level::error, "{}", message);
-  _exit(code);  // the launcher may be gone
+  // Who ends here closes its connections, of which UCX tells at their other ends in words of its own:
+  // the launcher may be quicker to end all. It may be gone, too.
+  if (told && !view_.own_launcher) ::poll(nullptr, 0, kUntilKilled);
+  _exit(code);
 }
 
 }  // namespace
