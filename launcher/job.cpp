@@ -39,23 +39,29 @@ Job::Job(Loop& loop, Options options)
   out_ = std::make_unique<Writer>(
       loop, STDOUT_FILENO,
       Writer::Events{
-          written, [this] {
+          written,
+          [this] {
             drop_output_ =
                 true;  // such as '| head': the end of a pipe is no failure worth a sentence
             fail(128 + SIGPIPE, "");
           },
           [this](const std::string& why) { lost_output("output", why); }});
   err_ = std::make_unique<Writer>(
-      loop, STDERR_FILENO, Writer::Events{written, [] {}, [this](const std::string& why) {
-                                            // The one place where it can still be read.
-                                            out_->put(0, "tutti: error: " + lost_output("error", why) + "\n", 0);
-                                          }});
-  in_ = std::make_unique<Reader>(loop, STDIN_FILENO, [this](std::string bytes) {
-    const size_t node = map_.ranks.empty() ? 0 : static_cast<size_t>(map_.ranks[0].node);
-    if (!nodes_[node].lost) nodes_[node].node->give_input(std::move(bytes));
-  }, [this](const std::string& why) {
-    fail(1, fmt::format("mpirun cannot read its standard input: {}; the job ends", why));
-  });
+      loop, STDERR_FILENO,
+      Writer::Events{written, [] {},
+                     [this](const std::string& why) {
+                       // The one place where it can still be read.
+                       out_->put(0, "tutti: error: " + lost_output("error", why) + "\n", 0);
+                     }});
+  in_ = std::make_unique<Reader>(
+      loop, STDIN_FILENO,
+      [this](std::string bytes) {
+        const size_t node = map_.ranks.empty() ? 0 : static_cast<size_t>(map_.ranks[0].node);
+        if (!nodes_[node].lost) nodes_[node].node->give_input(std::move(bytes));
+      },
+      [this](const std::string& why) {
+        fail(1, fmt::format("mpirun cannot read its standard input: {}; the job ends", why));
+      });
   watch_signals();
   if (options_.timeout.count() > 0)
     timeout_ = loop_.after(options_.timeout, [this] {

@@ -39,8 +39,8 @@ constexpr uint64_t kMemoryOfRank = 256 << 10;
 uint64_t count_entries(const char* folder) {
   uint64_t count = 0;
   std::error_code problem;
-  for (auto at = fs::directory_iterator(folder, problem); !problem && at != fs::directory_iterator();
-       at.increment(problem))
+  for (auto at = fs::directory_iterator(folder, problem);
+       !problem && at != fs::directory_iterator(); at.increment(problem))
     ++count;
   return count;
 }
@@ -49,8 +49,8 @@ uint64_t count_entries(const char* folder) {
 uint64_t threads_of(uid_t user) {
   uint64_t count = 0;
   std::error_code problem;
-  for (auto at = fs::directory_iterator("/proc", problem); !problem && at != fs::directory_iterator();
-       at.increment(problem)) {
+  for (auto at = fs::directory_iterator("/proc", problem);
+       !problem && at != fs::directory_iterator(); at.increment(problem)) {
     const fs::path& path = at->path();
     struct stat info;
     if (std::atoi(path.filename().c_str()) < 1 || ::stat(path.c_str(), &info) != 0 ||
@@ -83,8 +83,8 @@ std::vector<Bound> bounds_on_processes() {
   rlimit limit{};
   // The kernel makes no such difference for root.
   if (::getuid() != 0 && ::getrlimit(RLIMIT_NPROC, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
-    out.push_back({"the limit of this user's processes (ulimit -u)", limit.rlim_cur,
-                   threads_of(::getuid())});
+    out.push_back(
+        {"the limit of this user's processes (ulimit -u)", limit.rlim_cur, threads_of(::getuid())});
   if (const auto pids = cgroup_processes(); pids)
     out.push_back({"the limit of processes of this container or session (pids.max of its cgroup)",
                    pids->most, pids->used});
@@ -97,8 +97,7 @@ std::vector<Bound> bounds_on_processes() {
 
 Bound bound_on_files() {
   rlimit limit{};
-  const bool bounded =
-      ::getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+  const bool bounded = ::getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
   return {"the limit of open files (ulimit -Hn)",
           bounded ? limit.rlim_cur : std::numeric_limits<uint64_t>::max(),
           count_entries("/proc/self/fd")};
@@ -191,17 +190,19 @@ Error shortage(int ranks, const std::string& node, const Room& room) {
       fmt::format("{} {} cannot start on {}", ranks, ranks == 1 ? "rank" : "ranks", node);
   for (const Bound& bound : room.processes)
     if (lacks(bound, count + kThreadsOfStreams))
-      return failure(MPI_ERR_OTHER,
-                     "{}: {} is {}, of which {} are in use; starting them takes {} more, and about {} "
-                     "with the threads of MPI. Raise it, or use fewer ranks or more nodes",
-                     who, bound.name, bound.most, bound.used, count + kThreadsOfStreams,
-                     count * kThreadsOfRank + kThreadsOfStreams);
+      return failure(
+          MPI_ERR_OTHER,
+          "{}: {} is {}, of which {} are in use; starting them takes {} more, and about {} "
+          "with the threads of MPI. Raise it, or use fewer ranks or more nodes",
+          who, bound.name, bound.most, bound.used, count + kThreadsOfStreams,
+          count * kThreadsOfRank + kThreadsOfStreams);
   const uint64_t files = count * kFilesOfRank + kFilesInPassing;
   if (lacks(room.files, files))
-    return failure(MPI_ERR_OTHER,
-                   "{}: {} is {}, of which {} are in use; starting them takes {} more. Raise it, or use "
-                   "fewer ranks or more nodes",
-                   who, room.files.name, room.files.most, room.files.used, files);
+    return failure(
+        MPI_ERR_OTHER,
+        "{}: {} is {}, of which {} are in use; starting them takes {} more. Raise it, or use "
+        "fewer ranks or more nodes",
+        who, room.files.name, room.files.most, room.files.used, files);
   if (room.memory > 0 && room.memory / kMemoryOfRank < count)
     return failure(MPI_ERR_NO_MEM,
                    "{}: {} of memory are available, and the processes alone take {}. Use fewer "
@@ -213,7 +214,8 @@ Error shortage(int ranks, const std::string& node, const Room& room) {
 std::string advice_on(int error_number) {
   switch (error_number) {
     case EAGAIN:
-      return "; the limit of processes is reached (ulimit -u, or pids.max of the container's cgroup)";
+      return "; the limit of processes is reached (ulimit -u, or pids.max of the container's "
+             "cgroup)";
     case EMFILE:
       return "; the limit of open files is reached (ulimit -Hn)";
     case ENFILE:

@@ -19,10 +19,11 @@ void raise_file_limit();
 // The limit as it was before.
 const rlimit& users_file_limit();
 
-// Whether there is enough for the launcher or the daemon itself, whose libraries would tell of a lack
-// in words of their own.
+// Whether there is enough for the launcher or the daemon itself, whose libraries would tell of a
+// lack in words of their own.
 Error room_for_ourselves();
-// Memory that the language cannot give ends this process with a sentence; its watchdog does the rest.
+// Memory that the language cannot give ends this process with a sentence; its watchdog does the
+// rest.
 void end_where_memory_does();
 
 // Closes all descriptors from this one on. Nothing but system calls: a child of a process with

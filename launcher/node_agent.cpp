@@ -50,6 +50,7 @@ void NodeAgent::launch(NodeTask task) {
   task_ = std::move(task);
   starting_.emplace().ranks = task_.map.ranks_on(task_.node);
   if (Error e = prepare_start()) return give_up_launch(1, e.message());
+  if (starting_->ranks.empty()) return stop_starting();
   start_slice();
 }
 
@@ -71,8 +72,8 @@ void NodeAgent::stop_starting() {
 Error NodeAgent::prepare_start() {
   Starting& start = *starting_;
   const auto count = static_cast<int>(start.ranks.size());
-  if (Error e = shortage(count, task_.map.nodes[static_cast<size_t>(task_.node)],
-                         room_on_this_node()))
+  if (Error e =
+          shortage(count, task_.map.nodes[static_cast<size_t>(task_.node)], room_on_this_node()))
     return e;
   start.binding = topology_.bind(count, task_.bind_to, task_.policy);
   if (task_.report_bindings) report_bindings(start.ranks, start.binding);
@@ -91,21 +92,20 @@ Error NodeAgent::prepare_start() {
 
 void NodeAgent::start_slice() {
   const auto end = std::chrono::steady_clock::now() + kSlice;
-  while (starting_ && starting_->next < starting_->ranks.size()) {
-    if (std::chrono::steady_clock::now() >= end) {
-      starting_->next_slice = loop_.after(std::chrono::nanoseconds(0), [this] { start_slice(); });
-      return;
-    }
+  do {
     const int number = starting_->ranks[starting_->next];
     auto& rank = ranks_[number] = std::make_unique<Rank>();
     rank->rank = number;
     if (Error e = start_rank(*rank, starting_->binding.processors[starting_->next]))
       return give_up_launch(1, e.message());
-    if (starting_) ++starting_->next;
-  }
-  if (!starting_) return;
-  ::close(starting_->failures);
-  starting_.reset();
+    if (!starting_) return;  // the job has ended meanwhile
+    if (++starting_->next == starting_->ranks.size()) {
+      ::close(starting_->failures);
+      starting_.reset();
+      return;
+    }
+  } while (std::chrono::steady_clock::now() < end);
+  starting_->next_slice = loop_.after(std::chrono::nanoseconds(0), [this] { start_slice(); });
 }
 
 void NodeAgent::report_bindings(const std::vector<int>& ranks, const Topology::Binding& binding) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The launcher's own standard streams. They may be anything (a terminal, a file, a slow pipe) and
-// are shared with other processes, so they stay in blocking mode, each with a thread of its own, which
-// is there before the ranks can take the last one; callbacks run on the loop. What cannot be written or read is told, with the kernel's reason; that
-// nobody reads any more is no such failure.
+// are shared with other processes, so they stay in blocking mode, each with a thread of its own,
+// which is there before the ranks can take the last one; callbacks run on the loop. What cannot be
+// written or read is told, with the kernel's reason; that nobody reads any more is no such failure.
 #pragma once
 
 #include <condition_variable>

@@ -79,9 +79,8 @@ int main(int argc, char** argv) {
   tutti::launcher::end_where_memory_does();
   tutti::launcher::raise_file_limit();
   const std::string path = argc > 0 ? argv[0] : "tutti";
-  const int code = all_is_written(
-      command_or_sentence(path.substr(path.rfind('/') + 1),
-                          std::vector<std::string>(argv + (argc > 0), argv + argc)));
+  const int code = all_is_written(command_or_sentence(
+      path.substr(path.rfind('/') + 1), std::vector<std::string>(argv + (argc > 0), argv + argc)));
   // Threads of libraries and blocked writers are left to the end of the process.
   ::_exit(code);
 }

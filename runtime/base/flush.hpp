@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a program has printed may still lie in its memory when the library ends the process by _exit,
-// which leaves it there.
+// What a program has printed may still lie in its memory when the library ends the process by
+// _exit, which leaves it there.
 #pragma once
 
 #include <chrono>

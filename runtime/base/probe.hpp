@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether this process may still have some threads and descriptors. Libraries tell of such a lack in
-// words of their own, or by a crash; so what they are about to take is tried before they do. Another
-// process of the user may take it in between: the libraries' own words remain for that.
+// Whether this process may still have some threads and descriptors. Libraries tell of such a lack
+// in words of their own, or by a crash; so what they are about to take is tried before they do.
+// Another process of the user may take it in between: the libraries' own words remain for that.
 #pragma once
 
 #include "base/result.hpp"

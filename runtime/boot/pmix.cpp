@@ -321,8 +321,8 @@ void PmixJob::abort(int code, const std::string& message) {
   // Tutti's launcher prints the message, once for the job; others do not.
   const bool told = PMIx_Abort(code, message.c_str(), nullptr, 0) == PMIX_SUCCESS;
   if (!told || !view_.own_launcher) say(Level::error, "{}", message);
-  // Who ends here closes its connections, of which UCX tells at their other ends in words of its own:
-  // the launcher may be quicker to end all. It may be gone, too.
+  // Who ends here closes its connections, of which UCX tells at their other ends in words of its
+  // own: the launcher may be quicker to end all. It may be gone, too.
   if (told && !view_.own_launcher) ::poll(nullptr, 0, kUntilKilled);
   _exit(code);
 }

@@ -19,8 +19,9 @@ TEST(Room, IsEnoughOrASentenceSaysOfWhat) {
   room.processes = {{"the limit of a", 1000, 100}, {"the limit of b", 500, 450}};
   room.files = {"the limit of open files (ulimit -Hn)", 1000, 20};
   EXPECT_FALSE(shortage(40, "here", room));
-  EXPECT_NE(shortage(48, "here", room).message().find("the limit of b is 500, of which 450 are in use"),
-            std::string::npos);
+  EXPECT_NE(
+      shortage(48, "here", room).message().find("the limit of b is 500, of which 450 are in use"),
+      std::string::npos);
   room.processes[1].most = 400;  // lowered since
   EXPECT_TRUE(shortage(1, "here", room));
   room.processes.pop_back();

@@ -100,12 +100,25 @@ test_full_disk() {
 
 test_full_disk_of_other_commands() {
   local command
-  for command in "info" "info --config" "why --json" "run --help" "help" "--version"; do
+  for command in "info" "info --config" "run --help" "help" "--version"; do
     code=0
     timeout 30 "$build/bin/tutti" $command >/dev/full 2>err || code=$?
     [ "$code" != 0 ] || fail "tutti $command: exit code 0"
     said_once "cannot write standard output: No space left on device"
   done
+}
+
+test_full_disk_of_why_by_library() {
+  local format
+  start_ready 2 -n 2 "$stay"
+  for format in "" --json; do
+    code=0
+    timeout 30 "$build/bin/tutti" why $format >/dev/full 2>why || code=$?
+    [ "$code" != 0 ] || fail "tutti why $format: exit code 0"
+    grep -qF "cannot write standard output: No space left on device" why || fail "tutti why $format: $(cat why)"
+  done
+  fault kill -TERM "$launched"
+  ends_in_time
 }
 
 test_unreadable_input() {

@@ -55,9 +55,10 @@ transport::NodeOptions transport_options(const Config& config, const boot::JobVi
               [](int peer, const Error& why) {
                 const std::vector<int>& near = process().job->view().node_ranks;
                 process().job->abort(
-                    1, fmt::format("a message to rank {}{} cannot leave: {}", peer,
-                                   std::ranges::binary_search(near, peer) ? " on the same node" : "",
-                                   why.message()));
+                    1,
+                    fmt::format("a message to rank {}{} cannot leave: {}", peer,
+                                std::ranges::binary_search(near, peer) ? " on the same node" : "",
+                                why.message()));
               },
           .ucx = {tls},
           .ucx_is_told = tls.empty() ? ""
@@ -300,11 +301,13 @@ void end_job_of_others(int status, void*) {
   const boot::JobView& job = process().job->view();
   if (job.own_launcher || job.size == 1) return;
   const int code = status & 0xff;
-  process().job->abort(code ? code : 1,
-                       fmt::format("this rank exited with code {} without MPI_Finalize; the job ends",
-                                   code));
+  process().job->abort(
+      code ? code : 1,
+      fmt::format("this rank exited with code {} without MPI_Finalize; the job ends", code));
 }
-[[gnu::constructor]] void watch_exit() { ::on_exit(end_job_of_others, nullptr); }
+[[gnu::constructor]] void watch_exit() {
+  ::on_exit(end_job_of_others, nullptr);
+}
 
 Error init(int* argc, char*** argv) {
   int provided;
