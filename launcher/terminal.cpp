@@ -63,6 +63,7 @@ struct Writer::Shared {
   };
   std::deque<Piece> queue;
   bool writing = false, dropping = false, over = false;
+  bool untold = false;  // the loop does not know yet that something was lost
 
   void run(const std::shared_ptr<Shared>& self) {
     std::unique_lock lock(mutex);
@@ -84,7 +85,12 @@ struct Writer::Shared {
     }
   }
   void tell_lost(const std::shared_ptr<Shared>& self, int problem, const std::string& why) {
+    untold = true;
     loop->post([self, problem, why] {
+      {
+        const std::lock_guard told(self->mutex);
+        self->untold = false;
+      }
       if (self->over) return;
       means_closed(problem) ? self->events.closed() : self->events.failed(why);
     });
@@ -130,7 +136,7 @@ void Writer::drop_all() {
 
 bool Writer::idle() const {
   const std::lock_guard lock(shared_->mutex);
-  return shared_->queue.empty() && !shared_->writing;
+  return shared_->queue.empty() && !shared_->writing && !shared_->untold;
 }
 
 struct Reader::Shared {
