@@ -36,6 +36,7 @@ struct JobMap {
 
 struct NodeTask {
   JobMap map;
+  std::string key;  // what a rank must know to be one, and nobody else can: the namespace ends in it
   int node = 0;
   std::vector<std::string> environment;  // of every rank, "NAME=value"
   MapPolicy policy;

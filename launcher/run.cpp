@@ -93,6 +93,7 @@ Result<NodeTask> make_task(const Plan& plan, const std::string& job_id,
                            const std::vector<int>& cores) {
   NodeTask task;
   task.map.id = job_id;
+  task.key = random_hex(16);
   std::vector<AppShape> shapes;
   for (size_t a = 0; a < plan.options.apps.size(); ++a) {
     task.map.apps.push_back(app_of(plan.options.apps[a]));

@@ -14,7 +14,7 @@
 
 namespace tutti::launcher {
 
-inline constexpr int kWireVersion = 4;
+inline constexpr int kWireVersion = 5;
 inline constexpr size_t kFrameHeader = 5;  // four bytes of length, one of type
 inline constexpr size_t kLongestMessage = size_t{1} << 30;
 
@@ -179,6 +179,7 @@ void fields(Archive& a, MapPolicy& v) {
 template <class Archive>
 void fields(Archive& a, NodeTask& v) {
   a(v.map);
+  a(v.key);
   a(v.node);
   a(v.environment);
   a(v.policy);

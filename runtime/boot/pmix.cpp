@@ -126,16 +126,17 @@ Error PmixJob::start() {
     const SignalsBlocked none;  // the library makes a thread
     status = PMIx_Init(&me_, nullptr, 0);
   }
-  if (status != PMIX_SUCCESS)
-    return pmix_failure(
-        fmt::format("joining job {} as rank {}", std::getenv("PMIX_NAMESPACE"), std::getenv("PMIX_RANK")),
-        status);
+  const char* job_id = std::getenv("TUTTI_JOB");
+  if (status != PMIX_SUCCESS)  // the namespace of our own launcher is a secret
+    return pmix_failure(fmt::format("joining job {} as rank {}",
+                                    job_id ? job_id : std::getenv("PMIX_NAMESPACE"),
+                                    std::getenv("PMIX_RANK")),
+                        status);
   view_.rank = static_cast<int>(me_.rank);
   view_.size = static_cast<int>(job_number(PMIX_JOB_SIZE, 0));
   if (view_.size <= view_.rank)
     return failure(MPI_ERR_OTHER, "the PMIx server gives no job size (PMIX_JOB_SIZE) for rank {}",
                    view_.rank);
-  const char* job_id = std::getenv("TUTTI_JOB");
   view_.id = job_id ? job_id : me_.nspace;
   view_.own_launcher = job_id != nullptr;
   view_.universe_size = static_cast<int>(job_number(PMIX_UNIV_SIZE, 0));

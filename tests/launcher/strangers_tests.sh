@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Sourced by processes.sh. Other users of the machine, who may neither take part in a job nor hold it
+# up. They need root, who can become one.
+
+as_nobody() { setpriv --reuid=nobody --regid="$(id -g nobody)" --clear-groups env -i PATH="$PATH" "$@"; }
+needs_other_users() {
+  if [ "$(id -u)" != 0 ] || ! as_nobody true 2>/dev/null; then
+    echo "skipped: becoming another user needs root"
+    exit 0
+  fi
+  chmod 711 "$work"
+  cp "$hello" "$build/tests/launcher/libliar.so" "$work"
+}
+# What the user nobody can see of this machine.
+seen_by_nobody() {
+  as_nobody sh -c 'cat /proc/net/unix /proc/[0-9]*/cmdline /proc/[0-9]*/environ /proc/[0-9]*/comm
+    ls -R /tmp /dev/shm /run "$0"' "$TMPDIR" 2>/dev/null | tr '\0' '\n'
+}
+# A job of two whose second rank has told what it knows and waits for a file to begin.
+start_waiting() {
+  cat >waiting <<'END'
+#!/bin/sh
+[ "$PMIX_RANK" != 1 ] || (umask 077; env >known)
+echo ready
+until [ -e go ]; do sleep 0.02; done
+exec "$0.hello" modex
+END
+  chmod +x waiting
+  cp "$hello" waiting.hello
+  start_ready 2 -n 2 ./waiting
+  grep '^PMIX_' known >pmix
+}
+# joins USER VARIABLE=VALUE…: whether a process of that user becomes rank 1, which says that it is ours.
+joins() {
+  local user=$1
+  shift
+  setpriv --reuid="$user" --regid="$(id -g "$user")" --clear-groups env -i "$@" TUTTI_TEST_LIE="$(id -u)" \
+    LD_PRELOAD="$work/libliar.so" timeout 10 "$work/pmix_hello" >joined 2>&1 && grep -q "^rank 1 of 2" joined
+}
+
+test_other_users_cannot_join_a_job() {
+  needs_other_users
+  start_waiting
+  local known=() line key public
+  while read -r line; do known+=("$line"); done <pmix
+  key=$(sed -n 's/^PMIX_NAMESPACE=.*\.//p' pmix)
+  [ "${#key}" = 32 ] || fail "the namespace has no key: $(grep NAMESPACE pmix)"
+  seen_by_nobody >seen
+  grep -q '@tutti\..*\.why' seen || fail "this test sees nothing"
+  ! grep -q "$key" seen || fail "everybody sees the key: $(grep "$key" seen)"
+  # What is public: the job's number by its socket, the server's port. Then even with the key.
+  public=$(sed -n 's/.*@\(tutti\..*\)\.why$/\1/p' seen | grep -F "$(sed -n 's/^TUTTI_JOB=//p' known)" | head -1)
+  ! joins nobody "${known[@]}" PMIX_NAMESPACE="$public" || fail "nobody is rank 1 by what is public"
+  ! joins nobody "${known[@]}" || fail "nobody is rank 1 by a lie about its user"
+  joins "$(id -u)" "${known[@]}" || fail "this test would not join either: $(cat joined)"
+  touch go
+  within 10 launcher_ended || fail "mpirun does not end"
+  wait "$launched" || fail "the job failed"
+  printed "rank 1 of 2"
+  nothing_is_left
+}
+launcher_ended() { ! kill -0 "$launched" 2>/dev/null; }
+
+# The PMIx library stands still while a client that has connected says nothing.
+test_other_users_cannot_hold_up_a_job() {
+  needs_other_users
+  start_waiting
+  local port silent
+  port=$(sed -n 's/^PMIX_SERVER_URI41=.*://p' pmix)
+  as_nobody bash -c 'for i in 1 2 3; do exec {fd}<>"/dev/tcp/127.0.0.1/$0" && echo connected; done; exec sleep 30' "$port" >silent 2>&1 &
+  silent=$!
+  is_connected() { [ "$(grep -c connected silent)" = 3 ]; }
+  within 10 is_connected || fail "the stranger cannot connect: $(cat silent)"
+  touch go
+  within 5 launcher_ended || fail "mpirun does not end while a stranger is silent"
+  kill "$silent" 2>/dev/null
+  wait "$launched" || fail "the job failed"
+  printed "rank 1 of 2"
+  nothing_is_left
+}
