@@ -15,6 +15,7 @@
 
 #include "base/config.hpp"
 #include "base/log.hpp"
+#include "launcher/protocol.hpp"
 #include "mpi.h"
 
 extern char** environ;
@@ -24,7 +25,8 @@ namespace {
 
 constexpr auto kGoneTimeout = std::chrono::milliseconds(800);
 constexpr auto kGoneTimeoutInVain = std::chrono::milliseconds(150);
-constexpr size_t kMostNewcomers = 1024;  // strangers that connect and say nothing
+constexpr size_t kMostNewcomers = 256;  // who have proved nothing yet, at a time; others wait
+constexpr auto kProofTime = std::chrono::seconds(10);
 
 // The daemon stands beside the command in a build, and in libexec of an installation.
 Result<std::string> daemon_path() {
@@ -79,38 +81,55 @@ Daemons::~Daemons() {
   for (const auto& shell : shells_)
     for (int fd : {shell->input, shell->output[0], shell->output[1]})
       if (fd >= 0) ::close(fd);
-  if (listener_ >= 0) ::close(listener_);
 }
 
 Error Daemons::listen() {
-  const int one = 1, zero = 0;
+  const int zero = 0;
   sockaddr_in6 six{};
   six.sin6_family = AF_INET6;
   sockaddr_in four{};
   four.sin_family = AF_INET;
   sockaddr* address = reinterpret_cast<sockaddr*>(&six);
   socklen_t size = sizeof six;
-  listener_ = ::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (listener_ >= 0) {
-    ::setsockopt(listener_, IPPROTO_IPV6, IPV6_V6ONLY, &zero, sizeof zero);
-  }
-  if (listener_ < 0 || ::bind(listener_, address, size) != 0) {  // no IPv6 here
-    if (listener_ >= 0) ::close(listener_);
-    listener_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  int fd = ::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (fd >= 0) ::setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &zero, sizeof zero);
+  const auto cannot = [&fd] {
+    const std::string why = std::strerror(errno);
+    if (fd >= 0) ::close(fd);
+    return failure(MPI_ERR_OTHER, "cannot listen for daemons: {}", why);
+  };
+  if (fd < 0 || ::bind(fd, address, size) != 0) {  // no IPv6 here
+    if (fd >= 0) ::close(fd);
+    fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     address = reinterpret_cast<sockaddr*>(&four);
     size = sizeof four;
-    if (listener_ < 0 || ::bind(listener_, address, size) != 0)
-      return failure(MPI_ERR_OTHER, "cannot listen for daemons: {}", std::strerror(errno));
+    if (fd < 0 || ::bind(fd, address, size) != 0) return cannot();
   }
-  ::setsockopt(listener_, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
   sockaddr_in6 bound{};
   size = sizeof bound;
-  if (::listen(listener_, SOMAXCONN) != 0 ||
-      ::getsockname(listener_, reinterpret_cast<sockaddr*>(&bound), &size) != 0)
-    return failure(MPI_ERR_OTHER, "cannot listen for daemons: {}", std::strerror(errno));
+  if (::listen(fd, SOMAXCONN) != 0 ||
+      ::getsockname(fd, reinterpret_cast<sockaddr*>(&bound), &size) != 0)
+    return cannot();
   port_ = ntohs(bound.sin6_port);  // at the same place for both families
-  listener_watch_ = loop_.readable(listener_, [this] { accept_one(); });
+  acceptor_ = std::make_unique<Acceptor>(
+      loop_, fd,
+      Acceptor::Events{[this](int newcomer) { accepted(newcomer); },
+                       [this] { return newcomers_.size() < kMostNewcomers; },
+                       [](const std::string& why) {
+                         say(Level::warning,
+                             "cannot take the connections of daemons for now: {}; 'ulimit -n' "
+                             "tells how many files may be open",
+                             why);
+                       }});
   return {};
+}
+
+// Strangers have nothing to look for here; all that come for the job have come, or it is over.
+void Daemons::stop_listening() {
+  loop_.post([this] {  // not now: one of them may be calling
+    acceptor_.reset();
+    newcomers_.clear();
+  });
 }
 
 Error Daemons::start(const std::vector<Host>& hosts) {
@@ -268,58 +287,63 @@ void Daemons::lose(Daemon& daemon, const std::string& sentence) {
   events_.lost(daemon.node, sentence);
 }
 
-void Daemons::accept_one() {
-  const int fd = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
-  if (fd < 0) return;
-  if (newcomers_.size() >= kMostNewcomers) {
-    ::close(fd);
-    return;
-  }
+void Daemons::accepted(int fd) {
   const int number = next_newcomer_++;
   Newcomer& newcomer = newcomers_[number];
   newcomer.link = std::make_unique<Link>(loop_, fd, options_.node_timeout);
   newcomer.challenge = random_hex(16);
   const auto forget = [this, number] { loop_.post([this, number] { newcomers_.erase(number); }); };
+  newcomer.patience = loop_.after(kProofTime, forget);
   newcomer.link->attach({[this, number](Message type, std::string_view payload) {
                            return greet(number, type, payload);
                          },
-                         [forget](const std::string&) { forget(); }});
+                         [this, number, forget](LinkEnd, const std::string& reason) {
+                           if (const auto at = newcomers_.find(number); at != newcomers_.end())
+                             at->second.why_closed = reason;
+                           forget();
+                         }});
   newcomer.link->send(Message::challenge, newcomer.challenge);
 }
 
 // A newcomer that proves to be the daemon of a node becomes it; any other one is dropped.
-bool Daemons::greet(int number, Message type, std::string_view payload) {
+Error Daemons::greet(int number, Message type, std::string_view payload) {
   const auto found = newcomers_.find(number);
-  if (found == newcomers_.end()) return false;
   int version = 0, node = 0, cores = 0;
   std::string nonce, proof;
-  if (type != Message::hello || !wire::unpack(payload, version, node, nonce, proof, cores))
-    return false;
+  const auto stranger = [] { return failure(MPI_ERR_OTHER, "it is none of the daemons"); };
+  if (found == newcomers_.end()) return stranger();
+  if (!found->second.link) return failure(MPI_ERR_OTHER, "{}", out_of_place(Talk::ready, type));
+  if (!may_come(Talk::meeting, Side::daemon, type) ||
+      !wire::unpack(payload, version, node, nonce, proof, cores))
+    return stranger();
   const std::string& challenge = found->second.challenge;
   const auto daemon = daemons_.find(node);
   if (!same_proof(proof, secret_.proof(daemon_claim(challenge, nonce, node))) ||
       daemon == daemons_.end() || daemon->second->ready || daemon->second->dismissed)
-    return false;
+    return stranger();
   Daemon& known = *daemon->second;
   known.link = std::move(found->second.link);
   known.cores = std::max(1, cores);
   known.ready = true;
+  known.link->expect_up_to(kLongestMessage);
   known.link->send(Message::welcome, secret_.proof(launcher_claim(challenge, nonce, node)));
-  loop_.post([this, number] { newcomers_.erase(number); });
-  loop_.post([this, &known] {
+  loop_.post([this, number, &known] {
     // Not before: this call comes from the handlers that it replaces.
+    const auto newcomer = newcomers_.extract(number);
     known.link->attach(
         {[this, &known](Message m, std::string_view bytes) {
            return events_.message(known.node, m, bytes);
          },
-         [this, &known](const std::string& reason) {
+         [this, &known](LinkEnd, const std::string& reason) {
            if (known.dismissed) return;
            lose(known, fmt::format("node {} is lost: {}; the job ends", known.name, reason));
          }});
-    if (!known.link->is_open()) return lose(known, fmt::format("node {} is lost", known.name));
+    if (!known.link->is_open())
+      return lose(known, fmt::format("node {} is lost: {}; the job ends", known.name,
+                                     newcomer ? newcomer.mapped().why_closed : "it hung up"));
     check_ready();
   });
-  return true;
+  return {};
 }
 
 void Daemons::check_ready() {
@@ -327,6 +351,7 @@ void Daemons::check_ready() {
     if (!daemon->ready) return;
   if (std::exchange(announced_, true)) return;  // the last two may have come together
   connect_timer_.reset();
+  stop_listening();
   events_.all_ready();
 }
 
@@ -343,6 +368,7 @@ void Daemons::kill_shells() {
 
 void Daemons::dismiss_all(std::function<void()> gone) {
   gone_ = std::move(gone);
+  stop_listening();
   bool any_lost = false;
   for (auto& [node, daemon] : daemons_) {
     any_lost = any_lost || daemon->lost;

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 
+#include "launcher/acceptor.hpp"
 #include "launcher/cleanup.hpp"
 #include "launcher/daemon_start.hpp"
 #include "launcher/hosts.hpp"
@@ -22,7 +23,7 @@ class Daemons {
   struct Events {
     std::function<void()> all_ready;
     std::function<void(int node, const std::string& sentence)> lost;  // also: never came
-    std::function<bool(int node, Message, std::string_view)> message;
+    std::function<Error(int node, Message, std::string_view)> message;
   };
   struct Options {
     std::string job_id, rsh;
@@ -59,8 +60,10 @@ class Daemons {
     bool ready = false, dismissed = false, lost = false;
   };
   struct Newcomer {
-    std::unique_ptr<Link> link;
+    std::unique_ptr<Link> link;  // null: it has become a daemon
     std::string challenge;
+    std::string why_closed;
+    Watch patience;
   };
 
   Error listen();
@@ -72,8 +75,9 @@ class Daemons {
   std::string why_not_started(const Daemon& daemon, int code) const;
   bool is_of_use(const Shell& shell) const;  // a daemon behind it is neither dismissed nor lost
   void kill_shells();
-  void accept_one();
-  bool greet(int newcomer, Message type, std::string_view payload);
+  void accepted(int fd);
+  Error greet(int newcomer, Message type, std::string_view payload);
+  void stop_listening();
   void lose(Daemon& daemon, const std::string& sentence);
   void check_ready();
   void check_gone();
@@ -84,8 +88,9 @@ class Daemons {
   Options options_;
   Events events_;
   Secret secret_ = Secret::random();
-  int listener_ = -1, port_ = 0;
-  Watch listener_watch_, connect_timer_, gone_timer_;
+  int port_ = 0;
+  std::unique_ptr<Acceptor> acceptor_;  // until all daemons are there
+  Watch connect_timer_, gone_timer_;
   std::map<int, std::unique_ptr<Daemon>> daemons_;
   std::vector<std::unique_ptr<Shell>> shells_;
   std::map<int, Newcomer> newcomers_;

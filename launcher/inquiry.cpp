@@ -59,22 +59,21 @@ Inquiries::Guest::~Guest() {
 Inquiries::Inquiries(Loop& loop, const std::string& job, Asked asked)
     : loop_(loop), asked_(std::move(asked)) {
   const Address address(socket_name(job));
-  listener_ = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (listener_ < 0 || ::bind(listener_, address.get(), address.size) != 0 ||
-      ::listen(listener_, 16) != 0)
+  const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (fd < 0) return;
+  if (::bind(fd, address.get(), address.size) != 0 || ::listen(fd, 16) != 0) {
+    ::close(fd);
     return;
-  listening_ = loop_.readable(listener_, [this] { accept_one(); });
+  }
+  acceptor_ = std::make_unique<Acceptor>(
+      loop_, fd, Acceptor::Events{.accepted = [this](int guest) { accepted(guest); }});
 }
 
 Inquiries::~Inquiries() {
   guests_.clear();
-  listening_.reset();
-  if (listener_ >= 0) ::close(listener_);
 }
 
-void Inquiries::accept_one() {
-  const int fd = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
-  if (fd < 0) return;
+void Inquiries::accepted(int fd) {
   if (guests_.size() >= kMostGuests || !is_trusted(fd)) {
     ::close(fd);
     return;
@@ -133,8 +132,7 @@ std::vector<std::string> jobs_that_listen() {
     if (name.size() <= prefix.size() + suffix.size() || !name.starts_with(prefix) ||
         !name.ends_with(suffix))
       continue;
-    jobs.push_back(
-        name.substr(prefix.size(), name.size() - prefix.size() - suffix.size()));
+    jobs.push_back(name.substr(prefix.size(), name.size() - prefix.size() - suffix.size()));
   }
   std::ranges::sort(jobs);
   jobs.erase(std::unique(jobs.begin(), jobs.end()), jobs.end());  // each guest has the name, too

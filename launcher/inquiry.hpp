@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How `tutti why` asks the mpirun of a job, on the same machine, what the ranks of all its nodes do.
-// mpirun listens on a socket with an abstract name, "tutti.JOB.why": it is no file, so that whatever
-// ends mpirun nothing is left, and it is found without knowing mpirun's TMPDIR. Such a name has no
-// permissions: both ends ask the kernel who the other is, and talk to the same user or root alone.
+// How `tutti why` asks the mpirun of a job, on the same machine, what the ranks of all its nodes
+// do. mpirun listens on a socket with an abstract name, "tutti.JOB.why": it is no file, so that
+// whatever ends mpirun nothing is left, and it is found without knowing mpirun's TMPDIR. Such a
+// name has no permissions: both ends ask the kernel who the other is, and talk to the same user or
+// root alone.
 #pragma once
 
 #include <functional>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "launcher/acceptor.hpp"
 #include "launcher/loop.hpp"
 #include "launcher/rank_view.hpp"
 
@@ -34,15 +36,14 @@ class Inquiries {
     Watch watch, patience;
     ~Guest();
   };
-  void accept_one();
+  void accepted(int fd);
   void read(int number);
   void answer(int number, const JobView& view);
   void write(int number);
 
   Loop& loop_;
   Asked asked_;
-  int listener_ = -1;
-  Watch listening_;
+  std::unique_ptr<Acceptor> acceptor_;
   std::map<int, std::unique_ptr<Guest>> guests_;
   int next_guest_ = 0;
 };

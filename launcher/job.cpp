@@ -389,6 +389,8 @@ void Job::event(int node, const std::string& packed) {
     if (static_cast<int>(n) != node && !nodes_[n].lost) nodes_[n].node->deliver_event(packed);
 }
 
+void Job::answered(int) {}
+
 void Job::finished(int node) {
   nodes_[static_cast<size_t>(node)].finished = true;
   check_finished();

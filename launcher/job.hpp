@@ -58,6 +58,7 @@ class Job final : public NodeEvents {
   void modex_found(int node, uint64_t token, int status, const std::string& data) override;
   void event(int node, const std::string& packed) override;
   void looked(int node, uint64_t number, std::vector<RankView> ranks) override;
+  void answered(int node) override;
   void finished(int node) override;
 
  private:

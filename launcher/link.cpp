@@ -11,6 +11,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "mpi.h"
+
 namespace tutti::launcher {
 namespace {
 constexpr size_t kReadSize = 256 << 10;
@@ -53,10 +55,10 @@ void Link::close() {
   ::close(std::exchange(fd_, -1));
 }
 
-void Link::end(const std::string& reason) {
+void Link::end(LinkEnd how, const std::string& reason) {
   if (fd_ < 0) return;
   close();
-  if (events_.closed) events_.closed(reason);
+  if (events_.closed) events_.closed(how, reason);
 }
 
 void Link::send_bytes(Message type, const std::string& payload) {
@@ -94,28 +96,30 @@ void Link::receive() {
   static thread_local std::string buffer(kReadSize, '\0');
   const ssize_t n = ::recv(fd_, buffer.data(), buffer.size(), 0);
   if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
-  if (n < 0) return end(std::strerror(errno));
-  if (n == 0) return end("it closed the connection");
+  if (n < 0) return end(LinkEnd::hung_up, std::strerror(errno));
+  if (n == 0) return end(LinkEnd::hung_up, "it closed the connection");
   received_.append(buffer.data(), static_cast<size_t>(n));
-  if (!deliver()) end("it sent something that is no message");
+  if (const Error wrong = deliver()) end(LinkEnd::wrong, wrong.message());
 }
 
-bool Link::deliver() {
+Error Link::deliver() {
   size_t at = 0;
-  bool right = true;
-  while (right && fd_ >= 0 && received_.size() - at >= kFrameHeader) {
+  Error wrong;
+  while (!wrong && fd_ >= 0 && received_.size() - at >= kFrameHeader) {
     size_t size = 0;
     for (int i = 3; i >= 0; --i)
       size = size << 8 | static_cast<unsigned char>(received_[at + static_cast<size_t>(i)]);
-    if (size > kLongestMessage) return false;
+    if (size > longest_)
+      return failure(MPI_ERR_OTHER, "it sent a message of {} bytes, and up to {} are expected",
+                     size, longest_);
     if (received_.size() - at < kFrameHeader + size) break;
     const auto type = static_cast<Message>(received_[at + 4]);
     const std::string_view payload(received_.data() + at + kFrameHeader, size);
     at += kFrameHeader + size;
-    if (type != Message::ping) right = events_.message && events_.message(type, payload);
+    if (type != Message::ping && events_.message) wrong = events_.message(type, payload);
   }
   received_.erase(0, at);
-  return right;
+  return wrong;
 }
 
 void Link::check_peer() {
@@ -123,7 +127,7 @@ void Link::check_peer() {
   socklen_t size = sizeof info;
   if (::getsockopt(fd_, IPPROTO_TCP, TCP_INFO, &info, &size) == 0 && info.tcpi_unacked > 0 &&
       std::chrono::milliseconds(info.tcpi_last_ack_recv) > vanish_after_)
-    return end(fmt::format("no answer for {} ms", info.tcpi_last_ack_recv));
+    return end(LinkEnd::silent, fmt::format("no answer for {} ms", info.tcpi_last_ack_recv));
   if (++checks_ % kChecksPerPing == 0 && unsent_.empty()) send(Message::ping);
 }
 

@@ -7,17 +7,25 @@
 #include <functional>
 #include <string>
 
+#include "base/result.hpp"
 #include "launcher/loop.hpp"
 #include "launcher/wire.hpp"
 
 namespace tutti::launcher {
 
+enum class LinkEnd {
+  hung_up,  // by the other process, or by its kernel when that process ended
+  silent,   // the other kernel does not acknowledge: what runs there is not known
+  wrong,    // what came has no place here
+};
+
 class Link {
  public:
   struct Events {
-    // False: not a message that fits here; the link closes.
-    std::function<bool(Message, std::string_view payload)> message;
-    std::function<void(const std::string& reason)> closed;  // once; not after close()
+    // An error: not a message that fits here; the link closes for this reason.
+    std::function<Error(Message, std::string_view payload)> message;
+    // Once; not after close().
+    std::function<void(LinkEnd how, const std::string& reason)> closed;
   };
   // Owns the descriptor. `vanish_after`: silence of the other kernel that counts as its end.
   Link(Loop& loop, int fd, std::chrono::nanoseconds vanish_after);
@@ -26,6 +34,8 @@ class Link {
   Link& operator=(const Link&) = delete;
 
   void attach(Events events) { events_ = std::move(events); }
+  // A longer one closes the link, before it is kept anywhere. At first kLongestGreeting.
+  void expect_up_to(size_t bytes) { longest_ = bytes; }
   template <class... T>
   void send(Message type, const T&... fields) {
     send_bytes(type, wire::pack(fields...));
@@ -38,10 +48,10 @@ class Link {
  private:
   void send_bytes(Message type, const std::string& payload);
   void receive();
-  bool deliver();
+  Error deliver();
   void flush();
   void check_peer();
-  void end(const std::string& reason);
+  void end(LinkEnd how, const std::string& reason);
 
   Loop& loop_;
   int fd_;
@@ -49,6 +59,7 @@ class Link {
   Events events_;
   std::string received_, unsent_;
   size_t sent_ = 0;  // of unsent_
+  size_t longest_ = kLongestGreeting;
   int checks_ = 0;
   Watch readable_, writable_, ping_;
 };

@@ -36,6 +36,7 @@ class Node {
   virtual void modex_answer(uint64_t token, int status, const std::string& data) = 0;
   virtual void deliver_event(const std::string& packed) = 0;
   virtual void look(Question question) = 0;  // at what its ranks are doing: says looked()
+  virtual void call() = 0;                   // says answered(), as soon as it can
 };
 
 // What a node tells its job; `node` is its index in the map.
@@ -55,6 +56,7 @@ class NodeEvents {
   virtual void modex_found(int node, uint64_t token, int status, const std::string& data) = 0;
   virtual void event(int node, const std::string& packed) = 0;
   virtual void looked(int node, uint64_t number, std::vector<RankView> ranks) = 0;
+  virtual void answered(int node) = 0;
   virtual void finished(int node) = 0;
 };
 

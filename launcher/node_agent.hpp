@@ -34,6 +34,7 @@ class NodeAgent final : public Node, private PmixServer::Events {
   void modex_answer(uint64_t token, int status, const std::string& data) override;
   void deliver_event(const std::string& packed) override;
   void look(Question question) override;
+  void call() override { job_.answered(task_.node); }
   bool is_finished() const { return finished_; }
 
  private:

@@ -2,15 +2,34 @@
 #include "launcher/remote_node.hpp"
 
 #include "launcher/environment.hpp"
+#include "mpi.h"
 
 namespace tutti::launcher {
 
 void RemoteNode::launch(NodeTask task) {
   task.environment = without_host_variables(std::move(task.environment));
-  link_.send(Message::launch, task);
+  for (const int rank : task.map.ranks_on(task.node)) ranks_.insert(rank);
+  alive_ = ranks_;
+  tell(Message::launch, task);
 }
 
-bool dispatch(Message type, std::string_view payload, Node& node) {
+// The state changes first: what is heard may make this side say something at once.
+Error LauncherEvents::hear(Message type, std::string_view payload, Node& node) {
+  if (!may_come(talk_, Side::launcher, type))
+    return failure(MPI_ERR_OTHER, "{}", out_of_place(talk_, type));
+  talk_ = after(talk_, type);
+  return dispatch(type, payload, node) ? Error() : failure(MPI_ERR_OTHER, "{}", out_of_shape(type));
+}
+
+Error RemoteNode::hear(Message type, std::string_view payload, NodeEvents& job, int node) {
+  if (!may_come(talk_, Side::daemon, type))
+    return failure(MPI_ERR_OTHER, "{}", out_of_place(talk_, type));
+  talk_ = after(talk_, type);
+  return dispatch(type, payload, job, node) ? Error()
+                                            : failure(MPI_ERR_OTHER, "{}", out_of_shape(type));
+}
+
+bool LauncherEvents::dispatch(Message type, std::string_view payload, Node& node) {
   using wire::unpack;
   int number = 0;
   bool flag = false;
@@ -43,33 +62,37 @@ bool dispatch(Message type, std::string_view payload, Node& node) {
       Question question;
       return unpack(payload, question) && (node.look(std::move(question)), true);
     }
+    case Message::call:
+      return unpack(payload) && (node.call(), true);
     default:
       return false;
   }
 }
 
-bool dispatch(Message type, std::string_view payload, NodeEvents& job, int node, int ranks) {
+bool RemoteNode::dispatch(Message type, std::string_view payload, NodeEvents& job, int node) {
   using wire::unpack;
   int number = 0, code = 0;
   uint64_t word = 0;
   std::string text, data;
   Stream stream = Stream::out;
   RankEnd end;
-  const auto is_rank = [&](int rank) { return rank >= 0 && rank < ranks; };
+  const auto is_rank = [&](int rank) { return ranks_.contains(rank); };
+  const auto is_stream = [](Stream s) { return s == Stream::out || s == Stream::err; };
   switch (type) {
     case Message::launched:
       return unpack(payload) && (job.launched(node), true);
     case Message::launch_failed:
       return unpack(payload, code, text) && (job.launch_failed(node, code, text), true);
     case Message::rank_ended:
-      return unpack(payload, end) && is_rank(end.rank) && (job.rank_ended(node, end), true);
+      return unpack(payload, end) && alive_.erase(end.rank) == 1 &&
+             (job.rank_ended(node, end), true);
     case Message::rank_aborted:
       return unpack(payload, number, code, text) && is_rank(number) &&
              (job.rank_aborted(node, number, code, text), true);
     case Message::rank_waits:
       return unpack(payload, number) && is_rank(number) && (job.rank_waits(node, number), true);
     case Message::output:
-      return unpack(payload, number, stream, data) && is_rank(number) &&
+      return unpack(payload, number, stream, data) && is_rank(number) && is_stream(stream) &&
              (job.output(node, number, stream, std::move(data)), true);
     case Message::note:
       return unpack(payload, text) && (job.note(node, text), true);
@@ -88,6 +111,8 @@ bool dispatch(Message type, std::string_view payload, NodeEvents& job, int node,
       std::vector<RankView> views;
       return unpack(payload, word, views) && (job.looked(node, word, std::move(views)), true);
     }
+    case Message::answered:
+      return unpack(payload) && (job.answered(node), true);
     case Message::finished:
       return unpack(payload) && (job.finished(node), true);
     default:

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Both ends of the wire: a Node that is another machine's daemon, and NodeEvents that go to the
-// launcher. Each packs the calls of one side; `dispatch` unpacks them on the other.
+// launcher. Each packs the calls of one side, and unpacks what the other side says if that may come
+// now (protocol.hpp).
 #pragma once
 
 #include <memory>
+#include <set>
 
 #include "launcher/link.hpp"
 #include "launcher/node.hpp"
+#include "launcher/protocol.hpp"
 
 namespace tutti::launcher {
 
@@ -15,67 +18,83 @@ class RemoteNode final : public Node {
  public:
   explicit RemoteNode(Link& link) : link_(link) {}
   void launch(NodeTask task) override;
-  void signal_ranks(int signal) override { link_.send(Message::signal_ranks, signal); }
-  void finish(bool at_once) override { link_.send(Message::finish, at_once); }
-  void give_input(std::string bytes) override { link_.send(Message::give_input, bytes); }
-  void output_taken(size_t bytes) override { link_.send(Message::output_taken, bytes); }
+  void signal_ranks(int signal) override { tell(Message::signal_ranks, signal); }
+  void finish(bool at_once) override { tell(Message::finish, at_once); }
+  void give_input(std::string bytes) override { tell(Message::give_input, bytes); }
+  void output_taken(size_t bytes) override { tell(Message::output_taken, bytes); }
   void fence_done(const std::string& key, int status, const std::string& data) override {
-    link_.send(Message::fence_done, key, status, data);
+    tell(Message::fence_done, key, status, data);
   }
-  void find_modex(uint64_t token, int rank) override {
-    link_.send(Message::find_modex, token, rank);
-  }
+  void find_modex(uint64_t token, int rank) override { tell(Message::find_modex, token, rank); }
   void modex_answer(uint64_t token, int status, const std::string& data) override {
-    link_.send(Message::modex_answer, token, status, data);
+    tell(Message::modex_answer, token, status, data);
   }
-  void deliver_event(const std::string& packed) override {
-    link_.send(Message::deliver_event, packed);
-  }
-  void look(Question question) override { link_.send(Message::look, question); }
+  void deliver_event(const std::string& packed) override { tell(Message::deliver_event, packed); }
+  void look(Question question) override { tell(Message::look, question); }
+  void call() override { tell(Message::call); }
+
+  // What the daemon says, for the node of this index. An error: it has no place or makes no sense.
+  Error hear(Message type, std::string_view payload, NodeEvents& job, int node);
 
  private:
+  template <class... T>
+  void tell(Message type, const T&... fields) {
+    talk_ = after(talk_, type);
+    link_.send(type, fields...);
+  }
+  bool dispatch(Message type, std::string_view payload, NodeEvents& job, int node);
+
   Link& link_;
+  Talk talk_ = Talk::ready;
+  std::set<int> ranks_, alive_;  // of this node
 };
 
 // In the daemon.
 class LauncherEvents final : public NodeEvents {
  public:
   explicit LauncherEvents(Link& link) : link_(link) {}
-  void launched(int) override { link_.send(Message::launched); }
+  void launched(int) override { tell(Message::launched); }
   void launch_failed(int, int exit_code, const std::string& sentence) override {
-    link_.send(Message::launch_failed, exit_code, sentence);
+    tell(Message::launch_failed, exit_code, sentence);
   }
-  void rank_ended(int, const RankEnd& end) override { link_.send(Message::rank_ended, end); }
-  void rank_waits(int, int rank) override { link_.send(Message::rank_waits, rank); }
+  void rank_ended(int, const RankEnd& end) override { tell(Message::rank_ended, end); }
+  void rank_waits(int, int rank) override { tell(Message::rank_waits, rank); }
   void rank_aborted(int, int rank, int code, const std::string& text) override {
-    link_.send(Message::rank_aborted, rank, code, text);
+    tell(Message::rank_aborted, rank, code, text);
   }
   void output(int, int rank, Stream stream, std::string bytes) override {
-    link_.send(Message::output, rank, stream, bytes);
+    tell(Message::output, rank, stream, bytes);
   }
-  void note(int, const std::string& line) override { link_.send(Message::note, line); }
-  void input_wanted(int) override { link_.send(Message::input_wanted); }
+  void note(int, const std::string& line) override { tell(Message::note, line); }
+  void input_wanted(int) override { tell(Message::input_wanted); }
   void fence(int, const std::string& key, const std::string& data) override {
-    link_.send(Message::fence, key, data);
+    tell(Message::fence, key, data);
   }
   void modex_wanted(int, uint64_t token, int rank) override {
-    link_.send(Message::modex_wanted, token, rank);
+    tell(Message::modex_wanted, token, rank);
   }
   void modex_found(int, uint64_t token, int status, const std::string& data) override {
-    link_.send(Message::modex_found, token, status, data);
+    tell(Message::modex_found, token, status, data);
   }
-  void event(int, const std::string& packed) override { link_.send(Message::event, packed); }
+  void event(int, const std::string& packed) override { tell(Message::event, packed); }
   void looked(int, uint64_t number, std::vector<RankView> ranks) override {
-    link_.send(Message::looked, number, ranks);
+    tell(Message::looked, number, ranks);
   }
-  void finished(int) override { link_.send(Message::finished); }
+  void answered(int) override { tell(Message::answered); }
+  void finished(int) override { tell(Message::finished); }
+
+  Error hear(Message type, std::string_view payload, Node& node);
 
  private:
-  Link& link_;
-};
+  template <class... T>
+  void tell(Message type, const T&... fields) {
+    talk_ = after(talk_, type);
+    link_.send(type, fields...);
+  }
+  bool dispatch(Message type, std::string_view payload, Node& node);
 
-// False: not such a message, or not its fields.
-bool dispatch(Message type, std::string_view payload, Node& node);
-bool dispatch(Message type, std::string_view payload, NodeEvents& job, int node, int ranks);
+  Link& link_;
+  Talk talk_ = Talk::ready;
+};
 
 }  // namespace tutti::launcher

@@ -18,6 +18,7 @@
 #include "launcher/node_agent.hpp"
 #include "launcher/options.hpp"
 #include "launcher/remote_node.hpp"
+#include "mpi.h"
 
 namespace tutti::launcher {
 namespace {
@@ -168,9 +169,7 @@ class Run {
         Daemons::Events{[this] { launch(); },
                         [this](int host, const std::string& sentence) { lost(host, sentence); },
                         [this](int host, Message type, std::string_view payload) {
-                          const auto node = node_of_host_.find(host);
-                          return node != node_of_host_.end() &&
-                                 dispatch(type, payload, job_, node->second, rank_count_);
+                          return hear(host, type, payload);
                         }});
     return daemons_->start(plan_.allocation.hosts);
   }
@@ -213,13 +212,25 @@ class Run {
         job_.add_node(std::make_unique<NodeAgent>(loop_, reaper_, cleanup_, *topology_, *pmix_,
                                                   job_, node_of_host_[host]));
       else
-        job_.add_node(std::make_unique<RemoteNode>(daemons_->link(host)));
+        job_.add_node(remote_node(host));
     }
     for (size_t h = 0; h < hosts.size(); ++h)
       if (!hosts[h].own && !node_of_host_.contains(static_cast<int>(h)))
         daemons_->dismiss(static_cast<int>(h));
-    rank_count_ = static_cast<int>(task->map.ranks.size());
     job_.launch(*task);
+  }
+
+  std::unique_ptr<Node> remote_node(int host) {
+    auto node = std::make_unique<RemoteNode>(daemons_->link(host));
+    remote_nodes_[host] = node.get();
+    return node;
+  }
+
+  Error hear(int host, Message type, std::string_view payload) {
+    const auto node = remote_nodes_.find(host);
+    if (node == remote_nodes_.end())
+      return failure(MPI_ERR_OTHER, "{}", out_of_place(Talk::ready, type));
+    return node->second->hear(type, payload, job_, node_of_host_.at(host));
   }
 
   // More nodes than the ranks fill: the others take no part. Returns the hosts that stay.
@@ -260,7 +271,7 @@ class Run {
   Inquiries inquiries_;
   std::vector<int> cores_;  // by host
   std::map<int, int> node_of_host_;
-  int rank_count_ = 0;
+  std::map<int, RemoteNode*> remote_nodes_;  // by host; the job's
 };
 
 }  // namespace

@@ -84,40 +84,63 @@ class Daemon {
     return {};
   }
 
-  void run() {
+  int run() {
     for (int s : {SIGINT, SIGTERM, SIGHUP, SIGQUIT})
-      signals_.push_back(loop_.on_signal(s, [this] { end("it was asked to end"); }));
+      signals_.push_back(loop_.on_signal(s, [this] { end(); }));
     link_->attach({[this](Message type, std::string_view payload) { return meet(type, payload); },
-                   [this](const std::string& reason) { end(reason); }});
+                   [this](LinkEnd how, const std::string& reason) {
+                     if (how == LinkEnd::wrong) refuse("{}", reason);
+                     end();
+                   }});
+    proof_ = loop_.after(start_.connect_timeout, [this] {
+      refuse("it has not proved in time to be of this job");
+      end();
+    });
     loop_.run();
+    return exit_code_;
   }
 
  private:
   // Until the launcher has proven that it is ours.
-  bool meet(Message type, std::string_view payload) {
-    if (agent_) return dispatch(type, payload, *agent_);
+  Error meet(Message type, std::string_view payload) {
+    if (agent_) return events_->hear(type, payload, *agent_);
+    const Talk talk = challenge_.empty() ? Talk::meeting : Talk::challenged;
+    if (!may_come(talk, Side::launcher, type))
+      return failure(MPI_ERR_OTHER, "{}", out_of_place(talk, type));
     std::string text;
-    if (!wire::unpack(payload, text)) return false;
-    if (type == Message::challenge && challenge_.empty()) {
+    if (!wire::unpack(payload, text) || text.empty())
+      return failure(MPI_ERR_OTHER, "{}", out_of_shape(type));
+    if (type == Message::challenge) {
       challenge_ = text;
       nonce_ = random_hex(16);
       link_->send(Message::hello, kWireVersion, node_.number, nonce_,
                   start_.secret.proof(daemon_claim(challenge_, nonce_, node_.number)),
                   topology_->allowed_cores());
-      return true;
+      return {};
     }
-    if (type != Message::welcome || challenge_.empty() ||
-        !same_proof(text, start_.secret.proof(launcher_claim(challenge_, nonce_, node_.number))))
-      return false;
+    if (!same_proof(text, start_.secret.proof(launcher_claim(challenge_, nonce_, node_.number))))
+      return failure(MPI_ERR_OTHER, "it is not the launcher of this job");
+    proof_.reset();
+    link_->expect_up_to(kLongestMessage);
     events_ = std::make_unique<LauncherEvents>(*link_);
     agent_ = std::make_unique<NodeAgent>(loop_, reaper_, cleanup_, *topology_, *pmix_, *events_,
                                          node_.number);
-    return true;
+    return {};
+  }
+
+  template <class... T>
+  void refuse(fmt::format_string<T...> format, T&&... values) {
+    exit_code_ = 1;
+    say(Level::error,
+        "what listens where the launcher should is not to be trusted: {}; this "
+        "node's part of the job ends",
+        fmt::format(format, std::forward<T>(values)...));
   }
 
   // The launcher is gone, or has no more use for us: so nothing of ours may stay.
-  void end(const std::string&) {
+  void end() {
     link_->close();
+    proof_.reset();
     if (!agent_) return loop_.stop();
     agent_->signal_ranks(SIGKILL);
     agent_->output_taken(SIZE_MAX);
@@ -138,10 +161,11 @@ class Daemon {
   std::unique_ptr<PmixServer> pmix_;
   std::unique_ptr<Link> link_;
   std::string challenge_, nonce_;
+  int exit_code_ = 0;
   std::unique_ptr<LauncherEvents> events_;
   std::unique_ptr<NodeAgent> agent_;
   std::vector<Watch> signals_;
-  Watch gone_, last_;
+  Watch gone_, last_, proof_;
 };
 
 int run_daemon() {
@@ -171,8 +195,7 @@ int run_daemon() {
     say(Level::error, "{}", e.message());
     return 1;
   }
-  daemon.run();
-  return 0;
+  return daemon.run();
 }
 
 }  // namespace

@@ -17,6 +17,7 @@ namespace tutti::launcher {
 inline constexpr int kWireVersion = 5;
 inline constexpr size_t kFrameHeader = 5;  // four bytes of length, one of type
 inline constexpr size_t kLongestMessage = size_t{1} << 30;
+inline constexpr size_t kLongestGreeting = 4096;  // of those who have proved nothing yet
 
 enum class Message : uint8_t {
   // Getting to know each other.
@@ -35,6 +36,7 @@ enum class Message : uint8_t {
   modex_answer,
   deliver_event,
   look,
+  call,
   // NodeEvents' functions, upwards.
   launched = 40,
   launch_failed,
@@ -50,6 +52,7 @@ enum class Message : uint8_t {
   finished,
   looked,
   rank_waits,
+  answered,
 };
 
 namespace wire {

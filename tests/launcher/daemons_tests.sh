@@ -99,19 +99,79 @@ test_secret_is_not_shown() {
   ends_in_time
 }
 
+# listening PID: the ports that it listens at and others than this machine can reach.
+listening() {
+  local inodes
+  inodes=$(ls -l "/proc/$1/fd" 2>/dev/null | sed -n 's/.*socket:\[\([0-9]*\)\]$/\1/p' | tr '\n' ' ')
+  awk -v inodes="$inodes" 'BEGIN { split(inodes, list, " "); for (i in list) own[list[i]] }
+    $4 == "0A" && ($10 in own) && $2 !~ /^0100007F:/ { sub(".*:", "", $2); print $2 }' /proc/net/tcp /proc/net/tcp6 2>/dev/null |
+    while read -r port; do echo $((16#$port)); done
+}
+# A job of which one daemon comes when there is a file; its port in $port.
+start_late() {
+  local starter=${1:-$mpirun}
+  printf '#!/bin/sh\nshift\nuntil [ -e go ]; do sleep 0.02; done\nexec sh -c "$*"\n' >shell && chmod +x shell
+  "$starter" --set launch.rsh=./shell -H a.invalid:1,localhost:1 -n 2 echo done >out 2>err &
+  launched=$!
+  is_listening() { port=$(listening "$launched") && [ -n "$port" ]; }
+  within 10 is_listening || fail "the launcher's port is not found"
+}
+ends_well() {
+  touch go
+  wait "$launched" || fail "the job failed"
+  printed_lines 2
+  nothing_is_left
+}
+
+# Whoever comes to the launcher's port and proves nothing is dropped: for what it says, or after ten
+# seconds.
 test_strangers_are_turned_away() {
+  start_late
+  local silent began
+  began=$(now_us)
+  exec {silent}<>"/dev/tcp/127.0.0.1/$port"
+  head -c 100000 /dev/urandom >"/dev/tcp/127.0.0.1/$port" 2>/dev/null
+  for bytes in '\x05\0\0\0\x02\0\0\0\0\0' '\xff\xff\xff\xff\x02' '\0\0\0\x08\x02' '\0\0\0\0\x36'; do
+    exec {stranger}<>"/dev/tcp/127.0.0.1/$port"
+    printf "$bytes" >&$stranger
+    timeout 5 cat <&$stranger >/dev/null 2>&1
+    [ $? != 124 ] || fail "who says $bytes is still heard"
+    exec {stranger}>&-
+  done
+  timeout 15 cat <&$silent >/dev/null || fail "who says nothing is still heard"
+  (($(now_us) - began > 9000000)) || fail "who says nothing was dropped after $((($(now_us) - began) / 1000)) ms"
+  exec {silent}>&-
+  [ ! -s err ] || fail "strangers are no news: $(cat err)"
+  ends_well
+}
+
+# They cannot use up the launcher's descriptors and then its processor.
+test_strangers_beyond_the_limit() {
+  cat >crowd <<'END'
+for ((i = 0; i < 150; ++i)); do exec {fd}<>"/dev/tcp/127.0.0.1/$1" || exit 1; done
+exec sleep 600
+END
+  printf '#!/bin/bash\nulimit -n 64; exec "%s" "$@"\n' "$mpirun" >limited && chmod +x limited
+  start_late ./limited
+  bash crowd "$port" >crowd.out 2>&1 &
+  local crowd=$!
+  complains() { grep -q "cannot take the connections of daemons for now: Too many open files" err; }
+  within 10 complains || fail "the launcher does not tell that it can take no more: $(cat crowd.out)"
+  local before after
+  before=$(spent "$launched")
+  sleep 1
+  after=$(spent "$launched")
+  ((${after% *} - ${before% *} < 300000000)) || fail "it ran for $(((${after% *} - ${before% *}) / 1000000)) ms of a second"
+  said_once "cannot take the connections"
+  kill "$crowd" 2>/dev/null
+  ends_well
+}
+
+# Nobody needs the port once all daemons are there.
+test_launcher_stops_listening() {
   fake_nodes
   start_ready 6 "${remote[@]}" -n 6 ./stubborn
-  local port
-  port=$(ss -Hltnp 2>/dev/null | grep "pid=$launched," | grep -oE ':[0-9]+ ' | head -1 | tr -d ': ')
-  [ -n "$port" ] || port=$(awk -v i="$(ls -l "/proc/$launched/fd" | grep -oE 'socket:\[[0-9]+' | grep -oE '[0-9]+' | tr '\n' ' ')" 'BEGIN { split(i, n, " "); for (k in n) own[n[k]] } $4 == "0A" && $10 in own { split($2, a, ":"); print strtonum("0x" a[2]) }' /proc/net/tcp6 /proc/net/tcp 2>/dev/null | head -1)
-  [ -n "$port" ] || fail "the launcher's port is not found"
-  head -c 100000 /dev/urandom >"/dev/tcp/127.0.0.1/$port" 2>/dev/null
-  printf '\x05\0\0\0\x02\0\0\0\0\0' >"/dev/tcp/127.0.0.1/$port" 2>/dev/null
-  printf '\xff\xff\xff\xff\x02' >"/dev/tcp/127.0.0.1/$port" 2>/dev/null
-  sleep 0.3
-  kill -0 "$launched" || fail "a stranger ended the job"
-  [ ! -s err ] || ! grep -q lost err || fail "a stranger was taken for a daemon"
+  [ -z "$(listening "$launched")" ] || fail "the launcher listens at $(listening "$launched")"
   fault kill -INT "$launched"
   ends_in_time
   expect_code 130
