@@ -74,19 +74,43 @@ std::vector<int> processes_of_job(const std::string& marker) {
   return out;
 }
 
-// A group's number: started, or ended when negative; 0 dismisses.
-[[noreturn]] void watch_over(int pipe, const std::string& job_id, const std::string& folder) {
-  std::set<int> groups, makers;
-  for (int32_t word;;) {
+// What the watchdog is told: a group's number, started, or ended when negative; 0 dismisses.
+constexpr int32_t kStillThere = INT32_MIN;
+constexpr int kReactionMilliseconds = 300;  // of a process whose launcher is gone
+
+// Returns when `owner`, whose end of the pipe it is, has died; or is killed, for it does not react
+// to the end of the lifeline.
+std::set<int> follow(int pipe, int lifeline, pid_t owner, std::set<int>& makers) {
+  std::set<int> groups;
+  for (bool is_late = false;;) {
+    pollfd both[2] = {{pipe, POLLIN, 0}, {lifeline, POLLIN, 0}};
+    const int ready = ::poll(both, 2, is_late ? kReactionMilliseconds : -1);
+    if (ready == 0) ::kill(owner, SIGKILL), is_late = false;
+    if (ready <= 0) continue;
+    if (both[1].revents) {
+      char bytes[256];
+      const ssize_t n = ::read(lifeline, bytes, sizeof bytes);
+      if (n == 0 || (n < 0 && errno != EINTR && errno != EAGAIN)) lifeline = -1, is_late = true;
+    }
+    if (!both[0].revents) continue;
+    int32_t word = 0;
     const ssize_t n = ::read(pipe, &word, sizeof word);
     if (n < 0 && errno == EINTR) continue;
-    if (n != sizeof word) break;  // our process is gone
+    if (n != sizeof word) return groups;
     if (word == 0) ::_exit(0);
-    if (word > 0)
+    if (word == kStillThere)
+      is_late = false;
+    else if (word > 0)
       groups.insert(word), makers.insert(word);
     else
       groups.erase(-word);
   }
+}
+
+[[noreturn]] void watch_over(int pipe, int lifeline, pid_t owner, const std::string& job_id,
+                             const std::string& folder) {
+  std::set<int> makers;
+  const std::set<int> groups = follow(pipe, lifeline, owner, makers);
   const std::string marker = std::string(kJobVariable) + "=" + job_id;
   // A process that forks while we look is found the next time round.
   for (int round = 0; round < 200; ++round) {
@@ -101,19 +125,24 @@ std::vector<int> processes_of_job(const std::string& marker) {
   ::_exit(0);
 }
 
-int fork_watchdog(int read_end, const std::string& job_id, const std::string& folder) {
+int fork_watchdog(int read_end, int lifeline, const std::string& job_id,
+                  const std::string& folder) {
+  const pid_t owner = ::getpid();
   const pid_t pid = ::fork();
   if (pid != 0) return pid;
   ::setsid();
   ::prctl(PR_SET_NAME, kWatchdogName);
   for (int s : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGUSR1, SIGUSR2}) ::signal(s, SIG_IGN);
   // No stream of ours may seem open to others because the watchdog holds it.
-  const int pipe = ::dup2(read_end, 3);
+  const int ours = ::fcntl(read_end, F_DUPFD, 8);  // out of the way of the next two
+  const int line = lifeline < 0 ? -1 : ::dup2(lifeline, 4);
+  const int pipe = ::dup2(ours, 3);
   const int null = ::open("/dev/null", O_RDWR);
   for (int fd = 0; fd < 3; ++fd) ::dup2(null, fd);
-  close_from(4);
+  if (line < 0) ::close(4);
+  close_from(5);
   if (::chdir("/") != 0) ::_exit(1);
-  watch_over(pipe, job_id, folder);
+  watch_over(pipe, line, owner, job_id, folder);
 }
 
 }  // namespace
@@ -134,7 +163,8 @@ std::string random_hex(size_t bytes) {
   return out;
 }
 
-Result<Cleanup> Cleanup::arm(const std::string& job_id, const std::string& node_label) {
+Result<Cleanup> Cleanup::arm(const std::string& job_id, const std::string& node_label,
+                             int lifeline) {
   Cleanup out;
   out.job_id_ = job_id;
   const char* base = ::getenv("TMPDIR");
@@ -145,7 +175,7 @@ Result<Cleanup> Cleanup::arm(const std::string& job_id, const std::string& node_
     return failure(MPI_ERR_OTHER, "cannot make a pipe: {}", std::strerror(errno));
   // The watchdog first: whenever we are killed, nothing is left that it does not know of.
   out.pipe_ = ends[1];
-  out.watchdog_ = fork_watchdog(ends[0], job_id, folder);
+  out.watchdog_ = fork_watchdog(ends[0], lifeline, job_id, folder);
   ::close(ends[0]);
   if (out.watchdog_ < 0)
     return failure(MPI_ERR_OTHER, "cannot start a process: {}", std::strerror(errno));
@@ -178,8 +208,16 @@ void Cleanup::remove_segments() const {
 
 void Cleanup::group_started(int pgid) {
   if (pgid > 0) makers_.insert(pgid);
-  const int32_t word = pgid;
+  tell_watchdog(pgid);
+}
+
+void Cleanup::tell_watchdog(int number) const {
+  const int32_t word = number;
   while (::write(pipe_, &word, sizeof word) < 0 && errno == EINTR) continue;
+}
+
+void Cleanup::still_there() {
+  tell_watchdog(kStillThere);
 }
 
 void Cleanup::group_ended(int pgid) {

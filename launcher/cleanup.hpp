@@ -2,7 +2,8 @@
 // What a job leaves on a node, and its end: the job's folder under TMPDIR, its files in /dev/shm,
 // its processes, and System V segments that its ranks made and did not live to mark for removal
 // (UCX makes and marks one in two steps). A watchdog process does it when ours dies without having
-// done so, whatever signal took it.
+// done so, whatever signal took it; and when ours is stopped, and the launcher that would have it
+// end is gone.
 #pragma once
 
 #include <set>
@@ -15,7 +16,10 @@ namespace tutti::launcher {
 class Cleanup {
  public:
   // Makes the folder and forks the watchdog: call it before other threads exist.
-  static Result<Cleanup> arm(const std::string& job_id, const std::string& node_label);
+  // `lifeline`: a descriptor that ends with the launcher, if another process is that. When it does
+  // and ours neither ends nor says that it is still there, the watchdog kills it.
+  static Result<Cleanup> arm(const std::string& job_id, const std::string& node_label,
+                             int lifeline = -1);
   ~Cleanup();  // removes the files and dismisses the watchdog
   Cleanup(Cleanup&&) noexcept;
   Cleanup& operator=(Cleanup&&) = delete;
@@ -24,11 +28,13 @@ class Cleanup {
   int watchdog() const { return watchdog_; }
   void group_started(int pgid);
   void group_ended(int pgid);
+  void still_there();  // the lifeline has ended, and the launcher has not
   // Of a job that failed, when its ranks are gone: what a rank leaves on purpose stays otherwise.
   void remove_segments() const;
 
  private:
   Cleanup() = default;
+  void tell_watchdog(int word) const;
   std::string job_id_, folder_;
   std::set<int> makers_;  // every group that was started: a rank's number is its group's
   int pipe_ = -1;

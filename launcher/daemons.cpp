@@ -24,7 +24,7 @@ namespace tutti::launcher {
 namespace {
 
 constexpr auto kGoneTimeout = std::chrono::milliseconds(800);
-constexpr auto kGoneTimeoutInVain = std::chrono::milliseconds(150);
+constexpr auto kGoneTimeoutInVain = std::chrono::milliseconds(150);  // or nobody waits for it
 constexpr size_t kMostNewcomers = 256;  // who have proved nothing yet, at a time; others wait
 constexpr auto kProofTime = std::chrono::seconds(10);
 
@@ -152,7 +152,7 @@ Error Daemons::start(const std::vector<Host>& hosts) {
     for (auto& [node, daemon] : daemons_)
       if (!daemon->ready && !daemon->dismissed)
         return lose(
-            *daemon,
+            *daemon, LinkEnd::hung_up,
             fmt::format("the daemon on {} has not reported after {:g} s "
                         "(launch.connect_timeout)",
                         daemon->name, static_cast<double>(options_.connect_timeout.count()) / 1e9));
@@ -216,8 +216,8 @@ void Daemons::feed(Shell& shell) {
       shell.start_text.clear();  // the shell has ended, and will say why
     }
   }
+  // It stays open: that it closes tells a node that the launcher is gone.
   shell.input_watch.reset();
-  ::close(std::exchange(shell.input, -1));
 }
 
 bool Daemons::is_of_use(const Shell& shell) const {
@@ -274,17 +274,24 @@ void Daemons::shell_ended(Shell& shell, int wait_status) {
   const int code = WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 128 + WTERMSIG(wait_status);
   for (int node : shell.nodes) {
     Daemon& daemon = *daemons_.at(node);
-    if (!daemon.ready && !daemon.dismissed) lose(daemon, why_not_started(daemon, code));
+    if (!daemon.ready && !daemon.dismissed)
+      lose(daemon, LinkEnd::hung_up, why_not_started(daemon, code));
   }
   check_gone();
 }
 
-void Daemons::lose(Daemon& daemon, const std::string& sentence) {
-  if (std::exchange(daemon.dismissed, true)) return;
+void Daemons::lose(Daemon& daemon, LinkEnd how, const std::string& sentence) {
+  if (daemon.dismissed) return;
+  give_up(daemon.node);
+  events_.lost(daemon.node, how, sentence);
+}
+
+// The watchdog of a node whose daemon is stopped knows by the end of the shell that it is time.
+void Daemons::give_up(int node) {
+  Daemon& daemon = *daemons_.at(node);
+  dismiss(node);
   daemon.lost = true;
-  if (daemon.link) daemon.link->close();
   if (daemon.shell->pid > 0 && !is_of_use(*daemon.shell)) ::kill(-daemon.shell->pid, SIGKILL);
-  events_.lost(daemon.node, sentence);
 }
 
 void Daemons::accepted(int fd) {
@@ -334,13 +341,14 @@ Error Daemons::greet(int number, Message type, std::string_view payload) {
         {[this, &known](Message m, std::string_view bytes) {
            return events_.message(known.node, m, bytes);
          },
-         [this, &known](LinkEnd, const std::string& reason) {
+         [this, &known](LinkEnd how, const std::string& reason) {
            if (known.dismissed) return;
-           lose(known, fmt::format("node {} is lost: {}; the job ends", known.name, reason));
+           lose(known, how, fmt::format("node {} is lost: {}; the job ends", known.name, reason));
          }});
     if (!known.link->is_open())
-      return lose(known, fmt::format("node {} is lost: {}; the job ends", known.name,
-                                     newcomer ? newcomer.mapped().why_closed : "it hung up"));
+      return lose(known, LinkEnd::hung_up,
+                  fmt::format("node {} is lost: {}; the job ends", known.name,
+                              newcomer ? newcomer.mapped().why_closed : "it hung up"));
     check_ready();
   });
   return {};
@@ -366,7 +374,7 @@ void Daemons::kill_shells() {
     if (shell->pid > 0) ::kill(-shell->pid, SIGKILL);
 }
 
-void Daemons::dismiss_all(std::function<void()> gone) {
+void Daemons::dismiss_all(bool hasty, std::function<void()> gone) {
   gone_ = std::move(gone);
   stop_listening();
   bool any_lost = false;
@@ -380,7 +388,7 @@ void Daemons::dismiss_all(std::function<void()> gone) {
     if (shell->pid > 0 && !any_ready) ::kill(-shell->pid, SIGKILL);
   }
   // srun waits for the lost node, too, and would do so for long.
-  const bool in_vain = any_lost && options_.by_srun;
+  const bool in_vain = hasty || (any_lost && options_.by_srun);
   gone_timer_ = loop_.after(in_vain ? kGoneTimeoutInVain : kGoneTimeout, [this] {
     kill_shells();
     if (gone_) std::exchange(gone_, nullptr)();

@@ -22,7 +22,7 @@ class Daemons {
  public:
   struct Events {
     std::function<void()> all_ready;
-    std::function<void(int node, const std::string& sentence)> lost;  // also: never came
+    std::function<void(int node, LinkEnd how, const std::string& sentence)> lost;  // or never came
     std::function<Error(int node, Message, std::string_view)> message;
   };
   struct Options {
@@ -37,8 +37,9 @@ class Daemons {
   Link& link(int node) { return *daemons_.at(node)->link; }
   int cores(int node) const { return daemons_.at(node)->cores; }
   void dismiss(int node);  // it is not needed (any more): it ends when its link does
+  void give_up(int node);  // as lost, but its job knows
   // Dismisses all, and calls back when they are gone or time is up.
-  void dismiss_all(std::function<void()> gone);
+  void dismiss_all(bool hasty, std::function<void()> gone);
 
  private:
   // A process that brings daemons to their nodes, and stays as long as they do: ssh one, srun all.
@@ -78,7 +79,7 @@ class Daemons {
   void accepted(int fd);
   Error greet(int newcomer, Message type, std::string_view payload);
   void stop_listening();
-  void lose(Daemon& daemon, const std::string& sentence);
+  void lose(Daemon& daemon, LinkEnd how, const std::string& sentence);
   void check_ready();
   void check_gone();
 

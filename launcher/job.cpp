@@ -24,6 +24,17 @@ constexpr std::chrono::milliseconds kRollCall{300};
 // No word of a rank takes so long to get here from its node.
 constexpr std::chrono::seconds kOnItsWay{1};
 
+// How often the nodes are called while the job runs, and while it ends.
+constexpr std::chrono::milliseconds kSeldom{2000}, kOften{200};
+// The silence after which a node is no longer waited for: where somebody or something has asked for
+// the end of the job, and where its other ranks have ended well.
+constexpr std::chrono::milliseconds kSilence{800}, kLongSilence{10000};
+// What it may take a node that answers to see the end of its killed processes. Large ones take
+// long.
+constexpr std::chrono::seconds kUnkillable{30};
+// The same where the user has asked once more: all together it takes less than two seconds.
+constexpr std::chrono::milliseconds kHastyKill{800}, kHastyFinish{300};
+
 }  // namespace
 
 Job::Job(Loop& loop, Options options)
@@ -31,7 +42,10 @@ Job::Job(Loop& loop, Options options)
       options_(options),
       looks_(loop, {.nodes = [this] { return nodes_to_ask(); },
                     .ask = [this](int n, const Question& question) { node(n).look(question); },
-                    .name = [this](int n) { return map_.nodes[static_cast<size_t>(n)]; }}) {
+                    .name = [this](int n) { return map_.nodes[static_cast<size_t>(n)]; }}),
+      roll_call_(loop, {.nodes = [this] { return nodes_to_call(); },
+                        .call = [this](int n) { node(n).call(); },
+                        .silent = [this](int n, auto silence) { silent(n, silence); }}) {
   const auto written = [this](int node, size_t room) {
     if (room > 0) nodes_[static_cast<size_t>(node)].node->output_taken(room);
     check_finished();
@@ -97,9 +111,27 @@ void Job::watch_signals() {
 }
 
 void Job::interrupted(int signal) {
-  if (failed_) return happened(JobEvent::impatient);
   drop_output_ = true;
+  if (state_ == JobState::finishing) drop_output_soon();
+  if (failed_) return hurry();
   fail(128 + signal, fmt::format("the job ends: {}", ::strsignal(signal)));
+}
+
+// A reader that has stopped reading must not hold up an end that the user asked for.
+void Job::drop_output_soon() {
+  patience_ = loop_.after(std::chrono::milliseconds(200), [this] {
+    out_->drop_all();
+    err_->drop_all();
+    check_finished();
+  });
+}
+
+void Job::hurry() {
+  hasty_ = true;
+  happened(JobEvent::impatient);
+  if (state_ == JobState::killing || state_ == JobState::finishing)
+    bound_ = loop_.after(state_ == JobState::killing ? kHastyKill : kHastyFinish,
+                         [this] { happened(JobEvent::overdue); });
 }
 
 std::set<int> Job::nodes_to_ask() const {
@@ -107,6 +139,13 @@ std::set<int> Job::nodes_to_ask() const {
   for (size_t n = 0; n < nodes_.size(); ++n)
     if (nodes_[n].launched && !nodes_[n].lost && !nodes_[n].finished)
       out.insert(static_cast<int>(n));
+  return out;
+}
+
+std::set<int> Job::nodes_to_call() const {
+  std::set<int> out;
+  for (size_t n = 0; n < nodes_.size(); ++n)
+    if (!nodes_[n].lost && !nodes_[n].finished) out.insert(static_cast<int>(n));
   return out;
 }
 
@@ -143,6 +182,7 @@ void Job::launch(const NodeTask& task) {
     for (size_t r = 0; r < map_.ranks.size(); ++r)
       if (map_.ranks[r].node > static_cast<int>(n)) rank_gone(static_cast<int>(r));
   }
+  roll_call_.every(failed_ ? kOften : kSeldom);
   check_ranks();
 }
 
@@ -153,6 +193,7 @@ void Job::fail(int exit_code, const std::string& sentence) {
   // A report of several lines is not lost, whatever it came from.
   if (suspect_ && suspect_->second.find('\n') != std::string::npos)
     say(Level::error, "{}", suspect_->second);
+  if (!nodes_.empty()) roll_call_.every(kOften);
   happened(JobEvent::failed);
   check_ranks();
 }
@@ -172,16 +213,91 @@ void Job::blame_suspect() {
     fail(blamed->first, blamed->second);
 }
 
-void Job::lose_node(int node, const std::string& sentence) {
+void Job::lose_node(int node, const std::string& sentence, bool silent) {
   NodeState& lost = nodes_[static_cast<size_t>(node)];
   if (lost.finished || std::exchange(lost.lost, true)) return;
   lost.finished = true;
   for (size_t r = 0; r < map_.ranks.size(); ++r)
     if (map_.ranks[r].node == node) rank_gone(static_cast<int>(r));
+  if (silent && failed_) unclean_[node] = "nothing comes from there";
   fail(1, sentence);
-  happened(JobEvent::impatient);  // noticing it has taken the time that there was
+  happened(JobEvent::node_lost);
   check_ranks();
   check_finished();
+}
+
+bool Job::has_alive_ranks(int node) const {
+  for (size_t r = 0; r < map_.ranks.size(); ++r)
+    if (map_.ranks[r].node == node && alive_[r]) return true;
+  return false;
+}
+
+// While the job runs a node may be as busy as it likes; but where it alone is waited for, and what
+// the others did is over, nobody can tell whether it will ever come back.
+bool Job::only_silent_nodes_are_left() const {
+  if (alive_count_ == static_cast<int>(alive_.size())) return false;
+  for (size_t n = 0; n < nodes_.size(); ++n)
+    if (has_alive_ranks(static_cast<int>(n)) &&
+        roll_call_.silence_of(static_cast<int>(n)) < kLongSilence)
+      return false;
+  return true;
+}
+
+void Job::silent(int node, std::chrono::nanoseconds silence) {
+  const std::string why = "its daemon does not answer";
+  const auto limit = failed_ ? kSilence : kLongSilence;
+  if (silence < limit) return;
+  switch (state_) {
+    case JobState::starting:
+    case JobState::running:
+      if (only_silent_nodes_are_left()) return give_up(node, why);
+      if (known_silent_.insert(node).second)
+        say(Level::warning,
+            "the daemon on {} has not answered for {} s: it is stopped, or waits for a file "
+            "system, or its machine is overloaded",
+            map_.nodes[static_cast<size_t>(node)],
+            std::chrono::duration_cast<std::chrono::seconds>(silence).count());
+      return;
+    case JobState::killing:
+    case JobState::finishing:
+      return give_up(node, why);
+    case JobState::ending:  // the grace of the ranks is as long
+    case JobState::over:
+      return;
+  }
+}
+
+void Job::give_up(int node, const std::string& why) {
+  NodeState& lost = nodes_[static_cast<size_t>(node)];
+  if (lost.finished || std::exchange(lost.lost, true)) return;
+  lost.finished = true;
+  unclean_[node] = why;
+  if (options_.given_up) options_.given_up(node);
+  for (size_t r = 0; r < map_.ranks.size(); ++r)
+    if (map_.ranks[r].node == node) rank_gone(static_cast<int>(r));
+  fail(1, fmt::format("{} is waited for in vain: {}; the job ends",
+                      map_.nodes[static_cast<size_t>(node)], why));
+  check_ranks();
+  check_finished();
+}
+
+void Job::give_up_rest() {
+  const bool by_ranks = state_ == JobState::killing;
+  for (size_t n = 0; n < nodes_.size(); ++n) {
+    const int node = static_cast<int>(n);
+    if (nodes_[n].finished || (by_ranks && !has_alive_ranks(node))) continue;
+    give_up(node, roll_call_.silence_of(node) > kOften ? "its daemon does not answer"
+                                                       : "its processes do not end");
+  }
+}
+
+void Job::tell_unclean() const {
+  if (unclean_.empty()) return;
+  std::string list;
+  for (const auto& [node, why] : unclean_)
+    list += fmt::format("{}{} ({})", list.empty() ? "" : ", ",
+                        map_.nodes[static_cast<size_t>(node)], why);
+  say(Level::error, "processes of the job may still run on {}", list);
 }
 
 void Job::happened(JobEvent event) {
@@ -200,20 +316,22 @@ void Job::act(JobAction action) {
       grace_ = loop_.after(options_.kill_grace, [this] { happened(JobEvent::grace_over); });
       return;
     case JobAction::kill:
-      return forward(SIGKILL);
+      bound_ = loop_.after(kUnkillable, [this] { happened(JobEvent::overdue); });
+      forward(SIGKILL);
+      return roll_call_.round();
     case JobAction::finish:
+      bound_ = hasty_    ? loop_.after(kHastyFinish, [this] { happened(JobEvent::overdue); })
+               : failed_ ? loop_.after(kUnkillable, [this] { happened(JobEvent::overdue); })
+                         : Watch();
+      if (!nodes_.empty()) roll_call_.every(kOften);
       for (NodeState& node : nodes_)
         if (!node.finished) node.node->finish(failed_);
-      // A reader that has stopped reading must not hold up an end that the user asked for.
-      if (drop_output_) {
-        patience_ = loop_.after(std::chrono::milliseconds(200), [this] {
-          out_->drop_all();
-          err_->drop_all();
-          check_finished();
-        });
-      }
+      if (drop_output_) drop_output_soon();
       return check_finished();
+    case JobAction::give_up:
+      return give_up_rest();
     case JobAction::leave:
+      tell_unclean();
       return loop_.stop();
   }
 }
@@ -389,7 +507,9 @@ void Job::event(int node, const std::string& packed) {
     if (static_cast<int>(n) != node && !nodes_[n].lost) nodes_[n].node->deliver_event(packed);
 }
 
-void Job::answered(int) {}
+void Job::answered(int node) {
+  roll_call_.answered(node);
+}
 
 void Job::finished(int node) {
   nodes_[static_cast<size_t>(node)].finished = true;

@@ -15,6 +15,7 @@
 #include "launcher/job_states.hpp"
 #include "launcher/looks.hpp"
 #include "launcher/node.hpp"
+#include "launcher/roll_call.hpp"
 #include "launcher/terminal.hpp"
 
 namespace tutti::launcher {
@@ -26,6 +27,7 @@ class Job final : public NodeEvents {
   struct Options {
     bool tag_output = false;
     std::chrono::nanoseconds timeout{0}, kill_grace{0};
+    std::function<void(int node)> given_up;  // nothing more is expected of it
   };
   Job(Loop& loop, Options options);
   ~Job() override;
@@ -36,10 +38,12 @@ class Job final : public NodeEvents {
   void launch(const NodeTask& task);  // the same for every node but for `node`
   // Also before launch(): the job ends with this exit code unless it was ending already.
   void fail(int exit_code, const std::string& sentence);
-  void lose_node(int node, const std::string& sentence);
+  // `silent`: it is not known to be without processes of the job.
+  void lose_node(int node, const std::string& sentence, bool silent);
   int exit_code() const { return exit_code_; }
   bool is_ending() const { return failed_; }
   bool is_over() const { return state_ == JobState::over; }
+  bool is_hasty() const { return hasty_; }  // whoever asked for its end has asked once more
   // At what the ranks of all nodes are doing, and at the collective calls of some.
   void look(const std::vector<int>& records_of, Looks::Then then) {
     looks_.look(records_of, std::move(then));
@@ -83,12 +87,21 @@ class Job final : public NodeEvents {
   // What the ranks of all nodes are doing, as far as these answer in time, goes to the terminal.
   void show(std::function<void()> then);
   std::set<int> nodes_to_ask() const;
+  std::set<int> nodes_to_call() const;
   // As fail(), but a cause that is heard of a moment later is blamed instead.
   void suspect(int exit_code, const std::string& sentence);
   void blame_suspect();
   void happened(JobEvent event);
   void act(JobAction action);
   void interrupted(int signal);
+  void drop_output_soon();
+  void hurry();
+  void silent(int node, std::chrono::nanoseconds silence);
+  bool only_silent_nodes_are_left() const;
+  bool has_alive_ranks(int node) const;
+  void give_up(int node, const std::string& why);
+  void give_up_rest();
+  void tell_unclean() const;
   void forward(int signal);
   void watch_signals();
   std::string lost_output(const char* stream, const std::string& why);  // what it has said
@@ -105,11 +118,14 @@ class Job final : public NodeEvents {
   JobMap map_;
   std::vector<NodeState> nodes_;
   std::vector<Watch> signals_;
-  Watch timeout_, grace_, patience_, suspicion_, absence_;
+  Watch timeout_, grace_, bound_, patience_, suspicion_, absence_;
   Looks looks_;
+  RollCall roll_call_;
+  std::set<int> known_silent_;          // nodes of whose silence has been told
+  std::map<int, std::string> unclean_;  // nodes where processes may be left, and why
   JobState state_ = JobState::starting;
   int exit_code_ = 0;
-  bool failed_ = false, drop_output_ = false;
+  bool failed_ = false, drop_output_ = false, hasty_ = false;
   std::optional<std::pair<int, std::string>> suspect_;  // exit code, sentence
   // Ranks that have said that they wait in MPI_Init, and when they last did.
   std::map<int, std::chrono::steady_clock::time_point> waiting_;

@@ -19,13 +19,15 @@ enum class JobState {
 enum class JobEvent {
   launched,    // every rank runs
   failed,      // whatever ends the job early: a rank, a node, a signal, the time
+  node_lost,   // noticing it has taken the time that ranks would have had
   impatient,   // the user asks once more
   grace_over,  // the time to end by themselves is over
+  overdue,     // nodes have had the time that it may take them
   ranks_gone,
   finished,  // nodes are clean and all output is written
 };
 
-enum class JobAction { none, ask_to_end, kill, finish, leave };
+enum class JobAction { none, ask_to_end, kill, finish, give_up, leave };
 
 struct JobStep {
   JobState in;
@@ -40,11 +42,13 @@ inline constexpr JobStep kJobSteps[] = {
     {JobState::starting, JobEvent::ranks_gone, JobAction::finish, JobState::finishing},
     {JobState::running, JobEvent::failed, JobAction::ask_to_end, JobState::ending},
     {JobState::running, JobEvent::ranks_gone, JobAction::finish, JobState::finishing},
+    {JobState::ending, JobEvent::node_lost, JobAction::kill, JobState::killing},
     {JobState::ending, JobEvent::impatient, JobAction::kill, JobState::killing},
     {JobState::ending, JobEvent::grace_over, JobAction::kill, JobState::killing},
     {JobState::ending, JobEvent::ranks_gone, JobAction::finish, JobState::finishing},
+    {JobState::killing, JobEvent::overdue, JobAction::give_up, JobState::killing},
     {JobState::killing, JobEvent::ranks_gone, JobAction::finish, JobState::finishing},
-    {JobState::finishing, JobEvent::impatient, JobAction::leave, JobState::over},
+    {JobState::finishing, JobEvent::overdue, JobAction::give_up, JobState::finishing},
     {JobState::finishing, JobEvent::finished, JobAction::leave, JobState::over},
 };
 

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
 
 #include "mpi.h"
@@ -18,6 +19,8 @@ namespace {
 constexpr size_t kReadSize = 256 << 10;
 constexpr auto kCheck = std::chrono::milliseconds(100);
 constexpr int kChecksPerPing = 2;
+constexpr auto kAway = 5 * kCheck;  // this process was stopped, or starved
+constexpr int kLossPatience = 3;
 }  // namespace
 
 bool is_consistent(const NodeTask& task) {
@@ -35,6 +38,7 @@ bool is_consistent(const NodeTask& task) {
 
 Link::Link(Loop& loop, int fd, std::chrono::nanoseconds vanish_after)
     : loop_(loop), fd_(fd), vanish_after_(vanish_after) {
+  moved_ = checked_ = std::chrono::steady_clock::now();
   const int one = 1;
   ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
   ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK);
@@ -122,12 +126,40 @@ Error Link::deliver() {
   return wrong;
 }
 
-void Link::check_peer() {
+// How long the other kernel has owed an acknowledgement. It owes one for what is on its way, and
+// for what could leave and does not, since the packets are dropped before they are counted as sent.
+// A suspended peer, which reads nothing, closes the window: then it owes one for each probe.
+std::chrono::milliseconds Link::silence() {
+  const auto now = std::chrono::steady_clock::now();
+  const bool was_away = now - std::exchange(checked_, now) > kAway;
   tcp_info info{};
   socklen_t size = sizeof info;
-  if (::getsockopt(fd_, IPPROTO_TCP, TCP_INFO, &info, &size) == 0 && info.tcpi_unacked > 0 &&
-      std::chrono::milliseconds(info.tcpi_last_ack_recv) > vanish_after_)
-    return end(LinkEnd::silent, fmt::format("no answer for {} ms", info.tcpi_last_ack_recv));
+  if (::getsockopt(fd_, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return {};
+  const bool knows_window = size >= offsetof(tcp_info, tcpi_snd_wnd) + sizeof info.tcpi_snd_wnd;
+  const auto ready = info.tcpi_unacked > 0 ? info.tcpi_snd_mss
+                                           : std::min(info.tcpi_notsent_bytes, info.tcpi_snd_mss);
+  const bool is_closed = knows_window && info.tcpi_snd_wnd < ready;
+  const bool has_more = info.tcpi_unacked > 0 || info.tcpi_notsent_bytes > 0;
+  if (!has_more || was_away || std::exchange(acknowledged_, info.tcpi_bytes_acked) != acknowledged_)
+    moved_ = now;
+  const auto stuck = std::chrono::duration_cast<std::chrono::milliseconds>(now - moved_);
+  const auto unheard = std::chrono::milliseconds(info.tcpi_last_ack_recv);
+  if (has_more && is_closed) {
+    // What finds the window closed is sent again, more and more seldom, and answered; though not
+    // each time, for a kernel answers no more than twice a second.
+    const int doublings = info.tcpi_unacked > 0 ? 1 : std::min<int>(info.tcpi_backoff, 9) + 1;
+    const auto pause =
+        std::chrono::milliseconds((static_cast<int64_t>(info.tcpi_rto) << doublings) / 1000);
+    return std::clamp(unheard - pause, std::chrono::milliseconds(0), stuck);
+  }
+  if (info.tcpi_unacked == 0) return knows_window ? stuck : std::chrono::milliseconds(0);
+  // What comes from there shows that the kernel is there, even where packets are lost, for a while.
+  return std::max(stuck / kLossPatience, unheard);
+}
+
+void Link::check_peer() {
+  if (const auto mute = silence(); mute > vanish_after_)
+    return end(LinkEnd::silent, fmt::format("no answer for {} ms", mute.count()));
   if (++checks_ % kChecksPerPing == 0 && unsent_.empty()) send(Message::ping);
 }
 

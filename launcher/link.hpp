@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A TCP connection between the launcher and a daemon that carries messages. It notices a peer that
 // has vanished without a word: both sides ping, and the kernel's acknowledgements (not the peer's
-// process, which may be starved) show that the other end is there.
+// process, which may be starved or suspended) show that the other end is there.
 #pragma once
 
 #include <functional>
@@ -51,6 +51,7 @@ class Link {
   Error deliver();
   void flush();
   void check_peer();
+  std::chrono::milliseconds silence();
   void end(LinkEnd how, const std::string& reason);
 
   Loop& loop_;
@@ -61,6 +62,9 @@ class Link {
   size_t sent_ = 0;  // of unsent_
   size_t longest_ = kLongestGreeting;
   int checks_ = 0;
+  // When the kernel last had nothing to wait for, or got on with it.
+  std::chrono::steady_clock::time_point moved_, checked_;
+  uint64_t acknowledged_ = 0;
   Watch readable_, writable_, ping_;
 };
 

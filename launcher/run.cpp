@@ -134,8 +134,9 @@ class Run {
         cleanup_(cleanup),
         job_id_(std::move(job_id)),
         reaper_(loop_),
-        job_(loop_, {plan.options.tag_output, plan.options.timeout,
-                     plan.config.duration("launch.kill_grace")}),
+        job_(loop_,
+             {plan.options.tag_output, plan.options.timeout,
+              plan.config.duration("launch.kill_grace"), [this](int node) { give_up(node); }}),
         inquiries_(loop_, job_id_,
                    [this](const std::vector<int>& records_of, Inquiries::Answer answer) {
                      job_.look(records_of, std::move(answer));
@@ -152,7 +153,7 @@ class Run {
     if (!others) loop_.post([this] { launch(); });
     loop_.run();
     if (daemons_) {
-      daemons_->dismiss_all([this] { loop_.stop(); });
+      daemons_->dismiss_all(job_.is_hasty(), [this] { loop_.stop(); });
       loop_.run();
     }
     return job_.exit_code();
@@ -167,7 +168,9 @@ class Run {
                          config.duration("launch.connect_timeout"),
                          config.duration("launch.node_timeout")},
         Daemons::Events{[this] { launch(); },
-                        [this](int host, const std::string& sentence) { lost(host, sentence); },
+                        [this](int host, LinkEnd how, const std::string& sentence) {
+                          lost(host, how, sentence);
+                        },
                         [this](int host, Message type, std::string_view payload) {
                           return hear(host, type, payload);
                         }});
@@ -251,12 +254,17 @@ class Run {
     return hosts;
   }
 
-  void lost(int host, const std::string& sentence) {
+  void give_up(int node) {
+    for (const auto& [host, index] : node_of_host_)
+      if (index == node && remote_nodes_.contains(host)) daemons_->give_up(host);
+  }
+
+  void lost(int host, LinkEnd how, const std::string& sentence) {
     const auto node = node_of_host_.find(host);
     if (node == node_of_host_.end())
       job_.fail(1, sentence);
     else
-      job_.lose_node(node->second, sentence);
+      job_.lose_node(node->second, sentence, how == LinkEnd::silent);
   }
 
   const Plan& plan_;

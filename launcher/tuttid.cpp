@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -64,6 +65,14 @@ Result<int> connect_back(const DaemonStart& start) {
                  start.port, story);
 }
 
+// The remote shell holds the other end of our standard input, and the launcher that of the shell.
+int lifeline() {
+  struct stat about;
+  const bool can_end =
+      ::fstat(STDIN_FILENO, &about) == 0 && (S_ISFIFO(about.st_mode) || S_ISSOCK(about.st_mode));
+  return can_end ? STDIN_FILENO : -1;
+}
+
 class Daemon {
  public:
   Daemon(DaemonStart start, DaemonStart::Node node, Cleanup& cleanup)
@@ -96,11 +105,23 @@ class Daemon {
       refuse("it has not proved in time to be of this job");
       end();
     });
+    if (lifeline() >= 0) watch_input();
     loop_.run();
     return exit_code_;
   }
 
  private:
+  // A shell may close it early. What ends this process is the end of its connection.
+  void watch_input() {
+    input_ = loop_.readable(STDIN_FILENO, [this] {
+      char bytes[256];
+      const ssize_t n = ::read(STDIN_FILENO, bytes, sizeof bytes);
+      if (n > 0 || (n < 0 && (errno == EINTR || errno == EAGAIN))) return;
+      input_.reset();
+      cleanup_.still_there();
+    });
+  }
+
   // Until the launcher has proven that it is ours.
   Error meet(Message type, std::string_view payload) {
     if (agent_) return events_->hear(type, payload, *agent_);
@@ -165,7 +186,7 @@ class Daemon {
   std::unique_ptr<LauncherEvents> events_;
   std::unique_ptr<NodeAgent> agent_;
   std::vector<Watch> signals_;
-  Watch gone_, last_, proof_;
+  Watch input_, gone_, last_, proof_;
 };
 
 int run_daemon() {
@@ -185,7 +206,7 @@ int run_daemon() {
     say(Level::error, "{}", e.message());
     return 1;
   }
-  Result<Cleanup> cleanup = Cleanup::arm(start->job_id, std::to_string(node->number));
+  Result<Cleanup> cleanup = Cleanup::arm(start->job_id, std::to_string(node->number), lifeline());
   if (!cleanup) {
     say(Level::error, "{}", cleanup.error().message());
     return 1;

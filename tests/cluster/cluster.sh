@@ -385,6 +385,87 @@ test_cut_link() {
   each_program "cut_link node2" node2_is_missed
 }
 
+# A node that is still there, and does not answer: its daemon is stopped.
+test_stopped_daemon() {
+  nodes_up node1 node2 node3
+  local harm
+  stop_daemon() { in_node node2 sh -c 'kill -STOP $(pgrep -x tuttid)'; }
+  of_mpirun() { in_node node1 sh -c "kill -$1 \$(pgrep -o -x mpirun)"; }
+  for harm in INT TERM KILL; do
+    start_ready --host $all "$traffic" stubborn
+    stop_daemon
+    fault of_mpirun $harm
+    ends_in_time
+    went_wrong
+    [ $harm = KILL ] || said "processes of the job may still run on node2 (its daemon does not answer)"
+  done
+  start_ready --set launch.kill_grace=60s --host $all "$traffic" stubborn
+  stop_daemon
+  of_mpirun INT
+  told() { grep -q "the job ends: Interrupt" "$bed/out"; }
+  within 5 told || fail "mpirun does not hear the first interrupt"
+  fault of_mpirun INT
+  ends_in_time
+  said "processes of the job may still run on node2 (its daemon does not answer)"
+}
+
+# The user asks for the end while a node is out of reach, before that is noticed and once more.
+test_cut_link_and_interrupt() {
+  nodes_up node1 node2 node3
+  local times
+  harm() {
+    cut_link node2
+    in_node node1 sh -c 'kill -INT $(pgrep -o -x mpirun)'
+    [ $times = 1 ] || { sleep 0.2; in_node node1 sh -c 'kill -INT $(pgrep -o -x mpirun)'; }
+  }
+  for times in 1 2; do
+    start_ready --host $all "$traffic" stubborn
+    fault harm
+    ends_in_time
+    [ "$code" = 130 ] || fail "exit code $code: $(cat "$bed/out")"
+    said "processes of the job may still run on node2"
+    mend_link node2
+    within 5 in_node node1 ssh node2 true || fail "a mended link does not carry ssh"
+  done
+}
+
+# What a node sends is dropped there, before it is counted as sent; what it gets still comes.
+test_dropped_packets() {
+  command -v iptables >/dev/null || { echo "skipped: there is no iptables"; exit 77; }
+  nodes_up node1 node2 node3
+  drop() { in_node node2 iptables -A OUTPUT -o eth0 -p tcp -j DROP; }
+  start_ready --host $all "$traffic" stubborn
+  fault drop
+  ends_in_time
+  went_wrong
+  in_node node2 iptables -F OUTPUT
+  # A launcher that is suspended sends nothing that could tell node2, whose own kernel has to.
+  start_ready --host $all "$stay"
+  in_node node1 sh -c 'kill -STOP $(pgrep -o -x mpirun)'
+  fault drop
+  node2_is_clean() { [ -z "$(in_node node2 pgrep -x 'stay|tuttid')" ]; }
+  within "$(patience_left)" node2_is_clean || fail "$(since_fault) s after the fault node2 still has $(in_node node2 pgrep -a 'stay|tuttid')"
+  in_node node2 iptables -F OUTPUT
+  kill -CONT $(pgrep -P "$launched")  # nsenter, which has stopped itself as well
+  fault in_node node1 sh -c 'kill -CONT $(pgrep -o -x mpirun)'
+  ends_in_time
+  went_wrong
+}
+
+# A launcher that is suspended is not mute: its kernel acknowledges.
+test_suspended_launcher() {
+  nodes_up node1 node2 node3
+  start_ready --host $all "$stay"
+  in_node node1 sh -c 'kill -STOP $(pgrep -o -x mpirun)'
+  sleep 5
+  kill -CONT $(pgrep -P "$launched")  # nsenter, which has stopped itself as well
+  in_node node1 sh -c 'kill -CONT $(pgrep -o -x mpirun)'
+  sleep 1
+  [ "$(job_processes | wc -l)" -ge 9 ] || fail "the job did not survive: $(cat "$bed/out")"
+  fault in_node node1 sh -c 'kill -TERM $(pgrep -o -x mpirun)'
+  ends_in_time
+}
+
 test_kill_rank() {
   nodes_up node1 node2 node3
   one_of_node2() { in_node node2 sh -c 'kill -9 $(pgrep -x "stay|traffic" | head -1)'; }

@@ -64,7 +64,7 @@ test_daemons_carry_streams() {
 
 start_stubborn_daemons() {
   fake_nodes
-  start_ready 6 "${remote[@]}" -n 6 ./stubborn
+  start_ready 6 "$@" "${remote[@]}" -n 6 ./stubborn
 }
 test_killed_daemon() {
   start_stubborn_daemons
@@ -86,6 +86,82 @@ test_interrupt_with_daemons() {
   fault kill -INT "$launched"
   ends_in_time
   expect_code 130
+}
+
+# A daemon that is stopped, or waits for a file system: its kernel goes on acknowledging.
+daemon_of() { pgrep -P "$launched" -x tuttid | sed -n "$1p"; }  # by order: of a.invalid, of b.invalid
+start_with_stopped_daemon() {
+  start_stubborn_daemons "$@"
+  kill -STOP "$(daemon_of 2)"
+}
+may_be_left() { said_once "processes of the job may still run on b.invalid (its daemon does not answer)"; }
+test_stopped_daemon_and_interrupt() {
+  start_with_stopped_daemon
+  fault kill -INT "$launched"
+  ends_in_time
+  expect_code 130
+  may_be_left
+  start_with_stopped_daemon
+  fault kill -TERM "$launched"
+  ends_in_time
+  expect_code 143
+}
+# Whoever asks twice does not wait, also for ranks that have a long grace.
+test_stopped_daemon_and_two_interrupts() {
+  start_with_stopped_daemon --set launch.kill_grace=60s
+  kill -INT "$launched"
+  told() { grep -q "the job ends: Interrupt" err; }
+  within 5 told || fail "mpirun does not hear the first one"
+  fault kill -INT "$launched"
+  ends_in_time
+  expect_code 130
+  may_be_left
+}
+test_stopped_daemon_and_timeout() {
+  start_with_stopped_daemon --timeout 2
+  within 12 is_over || fail "mpirun still runs"
+  fault_at=$(now_us)
+  ends_in_time
+  expect_code 124
+  may_be_left
+}
+is_over() { ! kill -0 "$launched" 2>/dev/null; }
+# Its watchdog is not stopped, and sees that the shell has ended.
+test_stopped_daemon_and_killed_launcher() {
+  start_with_stopped_daemon
+  fault kill -9 "$launched"
+  ends_in_time
+}
+# Stopped before its ranks end, and before it has said that it is finished.
+test_stopped_daemon_and_normal_end() {
+  fake_nodes
+  local begin
+  launch_behind "${remote[@]}" -n 6 sh -c 'echo ready; until [ -e go ]; do sleep 0.05; done'
+  within 20 all_ready 6 || fail "the ranks do not start"
+  kill -STOP "$(daemon_of 2)"
+  touch go
+  within 20 is_over || fail "mpirun still runs"
+  fault_at=$(now_us)
+  ends_in_time
+  expect_code 1
+  said_once "b.invalid is waited for in vain: its daemon does not answer; the job ends"
+  may_be_left
+}
+# mpirun that is suspended reads nothing, but its kernel acknowledges: also when its buffers are full.
+test_suspended_launcher_is_not_mute() {
+  fake_nodes
+  "$mpirun" --set launch.node_timeout=500ms "${remote[@]}" -n 6 sh -c 'echo ready >&2; i=0
+    while [ $i -lt 200 ]; do i=$((i + 1)); head -c 65536 /dev/zero; sleep 0.01; done' 2>err >zeros &
+  launched=$!
+  started() { [ "$(grep -c ready err)" = 6 ]; }
+  within 20 started || fail "the ranks do not start"
+  sleep 0.5
+  kill -STOP "$launched"
+  sleep 6
+  kill -CONT "$launched"
+  wait "$launched" || fail "exit code $? after mpirun was suspended"
+  [ "$(wc -c <zeros)" = $((6 * 200 * 65536)) ] || fail "output is lost"
+  nothing_is_left
 }
 
 test_secret_is_not_shown() {

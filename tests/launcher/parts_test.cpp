@@ -174,10 +174,14 @@ TEST(JobStates, EveryStateReachesItsEndAndKnowsFailure) {
     EXPECT_EQ(job_step(state, failed).next, ending);
   }
   EXPECT_EQ(job_step(ending, grace_over).action, JobAction::kill);
+  EXPECT_EQ(job_step(ending, node_lost).action, JobAction::kill);
   EXPECT_EQ(job_step(finishing, finished).next, over);
+  // What can go on for ever has a bound.
+  for (JobState state : {killing, finishing})
+    EXPECT_EQ(job_step(state, overdue).action, JobAction::give_up);
   // A second failure changes nothing; nothing leaves the last state.
   EXPECT_EQ(job_step(ending, failed).action, JobAction::none);
-  for (JobEvent event : {launched, failed, impatient, grace_over, ranks_gone, finished})
+  for (JobEvent event : {launched, failed, node_lost, impatient, grace_over, overdue, ranks_gone, finished})
     EXPECT_EQ(job_step(over, event).next, over);
   // The table has one row for a state and event.
   for (const JobStep& a : kJobSteps)

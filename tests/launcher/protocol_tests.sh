@@ -16,8 +16,8 @@ lies() {
 test_lying_daemons() {
   lies finished "node a.invalid is lost: it said 'finished' while ranks were running, which is not its turn; the job ends"
   lies launched_twice "it said 'launched' while ranks were running"
-  lies early "it said 'output' before there was anything to run"
-  lies hello_twice "it said 'hello' before there was anything to run"
+  lies early "it said 'output' "  # before the launch, or just after it of a rank elsewhere
+  lies hello_twice "it said 'hello' "
   lies another_rank "it said 'rank_ended' in a way that makes no sense"
   lies ended_twice "it said 'rank_ended' in a way that makes no sense"
   lies cut "it said 'output' in a way that makes no sense"
