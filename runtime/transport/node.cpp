@@ -105,6 +105,8 @@ Result<std::unique_ptr<Node>> Node::open(const NodeOptions& options, const Wirin
     how.between_nodes = !one_node;
     // What is in /dev/shm is for our rings. Where they find no room UCX finds none either.
     how.dev_shm = !options.shared_memory;
+    // Where they serve, UCX has nothing to do on this node.
+    how.segments = !shared;
     Result<std::unique_ptr<Ucx>> opened = Ucx::open(how);
     if (!opened) {
       Error problem = std::move(opened).error();

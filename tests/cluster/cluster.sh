@@ -152,6 +152,31 @@ test_progress() {
   nothing_is_left
 }
 
+# Where our own shared memory serves a node's ranks, UCX takes none for them; and it does where it is off,
+# or where the user says so.
+test_segments() {
+  nodes_up node1 node2
+  local how expected found
+  for how in on off sysv; do
+    expected=0
+    [ $how = on ] || expected=2
+    case $how in
+      sysv) launch_behind --host node1:2,node2:2 -x UCX_TLS=tcp,sysv,self "$stay" ;;
+      *) launch_behind --host node1:2,node2:2 --set transport.shared_memory=$how "$stay" ;;
+    esac
+    are_ready() { [ "$(grep -c ready "$bed/out")" = 4 ]; }
+    within 20 are_ready || fail "$how: the job did not start: $(cat "$bed/out")"
+    found=$(in_node node2 tail -n +2 /proc/sysvipc/shm | wc -l)
+    if [ $expected = 0 ]; then
+      [ "$found" = 0 ] || fail "$how: UCX has $found segments on node2"
+    else
+      ((found >= expected)) || fail "$how: UCX has $found segments on node2"
+    fi
+    fault in_node node1 sh -c 'kill -TERM $(pgrep -o -x mpirun)'
+    ends_in_time
+  done
+}
+
 test_shared_cores() {
   nodes_up node1 node2 node3
   launch --host $all "$build/tests/cluster/shared_cores"

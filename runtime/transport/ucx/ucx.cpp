@@ -163,7 +163,7 @@ Error UcxTransport::start(const UcxOptions& options) {
       return ucx_failure("take the transports of the setting transport.ucx_tls", s);
     }
   } else if (!options.dev_shm) {
-    tell(config, "TLS", "UCX_TLS", "^posix");
+    tell(config, "TLS", "UCX_TLS", options.segments ? "^posix" : "^posix,sysv");
   }
   const bool over_tcp = !has_rdma();
   if (over_tcp) adapt_to_tcp(config, options.between_nodes);
