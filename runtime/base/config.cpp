@@ -90,6 +90,10 @@ std::array<std::string_view, std::size(kSettings)> setting_names() {
   return names;
 }
 
+bool is_setting(const std::string& name) {
+  return std::ranges::any_of(kSettings, [&](const Setting& s) { return s.name == name; });
+}
+
 bool is_group(const std::string& name) {
   return std::ranges::any_of(kSettings,
                              [&](const Setting& s) { return s.name.starts_with(name + "."); });
@@ -297,18 +301,24 @@ Error Config::read_file(const fs::path& file) {
   struct Reader {
     Config& config;
     const fs::path& file;
+    std::map<std::string, int> lines{};  // where each name was met, headings too
     Error map(const YAML::Node& node, const std::string& prefix) {
       for (const auto& entry : node) {
         const YAML::Node &key = entry.first, &value = entry.second;
-        const std::string name = prefix + key.Scalar();
-        const std::string origin = fmt::format("{}:{}", file.string(), key.Mark().line + 1);
+        const int line = key.Mark().line + 1;
+        const std::string origin = fmt::format("{}:{}", file.string(), line);
         if (!key.IsScalar()) return failure(MPI_ERR_ARG, "{}: a name is expected here", origin);
+        const std::string name = prefix + key.Scalar();
+        // Whichever of the two held, the other one would be ignored in silence.
+        if (const auto [first, fresh] = lines.emplace(name, line); !fresh)
+          return failure(MPI_ERR_ARG, "{}: {} stands in line {} already; join the two", origin,
+                         name, first->second);
         if (value.IsNull() && is_group(name)) continue;  // a heading with nothing below it
-        if (value.IsMap()) {
+        if (value.IsMap() && is_group(name)) {  // only these: an anchor may contain itself
           if (Error e = map(value, name + ".")) return e;
-        } else if (value.IsSequence()) {
+        } else if (value.IsSequence() || (value.IsMap() && is_setting(name))) {
           return failure(MPI_ERR_ARG, "{}: {} takes one value, not a list", origin, name);
-        } else if (Error e = config.set(name, value.IsNull() ? "" : value.Scalar(), origin)) {
+        } else if (Error e = config.set(name, value.IsScalar() ? value.Scalar() : "", origin)) {
           return e;
         }
       }
@@ -316,12 +326,17 @@ Error Config::read_file(const fs::path& file) {
     }
   };
   try {
-    const YAML::Node root = YAML::LoadFile(file.string());
+    const std::vector<YAML::Node> documents = YAML::LoadAllFromFile(file.string());
+    if (documents.empty()) return {};
+    if (documents.size() > 1)
+      return failure(MPI_ERR_ARG, "{}:{}: a second document begins here, behind '---'; join the two",
+                     file.string(), documents[1].Mark().line + 1);
+    const YAML::Node& root = documents[0];
     if (root.IsNull()) return {};
     if (!root.IsMap())
       return failure(MPI_ERR_ARG, "{}:{}: expected lines such as 'log.level: note'", file.string(),
                      root.Mark().line + 1);
-    return Reader{*this, file}.map(root, "");
+    return Reader{.config = *this, .file = file}.map(root, "");
   } catch (const YAML::BadFile&) {
     return failure(MPI_ERR_ARG, "{}: cannot be read", file.string());
   } catch (const YAML::Exception& e) {

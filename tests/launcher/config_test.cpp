@@ -133,6 +133,41 @@ TEST_F(ConfigTest, FilesThatAreNoSettingsAreErrorsWithTheLine) {
   EXPECT_NE(problem(), "no error");
 }
 
+TEST_F(ConfigTest, ANameGivenTwiceIsAnErrorWithBothLines) {
+  const std::string system_place = sources_.system_file.string();
+  const struct {
+    const char *text, *rest;
+  } cases[] = {
+      {"wait:\n  spins: 1\nlog:\n  level: note\nwait:\n  spread: on\n",
+       ":5: wait stands in line 1 already; join the two"},
+      {"wait:\n  spins: 1\n  spread: on\n  spins: 1\n",
+       ":4: wait.spins stands in line 2 already; join the two"},
+      {"wait.spins: 1\nwait:\n  spins: 2\n", ":3: wait.spins stands in line 1 already; join the two"},
+      {"wait:\n  # spins: 1\nlog:\nwait:\n", ":4: wait stands in line 1 already; join the two"},
+      {"wait: {spins: 1, spins: 2}\n", ":1: wait.spins stands in line 1 already; join the two"},
+      {"wait.spins: 1\n---\nwait.spins: 2\n",
+       ":3: a second document begins here, behind '---'; join the two"},
+  };
+  for (const auto& c : cases) {
+    system(c.text);
+    EXPECT_EQ(problem(), system_place + c.rest);
+  }
+  system("");
+  user("wait.spins: 1\nwait.spins: 2\n");
+  EXPECT_EQ(problem(), sources_.user_file.string() + ":2: wait.spins stands in line 1 already; join the two");
+  // One file may say other than the other: that is what they are there for.
+  system("wait.spins: 1\nwait:\n  spread: on\n");
+  user("wait.spins: 2\n");
+  EXPECT_EQ(problem(), "no error");
+}
+
+TEST_F(ConfigTest, WhatNestsTooDeeplyIsRefused) {
+  system("log: &all\n  level: *all\n");
+  EXPECT_NE(problem().find("log.level takes one value, not a list"), std::string::npos) << problem();
+  system("logs:\n  level: note\n");
+  EXPECT_NE(problem().find(":1: there is no setting 'logs'"), std::string::npos) << problem();
+}
+
 TEST_F(ConfigTest, PassesWhatDiffersToRanks) {
   Result<Config> config = load({{"wait.spins", "7", "--set"}, {"launch.rsh", "ssh", "--set"}});
   EXPECT_EQ(config->as_environment(),
@@ -162,6 +197,26 @@ TEST(Settings, TheInstalledFileIsReadAndChangesNothing) {
   Result<Config> config = Config::load({}, sources);
   ASSERT_TRUE(config) << config.error().message();
   for (const Config::Value& v : config->values()) EXPECT_EQ(v.origin, "default");
+}
+
+// Whoever uncomments what is there gets all of it.
+TEST(Settings, TheInstalledFileHoldsWhenAllOfItIsUncommented) {
+  const std::string file = testing::TempDir() + "uncommented." + std::to_string(::getpid());
+  std::ifstream installed(TUTTI_SOURCE "/conf/tutti.yaml");
+  {
+    std::ofstream out(file);
+    for (std::string line; std::getline(installed, line);)
+      out << (line.starts_with("  # ") ? "  " + line.substr(4) : line) << '\n';
+  }
+  SettingSources sources;
+  sources.system_file = file;
+  Result<Config> config = Config::load({}, sources);
+  fs::remove(file);
+  ASSERT_TRUE(config) << config.error().message();
+  for (const Config::Value& v : config->values()) {
+    EXPECT_NE(v.origin, "default") << v.setting->name;
+    EXPECT_EQ(v.text, v.setting->fallback) << v.setting->name;
+  }
 }
 
 TEST(Nearest, CountsEdits) {
