@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // `tutti info`: what this installation is, what it is set to, what it does not implement.
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <sstream>
@@ -14,6 +15,12 @@
 
 namespace tutti::launcher {
 namespace {
+
+constexpr const char* kHelp =
+    "Usage: tutti info [--config | --api | --version]\n"
+    "Prints what this installation is and which cores of this machine it uses; with --config\n"
+    "every setting, its value, and where that comes from; with --api the functions of MPI that are\n"
+    "not implemented.\n";
 
 int print_config() {
   Result<Config> config = Config::load();
@@ -69,17 +76,27 @@ int print_summary() {
 }  // namespace
 
 int info_command(const std::vector<std::string>& arguments) {
-  if (arguments.empty()) return print_summary();
-  if (arguments[0] == "--config") return print_config();
-  if (arguments[0] == "--api") return print_api();
-  if (arguments[0] == "--version") {
-    fmt::print("tutti {}\n", TUTTI_VERSION);
-    return 0;
+  constexpr std::string_view known[] = {"--config", "--api", "--version", "--help"};
+  for (const std::string& word : arguments)
+    if (word != "-h" && word != "-V" && !std::ranges::count(known, word)) {
+      say(Level::error, "tutti info takes --config, --api or --version, not '{}'{}", word,
+          did_you_mean(word, known));
+      return 2;
+    }
+  const std::string word = arguments.empty() ? "" : arguments[0];
+  if (arguments.size() > 1) {
+    say(Level::error, "tutti info takes one of its options at a time: {}, or {}", word,
+        arguments[1]);
+    return 2;
   }
-  constexpr std::string_view known[] = {"--config", "--api", "--version"};
-  say(Level::error, "tutti info: unknown option '{}'{}", arguments[0],
-      did_you_mean(arguments[0], known));
-  return 2;
+  if (word == "--config") return print_config();
+  if (word == "--api") return print_api();
+  if (word.empty()) return print_summary();
+  if (word == "--version" || word == "-V")
+    fmt::print("tutti {}\n", TUTTI_VERSION);
+  else
+    fmt::print("{}", kHelp);
+  return 0;
 }
 
 }  // namespace tutti::launcher

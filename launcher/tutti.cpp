@@ -38,8 +38,13 @@ int command(const std::string& name, const std::vector<std::string>& arguments) 
   if (word == "run") return launcher::run_command("tutti run", rest);
   if (word == "info") return launcher::info_command(rest);
   if (word == "why") return launcher::why_command(rest);
-  if (word == "--version" || word == "-V") return launcher::info_command({"--version"});
-  if (word == "help" || word == "--help" || word == "-h") {
+  const bool version = word == "--version" || word == "-V";
+  if (version || word == "help" || word == "--help" || word == "-h") {
+    if (!rest.empty()) {
+      say(Level::error, "tutti {} takes nothing more, and not '{}'", word, rest[0]);
+      return 2;
+    }
+    if (version) return launcher::info_command({"--version"});
     std::fputs(kHelp, stdout);
     return arguments.empty() ? 2 : 0;
   }

@@ -19,6 +19,18 @@ mistake unsupported "MPI_Open_port: not implemented in Tutti"
 mistake twice "MPI_Init: "
 mistake after "MPI_Barrier: called after MPI_Finalize"
 mistake "finalize twice" "MPI_Finalize: called after MPI_Finalize"
+# So do the ranks of a job, of which one speaks for all: with its number and the place of the call.
+for case in "before=MPI_Send: called before MPI_Init" "after=MPI_Barrier: called after MPI_Finalize" \
+            "finalize twice=MPI_Finalize: called after MPI_Finalize"; do
+  said=$(timeout 60 "$mpirun" -n 3 "$program" "${case%%=*}" 2>&1) && { echo "wrong: went on, $case"; bad=1; }
+  place="  rank [0-2]: ${case#*=}"
+  place="${place%%: called*} at fatal\.c:[0-9]*, in main()"
+  if [ "$(echo "$said" | grep -c "^tutti: error: rank [0-2] on .*: ${case#*=}$")" != 1 ] ||
+     [ "$(echo "$said" | grep -c "^$place$")" != 1 ] || echo "$said" | grep -q "exited with code"; then
+    printf "wrong: a job says of '%s': %s\n" "$case" "$said"
+    bad=1
+  fi
+done
 # Started as one of several by somebody without PMIx: not one of so many jobs of one.
 for variable in PMI_SIZE OMPI_COMM_WORLD_SIZE SLURM_STEP_NUM_TASKS MV2_COMM_WORLD_SIZE; do
   said=$(env $variable=4 timeout 60 "$program" 2>&1) && { echo "wrong: went on with $variable=4"; bad=1; }

@@ -46,6 +46,37 @@ test_commands() {
   "$build/bin/tutti" info >out 2>err || fail "info fails"
   printed "this node:"
 }
+test_words_that_a_command_does_not_know_are_errors() {
+  local words
+  while read -r words; do
+    code=0
+    "$build/bin/tutti" $words >out 2>err || code=$?
+    expect_code 2
+    [ ! -s out ] || fail "tutti $words prints something as well"
+    said "'${words##* }'"
+  done <<'END'
+info foo
+info --confg
+info --config foo
+info --api --nope
+info --version foo
+info --help foo
+help foo
+--version foo
+--help foo
+why --nope
+why job1 job2
+run --nope
+END
+  "$build/bin/tutti" info --confg >out 2>err
+  said "did you mean '--config'?"
+  "$build/bin/tutti" info --config --api >out 2>err && fail "two things at a time"
+  said "one of its options at a time: --config, or --api"
+  for words in "info --help" "info -h" "why --help" "run --help" "help"; do
+    "$build/bin/tutti" $words >out 2>err || fail "tutti $words fails"
+    printed "Usage: tutti"
+  done
+}
 test_empty_values_are_errors() {
   local option
   for option in --hostfile --wdir --map-by --bind-to -H; do

@@ -196,15 +196,28 @@ std::string last_words(std::string_view text, const Comm* comm, const Errhandler
   return words;
 }
 
+// Before MPI_Init or after MPI_Finalize nobody has chosen a handler. The launcher is joined (again)
+// only to be told, so that it says this sentence once, and not that a rank exited as well.
+[[noreturn]] void end_outside_of_mpi(int exit_code, std::string words, const Incident& incident) {
+  Result<std::unique_ptr<boot::Job>> job = boot::Job::join();
+  if (incident.place.caller != 0) {
+    const boot::JobView view = job ? (*job)->view() : boot::JobView();
+    if (job) words = fmt::format("rank {} on {}: {}", view.rank, view.host, words);
+    words += fmt::format("\n  rank {}: {}", view.rank, place_texts({incident.place})[0]);
+  }
+  if (job) (*job)->abort(exit_code, words);
+  flush_streams();
+  say(Level::error, "{}", words);
+  std::_Exit(exit_code);
+}
+
 [[noreturn]] void end_job(int code, std::string_view text, const Comm* comm,
                           const Errhandler& handler, const Incident& incident) {
   const int exit_code = std::clamp(code, 1, 255);
   if (phase.load() == Phase::running)
     process().job->abort(exit_code, last_words(text, comm, handler, incident));
   if (boot::Job* job = job_that_failed_to_start().get()) job->abort(exit_code, std::string(text));
-  flush_streams();
-  say(Level::error, "{}", text);  // before MPI_Init or after MPI_Finalize: nobody chose a handler
-  std::_Exit(exit_code);
+  end_outside_of_mpi(exit_code, std::string(text), incident);
 }
 
 }  // namespace
