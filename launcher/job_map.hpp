@@ -42,6 +42,7 @@ struct NodeTask {
   MapPolicy policy;
   BindTo bind_to = BindTo::automatic;
   bool report_bindings = false;
+  bool foreign_mpi = false;  // start programs that are built for another MPI
   std::chrono::nanoseconds kill_grace{0};
 };
 

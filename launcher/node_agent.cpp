@@ -8,11 +8,14 @@
 
 #include <cerrno>
 #include <cstring>
+#include <optional>
+#include <set>
 
 #include "base/log.hpp"
 #include "launcher/environment.hpp"
 #include "launcher/limits.hpp"
 #include "launcher/look.hpp"
+#include "launcher/program_file.hpp"
 #include "mpi.h"
 
 namespace tutti::launcher {
@@ -49,6 +52,8 @@ void NodeAgent::launch(NodeTask task) {
   TUTTI_INVARIANT(ranks_.empty() && !starting_, "a node launches its part of a job once");
   task_ = std::move(task);
   starting_.emplace().ranks = task_.map.ranks_on(task_.node);
+  if (const std::optional<std::string> sentence = program_of_another_mpi())
+    return give_up_launch(126, *sentence);
   if (Error e = prepare_start()) return give_up_launch(1, e.message());
   if (starting_->ranks.empty()) return stop_starting();
   start_slice();
@@ -113,6 +118,29 @@ void NodeAgent::report_bindings(const std::vector<int>& ranks, const Topology::B
     job_.note(task_.node, fmt::format("rank {} on {}: {}", ranks[i],
                                       task_.map.nodes[static_cast<size_t>(task_.node)],
                                       topology_.describe(binding.processors[i])));
+}
+
+// A program of another MPI would run as so many jobs of one rank each, and say nothing. What is to be
+// said instead, if there is one among those of this node.
+std::optional<std::string> NodeAgent::program_of_another_mpi() const {
+  if (task_.foreign_mpi) return std::nullopt;
+  std::set<int> judged;
+  for (const int number : starting_->ranks) {
+    const int index = task_.map.ranks[static_cast<size_t>(number)].app;
+    if (!judged.insert(index).second) continue;
+    const App& app = task_.map.apps[static_cast<size_t>(index)];
+    Rank rank;
+    rank.rank = number;
+    const std::vector<std::string> environment = environment_of(rank, {});
+    const std::string search = variable(environment, "PATH");
+    const Program program = find_program(app.command[0], search, app.folder);
+    if (program.path.empty()) continue;  // will be told
+    if (std::optional<std::string> sentence =
+            built_for_another_mpi({program.path, app.command, app.folder, search,
+                                   variable(environment, "LD_LIBRARY_PATH")}))
+      return sentence;
+  }
+  return std::nullopt;
 }
 
 Error NodeAgent::start_rank(Rank& rank, const std::vector<int>& processors) {
@@ -181,7 +209,7 @@ void NodeAgent::read_failures() {
     else if (failure.step == SpawnFailure::bind)
       sentence += fmt::format("cannot bind it to its processors: {}; try --bind-to none", reason);
     else
-      sentence += fmt::format("{}: {}", app.command[0], reason);
+      sentence += why_not_begun(failure);
     const bool absent = failure.error_number == ENOENT;
     const int code = failure.step != SpawnFailure::execute ? 1 : absent ? 127 : 126;
     give_up_launch(code, sentence);
@@ -189,6 +217,20 @@ void NodeAgent::read_failures() {
   failures_watch_.reset();
   ::close(std::exchange(failures_, -1));
   if (!launch_failed_) job_.launched(task_.node);
+}
+
+// The kernel's word is about the program or about what it needs to run, which is for us to tell.
+std::string NodeAgent::why_not_begun(const SpawnFailure& failure) const {
+  const Place& place = task_.map.ranks[static_cast<size_t>(failure.tag)];
+  const App& app = task_.map.apps[static_cast<size_t>(place.app)];
+  Rank rank;
+  rank.rank = failure.tag;
+  const Program program =
+      find_program(app.command[0], variable(environment_of(rank, {}), "PATH"), app.folder);
+  const std::string reason =
+      program.path.empty() ? "" : why_not_executed(program.path, failure.error_number);
+  return reason.empty() ? fmt::format("{}: {}", app.command[0], std::strerror(failure.error_number))
+                        : fmt::format("{} {}", app.command[0], reason);
 }
 
 void NodeAgent::ended(Rank& rank, int wait_status) {

@@ -65,6 +65,8 @@ class NodeAgent final : public Node, private PmixServer::Events {
   void start_slice();
   void give_up_launch(int exit_code, const std::string& sentence);
   void stop_starting();  // the ranks that were not reached yet count as ended
+  std::optional<std::string> program_of_another_mpi() const;
+  std::string why_not_begun(const SpawnFailure& failure) const;
   Error start_rank(Rank& rank, const std::vector<int>& processors);
   std::vector<std::string> environment_of(const Rank& rank, std::vector<std::string> pmix) const;
   void report_bindings(const std::vector<int>& ranks, const Topology::Binding& binding);

@@ -13,6 +13,7 @@
 
 #include "base/signals.hpp"
 #include "launcher/limits.hpp"
+#include "launcher/program_file.hpp"
 #include "mpi.h"
 
 namespace tutti::launcher {
@@ -96,8 +97,12 @@ Program find_program(const std::string& name, const std::string& search_path,
                      const std::string& folder) {
   const auto judge = [&](const std::string& path) -> Program {
     if (::access(path.c_str(), X_OK) == 0 && is_file(path)) return {path, 0, ""};
-    if (errno == EACCES || is_file(path))
-      return {"", 126, fmt::format("{} is not executable; 'chmod +x' makes it so", path)};
+    if (errno == EACCES || is_file(path)) {
+      const std::string source = what_to_do_with_source(path);
+      return {"", 126,
+              source.empty() ? fmt::format("{} is not executable; 'chmod +x' makes it so", path)
+                             : fmt::format("{} {}", path, source)};
+    }
     struct stat info;
     if (::stat(path.c_str(), &info) == 0) return {"", 126, fmt::format("{} is a folder", path)};
     return {"", 127, fmt::format("there is no {}", path)};
@@ -117,6 +122,8 @@ Program find_program(const std::string& name, const std::string& search_path,
   }
   if (denied.exit_code) return denied;
   const bool here = is_file(joined(folder, name));
+  if (const std::string source = what_to_do_with_source(name); here && !source.empty())
+    return {"", 126, fmt::format("{} {}", name, source)};
   return {"", 127,
           fmt::format("there is no '{}' on the PATH{}", name,
                       here ? fmt::format("; the one in the current folder is './{}'", name) : "")};

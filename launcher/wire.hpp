@@ -188,6 +188,7 @@ void fields(Archive& a, NodeTask& v) {
   a(v.policy);
   a(v.bind_to);
   a(v.report_bindings);
+  a(v.foreign_mpi);
   a(v.kill_grace);
 }
 template <class Archive>

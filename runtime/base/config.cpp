@@ -39,6 +39,8 @@ constexpr Setting kSettings[] = {
     {"launch.map_by", text, "slot", kNotEmpty, "Default of --map-by"},
     {"launch.bind_to", choice, "auto", "auto|none|hwthread|core|numa|socket",
      "Default of --bind-to; auto: core, or none with more ranks than cores"},
+    {"launch.foreign_mpi", flag, "off", "",
+     "Programs that are built for another MPI are started, each rank as a job of its own"},
     {"transport.shared_memory", flag, "on", "",
      "Messages on a node go through shared memory, not UCX"},
     {"transport.cma", choice, "auto", "auto|off",
