@@ -51,20 +51,23 @@ std::vector<std::string> rsh_command(const std::string& rsh, const std::string& 
 }
 
 // A daemon on each node, none bound: that is for it to do with its ranks.
-std::vector<std::string> srun_command(const std::vector<DaemonStart::Node>& nodes,
+// `het_group`: of a heterogeneous job's component, which has steps of its own; -1: another job.
+std::vector<std::string> srun_command(const std::vector<DaemonStart::Node>& nodes, int het_group,
                                       const std::string& daemon) {
   std::string list;
   for (const DaemonStart::Node& node : nodes) list += (list.empty() ? "" : ",") + node.name;
-  return {"srun",
-          fmt::format("--nodes={}", nodes.size()),
-          fmt::format("--ntasks={}", nodes.size()),
-          "--ntasks-per-node=1",
-          "--nodelist=" + list,
-          "--mpi=none",
-          "--cpu-bind=none",
-          "--kill-on-bad-exit=0",  // a daemon that is lost is our affair
-          "--quiet",
-          daemon};
+  std::vector<std::string> out{"srun",
+                               fmt::format("--nodes={}", nodes.size()),
+                               fmt::format("--ntasks={}", nodes.size()),
+                               "--ntasks-per-node=1",
+                               "--nodelist=" + list,
+                               "--mpi=none",
+                               "--cpu-bind=none",
+                               "--kill-on-bad-exit=0",  // a daemon that is lost is our affair
+                               "--quiet"};
+  if (het_group >= 0) out.push_back(fmt::format("--het-group={}", het_group));
+  out.push_back(daemon);
+  return out;
 }
 
 }  // namespace
@@ -137,10 +140,15 @@ Error Daemons::start(const std::vector<Host>& hosts) {
   Result<std::string> path = daemon_path();
   if (!path) return std::move(path).error();
   std::vector<DaemonStart::Node> nodes;
-  for (size_t n = 0; n < hosts.size(); ++n)
-    if (!hosts[n].own) nodes.push_back({static_cast<int>(n), hosts[n].name});
-  if (options_.by_srun)
-    if (Error e = start_shell("srun", srun_command(nodes, *path), nodes)) return e;
+  std::map<int, std::vector<DaemonStart::Node>> by_het_group;
+  for (size_t n = 0; n < hosts.size(); ++n) {
+    if (hosts[n].own) continue;
+    nodes.push_back({static_cast<int>(n), hosts[n].name});
+    by_het_group[hosts[n].het_group].push_back(nodes.back());
+  }
+  for (const auto& [group, members] : by_het_group)
+    if (options_.by_srun)
+      if (Error e = start_shell("srun", srun_command(members, group, *path), members)) return e;
   for (const DaemonStart::Node& node : nodes) {
     if (options_.by_srun) break;
     const int timeout = static_cast<int>(options_.connect_timeout.count() / 1'000'000'000) + 1;

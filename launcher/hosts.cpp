@@ -5,6 +5,7 @@
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netdb.h>
+#include <pwd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,6 +16,7 @@
 #include <numeric>
 #include <sstream>
 
+#include "base/printable.hpp"
 #include "launcher/slurm.hpp"
 #include "mpi.h"
 
@@ -31,9 +33,11 @@ std::optional<int> parse_slots(std::string_view word) {
 }
 
 bool valid_name(std::string_view name) {
-  return !name.empty() && name[0] != '-' && std::ranges::all_of(name, [](unsigned char c) {
-    return std::isalnum(c) || std::strchr("-._:%[]@", c) != nullptr;
-  });
+  const size_t at = name.find('@');
+  return !name.empty() && name[0] != '-' && at != 0 && at + 1 != name.size() &&
+         std::ranges::all_of(name, [](unsigned char c) {
+           return std::isalnum(c) || (c != 0 && std::strchr("-._:%@", c) != nullptr);
+         });
 }
 
 // "name" or "name:slots"; an IPv6 address with slots is "[address]:slots".
@@ -55,16 +59,38 @@ std::optional<Host> split_host(std::string_view word) {
 
 void merge(std::vector<Host>& hosts, Host host) {
   for (Host& known : hosts) {
-    if (known.name != host.name && !(known.own && host.own)) continue;
+    if (!same_name(known.name, host.name) && !(known.own && host.own)) continue;
     known.slots = known.slots.value_or(1) + host.slots.value_or(1);
+    if (host.max_slots) known.max_slots = known.max_slots.value_or(0) + *host.max_slots;
     return;
   }
   hosts.push_back(std::move(host));
 }
 
-Host resolved(Host host) {
-  host.own = is_own_name(host.name);
-  if (host.own) host.name = own_name();
+// "user@name": who the user is.
+std::string user_of(const std::string& name) {
+  const size_t at = name.find('@');
+  return at == name.npos ? "" : name.substr(0, at);
+}
+
+bool is_own_user(const std::string& user) {
+  passwd entry{}, *found = nullptr;
+  char texts[4096];
+  return user.empty() || (::getpwnam_r(user.c_str(), &entry, texts, sizeof texts, &found) == 0 &&
+                          found && found->pw_uid == ::geteuid());
+}
+
+// Ranks of this machine are started here, by a fork, and so as the user who asks for them.
+Result<Host> resolved(Host host) {
+  const std::string user = user_of(host.name);
+  if (!is_own_name(user.empty() ? host.name : host.name.substr(user.size() + 1))) return host;
+  if (!is_own_user(user))
+    return failure(MPI_ERR_ARG,
+                   "{}: on this machine ranks are your own, not those of user {}; write {}, or "
+                   "start mpirun as {}",
+                   host.name, user, host.name.substr(user.size() + 1), user);
+  host.own = true;
+  host.name = own_name();
   return host;
 }
 
@@ -76,7 +102,11 @@ Result<std::vector<Host>> read_hostfile(const std::string& file) {
   Result<std::vector<Host>> lines = parse_hostfile(text.str(), file);
   if (!lines) return lines;
   std::vector<Host> hosts;
-  for (const Host& host : *lines) merge(hosts, resolved(host));
+  for (const Host& line : *lines) {
+    Result<Host> host = resolved(line);
+    if (!host) return std::move(host).error().within("hostfile " + file);
+    merge(hosts, std::move(*host));
+  }
   return hosts;
 }
 
@@ -95,9 +125,13 @@ Result<Pool> pool_of(const RunOptions& run, const std::optional<SlurmAllocation>
   if (!slurm) return out;
   out.place = "the Slurm allocation of job " + slurm->job_id;
   for (const SlurmNode& node : slurm->nodes) {
-    Host host = resolved({node.name, node.tasks, false});
+    Host host{.name = node.name,
+              .slots = node.tasks,
+              .cores_per_rank = node.cores_per_task,
+              .het_group = node.het_group};
     // Slurm's name of a node need not be the node's own.
-    if (node.name == slurm->this_node) host = {own_name(), node.tasks, true};
+    host.own = node.name == slurm->this_node || is_own_name(node.name);
+    if (host.own) host.name = own_name();
     merge(out.hosts, std::move(host));
   }
   return out;
@@ -106,9 +140,13 @@ Result<Pool> pool_of(const RunOptions& run, const std::optional<SlurmAllocation>
 bool holds_all(const SlurmAllocation& slurm, const std::vector<Host>& hosts) {
   return std::ranges::all_of(hosts, [&](const Host& host) {
     return host.own || std::ranges::any_of(slurm.nodes, [&](const SlurmNode& node) {
-             return node.name == host.name;
+             return same_name(node.name, host.name);
            });
   });
+}
+
+bool is_loopback(const std::string& address) {
+  return address.starts_with("127.") || address == "::1";
 }
 
 std::string address_text(const sockaddr* address) {
@@ -128,12 +166,36 @@ Result<Host> parse_host(std::string_view word) {
   std::optional<Host> host = split_host(word);
   if (!host)
     return failure(MPI_ERR_ARG, "'{}' is not a host; write name or name:slots, such as node1:4",
-                   word);
+                   printable(word));
   return std::move(*host);
 }
 
+namespace {
+
+// "slots=4", "max_slots=8": where it goes, if this is right and the first of its kind.
+struct LineError {
+  std::string word;
+  const char* problem;
+};
+std::optional<LineError> take_word(const std::string& word, Host& host) {
+  constexpr const char* unexpected = "is not expected here";
+  const size_t equals = word.find('=');
+  const std::string key = word.substr(0, equals);
+  const bool is_max = key == "max_slots" || key == "max-slots";
+  if (equals == word.npos || (!is_max && key != "slots")) return LineError{word, unexpected};
+  const std::optional<int> count = parse_slots(std::string_view(word).substr(equals + 1));
+  if (!count) return LineError{word, unexpected};
+  std::optional<int>& place = is_max ? host.max_slots : host.slots;
+  if (place) return LineError{word, "comes after another number of the same kind"};
+  place = count;
+  return std::nullopt;
+}
+
+}  // namespace
+
 Result<std::vector<Host>> parse_hostfile(std::string_view text, std::string_view file) {
   std::vector<Host> hosts;
+  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);  // editors' mark of UTF-8
   std::istringstream lines{std::string(text)};
   std::string line;
   for (int number = 1; std::getline(lines, line); ++number) {
@@ -141,21 +203,16 @@ Result<std::vector<Host>> parse_hostfile(std::string_view text, std::string_view
     std::string word;
     if (!(words >> word)) continue;
     std::optional<Host> host = split_host(word);
-    bool right = host.has_value();
-    while (right && words >> word) {
-      const size_t equals = word.find('=');
-      const std::string key = word.substr(0, equals);
-      const auto count = equals == word.npos
-                             ? std::nullopt
-                             : parse_slots(std::string_view(word).substr(equals + 1));
-      right = count && (key == "slots" || key == "max_slots" || key == "max-slots");
-      if (right && key == "slots") host->slots = count;
-    }
-    if (!right)
+    std::optional<LineError> error;
+    if (!host) error = LineError{word, "is not expected here"};
+    while (!error && words >> word) error = take_word(word, *host);
+    if (!error && host->max_slots && host->slots.value_or(1) > *host->max_slots)
+      error = LineError{fmt::format("max_slots={}", *host->max_slots), "is less than its slots"};
+    if (error)
       return failure(MPI_ERR_ARG,
-                     "{}:{}: '{}' is not expected here; a line is 'name', "
-                     "'name slots=N' or 'name:N', N from 1 to {}",
-                     file, number, word, kMostSlots);
+                     "{}:{}: '{}' {}; a line is 'name', 'name slots=N', 'name slots=N max_slots=N' "
+                     "or 'name:N', each N from 1 to {}",
+                     file, number, printable(error->word), error->problem, kMostSlots);
     merge(hosts, std::move(*host));
   }
   if (hosts.empty()) return failure(MPI_ERR_ARG, "{}: names no host", file);
@@ -183,10 +240,19 @@ std::vector<std::string> own_addresses() {
   return four;
 }
 
-bool is_own_name(const std::string& name) {
+bool same_name(std::string_view a, std::string_view b) {
+  for (std::string_view* name : {&a, &b})
+    if (name->size() > 1 && name->ends_with('.')) name->remove_suffix(1);
+  return std::ranges::equal(
+      a, b, [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
+}
+
+bool is_own_name(const std::string& written) {
+  // The dot of the root is for name servers: /etc/hosts has none.
+  const std::string name = written.substr(0, written.size() - (written.ends_with('.') ? 1 : 0));
   const std::string own = own_name();
-  if (name == own || name == own.substr(0, own.find('.')) || name == "localhost" ||
-      name.starts_with("127.") || name == "::1")
+  if (same_name(name, own) || same_name(name, own.substr(0, own.find('.'))) ||
+      same_name(name, "localhost") || is_loopback(name))
     return true;
   const std::vector<std::string> addresses = own_addresses();
   if (std::ranges::count(addresses, name)) return true;
@@ -194,8 +260,11 @@ bool is_own_name(const std::string& name) {
   hints.ai_socktype = SOCK_STREAM;
   if (::getaddrinfo(name.c_str(), nullptr, &hints, &found) != 0) return false;
   bool ours = false;
-  for (const addrinfo* at = found; at; at = at->ai_next)
-    ours = ours || std::ranges::count(addresses, address_text(at->ai_addr));
+  for (const addrinfo* at = found; at; at = at->ai_next) {
+    const std::string address = address_text(at->ai_addr);
+    // Debian's /etc/hosts gives the machine's full name the address 127.0.1.1.
+    ours = ours || is_loopback(address) || std::ranges::count(addresses, address);
+  }
   ::freeaddrinfo(found);
   return ours;
 }
@@ -215,19 +284,23 @@ Result<Allocation> allocate(const RunOptions& run) {
     for (const std::string& word : app.hosts) {
       Result<Host> host = parse_host(word);
       if (!host) return std::move(host).error().within("--host");
-      merge(mine, resolved(std::move(*host)));
+      Result<Host> here = resolved(std::move(*host));
+      if (!here) return std::move(here).error().within("--host");
+      merge(mine, std::move(*here));
     }
     any_named = any_named || !mine.empty();
   }
   if (any_named && !file_hosts.empty()) out.hosts.clear();
   for (const std::vector<Host>& hosts : named) {
     for (Host host : hosts) {
-      const auto same = [&](const Host& h) { return h.name == host.name; };
+      const auto same = [&](const Host& h) { return same_name(h.name, host.name); };
       if (!file_hosts.empty()) {
         const auto in_file = std::ranges::find_if(file_hosts, same);
         if (in_file == file_hosts.end())
           return failure(MPI_ERR_ARG, "--host {}: {} does not name it", host.name, pool->place);
-        if (!host.slots) host.slots = in_file->slots;
+        const std::optional<int> slots = host.slots;
+        host = *in_file;
+        if (slots) host.slots = slots;
       } else if (!host.slots) {
         host.slots = 1;  // each mention is a slot, as users of other launchers expect
       }
@@ -244,8 +317,9 @@ Result<Allocation> allocate(const RunOptions& run) {
   for (const std::vector<Host>& hosts : named) {
     std::vector<int>& mine = out.app_hosts.emplace_back();
     for (size_t i = 0; i < out.hosts.size(); ++i)
-      if (hosts.empty() ||
-          std::ranges::any_of(hosts, [&](const Host& h) { return h.name == out.hosts[i].name; }))
+      if (hosts.empty() || std::ranges::any_of(hosts, [&](const Host& h) {
+            return same_name(h.name, out.hosts[i].name);
+          }))
         mine.push_back(static_cast<int>(i));
   }
   return out;

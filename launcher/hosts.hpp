@@ -15,12 +15,16 @@ namespace tutti::launcher {
 
 struct Host {
   std::string name;
-  std::optional<int> slots;  // absent: as many as the node has cores that we may use
-  bool own = false;          // this machine: no ssh
+  std::optional<int> slots;             // absent: as many as the node has cores that we may use
+  bool own = false;                     // this machine: no ssh
+  std::optional<int> max_slots{};       // that more ranks than slots must not exceed
+  std::optional<int> cores_per_rank{};  // as Slurm was asked: that many for each slot
+  int het_group = -1;                   // of a heterogeneous job of Slurm's; -1: none
   bool operator==(const Host&) const = default;
 };
 
-// Lines "name", "name slots=N", "name:N"; '#' begins a comment; a name may come again and adds up.
+// Lines "name", "name slots=N max_slots=N", "name:N"; '#' begins a comment; a name may come again
+// and adds up.
 // `file` is for messages.
 Result<std::vector<Host>> parse_hostfile(std::string_view text, std::string_view file);
 Result<Host> parse_host(std::string_view word);  // "name" or "name:slots"
@@ -33,7 +37,10 @@ struct Allocation {
 Result<Allocation> allocate(const RunOptions& run);
 
 std::string own_name();
-bool is_own_name(const std::string& name);  // host name, localhost, or an address of ours
+// Host name, localhost, an address of ours, or what resolves to one.
+bool is_own_name(const std::string& name);
+// Names of hosts are the same in capitals, and with the dot at the end that the root has.
+bool same_name(std::string_view a, std::string_view b);
 // This machine's addresses, those that others can reach first; no loopback.
 std::vector<std::string> own_addresses();
 

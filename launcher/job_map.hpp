@@ -23,6 +23,7 @@ struct JobMap {
   std::string id;                  // names the job's files: tutti.<id>.*
   std::vector<std::string> nodes;  // names, each once
   std::vector<int> slots;          // of each node
+  std::vector<int> rank_cores;     // of each node: what Slurm was asked for each rank; 0: nothing
   std::vector<App> apps;
   std::vector<Place> ranks;
 

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <optional>
@@ -80,7 +81,7 @@ Error NodeAgent::prepare_start() {
   if (Error e =
           shortage(count, task_.map.nodes[static_cast<size_t>(task_.node)], room_on_this_node()))
     return e;
-  start.binding = topology_.bind(count, task_.bind_to, task_.policy);
+  start.binding = topology_.bind(count, task_.bind_to, policy_of(start.ranks.size()));
   if (task_.report_bindings) report_bindings(start.ranks, start.binding);
   if (Error e = pmix_.register_job(task_, start.binding)) return e;
   int ends[2];
@@ -93,6 +94,17 @@ Error NodeAgent::prepare_start() {
   start.failures = ends[1];
   failures_watch_ = loop_.readable(failures_, [this] { read_failures(); });
   return {};
+}
+
+// Without a word from --map-by a rank has as many cores as Slurm was asked for. Slurm may count
+// hardware threads, and there may be more ranks than tasks: then all have an equal share.
+MapPolicy NodeAgent::policy_of(size_t ranks) const {
+  MapPolicy policy = task_.policy;
+  const int asked = task_.map.rank_cores[static_cast<size_t>(task_.node)];
+  if (!policy.cores_given && asked > 0 && ranks > 0)
+    policy.cores_per_rank =
+        std::max(1, std::min(asked, topology_.allowed_cores() / static_cast<int>(ranks)));
+  return policy;
 }
 
 void NodeAgent::start_slice() {

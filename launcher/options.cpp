@@ -90,8 +90,11 @@ const std::vector<Option>& options() {
        take_hosts},
       {{"hostfile", "machinefile", "f"},
        "FILE",
-       "nodes to use: lines 'name slots=N' or 'name:N'",
+       "nodes to use: lines 'name slots=N max_slots=N' or 'name:N'",
        [](Parse& p, std::string_view v) {
+         if (!p.run.hostfile.empty())
+           return failure(MPI_ERR_ARG, "{} is given twice ({} and {}); one file names all nodes",
+                          p.option, p.run.hostfile, v);
          p.run.hostfile = v;
          return Error();
        }},

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 #include <numeric>
 #include <string>
 
@@ -19,15 +20,23 @@ std::optional<int> positive(std::string_view word) {
   return value;
 }
 
+// The nodes as the ranks find them.
+struct Room {
+  std::vector<int> slots, most, used;
+  // Of a node, when each slot may be taken `round` times.
+  int64_t up_to(int node, int round) const {
+    return std::min<int64_t>(int64_t{slots[node]} * round, most[node]);
+  }
+};
+
 // How many of `ranks` each node of the program takes: its free slots in order, and then one more
 // round over the slots for each time that there are too few.
-std::vector<int> fill_by_slot(int ranks, const AppShape& app, const std::vector<int>& slots,
-                              const std::vector<int>& used) {
-  std::vector<int> take(slots.size(), 0);
+std::vector<int> fill_by_slot(int ranks, const AppShape& app, const Room& room) {
+  std::vector<int> take(room.slots.size(), 0);
   for (int round = 1; ranks > 0; ++round) {
     for (int node : app.nodes) {
-      const int room = std::max(0, slots[node] * round - used[node] - take[node]);
-      const int now = std::min(room, ranks);
+      const int64_t free = room.up_to(node, round) - room.used[node] - take[node];
+      const int now = static_cast<int>(std::clamp<int64_t>(free, 0, ranks));
       take[node] += now;
       ranks -= now;
     }
@@ -54,14 +63,13 @@ std::vector<int> in_turns(std::vector<int> take, const std::vector<int>& nodes) 
 }
 
 // One rank a node and turn while slots are free; then the same over full nodes.
-std::vector<int> fill_by_node(int ranks, const AppShape& app, const std::vector<int>& slots,
-                              const std::vector<int>& used) {
-  std::vector<int> take(slots.size(), 0);
+std::vector<int> fill_by_node(int ranks, const AppShape& app, const Room& room) {
+  std::vector<int> take(room.slots.size(), 0);
   for (int round = 1; ranks > 0; ++round) {
     for (bool any = true; any && ranks > 0;) {
       any = false;
       for (int node : app.nodes) {
-        if (ranks == 0 || used[node] + take[node] >= slots[node] * round) continue;
+        if (ranks == 0 || room.used[node] + take[node] >= room.up_to(node, round)) continue;
         ++take[node];
         --ranks;
         any = true;
@@ -71,10 +79,19 @@ std::vector<int> fill_by_node(int ranks, const AppShape& app, const std::vector<
   return take;
 }
 
-Result<std::vector<int>> order_of(const AppShape& app, const std::vector<int>& slots,
-                                  const std::vector<int>& used, const MapPolicy& policy) {
-  int free = 0;
-  for (int node : app.nodes) free += std::max(0, slots[node] - used[node]);
+// The nodes of the program's ranks, in rank order.
+Result<std::vector<int>> order_of(const AppShape& app, const Room& room, const MapPolicy& policy) {
+  int64_t free = 0, free_at_most = 0;
+  for (int node : app.nodes) {
+    free += std::max<int64_t>(0, room.up_to(node, 1) - room.used[node]);
+    free_at_most += std::max(0, room.most[node] - room.used[node]);
+  }
+  const auto too_many = [&](int ranks, int64_t fit) {
+    return failure(MPI_ERR_ARG,
+                   "{} ranks are asked for, and the nodes take {} at most, by the max_slots of the "
+                   "hostfile; use fewer ranks or more nodes",
+                   ranks, fit);
+  };
   if (policy.by == MapPolicy::By::ppr) {
     const int most = policy.per_node * static_cast<int>(app.nodes.size());
     const int ranks = app.ranks.value_or(most);
@@ -83,18 +100,19 @@ Result<std::vector<int>> order_of(const AppShape& app, const std::vector<int>& s
                      "{} ranks do not fit on {} nodes with --map-by ppr:{}:node; "
                      "at most {} do",
                      ranks, app.nodes.size(), policy.per_node, most);
-    std::vector<int> take(slots.size(), 0);
+    std::vector<int> take(room.slots.size(), 0);
     for (int left = ranks; int node : app.nodes) {
       take[node] = std::min(policy.per_node, left);
       left -= take[node];
+      if (room.used[node] + take[node] > room.most[node]) return too_many(ranks, free_at_most);
     }
     return in_blocks(take, app.nodes);
   }
   // A rank of several cores takes as many slots: its node holds fewer.
-  const int ranks = app.ranks.value_or(std::max(1, free));
-  if (policy.by == MapPolicy::By::node)
-    return in_turns(fill_by_node(ranks, app, slots, used), app.nodes);
-  return in_blocks(fill_by_slot(ranks, app, slots, used), app.nodes);
+  const int ranks = app.ranks.value_or(static_cast<int>(std::max<int64_t>(1, free)));
+  if (ranks > free_at_most) return too_many(ranks, free_at_most);
+  if (policy.by == MapPolicy::By::node) return in_turns(fill_by_node(ranks, app, room), app.nodes);
+  return in_blocks(fill_by_slot(ranks, app, room), app.nodes);
 }
 
 }  // namespace
@@ -140,31 +158,32 @@ Result<MapPolicy> parse_map_policy(std::string_view text) {
     else if (part == "nooversubscribe")
       policy.oversubscribe = false;
     else if (const auto n = part.starts_with("pe=") ? positive(part.substr(3)) : std::nullopt)
-      policy.cores_per_rank = *n;
+      policy.cores_per_rank = *n, policy.cores_given = true;
     else
       return wrong(parts[at]);
   }
   return policy;
 }
 
-Result<Placement> place(const std::vector<AppShape>& apps, const std::vector<int>& slots_given,
-                        const MapPolicy& policy) {
-  std::vector<int> slots = slots_given;
-  for (int& s : slots) s = std::max(1, s / policy.cores_per_rank);
+Result<Placement> place(const std::vector<AppShape>& apps, const std::vector<int>& slots,
+                        const MapPolicy& policy, const std::vector<int>& most) {
+  Room room{slots, most, std::vector<int>(slots.size(), 0)};
+  if (most.empty()) room.most.assign(slots.size(), std::numeric_limits<int>::max());
+  for (std::vector<int>* counts : {&room.slots, &room.most})
+    for (int& count : *counts) count = std::max(1, count / policy.cores_per_rank);
   Placement out;
-  std::vector<int> used(slots.size(), 0);
   for (size_t a = 0; a < apps.size(); ++a) {
-    Result<std::vector<int>> order = order_of(apps[a], slots, used, policy);
+    Result<std::vector<int>> order = order_of(apps[a], room, policy);
     if (!order) return std::move(order).error();
-    for (int node : *order) out.ranks.push_back({node, static_cast<int>(a), used[node]++});
+    for (int node : *order) out.ranks.push_back({node, static_cast<int>(a), room.used[node]++});
   }
   for (size_t node = 0; node < slots.size(); ++node)
-    if (used[node] > slots[node]) out.oversubscribed.push_back(static_cast<int>(node));
+    if (room.used[node] > room.slots[node]) out.oversubscribed.push_back(static_cast<int>(node));
   if (!policy.oversubscribe && !out.oversubscribed.empty())
     return failure(MPI_ERR_ARG,
                    "{} ranks are asked for on a node with {} slots, and --map-by says "
                    "nooversubscribe; use fewer ranks or more nodes",
-                   used[out.oversubscribed[0]], slots[out.oversubscribed[0]]);
+                   room.used[out.oversubscribed[0]], room.slots[out.oversubscribed[0]]);
   return out;
 }
 

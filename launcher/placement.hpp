@@ -17,6 +17,7 @@ struct MapPolicy {
   enum class Inside { core, numa, socket } inside = Inside::core;  // order of a node's ranks
   int per_node = 0;                                                // ppr:N:node
   int cores_per_rank = 1;                                          // :pe=N
+  bool cores_given = false;                                        // so it says, or the user does
   bool oversubscribe = true;                                       // :nooversubscribe clears it
   bool operator==(const MapPolicy&) const = default;
 };
@@ -38,8 +39,8 @@ struct Placement {
   std::vector<Place> ranks;         // in rank order: the first program's, then the second's, …
   std::vector<int> oversubscribed;  // nodes with more ranks than slots
 };
-// `slots` for each node, each at least 1.
+// `slots` for each node, each at least 1; `most` that a node takes at all, for each or for none.
 Result<Placement> place(const std::vector<AppShape>& apps, const std::vector<int>& slots,
-                        const MapPolicy& policy);
+                        const MapPolicy& policy, const std::vector<int>& most = {});
 
 }  // namespace tutti::launcher

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <limits>
 
 #include "base/config.hpp"
 #include "base/log.hpp"
@@ -100,11 +101,18 @@ Result<NodeTask> make_task(const Plan& plan, const std::string& job_id,
     task.map.apps.push_back(app_of(plan.options.apps[a]));
     shapes.push_back({plan.options.apps[a].ranks, plan.allocation.app_hosts[a]});
   }
+  std::vector<int> slots, most;
   for (size_t n = 0; n < plan.allocation.hosts.size(); ++n) {
-    task.map.nodes.push_back(plan.allocation.hosts[n].name);
-    task.map.slots.push_back(plan.allocation.hosts[n].slots.value_or(cores[n]));
+    const Host& host = plan.allocation.hosts[n];
+    most.push_back(host.max_slots.value_or(std::numeric_limits<int>::max()));
+    task.map.nodes.push_back(host.name);
+    task.map.slots.push_back(std::min(host.slots.value_or(cores[n]), most.back()));
+    task.map.rank_cores.push_back(host.cores_per_rank.value_or(0));
+    // Slurm's slots have that many cores each: an option deals them out anew.
+    slots.push_back(task.map.slots.back() *
+                    (plan.policy.cores_given ? host.cores_per_rank.value_or(1) : 1));
   }
-  Result<Placement> placement = place(shapes, task.map.slots, plan.policy);
+  Result<Placement> placement = place(shapes, slots, plan.policy, most);
   if (!placement) return std::move(placement).error();
   task.map.ranks = std::move(placement->ranks);
   task.environment = job_environment(plan.config);
@@ -117,14 +125,28 @@ Result<NodeTask> make_task(const Plan& plan, const std::string& job_id,
   return task;
 }
 
-void say_if_oversubscribed(const JobMap& map, const std::vector<int>& cores) {
-  for (size_t n = 0; n < map.nodes.size(); ++n) {
-    const size_t ranks = map.ranks_on(static_cast<int>(n)).size();
-    if (ranks <= static_cast<size_t>(cores[n])) continue;
-    say(Level::note, "{} ranks share {} {} on {}", ranks, cores[n],
-        cores[n] == 1 ? "core" : "cores", map.nodes[n]);
-    return;  // once is enough
+// What a rank is given by --map-by must be there; how many such ranks there are is told.
+Error check_cores(const NodeTask& task, const std::vector<int>& cores) {
+  const int each = task.policy.cores_per_rank;
+  for (size_t n = 0; n < task.map.nodes.size(); ++n) {
+    const auto ranks = static_cast<int64_t>(task.map.ranks_on(static_cast<int>(n)).size());
+    if (ranks == 0) continue;
+    const auto cores_text = [](int count) {
+      return fmt::format("{} {}", count, count == 1 ? "core" : "cores");
+    };
+    if (each > cores[n])
+      return failure(MPI_ERR_ARG,
+                     "--map-by gives each rank {} (pe={}), and {} has {} that we may use; give it "
+                     "fewer, or use other nodes",
+                     cores_text(each), each, task.map.nodes[n], cores_text(cores[n]));
+    if (ranks * each <= cores[n]) continue;
+    say(Level::note, "{} ranks{} share {} on {}{}", ranks,
+        each == 1 ? "" : fmt::format(" of {} each", cores_text(each)), cores_text(cores[n]),
+        task.map.nodes[n],
+        each > 1 && task.bind_to == BindTo::automatic ? ", and are not bound" : "");
+    break;  // once is enough
   }
+  return {};
 }
 
 // One job from the first process to the last: the parts in the order in which they need each other.
@@ -209,7 +231,7 @@ class Run {
       if (!hosts[h].own) cores_[h] = daemons_->cores(static_cast<int>(h));
     Result<NodeTask> task = make_task(plan_, job_id_, cores_);
     if (!task) return job_.fail(kUsageExitCode, task.error().message());
-    say_if_oversubscribed(task->map, cores_);
+    if (Error e = check_cores(*task, cores_)) return job_.fail(kUsageExitCode, e.message());
     for (int host : drop_unused_nodes(task->map)) {
       node_of_host_[host] = static_cast<int>(node_of_host_.size());
       if (hosts[static_cast<size_t>(host)].own)
@@ -243,12 +265,14 @@ class Run {
     JobMap used = map;
     used.nodes.clear();
     used.slots.clear();
+    used.rank_cores.clear();
     for (size_t n = 0; n < map.nodes.size(); ++n) {
       if (map.ranks_on(static_cast<int>(n)).empty()) continue;
       new_number[n] = static_cast<int>(hosts.size());
       hosts.push_back(static_cast<int>(n));
       used.nodes.push_back(map.nodes[n]);
       used.slots.push_back(map.slots[n]);
+      used.rank_cores.push_back(map.rank_cores[n]);
     }
     for (Place& place : used.ranks) place.node = new_number[static_cast<size_t>(place.node)];
     map = std::move(used);

@@ -104,41 +104,95 @@ Result<std::vector<int>> expand_counts(std::string_view counts) {
   return out;
 }
 
-Result<std::optional<SlurmAllocation>> slurm_allocation(const Variable& variable) {
-  const auto text = [&](std::initializer_list<const char*> names) {
+namespace {
+
+// The environment, with the end that the names have for one component of a heterogeneous job
+// ("_HET_GROUP_0").
+struct Environment {
+  const Variable& variable;
+  std::string end{};
+
+  std::string text(std::initializer_list<const char*> names) const {
     for (const char* name : names)
-      if (const char* value = variable(name); value && *value) return std::string(value);
-    return std::string();
-  };
-  SlurmAllocation out;
-  out.job_id = text({"SLURM_JOB_ID", "SLURM_JOBID"});
-  const std::string list = text({"SLURM_JOB_NODELIST", "SLURM_NODELIST"});
-  if (out.job_id.empty() || list.empty()) return std::optional<SlurmAllocation>();
-  const auto misread = [](Error e, const char* name) {
+      if (const char* value = variable((name + end).c_str()); value && *value) return value;
+    return {};
+  }
+  Error misread(Error e, const char* name) const {
     return std::move(e).within(fmt::format(
-        "this seems to be a Slurm allocation (unset SLURM_JOB_ID if it is none): {}", name));
-  };
-  Result<std::vector<std::string>> names = expand_node_list(list);
-  if (!names) return misread(std::move(names).error(), "SLURM_JOB_NODELIST");
-  // Inside of a step the number of tasks is the step's, the nodes are the job's: then cores count.
-  std::vector<int> counts(names->size(), 1);
+        "this seems to be a Slurm allocation (unset SLURM_JOB_ID if it is none): {}{}", name, end));
+  }
+};
+
+// How many tasks each node has. Inside of a step the number of tasks is the step's, the nodes are
+// the job's: then processors count, as many for each task as were asked for.
+Result<std::vector<int>> tasks_of(const Environment& environment, size_t nodes,
+                                  std::optional<int> cores_per_task) {
   std::string strange;
   for (const char* name : {"SLURM_TASKS_PER_NODE", "SLURM_JOB_CPUS_PER_NODE"}) {
-    const std::string value = text({name});
+    const std::string value = environment.text({name});
     if (value.empty()) continue;
     Result<std::vector<int>> read = expand_counts(value);
-    if (!read) return misread(std::move(read).error(), name);
-    strange = read->size() == names->size() ? "" : value;
+    if (!read) return environment.misread(std::move(read).error(), name);
+    strange = read->size() == nodes ? "" : value;
     if (!strange.empty()) continue;
-    counts = std::move(*read);
-    break;
+    if (std::string_view(name) != "SLURM_TASKS_PER_NODE")
+      for (int& count : *read) count = std::max(1, count / cores_per_task.value_or(1));
+    return read;
   }
   if (!strange.empty())
-    return misread(failure(MPI_ERR_OTHER, "'{}' is not for the {} nodes of '{}'", strange,
-                           names->size(), list),
-                   "SLURM_TASKS_PER_NODE");
-  for (size_t i = 0; i < names->size(); ++i) out.nodes.push_back({(*names)[i], counts[i]});
-  out.this_node = text({"SLURMD_NODENAME"});
+    return environment.misread(
+        failure(MPI_ERR_OTHER, "'{}' is not for the {} nodes of '{}'", strange, nodes,
+                environment.text({"SLURM_JOB_NODELIST", "SLURM_NODELIST"})),
+        "SLURM_TASKS_PER_NODE");
+  return std::vector<int>(nodes, 1);
+}
+
+Error add_nodes(const Environment& environment, int het_group, std::vector<SlurmNode>& out) {
+  Result<std::vector<std::string>> names =
+      expand_node_list(environment.text({"SLURM_JOB_NODELIST", "SLURM_NODELIST"}));
+  if (!names) return environment.misread(std::move(names).error(), "SLURM_JOB_NODELIST");
+  std::optional<int> cores;
+  if (const std::string value = environment.text({"SLURM_CPUS_PER_TASK"}); !value.empty()) {
+    cores = number(value);
+    if (!cores || *cores < 1)
+      return environment.misread(
+          failure(MPI_ERR_OTHER, "'{}' is not a number of processors", value),
+          "SLURM_CPUS_PER_TASK");
+  }
+  Result<std::vector<int>> tasks = tasks_of(environment, names->size(), cores);
+  if (!tasks) return std::move(tasks).error();
+  for (size_t i = 0; i < names->size(); ++i)
+    out.push_back({std::move((*names)[i]), (*tasks)[i], cores, het_group});
+  return {};
+}
+
+}  // namespace
+
+Result<std::optional<SlurmAllocation>> slurm_allocation(const Variable& variable) {
+  const Environment whole{variable};
+  SlurmAllocation out;
+  out.job_id = whole.text({"SLURM_JOB_ID", "SLURM_JOBID"});
+  // What the names without an end say is the first component's, in a heterogeneous job.
+  const std::string size = whole.text({"SLURM_HET_SIZE"});
+  const auto component = [&](int n) {
+    return Environment{variable, fmt::format("_HET_GROUP_{}", n)};
+  };
+  const bool is_het = !component(0).text({"SLURM_JOB_NODELIST"}).empty();
+  if (out.job_id.empty() ||
+      (!is_het && whole.text({"SLURM_JOB_NODELIST", "SLURM_NODELIST"}).empty()))
+    return std::optional<SlurmAllocation>();
+  int n = 0;
+  for (; is_het && !component(n).text({"SLURM_JOB_NODELIST"}).empty(); ++n)
+    if (Error e = add_nodes(component(n), n, out.nodes)) return e;
+  if (!size.empty() && number(size) != n)
+    return whole.misread(failure(MPI_ERR_OTHER,
+                                 "the job has {} components, and the nodes of {} are named "
+                                 "(SLURM_JOB_NODELIST_HET_GROUP_0 and so on)",
+                                 size, n),
+                         "SLURM_HET_SIZE");
+  if (!is_het)
+    if (Error e = add_nodes(whole, -1, out.nodes)) return e;
+  out.this_node = whole.text({"SLURMD_NODENAME"});
   return std::optional(std::move(out));
 }
 

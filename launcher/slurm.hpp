@@ -17,6 +17,8 @@ namespace tutti::launcher {
 struct SlurmNode {
   std::string name;
   int tasks = 1;
+  std::optional<int> cores_per_task{};  // --cpus-per-task, where it was asked for
+  int het_group = -1;                   // of a heterogeneous job; -1: of another one
   bool operator==(const SlurmNode&) const = default;
 };
 

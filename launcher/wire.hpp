@@ -168,6 +168,7 @@ void fields(Archive& a, JobMap& v) {
   a(v.id);
   a(v.nodes);
   a(v.slots);
+  a(v.rank_cores);
   a(v.apps);
   a(v.ranks);
 }
@@ -177,6 +178,7 @@ void fields(Archive& a, MapPolicy& v) {
   a(v.inside);
   a(v.per_node);
   a(v.cores_per_rank);
+  a(v.cores_given);
   a(v.oversubscribe);
 }
 template <class Archive>

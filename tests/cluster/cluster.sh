@@ -737,6 +737,38 @@ TEXT
   nothing_is_left
 }
 
+# Hybrid jobs, and those of several components: nodes, tasks and cores of each are Slurm's.
+test_slurm_components() {
+  slurm_configuration 3
+  nodes_up ctl node1 node2 node3
+  slurm_up
+  stop_sshd node2
+  stop_sshd node3
+  cat >"$bed/script" <<TEXT
+#!/bin/sh
+"$bin/mpirun" "$where" && "$bin/mpirun" -n 2 --host node3 "$where" && echo "script is done"
+TEXT
+  code=0
+  in_node node1 timeout 60 sbatch --wait -o "$bed/out" -w node1 -N1 -n1 : -w node2,node3 -N2 -n4 "$bed/script" \
+    >"$bed/sbatch" 2>&1 || code=$?
+  said "script is done"
+  for line in "rank 0 of 5 on node1" "rank 1 of 5 on node2" "rank 2 of 5 on node2" "rank 3 of 5 on node3" \
+              "rank 4 of 5 on node3" "rank 0 of 2 on node3" "rank 1 of 2 on node3"; do
+    said "^$line\$"
+  done
+  # From a submit host, and with other counts of cores: two ranks, each with all that its node grants.
+  code=0
+  in_node ctl timeout 60 salloc -Q -N1 -n1 -c2 : -N1 -n1 -c2 "$bin/mpirun" --report-bindings "$where" \
+    </dev/null >"$bed/out" 2>&1 || code=$?
+  went_well
+  [ "$(grep -c '^rank [01] of 2 on node[123]$' "$bed/out")" = 2 ] || fail "salloc: $(cat "$bed/out")"
+  local wanted=$(nproc)
+  [ "$wanted" -le 2 ] || wanted=2
+  [ "$(grep -cE "^tutti: rank [01] on node[123]: core .*\(processors [0-9]+$([ $wanted = 1 ] || echo '[-,][0-9]+')\)" "$bed/out")" = 2 ] ||
+    fail "not $wanted cores each: $(cat "$bed/out")"
+  nothing_is_left
+}
+
 test_slurm_faults() {
   slurm_configuration 3
   nodes_up ctl node1 node2 node3

@@ -46,6 +46,65 @@ test_commands() {
   "$build/bin/tutti" info >out 2>err || fail "info fails"
   printed "this node:"
 }
+test_hostfiles_limit_the_ranks() {
+  printf '\xef\xbb\xbflocalhost slots=1 max_slots=3\r\n' >hosts
+  launch --hostfile hosts -n 3 echo x
+  expect_code 0
+  printed_lines 3
+  launch --hostfile hosts -n 4 echo x
+  expect_code 2
+  said_once "4 ranks are asked for, and the nodes take 3 at most"
+  [ ! -s out ] || fail "some ranks were started"
+  printf 'localhost\nlocalhost slots=2 slots=3\n' >hosts
+  launch --hostfile hosts -n 1 true
+  expect_code 2
+  said "hosts:2: 'slots=3' comes after another number of the same kind"
+  launch --hostfile hosts --hostfile hosts -n 1 true
+  expect_code 2
+  said "--hostfile is given twice"
+}
+test_cores_that_a_node_does_not_have_are_an_error() {
+  local cores
+  cores=$("$build/bin/tutti" info | grep -oE '[0-9]+ of [0-9]+ cores' | cut -d' ' -f1)
+  launch --map-by slot:pe=$((cores + 1)) --report-bindings true
+  expect_code 2
+  said_once "--map-by gives each rank $((cores + 1)) cores (pe=$((cores + 1))), and $(hostname) has $cores core"
+  ! grep -q "not bound" err || fail "ranks were bound to nothing"
+  launch --map-by slot:pe=$cores --report-bindings true
+  expect_code 0
+  ! grep -q "not bound" err || fail "a rank with all cores is not bound"
+  [ "$cores" = 1 ] || {
+    launch --map-by slot:pe=$cores -n 2 true
+    expect_code 0
+    said_once "2 ranks of $cores cores each share $cores cores on $(hostname), and are not bound"
+  }
+}
+# As in the shell of salloc: on this machine alone, and so without Slurm.
+test_slurm_gives_each_rank_its_cores() {
+  local cores
+  cores=$("$build/bin/tutti" info | grep -oE '[0-9]+ of [0-9]+ cores' | cut -d' ' -f1)
+  [ "$cores" -gt 1 ] || return 0
+  slurm_variables() {
+    env SLURM_JOB_ID=1 SLURM_JOB_NODELIST="$(hostname)" SLURM_TASKS_PER_NODE=1 SLURMD_NODENAME="$(hostname)" \
+      SLURM_JOB_CPUS_PER_NODE="$cores" SLURM_CPUS_PER_TASK="$cores" "$@"
+  }
+  run_in_slurm() {
+    code=0
+    slurm_variables timeout -k 5 60 "$mpirun" "$@" >out 2>err || code=$?
+    expect_code 0
+  }
+  counts='echo "$(nproc) of $PMIX_RANK"'
+  run_in_slurm sh -c "$counts"
+  printed_lines 1
+  printed "$cores of 0"
+  # Whatever an option says wins.
+  run_in_slurm --map-by slot:pe=1 sh -c "$counts"
+  printed_lines "$cores"
+  printed "1 of 1"
+  run_in_slurm -n "$cores" sh -c "$counts"  # more than tasks: an equal share
+  printed_lines "$cores"
+  printed "1 of 0"
+}
 test_words_that_a_command_does_not_know_are_errors() {
   local words
   while read -r words; do

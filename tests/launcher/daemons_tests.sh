@@ -8,6 +8,27 @@ test_own_names_need_no_ssh() {
   printed_lines 3
 }
 
+# As on Debian, where the machine's full name has the address 127.0.1.1.
+test_full_own_names_need_no_ssh() {
+  printf '127.0.0.1 localhost\n127.0.1.1 node9.example.org node9\n' >hosts
+  local name capitals
+  capitals=$(hostname | tr a-z A-Z)
+  for name in node9.example.org node9 NODE9.Example.Org. "$capitals" "$(hostname)." "$(id -un)@localhost"; do
+    launch_with_hosts "$name"
+    expect_code 0
+    printed_lines 2
+    [ ! -s err ] || said_once "share"
+  done
+  launch -H nobodyatall@localhost -n 1 true
+  expect_code 2
+  said_once "on this machine ranks are your own, not those of user nobodyatall; write localhost"
+}
+launch_with_hosts() {
+  code=0
+  timeout -k 5 60 unshare $([ "$(id -u)" = 0 ] || echo -r) -m sh -c 'mount --bind hosts /etc/hosts && exec "$@"' \
+    sh "$mpirun" --set launch.rsh=/no/such/shell -H "$1:2" -n 2 echo x >out 2>err || code=$?
+}
+
 test_unreachable_hosts() {
   launch --set launch.rsh=/no/such/shell -H other.invalid true
   expect_code 1

@@ -3,6 +3,8 @@
 #include "launcher/options.hpp"
 
 #include <gtest/gtest.h>
+#include <pwd.h>
+#include <unistd.h>
 
 #include <sstream>
 
@@ -101,8 +103,8 @@ TEST(Options, HelpNamesEveryOption) {
     EXPECT_NE(help.find(word), std::string::npos) << word;
 }
 
-Host host(const char* name, std::optional<int> slots = {}) {
-  return {name, slots, false};
+Host host(const char* name, std::optional<int> slots = {}, std::optional<int> max_slots = {}) {
+  return {.name = name, .slots = slots, .max_slots = max_slots};
 }
 
 TEST(Hostfile, BothNotationsAndComments) {
@@ -114,7 +116,36 @@ TEST(Hostfile, BothNotationsAndComments) {
   // A carriage return is white space.
   ASSERT_TRUE(hosts) << hosts.error().message();
   EXPECT_EQ(*hosts, (std::vector<Host>{host("node1", 6), host("node2", 2), host("node3"),
-                                       host("user@node4", 1), host("fe80::1", 3), host("::1")}));
+                                       host("user@node4", 1, 8), host("fe80::1", 3), host("::1")}));
+}
+
+TEST(Hostfile, ByteOrderMarksAndLineEndsOfDosAreNoPartOfNames) {
+  Result<std::vector<Host>> hosts =
+      parse_hostfile("\xef\xbb\xbfnode1 slots=4 max-slots=6\r\nNODE1. slots=1\r\n\r\nnode2\r\n", "f");
+  ASSERT_TRUE(hosts) << hosts.error().message();
+  EXPECT_EQ(*hosts, (std::vector<Host>{host("node1", 5, 6), host("node2")}));
+}
+
+TEST(Hostfile, NumbersThatContradictEachOtherAreErrors) {
+  const struct {
+    const char *line, *said;
+  } cases[] = {
+      {"a slots=2 slots=3", "f:2: 'slots=3' comes after another number of the same kind"},
+      {"a:2 slots=2", "f:2: 'slots=2' comes after another number of the same kind"},
+      {"a max_slots=2 max-slots=2",
+       "f:2: 'max-slots=2' comes after another number of the same kind"},
+      {"a slots=4 max_slots=3", "f:2: 'max_slots=3' is less than its slots"},
+      {"a slots=2 max_slots=0", "f:2: 'max_slots=0' is not expected here"},
+      {"@a", "f:2: '@a' is not expected here"},
+      {"a@", "f:2: 'a@' is not expected here"},
+      {"node[1-3]", "f:2: 'node[1-3]' is not expected here"},
+      {"\xff\xfen\x1b", "f:2: '\\xff\\xfen\\x1b' is not expected here"},
+  };
+  for (const auto& c : cases) {
+    Result<std::vector<Host>> hosts = parse_hostfile(std::string("ok\n") + c.line + "\n", "f");
+    ASSERT_FALSE(hosts) << c.line;
+    EXPECT_TRUE(hosts.error().message().starts_with(c.said)) << hosts.error().message();
+  }
 }
 
 TEST(Hostfile, WrongLinesAreNamed) {
@@ -131,9 +162,37 @@ TEST(Hostfile, WrongLinesAreNamed) {
 TEST(Hosts, OwnNamesAreKnown) {
   EXPECT_TRUE(is_own_name("localhost"));
   EXPECT_TRUE(is_own_name("127.0.0.1"));
+  EXPECT_TRUE(is_own_name("LocalHost."));
+  EXPECT_TRUE(is_own_name("127.0.1.1"));
   EXPECT_TRUE(is_own_name(own_name()));
+  EXPECT_TRUE(is_own_name(own_name() + "."));
+  std::string capitals = own_name();
+  for (char& c : capitals) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  EXPECT_TRUE(is_own_name(capitals));
   for (const std::string& address : own_addresses()) EXPECT_TRUE(is_own_name(address)) << address;
   EXPECT_FALSE(is_own_name("no-such-host.invalid"));
+}
+
+TEST(Hosts, UsersOfThisMachine) {
+  const auto said = [](const std::string& host) {
+    Result<Allocation> all = allocate(*parse("-H " + host + " p"));
+    return all ? all->hosts[0].name + (all->hosts[0].own ? " own" : "") : all.error().message();
+  };
+  const passwd* me = ::getpwuid(::geteuid());
+  if (me) {
+    EXPECT_EQ(said(std::string(me->pw_name) + "@localhost"), own_name() + " own");
+  }
+  EXPECT_EQ(said("nosuchuser@localhost"),
+            "--host: nosuchuser@localhost: on this machine ranks are your own, not those of user "
+            "nosuchuser; write localhost, or start mpirun as nosuchuser");
+  EXPECT_EQ(said("nosuchuser@a.invalid"), "nosuchuser@a.invalid");
+}
+
+TEST(Hosts, TheSameInCapitals) {
+  Result<Allocation> all = allocate(*parse("-H a.invalid,A.Invalid.,LOCALHOST p : -H A.INVALID:3 q"));
+  ASSERT_TRUE(all) << all.error().message();
+  EXPECT_EQ(all->hosts, (std::vector<Host>{host("a.invalid", 3), {own_name(), 1, true}}));
+  EXPECT_EQ(all->app_hosts, (std::vector<std::vector<int>>{{0, 1}, {0}}));
 }
 
 TEST(Hosts, WithoutAnyItIsThisMachine) {

@@ -65,11 +65,14 @@ NodeTask sample_task() {
   task.map.id = "abc";
   task.map.nodes = {"n1", "n2"};
   task.map.slots = {1, 2};
+  task.map.rank_cores = {0, 4};
   task.map.apps = {{{"prog", "with space", ""}, "/w", {"A=b"}}};
   task.map.ranks = {{0, 0, 0}, {1, 0, 0}, {1, 0, 1}};
   task.node = 1;
   task.environment = {"HOME=/home/user"};
   task.policy.cores_per_rank = 3;
+  task.policy.cores_given = true;
+  task.foreign_mpi = true;
   task.bind_to = BindTo::numa;
   task.kill_grace = std::chrono::seconds(1);
   return task;

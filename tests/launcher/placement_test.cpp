@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <numeric>
 
 #include "launcher/topology.hpp"
@@ -79,6 +80,30 @@ TEST(Placement, LocalRanksCountAcrossPrograms) {
   Result<Placement> placement = place({{2, {0}}, {2, {0, 1}}}, {3, 3}, MapPolicy{});
   ASSERT_TRUE(placement);
   EXPECT_EQ(placement->ranks, (std::vector<Place>{{0, 0, 0}, {0, 0, 1}, {0, 1, 2}, {1, 1, 0}}));
+}
+
+TEST(Placement, NoNodeTakesMoreThanItsMost) {
+  constexpr int none = std::numeric_limits<int>::max();
+  const auto nodes = [](std::optional<int> ranks, const char* map_by, const std::vector<int>& most) {
+    Result<Placement> placement =
+        place({{ranks, {0, 1}}}, {2, 2}, *parse_map_policy(map_by), most);
+    if (!placement) return placement.error().message();
+    std::string out;
+    for (const Place& place : placement->ranks) out += static_cast<char>('a' + place.node);
+    return out;
+  };
+  EXPECT_EQ(nodes(6, "slot", {3, none}), "aaabbb");
+  EXPECT_EQ(nodes(9, "slot", {3, none}), "aaabbbbbb");
+  EXPECT_EQ(nodes(6, "node", {2, none}), "ababbb");
+  EXPECT_EQ(nodes({}, "slot", {1, none}), "abb");
+  EXPECT_EQ(nodes(2, "slot:pe=2", {2, 2}), "ab");
+  for (const char* map_by : {"slot", "node", "socket"})
+    EXPECT_EQ(nodes(6, map_by, {2, 3}),
+              "6 ranks are asked for, and the nodes take 5 at most, by the max_slots of the "
+              "hostfile; use fewer ranks or more nodes");
+  EXPECT_EQ(nodes({}, "ppr:2:node", {2, 1}).substr(0, 22), "4 ranks are asked for,");
+  EXPECT_EQ(nodes(3, "slot:pe=2", {2, 2}).substr(0, 22), "3 ranks are asked for,");
+  EXPECT_EQ(nodes(1'000'000, "slot", {none, none}).size(), 1'000'000U);
 }
 
 TEST(Placement, RefusalsSayWhatDoesNotFit) {

@@ -67,6 +67,73 @@ TEST(Slurm, AllocationOfTheEnvironment) {
   EXPECT_EQ((*step)->nodes, (std::vector<SlurmNode>{{"n1", 4}, {"n2", 4}}));
 }
 
+TEST(Slurm, CoresOfATask) {
+  // sbatch --ntasks-per-node=2 --cpus-per-task=4
+  const auto hybrid = allocation({{"SLURM_JOB_ID", "7"},
+                                  {"SLURM_JOB_NODELIST", "n[1-2]"},
+                                  {"SLURM_TASKS_PER_NODE", "2(x2)"},
+                                  {"SLURM_JOB_CPUS_PER_NODE", "8(x2)"},
+                                  {"SLURM_CPUS_PER_TASK", "4"}});
+  ASSERT_TRUE(hybrid) << hybrid.error().message();
+  EXPECT_EQ((*hybrid)->nodes, (std::vector<SlurmNode>{{"n1", 2, 4}, {"n2", 2, 4}}));
+  // In a step, the tasks are the step's: as many as have room on the nodes.
+  const auto step = allocation({{"SLURM_JOB_ID", "7"},
+                                {"SLURM_JOB_NODELIST", "n[1-2]"},
+                                {"SLURM_TASKS_PER_NODE", "1"},
+                                {"SLURM_JOB_CPUS_PER_NODE", "8,2"},
+                                {"SLURM_CPUS_PER_TASK", "4"}});
+  ASSERT_TRUE(step) << step.error().message();
+  EXPECT_EQ((*step)->nodes, (std::vector<SlurmNode>{{"n1", 2, 4}, {"n2", 1, 4}}));
+  for (const char* wrong : {"0", "-1", "four", "4x"}) {
+    const auto misread = allocation({{"SLURM_JOB_ID", "7"},
+                                     {"SLURM_JOB_NODELIST", "n1"},
+                                     {"SLURM_CPUS_PER_TASK", wrong}});
+    ASSERT_FALSE(misread) << wrong;
+    EXPECT_NE(misread.error().message().find("SLURM_CPUS_PER_TASK: '" + std::string(wrong) +
+                                             "' is not a number of processors"),
+              std::string::npos);
+  }
+}
+
+// salloc -N1 -n1 -c4 : -N2 -n6
+TEST(Slurm, HeterogeneousJobs) {
+  std::map<std::string, const char*> variables = {
+      {"SLURM_JOB_ID", "7"},
+      {"SLURM_JOB_NODELIST", "big1"},
+      {"SLURM_TASKS_PER_NODE", "1"},
+      {"SLURM_HET_SIZE", "2"},
+      {"SLURM_JOB_ID_HET_GROUP_0", "7"},
+      {"SLURM_JOB_NODELIST_HET_GROUP_0", "big1"},
+      {"SLURM_TASKS_PER_NODE_HET_GROUP_0", "1"},
+      {"SLURM_JOB_CPUS_PER_NODE_HET_GROUP_0", "4"},
+      {"SLURM_CPUS_PER_TASK_HET_GROUP_0", "4"},
+      {"SLURM_JOB_ID_HET_GROUP_1", "8"},
+      {"SLURM_JOB_NODELIST_HET_GROUP_1", "n[1-2]"},
+      {"SLURM_TASKS_PER_NODE_HET_GROUP_1", "3(x2)"},
+      {"SLURM_JOB_CPUS_PER_NODE_HET_GROUP_1", "3(x2)"},
+      {"SLURMD_NODENAME", "big1"}};
+  const auto both = allocation(variables);
+  ASSERT_TRUE(both) << both.error().message();
+  EXPECT_EQ((*both)->job_id, "7");
+  EXPECT_EQ((*both)->this_node, "big1");
+  EXPECT_EQ((*both)->nodes,
+            (std::vector<SlurmNode>{{"big1", 1, 4, 0}, {"n1", 3, {}, 1}, {"n2", 3, {}, 1}}));
+  variables["SLURM_TASKS_PER_NODE_HET_GROUP_1"] = "3(x3)";
+  variables["SLURM_JOB_CPUS_PER_NODE_HET_GROUP_1"] = "x";
+  const auto wrong = allocation(variables);
+  ASSERT_FALSE(wrong);
+  EXPECT_NE(wrong.error().message().find("SLURM_JOB_CPUS_PER_NODE_HET_GROUP_1: 'x' is not"),
+            std::string::npos)
+      << wrong.error().message();
+  // A component that is not described is not left out in silence.
+  variables.erase("SLURM_JOB_NODELIST_HET_GROUP_1");
+  const auto half = allocation(variables);
+  ASSERT_FALSE(half);
+  EXPECT_NE(half.error().message().find("has 2 components, and the nodes of 1 are named"),
+            std::string::npos)
+      << half.error().message();
+}
+
 TEST(Slurm, WhatCannotBeReadIsSaid) {
   const auto nodes = allocation({{"SLURM_JOB_ID", "7"}, {"SLURM_JOB_NODELIST", "n["}});
   ASSERT_FALSE(nodes);
