@@ -8,6 +8,7 @@
 #include "base/config.hpp"
 #include "base/log.hpp"
 #include "base/nearest.hpp"
+#include "base/printable.hpp"
 #include "launcher/hosts.hpp"
 #include "launcher/run.hpp"
 #include "launcher/topology.hpp"
@@ -32,8 +33,8 @@ int print_config() {
     const Setting& s = *v.setting;
     const std::string assignment = fmt::format("{}: {}", s.name, v.text.empty() ? "''" : v.text);
     const std::string allowed = s.allowed.empty() ? "" : fmt::format(" ({})", s.allowed);
-    fmt::print("{:<36} # {}\n  {}; {}{}; {}\n", assignment, v.origin, s.doc, kind_name(s.kind),
-               allowed, variable_of(s.name));
+    fmt::print("{:<36} # {}\n  {}; {}{}; {}\n", printable(assignment), printable(v.origin), s.doc,
+               kind_name(s.kind), allowed, variable_of(s.name));
   }
   return 0;
 }

@@ -11,8 +11,10 @@
 #include <cstddef>
 #include <cstring>
 #include <fstream>
+#include <optional>
 
 #include "launcher/job_map.hpp"
+#include "launcher/look.hpp"
 #include "launcher/wire.hpp"
 #include "mpi.h"
 
@@ -41,12 +43,21 @@ struct Address {
   const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&address); }
 };
 
-// Whether the other end is ours, or root's: root may see everything anyway.
-bool is_trusted(int fd) {
+// Who the other end is; nobody: the kernel does not say.
+std::optional<uid_t> user_of(int fd) {
   ucred peer{};
   socklen_t size = sizeof peer;
-  return ::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
-         (peer.uid == ::geteuid() || peer.uid == 0);
+  return ::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 ? std::optional(peer.uid)
+                                                                      : std::nullopt;
+}
+
+bool is_of_this_user(int fd) {
+  return user_of(fd) == ::geteuid();
+}
+
+// Whether it may ask: root may see everything anyway.
+bool may_ask(int fd) {
+  return is_of_this_user(fd) || user_of(fd) == uid_t{0};
 }
 
 }  // namespace
@@ -74,7 +85,7 @@ Inquiries::~Inquiries() {
 }
 
 void Inquiries::accepted(int fd) {
-  if (guests_.size() >= kMostGuests || !is_trusted(fd)) {
+  if (guests_.size() >= kMostGuests || !may_ask(fd)) {
     ::close(fd);
     return;
   }
@@ -152,7 +163,8 @@ Result<JobView> ask_job(const std::string& job, const std::vector<int>& records_
     }
   } closing{fd};
   if (fd < 0 || ::connect(fd, address.get(), address.size) != 0) return refuse("cannot be reached");
-  if (!is_trusted(fd) && ::geteuid() != 0) return refuse("is another user's");
+  if (!is_of_this_user(fd)) return failure(MPI_ERR_ACCESS, "the mpirun of job {} is another user's; root sees it with --user",
+                   job);
   const std::string question =
       wire::pack(kWireVersion, Question{.number = 0, .records_of = records_of});
   if (::send(fd, question.data(), question.size(), MSG_NOSIGNAL) !=
@@ -175,6 +187,7 @@ Result<JobView> ask_job(const std::string& job, const std::vector<int>& records_
   }
   JobView view;
   if (!wire::unpack(said, view)) return refuse("does not understand this version of tutti");
+  for (RankView& rank : view.ranks) make_printable(rank);
   return view;
 }
 

@@ -50,7 +50,8 @@ class Inquiries {
 
 // The side of `tutti why`: the jobs of this machine whose mpirun listens …
 std::vector<std::string> jobs_that_listen();
-// … and what one of them says. An error: it is another user's, or does not answer in time.
+// … and what one of them says. An error: it does not answer in time, or (MPI_ERR_ACCESS) it is
+// another user's.
 Result<JobView> ask_job(const std::string& job, const std::vector<int>& records_of);
 
 }  // namespace tutti::launcher

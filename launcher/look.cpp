@@ -4,16 +4,20 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <fmt/core.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
-#include <cstring>
+#include <cstddef>
 #include <filesystem>
 #include <fstream>
+#include <memory>
+#include <new>
+#include <sstream>
 
+#include "base/printable.hpp"
 #include "base/source_place.hpp"
 #include "launcher/job_map.hpp"
 #include "launcher/process_state.hpp"
@@ -26,39 +30,38 @@ using flight::Record;
 using flight::State;
 
 constexpr size_t kLatest = 3;  // calls that are shown of an odd one
+constexpr size_t kMostEnvironment = 1 << 20;
 
-// A record of another process, mapped for reading.
-class Mapped {
+// A copy of another process's record: whoever writes it can neither change nor cut it under us.
+class Copied {
  public:
-  explicit Mapped(const std::string& path) {
-    const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return;
+  // Of the file that process `pid` has at `path` below /proc.
+  Copied(const std::string& path, int pid) {
     struct stat about;
-    if (::fstat(fd, &about) == 0 && about.st_size == sizeof(Record)) {
-      memory_ = ::mmap(nullptr, sizeof(Record), PROT_READ, MAP_SHARED, fd, 0);
-      if (memory_ == MAP_FAILED) memory_ = nullptr;
-    }
+    // Judged before it is opened: a pipe or a device of that name would want more than to be read.
+    if (::stat(path.c_str(), &about) != 0 || !S_ISREG(about.st_mode)) return;
+    const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0) return;
+    Record& copy = *new (memory_) Record;
+    // The process may be somebody else's by now, or pass on what it was given: the memory is ours.
+    good_ = ::fstat(fd, &about) == 0 && S_ISREG(about.st_mode) && about.st_uid == ::geteuid() &&
+            about.st_size == sizeof(Record) &&
+            ::pread(fd, memory_, sizeof(Record), 0) == sizeof(Record) &&
+            flight::make_sound(copy) && copy.pid == pid;
     ::close(fd);
   }
-  ~Mapped() {
-    if (memory_) ::munmap(memory_, sizeof(Record));
-  }
-  Mapped(const Mapped&) = delete;
-
-  // nullptr: not a record, of another version of Tutti, or inherited by a child.
-  const Record* of(int pid) const {
-    const auto* record = static_cast<const Record*>(memory_);
-    const bool good = record &&
-                      std::memcmp(record->magic, flight::kMagic, sizeof record->magic) == 0 &&
-                      record->bytes == sizeof(Record) && record->pid == pid;
-    return good ? record : nullptr;
+  // nullptr: not a record of ours, of another version of Tutti, or inherited by a child.
+  const Record* get() const {
+    return good_ ? std::launder(reinterpret_cast<const Record*>(memory_)) : nullptr;
   }
 
  private:
-  void* memory_ = nullptr;
+  alignas(Record) std::byte memory_[sizeof(Record)];
+  bool good_ = false;
 };
 
-// Paths below /proc that may be records, with the process of each.
+// Paths below /proc that may be records, with the process of each. What root may read it reads of
+// its own processes alone, too: others can write what they like into theirs.
 std::vector<std::pair<int, std::string>> find_records() {
   std::vector<std::pair<int, std::string>> found;
   std::error_code problem;
@@ -69,9 +72,7 @@ std::vector<std::pair<int, std::string>> find_records() {
         name.data() + name.size())
       continue;
     struct stat about;
-    if (::stat(process.path().c_str(), &about) != 0 ||
-        (about.st_uid != ::getuid() && ::getuid() != 0))
-      continue;
+    if (::stat(process.path().c_str(), &about) != 0 || about.st_uid != ::geteuid()) continue;
     std::error_code gone;
     for (fs::directory_iterator at(process.path() / "fd", gone), end; !gone && at != end;
          at.increment(gone)) {
@@ -110,7 +111,11 @@ const flight::Thread* thread_of(const Record& record) {
 // Of the environment that the process was started with.
 std::string variable_of(int pid, const std::string& name) {
   std::ifstream environ(fmt::format("/proc/{}/environ", pid), std::ios::binary);
-  for (std::string entry; std::getline(environ, entry, '\0');)
+  std::string bytes(kMostEnvironment, 0);
+  environ.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  bytes.resize(static_cast<size_t>(environ.gcount()));
+  std::istringstream entries(bytes);
+  for (std::string entry; std::getline(entries, entry, '\0');)
     if (entry.starts_with(name + "=")) return entry.substr(name.size() + 1);
   return {};
 }
@@ -190,12 +195,24 @@ RankView view_of(const Record& record, bool with_collectives, std::vector<CodeAd
 
 }  // namespace
 
+void make_printable(RankView& view) {
+  for (std::string* text : {&view.job, &view.host, &view.program, &view.launcher, &view.kernel,
+                            &view.call, &view.place, &view.communicator})
+    *text = printable(*text);
+  if (!std::isalpha(static_cast<unsigned char>(view.process_state))) view.process_state = '?';
+  for (std::string& call : view.latest) call = printable(call);
+  for (CollectiveView& each : view.collectives) {
+    each.place = printable(each.place);
+    each.communicator = printable(each.communicator);
+  }
+}
+
 std::vector<RankView> look_at_ranks(const std::string& job, const std::vector<int>& records_of) {
   std::vector<RankView> views;
   std::vector<CodeAddress> addresses;
   for (const auto& [pid, path] : find_records()) {
-    const Mapped mapped(path);
-    const Record* record = mapped.of(pid);
+    const auto copied = std::make_unique<Copied>(path, pid);
+    const Record* record = copied->get();
     if (record &&
         (job.empty() || std::string_view(record->job).find(job) != std::string_view::npos))
       views.push_back(
@@ -207,6 +224,7 @@ std::vector<RankView> look_at_ranks(const std::string& job, const std::vector<in
     view.place = places[next++];
     for (std::string& call : view.latest) call += " at " + places[next++];
     for (CollectiveView& each : view.collectives) each.place = places[next++];
+    make_printable(view);
   }
   std::ranges::sort(views, [](const RankView& a, const RankView& b) {
     return std::tie(a.job, a.rank) < std::tie(b.job, b.rank);

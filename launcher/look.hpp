@@ -10,7 +10,10 @@
 
 namespace tutti::launcher {
 
-// All ranks of this user on this node, of the jobs whose name contains `job`; by job and rank.
+// Takes from all texts what a terminal would obey: they are the program's, or come over a wire.
+void make_printable(RankView& view);
+
+// All ranks of this (effective) user on this node, of the jobs whose name contains `job`; by job and rank.
 std::vector<RankView> look_at_ranks(const std::string& job, const std::vector<int>& records_of = {});
 
 }  // namespace tutti::launcher

@@ -19,7 +19,7 @@ namespace {
 constexpr const char* kHelp =
     "Usage: tutti run [options] program [arguments]   start a parallel program (mpirun, mpiexec)\n"
     "       tutti info [--config | --api | --version] what is installed, set, and not implemented\n"
-    "       tutti why [--json] [--record A B | --dump A] [job]\n"
+    "       tutti why [--json] [--record A B | --dump A] [--user NAME] [job]\n"
     "                                                 what the ranks of a running job are doing\n"
     "       tutti help                                this text\n";
 

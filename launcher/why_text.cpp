@@ -7,6 +7,8 @@
 #include <map>
 #include <set>
 
+#include "base/printable.hpp"
+
 namespace tutti::launcher {
 namespace {
 
@@ -106,12 +108,9 @@ std::string group_text(const Group& group, bool odd, bool several_hosts) {
 
 std::string json_text(const std::string& text) {
   std::string out = "\"";
-  for (const char c : text) {
+  for (const char c : printable(text)) {
     if (c == '"' || c == '\\') out += '\\';
-    if (static_cast<unsigned char>(c) < 0x20)
-      out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
-    else
-      out += c;
+    out += c;
   }
   return out + '"';
 }

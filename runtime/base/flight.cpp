@@ -29,6 +29,8 @@ bool one_at_a_time = false;
 namespace {
 
 Judge judge;
+constexpr int32_t kMostRanks = 1 << 24;
+constexpr double kLongest = 1e9;  // seconds: some thirty years
 
 std::mutex attaching;
 std::atomic<bool> off{false};
@@ -178,6 +180,32 @@ std::optional<Comm> find_comm(const Record& record, uint64_t context) {
 
 // ---- reading
 
+bool make_sound(Record& copy) {
+  if (std::memcmp(copy.magic, kMagic, sizeof copy.magic) != 0 || copy.bytes != sizeof(Record) ||
+      copy.rank < 0 || copy.rank >= copy.size || copy.size > kMostRanks)
+    return false;
+  const auto close = [](auto& text) { text[std::size(text) - 1] = 0; };
+  close(copy.job), close(copy.host), close(copy.program);
+  for (Comm& comm : copy.comm) close(comm.name);
+  for (Thread& thread : copy.threads) {
+    thread.call = nullptr;
+    // A bool that is neither 0 nor 1 is none, and a rank of nobody cannot be waited for.
+    for (bool* each : {&thread.used, &thread.inside}) {
+      const uint8_t byte = *reinterpret_cast<const uint8_t*>(each);
+      *each = byte != 0;
+    }
+    thread.waits_for_count = std::clamp(thread.waits_for_count, 0, copy.size);
+    const auto end = thread.waits_for + std::min(thread.waits_for_count, kWaitsFor);
+    if (std::any_of(thread.waits_for, end, [&](int32_t r) { return r < 0 || r >= copy.size; }))
+      thread.waits_for_count = 0;
+  }
+  for (Comm& comm : copy.comm) {
+    const uint8_t byte = *reinterpret_cast<const uint8_t*>(&comm.freed);
+    comm.freed = byte != 0;
+  }
+  return true;
+}
+
 Call read(const Call& place) {
   Call call = copy_of(place);
   const Call none;
@@ -210,9 +238,10 @@ std::string name_of_op(uint64_t handle) {
 
 int latest_calls(const Record& record, Call* into, int room) {
   const uint64_t last = record.calls.load(std::memory_order_relaxed);
+  const uint64_t wanted = std::min({static_cast<uint64_t>(std::max(room, 0)), uint64_t{kCalls}, last});
   int found = 0;
-  const uint64_t wanted = std::min<uint64_t>(static_cast<uint64_t>(room), kCalls);
-  for (uint64_t n = last > wanted ? last - wanted + 1 : 1; n <= last; ++n) {
+  for (uint64_t i = 0; i < wanted; ++i) {
+    const uint64_t n = last - wanted + 1 + i;
     const Call call = read(record.ring[n % kCalls]);
     if (call.number == n && call.state == State::returned) into[found++] = call;
   }
@@ -249,9 +278,12 @@ std::string description(const Call& call) {
 double seconds_since(const Record& record, uint64_t stamp) {
   if (stamp == 0) return -1;
   const uint64_t now = clock_now();
-  const auto ticks = static_cast<double>(now - record.stamp);
-  const auto elapsed = static_cast<double>(nanoseconds_now() - record.nanoseconds);
-  return ticks <= 0 ? 0 : std::max(0.0, static_cast<double>(now - stamp) * elapsed / ticks / 1e9);
+  if (record.stamp >= now || stamp >= now) return 0;  // the clocks of cores may differ a little
+  const double elapsed =
+      static_cast<double>(nanoseconds_now()) - static_cast<double>(record.nanoseconds);
+  return std::clamp(static_cast<double>(now - stamp) * elapsed /
+                        static_cast<double>(now - record.stamp) / 1e9,
+                    0.0, kLongest);
 }
 
 }  // namespace tutti::flight

@@ -284,6 +284,11 @@ void comm_freed(uint64_t context);
 
 // ---- reading
 
+// Of a copy of another process's record: whether it is one of this version, and makes it one that
+// everything below may be given, whatever stands in it. Texts end within their fields, a rank is one
+// of the job's, a list has no more entries than places.
+bool make_sound(Record& copy);
+
 // What a call in the record says.
 Call read(const Call& call);
 // What the thread does, or did last.

@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "base/flush.hpp"
+#include "base/printable.hpp"
 
 namespace tutti {
 namespace {
@@ -37,7 +38,9 @@ bool log_enabled(Level level) { return static_cast<int>(level) <= most_verbose; 
 
 void log_line(Level level, std::string_view text) {
   const std::string who = speaker().empty() ? "" : "[" + speaker() + "] ";
-  const std::string line = fmt::format("tutti: {}{}{}\n", who, label(level), text);
+  // Names of files, hosts and communicators are others' words.
+  const std::string line =
+      printable(fmt::format("tutti: {}{}{}\n", who, label(level), text), "\n\t");
   for (size_t done = 0; done < line.size();) {
     const ssize_t n = ::write(STDERR_FILENO, line.data() + done, line.size() - done);
     if (n <= 0) return;  // nobody is left to tell
