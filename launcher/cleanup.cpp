@@ -167,8 +167,7 @@ Result<Cleanup> Cleanup::arm(const std::string& job_id, const std::string& node_
                              int lifeline) {
   Cleanup out;
   out.job_id_ = job_id;
-  const char* base = ::getenv("TMPDIR");
-  const fs::path parent = fs::absolute(base && *base ? base : "/tmp");
+  const fs::path parent = folder_of_jobs();
   const std::string folder = parent / (job_prefix(job_id) + node_label);
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0)
@@ -184,12 +183,16 @@ Result<Cleanup> Cleanup::arm(const std::string& job_id, const std::string& node_
                    "cannot make the job's folder {}: {}; TMPDIR chooses another place", folder,
                    std::strerror(errno));
   out.folder_ = folder;
+  out.lock_ = FolderLock(folder);
+  // Of jobs that were killed together with their watchdog.
+  remove_dead_folders(parent);
   return out;
 }
 
 Cleanup::Cleanup(Cleanup&& other) noexcept
     : job_id_(std::move(other.job_id_)),
       folder_(std::exchange(other.folder_, "")),
+      lock_(std::move(other.lock_)),
       makers_(std::move(other.makers_)),
       pipe_(std::exchange(other.pipe_, -1)),
       watchdog_(std::exchange(other.watchdog_, -1)) {}

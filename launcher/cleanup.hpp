@@ -3,12 +3,14 @@
 // its processes, and System V segments that its ranks made and did not live to mark for removal
 // (UCX makes and marks one in two steps). A watchdog process does it when ours dies without having
 // done so, whatever signal took it; and when ours is stopped, and the launcher that would have it
-// end is gone.
+// end is gone. The folders of those that were killed together with their watchdog are removed by the
+// next one (base/dead_folders.hpp).
 #pragma once
 
 #include <set>
 #include <string>
 
+#include "base/dead_folders.hpp"
 #include "base/result.hpp"
 
 namespace tutti::launcher {
@@ -36,6 +38,7 @@ class Cleanup {
   Cleanup() = default;
   void tell_watchdog(int word) const;
   std::string job_id_, folder_;
+  FolderLock lock_;  // on the folder, which later jobs remove once it is free
   std::set<int> makers_;  // every group that was started: a rank's number is its group's
   int pipe_ = -1;
   int watchdog_ = -1;

@@ -18,6 +18,33 @@ test_killed_launcher() {
   fault kill -9 "$launched"
   ends_in_time
 }
+# Whoever would clean up is killed as well: the next job does it, and touches nothing that lives.
+all_of_job() { echo "$launched $(pgrep -P "$launched" | tr '\n' ' ')"; }
+test_folder_of_a_job_killed_whole_goes_with_the_next() {
+  launch_behind -n 2 sh -c 'echo "$TUTTI_JOB" >job; echo ready; exec sleep 600'
+  within 20 all_ready 2 || fail "the ranks do not start"
+  touch "/dev/shm/tutti.$(cat job).left"
+  kill -STOP $(all_of_job)
+  fault kill -9 $(all_of_job)
+  [ -n "$(ls -A "$TMPDIR")" ] || fail "the test leaves no folder behind"
+  launch -n 1 true
+  expect_code 0
+  nothing_stays
+}
+test_folder_of_a_living_job_elsewhere_stays() {
+  unshare $([ "$(id -u)" = 0 ] || echo -r) -pf --kill-child --mount-proc "$mpirun" -n 2 \
+    sh -c 'echo ready; while [ ! -e go ]; do sleep 0.02; done; echo done' >out 2>err &
+  launched=$!
+  within 20 all_ready 2 || fail "the ranks do not start"
+  ls -A "$TMPDIR" >before
+  [ -s before ] || fail "the job has no folder"
+  "$mpirun" -n 1 true >other 2>&1 || fail "the other job fails"
+  ls -A "$TMPDIR" | cmp - before || fail "the folder of a living job was removed"
+  touch go
+  wait "$launched" || fail "exit code $?"
+  [ "$(grep -c done out)" = 2 ] || fail "the ranks did not end"
+  nothing_is_left
+}
 test_interrupt() {
   start_stubborn
   fault kill -INT "$launched"

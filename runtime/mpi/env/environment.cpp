@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "base/config.hpp"
+#include "base/dead_folders.hpp"
 #include "base/flight.hpp"
 #include "base/log.hpp"
 #include "mpi/check/strict.hpp"
@@ -150,6 +151,9 @@ Error open_process(Process& p, std::optional<engine::Ticks>& ticks, bool& report
   p.job = *std::move(job);
   const boot::JobView& view = p.job->view();
   set_speaker(fmt::format("rank {} on {}", view.rank, view.host));
+  // Our own launcher has done so; others know nothing of what a killed one has left.
+  if (!view.own_launcher && view.size > 1 && view.rank == view.node_ranks.front())
+    remove_dead_folders(folder_of_jobs());
   if (!config) return std::move(config).error();
   Result<std::shared_ptr<const coll::Selection>> selection = coll::Selection::load(
       std::string(config->text("collectives.override")),
