@@ -25,6 +25,7 @@ namespace {
 
 constexpr auto kGoneTimeout = std::chrono::milliseconds(800);
 constexpr auto kGoneTimeoutInVain = std::chrono::milliseconds(150);  // or nobody waits for it
+constexpr auto kTimeForSlurm = std::chrono::milliseconds(300);
 constexpr size_t kMostNewcomers = 256;  // who have proved nothing yet, at a time; others wait
 constexpr auto kProofTime = std::chrono::seconds(10);
 
@@ -161,7 +162,9 @@ Error Daemons::start(const std::vector<Host>& hosts) {
       if (!daemon->ready && !daemon->dismissed)
         return lose(
             *daemon, LinkEnd::hung_up,
-            fmt::format("the daemon on {} has not reported after {:g} s "
+            !daemon->reason.empty()
+                ? why_not_started(*daemon, 1)
+                : fmt::format("the daemon on {} has not reported after {:g} s "
                         "(launch.connect_timeout)",
                         daemon->name, static_cast<double>(options_.connect_timeout.count()) / 1e9));
   });
@@ -245,7 +248,7 @@ void Daemons::read_words(Shell& shell, int index) {
     std::istringstream each(lines);
     for (std::string line; std::getline(each, line);) {
       while (!line.empty() && line.back() == '\r') line.pop_back();
-      if (line.empty() || !is_of_use(shell)) continue;
+      if (line.empty() || !is_of_use(shell) || is_reason(shell, line)) continue;
       // srun has something to say of many a cluster's configuration, all the time.
       const bool chatter = line.starts_with("srun: ") && !line.starts_with("srun: error");
       say(chatter ? Level::debug : Level::note, "[{}] {}", shell.name, line);
@@ -257,7 +260,49 @@ void Daemons::read_words(Shell& shell, int index) {
   }
 }
 
+// What a daemon that cannot start says, or Slurm of a step that it ends, is the reason of what
+// happens next: it is told in that sentence, and not beside it.
+bool Daemons::is_reason(Shell& shell, const std::string& line) {
+  if (options_.by_srun && line.find("*** ") != line.npos && line.find(" CANCELLED AT ") != line.npos) {
+    const bool time = line.find("DUE TO TIME LIMIT") != line.npos;
+    const bool node = line.find("DUE TO NODE FAILURE") != line.npos;
+    if (node) return false;  // its link says which
+    for (const int each : shell.nodes)
+      lose(*daemons_.at(each), fmt::format("Slurm ends the job: {}",
+                                           time ? "its time is up (--time of salloc or sbatch)"
+                                                : "it was cancelled, or its allocation was"));
+    return true;
+  }
+  constexpr std::string_view speaker = "tutti: [daemon on ", anybody = "tutti: error: ";
+  constexpr std::string_view label = "] error: ";
+  const size_t end = line.starts_with(speaker) ? line.find(label) : line.npos;
+  const bool named = end != line.npos;
+  if (!named && !line.starts_with(anybody)) return false;
+  const std::string_view name =
+      named ? std::string_view(line).substr(speaker.size(), end - speaker.size()) : "";
+  const std::string words = line.substr(named ? end + label.size() : anybody.size());
+  bool taken = false;
+  for (const int each : shell.nodes) {
+    Daemon& daemon = *daemons_.at(each);
+    if (daemon.ready || !daemon.reason.empty() || (named && daemon.name != name)) continue;
+    daemon.reason = words;
+    taken = true;
+  }
+  return taken;
+}
+
+// Where Slurm ends the step its daemons go first, and its word comes a moment later.
+void Daemons::link_closed(Daemon& daemon, LinkEnd how, const std::string& reason) {
+  if (daemon.dismissed) return;
+  const std::string sentence =
+      fmt::format("node {} is lost: {}; the job ends", daemon.name, reason);
+  if (!options_.by_srun) return lose(daemon, how, sentence);
+  daemon.farewell = loop_.after(kTimeForSlurm, [this, &daemon, how, sentence] { lose(daemon, how, sentence); });
+}
+
 std::string Daemons::why_not_started(const Daemon& daemon, int code) const {
+  if (!daemon.reason.empty())
+    return fmt::format("cannot start the daemon on {}: {}", daemon.name, daemon.reason);
   if (options_.by_srun)
     return fmt::format(
         "cannot start the daemon on {}: srun ended with code {}; does "
@@ -349,10 +394,7 @@ Error Daemons::greet(int number, Message type, std::string_view payload) {
         {[this, &known](Message m, std::string_view bytes) {
            return events_.message(known.node, m, bytes);
          },
-         [this, &known](LinkEnd how, const std::string& reason) {
-           if (known.dismissed) return;
-           lose(known, how, fmt::format("node {} is lost: {}; the job ends", known.name, reason));
-         }});
+         [this, &known](LinkEnd how, const std::string& reason) { link_closed(known, how, reason); }});
     if (!known.link->is_open())
       return lose(known, LinkEnd::hung_up,
                   fmt::format("node {} is lost: {}; the job ends", known.name,

@@ -59,6 +59,8 @@ class Daemons {
     std::unique_ptr<Link> link;
     int cores = 0;
     bool ready = false, dismissed = false, lost = false;
+    std::string reason;  // why it does not start, in its own words
+    Watch farewell;      // until Slurm has said why it is gone
   };
   struct Newcomer {
     std::unique_ptr<Link> link;  // null: it has become a daemon
@@ -72,6 +74,8 @@ class Daemons {
                     const std::vector<DaemonStart::Node>& nodes);
   void feed(Shell& shell);
   void read_words(Shell& shell, int index);
+  bool is_reason(Shell& shell, const std::string& line);  // true: not to be printed as well
+  void link_closed(Daemon& daemon, LinkEnd how, const std::string& reason);
   void shell_ended(Shell& shell, int wait_status);
   std::string why_not_started(const Daemon& daemon, int code) const;
   bool is_of_use(const Shell& shell) const;  // a daemon behind it is neither dismissed nor lost

@@ -9,9 +9,12 @@
 #include <cstring>
 
 #include "base/log.hpp"
+#include "base/printable.hpp"
 #include "base/ranks_text.hpp"
 #include "launcher/lines.hpp"
+#include "launcher/look.hpp"
 #include "launcher/why_text.hpp"
+#include "mpi.h"
 
 namespace tutti::launcher {
 namespace {
@@ -161,6 +164,7 @@ void Job::show(std::function<void()> then) {
 }
 
 void Job::looked(int node, uint64_t number, std::vector<RankView> ranks) {
+  for (RankView& rank : ranks) make_printable(rank);
   looks_.looked(node, number, std::move(ranks));
 }
 
@@ -190,8 +194,10 @@ void Job::fail(int exit_code, const std::string& sentence) {
   if (std::exchange(failed_, true)) return;
   exit_code_ = exit_code;
   if (!sentence.empty()) say(Level::error, "{}", sentence);
-  // A report of several lines is not lost, whatever it came from.
-  if (suspect_ && suspect_->second.find('\n') != std::string::npos)
+  // A report of several lines is not lost, whatever it came from, unless it only says that
+  // somebody whose end has just been told could not be reached.
+  if (suspect_ && suspect_->first != MPI_ERR_PROC_ABORTED &&
+      suspect_->second.find('\n') != std::string::npos)
     say(Level::error, "{}", suspect_->second);
   if (!nodes_.empty()) roll_call_.every(kOften);
   happened(JobEvent::failed);
@@ -447,7 +453,7 @@ void Job::output(int node, int rank, Stream stream, std::string bytes) {
 }
 
 void Job::note(int node, const std::string& line) {
-  err_->put(node, "tutti: " + line + "\n", 0);
+  err_->put(node, "tutti: " + printable(line) + "\n", 0);
 }
 
 void Job::input_wanted(int) {

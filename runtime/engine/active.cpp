@@ -4,6 +4,7 @@
 #include <deque>
 #include <map>
 
+#include "base/late_word.hpp"
 #include "base/log.hpp"
 #include "engine/engine.hpp"
 
@@ -78,7 +79,8 @@ void Engine::send_active(int to, Header header, const std::byte* data, int64_t b
   message->outgoing.owner = message;
   message->outgoing.sent = [](transport::Outgoing& outgoing, Error error) {
     auto* sent = static_cast<Leaving*>(outgoing.owner);
-    if (error) say(Level::error, "sending to process {}: {}", sent->to, error.message());
+    if (error)
+      say_unless_ended(fmt::format("sending to process {}: {}", sent->to, error.message()));
     sent->engine->remove_pending();
     delete sent;
   };
@@ -130,7 +132,9 @@ void Engine::fetch_active(int from) {
   fetching->fetch.fetched = [](transport::Fetch& fetch, Error error) {
     const std::unique_ptr<Active::Fetching> done(static_cast<Active::Fetching*>(fetch.owner));
     --done->engine->fetching_;
-    if (error) say(Level::error, "receiving from process {}: {}", done->process, error.message());
+    if (error)
+      say_unless_ended(
+          fmt::format("receiving from process {}: {}", done->process, error.message()));
     done->engine->go_on_with(done->process, !error);
   };
   ++fetching_;

@@ -12,6 +12,7 @@
 #include <new>
 #include <utility>
 
+#include "base/late_word.hpp"
 #include "base/log.hpp"
 
 namespace tutti::engine {
@@ -117,7 +118,7 @@ void Engine::send(SendOperation& op) {
   op.outgoing.sent = [](transport::Outgoing& outgoing, Error error) {
     auto& send = *static_cast<SendOperation*>(outgoing.owner);
     if (error) {
-      say(Level::error, "sending to process {}: {}", send.peer, error.message());
+      say_unless_ended(fmt::format("sending to process {}: {}", send.peer, error.message()));
       send.outcome.mpi_class = error.mpi_class();
       send.matched = true;
     }

@@ -749,7 +749,7 @@ test_slurm_components() {
 "$bin/mpirun" "$where" && "$bin/mpirun" -n 2 --host node3 "$where" && echo "script is done"
 TEXT
   code=0
-  in_node node1 timeout 60 sbatch --wait -o "$bed/out" -w node1 -N1 -n1 : -w node2,node3 -N2 -n4 "$bed/script" \
+  in_node node1 timeout 60 sbatch --wait -o "$bed/out" -w node1 -N1 -n1 : -w node2,node3 -N2 --ntasks-per-node=2 "$bed/script" \
     >"$bed/sbatch" 2>&1 || code=$?
   said "script is done"
   for line in "rank 0 of 5 on node1" "rank 1 of 5 on node2" "rank 2 of 5 on node2" "rank 3 of 5 on node3" \
@@ -785,6 +785,44 @@ test_slurm_faults() {
     fault $harm
     ends_in_time
     went_wrong
+  done
+}
+
+# What Slurm ends, it was Slurm that ended it: no node is lost.
+test_slurm_cancels() {
+  slurm_configuration 3
+  nodes_up ctl node1 node2 node3
+  slurm_up
+  local harm
+  cancel() { in_node ctl sh -c 'scancel $(squeue -h -o %A)'; }
+  cancel_step() { in_node ctl sh -c 'scancel $(squeue -h -s -o %i | grep -v -e batch -e extern)'; }
+  for harm in cancel cancel_step; do
+    : >"$bed/out"
+    in_node ctl salloc -Q -N3 -n6 "$bin/mpirun" "$traffic" </dev/null >"$bed/out" 2>&1 &
+    launched=$!
+    all_ready() { [ "$(grep -c ready "$bed/out")" = 6 ]; }
+    within 20 all_ready || fail "the job did not start: $(cat "$bed/out")"
+    fault $harm
+    ends_in_time
+    went_wrong
+    [ "$(grep -c '^tutti: ' "$bed/out")" = 1 ] || fail "not one sentence: $(cat "$bed/out")"
+    grep -qE '^tutti: error: (Slurm ends the job: it was cancelled|the job ends: )' "$bed/out" ||
+      fail "another cause: $(cat "$bed/out")"
+    ! grep -q -e "is lost" -e "CANCELLED" "$bed/out" || fail "a second cause: $(cat "$bed/out")"
+  done
+}
+
+# Who talks to a rank that was killed has nothing to add to that.
+test_killed_rank_is_said_once() {
+  nodes_up node1 node2 node3
+  local mode
+  for mode in "" stubborn; do
+    start_ready --host "$all" "$traffic" $mode
+    fault in_node node2 sh -c 'kill -9 $(pgrep -o -x traffic)'
+    ends_in_time
+    [ "$code" = 137 ] || fail "exit code $code: $(cat "$bed/out")"
+    [ "$(grep -c '^tutti: ' "$bed/out")" = 1 ] || fail "not one sentence: $(cat "$bed/out")"
+    said "^tutti: error: rank [0-5] on node2 .* was killed by signal 9"
   done
 }
 

@@ -50,6 +50,24 @@ test_unreachable_hosts() {
   nothing_is_left
 }
 
+# The daemon has said why: nobody asks then whether the shell works.
+test_what_a_daemon_says_is_the_reason() {
+  printf '#!/bin/sh\nshift\nTMPDIR=/no/such/folder exec sh -c "$*"\n' >shell && chmod +x shell
+  launch --set launch.rsh=./shell -H a.invalid -n 1 true
+  expect_code 1
+  said_once "tutti: "
+  said "tutti: error: cannot start the daemon on a.invalid: cannot make the job's folder /no/such/folder/tutti."
+  # A firewall: nothing of the launcher's can be reached.
+  printf '#!/bin/sh\nshift\nsed "s/^address .*/address 127.0.0.2/; s/^port .*/port 9/" | sh -c "$*"\n' >shell
+  launch --set launch.rsh=./shell -H a.invalid -n 1 true
+  expect_code 1
+  said_once "tutti: "
+  said "cannot start the daemon on a.invalid: cannot reach the launcher at port 9"
+  said "is there a firewall between the nodes?"
+  ! grep -q "without a password" err || fail "the shell is suspected as well"
+  nothing_is_left
+}
+
 # A daemon on this machine, by a shell that just runs the command: the wire without a network.
 fake_nodes() {
   printf '#!/bin/sh\nshift\nexec sh -c "$*"\n' >shell && chmod +x shell

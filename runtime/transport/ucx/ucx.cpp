@@ -23,8 +23,15 @@ namespace {
 constexpr unsigned kMessageId = 1;  // the one active message id in use
 constexpr std::chrono::seconds kLongestClose{5};
 
+// What a connection says whose other end is gone: the launcher knows better what became of it.
+bool is_loss(ucs_status_t status) {
+  return status == UCS_ERR_ENDPOINT_TIMEOUT || status == UCS_ERR_CONNECTION_RESET ||
+         status == UCS_ERR_NOT_CONNECTED || status == UCS_ERR_UNREACHABLE ||
+         status == UCS_ERR_TIMED_OUT;
+}
+
 Error ucx_failure(const char* what, ucs_status_t status) {
-  return failure(MPI_ERR_OTHER, "UCX cannot {}: {}", what, ucs_status_string(status));
+  return failure(is_loss(status) ? MPI_ERR_PROC_ABORTED : MPI_ERR_OTHER, "UCX cannot {}: {}", what, ucs_status_string(status));
 }
 
 // A Payload with gaps travels as one element of this generic datatype, which packs and unpacks it
