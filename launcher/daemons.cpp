@@ -250,7 +250,10 @@ void Daemons::read_words(Shell& shell, int index) {
       while (!line.empty() && line.back() == '\r') line.pop_back();
       if (line.empty() || !is_of_use(shell) || is_reason(shell, line)) continue;
       // srun has something to say of many a cluster's configuration, all the time.
-      const bool chatter = line.starts_with("srun: ") && !line.starts_with("srun: error");
+      // That a daemon has ended we say ourselves, where and why as far as it is known.
+      const bool of_srun = line.starts_with("srun: ");
+      const bool echo = of_srun && (line.find(": task ") != line.npos || line.find(": tasks ") != line.npos);
+      const bool chatter = of_srun && (echo || !line.starts_with("srun: error"));
       say(chatter ? Level::debug : Level::note, "[{}] {}", shell.name, line);
     }
     if (n > 0) continue;

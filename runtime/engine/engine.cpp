@@ -371,7 +371,7 @@ void Engine::fetch_into(RecvOperation& op, const Arrival& arrival) {
     auto& receive = *static_cast<RecvOperation*>(fetch.owner);
     --receive.engine->fetching_;
     if (error) {
-      say(Level::error, "receiving: {}", error.message());
+      say_unless_ended(fmt::format("receiving: {}", error.message()));
       receive.outcome.mpi_class = error.mpi_class();
     } else if (receive.overflow) {
       receive.payload.unpack(0, receive.overflow.get(), receive.outcome.bytes);

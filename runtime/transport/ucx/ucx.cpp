@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/late_word.hpp"
 #include "base/log.hpp"
 #include "base/probe.hpp"
 #include "base/signals.hpp"
@@ -364,7 +365,7 @@ void UcxTransport::notify(int peer, const Header& header) {
     return late_.push_back({.peer = peer, .outgoing = nullptr, .notice = header});
   Result<ucp_ep_h> ep = endpoint(peer);
   if (!ep) {
-    say(Level::error, "{}", ep.error().message());
+    say_unless_ended(ep.error().message());
     return;
   }
   auto* copy = new Header(header);

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/late_word.hpp"
 #include "base/log.hpp"
 
 namespace tutti::transport {
@@ -65,7 +66,8 @@ bool UcxShort::send_now(ucp_ep_h endpoint, const Header& header, uint64_t ticket
     left->owner->waits_ = false;
     if (left->owner->silent_) return;
     if (status != UCS_OK && status != UCS_ERR_CANCELED)
-      say(Level::error, "a message is lost: UCX cannot send: {}", ucs_status_string(status));
+      say_unless_ended(
+          fmt::format("a message is lost: UCX cannot send: {}", ucs_status_string(status)));
     left->owner->receiver_->unsent(-1);
   };
   const ucs_status_ptr_t request =
@@ -111,7 +113,8 @@ bool UcxShort::take_and_post() {
 
 inline void UcxShort::hand_over(const Posted& filled, ucs_status_t status) const {
   if (status != UCS_OK) {
-    say(Level::error, "a message is lost: UCX cannot receive: {}", ucs_status_string(status));
+    say_unless_ended(
+          fmt::format("a message is lost: UCX cannot receive: {}", ucs_status_string(status)));
     return;
   }
   receiver_->arrived({.header = filled.head, .data = filled.bytes});
