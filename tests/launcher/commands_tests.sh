@@ -46,6 +46,19 @@ test_commands() {
   "$build/bin/tutti" info >out 2>err || fail "info fails"
   printed "this node:"
 }
+# Root sees its own ranks, and those of another user as that user would: not root's.
+test_why_of_another_user_by_library() {
+  start_ready 2 -n 2 "$stay"
+  "$build/bin/tutti" why >seen 2>err || fail "tutti why sees nothing"
+  grep -q "all of its 2 ranks are seen" seen || fail "tutti why: $(cat seen)"
+  "$build/bin/tutti" why --user nosuchuser >seen 2>err && fail "a user that does not exist"
+  said "there is no such user"
+  "$build/bin/tutti" why --user nobody >seen 2>err && fail "nobody's ranks: $(cat seen)"
+  if [ "$(id -u)" = 0 ]; then said "no rank"; else said "that takes root"; fi
+  [ ! -s seen ] || fail "another user's ranks are shown"
+  fault kill -TERM "$launched"
+  ends_in_time
+}
 test_hostfiles_limit_the_ranks() {
   printf '\xef\xbb\xbflocalhost slots=1 max_slots=3\r\n' >hosts
   launch --hostfile hosts -n 3 echo x
