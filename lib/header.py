@@ -49,7 +49,44 @@ typedef struct MPI_Status {
 } MPI_Status;
 """
 
+# Functions that no library exports are inline, and each file has its own: a symbol of that name in a
+# program would stand in the way of a library that does export it.
+INLINE = """
+#if defined(__cplusplus) || (defined(__STDC_VERSION__) && __STDC_VERSION__ >= 199901L)
+#define MPI_ABI_INLINE inline
+#elif defined(__GNUC__)
+#define MPI_ABI_INLINE __inline__
+#else
+#define MPI_ABI_INLINE
+#endif
+"""
+
+REMOVED = """
+/* What MPI 3.0 removed. -DMPI_COMPATIBILITY=1 gives it back; otherwise its use is an error that says
+ * what to use instead. A name that the program has made a macro is the program's own. */
+#if defined(MPI_COMPATIBILITY) && MPI_COMPATIBILITY
+#if defined(__cplusplus)
+}
+#endif
+#include <stdlib.h>
+#if defined(__cplusplus)
+extern "C" {
+#endif
+"""
+
+UNAVAILABLE = """
+#else
+#if defined(__has_attribute)
+#if __has_attribute(unavailable)
+#define MPI_ABI_REMOVED(instead) \\
+  __attribute__((unavailable("MPI 3.0 removed it; use " instead ", or compile with -DMPI_COMPATIBILITY=1")))
+#endif
+#endif
+#if defined(MPI_ABI_REMOVED)"""
+
 BOTTOM = """
+#undef MPI_ABI_INLINE
+
 #if defined(__cplusplus)
 }
 #endif
@@ -83,6 +120,59 @@ def constants():
     return early, late
 
 
+def inline(name, returns, parameters, body):
+    return f"static MPI_ABI_INLINE {returns} {name}({parameters}) {{\n  {body}\n}}"
+
+
+def fortran():
+    """Conversions between the handles and statuses of C and those of Fortran, with both prefixes."""
+    text = [INLINE, table.text("fortran.h")]
+    statuses = {"c": ("MPI_Status", "->MPI_{}"), "f08": ("MPI_F08_status", "->MPI_{}"), "f": ("MPI_Fint", "[MPI_F_{}]")}
+    for prefix in ("", "P"):
+        for handle in HANDLES:
+            if handle.startswith("T_"):
+                continue
+            name = prefix + "MPI_" + {"Datatype": "Type"}.get(handle, handle)
+            text.append(inline(f"{name}_c2f", "MPI_Fint", f"MPI_{handle} handle", f"return {name}_toint(handle);"))
+            text.append(inline(f"{name}_f2c", f"MPI_{handle}", "MPI_Fint handle", f"return {name}_fromint(handle);"))
+        for (a, (a_type, a_field)), (b, (b_type, b_field)) in itertools.permutations(statuses.items(), 2):
+            rest = {"f": "[3 + i]"}
+            body = ["int i;", "if (!from || !to) return MPI_ERR_ARG;"]
+            body += [f"to{b_field.format(f)} = from{a_field.format(f)};" for f in ("SOURCE", "TAG", "ERROR")]
+            body += [f"for (i = 0; i < 5; i++) to{rest.get(b, '->MPI_internal[i]')} = "
+                     f"from{rest.get(a, '->MPI_internal[i]')};", "return MPI_SUCCESS;"]
+            text.append(inline(f"{prefix}MPI_Status_{a}2{b}", "int", f"const {a_type} *from, {b_type} *to",
+                               "\n  ".join(body)))
+    return text
+
+
+def removed():
+    """What was removed: given back, or else declared so that its use is an error."""
+    back, gone, macros = [], [], []
+    for r in table.removed():
+        if r.name == "MPI_Type_struct":
+            back.append(table.text("removed_struct.h"))
+        for name, prefix in ((r.name, "MPI_"), ("P" + r.name, "PMPI_")):
+            if r.parameters == "type":
+                given = f"typedef {r.body} {name};"
+                lost = f"typedef {r.body} {name}"
+            elif r.parameters == "constant":
+                given = f"#define {name} (({r.body}){r.value})"
+                lost = f"extern {r.body} {name}"
+            else:
+                given = inline(name, "int", r.parameters, r.body.replace("@", prefix).replace("; ", ";\n  "))
+                lost = f"int {name}({r.parameters})"
+            guard = f"#if !defined({name})"
+            back += [guard, given, "#endif"]
+            gone += [guard, f'{lost}\n    MPI_ABI_REMOVED("{r.instead}");', "#endif"]
+            macros += [guard, f"#define {name} {name}_was_removed_use_{r.instead}_or_DMPI_COMPATIBILITY_1", "#endif"]
+            if r.parameters in ("type", "constant"):
+                break
+    return [REMOVED, *back, UNAVAILABLE, *gone, "#undef MPI_ABI_REMOVED",
+            "#else /* a compiler without that attribute finds a name without a declaration, which says the same */",
+            *macros, "#endif\n#endif"]
+
+
 def header():
     early, late = constants()
     text = [TOP, "/* Handles: pointers to what only the library knows */"]
@@ -92,6 +182,7 @@ def header():
     for prefix, remark in (("", "The functions"), ("P", "The same functions for tools that replace the former")):
         text.append(f"\n/* {remark} */")
         text += [f.signature(prefix + f.name) + ";" for f in table.functions()]
+    text += fortran() + removed()
     return "\n".join(text) + "\n" + BOTTOM
 
 

@@ -39,6 +39,14 @@ class Constant(NamedTuple):
     section: str
 
 
+class Removed(NamedTuple):
+    name: str
+    instead: str
+    parameters: str  # or "type", "constant"
+    body: str  # or the type that it stands for, or is of
+    value: str = ""  # of a constant
+
+
 def lines(file):
     text = (TABLE / file).read_text()
     return [l for l in text.splitlines() if l and (not l.startswith("#") or l.startswith("## "))]
@@ -67,3 +75,11 @@ def constants():
 
 def callbacks():
     return lines("callbacks.h")
+
+
+def removed():
+    return [Removed(*line.split("\t")) for line in lines("removed.tsv")]
+
+
+def text(file):
+    return (TABLE / file).read_text()
