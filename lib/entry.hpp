@@ -43,7 +43,7 @@ struct Kind {
   mpi::Tag tag;
 };
 template <class T>
-inline const Kind kKind;
+inline const Kind kKind{};
 template <>
 inline const Kind kKind<mpi::Comm>{MPI_ERR_COMM, "communicator", MPI_COMM_NULL, mpi::Tag::comm};
 template <>

@@ -122,8 +122,11 @@ bool SharedMemoryTransport::progress() {
       if (peer.loan.index >= 0) moved |= drain_loan(peer);
   if (held_ > 0) [[unlikely]]
     for (Peer& peer : peers_)
-      if (peer.held || !peer.streams.empty() || peer.helping.message)
-        moved |= catch_up(peer) | stream_on(peer) | help_on(peer);
+      if (peer.held || !peer.streams.empty() || peer.helping.message) {
+        moved |= catch_up(peer);
+        moved |= stream_on(peer);
+        moved |= help_on(peer);
+      }
   if (!streaming_.empty()) [[unlikely]]
     look_after_streams();
   for (size_t i = 0; i < reading_.size();) {
