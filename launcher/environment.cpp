@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "launcher/environment.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <string_view>
 
@@ -66,6 +68,18 @@ void put_variable(std::vector<std::string>& environment, const std::string& pair
     return;
   }
   environment.push_back(pair);
+}
+
+void put_sanitizer_options(std::vector<std::string>& environment) {
+  for (const char* name : {"lsan", "tsan"}) {
+    // A sanitizer that cannot read a file which it was told of ends the program.
+    const auto file = installation_root() / "share/tutti" / (std::string(name) + ".supp");
+    if (::access(file.c_str(), R_OK) != 0 || file.native().find('\'') != std::string::npos) continue;
+    const std::string variable_name = name == std::string_view("lsan") ? "LSAN_OPTIONS" : "TSAN_OPTIONS";
+    const std::string given = variable(environment, variable_name);
+    put_variable(environment, variable_name + "=suppressions='" + file.native() +
+                                  "':print_suppressions=0" + (given.empty() ? "" : ":" + given));
+  }
 }
 
 std::string variable(const std::vector<std::string>& environment, const std::string& name) {

@@ -20,4 +20,8 @@ std::vector<std::string> with_own_host_variables(std::vector<std::string> enviro
 void put_variable(std::vector<std::string>& environment, const std::string& pair);
 std::string variable(const std::vector<std::string>& environment, const std::string& name);
 
+// For programs built with -fsanitize: names this installation's lists of what the sanitizers would say of
+// the libraries below MPI. What the user has set stands behind it and so goes before it.
+void put_sanitizer_options(std::vector<std::string>& environment);
+
 }  // namespace tutti::launcher

@@ -194,6 +194,7 @@ std::vector<std::string> NodeAgent::environment_of(const Rank& rank,
   const Place& place = task_.map.ranks[static_cast<size_t>(rank.rank)];
   for (const std::string& pair : task_.map.apps[static_cast<size_t>(place.app)].variables)
     put_variable(out, pair);
+  put_sanitizer_options(out);
   put_variable(out, std::string(kJobVariable) + "=" + task_.map.id);
   put_variable(out, "PWD=" + task_.map.apps[static_cast<size_t>(place.app)].folder);
   // A bound rank cannot see by itself how crowded its node is.

@@ -56,6 +56,11 @@ expect "TUTTI_CC" "ccache gcc $include -c a.c" "$(TUTTI_CC='ccache gcc' $mpicc -
 expect "TUTTI_CXX" "clang++ $include -c a.cc" "$(TUTTI_CXX=clang++ $build/bin/mpicxx -show -c a.cc)"
 expect "TUTTI_CC and mpicxx" "c++ $include" "$(TUTTI_CC=nocc $build/bin/mpicxx -compile-info)"
 expect "arguments with spaces" "cc $include -c '-DA=\"b c\"' 'd e.c'" "$($mpicc -show -c '-DA="b c"' 'd e.c')"
+defaults="-Wl,$real/lib/tutti/sanitizers.o"
+expect "linking with -fsanitize" "cc $include -fsanitize=address a.c $defaults $libs" "$($mpicc -show -fsanitize=address a.c)"
+expect "compiling with -fsanitize" "cc $include -fsanitize=address -c a.c" "$($mpicc -show -fsanitize=address -c a.c)"
+expect "-fsanitize in TUTTI_CC" "cc -fsanitize=thread $include a.o $defaults $libs" \
+  "$(TUTTI_CC='cc -fsanitize=thread' $mpicc -show a.o)"
 refused $mpicc -showme:nothing
 refused $mpicc -showme:
 refused $mpicc -showmes

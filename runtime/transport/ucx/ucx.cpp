@@ -17,6 +17,7 @@
 #include "base/probe.hpp"
 #include "base/signals.hpp"
 #include "transport/ucx/ucx_short.hpp"
+#include "transport/ucx_hooks.hpp"
 
 namespace tutti::transport {
 namespace {
@@ -64,6 +65,8 @@ bool has_rdma() {
   return std::filesystem::directory_iterator("/sys/class/infiniband", none) !=
          std::filesystem::directory_iterator();
 }
+
+__attribute__((constructor)) void while_loaded() { spare_thread_sanitizer(); }
 
 // What a user says of a variable holds.
 void tell(ucp_config_t* config, const char* setting, const char* variable, const char* value) {

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Programs under ThreadSanitizer: UCX's hooks into memory calls. As soon as UCX is loaded, they stand in
+// front of libc's mmap, madvise and their kin, and take a lock. libc calls madvise also in a thread that
+// ends, of which ThreadSanitizer knows nothing any more, and crashes in its own version of the lock's
+// functions. UCX_MEM_MMAP_HOOK_MODE=none would keep the hooks away, but UCX reads it before any code of ours
+// can set it. So here the hooks get libc's functions of the lock instead, and nothing may ask them to be
+// told of memory, which takes more locks; UCX then caches no registrations, as without hooks.
+#include "transport/ucx_hooks.hpp"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
+#include <sys/mman.h>
+#include <ucm/api/ucm.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <string>
+#include <string_view>
+
+extern "C" void __tsan_init() __attribute__((weak));  // null without ThreadSanitizer
+
+namespace tutti::transport {
+namespace {
+
+struct Loaded {
+  ElfW(Addr) base = 0, read_only = 0, read_only_end = 0;
+  const char* strings = nullptr;
+  const ElfW(Sym)* symbols = nullptr;
+
+  template <class T>
+  const T* at(ElfW(Addr) address) const {  // the loader has made some addresses absolute
+    return reinterpret_cast<const T*>(address < base ? base + address : address);
+  }
+};
+
+ucs_status_t no_events(int, int, ucm_event_callback_t, void*) { return UCS_ERR_UNSUPPORTED; }
+
+// What the library shall call instead of the function that it calls by this name; null: the same.
+void* replacement(std::string_view name, void* libc) {
+  if (name == "ucm_set_event_handler") return reinterpret_cast<void*>(&no_events);
+  return name.starts_with("pthread_rwlock_") ? ::dlsym(libc, std::string(name).c_str()) : nullptr;
+}
+
+// Writes the address of another function into the slot that the library calls it through.
+void redirect(const Loaded& library, const ElfW(Rela)& relocation, void* libc) {
+  const char* name = library.strings + library.symbols[ELF64_R_SYM(relocation.r_info)].st_name;
+  void* const function = replacement(name, libc);
+  if (function == nullptr) return;
+  const ElfW(Addr) slot = library.base + relocation.r_offset;
+  const auto page_size = static_cast<ElfW(Addr)>(::sysconf(_SC_PAGESIZE));
+  auto* const page = reinterpret_cast<void*>(slot / page_size * page_size);
+  const bool read_only = slot >= library.read_only && slot < library.read_only_end;
+  if (read_only && ::mprotect(page, page_size, PROT_READ | PROT_WRITE) != 0) return;
+  std::memcpy(reinterpret_cast<void*>(slot), &function, sizeof function);
+  if (read_only) ::mprotect(page, page_size, PROT_READ);
+}
+
+int look_at(dl_phdr_info* info, size_t, void* libc) {
+  const std::string_view name = info->dlpi_name;
+  if (name.find("/libucm.so") == std::string_view::npos && name.find("/libucs.so") == std::string_view::npos)
+    return 0;
+  Loaded library{.base = info->dlpi_addr};
+  const ElfW(Dyn)* dynamic = nullptr;
+  for (int i = 0; i < info->dlpi_phnum; i++) {
+    const ElfW(Phdr)& part = info->dlpi_phdr[i];
+    if (part.p_type == PT_DYNAMIC) dynamic = library.at<ElfW(Dyn)>(library.base + part.p_vaddr);
+    if (part.p_type != PT_GNU_RELRO) continue;
+    library.read_only = library.base + part.p_vaddr;
+    library.read_only_end = library.read_only + part.p_memsz;
+  }
+  if (dynamic == nullptr) return 0;
+  const ElfW(Rela)*data = nullptr, *calls = nullptr;
+  size_t data_size = 0, calls_size = 0;
+  for (; dynamic->d_tag != DT_NULL; ++dynamic) switch (dynamic->d_tag) {
+      case DT_STRTAB: library.strings = library.at<char>(dynamic->d_un.d_ptr); break;
+      case DT_SYMTAB: library.symbols = library.at<ElfW(Sym)>(dynamic->d_un.d_ptr); break;
+      case DT_RELA: data = library.at<ElfW(Rela)>(dynamic->d_un.d_ptr); break;
+      case DT_RELASZ: data_size = dynamic->d_un.d_val; break;
+      case DT_JMPREL: calls = library.at<ElfW(Rela)>(dynamic->d_un.d_ptr); break;
+      case DT_PLTRELSZ: calls_size = dynamic->d_un.d_val; break;
+      default: break;
+    }
+  if (library.strings == nullptr || library.symbols == nullptr) return 0;
+  for (size_t i = 0; i < data_size / sizeof *data; i++) redirect(library, data[i], libc);
+  for (size_t i = 0; i < calls_size / sizeof *calls; i++) redirect(library, calls[i], libc);
+  return 0;
+}
+
+}  // namespace
+
+void spare_thread_sanitizer() {
+  if (__tsan_init == nullptr) return;
+  void* const libc = ::dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
+  if (libc == nullptr) return;
+  ::dl_iterate_phdr(look_at, libc);
+  ::dlclose(libc);
+}
+
+}  // namespace tutti::transport
