@@ -1,0 +1,143 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# fresh_root.sh SOURCE: in a fresh Debian 12 with what packaging/debian/control declares and nothing else, the Debian
+# packages, README's "Install it" and the RPM are made, without network; the packages stand beside Open MPI and MPICH
+# and leave nothing when they are removed. Exit 77: not asked for (TUTTI_LONG=1), or not possible here.
+#
+# Only the first run fetches packages, into TUTTI_PACKAGE_CACHE (~/.cache/tutti/packages): a root that nothing is
+# installed in yet, with the packages beside it. Each run unpacks a copy of it, which goes with the run.
+set -euo pipefail
+source_dir=$(cd "${1:?usage: fresh_root.sh SOURCE}" && pwd)
+suite=bookworm
+cache=${TUTTI_PACKAGE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/tutti/packages}
+
+skip() { echo "skipped: $*"; exit 77; }
+fail() { echo "wrong: $*" >&2; exit 1; }
+say() { echo "==> $*"; }
+[ "${TUTTI_LONG:-}" = 1 ] || skip "it compiles everything three times; TUTTI_LONG=1 asks for it"
+[ "$(id -u)" = 0 ] || skip "only root makes a root"
+for tool in debootstrap unshare git ip; do
+  command -v $tool >/dev/null || skip "there is no $tool"
+done
+git -C "$source_dir" rev-parse HEAD >/dev/null 2>&1 || skip "$source_dir is no git checkout"
+unshare --mount --net --pid --fork true 2>/dev/null || skip "namespaces are forbidden here"
+
+declared=$(sed -n '/^Build-Depends:/,/^[^ ]/p' "$source_dir/packaging/debian/control" | sed -n 's/^ \([a-z0-9+.-]*\).*/\1/p')
+declared=${declared/debhelper-compat/debhelper}
+tools="build-essential fakeroot"
+later="lintian rpm rpmlint openmpi-bin libopenmpi-dev mpich libmpich-dev"
+
+work=$(mktemp -d)
+root=$work/root
+trap 'rm -rf --one-file-system "$work"' EXIT
+
+# inside NETWORK COMMAND…: in the root, with a /proc and a /dev/shm of its own that go with the command.
+inside() {
+  local namespaces=(--mount --pid --ipc --fork --kill-child)
+  [ "$1" = network ] || namespaces+=(--net)
+  shift
+  unshare "${namespaces[@]}" env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+    DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 HOME=/root DEB_BUILD_OPTIONS="parallel=$(nproc)" \
+    bash -c 'root=$1; shift
+      mount -t proc proc "$root/proc"; mkdir -p "$root/dev/shm"; mount -t tmpfs tmpfs "$root/dev/shm"
+      ip link set lo up 2>/dev/null; exec chroot "$root" "$@"' inside "$root" "$@"
+}
+offline() { inside none "$@"; }
+install() { offline apt-get -q -y -o Dpkg::Use-Pty=0 install --no-download --no-install-recommends "$@" >"$work/apt.log" 2>&1 || { tail -30 "$work/apt.log"; fail "cannot install $*"; }; }
+
+# --- a root, fetched once
+
+key=$(echo $suite $declared $tools $later | sha256sum | cut -c1-16)
+if [ ! -e "$cache/root-$key.tar" ]; then
+  say "fetching packages into $cache"
+  mirror=$(sed -n 's/^URIs: *//p; s/^deb \(\[[^]]*\] \)\?\(http[^ ]*\) .*/\2/p' /etc/apt/sources.list /etc/apt/sources.list.d/debian* 2>/dev/null | head -1)
+  debootstrap --variant=minbase $suite "$root" "${mirror:-http://deb.debian.org/debian}" >"$work/debootstrap.log" 2>&1 ||
+    { tail -5 "$work/debootstrap.log"; skip "debootstrap could not fetch a root"; }
+  inside network apt-get -q update >"$work/apt.log" 2>&1
+  inside network apt-get -q -y install --download-only --no-install-recommends $tools $declared $later >"$work/apt.log" 2>&1 ||
+    { tail -5 "$work/apt.log"; fail "the packages cannot be fetched: is one of them misspelt in debian/control?"; }
+  mkdir -p "$cache"
+  tar -C "$root" --one-file-system -cf "$cache/root-$key.tar.part" .
+  mv "$cache/root-$key.tar.part" "$cache/root-$key.tar"
+else
+  mkdir "$root"
+  tar -C "$root" -xf "$cache/root-$key.tar"
+fi
+
+# --- the Debian packages
+
+install $tools $declared
+offline dpkg-query -W 'libgtest*' googletest 2>/dev/null | grep -q . && fail "GoogleTest came along with the build's packages"
+mkdir "$root/src"
+git -C "$source_dir" archive HEAD | tar -x -C "$root/src"
+cp -R "$root/src" "$root/readme"
+cp -R "$root/src/packaging/debian" "$root/src/debian"
+say "dpkg-buildpackage"
+offline sh -c 'cd /src && dpkg-buildpackage -us -uc -b' >"$work/deb.log" 2>&1 || { tail -40 "$work/deb.log"; fail "the Debian packages do not build"; }
+grep -q 'Building C.*tests/' "$work/deb.log" && fail "the Debian packages build tests"
+
+# --- README's way, with README's packages
+
+say "README's Install it"
+block=$(sed -n '/^## Install it/,/^## /p' "$root/readme/README.md" | sed -n '/^```sh/,/^```/p' | sed '/^```/d' | sed -e :join -e '/\\$/N; s/\\\n//; tjoin')
+packages=$(printf '%s\n' "$block" | sed -n 's/^apt-get install //p')
+for package in $packages; do
+  case " $tools g++ $(echo $declared) " in *" $package "*) ;; *) fail "README names $package, debian/control does not" ;; esac
+done
+for package in $declared; do
+  case " $packages debhelper chrpath " in *" $package "*) ;; *) fail "debian/control names $package, README does not" ;; esac
+done
+printf '%s\n' "$block" | grep -v '^apt-get' >"$root/readme/steps.sh"
+offline sh -ec 'cd /readme && . ./steps.sh' >"$work/readme.log" 2>&1 || { tail -40 "$work/readme.log"; fail "README's Install it fails"; }
+cat >"$root/hello.c" <<'END'
+#include <mpi.h>
+#include <stdio.h>
+int main(int argc, char **argv) {
+  int size;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  printf("of %d\n", size);
+  MPI_Finalize();
+  return 0;
+}
+END
+runs() {  # BIN: a program that its mpicc makes runs by its mpirun.
+  offline "$1/mpicc" /hello.c -o /hello
+  [ "$(offline "$1/mpirun" -n 2 /hello)" = "of 2
+of 2" ] || fail "$1/mpirun does not run a program"
+}
+runs /opt/tutti/bin
+
+# --- the RPM, of the same source
+
+say "rpmbuild and the checkers"
+install rpm lintian rpmlint
+version=$(sed -n 's/^Version: *//p' "$source_dir/packaging/tutti.spec")
+mkdir -p "$root/rpm/SOURCES"
+git -C "$source_dir" archive --prefix="tutti-$version/" -o "$root/rpm/SOURCES/tutti-$version.tar.gz" HEAD
+offline rpmbuild --nodeps --define '_topdir /rpm' -bb /src/packaging/tutti.spec >"$work/rpm.log" 2>&1 || { tail -40 "$work/rpm.log"; fail "the RPM does not build"; }
+offline sh -c 'lintian --fail-on error /tutti_*.changes' || fail "lintian finds errors"
+offline sh -c 'rpmlint /rpm/RPMS/*/*.rpm' >"$work/rpmlint.log" 2>&1 || true
+grep ': E: ' "$work/rpmlint.log" && fail "rpmlint finds errors"
+
+# --- beside the distribution's MPIs, in either order, and away again
+
+say "beside Open MPI and MPICH"
+install openmpi-bin libopenmpi-dev mpich libmpich-dev
+before=$(offline sh -c 'readlink -f /usr/bin/mpirun /usr/bin/mpicc')
+install $(ls "$root" | sed -n 's|^tutti.*_amd64\.deb$|/&|p')
+[ "$(offline sh -c 'readlink -f /usr/bin/mpirun /usr/bin/mpicc')" = "$before" ] || fail "the package changes what mpirun and mpicc are"
+runs /usr/lib/tutti/bin
+[ "$(offline tutti run -n 2 /hello | wc -l)" = 2 ] || fail "tutti run does not run a program"
+offline mpirun.openmpi --version >/dev/null && offline mpirun.mpich --version >/dev/null || fail "the other MPIs do not start any more"
+# The RPM's files meet no file of Open MPI's and MPICH's packages.
+offline sh -c 'rpm -qlp /rpm/RPMS/*/*.rpm' | sort >"$work/rpm.files"
+offline sh -c 'dpkg -L openmpi-bin libopenmpi-dev mpich libmpich-dev' | sort >"$work/other.files"
+comm -12 "$work/rpm.files" "$work/other.files" | while read -r both; do
+  [ -d "$root$both" ] || fail "the RPM and another MPI's package both have $both"
+done
+offline apt-get -q -y purge tutti tutti-dev >"$work/apt.log" 2>&1 || { tail -5 "$work/apt.log"; fail "the packages cannot be removed"; }
+for left in /usr/lib/tutti /etc/tutti /usr/bin/tutti; do
+  [ ! -e "$root$left" ] || fail "purging leaves $left"
+done
+say "the packages are right"
