@@ -50,7 +50,7 @@ install() { offline apt-get -q -y -o Dpkg::Use-Pty=0 install --no-download --no-
 key=$(echo $suite $declared $tools $later | sha256sum | cut -c1-16)
 if [ ! -e "$cache/root-$key.tar" ]; then
   say "fetching packages into $cache"
-  mirror=$(sed -n 's/^URIs: *//p; s/^deb \(\[[^]]*\] \)\?\(http[^ ]*\) .*/\2/p' /etc/apt/sources.list /etc/apt/sources.list.d/debian* 2>/dev/null | head -1)
+  mirror=$(sed -n 's/^URIs: *//p; s/^deb \(\[[^]]*\] \)\?\(http[^ ]*\) .*/\2/p' /etc/apt/sources.list /etc/apt/sources.list.d/debian* 2>/dev/null | head -1 || true)
   debootstrap --variant=minbase $suite "$root" "${mirror:-http://deb.debian.org/debian}" >"$work/debootstrap.log" 2>&1 ||
     { tail -5 "$work/debootstrap.log"; skip "debootstrap could not fetch a root"; }
   inside network apt-get -q update >"$work/apt.log" 2>&1
@@ -74,7 +74,7 @@ cp -R "$root/src" "$root/readme"
 cp -R "$root/src/packaging/debian" "$root/src/debian"
 say "dpkg-buildpackage"
 offline sh -c 'cd /src && dpkg-buildpackage -us -uc -b' >"$work/deb.log" 2>&1 || { tail -40 "$work/deb.log"; fail "the Debian packages do not build"; }
-grep -q 'Building C.*tests/' "$work/deb.log" && fail "the Debian packages build tests"
+grep -q 'Building C.* tests/' "$work/deb.log" && fail "the Debian packages build tests"
 
 # --- README's way, with README's packages
 
