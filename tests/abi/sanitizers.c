@@ -8,7 +8,7 @@
 #include <string.h>
 
 enum { kLong = 1 << 18 };
-static int rank, size, shared, bad;
+static int rank, size, shared[1000], bad;
 static MPI_Comm second;
 
 static void ring(MPI_Comm comm, int count, int first) {
@@ -24,9 +24,14 @@ static void ring(MPI_Comm comm, int count, int first) {
   free(from);
 }
 
+static void count(void) {
+  int i;
+  for (i = 0; i < 1000; i++) shared[i]++;
+}
+
 static void *other_thread(void *racy) {
   int round;
-  if (racy) shared++;  /* nothing orders this and the other thread's below: all that they do in MPI is later */
+  if (racy) count();  /* nothing orders this and the other thread's below: all that they do in MPI is later */
   for (round = 0; round < 20; round++) ring(second, 10 + round * 100, round);
   return NULL;
 }
@@ -42,8 +47,8 @@ int main(int argc, char **argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   MPI_Comm_dup(MPI_COMM_WORLD, &second);
-  pthread_create(&thread, NULL, other_thread, strcmp(fault, "race") == 0 ? &shared : NULL);
-  if (strcmp(fault, "race") == 0) shared++;
+  pthread_create(&thread, NULL, other_thread, strcmp(fault, "race") == 0 ? shared : NULL);
+  if (strcmp(fault, "race") == 0) count();
   for (round = 0; round < 20; round++) {
     ring(MPI_COMM_WORLD, 10, round);
     MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);

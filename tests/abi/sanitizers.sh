@@ -17,13 +17,16 @@ ends() {
   local code=$1 what=$2 got said
   shift 2
   done=$((done + 1))
-  said=$(timeout -k 5 120 "$@" 2>&1 </dev/null)
-  got=$?
-  if [ -n "$what" ]; then
+  for try in 1 2 3 4 5; do
+    said=$(timeout -k 5 120 "$@" 2>&1 </dev/null)
+    got=$?
+    if [ -z "$what" ]; then
+      [ $got = "$code" ] && case $said in *Sanitizer* | *uppression*) false ;; *) true ;; esac && return
+      break
+    fi
     [ $got != 0 ] && [ $got != 124 ] && case $said in *"$what"*) return ;; esac
-  else
-    [ $got = "$code" ] && case $said in *Sanitizer* | *uppression*) false ;; *) true ;; esac && return
-  fi
+    [ "$sanitizer" = thread ] || break  # whose runtime in clang 14 misses the race in some runs
+  done
   bad=$((bad + 1))
   printf 'wrong: %s\n  ends with %s, and says: %s\n' "$*" $got "$(printf '%s\n' "$said" | head -60)"
 }
