@@ -61,7 +61,7 @@ STILL_UP = {
 }
 # The files that may include a library's headers.
 LIBRARIES = {
-    r"ucp/|ucs/|uct/|ucm/": r"runtime/transport/(ucx/|sanitizer)",
+    r"ucp/|ucs/|uct/|ucm/": r"runtime/transport/ucx/",
     r"pmix": r"runtime/boot/pmix\.cpp|launcher/pmix_",
     r"hwloc": r"launcher/topology|launcher/placement",
     r"event2/": r"launcher/loop\.cpp|runtime/engine/wait/progress\.cpp",
