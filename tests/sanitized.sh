@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # sanitized.sh thread|address [label regex]
 # Runs the tests that suit a sanitizer in the tree that `./dev test` built with it. Exit 77: no tree.
+# Without TUTTI_LONG=1, which `./dev test --all` sets, only those that are quick or middle in that tree.
 set -euo pipefail
 source_dir=$(cd "$(dirname "$0")/.." && pwd)
 sanitizer=$1
@@ -34,5 +35,7 @@ without_aslr=()
 if [ "$sanitizer" = thread ] && setarch "$(uname -m)" -R true 2>/dev/null; then
   without_aslr=(setarch "$(uname -m)" -R)
 fi
+tiers=()
+[ "${TUTTI_LONG:-}" = 1 ] || tiers=(-L '^(quick|middle)$')
 exec ${without_aslr[@]+"${without_aslr[@]}"} ctest --test-dir "$tree" -L "$labels" \
-  -j 2 --output-on-failure --no-tests=error
+  ${tiers[@]+"${tiers[@]}"} -j 2 --output-on-failure --no-tests=error

@@ -82,7 +82,8 @@ constexpr std::string_view kOtherVariables[] = {"TUTTI_SETTINGS_RESOLVED",
                                                 "TUTTI_CXX",
                                                 "TUTTI_HOME",
                                                 "TUTTI_DIR",
-                                                "TUTTI_PREFIX"};
+                                                "TUTTI_PREFIX",
+                                                "TUTTI_LONG"};  // ./dev test --all says so to tests
 constexpr std::string_view kTestPrefix = "TUTTI_TEST_";
 
 std::array<std::string_view, std::size(kSettings)> setting_names() {

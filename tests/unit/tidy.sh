@@ -1,0 +1,49 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# tidy.sh changed|all SOURCE BUILD
+# Runs clang-tidy, with the list in .clang-tidy, over launcher, runtime and lib: over all of it, or over
+# what differs from the upstream branch (where that has everything, or there is none: from the last
+# commit but one). Exit 77: there is no clang-tidy, or no history to compare with.
+set -euo pipefail
+which=$1 source=$2 build=$3
+tidy=$(command -v clang-tidy || command -v clang-tidy-14) || { echo "skipped: no clang-tidy is installed"; exit 77; }
+cd "$source"
+folders=(launcher runtime lib)
+
+changed() {
+  git rev-parse -q --verify HEAD >/dev/null || return 1
+  local since
+  since=$(git merge-base HEAD '@{upstream}' 2>/dev/null || git merge-base HEAD origin/HEAD 2>/dev/null || true)
+  if [ -z "$since" ] || [ "$since" = "$(git rev-parse HEAD)" ]; then
+    since=$(git rev-parse -q --verify HEAD~1) || since=HEAD
+  fi
+  git diff --name-only --diff-filter=d "$since" -- "${folders[@]}"
+  git ls-files --others --exclude-standard -- "${folders[@]}"
+}
+
+# A header is seen through the source of its name, or through one that includes it.
+sources_of() {
+  local file twin
+  while read -r file; do
+    case $file in
+      *.cpp) echo "$file" ;;
+      *.hpp)
+        twin=${file%.hpp}.cpp
+        if [ ! -e "$twin" ]; then
+          twin=$(grep -rlE "#include \"([a-z_]+/)*${file##*/}\"" --include='*.cpp' "${folders[@]}" | sort | head -n 1)
+        fi
+        [ -z "$twin" ] || echo "$twin" ;;
+    esac
+  done
+}
+
+if [ "$which" = all ]; then
+  files=$(find "${folders[@]}" -name '*.cpp' | sort)
+else
+  names=$(changed) || { echo "skipped: this is no clone with a history"; exit 77; }
+  files=$(sources_of <<<"$names" | sort -u)
+fi
+[ -n "$files" ] || { echo "nothing has changed that clang-tidy reads"; exit 0; }
+echo "$(wc -l <<<"$files") files"
+# What it says on the error stream is how many warnings it has kept for itself.
+xargs -P "$(nproc)" -n 1 "$tidy" -p "$build" --quiet <<<"$files" 2>/dev/null
