@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The same figures as one SVG: a panel for each measure, a line for each library, both axes
-logarithmic. Written with the standard library alone."""
+logarithmic. Written with the standard library alone. ./dev bench --svg calls it; alone it draws figures that
+are kept: plot.py FIGURES.csv PICTURE.svg (docs/performance.csv shows the form)."""
+import csv
 import math
+import pathlib
+import sys
 import xml.etree.ElementTree as xml
 
 COLOURS = ("#0b6e4f", "#d1495b", "#edae49", "#30638e", "#7a5195", "#666666")
@@ -58,7 +62,7 @@ def panel(parent, x, y, measure, rows, names):
     for tick in up.ticks():
         at = up.place(tick)
         add(group, "line", x1=LEFT, x2=PANEL_WIDTH - RIGHT, y1=at, y2=at, stroke="#e5e5e5")
-        add(group, "text", f"{tick:.3g}", x=LEFT - 4, y=at + 3, text_anchor="end")
+        add(group, "text", f"{round(tick, 9):g}", x=LEFT - 4, y=at + 3, text_anchor="end")
     every = max(1, math.ceil(len(rows) / 6))
     for row in rows[::every]:
         add(group, "text", short_size(row.size), x=across.place(row.size), y=PANEL_HEIGHT - BOTTOM + 13,
@@ -96,15 +100,18 @@ def panels_of(report):
 
 
 def write_svg(report, path):
-    names = [library.name for library in report.libraries]
-    groups = panels_of(report)
+    machine = f"{report.machine['cpu']}, {report.machine['date']}"
+    write_panels(panels_of(report), [library.name for library in report.libraries],
+                 f"{machine}, medians of {report.rounds} interleaved rounds; bytes across", path)
+
+
+def write_panels(groups, names, head, path):
     height = HEAD + sum(BLOCK_HEAD + PANEL_HEIGHT * math.ceil(len(panels) / COLUMNS) for _, panels in groups)
     width = PANEL_WIDTH * COLUMNS
     root = xml.Element("svg", {"xmlns": "http://www.w3.org/2000/svg", "viewBox": f"0 0 {width} {height}",
                                "font-family": "sans-serif", "font-size": "10"})
     add(root, "rect", width=width, height=height, fill="white")
-    add(root, "text", f"{report.machine['cpu']}, {report.machine['date']}, medians of {report.rounds} "
-        "interleaved rounds; bytes across", x=12, y=20)
+    add(root, "text", head, x=12, y=20)
     x = 12
     for name, colour in zip(names, COLOURS):
         add(root, "circle", cx=x + 4, cy=36, r=4, fill=colour)
@@ -118,3 +125,28 @@ def write_svg(report, path):
             panel(root, index % COLUMNS * PANEL_WIDTH, y + index // COLUMNS * PANEL_HEIGHT, measure, rows, names)
         y += PANEL_HEIGHT * math.ceil(len(panels) / COLUMNS)
     xml.ElementTree(root).write(path, encoding="utf-8", xml_declaration=True)
+
+
+class KeptRow:
+    """A row of figures that are kept, as panel() reads one of a report."""
+
+    def __init__(self, unit, size, values):
+        self.unit, self.size, self.values = unit, int(size), values
+
+    def median(self, name):
+        return self.values[name]
+
+
+def draw_kept(figures, path):
+    lines = [line for line in pathlib.Path(figures).read_text().splitlines() if not line.startswith("#")]
+    machine, titles, *rows = csv.reader(lines)
+    names, groups = titles[4:], {}
+    for title, measure, unit, size, *values in rows:
+        row = KeptRow(unit, size, dict(zip(names, map(float, values))))
+        groups.setdefault(title, {}).setdefault(measure, []).append(row)
+    head = f"{machine[1]}, {machine[3]}, medians of {machine[5]} interleaved rounds; bytes across"
+    write_panels([(title, list(measures.items())) for title, measures in groups.items()], names, head, path)
+
+
+if __name__ == "__main__":
+    draw_kept(*sys.argv[1:])
