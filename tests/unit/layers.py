@@ -51,13 +51,16 @@ MAY_INCLUDE = {
 STILL_UP = {
     ("runtime/mpi/comm/comm.cpp", "mpi/check"),
     ("runtime/mpi/comm/comm.cpp", "mpi/coll"),
+    ("runtime/mpi/comm/comm.cpp", "mpi/request"),
     ("runtime/mpi/comm/comm.hpp", "mpi/coll"),
     ("runtime/mpi/object/api_attribute.hpp", "mpi/type"),
     ("runtime/mpi/object/api_error.hpp", "mpi/comm"),
     ("runtime/mpi/object/error.cpp", "mpi/rma"),
     ("runtime/mpi/object/incident.cpp", "mpi/comm"),
+    ("runtime/mpi/object/inventory.cpp", "mpi/request"),
     ("runtime/mpi/object/process.hpp", "mpi/comm"),
     ("runtime/mpi/request/persistent.cpp", "mpi/p2p"),
+    ("runtime/mpi/type/op.cpp", "mpi/check"),
 }
 # The files that may include a library's headers.
 LIBRARIES = {

@@ -6,12 +6,12 @@
 #include "base/flight.hpp"
 #include "base/pool.hpp"
 #include "contract/ledger.hpp"
+#include "mpi/check/message_types.hpp"
 #include "mpi/check/strict.hpp"
 #include "mpi/coll/api_collective.hpp"
 #include "mpi/coll/collective_arguments.hpp"
 #include "mpi/coll/collective_signature.hpp"
 #include "mpi/object/inventory.hpp"
-#include "mpi/p2p/message_types.hpp"
 
 namespace tutti::mpi {
 namespace {

@@ -2,7 +2,7 @@
 #include "mpi/coll/collective_signature.hpp"
 
 #include "contract/signature.hpp"
-#include "mpi/p2p/message_types.hpp"
+#include "mpi/check/message_types.hpp"
 #include "mpi/type/datatype.hpp"
 
 namespace tutti::mpi {

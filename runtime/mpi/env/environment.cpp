@@ -11,6 +11,7 @@
 #include "base/dead_folders.hpp"
 #include "base/flight.hpp"
 #include "base/log.hpp"
+#include "mpi/check/message_types.hpp"
 #include "mpi/check/strict.hpp"
 #include "mpi/coll/collective.hpp"
 #include "mpi/env/api_environment.hpp"
@@ -18,7 +19,6 @@
 #include "mpi/object/entry.hpp"
 #include "mpi/object/process.hpp"
 #include "mpi/p2p/bsend.hpp"
-#include "mpi/p2p/message_types.hpp"
 #include "transport/shared/doorbell.hpp"
 #include "transport/testing/stress.hpp"
 

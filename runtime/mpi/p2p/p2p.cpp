@@ -3,12 +3,12 @@
 #include <new>
 
 #include "base/pool.hpp"
+#include "mpi/check/message_types.hpp"
 #include "mpi/check/strict.hpp"
 #include "mpi/object/entry.hpp"
 #include "mpi/object/inventory.hpp"
 #include "mpi/p2p/api_p2p.hpp"
 #include "mpi/p2p/bsend.hpp"
-#include "mpi/p2p/message_types.hpp"
 #include "mpi/request/request.hpp"
 
 namespace tutti::mpi {

@@ -4,11 +4,12 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/cpu.hpp"
 #include "mpi/object/entry.hpp"
 #include "mpi/object/inventory.hpp"
 #include "mpi/object/status.hpp"
-#include "mpi/request/persistent.hpp"
 #include "mpi/request/api_request.hpp"
+#include "mpi/request/persistent.hpp"
 
 namespace tutti::mpi {
 namespace {
@@ -244,7 +245,7 @@ bool Request::take_from_others() {
     State now = State::complete;
     if (state_.compare_exchange_strong(now, State::taken, std::memory_order_acq_rel)) return true;
     if (now != State::looked_at) return now == State::for_ever;
-    __builtin_ia32_pause();
+    cpu::pause();
   }
 }
 
@@ -257,7 +258,7 @@ bool Request::look(MPI_Status& status) {
     State now = State::complete;
     if (state_.compare_exchange_strong(now, State::looked_at, std::memory_order_acq_rel)) break;
     if (now != State::looked_at) return false;
-    __builtin_ia32_pause();
+    cpu::pause();
   }
   fill(status);
   state_.store(State::complete, std::memory_order_release);

@@ -16,8 +16,8 @@
 #include "base/log.hpp"
 #include "base/probe.hpp"
 #include "base/signals.hpp"
+#include "transport/ucx/ucx_hooks.hpp"
 #include "transport/ucx/ucx_short.hpp"
-#include "transport/ucx_hooks.hpp"
 
 namespace tutti::transport {
 namespace {

@@ -5,7 +5,7 @@
 // functions. UCX_MEM_MMAP_HOOK_MODE=none would keep the hooks away, but UCX reads it before any code of ours
 // can set it. So here the hooks get libc's functions of the lock instead, and nothing may ask them to be
 // told of memory, which takes more locks; UCX then caches no registrations, as without hooks.
-#include "transport/ucx_hooks.hpp"
+#include "transport/ucx/ucx_hooks.hpp"
 
 #include <dlfcn.h>
 #include <elf.h>

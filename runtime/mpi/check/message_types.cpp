@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "mpi/p2p/message_types.hpp"
+#include "mpi/check/message_types.hpp"
 
 #include <set>
 
