@@ -271,7 +271,7 @@ bool Daemons::is_reason(Shell& shell, const std::string& line) {
     const bool node = line.find("DUE TO NODE FAILURE") != line.npos;
     if (node) return false;  // its link says which
     for (const int each : shell.nodes)
-      lose(*daemons_.at(each), fmt::format("Slurm ends the job: {}",
+      lose(*daemons_.at(each), LinkEnd::hung_up, fmt::format("Slurm ends the job: {}",
                                            time ? "its time is up (--time of salloc or sbatch)"
                                                 : "it was cancelled, or its allocation was"));
     return true;
