@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -64,6 +65,16 @@ class Layout {
   void pack(const void* base, int64_t count, int64_t offset, void* out, int64_t length) const;
   void unpack(void* base, int64_t count, int64_t offset, const void* in, int64_t length) const;
 
+  // A run of bytes [low, high), counted from some address, in more bits than addresses have.
+  struct Run {
+    __int128 low = 0, high = 0;
+  };
+  using Predicate = std::function<bool(const Run&)>;
+  // Does `holds` say yes to each run of data of `count` elements at `base`? What it says of a run it
+  // says of all parts of it: so it is asked of all first, then of parts, down to single runs as far
+  // as it says no. `missed`: the first run for which it does.
+  bool all_runs(__int128 base, int64_t count, const Predicate& holds, Run& missed) const;
+
   // To another process. Parts that are shared stay shared. read() takes it off the front of `from`;
   // nullptr if that is no layout.
   void write(Bytes& to) const;
@@ -73,6 +84,7 @@ class Layout {
   constexpr Layout() = default;
   constexpr explicit Layout(int64_t dense) : size_(dense), extent_(dense), true_extent_(dense) {}
   friend struct LayoutWalk;
+  friend struct LayoutRuns;
   friend struct LayoutMaker;
   friend struct LayoutOnWire;
   static const Layout kBytes;

@@ -237,8 +237,9 @@ void Window::serve(int origin, Message message, uint32_t serial, std::span<const
     whole = layout != nullptr;
   }
   TUTTI_INVARIANT(whole, "a one-sided operation is cut short");
-  const bool good = !dynamic_ || is_attached(place(head, layout));
-  if (!good) refuse(origin, serial, head);
+  Layout::Run missed;
+  const bool good = !dynamic_ || is_attached(head, layout, missed);
+  if (!good) refuse(origin, serial, missed);
   if (message == Message::update)
     return serve_update(origin, serial, head, std::move(layout), bytes, good);
   if (message == Message::put)
@@ -375,40 +376,34 @@ void Window::compare_and_swap_here(int origin, uint32_t serial, const OperationH
 // ---- attached memory
 
 bool Window::attach(void* base, int64_t size) {
-  const auto begin = reinterpret_cast<uintptr_t>(base), end = begin + static_cast<uintptr_t>(size);
-  for (const Region& region : regions_)
-    if (begin == region.begin || (begin < region.end && region.begin < end)) return false;
-  regions_.push_back({begin, end});
-  return true;
+  const auto begin = reinterpret_cast<uintptr_t>(base);
+  return attached_.attach(begin, begin + static_cast<uintptr_t>(size));
 }
 
 bool Window::detach(const void* base) {
-  return std::erase_if(regions_, [&](const Region& region) {
-           return region.begin == reinterpret_cast<uintptr_t>(base);
-         }) > 0;
+  return attached_.detach(reinterpret_cast<uintptr_t>(base));
 }
 
-bool Window::is_attached(const Payload& payload) const {
-  const Reach reach = reach_of(payload.count, *payload.layout);
-  if (reach.low >= reach.high) return true;  // nothing
-  const auto base = static_cast<__int128>(reinterpret_cast<uintptr_t>(payload.base));
-  return std::ranges::any_of(regions_, [&](const Region& region) {
-    return base + reach.low >= static_cast<__int128>(region.begin) &&
-           base + reach.high <= static_cast<__int128>(region.end);
-  });
+// Layouts may begin below the displacement, which may itself be any number: sums are signed.
+bool Window::is_attached(const OperationHead& head, const LayoutRef& layout,
+                         Layout::Run& missed) const {
+  const Layout& element = layout ? *layout : Layout::bytes();
+  return element.all_runs(
+      head.displacement, head.count,
+      [this](const Layout::Run& run) { return attached_.holds(run.low, run.high); }, missed);
 }
 
-void Window::refuse(int origin, uint32_t serial, const OperationHead& head) {
+void Window::refuse(int origin, uint32_t serial, const Layout::Run& missed) {
+  const auto bytes = static_cast<int64_t>(missed.high - missed.low);
   const std::string text = fmt::format(
       "rank {} of the window has attached no memory at address {} that holds {} byte{}: attach it "
-      "with "
-      "MPI_Win_attach before others access it, and take its address from MPI_Get_address there "
+      "with MPI_Win_attach before others access it, and take its address from MPI_Get_address there "
       "(argument target_disp)",
-      data_.rank, reinterpret_cast<void*>(head.displacement), head.bytes,
-      head.bytes == 1 ? "" : "s");
-  Bytes bytes(text.size());
-  std::memcpy(bytes.data(), text.data(), text.size());
-  send(origin, Message::failed, serial, bytes, MPI_ERR_RMA_RANGE);
+      data_.rank, reinterpret_cast<void*>(static_cast<uintptr_t>(missed.low)), bytes,
+      bytes == 1 ? "" : "s");
+  Bytes said(text.size());
+  std::memcpy(said.data(), text.data(), text.size());
+  send(origin, Message::failed, serial, said, MPI_ERR_RMA_RANGE);
 }
 
 // ---- what waits until all operations of an origin are complete

@@ -23,6 +23,7 @@
 #include "engine/channel.hpp"
 #include "engine/engine.hpp"
 #include "rma/arithmetic.hpp"
+#include "rma/attached.hpp"
 #include "rma/locks.hpp"
 #include "rma/message.hpp"
 
@@ -188,9 +189,6 @@ class Window {
     std::vector<Message> when_finished;  // flush, complete, unlock
     std::deque<Queued> updates;          // the first one is under way
   };
-  struct Region {
-    uintptr_t begin, end;
-  };
 
   // origin.cpp
   Aim& aim(int rank) { return aims_[static_cast<size_t>(rank)]; }
@@ -224,8 +222,8 @@ class Window {
   void compare_and_swap_here(int origin, uint32_t serial, const OperationHead& head,
                              std::span<const std::byte> data);
   Payload place(const OperationHead& head, const LayoutRef& layout) const;
-  bool is_attached(const Payload& payload) const;
-  void refuse(int origin, uint32_t serial, const OperationHead& head);
+  bool is_attached(const OperationHead& head, const LayoutRef& layout, Layout::Run& missed) const;
+  void refuse(int origin, uint32_t serial, const Layout::Run& missed);
   void begin_serving(int origin);
   void end_serving(int origin);
   void settle(int origin, Message message);
@@ -238,7 +236,7 @@ class Window {
 
   std::byte* base_ = nullptr;
   bool dynamic_ = false;
-  std::vector<Region> regions_;
+  Attached attached_;
 
   uint32_t last_serial_ = 0;
   std::vector<Aim> aims_;  // by rank
