@@ -127,16 +127,23 @@ bool SharedMemoryTransport::progress() {
         moved |= stream_on(peer);
         moved |= help_on(peer);
       }
-  if (!streaming_.empty()) [[unlikely]]
+  if (streaming_ > 0) [[unlikely]]
     look_after_streams();
-  for (size_t i = 0; i < reading_.size();) {
-    const Read read = read_on(*reading_[i]);
+  if (!reading_.empty()) moved |= read_all();
+  return moved;
+}
+
+// Each goes on by a piece; reading one may add others.
+bool SharedMemoryTransport::read_all() {
+  bool moved = false;
+  size_t kept = 0;
+  for (size_t i = 0; i < reading_.size(); ++i) {
+    Incoming* const incoming = reading_[i];
+    const Read read = read_on(*incoming);
     moved |= read != Read::waits;
-    if (read == Read::done)
-      reading_.erase(reading_.begin() + static_cast<ptrdiff_t>(i));
-    else
-      ++i;
+    if (read != Read::done) reading_[kept++] = incoming;
   }
+  reading_.resize(kept);
   return moved;
 }
 
@@ -194,7 +201,7 @@ void SharedMemoryTransport::find_openings() {
 
 bool SharedMemoryTransport::arm(bool by_flags) {
   // Who is about to sleep has waited long enough.
-  if (!streaming_.empty()) [[unlikely]]
+  if (streaming_ > 0) [[unlikely]]
     for (Peer& peer : peers_)
       if (peer.asked > 0 && peer.reads == 0) ask_no_more(peer);
   if (!reading_.empty() || !doorbell_.arm(by_flags)) return false;

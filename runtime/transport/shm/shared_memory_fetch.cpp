@@ -29,8 +29,7 @@ void SharedMemoryTransport::fetch(void* rendezvous, Fetch& fetch) {
   if (!incoming.address || !read_peers_ || !incoming.peer->memory.readable())
     return ask(incoming, 0);
   if (should_stream(incoming)) {
-    incoming.streams = true;
-    streaming_.push_back(&incoming);
+    add_streaming(incoming);
     return ask_for_more(*incoming.peer);
   }
   if (reading_.empty() && !incoming.among_others && both_copy_ && has_choice(incoming.bytes))
@@ -41,7 +40,7 @@ void SharedMemoryTransport::fetch(void* rendezvous, Fetch& fetch) {
 
 void SharedMemoryTransport::finish(Incoming& incoming) {
   if (incoming.streams) {
-    std::erase(streaming_, &incoming);
+    remove_streaming(incoming);
     if (incoming.peer->reads == 0) ask_for_more(*incoming.peer);
   }
   Fetch* fetch = incoming.fetch;
@@ -160,15 +159,31 @@ bool SharedMemoryTransport::borrow(Peer& from) {
   return true;
 }
 
+void SharedMemoryTransport::add_streaming(Incoming& incoming) {
+  Peer& from = *incoming.peer;
+  incoming.streams = true;
+  incoming.next = nullptr;
+  incoming.previous = from.last_streaming;
+  (from.last_streaming ? from.last_streaming->next : from.streaming) = &incoming;
+  from.last_streaming = &incoming;
+  ++streaming_;
+}
+
+void SharedMemoryTransport::remove_streaming(Incoming& incoming) {
+  Peer& from = *incoming.peer;
+  incoming.streams = false;
+  (incoming.previous ? incoming.previous->next : from.streaming) = incoming.next;
+  (incoming.next ? incoming.next->previous : from.last_streaming) = incoming.previous;
+  --streaming_;
+}
+
 // Keeps two chunks on their way: as much as a sender that leaves owes.
 void SharedMemoryTransport::ask_for_more(Peer& from) {
-  for (Incoming* incoming : streaming_) {
-    if (incoming->peer != &from) continue;
+  for (Incoming* incoming = from.streaming; incoming; incoming = incoming->next)
     while (incoming->asked < incoming->bytes) {
       if (from.asked >= 2 * kStreamChunk) return;
       ask(*incoming, 1);
     }
-  }
 }
 
 // More bytes of it are here, but not all.
@@ -180,25 +195,30 @@ void SharedMemoryTransport::stream_goes_on(Incoming& incoming) {
 }
 
 void SharedMemoryTransport::read_the_rest(Incoming& incoming) {
-  std::erase(streaming_, &incoming);
-  incoming.streams = false;
+  remove_streaming(incoming);
   reading_.push_back(&incoming);
 }
 
 void SharedMemoryTransport::look_after_streams() {
-  for (Incoming* incoming : streaming_)
+  for (Peer& peer : peers_)
+    if (peer.streaming) look_after_streams(peer);
+}
+
+void SharedMemoryTransport::look_after_streams(Peer& from) {
+  for (Incoming* incoming = from.streaming; incoming && incoming->asked > 0;
+       incoming = incoming->next)
     if (incoming->arrived < incoming->asked && ++incoming->idle >= kPatience)
-      return ask_no_more(*incoming->peer);
+      return ask_no_more(from);
 }
 
 // It lets me wait: what it has not been asked for is read.
 void SharedMemoryTransport::ask_no_more(Peer& from) {
   from.reads = kReadsAfterStall;
-  const auto streaming = streaming_;
-  for (Incoming* incoming : streaming) {
-    if (incoming->peer != &from) continue;
+  for (Incoming* incoming = from.streaming; incoming;) {
+    Incoming* const following = incoming->next;
     incoming->idle = 0;
     if (incoming->arrived == incoming->asked) read_the_rest(*incoming);
+    incoming = following;
   }
 }
 

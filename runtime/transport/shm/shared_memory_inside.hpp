@@ -10,6 +10,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/fifo.hpp"
 #include "transport/shared/doorbell.hpp"
 #include "transport/shared/node_segment.hpp"
 #include "transport/shared/peer_memory.hpp"
@@ -66,7 +67,8 @@ struct Incoming {
   PutTimes put;               // through the ring
   uint64_t begun = 0;         // when, by the time stamp counter, if its copying shall be measured
   int idle = 0;               // passes since a fragment came, or for the last piece
-  Incoming* next = nullptr;   // of those that nobody uses
+  // Among those that stream from its peer; among those that nobody uses, `next` alone.
+  Incoming *next = nullptr, *previous = nullptr;
 };
 
 // What did not fit into the ring yet.
@@ -122,7 +124,7 @@ struct Peer {
   int reads = 0;  // so many are read before it is asked to stream again: it has let me wait
   Held* held = nullptr;  // the first and last of what is kept back
   Held* last_held = nullptr;
-  std::vector<Stream> streams;
+  Fifo<Stream> streams;
   bool gave_way = false;  // their sender has stopped for another thread, though there may be room
   Incoming* joint = nullptr;    // the one from it that both copy at this moment
   uint64_t joint_messages = 0;  // so far
@@ -133,6 +135,10 @@ struct Peer {
   uint32_t wishes = 0;         // that it has been told of
   int64_t middling_bytes = 0;  // of those of middle length that have come through its ring
   SharedCopy copy;             // of what is streamed to it
+  // The first and last of those that stream from it, in the order of asking: so those of which
+  // something has been asked come first.
+  Incoming* streaming = nullptr;
+  Incoming* last_streaming = nullptr;
   Loan loan;
   RingWriter large;  // that it has borrowed for what I stream to it
 };
@@ -223,6 +229,7 @@ class SharedMemoryTransport final : public SharedMemory {
   void finish(Incoming& incoming);
   enum class Read : uint8_t { waits, goes_on, done };
   Read read_on(Incoming& incoming);
+  bool read_all();
   void learn(Incoming& incoming, CopyChoice::Way way);
   void wish(Peer& from);
   bool should_stream(Incoming& incoming);
@@ -233,7 +240,10 @@ class SharedMemoryTransport final : public SharedMemory {
   void ask_for_more(Peer& from);
   void stream_goes_on(Incoming& incoming);
   void read_the_rest(Incoming& incoming);
+  void add_streaming(Incoming& incoming);
+  void remove_streaming(Incoming& incoming);
   void look_after_streams();
+  void look_after_streams(Peer& from);
   void ask_no_more(Peer& from);
 
   bool should_join(const Incoming& incoming) const;
@@ -283,7 +293,7 @@ class SharedMemoryTransport final : public SharedMemory {
   int loans_ = 0;                     // peers of whom I have one
   int64_t held_ = 0;                  // records kept back and streams under way, all peers
   std::vector<Incoming*> reading_;    // from their senders' memory, piece by piece
-  std::vector<Incoming*> streaming_;  // those that both copy
+  int64_t streaming_ = 0;             // those that both copy, of all peers
   Incoming* spare_incoming_ = nullptr;
   Held* spare_held_ = nullptr;
   Doorbell doorbell_;

@@ -301,7 +301,7 @@ bool SharedMemoryTransport::stream_on(Peer& to) {
     }
     Outgoing& outgoing = *s.outgoing;
     const bool last = s.end == outgoing.header.bytes;
-    to.streams.erase(to.streams.begin());
+    to.streams.pop_front();
     --held_;
     if (!last) continue;
     --to.announced_out;
