@@ -52,6 +52,9 @@ class Execution final : private engine::Poller, private engine::UnderWay {
   }
   // Makes the w form's arrays of types its own: the call's end before the execution does.
   void own_types();
+  // The same of the arrays of counts and displacements, which steps read when their turn comes: of a
+  // call that may return before they have.
+  void own_arrays();
   size_t memory() const { return capacity_; }  // what the steps and the scratch take
   // Adds the calls at other ranks whose messages it cannot go on without, side by side; nothing if
   // it does not run. The engine is owned.
@@ -217,6 +220,7 @@ class Execution final : private engine::Poller, private engine::UnderWay {
   bool resumes_ = false;  // it is the engine's now
   std::vector<const Layout*> layouts_;  // own_types(): of the input, and of the output
   std::vector<const void*> types_;
+  std::vector<int64_t> numbers_;  // own_arrays()
   mutable std::vector<LayoutRef> ranges_;  // of messages of packed bytes with gaps, as last posted
 };
 

@@ -56,6 +56,8 @@ void keep(Planner& planner, std::unique_ptr<Execution> execution) {
 
 void Execution::own_types() {
   const auto own = [](auto& kept, auto& input, auto& output) {
+    const auto* const first = input.empty() ? output.data() : input.data();
+    if (first == kept.data()) return;  // they are already, or there are none
     kept.assign(input.begin(), input.end());
     kept.insert(kept.end(), output.begin(), output.end());
     const std::span all(std::as_const(kept));
@@ -64,6 +66,22 @@ void Execution::own_types() {
   };
   own(layouts_, call_.in_layouts, call_.out_layouts);
   own(types_, call_.in_types, call_.out_types);
+}
+
+void Execution::own_arrays() {
+  Ints* const arrays[] = {&call_.in_counts, &call_.in_displacements, &call_.out_counts,
+                          &call_.out_displacements};
+  const auto ranks = static_cast<size_t>(channel_.size());
+  const auto given = static_cast<size_t>(
+      std::ranges::count_if(arrays, [](const Ints* array) { return static_cast<bool>(*array); }));
+  numbers_.clear();
+  numbers_.reserve(given * ranks);  // they stay where they are
+  for (Ints* array : arrays) {
+    if (!*array) continue;
+    const int64_t* const own = numbers_.data() + numbers_.size();
+    for (size_t i = 0; i < ranks; ++i) numbers_.push_back((*array)[static_cast<int64_t>(i)]);
+    *array = Ints(own);
+  }
 }
 
 void Execution::begin() {

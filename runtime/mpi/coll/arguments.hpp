@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "base/ints.hpp"
 #include "coll/call.hpp"
@@ -45,5 +46,49 @@ Error start(const Arguments& given, Comm& comm, MPI_Request* request);
 // Leaves an inactive request, which MPI_Start starts. Collective, and ordered among all collective
 // calls on the communicator; the starts are ordered among nothing. No info is known.
 Error prepare_to_start(const Arguments& given, Comm& comm, Info* info, MPI_Request* request);
+
+// How many elements the arrays of a call have on either side: one for each rank, or for each edge.
+struct ArrayLengths {
+  ArrayLengths(const coll::Call& call, int ranks)
+      : in(call.edges ? static_cast<int>(call.edges->destinations.size()) : ranks),
+        out(call.edges ? static_cast<int>(call.edges->sources.size()) : ranks) {}
+  const int in, out;
+};
+
+// A copy of the arrays of `arguments` that `call` refers to: the program's may go. What is not
+// significant on this rank is not given any more. Both refer to it, and stay with it.
+class OwnArrays {
+ public:
+  OwnArrays() = default;
+  OwnArrays(const OwnArrays&) = delete;
+
+  void take_counts(Arguments& arguments, coll::Call& call, const ArrayLengths& lengths) {
+    take(0, arguments.sendcounts, call.in_counts, lengths.in);
+    take(1, arguments.sdispls, call.in_displacements, lengths.in);
+    take(2, arguments.recvcounts, call.out_counts, lengths.out);
+    take(3, arguments.rdispls, call.out_displacements, lengths.out);
+  }
+  void take_types(Arguments& arguments, const coll::Call& call) {
+    take(sendtypes_, arguments.sendtypes, call.in_types.size());
+    take(recvtypes_, arguments.recvtypes, call.out_types.size());
+  }
+
+ private:
+  void take(size_t which, Ints& given, Ints& significant, int length) {
+    if (significant) {
+      std::vector<int64_t>& own = numbers_[which];
+      for (int i = 0; i < length; ++i) own.push_back(significant[i]);
+      significant = Ints(own.data());
+    }
+    given = significant;
+  }
+  static void take(std::vector<MPI_Datatype>& own, const MPI_Datatype*& given, size_t significant) {
+    if (significant > 0) own.assign(given, given + significant);
+    given = significant > 0 ? own.data() : nullptr;
+  }
+
+  std::vector<int64_t> numbers_[4];
+  std::vector<MPI_Datatype> sendtypes_, recvtypes_;
+};
 
 }  // namespace tutti::mpi

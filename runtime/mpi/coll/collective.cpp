@@ -35,9 +35,12 @@ class CollectiveRequest final : public Request,
  public:
   // One that is not like those before it.
   struct New {
+    explicit New(Prepared prepared, std::function<Error()> then = {})
+        : prepared(std::move(prepared)), then(std::move(then)) {}
     Prepared prepared;
     std::function<Error()> then;
     std::optional<Arguments> given;  // by which the execution may be kept
+    OwnArrays arrays;                // of types, which it refers to
   };
 
   explicit CollectiveRequest(Comm& comm, std::unique_ptr<New> made = {})
@@ -210,9 +213,12 @@ bool run_again(const Arguments& given, Comm& comm, Error& outcome) {
 }
 
 Error start_new(Comm& comm, std::unique_ptr<CollectiveRequest::New> what, MPI_Request* request) {
-  Call& call = what->prepared.call;
-  call.in_types = what->prepared.in_types;
-  call.out_types = what->prepared.out_types;
+  Prepared& prepared = what->prepared;
+  Call& call = prepared.call;  // perhaps a copy's, which refers to the original's arrays
+  call.in_types = prepared.in_types;
+  call.out_types = prepared.out_types;
+  call.in_layouts = prepared.in_layouts;
+  call.out_layouts = prepared.out_layouts;
   call.signature = contract::in_form(call.signature, contract::Form::nonblocking);
   auto made = Ref<CollectiveRequest>::adopt(new CollectiveRequest(comm, std::move(what)));
   const engine::Engine::Guard own(engine_of_process());
@@ -221,6 +227,8 @@ Error start_new(Comm& comm, std::unique_ptr<CollectiveRequest::New> what, MPI_Re
   Result<std::unique_ptr<coll::Execution>> execution =
       coll::prepare(comm.hidden, comm.planner, call);
   if (!execution) return std::move(execution).error();
+  (*execution)->own_types();
+  (*execution)->own_arrays();
   made->retain();  // the handle's
   *request = inventory::hand_out<Request>(*made);
   note_serial(comm);
@@ -250,8 +258,7 @@ Error run(Comm& comm, const Call& call) {
 
 Error start(Comm& comm, Prepared prepared, MPI_Request* request, std::function<Error()> then) {
   return start_new(comm,
-                   std::make_unique<CollectiveRequest::New>(
-                       CollectiveRequest::New{std::move(prepared), std::move(then), {}}),
+                   std::make_unique<CollectiveRequest::New>(std::move(prepared), std::move(then)),
                    request);
 }
 
@@ -304,10 +311,10 @@ bool start_again(const Arguments& given, Comm& comm, MPI_Request* request) {
 Error start_prepared(const Arguments& given, Prepared prepared, Comm& comm, MPI_Request* request) {
   if (comm.hidden.ledger) sign(prepared.call, prepared.op, comm);
   const Call call = prepared.call;
-  auto what =
-      std::make_unique<CollectiveRequest::New>(CollectiveRequest::New{std::move(prepared), {}, {}});
+  auto what = std::make_unique<CollectiveRequest::New>(std::move(prepared));
   if (!strict) [[likely]] {
     what->given = given;
+    what->arrays.take_types(*what->given, call);
     return start_new(comm, std::move(what), request);
   }
   TakenBuffers taken;  // until there is a request

@@ -12,6 +12,24 @@
 
 namespace tutti::mpi {
 
+namespace {
+
+// A call that is made again and again. It has its arrays of its own: programs free theirs after the
+// initialisation, though the standard does not oblige an implementation to bear with it.
+struct Again {
+  Again(const Arguments& from_program, Prepared made, int ranks)
+      : given(from_program), prepared(std::move(made)) {
+    arrays.take_types(given, prepared.call);
+    arrays.take_counts(given, prepared.call, ArrayLengths(prepared.call, ranks));
+  }
+
+  OwnArrays arrays;
+  Arguments given;
+  Prepared prepared;
+};
+
+}  // namespace
+
 Error prepare_to_start(const Arguments& given, Comm& comm, Info*, MPI_Request* request) {
   Result<Prepared> made = prepared(given, comm);
   if (!made) return std::move(made).error();
@@ -21,13 +39,12 @@ Error prepare_to_start(const Arguments& given, Comm& comm, Info*, MPI_Request* r
       make_duplicate(comm, contract::in_form(made->call.signature, contract::Form::persistent));
   if (!own) return std::move(own).error();
   (*own)->counted_on = &comm;  // which the request holds
-  // Arrays stay where they are; what the call refers to is kept.
-  auto kept = std::make_shared<const Prepared>(*std::move(made));
+  auto again = std::make_shared<const Again>(given, *std::move(made), comm.size());
   auto* started =
-      new PersistentRequest(comm, [own = *std::move(own), kept, given](MPI_Request* operation) {
-        return start_again(given, *own, operation)
+      new PersistentRequest(comm, [own = *std::move(own), again](MPI_Request* operation) {
+        return start_again(again->given, *own, operation)
                    ? Error()
-                   : start_prepared(given, Prepared(*kept), *own, operation);
+                   : start_prepared(again->given, Prepared(again->prepared), *own, operation);
       });
   *request = inventory::hand_out<Request>(*started);
   return {};

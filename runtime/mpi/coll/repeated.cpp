@@ -44,15 +44,21 @@ bool Repeated::is_borrowed(const Place& place) {
                      [](const auto& execution) { return execution->running(); });
 }
 
-bool Repeated::keep(const Arguments& given, bool nonblocking, int ranks,
+bool Repeated::keep(const Arguments& program, bool nonblocking, int ranks,
                     std::unique_ptr<coll::Execution>& execution) {
   const coll::Call& call = execution->call();
+  Arguments given = program;
+  given.sendcounts = call.in_counts;
+  given.sdispls = call.in_displacements;
+  given.recvcounts = call.out_counts;
+  given.rdispls = call.out_displacements;
   const std::array<Ints, 4> significant = {call.in_counts, call.in_displacements, call.out_counts,
                                            call.out_displacements};
+  const ArrayLengths lengths(call, ranks);
   bool has_arrays = false;
   for (const Ints& array : significant) has_arrays |= static_cast<bool>(array);
   if (!may_be_kept(given, call) || execution->memory() > kMostMemory ||
-      (has_arrays && ranks > kMostRanks))
+      (has_arrays && std::max(lengths.in, lengths.out) > kMostRanks))
     return false;
   std::unique_ptr<Place>& place = places_[place_of(given, nonblocking)];
   if (place && place->call.is_like(given) && place->nonblocking == nonblocking &&
@@ -73,10 +79,11 @@ bool Repeated::keep(const Arguments& given, bool nonblocking, int ranks,
   place->patience = kPatience;
   place->generation = ++generations_;
   for (size_t i = 0; i < significant.size(); ++i)
-    for (int k = 0; significant[i] && k < ranks; ++k) place->arrays[i].push_back(significant[i][k]);
+    for (int k = 0; significant[i] && k < (i < 2 ? lengths.in : lengths.out); ++k)
+      place->arrays[i].push_back(significant[i][k]);
   // (The handles: types that are the same may be called by several.)
-  if (!call.in_types.empty()) place->sendtypes.assign(given.sendtypes, given.sendtypes + ranks);
-  if (!call.out_types.empty()) place->recvtypes.assign(given.recvtypes, given.recvtypes + ranks);
+  if (!call.in_types.empty()) place->sendtypes.assign(given.sendtypes, given.sendtypes + lengths.in);
+  if (!call.out_types.empty()) place->recvtypes.assign(given.recvtypes, given.recvtypes + lengths.out);
   execution->own_types();
   place->idle.push_back(std::move(execution));
   return true;

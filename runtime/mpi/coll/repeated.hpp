@@ -30,10 +30,12 @@ class Repeated {
     if (!place || place->idle.back()->running()) return nullptr;
     coll::Execution& execution = *place->idle.back();
     bind(*place, execution, given);
+    if (place->has_arrays)
+      execution.rebind_arrays(given.sendcounts, given.sdispls, given.recvcounts, given.rdispls);
     return &execution;
   }
 
-  // The same for a nonblocking call. Give it back.
+  // The same for a nonblocking call, whose arrays it has of its own: they say the same. Give it back.
   std::unique_ptr<coll::Execution> take(const Arguments& given, Home& home) {
     const uint32_t at = place_of(given, true);
     Place* const place = matching(at, given, true);
@@ -52,8 +54,9 @@ class Repeated {
       place->idle.push_back(std::move(execution));
   }
 
-  // One that is over and was made for this call. False: its place belongs to another call that
-  // comes often, or it is none to be kept.
+  // One that is over and was made for this call; the arrays that count are the execution's, and
+  // those of types are still there. False: its place belongs to another call that comes often, or it
+  // is none to be kept.
   bool keep(const Arguments& given, bool nonblocking, int ranks,
             std::unique_ptr<coll::Execution>& execution);
 
@@ -91,8 +94,6 @@ class Repeated {
   static void bind(Place& place, coll::Execution& execution, const Arguments& given) {
     place.patience = kPatience;
     execution.rebind(given.sendbuf, given.recvbuf);
-    if (place.has_arrays)
-      execution.rebind_arrays(given.sendcounts, given.sdispls, given.recvcounts, given.rdispls);
   }
   static bool has_same_arrays(const Place& place, const Arguments& given);
   static bool is_borrowed(const Place& place);
