@@ -26,6 +26,7 @@ class UsesOf {
  public:
   UsesOf(const coll::Call& call, const Comm& comm)
       : call_(call), size_(comm.size()), at_root_(comm.rank() == call.root) {
+    if (call.edges) return add_edges();
     if (!call.in_place) add_input();
     add_output(comm.rank());
   }
@@ -85,6 +86,31 @@ class UsesOf {
         return rank > 0 || call_.in_place ? out(call_.out_count) : void();
       default:
         return out(call_.out_count);
+    }
+  }
+  // Of a neighbourhood collective; nothing is read or written for an edge that leads nowhere.
+  void add_edges() {
+    const coll::Edges& edges = *call_.edges;
+    if (coll::row_of(call_.kind).same_to_all) {
+      in(call_.in_count);
+    } else {
+      along(edges.destinations, call_.in, call_.in_count, call_.in_counts, call_.in_displacements,
+            call_.in_layout, call_.in_layouts, false);
+    }
+    along(edges.sources, call_.out, call_.out_count, call_.out_counts, call_.out_displacements,
+          call_.out_layout, call_.out_layouts, true);
+  }
+  void along(const std::vector<int>& peers, const void* base, int64_t count, const Ints& counts,
+             const Ints& displacements, const Layout* one, std::span<const Layout* const> each,
+             bool writes) {
+    for (size_t i = 0; i < peers.size(); ++i) {
+      if (peers[i] == coll::kNobody) continue;
+      const auto k = static_cast<int64_t>(i);
+      const Layout& layout = each.empty() ? *one : *each[i];
+      const int64_t first = counts ? displacements[k] : k * count;
+      const int64_t bytes = first * (each.empty() ? layout.extent() : 1);
+      const uintptr_t at = reinterpret_cast<uintptr_t>(base) + static_cast<uintptr_t>(bytes);
+      add(reinterpret_cast<const void*>(at), counts ? counts[k] : count, &layout, writes);
     }
   }
   int64_t sum(const Ints& counts) const {
