@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "engine/active.hpp"
 
+#include <cstring>
 #include <deque>
 #include <map>
+#include <memory>
+#include <new>
 
 #include "base/late_word.hpp"
 #include "base/log.hpp"
@@ -68,21 +71,25 @@ void Engine::send_active(int to, Header header, const std::byte* data, int64_t b
   }
   header.order = peer(to).next_out++;
   if (transport_.send_now(to, header, header.ticket, data)) return;
+  // In one piece with its bytes: there may be very many of these.
   struct Leaving {
     transport::Outgoing outgoing;
-    std::unique_ptr<std::byte[]> bytes;
     Engine* engine;
     int to;
+    std::byte* data() { return reinterpret_cast<std::byte*>(this + 1); }
   };
-  auto* message = new Leaving{{.header = header}, copy_of(data, bytes), this, to};
-  message->outgoing.payload = {message->bytes.get(), bytes, &Layout::bytes()};
+  void* const memory = ::operator new(sizeof(Leaving) + static_cast<size_t>(bytes));
+  auto* message = new (memory) Leaving{{.header = header}, this, to};
+  if (bytes > 0) std::memcpy(message->data(), data, static_cast<size_t>(bytes));
+  message->outgoing.payload = {message->data(), bytes, &Layout::bytes()};
   message->outgoing.owner = message;
   message->outgoing.sent = [](transport::Outgoing& outgoing, Error error) {
     auto* sent = static_cast<Leaving*>(outgoing.owner);
     if (error)
       say_unless_ended(fmt::format("sending to process {}: {}", sent->to, error.message()));
     sent->engine->remove_pending();
-    delete sent;
+    std::destroy_at(sent);
+    ::operator delete(sent);
   };
   add_pending();
   transport_.send(to, message->outgoing);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Matching (the standard, section 3.5): posted receives against messages that have arrived. Owns
 // the unexpected messages, never the receives. Both sides are hashed by (context, source, tag,
-// serial), so that any number of either costs the same; wildcard receives and, for them, the
-// messages in arrival order are kept in a list per context.
+// serial), so that any number of either costs the same. Receives with a wildcard are hashed with the
+// wildcard in its place, one table for each kind. For them the messages are kept in a list per
+// context, in the order of arrival; once they are so many that looking through it takes long, also in
+// tables by tag and by source, until none is left.
 #pragma once
 
 #include <cstddef>
@@ -33,10 +35,12 @@ struct Unexpected final : Pooled<Unexpected> {
   Match match() const { return {header.context, header.source, header.tag, header.serial}; }
 
   // The matcher's own.
-  uint64_t hash = 0;
-  Unexpected* next = nullptr;
-  Unexpected* previous = nullptr;
-  Unexpected* next_arrived = nullptr;  // in its context, users' channels only
+  struct Links {  // in a table
+    uint64_t hash;
+    Unexpected *next, *previous;
+  };
+  Links exact, by_tag, by_source, by_ticket;  // the last three only where there are many
+  Unexpected* next_arrived = nullptr;         // in its context, users' channels only
   Unexpected* previous_arrived = nullptr;
 
  private:
@@ -44,9 +48,45 @@ struct Unexpected final : Pooled<Unexpected> {
   std::byte near_[64];  // most messages fit
 };
 
-// FIFO queues of T by T's exact match, in one table of intrusive lists.
-template <class T>
+// How tables look at their items: by which match, and which links are theirs.
+struct PostedAccess {
+  using Item = RecvOperation;
+  static Match key(const Item& item) { return item.match; }
+  static Item& links(Item& item) { return item; }
+};
+struct ExactAccess {
+  using Item = Unexpected;
+  static Match key(const Item& item) { return item.match(); }
+  static Item::Links& links(Item& item) { return item.exact; }
+};
+struct TagAccess {
+  using Item = Unexpected;
+  static Match key(const Item& item) {
+    return {item.header.context, kAnySource, item.header.tag, item.header.serial};
+  }
+  static Item::Links& links(Item& item) { return item.by_tag; }
+};
+struct SourceAccess {
+  using Item = Unexpected;
+  static Match key(const Item& item) {
+    return {item.header.context, item.header.source, kAnyTag, item.header.serial};
+  }
+  static Item::Links& links(Item& item) { return item.by_source; }
+};
+struct TicketAccess {
+  using Item = Unexpected;
+  static Match key(int process, uint64_t ticket) {  // neighbours where tickets are
+    return {ticket >> 6, process, static_cast<int32_t>(ticket & 63), 0};
+  }
+  static Match key(const Item& item) { return key(item.header.process, item.header.ticket); }
+  static Item::Links& links(Item& item) { return item.by_ticket; }
+};
+
+// FIFO queues of items by their match, in one table of intrusive lists.
+template <class Access>
 class HashedQueues {
+  using T = typename Access::Item;
+
  public:
   HashedQueues() : buckets_(64) {}
 
@@ -56,27 +96,35 @@ class HashedQueues {
       last_pushed_ = match;
       last_hash_ = hash(match);
     }
-    item.hash = last_hash_;
-    append(bucket_of(item.hash), item);
+    links(item).hash = last_hash_;
+    append(bucket_of(last_hash_), item);
   }
   T* find(const Match& match) const {
     if (count_ == 0) return nullptr;
-    if (likely_ && key(*likely_) == match) return likely_;
+    if (likely_ && Access::key(*likely_) == match) return likely_;
     return search(match);
   }
   [[gnu::always_inline]] void remove(T& item) {
-    if (&item == likely_) likely_ = item.next && key(*item.next) == key(item) ? item.next : nullptr;
-    Bucket& bucket = bucket_of(item.hash);
-    (item.previous ? item.previous->next : bucket.first) = item.next;
-    (item.next ? item.next->previous : bucket.last) = item.previous;
+    auto& own = links(item);
+    if (&item == likely_)
+      likely_ = own.next && Access::key(*own.next) == Access::key(item) ? own.next : nullptr;
+    Bucket& bucket = bucket_of(own.hash);
+    (own.previous ? links(*own.previous).next : bucket.first) = own.next;
+    (own.next ? links(*own.next).previous : bucket.last) = own.previous;
     --count_;
   }
   size_t count() const { return count_; }
+  // All are gone, or belong here no more.
+  void clear() {
+    buckets_.assign(64, {});
+    count_ = 0;
+    likely_ = nullptr;
+  }
   template <class Visit>
   void each(Visit&& visit) const {
     for (const Bucket& bucket : buckets_)
       for (T* item = bucket.first; item;) {
-        T* following = item->next;
+        T* following = links(*item).next;
         visit(*item);
         item = following;
       }
@@ -87,30 +135,33 @@ class HashedQueues {
     T* first = nullptr;
     T* last = nullptr;
   };
-  static Match key(const RecvOperation& item) { return item.match; }
-  static Match key(const Unexpected& item) { return item.match(); }
+  static auto& links(T& item) { return Access::links(item); }
 
   [[gnu::noinline]] T* search(const Match& match) const {
-    for (T* item = bucket_of(hash(match)).first; item; item = item->next)
-      if (key(*item) == match) return likely_ = item;
+    for (T* item = bucket_of(hash(match)).first; item; item = links(*item).next)
+      if (Access::key(*item) == match) return likely_ = item;
     return nullptr;
   }
   Bucket& bucket_of(uint64_t hash) { return buckets_[hash & (buckets_.size() - 1)]; }
   const Bucket& bucket_of(uint64_t hash) const { return buckets_[hash & (buckets_.size() - 1)]; }
 
+  // Tags that follow each other have neighbouring buckets: where a table is larger than the caches,
+  // one who counts through them does not miss with each.
   static uint64_t hash(const Match& m) {
+    const auto tag = static_cast<uint32_t>(m.tag);
     uint64_t h = m.context * 0x9e3779b97f4a7c15u;
     h ^= (static_cast<uint64_t>(static_cast<uint32_t>(m.source)) << 32 | m.serial) *
          0xc2b2ae3d27d4eb4fu;
-    h ^= static_cast<uint32_t>(m.tag) * 0x165667b19e3779f9u;
+    h ^= (tag >> 6) * 0x165667b19e3779f9u;
     h ^= h >> 29;
     h *= 0xbf58476d1ce4e5b9u;
-    return h ^ h >> 32;
+    return (h ^ h >> 32) + (tag & 63);
   }
   static void append(Bucket& bucket, T& item) {
-    item.next = nullptr;
-    item.previous = bucket.last;
-    (bucket.last ? bucket.last->next : bucket.first) = &item;
+    auto& own = links(item);
+    own.next = nullptr;
+    own.previous = bucket.last;
+    (bucket.last ? links(*bucket.last).next : bucket.first) = &item;
     bucket.last = &item;
   }
   void grow() {
@@ -118,8 +169,8 @@ class HashedQueues {
     old.swap(buckets_);
     for (Bucket& bucket : old)
       for (T* item = bucket.first; item;) {
-        T* following = item->next;
-        append(bucket_of(item->hash), *item);
+        T* following = links(*item).next;
+        append(bucket_of(links(*item).hash), *item);
         item = following;
       }
   }
@@ -168,8 +219,7 @@ class Matcher {
   template <class Visit>
   void each_posted(Visit&& visit) const {
     exact_.each(visit);
-    for (const auto& [context, list] : wildcards_)
-      for (const RecvOperation* w = list.first; w; w = w->next) visit(*w);
+    for (const auto& table : wildcards_) table.each(visit);
   }
   template <class Visit>
   void each_unexpected(Visit&& visit) const {
@@ -195,10 +245,6 @@ class Matcher {
   size_t unexpected() const { return messages_.count(); }
 
  private:
-  struct Receives {
-    RecvOperation* first = nullptr;
-    RecvOperation* last = nullptr;
-  };
   struct Arrivals {
     Unexpected* first = nullptr;
     Unexpected* last = nullptr;
@@ -207,17 +253,32 @@ class Matcher {
   static bool is_wildcard(const Match& match) {
     return match.source == kAnySource || match.tag == kAnyTag;
   }
-  void post_wildcard(RecvOperation& receive);
+  // Of a receive with a wildcard: its table.
+  static size_t kind_of(const Match& match) {
+    return match.source != kAnySource ? 0 : match.tag != kAnyTag ? 1 : 2;
+  }
+  void post_wildcard(RecvOperation& receive) {
+    ++wild_;
+    wildcards_[kind_of(receive.match)].push(receive, receive.match);
+  }
+  Unexpected* find_with_wildcard(const Match& wanted) const;
+  void index() const;
   void remove(Unexpected& message);
   static bool somebody_waits(const Unexpected& message) {
     return message.rendezvous || message.from_self || message.header.answer;
   }
 
-  HashedQueues<RecvOperation> exact_;
-  std::unordered_map<uint64_t, Receives> wildcards_;  // by context
-  HashedQueues<Unexpected> messages_;
+  HashedQueues<PostedAccess> exact_;
+  HashedQueues<PostedAccess> wildcards_[3];  // any tag, any source, any of both
+  HashedQueues<ExactAccess> messages_;
   std::unordered_map<uint64_t, Arrivals> arrivals_;  // by context, users' channels
   Unexpected* any_of(const Match& wanted, Unexpected* first) const;
+
+  // Of the messages that wildcards may take, where there were many; and of those that may be withdrawn.
+  mutable bool is_indexed_ = false, has_tickets_ = false;
+  mutable HashedQueues<TagAccess> by_tag_;
+  mutable HashedQueues<SourceAccess> by_source_;
+  HashedQueues<TicketAccess> by_ticket_;
 
   mutable uint64_t chance_ = 0;  // 0: the earliest that fits
   uint64_t stamp_ = 0;
