@@ -113,9 +113,13 @@ void Checker::close(Ledger& ledger) {
   ledgers_.erase(at);
 }
 
-// Nobody holds a ledger that is gone here: they are looked up below calls like this one.
 void Checker::settle(Ledger& ledger) {
   ledger.settle_with_others();
+  forget_the_gone();
+}
+
+// Nobody holds a ledger that is gone here: they are looked up below calls like this one.
+void Checker::forget_the_gone() {
   const std::lock_guard lock(mutex_);
   if (gone_.size() <= kKeptGone) return;
   std::fill(std::begin(cache_), std::end(cache_), nullptr);

@@ -71,6 +71,9 @@ class Checker final : public engine::Observer {
   // answers for some time after its communicator is gone.
   Ledger* open(const engine::Channel& hidden, Origin origin);
   void close(Ledger& ledger);
+  // Ends those that have answered long enough since their communicators were gone. A call of the
+  // program owns the engine, and comes by often enough: whenever one is made.
+  void forget_the_gone();
   // No call comes any more on this communicator: its ranks compare all of them. A call of the
   // program owns the engine.
   void settle(Ledger& ledger);

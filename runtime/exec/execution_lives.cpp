@@ -41,7 +41,7 @@ Shape shape_on(engine::Channel& channel, const Call& call) {
 Result<std::unique_ptr<Execution>> prepare(engine::Channel& channel, Planner& planner,
                                            const Call& call) {
   Planner::Known& known = planner.known(shape_on(channel, call));
-  std::unique_ptr<Execution> execution = std::move(known.idle);
+  std::unique_ptr<Execution> execution = planner.take_idle(known);
   if (!execution) execution.reset(new Execution(channel, known.plan, call));
   if (Error e = execution->bind(call)) return e;
   return execution;
@@ -51,7 +51,8 @@ void keep(Planner& planner, std::unique_ptr<Execution> execution) {
   Planner::Known* known = planner.latest();
   if (!known || known->plan != execution->plan_ || execution->capacity_ > kMostKept) return;
   execution->on_complete = nullptr;
-  known->idle = std::move(execution);
+  const size_t bytes = execution->capacity_;
+  planner.keep_idle(std::move(execution), bytes);
 }
 
 void Execution::own_types() {

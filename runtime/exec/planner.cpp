@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "exec/planner.hpp"
 
+#include <utility>
+
 #include "exec/execution.hpp"
 
 namespace tutti::coll {
@@ -8,6 +10,10 @@ namespace {
 
 // Steps that a communicator's plans may have together: some 4 MiB.
 constexpr size_t kMostSteps = 50'000;
+// What a plan without any takes beside, with its execution, in steps.
+constexpr size_t kStepsBeside = 16;
+// What the executions that are kept need, in bytes.
+constexpr size_t kMostIdleBytes = 8 << 20;
 
 }  // namespace
 
@@ -23,12 +29,24 @@ Planner::Known& Planner::known(const Shape& shape) {
     return known_.front();
   }
   auto built = std::make_shared<const Plan>(build(shape));
-  const size_t weight = 1 + built->steps.size() + shape.counts.size() / 8;
-  known_.push_front({shape, hash, weight, std::move(built), nullptr});
+  const size_t weight = kStepsBeside + built->steps.size() + shape.counts.size() / 8;
+  known_.push_front({shape, hash, weight, std::move(built), nullptr, 0});
   places_.emplace(hash, known_.begin());
   weight_ += weight;
-  while (weight_ > kMostSteps && known_.size() > 1) forget_the_oldest();
+  forget_old_ones();
   return known_.front();
+}
+
+std::unique_ptr<Execution> Planner::take_idle(Known& known) {
+  idle_bytes_ -= std::exchange(known.idle_bytes, 0);
+  return std::move(known.idle);
+}
+
+void Planner::keep_idle(std::unique_ptr<Execution> execution, size_t bytes) {
+  Known& latest = known_.front();
+  idle_bytes_ += bytes - std::exchange(latest.idle_bytes, bytes);
+  latest.idle = std::move(execution);
+  forget_old_ones();
 }
 
 Plan Planner::build(const Shape& shape) const {
@@ -43,6 +61,11 @@ Plan Planner::build(const Shape& shape) const {
   return together(std::move(plan), selection_->choose(barrier).build(barrier));
 }
 
+void Planner::forget_old_ones() {
+  while ((weight_ > kMostSteps || idle_bytes_ > kMostIdleBytes) && known_.size() > 1)
+    forget_the_oldest();
+}
+
 void Planner::forget_the_oldest() {
   const Place oldest = std::prev(known_.end());
   const auto [begin, end] = places_.equal_range(oldest->hash);
@@ -52,6 +75,7 @@ void Planner::forget_the_oldest() {
       break;
     }
   weight_ -= oldest->weight;
+  idle_bytes_ -= oldest->idle_bytes;
   known_.erase(oldest);
 }
 

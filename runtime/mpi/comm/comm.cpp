@@ -35,7 +35,12 @@ Error no_context_left(const Comm& parent) {
 
 }  // namespace
 
+// Communicators also end without a call that frees one: those of persistent collectives.
 uint64_t offer_context(bool first) {
+  if (contract::Checker* checker = process().checker.get()) {
+    const Engine::Guard own(engine_of_process());
+    checker->forget_the_gone();
+  }
   return first ? process().contexts->acquire() : kNoContext;
 }
 

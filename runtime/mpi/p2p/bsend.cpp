@@ -27,6 +27,11 @@ void SendBuffer::flush() {
   drain();
 }
 
+void SendBuffer::forget(Place gone) {
+  if (latest_ == gone) latest_ = gone == messages_.begin() ? messages_.end() : std::prev(gone);
+  messages_.erase(gone);
+}
+
 void SendBuffer::drain() {
   engine_of_process().wait_until([this] { return messages_.empty(); },
                                  [this](engine::Condition& needs) {
@@ -47,14 +52,28 @@ Error SendBuffer::detach(void*& memory, int64_t& size) {
   return {};
 }
 
-// First fit between the messages under way.
-std::byte* SendBuffer::find_room(int64_t bytes, std::list<Message>::iterator& before) {
-  std::byte* from = memory_;
-  for (before = messages_.begin(); before != messages_.end(); ++before) {
-    if (before->data - from >= bytes) return from;
+// Between the messages under way: behind the latest, where there mostly is room, then from the
+// start on. From the start alone, each message would look between all those under way.
+std::byte* SendBuffer::find_room(int64_t bytes, Place& before) {
+  const Place end = messages_.end();
+  if (latest_ != end) {
+    before = std::next(latest_);
+    if (std::byte* room = find_room(bytes, before, end)) return room;
+  }
+  before = messages_.begin();
+  return find_room(bytes, before, latest_);
+}
+
+// Before one of those from `before` on, and before `end` if that is none.
+std::byte* SendBuffer::find_room(int64_t bytes, Place& before, Place end) {
+  std::byte* from =
+      before == messages_.begin() ? memory_ : std::prev(before)->data + std::prev(before)->bytes;
+  for (;; ++before) {
+    std::byte* const to = before == messages_.end() ? memory_ + size_ : before->data;
+    if (to - from >= bytes) return from;
+    if (before == messages_.end() || before == end) return nullptr;
     from = before->data + before->bytes;
   }
-  return memory_ + size_ - from >= bytes ? from : nullptr;
 }
 
 Error SendBuffer::send(const void* data, int64_t count, Datatype& type, int dest, int tag,
@@ -83,6 +102,7 @@ Error SendBuffer::send(const void* data, int64_t count, Datatype& type, int dest
                                bytes);
 
   const auto at = messages_.emplace(before);
+  if (bytes > 0) latest_ = at;
   Message& message = *at;
   message.data = room;
   message.bytes = bytes;
@@ -101,7 +121,7 @@ Error SendBuffer::send(const void* data, int64_t count, Datatype& type, int dest
   message.op.on_complete = [](engine::Operation& op) {
     auto& done = *static_cast<Message*>(op.owner);
     --done.comm->under_way;
-    done.buffer->messages_.erase(done.self);
+    done.buffer->forget(done.self);
   };
   engine.send(message.op);
   return {};

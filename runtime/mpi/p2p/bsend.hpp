@@ -4,6 +4,7 @@
 #pragma once
 
 #include <list>
+#include <memory>
 
 #include "mpi/comm/comm.hpp"
 #include "mpi/type/datatype.hpp"
@@ -23,14 +24,18 @@ class SendBuffer {
 
  private:
   struct Message;
+  using Place = std::list<Message>::iterator;
   void drain();
-  std::byte* find_room(int64_t bytes, std::list<Message>::iterator& before);
+  void forget(Place gone);
+  std::byte* find_room(int64_t bytes, Place& before);
+  std::byte* find_room(int64_t bytes, Place& before, Place end);
 
   bool attached_ = false;
   bool automatic_ = false;  // MPI_BUFFER_AUTOMATIC: each message has memory of its own
   std::byte* memory_ = nullptr;
   int64_t size_ = 0;
   std::list<Message> messages_;  // under way, by address
+  Place latest_ = messages_.end();  // the search for room goes on behind it
 };
 
 struct SendBuffer::Message {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/cpu.hpp"
+#include "contract/checker.hpp"
 #include "mpi/object/entry.hpp"
 #include "mpi/object/inventory.hpp"
 #include "mpi/object/status.hpp"
@@ -14,14 +15,18 @@
 namespace tutti::mpi {
 namespace {
 
+bool is_good(MPI_Request handle) { return handle == MPI_REQUEST_NULL || resolve<Request>(handle); }
+
+[[gnu::cold]] Error bad_entry(int i, const MPI_Request* requests) {
+  inventory::mention(requests[i], "request");
+  return failure(MPI_ERR_REQUEST,
+                 "entry {} of the array is no request: completed or freed already, or never set", i);
+}
+
 Error checked(int count, const MPI_Request* requests) {
   if (count > 0 && !requests) return failure(MPI_ERR_ARG, "the array of {} requests is NULL", count);
   for (int i = 0; i < count; ++i)
-    if (requests[i] != MPI_REQUEST_NULL && !resolve<Request>(requests[i])) {
-      inventory::mention(requests[i], "request");
-      return failure(MPI_ERR_REQUEST, "entry {} of the array is no request: completed or freed "
-                     "already, or never set", i);
-    }
+    if (!is_good(requests[i])) return bad_entry(i, requests);
   return {};
 }
 
@@ -83,11 +88,15 @@ void one_pass() {
   if (!moved) engine.give_way();
 }
 
+// Entries that MPI_Waitany passes over in a row where it went on from the last call.
+constexpr int kMostSkipped = 64;
+
+bool chooses_by_chance() { return process().stress_mode.kind == StressMode::Kind::random; }
+
 // Where a search among `count` requests begins: any will do, and --stress=random takes any.
 int search_from(int count) {
-  Process& p = process();
-  if (p.stress_mode.kind != StressMode::Kind::random || count == 0) return 0;
-  static thread_local uint64_t chance = p.stress_mode.seed;
+  if (!chooses_by_chance() || count == 0) return 0;
+  static thread_local uint64_t chance = process().stress_mode.seed;
   chance = chance * 6364136223846793005u + 1442695040888963407u;
   return static_cast<int>((chance >> 33) % static_cast<uint64_t>(count));
 }
@@ -333,6 +342,23 @@ Error test(MPI_Request* handle, int* flag, MPI_Status* status) {
 }
 
 Error waitany(int count, MPI_Request* requests, int* index, MPI_Status* status) {
+  // A program that waits for one after the other of many would have each call look at all that are
+  // complete before it: so a thread that comes back with the same array goes on where it was.
+  static thread_local struct {
+    const MPI_Request* requests = nullptr;
+    int count = 0, next = 0;
+  } latest;
+  if (latest.requests == requests && latest.count == count && !chooses_by_chance()) {
+    for (int i = latest.next; i < count && i < latest.next + kMostSkipped; ++i) {
+      if (!is_good(requests[i])) break;
+      const Live request = at(requests[i]);
+      if (!request) continue;
+      if (!request->is_complete()) break;
+      *index = i;
+      latest.next = i + 1;
+      return complete_found(requests[i], status);
+    }
+  }
   if (Error e = checked(count, requests)) return e;
   bool active;
   int found = find_complete(count, requests, active);
@@ -347,6 +373,7 @@ Error waitany(int count, MPI_Request* requests, int* index, MPI_Status* status) 
     return {};
   }
   *index = found;
+  latest = {requests, count, found + 1};
   return complete_found(requests[found], status);
 }
 
@@ -446,7 +473,10 @@ Error request_free(MPI_Request* handle) {
   }
   *handle = MPI_REQUEST_NULL;
   const engine::Engine::Guard own(engine_of_process());
-  return free_owned(freed, *held);
+  const bool may_end_comm = as_persistent(held) != nullptr;  // a persistent collective's own
+  Error error = free_owned(freed, *held);
+  if (may_end_comm && process().checker) process().checker->forget_the_gone();
+  return error;
 }
 
 Error request_get_status(MPI_Request handle, int* flag, MPI_Status* status) {
