@@ -36,6 +36,7 @@ enum class Collective : uint8_t {
   neighbor_alltoallw,
 };
 inline constexpr int kCollectives = 22;
+inline constexpr int kCollectivesOverRanks = 17;  // the first ones; the others move blocks along edges
 
 struct CollectiveRow {
   Collective kind;

@@ -128,7 +128,7 @@ class Part {
   Part(const Case& c, int rank, int size)
       : c_(c), rank_(rank), size_(size), at_root_(rank == c.root) {
     // Reductions: the same type on all ranks, another from case to case.
-    const bool reduces = c.kind >= Collective::reduce;
+    const bool reduces = row_of(c.kind).reduces;
     const auto pick = static_cast<size_t>(reduces ? c.items + c.root : rank);
     in_type_ = &types()[pick % 4];
     out_type_ = reduces ? in_type_ : &types()[(pick + 1 + static_cast<size_t>(c.items)) % 4];

@@ -115,7 +115,7 @@ bool has_root(Collective kind) {
   }
 }
 bool reduces(Collective kind) {
-  return kind >= Collective::reduce;
+  return row_of(kind).reduces;
 }
 
 class Replay : public testing::TestWithParam<int> {
@@ -147,7 +147,7 @@ class Replay : public testing::TestWithParam<int> {
     return all;
   }
 };
-INSTANTIATE_TEST_SUITE_P(Collectives, Replay, testing::Range(0, kCollectives), [](auto& info) {
+INSTANTIATE_TEST_SUITE_P(Collectives, Replay, testing::Range(0, kCollectivesOverRanks), [](auto& info) {
   return std::string(name_of(static_cast<Collective>(info.param)));
 });
 
@@ -203,7 +203,7 @@ TEST(ReplayShared, ManyCallsOnOneCommunicator) {
         const NodeLayout layout(places, 0);
         if (layout.nodes() < 2 || layout.most() < 2) places = layouts_of(size)[1];
         while (cases.size() < 10) {
-          Case c{static_cast<Collective>(random() % kCollectives), size};
+          Case c{static_cast<Collective>(random() % kCollectivesOverRanks), size};
           c.root = has_root(c.kind) ? static_cast<int>(random() % static_cast<uint64_t>(size)) : 0;
           c.count = c.kind == Collective::barrier ? 6 : 6 * static_cast<int64_t>(random() % 4);
           c.commutative = !reduces(c.kind);
