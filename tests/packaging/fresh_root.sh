@@ -118,7 +118,10 @@ git -C "$source_dir" archive --prefix="tutti-$version/" -o "$root/rpm/SOURCES/tu
 offline rpmbuild --nodeps --define '_topdir /rpm' -bb /src/packaging/tutti.spec >"$work/rpm.log" 2>&1 || { tail -40 "$work/rpm.log"; fail "the RPM does not build"; }
 offline sh -c 'lintian --fail-on error /tutti_*.changes' || fail "lintian finds errors"
 offline sh -c 'rpmlint /rpm/RPMS/*/*.rpm' >"$work/rpmlint.log" 2>&1 || true
-grep ': E: ' "$work/rpmlint.log" && fail "rpmlint finds errors"
+# A prefix of its own, without ldconfig, with a run path on purpose; and what a distribution adds: signature, packager.
+meant='library-without-ldconfig|rpath-in-buildconfig|non-versioned-file-in-library-package|missing-hash-section'
+meant="$meant|no-signature|no-packager-tag|no-group-tag|bad-manual-page-folder .*tutti.yaml"
+grep ': E: ' "$work/rpmlint.log" | grep -Ev ": E: ($meant)" && fail "rpmlint finds errors"
 
 # --- beside the distribution's MPIs, in either order, and away again
 
