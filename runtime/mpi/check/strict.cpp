@@ -26,7 +26,10 @@ class UsesOf {
  public:
   UsesOf(const coll::Call& call, const Comm& comm)
       : call_(call), size_(comm.size()), at_root_(comm.rank() == call.root) {
-    if (call.edges) return add_edges();
+    if (call.edges) {
+      add_edges();
+      return;
+    }
     if (!call.in_place) add_input();
     add_output(comm.rank());
   }
