@@ -57,4 +57,12 @@ struct Call {
   std::span<const void* const> in_types, out_types;  // w form
 };
 
+// How many elements the arrays of a call have on either side: one for each rank, or for each edge.
+struct ArrayLengths {
+  ArrayLengths(const Call& call, int ranks)
+      : in(call.edges ? static_cast<int>(call.edges->destinations.size()) : ranks),
+        out(call.edges ? static_cast<int>(call.edges->sources.size()) : ranks) {}
+  const int in, out;
+};
+
 }  // namespace tutti::coll

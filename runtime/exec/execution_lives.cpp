@@ -70,17 +70,17 @@ void Execution::own_types() {
 }
 
 void Execution::own_arrays() {
-  Ints* const arrays[] = {&call_.in_counts, &call_.in_displacements, &call_.out_counts,
-                          &call_.out_displacements};
-  const auto ranks = static_cast<size_t>(channel_.size());
-  const auto given = static_cast<size_t>(
-      std::ranges::count_if(arrays, [](const Ints* array) { return static_cast<bool>(*array); }));
+  const ArrayLengths lengths(call_, channel_.size());
+  const std::pair<Ints*, int> arrays[] = {{&call_.in_counts, lengths.in},
+                                          {&call_.in_displacements, lengths.in},
+                                          {&call_.out_counts, lengths.out},
+                                          {&call_.out_displacements, lengths.out}};
   numbers_.clear();
-  numbers_.reserve(given * ranks);  // they stay where they are
-  for (Ints* array : arrays) {
+  numbers_.reserve(2 * static_cast<size_t>(lengths.in + lengths.out));  // they stay where they are
+  for (const auto& [array, length] : arrays) {
     if (!*array) continue;
     const int64_t* const own = numbers_.data() + numbers_.size();
-    for (size_t i = 0; i < ranks; ++i) numbers_.push_back((*array)[static_cast<int64_t>(i)]);
+    for (int i = 0; i < length; ++i) numbers_.push_back((*array)[i]);
     *array = Ints(own);
   }
 }

@@ -59,7 +59,8 @@ def bad(function, p):
     elif p.kind == "BUFFER":
         after = [q for q in function.parameters[function.parameters.index(p) + 1:] if q.kind != "BUFFER"]
         if len(after) > 1 and "NUM_ELEM" in after[0].kind and after[1].type == "MPI_Datatype" \
-                and not after[0].type.endswith("]") and not receives_nothing(function, p):
+                and not after[0].type.endswith("]") and not receives_nothing(function, p) \
+                and "neighbor" not in function.name.lower():  # whose communicator has no neighbours
             yield "NULL", "BUFFER"
     elif p.direction == "inout" and p.type.removesuffix(" *") in CLASS and p.kind != "STATUS":
         handle = p.type.removesuffix(" *")

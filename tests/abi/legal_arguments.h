@@ -11,6 +11,7 @@ static MPI_Datatype types[1];
 static MPI_Request request, other;
 static MPI_Message message;
 static MPI_Win win;
+static MPI_Comm ring; /* each side of the one rank is its own neighbour */
 
 static void legal(int code, const char *call) {
   char text[MPI_MAX_ERROR_STRING];
@@ -153,7 +154,7 @@ static void memory(void) {
 
 int main(void) {
   static char room[1 << 16];
-  int size;
+  int size, one = 1;
   MPI_Init(NULL, NULL);
   MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
   MPI_Win_create(room, 4096, 1, MPI_INFO_NULL, MPI_COMM_SELF, &win);
@@ -162,11 +163,13 @@ int main(void) {
   LEGAL(MPI_Buffer_attach(NULL, 0));
   LEGAL(MPI_Buffer_detach(room, &size));
   MPI_Buffer_attach(room + 4096, (int)sizeof room - 4096);
+  MPI_Cart_create(MPI_COMM_SELF, 1, &one, &one, 0, &ring);
   call_all();
   name_all();
   attributes();
   empty_arrays();
   memory();
+  MPI_Comm_free(&ring);
   MPI_Win_unlock_all(win);
   MPI_Win_free(&win);
   LEGAL(MPI_Finalize());

@@ -40,6 +40,8 @@ def call(function):
     made = any(p.type == "MPI_Request *" and p.direction == "out" for p in function.parameters)
     end = "" if not made else " run_init();" if "_init" in function.name else " run_request();"
     text = f"{function.name}({', '.join(argument(p) for p in function.parameters)})"
+    if "neighbor" in function.name.lower():
+        text = text.replace("MPI_COMM_SELF", "ring")
     return f"  clear(); {start}LEGAL({text});{end}{' run_other();' if start else ''}"
 
 

@@ -47,14 +47,6 @@ Error start(const Arguments& given, Comm& comm, MPI_Request* request);
 // calls on the communicator; the starts are ordered among nothing. No info is known.
 Error prepare_to_start(const Arguments& given, Comm& comm, Info* info, MPI_Request* request);
 
-// How many elements the arrays of a call have on either side: one for each rank, or for each edge.
-struct ArrayLengths {
-  ArrayLengths(const coll::Call& call, int ranks)
-      : in(call.edges ? static_cast<int>(call.edges->destinations.size()) : ranks),
-        out(call.edges ? static_cast<int>(call.edges->sources.size()) : ranks) {}
-  const int in, out;
-};
-
 // A copy of the arrays of `arguments` that `call` refers to: the program's may go. What is not
 // significant on this rank is not given any more. Both refer to it, and stay with it.
 class OwnArrays {
@@ -62,7 +54,7 @@ class OwnArrays {
   OwnArrays() = default;
   OwnArrays(const OwnArrays&) = delete;
 
-  void take_counts(Arguments& arguments, coll::Call& call, const ArrayLengths& lengths) {
+  void take_counts(Arguments& arguments, coll::Call& call, const coll::ArrayLengths& lengths) {
     take(0, arguments.sendcounts, call.in_counts, lengths.in);
     take(1, arguments.sdispls, call.in_displacements, lengths.in);
     take(2, arguments.recvcounts, call.out_counts, lengths.out);

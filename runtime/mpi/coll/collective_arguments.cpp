@@ -206,6 +206,12 @@ Result<Prepared> neighbor_call(const Arguments& a, Comm& comm) {
   const auto sends = static_cast<int>(edges.destinations.size()),
              receives = static_cast<int>(edges.sources.size());
   const coll::CollectiveRow& row = coll::row_of(a.kind);
+  const auto missing = [](const void* buffer, int64_t count, const Datatype* type, int blocks) {
+    return !buffer && count > 0 && blocks > 0 && type && type->predefined;
+  };
+  const bool no_input = !row.input_arrays && missing(a.sendbuf, a.sendcount, a.sendtype, sends);
+  if (no_input || (!row.output_arrays && missing(a.recvbuf, a.recvcount, a.recvtype, receives)))
+    return failure(MPI_ERR_BUFFER, "the buffer is NULL (argument {})", no_input ? "sendbuf" : "recvbuf");
   Prepared p{.call = {.kind = a.kind, .edges = &edges}};
   if (row.input_arrays) {
     if (Error e = counts_valid(a.sendcounts, sends, "sendcounts")) return e;

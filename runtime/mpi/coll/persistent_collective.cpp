@@ -20,7 +20,7 @@ struct Again {
   Again(const Arguments& from_program, Prepared made, int ranks)
       : given(from_program), prepared(std::move(made)) {
     arrays.take_types(given, prepared.call);
-    arrays.take_counts(given, prepared.call, ArrayLengths(prepared.call, ranks));
+    arrays.take_counts(given, prepared.call, coll::ArrayLengths(prepared.call, ranks));
   }
 
   OwnArrays arrays;

@@ -54,7 +54,7 @@ bool Repeated::keep(const Arguments& program, bool nonblocking, int ranks,
   given.rdispls = call.out_displacements;
   const std::array<Ints, 4> significant = {call.in_counts, call.in_displacements, call.out_counts,
                                            call.out_displacements};
-  const ArrayLengths lengths(call, ranks);
+  const coll::ArrayLengths lengths(call, ranks);
   bool has_arrays = false;
   for (const Ints& array : significant) has_arrays |= static_cast<bool>(array);
   if (!may_be_kept(given, call) || execution->memory() > kMostMemory ||
