@@ -7,7 +7,7 @@
 
 static int done, wrong;
 static MPI_Count zeros[64]; /* counts, displacements, positions */
-static MPI_Datatype types[1];
+static MPI_Datatype types[2]; /* of as many edges as the ring has */
 static MPI_Request request, other;
 static MPI_Message message;
 static MPI_Win win;
@@ -40,7 +40,7 @@ static void name(int code, const char *found, int length, const char *expected) 
 
 static void clear(void) {
   memset(zeros, 0, sizeof zeros);
-  types[0] = MPI_INT;
+  types[0] = types[1] = MPI_INT;
   request = other = MPI_REQUEST_NULL;
 }
 static void expect_message(void) { MPI_Irecv(NULL, 0, MPI_INT, 0, 0, MPI_COMM_SELF, &other); }

@@ -484,10 +484,18 @@ Taken settled() {
   return least;
 }
 
+// Ranks that run ahead have more messages under way: not ever more.
+void repeat(const Kind& kind, int number) {
+  for (int i = 0; i < number; ++i) {
+    kind.make();
+    if (i % 256 == 0) OK(MPI_Barrier(MPI_COMM_WORLD));
+  }
+}
+
 void watch(const Kind& kind, int number) {
-  for (int i = 0; i < kind.bound; ++i) kind.make();
+  repeat(kind, kind.bound);
   const Taken before = settled();
-  for (int i = 0; i < number; ++i) kind.make();
+  repeat(kind, number);
   const Taken after = settled();
   if (std::getenv("KEPT_SHOWN"))
     std::printf("%d: %-45s %8ld bytes in use, %8ld resident, %d mappings\n", rank, kind.name,
@@ -511,10 +519,6 @@ void watch(const Kind& kind, int number) {
 int main(int argc, char** argv) {
   const int number = argc > 1 ? std::atoi(argv[1]) : 2'000;
   check::Program mpi(&argc, &argv);
-  if (number > 50'000 && !std::getenv("TUTTI_LONG")) {  // minutes
-    OK(MPI_Finalize());
-    std::_Exit(77);
-  }
   rank = mpi.rank();
   size = mpi.size();
   OK(MPI_Comm_dup(MPI_COMM_WORLD, &all));
