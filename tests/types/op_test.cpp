@@ -247,7 +247,7 @@ void check_real(MPI_Datatype type) {
 template <class T>
 struct Z {
   T re, im;
-  bool operator==(const Z&) const = default;
+  bool operator==(const Z& other) const { return re == other.re && im == other.im; }
 };
 template <class T>
 void check_complex(MPI_Datatype type) {
