@@ -128,7 +128,7 @@ grep ': E: ' "$work/rpmlint.log" | grep -Ev ": E: ($meant)" && fail "rpmlint fin
 say "beside Open MPI and MPICH"
 install openmpi-bin libopenmpi-dev mpich libmpich-dev
 before=$(offline sh -c 'readlink -f /usr/bin/mpirun /usr/bin/mpicc')
-install $(ls "$root" | sed -n 's|^tutti.*_amd64\.deb$|/&|p')
+offline sh -c 'dpkg -i /tutti_*.deb /tutti-dev_*.deb' >"$work/apt.log" 2>&1 || { tail -20 "$work/apt.log"; fail "the Debian packages do not install"; }
 [ "$(offline sh -c 'readlink -f /usr/bin/mpirun /usr/bin/mpicc')" = "$before" ] || fail "the package changes what mpirun and mpicc are"
 runs /usr/lib/tutti/bin
 [ "$(offline tutti run -n 2 /hello | wc -l)" = 2 ] || fail "tutti run does not run a program"
