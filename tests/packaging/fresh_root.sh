@@ -51,7 +51,8 @@ key=$(echo $suite $declared $tools $later | sha256sum | cut -c1-16)
 if [ ! -e "$cache/root-$key.tar" ]; then
   say "fetching packages into $cache"
   mirror=$(sed -n 's/^URIs: *//p; s/^deb \(\[[^]]*\] \)\?\(http[^ ]*\) .*/\2/p' /etc/apt/sources.list /etc/apt/sources.list.d/debian* 2>/dev/null | head -1 || true)
-  debootstrap --variant=minbase $suite "$root" "${mirror:-http://deb.debian.org/debian}" >"$work/debootstrap.log" 2>&1 ||
+  [ -n "$mirror" ] || skip "apt's lists of sources name no mirror"
+  debootstrap --variant=minbase $suite "$root" "$mirror" >"$work/debootstrap.log" 2>&1 ||
     { tail -5 "$work/debootstrap.log"; skip "debootstrap could not fetch a root"; }
   inside network apt-get -q update >"$work/apt.log" 2>&1
   inside network apt-get -q -y install --download-only --no-install-recommends $tools $declared $later >"$work/apt.log" 2>&1 ||
