@@ -100,7 +100,8 @@ Error NodeAgent::prepare_start() {
 // hardware threads, and there may be more ranks than tasks: then all have an equal share.
 MapPolicy NodeAgent::policy_of(size_t ranks) const {
   MapPolicy policy = task_.policy;
-  const int asked = task_.map.rank_cores[static_cast<size_t>(task_.node)];
+  const auto node = static_cast<size_t>(task_.node);
+  const int asked = node < task_.map.rank_cores.size() ? task_.map.rank_cores[node] : 0;
   if (!policy.cores_given && asked > 0 && ranks > 0)
     policy.cores_per_rank =
         std::max(1, std::min(asked, topology_.allowed_cores() / static_cast<int>(ranks)));

@@ -63,6 +63,7 @@ struct Writer::Shared {
   };
   std::deque<Piece> queue;
   bool writing = false, dropping = false, over = false;
+  bool terminal = false;  // is what is written to
   bool untold = false;  // the loop does not know yet that something was lost
 
   void run(const std::shared_ptr<Shared>& self) {
@@ -79,6 +80,8 @@ struct Writer::Shared {
       lock.lock();
       writing = false;
       if (over) return;
+      // A terminal that is gone sends SIGHUP, which ends the job; there is nowhere to say more.
+      if (problem == EIO && terminal) dropping = true;
       if (problem != 0 && !std::exchange(dropping, true))
         tell_lost(self, problem, std::strerror(problem));
       tell_written(self, piece);
@@ -106,6 +109,7 @@ Writer::Writer(Loop& loop, int fd, Events events) : shared_(std::make_shared<Sha
   shared_->loop = &loop;
   shared_->fd = fd;
   shared_->events = std::move(events);
+  shared_->terminal = ::isatty(fd) == 1;
   const std::string why = start_quiet_thread([shared = shared_] { shared->run(shared); });
   if (why.empty()) return;
   const std::lock_guard lock(shared_->mutex);

@@ -59,7 +59,7 @@ for compiler in gcc clang; do
   [ -z "$leak" ] || ends other "$leak" "$mpirun" -n 2 "$work/program" leak
   # The user's own options hold, beside ours.
   case $sanitizer in
-    thread) ends other "$word" env TSAN_OPTIONS=exitcode=9 "$mpirun" -n 1 "$work/program" $fault ;;
+    thread) ends other "$word" env TSAN_OPTIONS=exitcode=9 "$mpirun" -n 2 "$work/program" $fault ;;
     *)
       printf 'leak:main\n' >"$work/own.supp"
       ends 0 "" env LSAN_OPTIONS="suppressions=$work/own.supp" "$mpirun" -n 2 "$work/program" leak

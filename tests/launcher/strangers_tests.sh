@@ -2,9 +2,9 @@
 # Sourced by processes.sh. Other users of the machine, who may neither take part in a job nor hold it
 # up. They need root, who can become one.
 
-as_nobody() { setpriv --reuid=nobody --regid="$(id -g nobody)" --clear-groups env -i PATH="$PATH" "$@"; }
+as_user_nobody() { setpriv --reuid=nobody --regid="$(id -g nobody)" --clear-groups env -i PATH="$PATH" "$@"; }
 needs_other_users() {
-  if [ "$(id -u)" != 0 ] || ! as_nobody true 2>/dev/null; then
+  if [ "$(id -u)" != 0 ] || ! as_user_nobody true 2>/dev/null; then
     echo "skipped: becoming another user needs root"
     exit 0
   fi
@@ -13,7 +13,7 @@ needs_other_users() {
 }
 # What the user nobody can see of this machine.
 seen_by_nobody() {
-  as_nobody sh -c 'cat /proc/net/unix /proc/[0-9]*/cmdline /proc/[0-9]*/environ /proc/[0-9]*/comm
+  as_user_nobody sh -c 'cat /proc/net/unix /proc/[0-9]*/cmdline /proc/[0-9]*/environ /proc/[0-9]*/comm
     ls -R /tmp /dev/shm /run "$0"' "$TMPDIR" 2>/dev/null | tr '\0' '\n'
 }
 # A job of two whose second rank has told what it knows and waits for a file to begin.
@@ -67,7 +67,7 @@ test_other_users_cannot_hold_up_a_job() {
   start_waiting
   local port silent
   port=$(sed -n 's/^PMIX_SERVER_URI41=.*://p' pmix)
-  as_nobody bash -c 'for i in 1 2 3; do exec {fd}<>"/dev/tcp/127.0.0.1/$0" && echo connected; done; exec sleep 30' "$port" >silent 2>&1 &
+  as_user_nobody bash -c 'for i in 1 2 3; do exec {fd}<>"/dev/tcp/127.0.0.1/$0" && echo connected; done; exec sleep 30' "$port" >silent 2>&1 &
   silent=$!
   is_connected() { [ "$(grep -c connected silent)" = 3 ]; }
   within 10 is_connected || fail "the stranger cannot connect: $(cat silent)"

@@ -26,6 +26,14 @@ Error comm_split_type(Comm& comm, int split_type, int key, Info* info, MPI_Comm*
 Error comm_free(MPI_Comm* comm);
 Error comm_disconnect(MPI_Comm* comm);
 
+// The communicator with the processes that have spawned this one. No process is spawned yet, so there is none.
+Error comm_get_parent(MPI_Comm* parent);
+
+// Of a communicator that is being made, or of one that is the program's, with the engine owned.
+void take_hints(Comm& comm, const Info* info);
+Error comm_set_info(Comm& comm, Info* info);
+Error comm_get_info(Comm& comm, MPI_Info* info_used);
+
 Error comm_set_name(Comm& comm, const char* comm_name);
 Error comm_get_name(const Comm* comm, char* comm_name, int* resultlen);
 

@@ -356,8 +356,12 @@ Error comm_dup(Comm& comm, MPI_Comm* newcomm) {
   return {};
 }
 
-// Tutti knows no hints for communicators, and may ignore those of others (section 7.4.4).
-Error comm_dup_with_info(Comm& comm, Info*, MPI_Comm* newcomm) { return comm_dup(comm, newcomm); }
+// A duplicate has the hints that it is given, and none of the original's (section 7.4.2).
+Error comm_dup_with_info(Comm& comm, Info* info, MPI_Comm* newcomm) {
+  if (Error e = comm_dup(comm, newcomm)) return e;
+  take_hints(*resolve<Comm>(*newcomm), info);
+  return {};
+}
 
 Error comm_idup(Comm& comm, MPI_Comm* newcomm, MPI_Request* request) {
   const Ref<Comm> made = duplicate(comm, kNoContext);
@@ -381,8 +385,15 @@ Error comm_idup(Comm& comm, MPI_Comm* newcomm, MPI_Request* request) {
   return {};
 }
 
-Error comm_idup_with_info(Comm& comm, Info*, MPI_Comm* newcomm, MPI_Request* request) {
-  return comm_idup(comm, newcomm, request);
+Error comm_idup_with_info(Comm& comm, Info* info, MPI_Comm* newcomm, MPI_Request* request) {
+  if (Error e = comm_idup(comm, newcomm, request)) return e;
+  take_hints(*resolve<Comm>(*newcomm), info);
+  return {};
+}
+
+Error comm_get_parent(MPI_Comm* parent) {
+  *parent = MPI_COMM_NULL;
+  return {};
 }
 
 Error comm_split(Comm& comm, int color, int key, MPI_Comm* newcomm) {

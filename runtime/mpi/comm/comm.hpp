@@ -47,6 +47,7 @@ class Comm final : public NamedObject {
   Repeated repeated;
   Ref<Errhandler> errhandler;
   AttributeSet attributes;
+  std::vector<std::pair<std::string, std::string>> hints;  // by key; empty: nobody has asked or told
   std::shared_ptr<const Topology> topology;  // nullptr: none. Set before the handle is given out
   MPI_Comm handle = MPI_COMM_NULL;  // the ABI's number, or this object's address
   bool is_of_window = false;        // a window's own

@@ -18,6 +18,7 @@
 #include "base/signals.hpp"
 #include "transport/ucx/ucx_hooks.hpp"
 #include "transport/ucx/ucx_short.hpp"
+#include "transport/ucx/ucx_words.hpp"
 
 namespace tutti::transport {
 namespace {
@@ -210,6 +211,7 @@ Error UcxTransport::start(const UcxOptions& options) {
   if (status != UCS_OK) return ucx_failure("be waited for (no event descriptor)", status);
 
   if (params.features & UCP_FEATURE_TAG) short_ = std::make_unique<UcxShort>(worker_);
+  keep_back_ucx_errors();  // those of its opening are told as they come
   ucp_address_t* address = nullptr;
   size_t length = 0;
   status = ucp_worker_get_address(worker_, &address, &length);

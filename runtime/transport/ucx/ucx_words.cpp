@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "transport/ucx/ucx_words.hpp"
+
+#include <ucs/debug/log_def.h>
+
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "base/late_word.hpp"
+
+namespace tutti::transport {
+namespace {
+
+ucs_log_func_rc_t keep_back(const char*, unsigned, const char*, ucs_log_level_t level,
+                            const ucs_log_component_config_t*, const char* format, va_list arguments) {
+  if (level != UCS_LOG_LEVEL_ERROR) return UCS_LOG_FUNC_RC_CONTINUE;
+  char text[512];
+  va_list copy;
+  va_copy(copy, arguments);
+  std::vsnprintf(text, sizeof text, format, copy);
+  va_end(copy);
+  say_unless_ended(std::string("UCX: ") + text);
+  return UCS_LOG_FUNC_RC_STOP;
+}
+
+}  // namespace
+
+void keep_back_ucx_errors() {
+  static const bool once = [] {
+    if (!std::getenv("UCX_LOG_LEVEL")) ucs_log_push_handler(keep_back);
+    return true;
+  }();
+  static_cast<void>(once);
+}
+
+}  // namespace tutti::transport
