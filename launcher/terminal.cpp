@@ -151,6 +151,7 @@ struct Reader::Shared {
   std::mutex mutex;
   std::condition_variable changed;
   int wanted = 0;
+  bool terminal = false;  // is what is read, or was when it was opened
   bool over = false;
 
   // Empty: the end, or `problem`.
@@ -168,8 +169,10 @@ struct Reader::Shared {
       } else if (errno == EIO && ::isatty(fd)) {
         ::poll(nullptr, 0, 300);  // in the background: the terminal belongs to another job
       } else if (errno != EINTR) {
-        // One that is open for writing alone, such as nohup leaves, has nothing to be read.
-        problem = errno == EBADF || means_closed(errno) ? 0 : errno;
+        // One that is open for writing alone, such as nohup leaves, has nothing to be read, nor has a
+        // terminal that is gone.
+        const bool ends = errno == EBADF || means_closed(errno) || (errno == EIO && terminal);
+        problem = ends ? 0 : errno;
         return {};
       }
     }
@@ -205,6 +208,7 @@ Reader::Reader(Loop& loop, int fd, Chunk chunk, Failed failed)
     : shared_(std::make_shared<Shared>()) {
   shared_->loop = &loop;
   shared_->fd = fd;
+  shared_->terminal = ::isatty(fd) == 1;
   shared_->chunk = std::move(chunk);
   shared_->failed = std::move(failed);
   const std::string why = start_quiet_thread([shared = shared_] { shared->run(shared); });
