@@ -16,7 +16,7 @@
 namespace tutti {
 namespace {
 
-constexpr std::chrono::seconds kTimeToEnd{1};
+constexpr std::chrono::seconds kTimeToEnd{2};
 constexpr size_t kMostWords = 8;
 
 struct Pending {

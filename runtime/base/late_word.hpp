@@ -7,7 +7,7 @@
 
 namespace tutti {
 
-// An error line, a second from now or at a regular exit, whichever comes first; never, when this
+// An error line, two seconds from now or at a regular exit, whichever comes first; never, when this
 // process is ended before. The first few of a process. Any thread.
 void say_unless_ended(std::string text);
 

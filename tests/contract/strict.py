@@ -80,7 +80,9 @@ class Runner:
     def run(self, case, ranks, *options):
         command = [self.mpirun, "-n", str(ranks), *options, *(f"--set={s}" for s in self.settings), self.program, case]
         done = subprocess.run(command, capture_output=True, text=True, timeout=60)
-        if re.search("(Thread|Address)Sanitizer|runtime error:", done.stderr):
+        # Two threads at one request are a race of the program's own, which ThreadSanitizer may tell as well.
+        own_race = re.match("two_(wait|test|at_random|finalize)", case)
+        if re.search(("" if own_race else "ThreadSanitizer|") + "AddressSanitizer|runtime error:", done.stderr):
             sys.exit(f"{case}: a sanitizer's report\n{done.stderr}")
         return done.returncode, done.stdout, done.stderr
 
