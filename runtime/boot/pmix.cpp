@@ -319,9 +319,10 @@ std::vector<int> PmixJob::nodes() {
 void PmixJob::abort(int code, const std::string& message) {
   // Before the launcher hears of it, and ends this rank as all others.
   flush_streams();
-  // Tutti's launcher prints the message, once for the job; others do not.
+  // Tutti's launcher prints the message, once for the job; others do not, and may kill this rank at once.
+  if (!view_.own_launcher) say(Level::error, "{}", message);
   const bool told = PMIx_Abort(code, message.c_str(), nullptr, 0) == PMIX_SUCCESS;
-  if (!told || !view_.own_launcher) say(Level::error, "{}", message);
+  if (!told && view_.own_launcher) say(Level::error, "{}", message);
   // Who ends here closes its connections, of which UCX tells at their other ends in words of its
   // own: the launcher may be quicker to end all. It may be gone, too.
   if (told && !view_.own_launcher) ::poll(nullptr, 0, kUntilKilled);
