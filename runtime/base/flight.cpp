@@ -122,10 +122,8 @@ Thread* inside::attach(uint16_t function, const void* caller) {
 
 void inside::expect_alone(const Thread& mine, uint16_t function, const void* caller) {
   for (const Thread& other : record->threads)
-    if (&other != &mine && get(other.used) && get(other.inside) && other.call) {
-      judge.overlap(function, caller, *other.call);
-      return;
-    }
+    if (&other != &mine && get(other.used) && get(other.inside))
+      if (const Call* const call = get(other.call)) return judge.overlap(function, caller, *call);
 }
 
 void waits() {

@@ -223,7 +223,7 @@ void set_judge(Judge judge, bool one_at_a_time);
   set(call.stamp, number % 64 && number > kAlwaysStamped ? 0 : clock_now());
   set(call.serial, 0);
   inside::set_head(call, {function, State::inside, marks});
-  t->call = &call;
+  set(t->call, &call);
   set(t->number, number);
   set(t->inside, true);
   return t;
