@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Cross-compiles for aarch64 against the root that cross.sh makes; its tests run under qemu's user mode.
+# Cross-compiles for aarch64 against a root of that architecture, named by TUTTI_SYSROOT, with the build's packages
+# unpacked in it; its tests run under qemu's user mode.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(root $ENV{TUTTI_SYSROOT})
