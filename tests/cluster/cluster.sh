@@ -285,6 +285,13 @@ test_streams() {
 
 # --- what is said about ranks on all nodes ------------------------------------------------------------
 
+# Continues a suspended mpirun, and after it the nsenter that has stopped itself with it. In this
+# order: nsenter continues its child, too, which may have ended the job before anyone looks for it.
+continue_launcher() {
+  in_node node1 sh -c 'kill -CONT $(pgrep -o -x mpirun)'
+  kill -CONT $(pgrep -P "$launched")
+}
+
 why() { in_node "$1" timeout 20 "$bin/tutti" why "${@:2}" >"$bed/why" 2>&1; }
 told() { grep -qE -- "$1" "$bed/why" || fail "tutti why should tell \"$1\": $(cat "$bed/why")"; }
 # Once all ranks are where they stay, on every node.
@@ -325,8 +332,7 @@ test_why() {
   # A stopped mpirun cannot answer, but what is here is seen.
   in_node node1 sh -c 'kill -STOP $(pgrep -o -x mpirun)'
   why node1
-  kill -CONT $(pgrep -P "$launched")  # nsenter, which has stopped itself as well
-  in_node node1 sh -c 'kill -CONT $(pgrep -o -x mpirun)'
+  continue_launcher
   told "the mpirun of job [0-9a-f]+ does not answer; is it stopped\?"
   told "2 of its 6 ranks are seen from here"
   # A signal to mpirun tells the same.
@@ -471,8 +477,7 @@ test_dropped_packets() {
   node2_is_clean() { [ -z "$(in_node node2 pgrep -x 'stay|tuttid')" ]; }
   within "$(patience_left)" node2_is_clean || fail "$(since_fault) s after the fault node2 still has $(in_node node2 pgrep -a 'stay|tuttid')"
   in_node node2 iptables -F OUTPUT
-  kill -CONT $(pgrep -P "$launched")  # nsenter, which has stopped itself as well
-  fault in_node node1 sh -c 'kill -CONT $(pgrep -o -x mpirun)'
+  fault continue_launcher
   ends_in_time
   went_wrong
 }
@@ -483,8 +488,7 @@ test_suspended_launcher() {
   start_ready --host $all "$stay"
   in_node node1 sh -c 'kill -STOP $(pgrep -o -x mpirun)'
   sleep 5
-  kill -CONT $(pgrep -P "$launched")  # nsenter, which has stopped itself as well
-  in_node node1 sh -c 'kill -CONT $(pgrep -o -x mpirun)'
+  continue_launcher
   sleep 1
   [ "$(job_processes | wc -l)" -ge 9 ] || fail "the job did not survive: $(cat "$bed/out")"
   fault in_node node1 sh -c 'kill -TERM $(pgrep -o -x mpirun)'
