@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # fresh_root.sh SOURCE: in a fresh Debian 12 with what packaging/debian/control declares and nothing else, the Debian
-# packages, README's "Install it" and the RPM are made, without network; the packages stand beside Open MPI and MPICH
+# packages, README's "Install" and the RPM are made, without network; the packages stand beside Open MPI and MPICH
 # and leave nothing when they are removed. Exit 77: not asked for (TUTTI_LONG=1), or not possible here.
 #
 # Only the first run fetches packages, into TUTTI_PACKAGE_CACHE (~/.cache/tutti/packages): a root that nothing is
@@ -79,8 +79,8 @@ grep -q 'Building C.* tests/' "$work/deb.log" && fail "the Debian packages build
 
 # --- README's way, with README's packages
 
-say "README's Install it"
-block=$(sed -n '/^## Install it/,/^## /p' "$root/readme/README.md" | sed -n '/^```sh/,/^```/p' | sed '/^```/d' | sed -e :join -e '/\\$/N; s/\\\n//; tjoin')
+say "README's Install"
+block=$(sed -n '/^## Install/,/^## /p' "$root/readme/README.md" | sed -n '/^```sh/,/^```/p' | sed '/^```/d' | sed -e :join -e '/\\$/N; s/\\\n//; tjoin')
 packages=$(printf '%s\n' "$block" | sed -n 's/^apt-get install //p')
 for package in $packages; do
   case " $tools g++ $(echo $declared) " in *" $package "*) ;; *) fail "README names $package, debian/control does not" ;; esac
@@ -89,7 +89,7 @@ for package in $declared; do
   case " $packages debhelper chrpath " in *" $package "*) ;; *) fail "debian/control names $package, README does not" ;; esac
 done
 printf '%s\n' "$block" | grep -v '^apt-get' >"$root/readme/steps.sh"
-offline sh -ec 'cd /readme && . ./steps.sh' >"$work/readme.log" 2>&1 || { tail -40 "$work/readme.log"; fail "README's Install it fails"; }
+offline sh -ec 'cd /readme && . ./steps.sh' >"$work/readme.log" 2>&1 || { tail -40 "$work/readme.log"; fail "README's Install fails"; }
 cat >"$root/hello.c" <<'END'
 #include <mpi.h>
 #include <stdio.h>

@@ -2,6 +2,7 @@
 // Cartesian topologies: ranks as points of a grid, in row-major order.
 #include "mpi/comm/making.hpp"
 #include "mpi/topology/api_topology.hpp"
+#include "mpi/topology/places.hpp"
 
 namespace tutti::mpi {
 namespace {
@@ -87,17 +88,25 @@ Error array_given(const void* array, size_t length, const char* argument) {
   return failure(MPI_ERR_ARG, "the array is NULL (argument {})", argument);
 }
 
+// The point that this rank takes, if the ranks may be others than they were.
+int best_place(const Comm& comm, int points, const std::vector<int>& dims, const std::vector<char>& periodic) {
+  if (!are_apart(comm, points)) return comm.rank();
+  return place_of_this_rank(comm, ranks_by_place(comm, ties_of_grid(dims, periodic), dims));
+}
+
 int or_proc_null(int rank) {
   return rank == coll::kNobody ? MPI_PROC_NULL : rank;
 }
 
 }  // namespace
 
-Error cart_create(Comm& comm, int ndims, const int* dims, const int* periods, int, MPI_Comm* comm_cart) {
+Error cart_create(Comm& comm, int ndims, const int* dims, const int* periods, int reorder, MPI_Comm* comm_cart) {
   Result<int> points = points_of(comm, ndims, dims, periods);
   if (!points) return std::move(points).error();
   const bool takes_part = comm.rank() < *points;
-  if (Error e = divide(comm, Function::Cart_create, takes_part ? 0 : MPI_UNDEFINED, comm.rank(), comm_cart))
+  const int place = reorder && takes_part ? best_place(comm, *points, {dims, dims + ndims}, {periods, periods + ndims})
+                                          : comm.rank();
+  if (Error e = divide(comm, Function::Cart_create, takes_part ? 0 : MPI_UNDEFINED, place, comm_cart))
     return e;
   if (*comm_cart != MPI_COMM_NULL)
     arrange(*resolve<Comm>(*comm_cart), {dims, dims + ndims}, {periods, periods + ndims});
@@ -128,7 +137,8 @@ Error cart_sub(Comm& comm, const int* remain_dims, MPI_Comm* newcomm) {
 Error cart_map(Comm& comm, int ndims, const int* dims, const int* periods, int* newrank) {
   Result<int> points = points_of(comm, ndims, dims, periods);
   if (!points) return std::move(points).error();
-  *newrank = comm.rank() < *points ? comm.rank() : MPI_UNDEFINED;
+  *newrank = comm.rank() < *points ? best_place(comm, *points, {dims, dims + ndims}, {periods, periods + ndims})
+                                   : MPI_UNDEFINED;
   return {};
 }
 

@@ -7,6 +7,7 @@
 #include "mpi/coll/collective.hpp"
 #include "mpi/comm/making.hpp"
 #include "mpi/topology/api_topology.hpp"
+#include "mpi/topology/places.hpp"
 
 namespace tutti::mpi {
 namespace {
@@ -82,10 +83,87 @@ Result<std::vector<Told>> tell_each_other(Comm& comm, const std::vector<std::vec
   return in;
 }
 
-void attach(Comm& made, DistributedGraph graph, std::vector<int> sources, std::vector<int> destinations) {
-  coll::Edges edges{std::move(destinations), std::move(sources), {}};
+// A vertex of the graph: its neighbours in the order in which collectives meet them. Without weights the two arrays of
+// them are empty.
+struct Vertex {
+  std::vector<int> sources, destinations, source_weights, destination_weights;
+};
+
+// Vertices as they stand one after the other: their four lengths, then their arrays.
+void append(std::vector<int>& words, const Vertex& vertex) {
+  const std::vector<int>* const parts[] = {&vertex.sources, &vertex.destinations, &vertex.source_weights,
+                                           &vertex.destination_weights};
+  for (const std::vector<int>* part : parts) words.push_back(static_cast<int>(part->size()));
+  for (const std::vector<int>* part : parts) words.insert(words.end(), part->begin(), part->end());
+}
+
+Vertex next_vertex(std::span<const int>& words) {
+  Vertex vertex;
+  std::vector<int>* const parts[] = {&vertex.sources, &vertex.destinations, &vertex.source_weights,
+                                     &vertex.destination_weights};
+  const std::span<const int> lengths = words.first(4);
+  words = words.subspan(4);
+  for (size_t i = 0; i < 4; ++i) {
+    const auto length = static_cast<size_t>(lengths[i]);
+    parts[i]->assign(words.begin(), words.begin() + lengths[i]);
+    words = words.subspan(length);
+  }
+  return vertex;
+}
+
+// The whole graph, by rank, told by all to all; empty where it is larger than is worth the effort.
+Result<std::vector<Vertex>> whole_graph(Comm& comm, Function function, const Vertex& mine) {
+  constexpr int64_t kMostWords = 1 << 22;
+  std::vector<int> words;
+  append(words, mine);
+  const auto size = static_cast<size_t>(comm.size());
+  const auto length = static_cast<int64_t>(words.size() * sizeof(int));
+  std::vector<int64_t> lengths(size), begins(size);
+  coll::Call tell_lengths = allgather_bytes(&length, lengths.data(), sizeof length);
+  tell_lengths.signature = contract::word_of(function);
+  if (Error e = run(comm, tell_lengths)) return e;
+  int64_t total = 0;
+  for (size_t i = 0; i < size; ++i) begins[i] = total, total += lengths[i];
+  if (total > kMostWords * static_cast<int64_t>(sizeof(int))) return std::vector<Vertex>();
+  std::vector<int> all(static_cast<size_t>(total) / sizeof(int));
+  const coll::Call tell_graph{.kind = coll::Collective::allgatherv,
+                              .in = words.data(),
+                              .out = all.data(),
+                              .in_count = length,
+                              .in_layout = &Layout::bytes(),
+                              .out_layout = &Layout::bytes(),
+                              .out_counts = Ints(lengths.data()),
+                              .out_displacements = Ints(begins.data()),
+                              .signature = contract::word_of(function)};
+  if (Error e = run(comm, tell_graph)) return e;
+  std::vector<Vertex> graph;
+  for (std::span<const int> left = all; !left.empty();) graph.push_back(next_vertex(left));
+  return graph;
+}
+
+// Makes the communicator with this rank's vertex, or, where ranks may be others than they were, with the one that
+// keeps neighbours together.
+Error make(Comm& comm, Function function, bool weighted, bool reorder, Vertex mine, MPI_Comm* made) {
+  int place = comm.rank();
+  if (reorder && are_apart(comm, comm.size())) {
+    Result<std::vector<Vertex>> graph = whole_graph(comm, function, mine);
+    if (!graph) return std::move(graph).error();
+    if (!graph->empty()) {
+      Ties ties(graph->size());
+      for (size_t v = 0; v < ties.size(); ++v)
+        for (size_t i = 0; i < (*graph)[v].destinations.size(); ++i)
+          ties[v].push_back({(*graph)[v].destinations[i],
+                             (*graph)[v].destination_weights.empty() ? 1 : (*graph)[v].destination_weights[i]});
+      place = place_of_this_rank(comm, ranks_by_place(comm, ties));
+      mine = std::move((*graph)[static_cast<size_t>(place)]);
+    }
+  }
+  if (Error e = divide(comm, function, 0, place, made)) return e;
+  DistributedGraph graph{weighted, std::move(mine.source_weights), std::move(mine.destination_weights)};
+  coll::Edges edges{std::move(mine.destinations), std::move(mine.sources), {}};
   for (size_t i = 0; i < edges.sources.size(); ++i) edges.receiving.push_back(static_cast<int>(i));
-  made.topology = std::make_shared<const Topology>(Topology{std::move(graph), std::move(edges)});
+  resolve<Comm>(*made)->topology = std::make_shared<const Topology>(Topology{std::move(graph), std::move(edges)});
+  return {};
 }
 
 Result<const Topology*> topology_of(const Comm& comm) {
@@ -97,7 +175,7 @@ Result<const Topology*> topology_of(const Comm& comm) {
 }  // namespace
 
 Error dist_graph_create_adjacent(Comm& comm, int indegree, const int* sources, const int* sourceweights, int outdegree,
-                                 const int* destinations, const int* destweights, Info*, int,
+                                 const int* destinations, const int* destweights, Info*, int reorder,
                                  MPI_Comm* comm_dist_graph) {
   if (Error e = ranks_valid(comm, indegree, sources, "sources")) return e;
   if (Error e = ranks_valid(comm, outdegree, destinations, "destinations")) return e;
@@ -106,17 +184,15 @@ Error dist_graph_create_adjacent(Comm& comm, int indegree, const int* sources, c
   if (is_weighted(sourceweights) != is_weighted(destweights))
     return failure(MPI_ERR_ARG, "one array of weights is MPI_UNWEIGHTED and the other one is not (arguments "
                                 "sourceweights, destweights)");
-  if (Error e = divide(comm, Function::Dist_graph_create_adjacent, 0, comm.rank(), comm_dist_graph)) return e;
-  DistributedGraph graph{.weighted = is_weighted(sourceweights)};
-  if (has_values(sourceweights)) graph.source_weights.assign(sourceweights, sourceweights + indegree);
-  if (has_values(destweights)) graph.destination_weights.assign(destweights, destweights + outdegree);
-  attach(*resolve<Comm>(*comm_dist_graph), std::move(graph), {sources, sources + indegree},
-         {destinations, destinations + outdegree});
-  return {};
+  Vertex mine{.sources = {sources, sources + indegree}, .destinations = {destinations, destinations + outdegree}};
+  if (has_values(sourceweights)) mine.source_weights.assign(sourceweights, sourceweights + indegree);
+  if (has_values(destweights)) mine.destination_weights.assign(destweights, destweights + outdegree);
+  return make(comm, Function::Dist_graph_create_adjacent, is_weighted(sourceweights), reorder != 0, std::move(mine),
+              comm_dist_graph);
 }
 
 Error dist_graph_create(Comm& comm, int n, const int* sources, const int* degrees, const int* destinations,
-                        const int* weights, Info*, int, MPI_Comm* comm_dist_graph) {
+                        const int* weights, Info*, int reorder, MPI_Comm* comm_dist_graph) {
   if (Error e = ranks_valid(comm, n, sources, "sources")) return e;
   if (n > 0 && !degrees) return failure(MPI_ERR_ARG, "the array is NULL (argument degrees)");
   int64_t edges = 0;
@@ -140,23 +216,21 @@ Error dist_graph_create(Comm& comm, int n, const int* sources, const int* degree
     }
   Result<std::vector<Told>> told = tell_each_other(comm, outgoing);
   if (!told) return std::move(told).error();
-  if (Error e = divide(comm, Function::Dist_graph_create, 0, comm.rank(), comm_dist_graph)) return e;
 
   // Both ends hear of the edges between them from the same ranks in the same order: so they count alike.
-  DistributedGraph graph{.weighted = is_weighted(weights)};
-  std::vector<int> from, to;
+  const bool weighted = is_weighted(weights);
+  Vertex mine;
   for (const Told& edge : *told) {
     if (edge.destination == comm.rank()) {
-      from.push_back(edge.source);
-      if (graph.weighted) graph.source_weights.push_back(edge.weight);
+      mine.sources.push_back(edge.source);
+      if (weighted) mine.source_weights.push_back(edge.weight);
     }
     if (edge.source == comm.rank()) {
-      to.push_back(edge.destination);
-      if (graph.weighted) graph.destination_weights.push_back(edge.weight);
+      mine.destinations.push_back(edge.destination);
+      if (weighted) mine.destination_weights.push_back(edge.weight);
     }
   }
-  attach(*resolve<Comm>(*comm_dist_graph), std::move(graph), std::move(from), std::move(to));
-  return {};
+  return make(comm, Function::Dist_graph_create, weighted, reorder != 0, std::move(mine), comm_dist_graph);
 }
 
 Error dist_graph_neighbors_count(Comm& comm, int* indegree, int* outdegree, int* weighted) {

@@ -2,6 +2,7 @@
 // Graph topologies of which every rank knows the whole, and MPI_Topo_test.
 #include "mpi/comm/making.hpp"
 #include "mpi/topology/api_topology.hpp"
+#include "mpi/topology/places.hpp"
 
 namespace tutti::mpi {
 namespace {
@@ -44,21 +45,33 @@ Result<std::span<const int>> neighbors_of(const Comm& comm, int rank) {
   return std::span(graph.edges).subspan(static_cast<size_t>(begin), static_cast<size_t>(graph.index[at] - begin));
 }
 
+// The node that this rank takes, if the ranks may be others than they were.
+int best_place(const Comm& comm, int nnodes, const int* index, const int* edges) {
+  if (!are_apart(comm, nnodes)) return comm.rank();
+  Ties ties(static_cast<size_t>(nnodes));
+  for (int node = 0, at = 0; node < nnodes; ++node)
+    for (; at < index[node]; ++at) ties[static_cast<size_t>(node)].push_back({edges[at]});
+  return place_of_this_rank(comm, ranks_by_place(comm, ties));
+}
+
 }  // namespace
 
 Error topo_test(Comm& comm, int* status) {
   const Topology* topology = comm.topology.get();
-  *status = !topology                  ? MPI_UNDEFINED
-            : topology->cartesian()    ? MPI_CART
-            : topology->distributed()  ? MPI_DIST_GRAPH
-                                       : MPI_GRAPH;
+  if (!topology)
+    *status = MPI_UNDEFINED;
+  else if (topology->cartesian())
+    *status = MPI_CART;
+  else
+    *status = topology->distributed() ? MPI_DIST_GRAPH : MPI_GRAPH;
   return {};
 }
 
-Error graph_create(Comm& comm, int nnodes, const int* index, const int* edges, int, MPI_Comm* comm_graph) {
+Error graph_create(Comm& comm, int nnodes, const int* index, const int* edges, int reorder, MPI_Comm* comm_graph) {
   if (Error e = graph_valid(comm, nnodes, index, edges)) return e;
   const bool takes_part = comm.rank() < nnodes;
-  if (Error e = divide(comm, Function::Graph_create, takes_part ? 0 : MPI_UNDEFINED, comm.rank(), comm_graph))
+  const int place = reorder && takes_part ? best_place(comm, nnodes, index, edges) : comm.rank();
+  if (Error e = divide(comm, Function::Graph_create, takes_part ? 0 : MPI_UNDEFINED, place, comm_graph))
     return e;
   if (*comm_graph == MPI_COMM_NULL) return {};
   Comm& made = *resolve<Comm>(*comm_graph);
@@ -77,7 +90,7 @@ Error graph_create(Comm& comm, int nnodes, const int* index, const int* edges, i
 
 Error graph_map(Comm& comm, int nnodes, const int* index, const int* edges, int* newrank) {
   if (Error e = graph_valid(comm, nnodes, index, edges)) return e;
-  *newrank = comm.rank() < nnodes ? comm.rank() : MPI_UNDEFINED;
+  *newrank = comm.rank() < nnodes ? best_place(comm, nnodes, index, edges) : MPI_UNDEFINED;
   return {};
 }
 

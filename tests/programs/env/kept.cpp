@@ -488,7 +488,7 @@ Taken settled() {
 void repeat(const Kind& kind, int number) {
   for (int i = 0; i < number; ++i) {
     kind.make();
-    if (i % 256 == 0) OK(MPI_Barrier(MPI_COMM_WORLD));
+    if (i % 64 == 0) OK(MPI_Barrier(MPI_COMM_WORLD));
   }
 }
 

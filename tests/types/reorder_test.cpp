@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Placing a topology's ranks on nodes: halos of 5, 7 and 27 points on nodes that are filled in blocks and in turns,
+// random graphs, and the bounds that hold for all of them.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+#include <random>
+
+#include "mpi/topology/reorder.hpp"
+
+namespace tutti::mpi {
+namespace {
+
+std::vector<int> in_order(size_t n) {
+  std::vector<int> ranks(n);
+  std::iota(ranks.begin(), ranks.end(), 0);
+  return ranks;
+}
+
+std::vector<int> nodes(size_t ranks, int each, bool in_turns) {
+  std::vector<int> node_of(ranks);
+  const int count = static_cast<int>(ranks) / each;
+  for (size_t r = 0; r < ranks; ++r)
+    node_of[r] = in_turns ? static_cast<int>(r) % count : static_cast<int>(r) / each;
+  return node_of;
+}
+
+// What crosses after reordering; that it is a permutation and never worse is checked.
+int64_t after(const Ties& ties, const std::vector<int>& node_of, std::span<const int> dims = {}) {
+  const std::vector<int> rank_of = placed(ties, node_of, dims);
+  std::vector<int> sorted = rank_of;
+  std::ranges::sort(sorted);
+  EXPECT_EQ(sorted, in_order(ties.size()));
+  const int64_t crosses = crossing(ties, node_of, rank_of);
+  EXPECT_LE(crosses, crossing(ties, node_of, in_order(ties.size())));
+  return crosses;
+}
+
+// All 26 neighbours of each point of a grid that is not periodic; faces weigh as much as 100 corners.
+Ties halo27(const std::vector<int>& dims) {
+  Ties ties(static_cast<size_t>(dims[0] * dims[1] * dims[2]));
+  for (int x = 0; x < dims[0]; ++x)
+    for (int y = 0; y < dims[1]; ++y)
+      for (int z = 0; z < dims[2]; ++z)
+        for (int step = 0; step < 27; ++step) {
+          const int dx = step / 9 - 1, dy = step / 3 % 3 - 1, dz = step % 3 - 1;
+          const int a = x + dx, b = y + dy, c = z + dz;
+          if (step == 13 || a < 0 || b < 0 || c < 0 || a >= dims[0] || b >= dims[1] || c >= dims[2]) continue;
+          const int off = (dx != 0) + (dy != 0) + (dz != 0);
+          ties[static_cast<size_t>((x * dims[1] + y) * dims[2] + z)].push_back(
+              {(a * dims[1] + b) * dims[2] + c, off == 1 ? 100 : off == 2 ? 10 : 1});
+        }
+  return ties;
+}
+
+TEST(Reorder, PutsTheBlocksOfAGridOnNodes) {
+  // 8 x 8 points on 4 nodes of 16: blocks of 4 x 4 have 16 lines between them, rows 24, points in turns 7 * 8 + ….
+  const std::vector<int> dims = {8, 8};
+  const std::vector<char> open = {0, 0};
+  const Ties ties = ties_of_grid(dims, open);
+  EXPECT_EQ(after(ties, nodes(64, 16, false), dims), 16);
+  EXPECT_EQ(after(ties, nodes(64, 16, true), dims), 16);
+  EXPECT_EQ(crossing(ties, nodes(64, 16, false), in_order(64)), 24);
+  // 4 x 4 x 4 on 8 nodes of 8: cubes of 2 x 2 x 2, three planes of 16 lines.
+  const std::vector<int> cube = {4, 4, 4};
+  const std::vector<char> closed = {1, 1, 1};
+  EXPECT_EQ(after(ties_of_grid(cube, std::vector<char>{0, 0, 0}), nodes(64, 8, true), cube), 48);
+  EXPECT_EQ(after(ties_of_grid(cube, closed), nodes(64, 8, false), cube), 96);
+}
+
+TEST(Reorder, DoesWellWithoutKnowingOfTheGrid) {
+  const Ties ties = halo27({4, 4, 4});
+  const std::vector<int> turns = nodes(64, 8, true);
+  std::vector<int> cubes(64);  // the vertices of each cube at the ranks of one node
+  for (int node = 0; node < 8; ++node)
+    for (int i = 0; i < 8; ++i) {
+      const int x = node / 4 * 2 + i / 4, y = node / 2 % 2 * 2 + i / 2 % 2, z = node % 2 * 2 + i % 2;
+      cubes[static_cast<size_t>((x * 4 + y) * 4 + z)] = node + 8 * i;
+    }
+  const int64_t best = crossing(ties, turns, cubes);
+  EXPECT_LE(after(ties, turns), best * 115 / 100);
+  EXPECT_LE(after(ties, turns), crossing(ties, turns, in_order(64)) * 2 / 3);
+}
+
+TEST(Reorder, FindsGroupsThatAreNotConnected) {
+  // Vertex v has ties to v + 4, v + 8, …: each of these four groups fits on a node.
+  Ties ties(16);
+  for (int v = 0; v < 16; ++v)
+    for (int u = v + 4; u < 16; u += 4) ties[static_cast<size_t>(v)].push_back({u, 3});
+  EXPECT_EQ(after(ties, nodes(16, 4, false)), 0);
+}
+
+TEST(Reorder, IsNeverWorseOnRandomGraphs) {
+  std::mt19937 random(7);
+  for (int round = 0; round < 300; ++round) {
+    const int n = 1 + static_cast<int>(random() % 40);
+    Ties ties(static_cast<size_t>(n));
+    for (int edge = static_cast<int>(random() % 120); edge > 0; --edge)
+      ties[random() % static_cast<unsigned>(n)].push_back(
+          {static_cast<int>(random() % static_cast<unsigned>(n)), static_cast<int64_t>(random() % 9)});
+    std::vector<int> node_of(static_cast<size_t>(n));
+    for (int& node : node_of) node = static_cast<int>(random() % 5) * 3;
+    after(ties, node_of);
+  }
+}
+
+TEST(Reorder, IsQuickEnoughForThousandsOfRanks) {
+  const std::vector<int> dims = {32, 16, 16};
+  const Ties ties = ties_of_grid(dims, std::vector<char>{1, 1, 1});
+  EXPECT_LE(after(ties, nodes(8192, 128, true), dims), 64 * 2 * 40 * 4);
+}
+
+}  // namespace
+}  // namespace tutti::mpi
