@@ -68,7 +68,7 @@ void NodeAgent::give_up_launch(int exit_code, const std::string& sentence) {
 
 void NodeAgent::stop_starting() {
   if (!starting_) return;
-  const Starting left = std::move(*starting_);
+  const StartingRanks left = std::move(*starting_);
   starting_.reset();
   if (left.failures >= 0) ::close(left.failures);
   for (size_t i = left.next; i < left.ranks.size(); ++i)
@@ -76,7 +76,7 @@ void NodeAgent::stop_starting() {
 }
 
 Error NodeAgent::prepare_start() {
-  Starting& start = *starting_;
+  StartingRanks& start = *starting_;
   const auto count = static_cast<int>(start.ranks.size());
   if (Error e =
           shortage(count, task_.map.nodes[static_cast<size_t>(task_.node)], room_on_this_node()))

@@ -18,6 +18,16 @@
 
 namespace tutti::launcher {
 
+// What is left to start. Ranks are forked in slices of the loop, which hears signals, the job's
+// time and its other nodes in between.
+struct StartingRanks {
+  std::vector<int> ranks;  // all of this node
+  Topology::Binding binding;
+  size_t next = 0;    // of `ranks`
+  int failures = -1;  // the children's end of failures_
+  Watch next_slice;
+};
+
 class NodeAgent final : public Node, private PmixServer::Events {
  public:
   NodeAgent(Loop& loop, Reaper& reaper, Cleanup& cleanup, const Topology& topology,
@@ -48,16 +58,6 @@ class NodeAgent final : public Node, private PmixServer::Events {
     int pid = -1;  // also its process group; -1 when that is empty
     bool alive = false, connected = false, finalized = false;
     Pipe streams[2];  // out, err
-  };
-
-  // What is left to start. Ranks are forked in slices of the loop, which hears signals, the job's
-  // time and its other nodes in between.
-  struct Starting {
-    std::vector<int> ranks;  // all of this node
-    Topology::Binding binding;
-    size_t next = 0;    // of `ranks`
-    int failures = -1;  // the children's end of failures_
-    Watch next_slice;
   };
 
   // node_agent.cpp: the ranks' lives
@@ -103,7 +103,7 @@ class NodeAgent final : public Node, private PmixServer::Events {
   NodeTask task_;
   std::map<int, std::unique_ptr<Rank>> ranks_;
 
-  std::optional<Starting> starting_;
+  std::optional<StartingRanks> starting_;
   int failures_ = -1;  // what children write when they cannot execute
   Watch failures_watch_;
   bool launch_failed_ = false;

@@ -18,6 +18,7 @@ fail() { echo "cluster: $*" >&2; exit 1; }
 bin=$build/bin
 programs=$build/tests/programs
 where=$build/tests/cluster/where  # prints "rank R of N on HOST"
+reordered=$build/tests/cluster/reordered
 departs=$build/tests/launcher/departs  # prints, and leaves in many ways
 stay=$build/tests/launcher/stay   # prints "ready" and stays: half of the ranks asleep, half waiting
 traffic=$build/tests/launcher/traffic  # prints "ready" amid messages; "stubborn": ends only by force
@@ -126,6 +127,20 @@ test_programs() {
   went_well
   said "The solution is right."
   said "on node3"
+  nothing_is_left
+}
+
+# Twelve ranks on three nodes: neighbours come to share a node, whether nodes were filled in blocks or in turns.
+test_reorder() {
+  nodes_up node1 node2 node3
+  local how
+  for how in slot node; do
+    launch --host node1:4,node2:4,node3:4 --map-by "$how" "$reordered"
+    went_well
+    grep -E '(before|after)' "$bed/out"
+    # Of four triangles one has no room on a node.
+    for kind in graph adjacent distributed; do said "^$kind: 24 before, 6 after\$"; done
+  done
   nothing_is_left
 }
 
