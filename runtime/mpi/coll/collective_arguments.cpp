@@ -199,6 +199,11 @@ Result<Prepared> neighbor_call(const Arguments& a, Comm& comm) {
   if (!comm.topology)
     return failure(MPI_ERR_TOPOLOGY,
                    "the communicator has no topology, which says who is whose neighbour (argument comm)");
+  if (comm.topology->one_way != coll::kNobody)
+    return failure(MPI_ERR_TOPOLOGY,
+                   "rank {} has other edges to rank {} than that one has to it, and neighbours are to be so mutually "
+                   "(argument comm)",
+                   comm.rank(), comm.topology->one_way);
   for (const auto& [buffer, argument] : {std::pair<const void*, const char*>{a.sendbuf, "sendbuf"},
                                          {a.recvbuf, "recvbuf"}})
     if (Error e = not_in_place(buffer, argument, "in other collectives")) return e;

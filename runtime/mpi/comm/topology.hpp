@@ -34,6 +34,9 @@ struct DistributedGraph {
 struct Topology {
   std::variant<Cartesian, Graph, DistributedGraph> kind;
   coll::Edges edges;  // of this rank, as neighbourhood collectives use them
+  // Of a graph that MPI_Graph_create was given: a rank whose edges to this one are not as many as this one's to it, so
+  // that neighbourhood collectives are not for it. None: coll::kNobody.
+  int one_way = coll::kNobody;
 
   const Cartesian* cartesian() const { return std::get_if<Cartesian>(&kind); }
   const Graph* graph() const { return std::get_if<Graph>(&kind); }

@@ -6,6 +6,7 @@
 
 #include "mpi/coll/collective.hpp"
 #include "mpi/comm/making.hpp"
+#include "mpi/object/process.hpp"
 #include "mpi/topology/api_topology.hpp"
 #include "mpi/topology/places.hpp"
 
@@ -141,6 +142,58 @@ Result<std::vector<Vertex>> whole_graph(Comm& comm, Function function, const Ver
   return graph;
 }
 
+// How often this rank has `peer` among its edges in each direction, and what that one says of the same.
+struct Mutual {
+  int32_t to = 0, from = 0;
+};
+
+// What a rank says of an edge that it gives more often than the one at its other end, or less.
+Error differs(int source, int destination, int sent, int received) {
+  if (sent == 0)
+    return failure(MPI_ERR_TOPOLOGY, "rank {} receives from rank {}, which does not send to it (argument sources)",
+                   destination, source);
+  if (received == 0)
+    return failure(MPI_ERR_TOPOLOGY, "rank {} sends to rank {}, which does not receive from it (argument destinations)",
+                   source, destination);
+  return failure(MPI_ERR_TOPOLOGY,
+                 "rank {} has {} edges to rank {}, which has {} from it (arguments sources, destinations)", source, sent,
+                 destination, received);
+}
+
+// An error on all ranks if an edge is given by one of its ends alone, or more often by one: what is sent along it would
+// never be received.
+Error edges_agree(Comm& comm, const Vertex& mine) {
+  const auto size = static_cast<size_t>(comm.size());
+  std::vector<Mutual> here(size), there(size);
+  for (const int peer : mine.destinations) ++here[static_cast<size_t>(peer)].to;
+  for (const int peer : mine.sources) ++here[static_cast<size_t>(peer)].from;
+  const contract::Word signature = contract::word_of(Function::Dist_graph_create_adjacent);
+  const coll::Call exchange{.kind = coll::Collective::alltoall,
+                            .in = here.data(),
+                            .out = there.data(),
+                            .in_count = sizeof(Mutual),
+                            .out_count = sizeof(Mutual),
+                            .in_layout = &Layout::bytes(),
+                            .out_layout = &Layout::bytes(),
+                            .signature = signature};
+  if (Error e = run(comm, exchange)) return e;
+  Error found;
+  for (size_t i = 0; i < size && !found; ++i) {
+    const int peer = static_cast<int>(i);
+    if (here[i].from != there[i].to) found = differs(peer, comm.rank(), there[i].to, here[i].from);
+    else if (here[i].to != there[i].from) found = differs(comm.rank(), peer, here[i].to, there[i].from);
+  }
+  const char wrong = found ? 1 : 0;
+  std::vector<char> all(size);
+  coll::Call tell = allgather_bytes(&wrong, all.data(), 1);
+  tell.signature = signature;
+  if (Error e = run(comm, tell)) return e;
+  const auto other = std::ranges::find(all, 1);
+  if (found || other == all.end()) return found;
+  return failure(MPI_ERR_TOPOLOGY, "the edges that rank {} gives do not fit those of its neighbours",
+                 other - all.begin());
+}
+
 // Makes the communicator with this rank's vertex, or, where ranks may be others than they were, with the one that
 // keeps neighbours together.
 Error make(Comm& comm, Function function, bool weighted, bool reorder, Vertex mine, MPI_Comm* made) {
@@ -187,6 +240,8 @@ Error dist_graph_create_adjacent(Comm& comm, int indegree, const int* sources, c
   Vertex mine{.sources = {sources, sources + indegree}, .destinations = {destinations, destinations + outdegree}};
   if (has_values(sourceweights)) mine.source_weights.assign(sourceweights, sourceweights + indegree);
   if (has_values(destweights)) mine.destination_weights.assign(destweights, destweights + outdegree);
+  if (process().checker)
+    if (Error e = edges_agree(comm, mine)) return e;
   return make(comm, Function::Dist_graph_create_adjacent, is_weighted(sourceweights), reorder != 0, std::move(mine),
               comm_dist_graph);
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Graph topologies of which every rank knows the whole, and MPI_Topo_test.
+#include <algorithm>
+
 #include "mpi/comm/making.hpp"
 #include "mpi/topology/api_topology.hpp"
 #include "mpi/topology/places.hpp"
@@ -33,16 +35,30 @@ Result<const Graph*> graph_of(const Comm& comm) {
   return graph;
 }
 
+std::span<const int> edges_of(const Graph& graph, int rank) {
+  const auto at = static_cast<size_t>(rank);
+  const int begin = rank > 0 ? graph.index[at - 1] : 0;
+  return std::span(graph.edges).subspan(static_cast<size_t>(begin), static_cast<size_t>(graph.index[at] - begin));
+}
+
 // The neighbours of a rank.
 Result<std::span<const int>> neighbors_of(const Comm& comm, int rank) {
   Result<const Graph*> found = graph_of(comm);
   if (!found) return std::move(found).error();
-  const Graph& graph = **found;
   if (rank < 0 || rank >= comm.size())
     return failure(MPI_ERR_RANK, "the communicator has ranks 0 to {}, not {} (argument rank)", comm.size() - 1, rank);
-  const auto at = static_cast<size_t>(rank);
-  const int begin = rank > 0 ? graph.index[at - 1] : 0;
-  return std::span(graph.edges).subspan(static_cast<size_t>(begin), static_cast<size_t>(graph.index[at] - begin));
+  return edges_of(**found, rank);
+}
+
+// A rank that has other edges to `rank` than that one to it: MPI_Graph_create allows it, neighbourhood collectives do
+// not.
+int one_way_to(const Graph& graph, int rank) {
+  std::vector<int> more(graph.index.size());  // by rank: edges to it, less those from it
+  for (const int peer : edges_of(graph, rank)) ++more[static_cast<size_t>(peer)];
+  for (size_t peer = 0; peer < more.size(); ++peer)
+    more[peer] -= static_cast<int>(std::ranges::count(edges_of(graph, static_cast<int>(peer)), rank));
+  const auto found = std::ranges::find_if(more, [](int n) { return n != 0; });
+  return found == more.end() ? coll::kNobody : static_cast<int>(found - more.begin());
 }
 
 // The node that this rank takes, if the ranks may be others than they were.
@@ -84,7 +100,8 @@ Error graph_create(Comm& comm, int nnodes, const int* index, const int* edges, i
     mine.sources.push_back(edges[i]);
   }
   mine.destinations = mine.sources;
-  made.topology = std::make_shared<const Topology>(Topology{std::move(graph), std::move(mine)});
+  const int peer = one_way_to(graph, made.rank());
+  made.topology = std::make_shared<const Topology>(Topology{std::move(graph), std::move(mine), peer});
   return {};
 }
 
