@@ -40,6 +40,8 @@ class Block:
                 return 2.0
             if size in (64 * KIB, MIB):
                 return 1.5 if measure in GOAL_REDUCTIONS else 1.2
+        if self.name.startswith(("neighbours", "inter")):
+            return 1.2
         if self.nodes and "." not in measure:
             return 1.0
         if self.name == "crowd" and (cell in GOAL_CROWDED or measure == "bcast"):
@@ -84,6 +86,7 @@ def full_grid():
                 pinned=False) for n in (4, 8)],
         Block("away", "2 ranks, a core each: wait for a peer that is asleep, in read(), or in MPI elsewhere", 2,
               AWAY),
+        *groups([8, 64 * KIB]),
         *over_tcp([0, 8, KIB, 64 * KIB, MIB], [8 * KIB, 64 * KIB, MIB, 4 * MIB], [8, KIB, 64 * KIB, MIB]),
         *ends([2, 16, 64], [2, 32]),
     ]
@@ -109,6 +112,14 @@ def quick_grid():
         *over_tcp([8], [MIB], [8, 64 * KIB]),
         *ends([2, 16], [2]),
     ]
+
+
+def groups(sizes):
+    """Neighbours on a torus of two dimensions, and the two halves of the ranks."""
+    measures = [("neighbours", "neighbours on a torus", ["neighbor_alltoall", "neighbor_allgather", "ineighbor_alltoall"]),
+                ("inter", "collectives between two halves", ["inter.bcast", "inter.allreduce", "inter.alltoall"])]
+    return [Block(f"{name}{n}", f"{n} ranks on 2 cores: {what}", n, cells_of(cells, sizes), pinned=False, budget_ms=10)
+            for name, what, cells in measures for n in (4, 8)]
 
 
 def over_tcp(latencies, bandwidths, vectors):
