@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Writes the matrix that cg.c is shipped with, in Matrix Market form, to standard output.
 
