@@ -327,8 +327,16 @@ Error wait(MPI_Request* handle, MPI_Status* status) {
   if (!live->is_complete()) {
     engine::Engine& engine = engine_of_process();
     const engine::Engine::Guard own(engine);
-    engine.wait_until([request = live.request] { return request->is_complete(); },
-                      [request = live.request](engine::Condition& needs) { request->add_needs(needs); });
+    // The handle is looked at each time: another thread may complete the request and end it, though it must not.
+    engine.wait_until(
+        [=] {
+          const Live now = at(*handle);
+          return now.request != live.request || now->is_complete();
+        },
+        [=](engine::Condition& needs) {
+          if (const Live now = at(*handle)) now->add_needs(needs);
+        });
+    if (at(*handle).request != live.request) return taken_by_another_thread();
   }
   return complete(*handle, live, status);
 }
