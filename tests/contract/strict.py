@@ -72,6 +72,10 @@ REPORT_ONLY = [
 ]
 
 
+class ToldBySanitizer(Exception):
+    """What the program does wrong has been told before the library could."""
+
+
 class Runner:
     def __init__(self, mpirun, program, source, settings):
         self.mpirun, self.program, self.settings = mpirun, program, settings
@@ -82,6 +86,10 @@ class Runner:
         done = subprocess.run(command, capture_output=True, text=True, timeout=60)
         # Two threads at one request are a race of the program's own, which ThreadSanitizer may tell as well.
         own_race = re.match("two_(wait|test|at_random|finalize)", case)
+        # Each thread has a copy of the handle: the request that one has ended is gone for the other, and only without
+        # AddressSanitizer is its memory still a request's.
+        if re.match("two_(tests|at_random)", case) and "AddressSanitizer: heap-use-after-free" in done.stderr:
+            raise ToldBySanitizer
         if re.search(("" if own_race else "ThreadSanitizer|") + "AddressSanitizer|runtime error:", done.stderr):
             sys.exit(f"{case}: a sanitizer's report\n{done.stderr}")
         return done.returncode, done.stdout, done.stderr
@@ -153,7 +161,11 @@ def main(mpirun, program, source, which, *settings):
                     "report_only": (report_only, REPORT_ONLY), "survives": (survives, SURVIVES)}[which]
     failed = 0
     for case in cases:
-        problem, words = judge(runner, *case)
+        try:
+            problem, words = judge(runner, *case)
+        except ToldBySanitizer:
+            print(f"ok: {case[0]} on {case[1]}, told by AddressSanitizer")
+            continue
         print(f"{'FAILED' if problem else 'ok'}: {case[0]} on {case[1]} {problem or ''}")
         if problem:
             failed += 1
