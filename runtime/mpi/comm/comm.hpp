@@ -17,6 +17,8 @@
 
 namespace tutti::mpi {
 
+class SendBuffer;
+
 class Comm final : public HasErrhandler {
  public:
   // A member of `group`. With kNoContext the communicator is still being made (MPI_Comm_idup) and
@@ -56,6 +58,7 @@ class Comm final : public HasErrhandler {
   AttributeSet attributes;
   std::vector<std::pair<std::string, std::string>> hints;  // by key; empty: nobody has asked or told
   std::shared_ptr<const Topology> topology;  // nullptr: none. Set before the handle is given out
+  std::shared_ptr<SendBuffer> send_buffer;  // MPI_Comm_attach_buffer; nullptr: none. The engine's owner's
   MPI_Comm handle = MPI_COMM_NULL;  // the ABI's number, or this object's address
   bool is_of_window = false;        // a window's own
 

@@ -13,9 +13,9 @@
 
 namespace tutti::mpi {
 
-// Where this process stands between MPI_Init and MPI_Finalize (the standard, section 11.2). Written
-// by init() and finalize() alone; `running` from the moment other calls work, and still in
-// the callbacks that MPI_Finalize makes.
+// Whether calls of MPI are allowed (the standard, section 11.4): `running` between MPI_Init and
+// MPI_Finalize, still in the callbacks that it makes, and while there is a session. Otherwise it tells what
+// has become of the World Model. Written by env/instance.cpp alone.
 enum class Phase : int { before_init, running, finalized };
 inline std::atomic<Phase> phase{Phase::before_init};
 

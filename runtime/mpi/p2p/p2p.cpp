@@ -364,7 +364,7 @@ Error bsend(const void* buf, int64_t count, Datatype& type, int dest, int tag, C
     note_send(comm, dest, tag);
   }
   const Engine::Guard own(engine_of_process());
-  return send_buffer().send(buf, count, type, dest, tag, comm);
+  return send_buffer_for(comm).send(buf, count, type, dest, tag, comm);
 }
 
 Error isend(const void* buf, int64_t count, Datatype& type, int dest, int tag, Comm& comm,

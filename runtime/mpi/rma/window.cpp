@@ -9,6 +9,7 @@
 #include "contract/ledger.hpp"
 #include "mpi/check/strict.hpp"
 #include "mpi/coll/collective.hpp"
+#include "mpi/comm/making.hpp"
 #include "mpi/object/inventory.hpp"
 #include "mpi/object/process.hpp"
 #include "mpi/rma/api_window.hpp"
