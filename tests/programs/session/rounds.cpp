@@ -39,7 +39,8 @@ int main() {
   const size_t before = allocated();
   rounds(200, 1000);
   const size_t after = allocated();
-  CHECK_EQ(descriptors(), open);
+  // The first wait that is long enough to sleep opens a few.
+  CHECK(descriptors() <= open + 8);
   if (after > before + 64 * 1024)
     check::fail(__FILE__, __LINE__,
                 std::to_string(after - before) + " bytes more are allocated after 1000 rounds");
