@@ -27,17 +27,18 @@ import sys
 import table
 
 OBJECTS = {"MPI_Comm": "Comm", "MPI_Datatype": "Datatype", "MPI_Op": "Op", "MPI_Group": "Group",
-           "MPI_Errhandler": "Errhandler", "MPI_Info": "Info", "MPI_Win": "Window"}
+           "MPI_Errhandler": "Errhandler", "MPI_Info": "Info", "MPI_Win": "Window",
+           "MPI_Session": "Session"}
 NULL = {handle: handle.upper() + "_NULL" for handle in OBJECTS}
 
 # May be called before MPI_Init and after MPI_Finalize (the standard, section 11.4).
 ANY_TIME = re.compile(r"MPI_(Init|Init_thread|Initialized|Finalized|Get_version|Get_library_version|"
                       r"Info_.*|Session_.*|T_.*|Abi_.*|Error_class|Error_string|Add_error_.*|"
-                      r"Remove_error_.*|Errhandler_free|Get_address|Status_[gs]et_(source|tag|error))")
+                      r"Remove_error_.*|Errhandler_free|(Comm|Win|File)_create_errhandler|Get_address|Status_[gs]et_(source|tag|error))")
 
 # Addresses that may be NULL though they are no arrays, buffers or statuses.
 MAY_BE_NULL = {("MPI_Init", "argc"), ("MPI_Init", "argv"), ("MPI_Init_thread", "argc"),
-               ("MPI_Init_thread", "argv"), ("MPI_Info_get_string", "value")}
+               ("MPI_Init_thread", "argv"), ("MPI_Info_get_string", "value"), ("MPI_Session_get_nth_pset", "pset_name")}
 
 # Kinds whose value is the program's own: nothing is read or written through the address.
 ANY_VALUE = {"BUFFER", "EXTRA_STATE", "EXTRA_STATE2", "ATTRIBUTE_VAL", "ATTRIBUTE_VAL_10", "FUNCTION", "POLYFUNCTION",
@@ -53,7 +54,7 @@ RECORDED = re.compile(r"MPI_(Init|Init_thread|Finalize|Abort|I?[Bb]arrier.*|Wait
                       r"Request_free|Probe|Mprobe|Mrecv|Imrecv|Buffer_.*detach|Buffer_.*flush|"
                       r"Comm_(free|disconnect|i?dup.*|split.*|create.*|spawn.*|accept|connect|join|agree|shrink)|"
                       r"Intercomm_(create|merge).*|Cart_(create|sub)|Graph_create|Dist_graph_create.*|"
-                      r"I?[Nn]eighbor_.*|Win_.*|File_.*|Sessions_.*)")
+                      r"I?[Nn]eighbor_.*|Win_.*|File_.*|Session_(init|finalize)|(Comm|Session)_(detach|flush)_buffer.*)")
 LOOKS = re.compile(r"MPI_(Test|Testall|Testany|Testsome|Iprobe|Improbe|Request_get_status.*)")
 
 COUNT = re.compile(r".*NUM_ELEM.*|POLYNUM_BYTES_NNI|POLYDTYPE_PACK_SIZE|ARRAY_LENGTH.*|"

@@ -41,6 +41,11 @@ bool Entry::not_running() {
 }
 
 bool Entry::bad_handle(const Kind& kind, const void* handle, const char* argument) {
+  if (kind.tag == mpi::Tag::comm && (handle == MPI_COMM_WORLD || handle == MPI_COMM_SELF))
+    return refuse(failure(kind.error_class,
+                          "{} is there between MPI_Init and MPI_Finalize alone: sessions make communicators by "
+                          "MPI_Comm_create_from_group (argument {})",
+                          handle == MPI_COMM_WORLD ? "MPI_COMM_WORLD" : "MPI_COMM_SELF", argument));
   if (handle == kind.null)
     return refuse(failure(kind.error_class, "the {} is null (argument {})", kind.what, argument));
   if (!is_freed(handle, kind))
@@ -93,7 +98,7 @@ bool Entry::null_buffer(int64_t count, const char* argument) {
                         count == 1 ? "" : "s", count == 1 ? "s" : "", argument));
 }
 
-int Entry::raise_refusal(mpi::Place place, mpi::Object* on) {
+int Entry::raise_refusal(mpi::Place place, mpi::HasErrhandler* on) {
   return raise(place, on, std::exchange(refusal(), {}));
 }
 

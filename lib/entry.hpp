@@ -27,6 +27,7 @@
 #include "mpi/object/incident.hpp"
 #include "mpi/object/info.hpp"
 #include "mpi/object/objects.hpp"
+#include "mpi/object/session.hpp"
 #include "mpi/request/request.hpp"
 #include "mpi/rma/window.hpp"
 #include "mpi/type/datatype.hpp"
@@ -66,6 +67,9 @@ inline const Kind kKind<mpi::Message>{MPI_ERR_REQUEST, "message", MPI_MESSAGE_NU
                                        mpi::Tag::message};
 template <>
 inline const Kind kKind<mpi::Window>{MPI_ERR_WIN, "window", MPI_WIN_NULL, mpi::Tag::win};
+template <>
+inline const Kind kKind<mpi::Session>{MPI_ERR_SESSION, "session", MPI_SESSION_NULL,
+                                       mpi::Tag::session};
 
 class Entry {
  public:
@@ -135,8 +139,13 @@ class Entry {
   template <class T>
   bool handle(T*& object, typename mpi::HandleOf<T>::type handle, const char* argument) {
     object = mpi::resolve<T>(handle);
-    return object || (object = mpi::resolve_in_callback<T>(handle)) ||
-           bad_handle(kKind<T>, handle, argument);
+    if (!object && !(object = mpi::resolve_in_callback<T>(handle))) [[unlikely]]
+      return bad_handle(kKind<T>, handle, argument);
+    // Errors of calls on groups are raised on the session that they are of (the standard, section 9.3).
+    if constexpr (std::is_same_v<T, mpi::Group>)
+      if (!other_) other_ = object->session.get();
+    if constexpr (std::is_same_v<T, mpi::Session>) other_ = object;
+    return true;
   }
   // MPI_INFO_NULL is a value like others, except for functions about info objects themselves.
   bool info(mpi::Info*& object, MPI_Info handle, const char* argument) {
@@ -236,7 +245,10 @@ class Entry {
     return {static_cast<uint16_t>(function_), reinterpret_cast<uintptr_t>(caller_)};
   }
   // On which errors are raised.
-  mpi::Object* told() const { return window_ ? static_cast<mpi::Object*>(window_) : on_; }
+  mpi::HasErrhandler* told() const {
+    if (window_) return window_;
+    return on_ ? on_ : other_;
+  }
   bool set_window(mpi::Window* window) {
     window_ = window;
     return true;
@@ -259,7 +271,7 @@ class Entry {
                                      const char* argument);
   [[gnu::cold]] static bool null_pointer(const char* argument);
   [[gnu::cold]] static bool null_buffer(int64_t count, const char* argument);
-  [[gnu::cold]] static int raise_refusal(mpi::Place place, mpi::Object* on);
+  [[gnu::cold]] static int raise_refusal(mpi::Place place, mpi::HasErrhandler* on);
   [[gnu::cold]] static int raise_unsupported(mpi::Place place, MPI_Comm comm);
 
   const int function_;
@@ -268,6 +280,7 @@ class Entry {
   flight::Call& call_ = flight::inside::nowhere;  // of the record
   mpi::Comm* on_ = nullptr;
   mpi::Window* window_ = nullptr;
+  mpi::HasErrhandler* other_ = nullptr;  // a session
 };
 
 // What a query returns through an int: the standard has MPI_UNDEFINED for what does not fit.

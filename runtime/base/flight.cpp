@@ -74,6 +74,7 @@ uint64_t clock_now() {
 void switch_off() { off = true; }
 
 void open(std::string_view job, int rank, int size, std::string_view host) {
+  if (Record* known = mine()) return known->phase.store(1, std::memory_order_relaxed);
   const int fd = memfd_create(kMemoryName, MFD_CLOEXEC);
   void* memory = MAP_FAILED;
   if (fd >= 0 && ftruncate(fd, sizeof(Record)) == 0)

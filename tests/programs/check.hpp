@@ -41,8 +41,10 @@ std::string shown(const T& value) {
 [[noreturn]] inline void fail(const char* file, int line, const std::string& what) {
   std::fprintf(stderr, "%s:%d: rank %d: %s\n", file, line, world_rank, what.c_str());
   std::fflush(stderr);
-  MPI_Abort(MPI_COMM_WORLD, 1);
-  std::abort();
+  int has_world = 0;
+  MPI_Initialized(&has_world);
+  if (has_world) MPI_Abort(MPI_COMM_WORLD, 1);
+  std::_Exit(1);  // a program of sessions alone
 }
 
 inline std::string error_text(int code) {

@@ -105,7 +105,8 @@ class TakenBuffers {
   }
 };
 
-// At MPI_Finalize, when all ranks are there: tells what is left over, once for the job.
-Error tell_left_over();
+// At MPI_Finalize, when all ranks are there: tells what is left over, once for the job. `own_too`: also what this
+// process has, which may be of sessions that go on.
+Error tell_left_over(bool own_too);
 
 }  // namespace tutti::mpi

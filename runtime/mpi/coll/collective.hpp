@@ -63,9 +63,6 @@ Error start_prepared(const Arguments& given, Prepared prepared, Comm& comm, MPI_
 // of the program's call that makes it.
 Result<Ref<Comm>> make_duplicate(Comm& comm, contract::Word signature);
 
-// A context for a communicator of which this rank is the first, if it is; kNoContext if none is
-// left.
-uint64_t offer_context(bool first);
 // A duplicate in a context that its first rank has offered; an error if there was none left.
 Result<Ref<Comm>> duplicate_in(const Comm& comm, uint64_t context);
 

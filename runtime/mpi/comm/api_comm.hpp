@@ -21,6 +21,8 @@ Error comm_idup(Comm& comm, MPI_Comm* newcomm, MPI_Request* request);
 Error comm_idup_with_info(Comm& comm, Info* info, MPI_Comm* newcomm, MPI_Request* request);
 Error comm_create(Comm& comm, Group& group, MPI_Comm* newcomm);
 Error comm_create_group(Comm& comm, Group& group, int tag, MPI_Comm* newcomm);
+Error comm_create_from_group(Group& group, const char* stringtag, Info* info, Errhandler& errhandler,
+                             MPI_Comm* newcomm);
 Error comm_split(Comm& comm, int color, int key, MPI_Comm* newcomm);
 Error comm_split_type(Comm& comm, int split_type, int key, Info* info, MPI_Comm* newcomm);
 Error comm_free(MPI_Comm* comm);

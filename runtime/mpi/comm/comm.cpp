@@ -37,6 +37,10 @@ Error no_context_left(const Comm& parent) {
 
 // Communicators also end without a call that frees one: those of persistent collectives.
 uint64_t offer_context(bool first) {
+  if (strict) [[unlikely]] {  // the members hear of each other
+    const Engine::Guard own(engine_of_process());
+    strict->acts();
+  }
   if (contract::Checker* checker = process().checker.get()) {
     const Engine::Guard own(engine_of_process());
     checker->forget_the_gone();
@@ -49,7 +53,8 @@ namespace {
 // Names the new communicator by a handle; its error handler is the parent's (section 9.3).
 Comm* make_comm(const Comm& parent, std::vector<int> processes, int rank, uint64_t context) {
   auto group = Ref<Group>::adopt(
-      new Group(std::make_shared<const std::vector<int>>(std::move(processes)), rank));
+      new Group(std::make_shared<const std::vector<int>>(std::move(processes)), rank,
+                parent.group->session));
   auto* made = new Comm(std::move(group), context, parent.errhandler);
   made->handle = inventory::hand_out(*made);
   // MPI_TAG_UB and its kin: programs ask any communicator for them.
@@ -194,18 +199,19 @@ coll::Stress stress_of(const StressMode& mode) {
 }  // namespace
 
 Comm::Comm(Ref<Group> members, uint64_t context, Ref<Errhandler> handler)
-    : NamedObject(Tag::comm),
+    : HasErrhandler(Tag::comm, Errhandler::On::communicator, std::move(handler)),
       group(std::move(members)),
       planner(process().selection, stress_of(process().stress_mode)),
-      errhandler(std::move(handler)),
       attributes(KeyKind::comm) {
   user.engine = hidden.engine = process().engine.get();
   user.rank = hidden.rank = group->rank;
   user.peers = hidden.peers = group->processes;
   set_context(context);
+  if (group->session) group->session->made(*this);
 }
 
 Comm::~Comm() {
+  if (group->session) group->session->ended(*this);
   if (hidden.ledger && process().checker) process().checker->close(*hidden.ledger);
   flight::comm_freed(user.context);
   if (user.context != kNoContext && process().contexts) process().contexts->release(user.context);
@@ -227,6 +233,11 @@ void Comm::set_context(uint64_t context) {
                      .size = size(),
                      .rank = rank(),
                      .function = origin.function});
+}
+
+std::string Comm::description() const {
+  return fmt::format("{} ({} {})", name.empty() ? "a communicator" : name, size(),
+                     size() == 1 ? "rank" : "ranks");
 }
 
 void Comm::set_name(std::string_view given) {
@@ -303,7 +314,7 @@ Error comm_compare(Comm& comm1, Comm& comm2, int* result) {
 }
 
 Error comm_group(Comm& comm, MPI_Group* group) {
-  *group = make_group(*comm.group->processes, comm.rank());
+  *group = make_group(*comm.group->processes, comm.rank(), comm.group->session);
   return {};
 }
 

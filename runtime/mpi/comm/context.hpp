@@ -27,6 +27,9 @@ class ContextPool {
 
   static uint64_t world() { return id(0, 0, 1); }
   uint64_t self() const { return id(owner_, 1, 1); }
+  // Of messages that make a communicator without a parent: no id that acquire() gives, and a hidden one, which
+  // no program can send on.
+  static constexpr uint64_t without_parent() { return uint64_t{1} << (1 + kGenerationBits) | 1; }
 
   // A fresh id, kNoContext when all slots are in use. Any thread.
   uint64_t acquire() {

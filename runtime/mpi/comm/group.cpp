@@ -88,7 +88,7 @@ MPI_Group include(const Group& group, const std::vector<int>& ranks) {
     if (rank == group.rank) mine = static_cast<int>(processes.size());
     processes.push_back((*group.processes)[static_cast<size_t>(rank)]);
   }
-  return make_group(std::move(processes), mine);
+  return make_group(std::move(processes), mine, group.session);
 }
 
 MPI_Group exclude(const Group& group, const std::vector<int>& ranks) {
@@ -117,10 +117,10 @@ Group* HandleOf<Group>::predefined(uintptr_t value) {
   return value == reinterpret_cast<uintptr_t>(MPI_GROUP_EMPTY) ? &empty_group() : nullptr;
 }
 
-MPI_Group make_group(std::vector<int> processes, int rank) {
+MPI_Group make_group(std::vector<int> processes, int rank, Ref<Session> session) {
   if (processes.empty()) return MPI_GROUP_EMPTY;
   auto list = std::make_shared<const std::vector<int>>(std::move(processes));
-  return inventory::hand_out(*new Group(std::move(list), rank));
+  return inventory::hand_out(*new Group(std::move(list), rank, std::move(session)));
 }
 
 Error group_size(const Group& group, int* size) {
@@ -164,7 +164,8 @@ Error group_union(const Group& group1, const Group& group2, MPI_Group* newgroup)
     if (rank == group2.rank) mine = static_cast<int>(processes.size());
     processes.push_back((*group2.processes)[static_cast<size_t>(rank)]);
   }
-  *newgroup = make_group(std::move(processes), mine);
+  *newgroup =
+      make_group(std::move(processes), mine, group1.session ? group1.session : group2.session);
   return {};
 }
 

@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "mpi/object/objects.hpp"
+#include "mpi/object/session.hpp"
 
 namespace tutti::mpi {
 
@@ -14,17 +14,21 @@ namespace tutti::mpi {
 class Group final : public Object {
  public:
   // `processes[rank]` is the number by which the job knows a process, each at most once; `rank`
-  // is this process's place in the list, or MPI_UNDEFINED.
-  Group(std::shared_ptr<const std::vector<int>> processes, int rank)
-      : Object(Tag::group), processes(std::move(processes)), rank(rank) {}
+  // is this process's place in the list, or MPI_UNDEFINED. `session`: of whose process sets it is.
+  Group(std::shared_ptr<const std::vector<int>> processes, int rank, Ref<Session> session = {})
+      : Object(Tag::group),
+        processes(std::move(processes)),
+        rank(rank),
+        session(std::move(session)) {}
 
   int size() const { return static_cast<int>(processes->size()); }
 
   const std::shared_ptr<const std::vector<int>> processes;
   const int rank;
+  const Ref<Session> session;  // nullptr: of the World Model
 };
 
 // The handle of a new group; MPI_GROUP_EMPTY if it has no member. `rank` as above.
-MPI_Group make_group(std::vector<int> processes, int rank);
+MPI_Group make_group(std::vector<int> processes, int rank, Ref<Session> session = {});
 
 }  // namespace tutti::mpi

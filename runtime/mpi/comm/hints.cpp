@@ -4,12 +4,15 @@
 #include "engine/engine.hpp"
 #include "mpi/comm/api_comm.hpp"
 #include "mpi/object/inventory.hpp"
+#include "mpi/object/memory_kinds.hpp"
 
 namespace tutti::mpi {
 namespace {
 
 constexpr const char* kAssertions[] = {"mpi_assert_no_any_tag", "mpi_assert_no_any_source",
                                        "mpi_assert_exact_length", "mpi_assert_allow_overtaking"};
+
+constexpr const char* kMemoryKinds = "mpi_assert_memory_alloc_kinds";
 
 }  // namespace
 
@@ -20,6 +23,10 @@ void take_hints(Comm& comm, const Info* info) {
   if (!info) return;
   for (auto& [key, value] : comm.hints)
     if (const auto given = info->get(key); given == "true" || given == "false") value = *given;
+  if (const auto kinds = info->get(kMemoryKinds); kinds && are_memory_kinds(*kinds)) {
+    std::erase_if(comm.hints, [](const Info::Entry& hint) { return hint.first == kMemoryKinds; });
+    comm.hints.emplace_back(kMemoryKinds, *kinds);
+  }
 }
 
 Error comm_set_info(Comm& comm, Info* info) {

@@ -12,4 +12,7 @@ namespace tutti::mpi {
 // `function`: the program's call, which all must have made.
 Error divide(Comm& comm, Function function, int color, int key, MPI_Comm* newcomm);
 
+// A context for a communicator of which this rank is the first, if it is; kNoContext if none is left.
+uint64_t offer_context(bool first);
+
 }  // namespace tutti::mpi

@@ -52,6 +52,7 @@ void judge_overlap(uint16_t function, const void* caller, const flight::Call& ot
   if (phase.load(std::memory_order_acquire) != Phase::running || may_always(function)) return;
   const flight::Call theirs = flight::read(other);
   if (theirs.function == static_cast<uint16_t>(Function::Abort)) return;
+  if (process().thread_level == MPI_THREAD_MULTIPLE) return;
   tell(intro(function) +
            fmt::format("one thread while another is in {}, and MPI_THREAD_SERIALIZED allows one at a time: ask "
                        "MPI_Init_thread for MPI_THREAD_MULTIPLE (the standard, section 11.6.2)",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What this process is between MPI_Init and MPI_Finalize: its place in the job, its engine, the
-// two communicators that exist from the start. Made by init_thread(), taken down by finalize().
+// What this process is while MPI is in use: its place in the job, its engine, the two communicators that
+// exist from the start. Made by the first of MPI_Init and MPI_Session_init (env/instance.hpp), and used by
+// those that follow.
 #pragma once
 
 #include <atomic>
@@ -32,18 +33,18 @@ struct Process {
   std::unique_ptr<engine::ProgressThread> helper;  // nullptr when switched off
   std::unique_ptr<ContextPool> contexts;
   std::shared_ptr<const coll::Selection> selection;  // of every communicator's algorithms
-  Comm* world = nullptr;
+  Comm* world = nullptr;  // the program's between MPI_Init and MPI_Finalize alone
   Comm* self = nullptr;
   StressMode stress_mode;
   std::vector<int> node_of;  // by process, once a communicator has asked; boot::Job::nodes()
-  int thread_level = MPI_THREAD_SINGLE;
+  std::atomic<int> thread_level = MPI_THREAD_SINGLE;  // the highest that the program may count on
   std::thread::id main_thread;
   bool finalizing = false;  // in MPI_Finalize, behind what may still call MPI; the engine's owner's
   uint64_t completions = 0;  // requests completed so far; changed by the engine's owner
 };
 
-// Several threads may be in calls of MPI at once (MPI_THREAD_MULTIPLE). Written once, before MPI_Init
-// returns.
+// Several threads may be in calls of MPI at once (MPI_THREAD_MULTIPLE). Set before the call that allows it
+// returns, and never reset.
 inline bool concurrent_calls = false;
 
 // nullptr before MPI_Init; written by it alone.

@@ -56,8 +56,5 @@ Error improbe(int source, int tag, Comm& comm, int* flag, MPI_Message* message, 
 Error mrecv(void* buf, int64_t count, Datatype& type, MPI_Message* message, MPI_Status* status);
 Error imrecv(void* buf, int64_t count, Datatype& type, MPI_Message* message, MPI_Request* request);
 
-Error buffer_attach(void* buffer, int64_t size);
-Error buffer_detach(void* buffer_addr, int64_t& size);
-Error buffer_flush();
 
 }  // namespace tutti::mpi

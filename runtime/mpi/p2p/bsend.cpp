@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/p2p/bsend.hpp"
 
+#include "mpi/object/inventory.hpp"
 #include "mpi/object/process.hpp"
-#include "mpi/p2p/api_p2p.hpp"
+#include "mpi/p2p/api_buffer.hpp"
 
 namespace tutti::mpi {
 
@@ -11,10 +12,62 @@ SendBuffer& send_buffer() {
   return *buffer;
 }
 
+SendBuffer& send_buffer_for(Comm& comm) {
+  if (comm.send_buffer) [[unlikely]]
+    return *comm.send_buffer;
+  if (comm.group->session && comm.group->session->send_buffer) [[unlikely]]
+    return *comm.group->session->send_buffer;
+  return send_buffer();
+}
+
+// A flush with a request: of the messages before it.
+class SendBuffer::Flush final : public Request, public Pooled<SendBuffer::Flush> {
+ public:
+  Flush(SendBuffer& buffer, Comm& comm)
+      : Request(Kind::send, comm),
+        buffer_(buffer),
+        end_(buffer.sent_),
+        left_(buffer.messages_.size()) {}
+  // True: it was the last one.
+  bool has_left(uint64_t number) { return number < end_ && --left_ == 0; }
+  bool is_over() const { return left_ == 0; }
+  void fill(MPI_Status& status) const override { fill_empty(status); }
+  Error error() const override { return {}; }
+  Error cancel() override {
+    return failure(MPI_ERR_REQUEST, "the flush of a buffer cannot be cancelled");
+  }
+
+ private:
+  void add_open_needs(engine::Condition& needs) const override {
+    needs.all();
+    for (const Message& message : buffer_.messages_)
+      if (message.number < end_) needs.process(message.op.peer);
+    needs.end();
+  }
+
+  const SendBuffer& buffer_;
+  const uint64_t end_;
+  size_t left_;
+};
+
+Error SendBuffer::start_flush(MPI_Request* request) {
+  auto* made = new Flush(*this, *process().self);
+  {
+    const engine::Engine::Guard own(engine_of_process());
+    made->begin();
+    if (made->is_over())
+      made->finish(true);
+    else
+      flushes_.push_back(made);
+  }
+  *request = inventory::hand_out<Request>(*made);
+  return {};
+}
+
 Error SendBuffer::attach(void* memory, int64_t size) {
   const engine::Engine::Guard own(engine_of_process());
   if (attached_)
-    return failure(MPI_ERR_BUFFER, "a buffer is attached already: call MPI_Buffer_detach first");
+    return failure(MPI_ERR_BUFFER, "a buffer is attached already: detach it first");
   attached_ = true;
   automatic_ = memory == MPI_BUFFER_AUTOMATIC;
   memory_ = automatic_ ? nullptr : static_cast<std::byte*>(memory);
@@ -28,6 +81,11 @@ void SendBuffer::flush() {
 }
 
 void SendBuffer::forget(Place gone) {
+  std::erase_if(flushes_, [&](Flush* flush) {
+    if (!flush->has_left(gone->number)) return false;
+    flush->finish(true);
+    return true;
+  });
   if (latest_ == gone) latest_ = gone == messages_.begin() ? messages_.end() : std::prev(gone);
   messages_.erase(gone);
 }
@@ -106,6 +164,7 @@ Error SendBuffer::send(const void* data, int64_t count, Datatype& type, int dest
   Message& message = *at;
   message.data = room;
   message.bytes = bytes;
+  message.number = sent_++;
   message.own = std::move(own);
   message.comm = Ref<Comm>(&comm);
   ++comm.under_way;
@@ -127,18 +186,80 @@ Error SendBuffer::send(const void* data, int64_t count, Datatype& type, int dest
   return {};
 }
 
-Error buffer_attach(void* buffer, int64_t size) {
-  if (size < 0) return failure(MPI_ERR_ARG, "{} is no size of a buffer (argument size)", size);
-  return send_buffer().attach(buffer, size);
+namespace {
+
+Error bad_size(int64_t size) {
+  if (size >= 0) return {};
+  return failure(MPI_ERR_ARG, "{} is no size of a buffer (argument size)", size);
 }
 
+// `place`: where a communicator or session keeps its own.
+Error attach_to(std::shared_ptr<SendBuffer>& place, void* buffer, int64_t size) {
+  if (Error e = bad_size(size)) return e;
+  std::shared_ptr<SendBuffer> made = place;
+  if (!made) made = std::make_shared<SendBuffer>();
+  if (Error e = made->attach(buffer, size)) return e;
+  const engine::Engine::Guard own(engine_of_process());
+  place = std::move(made);
+  return {};
+}
+
+// Messages that are on their way are those of the old buffer, and when it is detached there are none.
+Error detach_from(std::shared_ptr<SendBuffer>& place, const char* what, void* buffer_addr, int64_t& size) {
+  const std::shared_ptr<SendBuffer> buffer = place;
+  if (!buffer) return failure(MPI_ERR_BUFFER, "no buffer is attached to the {}", what);
+  if (Error e = buffer->detach(*static_cast<void**>(buffer_addr), size)) return e;
+  const engine::Engine::Guard own(engine_of_process());
+  place.reset();
+  return {};
+}
+
+Error flush_of(const std::shared_ptr<SendBuffer>& buffer, const char* what) {
+  if (!buffer) return failure(MPI_ERR_BUFFER, "no buffer is attached to the {}", what);
+  buffer->flush();
+  return {};
+}
+
+Error start_flush_of(const std::shared_ptr<SendBuffer>& buffer, const char* what, MPI_Request* request) {
+  if (!buffer) return failure(MPI_ERR_BUFFER, "no buffer is attached to the {}", what);
+  return buffer->start_flush(request);
+}
+
+}  // namespace
+
+Error buffer_attach(void* buffer, int64_t size) {
+  if (Error e = bad_size(size)) return e;
+  return send_buffer().attach(buffer, size);
+}
 Error buffer_detach(void* buffer_addr, int64_t& size) {
   return send_buffer().detach(*static_cast<void**>(buffer_addr), size);
 }
-
 Error buffer_flush() {
   send_buffer().flush();
   return {};
+}
+Error buffer_iflush(MPI_Request* request) { return send_buffer().start_flush(request); }
+
+Error comm_attach_buffer(Comm& comm, void* buffer, int64_t size) {
+  return attach_to(comm.send_buffer, buffer, size);
+}
+Error comm_detach_buffer(Comm& comm, void* buffer_addr, int64_t& size) {
+  return detach_from(comm.send_buffer, "communicator", buffer_addr, size);
+}
+Error comm_flush_buffer(Comm& comm) { return flush_of(comm.send_buffer, "communicator"); }
+Error comm_iflush_buffer(Comm& comm, MPI_Request* request) {
+  return start_flush_of(comm.send_buffer, "communicator", request);
+}
+
+Error session_attach_buffer(Session& session, void* buffer, int64_t size) {
+  return attach_to(session.send_buffer, buffer, size);
+}
+Error session_detach_buffer(Session& session, void* buffer_addr, int64_t& size) {
+  return detach_from(session.send_buffer, "session", buffer_addr, size);
+}
+Error session_flush_buffer(Session& session) { return flush_of(session.send_buffer, "session"); }
+Error session_iflush_buffer(Session& session, MPI_Request* request) {
+  return start_flush_of(session.send_buffer, "session", request);
 }
 
 }  // namespace tutti::mpi

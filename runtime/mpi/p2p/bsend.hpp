@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The buffer of buffered sends (the standard, section 3.6): keeps a copy of each message until it
-// has left. One for the process.
+// has left. One for the process, and one for each communicator and session that the program attaches one
+// to: the nearest one holds.
 #pragma once
 
 #include <list>
 #include <memory>
 
 #include "mpi/comm/comm.hpp"
+#include "mpi/request/request.hpp"
 #include "mpi/type/datatype.hpp"
 
 namespace tutti::mpi {
@@ -18,12 +20,15 @@ class SendBuffer {
   // Waits until every message has left; then the memory is the caller's again.
   Error detach(void*& memory, int64_t& size);
   void flush();
+  // The request is complete when every message that is in the buffer now has left.
+  Error start_flush(MPI_Request* request);
 
   // Copies the message into the buffer and sends it from there.
   Error send(const void* data, int64_t count, Datatype& type, int dest, int tag, Comm& comm);
 
  private:
   struct Message;
+  class Flush;
   using Place = std::list<Message>::iterator;
   void drain();
   void forget(Place gone);
@@ -36,18 +41,23 @@ class SendBuffer {
   int64_t size_ = 0;
   std::list<Message> messages_;  // under way, by address
   Place latest_ = messages_.end();  // the search for room goes on behind it
+  uint64_t sent_ = 0;               // messages so far
+  std::list<Flush*> flushes_;       // under way
 };
 
 struct SendBuffer::Message {
   engine::SendOperation op;
   std::byte* data = nullptr;
   int64_t bytes = 0;
+  uint64_t number = 0;
   std::unique_ptr<std::byte[]> own;  // the data's memory in an automatic buffer
   Ref<Comm> comm;
   SendBuffer* buffer = nullptr;
   std::list<Message>::iterator self;
 };
 
-SendBuffer& send_buffer();
+SendBuffer& send_buffer();  // the process'
+// The one for messages on `comm`: its own, that of its session, or the process'. Engine owned.
+SendBuffer& send_buffer_for(Comm& comm);
 
 }  // namespace tutti::mpi

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// MPI_Comm_create_from_group (the standard, section 7.4.2): a communicator that is made of none.
+// The first of the group makes its context and tells the others, in messages of a context that no
+// communicator has, where a number made of the string tag and the group keeps those of different
+// calls apart.
+#include "mpi/comm/from_group.hpp"
+
+#include <cstring>
+
+#include "engine/engine.hpp"
+#include "mpi/comm/api_comm.hpp"
+#include "mpi/comm/context.hpp"
+#include "mpi/comm/making.hpp"
+#include "mpi/object/entry.hpp"
+#include "mpi/object/inventory.hpp"
+#include "mpi/object/process.hpp"
+
+namespace tutti::mpi {
+namespace {
+
+using engine::Engine;
+
+// What stands in for the communicator that is not there yet: errors go to the handler that it would
+// have.
+class NotYet final : public HasErrhandler {
+ public:
+  explicit NotYet(Errhandler& errhandler)
+      : HasErrhandler(Tag::freed, Errhandler::On::communicator, Ref<Errhandler>(&errhandler)) {}
+  void call_user(const Errhandler& with, int code) override {
+    call_with_handle<MPI_Comm_errhandler_function>(with, MPI_COMM_NULL, code);
+  }
+  std::string description() const override { return "a new communicator"; }
+  const char* noun() const override { return "communicator"; }
+};
+
+uint64_t hash(uint64_t sum, const void* data, size_t bytes) {  // FNV-1a
+  for (const auto* at = static_cast<const unsigned char*>(data); bytes > 0; --bytes, ++at)
+    sum = (sum ^ *at) * 0x100000001b3;
+  return sum;
+}
+
+Error bad_group(const Group& group) {
+  if (group.rank != MPI_UNDEFINED) return {};
+  return failure(MPI_ERR_GROUP, "the calling process is not in the group of {} (argument group)",
+                 group.size());
+}
+
+}  // namespace
+
+Error bad_string_tag(const char* text) {
+  const size_t length = strnlen(text, MPI_MAX_STRINGTAG_LEN);
+  if (length < MPI_MAX_STRINGTAG_LEN) return {};
+  return failure(MPI_ERR_ARG, "the tag has more than {} characters (argument stringtag)",
+                 MPI_MAX_STRINGTAG_LEN - 1);
+}
+
+uint64_t number_of_call(const char* string_tag, std::initializer_list<const Group*> groups) {
+  uint64_t sum = hash(0xcbf29ce484222325, string_tag, std::strlen(string_tag) + 1);
+  for (const Group* group : groups) {
+    const int64_t size = group->size();
+    sum = hash(sum, &size, sizeof size);
+    sum = hash(sum, group->processes->data(), group->processes->size() * sizeof(int));
+  }
+  return sum;
+}
+
+void raise_on_what_is_made(Errhandler& errhandler) {
+  error_object() = Ref<HasErrhandler>::adopt(new NotYet(errhandler));
+}
+
+// The members of `from` on wait for its first, or are told by it.
+void spread(uint64_t call, std::span<const int> processes, int rank, void* data, size_t bytes) {
+  Engine& engine = engine_of_process();
+  const Engine::Guard own(engine);
+  int open = 0;
+  const auto over = [](engine::Operation& op) { --*static_cast<int*>(op.owner); };
+  const Payload payload{data, static_cast<int64_t>(bytes), &Layout::bytes()};
+  const engine::Match match{ContextPool::without_parent(), processes[0],
+                            static_cast<int>(call & 0x7fffffff), static_cast<uint32_t>(call >> 32)};
+  if (rank == 0) {
+    std::vector<engine::SendOperation> sends(processes.size());
+    open = static_cast<int>(sends.size()) - 1;
+    for (size_t i = 1; i < sends.size(); ++i) {
+      sends[i].payload = payload;
+      sends[i].peer = processes[i];
+      sends[i].match = match;
+      sends[i].owner = &open;
+      sends[i].on_complete = over;
+      engine.send(sends[i]);
+    }
+    engine.wait_until([&] { return open == 0; },
+                      [&](engine::Condition& needs) {
+                        for (size_t i = 1; i < sends.size(); ++i)
+                          if (!sends[i].sent || !sends[i].matched) needs.process(sends[i].peer);
+                      });
+    return;
+  }
+  engine::RecvOperation receive;
+  open = 1;
+  receive.payload = payload;
+  receive.match = match;
+  receive.owner = &open;
+  receive.on_complete = over;
+  engine.recv(receive);
+  engine.wait_until([&] { return open == 0; },
+                    [&](engine::Condition& needs) {
+                      if (receive.posted) needs.process(processes[0]);
+                    });
+}
+
+Error no_context_for(const char* string_tag) {
+  return failure(
+      MPI_ERR_OTHER,
+      "the first process of the group has {} communicators in use and no number left for another "
+      "(stringtag '{}'): free some",
+      1 << ContextPool::kSlotBits, string_tag);
+}
+
+void finish_new(Comm& made, const Info* info) {
+  made.handle = inventory::hand_out(made);
+  made.attributes.copy_predefined(process().world->attributes);
+  take_hints(made, info);
+}
+
+Error comm_create_from_group(Group& group, const char* stringtag, Info* info,
+                             Errhandler& errhandler, MPI_Comm* newcomm) {
+  *newcomm = MPI_COMM_NULL;
+  Error error = errhandler.suits(Errhandler::On::communicator);
+  if (error) return error;  // on the group's session: this handler cannot be called
+  if (group.size() == 0) return {};
+  error = bad_string_tag(stringtag);
+  if (!error) error = bad_group(group);
+  uint64_t context = kNoContext;
+  if (!error) {
+    context = offer_context(group.rank == 0);
+    spread(number_of_call(stringtag, {&group}), *group.processes, group.rank, &context,
+           sizeof context);
+    if (context == kNoContext) error = no_context_for(stringtag);
+  }
+  if (error) {
+    raise_on_what_is_made(errhandler);
+    return error;
+  }
+  auto* made = new Comm(Ref<Group>(&group), context, Ref<Errhandler>(&errhandler));
+  finish_new(*made, info);
+  *newcomm = made->handle;
+  return {};
+}
+
+}  // namespace tutti::mpi

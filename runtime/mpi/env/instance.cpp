@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/env/instance.hpp"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <functional>
+#include <limits>
+#include <mutex>
+#include <thread>
+
+#include "base/flight.hpp"
+#include "base/log.hpp"
+#include "mpi/check/strict.hpp"
+#include "mpi/coll/collective.hpp"
+#include "mpi/env/thread_level.hpp"
+#include "mpi/object/entry.hpp"
+#include "mpi/object/info.hpp"
+#include "mpi/object/process.hpp"
+#include "mpi/p2p/bsend.hpp"
+
+namespace tutti::mpi {
+namespace {
+
+// Opening and closing, one thread at a time.
+std::mutex& making() {
+  static auto* mutex = new std::mutex;  // outlives exit handlers
+  return *mutex;
+}
+
+enum class World { not_yet, alive, over };
+// Changed together, under `counting`, and read by calls that are allowed at any time.
+std::mutex& counting() {
+  static auto* mutex = new std::mutex;
+  return *mutex;
+}
+std::atomic<World> world{World::not_yet};
+int sessions = 0;           // alive
+bool had_sessions = false;  // since the process was opened
+bool is_open = false;       // under `making`
+std::atomic<int> world_level{MPI_THREAD_SINGLE};
+pid_t opened_by = 0;  // a forked child has the rest of the process, but not its threads
+std::optional<engine::Ticks> ticks;  // of the progress thread
+bool report_only = false;
+
+// `counting` is held.
+void set_phase() {
+  const bool runs = sessions > 0 || world == World::alive;
+  phase.store(runs                   ? Phase::running
+              : world == World::over ? Phase::finalized
+                                     : Phase::before_init,
+              std::memory_order_release);
+}
+
+// Predefined attributes; the values live as long as the process.
+struct PredefinedAttributes {
+  int tag_ub = std::numeric_limits<int>::max();
+  int io = MPI_ANY_SOURCE;
+  int host = MPI_PROC_NULL;
+  int wtime_is_global = 0;
+  int application = 0;
+  int universe_size = 0;
+};
+PredefinedAttributes predefined;
+
+void set_predefined_attributes(Comm& comm, const boot::JobView& job) {
+  predefined.application = job.application;
+  predefined.universe_size = job.universe_size;
+  comm.attributes.set_predefined(MPI_TAG_UB, &predefined.tag_ub);
+  comm.attributes.set_predefined(MPI_IO, &predefined.io);
+  comm.attributes.set_predefined(MPI_HOST, &predefined.host);
+  comm.attributes.set_predefined(MPI_WTIME_IS_GLOBAL, &predefined.wtime_is_global);
+  comm.attributes.set_predefined(MPI_APPNUM, &predefined.application);
+  comm.attributes.set_predefined(MPI_LASTUSEDCODE, last_used_code());
+  if (predefined.universe_size > 0)
+    comm.attributes.set_predefined(MPI_UNIVERSE_SIZE, &predefined.universe_size);
+}
+
+Comm* predefined_comm(std::vector<int> processes, int rank, uint64_t context, MPI_Comm handle,
+                      const char* name, const boot::JobView& job) {
+  auto group = Ref<Group>::adopt(
+      new Group(std::make_shared<const std::vector<int>>(std::move(processes)), rank));
+  auto* made = new Comm(std::move(group), context,
+                        Ref<Errhandler>(&predefined_errhandler(MPI_ERRORS_ARE_FATAL)));
+  made->live_for_ever();
+  made->handle = handle;
+  made->set_name(name);
+  set_predefined_attributes(*made, job);
+  return made;
+}
+
+// Also sessions have them, for the library's own use: the program sees them in the World Model
+// alone.
+void make_predefined_comms(Process& p) {
+  const boot::JobView& job = p.job->view();
+  std::vector<int> everyone(static_cast<size_t>(job.size));
+  for (int i = 0; i < job.size; ++i) everyone[static_cast<size_t>(i)] = i;
+  p.world = predefined_comm(std::move(everyone), job.rank, ContextPool::world(), MPI_COMM_WORLD,
+                            "MPI_COMM_WORLD", job);
+  p.self = predefined_comm({job.rank}, 0, p.contexts->self(), MPI_COMM_SELF, "MPI_COMM_SELF", job);
+}
+
+// Waits until what was sent is on its way.
+void flush(Process& p) {
+  const engine::Engine::Guard own(*p.engine);
+  p.engine->wait_until([&] { return p.engine->transport().flushed(); });
+}
+
+// What is suspected is told before the job is over. The engine is owned.
+void await_findings(Process& p) {
+  if (p.checker) p.engine->wait_until([&] { return p.checker->is_idle(); });
+}
+
+// Everybody has sent what he will. A message for a receive whose request is freed may be one too
+// long, of which nobody else would hear.
+void take_what_has_come(Process& p) {
+  const engine::Engine::Guard own(*p.engine);
+  while (p.engine->progress()) {
+  }
+}
+
+// All ranks end the World Model. `closes`: nothing of this process goes on behind it.
+Error part_from_others(Process& p, bool closes) {
+  {
+    const engine::Engine::Guard own(*p.engine);
+    p.finalizing = closes;
+    if (p.checker) p.checker->settle_all();
+    await_findings(p);
+  }
+  Error e = run(*p.world, coll::Call{.kind = coll::Collective::barrier,
+                                     .signature = contract::word_of(Function::Finalize)});
+  const contract::Ledger* ledger = p.world->hidden.ledger;
+  // Where the calls on MPI_COMM_WORLD have come apart, and the program knows, it can still end.
+  if (e && ledger && ledger->broken()) e = p.job->fence();
+  if (e) return e;
+  {
+    const engine::Engine::Guard own(*p.engine);
+    await_findings(p);
+  }
+  if (strict)
+    if (Error untold = tell_left_over(closes)) return untold;
+  if (closes) {  // asks and answers no more
+    const engine::Engine::Guard own(*p.engine);
+    p.engine->set_observer(nullptr);
+  }
+  flush(p);
+  // What the checker asked may have been all that a connection was made for, and UCX makes one with
+  // the help of both ends: they stay until all are through.
+  if (p.transport->has_ucx()) {
+    if (Error ended = run(*p.world, coll::Call{.kind = coll::Collective::barrier})) return ended;
+    flush(p);
+  }
+  take_what_has_come(p);
+  if (closes) p.helper.reset();
+  const boot::JobView& job = p.job->view();
+  // Between nodes a closed connection may discard what the other end has not read yet.
+  if (job.node_ranks.size() < static_cast<size_t>(job.size)) return p.job->fence();
+  return {};
+}
+
+// No thread of the library is left, and nobody waits for this process. `making` is held.
+void close_process(Process& p) {
+  is_open = false;
+  if (flight::Record* record = flight::mine()) record->phase.store(2, std::memory_order_relaxed);
+  const std::function<void()> part = p.transport->parting();
+  p.transport.reset();
+  p.job->leave();
+  // A rank that leaves PMIx (4.2) counts as lost in a fence that is open, perhaps that of a program
+  // which another rank of the node runs after this one.
+  part();
+}
+
+void start_helper(Process& p) {
+  if (ticks) p.helper = std::make_unique<engine::ProgressThread>(*p.engine, *ticks);
+}
+
+// A process that has had sessions is still open: others may be in the middle of theirs, and what
+// this one has sent may be on its way to them. All ranks of the job meet, and this one answers
+// while it waits.
+void part_at_exit(Process& p) {
+  {
+    const engine::Engine::Guard own(*p.engine);
+    p.finalizing = true;
+  }
+  if (!p.helper) p.helper = std::make_unique<engine::ProgressThread>(*p.engine);
+  // It fails where one has ended in another way, of which the launcher tells.
+  if (Error e = p.job->fence()) say(Level::debug, "{}", e.message());
+  {
+    const engine::Engine::Guard own(*p.engine);
+    p.engine->set_observer(nullptr);
+  }
+  flush(p);
+  p.helper.reset();
+  close_process(p);
+}
+
+// A program that exits without MPI_Finalize must not find the thread in UCX's own exit.
+void close_at_exit() {
+  if (getpid() != opened_by || !the_process) return;
+  if (is_open && phase.load() != Phase::running) return part_at_exit(*the_process);
+  the_process->helper.reset();
+}
+
+// `making` is held.
+Error open(int level) {
+  auto p = std::make_unique<Process>();
+  ticks.reset();
+  if (Error e = open_process(*p, ticks, report_only)) {
+    job_that_failed_to_start() = std::move(p->job);
+    return e;
+  }
+  p->thread_level = level;
+  p->main_thread = std::this_thread::get_id();
+  if (level == MPI_THREAD_MULTIPLE) concurrent_calls = true;
+  the_process = p.release();
+  make_predefined_comms(*the_process);
+  // Not before: others may have asked this process something already, and it answers.
+  start_helper(*the_process);
+  {
+    const engine::Engine::Guard own(*the_process->engine);
+    the_process->threads.opened();  // the progress thread is the last of the library's own
+  }
+  static bool registered = false;
+  if (!std::exchange(registered, true)) std::atexit(close_at_exit);
+  opened_by = getpid();
+  had_sessions = false;
+  is_open = true;
+  return {};
+}
+
+void show_world(Process& p) {
+  predefined_comms.set(reinterpret_cast<uintptr_t>(MPI_COMM_WORLD), p.world);
+  predefined_comms.set(reinterpret_cast<uintptr_t>(MPI_COMM_SELF), p.self);
+  on_no_object.store(p.self, std::memory_order_release);
+}
+
+void hide_world() {
+  on_no_object.store(nullptr, std::memory_order_release);
+  predefined_comms.set(reinterpret_cast<uintptr_t>(MPI_COMM_WORLD), nullptr);
+  predefined_comms.set(reinterpret_cast<uintptr_t>(MPI_COMM_SELF), nullptr);
+}
+
+}  // namespace
+
+int my_process() {
+  return the_process->engine->process();
+}
+
+std::unique_ptr<boot::Job>& job_that_failed_to_start() {
+  static auto& job = *new std::unique_ptr<boot::Job>;  // outlives exit handlers
+  return job;
+}
+
+// Where Tutti's launcher runs a rank, it sees by itself that this one ended without MPI_Finalize.
+// Others take exit code 0 for the good end of a rank whose peers wait for it, so that the rank ends
+// the job. Registered when the library is loaded, it runs after whatever the program has for its
+// exit, where MPI_Finalize may still stand. The C library alone tells the exit code.
+void end_job_of_others(int status, void*) {
+  if (phase.load() != Phase::running || getpid() != opened_by) return;
+  const boot::JobView& job = process().job->view();
+  if (job.own_launcher || job.size == 1) return;
+  const int code = status & 0xff;
+  process().job->abort(
+      code ? code : 1,
+      fmt::format("this rank exited with code {} without MPI_Finalize; the job ends", code));
+}
+[[gnu::constructor]] void watch_exit() {
+  ::on_exit(end_job_of_others, nullptr);
+}
+
+bool world_has_begun() {
+  return world.load() != World::not_yet;
+}
+bool world_has_ended() {
+  return world.load() == World::over;
+}
+int world_thread_level() {
+  return world_level.load();
+}
+bool is_main_thread() {
+  return std::this_thread::get_id() == process().main_thread;
+}
+
+Error begin_world(int level) {
+  const std::lock_guard one(making());
+  if (world_has_begun())
+    return failure(MPI_ERR_OTHER, "MPI is initialized already{}",
+                   world_has_ended() ? " and finalized: it starts once" : "");
+  if (!is_open)
+    if (Error e = open(level)) return e;
+  Process& p = process();
+  world_level = level;
+  p.main_thread = std::this_thread::get_id();
+  if (level > p.thread_level) p.thread_level = level;
+  if (level == MPI_THREAD_MULTIPLE) concurrent_calls = true;
+  info_env().set("maxprocs", std::to_string(p.job->view().size));
+  info_env().set("thread_level", name_of_thread_level(level));
+  if (p.checker && !had_sessions) open_thread_judge(report_only);
+  show_world(p);
+  const std::lock_guard count(counting());
+  world = World::alive;
+  set_phase();
+  return {};
+}
+
+Error end_world() {
+  std::unique_lock one(making());  // who begins a session meanwhile waits
+  const bool closes = !had_sessions;
+  if (!closes) one.unlock();
+  Process& p = process();
+  if (Error e = part_from_others(p, closes)) return e;
+  hide_world();
+  {
+    const std::lock_guard count(counting());
+    world = World::over;
+    set_phase();
+  }
+  if (closes) close_process(p);
+  return {};
+}
+
+Error begin_session() {
+  const std::lock_guard one(making());
+  if (!is_open)
+    if (Error e = open(MPI_THREAD_MULTIPLE)) return e;
+  // Each session has a thread level of its own, which says nothing of the threads of others.
+  process().thread_level = MPI_THREAD_MULTIPLE;
+  concurrent_calls = true;
+  had_sessions = true;
+  const std::lock_guard count(counting());
+  ++sessions;
+  set_phase();
+  return {};
+}
+
+void end_session() {
+  flush(process());
+  const std::lock_guard count(counting());
+  --sessions;
+  set_phase();
+}
+
+}  // namespace tutti::mpi

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What MPI_Init and MPI_Session_init make, counted. The first of them opens the process: it joins
+// the job, makes the transport, the engine and the checker, and waits for all ranks of the job,
+// since that is collective. Those that follow are local. MPI_Finalize closes the process again if
+// it has never had a session; else it stays open until its exit, so that sessions may come and go
+// without the others.
+#pragma once
+
+#include <optional>
+
+#include "base/result.hpp"
+#include "engine/wait/progress.hpp"
+
+namespace tutti::mpi {
+
+struct Process;
+
+// The World Model begins; `level` is one of the thread levels, and holds from then on.
+Error begin_world(int level);
+// After the callbacks of MPI_Finalize; collective over the job.
+Error end_world();
+bool world_has_begun();  // and may have ended
+bool world_has_ended();
+int world_thread_level();
+bool is_main_thread();  // the one that has begun the World Model
+
+// There is one session more, or less. Any thread.
+Error begin_session();
+void end_session();
+
+// opening.cpp. `ticks`: of the progress thread, if there is to be one. `report_only`: findings end
+// nothing.
+Error open_process(Process& p, std::optional<engine::Ticks>& ticks, bool& report_only);
+
+}  // namespace tutti::mpi

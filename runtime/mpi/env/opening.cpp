@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Opening: settings become a transport, an engine and a checker. Collective over the job.
+#include <algorithm>
+#include <functional>
+
+#include "base/config.hpp"
+#include "base/dead_folders.hpp"
+#include "base/flight.hpp"
+#include "base/log.hpp"
+#include "mpi/check/message_types.hpp"
+#include "mpi/check/strict.hpp"
+#include "mpi/env/instance.hpp"
+#include "mpi/object/process.hpp"
+#include "transport/shared/doorbell.hpp"
+#include "transport/testing/stress.hpp"
+
+namespace tutti::mpi {
+
+Process* the_process = nullptr;
+
+namespace {
+
+// A rank whose node has more ranks than cores gives its core away sooner.
+engine::Waiting waiting_of(const Config& config, const boot::JobView& job) {
+  engine::Waiting waiting;
+  const int cores = boot::allowed_cores();
+  const bool crowded = static_cast<int>(job.node_ranks.size()) > cores;
+  const bool told = config.value("wait.spins").origin != "default";
+  waiting.spreads = crowded && config.flag("wait.spread");
+  waiting.adapts = !crowded && !told;  // who yields from the first poll on has adapted
+  waiting.polls = crowded && !told ? 1 : static_cast<int>(config.number("wait.spins"));
+  say(Level::debug,
+      "ranks on this node: {}, cores for them: {}; a call that waits looks {} times first",
+      job.node_ranks.size(), cores, waiting.polls);
+  return waiting;
+}
+
+transport::NodeOptions transport_options(const Config& config, const boot::JobView& job) {
+  const std::string tls(config.text("transport.ucx_tls"));
+  return {.job = job.id,
+          .process = job.rank,
+          .job_size = job.size,
+          .neighbours = job.node_ranks,
+          .shared_memory = config.flag("transport.shared_memory"),
+          .read_peers = config.text("transport.cma") == "auto",
+          .both_copy = static_cast<int>(job.node_ranks.size()) <= boot::allowed_cores(),
+          .no_way =
+              [](int peer, const Error& why) {
+                const std::vector<int>& near = process().job->view().node_ranks;
+                process().job->abort(
+                    1,
+                    fmt::format("a message to rank {}{} cannot leave: {}", peer,
+                                std::ranges::binary_search(near, peer) ? " on the same node" : "",
+                                why.message()));
+              },
+          .ucx = {tls},
+          .ucx_is_told = tls.empty() ? ""
+                                     : fmt::format("with transport.ucx_tls={} (from: {})", tls,
+                                                   config.value("transport.ucx_tls").origin)};
+}
+
+transport::Wiring wiring_of(boot::Job& job) {
+  transport::Wiring wiring{
+      .publish = [&job](const std::string& address) { return job.publish(address); },
+      .fence = [&job] { return job.fence(); },
+      .address_of = [&job](int peer) { return job.address_of(peer); }};
+  if (!job.view().own_launcher) {
+    wiring.tell_node = [&job](const std::string& word) { return job.tell_node(word); };
+    wiring.told_by = [&job](int rank) { return job.told_by(rank); };
+    wiring.node_is_visible = boot::sees_processes_of_node();
+  }
+  return wiring;
+}
+
+// Below MPI_THREAD_MULTIPLE no second thread may call MPI while one is in a call.
+bool all_threads_blocked() {
+  Process& p = process();
+  if (p.thread_level != MPI_THREAD_MULTIPLE) return true;
+  std::vector<int> waiting;
+  for (const engine::Blocked* b = p.engine->blocked(); b; b = b->next) waiting.push_back(b->thread);
+  return p.threads.none_but(waiting, std::as_bytes(std::span(&p.engine->ownership(), 1)));
+}
+
+contract::Hooks contract_hooks() {
+  return {.end_job = [](int code, const std::string& text) { process().job->abort(code, text); },
+          .is_finalizing = [] { return process().finalizing; },
+          .all_threads_blocked = all_threads_blocked,
+          .may_have_sent = may_have_sent};
+}
+
+contract::Options contract_options(const Config& config) {
+  return {.level = static_cast<contract::Level>(config.value("contract.check").number),
+          .report_only = config.flag("contract.report_only"),
+          .ask_after = config.duration("contract.ask_after"),
+          .standstill = config.duration("contract.standstill")};
+}
+
+// The flight record and the checker that reads it; both or none.
+void open_contract(Process& p, const Config& config) {
+  const contract::Options options = contract_options(config);
+  if (options.level == contract::Level::off) return flight::switch_off();
+  const boot::JobView& view = p.job->view();
+  flight::open(view.id, view.rank, view.size, view.host);
+  p.checker = std::make_unique<contract::Checker>(*p.engine, options, contract_hooks());
+  const engine::Engine::Guard own(*p.engine);
+  p.engine->set_observer(p.checker.get());
+  type_comparison = {.on = true, .report_only = options.report_only};
+  if (options.level == contract::Level::strict) open_strict(options.report_only);
+}
+
+Error open_engine(Process& p, const Config& config) {
+  using Kind = StressMode::Kind;
+  const boot::JobView& view = p.job->view();
+  const std::optional<StressMode> mode = stress_mode(config.text("contract.stress"));
+  if (!mode)
+    return failure(MPI_ERR_ARG, "the setting contract.stress (from: {}) takes {}, not '{}'",
+                   config.value("contract.stress").origin, kStressModes,
+                   config.text("contract.stress"));
+  p.stress_mode = *mode;
+  transport::Transport* transport = &p.transport->direct();
+  if (mode->kind != Kind::off) {
+    p.stress = transport::stressed(
+        *transport,
+        {.disturb = mode->kind == Kind::random, .seed = mode->seed, .process = view.rank});
+    transport = p.stress.get();
+  }
+  p.engine = std::make_unique<engine::Engine>(*transport, view.rank, waiting_of(config, view));
+  p.engine->set_active_handler(&p.one_sided);
+  if (mode->kind == Kind::sync) p.engine->set_manner(engine::Manner::synchronous);
+  if (mode->kind == Kind::loose) p.engine->set_manner(engine::Manner::buffering);
+  if (mode->kind == Kind::random) p.engine->shuffle(mode->seed + static_cast<uint64_t>(view.rank));
+  return {};
+}
+
+}  // namespace
+
+Error open_process(Process& p, std::optional<engine::Ticks>& ticks, bool& report_only) {
+  transport::use_remote_fences();  // before PMIx starts a thread
+  Result<Config> config = Config::load();
+  if (config) set_log_level(static_cast<Level>(config->value("log.level").number));
+  // Before anything else can go wrong: what does is said by the launcher then, once for all ranks.
+  Result<std::unique_ptr<boot::Job>> job = boot::Job::join();
+  if (!job) return std::move(job).error();
+  p.job = *std::move(job);
+  const boot::JobView& view = p.job->view();
+  set_speaker(fmt::format("rank {} on {}", view.rank, view.host));
+  // Our own launcher has done so; others know nothing of what a killed one has left.
+  if (!view.own_launcher && view.size > 1 && view.rank == view.node_ranks.front())
+    remove_dead_folders(folder_of_jobs());
+  if (!config) return std::move(config).error();
+  Result<std::shared_ptr<const coll::Selection>> selection = coll::Selection::load(
+      std::string(config->text("collectives.override")),
+      std::string(config->text("collectives.rules")));
+  if (!selection)
+    return std::move(selection).error().within(fmt::format(
+        "the settings collectives.rules (from: {}) and collectives.override (from: {})",
+        config->value("collectives.rules").origin, config->value("collectives.override").origin));
+  p.selection = *std::move(selection);
+
+  Result<std::unique_ptr<transport::Node>> transport =
+      transport::Node::open(transport_options(*config, view), wiring_of(*p.job));
+  if (!transport) return std::move(transport).error();
+  p.transport = *std::move(transport);
+
+  if (Error e = open_engine(p, *config)) return e;
+  open_contract(p, *config);
+  report_only = config->flag("contract.report_only");
+  p.contexts = std::make_unique<ContextPool>(view.rank);
+  if (config->flag("progress.thread")) {
+    using std::chrono::duration_cast, std::chrono::microseconds;
+    ticks = engine::Ticks{duration_cast<microseconds>(config->duration("progress.tick_min")),
+                          duration_cast<microseconds>(config->duration("progress.tick_max"))};
+  }
+  return {};
+}
+
+}  // namespace tutti::mpi
