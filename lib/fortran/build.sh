@@ -1,0 +1,67 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# What `tutti fortran` runs: builds the Fortran library and modules for a compiler, from the sources beside this file.
+# usage: build.sh INCLUDE LIBDIR [--fc=COMMAND] [--cc=COMMAND] [--to=FOLDER | --system]
+
+include=$1 libdir=$2
+shift 2
+sources=$(dirname -- "$(readlink -f -- "$0")")
+fc=${TUTTI_FC:-gfortran} cc=${TUTTI_CC:-cc}
+to=${XDG_DATA_HOME:-$HOME/.local/share}/tutti/fortran
+
+fail() {
+  echo "tutti fortran: $*" >&2
+  exit 1
+}
+
+for argument; do
+  case $argument in
+    --fc=*) fc=${argument#*=} ;;
+    --cc=*) cc=${argument#*=} ;;
+    --to=*) to=${argument#*=} ;;
+    --system) to=$libdir/tutti/fortran ;;
+    -h | --help)
+      echo "usage: tutti fortran [--fc=COMMAND] [--cc=COMMAND] [--to=FOLDER | --system]"
+      echo "Builds library and modules of MPI for a Fortran compiler, which mpifort then finds. See tutti(1)."
+      exit ;;
+    *) fail "there is no option $argument; it may be --fc=COMMAND, --cc=COMMAND, --to=FOLDER or --system" ;;
+  esac
+done
+
+# The commands may have options of their own.
+name=$(sh "$sources/compiler.sh" $fc) || fail "there is no Fortran compiler '$fc'; name one with --fc=COMMAND"
+command -v -- ${cc%% *} >/dev/null || fail "there is no C compiler '$cc', which builds a part; name one with --cc=COMMAND"
+folder=$to/$name
+mkdir -p "$folder" || fail "cannot make the folder $folder; --to=FOLDER names another one"
+work=$(mktemp -d "$folder/building.XXXXXX") || fail "cannot write into $folder; --to=FOLDER names another one"
+trap 'rm -rf "$work"' EXIT
+trap 'exit 1' HUP INT TERM
+cd "$work" || exit 1
+
+# The header that tells C of this compiler's descriptors lies with the compiler.
+binding=
+for place in "$($fc -print-file-name=include 2>/dev/null)" \
+             "$(dirname -- "$(readlink -f -- "$(command -v -- ${fc%% *})")")/../include/flang"; do
+  [ ! -r "$place/ISO_Fortran_binding.h" ] || { binding=$place; break; }
+done
+
+printf '%s\n' '      program p' '      integer i, j' '      parameter (i = 4/kind(1), j = 1/i)' '      end' >integer.f
+$fc -c integer.f -o integer.o >integer.log 2>&1 ||
+  fail "INTEGER has not 4 bytes with '$fc', or it compiles nothing; MPI's handles are 4 bytes long, so leave out -fdefault-integer-8 or the like:
+$(head -n 5 integer.log)"
+
+echo "tutti fortran: building for $name in $folder"
+for module in tutti_mpi_types mpi mpi_f08; do
+  $fc -O2 -fPIC -c "$sources/$module.f90" -o $module.o >$module.log 2>&1 ||
+    { head -n 20 $module.log >&2; fail "$name cannot compile $module.f90"; }
+done
+for part in procedures callbacks conversion section; do
+  $cc -std=gnu11 -O2 -fPIC ${binding:+"-I$binding"} "-I$include" "-I$sources" \
+    -c "$sources/$part.c" -o $part.o >$part.log 2>&1 ||
+    { grep -E 'error|ISO_Fortran' $part.log | head -n 20 >&2; fail "$cc cannot compile $part.c for $name"; }
+done
+$cc -shared -o libmpifort_abi.so.1 -Wl,-soname,libmpifort_abi.so.1 "-Wl,--version-script=$sources/exports.map" *.o \
+  "-L$libdir" -lmpi_abi || fail "cannot link libmpifort_abi.so.1 for $name"
+ln -s libmpifort_abi.so.1 libmpifort_abi.so
+mv -f libmpifort_abi.so.1 libmpifort_abi.so ./*.mod "$folder/" || fail "cannot write into $folder"
+echo "tutti fortran: done; mpifort -fc=${fc%% *} finds it"

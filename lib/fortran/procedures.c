@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The procedures of Fortran, under the names that compilers give them: lower case and an underscore. Each calls
+ * the C function of its own prefix, so that a tool that replaces MPI_Send sees those of Fortran, too. */
+#include "callbacks.h"
+#include "caller.h"
+#include "section.h"
+
+/* The library of C wants to know what Fortran's logicals look like, before it starts. It refuses to be told
+ * twice, which is no error here. */
+static void tell_of_fortran(void) {
+  int size = (int)sizeof(MPI_Fint), is_set = 0;
+  MPI_Fint true_value = TUTTI_FORTRAN_TRUE, false_value = TUTTI_FORTRAN_FALSE;
+  MPI_Fint known_true, known_false;
+  if (PMPI_Abi_get_fortran_booleans(size, &known_true, &known_false, &is_set) == MPI_SUCCESS && !is_set)
+    PMPI_Abi_set_fortran_booleans(size, &true_value, &false_value);
+}
+
+#define C(name) MPI_##name
+#define F(name) mpi_##name##_
+#define TS(name) mpi_##name##_f08ts_
+#define F08(name) mpi_##name##_f08_
+#define NAME_OF(name) "mpi_" #name "_"
+#include "special.inc"
+#include "procedures.inc"
+#undef C
+#undef F
+#undef TS
+#undef F08
+#undef NAME_OF
+
+#define C(name) PMPI_##name
+#define F(name) pmpi_##name##_
+#define TS(name) pmpi_##name##_f08ts_
+#define F08(name) pmpi_##name##_f08_
+#define NAME_OF(name) "pmpi_" #name "_"
+#include "special.inc"
+#include "procedures.inc"
