@@ -92,7 +92,7 @@ Job::Job(Loop& loop, Options options)
 Job::~Job() = default;
 
 std::string Job::lost_output(const char* stream, const std::string& why) {
-  const std::string sentence =
+  std::string sentence =
       fmt::format("mpirun cannot write its standard {}: {}; the job ends", stream, why);
   fail(1, sentence);
   return sentence;

@@ -83,7 +83,8 @@ struct Found {
 std::string library_in(const std::string& name, const std::vector<std::string>& folders) {
   if (name.find('/') != name.npos) return name;
   for (const std::string& folder : folders) {
-    const std::string path = folder + "/" + name;
+    std::string path = folder;
+    path.append("/").append(name);
     if (::access(path.c_str(), R_OK) == 0) return path;
   }
   return {};
@@ -240,7 +241,7 @@ std::string why_not_executed(const std::string& path, int error_number) {
          file->big_endian != own->big_endian))
       return fmt::format("is built for {}, and this machine is {}", machine_text(*file),
                          machine_text(*own));
-    if (const std::string source = what_to_do_with_source(path); !source.empty()) return source;
+    if (std::string source = what_to_do_with_source(path); !source.empty()) return source;
     if (file && file->is_object)
       return "is not linked yet: it is what a compiler makes of one source";
     if (file) return "is no whole program: the file is cut, or no compiler has made it";

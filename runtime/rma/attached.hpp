@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <iterator>
+#include <limits>
 #include <map>
 
 namespace tutti::rma {
@@ -57,7 +58,7 @@ class Attached {
   // around are attached nowhere.
   bool holds(__int128 begin, __int128 end) const {
     if (begin >= end) return true;
-    if (begin < 0 || end > static_cast<__int128>(~Address{0})) return false;
+    if (begin < 0 || end > std::numeric_limits<Address>::max()) return false;
     const auto above = spans_.upper_bound(static_cast<Address>(begin));
     return above != spans_.begin() && end <= std::prev(above)->second;
   }

@@ -18,7 +18,8 @@
 #include <string>
 #include <string_view>
 
-extern "C" void __tsan_init() __attribute__((weak));  // null without ThreadSanitizer
+// Null without ThreadSanitizer, whose name it is. NOLINTNEXTLINE(bugprone-reserved-identifier)
+extern "C" void __tsan_init() __attribute__((weak));
 
 namespace tutti::transport {
 namespace {
