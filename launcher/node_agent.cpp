@@ -9,10 +9,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <map>
 #include <optional>
 #include <set>
 
 #include "base/log.hpp"
+#include "base/process_sets.hpp"
 #include "launcher/environment.hpp"
 #include "launcher/limits.hpp"
 #include "launcher/look.hpp"
@@ -82,6 +84,7 @@ Error NodeAgent::prepare_start() {
           shortage(count, task_.map.nodes[static_cast<size_t>(task_.node)], room_on_this_node()))
     return e;
   start.binding = topology_.bind(count, task_.bind_to, policy_of(start.ranks.size()));
+  find_socket_ranks();
   if (task_.report_bindings) report_bindings(start.ranks, start.binding);
   if (Error e = pmix_.register_job(task_, start.binding)) return e;
   int ends[2];
@@ -94,6 +97,19 @@ Error NodeAgent::prepare_start() {
   start.failures = ends[1];
   failures_watch_ = loop_.readable(failures_, [this] { read_failures(); });
   return {};
+}
+
+void NodeAgent::find_socket_ranks() {
+  Starting& start = *starting_;
+  std::map<int, std::vector<int>> ranks_on;
+  std::vector<int> sockets;
+  for (size_t i = 0; i < start.ranks.size(); ++i) {
+    sockets.push_back(topology_.socket_of(start.binding.processors[i]));
+    if (sockets.back() >= 0) ranks_on[sockets.back()].push_back(start.ranks[i]);
+  }
+  std::map<int, std::string> texts;
+  for (const auto& [socket, ranks] : ranks_on) texts[socket] = ranks_as_text(ranks);
+  for (const int socket : sockets) start.socket_ranks.push_back(socket < 0 ? "" : texts[socket]);
 }
 
 // Without a word from --map-by a rank has as many cores as Slurm was asked for. Slurm may count
@@ -164,6 +180,8 @@ Error NodeAgent::start_rank(Rank& rank, const std::vector<int>& processors) {
   SpawnRequest request;
   request.command = app.command;
   request.environment = environment_of(rank, std::move(*pmix));
+  if (const std::string& socket = starting_->socket_ranks[starting_->next]; !socket.empty())
+    put_variable(request.environment, std::string(kSocketRanksVariable) + "=" + socket);
   request.folder = app.folder;
   request.processors = processors;
   request.wants_input = rank.rank == 0;

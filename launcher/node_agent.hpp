@@ -23,6 +23,7 @@ namespace tutti::launcher {
 struct StartingRanks {
   std::vector<int> ranks;  // all of this node
   Topology::Binding binding;
+  std::vector<std::string> socket_ranks;  // of each rank, those on its socket; empty: it has none
   size_t next = 0;    // of `ranks`
   int failures = -1;  // the children's end of failures_
   Watch next_slice;
@@ -62,6 +63,7 @@ class NodeAgent final : public Node, private PmixServer::Events {
 
   // node_agent.cpp: the ranks' lives
   Error prepare_start();
+  void find_socket_ranks();
   void start_slice();
   void give_up_launch(int exit_code, const std::string& sentence);
   void stop_starting();  // the ranks that were not reached yet count as ended

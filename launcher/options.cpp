@@ -73,6 +73,23 @@ Error take_stress(Parse& p, std::string_view value) {
   return {};
 }
 
+Error take_process_set(Parse& p, std::string_view value) {
+  const size_t equals = value.rfind('=');
+  if (equals == value.npos || equals == 0 || equals + 1 == value.size() ||
+      value.find(';') != value.npos)
+    return bad_value(p, value, "NAME=RANKS such as left=0-3,8");
+  p.run.process_sets.push_back(std::string(value.substr(0, equals)) + ":" +
+                               std::string(value.substr(equals + 1)));
+  return {};
+}
+
+Error take_initial_errhandler(Parse& p, std::string_view value) {
+  if (value != "mpi_errors_are_fatal" && value != "mpi_errors_abort" && value != "mpi_errors_return")
+    return bad_value(p, value, "mpi_errors_are_fatal, mpi_errors_abort or mpi_errors_return");
+  p.run.initial_errhandler = value;
+  return {};
+}
+
 struct Option {
   std::vector<std::string_view> names;  // without dashes, the documented one first
   std::string_view value;               // what it takes, for the help; empty: nothing
@@ -152,6 +169,22 @@ const std::vector<Option>& options() {
              {"contract.check", std::string(v), fmt::format("{} {}", p.option, v)});
          return Error();
        }},
+      {{"pset"},
+       "NAME=RANKS",
+       "name a process set for MPI_Group_from_session_pset: left=0-3,8",
+       take_process_set},
+      {{"memory-alloc-kinds"},
+       "KINDS",
+       "kinds of memory that the program hands to MPI: system, mpi",
+       [](Parse& p, std::string_view v) {
+         p.run.memory_kinds = v;
+         return Error();
+       }},
+      {{"initial-errhandler"},
+       "HANDLER",
+       "what errors do at first: mpi_errors_are_fatal (the default),\n"
+       "mpi_errors_abort or mpi_errors_return",
+       take_initial_errhandler},
       {{"set"}, "NAME=VALUE", "change a setting (see 'tutti info --config')", take_setting},
       {{"help", "h"},
        "",

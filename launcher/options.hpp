@@ -29,6 +29,9 @@ struct RunOptions {
   std::string hostfile;
   std::string map_by, bind_to;  // empty: as set
   std::vector<GivenSetting> settings;
+  std::vector<std::string> process_sets;  // --pset, each "NAME=RANKS"
+  std::string memory_kinds;               // --memory-alloc-kinds
+  std::string initial_errhandler;         // --initial-errhandler
   std::chrono::nanoseconds timeout{0};  // 0: none
   bool report_bindings = false;
   bool tag_output = false;

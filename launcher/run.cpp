@@ -9,6 +9,7 @@
 
 #include "base/config.hpp"
 #include "base/log.hpp"
+#include "base/process_sets.hpp"
 #include "launcher/cleanup.hpp"
 #include "launcher/daemons.hpp"
 #include "launcher/environment.hpp"
@@ -91,6 +92,26 @@ Result<Plan> make_plan(RunOptions options) {
   return Plan{std::move(options), std::move(*config), std::move(*allocation), *policy, *bind_to};
 }
 
+// What the library of the ranks is to know. A launch inside another one does not inherit it.
+Error put_options_of_mpi(const RunOptions& options, int ranks, std::vector<std::string>& environment) {
+  std::string sets;
+  for (const std::string& set : options.process_sets) sets += (sets.empty() ? "" : ";") + set;
+  if (const auto known = parse_process_sets(sets, ranks); !known)
+    return failure(1, "--pset: {}", known.error().message());
+  const std::pair<std::string, std::string> variables[] = {
+      {kProcessSetsVariable, sets},
+      {kSocketRanksVariable, ""},
+      {kMemoryKindsVariable, options.memory_kinds},
+      {kInitialErrhandlerVariable, options.initial_errhandler}};
+  for (const auto& [name, value] : variables) {
+    if (!value.empty())
+      put_variable(environment, name + "=" + value);
+    else
+      std::erase_if(environment, [&](const std::string& pair) { return pair.starts_with(name + "="); });
+  }
+  return {};
+}
+
 Result<NodeTask> make_task(const Plan& plan, const std::string& job_id,
                            const std::vector<int>& cores) {
   NodeTask task;
@@ -117,6 +138,8 @@ Result<NodeTask> make_task(const Plan& plan, const std::string& job_id,
   task.map.ranks = std::move(placement->ranks);
   task.environment = job_environment(plan.config);
   put_variable(task.environment, std::string(kLauncherVariable) + "=" + host_name());
+  if (Error e = put_options_of_mpi(plan.options, static_cast<int>(task.map.ranks.size()), task.environment))
+    return e;
   task.policy = plan.policy;
   task.bind_to = plan.bind_to;
   task.report_bindings = plan.options.report_bindings;

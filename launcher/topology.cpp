@@ -206,6 +206,17 @@ std::string Topology::describe(const std::vector<int>& processors) const {
   return text.str();
 }
 
+int Topology::socket_of(const std::vector<int>& processors) const {
+  const hwloc_topology_t t = topology_.get();
+  if (hwloc_get_nbobjs_by_type(t, HWLOC_OBJ_PACKAGE) == 1) return 0;
+  if (processors.empty()) return -1;
+  const Set set(hwloc_bitmap_alloc());
+  for (int cpu : processors) hwloc_bitmap_set(set.get(), static_cast<unsigned>(cpu));
+  const hwloc_obj_t socket =
+      hwloc_get_next_obj_covering_cpuset_by_type(t, set.get(), HWLOC_OBJ_PACKAGE, nullptr);
+  return socket ? static_cast<int>(socket->logical_index) : -1;
+}
+
 std::string Topology::summary() const {
   const hwloc_topology_t t = topology_.get();
   return fmt::format("{} of {} cores ({} hardware threads), {} sockets, {} NUMA nodes",

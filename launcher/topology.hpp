@@ -38,6 +38,8 @@ class Topology {
   };
   Binding bind(int ranks, BindTo to, const MapPolicy& policy) const;
   std::string describe(const std::vector<int>& processors) const;  // "core 3 of socket 0"
+  // The socket that these processors are on; the only one, if nothing is bound; -1: on none alone.
+  int socket_of(const std::vector<int>& processors) const;
   std::string summary() const;  // "2 cores with 4 hardware threads, 1 socket"
   // For a library that would read the machine anew, and its version as PMIx tells such.
   hwloc_topology_t handle() const { return topology_.get(); }

@@ -142,7 +142,8 @@ class Call:
         if where == "root":
             text = f"(!at_root || {text})"
         elif where == "leader":
-            text = f"(local_leader != {self.comm.name}_->rank() || {text})"
+            rank = f"{self.comm.name}_->rank()" if self.comm else "local_group_->rank"
+            text = f"(local_leader != {rank} || {text})"
         elif where == "behind rank 0":
             text = f"(({self.comm.name}_->rank() == 0 && sendbuf != MPI_IN_PLACE) || {text})"
         elif where:  # of a rooted collective, only the root's own data may be in place

@@ -46,7 +46,8 @@ TEST(Options, NamesHaveOneDashOrTwoAndTheirValueBehindEitherSign) {
 TEST(Options, AllOfThem) {
   Result<RunOptions> run = parse(
       "--hostfile f -x A=b=c -x D --wdir /w --map-by node --bind-to none --report-bindings "
-      "--tag-output --timeout 1.5 --set a=b --oversubscribe --allow-run-as-root -H a:2,b p");
+      "--tag-output --timeout 1.5 --pset left=0-3,8 --pset app://x=1 --memory-alloc-kinds system,mpi "
+      "--initial-errhandler mpi_errors_return --set a=b --oversubscribe --allow-run-as-root -H a:2,b p");
   ASSERT_TRUE(run) << run.error().message();
   EXPECT_EQ(run->hostfile, "f");
   EXPECT_EQ(run->apps[0].variables, (Words{"A=b=c", "D"}));
@@ -56,6 +57,9 @@ TEST(Options, AllOfThem) {
   EXPECT_EQ(run->bind_to, "none");
   EXPECT_TRUE(run->report_bindings && run->tag_output);
   EXPECT_EQ(run->timeout, std::chrono::milliseconds(1500));
+  EXPECT_EQ(run->process_sets, (Words{"left:0-3,8", "app://x:1"}));
+  EXPECT_EQ(run->memory_kinds, "system,mpi");
+  EXPECT_EQ(run->initial_errhandler, "mpi_errors_return");
   ASSERT_EQ(run->settings.size(), 1u);
   EXPECT_EQ(run->settings[0].name, "a");
   EXPECT_EQ(run->settings[0].origin, "--set a=b");

@@ -191,7 +191,7 @@ Error comm_remote_size(Comm& comm, int* size) {
 Error comm_remote_group(Comm& comm, MPI_Group* group) {
   if (!comm.is_inter())
     return failure(MPI_ERR_COMM, "the communicator is no intercommunicator (argument comm)");
-  *group = make_group(*comm.remote_group->processes, MPI_UNDEFINED, comm.remote_group->session);
+  *group = make_group(*comm.remote_group->processes, MPI_UNDEFINED, comm.group->session);
   return {};
 }
 

@@ -47,13 +47,13 @@ uint64_t offer_context(bool first) {
   return first ? process().contexts->acquire() : kNoContext;
 }
 
-Ref<Group> new_group(std::vector<int> processes, int rank, Ref<Session> session) {
-  return Ref<Group>::adopt(
-      new Group(std::make_shared<const std::vector<int>>(std::move(processes)), rank, std::move(session)));
+Ref<Group> new_group(std::vector<int> processes, int rank, const Group& like) {
+  return Ref<Group>::adopt(new Group(std::make_shared<const std::vector<int>>(std::move(processes)),
+                                     rank, like.session));
 }
 
 Comm* make_comm(const Comm& parent, std::vector<int> processes, int rank, uint64_t context) {
-  return make_intercomm(parent, new_group(std::move(processes), rank, parent.group->session), {}, true, context);
+  return make_intercomm(parent, new_group(std::move(processes), rank, *parent.group), {}, true, context);
 }
 
 Comm* make_intercomm(const Comm& parent, Ref<Group> local, Ref<Group> remote, bool local_first,
@@ -114,7 +114,7 @@ std::vector<int> members_of(const std::vector<Entry>& all, int color, int begin,
 Ref<Group> group_of(const Comm& comm, const std::vector<int>& members, int rank = MPI_UNDEFINED) {
   std::vector<int> processes;
   for (const int member : members) processes.push_back(comm.hidden.process_of(member));
-  return new_group(std::move(processes), rank, comm.group->session);
+  return new_group(std::move(processes), rank, *comm.group);
 }
 
 }  // namespace

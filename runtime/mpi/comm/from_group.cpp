@@ -68,7 +68,6 @@ void raise_on_what_is_made(Errhandler& errhandler) {
   error_object() = Ref<HasErrhandler>::adopt(new NotYet(errhandler));
 }
 
-// The members of `from` on wait for its first, or are told by it.
 void spread(uint64_t call, std::span<const int> processes, int rank, void* data, size_t bytes) {
   Engine& engine = engine_of_process();
   const Engine::Guard own(engine);

@@ -38,7 +38,9 @@ Error comm_set_info(Comm& comm, Info* info) {
 Error comm_get_info(Comm& comm, MPI_Info* info_used) {
   const engine::Engine::Guard own(*comm.user.engine);
   take_hints(comm, nullptr);
-  *info_used = inventory::hand_out(*new Info(comm.hints));
+  std::vector<Info::Entry> told = comm.hints;
+  told.emplace_back("mpi_memory_alloc_kinds", memory_kinds_given(nullptr));
+  *info_used = inventory::hand_out(*new Info(std::move(told)));
   return {};
 }
 

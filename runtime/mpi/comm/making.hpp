@@ -12,7 +12,8 @@ namespace tutti::mpi {
 Comm* make_comm(const Comm& parent, std::vector<int> processes, int rank, uint64_t context);
 Comm* make_intercomm(const Comm& parent, Ref<Group> local, Ref<Group> remote, bool local_first,
                      uint64_t context);
-Ref<Group> new_group(std::vector<int> processes, int rank, Ref<Session> session);
+// Of the session of `like`, if it has one.
+Ref<Group> new_group(std::vector<int> processes, int rank, const Group& like);
 
 // What to say where the process whose turn it is has no context to offer.
 Error no_context_left(const Comm& parent);

@@ -17,6 +17,7 @@
 #include "mpi/env/thread_level.hpp"
 #include "mpi/object/entry.hpp"
 #include "mpi/object/info.hpp"
+#include "mpi/object/memory_kinds.hpp"
 #include "mpi/object/process.hpp"
 #include "mpi/p2p/bsend.hpp"
 
@@ -82,7 +83,7 @@ Comm* predefined_comm(std::vector<int> processes, int rank, uint64_t context, MP
   auto group = Ref<Group>::adopt(
       new Group(std::make_shared<const std::vector<int>>(std::move(processes)), rank));
   auto* made = new Comm(std::move(group), context,
-                        Ref<Errhandler>(&predefined_errhandler(MPI_ERRORS_ARE_FATAL)));
+                        Ref<Errhandler>(&initial_errhandler()));
   made->live_for_ever();
   made->handle = handle;
   made->set_name(name);
@@ -296,6 +297,7 @@ Error begin_world(int level) {
   if (level == MPI_THREAD_MULTIPLE) concurrent_calls = true;
   info_env().set("maxprocs", std::to_string(p.job->view().size));
   info_env().set("thread_level", name_of_thread_level(level));
+  info_env().set("mpi_memory_alloc_kinds", memory_kinds_given(nullptr));
   if (p.checker && !had_sessions) open_thread_judge(report_only);
   show_world(p);
   const std::lock_guard count(counting());

@@ -2,6 +2,7 @@
 #include "mpi/object/error.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -9,6 +10,7 @@
 
 #include "base/flush.hpp"
 #include "base/log.hpp"
+#include "base/process_sets.hpp"
 #include "contract/ledger.hpp"
 #include "mpi/object/api_error.hpp"
 #include "mpi/object/entry.hpp"
@@ -258,6 +260,15 @@ Errhandler& predefined_errhandler(MPI_Errhandler handle) {
   return *HandleOf<Errhandler>::predefined(reinterpret_cast<uintptr_t>(handle));
 }
 
+Errhandler& initial_errhandler() {
+  static Errhandler& it = []() -> Errhandler& {
+    const char* told = std::getenv(kInitialErrhandlerVariable);
+    const std::string_view name = told ? told : "";
+    return name == "mpi_errors_return" ? returning() : name == "mpi_errors_abort" ? aborting() : fatal();
+  }();
+  return it;
+}
+
 Error Errhandler::suits(On object) const {
   if (does != Does::call_user || on == object) return {};
   return failure(
@@ -270,7 +281,7 @@ Error Errhandler::suits(On object) const {
 void call_errhandler(HasErrhandler* on, int code, std::string_view text, const Incident& incident) {
   HasErrhandler* const raised_on = on;
   if (!on) on = on_no_object.load(std::memory_order_acquire);
-  const Ref<Errhandler> handler = on ? on->errhandler : Ref<Errhandler>(&fatal());
+  const Ref<Errhandler> handler = on ? on->errhandler : Ref<Errhandler>(&initial_errhandler());
   switch (handler->does) {
     case Errhandler::Does::return_code: return;
     case Errhandler::Does::call_user: {

@@ -35,6 +35,10 @@ class Errhandler final : public NamedObject {
 // MPI_ERRORS_ARE_FATAL and its like.
 Errhandler& predefined_errhandler(MPI_Errhandler handle);
 
+// Of MPI_COMM_WORLD and MPI_COMM_SELF at first, and where there is no object: as mpirun was told by
+// --initial-errhandler, else MPI_ERRORS_ARE_FATAL (the standard, section 9.3).
+Errhandler& initial_errhandler();
+
 // What errors are raised on: a communicator, window, file or session. Its handler is set and asked for
 // while no other thread raises an error there, as the standard leaves it to the program.
 class HasErrhandler : public NamedObject {

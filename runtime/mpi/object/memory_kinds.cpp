@@ -2,7 +2,10 @@
 #include "mpi/object/memory_kinds.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <vector>
+
+#include "base/process_sets.hpp"
 
 namespace tutti::mpi {
 namespace {
@@ -55,7 +58,10 @@ std::string supported_memory_kinds(std::string_view asked) {
 }
 
 std::string memory_kinds_given(const Info* info) {
-  return supported_memory_kinds(info ? info->get("mpi_memory_alloc_kinds").value_or("") : "");
+  if (info)
+    if (const auto asked = info->get("mpi_memory_alloc_kinds")) return supported_memory_kinds(*asked);
+  const char* launched_with = std::getenv(kMemoryKindsVariable);
+  return supported_memory_kinds(launched_with ? launched_with : "");
 }
 
 bool are_memory_kinds(std::string_view asserted) {

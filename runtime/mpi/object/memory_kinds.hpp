@@ -14,8 +14,7 @@ namespace tutti::mpi {
 // Of "system,mpi:alloc_mem,cuda" what Tutti supports, and always "system" and "mpi":
 // "system,mpi:alloc_mem".
 std::string supported_memory_kinds(std::string_view asked);
-// What a session or a launch gives for the key mpi_memory_alloc_kinds of `info`, which may be
-// nullptr.
+// The same for what `info` has under mpi_memory_alloc_kinds, or else mpirun was given; it may be nullptr.
 std::string memory_kinds_given(const Info* info);
 // All kinds in `asserted` are among those of supported_memory_kinds().
 bool are_memory_kinds(std::string_view asserted);

@@ -37,7 +37,7 @@ void take_hints(Window& window, const Info* info) {
 }
 
 Error win_get_group(Window& win, MPI_Group* group) {
-  *group = make_group(*win.comm->group->processes, win.rank());
+  *group = make_group(*win.comm->group->processes, win.rank(), win.comm->group->session);
   return {};
 }
 

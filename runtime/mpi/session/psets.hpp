@@ -8,8 +8,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/result.hpp"
-
 namespace tutti::mpi {
 
 struct PsetOfRanks {
@@ -21,9 +19,5 @@ struct PsetOfRanks {
 const std::vector<PsetOfRanks>& psets();
 // nullptr: there is none. Names are compared without regard to case, as addresses are.
 const PsetOfRanks* find_pset(std::string_view name);
-
-// "left:0-3,8;right:4-7", as the launcher hands its sets on. Sets with a rank that the job does not
-// have are an error of the launcher's.
-Result<std::vector<PsetOfRanks>> parse_psets(std::string_view text, int job_size);
 
 }  // namespace tutti::mpi
