@@ -343,11 +343,11 @@ void barrier(const Two& two, MPI_Comm others, int late, Form form) {
     return;
   }
   int flag = 1, token = 0;
-  if (rank == late) {
-    for (int r = 0; r < size; ++r)
-      if (r != late) OK(MPI_Send(&token, 0, MPI_INT, r, 3, others));
-  }
+  std::vector<MPI_Request> sends;
+  for (int r = 0; rank == late && r < size; ++r)
+    if (r != late) OK(MPI_Isend(&token, 0, MPI_INT, r, 3, others, &sends.emplace_back()));
   CALL(form, MPI_Barrier, MPI_Ibarrier, two.comm);
+  OK(MPI_Waitall(static_cast<int>(sends.size()), sends.data(), MPI_STATUSES_IGNORE));
   if (rank == late) return;
   // (Sent before the sender came, so it is on its way; it need not have been seen yet.)
   do OK(MPI_Iprobe(late, 3, others, &flag, MPI_STATUS_IGNORE));
