@@ -21,6 +21,15 @@ Difference compare(Word mine, Word theirs) {
   return exact && type_of(mine) != type_of(theirs) ? Difference::type : Difference::none;
 }
 
+Difference compare(const Sides& sides, Word mine, int my_rank, Word theirs, int their_rank) {
+  const Difference difference = compare(mine, theirs);
+  if (!sides || difference != Difference::none) return difference;
+  const auto denies = [](Word word, int rank, Word other) {
+    return word && root_of(word) < 0 && root_of(other) >= 0 && rank >= 0 && root_of(other) == rank % kRootMask;
+  };
+  return denies(mine, my_rank, theirs) || denies(theirs, their_rank, mine) ? Difference::root : difference;
+}
+
 std::string name_of(Word word) {
   std::string name = function_of(word) < kFunctionCount ? kFunctionNames[function_of(word)] : "MPI_?";
   switch (form_of(word)) {
