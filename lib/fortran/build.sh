@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # What `tutti fortran` runs: builds the Fortran library and modules for a compiler, from the sources beside this file.
-# usage: build.sh INCLUDE LIBDIR [--fc=COMMAND] [--cc=COMMAND] [--to=FOLDER | --system]
+# usage: build.sh MPICC [--fc=COMMAND] [--cc=COMMAND] [--to=FOLDER | --system]
 
-include=$1 libdir=$2
-shift 2
+include=$("$1" -showme:incdirs) && libdir=$("$1" -showme:libdirs) || exit 1
+shift
 sources=$(dirname -- "$(readlink -f -- "$0")")
 fc=${TUTTI_FC:-gfortran} cc=${TUTTI_CC:-cc}
 to=${XDG_DATA_HOME:-$HOME/.local/share}/tutti/fortran
@@ -55,13 +55,13 @@ for module in tutti_mpi_types mpi mpi_f08; do
   $fc -O2 -fPIC -c "$sources/$module.f90" -o $module.o >$module.log 2>&1 ||
     { head -n 20 $module.log >&2; fail "$name cannot compile $module.f90"; }
 done
-for part in procedures callbacks conversion section; do
+for part in callbacks conversion section procedures; do
   $cc -std=gnu11 -O2 -fPIC ${binding:+"-I$binding"} "-I$include" "-I$sources" \
     -c "$sources/$part.c" -o $part.o >$part.log 2>&1 ||
     { grep -E 'error|ISO_Fortran' $part.log | head -n 20 >&2; fail "$cc cannot compile $part.c for $name"; }
 done
 $cc -shared -o libmpifort_abi.so.1 -Wl,-soname,libmpifort_abi.so.1 "-Wl,--version-script=$sources/exports.map" *.o \
-  "-L$libdir" -lmpi_abi || fail "cannot link libmpifort_abi.so.1 for $name"
+  "-L$libdir" "-Wl,-rpath,$libdir" -Wl,--enable-new-dtags -lmpi_abi || fail "cannot link libmpifort_abi.so.1 for $name"
 ln -s libmpifort_abi.so.1 libmpifort_abi.so
 mv -f libmpifort_abi.so.1 libmpifort_abi.so ./*.mod "$folder/" || fail "cannot write into $folder"
 echo "tutti fortran: done; mpifort -fc=${fc%% *} finds it"

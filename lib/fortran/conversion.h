@@ -87,6 +87,11 @@ enum { kFewHandles = 32 };
   for (MPI_Count i = 0; i < name##_count; i++) name##_[i] = in(name[i])
 #define HANDLES_OUT(name, out) \
   for (MPI_Count i = 0; i < name##_count; i++) name[i] = out(name##_[i])
+/* What the call has not filled stays as it was in Fortran, too: no handle is 0. */
+#define HANDLES_CLEAR(name) memset((void *)name##_, 0, sizeof *name##_ * (size_t)name##_count)
+#define HANDLES_OUT_FILLED(name, out)               \
+  for (MPI_Count i = 0; i < name##_count; i++)      \
+    if (name##_[i]) name[i] = out(name##_[i])
 #define HANDLES_END(name) \
   if (name##_ != name##_few) free(name##_)
 
