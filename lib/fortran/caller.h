@@ -1,8 +1,32 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Every procedure begins with ENTER(): it tells the library of C which line of Fortran calls. */
+/* Every procedure begins with ENTER(): while it runs, the library of C tells of the line of Fortran that called it
+ * and not of this library. Another library of MPI's ABI has no such function, and is told nothing. */
 #ifndef TUTTI_FORTRAN_CALLER_H
 #define TUTTI_FORTRAN_CALLER_H
 
-#define ENTER() (void)0
+#include <stddef.h>
+
+extern const void **tutti_caller(void) __attribute__((weak));
+
+struct caller {
+  const void **place, *outer; /* outer: a procedure may run in a callback of another one */
+};
+
+static inline struct caller caller_enter(const void *address) {
+  struct caller c = {NULL, NULL};
+  if (tutti_caller) {
+    c.place = tutti_caller();
+    c.outer = *c.place;
+    *c.place = address;
+  }
+  return c;
+}
+static inline void caller_leave(const struct caller *c) {
+  if (c->place) *c->place = c->outer;
+}
+
+#define ENTER()                                          \
+  __attribute__((cleanup(caller_leave), unused)) const struct caller caller_ = \
+      caller_enter(__builtin_return_address(0))
 
 #endif
