@@ -30,6 +30,9 @@ done
 
 # The commands may have options of their own.
 name=$(sh "$sources/compiler.sh" $fc) || fail "there is no Fortran compiler '$fc'; name one with --fc=COMMAND"
+case $name in
+  flang-16) fail "flang 16 cannot pass the buffers of mpi_f08, which are of assumed rank; flang 19 can" ;;
+esac
 command -v -- ${cc%% *} >/dev/null || fail "there is no C compiler '$cc', which builds a part; name one with --cc=COMMAND"
 folder=$to/$name
 mkdir -p "$folder" || fail "cannot make the folder $folder; --to=FOLDER names another one"

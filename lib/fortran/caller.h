@@ -4,7 +4,7 @@
 #ifndef TUTTI_FORTRAN_CALLER_H
 #define TUTTI_FORTRAN_CALLER_H
 
-#include <stddef.h>
+#include "conversion.h"
 
 extern const void **tutti_caller(void) __attribute__((weak));
 
@@ -13,16 +13,15 @@ struct caller {
 };
 
 static inline struct caller caller_enter(const void *address) {
-  struct caller c = {NULL, NULL};
-  if (tutti_caller) {
-    c.place = tutti_caller();
-    c.outer = *c.place;
-    *c.place = address;
-  }
+  static _Thread_local const void *nowhere;
+  static _Thread_local __attribute__((tls_model("initial-exec"))) const void **place;
+  if (UNLIKELY(!place)) place = tutti_caller ? tutti_caller() : &nowhere;
+  const struct caller c = {place, *place};
+  *place = address;
   return c;
 }
 static inline void caller_leave(const struct caller *c) {
-  if (c->place) *c->place = c->outer;
+  *c->place = c->outer;
 }
 
 #define ENTER()                                          \
