@@ -187,7 +187,8 @@ def logical_code(p, a):
 def string_code(p, a):
     n = a.name
     if a.direction == "in":
-        return Code(f"const char *{n}", f"{n}_", [f"TEXT_IN({n});"], [f"TEXT_END({n});"])
+        how = "TEXT_IN_STRIPPED" if p.short.startswith("info_") else "TEXT_IN"
+        return Code(f"const char *{n}", f"{n}_", [f"{how}({n});"], [f"TEXT_END({n});"])
     size = TEXT_SIZES.get(n) or (a.length if a.length.startswith("MPI_") else None)
     if not size:
         raise ValueError(f"{p.name}: how long may {n} be?")

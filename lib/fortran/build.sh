@@ -53,13 +53,20 @@ $fc -c integer.f -o integer.o >integer.log 2>&1 ||
   fail "INTEGER has not 4 bytes with '$fc', or it compiles nothing; MPI's handles are 4 bytes long, so leave out -fdefault-integer-8 or the like:
 $(head -n 5 integer.log)"
 
+# What this compiler's logicals are as integers.
+printf '%s\n' 'program p' '  print *, transfer(.true., 1), transfer(.false., 1)' 'end program' >logical.f90
+values=$($fc logical.f90 -o logical 2>logical.log && ./logical) ||
+  fail "'$fc' makes no program that runs:
+$(head -n 5 logical.log)"
+set -- $values
+
 echo "tutti fortran: building for $name in $folder"
 for module in tutti_mpi_types mpi mpi_f08; do
   $fc -O2 -fPIC -c "$sources/$module.f90" -o $module.o >$module.log 2>&1 ||
     { head -n 20 $module.log >&2; fail "$name cannot compile $module.f90"; }
 done
 for part in callbacks conversion section procedures; do
-  $cc -std=gnu11 -O2 -fPIC ${binding:+"-I$binding"} "-I$include" "-I$sources" \
+  $cc -std=gnu11 -O2 -fPIC "-DTUTTI_FORTRAN_TRUE=$1" "-DTUTTI_FORTRAN_FALSE=$2" ${binding:+"-I$binding"} "-I$include" "-I$sources" \
     -c "$sources/$part.c" -o $part.o >$part.log 2>&1 ||
     { grep -E 'error|ISO_Fortran' $part.log | head -n 20 >&2; fail "$cc cannot compile $part.c for $name"; }
 done

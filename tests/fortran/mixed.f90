@@ -18,6 +18,10 @@ module mixed_module
       import
       integer(C_INT), value :: comm, key
     end function
+    integer(C_INT) function c_knows_logicals(is, is_not) bind(C)
+      import
+      integer(C_INT), value :: is, is_not
+    end function
     integer(C_INT) function c_makes_key() bind(C)
       import
     end function
@@ -62,6 +66,8 @@ program mixed
   call MPI_Comm_rank(comm, rank)
   call MPI_Comm_size(comm, ranks)
   call check('a communicator in C', c_sees_comm(comm%MPI_VAL, ranks) == 1)
+
+  call check('logicals in C', c_knows_logicals(transfer(.true., 1), transfer(.false., 1)) == 1)
 
   ! What Fortran sets, C finds behind an address; what C sets is an address, which Fortran gets as a number.
   call MPI_Comm_create_keyval(MPI_COMM_DUP_FN, MPI_COMM_NULL_DELETE_FN, key, 0_MPI_ADDRESS_KIND)

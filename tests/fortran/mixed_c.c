@@ -27,6 +27,18 @@ intptr_t c_sets_attribute(MPI_Fint comm, int key) {
   return (intptr_t)&place;
 }
 
+/* What MPI_Init of Fortran has told the library. */
+int c_knows_logicals(int is, int is_not) {
+  int known_is = -7, known_is_not = -7, set = 0, flag = 0, length = 8;
+  char size[8] = "";
+  MPI_Info info = MPI_INFO_NULL;
+  if (MPI_Abi_get_fortran_booleans((int)sizeof(int), &known_is, &known_is_not, &set) != MPI_SUCCESS) return 0;
+  if (MPI_Abi_get_fortran_info(&info) != MPI_SUCCESS || info == MPI_INFO_NULL) return 0;
+  MPI_Info_get_string(info, "mpi_integer_size", &length, size, &flag);
+  MPI_Info_free(&info);
+  return set && known_is == is && known_is_not == is_not && flag && size[0] == '4';
+}
+
 int c_makes_key(void) {
   int key = MPI_KEYVAL_INVALID;
   MPI_Comm_create_keyval(MPI_COMM_DUP_FN, MPI_COMM_NULL_DELETE_FN, &key, NULL);
