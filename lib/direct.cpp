@@ -3,25 +3,41 @@
 
 #include <time.h>
 
+#include <atomic>
 #include <mutex>
 #include <unordered_map>
-#include <vector>
 
 namespace tutti::lib::direct {
 namespace {
 
 constexpr uintptr_t kFirstNumber = 0x1000;  // below: the ABI's predefined handles
 
-// Grows with the number of different addresses that were ever asked for.
+// Grows with the number of different addresses that were ever asked for. A number never gets another handle, so
+// numbers are read without the lock, by every call from Fortran.
+constexpr size_t kRow = size_t{1} << 12;
+struct Row {
+  std::atomic<const void*> handles[kRow];
+};
+constinit std::atomic<Row*> rows[(size_t{1} << 31) / kRow];  // by number - kFirstNumber
+
+const void* handle_at(size_t index) {
+  const Row* row = rows[index / kRow].load(std::memory_order_acquire);
+  return row ? row->handles[index % kRow].load(std::memory_order_relaxed) : nullptr;
+}
+
 struct Numbers {
   std::mutex mutex;
   std::unordered_map<const void*, int> of;
-  std::vector<const void*> handles;  // by number - kFirstNumber
 };
-
 Numbers& numbers() {
   static auto* store = new Numbers;  // never destroyed: a thread may ask during exit
   return *store;
+}
+
+// Indices that were asked for last; whether one is right is seen at its place in the rows.
+constinit std::atomic<uint32_t> recent[1024];
+std::atomic<uint32_t>& recent_of(const void* handle) {
+  return recent[(reinterpret_cast<uintptr_t>(handle) * 0x9e3779b97f4a7c15u) >> 54];
 }
 
 double seconds(const timespec& t) {
@@ -45,11 +61,19 @@ double wtick() {
 int number_of(const void* handle) {
   const auto value = reinterpret_cast<uintptr_t>(handle);
   if (value < kFirstNumber) return static_cast<int>(value);
+  std::atomic<uint32_t>& guess = recent_of(handle);
+  const uint32_t index = guess.load(std::memory_order_relaxed);
+  if (handle_at(index) == handle) return static_cast<int>(kFirstNumber + index);
   Numbers& n = numbers();
   const std::lock_guard lock(n.mutex);
-  const auto [at, is_new] =
-      n.of.try_emplace(handle, static_cast<int>(kFirstNumber + n.handles.size()));
-  if (is_new) n.handles.push_back(handle);
+  const size_t next = n.of.size();
+  const auto [at, is_new] = n.of.try_emplace(handle, static_cast<int>(kFirstNumber + next));
+  if (is_new) {
+    std::atomic<Row*>& row = rows[next / kRow];
+    if (!row.load(std::memory_order_relaxed)) row.store(new Row{}, std::memory_order_release);
+    row.load(std::memory_order_relaxed)->handles[next % kRow].store(handle, std::memory_order_relaxed);
+  }
+  guess.store(static_cast<uint32_t>(at->second - static_cast<int>(kFirstNumber)), std::memory_order_relaxed);
   return at->second;
 }
 
@@ -57,10 +81,8 @@ void* handle_numbered(int number, void* null) {
   if (number < 0) return null;
   const auto value = static_cast<uintptr_t>(number);
   if (value < kFirstNumber) return reinterpret_cast<void*>(value);
-  Numbers& n = numbers();
-  const std::lock_guard lock(n.mutex);
-  const size_t index = value - kFirstNumber;
-  return index < n.handles.size() ? const_cast<void*>(n.handles[index]) : null;
+  const void* handle = handle_at(value - kFirstNumber);
+  return handle ? const_cast<void*>(handle) : null;
 }
 
 }  // namespace tutti::lib::direct

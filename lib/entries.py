@@ -351,7 +351,7 @@ def entry(number, function, text):
     count = "" if "Entry" in text else f"  count_call({number});\n"
     # mpi.h cannot declare the functions noexcept, for C++ would want the same of tools' versions.
     # Outside of the lambda, which may or may not be a frame of its own.
-    caller = "const void* caller_ = __builtin_return_address(0); " if "caller_" in text else ""
+    caller = "const void* caller_ = caller_of(__builtin_return_address(0)); " if "caller_" in text else ""
     return (f"{function.signature('P' + function.name)} {{ {caller}return [&]() noexcept -> {function.returns} {{\n"
             f"{count}{text.replace('kNumber', str(number))}}}(); }}\n"
             f'{function.signature(function.name)} __attribute__((weak, alias("P{function.name}")));\n')

@@ -4,7 +4,16 @@
 
 #include "mpi/object/inventory.hpp"
 
+// Private to libmpifort_abi, which does without it above another library: its name is no part of MPI's.
+extern "C" [[gnu::visibility("default")]] const void** tutti_caller();
+const void** tutti_caller() {
+  return &tutti::lib::fortran_caller;
+}
+
 namespace tutti::lib {
+
+constinit thread_local const void* fortran_caller = nullptr;
+
 namespace {
 
 std::string called(const mpi::NamedObject& object, const char* what) {

@@ -71,6 +71,14 @@ template <>
 inline const Kind kKind<mpi::Session>{MPI_ERR_SESSION, "session", MPI_SESSION_NULL,
                                        mpi::Tag::session};
 
+// A procedure of Fortran calls the entry point from inside its library; what is to be told is where the procedure
+// was called. It sets this for as long as it runs (tutti_caller() below), and nobody else does.
+extern constinit thread_local const void* fortran_caller;
+
+inline const void* caller_of(const void* returns_to) {
+  return fortran_caller ? fortran_caller : returns_to;
+}
+
 class Entry {
  public:
   // The flight record shall know of the call; the arguments that `marks` names are noted at once.

@@ -148,7 +148,8 @@ def handle_code(p, a):
         end = [f"HANDLES_END({n});"]
         const = "const " if a.direction == "in" else ""
         if a.direction == "out":
-            return Code(f"{const}MPI_Fint *{n}", f"{n}_", before, ["if (error_ == MPI_SUCCESS) " + out[0]] + end)
+            before.append(f"HANDLES_CLEAR({n});")
+            return Code(f"{const}MPI_Fint *{n}", f"{n}_", before, [f"HANDLES_OUT_FILLED({n}, {word}_out);"] + end)
         return Code(f"{const}MPI_Fint *{n}", f"{n}_", before, out + end)
     by_address = a.c_type.endswith("*")
     if a.direction == "in" and not by_address:
@@ -186,7 +187,8 @@ def logical_code(p, a):
 def string_code(p, a):
     n = a.name
     if a.direction == "in":
-        return Code(f"const char *{n}", f"{n}_", [f"TEXT_IN({n});"], [f"TEXT_END({n});"])
+        how = "TEXT_IN_STRIPPED" if p.short.startswith("info_") else "TEXT_IN"
+        return Code(f"const char *{n}", f"{n}_", [f"{how}({n});"], [f"TEXT_END({n});"])
     size = TEXT_SIZES.get(n) or (a.length if a.length.startswith("MPI_") else None)
     if not size:
         raise ValueError(f"{p.name}: how long may {n} be?")
@@ -233,7 +235,7 @@ def code_of(p, a):
     return KINDS.get(a.kind, passed_on)(p, a)
 
 
-COUNTS = ("POLYXFER_NUM_ELEM_NNI", "POLYXFER_NUM_ELEM", "POLYDTYPE_NUM_ELEM", "XFER_NUM_ELEM_NNI", "XFER_NUM_ELEM")
+COUNTS = ("POLYXFER_NUM_ELEM_NNI", "POLYDTYPE_NUM_ELEM_NNI", "POLYXFER_NUM_ELEM", "POLYDTYPE_NUM_ELEM", "XFER_NUM_ELEM_NNI", "XFER_NUM_ELEM")
 REDUCTIONS = ("reduce", "allreduce", "scan", "exscan")
 
 
@@ -252,7 +254,8 @@ def section_use(p, a):
     if any(bare.startswith(r) for r in REDUCTIONS) or bare == "alltoallw":
         return "kCopy", None, None
     if not count or not datatype:
-        return "kPlain", None, None
+        # The end of a split call means the buffer of its beginning, and an address is that of the first element.
+        return ("kAddress" if p.short == "get_address" or p.short.endswith("_end") else "kPlain"), None, None
     blocks = (a.name == "recvbuf" and bare in ("gather", "gatherv", "allgather", "allgatherv", "alltoall", "alltoallv")
               or a.name == "sendbuf" and bare in ("scatter", "scatterv", "alltoall", "alltoallv")
               or p.short in ("psend_init", "precv_init"))
@@ -729,7 +732,9 @@ def listing():
     for prefix in ("", "P"):
         for procedure in CALLED:
             p = form_of(procedure, False)
-            symbols = [] if p.short == "sizeof" else [("mpi" if p.flag("modules") else "mpif.h", f"mpi_{p.short}_")]
+            symbols = [("mpi", f"mpi_{p.short}_{'f08ts_' if p.short == 'sizeof' else ''}")]
+            if not p.flag("modules") and p.short != "sizeof":
+                symbols.append(("mpif.h", f"mpi_{p.short}_"))
             symbols += [("mpi", f"mpi_{n}_") for n in extra_names(p)]
             if not p.flag("old"):
                 symbols.append(("mpi_f08", f"mpi_{p.short}_{'f08ts' if p.has_buffers else 'f08'}_"))

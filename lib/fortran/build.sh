@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # What `tutti fortran` runs: builds the Fortran library and modules for a compiler, from the sources beside this file.
-# usage: build.sh INCLUDE LIBDIR [--fc=COMMAND] [--cc=COMMAND] [--to=FOLDER | --system]
+# usage: build.sh MPICC [--fc=COMMAND] [--cc=COMMAND] [--to=FOLDER | --system]
 
-include=$1 libdir=$2
-shift 2
+include=$("$1" -showme:incdirs) && libdir=$("$1" -showme:libdirs) || exit 1
+shift
 sources=$(dirname -- "$(readlink -f -- "$0")")
 fc=${TUTTI_FC:-gfortran} cc=${TUTTI_CC:-cc}
 to=${XDG_DATA_HOME:-$HOME/.local/share}/tutti/fortran
@@ -30,6 +30,9 @@ done
 
 # The commands may have options of their own.
 name=$(sh "$sources/compiler.sh" $fc) || fail "there is no Fortran compiler '$fc'; name one with --fc=COMMAND"
+case $name in
+  flang-16) fail "flang 16 cannot pass the buffers of mpi_f08, which are of assumed rank; flang 19 can" ;;
+esac
 command -v -- ${cc%% *} >/dev/null || fail "there is no C compiler '$cc', which builds a part; name one with --cc=COMMAND"
 folder=$to/$name
 mkdir -p "$folder" || fail "cannot make the folder $folder; --to=FOLDER names another one"
@@ -50,18 +53,25 @@ $fc -c integer.f -o integer.o >integer.log 2>&1 ||
   fail "INTEGER has not 4 bytes with '$fc', or it compiles nothing; MPI's handles are 4 bytes long, so leave out -fdefault-integer-8 or the like:
 $(head -n 5 integer.log)"
 
+# What this compiler's logicals are as integers.
+printf '%s\n' 'program p' '  print *, transfer(.true., 1), transfer(.false., 1)' 'end program' >logical.f90
+values=$($fc logical.f90 -o logical 2>logical.log && ./logical) ||
+  fail "'$fc' makes no program that runs:
+$(head -n 5 logical.log)"
+set -- $values
+
 echo "tutti fortran: building for $name in $folder"
 for module in tutti_mpi_types mpi mpi_f08; do
   $fc -O2 -fPIC -c "$sources/$module.f90" -o $module.o >$module.log 2>&1 ||
     { head -n 20 $module.log >&2; fail "$name cannot compile $module.f90"; }
 done
-for part in procedures callbacks conversion section; do
-  $cc -std=gnu11 -O2 -fPIC ${binding:+"-I$binding"} "-I$include" "-I$sources" \
+for part in callbacks conversion section procedures; do
+  $cc -std=gnu11 -O2 -fPIC "-DTUTTI_FORTRAN_TRUE=$1" "-DTUTTI_FORTRAN_FALSE=$2" ${binding:+"-I$binding"} "-I$include" "-I$sources" \
     -c "$sources/$part.c" -o $part.o >$part.log 2>&1 ||
     { grep -E 'error|ISO_Fortran' $part.log | head -n 20 >&2; fail "$cc cannot compile $part.c for $name"; }
 done
 $cc -shared -o libmpifort_abi.so.1 -Wl,-soname,libmpifort_abi.so.1 "-Wl,--version-script=$sources/exports.map" *.o \
-  "-L$libdir" -lmpi_abi || fail "cannot link libmpifort_abi.so.1 for $name"
+  "-L$libdir" "-Wl,-rpath,$libdir" -Wl,--enable-new-dtags -lmpi_abi || fail "cannot link libmpifort_abi.so.1 for $name"
 ln -s libmpifort_abi.so.1 libmpifort_abi.so
 mv -f libmpifort_abi.so.1 libmpifort_abi.so ./*.mod "$folder/" || fail "cannot write into $folder"
 echo "tutti fortran: done; mpifort -fc=${fc%% *} finds it"

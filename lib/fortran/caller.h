@@ -1,8 +1,31 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Every procedure begins with ENTER(): it tells the library of C which line of Fortran calls. */
+/* Every procedure begins with ENTER(): while it runs, the library of C tells of the line of Fortran that called it
+ * and not of this library. Another library of MPI's ABI has no such function, and is told nothing. */
 #ifndef TUTTI_FORTRAN_CALLER_H
 #define TUTTI_FORTRAN_CALLER_H
 
-#define ENTER() (void)0
+#include "conversion.h"
+
+extern const void **tutti_caller(void) __attribute__((weak));
+
+struct caller {
+  const void **place, *outer; /* outer: a procedure may run in a callback of another one */
+};
+
+static inline struct caller caller_enter(const void *address) {
+  static _Thread_local const void *nowhere;
+  static _Thread_local __attribute__((tls_model("initial-exec"))) const void **place;
+  if (UNLIKELY(!place)) place = tutti_caller ? tutti_caller() : &nowhere;
+  const struct caller c = {place, *place};
+  *place = address;
+  return c;
+}
+static inline void caller_leave(const struct caller *c) {
+  *c->place = c->outer;
+}
+
+#define ENTER()                                          \
+  __attribute__((cleanup(caller_leave), unused)) const struct caller caller_ = \
+      caller_enter(__builtin_return_address(0))
 
 #endif

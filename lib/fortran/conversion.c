@@ -63,9 +63,14 @@ int cart_dimensions(MPI_Comm comm, int at_most) {
 
 /* --- strings */
 
+size_t blanks_before(const char *text, size_t length) {
+  size_t blanks = 0;
+  while (blanks < length && text[blanks] == ' ') blanks++;
+  return blanks;
+}
+
 char *text_in(const char *text, size_t length, char *room, size_t size) {
   while (length > 0 && text[length - 1] == ' ') length--;
-  while (length > 0 && *text == ' ') text++, length--;
   char *to = length < size ? room : (char *)malloc(length + 1);
   if (!to) {  /* The call will complain of an argument instead of reading past the room. */
     to = room;
@@ -87,10 +92,7 @@ void text_out(char *text, size_t length, const char *from) {
 char **texts_in(const char *texts, size_t length, MPI_Count count, MPI_Count stride) {
   if (count < 0) {
     for (count = 0;; count++) {
-      const char *text = texts + (size_t)(count * stride) * length;
-      size_t blanks = 0;
-      while (blanks < length && text[blanks] == ' ') blanks++;
-      if (blanks == length) break;
+      if (blanks_before(texts + (size_t)(count * stride) * length, length) == length) break;
     }
   }
   char **to = (char **)calloc((size_t)count + 1, sizeof *to);

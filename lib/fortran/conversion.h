@@ -87,6 +87,11 @@ enum { kFewHandles = 32 };
   for (MPI_Count i = 0; i < name##_count; i++) name##_[i] = in(name[i])
 #define HANDLES_OUT(name, out) \
   for (MPI_Count i = 0; i < name##_count; i++) name[i] = out(name##_[i])
+/* What the call has not filled stays as it was in Fortran, too: no handle is 0. */
+#define HANDLES_CLEAR(name) memset((void *)name##_, 0, sizeof *name##_ * (size_t)name##_count)
+#define HANDLES_OUT_FILLED(name, out)               \
+  for (MPI_Count i = 0; i < name##_count; i++)      \
+    if (name##_[i]) name[i] = out(name##_[i])
 #define HANDLES_END(name) \
   if (name##_ != name##_few) free(name##_)
 
@@ -110,15 +115,21 @@ static inline void index_out(MPI_Fint *index) {
   if (*index != MPI_UNDEFINED) ++*index;
 }
 
-/* --- strings: without the blanks around them on the way in, padded with blanks on the way out */
+/* --- strings: without the blanks behind them on the way in, of keys and values without those before them as well;
+ * padded with blanks on the way out */
 enum { kShortText = 256 };
 HIDDEN extern char *text_in(const char *text, size_t length, char *room, size_t size);
+HIDDEN extern size_t blanks_before(const char *text, size_t length);
 HIDDEN extern void text_out(char *text, size_t length, const char *from);
 HIDDEN extern char **texts_in(const char *texts, size_t length, MPI_Count count, MPI_Count stride);
 HIDDEN extern void texts_free(char **texts);
 #define TEXT_IN(name)           \
   char name##_room[kShortText]; \
   char *name##_ = text_in(name, name##_length, name##_room, sizeof name##_room)
+#define TEXT_IN_STRIPPED(name)                             \
+  char name##_room[kShortText];                            \
+  const size_t name##_blanks = blanks_before(name, name##_length); \
+  char *name##_ = text_in(name + name##_blanks, name##_length - name##_blanks, name##_room, sizeof name##_room)
 #define TEXT_END(name) \
   if (name##_ != name##_room) free(name##_)
 

@@ -5,14 +5,25 @@
 #include "caller.h"
 #include "section.h"
 
-/* The library of C wants to know what Fortran's logicals look like, before it starts. It refuses to be told
- * twice, which is no error here. */
+/* Tells the library of C what Fortran's logicals look like and how long its numbers are, unless it knows. */
 static void tell_of_fortran(void) {
   int size = (int)sizeof(MPI_Fint), is_set = 0;
   MPI_Fint true_value = TUTTI_FORTRAN_TRUE, false_value = TUTTI_FORTRAN_FALSE;
   MPI_Fint known_true, known_false;
   if (PMPI_Abi_get_fortran_booleans(size, &known_true, &known_false, &is_set) == MPI_SUCCESS && !is_set)
     PMPI_Abi_set_fortran_booleans(size, &true_value, &false_value);
+  MPI_Info info = MPI_INFO_NULL;
+  if (PMPI_Abi_get_fortran_info(&info) != MPI_SUCCESS) return;
+  if (info != MPI_INFO_NULL) { /* somebody has told */
+    PMPI_Info_free(&info);
+    return;
+  }
+  if (PMPI_Info_create(&info) != MPI_SUCCESS) return;
+  static const char *const sizes[][2] = {{"mpi_logical_size", "4"}, {"mpi_integer_size", "4"},
+                                         {"mpi_real_size", "4"}, {"mpi_double_precision_size", "8"}};
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) PMPI_Info_set(info, sizes[i][0], sizes[i][1]);
+  PMPI_Abi_set_fortran_info(info);
+  PMPI_Info_free(&info);
 }
 
 #define C(name) MPI_##name

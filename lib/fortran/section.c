@@ -181,6 +181,7 @@ static void copy(char *packed, const CFI_cdesc_t *d, int back) {
 
 int section_make(struct section *section, const CFI_cdesc_t *of, MPI_Count *count, MPI_Datatype *type,
                  enum section_use use, int flow, MPI_Comm on) {
+  if (use == kAddress) return MPI_SUCCESS;
   if (use == kPlain) return refuse(kMemory, on);
   if (use != kCopy) {
     struct made result = {MPI_DATATYPE_NULL, 0, MPI_SUCCESS};

@@ -14,6 +14,7 @@ enum section_use {
   kOnce,    /* count elements of the datatype, and the count counts nothing else */
   kBlocks,  /* the count, or several, count elements of blocks that follow each other */
   kCopy,    /* no datatype of ours will do: an operation is applied, or there are several datatypes */
+  kAddress, /* where it begins is all that matters */
   kPlain,   /* memory without a datatype: may not have gaps */
 };
 enum section_flow { kIn = 1, kOut = 2, kInOut = 3, kLater = 4 /* or: the call returns before it is done */ };

@@ -1,0 +1,54 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# mpifort: its -show forms, whose compiler it calls, what it says where there are no modules, and that
+# `tutti fortran` then makes them.   usage: wrapper.sh BUILD_TREE
+bin=$1/bin
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+unset TUTTI_FC OMPI_FC MPICH_FC
+export XDG_DATA_HOME="$work/data"
+must() { "$@" >out 2>&1 || { cat out; echo "failed: $*"; exit 1; }; }
+must_say() { grep -q -- "$1" out || { cat out; echo "does not say '$1': $2"; exit 1; }; }
+
+for name in mpifort mpif77 mpif90; do
+  must "$bin/$name" -show
+  must_say -lmpifort_abi "$name -show"
+  must_say -lmpi_abi "$name -show"
+done
+must "$bin/mpifort" -showme:libs
+must_say 'mpifort_abi mpi_abi' -showme:libs
+for variable in TUTTI_FC OMPI_FC MPICH_FC; do
+  must env "$variable=/nowhere/$variable -O1" "$bin/mpifort" -show a.f90
+  must_say "/nowhere/$variable -O1 " "$variable"
+done
+must env OMPI_FC=no MPICH_FC=no TUTTI_FC=yes "$bin/mpifort" -show
+must_say '^yes ' 'TUTTI_FC goes first'
+must env TUTTI_FC=no "$bin/mpifort" -fc=yes -show
+must_say '^yes ' '-fc= goes before all'
+if "$bin/mpifort" -fc=/nowhere/fc a.f90 >out 2>&1; then echo "compiled by nothing"; exit 1; fi
+must_say "there is no compiler '/nowhere/fc'" 'a compiler that is not there'
+
+# A compiler that nobody has built for: one that calls itself otherwise.
+fortran=$(command -v gfortran) || { echo "no gfortran: the rest is left out"; exit 77; }
+cat >other <<EOF
+#!/bin/sh
+case \$1 in --version) echo 'GNU Fortran (other) 99.1'; exit ;; -dumpversion) echo 99; exit ;; esac
+exec $fortran "\$@"
+EOF
+chmod +x other
+printf '%s\n' 'program p' '  use mpi_f08' '  call MPI_Init()' '  call MPI_Finalize()' 'end program' >p.f90
+if "$bin/mpifort" -fc="$work/other" p.f90 >out 2>&1; then echo "compiled without modules"; exit 1; fi
+must_say "tutti fortran --fc='$work/other'" 'no modules'
+must "$bin/tutti" fortran --fc="$work/other"
+must_say 'done' 'tutti fortran'
+must "$bin/mpifort" -fc="$work/other" p.f90 -o p
+must ldd ./p
+must_say "$work/data/tutti/fortran/gfortran-99/libmpifort_abi.so.1" 'the library of its own'
+must "$bin/mpirun" -n 2 ./p
+if "$bin/tutti" fortran --fc=/nowhere/fc >out 2>&1; then echo "built by nothing"; exit 1; fi
+must_say "there is no Fortran compiler '/nowhere/fc'" 'tutti fortran without a compiler'
+if "$bin/tutti" fortran --fc="$work/other -fdefault-integer-8" >out 2>&1; then echo "built for long integers"; exit 1; fi
+must_say 'INTEGER has not 4 bytes' 'long integers'
+if "$bin/tutti" fortran --nonsense >out 2>&1; then echo "took nonsense"; exit 1; fi
+must_say 'there is no option --nonsense' 'an unknown option'

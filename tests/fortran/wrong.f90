@@ -1,0 +1,48 @@
+! SPDX-License-Identifier: BSD-3-Clause
+! Errors of a program: what is told of them names its lines. wrong.sh has their numbers.
+subroutine send_to_nobody()
+  use mpi_f08
+  implicit none
+  integer :: a(10)
+  a = 0
+  call MPI_Send(a(1:10:3), 4, MPI_INTEGER, 1000, 0, MPI_COMM_WORLD)
+end subroutine
+
+subroutine wait_for_nobody()
+  use mpi
+  implicit none
+  integer :: a, rank, ierror
+  call MPI_Comm_rank(MPI_COMM_WORLD, rank, ierror)
+  call MPI_Recv(a, 1, MPI_INTEGER, 1 - rank, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE, ierror)
+end subroutine
+
+subroutine forget()
+  implicit none
+  include 'mpif.h'
+  integer :: comm, ierror
+  call MPI_COMM_DUP(MPI_COMM_WORLD, comm, ierror)
+end subroutine
+
+subroutine iallreduce_a_section()
+  use mpi_f08
+  implicit none
+  integer, asynchronous :: a(10), b(5)
+  type(MPI_Request) :: request
+  a = 0
+  call MPI_Iallreduce(a(1:10:2), b, 5, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, request)
+end subroutine
+
+program wrong
+  use mpi_f08
+  implicit none
+  character(len=20) :: what
+  call get_command_argument(1, what)
+  call MPI_Init()
+  select case (what)
+  case ('send'); call send_to_nobody()
+  case ('wait'); call wait_for_nobody()
+  case ('forget'); call forget()
+  case ('section'); call iallreduce_a_section()
+  end select
+  call MPI_Finalize()
+end program
