@@ -100,7 +100,7 @@ Error NodeAgent::prepare_start() {
 }
 
 void NodeAgent::find_socket_ranks() {
-  Starting& start = *starting_;
+  StartingRanks& start = *starting_;
   std::map<int, std::vector<int>> ranks_on;
   std::vector<int> sockets;
   for (size_t i = 0; i < start.ranks.size(); ++i) {
