@@ -93,7 +93,7 @@ bool Entry::null_buffer(int64_t count, const char* argument) {
                         count == 1 ? "" : "s", count == 1 ? "s" : "", argument));
 }
 
-int Entry::raise_refusal(mpi::Place place, mpi::Object* on) {
+int Entry::raise_refusal(mpi::Place place, mpi::HasErrhandler* on) {
   return raise(place, on, std::exchange(refusal(), {}));
 }
 

@@ -236,7 +236,7 @@ class Entry {
     return {static_cast<uint16_t>(function_), reinterpret_cast<uintptr_t>(caller_)};
   }
   // On which errors are raised.
-  mpi::Object* told() const { return window_ ? static_cast<mpi::Object*>(window_) : on_; }
+  mpi::HasErrhandler* told() const { return window_ ? static_cast<mpi::HasErrhandler*>(window_) : on_; }
   bool set_window(mpi::Window* window) {
     window_ = window;
     return true;
@@ -259,7 +259,7 @@ class Entry {
                                      const char* argument);
   [[gnu::cold]] static bool null_pointer(const char* argument);
   [[gnu::cold]] static bool null_buffer(int64_t count, const char* argument);
-  [[gnu::cold]] static int raise_refusal(mpi::Place place, mpi::Object* on);
+  [[gnu::cold]] static int raise_refusal(mpi::Place place, mpi::HasErrhandler* on);
   [[gnu::cold]] static int raise_unsupported(mpi::Place place, MPI_Comm comm);
 
   const int function_;

@@ -5,12 +5,12 @@
 
 #include "base/result.hpp"
 #include "mpi/object/incident.hpp"
-#include "mpi/object/objects.hpp"
+#include "mpi/object/error.hpp"
 
 namespace tutti::lib {
 
 // Calls the error handler of `on` (nullptr: of MPI_COMM_SELF, the standard, section 9.3) with
 // "MPI_Send: …"; returns the error's class if the handler returns.
-int raise(mpi::Place place, mpi::Object* on, Error error) noexcept;
+int raise(mpi::Place place, mpi::HasErrhandler* on, Error error) noexcept;
 
 }  // namespace tutti::lib

@@ -194,10 +194,9 @@ coll::Stress stress_of(const StressMode& mode) {
 }  // namespace
 
 Comm::Comm(Ref<Group> members, uint64_t context, Ref<Errhandler> handler)
-    : NamedObject(Tag::comm),
+    : HasErrhandler(Tag::comm, Errhandler::On::communicator, std::move(handler)),
       group(std::move(members)),
       planner(process().selection, stress_of(process().stress_mode)),
-      errhandler(std::move(handler)),
       attributes(KeyKind::comm) {
   user.engine = hidden.engine = process().engine.get();
   user.rank = hidden.rank = group->rank;
@@ -227,6 +226,11 @@ void Comm::set_context(uint64_t context) {
                      .size = size(),
                      .rank = rank(),
                      .function = origin.function});
+}
+
+std::string Comm::description() const {
+  return fmt::format("{} ({} {})", name.empty() ? "a communicator" : name, size(),
+                     size() == 1 ? "rank" : "ranks");
 }
 
 void Comm::set_name(std::string_view given) {

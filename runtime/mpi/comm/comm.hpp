@@ -17,7 +17,7 @@
 
 namespace tutti::mpi {
 
-class Comm final : public NamedObject {
+class Comm final : public HasErrhandler {
  public:
   // A member of `group`. With kNoContext the communicator is still being made (MPI_Comm_idup) and
   // may not be used before set_context().
@@ -38,6 +38,14 @@ class Comm final : public NamedObject {
       ask_for_area();
   }
   uint64_t context() const { return user.context; }
+
+  void call_user(const Errhandler& with, int code) override {
+    call_with_handle<MPI_Comm_errhandler_function>(with, handle, code);
+  }
+  contract::Ledger* ledger() const override { return hidden.ledger; }
+  std::string description() const override;
+  const char* noun() const override { return is_of_window ? "window" : "communicator"; }
+
   void set_name(std::string_view given);
 
   const Ref<Group> group;
@@ -45,7 +53,6 @@ class Comm final : public NamedObject {
   engine::Channel hidden;  // collectives
   coll::Planner planner;
   Repeated repeated;
-  Ref<Errhandler> errhandler;
   AttributeSet attributes;
   std::vector<std::pair<std::string, std::string>> hints;  // by key; empty: nobody has asked or told
   std::shared_ptr<const Topology> topology;  // nullptr: none. Set before the handle is given out

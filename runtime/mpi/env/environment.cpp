@@ -210,8 +210,7 @@ Comm* predefined_comm(std::vector<int> processes, int rank, uint64_t context, MP
   auto group = Ref<Group>::adopt(
       new Group(std::make_shared<const std::vector<int>>(std::move(processes)), rank));
   auto* made = new Comm(std::move(group), context,
-                        Ref<Errhandler>(HandleOf<Errhandler>::predefined(
-                            reinterpret_cast<uintptr_t>(MPI_ERRORS_ARE_FATAL))));
+                        Ref<Errhandler>(&predefined_errhandler(MPI_ERRORS_ARE_FATAL)));
   made->live_for_ever();
   made->handle = handle;
   made->set_name(name);
@@ -351,6 +350,7 @@ Error initialize(int required, int* provided) {
     if (getpid() == initialized_by) the_process->helper.reset();
   });
   if (the_process->checker) open_thread_judge(report_only);
+  on_no_object.store(the_process->self, std::memory_order_release);
   phase.store(Phase::running, std::memory_order_release);
   return {};
 }
@@ -381,6 +381,7 @@ Error end_process(Process& p) {
   send_buffer().flush();
   if (Error e = part_from_others(p)) return e;
   phase.store(Phase::finalized, std::memory_order_release);
+  on_no_object.store(nullptr, std::memory_order_release);
   if (flight::Record* record = flight::mine()) record->phase.store(2, std::memory_order_relaxed);
   const std::function<void()> part = p.transport->parting();
   p.transport.reset();

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "mpi/object/error.hpp"
 #include "mpi/object/incident.hpp"
 #include "mpi/object/objects.hpp"
 
@@ -18,15 +19,18 @@ namespace tutti::mpi {
 enum class Phase : int { before_init, running, finalized };
 inline std::atomic<Phase> phase{Phase::before_init};
 
-// Calls the error handler of `on`, a Comm or a Window; with nullptr that of MPI_COMM_SELF, and
-// before MPI_Init or after MPI_Finalize the initial one. Does not return if that handler ends the
-// process. `text` is the sentence that a fatal handler prints, with the story of the incident below
+// On which errors are raised that belong to no object: MPI_COMM_SELF between MPI_Init and MPI_Finalize.
+// nullptr: there is none, and the initial error handler is called. Written with `phase`.
+inline std::atomic<HasErrhandler*> on_no_object{nullptr};
+
+// Calls the error handler of `on`; with nullptr that of on_no_object, and without one the initial one.
+// Does not return if that handler ends the process. `text` is the sentence that a fatal handler prints, with the story of the incident below
 // it. Called without the engine owned. (The standard, 9.3.)
 struct Incident {
   Place place;  // caller 0: there is no story
   std::vector<Mention> mentions;
 };
-void call_errhandler(Object* on, int code, std::string_view text, const Incident& incident = {});
+void call_errhandler(HasErrhandler* on, int code, std::string_view text, const Incident& incident = {});
 
 // This thread is in a function of the program's that the library has called, perhaps with the handle
 // of an object that is freed but for what is under way.
@@ -56,11 +60,11 @@ inline LastError& last_error() {
 }
 
 // A completion call (MPI_Wait, MPI_Test, …) that fails because of an operation's own error raises
-// it on the communicator or window of that operation: with the error that it returns, it puts that
+// it on the object of that operation: with the error that it returns, it puts that
 // here before it lets go of the request. The entry point takes it out again.
-inline Ref<Object>& error_comm() {
-  static thread_local Ref<Object> comm;
-  return comm;
+inline Ref<HasErrhandler>& error_object() {
+  static thread_local Ref<HasErrhandler> object;
+  return object;
 }
 
 }  // namespace tutti::mpi

@@ -14,7 +14,6 @@
 #include "mpi/object/entry.hpp"
 #include "mpi/object/inventory.hpp"
 #include "mpi/object/process.hpp"
-#include "mpi/rma/window.hpp"
 
 namespace tutti::mpi {
 namespace {
@@ -163,35 +162,35 @@ bool is_tool_class(int code) {
   return code >= MPI_T_ERR_CANNOT_INIT && code <= MPI_T_ERR_PVAR_NO_ATOMIC;
 }
 
-Errhandler& predefined_errhandler(Errhandler::Does does, MPI_Errhandler handle, const char* name) {
+Errhandler& make_predefined(Errhandler::Does does, MPI_Errhandler handle, const char* name) {
   auto* made = new Errhandler(does);  // lives for ever
   made->handle = handle;
   made->name = name;
   return *made;
 }
 Errhandler& fatal() {
-  static Errhandler& it = predefined_errhandler(Errhandler::Does::end_job, MPI_ERRORS_ARE_FATAL,
+  static Errhandler& it = make_predefined(Errhandler::Does::end_job, MPI_ERRORS_ARE_FATAL,
                                                 "MPI_ERRORS_ARE_FATAL");
   return it;
 }
 Errhandler& aborting() {
-  static Errhandler& it = predefined_errhandler(Errhandler::Does::abort_communicator,
+  static Errhandler& it = make_predefined(Errhandler::Does::abort_communicator,
                                                 MPI_ERRORS_ABORT, "MPI_ERRORS_ABORT");
   return it;
 }
 Errhandler& returning() {
-  static Errhandler& it = predefined_errhandler(Errhandler::Does::return_code, MPI_ERRORS_RETURN,
+  static Errhandler& it = make_predefined(Errhandler::Does::return_code, MPI_ERRORS_RETURN,
                                                 "MPI_ERRORS_RETURN");
   return it;
 }
 
 // With a story below it, the sentence says itself which rank speaks: so do its lines.
-std::string last_words(std::string_view text, const Comm* comm, const Errhandler& handler,
+std::string last_words(std::string_view text, const HasErrhandler* on, const Errhandler& handler,
                        const Incident& incident) {
   std::string words = fmt::format("{}. The job ends: the error handler is {}", text, handler.name);
   if (incident.place.caller == 0) return words;
   words = fmt::format("rank {} on {}: {}", my_process(), process().job->view().host, words);
-  for (const std::string& line : story_of(incident.place, comm, incident.mentions))
+  for (const std::string& line : story_of(incident.place, on, incident.mentions))
     words += "\n  " + line;
   return words;
 }
@@ -211,11 +210,11 @@ std::string last_words(std::string_view text, const Comm* comm, const Errhandler
   std::_Exit(exit_code);
 }
 
-[[noreturn]] void end_job(int code, std::string_view text, const Comm* comm,
+[[noreturn]] void end_job(int code, std::string_view text, const HasErrhandler* on,
                           const Errhandler& handler, const Incident& incident) {
   const int exit_code = std::clamp(code, 1, 255);
   if (phase.load() == Phase::running)
-    process().job->abort(exit_code, last_words(text, comm, handler, incident));
+    process().job->abort(exit_code, last_words(text, on, handler, incident));
   if (boot::Job* job = job_that_failed_to_start().get()) job->abort(exit_code, std::string(text));
   end_outside_of_mpi(exit_code, std::string(text), incident);
 }
@@ -237,37 +236,46 @@ std::string class_string(int code) {
   return is_tool_class(code) ? fmt::format("error {} of the tool information interface", code) : "";
 }
 
+namespace {
+
+struct KindOfObject {
+  const char* plural;
+  const char* prefix;  // of its functions
+};
+KindOfObject text_of(Errhandler::On on) {
+  switch (on) {
+    case Errhandler::On::communicator: return {"communicators", "Comm"};
+    case Errhandler::On::window: return {"windows", "Win"};
+    case Errhandler::On::file: return {"files", "File"};
+    case Errhandler::On::session: return {"sessions", "Session"};
+  }
+  return {"nothing", ""};  // never
+}
+
+}  // namespace
+
+Errhandler& predefined_errhandler(MPI_Errhandler handle) {
+  return *HandleOf<Errhandler>::predefined(reinterpret_cast<uintptr_t>(handle));
+}
+
 Error Errhandler::suits(On object) const {
   if (does != Does::call_user || on == object) return {};
-  const bool windows = on == On::window;
   return failure(
       MPI_ERR_ERRHANDLER,
       "the error handler was made for {} by MPI_{}_create_errhandler, not for {} (argument "
       "errhandler)",
-      windows ? "windows" : "communicators", windows ? "Win" : "Comm",
-      windows ? "communicators" : "windows");
+      text_of(on).plural, text_of(on).prefix, text_of(object).plural);
 }
 
-void call_errhandler(Object* on, int code, std::string_view text, const Incident& incident) {
-  Window* const window =
-      on && with_handle(on->tag()) == Tag::win ? static_cast<Window*>(on) : nullptr;
-  Comm* comm = window ? window->comm.get() : static_cast<Comm*>(on);
-  const Comm* const raised_on = comm;
-  if (!comm && phase.load() == Phase::running) comm = process().self;
-  const Ref<Errhandler> handler = window ? window->errhandler
-                                  : comm ? comm->errhandler
-                                         : Ref<Errhandler>(&fatal());
+void call_errhandler(HasErrhandler* on, int code, std::string_view text, const Incident& incident) {
+  HasErrhandler* const raised_on = on;
+  if (!on) on = on_no_object.load(std::memory_order_acquire);
+  const Ref<Errhandler> handler = on ? on->errhandler : Ref<Errhandler>(&fatal());
   switch (handler->does) {
     case Errhandler::Does::return_code: return;
     case Errhandler::Does::call_user: {
       const InCallback in_callback;
-      if (window) {
-        MPI_Win handle = window->handle;
-        reinterpret_cast<MPI_Win_errhandler_function*>(handler->function)(&handle, &code);
-      } else {
-        MPI_Comm handle = comm->handle;
-        handler->function(&handle, &code);
-      }
+      on->call_user(*handler, code);
       return;
     }
     case Errhandler::Does::end_job:
@@ -275,32 +283,60 @@ void call_errhandler(Object* on, int code, std::string_view text, const Incident
   }
 }
 
-Error comm_create_errhandler(MPI_Comm_errhandler_function* function, MPI_Errhandler* errhandler) {
+Error create_errhandler(Errhandler::Function function, Errhandler::On on, MPI_Errhandler* errhandler) {
   if (!function) return failure(MPI_ERR_ARG, "the handler's function is NULL");
-  auto* made = new Errhandler(Errhandler::Does::call_user, function);
+  auto* made = new Errhandler(Errhandler::Does::call_user, function, on);
   *errhandler = made->handle = inventory::hand_out(*made);
   return {};
 }
 
-Error comm_set_errhandler(Comm& comm, Errhandler& errhandler) {
-  if (Error e = errhandler.suits(Errhandler::On::communicator)) return e;
-  comm.errhandler = Ref<Errhandler>(&errhandler);
-  if (comm.hidden.ledger) comm.hidden.ledger->set_fatal(errhandler.ends_job());
+Error set_errhandler(HasErrhandler& on, Errhandler& errhandler) {
+  if (Error e = errhandler.suits(on.kind)) return e;
+  on.errhandler = Ref<Errhandler>(&errhandler);
+  if (contract::Ledger* ledger = on.ledger()) ledger->set_fatal(errhandler.ends_job());
   return {};
 }
 
-Error comm_get_errhandler(Comm& comm, MPI_Errhandler* errhandler) {
-  comm.errhandler->add_handle();  // the caller's to free
-  *errhandler = comm.errhandler->handle;
+Error get_errhandler(HasErrhandler& on, MPI_Errhandler* errhandler) {
+  on.errhandler->add_handle();  // the caller's to free
+  *errhandler = on.errhandler->handle;
   return {};
 }
 
-Error comm_call_errhandler(Comm& comm, int errorcode) {
+Error call_errhandler_of(HasErrhandler& on, int errorcode, const char* function) {
   char text[MPI_MAX_ERROR_STRING];
   int length = 0;
   if (Error e = error_string(errorcode, text, &length)) return e;
-  call_errhandler(&comm, errorcode, fmt::format("MPI_Comm_call_errhandler: {}", text));
+  call_errhandler(&on, errorcode, fmt::format("{}: {}", function, text));
   return {};
+}
+
+Error comm_create_errhandler(MPI_Comm_errhandler_function* function, MPI_Errhandler* errhandler) {
+  return create_errhandler(reinterpret_cast<Errhandler::Function>(function),
+                           Errhandler::On::communicator, errhandler);
+}
+Error comm_set_errhandler(HasErrhandler& comm, Errhandler& errhandler) {
+  return set_errhandler(comm, errhandler);
+}
+Error comm_get_errhandler(HasErrhandler& comm, MPI_Errhandler* errhandler) {
+  return get_errhandler(comm, errhandler);
+}
+Error comm_call_errhandler(HasErrhandler& comm, int errorcode) {
+  return call_errhandler_of(comm, errorcode, "MPI_Comm_call_errhandler");
+}
+
+Error win_create_errhandler(MPI_Win_errhandler_function* function, MPI_Errhandler* errhandler) {
+  return create_errhandler(reinterpret_cast<Errhandler::Function>(function), Errhandler::On::window,
+                           errhandler);
+}
+Error win_set_errhandler(HasErrhandler& win, Errhandler& errhandler) {
+  return set_errhandler(win, errhandler);
+}
+Error win_get_errhandler(HasErrhandler& win, MPI_Errhandler* errhandler) {
+  return get_errhandler(win, errhandler);
+}
+Error win_call_errhandler(HasErrhandler& win, int errorcode) {
+  return call_errhandler_of(win, errorcode, "MPI_Win_call_errhandler");
 }
 
 Error errhandler_free(MPI_Errhandler* errhandler) {

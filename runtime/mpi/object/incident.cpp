@@ -3,8 +3,9 @@
 
 #include "base/flight.hpp"
 #include "base/source_place.hpp"
+#include "contract/ledger.hpp"
 #include "contract/report.hpp"
-#include "mpi/comm/comm.hpp"
+#include "mpi/object/error.hpp"
 #include "mpi/object/process.hpp"
 
 namespace tutti::mpi {
@@ -16,11 +17,9 @@ Place& unrecorded() {
 }
 
 // " on MPI_COMM_WORLD (4 ranks)"
-std::string on_text(const Comm* comm) {
-  if (!comm) return "";
-  if (comm->hidden.ledger) return " on " + contract::description(*comm->hidden.ledger);
-  return fmt::format(" on {} ({} {})", comm->name.empty() ? "a communicator" : comm->name,
-                     comm->size(), comm->size() == 1 ? "rank" : "ranks");
+std::string on_text(const HasErrhandler* on) {
+  if (!on) return "";
+  return " on " + (on->ledger() ? contract::description(*on->ledger()) : on->description());
 }
 
 }  // namespace
@@ -46,11 +45,11 @@ std::vector<std::string> place_texts(const std::vector<Place>& places) {
   return texts;
 }
 
-std::vector<std::string> story_of(Place place, const Comm* on, std::vector<Mention> mentions) {
-  const contract::Ledger* ledger = on ? on->hidden.ledger : nullptr;
+std::vector<std::string> story_of(Place place, const HasErrhandler* on, std::vector<Mention> mentions) {
+  const contract::Ledger* ledger = on ? on->ledger() : nullptr;
   if (ledger && ledger->origin().caller)
     mentions.push_back(
-        {on->is_of_window ? "the window was made by" : "the communicator was made by",
+        {fmt::format("the {} was made by", on->noun()),
          {ledger->origin().function, ledger->origin().caller}});
   std::vector<CodeAddress> addresses{code_address(place.caller)};
   for (const Mention& mention : mentions)

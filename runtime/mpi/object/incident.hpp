@@ -13,6 +13,8 @@
 
 namespace tutti::mpi {
 
+class HasErrhandler;
+
 // A call of MPI: which function, and where it returns to.
 struct Place {
   uint16_t function = 0;
@@ -38,6 +40,6 @@ std::vector<Mention>& mentions();
 std::vector<std::string> place_texts(const std::vector<Place>& places);
 
 // The lines below an error that is raised on `on` (nullptr: on none in particular).
-std::vector<std::string> story_of(Place place, const Comm* on, std::vector<Mention> mentions);
+std::vector<std::string> story_of(Place place, const HasErrhandler* on, std::vector<Mention> mentions);
 
 }  // namespace tutti::mpi

@@ -601,7 +601,7 @@ Error mrecv(void* buf, int64_t count, Datatype& type, MPI_Message* message, MPI_
   engine.receive_taken(std::move(taken->taken), receive.op);
   engine.wait_until([&] { return receive.done; });
   Error error = receive_status(receive.op, *taken->comm, type, status);
-  if (error) error_comm() = Ref<Object>(taken->comm.get());
+  if (error) error_object() = Ref<HasErrhandler>(taken->comm.get());
   return error;
 }
 

@@ -21,7 +21,7 @@ Error make(Started started, Buffer* buf, int64_t count, Datatype& type, int peer
 }
 
 [[gnu::cold]] Error is_active(const PersistentRequest& request, MPI_Request handle) {
-  error_comm() = Ref<Object>(request.comm.get());
+  error_object() = Ref<HasErrhandler>(request.comm.get());
   inventory::mention(handle, "request");
   return failure(MPI_ERR_REQUEST,
                  "the request is active: it can be started again once MPI_Wait, MPI_Test or their "
@@ -55,7 +55,7 @@ PersistentRequest::~PersistentRequest() {
 Error PersistentRequest::start() {
   MPI_Request operation = MPI_REQUEST_NULL;
   if (Error e = start_(&operation)) {
-    error_comm() = Ref<Object>(comm.get());
+    error_object() = Ref<HasErrhandler>(comm.get());
     return e;
   }
   started_.store(resolve<Request>(operation), std::memory_order_release);

@@ -60,7 +60,7 @@ Error complete(MPI_Request& handle, const Live& live, MPI_Status* status) {
   if (status != MPI_STATUS_IGNORE && request.kind == Request::Kind::collective)
     status->MPI_ERROR = error.mpi_class();
   if (error) {
-    error_comm() = Ref<Object>(&request.raises_on());
+    error_object() = Ref<HasErrhandler>(&request.raises_on());
     inventory::mention(handle, "operation");
   }
   if (live.persistent) {
@@ -451,7 +451,7 @@ Error free_owned(MPI_Request handle, Request& held) {
   if (active && active->is_complete()) {
     if (!persistent && !active->take()) return taken_by_another_thread();
     if (!active->ended_well()) error = active->error();
-    if (error) error_comm() = Ref<Object>(&active->raises_on());
+    if (error) error_object() = Ref<HasErrhandler>(&active->raises_on());
   }
   held.free_handle();  // an operation under way keeps its own reference
   return error;
@@ -465,7 +465,7 @@ Error request_free(MPI_Request* handle) {
   if (!held) return failure(MPI_ERR_REQUEST, "the request is null (argument request)");
   const Live live = at(freed);
   if (live && live->kind == Request::Kind::collective) {
-    error_comm() = Ref<Object>(held->comm.get());
+    error_object() = Ref<HasErrhandler>(held->comm.get());
     inventory::mention(freed, "operation");
     return failure(MPI_ERR_REQUEST,
                    "the request belongs to an active nonblocking collective: complete it with "
@@ -547,10 +547,10 @@ Error cancel(MPI_Request* handle) {
   // at any time, and may: then there is nothing left to cancel.
   if (concurrent_calls && live->is_complete() && live->kind != Request::Kind::collective) return {};
   if (live->kind == Request::Kind::collective || live->kind == Request::Kind::one_sided)
-    error_comm() = Ref<Object>(&live->raises_on());
+    error_object() = Ref<HasErrhandler>(&live->raises_on());
   Error error = live->cancel();
   if (error) inventory::mention(cancelled, "operation");
-  else error_comm() = {};
+  else error_object() = {};
   return error;
 }
 

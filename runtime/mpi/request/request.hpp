@@ -58,7 +58,7 @@ class Request : public Object {
   // MPI_Cancel. Engine owned.
   virtual Error cancel() = 0;
   // Whose error handler hears of its errors.
-  virtual Object& raises_on() const { return *comm; }
+  virtual HasErrhandler& raises_on() const { return *comm; }
 
   const Kind kind;
   const Ref<Comm> comm;

@@ -86,9 +86,5 @@ Error win_free_keyval(int* win_keyval);
 Error win_set_attr(Window& win, int win_keyval, void* attribute_val);
 Error win_get_attr(Window& win, int win_keyval, void* attribute_val, int* flag);
 Error win_delete_attr(Window& win, int win_keyval);
-Error win_create_errhandler(MPI_Win_errhandler_function* function, MPI_Errhandler* errhandler);
-Error win_set_errhandler(Window& win, Errhandler& errhandler);
-Error win_get_errhandler(Window& win, MPI_Errhandler* errhandler);
-Error win_call_errhandler(Window& win, int errorcode);
 
 }  // namespace tutti::mpi

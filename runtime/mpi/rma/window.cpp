@@ -38,10 +38,6 @@ void apply(uint8_t operation, uint8_t element, const void* in, void* inout, int6
 
 constexpr rma::Arithmetic kArithmetic{apply, layout_of};
 
-Errhandler* fatal() {
-  return HandleOf<Errhandler>::predefined(reinterpret_cast<uintptr_t>(MPI_ERRORS_ARE_FATAL));
-}
-
 Error no_window_on(const Comm& comm) {
   if (!comm.is_inter()) return {};
   return failure(MPI_ERR_COMM, "a window wants an intracommunicator (argument comm)");
@@ -70,10 +66,10 @@ Window* HandleOf<Window>::predefined(uintptr_t) {
 }
 
 Window::Window(Ref<Comm> given, int flavor)
-    : NamedObject(Tag::win),
+    : HasErrhandler(Tag::win, Errhandler::On::window,
+                    Ref<Errhandler>(&predefined_errhandler(MPI_ERRORS_ARE_FATAL))),
       comm(std::move(given)),
       flavor(flavor),
-      errhandler(fatal()),
       handle(handle_of(*this)) {
   attributes.set_predefined(MPI_WIN_SIZE, &bytes);
   attributes.set_predefined(MPI_WIN_DISP_UNIT, &unit);
@@ -140,7 +136,7 @@ Result<Ref<Window>> make_window(Comm& comm, Function function, int flavor, const
   if (!duplicate) return std::move(duplicate).error();
   Comm& own = **duplicate;
   own.set_name("a window");
-  own.errhandler = Ref<Errhandler>(fatal());
+  own.errhandler = Ref<Errhandler>(&predefined_errhandler(MPI_ERRORS_ARE_FATAL));
   own.is_of_window = true;
   if (own.hidden.ledger) own.hidden.ledger->set_fatal(true);
   auto window = Ref<Window>::adopt(new Window(*std::move(duplicate), flavor));

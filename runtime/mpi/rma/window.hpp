@@ -40,7 +40,7 @@ struct Epochs {
   bool is_passive() const { return locks_held > 0 || all_locked; }
 };
 
-class Window final : public NamedObject {
+class Window final : public HasErrhandler {
  public:
   // What all ranks know of each one's memory.
   struct Part {
@@ -81,7 +81,13 @@ class Window final : public NamedObject {
   std::vector<std::deque<InUse>> in_use;
   void drop_in_use(int rank);  // rma::Window::kAll: of all
 
-  Ref<Errhandler> errhandler;
+  void call_user(const Errhandler& with, int code) override {
+    call_with_handle<MPI_Win_errhandler_function>(with, handle, code);
+  }
+  contract::Ledger* ledger() const override { return comm->ledger(); }
+  std::string description() const override { return comm->description(); }
+  const char* noun() const override { return "window"; }
+
   AttributeSet attributes{KeyKind::win};
   std::vector<Info::Entry> hints;  // those that Tutti knows of
   MPI_Win handle = MPI_WIN_NULL;

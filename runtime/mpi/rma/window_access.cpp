@@ -189,7 +189,7 @@ class AccessRequest final : public Request, public Pooled<AccessRequest> {
         "the request belongs to an operation on a window, which cannot be cancelled (the "
         "standard, section 12.3.5)");
   }
-  Object& raises_on() const override { return *window_; }
+  HasErrhandler& raises_on() const override { return *window_; }
   void add_open_needs(engine::Condition& needs) const override { needs.always(); }
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is said of windows beside their use: groups, names, hints, attributes, error handlers.
+// What is said of windows beside their use: groups, names, hints, attributes.
 #include <algorithm>
 #include <cstring>
 
@@ -99,36 +99,6 @@ Error win_get_attr(Window& win, int win_keyval, void* attribute_val, int* flag) 
 
 Error win_delete_attr(Window& win, int win_keyval) {
   return win.attributes.remove(win.handle, win_keyval);
-}
-
-Error win_create_errhandler(MPI_Win_errhandler_function* function, MPI_Errhandler* errhandler) {
-  if (!function) return failure(MPI_ERR_ARG, "the handler's function is NULL");
-  auto* made = new Errhandler(Errhandler::Does::call_user,
-                              reinterpret_cast<MPI_Comm_errhandler_function*>(function),
-                              Errhandler::On::window);
-  *errhandler = made->handle = inventory::hand_out(*made);
-  return {};
-}
-
-Error win_set_errhandler(Window& win, Errhandler& errhandler) {
-  if (Error e = errhandler.suits(Errhandler::On::window)) return e;
-  win.errhandler = Ref<Errhandler>(&errhandler);
-  if (win.comm->hidden.ledger) win.comm->hidden.ledger->set_fatal(errhandler.ends_job());
-  return {};
-}
-
-Error win_get_errhandler(Window& win, MPI_Errhandler* errhandler) {
-  win.errhandler->add_handle();  // the caller's to free
-  *errhandler = win.errhandler->handle;
-  return {};
-}
-
-Error win_call_errhandler(Window& win, int errorcode) {
-  char text[MPI_MAX_ERROR_STRING];
-  int length = 0;
-  if (Error e = error_string(errorcode, text, &length)) return e;
-  call_errhandler(&win, errorcode, fmt::format("MPI_Win_call_errhandler: {}", text));
-  return {};
 }
 
 }  // namespace tutti::mpi
