@@ -11,6 +11,7 @@
 #include "base/dead_folders.hpp"
 #include "base/flight.hpp"
 #include "base/log.hpp"
+#include "io/pool.hpp"
 #include "mpi/check/message_types.hpp"
 #include "mpi/check/strict.hpp"
 #include "mpi/coll/collective.hpp"
@@ -379,6 +380,7 @@ Error end_process(Process& p) {
   if (Error e = p.self->attributes.delete_all(p.self->handle)) return e;
   if (Error e = p.world->attributes.delete_all(p.world->handle)) return e;
   send_buffer().flush();
+  io::drain();
   if (Error e = part_from_others(p)) return e;
   phase.store(Phase::finalized, std::memory_order_release);
   on_no_object.store(nullptr, std::memory_order_release);

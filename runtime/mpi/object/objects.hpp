@@ -27,6 +27,7 @@ enum class Tag : uint64_t {
   request = 0x7475747469'524551ULL,
   message = 0x7475747469'4d5347ULL,
   win = 0x7475747469'57494eULL,
+  file = 0x7475747469'46494cULL,
 };
 
 // In the tag of an object that others still refer to though its handle is freed.
@@ -159,6 +160,7 @@ class Info;
 class Request;
 class Message;
 class Window;
+class File;
 
 // Handle type of each object type, the predefined objects, and the tag to expect.
 template <class T>
@@ -179,6 +181,7 @@ TUTTI_HANDLE(Info, MPI_Info, info)
 TUTTI_HANDLE(Request, MPI_Request, request)
 TUTTI_HANDLE(Message, MPI_Message, message)
 TUTTI_HANDLE(Window, MPI_Win, win)
+TUTTI_HANDLE(File, MPI_File, file)
 #undef TUTTI_HANDLE
 
 // Predefined objects that nearly every call is given, by handle from `first` on.
