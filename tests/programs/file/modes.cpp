@@ -11,9 +11,12 @@ bool exists(const std::string& path) {
   return ::stat(path.c_str(), &about) == 0;
 }
 
+// Collective: nobody changes it before all have asked.
 MPI_Offset size_of(MPI_File file) {
   MPI_Offset size = -1;
+  OK(MPI_Barrier(MPI_COMM_WORLD));
   OK(MPI_File_get_size(file, &size));
+  OK(MPI_Barrier(MPI_COMM_WORLD));
   return size;
 }
 
@@ -80,6 +83,7 @@ void check_sizes(Scratch& scratch) {
   OK(MPI_File_seek_shared(file, 3, MPI_SEEK_END));
   OK(MPI_File_get_position_shared(file, &at));
   CHECK_EQ(at, 27);
+  OK(MPI_Barrier(MPI_COMM_WORLD));
   OK(MPI_File_seek_shared(file, -7, MPI_SEEK_CUR));
   OK(MPI_File_get_position_shared(file, &at));
   CHECK_EQ(at, 20);

@@ -42,6 +42,8 @@ int main(int argc, char** argv) {
   for (int b = 0; b < kBlocks; ++b)
     if (b != index) check_count(statuses[b], MPI_INT, kInts);
   OK(MPI_File_sync(file));
+  OK(MPI_Barrier(MPI_COMM_WORLD));
+  OK(MPI_File_sync(file));
 
   // What the neighbour has written, by MPI_Testsome.
   for (int b = 0; b < kBlocks; ++b)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Views (MPI 5.0, section 14.3) of many shapes, memory with gaps, independent and collective, with and without two
 // phases: the file is what a model of it is, byte by byte, and so is what is read, also across its end.
+// NOT_MPICH: 4.2 writes what its buffer held into holes behind the old end of the file, and counts what a read has asked
+// for, as if the file did not end there.
 #include "file/scratch.hpp"
 
 namespace {
@@ -128,6 +130,8 @@ void check_shape(const Shape& shape, const Setting& setting, bool gaps, int rank
   OK(write(file, first / unit, out.data(), static_cast<int>(bytes), memory, &status));
   check_count(status, memory, static_cast<int>(bytes));
   OK(MPI_File_sync(file));
+  OK(MPI_Barrier(MPI_COMM_WORLD));
+  OK(MPI_File_sync(file));
 
   // Read with as much again behind it: only this rank's view of what is there comes.
   const MPI_Offset asked = 2 * bytes / unit * unit;
@@ -154,7 +158,7 @@ void check_shape(const Shape& shape, const Setting& setting, bool gaps, int rank
   CHECK_EQ_IN(length, last, "%s", name);
   std::vector<unsigned char> model(last, 0);
   for (MPI_Offset i = 0; i < bytes; ++i) model[place(shape, displacement, first + i)] = byte_of(rank, first + i);
-  OK(MPI_Allreduce(MPI_IN_PLACE, model.data(), static_cast<int>(last), MPI_UNSIGNED_CHAR, MPI_MAX, MPI_COMM_WORLD));
+  OK(MPI_Allreduce(MPI_IN_PLACE, model.data(), static_cast<int>(last), MPI_UNSIGNED_CHAR, MPI_BOR, MPI_COMM_WORLD));
   OK(MPI_File_close(&file));
   check_contents(path, model, name);
   if (gaps) OK(MPI_Type_free(&memory));

@@ -108,9 +108,12 @@ void check_way(const Way& way, int round, int rank, int size, Scratch& scratch) 
   const MPI_Offset mine = static_cast<MPI_Offset>(rank) * kCount;
   const auto rewind = [&] {
     OK(MPI_File_sync(file));
+    OK(MPI_Barrier(MPI_COMM_WORLD));
+    OK(MPI_File_sync(file));
     if (way.place == Way::Place::individual) OK(MPI_File_seek(file, mine, MPI_SEEK_SET));
     if (way.place == Way::Place::shared || way.place == Way::Place::ordered)
       OK(MPI_File_seek_shared(file, 0, MPI_SEEK_SET));
+    OK(MPI_Barrier(MPI_COMM_WORLD));
   };
   rewind();
   const Block written = block_of(rank, round);
@@ -125,6 +128,7 @@ void check_way(const Way& way, int round, int rank, int size, Scratch& scratch) 
     MPI_Offset now = -1;
     OK(MPI_File_get_position_shared(file, &now));
     CHECK_EQ_IN(now, static_cast<MPI_Offset>(size) * kCount, "%s", way.name);
+    OK(MPI_Barrier(MPI_COMM_WORLD));
   }
   rewind();
   Block got(kCount, -1);
