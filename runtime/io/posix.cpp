@@ -37,7 +37,8 @@ class Posix final : public Storage {
     while (error == EINTR);
     return error;
   }
-  int sync() override { return ::fsync(fd_) == 0 ? 0 : errno; }
+  // What is no regular file may have nothing to write (EINVAL).
+  int sync() override { return ::fsync(fd_) == 0 || errno == EINVAL ? 0 : errno; }
   // Locks of the open file description: those of the process would vanish when any of its descriptors of
   // the file is closed, and would not keep two of its opens apart.
   int lock(int64_t offset, int64_t bytes, bool shared) override {
