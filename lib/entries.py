@@ -28,7 +28,7 @@ import table
 
 OBJECTS = {"MPI_Comm": "Comm", "MPI_Datatype": "Datatype", "MPI_Op": "Op", "MPI_Group": "Group",
            "MPI_Errhandler": "Errhandler", "MPI_Info": "Info", "MPI_Win": "Window",
-           "MPI_Session": "Session"}
+           "MPI_Session": "Session", "MPI_File": "File"}
 NULL = {handle: handle.upper() + "_NULL" for handle in OBJECTS}
 
 # May be called before MPI_Init and after MPI_Finalize (the standard, section 11.4).
@@ -47,6 +47,11 @@ ANY_VALUE = {"BUFFER", "EXTRA_STATE", "EXTRA_STATE2", "ATTRIBUTE_VAL", "ATTRIBUT
 # Of a null handle these give the name, too (the standard, section 7.8 and its like). They take a pointer to
 # the object, nullptr for a null handle.
 NAME_NULL = {"MPI_Comm_get_name", "MPI_Type_get_name", "MPI_Win_get_name"}
+
+# Errors are raised on MPI_FILE_NULL, whatever communicator is given.
+ON_NO_FILE = {"MPI_File_open", "MPI_File_delete", "MPI_Register_datarep", "MPI_Register_datarep_c"}
+# Take a file or MPI_FILE_NULL, and get what both are, a HasErrhandler&.
+FILE_OR_NULL = {"MPI_File_set_errhandler", "MPI_File_get_errhandler", "MPI_File_call_errhandler"}
 
 # What the flight record knows of (base/flight.hpp): calls that communicate, wait or make and free
 # what is shared. Those that only look whether something has happened come by thousands.
@@ -123,11 +128,15 @@ class Call:
         self.moves_data = any(p.kind == "BUFFER" for p in function.parameters)
         self.comm = next((p for p in function.parameters if p.type == "MPI_Comm"), None)
         self.win = next((p for p in function.parameters if p.type == "MPI_Win"), None)
+        self.file = next((p for p in function.parameters if p.type == "MPI_File"), None)
         self.locals, self.checks, self.arguments, self.loads, self.stores = [], [], [], [], []
         self.recorded = is_recorded(function)
         if not ANY_TIME.fullmatch(function.name):
             self.checks.append("entry.ready()")
-        for kind, p in (("comm", self.comm), ("win", self.win)):
+        if function.name in ON_NO_FILE:
+            self.checks.append("entry.no_file()")
+        file_kind = "file_or_null" if function.name in FILE_OR_NULL else "file"
+        for kind, p in (("comm", self.comm), ("win", self.win), (file_kind, self.file)):
             if p:  # first: the other errors are raised on it, and ranks are counted in it
                 self.checks.append(self.or_null(p, f'entry.{kind}({p.name}_, {p.name}, "{p.name}")'))
         if self.comm and ONE_GROUP.fullmatch(function.name):
@@ -183,6 +192,8 @@ class Call:
             self.check(p, f"entry.message({quoted})")
         elif p.type == "MPI_Win *" and p.direction == "inout":
             self.check(p, f"entry.held_win({quoted})")
+        elif p.type == "MPI_File *" and p.direction == "inout":
+            self.check(p, f"entry.held_file({quoted})")
         elif p.direction == "inout" and p.type.removesuffix(" *") in OBJECTS:
             self.check(p, f"entry.held<mpi::{OBJECTS[p.type.removesuffix(' *')]}>({quoted})")
         elif p.type.endswith("*"):
@@ -195,6 +206,8 @@ class Call:
 
     def handle(self, p, quoted):
         kind = OBJECTS[p.type]
+        if self.function.name in FILE_OR_NULL and p is self.file:
+            kind = "HasErrhandler"
         self.locals.append(f"mpi::{kind}* {p.name}_ = nullptr;")
         filled = f"{p.name}_, {quoted}"
         if kind == "Info":
@@ -203,7 +216,7 @@ class Call:
             return f"{p.name}_"
         if kind == "Datatype" and self.moves_data:
             self.check(p, f"entry.committed({filled})")
-        elif p is not self.comm and p is not self.win:
+        elif p not in (self.comm, self.win, self.file):
             self.check(p, self.or_null(p, f"entry.handle<mpi::{kind}>({filled})"))
         by_pointer = self.where[p.name] or self.function.name in NAME_NULL or (self.rooted and p is not self.comm)
         return f"{p.name}_" if by_pointer else f"*{p.name}_"
@@ -268,6 +281,8 @@ class Call:
         if not self.recorded or self.function.name in NAME_NULL:  # of what may be nothing
             return []
         notes = [("", f"entry.note_comm(*{self.comm.name}_);")] if self.comm else []
+        if self.file and self.function.name not in FILE_OR_NULL:
+            notes.append(("", f"entry.note_file(*{self.file.name}_);"))
         if self.win:
             notes.append(("", f"entry.note_win(*{self.win.name}_);"))
             rank = next((n for n in ("target_rank", "rank") if n in self.names), None)

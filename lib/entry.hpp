@@ -23,6 +23,7 @@
 #include "base/flight.hpp"
 #include "counters.hpp"
 #include "mpi/comm/comm.hpp"
+#include "mpi/file/file.hpp"
 #include "mpi/object/entry.hpp"
 #include "mpi/object/incident.hpp"
 #include "mpi/object/info.hpp"
@@ -68,6 +69,8 @@ inline const Kind kKind<mpi::Message>{MPI_ERR_REQUEST, "message", MPI_MESSAGE_NU
 template <>
 inline const Kind kKind<mpi::Window>{MPI_ERR_WIN, "window", MPI_WIN_NULL, mpi::Tag::win};
 template <>
+inline const Kind kKind<mpi::File>{MPI_ERR_FILE, "file", MPI_FILE_NULL, mpi::Tag::file};
+template <>
 inline const Kind kKind<mpi::Session>{MPI_ERR_SESSION, "session", MPI_SESSION_NULL,
                                        mpi::Tag::session};
 
@@ -111,6 +114,7 @@ class Entry {
   // --- what the flight record says of the call. What its marks do not name needs mark() as well.
   void note_comm(const mpi::Comm& comm) { flight::set(call_.context, comm.context()); }
   void note_win(const mpi::Window& win) { note_comm(*win.comm); }
+  void note_file(const mpi::File& file) { note_comm(file.comm()); }
   void note_peer(int peer, int tag = 0) { flight::note_peer(call_, peer, tag); }
   void note_data(int64_t count, MPI_Datatype type) {
     flight::note_data(call_, count, reinterpret_cast<uintptr_t>(type));
@@ -143,6 +147,32 @@ class Entry {
   }
   bool held_win(MPI_Win* handle, const char* argument) {
     return held<mpi::Window>(handle, argument) && set_window(mpi::resolve<mpi::Window>(*handle));
+  }
+  // Without a file errors are raised on MPI_FILE_NULL (the standard, section 14.7).
+  bool no_file() {
+    file_ = &mpi::null_file();
+    return true;
+  }
+  // The file, on which later errors are raised.
+  bool file(mpi::File*& object, MPI_File handle, const char* argument) {
+    no_file();
+    object = mpi::resolve<mpi::File>(handle);
+    if (!object && !(object = mpi::resolve_in_callback<mpi::File>(handle))) [[unlikely]]
+      return bad_handle(kKind<mpi::File>, handle, argument);
+    file_ = object;
+    return true;
+  }
+  bool held_file(MPI_File* handle, const char* argument) {
+    no_file();
+    mpi::File* object = nullptr;
+    return pointer(handle, argument) && file(object, *handle, argument);
+  }
+  // Of functions about error handlers, which MPI_FILE_NULL has, too.
+  bool file_or_null(mpi::HasErrhandler*& object, MPI_File handle, const char* argument) {
+    mpi::File* given = nullptr;
+    if (handle != MPI_FILE_NULL && !file(given, handle, argument)) return false;
+    object = given ? static_cast<mpi::HasErrhandler*>(given) : &mpi::null_file();
+    return handle != MPI_FILE_NULL || no_file();
   }
   template <class T>
   bool handle(T*& object, typename mpi::HandleOf<T>::type handle, const char* argument) {
@@ -258,6 +288,7 @@ class Entry {
   }
   // On which errors are raised.
   mpi::HasErrhandler* told() const {
+    if (file_) return file_;
     if (window_) return window_;
     return on_ ? on_ : other_;
   }
@@ -294,6 +325,7 @@ class Entry {
   mpi::Comm* on_ = nullptr;
   mpi::Window* window_ = nullptr;
   mpi::HasErrhandler* other_ = nullptr;  // a session
+  mpi::HasErrhandler* file_ = nullptr;  // or what stands for MPI_FILE_NULL
 };
 
 // What a query returns through an int: the standard has MPI_UNDEFINED for what does not fit.

@@ -75,6 +75,14 @@ class Layout {
   // as it says no. `missed`: the first run for which it does.
   bool all_runs(__int128 base, int64_t count, const Predicate& holds, Run& missed) const;
 
+  // The runs of bytes that hold packed bytes [offset, offset + length) of elements in a row, as many as it takes,
+  // in type-map order, and joined where one ends at the beginning of the next: visit(displacement of the
+  // first byte, bytes), until it says no. Costs nothing for what lies before `offset`. True: it was never no.
+  using VisitRun = std::function<bool(int64_t displacement, int64_t bytes)>;
+  bool each_run(int64_t offset, int64_t length, const VisitRun& visit) const;
+  // Where packed byte `offset` of elements in a row lies.
+  int64_t displacement_of(int64_t offset) const;
+
   // To another process. Parts that are shared stay shared. read() takes it off the front of `from`;
   // nullptr if that is no layout.
   void write(Bytes& to) const;
@@ -85,6 +93,7 @@ class Layout {
   constexpr explicit Layout(int64_t dense) : size_(dense), extent_(dense), true_extent_(dense) {}
   friend struct LayoutWalk;
   friend struct LayoutRuns;
+  friend struct PackedRuns;
   friend struct LayoutMaker;
   friend struct LayoutOnWire;
   static const Layout kBytes;

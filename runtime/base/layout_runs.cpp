@@ -52,4 +52,69 @@ bool Layout::all_runs(__int128 base, int64_t count, const Predicate& holds, Run&
   return LayoutRuns{holds, missed}.elements(*this, base, count, extent_);
 }
 
+// Goes over packed bytes in order; a run is held back until it is known not to go on in the next one.
+struct PackedRuns {
+  const Layout::VisitRun& visit;
+  int64_t at = 0, held = 0;  // no bytes: nothing is held back
+
+  bool emit(int64_t displacement, int64_t bytes) {
+    if (held > 0 && at + held == displacement) return held += bytes, true;
+    if (!flush()) return false;
+    at = displacement;
+    held = bytes;
+    return true;
+  }
+  bool flush() {
+    const int64_t bytes = held;
+    held = 0;
+    return bytes == 0 || visit(at, bytes);
+  }
+
+  // Packed bytes [from, to) of one element at `base`, from < to.
+  bool part(const Layout& layout, int64_t base, int64_t from, int64_t to) {
+    if (layout.is_one_run()) return emit(base + layout.true_lower_bound_ + from, to - from);
+    const Layout::Pieces& pieces = *layout.pieces_;
+    auto next = std::upper_bound(pieces.begin(), pieces.end(), from,
+                                 [](int64_t f, const Layout::Piece& p) { return f < p.packed_before; });
+    for (auto it = next - 1; it != pieces.end() && it->packed_before < to; ++it) {
+      const int64_t first = std::max<int64_t>(from - it->packed_before, 0);
+      if (!piece(*it, base + it->displacement, first, std::min(to - it->packed_before, it->bytes())))
+        return false;
+    }
+    return true;
+  }
+
+  bool piece(const Layout::Piece& piece, int64_t base, int64_t from, int64_t to) {
+    for (int64_t i = from / piece.block; from < to; ++i) {
+      const int64_t in_block = from - i * piece.block;
+      const int64_t now = std::min(piece.block - in_block, to - from);
+      const int64_t place = base + i * piece.stride;
+      if (!(piece.element ? part(*piece.element, place, in_block, in_block + now) : emit(place + in_block, now)))
+        return false;
+      from += now;
+    }
+    return true;
+  }
+};
+
+bool Layout::each_run(int64_t offset, int64_t length, const VisitRun& visit) const {
+  if (length <= 0 || size_ == 0) return true;
+  if (dense_) return visit(true_lower_bound_ + offset, length);
+  PackedRuns runs{visit};
+  while (length > 0) {
+    const int64_t element = offset / size_, from = offset % size_;
+    const int64_t now = std::min(size_ - from, length);
+    if (!runs.part(*this, element * extent_, from, from + now)) return false;
+    offset += now;
+    length -= now;
+  }
+  return runs.flush();
+}
+
+int64_t Layout::displacement_of(int64_t offset) const {
+  int64_t found = 0;
+  each_run(offset, 1, [&](int64_t displacement, int64_t) { return found = displacement, false; });
+  return found;
+}
+
 }  // namespace tutti

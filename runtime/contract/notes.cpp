@@ -30,6 +30,7 @@ constexpr Words kWords[] = {
     {"operation", "operations", "never freed", "made"},
     {"group", "groups", "never freed", "made"},
     {"window", "windows", "never freed", "made"},
+    {"file", "files", "never closed", "opened"},
 };
 
 // "MPI_Comm_dup at solver.c:42, in main()"

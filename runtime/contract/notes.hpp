@@ -22,6 +22,7 @@ enum class NoteKind : uint8_t {
   op,
   group,
   window,
+  file,
 };
 
 // So many of a kind, from one place.

@@ -12,6 +12,7 @@ static MPI_Info info = MPI_INFO_NULL;
 static MPI_Datatype type = MPI_DATATYPE_NULL; /* never committed */
 static MPI_Comm comm = MPI_COMM_NULL;
 static MPI_Win win = MPI_WIN_NULL;
+static MPI_File file = MPI_FILE_NULL;
 static MPI_Request no_request = MPI_REQUEST_NULL;
 static MPI_Message no_proc = MPI_MESSAGE_NO_PROC;
 static void *foreign_op = MPI_SUM, *foreign_comm = MPI_COMM_WORLD; /* where other kinds are wanted */
@@ -22,6 +23,7 @@ MPI_Op null_MPI_Op = MPI_OP_NULL;
 MPI_Group null_MPI_Group = MPI_GROUP_NULL;
 MPI_Errhandler null_MPI_Errhandler = MPI_ERRHANDLER_NULL;
 MPI_Win null_MPI_Win = MPI_WIN_NULL;
+MPI_File null_MPI_File = MPI_FILE_NULL;
 MPI_Info null_MPI_Info = MPI_INFO_NULL;
 
 static void expect(int code, int expected, const char *call, const char *function, const char *argument) {
@@ -55,11 +57,13 @@ int main(int argc, char **argv) {
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
   MPI_Win_create(space, sizeof memory, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
   MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+  if (MPI_File_open(MPI_COMM_WORLD, "/dev/null", MPI_MODE_RDWR, MPI_INFO_NULL, &file) != MPI_SUCCESS) ++wrong;
   call_all();
   if (MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, comm) != MPI_SUCCESS || sum != 1) {
     ++wrong;
     printf("wrong: no reduction works afterwards\n");
   }
+  MPI_File_close(&file);
   MPI_Win_free(&win);
   MPI_Comm_free(&comm);
   MPI_Type_free(&type);

@@ -13,9 +13,10 @@ import table
 # Good values by type or kind, for a job of one rank.
 GOOD = {"MPI_Comm": "MPI_COMM_WORLD", "MPI_Datatype": "MPI_INT", "MPI_Op": "MPI_SUM",
         "MPI_Group": "MPI_GROUP_EMPTY", "MPI_Errhandler": "MPI_ERRORS_RETURN", "MPI_Info": "info",
-        "MPI_Request": "MPI_REQUEST_NULL", "MPI_Win": "win", "const char *": '"x"', "const char[]": '"external32"'}
+        "MPI_Request": "MPI_REQUEST_NULL", "MPI_Win": "win", "MPI_File": "file", "const char *": '"x"', "const char[]": '"external32"'}
 CLASS = {"MPI_Comm": "COMM", "MPI_Datatype": "TYPE", "MPI_Op": "OP", "MPI_Group": "GROUP",
-         "MPI_Errhandler": "ERRHANDLER", "MPI_Info": "INFO", "MPI_Request": "REQUEST", "MPI_Win": "WIN"}
+         "MPI_Errhandler": "ERRHANDLER", "MPI_Info": "INFO", "MPI_Request": "REQUEST", "MPI_Win": "WIN",
+         "MPI_File": "FILE"}
 NULL = {t: t.upper() + "_NULL" for t in CLASS} | {"MPI_Datatype": "MPI_DATATYPE_NULL"}
 FILLED = {"MPI_Request *": "&no_request", "MPI_Message *": "&no_proc", "MPI_Status *": "MPI_STATUS_IGNORE"}
 
@@ -23,6 +24,8 @@ FILLED = {"MPI_Request *": "&no_request", "MPI_Message *": "&no_proc", "MPI_Stat
 SKIPPED = {"MPI_Init", "MPI_Init_thread", "MPI_Finalize", "MPI_Abort", "MPI_Pcontrol"}
 # Of a null handle they give the name.
 NAMES_NULL = {"MPI_Comm_get_name", "MPI_Type_get_name", "MPI_Win_get_name"}
+# MPI_FILE_NULL has an error handler.
+HANDLED_NULL = {"MPI_File_set_errhandler", "MPI_File_get_errhandler", "MPI_File_call_errhandler"}
 # Addresses that may be NULL by the standard, or that lead to one of several types.
 OPTIONAL = {("MPI_Info_get_string", "value"), ("MPI_Alloc_mem", "info")}
 
@@ -49,7 +52,8 @@ def bad(function, p):
     has_comm = any(q.type == "MPI_Comm" for q in function.parameters)
     moves_data = any(q.kind == "BUFFER" for q in function.parameters)
     if p.type in CLASS and (function.name, p.name) not in OPTIONAL:
-        if function.name not in NAMES_NULL and p.type != "MPI_Request" and (p.type != "MPI_Info" or function.name.startswith("MPI_Info_")):
+        null = function.name in NAMES_NULL or (p.type == "MPI_File" and function.name in HANDLED_NULL)
+        if not null and p.type != "MPI_Request" and (p.type != "MPI_Info" or function.name.startswith("MPI_Info_")):
             yield NULL[p.type], CLASS[p.type]
         foreign = "MPI_SUM" if p.type == "MPI_Comm" else "MPI_COMM_WORLD"
         yield f"({p.type}){foreign}", CLASS[p.type]

@@ -11,6 +11,7 @@ static MPI_Datatype types[2]; /* of as many edges as the ring has */
 static MPI_Request request, other;
 static MPI_Message message;
 static MPI_Win win;
+static MPI_File file;
 static MPI_Comm ring; /* each side of the one rank is its own neighbour */
 
 static void legal(int code, const char *call) {
@@ -147,6 +148,10 @@ static void memory(void) {
   LEGAL(MPI_Bcast(MPI_BOTTOM, 1, absolute, 0, MPI_COMM_SELF));
   LEGAL(MPI_Put(MPI_BOTTOM, 1, absolute, 0, 0, 1, MPI_INT, win));
   MPI_Type_free(&absolute);
+  LEGAL(MPI_File_write_all_begin(file, NULL, 0, MPI_INT));
+  LEGAL(MPI_File_write_all_end(file, NULL, MPI_STATUS_IGNORE));
+  LEGAL(MPI_File_read_ordered_begin_c(file, NULL, 0, MPI_INT));
+  LEGAL(MPI_File_read_ordered_end(file, NULL, MPI_STATUS_IGNORE));
   NAME_OF(MPI_Comm_get_name, MPI_COMM_NULL, "MPI_COMM_NULL");
   NAME_OF(MPI_Type_get_name, MPI_DATATYPE_NULL, "MPI_DATATYPE_NULL");
   NAME_OF(MPI_Win_get_name, MPI_WIN_NULL, "MPI_WIN_NULL");
@@ -160,6 +165,7 @@ int main(void) {
   MPI_Win_create(room, 4096, 1, MPI_INFO_NULL, MPI_COMM_SELF, &win);
   MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
   MPI_Win_lock_all(0, win);
+  LEGAL(MPI_File_open(MPI_COMM_SELF, "/dev/null", MPI_MODE_RDWR, MPI_INFO_NULL, &file));
   LEGAL(MPI_Buffer_attach(NULL, 0));
   LEGAL(MPI_Buffer_detach(room, &size));
   MPI_Buffer_attach(room + 4096, (int)sizeof room - 4096);
@@ -169,6 +175,7 @@ int main(void) {
   attributes();
   empty_arrays();
   memory();
+  LEGAL(MPI_File_close(&file));
   MPI_Comm_free(&ring);
   MPI_Win_unlock_all(win);
   MPI_Win_free(&win);

@@ -10,10 +10,10 @@ sys.path.insert(0, sys.argv[1])
 import table
 
 VALUE = {"MPI_Datatype": "MPI_INT", "MPI_Op": "MPI_SUM", "MPI_Info": "MPI_INFO_NULL", "MPI_Comm": "MPI_COMM_SELF",
-         "MPI_Win": "win", "const MPI_Datatype[]": "types", "MPI_Message *": "&message", "MPI_Request *": "&request",
+         "MPI_Win": "win", "MPI_File": "file", "const MPI_Datatype[]": "types", "MPI_Message *": "&message", "MPI_Request *": "&request",
          "MPI_Status *": "MPI_STATUS_IGNORE", "const char *": '"external32"', "const char[]": '"external32"'}
 # Of one element by definition, or about the memory itself: by hand.
-BY_HAND = re.compile(r"MPI_(Fetch_and_op|Compare_and_swap|Buffer_.*|Free_mem|Win_.*)")
+BY_HAND = re.compile(r"MPI_(Fetch_and_op|Compare_and_swap|Buffer_.*|Free_mem|Win_.*|File_.*_(begin|begin_c|end))")
 # One of two names that the standard calls a synonym of the other.
 SYNONYM = {"MPI_LONG_LONG": "MPI_LONG_LONG_INT", "MPI_C_FLOAT_COMPLEX": "MPI_C_COMPLEX"}
 

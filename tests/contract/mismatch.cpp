@@ -240,6 +240,49 @@ class Judge {
 
   const int rank_, size_, part_, of_;
  public:
+  // On a file: one rank calls another collective than the rest.
+  void files() {
+    using FileCall = std::pair<const char*, int (*)(MPI_File)>;
+    static int data[4];
+    const FileCall calls[] = {
+        {"MPI_File_sync", [](MPI_File f) { return MPI_File_sync(f); }},
+        {"MPI_File_set_atomicity", [](MPI_File f) { return MPI_File_set_atomicity(f, 0); }},
+        {"MPI_File_seek_shared", [](MPI_File f) { return MPI_File_seek_shared(f, 0, MPI_SEEK_SET); }},
+        {"MPI_File_set_view", [](MPI_File f) { return MPI_File_set_view(f, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL); }},
+        {"MPI_File_write_at_all", [](MPI_File f) { return MPI_File_write_at_all(f, 0, data, 4, MPI_INT, MPI_STATUS_IGNORE); }},
+        {"MPI_File_write_ordered", [](MPI_File f) { return MPI_File_write_ordered(f, data, 4, MPI_INT, MPI_STATUS_IGNORE); }},
+        {"MPI_File_read_all_begin",
+         [](MPI_File f) {
+           const int code = MPI_File_read_all_begin(f, data, 4, MPI_INT);
+           return code ? code : MPI_File_read_all_end(f, data, MPI_STATUS_IGNORE);
+         }},
+        {"MPI_File_set_info", [](MPI_File f) { return MPI_File_set_info(f, MPI_INFO_NULL); }},
+    };
+    for (const FileCall& rest : calls)
+      for (const FileCall& odd : calls) {
+        if (number_++ % of_ != part_) continue;
+        MPI_File file;
+        OK(MPI_File_open(MPI_COMM_WORLD, "/dev/null", MPI_MODE_RDWR, MPI_INFO_NULL, &file));
+        int code = (rank_ == size_ - 1 ? odd : rest).second(file);
+        if (code == MPI_SUCCESS) code = MPI_File_sync(file);
+        const std::string text = code == MPI_SUCCESS ? "" : check::error_text(code);
+        const bool told = text.find(rest.first) != text.npos && text.find(odd.first) != text.npos &&
+                          text.find("the file /dev/null") != text.npos;
+        int said[2] = {told, code != MPI_SUCCESS && !told}, anywhere[2];
+        OK(MPI_Allreduce(said, anywhere, 2, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
+        const bool wrong = rest.first != odd.first;
+        Tally& tally = tallies_["on a file"];
+        if (wrong) {
+          ++(anywhere[0] && !anywhere[1] ? tally.found : tally.missed);
+        } else {
+          ++(anywhere[0] || anywhere[1] ? tally.falsely : tally.right);
+          OK(MPI_File_close(&file));
+        }
+        if (wrong ? !anywhere[0] || anywhere[1] : anywhere[0] || anywhere[1])
+          std::fprintf(stderr, "rank %d, on a file, %s and %s: \"%s\"\n", rank_, rest.first, odd.first, text.c_str());
+      }
+  }
+
   // On a window: one rank fences it while the others free it, or the other way round.
   void windows() {
     for (int odd = 0; odd < 2 * size_; ++odd) {
@@ -289,6 +332,7 @@ int main(int argc, char** argv) {
                   odd, usual, {rest.name, odd.name});
     }
   judge.windows();
+  judge.files();
   for (const Collective& call : all) {
     const auto change = [&](const char* kind, auto set, std::vector<std::string> words) {
       Arguments other = usual;

@@ -22,6 +22,7 @@ NOTES = [
     ("left_op", 2, ["1 operation never freed, made by MPI_Op_create at LINE(left_op).* \\(rank 1\\)"]),
     ("left_group", 2, ["2 groups never freed, made by MPI_Comm_group at LINE(left_group)"]),
     ("left_window", 2, ["2 windows never freed, made by MPI_Win_create at LINE(left_window).* \\(ranks 0 and 1\\)"]),
+    ("left_file", 2, ["2 files never closed, opened by MPI_File_open at LINE(left_file).* \\(ranks 0 and 1\\)"]),
     ("left_much", 2, ["1 message sent and never received", "2 datatypes never freed", "2 groups never freed"]),
     ("undefined_char", 2, ["undefined: the standard \\(section 6.9.2\\) does not define MPI_SUM on MPI_CHAR; .*: MPI_Allreduce at LINE(undefined_char), in .* \\(ranks 0 and 1\\)"]),
     ("race", 3, ["race: time alone decides which message MPI_Recv at LINE(race), in .* takes on rank 0: ranks 1 and 2 have each sent one, on MPI_COMM_WORLD"]),

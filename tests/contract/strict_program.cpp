@@ -210,6 +210,11 @@ const std::map<std::string, std::function<void()>> cases{
        MPI_Win win;
        MPI_Win_create(nullptr, 0, 1, MPI_INFO_NULL, world, &win);  // LINE left_window
      }},
+    {"left_file",
+     [] {
+       MPI_File file;
+       MPI_File_open(world, "/dev/null", MPI_MODE_RDWR, MPI_INFO_NULL, &file);  // LINE left_file
+     }},
     {"left_much",
      [] {
        MPI_Group group;

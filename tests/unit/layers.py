@@ -11,7 +11,7 @@ BASE = ["base"]
 TRANSPORT = ["transport", "transport/shared", *BASE]
 ENGINE = ["engine", "engine/wait", *TRANSPORT]
 PLANS = ["coll", *BASE]
-BELOW_MPI = ["exec", "rma", "contract", "boot", *PLANS, *ENGINE]
+BELOW_MPI = ["exec", "rma", "io", "contract", "boot", *PLANS, *ENGINE]
 OBJECT = ["mpi/object", *BELOW_MPI]
 TYPE = ["mpi/type", *OBJECT]
 COMM = ["mpi/comm", *TYPE]
@@ -20,7 +20,7 @@ COLL = ["mpi/coll", "mpi/check", *REQUEST]
 MAY_INCLUDE = {
     "launcher": BASE,
     "lib": ["mpi/object", "mpi/type", "mpi/comm", "mpi/request", "mpi/p2p", "mpi/coll", "mpi/rma",
-            "mpi/topology", "mpi/env", "mpi/session", *BASE],
+            "mpi/file", "mpi/topology", "mpi/env", "mpi/session", *BASE],
     "runtime/base": [],
     "runtime/boot": BASE,
     # transport/ holds the contract (transport.hpp), which all transports include, and the router
@@ -34,6 +34,8 @@ MAY_INCLUDE = {
     "runtime/engine/wait": ENGINE,
     "runtime/contract": ENGINE,
     "runtime/rma": ENGINE,
+    "runtime/io": BASE,
+    "runtime/io/testing": ["io", *BASE],
     "runtime/coll": PLANS,
     "runtime/exec": ["contract", *PLANS, *ENGINE],
     "runtime/mpi/object": OBJECT,
@@ -44,9 +46,10 @@ MAY_INCLUDE = {
     "runtime/mpi/p2p": [*COLL],
     "runtime/mpi/coll": [*COLL, "mpi/p2p"],
     "runtime/mpi/rma": [*COLL],
+    "runtime/mpi/file": [*COLL, "mpi/rma"],
     "runtime/mpi/topology": [*COLL],
     "runtime/mpi/session": [*COLL, "mpi/p2p", "mpi/env"],
-    "runtime/mpi/env": [*COLL, "mpi/p2p", "mpi/rma", "transport/testing"],
+    "runtime/mpi/env": [*COLL, "mpi/p2p", "mpi/rma", "mpi/file", "transport/testing"],
 }
 # Arrows that still run up, and shall go: file, room.
 STILL_UP = {

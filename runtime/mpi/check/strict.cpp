@@ -309,6 +309,9 @@ void note_objects(contract::Notes& notes) {
       case Tag::win:
         kind = NoteKind::window;
         break;
+      case Tag::file:
+        kind = NoteKind::file;
+        break;
       default:
         continue;
     }

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "io/pool.hpp"
 #include "mpi/env/api_environment.hpp"
 #include "mpi/env/instance.hpp"
 #include "mpi/object/process.hpp"
@@ -40,6 +41,7 @@ Error finalize_world() {
   if (Error e = p.self->attributes.delete_all(p.self->handle)) return e;
   if (Error e = p.world->attributes.delete_all(p.world->handle)) return e;
   send_buffer().flush();
+  io::drain();
   return end_world();
 }
 

@@ -28,6 +28,7 @@ enum class Tag : uint64_t {
   message = 0x7475747469'4d5347ULL,
   win = 0x7475747469'57494eULL,
   session = 0x7475747469'534553ULL,
+  file = 0x7475747469'46494cULL,
 };
 
 // In the tag of an object that others still refer to though its handle is freed.
@@ -161,6 +162,7 @@ class Request;
 class Message;
 class Window;
 class Session;
+class File;
 
 // Handle type of each object type, the predefined objects, and the tag to expect.
 template <class T>
@@ -182,6 +184,7 @@ TUTTI_HANDLE(Request, MPI_Request, request)
 TUTTI_HANDLE(Message, MPI_Message, message)
 TUTTI_HANDLE(Window, MPI_Win, win)
 TUTTI_HANDLE(Session, MPI_Session, session)
+TUTTI_HANDLE(File, MPI_File, file)
 #undef TUTTI_HANDLE
 
 // Predefined objects that nearly every call is given, by handle from `first` on.

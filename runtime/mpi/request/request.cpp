@@ -224,6 +224,7 @@ const char* name_of(Request::Kind kind) {
     case Request::Kind::recv: return "a receive";
     case Request::Kind::collective: return "a collective";
     case Request::Kind::one_sided: return "a one-sided operation";
+    case Request::Kind::file: return "an access to a file";
     case Request::Kind::persistent: break;
   }
   return "an operation";
@@ -554,7 +555,8 @@ Error cancel(MPI_Request* handle) {
   // One that is not complete stays alive while the engine is owned. Another thread may complete this one
   // at any time, and may: then there is nothing left to cancel.
   if (concurrent_calls && live->is_complete() && live->kind != Request::Kind::collective) return {};
-  if (live->kind == Request::Kind::collective || live->kind == Request::Kind::one_sided)
+  if (live->kind == Request::Kind::collective || live->kind == Request::Kind::one_sided ||
+      live->kind == Request::Kind::file)
     error_object() = Ref<HasErrhandler>(&live->raises_on());
   Error error = live->cancel();
   if (error) inventory::mention(cancelled, "operation");

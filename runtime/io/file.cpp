@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "io/file.hpp"
+
+#include <mpi.h>
+
+#include <cerrno>
+#include <cstring>
+#include <vector>
+
+namespace tutti::io {
+
+int class_of(int error) {
+  switch (error) {
+    case ENOENT: return MPI_ERR_NO_SUCH_FILE;
+    case EEXIST: return MPI_ERR_FILE_EXISTS;
+    case EACCES:
+    case EPERM: return MPI_ERR_ACCESS;
+    case EROFS: return MPI_ERR_READ_ONLY;
+    case ENOSPC: return MPI_ERR_NO_SPACE;
+    case EDQUOT: return MPI_ERR_QUOTA;
+    case EBUSY:
+    case ETXTBSY: return MPI_ERR_FILE_IN_USE;
+    case ENAMETOOLONG:
+    case ENOTDIR:
+    case EISDIR:
+    case ELOOP: return MPI_ERR_BAD_FILE;
+    case ENOMEM: return MPI_ERR_NO_MEM;
+    case EOPNOTSUPP: return MPI_ERR_UNSUPPORTED_OPERATION;
+    default: return MPI_ERR_IO;
+  }
+}
+
+Error failure_of(const std::string& file, const std::string& doing, int error) {
+  char text[128];
+  return failure(class_of(error), "{}: {}: {}", file, doing, strerror_r(error, text, sizeof text));
+}
+
+namespace {
+
+constexpr int64_t kStage = 1 << 20;     // of memory with gaps
+constexpr int64_t kSieve = 512 << 10;   // bytes of the file that are read at once for pieces in it
+constexpr size_t kMostPieces = 16384;   // of these
+constexpr int64_t kDense = 4;           // sieved if at least one byte of so many is wanted
+
+// Goes on until all is moved, the file ends, or an error that is one.
+template <class Move>
+int64_t all_of(int64_t bytes, Move&& move, int& error) {
+  int64_t done = 0;
+  error = 0;
+  while (done < bytes) {
+    const Moved now = move(done, bytes - done);
+    if (now.error == EINTR) continue;
+    if (now.error) return error = now.error, done;
+    if (now.bytes == 0) return done;
+    done += now.bytes;
+  }
+  return done;
+}
+
+std::string doing(const char* what, int64_t offset, int64_t bytes) {
+  return fmt::format("{} {} bytes at offset {}", what, bytes, offset);
+}
+
+}  // namespace
+
+Outcome File::read(int64_t offset, std::byte* into, int64_t bytes) {
+  int error;
+  const int64_t done = all_of(
+      bytes, [&](int64_t at, int64_t n) { return storage_->read(offset + at, into + at, n); }, error);
+  return {done, error ? failure_of(name_, doing("reading", offset + done, bytes - done), error) : Error()};
+}
+
+Outcome File::write(int64_t offset, const std::byte* from, int64_t bytes) {
+  int error;
+  const int64_t done = all_of(
+      bytes, [&](int64_t at, int64_t n) { return storage_->write(offset + at, from + at, n); }, error);
+  // A device that takes nothing and says nothing is full.
+  if (!error && done < bytes) error = ENOSPC;
+  return {done, error ? failure_of(name_, doing("writing", offset + done, bytes - done), error) : Error()};
+}
+
+// Pieces that are to be read, as long as they are close together.
+class Sieve {
+ public:
+  explicit Sieve(File& file) : file_(file) {}
+
+  // False: what was read has ended, here or before.
+  bool add(int64_t offset, std::byte* into, int64_t bytes) {
+    if (!pieces_.empty() && (offset < end_ || offset + bytes - pieces_.front().offset > kSieve ||
+                             pieces_.size() == kMostPieces) && !flush())
+      return false;
+    pieces_.push_back({offset, into, bytes});
+    wanted_ += bytes;
+    end_ = offset + bytes;
+    return true;
+  }
+  bool flush() {
+    if (pieces_.empty()) return true;
+    const std::vector<Piece> pieces = std::exchange(pieces_, {});
+    const int64_t wanted = std::exchange(wanted_, 0), begin = pieces.front().offset, span = end_ - begin;
+    if (pieces.size() == 1 || wanted * kDense < span) {
+      for (const Piece& piece : pieces) {
+        Outcome one = file_.read(piece.offset, piece.into, piece.bytes);
+        if (!count(piece, one.bytes, std::move(one.error))) return false;
+      }
+      return true;
+    }
+    buffer_.resize(static_cast<size_t>(span));
+    Outcome all = file_.read(begin, buffer_.data(), span);
+    for (const Piece& piece : pieces) {
+      const int64_t there = std::clamp<int64_t>(all.bytes - (piece.offset - begin), 0, piece.bytes);
+      std::memcpy(piece.into, buffer_.data() + (piece.offset - begin), static_cast<size_t>(there));
+      if (!count(piece, there, there < piece.bytes ? std::move(all.error) : Error())) return false;
+    }
+    return true;
+  }
+  Outcome outcome() { return std::move(outcome_); }
+
+ private:
+  struct Piece {
+    int64_t offset;
+    std::byte* into;
+    int64_t bytes;
+  };
+  bool count(const Piece& piece, int64_t bytes, Error error) {
+    outcome_.bytes += bytes;
+    if (error) outcome_.error = std::move(error);
+    return bytes == piece.bytes && !outcome_.error;
+  }
+
+  File& file_;
+  std::vector<Piece> pieces_;
+  int64_t wanted_ = 0, end_ = 0;
+  std::vector<std::byte> buffer_;
+  Outcome outcome_;
+};
+
+Outcome File::read_chunk(const View& view, int64_t position, std::byte* into, int64_t bytes) {
+  if (view.is_plain()) return read(view.offset_of(position), into, bytes);
+  Sieve sieve(*this);
+  if (view.each_run(position, bytes, [&](int64_t offset, int64_t from, int64_t n) {
+        return sieve.add(offset, into + from, n);
+      }))
+    sieve.flush();
+  return sieve.outcome();
+}
+
+Outcome File::write_chunk(const View& view, int64_t position, const std::byte* from, int64_t bytes) {
+  if (view.is_plain()) return write(view.offset_of(position), from, bytes);
+  Outcome all;
+  view.each_run(position, bytes, [&](int64_t offset, int64_t at, int64_t n) {
+    Outcome one = write(offset, from + at, n);
+    all.bytes += one.bytes;
+    all.error = std::move(one.error);
+    return !all.error;
+  });
+  return all;
+}
+
+Outcome File::with_lock(const Access& access, bool shared, const std::function<Outcome()>& move) {
+  if (!access.atomic || access.bytes == 0) return move();
+  const std::lock_guard alone(atomic_);
+  const int64_t begin = access.view.offset_of(access.position);
+  const int64_t bytes = access.view.offset_of(access.position + access.bytes - 1) + 1 - begin;
+  if (const int error = storage_->lock(begin, bytes, shared))
+    return {0, failure_of(name_, doing("locking", begin, bytes), error)};
+  Outcome outcome = move();
+  const int error = storage_->unlock(begin, bytes);
+  if (error && !outcome.error) outcome.error = failure_of(name_, doing("unlocking", begin, bytes), error);
+  return outcome;
+}
+
+Outcome File::read(const Access& access) {
+  return with_lock(access, true, [&]() -> Outcome {
+    if (access.memory.contiguous())
+      return read_chunk(access.view, access.position, access.memory.data(), access.bytes);
+    std::vector<std::byte> stage(static_cast<size_t>(std::min(kStage, access.bytes)));
+    Outcome all;
+    while (all.bytes < access.bytes) {
+      const int64_t now = std::min(kStage, access.bytes - all.bytes);
+      Outcome one = read_chunk(access.view, access.position + all.bytes, stage.data(), now);
+      access.memory.unpack(all.bytes, stage.data(), one.bytes);
+      all.bytes += one.bytes;
+      if (one.error || one.bytes < now) return all.error = std::move(one.error), std::move(all);
+    }
+    return all;
+  });
+}
+
+Outcome File::write(const Access& access) {
+  return with_lock(access, false, [&]() -> Outcome {
+    if (access.memory.contiguous())
+      return write_chunk(access.view, access.position, access.memory.data(), access.bytes);
+    std::vector<std::byte> stage(static_cast<size_t>(std::min(kStage, access.bytes)));
+    Outcome all;
+    while (all.bytes < access.bytes) {
+      const int64_t now = std::min(kStage, access.bytes - all.bytes);
+      access.memory.pack(all.bytes, stage.data(), now);
+      Outcome one = write_chunk(access.view, access.position + all.bytes, stage.data(), now);
+      all.bytes += one.bytes;
+      if (one.error) return all.error = std::move(one.error), std::move(all);
+    }
+    return all;
+  });
+}
+
+Error File::size(int64_t& bytes) {
+  const int error = storage_->size(bytes);
+  return error ? failure_of(name_, "asking for its size", error) : Error();
+}
+Error File::resize(int64_t bytes) {
+  const int error = storage_->resize(bytes);
+  return error ? failure_of(name_, fmt::format("making it {} bytes long", bytes), error) : Error();
+}
+Error File::reserve(int64_t bytes) {
+  const int error = storage_->reserve(bytes);
+  return error ? failure_of(name_, fmt::format("reserving {} bytes", bytes), error) : Error();
+}
+Error File::sync() {
+  const int error = storage_->sync();
+  return error ? failure_of(name_, "writing it to the device", error) : Error();
+}
+
+}  // namespace tutti::io

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A file as one process uses it: bytes of memory to and from positions of a view, whatever gaps either has.
+// Owns the storage and what is done about calls that move too little, are interrupted, or fail. Knows nothing
+// of communicators, pointers or modes. Any thread may call, several at once.
+//
+// Memory with gaps goes through a staging buffer. A read of pieces that lie close together reads what is
+// between them, too (data sieving); a write touches nothing but its pieces, for another process may be
+// writing what lies between them, which is legal.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "base/layout.hpp"
+#include "base/result.hpp"
+#include "io/storage.hpp"
+#include "io/view.hpp"
+
+namespace tutti::io {
+
+// `memory` and as many positions of the view. Borrowed until the access is over.
+struct Access {
+  const View& view;
+  int64_t position = 0;
+  Payload memory;
+  int64_t bytes = 0;    // at most the memory's
+  bool atomic = false;  // nobody sees or makes half of it
+};
+
+// How far it has come, also if it has failed. A read that meets the end of the file has not failed.
+struct Outcome {
+  int64_t bytes = 0;
+  Error error;
+};
+
+class File {
+ public:
+  File(std::string name, std::unique_ptr<Storage> storage)
+      : name_(std::move(name)), storage_(std::move(storage)) {}
+
+  Outcome read(const Access& access);
+  Outcome write(const Access& access);
+  // The same of one run of bytes of the file.
+  Outcome read(int64_t offset, std::byte* into, int64_t bytes);
+  Outcome write(int64_t offset, const std::byte* from, int64_t bytes);
+
+  Error size(int64_t& bytes);
+  Error resize(int64_t bytes);
+  Error reserve(int64_t bytes);
+  Error sync();
+  int64_t block_size() { return storage_->block_size(); }
+  const std::string& name() const { return name_; }
+
+ private:
+  friend class Sieve;
+  Outcome read_chunk(const View& view, int64_t position, std::byte* into, int64_t bytes);
+  Outcome write_chunk(const View& view, int64_t position, const std::byte* from, int64_t bytes);
+  Outcome with_lock(const Access& access, bool shared, const std::function<Outcome()>& move);
+
+  const std::string name_;
+  const std::unique_ptr<Storage> storage_;
+  std::mutex atomic_;  // threads of this process share the storage's locks
+};
+
+// The class of MPI for errno's number, and the sentence of it: "data.bin: writing 4096 bytes at 512: No space
+// left on device".
+int class_of(int error);
+Error failure_of(const std::string& file, const std::string& doing, int error);
+
+}  // namespace tutti::io

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Files of the operating system.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "io/storage.hpp"
+
+namespace tutti::io {
+namespace {
+
+class Posix final : public Storage {
+ public:
+  explicit Posix(int fd) : fd_(fd) {}
+  ~Posix() override { ::close(fd_); }
+
+  Moved read(int64_t offset, void* into, int64_t bytes) override {
+    return moved(::pread(fd_, into, at_most(bytes), offset));
+  }
+  Moved write(int64_t offset, const void* from, int64_t bytes) override {
+    return moved(::pwrite(fd_, from, at_most(bytes), offset));
+  }
+  int size(int64_t& bytes) override {
+    struct stat about {};
+    if (::fstat(fd_, &about) != 0) return errno;
+    bytes = about.st_size;
+    return 0;
+  }
+  int resize(int64_t bytes) override { return ::ftruncate(fd_, bytes) == 0 ? 0 : errno; }
+  int reserve(int64_t bytes) override {
+    if (bytes == 0) return 0;
+    int error;
+    do error = ::posix_fallocate(fd_, 0, bytes);
+    while (error == EINTR);
+    return error;
+  }
+  // What is no regular file may have nothing to write (EINVAL).
+  int sync() override { return ::fsync(fd_) == 0 || errno == EINVAL ? 0 : errno; }
+  // Locks of the open file description: those of the process would vanish when any of its descriptors of
+  // the file is closed, and would not keep two of its opens apart.
+  int lock(int64_t offset, int64_t bytes, bool shared) override {
+    return range(F_OFD_SETLKW, shared ? F_RDLCK : F_WRLCK, offset, bytes);
+  }
+  int unlock(int64_t offset, int64_t bytes) override { return range(F_OFD_SETLK, F_UNLCK, offset, bytes); }
+  int64_t block_size() override {
+    struct stat about {};
+    return ::fstat(fd_, &about) == 0 && about.st_blksize > 0 ? about.st_blksize : 4096;
+  }
+
+ private:
+  // Linux moves no more than about 2 GiB in a call.
+  static size_t at_most(int64_t bytes) { return static_cast<size_t>(std::min<int64_t>(bytes, 1 << 30)); }
+  static Moved moved(ssize_t result) { return result < 0 ? Moved{0, errno} : Moved{result, 0}; }
+  int range(int command, short type, int64_t offset, int64_t bytes) {
+    struct flock lock {};
+    lock.l_type = type;
+    lock.l_whence = SEEK_SET;
+    lock.l_start = offset;
+    lock.l_len = bytes;
+    while (::fcntl(fd_, command, &lock) != 0)
+      if (errno != EINTR) return errno;
+    return 0;
+  }
+
+  const int fd_;
+};
+
+}  // namespace
+
+std::unique_ptr<Storage> open_posix(const std::string& path, const Opening& how, int& error) {
+  int flags = O_CLOEXEC | (how.read && how.write ? O_RDWR : how.write ? O_WRONLY : O_RDONLY);
+  if (how.create) flags |= O_CREAT;
+  if (how.exclusive) flags |= O_EXCL;
+  int fd;
+  do fd = ::open(path.c_str(), flags, static_cast<mode_t>(how.permissions));
+  while (fd < 0 && errno == EINTR);
+  if (fd < 0) return error = errno, nullptr;
+  struct stat about {};
+  if (::fstat(fd, &about) == 0 && S_ISDIR(about.st_mode)) {
+    ::close(fd);
+    return error = EISDIR, nullptr;
+  }
+  error = 0;
+  return std::make_unique<Posix>(fd);
+}
+
+int remove_posix(const std::string& path) {
+  return ::unlink(path.c_str()) == 0 ? 0 : errno;
+}
+
+}  // namespace tutti::io

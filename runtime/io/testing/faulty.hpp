@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A file in memory that does what files may do and seldom do: it moves less than it was asked for, is interrupted, is
+// slow, runs full, or fails at a certain call. For tests.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <mutex>
+#include <random>
+#include <vector>
+
+#include "io/storage.hpp"
+
+namespace tutti::io {
+
+class Faulty final : public Storage {
+ public:
+  struct Faults {
+    unsigned seed = 1;
+    int64_t most_at_once = INT64_MAX;          // bytes; a random number up to it is moved
+    int interrupted_of = 0;                    // one call of so many is; 0: none
+    int fails_at = 0, error = 0;               // the so-manyth call, from 1 on
+    int64_t room = INT64_MAX;                  // bytes that the device takes
+    std::chrono::microseconds each_takes{0};
+  };
+  explicit Faulty(Faults faults) : faults_(faults), chance_(faults.seed) {}
+
+  Moved read(int64_t offset, void* into, int64_t bytes) override;
+  Moved write(int64_t offset, const void* from, int64_t bytes) override;
+  int size(int64_t& bytes) override { return bytes = static_cast<int64_t>(data.size()), 0; }
+  int resize(int64_t bytes) override { return data.resize(static_cast<size_t>(bytes)), 0; }
+  int reserve(int64_t bytes) override;
+  int sync() override { return 0; }
+  int lock(int64_t offset, int64_t bytes, bool shared) override;
+  int unlock(int64_t offset, int64_t bytes) override;
+  int64_t block_size() override { return 4096; }
+
+  std::vector<std::byte> data;
+  int64_t reads = 0, writes = 0, locks = 0, unlocks = 0;
+
+ private:
+  int fault(int64_t& bytes);
+
+  const Faults faults_;
+  std::mutex mutex_;
+  std::minstd_rand chance_;
+  int calls_ = 0;
+};
+
+}  // namespace tutti::io

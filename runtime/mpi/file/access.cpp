@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/file/access.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "io/pool.hpp"
+#include "mpi/check/strict.hpp"
+#include "mpi/file/agreement.hpp"
+#include "mpi/file/representation.hpp"
+#include "mpi/object/inventory.hpp"
+#include "mpi/object/process.hpp"
+#include "mpi/object/status.hpp"
+#include "mpi/request/request.hpp"
+
+namespace tutti::mpi {
+
+bool Job::converts() const {
+  return view->representation->converts();
+}
+
+// An access under way: a thread of the pool performs it, and completes it as the engine's owner.
+class FileRequest final : public Request {
+ public:
+  explicit FileRequest(Job job) : Request(Kind::file, job.file->comm()), job_(std::move(job)) {}
+
+  // A program's own conversion functions are called by its own threads.
+  void start() {
+    {
+      const engine::Engine::Guard own(engine_of_process());
+      begin();
+    }
+    const bool at_once = job_.view->representation->kind == Representation::Kind::registered || job_.bytes() == 0;
+    if (at_once) return perform_now();
+    io::submit(io::make_queue(), [this] { perform_now(); });
+  }
+  void fill(MPI_Status& status) const override {
+    fill_empty(status);
+    set_status_bytes(status, outcome_.bytes);
+  }
+  Error error() const override {
+    const Error& error = outcome_.error;
+    return error ? Error(error.mpi_class(), error.message()) : Error();
+  }
+  Error cancel() override {
+    return failure(MPI_ERR_REQUEST, "the request belongs to an access to a file, which cannot be cancelled (the "
+                   "standard, section 14.6.5)");
+  }
+  HasErrhandler& raises_on() const override { return *job_.file; }
+
+ private:
+  void add_open_needs(engine::Condition& needs) const override { needs.always(); }
+  void perform_now() {
+    outcome_ = perform(job_);
+    const engine::Engine::Guard own(engine_of_process());
+    engine_of_process().note_event();
+    finish(!outcome_.error);
+  }
+
+  const Job job_;
+  io::Outcome outcome_;
+};
+
+namespace {
+
+Error no_split(const File& file) {
+  if (!file.split.request) return {};
+  return failure(MPI_ERR_OTHER,
+                 "{}: a split collective has begun: end it before another collective access (argument fh)", file.name);
+}
+
+Error check_mode(const File& file, const How& how) {
+  if (how.writes && (file.amode & MPI_MODE_RDONLY))
+    return failure(MPI_ERR_READ_ONLY, "{}: the file was opened with MPI_MODE_RDONLY (argument fh)", file.name);
+  if (!how.writes && (file.amode & MPI_MODE_WRONLY))
+    return failure(MPI_ERR_ACCESS, "{}: the file was opened with MPI_MODE_WRONLY (argument fh)", file.name);
+  if (file.is_sequential() && (how.where == Where::at || how.where == Where::individual))
+    return failure(MPI_ERR_UNSUPPORTED_OPERATION,
+                   "{}: a file of MPI_MODE_SEQUENTIAL is accessed by the shared pointer alone (argument fh)", file.name);
+  return {};
+}
+
+// All but the place. `etypes`: how far a pointer moves.
+Error prepare(File& file, const How& how, const Given& given, Job& job, int64_t& etypes) {
+  if (Error e = check_mode(file, how)) return e;
+  job.file = Ref<File>(&file);
+  {
+    const std::lock_guard lock(file.mutex);
+    job.view = file.view;
+    job.atomic = file.atomic;
+  }
+  Result<Ref<Datatype>> there = type_in_file(*given.type, *job.view->representation);
+  if (!there) return std::move(there).error();
+  job.each_in_file = (*there)->layout->size();
+  job.buffer = given.buffer;
+  job.count = given.count;
+  job.type = Ref<Datatype>(given.type);
+  job.writes = how.writes;
+  int64_t bytes = 0, in_memory = 0;
+  if (__builtin_mul_overflow(given.count, job.each_in_file, &bytes) ||
+      __builtin_mul_overflow(given.count, given.type->layout->size(), &in_memory))
+    return failure(MPI_ERR_COUNT, "{}: {} elements are more bytes than 64 bits count (argument count)", file.name,
+                   given.count);
+  if (bytes % job.view->etype_bytes != 0)
+    return failure(MPI_ERR_TYPE, "{}: {} bytes are no whole number of etypes, of which one has {} (argument datatype)",
+                   file.name, bytes, job.view->etype_bytes);
+  if (bytes > 0 && job.view->bytes.is_empty())
+    return failure(MPI_ERR_TYPE, "{}: the filetype of the view has no data: nothing can be accessed through it", file.name);
+  etypes = bytes / job.view->etype_bytes;
+  return {};
+}
+
+Error place_at(Job& job, int64_t etype) {
+  using Wide = __int128;
+  if (etype < 0) return failure(MPI_ERR_ARG, "{}: {} is negative (argument offset)", job.file->name, etype);
+  const io::View& view = job.view->bytes;
+  const Wide position = static_cast<Wide>(etype) * job.view->etype_bytes, end = position + job.bytes();
+  constexpr Wide most = std::numeric_limits<int64_t>::max();
+  const Wide tiles = view.is_empty() ? 0 : end / view.tile->size() + 1;
+  if (end > most || view.displacement + tiles * view.tile->extent() + view.tile->true_extent() > most)
+    return failure(MPI_ERR_ARG, "{}: the access at etype {} ends behind what 64 bits count (argument offset)",
+                   job.file->name, etype);
+  job.position = static_cast<int64_t>(position);
+  return {};
+}
+
+// Takes the place of an access that is not ordered, and moves the pointer that it goes by.
+Error place(File& file, const How& how, const Given& given, int64_t etypes, Job& job) {
+  int64_t at = given.offset;
+  if (how.where == Where::individual) {
+    const std::lock_guard lock(file.mutex);
+    at = file.position;
+    file.position += etypes;
+  } else if (how.where == Where::shared) {
+    if (Error e = advance_shared(file, etypes, at)) return e;
+  }
+  return place_at(job, at);
+}
+
+// One after the other by rank. Collective; an Error is what all have.
+Error place_in_order(File& file, const How& how, int64_t etypes, Job& job, Error mine) {
+  struct Said {
+    int64_t etypes, failed;
+  };
+  std::vector<Said> all;
+  if (Error e = exchange(file.comm(), how.function, Said{etypes, mine.mpi_class()}, all)) return e;
+  const auto failed = std::ranges::find_if(all, [](const Said& s) { return s.failed != 0; });
+  if (failed != all.end())
+    return tell_failure(file.comm(), how.function, static_cast<int>(failed - all.begin()), std::move(mine));
+  int64_t before = 0, total = 0, first = 0;
+  for (int r = 0; r < file.size(); ++r) {
+    if (r == file.rank()) before = total;
+    total += all[static_cast<size_t>(r)].etypes;
+  }
+  if (file.rank() == 0) mine = advance_shared(file, total, first);
+  struct {
+    int64_t first, failed;
+  } told{first, mine.mpi_class()};
+  coll::Call call = bcast_bytes(&told, sizeof told, 0);
+  call.signature = contract::word_of(how.function, 0);
+  if (Error e = run(file.comm(), call)) return e;
+  if (told.failed) return tell_failure(file.comm(), how.function, 0, std::move(mine));
+  return agree(file.comm(), how.function, place_at(job, told.first + before));
+}
+
+void tell(MPI_Status* status, int64_t bytes) {
+  if (status == MPI_STATUS_IGNORE) return;
+  const int kept = status->MPI_ERROR;
+  fill_empty(*status);
+  set_status_bytes(*status, bytes);
+  status->MPI_ERROR = kept;
+}
+
+// Of a collective access: it is good on all ranks, and its place is known.
+Error place_together(File& file, const How& how, const Given& given, Job& job) {
+  int64_t etypes = 0;
+  Error mine = no_split(file);
+  if (!mine) mine = prepare(file, how, given, job, etypes);
+  if (how.where == Where::ordered) return place_in_order(file, how, etypes, job, std::move(mine));
+  if (!mine) mine = place(file, how, given, etypes, job);
+  return agree(file.comm(), how.function, std::move(mine));
+}
+
+BufferUse use_of(const Job& job) {
+  return {job.memory(), !job.writes};
+}
+
+Error start(FileRequest& made, const Job& job) {
+  if (strict && job.count > 0) [[unlikely]] {
+    const BufferUse use = use_of(job);
+    if (Error e = strict->take(static_cast<Request*>(&made), {&use, 1})) return e;
+  }
+  made.start();
+  return {};
+}
+
+}  // namespace
+
+// Conversion goes through memory of its own, as much as the access has.
+io::Outcome perform(const Job& job) {
+  if (job.bytes() == 0) return {};
+  io::Access access{job.view->bytes, job.position, job.memory(), job.bytes(), job.atomic};
+  if (!job.converts()) return job.writes ? job.file->io->write(access) : job.file->io->read(access);
+
+  const Representation& representation = *job.view->representation;
+  std::vector<std::byte> bytes(static_cast<size_t>(job.bytes()));
+  access.memory = {bytes.data(), job.bytes(), &Layout::bytes()};
+  if (job.writes)
+    if (Error e = to_file(representation, job.buffer, job.count, *job.type, bytes.data(), job.each_in_file))
+      return {0, std::move(e)};
+  io::Outcome outcome = job.writes ? job.file->io->write(access) : job.file->io->read(access);
+  const int64_t elements = outcome.bytes / job.each_in_file;
+  if (!job.writes) {
+    Error e = from_file(representation, bytes.data(), job.each_in_file, job.buffer, elements, *job.type);
+    if (e && !outcome.error) outcome.error = std::move(e);
+  }
+  outcome.bytes = elements * job.type->layout->size();
+  return outcome;
+}
+
+Error access(File& file, const How& how, const Given& given, MPI_Status* status) {
+  Job job;
+  io::Outcome outcome;
+  TakenBuffers taken;
+  if (how.collective) {
+    if (Error e = place_together(file, how, given, job)) return e;
+    if (strict && job.count > 0) [[unlikely]]
+      if (Error e = taken.take({use_of(job)})) return e;
+    if (Error e = perform_together(job, how.function, outcome)) return e;
+  } else {
+    int64_t etypes = 0;
+    if (Error e = prepare(file, how, given, job, etypes)) return e;
+    if (Error e = place(file, how, given, etypes, job)) return e;
+    if (strict && job.count > 0) [[unlikely]]
+      if (Error e = taken.take({use_of(job)})) return e;
+    outcome = perform(job);
+  }
+  tell(status, outcome.bytes);
+  return std::move(outcome.error);
+}
+
+// A collective one asks nobody: it is complete when this rank's part is, which the standard leaves to the library.
+Error start_access(File& file, const How& how, const Given& given, MPI_Request* request) {
+  Job job;
+  int64_t etypes = 0;
+  if (how.collective)
+    if (Error e = no_split(file)) return e;
+  if (Error e = prepare(file, how, given, job, etypes)) return e;
+  if (Error e = place(file, how, given, etypes, job)) return e;
+  const auto made = Ref<FileRequest>::adopt(new FileRequest(job));
+  made->retain();  // the handle's
+  *request = inventory::hand_out<Request>(*made);
+  if (Error e = start(*made, job)) {
+    made->release();
+    *request = MPI_REQUEST_NULL;
+    return e;
+  }
+  return {};
+}
+
+Error begin_split(File& file, const How& how, const Given& given) {
+  Job job;
+  if (Error e = place_together(file, how, given, job)) return e;
+  const auto made = Ref<FileRequest>::adopt(new FileRequest(job));
+  if (Error e = start(*made, job)) return e;
+  file.split = {how.function, given.buffer, Ref<Request>(made.get())};
+  return {};
+}
+
+Error end_split(File& file, Function began, const void* buffer, MPI_Status* status) {
+  const Ref<Request> request = file.split.request;
+  if (!request)
+    return failure(MPI_ERR_OTHER, "{}: no split collective has begun: call {} first (argument fh)", file.name,
+                   kFunctionNames[static_cast<size_t>(began)]);
+  if (file.split.began != began)
+    return failure(MPI_ERR_OTHER, "{}: the split collective was begun by {}, which another function ends (argument fh)",
+                   file.name, kFunctionNames[static_cast<size_t>(file.split.began)]);
+  if (file.split.buffer != buffer)
+    return failure(MPI_ERR_BUFFER, "{}: the split collective was begun with the buffer {}, not {} (argument buf)",
+                   file.name, file.split.buffer, buffer);
+  {
+    const engine::Engine::Guard own(engine_of_process());
+    engine_of_process().wait_until([&] { return request->is_complete(); });
+  }
+  MPI_Status done{};
+  request->fill(done);
+  tell(status, status_bytes(done));
+  file.split = {};
+  return request->error();
+}
+
+}  // namespace tutti::mpi

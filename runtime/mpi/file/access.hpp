@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// An access to a file, from the arguments of a call to the bytes: where it lies, what converts it, who waits for it.
+#pragma once
+
+#include "functions.hpp"
+#include "io/file.hpp"
+#include "mpi/file/file.hpp"
+#include "mpi/type/datatype.hpp"
+
+namespace tutti::mpi {
+
+// Where the data lie: at an offset that is given, at this rank's pointer, at the shared one, or behind those of the
+// lower ranks at the shared one.
+enum class Where : uint8_t { at, individual, shared, ordered };
+
+struct How {
+  Function function;  // the program's call, without _c
+  bool writes;
+  Where where;
+  bool collective;
+};
+
+struct Given {
+  MPI_Offset offset;  // in etypes; of Where::at alone
+  void* buffer;       // of a write it is only read
+  int64_t count;
+  Datatype* type;
+};
+
+Error access(File& file, const How& how, const Given& given, MPI_Status* status);
+Error start_access(File& file, const How& how, const Given& given, MPI_Request* request);
+Error begin_split(File& file, const How& how, const Given& given);
+Error end_split(File& file, Function began, const void* buffer, MPI_Status* status);
+
+// An access whose place is known. Whoever performs it holds what it refers to, but the buffer.
+struct Job {
+  Ref<File> file;
+  std::shared_ptr<const FileView> view;
+  int64_t position = 0;  // of the view, in bytes
+  void* buffer = nullptr;
+  int64_t count = 0;
+  Ref<Datatype> type;
+  int64_t each_in_file = 0;  // bytes of an element there
+  bool writes = false, atomic = false;
+
+  int64_t bytes() const { return count * each_in_file; }
+  Payload memory() const { return type->payload(buffer, count); }
+  bool converts() const;
+};
+
+// What `outcome.bytes` counts is memory.
+io::Outcome perform(const Job& job);
+
+// Of all ranks together (two_phase.cpp). `job` is good on all of them. Fills `outcome`; an Error is what all have.
+Error perform_together(const Job& job, Function function, io::Outcome& outcome);
+
+}  // namespace tutti::mpi

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the ranks of a file tell each other in a collective call.
+#pragma once
+
+#include <vector>
+
+#include "contract/signature.hpp"
+#include "mpi/coll/collective.hpp"
+#include "mpi/file/file.hpp"
+
+namespace tutti::mpi {
+
+template <class T>
+Error exchange(Comm& comm, Function function, const T& mine, std::vector<T>& each) {
+  each.resize(static_cast<size_t>(comm.size()));
+  coll::Call call = allgather_bytes(&mine, each.data(), sizeof mine);
+  call.signature = contract::word_of(function);
+  return run(comm, call);
+}
+
+// The same as agree(), where everybody knows already which rank is the first that has failed.
+Error tell_failure(Comm& comm, Function function, int first, Error mine);
+
+}  // namespace tutti::mpi

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Opening, closing and deleting files (the standard, sections 14.2.1 to 14.2.3).
+#include "mpi/file/file.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "contract/ledger.hpp"
+#include "mpi/file/agreement.hpp"
+#include "mpi/file/api_file.hpp"
+#include "mpi/file/representation.hpp"
+#include "mpi/object/inventory.hpp"
+#include "mpi/object/process.hpp"
+#include "mpi/rma/api_window.hpp"
+
+namespace tutti::mpi {
+namespace {
+
+// Errors that belong to no file.
+class NullFile final : public HasErrhandler {
+ public:
+  NullFile() : HasErrhandler(Tag::file, Errhandler::On::file, Ref<Errhandler>(&predefined_errhandler(MPI_ERRORS_RETURN))) {
+    live_for_ever();
+  }
+  void call_user(const Errhandler& with, int code) override {
+    call_with_handle<MPI_File_errhandler_function>(with, MPI_FILE_NULL, code);
+  }
+  std::string description() const override { return "MPI_FILE_NULL"; }
+  const char* noun() const override { return "file"; }
+};
+
+constexpr int kAccessModes = MPI_MODE_RDONLY | MPI_MODE_WRONLY | MPI_MODE_RDWR;
+constexpr int kModes = kAccessModes | MPI_MODE_APPEND | MPI_MODE_CREATE | MPI_MODE_DELETE_ON_CLOSE | MPI_MODE_EXCL |
+                       MPI_MODE_SEQUENTIAL | MPI_MODE_UNIQUE_OPEN;
+
+Error check_mode(int amode) {
+  const auto wrong = [&](const char* why) {
+    return failure(MPI_ERR_AMODE, "{} (argument amode, {:#x})", why, static_cast<unsigned>(amode));
+  };
+  if (amode & ~kModes) return wrong("the access mode has bits that mean nothing");
+  const int access = amode & kAccessModes;
+  if (access != MPI_MODE_RDONLY && access != MPI_MODE_WRONLY && access != MPI_MODE_RDWR)
+    return wrong("the access mode wants exactly one of MPI_MODE_RDONLY, MPI_MODE_WRONLY and MPI_MODE_RDWR");
+  if (access == MPI_MODE_RDONLY && (amode & (MPI_MODE_CREATE | MPI_MODE_EXCL)))
+    return wrong("MPI_MODE_CREATE and MPI_MODE_EXCL do not go with MPI_MODE_RDONLY");
+  if (access == MPI_MODE_RDWR && (amode & MPI_MODE_SEQUENTIAL))
+    return wrong("MPI_MODE_SEQUENTIAL does not go with MPI_MODE_RDWR");
+  return {};
+}
+
+Error open_storage(File& file, const std::string& path, bool exclusive) {
+  io::Opening how;
+  how.read = !(file.amode & MPI_MODE_WRONLY);
+  how.write = !(file.amode & MPI_MODE_RDONLY);
+  how.create = (file.amode & MPI_MODE_CREATE) != 0;
+  how.exclusive = exclusive;
+  how.permissions = file.hints.permissions;
+  int error = 0;
+  std::unique_ptr<io::Storage> storage = io::open_posix(path, how, error);
+  if (!storage) return io::failure_of(path, "opening it", error);
+  file.io = std::make_unique<io::File>(path, std::move(storage));
+  return {};
+}
+
+// Rank 0 creates it, if anybody does, and only then others look.
+Error open_everywhere(File& file, const std::string& path) {
+  Error mine;
+  if (file.rank() == 0) {
+    mine = open_storage(file, path, (file.amode & MPI_MODE_EXCL) != 0);
+    // For a shared pointer and a view begin there.
+    int64_t end = 0;
+    if (!mine && (file.amode & MPI_MODE_APPEND)) mine = file.io->size(end);
+    if (!mine) mine = set_shared(file, end);
+  }
+  int first = file.rank() == 0 ? mine.mpi_class() : 0;
+  coll::Call call = bcast_bytes(&first, sizeof first, 0);
+  call.signature = contract::word_of(Function::File_open);
+  if (Error e = run(file.comm(), call)) return e;
+  if (first) return tell_failure(file.comm(), Function::File_open, 0, std::move(mine));
+  if (file.rank() != 0) mine = open_storage(file, path, false);
+  if (!mine && (file.amode & MPI_MODE_APPEND)) mine = file.io->size(file.position);
+  return agree(file.comm(), Function::File_open, std::move(mine));
+}
+
+Error same_mode(Comm& comm, int amode, Error mine) {
+  struct Said {
+    int32_t amode, failed;
+  };
+  std::vector<Said> all;
+  if (Error e = exchange(comm, Function::File_open, Said{amode, mine.mpi_class()}, all)) return e;
+  const auto failed = std::ranges::find_if(all, [](const Said& s) { return s.failed != 0; });
+  if (failed != all.end())
+    return tell_failure(comm, Function::File_open, static_cast<int>(failed - all.begin()), std::move(mine));
+  const auto other = std::ranges::find_if(all, [&](const Said& s) { return s.amode != all[0].amode; });
+  if (other == all.end()) return {};
+  return failure(MPI_ERR_NOT_SAME, "rank 0 opens the file with the access mode {:#x}, rank {} with {:#x}",
+                 static_cast<unsigned>(all[0].amode), other - all.begin(), static_cast<unsigned>(other->amode));
+}
+
+Error free_window(Window& window) {
+  MPI_Win handle = window.handle;
+  return win_free(&handle);
+}
+
+// The window of a file: one integer at rank 0. Other ranks may ask for it as soon as it is there.
+Result<Ref<Window>> open_pointer(Comm& comm) {
+  const bool owner = comm.rank() == 0;
+  Result<Ref<Window>> made = make_window(comm, Function::File_open, MPI_WIN_FLAVOR_ALLOCATE, nullptr,
+                                         {owner ? 8 : 0, 8});
+  if (!made) return made;
+  Window& window = **made;
+  void* memory = nullptr;
+  if (posix_memalign(&memory, 64, 64) != 0) return failure(MPI_ERR_NO_MEM, "there is no memory for a file");
+  std::memset(memory, 0, 64);
+  window.allocated.reset(memory);
+  window.base = memory;
+  {
+    const engine::Engine::Guard own(engine_of_process());
+    window.protocol->set_memory(memory);
+    window.protocol->open();
+  }
+  window.retain();  // what win_free() gives up
+  if (Error e = win_lock_all(MPI_MODE_NOCHECK, window)) return e;
+  return made;
+}
+
+}  // namespace
+
+File* HandleOf<File>::predefined(uintptr_t) {
+  return nullptr;
+}
+
+HasErrhandler& null_file() {
+  static NullFile& only = *new NullFile;
+  return only;
+}
+
+File::File(Ref<Window> window, std::string path, int amode, Ref<Errhandler> errhandler)
+    : HasErrhandler(Tag::file, Errhandler::On::file, std::move(errhandler)),
+      window(std::move(window)),
+      group(this->window->comm->group),
+      amode(amode),
+      view(byte_view()),
+      handle(handle_of(*this)) {
+  name = std::move(path);
+}
+
+File::~File() = default;
+
+std::string File::description() const {
+  return fmt::format("the file {} ({} {})", name, size(), size() == 1 ? "rank" : "ranks");
+}
+
+std::shared_ptr<const FileView> byte_view(int64_t displacement) {
+  FileView made;
+  made.bytes.displacement = displacement;
+  made.etype = made.filetype = Ref<Datatype>(resolve<Datatype>(MPI_BYTE));
+  made.representation = native_representation();
+  return std::make_shared<const FileView>(std::move(made));
+}
+
+Error file_open(Comm& comm, const char* filename, int amode, Info* info, MPI_File* fh) {
+  if (comm.is_inter()) return failure(MPI_ERR_COMM, "a file wants an intracommunicator (argument comm)");
+  Result<Ref<Window>> window = open_pointer(comm);
+  if (!window) return std::move(window).error();
+  auto file = Ref<File>::adopt(new File(*window, filename, amode, null_file().errhandler));
+  file->comm().set_name(fmt::format("the file {}", filename));
+  if (file->ledger()) file->ledger()->set_fatal(file->errhandler->ends_job());
+  file->hints.take(info);
+  Error error = same_mode(file->comm(), amode, check_mode(amode));
+  if (!error) error = open_everywhere(*file, filename);
+  if (error) {
+    // Its end is a collective call of the others, too.
+    Error e = win_unlock_all(*file->window);
+    if (!e) e = free_window(*file->window);
+    *fh = MPI_FILE_NULL;
+    return error;
+  }
+  file->retain();  // the handle's
+  *fh = inventory::hand_out(*file);
+  return {};
+}
+
+Error file_close(MPI_File* fh) {
+  File& file = *resolve<File>(*fh);
+  Error mine;
+  if (file.comm().under_way > 0)
+    mine = failure(MPI_ERR_PENDING, "{}: {} of its accesses {} not complete: wait for them first (argument fh)",
+                   file.name, file.comm().under_way, file.comm().under_way == 1 ? "is" : "are");
+  if (file.split.request)
+    mine = failure(MPI_ERR_PENDING, "{}: a split collective has begun and has not ended (argument fh)", file.name);
+  if (Error e = agree(file.comm(), Function::File_close, std::move(mine))) return e;
+  Error left;
+  if (file.rank() == 0 && (file.amode & MPI_MODE_DELETE_ON_CLOSE))
+    if (const int error = io::remove_posix(file.name); error && error != ENOENT)
+      left = io::failure_of(file.name, "deleting it", error);
+  file.io.reset();
+  if (Error e = win_unlock_all(*file.window)) return e;
+  if (Error e = free_window(*file.window)) return e;
+  *fh = MPI_FILE_NULL;
+  const Ref<File> keep(&file);
+  file.free_handle();
+  return left;
+}
+
+Error file_delete(const char* filename, Info*) {
+  const int error = io::remove_posix(filename);
+  return error ? io::failure_of(filename, "deleting it", error) : Error();
+}
+
+Error file_create_errhandler(MPI_File_errhandler_function* function, MPI_Errhandler* errhandler) {
+  return create_errhandler(reinterpret_cast<Errhandler::Function>(function), Errhandler::On::file, errhandler);
+}
+Error file_set_errhandler(HasErrhandler& file, Errhandler& errhandler) {
+  return set_errhandler(file, errhandler);
+}
+Error file_get_errhandler(HasErrhandler& file, MPI_Errhandler* errhandler) {
+  return get_errhandler(file, errhandler);
+}
+Error file_call_errhandler(HasErrhandler& file, int errorcode) {
+  return call_errhandler_of(file, errorcode, "MPI_File_call_errhandler");
+}
+
+Error tell_failure(Comm& comm, Function function, int first, Error mine) {
+  struct {
+    int32_t error_class;
+    char text[252];
+  } told{};
+  if (comm.rank() == first) {
+    told.error_class = mine.mpi_class();
+    mine.message().copy(told.text, sizeof told.text - 1);
+  }
+  coll::Call call = bcast_bytes(&told, sizeof told, first);
+  call.signature = contract::word_of(function, first);
+  if (Error e = run(comm, call)) return e;
+  if (mine) return mine;
+  return failure(told.error_class, "rank {}: {}", first, told.text);
+}
+
+Error agree(Comm& comm, Function function, Error mine) {
+  if (comm.size() == 1) return mine;
+  std::vector<int32_t> all;
+  if (Error e = exchange(comm, function, static_cast<int32_t>(mine.mpi_class()), all)) return e;
+  const auto failed = std::ranges::find_if(all, [](int32_t c) { return c != 0; });
+  if (failed == all.end()) return {};
+  return tell_failure(comm, function, static_cast<int>(failed - all.begin()), std::move(mine));
+}
+
+namespace {
+
+Error change_shared(File& file, int64_t value, MPI_Op op, int64_t& before) {
+  Window& window = *file.window;
+  before = 0;
+  if (Error e = fetch_and_op(&value, &before, *resolve<Datatype>(MPI_INT64_T), 0, 0, *resolve<Op>(op), window)) return e;
+  return win_flush(0, window);
+}
+
+}  // namespace
+
+Error advance_shared(File& file, int64_t etypes, int64_t& before) {
+  return change_shared(file, etypes, MPI_SUM, before);
+}
+
+Error set_shared(File& file, int64_t etypes) {
+  int64_t before;
+  return change_shared(file, etypes, MPI_REPLACE, before);
+}
+
+}  // namespace tutti::mpi

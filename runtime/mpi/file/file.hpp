@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Files (the standard, chapter 14): a communicator of the file's own, with a window whose memory at rank 0 is
+// the shared pointer; the view, the individual pointer, modes and hints. How bytes get to the device is io/'s.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "functions.hpp"
+#include "io/file.hpp"
+#include "mpi/file/hints.hpp"
+#include "mpi/object/error.hpp"
+#include "mpi/object/objects.hpp"
+#include "mpi/rma/window.hpp"
+#include "mpi/type/datatype.hpp"
+
+namespace tutti::mpi {
+
+struct Representation;
+class FileRequest;
+
+// What MPI_File_set_view has set; constant, and kept by what is under way. Positions are bytes as they lie in the
+// file, without holes.
+struct FileView {
+  io::View bytes;
+  int64_t etype_bytes = 1;  // of one in the file
+  Ref<Datatype> etype, filetype;
+  std::shared_ptr<const Representation> representation;
+};
+
+class File final : public HasErrhandler {
+ public:
+  File(Ref<Window> window, std::string name, int amode, Ref<Errhandler> errhandler);
+  ~File() override;
+
+  Comm& comm() const { return *window->comm; }
+  int rank() const { return comm().rank(); }
+  int size() const { return comm().size(); }
+  bool is_sequential() const { return (amode & MPI_MODE_SEQUENTIAL) != 0; }
+  std::shared_ptr<const FileView> current_view() const {
+    const std::lock_guard lock(mutex);
+    return view;
+  }
+
+  void call_user(const Errhandler& with, int code) override {
+    call_with_handle<MPI_File_errhandler_function>(with, handle, code);
+  }
+  contract::Ledger* ledger() const override { return window->ledger(); }
+  std::string description() const override;
+  const char* noun() const override { return "file"; }
+
+  const Ref<Window> window;
+  const Ref<Group> group;  // of the communicator that it was opened on
+  const int amode;
+  std::unique_ptr<io::File> io;  // nullptr: it could not be opened
+  Hints hints;
+
+  mutable std::mutex mutex;  // what follows may be asked for by several threads
+  std::shared_ptr<const FileView> view;
+  int64_t position = 0;  // the individual pointer, in etypes
+  bool atomic = false;
+
+  // The split collective that has begun and has not ended.
+  struct Split {
+    Function began{};
+    const void* buffer = nullptr;
+    Ref<Request> request;
+  };
+  Split split;
+
+  // All ranks' views, once a collective access has asked for them after MPI_File_set_view.
+  std::shared_ptr<const std::vector<io::View>> views;
+  bool views_too_large = false;
+
+  MPI_File handle = MPI_FILE_NULL;
+};
+
+// What stands for MPI_FILE_NULL where errors are raised; its handler is that of the files that are opened.
+HasErrhandler& null_file();
+
+// An Error is what all ranks have: nobody goes on if one cannot. The first failing rank's sentence reaches those
+// that have none of their own. Collective on the file, in the program's call `function`.
+Error agree(Comm& comm, Function function, Error mine);
+
+// Moves the shared pointer by `etypes`, and tells where it was. Any rank, whenever it likes.
+Error advance_shared(File& file, int64_t etypes, int64_t& before);
+Error set_shared(File& file, int64_t etypes);
+
+// The default view: a stream of bytes.
+std::shared_ptr<const FileView> byte_view(int64_t displacement = 0);
+
+}  // namespace tutti::mpi

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Data representations (the standard, section 14.5): how values lie in a file. `native` and `internal` are the
+// bytes of memory; external32 and those that a program registers are converted on the way.
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "mpi/type/datatype.hpp"
+
+namespace tutti::mpi {
+
+struct Representation {
+  enum class Kind { as_in_memory, external32, registered };
+  using Conversion = MPI_Datarep_conversion_function_c*;
+  using SmallConversion = MPI_Datarep_conversion_function*;
+
+  bool converts() const { return kind != Kind::as_in_memory; }
+
+  std::string name;
+  Kind kind = Kind::as_in_memory;
+  // Of a registered one; without a conversion the bytes of memory are those of the file.
+  Conversion read = nullptr, write = nullptr;
+  SmallConversion read_small = nullptr, write_small = nullptr;
+  MPI_Datarep_extent_function* extent = nullptr;
+  void* extra_state = nullptr;
+};
+using RepresentationRef = std::shared_ptr<const Representation>;
+
+RepresentationRef native_representation();
+RepresentationRef find_representation(std::string_view name);  // nullptr: there is none
+Error add_representation(Representation made);
+
+// The type by which data of `type` lie in a file of this representation: the same constructors, of basic types
+// as large as they are there.
+Result<Ref<Datatype>> type_in_file(Datatype& type, const Representation& representation);
+
+// `count` elements of `type` at `memory` to and from the dense bytes of the file; `in_file` is what one takes.
+Error to_file(const Representation& representation, const void* memory, int64_t count, Datatype& type, void* bytes,
+              int64_t in_file);
+Error from_file(const Representation& representation, const void* bytes, int64_t in_file, void* memory, int64_t count,
+                Datatype& type);
+
+}  // namespace tutti::mpi

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Accesses to a file in memory that is short, interrupted, full or broken.
+#include "io/file.hpp"
+
+#include <gtest/gtest.h>
+#include <mpi.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+
+#include "io/pool.hpp"
+#include "io/testing/faulty.hpp"
+
+namespace tutti::io {
+namespace {
+
+struct Opened {
+  explicit Opened(Faulty::Faults faults) {
+    auto made = std::make_unique<Faulty>(faults);
+    storage = made.get();
+    file = std::make_unique<File>("a file", std::move(made));
+  }
+  Faulty* storage;
+  std::unique_ptr<File> file;
+};
+
+std::vector<std::byte> pattern(size_t size, unsigned seed) {
+  std::vector<std::byte> bytes(size);
+  for (size_t i = 0; i < size; ++i) bytes[i] = static_cast<std::byte>(1 + (i * 7 + seed + i / 251) % 255);
+  return bytes;
+}
+
+Payload dense(std::vector<std::byte>& memory) {
+  return {memory.data(), static_cast<int64_t>(memory.size()), &Layout::bytes()};
+}
+
+TEST(FileAccess, ShortAndInterruptedCallsGoOn) {
+  for (unsigned seed = 1; seed < 40; ++seed) {
+    Opened opened({.seed = seed, .most_at_once = 13, .interrupted_of = 3});
+    const View view{3, Layout::resized(Layout::dense(5), 0, 5 + static_cast<int64_t>(seed % 9))};
+    std::vector<std::byte> out = pattern(2000, seed), in(2500);
+    const Outcome written = opened.file->write({view, 7, dense(out), 2000});
+    ASSERT_FALSE(written.error) << written.error.message();
+    ASSERT_EQ(written.bytes, 2000);
+    const Outcome read = opened.file->read({view, 7, dense(in), 2500});
+    ASSERT_FALSE(read.error) << read.error.message();
+    ASSERT_EQ(read.bytes, 2000);  // the file ends there
+    ASSERT_EQ(std::memcmp(in.data(), out.data(), 2000), 0);
+    ASSERT_EQ(in[2000], std::byte{0});
+  }
+}
+
+TEST(FileAccess, MemoryWithGapsIsLeftAloneBetweenThem) {
+  Opened opened({});
+  const LayoutRef every_third = Layout::resized(Layout::dense(1), 0, 3);
+  const View view{0, Layout::resized(Layout::dense(4), 0, 6)};
+  const int64_t count = 3 << 20;  // several staging buffers
+  std::vector<std::byte> out = pattern(static_cast<size_t>(3 * count), 5), in(out.size(), std::byte{0xee});
+  ASSERT_EQ(opened.file->write({view, 2, {out.data(), count, every_third.get()}, count}).bytes, count);
+  ASSERT_EQ(opened.file->read({view, 2, {in.data(), count, every_third.get()}, count}).bytes, count);
+  for (size_t i = 0; i < in.size(); ++i) ASSERT_EQ(in[i], i % 3 ? std::byte{0xee} : out[i]) << i;
+}
+
+// Only a read may touch what lies between pieces.
+TEST(FileAccess, HolesAreNeitherWrittenNorReadOneByOne) {
+  Opened opened({});
+  opened.storage->data.assign(100'000, std::byte{9});
+  const View view{0, Layout::resized(Layout::dense(2), 0, 4)};
+  std::vector<std::byte> out = pattern(20'000, 1), in(20'000);
+  ASSERT_EQ(opened.file->write({view, 0, dense(out), 20'000}).bytes, 20'000);
+  for (size_t i = 0; i < 40'000; ++i)
+    ASSERT_EQ(opened.storage->data[i], i % 4 < 2 ? out[i / 4 * 2 + i % 4] : std::byte{9}) << i;
+  ASSERT_EQ(opened.file->read({view, 0, dense(in), 20'000}).bytes, 20'000);
+  ASSERT_EQ(in, out);
+  EXPECT_LE(opened.storage->reads, 4);
+  // Too far apart to be worth reading what is between.
+  const View sparse{0, Layout::resized(Layout::dense(2), 0, 1000)};
+  opened.storage->reads = 0;
+  ASSERT_EQ(opened.file->read({sparse, 0, dense(in), 100}).bytes, 100);
+  EXPECT_EQ(opened.storage->reads, 50);
+}
+
+TEST(FileAccess, AnErrorSaysWhatWhereAndWhy) {
+  Opened full({.room = 1000});
+  const View plain;
+  std::vector<std::byte> out = pattern(4000, 2);
+  const Outcome written = full.file->write({plain, 0, dense(out), 4000});
+  EXPECT_EQ(written.bytes, 1000);
+  EXPECT_EQ(written.error.mpi_class(), MPI_ERR_NO_SPACE);
+  EXPECT_EQ(written.error.message(), "a file: writing 3000 bytes at offset 1000: No space left on device");
+  EXPECT_EQ(full.file->reserve(5000).mpi_class(), MPI_ERR_NO_SPACE);
+
+  Opened broken({.most_at_once = 10, .fails_at = 5, .error = EIO});
+  const Outcome failed = broken.file->write({plain, 0, dense(out), 4000});
+  EXPECT_EQ(failed.error.mpi_class(), MPI_ERR_IO);
+  EXPECT_EQ(failed.bytes, static_cast<int64_t>(broken.storage->data.size()));
+
+  Opened unreadable({.fails_at = 2, .error = EIO});
+  unreadable.storage->data.assign(4000, std::byte{1});
+  const View sparse{0, Layout::resized(Layout::dense(2), 0, 1000)};
+  std::vector<std::byte> in(8);
+  const Outcome read = unreadable.file->read({sparse, 0, dense(in), 8});
+  EXPECT_EQ(read.bytes, 2);
+  EXPECT_EQ(read.error.message(), "a file: reading 2 bytes at offset 1000: Input/output error");
+}
+
+TEST(FileAccess, ClassesOfTheSystemsReasons) {
+  EXPECT_EQ(class_of(ENOENT), MPI_ERR_NO_SUCH_FILE);
+  EXPECT_EQ(class_of(EEXIST), MPI_ERR_FILE_EXISTS);
+  EXPECT_EQ(class_of(EACCES), MPI_ERR_ACCESS);
+  EXPECT_EQ(class_of(EROFS), MPI_ERR_READ_ONLY);
+  EXPECT_EQ(class_of(EDQUOT), MPI_ERR_QUOTA);
+  EXPECT_EQ(class_of(ETXTBSY), MPI_ERR_FILE_IN_USE);
+  EXPECT_EQ(class_of(EISDIR), MPI_ERR_BAD_FILE);
+  EXPECT_EQ(class_of(EIO), MPI_ERR_IO);
+}
+
+TEST(FileAccess, AtomicOnesLockAndUnlockAlsoIfTheyFail) {
+  Opened opened({.fails_at = 1, .error = EIO});
+  const View plain;
+  std::vector<std::byte> out = pattern(100, 3);
+  EXPECT_TRUE(opened.file->write({plain, 0, dense(out), 100, true}).error);
+  EXPECT_FALSE(opened.file->write({plain, 0, dense(out), 100, true}).error);
+  EXPECT_FALSE(opened.file->read({plain, 0, dense(out), 100, false}).error);
+  EXPECT_EQ(opened.storage->locks, 2);
+  EXPECT_EQ(opened.storage->unlocks, 2);
+}
+
+TEST(Pool, JobsOfAQueueKeepTheirOrderAndAllAreDone) {
+  std::vector<std::shared_ptr<Queue>> queues;
+  std::vector<std::vector<int>> done(8);
+  std::atomic<int> all{0};
+  for (int q = 0; q < 8; ++q) queues.push_back(make_queue());
+  for (int i = 0; i < 500; ++i)
+    for (size_t q = 0; q < 8; ++q)
+      submit(queues[q], [&, q, i] {
+        done[q].push_back(i);  // jobs of a queue never run at once
+        ++all;
+      });
+  drain();
+  EXPECT_EQ(all, 4000);
+  for (const std::vector<int>& d : done) {
+    ASSERT_EQ(d.size(), 500u);
+    for (int i = 0; i < 500; ++i) ASSERT_EQ(d[static_cast<size_t>(i)], i);
+  }
+}
+
+}  // namespace
+}  // namespace tutti::io
