@@ -20,7 +20,7 @@ COLL = ["mpi/coll", "mpi/check", *REQUEST]
 MAY_INCLUDE = {
     "launcher": BASE,
     "lib": ["mpi/object", "mpi/type", "mpi/comm", "mpi/request", "mpi/p2p", "mpi/coll", "mpi/rma",
-            "mpi/topology", "mpi/env",             *BASE],
+            "mpi/topology", "mpi/partitioned", "mpi/tool", "mpi/env", *BASE],
     "runtime/base": [],
     "runtime/boot": BASE,
     # transport/ holds the contract (transport.hpp), which all transports include, and the router
@@ -43,9 +43,11 @@ MAY_INCLUDE = {
     "runtime/mpi/check": [*REQUEST],
     "runtime/mpi/p2p": [*COLL],
     "runtime/mpi/coll": [*COLL, "mpi/p2p"],
+    "runtime/mpi/partitioned": [*REQUEST],
     "runtime/mpi/rma": [*COLL],
+    "runtime/mpi/tool": [*COLL],
     "runtime/mpi/topology": [*COLL],
-    "runtime/mpi/env": [*COLL, "mpi/p2p", "mpi/rma", "transport/testing"],
+    "runtime/mpi/env": [*COLL, "mpi/p2p", "mpi/tool", "mpi/rma", "transport/testing"],
 }
 # Arrows that still run up, and shall go: file, room.
 STILL_UP = {
