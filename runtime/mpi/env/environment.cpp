@@ -19,6 +19,7 @@
 #include "mpi/object/entry.hpp"
 #include "mpi/object/process.hpp"
 #include "mpi/p2p/bsend.hpp"
+#include "mpi/tool/tool.hpp"
 #include "transport/shared/doorbell.hpp"
 #include "transport/testing/stress.hpp"
 
@@ -143,7 +144,7 @@ Error open_engine(Process& p, const Config& config) {
 // `ticks`: of the progress thread, if there is to be one. `report_only`: findings end nothing.
 Error open_process(Process& p, std::optional<engine::Ticks>& ticks, bool& report_only) {
   transport::use_remote_fences();  // before PMIx starts a thread
-  Result<Config> config = Config::load();
+  Result<Config> config = Config::load(tool::written_settings());
   if (config) set_log_level(static_cast<Level>(config->value("log.level").number));
   // Before anything else can go wrong: what does is said by the launcher then, once for all ranks.
   Result<std::unique_ptr<boot::Job>> job = boot::Job::join();
