@@ -282,6 +282,7 @@ Error t_event_set_dropped_handler(MPI_T_event_registration event_registration,
 // ---- in callbacks
 
 Error t_event_read(MPI_T_event_instance event_instance, int element_index, void* buffer) {
+  TUTTI_TOOL_READY;
   Instance* found = nullptr;
   if (Error e = find(event_instance, found)) return e;
   if (!within(element_index, std::size(kElements)))
@@ -293,6 +294,7 @@ Error t_event_read(MPI_T_event_instance event_instance, int element_index, void*
 }
 
 Error t_event_copy(MPI_T_event_instance event_instance, void* buffer) {
+  TUTTI_TOOL_READY;
   Instance* found = nullptr;
   if (Error e = find(event_instance, found)) return e;
   if (!buffer) return null_address("buffer");
@@ -301,6 +303,7 @@ Error t_event_copy(MPI_T_event_instance event_instance, void* buffer) {
 }
 
 Error t_event_get_timestamp(MPI_T_event_instance event_instance, MPI_Count* event_timestamp) {
+  TUTTI_TOOL_READY;
   Instance* found = nullptr;
   if (Error e = find(event_instance, found)) return e;
   if (!event_timestamp) return null_address("event_timestamp");
@@ -309,6 +312,7 @@ Error t_event_get_timestamp(MPI_T_event_instance event_instance, MPI_Count* even
 }
 
 Error t_event_get_source(MPI_T_event_instance event_instance, int* source_index) {
+  TUTTI_TOOL_READY;
   Instance* found = nullptr;
   if (Error e = find(event_instance, found)) return e;
   if (!source_index) return null_address("source_index");
