@@ -131,6 +131,11 @@ class Call:
         self.file = next((p for p in function.parameters if p.type == "MPI_File"), None)
         self.locals, self.checks, self.arguments, self.loads, self.stores = [], [], [], [], []
         self.recorded = is_recorded(function)
+        # Its wildcards are refused by the implementation, whose sentence says more.
+        self.is_precv = function.name.startswith("MPI_Precv_init")
+        if function.name.startswith("MPI_T_"):  # has rules and error classes of its own
+            self.arguments = [p.name for p in function.parameters]
+            return
         if not ANY_TIME.fullmatch(function.name):
             self.checks.append("entry.ready()")
         if function.name in ON_NO_FILE:
@@ -186,7 +191,9 @@ class Call:
         quoted = f'{p.name}, "{p.name}"'
         if p.type in OBJECTS:
             return self.handle(p, quoted)
-        if p.type == "MPI_Request" or (p.kind == "REQUEST" and p.type == "MPI_Request *" and p.direction != "out"):
+        if self.function.name == "MPI_Grequest_complete":
+            pass  # its handle may be freed: the implementation looks at it
+        elif p.type == "MPI_Request" or (p.kind == "REQUEST" and p.type == "MPI_Request *" and p.direction != "out"):
             self.check(p, f"entry.request({quoted})")
         elif p.kind == "MESSAGE" and p.direction == "inout":
             self.check(p, f"entry.message({quoted})")
@@ -243,13 +250,14 @@ class Call:
         if COUNT.fullmatch(p.kind) and p.name != "stride":
             self.check(p, f"entry.count({quoted})")
         elif p.kind == "TAG" and self.comm:
-            any_tag = p.name == "recvtag" or (p.name == "tag" and "source" in self.names)
+            any_tag = p.name == "recvtag" or (p.name == "tag" and "source" in self.names) or self.is_precv
             self.check(p, f"entry.{'tag_or_any' if any_tag else 'tag'}({quoted})")
         elif p.kind.startswith("RANK") and p.name in ("rank", "target_rank") and self.win:
             or_null = "true" if p.name == "target_rank" or "shared_query" in self.function.name else "false"
             self.check(p, f'entry.target({p.name}, *{self.win.name}_, {or_null}, "{p.name}")')
         elif p.kind.startswith("RANK") and p.name in ("dest", "source") and self.comm:
-            self.check(p, f'entry.{p.name}({p.name}, *{self.comm.name}_, "{p.name}")')
+            kind = "source" if self.is_precv else p.name
+            self.check(p, f'entry.{kind}({p.name}, *{self.comm.name}_, "{p.name}")')
 
     def check_buffer(self, p):
         """Buffers stand before the count, type and rank that speak of them."""

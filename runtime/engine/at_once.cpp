@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/engine.hpp"
+#include "engine/listener.hpp"
 
 namespace tutti::engine {
 namespace {
@@ -68,6 +69,7 @@ bool Engine::recv_at_once(int from, const Match& match, const Payload& payload, 
              .bytes = header.bytes,
              .sent_bytes = header.bytes,
              .pattern = header.pattern};
+  tell(header, Happening::message_matched, helper_drives_);
   stay_awake();
   // What else is under way goes on, and the progress thread knows that this one is here.
   if (++taken_ >= (pending() > 0 ? kTakenAmongOthers : kTakenAlone)) [[unlikely]] {

@@ -14,6 +14,7 @@
 
 #include "base/late_word.hpp"
 #include "base/log.hpp"
+#include "engine/listener.hpp"
 
 namespace tutti::engine {
 namespace {
@@ -198,6 +199,7 @@ bool Engine::receive_unexpected(RecvOperation& op) {
 void Engine::receive_taken(std::unique_ptr<Unexpected> message, RecvOperation& op) {
   ++pending_;
   op.posted = false;
+  tell(message->header, Happening::message_matched, helper_drives_);
   if (message->from_self) return satisfy_from_self(op, *message->from_self);
   satisfy(op, {message->header, message->data(), message->rendezvous});
 }
@@ -264,7 +266,11 @@ inline void Engine::complete(Operation& op) {
 
 [[gnu::always_inline]] inline void Engine::receive_message(const Arrival& arrival) {
   if (is_hidden(arrival.header.context) && observed(arrival)) return;
-  if (RecvOperation* receive = matcher_.match(arrival.header)) return satisfy(*receive, arrival);
+  if (RecvOperation* receive = matcher_.match(arrival.header)) {
+    tell(arrival.header, Happening::message_matched, helper_drives_);
+    return satisfy(*receive, arrival);
+  }
+  tell(arrival.header, Happening::message_unexpected, helper_drives_);
   ++events_;
   std::unique_ptr<Unexpected> message(new Unexpected);
   message->header = arrival.header;

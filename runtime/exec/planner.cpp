@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "exec/execution.hpp"
+#include "exec/plan_counts.hpp"
 
 namespace tutti::coll {
 namespace {
@@ -20,6 +21,7 @@ constexpr size_t kMostIdleBytes = 8 << 20;
 Planner::~Planner() = default;
 
 Planner::Known& Planner::known(const Shape& shape) {
+  ++plan_counts.reused;
   if (!known_.empty() && known_.front().shape == shape) return known_.front();
   const size_t hash = shape.hash();
   const auto [begin, end] = places_.equal_range(hash);
@@ -28,6 +30,8 @@ Planner::Known& Planner::known(const Shape& shape) {
     known_.splice(known_.begin(), known_, at->second);
     return known_.front();
   }
+  --plan_counts.reused;
+  ++plan_counts.built;
   auto built = std::make_shared<const Plan>(build(shape));
   const size_t weight = kStepsBeside + built->steps.size() + shape.counts.size() / 8;
   known_.push_front({shape, hash, weight, std::move(built), nullptr, 0});

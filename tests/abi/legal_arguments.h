@@ -53,6 +53,17 @@ static void run_init(void) {
   run_request();
   LEGAL(MPI_Request_free(&request));
 }
+static void run_partitioned(int sends) {
+  if (sends) LEGAL(MPI_Precv_init(NULL, 1, 0, MPI_INT, 0, 0, MPI_COMM_SELF, MPI_INFO_NULL, &other));
+  else LEGAL(MPI_Psend_init(NULL, 1, 0, MPI_INT, 0, 0, MPI_COMM_SELF, MPI_INFO_NULL, &other));
+  LEGAL(MPI_Start(&request));
+  LEGAL(MPI_Start(&other));
+  LEGAL(MPI_Pready(0, sends ? request : other));
+  LEGAL(MPI_Wait(&request, MPI_STATUS_IGNORE));
+  LEGAL(MPI_Wait(&other, MPI_STATUS_IGNORE));
+  LEGAL(MPI_Request_free(&request));
+  LEGAL(MPI_Request_free(&other));
+}
 static void run_other(void) { LEGAL(MPI_Wait(&other, MPI_STATUS_IGNORE)); }
 
 static void call_all(void);

@@ -13,7 +13,7 @@ VALUE = {"MPI_Datatype": "MPI_INT", "MPI_Op": "MPI_SUM", "MPI_Info": "MPI_INFO_N
          "MPI_Win": "win", "MPI_File": "file", "const MPI_Datatype[]": "types", "MPI_Message *": "&message", "MPI_Request *": "&request",
          "MPI_Status *": "MPI_STATUS_IGNORE", "const char *": '"external32"', "const char[]": '"external32"'}
 # Of one element by definition, or about the memory itself: by hand.
-BY_HAND = re.compile(r"MPI_(Fetch_and_op|Compare_and_swap|Buffer_.*|Free_mem|Win_.*|File_.*_(begin|begin_c|end))")
+BY_HAND = re.compile(r"MPI_(T_.*|Fetch_and_op|Compare_and_swap|Buffer_.*|Free_mem|Win_.*|File_.*_(begin|begin_c|end))")
 # One of two names that the standard calls a synonym of the other.
 SYNONYM = {"MPI_LONG_LONG": "MPI_LONG_LONG_INT", "MPI_C_FLOAT_COMPLEX": "MPI_C_COMPLEX"}
 
@@ -21,6 +21,8 @@ SYNONYM = {"MPI_LONG_LONG": "MPI_LONG_LONG_INT", "MPI_C_FLOAT_COMPLEX": "MPI_C_C
 def argument(p):
     if p.kind == "BUFFER":
         return "NULL"
+    if p.name == "partitions":
+        return "1"
     if p.type in VALUE:
         return VALUE[p.type]
     if p.type.endswith(("*", "]")):
@@ -37,8 +39,13 @@ def call(function):
         start = "send_message(); "
         if "source" not in names:
             start += "match_message(); "
+    partitioned = function.name.startswith(("MPI_Psend", "MPI_Precv"))
+    if partitioned:
+        start = ""
     made = any(p.type == "MPI_Request *" and p.direction == "out" for p in function.parameters)
     end = "" if not made else " run_init();" if "_init" in function.name else " run_request();"
+    if partitioned:
+        end = f" run_partitioned({int('send' in function.name)});"
     text = f"{function.name}({', '.join(argument(p) for p in function.parameters)})"
     if "neighbor" in function.name.lower():
         text = text.replace("MPI_COMM_SELF", "ring")

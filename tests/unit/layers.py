@@ -20,7 +20,7 @@ COLL = ["mpi/coll", "mpi/check", *REQUEST]
 MAY_INCLUDE = {
     "launcher": BASE,
     "lib": ["mpi/object", "mpi/type", "mpi/comm", "mpi/request", "mpi/p2p", "mpi/coll", "mpi/rma",
-            "mpi/file", "mpi/topology", "mpi/env", "mpi/session", *BASE],
+            "mpi/file", "mpi/topology", "mpi/partitioned", "mpi/tool", "mpi/env", "mpi/session", *BASE],
     "runtime/base": [],
     "runtime/boot": BASE,
     # transport/ holds the contract (transport.hpp), which all transports include, and the router
@@ -45,11 +45,13 @@ MAY_INCLUDE = {
     "runtime/mpi/check": [*REQUEST],
     "runtime/mpi/p2p": [*COLL],
     "runtime/mpi/coll": [*COLL, "mpi/p2p"],
+    "runtime/mpi/partitioned": [*REQUEST],
     "runtime/mpi/rma": [*COLL],
     "runtime/mpi/file": [*COLL, "mpi/rma"],
+    "runtime/mpi/tool": [*COLL],
     "runtime/mpi/topology": [*COLL],
     "runtime/mpi/session": [*COLL, "mpi/p2p", "mpi/env"],
-    "runtime/mpi/env": [*COLL, "mpi/p2p", "mpi/rma", "mpi/file", "transport/testing"],
+    "runtime/mpi/env": [*COLL, "mpi/p2p", "mpi/tool", "mpi/rma", "mpi/file", "transport/testing"],
 }
 # Arrows that still run up, and shall go: file, room.
 STILL_UP = {

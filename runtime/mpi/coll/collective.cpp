@@ -6,6 +6,7 @@
 #include "base/flight.hpp"
 #include "base/pool.hpp"
 #include "contract/ledger.hpp"
+#include "engine/listener.hpp"
 #include "mpi/check/message_types.hpp"
 #include "mpi/check/strict.hpp"
 #include "mpi/coll/api_collective.hpp"
@@ -29,6 +30,10 @@ Error outcome_of(const coll::Execution& execution) {
 }
 
 // A nonblocking collective under way.
+void tell(const Comm& comm, engine::Happening what) {
+  engine::tell_listener({.what = what, .context = comm.context()});
+}
+
 class CollectiveRequest final : public Request,
                                 public Pooled<CollectiveRequest>,
                                 private contract::Abandonable {
@@ -56,6 +61,7 @@ class CollectiveRequest final : public Request,
     };
     begin();
     if (contract::Ledger* ledger = comm->hidden.ledger) ledger->add(*this);
+    tell(*comm, engine::Happening::collective_begun);
     coll::start(*execution_);
   }
   void fill(MPI_Status& status) const override { fill_empty(status); }
@@ -91,6 +97,7 @@ class CollectiveRequest final : public Request,
     }
     const bool well = !failed_ && execution_->mpi_class == MPI_SUCCESS;
     if (well) leave_execution();
+    tell(*comm, engine::Happening::collective_ended);
     finish(well);
   }
   void leave_execution() {
@@ -165,7 +172,9 @@ const flight::Call* note_serial(const Comm& comm) {
 Error run_through(Comm& comm, coll::Execution& execution) {
   contract::Ledger* const ledger = comm.hidden.ledger;
   const Inside inside(ledger, note_serial(comm));
+  tell(comm, engine::Happening::collective_begun);
   coll::run(execution);
+  tell(comm, engine::Happening::collective_ended);
   if (ledger && ledger->disturbed()) [[unlikely]]
     return end_disturbed(execution, *ledger);
   return outcome_of(execution);

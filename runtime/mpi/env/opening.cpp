@@ -11,6 +11,7 @@
 #include "mpi/check/strict.hpp"
 #include "mpi/env/instance.hpp"
 #include "mpi/object/process.hpp"
+#include "mpi/tool/tool.hpp"
 #include "transport/shared/doorbell.hpp"
 #include "transport/testing/stress.hpp"
 
@@ -136,7 +137,7 @@ Error open_engine(Process& p, const Config& config) {
 
 Error open_process(Process& p, std::optional<engine::Ticks>& ticks, bool& report_only) {
   transport::use_remote_fences();  // before PMIx starts a thread
-  Result<Config> config = Config::load();
+  Result<Config> config = Config::load(tool::written_settings());
   if (config) set_log_level(static_cast<Level>(config->value("log.level").number));
   // Before anything else can go wrong: what does is said by the launcher then, once for all ranks.
   Result<std::unique_ptr<boot::Job>> job = boot::Job::join();

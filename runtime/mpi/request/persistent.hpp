@@ -5,11 +5,14 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <utility>
 
 #include "mpi/request/request.hpp"
 
 namespace tutti::mpi {
+
+class Partitioned;
 
 class PersistentRequest final : public Request, public Pooled<PersistentRequest> {
  public:
@@ -30,6 +33,10 @@ class PersistentRequest final : public Request, public Pooled<PersistentRequest>
   void fill(MPI_Status& status) const override;
   Error error() const override { return started() ? started()->error() : Error(); }
   Error cancel() override { return started() ? started()->cancel() : Error(); }
+
+  // Of a partitioned operation (section 4.2): what its partitions are. nullptr: of another one. Written before
+  // the handle is given out.
+  std::shared_ptr<Partitioned> partitioned;
 
  private:
   void add_open_needs(engine::Condition& needs) const override;

@@ -10,6 +10,7 @@
 #include "mpi/object/inventory.hpp"
 #include "mpi/object/status.hpp"
 #include "mpi/request/api_request.hpp"
+#include "mpi/request/generalized.hpp"
 #include "mpi/request/persistent.hpp"
 
 namespace tutti::mpi {
@@ -48,11 +49,24 @@ Live at(const MPI_Request& place) {
   return {persistent, persistent ? persistent->started() : request};
 }
 
+// The same of a generalised one, by the program's functions. Of two errors that of the last call counts.
+[[gnu::cold]] Error complete_generalized(MPI_Request& handle, GeneralizedRequest& request, MPI_Status* status) {
+  MPI_Status unwanted{};
+  Error error = request.query(status != MPI_STATUS_IGNORE ? *status : unwanted);
+  if (request.is_second_end())
+    if (Error e = request.free()) error = std::move(e);
+  handle = MPI_REQUEST_NULL;
+  request.release();
+  return error;
+}
+
 // Gives out the request's status and error, and gives up the handle, but of a persistent one.
 Error complete(MPI_Request& handle, const Live& live, MPI_Status* status) {
   Request& request = *live.request;
   if (!request.take()) [[unlikely]]
     return taken_by_another_thread();
+  if (GeneralizedRequest* const own = as_generalized(&request)) [[unlikely]]
+    return complete_generalized(handle, *own, status);
   if (status != MPI_STATUS_IGNORE) request.fill(*status);
   Error error;
   if (!request.ended_well()) error = request.error();
@@ -225,6 +239,8 @@ const char* name_of(Request::Kind kind) {
     case Request::Kind::collective: return "a collective";
     case Request::Kind::one_sided: return "a one-sided operation";
     case Request::Kind::file: return "an access to a file";
+    case Request::Kind::partitioned: return "a partitioned operation";
+    case Request::Kind::generalized:
     case Request::Kind::persistent: break;
   }
   return "an operation";
@@ -466,6 +482,14 @@ Error free_owned(MPI_Request handle, Request& held) {
   return error;
 }
 
+// The program's function frees it now, or when the program completes it.
+Error free_generalized(GeneralizedRequest& request) {
+  const Ref<GeneralizedRequest> held(&request);
+  const bool last = request.is_second_end();
+  request.free_handle();
+  return last ? request.free() : Error();
+}
+
 }  // namespace
 
 Error request_free(MPI_Request* handle) {
@@ -481,6 +505,7 @@ Error request_free(MPI_Request* handle) {
                    "MPI_Wait or MPI_Test (the standard, section 6.12)");
   }
   *handle = MPI_REQUEST_NULL;
+  if (GeneralizedRequest* const own = as_generalized(held)) return free_generalized(*own);
   const engine::Engine::Guard own(engine_of_process());
   const bool may_end_comm = as_persistent(held) != nullptr;  // a persistent collective's own
   Error error = free_owned(freed, *held);
@@ -488,14 +513,29 @@ Error request_free(MPI_Request* handle) {
   return error;
 }
 
+namespace {
+
+// The status of a complete request for MPI_Request_get_status*, which the request outlives. The query function
+// of a generalised one is called whether or not anybody wants the status.
+Error look_at(const Live& live, MPI_Status* status) {
+  if (live) {
+    if (GeneralizedRequest* const own = as_generalized(live.request)) [[unlikely]] {
+      MPI_Status unwanted{};
+      return own->query(status ? *status : unwanted);
+    }
+    return !status || live->look(*status) ? Error() : taken_by_another_thread();
+  }
+  if (status) fill_empty(*status);
+  return {};
+}
+
+}  // namespace
+
 Error request_get_status(MPI_Request handle, int* flag, MPI_Status* status) {
   const Live live = at(handle);
   if (live && !live->is_complete()) one_pass();
   *flag = !live || live->is_complete();
-  if (!*flag || !status) return {};
-  if (!live) fill_empty(*status);
-  else if (!live->look(*status)) return taken_by_another_thread();
-  return {};
+  return *flag ? look_at(live, status) : Error();
 }
 
 Error request_get_status_any(int count, const MPI_Request* requests, int* index, int* flag,
@@ -509,11 +549,10 @@ Error request_get_status_any(int count, const MPI_Request* requests, int* index,
   }
   *index = found < 0 ? MPI_UNDEFINED : found;
   *flag = found >= 0 || !active;
-  if (!*flag || !status) return {};
-  if (found < 0) fill_empty(*status);
-  else if (const Live live = at(requests[found]); !live || !live->look(*status))
-    return taken_by_another_thread();
-  return {};
+  if (!*flag) return {};
+  if (found < 0) return look_at({}, status);
+  const Live live = at(requests[found]);
+  return live ? look_at(live, status) : taken_by_another_thread();
 }
 
 Error request_get_status_all(int count, const MPI_Request* requests, int* flag,
@@ -521,12 +560,10 @@ Error request_get_status_all(int count, const MPI_Request* requests, int* flag,
   if (Error e = checked(count, requests)) return e;
   if (!all_complete(count, requests)) one_pass();
   *flag = all_complete(count, requests);
-  for (int i = 0; *flag && statuses && i < count; ++i) {
-    const Live live = at(requests[i]);
-    if (!live) fill_empty(statuses[i]);
-    else if (!live->look(statuses[i])) return taken_by_another_thread();
-  }
-  return {};
+  Error first;
+  for (int i = 0; *flag && i < count; ++i)
+    if (Error e = look_at(at(requests[i]), statuses ? statuses + i : nullptr); e && !first) first = std::move(e);
+  return first;
 }
 
 Error request_get_status_some(int incount, const MPI_Request* requests, int* outcount,
@@ -535,14 +572,15 @@ Error request_get_status_some(int incount, const MPI_Request* requests, int* out
   bool active;
   if (find_complete(incount, requests, active) < 0 && active) one_pass();
   int found = 0;
+  Error first;
   for (int i = 0; i < incount; ++i) {
     const Live live = at(requests[i]);
     if (!live || !live->is_complete()) continue;
-    if (statuses && !live->look(statuses[found])) return taken_by_another_thread();
+    if (Error e = look_at(live, statuses ? statuses + found : nullptr); e && !first) first = std::move(e);
     indices[found++] = i;
   }
   *outcount = active ? found : MPI_UNDEFINED;
-  return {};
+  return first;
 }
 
 Error cancel(MPI_Request* handle) {
@@ -551,6 +589,7 @@ Error cancel(MPI_Request* handle) {
   if (!live)
     return failure(MPI_ERR_REQUEST, "the request is {} (argument request)",
                    cancelled == MPI_REQUEST_NULL ? "null" : "inactive: nothing has been started");
+  if (const GeneralizedRequest* const own = as_generalized(live.request)) return own->call_cancel();
   const engine::Engine::Guard own(engine_of_process());
   // One that is not complete stays alive while the engine is owned. Another thread may complete this one
   // at any time, and may: then there is nothing left to cancel.

@@ -18,7 +18,7 @@ namespace tutti::mpi {
 // engine's owner, read by any thread; freed before it is complete by the engine's owner alone.
 class Request : public Object {
  public:
-  enum class Kind : uint8_t { send, recv, collective, persistent, one_sided, file };
+  enum class Kind : uint8_t { send, recv, collective, persistent, one_sided, file, generalized, partitioned };
 
   Request(Kind kind, Comm& comm) : Object(Tag::request), kind(kind), comm(&comm) {}
 

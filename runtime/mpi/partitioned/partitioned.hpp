@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A partitioned operation (the standard, chapter 4) and its rounds, of which MPI_Start begins one each.
+//
+// The sender's first round begins with a greeting on the communicator's context for them, whose tag is the
+// program's and whose serial counts the operations with this peer and tag in the order of their init calls:
+// so both sides match without having talked. It names a context of this operation's own. There each run of
+// partitions that are ready is an ordinary message of the engine, whose tag is the first partition and whose
+// serial is the round. The receiver posts a receive for each of the sender's partitions, with room for all
+// that follow; when a longer run has come it withdraws those of the partitions that came with it.
+#pragma once
+
+#include <memory>
+
+#include "mpi/request/persistent.hpp"
+
+namespace tutti::mpi {
+
+struct PartitionedArguments {
+  void* buffer;
+  int partitions;
+  int64_t count;  // elements of each
+  Ref<Datatype> type;
+  int peer;
+  int tag;
+  Ref<Comm> comm;
+};
+
+// What the sender tells with its first round.
+struct Greeting {
+  uint64_t context = 0;
+  int64_t bytes = 0;  // of a partition
+  int32_t partitions = 0;
+  int32_t unused = 0;
+};
+
+class PartitionedRound;
+
+// All but the constructor: engine owned.
+class Partitioned : public std::enable_shared_from_this<Partitioned> {
+ public:
+  explicit Partitioned(PartitionedArguments given);
+  virtual ~Partitioned() = default;
+  Partitioned(const Partitioned&) = delete;
+
+  // Begins a round, whose request is given out.
+  Request& start();
+
+  // MPI_Pready of partitions [low, high], and MPI_Parrived of one that exists, in a round that is under way.
+  virtual Error ready(int low, int high) = 0;
+  virtual bool has_arrived(int partition) const = 0;
+  virtual bool is_send() const = 0;
+
+  virtual void add_needs(engine::Condition& needs) const = 0;
+  virtual void fill(MPI_Status& status) const = 0;
+  virtual Error error() const { return {}; }
+
+  // The round that is under way; nullptr: none.
+  const PartitionedRound* round() const { return round_; }
+  int partitions() const { return given_.partitions; }
+
+ protected:
+  virtual void begin() = 0;
+  // One of what the round waits for is over.
+  void one_over();
+  int64_t bytes() const;  // of a partition
+
+  const PartitionedArguments given_;
+  uint32_t rounds_ = 0;       // begun
+  int64_t awaited_ = 0;       // until the round is over
+
+ private:
+  PartitionedRound* round_ = nullptr;
+};
+
+class PartitionedRound final : public Request {
+ public:
+  PartitionedRound(Comm& comm, std::shared_ptr<Partitioned> of)
+      : Request(Kind::partitioned, comm), of_(std::move(of)) {}
+  void fill(MPI_Status& status) const override { of_->fill(status); }
+  Error error() const override { return of_->error(); }
+  Error cancel() override;
+
+ private:
+  void add_open_needs(engine::Condition& needs) const override { of_->add_needs(needs); }
+  const std::shared_ptr<Partitioned> of_;
+};
+
+std::shared_ptr<Partitioned> make_partitioned_send(PartitionedArguments given);
+std::shared_ptr<Partitioned> make_partitioned_receive(PartitionedArguments given);
+
+}  // namespace tutti::mpi

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The two sides of a partitioned operation that has a peer.
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <tuple>
+
+#include "mpi/partitioned/partitioned.hpp"
+
+namespace tutti::mpi {
+namespace {
+
+using engine::Operation;
+using engine::RecvOperation;
+using engine::SendOperation;
+
+// Process ids are below 2^22: these are no communicator's contexts.
+constexpr uint64_t kGreetings = uint64_t{1} << 63;
+
+// Counts the operations on one side of a communicator with a peer and a tag.
+uint32_t next_serial(bool sends, const PartitionedArguments& given) {
+  using Key = std::tuple<uint64_t, int, int, bool>;
+  static std::mutex mutex;
+  static auto& counts = *new std::map<Key, uint32_t>;
+  const std::lock_guard lock(mutex);
+  return counts[{given.comm->context(), given.peer, given.tag, sends}]++;
+}
+
+// Partitions that are ready together travel in messages of about so many bytes.
+constexpr int64_t kTogether = 16 * 1024;
+
+class Send final : public Partitioned {
+ public:
+  explicit Send(PartitionedArguments given) : Partitioned(std::move(given)), order_(next_serial(true, given_)) {}
+
+  Error ready(int low, int high) override;
+  bool has_arrived(int) const override { return true; }
+  bool is_send() const override { return true; }
+  void add_needs(engine::Condition& needs) const override {
+    // While partitions are missing, what another thread of this process does.
+    needs.process(left_ > 0 ? my_process() : given_.comm->process_of(given_.peer));
+  }
+  void fill(MPI_Status& status) const override { fill_status(status, {}); }
+
+ private:
+  void begin() override;
+  void send(SendOperation& op, const Payload& payload, const engine::Match& match);
+  void send_run(int first, int count);
+  int at_most() const {
+    return static_cast<int>(std::max<int64_t>(1, kTogether / std::max<int64_t>(bytes(), 1)));
+  }
+
+  const uint32_t order_;
+  Greeting greeting_;
+  SendOperation greeting_send_;
+  std::unique_ptr<SendOperation[]> sends_;  // by first partition
+  std::vector<bool> ready_;
+  int left_ = 0;  // not ready yet
+};
+
+uint64_t own_context() {
+  static uint64_t made = 0;  // engine owned
+  return kGreetings | uint64_t{1} << 62 | static_cast<uint64_t>(my_process()) << 40 | ++made << 1;
+}
+
+void Send::begin() {
+  const auto count = static_cast<size_t>(given_.partitions);
+  ready_.assign(count, false);
+  left_ = given_.partitions;
+  // Each of these is taken off when it is over, and each partition when it is ready.
+  awaited_ += given_.partitions;
+  if (rounds_ > 1) return;
+  sends_ = std::make_unique<SendOperation[]>(count);
+  greeting_ = {own_context(), bytes(), given_.partitions, 0};
+  send(greeting_send_, {&greeting_, sizeof greeting_, &Layout::bytes()},
+       {(given_.comm->context() | kGreetings), given_.comm->rank(), given_.tag, order_});
+}
+
+void Send::send(SendOperation& op, const Payload& payload, const engine::Match& match) {
+  std::destroy_at(&op);
+  std::construct_at(&op);
+  op.payload = payload;
+  op.peer = given_.comm->process_of(given_.peer);
+  op.match = match;
+  op.owner = this;
+  op.on_complete = [](Operation& o) { static_cast<Send*>(o.owner)->one_over(); };
+  ++awaited_;
+  engine_of_process().send(op);
+}
+
+Error Send::ready(int low, int high) {
+  for (int i = low; i <= high; ++i)
+    if (ready_[static_cast<size_t>(i)])
+      return failure(MPI_ERR_ARG,
+                     "partition {} is ready already: each is made ready once between MPI_Start and the end of the "
+                     "operation (the standard, section 4.2.2)",
+                     i);
+  for (int i = low; i <= high; ++i) ready_[static_cast<size_t>(i)] = true;
+  const int count = high - low + 1;
+  left_ -= count;
+  const std::shared_ptr<Partitioned> held = shared_from_this();
+  if (bytes() == 0) {  // nothing travels but the word that all is there
+    if (left_ == 0) send_run(0, given_.partitions);
+  } else {
+    for (int at = low; at <= high; at += at_most()) send_run(at, std::min(at_most(), high - at + 1));
+  }
+  awaited_ -= count - 1;
+  one_over();
+  return {};
+}
+
+void Send::send_run(int first, int count) {
+  const int64_t apart = given_.count * given_.type->layout->extent();
+  void* const from = reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(given_.buffer) +
+                                             static_cast<uintptr_t>(apart * first));
+  send(sends_[static_cast<size_t>(first)], given_.type->payload(from, given_.count * count),
+       {greeting_.context, given_.comm->rank(), first, rounds_});
+}
+
+class Receive final : public Partitioned {
+ public:
+  explicit Receive(PartitionedArguments given)
+      : Partitioned(std::move(given)), order_(next_serial(false, given_)) {}
+
+  Error ready(int, int) override { return {}; }
+  bool has_arrived(int partition) const override;
+  bool is_send() const override { return false; }
+  void add_needs(engine::Condition& needs) const override {
+    needs.process(given_.comm->process_of(given_.peer));
+  }
+  void fill(MPI_Status& status) const override {
+    fill_status(status, {.source = given_.peer, .tag = given_.tag, .bytes = fits() ? whole() : 0});
+  }
+  Error error() const override;
+
+ private:
+  void begin() override;
+  void greeted();
+  void post_all();
+  void took(RecvOperation& op);
+  int64_t whole() const { return bytes() * given_.partitions; }
+  bool fits() const { return greeting_.bytes * greeting_.partitions == whole(); }
+  Payload place(int first) const;
+
+  const uint32_t order_;
+  Greeting greeting_;
+  RecvOperation greeting_receive_;
+  bool is_greeted_ = false;
+  int failed_ = MPI_SUCCESS;
+  // Of the sender's partitions:
+  std::unique_ptr<RecvOperation[]> receives_;
+  std::vector<bool> there_;
+  // Packed bytes, where the sender's partitions end amid elements of the receiver's type.
+  std::vector<std::byte> aside_;
+};
+
+void Receive::begin() {
+  ++awaited_;
+  failed_ = MPI_SUCCESS;
+  if (is_greeted_) return post_all();
+  greeting_receive_.payload = {&greeting_, sizeof greeting_, &Layout::bytes()};
+  greeting_receive_.match = {(given_.comm->context() | kGreetings), given_.peer, given_.tag, order_};
+  greeting_receive_.owner = this;
+  greeting_receive_.on_complete = [](Operation& o) { static_cast<Receive*>(o.owner)->greeted(); };
+  engine_of_process().recv(greeting_receive_);
+}
+
+void Receive::greeted() {
+  is_greeted_ = true;
+  receives_ = std::make_unique<RecvOperation[]>(static_cast<size_t>(greeting_.partitions));
+  const Payload all = given_.type->payload(given_.buffer, given_.count * given_.partitions);
+  const int64_t element = std::max<int64_t>(all.layout->size(), 1);
+  if (fits() && !all.contiguous() && greeting_.bytes % element != 0) aside_.resize(static_cast<size_t>(whole()));
+  post_all();
+}
+
+// Where the sender's partition and all behind it belong.
+Payload Receive::place(int first) const {
+  if (!fits()) return {};
+  const int64_t from = greeting_.bytes * first, rest = whole() - from;
+  const Payload all = given_.type->payload(given_.buffer, given_.count * given_.partitions);
+  if (!aside_.empty()) return {const_cast<std::byte*>(aside_.data()) + from, rest, &Layout::bytes()};
+  if (all.contiguous()) return {all.data() + from, rest, &Layout::bytes()};
+  const int64_t elements = from / all.layout->size();
+  return {reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(given_.buffer) +
+                                  static_cast<uintptr_t>(elements * all.layout->extent())),
+          all.count - elements, all.layout};
+}
+
+void Receive::post_all() {
+  const int messages = greeting_.bytes == 0 ? 1 : greeting_.partitions;
+  there_.assign(static_cast<size_t>(greeting_.partitions), false);
+  awaited_ += messages;
+  const std::shared_ptr<Partitioned> held = shared_from_this();
+  engine::Engine& engine = engine_of_process();
+  // A run that is there already brings the partitions behind its first.
+  for (int i = 0; i < messages; ++i) {
+    if (there_[static_cast<size_t>(i)]) continue;
+    RecvOperation& op = receives_[static_cast<size_t>(i)];
+    std::destroy_at(&op);
+    std::construct_at(&op);
+    op.payload = place(i);
+    op.match = {greeting_.context, given_.peer, i, rounds_};
+    op.owner = this;
+    op.on_complete = [](Operation& o) {
+      static_cast<Receive*>(o.owner)->took(static_cast<RecvOperation&>(o));
+    };
+    engine.recv(op);
+  }
+  one_over();  // begin()'s
+}
+
+void Receive::took(RecvOperation& op) {
+  if (op.outcome.cancelled) return;
+  const std::shared_ptr<Partitioned> held = shared_from_this();
+  const int first = op.match.tag;
+  if (op.outcome.mpi_class != MPI_SUCCESS && fits()) failed_ = op.outcome.mpi_class;
+  if (greeting_.bytes == 0) {
+    there_.assign(there_.size(), true);
+    return one_over();
+  }
+  const int64_t sent = std::max(op.outcome.sent_bytes, op.outcome.bytes);
+  const int count = static_cast<int>(std::max<int64_t>(1, sent / greeting_.bytes));
+  if (!aside_.empty() && fits())
+    given_.type->payload(given_.buffer, given_.count * given_.partitions)
+        .unpack(greeting_.bytes * first, aside_.data() + greeting_.bytes * first, op.outcome.bytes);
+  for (int i = first; i < first + count && i < greeting_.partitions; ++i) {
+    there_[static_cast<size_t>(i)] = true;
+    if (i > first && receives_[static_cast<size_t>(i)].posted)
+      engine_of_process().cancel(receives_[static_cast<size_t>(i)]);
+  }
+  awaited_ -= count - 1;
+  one_over();
+}
+
+bool Receive::has_arrived(int partition) const {
+  if (!is_greeted_ || there_.empty()) return false;
+  if (greeting_.bytes == 0 || !fits()) return there_.front();
+  const int64_t from = bytes() * partition, to = from + bytes();
+  for (int64_t i = from / greeting_.bytes; i * greeting_.bytes < to; ++i)
+    if (!there_[static_cast<size_t>(i)]) return false;
+  return true;
+}
+
+Error Receive::error() const {
+  if (!fits())
+    return failure(MPI_ERR_TRUNCATE,
+                   "rank {} sends {} partition{} of {} bytes with tag {}, and {} partition{} of {} bytes are expected: "
+                   "both sides must speak of as many bytes (the standard, section 4.2)",
+                   given_.peer, greeting_.partitions, greeting_.partitions == 1 ? "" : "s", greeting_.bytes,
+                   given_.tag, given_.partitions, given_.partitions == 1 ? "" : "s", bytes());
+  if (failed_ == MPI_SUCCESS) return {};
+  return failure(failed_, "a partition could not be carried; the line above says why");
+}
+
+}  // namespace
+
+std::shared_ptr<Partitioned> make_partitioned_send(PartitionedArguments given) {
+  return std::make_shared<Send>(std::move(given));
+}
+std::shared_ptr<Partitioned> make_partitioned_receive(PartitionedArguments given) {
+  return std::make_shared<Receive>(std::move(given));
+}
+
+}  // namespace tutti::mpi

@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Performance variables (the standard, section 15.3.7): what the runtime counts or knows anyway, read when a tool
+// asks. A handle of a variable that can be started counts what happens between start and stop.
+#include <chrono>
+#include <cmath>
+#include <cstring>
+
+#include "exec/plan_counts.hpp"
+#include "mpi/object/entry.hpp"
+#include "mpi/object/process.hpp"
+#include "mpi/tool/api_tool.hpp"
+#include "mpi/tool/event.hpp"
+#include "mpi/tool/tool.hpp"
+
+namespace tutti::mpi {
+namespace tool {
+namespace {
+
+bool running() { return phase.load() == Phase::running; }
+
+// In an event's callback the engine is owned already.
+class Look {
+ public:
+  Look() : engine_(running() && !in_event() ? the_process->engine.get() : nullptr) {
+    if (engine_) engine_->enter();
+  }
+  ~Look() {
+    if (engine_) engine_->leave();
+  }
+
+ private:
+  engine::Engine* const engine_;
+};
+
+int one(const Comm*) { return 1; }
+int of_peers(const Comm* comm) { return comm ? comm->remote_size() : 0; }
+
+template <bool sent>
+void messages(const Comm* comm, double* values) {
+  for (int i = 0; i < of_peers(comm); ++i) values[i] = 0;
+  engine_of_process().each_peer([&](int peer, uint32_t out, uint32_t in) {
+    for (int i = 0; i < of_peers(comm); ++i)
+      if (comm->process_of(i) == peer) values[i] = sent ? out : in;
+  });
+}
+
+// Of the program's messages: those of the library's collectives are its own affair.
+void unexpected(const Comm*, double* v) {
+  *v = 0;
+  if (!running()) return;
+  engine_of_process().matcher().each_unexpected([&](const engine::Unexpected& message) {
+    *v += !engine::is_hidden(message.header.context);
+  });
+}
+void posted(const Comm*, double* v) {
+  *v = 0;
+  if (!running()) return;
+  engine_of_process().matcher().each_posted([&](const engine::RecvOperation& receive) {
+    *v += !engine::is_hidden(receive.match.context);
+  });
+}
+void pending(const Comm*, double* v) { *v = running() ? static_cast<double>(engine_of_process().pending()) : 0; }
+void completed(const Comm*, double* v) { *v = the_process ? static_cast<double>(process().completions) : 0; }
+void wakeups(const Comm*, double* v) {
+  *v = running() && process().helper ? static_cast<double>(process().helper->wakeups()) : 0;
+}
+void built(const Comm*, double* v) { *v = static_cast<double>(coll::plan_counts.built); }
+void reused(const Comm*, double* v) { *v = static_cast<double>(coll::plan_counts.reused); }
+void level(const Comm*, double* v) {
+  static_assert(MPI_THREAD_MULTIPLE > 0);
+  *v = running() ? process().thread_level : 0;
+}
+void node_ranks(const Comm*, double* v) {
+  *v = running() ? static_cast<double>(process().job->view().node_ranks.size()) : 0;
+}
+void shared_memory(const Comm*, double* v) { *v = running() && process().transport->has_shared_memory(); }
+void time(const Comm*, double* v) {
+  *v = std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+constexpr int kNone = MPI_T_BIND_NO_OBJECT, kComm = MPI_T_BIND_MPI_COMM;
+const PerformanceVariable kVariables[] = {
+    {"messages.sent", MPI_T_PVAR_CLASS_COUNTER, MPI_UNSIGNED_LONG, kComm, false, false,
+     "Messages that this process has sent to each rank of the communicator, on whatever communicator", of_peers,
+     messages<true>},
+    {"messages.received", MPI_T_PVAR_CLASS_COUNTER, MPI_UNSIGNED_LONG, kComm, false, false,
+     "Messages that have come from each rank of the communicator, on whatever communicator", of_peers,
+     messages<false>},
+    {"messages.unexpected_now", MPI_T_PVAR_CLASS_LEVEL, MPI_UNSIGNED_LONG, kNone, true, true,
+     "Messages that have come and that no receive has matched yet", one, unexpected},
+    {"messages.posted_now", MPI_T_PVAR_CLASS_LEVEL, MPI_UNSIGNED_LONG, kNone, true, true,
+     "Receives that are posted and that no message has matched yet", one, posted},
+    {"progress.pending", MPI_T_PVAR_CLASS_LEVEL, MPI_UNSIGNED_LONG, kNone, true, true,
+     "Operations under way that need progress", one, pending},
+    {"progress.completed", MPI_T_PVAR_CLASS_COUNTER, MPI_UNSIGNED_LONG, kNone, false, false,
+     "Requests that have completed", one, completed},
+    {"progress.wakeups", MPI_T_PVAR_CLASS_COUNTER, MPI_UNSIGNED_LONG, kNone, false, false,
+     "How often the progress thread has woken", one, wakeups},
+    {"collectives.plans_built", MPI_T_PVAR_CLASS_COUNTER, MPI_UNSIGNED_LONG, kNone, false, false,
+     "Plans of collectives that were built", one, built},
+    {"collectives.plans_reused", MPI_T_PVAR_CLASS_COUNTER, MPI_UNSIGNED_LONG, kNone, false, false,
+     "Plans of collectives that were looked up and found; a call like an earlier one need not look", one, reused},
+    {"process.thread_level", MPI_T_PVAR_CLASS_STATE, MPI_INT, kNone, true, true,
+     "The thread level that MPI_Init_thread gave; none before and after", one, level},
+    {"process.ranks_on_node", MPI_T_PVAR_CLASS_SIZE, MPI_UNSIGNED_LONG, kNone, true, true,
+     "Ranks of the job on this node", one, node_ranks},
+    {"transport.shared_memory_used", MPI_T_PVAR_CLASS_SIZE, MPI_UNSIGNED_LONG, kNone, true, true,
+     "1: messages on this node go through shared memory", one, shared_memory},
+    {"process.time", MPI_T_PVAR_CLASS_TIMER, MPI_DOUBLE, kNone, false, false,
+     "Seconds that have passed while the handle was started", one, time},
+};
+
+struct PerformanceSession;
+struct PerformanceHandle {
+  PerformanceSession* session;
+  const PerformanceVariable* variable;
+  Ref<Comm> comm;
+  bool started = false;
+  std::vector<double> kept;   // what was counted before the latest start, or was written
+  std::vector<double> since;  // the values at the latest start
+
+  // A counter tells what has been added; others what is.
+  bool adds() const { return !variable->continuous; }
+};
+struct PerformanceSession {
+  std::set<PerformanceHandle*> handles;
+};
+Handles<PerformanceHandle>& handles() {
+  static auto& made = *new Handles<PerformanceHandle>;
+  return made;
+}
+Handles<PerformanceSession>& sessions() {
+  static auto& made = *new Handles<PerformanceSession>;
+  return made;
+}
+
+std::vector<double> values_now(const PerformanceHandle& h) {
+  std::vector<double> values(h.kept.size());
+  const Look look;
+  if (!h.comm || running()) h.variable->read(h.comm.get(), values.data());
+  return values;
+}
+std::vector<double> value(const PerformanceHandle& h) {
+  if (!h.adds()) return values_now(h);
+  std::vector<double> values = h.kept;
+  if (h.started) {
+    const std::vector<double> now = values_now(h);
+    for (size_t i = 0; i < values.size(); ++i) values[i] += now[i] - h.since[i];
+  }
+  return values;
+}
+void set(PerformanceHandle& h, std::vector<double> values) {
+  h.kept = std::move(values);
+  if (h.started) h.since = values_now(h);
+}
+
+void store(const PerformanceVariable& variable, const std::vector<double>& values, void* buffer) {
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (variable.type == MPI_DOUBLE) static_cast<double*>(buffer)[i] = values[i];
+    else if (variable.type == MPI_INT) static_cast<int*>(buffer)[i] = static_cast<int>(values[i]);
+    else static_cast<unsigned long*>(buffer)[i] = static_cast<unsigned long>(std::llround(values[i]));
+  }
+}
+
+[[gnu::cold]] Error bad_session() {
+  return failure(MPI_T_ERR_INVALID_SESSION, "this is no session: freed already, or never created");
+}
+Error find(MPI_T_pvar_session session, MPI_T_pvar_handle handle, PerformanceHandle*& found) {
+  PerformanceSession* const of = sessions().find(session);
+  if (!of) return bad_session();
+  found = handle == MPI_T_PVAR_ALL_HANDLES ? nullptr : handles().find(handle);
+  if (!found) return bad_handle("performance variable");
+  if (found->session == of) return {};
+  return failure(MPI_T_ERR_INVALID_HANDLE, "the handle belongs to another session");
+}
+
+// One handle, or all of a session that `suits`.
+template <class Suits, class Act>
+Error act_on(MPI_T_pvar_session session, MPI_T_pvar_handle handle, Suits&& suits, Act&& act) {
+  if (handle == MPI_T_PVAR_ALL_HANDLES) {
+    PerformanceSession* const of = sessions().find(session);
+    if (!of) return bad_session();
+    for (PerformanceHandle* h : of->handles)
+      if (!suits(*h)) act(*h);
+    return {};
+  }
+  PerformanceHandle* found = nullptr;
+  if (Error e = find(session, handle, found)) return e;
+  if (Error e = suits(*found)) return e;
+  act(*found);
+  return {};
+}
+
+Error can_start(const PerformanceHandle& h) {
+  if (!h.variable->continuous) return {};
+  return failure(MPI_T_ERR_PVAR_NO_STARTSTOP, "{} is always there: it is neither started nor stopped",
+                 h.variable->name);
+}
+Error can_write(const PerformanceHandle& h) {
+  if (!h.variable->readonly) return {};
+  return failure(MPI_T_ERR_PVAR_NO_WRITE, "{} can only be read", h.variable->name);
+}
+
+}  // namespace
+
+std::span<const PerformanceVariable> performance_variables() { return kVariables; }
+
+}  // namespace tool
+
+using namespace tool;
+
+Error t_pvar_get_num(int* num_pvar) {
+  TUTTI_TOOL_READY;
+  if (!num_pvar) return null_address("num_pvar");
+  *num_pvar = static_cast<int>(std::size(kVariables));
+  return {};
+}
+
+Error t_pvar_get_info(int pvar_index, char* name, int* name_len, int* verbosity, int* var_class, MPI_Datatype* datatype,
+                      MPI_T_enum* enumtype, char* desc, int* desc_len, int* bind, int* readonly, int* continuous,
+                      int* atomic) {
+  TUTTI_TOOL_READY;
+  if (!within(pvar_index, std::size(kVariables)))
+    return bad_index(pvar_index, std::size(kVariables), "performance variable");
+  const PerformanceVariable& v = kVariables[pvar_index];
+  give_text(v.name, name, name_len);
+  give(verbosity, int{MPI_T_VERBOSITY_USER_DETAIL});
+  give(var_class, v.variable_class);
+  give(datatype, v.type);
+  give(enumtype, tool::handle_of(v.type == MPI_INT ? thread_levels() : nullptr));
+  give_text(v.doc, desc, desc_len);
+  give(bind, v.bind);
+  give(readonly, int{v.readonly});
+  give(continuous, int{v.continuous});
+  give(atomic, int{!v.readonly});
+  return {};
+}
+
+Error t_pvar_get_index(const char* name, int var_class, int* pvar_index) {
+  TUTTI_TOOL_READY;
+  if (!name || !pvar_index) return null_address(name ? "pvar_index" : "name");
+  for (size_t i = 0; i < std::size(kVariables); ++i)
+    if (std::strcmp(kVariables[i].name, name) == 0 && kVariables[i].variable_class == var_class) {
+      *pvar_index = static_cast<int>(i);
+      return {};
+    }
+  return bad_name(name, "performance variable of this class");
+}
+
+Error t_pvar_session_create(MPI_T_pvar_session* session) {
+  TUTTI_TOOL_READY;
+  if (!session) return null_address("session");
+  *session = reinterpret_cast<MPI_T_pvar_session>(sessions().add(new PerformanceSession));
+  return {};
+}
+
+Error t_pvar_session_free(MPI_T_pvar_session* session) {
+  TUTTI_TOOL_READY;
+  if (!session) return null_address("session");
+  PerformanceSession* const found = sessions().find(*session);
+  if (!found) return bad_session();
+  for (PerformanceHandle* h : found->handles) handles().remove(h);
+  sessions().remove(found);
+  *session = MPI_T_PVAR_SESSION_NULL;
+  return {};
+}
+
+Error t_pvar_handle_alloc(MPI_T_pvar_session session, int pvar_index, void* obj_handle, MPI_T_pvar_handle* handle,
+                          int* count) {
+  TUTTI_TOOL_READY;
+  PerformanceSession* const of = sessions().find(session);
+  if (!of) return bad_session();
+  if (!within(pvar_index, std::size(kVariables)))
+    return bad_index(pvar_index, std::size(kVariables), "performance variable");
+  if (!handle) return null_address("handle");
+  const PerformanceVariable& v = kVariables[pvar_index];
+  Ref<Comm> comm;
+  if (Error e = resolve_bound(v.bind, obj_handle, comm)) return e;
+  const int number = v.count(comm.get());
+  auto* made = handles().add(new PerformanceHandle{of, &v, std::move(comm), false, {}, {}});
+  made->kept.resize(static_cast<size_t>(number));
+  of->handles.insert(made);
+  *handle = reinterpret_cast<MPI_T_pvar_handle>(made);
+  give(count, number);
+  return {};
+}
+
+Error t_pvar_handle_free(MPI_T_pvar_session session, MPI_T_pvar_handle* handle) {
+  TUTTI_TOOL_READY;
+  if (!handle) return null_address("handle");
+  PerformanceHandle* found = nullptr;
+  if (Error e = find(session, *handle, found)) return e;
+  found->session->handles.erase(found);
+  handles().remove(found);
+  *handle = MPI_T_PVAR_HANDLE_NULL;
+  return {};
+}
+
+Error t_pvar_start(MPI_T_pvar_session session, MPI_T_pvar_handle handle) {
+  TUTTI_TOOL_READY;
+  return act_on(session, handle, can_start, [](PerformanceHandle& h) {
+    if (h.started) return;
+    h.started = true;
+    h.since = values_now(h);
+  });
+}
+
+Error t_pvar_stop(MPI_T_pvar_session session, MPI_T_pvar_handle handle) {
+  TUTTI_TOOL_READY;
+  return act_on(session, handle, can_start, [](PerformanceHandle& h) {
+    h.kept = value(h);
+    h.started = false;
+  });
+}
+
+Error t_pvar_read(MPI_T_pvar_session session, MPI_T_pvar_handle handle, void* buf) {
+  TUTTI_TOOL_READY;
+  PerformanceHandle* found = nullptr;
+  if (Error e = find(session, handle, found)) return e;
+  if (!buf) return null_address("buf");
+  store(*found->variable, value(*found), buf);
+  return {};
+}
+
+Error t_pvar_write(MPI_T_pvar_session session, MPI_T_pvar_handle handle, const void* buf) {
+  TUTTI_TOOL_READY;
+  PerformanceHandle* found = nullptr;
+  if (Error e = find(session, handle, found)) return e;
+  if (!buf) return null_address("buf");
+  if (Error e = can_write(*found)) return e;
+  std::vector<double> values(found->kept.size());
+  for (size_t i = 0; i < values.size(); ++i)
+    values[i] = found->variable->type == MPI_DOUBLE ? static_cast<const double*>(buf)[i]
+                                                    : static_cast<double>(static_cast<const unsigned long*>(buf)[i]);
+  set(*found, std::move(values));
+  return {};
+}
+
+Error t_pvar_reset(MPI_T_pvar_session session, MPI_T_pvar_handle handle) {
+  TUTTI_TOOL_READY;
+  return act_on(session, handle, can_write,
+                [](PerformanceHandle& h) { set(h, std::vector<double>(h.kept.size())); });
+}
+
+Error t_pvar_readreset(MPI_T_pvar_session session, MPI_T_pvar_handle handle, void* buf) {
+  TUTTI_TOOL_READY;
+  PerformanceHandle* found = nullptr;
+  if (Error e = find(session, handle, found)) return e;
+  if (!buf) return null_address("buf");
+  if (Error e = can_write(*found)) return e;
+  // What is counted between the two would be in neither: so the variable is asked once.
+  std::vector<double> values = found->kept;
+  if (found->started) {
+    std::vector<double> now = values_now(*found);
+    for (size_t i = 0; i < values.size(); ++i) values[i] += now[i] - found->since[i];
+    found->since = std::move(now);
+  }
+  found->kept.assign(values.size(), 0);
+  store(*found->variable, values, buf);
+  return {};
+}
+
+}  // namespace tutti::mpi
