@@ -153,16 +153,6 @@ bool is_watchdog(int pid) {
   return std::getline(comm, name) && name == kWatchdogName;
 }
 
-std::string random_hex(size_t bytes) {
-  std::string out;
-  for (size_t i = 0; i < bytes; ++i) {
-    unsigned char byte = 0;
-    while (::getrandom(&byte, 1, 0) != 1) continue;
-    out += fmt::format("{:02x}", byte);
-  }
-  return out;
-}
-
 Result<Cleanup> Cleanup::arm(const std::string& job_id, const std::string& node_label,
                              int lifeline) {
   Cleanup out;

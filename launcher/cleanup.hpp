@@ -11,6 +11,7 @@
 #include <string>
 
 #include "base/dead_folders.hpp"
+#include "base/random.hpp"
 #include "base/result.hpp"
 
 namespace tutti::launcher {
@@ -47,6 +48,5 @@ class Cleanup {
 // A watchdog of any job: it is about to clean up, and goes by itself.
 bool is_watchdog(int pid);
 
-std::string random_hex(size_t bytes);
 
 }  // namespace tutti::launcher

@@ -17,6 +17,8 @@ void set_speaker(std::string speaker);
 const std::string& speaker();
 void set_log_level(Level most_verbose);  // default: note
 bool log_enabled(Level level);
+// Errors also go there, as they are, until it is -1.
+void also_tell_errors(int fd);
 void log_line(Level level, std::string_view text);
 
 template <class... Args>

@@ -51,7 +51,7 @@ struct Engine::Parked {
 };
 
 Engine::Engine(transport::Transport& transport, int process, Waiting waiting)
-    : transport_(transport),
+    : transport_(&transport),
       process_(process),
       waiting_(waiting),
       parked_(std::make_unique<Parked>()),
@@ -59,7 +59,7 @@ Engine::Engine(transport::Transport& transport, int process, Waiting waiting)
       alarms_(kAlarmsAtOnce, kAlarmPeriod),
       doorbell_fd_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
   TUTTI_INVARIANT(doorbell_fd_ >= 0, "no descriptor left for an eventfd");
-  transport_.set_receiver(*this);
+  transport_->set_receiver(*this);
 }
 
 Engine::~Engine() {
@@ -125,7 +125,7 @@ void Engine::send(SendOperation& op) {
     send.sent = true;
     send.engine->send_progressed(send);
   };
-  transport_.send(op.peer, op.outgoing);
+  transport_->send(op.peer, op.outgoing);
 }
 
 struct Engine::Copied : SendOperation {
@@ -223,7 +223,7 @@ void Engine::cancel(SendOperation& op) {
   tickets_.emplace(op.ticket, &op);
   Header request = next_header(op.peer, Kind::cancel);
   request.ticket = op.ticket;
-  transport_.notify(op.peer, request);
+  transport_->notify(op.peer, request);
 }
 
 // ---- arrivals
@@ -239,7 +239,7 @@ inline void Engine::complete(Operation& op) {
   if (header.answer) {
     Header answer = next_header(header.process, Kind::matched);
     answer.ticket = header.ticket;
-    transport_.notify(header.process, answer);
+    transport_->notify(header.process, answer);
   }
   const int64_t room = op.payload.bytes();
   op.outcome.source = header.source;
@@ -323,7 +323,7 @@ void Engine::deliver(const Arrival& arrival) {
 
 // True: it is not to be matched.
 bool Engine::observed(const Arrival& arrival) {
-  if (arrival.header.context < kActiveContext) [[likely]] {
+  if (arrival.header.context < kNewsContext) [[likely]] {
     if (observer_) observer_->arrived(arrival.header);
     return false;
   }
@@ -332,6 +332,10 @@ bool Engine::observed(const Arrival& arrival) {
     return true;
   }
   ++peer(arrival.header.process).heard;
+  if (arrival.header.context == kNewsContext) {
+    if (news_) news_(arrival.header);
+    return true;
+  }
   if (arrival.rendezvous) {
     fetch_control(arrival);
   } else if (observer_) {
@@ -342,10 +346,10 @@ bool Engine::observed(const Arrival& arrival) {
 
 void Engine::withdraw_message(const Header& request) {
   const auto message = matcher_.take_ticket(request.process, request.ticket);
-  if (message && message->rendezvous) transport_.discard(message->rendezvous);
+  if (message && message->rendezvous) transport_->discard(message->rendezvous);
   Header answer = next_header(request.process, message ? Kind::cancelled : Kind::matched);
   answer.ticket = request.ticket;
-  transport_.notify(request.process, answer);
+  transport_->notify(request.process, answer);
 }
 
 void Engine::fetch_into(RecvOperation& op, const Arrival& arrival) {
@@ -361,7 +365,7 @@ void Engine::fetch_into(RecvOperation& op, const Arrival& arrival) {
     op.overflow.reset(new (std::nothrow) std::byte[static_cast<size_t>(header.bytes)]);
     if (!op.overflow) {  // the error stands already; its bytes are not to be had
       op.outcome.bytes = 0;
-      transport_.discard(arrival.rendezvous);
+      transport_->discard(arrival.rendezvous);
       return complete(op);
     }
     op.fetch.into = {op.overflow.get(), header.bytes, &Layout::bytes()};
@@ -379,7 +383,7 @@ void Engine::fetch_into(RecvOperation& op, const Arrival& arrival) {
     receive.overflow.reset();
     receive.engine->complete(receive);
   };
-  transport_.fetch(arrival.rendezvous, op.fetch);
+  transport_->fetch(arrival.rendezvous, op.fetch);
 }
 
 void Engine::satisfy_from_self(RecvOperation& op, SendOperation& send) {

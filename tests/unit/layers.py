@@ -20,7 +20,7 @@ COLL = ["mpi/coll", "mpi/check", *REQUEST]
 MAY_INCLUDE = {
     "launcher": BASE,
     "lib": ["mpi/object", "mpi/type", "mpi/comm", "mpi/request", "mpi/p2p", "mpi/coll", "mpi/rma",
-            "mpi/topology", "mpi/env",             *BASE],
+            "mpi/topology", "mpi/process", "mpi/env",             *BASE],
     "runtime/base": [],
     "runtime/boot": BASE,
     # transport/ holds the contract (transport.hpp), which all transports include, and the router
@@ -45,7 +45,8 @@ MAY_INCLUDE = {
     "runtime/mpi/coll": [*COLL, "mpi/p2p"],
     "runtime/mpi/rma": [*COLL],
     "runtime/mpi/topology": [*COLL],
-    "runtime/mpi/env": [*COLL, "mpi/p2p", "mpi/rma", "transport/testing"],
+    "runtime/mpi/process": [*COLL],
+    "runtime/mpi/env": [*COLL, "mpi/p2p", "mpi/process", "mpi/rma", "transport/testing"],
 }
 # Arrows that still run up, and shall go: file, room.
 STILL_UP = {

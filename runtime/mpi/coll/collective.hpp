@@ -66,6 +66,8 @@ Result<Ref<Comm>> make_duplicate(Comm& comm, contract::Word signature);
 // A context for a communicator of which this rank is the first, if it is; kNoContext if none is
 // left.
 uint64_t offer_context(bool first);
+// The same, for one that is made out of `parent`.
+uint64_t offer_context(const Comm& parent, bool first);
 // A duplicate in a context that its first rank has offered; an error if there was none left.
 Result<Ref<Comm>> duplicate_in(const Comm& comm, uint64_t context);
 

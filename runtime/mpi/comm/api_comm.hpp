@@ -24,10 +24,6 @@ Error comm_create_group(Comm& comm, Group& group, int tag, MPI_Comm* newcomm);
 Error comm_split(Comm& comm, int color, int key, MPI_Comm* newcomm);
 Error comm_split_type(Comm& comm, int split_type, int key, Info* info, MPI_Comm* newcomm);
 Error comm_free(MPI_Comm* comm);
-Error comm_disconnect(MPI_Comm* comm);
-
-// The communicator with the processes that have spawned this one. No process is spawned yet, so there is none.
-Error comm_get_parent(MPI_Comm* parent);
 
 // Of a communicator that is being made, or of one that is the program's, with the engine owned.
 void take_hints(Comm& comm, const Info* info);

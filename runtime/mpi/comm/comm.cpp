@@ -44,6 +44,11 @@ uint64_t offer_context(bool first) {
   return first ? process().contexts->acquire() : kNoContext;
 }
 
+uint64_t offer_context(const Comm& parent, bool first) {
+  if (spans_jobs(parent.context())) return first ? random_context() : kNoContext;
+  return offer_context(first);
+}
+
 namespace {
 
 // Names the new communicator by a handle; its error handler is the parent's (section 9.3).
@@ -91,7 +96,7 @@ struct Entry {
 // Everybody's colors and keys: my part of them, in the order of key and rank.
 Error divide(Comm& comm, Function function, int color, int key, MPI_Comm* newcomm) {
   const auto size = static_cast<size_t>(comm.size());
-  const Entry mine{color, key, offer_context(color != MPI_UNDEFINED)};
+  const Entry mine{color, key, offer_context(comm, color != MPI_UNDEFINED)};
   std::vector<Entry> all(size);
   coll::Call exchange = allgather_bytes(&mine, all.data(), sizeof mine);
   exchange.signature = contract::word_of(function);
@@ -206,6 +211,10 @@ Comm::Comm(Ref<Group> members, uint64_t context, Ref<Errhandler> handler)
 }
 
 Comm::~Comm() {
+  if (spans_jobs(user.context)) {
+    const std::lock_guard lock(process().spanning_mutex);
+    std::erase(process().spanning, this);
+  }
   if (hidden.ledger && process().checker) process().checker->close(*hidden.ledger);
   flight::comm_freed(user.context);
   if (user.context != kNoContext && process().contexts) process().contexts->release(user.context);
@@ -214,6 +223,12 @@ Comm::~Comm() {
 void Comm::set_context(uint64_t context) {
   user.context = context;
   hidden.context = context | 1;
+  // The ranks of several jobs have no ledger in common: they know each other by other numbers.
+  if (spans_jobs(context)) {
+    const std::lock_guard lock(process().spanning_mutex);
+    process().spanning.push_back(this);
+    return;
+  }
   if (context == kNoContext || !process().checker) return;
   // The call that makes it is the one that this thread is in, on the communicator that it is made of.
   const flight::Call* made_by = flight::now();
@@ -239,6 +254,7 @@ void Comm::set_name(std::string_view given) {
 
 void Comm::ask_for_area() {
   asked_for_area_ = true;
+  if (spans_jobs(context())) return;  // no two jobs share memory
   find_nodes();
   const StressMode& stress = process().stress_mode;
   if (!stress.shares_collectives()) return;
@@ -333,7 +349,7 @@ Error comm_get_name(const Comm* comm, char* comm_name, int* resultlen) {
 // ---- making more
 
 Result<Ref<Comm>> make_duplicate(Comm& comm, contract::Word signature) {
-  uint64_t context = offer_context(comm.rank() == 0);
+  uint64_t context = offer_context(comm, comm.rank() == 0);
   coll::Call spread = bcast_bytes(&context, sizeof context, 0);
   spread.signature = signature;
   if (Error e = run(comm, spread)) {
@@ -367,7 +383,7 @@ Error comm_idup(Comm& comm, MPI_Comm* newcomm, MPI_Request* request) {
   const Ref<Comm> made = duplicate(comm, kNoContext);
   // The attributes are those of the time of the call (section 7.4.2).
   if (Error e = copy_attributes(comm, *made)) return e;
-  auto context = std::make_shared<uint64_t>(offer_context(comm.rank() == 0));
+  auto context = std::make_shared<uint64_t>(offer_context(comm, comm.rank() == 0));
   Prepared prepared{.call = bcast_bytes(context.get(), sizeof *context, 0)};
   prepared.call.signature = contract::word_of(Function::Comm_dup);
   Error e = start(comm, std::move(prepared), request, [made, context]() -> Error {
@@ -388,11 +404,6 @@ Error comm_idup(Comm& comm, MPI_Comm* newcomm, MPI_Request* request) {
 Error comm_idup_with_info(Comm& comm, Info* info, MPI_Comm* newcomm, MPI_Request* request) {
   if (Error e = comm_idup(comm, newcomm, request)) return e;
   take_hints(*resolve<Comm>(*newcomm), info);
-  return {};
-}
-
-Error comm_get_parent(MPI_Comm* parent) {
-  *parent = MPI_COMM_NULL;
   return {};
 }
 
@@ -430,7 +441,7 @@ Error comm_create_group(Comm& comm, Group& group, int tag, MPI_Comm* newcomm) {
   if (!members) return std::move(members).error();
   *newcomm = MPI_COMM_NULL;
   if (group.rank == MPI_UNDEFINED) return {};
-  uint64_t context = offer_context(group.rank == 0);
+  uint64_t context = offer_context(comm, group.rank == 0);
   if (Error e = spread_context(comm, group, *members, tag, context)) return e;
   if (context == kNoContext) return no_context_left(comm);
   *newcomm = make_comm(comm, *group.processes, group.rank, context)->handle;
@@ -453,7 +464,9 @@ void note_freed(Comm& comm, Function function) {
   comm.hidden.ledger->started(serial, contract::word_of(function));
 }
 
-Error free_handle(MPI_Comm* comm, Function function) {
+}  // namespace
+
+Error free_communicator(MPI_Comm* comm, Function function) {
   Comm& object = *resolve<Comm>(*comm);
   if (&object == process().world || &object == process().self)
     return failure(MPI_ERR_COMM, "{} is predefined and may not be freed (argument comm)", object.name);
@@ -468,26 +481,19 @@ Error free_handle(MPI_Comm* comm, Function function) {
   return {};
 }
 
-}  // namespace
-
-Error comm_free(MPI_Comm* comm) { return free_handle(comm, Function::Comm_free); }
-
-Error comm_disconnect(MPI_Comm* comm) {
-  Comm& object = *resolve<Comm>(*comm);
+void await_communication(Comm& comm) {
   Engine& engine = engine_of_process();
-  {
-    // An inactive request, or one that is complete, is no communication (section 11.10.4).
-    const Ref<Comm> mine(&object);
-    const Engine::Guard own(engine);
-    engine.wait_until([&] { return object.under_way == 0; },
-                      [&](engine::Condition& needs) {
-                        engine.matcher().each_posted([&](const engine::RecvOperation& receive) {
-                          if (receive.match.context == object.context())
-                            add_needs(needs, receive, object);
-                        });
+  // An inactive request, or one that is complete, is no communication (section 11.10.4).
+  const Ref<Comm> mine(&comm);
+  const Engine::Guard own(engine);
+  engine.wait_until([&] { return comm.under_way == 0; },
+                    [&](engine::Condition& needs) {
+                      engine.matcher().each_posted([&](const engine::RecvOperation& receive) {
+                        if (receive.match.context == comm.context()) add_needs(needs, receive, comm);
                       });
-  }
-  return free_handle(comm, Function::Comm_disconnect);
+                    });
 }
+
+Error comm_free(MPI_Comm* comm) { return free_communicator(comm, Function::Comm_free); }
 
 }  // namespace tutti::mpi

@@ -12,4 +12,9 @@ namespace tutti::mpi {
 // `function`: the program's call, which all must have made.
 Error divide(Comm& comm, Function function, int color, int key, MPI_Comm* newcomm);
 
+// Waits until nothing of the program's is under way on a communicator.
+void await_communication(Comm& comm);
+// What MPI_Comm_free does, for the program's call of `function`.
+Error free_communicator(MPI_Comm* comm, Function function);
+
 }  // namespace tutti::mpi

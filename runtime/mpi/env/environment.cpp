@@ -19,6 +19,7 @@
 #include "mpi/object/entry.hpp"
 #include "mpi/object/process.hpp"
 #include "mpi/p2p/bsend.hpp"
+#include "mpi/process/parent.hpp"
 #include "transport/shared/doorbell.hpp"
 #include "transport/testing/stress.hpp"
 
@@ -89,11 +90,12 @@ bool all_threads_blocked() {
   return p.threads.none_but(waiting, std::as_bytes(std::span(&p.engine->ownership(), 1)));
 }
 
-contract::Hooks contract_hooks() {
+contract::Hooks contract_hooks(int job_size) {
   return {.end_job = [](int code, const std::string& text) { process().job->abort(code, text); },
           .is_finalizing = [] { return process().finalizing; },
           .all_threads_blocked = all_threads_blocked,
-          .may_have_sent = may_have_sent};
+          .may_have_sent = may_have_sent,
+          .job_size = job_size};
 }
 
 contract::Options contract_options(const Config& config) {
@@ -109,7 +111,7 @@ void open_contract(Process& p, const Config& config) {
   if (options.level == contract::Level::off) return flight::switch_off();
   const boot::JobView& view = p.job->view();
   flight::open(view.id, view.rank, view.size, view.host);
-  p.checker = std::make_unique<contract::Checker>(*p.engine, options, contract_hooks());
+  p.checker = std::make_unique<contract::Checker>(*p.engine, options, contract_hooks(view.size));
   const engine::Engine::Guard own(*p.engine);
   p.engine->set_observer(p.checker.get());
   type_comparison = {.on = true, .report_only = options.report_only};
@@ -127,6 +129,7 @@ Error open_engine(Process& p, const Config& config) {
   p.stress_mode = *mode;
   transport::Transport* transport = &p.transport->direct();
   if (mode->kind != Kind::off) {
+    transport = p.transport.get();  // which may get more ways to others while it runs
     p.stress = transport::stressed(
         *transport,
         {.disturb = mode->kind == Kind::random, .seed = mode->seed, .process = view.rank});
@@ -150,6 +153,7 @@ Error open_process(Process& p, std::optional<engine::Ticks>& ticks, bool& report
   if (!job) return std::move(job).error();
   p.job = *std::move(job);
   const boot::JobView& view = p.job->view();
+  p.processes = std::make_unique<boot::Processes>(boot::Processes::id_of(view.id, view.size), view.size);
   set_speaker(fmt::format("rank {} on {}", view.rank, view.host));
   // Our own launcher has done so; others know nothing of what a killed one has left.
   if (!view.own_launcher && view.size > 1 && view.rank == view.node_ranks.front())
@@ -270,6 +274,7 @@ Error part_from_others(Process& p) {
   if (strict)
     if (Error untold = tell_left_over()) return untold;
   flush(p);
+  leave_connected_jobs();
   // What the checker asked may have been all that a connection was made for, and UCX makes one with
   // the help of both ends: they stay until all are through.
   if (p.transport->has_ucx()) {
@@ -351,6 +356,7 @@ Error initialize(int required, int* provided) {
     if (getpid() == initialized_by) the_process->helper.reset();
   });
   if (the_process->checker) open_thread_judge(report_only);
+  if (Error e = meet_parent()) return e;
   phase.store(Phase::running, std::memory_order_release);
   return {};
 }

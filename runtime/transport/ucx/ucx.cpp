@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -108,6 +109,7 @@ class UcxTransport final : public Ucx {
 
   const std::string& address() const override { return address_; }
   void set_address_book(AddressBook book) override { book_ = std::move(book); }
+  void watch_for_loss(int peer) override { watched_.insert(peer); }
   void set_receiver(Receiver& receiver) override {
     receiver_ = &receiver;
     if (short_) short_->set_receiver(receiver);
@@ -150,6 +152,7 @@ class UcxTransport final : public Ucx {
   AddressBook book_;
   Receiver* receiver_ = nullptr;
   std::vector<ucp_ep_h> endpoints_;  // by process id; nullptr: not connected
+  std::set<int> watched_;            // may end before this process does
   bool within_ucx_ = false;          // it calls back
   std::vector<Late> late_;
   std::function<void(int, const Error&)> no_way_;
@@ -284,7 +287,7 @@ Result<ucp_ep_h> UcxTransport::endpoint(int peer) {
 
 Result<ucp_ep_h> UcxTransport::connect(int peer) {
   Result<ucp_ep_h> connected = try_to_connect(peer);
-  if (!connected && no_way_) no_way_(peer, connected.error());
+  if (!connected && no_way_ && !watched_.contains(peer)) no_way_(peer, connected.error());
   return connected;
 }
 
@@ -296,6 +299,11 @@ Result<ucp_ep_h> UcxTransport::try_to_connect(int peer) {
   ucp_ep_params_t params{};
   params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS;
   params.address = reinterpret_cast<const ucp_address_t*>(address->data());
+  if (watched_.contains(peer)) {
+    params.field_mask |= UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE | UCP_EP_PARAM_FIELD_ERR_HANDLER;
+    params.err_mode = UCP_ERR_HANDLING_MODE_PEER;
+    params.err_handler.cb = [](void*, ucp_ep_h, ucs_status_t) {};  // what waits has its error
+  }
   ucp_ep_h ep = nullptr;
   const ucs_status_t status = ucp_ep_create(worker_, &params, &ep);
   if (status != UCS_OK)
