@@ -89,7 +89,7 @@ std::vector<std::pair<int, std::string>> find_records() {
 std::string comm_text(const Record& record, uint64_t context) {
   const auto comm = flight::find_comm(record, context);
   if (!comm) return "";
-  const std::string ranks = fmt::format("{} {}", comm->size, comm->size == 1 ? "rank" : "ranks");
+  const std::string ranks = flight::ranks_text(*comm);
   if (comm->name[0]) return fmt::format("{} ({})", comm->name, ranks);
   const auto parent = flight::find_comm(record, comm->parent);
   return fmt::format("a communicator of {} made by {}{}", ranks,

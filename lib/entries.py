@@ -56,6 +56,10 @@ RECORDED = re.compile(r"MPI_(Init|Init_thread|Finalize|Abort|I?[Bb]arrier.*|Wait
                       r"I?[Nn]eighbor_.*|Win_.*|File_.*|Sessions_.*)")
 LOOKS = re.compile(r"MPI_(Test|Testall|Testany|Testsome|Iprobe|Improbe|Request_get_status.*)")
 
+# Not for intercommunicators: prefix operations, topologies, and what makes a communicator out of one group.
+ONE_GROUP = re.compile(r"MPI_(I?scan.*|I?exscan.*|I?neighbor_.*|Cart_.*|Cartdim_get|Graph_.*|Graphdims_get|"
+                       r"Dist_graph_.*|Comm_create_group|Intercomm_create)", re.I)
+
 COUNT = re.compile(r".*NUM_ELEM.*|POLYNUM_BYTES_NNI|POLYDTYPE_PACK_SIZE|ARRAY_LENGTH.*|"
                    r"POLYNUM_PARAM_VALUES")
 
@@ -84,7 +88,7 @@ def implementations(headers):
 def base_name(function):
     """MPI_Igather_init_c -> Gather: the row of significance.tsv that speaks of it."""
     name = re.sub(r"(_init)?(_c)?$", "", function.name.removeprefix("MPI_"))
-    return name[1:].capitalize() if re.match(r"I[a-z]", name) else name
+    return name[1:].capitalize() if re.match(r"I(?!ntercomm)[a-z]", name) else name
 
 
 def significance():
@@ -121,6 +125,8 @@ class Call:
         for kind, p in (("comm", self.comm), ("win", self.win)):
             if p:  # first: the other errors are raised on it, and ranks are counted in it
                 self.checks.append(self.or_null(p, f'entry.{kind}({p.name}_, {p.name}, "{p.name}")'))
+        if self.comm and ONE_GROUP.fullmatch(function.name):
+            self.checks.append(f'entry.one_group(*{self.comm.name}_, "{self.comm.name}")')
         if "root" in self.names and self.comm:
             self.root()
         for p in function.parameters:
@@ -134,6 +140,8 @@ class Call:
         where = self.where[p.name]
         if where == "root":
             text = f"(!at_root || {text})"
+        elif where == "leader":
+            text = f"(local_leader != {self.comm.name}_->rank() || {text})"
         elif where == "behind rank 0":
             text = f"(({self.comm.name}_->rank() == 0 && sendbuf != MPI_IN_PLACE) || {text})"
         elif where:  # of a rooted collective, only the root's own data may be in place

@@ -83,6 +83,11 @@ bool Entry::bad_rank(int error_class, int rank, const mpi::Comm& comm, const cha
                         comm.remote_size() == 1 ? "" : "s", argument));
 }
 
+bool Entry::two_groups(const mpi::Comm& comm, const char* argument) {
+  return refuse(failure(MPI_ERR_COMM, "{} is an intercommunicator, and the call wants one of a single group (argument {})",
+                        called(comm, "the communicator"), argument));
+}
+
 bool Entry::null_pointer(const char* argument) {
   return refuse(failure(MPI_ERR_ARG, "the address is NULL (argument {})", argument));
 }

@@ -200,6 +200,10 @@ class Entry {
            (comm.is_inter() && (rank == MPI_ROOT || rank == MPI_PROC_NULL)) ||
            bad_rank(MPI_ERR_ROOT, rank, comm, argument);
   }
+  // Some calls are not for intercommunicators.
+  bool one_group(const mpi::Comm& comm, const char* argument) {
+    return !comm.is_inter() || two_groups(comm, argument);
+  }
   // Where arguments that only the root needs are significant.
   static bool at_root(int root, const mpi::Comm& comm) {
     return comm.is_inter() ? root == MPI_ROOT : root == comm.rank();
@@ -257,6 +261,7 @@ class Entry {
   [[gnu::cold]] static bool bad_tag(int tag, const char* argument);
   [[gnu::cold]] static bool bad_rank(int error_class, int rank, const mpi::Comm& comm,
                                      const char* argument);
+  [[gnu::cold]] static bool two_groups(const mpi::Comm& comm, const char* argument);
   [[gnu::cold]] static bool null_pointer(const char* argument);
   [[gnu::cold]] static bool null_buffer(int64_t count, const char* argument);
   [[gnu::cold]] static int raise_refusal(mpi::Place place, mpi::Object* on);

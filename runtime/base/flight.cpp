@@ -170,6 +170,11 @@ void comm_freed(uint64_t context) {
   if (Comm* comm = place_of(context)) set(comm->freed, true);
 }
 
+std::string ranks_text(const Comm& comm) {
+  if (comm.remote_size > 0) return fmt::format("{} and {} ranks", comm.size, comm.remote_size);
+  return fmt::format("{} {}", comm.size, comm.size == 1 ? "rank" : "ranks");
+}
+
 std::optional<Comm> find_comm(const Record& record, uint64_t context) {
   for (const Comm& comm : record.comm)
     if (context != 0 && get(comm.context) == context) return copy_of(comm);

@@ -84,6 +84,7 @@ struct Comm {
   uint64_t caller = 0;   // where it was made
   int32_t size = 0;
   int32_t rank = 0;
+  int32_t remote_size = 0;  // of an intercommunicator's other group; 0: there is none
   uint16_t function = 0;  // that made it
   bool freed = false;
   char name[53] = {};  // may be cut
@@ -283,6 +284,9 @@ void comm_named(uint64_t context, std::string_view name);
 void comm_freed(uint64_t context);
 
 // ---- reading
+
+// "3 ranks", or of an intercommunicator "3 and 2 ranks".
+std::string ranks_text(const Comm& comm);
 
 // Of a copy of another process's record: whether it is one of this version, and makes it one that
 // everything below may be given, whatever stands in it. Texts end within their fields, a rank is one

@@ -8,6 +8,7 @@
 
 #include "base/ints.hpp"
 #include "base/layout.hpp"
+#include "base/sides.hpp"
 #include "coll/collective.hpp"
 #include "coll/edges.hpp"
 
@@ -25,12 +26,19 @@ struct Reduction {
   bool on_application_threads = false;  // must not be applied by the progress thread
 };
 
+inline constexpr int kRootElsewhere = -1;
+
 // The arguments, by the standard's names (MPI 5.0, chapter 6). What is not significant on this
 // rank may hold anything. Buffers, layouts and array arguments live until the call completes.
 struct Call {
   Collective kind = Collective::barrier;
+  // Between two groups: a rank of the union, or kRootElsewhere where MPI_PROC_NULL was given. A call of
+  // the library's own on an intercommunicator may be one of a single group, the union.
+  Sides sides;
   int root = 0;
-  bool in_place = false;  // MPI_IN_PLACE was given: `in` and its counts and types mean nothing
+  // MPI_IN_PLACE was given: `in` (of scatter and scatterv: `out`) and its counts and types mean nothing.
+  // So they do at a root between two groups, which has but one side of the data.
+  bool in_place = false;
 
   const void* in = nullptr;  // sendbuf; the buffer of bcast is `out` on every rank
   void* out = nullptr;       // recvbuf
@@ -58,10 +66,17 @@ struct Call {
 };
 
 // How many elements the arrays of a call have on either side: one for each rank, or for each edge.
+// Between two groups there is one for each rank of the other group, but for those of reductions, which
+// tell how this group divides the result.
 struct ArrayLengths {
   ArrayLengths(const Call& call, int ranks)
-      : in(call.edges ? static_cast<int>(call.edges->destinations.size()) : ranks),
-        out(call.edges ? static_cast<int>(call.edges->sources.size()) : ranks) {}
+      : in(call.edges   ? static_cast<int>(call.edges->destinations.size())
+           : call.sides ? call.sides.other_size()
+                        : ranks),
+        out(call.edges    ? static_cast<int>(call.edges->sources.size())
+            : !call.sides ? ranks
+            : row_of(call.kind).reduces ? call.sides.size()
+                                        : call.sides.other_size()) {}
   const int in, out;
 };
 

@@ -26,7 +26,7 @@ size_t Shape::hash() const {
   };
   mix(static_cast<int64_t>(reinterpret_cast<uintptr_t>(edges)));
   for (const int64_t value :
-       {int64_t{rank}, int64_t{size}, int64_t{root}, in_count, out_count, bytes, large_slot})
+       {int64_t{rank}, int64_t{size}, int64_t{root}, int64_t{first_side}, in_count, out_count, bytes, large_slot})
     mix(value);
   for (const int64_t count : counts) mix(count);
   return static_cast<size_t>(h);
@@ -42,7 +42,9 @@ Shape shape_of(const Call& call, int rank, int size) {
   s.kind = call.kind;
   s.rank = rank;
   s.size = size;
+  s.first_side = call.sides.first;
   s.in_place = call.in_place;
+  const ArrayLengths lengths(call, size);
   const auto by_block_bytes = [&](bool of_input) {
     s.in_count = call.in_place ? 0 : call.in_count;
     s.out_count = call.out_count;
@@ -97,8 +99,8 @@ Shape shape_of(const Call& call, int rank, int size) {
       break;
     case Collective::allgatherv:
       s.in_count = call.in_place ? 0 : call.in_count;
-      s.counts.resize(static_cast<size_t>(size));
-      for (int i = 0; i < size; ++i)
+      s.counts.resize(static_cast<size_t>(lengths.out));
+      for (int i = 0; i < lengths.out; ++i)
         s.counts[static_cast<size_t>(i)] = packed(call.out_counts[i], call.out_layout);
       s.bytes = std::accumulate(s.counts.begin(), s.counts.end(), int64_t{0});
       break;
@@ -126,8 +128,8 @@ Shape shape_of(const Call& call, int rank, int size) {
     case Collective::reduce_scatter:
       s.commutative = call.reduction.commutative;
       s.dense = is_dense(element_layout(call));
-      s.counts.resize(static_cast<size_t>(size));
-      for (int i = 0; i < size; ++i) s.counts[static_cast<size_t>(i)] = call.out_counts[i];
+      s.counts.resize(static_cast<size_t>(lengths.out));
+      for (int i = 0; i < lengths.out; ++i) s.counts[static_cast<size_t>(i)] = call.out_counts[i];
       s.bytes = packed(std::accumulate(s.counts.begin(), s.counts.end(), int64_t{0}),
                        element_layout(call));
       break;
@@ -135,7 +137,7 @@ Shape shape_of(const Call& call, int rank, int size) {
       s.commutative = call.reduction.commutative;
       s.dense = is_dense(element_layout(call));
       s.out_count = call.out_count;
-      s.bytes = packed(call.out_count * size, element_layout(call));
+      s.bytes = packed(call.out_count * (call.sides ? call.sides.size() : size), element_layout(call));
       break;
   }
   return s;

@@ -22,7 +22,8 @@ struct Shape {
   bool dense = true;        // bcast, reductions: elements are one run of bytes on this rank
   int rank = 0;
   int size = 1;
-  int root = 0;
+  int root = 0;        // between two groups also kRootElsewhere
+  int first_side = 0;  // between two groups: ranks of the first one; 0: there is but one
   int64_t in_count = 0;   // elements of my input, or of one block of it
   int64_t out_count = 0;  // the same of my output; reductions: of the vector or of one block
   // Packed bytes of the vector (bcast, reductions), of one block (gather, scatter, allgather,
@@ -40,8 +41,11 @@ struct Shape {
   const NodeLayout* nodes = nullptr;  // nullptr: all ranks are on one node, or it is not known
   const Selection* rules = nullptr;   // for the parts of a plan; nullptr: the shipped ones
   const Edges* edges = nullptr;       // of neighbourhood collectives
-  // By rank: packed bytes of a block (allgatherv), elements of a block (reduce_scatter).
+  // By rank: packed bytes of a block (allgatherv), elements of a block (reduce_scatter). Between two
+  // groups: of the ranks of the group that has the blocks, as ArrayLengths says.
   std::vector<int64_t> counts;
+
+  Sides sides() const { return {first_side, size, rank}; }
 
   bool operator==(const Shape&) const = default;
   size_t hash() const;

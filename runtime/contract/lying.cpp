@@ -40,7 +40,7 @@ std::string comm_text(uint64_t context) {
   const flight::Record* record = flight::mine();
   const auto comm = record ? flight::find_comm(*record, context) : std::nullopt;
   if (!comm) return "";
-  const std::string ranks = fmt::format("{} {}", comm->size, comm->size == 1 ? "rank" : "ranks");
+  const std::string ranks = flight::ranks_text(*comm);
   if (comm->name[0]) return fmt::format(" on {} ({})", comm->name, ranks);
   return fmt::format(" on a communicator of {} made by {}", ranks,
                      flight::name_of_function(comm->function));

@@ -9,7 +9,9 @@ Difference compare(Word mine, Word theirs) {
   if (mine == theirs || mine == 0 || theirs == 0) return Difference::none;
   if (function_of(mine) != function_of(theirs)) return Difference::function;
   if (form_of(mine) != form_of(theirs)) return Difference::form;
-  if (root_of(mine) != root_of(theirs)) return Difference::root;
+  if (root_is_in_second(mine) != root_is_in_second(theirs)) return Difference::root;
+  // Of one function either both name a root, or one is beside it, between two groups, and does not know.
+  if (root_of(mine) != root_of(theirs) && root_of(mine) >= 0 && root_of(theirs) >= 0) return Difference::root;
   if (op_of(mine) != op_of(theirs)) return Difference::op;
   // Nothing to compare on one side: the data are a matter of each pair, or known to the root alone.
   if (bytes_of(mine) == 0 || bytes_of(theirs) == 0) return Difference::none;

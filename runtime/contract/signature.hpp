@@ -16,7 +16,9 @@ namespace tutti::contract {
 // | function | form |  root  |  op   |  type   |  bytes  |
 //
 // function: the blocking form's; one row of functions.hpp stands for all forms (MPI_Comm_dup also
-// for those with an info). root: 1 more than the root, folded; 0: the call has none. op: the ABI's
+// for those with an info). root: 1 more than the root, folded; 0: the call has none. Between two groups the
+// root is a rank of their union; its highest bit says in which of the groups it is, and 0 below that
+// that this rank, which gave MPI_PROC_NULL, does not know who. op: the ABI's
 // number of a predefined operation, kUserOp, or 0. type and bytes: of the data that must agree, each
 // hashed; 0: nothing that could be compared. The whole word is 0 where nothing is checked.
 using Word = uint64_t;
@@ -24,7 +26,9 @@ using Word = uint64_t;
 enum class Form : uint8_t { blocking, nonblocking, persistent };
 
 inline constexpr int kUserOp = 0x3f;
-inline constexpr int kFormShift = 52, kOpShift = 34;
+inline constexpr int kFormShift = 52, kRootShift = 40, kOpShift = 34;
+inline constexpr int kRootMask = 0x7ff;
+inline constexpr Word kRootInSecondGroup = Word{0x800} << kRootShift;
 
 // `type` and `bytes` of a word. `type_hash`: 0 if the type cannot be compared (MPI_BYTE, MPI_PACKED).
 constexpr Word data_of(uint64_t type_hash, uint64_t bytes) {
@@ -35,7 +39,7 @@ constexpr Word data_of(uint64_t type_hash, uint64_t bytes) {
 
 constexpr Word word_of(Function function, int root = -1, int op = 0, Word data = 0) {
   return static_cast<Word>(function) << 54 |
-         static_cast<Word>(root < 0 ? 0 : root % 4095 + 1) << 40 | static_cast<Word>(op & 0x3f) << 34 |
+         static_cast<Word>(root < 0 ? 0 : root % kRootMask + 1) << kRootShift | static_cast<Word>(op & 0x3f) << 34 |
          data;
 }
 constexpr Word in_form(Word word, Form form) {
@@ -44,7 +48,8 @@ constexpr Word in_form(Word word, Form form) {
 
 constexpr uint16_t function_of(Word word) { return static_cast<uint16_t>(word >> 54); }
 constexpr Form form_of(Word word) { return static_cast<Form>(word >> kFormShift & 3); }
-constexpr int root_of(Word word) { return static_cast<int>(word >> 40 & 0xfff) - 1; }
+constexpr int root_of(Word word) { return static_cast<int>(word >> kRootShift & kRootMask) - 1; }
+constexpr bool root_is_in_second(Word word) { return (word & kRootInSecondGroup) != 0; }
 constexpr int op_of(Word word) { return static_cast<int>(word >> 34 & 0x3f); }
 constexpr uint32_t type_of(Word word) { return static_cast<uint32_t>(word >> 14 & 0xfffff); }
 constexpr uint32_t bytes_of(Word word) { return static_cast<uint32_t>(word & 0x3fff); }

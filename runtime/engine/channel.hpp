@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A channel: my rank, the peers, a context. A communicator owns two, one for its users'
-// point-to-point messages and a hidden one for its collectives, so that they never meet.
+// point-to-point messages and a hidden one for its collectives, so that they never meet. Between two
+// groups the users' channel has my rank in mine and the other one's processes as peers; the hidden one
+// spans both groups, whose ranks stand in `sides`.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +10,7 @@
 #include <vector>
 
 #include "base/node_layout.hpp"
+#include "base/sides.hpp"
 #include "engine/engine.hpp"
 #include "transport/shared/area.hpp"
 
@@ -21,7 +24,8 @@ struct Channel {
   Engine* engine = nullptr;
   uint64_t context = 0;
   int rank = 0;
-  std::shared_ptr<const std::vector<int>> peers;  // process id by rank in the communicator
+  std::shared_ptr<const std::vector<int>> peers;  // process id by rank, of those that messages go to
+  Sides sides;  // hidden channel, between two groups
   // Hidden channel: what the ranks of my node share, or nothing; and who is where, if they are on
   // several nodes.
   transport::Area* area = nullptr;

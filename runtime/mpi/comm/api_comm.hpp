@@ -23,6 +23,12 @@ Error comm_create(Comm& comm, Group& group, MPI_Comm* newcomm);
 Error comm_create_group(Comm& comm, Group& group, int tag, MPI_Comm* newcomm);
 Error comm_split(Comm& comm, int color, int key, MPI_Comm* newcomm);
 Error comm_split_type(Comm& comm, int split_type, int key, Info* info, MPI_Comm* newcomm);
+
+// Collective over the local communicator; the leaders speak over `peer_comm`, which others need not give.
+Error intercomm_create(Comm& local_comm, int local_leader, Comm* peer_comm, int remote_leader, int tag,
+                       MPI_Comm* newintercomm);
+Error intercomm_merge(Comm& intercomm, int high, MPI_Comm* newintracomm);
+
 Error comm_free(MPI_Comm* comm);
 
 // Of a communicator that is being made, or of one that is the program's, with the engine owned.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Communicators (the standard, chapter 7): a group, my rank in it, and two channels, one for the
-// users' point-to-point messages and a hidden one for collectives.
+// users' point-to-point messages and a hidden one for collectives. An intercommunicator has a second
+// group, the remote one, whose ranks messages go to and come from.
 #pragma once
 
 #include <memory>
@@ -22,13 +23,17 @@ class Comm final : public NamedObject {
   // A member of `group`. With kNoContext the communicator is still being made (MPI_Comm_idup) and
   // may not be used before set_context().
   Comm(Ref<Group> group, uint64_t context, Ref<Errhandler> errhandler);
+  // An intercommunicator, between my group and another one. `local_first`: in the union of both, over
+  // which collectives go, my group's ranks come first; the members of both agree about that.
+  Comm(Ref<Group> local, Ref<Group> remote, bool local_first, uint64_t context, Ref<Errhandler> errhandler);
   ~Comm() override;
 
   int rank() const { return group->rank; }
   int size() const { return group->size(); }
-  bool is_inter() const { return false; }
-  int remote_size() const { return size(); }
-  int process_of(int rank) const { return (*group->processes)[static_cast<size_t>(rank)]; }
+  bool is_inter() const { return static_cast<bool>(remote_group); }
+  // Of the ranks that messages go to: those of the remote group, or of the only one.
+  int remote_size() const { return user.size(); }
+  int process_of(int rank) const { return user.process_of(rank); }
 
   void set_context(uint64_t context);
   // Before each collective call, with the engine owned: the first one finds out what the ranks
@@ -41,6 +46,7 @@ class Comm final : public NamedObject {
   void set_name(std::string_view given);
 
   const Ref<Group> group;
+  const Ref<Group> remote_group;  // nullptr: the communicator has but one group
   engine::Channel user;    // point-to-point
   engine::Channel hidden;  // collectives
   coll::Planner planner;

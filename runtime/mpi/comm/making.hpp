@@ -7,7 +7,18 @@
 
 namespace tutti::mpi {
 
-// Collective. The ranks that give the same color, which is not negative or MPI_UNDEFINED, get a communicator of
+// Names a new communicator by a handle. Its error handler is the parent's (section 9.3), and so are the
+// predefined attributes. The second one has two groups, and `local_first` as at Comm's constructor.
+Comm* make_comm(const Comm& parent, std::vector<int> processes, int rank, uint64_t context);
+Comm* make_intercomm(const Comm& parent, Ref<Group> local, Ref<Group> remote, bool local_first,
+                     uint64_t context);
+Ref<Group> new_group(std::vector<int> processes, int rank);
+
+// What to say where the process whose turn it is has no context to offer.
+Error no_context_left(const Comm& parent);
+
+// Collective, also over both groups of an intercommunicator, which gives another one: a rank gets
+// MPI_COMM_NULL if there is nobody of its color in the other group. The ranks that give the same color, which is not negative or MPI_UNDEFINED, get a communicator of
 // their own, in the order of key and of their rank; those that give MPI_UNDEFINED get MPI_COMM_NULL.
 // `function`: the program's call, which all must have made.
 Error divide(Comm& comm, Function function, int color, int key, MPI_Comm* newcomm);

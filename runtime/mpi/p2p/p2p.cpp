@@ -340,8 +340,8 @@ void add_needs(engine::Condition& needs, const RecvOperation& op, const Comm& co
 void add_needs_of_source(engine::Condition& needs, int source, const Comm& comm) {
   if (source != MPI_ANY_SOURCE) return void(needs.process(comm.process_of(source)));
   needs.any();  // myself last: another of my threads
-  for (int i = 1; i <= comm.size(); ++i)
-    needs.process(comm.process_of((comm.rank() + i) % comm.size()));
+  const int sources = comm.remote_size();
+  for (int i = 1; i <= sources; ++i) needs.process(comm.process_of((comm.rank() + i) % sources));
   needs.end();
 }
 

@@ -340,10 +340,8 @@ Result<Ref<Comm>> make_joined(Comm& comm, int root, bool accepts, uint64_t conte
         p.transport->add_foreign(other.numbers[i], other.members[i].address, their_name[i]);
     connections().add(std::move(connection));
   }
-  std::vector<int> both = accepts ? *comm.group->processes : other.numbers;
-  const std::vector<int>& behind = accepts ? other.numbers : *comm.group->processes;
-  both.insert(both.end(), behind.begin(), behind.end());  // TODO B: intercomm
-  auto joined = Ref<Comm>::adopt(new Comm(group_of(both), context, comm.errhandler));
+  auto joined =
+      Ref<Comm>::adopt(new Comm(comm.group, group_of(other.numbers), accepts, context, comm.errhandler));
   joined->attributes.copy_predefined(comm.attributes);
   if (comm.rank() == root) {
     made.lifeline = socket.give_up();

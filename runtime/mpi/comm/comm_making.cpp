@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Communicators that are made out of others, of one group or of two.
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <unordered_map>
+#include <vector>
+
+#include "base/flight.hpp"
+#include "contract/checker.hpp"
+#include "mpi/check/strict.hpp"
+#include "mpi/coll/collective.hpp"
+#include "mpi/comm/api_comm.hpp"
+#include "mpi/comm/making.hpp"
+#include "mpi/object/inventory.hpp"
+#include "mpi/object/process.hpp"
+#include "mpi/request/request.hpp"
+
+namespace tutti::mpi {
+namespace {
+
+using engine::Engine;
+
+// The messages of MPI_Comm_create_group on the parent's hidden channel: a serial that no
+// collective call reaches before 2^32 of them.
+constexpr uint32_t kCreateGroupSerial = std::numeric_limits<uint32_t>::max();
+
+}  // namespace
+
+Error no_context_left(const Comm& parent) {
+  return failure(MPI_ERR_OTHER,
+                 "rank 0 of the new communicator has {} communicators in use and no number left for "
+                 "another (made from {}): free some",
+                 1 << ContextPool::kSlotBits, parent.name.empty() ? "a communicator" : parent.name);
+}
+
+// Communicators also end without a call that frees one: those of persistent collectives.
+uint64_t offer_context(bool first) {
+  if (contract::Checker* checker = process().checker.get()) {
+    const Engine::Guard own(engine_of_process());
+    checker->forget_the_gone();
+  }
+  return first ? process().contexts->acquire() : kNoContext;
+}
+
+uint64_t offer_context(const Comm& parent, bool first) {
+  if (spans_jobs(parent.context())) return first ? random_context() : kNoContext;
+  return offer_context(first);
+}
+
+Ref<Group> new_group(std::vector<int> processes, int rank) {
+  return Ref<Group>::adopt(
+      new Group(std::make_shared<const std::vector<int>>(std::move(processes)), rank));
+}
+
+Comm* make_comm(const Comm& parent, std::vector<int> processes, int rank, uint64_t context) {
+  return make_intercomm(parent, new_group(std::move(processes), rank), {}, true, context);
+}
+
+Comm* make_intercomm(const Comm& parent, Ref<Group> local, Ref<Group> remote, bool local_first,
+                     uint64_t context) {
+  auto* made =
+      new Comm(std::move(local), std::move(remote), local_first, context, parent.errhandler);
+  made->handle = inventory::hand_out(*made);
+  // MPI_TAG_UB and its kin: programs ask any communicator for them.
+  made->attributes.copy_predefined(parent.attributes);
+  return made;
+}
+
+namespace {
+
+// Without attributes, and not handed out.
+Ref<Comm> duplicate(const Comm& comm, uint64_t context) {
+  const bool first = !comm.is_inter() || comm.hidden.sides.in_first();
+  auto made = Ref<Comm>::adopt(
+      new Comm(comm.group, comm.remote_group, first, context, comm.errhandler));
+  made->handle = handle_of(*made);
+  made->topology = comm.topology;
+  return made;
+}
+
+MPI_Comm hand_out(Comm& made) {
+  made.retain();  // the handle's
+  return inventory::hand_out(made);
+}
+
+Error copy_attributes(const Comm& from, Comm& to) {
+  Error e = to.attributes.copy_all(from.handle, from.attributes);
+  if (e) {
+    Error ignored = to.attributes.delete_all(to.handle);
+    static_cast<void>(ignored);  // the first failure is the one to tell
+  }
+  return e;
+}
+
+// What each rank says when a communicator is divided.
+struct Entry {
+  int32_t color;
+  int32_t key;
+  uint64_t context;  // for the case that it comes first among its color
+};
+
+// The ranks [begin, end) of a color, in the order of key and rank.
+std::vector<int> members_of(const std::vector<Entry>& all, int color, int begin, int end) {
+  std::vector<int> members;
+  for (int r = begin; r < end; ++r)
+    if (all[static_cast<size_t>(r)].color == color) members.push_back(r);
+  std::stable_sort(members.begin(), members.end(), [&](int a, int b) {
+    return all[static_cast<size_t>(a)].key < all[static_cast<size_t>(b)].key;
+  });
+  return members;
+}
+
+// By ranks of the hidden channel. `rank`: which of them is this process, or MPI_UNDEFINED.
+Ref<Group> group_of(const Comm& comm, const std::vector<int>& members, int rank = MPI_UNDEFINED) {
+  std::vector<int> processes;
+  for (const int member : members) processes.push_back(comm.hidden.process_of(member));
+  return new_group(std::move(processes), rank);
+}
+
+}  // namespace
+
+// Everybody's colors and keys: my part of them. Over two groups their union is divided as one group is.
+Error divide(Comm& comm, Function function, int color, int key, MPI_Comm* newcomm) {
+  const int size = comm.hidden.size(), me = comm.hidden.rank;
+  const Entry mine{color, key, offer_context(comm, color != MPI_UNDEFINED)};
+  std::vector<Entry> all(static_cast<size_t>(size));
+  coll::Call exchange = allgather_bytes(&mine, all.data(), sizeof mine);
+  exchange.signature = contract::word_of(function);
+  if (Error e = run(comm, exchange)) {
+    process().contexts->release(mine.context);
+    return e;
+  }
+  *newcomm = MPI_COMM_NULL;
+  if (color == MPI_UNDEFINED) return {};
+
+  const Sides sides = comm.hidden.sides ? comm.hidden.sides : Sides{size, size, me};
+  const std::vector<int> local =
+      members_of(all, color, sides.begin(), sides.begin() + sides.size());
+  const std::vector<int> remote =
+      members_of(all, color, sides.other_begin(), sides.other_begin() + sides.other_size());
+  const bool complete = !comm.is_inter() || !remote.empty();
+  const int first = sides.in_first() || remote.empty() ? local[0] : remote[0];
+  if ((first != me || !complete) && mine.context != kNoContext)
+    process().contexts->release(mine.context);
+  if (!complete) return {};
+  const uint64_t context = all[static_cast<size_t>(first)].context;
+  if (context == kNoContext) return no_context_left(comm);
+  const auto rank = static_cast<int>(std::find(local.begin(), local.end(), me) - local.begin());
+  *newcomm = make_intercomm(comm, group_of(comm, local, rank),
+                            comm.is_inter() ? group_of(comm, remote) : Ref<Group>(),
+                            sides.in_first(), context)
+                 ->handle;
+  return {};
+}
+
+namespace {
+
+// Rank 0 of the group tells the others; nobody else of `comm` takes part.
+Error spread_context(Comm& comm, const Group& group, const std::vector<int>& rank_in_comm, int tag,
+                     uint64_t& context) {
+  Engine& engine = engine_of_process();
+  const Engine::Guard own(engine);
+  if (strict) [[unlikely]] strict->acts();
+  int open = 0;
+  const auto over = [](engine::Operation& op) { --*static_cast<int*>(op.owner); };
+  const Payload payload{&context, sizeof context, &Layout::bytes()};
+  if (group.rank == 0) {
+    std::vector<engine::SendOperation> sends(rank_in_comm.size());
+    open = static_cast<int>(sends.size()) - 1;
+    for (size_t i = 1; i < sends.size(); ++i) {
+      sends[i].payload = payload;
+      sends[i].peer = (*group.processes)[i];
+      sends[i].match = {comm.hidden.context, comm.rank(), tag, kCreateGroupSerial};
+      sends[i].owner = &open;
+      sends[i].on_complete = over;
+      engine.send(sends[i]);
+    }
+    engine.wait_until([&] { return open == 0; },
+                      [&](engine::Condition& needs) {
+                        for (size_t i = 1; i < sends.size(); ++i)
+                          if (!sends[i].sent || !sends[i].matched) needs.process(sends[i].peer);
+                      });
+    return {};
+  }
+  engine::RecvOperation receive;
+  open = 1;
+  receive.payload = payload;
+  receive.match = {comm.hidden.context, rank_in_comm[0], tag, kCreateGroupSerial};
+  receive.owner = &open;
+  receive.on_complete = over;
+  engine.recv(receive);
+  engine.wait_until([&] { return open == 0; },
+                    [&](engine::Condition& needs) {
+                      if (receive.posted) needs.process((*group.processes)[0]);
+                    });
+  return {};
+}
+
+// The members' ranks in `comm`; an error if one is not in it.
+Result<std::vector<int>> ranks_in(const Comm& comm, const Group& group) {
+  std::unordered_map<int, int> rank_of;
+  for (const int process : *comm.group->processes)
+    rank_of.emplace(process, static_cast<int>(rank_of.size()));
+  std::vector<int> ranks;
+  for (const int member : *group.processes) {
+    const auto at = rank_of.find(member);
+    if (at == rank_of.end())
+      return failure(MPI_ERR_GROUP,
+                     "the process with rank {} in the group is not in the communicator (argument "
+                     "group)",
+                     ranks.size());
+    ranks.push_back(at->second);
+  }
+  return ranks;
+}
+
+}  // namespace
+
+
+Result<Ref<Comm>> make_duplicate(Comm& comm, contract::Word signature) {
+  uint64_t context = offer_context(comm, comm.hidden.rank == 0);
+  coll::Call spread = bcast_bytes(&context, sizeof context, 0);
+  spread.signature = signature;
+  if (Error e = run(comm, spread)) {
+    process().contexts->release(context);
+    return e;
+  }
+  return duplicate_in(comm, context);
+}
+
+Result<Ref<Comm>> duplicate_in(const Comm& comm, uint64_t context) {
+  if (context == kNoContext) return no_context_left(comm);
+  return duplicate(comm, context);
+}
+
+Error comm_dup(Comm& comm, MPI_Comm* newcomm) {
+  Result<Ref<Comm>> made = make_duplicate(comm, contract::word_of(Function::Comm_dup));
+  if (!made) return std::move(made).error();
+  if (Error e = copy_attributes(comm, **made)) return e;
+  *newcomm = hand_out(**made);
+  return {};
+}
+
+// A duplicate has the hints that it is given, and none of the original's (section 7.4.2).
+Error comm_dup_with_info(Comm& comm, Info* info, MPI_Comm* newcomm) {
+  if (Error e = comm_dup(comm, newcomm)) return e;
+  take_hints(*resolve<Comm>(*newcomm), info);
+  return {};
+}
+
+Error comm_idup(Comm& comm, MPI_Comm* newcomm, MPI_Request* request) {
+  const Ref<Comm> made = duplicate(comm, kNoContext);
+  // The attributes are those of the time of the call (section 7.4.2).
+  if (Error e = copy_attributes(comm, *made)) return e;
+  auto context = std::make_shared<uint64_t>(offer_context(comm, comm.hidden.rank == 0));
+  Prepared prepared{.call = bcast_bytes(context.get(), sizeof *context, 0)};
+  prepared.call.signature = contract::word_of(Function::Comm_dup);
+  Error e = start(comm, std::move(prepared), request, [made, context]() -> Error {
+    if (*context == kNoContext) return no_context_left(*made);
+    made->set_context(*context);
+    return {};
+  });
+  if (e) {
+    process().contexts->release(*context);
+    Error ignored = made->attributes.delete_all(made->handle);
+    static_cast<void>(ignored);  // the first failure is the one to tell
+    return e;
+  }
+  *newcomm = hand_out(*made);
+  return {};
+}
+
+Error comm_idup_with_info(Comm& comm, Info* info, MPI_Comm* newcomm, MPI_Request* request) {
+  if (Error e = comm_idup(comm, newcomm, request)) return e;
+  take_hints(*resolve<Comm>(*newcomm), info);
+  return {};
+}
+
+Error comm_split(Comm& comm, int color, int key, MPI_Comm* newcomm) {
+  if (color < 0 && color != MPI_UNDEFINED)
+    return failure(MPI_ERR_ARG, "color {} is negative and not MPI_UNDEFINED (argument color)", color);
+  return divide(comm, Function::Comm_split, color, key, newcomm);
+}
+
+Error comm_split_type(Comm& comm, int split_type, int key, Info* info, MPI_Comm* newcomm) {
+  const bool guided =
+      split_type == MPI_COMM_TYPE_HW_GUIDED || split_type == MPI_COMM_TYPE_RESOURCE_GUIDED;
+  const bool shared = split_type == MPI_COMM_TYPE_SHARED ||
+                      (guided && info && info->get("mpi_hw_resource_type") == "mpi_shared_memory");
+  // Of the resources, only the node's memory is known: for others there is no communicator.
+  const bool known = shared || guided || split_type == MPI_COMM_TYPE_HW_UNGUIDED ||
+                     split_type == MPI_UNDEFINED;
+  if (!known) return failure(MPI_ERR_ARG, "{} is no split type (argument split_type)", split_type);
+  // A node goes by the lowest rank of the job on it.
+  const int node = process().job->view().node_ranks.front();
+  return divide(comm, Function::Comm_split_type, shared ? node : MPI_UNDEFINED, key, newcomm);
+}
+
+Error comm_create(Comm& comm, Group& group, MPI_Comm* newcomm) {
+  Result<std::vector<int>> members = ranks_in(comm, group);
+  if (!members) return std::move(members).error();
+  // The ranks of one group go by its first, in the group's order: groups may be disjoint. Between two
+  // groups all ranks of either give the same one (section 7.4.2).
+  const bool inside = group.rank != MPI_UNDEFINED;
+  const int color = !inside ? MPI_UNDEFINED : comm.is_inter() ? 0 : members->front();
+  return divide(comm, Function::Comm_create, color, inside ? group.rank : 0, newcomm);
+}
+
+Error comm_create_group(Comm& comm, Group& group, int tag, MPI_Comm* newcomm) {
+  Result<std::vector<int>> members = ranks_in(comm, group);
+  if (!members) return std::move(members).error();
+  *newcomm = MPI_COMM_NULL;
+  if (group.rank == MPI_UNDEFINED) return {};
+  uint64_t context = offer_context(comm, group.rank == 0);
+  if (Error e = spread_context(comm, group, *members, tag, context)) return e;
+  if (context == kNoContext) return no_context_left(comm);
+  *newcomm = make_comm(comm, *group.processes, group.rank, context)->handle;
+  return {};
+}
+}  // namespace tutti::mpi

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// From two groups to an intercommunicator, and back to one (the standard, section 7.6).
+#include <algorithm>
+#include <limits>
+#include <unordered_map>
+#include <vector>
+
+#include "mpi/check/strict.hpp"
+#include "mpi/coll/collective.hpp"
+#include "mpi/comm/api_comm.hpp"
+#include "mpi/comm/making.hpp"
+#include "mpi/object/process.hpp"
+
+namespace tutti::mpi {
+namespace {
+
+using engine::Engine;
+
+// The leaders' messages on the hidden channel of the communicator over which they speak: a serial that no
+// collective call reaches before 2^32 of them, and that MPI_Comm_create_group does not use.
+constexpr uint32_t kLeadersSerial = std::numeric_limits<uint32_t>::max() - 1;
+
+// What one leader tells the other, and its own group: how many processes stand behind it, whether they are
+// the first group, and, if they are, the context. `count` -1, to its group: it could not reach the other.
+struct Offer {
+  int64_t count = 0;
+  uint64_t context = kNoContext;
+  int64_t first = 0;
+  int64_t error_class = 0;
+};
+
+// The leaders give each other their bytes. `remote`: a rank of the hidden channel.
+void swap_bytes(const engine::Channel& channel, int remote, int tag, const void* mine, size_t bytes,
+                void* theirs, size_t their_bytes) {
+  Engine& engine = engine_of_process();
+  const Engine::Guard own(engine);
+  if (strict) [[unlikely]] strict->acts();
+  int open = 2;
+  const auto over = [](engine::Operation& op) { --*static_cast<int*>(op.owner); };
+  engine::RecvOperation receive;
+  receive.payload = {theirs, static_cast<int64_t>(their_bytes), &Layout::bytes()};
+  receive.match = {channel.context, remote, tag, kLeadersSerial};
+  engine::SendOperation send;
+  send.payload = {const_cast<void*>(mine), static_cast<int64_t>(bytes), &Layout::bytes()};
+  send.peer = channel.process_of(remote);
+  send.match = {channel.context, channel.rank, tag, kLeadersSerial};
+  receive.owner = send.owner = &open;
+  receive.on_complete = send.on_complete = over;
+  engine.recv(receive);
+  engine.send(send);
+  engine.wait_until([&] { return open == 0; },
+                    [&](engine::Condition& needs) {
+                      if (receive.posted || !send.sent || !send.matched) needs.process(send.peer);
+                    });
+}
+
+// The leader's part: who stands on the other side, and what both agree about.
+Error meet(const Comm& local, Comm* peer, int remote_leader, int tag, Offer& offer,
+           std::vector<int>& remote) {
+  if (remote_leader < 0 || remote_leader >= peer->remote_size())
+    return failure(MPI_ERR_RANK, "rank {} is not in the peer communicator of {} rank{} (argument remote_leader)",
+                   remote_leader, peer->remote_size(), peer->remote_size() == 1 ? "" : "s");
+  // Each process has numbers of its own for those of other jobs, and may not know those of a third one at all.
+  if (spans_jobs(peer->context()) || spans_jobs(local.context()))
+    return failure(MPI_ERR_COMM,
+                   "processes of other jobs are among these: groups of several jobs are made into an intercommunicator "
+                   "by MPI_Comm_accept and MPI_Comm_connect, or by MPI_Comm_split of one (argument {})",
+                   spans_jobs(peer->context()) ? "peer_comm" : "local_comm");
+  const engine::Channel& channel = peer->hidden;
+  const int other = channel.sides ? channel.sides.other_begin() + remote_leader : remote_leader;
+  if (other == channel.rank)
+    return failure(MPI_ERR_RANK, "rank {} of the peer communicator leads both groups (argument remote_leader)",
+                   remote_leader);
+  offer.first = channel.rank < other;
+  offer.count = local.size();
+  offer.context = offer_context(offer.first != 0);
+  Offer theirs;
+  swap_bytes(channel, other, tag, &offer, sizeof offer, &theirs, sizeof theirs);
+  remote.resize(static_cast<size_t>(theirs.count));
+  const std::vector<int>& mine = *local.group->processes;
+  swap_bytes(channel, other, tag, mine.data(), mine.size() * sizeof(int), remote.data(),
+             remote.size() * sizeof(int));
+  offer.count = theirs.count;
+  if (!offer.first) offer.context = theirs.context;
+  return {};
+}
+
+Error bcast_from(Comm& comm, int leader, void* data, size_t bytes) {
+  coll::Call spread = bcast_bytes(data, static_cast<int64_t>(bytes), leader);
+  spread.signature = contract::word_of(Function::Intercomm_create, leader);
+  return run(comm, spread);
+}
+
+// No process may stand on both sides.
+Error check_disjoint(const Group& local, const std::vector<int>& remote) {
+  std::unordered_map<int, int> rank_of;
+  for (const int process : *local.processes) rank_of.emplace(process, static_cast<int>(rank_of.size()));
+  for (size_t i = 0; i < remote.size(); ++i)
+    if (const auto at = rank_of.find(remote[i]); at != rank_of.end())
+      return failure(MPI_ERR_COMM,
+                     "the groups are not disjoint: rank {} of the local one is rank {} of the remote one, too "
+                     "(argument local_comm)",
+                     at->second, i);
+  return {};
+}
+
+}  // namespace
+
+Error intercomm_create(Comm& local_comm, int local_leader, Comm* peer_comm, int remote_leader, int tag,
+                       MPI_Comm* newintercomm) {
+  if (local_leader < 0 || local_leader >= local_comm.size())
+    return failure(MPI_ERR_RANK, "rank {} is not in the local communicator of {} rank{} (argument local_leader)",
+                   local_leader, local_comm.size(), local_comm.size() == 1 ? "" : "s");
+  const bool leads = local_comm.rank() == local_leader;
+  Offer offer;
+  std::vector<int> remote;
+  Error failed;
+  if (leads) {
+    failed = meet(local_comm, peer_comm, remote_leader, tag, offer, remote);
+    if (failed) offer = {.count = -1, .error_class = failed.mpi_class()};
+  }
+  if (Error e = bcast_from(local_comm, local_leader, &offer, sizeof offer)) return e;
+  if (leads && failed) return failed;
+  if (offer.count < 0)
+    return failure(static_cast<int>(offer.error_class),
+                   "the leader, rank {}, could not speak with the other group: its own error says why",
+                   local_leader);
+  remote.resize(static_cast<size_t>(offer.count));
+  if (Error e = bcast_from(local_comm, local_leader, remote.data(), remote.size() * sizeof(int))) return e;
+  Error overlap = check_disjoint(*local_comm.group, remote);
+  if (overlap || offer.context == kNoContext) {
+    if (leads && offer.first) process().contexts->release(offer.context);
+    return overlap ? std::move(overlap) : no_context_left(local_comm);
+  }
+  *newintercomm = make_intercomm(local_comm, local_comm.group, new_group(std::move(remote), MPI_UNDEFINED),
+                                 offer.first != 0, offer.context)
+                      ->handle;
+  return {};
+}
+
+Error intercomm_merge(Comm& intercomm, int high, MPI_Comm* newintracomm) {
+  if (!intercomm.is_inter())
+    return failure(MPI_ERR_COMM, "the communicator is no intercommunicator (argument intercomm)");
+  struct Entry {
+    int64_t high;
+    uint64_t context;
+  };
+  const engine::Channel& channel = intercomm.hidden;
+  const Sides sides = channel.sides;
+  // Either group may come first, and its first rank makes the context.
+  const Entry mine{high != 0, offer_context(intercomm, sides.rank_in_group() == 0)};
+  std::vector<Entry> all(static_cast<size_t>(sides.all));
+  coll::Call exchange = allgather_bytes(&mine, all.data(), sizeof mine);
+  exchange.signature = contract::word_of(Function::Intercomm_merge);
+  if (Error e = run(intercomm, exchange)) {
+    process().contexts->release(mine.context);
+    return e;
+  }
+  const auto say = [&](int rank) -> const Entry& { return all[static_cast<size_t>(rank)]; };
+  for (int rank = 1; rank < sides.all; ++rank)
+    if (rank != sides.first && say(rank).high != say(rank - 1).high) {
+      process().contexts->release(mine.context);
+      const int begin = rank < sides.first ? 0 : sides.first;
+      return failure(MPI_ERR_ARG,
+                     "rank {} and rank {} of {} group do not say the same of whether it comes last: all ranks "
+                     "of a group do (argument high)",
+                     rank - 1 - begin, rank - begin, sides.is_mine(rank) ? "this" : "the other");
+    }
+  // Where both say the same, the order is that of the union.
+  const bool swapped = say(0).high > say(sides.first).high;
+  const int first = swapped ? sides.first : 0;
+  if (channel.rank != first) process().contexts->release(mine.context);
+  if (say(first).context == kNoContext) return no_context_left(intercomm);
+  std::vector<int> processes = *channel.peers;
+  if (swapped) std::rotate(processes.begin(), processes.begin() + sides.first, processes.end());
+  const int rank = !swapped           ? channel.rank
+                   : sides.in_first() ? channel.rank + sides.other_size()
+                                      : channel.rank - sides.first;
+  *newintracomm = make_comm(intercomm, std::move(processes), rank, say(first).context)->handle;
+  return {};
+}
+
+}  // namespace tutti::mpi
