@@ -153,6 +153,17 @@ bool is_watchdog(int pid) {
   return std::getline(comm, name) && name == kWatchdogName;
 }
 
+bool is_spawned_launcher(int pid) {
+  std::ifstream environ("/proc/" + std::to_string(pid) + "/environ", std::ios::binary);
+  bool spawned = false;
+  for (std::string entry; std::getline(environ, entry, '\0');) {
+    spawned |= entry.starts_with("TUTTI_PARENT_SOCKET=");
+    // Those have been given it by their launcher, which has it from its own environment.
+    if (entry.starts_with(std::string(kJobVariable) + "=")) return false;
+  }
+  return spawned;
+}
+
 Result<Cleanup> Cleanup::arm(const std::string& job_id, const std::string& node_label,
                              int lifeline) {
   Cleanup out;

@@ -47,6 +47,7 @@ class Cleanup {
 
 // A watchdog of any job: it is about to clean up, and goes by itself.
 bool is_watchdog(int pid);
-
+// A launcher that a rank has started for MPI_Comm_spawn, or its watchdog.
+bool is_spawned_launcher(int pid);
 
 }  // namespace tutti::launcher
