@@ -28,6 +28,8 @@ namespace tutti::launcher {
 namespace {
 
 constexpr int kUsageExitCode = 2;
+// From the process that has spawned this job: its calls to MPI have all of it now. Whatever else it says is a farewell.
+constexpr char kConnected = 'C';
 
 int refuse(const Error& error, int exit_code = kUsageExitCode) {
   say(Level::error, "{}", error.message());
@@ -197,10 +199,11 @@ class Run {
   void watch_parent(int socket) {
     parent_ = loop_.readable(socket, [this, socket] {
       char word = 0;
-      const bool parted = ::recv(socket, &word, 1, MSG_DONTWAIT) > 0;
+      const bool end = ::recv(socket, &word, 1, MSG_DONTWAIT) <= 0;
+      tell_errors_to(-1);
+      if (!end && word == kConnected) return;
       parent_.reset();
-      also_tell_errors(-1);
-      if (!parted) job_.fail(1, "the process that has spawned this job is gone");
+      if (end) job_.fail(1, "the process that has spawned this job is gone");
     });
   }
 
@@ -340,7 +343,7 @@ int parent_socket() {
   const int socket = ::atoi(given);
   ::unsetenv("TUTTI_PARENT_SOCKET");
   ::fcntl(socket, F_SETFD, FD_CLOEXEC);
-  also_tell_errors(socket);
+  tell_errors_to(socket);
   // The spawning rank is bound to its cores; the new job is not.
   cpu_set_t all;
   CPU_ZERO(&all);

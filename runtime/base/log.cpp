@@ -36,7 +36,7 @@ const char* label(Level level) {
 void set_speaker(std::string speaker) { speaker_store() = std::move(speaker); }
 const std::string& speaker() { return speaker_store(); }
 void set_log_level(Level level) { most_verbose = static_cast<int>(level); }
-void also_tell_errors(int fd) { error_listener = fd; }
+void tell_errors_to(int fd) { error_listener = fd; }
 bool log_enabled(Level level) { return static_cast<int>(level) <= most_verbose; }
 
 void log_line(Level level, std::string_view text) {
@@ -46,8 +46,8 @@ void log_line(Level level, std::string_view text) {
       printable(fmt::format("tutti: {}{}{}\n", who, label(level), text), "\n\t");
   if (const int fd = error_listener; fd >= 0 && level == Level::error) {
     const std::string sentence = fmt::format("{}\n", text);
-    // A listener that is gone has no use for it.
-    if (::send(fd, sentence.data(), sentence.size(), MSG_NOSIGNAL | MSG_DONTWAIT) < 0) error_listener = -1;
+    if (::send(fd, sentence.data(), sentence.size(), MSG_NOSIGNAL | MSG_DONTWAIT) > 0) return;
+    error_listener = -1;
   }
   for (size_t done = 0; done < line.size();) {
     const ssize_t n = ::write(STDERR_FILENO, line.data() + done, line.size() - done);

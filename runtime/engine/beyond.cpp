@@ -8,12 +8,25 @@
 namespace tutti::engine {
 
 void Engine::send_news(int to, int tag, uint64_t ticket) {
+  struct News {
+    transport::Outgoing outgoing;
+    Engine* engine;
+  };
   transport::Header header = next_header(to, transport::Kind::message);
   header.context = kNewsContext;
   header.tag = tag;
   header.ticket = ticket;
   ++peer(to).told;
-  transport_->notify(to, header);
+  auto* news = new News{{.header = header}, this};
+  news->outgoing.payload = {nullptr, 0, &Layout::bytes()};
+  news->outgoing.owner = news;
+  news->outgoing.sent = [](transport::Outgoing& outgoing, Error) {
+    auto* sent = static_cast<News*>(outgoing.owner);
+    sent->engine->remove_pending();
+    delete sent;
+  };
+  add_pending();
+  transport_->send(to, news->outgoing);
 }
 
 void Engine::switch_transport(transport::Transport& transport) {

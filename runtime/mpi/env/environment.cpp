@@ -275,6 +275,7 @@ Error part_from_others(Process& p) {
     if (Error untold = tell_left_over()) return untold;
   flush(p);
   leave_connected_jobs();
+  flush(p);
   // What the checker asked may have been all that a connection was made for, and UCX makes one with
   // the help of both ends: they stay until all are through.
   if (p.transport->has_ucx()) {

@@ -27,9 +27,15 @@ std::map<uint64_t, Launched>& children() {  // by the communicator's context
   return all;
 }
 
-void let_be(const Launched& launched) {
-  const char word = 'L';
+// To the launcher (launcher/run.cpp): from here on it speaks for itself; it is on its own.
+constexpr char kConnected = 'C', kFarewell = 'L';
+
+void tell(const Launched& launched, char word) {
   [[maybe_unused]] const ssize_t n = ::send(launched.life.fd(), &word, 1, MSG_NOSIGNAL);
+}
+
+void let_be(const Launched& launched) {
+  tell(launched, kFarewell);
   // If it has ended; else it is init's once this process has.
   ::waitpid(launched.pid, nullptr, WNOHANG);
 }
@@ -96,6 +102,7 @@ Error spawn(const Commands& commands, Function function, int root, Comm& comm, M
   Error problem;
   if (made) {
     if (launched.life) {
+      tell(launched, kConnected);
       const std::lock_guard lock(children_mutex);
       children()[(*made)->context()] = std::move(launched);
     }
