@@ -118,7 +118,8 @@ void Engine::send(SendOperation& op) {
   op.outgoing.sent = [](transport::Outgoing& outgoing, Error error) {
     auto& send = *static_cast<SendOperation*>(outgoing.owner);
     if (error) {
-      say_unless_ended(fmt::format("sending to process {}: {}", send.peer, error.message()));
+      if (!error.message().empty())
+        say_unless_ended(fmt::format("sending to process {}: {}", send.peer, error.message()));
       send.outcome.mpi_class = error.mpi_class();
       send.matched = true;
     }

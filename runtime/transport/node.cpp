@@ -190,7 +190,7 @@ void Node::send(int peer, Outgoing& outgoing) {
       outgoing.header.process = foreign_.at(peer).known_as;
       return ucx_->send(peer, outgoing);
     case Route::gone:
-      return outgoing.sent(outgoing, failure(MPI_ERR_PROC_ABORTED, "the job of that process has ended"));
+      return outgoing.sent(outgoing, Error(MPI_ERR_PROC_ABORTED, ""));  // the program is told
     default:
       break;
   }
