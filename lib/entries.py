@@ -60,6 +60,9 @@ LOOKS = re.compile(r"MPI_(Test|Testall|Testany|Testsome|Iprobe|Improbe|Request_g
 ONE_GROUP = re.compile(r"MPI_(I?scan.*|I?exscan.*|I?neighbor_.*|Cart_.*|Cartdim_get|Graph_.*|Graphdims_get|"
                        r"Dist_graph_.*|Comm_create_group|Intercomm_create)", re.I)
 
+# Collectives with a root, of whose arguments only comm and root mean something where root is MPI_PROC_NULL.
+ROOTED = {"Bcast", "Gather", "Gatherv", "Scatter", "Scatterv", "Reduce"}
+
 COUNT = re.compile(r".*NUM_ELEM.*|POLYNUM_BYTES_NNI|POLYDTYPE_PACK_SIZE|ARRAY_LENGTH.*|"
                    r"POLYNUM_PARAM_VALUES")
 
@@ -115,6 +118,7 @@ class Call:
         self.function, self.call = function, call
         self.where = {p.name: where.get((base_name(function), p.name)) for p in function.parameters}
         self.names = {p.name for p in function.parameters}
+        self.rooted = base_name(function) in ROOTED
         self.moves_data = any(p.kind == "BUFFER" for p in function.parameters)
         self.comm = next((p for p in function.parameters if p.type == "MPI_Comm"), None)
         self.win = next((p for p in function.parameters if p.type == "MPI_Win"), None)
@@ -146,16 +150,18 @@ class Call:
             text = f"(({self.comm.name}_->rank() == 0 && sendbuf != MPI_IN_PLACE) || {text})"
         elif where:  # of a rooted collective, only the root's own data may be in place
             in_place = self.meaningless(where)
-            text = f"({f'(at_root && {in_place})' if 'root' in self.names else in_place} || {text})"
+            text = f"({f'(at_root && {in_place})' if self.rooted else in_place} || {text})"
+        if self.rooted and p.name not in ("comm", "root", "info", "request"):
+            text = f"(root == MPI_PROC_NULL || {text})"
         self.checks.append(text)
 
     def or_null(self, p, text):
         return f"({p.name} == {NULL[p.type]} || {text})" if self.function.name in NAME_NULL else text
 
-    @staticmethod
-    def meaningless(where):
+    def meaningless(self, where):
         word = where.split()[1]
-        return "op == MPI_NO_OP" if word == "op" else f"{word} == MPI_IN_PLACE"
+        text = "op == MPI_NO_OP" if word == "op" else f"{word} == MPI_IN_PLACE"
+        return f"(root == MPI_ROOT || {text})" if self.rooted else text
 
     def root(self):
         comm = f"*{self.comm.name}_"
@@ -197,7 +203,7 @@ class Call:
             self.check(p, f"entry.committed({filled})")
         elif p is not self.comm and p is not self.win:
             self.check(p, self.or_null(p, f"entry.handle<mpi::{kind}>({filled})"))
-        by_pointer = self.where[p.name] or self.function.name in NAME_NULL
+        by_pointer = self.where[p.name] or self.function.name in NAME_NULL or (self.rooted and p is not self.comm)
         return f"{p.name}_" if by_pointer else f"*{p.name}_"
 
     def address(self, p, quoted):
@@ -251,7 +257,9 @@ class Call:
         where = self.where.get(p.name)
         if where == "root":
             return f"at_root ? {value} : {otherwise}"
-        return f"{self.meaningless(where)} ? {otherwise} : {value}" if where else value
+        unless = [self.meaningless(where)] if where else []
+        unless += ["root == MPI_PROC_NULL"] if self.rooted else []
+        return f"{' || '.join(unless)} ? {otherwise} : {value}" if unless else value
 
     def notes(self):
         """What the flight record learns of the arguments: (mark, what to call)."""

@@ -13,6 +13,7 @@
 
 #include "base/log.hpp"
 #include "base/nearest.hpp"
+#include "coll/between.hpp"
 #include "coll/shared.hpp"
 #include "coll/shipped_rules.hpp"
 
@@ -238,6 +239,7 @@ std::shared_ptr<const Selection> Selection::shipped() {
 }
 
 const Algorithm& Selection::choose(const Shape& shape) const {
+  if (shape.first_side > 0) return algorithm_between(shape.kind);
   for (const auto& rule : rules_) {
     if (!rule->matches(shape)) continue;
     const std::string_view why = objection(*rule->algorithm, shape);

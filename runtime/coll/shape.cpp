@@ -66,7 +66,7 @@ Shape shape_of(const Call& call, int rank, int size) {
       s.in_place = false;
       s.out_count = call.out_count;
       s.bytes = packed(call.out_count, call.out_layout);
-      s.dense = Payload{call.out, call.out_count, call.out_layout}.contiguous();
+      s.dense = !call.out_layout || Payload{call.out, call.out_count, call.out_layout}.contiguous();
       break;
     case Collective::gather:
       s.root = call.root;

@@ -83,7 +83,9 @@ Standstill::Means Checker::means_of_standstill() {
               [this] {
                 return lying_messages(engine_.matcher(), [this](uint64_t context) {
                   const Ledger* ledger = find(context | 1);
-                  return ledger ? ledger->channel().rank : -1;
+                  if (!ledger) return -1;
+                  const engine::Channel& channel = ledger->channel();
+                  return channel.sides ? channel.sides.rank_in_group() : channel.rank;
                 });
               },
           .found =
@@ -175,15 +177,14 @@ void Checker::pair_mismatch(Ledger& ledger, uint32_t serial, int rank, Differenc
   f.serial = serial;
   f.error_class = difference == Difference::type ? MPI_ERR_TYPE : MPI_ERR_COUNT;
   const std::string call = name_of(ledger.word_of_call(serial));
-  const int me = ledger.channel_.rank;
+  const std::string sender = ranks_of(ledger, {rank}), me = ranks_of(ledger, {ledger.channel_.rank});
   f.sentence =
       difference == Difference::type
           ? fmt::format(
-                "rank {} sends data of another type signature than rank {} expects from it "
-                "in {} on {}",
-                rank, me, call, description(ledger))
-          : fmt::format("rank {} sends {} bytes where rank {} expects {} from it in {} on {}", rank,
-                        their_bytes, me, expected_bytes, call, description(ledger));
+                "{} sends data of another type signature than {} expects from it in {} on {}", sender,
+                me, call, description(ledger))
+          : fmt::format("{} sends {} bytes where {} expects {} from it in {} on {}", sender, their_bytes,
+                        me, expected_bytes, call, description(ledger));
   made.difference = difference;
   made.asks = true;
   open_case(std::move(made), &ledger);
@@ -574,7 +575,13 @@ void Checker::take_answer(const Header& header) {
   Ledger* ledger = find(header.ticket);
   if (!ledger || ledger->state_ != Ledger::State::fine) return;
   const auto status = static_cast<Status>(header.source);
-  if (status == Status::started) return ledger->differs(header.serial, -1, header.signature);
+  if (status == Status::started) {
+    // Who answers tells, between two groups, whether it denies to be the root that it is taken for.
+    const std::vector<int>& peers = *ledger->channel_.peers;
+    const auto at = ledger->channel_.sides ? std::find(peers.begin(), peers.end(), header.process) : peers.end();
+    const int rank = at == peers.end() ? -1 : static_cast<int>(at - peers.begin());
+    return ledger->differs(header.serial, rank, header.signature);
+  }
   // Whoever has left will not come to this call any more.
   if ((status == Status::finalizing || status == Status::freed) &&
       ledger->word_of_call(header.serial))

@@ -30,7 +30,8 @@ void Ledger::was_early(const Slot& slot) {
 
 void Ledger::differs(uint32_t serial, int rank, Word theirs) {
   if (state_ != State::fine || serial == dismissed_) return;
-  const Difference difference = compare(word_of_call(serial), theirs);
+  const Difference difference =
+      compare(channel_.sides, word_of_call(serial), channel_.rank, theirs, rank);
   if (difference != Difference::none)
     checker_.mismatch(*this, serial, difference, {.rank = rank, .word = theirs});
 }

@@ -39,9 +39,18 @@ std::string data_text(const flight::Call& call) {
   return count < 0 ? "its data" : fmt::format("{} of {}", count, type);
 }
 
-std::string verb(const Party& party, const std::string& name) {
-  return fmt::format("{} {} {}", ranks_text(party.ranks()),
+std::string verb(const Party& party, const Ledger& ledger, const std::string& name) {
+  return fmt::format("{} {} {}", ranks_of(ledger, party.ranks()),
                      plural(party.sides.size(), "calls", "call"), name);
+}
+
+// "root 2"; between two groups each rank says what the root is to it.
+std::string root_text(const Party& party) {
+  const flight::Call& call = party.sides[0]->call;
+  if (call.peer_is() != flight::PeerIs::root) return fmt::format("root {}", root_of(party.word));
+  if (call.peer == MPI_ROOT) return "root MPI_ROOT";
+  if (call.peer == MPI_PROC_NULL) return "root MPI_PROC_NULL";
+  return fmt::format("root {}", call.peer);
 }
 
 const char* form_text(Word word) {
@@ -66,13 +75,13 @@ struct Sentence {
   int error_class;
 };
 
-Sentence compose(Difference difference, const Party& odd, const Party& rest,
-                 const std::string& where, const std::string& odd_place,
-                 const std::string& rest_place) {
+Sentence compose(Difference difference, const Party& odd, const Party& rest, const Ledger& ledger,
+                 const std::string& odd_place, const std::string& rest_place) {
+  const std::string where = description(ledger);
   const std::string name = name_of(odd.word), other = name_of(rest.word);
   const auto differing = [&](const std::string& a, const std::string& b) {
-    return fmt::format("{} with {}{} where {} {} {}{}, on {}", verb(odd, name), a, odd_place,
-                       ranks_text(rest.ranks()), plural(rest.sides.size(), "has", "have"), b,
+    return fmt::format("{} with {}{} where {} {} {}{}, on {}", verb(odd, ledger, name), a, odd_place,
+                       ranks_of(ledger, rest.ranks()), plural(rest.sides.size(), "has", "have"), b,
                        rest_place, where);
   };
   switch (difference) {
@@ -80,19 +89,17 @@ Sentence compose(Difference difference, const Party& odd, const Party& rest,
     case Difference::function:
       break;
     case Difference::form:
-      return {fmt::format("{}{} where {}{}, on {}", verb(odd, name), odd_place, verb(rest, other),
-                          rest_place, where),
+      return {fmt::format("{}{} where {}{}, on {}", verb(odd, ledger, name), odd_place,
+                          verb(rest, ledger, other), rest_place, where),
               fmt::format("a {} collective does not match a {} one (MPI 5.0, section 6.12)",
                           form_text(odd.word), form_text(rest.word)),
               MPI_ERR_OTHER};
     case Difference::root:
-      return {differing(fmt::format("root {}", odd.sides[0]->call.peer_is() == flight::PeerIs::root
-                                                   ? odd.sides[0]->call.peer
-                                                   : root_of(odd.word)),
-                        fmt::format("root {}", rest.sides[0]->call.peer_is() == flight::PeerIs::root
-                                                   ? rest.sides[0]->call.peer
-                                                   : root_of(rest.word))),
-              "all ranks name the same root", MPI_ERR_ROOT};
+      return {differing(root_text(odd), root_text(rest)),
+              ledger.channel().sides ? "one rank gives MPI_ROOT, the others of its group MPI_PROC_NULL, and all "
+                                       "of the other group that rank"
+                                     : "all ranks name the same root",
+              MPI_ERR_ROOT};
     case Difference::op:
       return {differing(op_text(odd), op_text(rest)), "all ranks name the same operation",
               MPI_ERR_OP};
@@ -106,8 +113,8 @@ Sentence compose(Difference difference, const Party& odd, const Party& rest,
               types ? MPI_ERR_TYPE : MPI_ERR_COUNT};
     }
   }
-  return {fmt::format("{}{} where {}{}, on {}", verb(odd, name), odd_place, verb(rest, other),
-                      rest_place, where),
+  return {fmt::format("{}{} where {}{}, on {}", verb(odd, ledger, name), odd_place,
+                      verb(rest, ledger, other), rest_place, where),
           "the ranks of a communicator call its collectives in one order (MPI 5.0, section 6.14)",
           MPI_ERR_OTHER};
 }
@@ -168,9 +175,28 @@ Side unpack(const Details& details) {
   return out;
 }
 
+// Between two groups the first one is A, and ranks are numbered within theirs.
+std::string ranks_of(const Ledger& ledger, const std::vector<int>& ranks) {
+  const Sides& sides = ledger.channel().sides;
+  if (!sides) return ranks_text(ranks);
+  std::vector<int> of_a, of_b;
+  for (const int rank : ranks) {
+    if (rank < sides.first)
+      of_a.push_back(rank);
+    else
+      of_b.push_back(rank - sides.first);
+  }
+  const std::string a = of_a.empty() ? "" : ranks_text(of_a) + " of group A";
+  const std::string b = of_b.empty() ? "" : ranks_text(of_b) + " of group B";
+  return a + (a.empty() || b.empty() ? "" : " and ") + b;
+}
+
 std::string description(const Ledger& ledger) {
-  const int size = ledger.channel().size();
-  const std::string ranks = fmt::format("{} {}", size, size == 1 ? "rank" : "ranks");
+  const engine::Channel& channel = ledger.channel();
+  const int size = channel.size();
+  const std::string ranks =
+      channel.sides ? fmt::format("{} and {} ranks", channel.sides.first, size - channel.sides.first)
+                    : fmt::format("{} {}", size, size == 1 ? "rank" : "ranks");
   if (!ledger.name().empty()) return fmt::format("{} ({})", ledger.name(), ranks);
   return fmt::format("a communicator of {} made by {}{}", ranks,
                      flight::name_of_function(ledger.origin().function),
@@ -184,6 +210,27 @@ const char* freed_text(const Ledger& ledger) {
   return window ? "freed the window" : "freed the communicator";
 }
 
+// Who the groups are, by what every rank of the job knows.
+std::string groups_text(const engine::Channel& channel) {
+  const auto half = channel.peers->begin() + channel.sides.first;
+  return fmt::format("group A has {} of MPI_COMM_WORLD, group B {}",
+                     ranks_text(std::vector<int>(channel.peers->begin(), half)),
+                     ranks_text(std::vector<int>(half, channel.peers->end())));
+}
+
+}  // namespace
+
+namespace {
+
+Difference difference_of(const Ledger& ledger, const Party& one, const Party& other) {
+  for (const Side* a : one.sides)
+    for (const Side* b : other.sides)
+      if (const Difference found = compare(ledger.channel().sides, a->word, a->rank, b->word, b->rank);
+          found != Difference::none)
+        return found;
+  return Difference::none;
+}
+
 }  // namespace
 
 bool describe(Finding& finding, const Ledger& ledger, const std::vector<Side>& sides) {
@@ -193,7 +240,10 @@ bool describe(Finding& finding, const Ledger& ledger, const std::vector<Side>& s
     if (side.status == Status::freed || side.status == Status::finalizing) gone.push_back(&side);
     if (side.status != Status::started || side.word == 0) continue;
     const auto same = std::ranges::find_if(parties, [&](const Party& p) {
-      return p.word == side.word || compare(p.word, side.word) == Difference::none;
+      return std::ranges::all_of(p.sides, [&](const Side* other) {
+        return other->word == side.word || compare(ledger.channel().sides, other->word, other->rank, side.word,
+                                                   side.rank) == Difference::none;
+      });
     });
     if (same == parties.end())
       parties.push_back({side.word, {&side}});
@@ -226,7 +276,7 @@ bool describe(Finding& finding, const Ledger& ledger, const std::vector<Side>& s
                                 : finding.hint;
   } else if (parties.size() > 1) {
     const Party &rest = parties[0], &odd = parties[1];
-    Sentence said = compose(compare(rest.word, odd.word), odd, rest, where,
+    Sentence said = compose(difference_of(ledger, rest, odd), odd, rest, ledger,
                             short_place(*odd.sides[0]), short_place(*rest.sides[0]));
     finding.sentence = std::move(said.text);
     finding.error_class = said.error_class;
@@ -236,9 +286,9 @@ bool describe(Finding& finding, const Ledger& ledger, const std::vector<Side>& s
     for (const Side* side : gone) left.sides.push_back(side);
     const bool freed = gone[0]->status == Status::freed;
     finding.sentence = fmt::format(
-        "{} {} {} while {} {} for {} in {}{}, on {}", ranks_text(left.ranks()),
+        "{} {} {} while {} {} for {} in {}{}, on {}", ranks_of(ledger, left.ranks()),
         plural(left.sides.size(), "has", "have"),
-        freed ? freed_text(ledger) : "called MPI_Finalize", ranks_text(parties[0].ranks()),
+        freed ? freed_text(ledger) : "called MPI_Finalize", ranks_of(ledger, parties[0].ranks()),
         plural(parties[0].sides.size(), "waits", "wait"), plural(left.sides.size(), "it", "them"),
         name_of(parties[0].word), short_place(*parties[0].sides[0]), where);
     finding.error_class = MPI_ERR_OTHER;
@@ -257,7 +307,8 @@ bool describe(Finding& finding, const Ledger& ledger, const std::vector<Side>& s
       same->second.push_back(side.rank);
   }
   for (const auto& [text, ranks] : lines)
-    finding.details.push_back(fmt::format("{}: {}", ranks_text(ranks), text));
+    finding.details.push_back(fmt::format("{}: {}", ranks_of(ledger, ranks), text));
+  if (ledger.channel().sides) finding.details.push_back(groups_text(ledger.channel()));
   if (static_cast<int>(sides.size()) < ledger.channel().size())
     finding.details.push_back(
         fmt::format("(the other {} ranks were not asked)",
@@ -287,8 +338,8 @@ void describe_two_threads(Finding& finding, const Ledger& ledger, const flight::
   };
   const std::string where = description(ledger);
   finding.sentence =
-      fmt::format("two threads of rank {} are in collective calls at once, {} and {}, on {}",
-                  ledger.channel().rank, name(&theirs), name(mine), where);
+      fmt::format("two threads of {} are in collective calls at once, {} and {}, on {}",
+                  ranks_of(ledger, {ledger.channel().rank}), name(&theirs), name(mine), where);
   finding.details = {line("one thread", &theirs, places[1]), line("the other", mine, places[0])};
   if (ledger.origin().caller)
     finding.details.push_back(fmt::format("{} was made at {}", where, places[2]));

@@ -57,7 +57,10 @@ struct Details {
 Details pack(const Side& side);
 Side unpack(const Details& details);
 
-// "MPI_COMM_WORLD (4 ranks)", "a communicator of 2 ranks made by MPI_Comm_split"
+// "ranks 0 and 2"; on an intercommunicator "rank 1 of group A and ranks 0 to 2 of group B".
+std::string ranks_of(const Ledger& ledger, const std::vector<int>& ranks);
+// "MPI_COMM_WORLD (4 ranks)", "a communicator of 2 ranks made by MPI_Comm_split", "a communicator of
+// 2 and 3 ranks made by MPI_Intercomm_create"
 std::string description(const Ledger& ledger);
 
 // Writes finding.sentence, unless there is one, and .details from the sides; false if they do not

@@ -10,14 +10,24 @@ Difference compare(Word mine, Word theirs) {
   if (function_of(mine) != function_of(theirs)) return Difference::function;
   if (form_of(mine) != form_of(theirs)) return Difference::form;
   if (root_is_in_second(mine) != root_is_in_second(theirs)) return Difference::root;
-  // Of one function either both name a root, or one is beside it, between two groups, and does not know.
-  if (root_of(mine) != root_of(theirs) && root_of(mine) >= 0 && root_of(theirs) >= 0) return Difference::root;
+  // Of one function both name a root, or one stands beside it, between two groups, and knows no more.
+  if (root_of(mine) != root_of(theirs))
+    return root_of(mine) >= 0 && root_of(theirs) >= 0 ? Difference::root : Difference::none;
   if (op_of(mine) != op_of(theirs)) return Difference::op;
   // Nothing to compare on one side: the data are a matter of each pair, or known to the root alone.
   if (bytes_of(mine) == 0 || bytes_of(theirs) == 0) return Difference::none;
   if (bytes_of(mine) != bytes_of(theirs)) return Difference::count;
   const bool exact = type_of(mine) != 0 && type_of(theirs) != 0;
   return exact && type_of(mine) != type_of(theirs) ? Difference::type : Difference::none;
+}
+
+Difference compare(const Sides& sides, Word mine, int my_rank, Word theirs, int their_rank) {
+  const Difference difference = compare(mine, theirs);
+  if (!sides || difference != Difference::none) return difference;
+  const auto denies = [](Word word, int rank, Word other) {
+    return word && root_of(word) < 0 && root_of(other) >= 0 && rank >= 0 && root_of(other) == rank % kRootMask;
+  };
+  return denies(mine, my_rank, theirs) || denies(theirs, their_rank, mine) ? Difference::root : difference;
 }
 
 std::string name_of(Word word) {

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string>
 
+#include "base/sides.hpp"
 #include "functions.hpp"
 
 namespace tutti::contract {
@@ -58,6 +59,9 @@ constexpr uint32_t bytes_of(Word word) { return static_cast<uint32_t>(word & 0x3
 enum class Difference : uint8_t { none, function, form, root, op, type, count };
 
 Difference compare(Word mine, Word theirs);
+// The same of two ranks that are known, -1 if not: between two groups (`sides` is not empty) one that stands
+// beside the root may be whom the other one calls the root.
+Difference compare(const Sides& sides, Word mine, int my_rank, Word theirs, int their_rank);
 
 std::string name_of(Word word);  // "MPI_Ibarrier"
 

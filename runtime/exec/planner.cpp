@@ -57,7 +57,7 @@ Plan Planner::build(const Shape& shape) const {
   if (stress_.chance && is_program) return lingering(plan, stress_.chance);
   if (!stress_.synchronising || shape.kind == Collective::barrier) return plan;
   if (is_program) return meeting(std::move(plan));
-  const Shape barrier{.rank = shape.rank, .size = shape.size};
+  const Shape barrier{.rank = shape.rank, .size = shape.size, .first_side = shape.first_side};
   return together(std::move(plan), selection_->choose(barrier).build(barrier));
 }
 

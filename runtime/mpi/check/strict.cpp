@@ -25,19 +25,28 @@ std::string text_of(const Comm& comm) {
 class UsesOf {
  public:
   UsesOf(const coll::Call& call, const Comm& comm)
-      : call_(call), size_(comm.size()), at_root_(comm.rank() == call.root) {
+      : call_(call),
+        size_(comm.is_inter() ? comm.remote_size() : comm.size()),
+        parts_(comm.size()),
+        at_root_(comm.hidden.rank == call.root) {
     if (call.edges) {
       add_edges();
       return;
     }
+    if (call.root == coll::kRootElsewhere) return;
     if (!call.in_place) add_input();
-    add_output(comm.rank());
+    if (gets_something(comm)) add_output(comm.rank());
   }
   const std::vector<BufferUse>& uses() const { return uses_; }
 
  private:
   using Kind = coll::Collective;
 
+  // Between two groups the root of scatter has but an input, and that of bcast nothing that is written.
+  bool gets_something(const Comm& comm) const {
+    const bool scatters = call_.kind == Kind::scatter || call_.kind == Kind::scatterv;
+    return !(comm.is_inter() && at_root_ && scatters);
+  }
   void add_input() {
     switch (call_.kind) {
       case Kind::barrier:
@@ -48,8 +57,9 @@ class UsesOf {
       case Kind::scatterv:
         return at_root_ ? in_blocks() : void();
       case Kind::alltoall:
-      case Kind::reduce_scatter_block:
         return in(call_.in_count * size_);
+      case Kind::reduce_scatter_block:
+        return in(call_.in_count * parts_);
       case Kind::alltoallv:
       case Kind::alltoallw:
         return in_blocks();
@@ -84,7 +94,7 @@ class UsesOf {
       case Kind::reduce_scatter:
         return out(call_.in_place ? sum(call_.out_counts) : call_.out_counts[rank]);
       case Kind::reduce_scatter_block:
-        return out(call_.in_place ? call_.out_count * size_ : call_.out_count);
+        return out(call_.in_place ? call_.out_count * parts_ : call_.out_count);
       case Kind::exscan:  // rank 0 has nothing before it: its receive buffer means nothing
         return rank > 0 || call_.in_place ? out(call_.out_count) : void();
       default:
@@ -118,7 +128,7 @@ class UsesOf {
   }
   int64_t sum(const Ints& counts) const {
     int64_t all = 0;
-    for (int i = 0; i < size_; ++i) all += counts[i];
+    for (int i = 0; i < parts_; ++i) all += counts[i];
     return all;
   }
   void in(int64_t count) { add(call_.in, count, call_.in_layout, false); }
@@ -146,7 +156,8 @@ class UsesOf {
   }
 
   const coll::Call& call_;
-  const int size_;
+  const int size_;   // blocks, one for each rank of the group that they go to or come from
+  const int parts_;  // into which reduce_scatter divides its vector, one for each rank of this group
   const bool at_root_;
   std::vector<BufferUse> uses_;
 };

@@ -27,14 +27,14 @@ inline Arguments of_blocks(coll::Collective kind, const void* sendbuf, int64_t s
           .recvtype = recvtype};
 }
 inline Arguments of_reduction(coll::Collective kind, const void* sendbuf, void* recvbuf,
-                              int64_t count, const Datatype& type, const Op& op, int root = 0) {
+                              int64_t count, const Datatype* type, const Op* op, int root = 0) {
   return {.kind = kind,
           .root = root,
           .sendbuf = sendbuf,
           .recvbuf = recvbuf,
           .recvcount = count,
-          .recvtype = &type,
-          .op = &op};
+          .recvtype = type,
+          .op = op};
 }
 
 // ---- one for each collective of the standard
@@ -42,12 +42,12 @@ inline Arguments of_reduction(coll::Collective kind, const void* sendbuf, void* 
 inline Arguments barrier_of() {
   return {};
 }
-inline Arguments bcast_of(void* buffer, int64_t count, const Datatype& type, int root) {
+inline Arguments bcast_of(void* buffer, int64_t count, const Datatype* type, int root) {
   return {.kind = coll::Collective::bcast,
           .root = root,
           .recvbuf = buffer,
           .recvcount = count,
-          .recvtype = &type};
+          .recvtype = type};
 }
 inline Arguments gather_of(const void* sendbuf, int64_t sendcount, const Datatype* sendtype,
                            void* recvbuf, int64_t recvcount, const Datatype* recvtype, int root) {
@@ -133,13 +133,13 @@ inline Arguments alltoallw_of(const void* sendbuf, Ints sendcounts, Ints sdispls
           .sendtypes = sendtypes,
           .recvtypes = recvtypes};
 }
-inline Arguments reduce_of(const void* sendbuf, void* recvbuf, int64_t count, const Datatype& type,
-                           const Op& op, int root) {
+inline Arguments reduce_of(const void* sendbuf, void* recvbuf, int64_t count, const Datatype* type,
+                           const Op* op, int root) {
   return of_reduction(coll::Collective::reduce, sendbuf, recvbuf, count, type, op, root);
 }
 inline Arguments allreduce_of(const void* sendbuf, void* recvbuf, int64_t count,
                               const Datatype& type, const Op& op) {
-  return of_reduction(coll::Collective::allreduce, sendbuf, recvbuf, count, type, op);
+  return of_reduction(coll::Collective::allreduce, sendbuf, recvbuf, count, &type, &op);
 }
 inline Arguments reduce_scatter_of(const void* sendbuf, void* recvbuf, Ints recvcounts,
                                    const Datatype& type, const Op& op) {
@@ -152,15 +152,15 @@ inline Arguments reduce_scatter_of(const void* sendbuf, void* recvbuf, Ints recv
 }
 inline Arguments reduce_scatter_block_of(const void* sendbuf, void* recvbuf, int64_t recvcount,
                                          const Datatype& type, const Op& op) {
-  return of_reduction(coll::Collective::reduce_scatter_block, sendbuf, recvbuf, recvcount, type, op);
+  return of_reduction(coll::Collective::reduce_scatter_block, sendbuf, recvbuf, recvcount, &type, &op);
 }
 inline Arguments scan_of(const void* sendbuf, void* recvbuf, int64_t count, const Datatype& type,
                          const Op& op) {
-  return of_reduction(coll::Collective::scan, sendbuf, recvbuf, count, type, op);
+  return of_reduction(coll::Collective::scan, sendbuf, recvbuf, count, &type, &op);
 }
 inline Arguments exscan_of(const void* sendbuf, void* recvbuf, int64_t count, const Datatype& type,
                            const Op& op) {
-  return of_reduction(coll::Collective::exscan, sendbuf, recvbuf, count, type, op);
+  return of_reduction(coll::Collective::exscan, sendbuf, recvbuf, count, &type, &op);
 }
 
 // ---- neighbourhood collectives (section 8.6)

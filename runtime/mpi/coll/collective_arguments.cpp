@@ -95,6 +95,16 @@ Result<Prepared> reduction_call(const Arguments& a, void* recvbuf) {
   return p;
 }
 
+// Whether a rooted call's root is this rank; between two groups it says so itself.
+bool is_root(const Arguments& a, const Comm& comm) {
+  return comm.is_inter() ? a.root == MPI_ROOT : a.root == comm.rank();
+}
+
+// The ranks that blocks go to and come from, as the arrays of counts have them.
+int blocks_of(const Comm& comm) {
+  return comm.is_inter() ? comm.remote_size() : comm.size();
+}
+
 Result<Prepared> bcast_call(const Arguments& a) {
   if (Error e = not_in_place(a.recvbuf, "buffer", "in other collectives")) return e;
   Prepared p{.call = {.kind = a.kind, .root = a.root}};
@@ -105,20 +115,20 @@ Result<Prepared> bcast_call(const Arguments& a) {
 // gather and gatherv.
 Result<Prepared> gather_call(const Arguments& a, Comm& comm) {
   Prepared p{.call = {.kind = a.kind, .root = a.root}};
-  const bool at_root = comm.rank() == a.root;
-  p.call.in_place = a.sendbuf == MPI_IN_PLACE;
+  const bool at_root = is_root(a, comm);
+  p.call.in_place = a.sendbuf == MPI_IN_PLACE || (comm.is_inter() && at_root);
   if (!at_root)
     if (Error e = not_in_place(a.sendbuf, "sendbuf", "at the root")) return e;
   if (!p.call.in_place) set_in(p, a.sendbuf, a.sendcount, a.sendtype);
   if (!at_root) return p;
   if (Error e = not_in_place(a.recvbuf, "recvbuf", "as sendbuf")) return e;
   if (a.kind == Collective::gatherv) {
-    if (Error e = counts_valid(a.recvcounts, comm.size(), "recvcounts")) return e;
+    if (Error e = counts_valid(a.recvcounts, blocks_of(comm), "recvcounts")) return e;
     if (Error e = array_given(a.rdispls, "displs")) return e;
     p.call.out_counts = a.recvcounts;
     p.call.out_displacements = a.rdispls;
-  } else if (Error e = not_aliased(a.sendbuf, a.recvbuf, a.recvcount, a.sendtype, a.recvtype)) {
-    return e;
+  } else if (!p.call.in_place) {
+    if (Error e = not_aliased(a.sendbuf, a.recvbuf, a.recvcount, a.sendtype, a.recvtype)) return e;
   }
   set_out(p, a.recvbuf, a.recvcount, a.recvtype);
   return p;
@@ -127,20 +137,20 @@ Result<Prepared> gather_call(const Arguments& a, Comm& comm) {
 // scatter and scatterv.
 Result<Prepared> scatter_call(const Arguments& a, Comm& comm) {
   Prepared p{.call = {.kind = a.kind, .root = a.root}};
-  const bool at_root = comm.rank() == a.root;
-  p.call.in_place = a.recvbuf == MPI_IN_PLACE;
+  const bool at_root = is_root(a, comm);
+  p.call.in_place = a.recvbuf == MPI_IN_PLACE || (comm.is_inter() && at_root);
   if (!at_root)
     if (Error e = not_in_place(a.recvbuf, "recvbuf", "at the root")) return e;
   if (!p.call.in_place) set_out(p, a.recvbuf, a.recvcount, a.recvtype);
   if (!at_root) return p;
   if (Error e = not_in_place(a.sendbuf, "sendbuf", "as recvbuf")) return e;
   if (a.kind == Collective::scatterv) {
-    if (Error e = counts_valid(a.sendcounts, comm.size(), "sendcounts")) return e;
+    if (Error e = counts_valid(a.sendcounts, blocks_of(comm), "sendcounts")) return e;
     if (Error e = array_given(a.sdispls, "displs")) return e;
     p.call.in_counts = a.sendcounts;
     p.call.in_displacements = a.sdispls;
-  } else if (Error e = not_aliased(a.sendbuf, a.recvbuf, a.sendcount, a.sendtype, a.recvtype)) {
-    return e;
+  } else if (!p.call.in_place) {
+    if (Error e = not_aliased(a.sendbuf, a.recvbuf, a.sendcount, a.sendtype, a.recvtype)) return e;
   }
   set_in(p, a.sendbuf, a.sendcount, a.sendtype);
   return p;
@@ -163,27 +173,28 @@ Result<Prepared> all_to_all_v_call(const Arguments& a, Comm& comm) {
   p.call.in_place = a.sendbuf == MPI_IN_PLACE;
   if (Error e = not_in_place(a.recvbuf, "recvbuf", "as sendbuf")) return e;
   const bool one_block = a.kind == Collective::allgatherv, typed = a.kind == Collective::alltoallw;
+  const int blocks = blocks_of(comm);
   if (!p.call.in_place) {
     if (!one_block) {
-      if (Error e = counts_valid(a.sendcounts, comm.size(), "sendcounts")) return e;
+      if (Error e = counts_valid(a.sendcounts, blocks, "sendcounts")) return e;
       if (Error e = array_given(a.sdispls, "sdispls")) return e;
       p.call.in_counts = a.sendcounts;
       p.call.in_displacements = a.sdispls;
     }
     if (typed) {
       if (Error e =
-              resolve_types(a.sendtypes, comm.size(), "sendtypes", p, p.in_layouts, p.in_types))
+              resolve_types(a.sendtypes, blocks, "sendtypes", p, p.in_layouts, p.in_types))
         return e;
       p.call.in_layouts = p.in_layouts;
       p.call.in_types = p.in_types;
     }
     set_in(p, a.sendbuf, a.sendcount, a.sendtype);
   }
-  if (Error e = counts_valid(a.recvcounts, comm.size(), "recvcounts")) return e;
+  if (Error e = counts_valid(a.recvcounts, blocks, "recvcounts")) return e;
   if (Error e = array_given(a.rdispls, one_block ? "displs" : "rdispls")) return e;
   if (typed) {
     if (Error e =
-            resolve_types(a.recvtypes, comm.size(), "recvtypes", p, p.out_layouts, p.out_types))
+            resolve_types(a.recvtypes, blocks, "recvtypes", p, p.out_layouts, p.out_types))
       return e;
     p.call.out_layouts = p.out_layouts;
     p.call.out_types = p.out_types;
@@ -241,7 +252,12 @@ Result<Prepared> neighbor_call(const Arguments& a, Comm& comm) {
 }
 
 Result<Prepared> reduce_call(const Arguments& a, Comm& comm) {
-  const bool at_root = comm.rank() == a.root;
+  const bool at_root = is_root(a, comm);
+  if (at_root && comm.is_inter()) {  // has a result, and nothing to give
+    Arguments root = a;
+    root.sendbuf = MPI_IN_PLACE;
+    return reduction_call(root, a.recvbuf);
+  }
   if (at_root) {
     if (Error e = not_aliased(a.sendbuf, a.recvbuf, a.recvcount, a.recvtype, a.recvtype)) return e;
   } else if (Error e = not_in_place(a.sendbuf, "sendbuf", "at the root")) {
@@ -257,9 +273,18 @@ Result<Prepared> reduce_scatter_call(const Arguments& a, Comm& comm) {
   return p;
 }
 
-}  // namespace
+// What the collectives between two groups do not know, whichever argument says it.
+Error between_groups(const Arguments& a) {
+  const bool sends = a.sendbuf == MPI_IN_PLACE;
+  if (sends || a.recvbuf == MPI_IN_PLACE)
+    return failure(MPI_ERR_BUFFER,
+                   "MPI_IN_PLACE means nothing on an intercommunicator: what a group gets is the other one's "
+                   "(argument {})",
+                   sends ? "sendbuf" : a.kind == Collective::bcast ? "buffer" : "recvbuf");
+  return {};
+}
 
-Result<Prepared> prepared(const Arguments& a, Comm& comm) {
+Result<Prepared> of_kind(const Arguments& a, Comm& comm) {
   switch (a.kind) {
     case Collective::barrier:
       return Prepared{.call = {.kind = Collective::barrier}};
@@ -298,6 +323,23 @@ Result<Prepared> prepared(const Arguments& a, Comm& comm) {
   }
   if (Error e = not_aliased(a.sendbuf, a.recvbuf, a.recvcount, a.recvtype, a.recvtype)) return e;
   return reduction_call(a, a.recvbuf);
+}
+
+}  // namespace
+
+Result<Prepared> prepared(const Arguments& a, Comm& comm) {
+  if (!comm.is_inter()) [[likely]]
+    return of_kind(a, comm);
+  const Sides sides = comm.hidden.sides;
+  if (a.root == MPI_PROC_NULL)  // beside the root: nothing else means anything here
+    return Prepared{.call = {.kind = a.kind, .sides = sides, .root = coll::kRootElsewhere}};
+  if (Error e = between_groups(a)) return e;
+  Result<Prepared> p = of_kind(a, comm);
+  if (p) {
+    p->call.sides = sides;
+    p->call.root = a.root == MPI_ROOT ? sides.rank : sides.other_begin() + a.root;
+  }
+  return p;
 }
 
 }  // namespace tutti::mpi

@@ -51,6 +51,18 @@ Word data_of_all(const Call& call, int size) {
   return all.word();
 }
 
+// The vector that they divide: between two groups each does so as it likes.
+Word data_in_all(const Call& call, int size) {
+  int64_t count = 0;
+  for (int i = 0; i < size; ++i) count += call.out_counts[i];
+  return data(count, call.out_type);
+}
+
+// Of the rooted calls between two groups; whoever stands beside the root is in its group.
+bool root_in_second(const Call& call) {
+  return (call.root == coll::kRootElsewhere ? call.sides.rank : call.root) >= call.sides.first;
+}
+
 uint64_t pair_data(const Call& call, bool input, uint32_t block) {
   const Ints& counts = input ? call.in_counts : call.out_counts;
   const auto& types = input ? call.in_types : call.out_types;
@@ -71,18 +83,20 @@ int code_of(const Op* op) {
 }  // namespace
 
 void sign(Call& call, const Op* op, const Comm& comm) {
-  if (comm.is_inter()) return;
-  const bool at_root = comm.rank() == call.root;
+  const bool between = comm.is_inter();
+  const bool at_root = comm.hidden.rank == call.root;
   const auto word = [&](Function function, Word data = 0) {
     return contract::word_of(function, -1, code_of(op), data);
   };
   const auto rooted = [&](Function function, Word data = 0) {
-    return contract::word_of(function, call.root, code_of(op), data);
+    const Word word = contract::word_of(function, call.root, code_of(op), data);
+    return between && root_in_second(call) ? word | contract::kRootInSecondGroup : word;
   };
   const auto in_pairs = [&](Word word) {
     call.pair_data = pair_data;
     return word;
   };
+  // Between two groups each way has data of its own, which every pair compares, unless they are reduced.
   call.signature = [&]() -> Word {
     switch (call.kind) {
       case Collective::barrier:
@@ -99,11 +113,12 @@ void sign(Call& call, const Op* op, const Comm& comm) {
       case Collective::scatterv:
         return in_pairs(rooted(Function::Scatterv));
       case Collective::allgather:
-        return word(Function::Allgather, data_out(call));
+        return between ? in_pairs(word(Function::Allgather)) : word(Function::Allgather, data_out(call));
       case Collective::allgatherv:
-        return word(Function::Allgatherv, data_of_all(call, comm.size()));
+        return between ? in_pairs(word(Function::Allgatherv))
+                       : word(Function::Allgatherv, data_of_all(call, comm.size()));
       case Collective::alltoall:
-        return word(Function::Alltoall, data_out(call));
+        return between ? in_pairs(word(Function::Alltoall)) : word(Function::Alltoall, data_out(call));
       case Collective::alltoallv:
         return in_pairs(word(Function::Alltoallv));
       case Collective::alltoallw:
@@ -113,9 +128,11 @@ void sign(Call& call, const Op* op, const Comm& comm) {
       case Collective::allreduce:
         return word(Function::Allreduce, data_out(call));
       case Collective::reduce_scatter:
-        return word(Function::Reduce_scatter, data_of_all(call, comm.size()));
+        return word(Function::Reduce_scatter, between ? data_in_all(call, comm.size())
+                                                      : data_of_all(call, comm.size()));
       case Collective::reduce_scatter_block:
-        return word(Function::Reduce_scatter_block, data_out(call));
+        return word(Function::Reduce_scatter_block,
+                    between ? data(call.out_count * comm.size(), call.out_type) : data_out(call));
       case Collective::scan:
         return word(Function::Scan, data_out(call));
       case Collective::exscan:

@@ -13,7 +13,7 @@
 namespace tutti::mpi {
 
 // Sets call.signature, and pair_data where what is sent differs from pair to pair. The call's types
-// are Datatypes. `op`: of a reduction. Nothing is checked between two groups.
+// are Datatypes. `op`: of a reduction.
 void sign(coll::Call& call, const Op* op, const Comm& comm);
 
 // The block of a call that this rank sends itself, as it sends and as it receives it.
