@@ -97,6 +97,7 @@ void server(const char* name) {
     MPI_Comm_accept(port, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &client);
     MPI_Comm_set_errhandler(client, MPI_ERRORS_RETURN);
     int sum = 0, servers = 0;
+    MPI_Barrier(client);
     MPI_Comm_size(MPI_COMM_WORLD, &servers);
     MPI_Comm all = MPI_COMM_NULL;
     int code = MPI_Intercomm_merge(client, 1, &all);
@@ -130,13 +131,14 @@ void client(const char* name, const std::string& times) {
     MPI_Comm inter;
     MPI_Comm_connect(port, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter);
     if (times == "dies") {
-      MPI_Barrier(MPI_COMM_WORLD);
+      MPI_Barrier(inter);
       if (rank == 1) raise(SIGKILL);
       pause();
     }
     int sum = 0, size = 0;
     MPI_Comm_remote_size(inter, &size);
     MPI_Comm all;
+    MPI_Barrier(inter);
     MPI_Intercomm_merge(inter, 0, &all);
     MPI_Bcast(&left, 1, MPI_INT, 0, all);
     MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, all);
