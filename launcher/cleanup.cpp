@@ -153,14 +153,15 @@ bool is_watchdog(int pid) {
   return std::getline(comm, name) && name == kWatchdogName;
 }
 
-std::string random_hex(size_t bytes) {
-  std::string out;
-  for (size_t i = 0; i < bytes; ++i) {
-    unsigned char byte = 0;
-    while (::getrandom(&byte, 1, 0) != 1) continue;
-    out += fmt::format("{:02x}", byte);
+bool is_spawned_launcher(int pid) {
+  std::ifstream environ("/proc/" + std::to_string(pid) + "/environ", std::ios::binary);
+  bool spawned = false;
+  for (std::string entry; std::getline(environ, entry, '\0');) {
+    spawned |= entry.starts_with("TUTTI_PARENT_SOCKET=");
+    // Those have been given it by their launcher, which has it from its own environment.
+    if (entry.starts_with(std::string(kJobVariable) + "=")) return false;
   }
-  return out;
+  return spawned;
 }
 
 Result<Cleanup> Cleanup::arm(const std::string& job_id, const std::string& node_label,

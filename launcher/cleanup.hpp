@@ -11,6 +11,7 @@
 #include <string>
 
 #include "base/dead_folders.hpp"
+#include "base/random.hpp"
 #include "base/result.hpp"
 
 namespace tutti::launcher {
@@ -46,7 +47,7 @@ class Cleanup {
 
 // A watchdog of any job: it is about to clean up, and goes by itself.
 bool is_watchdog(int pid);
-
-std::string random_hex(size_t bytes);
+// A launcher that a rank has started for MPI_Comm_spawn, or its watchdog.
+bool is_spawned_launcher(int pid);
 
 }  // namespace tutti::launcher

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "launcher/secret.hpp"
+#include "base/secret.hpp"
 #include "launcher/wire.hpp"
 
 namespace tutti::launcher {

@@ -48,6 +48,8 @@ inline constexpr JobStep kJobSteps[] = {
     {JobState::ending, JobEvent::ranks_gone, JobAction::finish, JobState::finishing},
     {JobState::killing, JobEvent::overdue, JobAction::give_up, JobState::killing},
     {JobState::killing, JobEvent::ranks_gone, JobAction::finish, JobState::finishing},
+    // What the ranks have left behind, such as a job that they have spawned, goes with them.
+    {JobState::finishing, JobEvent::failed, JobAction::finish, JobState::finishing},
     {JobState::finishing, JobEvent::overdue, JobAction::give_up, JobState::finishing},
     {JobState::finishing, JobEvent::finished, JobAction::leave, JobState::over},
 };

@@ -296,6 +296,8 @@ bool NodeAgent::leftovers(int signal) {
   }
   for (int pid : reaper_.strangers()) {
     any = true;
+    // A job that the ranks have spawned, and parted from, may outlive them.
+    if (!failed_ && is_spawned_launcher(pid)) continue;
     // A job inside this one may have been killed: its watchdog still has to clean up.
     if (std::chrono::steady_clock::now() < kill_at_ + kWatchdogGrace && is_watchdog(pid)) continue;
     ::kill(pid, signal);
@@ -304,7 +306,8 @@ bool NodeAgent::leftovers(int signal) {
 }
 
 void NodeAgent::finish(bool at_once) {
-  if (std::exchange(finishing_, true)) return;
+  // Once more: it was to end by itself, and is to end now.
+  if (std::exchange(finishing_, true) && (failed_ || !at_once)) return;
   stop_starting();
   failed_ = at_once;
   kill_at_ = std::chrono::steady_clock::now();

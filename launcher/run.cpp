@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "launcher/run.hpp"
 
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -26,6 +29,8 @@ namespace tutti::launcher {
 namespace {
 
 constexpr int kUsageExitCode = 2;
+// From the process that has spawned this job: its calls to MPI have all of it now. Whatever else it says is a farewell.
+constexpr char kConnected = 'C';
 
 int refuse(const Error& error, int exit_code = kUsageExitCode) {
   say(Level::error, "{}", error.message());
@@ -140,6 +145,12 @@ Result<NodeTask> make_task(const Plan& plan, const std::string& job_id,
   put_variable(task.environment, std::string(kLauncherVariable) + "=" + host_name());
   if (Error e = put_options_of_mpi(plan.options, static_cast<int>(task.map.ranks.size()), task.environment))
     return e;
+  // Where the jobs that this one spawns may run.
+  std::string nodes;
+  for (size_t n = 0; n < task.map.nodes.size(); ++n)
+    nodes += fmt::format("{}{}:{}", nodes.empty() ? "" : ",", task.map.nodes[n], task.map.slots[n]);
+  if (plan.allocation.hosts.size() > 1 || !plan.allocation.hosts.front().own)
+    put_variable(task.environment, "TUTTI_ALLOCATION=" + nodes);
   task.policy = plan.policy;
   task.bind_to = plan.bind_to;
   task.report_bindings = plan.options.report_bindings;
@@ -188,7 +199,8 @@ class Run {
                      job_.look(records_of, std::move(answer));
                    }) {}
 
-  int operator()() {
+  int operator()(int parent) {
+    if (parent >= 0) watch_parent(parent);
     const std::vector<Host>& hosts = plan_.allocation.hosts;
     cores_.assign(hosts.size(), 1);
     const bool others = std::ranges::any_of(hosts, [](const Host& h) { return !h.own; });
@@ -206,6 +218,18 @@ class Run {
   }
 
  private:
+  // The process that has spawned this job: its end is the job's, unless it says before that it has parted.
+  void watch_parent(int socket) {
+    parent_ = loop_.readable(socket, [this, socket] {
+      char word = 0;
+      const bool end = ::recv(socket, &word, 1, MSG_DONTWAIT) <= 0;
+      tell_errors_to(-1);
+      if (!end && word == kConnected) return;
+      parent_.reset();
+      if (end) job_.fail(1, "the process that has spawned this job is gone");
+    });
+  }
+
   Error start_daemons() {
     const Config& config = plan_.config;
     daemons_ = std::make_unique<Daemons>(
@@ -325,6 +349,7 @@ class Run {
   std::unique_ptr<Daemons> daemons_;
   Job job_;
   Inquiries inquiries_;
+  Watch parent_;
   std::vector<int> cores_;  // by host
   std::map<int, int> node_of_host_;
   std::map<int, RemoteNode*> remote_nodes_;  // by host; the job's
@@ -332,7 +357,28 @@ class Run {
 
 }  // namespace
 
+namespace {
+
+// Of a job that is spawned (MPI_Comm_spawn): the socket to the process that does so, or -1.
+int parent_socket() {
+  const char* given = ::getenv("TUTTI_PARENT_SOCKET");
+  if (!given) return -1;
+  const int socket = ::atoi(given);
+  ::unsetenv("TUTTI_PARENT_SOCKET");
+  ::fcntl(socket, F_SETFD, FD_CLOEXEC);
+  tell_errors_to(socket);
+  // The spawning rank is bound to its cores; the new job is not.
+  cpu_set_t all;
+  CPU_ZERO(&all);
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) CPU_SET(cpu, &all);
+  ::sched_setaffinity(0, sizeof all, &all);
+  return socket;
+}
+
+}  // namespace
+
 int run_command(std::string_view command, const std::vector<std::string>& arguments) {
+  const int parent = parent_socket();
   Result<RunOptions> options = parse_run_options(arguments);
   if (!options) return refuse(options.error());
   if (options->help || options->version) {
@@ -346,7 +392,7 @@ int run_command(std::string_view command, const std::vector<std::string>& argume
   const std::string job_id = random_hex(6);
   Result<Cleanup> cleanup = Cleanup::arm(job_id, "launcher");
   if (!cleanup) return refuse(cleanup.error(), 1);
-  return Run(*plan, *cleanup, job_id)();
+  return Run(*plan, *cleanup, job_id)(parent);
 }
 
 }  // namespace tutti::launcher

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "base/log.hpp"
 
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -17,6 +18,7 @@ std::string& speaker_store() {
   static auto* store = new std::string;  // never destroyed: threads may speak during exit
   return *store;
 }
+std::atomic<int> error_listener{-1};
 std::atomic<int> most_verbose{static_cast<int>(Level::note)};
 
 const char* label(Level level) {
@@ -34,6 +36,7 @@ const char* label(Level level) {
 void set_speaker(std::string speaker) { speaker_store() = std::move(speaker); }
 const std::string& speaker() { return speaker_store(); }
 void set_log_level(Level level) { most_verbose = static_cast<int>(level); }
+void tell_errors_to(int fd) { error_listener = fd; }
 bool log_enabled(Level level) { return static_cast<int>(level) <= most_verbose; }
 
 void log_line(Level level, std::string_view text) {
@@ -41,6 +44,11 @@ void log_line(Level level, std::string_view text) {
   // Names of files, hosts and communicators are others' words.
   const std::string line =
       printable(fmt::format("tutti: {}{}{}\n", who, label(level), text), "\n\t");
+  if (const int fd = error_listener; fd >= 0 && level == Level::error) {
+    const std::string sentence = fmt::format("{}\n", text);
+    if (::send(fd, sentence.data(), sentence.size(), MSG_NOSIGNAL | MSG_DONTWAIT) > 0) return;
+    error_listener = -1;
+  }
   for (size_t done = 0; done < line.size();) {
     const ssize_t n = ::write(STDERR_FILENO, line.data() + done, line.size() - done);
     if (n <= 0) return;  // nobody is left to tell

@@ -17,6 +17,8 @@ void set_speaker(std::string speaker);
 const std::string& speaker();
 void set_log_level(Level most_verbose);  // default: note
 bool log_enabled(Level level);
+// Errors go there instead, to a socket whose other end tells them, while it is not -1 and somebody hears.
+void tell_errors_to(int fd);
 void log_line(Level level, std::string_view text);
 
 template <class... Args>

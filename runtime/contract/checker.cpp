@@ -91,7 +91,8 @@ Standstill::Means Checker::means_of_standstill() {
           .found =
               [this](const Deadlock& deadlock) {
                 if (cases_.empty()) report_deadlock(deadlock);
-              }};
+              },
+          .job_size = hooks_.job_size};
 }
 
 // ---- ledgers

@@ -11,6 +11,7 @@
 
 #include <chrono>
 #include <deque>
+#include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -51,6 +52,7 @@ struct Hooks {
   // May no thread act but those that stand in blocking calls?
   bool (*all_threads_blocked)() = nullptr;
   MayHaveSent may_have_sent = nullptr;
+  int job_size = std::numeric_limits<int>::max();  // Standstill::Means::job_size
 };
 
 // What a message has said of its sender's call.

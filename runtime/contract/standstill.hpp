@@ -13,6 +13,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <set>
 #include <span>
@@ -51,6 +52,7 @@ class Standstill {
     std::function<std::vector<Lying>()> lying = nullptr;
     // Called once for each deadlock, by one of its members; may end the process.
     std::function<void(const Deadlock&)> found;
+    int job_size = std::numeric_limits<int>::max();  // processes from there on are of other jobs
   };
 
   Standstill(engine::Engine& engine, const Options& options, Means means);

@@ -70,7 +70,7 @@ void Engine::send_active(int to, Header header, const std::byte* data, int64_t b
     return handle_own();
   }
   header.order = peer(to).next_out++;
-  if (transport_.send_now(to, header, header.ticket, data)) return;
+  if (transport_->send_now(to, header, header.ticket, data)) return;
   // In one piece with its bytes: there may be very many of these.
   struct Leaving {
     transport::Outgoing outgoing;
@@ -92,7 +92,7 @@ void Engine::send_active(int to, Header header, const std::byte* data, int64_t b
     ::operator delete(sent);
   };
   add_pending();
-  transport_.send(to, message->outgoing);
+  transport_->send(to, message->outgoing);
 }
 
 void Engine::handle_own() {
@@ -145,7 +145,7 @@ void Engine::fetch_active(int from) {
     done->engine->go_on_with(done->process, !error);
   };
   ++fetching_;
-  transport_.fetch(std::exchange(message.rendezvous, nullptr), fetching->fetch);
+  transport_->fetch(std::exchange(message.rendezvous, nullptr), fetching->fetch);
 }
 
 void Engine::go_on_with(int from, bool first_is_good) {

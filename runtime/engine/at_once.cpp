@@ -36,7 +36,7 @@ bool Engine::send_at_once(int to, const Match& match, const Payload& payload, ui
                       .pattern = pattern,
                       .signature = signature,
                       .bytes = bytes};
-  if (!transport_.send_now(to, header, 0, payload.data())) return false;
+  if (!transport_->send_now(to, header, 0, payload.data())) return false;
   ++receiver.next_out;
   return true;
 }
@@ -49,13 +49,13 @@ bool Engine::recv_at_once(int from, const Match& match, const Payload& payload, 
       .context = match.context, .source = match.source, .tag = match.tag, .serial = match.serial};
   const int64_t room = payload.bytes();
   using Taken = transport::Transport::Taken;
-  Taken taken = transport_.take_now(from, header, payload.data(), room, 1);
+  Taken taken = transport_->take_now(from, header, payload.data(), room, 1);
   if (taken == Taken::nothing) {
     int left = waits ? std::min(waiting_.polls, kMostPolls) : 1;
     if (left <= 1) return false;
     stay_awake();
     for (;;) {
-      taken = transport_.take_now(from, header, payload.data(), room, kPollsPerPass);
+      taken = transport_->take_now(from, header, payload.data(), room, kPollsPerPass);
       if (taken != Taken::nothing) break;
       left -= kPollsPerPass;
       if (left <= 0 || ownership_.contended() || !pass_before(match)) return false;

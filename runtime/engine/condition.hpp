@@ -73,6 +73,12 @@ class Condition {
   }
   const std::vector<Node>& nodes() const { return nodes_; }
 
+  // Whatever needs a process with this number or a higher one needs nobody that is known.
+  void forget_from(int process) {
+    for (Node& node : nodes_)
+      if (node.kind == Kind::actor && node.actor.process >= process) node.kind = Kind::all;
+  }
+
   void write(std::vector<std::byte>& to) const;
   // Takes it off the front of `from`; false if that is no condition.
   bool read(std::span<const std::byte>& from);

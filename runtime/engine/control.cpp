@@ -47,7 +47,7 @@ void Engine::send_control(int to, Header header, std::string bytes) {
     delete sent;
   };
   add_pending();
-  transport_.send(to, message->outgoing);
+  transport_->send(to, message->outgoing);
 }
 
 void Engine::fetch_control(const Arrival& arrival) {
@@ -67,7 +67,7 @@ void Engine::fetch_control(const Arrival& arrival) {
     Observer* observer = whole->engine->observer_;
     if (!error && observer) observer->told(whole->header, whole->bytes.get());
   };
-  transport_.fetch(arrival.rendezvous, message->fetch);
+  transport_->fetch(arrival.rendezvous, message->fetch);
 }
 
 }  // namespace tutti::engine

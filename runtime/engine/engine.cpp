@@ -52,7 +52,7 @@ struct Engine::Parked {
 };
 
 Engine::Engine(transport::Transport& transport, int process, Waiting waiting)
-    : transport_(transport),
+    : transport_(&transport),
       process_(process),
       waiting_(waiting),
       parked_(std::make_unique<Parked>()),
@@ -60,7 +60,7 @@ Engine::Engine(transport::Transport& transport, int process, Waiting waiting)
       alarms_(kAlarmsAtOnce, kAlarmPeriod),
       doorbell_fd_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
   TUTTI_INVARIANT(doorbell_fd_ >= 0, "no descriptor left for an eventfd");
-  transport_.set_receiver(*this);
+  transport_->set_receiver(*this);
 }
 
 Engine::~Engine() {
@@ -119,14 +119,15 @@ void Engine::send(SendOperation& op) {
   op.outgoing.sent = [](transport::Outgoing& outgoing, Error error) {
     auto& send = *static_cast<SendOperation*>(outgoing.owner);
     if (error) {
-      say_unless_ended(fmt::format("sending to process {}: {}", send.peer, error.message()));
+      if (!error.message().empty())
+        say_unless_ended(fmt::format("sending to process {}: {}", send.peer, error.message()));
       send.outcome.mpi_class = error.mpi_class();
       send.matched = true;
     }
     send.sent = true;
     send.engine->send_progressed(send);
   };
-  transport_.send(op.peer, op.outgoing);
+  transport_->send(op.peer, op.outgoing);
 }
 
 struct Engine::Copied : SendOperation {
@@ -225,7 +226,7 @@ void Engine::cancel(SendOperation& op) {
   tickets_.emplace(op.ticket, &op);
   Header request = next_header(op.peer, Kind::cancel);
   request.ticket = op.ticket;
-  transport_.notify(op.peer, request);
+  transport_->notify(op.peer, request);
 }
 
 // ---- arrivals
@@ -241,7 +242,7 @@ inline void Engine::complete(Operation& op) {
   if (header.answer) {
     Header answer = next_header(header.process, Kind::matched);
     answer.ticket = header.ticket;
-    transport_.notify(header.process, answer);
+    transport_->notify(header.process, answer);
   }
   const int64_t room = op.payload.bytes();
   op.outcome.source = header.source;
@@ -329,7 +330,7 @@ void Engine::deliver(const Arrival& arrival) {
 
 // True: it is not to be matched.
 bool Engine::observed(const Arrival& arrival) {
-  if (arrival.header.context < kActiveContext) [[likely]] {
+  if (arrival.header.context < kNewsContext) [[likely]] {
     if (observer_) observer_->arrived(arrival.header);
     return false;
   }
@@ -338,6 +339,10 @@ bool Engine::observed(const Arrival& arrival) {
     return true;
   }
   ++peer(arrival.header.process).heard;
+  if (arrival.header.context == kNewsContext) {
+    if (news_) news_(arrival.header);
+    return true;
+  }
   if (arrival.rendezvous) {
     fetch_control(arrival);
   } else if (observer_) {
@@ -348,10 +353,10 @@ bool Engine::observed(const Arrival& arrival) {
 
 void Engine::withdraw_message(const Header& request) {
   const auto message = matcher_.take_ticket(request.process, request.ticket);
-  if (message && message->rendezvous) transport_.discard(message->rendezvous);
+  if (message && message->rendezvous) transport_->discard(message->rendezvous);
   Header answer = next_header(request.process, message ? Kind::cancelled : Kind::matched);
   answer.ticket = request.ticket;
-  transport_.notify(request.process, answer);
+  transport_->notify(request.process, answer);
 }
 
 void Engine::fetch_into(RecvOperation& op, const Arrival& arrival) {
@@ -367,7 +372,7 @@ void Engine::fetch_into(RecvOperation& op, const Arrival& arrival) {
     op.overflow.reset(new (std::nothrow) std::byte[static_cast<size_t>(header.bytes)]);
     if (!op.overflow) {  // the error stands already; its bytes are not to be had
       op.outcome.bytes = 0;
-      transport_.discard(arrival.rendezvous);
+      transport_->discard(arrival.rendezvous);
       return complete(op);
     }
     op.fetch.into = {op.overflow.get(), header.bytes, &Layout::bytes()};
@@ -385,7 +390,7 @@ void Engine::fetch_into(RecvOperation& op, const Arrival& arrival) {
     receive.overflow.reset();
     receive.engine->complete(receive);
   };
-  transport_.fetch(arrival.rendezvous, op.fetch);
+  transport_->fetch(arrival.rendezvous, op.fetch);
 }
 
 void Engine::satisfy_from_self(RecvOperation& op, SendOperation& send) {

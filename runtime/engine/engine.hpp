@@ -128,7 +128,7 @@ class Engine final : private transport::Receiver {
 
   bool progress() {  // one pass; true if anything happened
     begin_pass();
-    bool moved = transport_.progress();
+    bool moved = transport_->progress();
     if (!pollers_.empty()) moved |= pollers_.poll();
     return moved;
   }
@@ -220,6 +220,17 @@ class Engine final : private transport::Receiver {
   // left.
   void send_active(int to, transport::Header header, const std::byte* data = nullptr,
                    int64_t bytes = 0);
+  // A word to process `to` of the same job, in a header alone: its tag and ticket. It comes in order with all else,
+  // and goes to the function that is set there, with the engine owned.
+  using NewsHandler = void (*)(const transport::Header& news);
+  void set_news_handler(NewsHandler handler) { news_ = handler; }
+  void send_news(int to, int tag, uint64_t ticket);
+  // From here on messages go this way. What is under way on the old one, which `transport` includes, goes on.
+  void switch_transport(transport::Transport& transport);
+  // Completes, with an error of this class, the receives that `of_context` names by their match's context, and what
+  // waits for an answer of a process that `by_process` names. True if there was something.
+  using Names = bool (*)(void* argument, uint64_t which);
+  bool fail(Names of_context, Names by_process, void* argument, int mpi_class);
   const Matcher& matcher() const { return matcher_; }
   const Pollers& pollers() const { return pollers_; }
 
@@ -245,7 +256,7 @@ class Engine final : private transport::Receiver {
 
   int process() const { return process_; }
   const Waiting& waiting() const { return waiting_; }
-  transport::Transport& transport() { return transport_; }
+  transport::Transport& transport() { return *transport_; }
 
  private:
   friend class ProgressThread;
@@ -351,12 +362,13 @@ class Engine final : private transport::Receiver {
   }
   transport::Header next_header(int to, transport::Kind kind);
 
-  transport::Transport& transport_;
+  transport::Transport* transport_;
   const int process_;
   const Waiting waiting_;
   Ownership ownership_;
   Matcher matcher_;
   Observer* observer_ = nullptr;
+  NewsHandler news_ = nullptr;
   Pollers pollers_;
   int64_t pending_ = 0;
   int taken_ = 0;  // by recv_at_once() since the last pass

@@ -17,6 +17,8 @@ namespace tutti::engine {
 inline constexpr uint64_t kControlContext = ~uint64_t{0};
 // The context of active messages (active.hpp), no communicator's either. Odd, as hidden ones are.
 inline constexpr uint64_t kActiveContext = ~uint64_t{2};
+// And that of the news (Engine::send_news), the lowest of the three.
+inline constexpr uint64_t kNewsContext = ~uint64_t{4};
 
 class Observer {
  public:

@@ -94,7 +94,7 @@ class Node::FromUcx final : public Receiver {
 };
 
 Result<std::unique_ptr<Node>> Node::open(const NodeOptions& options, const Wiring& wiring) {
-  if (options.job_size == 1) return std::unique_ptr<Node>(new Node(options, nullptr, nullptr));
+  if (options.job_size == 1) return std::unique_ptr<Node>(new Node(options, wiring, nullptr, nullptr));
   const bool one_node = static_cast<size_t>(options.job_size) == options.neighbours.size();
   std::unique_ptr<SharedMemory> shared = attach(options, wiring);
   std::unique_ptr<Ucx> ucx;
@@ -114,7 +114,6 @@ Result<std::unique_ptr<Node>> Node::open(const NodeOptions& options, const Wirin
                                          : std::move(problem).within(options.ucx_is_told);
     }
     ucx = *std::move(opened);
-    ucx->set_address_book(wiring.address_of);
     return wiring.publish(ucx->address());
   };
   if (Error e = one_node ? wiring.fence() : open_ucx()) return e;
@@ -129,17 +128,20 @@ Result<std::unique_ptr<Node>> Node::open(const NodeOptions& options, const Wirin
   }
   if (one_node && !shared)
     if (Error e = open_ucx()) return e;
-  return std::unique_ptr<Node>(new Node(options, std::move(shared), std::move(ucx)));
+  return std::unique_ptr<Node>(new Node(options, wiring, std::move(shared), std::move(ucx)));
 }
 
-Node::Node(const NodeOptions& options, std::unique_ptr<SharedMemory> shared,
-           std::unique_ptr<Ucx> ucx)
+Node::Node(const NodeOptions& options, const Wiring& wiring,
+           std::unique_ptr<SharedMemory> shared, std::unique_ptr<Ucx> ucx)
     : neighbours_(options.neighbours),
       shared_(std::move(shared)),
       ucx_(std::move(ucx)),
+      ucx_options_(options.ucx),
+      address_book_(wiring.address_of),
       routes_(static_cast<size_t>(options.job_size), Route::unknown),
       descriptor_(epoll_create1(EPOLL_CLOEXEC)) {
   TUTTI_INVARIANT(descriptor_ >= 0, "no descriptor left for epoll");
+  if (ucx_) ucx_->set_address_book([this](int peer) { return address_of(peer); });
   epoll_event event{.events = EPOLLIN};
   TUTTI_INVARIANT(
       !shared_ || epoll_ctl(descriptor_, EPOLL_CTL_ADD, shared_->descriptor(), &event) == 0,
@@ -147,10 +149,13 @@ Node::Node(const NodeOptions& options, std::unique_ptr<SharedMemory> shared,
 }
 
 Node::~Node() {
+  // Its endings look at what this object has.
+  ucx_.reset();
   close(descriptor_);
 }
 
 void Node::set_receiver(Receiver& receiver) {
+  receiver_ = &receiver;
   if (shared_) shared_->set_receiver(receiver);
   if (!ucx_) return;
   from_ucx_ = std::make_unique<FromUcx>(receiver);
@@ -160,7 +165,8 @@ void Node::set_receiver(Receiver& receiver) {
 Node::Route Node::choose_route(int peer) {
   const auto at = static_cast<size_t>(peer);
   if (at >= routes_.size()) routes_.resize(at + 1, Route::unknown);
-  Route route = ucx_ ? Route::ucx : Route::none;
+  if (foreign_.contains(peer)) return routes_[at] = Route::foreign;
+  Route route = ucx_ && !ucx_is_late_ ? Route::ucx : Route::none;
   if (shared_ && std::ranges::binary_search(neighbours_, peer)) {
     const Error problem = shared_->connect(peer);
     if (!problem) {
@@ -180,6 +186,11 @@ void Node::send(int peer, Outgoing& outgoing) {
       return shared_->send(peer, outgoing);
     case Route::ucx:
       return ucx_->send(peer, outgoing);
+    case Route::foreign:
+      outgoing.header.process = foreign_.at(peer).known_as;
+      return ucx_->send(peer, outgoing);
+    case Route::gone:
+      return outgoing.sent(outgoing, Error(MPI_ERR_PROC_ABORTED, ""));  // the program is told
     default:
       break;
   }
@@ -192,9 +203,45 @@ void Node::notify(int peer, const Header& header) {
       return shared_->notify(peer, header);
     case Route::ucx:
       return ucx_->notify(peer, header);
+    case Route::foreign: {
+      Header known = header;
+      known.process = foreign_.at(peer).known_as;
+      return ucx_->notify(peer, known);
+    }
     default:
       return;
   }
+}
+
+Error Node::open_late() {
+  if (ucx_) return {};
+  UcxOptions how = ucx_options_;
+  how.between_nodes = true;  // for all that is known
+  how.dev_shm = false;       // a file there would stay if this process were killed
+  how.segments = false;
+  Result<std::unique_ptr<Ucx>> opened = Ucx::open(how);
+  if (!opened) return std::move(opened).error();
+  ucx_ = *std::move(opened);
+  ucx_is_late_ = true;
+  ucx_->set_address_book([this](int peer) { return address_of(peer); });
+  if (receiver_) set_receiver(*receiver_);
+  return {};
+}
+
+Result<std::string> Node::address_of(int peer) const {
+  const auto at = foreign_.find(peer);
+  return at == foreign_.end() ? address_book_(peer) : Result<std::string>(at->second.address);
+}
+
+void Node::add_foreign(int peer, std::string address, int known_as) {
+  foreign_.try_emplace(peer, Foreign{std::move(address), known_as});
+  ucx_->watch_for_loss(peer);
+}
+
+void Node::lose(int peer) {
+  const auto at = static_cast<size_t>(peer);
+  if (at >= routes_.size()) routes_.resize(at + 1, Route::unknown);
+  routes_[at] = Route::gone;
 }
 
 void Node::fetch(void* rendezvous, Fetch& fetch) {

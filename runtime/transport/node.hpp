@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "base/result.hpp"
@@ -83,16 +84,35 @@ class Node final : public Transport {
   // them. `processes`: theirs, of which mine is number `rank`. nullptr also if one is not here.
   std::unique_ptr<Area> area_for(const AreaKey& key, const std::vector<int>& processes, int rank);
 
+  // ---- processes of other jobs, by numbers beyond the own job's
+
+  // Opens UCX, if it is not, in a job that has no other use for it; direct() has changed then. My address is what
+  // the others need of this process.
+  Error open_late();
+  const std::string& address() const { return ucx_->address(); }
+  // Messages to `peer` go to this address, and say that they are from process `known_as`, which is what the other
+  // one knows this process by. Again: it changes nothing.
+  void add_foreign(int peer, std::string address, int known_as);
+  // It is gone: what is sent to it from here on fails at once.
+  void lose(int peer);
+
   // SharedMemory::parting(); without it nobody waits.
   std::function<void()> parting() const;
   bool has_shared_memory() const { return shared_ != nullptr; }
-  bool has_ucx() const { return ucx_ != nullptr; }
+  // All ranks of the job have opened it.
+  bool has_ucx() const { return ucx_ != nullptr && !ucx_is_late_; }
 
  private:
-  enum class Route : uint8_t { unknown, shared, ucx, none };
+  enum class Route : uint8_t { unknown, shared, ucx, foreign, gone, none };
+  struct Foreign {
+    std::string address;
+    int known_as;
+  };
   class FromUcx;
 
-  Node(const NodeOptions& options, std::unique_ptr<SharedMemory> shared, std::unique_ptr<Ucx> ucx);
+  Node(const NodeOptions& options, const Wiring& wiring, std::unique_ptr<SharedMemory> shared,
+       std::unique_ptr<Ucx> ucx);
+  Result<std::string> address_of(int peer) const;
   Route route_to(int peer) {
     const auto at = static_cast<size_t>(peer);
     if (at < routes_.size() && routes_[at] != Route::unknown) [[likely]]
@@ -107,6 +127,11 @@ class Node final : public Transport {
   const std::vector<int> neighbours_;
   std::unique_ptr<SharedMemory> shared_;  // nullptr: not used
   std::unique_ptr<Ucx> ucx_;              // nullptr: not opened
+  bool ucx_is_late_ = false;              // others of the job may have none
+  const UcxOptions ucx_options_;
+  const Ucx::AddressBook address_book_;  // of the own job
+  std::unordered_map<int, Foreign> foreign_;
+  Receiver* receiver_ = nullptr;
   std::unique_ptr<FromUcx> from_ucx_;
   std::vector<Route> routes_;       // by process id
   int descriptor_ = -1;             // an epoll of its own that holds those of the two

@@ -8,7 +8,7 @@
 #include "launcher/limits.hpp"
 #include "launcher/lines.hpp"
 #include "launcher/pmix_info.hpp"
-#include "launcher/secret.hpp"
+#include "base/secret.hpp"
 #include "launcher/wire.hpp"
 
 namespace tutti::launcher {

@@ -20,7 +20,8 @@ COLL = ["mpi/coll", "mpi/check", *REQUEST]
 MAY_INCLUDE = {
     "launcher": BASE,
     "lib": ["mpi/object", "mpi/type", "mpi/comm", "mpi/request", "mpi/p2p", "mpi/coll", "mpi/rma",
-            "mpi/file", "mpi/topology", "mpi/partitioned", "mpi/tool", "mpi/env", "mpi/session", *BASE],
+            "mpi/file", "mpi/topology", "mpi/partitioned", "mpi/tool", "mpi/process", "mpi/env", "mpi/session",
+            *BASE],
     "runtime/base": [],
     "runtime/boot": BASE,
     # transport/ holds the contract (transport.hpp), which all transports include, and the router
@@ -51,7 +52,8 @@ MAY_INCLUDE = {
     "runtime/mpi/tool": [*COLL],
     "runtime/mpi/topology": [*COLL],
     "runtime/mpi/session": [*COLL, "mpi/p2p", "mpi/env"],
-    "runtime/mpi/env": [*COLL, "mpi/p2p", "mpi/tool", "mpi/rma", "mpi/file", "transport/testing"],
+    "runtime/mpi/process": [*COLL],
+    "runtime/mpi/env": [*COLL, "mpi/p2p", "mpi/tool", "mpi/process", "mpi/rma", "mpi/file", "transport/testing"],
 }
 # Arrows that still run up, and shall go: file, room.
 STILL_UP = {

@@ -26,6 +26,14 @@ Alarm::Alarm(int transport) : transport_(transport), epoll_(epoll_create1(EPOLL_
   disable();
 }
 
+void Alarm::listen_to(int transport) {
+  control(epoll_, EPOLL_CTL_DEL, transport_, 0);
+  transport_ = transport;
+  TUTTI_INVARIANT(control(epoll_, EPOLL_CTL_ADD, transport_, EPOLLONESHOT),
+                  "epoll takes the transport's descriptor");
+  disable();
+}
+
 Alarm::~Alarm() {
   close(epoll_);
 }

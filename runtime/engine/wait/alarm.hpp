@@ -16,6 +16,8 @@ class Alarm {
   ~Alarm();
   Alarm(const Alarm&) = delete;
 
+  // Listens to another one from here on.
+  void listen_to(int transport);
   // For the event loop.
   int descriptor() const { return epoll_; }
 
@@ -28,7 +30,8 @@ class Alarm {
   bool rang();
 
  private:
-  const int transport_, epoll_;
+  int transport_;
+  const int epoll_;
   std::atomic<bool> enabled_{false};
 };
 

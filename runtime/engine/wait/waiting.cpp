@@ -87,7 +87,7 @@ void Engine::wait(bool (*done)(void*), void* argument, Blocked& blocked) {
       yield_core();
       if (waiting_.spreads && before >= spreads_from_) {
         spreads_from_ = before + kLongestWithoutLook;
-        transport_.spread();
+        transport_->spread();
       }
       if (has_lost_core(before)) idle = before_sleep;
     } else if (idle > kEagerPolls) {
@@ -101,7 +101,7 @@ void Engine::wait(bool (*done)(void*), void* argument, Blocked& blocked) {
 
 bool Engine::progress_here() {
   begin_pass();
-  bool moved = transport_.progress_here();
+  bool moved = transport_->progress_here();
   if (!pollers_.empty()) moved |= pollers_.poll();
   return moved;
 }
@@ -132,7 +132,7 @@ bool Engine::arm() {
   else if (!under_way_ && leaves_collectives_ > 0)
     --leaves_collectives_;
   by_flags_ = under_way_ || leaves_collectives_ > 0;
-  return transport_.arm(by_flags_) && !pollers_.poll();
+  return transport_->arm(by_flags_) && !pollers_.poll();
 }
 
 void Engine::sleep_until_something(Sleeper& me) {
@@ -166,7 +166,7 @@ void Engine::sleep(Sleeper& me, bool listens) {
   me.next = std::exchange(asleep_, &me);
   sleepers_.store(sleepers_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   ownership_.release();
-  pollfd wakers[] = {{me.bell, POLLIN, 0}, {transport_.descriptor(), POLLIN, 0}};
+  pollfd wakers[] = {{me.bell, POLLIN, 0}, {transport_->descriptor(), POLLIN, 0}};
   poll(wakers, listens ? 2 : 1, me.bell >= 0 ? kLongestSleepMs : kSleepWithoutBellMs);
   ownership_.acquire();
   Sleeper** at = &asleep_;
@@ -188,7 +188,7 @@ void Engine::yield() {
 // looked at meanwhile.
 void Engine::yield_core() {
   yield();
-  if (waiting_.spreads && ++yields_ % kYieldsPerLook == 0) transport_.spread();
+  if (waiting_.spreads && ++yields_ % kYieldsPerLook == 0) transport_->spread();
 }
 
 bool Engine::shares_core() {
@@ -301,7 +301,7 @@ bool Engine::set_alarm(int attempts) {
 
 void Engine::disarm() {
   armed_ = false;
-  transport_.disarm();
+  transport_->disarm();
 }
 
 void Engine::ring_doorbell(Ring why) {

@@ -324,6 +324,7 @@ void note_objects(contract::Notes& notes) {
 void await_all_messages(const Process& p) {
   std::vector<std::string> counts(static_cast<size_t>(p.job->view().size));
   p.engine->each_peer([&](int process, uint32_t sent, uint32_t) {
+    if (p.processes->is_foreign(process)) return;
     counts[static_cast<size_t>(process)].assign(reinterpret_cast<const char*>(&sent), sizeof sent);
   });
   counts = p.checker->exchange(std::move(counts));
@@ -334,6 +335,7 @@ void await_all_messages(const Process& p) {
         std::memcpy(&missing[i], counts[i].data(), sizeof(uint32_t));
     missing[static_cast<size_t>(p.engine->process())] = 0;
     p.engine->each_peer([&](int process, uint32_t, uint32_t received) {
+      if (p.processes->is_foreign(process)) return;
       uint32_t& left = missing[static_cast<size_t>(process)];
       left -= std::min(left, received);
     });
@@ -346,7 +348,7 @@ std::vector<std::string> unreceived_by_sender(const Process& p) {
   std::map<std::tuple<int, uint64_t, int>, int> counts;
   p.engine->matcher().each_unexpected([&](const engine::Unexpected& message) {
     const transport::Header& h = message.header;
-    if (!engine::is_hidden(h.context)) ++counts[{h.process, h.context, h.tag}];
+    if (!engine::is_hidden(h.context) && !p.processes->is_foreign(h.process)) ++counts[{h.process, h.context, h.tag}];
   });
   std::vector<std::string> lists(static_cast<size_t>(p.job->view().size));
   for (const auto& [key, count] : counts) {

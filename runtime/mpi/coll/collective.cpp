@@ -26,6 +26,8 @@ Error outcome_of(const coll::Execution& execution) {
     return failure(MPI_ERR_TRUNCATE,
                    "a rank sent more than this rank's count and datatype receive: the ranks' "
                    "counts and datatypes do not fit together");
+  if (execution.mpi_class == MPI_ERR_PROC_ABORTED)
+    return failure(execution.mpi_class, "a process of the communicator is gone: its job has ended");
   return failure(execution.mpi_class, "a message of the collective could not be carried");
 }
 

@@ -35,10 +35,6 @@ Error intercomm_create(Comm& local_comm, int local_leader, Comm* peer_comm, int 
 Error intercomm_merge(Comm& intercomm, int high, MPI_Comm* newintracomm);
 
 Error comm_free(MPI_Comm* comm);
-Error comm_disconnect(MPI_Comm* comm);
-
-// The communicator with the processes that have spawned this one. No process is spawned yet, so there is none.
-Error comm_get_parent(MPI_Comm* parent);
 
 // Of a communicator that is being made, or of one that is the program's, with the engine owned.
 void take_hints(Comm& comm, const Info* info);

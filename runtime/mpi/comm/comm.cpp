@@ -10,6 +10,7 @@
 #include "mpi/check/strict.hpp"
 #include "mpi/coll/collective.hpp"
 #include "mpi/comm/api_comm.hpp"
+#include "mpi/comm/making.hpp"
 #include "mpi/object/inventory.hpp"
 #include "mpi/object/process.hpp"
 #include "mpi/request/request.hpp"
@@ -60,6 +61,10 @@ Comm::Comm(Ref<Group> local, Ref<Group> remote, bool local_first, uint64_t conte
 
 Comm::~Comm() {
   if (group->session) group->session->ended(*this);
+  if (spans_jobs(user.context)) {
+    const std::lock_guard lock(process().spanning_mutex);
+    std::erase(process().spanning, this);
+  }
   if (hidden.ledger && process().checker) process().checker->close(*hidden.ledger);
   flight::comm_freed(user.context);
   if (user.context != kNoContext && process().contexts) process().contexts->release(user.context);
@@ -68,13 +73,20 @@ Comm::~Comm() {
 void Comm::set_context(uint64_t context) {
   user.context = context;
   hidden.context = context | 1;
+  if (spans_jobs(context)) {
+    const std::lock_guard lock(process().spanning_mutex);
+    process().spanning.push_back(this);
+  }
   if (context == kNoContext || !process().checker) return;
   // The call that makes it is the one that this thread is in, on the communicator that it is made of.
   const flight::Call* made_by = flight::now();
   contract::Origin origin;
   if (made_by) origin = {made_by->function, made_by->caller, made_by->context};
-  hidden.ledger = process().checker->open(hidden, origin);
-  hidden.ledger->set_fatal(errhandler->ends_job());
+  // The ranks of several jobs have no ledger in common: they know each other by other numbers.
+  if (!spans_jobs(context)) {
+    hidden.ledger = process().checker->open(hidden, origin);
+    hidden.ledger->set_fatal(errhandler->ends_job());
+  }
   flight::comm_made({.context = context,
                      .parent = origin.parent,
                      .caller = origin.caller,
@@ -99,6 +111,7 @@ void Comm::set_name(std::string_view given) {
 
 void Comm::ask_for_area() {
   asked_for_area_ = true;
+  if (spans_jobs(context())) return;  // no two jobs share memory
   if (is_inter()) return;  // nobody shares what is between two groups, wherever their ranks are
   find_nodes();
   const StressMode& stress = process().stress_mode;
@@ -221,7 +234,9 @@ void note_freed(Comm& comm, Function function) {
   comm.hidden.ledger->started(serial, contract::word_of(function));
 }
 
-Error free_handle(MPI_Comm* comm, Function function) {
+}  // namespace
+
+Error free_communicator(MPI_Comm* comm, Function function) {
   Comm& object = *resolve<Comm>(*comm);
   if (&object == process().world || &object == process().self)
     return failure(MPI_ERR_COMM, "{} is predefined and may not be freed (argument comm)", object.name);
@@ -236,26 +251,19 @@ Error free_handle(MPI_Comm* comm, Function function) {
   return {};
 }
 
-}  // namespace
-
-Error comm_free(MPI_Comm* comm) { return free_handle(comm, Function::Comm_free); }
-
-Error comm_disconnect(MPI_Comm* comm) {
-  Comm& object = *resolve<Comm>(*comm);
+void await_communication(Comm& comm) {
   Engine& engine = engine_of_process();
-  {
-    // An inactive request, or one that is complete, is no communication (section 11.10.4).
-    const Ref<Comm> mine(&object);
-    const Engine::Guard own(engine);
-    engine.wait_until([&] { return object.under_way == 0; },
-                      [&](engine::Condition& needs) {
-                        engine.matcher().each_posted([&](const engine::RecvOperation& receive) {
-                          if (receive.match.context == object.context())
-                            add_needs(needs, receive, object);
-                        });
+  // An inactive request, or one that is complete, is no communication (section 11.10.4).
+  const Ref<Comm> mine(&comm);
+  const Engine::Guard own(engine);
+  engine.wait_until([&] { return comm.under_way == 0; },
+                    [&](engine::Condition& needs) {
+                      engine.matcher().each_posted([&](const engine::RecvOperation& receive) {
+                        if (receive.match.context == comm.context()) add_needs(needs, receive, comm);
                       });
-  }
-  return free_handle(comm, Function::Comm_disconnect);
+                    });
 }
+
+Error comm_free(MPI_Comm* comm) { return free_communicator(comm, Function::Comm_free); }
 
 }  // namespace tutti::mpi

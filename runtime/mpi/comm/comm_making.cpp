@@ -47,6 +47,11 @@ uint64_t offer_context(bool first) {
   return first ? process().contexts->acquire() : kNoContext;
 }
 
+uint64_t offer_context(const Comm& parent, bool first) {
+  if (spans_jobs(parent.context())) return first ? random_context() : kNoContext;
+  return offer_context(first);
+}
+
 Ref<Group> new_group(std::vector<int> processes, int rank, const Group& like) {
   return Ref<Group>::adopt(new Group(std::make_shared<const std::vector<int>>(std::move(processes)),
                                      rank, like.session));
@@ -122,7 +127,7 @@ Ref<Group> group_of(const Comm& comm, const std::vector<int>& members, int rank 
 // Everybody's colors and keys: my part of them. Over two groups their union is divided as one group is.
 Error divide(Comm& comm, Function function, int color, int key, MPI_Comm* newcomm) {
   const int size = comm.hidden.size(), me = comm.hidden.rank;
-  const Entry mine{color, key, offer_context(color != MPI_UNDEFINED)};
+  const Entry mine{color, key, offer_context(comm, color != MPI_UNDEFINED)};
   std::vector<Entry> all(static_cast<size_t>(size));
   coll::Call exchange = allgather_bytes(&mine, all.data(), sizeof mine);
   exchange.signature = contract::word_of(function);
@@ -218,7 +223,7 @@ Result<std::vector<int>> ranks_in(const Comm& comm, const Group& group) {
 
 
 Result<Ref<Comm>> make_duplicate(Comm& comm, contract::Word signature) {
-  uint64_t context = offer_context(comm.hidden.rank == 0);
+  uint64_t context = offer_context(comm, comm.hidden.rank == 0);
   coll::Call spread = bcast_bytes(&context, sizeof context, 0);
   spread.signature = signature;
   if (Error e = run(comm, spread)) {
@@ -252,7 +257,7 @@ Error comm_idup(Comm& comm, MPI_Comm* newcomm, MPI_Request* request) {
   const Ref<Comm> made = duplicate(comm, kNoContext);
   // The attributes are those of the time of the call (section 7.4.2).
   if (Error e = copy_attributes(comm, *made)) return e;
-  auto context = std::make_shared<uint64_t>(offer_context(comm.hidden.rank == 0));
+  auto context = std::make_shared<uint64_t>(offer_context(comm, comm.hidden.rank == 0));
   Prepared prepared{.call = bcast_bytes(context.get(), sizeof *context, 0)};
   prepared.call.signature = contract::word_of(Function::Comm_dup);
   Error e = start(comm, std::move(prepared), request, [made, context]() -> Error {
@@ -273,11 +278,6 @@ Error comm_idup(Comm& comm, MPI_Comm* newcomm, MPI_Request* request) {
 Error comm_idup_with_info(Comm& comm, Info* info, MPI_Comm* newcomm, MPI_Request* request) {
   if (Error e = comm_idup(comm, newcomm, request)) return e;
   take_hints(*resolve<Comm>(*newcomm), info);
-  return {};
-}
-
-Error comm_get_parent(MPI_Comm* parent) {
-  *parent = MPI_COMM_NULL;
   return {};
 }
 
@@ -316,7 +316,7 @@ Error comm_create_group(Comm& comm, Group& group, int tag, MPI_Comm* newcomm) {
   if (!members) return std::move(members).error();
   *newcomm = MPI_COMM_NULL;
   if (group.rank == MPI_UNDEFINED) return {};
-  uint64_t context = offer_context(group.rank == 0);
+  uint64_t context = offer_context(comm, group.rank == 0);
   if (Error e = spread_context(comm, group, *members, tag, context)) return e;
   if (context == kNoContext) return no_context_left(comm);
   *newcomm = make_comm(comm, *group.processes, group.rank, context)->handle;

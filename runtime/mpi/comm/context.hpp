@@ -10,6 +10,7 @@
 #include <mutex>
 #include <vector>
 
+#include "base/random.hpp"
 #include "base/result.hpp"
 
 namespace tutti::mpi {
@@ -17,6 +18,13 @@ namespace tutti::mpi {
 //  63       40 39      20 19         1   0
 // |  owner    |   slot   | generation |hidden|
 inline constexpr uint64_t kNoContext = 0;
+
+// Contexts of communicators whose processes are of several jobs, and of those that are made out of these, are random:
+// nobody there could agree on an owner. The highest bit tells them from the others, the next one from the engine's own.
+constexpr bool spans_jobs(uint64_t context) { return context >> 63 != 0; }
+inline uint64_t random_context() {
+  return (random_word() & ~(uint64_t{1} << 62) & ~uint64_t{1}) | uint64_t{1} << 63;
+}
 
 class ContextPool {
  public:

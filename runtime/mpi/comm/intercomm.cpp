@@ -60,6 +60,12 @@ Error meet(const Comm& local, Comm* peer, int remote_leader, int tag, Offer& off
   if (remote_leader < 0 || remote_leader >= peer->remote_size())
     return failure(MPI_ERR_RANK, "rank {} is not in the peer communicator of {} rank{} (argument remote_leader)",
                    remote_leader, peer->remote_size(), peer->remote_size() == 1 ? "" : "s");
+  // Each process has numbers of its own for those of other jobs, and may not know those of a third one at all.
+  if (spans_jobs(peer->context()) || spans_jobs(local.context()))
+    return failure(MPI_ERR_COMM,
+                   "processes of other jobs are among these: groups of several jobs are made into an intercommunicator "
+                   "by MPI_Comm_accept and MPI_Comm_connect, or by MPI_Comm_split of one (argument {})",
+                   spans_jobs(peer->context()) ? "peer_comm" : "local_comm");
   const engine::Channel& channel = peer->hidden;
   const int other = channel.sides ? channel.sides.other_begin() + remote_leader : remote_leader;
   if (other == channel.rank)
@@ -142,7 +148,7 @@ Error intercomm_merge(Comm& intercomm, int high, MPI_Comm* newintracomm) {
   const engine::Channel& channel = intercomm.hidden;
   const Sides sides = channel.sides;
   // Either group may come first, and its first rank makes the context.
-  const Entry mine{high != 0, offer_context(sides.rank_in_group() == 0)};
+  const Entry mine{high != 0, offer_context(intercomm, sides.rank_in_group() == 0)};
   std::vector<Entry> all(static_cast<size_t>(sides.all));
   coll::Call exchange = allgather_bytes(&mine, all.data(), sizeof mine);
   exchange.signature = contract::word_of(Function::Intercomm_merge);

@@ -26,5 +26,12 @@ Error divide(Comm& comm, Function function, int color, int key, MPI_Comm* newcom
 
 // A context for a communicator of which this rank is the first, if it is; kNoContext if none is left.
 uint64_t offer_context(bool first);
+// The same, for one that is made out of `parent`.
+uint64_t offer_context(const Comm& parent, bool first);
+
+// Waits until nothing of the program's is under way on a communicator.
+void await_communication(Comm& comm);
+// What MPI_Comm_free does, for the program's call of `function`.
+Error free_communicator(MPI_Comm* comm, Function function);
 
 }  // namespace tutti::mpi

@@ -20,6 +20,7 @@
 #include "mpi/object/memory_kinds.hpp"
 #include "mpi/object/process.hpp"
 #include "mpi/p2p/bsend.hpp"
+#include "mpi/process/parent.hpp"
 
 namespace tutti::mpi {
 namespace {
@@ -145,6 +146,8 @@ Error part_from_others(Process& p, bool closes) {
     const engine::Engine::Guard own(*p.engine);
     p.engine->set_observer(nullptr);
   }
+  flush(p);
+  leave_connected_jobs();
   flush(p);
   // What the checker asked may have been all that a connection was made for, and UCX makes one with
   // the help of both ends: they stay until all are through.
@@ -300,6 +303,7 @@ Error begin_world(int level) {
   info_env().set("mpi_memory_alloc_kinds", memory_kinds_given(nullptr));
   if (p.checker && !had_sessions) open_thread_judge(report_only);
   show_world(p);
+  if (Error e = meet_parent()) return e;
   const std::lock_guard count(counting());
   world = World::alive;
   set_phase();

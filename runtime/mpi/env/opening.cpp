@@ -82,11 +82,12 @@ bool all_threads_blocked() {
   return p.threads.none_but(waiting, std::as_bytes(std::span(&p.engine->ownership(), 1)));
 }
 
-contract::Hooks contract_hooks() {
+contract::Hooks contract_hooks(int job_size) {
   return {.end_job = [](int code, const std::string& text) { process().job->abort(code, text); },
           .is_finalizing = [] { return process().finalizing; },
           .all_threads_blocked = all_threads_blocked,
-          .may_have_sent = may_have_sent};
+          .may_have_sent = may_have_sent,
+          .job_size = job_size};
 }
 
 contract::Options contract_options(const Config& config) {
@@ -102,7 +103,7 @@ void open_contract(Process& p, const Config& config) {
   if (options.level == contract::Level::off) return flight::switch_off();
   const boot::JobView& view = p.job->view();
   flight::open(view.id, view.rank, view.size, view.host);
-  p.checker = std::make_unique<contract::Checker>(*p.engine, options, contract_hooks());
+  p.checker = std::make_unique<contract::Checker>(*p.engine, options, contract_hooks(view.size));
   const engine::Engine::Guard own(*p.engine);
   p.engine->set_observer(p.checker.get());
   type_comparison = {.on = true, .report_only = options.report_only};
@@ -120,6 +121,7 @@ Error open_engine(Process& p, const Config& config) {
   p.stress_mode = *mode;
   transport::Transport* transport = &p.transport->direct();
   if (mode->kind != Kind::off) {
+    transport = p.transport.get();  // which may get more ways to others while it runs
     p.stress = transport::stressed(
         *transport,
         {.disturb = mode->kind == Kind::random, .seed = mode->seed, .process = view.rank});
@@ -144,6 +146,7 @@ Error open_process(Process& p, std::optional<engine::Ticks>& ticks, bool& report
   if (!job) return std::move(job).error();
   p.job = *std::move(job);
   const boot::JobView& view = p.job->view();
+  p.processes = std::make_unique<boot::Processes>(boot::Processes::id_of(view.id, view.size), view.size);
   set_speaker(fmt::format("rank {} on {}", view.rank, view.host));
   // Our own launcher has done so; others know nothing of what a killed one has left.
   if (!view.own_launcher && view.size > 1 && view.rank == view.node_ranks.front())

@@ -6,10 +6,13 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <thread>
+#include <vector>
 
 #include "base/stress_mode.hpp"
 #include "boot/job.hpp"
+#include "boot/processes.hpp"
 #include "coll/selection.hpp"
 #include "contract/checker.hpp"
 #include "contract/threads.hpp"
@@ -35,6 +38,11 @@ struct Process {
   std::shared_ptr<const coll::Selection> selection;  // of every communicator's algorithms
   Comm* world = nullptr;  // the program's between MPI_Init and MPI_Finalize alone
   Comm* self = nullptr;
+  std::unique_ptr<boot::Processes> processes;  // changed with the engine owned
+  MPI_Comm parent = MPI_COMM_NULL;             // what MPI_Comm_get_parent returns
+  // Communicators with processes of other jobs, while they live.
+  std::mutex spanning_mutex;
+  std::vector<Comm*> spanning;
   StressMode stress_mode;
   std::vector<int> node_of;  // by process, once a communicator has asked; boot::Job::nodes()
   std::atomic<int> thread_level = MPI_THREAD_SINGLE;  // the highest that the program may count on
@@ -58,7 +66,7 @@ inline engine::Engine& engine_of_process() { return *process().engine; }
 // After a failed initialization: the job to end, if it had been joined by then.
 std::unique_ptr<boot::Job>& job_that_failed_to_start();
 
-// My process id: my rank in MPI_COMM_WORLD.
+// My process number: my rank in MPI_COMM_WORLD.
 int my_process();
 
 }  // namespace tutti::mpi

@@ -332,6 +332,8 @@ Error failure_of(const engine::Outcome& outcome) {
                    "the message of {} bytes from rank {} with tag {} is longer than the receive "
                    "buffer of {} bytes",
                    outcome.sent_bytes, outcome.source, outcome.tag, outcome.bytes);
+  if (outcome.mpi_class == MPI_ERR_PROC_ABORTED)
+    return failure(outcome.mpi_class, "the job of the process at the other end has ended");
   return failure(outcome.mpi_class, "the message could not be carried; the line above says why");
 }
 

@@ -125,7 +125,7 @@ struct Offer {
 // may go on, for what comes early for the window waits (rma::Service).
 Result<Ref<Window>> make_window(Comm& comm, Function function, int flavor, const Info* info,
                                 Window::Part mine, bool* apart) {
-  const Offer offer{offer_context(comm.rank() == 0), mine, apart && *apart};
+  const Offer offer{offer_context(comm, comm.rank() == 0), mine, apart && *apart};
   std::vector<Offer> offers(static_cast<size_t>(comm.size()));
   coll::Call exchange = allgather_bytes(&offer, offers.data(), sizeof offer);
   exchange.signature = contract::word_of(function);

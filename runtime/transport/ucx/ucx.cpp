@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -36,6 +37,9 @@ bool is_loss(ucs_status_t status) {
 Error ucx_failure(const char* what, ucs_status_t status) {
   return failure(is_loss(status) ? MPI_ERR_PROC_ABORTED : MPI_ERR_OTHER, "UCX cannot {}: {}", what, ucs_status_string(status));
 }
+
+// Of a peer in another job, which may end before this one: the program hears of it, and nobody else has to.
+Error end_of_peer() { return Error(MPI_ERR_PROC_ABORTED, ""); }
 
 // A Payload with gaps travels as one element of this generic datatype, which packs and unpacks it
 // piece by piece as UCX asks for bytes.
@@ -108,6 +112,10 @@ class UcxTransport final : public Ucx {
 
   const std::string& address() const override { return address_; }
   void set_address_book(AddressBook book) override { book_ = std::move(book); }
+  void watch_for_loss(int peer) override {
+    watched_.insert(peer);
+    say_no_ucx_errors();
+  }
   void set_receiver(Receiver& receiver) override {
     receiver_ = &receiver;
     if (short_) short_->set_receiver(receiver);
@@ -150,6 +158,7 @@ class UcxTransport final : public Ucx {
   AddressBook book_;
   Receiver* receiver_ = nullptr;
   std::vector<ucp_ep_h> endpoints_;  // by process id; nullptr: not connected
+  std::set<int> watched_;            // may end before this process does
   bool within_ucx_ = false;          // it calls back
   std::vector<Late> late_;
   std::function<void(int, const Error&)> no_way_;
@@ -284,7 +293,7 @@ Result<ucp_ep_h> UcxTransport::endpoint(int peer) {
 
 Result<ucp_ep_h> UcxTransport::connect(int peer) {
   Result<ucp_ep_h> connected = try_to_connect(peer);
-  if (!connected && no_way_) no_way_(peer, connected.error());
+  if (!connected && no_way_ && !watched_.contains(peer)) no_way_(peer, connected.error());
   return connected;
 }
 
@@ -296,6 +305,11 @@ Result<ucp_ep_h> UcxTransport::try_to_connect(int peer) {
   ucp_ep_params_t params{};
   params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS;
   params.address = reinterpret_cast<const ucp_address_t*>(address->data());
+  if (watched_.contains(peer)) {
+    params.field_mask |= UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE | UCP_EP_PARAM_FIELD_ERR_HANDLER;
+    params.err_mode = UCP_ERR_HANDLING_MODE_PEER;
+    params.err_handler.cb = [](void*, ucp_ep_h, ucs_status_t) {};  // what waits has its error
+  }
   ucp_ep_h ep = nullptr;
   const ucs_status_t status = ucp_ep_create(worker_, &params, &ep);
   if (status != UCS_OK)
@@ -332,7 +346,7 @@ void UcxTransport::send(int peer, Outgoing& outgoing) {
   if (is_too_early_for(peer)) [[unlikely]]
     return late_.push_back({.peer = peer, .outgoing = &outgoing, .notice = {}});
   Result<ucp_ep_h> ep = endpoint(peer);
-  if (!ep) return outgoing.sent(outgoing, std::move(ep).error());
+  if (!ep) return outgoing.sent(outgoing, watched_.contains(peer) ? end_of_peer() : std::move(ep).error());
 
   ucp_request_param_t param{};
   param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
@@ -344,6 +358,13 @@ void UcxTransport::send(int peer, Outgoing& outgoing) {
     const bool fine = status == UCS_OK || status == UCS_ERR_CANCELED;
     out.sent(out, fine ? Error() : ucx_failure("send", status));
   };
+  const bool may_end = !watched_.empty() && watched_.contains(peer);
+  if (may_end)
+    param.cb.send = [](void* request, ucs_status_t status, void* user_data) {
+      ucp_request_free(request);
+      auto& out = *static_cast<Outgoing*>(user_data);
+      out.sent(out, status == UCS_OK || status == UCS_ERR_CANCELED ? Error() : end_of_peer());
+    };
   const void* buffer = nullptr;
   size_t count = 0;
   // Over tcp its header and its bytes would go to the kernel apart, unless it is packed.
@@ -355,6 +376,7 @@ void UcxTransport::send(int peer, Outgoing& outgoing) {
       ucp_am_send_nbx(*ep, kMessageId, &outgoing.header, sizeof(Header), buffer, count, &param);
   if (UCS_PTR_IS_PTR(request)) return;
   const ucs_status_t status = UCS_PTR_STATUS(request);
+  if (status != UCS_OK && may_end) return outgoing.sent(outgoing, end_of_peer());
   outgoing.sent(outgoing, status == UCS_OK ? Error() : ucx_failure("send", status));
 }
 
@@ -369,6 +391,7 @@ void UcxTransport::notify(int peer, const Header& header) {
   if (is_too_early_for(peer)) [[unlikely]]
     return late_.push_back({.peer = peer, .outgoing = nullptr, .notice = header});
   Result<ucp_ep_h> ep = endpoint(peer);
+  if (!ep && watched_.contains(peer)) return;
   if (!ep) {
     say_unless_ended(ep.error().message());
     return;

@@ -32,6 +32,8 @@ class Ucx : public Transport {
 
   virtual const std::string& address() const = 0;  // of my worker: bytes to publish
   virtual void set_address_book(AddressBook book) = 0;
+  // Before the first message to it: that it ends is no reason for this process to end, but an error of what was sent.
+  virtual void watch_for_loss(int peer) = 0;
 };
 
 }  // namespace tutti::transport

@@ -3,6 +3,7 @@
 
 #include <ucs/debug/log_def.h>
 
+#include <atomic>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
@@ -13,9 +14,12 @@
 namespace tutti::transport {
 namespace {
 
+std::atomic<bool> are_left_out{false};
+
 ucs_log_func_rc_t keep_back(const char*, unsigned, const char*, ucs_log_level_t level,
                             const ucs_log_component_config_t*, const char* format, va_list arguments) {
   if (level != UCS_LOG_LEVEL_ERROR) return UCS_LOG_FUNC_RC_CONTINUE;
+  if (are_left_out) return UCS_LOG_FUNC_RC_STOP;
   char text[512];
   va_list copy;
   va_copy(copy, arguments);
@@ -26,6 +30,8 @@ ucs_log_func_rc_t keep_back(const char*, unsigned, const char*, ucs_log_level_t 
 }
 
 }  // namespace
+
+void say_no_ucx_errors() { are_left_out = true; }
 
 void keep_back_ucx_errors() {
   static const bool once = [] {

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace tutti::launcher {
+namespace tutti {
 
 class Secret {
  public:
@@ -25,4 +25,4 @@ bool same_proof(std::string_view a, std::string_view b);  // in time that tells 
 // SipHash-2-4 of Aumasson and Bernstein, 2012; `key` is 16 bytes.
 uint64_t siphash(std::string_view key, std::string_view text);
 
-}  // namespace tutti::launcher
+}  // namespace tutti

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "launcher/secret.hpp"
+#include "base/secret.hpp"
 
 #include <bit>
 #include <charconv>
 #include <cstdint>
 #include <cstring>
 
-#include "launcher/cleanup.hpp"
+#include "base/random.hpp"
 
-namespace tutti::launcher {
+namespace tutti {
 namespace {
 
 constexpr size_t kKeyBytes = 32;  // two keys of SipHash
@@ -91,4 +91,4 @@ bool same_proof(std::string_view a, std::string_view b) {
   return difference == 0;
 }
 
-}  // namespace tutti::launcher
+}  // namespace tutti

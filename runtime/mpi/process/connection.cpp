@@ -1,0 +1,469 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/process/connection.hpp"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <set>
+#include <span>
+#include <thread>
+#include <unordered_set>
+
+#include "base/bytes.hpp"
+#include "base/log.hpp"
+#include "base/signals.hpp"
+#include "contract/signature.hpp"
+#include "mpi/coll/collective.hpp"
+#include "mpi/object/inventory.hpp"
+#include "mpi/process/beside.hpp"
+
+namespace tutti::mpi {
+namespace {
+
+using engine::Engine;
+
+// A description of a group that is longer is none.
+constexpr size_t kLongestWords = size_t{1} << 32;
+constexpr char kFarewell = 'F';
+
+enum News : int { lost = 1, left = 2 };  // the tags of what a root tells its side of a connection
+
+struct Connection {
+  uint64_t context = 0;
+  std::vector<int> local, remote;  // process numbers
+  int lifeline = -1;               // at the root alone
+  std::thread watcher;             // the same
+  bool over = false;  // the other side has bidden farewell, or is gone; changed by the engine's owner
+};
+
+// What a process of this job knows of connections; all with the engine owned.
+class Connections final : public engine::Poller {
+ public:
+  void add(std::unique_ptr<Connection> connection);
+  std::unique_ptr<Connection> take(uint64_t context);
+  Connection* find(uint64_t context) const;
+  bool all_over() const {
+    return std::ranges::all_of(connections_, [](const auto& each) { return each.second->over; });
+  }
+  bool empty() const { return connections_.empty(); }
+  template <class Visit>
+  void each(Visit&& visit) {
+    for (auto& [context, connection] : connections_) visit(*connection);
+  }
+  // Of the connection with this context, which this process may not have heard of yet.
+  void hear(News news, uint64_t context);
+  // As the root: to all members of this side, and to oneself.
+  void tell(Connection& connection, News news);
+
+  // ---- when somebody is gone: looks in each pass for what waits for him.
+  bool poll() override;
+  bool awaits(engine::Match&) const override { return false; }
+
+ private:
+  void lose(const Connection& connection);
+
+  std::map<uint64_t, std::unique_ptr<Connection>> connections_;
+  std::map<uint64_t, News> early_;
+  std::unordered_set<int> gone_;
+  std::unordered_set<uint64_t> broken_;  // contexts of users' channels
+};
+
+Connections& connections() {
+  static auto& all = *new Connections;  // threads may look at it during exit
+  return all;
+}
+
+void Connections::add(std::unique_ptr<Connection> connection) {
+  const uint64_t context = connection->context;
+  connections_[context] = std::move(connection);
+  if (const auto early = early_.find(context); early != early_.end()) {
+    const News news = early->second;
+    early_.erase(early);
+    hear(news, context);
+  }
+}
+
+Connection* Connections::find(uint64_t context) const {
+  const auto at = connections_.find(context);
+  return at == connections_.end() ? nullptr : at->second.get();
+}
+
+std::unique_ptr<Connection> Connections::take(uint64_t context) {
+  const auto at = connections_.find(context);
+  if (at == connections_.end()) return nullptr;
+  std::unique_ptr<Connection> taken = std::move(at->second);
+  connections_.erase(at);
+  return taken;
+}
+
+void Connections::hear(News news, uint64_t context) {
+  Connection* connection = find(context);
+  if (!connection) {
+    early_[context] = news;
+    return;
+  }
+  if (connection->over) return;
+  connection->over = true;
+  if (news == News::lost) lose(*connection);
+  engine_of_process().note_event();
+}
+
+void Connections::tell(Connection& connection, News news) {
+  if (connection.over) return;
+  for (const int member : connection.local)
+    if (member != my_process()) engine_of_process().send_news(member, news, connection.context);
+  hear(news, connection.context);
+}
+
+void Connections::lose(const Connection& connection) {
+  if (gone_.empty()) engine_of_process().add_poller(*this);
+  for (const int process : connection.remote) {
+    if (!::tutti::mpi::process().processes->is_foreign(process)) continue;
+    gone_.insert(process);
+    ::tutti::mpi::process().transport->lose(process);
+  }
+  poll();
+}
+
+bool Connections::poll() {
+  Process& p = process();
+  broken_.clear();
+  {
+    const std::lock_guard lock(p.spanning_mutex);
+    const auto is_gone = [&](int peer) { return gone_.contains(peer); };
+    for (const Comm* comm : p.spanning)
+      if (std::ranges::any_of(*comm->user.peers, is_gone) || std::ranges::any_of(*comm->hidden.peers, is_gone))
+        broken_.insert(comm->context());
+  }
+  return p.engine->fail(
+      [](void* self, uint64_t context) {
+        return spans_jobs(context) && static_cast<Connections*>(self)->broken_.contains(context & ~uint64_t{1});
+      },
+      [](void* self, uint64_t peer) { return static_cast<Connections*>(self)->gone_.contains(static_cast<int>(peer)); },
+      this, MPI_ERR_PROC_ABORTED);
+}
+
+void on_news(const transport::Header& header) {
+  connections().hear(static_cast<News>(header.tag), header.ticket);
+}
+
+// The root's look at the lifeline. Ends when it does.
+void watch(uint64_t context, int lifeline) {
+  bool farewell = false;
+  for (;;) {
+    char word = 0;
+    pollfd one{lifeline, POLLIN, 0};
+    if (::poll(&one, 1, -1) < 0 && errno == EINTR) continue;
+    const ssize_t n = ::recv(lifeline, &word, 1, MSG_DONTWAIT);
+    if (n < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+    const bool end = n <= 0;
+    if (!end) farewell |= word == kFarewell;
+    {
+      const Engine::Guard own(engine_of_process());
+      if (Connection* connection = connections().find(context))
+        connections().tell(*connection, farewell ? News::left : News::lost);
+    }
+    if (end) return;
+  }
+}
+
+void say_farewell(const Connection& connection) {
+  if (connection.lifeline < 0) return;
+  [[maybe_unused]] const ssize_t n = ::send(connection.lifeline, &kFarewell, 1, MSG_NOSIGNAL);
+}
+
+// Without the engine: the watcher may want it.
+void close_lifeline(Connection& connection) {
+  if (connection.lifeline < 0) return;
+  ::shutdown(connection.lifeline, SHUT_RDWR);
+  if (connection.watcher.joinable()) connection.watcher.join();
+  ::close(connection.lifeline);
+}
+
+// ---- what the sides tell each other
+
+struct Member {
+  boot::GlobalName name;
+  std::string host, address;
+};
+
+std::string as_text(const Bytes& bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+std::span<const std::byte> as_bytes_of(const std::string& text) {
+  return std::as_bytes(std::span(text));
+}
+
+// An error, or what goes on. Both sides and all ranks hear the same.
+struct Words {
+  std::string problem;  // empty: none
+  int32_t problem_class = MPI_SUCCESS;
+  uint64_t context = 0;
+  std::vector<std::string> members;  // packed
+
+  std::string packed() const {
+    Bytes out;
+    put_text(out, problem);
+    put(out, problem_class);
+    put(out, context);
+    put(out, static_cast<uint32_t>(members.size()));
+    for (const std::string& member : members) put_text(out, member);
+    return as_text(out);
+  }
+  static std::optional<Words> unpacked(const std::string& text) {
+    std::span<const std::byte> from = as_bytes_of(text);
+    Words words;
+    uint32_t count = 0;
+    if (!get_text(from, words.problem) || !get(from, words.problem_class) || !get(from, words.context) ||
+        !get(from, count))
+      return {};
+    for (uint32_t i = 0; i < count; ++i)
+      if (!get_text(from, words.members.emplace_back())) return {};
+    return words;
+  }
+  static Words of(Error error) {
+    Words words;
+    words.problem_class = error.mpi_class();
+    words.problem = error.message();
+    return words;
+  }
+  Error error() const { return failure(problem_class, "{}", problem); }
+};
+
+// What I tell of myself. The way to me is opened now: it may have to.
+Words my_words(int root) {
+  Process& p = process();
+  const Engine::Guard own(*p.engine);
+  if (Error e = p.transport->open_late()) return Words::of(std::move(e).within("connecting to another job"));
+  if (!p.stress) p.engine->switch_transport(*p.transport);
+  p.engine->set_news_handler(on_news);
+  Bytes me;
+  put(me, p.processes->job());
+  put(me, static_cast<int32_t>(my_process()));
+  put_text(me, p.job->view().host);
+  put_text(me, p.transport->address());
+  Words words;
+  words.context = static_cast<uint64_t>(root);
+  words.members.push_back(as_text(me));
+  return words;
+}
+
+std::optional<Member> member_of(const std::string& packed) {
+  std::span<const std::byte> from = as_bytes_of(packed);
+  Member member;
+  if (!get(from, member.name.job) || !get(from, member.name.rank) || !get_text(from, member.host) ||
+      !get_text(from, member.address))
+    return {};
+  return member;
+}
+
+// One side's words out of those of its ranks.
+Words words_of_side(const std::vector<std::string>& texts, int root) {
+  Words side;
+  for (size_t rank = 0; rank < texts.size(); ++rank) {
+    std::optional<Words> words = Words::unpacked(texts[rank]);
+    if (!words) return Words::of(failure(MPI_ERR_OTHER, "rank {} has sent something else", rank));
+    if (words->problem_class != MPI_SUCCESS) return *std::move(words);
+    if (words->context != static_cast<uint64_t>(root))
+      return Words::of(failure(MPI_ERR_ROOT, "rank {} calls with root {}, rank 0 with another one (argument root)", rank,
+                               words->context));
+    side.members.push_back(words->members.front());
+  }
+  return side;
+}
+
+// At the root: ours against theirs. An error of the way there is the answer.
+std::string exchanged(Socket& socket, const std::string& mine, bool first) {
+  // Both may be longer than what a socket holds: one side sends first.
+  Result<std::string> theirs = beside([&]() -> Result<std::string> {
+    if (first)
+      if (Error e = socket.send(mine)) return e;
+    Result<std::string> received = socket.receive(kLongestWords);
+    if (received && !first)
+      if (Error e = socket.send(mine)) return e;
+    return received;
+  });
+  return theirs ? *std::move(theirs) : Words::of(std::move(theirs).error()).packed();
+}
+
+struct Side {
+  std::vector<Member> members;
+  std::vector<int> numbers;
+};
+
+// By which numbers the processes of one side know those of the other: a row for each.
+Result<std::string> tell_numbers(Comm& comm, int root, bool accepts, Socket& socket, const std::vector<int>& mine) {
+  std::string rows(mine.size() * sizeof(int) * static_cast<size_t>(comm.size()), '\0');
+  if (Error e = run(comm, allgather_bytes(mine.data(), rows.data(), static_cast<int64_t>(mine.size() * sizeof(int)))))
+    return e;
+  std::string theirs;
+  if (comm.rank() == root) theirs = exchanged(socket, rows, accepts);
+  if (Error e = spread_text(comm, root, theirs)) return e;
+  if (theirs.size() != rows.size()) {
+    const std::optional<Words> words = Words::unpacked(theirs);
+    return words && words->problem_class ? words->error()
+                                         : failure(MPI_ERR_PORT, "the other side has sent something else");
+  }
+  return theirs;
+}
+
+Ref<Group> group_of(std::vector<int> numbers) {
+  const auto me = std::ranges::find(numbers, my_process());
+  const int rank = me == numbers.end() ? MPI_UNDEFINED : static_cast<int>(me - numbers.begin());
+  return Ref<Group>::adopt(new Group(std::make_shared<const std::vector<int>>(std::move(numbers)), rank));
+}
+
+Result<Ref<Comm>> make_joined(Comm& comm, int root, bool accepts, uint64_t context, Socket& socket, const Side& other,
+                              const std::string& known_as) {
+  Process& p = process();
+  std::vector<int> their_name(other.numbers.size());
+  for (size_t i = 0; i < their_name.size(); ++i)
+    std::memcpy(&their_name[i],
+                known_as.data() + (i * static_cast<size_t>(comm.size()) + static_cast<size_t>(comm.rank())) * sizeof(int),
+                sizeof(int));
+  auto connection = std::make_unique<Connection>();
+  connection->context = context;
+  connection->local = *comm.group->processes;
+  connection->remote = other.numbers;
+  Connection& made = *connection;
+  {
+    const Engine::Guard own(*p.engine);
+    for (size_t i = 0; i < other.numbers.size(); ++i)
+      if (p.processes->is_foreign(other.numbers[i]))
+        p.transport->add_foreign(other.numbers[i], other.members[i].address, their_name[i]);
+    connections().add(std::move(connection));
+  }
+  auto joined =
+      Ref<Comm>::adopt(new Comm(comm.group, group_of(other.numbers), accepts, context, comm.errhandler));
+  joined->attributes.copy_predefined(comm.attributes);
+  if (comm.rank() == root) {
+    made.lifeline = socket.give_up();
+    const SignalsBlocked none;
+    made.watcher = std::thread(watch, context, made.lifeline);
+  }
+  return joined;
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> gather_texts(Comm& comm, const std::string& mine, Function function) {
+  const auto size = static_cast<size_t>(comm.size());
+  const uint64_t length = mine.size();
+  std::vector<uint64_t> lengths(size);
+  coll::Call first = allgather_bytes(&length, lengths.data(), sizeof length);
+  first.signature = contract::word_of(function);
+  if (Error e = run(comm, first)) return e;
+  const uint64_t longest = *std::ranges::max_element(lengths);
+  std::string padded = mine, all(longest * size, '\0');
+  padded.resize(longest);
+  if (Error e = run(comm, allgather_bytes(padded.data(), all.data(), static_cast<int64_t>(longest)))) return e;
+  std::vector<std::string> texts;
+  for (size_t rank = 0; rank < size; ++rank) texts.push_back(all.substr(rank * longest, lengths[rank]));
+  return texts;
+}
+
+Error spread_text(Comm& comm, int root, std::string& text) {
+  uint64_t length = text.size();
+  if (Error e = run(comm, bcast_bytes(&length, sizeof length, root))) return e;
+  text.resize(length);
+  return run(comm, bcast_bytes(text.data(), static_cast<int64_t>(length), root));
+}
+
+Result<Ref<Comm>> join_groups(Comm& comm, int root, bool accepts, Function function,
+                              const std::function<Result<Socket>()>& reach) {
+  if (comm.is_inter())
+    return failure(MPI_ERR_COMM, "an intercommunicator has no group that could be one side of another (argument comm)");
+  if (root < 0 || root >= comm.size())
+    return failure(MPI_ERR_ROOT, "root {} is no rank of the communicator of {} (argument root)", root, comm.size());
+  Result<std::vector<std::string>> texts = gather_texts(comm, my_words(root).packed(), function);
+  if (!texts) return std::move(texts).error();
+  Words ours = words_of_side(*texts, root);
+  if (ours.problem_class != MPI_SUCCESS) return ours.error();
+
+  Socket socket;
+  std::string answer;
+  uint64_t context = accepts ? random_context() : 0;
+  if (comm.rank() == root) {
+    ours.context = context;
+    Result<Socket> reached = beside([&] { return reach(); });
+    if (reached) {
+      socket = *std::move(reached);
+      answer = exchanged(socket, ours.packed(), accepts);
+    } else {
+      answer = Words::of(std::move(reached).error()).packed();
+    }
+    // The context of the side that accepts is everybody's.
+    if (std::optional<Words> words = accepts ? Words::unpacked(answer) : std::nullopt) {
+      words->context = context;
+      answer = words->packed();
+    }
+  }
+  if (Error e = spread_text(comm, root, answer)) return e;
+  const std::optional<Words> theirs = Words::unpacked(answer);
+  if (!theirs) return failure(MPI_ERR_PORT, "the other side has sent something else");
+  if (theirs->problem_class != MPI_SUCCESS) return theirs->error();
+
+  Side other;
+  {
+    const Engine::Guard own(engine_of_process());
+    for (const std::string& packed : theirs->members) {
+      std::optional<Member> member = member_of(packed);
+      const int number = member ? process().processes->number_of(member->name, member->host) : -1;
+      if (number < 0) return failure(MPI_ERR_PORT, "the other side has sent something else");
+      other.numbers.push_back(number);
+      other.members.push_back(*std::move(member));
+    }
+  }
+  Result<std::string> known_as = tell_numbers(comm, root, accepts, socket, other.numbers);
+  if (!known_as) return std::move(known_as).error();
+  return make_joined(comm, root, accepts, theirs->context, socket, other, *known_as);
+}
+
+Error part(Comm& comm) {
+  {
+    const Engine::Guard own(engine_of_process());
+    if (!connections().find(comm.context())) return {};
+  }
+  // All of both sides have called. If one side is gone there is nobody to wait for.
+  Error gone = run(comm, coll::Call{.kind = coll::Collective::barrier});
+  std::unique_ptr<Connection> connection;
+  {
+    const Engine::Guard own(engine_of_process());
+    connection = connections().take(comm.context());
+  }
+  say_farewell(*connection);
+  close_lifeline(*connection);
+  return gone && gone.mpi_class() != MPI_ERR_PROC_ABORTED ? std::move(gone) : Error();
+}
+
+void part_from_all() {
+  Engine& engine = engine_of_process();
+  {
+    const Engine::Guard own(engine);
+    if (connections().empty()) return;
+    connections().each([](const Connection& connection) { say_farewell(connection); });
+    engine.wait_until([] { return connections().all_over(); });
+  }
+  std::vector<std::unique_ptr<Connection>> ended;
+  {
+    const Engine::Guard own(engine);
+    std::vector<uint64_t> contexts;
+    connections().each([&](const Connection& connection) { contexts.push_back(connection.context); });
+    for (const uint64_t context : contexts) ended.push_back(connections().take(context));
+  }
+  for (auto& connection : ended) close_lifeline(*connection);
+}
+
+bool is_connected() {
+  const Engine::Guard own(engine_of_process());
+  return !connections().empty();
+}
+
+}  // namespace tutti::mpi

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/process/port.hpp"
+
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <mpi.h>
+#include <net/if.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+
+#include "base/log.hpp"
+#include "base/random.hpp"
+
+namespace tutti::mpi {
+namespace {
+
+constexpr std::string_view kScheme = "tutti://";
+constexpr size_t kLongestGreeting = 256;
+// Who connects and says nothing keeps the next one waiting for no longer than this.
+constexpr int kPatienceWithStrangers = 5;
+// To an address where nobody answers; there may be several.
+constexpr int kPatienceWithAddress = 10;
+constexpr int kSecretBytes = 32;
+constexpr size_t kMostAddresses = 8;
+
+std::string host_name() {
+  char name[256] = {};
+  ::gethostname(name, sizeof name - 1);
+  return name;
+}
+
+std::string text_of(const sockaddr* address) {
+  char text[INET6_ADDRSTRLEN] = {};
+  if (address->sa_family == AF_INET)
+    ::inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in*>(address)->sin_addr, text, sizeof text);
+  else
+    ::inet_ntop(AF_INET6, &reinterpret_cast<const sockaddr_in6*>(address)->sin6_addr, text, sizeof text);
+  return text;
+}
+
+// Those that other machines may reach, IPv4 first; an address of a link alone means nothing elsewhere.
+std::vector<std::string> own_addresses() {
+  std::vector<std::string> four, six;
+  ifaddrs* all = nullptr;
+  if (::getifaddrs(&all) != 0) return {};
+  for (const ifaddrs* each = all; each; each = each->ifa_next) {
+    if (!each->ifa_addr || !(each->ifa_flags & IFF_UP) || (each->ifa_flags & IFF_LOOPBACK)) continue;
+    if (each->ifa_addr->sa_family == AF_INET) {
+      four.push_back(text_of(each->ifa_addr));
+    } else if (each->ifa_addr->sa_family == AF_INET6 &&
+               !IN6_IS_ADDR_LINKLOCAL(&reinterpret_cast<const sockaddr_in6*>(each->ifa_addr)->sin6_addr)) {
+      six.push_back(text_of(each->ifa_addr));
+    }
+  }
+  ::freeifaddrs(all);
+  four.insert(four.end(), six.begin(), six.end());
+  if (four.size() > kMostAddresses) four.resize(kMostAddresses);
+  return four;
+}
+
+struct Address {
+  sockaddr_storage storage{};
+  socklen_t length = 0;
+};
+
+bool make_address(const std::string& text, int port, Address& made) {
+  auto& four = reinterpret_cast<sockaddr_in&>(made.storage);
+  auto& six = reinterpret_cast<sockaddr_in6&>(made.storage);
+  if (::inet_pton(AF_INET, text.c_str(), &four.sin_addr) == 1) {
+    four.sin_family = AF_INET;
+    four.sin_port = htons(static_cast<uint16_t>(port));
+    made.length = sizeof four;
+  } else if (::inet_pton(AF_INET6, text.c_str(), &six.sin6_addr) == 1) {
+    six.sin6_family = AF_INET6;
+    six.sin6_port = htons(static_cast<uint16_t>(port));
+    made.length = sizeof six;
+  }
+  return made.length > 0;
+}
+
+Result<Socket> reach(const std::string& address, int port) {
+  Address to;
+  if (!make_address(address, port, to)) return failure(MPI_ERR_PORT, "'{}' is no address", address);
+  Socket socket(::socket(to.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!socket) return failure(MPI_ERR_PORT, "there is no socket: {}", std::strerror(errno));
+  if (::connect(socket.fd(), reinterpret_cast<const sockaddr*>(&to.storage), to.length) != 0) {
+    int problem = errno;
+    if (problem == EINPROGRESS) {
+      const Deadline deadline = in_seconds(kPatienceWithAddress);
+      pollfd one{socket.fd(), POLLOUT, 0};
+      int n;
+      while ((n = ::poll(&one, 1, milliseconds_until(deadline))) < 0 && errno == EINTR) {
+      }
+      socklen_t length = sizeof problem;
+      ::getsockopt(socket.fd(), SOL_SOCKET, SO_ERROR, &problem, &length);
+      if (n == 0) problem = ETIMEDOUT;
+    }
+    if (problem != 0) return failure(MPI_ERR_PORT, "{}", std::strerror(problem));
+  }
+  return socket;
+}
+
+// The other end may vanish with its machine.
+void watch_liveness(int fd) {
+  const int on = 1, idle = 30, interval = 10, probes = 6;
+  ::setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+  ::setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
+  ::setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof interval);
+  ::setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
+  ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+}
+
+std::string proof(const std::string& secret, std::string_view who, const std::string& theirs,
+                  const std::string& ours) {
+  return Secret::from_hex(secret)->proof(fmt::format("{} {} {}", who, theirs, ours));
+}
+
+// The nonces are of one length, so that no proof of one call is that of another.
+constexpr size_t kNonce = 32;
+
+bool greet_as_server(Socket& socket, const std::string& secret) {
+  const Deadline soon = in_seconds(kPatienceWithStrangers);
+  const Result<std::string> theirs = socket.receive(kNonce, soon);
+  if (!theirs || theirs->size() != kNonce) return false;
+  const std::string mine = random_hex(kNonce / 2);
+  if (socket.send(mine + proof(secret, "accept", *theirs, mine), soon)) return false;
+  const Result<std::string> answer = socket.receive(kLongestGreeting, soon);
+  return answer && same_proof(*answer, proof(secret, "connect", *theirs, mine));
+}
+
+Error greet_as_client(Socket& socket, const std::string& secret) {
+  const std::string mine = random_hex(kNonce / 2);
+  if (Error e = socket.send(mine, in_seconds(kPatienceWithStrangers))) return e;
+  // Until MPI_Comm_accept is called over there.
+  Result<std::string> answer = socket.receive(kLongestGreeting);
+  if (!answer) return std::move(answer).error().within("the port was closed, or its process has ended");
+  if (answer->size() <= kNonce) return failure(MPI_ERR_PORT, "what listens there is no port of Tutti's");
+  const std::string theirs = answer->substr(0, kNonce);
+  if (!same_proof(answer->substr(kNonce), proof(secret, "accept", mine, theirs)))
+    return failure(MPI_ERR_PORT, "what listens there is another port: it does not know this one's secret");
+  return socket.send(proof(secret, "connect", mine, theirs), in_seconds(kPatienceWithStrangers));
+}
+
+}  // namespace
+
+std::string PortName::text() const {
+  std::string list;
+  for (const std::string& address : addresses) list += (list.empty() ? "" : ",") + address;
+  return fmt::format("{}{}/{}/{}/{}", kScheme, host, list, port, secret);
+}
+
+Result<PortName> PortName::parse(std::string_view text) {
+  const auto bad = [&](std::string_view what) {
+    return failure(MPI_ERR_PORT, "'{}' is no name of a port: {}. MPI_Open_port gives one, such as "
+                   "tutti://node1/10.0.0.1/40000/…", text.substr(0, 60), what);
+  };
+  if (!text.starts_with(kScheme)) return bad("it does not begin with tutti://");
+  text.remove_prefix(kScheme.size());
+  std::vector<std::string> parts(1);
+  for (const char c : text) {
+    if (c == '/')
+      parts.emplace_back();
+    else
+      parts.back() += c;
+  }
+  if (parts.size() != 4) return bad("it has not four parts");
+  PortName name;
+  name.host = parts[0];
+  for (size_t at = 0; at < parts[1].size();) {
+    const size_t end = std::min(parts[1].find(',', at), parts[1].size());
+    name.addresses.push_back(parts[1].substr(at, end - at));
+    at = end + 1;
+  }
+  const char* const last = parts[2].data() + parts[2].size();
+  const auto [end, problem] = std::from_chars(parts[2].data(), last, name.port);
+  if (problem != std::errc() || end != last || name.port < 1 || name.port > 65535) return bad("its number is none");
+  if (!Secret::from_hex(parts[3])) return bad("it ends in no secret");
+  name.secret = parts[3];
+  return name;
+}
+
+Result<std::shared_ptr<Port>> Port::open() {
+  auto port = std::make_shared<Port>();
+  int problem = 0;
+  for (const int family : {AF_INET6, AF_INET}) {
+    Socket socket(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    Address any;
+    make_address(family == AF_INET6 ? "::" : "0.0.0.0", 0, any);
+    const int off = 0;
+    if (socket && family == AF_INET6) ::setsockopt(socket.fd(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
+    if (socket && ::bind(socket.fd(), reinterpret_cast<const sockaddr*>(&any.storage), any.length) == 0 &&
+        ::listen(socket.fd(), 128) == 0) {
+      port->listener_ = std::move(socket);
+      break;
+    }
+    problem = errno;
+  }
+  if (!port->listener_) return failure(MPI_ERR_PORT, "there is no socket to listen at: {}", std::strerror(problem));
+  Address bound;
+  bound.length = sizeof bound.storage;
+  ::getsockname(port->listener_.fd(), reinterpret_cast<sockaddr*>(&bound.storage), &bound.length);
+  PortName name{.host = host_name(), .addresses = own_addresses()};
+  name.port = ntohs(bound.storage.ss_family == AF_INET6 ? reinterpret_cast<sockaddr_in6&>(bound.storage).sin6_port
+                                                        : reinterpret_cast<sockaddr_in&>(bound.storage).sin_port);
+  name.secret = port->secret_ = random_hex(kSecretBytes);
+  while (name.text().size() >= MPI_MAX_PORT_NAME && !name.addresses.empty()) name.addresses.pop_back();
+  port->name_ = name.text();
+  return port;
+}
+
+Result<Socket> Port::accept(int or_else) {
+  for (;;) {
+    pollfd both[] = {{listener_.fd(), POLLIN, 0}, {or_else, POLLIN, 0}};
+    if (::poll(both, 2, -1) < 0) {
+      if (errno == EINTR) continue;
+      return failure(MPI_ERR_PORT, "cannot wait for a connection: {}", std::strerror(errno));
+    }
+    if (both[0].revents) {
+      Socket socket(::accept4(listener_.fd(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+      if (socket && greet_as_server(socket, secret_)) {
+        watch_liveness(socket.fd());
+        return socket;
+      }
+      if (!socket && (errno == EMFILE || errno == ENFILE))
+        return failure(MPI_ERR_PORT, "cannot accept a connection: {}", std::strerror(errno));
+      continue;  // a stranger, or one that has given up
+    }
+    if (both[1].revents) return Socket();
+  }
+}
+
+Result<Socket> connect_to_port(const std::string& text) {
+  Result<PortName> name = PortName::parse(text);
+  if (!name) return std::move(name).error();
+  std::vector<std::string> addresses = name->addresses;
+  if (name->host == host_name()) addresses.insert(addresses.begin(), {"127.0.0.1", "::1"});
+  std::string tried;
+  for (const std::string& address : addresses) {
+    Result<Socket> socket = reach(address, name->port);
+    Error problem = socket ? greet_as_client(*socket, name->secret) : std::move(socket).error();
+    if (!problem) {
+      watch_liveness(socket->fd());
+      return socket;
+    }
+    tried += fmt::format("{}{}: {}", tried.empty() ? "" : "; ", address, problem.message());
+  }
+  return failure(MPI_ERR_PORT, "the port {} of {} cannot be reached ({}). It may be closed, or its process has ended",
+                 name->port, name->host, tried.empty() ? "its name has no address" : tried);
+}
+
+}  // namespace tutti::mpi

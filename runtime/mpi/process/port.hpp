@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Ports (the standard, section 11.9.2): a TCP socket of this process that listens. Its name says where it is and holds
+// a secret, which whoever connects proves to know without sending it; so does this side. Who cannot is sent away, and
+// nobody who connects can keep others waiting for long.
+//
+//   tutti://HOST/ADDRESS,ADDRESS/PORT/SECRET
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "base/secret.hpp"
+#include "mpi/process/socket.hpp"
+
+namespace tutti::mpi {
+
+struct PortName {
+  std::string host;                    // as that machine calls itself
+  std::vector<std::string> addresses;  // numeric, no loopback
+  int port = 0;
+  std::string secret;  // in hexadecimal digits
+
+  std::string text() const;
+  static Result<PortName> parse(std::string_view text);  // an error says what is no port's name
+};
+
+class Port {
+ public:
+  static Result<std::shared_ptr<Port>> open();
+
+  const std::string& name() const { return name_; }
+  // The next one who knows the secret. `or_else`: a descriptor that becomes readable when it is no use to wait any
+  // longer, or -1; then the result is an empty socket.
+  Result<Socket> accept(int or_else = -1);
+
+ private:
+  Socket listener_;
+  std::string name_, secret_;
+};
+
+// An error that says why nobody can be reached there.
+Result<Socket> connect_to_port(const std::string& name);
+
+}  // namespace tutti::mpi

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <mutex>
+
+#include "contract/ledger.hpp"
+#include "functions.hpp"
+#include "mpi/comm/making.hpp"
+#include "mpi/object/inventory.hpp"
+#include "mpi/process/api_process.hpp"
+#include "mpi/process/beside.hpp"
+#include "mpi/process/connection.hpp"
+#include "mpi/process/names.hpp"
+#include "mpi/process/parent.hpp"
+#include "mpi/process/port.hpp"
+
+namespace tutti::mpi {
+namespace {
+
+std::mutex ports_mutex;
+std::map<std::string, std::shared_ptr<Port>>& open_ports() {  // by name
+  static auto& all = *new std::map<std::string, std::shared_ptr<Port>>;
+  return all;
+}
+
+std::shared_ptr<Port> find_port(const std::string& name) {
+  const std::lock_guard lock(ports_mutex);
+  const auto at = open_ports().find(name);
+  return at == open_ports().end() ? nullptr : at->second;
+}
+
+Error give(Result<Ref<Comm>> made, MPI_Comm* handle) {
+  if (!made) return std::move(made).error();
+  (*made)->handle = handle_of(**made);
+  (*made)->retain();  // the handle's
+  *handle = inventory::hand_out(**made);
+  return {};
+}
+
+void copy_out(const std::string& name, char* into) {
+  std::memcpy(into, name.c_str(), std::min<size_t>(name.size() + 1, MPI_MAX_PORT_NAME));
+}
+
+}  // namespace
+
+Error open_port(Info*, char* port_name) {
+  Result<std::shared_ptr<Port>> port = Port::open();
+  if (!port) return std::move(port).error();
+  copy_out((*port)->name(), port_name);
+  const std::lock_guard lock(ports_mutex);
+  open_ports()[(*port)->name()] = *port;
+  return {};
+}
+
+Error close_port(const char* port_name) {
+  const std::lock_guard lock(ports_mutex);
+  if (open_ports().erase(port_name) == 0)
+    return failure(MPI_ERR_PORT, "this process has opened no such port, or has closed it already (argument port_name)");
+  return {};
+}
+
+Error comm_accept(const char* port_name, Info*, int root, Comm& comm, MPI_Comm* newcomm) {
+  *newcomm = MPI_COMM_NULL;
+  return give(join_groups(comm, root, true, Function::Comm_accept,
+                          [&]() -> Result<Socket> {
+                            const std::shared_ptr<Port> port = port_name ? find_port(port_name) : nullptr;
+                            if (!port)
+                              return failure(MPI_ERR_PORT,
+                                             "the root has opened no such port, or has closed it (argument port_name)");
+                            return port->accept();
+                          }),
+              newcomm);
+}
+
+Error comm_connect(const char* port_name, Info*, int root, Comm& comm, MPI_Comm* newcomm) {
+  *newcomm = MPI_COMM_NULL;
+  return give(join_groups(comm, root, false, Function::Comm_connect,
+                          [&]() -> Result<Socket> {
+                            if (!port_name) return failure(MPI_ERR_PORT, "the name is NULL (argument port_name)");
+                            return connect_to_port(port_name);
+                          }),
+              newcomm);
+}
+
+// Both ends of the program's socket are equal: who draws the higher number accepts. The socket stays the program's,
+// with nothing left in it; what the connection needs of its own is a port that one end tells the other.
+Error comm_join(int fd, MPI_Comm* intercomm) {
+  *intercomm = MPI_COMM_NULL;
+  const int copy = ::fcntl(fd, F_DUPFD_CLOEXEC, 3);
+  if (copy < 0)
+    return failure(MPI_ERR_ARG, "{} is no descriptor of a socket: {} (argument fd)", fd, std::strerror(errno));
+  Socket shared(copy);
+  Result<std::shared_ptr<Port>> port = Port::open();
+  if (!port) return std::move(port).error();
+  Result<std::string> theirs = beside([&]() -> Result<std::string> {
+    if (Error e = shared.send((*port)->name())) return e;
+    return shared.receive(MPI_MAX_PORT_NAME);
+  });
+  if (!theirs) return std::move(theirs).error().within("MPI_Comm_join over the socket of the program");
+  const bool accepts = (*port)->name() > *theirs;
+  return give(join_groups(*process().self, 0, accepts, Function::Comm_join,
+                          [&]() -> Result<Socket> { return accepts ? (*port)->accept() : connect_to_port(*theirs); }),
+              intercomm);
+}
+
+Error comm_disconnect(MPI_Comm* comm) {
+  Comm& object = *resolve<Comm>(*comm);
+  await_communication(object);
+  const bool is_parent = process().parent == *comm;
+  if (Error e = part(object)) return e;
+  let_children_be(object.context());
+  if (Error e = free_communicator(comm, Function::Comm_disconnect)) return e;
+  if (is_parent) process().parent = MPI_COMM_NULL;
+  return {};
+}
+
+Error publish_name(const char* service_name, Info*, const char* port_name) {
+  return names::publish(service_name, port_name);
+}
+
+Error unpublish_name(const char* service_name, Info*, const char*) { return names::unpublish(service_name); }
+
+Error lookup_name(const char* service_name, Info*, char* port_name) {
+  Result<std::string> port = names::look_up(service_name);
+  if (!port) return std::move(port).error();
+  copy_out(*port, port_name);
+  return {};
+}
+
+Error comm_get_parent(MPI_Comm* parent) {
+  *parent = process().parent;
+  return {};
+}
+
+Error meet_parent() {
+  const char* given = std::getenv(kParentVariable);
+  if (!given) return {};
+  const std::string port = given;
+  ::unsetenv(kParentVariable);  // programs that this one starts have other parents
+  MPI_Comm parent = MPI_COMM_NULL;
+  Error e = give(join_groups(*process().world, 0, false, Function::Comm_get_parent,
+                             [&] { return connect_to_port(port); }),
+                 &parent);
+  if (e) return std::move(e).within("connecting to the processes that have spawned this job");
+  process().parent = parent;
+  resolve<Comm>(parent)->set_name("MPI_COMM_PARENT");
+  return {};
+}
+
+void leave_connected_jobs() {
+  part_from_all();
+  let_children_be();
+  names::unpublish_all();
+  const std::lock_guard lock(ports_mutex);
+  open_ports().clear();
+}
+
+}  // namespace tutti::mpi

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Ports, names and connections within one job: its even ranks accept, its odd ones connect, several times over; what
+// MPI_Publish_name and MPI_Lookup_name say; and the errors of all of them.
+#include "check.hpp"
+
+namespace {
+
+std::string service() { return "process/connect " + std::to_string(check::world_rank); }
+
+void talk(MPI_Comm inter, int mine, int others) {
+  int rank, size, remote;
+  OK(MPI_Comm_rank(inter, &rank));
+  OK(MPI_Comm_size(inter, &size));
+  OK(MPI_Comm_remote_size(inter, &remote));
+  CHECK_EQ(size, mine);
+  CHECK_EQ(remote, others);
+  for (int r = 0; r < remote; ++r) {
+    int out = rank * 100 + r, in = -1;
+    OK(MPI_Sendrecv(&out, 1, MPI_INT, r, 3, &in, 1, MPI_INT, r, 3, inter, MPI_STATUS_IGNORE));
+    CHECK_EQ(in, r * 100 + rank);
+  }
+  MPI_Comm all;
+  OK(MPI_Intercomm_merge(inter, 0, &all));
+  int sum = 0, one = 1;
+  OK(MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, all));
+  CHECK_EQ(sum, mine + others);
+  OK(MPI_Comm_free(&all));
+}
+
+void connect_halves(const check::Program& program) {
+  MPI_Comm half;
+  const int odd = program.rank() % 2;
+  OK(MPI_Comm_split(MPI_COMM_WORLD, odd, program.rank(), &half));
+  OK(MPI_Comm_set_errhandler(half, MPI_ERRORS_RETURN));
+  const int evens = (program.size() + 1) / 2, odds = program.size() / 2;
+  char port[MPI_MAX_PORT_NAME] = "";
+  if (program.rank() == 0) OK(MPI_Open_port(MPI_INFO_NULL, port));
+  OK(MPI_Bcast(port, MPI_MAX_PORT_NAME, MPI_CHAR, 0, MPI_COMM_WORLD));
+  for (int round = 0; round < 5; ++round) {
+    MPI_Comm inter;
+    if (odd)
+      OK(MPI_Comm_connect(port, MPI_INFO_NULL, 0, half, &inter));
+    else
+      OK(MPI_Comm_accept(program.rank() == 0 ? port : nullptr, MPI_INFO_NULL, 0, half, &inter));
+    talk(inter, odd ? odds : evens, odd ? evens : odds);
+    OK(MPI_Comm_disconnect(&inter));
+  }
+  OK(MPI_Barrier(MPI_COMM_WORLD));
+  if (program.rank() == 0) OK(MPI_Close_port(port));
+  OK(MPI_Barrier(MPI_COMM_WORLD));
+  // It is closed.
+  if (odd) {
+    MPI_Comm none = MPI_COMM_WORLD;
+    CHECK_EQ(check::error_class(MPI_Comm_connect(port, MPI_INFO_NULL, 0, half, &none)), MPI_ERR_PORT);
+    CHECK(none == MPI_COMM_NULL);
+  } else {
+    MPI_Comm none = MPI_COMM_WORLD;
+    CHECK_EQ(check::error_class(MPI_Comm_accept(port, MPI_INFO_NULL, 0, half, &none)), MPI_ERR_PORT);
+  }
+  OK(MPI_Comm_free(&half));
+}
+
+void names(const check::Program& program) {
+  char port[MPI_MAX_PORT_NAME] = "", found[MPI_MAX_PORT_NAME] = "";
+  OK(MPI_Open_port(MPI_INFO_NULL, port));
+  const std::string mine = service();
+  CHECK_EQ(check::error_class(MPI_Lookup_name(mine.c_str(), MPI_INFO_NULL, found)), MPI_ERR_NAME);
+  CHECK_EQ(check::error_class(MPI_Unpublish_name(mine.c_str(), MPI_INFO_NULL, port)), MPI_ERR_SERVICE);
+  OK(MPI_Publish_name(mine.c_str(), MPI_INFO_NULL, port));
+  CHECK_EQ(check::error_class(MPI_Publish_name(mine.c_str(), MPI_INFO_NULL, port)), MPI_ERR_SERVICE);
+  OK(MPI_Barrier(MPI_COMM_WORLD));
+  const int next = (program.rank() + 1) % program.size();
+  const std::string other = "process/connect " + std::to_string(next);
+  OK(MPI_Lookup_name(other.c_str(), MPI_INFO_NULL, found));
+  CHECK(std::string(found).rfind("tutti://", 0) == 0);
+  CHECK_EQ(std::string(found) == port, next == program.rank());
+  if (program.size() > 1)
+    CHECK_EQ(check::error_class(MPI_Publish_name(other.c_str(), MPI_INFO_NULL, port)), MPI_ERR_SERVICE);
+  OK(MPI_Barrier(MPI_COMM_WORLD));
+  OK(MPI_Unpublish_name(mine.c_str(), MPI_INFO_NULL, port));
+  OK(MPI_Barrier(MPI_COMM_WORLD));
+  CHECK_EQ(check::error_class(MPI_Lookup_name(other.c_str(), MPI_INFO_NULL, found)), MPI_ERR_NAME);
+  OK(MPI_Close_port(port));
+  CHECK_EQ(check::error_class(MPI_Close_port(port)), MPI_ERR_PORT);
+}
+
+void bad_ports() {
+  MPI_Comm none;
+  const std::string no_such = "tutti://" + std::string("nowhere/127.0.0.1/1/") + std::string(64, 'a');
+  for (const std::string& name : {std::string("nonsense"), std::string(""), std::string("tutti://a/b"), no_such})
+    CHECK_EQ(check::error_class(MPI_Comm_connect(name.c_str(), MPI_INFO_NULL, 0, MPI_COMM_SELF, &none)), MPI_ERR_PORT);
+  // A port of another secret.
+  char port[MPI_MAX_PORT_NAME] = "";
+  OK(MPI_Open_port(MPI_INFO_NULL, port));
+  CHECK_EQ(check::error_class(MPI_Comm_accept("nonsense", MPI_INFO_NULL, 0, MPI_COMM_SELF, &none)), MPI_ERR_PORT);
+  OK(MPI_Close_port(port));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  check::Program program(&argc, &argv);
+  if (program.size() > 1) connect_halves(program);
+  names(program);
+  bad_ports();
+  return 0;
+}
