@@ -22,7 +22,8 @@ constexpr const char* kHelp =
     "       tutti info [--config | --api | --version] what is installed, set, and not implemented\n"
     "       tutti why [--json] [--record A B | --dump A] [--user NAME] [job]\n"
     "                                                 what the ranks of a running job are doing\n"
-    "       tutti fortran [--fc=COMMAND] [--to=FOLDER]  build the modules of MPI for a Fortran compiler\n"
+    "       tutti fortran [--fc=COMMAND] [--cc=COMMAND] [--to=FOLDER | --system]\n"
+    "                                                 build the modules of MPI for a Fortran compiler\n"
     "       tutti help                                this text\n";
 
 // A standard stream that is closed would give its number to a file of ours.

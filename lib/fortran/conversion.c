@@ -29,6 +29,13 @@ int ranks_of(MPI_Comm comm) {
   return count;
 }
 
+int is_at_root(MPI_Comm comm, int root) {
+  int inter = 0, rank = -1;
+  if (PMPI_Comm_test_inter(comm, &inter) != MPI_SUCCESS) return 0;
+  if (inter) return root == MPI_ROOT;
+  return PMPI_Comm_rank(comm, &rank) == MPI_SUCCESS && rank == root;
+}
+
 static int neighbours_of(MPI_Comm comm, int want_sources) {
   int topology = MPI_UNDEFINED, sources = 0, destinations = 0, weighted = 0;
   if (PMPI_Topo_test(comm, &topology) != MPI_SUCCESS) return 0;

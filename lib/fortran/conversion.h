@@ -99,6 +99,8 @@ enum { kFewHandles = 32 };
 HIDDEN extern int ranks_of(MPI_Comm comm);
 HIDDEN extern int sources_of(MPI_Comm comm);
 HIDDEN extern int destinations_of(MPI_Comm comm);
+/* Whether this is the root of a collective call, in whose arguments other ranks' may differ. */
+HIDDEN extern int is_at_root(MPI_Comm comm, int root);
 /* How many elements MPI_Cart_get fills. */
 HIDDEN extern int cart_dimensions(MPI_Comm comm, int at_most);
 

@@ -138,9 +138,10 @@ static int make_type(const CFI_cdesc_t *of, MPI_Count *count, MPI_Datatype *type
                      struct made *result, int *too_many) {
   const struct shape s = shape_of(of);
   struct made unit;
-  MPI_Count units = 0, elements = 1;
+  MPI_Count units = 0, elements = 1, below = 1;
   if (!is_by_elements(of->elem_len, *type, *count, &unit, &units)) return 0;
   for (int i = 0; i < s.rank; i++) elements *= s.line[i].extent;
+  for (int i = 0; i + 1 < s.rank; i++) below *= s.line[i].extent;
   *too_many = use == kOnce && units > elements;
   int made = 0;
   if (*too_many) {
@@ -148,6 +149,11 @@ static int make_type(const CFI_cdesc_t *of, MPI_Count *count, MPI_Datatype *type
     *result = (struct made){unit.type, 0, MPI_SUCCESS}; /* the unit is needed below */
     *result = resized(*result, s.line[0].stride);
     *count = units;
+    made = 1;
+  } else if (use == kBlocks && s.rank > 1 && units % below == 0 && s.line[s.rank - 1].stride > 0) {
+    /* Each block is some whole columns, and the next one begins that many columns further. */
+    *result = resized(first_elements(unit.type, &s, s.rank, units), units / below * s.line[s.rank - 1].stride);
+    *count = 1;
     made = 1;
   } else if (use == kOnce) {
     *result = first_elements(unit.type, &s, s.rank, units);

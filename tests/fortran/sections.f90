@@ -203,7 +203,7 @@ contains
   end subroutine
 
   subroutine collectives()
-    integer, asynchronous :: a(6, 4), all_of(2, 4 * 64), each(3, 64), grid(6, 4)
+    integer, asynchronous :: a(6, 4), all_of(2, 4 * 64), each(3, 64), grid(6, 4), columns(6, 128)
     integer :: counts(64), places(64), k
     type(MPI_Request) :: request
     a = merge(reshape([(i, i = 1, 24)], [6, 4]), -1, rank == 0)
@@ -223,14 +223,31 @@ contains
     do k = 0, ranks - 1
       call check('iallgather', all(all_of(1, 4 * k + 1:4 * k + 4) == k))
     end do
-    ! Blocks that do not lie alike: a copy.
+    ! Blocks of two columns at the root.
     all_of = -1
-    call MPI_Gather(a(1:2, 1:2), 4, MPI_INTEGER, each(1:3:2, 1:2 * ranks), 4, MPI_INTEGER, 0, MPI_COMM_WORLD)
+    if (rank == 0) then
+      call MPI_Gather(a(1:2, 1:2), 4, MPI_INTEGER, each(1:3:2, 1:2 * ranks), 4, MPI_INTEGER, 0, MPI_COMM_WORLD)
+    else ! where these arguments mean nothing
+      call MPI_Gather(a(1:2, 1:2), 4, MPI_INTEGER, each(1:3:2, 1:2 * ranks), -4, MPI_Datatype(12345), 0, MPI_COMM_WORLD)
+    end if
     if (rank == 0) then
       do k = 0, ranks - 1
         call check('gather of blocks', all(each(1:3:2, 2 * k + 1:2 * k + 2) == k))
       end do
     end if
+    ! Blocks of whole columns: a datatype, also where the call returns early.
+    ! Blocks that do not lie alike: a copy.
+    columns = -1
+    call MPI_Allgather(a(1:6:2, 1), 3, MPI_INTEGER, columns(1:4:3, 1:3 * ranks), 3, MPI_INTEGER, MPI_COMM_WORLD)
+    call check('allgather by a copy', all(reshape(columns(1:4:3, 1:3 * ranks), [6 * ranks]) == &
+               [([(k, i = 1, 3)], k = 0, ranks - 1), (-1, i = 1, 3 * ranks)]) .and. all(columns(2:3, :) == -1))
+    columns = -1
+    call MPI_Iallgather(a(1:6:2, 1:2), 6, MPI_INTEGER, columns(1:6:2, 1:2 * ranks), 6, MPI_INTEGER, MPI_COMM_WORLD, request)
+    call MPI_Wait(request, MPI_STATUS_IGNORE)
+    do k = 0, ranks - 1
+      call check('iallgather of columns', all(columns(1:6:2, 2 * k + 1:2 * k + 2) == k))
+    end do
+    call check('gaps of iallgather', count(columns /= -1) == 6 * ranks)
     counts = 1
     places = [(k - 1, k = 1, 64)]
     all_of = -1

@@ -1,0 +1,269 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The procedures of Fortran in C: what fortran/procedures.c includes. A kind of argument is a row of KINDS; a kind
+without one is passed on: by value what C wants by value, else its address."""
+from fortran_table import CALLED, HANDLES, extra_names, form_of
+
+# Written by hand in fortran/special.inc.
+SPECIAL = {"init", "init_thread", "info_create_env", "pcontrol", "wtime", "wtick", "aint_add", "aint_diff",
+           "f_sync_reg", "sizeof", "status_f2f08", "status_f082f", "buffer_detach", "attr_put", "attr_get",
+           "keyval_create", "op_create", "op_create_c", "grequest_start", "register_datarep", "register_datarep_c",
+           "comm_spawn", "comm_spawn_multiple", "info_get", "info_get_string", "session_get_nth_pset",
+           "abi_get_fortran_booleans", "abi_set_fortran_booleans"}
+SPECIAL |= {f"{o}_{what}" for o in ("comm", "type", "win") for what in ("set_attr", "get_attr", "create_keyval")}
+SPECIAL |= {f"{o}_create_errhandler" for o in ("comm", "file", "win", "session")}
+
+# Those whose f08 form differs from the older one by more than buffers.
+F08_BY_HAND = {"buffer_detach"}
+
+# Arguments of kind INDEX that name an element of an array of the caller's, counted from 1 in Fortran.
+INDICES = {"waitany": "index", "testany": "index", "request_get_status_any": "index",
+           "waitsome": "array_of_indices", "testsome": "array_of_indices",
+           "request_get_status_some": "array_of_indices"}
+
+TEXT_SIZES = {"datarep": "MPI_MAX_DATAREP_STRING", "key": "MPI_MAX_INFO_KEY"}
+
+
+class Code:
+    """What becomes of one argument."""
+
+    def __init__(self, declaration, value, before=(), after=(), on_success=()):
+        self.declaration, self.value = declaration, value
+        self.before, self.after, self.on_success = list(before), list(after), list(on_success)
+
+
+def handle_code(p, a):
+    word, c_type, null = HANDLES[a.kind]
+    n = a.name
+    if a.is_array:
+        length = array_length(p, a)
+        before = [f"HANDLES({c_type}, {n}, {length});"]
+        if a.direction != "out":
+            before.append(f"HANDLES_IN({n}, {word}_in);")
+        out = [] if a.direction == "in" else [f"HANDLES_OUT({n}, {word}_out);"]
+        end = [f"HANDLES_END({n});"]
+        const = "const " if a.direction == "in" else ""
+        if a.direction == "out":
+            before.append(f"HANDLES_CLEAR({n});")
+            return Code(f"{const}MPI_Fint *{n}", f"{n}_", before, [f"HANDLES_OUT_FILLED({n}, {word}_out);"] + end)
+        return Code(f"{const}MPI_Fint *{n}", f"{n}_", before, out + end)
+    by_address = a.c_type.endswith("*")
+    if a.direction == "in" and not by_address:
+        return Code(f"const MPI_Fint *{n}", f"{word}_in(*{n})")
+    if a.direction == "out":
+        return Code(f"MPI_Fint *{n}", f"&{n}_", [f"MPI_{c_type} {n}_ = {null};"], [], [f"*{n} = {word}_out({n}_);"])
+    return Code(f"MPI_Fint *{n}", f"&{n}_", [f"MPI_{c_type} {n}_ = {word}_in(*{n});"], [f"*{n} = {word}_out({n}_);"])
+
+
+def array_length(p, a):
+    if a.length != "*":
+        return f"*{a.length}"
+    on = next(x for x in p.arguments if x.kind == "COMMUNICATOR")
+    which = "ranks_of" if "neighbor" not in p.short else "destinations_of" if "send" in a.name else "sources_of"
+    return f"{which}(comm_in(*{on.name}))"
+
+
+def status_code(p, a):
+    const = "const " if a.direction == "in" else ""
+    return Code(f"{const}MPI_Fint *{a.name}", f"status_in({a.name})")
+
+
+def logical_code(p, a):
+    n = a.name
+    if a.direction == "in":
+        return Code(f"const MPI_Fint *{n}", n if a.is_array else f"logical_in(*{n})")
+    length = "1" if not a.is_array else f"*{a.length}" if a.length != "*" else None
+    if length is None:
+        raise ValueError(f"{p.name}: how long is {n}?")
+    if p.short == "cart_get":  # which fills as many as there are dimensions
+        return Code(f"MPI_Fint *{n}", n, [], [], [f"logicals_out({n}, cart_dimensions(comm_in(*comm), *maxdims));"])
+    return Code(f"MPI_Fint *{n}", n, [], [], [f"logicals_out({n}, {length});"])
+
+
+def string_code(p, a):
+    n = a.name
+    if a.direction == "in":
+        how = "TEXT_IN_STRIPPED" if p.short.startswith("info_") else "TEXT_IN"
+        return Code(f"const char *{n}", f"{n}_", [f"{how}({n});"], [f"TEXT_END({n});"])
+    size = TEXT_SIZES.get(n) or (a.length if a.length.startswith("MPI_") else None)
+    if not size:
+        raise ValueError(f"{p.name}: how long may {n} be?")
+    return Code(f"char *{n}", f"{n}_", [f"char {n}_[{size}] = \"\";"], [], [f"text_out({n}, {n}_length, {n}_);"])
+
+
+def index_code(p, a):
+    if a.name != INDICES.get(p.short.removesuffix("_c")) or a.direction != "out":
+        return passed_on(p, a)
+    if not a.is_array:
+        return Code(f"MPI_Fint *{a.name}", a.name, [], [], [f"index_out({a.name});"])
+    return Code(f"MPI_Fint *{a.name}", a.name, [], [],
+                [f"for (int i = 0; *outcount != MPI_UNDEFINED && i < *outcount; i++) index_out(&{a.name}[i]);"])
+
+
+def passed_on(p, a):
+    c_type = a.c_type
+    if "[" in c_type:
+        base, _, rest = c_type.partition("[")
+        if "][3]" in c_type:
+            return Code(f"MPI_Fint (*{a.name})[3]", a.name)
+        return Code(f"{base.strip()} *{a.name}", a.name)
+    if c_type.endswith("*"):
+        return Code(f"{c_type}{a.name}", a.name)
+    return Code(f"const {c_type} *{a.name}", f"*{a.name}")
+
+
+KINDS = {
+    "BUFFER": lambda p, a: Code(f"void *{a.name}", f"address_in({a.name})"),
+    "C_BUFFER": lambda p, a: Code(f"void *{a.name}", a.name),
+    "C_BUFFER2": lambda p, a: Code(f"void *{a.name}", a.name),
+    "ERROR_CODE": lambda p, a: Code(f"MPI_Fint *{a.name}", f"errcodes_in({a.name})") if a.is_array else passed_on(p, a),
+    "INDEX": index_code,
+    "LOGICAL": logical_code,
+    "STATUS": status_code,
+    "STRING": string_code,
+    "WEIGHT": lambda p, a: Code(f"{'const ' if a.direction == 'in' else ''}MPI_Fint *{a.name}",
+                                f"({'const ' if a.direction == 'in' else ''}MPI_Fint *)address_in({a.name})"),
+    **{kind: handle_code for kind in HANDLES},
+}
+
+
+def code_of(p, a):
+    return KINDS.get(a.kind, passed_on)(p, a)
+
+
+COUNTS = ("POLYXFER_NUM_ELEM_NNI", "POLYDTYPE_NUM_ELEM_NNI", "POLYXFER_NUM_ELEM", "POLYDTYPE_NUM_ELEM", "XFER_NUM_ELEM_NNI", "XFER_NUM_ELEM")
+REDUCTIONS = ("reduce", "allreduce", "scan", "exscan")
+
+
+def section_use(p, a):
+    """How a buffer of mpi_f08 is used (fortran/section.h), and its count and datatype."""
+    at = p.arguments.index(a)
+    behind = []
+    for other in p.arguments[at + 1:]:
+        if other.kind == "BUFFER":
+            break
+        behind.append(other)
+    count = next((o for o in behind if o.kind in COUNTS and o.direction == "in"), None)
+    datatype = next((o for o in behind if o.kind == "DATATYPE"), None)
+    base = p.short.removesuffix("_c").removesuffix("_init").removeprefix("ineighbor_").removeprefix("neighbor_")
+    bare = base[1:] if base.startswith("i") else base
+    if any(bare.startswith(r) for r in REDUCTIONS) or bare == "alltoallw":
+        return "kCopy", None, None
+    if not count or not datatype:
+        # The end of a split call means the buffer of its beginning, and an address is that of the first element.
+        return ("kAddress" if p.short == "get_address" or p.short.endswith("_end") else "kPlain"), None, None
+    blocks = (a.name == "recvbuf" and bare in ("gather", "gatherv", "allgather", "allgatherv", "alltoall", "alltoallv")
+              or a.name == "sendbuf" and bare in ("scatter", "scatterv", "alltoall", "alltoallv")
+              or p.short in ("psend_init", "precv_init"))
+    if any(o.name == "root" for o in p.arguments) and blocks:  # elsewhere its count and datatype may be anything
+        return f"has_gaps({a.name}) && !is_at_root(comm_in(*comm), *root) ? kAddress : kBlocks", count, datatype
+    return ("kBlocks" if blocks else "kOnce"), count, datatype
+
+
+def signature_of(p, codes, name):
+    declarations = [c.declaration for c in codes] + ["MPI_Fint *ierror"]
+    declarations += [f"size_t {a.name}_length" for a in p.arguments if a.kind == "STRING"]
+    return f"void {name}({', '.join(declarations)})"
+
+
+def body_of(p, codes):
+    text = ["  ENTER();"]
+    for c in codes:
+        text += ["  " + line for line in c.before]
+    text.append(f"  const int error_ = C({p.name.removeprefix('MPI_')})({', '.join(c.value for c in codes)});")
+    done = [line for c in codes for line in c.on_success]
+    if done:
+        text.append("  if (error_ == MPI_SUCCESS) {")
+        text += ["    " + line for line in done]
+        text.append("  }")
+    for c in codes:
+        text += ["  " + line for line in c.after]
+    text.append("  if (ierror) *ierror = error_;")
+    return text
+
+
+def sections_body(p):
+    """The form of mpi_f08 with descriptors: buffers, their counts and datatypes are variables first."""
+    codes, begins, ends = {}, [], []
+    on = next((f"comm_in(*{a.name})" for a in p.arguments if a.kind == "COMMUNICATOR"), "MPI_COMM_SELF")
+    for a in p.arguments:
+        if a.kind != "BUFFER":
+            codes.setdefault(a.name, code_of(p, a))
+            if a.kind == "STRING":  # bind(C) passes it by descriptor
+                codes[a.name] = Code(f"CFI_cdesc_t *{a.name}_text", f"{a.name}_",
+                                     [f"const char *{a.name} = (const char *){a.name}_text->base_addr;",
+                                      f"const size_t {a.name}_length = {a.name}_text->elem_len;",
+                                      f"TEXT_IN({a.name});"], [f"TEXT_END({a.name});"])
+            continue
+        n = a.name
+        use, count, datatype = section_use(p, a)
+        flow = {"in": "kIn", "out": "kOut", "inout": "kInOut"}[a.direction]
+        if a.flag("asynchronous"):
+            flow += " | kLater"
+        before = [f"struct section {n}_;"]
+        count_at = type_at = "NULL"
+        if count and use != "kCopy":
+            is_scalar = not count.is_array
+            count_at = f"&{count.name}_count_"
+            before.append(f"MPI_Count {count.name}_count_ = {'*' + count.name if is_scalar else '1'};")
+            if is_scalar:
+                c = passed_on(p, count)
+                codes[count.name] = Code(c.declaration, f"({count.c_type}){count.name}_count_")
+            type_at = f"&{datatype.name}_"
+            before.append(f"MPI_Datatype {datatype.name}_ = datatype_in(*{datatype.name});")
+            codes[datatype.name] = Code(f"const MPI_Fint *{datatype.name}", f"{datatype.name}_")
+        codes[n] = Code(f"CFI_cdesc_t *{n}", f"{n}_.address", before)
+        begins.append(f"section_begin(&{n}_, {n}, {count_at}, {type_at}, {use}, {flow}, {on})")
+        ends.append(f"SECTION_END({n}_);")
+    codes = [codes[a.name] for a in p.arguments]
+    text = ["  ENTER();"]
+    for c in codes:
+        text += ["  " + line for line in c.before]
+    text.append(f"  int error_ = {begins[0]};")
+    # All begin, so that all may end; the first error counts.
+    for begin, a in zip(begins[1:], [a for a in p.arguments if a.kind == "BUFFER"][1:]):
+        text.append(f"  const int error_of_{a.name} = {begin};")
+        text.append(f"  if (error_ == MPI_SUCCESS) error_ = error_of_{a.name};")
+    text.append("  if (error_ == MPI_SUCCESS)")
+    text.append(f"    error_ = C({p.name.removeprefix('MPI_')})({', '.join(c.value for c in codes)});")
+    text += ["  " + line for line in ends]
+    done = [line for c in codes for line in c.on_success]
+    if done:
+        text.append("  if (error_ == MPI_SUCCESS) {")
+        text += ["    " + line for line in done]
+        text.append("  }")
+    for c in codes:
+        text += ["  " + line for line in c.after]
+    text.append("  if (ierror) *ierror = error_;")
+    head = f"void TS({p.short})({', '.join([c.declaration for c in codes] + ['MPI_Fint *ierror'])})"
+    return [head + " {", *text, "}"]
+
+
+def alias(new, old):
+    """Another name of a procedure, which is not replaced with it."""
+    return f"void {new}(void) __attribute__((alias(NAME_OF({old}))));"
+
+
+def procedures():
+    text = ["/* Made by lib/fortran.py from lib/table/. */"]
+    for procedure in CALLED:
+        p = form_of(procedure, False)
+        if p.short not in SPECIAL:
+            codes = [code_of(p, a) for a in p.arguments]
+            text += [signature_of(p, codes, f"F({p.short})") + " {", *body_of(p, codes), "}"]
+        for name in extra_names(p):
+            text.append(alias(f"F({name})", p.short))
+        if not p.flag("old") and p.short not in F08_BY_HAND:
+            if not p.has_buffers:
+                text.append(alias(f"F08({p.short})", p.short))
+            elif p.short not in SPECIAL:
+                text += sections_body(p)
+        if p.flag("large"):
+            p = form_of(procedure, True)
+            if p.short in SPECIAL:
+                text.append(alias(f"F08({p.short})", p.short))
+            elif p.has_buffers:
+                text += sections_body(p)
+            else:
+                codes = [code_of(p, a) for a in p.arguments]
+                text += [signature_of(p, codes, f"F08({p.short})") + " {", *body_of(p, codes), "}"]
+    return "\n".join(text) + "\n"
