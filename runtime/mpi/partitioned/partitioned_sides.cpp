@@ -27,7 +27,7 @@ uint32_t next_serial(bool sends, const PartitionedArguments& given) {
 }
 
 // Partitions that are ready together travel in messages of about so many bytes.
-constexpr int64_t kTogether = 16 * 1024;
+constexpr int64_t kTogether = 256 * 1024;
 
 class Send final : public Partitioned {
  public:
