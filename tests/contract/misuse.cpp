@@ -359,6 +359,7 @@ void partitions_asked_for(Judge& judge) {
   judge.wrong("active partitioned started", "MPI_Start", MPI_Start(&pair.send), MPI_ERR_REQUEST, "is active");
   judge.wrong("partitioned cancelled", "MPI_Cancel", MPI_Cancel(&pair.receive), MPI_ERR_REQUEST, "cannot be cancelled");
   judge.right("arrival", "MPI_Parrived", MPI_Parrived(pair.receive, 1, &flag));
+  judge.wrong("freed with partitions missing", "MPI_Request_free", MPI_Request_free(&pair.send), MPI_ERR_REQUEST, "2 of 2 partitions");
   judge.right("range readied", "MPI_Pready_range", MPI_Pready_range(0, 1, pair.send));
   judge.right("partitions received", "MPI_Wait", MPI_Wait(&pair.receive, MPI_STATUS_IGNORE));
   judge.right("partitions sent", "MPI_Wait", MPI_Wait(&pair.send, MPI_STATUS_IGNORE));

@@ -42,6 +42,14 @@ class Send final : public Partitioned {
     needs.process(left_ > 0 ? my_process() : given_.comm->process_of(given_.peer));
   }
   void fill(MPI_Status& status) const override { fill_status(status, {}); }
+  // Of a round that its program gives up.
+  Error error() const override {
+    if (left_ == 0) return {};
+    return failure(MPI_ERR_REQUEST,
+                   "{} of {} partitions have not been made ready, and nobody can do so once the request is freed: "
+                   "the operation would never end",
+                   left_, given_.partitions);
+  }
 
  private:
   void begin() override;
