@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who hears of single events: a tool, through the tool information interface (mpi/tool/). Nobody does as a rule,
-// and then an event costs one look at a word that does not change.
+// Who hears of single events: a tool, through the tool information interface (mpi/tool/). Nobody
+// does as a rule, and then an event costs one look at a word that does not change.
 #pragma once
 
 #include <atomic>
@@ -10,7 +10,12 @@
 
 namespace tutti::engine {
 
-enum class Happening : uint8_t { message_matched, message_unexpected, collective_begun, collective_ended };
+enum class Happening : uint8_t {
+  message_matched,
+  message_unexpected,
+  collective_begun,
+  collective_ended
+};
 
 struct Happened {
   Happening what;

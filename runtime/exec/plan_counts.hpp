@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How many plans this process has built, and how many it has found again, for tools. Changed by the engine's
-// owner.
+// How many plans this process has built, and how many it has found again, for tools. Changed by the
+// engine's owner.
 #pragma once
 
 #include <cstdint>

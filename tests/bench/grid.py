@@ -13,6 +13,7 @@ FRESH = ("bcast", "reduce", "allreduce", "reduce_scatter", "gather", "scatter", 
 STARTED = ("iallreduce", "ibcast", "iallgather", "ialltoall")
 AWAY = [f"{way}.{cell}" for way in ("asleep", "reading", "elsewhere")
         for cell in (f"send/{MIB}", f"iallreduce/{64 * KIB}", f"iallreduce/{MIB}")]
+PARTS = ("parts.one_message", "parts.messages", "parts.partitions", "parts.range")
 GOAL_SHORT = {"barrier", "bcast", "reduce", "allreduce", "allgather", "alltoall"}
 GOAL_REDUCTIONS = {"reduce", "allreduce"}
 GOAL_CROWDED = {"barrier", "allreduce/8", "allreduce/65536", "alltoall/1024"}
@@ -87,6 +88,8 @@ def full_grid():
         Block("away", "2 ranks, a core each: wait for a peer that is asleep, in read(), or in MPI elsewhere", 2,
               AWAY),
         *groups([8, 64 * KIB]),
+        Block("partitions", "2 ranks, a core each: one message, 16 messages, 16 partitions", 2,
+              cells_of(PARTS, [KIB, 16 * KIB, 256 * KIB, 4 * MIB]), budget_ms=12),
         *over_tcp([0, 8, KIB, 64 * KIB, MIB], [8 * KIB, 64 * KIB, MIB, 4 * MIB], [8, KIB, 64 * KIB, MIB]),
         *ends([2, 16, 64], [2, 32]),
     ]
@@ -109,6 +112,8 @@ def quick_grid():
         Block("behind", "2 ranks, a core each: wait for a peer that computes for 100 ms (send: 200 ms)", 2,
               [f"behind.send/{MIB}", f"behind.iallreduce/{MIB}"]),
         Block("away", "2 ranks, a core each: wait for a peer that is in MPI elsewhere", 2, [f"elsewhere.send/{MIB}"]),
+        Block("partitions", "2 ranks, a core each: one message, 16 messages, 16 partitions", 2,
+              cells_of(PARTS, [16 * KIB]), budget_ms=5),
         *over_tcp([8], [MIB], [8, 64 * KIB]),
         *ends([2, 16], [2]),
     ]

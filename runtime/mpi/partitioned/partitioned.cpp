@@ -27,12 +27,16 @@ class Nothing final : public Partitioned {
 
 Error make(bool sends, PartitionedArguments given, MPI_Request* request) {
   if (given.partitions <= 0)
-    return failure(MPI_ERR_ARG, "{} is no number of partitions: there is at least one (argument partitions)",
+    return failure(MPI_ERR_ARG,
+                   "{} is no number of partitions: there is at least one (argument partitions)",
                    given.partitions);
   Comm& comm = *given.comm;
   std::shared_ptr<Partitioned> made;
-  if (given.peer == MPI_PROC_NULL) made = std::make_shared<Nothing>(std::move(given), sends);
-  else made = sends ? make_partitioned_send(std::move(given)) : make_partitioned_receive(std::move(given));
+  if (given.peer == MPI_PROC_NULL)
+    made = std::make_shared<Nothing>(std::move(given), sends);
+  else
+    made = sends ? make_partitioned_send(std::move(given))
+                 : make_partitioned_receive(std::move(given));
   auto* persistent = new PersistentRequest(comm, [made](MPI_Request* round) {
     const engine::Engine::Guard own(engine_of_process());
     *round = handle_of<Request>(made->start());
@@ -48,42 +52,46 @@ Error find(MPI_Request handle, const char* what, Partitioned*& found) {
   Request* const request = handle == MPI_REQUEST_NULL ? nullptr : resolve<Request>(handle);
   PersistentRequest* const persistent = request ? as_persistent(request) : nullptr;
   if (!persistent || !persistent->partitioned)
-    return failure(MPI_ERR_REQUEST,
-                   "the request is {}: {} (argument request)",
-                   request ? "not that of a partitioned operation" : "null, or freed already", what);
-  error_comm() = Ref<Object>(persistent->comm.get());
+    return failure(MPI_ERR_REQUEST, "the request is {}: {} (argument request)",
+                   request ? "not that of a partitioned operation" : "null, or freed already",
+                   what);
+  error_object() = Ref<HasErrhandler>(persistent->comm.get());
   found = persistent->partitioned.get();
   return {};
 }
 
 Error check_partition(const Partitioned& operation, int partition) {
   if (partition >= 0 && partition < operation.partitions()) return {};
-  return failure(MPI_ERR_ARG, "there is no partition {}: they are 0 to {} (argument partition)", partition,
-                 operation.partitions() - 1);
+  return failure(MPI_ERR_ARG, "there is no partition {}: they are 0 to {} (argument partition)",
+                 partition, operation.partitions() - 1);
 }
 
 Error ready(Partitioned& operation, int low, int high) {
   if (Error e = check_partition(operation, low)) return e;
   if (Error e = check_partition(operation, high)) return e;
   if (!operation.round())
-    return failure(MPI_ERR_REQUEST,
-                   "partition {} is made ready before MPI_Start has started the request, or after all its "
-                   "partitions are sent: a round begins with MPI_Start (the standard, section 4.2.2)", low);
+    return failure(
+        MPI_ERR_REQUEST,
+        "partition {} is made ready before MPI_Start has started the request, or after all its "
+        "partitions are sent: a round begins with MPI_Start (the standard, section 4.2.2)",
+        low);
   return operation.ready(low, high);
 }
 
 Error find_send(MPI_Request handle, Partitioned*& found) {
-  if (Error e = find(handle, "only one that MPI_Psend_init has made has partitions to be made ready", found))
+  if (Error e = find(
+          handle, "only one that MPI_Psend_init has made has partitions to be made ready", found))
     return e;
   if (!found->is_send())
     return failure(MPI_ERR_REQUEST,
-                   "the request is one of MPI_Precv_init: its partitions are asked for by MPI_Parrived (argument "
+                   "the request is one of MPI_Precv_init: its partitions are asked for by "
+                   "MPI_Parrived (argument "
                    "request)");
   return {};
 }
 
 Error done(Error error) {
-  if (!error) error_comm() = {};
+  if (!error) error_object() = {};
   return error;
 }
 
@@ -108,36 +116,46 @@ void Partitioned::one_over() {
   over->finish();  // may be this operation's end
 }
 
-int64_t Partitioned::bytes() const { return given_.type->payload(given_.buffer, given_.count).bytes(); }
+int64_t Partitioned::bytes() const {
+  return given_.type->payload(given_.buffer, given_.count).bytes();
+}
 
 Error PartitionedRound::cancel() {
   return failure(MPI_ERR_REQUEST, "a partitioned operation cannot be cancelled");
 }
 
-Error psend_init(const void* buf, int partitions, int64_t count, Datatype& type, int dest, int tag, Comm& comm,
-                 Info*, MPI_Request* request) {
-  return make(true, {const_cast<void*>(buf), partitions, count, Ref<Datatype>(&type), dest, tag, Ref<Comm>(&comm)},
+Error psend_init(const void* buf, int partitions, int64_t count, Datatype& type, int dest, int tag,
+                 Comm& comm, Info*, MPI_Request* request) {
+  return make(true,
+              {const_cast<void*>(buf), partitions, count, Ref<Datatype>(&type), dest, tag,
+               Ref<Comm>(&comm)},
               request);
 }
 
-Error precv_init(void* buf, int partitions, int64_t count, Datatype& type, int source, int tag, Comm& comm, Info*,
-                 MPI_Request* request) {
+Error precv_init(void* buf, int partitions, int64_t count, Datatype& type, int source, int tag,
+                 Comm& comm, Info*, MPI_Request* request) {
   if (source == MPI_ANY_SOURCE)
     return failure(MPI_ERR_RANK,
-                   "MPI_ANY_SOURCE is not for partitioned receives: they match by a rank and a tag (argument dest)");
+                   "MPI_ANY_SOURCE is not for partitioned receives: they match by a rank and a tag "
+                   "(argument dest)");
   if (tag == MPI_ANY_TAG)
     return failure(MPI_ERR_TAG,
-                   "MPI_ANY_TAG is not for partitioned receives: they match by a rank and a tag (argument tag)");
-  return make(false, {buf, partitions, count, Ref<Datatype>(&type), source, tag, Ref<Comm>(&comm)}, request);
+                   "MPI_ANY_TAG is not for partitioned receives: they match by a rank and a tag "
+                   "(argument tag)");
+  return make(false, {buf, partitions, count, Ref<Datatype>(&type), source, tag, Ref<Comm>(&comm)},
+              request);
 }
 
-Error pready(int partition, MPI_Request request) { return pready_range(partition, partition, request); }
+Error pready(int partition, MPI_Request request) {
+  return pready_range(partition, partition, request);
+}
 
 Error pready_range(int low, int high, MPI_Request request) {
   Partitioned* operation = nullptr;
   if (Error e = find_send(request, operation)) return e;
   if (low > high)
-    return failure(MPI_ERR_ARG, "partitions {} to {} are no range (argument partition_high)", low, high);
+    return failure(MPI_ERR_ARG, "partitions {} to {} are no range (argument partition_high)", low,
+                   high);
   const engine::Engine::Guard own(engine_of_process());
   return done(ready(*operation, low, high));
 }
@@ -160,10 +178,13 @@ Error pready_list(int length, const int* partitions, MPI_Request request) {
 
 Error parrived(MPI_Request request, int partition, int* flag) {
   Partitioned* operation = nullptr;
-  if (Error e = find(request, "only one that MPI_Precv_init has made has partitions that arrive", operation)) return e;
+  if (Error e = find(request, "only one that MPI_Precv_init has made has partitions that arrive",
+                     operation))
+    return e;
   if (operation->is_send())
-    return failure(MPI_ERR_REQUEST,
-                   "the request is one of MPI_Psend_init: nothing arrives by it (argument request)");
+    return failure(
+        MPI_ERR_REQUEST,
+        "the request is one of MPI_Psend_init: nothing arrives by it (argument request)");
   if (Error e = check_partition(*operation, partition)) return e;
   engine::Engine& engine = engine_of_process();
   bool moved = true;

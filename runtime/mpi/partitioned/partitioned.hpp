@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A partitioned operation (the standard, chapter 4) and its rounds, of which MPI_Start begins one each.
+// A partitioned operation (the standard, chapter 4) and its rounds, of which MPI_Start begins one
+// each.
 //
-// The sender's first round begins with a greeting on the communicator's context for them, whose tag is the
-// program's and whose serial counts the operations with this peer and tag in the order of their init calls:
-// so both sides match without having talked. It names a context of this operation's own. There each run of
-// partitions that are ready is an ordinary message of the engine, whose tag is the first partition and whose
-// serial is the round. The receiver posts a receive for each of the sender's partitions, with room for all
-// that follow; when a longer run has come it withdraws those of the partitions that came with it.
+// The sender's first round begins with a greeting on the communicator's context for them, whose tag
+// is the program's and whose serial counts the operations with this peer and tag in the order of
+// their init calls: so both sides match without having talked. It names a context of this
+// operation's own. There each run of partitions that are ready is an ordinary message of the
+// engine, whose tag is the first partition and whose serial is the round. The receiver posts a
+// receive for each of the sender's partitions, with room for all that follow; when a longer run has
+// come it withdraws those of the partitions that came with it.
 #pragma once
 
 #include <memory>
@@ -45,7 +47,8 @@ class Partitioned : public std::enable_shared_from_this<Partitioned> {
   // Begins a round, whose request is given out.
   Request& start();
 
-  // MPI_Pready of partitions [low, high], and MPI_Parrived of one that exists, in a round that is under way.
+  // MPI_Pready of partitions [low, high], and MPI_Parrived of one that exists, in a round that is
+  // under way.
   virtual Error ready(int low, int high) = 0;
   virtual bool has_arrived(int partition) const = 0;
   virtual bool is_send() const = 0;
@@ -65,8 +68,8 @@ class Partitioned : public std::enable_shared_from_this<Partitioned> {
   int64_t bytes() const;  // of a partition
 
   const PartitionedArguments given_;
-  uint32_t rounds_ = 0;       // begun
-  int64_t awaited_ = 0;       // until the round is over
+  uint32_t rounds_ = 0;  // begun
+  int64_t awaited_ = 0;  // until the round is over
 
  private:
   PartitionedRound* round_ = nullptr;

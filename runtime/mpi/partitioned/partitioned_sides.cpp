@@ -27,11 +27,12 @@ uint32_t next_serial(bool sends, const PartitionedArguments& given) {
 }
 
 // Partitions that are ready together travel in messages of about so many bytes.
-constexpr int64_t kTogether = 16 * 1024;
+constexpr int64_t kTogether = 256 * 1024;
 
 class Send final : public Partitioned {
  public:
-  explicit Send(PartitionedArguments given) : Partitioned(std::move(given)), order_(next_serial(true, given_)) {}
+  explicit Send(PartitionedArguments given)
+      : Partitioned(std::move(given)), order_(next_serial(true, given_)) {}
 
   Error ready(int low, int high) override;
   bool has_arrived(int) const override { return true; }
@@ -41,6 +42,14 @@ class Send final : public Partitioned {
     needs.process(left_ > 0 ? my_process() : given_.comm->process_of(given_.peer));
   }
   void fill(MPI_Status& status) const override { fill_status(status, {}); }
+  // Of a round that its program gives up.
+  Error error() const override {
+    if (left_ == 0) return {};
+    return failure(MPI_ERR_REQUEST,
+                   "{} of {} partitions have not been made ready, and nobody can do so once the request is freed: "
+                   "the operation would never end",
+                   left_, given_.partitions);
+  }
 
  private:
   void begin() override;
@@ -92,7 +101,8 @@ Error Send::ready(int low, int high) {
   for (int i = low; i <= high; ++i)
     if (ready_[static_cast<size_t>(i)])
       return failure(MPI_ERR_ARG,
-                     "partition {} is ready already: each is made ready once between MPI_Start and the end of the "
+                     "partition {} is ready already: each is made ready once between MPI_Start and "
+                     "the end of the "
                      "operation (the standard, section 4.2.2)",
                      i);
   for (int i = low; i <= high; ++i) ready_[static_cast<size_t>(i)] = true;
@@ -102,7 +112,8 @@ Error Send::ready(int low, int high) {
   if (bytes() == 0) {  // nothing travels but the word that all is there
     if (left_ == 0) send_run(0, given_.partitions);
   } else {
-    for (int at = low; at <= high; at += at_most()) send_run(at, std::min(at_most(), high - at + 1));
+    for (int at = low; at <= high; at += at_most())
+      send_run(at, std::min(at_most(), high - at + 1));
   }
   awaited_ -= count - 1;
   one_over();
@@ -159,7 +170,8 @@ void Receive::begin() {
   failed_ = MPI_SUCCESS;
   if (is_greeted_) return post_all();
   greeting_receive_.payload = {&greeting_, sizeof greeting_, &Layout::bytes()};
-  greeting_receive_.match = {(given_.comm->context() | kGreetings), given_.peer, given_.tag, order_};
+  greeting_receive_.match = {(given_.comm->context() | kGreetings), given_.peer, given_.tag,
+                             order_};
   greeting_receive_.owner = this;
   greeting_receive_.on_complete = [](Operation& o) { static_cast<Receive*>(o.owner)->greeted(); };
   engine_of_process().recv(greeting_receive_);
@@ -170,7 +182,8 @@ void Receive::greeted() {
   receives_ = std::make_unique<RecvOperation[]>(static_cast<size_t>(greeting_.partitions));
   const Payload all = given_.type->payload(given_.buffer, given_.count * given_.partitions);
   const int64_t element = std::max<int64_t>(all.layout->size(), 1);
-  if (fits() && !all.contiguous() && greeting_.bytes % element != 0) aside_.resize(static_cast<size_t>(whole()));
+  if (fits() && !all.contiguous() && greeting_.bytes % element != 0)
+    aside_.resize(static_cast<size_t>(whole()));
   post_all();
 }
 
@@ -179,7 +192,8 @@ Payload Receive::place(int first) const {
   if (!fits()) return {};
   const int64_t from = greeting_.bytes * first, rest = whole() - from;
   const Payload all = given_.type->payload(given_.buffer, given_.count * given_.partitions);
-  if (!aside_.empty()) return {const_cast<std::byte*>(aside_.data()) + from, rest, &Layout::bytes()};
+  if (!aside_.empty())
+    return {const_cast<std::byte*>(aside_.data()) + from, rest, &Layout::bytes()};
   if (all.contiguous()) return {all.data() + from, rest, &Layout::bytes()};
   const int64_t elements = from / all.layout->size();
   return {reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(given_.buffer) +
@@ -245,10 +259,12 @@ bool Receive::has_arrived(int partition) const {
 Error Receive::error() const {
   if (!fits())
     return failure(MPI_ERR_TRUNCATE,
-                   "rank {} sends {} partition{} of {} bytes with tag {}, and {} partition{} of {} bytes are expected: "
+                   "rank {} sends {} partition{} of {} bytes with tag {}, and {} partition{} of {} "
+                   "bytes are expected: "
                    "both sides must speak of as many bytes (the standard, section 4.2)",
-                   given_.peer, greeting_.partitions, greeting_.partitions == 1 ? "" : "s", greeting_.bytes,
-                   given_.tag, given_.partitions, given_.partitions == 1 ? "" : "s", bytes());
+                   given_.peer, greeting_.partitions, greeting_.partitions == 1 ? "" : "s",
+                   greeting_.bytes, given_.tag, given_.partitions,
+                   given_.partitions == 1 ? "" : "s", bytes());
   if (failed_ == MPI_SUCCESS) return {};
   return failure(failed_, "a partition could not be carried; the line above says why");
 }

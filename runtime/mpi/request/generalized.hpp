@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Generalised requests (the standard, section 13.2): operations that the program carries out itself, and
-// completes by MPI_Grequest_complete. Its functions are called by the completion calls, never with the
-// engine owned, for they may call MPI. No other process is asked what such a request waits for: it is
-// never part of a deadlock.
+// Generalised requests (the standard, section 13.2): operations that the program carries out
+// itself, and completes by MPI_Grequest_complete. Its functions are called by the completion calls,
+// never with the engine owned, for they may call MPI. No other process is asked what such a request
+// waits for: it is never part of a deadlock.
 #pragma once
 
 #include "mpi/request/request.hpp"
@@ -11,8 +11,8 @@ namespace tutti::mpi {
 
 class GeneralizedRequest final : public Request, public Pooled<GeneralizedRequest> {
  public:
-  // The program's functions. Others than C's are called through functions of C that stand here for them,
-  // with an `extra_state` that names both.
+  // The program's functions. Others than C's are called through functions of C that stand here for
+  // them, with an `extra_state` that names both.
   struct Callbacks {
     MPI_Grequest_query_function* query;
     MPI_Grequest_free_function* free;
@@ -45,7 +45,8 @@ class GeneralizedRequest final : public Request, public Pooled<GeneralizedReques
 };
 
 inline GeneralizedRequest* as_generalized(Request* request) {
-  return request->kind == Request::Kind::generalized ? static_cast<GeneralizedRequest*>(request) : nullptr;
+  return request->kind == Request::Kind::generalized ? static_cast<GeneralizedRequest*>(request)
+                                                     : nullptr;
 }
 
 }  // namespace tutti::mpi

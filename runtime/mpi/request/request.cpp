@@ -506,6 +506,14 @@ Error request_free(MPI_Request* handle) {
                    "the request belongs to an active nonblocking collective: complete it with "
                    "MPI_Wait or MPI_Test (the standard, section 6.12)");
   }
+  if (live && live->kind == Request::Kind::partitioned) {  // it may be one that could never end
+    const engine::Engine::Guard own(engine_of_process());
+    Error error = live->is_complete() ? Error() : live->error();
+    if (error) {
+      error_object() = Ref<HasErrhandler>(held->comm.get());
+      return error;
+    }
+  }
   *handle = MPI_REQUEST_NULL;
   if (GeneralizedRequest* const own = as_generalized(held)) return free_generalized(*own);
   const engine::Engine::Guard own(engine_of_process());

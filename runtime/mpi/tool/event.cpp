@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Events (the standard, section 15.3.8): messages that are matched or come unexpected, and collectives that begin
-// and end. The engine is owned when they happen. So a callback must have been registered for at least
-// MPI_T_CB_REQUIRE_MPI_RESTRICTED, and where the progress thread meets the event for
-// MPI_T_CB_REQUIRE_THREAD_SAFE; events without such a callback are counted and told to the dropped handler.
+// Events (the standard, section 15.3.8): messages that are matched or come unexpected, and
+// collectives that begin and end. The engine is owned when they happen. So a callback must have
+// been registered for at least MPI_T_CB_REQUIRE_MPI_RESTRICTED, and where the progress thread meets
+// the event for MPI_T_CB_REQUIRE_THREAD_SAFE; events without such a callback are counted and told
+// to the dropped handler.
 #include "mpi/tool/event.hpp"
 
 #include <algorithm>
@@ -23,7 +24,8 @@ namespace {
 
 using engine::Happened;
 
-constexpr EventType kEvents[] = {  // in the order of engine::Happening
+constexpr EventType kEvents[] = {
+    // in the order of engine::Happening
     {"messages.matched", "A message on a communicator has met its receive"},
     {"messages.unexpected", "A message on a communicator has come that no receive waits for"},
     {"collectives.begun", "A collective call has begun in this process"},
@@ -40,9 +42,9 @@ struct Member {
   size_t at, size;
 };
 constexpr Member kElements[] = {{offsetof(Facts, source), sizeof(int)},
-                                 {offsetof(Facts, tag), sizeof(int)},
-                                 {offsetof(Facts, bytes), sizeof(MPI_Count)},
-                                 {offsetof(Facts, context), sizeof(MPI_Count)}};
+                                {offsetof(Facts, tag), sizeof(int)},
+                                {offsetof(Facts, bytes), sizeof(MPI_Count)},
+                                {offsetof(Facts, context), sizeof(MPI_Count)}};
 const MPI_Datatype kElementTypes[] = {MPI_INT, MPI_INT, MPI_COUNT, MPI_COUNT};
 
 struct Instance {
@@ -70,7 +72,8 @@ int level_of(MPI_T_cb_safety safety) {
   return found == std::end(kSafety) ? -1 : static_cast<int>(found - kSafety);
 }
 Error bad_safety(MPI_T_cb_safety safety) {
-  return failure(MPI_T_ERR_INVALID, "{} is no level of safety (argument cb_safety)", static_cast<int>(safety));
+  return failure(MPI_T_ERR_INVALID, "{} is no level of safety (argument cb_safety)",
+                 static_cast<int>(safety));
 }
 
 Handles<Registration>& registrations() {
@@ -86,7 +89,9 @@ Instance*& current() {
   return now;
 }
 
-MPI_Count now() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
+MPI_Count now() {
+  return std::chrono::steady_clock::now().time_since_epoch().count();
+}
 
 void tell(Registration& registration, Instance& instance, int needed) {
   for (int level = needed; level < Registration::kLevels; ++level) {
@@ -94,9 +99,10 @@ void tell(Registration& registration, Instance& instance, int needed) {
     if (!callback.function) continue;
     auto* const handle = reinterpret_cast<MPI_T_event_registration>(&registration);
     if (registration.untold > 0 && registration.dropped_handler)
-      registration.dropped_handler(std::exchange(registration.untold, 0), handle, 0, kSafety[needed],
-                                   callback.user_data);
-    callback.function(reinterpret_cast<MPI_T_event_instance>(&instance), handle, kSafety[needed], callback.user_data);
+      registration.dropped_handler(std::exchange(registration.untold, 0), handle, 0,
+                                   kSafety[needed], callback.user_data);
+    callback.function(reinterpret_cast<MPI_T_event_instance>(&instance), handle, kSafety[needed],
+                      callback.user_data);
     return;
   }
   ++registration.untold;
@@ -130,7 +136,8 @@ void hear(const Happened& happened) {
 
 void listen_if_needed() {
   const bool wanted = std::ranges::any_of(registrations().all(), [](const Registration* r) {
-    return r->dropped_handler || std::ranges::any_of(r->callbacks, [](const auto& c) { return c.function != nullptr; });
+    return r->dropped_handler ||
+           std::ranges::any_of(r->callbacks, [](const auto& c) { return c.function != nullptr; });
   });
   engine::listener.store(wanted ? hear : nullptr, std::memory_order_release);
 }
@@ -138,7 +145,8 @@ void listen_if_needed() {
 Error find(MPI_T_event_instance handle, Instance*& found) {
   found = current();
   if (found && reinterpret_cast<MPI_T_event_instance>(found) == handle) return {};
-  return failure(MPI_T_ERR_INVALID_HANDLE, "an event can be read in the callback that it is given to, and there alone");
+  return failure(MPI_T_ERR_INVALID_HANDLE,
+                 "an event can be read in the callback that it is given to, and there alone");
 }
 Error find(MPI_T_event_registration handle, Registration*& found) {
   found = registrations().find(handle);
@@ -152,7 +160,9 @@ bool& in_event() {
   return in;
 }
 
-std::span<const EventType> event_types() { return kEvents; }
+std::span<const EventType> event_types() {
+  return kEvents;
+}
 
 }  // namespace tool
 
@@ -165,18 +175,22 @@ Error t_event_get_num(int* num_events) {
   return {};
 }
 
-Error t_event_get_info(int event_index, char* name, int* name_len, int* verbosity, MPI_Datatype array_of_datatypes[],
-                       MPI_Aint array_of_displacements[], int* num_elements, MPI_T_enum* enumtype, MPI_Info* info,
-                       char* desc, int* desc_len, int* bind) {
+Error t_event_get_info(int event_index, char* name, int* name_len, int* verbosity,
+                       MPI_Datatype array_of_datatypes[], MPI_Aint array_of_displacements[],
+                       int* num_elements, MPI_T_enum* enumtype, MPI_Info* info, char* desc,
+                       int* desc_len, int* bind) {
   TUTTI_TOOL_READY;
   if (!within(event_index, kEventCount)) return bad_index(event_index, kEventCount, "event");
   const EventType& event = kEvents[event_index];
   give_text(event.name, name, name_len);
   give(verbosity, int{MPI_T_VERBOSITY_USER_DETAIL});
   if (num_elements) {
-    for (size_t i = 0; i < std::min<size_t>(std::size(kElements), static_cast<size_t>(std::max(*num_elements, 0))); ++i) {
+    for (size_t i = 0; i < std::min<size_t>(std::size(kElements),
+                                            static_cast<size_t>(std::max(*num_elements, 0)));
+         ++i) {
       if (array_of_datatypes) array_of_datatypes[i] = kElementTypes[i];
-      if (array_of_displacements) array_of_displacements[i] = static_cast<MPI_Aint>(kElements[i].at);
+      if (array_of_displacements)
+        array_of_displacements[i] = static_cast<MPI_Aint>(kElements[i].at);
     }
     *num_elements = static_cast<int>(std::size(kElements));
   }
@@ -198,7 +212,8 @@ Error t_event_get_index(const char* name, int* event_index) {
   return bad_name(name, "event");
 }
 
-Error t_event_handle_alloc(int event_index, void*, MPI_Info, MPI_T_event_registration* event_registration) {
+Error t_event_handle_alloc(int event_index, void*, MPI_Info,
+                           MPI_T_event_registration* event_registration) {
   TUTTI_TOOL_READY;
   if (!within(event_index, kEventCount)) return bad_index(event_index, kEventCount, "event");
   if (!event_registration) return null_address("event_registration");
@@ -222,27 +237,30 @@ Error t_event_handle_get_info(MPI_T_event_registration event_registration, MPI_I
   return {};
 }
 
-Error t_event_register_callback(MPI_T_event_registration event_registration, MPI_T_cb_safety cb_safety, MPI_Info,
-                                void* user_data, MPI_T_event_cb_function event_cb_function) {
+Error t_event_register_callback(MPI_T_event_registration event_registration,
+                                MPI_T_cb_safety cb_safety, MPI_Info, void* user_data,
+                                MPI_T_event_cb_function event_cb_function) {
   TUTTI_TOOL_READY;
   Registration* found = nullptr;
   if (Error e = find(event_registration, found)) return e;
   const int level = level_of(cb_safety);
   if (level < 0) return bad_safety(cb_safety);
-  found->callbacks[static_cast<size_t>(level)] = {event_cb_function, user_data};  // NULL takes it away
+  found->callbacks[static_cast<size_t>(level)] = {event_cb_function,
+                                                  user_data};  // NULL takes it away
   listen_if_needed();
   return {};
 }
 
-Error t_event_callback_set_info(MPI_T_event_registration event_registration, MPI_T_cb_safety cb_safety, MPI_Info) {
+Error t_event_callback_set_info(MPI_T_event_registration event_registration,
+                                MPI_T_cb_safety cb_safety, MPI_Info) {
   TUTTI_TOOL_READY;
   Registration* found = nullptr;
   if (Error e = find(event_registration, found)) return e;
   return level_of(cb_safety) < 0 ? bad_safety(cb_safety) : Error();
 }
 
-Error t_event_callback_get_info(MPI_T_event_registration event_registration, MPI_T_cb_safety cb_safety,
-                                MPI_Info* info_used) {
+Error t_event_callback_get_info(MPI_T_event_registration event_registration,
+                                MPI_T_cb_safety cb_safety, MPI_Info* info_used) {
   TUTTI_TOOL_READY;
   Registration* found = nullptr;
   if (Error e = find(event_registration, found)) return e;
@@ -262,7 +280,8 @@ Error t_event_handle_free(MPI_T_event_registration event_registration, void* use
       registrations().remove(found);
       listen_if_needed();
     } else {
-      return failure(MPI_T_ERR_NOT_SUPPORTED, "a registration is not freed in a callback of an event");
+      return failure(MPI_T_ERR_NOT_SUPPORTED,
+                     "a registration is not freed in a callback of an event");
     }
   }
   if (free_cb_function) free_cb_function(event_registration, MPI_T_CB_REQUIRE_NONE, user_data);
@@ -330,8 +349,8 @@ Error t_source_get_num(int* num_sources) {
 }
 
 Error t_source_get_info(int source_index, char* name, int* name_len, char* desc, int* desc_len,
-                        MPI_T_source_order* ordering, MPI_Count* ticks_per_second, MPI_Count* max_ticks,
-                        MPI_Info* info) {
+                        MPI_T_source_order* ordering, MPI_Count* ticks_per_second,
+                        MPI_Count* max_ticks, MPI_Info* info) {
   TUTTI_TOOL_READY;
   if (!within(source_index, 1)) return bad_index(source_index, 1, "source");
   give_text("engine", name, name_len);

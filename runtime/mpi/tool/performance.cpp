@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Performance variables (the standard, section 15.3.7): what the runtime counts or knows anyway, read when a tool
-// asks. A handle of a variable that can be started counts what happens between start and stop.
+// Performance variables (the standard, section 15.3.7): what the runtime counts or knows anyway,
+// read when a tool asks. A handle of a variable that can be started counts what happens between
+// start and stop.
 #include <chrono>
 #include <cmath>
 #include <cstring>
@@ -16,7 +17,9 @@ namespace tutti::mpi {
 namespace tool {
 namespace {
 
-bool running() { return phase.load() == Phase::running; }
+bool running() {
+  return phase.load() == Phase::running;
+}
 
 // In an event's callback the engine is owned already.
 class Look {
@@ -32,8 +35,12 @@ class Look {
   engine::Engine* const engine_;
 };
 
-int one(const Comm*) { return 1; }
-int of_peers(const Comm* comm) { return comm ? comm->remote_size() : 0; }
+int one(const Comm*) {
+  return 1;
+}
+int of_peers(const Comm* comm) {
+  return comm ? comm->remote_size() : 0;
+}
 
 template <bool sent>
 void messages(const Comm* comm, double* values) {
@@ -48,9 +55,8 @@ void messages(const Comm* comm, double* values) {
 void unexpected(const Comm*, double* v) {
   *v = 0;
   if (!running()) return;
-  engine_of_process().matcher().each_unexpected([&](const engine::Unexpected& message) {
-    *v += !engine::is_hidden(message.header.context);
-  });
+  engine_of_process().matcher().each_unexpected(
+      [&](const engine::Unexpected& message) { *v += !engine::is_hidden(message.header.context); });
 }
 void posted(const Comm*, double* v) {
   *v = 0;
@@ -59,13 +65,21 @@ void posted(const Comm*, double* v) {
     *v += !engine::is_hidden(receive.match.context);
   });
 }
-void pending(const Comm*, double* v) { *v = running() ? static_cast<double>(engine_of_process().pending()) : 0; }
-void completed(const Comm*, double* v) { *v = the_process ? static_cast<double>(process().completions) : 0; }
+void pending(const Comm*, double* v) {
+  *v = running() ? static_cast<double>(engine_of_process().pending()) : 0;
+}
+void completed(const Comm*, double* v) {
+  *v = the_process ? static_cast<double>(process().completions) : 0;
+}
 void wakeups(const Comm*, double* v) {
   *v = running() && process().helper ? static_cast<double>(process().helper->wakeups()) : 0;
 }
-void built(const Comm*, double* v) { *v = static_cast<double>(coll::plan_counts.built); }
-void reused(const Comm*, double* v) { *v = static_cast<double>(coll::plan_counts.reused); }
+void built(const Comm*, double* v) {
+  *v = static_cast<double>(coll::plan_counts.built);
+}
+void reused(const Comm*, double* v) {
+  *v = static_cast<double>(coll::plan_counts.reused);
+}
 void level(const Comm*, double* v) {
   static_assert(MPI_THREAD_MULTIPLE > 0);
   *v = running() ? process().thread_level : 0;
@@ -73,7 +87,9 @@ void level(const Comm*, double* v) {
 void node_ranks(const Comm*, double* v) {
   *v = running() ? static_cast<double>(process().job->view().node_ranks.size()) : 0;
 }
-void shared_memory(const Comm*, double* v) { *v = running() && process().transport->has_shared_memory(); }
+void shared_memory(const Comm*, double* v) {
+  *v = running() && process().transport->has_shared_memory();
+}
 void time(const Comm*, double* v) {
   *v = std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
@@ -81,11 +97,12 @@ void time(const Comm*, double* v) {
 constexpr int kNone = MPI_T_BIND_NO_OBJECT, kComm = MPI_T_BIND_MPI_COMM;
 const PerformanceVariable kVariables[] = {
     {"messages.sent", MPI_T_PVAR_CLASS_COUNTER, MPI_UNSIGNED_LONG, kComm, false, false,
-     "Messages that this process has sent to each rank of the communicator, on whatever communicator", of_peers,
-     messages<true>},
+     "Messages that this process has sent to each rank of the communicator, on whatever "
+     "communicator",
+     of_peers, messages<true>},
     {"messages.received", MPI_T_PVAR_CLASS_COUNTER, MPI_UNSIGNED_LONG, kComm, false, false,
-     "Messages that have come from each rank of the communicator, on whatever communicator", of_peers,
-     messages<false>},
+     "Messages that have come from each rank of the communicator, on whatever communicator",
+     of_peers, messages<false>},
     {"messages.unexpected_now", MPI_T_PVAR_CLASS_LEVEL, MPI_UNSIGNED_LONG, kNone, true, true,
      "Messages that have come and that no receive has matched yet", one, unexpected},
     {"messages.posted_now", MPI_T_PVAR_CLASS_LEVEL, MPI_UNSIGNED_LONG, kNone, true, true,
@@ -99,7 +116,8 @@ const PerformanceVariable kVariables[] = {
     {"collectives.plans_built", MPI_T_PVAR_CLASS_COUNTER, MPI_UNSIGNED_LONG, kNone, false, false,
      "Plans of collectives that were built", one, built},
     {"collectives.plans_reused", MPI_T_PVAR_CLASS_COUNTER, MPI_UNSIGNED_LONG, kNone, false, false,
-     "Plans of collectives that were looked up and found; a call like an earlier one need not look", one, reused},
+     "Plans of collectives that were looked up and found; a call like an earlier one need not look",
+     one, reused},
     {"process.thread_level", MPI_T_PVAR_CLASS_STATE, MPI_INT, kNone, true, true,
      "The thread level that MPI_Init_thread gave; none before and after", one, level},
     {"process.ranks_on_node", MPI_T_PVAR_CLASS_SIZE, MPI_UNSIGNED_LONG, kNone, true, true,
@@ -156,9 +174,12 @@ void set(PerformanceHandle& h, std::vector<double> values) {
 
 void store(const PerformanceVariable& variable, const std::vector<double>& values, void* buffer) {
   for (size_t i = 0; i < values.size(); ++i) {
-    if (variable.type == MPI_DOUBLE) static_cast<double*>(buffer)[i] = values[i];
-    else if (variable.type == MPI_INT) static_cast<int*>(buffer)[i] = static_cast<int>(values[i]);
-    else static_cast<unsigned long*>(buffer)[i] = static_cast<unsigned long>(std::llround(values[i]));
+    if (variable.type == MPI_DOUBLE)
+      static_cast<double*>(buffer)[i] = values[i];
+    else if (variable.type == MPI_INT)
+      static_cast<int*>(buffer)[i] = static_cast<int>(values[i]);
+    else
+      static_cast<unsigned long*>(buffer)[i] = static_cast<unsigned long>(std::llround(values[i]));
   }
 }
 
@@ -193,8 +214,8 @@ Error act_on(MPI_T_pvar_session session, MPI_T_pvar_handle handle, Suits&& suits
 
 Error can_start(const PerformanceHandle& h) {
   if (!h.variable->continuous) return {};
-  return failure(MPI_T_ERR_PVAR_NO_STARTSTOP, "{} is always there: it is neither started nor stopped",
-                 h.variable->name);
+  return failure(MPI_T_ERR_PVAR_NO_STARTSTOP,
+                 "{} is always there: it is neither started nor stopped", h.variable->name);
 }
 Error can_write(const PerformanceHandle& h) {
   if (!h.variable->readonly) return {};
@@ -203,7 +224,9 @@ Error can_write(const PerformanceHandle& h) {
 
 }  // namespace
 
-std::span<const PerformanceVariable> performance_variables() { return kVariables; }
+std::span<const PerformanceVariable> performance_variables() {
+  return kVariables;
+}
 
 }  // namespace tool
 
@@ -216,9 +239,9 @@ Error t_pvar_get_num(int* num_pvar) {
   return {};
 }
 
-Error t_pvar_get_info(int pvar_index, char* name, int* name_len, int* verbosity, int* var_class, MPI_Datatype* datatype,
-                      MPI_T_enum* enumtype, char* desc, int* desc_len, int* bind, int* readonly, int* continuous,
-                      int* atomic) {
+Error t_pvar_get_info(int pvar_index, char* name, int* name_len, int* verbosity, int* var_class,
+                      MPI_Datatype* datatype, MPI_T_enum* enumtype, char* desc, int* desc_len,
+                      int* bind, int* readonly, int* continuous, int* atomic) {
   TUTTI_TOOL_READY;
   if (!within(pvar_index, std::size(kVariables)))
     return bad_index(pvar_index, std::size(kVariables), "performance variable");
@@ -265,8 +288,8 @@ Error t_pvar_session_free(MPI_T_pvar_session* session) {
   return {};
 }
 
-Error t_pvar_handle_alloc(MPI_T_pvar_session session, int pvar_index, void* obj_handle, MPI_T_pvar_handle* handle,
-                          int* count) {
+Error t_pvar_handle_alloc(MPI_T_pvar_session session, int pvar_index, void* obj_handle,
+                          MPI_T_pvar_handle* handle, int* count) {
   TUTTI_TOOL_READY;
   PerformanceSession* const of = sessions().find(session);
   if (!of) return bad_session();
@@ -330,8 +353,9 @@ Error t_pvar_write(MPI_T_pvar_session session, MPI_T_pvar_handle handle, const v
   if (Error e = can_write(*found)) return e;
   std::vector<double> values(found->kept.size());
   for (size_t i = 0; i < values.size(); ++i)
-    values[i] = found->variable->type == MPI_DOUBLE ? static_cast<const double*>(buf)[i]
-                                                    : static_cast<double>(static_cast<const unsigned long*>(buf)[i]);
+    values[i] = found->variable->type == MPI_DOUBLE
+                    ? static_cast<const double*>(buf)[i]
+                    : static_cast<double>(static_cast<const unsigned long*>(buf)[i]);
   set(*found, std::move(values));
   return {};
 }

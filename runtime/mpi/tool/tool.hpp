@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the parts of the tool information interface share: whether it is initialised, its handles, texts and
-// enumerations, and the tables of variables and events, of which categories are made by the part of a name
-// before its dot.
+// What the parts of the tool information interface share: whether it is initialised, its handles,
+// texts and enumerations, and the tables of variables and events, of which categories are made by
+// the part of a name before its dot.
 #pragma once
 
 #include <mpi.h>
@@ -30,17 +30,20 @@ std::vector<GivenSetting> written_settings();
 
 std::recursive_mutex& mutex();  // of all that stands in this interface's own tables
 bool is_initialized();
-#define TUTTI_TOOL_READY                                                                                      \
-  if (!tool::is_initialized())                                                                                \
-    return failure(MPI_T_ERR_NOT_INITIALIZED, "MPI_T_init_thread has not been called, or not as often as "    \
-                                              "MPI_T_finalize");                                              \
+#define TUTTI_TOOL_READY                                                        \
+  if (!tool::is_initialized())                                                  \
+    return failure(MPI_T_ERR_NOT_INITIALIZED,                                   \
+                   "MPI_T_init_thread has not been called, or not as often as " \
+                   "MPI_T_finalize");                                           \
   const std::lock_guard tool_lock(tool::mutex())
 
 [[gnu::cold]] Error bad_index(int index, size_t count, const char* of);
 [[gnu::cold]] Error bad_name(const char* name, const char* of);
 [[gnu::cold]] Error bad_handle(const char* what);
 [[gnu::cold]] Error null_address(const char* argument);
-inline bool within(int index, size_t count) { return index >= 0 && static_cast<size_t>(index) < count; }
+inline bool within(int index, size_t count) {
+  return index >= 0 && static_cast<size_t>(index) < count;
+}
 
 // The standard's rule for strings (15.3.3): as much as fits, and the length that all of it takes.
 void give_text(std::string_view text, char* into, int* length);
