@@ -7,8 +7,6 @@
 
 #include "base/flight.hpp"
 #include "contract/checker.hpp"
-#include "mpi/check/strict.hpp"
-#include "mpi/coll/collective.hpp"
 #include "mpi/comm/api_comm.hpp"
 #include "mpi/comm/making.hpp"
 #include "mpi/object/inventory.hpp"
