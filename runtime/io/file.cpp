@@ -41,6 +41,7 @@ constexpr int64_t kStage = 1 << 20;     // of memory with gaps
 constexpr int64_t kSieve = 512 << 10;   // bytes of the file that are read at once for pieces in it
 constexpr size_t kMostPieces = 16384;   // of these
 constexpr int64_t kDense = 4;           // sieved if at least one byte of so many is wanted
+constexpr int64_t kLarge = 16 << 10;    // pieces of so many bytes are worth a call each
 
 // Goes on until all is moved, the file ends, or an error that is one.
 template <class Move>
@@ -98,7 +99,8 @@ class Sieve {
     if (pieces_.empty()) return true;
     const std::vector<Piece> pieces = std::exchange(pieces_, {});
     const int64_t wanted = std::exchange(wanted_, 0), begin = pieces.front().offset, span = end_ - begin;
-    if (pieces.size() == 1 || wanted * kDense < span) {
+    const bool large = wanted >= kLarge * static_cast<int64_t>(pieces.size());
+    if (pieces.size() == 1 || large || wanted * kDense < span) {
       for (const Piece& piece : pieces) {
         Outcome one = file_.read(piece.offset, piece.into, piece.bytes);
         if (!count(piece, one.bytes, std::move(one.error))) return false;

@@ -24,7 +24,8 @@ class FileRequest final : public Request {
  public:
   explicit FileRequest(Job job) : Request(Kind::file, job.file->comm()), job_(std::move(job)) {}
 
-  // A program's own conversion functions are called by its own threads.
+  // From here to its completion the engine's owner alone counts references to it. A program's own conversion functions
+  // are called by its own threads.
   void start() {
     {
       const engine::Engine::Guard own(engine_of_process());
@@ -185,13 +186,11 @@ BufferUse use_of(const Job& job) {
   return {job.memory(), !job.writes};
 }
 
-Error start(FileRequest& made, const Job& job) {
-  if (strict && job.count > 0) [[unlikely]] {
-    const BufferUse use = use_of(job);
-    if (Error e = strict->take(static_cast<Request*>(&made), {&use, 1})) return e;
-  }
-  made.start();
-  return {};
+Error take_buffer(FileRequest& made, const Job& job) {
+  if (!strict || job.count == 0) [[likely]]
+    return {};
+  const BufferUse use = use_of(job);
+  return strict->take(static_cast<Request*>(&made), {&use, 1});
 }
 
 }  // namespace
@@ -247,29 +246,30 @@ Error start_access(File& file, const How& how, const Given& given, MPI_Request* 
     if (Error e = no_split(file)) return e;
   if (Error e = prepare(file, how, given, job, etypes)) return e;
   if (Error e = place(file, how, given, etypes, job)) return e;
-  const auto made = Ref<FileRequest>::adopt(new FileRequest(job));
-  made->retain();  // the handle's
-  *request = inventory::hand_out<Request>(*made);
-  if (Error e = start(*made, job)) {
+  auto* const made = new FileRequest(job);  // whose one reference is the handle's
+  if (Error e = take_buffer(*made, job)) {
     made->release();
-    *request = MPI_REQUEST_NULL;
     return e;
   }
+  *request = inventory::hand_out<Request>(*made);
+  made->start();
   return {};
 }
 
 Error begin_split(File& file, const How& how, const Given& given) {
   Job job;
   if (Error e = place_together(file, how, given, job)) return e;
-  const auto made = Ref<FileRequest>::adopt(new FileRequest(job));
-  if (Error e = start(*made, job)) return e;
+  auto made = Ref<FileRequest>::adopt(new FileRequest(job));
+  FileRequest& request = *made;
+  if (Error e = take_buffer(request, job)) return e;
   file.split = {how.function, given.buffer, Ref<Request>(made.get())};
+  made = {};
+  request.start();
   return {};
 }
 
 Error end_split(File& file, Function began, const void* buffer, MPI_Status* status) {
-  const Ref<Request> request = file.split.request;
-  if (!request)
+  if (!file.split.request)
     return failure(MPI_ERR_OTHER, "{}: no split collective has begun: call {} first (argument fh)", file.name,
                    kFunctionNames[static_cast<size_t>(began)]);
   if (file.split.began != began)
@@ -280,12 +280,12 @@ Error end_split(File& file, Function began, const void* buffer, MPI_Status* stat
                    file.name, file.split.buffer, buffer);
   {
     const engine::Engine::Guard own(engine_of_process());
-    engine_of_process().wait_until([&] { return request->is_complete(); });
+    engine_of_process().wait_until([&] { return file.split.request->is_complete(); });
   }
+  const Ref<Request> request = std::exchange(file.split, {}).request;
   MPI_Status done{};
   request->fill(done);
   tell(status, status_bytes(done));
-  file.split = {};
   return request->error();
 }
 
