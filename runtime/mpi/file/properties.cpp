@@ -52,6 +52,19 @@ struct ViewSaid {
   char representation[MPI_MAX_DATAREP_STRING];
 };
 
+// The standard wants it of filetypes. No more is looked at than a call can afford.
+bool ascends(const Layout& layout) {
+  int left = 1 << 16;
+  int64_t before = 0;
+  bool well = true;
+  layout.each_run(0, layout.size(), [&](int64_t at, int64_t) {
+    well = at >= before;
+    before = at;
+    return well && --left > 0;
+  });
+  return well;
+}
+
 Error check_filetype(const Datatype& etype, const Datatype& filetype) {
   for (const Datatype* type : {&etype, &filetype})
     if (!type->committed)
@@ -64,6 +77,8 @@ Error check_filetype(const Datatype& etype, const Datatype& filetype) {
                    size, unit);
   if (filetype.layout->true_lower_bound() < 0)
     return failure(MPI_ERR_TYPE, "the filetype has a negative displacement (argument filetype)");
+  if (!ascends(*filetype.layout))
+    return failure(MPI_ERR_TYPE, "the displacements of the filetype descend, which a view cannot (argument filetype)");
   return {};
 }
 

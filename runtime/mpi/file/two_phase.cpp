@@ -347,7 +347,9 @@ Share share_of(const Job& job) {
   mine.buffer_size = hints.cb_buffer_size;
   mine.buffering = static_cast<int32_t>(job.writes ? hints.buffered_writes : hints.buffered_reads);
   mine.aggregators = hints.cb_nodes;
-  mine.fit = !job.converts() && !job.atomic;
+  // Tiles that reach into each other have no order by which a window could be found.
+  const bool in_order = view.tile->extent() >= view.tile->true_extent();
+  mine.fit = in_order && !job.converts() && !job.atomic;
   return mine;
 }
 
