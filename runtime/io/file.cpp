@@ -11,22 +11,33 @@ namespace tutti::io {
 
 int class_of(int error) {
   switch (error) {
-    case ENOENT: return MPI_ERR_NO_SUCH_FILE;
-    case EEXIST: return MPI_ERR_FILE_EXISTS;
+    case ENOENT:
+      return MPI_ERR_NO_SUCH_FILE;
+    case EEXIST:
+      return MPI_ERR_FILE_EXISTS;
     case EACCES:
-    case EPERM: return MPI_ERR_ACCESS;
-    case EROFS: return MPI_ERR_READ_ONLY;
-    case ENOSPC: return MPI_ERR_NO_SPACE;
-    case EDQUOT: return MPI_ERR_QUOTA;
+    case EPERM:
+      return MPI_ERR_ACCESS;
+    case EROFS:
+      return MPI_ERR_READ_ONLY;
+    case ENOSPC:
+      return MPI_ERR_NO_SPACE;
+    case EDQUOT:
+      return MPI_ERR_QUOTA;
     case EBUSY:
-    case ETXTBSY: return MPI_ERR_FILE_IN_USE;
+    case ETXTBSY:
+      return MPI_ERR_FILE_IN_USE;
     case ENAMETOOLONG:
     case ENOTDIR:
     case EISDIR:
-    case ELOOP: return MPI_ERR_BAD_FILE;
-    case ENOMEM: return MPI_ERR_NO_MEM;
-    case EOPNOTSUPP: return MPI_ERR_UNSUPPORTED_OPERATION;
-    default: return MPI_ERR_IO;
+    case ELOOP:
+      return MPI_ERR_BAD_FILE;
+    case ENOMEM:
+      return MPI_ERR_NO_MEM;
+    case EOPNOTSUPP:
+      return MPI_ERR_UNSUPPORTED_OPERATION;
+    default:
+      return MPI_ERR_IO;
   }
 }
 
@@ -37,10 +48,11 @@ Error failure_of(const std::string& file, const std::string& doing, int error) {
 
 namespace {
 
-constexpr int64_t kStage = 1 << 20;     // of memory with gaps
-constexpr int64_t kSieve = 512 << 10;   // bytes of the file that are read at once for pieces in it
-constexpr size_t kMostPieces = 16384;   // of these
-constexpr int64_t kDense = 4;           // sieved if at least one byte of so many is wanted
+constexpr int64_t kStage = 1 << 20;    // of memory with gaps
+constexpr int64_t kSieve = 512 << 10;  // bytes of the file that are read at once for pieces in it
+constexpr size_t kMostPieces = 16384;  // of these
+constexpr int64_t kDense = 4;          // sieved if at least one byte of so many is wanted
+constexpr int64_t kLarge = 16 << 10;   // pieces of so many bytes are worth a call each
 
 // Goes on until all is moved, the file ends, or an error that is one.
 template <class Move>
@@ -66,17 +78,21 @@ std::string doing(const char* what, int64_t offset, int64_t bytes) {
 Outcome File::read(int64_t offset, std::byte* into, int64_t bytes) {
   int error;
   const int64_t done = all_of(
-      bytes, [&](int64_t at, int64_t n) { return storage_->read(offset + at, into + at, n); }, error);
-  return {done, error ? failure_of(name_, doing("reading", offset + done, bytes - done), error) : Error()};
+      bytes, [&](int64_t at, int64_t n) { return storage_->read(offset + at, into + at, n); },
+      error);
+  return {done, error ? failure_of(name_, doing("reading", offset + done, bytes - done), error)
+                      : Error()};
 }
 
 Outcome File::write(int64_t offset, const std::byte* from, int64_t bytes) {
   int error;
   const int64_t done = all_of(
-      bytes, [&](int64_t at, int64_t n) { return storage_->write(offset + at, from + at, n); }, error);
+      bytes, [&](int64_t at, int64_t n) { return storage_->write(offset + at, from + at, n); },
+      error);
   // A device that takes nothing and says nothing is full.
   if (!error && done < bytes) error = ENOSPC;
-  return {done, error ? failure_of(name_, doing("writing", offset + done, bytes - done), error) : Error()};
+  return {done, error ? failure_of(name_, doing("writing", offset + done, bytes - done), error)
+                      : Error()};
 }
 
 // Pieces that are to be read, as long as they are close together.
@@ -86,8 +102,10 @@ class Sieve {
 
   // False: what was read has ended, here or before.
   bool add(int64_t offset, std::byte* into, int64_t bytes) {
-    if (!pieces_.empty() && (offset < end_ || offset + bytes - pieces_.front().offset > kSieve ||
-                             pieces_.size() == kMostPieces) && !flush())
+    if (!pieces_.empty() &&
+        (offset < end_ || offset + bytes - pieces_.front().offset > kSieve ||
+         pieces_.size() == kMostPieces) &&
+        !flush())
       return false;
     pieces_.push_back({offset, into, bytes});
     wanted_ += bytes;
@@ -97,8 +115,10 @@ class Sieve {
   bool flush() {
     if (pieces_.empty()) return true;
     const std::vector<Piece> pieces = std::exchange(pieces_, {});
-    const int64_t wanted = std::exchange(wanted_, 0), begin = pieces.front().offset, span = end_ - begin;
-    if (pieces.size() == 1 || wanted * kDense < span) {
+    const int64_t wanted = std::exchange(wanted_, 0), begin = pieces.front().offset,
+                  span = end_ - begin;
+    const bool large = wanted >= kLarge * static_cast<int64_t>(pieces.size());
+    if (pieces.size() == 1 || large || wanted * kDense < span) {
       for (const Piece& piece : pieces) {
         Outcome one = file_.read(piece.offset, piece.into, piece.bytes);
         if (!count(piece, one.bytes, std::move(one.error))) return false;
@@ -145,7 +165,8 @@ Outcome File::read_chunk(const View& view, int64_t position, std::byte* into, in
   return sieve.outcome();
 }
 
-Outcome File::write_chunk(const View& view, int64_t position, const std::byte* from, int64_t bytes) {
+Outcome File::write_chunk(const View& view, int64_t position, const std::byte* from,
+                          int64_t bytes) {
   if (view.is_plain()) return write(view.offset_of(position), from, bytes);
   Outcome all;
   view.each_run(position, bytes, [&](int64_t offset, int64_t at, int64_t n) {
@@ -166,7 +187,8 @@ Outcome File::with_lock(const Access& access, bool shared, const std::function<O
     return {0, failure_of(name_, doing("locking", begin, bytes), error)};
   Outcome outcome = move();
   const int error = storage_->unlock(begin, bytes);
-  if (error && !outcome.error) outcome.error = failure_of(name_, doing("unlocking", begin, bytes), error);
+  if (error && !outcome.error)
+    outcome.error = failure_of(name_, doing("unlocking", begin, bytes), error);
   return outcome;
 }
 

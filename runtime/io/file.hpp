@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A file as one process uses it: bytes of memory to and from positions of a view, whatever gaps either has.
-// Owns the storage and what is done about calls that move too little, are interrupted, or fail. Knows nothing
-// of communicators, pointers or modes. Any thread may call, several at once.
+// A file as one process uses it: bytes of memory to and from positions of a view, whatever gaps
+// either has. Owns the storage and what is done about calls that move too little, are interrupted,
+// or fail. Knows nothing of communicators, pointers or modes. Any thread may call, several at once.
 //
-// Memory with gaps goes through a staging buffer. A read of pieces that lie close together reads what is
-// between them, too (data sieving); a write touches nothing but its pieces, for another process may be
-// writing what lies between them, which is legal.
+// Memory with gaps goes through a staging buffer. A read of pieces that lie close together reads
+// what is between them, too (data sieving); a write touches nothing but its pieces, for another
+// process may be writing what lies between them, which is legal.
 #pragma once
 
 #include <functional>
@@ -64,8 +64,8 @@ class File {
   std::mutex atomic_;  // threads of this process share the storage's locks
 };
 
-// The class of MPI for errno's number, and the sentence of it: "data.bin: writing 4096 bytes at 512: No space
-// left on device".
+// The class of MPI for errno's number, and the sentence of it: "data.bin: writing 4096 bytes at
+// 512: No space left on device".
 int class_of(int error);
 Error failure_of(const std::string& file, const std::string& doing, int error);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The threads that read and write while the program computes: a few, and none before there is work for
-// them. Jobs of one queue run one after the other, in the order of their coming; those of several queues side by
-// side.
+// The threads that read and write while the program computes: a few, and none before there is work
+// for them. Jobs of one queue run one after the other, in the order of their coming; those of
+// several queues side by side.
 #pragma once
 
 #include <deque>

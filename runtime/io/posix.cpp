@@ -39,12 +39,14 @@ class Posix final : public Storage {
   }
   // What is no regular file may have nothing to write (EINVAL).
   int sync() override { return ::fsync(fd_) == 0 || errno == EINVAL ? 0 : errno; }
-  // Locks of the open file description: those of the process would vanish when any of its descriptors of
-  // the file is closed, and would not keep two of its opens apart.
+  // Locks of the open file description: those of the process would vanish when any of its
+  // descriptors of the file is closed, and would not keep two of its opens apart.
   int lock(int64_t offset, int64_t bytes, bool shared) override {
     return range(F_OFD_SETLKW, shared ? F_RDLCK : F_WRLCK, offset, bytes);
   }
-  int unlock(int64_t offset, int64_t bytes) override { return range(F_OFD_SETLK, F_UNLCK, offset, bytes); }
+  int unlock(int64_t offset, int64_t bytes) override {
+    return range(F_OFD_SETLK, F_UNLCK, offset, bytes);
+  }
   int64_t block_size() override {
     struct stat about {};
     return ::fstat(fd_, &about) == 0 && about.st_blksize > 0 ? about.st_blksize : 4096;
@@ -52,7 +54,9 @@ class Posix final : public Storage {
 
  private:
   // Linux moves no more than about 2 GiB in a call.
-  static size_t at_most(int64_t bytes) { return static_cast<size_t>(std::min<int64_t>(bytes, 1 << 30)); }
+  static size_t at_most(int64_t bytes) {
+    return static_cast<size_t>(std::min<int64_t>(bytes, 1 << 30));
+  }
   static Moved moved(ssize_t result) { return result < 0 ? Moved{0, errno} : Moved{result, 0}; }
   int range(int command, short type, int64_t offset, int64_t bytes) {
     struct flock lock {};

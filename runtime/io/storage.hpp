@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The contract of file systems: what a file can do, in the words of POSIX. Offsets and lengths are bytes,
-// errors are errno's numbers, 0 is success. Any thread may call, several at once. A call may move less
-// than it was asked for, or be interrupted (EINTR): io/file.hpp goes on from there.
+// The contract of file systems: what a file can do, in the words of POSIX. Offsets and lengths are
+// bytes, errors are errno's numbers, 0 is success. Any thread may call, several at once. A call may
+// move less than it was asked for, or be interrupted (EINTR): io/file.hpp goes on from there.
 #pragma once
 
 #include <cstdint>
@@ -23,10 +23,11 @@ class Storage {
   virtual Moved write(int64_t offset, const void* from, int64_t bytes) = 0;
   virtual int size(int64_t& bytes) = 0;
   virtual int resize(int64_t bytes) = 0;   // what is new reads as zeros
-  virtual int reserve(int64_t bytes) = 0;  // room on the device for so many from the beginning; the file is that long then
+  virtual int reserve(int64_t bytes) = 0;  // room on the device for so many from the beginning; the
+                                           // file is that long then
   virtual int sync() = 0;
-  // A byte range, which every other open of the file sees, also those of this process. `shared`: for reading.
-  // Waits for it. A process that ends leaves none.
+  // A byte range, which every other open of the file sees, also those of this process. `shared`:
+  // for reading. Waits for it. A process that ends leaves none.
   virtual int lock(int64_t offset, int64_t bytes, bool shared) = 0;
   virtual int unlock(int64_t offset, int64_t bytes) = 0;
   virtual int64_t block_size() = 0;  // what the file system likes to move at a time

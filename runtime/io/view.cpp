@@ -6,7 +6,8 @@ namespace tutti::io {
 int64_t View::position_at(int64_t offset) const {
   const Layout& layout = *tile;
   const int64_t size = layout.size(), extent = layout.extent();
-  const int64_t beyond = offset - displacement - layout.true_lower_bound();  // the first position's place
+  const int64_t beyond =
+      offset - displacement - layout.true_lower_bound();  // the first position's place
   if (size == 0 || beyond <= 0) return 0;
   if (layout.is_dense() || extent <= 0) return beyond;
   // Tiles that end before it, and then the first byte of the next one that does not lie before it.

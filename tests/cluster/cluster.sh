@@ -145,6 +145,18 @@ test_reorder() {
 }
 
 # A rank runs one program after the other, each with other addresses than the one before.
+# Files in a folder that all nodes have: the shared pointer and the two phases over nodes.
+test_files() {
+  nodes_up node1 node2 node3
+  local name
+  for name in views modes representations overlap errors; do
+    limit=300 launch --host $all env TMPDIR="$build/tests/cluster" "$programs/program.file.$name"
+    [ "$code" = 0 ] || fail "$name, exit code $code: $(cat "$bed/out")"
+    echo "$name: $took s"
+  done
+  nothing_is_left
+}
+
 test_program_after_program() {
   nodes_up node1 node2 node3
   launch --host $all sh -c '"$0" && "$0" && exec "$0"' "$programs/program.coll.unrooted"

@@ -115,6 +115,29 @@ std::vector<User<MPI_Group>> users_of_group() {
   };
 }
 // Where the target is MPI_PROC_NULL no epoch is needed.
+std::vector<User<MPI_File>> users_of_file() {
+  const auto completed = [](int code, MPI_Request& r) { return code ? code : MPI_Wait(&r, MPI_STATUS_IGNORE); };
+  return {
+      {"MPI_File_read_at", [](MPI_File f) { return MPI_File_read_at(f, 0, in, 1, MPI_INT, MPI_STATUS_IGNORE); }},
+      {"MPI_File_write", [](MPI_File f) { return MPI_File_write(f, out, 1, MPI_INT, MPI_STATUS_IGNORE); }},
+      {"MPI_File_write_all", [](MPI_File f) { return MPI_File_write_all(f, out, 1, MPI_INT, MPI_STATUS_IGNORE); }},
+      {"MPI_File_write_shared", [](MPI_File f) { return MPI_File_write_shared(f, out, 1, MPI_INT, MPI_STATUS_IGNORE); }},
+      {"MPI_File_write_ordered", [](MPI_File f) { return MPI_File_write_ordered(f, out, 1, MPI_INT, MPI_STATUS_IGNORE); }},
+      {"MPI_File_iread_at", [=](MPI_File f) { MPI_Request r; return completed(MPI_File_iread_at(f, 0, in, 1, MPI_INT, &r), r); }},
+      {"MPI_File_iwrite_all", [=](MPI_File f) { MPI_Request r; return completed(MPI_File_iwrite_all(f, out, 1, MPI_INT, &r), r); }},
+      {"MPI_File_write_all_begin", [](MPI_File f) { const int e = MPI_File_write_all_begin(f, out, 1, MPI_INT); return e ? e : MPI_File_write_all_end(f, out, MPI_STATUS_IGNORE); }},
+      {"MPI_File_seek", [](MPI_File f) { return MPI_File_seek(f, 0, MPI_SEEK_SET); }},
+      {"MPI_File_get_position", [](MPI_File f) { MPI_Offset o; return MPI_File_get_position(f, &o); }},
+      {"MPI_File_set_view", [](MPI_File f) { return MPI_File_set_view(f, 0, MPI_INT, MPI_INT, "native", MPI_INFO_NULL); }},
+      {"MPI_File_get_size", [](MPI_File f) { MPI_Offset o; return MPI_File_get_size(f, &o); }},
+      {"MPI_File_get_group", [](MPI_File f) { MPI_Group g; const int e = MPI_File_get_group(f, &g); if (!e) MPI_Group_free(&g); return e; }},
+      {"MPI_File_get_info", [](MPI_File f) { MPI_Info i; const int e = MPI_File_get_info(f, &i); if (!e) MPI_Info_free(&i); return e; }},
+      {"MPI_File_set_errhandler", [](MPI_File f) { return MPI_File_set_errhandler(f, MPI_ERRORS_RETURN); }},
+      {"MPI_File_sync", [](MPI_File f) { return MPI_File_sync(f); }},
+      {"MPI_File_close", [](MPI_File f) { return MPI_File_close(&f); }},
+  };
+}
+
 std::vector<User<MPI_Win>> users_of_win() {
   const auto completed = [](int error, MPI_Request& request) {
     return error ? error : MPI_Wait(&request, MPI_STATUS_IGNORE);
@@ -186,6 +209,12 @@ void free_it(MPI_Datatype t) { OK(MPI_Type_free(&t)); }
 void free_it(MPI_Op o) { OK(MPI_Op_free(&o)); }
 void free_it(MPI_Group g) { OK(MPI_Group_free(&g)); }
 void free_it(MPI_Win w) { OK(MPI_Win_free(&w)); }
+MPI_File make_file() {
+  MPI_File f;
+  OK(MPI_File_open(self, "/dev/null", MPI_MODE_RDWR, MPI_INFO_NULL, &f));
+  return f;
+}
+void free_it(MPI_File f) { OK(MPI_File_close(&f)); }
 void free_it(MPI_Request r) { OK(MPI_Wait(&r, MPI_STATUS_IGNORE)); }
 
 // By each user: after the handle was freed; after that, with new ones of its kind around; and the
@@ -204,7 +233,8 @@ void stale(Judge& judge, const Text& what, int wanted, Handle (*make)(), const s
       for (Handle other : others) free_it(other);
     }
     handle = make();
-    const bool frees = user.name.find("free") != Text::npos || user.name.find("MPI_Wait") == 0 || user.name.find("MPI_Test") == 0;
+    const bool frees = user.name.find("free") != Text::npos || user.name.find("close") != Text::npos ||
+                       user.name.find("MPI_Wait") == 0 || user.name.find("MPI_Test") == 0;
     judge.right("live " + what, user.name, user.call(handle));
     if (!frees) free_it(handle);
   }
@@ -666,6 +696,7 @@ int main(int argc, char** argv) {
   stale<MPI_Datatype>(judge, "type", MPI_ERR_TYPE, make_type, users_of_type(), strict);
   stale<MPI_Op>(judge, "operation", MPI_ERR_OP, make_op, users_of_op(), strict);
   stale<MPI_Group>(judge, "group", MPI_ERR_GROUP, make_group, users_of_group(), strict);
+  stale<MPI_File>(judge, "file", MPI_ERR_FILE, make_file, users_of_file(), strict);
   stale<MPI_Win>(judge, "window", MPI_ERR_WIN, make_win, users_of_win(), strict);
   stale<MPI_Request>(judge, "request", MPI_ERR_REQUEST, make_request, users_of_request(), strict);
   freed_but_referred_to(judge);

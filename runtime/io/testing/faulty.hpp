@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A file in memory that does what files may do and seldom do: it moves less than it was asked for, is interrupted, is
-// slow, runs full, or fails at a certain call. For tests.
+// A file in memory that does what files may do and seldom do: it moves less than it was asked for,
+// is interrupted, is slow, runs full, or fails at a certain call. For tests.
 #pragma once
 
 #include <chrono>
@@ -17,10 +17,10 @@ class Faulty final : public Storage {
  public:
   struct Faults {
     unsigned seed = 1;
-    int64_t most_at_once = INT64_MAX;          // bytes; a random number up to it is moved
-    int interrupted_of = 0;                    // one call of so many is; 0: none
-    int fails_at = 0, error = 0;               // the so-manyth call, from 1 on
-    int64_t room = INT64_MAX;                  // bytes that the device takes
+    int64_t most_at_once = INT64_MAX;  // bytes; a random number up to it is moved
+    int interrupted_of = 0;            // one call of so many is; 0: none
+    int fails_at = 0, error = 0;       // the so-manyth call, from 1 on
+    int64_t room = INT64_MAX;          // bytes that the device takes
     std::chrono::microseconds each_takes{0};
   };
   explicit Faulty(Faults faults) : faults_(faults), chance_(faults.seed) {}

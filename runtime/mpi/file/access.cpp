@@ -24,13 +24,15 @@ class FileRequest final : public Request {
  public:
   explicit FileRequest(Job job) : Request(Kind::file, job.file->comm()), job_(std::move(job)) {}
 
-  // A program's own conversion functions are called by its own threads.
+  // From here to its completion the engine's owner alone counts references to it. A program's own
+  // conversion functions are called by its own threads.
   void start() {
     {
       const engine::Engine::Guard own(engine_of_process());
       begin();
     }
-    const bool at_once = job_.view->representation->kind == Representation::Kind::registered || job_.bytes() == 0;
+    const bool at_once =
+        job_.view->representation->kind == Representation::Kind::registered || job_.bytes() == 0;
     if (at_once) return perform_now();
     io::submit(io::make_queue(), [this] { perform_now(); });
   }
@@ -43,7 +45,8 @@ class FileRequest final : public Request {
     return error ? Error(error.mpi_class(), error.message()) : Error();
   }
   Error cancel() override {
-    return failure(MPI_ERR_REQUEST, "the request belongs to an access to a file, which cannot be cancelled (the "
+    return failure(MPI_ERR_REQUEST,
+                   "the request belongs to an access to a file, which cannot be cancelled (the "
                    "standard, section 14.6.5)");
   }
   HasErrhandler& raises_on() const override { return *job_.file; }
@@ -65,18 +68,24 @@ namespace {
 
 Error no_split(const File& file) {
   if (!file.split.request) return {};
-  return failure(MPI_ERR_OTHER,
-                 "{}: a split collective has begun: end it before another collective access (argument fh)", file.name);
+  return failure(
+      MPI_ERR_OTHER,
+      "{}: a split collective has begun: end it before another collective access (argument fh)",
+      file.name);
 }
 
 Error check_mode(const File& file, const How& how) {
   if (how.writes && (file.amode & MPI_MODE_RDONLY))
-    return failure(MPI_ERR_READ_ONLY, "{}: the file was opened with MPI_MODE_RDONLY (argument fh)", file.name);
+    return failure(MPI_ERR_READ_ONLY, "{}: the file was opened with MPI_MODE_RDONLY (argument fh)",
+                   file.name);
   if (!how.writes && (file.amode & MPI_MODE_WRONLY))
-    return failure(MPI_ERR_ACCESS, "{}: the file was opened with MPI_MODE_WRONLY (argument fh)", file.name);
+    return failure(MPI_ERR_ACCESS, "{}: the file was opened with MPI_MODE_WRONLY (argument fh)",
+                   file.name);
   if (file.is_sequential() && (how.where == Where::at || how.where == Where::individual))
-    return failure(MPI_ERR_UNSUPPORTED_OPERATION,
-                   "{}: a file of MPI_MODE_SEQUENTIAL is accessed by the shared pointer alone (argument fh)", file.name);
+    return failure(
+        MPI_ERR_UNSUPPORTED_OPERATION,
+        "{}: a file of MPI_MODE_SEQUENTIAL is accessed by the shared pointer alone (argument fh)",
+        file.name);
   return {};
 }
 
@@ -99,26 +108,35 @@ Error prepare(File& file, const How& how, const Given& given, Job& job, int64_t&
   int64_t bytes = 0, in_memory = 0;
   if (__builtin_mul_overflow(given.count, job.each_in_file, &bytes) ||
       __builtin_mul_overflow(given.count, given.type->layout->size(), &in_memory))
-    return failure(MPI_ERR_COUNT, "{}: {} elements are more bytes than 64 bits count (argument count)", file.name,
+    return failure(MPI_ERR_COUNT,
+                   "{}: {} elements are more bytes than 64 bits count (argument count)", file.name,
                    given.count);
   if (bytes % job.view->etype_bytes != 0)
-    return failure(MPI_ERR_TYPE, "{}: {} bytes are no whole number of etypes, of which one has {} (argument datatype)",
-                   file.name, bytes, job.view->etype_bytes);
+    return failure(
+        MPI_ERR_TYPE,
+        "{}: {} bytes are no whole number of etypes, of which one has {} (argument datatype)",
+        file.name, bytes, job.view->etype_bytes);
   if (bytes > 0 && job.view->bytes.is_empty())
-    return failure(MPI_ERR_TYPE, "{}: the filetype of the view has no data: nothing can be accessed through it", file.name);
+    return failure(MPI_ERR_TYPE,
+                   "{}: the filetype of the view has no data: nothing can be accessed through it",
+                   file.name);
   etypes = bytes / job.view->etype_bytes;
   return {};
 }
 
 Error place_at(Job& job, int64_t etype) {
   using Wide = __int128;
-  if (etype < 0) return failure(MPI_ERR_ARG, "{}: {} is negative (argument offset)", job.file->name, etype);
+  if (etype < 0)
+    return failure(MPI_ERR_ARG, "{}: {} is negative (argument offset)", job.file->name, etype);
   const io::View& view = job.view->bytes;
-  const Wide position = static_cast<Wide>(etype) * job.view->etype_bytes, end = position + job.bytes();
+  const Wide position = static_cast<Wide>(etype) * job.view->etype_bytes,
+             end = position + job.bytes();
   constexpr Wide most = std::numeric_limits<int64_t>::max();
   const Wide tiles = view.is_empty() ? 0 : end / view.tile->size() + 1;
-  if (end > most || view.displacement + tiles * view.tile->extent() + view.tile->true_extent() > most)
-    return failure(MPI_ERR_ARG, "{}: the access at etype {} ends behind what 64 bits count (argument offset)",
+  if (end > most ||
+      view.displacement + tiles * view.tile->extent() + view.tile->true_extent() > most)
+    return failure(MPI_ERR_ARG,
+                   "{}: the access at etype {} ends behind what 64 bits count (argument offset)",
                    job.file->name, etype);
   job.position = static_cast<int64_t>(position);
   return {};
@@ -146,7 +164,8 @@ Error place_in_order(File& file, const How& how, int64_t etypes, Job& job, Error
   if (Error e = exchange(file.comm(), how.function, Said{etypes, mine.mpi_class()}, all)) return e;
   const auto failed = std::ranges::find_if(all, [](const Said& s) { return s.failed != 0; });
   if (failed != all.end())
-    return tell_failure(file.comm(), how.function, static_cast<int>(failed - all.begin()), std::move(mine));
+    return tell_failure(file.comm(), how.function, static_cast<int>(failed - all.begin()),
+                        std::move(mine));
   int64_t before = 0, total = 0, first = 0;
   for (int r = 0; r < file.size(); ++r) {
     if (r == file.rank()) before = total;
@@ -185,13 +204,11 @@ BufferUse use_of(const Job& job) {
   return {job.memory(), !job.writes};
 }
 
-Error start(FileRequest& made, const Job& job) {
-  if (strict && job.count > 0) [[unlikely]] {
-    const BufferUse use = use_of(job);
-    if (Error e = strict->take(static_cast<Request*>(&made), {&use, 1})) return e;
-  }
-  made.start();
-  return {};
+Error take_buffer(FileRequest& made, const Job& job) {
+  if (!strict || job.count == 0) [[likely]]
+    return {};
+  const BufferUse use = use_of(job);
+  return strict->take(static_cast<Request*>(&made), {&use, 1});
 }
 
 }  // namespace
@@ -206,12 +223,14 @@ io::Outcome perform(const Job& job) {
   std::vector<std::byte> bytes(static_cast<size_t>(job.bytes()));
   access.memory = {bytes.data(), job.bytes(), &Layout::bytes()};
   if (job.writes)
-    if (Error e = to_file(representation, job.buffer, job.count, *job.type, bytes.data(), job.each_in_file))
+    if (Error e = to_file(representation, job.buffer, job.count, *job.type, bytes.data(),
+                          job.each_in_file))
       return {0, std::move(e)};
   io::Outcome outcome = job.writes ? job.file->io->write(access) : job.file->io->read(access);
   const int64_t elements = outcome.bytes / job.each_in_file;
   if (!job.writes) {
-    Error e = from_file(representation, bytes.data(), job.each_in_file, job.buffer, elements, *job.type);
+    Error e =
+        from_file(representation, bytes.data(), job.each_in_file, job.buffer, elements, *job.type);
     if (e && !outcome.error) outcome.error = std::move(e);
   }
   outcome.bytes = elements * job.type->layout->size();
@@ -239,7 +258,8 @@ Error access(File& file, const How& how, const Given& given, MPI_Status* status)
   return std::move(outcome.error);
 }
 
-// A collective one asks nobody: it is complete when this rank's part is, which the standard leaves to the library.
+// A collective one asks nobody: it is complete when this rank's part is, which the standard leaves
+// to the library.
 Error start_access(File& file, const How& how, const Given& given, MPI_Request* request) {
   Job job;
   int64_t etypes = 0;
@@ -247,45 +267,49 @@ Error start_access(File& file, const How& how, const Given& given, MPI_Request* 
     if (Error e = no_split(file)) return e;
   if (Error e = prepare(file, how, given, job, etypes)) return e;
   if (Error e = place(file, how, given, etypes, job)) return e;
-  const auto made = Ref<FileRequest>::adopt(new FileRequest(job));
-  made->retain();  // the handle's
-  *request = inventory::hand_out<Request>(*made);
-  if (Error e = start(*made, job)) {
+  auto* const made = new FileRequest(job);  // whose one reference is the handle's
+  if (Error e = take_buffer(*made, job)) {
     made->release();
-    *request = MPI_REQUEST_NULL;
     return e;
   }
+  *request = inventory::hand_out<Request>(*made);
+  made->start();
   return {};
 }
 
 Error begin_split(File& file, const How& how, const Given& given) {
   Job job;
   if (Error e = place_together(file, how, given, job)) return e;
-  const auto made = Ref<FileRequest>::adopt(new FileRequest(job));
-  if (Error e = start(*made, job)) return e;
+  auto made = Ref<FileRequest>::adopt(new FileRequest(job));
+  FileRequest& request = *made;
+  if (Error e = take_buffer(request, job)) return e;
   file.split = {how.function, given.buffer, Ref<Request>(made.get())};
+  made = {};
+  request.start();
   return {};
 }
 
 Error end_split(File& file, Function began, const void* buffer, MPI_Status* status) {
-  const Ref<Request> request = file.split.request;
-  if (!request)
-    return failure(MPI_ERR_OTHER, "{}: no split collective has begun: call {} first (argument fh)", file.name,
-                   kFunctionNames[static_cast<size_t>(began)]);
+  if (!file.split.request)
+    return failure(MPI_ERR_OTHER, "{}: no split collective has begun: call {} first (argument fh)",
+                   file.name, kFunctionNames[static_cast<size_t>(began)]);
   if (file.split.began != began)
-    return failure(MPI_ERR_OTHER, "{}: the split collective was begun by {}, which another function ends (argument fh)",
-                   file.name, kFunctionNames[static_cast<size_t>(file.split.began)]);
+    return failure(
+        MPI_ERR_OTHER,
+        "{}: the split collective was begun by {}, which another function ends (argument fh)",
+        file.name, kFunctionNames[static_cast<size_t>(file.split.began)]);
   if (file.split.buffer != buffer)
-    return failure(MPI_ERR_BUFFER, "{}: the split collective was begun with the buffer {}, not {} (argument buf)",
+    return failure(MPI_ERR_BUFFER,
+                   "{}: the split collective was begun with the buffer {}, not {} (argument buf)",
                    file.name, file.split.buffer, buffer);
   {
     const engine::Engine::Guard own(engine_of_process());
-    engine_of_process().wait_until([&] { return request->is_complete(); });
+    engine_of_process().wait_until([&] { return file.split.request->is_complete(); });
   }
+  const Ref<Request> request = std::exchange(file.split, {}).request;
   MPI_Status done{};
   request->fill(done);
   tell(status, status_bytes(done));
-  file.split = {};
   return request->error();
 }
 

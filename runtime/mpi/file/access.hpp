@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An access to a file, from the arguments of a call to the bytes: where it lies, what converts it, who waits for it.
+// An access to a file, from the arguments of a call to the bytes: where it lies, what converts it,
+// who waits for it.
 #pragma once
 
 #include "functions.hpp"
@@ -9,8 +10,8 @@
 
 namespace tutti::mpi {
 
-// Where the data lie: at an offset that is given, at this rank's pointer, at the shared one, or behind those of the
-// lower ranks at the shared one.
+// Where the data lie: at an offset that is given, at this rank's pointer, at the shared one, or
+// behind those of the lower ranks at the shared one.
 enum class Where : uint8_t { at, individual, shared, ordered };
 
 struct How {
@@ -51,7 +52,8 @@ struct Job {
 // What `outcome.bytes` counts is memory.
 io::Outcome perform(const Job& job);
 
-// Of all ranks together (two_phase.cpp). `job` is good on all of them. Fills `outcome`; an Error is what all have.
+// Of all ranks together (two_phase.cpp). `job` is good on all of them. Fills `outcome`; an Error is
+// what all have.
 Error perform_together(const Job& job, Function function, io::Outcome& outcome);
 
 }  // namespace tutti::mpi

@@ -20,7 +20,9 @@ namespace {
 // Errors that belong to no file.
 class NullFile final : public HasErrhandler {
  public:
-  NullFile() : HasErrhandler(Tag::file, Errhandler::On::file, Ref<Errhandler>(&predefined_errhandler(MPI_ERRORS_RETURN))) {
+  NullFile()
+      : HasErrhandler(Tag::file, Errhandler::On::file,
+                      Ref<Errhandler>(&predefined_errhandler(MPI_ERRORS_RETURN))) {
     live_for_ever();
   }
   void call_user(const Errhandler& with, int code) override {
@@ -31,8 +33,8 @@ class NullFile final : public HasErrhandler {
 };
 
 constexpr int kAccessModes = MPI_MODE_RDONLY | MPI_MODE_WRONLY | MPI_MODE_RDWR;
-constexpr int kModes = kAccessModes | MPI_MODE_APPEND | MPI_MODE_CREATE | MPI_MODE_DELETE_ON_CLOSE | MPI_MODE_EXCL |
-                       MPI_MODE_SEQUENTIAL | MPI_MODE_UNIQUE_OPEN;
+constexpr int kModes = kAccessModes | MPI_MODE_APPEND | MPI_MODE_CREATE | MPI_MODE_DELETE_ON_CLOSE |
+                       MPI_MODE_EXCL | MPI_MODE_SEQUENTIAL | MPI_MODE_UNIQUE_OPEN;
 
 Error check_mode(int amode) {
   const auto wrong = [&](const char* why) {
@@ -41,7 +43,8 @@ Error check_mode(int amode) {
   if (amode & ~kModes) return wrong("the access mode has bits that mean nothing");
   const int access = amode & kAccessModes;
   if (access != MPI_MODE_RDONLY && access != MPI_MODE_WRONLY && access != MPI_MODE_RDWR)
-    return wrong("the access mode wants exactly one of MPI_MODE_RDONLY, MPI_MODE_WRONLY and MPI_MODE_RDWR");
+    return wrong(
+        "the access mode wants exactly one of MPI_MODE_RDONLY, MPI_MODE_WRONLY and MPI_MODE_RDWR");
   if (access == MPI_MODE_RDONLY && (amode & (MPI_MODE_CREATE | MPI_MODE_EXCL)))
     return wrong("MPI_MODE_CREATE and MPI_MODE_EXCL do not go with MPI_MODE_RDONLY");
   if (access == MPI_MODE_RDWR && (amode & MPI_MODE_SEQUENTIAL))
@@ -91,11 +94,15 @@ Error same_mode(Comm& comm, int amode, Error mine) {
   if (Error e = exchange(comm, Function::File_open, Said{amode, mine.mpi_class()}, all)) return e;
   const auto failed = std::ranges::find_if(all, [](const Said& s) { return s.failed != 0; });
   if (failed != all.end())
-    return tell_failure(comm, Function::File_open, static_cast<int>(failed - all.begin()), std::move(mine));
-  const auto other = std::ranges::find_if(all, [&](const Said& s) { return s.amode != all[0].amode; });
+    return tell_failure(comm, Function::File_open, static_cast<int>(failed - all.begin()),
+                        std::move(mine));
+  const auto other =
+      std::ranges::find_if(all, [&](const Said& s) { return s.amode != all[0].amode; });
   if (other == all.end()) return {};
-  return failure(MPI_ERR_NOT_SAME, "rank 0 opens the file with the access mode {:#x}, rank {} with {:#x}",
-                 static_cast<unsigned>(all[0].amode), other - all.begin(), static_cast<unsigned>(other->amode));
+  return failure(MPI_ERR_NOT_SAME,
+                 "rank 0 opens the file with the access mode {:#x}, rank {} with {:#x}",
+                 static_cast<unsigned>(all[0].amode), other - all.begin(),
+                 static_cast<unsigned>(other->amode));
 }
 
 Error free_window(Window& window) {
@@ -106,12 +113,13 @@ Error free_window(Window& window) {
 // The window of a file: one integer at rank 0. Other ranks may ask for it as soon as it is there.
 Result<Ref<Window>> open_pointer(Comm& comm) {
   const bool owner = comm.rank() == 0;
-  Result<Ref<Window>> made = make_window(comm, Function::File_open, MPI_WIN_FLAVOR_ALLOCATE, nullptr,
-                                         {owner ? 8 : 0, 8});
+  Result<Ref<Window>> made =
+      make_window(comm, Function::File_open, MPI_WIN_FLAVOR_ALLOCATE, nullptr, {owner ? 8 : 0, 8});
   if (!made) return made;
   Window& window = **made;
   void* memory = nullptr;
-  if (posix_memalign(&memory, 64, 64) != 0) return failure(MPI_ERR_NO_MEM, "there is no memory for a file");
+  if (posix_memalign(&memory, 64, 64) != 0)
+    return failure(MPI_ERR_NO_MEM, "there is no memory for a file");
   std::memset(memory, 0, 64);
   window.allocated.reset(memory);
   window.base = memory;
@@ -161,7 +169,8 @@ std::shared_ptr<const FileView> byte_view(int64_t displacement) {
 }
 
 Error file_open(Comm& comm, const char* filename, int amode, Info* info, MPI_File* fh) {
-  if (comm.is_inter()) return failure(MPI_ERR_COMM, "a file wants an intracommunicator (argument comm)");
+  if (comm.is_inter())
+    return failure(MPI_ERR_COMM, "a file wants an intracommunicator (argument comm)");
   Result<Ref<Window>> window = open_pointer(comm);
   if (!window) return std::move(window).error();
   auto file = Ref<File>::adopt(new File(*window, filename, amode, null_file().errhandler));
@@ -186,10 +195,12 @@ Error file_close(MPI_File* fh) {
   File& file = *resolve<File>(*fh);
   Error mine;
   if (file.comm().under_way > 0)
-    mine = failure(MPI_ERR_PENDING, "{}: {} of its accesses {} not complete: wait for them first (argument fh)",
+    mine = failure(MPI_ERR_PENDING,
+                   "{}: {} of its accesses {} not complete: wait for them first (argument fh)",
                    file.name, file.comm().under_way, file.comm().under_way == 1 ? "is" : "are");
   if (file.split.request)
-    mine = failure(MPI_ERR_PENDING, "{}: a split collective has begun and has not ended (argument fh)", file.name);
+    mine = failure(MPI_ERR_PENDING,
+                   "{}: a split collective has begun and has not ended (argument fh)", file.name);
   if (Error e = agree(file.comm(), Function::File_close, std::move(mine))) return e;
   Error left;
   if (file.rank() == 0 && (file.amode & MPI_MODE_DELETE_ON_CLOSE))
@@ -210,7 +221,8 @@ Error file_delete(const char* filename, Info*) {
 }
 
 Error file_create_errhandler(MPI_File_errhandler_function* function, MPI_Errhandler* errhandler) {
-  return create_errhandler(reinterpret_cast<Errhandler::Function>(function), Errhandler::On::file, errhandler);
+  return create_errhandler(reinterpret_cast<Errhandler::Function>(function), Errhandler::On::file,
+                           errhandler);
 }
 Error file_set_errhandler(HasErrhandler& file, Errhandler& errhandler) {
   return set_errhandler(file, errhandler);
@@ -252,7 +264,9 @@ namespace {
 Error change_shared(File& file, int64_t value, MPI_Op op, int64_t& before) {
   Window& window = *file.window;
   before = 0;
-  if (Error e = fetch_and_op(&value, &before, *resolve<Datatype>(MPI_INT64_T), 0, 0, *resolve<Op>(op), window)) return e;
+  if (Error e = fetch_and_op(&value, &before, *resolve<Datatype>(MPI_INT64_T), 0, 0,
+                             *resolve<Op>(op), window))
+    return e;
   return win_flush(0, window);
 }
 

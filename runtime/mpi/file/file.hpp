@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Files (the standard, chapter 14): a communicator of the file's own, with a window whose memory at rank 0 is
-// the shared pointer; the view, the individual pointer, modes and hints. How bytes get to the device is io/'s.
+// Files (the standard, chapter 14): a communicator of the file's own, with a window whose memory at
+// rank 0 is the shared pointer; the view, the individual pointer, modes and hints. How bytes get to
+// the device is io/'s.
 #pragma once
 
 #include <memory>
@@ -20,8 +21,8 @@ namespace tutti::mpi {
 struct Representation;
 class FileRequest;
 
-// What MPI_File_set_view has set; constant, and kept by what is under way. Positions are bytes as they lie in the
-// file, without holes.
+// What MPI_File_set_view has set; constant, and kept by what is under way. Positions are bytes as
+// they lie in the file, without holes.
 struct FileView {
   io::View bytes;
   int64_t etype_bytes = 1;  // of one in the file
@@ -76,11 +77,13 @@ class File final : public HasErrhandler {
   MPI_File handle = MPI_FILE_NULL;
 };
 
-// What stands for MPI_FILE_NULL where errors are raised; its handler is that of the files that are opened.
+// What stands for MPI_FILE_NULL where errors are raised; its handler is that of the files that are
+// opened.
 HasErrhandler& null_file();
 
-// An Error is what all ranks have: nobody goes on if one cannot. The first failing rank's sentence reaches those
-// that have none of their own. Collective on the file, in the program's call `function`.
+// An Error is what all ranks have: nobody goes on if one cannot. The first failing rank's sentence
+// reaches those that have none of their own. Collective on the file, in the program's call
+// `function`.
 Error agree(Comm& comm, Function function, Error mine);
 
 // Moves the shared pointer by `etypes`, and tells where it was. Any rank, whenever it likes.

@@ -23,9 +23,9 @@ bool buffering(const std::string& text, Hints::Collective& value) {
   return false;
 }
 
-constexpr std::string_view kOnlyTold[] = {"access_style", "chunked",         "chunked_item",    "chunked_size",
-                                          "cb_block_size", "io_node_list",   "nb_proc",         "num_io_nodes",
-                                          "striping_factor", "striping_unit"};
+constexpr std::string_view kOnlyTold[] = {
+    "access_style", "chunked", "chunked_item", "chunked_size",    "cb_block_size",
+    "io_node_list", "nb_proc", "num_io_nodes", "striping_factor", "striping_unit"};
 
 }  // namespace
 
@@ -47,10 +47,11 @@ void Hints::take(const Info* info) {
     } else if (key == "romio_cb_write") {
       good = buffering(value, buffered_writes);
     } else if (std::ranges::find(kOnlyTold, key) != std::end(kOnlyTold)) {
-      std::erase_if(told, [&](const Info::Entry& e) { return e.first == key; });
+      std::erase_if(told, [&key = key](const Info::Entry& e) { return e.first == key; });
       told.emplace_back(key, value);
     }
-    if (!good) say(Level::note, "the hint {} of a file cannot be \"{}\"; it is ignored", key, value);
+    if (!good)
+      say(Level::note, "the hint {} of a file cannot be \"{}\"; it is ignored", key, value);
   }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The hints of files (the standard, section 14.2.8), and the names of ROMIO for the same things. Unknown ones are
-// ignored; a value that means nothing is a note, and what is in force stays.
+// The hints of files (the standard, section 14.2.8), and the names of ROMIO for the same things.
+// Unknown ones are ignored; a value that means nothing is a note, and what is in force stays.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct Hints {
   int64_t cb_buffer_size = 4 << 20;  // bytes of the file that an aggregator holds at a time
   int cb_nodes = 0;                  // aggregators; 0: up to four, or one for 16 ranks
   int permissions = 0666;
-  std::vector<Info::Entry> told;     // others that are known, as the program gave them
+  std::vector<Info::Entry> told;  // others that are known, as the program gave them
 
   void take(const Info* info);
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Data representations (the standard, section 14.5): how values lie in a file. `native` and `internal` are the
-// bytes of memory; external32 and those that a program registers are converted on the way.
+// Data representations (the standard, section 14.5): how values lie in a file. `native` and
+// `internal` are the bytes of memory; external32 and those that a program registers are converted
+// on the way.
 #pragma once
 
 #include <memory>
@@ -31,14 +32,15 @@ RepresentationRef native_representation();
 RepresentationRef find_representation(std::string_view name);  // nullptr: there is none
 Error add_representation(Representation made);
 
-// The type by which data of `type` lie in a file of this representation: the same constructors, of basic types
-// as large as they are there.
+// The type by which data of `type` lie in a file of this representation: the same constructors, of
+// basic types as large as they are there.
 Result<Ref<Datatype>> type_in_file(Datatype& type, const Representation& representation);
 
-// `count` elements of `type` at `memory` to and from the dense bytes of the file; `in_file` is what one takes.
-Error to_file(const Representation& representation, const void* memory, int64_t count, Datatype& type, void* bytes,
-              int64_t in_file);
-Error from_file(const Representation& representation, const void* bytes, int64_t in_file, void* memory, int64_t count,
-                Datatype& type);
+// `count` elements of `type` at `memory` to and from the dense bytes of the file; `in_file` is what
+// one takes.
+Error to_file(const Representation& representation, const void* memory, int64_t count,
+              Datatype& type, void* bytes, int64_t in_file);
+Error from_file(const Representation& representation, const void* bytes, int64_t in_file,
+                void* memory, int64_t count, Datatype& type);
 
 }  // namespace tutti::mpi

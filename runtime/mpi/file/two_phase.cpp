@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Collective access in two phases: some ranks, the aggregators, each own a part of the file's range that is accessed,
-// and move it in large pieces; the ranks exchange with them what belongs into each part. It wins where the ranks'
-// pieces are small and lie between each other's. Everybody knows everybody's view, so that both sides count alike,
-// and no list of offsets is made of a whole access, nor does one travel.
+// Collective access in two phases: some ranks, the aggregators, each own a part of the file's range
+// that is accessed, and move it in large pieces; the ranks exchange with them what belongs into
+// each part. It wins where the ranks' pieces are small and lie between each other's. Everybody
+// knows everybody's view, so that both sides count alike, and no list of offsets is made of a whole
+// access, nor does one travel.
 //
 //   rank 0's pieces  a.....a.....a.....     part of aggregator 0  abcabcabc
 //   rank 1's         ..b.....b.....b...     part of aggregator 1  abcabcabc
@@ -20,8 +21,9 @@
 namespace tutti::mpi {
 namespace {
 
-constexpr int64_t kLargePiece = 64 << 10;       // bytes: such pieces are moved as well by whoever has them
-constexpr int kSampled = 64;                    // pieces that are looked at
+constexpr int64_t kLargePiece = 64
+                                << 10;  // bytes: such pieces are moved as well by whoever has them
+constexpr int kSampled = 64;            // pieces that are looked at
 constexpr int64_t kMostOfViews = int64_t{64} << 20;  // bytes of all ranks' views, as they travel
 constexpr int64_t kAligned = 64 << 10;
 
@@ -40,7 +42,8 @@ struct Share {
 int64_t mean_piece(const io::View& view, int64_t position, int64_t bytes) {
   int64_t seen = 0;
   int pieces = 0;
-  view.each_run(position, bytes, [&](int64_t, int64_t, int64_t n) { return seen += n, ++pieces < kSampled; });
+  view.each_run(position, bytes,
+                [&](int64_t, int64_t, int64_t n) { return seen += n, ++pieces < kSampled; });
   return pieces ? seen / pieces : 0;
 }
 
@@ -58,7 +61,8 @@ bool in_two_phases(const std::vector<Share>& shares) {
   if (!std::ranges::all_of(shares, [](const Share& s) { return s.fit != 0; })) return false;
   if (std::ranges::all_of(shares, [](const Share& s) { return s.bytes == 0; })) return false;
   if (wanted == Hints::Collective::always) return true;
-  return std::ranges::any_of(shares, [](const Share& s) { return s.bytes > 0 && s.piece < kLargePiece; }) &&
+  return std::ranges::any_of(shares,
+                             [](const Share& s) { return s.bytes > 0 && s.piece < kLargePiece; }) &&
          interleave(shares);
 }
 
@@ -72,7 +76,9 @@ Error know_views(File& file, Function function, const io::View& mine, bool& know
     int64_t displacement, bytes;
   };
   std::vector<Said> all;
-  if (Error e = exchange(file.comm(), function, Said{mine.displacement, static_cast<int64_t>(bytes.size())}, all)) return e;
+  if (Error e = exchange(file.comm(), function,
+                         Said{mine.displacement, static_cast<int64_t>(bytes.size())}, all))
+    return e;
   std::vector<int64_t> counts, places;
   int64_t total = 0;
   for (const Said& said : all) {
@@ -96,7 +102,8 @@ Error know_views(File& file, Function function, const io::View& mine, bool& know
   for (size_t r = 0; r < all.size(); ++r) {
     std::span<const std::byte> from(received.data() + places[r], static_cast<size_t>(counts[r]));
     LayoutRef tile = Layout::read(from);
-    if (!tile) return failure(MPI_ERR_INTERN, "{}: the view of rank {} cannot be read", file.name, r);
+    if (!tile)
+      return failure(MPI_ERR_INTERN, "{}: the view of rank {} cannot be read", file.name, r);
     views->push_back({all[r].displacement, std::move(tile)});
   }
   file.views = std::move(views);
@@ -105,9 +112,15 @@ Error know_views(File& file, Function function, const io::View& mine, bool& know
 
 class TwoPhases {
  public:
-  TwoPhases(const Job& job, Function function, const std::vector<Share>& shares, const std::vector<io::View>& views)
-      : job_(job), function_(function), shares_(shares), views_(views), ranks_(static_cast<int>(shares.size())),
-        rank_(job.file->rank()), memory_(job.memory()) {
+  TwoPhases(const Job& job, Function function, const std::vector<Share>& shares,
+            const std::vector<io::View>& views)
+      : job_(job),
+        function_(function),
+        shares_(shares),
+        views_(views),
+        ranks_(static_cast<int>(shares.size())),
+        rank_(job.file->rank()),
+        memory_(job.memory()) {
     for (auto* counts : {&out_, &out_at_, &in_, &in_at_}) counts->assign(shares.size(), 0);
     clip();
     divide();
@@ -154,9 +167,11 @@ class TwoPhases {
     if (high_ == 0) low_ = 0;
   }
 
-  // Equal parts of the range; the aggregators stand equally far apart among the ranks, and so on different nodes.
+  // Equal parts of the range; the aggregators stand equally far apart among the ranks, and so on
+  // different nodes.
   void divide() {
-    const int wanted = shares_[0].aggregators > 0 ? shares_[0].aggregators : std::max(4, ranks_ / 16);
+    const int wanted =
+        shares_[0].aggregators > 0 ? shares_[0].aggregators : std::max(4, ranks_ / 16);
     const int count = std::min(wanted, ranks_);
     part_ = (high_ - low_ + count - 1) / count;
     if (part_ > kAligned) {
@@ -180,7 +195,8 @@ class TwoPhases {
   Range range_of(int rank, const Piece& window) const {
     const auto r = static_cast<size_t>(rank);
     const auto at = [&](int64_t offset) {
-      return std::clamp<int64_t>(views_[r].position_at(offset) - shares_[r].position, 0, lengths_[r]);
+      return std::clamp<int64_t>(views_[r].position_at(offset) - shares_[r].position, 0,
+                                 lengths_[r]);
     };
     if (lengths_[r] == 0 || window.bytes == 0) return {};
     return {at(window.offset), at(window.offset + window.bytes)};
@@ -270,7 +286,8 @@ class TwoPhases {
     count_theirs(in_, in_at_);
     if (!direct())
       for (size_t a = 0; a < parts_.size(); ++a)
-        memory_.pack(parts_[a].begin, stage_.data() + out_at_[static_cast<size_t>(aggregators_[a])], parts_[a].bytes());
+        memory_.pack(parts_[a].begin, stage_.data() + out_at_[static_cast<size_t>(aggregators_[a])],
+                     parts_[a].bytes());
     if (Error e = exchange_data(own_side(), packed_.data())) return e;
     if (packed_.empty() || error_) return {};
     buffer_.resize(static_cast<size_t>(here_.bytes));
@@ -281,7 +298,8 @@ class TwoPhases {
     });
     join(pieces);
     for (const Piece& piece : pieces) {
-      io::Outcome one = job_.file->io->write(here_.offset + piece.offset, buffer_.data() + piece.offset, piece.bytes);
+      io::Outcome one = job_.file->io->write(here_.offset + piece.offset,
+                                             buffer_.data() + piece.offset, piece.bytes);
       if (one.error) return error_ = std::move(one.error), Error();
     }
     return {};
@@ -296,10 +314,12 @@ class TwoPhases {
       int64_t wanted = 0;
       each_piece(out_at_, [&](int64_t at, int64_t, int64_t n) { add(pieces, at, n), wanted += n; });
       join(pieces);
-      const Piece all{pieces.front().offset, pieces.back().offset + pieces.back().bytes - pieces.front().offset};
+      const Piece all{pieces.front().offset,
+                      pieces.back().offset + pieces.back().bytes - pieces.front().offset};
       if (wanted * 4 >= all.bytes) pieces.assign(1, all);
       for (const Piece& piece : pieces) {
-        io::Outcome one = job_.file->io->read(here_.offset + piece.offset, buffer_.data() + piece.offset, piece.bytes);
+        io::Outcome one = job_.file->io->read(here_.offset + piece.offset,
+                                              buffer_.data() + piece.offset, piece.bytes);
         if (one.error && !error_) error_ = std::move(one.error);
       }
       each_piece(out_at_, [&](int64_t at, int64_t to, int64_t n) {
@@ -309,7 +329,9 @@ class TwoPhases {
     if (Error e = exchange_data(packed_.data(), own_side())) return e;
     if (!direct())
       for (size_t a = 0; a < parts_.size(); ++a)
-        memory_.unpack(parts_[a].begin, stage_.data() + in_at_[static_cast<size_t>(aggregators_[a])], parts_[a].bytes());
+        memory_.unpack(parts_[a].begin,
+                       stage_.data() + in_at_[static_cast<size_t>(aggregators_[a])],
+                       parts_[a].bytes());
     return {};
   }
 
@@ -320,12 +342,12 @@ class TwoPhases {
   const int ranks_, rank_;
   const Payload memory_;
   int64_t low_ = 0, high_ = 0, part_ = 0, window_ = 0, rounds_ = 0;
-  std::vector<int64_t> lengths_;   // bytes that are accessed, by rank
-  std::vector<int> aggregators_;   // their ranks
-  int mine_ = -1;                  // which of them this rank is
-  std::vector<Range> parts_;       // of this rank's data, by aggregator
-  std::vector<Range> theirs_;      // of each rank's data, what lies in the window of this aggregator
-  Piece here_{};                   // that window
+  std::vector<int64_t> lengths_;  // bytes that are accessed, by rank
+  std::vector<int> aggregators_;  // their ranks
+  int mine_ = -1;                 // which of them this rank is
+  std::vector<Range> parts_;      // of this rank's data, by aggregator
+  std::vector<Range> theirs_;     // of each rank's data, what lies in the window of this aggregator
+  Piece here_{};                  // that window
   std::vector<int64_t> out_, out_at_, in_, in_at_;  // of the exchange, by rank
   std::vector<std::byte> stage_, packed_, buffer_;
   Error error_;
@@ -347,7 +369,9 @@ Share share_of(const Job& job) {
   mine.buffer_size = hints.cb_buffer_size;
   mine.buffering = static_cast<int32_t>(job.writes ? hints.buffered_writes : hints.buffered_reads);
   mine.aggregators = hints.cb_nodes;
-  mine.fit = !job.converts() && !job.atomic;
+  // Tiles that reach into each other have no order by which a window could be found.
+  const bool in_order = view.tile->extent() >= view.tile->true_extent();
+  mine.fit = in_order && !job.converts() && !job.atomic;
   return mine;
 }
 
@@ -366,7 +390,8 @@ Error perform_together(const Job& job, Function function, io::Outcome& outcome) 
   if (Error e = exchange(file.comm(), function, mine, shares)) return e;
   const auto failed = std::ranges::find_if(shares, [](const Share& s) { return s.failed != 0; });
   if (failed != shares.end())
-    return tell_failure(file.comm(), function, static_cast<int>(failed - shares.begin()), std::move(asked));
+    return tell_failure(file.comm(), function, static_cast<int>(failed - shares.begin()),
+                        std::move(asked));
   bool together = in_two_phases(shares);
   if (together)
     if (Error e = know_views(file, function, job.view->bytes, together)) return e;

@@ -85,6 +85,13 @@ void check_views(Scratch& scratch, int rank, int size) {
   FAILS(MPI_File_set_view(file, MPI_DISPLACEMENT_CURRENT, MPI_INT, MPI_INT, "native", MPI_INFO_NULL), MPI_ERR_ARG);
   FAILS(MPI_File_set_view(file, 0, MPI_INT, MPI_SHORT, "native", MPI_INFO_NULL), MPI_ERR_TYPE);
   FAILS(MPI_File_set_view(file, 0, MPI_INT, MPI_INT, "foreign", MPI_INFO_NULL), MPI_ERR_UNSUPPORTED_DATAREP);
+  const int one[] = {1, 1}, back[] = {2, 0};
+  MPI_Datatype descends;
+  OK(MPI_Type_indexed(2, one, back, MPI_INT, &descends));
+  FAILS(MPI_File_set_view(file, 0, MPI_INT, descends, "native", MPI_INFO_NULL), MPI_ERR_TYPE);  // not committed
+  OK(MPI_Type_commit(&descends));
+  FAILS(MPI_File_set_view(file, 0, MPI_INT, descends, "native", MPI_INFO_NULL), MPI_ERR_TYPE);
+  OK(MPI_Type_free(&descends));
   if (size > 1) {
     const MPI_Datatype etype = rank ? MPI_INT : MPI_DOUBLE;
     FAILS(MPI_File_set_view(file, 0, etype, etype, "native", MPI_INFO_NULL), MPI_ERR_NOT_SAME);
