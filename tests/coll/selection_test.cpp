@@ -6,9 +6,12 @@
 #include <mpi.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <set>
+
+#include "coll/between.hpp"
 
 namespace tutti::coll {
 namespace {
@@ -216,6 +219,17 @@ TEST(AlgorithmTable, TheManualTellsOfEveryAlgorithm) {
     EXPECT_NE(page.find(name_of(static_cast<Collective>(kind))), std::string::npos);
     for (const Algorithm& algorithm : algorithms(static_cast<Collective>(kind)))
       EXPECT_NE(page.find(algorithm.name), std::string::npos) << algorithm.name;
+  }
+  const std::string between = page.substr(std::min(page.find(".SH BETWEEN TWO GROUPS"), page.size()));
+  for (int k = 0; k < kCollectivesOverRanks; ++k) {
+    const auto kind = static_cast<Collective>(k);
+    if (kind == Collective::scan || kind == Collective::exscan) continue;
+    // .BR leader " (bcast, reduce)"
+    const size_t line = between.find(".BR " + std::string(algorithm_between(kind).name) + " \" (");
+    ASSERT_NE(line, std::string::npos) << algorithm_between(kind).name;
+    std::string names = between.substr(line, between.find(')', line) - line) + ",";
+    std::ranges::replace(names, '(', ' ');
+    EXPECT_NE(names.find(" " + std::string(name_of(kind)) + ","), std::string::npos) << name_of(kind);
   }
 }
 

@@ -17,6 +17,7 @@ NOTES = {
     "program.p2p.order": RACE,   # any number of wildcards posted for all that comes
     "program.p2p.mixed": RACE,
     "program.p2p.persistent": RACE,
+    "program.comm.intercomm": RACE,  # from any rank of the other group
     "program.op.characters": " note: undefined: ",  # what the standard does not define
     "program.comm.disconnect": " note: left over at MPI_Finalize: ",  # persistent requests
 }
