@@ -242,6 +242,7 @@ void Node::lose(int peer) {
   const auto at = static_cast<size_t>(peer);
   if (at >= routes_.size()) routes_.resize(at + 1, Route::unknown);
   routes_[at] = Route::gone;
+  ucx_->lose(peer);
 }
 
 void Node::fetch(void* rendezvous, Fetch& fetch) {

@@ -144,6 +144,17 @@ test_reorder() {
   nothing_is_left
 }
 
+# Jobs that are spawned by ranks on either node, on the nodes of their parents, and whose messages cross these.
+test_spawned() {
+  nodes_up node1 node2 node3
+  launch --host node1:1,node2:1,node3:1 "$programs/program.process.spawn" 3 3
+  went_well
+  [ "$(grep -c '^ok$' "$bed/out")" = 4 ] || fail "three jobs should be spawned: $(cat "$bed/out")"
+  launch --host $all "$programs/program.process.spawn_multiple"
+  went_well
+  nothing_is_left
+}
+
 # A rank runs one program after the other, each with other addresses than the one before.
 # Files in a folder that all nodes have: the shared pointer and the two phases over nodes.
 test_files() {

@@ -12,6 +12,7 @@
 #include <memory>
 #include <set>
 #include <span>
+#include <system_error>
 #include <thread>
 #include <unordered_set>
 
@@ -346,7 +347,12 @@ Result<Ref<Comm>> make_joined(Comm& comm, int root, bool accepts, uint64_t conte
   if (comm.rank() == root) {
     made.lifeline = socket.give_up();
     const SignalsBlocked none;
-    made.watcher = std::thread(watch, context, made.lifeline);
+    try {
+      made.watcher = std::thread(watch, context, made.lifeline);
+    } catch (const std::system_error& e) {
+      say(Level::warning, "there is no thread to hear of the end of a connected job ({}): a limit on processes may be "
+          "too low", e.what());
+    }
   }
   return joined;
 }

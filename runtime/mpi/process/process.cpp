@@ -142,13 +142,13 @@ Error meet_parent() {
   if (!given) return {};
   const std::string port = given;
   ::unsetenv(kParentVariable);  // programs that this one starts have other parents
-  MPI_Comm parent = MPI_COMM_NULL;
-  Error e = give(join_groups(*process().world, 0, false, Function::Comm_get_parent,
-                             [&] { return connect_to_port(port); }),
-                 &parent);
-  if (e) return std::move(e).within("connecting to the processes that have spawned this job");
-  process().parent = parent;
-  resolve<Comm>(parent)->set_name("MPI_COMM_PARENT");
+  Result<Ref<Comm>> made = join_groups(*process().world, 0, false, Function::Comm_get_parent,
+                                       [&] { return connect_to_port(port); });
+  if (!made) return std::move(made).error().within("connecting to the processes that have spawned this job");
+  // Not by the inventory: a program need not free what it has not made.
+  (*made)->retain();  // the handle's
+  process().parent = (*made)->handle = handle_of(**made);
+  (*made)->set_name("MPI_COMM_PARENT");
   return {};
 }
 

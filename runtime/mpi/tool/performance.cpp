@@ -82,7 +82,7 @@ void reused(const Comm*, double* v) {
 }
 void level(const Comm*, double* v) {
   static_assert(MPI_THREAD_MULTIPLE > 0);
-  *v = running() ? process().thread_level : 0;
+  *v = running() ? process().thread_level.load() : 0;
 }
 void node_ranks(const Comm*, double* v) {
   *v = running() ? static_cast<double>(process().job->view().node_ranks.size()) : 0;

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <filesystem>
 #include <set>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -116,6 +117,7 @@ class UcxTransport final : public Ucx {
     watched_.insert(peer);
     say_no_ucx_errors();
   }
+  void lose(int peer) override;
   void set_receiver(Receiver& receiver) override {
     receiver_ = &receiver;
     if (short_) short_->set_receiver(receiver);
@@ -125,7 +127,10 @@ class UcxTransport final : public Ucx {
   bool send_now(int peer, const Header& header, uint64_t ticket, const std::byte* data) override;
   void notify(int peer, const Header& header) override;
   void fetch(void* rendezvous, Fetch& fetch) override;
-  void discard(void* rendezvous) override { ucp_am_data_release(worker_, rendezvous); }
+  void discard(void* rendezvous) override {
+    if (!announced_by_.empty()) announced_by_.erase(rendezvous);
+    ucp_am_data_release(worker_, rendezvous);
+  }
   bool progress() override {
     const bool taken = short_ && short_->progress();
     return drive() || taken;
@@ -158,7 +163,21 @@ class UcxTransport final : public Ucx {
   AddressBook book_;
   Receiver* receiver_ = nullptr;
   std::vector<ucp_ep_h> endpoints_;  // by process id; nullptr: not connected
+  // What is under way to or from a process that may end before this one does. UCX's requests outlive that end, and
+  // never complete.
+  struct Fragile {
+    int peer;
+    UcxTransport* owner;
+    Outgoing* outgoing;  // nullptr, both: it has had its error
+    Fetch* fetch;
+  };
+  static void finish(Fragile* fragile, bool fine);
+  static void report(Fragile& fragile, Error error);
   std::set<int> watched_;            // may end before this process does
+  std::set<int> lost_;               // of these: have ended
+  std::set<Fragile*> fragile_;
+  std::unordered_map<void*, int> announced_by_;  // long messages of watched processes that wait for their receive
+  std::vector<void*> flushes_;                   // of the endpoints, where the worker's would wait for ever
   bool within_ucx_ = false;          // it calls back
   std::vector<Late> late_;
   std::function<void(int, const Error&)> no_way_;
@@ -306,9 +325,9 @@ Result<ucp_ep_h> UcxTransport::try_to_connect(int peer) {
   params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS;
   params.address = reinterpret_cast<const ucp_address_t*>(address->data());
   if (watched_.contains(peer)) {
-    params.field_mask |= UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE | UCP_EP_PARAM_FIELD_ERR_HANDLER;
-    params.err_mode = UCP_ERR_HANDLING_MODE_PEER;
-    params.err_handler.cb = [](void*, ucp_ep_h, ucs_status_t) {};  // what waits has its error
+    // No handling of errors by UCX: 1.13 aborts the process at times when it fails an endpoint over tcp.
+    params.field_mask |= UCP_EP_PARAM_FIELD_ERR_HANDLER;
+    params.err_handler.cb = [](void*, ucp_ep_h, ucs_status_t) {};  // lose() tells what waits
   }
   ucp_ep_h ep = nullptr;
   const ucs_status_t status = ucp_ep_create(worker_, &params, &ep);
@@ -359,12 +378,15 @@ void UcxTransport::send(int peer, Outgoing& outgoing) {
     out.sent(out, fine ? Error() : ucx_failure("send", status));
   };
   const bool may_end = !watched_.empty() && watched_.contains(peer);
-  if (may_end)
+  Fragile* fragile = nullptr;
+  if (may_end) {
+    param.user_data = fragile = new Fragile{peer, this, &outgoing, nullptr};
+    fragile_.insert(fragile);
     param.cb.send = [](void* request, ucs_status_t status, void* user_data) {
       ucp_request_free(request);
-      auto& out = *static_cast<Outgoing*>(user_data);
-      out.sent(out, status == UCS_OK || status == UCS_ERR_CANCELED ? Error() : end_of_peer());
+      finish(static_cast<Fragile*>(user_data), status == UCS_OK || status == UCS_ERR_CANCELED);
     };
+  }
   const void* buffer = nullptr;
   size_t count = 0;
   // Over tcp its header and its bytes would go to the kernel apart, unless it is packed.
@@ -376,7 +398,7 @@ void UcxTransport::send(int peer, Outgoing& outgoing) {
       ucp_am_send_nbx(*ep, kMessageId, &outgoing.header, sizeof(Header), buffer, count, &param);
   if (UCS_PTR_IS_PTR(request)) return;
   const ucs_status_t status = UCS_PTR_STATUS(request);
-  if (status != UCS_OK && may_end) return outgoing.sent(outgoing, end_of_peer());
+  if (fragile) return finish(fragile, status == UCS_OK);
   outgoing.sent(outgoing, status == UCS_OK ? Error() : ucx_failure("send", status));
 }
 
@@ -418,6 +440,8 @@ ucs_status_t UcxTransport::on_message(void* self, const void* header, size_t hea
   TUTTI_INVARIANT(static_cast<int64_t>(length) == arrival.header.bytes || arrival.header.bytes == 0,
                   "a message arrived with another length than it was sent with");
   const bool rendezvous = param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV;
+  if (auto& all = *static_cast<UcxTransport*>(self); rendezvous && all.watched_.contains(arrival.header.process))
+    all.announced_by_[data] = arrival.header.process;
   if (rendezvous) {
     arrival.rendezvous = data;
   } else {
@@ -439,6 +463,18 @@ void UcxTransport::fetch(void* rendezvous, Fetch& fetch) {
     auto& f = *static_cast<Fetch*>(user_data);
     f.fetched(f, status == UCS_OK ? Error() : ucx_failure("receive", status));
   };
+  Fragile* fragile = nullptr;
+  if (const auto from = announced_by_.find(rendezvous); from != announced_by_.end()) [[unlikely]] {
+    const int peer = from->second;
+    announced_by_.erase(from);
+    if (lost_.contains(peer)) return fetch.fetched(fetch, end_of_peer());
+    param.user_data = fragile = new Fragile{peer, this, nullptr, &fetch};
+    fragile_.insert(fragile);
+    param.cb.recv_am = [](void* request, ucs_status_t status, size_t, void* user_data) {
+      ucp_request_free(request);
+      finish(static_cast<Fragile*>(user_data), status == UCS_OK);
+    };
+  }
   const void* buffer = nullptr;
   size_t count = 0;
   describe(param, buffer, count, fetch.into);
@@ -446,10 +482,46 @@ void UcxTransport::fetch(void* rendezvous, Fetch& fetch) {
       ucp_am_recv_data_nbx(worker_, rendezvous, const_cast<void*>(buffer), count, &param);
   if (UCS_PTR_IS_PTR(request)) return;
   const ucs_status_t status = UCS_PTR_STATUS(request);
+  if (fragile) return finish(fragile, status == UCS_OK);
   fetch.fetched(fetch, status == UCS_OK ? Error() : ucx_failure("receive", status));
 }
 
+void UcxTransport::report(Fragile& fragile, Error error) {
+  if (Outgoing* const out = std::exchange(fragile.outgoing, nullptr)) out->sent(*out, std::move(error));
+  else if (Fetch* const fetch = std::exchange(fragile.fetch, nullptr)) fetch->fetched(*fetch, std::move(error));
+}
+
+void UcxTransport::finish(Fragile* fragile, bool fine) {
+  fragile->owner->fragile_.erase(fragile);
+  report(*fragile, fine ? Error() : end_of_peer());
+  delete fragile;
+}
+
+void UcxTransport::lose(int peer) {
+  if (!lost_.insert(peer).second) return;
+  // Its endpoint goes with the worker: to close it would wait for the peer.
+  if (const auto at = static_cast<size_t>(peer); at < endpoints_.size()) endpoints_[at] = nullptr;
+  // What is told may begin or end others.
+  const std::vector<Fragile*> all(fragile_.begin(), fragile_.end());
+  for (Fragile* each : all)
+    if (fragile_.contains(each) && each->peer == peer) report(*each, end_of_peer());
+}
+
 bool UcxTransport::flushed() {
+  if (!lost_.empty()) {
+    if (flushes_.empty()) {
+      const ucp_request_param_t each{};
+      for (ucp_ep_h ep : endpoints_)
+        if (void* request = ep ? ucp_ep_flush_nbx(ep, &each) : nullptr; UCS_PTR_IS_PTR(request))
+          flushes_.push_back(request);
+    }
+    std::erase_if(flushes_, [](void* request) {
+      if (ucp_request_check_status(request) == UCS_INPROGRESS) return false;
+      ucp_request_free(request);
+      return true;
+    });
+    return flushes_.empty();
+  }
   if (!flush_) {
     const ucp_request_param_t param{};
     flush_ = ucp_worker_flush_nbx(worker_, &param);

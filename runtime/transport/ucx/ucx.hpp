@@ -34,6 +34,8 @@ class Ucx : public Transport {
   virtual void set_address_book(AddressBook book) = 0;
   // Before the first message to it: that it ends is no reason for this process to end, but an error of what was sent.
   virtual void watch_for_loss(int peer) = 0;
+  // It has ended: what is under way to it and from it has an error now.
+  virtual void lose(int peer) = 0;
 };
 
 }  // namespace tutti::transport

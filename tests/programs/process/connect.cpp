@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Ports, names and connections within one job: its even ranks accept, its odd ones connect, several times over; what
 // MPI_Publish_name and MPI_Lookup_name say; and the errors of all of them.
+#include <unistd.h>
+
 #include "check.hpp"
 
 namespace {
 
-std::string service() { return "process/connect " + std::to_string(check::world_rank); }
+// Jobs of the same program may run beside this one.
+int number_of_job = 0;
+std::string service_of(int rank) {
+  return "process/connect " + std::to_string(number_of_job) + "/" + std::to_string(rank);
+}
 
 void talk(MPI_Comm inter, int mine, int others) {
   int rank, size, remote;
@@ -63,14 +69,14 @@ void connect_halves(const check::Program& program) {
 void names(const check::Program& program) {
   char port[MPI_MAX_PORT_NAME] = "", found[MPI_MAX_PORT_NAME] = "";
   OK(MPI_Open_port(MPI_INFO_NULL, port));
-  const std::string mine = service();
+  const std::string mine = service_of(program.rank());
   CHECK_EQ(check::error_class(MPI_Lookup_name(mine.c_str(), MPI_INFO_NULL, found)), MPI_ERR_NAME);
   CHECK_EQ(check::error_class(MPI_Unpublish_name(mine.c_str(), MPI_INFO_NULL, port)), MPI_ERR_SERVICE);
   OK(MPI_Publish_name(mine.c_str(), MPI_INFO_NULL, port));
   CHECK_EQ(check::error_class(MPI_Publish_name(mine.c_str(), MPI_INFO_NULL, port)), MPI_ERR_SERVICE);
   OK(MPI_Barrier(MPI_COMM_WORLD));
   const int next = (program.rank() + 1) % program.size();
-  const std::string other = "process/connect " + std::to_string(next);
+  const std::string other = service_of(next);
   OK(MPI_Lookup_name(other.c_str(), MPI_INFO_NULL, found));
   CHECK(std::string(found).rfind("tutti://", 0) == 0);
   CHECK_EQ(std::string(found) == port, next == program.rank());
@@ -100,6 +106,8 @@ void bad_ports() {
 
 int main(int argc, char** argv) {
   check::Program program(&argc, &argv);
+  number_of_job = static_cast<int>(getpid());
+  OK(MPI_Bcast(&number_of_job, 1, MPI_INT, 0, MPI_COMM_WORLD));
   if (program.size() > 1) connect_halves(program);
   names(program);
   bad_ports();

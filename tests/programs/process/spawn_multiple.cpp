@@ -83,6 +83,7 @@ int word_of_child(const char* program, const char* role, MPI_Info info) {
   OK(MPI_Comm_spawn(program, arguments, 1, info, 0, MPI_COMM_SELF, &inter, MPI_ERRCODES_IGNORE));
   int word = -1;
   OK(MPI_Recv(&word, 1, MPI_INT, 0, 0, inter, MPI_STATUS_IGNORE));
+  OK(MPI_Comm_free(&inter));
   return word;  // connected until MPI_Finalize
 }
 
