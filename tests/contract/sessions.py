@@ -27,7 +27,6 @@ CASES = {
     "not_finalized": r"exited with code 0 without MPI_Finalize",
     "other_tags": r"MPI_Comm_create_from_group",
     "one_does_not_come": r"MPI_Comm_create_from_group",
-    "waits_for_one_that_ends": r"MPI_Recv",
     "other_collective": r"MPI_B(cast|arrier)",
     "groups_overlap": r"the groups are not disjoint: rank 0 of the local one is rank [01] of the remote one",
     "no_buffer": r"no buffer is attached for this message",
