@@ -44,6 +44,8 @@ struct NodeTask {
   BindTo bind_to = BindTo::automatic;
   bool report_bindings = false;
   bool foreign_mpi = false;  // start programs that are built for another MPI
+  int input_rank = 0;        // which reads standard input; -1: none
+  int gpus_per_rank = 0;     // 0: nothing is said of GPUs
   std::chrono::nanoseconds kill_grace{0};
 };
 

@@ -166,7 +166,7 @@ Error NodeAgent::start_rank(Rank& rank, const std::vector<int>& processors) {
   request.environment = environment_of(rank, std::move(*pmix));
   request.folder = app.folder;
   request.processors = processors;
-  request.wants_input = rank.rank == 0;
+  request.wants_input = rank.rank == task_.input_rank;
   request.tag = rank.rank;
   const Program program =
       find_program(app.command[0], variable(request.environment, "PATH"), app.folder);

@@ -14,12 +14,15 @@
 namespace tutti::launcher {
 namespace {
 
-constexpr std::string_view kBindNames[] = {"auto", "none", "hwthread", "core", "numa", "socket"};
+constexpr std::string_view kBindNames[] = {"auto", "none",    "hwthread", "core",
+                                          "l3cache", "numa", "socket"};
 
 hwloc_obj_type_t type_of(BindTo to) {
   switch (to) {
     case BindTo::hwthread:
       return HWLOC_OBJ_PU;
+    case BindTo::l3cache:
+      return HWLOC_OBJ_L3CACHE;
     case BindTo::numa:
       return HWLOC_OBJ_NUMANODE;
     case BindTo::socket:
@@ -52,8 +55,7 @@ Result<BindTo> parse_bind_to(std::string_view word) {
   if (word == "package") word = "socket";
   for (size_t i = 0; i < std::size(kBindNames); ++i)
     if (kBindNames[i] == word) return static_cast<BindTo>(i);
-  return failure(MPI_ERR_ARG, "--bind-to takes none, hwthread, core, numa or socket, not '{}'",
-                 word);
+  return failure(MPI_ERR_ARG, "--bind-to takes none, hwthread, core, l3cache, numa or socket, not '{}'", word);
 }
 
 std::string_view bind_to_name(BindTo to) {
@@ -68,6 +70,7 @@ Result<Topology> Topology::of_this_machine() {
   out.topology_.reset(topology);
   hwloc_topology_set_all_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_STRUCTURE);
   hwloc_topology_set_cache_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_NONE);
+  hwloc_topology_set_type_filter(topology, HWLOC_OBJ_L3CACHE, HWLOC_TYPE_FILTER_KEEP_ALL);
   hwloc_topology_set_type_filter(topology, HWLOC_OBJ_CORE, HWLOC_TYPE_FILTER_KEEP_ALL);
   hwloc_topology_set_type_filter(topology, HWLOC_OBJ_PACKAGE, HWLOC_TYPE_FILTER_KEEP_ALL);
   if (hwloc_topology_load(topology) != 0)
@@ -127,8 +130,9 @@ void Topology::count_cores() {
 // The allowed part of each object to bind to, in the order in which ranks take them.
 std::vector<Topology::Set> Topology::units(BindTo to, MapPolicy::Inside order) const {
   std::vector<std::vector<Set>> groups;  // by socket or NUMA node; one group when packed
-  const hwloc_obj_type_t over =
-      order == MapPolicy::Inside::socket ? HWLOC_OBJ_PACKAGE : HWLOC_OBJ_NUMANODE;
+  const hwloc_obj_type_t over = order == MapPolicy::Inside::socket    ? HWLOC_OBJ_PACKAGE
+                                : order == MapPolicy::Inside::l3cache ? HWLOC_OBJ_L3CACHE
+                                                                      : HWLOC_OBJ_NUMANODE;
   const hwloc_topology_t t = topology_.get();
   const int count = hwloc_get_nbobjs_by_type(t, type_of(to));
   for (int i = 0; i < count; ++i) {

@@ -16,7 +16,7 @@
 
 namespace tutti::launcher {
 
-enum class BindTo { automatic, none, hwthread, core, numa, socket };
+enum class BindTo { automatic, none, hwthread, core, l3cache, numa, socket };
 Result<BindTo> parse_bind_to(std::string_view word);  // of --bind-to
 std::string_view bind_to_name(BindTo to);
 
