@@ -14,6 +14,7 @@
 
 #include "base/log.hpp"
 #include "launcher/environment.hpp"
+#include "launcher/gpus.hpp"
 #include "launcher/limits.hpp"
 #include "launcher/look.hpp"
 #include "launcher/program_file.hpp"
@@ -82,6 +83,12 @@ Error NodeAgent::prepare_start() {
           shortage(count, task_.map.nodes[static_cast<size_t>(task_.node)], room_on_this_node()))
     return e;
   start.binding = topology_.bind(count, task_.bind_to, policy_of(start.ranks.size()));
+  if (task_.gpus_per_rank > 0) {
+    start.gpus = gpus_of_this_machine();
+    auto dealt = deal_gpus(start.gpus, start.binding.processors, task_.gpus_per_rank);
+    if (!dealt) return std::move(dealt).error();
+    start.rank_gpus = std::move(*dealt);
+  }
   if (task_.report_bindings) report_bindings(start.ranks, start.binding);
   if (Error e = pmix_.register_job(task_, start.binding)) return e;
   int ends[2];
@@ -164,6 +171,10 @@ Error NodeAgent::start_rank(Rank& rank, const std::vector<int>& processors) {
   SpawnRequest request;
   request.command = app.command;
   request.environment = environment_of(rank, std::move(*pmix));
+  if (!starting_->rank_gpus.empty())
+    for (const std::string& pair :
+         gpu_variables(starting_->gpus, starting_->rank_gpus[starting_->next]))
+      put_variable(request.environment, pair);
   request.folder = app.folder;
   request.processors = processors;
   request.wants_input = rank.rank == task_.input_rank;

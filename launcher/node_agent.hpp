@@ -55,6 +55,8 @@ class NodeAgent final : public Node, private PmixServer::Events {
   struct Starting {
     std::vector<int> ranks;  // all of this node
     Topology::Binding binding;
+    std::vector<Gpu> gpus;                    // of the node, where ranks are given some
+    std::vector<std::vector<int>> rank_gpus;  // of each of `ranks`
     size_t next = 0;    // of `ranks`
     int failures = -1;  // the children's end of failures_
     Watch next_slice;

@@ -99,6 +99,18 @@ Result<Plan> make_plan(RunOptions options) {
   return Plan{std::move(options), std::move(*config), std::move(*allocation), *policy, *bind_to};
 }
 
+// OMP_NUM_THREADS as the ranks will have it: the cores of each, where no option says how ranks are
+// bound. 0: it says nothing. Of nested levels ("4,2") the first counts.
+int threads_of_ranks(const Plan& plan) {
+  if (plan.bind_to != BindTo::automatic) return 0;
+  const char* own = ::getenv("OMP_NUM_THREADS");
+  std::string text = own ? own : "";
+  for (const std::string& pair : plan.options.apps[0].variables)
+    if (pair.starts_with("OMP_NUM_THREADS=")) text = pair.substr(pair.find('=') + 1);
+  const int threads = std::atoi(text.c_str());
+  return threads > 1 && threads <= 100'000 ? threads : 0;
+}
+
 Result<NodeTask> make_task(const Plan& plan, const std::string& job_id,
                            const std::vector<int>& cores) {
   NodeTask task;
@@ -115,7 +127,7 @@ Result<NodeTask> make_task(const Plan& plan, const std::string& job_id,
     most.push_back(host.max_slots.value_or(std::numeric_limits<int>::max()));
     task.map.nodes.push_back(host.name);
     task.map.slots.push_back(std::min(host.slots.value_or(cores[n]), most.back()));
-    task.map.rank_cores.push_back(host.cores_per_rank.value_or(0));
+    task.map.rank_cores.push_back(host.cores_per_rank.value_or(threads_of_ranks(plan)));
     // Slurm's slots have that many cores each: an option deals them out anew.
     slots.push_back(task.map.slots.back() *
                     (plan.policy.cores_given ? host.cores_per_rank.value_or(1) : 1));

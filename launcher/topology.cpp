@@ -49,7 +49,52 @@ class WithoutPlugins {
   const bool told_;
 };
 
+using Loaded = std::unique_ptr<hwloc_topology, decltype(&hwloc_topology_destroy)>;
+
+std::vector<Gpu> gpus_of(hwloc_topology_t topology) {
+  constexpr unsigned kNvidia = 0x10de, kAmd = 0x1002, kDisplay = 0x03, kAccelerator = 0x12;
+  std::vector<Gpu> out;
+  for (hwloc_obj_t at = nullptr; (at = hwloc_get_next_pcidev(topology, at)) != nullptr;) {
+    const auto& device = at->attr->pcidev;
+    const unsigned kind = device.class_id >> 8;
+    if ((kind != kDisplay && kind != kAccelerator) ||
+        (device.vendor_id != kNvidia && device.vendor_id != kAmd))
+      continue;
+    Gpu& gpu = out.emplace_back();
+    gpu.maker = device.vendor_id == kNvidia ? Gpu::Maker::nvidia : Gpu::Maker::amd;
+    const hwloc_obj_t near = hwloc_get_non_io_ancestor_obj(topology, at);
+    int cpu;
+    hwloc_bitmap_foreach_begin(cpu, near->cpuset) gpu.processors.push_back(cpu);
+    hwloc_bitmap_foreach_end();
+  }
+  return out;
+}
+
+std::vector<Gpu> gpus_of_file(const char* file, bool& right) {
+  hwloc_topology_t topology = nullptr;
+  right = hwloc_topology_init(&topology) == 0;
+  if (!right) return {};
+  const Loaded loaded(topology, &hwloc_topology_destroy);
+  hwloc_topology_set_io_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
+  right = (!file || hwloc_topology_set_xml(topology, file) == 0) &&
+          hwloc_topology_load(topology) == 0;
+  return right ? gpus_of(topology) : std::vector<Gpu>();
+}
+
 }  // namespace
+
+std::vector<Gpu> gpus_of_this_machine() {
+  const WithoutPlugins none;
+  bool right = false;
+  return gpus_of_file(nullptr, right);
+}
+
+Result<std::vector<Gpu>> gpus_of_xml(const std::string& file) {
+  bool right = false;
+  std::vector<Gpu> out = gpus_of_file(file.c_str(), right);
+  if (!right) return failure(MPI_ERR_FILE, "{} is no topology that hwloc has written", file);
+  return out;
+}
 
 Result<BindTo> parse_bind_to(std::string_view word) {
   if (word == "package") word = "socket";

@@ -21,6 +21,8 @@ constexpr const char* kHelp =
     "       tutti info [--config | --api | --version] what is installed, set, and not implemented\n"
     "       tutti why [--json] [--record A B | --dump A] [--user NAME] [job]\n"
     "                                                 what the ranks of a running job are doing\n"
+    "       tutti jobs [--json | --names]             your running jobs on this machine\n"
+    "       tutti doctor [--json]                     whether this machine has what jobs need\n"
     "       tutti help                                this text\n";
 
 // A standard stream that is closed would give its number to a file of ours.
@@ -38,6 +40,8 @@ int command(const std::string& name, const std::vector<std::string>& arguments) 
   if (word == "run") return launcher::run_command("tutti run", rest);
   if (word == "info") return launcher::info_command(rest);
   if (word == "why") return launcher::why_command(rest);
+  if (word == "jobs") return launcher::jobs_command(rest);
+  if (word == "doctor") return launcher::doctor_command(rest);
   const bool version = word == "--version" || word == "-V";
   if (version || word == "help" || word == "--help" || word == "-h") {
     if (!rest.empty()) {
@@ -48,7 +52,7 @@ int command(const std::string& name, const std::vector<std::string>& arguments) 
     std::fputs(kHelp, stdout);
     return arguments.empty() ? 2 : 0;
   }
-  constexpr std::string_view known[] = {"run", "info", "why", "help"};
+  constexpr std::string_view known[] = {"run", "info", "why", "jobs", "doctor", "help"};
   say(Level::error, "there is no command 'tutti {}'{}", word, did_you_mean(word, known));
   return 2;
 }

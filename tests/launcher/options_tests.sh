@@ -133,3 +133,92 @@ test_allocations_of_schedulers() {
   expect_code 0
   [ ! -s err ] || fail "a warning for nothing: $(cat err)"
 }
+
+test_threads_of_ranks_decide_their_cores() {
+  local cores
+  cores=$("$build/bin/tutti" info | sed -n 's/.*: \([0-9]*\) of [0-9]* cores.*/\1/p')
+  OMP_NUM_THREADS=2 launch -n 1 --report-bindings true
+  expect_code 0
+  if [ "$cores" -ge 2 ]; then
+    grep -qE 'core [0-9]+,[0-9]+' err || fail "one core for two threads: $(cat err)"
+  fi
+  OMP_NUM_THREADS=2 launch -n 1 --map-by slot:pe=1 --report-bindings true
+  expect_code 0
+  grep -qE 'core [0-9]+ ' err || fail "an option is weaker: $(cat err)"
+}
+
+test_gpus_that_are_not_there() {
+  launch -n 1 --gpus-per-rank 1024 true
+  expect_code 1
+  said "--gpus-per-rank 1024: the node has"
+}
+
+test_jobs_that_run() {
+  "$build/bin/tutti" jobs --wrong >out 2>err && fail "a wrong option is taken"
+  said "tutti jobs takes --json or --names"
+  launch_behind -n 2 sh -c 'echo ready $TUTTI_JOB; exec sleep 60'
+  within 20 all_ready 2 || fail "the ranks do not start"
+  local job
+  job=$(sed -n '1s/ready //p' out)
+  "$build/bin/tutti" jobs --names >names || fail "tutti jobs fails"
+  grep -qxF "$job" names || fail "job $job is not among $(cat names)"
+  "$build/bin/tutti" jobs --json | grep -qF "\"job\":\"$job\"" || fail "no JSON of job $job"
+  fault kill -TERM "$launched"
+  ends_in_time
+  "$build/bin/tutti" jobs --names >names
+  ! grep -qxF "$job" names || fail "job $job has ended"
+}
+
+test_doctor_by_library() {
+  # What is bad on this machine, such as a small /dev/shm, is no fault of the command.
+  "$build/bin/tutti" doctor >out 2>err || [ $? = 1 ] || fail "tutti doctor fails"
+  printed "installation:"
+  printed "CMA:"
+  printed "/dev/shm:"
+  "$build/bin/tutti" doctor --json >told || [ $? = 1 ] || fail "tutti doctor --json fails"
+  python3 -c '
+import json, sys
+told = json.load(sys.stdin)
+assert {"good"} & {f["health"] for f in told["findings"]}
+assert all(f["advice"] for f in told["findings"] if f["health"] == "bad")' <told || fail "its JSON is none"
+  code=0
+  FLUX_JOB_ID=f "$build/bin/tutti" doctor >out 2>err || code=$?
+  expect_code 1
+  printed "what to do: name the nodes by --hostfile"
+  TUTTI_LOG_LEVEL=loud "$build/bin/tutti" doctor >out 2>err && fail "a wrong setting is good"
+  printed "bad  settings:"
+}
+
+# A stand-in for a scheduler's remote shell: it checks what it is told before the name of the node, and does here
+# what it is told to do there.
+stand_in() {
+  mkdir -p bin
+  cat >"bin/$1" <<END
+#!/bin/bash
+words="$2"
+for word in \$words; do
+  [ "\$1" = "\$word" ] || exit 7
+  shift
+done
+[ "\$1" = elsewhere ] || exit 9
+[ \$# = 2 ] || exit 8
+exec sh -c "\$2"
+END
+  chmod +x "bin/$1"
+}
+
+test_remote_shells_of_schedulers() {
+  stand_in blaunch ""
+  stand_in qrsh "-inherit -nostdin"
+  PATH=$work/bin:$PATH LSB_JOBID=1 LSB_MCPU_HOSTS="elsewhere 2" launch echo x
+  expect_code 0
+  printed_lines 2
+  echo "elsewhere 3 q U" >pe
+  PATH=$work/bin:$PATH SGE_ROOT=/sge JOB_ID=4 PE_HOSTFILE=$work/pe launch echo x
+  expect_code 0
+  printed_lines 3
+  # A remote shell that is set is stronger.
+  PATH=$work/bin:$PATH LSB_JOBID=1 LSB_MCPU_HOSTS="elsewhere 2" launch --set launch.rsh=false echo x
+  expect_code 1
+  said "cannot start the daemon on elsewhere: false ended with code 1"
+}
