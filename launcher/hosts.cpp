@@ -283,6 +283,34 @@ bool is_own_name(const std::string& written) {
   return ours;
 }
 
+namespace {
+
+// "+n2" of Open MPI: the third host of the hostfile or of the allocation, with its slots; "+n2:4" with four.
+Result<Host> relative_host(const std::string& word, const Pool& pool) {
+  const size_t colon = std::min(word.find(':'), word.size());
+  const std::string_view number = std::string_view(word).substr(2, colon - 2);
+  size_t index = 0;
+  const auto [end, problem] = std::from_chars(number.data(), number.data() + number.size(), index);
+  const bool right = problem == std::errc() && end == number.data() + number.size();
+  if (!right)
+    return failure(MPI_ERR_ARG, "'{}' is not a host; +n0 is the first of a hostfile or an allocation",
+                   printable(word));
+  if (index >= pool.hosts.size())
+    return failure(MPI_ERR_ARG, "{}: {}", word,
+                   pool.hosts.empty()
+                       ? "there is no hostfile and no allocation whose hosts it could count; name it"
+                       : fmt::format("{} has {} hosts, and +n0 is the first", pool.place,
+                                     pool.hosts.size()));
+  Host out = pool.hosts[index];
+  if (colon < word.size()) {
+    out.slots = parse_slots(std::string_view(word).substr(colon + 1));
+    if (!out.slots) return failure(MPI_ERR_ARG, "'{}' is not a number of slots", printable(word.substr(colon + 1)));
+  }
+  return out;
+}
+
+}  // namespace
+
 Result<Allocation> allocate(const RunOptions& run) {
   Allocation out;
   Result<std::optional<SlurmAllocation>> slurm = slurm_allocation(::getenv);
@@ -303,6 +331,12 @@ Result<Allocation> allocate(const RunOptions& run) {
   for (const AppOptions& app : run.apps) {
     std::vector<Host>& mine = named.emplace_back();
     for (const std::string& word : app.hosts) {
+      if (word.starts_with("+n")) {
+        Result<Host> host = relative_host(word, *pool);
+        if (!host) return std::move(host).error().within("--host");
+        merge(mine, std::move(*host));
+        continue;
+      }
       Result<Host> host = parse_host(word);
       if (!host) return std::move(host).error().within("--host");
       Result<Host> here = resolved(std::move(*host));

@@ -222,3 +222,22 @@ test_remote_shells_of_schedulers() {
   expect_code 1
   said "cannot start the daemon on elsewhere: false ended with code 1"
 }
+
+test_hosts_by_their_place() {
+  echo 'localhost slots=3' >hosts
+  launch --hostfile hosts --host +n0 echo x
+  expect_code 0
+  printed_lines 3
+  launch --hostfile hosts --host +n0:2 echo x
+  expect_code 0
+  printed_lines 2
+  launch --hostfile hosts --host +n1 echo x
+  expect_code 2
+  said "+n1: the hostfile hosts has 1 hosts, and +n0 is the first"
+  launch --host +n0 echo x
+  expect_code 2
+  said "there is no hostfile and no allocation"
+  launch --hostfile hosts --host +nx echo x
+  expect_code 2
+  said "'+nx' is not a host"
+}
