@@ -82,7 +82,7 @@ Error NodeAgent::prepare_start() {
   if (Error e =
           shortage(count, task_.map.nodes[static_cast<size_t>(task_.node)], room_on_this_node()))
     return e;
-  start.binding = topology_.bind(count, task_.bind_to, policy_of(start.ranks.size()));
+  start.binding = topology_.bind(count, task_.bind_to, policy_on(task_, task_.node, topology_));
   if (task_.gpus_per_rank > 0) {
     start.gpus = gpus_of_this_machine();
     auto dealt = deal_gpus(start.gpus, start.binding.processors, task_.gpus_per_rank);
@@ -101,18 +101,6 @@ Error NodeAgent::prepare_start() {
   start.failures = ends[1];
   failures_watch_ = loop_.readable(failures_, [this] { read_failures(); });
   return {};
-}
-
-// Without a word from --map-by a rank has as many cores as Slurm was asked for. Slurm may count
-// hardware threads, and there may be more ranks than tasks: then all have an equal share.
-MapPolicy NodeAgent::policy_of(size_t ranks) const {
-  MapPolicy policy = task_.policy;
-  const auto node = static_cast<size_t>(task_.node);
-  const int asked = node < task_.map.rank_cores.size() ? task_.map.rank_cores[node] : 0;
-  if (!policy.cores_given && asked > 0 && ranks > 0)
-    policy.cores_per_rank =
-        std::max(1, std::min(asked, topology_.allowed_cores() / static_cast<int>(ranks)));
-  return policy;
 }
 
 void NodeAgent::start_slice() {

@@ -71,7 +71,6 @@ class NodeAgent final : public Node, private PmixServer::Events {
   std::string why_not_begun(const SpawnFailure& failure) const;
   Error start_rank(Rank& rank, const std::vector<int>& processors);
   std::vector<std::string> environment_of(const Rank& rank, std::vector<std::string> pmix) const;
-  MapPolicy policy_of(size_t ranks) const;
   void report_bindings(const std::vector<int>& ranks, const Topology::Binding& binding);
   void read_failures();
   void ended(Rank& rank, int wait_status);

@@ -300,7 +300,8 @@ class Run {
       const auto ranks = node < 0 ? 0 : static_cast<int>(task.map.ranks_on(node).size());
       if (each == "bindings" && ranks > 0)
         text += bindings_text(task.map, node, *topology_,
-                              topology_->bind(ranks, task.bind_to, task.policy), parseable);
+                              topology_->bind(ranks, task.bind_to, policy_on(task, node, *topology_)),
+                              parseable);
     }
     std::fputs(text.c_str(), stdout);
     std::fflush(stdout);
