@@ -60,6 +60,31 @@ std::vector<std::string> with_own_host_variables(std::vector<std::string> enviro
   return environment;
 }
 
+bool matches(std::string_view pattern, std::string_view name) {
+  return pattern.ends_with('*') ? name.starts_with(pattern.substr(0, pattern.size() - 1))
+                                : name == pattern;
+}
+
+std::vector<std::string> own_variables(std::string_view pattern) {
+  std::vector<std::string> out;
+  for (char** entry = environ; *entry; ++entry)
+    if (matches(pattern, name_of(*entry))) out.emplace_back(*entry);
+  return out;
+}
+
+void inherit(std::vector<std::string>& environment, const Inheritance& what) {
+  const auto listed = [](const std::vector<std::string>& patterns, std::string_view name) {
+    return std::ranges::any_of(patterns, [&](const auto& each) { return matches(each, name); });
+  };
+  std::erase_if(environment, [&](const std::string& pair) {
+    const std::string_view name = name_of(pair);
+    if (name.starts_with("TUTTI_")) return false;
+    if (listed(what.unset, name)) return true;
+    const bool needed = name == "PATH" || name == "LD_LIBRARY_PATH";
+    return !what.all && !needed && !listed(what.only, name);
+  });
+}
+
 void put_variable(std::vector<std::string>& environment, const std::string& pair) {
   const std::string_view name = name_of(pair);
   for (std::string& known : environment) {

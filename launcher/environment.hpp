@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/config.hpp"
+#include "launcher/options.hpp"
 
 namespace tutti::launcher {
 
@@ -15,6 +16,14 @@ std::vector<std::string> job_environment(const Config& config);
 
 std::vector<std::string> without_host_variables(std::vector<std::string> environment);
 std::vector<std::string> with_own_host_variables(std::vector<std::string> environment);
+
+// What --unset, -genvlist and -genvnone leave of it. The launcher's own settings stay in any case, and
+// so does where programs and libraries are found.
+void inherit(std::vector<std::string>& environment, const Inheritance& what);
+// "A*": all that begin so; another pattern is a name.
+bool matches(std::string_view pattern, std::string_view name);
+// Those of this process whose names match, each "NAME=value".
+std::vector<std::string> own_variables(std::string_view pattern);
 
 // Replaces the variable if it is there.
 void put_variable(std::vector<std::string>& environment, const std::string& pair);

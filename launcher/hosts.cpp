@@ -16,7 +16,9 @@
 #include <numeric>
 #include <sstream>
 
+#include "base/log.hpp"
 #include "base/printable.hpp"
+#include "launcher/schedulers.hpp"
 #include "launcher/slurm.hpp"
 #include "mpi.h"
 
@@ -115,13 +117,25 @@ struct Pool {
   std::vector<Host> hosts;
   std::string place;
 };
-Result<Pool> pool_of(const RunOptions& run, const std::optional<SlurmAllocation>& slurm) {
+Pool pool_of_job(const ScheduledJob& job) {
+  Pool out{{}, fmt::format("the allocation of job {} of {}", job.job_id, job.scheduler)};
+  for (const ScheduledNode& node : job.nodes) {
+    Host host{.name = node.name, .slots = node.slots, .own = is_own_name(node.name)};
+    if (host.own) host.name = own_name();
+    merge(out.hosts, std::move(host));
+  }
+  return out;
+}
+
+Result<Pool> pool_of(const RunOptions& run, const std::optional<SlurmAllocation>& slurm,
+                     const std::optional<ScheduledJob>& job) {
   Pool out;
   if (!run.hostfile.empty()) {
     Result<std::vector<Host>> read = read_hostfile(run.hostfile);
     if (!read) return std::move(read).error();
     return Pool{std::move(*read), "the hostfile " + run.hostfile};
   }
+  if (!slurm && job) return pool_of_job(*job);
   if (!slurm) return out;
   out.place = "the Slurm allocation of job " + slurm->job_id;
   for (const SlurmNode& node : slurm->nodes) {
@@ -269,11 +283,46 @@ bool is_own_name(const std::string& written) {
   return ours;
 }
 
+namespace {
+
+// "+n2" of Open MPI: the third host of the hostfile or of the allocation, with its slots; "+n2:4" with four.
+Result<Host> relative_host(const std::string& word, const Pool& pool) {
+  const size_t colon = std::min(word.find(':'), word.size());
+  const std::string_view number = std::string_view(word).substr(2, colon - 2);
+  size_t index = 0;
+  const auto [end, problem] = std::from_chars(number.data(), number.data() + number.size(), index);
+  const bool right = problem == std::errc() && end == number.data() + number.size();
+  if (!right)
+    return failure(MPI_ERR_ARG, "'{}' is not a host; +n0 is the first of a hostfile or an allocation",
+                   printable(word));
+  if (index >= pool.hosts.size())
+    return failure(MPI_ERR_ARG, "{}: {}", word,
+                   pool.hosts.empty()
+                       ? "there is no hostfile and no allocation whose hosts it could count; name it"
+                       : fmt::format("{} has {} hosts, and +n0 is the first", pool.place,
+                                     pool.hosts.size()));
+  Host out = pool.hosts[index];
+  if (colon < word.size()) {
+    out.slots = parse_slots(std::string_view(word).substr(colon + 1));
+    if (!out.slots) return failure(MPI_ERR_ARG, "'{}' is not a number of slots", printable(word.substr(colon + 1)));
+  }
+  return out;
+}
+
+}  // namespace
+
 Result<Allocation> allocate(const RunOptions& run) {
   Allocation out;
   Result<std::optional<SlurmAllocation>> slurm = slurm_allocation(::getenv);
   if (!slurm) return std::move(slurm).error();
-  Result<Pool> pool = pool_of(run, *slurm);
+  std::optional<ScheduledJob> job;
+  std::string warning;
+  if (!*slurm) {
+    Result<std::optional<ScheduledJob>> found = scheduled_job(::getenv, text_of_file, warning);
+    if (!found) return std::move(found).error();
+    job = std::move(*found);
+  }
+  Result<Pool> pool = pool_of(run, *slurm, job);
   if (!pool) return std::move(pool).error();
   const std::vector<Host>& file_hosts = pool->hosts;
   out.hosts = file_hosts;
@@ -282,6 +331,12 @@ Result<Allocation> allocate(const RunOptions& run) {
   for (const AppOptions& app : run.apps) {
     std::vector<Host>& mine = named.emplace_back();
     for (const std::string& word : app.hosts) {
+      if (word.starts_with("+n")) {
+        Result<Host> host = relative_host(word, *pool);
+        if (!host) return std::move(host).error().within("--host");
+        merge(mine, std::move(*host));
+        continue;
+      }
       Result<Host> host = parse_host(word);
       if (!host) return std::move(host).error().within("--host");
       Result<Host> here = resolved(std::move(*host));
@@ -311,7 +366,16 @@ Result<Allocation> allocate(const RunOptions& run) {
         known->slots = std::max(known->slots.value_or(0), *host.slots);
     }
   }
-  if (out.hosts.empty()) out.hosts.push_back({own_name(), {}, true});
+  if (out.hosts.empty()) {
+    if (!warning.empty()) say(Level::warning, "{}", warning);
+    out.hosts.push_back({own_name(), {}, true});
+  }
+  if (job && std::ranges::all_of(out.hosts, [&](const Host& host) {
+        return host.own || std::ranges::any_of(job->nodes, [&](const ScheduledNode& node) {
+                 return same_name(node.name, host.name);
+               });
+      }))
+    out.remote_shell = job->remote_shell;
   out.within_slurm = *slurm && holds_all(**slurm, out.hosts);
   // A program without hosts of its own may use all of them, the hostfile's too.
   for (const std::vector<Host>& hosts : named) {

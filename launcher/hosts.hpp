@@ -32,6 +32,7 @@ Result<Host> parse_host(std::string_view word);  // "name" or "name:slots"
 struct Allocation {
   std::vector<Host> hosts;                  // the job's nodes, in order, each once
   std::vector<std::vector<int>> app_hosts;  // for each program the hosts that it may use
+  std::string remote_shell;  // of another scheduler that holds them all; empty: none
   bool within_slurm = false;  // a Slurm allocation holds them all: its srun reaches them
 };
 Result<Allocation> allocate(const RunOptions& run);

@@ -11,7 +11,6 @@
 #include "base/log.hpp"
 #include "base/printable.hpp"
 #include "base/ranks_text.hpp"
-#include "launcher/lines.hpp"
 #include "launcher/look.hpp"
 #include "launcher/why_text.hpp"
 #include "mpi.h"
@@ -43,6 +42,7 @@ constexpr std::chrono::milliseconds kHastyKill{800}, kHastyFinish{300};
 Job::Job(Loop& loop, Options options)
     : loop_(loop),
       options_(options),
+      files_(options.output),
       looks_(loop, {.nodes = [this] { return nodes_to_ask(); },
                     .ask = [this](int n, const Question& question) { node(n).look(question); },
                     .name = [this](int n) { return map_.nodes[static_cast<size_t>(n)]; }}),
@@ -73,7 +73,9 @@ Job::Job(Loop& loop, Options options)
   in_ = std::make_unique<Reader>(
       loop, STDIN_FILENO,
       [this](std::string bytes) {
-        const size_t node = map_.ranks.empty() ? 0 : static_cast<size_t>(map_.ranks[0].node);
+        const auto rank = static_cast<size_t>(input_rank_);
+        const size_t node =
+            rank < map_.ranks.size() ? static_cast<size_t>(map_.ranks[rank].node) : 0;
         if (!nodes_[node].lost) nodes_[node].node->give_input(std::move(bytes));
       },
       [this](const std::string& why) {
@@ -175,6 +177,7 @@ void Job::forward(int signal) {
 
 void Job::launch(const NodeTask& task) {
   map_ = task.map;
+  input_rank_ = std::max(0, task.input_rank);
   alive_.assign(map_.ranks.size(), true);
   alive_count_ = static_cast<int>(alive_.size());
   for (size_t n = 0; n < nodes_.size() && !failed_; ++n) {
@@ -448,8 +451,13 @@ void Job::rank_aborted(int, int rank, int code, const std::string& text) {
 
 void Job::output(int node, int rank, Stream stream, std::string bytes) {
   const size_t room = bytes.size();
-  if (options_.tag_output) bytes = tagged(bytes, fmt::format("[{}] ", rank));
-  (stream == Stream::out ? out_ : err_)->put(node, std::move(bytes), room);
+  if (files_.any()) {
+    const std::string& name = map_.nodes[static_cast<size_t>(node)];
+    if (Error e = files_.write(rank, stream, name, map_.id, bytes)) fail(1, e.message());
+    if (!files_.shape().copy) bytes.clear();
+  }
+  const bool to_out = stream == Stream::out || files_.shape().merge;
+  (to_out ? out_ : err_)->put(node, files_.with_tags(rank, std::move(bytes)), room);
 }
 
 void Job::note(int node, const std::string& line) {

@@ -15,6 +15,7 @@
 #include "launcher/job_states.hpp"
 #include "launcher/looks.hpp"
 #include "launcher/node.hpp"
+#include "launcher/output_shape.hpp"
 #include "launcher/roll_call.hpp"
 #include "launcher/terminal.hpp"
 
@@ -25,7 +26,7 @@ inline constexpr int kTimeoutExitCode = 124;
 class Job final : public NodeEvents {
  public:
   struct Options {
-    bool tag_output = false;
+    OutputShape output;
     std::chrono::nanoseconds timeout{0}, kill_grace{0};
     std::function<void(int node)> given_up;  // nothing more is expected of it
   };
@@ -115,6 +116,8 @@ class Job final : public NodeEvents {
 
   Loop& loop_;
   Options options_;
+  OutputFiles files_;
+  int input_rank_ = 0;  // which reads standard input, if any does
   JobMap map_;
   std::vector<NodeState> nodes_;
   std::vector<Watch> signals_;

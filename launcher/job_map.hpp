@@ -3,6 +3,7 @@
 // Plain data; the same in the launcher and in the daemons.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <string>
 #include <string_view>
@@ -44,8 +45,23 @@ struct NodeTask {
   BindTo bind_to = BindTo::automatic;
   bool report_bindings = false;
   bool foreign_mpi = false;  // start programs that are built for another MPI
+  int input_rank = 0;        // which reads standard input; -1: none
+  int gpus_per_rank = 0;     // 0: nothing is said of GPUs
   std::chrono::nanoseconds kill_grace{0};
 };
+
+// How the ranks of a node are bound. Without a word from --map-by a rank has as many cores as Slurm was
+// asked for, or as OMP_NUM_THREADS says. Slurm may count hardware threads, and there may be more ranks than
+// tasks: then all have an equal share.
+inline MapPolicy policy_on(const NodeTask& task, int node, const Topology& topology) {
+  MapPolicy policy = task.policy;
+  const auto at = static_cast<size_t>(node);
+  const int asked = at < task.map.rank_cores.size() ? task.map.rank_cores[at] : 0;
+  const auto ranks = static_cast<int>(task.map.ranks_on(node).size());
+  if (!policy.cores_given && asked > 0 && ranks > 0)
+    policy.cores_per_rank = std::max(1, std::min(asked, topology.allowed_cores() / ranks));
+  return policy;
+}
 
 // Names of a job's files begin so, in TMPDIR and in /dev/shm.
 inline constexpr std::string_view kJobPrefix = "tutti.";

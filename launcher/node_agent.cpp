@@ -16,6 +16,7 @@
 #include "base/log.hpp"
 #include "base/process_sets.hpp"
 #include "launcher/environment.hpp"
+#include "launcher/gpus.hpp"
 #include "launcher/limits.hpp"
 #include "launcher/look.hpp"
 #include "launcher/program_file.hpp"
@@ -83,8 +84,14 @@ Error NodeAgent::prepare_start() {
   if (Error e =
           shortage(count, task_.map.nodes[static_cast<size_t>(task_.node)], room_on_this_node()))
     return e;
-  start.binding = topology_.bind(count, task_.bind_to, policy_of(start.ranks.size()));
+  start.binding = topology_.bind(count, task_.bind_to, policy_on(task_, task_.node, topology_));
   find_socket_ranks();
+  if (task_.gpus_per_rank > 0) {
+    start.gpus = gpus_of_this_machine();
+    auto dealt = deal_gpus(start.gpus, start.binding.processors, task_.gpus_per_rank);
+    if (!dealt) return std::move(dealt).error();
+    start.rank_gpus = std::move(*dealt);
+  }
   if (task_.report_bindings) report_bindings(start.ranks, start.binding);
   if (Error e = pmix_.register_job(task_, start.binding)) return e;
   int ends[2];
@@ -110,18 +117,6 @@ void NodeAgent::find_socket_ranks() {
   std::map<int, std::string> texts;
   for (const auto& [socket, ranks] : ranks_on) texts[socket] = ranks_as_text(ranks);
   for (const int socket : sockets) start.socket_ranks.push_back(socket < 0 ? "" : texts[socket]);
-}
-
-// Without a word from --map-by a rank has as many cores as Slurm was asked for. Slurm may count
-// hardware threads, and there may be more ranks than tasks: then all have an equal share.
-MapPolicy NodeAgent::policy_of(size_t ranks) const {
-  MapPolicy policy = task_.policy;
-  const auto node = static_cast<size_t>(task_.node);
-  const int asked = node < task_.map.rank_cores.size() ? task_.map.rank_cores[node] : 0;
-  if (!policy.cores_given && asked > 0 && ranks > 0)
-    policy.cores_per_rank =
-        std::max(1, std::min(asked, topology_.allowed_cores() / static_cast<int>(ranks)));
-  return policy;
 }
 
 void NodeAgent::start_slice() {
@@ -182,9 +177,13 @@ Error NodeAgent::start_rank(Rank& rank, const std::vector<int>& processors) {
   request.environment = environment_of(rank, std::move(*pmix));
   if (const std::string& socket = starting_->socket_ranks[starting_->next]; !socket.empty())
     put_variable(request.environment, std::string(kSocketRanksVariable) + "=" + socket);
+  if (!starting_->rank_gpus.empty())
+    for (const std::string& pair :
+         gpu_variables(starting_->gpus, starting_->rank_gpus[starting_->next]))
+      put_variable(request.environment, pair);
   request.folder = app.folder;
   request.processors = processors;
-  request.wants_input = rank.rank == 0;
+  request.wants_input = rank.rank == task_.input_rank;
   request.tag = rank.rank;
   const Program program =
       find_program(app.command[0], variable(request.environment, "PATH"), app.folder);

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "launcher/cleanup.hpp"
+#include "launcher/gpus.hpp"
 #include "launcher/lines.hpp"
 #include "launcher/node.hpp"
 #include "launcher/pmix_server.hpp"
@@ -23,6 +24,8 @@ namespace tutti::launcher {
 struct StartingRanks {
   std::vector<int> ranks;  // all of this node
   Topology::Binding binding;
+  std::vector<Gpu> gpus;                    // of the node, where ranks are given some
+  std::vector<std::vector<int>> rank_gpus;  // of each of `ranks`
   std::vector<std::string> socket_ranks;  // of each rank, those on its socket; empty: it has none
   size_t next = 0;    // of `ranks`
   int failures = -1;  // the children's end of failures_
@@ -71,7 +74,6 @@ class NodeAgent final : public Node, private PmixServer::Events {
   std::string why_not_begun(const SpawnFailure& failure) const;
   Error start_rank(Rank& rank, const std::vector<int>& processors);
   std::vector<std::string> environment_of(const Rank& rank, std::vector<std::string> pmix) const;
-  MapPolicy policy_of(size_t ranks) const;
   void report_bindings(const std::vector<int>& ranks, const Topology::Binding& binding);
   void read_failures();
   void ended(Rank& rank, int wait_status);

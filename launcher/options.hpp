@@ -12,6 +12,7 @@
 
 #include "base/config.hpp"
 #include "base/result.hpp"
+#include "launcher/output_shape.hpp"
 
 namespace tutti::launcher {
 
@@ -19,9 +20,16 @@ namespace tutti::launcher {
 struct AppOptions {
   std::optional<int> ranks;            // -n; absent: one for each slot
   std::vector<std::string> hosts;      // --host, each "name" or "name:slots"
-  std::vector<std::string> variables;  // -x, each "NAME" or "NAME=value"
+  std::vector<std::string> variables;  // -x, each "NAME", "NAME=value" or "NAM*"
   std::string folder;                  // --wdir; empty: the current one
   std::vector<std::string> command;    // the program and its arguments
+};
+
+// What ranks get of the environment of the command: what is not kept, but for the launcher's own.
+struct Inheritance {
+  bool all = true;
+  std::vector<std::string> only;   // with all == false: these names, or beginnings with a '*'
+  std::vector<std::string> unset;  // and not these
 };
 
 struct RunOptions {
@@ -34,11 +42,22 @@ struct RunOptions {
   std::string initial_errhandler;         // --initial-errhandler
   std::chrono::nanoseconds timeout{0};  // 0: none
   bool report_bindings = false;
-  bool tag_output = false;
+  OutputShape output;
+  Inheritance inherit;
+  std::optional<int> input_rank = 0;  // absent: no rank reads standard input
+  std::vector<std::string> display;   // map, bindings, allocation, topology
+  bool parseable = false;             // what --display prints is for programs
+  bool dry_run = false;
+  bool nooversubscribe = false;
+  int gpus_per_rank = 0;           // 0: nothing is said of GPUs
+  std::vector<std::string> notes;  // on what was taken and changes nothing
   bool help = false, version = false;
+  std::string help_topic;
 };
 
 Result<RunOptions> parse_run_options(const std::vector<std::string>& arguments);
 std::string run_help(std::string_view command);  // how it was called: "mpirun" or "tutti run"
+// On one option, or on "options": all of the table. Nothing: there is no such topic.
+std::optional<std::string> help_on(std::string_view topic);
 
 }  // namespace tutti::launcher

@@ -112,19 +112,41 @@ Result<std::vector<int>> order_of(const AppShape& app, const Room& room, const M
   const int ranks = app.ranks.value_or(static_cast<int>(std::max<int64_t>(1, free)));
   if (ranks > free_at_most) return too_many(ranks, free_at_most);
   if (policy.by == MapPolicy::By::node) return in_turns(fill_by_node(ranks, app, room), app.nodes);
-  return in_blocks(fill_by_slot(ranks, app, room), app.nodes);
+  return in_blocks(policy.span ? fill_by_node(ranks, app, room) : fill_by_slot(ranks, app, room),
+                   app.nodes);
 }
 
 }  // namespace
 
+Result<std::string> take_bind_words(std::string_view text, MapPolicy& policy) {
+  const size_t end = std::min(text.find(':'), text.size());
+  const std::string object(text.substr(0, end));
+  std::string_view rest = text.substr(end);
+  while (!rest.empty()) {
+    rest.remove_prefix(1);
+    const std::string_view word = rest.substr(0, rest.find(':'));
+    rest.remove_prefix(word.size());
+    const auto count = positive(word);
+    if (count && object == "core")
+      policy.cores_per_rank = *count, policy.cores_given = true;
+    else if (word != "overload-allowed" && word != "if-supported" && word != "no-overload")
+      return failure(MPI_ERR_ARG,
+                     "--bind-to {}: '{}' is not one of overload-allowed and if-supported; core:N "
+                     "gives each rank N cores",
+                     text, word);
+  }
+  // All of a node is what a rank has that is not bound.
+  return object == "board" || object == "machine" ? "none" : object;
+}
+
 Result<MapPolicy> parse_map_policy(std::string_view text) {
   MapPolicy policy;
   const auto wrong = [&](std::string_view part) {
-    constexpr std::string_view known[] = {"slot", "core",          "node",           "socket",
-                                          "numa", "oversubscribe", "nooversubscribe"};
+    constexpr std::string_view known[] = {"slot",    "core", "node",          "socket",
+                                          "l3cache", "numa", "oversubscribe", "nooversubscribe"};
     return failure(MPI_ERR_ARG,
-                   "--map-by {}: '{}' is not one of slot, core, node, socket, numa, "
-                   "ppr:N:node, with :pe=N or :nooversubscribe{}",
+                   "--map-by {}: '{}' is not one of slot, core, node, socket, numa, l3cache, "
+                   "ppr:N:node, with :pe=N, :span or :nooversubscribe{}",
                    text, part, did_you_mean(part, known));
   };
   std::vector<std::string_view> parts;
@@ -137,7 +159,12 @@ Result<MapPolicy> parse_map_policy(std::string_view text) {
   size_t at = 1;
   if (parts[0] == "ppr") {
     const auto count = parts.size() >= 3 ? positive(parts[1]) : std::nullopt;
-    if (!count || parts[2] != "node") return wrong(text);
+    if (count && parts[2] != "node")
+      return failure(MPI_ERR_ARG,
+                     "--map-by {}: ranks are counted by the node; type ppr:N:node for its N ranks, "
+                     "and --bind-to {} to spread them",
+                     text, parts[2]);
+    if (!count) return wrong(text);
     policy.by = MapPolicy::By::ppr;
     policy.per_node = *count;
     at = 3;
@@ -147,7 +174,14 @@ Result<MapPolicy> parse_map_policy(std::string_view text) {
     policy.inside = MapPolicy::Inside::socket;
   } else if (parts[0] == "numa") {
     policy.inside = MapPolicy::Inside::numa;
-  } else if (parts[0] != "slot" && parts[0] != "core" && (!parts[0].empty() || parts.size() == 1)) {
+  } else if (parts[0] == "l3cache" || parts[0] == "L3cache") {
+    policy.inside = MapPolicy::Inside::l3cache;
+  } else if (parts[0] == "seq" || parts[0] == "rankfile" || parts[0] == "dist") {
+    return failure(MPI_ERR_ARG,
+                   "--map-by {} is not supported: name the nodes by --host in the order in which "
+                   "ranks shall fill them",
+                   parts[0]);
+  } else if (parts[0] != "slot" && parts[0] != "core" && parts[0] != "hwthread" && (!parts[0].empty() || parts.size() == 1)) {
     return wrong(parts[0]);
   }
   for (; at < parts.size(); ++at) {
@@ -157,6 +191,10 @@ Result<MapPolicy> parse_map_policy(std::string_view text) {
       policy.oversubscribe = true;
     else if (part == "nooversubscribe")
       policy.oversubscribe = false;
+    else if (part == "span")
+      policy.span = true;
+    else if (part == "overload-allowed" || part == "display")
+      continue;  // ranks may share cores in any case
     else if (const auto n = part.starts_with("pe=") ? positive(part.substr(3)) : std::nullopt)
       policy.cores_per_rank = *n, policy.cores_given = true;
     else

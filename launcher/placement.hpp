@@ -14,14 +14,18 @@ namespace tutti::launcher {
 // --map-by.
 struct MapPolicy {
   enum class By { slot, node, ppr } by = By::slot;
-  enum class Inside { core, numa, socket } inside = Inside::core;  // order of a node's ranks
+  enum class Inside { core, l3cache, numa, socket } inside = Inside::core;  // order of a node's ranks
   int per_node = 0;                                                // ppr:N:node
   int cores_per_rank = 1;                                          // :pe=N
   bool cores_given = false;                                        // so it says, or the user does
   bool oversubscribe = true;                                       // :nooversubscribe clears it
+  bool span = false;                                               // evenly over all nodes, in blocks
   bool operator==(const MapPolicy&) const = default;
 };
 Result<MapPolicy> parse_map_policy(std::string_view text);
+// What stands behind the object in --bind-to, such as "core:overload-allowed", or MPICH's "core:4",
+// which gives each rank so many cores. Returns the object.
+Result<std::string> take_bind_words(std::string_view text, MapPolicy& policy);
 
 struct AppShape {
   std::optional<int> ranks;  // absent: a rank for each slot that is free

@@ -15,6 +15,7 @@
 #include "base/process_sets.hpp"
 #include "launcher/cleanup.hpp"
 #include "launcher/daemons.hpp"
+#include "launcher/display.hpp"
 #include "launcher/environment.hpp"
 #include "launcher/hosts.hpp"
 #include "launcher/inquiry.hpp"
@@ -58,6 +59,9 @@ App app_of(const AppOptions& options) {
   for (const std::string& variable : options.variables) {
     if (variable.find('=') != variable.npos) {
       app.variables.push_back(variable);
+    } else if (variable.ends_with('*')) {
+      const std::vector<std::string> all = own_variables(variable);
+      app.variables.insert(app.variables.end(), all.begin(), all.end());
     } else if (const char* value = ::getenv(variable.c_str())) {
       app.variables.push_back(variable + "=" + value);
     } else {
@@ -79,6 +83,7 @@ Result<Plan> make_plan(RunOptions options) {
   Result<Config> config = Config::load(options.settings);
   if (!config) return std::move(config).error();
   set_log_level(static_cast<Level>(config->value("log.level").number));
+  for (const std::string& note : options.notes) say(Level::note, "{}", note);
   const bool by_option = !options.map_by.empty();
   if (!by_option) options.map_by = config->text("launch.map_by");
   if (options.bind_to.empty()) options.bind_to = config->text("launch.bind_to");
@@ -86,7 +91,10 @@ Result<Plan> make_plan(RunOptions options) {
   if (!policy)
     return by_option ? std::move(policy).error()
                      : std::move(policy).error().within(config->value("launch.map_by").origin);
-  Result<BindTo> bind_to = parse_bind_to(options.bind_to);
+  if (options.nooversubscribe) policy->oversubscribe = false;
+  Result<std::string> bound = take_bind_words(options.bind_to, *policy);
+  if (!bound) return std::move(bound).error();
+  Result<BindTo> bind_to = parse_bind_to(*bound);
   if (!bind_to) return std::move(bind_to).error();
   if (options.apps.size() > 1)
     for (const AppOptions& app : options.apps)
@@ -117,6 +125,18 @@ Error put_options_of_mpi(const RunOptions& options, int ranks, std::vector<std::
   return {};
 }
 
+// OMP_NUM_THREADS as the ranks will have it: the cores of each, where no option says how ranks are
+// bound. 0: it says nothing. Of nested levels ("4,2") the first counts.
+int threads_of_ranks(const Plan& plan) {
+  if (plan.bind_to != BindTo::automatic) return 0;
+  const char* own = ::getenv("OMP_NUM_THREADS");
+  std::string text = own ? own : "";
+  for (const std::string& pair : plan.options.apps[0].variables)
+    if (pair.starts_with("OMP_NUM_THREADS=")) text = pair.substr(pair.find('=') + 1);
+  const int threads = std::atoi(text.c_str());
+  return threads > 1 && threads <= 100'000 ? threads : 0;
+}
+
 Result<NodeTask> make_task(const Plan& plan, const std::string& job_id,
                            const std::vector<int>& cores) {
   NodeTask task;
@@ -133,7 +153,7 @@ Result<NodeTask> make_task(const Plan& plan, const std::string& job_id,
     most.push_back(host.max_slots.value_or(std::numeric_limits<int>::max()));
     task.map.nodes.push_back(host.name);
     task.map.slots.push_back(std::min(host.slots.value_or(cores[n]), most.back()));
-    task.map.rank_cores.push_back(host.cores_per_rank.value_or(0));
+    task.map.rank_cores.push_back(host.cores_per_rank.value_or(threads_of_ranks(plan)));
     // Slurm's slots have that many cores each: an option deals them out anew.
     slots.push_back(task.map.slots.back() *
                     (plan.policy.cores_given ? host.cores_per_rank.value_or(1) : 1));
@@ -142,6 +162,12 @@ Result<NodeTask> make_task(const Plan& plan, const std::string& job_id,
   if (!placement) return std::move(placement).error();
   task.map.ranks = std::move(placement->ranks);
   task.environment = job_environment(plan.config);
+  inherit(task.environment, plan.options.inherit);
+  task.input_rank = plan.options.input_rank.value_or(-1);
+  if (task.input_rank >= static_cast<int>(task.map.ranks.size()))
+    return failure(MPI_ERR_ARG, "--stdin {}: the job has {} ranks, the first is 0", task.input_rank,
+                   task.map.ranks.size());
+  task.gpus_per_rank = plan.options.gpus_per_rank;
   put_variable(task.environment, std::string(kLauncherVariable) + "=" + host_name());
   if (Error e = put_options_of_mpi(plan.options, static_cast<int>(task.map.ranks.size()), task.environment))
     return e;
@@ -192,7 +218,7 @@ class Run {
         job_id_(std::move(job_id)),
         reaper_(loop_),
         job_(loop_,
-             {plan.options.tag_output, plan.options.timeout,
+             {plan.options.output, plan.options.timeout,
               plan.config.duration("launch.kill_grace"), [this](int node) { give_up(node); }}),
         inquiries_(loop_, job_id_,
                    [this](const std::vector<int>& records_of, Inquiries::Answer answer) {
@@ -234,7 +260,7 @@ class Run {
     const Config& config = plan_.config;
     daemons_ = std::make_unique<Daemons>(
         loop_, reaper_, cleanup_,
-        Daemons::Options{job_id_, std::string(config.text("launch.rsh")), by_srun(),
+        Daemons::Options{job_id_, remote_shell(), by_srun(),
                          config.duration("launch.connect_timeout"),
                          config.duration("launch.node_timeout")},
         Daemons::Events{[this] { launch(); },
@@ -247,10 +273,20 @@ class Run {
     return daemons_->start(plan_.allocation.hosts);
   }
 
-  // Whoever sets a remote shell wants that one, whatever Slurm could do.
+  // Whoever sets a remote shell wants that one, whatever a scheduler could do.
+  bool is_shell_set() const { return plan_.config.value("launch.rsh").origin != "default"; }
+
+  std::string remote_shell() const {
+    const std::string& own = plan_.allocation.remote_shell;
+    const char* search = ::getenv("PATH");
+    const bool is_there =
+        !own.empty() && !find_program(own.substr(0, own.find(' ')), search ? search : "/usr/bin:/bin", "")
+                             .path.empty();
+    return is_there && !is_shell_set() ? own : std::string(plan_.config.text("launch.rsh"));
+  }
+
   bool by_srun() const {
-    if (!plan_.allocation.within_slurm || plan_.config.value("launch.rsh").origin != "default")
-      return false;
+    if (!plan_.allocation.within_slurm || is_shell_set()) return false;
     const char* search = ::getenv("PATH");
     return !find_program("srun", search ? search : "/usr/bin:/bin", "").path.empty();
   }
@@ -279,6 +315,8 @@ class Run {
     Result<NodeTask> task = make_task(plan_, job_id_, cores_);
     if (!task) return job_.fail(kUsageExitCode, task.error().message());
     if (Error e = check_cores(*task, cores_)) return job_.fail(kUsageExitCode, e.message());
+    show(*task);
+    if (plan_.options.dry_run) return loop_.stop();
     for (int host : drop_unused_nodes(task->map)) {
       node_of_host_[host] = static_cast<int>(node_of_host_.size());
       if (hosts[static_cast<size_t>(host)].own)
@@ -291,6 +329,29 @@ class Run {
       if (!hosts[h].own && !node_of_host_.contains(static_cast<int>(h)))
         daemons_->dismiss(static_cast<int>(h));
     job_.launch(*task);
+  }
+
+  // What --display and --dry-run print, before there is anything else.
+  void show(const NodeTask& task) const {
+    std::vector<std::string> what = plan_.options.display;
+    if (plan_.options.dry_run && what.empty()) what = {"map", "bindings"};
+    const bool parseable = plan_.options.parseable;
+    const std::vector<Host>& hosts = plan_.allocation.hosts;
+    const auto own = std::ranges::find_if(hosts, [](const Host& h) { return h.own; });
+    const int node = own == hosts.end() ? -1 : static_cast<int>(own - hosts.begin());
+    std::string text;
+    for (const std::string& each : what) {
+      if (each == "map") text += map_text(task.map, parseable);
+      if (each == "allocation") text += allocation_text(task.map, parseable);
+      if (each == "topology" && node >= 0) text += topology_text(own->name, *topology_, parseable);
+      const auto ranks = node < 0 ? 0 : static_cast<int>(task.map.ranks_on(node).size());
+      if (each == "bindings" && ranks > 0)
+        text += bindings_text(task.map, node, *topology_,
+                              topology_->bind(ranks, task.bind_to, policy_on(task, node, *topology_)),
+                              parseable);
+    }
+    std::fputs(text.c_str(), stdout);
+    std::fflush(stdout);
   }
 
   std::unique_ptr<Node> remote_node(int host) {
@@ -381,6 +442,14 @@ int run_command(std::string_view command, const std::vector<std::string>& argume
   const int parent = parent_socket();
   Result<RunOptions> options = parse_run_options(arguments);
   if (!options) return refuse(options.error());
+  if (options->help && !options->help_topic.empty()) {
+    const std::optional<std::string> text = help_on(options->help_topic);
+    if (!text)
+      return refuse(failure(MPI_ERR_ARG, "--help {}: there is no such option; '--help options' lists all",
+                            options->help_topic));
+    std::fputs(text->c_str(), stdout);
+    return 0;
+  }
   if (options->help || options->version) {
     std::fputs(options->help ? run_help(command).c_str() : "tutti " TUTTI_VERSION "\n", stdout);
     return 0;

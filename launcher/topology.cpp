@@ -14,12 +14,15 @@
 namespace tutti::launcher {
 namespace {
 
-constexpr std::string_view kBindNames[] = {"auto", "none", "hwthread", "core", "numa", "socket"};
+constexpr std::string_view kBindNames[] = {"auto", "none",    "hwthread", "core",
+                                          "l3cache", "numa", "socket"};
 
 hwloc_obj_type_t type_of(BindTo to) {
   switch (to) {
     case BindTo::hwthread:
       return HWLOC_OBJ_PU;
+    case BindTo::l3cache:
+      return HWLOC_OBJ_L3CACHE;
     case BindTo::numa:
       return HWLOC_OBJ_NUMANODE;
     case BindTo::socket:
@@ -46,14 +49,58 @@ class WithoutPlugins {
   const bool told_;
 };
 
+using Loaded = std::unique_ptr<hwloc_topology, decltype(&hwloc_topology_destroy)>;
+
+std::vector<Gpu> gpus_of(hwloc_topology_t topology) {
+  constexpr unsigned kNvidia = 0x10de, kAmd = 0x1002, kDisplay = 0x03, kAccelerator = 0x12;
+  std::vector<Gpu> out;
+  for (hwloc_obj_t at = nullptr; (at = hwloc_get_next_pcidev(topology, at)) != nullptr;) {
+    const auto& device = at->attr->pcidev;
+    const unsigned kind = device.class_id >> 8;
+    if ((kind != kDisplay && kind != kAccelerator) ||
+        (device.vendor_id != kNvidia && device.vendor_id != kAmd))
+      continue;
+    Gpu& gpu = out.emplace_back();
+    gpu.maker = device.vendor_id == kNvidia ? Gpu::Maker::nvidia : Gpu::Maker::amd;
+    const hwloc_obj_t near = hwloc_get_non_io_ancestor_obj(topology, at);
+    int cpu;
+    hwloc_bitmap_foreach_begin(cpu, near->cpuset) gpu.processors.push_back(cpu);
+    hwloc_bitmap_foreach_end();
+  }
+  return out;
+}
+
+std::vector<Gpu> gpus_of_file(const char* file, bool& right) {
+  hwloc_topology_t topology = nullptr;
+  right = hwloc_topology_init(&topology) == 0;
+  if (!right) return {};
+  const Loaded loaded(topology, &hwloc_topology_destroy);
+  hwloc_topology_set_io_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
+  right = (!file || hwloc_topology_set_xml(topology, file) == 0) &&
+          hwloc_topology_load(topology) == 0;
+  return right ? gpus_of(topology) : std::vector<Gpu>();
+}
+
 }  // namespace
+
+std::vector<Gpu> gpus_of_this_machine() {
+  const WithoutPlugins none;
+  bool right = false;
+  return gpus_of_file(nullptr, right);
+}
+
+Result<std::vector<Gpu>> gpus_of_xml(const std::string& file) {
+  bool right = false;
+  std::vector<Gpu> out = gpus_of_file(file.c_str(), right);
+  if (!right) return failure(MPI_ERR_FILE, "{} is no topology that hwloc has written", file);
+  return out;
+}
 
 Result<BindTo> parse_bind_to(std::string_view word) {
   if (word == "package") word = "socket";
   for (size_t i = 0; i < std::size(kBindNames); ++i)
     if (kBindNames[i] == word) return static_cast<BindTo>(i);
-  return failure(MPI_ERR_ARG, "--bind-to takes none, hwthread, core, numa or socket, not '{}'",
-                 word);
+  return failure(MPI_ERR_ARG, "--bind-to takes none, hwthread, core, l3cache, numa or socket, not '{}'", word);
 }
 
 std::string_view bind_to_name(BindTo to) {
@@ -68,6 +115,7 @@ Result<Topology> Topology::of_this_machine() {
   out.topology_.reset(topology);
   hwloc_topology_set_all_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_STRUCTURE);
   hwloc_topology_set_cache_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_NONE);
+  hwloc_topology_set_type_filter(topology, HWLOC_OBJ_L3CACHE, HWLOC_TYPE_FILTER_KEEP_ALL);
   hwloc_topology_set_type_filter(topology, HWLOC_OBJ_CORE, HWLOC_TYPE_FILTER_KEEP_ALL);
   hwloc_topology_set_type_filter(topology, HWLOC_OBJ_PACKAGE, HWLOC_TYPE_FILTER_KEEP_ALL);
   if (hwloc_topology_load(topology) != 0)
@@ -127,8 +175,9 @@ void Topology::count_cores() {
 // The allowed part of each object to bind to, in the order in which ranks take them.
 std::vector<Topology::Set> Topology::units(BindTo to, MapPolicy::Inside order) const {
   std::vector<std::vector<Set>> groups;  // by socket or NUMA node; one group when packed
-  const hwloc_obj_type_t over =
-      order == MapPolicy::Inside::socket ? HWLOC_OBJ_PACKAGE : HWLOC_OBJ_NUMANODE;
+  const hwloc_obj_type_t over = order == MapPolicy::Inside::socket    ? HWLOC_OBJ_PACKAGE
+                                : order == MapPolicy::Inside::l3cache ? HWLOC_OBJ_L3CACHE
+                                                                      : HWLOC_OBJ_NUMANODE;
   const hwloc_topology_t t = topology_.get();
   const int count = hwloc_get_nbobjs_by_type(t, type_of(to));
   for (int i = 0; i < count; ++i) {

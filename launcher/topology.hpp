@@ -16,9 +16,19 @@
 
 namespace tutti::launcher {
 
-enum class BindTo { automatic, none, hwthread, core, numa, socket };
+enum class BindTo { automatic, none, hwthread, core, l3cache, numa, socket };
 Result<BindTo> parse_bind_to(std::string_view word);  // of --bind-to
 std::string_view bind_to_name(BindTo to);
+
+// A GPU of this machine, in the order of PCI addresses, and the processors that are near it.
+struct Gpu {
+  enum class Maker { nvidia, amd } maker = Maker::nvidia;
+  std::vector<int> processors;
+};
+// Without a library of the maker: by what the kernel says of the devices on the PCI bus.
+std::vector<Gpu> gpus_of_this_machine();
+// The same of a topology that hwloc has written as XML.
+Result<std::vector<Gpu>> gpus_of_xml(const std::string& file);
 
 class Topology {
  public:

@@ -24,6 +24,8 @@ constexpr const char* kHelp =
     "                                                 what the ranks of a running job are doing\n"
     "       tutti fortran [--fc=COMMAND] [--cc=COMMAND] [--to=FOLDER | --system]\n"
     "                                                 build the modules of MPI for a Fortran compiler\n"
+    "       tutti jobs [--json | --names]             your running jobs on this machine\n"
+    "       tutti doctor [--json]                     whether this machine has what jobs need\n"
     "       tutti help                                this text\n";
 
 // A standard stream that is closed would give its number to a file of ours.
@@ -42,6 +44,8 @@ int command(const std::string& name, const std::vector<std::string>& arguments) 
   if (word == "info") return launcher::info_command(rest);
   if (word == "why") return launcher::why_command(rest);
   if (word == "fortran") return launcher::fortran_command(rest);
+  if (word == "jobs") return launcher::jobs_command(rest);
+  if (word == "doctor") return launcher::doctor_command(rest);
   const bool version = word == "--version" || word == "-V";
   if (version || word == "help" || word == "--help" || word == "-h") {
     if (!rest.empty()) {
@@ -52,7 +56,7 @@ int command(const std::string& name, const std::vector<std::string>& arguments) 
     std::fputs(kHelp, stdout);
     return arguments.empty() ? 2 : 0;
   }
-  constexpr std::string_view known[] = {"run", "info", "why", "fortran", "help"};
+  constexpr std::string_view known[] = {"run", "info", "why", "fortran", "jobs", "doctor", "help"};
   say(Level::error, "there is no command 'tutti {}'{}", word, did_you_mean(word, known));
   return 2;
 }

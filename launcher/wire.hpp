@@ -14,7 +14,7 @@
 
 namespace tutti::launcher {
 
-inline constexpr int kWireVersion = 5;
+inline constexpr int kWireVersion = 6;
 inline constexpr size_t kFrameHeader = 5;  // four bytes of length, one of type
 inline constexpr size_t kLongestMessage = size_t{1} << 30;
 inline constexpr size_t kLongestGreeting = 4096;  // of those who have proved nothing yet
@@ -180,6 +180,7 @@ void fields(Archive& a, MapPolicy& v) {
   a(v.cores_per_rank);
   a(v.cores_given);
   a(v.oversubscribe);
+  a(v.span);
 }
 template <class Archive>
 void fields(Archive& a, NodeTask& v) {
@@ -191,6 +192,8 @@ void fields(Archive& a, NodeTask& v) {
   a(v.bind_to);
   a(v.report_bindings);
   a(v.foreign_mpi);
+  a(v.input_rank);
+  a(v.gpus_per_rank);
   a(v.kill_grace);
 }
 template <class Archive>

@@ -37,7 +37,7 @@ constexpr Setting kSettings[] = {
     {"launch.kill_grace", duration, "1s", "",
      "Time between the request to end and the kill of a rank"},
     {"launch.map_by", text, "slot", kNotEmpty, "Default of --map-by"},
-    {"launch.bind_to", choice, "auto", "auto|none|hwthread|core|numa|socket",
+    {"launch.bind_to", choice, "auto", "auto|none|hwthread|core|l3cache|numa|socket",
      "Default of --bind-to; auto: core, or none with more ranks than cores"},
     {"launch.foreign_mpi", flag, "off", "",
      "Programs that are built for another MPI are started, each rank as a job of its own"},

@@ -55,7 +55,7 @@ TEST(Options, AllOfThem) {
   EXPECT_EQ(run->apps[0].hosts, (Words{"a:2", "b"}));
   EXPECT_EQ(run->map_by, "node");
   EXPECT_EQ(run->bind_to, "none");
-  EXPECT_TRUE(run->report_bindings && run->tag_output);
+  EXPECT_TRUE(run->report_bindings && run->output.tag);
   EXPECT_EQ(run->timeout, std::chrono::milliseconds(1500));
   EXPECT_EQ(run->process_sets, (Words{"left:0-3,8", "app://x:1"}));
   EXPECT_EQ(run->memory_kinds, "system,mpi");
@@ -79,7 +79,7 @@ TEST(Options, SeveralPrograms) {
 TEST(Options, WrongOnesGetASentence) {
   EXPECT_EQ(problem("--hostfil f p"),
             "unknown option '--hostfil'; did you mean '--hostfile'? ('--help' lists them)");
-  EXPECT_EQ(problem("-q p"), "unknown option '-q'; did you mean '-n'? ('--help' lists them)");
+  EXPECT_EQ(problem("-z p"), "unknown option '-z'; did you mean '-n'? ('--help' lists them)");
   EXPECT_EQ(problem("-n"), "-n needs a value: N");
   EXPECT_EQ(problem("--np x p"), "--np takes a number of ranks from 1 to 1000000, not 'x'");
   EXPECT_EQ(problem("-n 2x p"), "-n takes a number of ranks from 1 to 1000000, not '2x'");

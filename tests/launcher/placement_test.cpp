@@ -113,9 +113,11 @@ TEST(Placement, RefusalsSayWhatDoesNotFit) {
             "3 ranks are asked for on a node with 2 slots, and --map-by says nooversubscribe; use "
             "fewer ranks or more nodes");
   for (const char* wrong :
-       {"cors", "ppr:0:node", "ppr:2", "ppr:2:core", "slot:pe=0", "slot:x", "node:"})
+       {"cors", "ppr:0:node", "ppr:2", "slot:pe=0", "slot:x", "node:"})
     EXPECT_NE(map_of({{1, {0}}}, {1}, wrong).find("is not one of slot, core"), std::string::npos)
         << wrong;
+  EXPECT_NE(map_of({{1, {0}}}, {1}, "ppr:2:core").find("type ppr:N:node"), std::string::npos);
+  EXPECT_NE(map_of({{1, {0}}}, {1}, "seq").find("by --host in the order"), std::string::npos);
 }
 
 std::string bound(const Topology& topology, int ranks, const char* bind_to, const char* map_by) {

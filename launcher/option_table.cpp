@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "launcher/option_table.hpp"
+
+#include <charconv>
+
+#include "base/stress_mode.hpp"
+#include "mpi.h"
+
+namespace tutti::launcher {
+
+Error bad_value(const Parse& p, std::string_view value, std::string_view expected) {
+  return failure(MPI_ERR_ARG, "{} takes {}, not '{}'", p.option, expected, value);
+}
+
+namespace {
+
+Error take_ranks(Parse& p, std::string_view value) {
+  int ranks = 0;
+  const auto [end, problem] = std::from_chars(value.data(), value.data() + value.size(), ranks);
+  if (problem != std::errc() || end != value.data() + value.size() || ranks < 1 ||
+      ranks > 1'000'000)
+    return bad_value(p, value, "a number of ranks from 1 to 1000000");
+  p.app.ranks = ranks;
+  return {};
+}
+
+Error take_hosts(Parse& p, std::string_view value) {
+  while (!value.empty()) {
+    const size_t comma = std::min(value.find(','), value.size());
+    if (comma == 0) return bad_value(p, value, "names such as node1:2,node2:2");
+    p.app.hosts.emplace_back(value.substr(0, comma));
+    value.remove_prefix(std::min(comma + 1, value.size()));
+  }
+  return p.app.hosts.empty() ? bad_value(p, value, "names such as node1:2,node2:2") : Error();
+}
+
+Error take_variable(Parse& p, std::string_view value) {
+  if (value.empty() || value[0] == '=') return bad_value(p, value, "NAME or NAME=value");
+  p.app.variables.emplace_back(value);
+  return {};
+}
+
+Error take_timeout(Parse& p, std::string_view value) {
+  double seconds = 0;
+  const auto [end, problem] = std::from_chars(value.data(), value.data() + value.size(), seconds);
+  const std::string_view unit(end, static_cast<size_t>(value.data() + value.size() - end));
+  if (problem != std::errc() || (!unit.empty() && unit != "s") || !(seconds > 0 && seconds <= 1e9))
+    return bad_value(p, value, "a positive number of seconds");
+  p.run.timeout = std::chrono::nanoseconds(static_cast<int64_t>(seconds * 1e9));
+  return {};
+}
+
+Error take_process_set(Parse& p, std::string_view value) {
+  const size_t equals = value.rfind('=');
+  if (equals == value.npos || equals == 0 || equals + 1 == value.size() ||
+      value.find(';') != value.npos)
+    return bad_value(p, value, "NAME=RANKS such as left=0-3,8");
+  p.run.process_sets.push_back(std::string(value.substr(0, equals)) + ":" +
+                               std::string(value.substr(equals + 1)));
+  return {};
+}
+
+Error take_initial_errhandler(Parse& p, std::string_view value) {
+  if (value != "mpi_errors_are_fatal" && value != "mpi_errors_abort" && value != "mpi_errors_return")
+    return bad_value(p, value, "mpi_errors_are_fatal, mpi_errors_abort or mpi_errors_return");
+  p.run.initial_errhandler = value;
+  return {};
+}
+
+Error take_setting(Parse& p, std::string_view value) {
+  const size_t equals = value.find('=');
+  if (equals == value.npos || equals == 0) return bad_value(p, value, "name=value");
+  p.run.settings.push_back({std::string(value.substr(0, equals)),
+                            std::string(value.substr(equals + 1)),
+                            fmt::format("{} {}", p.option, value)});
+  return {};
+}
+
+Error take_stress(Parse& p, std::string_view value) {
+  if (!stress_mode(value)) return bad_value(p, value, kStressModes);
+  p.run.settings.push_back(
+      {"contract.stress", std::string(value), fmt::format("{} {}", p.option, value)});
+  return {};
+}
+
+// A '-' or '--' before any name; '--name=value' works for all that take one.
+const std::vector<Option>& own_options() {
+  static const std::vector<Option> table{
+      {{"n", "np", "c"}, "N", "ranks of this program; default: one for each slot", take_ranks, "OMS", "", "2"},
+      {{"host", "H"},
+       "NAME[:SLOTS],…",
+       "nodes to use, one slot each unless it says more;\nrepeated names add slots",
+       take_hosts, "OM", "", "localhost:2"},
+      {{"hostfile", "machinefile", "f"},
+       "FILE",
+       "nodes to use: lines 'name slots=N max_slots=N' or 'name:N'",
+       [](Parse& p, std::string_view v) {
+         if (!p.run.hostfile.empty())
+           return failure(MPI_ERR_ARG, "{} is given twice ({} and {}); one file names all nodes",
+                          p.option, p.run.hostfile, v);
+         p.run.hostfile = v;
+         return Error();
+       },
+       "OM", "", "/dev/null"},
+      {{"x"},
+       "NAME[=VALUE]",
+       "give the ranks this variable; 'NAM*' stands for all that begin so",
+       take_variable,
+       "O",
+       "",
+       "A=b"},
+      {{"wdir", "wd"},
+       "FOLDER",
+       "start the ranks in this folder",
+       [](Parse& p, std::string_view v) {
+         p.app.folder = v;
+         return Error();
+       },
+       "OM", "", "/tmp"},
+      {{"map-by"},
+       "HOW",
+       "slot, core, node, socket, numa, l3cache or ppr:N:node; ':nooversubscribe' refuses\n"
+       "more ranks than slots, ':pe=N' gives each rank N cores",
+       [](Parse& p, std::string_view v) {
+         p.run.map_by = v;
+         return Error();
+       },
+       "OM", "", "slot"},
+      {{"bind-to"},
+       "WHAT",
+       "none, hwthread, core, l3cache, numa or socket; default: core, or none when\n"
+       "a node has more ranks than cores",
+       [](Parse& p, std::string_view v) {
+         p.run.bind_to = v;
+         return Error();
+       },
+       "OM", "", "none"},
+      {{"report-bindings"},
+       "",
+       "print where each rank runs",
+       [](Parse& p, std::string_view) {
+         p.run.report_bindings = true;
+         return Error();
+       },
+       "O", "", ""},
+      {{"tag-output", "l", "label", "prepend-rank"},
+       "",
+       "begin each line of output with '[rank] '",
+       [](Parse& p, std::string_view) {
+         p.run.output.tag = true;
+         return Error();
+       },
+       "OMS", "", ""},
+      {{"stress"},
+       "HOW",
+       "behave as differently as the standard allows: sync, loose or random:SEED\n"
+       "(tutti-stress(7))",
+       take_stress, "T", "", "loose"},
+      {{"timeout"}, "SECONDS", "end the job after this time, with exit code 124", take_timeout, "O", "", "60"},
+      {{"check"},
+       "LEVEL",
+       "look for wrong use of MPI: basic (the default), strict, or off",
+       [](Parse& p, std::string_view v) {
+         if (v != "off" && v != "basic" && v != "strict")
+           return bad_value(p, v, "off, basic or strict");
+         p.run.settings.push_back(
+             {"contract.check", std::string(v), fmt::format("{} {}", p.option, v)});
+         return Error();
+       },
+       "T", "", "strict"},
+      {{"pset"},
+       "NAME=RANKS",
+       "name a process set for MPI_Group_from_session_pset: left=0-3,8",
+       take_process_set, "OT", "", "left=0"},
+      {{"memory-alloc-kinds"},
+       "KINDS",
+       "kinds of memory that the program hands to MPI: system, mpi",
+       [](Parse& p, std::string_view v) {
+         p.run.memory_kinds = v;
+         return Error();
+       },
+       "OMT", "", "system,mpi"},
+      {{"initial-errhandler"},
+       "HANDLER",
+       "what errors do at first: mpi_errors_are_fatal (the default),\n"
+       "mpi_errors_abort or mpi_errors_return",
+       take_initial_errhandler, "OMT", "", "mpi_errors_return"},
+      {{"set"}, "NAME=VALUE", "change a setting (see 'tutti info --config')", take_setting, "T", "", "log.level=note"},
+      {{"help", "h"},
+       "",
+       "print this text; 'help NAME' says more of an option, 'help options' all of them",
+       [](Parse& p, std::string_view) {
+         p.run.help = true;
+         return Error();
+       },
+       "OMS", "", ""},
+      {{"version", "V"},
+       "",
+       "print the version",
+       [](Parse& p, std::string_view) {
+         p.run.version = true;
+         return Error();
+       },
+       "OMS", "", ""},
+  };
+  return table;
+}
+
+}  // namespace
+
+const std::vector<Option>& option_table() {
+  static const std::vector<Option> table = [] {
+    std::vector<Option> all = own_options();
+    all.insert(all.end(), foreign_options().begin(), foreign_options().end());
+    return all;
+  }();
+  return table;
+}
+
+const Option* find_option(std::string_view name) {
+  for (const Option& option : option_table())
+    for (std::string_view known : option.names)
+      if (known == name) return &option;
+  return nullptr;
+}
+
+namespace {
+
+std::string roff(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '-')
+      out += "\\-";
+    else if (c == '\n')
+      out += ' ';
+    else if (c == '\\')
+      out += "\\e";
+    else
+      out += c;
+  }
+  return out;
+}
+
+std::string launchers(std::string_view letters) {
+  std::string out;
+  for (const char letter : letters)
+    out += fmt::format("{}{}", out.empty() ? "" : ", ",
+                       letter == 'O'   ? "Open MPI"
+                       : letter == 'M' ? "MPICH"
+                       : letter == 'S' ? "Slurm"
+                                       : "Tutti");
+  return out.empty() ? "Tutti" : out;
+}
+
+}  // namespace
+
+std::string option_rows() {
+  std::string out;
+  for (const Option& option : option_table()) {
+    std::string names;
+    for (std::string_view name : option.names)
+      names += fmt::format("{}{}{}", names.empty() ? "" : ", ", name.size() > 2 ? "--" : "-", name);
+    out += fmt::format(".TP\n\\fB{}\\fR{}{}\n({}) {}\n", roff(names),
+                       option.value.empty() ? "" : " ", roff(option.value), launchers(option.from),
+                       is_refused(option)
+                           ? fmt::format("Not supported: {}.", roff(option.page))
+                           : roff(option.page.empty() ? option.doc : option.page) + ".");
+  }
+  return out;
+}
+
+}  // namespace tutti::launcher

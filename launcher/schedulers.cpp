@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "launcher/schedulers.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <sstream>
+
+#include "base/printable.hpp"
+#include "mpi.h"
+
+namespace tutti::launcher {
+namespace {
+
+constexpr int kMostSlots = 100'000;
+
+using Nodes = std::vector<ScheduledNode>;
+
+bool valid_name(std::string_view name) {
+  return !name.empty() && name[0] != '-' && std::ranges::all_of(name, [](unsigned char c) {
+    return std::isalnum(c) || c == '-' || c == '.' || c == '_';
+  });
+}
+
+std::optional<int> count_of(std::string_view word) {
+  int value = 0;
+  const auto [end, problem] = std::from_chars(word.data(), word.data() + word.size(), value);
+  if (problem != std::errc() || end != word.data() + word.size() || value < 1 || value > kMostSlots)
+    return std::nullopt;
+  return value;
+}
+
+// A node that comes again, wherever, has so many slots more.
+bool add(Nodes& nodes, const std::string& name, int slots) {
+  if (!valid_name(name)) return false;
+  for (ScheduledNode& known : nodes)
+    if (known.name == name) return known.slots += slots, true;
+  nodes.push_back({name, slots});
+  return true;
+}
+
+// A name for each slot: PBS_NODEFILE, COBALT_NODEFILE, LSB_DJOB_HOSTFILE, LSB_HOSTS.
+std::optional<Nodes> name_each(const std::string& text) {
+  Nodes out;
+  std::istringstream words(text);
+  for (std::string word; words >> word;)
+    if (!add(out, word, 1)) return std::nullopt;
+  return out.empty() ? std::nullopt : std::optional(out);
+}
+
+// "nodeA 4 nodeB 2": LSB_MCPU_HOSTS.
+std::optional<Nodes> name_and_count(const std::string& text) {
+  Nodes out;
+  std::istringstream words(text);
+  std::string name, count;
+  while (words >> name) {
+    if (!(words >> count)) return std::nullopt;
+    const auto slots = count_of(count);
+    if (!slots || !add(out, name, *slots)) return std::nullopt;
+  }
+  return out.empty() ? std::nullopt : std::optional(out);
+}
+
+// "nodeA 4 all.q@nodeA UNDEFINED" a line: PE_HOSTFILE.
+std::optional<Nodes> lines_of_queues(const std::string& text) {
+  Nodes out;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string name, count;
+    if (!(words >> name)) continue;
+    const auto slots = words >> count ? count_of(count) : std::nullopt;
+    if (!slots || !add(out, name, *slots)) return std::nullopt;
+  }
+  return out.empty() ? std::nullopt : std::optional(out);
+}
+
+struct Source {
+  const char* variable;
+  bool is_file;
+  std::optional<Nodes> (*read)(const std::string& text);
+};
+
+struct Scheduler {
+  const char* name;
+  const char* job_variable;  // is set in each of its jobs
+  const char* shell;
+  std::vector<Source> sources;  // the first that is set counts
+};
+
+const std::vector<Scheduler>& schedulers() {
+  static const std::vector<Scheduler> table{
+      {"PBS", "PBS_JOBID", "", {{"PBS_NODEFILE", true, name_each}}},
+      {"LSF",
+       "LSB_JOBID",
+       "blaunch",
+       {{"LSB_DJOB_HOSTFILE", true, name_each},
+        {"LSB_MCPU_HOSTS", false, name_and_count},
+        {"LSB_HOSTS", false, name_each}}},
+      {"Grid Engine", "JOB_ID", "qrsh -inherit -nostdin", {{"PE_HOSTFILE", true, lines_of_queues}}},
+      {"Cobalt", "COBALT_JOBID", "", {{"COBALT_NODEFILE", true, name_each}}},
+      {"Flux", "FLUX_JOB_ID", "", {}},
+      {"OAR", "OAR_JOB_ID", "", {{"OAR_NODEFILE", true, name_each}}},
+      {"Load Leveler", "LOADL_STEP_ID", "", {}},
+      {"Fujitsu's job manager", "PJM_JOBID", "", {}},
+  };
+  return table;
+}
+
+}  // namespace
+
+std::optional<std::string> text_of_file(const std::string& name) {
+  std::ifstream file(name);
+  std::ostringstream text;
+  if (!file || !(text << file.rdbuf())) return std::nullopt;
+  return text.str();
+}
+
+Result<std::optional<ScheduledJob>> scheduled_job(const Variable& variable, const FileText& file,
+                                                  std::string& warning) {
+  const auto text = [&](const char* name) {
+    const char* value = variable(name);
+    return std::string(value ? value : "");
+  };
+  for (const Scheduler& scheduler : schedulers()) {
+    const std::string id = text(scheduler.job_variable);
+    // JOB_ID is a name that others may use, too: Grid Engine sets SGE_ROOT as well.
+    if (id.empty() || (std::string_view(scheduler.job_variable) == "JOB_ID" &&
+                       text("SGE_ROOT").empty() && text("PE_HOSTFILE").empty()))
+      continue;
+    for (const Source& source : scheduler.sources) {
+      const std::string value = text(source.variable);
+      if (value.empty()) continue;
+      const std::optional<std::string> content =
+          source.is_file ? file(value) : std::optional(value);
+      if (!content)
+        return failure(MPI_ERR_FILE,
+                       "this seems to be job {} of {}, and the file of its nodes, {}, which {} "
+                       "names, cannot be read (unset {} if it is none)",
+                       id, scheduler.name, printable(value), source.variable,
+                       scheduler.job_variable);
+      std::optional<Nodes> nodes = source.read(*content);
+      if (!nodes)
+        return failure(MPI_ERR_OTHER,
+                       "this seems to be job {} of {}, and {} does not name its nodes in a way that "
+                       "is understood: '{}' (unset {} if it is none; --hostfile names nodes, too)",
+                       id, scheduler.name, source.variable,
+                       printable(content->substr(0, content->find('\n'))), scheduler.job_variable);
+      // LSF puts the node that submits first, with no slot of its own, only under some settings:
+      // what it names is what there is.
+      return std::optional(
+          ScheduledJob{scheduler.name, id, std::move(*nodes), scheduler.shell});
+    }
+    warning = fmt::format(
+        "this seems to be job {} of {}, and nothing that is understood here says which nodes it has; "
+        "ranks start on this node alone unless --host or --hostfile names more",
+        id, scheduler.name);
+    return std::optional<ScheduledJob>();
+  }
+  return std::optional<ScheduledJob>();
+}
+
+}  // namespace tutti::launcher

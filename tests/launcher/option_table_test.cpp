@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The table of options: each row is taken, or refused with a sentence; the page of the manual has
+// the same rows; and what the options of other launchers mean.
+#include "launcher/option_table.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <set>
+#include <sstream>
+
+namespace tutti::launcher {
+namespace {
+
+Result<RunOptions> parse(const std::string& line) {
+  std::istringstream words(line);
+  std::vector<std::string> arguments;
+  for (std::string word; words >> word;) arguments.push_back(word);
+  return parse_run_options(arguments);
+}
+
+std::string problem(const std::string& line) {
+  Result<RunOptions> run = parse(line);
+  return run ? "no error" : run.error().message();
+}
+
+using Words = std::vector<std::string>;
+
+TEST(OptionTable, EachNameOfEachRowIsTakenOrRefusedWithASentence) {
+  std::set<std::string_view> seen;
+  for (const Option& option : option_table())
+    for (std::string_view name : option.names) {
+      EXPECT_TRUE(seen.insert(name).second) << name << " stands in two rows";
+      ASSERT_EQ(option.value.empty(), option.sample.empty()) << name;
+      const std::string line = "--" + std::string(name) + " " + std::string(option.sample) + " prog";
+      const std::string said = problem(line);
+      if (is_refused(option)) {
+        EXPECT_NE(said.find("--" + std::string(name) + " is not supported: "), said.npos) << said;
+      } else if (name == "app" || name == "configfile") {
+        EXPECT_NE(said.find("'prog' stands on the command line"), said.npos) << said;
+      } else {
+        EXPECT_EQ(said, "no error") << line;
+      }
+      EXPECT_TRUE(help_on(name)) << name;
+    }
+}
+
+TEST(OptionTable, ThePageOfTheManualHasTheSameRows) {
+  std::ifstream file(TUTTI_SOURCE "/man/tutti-options.7");
+  std::ostringstream page;
+  page << file.rdbuf();
+  EXPECT_NE(page.str().find(option_rows()), std::string::npos)
+      << "the rows of man/tutti-options.7 should be:\n"
+      << option_rows();
+}
+
+TEST(OptionTable, CompletionOfShellsKnowsTheLongNames) {
+  std::ifstream file(TUTTI_SOURCE "/packaging/completion/tutti.bash");
+  std::ostringstream text;
+  text << file.rdbuf();
+  for (const Option& option : option_table())
+    for (std::string_view name : option.names)
+      if (name.size() > 2 && !is_refused(option))
+        EXPECT_NE(text.str().find("--" + std::string(name)), std::string::npos) << name;
+}
+
+TEST(OptionTable, RanksOfEachNode) {
+  for (const char* line : {"-N 2 p", "-ppn 2 p", "--npernode 2 p", "--ntasks-per-node=2 p"})
+    EXPECT_EQ(parse(line)->map_by, "ppr:2:node") << line;
+  EXPECT_EQ(parse("--cpus-per-rank 3 -N 2 p")->map_by, "ppr:2:node:pe=3");
+  EXPECT_EQ(parse("-N 2 --cpus-per-rank 3 p")->map_by, "ppr:2:node:pe=3");
+  EXPECT_EQ(parse("--cpus-per-rank 3 p")->map_by, "slot:pe=3");
+  EXPECT_EQ(problem("-N two p"), "-N takes a number of ranks for each node, not 'two'");
+}
+
+TEST(OptionTable, VariablesOfRanks) {
+  Result<RunOptions> run = parse("-genv A b -env C=d --unset E* -genvlist F,G p");
+  ASSERT_TRUE(run) << run.error().message();
+  EXPECT_EQ(run->apps[0].variables, (Words{"A=b", "C=d"}));
+  EXPECT_EQ(run->inherit.unset, Words{"E*"});
+  EXPECT_FALSE(run->inherit.all);
+  EXPECT_EQ(run->inherit.only, (Words{"F", "G"}));
+  run = parse("--export=ALL,A=b,C p");
+  ASSERT_TRUE(run);
+  EXPECT_TRUE(run->inherit.all);
+  EXPECT_EQ(run->apps[0].variables, Words{"A=b"});
+  EXPECT_FALSE(parse("--export=NONE p")->inherit.all);
+  EXPECT_EQ(problem("-genv A"), "-genv needs two values: NAME VALUE");
+}
+
+TEST(OptionTable, Streams) {
+  Result<RunOptions> run = parse("--output tag,timestamp,merge:nocopy,file=o.%r --stdin 3 p");
+  ASSERT_TRUE(run) << run.error().message();
+  const OutputShape& shape = run->output;
+  EXPECT_TRUE(shape.tag && shape.timestamp && shape.merge && !shape.copy);
+  EXPECT_EQ(shape.file, "o.%r");
+  EXPECT_EQ(run->input_rank, 3);
+  EXPECT_EQ(parse("--stdin none p")->input_rank, std::nullopt);
+  EXPECT_NE(problem("--stdin all p").find("MPI_Bcast"), std::string::npos);
+  EXPECT_NE(problem("--output file=%x p").find("%r for the rank"), std::string::npos);
+  EXPECT_NE(problem("--output tga p").find("not 'tga'"), std::string::npos);
+}
+
+TEST(OptionTable, FilesOfOutputAreNeverSharedByRanks) {
+  OutputShape shape;
+  shape.file = "x%%.%n.%j.%r";
+  EXPECT_EQ(output_file(shape, 3, Stream::out, "n1", "job"), "x%.n1.job.3");
+  EXPECT_EQ(output_file(shape, 3, Stream::err, "n1", "job"), "x%.n1.job.3.err");
+  shape.merge = true;
+  EXPECT_EQ(output_file(shape, 3, Stream::err, "n1", "job"), "x%.n1.job.3");
+  shape.file = "x";
+  EXPECT_EQ(output_file(shape, 3, Stream::out, "n1", "job"), "x.3");
+  shape.folder = "f";
+  shape.merge = false;
+  EXPECT_EQ(output_file(shape, 3, Stream::err, "n1", "job"), "f/rank.3/stderr");
+}
+
+TEST(OptionTable, ParametersOfOpenMpi) {
+  Result<RunOptions> run = parse(
+      "--mca btl self,tcp --mca plm_rsh_agent rsh --prtemca hwloc_base_binding_policy none "
+      "--mca no_such x -mca rmaps_base_no_oversubscribe 1 p");
+  ASSERT_TRUE(run) << run.error().message();
+  ASSERT_EQ(run->notes.size(), 2u);
+  EXPECT_TRUE(run->notes[0].starts_with("--mca btl self,tcp changes nothing: ")) << run->notes[0];
+  EXPECT_TRUE(run->notes[1].starts_with("--mca no_such x changes nothing: it is a parameter"));
+  ASSERT_EQ(run->settings.size(), 1u);
+  EXPECT_EQ(run->settings[0].name, "launch.rsh");
+  EXPECT_EQ(run->settings[0].value, "rsh");
+  EXPECT_EQ(run->bind_to, "none");
+  EXPECT_TRUE(run->nooversubscribe);
+}
+
+TEST(OptionTable, DisplayAndHelp) {
+  Result<RunOptions> run = parse("--display map,bind:parseable --dry-run p");
+  ASSERT_TRUE(run) << run.error().message();
+  EXPECT_EQ(run->display, (Words{"map", "bindings"}));
+  EXPECT_TRUE(run->parseable && run->dry_run);
+  EXPECT_EQ(parse("--help --map-by")->help_topic, "--map-by");
+  EXPECT_TRUE(help_on("options"));
+  EXPECT_FALSE(help_on("nothing"));
+}
+
+TEST(BindWords, QualifiersAndOtherNames) {
+  MapPolicy policy;
+  EXPECT_EQ(*take_bind_words("core:overload-allowed", policy), "core");
+  EXPECT_EQ(*take_bind_words("board", policy), "none");
+  EXPECT_EQ(policy.cores_per_rank, 1);
+  EXPECT_EQ(*take_bind_words("core:4", policy), "core");
+  EXPECT_EQ(policy.cores_per_rank, 4);
+  EXPECT_FALSE(take_bind_words("core:x", policy));
+}
+
+TEST(Programs, OfAFile) {
+  const std::string name = testing::TempDir() + "programs";
+  std::ofstream(name) << "# two\n-n 1 ./a 'b c' \\\n  d\n\n-n 2 -x A=1 ./e\n";
+  Result<RunOptions> run = parse("--app " + name);
+  ASSERT_TRUE(run) << run.error().message();
+  ASSERT_EQ(run->apps.size(), 2u);
+  EXPECT_EQ(run->apps[0].command, (Words{"./a", "b c", "d"}));
+  EXPECT_EQ(run->apps[1].ranks, 2);
+  std::ofstream(name) << "-n 1 ./a\n-n x ./b\n";
+  EXPECT_NE(problem("--app " + name).find(name + ":2: -n takes"), std::string::npos);
+  std::ofstream(name) << "-n 1 './a\n";
+  EXPECT_NE(problem("--app " + name).find("a quote has no end"), std::string::npos);
+  EXPECT_NE(problem("--app /no/such").find("cannot be read"), std::string::npos);
+  std::ofstream(name) << "";
+  EXPECT_NE(problem("--app " + name).find("names no program"), std::string::npos);
+  std::remove(name.c_str());
+}
+
+}  // namespace
+}  // namespace tutti::launcher
