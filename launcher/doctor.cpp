@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `tutti doctor`: what a colleague would look at first where something does not work: each finding is
-// good, worth knowing, or bad, and a bad one says what to do.
+// `tutti doctor`: what a colleague would look at first where something does not work: each finding
+// is good, worth knowing, or bad, and a bad one says what to do.
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/statvfs.h>
@@ -121,8 +121,9 @@ Finding look_at_ports() {
   const std::string why = std::strerror(errno);
   if (fd >= 0) ::close(fd);
   if (!right)
-    return {Health::bad, "ports", fmt::format("no port can be listened at: {}", why),
-            "daemons of other nodes, and PMIx on this one, need one: look at the container's rules"};
+    return {
+        Health::bad, "ports", fmt::format("no port can be listened at: {}", why),
+        "daemons of other nodes, and PMIx on this one, need one: look at the container's rules"};
   const std::vector<std::string> own = own_addresses();
   return {Health::good, "ports",
           own.empty() ? "listening works; this machine has no address but the loopback's"
@@ -156,7 +157,8 @@ Finding look_at_cma() {
   int status = 1;
   while (child > 0 && ::waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
   if (child > 0 && status == 0)
-    return {Health::good, "CMA", "processes may read each other's memory: long messages are copied once"};
+    return {Health::good, "CMA",
+            "processes may read each other's memory: long messages are copied once"};
   return {Health::note, "CMA",
           "processes may not read each other's memory (ptrace_scope, or a container without "
           "SYS_PTRACE): ranks ask for leave by themselves, or copy long messages twice"};
@@ -186,12 +188,12 @@ const char* word_of(Health health) {
 void print_text(const Findings& findings) {
   const bool colors = ::isatty(STDOUT_FILENO) && !::getenv("NO_COLOR");
   for (const Finding& each : findings) {
-    const char* color = !colors                        ? ""
+    const char* color = !colors                       ? ""
                         : each.health == Health::good ? "\033[32m"
                         : each.health == Health::note ? "\033[33m"
-                                                       : "\033[31m";
-    fmt::print("{}{:<4}{} {}: {}\n", color, word_of(each.health), colors ? "\033[0m" : "", each.what,
-               each.text);
+                                                      : "\033[31m";
+    fmt::print("{}{:<4}{} {}: {}\n", color, word_of(each.health), colors ? "\033[0m" : "",
+               each.what, each.text);
     if (!each.advice.empty()) fmt::print("     what to do: {}\n", each.advice);
   }
 }
@@ -213,7 +215,8 @@ int doctor_command(const std::vector<std::string>& arguments) {
   if (word == "--help" || word == "-h") {
     std::fputs(
         "Usage: tutti doctor [--json]\n"
-        "Looks at what jobs need on this machine and in this environment, and says what to do about\n"
+        "Looks at what jobs need on this machine and in this environment, and says what to do "
+        "about\n"
         "what is bad. The exit code is 1 if something is.\n",
         stdout);
     return 0;
@@ -223,9 +226,9 @@ int doctor_command(const std::vector<std::string>& arguments) {
         arguments.size() > 1 ? arguments[1] : word);
     return 2;
   }
-  const Findings findings{look_at_installation(), look_at_settings(),      look_at_command(),
-                          look_at_scheduler(),    look_at_shell(),         look_at_ports(),
-                          look_at_shared_memory(), look_at_cma(),          look_at_cores(),
+  const Findings findings{look_at_installation(),  look_at_settings(), look_at_command(),
+                          look_at_scheduler(),     look_at_shell(),    look_at_ports(),
+                          look_at_shared_memory(), look_at_cma(),      look_at_cores(),
                           look_at_networks()};
   word.empty() ? print_text(findings) : print_json(findings);
   return std::ranges::any_of(findings, [](const Finding& f) { return f.health == Health::bad; });

@@ -19,13 +19,15 @@ size_t nearness(const Gpu& gpu, const std::vector<int>& processors) {
 
 }  // namespace
 
-Result<std::vector<std::vector<int>>> deal_gpus(
-    const std::vector<Gpu>& gpus, const std::vector<std::vector<int>>& processors, int per_rank) {
+Result<std::vector<std::vector<int>>> deal_gpus(const std::vector<Gpu>& gpus,
+                                                const std::vector<std::vector<int>>& processors,
+                                                int per_rank) {
   if (static_cast<size_t>(per_rank) > gpus.size())
-    return failure(MPI_ERR_ARG,
-                   "--gpus-per-rank {}: the node has {} GPUs that are seen (of NVIDIA and AMD); give "
-                   "each rank fewer",
-                   per_rank, gpus.size());
+    return failure(
+        MPI_ERR_ARG,
+        "--gpus-per-rank {}: the node has {} GPUs that are seen (of NVIDIA and AMD); give "
+        "each rank fewer",
+        per_rank, gpus.size());
   std::vector<int> users(gpus.size(), 0);
   std::vector<std::vector<int>> out;
   for (const std::vector<int>& mine : processors) {
@@ -63,8 +65,7 @@ std::vector<std::string> gpu_variables(const std::vector<Gpu>& gpus, const std::
     out.push_back("CUDA_DEVICE_ORDER=PCI_BUS_ID");  // the order in which they are counted here
     out.push_back(fmt::format("CUDA_VISIBLE_DEVICES={}", fmt::join(nvidia, ",")));
   }
-  if (amd_count > 0)
-    out.push_back(fmt::format("ROCR_VISIBLE_DEVICES={}", fmt::join(amd, ",")));
+  if (amd_count > 0) out.push_back(fmt::format("ROCR_VISIBLE_DEVICES={}", fmt::join(amd, ",")));
   return out;
 }
 

@@ -54,7 +54,8 @@ std::string as_json(const std::map<std::string, Seen>& jobs) {
   std::string out;
   for (const auto& [name, job] : jobs)
     out += fmt::format(
-        "{}{{\"job\":{},\"program\":{},\"ranks\":{},\"ranks_here\":{},\"mpirun_here\":{},\"mpirun\":{}}}",
+        "{}{{\"job\":{},\"program\":{},\"ranks\":{},\"ranks_here\":{},\"mpirun_here\":{},"
+        "\"mpirun\":{}}}",
         out.empty() ? "" : ",\n ", json_text(name), json_text(job.program), job.size, job.here,
         job.has_mpirun, json_text(job.launcher));
   return fmt::format("[{}]\n", out);
@@ -91,9 +92,9 @@ int jobs_command(const std::vector<std::string>& arguments) {
     else
       fmt::print("{}: {}, {} rank{}, {} of them here{}\n", printable(name), printable(job.program),
                  job.size, job.size == 1 ? "" : "s", job.here,
-                 job.has_mpirun          ? ", started here"
+                 job.has_mpirun         ? ", started here"
                  : job.launcher.empty() ? ""
-                                         : ", started on " + printable(job.launcher));
+                                        : ", started on " + printable(job.launcher));
   }
   if (jobs.empty() && word.empty()) fmt::print("no job of yours is seen on this machine\n");
   return 0;

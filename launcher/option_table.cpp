@@ -86,11 +86,20 @@ Error take_stress(Parse& p, std::string_view value) {
 // A '-' or '--' before any name; '--name=value' works for all that take one.
 const std::vector<Option>& own_options() {
   static const std::vector<Option> table{
-      {{"n", "np", "c"}, "N", "ranks of this program; default: one for each slot", take_ranks, "OMS", "", "2"},
+      {{"n", "np", "c"},
+       "N",
+       "ranks of this program; default: one for each slot",
+       take_ranks,
+       "OMS",
+       "",
+       "2"},
       {{"host", "H"},
        "NAME[:SLOTS],…",
        "nodes to use, one slot each unless it says more;\nrepeated names add slots",
-       take_hosts, "OM", "", "localhost:2"},
+       take_hosts,
+       "OM",
+       "",
+       "localhost:2"},
       {{"hostfile", "machinefile", "f"},
        "FILE",
        "nodes to use: lines 'name slots=N max_slots=N' or 'name:N'",
@@ -101,7 +110,9 @@ const std::vector<Option>& own_options() {
          p.run.hostfile = v;
          return Error();
        },
-       "OM", "", "/dev/null"},
+       "OM",
+       "",
+       "/dev/null"},
       {{"x"},
        "NAME[=VALUE]",
        "give the ranks this variable; 'NAM*' stands for all that begin so",
@@ -116,7 +127,9 @@ const std::vector<Option>& own_options() {
          p.app.folder = v;
          return Error();
        },
-       "OM", "", "/tmp"},
+       "OM",
+       "",
+       "/tmp"},
       {{"map-by"},
        "HOW",
        "slot, core, node, socket, numa, l3cache or ppr:N:node; ':nooversubscribe' refuses\n"
@@ -125,7 +138,9 @@ const std::vector<Option>& own_options() {
          p.run.map_by = v;
          return Error();
        },
-       "OM", "", "slot"},
+       "OM",
+       "",
+       "slot"},
       {{"bind-to"},
        "WHAT",
        "none, hwthread, core, l3cache, numa or socket; default: core, or none when\n"
@@ -134,7 +149,9 @@ const std::vector<Option>& own_options() {
          p.run.bind_to = v;
          return Error();
        },
-       "OM", "", "none"},
+       "OM",
+       "",
+       "none"},
       {{"report-bindings"},
        "",
        "print where each rank runs",
@@ -142,7 +159,9 @@ const std::vector<Option>& own_options() {
          p.run.report_bindings = true;
          return Error();
        },
-       "O", "", ""},
+       "O",
+       "",
+       ""},
       {{"tag-output", "l", "label", "prepend-rank"},
        "",
        "begin each line of output with '[rank] '",
@@ -150,13 +169,24 @@ const std::vector<Option>& own_options() {
          p.run.output.tag = true;
          return Error();
        },
-       "OMS", "", ""},
+       "OMS",
+       "",
+       ""},
       {{"stress"},
        "HOW",
        "behave as differently as the standard allows: sync, loose or random:SEED\n"
        "(tutti-stress(7))",
-       take_stress, "T", "", "loose"},
-      {{"timeout"}, "SECONDS", "end the job after this time, with exit code 124", take_timeout, "O", "", "60"},
+       take_stress,
+       "T",
+       "",
+       "loose"},
+      {{"timeout"},
+       "SECONDS",
+       "end the job after this time, with exit code 124",
+       take_timeout,
+       "O",
+       "",
+       "60"},
       {{"check"},
        "LEVEL",
        "look for wrong use of MPI: basic (the default), strict, or off",
@@ -185,7 +215,13 @@ const std::vector<Option>& own_options() {
        "what errors do at first: mpi_errors_are_fatal (the default),\n"
        "mpi_errors_abort or mpi_errors_return",
        take_initial_errhandler, "OMT", "", "mpi_errors_return"},
-      {{"set"}, "NAME=VALUE", "change a setting (see 'tutti info --config')", take_setting, "T", "", "log.level=note"},
+      {{"set"},
+       "NAME=VALUE",
+       "change a setting (see 'tutti info --config')",
+       take_setting,
+       "T",
+       "",
+       "log.level=note"},
       {{"help", "h"},
        "",
        "print this text; 'help NAME' says more of an option, 'help options' all of them",
@@ -193,7 +229,9 @@ const std::vector<Option>& own_options() {
          p.run.help = true;
          return Error();
        },
-       "OMS", "", ""},
+       "OMS",
+       "",
+       ""},
       {{"version", "V"},
        "",
        "print the version",
@@ -201,7 +239,9 @@ const std::vector<Option>& own_options() {
          p.run.version = true;
          return Error();
        },
-       "OMS", "", ""},
+       "OMS",
+       "",
+       ""},
   };
   return table;
 }

@@ -106,7 +106,8 @@ Error read_programs(Parse& p, const std::string& name) {
     const auto words = words_of(std::exchange(text, {}) + line);
     if (!words) return failure(MPI_ERR_ARG, "{}:{}: a quote has no end", name, number);
     if (words->empty()) continue;
-    if (Error e = parse_words(p, *words, true)) return std::move(e).within(fmt::format("{}:{}", name, number));
+    if (Error e = parse_words(p, *words, true))
+      return std::move(e).within(fmt::format("{}:{}", name, number));
   }
   return p.run.apps.size() > before
              ? Error()
@@ -142,8 +143,10 @@ Result<RunOptions> parse_run_options(const std::vector<std::string>& arguments) 
   if (Error e = parse_words(p, arguments, false)) return e;
   if (p.run.help || p.run.version) return std::move(p.run);
   if (!p.files.empty() && !p.run.apps.empty())
-    return failure(MPI_ERR_ARG, "--app {} names the programs, and '{}' stands on the command line; "
-                   "write that into the file", p.files[0], p.run.apps[0].command[0]);
+    return failure(MPI_ERR_ARG,
+                   "--app {} names the programs, and '{}' stands on the command line; "
+                   "write that into the file",
+                   p.files[0], p.run.apps[0].command[0]);
   if (p.files.size() > 1)
     return failure(MPI_ERR_ARG, "--app is given twice ({} and {}); one file names all programs",
                    p.files[0], p.files[1]);

@@ -141,18 +141,19 @@ Result<std::optional<ScheduledJob>> scheduled_job(const Variable& variable, cons
                        scheduler.job_variable);
       std::optional<Nodes> nodes = source.read(*content);
       if (!nodes)
-        return failure(MPI_ERR_OTHER,
-                       "this seems to be job {} of {}, and {} does not name its nodes in a way that "
-                       "is understood: '{}' (unset {} if it is none; --hostfile names nodes, too)",
-                       id, scheduler.name, source.variable,
-                       printable(content->substr(0, content->find('\n'))), scheduler.job_variable);
+        return failure(
+            MPI_ERR_OTHER,
+            "this seems to be job {} of {}, and {} does not name its nodes in a way that "
+            "is understood: '{}' (unset {} if it is none; --hostfile names nodes, too)",
+            id, scheduler.name, source.variable, printable(content->substr(0, content->find('\n'))),
+            scheduler.job_variable);
       // LSF puts the node that submits first, with no slot of its own, only under some settings:
       // what it names is what there is.
-      return std::optional(
-          ScheduledJob{scheduler.name, id, std::move(*nodes), scheduler.shell});
+      return std::optional(ScheduledJob{scheduler.name, id, std::move(*nodes), scheduler.shell});
     }
     warning = fmt::format(
-        "this seems to be job {} of {}, and nothing that is understood here says which nodes it has; "
+        "this seems to be job {} of {}, and nothing that is understood here says which nodes it "
+        "has; "
         "ranks start on this node alone unless --host or --hostfile names more",
         id, scheduler.name);
     return std::optional<ScheduledJob>();

@@ -4,10 +4,10 @@ _tutti_options="--allow-run-as-root --app --bind-to --bind-to-core --bind-to-non
 --bynode --byslot --chdir --check --configfile --cpus-per-proc --cpus-per-rank --cpus-per-task
 --display --display-allocation --display-devel-map --display-map --do-not-launch --donotlaunch
 --dry-run --env --envall --envlist --envnone --export --genv --genvall --genvlist --genvnone --gmca
---gpus-per-rank --gpus-per-task --help --host --hostfile --hosts --iface --label --launch-agent
---launcher --launcher-exec --machinefile --map-by --mca --merge-stderr-to-stdout --mpi --nodelist
+--gpus-per-rank --gpus-per-task --help --host --hostfile --hosts --iface --initial-errhandler --label --launch-agent
+--launcher --launcher-exec --machinefile --map-by --mca --memory-alloc-kinds --merge-stderr-to-stdout --mpi --nodelist
 --nooversubscribe --npernode --ntasks-per-node --outfile-pattern --output --output-filename
---oversubscribe --perhost --pmixmca --ppn --prepend-rank --prtemca --quiet --rank-by
+--oversubscribe --perhost --pmixmca --ppn --prepend-rank --prtemca --pset --quiet --rank-by
 --ranks-per-node --report-bindings --rmk --set --stdin --stress --tag-output --timeout
 --timestamp-output --unset --verbose --version --wdir"
 

@@ -32,7 +32,8 @@ TEST(OptionTable, EachNameOfEachRowIsTakenOrRefusedWithASentence) {
     for (std::string_view name : option.names) {
       EXPECT_TRUE(seen.insert(name).second) << name << " stands in two rows";
       ASSERT_EQ(option.value.empty(), option.sample.empty()) << name;
-      const std::string line = "--" + std::string(name) + " " + std::string(option.sample) + " prog";
+      const std::string line =
+          "--" + std::string(name) + " " + std::string(option.sample) + " prog";
       const std::string said = problem(line);
       if (is_refused(option)) {
         EXPECT_NE(said.find("--" + std::string(name) + " is not supported: "), said.npos) << said;

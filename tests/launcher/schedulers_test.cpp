@@ -56,14 +56,22 @@ TEST(Schedulers, AllocationsThatTheyDescribe) {
        "LSF",
        "blaunch",
        {{"a", 2}, {"b", 1}}},
-      {{{"LSB_JOBID", "7"}, {"LSB_MCPU_HOSTS", "a 4 b 16 "}}, {}, "LSF", "blaunch", {{"a", 4}, {"b", 16}}},
+      {{{"LSB_JOBID", "7"}, {"LSB_MCPU_HOSTS", "a 4 b 16 "}},
+       {},
+       "LSF",
+       "blaunch",
+       {{"a", 4}, {"b", 16}}},
       {{{"LSB_JOBID", "7"}, {"LSB_HOSTS", "a a b"}}, {}, "LSF", "blaunch", {{"a", 2}, {"b", 1}}},
       {{{"JOB_ID", "9"}, {"SGE_ROOT", "/sge"}, {"PE_HOSTFILE", "/f"}},
        {{"/f", "n1 4 all.q@n1 UNDEFINED\nn2 2 all.q@n2 0,1\nn1 1 other.q@n1 <NULL>\n"}},
        "Grid Engine",
        "qrsh -inherit -nostdin",
        {{"n1", 5}, {"n2", 2}}},
-      {{{"COBALT_JOBID", "5"}, {"COBALT_NODEFILE", "/f"}}, {{"/f", "k1\nk2\n"}}, "Cobalt", "", {{"k1", 1}, {"k2", 1}}},
+      {{{"COBALT_JOBID", "5"}, {"COBALT_NODEFILE", "/f"}},
+       {{"/f", "k1\nk2\n"}},
+       "Cobalt",
+       "",
+       {{"k1", 1}, {"k2", 1}}},
   };
   for (const auto& c : cases) {
     const Seen seen = look(c.variables, c.files);
@@ -82,7 +90,8 @@ TEST(Schedulers, WhatIsNotUnderstoodIsSaid) {
   EXPECT_NE(seen.job.error().message().find("/gone, which PBS_NODEFILE names, cannot be read"),
             std::string::npos)
       << seen.job.error().message();
-  for (const char* wrong : {"a", "a x", "a 0", "a -1", "a 1 b", "-a 1", "a;b 1", "a 999999999999", " "}) {
+  for (const char* wrong :
+       {"a", "a x", "a 0", "a -1", "a 1 b", "-a 1", "a;b 1", "a 999999999999", " "}) {
     seen = look({{"LSB_JOBID", "7"}, {"LSB_MCPU_HOSTS", wrong}});
     EXPECT_FALSE(seen.job) << wrong;
   }
