@@ -13,6 +13,7 @@ static MPI_Datatype type = MPI_DATATYPE_NULL; /* never committed */
 static MPI_Comm comm = MPI_COMM_NULL;
 static MPI_Win win = MPI_WIN_NULL;
 static MPI_File file = MPI_FILE_NULL;
+static MPI_Session session = MPI_SESSION_NULL;
 static MPI_Request no_request = MPI_REQUEST_NULL;
 static MPI_Message no_proc = MPI_MESSAGE_NO_PROC;
 static void *foreign_op = MPI_SUM, *foreign_comm = MPI_COMM_WORLD; /* where other kinds are wanted */
@@ -24,6 +25,7 @@ MPI_Group null_MPI_Group = MPI_GROUP_NULL;
 MPI_Errhandler null_MPI_Errhandler = MPI_ERRHANDLER_NULL;
 MPI_Win null_MPI_Win = MPI_WIN_NULL;
 MPI_File null_MPI_File = MPI_FILE_NULL;
+MPI_Session null_MPI_Session = MPI_SESSION_NULL;
 MPI_Info null_MPI_Info = MPI_INFO_NULL;
 
 static void expect(int code, int expected, const char *call, const char *function, const char *argument) {
@@ -52,6 +54,7 @@ int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  if (MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session) != MPI_SUCCESS) ++wrong;
   MPI_Info_create(&info);
   MPI_Type_contiguous(3, MPI_INT, &type);
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
@@ -64,6 +67,7 @@ int main(int argc, char **argv) {
     printf("wrong: no reduction works afterwards\n");
   }
   MPI_File_close(&file);
+  if (MPI_Session_finalize(&session) != MPI_SUCCESS) ++wrong;
   MPI_Win_free(&win);
   MPI_Comm_free(&comm);
   MPI_Type_free(&type);

@@ -13,10 +13,11 @@ import table
 # Good values by type or kind, for a job of one rank.
 GOOD = {"MPI_Comm": "MPI_COMM_WORLD", "MPI_Datatype": "MPI_INT", "MPI_Op": "MPI_SUM",
         "MPI_Group": "MPI_GROUP_EMPTY", "MPI_Errhandler": "MPI_ERRORS_RETURN", "MPI_Info": "info",
-        "MPI_Request": "MPI_REQUEST_NULL", "MPI_Win": "win", "MPI_File": "file", "const char *": '"x"', "const char[]": '"external32"'}
+        "MPI_Request": "MPI_REQUEST_NULL", "MPI_Win": "win", "MPI_File": "file",
+        "MPI_Session": "session", "const char *": '"x"', "const char[]": '"external32"'}
 CLASS = {"MPI_Comm": "COMM", "MPI_Datatype": "TYPE", "MPI_Op": "OP", "MPI_Group": "GROUP",
          "MPI_Errhandler": "ERRHANDLER", "MPI_Info": "INFO", "MPI_Request": "REQUEST", "MPI_Win": "WIN",
-         "MPI_File": "FILE"}
+         "MPI_File": "FILE", "MPI_Session": "SESSION"}
 NULL = {t: t.upper() + "_NULL" for t in CLASS} | {"MPI_Datatype": "MPI_DATATYPE_NULL"}
 FILLED = {"MPI_Request *": "&no_request", "MPI_Message *": "&no_proc", "MPI_Status *": "MPI_STATUS_IGNORE"}
 
@@ -27,7 +28,8 @@ NAMES_NULL = {"MPI_Comm_get_name", "MPI_Type_get_name", "MPI_Win_get_name"}
 # MPI_FILE_NULL has an error handler.
 HANDLED_NULL = {"MPI_File_set_errhandler", "MPI_File_get_errhandler", "MPI_File_call_errhandler"}
 # Addresses that may be NULL by the standard, or that lead to one of several types.
-OPTIONAL = {("MPI_Info_get_string", "value"), ("MPI_Alloc_mem", "info")}
+OPTIONAL = {("MPI_Info_get_string", "value"), ("MPI_Alloc_mem", "info"),
+            ("MPI_Intercomm_create_from_groups", "remote_group")}  # the empty group is no good local one
 
 
 def receives_nothing(function, p):  # on rank 0

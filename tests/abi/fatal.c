@@ -8,12 +8,10 @@
 int main(int argc, char **argv) {
   const char *mistake = argc > 1 ? argv[1] : "";
   int x = 0;
-  char port[MPI_MAX_PORT_NAME];
   if (!strcmp(mistake, "before")) MPI_Send(&x, 1, MPI_INT, 0, 0, MPI_COMM_WORLD);
   MPI_Init(&argc, &argv);
   if (!strcmp(mistake, "rank")) MPI_Send(&x, 1, MPI_INT, 7, 0, MPI_COMM_WORLD);
   if (!strcmp(mistake, "null")) MPI_Send(&x, 1, MPI_INT, 0, 0, MPI_COMM_NULL);
-  if (!strcmp(mistake, "unsupported")) MPI_Open_port(MPI_INFO_NULL, port);
   if (!strcmp(mistake, "twice")) MPI_Init(&argc, &argv);
   MPI_Finalize();
   if (!strcmp(mistake, "after")) MPI_Barrier(MPI_COMM_WORLD);

@@ -15,7 +15,6 @@ mistake() {
 mistake before "MPI_Send: called before MPI_Init"
 mistake rank "MPI_Send: rank 7 is not in communicator MPI_COMM_WORLD of 1 rank (argument dest)"
 mistake null "MPI_Send: the communicator is null (argument comm)"
-mistake unsupported "MPI_Open_port: not implemented in Tutti"
 mistake twice "MPI_Init: "
 mistake after "MPI_Barrier: called after MPI_Finalize"
 mistake "finalize twice" "MPI_Finalize: called after MPI_Finalize"

@@ -13,7 +13,7 @@ VALUE = {"MPI_Datatype": "MPI_INT", "MPI_Op": "MPI_SUM", "MPI_Info": "MPI_INFO_N
          "MPI_Win": "win", "MPI_File": "file", "const MPI_Datatype[]": "types", "MPI_Message *": "&message", "MPI_Request *": "&request",
          "MPI_Status *": "MPI_STATUS_IGNORE", "const char *": '"external32"', "const char[]": '"external32"'}
 # Of one element by definition, or about the memory itself: by hand.
-BY_HAND = re.compile(r"MPI_(T_.*|Fetch_and_op|Compare_and_swap|Buffer_.*|Free_mem|Win_.*|File_.*_(begin|begin_c|end))")
+BY_HAND = re.compile(r"MPI_(T_.*|Fetch_and_op|Compare_and_swap|(Comm_|Session_)?((at|de)tach_buffer|flush_buffer|iflush_buffer).*|Buffer_.*|Free_mem|Win_.*|File_.*_(begin|begin_c|end))")
 # One of two names that the standard calls a synonym of the other.
 SYNONYM = {"MPI_LONG_LONG": "MPI_LONG_LONG_INT", "MPI_C_FLOAT_COMPLEX": "MPI_C_COMPLEX"}
 
