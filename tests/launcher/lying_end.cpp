@@ -21,6 +21,7 @@
 
 extern char** environ;
 
+using namespace tutti;
 using namespace tutti::launcher;
 
 namespace {

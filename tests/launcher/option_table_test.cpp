@@ -61,8 +61,9 @@ TEST(OptionTable, CompletionOfShellsKnowsTheLongNames) {
   text << file.rdbuf();
   for (const Option& option : option_table())
     for (std::string_view name : option.names)
-      if (name.size() > 2 && !is_refused(option))
+      if (name.size() > 2 && !is_refused(option)) {
         EXPECT_NE(text.str().find("--" + std::string(name)), std::string::npos) << name;
+      }
 }
 
 TEST(OptionTable, RanksOfEachNode) {

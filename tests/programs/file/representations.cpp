@@ -143,7 +143,7 @@ void check_registered(Scratch& scratch, int rank, int size) {
   for (int row = 0; row < 3; ++row)
     for (int r = 0; r < size; ++r)
       for (int i = 2 * row; i < 2 * row + 2; ++i) {
-        char digits[9];
+        char digits[16];
         std::snprintf(digits, sizeof digits, "%08d", 100 * r + i);
         text += digits;
       }

@@ -167,12 +167,12 @@ void each_performance_variable() {
     CHECK_EQ(elements, size);
     std::vector<char> value(8 * static_cast<size_t>(elements));
     const int start = MPI_T_pvar_start(session.session, handle);
-    CHECK_EQ(start, continuous ? MPI_T_ERR_PVAR_NO_STARTSTOP : MPI_SUCCESS);
+    CHECK_EQ(start, continuous ? int{MPI_T_ERR_PVAR_NO_STARTSTOP} : int{MPI_SUCCESS});
     OK(MPI_T_pvar_read(session.session, handle, value.data()));
-    CHECK_EQ(MPI_T_pvar_stop(session.session, handle), continuous ? MPI_T_ERR_PVAR_NO_STARTSTOP : MPI_SUCCESS);
-    CHECK_EQ(MPI_T_pvar_reset(session.session, handle), readonly ? MPI_T_ERR_PVAR_NO_WRITE : MPI_SUCCESS);
-    CHECK_EQ(MPI_T_pvar_write(session.session, handle, value.data()), readonly ? MPI_T_ERR_PVAR_NO_WRITE : MPI_SUCCESS);
-    CHECK_EQ(MPI_T_pvar_readreset(session.session, handle, value.data()), readonly ? MPI_T_ERR_PVAR_NO_WRITE : MPI_SUCCESS);
+    CHECK_EQ(MPI_T_pvar_stop(session.session, handle), continuous ? int{MPI_T_ERR_PVAR_NO_STARTSTOP} : int{MPI_SUCCESS});
+    CHECK_EQ(MPI_T_pvar_reset(session.session, handle), readonly ? int{MPI_T_ERR_PVAR_NO_WRITE} : int{MPI_SUCCESS});
+    CHECK_EQ(MPI_T_pvar_write(session.session, handle, value.data()), readonly ? int{MPI_T_ERR_PVAR_NO_WRITE} : int{MPI_SUCCESS});
+    CHECK_EQ(MPI_T_pvar_readreset(session.session, handle, value.data()), readonly ? int{MPI_T_ERR_PVAR_NO_WRITE} : int{MPI_SUCCESS});
     MPI_T_pvar_handle kept = handle;
     OK(MPI_T_pvar_handle_free(session.session, &handle));
     CHECK(handle == MPI_T_PVAR_HANDLE_NULL);
