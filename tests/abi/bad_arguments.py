@@ -29,6 +29,7 @@ NAMES_NULL = {"MPI_Comm_get_name", "MPI_Type_get_name", "MPI_Win_get_name"}
 HANDLED_NULL = {"MPI_File_set_errhandler", "MPI_File_get_errhandler", "MPI_File_call_errhandler"}
 # Addresses that may be NULL by the standard, or that lead to one of several types.
 OPTIONAL = {("MPI_Info_get_string", "value"), ("MPI_Alloc_mem", "info"),
+            ("MPI_Session_get_nth_pset", "pset_name"),  # of a length of 0
             ("MPI_Intercomm_create_from_groups", "remote_group")}  # the empty group is no good local one
 
 
