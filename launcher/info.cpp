@@ -56,7 +56,10 @@ int print_api() {
     ++unsupported;
     fmt::print("{}\n", function);
   }
-  fmt::print("{} functions are implemented, {} are not (listed above)\n", implemented, unsupported);
+  if (unsupported == 0)
+    fmt::print("all {} functions are implemented\n", implemented);
+  else
+    fmt::print("{} functions are implemented, {} are not (listed above)\n", implemented, unsupported);
   return 0;
 }
 

@@ -190,11 +190,15 @@ test_failed_start_is_said_once_by_library() {
 test_api_is_listed_by_library() {
   local all missing
   "$build/bin/tutti" info --api >out 2>err || fail "exit code $?"
-  missing=$(grep -c '	unsupported$' "$build/share/tutti/api.tsv")
+  missing=$(grep -c '	unsupported$' "$build/share/tutti/api.tsv") || true
   all=$(grep -c '' "$build/share/tutti/api.tsv")
   [ "$all" = 664 ] || fail "$all functions"
-  [ "$(grep -c '^MPI_' out)" = "$missing" ] || fail "not all that is missing is listed"
-  grep '	unsupported$' "$build/share/tutti/api.tsv" | cut -f1 | sort | diff - <(grep '^MPI_' out | sort) ||
+  [ "$(awk '/^MPI_/' out | wc -l)" = "$missing" ] || fail "not all that is missing is listed"
+  awk '$2 == "unsupported" {print $1}' "$build/share/tutti/api.tsv" | sort | diff - <(awk '/^MPI_/' out | sort) ||
     fail "other functions are listed than are missing"
-  printed "$((all - missing)) functions are implemented, $missing are not (listed above)"
+  if [ "$missing" = 0 ]; then
+    printed "all $all functions are implemented"
+  else
+    printed "$((all - missing)) functions are implemented, $missing are not (listed above)"
+  fi
 }
