@@ -21,7 +21,7 @@ namespace inside {
 constinit Thread unasked{.inside = true}, nobody{.inside = true};
 constinit Call nowhere;
 constinit thread_local Thread* thread = &unasked;
-Record* record = nullptr;
+constinit std::atomic<Record*> record = nullptr;
 bool one_at_a_time = false;
 
 }  // namespace inside
@@ -92,7 +92,7 @@ void open(std::string_view job, int rank, int size, std::string_view host) {
   made->nanoseconds = nanoseconds_now();
   made->phase.store(1, std::memory_order_relaxed);
   std::memcpy(made->magic, kMagic, sizeof kMagic);
-  inside::record = made;
+  inside::record.store(made, std::memory_order_release);
 }
 
 void set_judge(Judge made, bool one_at_a_time) {
@@ -104,6 +104,7 @@ Thread* inside::attach(uint16_t function, const void* caller) {
   static thread_local Leaving leaving;
   thread = &nobody;  // unless there is something to write to
   if (off.load(std::memory_order_relaxed)) return nullptr;
+  Record* const record = mine();
   if (!record) {  // not yet: the next call asks again
     thread = &unasked;
     return nullptr;
@@ -122,7 +123,7 @@ Thread* inside::attach(uint16_t function, const void* caller) {
 }
 
 void inside::expect_alone(const Thread& mine, uint16_t function, const void* caller) {
-  for (const Thread& other : record->threads)
+  for (const Thread& other : record.load(std::memory_order_acquire)->threads)
     if (&other != &mine && get(other.used) && get(other.inside))
       if (const Call* const call = get(other.call)) return judge.overlap(function, caller, *call);
 }

@@ -157,7 +157,7 @@ extern Thread unasked, nobody;
 extern Call nowhere;  // what is noted of calls that are not recorded: never read
 // Initial-exec: the call that finds a library's other thread-locals costs more than all of begin().
 extern constinit thread_local Thread* thread __attribute__((tls_model("initial-exec")));
-extern Record* record;
+extern std::atomic<Record*> record;  // of this process; calls of other threads may find it when it is made
 Thread* attach(uint16_t function = 0, const void* caller = nullptr);
 // Calls must come one after the other, of whatever threads. Written once, before several can call.
 extern bool one_at_a_time;
@@ -178,7 +178,7 @@ inline void set_head(Call& call, Head head) {
 }  // namespace inside
 
 inline Record* mine() {
-  return inside::record;
+  return inside::record.load(std::memory_order_acquire);
 }  // nullptr before open()
 
 // Where this thread writes; nullptr: nowhere.

@@ -21,17 +21,19 @@ constexpr size_t kMostIdleBytes = 8 << 20;
 Planner::~Planner() = default;
 
 Planner::Known& Planner::known(const Shape& shape) {
-  ++plan_counts.reused;
-  if (!known_.empty() && known_.front().shape == shape) return known_.front();
+  if (!known_.empty() && known_.front().shape == shape) {
+    plan_counts.reused.add(1);
+    return known_.front();
+  }
   const size_t hash = shape.hash();
   const auto [begin, end] = places_.equal_range(hash);
   for (auto at = begin; at != end; ++at) {
     if (!(at->second->shape == shape)) continue;
     known_.splice(known_.begin(), known_, at->second);
+    plan_counts.reused.add(1);
     return known_.front();
   }
-  --plan_counts.reused;
-  ++plan_counts.built;
+  plan_counts.built.add(1);
   auto built = std::make_shared<const Plan>(build(shape));
   const size_t weight = kStepsBeside + built->steps.size() + shape.counts.size() / 8;
   known_.push_front({shape, hash, weight, std::move(built), nullptr, 0});

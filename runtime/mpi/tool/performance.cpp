@@ -75,10 +75,10 @@ void wakeups(const Comm*, double* v) {
   *v = running() && process().helper ? static_cast<double>(process().helper->wakeups()) : 0;
 }
 void built(const Comm*, double* v) {
-  *v = static_cast<double>(coll::plan_counts.built);
+  *v = static_cast<double>(coll::plan_counts.built.get());
 }
 void reused(const Comm*, double* v) {
-  *v = static_cast<double>(coll::plan_counts.reused);
+  *v = static_cast<double>(coll::plan_counts.reused.get());
 }
 void level(const Comm*, double* v) {
   static_assert(MPI_THREAD_MULTIPLE > 0);
