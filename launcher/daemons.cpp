@@ -25,7 +25,7 @@ namespace {
 
 constexpr auto kGoneTimeout = std::chrono::milliseconds(800);
 constexpr auto kGoneTimeoutInVain = std::chrono::milliseconds(150);  // or nobody waits for it
-constexpr auto kTimeForSlurm = std::chrono::milliseconds(800);
+constexpr auto kTimeForSlurm = std::chrono::milliseconds(1000);
 constexpr size_t kMostNewcomers = 256;  // who have proved nothing yet, at a time; others wait
 constexpr auto kProofTime = std::chrono::seconds(10);
 
