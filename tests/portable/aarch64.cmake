@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Cross-compiles for aarch64 against a root of that architecture, named by TUTTI_SYSROOT, with the build's packages
-# unpacked in it; its tests run under qemu's user mode.
+# unpacked in it (sysroot.sh makes one); its tests run under qemu's user mode.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(root $ENV{TUTTI_SYSROOT})
@@ -8,6 +8,8 @@ set(CMAKE_SYSROOT ${root})
 set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)
 set(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++)
 set(CMAKE_FIND_ROOT_PATH ${root})
+# The distribution's cross compiler does not name its multiarch folder to CMake, which looks for packages there.
+set(CMAKE_PREFIX_PATH /usr/lib/aarch64-linux-gnu/cmake)
 set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
 set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)

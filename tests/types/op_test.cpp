@@ -277,8 +277,8 @@ TEST(Op, ComputesOnFloatingPointNumbers) {
   check_complex<long double>(MPI_C_LONG_DOUBLE_COMPLEX), check_complex<float>(MPI_COMPLEX);
   check_complex<Quad>(MPI_COMPLEX32), check_complex<double>(MPI_COMPLEX16);
 #ifdef __FLT16_MANT_DIG__
-  check_real<_Float16>(MPI_REAL2);
-  check_complex<_Float16>(MPI_COMPLEX4);
+  check_real<Half>(MPI_REAL2);
+  check_complex<Half>(MPI_COMPLEX4);
 #endif
 }
 

@@ -29,4 +29,13 @@ using Quad = long double;  // has 128 bits where the compiler has no other such 
 static_assert(sizeof(Quad) == 16);
 #endif
 
+// Half precision. GCC 12 has this name in C++ on x86-64 alone; on aarch64 numbers of that format compute as float.
+#ifdef __FLT16_MANT_DIG__
+#if defined(__aarch64__) && defined(__GNUC__) && !defined(__clang__) && __GNUC__ < 13
+using Half = __fp16;
+#else
+using Half = _Float16;
+#endif
+#endif
+
 }  // namespace tutti::mpi

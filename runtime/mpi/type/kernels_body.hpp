@@ -203,7 +203,7 @@ constexpr KernelTable make_kernels() {
   integer<uint32_t>(table, Element::uint32);
   integer<uint64_t>(table, Element::uint64);
 #ifdef __FLT16_MANT_DIG__
-  floating<_Float16>(table, Element::float16, Element::complex_float16);
+  floating<Half>(table, Element::float16, Element::complex_float16);
 #endif
   floating<float>(table, Element::float32, Element::complex_float32);
   floating<double>(table, Element::float64, Element::complex_float64);

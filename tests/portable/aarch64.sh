@@ -1,0 +1,32 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Cross-compiles library, launcher and tests for aarch64 against the root that TUTTI_SYSROOT names (sysroot.sh makes
+# one), and runs the unit tests of base, coll, exec and contract under qemu. That proves nothing of the order of memory:
+# qemu runs on a machine of stricter order, and those arguments stand beside the code.
+# usage: aarch64.sh SOURCE [BUILD]   (BUILD is kept; without it the tree is a temporary one)
+# Exit 77: not asked for (TUTTI_LONG=1), or not possible here.
+set -euo pipefail
+source=$1
+skip() { echo "skipped: $*"; exit 77; }
+[ "${TUTTI_LONG:-}" = 1 ] || skip "it compiles everything; TUTTI_LONG=1 asks for it"
+[ -n "${TUTTI_SYSROOT:-}" ] || skip "TUTTI_SYSROOT names no root of aarch64: tests/portable/sysroot.sh FOLDER makes one"
+[ -d "$TUTTI_SYSROOT/usr/include" ] || skip "TUTTI_SYSROOT names $TUTTI_SYSROOT, which is no root to compile against"
+for tool in aarch64-linux-gnu-g++ qemu-aarch64; do
+  command -v "$tool" >/dev/null || skip "$tool is missing (Debian: g++-aarch64-linux-gnu, qemu-user)"
+done
+build=${2:-}
+if [ -z "$build" ]; then
+  build=$(mktemp -d)
+  trap 'rm -rf "$build"' EXIT
+fi
+cmake -S "$source" -B "$build" -G Ninja --toolchain "$source/tests/portable/aarch64.cmake" >"$build.configured" ||
+  { cat "$build.configured"; rm -f "$build.configured"; exit 1; }
+rm -f "$build.configured"
+cmake --build "$build" -j "${TUTTI_JOBS:-2}" | tail -n 20
+for made in lib/libmpi_abi.so.1 bin/mpirun; do
+  aarch64-linux-gnu-readelf -h "$build/$made" | grep -q 'Machine:.*AArch64' || { echo "$made is not of aarch64"; exit 1; }
+done
+# Emulation takes ten times as long: the limits are for that.
+cd "$build"
+ctest --output-on-failure --timeout 1500 -j 2 -R '^(unit|coll|types)\.|^contract\.deadlock$' \
+  -E '^unit\.(layers|tiers|tidy)' --no-tests=error
