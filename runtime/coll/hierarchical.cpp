@@ -19,7 +19,7 @@ namespace {
 class Levels {
  public:
   explicit Levels(const Shape& shape)
-      : s(shape), plan(shape), nodes(*shape.nodes), mine(nodes.members(nodes.node())) {
+      : s(shape), plan(shape), nodes(*shape.nodes), mine(nodes.mine().to_vector()) {
     for (int n = 0; n < nodes.nodes(); ++n)
       leaders.push_back(n == nodes.node_of(s.root) ? s.root : nodes.members(n).front());
     leader = leaders[static_cast<size_t>(nodes.node())];
@@ -60,7 +60,7 @@ class Levels {
   const Shape& s;
   PlanBuilder plan;
   const NodeLayout& nodes;
-  const std::vector<int>& mine;  // the ranks of my node
+  const std::vector<int> mine;  // the ranks of my node
   std::vector<int> leaders;      // by node
   int leader = 0;                // of my node
   bool leads = false;            // that is me
@@ -103,11 +103,11 @@ std::vector<int64_t> node_begins(const NodeLayout& nodes, int64_t bytes) {
 
 // Runs of ranks of a node that follow one another: visit(first rank, index of it, length).
 template <class Visit>
-void each_run_of(const std::vector<int>& ranks, Visit&& visit) {
-  for (size_t i = 0; i < ranks.size();) {
-    size_t end = i + 1;
+void each_run_of(const ProcessList& ranks, Visit&& visit) {
+  for (int i = 0; i < ranks.size();) {
+    int end = i + 1;
     while (end < ranks.size() && ranks[end] == ranks[end - 1] + 1) ++end;
-    visit(ranks[i], static_cast<int64_t>(i), static_cast<int64_t>(end - i));
+    visit(ranks[i], int64_t{i}, int64_t{end - i});
     i = end;
   }
 }
@@ -321,11 +321,11 @@ Plan hierarchical_alltoall(const Shape& s) {
                   {.same = false, .at = incoming, .blocks = begin});
     for (int n = 0; n < l.nodes.nodes(); ++n)
       for (int64_t destination = 0; destination < m; ++destination)
-        for (size_t i = 0; i < l.nodes.members(n).size(); ++i)
+        for (int i = 0; const int rank : l.nodes.members(n))
           l.plan.copy(incoming.slice(begin[static_cast<size_t>(n)] +
-                                         (static_cast<int64_t>(i) * m + destination) * b,
+                                         (int64_t{i++} * m + destination) * b,
                                      b),
-                      columns.slice(destination * row + l.nodes.members(n)[i] * b, b));
+                      columns.slice(destination * row + rank * b, b));
     l.plan.fence();
   }
   if (m == 1) l.plan.copy(columns, l.plan.out_blocks(0, s.size));

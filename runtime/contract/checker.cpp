@@ -577,9 +577,8 @@ void Checker::take_answer(const Header& header) {
   const auto status = static_cast<Status>(header.source);
   if (status == Status::started) {
     // Who answers tells, between two groups, whether it denies to be the root that it is taken for.
-    const std::vector<int>& peers = *ledger->channel_.peers;
-    const auto at = ledger->channel_.sides ? std::find(peers.begin(), peers.end(), header.process) : peers.end();
-    const int rank = at == peers.end() ? -1 : static_cast<int>(at - peers.begin());
+    const engine::Channel& channel = ledger->channel_;
+    const int rank = channel.sides ? channel.peers.rank_of(header.process) : -1;
     return ledger->differs(header.serial, rank, header.signature);
   }
   // Whoever has left will not come to this call any more.

@@ -212,10 +212,10 @@ const char* freed_text(const Ledger& ledger) {
 
 // Who the groups are, by what every rank of the job knows.
 std::string groups_text(const engine::Channel& channel) {
-  const auto half = channel.peers->begin() + channel.sides.first;
-  return fmt::format("group A has {} of MPI_COMM_WORLD, group B {}",
-                     ranks_text(std::vector<int>(channel.peers->begin(), half)),
-                     ranks_text(std::vector<int>(half, channel.peers->end())));
+  const std::vector<int> all = channel.peers.to_vector();
+  const auto half = all.begin() + channel.sides.first;
+  return fmt::format("group A has {} of MPI_COMM_WORLD, group B {}", ranks_text(std::vector<int>(all.begin(), half)),
+                     ranks_text(std::vector<int>(half, all.end())));
 }
 
 }  // namespace

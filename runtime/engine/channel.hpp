@@ -6,10 +6,9 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
-#include <vector>
 
 #include "base/node_layout.hpp"
+#include "base/process_list.hpp"
 #include "base/sides.hpp"
 #include "engine/engine.hpp"
 #include "transport/shared/area.hpp"
@@ -24,7 +23,7 @@ struct Channel {
   Engine* engine = nullptr;
   uint64_t context = 0;
   int rank = 0;
-  std::shared_ptr<const std::vector<int>> peers;  // process id by rank, of those that messages go to
+  ProcessList peers;  // by rank, of those that messages go to
   Sides sides;  // hidden channel, between two groups
   // Hidden channel: what the ranks of my node share, or nothing; and who is where, if they are on
   // several nodes.
@@ -34,17 +33,17 @@ struct Channel {
   uint32_t next_serial = 0;  // hidden channel: the next collective call takes it when it starts
   contract::Ledger* ledger = nullptr;  // hidden channel: checks its calls; nullptr: nobody does
 
-  int size() const { return static_cast<int>(peers->size()); }
+  int size() const { return peers.size(); }
   // The ranks of my node have numbers there, as in the area: how many there are, mine, and whose
   // one is.
   int neighbours() const {
-    return nodes ? static_cast<int>(nodes->members(nodes->node()).size()) : size();
+    return nodes ? nodes->mine().size() : size();
   }
   int local() const { return nodes ? nodes->local() : rank; }
   int neighbour(int number) const {
-    return nodes ? nodes->members(nodes->node())[static_cast<size_t>(number)] : number;
+    return nodes ? nodes->mine()[number] : number;
   }
-  int process_of(int peer_rank) const { return (*peers)[static_cast<size_t>(peer_rank)]; }
+  int process_of(int peer_rank) const { return peers[peer_rank]; }
 };
 
 }  // namespace tutti::engine

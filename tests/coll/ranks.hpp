@@ -36,8 +36,6 @@ class Ranks {
  public:
   explicit Ranks(int size, uint64_t seed = 1)
       : fabric_(size, seed), channels_(static_cast<size_t>(size)) {
-    auto peers = std::make_shared<std::vector<int>>(static_cast<size_t>(size));
-    std::iota(peers->begin(), peers->end(), 0);
     for (int i = 0; i < size; ++i) {
       engines_.push_back(
           std::make_unique<engine::Engine>(fabric_.at(i), i, engine::Waiting{20, 50}));
@@ -45,7 +43,7 @@ class Ranks {
       channel.engine = engines_.back().get();
       channel.context = 7;
       channel.rank = i;
-      channel.peers = peers;
+      channel.peers = ProcessList::range(0, size);
     }
   }
   // `places` by rank: its node. Without a large lane there is no room for one.
@@ -56,7 +54,7 @@ class Ranks {
       if (layouts_.back()->nodes() > 1) channel.nodes = layouts_.back().get();
     }
     for (int node = 0; node < layouts_.front()->nodes(); ++node)
-      share_memory(layouts_.front()->members(node), with_large, 4u << seed % 3);
+      share_memory(layouts_.front()->members(node).to_vector(), with_large, 4u << seed % 3);
   }
 
   // body(channel) on a thread for each rank, with its engine owned.

@@ -28,7 +28,7 @@ constexpr uint64_t kUser = 4, kHidden = 7;
 
 class Rank final : public engine::Observer {
  public:
-  Rank(transport::Transport& transport, int id, std::shared_ptr<const std::vector<int>> peers,
+  Rank(transport::Transport& transport, int id, ProcessList peers,
        std::function<void(int, const Deadlock&)> found)
       : engine(transport, id, {10, 20}),
         channel{&engine, kHidden, id, std::move(peers)},
@@ -123,8 +123,7 @@ struct Outcome {
 // Runs body(rank, id) on a thread each, until all are through or a deadlock was reported.
 Outcome run(int size, const std::function<void(Rank&, int)>& body, uint64_t seed = 1) {
   transport::LoopbackFabric fabric(size, seed);
-  auto peers = std::make_shared<std::vector<int>>(static_cast<size_t>(size));
-  std::iota(peers->begin(), peers->end(), 0);
+  const ProcessList peers = ProcessList::range(0, size);
   Outcome outcome;
   std::mutex mutex;
   std::atomic<bool> given_up{false};

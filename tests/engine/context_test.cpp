@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Context ids: distinct while in use, reused after release, never the same twice in a row.
-#include "mpi/comm/context.hpp"
+#include "engine/context.hpp"
 
 #include <gtest/gtest.h>
 
 #include <set>
 
-namespace tutti::mpi {
+namespace tutti::engine {
 namespace {
 
 TEST(ContextPool, ReusesReleasedSlotsUnderAnotherId) {
@@ -51,4 +51,4 @@ TEST(ContextPool, SaysWhenItIsEmpty) {
 }
 
 }  // namespace
-}  // namespace tutti::mpi
+}  // namespace tutti::engine

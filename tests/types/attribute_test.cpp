@@ -8,6 +8,7 @@
 
 #include "mpi/object/api_attribute.hpp"
 #include "mpi/type/api_datatype.hpp"
+#include "mpi/type/api_type_attribute.hpp"
 
 namespace tutti::mpi {
 namespace {

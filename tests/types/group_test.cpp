@@ -23,7 +23,7 @@ struct Held {
   }
   Group& operator*() const { return *resolve<Group>(handle); }
   Group* operator->() const { return resolve<Group>(handle); }
-  std::vector<int> processes() const { return *resolve<Group>(handle)->processes; }
+  std::vector<int> processes() const { return resolve<Group>(handle)->processes.to_vector(); }
   MPI_Group handle;
 };
 

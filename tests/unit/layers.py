@@ -55,21 +55,6 @@ MAY_INCLUDE = {
     "runtime/mpi/process": [*COLL],
     "runtime/mpi/env": [*COLL, "mpi/p2p", "mpi/tool", "mpi/process", "mpi/rma", "mpi/file", "transport/testing"],
 }
-# Arrows that still run up, and shall go: file, room.
-STILL_UP = {
-    ("runtime/mpi/comm/comm.cpp", "mpi/request"),
-    ("runtime/mpi/comm/comm_making.cpp", "mpi/check"),
-    ("runtime/mpi/comm/comm_making.cpp", "mpi/coll"),
-    ("runtime/mpi/comm/comm_making.cpp", "mpi/request"),
-    ("runtime/mpi/comm/intercomm.cpp", "mpi/check"),
-    ("runtime/mpi/comm/intercomm.cpp", "mpi/coll"),
-    ("runtime/mpi/comm/comm.hpp", "mpi/coll"),
-    ("runtime/mpi/object/api_attribute.hpp", "mpi/type"),
-    ("runtime/mpi/object/inventory.cpp", "mpi/request"),
-    ("runtime/mpi/object/process.hpp", "mpi/comm"),
-    ("runtime/mpi/request/persistent.cpp", "mpi/p2p"),
-    ("runtime/mpi/type/op.cpp", "mpi/check"),
-}
 # The files that may include a library's headers.
 LIBRARIES = {
     r"ucp/|ucs/|uct/|ucm/": r"runtime/transport/ucx/",
@@ -92,7 +77,7 @@ def offences(path, place, room):
     text = path.read_text()
     for number, line in enumerate(text.splitlines(), 1):
         own = re.match(r'\s*#include "([a-z0-9_/]+)/', line)
-        if own and own[1] in own_rooms and own[1] not in allowed | {up for file, up in STILL_UP if file == place}:
+        if own and own[1] in own_rooms and own[1] not in allowed:
             yield f"{place}:{number}: may not include {own[1]}/"
         foreign = re.match(r"\s*#include <([^>]+)>", line)
         for pattern, where in LIBRARIES.items():

@@ -77,10 +77,10 @@ void mention_both(const engine::Outcome& outcome, const Wanted& wanted, bool in_
                             .call = flight::description(receive),
                             .address = code_address(receive.caller)});
   }
-  if (!process().checker) return;
+  if (!wanted.comm.process.checker) return;
   const int sender = wanted.comm.process_of(outcome.source);
   const contract::Side side =
-      process().checker->trace().find({.context = wanted.comm.context(),
+      wanted.comm.process.checker->trace().find({.context = wanted.comm.context(),
                                        .bytes = outcome.sent_bytes,
                                        .process = sender,
                                        .dest = wanted.comm.rank(),
@@ -132,7 +132,7 @@ Error failure_of_receive(const engine::Outcome& outcome, const Wanted& wanted, b
       amount_text(wanted.count, wanted.type), outcome.tag,
       comm.hidden.ledger ? contract::description(*comm.hidden.ledger) : comm.name);
   if (!type_comparison.report_only && !comm.errhandler->ends_job()) return error;
-  engine::Engine& engine = engine_of_process();
+  engine::Engine& engine = comm.engine();
   if (!owned) engine.enter();
   mention_both(outcome, wanted, owned);
   if (type_comparison.report_only) error = report_alone(std::move(error), &comm);

@@ -165,7 +165,7 @@ class UsesOf {
 }  // namespace
 
 void open_strict(bool report_only) {
-  strict = new Strict(report_only);  // as long as the process
+  watcher = strict = new Strict(report_only);  // as long as the process
   inventory::open([](const Object& gone) {
     if (with_handle(gone.tag()) == Tag::request) strict->outstanding().drop(&gone);
   });
@@ -215,10 +215,10 @@ void Strict::sends(const Comm& comm, int dest, int tag) {
 
 void Strict::looks(const Comm& comm, int source, int tag) {
   if (source != MPI_ANY_SOURCE) return;
-  for (int pass = 0; pass < kMostPasses && process().engine->progress(); ++pass) {
+  for (int pass = 0; pass < kMostPasses && comm.engine().progress(); ++pass) {
   }
   const std::vector<int> senders =
-      process().engine->matcher().senders({comm.context(), source, tag, 0});
+      comm.engine().matcher().senders({comm.context(), source, tag, 0});
   if (senders.size() > 1) race(here(), senders, comm);
 }
 

@@ -15,11 +15,12 @@
 #include "contract/notes.hpp"
 #include "mpi/check/outstanding.hpp"
 #include "mpi/comm/comm.hpp"
+#include "mpi/object/watcher.hpp"
 #include "mpi/request/request.hpp"
 
 namespace tutti::mpi {
 
-class Strict {
+class Strict final : public Watcher {
  public:
   explicit Strict(bool report_only) : report_only_(report_only) {}
 
@@ -30,13 +31,13 @@ class Strict {
   Outstanding& outstanding() { return outstanding_; }
 
   // ---- reductions: "MPI_SUM on MPI_CHAR", which the standard does not define. Any thread.
-  void computes_undefined(std::string what);
+  void computes_undefined(std::string what) override;
 
   // ---- messages; with the engine owned
 
   // This rank is about to send, or does what may tell others how far it has come.
   void sends(const Comm& comm, int dest, int tag);
-  void acts() { ++acts_; }
+  void acts() override { ++acts_; }
   // A receive or a probe is about to look among the messages that are there.
   void looks(const Comm& comm, int source, int tag);
   // A blocking receive that wanted `source` and `tag` has got a message.

@@ -6,36 +6,26 @@
 #include "base/flight.hpp"
 #include "base/pool.hpp"
 #include "contract/ledger.hpp"
-#include "engine/listener.hpp"
 #include "mpi/check/message_types.hpp"
 #include "mpi/check/strict.hpp"
 #include "mpi/coll/api_collective.hpp"
 #include "mpi/coll/collective_arguments.hpp"
 #include "mpi/coll/collective_signature.hpp"
+#include "mpi/coll/repeated.hpp"
 #include "mpi/object/inventory.hpp"
 
 namespace tutti::mpi {
 namespace {
 
 using coll::Call;
-using coll::Collective;
 
-Error outcome_of(const coll::Execution& execution) {
-  if (execution.mpi_class == MPI_SUCCESS) return {};
-  if (execution.mpi_class == MPI_ERR_TRUNCATE)
-    return failure(MPI_ERR_TRUNCATE,
-                   "a rank sent more than this rank's count and datatype receive: the ranks' "
-                   "counts and datatypes do not fit together");
-  if (execution.mpi_class == MPI_ERR_PROC_ABORTED)
-    return failure(execution.mpi_class, "a process of the communicator is gone: its job has ended");
-  return failure(execution.mpi_class, "a message of the collective could not be carried");
+// As Repeated::keep(), which it makes for the first call that may come again.
+bool keep(Comm& comm, const Arguments& given, bool nonblocking, std::unique_ptr<coll::Execution>& execution) {
+  if (!comm.repeated) comm.repeated = std::make_shared<Repeated>();
+  return comm.repeated->keep(given, nonblocking, comm.size(), execution);
 }
 
 // A nonblocking collective under way.
-void tell(const Comm& comm, engine::Happening what) {
-  engine::tell_listener({.what = what, .context = comm.context()});
-}
-
 class CollectiveRequest final : public Request,
                                 public Pooled<CollectiveRequest>,
                                 private contract::Abandonable {
@@ -104,9 +94,9 @@ class CollectiveRequest final : public Request,
   }
   void leave_execution() {
     if (home_.generation > 0)
-      comm->repeated.give_back(home_, std::move(execution_));
+      comm->repeated->give_back(home_, std::move(execution_));
     else if (new_ && new_->given)
-      comm->repeated.keep(*new_->given, true, comm->size(), execution_);
+      keep(*comm, *new_->given, true, execution_);
   }
   void abandon() override {
     abandoned_ = true;
@@ -125,86 +115,13 @@ class CollectiveRequest final : public Request,
   const std::unique_ptr<New> new_;
 };
 
-// Something is wrong on the communicator: waits until it is known what. No error: it was nothing,
-// or has only been reported.
-[[gnu::cold]] Error settle(const contract::Ledger& ledger) {
-  engine_of_process().wait_until([&] { return !ledger.suspected(); });
-  return ledger.broken() ? ledger.error() : Error();
-}
-
-[[gnu::cold]] Error end_disturbed(coll::Execution& execution, const contract::Ledger& ledger) {
-  engine::Engine& engine = engine_of_process();
-  for (;;) {
-    if (Error e = settle(ledger)) {
-      if (execution.running()) execution.abandon(e.mpi_class());
-      engine.wait_until([&] { return !execution.running(); });
-      return e;
-    }
-    execution.resume();
-    engine.wait_until([&] { return !execution.running() || ledger.disturbed(); });
-    if (!execution.running() && !ledger.disturbed()) return outcome_of(execution);
-  }
-}
-
-// This thread is inside a blocking call, with the engine owned on both ends.
-class Inside {
- public:
-  Inside(contract::Ledger* ledger, const flight::Call* call) : ledger_(ledger) {
-    if (ledger_) ledger_->enter(call);
-  }
-  ~Inside() {
-    if (ledger_) ledger_->leave();
-  }
-  Inside(const Inside&) = delete;
-
- private:
-  contract::Ledger* const ledger_;
-};
-
-// For the flight record: the call that this thread is in is the communicator's next.
-const flight::Call* note_serial(const Comm& comm) {
-  flight::Call* call = flight::now();
-  if (!call) return nullptr;
-  flight::set(call->context, comm.context());
-  flight::set(call->serial, comm.hidden.next_serial + 1);
-  return call;
-}
-
-// Runs what is prepared, to its end. The engine is owned.
-Error run_through(Comm& comm, coll::Execution& execution) {
-  contract::Ledger* const ledger = comm.hidden.ledger;
-  const Inside inside(ledger, note_serial(comm));
-  tell(comm, engine::Happening::collective_begun);
-  coll::run(execution);
-  tell(comm, engine::Happening::collective_ended);
-  if (ledger && ledger->disturbed()) [[unlikely]]
-    return end_disturbed(execution, *ledger);
-  return outcome_of(execution);
-}
-
-// What comes before each call. The engine is owned.
-Error settle_first(Comm& comm) {
-  if (strict) [[unlikely]]
-    strict->acts();
-  contract::Ledger* const ledger = comm.hidden.ledger;
-  if (!ledger) return {};
-  ledger->expect_nobody_inside();
-  if (ledger->disturbed()) [[unlikely]]
-    return settle(*ledger);
-  return {};
-}
-
-// `given`: by which the execution may be kept; nullptr: it is not.
-Error run_call(Comm& comm, const Call& call, const Arguments* given) {
-  const engine::Engine::Guard own(engine_of_process());
-  if (Error e = settle_first(comm)) return e;
-  comm.find_area();
-  Result<std::unique_ptr<coll::Execution>> execution =
-      coll::prepare(comm.hidden, comm.planner, call);
+// `given`: by which the execution may be kept.
+Error run_and_keep(Comm& comm, const Call& call, const Arguments& given) {
+  const engine::Engine::Guard own(*comm.hidden.engine);
+  Result<std::unique_ptr<coll::Execution>> execution = prepare(comm, call);
   if (!execution) return std::move(execution).error();
   Error outcome = run_through(comm, **execution);
-  if (!outcome && !(given && comm.repeated.keep(*given, false, comm.size(), *execution)))
-    coll::keep(comm.planner, *std::move(execution));
+  if (!outcome && !keep(comm, given, false, *execution)) coll::keep(comm.planner, *std::move(execution));
   return outcome;
 }
 
@@ -212,11 +129,11 @@ Error run_call(Comm& comm, const Call& call, const Arguments* given) {
 bool run_again(const Arguments& given, Comm& comm, Error& outcome) {
   if (strict) [[unlikely]]
     return false;
-  const engine::Engine::Guard own(engine_of_process());
+  const engine::Engine::Guard own(*comm.hidden.engine);
   contract::Ledger* const ledger = comm.hidden.ledger;
   if (ledger && ledger->disturbed()) [[unlikely]]
     return false;
-  coll::Execution* const known = comm.repeated.borrow(given);
+  coll::Execution* const known = comm.repeated ? comm.repeated->borrow(given) : nullptr;
   if (!known) return false;
   if (ledger) ledger->expect_nobody_inside();
   outcome = run_through(comm, *known);
@@ -232,11 +149,8 @@ Error start_new(Comm& comm, std::unique_ptr<CollectiveRequest::New> what, MPI_Re
   call.out_layouts = prepared.out_layouts;
   call.signature = contract::in_form(call.signature, contract::Form::nonblocking);
   auto made = Ref<CollectiveRequest>::adopt(new CollectiveRequest(comm, std::move(what)));
-  const engine::Engine::Guard own(engine_of_process());
-  if (Error e = settle_first(comm)) return e;
-  comm.find_area();
-  Result<std::unique_ptr<coll::Execution>> execution =
-      coll::prepare(comm.hidden, comm.planner, call);
+  const engine::Engine::Guard own(*comm.hidden.engine);
+  Result<std::unique_ptr<coll::Execution>> execution = prepare(comm, call);
   if (!execution) return std::move(execution).error();
   (*execution)->own_types();
   (*execution)->own_arrays();
@@ -257,14 +171,10 @@ Error run(const Arguments& given, Comm& comm) {
   if (Error e = check_own_block(*made, comm, contract::Form::blocking)) return e;
   if (comm.hidden.ledger) sign(made->call, made->op, comm);
   if (!strict) [[likely]]
-    return run_call(comm, made->call, &given);
+    return run_and_keep(comm, made->call, given);
   TakenBuffers taken;
   if (Error e = taken.take(made->call, comm)) return e;
-  return run_call(comm, made->call, nullptr);
-}
-
-Error run(Comm& comm, const Call& call) {
-  return run_call(comm, call, nullptr);
+  return run(comm, made->call);
 }
 
 Error start(Comm& comm, Prepared prepared, MPI_Request* request, std::function<Error()> then) {
@@ -287,7 +197,7 @@ Error check_own_block(const Prepared& prepared, Comm& comm, contract::Form form)
   const std::optional<OwnBlock> own = mismatched_own_block(prepared.call, comm);
   if (!own) [[likely]]
     return {};
-  const engine::Engine::Guard owned(engine_of_process());
+  const engine::Engine::Guard owned(*comm.hidden.engine);
   if (Error e = settle_first(comm)) return e;
   Call call = prepared.call;
   sign(call, prepared.op, comm);
@@ -298,18 +208,18 @@ Error check_own_block(const Prepared& prepared, Comm& comm, contract::Form form)
                             types ? MPI_ERR_TYPE : MPI_ERR_COUNT,
                             amount_text(own->sent, *own->sent_type),
                             amount_text(own->received, *own->received_type));
-  return settle(*ledger);
+  return settle(comm);
 }
 
 bool start_again(const Arguments& given, Comm& comm, MPI_Request* request) {
   if (strict) [[unlikely]]
     return false;
-  const engine::Engine::Guard own(engine_of_process());
+  const engine::Engine::Guard own(*comm.hidden.engine);
   contract::Ledger* const ledger = comm.hidden.ledger;
   if (ledger && ledger->disturbed()) [[unlikely]]
     return false;
   Repeated::Home home;
-  std::unique_ptr<coll::Execution> known = comm.repeated.take(given, home);
+  std::unique_ptr<coll::Execution> known = comm.repeated ? comm.repeated->take(given, home) : nullptr;
   if (!known) return false;
   if (ledger) ledger->expect_nobody_inside();
   auto* const made = new CollectiveRequest(comm);
@@ -333,24 +243,6 @@ Error start_prepared(const Arguments& given, Prepared prepared, Comm& comm, MPI_
   if (Error e = start_new(comm, std::move(what), request)) return e;
   strict->outstanding().give_to(&taken, resolve<Request>(*request));
   return {};
-}
-
-Call allgather_bytes(const void* in, void* out, int64_t bytes_per_rank) {
-  return {.kind = Collective::allgather,
-          .in = in,
-          .out = out,
-          .in_count = bytes_per_rank,
-          .out_count = bytes_per_rank,
-          .in_layout = &Layout::bytes(),
-          .out_layout = &Layout::bytes()};
-}
-
-Call bcast_bytes(void* data, int64_t bytes, int root) {
-  return {.kind = Collective::bcast,
-          .root = root,
-          .out = data,
-          .out_count = bytes,
-          .out_layout = &Layout::bytes()};
 }
 
 }  // namespace tutti::mpi

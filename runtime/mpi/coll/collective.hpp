@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // From a collective call of MPI to a running plan: the blocking form waits, the nonblocking one
-// hands out a request. What making communicators needs of it is here too.
+// hands out a request.
 #pragma once
 
 #include <array>
@@ -10,6 +10,7 @@
 #include "coll/call.hpp"
 #include "contract/signature.hpp"
 #include "mpi/coll/arguments.hpp"
+#include "mpi/comm/collective_call.hpp"
 #include "mpi/comm/comm.hpp"
 #include "mpi/request/request.hpp"
 #include "mpi/type/datatype.hpp"
@@ -43,9 +44,6 @@ struct Prepared {
   Uses uses;  // kept alive while a nonblocking call is under way
 };
 
-// Starts the call and waits for it. Errors: what prepare() refuses, and what the messages met.
-Error run(Comm& comm, const coll::Call& call);
-
 // Starts it and leaves a request; its signature is of the blocking form.
 // `then` is called when it completes, with the engine owned,
 // before the request does; its error is the request's.
@@ -58,16 +56,5 @@ Error check_own_block(const Prepared& prepared, Comm& comm, contract::Form form)
 // calls like it; and of what prepared() has made.
 bool start_again(const Arguments& given, Comm& comm, MPI_Request* request);
 Error start_prepared(const Arguments& given, Prepared prepared, Comm& comm, MPI_Request* request);
-
-// A duplicate without attributes, and without a handle of the program's yet. Collective; `signature`:
-// of the program's call that makes it.
-Result<Ref<Comm>> make_duplicate(Comm& comm, contract::Word signature);
-
-// A duplicate in a context that its first rank has offered; an error if there was none left.
-Result<Ref<Comm>> duplicate_in(const Comm& comm, uint64_t context);
-
-// A collective of plain bytes, for the library's own use: `in` of each rank to `out` of all.
-coll::Call allgather_bytes(const void* in, void* out, int64_t bytes_per_rank);
-coll::Call bcast_bytes(void* data, int64_t bytes, int root);
 
 }  // namespace tutti::mpi

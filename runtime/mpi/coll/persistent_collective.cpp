@@ -7,6 +7,7 @@
 #include "mpi/coll/api_collective.hpp"
 #include "mpi/coll/collective_arguments.hpp"
 #include "mpi/coll/collective_signature.hpp"
+#include "mpi/comm/making.hpp"
 #include "mpi/object/inventory.hpp"
 #include "mpi/request/persistent.hpp"
 

@@ -17,8 +17,6 @@ Error comm_remote_group(Comm& comm, MPI_Group* group);
 
 Error comm_dup(Comm& comm, MPI_Comm* newcomm);
 Error comm_dup_with_info(Comm& comm, Info* info, MPI_Comm* newcomm);
-Error comm_idup(Comm& comm, MPI_Comm* newcomm, MPI_Request* request);
-Error comm_idup_with_info(Comm& comm, Info* info, MPI_Comm* newcomm, MPI_Request* request);
 Error comm_create(Comm& comm, Group& group, MPI_Comm* newcomm);
 Error comm_create_group(Comm& comm, Group& group, int tag, MPI_Comm* newcomm);
 Error comm_create_from_group(Group& group, const char* stringtag, Info* info, Errhandler& errhandler,

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/comm/comm.hpp"
 
-#include <algorithm>
 #include <cstring>
 #include <vector>
 
@@ -11,7 +10,6 @@
 #include "mpi/comm/making.hpp"
 #include "mpi/object/inventory.hpp"
 #include "mpi/object/process.hpp"
-#include "mpi/request/request.hpp"
 
 namespace tutti::mpi {
 
@@ -24,10 +22,11 @@ coll::Stress stress_of(const StressMode& mode) {
           .chance = mode.kind == StressMode::Kind::random ? mixed(mode.seed, 1) | 1 : 0};
 }
 
-std::shared_ptr<const std::vector<int>> union_of(const Group& first, const Group& second) {
-  std::vector<int> all = *first.processes;
-  all.insert(all.end(), second.processes->begin(), second.processes->end());
-  return std::make_shared<const std::vector<int>>(std::move(all));
+ProcessList union_of(const Group& first, const Group& second) {
+  ProcessList::Builder all;
+  all.add(first.processes);
+  all.add(second.processes);
+  return all.take();
 }
 
 }  // namespace
@@ -38,11 +37,12 @@ Comm::Comm(Ref<Group> members, uint64_t context, Ref<Errhandler> handler)
 Comm::Comm(Ref<Group> local, Ref<Group> remote, bool local_first, uint64_t context,
            Ref<Errhandler> handler)
     : HasErrhandler(Tag::comm, Errhandler::On::communicator, std::move(handler)),
+      process(mpi::process()),
       group(std::move(local)),
       remote_group(std::move(remote)),
-      planner(process().selection, stress_of(process().stress_mode)),
+      planner(process.selection, stress_of(process.stress_mode)),
       attributes(KeyKind::comm) {
-  user.engine = hidden.engine = process().engine.get();
+  user.engine = hidden.engine = process.engine.get();
   user.rank = hidden.rank = group->rank;
   user.peers = hidden.peers = group->processes;
   if (remote_group) {
@@ -60,29 +60,29 @@ Comm::Comm(Ref<Group> local, Ref<Group> remote, bool local_first, uint64_t conte
 Comm::~Comm() {
   if (group->session) group->session->ended(*this);
   if (spans_jobs(user.context)) {
-    const std::lock_guard lock(process().spanning_mutex);
-    std::erase(process().spanning, this);
+    const std::lock_guard lock(process.spanning_mutex);
+    std::erase(process.spanning, this);
   }
-  if (hidden.ledger && process().checker) process().checker->close(*hidden.ledger);
+  if (hidden.ledger && process.checker) process.checker->close(*hidden.ledger);
   flight::comm_freed(user.context);
-  if (user.context != kNoContext && process().contexts) process().contexts->release(user.context);
+  if (user.context != kNoContext && process.contexts) process.contexts->release(user.context);
 }
 
 void Comm::set_context(uint64_t context) {
   user.context = context;
   hidden.context = context | 1;
   if (spans_jobs(context)) {
-    const std::lock_guard lock(process().spanning_mutex);
-    process().spanning.push_back(this);
+    const std::lock_guard lock(process.spanning_mutex);
+    process.spanning.push_back(this);
   }
-  if (context == kNoContext || !process().checker) return;
+  if (context == kNoContext || !process.checker) return;
   // The call that makes it is the one that this thread is in, on the communicator that it is made of.
   const flight::Call* made_by = flight::now();
   contract::Origin origin;
   if (made_by) origin = {made_by->function, made_by->caller, made_by->context};
   // The ranks of several jobs have no ledger in common: they know each other by other numbers.
   if (!spans_jobs(context)) {
-    hidden.ledger = process().checker->open(hidden, origin);
+    hidden.ledger = process.checker->open(hidden, origin);
     hidden.ledger->set_fatal(errhandler->ends_job());
   }
   flight::comm_made({.context = context,
@@ -112,14 +112,14 @@ void Comm::ask_for_area() {
   if (spans_jobs(context())) return;  // no two jobs share memory
   if (is_inter()) return;  // nobody shares what is between two groups, wherever their ranks are
   find_nodes();
-  const StressMode& stress = process().stress_mode;
+  const StressMode& stress = process.stress_mode;
   if (!stress.shares_collectives()) return;
   // What --stress makes of a plan it makes of it on all ranks alike: here leaders have messages.
   if (hidden.nodes && stress.kind != StressMode::Kind::off) return;
   std::vector<int> here;  // the processes on this node, among which I have a number
   for (int i = 0; i < hidden.neighbours(); ++i) here.push_back(process_of(hidden.neighbour(i)));
   const uint64_t id = context();
-  area_ = process().transport->area_for({.context = id,
+  area_ = process.transport->area_for({.context = id,
                                          .owner = ContextPool::owner_of(id),
                                          .slot = ContextPool::slot_of(id),
                                          .generation = ContextPool::generation_of(id),
@@ -132,19 +132,20 @@ void Comm::ask_for_area() {
 // Who is where, if the ranks are on several nodes. What all ranks know alike, so that they choose
 // alike.
 void Comm::find_nodes() {
-  Process& p = process();
-  const auto job_size = static_cast<size_t>(p.job->view().size);
-  if (p.job->view().node_ranks.size() == job_size || size() < 3) return;
-  if (p.node_of.empty()) p.node_of = p.job->nodes();
-  std::vector<int> places;
-  for (const int process : *group->processes) {
-    if (static_cast<size_t>(process) >= p.node_of.size()) return;
-    places.push_back(p.node_of[static_cast<size_t>(process)]);
+  const boot::JobView& job = process.job->view();
+  const auto job_size = static_cast<size_t>(job.size);
+  if (job.node_ranks.size() == job_size || size() < 3) return;
+  std::vector<int>& node_of = process.node_of;
+  if (node_of.empty()) node_of = process.job->nodes();
+  if (!group->nodes) {
+    std::vector<int> places;
+    for (const int member : group->processes) {
+      if (static_cast<size_t>(member) >= node_of.size()) return;
+      places.push_back(node_of[static_cast<size_t>(member)]);
+    }
+    group->nodes = std::make_shared<const NodeLayout>(places, rank());
   }
-  NodeLayout layout(places, rank());
-  if (layout.nodes() < 2) return;
-  nodes_ = std::make_unique<const NodeLayout>(std::move(layout));
-  hidden.nodes = nodes_.get();
+  if (group->nodes->nodes() > 1) hidden.nodes = group->nodes.get();
 }
 
 // ---- what a communicator is
@@ -160,13 +161,6 @@ Error comm_rank(Comm& comm, int* rank) {
 }
 
 Error comm_compare(Comm& comm1, Comm& comm2, int* result) {
-  // MPI_IDENT here, too, of groups that are the same in the same order.
-  const auto compare = [](const Group& group1, const Group& group2) {
-    const std::vector<int>&a = *group1.processes, &b = *group2.processes;
-    if (a == b) return MPI_IDENT;
-    const bool same = a.size() == b.size() && std::is_permutation(a.begin(), a.end(), b.begin());
-    return same ? MPI_SIMILAR : MPI_UNEQUAL;
-  };
   if (&comm1 == &comm2) {
     *result = MPI_IDENT;
     return {};
@@ -183,7 +177,7 @@ Error comm_compare(Comm& comm1, Comm& comm2, int* result) {
 }
 
 Error comm_group(Comm& comm, MPI_Group* group) {
-  *group = make_group(*comm.group->processes, comm.rank(), comm.group->session);
+  *group = make_group(comm.group->processes, comm.rank(), comm.group->session);
   return {};
 }
 
@@ -202,7 +196,7 @@ Error comm_remote_size(Comm& comm, int* size) {
 Error comm_remote_group(Comm& comm, MPI_Group* group) {
   if (!comm.is_inter())
     return failure(MPI_ERR_COMM, "the communicator is no intercommunicator (argument comm)");
-  *group = make_group(*comm.remote_group->processes, MPI_UNDEFINED, comm.group->session);
+  *group = make_group(comm.remote_group->processes, MPI_UNDEFINED, comm.group->session);
   return {};
 }
 
@@ -223,7 +217,7 @@ namespace {
 // Freeing is collective, though nobody waits for the others: they may still be told of it.
 void note_freed(Comm& comm, Function function) {
   if (!comm.hidden.ledger) return;
-  const Engine::Guard own(engine_of_process());
+  const Engine::Guard own(comm.engine());
   const uint32_t serial = comm.hidden.next_serial++;
   if (flight::Call* call = flight::now()) {
     flight::set(call->context, comm.context());
@@ -236,30 +230,18 @@ void note_freed(Comm& comm, Function function) {
 
 Error free_communicator(MPI_Comm* comm, Function function) {
   Comm& object = *resolve<Comm>(*comm);
-  if (&object == process().world || &object == process().self)
+  const Process& p = object.process;
+  if (&object == p.world || &object == p.self)
     return failure(MPI_ERR_COMM, "{} is predefined and may not be freed (argument comm)", object.name);
   if (Error e = object.attributes.delete_all(object.handle)) return e;
   note_freed(object, function);
   if (contract::Ledger* ledger = object.hidden.ledger) {
-    const Engine::Guard own(engine_of_process());
-    process().checker->settle(*ledger);
+    const Engine::Guard own(object.engine());
+    p.checker->settle(*ledger);
   }
   *comm = MPI_COMM_NULL;
   object.free_handle();  // operations under way keep it
   return {};
-}
-
-void await_communication(Comm& comm) {
-  Engine& engine = engine_of_process();
-  // An inactive request, or one that is complete, is no communication (section 11.10.4).
-  const Ref<Comm> mine(&comm);
-  const Engine::Guard own(engine);
-  engine.wait_until([&] { return comm.under_way == 0; },
-                    [&](engine::Condition& needs) {
-                      engine.matcher().each_posted([&](const engine::RecvOperation& receive) {
-                        if (receive.match.context == comm.context()) add_needs(needs, receive, comm);
-                      });
-                    });
 }
 
 Error comm_free(MPI_Comm* comm) { return free_communicator(comm, Function::Comm_free); }

@@ -9,7 +9,6 @@
 
 #include "engine/channel.hpp"
 #include "exec/execution.hpp"
-#include "mpi/coll/repeated.hpp"
 #include "mpi/comm/group.hpp"
 #include "mpi/comm/topology.hpp"
 #include "mpi/object/attribute.hpp"
@@ -18,7 +17,9 @@
 
 namespace tutti::mpi {
 
+struct Process;
 class SendBuffer;
+class Repeated;
 
 class Comm final : public HasErrhandler {
  public:
@@ -55,12 +56,15 @@ class Comm final : public HasErrhandler {
 
   void set_name(std::string_view given);
 
+  engine::Engine& engine() const { return *user.engine; }
+
+  Process& process;  // in which it is, with all that communicators of a process share
   const Ref<Group> group;
   const Ref<Group> remote_group;  // nullptr: the communicator has but one group
   engine::Channel user;    // point-to-point
   engine::Channel hidden;  // collectives
   coll::Planner planner;
-  Repeated repeated;
+  std::shared_ptr<Repeated> repeated;  // calls that came before and may come again; mpi/coll/'s. nullptr: none yet
   AttributeSet attributes;
   std::vector<std::pair<std::string, std::string>> hints;  // by key; empty: nobody has asked or told
   std::shared_ptr<const Topology> topology;  // nullptr: none. Set before the handle is given out
@@ -77,7 +81,6 @@ class Comm final : public HasErrhandler {
   void ask_for_area();
   void find_nodes();
 
-  std::unique_ptr<const NodeLayout> nodes_;  // nullptr: one node, or nobody knows
   std::unique_ptr<transport::Area> area_;  // nullptr: none
   bool asked_for_area_ = false;
 };

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Communicators that are made out of others, of one group or of two.
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <limits>
-#include <unordered_map>
 #include <vector>
 
 #include "base/flight.hpp"
 #include "contract/checker.hpp"
-#include "mpi/check/strict.hpp"
-#include "mpi/coll/collective.hpp"
 #include "mpi/comm/api_comm.hpp"
+#include "mpi/comm/collective_call.hpp"
 #include "mpi/comm/making.hpp"
 #include "mpi/object/inventory.hpp"
 #include "mpi/object/process.hpp"
-#include "mpi/request/request.hpp"
+#include "mpi/object/watcher.hpp"
 
 namespace tutti::mpi {
 namespace {
@@ -36,9 +35,9 @@ Error no_context_left(const Comm& parent) {
 
 // Communicators also end without a call that frees one: those of persistent collectives.
 uint64_t offer_context(bool first) {
-  if (strict) [[unlikely]] {  // the members hear of each other
+  if (watcher) [[unlikely]] {  // the members hear of each other
     const Engine::Guard own(engine_of_process());
-    strict->acts();
+    watcher->acts();
   }
   if (contract::Checker* checker = process().checker.get()) {
     const Engine::Guard own(engine_of_process());
@@ -52,12 +51,11 @@ uint64_t offer_context(const Comm& parent, bool first) {
   return offer_context(first);
 }
 
-Ref<Group> new_group(std::vector<int> processes, int rank, const Group& like) {
-  return Ref<Group>::adopt(new Group(std::make_shared<const std::vector<int>>(std::move(processes)),
-                                     rank, like.session));
+Ref<Group> new_group(ProcessList processes, int rank, const Group& like) {
+  return Ref<Group>::adopt(new Group(std::move(processes), rank, like.session));
 }
 
-Comm* make_comm(const Comm& parent, std::vector<int> processes, int rank, uint64_t context) {
+Comm* make_comm(const Comm& parent, ProcessList processes, int rank, uint64_t context) {
   return make_intercomm(parent, new_group(std::move(processes), rank, *parent.group), {}, true, context);
 }
 
@@ -69,6 +67,51 @@ Comm* make_intercomm(const Comm& parent, Ref<Group> local, Ref<Group> remote, bo
   // MPI_TAG_UB and its kin: programs ask any communicator for them.
   made->attributes.copy_predefined(parent.attributes);
   return made;
+}
+
+void tell_group(engine::Engine& engine, engine::Match match, const ProcessList& processes, const ProcessList& sources,
+                int rank, void* data, size_t bytes) {
+  const Engine::Guard own(engine);
+  if (watcher) [[unlikely]] watcher->acts();
+  int open = 0;
+  const auto over = [](engine::Operation& op) { --*static_cast<int*>(op.owner); };
+  const Payload payload{data, static_cast<int64_t>(bytes), &Layout::bytes()};
+  if (rank > 0) {
+    const int before = rank & (rank - 1);  // who tells me: my number without its lowest bit
+    engine::RecvOperation receive;
+    open = 1;
+    match.source = sources[before];
+    receive.payload = payload;
+    receive.match = match;
+    receive.owner = &open;
+    receive.on_complete = over;
+    engine.recv(receive);
+    engine.wait_until([&] { return open == 0; },
+                      [&](engine::Condition& needs) {
+                        if (receive.posted) needs.process(processes[before]);
+                      });
+  }
+  std::array<engine::SendOperation, 31> sends;
+  size_t told = 0;
+  match.source = sources[rank];
+  // Those whose numbers are mine with one bit more below my lowest one; who has most to tell goes first.
+  const int64_t reach = rank > 0 ? rank & -rank : int64_t{1} << 31;
+  for (int64_t bit = reach >> 1; bit > 0; bit >>= 1) {
+    if (rank + bit >= processes.size()) continue;
+    engine::SendOperation& send = sends[told++];
+    send.payload = payload;
+    send.peer = processes[static_cast<int>(rank + bit)];
+    send.match = match;
+    send.owner = &open;
+    send.on_complete = over;
+    ++open;
+    engine.send(send);
+  }
+  engine.wait_until([&] { return open == 0; },
+                    [&](engine::Condition& needs) {
+                      for (size_t i = 0; i < told; ++i)
+                        if (!sends[i].sent || !sends[i].matched) needs.process(sends[i].peer);
+                    });
 }
 
 namespace {
@@ -83,6 +126,10 @@ Ref<Comm> duplicate(const Comm& comm, uint64_t context) {
   return made;
 }
 
+}  // namespace
+
+Ref<Comm> begin_duplicate(const Comm& comm) { return duplicate(comm, kNoContext); }
+
 MPI_Comm hand_out(Comm& made) {
   made.retain();  // the handle's
   return inventory::hand_out(made);
@@ -96,6 +143,8 @@ Error copy_attributes(const Comm& from, Comm& to) {
   }
   return e;
 }
+
+namespace {
 
 // What each rank says when a communicator is divided.
 struct Entry {
@@ -117,9 +166,9 @@ std::vector<int> members_of(const std::vector<Entry>& all, int color, int begin,
 
 // By ranks of the hidden channel. `rank`: which of them is this process, or MPI_UNDEFINED.
 Ref<Group> group_of(const Comm& comm, const std::vector<int>& members, int rank = MPI_UNDEFINED) {
-  std::vector<int> processes;
-  for (const int member : members) processes.push_back(comm.hidden.process_of(member));
-  return new_group(std::move(processes), rank, *comm.group);
+  ProcessList::Builder processes;
+  for (const int member : members) processes.add(comm.hidden.process_of(member));
+  return new_group(processes.take(), rank, *comm.group);
 }
 
 }  // namespace
@@ -132,7 +181,7 @@ Error divide(Comm& comm, Function function, int color, int key, MPI_Comm* newcom
   coll::Call exchange = allgather_bytes(&mine, all.data(), sizeof mine);
   exchange.signature = contract::word_of(function);
   if (Error e = run(comm, exchange)) {
-    process().contexts->release(mine.context);
+    comm.process.contexts->release(mine.context);
     return e;
   }
   *newcomm = MPI_COMM_NULL;
@@ -146,7 +195,7 @@ Error divide(Comm& comm, Function function, int color, int key, MPI_Comm* newcom
   const bool complete = !comm.is_inter() || !remote.empty();
   const int first = sides.in_first() || remote.empty() ? local[0] : remote[0];
   if ((first != me || !complete) && mine.context != kNoContext)
-    process().contexts->release(mine.context);
+    comm.process.contexts->release(mine.context);
   if (!complete) return {};
   const uint64_t context = all[static_cast<size_t>(first)].context;
   if (context == kNoContext) return no_context_left(comm);
@@ -160,74 +209,30 @@ Error divide(Comm& comm, Function function, int color, int key, MPI_Comm* newcom
 
 namespace {
 
-// Rank 0 of the group tells the others; nobody else of `comm` takes part.
-Error spread_context(Comm& comm, const Group& group, const std::vector<int>& rank_in_comm, int tag,
-                     uint64_t& context) {
-  Engine& engine = engine_of_process();
-  const Engine::Guard own(engine);
-  if (strict) [[unlikely]] strict->acts();
-  int open = 0;
-  const auto over = [](engine::Operation& op) { --*static_cast<int*>(op.owner); };
-  const Payload payload{&context, sizeof context, &Layout::bytes()};
-  if (group.rank == 0) {
-    std::vector<engine::SendOperation> sends(rank_in_comm.size());
-    open = static_cast<int>(sends.size()) - 1;
-    for (size_t i = 1; i < sends.size(); ++i) {
-      sends[i].payload = payload;
-      sends[i].peer = (*group.processes)[i];
-      sends[i].match = {comm.hidden.context, comm.rank(), tag, kCreateGroupSerial};
-      sends[i].owner = &open;
-      sends[i].on_complete = over;
-      engine.send(sends[i]);
-    }
-    engine.wait_until([&] { return open == 0; },
-                      [&](engine::Condition& needs) {
-                        for (size_t i = 1; i < sends.size(); ++i)
-                          if (!sends[i].sent || !sends[i].matched) needs.process(sends[i].peer);
-                      });
-    return {};
-  }
-  engine::RecvOperation receive;
-  open = 1;
-  receive.payload = payload;
-  receive.match = {comm.hidden.context, rank_in_comm[0], tag, kCreateGroupSerial};
-  receive.owner = &open;
-  receive.on_complete = over;
-  engine.recv(receive);
-  engine.wait_until([&] { return open == 0; },
-                    [&](engine::Condition& needs) {
-                      if (receive.posted) needs.process((*group.processes)[0]);
-                    });
-  return {};
-}
-
 // The members' ranks in `comm`; an error if one is not in it.
-Result<std::vector<int>> ranks_in(const Comm& comm, const Group& group) {
-  std::unordered_map<int, int> rank_of;
-  for (const int process : *comm.group->processes)
-    rank_of.emplace(process, static_cast<int>(rank_of.size()));
-  std::vector<int> ranks;
-  for (const int member : *group.processes) {
-    const auto at = rank_of.find(member);
-    if (at == rank_of.end())
+Result<ProcessList> ranks_in(const Comm& comm, const Group& group) {
+  const ProcessRanks rank_of(comm.group->processes, group.size());
+  ProcessList::Builder ranks;
+  for (const int member : group.processes) {
+    const int rank = rank_of(member);
+    if (rank < 0)
       return failure(MPI_ERR_GROUP,
                      "the process with rank {} in the group is not in the communicator (argument "
                      "group)",
                      ranks.size());
-    ranks.push_back(at->second);
+    ranks.add(rank);
   }
-  return ranks;
+  return ranks.take();
 }
 
 }  // namespace
-
 
 Result<Ref<Comm>> make_duplicate(Comm& comm, contract::Word signature) {
   uint64_t context = offer_context(comm, comm.hidden.rank == 0);
   coll::Call spread = bcast_bytes(&context, sizeof context, 0);
   spread.signature = signature;
   if (Error e = run(comm, spread)) {
-    process().contexts->release(context);
+    comm.process.contexts->release(context);
     return e;
   }
   return duplicate_in(comm, context);
@@ -253,34 +258,6 @@ Error comm_dup_with_info(Comm& comm, Info* info, MPI_Comm* newcomm) {
   return {};
 }
 
-Error comm_idup(Comm& comm, MPI_Comm* newcomm, MPI_Request* request) {
-  const Ref<Comm> made = duplicate(comm, kNoContext);
-  // The attributes are those of the time of the call (section 7.4.2).
-  if (Error e = copy_attributes(comm, *made)) return e;
-  auto context = std::make_shared<uint64_t>(offer_context(comm, comm.hidden.rank == 0));
-  Prepared prepared{.call = bcast_bytes(context.get(), sizeof *context, 0)};
-  prepared.call.signature = contract::word_of(Function::Comm_dup);
-  Error e = start(comm, std::move(prepared), request, [made, context]() -> Error {
-    if (*context == kNoContext) return no_context_left(*made);
-    made->set_context(*context);
-    return {};
-  });
-  if (e) {
-    process().contexts->release(*context);
-    Error ignored = made->attributes.delete_all(made->handle);
-    static_cast<void>(ignored);  // the first failure is the one to tell
-    return e;
-  }
-  *newcomm = hand_out(*made);
-  return {};
-}
-
-Error comm_idup_with_info(Comm& comm, Info* info, MPI_Comm* newcomm, MPI_Request* request) {
-  if (Error e = comm_idup(comm, newcomm, request)) return e;
-  take_hints(*resolve<Comm>(*newcomm), info);
-  return {};
-}
-
 Error comm_split(Comm& comm, int color, int key, MPI_Comm* newcomm) {
   if (color < 0 && color != MPI_UNDEFINED)
     return failure(MPI_ERR_ARG, "color {} is negative and not MPI_UNDEFINED (argument color)", color);
@@ -297,12 +274,12 @@ Error comm_split_type(Comm& comm, int split_type, int key, Info* info, MPI_Comm*
                      split_type == MPI_UNDEFINED;
   if (!known) return failure(MPI_ERR_ARG, "{} is no split type (argument split_type)", split_type);
   // A node goes by the lowest rank of the job on it.
-  const int node = process().job->view().node_ranks.front();
+  const int node = comm.process.job->view().node_ranks.front();
   return divide(comm, Function::Comm_split_type, shared ? node : MPI_UNDEFINED, key, newcomm);
 }
 
 Error comm_create(Comm& comm, Group& group, MPI_Comm* newcomm) {
-  Result<std::vector<int>> members = ranks_in(comm, group);
+  Result<ProcessList> members = ranks_in(comm, group);
   if (!members) return std::move(members).error();
   // The ranks of one group go by its first, in the group's order: groups may be disjoint. Between two
   // groups all ranks of either give the same one (section 7.4.2).
@@ -312,14 +289,15 @@ Error comm_create(Comm& comm, Group& group, MPI_Comm* newcomm) {
 }
 
 Error comm_create_group(Comm& comm, Group& group, int tag, MPI_Comm* newcomm) {
-  Result<std::vector<int>> members = ranks_in(comm, group);
+  Result<ProcessList> members = ranks_in(comm, group);
   if (!members) return std::move(members).error();
   *newcomm = MPI_COMM_NULL;
   if (group.rank == MPI_UNDEFINED) return {};
   uint64_t context = offer_context(comm, group.rank == 0);
-  if (Error e = spread_context(comm, group, *members, tag, context)) return e;
+  tell_group(*comm.hidden.engine, {comm.hidden.context, 0, tag, kCreateGroupSerial}, group.processes, *members,
+             group.rank, &context, sizeof context);
   if (context == kNoContext) return no_context_left(comm);
-  *newcomm = make_comm(comm, *group.processes, group.rank, context)->handle;
+  *newcomm = make_comm(comm, group.processes, group.rank, context)->handle;
   return {};
 }
 }  // namespace tutti::mpi

@@ -7,9 +7,7 @@
 
 #include <cstring>
 
-#include "engine/engine.hpp"
 #include "mpi/comm/api_comm.hpp"
-#include "mpi/comm/context.hpp"
 #include "mpi/comm/making.hpp"
 #include "mpi/object/entry.hpp"
 #include "mpi/object/inventory.hpp"
@@ -17,8 +15,6 @@
 
 namespace tutti::mpi {
 namespace {
-
-using engine::Engine;
 
 // What stands in for the communicator that is not there yet: errors go to the handler that it would
 // have.
@@ -59,7 +55,7 @@ uint64_t number_of_call(const char* string_tag, std::initializer_list<const Grou
   for (const Group* group : groups) {
     const int64_t size = group->size();
     sum = hash(sum, &size, sizeof size);
-    sum = hash(sum, group->processes->data(), group->processes->size() * sizeof(int));
+    for (const int process : group->processes) sum = hash(sum, &process, sizeof process);
   }
   return sum;
 }
@@ -68,43 +64,10 @@ void raise_on_what_is_made(Errhandler& errhandler) {
   error_object() = Ref<HasErrhandler>::adopt(new NotYet(errhandler));
 }
 
-void spread(uint64_t call, std::span<const int> processes, int rank, void* data, size_t bytes) {
-  Engine& engine = engine_of_process();
-  const Engine::Guard own(engine);
-  int open = 0;
-  const auto over = [](engine::Operation& op) { --*static_cast<int*>(op.owner); };
-  const Payload payload{data, static_cast<int64_t>(bytes), &Layout::bytes()};
-  const engine::Match match{ContextPool::without_parent(), processes[0],
-                            static_cast<int>(call & 0x7fffffff), static_cast<uint32_t>(call >> 32)};
-  if (rank == 0) {
-    std::vector<engine::SendOperation> sends(processes.size());
-    open = static_cast<int>(sends.size()) - 1;
-    for (size_t i = 1; i < sends.size(); ++i) {
-      sends[i].payload = payload;
-      sends[i].peer = processes[i];
-      sends[i].match = match;
-      sends[i].owner = &open;
-      sends[i].on_complete = over;
-      engine.send(sends[i]);
-    }
-    engine.wait_until([&] { return open == 0; },
-                      [&](engine::Condition& needs) {
-                        for (size_t i = 1; i < sends.size(); ++i)
-                          if (!sends[i].sent || !sends[i].matched) needs.process(sends[i].peer);
-                      });
-    return;
-  }
-  engine::RecvOperation receive;
-  open = 1;
-  receive.payload = payload;
-  receive.match = match;
-  receive.owner = &open;
-  receive.on_complete = over;
-  engine.recv(receive);
-  engine.wait_until([&] { return open == 0; },
-                    [&](engine::Condition& needs) {
-                      if (receive.posted) needs.process(processes[0]);
-                    });
+void tell_group(uint64_t call, const ProcessList& processes, int rank, void* data, size_t bytes) {
+  const engine::Match match{ContextPool::without_parent(), 0, static_cast<int>(call & 0x7fffffff),
+                            static_cast<uint32_t>(call >> 32)};
+  tell_group(engine_of_process(), match, processes, processes, rank, data, bytes);
 }
 
 Error no_context_for(const char* string_tag) {
@@ -132,8 +95,7 @@ Error comm_create_from_group(Group& group, const char* stringtag, Info* info,
   uint64_t context = kNoContext;
   if (!error) {
     context = offer_context(group.rank == 0);
-    spread(number_of_call(stringtag, {&group}), *group.processes, group.rank, &context,
-           sizeof context);
+    tell_group(number_of_call(stringtag, {&group}), group.processes, group.rank, &context, sizeof context);
     if (context == kNoContext) error = no_context_for(stringtag);
   }
   if (error) {

@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <initializer_list>
-#include <span>
 
 #include "mpi/comm/comm.hpp"
 #include "mpi/object/info.hpp"
@@ -15,8 +14,8 @@ namespace tutti::mpi {
 Error bad_string_tag(const char* text);
 // The same for all who mean the same communicator.
 uint64_t number_of_call(const char* string_tag, std::initializer_list<const Group*> groups);
-// The first of `processes` tells the others `bytes` bytes at `data`; `rank`: mine among them.
-void spread(uint64_t call, std::span<const int> processes, int rank, void* data, size_t bytes);
+// As in making.hpp, in messages of `call`, which belong to no communicator.
+void tell_group(uint64_t call, const ProcessList& processes, int rank, void* data, size_t bytes);
 // The error that is about to be returned goes to the handler of the communicator that was not made.
 void raise_on_what_is_made(Errhandler& errhandler);
 Error no_context_for(const char* string_tag);

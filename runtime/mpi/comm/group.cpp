@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/comm/group.hpp"
 
-#include <algorithm>
-#include <unordered_map>
+#include <vector>
 
 #include "mpi/comm/api_group.hpp"
 #include "mpi/object/inventory.hpp"
@@ -12,59 +11,43 @@ namespace tutti::mpi {
 namespace {
 
 Group& empty_group() {
-  static Group empty(std::make_shared<const std::vector<int>>(), MPI_UNDEFINED);
+  static Group empty(ProcessList(), MPI_UNDEFINED);
   return empty;
 }
 
-// Process to rank. Few look-ups search the list, many are worth a table.
-class RankOf {
+// Takes the ranks of a list one by one; each must be valid, and none may stand there twice.
+class Listed {
  public:
-  RankOf(const Group& group, int64_t lookups) : processes_(*group.processes) {
-    if (lookups < 8) return;
-    table_.reserve(processes_.size());
-    for (size_t rank = 0; rank < processes_.size(); rank++)
-      table_.emplace(processes_[rank], static_cast<int>(rank));
+  explicit Listed(const Group& group) : group_(group), seen_(static_cast<size_t>(group.size())) {}
+  Error add(int64_t rank) {
+    if (rank < 0 || rank >= group_.size())
+      return failure(MPI_ERR_RANK, "rank {} is not in the group of {}", rank, group_.size());
+    if (seen_[static_cast<size_t>(rank)]) return failure(MPI_ERR_RANK, "rank {} stands twice in the list", rank);
+    seen_[static_cast<size_t>(rank)] = true;
+    list_.add(static_cast<int>(rank));
+    return {};
   }
-  // MPI_UNDEFINED if the process is not in the group.
-  int operator()(int process) const {
-    if (!table_.empty()) {
-      const auto found = table_.find(process);
-      return found == table_.end() ? MPI_UNDEFINED : found->second;
-    }
-    const auto found = std::find(processes_.begin(), processes_.end(), process);
-    return found == processes_.end() ? MPI_UNDEFINED : static_cast<int>(found - processes_.begin());
-  }
+  ProcessList take() { return list_.take(); }
 
  private:
-  const std::vector<int>& processes_;
-  std::unordered_map<int, int> table_;
+  const Group& group_;
+  std::vector<bool> seen_;
+  ProcessList::Builder list_;
 };
 
-// The ranks of a list, each valid and none twice.
-Result<std::vector<int>> checked(const Group& group, std::vector<int> ranks) {
-  std::vector<bool> seen(static_cast<size_t>(group.size()));
-  for (int rank : ranks) {
-    if (rank < 0 || rank >= group.size())
-      return failure(MPI_ERR_RANK, "rank {} is not in the group of {}", rank, group.size());
-    if (seen[static_cast<size_t>(rank)])
-      return failure(MPI_ERR_RANK, "rank {} stands twice in the list", rank);
-    seen[static_cast<size_t>(rank)] = true;
-  }
-  return ranks;
-}
-
-Result<std::vector<int>> listed(const Group& group, int64_t n, Ints ranks) {
+Result<ProcessList> listed(const Group& group, int64_t n, Ints ranks) {
   if (n > group.size())
     return failure(MPI_ERR_ARG, "{} ranks are listed, but the group has only {}", n, group.size());
   if (n > 0 && !ranks) return failure(MPI_ERR_ARG, "the list of {} ranks is NULL", n);
-  std::vector<int> list;
-  for (int64_t i = 0; i < n; i++) list.push_back(static_cast<int>(ranks[i]));
-  return checked(group, std::move(list));
+  Listed list(group);
+  for (int64_t i = 0; i < n; i++)
+    if (Error e = list.add(ranks[i])) return e;
+  return list.take();
 }
 
-Result<std::vector<int>> in_ranges(const Group& group, int64_t n, int ranges[][3]) {
+Result<ProcessList> in_ranges(const Group& group, int64_t n, int ranges[][3]) {
   if (n > 0 && !ranges) return failure(MPI_ERR_ARG, "the list of {} ranges is NULL", n);
-  std::vector<int> list;
+  Listed list(group);
   for (int64_t i = 0; i < n; i++) {
     const int64_t first = ranges[i][0], last = ranges[i][1], stride = ranges[i][2];
     if (stride == 0 || (first < last && stride < 0) || (first > last && stride > 0))
@@ -75,40 +58,34 @@ Result<std::vector<int>> in_ranges(const Group& group, int64_t n, int ranges[][3
         return failure(MPI_ERR_RANK, "range {} has rank {}, which is not in the group of {}", i,
                        end, group.size());
     for (int64_t rank = first; stride > 0 ? rank <= last : rank >= last; rank += stride)
-      list.push_back(static_cast<int>(rank));
+      if (Error e = list.add(rank)) return e;
   }
-  return checked(group, std::move(list));
+  return list.take();
 }
 
-MPI_Group include(const Group& group, const std::vector<int>& ranks) {
-  std::vector<int> processes;
-  processes.reserve(ranks.size());
-  int mine = MPI_UNDEFINED;
-  for (int rank : ranks) {
-    if (rank == group.rank) mine = static_cast<int>(processes.size());
-    processes.push_back((*group.processes)[static_cast<size_t>(rank)]);
-  }
-  return make_group(std::move(processes), mine, group.session);
+MPI_Group include(const Group& group, const ProcessList& ranks) {
+  ProcessList::Builder processes;
+  for (const int rank : ranks) processes.add(group.processes[rank]);
+  const int mine = group.rank == MPI_UNDEFINED ? -1 : ranks.rank_of(group.rank);
+  return make_group(processes.take(), mine < 0 ? MPI_UNDEFINED : mine, group.session);
 }
 
-MPI_Group exclude(const Group& group, const std::vector<int>& ranks) {
+MPI_Group exclude(const Group& group, const ProcessList& ranks) {
   std::vector<bool> out(static_cast<size_t>(group.size()));
-  for (int rank : ranks) out[static_cast<size_t>(rank)] = true;
-  std::vector<int> rest;
+  for (const int rank : ranks) out[static_cast<size_t>(rank)] = true;
+  ProcessList::Builder rest;
   for (int rank = 0; rank < group.size(); rank++)
-    if (!out[static_cast<size_t>(rank)]) rest.push_back(rank);
-  return include(group, rest);
+    if (!out[static_cast<size_t>(rank)]) rest.add(rank);
+  return include(group, rest.take());
 }
 
 // The ranks of `group` whose membership in `other` is `wanted`.
-std::vector<int> ranks_by_membership(const Group& group, const Group& other, bool wanted) {
-  const RankOf in_other(other, group.size());
-  std::vector<int> ranks;
-  for (int rank = 0; rank < group.size(); rank++) {
-    const int process = (*group.processes)[static_cast<size_t>(rank)];
-    if ((in_other(process) != MPI_UNDEFINED) == wanted) ranks.push_back(rank);
-  }
-  return ranks;
+ProcessList ranks_by_membership(const Group& group, const Group& other, bool wanted) {
+  const ProcessRanks in_other(other.processes, group.size());
+  ProcessList::Builder ranks;
+  for (int rank = 0; rank < group.size(); rank++)
+    if ((in_other(group.processes[rank]) >= 0) == wanted) ranks.add(rank);
+  return ranks.take();
 }
 
 }  // namespace
@@ -117,10 +94,15 @@ Group* HandleOf<Group>::predefined(uintptr_t value) {
   return value == reinterpret_cast<uintptr_t>(MPI_GROUP_EMPTY) ? &empty_group() : nullptr;
 }
 
-MPI_Group make_group(std::vector<int> processes, int rank, Ref<Session> session) {
+MPI_Group make_group(ProcessList processes, int rank, Ref<Session> session) {
   if (processes.empty()) return MPI_GROUP_EMPTY;
-  auto list = std::make_shared<const std::vector<int>>(std::move(processes));
-  return inventory::hand_out(*new Group(std::move(list), rank, std::move(session)));
+  return inventory::hand_out(*new Group(std::move(processes), rank, std::move(session)));
+}
+
+int compare(const Group& group1, const Group& group2) {
+  if (group1.processes == group2.processes) return MPI_IDENT;
+  const bool same = group1.size() == group2.size() && ranks_by_membership(group1, group2, false).empty();
+  return same ? MPI_SIMILAR : MPI_UNEQUAL;
 }
 
 Error group_size(const Group& group, int* size) {
@@ -136,36 +118,34 @@ Error group_rank(const Group& group, int* rank) {
 Error group_translate_ranks(const Group& group1, int64_t n, Ints ranks1, const Group& group2,
                             int* ranks2) {
   if (n > 0 && (!ranks1 || !ranks2)) return failure(MPI_ERR_ARG, "a list of {} ranks is NULL", n);
-  const RankOf rank_in_2(group2, n);
+  const ProcessRanks rank_in_2(group2.processes, n);
   for (int64_t i = 0; i < n; i++) {
     const int64_t rank = ranks1[i];
     if (rank != MPI_PROC_NULL && (rank < 0 || rank >= group1.size()))
       return failure(MPI_ERR_RANK, "rank {} is not in the first group of {}", rank, group1.size());
-    ranks2[i] = rank == MPI_PROC_NULL ? MPI_PROC_NULL
-                                      : rank_in_2((*group1.processes)[static_cast<size_t>(rank)]);
+    ranks2[i] = MPI_PROC_NULL;
+    if (rank == MPI_PROC_NULL) continue;
+    const int found = rank_in_2(group1.processes[static_cast<int>(rank)]);
+    ranks2[i] = found < 0 ? MPI_UNDEFINED : found;
   }
   return {};
 }
 
 Error group_compare(const Group& group1, const Group& group2, int* result) {
-  if (group1.processes == group2.processes || *group1.processes == *group2.processes)
-    *result = MPI_IDENT;
-  else if (group1.size() == group2.size() && ranks_by_membership(group1, group2, false).empty())
-    *result = MPI_SIMILAR;
-  else
-    *result = MPI_UNEQUAL;
+  *result = compare(group1, group2);
   return {};
 }
 
 Error group_union(const Group& group1, const Group& group2, MPI_Group* newgroup) {
-  std::vector<int> processes = *group1.processes;
+  ProcessList::Builder processes;
+  processes.add(group1.processes);
   int mine = group1.rank;
-  for (int rank : ranks_by_membership(group2, group1, false)) {
-    if (rank == group2.rank) mine = static_cast<int>(processes.size());
-    processes.push_back((*group2.processes)[static_cast<size_t>(rank)]);
+  for (const int rank : ranks_by_membership(group2, group1, false)) {
+    if (rank == group2.rank) mine = processes.size();
+    processes.add(group2.processes[rank]);
   }
   *newgroup =
-      make_group(std::move(processes), mine, group1.session ? group1.session : group2.session);
+      make_group(processes.take(), mine, group1.session ? group1.session : group2.session);
   return {};
 }
 

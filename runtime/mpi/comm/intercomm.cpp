@@ -2,14 +2,13 @@
 // From two groups to an intercommunicator, and back to one (the standard, section 7.6).
 #include <algorithm>
 #include <limits>
-#include <unordered_map>
 #include <vector>
 
-#include "mpi/check/strict.hpp"
-#include "mpi/coll/collective.hpp"
 #include "mpi/comm/api_comm.hpp"
+#include "mpi/comm/collective_call.hpp"
 #include "mpi/comm/making.hpp"
 #include "mpi/object/process.hpp"
+#include "mpi/object/watcher.hpp"
 
 namespace tutti::mpi {
 namespace {
@@ -32,9 +31,9 @@ struct Offer {
 // The leaders give each other their bytes. `remote`: a rank of the hidden channel.
 void swap_bytes(const engine::Channel& channel, int remote, int tag, const void* mine, size_t bytes,
                 void* theirs, size_t their_bytes) {
-  Engine& engine = engine_of_process();
+  Engine& engine = *channel.engine;
   const Engine::Guard own(engine);
-  if (strict) [[unlikely]] strict->acts();
+  if (watcher) [[unlikely]] watcher->acts();
   int open = 2;
   const auto over = [](engine::Operation& op) { --*static_cast<int*>(op.owner); };
   engine::RecvOperation receive;
@@ -77,7 +76,7 @@ Error meet(const Comm& local, Comm* peer, int remote_leader, int tag, Offer& off
   Offer theirs;
   swap_bytes(channel, other, tag, &offer, sizeof offer, &theirs, sizeof theirs);
   remote.resize(static_cast<size_t>(theirs.count));
-  const std::vector<int>& mine = *local.group->processes;
+  const std::vector<int> mine = local.group->processes.to_vector();
   swap_bytes(channel, other, tag, mine.data(), mine.size() * sizeof(int), remote.data(),
              remote.size() * sizeof(int));
   offer.count = theirs.count;
@@ -93,14 +92,13 @@ Error bcast_from(Comm& comm, int leader, void* data, size_t bytes) {
 
 // No process may stand on both sides.
 Error check_disjoint(const Group& local, const std::vector<int>& remote) {
-  std::unordered_map<int, int> rank_of;
-  for (const int process : *local.processes) rank_of.emplace(process, static_cast<int>(rank_of.size()));
+  const ProcessRanks rank_of(local.processes, static_cast<int64_t>(remote.size()));
   for (size_t i = 0; i < remote.size(); ++i)
-    if (const auto at = rank_of.find(remote[i]); at != rank_of.end())
+    if (const int rank = rank_of(remote[i]); rank >= 0)
       return failure(MPI_ERR_COMM,
                      "the groups are not disjoint: rank {} of the local one is rank {} of the remote one, too "
                      "(argument local_comm)",
-                     at->second, i);
+                     rank, i);
   return {};
 }
 
@@ -129,7 +127,7 @@ Error intercomm_create(Comm& local_comm, int local_leader, Comm* peer_comm, int 
   if (Error e = bcast_from(local_comm, local_leader, remote.data(), remote.size() * sizeof(int))) return e;
   Error overlap = check_disjoint(*local_comm.group, remote);
   if (overlap || offer.context == kNoContext) {
-    if (leads && offer.first) process().contexts->release(offer.context);
+    if (leads && offer.first) local_comm.process.contexts->release(offer.context);
     return overlap ? std::move(overlap) : no_context_left(local_comm);
   }
   *newintercomm = make_intercomm(local_comm, local_comm.group, new_group(std::move(remote), MPI_UNDEFINED, *local_comm.group),
@@ -153,13 +151,13 @@ Error intercomm_merge(Comm& intercomm, int high, MPI_Comm* newintracomm) {
   coll::Call exchange = allgather_bytes(&mine, all.data(), sizeof mine);
   exchange.signature = contract::word_of(Function::Intercomm_merge);
   if (Error e = run(intercomm, exchange)) {
-    process().contexts->release(mine.context);
+    intercomm.process.contexts->release(mine.context);
     return e;
   }
   const auto say = [&](int rank) -> const Entry& { return all[static_cast<size_t>(rank)]; };
   for (int rank = 1; rank < sides.all; ++rank)
     if (rank != sides.first && say(rank).high != say(rank - 1).high) {
-      process().contexts->release(mine.context);
+      intercomm.process.contexts->release(mine.context);
       const int begin = rank < sides.first ? 0 : sides.first;
       return failure(MPI_ERR_ARG,
                      "rank {} and rank {} of {} group do not say the same of whether it comes last: all ranks "
@@ -169,14 +167,15 @@ Error intercomm_merge(Comm& intercomm, int high, MPI_Comm* newintracomm) {
   // Where both say the same, the order is that of the union.
   const bool swapped = say(0).high > say(sides.first).high;
   const int first = swapped ? sides.first : 0;
-  if (channel.rank != first) process().contexts->release(mine.context);
+  if (channel.rank != first) intercomm.process.contexts->release(mine.context);
   if (say(first).context == kNoContext) return no_context_left(intercomm);
-  std::vector<int> processes = *channel.peers;
-  if (swapped) std::rotate(processes.begin(), processes.begin() + sides.first, processes.end());
+  ProcessList::Builder processes;
+  for (int r = 0; r < sides.all; ++r)
+    processes.add(channel.process_of(swapped ? (r + sides.first) % sides.all : r));
   const int rank = !swapped           ? channel.rank
                    : sides.in_first() ? channel.rank + sides.other_size()
                                       : channel.rank - sides.first;
-  *newintracomm = make_comm(intercomm, std::move(processes), rank, say(first).context)->handle;
+  *newintracomm = make_comm(intercomm, processes.take(), rank, say(first).context)->handle;
   return {};
 }
 

@@ -2,11 +2,10 @@
 // MPI_Intercomm_create_from_groups (the standard, section 7.6.2). The leaders alone know both groups. The one
 // whose process comes first makes the context and tells the other one; each tells its own group who stands on
 // the other side.
-#include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "mpi/comm/api_comm.hpp"
-#include "mpi/comm/context.hpp"
 #include "mpi/comm/from_group.hpp"
 #include "mpi/comm/making.hpp"
 #include "mpi/object/process.hpp"
@@ -28,14 +27,14 @@ Error bad_leader(int leader, const Group& group, const char* argument) {
 }
 
 Error check_disjoint(const Group& local, const Group& remote) {
+  const ProcessRanks local_rank_of(local.processes, remote.size());
   for (int rank = 0; rank < remote.size(); ++rank) {
-    const int process = (*remote.processes)[static_cast<size_t>(rank)];
-    const auto at = std::ranges::find(*local.processes, process);
-    if (at != local.processes->end())
+    const int at = local_rank_of(remote.processes[rank]);
+    if (at >= 0)
       return failure(MPI_ERR_GROUP,
                      "the groups are not disjoint: rank {} of the local one is rank {} of the remote one, too "
                      "(argument remote_group)",
-                     at - local.processes->begin(), rank);
+                     at, rank);
   }
   return {};
 }
@@ -45,15 +44,14 @@ Error meet(const Group& local, int local_leader, const Group& remote, int remote
            Offer& offer) {
   if (Error e = bad_leader(remote_leader, remote, "remote_leader")) return e;
   if (Error e = check_disjoint(local, remote)) return e;
-  int leaders[2] = {(*local.processes)[static_cast<size_t>(local_leader)],
-                    (*remote.processes)[static_cast<size_t>(remote_leader)]};
+  int leaders[2] = {local.processes[local_leader], remote.processes[remote_leader]};
   offer.is_first = leaders[0] < leaders[1];
   offer.count = remote.size();
   if (!offer.is_first) std::swap(leaders[0], leaders[1]);
   const uint64_t call = offer.is_first ? number_of_call(string_tag, {&local, &remote})
                                        : number_of_call(string_tag, {&remote, &local});
   offer.context = offer_context(offer.is_first != 0);
-  spread(call, leaders, offer.is_first ? 0 : 1, &offer.context, sizeof offer.context);
+  tell_group(call, {leaders[0], leaders[1]}, offer.is_first ? 0 : 1, &offer.context, sizeof offer.context);
   return offer.context == kNoContext ? no_context_for(string_tag) : Error();
 }
 
@@ -73,12 +71,15 @@ Error make(Group& local, int local_leader, const Group* remote, int remote_leade
     if (failed) offer = {.count = -1, .error_class = failed.mpi_class()};
   }
   // The leader first, then the others in their order.
-  std::vector<int> members = *local.processes;
-  std::rotate(members.begin(), members.begin() + local_leader, members.begin() + local_leader + 1);
+  ProcessList::Builder in_order;
+  in_order.add(local.processes[local_leader]);
+  for (int r = 0; r < local.size(); ++r)
+    if (r != local_leader) in_order.add(local.processes[r]);
+  const ProcessList members = in_order.take();
   const int rank = leads ? 0 : local.rank < local_leader ? local.rank + 1 : local.rank;
   const uint64_t call = number_of_call(string_tag, {&local, &local});  // no other call names a group twice
   offer_context(false);
-  spread(call, members, rank, &offer, sizeof offer);
+  tell_group(call, members, rank, &offer, sizeof offer);
   if (failed) return failed;
   if (offer.count < 0)
     return failure(static_cast<int>(offer.error_class),
@@ -86,8 +87,8 @@ Error make(Group& local, int local_leader, const Group* remote, int remote_leade
                    "says why",
                    local_leader);
   std::vector<int> others(static_cast<size_t>(offer.count));
-  if (leads) others = *remote->processes;
-  spread(call, members, rank, others.data(), others.size() * sizeof(int));
+  if (leads) others = remote->processes.to_vector();
+  tell_group(call, members, rank, others.data(), others.size() * sizeof(int));
   auto* made = new Comm(Ref<Group>(&local), new_group(std::move(others), MPI_UNDEFINED, local),
                         offer.is_first != 0, offer.context, Ref<Errhandler>(&errhandler));
   finish_new(*made, info);

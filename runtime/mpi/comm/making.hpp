@@ -2,6 +2,7 @@
 // How communicators are made out of others: what the calls of other chapters that make some share.
 #pragma once
 
+#include "contract/signature.hpp"
 #include "functions.hpp"
 #include "mpi/comm/comm.hpp"
 
@@ -9,11 +10,28 @@ namespace tutti::mpi {
 
 // Names a new communicator by a handle. Its error handler is the parent's (section 9.3), and so are the
 // predefined attributes. The second one has two groups, and `local_first` as at Comm's constructor.
-Comm* make_comm(const Comm& parent, std::vector<int> processes, int rank, uint64_t context);
+Comm* make_comm(const Comm& parent, ProcessList processes, int rank, uint64_t context);
 Comm* make_intercomm(const Comm& parent, Ref<Group> local, Ref<Group> remote, bool local_first,
                      uint64_t context);
 // Of the session of `like`, if it has one.
-Ref<Group> new_group(std::vector<int> processes, int rank, const Group& like);
+Ref<Group> new_group(ProcessList processes, int rank, const Group& like);
+
+// A duplicate without attributes, and without a handle of the program's yet. Collective; `signature`:
+// of the program's call that makes it.
+Result<Ref<Comm>> make_duplicate(Comm& comm, contract::Word signature);
+// A duplicate in a context that its first rank has offered; an error if there was none left.
+Result<Ref<Comm>> duplicate_in(const Comm& comm, uint64_t context);
+// One that has no context yet.
+Ref<Comm> begin_duplicate(const Comm& comm);
+// A new communicator's part of MPI_Comm_dup: the attributes, whose functions may refuse; and the handle.
+Error copy_attributes(const Comm& from, Comm& to);
+MPI_Comm hand_out(Comm& made);
+
+// The first of `processes`, which are those of a new communicator, tells the others `bytes` bytes at `data`, each
+// those that follow it in a binomial tree; nobody else takes part. `match` is of these messages alone but for the
+// source, which is what stands for the sender in `sources`. `rank`: mine among them.
+void tell_group(engine::Engine& engine, engine::Match match, const ProcessList& processes, const ProcessList& sources,
+                int rank, void* data, size_t bytes);
 
 // What to say where the process whose turn it is has no context to offer.
 Error no_context_left(const Comm& parent);
@@ -29,8 +47,6 @@ uint64_t offer_context(bool first);
 // The same, for one that is made out of `parent`.
 uint64_t offer_context(const Comm& parent, bool first);
 
-// Waits until nothing of the program's is under way on a communicator.
-void await_communication(Comm& comm);
 // What MPI_Comm_free does, for the program's call of `function`.
 Error free_communicator(MPI_Comm* comm, Function function);
 

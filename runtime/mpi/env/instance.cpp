@@ -79,10 +79,9 @@ void set_predefined_attributes(Comm& comm, const boot::JobView& job) {
     comm.attributes.set_predefined(MPI_UNIVERSE_SIZE, &predefined.universe_size);
 }
 
-Comm* predefined_comm(std::vector<int> processes, int rank, uint64_t context, MPI_Comm handle,
+Comm* predefined_comm(ProcessList processes, int rank, uint64_t context, MPI_Comm handle,
                       const char* name, const boot::JobView& job) {
-  auto group = Ref<Group>::adopt(
-      new Group(std::make_shared<const std::vector<int>>(std::move(processes)), rank));
+  auto group = Ref<Group>::adopt(new Group(std::move(processes), rank));
   auto* made = new Comm(std::move(group), context,
                         Ref<Errhandler>(&initial_errhandler()));
   made->live_for_ever();
@@ -96,9 +95,7 @@ Comm* predefined_comm(std::vector<int> processes, int rank, uint64_t context, MP
 // alone.
 void make_predefined_comms(Process& p) {
   const boot::JobView& job = p.job->view();
-  std::vector<int> everyone(static_cast<size_t>(job.size));
-  for (int i = 0; i < job.size; ++i) everyone[static_cast<size_t>(i)] = i;
-  p.world = predefined_comm(std::move(everyone), job.rank, ContextPool::world(), MPI_COMM_WORLD,
+  p.world = predefined_comm(ProcessList::range(0, job.size), job.rank, ContextPool::world(), MPI_COMM_WORLD,
                             "MPI_COMM_WORLD", job);
   p.self = predefined_comm({job.rank}, 0, p.contexts->self(), MPI_COMM_SELF, "MPI_COMM_SELF", job);
 }

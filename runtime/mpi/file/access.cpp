@@ -28,7 +28,7 @@ class FileRequest final : public Request {
   // conversion functions are called by its own threads.
   void start() {
     {
-      const engine::Engine::Guard own(engine_of_process());
+      const engine::Engine::Guard own(comm->engine());
       begin();
     }
     const bool at_once =
@@ -55,8 +55,8 @@ class FileRequest final : public Request {
   void add_open_needs(engine::Condition& needs) const override { needs.always(); }
   void perform_now() {
     outcome_ = perform(job_);
-    const engine::Engine::Guard own(engine_of_process());
-    engine_of_process().note_event();
+    const engine::Engine::Guard own(comm->engine());
+    comm->engine().note_event();
     finish(!outcome_.error);
   }
 
@@ -303,8 +303,8 @@ Error end_split(File& file, Function began, const void* buffer, MPI_Status* stat
                    "{}: the split collective was begun with the buffer {}, not {} (argument buf)",
                    file.name, file.split.buffer, buffer);
   {
-    const engine::Engine::Guard own(engine_of_process());
-    engine_of_process().wait_until([&] { return file.split.request->is_complete(); });
+    const engine::Engine::Guard own(file.comm().engine());
+    file.comm().engine().wait_until([&] { return file.split.request->is_complete(); });
   }
   const Ref<Request> request = std::exchange(file.split, {}).request;
   MPI_Status done{};

@@ -43,10 +43,6 @@ Error register_datarep(const char* datarep, MPI_Datarep_conversion_function* rea
 Error register_datarep_c(const char* datarep, MPI_Datarep_conversion_function_c* read,
                          MPI_Datarep_conversion_function_c* write,
                          MPI_Datarep_extent_function* extent, void* extra_state);
-Error file_create_errhandler(MPI_File_errhandler_function* function, MPI_Errhandler* errhandler);
-Error file_set_errhandler(HasErrhandler& file, Errhandler& errhandler);
-Error file_get_errhandler(HasErrhandler& file, MPI_Errhandler* errhandler);
-Error file_call_errhandler(HasErrhandler& file, int errorcode);
 
 // --- access with explicit offsets (14.4.2), and its split forms (14.4.5)
 Error file_iread_at(File& fh, MPI_Offset offset, void* buf, int64_t count, Datatype& datatype,

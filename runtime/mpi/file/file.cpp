@@ -124,7 +124,7 @@ Result<Ref<Window>> open_pointer(Comm& comm) {
   window.allocated.reset(memory);
   window.base = memory;
   {
-    const engine::Engine::Guard own(engine_of_process());
+    const engine::Engine::Guard own(window.comm->engine());
     window.protocol->set_memory(memory);
     window.protocol->open();
   }
@@ -218,20 +218,6 @@ Error file_close(MPI_File* fh) {
 Error file_delete(const char* filename, Info*) {
   const int error = io::remove_posix(filename);
   return error ? io::failure_of(filename, "deleting it", error) : Error();
-}
-
-Error file_create_errhandler(MPI_File_errhandler_function* function, MPI_Errhandler* errhandler) {
-  return create_errhandler(reinterpret_cast<Errhandler::Function>(function), Errhandler::On::file,
-                           errhandler);
-}
-Error file_set_errhandler(HasErrhandler& file, Errhandler& errhandler) {
-  return set_errhandler(file, errhandler);
-}
-Error file_get_errhandler(HasErrhandler& file, MPI_Errhandler* errhandler) {
-  return get_errhandler(file, errhandler);
-}
-Error file_call_errhandler(HasErrhandler& file, int errorcode) {
-  return call_errhandler_of(file, errorcode, "MPI_File_call_errhandler");
 }
 
 Error tell_failure(Comm& comm, Function function, int first, Error mine) {

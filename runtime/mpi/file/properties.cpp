@@ -376,7 +376,7 @@ Error file_get_amode(File& fh, int* amode) {
 }
 
 Error file_get_group(File& fh, MPI_Group* group) {
-  *group = make_group(*fh.group->processes, fh.group->rank);
+  *group = make_group(fh.group->processes, fh.group->rank);
   return {};
 }
 

@@ -322,41 +322,6 @@ Error call_errhandler_of(HasErrhandler& on, int errorcode, const char* function)
   return {};
 }
 
-Error comm_create_errhandler(MPI_Comm_errhandler_function* function, MPI_Errhandler* errhandler) {
-  return create_errhandler(reinterpret_cast<Errhandler::Function>(function),
-                           Errhandler::On::communicator, errhandler);
-}
-Error comm_set_errhandler(HasErrhandler& comm, Errhandler& errhandler) {
-  return set_errhandler(comm, errhandler);
-}
-Error comm_get_errhandler(HasErrhandler& comm, MPI_Errhandler* errhandler) {
-  return get_errhandler(comm, errhandler);
-}
-Error comm_call_errhandler(HasErrhandler& comm, int errorcode) {
-  return call_errhandler_of(comm, errorcode, "MPI_Comm_call_errhandler");
-}
-
-Error win_create_errhandler(MPI_Win_errhandler_function* function, MPI_Errhandler* errhandler) {
-  return create_errhandler(reinterpret_cast<Errhandler::Function>(function), Errhandler::On::window,
-                           errhandler);
-}
-Error win_set_errhandler(HasErrhandler& win, Errhandler& errhandler) {
-  return set_errhandler(win, errhandler);
-}
-Error win_get_errhandler(HasErrhandler& win, MPI_Errhandler* errhandler) {
-  return get_errhandler(win, errhandler);
-}
-Error win_call_errhandler(HasErrhandler& win, int errorcode) {
-  return call_errhandler_of(win, errorcode, "MPI_Win_call_errhandler");
-}
-
-Error errhandler_free(MPI_Errhandler* errhandler) {
-  Errhandler& object = *resolve<Errhandler>(*errhandler);
-  if (object.does == Errhandler::Does::call_user) object.free_handle();
-  *errhandler = MPI_ERRHANDLER_NULL;
-  return {};
-}
-
 Error error_class(int errorcode, int* errorclass) {
   if (is_standard(errorcode) || is_tool_class(errorcode)) {
     *errorclass = errorcode;

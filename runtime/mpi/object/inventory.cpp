@@ -7,7 +7,6 @@
 #include <unordered_map>
 
 #include "base/log.hpp"
-#include "mpi/request/request.hpp"
 
 namespace tutti::mpi {
 
@@ -63,11 +62,8 @@ void open(void (*gone)(const Object&)) {
 
 void note_made(const Object& object) {
   const Tag tag = with_handle(object.tag());
-  const bool persistent =
-      tag == Tag::request &&
-      static_cast<const Request&>(object).kind == Request::Kind::persistent;
   const std::lock_guard lock(store().mutex);
-  store().histories[&object] = {.tag = tag, .made = here(), .is_persistent = persistent};
+  store().histories[&object] = {.tag = tag, .made = here(), .is_persistent = object.is_persistent()};
 }
 
 void note_freed(const Object& object) {

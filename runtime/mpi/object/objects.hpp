@@ -80,6 +80,9 @@ class Object {
   // Predefined objects, which most operations refer to: their references are not counted.
   void live_for_ever() { immortal_ = true; }
 
+  // A request that MPI_Start starts.
+  virtual bool is_persistent() const { return false; }
+
   int references() const { return references_.load(std::memory_order_acquire); }
 
  protected:

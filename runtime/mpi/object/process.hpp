@@ -16,14 +16,19 @@
 #include "coll/selection.hpp"
 #include "contract/checker.hpp"
 #include "contract/threads.hpp"
+#include "engine/context.hpp"
 #include "engine/engine.hpp"
 #include "engine/wait/progress.hpp"
-#include "mpi/comm/context.hpp"
 #include "mpi/object/objects.hpp"
 #include "rma/window.hpp"
 #include "transport/node.hpp"
 
 namespace tutti::mpi {
+
+using engine::ContextPool;
+using engine::kNoContext;
+using engine::random_context;
+using engine::spans_jobs;
 
 struct Process {
   contract::Threads threads;  // first: notes those that are there already

@@ -138,7 +138,7 @@ Error SendBuffer::send(const void* data, int64_t count, Datatype& type, int dest
                        Comm& comm) {
   const Payload payload = type.payload(data, count);
   const int64_t bytes = payload.bytes();
-  engine::Engine& engine = engine_of_process();
+  engine::Engine& engine = comm.engine();
   auto before = messages_.end();
   std::unique_ptr<std::byte[]> own;
   std::byte* room = nullptr;

@@ -19,7 +19,7 @@ void fill_from(MPI_Status* status, const transport::Header& header) {
 // Asks once more after a pass of progress; `blocking` waits for as long as it takes.
 template <class Look>
 bool look_for(Look&& look, bool blocking, const engine::Match& match, const Comm& comm) {
-  Engine& engine = engine_of_process();
+  Engine& engine = comm.engine();
   if (look()) return true;
   engine.progress();
   if (blocking)
@@ -34,7 +34,7 @@ bool probe_for(int source, int tag, Comm& comm, bool blocking, MPI_Status* statu
     if (status) fill_proc_null(*status);
     return true;
   }
-  Engine& engine = engine_of_process();
+  Engine& engine = comm.engine();
   const Engine::Guard own(engine);
   const engine::Match match{comm.user.context, source, tag, 0};
   const engine::Unexpected* found = nullptr;
@@ -52,7 +52,7 @@ bool take_message(int source, int tag, Comm& comm, bool blocking, MPI_Message* m
     *message = MPI_MESSAGE_NO_PROC;
     return true;
   }
-  Engine& engine = engine_of_process();
+  Engine& engine = comm.engine();
   const Engine::Guard own(engine);
   const engine::Match match{comm.user.context, source, tag, 0};
   std::unique_ptr<engine::Unexpected> taken;
@@ -73,7 +73,7 @@ Error probe(int source, int tag, Comm& comm, MPI_Status* status) {
 
 Error iprobe(int source, int tag, Comm& comm, int* flag, MPI_Status* status) {
   *flag = probe_for(source, tag, comm, false, status);
-  if (!*flag) engine_of_process().give_way();
+  if (!*flag) comm.engine().give_way();
   return {};
 }
 
@@ -86,7 +86,7 @@ Error improbe(int source, int tag, Comm& comm, int* flag, MPI_Message* message, 
   *flag = take_message(source, tag, comm, false, message, status);
   if (!*flag) {
     *message = MPI_MESSAGE_NULL;
-    engine_of_process().give_way();
+    comm.engine().give_way();
   }
   return {};
 }

@@ -37,8 +37,8 @@ Error make(bool sends, PartitionedArguments given, MPI_Request* request) {
   else
     made = sends ? make_partitioned_send(std::move(given))
                  : make_partitioned_receive(std::move(given));
-  auto* persistent = new PersistentRequest(comm, [made](MPI_Request* round) {
-    const engine::Engine::Guard own(engine_of_process());
+  auto* persistent = new PersistentRequest(comm, [made, &engine = comm.engine()](MPI_Request* round) {
+    const engine::Engine::Guard own(engine);
     *round = handle_of<Request>(made->start());
     return Error();
   });

@@ -94,7 +94,7 @@ void Send::send(SendOperation& op, const Payload& payload, const engine::Match& 
   op.owner = this;
   op.on_complete = [](Operation& o) { static_cast<Send*>(o.owner)->one_over(); };
   ++awaited_;
-  engine_of_process().send(op);
+  given_.comm->engine().send(op);
 }
 
 Error Send::ready(int low, int high) {
@@ -174,7 +174,7 @@ void Receive::begin() {
                              order_};
   greeting_receive_.owner = this;
   greeting_receive_.on_complete = [](Operation& o) { static_cast<Receive*>(o.owner)->greeted(); };
-  engine_of_process().recv(greeting_receive_);
+  given_.comm->engine().recv(greeting_receive_);
 }
 
 void Receive::greeted() {
@@ -206,7 +206,7 @@ void Receive::post_all() {
   there_.assign(static_cast<size_t>(greeting_.partitions), false);
   awaited_ += messages;
   const std::shared_ptr<Partitioned> held = shared_from_this();
-  engine::Engine& engine = engine_of_process();
+  engine::Engine& engine = given_.comm->engine();
   // A run that is there already brings the partitions behind its first.
   for (int i = 0; i < messages; ++i) {
     if (there_[static_cast<size_t>(i)]) continue;
@@ -241,7 +241,7 @@ void Receive::took(RecvOperation& op) {
   for (int i = first; i < first + count && i < greeting_.partitions; ++i) {
     there_[static_cast<size_t>(i)] = true;
     if (i > first && receives_[static_cast<size_t>(i)].posted)
-      engine_of_process().cancel(receives_[static_cast<size_t>(i)]);
+      given_.comm->engine().cancel(receives_[static_cast<size_t>(i)]);
   }
   awaited_ -= count - 1;
   one_over();

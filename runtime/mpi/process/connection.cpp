@@ -139,7 +139,7 @@ bool Connections::poll() {
     const std::lock_guard lock(p.spanning_mutex);
     const auto is_gone = [&](int peer) { return gone_.contains(peer); };
     for (const Comm* comm : p.spanning)
-      if (std::ranges::any_of(*comm->user.peers, is_gone) || std::ranges::any_of(*comm->hidden.peers, is_gone))
+      if (std::ranges::any_of(comm->user.peers, is_gone) || std::ranges::any_of(comm->hidden.peers, is_gone))
         broken_.insert(comm->context());
   }
   return p.engine->fail(
@@ -315,15 +315,14 @@ Result<std::string> tell_numbers(Comm& comm, int root, bool accepts, Socket& soc
   return theirs;
 }
 
-Ref<Group> group_of(std::vector<int> numbers) {
-  const auto me = std::ranges::find(numbers, my_process());
-  const int rank = me == numbers.end() ? MPI_UNDEFINED : static_cast<int>(me - numbers.begin());
-  return Ref<Group>::adopt(new Group(std::make_shared<const std::vector<int>>(std::move(numbers)), rank));
+Ref<Group> group_of(const ProcessList& numbers) {
+  const int me = numbers.rank_of(my_process());
+  return Ref<Group>::adopt(new Group(numbers, me < 0 ? MPI_UNDEFINED : me));
 }
 
 Result<Ref<Comm>> make_joined(Comm& comm, int root, bool accepts, uint64_t context, Socket& socket, const Side& other,
                               const std::string& known_as) {
-  Process& p = process();
+  Process& p = comm.process;
   std::vector<int> their_name(other.numbers.size());
   for (size_t i = 0; i < their_name.size(); ++i)
     std::memcpy(&their_name[i],
@@ -331,7 +330,7 @@ Result<Ref<Comm>> make_joined(Comm& comm, int root, bool accepts, uint64_t conte
                 sizeof(int));
   auto connection = std::make_unique<Connection>();
   connection->context = context;
-  connection->local = *comm.group->processes;
+  connection->local = comm.group->processes.to_vector();
   connection->remote = other.numbers;
   Connection& made = *connection;
   {
@@ -434,14 +433,14 @@ Result<Ref<Comm>> join_groups(Comm& comm, int root, bool accepts, Function funct
 
 Error part(Comm& comm) {
   {
-    const Engine::Guard own(engine_of_process());
+    const Engine::Guard own(comm.engine());
     if (!connections().find(comm.context())) return {};
   }
   // All of both sides have called. If one side is gone there is nobody to wait for.
   Error gone = run(comm, coll::Call{.kind = coll::Collective::barrier});
   std::unique_ptr<Connection> connection;
   {
-    const Engine::Guard own(engine_of_process());
+    const Engine::Guard own(comm.engine());
     connection = connections().take(comm.context());
   }
   say_farewell(*connection);

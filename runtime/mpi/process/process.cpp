@@ -18,6 +18,7 @@
 #include "mpi/process/names.hpp"
 #include "mpi/process/parent.hpp"
 #include "mpi/process/port.hpp"
+#include "mpi/request/under_way.hpp"
 
 namespace tutti::mpi {
 namespace {

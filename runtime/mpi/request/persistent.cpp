@@ -3,22 +3,10 @@
 
 #include "mpi/object/entry.hpp"
 #include "mpi/object/inventory.hpp"
-#include "mpi/p2p/api_p2p.hpp"
 #include "mpi/request/api_request.hpp"
 
 namespace tutti::mpi {
 namespace {
-
-template <class Buffer, class Started>
-Error make(Started started, Buffer* buf, int64_t count, Datatype& type, int peer, int tag,
-           Comm& comm, MPI_Request* request) {
-  auto* made = new PersistentRequest(
-      comm, [=, held = Ref<Datatype>(&type), in = Ref<Comm>(&comm)](MPI_Request* operation) {
-        return started(buf, count, *held, peer, tag, *in, operation);
-      });
-  *request = inventory::hand_out<Request>(*made);
-  return {};
-}
 
 [[gnu::cold]] Error is_active(const PersistentRequest& request, MPI_Request handle) {
   error_object() = Ref<HasErrhandler>(request.comm.get());
@@ -68,27 +56,6 @@ void PersistentRequest::fill(MPI_Status& status) const {
 
 void PersistentRequest::add_open_needs(engine::Condition& needs) const {
   started() ? started()->add_needs(needs) : void(needs.always());
-}
-
-Error send_init(const void* buf, int64_t count, Datatype& type, int dest, int tag, Comm& comm,
-                MPI_Request* request) {
-  return make(isend, buf, count, type, dest, tag, comm, request);
-}
-Error ssend_init(const void* buf, int64_t count, Datatype& type, int dest, int tag, Comm& comm,
-                 MPI_Request* request) {
-  return make(issend, buf, count, type, dest, tag, comm, request);
-}
-Error rsend_init(const void* buf, int64_t count, Datatype& type, int dest, int tag, Comm& comm,
-                 MPI_Request* request) {
-  return make(irsend, buf, count, type, dest, tag, comm, request);
-}
-Error bsend_init(const void* buf, int64_t count, Datatype& type, int dest, int tag, Comm& comm,
-                 MPI_Request* request) {
-  return make(ibsend, buf, count, type, dest, tag, comm, request);
-}
-Error recv_init(void* buf, int64_t count, Datatype& type, int source, int tag, Comm& comm,
-                MPI_Request* request) {
-  return make(irecv, buf, count, type, source, tag, comm, request);
 }
 
 Error start(MPI_Request* request) {

@@ -32,7 +32,7 @@ class Request : public Object {
   }
   void finish(bool well = false) {
     well_ = well;
-    ++process().completions;
+    ++comm->process.completions;
     --comm->counted_on->under_way;
     if (release_unshared()) [[unlikely]]
       return end_unheard();
@@ -59,6 +59,8 @@ class Request : public Object {
   virtual Error cancel() = 0;
   // Whose error handler hears of its errors.
   virtual HasErrhandler& raises_on() const { return *comm; }
+
+  bool is_persistent() const final { return kind == Kind::persistent; }
 
   const Kind kind;
   const Ref<Comm> comm;

@@ -93,7 +93,7 @@ void Window::drop_in_use(int rank) {
 Window::~Window() {
   drop_in_use(rma::Window::kAll);
   if (!protocol) return;
-  const Engine::Guard own(engine_of_process());
+  const Engine::Guard own(comm->engine());
   protocol.reset();
 }
 
@@ -130,7 +130,7 @@ Result<Ref<Window>> make_window(Comm& comm, Function function, int flavor, const
   coll::Call exchange = allgather_bytes(&offer, offers.data(), sizeof offer);
   exchange.signature = contract::word_of(function);
   if (Error e = run(comm, exchange)) {
-    process().contexts->release(offer.context);
+    comm.process.contexts->release(offer.context);
     return e;
   }
   Result<Ref<Comm>> duplicate = duplicate_in(comm, offers.front().context);
@@ -147,14 +147,14 @@ Result<Ref<Window>> make_window(Comm& comm, Function function, int flavor, const
   window->bytes = mine.size;
   window->unit = static_cast<int>(std::min<int64_t>(mine.unit, std::numeric_limits<int>::max()));
   window->protocol =
-      std::make_unique<rma::Window>(process().one_sided, window->comm->user, kArithmetic);
+      std::make_unique<rma::Window>(window->comm->process.one_sided, window->comm->user, kArithmetic);
   return window;
 }
 
 MPI_Win open_window(Window& window, void* base) {
   window.base = base;
   {
-    const Engine::Guard own(engine_of_process());
+    const Engine::Guard own(window.comm->engine());
     if (window.flavor == MPI_WIN_FLAVOR_DYNAMIC)
       window.protocol->set_dynamic();
     else
@@ -216,7 +216,7 @@ Error win_attach(Window& win, void* base, MPI_Aint size) {
   if (!base && size > 0)
     return failure(MPI_ERR_RMA_ATTACH,
                    "the address is NULL, yet {} bytes lie there (argument base)", size);
-  const Engine::Guard own(engine_of_process());
+  const Engine::Guard own(win.comm->engine());
   if (win.protocol->attach(base, size)) return {};
   return failure(MPI_ERR_RMA_ATTACH,
                  "the {} bytes at {} overlap what is attached to the window already: detach that "
@@ -228,7 +228,7 @@ Error win_detach(Window& win, const void* base) {
   if (win.flavor != MPI_WIN_FLAVOR_DYNAMIC)
     return failure(MPI_ERR_RMA_FLAVOR,
                    "memory is detached only from windows of MPI_Win_create_dynamic (argument win)");
-  const Engine::Guard own(engine_of_process());
+  const Engine::Guard own(win.comm->engine());
   if (win.protocol->detach(base)) return {};
   return failure(
       MPI_ERR_RMA_ATTACH,
@@ -238,11 +238,11 @@ Error win_detach(Window& win, const void* base) {
 Error win_free(MPI_Win* win) {
   Window& window = *resolve<Window>(*win);
   {
-    const Engine::Guard own(engine_of_process());
+    const Engine::Guard own(window.comm->engine());
     if (Error e = open_epoch(window)) return e;
   }
   if (Error e = window.attributes.delete_all(window.handle)) return e;
-  Engine& engine = engine_of_process();
+  Engine& engine = window.comm->engine();
   // Nobody's operations are under way behind this, and nobody's memory is gone before it.
   if (Error e = run(*window.comm, coll::Call{.kind = coll::Collective::barrier,
                                              .signature = contract::word_of(Function::Win_free)}))
@@ -254,7 +254,7 @@ Error win_free(MPI_Win* win) {
              window.protocol->is_locally_complete(rma::Window::kAll);
     });
     window.protocol.reset();
-    if (contract::Ledger* ledger = window.comm->hidden.ledger) process().checker->settle(*ledger);
+    if (contract::Ledger* ledger = window.comm->hidden.ledger) window.comm->process.checker->settle(*ledger);
   }
   window.allocated.reset();
   window.shared.reset();

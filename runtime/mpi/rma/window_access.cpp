@@ -232,7 +232,7 @@ Error take(Window& win, int rank, AccessRequest* request, std::initializer_list<
 template <class Check, class Start>
 Error access(Window& win, const There& there, MPI_Request* request,
              std::initializer_list<Here> uses, Check&& check, Start&& start) {
-  const Engine::Guard own(engine_of_process());
+  const Engine::Guard own(win.comm->engine());
   if (strict) [[unlikely]]
     strict->acts();
   const bool nowhere = there.rank == MPI_PROC_NULL;

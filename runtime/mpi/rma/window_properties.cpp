@@ -37,18 +37,18 @@ void take_hints(Window& window, const Info* info) {
 }
 
 Error win_get_group(Window& win, MPI_Group* group) {
-  *group = make_group(*win.comm->group->processes, win.rank(), win.comm->group->session);
+  *group = make_group(win.comm->group->processes, win.rank(), win.comm->group->session);
   return {};
 }
 
 Error win_set_info(Window& win, Info* info) {
-  const engine::Engine::Guard own(engine_of_process());
+  const engine::Engine::Guard own(win.comm->engine());
   take_hints(win, info);
   return {};
 }
 
 Error win_get_info(Window& win, MPI_Info* info_used) {
-  const engine::Engine::Guard own(engine_of_process());
+  const engine::Engine::Guard own(win.comm->engine());
   *info_used = inventory::hand_out(*new Info(win.hints));
   return {};
 }
@@ -56,7 +56,7 @@ Error win_get_info(Window& win, MPI_Info* info_used) {
 Error win_set_name(Window& win, const char* win_name) {
   const std::string_view given(win_name, strnlen(win_name, MPI_MAX_OBJECT_NAME - 1));
   {
-    const engine::Engine::Guard own(engine_of_process());
+    const engine::Engine::Guard own(win.comm->engine());
     win.name = given;
   }
   win.comm->set_name(given.empty() ? "a window" : fmt::format("window {}", given));

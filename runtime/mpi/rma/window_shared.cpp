@@ -18,8 +18,8 @@ struct Verdict {
 };
 
 bool all_on_this_node(const Comm& comm) {
-  const std::vector<int>& here = process().job->view().node_ranks;
-  return std::ranges::all_of(*comm.group->processes, [&](int process) {
+  const std::vector<int>& here = comm.process.job->view().node_ranks;
+  return std::ranges::all_of(comm.group->processes, [&](int process) {
     return std::ranges::find(here, process) != here.end();
   });
 }
@@ -43,7 +43,7 @@ Error agree(Comm& comm, Error mine) {
 Error share_memory(Window& window, int64_t bytes) {
   using transport::SharedFile;
   const std::string name =
-      fmt::format("tutti.{}.win.{:x}", process().job->view().id, window.comm->context());
+      fmt::format("tutti.{}.win.{:x}", window.comm->process.job->view().id, window.comm->context());
   const bool first = window.rank() == 0;
   Error error;
   const auto keep = [&](Result<std::unique_ptr<SharedFile>> file) {

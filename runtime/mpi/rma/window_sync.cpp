@@ -3,7 +3,6 @@
 // must be over before a call returns, and what a waiting one needs.
 #include <algorithm>
 #include <atomic>
-#include <unordered_map>
 
 #include "mpi/check/strict.hpp"
 #include "mpi/coll/collective.hpp"
@@ -20,7 +19,7 @@ constexpr int kAll = rma::Window::kAll;
 // In a call of synchronisation, with the engine owned.
 class Inside {
  public:
-  Inside() : own_(engine_of_process()) {
+  explicit Inside(const Window& window) : own_(window.comm->engine()) {
     if (strict) [[unlikely]]
       strict->acts();
   }
@@ -58,17 +57,16 @@ Error refuse_open_access(const Epochs& epochs) {
 
 // Ranks in the window, ascending.
 Result<std::vector<int>> ranks_of(const Group& group, const Window& window) {
-  std::unordered_map<int, int> rank_of;
-  for (int r = 0; r < window.size(); ++r) rank_of.emplace(window.process_of(r), r);
+  const ProcessRanks rank_of(window.comm->group->processes, group.size());
   std::vector<int> ranks;
-  for (const int member : *group.processes) {
-    const auto at = rank_of.find(member);
-    if (at == rank_of.end())
+  for (const int member : group.processes) {
+    const int rank = rank_of(member);
+    if (rank < 0)
       return failure(
           MPI_ERR_GROUP,
           "the process with rank {} in the group is not in the window's (argument group)",
           ranks.size());
-    ranks.push_back(at->second);
+    ranks.push_back(rank);
   }
   std::ranges::sort(ranks);
   return ranks;
@@ -77,7 +75,7 @@ Result<std::vector<int>> ranks_of(const Group& group, const Window& window) {
 // Waits for those of `ranks` that `done` does not hold for: each has to make a call.
 template <class IsDone>
 void await_each(const Window& window, const std::vector<int>& ranks, IsDone&& is_done) {
-  engine_of_process().wait_until([&] { return std::ranges::all_of(ranks, is_done); },
+  window.comm->engine().wait_until([&] { return std::ranges::all_of(ranks, is_done); },
                                  [&](Condition& needs) {
                                    needs.all();
                                    for (const int rank : ranks)
@@ -90,12 +88,12 @@ void await_each(const Window& window, const std::vector<int>& ranks, IsDone&& is
 void await_flushed(Window& win, int rank) {
   rma::Window& protocol = *win.protocol;
   protocol.flush(rank);
-  engine_of_process().wait_until([&] { return protocol.is_flushed(rank); });
+  win.comm->engine().wait_until([&] { return protocol.is_flushed(rank); });
   win.drop_in_use(rank);
 }
 void await_locally(Window& win, int rank) {
   const rma::Window& protocol = *win.protocol;
-  engine_of_process().wait_until([&] { return protocol.is_locally_complete(rank); });
+  win.comm->engine().wait_until([&] { return protocol.is_locally_complete(rank); });
   win.drop_in_use(rank);
 }
 
@@ -111,7 +109,7 @@ void add_needs_of_lock(Condition& needs, const Window& window, int rank) {
 void await_locks(Window& window, const std::vector<int>& ranks) {
   rma::Window& protocol = *window.protocol;
   const auto is_locked = [&](int rank) { return protocol.is_locked(rank); };
-  engine_of_process().wait_until([&] { return std::ranges::all_of(ranks, is_locked); },
+  window.comm->engine().wait_until([&] { return std::ranges::all_of(ranks, is_locked); },
                                  [&](Condition& needs) {
                                    needs.all();
                                    for (const int rank : ranks)
@@ -134,7 +132,7 @@ Error unlock(Window& window, const std::vector<int>& ranks, bool unchecked) {
     for (const int rank : ranks) protocol.unlock(rank);
   else
     for (const int rank : ranks) protocol.flush(rank);
-  engine_of_process().wait_until([&] {
+  window.comm->engine().wait_until([&] {
     return std::ranges::all_of(
         ranks, [&](int rank) { return protocol.is_flushed(rank) && protocol.is_unlocked(rank); });
   });
@@ -171,7 +169,7 @@ Error win_fence(int assertion, Window& win) {
     return e;
   Epochs& epochs = win.epochs;
   {
-    const Inside inside;
+    const Inside inside(win);
     if (!epochs.fence_used)
       if (Error e = refuse_open_access(epochs)) return e;
     if (epochs.exposed)
@@ -187,7 +185,7 @@ Error win_fence(int assertion, Window& win) {
   if (Error e = run(*win.comm, coll::Call{.kind = coll::Collective::barrier,
                                           .signature = contract::word_of(Function::Win_fence)}))
     return e;
-  const Inside inside;
+  const Inside inside(win);
   epochs.fenced = !(assertion & MPI_MODE_NOSUCCEED);
   epochs.fence_used = false;
   std::atomic_thread_fence(std::memory_order_seq_cst);
@@ -200,7 +198,7 @@ Error win_start(Group& group, int assertion, Window& win) {
   if (Error e = check_assertion(assertion, MPI_MODE_NOCHECK, "MPI_MODE_NOCHECK")) return e;
   Result<std::vector<int>> ranks = ranks_of(group, win);
   if (!ranks) return std::move(ranks).error();
-  const Inside inside;
+  const Inside inside(win);
   Epochs& epochs = win.epochs;
   if (Error e = refuse_open_access(epochs)) return e;
   epochs.fenced = false;
@@ -214,7 +212,7 @@ Error win_start(Group& group, int assertion, Window& win) {
 }
 
 Error win_complete(Window& win) {
-  const Inside inside;
+  const Inside inside(win);
   Epochs& epochs = win.epochs;
   if (!epochs.started)
     return out_of_sync(
@@ -232,7 +230,7 @@ Error win_post(Group& group, int assertion, Window& win) {
     return e;
   Result<std::vector<int>> ranks = ranks_of(group, win);
   if (!ranks) return std::move(ranks).error();
-  const Inside inside;
+  const Inside inside(win);
   Epochs& epochs = win.epochs;
   if (epochs.exposed)
     return out_of_sync(
@@ -263,12 +261,12 @@ void end_exposure(Window& win) {
 }  // namespace
 
 Error win_wait(Window& win) {
-  const Inside inside;
+  const Inside inside(win);
   if (!win.epochs.exposed) return no_exposure();
   rma::Window& protocol = *win.protocol;
   const std::vector<int>& origins = win.epochs.origins;
   const auto is_done = [&](int rank) { return protocol.is_completed_by(rank); };
-  engine_of_process().wait_until([&] { return std::ranges::all_of(origins, is_done); },
+  win.comm->engine().wait_until([&] { return std::ranges::all_of(origins, is_done); },
                                  [&](Condition& needs) {
                                    needs.all();
                                    for (const int rank : origins)
@@ -281,7 +279,7 @@ Error win_wait(Window& win) {
 }
 
 Error win_test(Window& win, int* flag) {
-  Engine& engine = engine_of_process();
+  Engine& engine = win.comm->engine();
   engine.enter();
   Error error;
   bool moved = false;
@@ -307,7 +305,7 @@ Error win_lock(int lock_type, int rank, int assertion, Window& win) {
                    "{} is neither MPI_LOCK_EXCLUSIVE nor MPI_LOCK_SHARED (argument lock_type)",
                    lock_type);
   if (Error e = check_assertion(assertion, MPI_MODE_NOCHECK, "MPI_MODE_NOCHECK")) return e;
-  const Inside inside;
+  const Inside inside(win);
   Epochs& epochs = win.epochs;
   if (epochs.lock_of(rank) != Epochs::kUnlocked)
     return out_of_sync(
@@ -328,7 +326,7 @@ Error win_lock(int lock_type, int rank, int assertion, Window& win) {
 }
 
 Error win_unlock(int rank, Window& win) {
-  const Inside inside;
+  const Inside inside(win);
   Epochs& epochs = win.epochs;
   const uint8_t lock = epochs.lock_of(rank);
   if (lock == Epochs::kUnlocked)
@@ -344,7 +342,7 @@ Error win_unlock(int rank, Window& win) {
 
 Error win_lock_all(int assertion, Window& win) {
   if (Error e = check_assertion(assertion, MPI_MODE_NOCHECK, "MPI_MODE_NOCHECK")) return e;
-  const Inside inside;
+  const Inside inside(win);
   Epochs& epochs = win.epochs;
   if (Error e = refuse_open_access(epochs)) return e;
   epochs.fenced = false;
@@ -358,7 +356,7 @@ Error win_lock_all(int assertion, Window& win) {
 }
 
 Error win_unlock_all(Window& win) {
-  const Inside inside;
+  const Inside inside(win);
   Epochs& epochs = win.epochs;
   if (!epochs.all_locked)
     return out_of_sync("MPI_Win_lock_all has not locked the window: it comes first (argument win)");
@@ -372,7 +370,7 @@ Error win_unlock_all(Window& win) {
 namespace {
 
 Error flush(Window& win, int rank) {
-  const Inside inside;
+  const Inside inside(win);
   if (Error e = check_passive(win, rank)) return e;
   await_flushed(win, rank);
   std::atomic_thread_fence(std::memory_order_seq_cst);
@@ -380,7 +378,7 @@ Error flush(Window& win, int rank) {
 }
 
 Error flush_local(Window& win, int rank) {
-  const Inside inside;
+  const Inside inside(win);
   if (Error e = check_passive(win, rank)) return e;
   await_locally(win, rank);
   return failure_of(win);
@@ -401,9 +399,9 @@ Error win_flush_local_all(Window& win) {
   return flush_local(win, kAll);
 }
 
-Error win_sync(Window&) {
+Error win_sync(Window& win) {
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  const Inside inside;  // what others' operations have written before is seen behind this
+  const Inside inside(win);  // what others' operations have written before is seen behind this
   return {};
 }
 

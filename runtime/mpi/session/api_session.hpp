@@ -17,10 +17,4 @@ Error session_get_nth_pset(Session& session, Info* info, int n, int* pset_len, c
 Error session_get_pset_info(Session& session, const char* pset_name, MPI_Info* info);
 Error group_from_session_pset(Session& session, const char* pset_name, MPI_Group* newgroup);
 
-Error session_create_errhandler(MPI_Session_errhandler_function* session_errhandler_fn,
-                                MPI_Errhandler* errhandler);
-Error session_set_errhandler(Session& session, Errhandler& errhandler);
-Error session_get_errhandler(Session& session, MPI_Errhandler* errhandler);
-Error session_call_errhandler(Session& session, int error_code);
-
 }  // namespace tutti::mpi

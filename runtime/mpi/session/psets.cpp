@@ -24,7 +24,7 @@ bool same_name(std::string_view a, std::string_view b) {
 }
 
 void add(std::vector<PsetOfRanks>& all, std::string name, Ranks ranks) {
-  all.push_back({std::move(name), std::make_shared<const Ranks>(std::move(ranks))});
+  all.push_back({std::move(name), std::move(ranks)});
 }
 
 std::vector<PsetOfRanks> find_all() {

@@ -3,16 +3,17 @@
 // of the standard, those of this process' node, and those that the launcher was told of.
 #pragma once
 
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "base/process_list.hpp"
 
 namespace tutti::mpi {
 
 struct PsetOfRanks {
   std::string name;
-  std::shared_ptr<const std::vector<int>> ranks;  // of the job, in the order of the set
+  ProcessList ranks;  // of the job, in the order of the set
 };
 
 // In the order in which MPI_Session_get_nth_pset counts them, the same in each call.

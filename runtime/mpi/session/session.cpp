@@ -145,33 +145,16 @@ Error session_get_nth_pset(Session&, Info*, int n, int* pset_len, char* pset_nam
 Error session_get_pset_info(Session&, const char* pset_name, MPI_Info* info) {
   const PsetOfRanks* pset = find_pset(pset_name);
   if (!pset) return no_pset(pset_name);
-  *info = inventory::hand_out(*new Info({{"mpi_size", std::to_string(pset->ranks->size())}}));
+  *info = inventory::hand_out(*new Info({{"mpi_size", std::to_string(pset->ranks.size())}}));
   return {};
 }
 
 Error group_from_session_pset(Session& session, const char* pset_name, MPI_Group* newgroup) {
   const PsetOfRanks* pset = find_pset(pset_name);
   if (!pset) return no_pset(pset_name);
-  const auto me = std::ranges::find(*pset->ranks, my_process());
-  const int rank =
-      me == pset->ranks->end() ? MPI_UNDEFINED : static_cast<int>(me - pset->ranks->begin());
-  *newgroup = inventory::hand_out(*new Group(pset->ranks, rank, Ref<Session>(&session)));
+  const int me = pset->ranks.rank_of(my_process());
+  *newgroup = inventory::hand_out(*new Group(pset->ranks, me < 0 ? MPI_UNDEFINED : me, Ref<Session>(&session)));
   return {};
-}
-
-Error session_create_errhandler(MPI_Session_errhandler_function* session_errhandler_fn,
-                                MPI_Errhandler* errhandler) {
-  return create_errhandler(reinterpret_cast<Errhandler::Function>(session_errhandler_fn),
-                           Errhandler::On::session, errhandler);
-}
-Error session_set_errhandler(Session& session, Errhandler& errhandler) {
-  return set_errhandler(session, errhandler);
-}
-Error session_get_errhandler(Session& session, MPI_Errhandler* errhandler) {
-  return get_errhandler(session, errhandler);
-}
-Error session_call_errhandler(Session& session, int error_code) {
-  return call_errhandler_of(session, error_code, "MPI_Session_call_errhandler");
 }
 
 }  // namespace tutti::mpi

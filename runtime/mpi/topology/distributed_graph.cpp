@@ -240,7 +240,7 @@ Error dist_graph_create_adjacent(Comm& comm, int indegree, const int* sources, c
   Vertex mine{.sources = {sources, sources + indegree}, .destinations = {destinations, destinations + outdegree}};
   if (has_values(sourceweights)) mine.source_weights.assign(sourceweights, sourceweights + indegree);
   if (has_values(destweights)) mine.destination_weights.assign(destweights, destweights + outdegree);
-  if (process().checker)
+  if (comm.process.checker)
     if (Error e = edges_agree(comm, mine)) return e;
   return make(comm, Function::Dist_graph_create_adjacent, is_weighted(sourceweights), reorder != 0, std::move(mine),
               comm_dist_graph);

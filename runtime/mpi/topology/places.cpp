@@ -11,8 +11,8 @@ namespace {
 
 // By rank, of the first ones: the node; empty where that is not known.
 std::vector<int> nodes_of(const Comm& comm, int ranks) {
-  const engine::Engine::Guard own(engine_of_process());
-  Process& p = process();
+  const engine::Engine::Guard own(comm.engine());
+  Process& p = comm.process;
   if (p.node_of.empty()) p.node_of = p.job->nodes();
   std::vector<int> nodes;
   for (int r = 0; r < ranks; ++r) {

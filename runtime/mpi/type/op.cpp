@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <climits>
 
-#include "mpi/check/strict.hpp"
+#include "mpi/object/watcher.hpp"
 #include "mpi/object/entry.hpp"
 #include "mpi/object/inventory.hpp"
 #include "mpi/type/api_op.hpp"
@@ -165,8 +165,8 @@ Result<coll::Reduction> bind(const Op& op, const Datatype& type) {
   if ((row.classes | row.beyond) & on(type.type_class))
     bound.apply = find_kernel(static_cast<OpCode>(code), type.element);
   if (bound.apply == nullptr) return refused(row, type);
-  if (strict && !(row.classes & on(type.type_class))) [[unlikely]]
-    strict->computes_undefined(fmt::format("{} on {}", row.name, description(type)));
+  if (watcher && !(row.classes & on(type.type_class))) [[unlikely]]
+    watcher->computes_undefined(fmt::format("{} on {}", row.name, description(type)));
   return bound;
 }
 

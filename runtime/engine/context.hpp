@@ -13,7 +13,7 @@
 #include "base/random.hpp"
 #include "base/result.hpp"
 
-namespace tutti::mpi {
+namespace tutti::engine {
 
 //  63       40 39      20 19         1   0
 // |  owner    |   slot   | generation |hidden|
@@ -84,4 +84,4 @@ class ContextPool {
   std::deque<uint64_t> free_;
 };
 
-}  // namespace tutti::mpi
+}  // namespace tutti::engine

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The attributes of communicators.
-#include "mpi/comm/comm.hpp"
-#include "mpi/object/api_attribute.hpp"
+#include "mpi/comm/api_comm_attribute.hpp"
 
 namespace tutti::mpi {
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Keys of datatypes and communicators, and the attributes of datatypes.
 #include "mpi/object/api_attribute.hpp"
 
 namespace tutti::mpi {
@@ -39,19 +38,6 @@ Error type_create_keyval(MPI_Type_copy_attr_function* copy, MPI_Type_delete_attr
 }
 Error type_free_keyval(int* keyval) {
   return free_key(KeyKind::type, *keyval);
-}
-
-Error type_set_attr(Datatype& datatype, int keyval, void* value) {
-  return datatype.attributes.set(datatype.handle, keyval, value);
-}
-Error type_get_attr(const Datatype& datatype, int keyval, void* value, int* flag) {
-  bool found = false;
-  Error error = datatype.attributes.get(keyval, static_cast<void**>(value), found);
-  *flag = found;
-  return error;
-}
-Error type_delete_attr(Datatype& datatype, int keyval) {
-  return datatype.attributes.remove(datatype.handle, keyval);
 }
 
 }  // namespace tutti::mpi

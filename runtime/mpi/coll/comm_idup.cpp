@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// MPI_Comm_idup and MPI_Comm_idup_with_info (the standard, section 7.4.2): the context comes by a broadcast with a
+// request.
+#include "base/flight.hpp"
+#include "mpi/coll/api_comm_idup.hpp"
+#include "mpi/coll/collective.hpp"
+#include "mpi/comm/making.hpp"
+#include "mpi/object/process.hpp"
+
+namespace tutti::mpi {
+
+Error comm_idup(Comm& comm, MPI_Comm* newcomm, MPI_Request* request) {
+  const Ref<Comm> made = begin_duplicate(comm);
+  // The attributes are those of the time of the call (section 7.4.2).
+  if (Error e = copy_attributes(comm, *made)) return e;
+  auto context = std::make_shared<uint64_t>(offer_context(comm, comm.hidden.rank == 0));
+  Prepared prepared{.call = bcast_bytes(context.get(), sizeof *context, 0)};
+  prepared.call.signature = contract::word_of(Function::Comm_dup);
+  Error e = start(comm, std::move(prepared), request, [made, context]() -> Error {
+    if (*context == kNoContext) return no_context_left(*made);
+    made->set_context(*context);
+    return {};
+  });
+  if (e) {
+    comm.process.contexts->release(*context);
+    Error ignored = made->attributes.delete_all(made->handle);
+    static_cast<void>(ignored);  // the first failure is the one to tell
+    return e;
+  }
+  *newcomm = hand_out(*made);
+  return {};
+}
+
+Error comm_idup_with_info(Comm& comm, Info* info, MPI_Comm* newcomm, MPI_Request* request) {
+  if (Error e = comm_idup(comm, newcomm, request)) return e;
+  take_hints(*resolve<Comm>(*newcomm), info);
+  return {};
+}
+
+}  // namespace tutti::mpi

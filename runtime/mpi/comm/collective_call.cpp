@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/comm/collective_call.hpp"
+
+#include "base/flight.hpp"
+#include "contract/ledger.hpp"
+#include "exec/execution.hpp"
+#include "mpi/object/watcher.hpp"
+
+namespace tutti::mpi {
+namespace {
+
+using coll::Call;
+using coll::Collective;
+
+[[gnu::cold]] Error end_disturbed(const Comm& comm, coll::Execution& execution) {
+  engine::Engine& engine = *comm.hidden.engine;
+  const contract::Ledger& ledger = *comm.hidden.ledger;
+  for (;;) {
+    if (Error e = settle(comm)) {
+      if (execution.running()) execution.abandon(e.mpi_class());
+      engine.wait_until([&] { return !execution.running(); });
+      return e;
+    }
+    execution.resume();
+    engine.wait_until([&] { return !execution.running() || ledger.disturbed(); });
+    if (!execution.running() && !ledger.disturbed()) return outcome_of(execution);
+  }
+}
+
+// This thread is inside a blocking call, with the engine owned on both ends.
+class Inside {
+ public:
+  Inside(contract::Ledger* ledger, const flight::Call* call) : ledger_(ledger) {
+    if (ledger_) ledger_->enter(call);
+  }
+  ~Inside() {
+    if (ledger_) ledger_->leave();
+  }
+  Inside(const Inside&) = delete;
+
+ private:
+  contract::Ledger* const ledger_;
+};
+
+}  // namespace
+
+Error outcome_of(const coll::Execution& execution) {
+  if (execution.mpi_class == MPI_SUCCESS) return {};
+  if (execution.mpi_class == MPI_ERR_TRUNCATE)
+    return failure(MPI_ERR_TRUNCATE,
+                   "a rank sent more than this rank's count and datatype receive: the ranks' "
+                   "counts and datatypes do not fit together");
+  if (execution.mpi_class == MPI_ERR_PROC_ABORTED)
+    return failure(execution.mpi_class, "a process of the communicator is gone: its job has ended");
+  return failure(execution.mpi_class, "a message of the collective could not be carried");
+}
+
+void tell(const Comm& comm, engine::Happening what) {
+  engine::tell_listener({.what = what, .context = comm.context()});
+}
+
+Error settle(const Comm& comm) {
+  const contract::Ledger& ledger = *comm.hidden.ledger;
+  comm.hidden.engine->wait_until([&] { return !ledger.suspected(); });
+  return ledger.broken() ? ledger.error() : Error();
+}
+
+const flight::Call* note_serial(const Comm& comm) {
+  flight::Call* call = flight::now();
+  if (!call) return nullptr;
+  flight::set(call->context, comm.context());
+  flight::set(call->serial, comm.hidden.next_serial + 1);
+  return call;
+}
+
+Error settle_first(Comm& comm) {
+  if (watcher) [[unlikely]]
+    watcher->acts();
+  contract::Ledger* const ledger = comm.hidden.ledger;
+  if (!ledger) return {};
+  ledger->expect_nobody_inside();
+  if (ledger->disturbed()) [[unlikely]]
+    return settle(comm);
+  return {};
+}
+
+Result<std::unique_ptr<coll::Execution>> prepare(Comm& comm, const Call& call) {
+  if (Error e = settle_first(comm)) return e;
+  comm.find_area();
+  return coll::prepare(comm.hidden, comm.planner, call);
+}
+
+Error run_through(Comm& comm, coll::Execution& execution) {
+  contract::Ledger* const ledger = comm.hidden.ledger;
+  const Inside inside(ledger, note_serial(comm));
+  tell(comm, engine::Happening::collective_begun);
+  coll::run(execution);
+  tell(comm, engine::Happening::collective_ended);
+  if (ledger && ledger->disturbed()) [[unlikely]]
+    return end_disturbed(comm, execution);
+  return outcome_of(execution);
+}
+
+Error run(Comm& comm, const Call& call) {
+  const engine::Engine::Guard own(*comm.hidden.engine);
+  Result<std::unique_ptr<coll::Execution>> execution = prepare(comm, call);
+  if (!execution) return std::move(execution).error();
+  Error outcome = run_through(comm, **execution);
+  if (!outcome) coll::keep(comm.planner, *std::move(execution));
+  return outcome;
+}
+
+Call allgather_bytes(const void* in, void* out, int64_t bytes_per_rank) {
+  return {.kind = Collective::allgather,
+          .in = in,
+          .out = out,
+          .in_count = bytes_per_rank,
+          .out_count = bytes_per_rank,
+          .in_layout = &Layout::bytes(),
+          .out_layout = &Layout::bytes()};
+}
+
+Call bcast_bytes(void* data, int64_t bytes, int root) {
+  return {.kind = Collective::bcast,
+          .root = root,
+          .out = data,
+          .out_count = bytes,
+          .out_layout = &Layout::bytes()};
+}
+
+}  // namespace tutti::mpi

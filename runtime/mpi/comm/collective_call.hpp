@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A collective call on a communicator, from what comes before it to what came of it: under the eyes of the contract
+// checker, in the flight record, told to whoever listens. What makes communicators, windows and files runs its own
+// exchanges by it, too. The engine is owned where nothing else is said.
+#pragma once
+
+#include <memory>
+
+#include "base/flight.hpp"
+#include "coll/call.hpp"
+#include "engine/listener.hpp"
+#include "mpi/comm/comm.hpp"
+
+namespace tutti::mpi {
+
+// Starts the call and waits for it; the engine is not owned yet. Errors: what prepare() refuses, and what the
+// messages met.
+Error run(Comm& comm, const coll::Call& call);
+
+// A collective of plain bytes, for the library's own use: `in` of each rank to `out` of all.
+coll::Call allgather_bytes(const void* in, void* out, int64_t bytes_per_rank);
+coll::Call bcast_bytes(void* data, int64_t bytes, int root);
+
+// ---- the parts of it, for calls that are kept or have a request
+
+// What comes before each call: whatever is suspected on the communicator is settled.
+Error settle_first(Comm& comm);
+// Something is wrong on the communicator, which has a ledger: waits until it is known what. No error: it was
+// nothing, or has only been reported.
+[[gnu::cold]] Error settle(const Comm& comm);
+// For the flight record: the call that this thread is in is the communicator's next.
+const flight::Call* note_serial(const Comm& comm);
+void tell(const Comm& comm, engine::Happening what);
+// An execution of a new call; an error if it is refused.
+Result<std::unique_ptr<coll::Execution>> prepare(Comm& comm, const coll::Call& call);
+// Runs what is prepared, to its end.
+Error run_through(Comm& comm, coll::Execution& execution);
+// Of an execution that is over.
+Error outcome_of(const coll::Execution& execution);
+
+}  // namespace tutti::mpi

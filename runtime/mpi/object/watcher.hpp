@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What --check=strict wants to hear from datatypes and communicators, on which it is built itself (mpi/check/).
+#pragma once
+
+#include <string>
+
+namespace tutti::mpi {
+
+class Watcher {
+ public:
+  // This rank is about to do what may tell others how far it has come. The engine is owned.
+  virtual void acts() = 0;
+  // A reduction that the standard does not define: "MPI_SUM on MPI_CHAR". Any thread.
+  virtual void computes_undefined(std::string what) = 0;
+
+ protected:
+  ~Watcher() = default;
+};
+
+// nullptr but under --check=strict. Written once, before MPI_Init returns.
+inline Watcher* watcher = nullptr;
+
+}  // namespace tutti::mpi
