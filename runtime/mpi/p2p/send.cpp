@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <memory>
+
+#include "mpi/p2p/bsend.hpp"
+#include "mpi/p2p/operations.hpp"
+
+namespace tutti::mpi {
+namespace {
+
+using engine::Engine;
+using engine::Operation;
+using engine::SendMode;
+using engine::SendOperation;
+
+class SendRequest final : public Request, public Pooled<SendRequest> {
+ public:
+  SendRequest(Comm& comm, Datatype& type) : Request(Kind::send, comm), type_(&type) {
+    op.owner = this;
+    op.on_complete = [](Operation& o) {
+      static_cast<SendRequest*>(o.owner)->finish(o.outcome.mpi_class == MPI_SUCCESS);
+    };
+  }
+  void fill(MPI_Status& status) const override {
+    fill_status(status, op.outcome);
+  }
+  Error error() const override { return error_of(op.outcome); }
+  Error cancel() override {
+    if (!is_complete()) engine_of_process().cancel(op);
+    return {};
+  }
+  void add_open_needs(engine::Condition& needs) const override { mpi::add_needs(needs, op); }
+  SendOperation op;
+
+ private:
+  const Ref<Datatype> type_;
+};
+// The request of every send that was over when it started. Engine owned.
+Request& sent_request() {
+  static Request* const sent = [] {
+    auto* made = new DoneRequest(Request::Kind::send, *process().world, false);
+    made->live_for_ever();
+    made->begin();
+    made->finish(true);
+    made->stays_complete();
+    return made;
+  }();
+  return *sent;
+}
+
+Error start_send(SendMode mode, const void* buf, int64_t count, const Datatype& type, int dest,
+                 int tag, const Comm& comm) {
+  const Ref<Datatype> held = hold(type);
+  Engine& engine = engine_of_process();
+  const Engine::Guard own(engine);
+  if (mode == SendMode::standard &&
+      engine.send_at_once(comm.process_of(dest), {comm.user.context, comm.rank(), tag, 0},
+                          type.payload(buf, count), type.pattern))
+    return {};
+  Blocking<SendOperation> send;
+  describe(send.op, buf, count, type, dest, tag, comm, mode);
+  engine.send(send.op);
+  if (!send.done)
+    engine.wait_until([&] { return send.done; },
+                      [&](engine::Condition& needs) {
+                        if (!send.done) add_needs(needs, send.op);
+                      });
+  return error_of(send.op.outcome);
+}
+
+void note_send(const Comm& comm, int dest, int tag) {
+  const Engine::Guard own(engine_of_process());
+  strict->sends(comm, dest, tag);
+}
+
+Error send_in_mode(SendMode mode, const void* buf, int64_t count, const Datatype& type, int dest,
+                   int tag, const Comm& comm) {
+  if (dest == MPI_PROC_NULL) return {};
+  if (!strict) [[likely]]
+    return start_send(mode, buf, count, type, dest, tag, comm);
+  TakenBuffers taken;
+  if (Error e = taken.take({{type.payload(buf, count)}})) return e;
+  note_send(comm, dest, tag);
+  return start_send(mode, buf, count, type, dest, tag, comm);
+}
+
+[[gnu::always_inline]] inline Error isend_in_mode(SendMode mode, const void* buf, int64_t count,
+                                                  Datatype& type, int dest, int tag, Comm& comm,
+                                                  MPI_Request* request) {
+  if (dest == MPI_PROC_NULL) return done_at_once(Request::Kind::send, comm, true, request);
+  Engine& engine = engine_of_process();
+  const Engine::Guard own(engine);
+  if (mode == SendMode::standard && !strict &&
+      engine.send_at_once(comm.process_of(dest), {comm.user.context, comm.rank(), tag, 0},
+                          type.payload(buf, count), type.pattern)) {
+    *request = handle_of<Request>(sent_request());
+    return {};
+  }
+  auto* made = new SendRequest(comm, type);
+  describe(made->op, buf, count, type, dest, tag, comm, mode);
+  if (strict) [[unlikely]] {
+    if (Error e = check_start(*made, {{made->op.payload}})) return e;
+    strict->sends(comm, dest, tag);
+  }
+  *request = inventory::hand_out<Request>(*made);
+  made->begin();
+  engine.send(made->op);
+  return {};
+}
+
+}  // namespace
+
+Error send(const void* buf, int64_t count, Datatype& type, int dest, int tag, Comm& comm) {
+  return send_in_mode(SendMode::standard, buf, count, type, dest, tag, comm);
+}
+Error ssend(const void* buf, int64_t count, Datatype& type, int dest, int tag, Comm& comm) {
+  return send_in_mode(SendMode::synchronous, buf, count, type, dest, tag, comm);
+}
+Error rsend(const void* buf, int64_t count, Datatype& type, int dest, int tag, Comm& comm) {
+  return send_in_mode(SendMode::standard, buf, count, type, dest, tag, comm);
+}
+Error bsend(const void* buf, int64_t count, Datatype& type, int dest, int tag, Comm& comm) {
+  if (dest == MPI_PROC_NULL) return {};
+  if (strict) [[unlikely]] {
+    TakenBuffers taken;
+    if (Error e = taken.take({{type.payload(buf, count)}})) return e;
+    note_send(comm, dest, tag);
+  }
+  const Engine::Guard own(engine_of_process());
+  return send_buffer_for(comm).send(buf, count, type, dest, tag, comm);
+}
+
+Error isend(const void* buf, int64_t count, Datatype& type, int dest, int tag, Comm& comm,
+            MPI_Request* request) {
+  return isend_in_mode(SendMode::standard, buf, count, type, dest, tag, comm, request);
+}
+Error issend(const void* buf, int64_t count, Datatype& type, int dest, int tag, Comm& comm,
+             MPI_Request* request) {
+  return isend_in_mode(SendMode::synchronous, buf, count, type, dest, tag, comm, request);
+}
+Error irsend(const void* buf, int64_t count, Datatype& type, int dest, int tag, Comm& comm,
+             MPI_Request* request) {
+  return isend_in_mode(SendMode::standard, buf, count, type, dest, tag, comm, request);
+}
+Error ibsend(const void* buf, int64_t count, Datatype& type, int dest, int tag, Comm& comm,
+             MPI_Request* request) {
+  if (Error e = bsend(buf, count, type, dest, tag, comm)) return e;
+  return done_at_once(Request::Kind::send, comm, dest == MPI_PROC_NULL, request);
+}
+
+}  // namespace tutti::mpi

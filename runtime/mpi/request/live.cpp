@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/request/live.hpp"
+
+#include <algorithm>
+
+namespace tutti::mpi {
+namespace {
+
+[[gnu::cold]] Error bad_entry(int i, const MPI_Request* requests) {
+  inventory::mention(requests[i], "request");
+  return failure(MPI_ERR_REQUEST,
+                 "entry {} of the array is no request: completed or freed already, or never set", i);
+}
+
+// Where a search among `count` requests begins: any will do, and --stress=random takes any.
+int search_from(int count) {
+  if (!chooses_by_chance() || count == 0) return 0;
+  static thread_local uint64_t chance = process().stress_mode.seed;
+  chance = chance * 6364136223846793005u + 1442695040888963407u;
+  return static_cast<int>((chance >> 33) % static_cast<uint64_t>(count));
+}
+
+}  // namespace
+
+Error checked(int count, const MPI_Request* requests) {
+  if (count > 0 && !requests) return failure(MPI_ERR_ARG, "the array of {} requests is NULL", count);
+  for (int i = 0; i < count; ++i)
+    if (!is_good(requests[i])) return bad_entry(i, requests);
+  return {};
+}
+
+void one_pass() {
+  engine::Engine& engine = engine_of_process();
+  engine.enter();
+  const bool moved = engine.progress();
+  engine.leave();
+  if (!moved) engine.give_way();
+}
+
+bool chooses_by_chance() { return process().stress_mode.kind == StressMode::Kind::random; }
+
+int find_complete(int count, const MPI_Request* requests, bool& active) {
+  active = false;
+  const int first = search_from(count);
+  for (int n = 0; n < count; ++n) {
+    const int i = first + n < count ? first + n : first + n - count;
+    if (const Live live = at(requests[i])) {
+      active = true;
+      if (live->is_complete()) return i;
+    }
+  }
+  return -1;
+}
+
+bool all_complete(int count, const MPI_Request* requests) {
+  return std::all_of(requests, requests + count, [](const MPI_Request& handle) {
+    const Live live = at(handle);
+    return !live || live->is_complete();
+  });
+}
+
+}  // namespace tutti::mpi
