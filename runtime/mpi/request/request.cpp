@@ -12,6 +12,7 @@
 #include "mpi/request/api_request.hpp"
 #include "mpi/request/generalized.hpp"
 #include "mpi/request/persistent.hpp"
+#include "mpi/request/watch.hpp"
 
 namespace tutti::mpi {
 namespace {
@@ -60,6 +61,12 @@ Live at(const MPI_Request& place) {
   return error;
 }
 
+// A call is about to say that it is complete.
+[[gnu::cold]] void tell_of_end(const Live& live) {
+  if (live.persistent) tell_watchers(*live.persistent, Watched::ends);
+  tell_watchers(*live.request, Watched::ends);
+}
+
 // Gives out the request's status and error, and gives up the handle, but of a persistent one.
 Error complete(MPI_Request& handle, const Live& live, MPI_Status* status) {
   Request& request = *live.request;
@@ -69,7 +76,10 @@ Error complete(MPI_Request& handle, const Live& live, MPI_Status* status) {
     return complete_generalized(handle, *own, status);
   if (status != MPI_STATUS_IGNORE) request.fill(*status);
   Error error;
-  if (!request.ended_well()) error = request.error();
+  if (!request.ended_well()) {
+    error = request.error();
+    if (request.is_watched()) tell_of_end(live);
+  }
   // Only for collectives does a single completion call set the status' error (section 6.12).
   if (status != MPI_STATUS_IGNORE && request.kind == Request::Kind::collective)
     status->MPI_ERROR = error.mpi_class();
@@ -299,6 +309,7 @@ Error taken_by_another_thread() {
 
 void Request::end_unheard() {
   const Error lost = well_ ? Error() : error();
+  if (watched_) tell_watchers(*this, Watched::ends);
   if (lost) tell_lost(*this, lost);
   state_.store(State::taken, std::memory_order_release);
   destroy();
@@ -478,6 +489,7 @@ Error free_owned(MPI_Request handle, Request& held) {
   if (active && active->is_complete()) {
     if (!persistent && !active->take()) return taken_by_another_thread();
     if (!active->ended_well()) error = active->error();
+    if (active->is_watched()) tell_of_end({persistent, active});
     if (error) error_object() = Ref<HasErrhandler>(&active->raises_on());
   }
   held.free_handle();  // an operation under way keeps its own reference
@@ -533,7 +545,10 @@ Error look_at(const Live& live, MPI_Status* status) {
       MPI_Status unwanted{};
       return own->query(status ? *status : unwanted);
     }
-    return !status || live->look(*status) ? Error() : taken_by_another_thread();
+    if (status && !live->look(*status)) return taken_by_another_thread();
+    if (live->is_watched()) [[unlikely]]
+      tell_of_end(live);
+    return {};
   }
   if (status) fill_empty(*status);
   return {};
