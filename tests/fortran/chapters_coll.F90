@@ -9,7 +9,7 @@ program chapters_coll
   INCLUDE_MPI
   integer, parameter :: most = 8
   integer :: rank, ranks, ierror, i, k
-  integer, asynchronous :: one(most), each(2 * most), all_of(2 * most), two(2), got(2)
+  integer, ASYNC :: one(most), each(2 * most), all_of(2 * most), two(2), got(2)
   integer :: counts(most), places(most), bytes(most), total, left, right, ones(2), firsts(2)
   HANDLE(MPI_Datatype) :: types(most)
   HANDLE(MPI_Request) :: request

@@ -83,7 +83,7 @@ program chapters_file
   implicit none
   INCLUDE_MPI
   integer :: rank, ranks, ierror, i, n
-  integer, asynchronous :: a(6), b(6)
+  integer, ASYNC :: a(6), b(6)
   character(len=300) :: name
   integer(kind=MPI_OFFSET_KIND) :: mine, none
   HANDLE(MPI_File) :: file

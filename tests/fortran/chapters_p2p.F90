@@ -24,7 +24,7 @@ program chapters_p2p
 contains
 
   subroutine modes()
-    integer, asynchronous :: a(4), b(4), room(200)
+    integer, ASYNC :: a(4), b(4), room(200)
     integer :: n
     HANDLE(MPI_Request) :: requests(5)
     STATUSES(got, 5)
@@ -76,7 +76,7 @@ contains
   end subroutine
 
   subroutine probes()
-    integer, asynchronous :: a(6), b(6)
+    integer, ASYNC :: a(6), b(6)
     integer :: n
     logical :: flag
     HANDLE(MPI_Message) :: message
@@ -129,7 +129,7 @@ contains
   end subroutine
 
   subroutine persistent()
-    integer, asynchronous :: a(4), b(4), room(200)
+    integer, ASYNC :: a(4), b(4), room(200)
     integer :: n, round
     HANDLE(MPI_Request) :: requests(8)
     call MPI_Buffer_attach(room, 800, ierror)
@@ -168,7 +168,7 @@ contains
   end function
 
   subroutine partitioned()
-    integer, asynchronous :: a(2, 6), b(2, 6)
+    integer, ASYNC :: a(2, 6), b(2, 6)
     integer :: round
     logical :: flag
     HANDLE(MPI_Request) :: requests(2)
@@ -185,6 +185,7 @@ contains
       do while (.not. flag)
         call MPI_Parrived(requests(2), 5, flag, ierror)
       end do
+      call MPI_F_sync_reg(b)
       call check('parrived', all(b(:, 6) == 1000 * round + 100 * left + [11, 12]))
       call MPI_Waitall(2, requests, MPI_STATUSES_IGNORE, ierror)
       call check('partitions', all(b == reshape([(1000 * round + 100 * left + i, i = 1, 12)], [2, 6])))
@@ -194,7 +195,7 @@ contains
   end subroutine
 
   subroutine statuses_of_some()
-    integer, asynchronous :: a(3), b(3)
+    integer, ASYNC :: a(3), b(3)
     integer :: n, index, indices(3)
     logical :: flag
     HANDLE(MPI_Request) :: requests(3)

@@ -73,7 +73,7 @@ contains
     HANDLE(MPI_Win) :: win
     C_MEMORY :: where
     integer, pointer :: mine(:)
-    integer, asynchronous :: a(4), got(4), sum(4)
+    integer, ASYNC :: a(4), got(4), sum(4)
     HANDLE(MPI_Request) :: request
     call MPI_Win_allocate(40_MPI_ADDRESS_KIND, 4, MPI_INFO_NULL, MPI_COMM_WORLD, where, win, ierror)
     call c_memory(where, mine, 10)
@@ -143,7 +143,7 @@ contains
 
   subroutine atomic()
     HANDLE(MPI_Win) :: win
-    integer, asynchronous :: counter(2)
+    integer, ASYNC :: counter(2)
     integer :: before, found, sum, turn
     counter = 0
     call MPI_Win_create(counter, 8_MPI_ADDRESS_KIND, 4, MPI_INFO_NULL, MPI_COMM_WORLD, win, ierror)
@@ -173,7 +173,7 @@ contains
   subroutine general()
     HANDLE(MPI_Win) :: win
     HANDLE(MPI_Group) :: world, to, from, same
-    integer, asynchronous :: memory(4)
+    integer, ASYNC :: memory(4)
     integer :: a, answer
     logical :: flag
     memory = -1
@@ -209,7 +209,7 @@ contains
 
   subroutine dynamic()
     HANDLE(MPI_Win) :: win
-    integer, asynchronous :: memory(3)
+    integer, ASYNC :: memory(3)
     integer(kind=MPI_ADDRESS_KIND) :: mine, theirs
     integer :: a
     call MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, win, ierror)
@@ -230,7 +230,7 @@ contains
     HANDLE(MPI_Win) :: win
     HANDLE(MPI_Errhandler) :: handler, got
     HANDLE(MPI_Info) :: info
-    integer, asynchronous :: memory(4)
+    integer, ASYNC :: memory(4)
     integer :: key, length, code, class
     integer(kind=MPI_ADDRESS_KIND) :: value
     logical :: flag

@@ -29,7 +29,15 @@ program() {
       -*) continue ;;
       *.c) "$bin/mpicc" -c "$sources/$source" -o "$source.o" >log 2>&1 ;;
       *) mpifort $flags -c "$sources/$source" -o "$source.o" >log 2>&1 ;;
-    esac || { echo "$name: $source is not compiled:"; grep -i -A4 error log | head -n 12; failed=1; cd ..; return; }
+    esac || {
+      # flang 19 has no procedures of the program's own with arguments of assumed rank.
+      ! grep -q 'not yet implemented' log || { grep -o 'not yet implemented.*' log | sed "s/^/$name: left out: /"; cd ..; return; }
+      echo "$name: $source is not compiled:"
+      grep -i -A4 error log | head -n 12
+      failed=1
+      cd ..
+      return
+    }
     objects="$objects $source.o"
   done
   if mpifort $objects -o program >log 2>&1; then
@@ -56,7 +64,9 @@ for name in sections callbacks; do
 done
 flags=
 wanted sections_later && program sections_later '' check.f90 sections_later.f90 sections_c.c
+flags=$lenient
 wanted mixed && program mixed '' check.f90 mixed.f90 mixed_mpi.f90 mixed_mpif.f90 mixed_c.c
+flags=
 wanted files && program files "$work/files.data" check.f90 files.f90
 wanted spawn && program spawn '' check.f90 spawn.f90
 wanted tools && program tools '' check.f90 tools.f90 tools_c.c

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* One program for all three interfaces: -DF08 is mpi_f08, -DMPIF is mpif.h, neither is mpi. */
 #ifdef F08
+#define ASYNC asynchronous
 #define USE_MPI use mpi_f08
 #define INCLUDE_MPI
 #define HANDLE(kind) type(kind)
@@ -21,9 +22,13 @@
 #define ITH_SOURCE(s, i) s(MPI_SOURCE, i)
 #define ITH_TAG(s, i) s(MPI_TAG, i)
 #ifdef MPIF
+/* An attribute that needs no explicit interface; what another call than the one that was given the array changes
+ * wants MPI_F_SYNC_REG. */
+#define ASYNC target
 #define USE_MPI
 #define INCLUDE_MPI include 'mpif.h'
 #else
+#define ASYNC asynchronous
 #define USE_MPI use mpi
 #define INCLUDE_MPI
 #endif

@@ -41,9 +41,9 @@ module mixed_module
       integer(C_INT) :: f_status(8)
       integer(C_INT), value :: source, tag, count
     end function
-    integer(C_INT) function c_knows_no_status(ignore, ignore_all, ignore_f08, ignore_all_f08) bind(C)
+    integer(C_INT) function c_knows_no_status(ignore, ignore_all) bind(C)
       import
-      type(*) :: ignore(*), ignore_all(*), ignore_f08, ignore_all_f08(*)
+      type(*) :: ignore, ignore_all(*)
     end function
     integer(C_INT) function c_converts_statuses(comm) bind(C)
       import
@@ -155,15 +155,15 @@ program mixed
     call MPI_Op_free(own_op)
     call MPI_Errhandler_free(own_handler)
   end block
-  block
-    use :: mpi, only : older_ignore => MPI_STATUS_IGNORE, older_ignore_all => MPI_STATUSES_IGNORE
-    call check('no status in C', &
-               c_knows_no_status(older_ignore, older_ignore_all, MPI_STATUS_IGNORE, MPI_STATUSES_IGNORE) == 1)
-  end block
+  call check('no status in C', c_knows_no_status(MPI_STATUS_IGNORE, MPI_STATUSES_IGNORE) == 1)
   call older_half(comm%MPI_VAL, total)
   call check('use mpi', total == ranks)
   call oldest_half(comm%MPI_VAL, total)
   call check('mpif.h', total == ranks)
+  call older_hands_on(MPI_IN_PLACE, MPI_STATUS_IGNORE, comm%MPI_VAL, total, flag)
+  call check('handed on to mpi', total == ranks .and. flag)
+  call oldest_hands_on(MPI_IN_PLACE, MPI_STATUS_IGNORE, comm%MPI_VAL, total, flag)
+  call check('handed on to mpif.h', total == ranks .and. flag)
   call check('a procedure called from C', c_calls_fortran(comm%MPI_VAL) == ranks)
   call MPI_Comm_free(comm)
   call check('comparisons', comm == MPI_COMM_NULL .and. comm /= MPI_COMM_WORLD .and. .not. MPI_INFO_NULL /= MPI_INFO_NULL)

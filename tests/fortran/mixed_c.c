@@ -94,8 +94,10 @@ int c_calls_fortran(MPI_Fint comm) {
 }
 
 /* What Fortran calls MPI_STATUS_IGNORE and MPI_STATUSES_IGNORE, of either interface, is the same in C, and no status. */
-int c_knows_no_status(const MPI_Fint *ignore, const MPI_Fint *ignore_all, const MPI_F08_status *ignore_f08,
-                      const MPI_F08_status *ignore_all_f08) {
+int c_knows_no_status(const void *any_ignore, const void *any_ignore_all) {
+  const MPI_Fint *ignore = (const MPI_Fint *)any_ignore, *ignore_all = (const MPI_Fint *)any_ignore_all;
+  const MPI_F08_status *ignore_f08 = (const MPI_F08_status *)any_ignore;
+  const MPI_F08_status *ignore_all_f08 = (const MPI_F08_status *)any_ignore_all;
   MPI_Status status;
   MPI_Fint f[MPI_F_STATUS_SIZE];
   MPI_F08_status f08;
