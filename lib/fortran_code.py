@@ -16,11 +16,15 @@ SPECIAL |= {f"{o}_create_errhandler" for o in ("comm", "file", "win", "session")
 F08_BY_HAND = {"buffer_detach"}
 
 # Arguments of kind INDEX that name an element of an array of the caller's, counted from 1 in Fortran.
-INDICES = {"waitany": "index", "testany": "index", "request_get_status_any": "index",
+INDICES = {"waitany": "index", "testany": "index", "request_get_status_any": "indx",
            "waitsome": "array_of_indices", "testsome": "array_of_indices",
            "request_get_status_some": "array_of_indices"}
 
 TEXT_SIZES = {"datarep": "MPI_MAX_DATAREP_STRING", "key": "MPI_MAX_INFO_KEY"}
+
+
+for p in CALLED:
+    assert INDICES.get(p.short) in (None, *(a.name for a in p.arguments)), p.name
 
 
 class Code:
@@ -146,8 +150,17 @@ def section_use(p, a):
     datatype = next((o for o in behind if o.kind == "DATATYPE"), None)
     base = p.short.removesuffix("_c").removesuffix("_init").removeprefix("ineighbor_").removeprefix("neighbor_")
     bare = base[1:] if base.startswith("i") else base
-    if any(bare.startswith(r) for r in REDUCTIONS) or bare == "alltoallw":
+    if any(bare.startswith(r) for r in REDUCTIONS):
+        # Of what is scattered the count is that of a part, or of several.
+        count = next((o for o in p.arguments if o.name == "count"), None)
+        use = "kReduced" if count else "kCopy"
+        if a.name == "recvbuf" and any(o.name == "root" for o in p.arguments):
+            use = f"has_gaps({a.name}) && !is_at_root(comm_in(*comm), *root) ? kAddress : {use}"
+        return use, count, next(o for o in p.arguments if o.kind == "DATATYPE")
+    if bare == "alltoallw" or a.name in ("inbuf", "outbuf") and "pack" in bare and not count:
         return "kCopy", None, None
+    if base in ("fetch_and_op", "compare_and_swap"):
+        return "kAddress", None, None  # one element is meant, the first
     if not count or not datatype:
         # The end of a split call means the buffer of its beginning, and an address is that of the first element.
         return ("kAddress" if p.short == "get_address" or p.short.endswith("_end") else "kPlain"), None, None
@@ -184,7 +197,14 @@ def body_of(p, codes):
 def sections_body(p):
     """The form of mpi_f08 with descriptors: buffers, their counts and datatypes are variables first."""
     codes, begins, ends = {}, [], []
-    on = next((f"comm_in(*{a.name})" for a in p.arguments if a.kind == "COMMUNICATOR"), "MPI_COMM_SELF")
+    raising = {"COMMUNICATOR": "kOnComm, comm_in", "FILE": "kOnFile, file_in", "WINDOW": "kOnWin, win_in"}
+    on = next((f"{raising[a.kind]}(*{a.name})" for a in p.arguments if a.kind in raising and a.direction != "out"),
+              "kOnComm, MPI_COMM_SELF")
+    # A request that a copy may belong to: a partition is written after its operation has started.
+    request = next((a for a in p.arguments if a.kind == "REQUEST" and a.direction == "out"), None)
+    if p.short.removesuffix("_c") in ("psend_init", "precv_init"):
+        request = None
+    is_persistent = int("_init" in p.short)
     for a in p.arguments:
         if a.kind != "BUFFER":
             codes.setdefault(a.name, code_of(p, a))
@@ -198,10 +218,14 @@ def sections_body(p):
         use, count, datatype = section_use(p, a)
         flow = {"in": "kIn", "out": "kOut", "inout": "kInOut"}[a.direction]
         if a.flag("asynchronous"):
-            flow += " | kLater"
+            flow += " | kLater" + (" | kRequest" if request else "")
         before = [f"struct section {n}_;"]
         count_at = type_at = "NULL"
-        if count and use != "kCopy":
+        if count and "kReduced" in use:
+            before[1:] = [f"MPI_Count {n}_count_ = *{count.name};",
+                          f"MPI_Datatype {n}_datatype_ = datatype_in(*{datatype.name});"]
+            count_at, type_at = f"&{n}_count_", f"&{n}_datatype_"
+        elif count:
             is_scalar = not count.is_array
             count_at = f"&{count.name}_count_"
             before.append(f"MPI_Count {count.name}_count_ = {'*' + count.name if is_scalar else '1'};")
@@ -212,7 +236,7 @@ def sections_body(p):
             before.append(f"MPI_Datatype {datatype.name}_ = datatype_in(*{datatype.name});")
             codes[datatype.name] = Code(f"const MPI_Fint *{datatype.name}", f"{datatype.name}_")
         codes[n] = Code(f"CFI_cdesc_t *{n}", f"{n}_.address", before)
-        begins.append(f"section_begin(&{n}_, {n}, {count_at}, {type_at}, {use}, {flow}, {on})")
+        begins.append(f"section_begin(&{n}_, {n}, {count_at}, {type_at}, {use}, {flow}, (struct raised_on){{{on}}})")
         ends.append(f"SECTION_END({n}_);")
     codes = [codes[a.name] for a in p.arguments]
     text = ["  ENTER();"]
@@ -225,6 +249,11 @@ def sections_body(p):
         text.append(f"  if (error_ == MPI_SUCCESS) error_ = error_of_{a.name};")
     text.append("  if (error_ == MPI_SUCCESS)")
     text.append(f"    error_ = C({p.name.removeprefix('MPI_')})({', '.join(c.value for c in codes)});")
+    if request:
+        text.append("  if (error_ == MPI_SUCCESS) {")
+        text += [f"    SECTION_KEEP({a.name}_, {request.name}_, {is_persistent});" for a in p.arguments
+                 if a.kind == "BUFFER" and a.flag("asynchronous")]
+        text.append("  }")
     text += ["  " + line for line in ends]
     done = [line for c in codes for line in c.on_success]
     if done:

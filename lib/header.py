@@ -137,7 +137,9 @@ def fortran():
             text.append(inline(f"{name}_f2c", f"MPI_{handle}", "MPI_Fint handle", f"return {name}_fromint(handle);"))
         for (a, (a_type, a_field)), (b, (b_type, b_field)) in itertools.permutations(statuses.items(), 2):
             rest = {"f": "[3 + i]"}
+            none = {"c": "", "f": "F_", "f08": "F08_"}[a]
             body = ["int i;", "if (!from || !to) return MPI_ERR_ARG;"]
+            body += [f"if (from == MPI_{none}STATUS_IGNORE || from == MPI_{none}STATUSES_IGNORE) return MPI_ERR_ARG;"] if none else []
             body += [f"to{b_field.format(f)} = from{a_field.format(f)};" for f in ("SOURCE", "TAG", "ERROR")]
             body += [f"for (i = 0; i < 5; i++) to{rest.get(b, '->MPI_internal[i]')} = "
                      f"from{rest.get(a, '->MPI_internal[i]')};", "return MPI_SUCCESS;"]

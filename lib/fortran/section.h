@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Buffers as mpi_f08 hands them over: by descriptor (ISO_Fortran_binding.h), which may be of a section with
  * gaps. A buffer without gaps is its address. For another one a datatype is made that has the gaps, and which
- * MPI keeps as long as an operation needs it; where a datatype cannot do (reductions, several blocks that do
- * not lie alike), a blocking call works on a copy and any other is refused with a sentence. */
+ * MPI keeps as long as an operation needs it. Where a datatype cannot do (reductions, several blocks that do
+ * not lie alike, derived datatypes with gaps of their own), the call works on a copy: a blocking one for as long as
+ * it runs, another one for as long as its request is there, if the library of MPI tells of that (Tutti's does). What
+ * has no request, as an operation on a window, is refused with a sentence then. */
 #ifndef TUTTI_FORTRAN_SECTION_H
 #define TUTTI_FORTRAN_SECTION_H
 
@@ -13,22 +15,39 @@
 enum section_use {
   kOnce,    /* count elements of the datatype, and the count counts nothing else */
   kBlocks,  /* the count, or several, count elements of blocks that follow each other */
-  kCopy,    /* no datatype of ours will do: an operation is applied, or there are several datatypes */
+  kReduced, /* no datatype of ours will do, for an operation is applied; count and datatype tell how many elements */
+  kCopy,    /* no datatype of ours will do: there are several datatypes, or an operation is applied to blocks */
   kAddress, /* where it begins is all that matters */
   kPlain,   /* memory without a datatype: may not have gaps */
 };
-enum section_flow { kIn = 1, kOut = 2, kInOut = 3, kLater = 4 /* or: the call returns before it is done */ };
+enum section_flow {
+  kIn = 1,
+  kOut = 2,
+  kInOut = 3,
+  kLater = 4,   /* or: the call returns before it is done, */
+  kRequest = 8, /* and its request tells when it is */
+};
+
+struct kept_copy;    /* the copy, and where it came from */
+struct section_type; /* section_type.h */
 
 struct section {
   void *address;
-  const CFI_cdesc_t *of; /* which copy() shall go back to, if any */
-  int is_copy, is_type, flow;
-  MPI_Datatype type;
+  struct kept_copy *copy;    /* NULL: none */
+  struct section_type *type; /* NULL: none */
+};
+
+/* On what a refusal is raised. */
+struct raised_on {
+  enum { kOnComm, kOnFile, kOnWin } what;
+  void *handle;
 };
 
 HIDDEN extern int section_make(struct section *section, const CFI_cdesc_t *of, MPI_Count *count, MPI_Datatype *type,
-                               enum section_use use, int flow, MPI_Comm on);
+                               enum section_use use, int flow, struct raised_on on);
 HIDDEN extern void section_end(struct section *section);
+/* The copy belongs to the request from now on, which may start (and copy) again if it is persistent. */
+HIDDEN extern void section_keep(struct section *section, MPI_Request request, int is_persistent);
 
 static inline int has_gaps(const CFI_cdesc_t *d) {
   CFI_index_t expected = (CFI_index_t)d->elem_len;
@@ -41,12 +60,15 @@ static inline int has_gaps(const CFI_cdesc_t *d) {
 }
 
 static inline int section_begin(struct section *section, const CFI_cdesc_t *of, MPI_Count *count, MPI_Datatype *type,
-                                enum section_use use, int flow, MPI_Comm on) {
+                                enum section_use use, int flow, struct raised_on on) {
   section->address = address_in(of->base_addr);
-  section->is_copy = section->is_type = 0;
+  section->copy = NULL;
+  section->type = NULL;
   return UNLIKELY(has_gaps(of)) ? section_make(section, of, count, type, use, flow, on) : MPI_SUCCESS;
 }
+#define SECTION_KEEP(section, request, is_persistent) \
+  if (UNLIKELY((section).copy != NULL)) section_keep(&(section), request, is_persistent)
 #define SECTION_END(section) \
-  if (UNLIKELY((section).is_copy | (section).is_type)) section_end(&(section))
+  if (UNLIKELY(((section).copy != NULL) | ((section).type != NULL))) section_end(&(section))
 
 #endif

@@ -41,11 +41,41 @@ module mixed_module
       integer(C_INT) :: f_status(8)
       integer(C_INT), value :: source, tag, count
     end function
+    integer(C_INT) function c_knows_no_status(ignore, ignore_all) bind(C)
+      import
+      type(*) :: ignore, ignore_all(*)
+    end function
+    integer(C_INT) function c_converts_statuses(comm) bind(C)
+      import
+      integer(C_INT), value :: comm
+    end function
+    integer(C_INT) function c_uses_functions(op, errhandler, ranks) bind(C)
+      import
+      integer(C_INT), value :: op, errhandler, ranks
+    end function
     integer(C_INT) function c_calls_fortran(comm) bind(C)
       import
       integer(C_INT), value :: comm
     end function
   end interface
+  integer :: heard = 0
+contains
+  subroutine add(invec, inoutvec, length, datatype)
+    use mpi_f08
+    type(C_PTR), value :: invec, inoutvec
+    integer :: length
+    type(MPI_Datatype) :: datatype
+    integer, pointer :: a(:), b(:)
+    call c_f_pointer(invec, a, [length])
+    call c_f_pointer(inoutvec, b, [length])
+    if (datatype == MPI_INTEGER .or. datatype == MPI_INT) b = a + b
+  end subroutine
+  subroutine on_error(comm, error_code)
+    use mpi_f08
+    type(MPI_Comm) :: comm
+    integer :: error_code
+    if (comm /= MPI_COMM_NULL .and. error_code /= MPI_SUCCESS) heard = heard + 1
+  end subroutine
 end module
 
 program mixed
@@ -114,10 +144,26 @@ program mixed
     call check('both ways', all(of_f08(1:3) == status_array(1:3)) .and. status_array(MPI_TAG) == 9)
   end block
 
+  call check('statuses by all six ways', c_converts_statuses(comm%MPI_VAL) == 1)
+  block
+    type(MPI_Op) :: own_op
+    type(MPI_Errhandler) :: own_handler
+    call MPI_Op_create(add, .true., own_op)
+    call MPI_Comm_create_errhandler(on_error, own_handler)
+    call check('functions of Fortran used by C', c_uses_functions(own_op%MPI_VAL, own_handler%MPI_VAL, ranks) == 1)
+    call check('the error handler was called', heard == 1)
+    call MPI_Op_free(own_op)
+    call MPI_Errhandler_free(own_handler)
+  end block
+  call check('no status in C', c_knows_no_status(MPI_STATUS_IGNORE, MPI_STATUSES_IGNORE) == 1)
   call older_half(comm%MPI_VAL, total)
   call check('use mpi', total == ranks)
   call oldest_half(comm%MPI_VAL, total)
   call check('mpif.h', total == ranks)
+  call older_hands_on(MPI_IN_PLACE, MPI_STATUS_IGNORE, comm%MPI_VAL, total, flag)
+  call check('handed on to mpi', total == ranks .and. flag)
+  call oldest_hands_on(MPI_IN_PLACE, MPI_STATUS_IGNORE, comm%MPI_VAL, total, flag)
+  call check('handed on to mpif.h', total == ranks .and. flag)
   call check('a procedure called from C', c_calls_fortran(comm%MPI_VAL) == ranks)
   call MPI_Comm_free(comm)
   call check('comparisons', comm == MPI_COMM_NULL .and. comm /= MPI_COMM_WORLD .and. .not. MPI_INFO_NULL /= MPI_INFO_NULL)

@@ -92,3 +92,49 @@ int c_calls_fortran(MPI_Fint comm) {
   MPI_Wait(&request, MPI_STATUS_IGNORE);
   return error == MPI_SUCCESS && data == rank ? size : -2;
 }
+
+/* What Fortran calls MPI_STATUS_IGNORE and MPI_STATUSES_IGNORE, of either interface, is the same in C, and no status. */
+int c_knows_no_status(const void *any_ignore, const void *any_ignore_all) {
+  const MPI_Fint *ignore = (const MPI_Fint *)any_ignore, *ignore_all = (const MPI_Fint *)any_ignore_all;
+  const MPI_F08_status *ignore_f08 = (const MPI_F08_status *)any_ignore;
+  const MPI_F08_status *ignore_all_f08 = (const MPI_F08_status *)any_ignore_all;
+  MPI_Status status;
+  MPI_Fint f[MPI_F_STATUS_SIZE];
+  MPI_F08_status f08;
+  return ignore == MPI_F_STATUS_IGNORE && ignore_all == MPI_F_STATUSES_IGNORE && ignore_f08 == MPI_F08_STATUS_IGNORE &&
+         ignore_all_f08 == MPI_F08_STATUSES_IGNORE && MPI_Status_f2c(ignore, &status) == MPI_ERR_ARG &&
+         MPI_Status_f2c(ignore_all, &status) == MPI_ERR_ARG && MPI_Status_f082c(ignore_f08, &status) == MPI_ERR_ARG &&
+         MPI_Status_f082f(ignore_all_f08, f) == MPI_ERR_ARG && MPI_Status_f2f08(ignore, &f08) == MPI_ERR_ARG &&
+         MPI_Status_c2f(MPI_STATUS_IGNORE, f) == MPI_ERR_ARG;
+}
+
+/* All six ways between the three forms of a status, and back to where it began. */
+int c_converts_statuses(MPI_Fint comm) {
+  int data[3] = {1, 2, 3}, got[4], rank, n = -1, cancelled = -1;
+  MPI_Status first, last;
+  MPI_Fint f[MPI_F_STATUS_SIZE], f_again[MPI_F_STATUS_SIZE];
+  MPI_F08_status f08, f08_again;
+  MPI_Comm_rank(MPI_Comm_f2c(comm), &rank);
+  MPI_Sendrecv(data, 3, MPI_INT, rank, 31, got, 4, MPI_INT, rank, 31, MPI_Comm_f2c(comm), &first);
+  if (MPI_Status_c2f(&first, f) || MPI_Status_f2f08(f, &f08) || MPI_Status_f082c(&f08, &last)) return 0;
+  if (MPI_Status_c2f08(&last, &f08_again) || MPI_Status_f082f(&f08_again, f_again) || MPI_Status_f2c(f_again, &last))
+    return 0;
+  MPI_Get_count(&last, MPI_INT, &n);
+  MPI_Test_cancelled(&last, &cancelled);
+  return n == 3 && !cancelled && last.MPI_SOURCE == rank && last.MPI_TAG == 31 && f[MPI_F_SOURCE] == rank &&
+         f[MPI_F_TAG] == 31 && f08.MPI_TAG == 31 && f[MPI_F_ERROR] == f08.MPI_ERROR;
+}
+
+/* An operation of Fortran's and an error handler of Fortran's, used from C. */
+int c_uses_functions(MPI_Fint op, MPI_Fint errhandler, int ranks) {
+  int one = 3, all = -1, code, class;
+  MPI_Comm comm;
+  MPI_Errhandler own = MPI_Errhandler_f2c(errhandler);
+  if (MPI_Allreduce(&one, &all, 1, MPI_INT, MPI_Op_f2c(op), MPI_COMM_WORLD) != MPI_SUCCESS || all != 3 * ranks) return 0;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  MPI_Comm_set_errhandler(comm, own);
+  code = MPI_Send(&one, 1, MPI_INT, ranks, 0, comm);
+  MPI_Error_class(code, &class);
+  MPI_Comm_free(&comm);
+  return class == MPI_ERR_RANK;
+}

@@ -23,13 +23,17 @@ subroutine forget()
   call MPI_COMM_DUP(MPI_COMM_WORLD, comm, ierror)
 end subroutine
 
-subroutine iallreduce_a_section()
+subroutine put_a_section()
   use mpi_f08
   implicit none
-  integer, asynchronous :: a(10), b(5)
-  type(MPI_Request) :: request
-  a = 0
-  call MPI_Iallreduce(a(1:10:2), b, 5, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, request)
+  integer, asynchronous :: a(10), memory(10)
+  type(MPI_Datatype) :: every_other
+  type(MPI_Win) :: win
+  call MPI_Type_vector(2, 1, 2, MPI_INTEGER, every_other)
+  call MPI_Type_commit(every_other)
+  call MPI_Win_create(memory, 40_MPI_ADDRESS_KIND, 4, MPI_INFO_NULL, MPI_COMM_WORLD, win)
+  call MPI_Win_fence(0, win)
+  call MPI_Put(a(1:10:2), 1, every_other, 0, 0_MPI_ADDRESS_KIND, 2, MPI_INTEGER, win)
 end subroutine
 
 program wrong
@@ -42,7 +46,7 @@ program wrong
   case ('send'); call send_to_nobody()
   case ('wait'); call wait_for_nobody()
   case ('forget'); call forget()
-  case ('section'); call iallreduce_a_section()
+  case ('section'); call put_a_section()
   end select
   call MPI_Finalize()
 end program

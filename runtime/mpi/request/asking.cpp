@@ -22,6 +22,7 @@ Error free_owned(MPI_Request handle, Request& held) {
   if (active && active->is_complete()) {
     if (!persistent && !active->take()) return taken_by_another_thread();
     if (!active->ended_well()) error = active->error();
+    if (active->is_watched()) tell_of_end({persistent, active});
     if (error) error_object() = Ref<HasErrhandler>(&active->raises_on());
   }
   held.free_handle();  // an operation under way keeps its own reference
@@ -77,7 +78,10 @@ Error look_at(const Live& live, MPI_Status* status) {
       MPI_Status unwanted{};
       return own->query(status ? *status : unwanted);
     }
-    return !status || live->look(*status) ? Error() : taken_by_another_thread();
+    if (status && !live->look(*status)) return taken_by_another_thread();
+    if (live->is_watched()) [[unlikely]]
+      tell_of_end(live);
+    return {};
   }
   if (status) fill_empty(*status);
   return {};

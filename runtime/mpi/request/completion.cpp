@@ -29,7 +29,10 @@ Error complete(MPI_Request& handle, const Live& live, MPI_Status* status) {
     return complete_generalized(handle, *own, status);
   if (status != MPI_STATUS_IGNORE) request.fill(*status);
   Error error;
-  if (!request.ended_well()) error = request.error();
+  if (!request.ended_well()) {
+    error = request.error();
+    if (request.is_watched()) tell_of_end(live);
+  }
   // Only for collectives does a single completion call set the status' error (section 6.12).
   if (status != MPI_STATUS_IGNORE && request.kind == Request::Kind::collective)
     status->MPI_ERROR = error.mpi_class();

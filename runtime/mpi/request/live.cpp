@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "mpi/request/watch.hpp"
+
 namespace tutti::mpi {
 namespace {
 
@@ -27,6 +29,11 @@ Error checked(int count, const MPI_Request* requests) {
   for (int i = 0; i < count; ++i)
     if (!is_good(requests[i])) return bad_entry(i, requests);
   return {};
+}
+
+[[gnu::cold]] void tell_of_end(const Live& live) {
+  if (live.persistent) tell_watchers(*live.persistent, Watched::ends);
+  tell_watchers(*live.request, Watched::ends);
 }
 
 void one_pass() {

@@ -34,6 +34,9 @@ inline Live at(const MPI_Request& place) {
 
 inline bool is_good(MPI_Request handle) { return handle == MPI_REQUEST_NULL || resolve<Request>(handle); }
 
+// Tells those who watch the request (request/watch.hpp): a call is about to say that it is complete.
+void tell_of_end(const Live& live);
+
 // One pass of the engine, for a call that asks and does not wait.
 void one_pass();
 

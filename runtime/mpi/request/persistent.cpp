@@ -4,6 +4,7 @@
 #include "mpi/object/entry.hpp"
 #include "mpi/object/inventory.hpp"
 #include "mpi/request/api_request.hpp"
+#include "mpi/request/watch.hpp"
 
 namespace tutti::mpi {
 namespace {
@@ -36,17 +37,24 @@ Error start_one(MPI_Request handle) {
 
 PersistentRequest::~PersistentRequest() {
   Request* const operation = started();
+  if (is_watched() && operation && !operation->is_complete()) [[unlikely]]
+    hand_watchers_on(*this, *operation);
   // It goes on, and nobody will ask for it.
   if (operation && (!operation->is_complete() || operation->take())) operation->free_handle();
 }
 
 Error PersistentRequest::start() {
+  if (is_watched()) [[unlikely]]
+    tell_watchers(*this, Watched::starts);
   MPI_Request operation = MPI_REQUEST_NULL;
   if (Error e = start_(&operation)) {
     error_object() = Ref<HasErrhandler>(comm.get());
     return e;
   }
-  started_.store(resolve<Request>(operation), std::memory_order_release);
+  auto* const started = resolve<Request>(operation);
+  if (is_watched()) [[unlikely]]
+    started->set_watched();  // so that its end is told
+  started_.store(started, std::memory_order_release);
   return {};
 }
 

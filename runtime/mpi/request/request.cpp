@@ -7,6 +7,7 @@
 #include "mpi/object/entry.hpp"
 #include "mpi/object/inventory.hpp"
 #include "mpi/object/status.hpp"
+#include "mpi/request/watch.hpp"
 
 namespace tutti::mpi {
 namespace {
@@ -78,6 +79,7 @@ Error taken_by_another_thread() {
 
 void Request::end_unheard() {
   const Error lost = well_ ? Error() : error();
+  if (watched_) tell_watchers(*this, Watched::ends);
   if (lost) tell_lost(*this, lost);
   state_.store(State::taken, std::memory_order_release);
   destroy();

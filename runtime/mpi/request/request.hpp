@@ -50,7 +50,7 @@ class Request : public Object {
   // The status of a complete operation, without MPI_ERROR; and its error, if it failed.
   virtual void fill(MPI_Status& status) const = 0;
   virtual Error error() const = 0;
-  bool ended_well() const { return well_; }
+  bool ended_well() const { return well_ && !watched_; }
   // Whose action it needs to complete, as one term. Engine owned.
   void add_needs(engine::Condition& needs) const {
     is_complete() ? void(needs.always()) : add_open_needs(needs);
@@ -62,10 +62,26 @@ class Request : public Object {
 
   bool is_persistent() const final { return kind == Kind::persistent; }
 
+  // Whether somebody is told of what becomes of it, or of the persistent request that it was started by
+  // (request/watch.hpp). Set before the program has the handle, or with the engine owned.
+  bool is_watched() const { return watched_; }
+  // False: any number of calls share the request.
+  bool set_watched() {
+    watched_ = state_.load(std::memory_order_relaxed) != State::for_ever;
+    return watched_;
+  }
+
   const Kind kind;
   const Ref<Comm> comm;
 
+ protected:
+  ~Request() override {
+    if (watched_) [[unlikely]]
+      forget_watched();
+  }
+
  private:
+  [[gnu::cold]] void forget_watched();
   virtual void add_open_needs(engine::Condition& needs) const = 0;  // while it is under way
   bool take_from_others();
   [[gnu::cold]] void end_unheard();
@@ -75,6 +91,7 @@ class Request : public Object {
   enum class State : uint8_t { under_way, complete, looked_at, taken, for_ever };
   std::atomic<State> state_{State::under_way};
   bool well_ = false;
+  bool watched_ = false;  // it has not ended well, either, so that no short way leads past those who watch
 };
 
 // What the slower of two threads is told.

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a library above MPI wants to hear of a request that it has made for the program: Fortran's, which
+// works on a copy where no datatype can describe the program's buffer, fills the copy before the operation
+// starts, copies back when it has ended, and frees the copy when the request is gone. Whoever completes the
+// request, in whatever language, the program then finds its data.
+#pragma once
+
+#include "mpi/request/request.hpp"
+
+namespace tutti::mpi {
+
+enum class Watched : int {
+  starts,  // a persistent request, each time: before the operation looks at its buffers
+  ends,    // the operation is complete, which a call is about to say, or the request was freed; may come several times
+  goes,    // once, at the end; without `ends` before it if the program never completes the request
+};
+// Called by any thread, of one request by one at a time; may not call MPI.
+using Watcher = void (*)(void* state, int what);
+
+// False: the request is over already and will tell nothing.
+bool watch(Request& request, Watcher watcher, void* state);
+
+[[gnu::cold]] void tell_watchers(const Request& request, Watched what);
+// A persistent request is freed while its operation goes on: the operation is watched from now on.
+[[gnu::cold]] void hand_watchers_on(const Request& from, Request& to);
+
+}  // namespace tutti::mpi
