@@ -26,6 +26,7 @@ namespace {
 constexpr auto kGoneTimeout = std::chrono::milliseconds(800);
 constexpr auto kGoneTimeoutInVain = std::chrono::milliseconds(150);  // or nobody waits for it
 constexpr auto kTimeForSlurm = std::chrono::milliseconds(1000);
+constexpr const char* kSlurmCancels = "Slurm ends the job: it was cancelled, or its allocation was";
 constexpr size_t kMostNewcomers = 256;  // who have proved nothing yet, at a time; others wait
 constexpr auto kProofTime = std::chrono::seconds(10);
 
@@ -64,8 +65,7 @@ std::vector<std::string> srun_command(const std::vector<DaemonStart::Node>& node
                                "--nodelist=" + list,
                                "--mpi=none",
                                "--cpu-bind=none",
-                               "--kill-on-bad-exit=0",  // a daemon that is lost is our affair
-                               "--quiet"};
+                               "--kill-on-bad-exit=0"};  // a daemon that is lost is our affair
   if (het_group >= 0) out.push_back(fmt::format("--het-group={}", het_group));
   out.push_back(daemon);
   return out;
@@ -263,19 +263,30 @@ void Daemons::read_words(Shell& shell, int index) {
   }
 }
 
+// Whether Slurm says with this line that it ends the daemons' step, which is then the reason of all that follows. The
+// word with the cause comes from the first daemon's node, and only if that has the time: where Slurm kills at once, it is
+// lost in one run of three. That srun gives the step up is said in every case. It does so as well where it cannot reach a
+// node, of which it complains first; then the lost link says what has happened.
+bool Daemons::hears_of_end(Shell& shell, const std::string& line) {
+  const auto says = [&line](std::string_view words) { return line.find(words) != line.npos; };
+  if (says("DUE TO NODE FAILURE") || says("Node failure on") || says("io error with")) shell.is_cut = true;
+  if (shell.is_cut) return false;
+  const bool is_cause = says("*** ") && says(" CANCELLED AT ");
+  if (!is_cause) {
+    shell.given_up = shell.given_up || says("Job step aborted");
+    return false;
+  }
+  const bool time = says("DUE TO TIME LIMIT");
+  for (const int each : shell.nodes)
+    lose(*daemons_.at(each), LinkEnd::hung_up,
+         time ? "Slurm ends the job: its time is up (--time of salloc or sbatch)" : kSlurmCancels);
+  return true;
+}
+
 // What a daemon that cannot start says, or Slurm of a step that it ends, is the reason of what
 // happens next: it is told in that sentence, and not beside it.
 bool Daemons::is_reason(Shell& shell, const std::string& line) {
-  if (options_.by_srun && line.find("*** ") != line.npos && line.find(" CANCELLED AT ") != line.npos) {
-    const bool time = line.find("DUE TO TIME LIMIT") != line.npos;
-    const bool node = line.find("DUE TO NODE FAILURE") != line.npos;
-    if (node) return false;  // its link says which
-    for (const int each : shell.nodes)
-      lose(*daemons_.at(each), LinkEnd::hung_up, fmt::format("Slurm ends the job: {}",
-                                           time ? "its time is up (--time of salloc or sbatch)"
-                                                : "it was cancelled, or its allocation was"));
-    return true;
-  }
+  if (options_.by_srun && hears_of_end(shell, line)) return true;
   constexpr std::string_view speaker = "tutti: [daemon on ", anybody = "tutti: error: ";
   constexpr std::string_view label = "] error: ";
   const size_t end = line.starts_with(speaker) ? line.find(label) : line.npos;
@@ -300,7 +311,9 @@ void Daemons::link_closed(Daemon& daemon, LinkEnd how, const std::string& reason
   const std::string sentence =
       fmt::format("node {} is lost: {}; the job ends", daemon.name, reason);
   if (!options_.by_srun) return lose(daemon, how, sentence);
-  daemon.farewell = loop_.after(kTimeForSlurm, [this, &daemon, how, sentence] { lose(daemon, how, sentence); });
+  daemon.farewell = loop_.after(kTimeForSlurm, [this, &daemon, how, sentence] {
+    lose(daemon, how, daemon.shell->given_up && !daemon.shell->is_cut ? kSlurmCancels : sentence);
+  });
 }
 
 std::string Daemons::why_not_started(const Daemon& daemon, int code) const {

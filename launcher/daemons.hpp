@@ -51,6 +51,7 @@ class Daemons {
     Watch input_watch, output_watch[2];
     std::string start_text;
     LineKeeper lines[2];
+    bool given_up = false, is_cut = false;  // srun ends the step; it cannot reach a node
   };
   struct Daemon {
     int node = 0;
@@ -74,6 +75,7 @@ class Daemons {
                     const std::vector<DaemonStart::Node>& nodes);
   void feed(Shell& shell);
   void read_words(Shell& shell, int index);
+  bool hears_of_end(Shell& shell, const std::string& line);
   bool is_reason(Shell& shell, const std::string& line);  // true: not to be printed as well
   void link_closed(Daemon& daemon, LinkEnd how, const std::string& reason);
   void shell_ended(Shell& shell, int wait_status);
