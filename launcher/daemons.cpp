@@ -384,13 +384,14 @@ void Daemons::accepted(int fd) {
 // A newcomer that proves to be the daemon of a node becomes it; any other one is dropped.
 Error Daemons::greet(int number, Message type, std::string_view payload) {
   const auto found = newcomers_.find(number);
-  int version = 0, node = 0, cores = 0;
+  int version = 0, node = 0;
+  NodeShape shape;
   std::string nonce, proof;
   const auto stranger = [] { return failure(MPI_ERR_OTHER, "it is none of the daemons"); };
   if (found == newcomers_.end()) return stranger();
   if (!found->second.link) return failure(MPI_ERR_OTHER, "{}", out_of_place(Talk::ready, type));
   if (!may_come(Talk::meeting, Side::daemon, type) ||
-      !wire::unpack(payload, version, node, nonce, proof, cores))
+      !wire::unpack(payload, version, node, nonce, proof, shape))
     return stranger();
   const std::string& challenge = found->second.challenge;
   const auto daemon = daemons_.find(node);
@@ -399,7 +400,9 @@ Error Daemons::greet(int number, Message type, std::string_view payload) {
     return stranger();
   Daemon& known = *daemon->second;
   known.link = std::move(found->second.link);
-  known.cores = std::max(1, cores);
+  for (int* count : {&shape.cores, &shape.threads, &shape.sockets, &shape.numas, &shape.l3caches})
+    *count = std::max(1, *count);
+  known.shape = shape;
   known.ready = true;
   known.link->expect_up_to(kLongestMessage);
   known.link->send(Message::welcome, secret_.proof(launcher_claim(challenge, nonce, node)));

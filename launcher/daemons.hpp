@@ -4,6 +4,7 @@
 // of them gone at the end. Not what they do for the job: that is RemoteNode's, over the link.
 #pragma once
 
+#include "launcher/placement.hpp"
 #include <map>
 #include <memory>
 
@@ -35,7 +36,7 @@ class Daemons {
 
   Error start(const std::vector<Host>& hosts);  // those that are not this machine
   Link& link(int node) { return *daemons_.at(node)->link; }
-  int cores(int node) const { return daemons_.at(node)->cores; }
+  const NodeShape& shape(int node) const { return daemons_.at(node)->shape; }
   void dismiss(int node);  // it is not needed (any more): it ends when its link does
   void give_up(int node);  // as lost, but its job knows
   // Dismisses all, and calls back when they are gone or time is up.
@@ -58,7 +59,7 @@ class Daemons {
     std::string name;
     Shell* shell = nullptr;
     std::unique_ptr<Link> link;
-    int cores = 0;
+    NodeShape shape;
     bool ready = false, dismissed = false, lost = false;
     std::string reason;  // why it does not start, in its own words
     Watch farewell;      // until Slurm has said why it is gone

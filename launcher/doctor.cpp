@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // `tutti doctor`: what a colleague would look at first where something does not work: each finding
 // is good, worth knowing, or bad, and a bad one says what to do.
+#include <dlfcn.h>
 #include <netinet/in.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/statvfs.h>
 #include <sys/uio.h>
@@ -13,9 +15,12 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <sstream>
 
 #include "base/config.hpp"
 #include "base/log.hpp"
+#include "launcher/doctor.hpp"
 #include "launcher/hosts.hpp"
 #include "launcher/run.hpp"
 #include "launcher/schedulers.hpp"
@@ -23,17 +28,10 @@
 #include "launcher/spawn.hpp"
 #include "launcher/topology.hpp"
 #include "launcher/why_text.hpp"
+#include "mpi.h"
 
 namespace tutti::launcher {
 namespace {
-
-enum class Health { good, note, bad };
-struct Finding {
-  Health health;
-  std::string what, text;
-  std::string advice{};  // where it is bad
-};
-using Findings = std::vector<Finding>;
 
 std::string search_path() {
   const char* search = ::getenv("PATH");
@@ -42,6 +40,10 @@ std::string search_path() {
 
 std::string program(const std::string& name) {
   return find_program(name, search_path(), "").path;
+}
+
+std::string counted(size_t count, const char* what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
 Finding look_at_installation() {
@@ -67,7 +69,8 @@ Finding look_at_settings() {
     return {Health::bad, "settings", config.error().message(), "correct it: no job starts so"};
   const auto changed = std::ranges::count_if(
       config->values(), [](const Config::Value& value) { return value.origin != "default"; });
-  return {Health::good, "settings", fmt::format("{} differ from the defaults", changed)};
+  return {Health::good, "settings", fmt::format("{} {} from the defaults", counted(static_cast<size_t>(changed), "setting"),
+                                               changed == 1 ? "differs" : "differ")};
 }
 
 // Which mpirun a user gets who types it.
@@ -88,7 +91,7 @@ Finding look_at_scheduler() {
   if (!slurm) return {Health::bad, "scheduler", slurm.error().message(), advice};
   if (*slurm)
     return {program("srun").empty() ? Health::note : Health::good, "scheduler",
-            fmt::format("job {} of Slurm with {} nodes{}", (*slurm)->job_id, (*slurm)->nodes.size(),
+            fmt::format("job {} of Slurm with {}{}", (*slurm)->job_id, counted((*slurm)->nodes.size(), "node"),
                         program("srun").empty() ? "; srun is not in PATH, ssh is used" : "")};
   std::string warning;
   Result<std::optional<ScheduledJob>> job = scheduled_job(::getenv, text_of_file, warning);
@@ -96,8 +99,8 @@ Finding look_at_scheduler() {
   if (!warning.empty()) return {Health::bad, "scheduler", warning, "name the nodes by --hostfile"};
   if (*job)
     return {Health::good, "scheduler",
-            fmt::format("job {} of {} with {} nodes", (*job)->job_id, (*job)->scheduler,
-                        (*job)->nodes.size())};
+            fmt::format("job {} of {} with {}", (*job)->job_id, (*job)->scheduler,
+                        counted((*job)->nodes.size(), "node"))};
   return {Health::good, "scheduler", "none is seen: ranks start here unless --host names others"};
 }
 
@@ -171,67 +174,168 @@ Finding look_at_cores() {
   return {Health::good, "cores", topology->summary()};
 }
 
+// What a port of such a device says of itself ("4: ACTIVE"), without its number.
+std::string state_of_port(const std::filesystem::path& device) {
+  std::error_code ignored;
+  for (const auto& port : std::filesystem::directory_iterator(device / "ports", ignored)) {
+    std::ifstream file(port.path() / "state");
+    std::string state;
+    std::getline(file, state);
+    if (const size_t colon = state.find(": "); colon != state.npos) state.erase(0, colon + 2);
+    return state;
+  }
+  return "without a port";
+}
+
 // The networks that UCX may find: devices with a queue of their own, beside those of tcp.
 Finding look_at_networks() {
-  std::string list;
+  std::string list, down;
   std::error_code ignored;
-  for (const auto& each : std::filesystem::directory_iterator("/sys/class/infiniband", ignored))
-    list += (list.empty() ? "" : ", ") + each.path().filename().string();
-  return {Health::good, "networks",
-          list.empty() ? "no InfiniBand or RoCE device: nodes talk by tcp" : "devices: " + list};
+  for (const auto& each : std::filesystem::directory_iterator("/sys/class/infiniband", ignored)) {
+    const std::string name = each.path().filename().string(), state = state_of_port(each.path());
+    list += fmt::format("{}{} ({})", list.empty() ? "" : ", ", name, state);
+    if (state != "ACTIVE") down += (down.empty() ? "" : ", ") + name;
+  }
+  if (list.empty()) return {Health::good, "networks", "no InfiniBand or RoCE device: nodes talk by tcp"};
+  rlimit locked{};
+  ::getrlimit(RLIMIT_MEMLOCK, &locked);
+  if (locked.rlim_cur != RLIM_INFINITY && locked.rlim_cur < (uint64_t{64} << 20))
+    return {Health::bad, "networks", fmt::format("devices: {}; {} KiB may be locked in memory", list, locked.rlim_cur >> 10),
+            "raise 'ulimit -l' (memlock in limits.conf, LimitMEMLOCK of the scheduler's daemon): without it UCX talks by tcp"};
+  if (!down.empty())
+    return {Health::note, "networks", fmt::format("devices: {}; {} will not be used", list, down)};
+  return {Health::good, "networks", "devices: " + list};
+}
+
+// Slurm's plugin opens the library by its name without a version, which development packages alone have.
+Finding look_at_srun() {
+  if (program("srun").empty()) return {Health::good, "srun", "there is none here"};
+  void* library = ::dlopen("libpmix.so", RTLD_LAZY | RTLD_LOCAL);
+  if (!library)
+    return {Health::note, "srun",
+            "srun --mpi=pmix cannot work: libpmix.so, without a version in its name, is not found; mpirun does not need it"};
+  ::dlclose(library);
+  return {Health::good, "srun", "libpmix.so is there for srun --mpi=pmix"};
 }
 
 const char* word_of(Health health) {
   return health == Health::good ? "good" : health == Health::note ? "note" : "bad";
 }
 
-void print_text(const Findings& findings) {
+void print_text(const Findings& findings, const std::string& node) {
   const bool colors = ::isatty(STDOUT_FILENO) && !::getenv("NO_COLOR");
   for (const Finding& each : findings) {
     const char* color = !colors                       ? ""
                         : each.health == Health::good ? "\033[32m"
                         : each.health == Health::note ? "\033[33m"
                                                       : "\033[31m";
-    fmt::print("{}{:<4}{} {}: {}\n", color, word_of(each.health), colors ? "\033[0m" : "",
-               each.what, each.text);
+    fmt::print("{}{:<4}{} {}{}: {}\n", color, word_of(each.health), colors ? "\033[0m" : "",
+               node.empty() ? "" : node + ": ", each.what, each.text);
     if (!each.advice.empty()) fmt::print("     what to do: {}\n", each.advice);
   }
 }
 
-void print_json(const Findings& findings) {
+std::string json_of(const Findings& findings) {
   std::string out;
   for (const Finding& each : findings)
     out += fmt::format("{}{{\"what\":{},\"health\":\"{}\",\"text\":{},\"advice\":{}}}",
                        out.empty() ? "" : ",\n ", json_text(each.what), word_of(each.health),
                        json_text(each.text), json_text(each.advice));
-  fmt::print("{{\"version\":\"{}\",\"node\":{},\"findings\":[\n {}\n]}}\n", TUTTI_VERSION,
-             json_text(own_name()), out);
+  return out;
+}
+
+void print_json(const Findings& findings, const std::vector<NodeFindings>& others) {
+  std::string nodes;
+  for (const NodeFindings& each : others)
+    nodes += fmt::format("{}{{\"node\":{},\"findings\":[\n {}\n]}}", nodes.empty() ? "" : ",\n", json_text(each.node),
+                         json_of(each.findings));
+  fmt::print("{{\"version\":\"{}\",\"node\":{},\"findings\":[\n {}\n],\n\"nodes\":[{}]}}\n", TUTTI_VERSION,
+             json_text(own_name()), json_of(findings), nodes);
+}
+
+Findings look_at_this_node() {
+  return {look_at_installation(), look_at_settings(), look_at_command(),       look_at_scheduler(),
+          look_at_shell(),        look_at_srun(),     look_at_ports(),         look_at_shared_memory(),
+          look_at_cma(),          look_at_cores(),    look_at_networks()};
+}
+
+struct DoctorOptions {
+  bool json = false, lines = false, help = false;
+  std::string reach;
+  RunOptions run;  // which hosts
+};
+
+Result<DoctorOptions> parse_doctor_options(const std::vector<std::string>& arguments) {
+  DoctorOptions out;
+  AppOptions app;
+  app.command = {"true"};
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& word = arguments[i];
+    const bool takes_value = word == "--host" || word == "-H" || word == "--hostfile" || word == "--reach";
+    if (takes_value && i + 1 == arguments.size()) return failure(MPI_ERR_ARG, "tutti doctor: {} needs a value", word);
+    if (word == "--json") {
+      out.json = true;
+    } else if (word == "--lines") {
+      out.lines = true;
+    } else if (word == "--help" || word == "-h") {
+      out.help = true;
+    } else if (word == "--reach") {
+      out.reach = arguments[++i];
+    } else if (word == "--hostfile") {
+      out.run.hostfile = arguments[++i];
+    } else if (word == "--host" || word == "-H") {
+      std::istringstream list(arguments[++i]);
+      for (std::string host; std::getline(list, host, ',');) app.hosts.push_back(host);
+    } else {
+      return failure(MPI_ERR_ARG, "tutti doctor takes --json, --host and --hostfile, not '{}'", word);
+    }
+  }
+  out.run.apps.push_back(std::move(app));
+  return out;
+}
+
+bool is_bad(const Findings& findings) {
+  return std::ranges::any_of(findings, [](const Finding& f) { return f.health == Health::bad; });
 }
 
 }  // namespace
 
 int doctor_command(const std::vector<std::string>& arguments) {
-  const std::string word = arguments.empty() ? "" : arguments[0];
-  if (word == "--help" || word == "-h") {
+  Result<DoctorOptions> options = parse_doctor_options(arguments);
+  if (!options) {
+    say(Level::error, "{}", options.error().message());
+    return 2;
+  }
+  if (options->help) {
     std::fputs(
-        "Usage: tutti doctor [--json]\n"
-        "Looks at what jobs need on this machine and in this environment, and says what to do "
-        "about\n"
-        "what is bad. The exit code is 1 if something is.\n",
+        "Usage: tutti doctor [--json] [--host NAMES] [--hostfile FILE]\n"
+        "Looks at what jobs need on this machine, in this environment and on the other nodes of the\n"
+        "allocation, or on those that are named, and says what to do about what is bad. The exit\n"
+        "code is 1 if something is.\n",
         stdout);
     return 0;
   }
-  if (arguments.size() > 1 || (!word.empty() && word != "--json")) {
-    say(Level::error, "tutti doctor takes --json, not '{}'",
-        arguments.size() > 1 ? arguments[1] : word);
-    return 2;
+  Findings findings = look_at_this_node();
+  if (options->lines) {  // another doctor asks
+    if (!options->reach.empty()) findings.push_back(look_at_way_back(options->reach));
+    fmt::print("version\t{}\n", TUTTI_VERSION);
+    for (const Finding& each : findings) fmt::print("{}", as_line(each));
+    return 0;
   }
-  const Findings findings{look_at_installation(),  look_at_settings(), look_at_command(),
-                          look_at_scheduler(),     look_at_shell(),    look_at_ports(),
-                          look_at_shared_memory(), look_at_cma(),      look_at_cores(),
-                          look_at_networks()};
-  word.empty() ? print_text(findings) : print_json(findings);
-  return std::ranges::any_of(findings, [](const Finding& f) { return f.health == Health::bad; });
+  Result<Allocation> allocation = allocate(options->run);
+  std::vector<NodeFindings> others;
+  if (!allocation)
+    findings.push_back({Health::bad, "nodes", allocation.error().message(), "correct it: no job starts so"});
+  else
+    others = ask_other_nodes(*allocation);
+  if (options->json) {
+    print_json(findings, others);
+  } else {
+    print_text(findings, "");
+    for (const NodeFindings& each : others) print_text(each.findings, each.node);
+  }
+  return is_bad(findings) ||
+         std::ranges::any_of(others, [](const NodeFindings& each) { return is_bad(each.findings); });
 }
 
 }  // namespace tutti::launcher

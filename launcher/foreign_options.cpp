@@ -4,7 +4,10 @@
 #include <algorithm>
 #include <charconv>
 
+#include "launcher/job_map.hpp"
 #include "launcher/option_table.hpp"
+#include "launcher/placement.hpp"
+#include "launcher/topology.hpp"
 #include "mpi.h"
 
 namespace tutti::launcher {
@@ -41,14 +44,23 @@ void map_also(Parse& p, std::string_view word) {
   p.run.map_by += fmt::format(":{}", word);
 }
 
-Error take_per_node(Parse& p, std::string_view value) {
+Error take_per_part(Parse& p, std::string_view value, std::string_view part) {
   const auto count = whole(value, 1);
-  if (!count) return bad_value(p, value, "a number of ranks for each node");
+  if (!count) return bad_value(p, value, fmt::format("a number of ranks for each {}", part));
   // What stood behind a mapping before, such as pe=2, still holds.
   const size_t colon = p.run.map_by.find(':');
   const std::string rest = p.run.map_by.starts_with("slot:") ? p.run.map_by.substr(colon) : "";
-  p.run.map_by = fmt::format("ppr:{}:node{}", *count, rest);
+  p.run.map_by = fmt::format("ppr:{}:{}{}", *count, part, rest);
   return {};
+}
+Error take_per_socket(Parse& p, std::string_view value) {
+  return take_per_part(p, value, "socket");
+}
+Error take_per_core(Parse& p, std::string_view value) {
+  return take_per_part(p, value, "core");
+}
+Error take_per_node(Parse& p, std::string_view value) {
+  return take_per_part(p, value, "node");
 }
 
 Error take_cores(Parse& p, std::string_view value) {
@@ -58,10 +70,12 @@ Error take_cores(Parse& p, std::string_view value) {
   return {};
 }
 
+// -genv is for all programs, -env for the one that it stands before.
+template <bool Global>
 Error take_pair(Parse& p, std::string_view value) {
   if (value.empty() || value[0] == '=') return bad_value(p, value, "NAME VALUE");
-  p.app.variables.push_back(value.find('=') != value.npos ? std::string(value)
-                                                          : fmt::format("{}={}", value, p.second));
+  (Global ? p.run.variables : p.app.variables)
+      .push_back(value.find('=') != value.npos ? std::string(value) : fmt::format("{}={}", value, p.second));
   return {};
 }
 
@@ -132,13 +146,9 @@ Error take_output_pattern(Parse& p, std::string_view value) {
 
 Error take_input(Parse& p, std::string_view value) {
   const auto rank = whole(value, 0);
-  if (value == "all" || (!rank && value != "none"))
-    return failure(
-        MPI_ERR_ARG,
-        "{} takes none or the number of the rank that reads standard input, not '{}'; for "
-        "all ranks let one read and MPI_Bcast what it has read",
-        p.option, value);
-  p.run.input_rank = rank;
+  if (!rank && value != "none" && value != "all")
+    return bad_value(p, value, "all, none or the number of the rank that reads standard input");
+  p.run.input_rank = value == "all" ? std::optional(kEveryRank) : rank;
   return {};
 }
 
@@ -209,7 +219,14 @@ std::vector<Option> placement_options() {
        "ranks on each node, as --map-by ppr:N:node (Slurm's -N counts nodes: --host names them "
        "here)",
        "2"},
-      {{"npersocket"}, "N", "", refused, "O", "type --map-by ppr:N:node --bind-to socket", "2"},
+      {{"npersocket", "ntasks-per-socket"},
+       "N",
+       "",
+       take_per_socket,
+       "OS",
+       "ranks on each socket, as --map-by ppr:N:socket",
+       "2"},
+      {{"ntasks-per-core"}, "N", "", take_per_core, "S", "ranks on each core, as --map-by ppr:N:core", "1"},
       {{"cpus-per-rank", "cpus-per-proc", "cpus-per-task"},
        "N",
        "cores for each rank",
@@ -256,39 +273,44 @@ std::vector<Option> placement_options() {
        "as --bind-to none"},
       {{"rank-by"},
        "HOW",
-       "",
+       "number the ranks by slot, node, fill, span, core, l3cache, numa or socket",
        [](Parse& p, std::string_view v) {
-         if (v == "slot" || v == "fill") return Error();
-         return failure(MPI_ERR_ARG,
-                        "{} {} is not supported: ranks are numbered as they are placed; --map-by "
-                        "says how",
-                        p.option, v);
+         MapPolicy policy;
+         if (Error e = take_rank_by(v, policy)) return e;
+         return p.run.rank_by = v, Error();
        },
        "O",
-       "slot and fill are what is done; for other orders --map-by says where ranks go, and they "
-       "are "
-       "numbered so",
+       "how ranks are numbered once they have their places: slot, node after node; node, in turns over the nodes; "
+       "fill, part after part of what --map-by names; span, in turns over these parts of all nodes; socket, numa, "
+       "l3cache or core, in turns over those of each node; default: as they are placed",
        "slot"},
       {{"rankfile", "rf"},
        "FILE",
-       "",
-       refused,
+       "place each rank as a line 'rank 0=node1 slot=0-3' says",
+       [](Parse& p, std::string_view v) {
+         p.run.rankfile = v;
+         return p.run.map_by = "rankfile", Error();
+       },
        "O",
-       "name the nodes in the order of ranks by --host, and bind by --map-by slot:pe=N",
+       "lines 'rank N=HOST slot=CORES', CORES as 0,2-3, or 1:0-1 for those of a socket; without slot= the rank is not "
+       "bound; +n0 is the first host of the allocation",
        "f"},
       {{"cpu-list", "cpu-set"},
        "LIST",
-       "",
-       refused,
+       "use these processors of each node alone, such as 0,2-5",
+       [](Parse& p, std::string_view v) {
+         Result<std::vector<int>> right = processors_named(std::string(v));
+         if (!right) return bad_value(p, v, "numbers of processors such as 0,2-5");
+         return p.run.processors = v, Error();
+       },
        "O",
-       "start mpirun by taskset -c LIST, whose cores are then used",
+       "the processors of each node that are used, as taskset -c counts them",
        "0"},
       {{"use-hwthread-cpus"},
        "",
-       "",
-       refused,
-       "O",
-       "type --bind-to hwthread, and the slots by --host or --hostfile"},
+       "count hardware threads in place of cores, and bind to them",
+       [](Parse& p, std::string_view) { return p.run.hwthreads = true, Error(); },
+       "O"},
       {{"oversubscribe"},
        "",
        "",
@@ -326,7 +348,8 @@ std::vector<Option> placement_options() {
 
 std::vector<Option> environment_options() {
   return {
-      {{"genv", "env"}, "NAME VALUE", "", take_pair, "M", "as -x NAME=VALUE", "A b", 2},
+      {{"genv"}, "NAME VALUE", "", take_pair<true>, "M", "as -x NAME=VALUE before each program", "A b", 2},
+      {{"env"}, "NAME VALUE", "", take_pair<false>, "M", "as -x NAME=VALUE", "A b", 2},
       {{"genvlist", "envlist"},
        "NAMES",
        "",
@@ -423,7 +446,7 @@ std::vector<Option> stream_options() {
        "as --output merge"},
       {{"stdin", "s"},
        "RANK",
-       "the rank that reads standard input, or none; default: 0",
+       "the rank that reads standard input, all or none; default: 0",
        take_input,
        "OM",
        "",
@@ -487,18 +510,22 @@ std::vector<Option> other_options() {
        "O",
        "a file of Open MPI's parameters; the settings here stand in tutti.yaml(5)",
        "f"},
-      {{"preload-binary"},
+      {{"preload-binary", "bcast"},
        "",
-       "",
-       refused,
-       "O",
-       "copy the program to the same place on all nodes, such as by sbcast or scp"},
+       "copy the program to the other nodes",
+       [](Parse& p, std::string_view) { return p.run.preload_programs = true, Error(); },
+       "OS",
+       "copies the programs to the other nodes, and starts them from there; the copies go with the job"},
       {{"preload-files"},
        "FILES",
-       "",
-       refused,
+       "copy these files to the other nodes",
+       [](Parse& p, std::string_view v) {
+         for (std::string& name : parts(v, ',')) p.run.preload_files.push_back(std::move(name));
+         return Error();
+       },
        "O",
-       "copy the files to the same place on all nodes, such as by sbcast or scp",
+       "copies these files, divided by commas, into the folder of the ranks on other nodes, where nothing of their name "
+       "is yet; they go with the job",
        "f"},
       {{"launcher", "bootstrap", "rmk"},
        "NAME",
@@ -529,12 +556,30 @@ std::vector<Option> other_options() {
        "the slots of --host or --hostfile are the size of the universe",
        "4"},
       {{"mpi"}, "NAME", "", accepted, "S", "accepted; ranks find each other by PMIx", "pmix"},
-      {{"debug", "tv", "gdb"},
+      {{"stop-on-start", "stop-in-init"},
+       "",
+       "let the ranks wait in MPI_Init until a debugger is attached, or mpirun gets SIGCONT",
+       [](Parse& p, std::string_view) { return p.run.stop_on_start = true, Error(); },
+       "TO",
+       "the ranks wait at the end of MPI_Init, each until a debugger has been attached to it and lets it go on, or until "
+       "it gets SIGCONT, which mpirun passes on to all"},
+      {{"gdb"},
+       "",
+       "as --stop-on-start, and open a gdb for each rank, in windows of tmux",
+       [](Parse& p, std::string_view) { return p.run.stop_on_start = p.run.gdb = true, Error(); },
+       "TM"},
+      {{"stop-on-exec", "stop-in-app"},
+       "",
+       "",
+       refused,
+       "O",
+       "type --stop-on-start: the ranks wait in MPI_Init"},
+      {{"debug", "tv"},
        "",
        "",
        refused,
        "OM",
-       "attach a debugger to a rank whose process number 'tutti why' prints"},
+       "type --gdb, or --stop-on-start and attach a debugger to the ranks whose process numbers are told"},
   };
 }
 

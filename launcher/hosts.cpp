@@ -19,6 +19,7 @@
 #include "base/log.hpp"
 #include "base/printable.hpp"
 #include "launcher/schedulers.hpp"
+#include "launcher/rankfile.hpp"
 #include "launcher/slurm.hpp"
 #include "mpi.h"
 
@@ -96,26 +97,27 @@ Result<Host> resolved(Host host) {
   return host;
 }
 
+// The lines as they follow each other, for --map-by seq; each host once for others.
 Result<std::vector<Host>> read_hostfile(const std::string& file) {
   std::ifstream stream(file);
   std::ostringstream text;
   if (!stream || !(text << stream.rdbuf()))
     return failure(MPI_ERR_FILE, "hostfile {}: {}", file, std::strerror(errno ? errno : EIO));
-  Result<std::vector<Host>> lines = parse_hostfile(text.str(), file);
+  Result<std::vector<Host>> lines = parse_host_lines(text.str(), file);
   if (!lines) return lines;
-  std::vector<Host> hosts;
-  for (const Host& line : *lines) {
-    Result<Host> host = resolved(line);
+  for (Host& line : *lines) {
+    Result<Host> host = resolved(std::move(line));
     if (!host) return std::move(host).error().within("hostfile " + file);
-    merge(hosts, std::move(*host));
+    line = std::move(*host);
   }
-  return hosts;
+  return lines;
 }
 
 // The hosts among which --host selects, and their place for messages; none: any host will do.
 struct Pool {
   std::vector<Host> hosts;
   std::string place;
+  std::vector<Host> lines{};  // of a hostfile, as they follow each other
 };
 Pool pool_of_job(const ScheduledJob& job) {
   Pool out{{}, fmt::format("the allocation of job {} of {}", job.job_id, job.scheduler)};
@@ -133,7 +135,10 @@ Result<Pool> pool_of(const RunOptions& run, const std::optional<SlurmAllocation>
   if (!run.hostfile.empty()) {
     Result<std::vector<Host>> read = read_hostfile(run.hostfile);
     if (!read) return std::move(read).error();
-    return Pool{std::move(*read), "the hostfile " + run.hostfile};
+    out.place = "the hostfile " + run.hostfile;
+    for (const Host& line : *read) merge(out.hosts, line);
+    out.lines = std::move(*read);
+    return out;
   }
   if (!slurm && job) return pool_of_job(*job);
   if (!slurm) return out;
@@ -208,6 +213,14 @@ std::optional<LineError> take_word(const std::string& word, Host& host) {
 }  // namespace
 
 Result<std::vector<Host>> parse_hostfile(std::string_view text, std::string_view file) {
+  Result<std::vector<Host>> lines = parse_host_lines(text, file);
+  if (!lines) return lines;
+  std::vector<Host> hosts;
+  for (Host& line : *lines) merge(hosts, std::move(line));
+  return hosts;
+}
+
+Result<std::vector<Host>> parse_host_lines(std::string_view text, std::string_view file) {
   std::vector<Host> hosts;
   if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);  // editors' mark of UTF-8
   std::istringstream lines{std::string(text)};
@@ -227,7 +240,7 @@ Result<std::vector<Host>> parse_hostfile(std::string_view text, std::string_view
                      "{}:{}: '{}' {}; a line is 'name', 'name slots=N', 'name slots=N max_slots=N' "
                      "or 'name:N', each N from 1 to {}",
                      file, number, printable(error->word), error->problem, kMostSlots);
-    merge(hosts, std::move(*host));
+    hosts.push_back(std::move(*host));
   }
   if (hosts.empty()) return failure(MPI_ERR_ARG, "{}: names no host", file);
   return hosts;
@@ -311,6 +324,53 @@ Result<Host> relative_host(const std::string& word, const Pool& pool) {
 
 }  // namespace
 
+namespace {
+
+// A word of --host or of a rankfile.
+Result<Host> host_of(const std::string& word, const Pool& pool) {
+  if (word.starts_with("+n")) return relative_host(word, pool);
+  Result<Host> host = parse_host(word);
+  if (!host) return host;
+  return resolved(std::move(*host));
+}
+
+Result<std::vector<RankLine>> read_rankfile(const std::string& name) {
+  if (name.empty()) return failure(MPI_ERR_ARG, "--map-by rankfile needs the file: --rankfile FILE");
+  const std::optional<std::string> text = text_of_file(name);
+  if (!text) return failure(MPI_ERR_FILE, "--rankfile {}: the file cannot be read", name);
+  return parse_rankfile(*text, name);
+}
+
+std::vector<int> sequence_of(const std::vector<Host>& lines, const std::vector<Host>& hosts) {
+  std::vector<int> out;
+  for (const Host& line : lines)
+    for (size_t h = 0; h < hosts.size(); ++h)
+      if (same_name(hosts[h].name, line.name))
+        out.insert(out.end(), static_cast<size_t>(line.slots.value_or(1)), static_cast<int>(h));
+  return out;
+}
+
+// For each program the hosts of its ranks, one by one. A program that names no hosts goes on where the last one
+// without hosts has ended.
+void deal_sequence(const RunOptions& run, const std::vector<std::vector<Host>>& named,
+                   const std::vector<Host>& lines, Allocation& out) {
+  const std::vector<int> all = sequence_of(lines, out.hosts);
+  size_t begin = 0;
+  for (size_t a = 0; a < run.apps.size(); ++a) {
+    if (a < named.size() && !named[a].empty()) {
+      out.sequences.push_back(sequence_of(named[a], out.hosts));
+      continue;
+    }
+    const size_t left = all.size() - begin;
+    const size_t count = std::min(left, static_cast<size_t>(run.apps[a].ranks.value_or(static_cast<int>(left))));
+    out.sequences.emplace_back(all.begin() + static_cast<ptrdiff_t>(begin),
+                               all.begin() + static_cast<ptrdiff_t>(begin + count));
+    begin += count;
+  }
+}
+
+}  // namespace
+
 Result<Allocation> allocate(const RunOptions& run) {
   Allocation out;
   Result<std::optional<SlurmAllocation>> slurm = slurm_allocation(::getenv);
@@ -324,24 +384,37 @@ Result<Allocation> allocate(const RunOptions& run) {
   }
   Result<Pool> pool = pool_of(run, *slurm, job);
   if (!pool) return std::move(pool).error();
+  if (*slurm) out.map_by = (*slurm)->map_by;
+  if (*slurm && !(*slurm)->note.empty() && run.map_by.empty()) say(Level::note, "{}", (*slurm)->note);
+  std::vector<Host> rank_hosts;  // of a rankfile
+  if (run.map_by.starts_with("rankfile")) {
+    Result<std::vector<RankLine>> lines = read_rankfile(run.rankfile);
+    if (!lines) return std::move(lines).error();
+    for (const RankLine& line : *lines) {
+      Result<Host> host = host_of(line.host, *pool);
+      if (!host) return std::move(host).error().within("rankfile " + run.rankfile);
+      rank_hosts.push_back(std::move(*host));
+      rank_hosts.back().slots = 1;
+      out.rank_slots.push_back(line.slots);
+    }
+  }
+  const bool any_host = std::ranges::any_of(run.apps, [](const AppOptions& app) { return !app.hosts.empty(); });
+  if (!rank_hosts.empty() && !any_host && pool->hosts.empty()) {
+    pool->place = "the rankfile " + run.rankfile;
+    for (const Host& host : rank_hosts) merge(pool->hosts, host);
+  }
   const std::vector<Host>& file_hosts = pool->hosts;
   out.hosts = file_hosts;
-  std::vector<std::vector<Host>> named;
+  std::vector<std::vector<Host>> named, mentioned;
   bool any_named = false;
   for (const AppOptions& app : run.apps) {
     std::vector<Host>& mine = named.emplace_back();
+    std::vector<Host>& each = mentioned.emplace_back();
     for (const std::string& word : app.hosts) {
-      if (word.starts_with("+n")) {
-        Result<Host> host = relative_host(word, *pool);
-        if (!host) return std::move(host).error().within("--host");
-        merge(mine, std::move(*host));
-        continue;
-      }
-      Result<Host> host = parse_host(word);
+      Result<Host> host = host_of(word, *pool);
       if (!host) return std::move(host).error().within("--host");
-      Result<Host> here = resolved(std::move(*host));
-      if (!here) return std::move(here).error().within("--host");
-      merge(mine, std::move(*here));
+      each.push_back(*host);
+      merge(mine, std::move(*host));
     }
     any_named = any_named || !mine.empty();
   }
@@ -385,6 +458,15 @@ Result<Allocation> allocate(const RunOptions& run) {
             return same_name(h.name, out.hosts[i].name);
           }))
         mine.push_back(static_cast<int>(i));
+  }
+  if (run.map_by.starts_with("seq")) {
+    deal_sequence(run, mentioned, pool->lines.empty() ? out.hosts : pool->lines, out);
+  } else if (!rank_hosts.empty()) {
+    for (const Host& host : rank_hosts)
+      if (!std::ranges::any_of(out.hosts, [&](const Host& h) { return same_name(h.name, host.name); }))
+        return failure(MPI_ERR_ARG, "rankfile {}: {} is none of the hosts of --host, the hostfile or the allocation",
+                       run.rankfile, host.name);
+    deal_sequence(run, {}, rank_hosts, out);
   }
   return out;
 }

@@ -27,11 +27,17 @@ struct Host {
 // and adds up.
 // `file` is for messages.
 Result<std::vector<Host>> parse_hostfile(std::string_view text, std::string_view file);
+// The same, each line for itself.
+Result<std::vector<Host>> parse_host_lines(std::string_view text, std::string_view file);
 Result<Host> parse_host(std::string_view word);  // "name" or "name:slots"
 
 struct Allocation {
   std::vector<Host> hosts;                  // the job's nodes, in order, each once
   std::vector<std::vector<int>> app_hosts;  // for each program the hosts that it may use
+  // --map-by seq and rankfile: for each program the host of each rank; and of all ranks what the rankfile says of cores.
+  std::vector<std::vector<int>> sequences;
+  std::vector<std::string> rank_slots;
+  std::string map_by;     // as the scheduler was asked, where nobody has told mpirun
   std::string remote_shell;  // of another scheduler that holds them all; empty: none
   bool within_slurm = false;  // a Slurm allocation holds them all: its srun reaches them
 };

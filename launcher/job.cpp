@@ -73,6 +73,9 @@ Job::Job(Loop& loop, Options options)
   in_ = std::make_unique<Reader>(
       loop, STDIN_FILENO,
       [this](std::string bytes) {
+        for (NodeState& node : nodes_)
+          if (input_rank_ == kEveryRank && !node.lost) node.node->give_input(bytes);
+        if (input_rank_ == kEveryRank) return;
         const auto rank = static_cast<size_t>(input_rank_);
         const size_t node =
             rank < map_.ranks.size() ? static_cast<size_t>(map_.ranks[rank].node) : 0;
@@ -177,7 +180,7 @@ void Job::forward(int signal) {
 
 void Job::launch(const NodeTask& task) {
   map_ = task.map;
-  input_rank_ = std::max(0, task.input_rank);
+  input_rank_ = task.input_rank == kEveryRank ? kEveryRank : std::max(0, task.input_rank);
   alive_.assign(map_.ranks.size(), true);
   alive_count_ = static_cast<int>(alive_.size());
   for (size_t n = 0; n < nodes_.size() && !failed_; ++n) {
@@ -464,7 +467,14 @@ void Job::note(int node, const std::string& line) {
   err_->put(node, "tutti: " + printable(line) + "\n", 0);
 }
 
-void Job::input_wanted(int) {
+// Where all ranks read the same, the slowest node says when there is more.
+void Job::input_wanted(int node) {
+  if (input_rank_ == kEveryRank) {
+    input_wanted_by_.insert(node);
+    for (size_t n = 0; n < nodes_.size(); ++n)
+      if (!nodes_[n].lost && !input_wanted_by_.contains(static_cast<int>(n))) return;
+    input_wanted_by_.clear();
+  }
   in_->want();
 }
 

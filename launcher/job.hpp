@@ -118,6 +118,7 @@ class Job final : public NodeEvents {
   Options options_;
   OutputFiles files_;
   int input_rank_ = 0;  // which reads standard input, if any does
+  std::set<int> input_wanted_by_;  // nodes, where all ranks read it
   JobMap map_;
   std::vector<NodeState> nodes_;
   std::vector<Watch> signals_;

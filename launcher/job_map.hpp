@@ -47,6 +47,10 @@ struct NodeTask {
   bool foreign_mpi = false;  // start programs that are built for another MPI
   int input_rank = 0;        // which reads standard input; -1: none
   int gpus_per_rank = 0;     // 0: nothing is said of GPUs
+  std::string processors;    // --cpu-set: those of each node that may be used; empty: all that are allowed
+  std::vector<std::string> rank_slots;  // of each rank, in words of a rankfile; none: nothing is said
+  bool shares_cores = false;            // other jobs of this user may have the same cores
+  std::vector<std::string> files;       // --preload-files, and programs of --preload-binary: their names
   std::chrono::nanoseconds kill_grace{0};
 };
 
@@ -62,6 +66,9 @@ inline MapPolicy policy_on(const NodeTask& task, int node, const Topology& topol
     policy.cores_per_rank = std::max(1, std::min(asked, topology.allowed_cores() / ranks));
   return policy;
 }
+
+// The rank that stands for all of them, where standard input is for all.
+inline constexpr int kEveryRank = -2;
 
 // Names of a job's files begin so, in TMPDIR and in /dev/shm.
 inline constexpr std::string_view kJobPrefix = "tutti.";

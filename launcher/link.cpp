@@ -29,6 +29,9 @@ bool is_consistent(const NodeTask& task) {
     return index >= 0 && static_cast<size_t>(index) < size;
   };
   return inside(task.node, map.nodes.size()) && map.slots.size() == map.nodes.size() &&
+         task.policy.cores_per_rank >= 1 &&
+         (task.policy.by != MapPolicy::By::ppr || task.policy.per_part >= 1) &&
+         (task.rank_slots.empty() || task.rank_slots.size() == map.ranks.size()) &&
          std::ranges::all_of(map.apps, [](const App& a) { return !a.command.empty(); }) &&
          std::ranges::all_of(map.ranks, [&](const Place& p) {
            return inside(p.node, map.nodes.size()) && inside(p.app, map.apps.size()) &&

@@ -29,7 +29,9 @@ class Node {
   virtual void signal_ranks(int signal) = 0;
   // Ends what ranks left behind (at once, or with the grace), delivers all output, says finished().
   virtual void finish(bool at_once) = 0;
-  virtual void give_input(std::string bytes) = 0;  // for rank 0; empty: the end
+  virtual void give_input(std::string bytes) = 0;  // for the rank that reads it, or all; empty: the end
+  // Before launch(): a piece of a file that ranks shall find. The launcher's own node has it.
+  virtual void give_file(const std::string& name, const std::string& bytes) = 0;
   virtual void output_taken(size_t bytes) = 0;     // room for as much again
   virtual void fence_done(const std::string& key, int status, const std::string& data) = 0;
   virtual void find_modex(uint64_t token, int rank) = 0;

@@ -3,18 +3,21 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <set>
 
 #include "base/log.hpp"
 #include "base/process_sets.hpp"
+#include "launcher/core_claims.hpp"
 #include "launcher/environment.hpp"
 #include "launcher/gpus.hpp"
 #include "launcher/limits.hpp"
@@ -43,8 +46,11 @@ NodeAgent::~NodeAgent() {
   for (auto& [number, rank] : ranks_)
     for (Pipe& pipe : rank->streams)
       if (pipe.fd >= 0) ::close(pipe.fd);
-  for (int fd : {failures_, input_, starting_ ? starting_->failures : -1})
+  for (int fd : {failures_, starting_ ? starting_->failures : -1})
     if (fd >= 0) ::close(fd);
+  for (const auto& input : inputs_)
+    if (input->fd >= 0) ::close(input->fd);
+  for (const std::string& file : placed_files_) ::unlink(file.c_str());
 }
 
 NodeAgent::Rank* NodeAgent::find(int rank) {
@@ -84,10 +90,12 @@ Error NodeAgent::prepare_start() {
   if (Error e =
           shortage(count, task_.map.nodes[static_cast<size_t>(task_.node)], room_on_this_node()))
     return e;
-  start.binding = topology_.bind(count, task_.bind_to, policy_on(task_, task_.node, topology_));
+  if (Error e = place_files()) return e;
+  if (Error e = narrow_topology()) return e;
+  if (Error e = bind_ranks()) return e;
   find_socket_ranks();
   if (task_.gpus_per_rank > 0) {
-    start.gpus = gpus_of_this_machine();
+    start.gpus = topology().gpus().empty() ? gpus_of_this_machine() : topology().gpus();
     auto dealt = deal_gpus(start.gpus, start.binding.processors, task_.gpus_per_rank);
     if (!dealt) return std::move(dealt).error();
     start.rank_gpus = std::move(*dealt);
@@ -106,12 +114,108 @@ Error NodeAgent::prepare_start() {
   return {};
 }
 
+// What --cpu-set leaves of the node, and the GPUs that ranks are to be near.
+Error NodeAgent::narrow_topology() {
+  const bool by_gpu = task_.policy.inside == MapPolicy::Inside::gpu;
+  if (task_.processors.empty() && !by_gpu) return {};
+  narrowed_.emplace(topology_.copy());
+  const std::string& node = task_.map.nodes[static_cast<size_t>(task_.node)];
+  if (!task_.processors.empty()) {
+    Result<std::vector<int>> chosen = processors_named(task_.processors);
+    if (!chosen) return std::move(chosen).error();
+    narrowed_->restrict_to(*chosen);
+    if (narrowed_->allowed().empty())
+      return failure(MPI_ERR_ARG, "--cpu-set {}: {} has none of these processors, or we may use none of them",
+                     task_.processors, node);
+  }
+  if (by_gpu) narrowed_->set_gpus(gpus_of_this_machine());
+  if (by_gpu && narrowed_->gpus().empty())
+    return failure(MPI_ERR_ARG, "--map-by gpu: {} has no GPUs that are seen (of NVIDIA and AMD)", node);
+  return {};
+}
+
+Error NodeAgent::bind_ranks() {
+  StartingRanks& start = *starting_;
+  if (!task_.policy.near.empty())
+    if (Result<std::vector<int>> near = processors_near(task_.policy.near); !near) return std::move(near).error();
+  const auto count = static_cast<int>(start.ranks.size());
+  const auto choose = [&](const std::vector<int>& taken) {
+    start.binding = topology().bind(count, task_.bind_to, policy_on(task_, task_.node, topology()), taken);
+    std::vector<int> all;
+    for (const std::vector<int>& each : start.binding.processors) all.insert(all.end(), each.begin(), each.end());
+    return all;
+  };
+  if (task_.shares_cores || task_.bind_to == BindTo::none || !task_.rank_slots.empty())
+    choose({});
+  else
+    claim_processors(task_.map.id, choose);
+  for (size_t i = 0; !task_.rank_slots.empty() && i < start.ranks.size(); ++i) {
+    const std::string& slots = task_.rank_slots[static_cast<size_t>(start.ranks[i])];
+    start.binding.processors[i].clear();
+    if (slots.empty()) continue;
+    Result<std::vector<int>> cores = topology().cores_named(slots);
+    if (!cores)
+      return std::move(cores).error().within(fmt::format("rankfile: rank {} on {}", start.ranks[i],
+                                                         task_.map.nodes[static_cast<size_t>(task_.node)]));
+    start.binding.processors[i] = std::move(*cores);
+  }
+  return {};
+}
+
+void NodeAgent::give_file(const std::string& name, const std::string& bytes) {
+  if (name.empty() || name.find('/') != name.npos || name.starts_with('.')) return;
+  const std::string folder = cleanup_.folder() + "/files";
+  ::mkdir(folder.c_str(), 0700);
+  const int fd = ::open((folder + "/" + name).c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0700);
+  size_t written = 0;
+  while (fd >= 0 && written < bytes.size()) {
+    const ssize_t n = ::write(fd, bytes.data() + written, bytes.size() - written);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) break;
+    written += static_cast<size_t>(n);
+  }
+  if (fd < 0 || written < bytes.size())
+    file_problem_ = fmt::format("{}/{}: {}", folder, name, std::strerror(errno));
+  if (fd >= 0) ::close(fd);
+}
+
+// What came before the launch goes where the ranks look for it: files into their folders, unless something of that name
+// is there already, such as the same file on a file system that all nodes share.
+Error NodeAgent::place_files() {
+  if (!file_problem_.empty())
+    return failure(MPI_ERR_FILE, "a file cannot be copied to {}: {}", task_.map.nodes[static_cast<size_t>(task_.node)],
+                   file_problem_);
+  for (const std::string& name : task_.files) {
+    const std::string from = cleanup_.folder() + "/files/" + name;
+    if (::access(from.c_str(), R_OK) != 0) continue;  // the launcher's own node
+    for (const App& app : task_.map.apps) {
+      const std::string to = app.folder + "/" + name;
+      std::error_code problem;
+      if (std::filesystem::exists(to, problem)) continue;
+      std::filesystem::create_directories(app.folder, problem);
+      if (!std::filesystem::copy_file(from, to, problem))
+        return failure(MPI_ERR_FILE, "--preload-files: {} cannot be written on {}: {}", to,
+                       task_.map.nodes[static_cast<size_t>(task_.node)], problem.message());
+      placed_files_.push_back(to);
+    }
+  }
+  return {};
+}
+
+// A program that --preload-binary has brought to this node, or nothing.
+std::string NodeAgent::brought_program(const std::string& command) const {
+  const std::string name = command.substr(command.rfind('/') + 1);
+  const std::string path = cleanup_.folder() + "/files/" + name;
+  const bool is_file = std::ranges::count(task_.files, name) > 0;
+  return !is_file && ::access(path.c_str(), X_OK) == 0 ? path : std::string();
+}
+
 void NodeAgent::find_socket_ranks() {
   StartingRanks& start = *starting_;
   std::map<int, std::vector<int>> ranks_on;
   std::vector<int> sockets;
   for (size_t i = 0; i < start.ranks.size(); ++i) {
-    sockets.push_back(topology_.socket_of(start.binding.processors[i]));
+    sockets.push_back(topology().socket_of(start.binding.processors[i]));
     if (sockets.back() >= 0) ranks_on[sockets.back()].push_back(start.ranks[i]);
   }
   std::map<int, std::string> texts;
@@ -141,7 +245,8 @@ void NodeAgent::report_bindings(const std::vector<int>& ranks, const Topology::B
   for (size_t i = 0; i < ranks.size(); ++i)
     job_.note(task_.node, fmt::format("rank {} on {}: {}", ranks[i],
                                       task_.map.nodes[static_cast<size_t>(task_.node)],
-                                      topology_.describe(binding.processors[i])));
+                                      binding.crowded ? "not bound: other jobs of yours have the cores"
+                                                      : topology().describe(binding.processors[i])));
 }
 
 // A program of another MPI would run as so many jobs of one rank each, and say nothing. What is to be
@@ -157,7 +262,8 @@ std::optional<std::string> NodeAgent::program_of_another_mpi() const {
     rank.rank = number;
     const std::vector<std::string> environment = environment_of(rank, {});
     const std::string search = variable(environment, "PATH");
-    const Program program = find_program(app.command[0], search, app.folder);
+    Program program = find_program(app.command[0], search, app.folder);
+    if (const std::string brought = brought_program(app.command[0]); !brought.empty()) program = {.path = brought};
     if (program.path.empty()) continue;  // will be told
     if (std::optional<std::string> sentence =
             built_for_another_mpi({program.path, app.command, app.folder, search,
@@ -182,11 +288,12 @@ Error NodeAgent::start_rank(Rank& rank, const std::vector<int>& processors) {
          gpu_variables(starting_->gpus, starting_->rank_gpus[starting_->next]))
       put_variable(request.environment, pair);
   request.folder = app.folder;
-  request.processors = processors;
-  request.wants_input = rank.rank == task_.input_rank;
+  request.processors = processors.empty() && !task_.processors.empty() ? topology().allowed() : processors;
+  request.wants_input = task_.input_rank == kEveryRank || rank.rank == task_.input_rank;
   request.tag = rank.rank;
-  const Program program =
+  Program program =
       find_program(app.command[0], variable(request.environment, "PATH"), app.folder);
+  if (const std::string brought = brought_program(app.command[0]); !brought.empty()) program = {.path = brought};
   if (program.path.empty()) {
     give_up_launch(program.exit_code,
                    fmt::format("cannot start rank {} on {}: {}", rank.rank,
@@ -216,7 +323,7 @@ std::vector<std::string> NodeAgent::environment_of(const Rank& rank,
   put_variable(out, std::string(kJobVariable) + "=" + task_.map.id);
   put_variable(out, "PWD=" + task_.map.apps[static_cast<size_t>(place.app)].folder);
   // A bound rank cannot see by itself how crowded its node is.
-  put_variable(out, fmt::format("TUTTI_NODE_CORES={}", topology_.allowed_cores()));
+  put_variable(out, fmt::format("TUTTI_NODE_CORES={}", topology().allowed_cores()));
   for (const std::string& pair : pmix) put_variable(out, pair);
   return out;
 }
@@ -311,10 +418,11 @@ void NodeAgent::finish(bool at_once) {
   failed_ = at_once;
   kill_at_ = std::chrono::steady_clock::now();
   if (!at_once) kill_at_ += task_.kill_grace;
-  if (input_ >= 0) {
-    input_watch_.reset();
-    ::close(std::exchange(input_, -1));
+  for (const auto& input : inputs_) {
+    input->watch.reset();
+    if (input->fd >= 0) ::close(std::exchange(input->fd, -1));
   }
+  inputs_.clear();
   if (!leftovers(at_once ? SIGKILL : SIGTERM) && streams_closed()) return finish_step();
   finish_timer_ = loop_.every(kFinishTick, [this] { finish_step(); });
 }

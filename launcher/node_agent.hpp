@@ -42,6 +42,7 @@ class NodeAgent final : public Node, private PmixServer::Events {
   void signal_ranks(int signal) override;
   void finish(bool at_once) override;
   void give_input(std::string bytes) override;
+  void give_file(const std::string& name, const std::string& bytes) override;
   void output_taken(size_t bytes) override;
   void fence_done(const std::string& key, int status, const std::string& data) override;
   void find_modex(uint64_t token, int rank) override;
@@ -64,8 +65,20 @@ class NodeAgent final : public Node, private PmixServer::Events {
     Pipe streams[2];  // out, err
   };
 
+  // Standard input of one rank, or of each that is to read the same.
+  struct Input {
+    int fd = -1;
+    Watch watch;
+    std::string bytes;
+  };
+
   // node_agent.cpp: the ranks' lives
   Error prepare_start();
+  Error narrow_topology();
+  Error bind_ranks();
+  Error place_files();
+  std::string brought_program(const std::string& command) const;
+  const Topology& topology() const { return narrowed_ ? *narrowed_ : topology_; }
   void find_socket_ranks();
   void start_slice();
   void give_up_launch(int exit_code, const std::string& sentence);
@@ -96,7 +109,8 @@ class NodeAgent final : public Node, private PmixServer::Events {
   void drain(Rank& rank);
   void send_output(int rank, int index, std::string bytes);
   bool streams_closed() const;
-  void flush_input();
+  void flush_input(Input& input);
+  void want_input();
 
   Loop& loop_;
   Reaper& reaper_;
@@ -105,6 +119,7 @@ class NodeAgent final : public Node, private PmixServer::Events {
   PmixServer& pmix_;
   NodeEvents& job_;
   NodeTask task_;
+  std::optional<Topology> narrowed_;  // by --cpu-set, or with its GPUs
   std::map<int, std::unique_ptr<Rank>> ranks_;
 
   std::optional<StartingRanks> starting_;
@@ -112,10 +127,10 @@ class NodeAgent final : public Node, private PmixServer::Events {
   Watch failures_watch_;
   bool launch_failed_ = false;
 
-  int input_ = -1;  // rank 0's standard input
-  Watch input_watch_;
-  std::string input_bytes_;
-  bool input_ended_ = false;
+  std::vector<std::unique_ptr<Input>> inputs_;
+  bool input_ended_ = false, input_asked_ = false;
+  std::string file_problem_;               // of a file that was to come before the launch
+  std::vector<std::string> placed_files_;  // in folders of ranks, to be removed
 
   size_t output_waiting_ = 0;  // sent to the job and not yet taken
   bool paused_ = false;

@@ -3,6 +3,7 @@
 // kOutputWindow of it is under way: a slow reader holds the ranks' pipes, not memory.
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "launcher/node_agent.hpp"
@@ -19,7 +20,20 @@ void NodeAgent::open_streams(Rank& rank, const Child& child) {
   for (int i = 0; i < 2; ++i)
     if (!paused_) watch_stream(rank, i);
   if (child.in < 0) return;
-  input_ = child.in;
+  Input& input = *inputs_.emplace_back(std::make_unique<Input>());
+  input.fd = child.in;
+  // Once the last of them is there.
+  if (task_.input_rank != kEveryRank || inputs_.size() == task_.map.ranks_on(task_.node).size()) want_input();
+}
+
+void NodeAgent::want_input() {
+  if (input_ended_ || input_asked_) return;
+  for (const auto& input : inputs_)
+    if (!input->bytes.empty()) return;
+  // Where nobody reads any more, other nodes' ranks may.
+  const bool any = std::ranges::any_of(inputs_, [](const auto& input) { return input->fd >= 0; });
+  if (!any && task_.input_rank != kEveryRank) return;
+  input_asked_ = true;
   job_.input_wanted(task_.node);
 }
 
@@ -75,30 +89,38 @@ bool NodeAgent::streams_closed() const {
 }
 
 void NodeAgent::give_input(std::string bytes) {
+  input_asked_ = false;
   if (bytes.empty()) input_ended_ = true;
-  input_bytes_ += bytes;
-  flush_input();
+  for (const auto& input : inputs_) {
+    input->bytes += bytes;
+    flush_input(*input);
+  }
+  want_input();
 }
 
-void NodeAgent::flush_input() {
-  while (input_ >= 0 && !input_bytes_.empty()) {
-    const ssize_t n = ::write(input_, input_bytes_.data(), input_bytes_.size());
+void NodeAgent::flush_input(Input& input) {
+  while (input.fd >= 0 && !input.bytes.empty()) {
+    const ssize_t n = ::write(input.fd, input.bytes.data(), input.bytes.size());
     if (n > 0) {
-      input_bytes_.erase(0, static_cast<size_t>(n));
+      input.bytes.erase(0, static_cast<size_t>(n));
     } else if (errno == EAGAIN) {
-      if (!input_watch_) input_watch_ = loop_.writable(input_, [this] { flush_input(); });
+      if (!input.watch)
+        input.watch = loop_.writable(input.fd, [this, &input] {
+          flush_input(input);
+          want_input();
+        });
       return;
     } else if (errno != EINTR) {
-      input_bytes_.clear();  // the rank reads no more
-      input_ended_ = true;
+      input.bytes.clear();  // the rank reads no more
+      input.watch.reset();
+      ::close(std::exchange(input.fd, -1));
     }
   }
-  input_watch_.reset();
-  if (input_ < 0) return;
-  if (input_ended_)
-    ::close(std::exchange(input_, -1));
-  else
-    job_.input_wanted(task_.node);
+  input.watch.reset();
+  if (input.fd < 0)
+    input.bytes.clear();
+  else if (input_ended_)
+    ::close(std::exchange(input.fd, -1));
 }
 
 }  // namespace tutti::launcher

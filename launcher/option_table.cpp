@@ -34,6 +34,19 @@ Error take_hosts(Parse& p, std::string_view value) {
   return p.app.hosts.empty() ? bad_value(p, value, "names such as node1:2,node2:2") : Error();
 }
 
+// rankfile:FILE and Open MPI's rankfile:file=FILE have their file in the same word.
+Error take_mapping(Parse& p, std::string_view value) {
+  constexpr std::string_view file = "rankfile:";
+  p.run.map_by = value;
+  if (!value.starts_with(file)) return {};
+  value.remove_prefix(file.size());
+  if (value.starts_with("file=") || value.starts_with("FILE=")) value.remove_prefix(5);
+  p.run.rankfile = value.substr(0, value.find(':'));
+  value.remove_prefix(p.run.rankfile.size());
+  p.run.map_by = "rankfile" + std::string(value);
+  return {};
+}
+
 Error take_variable(Parse& p, std::string_view value) {
   if (value.empty() || value[0] == '=') return bad_value(p, value, "NAME or NAME=value");
   p.app.variables.emplace_back(value);
@@ -132,18 +145,15 @@ const std::vector<Option>& own_options() {
        "/tmp"},
       {{"map-by"},
        "HOW",
-       "slot, core, node, socket, numa, l3cache or ppr:N:node; ':nooversubscribe' refuses\n"
-       "more ranks than slots, ':pe=N' gives each rank N cores",
-       [](Parse& p, std::string_view v) {
-         p.run.map_by = v;
-         return Error();
-       },
+       "slot, core, node, socket, numa, l3cache, gpu, ppr:N:PART, seq, dist:DEVICE or\n"
+       "rankfile:FILE; ':pe=N' gives each rank N cores, ':nooversubscribe' refuses more than slots",
+       take_mapping,
        "OM",
        "",
        "slot"},
       {{"bind-to"},
        "WHAT",
-       "none, hwthread, core, l3cache, numa or socket; default: core, or none when\n"
+       "none, hwthread, core, l2cache, l3cache, numa or socket; default: core, or none when\n"
        "a node has more ranks than cores",
        [](Parse& p, std::string_view v) {
          p.run.bind_to = v;
@@ -293,6 +303,54 @@ std::string launchers(std::string_view letters) {
 }
 
 }  // namespace
+
+std::string option_specs() {
+  const auto plain = [](std::string_view text) {
+    std::string out;
+    for (const char c : text) {
+      if (c == '\n')
+        out += ' ';
+      else if (c == '\'')
+        out += '"';
+      else if (c == '[' || c == ']' || c == ':' || c == '\\')
+        out += std::string("\\") + c;
+      else
+        out += c;
+    }
+    return out;
+  };
+  const auto values = [](std::string_view name) -> std::string {
+    constexpr std::pair<std::string_view, std::string_view> known[] = {
+        {"map-by", "(slot core node socket numa l3cache gpu seq ppr\\:1\\:node ppr\\:1\\:socket)"},
+        {"rank-by", "(slot node fill span socket numa l3cache core)"},
+        {"bind-to", "(none hwthread core l2cache l3cache numa socket)"},
+        {"check", "(off basic strict)"},
+        {"stress", "(sync loose random\\:1)"},
+        {"display", "(map bindings allocation topology)"},
+        {"output", "(tag timestamp merge dir= file=)"},
+        {"stdin", "(none all 0)"},
+        {"initial-errhandler", "(mpi_errors_are_fatal mpi_errors_abort mpi_errors_return)"}};
+    for (const auto& [option, list] : known)
+      if (option == name) return std::string(list);
+    for (std::string_view each : {"hostfile", "rankfile", "app", "preload-files"})
+      if (each == name) return "_files";
+    for (std::string_view each : {"wdir", "chdir", "output-filename"})
+      if (each == name) return "_files -/";
+    return "";
+  };
+  std::string out;
+  for (const Option& option : option_table()) {
+    if (is_refused(option)) continue;
+    const std::string doc = plain(option.doc.empty() ? option.page : option.doc);
+    for (std::string_view name : option.names) {
+      out += fmt::format("  '*{}{}[{}]", name.size() > 2 ? "--" : "-", name, doc);
+      for (int value = 0; !option.value.empty() && value < option.values; ++value)
+        out += fmt::format(":{}:{}", plain(option.value), value == 0 ? values(option.names[0]) : "");
+      out += "'\n";
+    }
+  }
+  return out;
+}
 
 std::string option_rows() {
   std::string out;

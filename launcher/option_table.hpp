@@ -40,6 +40,7 @@ const std::vector<Option>& foreign_options();  // those of them that are of othe
 const Option* find_option(std::string_view name);
 bool is_refused(const Option& option);
 std::string option_rows();  // the rows of tutti-options(7), as roff
+std::string option_specs();  // for the _arguments of zsh, a line each
 
 // --mca NAME VALUE: what it means here, or what to use instead.
 Error take_mca(Parse& parse, std::string_view name);

@@ -36,6 +36,14 @@ struct RunOptions {
   std::vector<AppOptions> apps;
   std::string hostfile;
   std::string map_by, bind_to;  // empty: as set
+  std::string rank_by;          // empty: as mapped
+  std::string rankfile;         // with map_by "rankfile"
+  std::string processors;       // --cpu-set
+  bool hwthreads = false;       // --use-hwthread-cpus
+  bool stop_on_start = false, gdb = false;
+  bool preload_programs = false;
+  std::vector<std::string> preload_files;
+  std::vector<std::string> variables;  // of all programs, as -x of each
   std::vector<GivenSetting> settings;
   std::vector<std::string> process_sets;  // --pset, each "NAME=RANKS"
   std::string memory_kinds;               // --memory-alloc-kinds
@@ -44,7 +52,7 @@ struct RunOptions {
   bool report_bindings = false;
   OutputShape output;
   Inheritance inherit;
-  std::optional<int> input_rank = 0;  // absent: no rank reads standard input
+  std::optional<int> input_rank = 0;  // absent: no rank reads standard input; kEveryRank: all do
   std::vector<std::string> display;   // map, bindings, allocation, topology
   bool parseable = false;             // what --display prints is for programs
   bool dry_run = false;

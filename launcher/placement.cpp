@@ -23,6 +23,7 @@ std::optional<int> positive(std::string_view word) {
 // The nodes as the ranks find them.
 struct Room {
   std::vector<int> slots, most, used;
+  std::vector<NodeShape> shapes;
   // Of a node, when each slot may be taken `round` times.
   int64_t up_to(int node, int round) const {
     return std::min<int64_t>(int64_t{slots[node]} * round, most[node]);
@@ -79,6 +80,39 @@ std::vector<int> fill_by_node(int ranks, const AppShape& app, const Room& room) 
   return take;
 }
 
+// seq and rankfile: where the file says.
+Result<std::vector<int>> in_sequence(const AppShape& app, const MapPolicy& policy) {
+  const auto named = static_cast<int>(app.sequence.size());
+  const int ranks = app.ranks.value_or(named);
+  const bool is_file = policy.by == MapPolicy::By::rankfile;
+  if (ranks > named)
+    return failure(MPI_ERR_ARG, "{} ranks are asked for, and {} names the places of {}", ranks,
+                   is_file ? "the rankfile" : "--map-by seq: the hostfile or --host", named);
+  if (ranks == 0)
+    return failure(MPI_ERR_ARG, "no rank has a place: {} names none",
+                   is_file ? "the rankfile" : "--map-by seq: neither a hostfile nor --host");
+  return std::vector<int>(app.sequence.begin(), app.sequence.begin() + ranks);
+}
+
+// The same places, with other ranks on them (--rank-by). What this says of the parts of a node is for its binding.
+std::vector<int> renumbered(const std::vector<int>& order, const AppShape& app, const Room& room,
+                            const MapPolicy& policy) {
+  using RankBy = MapPolicy::RankBy;
+  if (!app.sequence.empty() || policy.rank_by == RankBy::as_placed || policy.rank_by == RankBy::part) return order;
+  std::vector<int> take(room.slots.size(), 0);
+  for (int node : order) ++take[node];
+  if (policy.rank_by == RankBy::slot || policy.rank_by == RankBy::fill) return in_blocks(take, app.nodes);
+  if (policy.rank_by == RankBy::node) return in_turns(take, app.nodes);
+  std::vector<int> out;
+  while (out.size() < order.size())
+    for (int node : app.nodes)
+      for (int part = 0; part < parts_of(room.shapes[node], policy.rank_part) && take[node] > 0; ++part) {
+        --take[node];
+        out.push_back(node);
+      }
+  return out;
+}
+
 // The nodes of the program's ranks, in rank order.
 Result<std::vector<int>> order_of(const AppShape& app, const Room& room, const MapPolicy& policy) {
   int64_t free = 0, free_at_most = 0;
@@ -92,19 +126,27 @@ Result<std::vector<int>> order_of(const AppShape& app, const Room& room, const M
                    "hostfile; use fewer ranks or more nodes",
                    ranks, fit);
   };
+  if (policy.by == MapPolicy::By::seq || policy.by == MapPolicy::By::rankfile)
+    return in_sequence(app, policy);
   if (policy.by == MapPolicy::By::ppr) {
-    const int most = policy.per_node * static_cast<int>(app.nodes.size());
-    const int ranks = app.ranks.value_or(most);
+    std::vector<int> takes(room.slots.size(), 0);
+    int64_t most = 0;
+    for (int node : app.nodes) {
+      takes[node] = policy.per_part * parts_of(room.shapes[node], policy.inside);
+      most += takes[node];
+    }
+    const int64_t ranks = app.ranks.value_or(static_cast<int>(std::min<int64_t>(most, 1'000'000)));
     if (ranks > most)
       return failure(MPI_ERR_ARG,
-                     "{} ranks do not fit on {} nodes with --map-by ppr:{}:node; "
+                     "{} ranks do not fit on {} nodes with --map-by ppr:{}:{}; "
                      "at most {} do",
-                     ranks, app.nodes.size(), policy.per_node, most);
+                     ranks, app.nodes.size(), policy.per_part, part_name(policy.inside), most);
     std::vector<int> take(room.slots.size(), 0);
-    for (int left = ranks; int node : app.nodes) {
-      take[node] = std::min(policy.per_node, left);
+    for (int left = static_cast<int>(ranks); int node : app.nodes) {
+      take[node] = std::min(takes[node], left);
       left -= take[node];
-      if (room.used[node] + take[node] > room.most[node]) return too_many(ranks, free_at_most);
+      if (room.used[node] + take[node] > room.most[node])
+        return too_many(static_cast<int>(ranks), free_at_most);
     }
     return in_blocks(take, app.nodes);
   }
@@ -129,61 +171,138 @@ Result<std::string> take_bind_words(std::string_view text, MapPolicy& policy) {
     const auto count = positive(word);
     if (count && object == "core")
       policy.cores_per_rank = *count, policy.cores_given = true;
-    else if (word != "overload-allowed" && word != "if-supported" && word != "no-overload")
+    else if (word == "no-overload" || word == "overload-allowed")
+      policy.overload = word == "overload-allowed";
+    else if (word != "if-supported")
       return failure(MPI_ERR_ARG,
-                     "--bind-to {}: '{}' is not one of overload-allowed and if-supported; core:N "
-                     "gives each rank N cores",
+                     "--bind-to {}: '{}' is not one of overload-allowed, no-overload and "
+                     "if-supported; core:N gives each rank N cores",
                      text, word);
   }
   // All of a node is what a rank has that is not bound.
   return object == "board" || object == "machine" ? "none" : object;
 }
 
-Result<MapPolicy> parse_map_policy(std::string_view text) {
-  MapPolicy policy;
-  const auto wrong = [&](std::string_view part) {
-    constexpr std::string_view known[] = {"slot",    "core", "node",          "socket",
-                                          "l3cache", "numa", "oversubscribe", "nooversubscribe"};
-    return failure(MPI_ERR_ARG,
-                   "--map-by {}: '{}' is not one of slot, core, node, socket, numa, l3cache, "
-                   "ppr:N:node, with :pe=N, :span or :nooversubscribe{}",
-                   text, part, did_you_mean(part, known));
-  };
-  std::vector<std::string_view> parts;
+namespace {
+
+using Inside = MapPolicy::Inside;
+
+constexpr std::pair<std::string_view, Inside> kParts[] = {
+    {"core", Inside::core},         {"l3cache", Inside::l3cache}, {"numa", Inside::numa},
+    {"socket", Inside::socket},     {"package", Inside::socket},  {"hwthread", Inside::hwthread},
+    {"node", Inside::node},         {"board", Inside::node},      {"gpu", Inside::gpu},
+    {"L3cache", Inside::l3cache},
+};
+
+std::optional<Inside> part_of(std::string_view word) {
+  for (const auto& [name, part] : kParts)
+    if (name == word) return part;
+  return std::nullopt;
+}
+
+std::vector<std::string_view> cut_at_colons(std::string_view text) {
+  std::vector<std::string_view> out;
   for (std::string_view rest = text;;) {
     const size_t colon = std::min(rest.find(':'), rest.size());
-    parts.push_back(rest.substr(0, colon));
-    if (colon == rest.size()) break;
+    out.push_back(rest.substr(0, colon));
+    if (colon == rest.size()) return out;
     rest.remove_prefix(colon + 1);
   }
-  size_t at = 1;
+}
+
+Error not_a_mapping(std::string_view text, std::string_view part) {
+  constexpr std::string_view known[] = {"slot", "core", "node", "socket", "l3cache", "numa", "hwthread",
+                                        "gpu",  "seq",  "rankfile", "dist", "oversubscribe", "nooversubscribe"};
+  return failure(MPI_ERR_ARG,
+                 "--map-by {}: '{}' is not one of slot, core, node, socket, numa, l3cache, hwthread, gpu, "
+                 "ppr:N:PART, seq, rankfile:FILE, dist:DEVICE, with :pe=N, :span or :nooversubscribe{}",
+                 text, part, did_you_mean(part, known));
+}
+
+// The words in front: what ranks go over. `at`: the first of those behind.
+Error take_mapping(std::string_view text, const std::vector<std::string_view>& parts, MapPolicy& policy,
+                   size_t& at) {
+  at = 1;
   if (parts[0] == "ppr") {
     const auto count = parts.size() >= 3 ? positive(parts[1]) : std::nullopt;
-    if (count && parts[2] != "node")
-      return failure(MPI_ERR_ARG,
-                     "--map-by {}: ranks are counted by the node; type ppr:N:node for its N ranks, "
-                     "and --bind-to {} to spread them",
-                     text, parts[2]);
-    if (!count) return wrong(text);
+    const auto part = count ? part_of(parts[2]) : std::nullopt;
+    if (!part || part == Inside::gpu) return not_a_mapping(text, text);
     policy.by = MapPolicy::By::ppr;
-    policy.per_node = *count;
+    policy.per_part = *count;
+    policy.inside = *part;
     at = 3;
-  } else if (parts[0] == "node") {
-    policy.by = MapPolicy::By::node;
-  } else if (parts[0] == "socket" || parts[0] == "package") {
-    policy.inside = MapPolicy::Inside::socket;
-  } else if (parts[0] == "numa") {
-    policy.inside = MapPolicy::Inside::numa;
-  } else if (parts[0] == "l3cache" || parts[0] == "L3cache") {
-    policy.inside = MapPolicy::Inside::l3cache;
-  } else if (parts[0] == "seq" || parts[0] == "rankfile" || parts[0] == "dist") {
-    return failure(MPI_ERR_ARG,
-                   "--map-by {} is not supported: name the nodes by --host in the order in which "
-                   "ranks shall fill them",
-                   parts[0]);
-  } else if (parts[0] != "slot" && parts[0] != "core" && parts[0] != "hwthread" && (!parts[0].empty() || parts.size() == 1)) {
-    return wrong(parts[0]);
+    return {};
   }
+  if (parts[0] == "seq" || parts[0] == "rankfile") {
+    policy.by = parts[0] == "seq" ? MapPolicy::By::seq : MapPolicy::By::rankfile;
+    return {};
+  }
+  if (parts[0] == "dist") {
+    if (parts.size() < 2 || parts[1].empty() || parts[1].find('/') != text.npos)
+      return failure(MPI_ERR_ARG, "--map-by {}: name the device, such as dist:mlx5_0 or dist:eth0", text);
+    policy.near = parts[1];
+    at = 2;
+    return {};
+  }
+  if (parts[0] == "slot" || (parts[0].empty() && parts.size() > 1)) return {};
+  const auto part = part_of(parts[0]);
+  if (!part || parts[0] == "board") return not_a_mapping(text, parts[0]);
+  if (part == Inside::node)
+    policy.by = MapPolicy::By::node;
+  else
+    policy.inside = *part == Inside::hwthread ? Inside::core : *part;
+  return {};
+}
+
+}  // namespace
+
+std::string_view part_name(Inside part) {
+  for (const auto& [name, each] : kParts)
+    if (each == part) return name;
+  return "node";
+}
+
+int parts_of(const NodeShape& node, Inside part) {
+  switch (part) {
+    case Inside::core:
+      return node.cores;
+    case Inside::hwthread:
+      return node.threads;
+    case Inside::l3cache:
+      return node.l3caches;
+    case Inside::numa:
+      return node.numas;
+    case Inside::socket:
+      return node.sockets;
+    default:
+      return 1;
+  }
+}
+
+Error take_rank_by(std::string_view text, MapPolicy& policy) {
+  using RankBy = MapPolicy::RankBy;
+  const std::string_view word = text.substr(0, text.find(':'));
+  const std::string_view rest = text.substr(word.size());
+  if (!rest.empty() && rest != ":span" && rest != ":fill")
+    return failure(MPI_ERR_ARG, "--rank-by {}: '{}' is not span or fill", text, rest.substr(1));
+  const bool is_part = part_of(word) && word != "board" && word != "gpu";
+  if (word != "slot" && word != "fill" && word != "span" && !is_part)
+    return failure(MPI_ERR_ARG,
+                   "--rank-by takes slot, node, fill, span, core, hwthread, l3cache, numa or socket, not '{}'", text);
+  policy.rank_by = word == "slot"                     ? RankBy::slot
+                   : word == "node"                   ? RankBy::node
+                   : word == "fill" || rest == ":fill" ? RankBy::fill
+                   : word == "span" || rest == ":span" ? RankBy::span
+                                                       : RankBy::part;
+  policy.rank_part = is_part && word != "node" ? *part_of(word) : policy.inside;
+  return {};
+}
+
+Result<MapPolicy> parse_map_policy(std::string_view text) {
+  MapPolicy policy;
+  const std::vector<std::string_view> parts = cut_at_colons(text);
+  size_t at = 1;
+  if (Error e = take_mapping(text, parts, policy, at)) return e;
   for (; at < parts.size(); ++at) {
     std::string part(parts[at]);
     std::ranges::transform(part, part.begin(), [](unsigned char c) { return std::tolower(c); });
@@ -193,19 +312,25 @@ Result<MapPolicy> parse_map_policy(std::string_view text) {
       policy.oversubscribe = false;
     else if (part == "span")
       policy.span = true;
-    else if (part == "overload-allowed" || part == "display")
+    else if (part == "hwtcpus")
+      policy.hwthreads = true;
+    else if (part == "corecpus")
+      policy.hwthreads = false;
+    else if (part == "overload-allowed" || part == "display" || part == "inherit" || part == "noinherit")
       continue;  // ranks may share cores in any case
     else if (const auto n = part.starts_with("pe=") ? positive(part.substr(3)) : std::nullopt)
       policy.cores_per_rank = *n, policy.cores_given = true;
     else
-      return wrong(parts[at]);
+      return not_a_mapping(text, parts[at]);
   }
   return policy;
 }
 
 Result<Placement> place(const std::vector<AppShape>& apps, const std::vector<int>& slots,
-                        const MapPolicy& policy, const std::vector<int>& most) {
-  Room room{slots, most, std::vector<int>(slots.size(), 0)};
+                        const MapPolicy& policy, const std::vector<int>& most,
+                        const std::vector<NodeShape>& shapes) {
+  Room room{slots, most, std::vector<int>(slots.size(), 0), shapes};
+  room.shapes.resize(slots.size());
   if (most.empty()) room.most.assign(slots.size(), std::numeric_limits<int>::max());
   for (std::vector<int>* counts : {&room.slots, &room.most})
     for (int& count : *counts) count = std::max(1, count / policy.cores_per_rank);
@@ -213,7 +338,7 @@ Result<Placement> place(const std::vector<AppShape>& apps, const std::vector<int
   for (size_t a = 0; a < apps.size(); ++a) {
     Result<std::vector<int>> order = order_of(apps[a], room, policy);
     if (!order) return std::move(order).error();
-    for (int node : *order) out.ranks.push_back({node, static_cast<int>(a), room.used[node]++});
+    for (int node : renumbered(*order, apps[a], room, policy)) out.ranks.push_back({node, static_cast<int>(a), room.used[node]++});
   }
   for (size_t node = 0; node < slots.size(); ++node)
     if (room.used[node] > room.slots[node]) out.oversubscribed.push_back(static_cast<int>(node));

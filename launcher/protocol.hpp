@@ -54,6 +54,7 @@ inline constexpr TalkRule kTalkRules[] = {
     {Message::challenge, "challenge", Side::launcher, talks({Talk::meeting})},
     {Message::hello, "hello", Side::daemon, talks({Talk::meeting}), Talk::challenged},
     {Message::welcome, "welcome", Side::launcher, talks({Talk::challenged}), Talk::ready},
+    {Message::give_file, "give_file", Side::launcher, talks({Talk::ready})},
     {Message::launch, "launch", Side::launcher, talks({Talk::ready}), Talk::launching},
     {Message::signal_ranks, "signal_ranks", Side::launcher, kAtAnyTime},
     // A node may have to finish what it never began, where another one could not begin it.

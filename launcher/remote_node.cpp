@@ -48,6 +48,8 @@ bool LauncherEvents::dispatch(Message type, std::string_view payload, Node& node
       return unpack(payload, flag) && (node.finish(flag), true);
     case Message::give_input:
       return unpack(payload, text) && (node.give_input(text), true);
+    case Message::give_file:
+      return unpack(payload, text, data) && (node.give_file(text, data), true);
     case Message::output_taken:
       return unpack(payload, word) && (node.output_taken(word), true);
     case Message::fence_done:

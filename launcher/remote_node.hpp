@@ -21,6 +21,9 @@ class RemoteNode final : public Node {
   void signal_ranks(int signal) override { tell(Message::signal_ranks, signal); }
   void finish(bool at_once) override { tell(Message::finish, at_once); }
   void give_input(std::string bytes) override { tell(Message::give_input, bytes); }
+  void give_file(const std::string& name, const std::string& bytes) override {
+    tell(Message::give_file, name, bytes);
+  }
   void output_taken(size_t bytes) override { tell(Message::output_taken, bytes); }
   void fence_done(const std::string& key, int status, const std::string& data) override {
     tell(Message::fence_done, key, status, data);

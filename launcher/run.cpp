@@ -15,6 +15,7 @@
 #include "base/process_sets.hpp"
 #include "launcher/cleanup.hpp"
 #include "launcher/daemons.hpp"
+#include "launcher/debuggers.hpp"
 #include "launcher/display.hpp"
 #include "launcher/environment.hpp"
 #include "launcher/hosts.hpp"
@@ -23,6 +24,7 @@
 #include "launcher/limits.hpp"
 #include "launcher/node_agent.hpp"
 #include "launcher/options.hpp"
+#include "launcher/preload.hpp"
 #include "launcher/remote_node.hpp"
 #include "mpi.h"
 
@@ -71,6 +73,12 @@ App app_of(const AppOptions& options) {
   return app;
 }
 
+void put_if_absent(std::vector<std::string>& variables, const std::string& pair) {
+  const std::string name = pair.substr(0, pair.find('=') + 1);
+  if (std::ranges::none_of(variables, [&](const std::string& known) { return known.starts_with(name); }))
+    variables.push_back(pair);
+}
+
 struct Plan {
   RunOptions options;
   Config config;
@@ -85,23 +93,30 @@ Result<Plan> make_plan(RunOptions options) {
   set_log_level(static_cast<Level>(config->value("log.level").number));
   for (const std::string& note : options.notes) say(Level::note, "{}", note);
   const bool by_option = !options.map_by.empty();
-  if (!by_option) options.map_by = config->text("launch.map_by");
+  Result<Allocation> allocation = allocate(options);
+  if (!allocation) return std::move(allocation).error();
+  if (!by_option)
+    options.map_by = config->value("launch.map_by").origin == "default" && !allocation->map_by.empty()
+                         ? allocation->map_by
+                         : config->text("launch.map_by");
   if (options.bind_to.empty()) options.bind_to = config->text("launch.bind_to");
   Result<MapPolicy> policy = parse_map_policy(options.map_by);
   if (!policy)
     return by_option ? std::move(policy).error()
                      : std::move(policy).error().within(config->value("launch.map_by").origin);
   if (options.nooversubscribe) policy->oversubscribe = false;
+  if (options.hwthreads) policy->hwthreads = true;
+  if (!options.rank_by.empty())
+    if (Error e = take_rank_by(options.rank_by, *policy)) return e;
   Result<std::string> bound = take_bind_words(options.bind_to, *policy);
   if (!bound) return std::move(bound).error();
   Result<BindTo> bind_to = parse_bind_to(*bound);
   if (!bind_to) return std::move(bind_to).error();
   if (options.apps.size() > 1)
     for (const AppOptions& app : options.apps)
-      if (!app.ranks && policy->by != MapPolicy::By::ppr)
+      if (!app.ranks && policy->by != MapPolicy::By::ppr && app.hosts.empty())
         return failure(1, "with several programs each needs its -n; '{}' has none", app.command[0]);
-  Result<Allocation> allocation = allocate(options);
-  if (!allocation) return std::move(allocation).error();
+  if (policy->inside == MapPolicy::Inside::gpu && options.gpus_per_rank == 0) options.gpus_per_rank = 1;
   return Plan{std::move(options), std::move(*config), std::move(*allocation), *policy, *bind_to};
 }
 
@@ -137,28 +152,35 @@ int threads_of_ranks(const Plan& plan) {
   return threads > 1 && threads <= 100'000 ? threads : 0;
 }
 
+// What counts as a core of this node.
+int cores_of(const NodeShape& shape, const MapPolicy& policy) {
+  return policy.hwthreads ? shape.threads : shape.cores;
+}
+
 Result<NodeTask> make_task(const Plan& plan, const std::string& job_id,
-                           const std::vector<int>& cores) {
+                           const std::vector<NodeShape>& shapes_of_nodes) {
   NodeTask task;
   task.map.id = job_id;
   task.key = random_hex(16);
   std::vector<AppShape> shapes;
   for (size_t a = 0; a < plan.options.apps.size(); ++a) {
     task.map.apps.push_back(app_of(plan.options.apps[a]));
+    for (const std::string& pair : plan.options.variables) put_if_absent(task.map.apps.back().variables, pair);
     shapes.push_back({plan.options.apps[a].ranks, plan.allocation.app_hosts[a]});
+    if (a < plan.allocation.sequences.size()) shapes.back().sequence = plan.allocation.sequences[a];
   }
   std::vector<int> slots, most;
   for (size_t n = 0; n < plan.allocation.hosts.size(); ++n) {
     const Host& host = plan.allocation.hosts[n];
     most.push_back(host.max_slots.value_or(std::numeric_limits<int>::max()));
     task.map.nodes.push_back(host.name);
-    task.map.slots.push_back(std::min(host.slots.value_or(cores[n]), most.back()));
+    task.map.slots.push_back(std::min(host.slots.value_or(cores_of(shapes_of_nodes[n], plan.policy)), most.back()));
     task.map.rank_cores.push_back(host.cores_per_rank.value_or(threads_of_ranks(plan)));
     // Slurm's slots have that many cores each: an option deals them out anew.
     slots.push_back(task.map.slots.back() *
                     (plan.policy.cores_given ? host.cores_per_rank.value_or(1) : 1));
   }
-  Result<Placement> placement = place(shapes, slots, plan.policy, most);
+  Result<Placement> placement = place(shapes, slots, plan.policy, most, shapes_of_nodes);
   if (!placement) return std::move(placement).error();
   task.map.ranks = std::move(placement->ranks);
   task.environment = job_environment(plan.config);
@@ -168,6 +190,14 @@ Result<NodeTask> make_task(const Plan& plan, const std::string& job_id,
     return failure(MPI_ERR_ARG, "--stdin {}: the job has {} ranks, the first is 0", task.input_rank,
                    task.map.ranks.size());
   task.gpus_per_rank = plan.options.gpus_per_rank;
+  task.processors = plan.options.processors;
+  task.rank_slots = plan.allocation.rank_slots;
+  if (!task.rank_slots.empty()) task.rank_slots.resize(task.map.ranks.size());
+  task.shares_cores = plan.config.flag("launch.share_cores");
+  for (const std::string& file : plan.options.preload_files) task.files.push_back(file.substr(file.rfind('/') + 1));
+  // Not in the jobs that this one spawns.
+  std::erase_if(task.environment, [](const std::string& pair) { return pair.starts_with("TUTTI_STOP_ON_START="); });
+  if (plan.options.stop_on_start) put_variable(task.environment, "TUTTI_STOP_ON_START=1");
   put_variable(task.environment, std::string(kLauncherVariable) + "=" + host_name());
   if (Error e = put_options_of_mpi(plan.options, static_cast<int>(task.map.ranks.size()), task.environment))
     return e;
@@ -186,8 +216,10 @@ Result<NodeTask> make_task(const Plan& plan, const std::string& job_id,
 }
 
 // What a rank is given by --map-by must be there; how many such ranks there are is told.
-Error check_cores(const NodeTask& task, const std::vector<int>& cores) {
+Error check_cores(const NodeTask& task, const std::vector<NodeShape>& shapes) {
   const int each = task.policy.cores_per_rank;
+  std::vector<int> cores;
+  for (const NodeShape& shape : shapes) cores.push_back(cores_of(shape, task.policy));
   for (size_t n = 0; n < task.map.nodes.size(); ++n) {
     const auto ranks = static_cast<int64_t>(task.map.ranks_on(static_cast<int>(n)).size());
     if (ranks == 0) continue;
@@ -200,6 +232,11 @@ Error check_cores(const NodeTask& task, const std::vector<int>& cores) {
                      "fewer, or use other nodes",
                      cores_text(each), each, task.map.nodes[n], cores_text(cores[n]));
     if (ranks * each <= cores[n]) continue;
+    if (!task.policy.overload && task.bind_to != BindTo::none)
+      return failure(MPI_ERR_ARG,
+                     "--bind-to says no-overload, and {} ranks{} would share {} on {}; use fewer ranks or more nodes",
+                     ranks, each == 1 ? "" : fmt::format(" of {} each", cores_text(each)), cores_text(cores[n]),
+                     task.map.nodes[n]);
     say(Level::note, "{} ranks{} share {} on {}{}", ranks,
         each == 1 ? "" : fmt::format(" of {} each", cores_text(each)), cores_text(cores[n]),
         task.map.nodes[n],
@@ -228,7 +265,7 @@ class Run {
   int operator()(int parent) {
     if (parent >= 0) watch_parent(parent);
     const std::vector<Host>& hosts = plan_.allocation.hosts;
-    cores_.assign(hosts.size(), 1);
+    shapes_.assign(hosts.size(), {});
     const bool others = std::ranges::any_of(hosts, [](const Host& h) { return !h.own; });
     if (others) {
       if (Error e = start_daemons()) return refuse(e, 1);
@@ -298,12 +335,20 @@ class Run {
     // In turn: both libraries use the environment, and PMIx changes it.
     Result<Topology> topology = Topology::of_this_machine();
     if (!topology) return std::move(topology).error();
+    if (!plan_.options.processors.empty()) {
+      Result<std::vector<int>> chosen = processors_named(plan_.options.processors);
+      if (!chosen) return std::move(chosen).error();
+      topology->restrict_to(*chosen);
+      if (topology->allowed().empty())
+        return failure(MPI_ERR_ARG, "--cpu-set {}: {} has none of these processors, or we may use none of them",
+                       plan_.options.processors, own->name);
+    }
     Result<std::unique_ptr<PmixServer>> pmix =
         PmixServer::start(cleanup_.folder(), own->name, *topology);
     if (!pmix) return std::move(pmix).error();
     pmix_ = std::move(*pmix);
     topology_ = std::make_unique<Topology>(std::move(*topology));
-    cores_[static_cast<size_t>(own - hosts.begin())] = topology_->allowed_cores();
+    shapes_[static_cast<size_t>(own - hosts.begin())] = topology_->shape();
     return {};
   }
 
@@ -311,10 +356,10 @@ class Run {
     if (job_.is_ending()) return;
     const std::vector<Host>& hosts = plan_.allocation.hosts;
     for (size_t h = 0; h < hosts.size(); ++h)
-      if (!hosts[h].own) cores_[h] = daemons_->cores(static_cast<int>(h));
-    Result<NodeTask> task = make_task(plan_, job_id_, cores_);
+      if (!hosts[h].own) shapes_[h] = shape_of_other(static_cast<int>(h));
+    Result<NodeTask> task = make_task(plan_, job_id_, shapes_);
     if (!task) return job_.fail(kUsageExitCode, task.error().message());
-    if (Error e = check_cores(*task, cores_)) return job_.fail(kUsageExitCode, e.message());
+    if (Error e = check_cores(*task, shapes_)) return job_.fail(kUsageExitCode, e.message());
     show(*task);
     if (plan_.options.dry_run) return loop_.stop();
     for (int host : drop_unused_nodes(task->map)) {
@@ -328,7 +373,44 @@ class Run {
     for (size_t h = 0; h < hosts.size(); ++h)
       if (!hosts[h].own && !node_of_host_.contains(static_cast<int>(h)))
         daemons_->dismiss(static_cast<int>(h));
+    if (Error e = send_files()) return job_.fail(kUsageExitCode, e.message());
     job_.launch(*task);
+    if (plan_.options.stop_on_start)
+      say(Level::note, "ranks wait in MPI_Init, each for its debugger; 'kill -CONT {}' lets all go on", ::getpid());
+    if (plan_.options.gdb)
+      debuggers_.emplace(loop_, job_id_, static_cast<int>(task->map.ranks.size()),
+                         std::string(plan_.config.text("launch.rsh")), [this] { return job_.is_ending(); },
+                         [this](Debuggers::Answer answer) { job_.look({}, std::move(answer)); });
+  }
+
+  // A node says how much it has before it knows what --cpu-set leaves of that.
+  NodeShape shape_of_other(int host) const {
+    NodeShape out = daemons_->shape(host);
+    if (plan_.options.processors.empty()) return out;
+    const Result<std::vector<int>> chosen = processors_named(plan_.options.processors);
+    const int most = chosen ? static_cast<int>(chosen->size()) : 1;
+    for (int* count : {&out.cores, &out.threads, &out.sockets, &out.numas, &out.l3caches})
+      *count = std::min(*count, most);
+    return out;
+  }
+
+  // --preload-binary and --preload-files.
+  Error send_files() {
+    if (remote_nodes_.empty()) return {};
+    std::vector<std::string> paths = plan_.options.preload_files;
+    if (plan_.options.preload_programs)
+      for (const AppOptions& app : plan_.options.apps) {
+        const char* search = ::getenv("PATH");
+        const std::string folder = app.folder.empty() ? current_folder() : app.folder;
+        const Program program = find_program(app.command[0], search ? search : "/usr/bin:/bin", folder);
+        if (program.path.empty()) return failure(MPI_ERR_FILE, "--preload-binary: {}", program.problem);
+        if (!std::ranges::count(paths, program.path)) paths.push_back(program.path);
+      }
+    std::vector<Node*> nodes;
+    for (const auto& [host, node] : remote_nodes_) nodes.push_back(node);
+    for (const std::string& path : paths)
+      if (Error e = send_file(path, nodes)) return e;
+    return {};
   }
 
   // What --display and --dry-run print, before there is anything else.
@@ -410,8 +492,9 @@ class Run {
   std::unique_ptr<Daemons> daemons_;
   Job job_;
   Inquiries inquiries_;
+  std::optional<Debuggers> debuggers_;
   Watch parent_;
-  std::vector<int> cores_;  // by host
+  std::vector<NodeShape> shapes_;  // by host
   std::map<int, int> node_of_host_;
   std::map<int, RemoteNode*> remote_nodes_;  // by host; the job's
 };
@@ -456,6 +539,8 @@ int run_command(std::string_view command, const std::vector<std::string>& argume
   }
   Result<Plan> plan = make_plan(std::move(*options));
   if (!plan) return refuse(plan.error());
+  if (plan->options.gdb)
+    if (Error e = Debuggers::check()) return refuse(e);
   if (Error e = room_for_ourselves()) return refuse(e, 1);
   // Before anything starts a thread: the watchdog is a fork of this process.
   const std::string job_id = random_hex(6);

@@ -97,7 +97,7 @@ const std::vector<Scheduler>& schedulers() {
        {{"LSB_DJOB_HOSTFILE", true, name_each},
         {"LSB_MCPU_HOSTS", false, name_and_count},
         {"LSB_HOSTS", false, name_each}}},
-      {"Grid Engine", "JOB_ID", "qrsh -inherit -nostdin", {{"PE_HOSTFILE", true, lines_of_queues}}},
+      {"Grid Engine", "JOB_ID", "qrsh -inherit", {{"PE_HOSTFILE", true, lines_of_queues}}},
       {"Cobalt", "COBALT_JOBID", "", {{"COBALT_NODEFILE", true, name_each}}},
       {"Flux", "FLUX_JOB_ID", "", {}},
       {"OAR", "OAR_JOB_ID", "", {{"OAR_NODEFILE", true, name_each}}},

@@ -168,6 +168,37 @@ Error add_nodes(const Environment& environment, int het_group, std::vector<Slurm
 
 }  // namespace
 
+namespace {
+
+// What salloc and sbatch were asked about the places of tasks. A step has its own answers to that, which were not meant
+// for the ranks of an mpirun in it.
+void take_wishes(const Environment& environment, SlurmAllocation& out) {
+  const std::string step = environment.text({"SLURM_STEP_ID"});
+  if (!step.empty() && step != "4294967291") return;  // the batch script's own, by its number
+  std::string distribution = environment.text({"SLURM_DISTRIBUTION"});
+  distribution = distribution.substr(0, distribution.find(','));  // behind it stand Pack and NoPack
+  const size_t colon = std::min(distribution.find(':'), distribution.size());
+  const std::string over_nodes = distribution.substr(0, colon);
+  const std::string over_sockets = colon < distribution.size() ? distribution.substr(colon + 1) : "";
+  const std::string hint = environment.text({"SLURM_HINT"});
+  const std::string per_socket = environment.text({"SLURM_NTASKS_PER_SOCKET"});
+  const std::string per_core = environment.text({"SLURM_NTASKS_PER_CORE"});
+  if (number(per_socket).value_or(0) > 0)
+    out.map_by = fmt::format("ppr:{}:socket", per_socket);
+  else if (number(per_core).value_or(0) > 0 && hint != "nomultithread")
+    out.map_by = fmt::format("ppr:{}:core", per_core);
+  else if (over_nodes == "cyclic")
+    out.map_by = "node";
+  else if (hint == "memory_bound" || over_sockets == "cyclic" || over_sockets == "fcyclic")
+    out.map_by = "socket";
+  if (over_nodes == "plane" || over_nodes == "arbitrary")
+    out.note = fmt::format("SLURM_DISTRIBUTION={} means nothing to mpirun; --map-by, --rank-by or a rankfile say where "
+                           "ranks go", distribution);
+  if (hint == "multithread") out.map_by += (out.map_by.empty() ? "slot" : "") + std::string(":hwtcpus");
+}
+
+}  // namespace
+
 Result<std::optional<SlurmAllocation>> slurm_allocation(const Variable& variable) {
   const Environment whole{variable};
   SlurmAllocation out;
@@ -193,6 +224,7 @@ Result<std::optional<SlurmAllocation>> slurm_allocation(const Variable& variable
   if (!is_het)
     if (Error e = add_nodes(whole, -1, out.nodes)) return e;
   out.this_node = whole.text({"SLURMD_NODENAME"});
+  if (!is_het) take_wishes(whole, out);
   return std::optional(std::move(out));
 }
 

@@ -26,6 +26,9 @@ struct SlurmAllocation {
   std::string job_id;
   std::string this_node;  // Slurm's name of the node that we run on; empty on a submit host
   std::vector<SlurmNode> nodes;
+  // What --distribution, --ntasks-per-socket, --ntasks-per-core and --hint mean as a --map-by; empty: they say nothing.
+  std::string map_by;
+  std::string note;  // on what of them means nothing here
 };
 
 // "node[1-3,7],rack[1-2]n[08-11]": every name, in order; numbers keep their width.

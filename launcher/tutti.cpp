@@ -25,7 +25,8 @@ constexpr const char* kHelp =
     "       tutti fortran [--fc=COMMAND] [--cc=COMMAND] [--to=FOLDER | --system]\n"
     "                                                 build the modules of MPI for a Fortran compiler\n"
     "       tutti jobs [--json | --names]             your running jobs on this machine\n"
-    "       tutti doctor [--json]                     whether this machine has what jobs need\n"
+    "       tutti doctor [--json] [--host NAMES]      whether this machine and the nodes of the\n"
+      "                                                 allocation have what jobs need\n"
     "       tutti help                                this text\n";
 
 // A standard stream that is closed would give its number to a file of ours.

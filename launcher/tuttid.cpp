@@ -136,7 +136,7 @@ class Daemon {
       nonce_ = random_hex(16);
       link_->send(Message::hello, kWireVersion, node_.number, nonce_,
                   start_.secret.proof(daemon_claim(challenge_, nonce_, node_.number)),
-                  topology_->allowed_cores());
+                  topology_->shape());
       return {};
     }
     if (!same_proof(text, start_.secret.proof(launcher_claim(challenge_, nonce_, node_.number))))

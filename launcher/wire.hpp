@@ -14,7 +14,7 @@
 
 namespace tutti::launcher {
 
-inline constexpr int kWireVersion = 6;
+inline constexpr int kWireVersion = 7;
 inline constexpr size_t kFrameHeader = 5;  // four bytes of length, one of type
 inline constexpr size_t kLongestMessage = size_t{1} << 30;
 inline constexpr size_t kLongestGreeting = 4096;  // of those who have proved nothing yet
@@ -22,7 +22,7 @@ inline constexpr size_t kLongestGreeting = 4096;  // of those who have proved no
 enum class Message : uint8_t {
   // Getting to know each other.
   challenge = 1,  // launcher: its nonce
-  hello,          // daemon: version, node, nonce, proof, cores
+  hello,          // daemon: version, node, nonce, proof, shape
   welcome,        // launcher: proof
   ping,           // both: nothing
   // Node's functions, downwards.
@@ -37,6 +37,7 @@ enum class Message : uint8_t {
   deliver_event,
   look,
   call,
+  give_file,
   // NodeEvents' functions, upwards.
   launched = 40,
   launch_failed,
@@ -152,6 +153,14 @@ bool unpack(std::string_view bytes, T&... values) {
 
 // The fields of what travels whole.
 template <class Archive>
+void fields(Archive& a, NodeShape& v) {
+  a(v.cores);
+  a(v.threads);
+  a(v.sockets);
+  a(v.numas);
+  a(v.l3caches);
+}
+template <class Archive>
 void fields(Archive& a, App& v) {
   a(v.command);
   a(v.folder);
@@ -176,7 +185,12 @@ template <class Archive>
 void fields(Archive& a, MapPolicy& v) {
   a(v.by);
   a(v.inside);
-  a(v.per_node);
+  a(v.per_part);
+  a(v.rank_by);
+  a(v.rank_part);
+  a(v.hwthreads);
+  a(v.overload);
+  a(v.near);
   a(v.cores_per_rank);
   a(v.cores_given);
   a(v.oversubscribe);
@@ -194,6 +208,10 @@ void fields(Archive& a, NodeTask& v) {
   a(v.foreign_mpi);
   a(v.input_rank);
   a(v.gpus_per_rank);
+  a(v.processors);
+  a(v.rank_slots);
+  a(v.shares_cores);
+  a(v.files);
   a(v.kill_grace);
 }
 template <class Archive>

@@ -101,7 +101,7 @@ TEST_F(ConfigTest, WrongValuesAreErrorsThatSayWhatIsExpected) {
       {"launch.rsh", "", "text, and not empty"},
       {"launch.rsh", " \t", "text, and not empty"},
       {"launch.map_by", "", "text, and not empty"},
-      {"launch.bind_to", "", "one of auto|none|hwthread|core|l3cache|numa|socket"},
+      {"launch.bind_to", "", "one of auto|none|hwthread|core|l2cache|l3cache|numa|socket"},
       {"launch.node_timeout", "0", "a time such as 200us, 16ms or 2s, in 500ms..1440min"},
       {"launch.connect_timeout", "0s", "a time such as 200us, 16ms or 2s, in 100ms..1440min"},
       {"progress.tick_min", "0", "a time such as 200us, 16ms or 2s, in 1us..1min"},

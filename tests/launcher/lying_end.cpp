@@ -114,7 +114,7 @@ bool lie_alike(const std::string& kind) {
   const std::string nonce = random_hex(16);
   const int node = start->nodes[0].number;
   tell(Message::hello, kWireVersion, node, nonce,
-       start->secret.proof(daemon_claim(challenge, nonce, node)), 2);
+       start->secret.proof(daemon_claim(challenge, nonce, node)), NodeShape{.cores = 2});
   await(Message::welcome);
   if (kind == "early") {
     tell(Message::output, 0, Stream::out, std::string("x\n"));
@@ -215,9 +215,10 @@ NodeTask two_sleepers(const std::string& job) {
     see_it_hang_up(daemon);
   }
   tell(Message::challenge, challenge);
-  int version = 0, node = 0, cores = 0;
+  int version = 0, node = 0;
+  NodeShape shape;
   std::string nonce, proof;
-  if (!wire::unpack(await(Message::hello), version, node, nonce, proof, cores)) give_up("no hello");
+  if (!wire::unpack(await(Message::hello), version, node, nonce, proof, shape)) give_up("no hello");
   if (kind == "challenge_twice") {
     tell(Message::challenge, challenge);
     see_it_hang_up(daemon);

@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include "launcher/job_map.hpp"
+
 #include <fstream>
 #include <set>
 #include <sstream>
@@ -55,6 +57,15 @@ TEST(OptionTable, ThePageOfTheManualHasTheSameRows) {
       << option_rows();
 }
 
+TEST(OptionTable, CompletionOfZshHasTheSameRows) {
+  std::ifstream file(TUTTI_SOURCE "/packaging/completion/_tutti");
+  std::ostringstream text;
+  text << file.rdbuf();
+  EXPECT_NE(text.str().find(option_specs()), std::string::npos)
+      << "the rows of packaging/completion/_tutti should be:\n"
+      << option_specs();
+}
+
 TEST(OptionTable, CompletionOfShellsKnowsTheLongNames) {
   std::ifstream file(TUTTI_SOURCE "/packaging/completion/tutti.bash");
   std::ostringstream text;
@@ -62,7 +73,7 @@ TEST(OptionTable, CompletionOfShellsKnowsTheLongNames) {
   for (const Option& option : option_table())
     for (std::string_view name : option.names)
       if (name.size() > 2 && !is_refused(option)) {
-        EXPECT_NE(text.str().find("--" + std::string(name)), std::string::npos) << name;
+        EXPECT_NE(text.str().find("--" + std::string(name)), std::string::npos) << "--" << name;
       }
 }
 
@@ -75,10 +86,24 @@ TEST(OptionTable, RanksOfEachNode) {
   EXPECT_EQ(problem("-N two p"), "-N takes a number of ranks for each node, not 'two'");
 }
 
+TEST(OptionTable, PlacesOfRanks) {
+  EXPECT_EQ(parse("--npersocket 2 p")->map_by, "ppr:2:socket");
+  EXPECT_EQ(parse("--ntasks-per-core 1 p")->map_by, "ppr:1:core");
+  EXPECT_EQ(parse("--rankfile f p")->map_by, "rankfile");
+  EXPECT_EQ(parse("--map-by rankfile:file=a/b p")->rankfile, "a/b");
+  EXPECT_EQ(parse("--map-by rankfile:a:nooversubscribe p")->map_by, "rankfile:nooversubscribe");
+  EXPECT_EQ(parse("--cpu-set 0,2-3 p")->processors, "0,2-3");
+  EXPECT_NE(problem("--cpu-list a p").find("numbers of processors"), std::string::npos);
+  EXPECT_TRUE(parse("--use-hwthread-cpus p")->hwthreads);
+  EXPECT_EQ(parse("--rank-by fill p")->rank_by, "fill");
+  EXPECT_NE(problem("--rank-by x p").find("--rank-by takes slot"), std::string::npos);
+}
+
 TEST(OptionTable, VariablesOfRanks) {
   Result<RunOptions> run = parse("-genv A b -env C=d --unset E* -genvlist F,G p");
   ASSERT_TRUE(run) << run.error().message();
-  EXPECT_EQ(run->apps[0].variables, (Words{"A=b", "C=d"}));
+  EXPECT_EQ(run->variables, Words{"A=b"});  // of all programs
+  EXPECT_EQ(run->apps[0].variables, Words{"C=d"});
   EXPECT_EQ(run->inherit.unset, Words{"E*"});
   EXPECT_FALSE(run->inherit.all);
   EXPECT_EQ(run->inherit.only, (Words{"F", "G"}));
@@ -98,7 +123,8 @@ TEST(OptionTable, Streams) {
   EXPECT_EQ(shape.file, "o.%r");
   EXPECT_EQ(run->input_rank, 3);
   EXPECT_EQ(parse("--stdin none p")->input_rank, std::nullopt);
-  EXPECT_NE(problem("--stdin all p").find("MPI_Bcast"), std::string::npos);
+  EXPECT_EQ(parse("--stdin all p")->input_rank, kEveryRank);
+  EXPECT_NE(problem("--stdin most p").find("all, none or the number"), std::string::npos);
   EXPECT_NE(problem("--output file=%x p").find("%r for the rank"), std::string::npos);
   EXPECT_NE(problem("--output tga p").find("not 'tga'"), std::string::npos);
 }
@@ -150,6 +176,9 @@ TEST(BindWords, QualifiersAndOtherNames) {
   EXPECT_EQ(*take_bind_words("core:4", policy), "core");
   EXPECT_EQ(policy.cores_per_rank, 4);
   EXPECT_FALSE(take_bind_words("core:x", policy));
+  EXPECT_TRUE(policy.overload);
+  EXPECT_TRUE(take_bind_words("core:no-overload", policy));
+  EXPECT_FALSE(policy.overload);
 }
 
 TEST(Programs, OfAFile) {

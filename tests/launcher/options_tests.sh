@@ -23,6 +23,164 @@ out" ] || fail "the file has: $(cat into/rank.0/stdout)"
   grep -qE '^\[[0-9:.]{12}\] \[0\] x$' out || fail "tags: $(cat out)"
 }
 
+test_input_of_all_ranks() {
+  echo word >input
+  launch -n 3 --stdin all -l cat <input
+  expect_code 0
+  for rank in 0 1 2; do printed "[$rank] word"; done
+  printed_lines 3
+  # More than pipes hold, a rank that reads none of it, and one that is slow.
+  head -c 5000000 /dev/zero >input
+  launch -n 3 --stdin all sh -c 'case $PMIX_RANK in 0) exit 0 ;; 1) sleep 1 ;; esac; wc -c' <input
+  expect_code 0
+  [ "$(cat out)" = "5000000
+5000000" ] || fail "read: $(cat out)"
+  fake_shell
+  echo word >input
+  launch --set launch.rsh=./shell -H a.invalid:2,localhost:2 --stdin all -l cat <input
+  expect_code 0
+  printed_lines 4
+  printed "[3] word"
+}
+
+# Stands for ssh: does here what it is told to do there.
+fake_shell() {
+  printf '#!/bin/sh\nshift\nexec sh -c "$*"\n' >shell
+  chmod +x shell
+}
+
+test_places_by_options() {
+  local here
+  here=$(hostname)
+  printf '# two\nrank 1=localhost slot=0\nrank 0=%s\n' "$here" >ranks
+  launch --rankfile ranks --report-bindings true
+  expect_code 0
+  said "rank 0 on $here: not bound"
+  said "rank 1 on $here: core 0 "
+  launch --map-by rankfile:file=ranks -n 1 echo x
+  expect_code 0
+  printed_lines 1
+  launch --rankfile ranks -n 3 true
+  expect_code 2
+  said "3 ranks are asked for, and the rankfile names the places of 2"
+  echo 'rank 0=localhost slot=4096' >ranks
+  launch --rankfile ranks true
+  expect_code 1
+  said "rankfile: rank 0 on $here: slot=4096: there are"
+  launch --rankfile none true
+  expect_code 2
+  said "--rankfile none: the file cannot be read"
+  launch --map-by seq --host localhost,localhost,localhost echo x
+  expect_code 0
+  printed_lines 3
+  launch --map-by seq --host localhost -n 2 echo x
+  expect_code 2
+  said "names the places of 1"
+  launch --cpu-set 0 grep Cpus_allowed_list /proc/self/status
+  expect_code 0
+  [ "$(cat out)" = "Cpus_allowed_list:	0" ] || fail "allowed: $(cat out)"
+  launch --cpu-set 0 --bind-to none -n 2 grep Cpus_allowed_list /proc/self/status
+  [ "$(sort -u out)" = "Cpus_allowed_list:	0" ] || fail "allowed: $(cat out)"
+  launch --cpu-set 4095 true
+  expect_code 1
+  said "--cpu-set 4095: $here has none of these processors"
+  launch --map-by ppr:1:core --dry-run --display map:parseable true
+  expect_code 0
+  [ "$(grep -c '^map ' out)" = "$("$build/bin/tutti" info | sed -n 's/.*: \([0-9]*\) of [0-9]* cores.*/\1/p')" ] ||
+    fail "a rank for each core: $(cat out)"
+  launch --bind-to core:no-overload --host localhost:4096 -n 4096 true
+  expect_code 2
+  said "--bind-to says no-overload, and 4096 ranks would share"
+  launch --map-by dist:nothing true
+  expect_code 1
+  said "this node has no such device"
+  launch --map-by gpu -n 1 true
+  [ "$code" = 0 ] || said "has no GPUs that are seen"
+}
+
+# Names of hosts that reach this machine by ./shell: two nodes more.
+test_ranks_are_numbered_over_nodes() {
+  fake_shell
+  local nodes=a.invalid:2,b.invalid:2
+  launch --set launch.rsh=./shell -H $nodes -n 4 --rank-by node --dry-run --display map:parseable true
+  expect_code 0
+  [ "$(sed 's/.*node=\([ab]\).*/\1/' out | tr -d '\n')" = abab ] || fail "map: $(cat out)"
+  printf 'b.invalid\na.invalid\nb.invalid\n' >hosts
+  launch --set launch.rsh=./shell --hostfile hosts --map-by seq --dry-run --display map:parseable true
+  [ "$(sed 's/.*node=\([ab]\).*/\1/' out | tr -d '\n')" = bab ] || fail "map: $(cat out)"
+  printf 'rank 0=+n1\nrank 1=+n0\n' >ranks
+  launch --set launch.rsh=./shell --hostfile hosts --rankfile ranks --dry-run --display map:parseable true
+  [ "$(sed 's/.*node=\([ab]\).*/\1/' out | tr -d '\n')" = ab ] || fail "map: $(cat out)"
+  echo 'rank 0=c.invalid' >ranks
+  launch --set launch.rsh=./shell --hostfile hosts --rankfile ranks true
+  expect_code 2
+  said "c.invalid is none of the hosts"
+  nothing_is_left
+}
+
+test_files_that_other_nodes_are_given() {
+  fake_shell
+  mkdir there
+  printf '#!/bin/sh\ncat data.txt; echo $0 $1\n' >program
+  chmod +x program
+  echo words >data.txt
+  # In another folder there is neither: as on a node that does not share ours.
+  launch --set launch.rsh=./shell -H a.invalid:1 --preload-binary --preload-files data.txt --wdir "$work/there" \
+    "$work/program" argument
+  expect_code 0
+  printed words
+  grep -qE "^$TMPDIR/.*/files/program argument$" out || fail "started: $(cat out)"
+  [ -z "$(ls -A there)" ] || fail "files stay: $(ls -A there)"
+  echo mine >there/data.txt
+  launch --set launch.rsh=./shell -H a.invalid:1 --preload-files data.txt --wdir "$work/there" cat data.txt
+  expect_code 0
+  printed mine
+  [ "$(cat there/data.txt)" = mine ] || fail "the file of the other node is changed"
+  launch --set launch.rsh=./shell -H a.invalid:1 --preload-files none cat
+  expect_code 2
+  said "none cannot be copied to other nodes: No such file"
+  launch --set launch.rsh=./shell -H a.invalid:1 --preload-files there cat
+  expect_code 2
+  said "is it a folder?"
+  nothing_is_left
+}
+
+test_jobs_beside_each_other_take_other_cores() {
+  local cores here
+  here=$(hostname)
+  cores=$("$build/bin/tutti" info | sed -n 's/.*: \([0-9]*\) of [0-9]* cores.*/\1/p')
+  [ "$cores" -ge 2 ] || exit 77
+  # Other tests' jobs may be beside these: they are in other folders, and not of these two processors.
+  export TUTTI_LAUNCH_SHARE_CORES=off
+  bound_to() { sed -n "s/.*rank 0 on $here: .*(processors \(.*\))/\1/p" "$1"; }
+  start_ready 1 -n 1 --report-bindings sh -c 'echo ready; exec sleep 60'
+  local first=$launched
+  mv err first
+  launch -n 1 --report-bindings true
+  expect_code 0
+  if [ -n "$(bound_to first)" ] && [ -n "$(bound_to err)" ]; then
+    [ "$(bound_to first)" != "$(bound_to err)" ] || fail "both are bound to $(bound_to err)"
+  fi
+  launch -n "$cores" --report-bindings true
+  expect_code 0
+  said "not bound: other jobs of yours have the cores"
+  launch -n "$cores" --bind-to core --report-bindings true
+  expect_code 0
+  said "core 0 of"
+  # A record whose writer is gone, or that is none, takes nothing.
+  echo "999999999 1" >"/dev/shm/tutti.x$$.cores.1"
+  echo "nonsense" >"/dev/shm/tutti.x$$.cores.2"
+  ln -s /etc/passwd "/dev/shm/tutti.x$$.cores.3"
+  fault kill -TERM "$first"
+  launched=$first
+  ends_in_time
+  launch -n 1 --report-bindings true
+  expect_code 0
+  rm "/dev/shm/tutti.x$$.cores."[123]
+  export TUTTI_LAUNCH_SHARE_CORES=on
+  nothing_is_left
+}
+
 test_input_of_a_rank() {
   echo word >input
   launch -n 3 --stdin 2 -l cat <input
@@ -86,17 +244,20 @@ test_options_of_other_launchers() {
   launch -q -n 1 --mca btl self,tcp echo x
   expect_code 0
   [ ! -s err ] || fail "--quiet says: $(cat err)"
-  launch --preload-binary -n 1 true
+  launch --preload-binary -n 1 echo x
+  expect_code 0
+  printed x
+  launch --tv -n 1 true
   expect_code 2
-  said "--preload-binary is not supported: copy the program"
+  said "--tv is not supported: type --gdb"
   launch --nooversubscribe --host localhost:1 -n 2 true
   expect_code 2
   said "2 ranks are asked for on a node with 1 slots"
   launch --bind-to core:overload-allowed -n 1 true
   expect_code 0
-  launch --map-by ppr:1:socket true
+  launch --map-by ppr:1:slot true
   expect_code 2
-  said "type ppr:N:node"
+  said "'ppr:1:slot' is not one of slot, core"
   launch --help --map-by
   expect_code 0
   printed "--map-by HOW"
@@ -200,6 +361,7 @@ for word in \$words; do
   [ "\$1" = "\$word" ] || exit 7
   shift
 done
+case "\$1" in -*) exit 6 ;; esac  # such as -nostdin, without which the daemon hears nothing
 [ "\$1" = elsewhere ] || exit 9
 [ \$# = 2 ] || exit 8
 exec sh -c "\$2"
@@ -209,7 +371,7 @@ END
 
 test_remote_shells_of_schedulers() {
   stand_in blaunch ""
-  stand_in qrsh "-inherit -nostdin"
+  stand_in qrsh "-inherit"
   PATH=$work/bin:$PATH LSB_JOBID=1 LSB_MCPU_HOSTS="elsewhere 2" launch echo x
   expect_code 0
   printed_lines 2

@@ -113,16 +113,74 @@ TEST(Placement, RefusalsSayWhatDoesNotFit) {
             "3 ranks are asked for on a node with 2 slots, and --map-by says nooversubscribe; use "
             "fewer ranks or more nodes");
   for (const char* wrong :
-       {"cors", "ppr:0:node", "ppr:2", "slot:pe=0", "slot:x", "node:"})
+       {"cors", "ppr:0:node", "ppr:2", "ppr:2:slot", "ppr:1:gpu", "slot:pe=0", "slot:x", "node:"})
     EXPECT_NE(map_of({{1, {0}}}, {1}, wrong).find("is not one of slot, core"), std::string::npos)
         << wrong;
-  EXPECT_NE(map_of({{1, {0}}}, {1}, "ppr:2:core").find("type ppr:N:node"), std::string::npos);
-  EXPECT_NE(map_of({{1, {0}}}, {1}, "seq").find("by --host in the order"), std::string::npos);
+  EXPECT_NE(map_of({{1, {0}}}, {1}, "dist").find("name the device"), std::string::npos);
+  EXPECT_NE(map_of({{1, {0}}}, {1}, "seq").find("names the places of 0"), std::string::npos);
+  EXPECT_NE(map_of({{{}, {0}}}, {1}, "rankfile").find("names none"), std::string::npos);
 }
 
-std::string bound(const Topology& topology, int ranks, const char* bind_to, const char* map_by) {
-  const Topology::Binding binding =
-      topology.bind(ranks, *parse_bind_to(bind_to), *parse_map_policy(map_by));
+// Of nodes with two sockets of four cores, and one with a single socket.
+std::string by_parts(std::optional<int> ranks, const char* map_by, const char* rank_by = "") {
+  Result<MapPolicy> policy = parse_map_policy(map_by);
+  if (!policy) return policy.error().message();
+  if (*rank_by)
+    if (Error e = take_rank_by(rank_by, *policy)) return e.message();
+  const NodeShape two{.cores = 8, .threads = 16, .sockets = 2, .numas = 2, .l3caches = 4};
+  const NodeShape one{.cores = 4, .threads = 4};
+  Result<Placement> placement = place({{ranks, {0, 1, 2}}}, {8, 8, 4}, *policy, {}, {two, two, one});
+  if (!placement) return placement.error().message();
+  std::string out;
+  for (const Place& place : placement->ranks) out += static_cast<char>('a' + place.node);
+  return out;
+}
+
+TEST(Placement, SoManyOnEachPart) {
+  EXPECT_EQ(by_parts({}, "ppr:2:socket"), "aaaabbbbcc");
+  EXPECT_EQ(by_parts(5, "ppr:2:socket"), "aaaab");
+  EXPECT_EQ(by_parts({}, "ppr:1:l3cache"), "aaaabbbbc");
+  EXPECT_EQ(by_parts({}, "ppr:1:numa"), "aabbc");
+  EXPECT_EQ(by_parts({}, "ppr:1:core").size(), 20U);
+  EXPECT_EQ(by_parts({}, "ppr:1:hwthread").size(), 36U);
+  EXPECT_EQ(by_parts({}, "ppr:3:board"), "aaabbbccc");
+  EXPECT_EQ(by_parts(11, "ppr:2:socket"),
+            "11 ranks do not fit on 3 nodes with --map-by ppr:2:socket; at most 10 do");
+}
+
+TEST(Placement, RanksAreNumberedAsRankByTells) {
+  EXPECT_EQ(by_parts(6, "node"), "abcabc");
+  EXPECT_EQ(by_parts(6, "node", "slot"), "aabbcc");
+  EXPECT_EQ(by_parts(6, "node", "fill"), "aabbcc");
+  EXPECT_EQ(by_parts(10, "slot", "node"), "ababaaaaaa");
+  EXPECT_EQ(by_parts(6, "ppr:2:node", "node"), "abcabc");
+  EXPECT_EQ(by_parts({}, "ppr:2:socket", "span"), "aabbcaabbc");
+  EXPECT_EQ(by_parts(6, "slot", "socket"), "aaaaaa");
+  EXPECT_NE(by_parts(6, "slot", "sloot").find("--rank-by takes slot, node"), std::string::npos);
+  EXPECT_NE(by_parts(6, "slot", "socket:x").find("'x' is not span or fill"), std::string::npos);
+}
+
+TEST(Placement, Sequences) {
+  const MapPolicy seq = *parse_map_policy("seq");
+  AppShape app{{}, {0, 1}};
+  app.sequence = {1, 0, 1, 1};
+  Result<Placement> placement = place({app}, {2, 2}, seq);
+  ASSERT_TRUE(placement) << placement.error().message();
+  EXPECT_EQ(placement->ranks, (std::vector<Place>{{1, 0, 0}, {0, 0, 0}, {1, 0, 1}, {1, 0, 2}}));
+  EXPECT_EQ(placement->oversubscribed, std::vector<int>{1});
+  app.ranks = 2;
+  EXPECT_EQ(place({app}, {2, 2}, seq)->ranks.size(), 2U);
+  app.ranks = 5;
+  EXPECT_FALSE(place({app}, {2, 2}, seq));
+}
+
+std::string bound(const Topology& topology, int ranks, const char* bind_to, const char* map_by,
+                  const char* rank_by = "", const std::vector<int>& taken = {}) {
+  MapPolicy policy = *parse_map_policy(map_by);
+  if (*rank_by) {
+    EXPECT_FALSE(take_rank_by(rank_by, policy));
+  }
+  const Topology::Binding binding = topology.bind(ranks, *parse_bind_to(bind_to), policy, taken);
   std::string out;
   for (const std::vector<int>& processors : binding.processors)
     out += fmt::format("{}{}", out.empty() ? "" : " ", fmt::join(processors, ","));
@@ -166,6 +224,59 @@ TEST(Binding, KeepsToWhatIsAllowed) {
   part.limit_cores(2);
   EXPECT_EQ(bound(part, 3, "auto", "slot"), "none");
   EXPECT_EQ(bound(part, 2, "auto", "slot"), "1 4,5");
+}
+
+TEST(Binding, SoManyOnEachPart) {
+  const Topology two = machine("package:2 core:4 pu:2");
+  EXPECT_EQ(bound(two, 4, "auto", "ppr:2:socket"), "0,1 2,3 8,9 10,11");
+  EXPECT_EQ(bound(two, 4, "auto", "ppr:2:socket:pe=2"), "0,1,2,3 4,5,6,7 8,9,10,11 12,13,14,15");
+  EXPECT_EQ(bound(two, 3, "socket", "ppr:2:socket"), "0,1,2,3,4,5,6,7 0,1,2,3,4,5,6,7 8,9,10,11,12,13,14,15");
+  EXPECT_EQ(bound(two, 2, "hwthread", "ppr:1:core"), "0 2");
+  EXPECT_EQ(bound(two, 5, "socket", "ppr:1:core").substr(0, 15), "0,1,2,3,4,5,6,7");
+  EXPECT_TRUE(bound(two, 5, "socket", "ppr:1:core").ends_with(" 8,9,10,11,12,13,14,15"));
+}
+
+TEST(Binding, RanksAreNumberedAsRankByTells) {
+  const Topology two = machine("package:2 core:2 pu:1");
+  EXPECT_EQ(bound(two, 4, "core", "socket"), "0 2 1 3");
+  EXPECT_EQ(bound(two, 4, "core", "socket", "fill"), "0 1 2 3");
+  EXPECT_EQ(bound(two, 4, "core", "slot", "socket"), "0 2 1 3");
+  EXPECT_EQ(bound(two, 4, "core", "slot", "slot"), "0 1 2 3");
+  EXPECT_EQ(bound(two, 4, "core", "ppr:2:socket", "span"), "0 2 1 3");
+}
+
+TEST(Binding, OtherJobsKeepTheirCores) {
+  const Topology two = machine("package:2 core:2 pu:2");
+  EXPECT_EQ(bound(two, 2, "auto", "slot", "", {0, 1}), "2,3 4,5");
+  EXPECT_EQ(bound(two, 2, "auto", "slot", "", {3}), "0,1 4,5");  // half a core is a core
+  EXPECT_EQ(bound(two, 2, "auto", "socket", "", {0, 1}), "4,5 2,3");
+  EXPECT_EQ(bound(two, 2, "auto", "slot", "", {0, 2, 4}), "none");
+  EXPECT_TRUE(two.bind(2, BindTo::automatic, {}, {0, 2, 4}).crowded);
+  EXPECT_EQ(bound(two, 2, "core", "slot", "", {0, 2, 4}), "0,1 2,3");  // so the user says
+  EXPECT_EQ(bound(two, 2, "core", "slot", "", {0}), "2,3 4,5");
+  EXPECT_EQ(bound(two, 1, "auto", "slot", "", {77}), "0,1");
+}
+
+TEST(Binding, ThreadsInPlaceOfCores) {
+  const Topology two = machine("package:1 core:2 pu:2");
+  EXPECT_EQ(bound(two, 4, "auto", "slot:hwtcpus"), "0 1 2 3");
+  EXPECT_EQ(bound(two, 2, "auto", "slot:hwtcpus:pe=2"), "0,1 2,3");
+  EXPECT_EQ(bound(two, 3, "auto", "slot"), "none");
+}
+
+TEST(Binding, CoresByTheWordsOfARankfile) {
+  const Topology two = machine("package:2 core:4 pu:2");
+  EXPECT_EQ(*two.cores_named("0"), (std::vector<int>{0, 1}));
+  EXPECT_EQ(*two.cores_named("1:0-1"), (std::vector<int>{8, 9, 10, 11}));
+  EXPECT_EQ(*two.cores_named("0,4"), (std::vector<int>{0, 1, 8, 9}));
+  EXPECT_EQ(two.cores_named("1:*")->size(), 8U);
+  for (const char* wrong : {"8", "2:0", "1:4", "x", "", ":", "1:", "0:-", "-1", "0-"})
+    EXPECT_FALSE(two.cores_named(wrong)) << wrong;
+  Topology part = machine("package:2 core:4 pu:2");
+  part.restrict_to({0, 1});
+  EXPECT_FALSE(part.cores_named("1"));
+  EXPECT_EQ(*processors_named("0,2-3"), (std::vector<int>{0, 2, 3}));
+  for (const char* wrong : {"", "x", "1-", "0-99999999"}) EXPECT_FALSE(processors_named(wrong)) << wrong;
 }
 
 TEST(Binding, ThisMachineHasACore) {

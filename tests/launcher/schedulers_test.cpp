@@ -65,7 +65,7 @@ TEST(Schedulers, AllocationsThatTheyDescribe) {
       {{{"JOB_ID", "9"}, {"SGE_ROOT", "/sge"}, {"PE_HOSTFILE", "/f"}},
        {{"/f", "n1 4 all.q@n1 UNDEFINED\nn2 2 all.q@n2 0,1\nn1 1 other.q@n1 <NULL>\n"}},
        "Grid Engine",
-       "qrsh -inherit -nostdin",
+       "qrsh -inherit",
        {{"n1", 5}, {"n2", 2}}},
       {{{"COBALT_JOBID", "5"}, {"COBALT_NODEFILE", "/f"}},
        {{"/f", "k1\nk2\n"}},

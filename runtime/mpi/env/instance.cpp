@@ -14,6 +14,7 @@
 #include "base/log.hpp"
 #include "mpi/check/strict.hpp"
 #include "mpi/coll/collective.hpp"
+#include "mpi/env/debugger.hpp"
 #include "mpi/env/thread_level.hpp"
 #include "mpi/object/entry.hpp"
 #include "mpi/object/info.hpp"
@@ -301,6 +302,7 @@ Error begin_world(int level) {
   if (p.checker && !had_sessions) open_thread_judge(report_only);
   show_world(p);
   if (Error e = meet_parent()) return e;
+  wait_for_debugger(p.job->view());
   const std::lock_guard count(counting());
   world = World::alive;
   set_phase();

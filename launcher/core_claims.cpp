@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "launcher/core_claims.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include "base/result.hpp"
+#include "launcher/job_map.hpp"
+
+namespace tutti::launcher {
+namespace {
+
+constexpr const char* kFolder = "/dev/shm";
+constexpr std::string_view kMark = ".cores.";
+constexpr size_t kLongestRecord = 64 << 10;
+constexpr int kMostRecords = 1000, kMostProcessors = 1 << 16;
+
+// When the process began, by the kernel's clock; empty: there is none. A number of a process comes again, with another
+// beginning.
+std::string beginning_of(int pid) {
+  std::ifstream file(fmt::format("/proc/{}/stat", pid));
+  std::string line;
+  std::getline(file, line);
+  const size_t end = line.rfind(')');  // a program's name may hold anything
+  if (end == line.npos) return {};
+  std::istringstream words(line.substr(end + 1));
+  std::string word;
+  for (int field = 3; field <= 22 && words >> word; ++field) continue;
+  return words ? word : "";
+}
+
+// The text of a record that is this user's own file, and no other thing of that name.
+std::string text_of(int folder, const char* name) {
+  const int fd = ::openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  if (fd < 0) return {};
+  struct stat about {};
+  std::string out;
+  if (::fstat(fd, &about) == 0 && S_ISREG(about.st_mode) && about.st_uid == ::geteuid() &&
+      about.st_size <= static_cast<off_t>(kLongestRecord)) {
+    out.resize(static_cast<size_t>(about.st_size));
+    const ssize_t n = ::read(fd, out.data(), out.size());
+    out.resize(n > 0 ? static_cast<size_t>(n) : 0);
+  }
+  ::close(fd);
+  return out;
+}
+
+void add_record(const std::string& text, std::vector<int>& taken) {
+  std::istringstream words(text);
+  int pid = 0;
+  std::string beginning;
+  if (!(words >> pid >> beginning) || pid <= 0 || beginning != beginning_of(pid)) return;
+  for (int cpu = 0; words >> cpu;)
+    if (cpu >= 0 && cpu < kMostProcessors) taken.push_back(cpu);
+}
+
+std::vector<int> taken_by_others(const std::string& job_id, int folder) {
+  std::vector<int> out;
+  const int again = ::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  DIR* const list = again < 0 ? nullptr : ::fdopendir(again);
+  if (!list) {
+    if (again >= 0) ::close(again);
+    return out;
+  }
+  const std::string own = job_prefix(job_id);
+  const std::string mine = fmt::format("{}{}", kMark, ::getpid());
+  int records = 0;
+  while (const dirent* entry = ::readdir(list)) {
+    const std::string_view name = entry->d_name;
+    if (!name.starts_with(kJobPrefix) || name.find(kMark) == name.npos) continue;
+    if (name.starts_with(own) && name.ends_with(mine)) continue;
+    if (++records > kMostRecords) break;
+    add_record(text_of(folder, entry->d_name), out);
+  }
+  ::closedir(list);
+  std::ranges::sort(out);
+  const auto [first, last] = std::ranges::unique(out);
+  out.erase(first, last);
+  return out;
+}
+
+void write_record(const std::string& job_id, int folder, const std::vector<int>& processors) {
+  const std::string name = fmt::format("{}cores.{}", job_prefix(job_id), ::getpid());
+  std::string text = fmt::format("{} {}\n", ::getpid(), beginning_of(::getpid()));
+  for (int cpu : processors) text += fmt::format("{} ", cpu);
+  const int fd = ::openat(folder, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (fd < 0) return;
+  if (::write(fd, text.data(), text.size()) != static_cast<ssize_t>(text.size())) ::unlinkat(folder, name.c_str(), 0);
+  ::close(fd);
+}
+
+}  // namespace
+
+void claim_processors(const std::string& job_id,
+                      const std::function<std::vector<int>(const std::vector<int>& taken)>& choose) {
+  const int folder = ::open(kFolder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder < 0) {
+    choose({});
+    return;
+  }
+  // Anybody may lock a folder that he can read: nobody waits long for that.
+  for (int tries = 0; tries < 50 && ::flock(folder, LOCK_EX | LOCK_NB) != 0; ++tries)
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  const std::vector<int> mine = choose(taken_by_others(job_id, folder));
+  if (!mine.empty()) write_record(job_id, folder, mine);
+  ::close(folder);  // which unlocks it
+}
+
+}  // namespace tutti::launcher
