@@ -4,13 +4,12 @@
 #include <optional>
 
 #include "base/flight.hpp"
-#include "base/pool.hpp"
 #include "contract/ledger.hpp"
-#include "engine/listener.hpp"
 #include "mpi/check/message_types.hpp"
 #include "mpi/check/strict.hpp"
 #include "mpi/coll/api_collective.hpp"
 #include "mpi/coll/collective_arguments.hpp"
+#include "mpi/coll/collective_request.hpp"
 #include "mpi/coll/collective_signature.hpp"
 #include "mpi/object/inventory.hpp"
 
@@ -19,118 +18,6 @@ namespace {
 
 using coll::Call;
 using coll::Collective;
-
-Error outcome_of(const coll::Execution& execution) {
-  if (execution.mpi_class == MPI_SUCCESS) return {};
-  if (execution.mpi_class == MPI_ERR_TRUNCATE)
-    return failure(MPI_ERR_TRUNCATE,
-                   "a rank sent more than this rank's count and datatype receive: the ranks' "
-                   "counts and datatypes do not fit together");
-  if (execution.mpi_class == MPI_ERR_PROC_ABORTED)
-    return failure(execution.mpi_class, "a process of the communicator is gone: its job has ended");
-  return failure(execution.mpi_class, "a message of the collective could not be carried");
-}
-
-// A nonblocking collective under way.
-void tell(const Comm& comm, engine::Happening what) {
-  engine::tell_listener({.what = what, .context = comm.context()});
-}
-
-class CollectiveRequest final : public Request,
-                                public Pooled<CollectiveRequest>,
-                                private contract::Abandonable {
- public:
-  // One that is not like those before it.
-  struct New {
-    explicit New(Prepared prepared, std::function<Error()> then = {})
-        : prepared(std::move(prepared)), then(std::move(then)) {}
-    Prepared prepared;
-    std::function<Error()> then;
-    std::optional<Arguments> given;  // by which the execution may be kept
-    OwnArrays arrays;                // of types, which it refers to
-  };
-
-  explicit CollectiveRequest(Comm& comm, std::unique_ptr<New> made = {})
-      : Request(Kind::collective, comm), new_(std::move(made)) {}
-
-  // `home`: where the execution goes when it is over.
-  void start(std::unique_ptr<coll::Execution> execution, Repeated::Home home = {}) {
-    execution_ = std::move(execution);
-    home_ = home;
-    execution_->owner = this;
-    execution_->on_complete = [](coll::Execution& done) {
-      static_cast<CollectiveRequest*>(done.owner)->over();
-    };
-    begin();
-    if (contract::Ledger* ledger = comm->hidden.ledger) ledger->add(*this);
-    tell(*comm, engine::Happening::collective_begun);
-    coll::start(*execution_);
-  }
-  void fill(MPI_Status& status) const override { fill_empty(status); }
-  void add_open_needs(engine::Condition& needs) const override {
-    needs.all();
-    execution_->add_needs(needs);
-    needs.end();
-  }
-  Error error() const override {
-    if (failed_) return Error(failed_.mpi_class(), failed_.message());
-    return execution_ ? outcome_of(*execution_) : Error();
-  }
-  Error cancel() override {
-    return failure(
-        MPI_ERR_REQUEST,
-        "the request belongs to a nonblocking collective, which cannot be cancelled (the "
-        "standard, section 6.12)");
-  }
-
- private:
-  void over() {
-    contract::Ledger* ledger = comm->hidden.ledger;
-    if (ledger &&
-        ledger->suspected()) {  // what came may be of another call: not before it is known
-      held_ = true;
-      return;
-    }
-    if (ledger && !abandoned_) ledger->remove(*this);
-    if (abandoned_) {
-      failed_ = ledger->error();
-    } else if (new_ && new_->then) {
-      failed_ = new_->then();
-    }
-    const bool well = !failed_ && execution_->mpi_class == MPI_SUCCESS;
-    if (well) leave_execution();
-    tell(*comm, engine::Happening::collective_ended);
-    finish(well);
-  }
-  void leave_execution() {
-    if (home_.generation > 0)
-      comm->repeated.give_back(home_, std::move(execution_));
-    else if (new_ && new_->given)
-      comm->repeated.keep(*new_->given, true, comm->size(), execution_);
-  }
-  void abandon() override {
-    abandoned_ = true;
-    if (held_) return over();
-    execution_->abandon(MPI_ERR_OTHER);
-  }
-  void resume() override {
-    if (std::exchange(held_, false)) return over();
-    execution_->resume();
-  }
-  bool held_ = false;  // complete, but for the word of the contract checker
-  bool abandoned_ = false;
-  Repeated::Home home_;
-  std::unique_ptr<coll::Execution> execution_;
-  Error failed_;  // of New::then
-  const std::unique_ptr<New> new_;
-};
-
-// Something is wrong on the communicator: waits until it is known what. No error: it was nothing,
-// or has only been reported.
-[[gnu::cold]] Error settle(const contract::Ledger& ledger) {
-  engine_of_process().wait_until([&] { return !ledger.suspected(); });
-  return ledger.broken() ? ledger.error() : Error();
-}
 
 [[gnu::cold]] Error end_disturbed(coll::Execution& execution, const contract::Ledger& ledger) {
   engine::Engine& engine = engine_of_process();
@@ -161,19 +48,10 @@ class Inside {
   contract::Ledger* const ledger_;
 };
 
-// For the flight record: the call that this thread is in is the communicator's next.
-const flight::Call* note_serial(const Comm& comm) {
-  flight::Call* call = flight::now();
-  if (!call) return nullptr;
-  flight::set(call->context, comm.context());
-  flight::set(call->serial, comm.hidden.next_serial + 1);
-  return call;
-}
-
 // Runs what is prepared, to its end. The engine is owned.
 Error run_through(Comm& comm, coll::Execution& execution) {
   contract::Ledger* const ledger = comm.hidden.ledger;
-  const Inside inside(ledger, note_serial(comm));
+  const Inside inside(ledger, note_serial(comm.hidden));
   tell(comm, engine::Happening::collective_begun);
   coll::run(execution);
   tell(comm, engine::Happening::collective_ended);
@@ -182,22 +60,10 @@ Error run_through(Comm& comm, coll::Execution& execution) {
   return outcome_of(execution);
 }
 
-// What comes before each call. The engine is owned.
-Error settle_first(Comm& comm) {
-  if (strict) [[unlikely]]
-    strict->acts();
-  contract::Ledger* const ledger = comm.hidden.ledger;
-  if (!ledger) return {};
-  ledger->expect_nobody_inside();
-  if (ledger->disturbed()) [[unlikely]]
-    return settle(*ledger);
-  return {};
-}
-
 // `given`: by which the execution may be kept; nullptr: it is not.
 Error run_call(Comm& comm, const Call& call, const Arguments* given) {
   const engine::Engine::Guard own(engine_of_process());
-  if (Error e = settle_first(comm)) return e;
+  if (Error e = settle_first(comm.hidden)) return e;
   comm.find_area();
   Result<std::unique_ptr<coll::Execution>> execution =
       coll::prepare(comm.hidden, comm.planner, call);
@@ -233,7 +99,7 @@ Error start_new(Comm& comm, std::unique_ptr<CollectiveRequest::New> what, MPI_Re
   call.signature = contract::in_form(call.signature, contract::Form::nonblocking);
   auto made = Ref<CollectiveRequest>::adopt(new CollectiveRequest(comm, std::move(what)));
   const engine::Engine::Guard own(engine_of_process());
-  if (Error e = settle_first(comm)) return e;
+  if (Error e = settle_first(comm.hidden)) return e;
   comm.find_area();
   Result<std::unique_ptr<coll::Execution>> execution =
       coll::prepare(comm.hidden, comm.planner, call);
@@ -242,7 +108,7 @@ Error start_new(Comm& comm, std::unique_ptr<CollectiveRequest::New> what, MPI_Re
   (*execution)->own_arrays();
   made->retain();  // the handle's
   *request = inventory::hand_out<Request>(*made);
-  note_serial(comm);
+  note_serial(comm.hidden);
   made->start(*std::move(execution));
   return {};
 }
@@ -288,10 +154,10 @@ Error check_own_block(const Prepared& prepared, Comm& comm, contract::Form form)
   if (!own) [[likely]]
     return {};
   const engine::Engine::Guard owned(engine_of_process());
-  if (Error e = settle_first(comm)) return e;
+  if (Error e = settle_first(comm.hidden)) return e;
   Call call = prepared.call;
   sign(call, prepared.op, comm);
-  note_serial(comm);
+  note_serial(comm.hidden);
   const bool types = own->sent_type->pattern && own->received_type->pattern &&
                      own->sent_type->pattern != own->received_type->pattern;
   ledger->own_block_differs(contract::in_form(call.signature, form),
@@ -314,7 +180,7 @@ bool start_again(const Arguments& given, Comm& comm, MPI_Request* request) {
   if (ledger) ledger->expect_nobody_inside();
   auto* const made = new CollectiveRequest(comm);
   *request = inventory::hand_out<Request>(*made);
-  note_serial(comm);
+  note_serial(comm.hidden);
   made->start(std::move(known), home);
   return true;
 }

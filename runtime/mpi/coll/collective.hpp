@@ -59,10 +59,6 @@ Error check_own_block(const Prepared& prepared, Comm& comm, contract::Form form)
 bool start_again(const Arguments& given, Comm& comm, MPI_Request* request);
 Error start_prepared(const Arguments& given, Prepared prepared, Comm& comm, MPI_Request* request);
 
-// A duplicate without attributes, and without a handle of the program's yet. Collective; `signature`:
-// of the program's call that makes it.
-Result<Ref<Comm>> make_duplicate(Comm& comm, contract::Word signature);
-
 // A duplicate in a context that its first rank has offered; an error if there was none left.
 Result<Ref<Comm>> duplicate_in(const Comm& comm, uint64_t context);
 

@@ -2,6 +2,7 @@
 // How communicators are made out of others: what the calls of other chapters that make some share.
 #pragma once
 
+#include "contract/signature.hpp"
 #include "functions.hpp"
 #include "mpi/comm/comm.hpp"
 
@@ -28,6 +29,9 @@ Error divide(Comm& comm, Function function, int color, int key, MPI_Comm* newcom
 uint64_t offer_context(bool first);
 // The same, for one that is made out of `parent`.
 uint64_t offer_context(const Comm& parent, bool first);
+// Collective: a context that all ranks of `comm`, of both groups if it has two, have agreed on for what one call of
+// theirs makes, whose word is `signature`.
+Result<uint64_t> agree_on_context(Comm& comm, contract::Word signature);
 
 // Waits until nothing of the program's is under way on a communicator.
 void await_communication(Comm& comm);
