@@ -12,10 +12,6 @@ using transport::Header;
 
 // Longer messages are not worth the attempt to send them at once.
 constexpr int64_t kAtOnce = 4 << 10;
-// Looks for a message that a blocking call waits for, in a row, to a pass for everything; and how
-// many there are before the wait shows as one.
-constexpr int kPollsPerPass = 16;
-constexpr int kMostPolls = 200;
 // Messages taken like that in a row. A pass sees to all else, and hands over what comes behind them,
 // which takes longer then.
 constexpr int kTakenAlone = 1024, kTakenAmongOthers = 16;
@@ -50,18 +46,13 @@ bool Engine::recv_at_once(int from, const Match& match, const Payload& payload, 
   const int64_t room = payload.bytes();
   using Taken = transport::Transport::Taken;
   Taken taken = transport_->take_now(from, header, payload.data(), room, 1);
-  if (taken == Taken::nothing) {
-    int left = waits ? std::min(waiting_.polls, kMostPolls) : 1;
-    if (left <= 1) return false;
-    stay_awake();
-    for (;;) {
-      taken = transport_->take_now(from, header, payload.data(), room, kPollsPerPass);
-      if (taken != Taken::nothing) break;
-      left -= kPollsPerPass;
-      if (left <= 0 || ownership_.contended() || !pass_before(match)) return false;
-    }
-  }
-  if (taken == Taken::other) return false;
+  if (taken == Taken::nothing && waits)
+    look_out([&](int looks) {
+      if (!matcher_.is_next(match)) return Seen::other;
+      taken = transport_->take_now(from, header, payload.data(), room, looks);
+      return taken == Taken::nothing ? Seen::nothing : Seen::all;
+    });
+  if (taken != Taken::message) return false;
   ++peer(from).next_in;
   ++events_;
   outcome = {.source = match.source,
@@ -69,21 +60,15 @@ bool Engine::recv_at_once(int from, const Match& match, const Payload& payload, 
              .bytes = header.bytes,
              .sent_bytes = header.bytes,
              .pattern = header.pattern};
-  tell(header, Happening::message_matched, helper_drives_);
-  stay_awake();
+  tell(header, Happening::message_matched, helper_drives());
+  waiter_.stay_awake();
   // What else is under way goes on, and the progress thread knows that this one is here.
   if (++taken_ >= (pending() > 0 ? kTakenAmongOthers : kTakenAlone)) [[unlikely]] {
     progress_here();
   } else if (pending() == 0) {
-    passes_.store(passes_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    waiter_.count_pass();
   }
   return true;
-}
-
-// True if the message that `match` wants has still not come.
-bool Engine::pass_before(const Match& match) {
-  progress_here();
-  return matcher_.is_next(match);
 }
 
 }  // namespace tutti::engine

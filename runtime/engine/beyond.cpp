@@ -31,14 +31,10 @@ void Engine::send_news(int to, int tag, uint64_t ticket) {
 
 void Engine::switch_transport(transport::Transport& transport) {
   if (&transport == transport_) return;
-  disarm();
+  waiter_.stay_awake();
   transport_ = &transport;
   transport_->set_receiver(*this);
-  alarm_.listen_to(transport_->descriptor());
-  // Those who sleep listen to the old descriptor.
-  for (Sleeper* each = asleep_; each; each = each->next)
-    if (!each->told) wake(*each);
-  if (helper_.load(std::memory_order_relaxed) == Helper::asleep) ring_doorbell(Ring::work);
+  waiter_.switch_transport(transport_->descriptor());
 }
 
 bool Engine::fail(Names of_context, Names by_process, void* argument, int mpi_class) {

@@ -2,11 +2,8 @@
 #include "engine/engine.hpp"
 
 #include <mpi.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <map>
 #include <new>
@@ -28,12 +25,6 @@ using transport::Kind;
 constexpr int64_t kSelfEager = 64 << 10;
 // Manner::buffering copies up to so many bytes of what is under way.
 constexpr int64_t kLongestCopies = 256 << 20;
-// Setting the alarm takes one to ten microseconds (it makes other processors fence), waking the
-// progress thread to have it set some times that. A program that computes between its calls sets it
-// itself when it leaves a call that waited; one that does so more often than this does neither.
-constexpr int kAlarmsAtOnce = 8;
-constexpr std::chrono::milliseconds kAlarmPeriod{1};
-
 std::unique_ptr<std::byte[]> copy_of(const void* data, int64_t bytes) {
   auto copy = std::make_unique_for_overwrite<std::byte[]>(static_cast<size_t>(bytes));
   if (bytes > 0) std::memcpy(copy.get(), data, static_cast<size_t>(bytes));
@@ -54,18 +45,29 @@ struct Engine::Parked {
 Engine::Engine(transport::Transport& transport, int process, Waiting waiting)
     : transport_(&transport),
       process_(process),
-      waiting_(waiting),
       parked_(std::make_unique<Parked>()),
-      alarm_(transport.descriptor()),
-      alarms_(kAlarmsAtOnce, kAlarmPeriod),
-      doorbell_fd_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
-  TUTTI_INVARIANT(doorbell_fd_ >= 0, "no descriptor left for an eventfd");
+      waiter_(*this, transport.descriptor(), waiting) {
   transport_->set_receiver(*this);
 }
 
-Engine::~Engine() {
-  for (const int bell : bells_) close(bell);
-  close(doorbell_fd_);
+Engine::~Engine() = default;
+
+Engine::Peer& Engine::meet(int process) {
+  return *known_.set(process, &peers_.emplace_back(Peer{.process = process}));
+}
+
+std::vector<const Engine::Peer*> Engine::peers_in_order() const {
+  std::vector<const Peer*> all;
+  for (const Peer& each : peers_) all.push_back(&each);
+  std::ranges::sort(all, {}, &Peer::process);
+  return all;
+}
+
+bool Engine::progress_here() {
+  begin_pass();
+  bool moved = transport_->progress_here();
+  if (!pollers_.empty()) moved |= pollers_.poll();
+  return moved;
 }
 
 // ---- posting
@@ -200,7 +202,7 @@ bool Engine::receive_unexpected(RecvOperation& op) {
 void Engine::receive_taken(std::unique_ptr<Unexpected> message, RecvOperation& op) {
   ++pending_;
   op.posted = false;
-  tell(message->header, Happening::message_matched, helper_drives_);
+  tell(message->header, Happening::message_matched, helper_drives());
   if (message->from_self) return satisfy_from_self(op, *message->from_self);
   satisfy(op, {message->header, message->data(), message->rendezvous});
 }
@@ -268,10 +270,10 @@ inline void Engine::complete(Operation& op) {
 [[gnu::always_inline]] inline void Engine::receive_message(const Arrival& arrival) {
   if (is_hidden(arrival.header.context) && observed(arrival)) return;
   if (RecvOperation* receive = matcher_.match(arrival.header)) {
-    tell(arrival.header, Happening::message_matched, helper_drives_);
+    tell(arrival.header, Happening::message_matched, helper_drives());
     return satisfy(*receive, arrival);
   }
-  tell(arrival.header, Happening::message_unexpected, helper_drives_);
+  tell(arrival.header, Happening::message_unexpected, helper_drives());
   ++events_;
   std::unique_ptr<Unexpected> message(new Unexpected);
   message->header = arrival.header;

@@ -1,55 +1,30 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The engine of one process: posts sends and receives, matches, progresses, waits. One thread at
-// a time owns it (Engine::Guard); the progress thread is one more owner (progress.hpp). Knows
-// contexts and process ids, nothing of communicators or MPI handles.
+// The engine of one process: posts sends and receives, matches, delivers. One thread at a time owns
+// it (Engine::Guard); the progress thread is one more owner (wait/progress.hpp). How threads wait for
+// it is the waiter's matter (wait/waiter.hpp). Knows contexts and process ids, nothing of
+// communicators or MPI handles.
 #pragma once
 
-#include <atomic>
-#include <chrono>
+#include <algorithm>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <unordered_map>
 #include <vector>
 
+#include "base/by_process.hpp"
 #include "engine/active.hpp"
 #include "engine/condition.hpp"
 #include "engine/matcher.hpp"
 #include "engine/observer.hpp"
 #include "engine/operation.hpp"
-#include "engine/wait/alarm.hpp"
-#include "engine/wait/allowance.hpp"
-#include "engine/wait/ownership.hpp"
 #include "engine/wait/poller.hpp"
+#include "engine/wait/waiter.hpp"
 #include "transport/transport.hpp"
 
-namespace tutti::flight {
-struct Thread;
-}
-
 namespace tutti::engine {
-
-// How a thread waits that has nothing to do: progress passes before the first yield (few if ranks
-// exceed cores), then yields, then sleep on the transport's descriptor.
-struct Waiting {
-  static constexpr int kForEver = 1'000'000'000;
-  // About a millisecond. A yield hands a whole slice to whatever else runs on the core: a barrier of
-  // two ranks beside two busy processes took 2100 us with 100 polls, 5 with these.
-  int polls = 20'000;
-  int yields = 2000;
-  bool spreads = false;  // ranks that yield move to where fewer are: Transport::spread()
-  bool adapts = true;    // who has lost its core while it waited sleeps early for a while
-};
-
-// A thread in wait_until(). What it needs is asked for only when it has stood still for long.
-struct Blocked {
-  void (*explain)(void* why, Condition& needs) = nullptr;  // nullptr: nobody knows
-  void* why = nullptr;
-  const flight::Thread* call = nullptr;  // what it is in; nullptr: not recorded
-  int thread = 0;                        // the kernel's id of it
-  Blocked *next = nullptr, *previous = nullptr;
-  bool listed = false;  // it has been idle for so long that it sleeps
-};
 
 // Something that goes on while no thread waits for it: a collective.
 struct UnderWay {
@@ -77,16 +52,8 @@ class Engine final : private transport::Receiver {
    private:
     Engine& engine_;
   };
-  void enter() { ownership_.acquire(); }
-  void leave() {
-    const bool work = pending() > 0;
-    if (sleepers_.load(std::memory_order_relaxed) > 0) [[unlikely]] leave_to_sleepers();
-    has_work_.store(work, std::memory_order_relaxed);
-    const Helper helper = helper_.load(std::memory_order_relaxed);
-    if (helper != Helper::watching && (work || helper == Helper::asleep)) [[unlikely]]
-      leave_to(helper, work);
-    ownership_.release();
-  }
+  void enter() { waiter_.enter(); }
+  void leave() { waiter_.leave(pending() > 0); }
 
   // A standard send that is over when it returns true: short, in one run, to another process, when
   // the transport has room. Otherwise nothing has happened.
@@ -133,43 +100,47 @@ class Engine final : private transport::Receiver {
     return moved;
   }
   bool progress_here();  // the same, see transport::Transport
+  // Asks for flags alone, before a sleep; true if anything happened.
+  bool poll_flags() { return pollers_.poll(); }
 
   // Of a call that has asked in vain (MPI_Test) and does not own the engine: with more ranks than cores
   // what it asks for cannot come while it runs, and it is likely to ask again at once.
   void give_way() {
-    if (waiting_.polls <= 1) [[unlikely]]
-      yield();
-  }
-  static void yield();
-  // Of one that owns it and waits.
-  void yield_core();
-
-  // Of a thread that is about to poll by itself: nobody need ring for what it sees.
-  void stay_awake() {
-    if (armed_) [[unlikely]]
-      disarm();
+    if (waiting().is_crowded()) [[unlikely]]
+      Waiter::yield();
   }
 
-  // Work that must not be done on the progress thread, such as calling a user's function where the
-  // program has not asked for MPI_THREAD_MULTIPLE: an application thread does it in its next pass.
-  struct Chore {
-    void (*perform)(Chore&) = nullptr;
-    Chore* next = nullptr;  // the engine's own
-  };
-  bool helper_drives() const { return helper_drives_; }
-  void leave_to_application(Chore& chore);  // not twice before it is performed
+  using Chore = engine::Chore;
+  bool helper_drives() const { return waiter_.helper_drives(); }
+  void leave_to_application(Chore& chore) { waiter_.leave_to_application(chore); }  // not twice before it is performed
 
   // Asked amid what takes long, in pieces of some microseconds: does another thread wait for its turn,
   // or sleep while this one sees to its work, or has one done so lately? Then the rest is for a later
   // pass.
-  bool takes_turns() override {
-    if (ownership_.contended() || sleepers_.load(std::memory_order_relaxed) > 0) {
-      turns_ = kTurnsRemembered;
-      return true;
+  bool takes_turns() override { return waiter_.takes_turns(); }
+
+  // For a blocking call that can look by itself for what it waits for, before it waits as all do: true once
+  // look(looks), which looks up to so many times, says that it has seen all of it. Makes a pass for everything else
+  // only now and then; ends without it after a while, when another thread asks for the engine, and when the look has
+  // seen something other. `between_yields`: also where ranks share cores, a look at a time.
+  template <class Look>
+  bool look_out(Look&& look, bool between_yields = false) {
+    const bool crowded = waiting().is_crowded();
+    if (crowded && !between_yields) return false;
+    waiter_.stay_awake();
+    const int looks = crowded ? 1 : Waiter::kLooksPerPass;
+    int left = crowded ? Waiter::kMostYields : std::min(waiting().polls, Waiter::kMostLooks);
+    for (; left > 0; left -= looks) {
+      if (crowded) waiter_.yield_core();
+      const Seen seen = look(looks);
+      if (seen != Seen::nothing) return seen == Seen::all;
+      if (ownership().contended()) return false;
+      if (!crowded)
+        progress_here();
+      else if (left % Waiter::kYieldsPerPass == 0)
+        progress();
     }
-    if (turns_ == 0) return false;
-    --turns_;
-    return true;
+    return false;
   }
 
   // Progresses until `done` is true, which is asked with the engine owned, by any thread, and once
@@ -208,6 +179,7 @@ class Engine final : private transport::Receiver {
   }
   int64_t pending() const { return pending_ + matcher_.held(); }
 
+  Observer* observer() const { return observer_; }
   // nullptr: nobody looks on. Outlives the engine, or is taken away before.
   void set_observer(Observer* observer) { observer_ = observer; }
   // To the observer of process `to`: header.tag, and what both sides make of the other fields but
@@ -240,26 +212,27 @@ class Engine final : private transport::Receiver {
   void note_event() { ++events_; }  // a collective or a window has gone on
   // ---- what an observer asks
 
-  const Ownership& ownership() const { return ownership_; }  // where threads queue for their turn
-  const Blocked* blocked() const { return blocked_; }
+  const Ownership& ownership() const { return waiter_.ownership(); }  // where threads queue for their turn
+  const Blocked* blocked() const { return waiter_.blocked(); }
   const UnderWay* under_way() const { return under_way_; }
   // Changes with every event that may let a blocked thread go on, and when threads begin to sleep.
   uint64_t events() const { return events_; }
   bool moving() const { return fetching_ > 0; }  // bytes are on their way into my memory
-  // visit(process, sent, received): messages so far, without control messages.
+  // visit(process, sent, received), by process: messages so far, without control messages.
   template <class Visit>
   void each_peer(Visit&& visit) const {
-    for (size_t i = 0; i < peers_.size(); ++i)
-      if (const Peer& p = peers_[i]; p.next_out | p.next_in)
-        visit(static_cast<int>(i), p.next_out - p.told, p.next_in - p.heard);
+    for (const Peer* p : peers_in_order())
+      if (p->next_out | p->next_in) visit(p->process, p->next_out - p->told, p->next_in - p->heard);
   }
+  // Processes of which it keeps anything: those that this one has spoken to, or that have spoken to it.
+  size_t peers() const { return peers_.size(); }
 
   int process() const { return process_; }
-  const Waiting& waiting() const { return waiting_; }
+  const Waiting& waiting() const { return waiter_.waiting(); }
   transport::Transport& transport() { return *transport_; }
 
  private:
-  friend class ProgressThread;
+  friend class ProgressThread;  // helps by its waiter
   struct Parked;  // messages that arrived before their predecessors
   struct Active;  // active.cpp
   struct ActiveDeleter {
@@ -288,126 +261,57 @@ class Engine final : private transport::Receiver {
   void finish_recv(RecvOperation& operation);
   void send_progressed(SendOperation& operation);
   void complete(Operation& operation);
-  // A thread that sleeps in its call, until its own bell rings, or, if it listens, something comes.
-  // Others ask whether it can go on; when it wakes it asks itself, because by then it may have become
-  // false again.
-  struct Sleeper {
-    bool (*done)(void*);
-    void* argument;
-    int bell = -1;         // an eventfd; -1: there was no descriptor left, and it looks often
-    bool told = false;     // its bell has rung: it is on its way
-    bool listens = false;  // to the transport
-    bool has_slept = false;
-    Sleeper* next = nullptr;
-  };
-  void wake(Sleeper& sleeper);
-  void wake_those_done();
-  bool someone_is_told() const;
-  bool someone_listens() const;
-  void wake_one();
-  void leave_to_sleepers();
   void begin_pass() {
-    passes_.store(passes_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     taken_ = 0;
-    if (first_chore_ && !helper_drives_) [[unlikely]]
-      do_chores();
+    waiter_.begin_pass();
   }
-  bool pass_before(const Match& match);
   struct Copied;
   bool send_copy(SendOperation& operation);
   template <class Done>
-  void wait_until(Done&& done, Blocked& blocked) {
-    auto* ask = &done;
-    wait([](void* d) { return static_cast<bool>((**static_cast<decltype(ask)*>(d))()); }, &ask,
-         blocked);
+  void wait_until(Done& done, Blocked& blocked) {
+    if (done()) return;
+    Waiter::Wait wait(waiter_, [](void* d) { return static_cast<bool>((*static_cast<Done*>(d))()); },
+                      const_cast<std::remove_const_t<Done>*>(&done), blocked);
+    do wait.after_pass(progress());
+    while (!done());
   }
-  void wait(bool (*done)(void*), void* argument, Blocked& blocked);
-  void list(Blocked& blocked);
-  void unlist(Blocked& blocked);
-  void sleep_until_something(Sleeper& me);
-  void sleep(Sleeper& me, bool listens);
-  unsigned yields_ = 0;
-  using Time = std::chrono::steady_clock::time_point;
-  Time spreads_from_{};  // the next look where the others are is not before this
-  bool shares_ = false;  // its core, as far as it knows
-  Time shares_until_{};
-  std::chrono::milliseconds share_remembered_{};
-  bool shares_core();
-  bool has_lost_core(Time& last);
-  bool arm();
-  void do_chores();
-
-  // What the progress thread does, and what it wants of a thread that leaves.
-  enum class Helper : uint8_t {
-    watching,  // looks soon whether the application is away: nothing
-    dozing,    // looks after a while: a ring if work is left behind
-    asleep,    // does not look: the alarm must be set when the application is gone
-  };
-  void leave_to(Helper helper, bool work);
-  bool set_alarm(int attempts);
-  void disarm();
-  enum class Ring : uint8_t { work = 1, busy = 2 };  // something to do; calls made all the time
-  void ring_doorbell(Ring why);
 
   struct Peer {
+    int process = 0;
     uint32_t next_out = 0;  // Header::order of the next message to it
     uint32_t next_in = 0;   // and of the next one from it
     uint32_t told = 0;      // how many of these were control messages
     uint32_t heard = 0;
   };
   Peer& peer(int process) {
-    const auto at = static_cast<size_t>(process);
-    if (at >= peers_.size()) [[unlikely]] peers_.resize(at + 1);
-    return peers_[at];
+    Peer* const* const known = known_.find(process);
+    return known ? **known : meet(process);
   }
+  [[gnu::noinline]] Peer& meet(int process);
+  std::vector<const Peer*> peers_in_order() const;
   transport::Header next_header(int to, transport::Kind kind);
 
   transport::Transport* transport_;
   const int process_;
-  const Waiting waiting_;
-  Ownership ownership_;
   Matcher matcher_;
   Observer* observer_ = nullptr;
   NewsHandler news_ = nullptr;
   Pollers pollers_;
   int64_t pending_ = 0;
   int taken_ = 0;  // by recv_at_once() since the last pass
-  static constexpr int kTurnsRemembered = 64;
-  int turns_ = 0;  // takes_turns() remembers so many times more
   uint64_t last_ticket_ = 0;
   std::unordered_map<uint64_t, SendOperation*> tickets_;  // sends whose answer is awaited
-  std::vector<Peer> peers_;  // by process id, as far as anything was sent or received
+  std::deque<Peer> peers_;   // those to whom anything was sent, or of whom anything came
+  ByProcess<Peer*> known_;
   std::unique_ptr<Parked> parked_;
   std::unique_ptr<Active, ActiveDeleter> active_;  // nullptr: nobody has asked
-  std::atomic<int> sleepers_{0};  // threads in sleep(); changed by the engine's owner
-  Sleeper* asleep_ = nullptr;     // the same
-  std::vector<int> bells_;        // of those who have woken
-  std::atomic<bool> unattended_{false};  // they hear nothing: another thread has seen to them lately
-
   Manner manner_ = Manner::usual;
   int64_t copied_ = 0;  // bytes of messages that were over when they were sent
-  Blocked* blocked_ = nullptr;
   UnderWay* under_way_ = nullptr;
   uint64_t events_ = 0;
   int fetching_ = 0;
 
-  Chore* first_chore_ = nullptr;
-  Chore* last_chore_ = nullptr;
-  bool helper_drives_ = false;  // the owner is the progress thread
-
-  // What the progress thread sees without owning the engine; written by its owner.
-  std::atomic<uint64_t> passes_{0};  // of progress(): a call that makes none leaves work undone
-  std::atomic<bool> has_work_{false};
-  std::atomic<bool> has_helper_{false};
-  // Changed by the progress thread; asleep only while it owns the engine, so that nobody leaves
-  // without seeing that. Whoever rings it sets it to watching.
-  std::atomic<Helper> helper_{Helper::watching};
-  Alarm alarm_;
-  bool armed_ = false;       // the transport tells, or has told, of what comes
-  bool by_flags_ = false;    // of flags, too
-  int leaves_collectives_ = 0;  // the program has left one under way; counts down what it has not since
-  Allowance alarms_;         // to be set by threads that leave, instead of waking the helper
-  int doorbell_fd_ = -1;
+  Waiter waiter_;
 };
 
 }  // namespace tutti::engine

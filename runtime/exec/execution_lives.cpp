@@ -13,12 +13,6 @@
 namespace tutti::coll {
 namespace {
 
-// Of a flag that a blocking call waits for, to one of the whole engine.
-constexpr int kPollsPerPass = 16;
-constexpr int kMostPolls = 200;  // before others are let in
-constexpr int kMostYields = 64;
-constexpr int kYieldsPerPass = 4;
-
 Shape shape_on(engine::Channel& channel, const Call& call) {
   Shape shape = shape_of(call, channel.rank, channel.size());
   shape.nodes = channel.nodes;
@@ -143,7 +137,6 @@ void run(Execution& e) {
   e.begin();
   if (!e.active_) return;
   if (e.plan_->is_program() && !e.late_) {
-    engine.stay_awake();
     const auto nothing_new = [&e] {
       if (e.next_ == e.plan_->steps.size()) return true;
       const Execution::BoundStep& step = e.bound_[e.next_];
@@ -151,22 +144,18 @@ void run(Execution& e) {
       const int peer = step.peer >= 0 ? step.peer : e.awaited_;
       return peer != e.channel_.local() && !e.lane_->is_raised(e.first_round_ + step.slot, peer);
     };
-    for (int polls = std::min(engine.waiting().polls, kMostPolls); polls > 1 && e.messages_ == 0;
-         --polls) {
-      const bool goes_on = !nothing_new();
-      if (goes_on) e.execute();
-      if (!e.active_) return;
-      if (goes_on && engine.ownership().contended()) break;
-      if (polls % kPollsPerPass == 0) engine.progress_here();
-    }
-    // With more ranks than cores, what is awaited cannot come while this one runs.
-    for (int yields = engine.waiting().polls > 1 ? 0 : kMostYields;
-         yields > 0 && e.messages_ == 0 && !engine.ownership().contended(); --yields) {
-      engine.yield_core();
-      if (!nothing_new()) e.execute();
-      if (!e.active_) return;
-      if (yields % kYieldsPerPass == 0) engine.progress();
-    }
+    const auto look = [&](int looks) {
+      for (; looks > 0; --looks) {
+        if (!e.active_) return engine::Seen::all;
+        if (e.messages_ > 0) return engine::Seen::other;
+        if (nothing_new()) continue;
+        e.execute();
+        if (!e.active_) return engine::Seen::all;
+        if (engine.ownership().contended()) return engine::Seen::other;
+      }
+      return engine::Seen::nothing;
+    };
+    if (engine.look_out(look, true)) return;
     if (!e.active_) return;  // a message was the last thing
     engine.add_poller(e);
     e.polled_ = true;

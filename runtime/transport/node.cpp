@@ -138,7 +138,6 @@ Node::Node(const NodeOptions& options, const Wiring& wiring,
       ucx_(std::move(ucx)),
       ucx_options_(options.ucx),
       address_book_(wiring.address_of),
-      routes_(static_cast<size_t>(options.job_size), Route::unknown),
       descriptor_(epoll_create1(EPOLL_CLOEXEC)) {
   TUTTI_INVARIANT(descriptor_ >= 0, "no descriptor left for epoll");
   if (ucx_) ucx_->set_address_book([this](int peer) { return address_of(peer); });
@@ -163,9 +162,7 @@ void Node::set_receiver(Receiver& receiver) {
 }
 
 Node::Route Node::choose_route(int peer) {
-  const auto at = static_cast<size_t>(peer);
-  if (at >= routes_.size()) routes_.resize(at + 1, Route::unknown);
-  if (foreign_.contains(peer)) return routes_[at] = Route::foreign;
+  if (foreign_.contains(peer)) return routes_.set(peer, Route::foreign);
   Route route = ucx_ && !ucx_is_late_ ? Route::ucx : Route::none;
   if (shared_ && std::ranges::binary_search(neighbours_, peer)) {
     const Error problem = shared_->connect(peer);
@@ -177,7 +174,7 @@ Node::Route Node::choose_route(int peer) {
       say(Level::error, "process {} cannot be reached: {}", peer, problem.message());
     }
   }
-  return routes_[at] = route;
+  return routes_.set(peer, route);
 }
 
 void Node::send(int peer, Outgoing& outgoing) {
@@ -239,9 +236,7 @@ void Node::add_foreign(int peer, std::string address, int known_as) {
 }
 
 void Node::lose(int peer) {
-  const auto at = static_cast<size_t>(peer);
-  if (at >= routes_.size()) routes_.resize(at + 1, Route::unknown);
-  routes_[at] = Route::gone;
+  routes_.set(peer, Route::gone);
   ucx_->lose(peer);
 }
 

@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/by_process.hpp"
 #include "base/result.hpp"
 #include "transport/shm/shared_memory.hpp"
 #include "transport/transport.hpp"
@@ -99,11 +100,13 @@ class Node final : public Transport {
   // SharedMemory::parting(); without it nobody waits.
   std::function<void()> parting() const;
   bool has_shared_memory() const { return shared_ != nullptr; }
+  // Processes of which this knows how to reach them: those that were spoken to.
+  size_t peers() const { return routes_.size(); }
   // All ranks of the job have opened it.
   bool has_ucx() const { return ucx_ != nullptr && !ucx_is_late_; }
 
  private:
-  enum class Route : uint8_t { unknown, shared, ucx, foreign, gone, none };
+  enum class Route : uint8_t { shared, ucx, foreign, gone, none };
   struct Foreign {
     std::string address;
     int known_as;
@@ -114,10 +117,8 @@ class Node final : public Transport {
        std::unique_ptr<Ucx> ucx);
   Result<std::string> address_of(int peer) const;
   Route route_to(int peer) {
-    const auto at = static_cast<size_t>(peer);
-    if (at < routes_.size() && routes_[at] != Route::unknown) [[likely]]
-      return routes_[at];
-    return choose_route(peer);
+    const Route* const known = routes_.find(peer);
+    return known ? *known : choose_route(peer);
   }
   Route choose_route(int peer);
   bool poll_ucx();
@@ -133,7 +134,7 @@ class Node final : public Transport {
   std::unordered_map<int, Foreign> foreign_;
   Receiver* receiver_ = nullptr;
   std::unique_ptr<FromUcx> from_ucx_;
-  std::vector<Route> routes_;       // by process id
+  ByProcess<Route> routes_;         // of those that were spoken to
   int descriptor_ = -1;             // an epoll of its own that holds those of the two
   bool watches_ucx_ = false;        // it holds UCX's, while this is armed
   int quiet_ = 0;                   // passes since shared memory had something

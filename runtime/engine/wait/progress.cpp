@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One libevent loop with four events: the alarm (a message has come), the doorbell (a thread left
+// One libevent loop with four events: the alarm (a message has come), a summons (a thread left
 // the engine and wants it looked after), a timer (the tick), and the order to stop.
 //
 //   watching  Ticks, ever more rarely while the application keeps calling MPI. Found away for the
 //             shortest tick: drive.
 //   driving   The application is away. Does what there is to do, then sets the alarm and sleeps.
 //   asleep    No ticks at all. Woken by a message when the alarm is set and the application away,
-//             or by the doorbell when it has left so often lately that setting the alarm each time
+//             or by a summons when it has left so often lately that setting the alarm each time
 //             would be dear.
 //
 // It falls asleep also when nothing is pending: a message that comes unexpected is answered, too.
@@ -56,6 +56,7 @@ class ProgressThread::Loop {
  public:
   Loop(Engine& engine, Ticks ticks)
       : engine_(engine),
+        waiter_(engine.waiter_),
         ticks_(ticks),
         tick_(ticks.shortest),
         stop_fd_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)),
@@ -63,23 +64,23 @@ class ProgressThread::Loop {
         base_(precise_base()) {
     TUTTI_INVARIANT(base_, "libevent has no event loop for the progress thread");
     TUTTI_INVARIANT(stop_fd_ >= 0, "no descriptor left for the progress thread");
-    alarm_ = event_new(base_, engine_.alarm_.descriptor(), EV_READ | EV_PERSIST, on_alarm, this);
-    doorbell_ = event_new(base_, engine_.doorbell_fd_, EV_READ | EV_PERSIST, on_doorbell, this);
+    alarm_ = event_new(base_, waiter_.alarm_.descriptor(), EV_READ | EV_PERSIST, on_alarm, this);
+    summons_ = event_new(base_, waiter_.summons_fd_, EV_READ | EV_PERSIST, on_summons, this);
     stop_ = event_new(base_, stop_fd_, EV_READ, on_stop, this);
     timer_ = event_new(base_, -1, 0, on_tick, this);
-    for (event* e : {alarm_, doorbell_, stop_}) event_add(e, nullptr);
+    for (event* e : {alarm_, summons_, stop_}) event_add(e, nullptr);
     watch();
     start();
-    engine_.has_helper_.store(thread_.joinable(), std::memory_order_relaxed);
+    waiter_.has_helper_.store(thread_.joinable(), std::memory_order_relaxed);
   }
 
   ~Loop() {
-    engine_.has_helper_.store(false, std::memory_order_relaxed);
+    waiter_.has_helper_.store(false, std::memory_order_relaxed);
     const uint64_t one = 1;
     [[maybe_unused]] const ssize_t n = write(stop_fd_, &one, sizeof one);
     if (thread_.joinable()) thread_.join();
-    engine_.helper_.store(Engine::Helper::watching, std::memory_order_relaxed);
-    for (event* e : {alarm_, doorbell_, stop_, timer_}) event_free(e);
+    waiter_.helper_.store(Waiter::Helper::watching, std::memory_order_relaxed);
+    for (event* e : {alarm_, summons_, stop_, timer_}) event_free(e);
     event_base_free(base_);
     close(stop_fd_);
   }
@@ -113,25 +114,25 @@ class ProgressThread::Loop {
   static void on_tick(evutil_socket_t, short, void* loop) { self(loop).tick(); }
   static void on_alarm(evutil_socket_t, short, void* loop) {
     Loop& l = self(loop);
-    if (l.engine_.alarm_.rang()) l.arrival();
+    if (l.waiter_.alarm_.rang()) l.arrival();
   }
-  static void on_doorbell(evutil_socket_t fd, short, void* loop) {
+  static void on_summons(evutil_socket_t fd, short, void* loop) {
     uint64_t count = 0;
     [[maybe_unused]] const ssize_t n = read(fd, &count, sizeof count);
-    if (count == static_cast<uint64_t>(Engine::Ring::busy)) {
+    if (count == static_cast<uint64_t>(Waiter::Summons::busy)) {
       self(loop).watch_from_afar();
     } else {
       self(loop).watch();
     }
   }
 
-  uint64_t passes() const { return engine_.passes_.load(std::memory_order_relaxed); }
+  uint64_t passes() const { return waiter_.passes_.load(std::memory_order_relaxed); }
   bool someone_sleeps_inside() const {
-    return engine_.sleepers_.load(std::memory_order_relaxed) > 0;
+    return waiter_.sleepers_.load(std::memory_order_relaxed) > 0;
   }
   // Who sleeps hears of what comes, or has to be woken once nobody else polls any more.
   bool someone_listens() const {
-    return someone_sleeps_inside() && !engine_.unattended_.load(std::memory_order_relaxed);
+    return someone_sleeps_inside() && !waiter_.unattended_.load(std::memory_order_relaxed);
   }
 
   std::chrono::microseconds longest_with_work() const {
@@ -155,7 +156,7 @@ class ProgressThread::Loop {
     tick_ = ticks_.shortest;
     seen_passes_ = passes();
     probing_ = busy_ = false;
-    engine_.helper_.store(Engine::Helper::watching, std::memory_order_relaxed);
+    waiter_.helper_.store(Waiter::Helper::watching, std::memory_order_relaxed);
     schedule(tick_);
   }
 
@@ -168,19 +169,19 @@ class ProgressThread::Loop {
     probing_ = away && !probing_ && !busy_ && !polls;
     if (probing_) return schedule(ticks_.shortest);
     if (polls) {
-      engine_.helper_.store(Engine::Helper::watching, std::memory_order_relaxed);
+      waiter_.helper_.store(Waiter::Helper::watching, std::memory_order_relaxed);
       return schedule(tick_ = ticks_.longest);
     }
     const auto longest = longest_with_work();
-    const bool work = engine_.has_work_.load(std::memory_order_relaxed);
+    const bool work = waiter_.has_work_.load(std::memory_order_relaxed);
     tick_ = std::min(tick_ * 2, work ? longest : ticks_.longest);
-    engine_.helper_.store(tick_ > longest ? Engine::Helper::dozing : Engine::Helper::watching,
+    waiter_.helper_.store(tick_ > longest ? Waiter::Helper::dozing : Waiter::Helper::watching,
                           std::memory_order_relaxed);
     schedule(tick_);
   }
 
   void tick() {
-    const bool owned = engine_.ownership_.owned();
+    const bool owned = waiter_.ownership_.owned();
     if (!someone_listens() && (owned || passes() != seen_passes_))
       return keep_watching(!owned);
     drive();
@@ -189,22 +190,22 @@ class ProgressThread::Loop {
   // The alarm rang. An application thread that has made a pass since it was set is back, and sees
   // what came itself.
   void arrival() {
-    if (engine_.ownership_.owned() && !someone_sleeps_inside()) return watch();
+    if (waiter_.ownership_.owned() && !someone_sleeps_inside()) return watch();
     drive();
   }
 
   void drive() {
-    if (!engine_.ownership_.try_acquire()) return watch();
+    if (!waiter_.ownership_.try_acquire()) return watch();
     // Whoever sleeps in a call sees to everything, and to the alarm when it leaves.
-    if (someone_sleeps_inside() && !someone_listens()) engine_.wake_one();
+    if (someone_sleeps_inside() && !someone_listens()) waiter_.wake_one();
     const bool quiet = someone_sleeps_inside() || do_work();
-    const bool contended = engine_.ownership_.contended();
+    const bool contended = waiter_.ownership_.contended();
     const bool sleeps = quiet && !contended;
-    engine_.helper_.store(sleeps ? Engine::Helper::asleep : Engine::Helper::watching,
+    waiter_.helper_.store(sleeps ? Waiter::Helper::asleep : Waiter::Helper::watching,
                           std::memory_order_relaxed);
-    engine_.has_work_.store(engine_.pending() > 0, std::memory_order_relaxed);
+    waiter_.has_work_.store(engine_.pending() > 0, std::memory_order_relaxed);
     seen_passes_ = passes();
-    engine_.ownership_.release();
+    waiter_.ownership_.release();
     if (sleeps) {
       event_del(timer_);
       return;
@@ -217,16 +218,17 @@ class ProgressThread::Loop {
   // True if the alarm is set. False: an application thread wants the engine, or there will be more
   // to do soon.
   bool do_work() {
-    engine_.helper_drives_ = true;
-    while (engine_.progress() && !engine_.ownership_.contended()) {
+    waiter_.helper_drives_ = true;
+    while (engine_.progress() && !waiter_.ownership_.contended()) {
     }
     const bool set =
-        !engine_.ownership_.contended() && wakes_.take() && engine_.set_alarm(kDrainPasses);
-    engine_.helper_drives_ = false;
+        !waiter_.ownership_.contended() && wakes_.take() && waiter_.set_alarm(kDrainPasses);
+    waiter_.helper_drives_ = false;
     return set;
   }
 
   Engine& engine_;
+  Waiter& waiter_;
   const Ticks ticks_;
   std::chrono::microseconds tick_;
   uint64_t seen_passes_ = 0;
@@ -236,7 +238,7 @@ class ProgressThread::Loop {
   const int stop_fd_;
   Allowance wakes_;  // to be woken by messages
   event_base* const base_;
-  event *alarm_, *doorbell_, *stop_, *timer_;
+  event *alarm_, *summons_, *stop_, *timer_;
   std::thread thread_;
 };
 

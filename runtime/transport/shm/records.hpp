@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "transport/shm/learnt.hpp"
 #include "transport/shm/ring.hpp"
 #include "transport/transport.hpp"
 
@@ -20,18 +21,18 @@ enum class RecordType : uint8_t {
   middling,      // head, Announcement, first piece; the fragments with incoming 0 belong to it
   announcement,  // head, Announcement
   notification,  // value: Kind; body: ticket
-  go,            // value: Way; body: the sender's name of the message, the receiver's, first byte
+  go,            // value: Asked; body: the sender's name of the message, the receiver's, first byte
                  // wanted
   done,          // body: the sender's name of the message: it has been fetched, or dropped
   join,  // body: the sender's name of the message, which message of the ring's Joint it is, where
          // it lies at the sender's
-  fragment,  // body: the receiver's name of the message or 0, offset, and with 0 PutTimes; at
+  fragment,  // body: the receiver's name of the message or 0, offset, and with 0 PutTimes (of the last one); at
              // kFragmentHead the bytes
 };
 
 // How what a receiver asks for shall come: by the pair's own ring or a large one that it has
 // borrowed.
-struct Way {
+struct Asked {
   int chunks = 0;  // kStreamChunk; 0: all the rest
   int large_ring = -1;
   bool is_new = false;  // of the large ring: nothing has come through it so far
@@ -39,7 +40,7 @@ struct Way {
   uint16_t packed() const {
     return static_cast<uint16_t>(chunks | (large_ring + 1) << 8 | (is_new ? 1 << 15 : 0));
   }
-  static Way of(uint16_t packed) {
+  static Asked of(uint16_t packed) {
     return {packed & 0xff, (packed >> 8 & 0x7f) - 1, (packed >> 15) != 0};
   }
 };
@@ -93,12 +94,6 @@ struct Announcement {
   int64_t bytes = 0;
   uint64_t outgoing = 0;  // the sender's name for the message; 0: middling
   uint64_t address = 0;   // where the sender keeps it in one run; 0: it has gaps. Middling: ticket
-};
-
-// Of the last fragment of a middling message: when its sender began to put it there and when it had
-// all but done so, by the time stamp counter; zeros if it had to wait for room, and in other ones.
-struct PutTimes {
-  uint64_t begun = 0, ended = 0;
 };
 
 inline bool is_of_collective(const Header& header) {

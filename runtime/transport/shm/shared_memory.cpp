@@ -55,41 +55,42 @@ SharedMemoryTransport::SharedMemoryTransport(std::unique_ptr<NodeSegment> segmen
       both_copy_(options.both_copy),
       me_(index_in(options.processes, options.process)),
       desk_(segment_->desk(me_)),
-      index_of_(static_cast<size_t>(options.processes.back()) + 1, -1),
+      processes_(options.processes),
+      nothing_learnt_(options.slow_copy, static_cast<int64_t>(segment_->ring_size())),
       doorbell_(desk_, segment_->sleepers(), segment_->fence_due()),
       epoll_(epoll_create1(EPOLL_CLOEXEC)),
       no_way_(options.no_way) {
   TUTTI_INVARIANT(epoll_ >= 0, "no descriptor left for epoll");
-  peers_.reserve(options.processes.size());
   others_.reserve(options.processes.size());
   allowed_.reserve(CPU_SETSIZE);
-  for (const int process : options.processes) {
-    const auto index = static_cast<int>(peers_.size());
-    index_of_[static_cast<size_t>(process)] = index;
-    peers_.emplace_back(process, index, segment_->desk(index), options.slow_copy);
-  }
 }
 
 SharedMemoryTransport::~SharedMemoryTransport() {
   desk_.cpu_plus_one.store(0, std::memory_order_relaxed);
   close(epoll_);
   for (Peer& p : peers_) {
-    delete_list(p.held);
-    delete p.middling;
+    delete_list(p.out.held);
+    delete p.in.middling;
   }
   delete_list(spare_held_);
   delete_list(spare_incoming_);
+}
+
+int SharedMemoryTransport::index_of(int process) const {
+  return index_in(processes_, process);
+}
+
+Peer& SharedMemoryTransport::meet(int process, int index) {
+  Peer& peer = peers_.emplace_back(process, index, segment_->desk(index), nothing_learnt_);
+  return *known_.set(process, &peer);
 }
 
 Error SharedMemoryTransport::connect(int peer) {
   Peer& p = at(peer);
   if (p.connected) return {};
   if (Error e = segment_->open_ring(me_, p.index)) return e;
-  p.out = RingWriter(segment_->ring(me_, p.index), segment_->ring_size());
-  const auto longest = static_cast<int64_t>(p.out.longest_record());
-  p.longest_inline = std::min<int64_t>(kLongestInline, longest - 2 * kLine);
-  p.longest_eager = std::min<int64_t>(kLongestEager, 2 * longest);
-  p.longest_middling = std::min<int64_t>(kLongestMiddling, 2 * longest);
+  p.out.ring = RingWriter(segment_->ring(me_, p.index), segment_->ring_size());
+  p.out.limits = Limits(static_cast<int64_t>(p.out.ring.longest_record()), 2 * kLine);
   p.connected = true;
   Doorbell::ring_if_asleep(*p.desk);
   return {};
@@ -105,7 +106,7 @@ Error SharedMemoryTransport::connect_or_end(int peer) {
 std::unique_ptr<Area> SharedMemoryTransport::area_for(const AreaKey& key,
                                                       const std::vector<int>& processes, int rank) {
   std::vector<int> members;
-  for (const int process : processes) members.push_back(at(process).index);
+  for (const int process : processes) members.push_back(index_of(process));
   return find_area(segment_, key, members, rank, read_peers_);
 }
 
@@ -119,10 +120,10 @@ bool SharedMemoryTransport::progress() {
     if (ready(*peer)) moved |= drain(*peer);
   if (loans_ > 0) [[unlikely]]
     for (Peer& peer : peers_)
-      if (peer.loan.index >= 0) moved |= drain_loan(peer);
+      if (peer.in.loan.index >= 0) moved |= drain_loan(peer);
   if (held_ > 0) [[unlikely]]
     for (Peer& peer : peers_)
-      if (peer.held || !peer.streams.empty() || peer.helping.message) {
+      if (peer.out.held || !peer.out.streams.empty() || peer.out.helping.message) {
         moved |= catch_up(peer);
         moved |= stream_on(peer);
         moved |= help_on(peer);
@@ -159,16 +160,18 @@ void SharedMemoryTransport::spread() {
   if (now < moves_from_) return;
   if (!std::exchange(has_place_, true)) {
     moves_from_ = now + kMovePeriod;
-    return move(here, allowed_[static_cast<size_t>(me_) * allowed_.size() / peers_.size()]);
+    return move(here, allowed_[static_cast<size_t>(me_) * allowed_.size() / processes_.size()]);
   }
   std::atomic<uint32_t>& moves = segment_->moves();
   uint32_t before = moves.load(std::memory_order_acquire);
   if (before % 2 != 0) return;
   others_.clear();
-  for (const Peer& peer : peers_) {
-    const bool sleeps = peer.desk->asleep.load(std::memory_order_relaxed) != 0;
-    const int cpu = sleeps ? kNoCpu : peer.desk->cpu_plus_one.load(std::memory_order_relaxed) - 1;
-    if (peer.index != me_) others_.push_back(cpu);
+  const auto members = static_cast<int>(processes_.size());
+  for (int index = 0; index < members; ++index) {
+    if (index == me_) continue;
+    const Desk& desk = segment_->desk(index);
+    const bool sleeps = desk.asleep.load(std::memory_order_relaxed) != 0;
+    others_.push_back(sleeps ? kNoCpu : desk.cpu_plus_one.load(std::memory_order_relaxed) - 1);
   }
   const int there = better_cpu(here, others_, allowed_);
   if (there == kNoCpu) return;
@@ -190,9 +193,12 @@ void SharedMemoryTransport::say_place(int cpu) {
 
 void SharedMemoryTransport::find_openings() {
   openings_seen_ = desk_.openings.load(std::memory_order_acquire);
-  for (Peer& peer : peers_) {
-    if (!segment_->is_open(peer.index, me_) || std::ranges::count(inboxes_, &peer)) continue;
-    peer.in = RingReader(segment_->ring(peer.index, me_), segment_->ring_size());
+  const auto members = static_cast<int>(processes_.size());
+  for (int index = 0; index < members; ++index) {
+    if (!segment_->is_open(index, me_)) continue;
+    Peer& peer = at(processes_[static_cast<size_t>(index)]);
+    if (peer.in.ring.exists()) continue;
+    peer.in.ring = RingReader(segment_->ring(index, me_), segment_->ring_size());
     inboxes_.push_back(&peer);
   }
 }
@@ -203,7 +209,7 @@ bool SharedMemoryTransport::arm(bool by_flags) {
   // Who is about to sleep has waited long enough.
   if (streaming_ > 0) [[unlikely]]
     for (Peer& peer : peers_)
-      if (peer.asked > 0 && peer.reads == 0) ask_no_more(peer);
+      if (peer.in.asked > 0 && peer.learnt.is_prompt()) ask_no_more(peer);
   if (!reading_.empty() || !doorbell_.arm(by_flags)) return false;
   if (!in_epoll_) {
     epoll_event event{.events = EPOLLIN};
@@ -213,9 +219,9 @@ bool SharedMemoryTransport::arm(bool by_flags) {
   bool news = desk_.openings.load(std::memory_order_acquire) != openings_seen_;
   for (Peer* peer : inboxes_) news |= ready(*peer) != 0;
   if (held_ > 0)
-    for (Peer& peer : peers_) news |= has_room(peer) || peer.gave_way || peer.helping.message;
+    for (Peer& peer : peers_) news |= has_room(peer) || peer.out.gave_way || peer.out.helping.message;
   if (loans_ > 0)
-    for (Peer& peer : peers_) news |= peer.loan.index >= 0 && peer.loan.in.ready() != 0;
+    for (Peer& peer : peers_) news |= peer.in.loan.index >= 0 && peer.in.loan.in.ready() != 0;
   if (news) doorbell_.disarm();
   return !news;
 }

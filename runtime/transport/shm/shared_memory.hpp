@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The transport between the ranks of one node: rings in a shared segment (ring.hpp,
-// node_segment.hpp), one for each ordered pair that talks. A message takes one of three ways:
+// node_segment.hpp), one for each ordered pair that talks. Which way a message takes is told by the
+// tables of ways.hpp, by its length and by what has been learnt of the peer (learnt.hpp). The ways:
 //
-//   short     one record, header and payload together
-//   middling  a record with the first piece, then the rest in fragments, so that the receiver
-//             copies out while the sender still copies in. From 8 KiB on it is announced to a
-//             receiver that is there and far away (distance.hpp), which reads it. From 32 to 128
-//             KiB its receiver says whether it shall come so or as a long one (copy_choice.hpp)
-//   long      announced; the receiver fetches it from the sender's memory where the kernel allows
-//             that, and then nobody but the receiver need progress; elsewhere it tells the sender
-//             to go, which streams fragments. Two processors copy faster than one: a sender that is
-//             there as well writes the back of the message into the receiver's memory meanwhile, or
-//             streams, where several come one after the other. It is asked for
-//             a part at a time, and the receiver fetches the rest itself when it lets it wait
+//   in one record   header and payload together
+//   in pieces       a record with the first piece, then the rest in fragments, so that the receiver
+//                   copies out while the sender still copies in
+//   announced       the header alone. Its receiver has the bytes come in one of four ways:
+//     read            from the sender's memory, where the kernel allows that: then nobody but the
+//                     receiver need progress
+//     from both ends  two processors copy faster than one: a sender that is there as well writes
+//                     the back of the message into the receiver's memory meanwhile
+//     streamed        where several come one after the other, the sender is asked to send a part at
+//                     a time through a ring, and the receiver reads the rest itself when it lets it
+//                     wait
+//     sent            the sender is asked for all of it, through a ring, where it cannot be read
 //
 // A ring that is full makes no caller wait: what does not fit is kept back, in order, and written
 // by progress(). No allocation, lock or system call for a short message to a receiver that is
@@ -53,6 +55,8 @@ class SharedMemory : public Transport {
   // What the processes of the node call last, when this is gone: returns when all of them do
   // (parting.hpp).
   virtual std::function<void()> parting() const = 0;
+  // Processes of which it keeps anything: those that this one has spoken to, or that have spoken to it.
+  virtual size_t peers() const = 0;
   // Removes the segment's name, which remains while it is incomplete.
   virtual void forget_name() const = 0;
 

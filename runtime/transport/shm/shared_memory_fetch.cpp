@@ -13,7 +13,6 @@ namespace {
 // Passes without a fragment before a sender that was asked for more counts as gone: a tenth of a
 // millisecond or so.
 constexpr int kPatience = 4000;
-constexpr int kReadsAfterStall = 64;
 
 }  // namespace
 
@@ -26,22 +25,42 @@ void SharedMemoryTransport::fetch(void* rendezvous, Fetch& fetch) {
     if (incoming.arrived == incoming.bytes) finish(incoming);
     return;
   }
-  if (!incoming.address || !read_peers_ || !incoming.peer->memory.readable())
-    return ask(incoming, 0);
-  if (should_stream(incoming)) {
+  const Coming way = coming(incoming);
+  if (way == Coming::sent) return ask(incoming, 0);
+  if (way == Coming::streamed) {
     add_streaming(incoming);
     return ask_for_more(*incoming.peer);
   }
-  if (reading_.empty() && !incoming.among_others && both_copy_ && has_choice(incoming.bytes))
+  if (reading_.empty() && !incoming.among_others && both_copy_ && Learnt::has_choice(incoming.bytes))
     incoming.begun = cpu::ticks();
-  incoming.joins = should_join(incoming);
+  incoming.joins = way == Coming::from_both_ends;
   if (read_on(incoming) != Read::done) reading_.push_back(&incoming);
+}
+
+Coming SharedMemoryTransport::coming(Incoming& incoming) {
+  constexpr Limits kLimits = Limits::of_any_ring();
+  Peer& from = *incoming.peer;
+  return way_of(kComing, kLimits, incoming.bytes, [&](Condition condition) {
+    switch (condition) {
+      case two_cores: return both_copy_;
+      case one_run: return incoming.fetch->into.contiguous();
+      case awake: return from.desk->asleep.load(std::memory_order_relaxed) == 0;
+      case among_others: return incoming.among_others;
+      case alone: return !incoming.among_others;
+      case one_way: return from.out.announced == 0;
+      case large_ring:
+        return segment_->has_wide_rings() || from.in.loan.index >= 0 || segment_->has_ring_to_lend();
+      case prompt: return from.learnt.is_prompt_for_one();
+      case readable: return incoming.address != 0 && read_peers_ && from.memory.readable();
+      default: return false;  // is asked of what goes alone
+    }
+  });
 }
 
 void SharedMemoryTransport::finish(Incoming& incoming) {
   if (incoming.streams) {
     remove_streaming(incoming);
-    if (incoming.peer->reads == 0) ask_for_more(*incoming.peer);
+    if (incoming.peer->learnt.is_prompt()) ask_for_more(*incoming.peer);
   }
   Fetch* fetch = incoming.fetch;
   give_back(incoming);
@@ -70,34 +89,24 @@ bool SharedMemoryTransport::read_piece(Incoming& incoming, int64_t offset, int64
                                     incoming.fetch->into, offset, length);
 }
 
-void SharedMemoryTransport::learn(Incoming& incoming, CopyChoice::Way way) {
-  Peer& from = *incoming.peer;
-  const auto since = [&](uint64_t time) { return static_cast<int64_t>(time - incoming.begun); };
-  int64_t ticks = std::max<int64_t>(since(cpu::ticks()), 0);
-  if (way == CopyChoice::ring) {
-    // Before, it touches the ring's memory for the first time.
-    from.middling_bytes += incoming.bytes;
-    if (from.middling_bytes <= static_cast<int64_t>(segment_->ring_size())) return;
-    // What the sender has done before, or at other times: where messages go both ways it is a part
-    // of what I do myself. (The counters of two cores may differ.)
-    const PutTimes put = incoming.put;
-    const int64_t putting = std::max<int64_t>(static_cast<int64_t>(put.ended - put.begun), 0);
-    ticks += putting - std::clamp<int64_t>(since(put.ended), 0, std::min(putting, ticks));
-  }
-  from.choices[choice_for(incoming.bytes)].learn(way, ticks, incoming.bytes);
-  wish(from);
+void SharedMemoryTransport::learn_from_read(Incoming& incoming) {
+  incoming.peer->learnt.was_read(incoming.begun, cpu::ticks(), incoming.bytes);
+  wish(*incoming.peer);
+}
+
+void SharedMemoryTransport::learn_from_ring(Incoming& incoming) {
+  incoming.peer->learnt.came_through_ring(incoming.begun, cpu::ticks(), incoming.put, incoming.bytes);
+  wish(*incoming.peer);
 }
 
 // Tells it of what it had better send through the ring, if that has changed.
 void SharedMemoryTransport::wish(Peer& from) {
-  uint32_t wishes = 0;
-  for (int i = 0; i < 2; ++i)
-    wishes |= static_cast<uint32_t>(from.choices[i].way() == CopyChoice::ring) << i;
-  if (wishes != std::exchange(from.wishes, wishes)) from.in.wish(wishes);
+  uint32_t wishes;
+  if (from.learnt.has_new_wishes(wishes)) from.in.ring.wish(wishes);
 }
 
 void SharedMemoryTransport::finish_read(Incoming& incoming) {
-  if (incoming.begun) learn(incoming, CopyChoice::reading);
+  if (incoming.begun) learn_from_read(incoming);
   control(*incoming.peer, RecordType::done, 0, incoming.outgoing);
   finish(incoming);
 }
@@ -115,20 +124,6 @@ void SharedMemoryTransport::discard(void* rendezvous) {
 
 // ---- through the ring
 
-// One message alone is over sooner when it is read; and where messages go both ways, both sides
-// have enough to do with reading. Nor does a small ring carry more than reading does.
-bool SharedMemoryTransport::should_stream(Incoming& incoming) {
-  Peer& from = *incoming.peer;
-  if (!both_copy_ || !incoming.among_others || from.announced_out > 0 ||
-      from.desk->asleep.load(std::memory_order_relaxed))
-    return false;
-  if (!segment_->has_wide_rings() && from.loan.index < 0 && !segment_->has_ring_to_lend())
-    return false;
-  if (from.reads == 0) return true;
-  --from.reads;
-  return false;
-}
-
 // For so many chunks from where it was asked last; 0: for all the rest.
 void SharedMemoryTransport::ask(Incoming& incoming, int chunks) {
   Peer& from = *incoming.peer;
@@ -136,10 +131,10 @@ void SharedMemoryTransport::ask(Incoming& incoming, int chunks) {
   incoming.asked =
       chunks ? std::min(incoming.bytes, before + chunks * kStreamChunk) : incoming.bytes;
   const int64_t more = incoming.asked - before;
-  if (incoming.streams) from.asked += more;
-  Way way{.chunks = chunks};
+  if (incoming.streams) from.in.asked += more;
+  Asked way{.chunks = chunks};
   if (borrow(from)) {
-    Loan& loan = from.loan;
+    Loan& loan = from.in.loan;
     loan.due += more;
     way.large_ring = loan.index;
     way.is_new = !std::exchange(loan.known, true);
@@ -151,10 +146,10 @@ void SharedMemoryTransport::ask(Incoming& incoming, int chunks) {
 // A large ring for what comes from it, where the pair's own is small, for as long as something is
 // due.
 bool SharedMemoryTransport::borrow(Peer& from) {
-  if (from.loan.index >= 0) return true;
+  if (from.in.loan.index >= 0) return true;
   const int index = segment_->lends_rings() ? segment_->borrow_ring() : -1;
   if (index < 0) return false;
-  from.loan = {index, RingReader(segment_->large_ring(index), NodeSegment::kLargeRing)};
+  from.in.loan = {index, RingReader(segment_->large_ring(index), NodeSegment::kLargeRing)};
   ++loans_;
   return true;
 }
@@ -163,25 +158,25 @@ void SharedMemoryTransport::add_streaming(Incoming& incoming) {
   Peer& from = *incoming.peer;
   incoming.streams = true;
   incoming.next = nullptr;
-  incoming.previous = from.last_streaming;
-  (from.last_streaming ? from.last_streaming->next : from.streaming) = &incoming;
-  from.last_streaming = &incoming;
+  incoming.previous = from.in.last_streaming;
+  (from.in.last_streaming ? from.in.last_streaming->next : from.in.streaming) = &incoming;
+  from.in.last_streaming = &incoming;
   ++streaming_;
 }
 
 void SharedMemoryTransport::remove_streaming(Incoming& incoming) {
   Peer& from = *incoming.peer;
   incoming.streams = false;
-  (incoming.previous ? incoming.previous->next : from.streaming) = incoming.next;
-  (incoming.next ? incoming.next->previous : from.last_streaming) = incoming.previous;
+  (incoming.previous ? incoming.previous->next : from.in.streaming) = incoming.next;
+  (incoming.next ? incoming.next->previous : from.in.last_streaming) = incoming.previous;
   --streaming_;
 }
 
 // Keeps two chunks on their way: as much as a sender that leaves owes.
 void SharedMemoryTransport::ask_for_more(Peer& from) {
-  for (Incoming* incoming = from.streaming; incoming; incoming = incoming->next)
+  for (Incoming* incoming = from.in.streaming; incoming; incoming = incoming->next)
     while (incoming->asked < incoming->bytes) {
-      if (from.asked >= 2 * kStreamChunk) return;
+      if (from.in.asked >= 2 * kStreamChunk) return;
       ask(*incoming, 1);
     }
 }
@@ -190,7 +185,7 @@ void SharedMemoryTransport::ask_for_more(Peer& from) {
 void SharedMemoryTransport::stream_goes_on(Incoming& incoming) {
   Peer& from = *incoming.peer;
   incoming.idle = 0;
-  if (from.reads == 0) return ask_for_more(from);
+  if (from.learnt.is_prompt()) return ask_for_more(from);
   if (incoming.arrived == incoming.asked) read_the_rest(incoming);
 }
 
@@ -201,11 +196,11 @@ void SharedMemoryTransport::read_the_rest(Incoming& incoming) {
 
 void SharedMemoryTransport::look_after_streams() {
   for (Peer& peer : peers_)
-    if (peer.streaming) look_after_streams(peer);
+    if (peer.in.streaming) look_after_streams(peer);
 }
 
 void SharedMemoryTransport::look_after_streams(Peer& from) {
-  for (Incoming* incoming = from.streaming; incoming && incoming->asked > 0;
+  for (Incoming* incoming = from.in.streaming; incoming && incoming->asked > 0;
        incoming = incoming->next)
     if (incoming->arrived < incoming->asked && ++incoming->idle >= kPatience)
       return ask_no_more(from);
@@ -213,8 +208,8 @@ void SharedMemoryTransport::look_after_streams(Peer& from) {
 
 // It lets me wait: what it has not been asked for is read.
 void SharedMemoryTransport::ask_no_more(Peer& from) {
-  from.reads = kReadsAfterStall;
-  for (Incoming* incoming = from.streaming; incoming;) {
+  from.learnt.let_me_wait();
+  for (Incoming* incoming = from.in.streaming; incoming;) {
     Incoming* const following = incoming->next;
     incoming->idle = 0;
     if (incoming->arrived == incoming->asked) read_the_rest(*incoming);

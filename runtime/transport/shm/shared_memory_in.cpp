@@ -10,18 +10,18 @@
 
 namespace tutti::transport {
 uint64_t SharedMemoryTransport::ready_at_start(Peer& from) {
-  from.in.go_to_start();
+  from.in.ring.go_to_start();
   Doorbell::ring_if_asleep(*from.desk);
-  return from.in.ready();
+  return from.in.ring.ready();
 }
 
 inline void SharedMemoryTransport::same_message(Peer& from, RecordWord word,
                                                 const std::byte* record) {
-  from.same.header.order = from.next_order++;
-  from.same.header.pattern = word.value;
-  from.same.header.bytes = word.length - static_cast<int64_t>(kHeadOfSame);
-  from.same.data = record + kHeadOfSame;
-  receiver_->arrived(from.same);
+  from.in.same.header.order = from.in.next_order++;
+  from.in.same.header.pattern = word.value;
+  from.in.same.header.bytes = word.length - static_cast<int64_t>(kHeadOfSame);
+  from.in.same.data = record + kHeadOfSame;
+  receiver_->arrived(from.in.same);
 }
 
 bool SharedMemoryTransport::drain(Peer& from) {
@@ -29,12 +29,12 @@ bool SharedMemoryTransport::drain(Peer& from) {
     const uint64_t packed = ready(from);
     if (packed == 0) break;
     const RecordWord word = RecordWord::of(packed);
-    from.in.prefetch_behind(word.length);
+    from.in.ring.prefetch_behind(word.length);
     if (word.flags & kSame)
-      same_message(from, word, from.in.record());
+      same_message(from, word, from.in.ring.record());
     else
-      handle(from, word, from.in.record());
-    if (from.in.consume(word)) Doorbell::ring_if_asleep(*from.desk);
+      handle(from, word, from.in.ring.record());
+    if (from.in.ring.consume(word)) Doorbell::ring_if_asleep(*from.desk);
     if (word.length > kStreamPiece / 2 && receiver_->takes_turns()) [[unlikely]]
       break;
   }
@@ -44,7 +44,7 @@ bool SharedMemoryTransport::drain(Peer& from) {
 // Gives the ring back when all that I have asked for has come: its writer writes nothing behind the
 // last piece.
 bool SharedMemoryTransport::drain_loan(Peer& from) {
-  Loan& loan = from.loan;
+  Loan& loan = from.in.loan;
   for (int i = 0; i < kRecordsPerPass; ++i) {
     uint64_t packed = loan.in.ready();
     if (packed == kToTheStart) {
@@ -72,7 +72,7 @@ bool SharedMemoryTransport::drain_loan(Peer& from) {
                                                                   const std::byte* record) {
   Arrival arrival;
   arrival.header.process = from.process;
-  arrival.header.order = from.next_order++;
+  arrival.header.order = from.in.next_order++;
   arrival.header.pattern = word.value;
   const size_t head = read_head(from, record, word.flags, arrival.header);
   arrival.header.bytes = static_cast<int64_t>(word.length - head);
@@ -86,20 +86,20 @@ void SharedMemoryTransport::handle(Peer& from, RecordWord word, const std::byte*
   if (type == RecordType::fragment) return fragment(from, record, word.length);
 
   const std::byte* body = record + sizeof(uint64_t);
-  if (type == RecordType::go) return start_stream(from, body, Way::of(word.value));
+  if (type == RecordType::go) return start_stream(from, body, Asked::of(word.value));
   if (type == RecordType::join) return start_help(from, body);
   if (type == RecordType::done) {
     uint64_t name;
     std::memcpy(&name, body, sizeof name);
     auto& outgoing = *reinterpret_cast<Outgoing*>(name);
-    --from.announced_out;
+    --from.out.announced;
     return outgoing.sent(outgoing, {});
   }
 
   Arrival arrival;
   Header& header = arrival.header;
   header.process = from.process;
-  header.order = from.next_order++;
+  header.order = from.in.next_order++;
   if (type == RecordType::notification) {
     header.kind = static_cast<Kind>(word.value);
     std::memcpy(&header.ticket, body, sizeof header.ticket);
@@ -108,7 +108,7 @@ void SharedMemoryTransport::handle(Peer& from, RecordWord word, const std::byte*
   header.pattern = word.value;
   const size_t head = read_head(from, record, word.flags, header);
   if (type == RecordType::middling) return middling(from, header, record, head, word.length);
-  const RecordWord behind = RecordWord::of(from.in.ready_behind(word.length));
+  const RecordWord behind = RecordWord::of(from.in.ring.ready_behind(word.length));
   announced(from, header, record + head,
             behind.type == static_cast<uint8_t>(RecordType::announcement));
 }
@@ -116,7 +116,7 @@ void SharedMemoryTransport::handle(Peer& from, RecordWord word, const std::byte*
 Transport::Taken SharedMemoryTransport::take_now(int peer, Header& wanted, std::byte* into,
                                                  int64_t room, int looks) {
   Peer& from = at(peer);
-  if (!from.in.exists()) [[unlikely]]
+  if (!from.in.ring.exists()) [[unlikely]]
     return Taken::other;
   uint64_t packed = ready(from);
   while (packed == 0) {
@@ -129,9 +129,9 @@ Transport::Taken SharedMemoryTransport::take_now(int peer, Header& wanted, std::
   const RecordWord word = RecordWord::of(packed);
   if (word.type != static_cast<uint8_t>(RecordType::message) || (word.flags & kAnswers))
     return Taken::other;
-  const std::byte* const record = from.in.record();
+  const std::byte* const record = from.in.ring.record();
   for (size_t at = kLine; at < word.length; at += kLine) cpu::prefetch(record + at);
-  from.in.prefetch_behind(word.length);
+  from.in.ring.prefetch_behind(word.length);
   Header header;
   const size_t head = read_head(from, record, word.flags, header);
   const auto bytes = static_cast<int64_t>(word.length - head);
@@ -143,8 +143,8 @@ Transport::Taken SharedMemoryTransport::take_now(int peer, Header& wanted, std::
   wanted.ticket = header.ticket;
   wanted.signature = header.signature;
   wanted.pattern = word.value;
-  ++from.next_order;
-  if (from.in.consume(word)) Doorbell::ring_if_asleep(*from.desk);
+  ++from.in.next_order;
+  if (from.in.ring.consume(word)) Doorbell::ring_if_asleep(*from.desk);
   return Taken::message;
 }
 
@@ -156,12 +156,12 @@ void SharedMemoryTransport::middling(Peer& from, Header& header, const std::byte
   header.bytes = announcement.bytes;
   header.ticket = std::exchange(announcement.address, 0);
   Incoming& incoming = new_incoming(from, announcement);
-  from.middling = &incoming;
-  if (has_choice(incoming.bytes)) incoming.begun = cpu::ticks();
+  from.in.middling = &incoming;
+  if (Learnt::has_choice(incoming.bytes)) incoming.begun = cpu::ticks();
   receiver_->arrived({header, nullptr, &incoming});  // may fetch at once
   if (incoming.begun && !incoming.fetch) {
     incoming.begun = 0;
-    from.choices[choice_for(incoming.bytes)].came_early();
+    from.learnt.came_early(incoming.bytes);
     wish(from);
   }
   absorb(incoming, 0, record + begin, static_cast<int64_t>(length - begin));
@@ -173,15 +173,15 @@ void SharedMemoryTransport::announced(Peer& from, Header& header, const std::byt
   std::memcpy(&announcement, body, sizeof announcement);
   header.bytes = announcement.bytes;
   Incoming& incoming = new_incoming(from, announcement);
-  incoming.among_others = another_follows || from.announced_in > 0;
-  ++from.announced_in;
+  incoming.among_others = another_follows || from.in.announced > 0;
+  ++from.in.announced;
   receiver_->arrived({header, nullptr, &incoming});
 }
 
 void SharedMemoryTransport::fragment(Peer& from, const std::byte* record, int64_t length) {
   uint64_t body[2];
   std::memcpy(body, record + sizeof(uint64_t), sizeof body);
-  Incoming& incoming = body[0] ? *reinterpret_cast<Incoming*>(body[0]) : *from.middling;
+  Incoming& incoming = body[0] ? *reinterpret_cast<Incoming*>(body[0]) : *from.in.middling;
   if (!body[0]) std::memcpy(&incoming.put, record + kFragmentBody, sizeof incoming.put);
   absorb(incoming, static_cast<int64_t>(body[1]), record + kFragmentHead,
          length - static_cast<int64_t>(kFragmentHead));
@@ -199,13 +199,13 @@ void SharedMemoryTransport::absorb(Incoming& incoming, int64_t offset, const std
     std::memcpy(incoming.kept.get() + offset, data, static_cast<size_t>(length));
   }
   incoming.arrived += length;
-  if (incoming.streams) incoming.peer->asked -= length;
+  if (incoming.streams) incoming.peer->in.asked -= length;
   if (incoming.arrived < incoming.bytes) {
     if (incoming.streams) stream_goes_on(incoming);
     return;
   }
-  if (incoming.peer->middling == &incoming) incoming.peer->middling = nullptr;
-  if (incoming.begun && incoming.outgoing == 0) learn(incoming, CopyChoice::ring);
+  if (incoming.peer->in.middling == &incoming) incoming.peer->in.middling = nullptr;
+  if (incoming.begun && incoming.outgoing == 0) learn_from_ring(incoming);
   if (incoming.fetch || incoming.dropped) finish(incoming);
 }
 
@@ -224,7 +224,7 @@ Incoming& SharedMemoryTransport::new_incoming(Peer& from, const Announcement& an
 }
 
 void SharedMemoryTransport::give_back(Incoming& incoming) {
-  if (incoming.outgoing != 0) --incoming.peer->announced_in;
+  if (incoming.outgoing != 0) --incoming.peer->in.announced;
   incoming.kept.reset();
   incoming.next = spare_incoming_;
   spare_incoming_ = &incoming;

@@ -7,165 +7,24 @@
 
 #include <chrono>
 #include <cstring>
+#include <deque>
 #include <memory>
 #include <vector>
 
-#include "base/fifo.hpp"
+#include "base/by_process.hpp"
 #include "transport/shared/doorbell.hpp"
 #include "transport/shared/node_segment.hpp"
-#include "transport/shared/peer_memory.hpp"
-#include "transport/shared/shared_copy.hpp"
-#include "transport/shm/copy_choice.hpp"
-#include "transport/shm/distance.hpp"
-#include "transport/shm/records.hpp"
-#include "transport/shm/ring.hpp"
+#include "transport/shm/peer.hpp"
 #include "transport/shm/shared_memory.hpp"
 
 namespace tutti::transport {
 
-inline constexpr int64_t kLongestInline = 2 << 10;      // a record of its own up to here
-inline constexpr int64_t kLongestEager = 32 << 10;      // from here on announced…
-inline constexpr int64_t kLongestMiddling = 128 << 10;  // …unless its receiver wishes, up to here
-inline constexpr int64_t kLeastRead = 8 << 10;          // from here on, if the receiver is far
 inline constexpr int64_t kEagerPiece = 2 << 10;         // of a middling message
 inline constexpr int64_t kStreamPiece = 32 << 10;       // of a long one
 inline constexpr int64_t kStreamChunk = 256 << 10;      // asked for at a time while both copy
 inline constexpr int64_t kReadPiece = 1 << 20;          // read from a peer's memory in one pass
 inline constexpr int64_t kTurnPiece = 64 << 10;         // while threads take turns
-// A message alone that is longer than this is copied by both sides, if both are there; and its
-// pieces. What the sender has written lies in its own cache: of shorter ones the receiver gains
-// less by its help than it loses when it reads them (64 KiB: 2.7 instead of 3.1 us; received and
-// added up 8.8 instead of 4.4).
-inline constexpr int64_t kLongestAlone = kLongestMiddling;
-inline constexpr int64_t kLeastJointPiece = 32 << 10, kMostJointPiece = 64 << 10;
-inline constexpr int kRecordsPerPass = 32;  // from one peer
-
-// Which of a peer's choices is for a message of that length, and which of its wishes, a bit each.
-// Only of what is longer than kLongestEager, and not than kLongestMiddling.
-inline int choice_for(int64_t bytes) {
-  return bytes > 2 * kLongestEager;
-}
-inline bool has_choice(int64_t bytes) {
-  return bytes > kLongestEager && bytes <= kLongestMiddling;
-}
-
-struct Peer;
-
-// A long or middling message on its way in.
-struct Incoming {
-  Peer* peer = nullptr;
-  int64_t bytes = 0, arrived = 0;
-  uint64_t outgoing = 0;  // the sender's name for it; 0: it comes by itself
-  uint64_t address = 0;   // where it lies at the sender's; 0: not to be read
-  Fetch* fetch = nullptr;
-  std::unique_ptr<std::byte[]> kept;  // what came before fetch()
-  bool dropped = false;
-  bool among_others = false;  // of long ones from the same sender
-  bool streams = false;       // through the ring
-  bool joins = false;         // both copy: read by Joint's rules when its turn comes
-  int64_t asked = 0;          // the sender has been asked for what comes before
-  PutTimes put;               // through the ring
-  uint64_t begun = 0;         // when, by the time stamp counter, if its copying shall be measured
-  int idle = 0;               // passes since a fragment came, or for the last piece
-  // Among those that stream from its peer; among those that nobody uses, `next` alone.
-  Incoming *next = nullptr, *previous = nullptr;
-};
-
-// What did not fit into the ring yet.
-struct Held {
-  Outgoing* outgoing = nullptr;  // nullptr: a control record
-  int64_t offset = 0;            // bytes of a message that are written
-  RecordWord word;
-  uint64_t body[3] = {};
-  Held* next = nullptr;
-};
-
-// The part of a long message that its receiver has asked for.
-struct Stream {
-  Outgoing* outgoing;
-  uint64_t incoming;
-  int64_t offset, end;
-  bool large;  // through the large ring
-};
-
-// A large ring that I have borrowed for what comes from a peer.
-struct Loan {
-  int index = -1;  // -1: none
-  RingReader in;
-  int64_t due = 0;     // bytes that I have asked for and that have not come
-  bool known = false;  // to the peer
-};
-
-// A message that this side sends and helps to copy.
-struct Helping {
-  uint64_t message = 0;  // Joint's number of it; 0: none
-  const std::byte* from = nullptr;
-};
-
-struct Peer {
-  Peer(int id, int i, Desk& d, double slow_copy)
-      : process(id), index(i), desk(&d), memory(d), distance(slow_copy) {}
-  int process, index;  // the index is the one in the segment
-  bool connected = false;
-  uint32_t next_order = 0;  // of the messages from it
-  Desk* desk;
-  RingReader in;
-  RingWriter out;
-  Arrival same;         // a message without a head, as the last head says that was to be kept
-  KeptHead kept, last;  // and which that is at the other side; that of the last short message
-  uint64_t told = 0;    // what the last head that was sent says of its ring
-  // No message fits before it is connected.
-  int64_t longest_inline = -1, longest_eager = 0, longest_middling = 0;
-  Incoming* middling = nullptr;  // the one whose fragments follow
-  int announced_in = 0;          // long messages from it, and to it, whose bytes have not all moved
-  int announced_out = 0;
-  int64_t asked =
-      0;          // bytes that it has been asked to stream while both copy, and that are not here
-  int reads = 0;  // so many are read before it is asked to stream again: it has let me wait
-  Held* held = nullptr;  // the first and last of what is kept back
-  Held* last_held = nullptr;
-  Fifo<Stream> streams;
-  bool gave_way = false;  // their sender has stopped for another thread, though there may be room
-  Incoming* joint = nullptr;    // the one from it that both copy at this moment
-  uint64_t joint_messages = 0;  // so far
-  Helping helping;
-  PeerMemory memory;
-  Distance distance;           // by what is sent to it
-  CopyChoice choices[2];       // by choice_for(), of what it sends
-  uint32_t wishes = 0;         // that it has been told of
-  int64_t middling_bytes = 0;  // of those of middle length that have come through its ring
-  SharedCopy copy;             // of what is streamed to it
-  // The first and last of those that stream from it, in the order of asking: so those of which
-  // something has been asked come first.
-  Incoming* streaming = nullptr;
-  Incoming* last_streaming = nullptr;
-  Loan loan;
-  RingWriter large;  // that it has borrowed for what I stream to it
-};
-
-// With what it says of the ring in the other direction, and of messages to come.
-[[gnu::always_inline]] inline size_t read_head(Peer& from, const std::byte* record, uint8_t flags,
-                                               Header& header) {
-  if (flags & kSame) {
-    header.context = from.same.header.context;
-    header.source = from.same.header.source;
-    header.tag = from.same.header.tag;
-    return kHeadOfSame;
-  }
-  uint64_t read;
-  const size_t length = read_head(record, flags, header, read);
-  from.out.reader_is_at(read);
-  if (flags & kKept)
-    from.same.header = {.context = header.context,
-                        .source = header.source,
-                        .tag = header.tag,
-                        .process = from.process};
-  return length;
-}
-inline uint8_t write_head(std::byte* record, const Header& header, uint64_t ticket, Peer& to) {
-  to.told = to.in.position();
-  return write_head(record, header, ticket, to.told);
-}
+inline constexpr int kRecordsPerPass = 32;              // from one peer
 
 inline void put_into(const Payload& payload, int64_t offset, const std::byte* in, int64_t length) {
   if (payload.contiguous()) [[likely]] {
@@ -182,6 +41,7 @@ class SharedMemoryTransport final : public SharedMemory {
   ~SharedMemoryTransport() override;
 
   bool complete() const override { return segment_->complete(); }
+  size_t peers() const override { return peers_.size(); }
   void forget_name() const override { segment_->forget_name(); }
   Error connect(int peer) override;
   Error connect_or_end(int peer);
@@ -207,14 +67,18 @@ class SharedMemoryTransport final : public SharedMemory {
 
  private:
   Peer& at(int process) {
-    return peers_[static_cast<size_t>(index_of_[static_cast<size_t>(process)])];
+    Peer* const* const known = known_.find(process);
+    return known ? **known : meet(process, index_of(process));
   }
+  // Of a process of this node.
+  int index_of(int process) const;
+  [[gnu::noinline]] Peer& meet(int process, int index);
   void find_openings();
   void move(int here, int there);
   void say_place(int cpu);
   // RingReader::ready() behind the marker, if there is one.
   uint64_t ready(Peer& from) {
-    const uint64_t word = from.in.ready();
+    const uint64_t word = from.in.ring.ready();
     return word == kToTheStart ? ready_at_start(from) : word;
   }
   [[gnu::noinline]] uint64_t ready_at_start(Peer& from);
@@ -230,13 +94,14 @@ class SharedMemoryTransport final : public SharedMemory {
   enum class Read : uint8_t { waits, goes_on, done };
   Read read_on(Incoming& incoming);
   bool read_all();
-  void learn(Incoming& incoming, CopyChoice::Way way);
+  void learn_from_read(Incoming& incoming);
+  void learn_from_ring(Incoming& incoming);
   void wish(Peer& from);
-  bool should_stream(Incoming& incoming);
+  Coming coming(Incoming& incoming);
   void ask(Incoming& incoming, int chunks);
   bool borrow(Peer& from);
   bool drain_loan(Peer& from);
-  RingWriter& ring_of(Peer& to, const Stream& stream) { return stream.large ? to.large : to.out; }
+  RingWriter& ring_of(Peer& to, const Stream& stream) { return stream.large ? to.out.large : to.out.ring; }
   void ask_for_more(Peer& from);
   void stream_goes_on(Incoming& incoming);
   void read_the_rest(Incoming& incoming);
@@ -246,7 +111,6 @@ class SharedMemoryTransport final : public SharedMemory {
   void look_after_streams(Peer& from);
   void ask_no_more(Peer& from);
 
-  bool should_join(const Incoming& incoming) const;
   void begin_joint(Incoming& incoming);
   Read join_on(Incoming& incoming);
   bool read_piece(Incoming& incoming, int64_t offset, int64_t length);
@@ -261,14 +125,13 @@ class SharedMemoryTransport final : public SharedMemory {
                     PutTimes times);
   bool put_piece(Peer& to, const Stream& stream, int64_t length);
   bool put(Peer& to, Outgoing& outgoing, int64_t& offset);
-  bool should_be_read(Peer& to, const Outgoing& outgoing);
-  bool should_be_announced(Peer& to, const Outgoing& outgoing);
-  void start_stream(Peer& to, const std::byte* body, Way way);
+  Leaving leaving(Peer& to, const Outgoing& outgoing);
+  void start_stream(Peer& to, const std::byte* body, Asked way);
   bool put_control(Peer& to, RecordWord word, const uint64_t (&body)[3]);
   void control(Peer& to, RecordType type, uint16_t value, uint64_t a, uint64_t b = 0,
                uint64_t c = 0);
   void commit(Peer& to, RecordWord word) {
-    to.out.commit(word);
+    to.out.ring.commit(word);
     Doorbell::ring_if_asleep(*to.desk);
   }
   bool send_same(Peer& to, uint16_t pattern, const std::byte* data, size_t bytes);
@@ -285,8 +148,11 @@ class SharedMemoryTransport final : public SharedMemory {
   const bool read_peers_, both_copy_;
   const int me_;               // my index among the node's processes
   Desk& desk_;                 // mine
-  std::vector<int> index_of_;  // by process id; -1: not on this node
-  std::vector<Peer> peers_;
+  const std::vector<int> processes_;  // of the node, by index
+  const Learnt nothing_learnt_;
+  // Those that were spoken to, or have spoken: more may come while one is served.
+  std::deque<Peer> peers_;
+  ByProcess<Peer*> known_;
   std::vector<Peer*> inboxes_;  // whose rings towards me are open
   uint32_t openings_seen_ = 0;
   Receiver* receiver_ = nullptr;

@@ -10,6 +10,8 @@
 namespace tutti::transport {
 namespace {
 
+constexpr int64_t kLeastJointPiece = 32 << 10, kMostJointPiece = 64 << 10;
+
 // Passes that the sender's last piece may take before this counts as a wait in which to rest: it is
 // at work on it, unless its core has been taken away.
 constexpr int kShortWait = 2000;
@@ -58,20 +60,12 @@ Pieces cut(int64_t bytes) {
 
 }  // namespace
 
-// Several that come one after the other are streamed; and where messages go both ways, both sides
-// have enough to do with reading.
-bool SharedMemoryTransport::should_join(const Incoming& incoming) const {
-  const Peer& from = *incoming.peer;
-  return both_copy_ && !incoming.among_others && from.announced_out == 0 &&
-         incoming.bytes > kLongestAlone && incoming.fetch->into.contiguous();
-}
-
 void SharedMemoryTransport::begin_joint(Incoming& incoming) {
   Peer& from = *incoming.peer;
-  from.joint = &incoming;
+  from.in.joint = &incoming;
   const Pieces pieces = cut(incoming.bytes);
-  const auto message = static_cast<uint16_t>(1 + from.joint_messages++ % 0xffff);
-  Joint& joint = from.in.joint();
+  const auto message = static_cast<uint16_t>(1 + from.in.joints++ % 0xffff);
+  Joint& joint = from.in.ring.joint();
   // Of no message while it changes: who has looked at the last one shall not take a piece of this
   // one.
   joint.taken.store(0, std::memory_order_relaxed);
@@ -90,29 +84,29 @@ void SharedMemoryTransport::begin_joint(Incoming& incoming) {
 // The receiver's side.
 SharedMemoryTransport::Read SharedMemoryTransport::join_on(Incoming& incoming) {
   Peer& from = *incoming.peer;
-  Joint& joint = from.in.joint();
+  Joint& joint = from.in.ring.joint();
   const Pieces pieces = cut(incoming.bytes);
   const auto give_up = [&](uint32_t piece) {
     // No more pieces for anybody; what the sender is writing at this moment it has written before
     // it sees that it is to send all from here on.
     joint.taken.store(0, std::memory_order_release);
-    from.joint = nullptr;
+    from.in.joint = nullptr;
     incoming.joins = false;
     incoming.asked = incoming.arrived = pieces.begin(piece);
     ask(incoming, 0);
     return Read::done;
   };
   const auto end = [&] {
-    from.joint = nullptr;
+    from.in.joint = nullptr;
     incoming.arrived = incoming.bytes;
     finish_read(incoming);
     return Read::done;
   };
 
   uint32_t mine = 0;
-  if (!from.joint) {
+  if (!from.in.joint) {
     begin_joint(incoming);  // and takes the first
-  } else if (from.joint != &incoming) {
+  } else if (from.in.joint != &incoming) {
     return Read::waits;
   } else {
     uint64_t packed = joint.taken.load(std::memory_order_acquire);
@@ -142,19 +136,19 @@ SharedMemoryTransport::Read SharedMemoryTransport::join_on(Incoming& incoming) {
 void SharedMemoryTransport::start_help(Peer& to, const std::byte* body) {
   uint64_t words[3];
   std::memcpy(words, body, sizeof words);
-  if (!to.helping.message) ++held_;
-  to.helping = {words[1], reinterpret_cast<const std::byte*>(words[2])};
+  if (!to.out.helping.message) ++held_;
+  to.out.helping = {words[1], reinterpret_cast<const std::byte*>(words[2])};
   help_on(to);
 }
 
 // Writes a piece. Of a message that is over, or that its receiver has copied to the end, there is
 // none.
 bool SharedMemoryTransport::help_on(Peer& to) {
-  if (!to.helping.message) return false;
-  Joint& joint = to.out.joint();
+  if (!to.out.helping.message) return false;
+  Joint& joint = to.out.ring.joint();
   uint64_t packed = joint.taken.load(std::memory_order_acquire);
   const auto leave = [&] {
-    to.helping.message = 0;
+    to.out.helping.message = 0;
     --held_;
   };
   for (;;) {
@@ -163,7 +157,7 @@ bool SharedMemoryTransport::help_on(Peer& to) {
     const Pieces pieces{static_cast<int64_t>(joint.bytes.load(std::memory_order_relaxed)),
                         static_cast<int64_t>(joint.piece.load(std::memory_order_relaxed))};
     const uint64_t into = joint.into.load(std::memory_order_relaxed);
-    if (taken.message != static_cast<uint16_t>(to.helping.message) ||
+    if (taken.message != static_cast<uint16_t>(to.out.helping.message) ||
         taken.front + taken.back >= pieces.count()) {
       leave();
       return false;
@@ -173,7 +167,7 @@ bool SharedMemoryTransport::help_on(Peer& to) {
     if (!joint.taken.compare_exchange_weak(packed, taken.packed(), std::memory_order_acq_rel))
       continue;
     const bool fine = to.memory.write(into + static_cast<uint64_t>(pieces.begin(mine)),
-                                      to.helping.from + pieces.begin(mine), pieces.size(mine));
+                                      to.out.helping.from + pieces.begin(mine), pieces.size(mine));
     joint.written.store(Written{taken.message, !fine, taken.back}.packed(),
                         std::memory_order_release);
     if (!fine) leave();

@@ -39,39 +39,39 @@ void SharedMemoryTransport::send(int peer, Outgoing& outgoing) {
     if (Error problem = connect_or_end(peer)) return outgoing.sent(outgoing, std::move(problem));
   }
   int64_t offset = 0;
-  if (!to.held && put(to, outgoing, offset)) return;
+  if (!to.out.held && put(to, outgoing, offset)) return;
   hold(to, {.outgoing = &outgoing, .offset = offset});
 }
 
 bool SharedMemoryTransport::send_now(int peer, const Header& header, uint64_t ticket,
                                      const std::byte* data) {
   Peer& to = at(peer);
-  if (to.held || header.bytes > to.longest_inline) [[unlikely]]
+  if (to.out.held || header.bytes > to.out.limits[Length::inlined]) [[unlikely]]
     return false;
   const auto bytes = static_cast<size_t>(header.bytes);
   uint8_t kept = 0;
-  if (bytes <= kMostOfSame && !to.out.all_is_read() && is_plain(header, ticket)) {
-    if (to.kept.is_of(header)) {
-      if (to.told == to.in.position()) return send_same(to, header.pattern, data, bytes);
-    } else if (to.last.is_of(header)) {
+  if (bytes <= kMostOfSame && !to.out.ring.all_is_read() && is_plain(header, ticket)) {
+    if (to.out.kept.is_of(header)) {
+      if (to.out.told == to.in.ring.position()) return send_same(to, header.pattern, data, bytes);
+    } else if (to.out.last.is_of(header)) {
       kept = kKept;
     } else {
-      to.last = KeptHead::of(header);
+      to.out.last = KeptHead::of(header);
     }
   }
   const size_t head = length_of_head(header, ticket), length = head + bytes;
-  std::byte* record = to.out.reserve(length);
+  std::byte* record = to.out.ring.reserve(length);
   if (!record) [[unlikely]]
     return false;
   // The first line last, if the reader looks at it all the time: it would take it back meanwhile.
   size_t beside = bytes;
-  if (to.out.all_is_read() && bytes > kLine - head) {
+  if (to.out.ring.all_is_read() && bytes > kLine - head) {
     beside = kLine - head;
     std::memcpy(record + kLine, data + beside, bytes - beside);
   }
   const uint8_t flags = write_head(record, header, ticket, to);
   copy_short(record + head, data, beside);
-  if (kept) to.kept = to.last;
+  if (kept) to.out.kept = to.out.last;
   commit(to, record_word(RecordType::message, length, flags | kept, header.pattern));
   return true;
 }
@@ -80,11 +80,11 @@ bool SharedMemoryTransport::send_now(int peer, const Header& header, uint64_t ti
 bool SharedMemoryTransport::send_same(Peer& to, uint16_t pattern, const std::byte* data,
                                       size_t bytes) {
   const size_t length = kHeadOfSame + bytes;
-  std::byte* const record = to.out.reserve_small(length);
+  std::byte* const record = to.out.ring.reserve_small(length);
   if (!record) [[unlikely]]
     return false;
   copy_short(record + kHeadOfSame, data, bytes);
-  to.out.commit_small(record, record_word(RecordType::message, length, kSame, pattern));
+  to.out.ring.commit_small(record, record_word(RecordType::message, length, kSame, pattern));
   Doorbell::ring_if_asleep(*to.desk);
   return true;
 }
@@ -96,40 +96,39 @@ void SharedMemoryTransport::notify(int peer, const Header& header) {
 // Writes what there is room for. True when there is nothing more to write before an answer comes;
 // then `outgoing` may be gone.
 bool SharedMemoryTransport::put(Peer& to, Outgoing& outgoing, int64_t& offset) {
-  const int64_t bytes = outgoing.header.bytes;
-  if (offset == 0 && (bytes > to.longest_eager || bytes >= kLeastRead) &&
-      should_be_announced(to, outgoing))
-    return put_announcement(to, outgoing);
-  if (bytes <= to.longest_inline ? !put_inline(to, outgoing.header, outgoing.payload)
-                                 : !put_middling(to, outgoing, offset))
+  const Leaving way = offset == 0 ? leaving(to, outgoing) : Leaving::in_pieces;
+  if (way == Leaving::announced) return put_announcement(to, outgoing);
+  if (way == Leaving::in_one_record ? !put_inline(to, outgoing.header, outgoing.payload)
+                                    : !put_middling(to, outgoing, offset))
     return false;
   outgoing.sent(outgoing, {});
   return true;
 }
 
-bool SharedMemoryTransport::should_be_announced(Peer& to, const Outgoing& outgoing) {
+Leaving SharedMemoryTransport::leaving(Peer& to, const Outgoing& outgoing) {
   const int64_t bytes = outgoing.header.bytes;
-  if (bytes <= to.longest_eager) return should_be_read(to, outgoing);
-  const bool is_wished = has_choice(bytes) && to.out.wishes() >> choice_for(bytes) & 1;
-  if (!is_wished || bytes > to.longest_middling || !both_copy_ || !outgoing.payload.contiguous())
-    return true;
-  // If it had to wait for room, its receiver would have to wait for me.
-  const int64_t pieces = bytes / kEagerPiece + 1;
-  return !to.out.has_room(static_cast<size_t>(bytes + pieces * 2 * static_cast<int64_t>(kLine)),
-                          4 * kEagerPiece);
-}
-
-// Though short enough for the ring: by a receiver that is there, and far away.
-bool SharedMemoryTransport::should_be_read(Peer& to, const Outgoing& outgoing) {
-  return read_peers_ && both_copy_ && outgoing.payload.contiguous() &&
-         to.desk->asleep.load(std::memory_order_relaxed) == 0 && to.distance.rules_out_a_copy() &&
-         to.memory.readable();
+  return way_of(kLeaving, to.out.limits, bytes, [&](Condition condition) {
+    switch (condition) {
+      case two_cores: return both_copy_;
+      case one_run: return outgoing.payload.contiguous();
+      case awake: return to.desk->asleep.load(std::memory_order_relaxed) == 0;
+      case of_choice: return Learnt::has_choice(bytes);
+      case wished: return (to.out.ring.wishes() & Learnt::wish_for(bytes)) != 0;
+      case room_for_all: {
+        const int64_t pieces = bytes / kEagerPiece + 1, heads = pieces * 2 * static_cast<int64_t>(kLine);
+        return to.out.ring.has_room(static_cast<size_t>(bytes + heads), 4 * kEagerPiece);
+      }
+      case far: return to.learnt.is_far();
+      case readable: return read_peers_ && to.memory.readable();
+      default: return false;  // is asked of what comes alone
+    }
+  });
 }
 
 bool SharedMemoryTransport::put_inline(Peer& to, const Header& header, const Payload& payload) {
   const size_t head = length_of_head(header, header.ticket);
   const size_t length = head + static_cast<size_t>(header.bytes);
-  std::byte* record = to.out.reserve(length);
+  std::byte* record = to.out.ring.reserve(length);
   if (!record) return false;
   pack(payload, 0, record + head, header.bytes);
   const uint8_t flags = write_head(record, header, header.ticket, to);
@@ -139,14 +138,14 @@ bool SharedMemoryTransport::put_inline(Peer& to, const Header& header, const Pay
 
 bool SharedMemoryTransport::put_middling(Peer& to, Outgoing& outgoing, int64_t& offset) {
   const Header& header = outgoing.header;
-  const int64_t piece = std::min(kEagerPiece, to.longest_inline);
+  const int64_t piece = std::min(kEagerPiece, to.out.limits[Length::inlined]);
   const bool at_once = offset == 0;
   const uint64_t begun = cpu::ticks();
   if (at_once) {
     const size_t head = length_of_head(header, 0);
     const size_t begin = head + sizeof(Announcement);
     const size_t length = begin + static_cast<size_t>(piece);
-    std::byte* record = to.out.reserve(length);
+    std::byte* record = to.out.ring.reserve(length);
     if (!record) return false;
     const uint8_t flags = write_head(record, header, 0, to);
     const Announcement announcement{.bytes = header.bytes, .address = header.ticket};
@@ -163,7 +162,7 @@ bool SharedMemoryTransport::put_middling(Peer& to, Outgoing& outgoing, int64_t& 
       return false;
     offset += length;
   }
-  if (at_once) to.distance.learn(cpu::ticks() - begun, header.bytes);
+  if (at_once) to.learnt.copied(cpu::ticks() - begun, header.bytes);
   return true;
 }
 
@@ -171,7 +170,7 @@ bool SharedMemoryTransport::put_announcement(Peer& to, const Outgoing& outgoing)
   const Header& header = outgoing.header;
   const size_t head = length_of_head(header, header.ticket);
   const size_t length = head + sizeof(Announcement);
-  std::byte* record = to.out.reserve(length);
+  std::byte* record = to.out.ring.reserve(length);
   if (!record) return false;
   const uint8_t flags = write_head(record, header, header.ticket, to);
   Announcement announcement{.bytes = header.bytes,
@@ -180,14 +179,14 @@ bool SharedMemoryTransport::put_announcement(Peer& to, const Outgoing& outgoing)
     announcement.address = reinterpret_cast<uintptr_t>(outgoing.payload.data());
   std::memcpy(record + head, &announcement, sizeof announcement);
   commit(to, record_word(RecordType::announcement, length, flags, header.pattern));
-  ++to.announced_out;
+  ++to.out.announced;
   return true;
 }
 
 // Of a middling message.
 bool SharedMemoryTransport::put_fragment(Peer& to, const Payload& payload, int64_t offset,
                                          int64_t length, PutTimes times) {
-  std::byte* const record = begin_fragment(to.out, 0, offset, length);
+  std::byte* const record = begin_fragment(to.out.ring, 0, offset, length);
   if (!record) return false;
   std::memcpy(record + kFragmentBody, &times, sizeof times);
   pack(payload, offset, record + kFragmentHead, length);
@@ -202,14 +201,14 @@ bool SharedMemoryTransport::put_piece(Peer& to, const Stream& stream, int64_t le
   if (!record) return false;
   const Payload& payload = stream.outgoing->payload;
   if (payload.contiguous())
-    to.copy(record + kFragmentHead, payload.data() + stream.offset, static_cast<size_t>(length));
+    to.out.copy(record + kFragmentHead, payload.data() + stream.offset, static_cast<size_t>(length));
   else
     pack(payload, stream.offset, record + kFragmentHead, length);
   const RecordWord word = record_word(RecordType::fragment, fragment_length(length), 0);
   if (!stream.large) {
     commit(to, word);
   } else {
-    to.large.commit_last(word);
+    to.out.large.commit_last(word);
     Doorbell::ring_if_asleep(*to.desk);
   }
   return true;
@@ -224,12 +223,12 @@ void SharedMemoryTransport::control(Peer& to, RecordType type, uint16_t value, u
     const Error problem = connect_or_end(to.process);
     TUTTI_INVARIANT(!problem, "the ring back is there when a message has come");
   }
-  if (!to.held && put_control(to, word, body)) return;
+  if (!to.out.held && put_control(to, word, body)) return;
   hold(to, {.word = word, .body = {a, b, c}});
 }
 
 bool SharedMemoryTransport::put_control(Peer& to, RecordWord word, const uint64_t (&body)[3]) {
-  std::byte* record = to.out.reserve(kControlLength);
+  std::byte* record = to.out.ring.reserve(kControlLength);
   if (!record) return false;
   std::memcpy(record + sizeof(uint64_t), body, sizeof body);
   commit(to, word);
@@ -247,21 +246,21 @@ void SharedMemoryTransport::hold(Peer& to, const Held& what) {
   }
   *held = what;
   held->next = nullptr;
-  (to.held ? to.last_held->next : to.held) = held;
-  to.last_held = held;
+  (to.out.held ? to.out.last_held->next : to.out.held) = held;
+  to.out.last_held = held;
   ++held_;
 }
 
 bool SharedMemoryTransport::catch_up(Peer& to) {
   bool moved = false;
-  while (Held* held = to.held) {
+  while (Held* held = to.out.held) {
     const int64_t before = held->offset;
     // Stays first while it is written: what `sent` may send more must queue behind it.
     const bool written = held->outgoing ? put(to, *held->outgoing, held->offset)
                                         : put_control(to, held->word, held->body);
     moved |= written || held->offset != before;
     if (!written) break;
-    to.held = held->next;
+    to.out.held = held->next;
     held->next = spare_held_;
     spare_held_ = held;
     --held_;
@@ -269,7 +268,7 @@ bool SharedMemoryTransport::catch_up(Peer& to) {
   return moved;
 }
 
-void SharedMemoryTransport::start_stream(Peer& to, const std::byte* body, Way way) {
+void SharedMemoryTransport::start_stream(Peer& to, const std::byte* body, Asked way) {
   uint64_t words[3];
   std::memcpy(words, body, sizeof words);
   auto* const outgoing = reinterpret_cast<Outgoing*>(words[0]);
@@ -277,8 +276,8 @@ void SharedMemoryTransport::start_stream(Peer& to, const std::byte* body, Way wa
   const int64_t bytes = outgoing->header.bytes;
   const int64_t end = way.chunks ? std::min(bytes, begin + way.chunks * kStreamChunk) : bytes;
   if (way.is_new)
-    to.large = RingWriter(segment_->large_ring(way.large_ring), NodeSegment::kLargeRing);
-  to.streams.push_back({outgoing, words[1], begin, end, way.large_ring >= 0});
+    to.out.large = RingWriter(segment_->large_ring(way.large_ring), NodeSegment::kLargeRing);
+  to.out.streams.push_back({outgoing, words[1], begin, end, way.large_ring >= 0});
   ++held_;
   stream_on(to);
 }
@@ -286,33 +285,33 @@ void SharedMemoryTransport::start_stream(Peer& to, const std::byte* body, Way wa
 // In the order in which they were asked for.
 bool SharedMemoryTransport::stream_on(Peer& to) {
   bool moved = false;
-  to.gave_way = false;
-  while (!to.streams.empty()) {
-    Stream& s = to.streams.front();
+  to.out.gave_way = false;
+  while (!to.out.streams.empty()) {
+    Stream& s = to.out.streams.front();
     const auto fits = static_cast<int64_t>(ring_of(to, s).longest_record() - kFragmentHead);
     const int64_t length = std::min({kStreamPiece, fits, s.end - s.offset});
     if (!put_piece(to, s, length)) break;
     moved = true;
     s.offset += length;
     if (s.offset < s.end) {
-      to.gave_way = receiver_->takes_turns();
-      if (to.gave_way) break;
+      to.out.gave_way = receiver_->takes_turns();
+      if (to.out.gave_way) break;
       continue;
     }
     Outgoing& outgoing = *s.outgoing;
     const bool last = s.end == outgoing.header.bytes;
-    to.streams.pop_front();
+    to.out.streams.pop_front();
     --held_;
     if (!last) continue;
-    --to.announced_out;
+    --to.out.announced;
     outgoing.sent(outgoing, {});
   }
   return moved;
 }
 
 bool SharedMemoryTransport::has_room(Peer& to) {
-  return (to.held && to.out.room_has_grown()) ||
-         (!to.streams.empty() && ring_of(to, to.streams.front()).room_has_grown());
+  return (to.out.held && to.out.ring.room_has_grown()) ||
+         (!to.out.streams.empty() && ring_of(to, to.out.streams.front()).room_has_grown());
 }
 
 }  // namespace tutti::transport

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/by_process.hpp"
 #include "base/late_word.hpp"
 #include "base/log.hpp"
 #include "base/probe.hpp"
@@ -162,7 +163,7 @@ class UcxTransport final : public Ucx {
   std::string address_;
   AddressBook book_;
   Receiver* receiver_ = nullptr;
-  std::vector<ucp_ep_h> endpoints_;  // by process id; nullptr: not connected
+  ByProcess<ucp_ep_h> endpoints_;    // of those that were spoken to; nullptr: lost
   // What is under way to or from a process that may end before this one does. UCX's requests outlive that end, and
   // never complete.
   struct Fragile {
@@ -265,11 +266,11 @@ UcxTransport::~UcxTransport() {
 void UcxTransport::close_endpoints() {
   std::vector<void*> closing;
   const ucp_request_param_t param{};  // no force: what was sent leaves first
-  for (ucp_ep_h ep : endpoints_) {
-    if (!ep) continue;
+  endpoints_.each([&](int, ucp_ep_h ep) {
+    if (!ep) return;
     void* request = ucp_ep_close_nbx(ep, &param);
     if (UCS_PTR_IS_PTR(request)) closing.push_back(request);
-  }
+  });
   const auto deadline = std::chrono::steady_clock::now() + kLongestClose;
   for (void* request : closing) {
     while (ucp_request_check_status(request) == UCS_INPROGRESS &&
@@ -290,8 +291,8 @@ bool UcxTransport::drive() {
 
 bool UcxTransport::is_too_early_for(int peer) const {
   if (!within_ucx_) return false;
-  const auto at = static_cast<size_t>(peer);
-  return at >= endpoints_.size() || !endpoints_[at];
+  const ucp_ep_h* const known = endpoints_.find(peer);
+  return !known || !*known;
 }
 
 void UcxTransport::send_late() {
@@ -305,8 +306,8 @@ void UcxTransport::send_late() {
 }
 
 Result<ucp_ep_h> UcxTransport::endpoint(int peer) {
-  const auto at = static_cast<size_t>(peer);
-  if (at < endpoints_.size() && endpoints_[at]) [[likely]] return endpoints_[at];
+  const ucp_ep_h* const known = endpoints_.find(peer);
+  if (known && *known) [[likely]] return *known;
   return connect(peer);
 }
 
@@ -336,9 +337,7 @@ Result<ucp_ep_h> UcxTransport::try_to_connect(int peer) {
                    "UCX cannot connect to process {}: {}. The two share no transport; look at "
                    "UCX_TLS, UCX_NET_DEVICES and the setting transport.ucx_tls",
                    peer, ucs_status_string(status));
-  if (endpoints_.size() <= static_cast<size_t>(peer))
-    endpoints_.resize(static_cast<size_t>(peer) + 1);
-  endpoints_[static_cast<size_t>(peer)] = ep;
+  endpoints_.set(peer, ep);
   say(Level::debug, "connected to process {} over UCX", peer);
   return ep;
 }
@@ -500,7 +499,7 @@ void UcxTransport::finish(Fragile* fragile, bool fine) {
 void UcxTransport::lose(int peer) {
   if (!lost_.insert(peer).second) return;
   // Its endpoint goes with the worker: to close it would wait for the peer.
-  if (const auto at = static_cast<size_t>(peer); at < endpoints_.size()) endpoints_[at] = nullptr;
+  if (endpoints_.find(peer)) endpoints_.set(peer, nullptr);
   // What is told may begin or end others.
   const std::vector<Fragile*> all(fragile_.begin(), fragile_.end());
   for (Fragile* each : all)
@@ -511,9 +510,10 @@ bool UcxTransport::flushed() {
   if (!lost_.empty()) {
     if (flushes_.empty()) {
       const ucp_request_param_t each{};
-      for (ucp_ep_h ep : endpoints_)
+      endpoints_.each([&](int, ucp_ep_h ep) {
         if (void* request = ep ? ucp_ep_flush_nbx(ep, &each) : nullptr; UCS_PTR_IS_PTR(request))
           flushes_.push_back(request);
+      });
     }
     std::erase_if(flushes_, [](void* request) {
       if (ucp_request_check_status(request) == UCS_INPROGRESS) return false;

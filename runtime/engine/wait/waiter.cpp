@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a blocked thread does while there is nothing to do: it pauses, yields, then sleeps.
+#include "engine/wait/waiter.hpp"
+
+#include <poll.h>
+#include <sched.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "base/cpu.hpp"
+#include "base/flight.hpp"
+#include "base/log.hpp"
+#include "engine/engine.hpp"
+
+namespace tutti::engine {
+namespace {
+
+// Polls before the first pause, which takes as long as a short message on some processors.
+constexpr int kEagerPolls = 50;
+// Turns that a waiting thread takes between those of others: then it leaves the polling to them. So
+// many take longer than a wake-up, which it needs from there on.
+constexpr int kTurnsBeside = 200;
+constexpr unsigned kYieldsPerLook = 64;
+// Between two yields others may copy for long.
+constexpr std::chrono::milliseconds kLongestWithoutLook{1};
+// Who loses its core for so long shares it with somebody who waits for nobody's yield: a busy rank
+// of another container or node, or another program. Of these Linux lets none run while one polls,
+// or yields within its own session, before the slice is over; who sleeps and is woken comes sooner.
+constexpr std::chrono::milliseconds kSlice{2};
+// Remembered for so long, and longer each time that it turns out to have been forgotten too soon.
+constexpr std::chrono::milliseconds kShortestMemory{10}, kLongestMemory{1000};
+constexpr int kPollsOfSharers = 200;
+constexpr int kPollsPerLook = 256;  // some ten microseconds
+// Guards against a wake-up that the transport loses.
+constexpr int kLongestSleepMs = 100;
+constexpr int kSleepWithoutBellMs = 1;
+// Setting the alarm takes one to ten microseconds (it makes other processors fence), waking the
+// progress thread to have it set some times that. A program that computes between its calls sets it
+// itself when it leaves a call that waited; one that does so more often than this does neither.
+constexpr int kAlarmsAtOnce = 8;
+constexpr std::chrono::milliseconds kAlarmPeriod{1};
+
+}  // namespace
+
+Waiter::Waiter(Engine& engine, int transport, Waiting waiting)
+    : engine_(engine),
+      waiting_(waiting),
+      alarm_(transport),
+      alarms_(kAlarmsAtOnce, kAlarmPeriod),
+      summons_fd_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
+  TUTTI_INVARIANT(summons_fd_ >= 0, "no descriptor left for an eventfd");
+}
+
+Waiter::~Waiter() {
+  for (const int bell : bells_) close(bell);
+  close(summons_fd_);
+}
+
+// ---- one wait
+
+Waiter::Wait::Wait(Waiter& waiter, bool (*done)(void*), void* argument, Blocked& blocked)
+    : waiter_(waiter),
+      done_(done),
+      argument_(argument),
+      blocked_(blocked),
+      polls_(waiter.shares_core() ? std::min(waiter.waiting_.polls, kPollsOfSharers)
+                                  : waiter.waiting_.polls),
+      before_sleep_(waiter.shares_ ? polls_ : polls_ + waiter.waiting_.yields),
+      longest_(polls_ < Waiting::kForEver ? before_sleep_ + 1 : polls_),
+      eager_(std::min(polls_, kEagerPolls)) {}
+
+void Waiter::Wait::rest() {
+  if (tell_observer()) return;
+  if (idle_ > before_sleep_) {
+    sleep_until_something();
+  } else if (waiter_.ownership_.contended()) {
+    let_others_in();
+  } else if (idle_ > polls_) {
+    yield();
+  } else if (idle_ > eager_) {
+    cpu::pause();
+    if (idle_ % kPollsPerLook == 0 && waiter_.has_lost_core(last_look_)) idle_ = before_sleep_;
+  }
+}
+
+// Of one that has waited for long. True: it is done.
+bool Waiter::Wait::tell_observer() {
+  const bool for_long = spins_ >= kSpinsUnobserved;
+  if (for_long) spins_ = 0;
+  Observer* const observer = waiter_.engine_.observer();
+  if (!observer || (idle_ <= before_sleep_ && !for_long)) [[likely]]
+    return false;
+  spins_ = 0;
+  if (!blocked_.listed) waiter_.list(blocked_);
+  const auto now = std::chrono::steady_clock::now();
+  if (asleep_since_ == Time{}) asleep_since_ = now;
+  observer->waits(now - asleep_since_);
+  return done_(argument_);
+}
+
+// It is another thread's turn, which waits in the same fair queue.
+void Waiter::Wait::let_others_in() {
+  if (++turns_ > (waiter_.shares_ ? 1 : kTurnsBeside)) return sleep(false);
+  Time before = std::chrono::steady_clock::now();
+  waiter_.has_work_.store(waiter_.engine_.pending() > 0, std::memory_order_relaxed);
+  waiter_.ownership_.release();
+  waiter_.ownership_.acquire();
+  waiter_.has_lost_core(before);
+}
+
+void Waiter::Wait::yield() {
+  Time before = std::chrono::steady_clock::now();
+  waiter_.yield_core();
+  if (waiter_.waiting_.spreads && before >= waiter_.spreads_from_) {
+    waiter_.spreads_from_ = before + kLongestWithoutLook;
+    waiter_.engine_.transport().spread();
+  }
+  if (waiter_.has_lost_core(before)) idle_ = before_sleep_;
+}
+
+void Waiter::Wait::sleep_until_something() {
+  Waiter& waiter = waiter_;
+  if (!waiter.arm()) {
+    waiter.armed_ = false;
+    if (!waiter.engine_.progress()) sched_yield();
+    return;
+  }
+  waiter.armed_ = true;
+  // This thread hears of what comes: the progress thread need not be woken as well.
+  if (waiter.alarm_.enabled()) waiter.alarm_.disable();
+  waiter.unattended_.store(false, std::memory_order_relaxed);
+  waiter.wake_those_done();
+  // One who has just come gets its message without a detour. One whose sleep another's message has
+  // ended leaves the next one to that other thread.
+  sleep(!has_slept_ || !waiter.someone_listens());
+}
+
+// Until a message comes, if it listens and the transport is armed, or another thread that owns the
+// engine meanwhile rings: that one sees to those who sleep when it leaves.
+void Waiter::Wait::sleep(bool listens) {
+  Waiter& waiter = waiter_;
+  told_ = false;
+  listens_ = listens;
+  has_slept_ = true;
+  if (waiter.bells_.empty()) {
+    bell_ = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+  } else {
+    bell_ = waiter.bells_.back();
+    waiter.bells_.pop_back();
+  }
+  next_ = std::exchange(waiter.asleep_, this);
+  waiter.sleepers_.store(waiter.sleepers_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  pollfd wakers[] = {{bell_, POLLIN, 0}, {waiter.engine_.transport().descriptor(), POLLIN, 0}};
+  waiter.ownership_.release();
+  poll(wakers, listens ? 2 : 1, bell_ >= 0 ? kLongestSleepMs : kSleepWithoutBellMs);
+  waiter.ownership_.acquire();
+  Wait** at = &waiter.asleep_;
+  while (*at != this) at = &(*at)->next_;
+  *at = next_;
+  waiter.sleepers_.store(waiter.sleepers_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
+  if (bell_ < 0) return;
+  uint64_t rings;
+  if (told_) [[maybe_unused]]
+    const ssize_t n = read(bell_, &rings, sizeof rings);
+  waiter.bells_.push_back(bell_);
+}
+
+// ---- who waits
+
+void Waiter::list(Blocked& blocked) {
+  engine_.note_event();
+  blocked.listed = true;
+  blocked.next = blocked_;
+  if (blocked_) blocked_->previous = &blocked;
+  blocked_ = &blocked;
+  blocked.thread = gettid();
+  blocked.call = flight::thread();
+}
+
+void Waiter::unlist(Blocked& blocked) {
+  engine_.note_event();
+  (blocked.previous ? blocked.previous->next : blocked_) = blocked.next;
+  if (blocked.next) blocked.next->previous = blocked.previous;
+}
+
+// ---- cores
+
+void Waiter::yield() {
+  sched_yield();
+}
+
+// Where ranks share cores it is how most of their waiting goes, and which of them share one is
+// looked at meanwhile.
+void Waiter::yield_core() {
+  yield();
+  if (waiting_.spreads && ++yields_ % kYieldsPerLook == 0) engine_.transport().spread();
+}
+
+bool Waiter::shares_core() {
+  if (shares_) [[unlikely]]
+    shares_ = std::chrono::steady_clock::now() < shares_until_;
+  return shares_;
+}
+
+// Takes down when that was asked; the first time there is no telling.
+bool Waiter::has_lost_core(Time& last) {
+  const Time now = std::chrono::steady_clock::now(), before = std::exchange(last, now);
+  if (!waiting_.adapts || before == Time{} || now - before < kSlice) return false;
+  const bool again = now < shares_until_ + share_remembered_;
+  share_remembered_ = again ? std::min(2 * share_remembered_, kLongestMemory) : kShortestMemory;
+  shares_until_ = now + share_remembered_;
+  shares_ = true;
+  return true;
+}
+
+}  // namespace tutti::engine
