@@ -46,6 +46,7 @@ class CollectiveRequest final : public Request,
         : prepared(std::move(prepared)), then(std::move(then)) {}
     Prepared prepared;
     std::function<Error()> then;
+    std::function<void(Error)> over;  // hears of the end instead of whoever completes the request
     std::optional<Arguments> given;  // by which the execution may be kept
     OwnArrays arrays;                // of types, which it refers to
   };
@@ -97,10 +98,16 @@ class CollectiveRequest final : public Request,
     } else if (new_ && new_->then) {
       failed_ = new_->then();
     }
+    if (new_ && new_->over) return end_step();
     const bool well = !failed_ && execution_->mpi_class == MPI_SUCCESS;
     if (well) leave_execution();
     tell(*comm, engine::Happening::collective_ended);
     finish(well);
+  }
+  void end_step() {
+    new_->over(error());
+    tell(*comm, engine::Happening::collective_ended);
+    finish(true);
   }
   void leave_execution() {
     if (home_.generation > 0)
@@ -248,6 +255,25 @@ Error start_new(Comm& comm, std::unique_ptr<CollectiveRequest::New> what, MPI_Re
 }
 
 }  // namespace
+
+Error start_step(Comm& comm, const Call& call, std::function<void(Error)> over, const Request*& step) {
+  auto what = std::make_unique<CollectiveRequest::New>(Prepared{.call = call});
+  what->over = [over = std::move(over), &step](Error error) {
+    step = nullptr;
+    over(std::move(error));
+  };
+  if (contract::Ledger* const ledger = comm.hidden.ledger; ledger && ledger->disturbed()) [[unlikely]]
+    if (Error e = settle(*ledger)) return e;
+  comm.find_area();
+  Result<std::unique_ptr<coll::Execution>> execution =
+      coll::prepare(comm.hidden, comm.planner, call);
+  if (!execution) return std::move(execution).error();
+  (*execution)->own_arrays();
+  auto made = Ref<CollectiveRequest>::adopt(new CollectiveRequest(comm, std::move(what)));
+  step = made.get();
+  made->start(*std::move(execution));
+  return {};
+}
 
 Error run(const Arguments& given, Comm& comm) {
   Error outcome;
