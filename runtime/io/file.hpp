@@ -51,6 +51,10 @@ class File {
   Error reserve(int64_t bytes);
   Error sync();
   int64_t block_size() { return storage_->block_size(); }
+  Stripes stripes() {  // asked for once: they are given to a file when it is made
+    std::call_once(asked_, [this] { stripes_ = storage_->stripes(); });
+    return stripes_;
+  }
   const std::string& name() const { return name_; }
 
  private:
@@ -61,6 +65,8 @@ class File {
 
   const std::string name_;
   const std::unique_ptr<Storage> storage_;
+  std::once_flag asked_;
+  Stripes stripes_;
   std::mutex atomic_;  // threads of this process share the storage's locks
 };
 

@@ -2,10 +2,12 @@
 // Files of the operating system.
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 
 #include "io/storage.hpp"
 
@@ -51,6 +53,11 @@ class Posix final : public Storage {
     struct stat about {};
     return ::fstat(fd_, &about) == 0 && about.st_blksize > 0 ? about.st_blksize : 4096;
   }
+  Stripes stripes() override {
+    unsigned char attribute[1024];
+    const ssize_t bytes = ::fgetxattr(fd_, "lustre.lov", attribute, sizeof attribute);
+    return stripes_of_lustre(attribute, bytes > 0 ? static_cast<size_t>(bytes) : 0);
+  }
 
  private:
   // Linux moves no more than about 2 GiB in a call.
@@ -89,6 +96,19 @@ std::unique_ptr<Storage> open_posix(const std::string& path, const Opening& how,
   }
   error = 0;
   return std::make_unique<Posix>(fd);
+}
+
+// A magic number, a pattern and an object's number of 16 bytes come first; then the size of a stripe in 4 bytes,
+// and how many there are in 2, all in the machine's order.
+Stripes stripes_of_lustre(const unsigned char* attribute, size_t bytes) {
+  uint32_t magic, size;
+  uint16_t count;
+  if (bytes < 30) return {};
+  std::memcpy(&magic, attribute, 4);
+  std::memcpy(&size, attribute + 24, 4);
+  std::memcpy(&count, attribute + 28, 2);
+  if ((magic != 0x0bd10bd0 && magic != 0x0bd30bd0) || size == 0) return {};
+  return {size, count};
 }
 
 int remove_posix(const std::string& path) {

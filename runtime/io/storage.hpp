@@ -15,6 +15,11 @@ struct Moved {
   int error = 0;
 };
 
+// How a file system lays a file out: in units that go around among so many devices. 0: it does not say.
+struct Stripes {
+  int64_t bytes = 0, count = 0;
+};
+
 class Storage {
  public:
   virtual ~Storage() = default;  // closes it
@@ -31,6 +36,7 @@ class Storage {
   virtual int lock(int64_t offset, int64_t bytes, bool shared) = 0;
   virtual int unlock(int64_t offset, int64_t bytes) = 0;
   virtual int64_t block_size() = 0;  // what the file system likes to move at a time
+  virtual Stripes stripes() { return {}; }
 };
 
 struct Opening {
@@ -41,5 +47,8 @@ struct Opening {
 // nullptr, and errno's number in `error`, if it cannot be opened.
 std::unique_ptr<Storage> open_posix(const std::string& path, const Opening& how, int& error);
 int remove_posix(const std::string& path);
+
+// From Lustre's extended attribute lustre.lov, versions 1 and 3.
+Stripes stripes_of_lustre(const unsigned char* attribute, size_t bytes);
 
 }  // namespace tutti::io

@@ -67,6 +67,25 @@ Error start_new(Comm& comm, std::unique_ptr<CollectiveRequest::New> what, MPI_Re
 
 }  // namespace
 
+Error start_step(Comm& comm, const Call& call, std::function<void(Error)> over, const Request*& step) {
+  auto what = std::make_unique<CollectiveRequest::New>(Prepared{.call = call});
+  what->over = [over = std::move(over), &step](Error error) {
+    step = nullptr;
+    over(std::move(error));
+  };
+  if (contract::Ledger* const ledger = comm.hidden.ledger; ledger && ledger->disturbed()) [[unlikely]]
+    if (Error e = settle(comm.hidden)) return e;
+  comm.find_area();
+  Result<std::unique_ptr<coll::Execution>> execution =
+      coll::prepare(comm.hidden, comm.planner, call);
+  if (!execution) return std::move(execution).error();
+  (*execution)->own_arrays();
+  auto made = Ref<CollectiveRequest>::adopt(new CollectiveRequest(comm, std::move(what)));
+  step = made.get();
+  made->start(*std::move(execution));
+  return {};
+}
+
 Error run(const Arguments& given, Comm& comm) {
   Error outcome;
   if (run_again(given, comm, outcome)) return outcome;

@@ -49,6 +49,11 @@ struct Prepared {
 // before the request does; its error is the request's.
 Error start(Comm& comm, Prepared prepared, MPI_Request* request, std::function<Error()> then = {});
 
+// Starts a step of something that goes on by itself: a call of the library's own that has no handle. `over` hears
+// of its end, however it ends, with the engine owned. `step` is the operation until then, and nullptr afterwards.
+// Called with the engine owned, by a thread that may wait; an Error: it has not been started.
+Error start_step(Comm& comm, const coll::Call& call, std::function<void(Error)> over, const Request*& step);
+
 // What this rank sends itself in the call must be what it expects from itself: where all ranks are
 // equally wrong they do not contradict each other. Tells the communicator's ranks if it is not.
 Error check_own_block(const Prepared& prepared, Comm& comm, contract::Form form);

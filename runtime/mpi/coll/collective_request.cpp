@@ -55,10 +55,17 @@ void CollectiveRequest::over() {
   } else if (new_ && new_->then) {
     failed_ = new_->then();
   }
+  if (new_ && new_->over) return end_step();
   const bool well = !failed_ && execution_->mpi_class == MPI_SUCCESS;
   if (well) leave_execution();
   tell(*comm, engine::Happening::collective_ended);
   finish(well);
+}
+
+void CollectiveRequest::end_step() {
+  new_->over(error());
+  tell(*comm, engine::Happening::collective_ended);
+  finish(true);
 }
 
 void CollectiveRequest::leave_execution() {

@@ -30,6 +30,7 @@ class CollectiveRequest final : public Request,
         : prepared(std::move(prepared)), then(std::move(then)) {}
     Prepared prepared;
     std::function<Error()> then;
+    std::function<void(Error)> over;  // hears of the end instead of whoever completes the request
     std::optional<Arguments> given;  // by which the execution may be kept
     OwnArrays arrays;                // of types, which it refers to
   };
@@ -49,6 +50,7 @@ class CollectiveRequest final : public Request,
  private:
   void add_open_needs(engine::Condition& needs) const override;
   void over();
+  void end_step();
   void leave_execution();
   void abandon() override;
   void resume() override;

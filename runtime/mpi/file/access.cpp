@@ -4,14 +4,11 @@
 #include <algorithm>
 #include <limits>
 
-#include "io/pool.hpp"
 #include "mpi/check/strict.hpp"
 #include "mpi/file/agreement.hpp"
 #include "mpi/file/representation.hpp"
-#include "mpi/object/inventory.hpp"
-#include "mpi/object/process.hpp"
 #include "mpi/object/status.hpp"
-#include "mpi/request/request.hpp"
+#include "mpi/file/together.hpp"
 
 namespace tutti::mpi {
 
@@ -19,60 +16,7 @@ bool Job::converts() const {
   return view->representation->converts();
 }
 
-// An access under way: a thread of the pool performs it, and completes it as the engine's owner.
-class FileRequest final : public Request {
- public:
-  explicit FileRequest(Job job) : Request(Kind::file, job.file->comm()), job_(std::move(job)) {}
-
-  // From here to its completion the engine's owner alone counts references to it. A program's own
-  // conversion functions are called by its own threads.
-  void start() {
-    {
-      const engine::Engine::Guard own(comm->engine());
-      begin();
-    }
-    const bool at_once =
-        job_.view->representation->kind == Representation::Kind::registered || job_.bytes() == 0;
-    if (at_once) return perform_now();
-    io::submit(io::make_queue(), [this] { perform_now(); });
-  }
-  void fill(MPI_Status& status) const override {
-    fill_empty(status);
-    set_status_bytes(status, outcome_.bytes);
-  }
-  Error error() const override {
-    const Error& error = outcome_.error;
-    return error ? Error(error.mpi_class(), error.message()) : Error();
-  }
-  Error cancel() override {
-    return failure(MPI_ERR_REQUEST,
-                   "the request belongs to an access to a file, which cannot be cancelled (the "
-                   "standard, section 14.6.5)");
-  }
-  HasErrhandler& raises_on() const override { return *job_.file; }
-
- private:
-  void add_open_needs(engine::Condition& needs) const override { needs.always(); }
-  void perform_now() {
-    outcome_ = perform(job_);
-    const engine::Engine::Guard own(comm->engine());
-    comm->engine().note_event();
-    finish(!outcome_.error);
-  }
-
-  const Job job_;
-  io::Outcome outcome_;
-};
-
 namespace {
-
-Error no_split(const File& file) {
-  if (!file.split.request) return {};
-  return failure(
-      MPI_ERR_OTHER,
-      "{}: a split collective has begun: end it before another collective access (argument fh)",
-      file.name);
-}
 
 Error check_mode(const File& file, const How& how) {
   if (how.writes && (file.amode & MPI_MODE_RDONLY))
@@ -89,10 +33,11 @@ Error check_mode(const File& file, const How& how) {
   return {};
 }
 
-// All but the place. `etypes`: how far a pointer moves.
+}  // namespace
+
 Error prepare(File& file, const How& how, const Given& given, Job& job, int64_t& etypes) {
-  if (Error e = check_mode(file, how)) return e;
   job.file = Ref<File>(&file);
+  if (Error e = check_mode(file, how)) return e;
   {
     const std::lock_guard lock(file.mutex);
     job.view = file.view;
@@ -124,6 +69,8 @@ Error prepare(File& file, const How& how, const Given& given, Job& job, int64_t&
   return {};
 }
 
+namespace {
+
 Error place_at(Job& job, int64_t etype) {
   using Wide = __int128;
   if (etype < 0)
@@ -142,7 +89,8 @@ Error place_at(Job& job, int64_t etype) {
   return {};
 }
 
-// Takes the place of an access that is not ordered, and moves the pointer that it goes by.
+}  // namespace
+
 Error place(File& file, const How& how, const Given& given, int64_t etypes, Job& job) {
   int64_t at = given.offset;
   if (how.where == Where::individual) {
@@ -154,6 +102,8 @@ Error place(File& file, const How& how, const Given& given, int64_t etypes, Job&
   }
   return place_at(job, at);
 }
+
+namespace {
 
 // One after the other by rank. Collective; an Error is what all have.
 Error place_in_order(File& file, const How& how, int64_t etypes, Job& job, Error mine) {
@@ -182,6 +132,8 @@ Error place_in_order(File& file, const How& how, int64_t etypes, Job& job, Error
   return agree(file.comm(), how.function, place_at(job, told.first + before));
 }
 
+}  // namespace
+
 void tell(MPI_Status* status, int64_t bytes) {
   if (status == MPI_STATUS_IGNORE) return;
   const int kept = status->MPI_ERROR;
@@ -190,8 +142,8 @@ void tell(MPI_Status* status, int64_t bytes) {
   status->MPI_ERROR = kept;
 }
 
-// Of a collective access: it is good on all ranks, and its place is known.
 Error place_together(File& file, const How& how, const Given& given, Job& job) {
+  await_earlier(file);
   int64_t etypes = 0;
   Error mine = no_split(file);
   if (!mine) mine = prepare(file, how, given, job, etypes);
@@ -203,15 +155,6 @@ Error place_together(File& file, const How& how, const Given& given, Job& job) {
 BufferUse use_of(const Job& job) {
   return {job.memory(), !job.writes};
 }
-
-Error take_buffer(FileRequest& made, const Job& job) {
-  if (!strict || job.count == 0) [[likely]]
-    return {};
-  const BufferUse use = use_of(job);
-  return strict->take(static_cast<Request*>(&made), {&use, 1});
-}
-
-}  // namespace
 
 // Conversion goes through memory of its own, as much as the access has.
 io::Outcome perform(const Job& job) {
@@ -245,7 +188,10 @@ Error access(File& file, const How& how, const Given& given, MPI_Status* status)
     if (Error e = place_together(file, how, given, job)) return e;
     if (strict && job.count > 0) [[unlikely]]
       if (Error e = taken.take({use_of(job)})) return e;
-    if (Error e = perform_together(job, how.function, outcome)) return e;
+    Together act(job, how.function, false);
+    while (const coll::Call* const call = act.next())
+      if (Error e = run(file.comm(), *call)) return e;
+    outcome = std::move(act.outcome);
   } else {
     int64_t etypes = 0;
     if (Error e = prepare(file, how, given, job, etypes)) return e;
@@ -256,61 +202,6 @@ Error access(File& file, const How& how, const Given& given, MPI_Status* status)
   }
   tell(status, outcome.bytes);
   return std::move(outcome.error);
-}
-
-// A collective one asks nobody: it is complete when this rank's part is, which the standard leaves
-// to the library.
-Error start_access(File& file, const How& how, const Given& given, MPI_Request* request) {
-  Job job;
-  int64_t etypes = 0;
-  if (how.collective)
-    if (Error e = no_split(file)) return e;
-  if (Error e = prepare(file, how, given, job, etypes)) return e;
-  if (Error e = place(file, how, given, etypes, job)) return e;
-  auto* const made = new FileRequest(job);  // whose one reference is the handle's
-  if (Error e = take_buffer(*made, job)) {
-    made->release();
-    return e;
-  }
-  *request = inventory::hand_out<Request>(*made);
-  made->start();
-  return {};
-}
-
-Error begin_split(File& file, const How& how, const Given& given) {
-  Job job;
-  if (Error e = place_together(file, how, given, job)) return e;
-  auto made = Ref<FileRequest>::adopt(new FileRequest(job));
-  FileRequest& request = *made;
-  if (Error e = take_buffer(request, job)) return e;
-  file.split = {how.function, given.buffer, Ref<Request>(made.get())};
-  made = {};
-  request.start();
-  return {};
-}
-
-Error end_split(File& file, Function began, const void* buffer, MPI_Status* status) {
-  if (!file.split.request)
-    return failure(MPI_ERR_OTHER, "{}: no split collective has begun: call {} first (argument fh)",
-                   file.name, kFunctionNames[static_cast<size_t>(began)]);
-  if (file.split.began != began)
-    return failure(
-        MPI_ERR_OTHER,
-        "{}: the split collective was begun by {}, which another function ends (argument fh)",
-        file.name, kFunctionNames[static_cast<size_t>(file.split.began)]);
-  if (file.split.buffer != buffer)
-    return failure(MPI_ERR_BUFFER,
-                   "{}: the split collective was begun with the buffer {}, not {} (argument buf)",
-                   file.name, file.split.buffer, buffer);
-  {
-    const engine::Engine::Guard own(file.comm().engine());
-    file.comm().engine().wait_until([&] { return file.split.request->is_complete(); });
-  }
-  const Ref<Request> request = std::exchange(file.split, {}).request;
-  MPI_Status done{};
-  request->fill(done);
-  tell(status, status_bytes(done));
-  return request->error();
 }
 
 }  // namespace tutti::mpi

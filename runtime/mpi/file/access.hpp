@@ -5,6 +5,7 @@
 
 #include "functions.hpp"
 #include "io/file.hpp"
+#include "mpi/check/strict.hpp"
 #include "mpi/file/file.hpp"
 #include "mpi/type/datatype.hpp"
 
@@ -52,8 +53,15 @@ struct Job {
 // What `outcome.bytes` counts is memory.
 io::Outcome perform(const Job& job);
 
-// Of all ranks together (two_phase.cpp). `job` is good on all of them. Fills `outcome`; an Error is
-// what all have.
-Error perform_together(const Job& job, Function function, io::Outcome& outcome);
+// --- the parts of an access
+
+// All but the place. `etypes`: how far a pointer moves.
+Error prepare(File& file, const How& how, const Given& given, Job& job, int64_t& etypes);
+// Takes the place of an access that is not ordered, and moves the pointer that it goes by.
+Error place(File& file, const How& how, const Given& given, int64_t etypes, Job& job);
+// Both of a collective access: afterwards it is good on all ranks, and its place is known.
+Error place_together(File& file, const How& how, const Given& given, Job& job);
+BufferUse use_of(const Job& job);
+void tell(MPI_Status* status, int64_t bytes);
 
 }  // namespace tutti::mpi

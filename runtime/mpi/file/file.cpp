@@ -194,13 +194,14 @@ Error file_open(Comm& comm, const char* filename, int amode, Info* info, MPI_Fil
 Error file_close(MPI_File* fh) {
   File& file = *resolve<File>(*fh);
   Error mine;
-  if (file.comm().under_way > 0)
+  if (const int open = file.accesses)
     mine = failure(MPI_ERR_PENDING,
                    "{}: {} of its accesses {} not complete: wait for them first (argument fh)",
-                   file.name, file.comm().under_way, file.comm().under_way == 1 ? "is" : "are");
+                   file.name, open, open == 1 ? "is" : "are");
   if (file.split.request)
     mine = failure(MPI_ERR_PENDING,
                    "{}: a split collective has begun and has not ended (argument fh)", file.name);
+  await_earlier(file);
   if (Error e = agree(file.comm(), Function::File_close, std::move(mine))) return e;
   Error left;
   if (file.rank() == 0 && (file.amode & MPI_MODE_DELETE_ON_CLOSE))
@@ -218,6 +219,14 @@ Error file_close(MPI_File* fh) {
 Error file_delete(const char* filename, Info*) {
   const int error = io::remove_posix(filename);
   return error ? io::failure_of(filename, "deleting it", error) : Error();
+}
+
+Error no_split(const File& file) {
+  if (!file.split.request) return {};
+  return failure(
+      MPI_ERR_OTHER,
+      "{}: a split collective has begun: end it before another collective call (argument fh)",
+      file.name);
 }
 
 Error tell_failure(Comm& comm, Function function, int first, Error mine) {

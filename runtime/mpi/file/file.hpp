@@ -4,12 +4,15 @@
 // the device is io/'s.
 #pragma once
 
+#include <atomic>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <string>
 
 #include "functions.hpp"
 #include "io/file.hpp"
+#include "io/pool.hpp"
 #include "mpi/file/hints.hpp"
 #include "mpi/object/error.hpp"
 #include "mpi/object/objects.hpp"
@@ -70,6 +73,14 @@ class File final : public HasErrhandler {
   };
   Split split;
 
+  // Nonblocking and split collective accesses that are under way. Their exchanges go over the file's
+  // communicator, so they take their turns, and blocking collective calls on the file come after them. The
+  // engine's owner's, but for their number.
+  std::deque<FileRequest*> turns;
+  std::atomic<int> waiting_turns{0};
+  const std::shared_ptr<io::Queue> steps = io::make_queue();
+  std::atomic<int> accesses{0};  // that have a request, and are not complete
+
   // All ranks' views, once a collective access has asked for them after MPI_File_set_view.
   std::shared_ptr<const std::vector<io::View>> views;
   bool views_too_large = false;
@@ -85,6 +96,11 @@ HasErrhandler& null_file();
 // reaches those that have none of their own. Collective on the file, in the program's call
 // `function`.
 Error agree(Comm& comm, Function function, Error mine);
+
+// An error while a split collective has begun and not ended.
+Error no_split(const File& file);
+// Before each blocking collective call on the file: waits for the nonblocking ones that have begun.
+void await_earlier(File& file);
 
 // Moves the shared pointer by `etypes`, and tells where it was. Any rank, whenever it likes.
 Error advance_shared(File& file, int64_t etypes, int64_t& before);

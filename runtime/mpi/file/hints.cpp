@@ -25,7 +25,7 @@ bool buffering(const std::string& text, Hints::Collective& value) {
 
 constexpr std::string_view kOnlyTold[] = {
     "access_style", "chunked", "chunked_item", "chunked_size",    "cb_block_size",
-    "io_node_list", "nb_proc", "num_io_nodes", "striping_factor", "striping_unit"};
+    "io_node_list", "nb_proc", "num_io_nodes"};
 
 }  // namespace
 
@@ -38,6 +38,10 @@ void Hints::take(const Info* info) {
       if ((good = number(value, n))) cb_buffer_size = std::max<int64_t>(n, 4096);
     } else if (key == "cb_nodes") {
       if ((good = number(value, n))) cb_nodes = static_cast<int>(std::min<int64_t>(n, 1 << 20));
+    } else if (key == "striping_unit") {
+      if ((good = number(value, n))) striping_unit = n;
+    } else if (key == "striping_factor") {
+      if ((good = number(value, n))) striping_factor = n;
     } else if (key == "file_perm") {
       if ((good = number(value, n, 8) && n <= 07777)) permissions = static_cast<int>(n);
     } else if (key == "collective_buffering") {

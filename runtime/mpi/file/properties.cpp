@@ -14,14 +14,6 @@
 namespace tutti::mpi {
 namespace {
 
-Error no_split(const File& file) {
-  if (!file.split.request) return {};
-  return failure(
-      MPI_ERR_OTHER,
-      "{}: a split collective has begun: end it before another collective call (argument fh)",
-      file.name);
-}
-
 Error writable(const File& file) {
   if (!(file.amode & MPI_MODE_RDONLY)) return {};
   return failure(MPI_ERR_READ_ONLY, "{}: the file was opened with MPI_MODE_RDONLY (argument fh)",
@@ -32,6 +24,7 @@ Error writable(const File& file) {
 template <class Do>
 Error by_rank_0(File& file, Function function, int64_t argument, const char* name, Error mine,
                 Do&& act) {
+  await_earlier(file);
   struct Said {
     int64_t argument, failed;
   };
@@ -97,7 +90,7 @@ Error check_filetype(const Datatype& etype, const Datatype& filetype) {
 Error make_view(File& file, MPI_Offset disp, Datatype& etype, Datatype& filetype,
                 const char* datarep, FileView& made) {
   if (Error e = no_split(file)) return e;
-  if (file.comm().under_way > 0)
+  if (file.accesses > 0)
     return failure(MPI_ERR_PENDING,
                    "{}: nonblocking accesses are not complete: wait for them first (argument fh)",
                    file.name);
@@ -217,6 +210,7 @@ Error file_set_view(File& fh, MPI_Offset disp, Datatype& etype, Datatype& filety
                     const char* datarep, Info* info) {
   auto made = std::make_shared<FileView>();
   Error mine = make_view(fh, disp, etype, filetype, datarep, *made);
+  await_earlier(fh);
   ViewSaid said{mine.mpi_class(), etype.layout->extent(), {}};
   std::strncpy(said.representation, datarep, sizeof said.representation - 1);
   std::vector<ViewSaid> all;
@@ -284,6 +278,7 @@ Error file_seek(File& fh, MPI_Offset offset, int whence) {
 }
 
 Error file_seek_shared(File& fh, MPI_Offset offset, int whence) {
+  await_earlier(fh);
   Error mine = no_split(fh);
   // What is added to the current place must not be less than nothing on any rank: rank 0 tells.
   std::vector<std::array<int64_t, 3>> all;
@@ -350,6 +345,7 @@ Error file_preallocate(File& fh, MPI_Offset size) {
 }
 
 Error file_sync(File& fh) {
+  await_earlier(fh);
   Error mine = no_split(fh);
   if (!mine && !(fh.amode & MPI_MODE_RDONLY)) mine = fh.io->sync();
   return agree(fh.comm(), Function::File_sync, std::move(mine));
@@ -381,6 +377,7 @@ Error file_get_group(File& fh, MPI_Group* group) {
 }
 
 Error file_set_info(File& fh, Info* info) {
+  await_earlier(fh);
   if (Error e = agree(fh.comm(), Function::File_set_info, no_split(fh))) return e;
   const std::lock_guard lock(fh.mutex);
   fh.hints.take(info);
@@ -401,6 +398,12 @@ Error file_get_info(File& fh, MPI_Info* info_used) {
   made->set("cb_buffer_size", std::to_string(fh.hints.cb_buffer_size));
   if (fh.hints.cb_nodes > 0)
     made->set("cb_nodes", std::to_string(std::min(fh.hints.cb_nodes, fh.size())));
+  const io::Stripes stripes = fh.io->stripes();
+  const auto tell = [&](const char* key, int64_t hint, int64_t there) {
+    if (hint > 0 || there > 0) made->set(key, std::to_string(hint > 0 ? hint : there));
+  };
+  tell("striping_unit", fh.hints.striping_unit, stripes.bytes);
+  tell("striping_factor", fh.hints.striping_factor, stripes.count);
   made->set("romio_cb_read", word(fh.hints.buffered_reads));
   made->set("romio_cb_write", word(fh.hints.buffered_writes));
   if (fh.hints.buffered_reads == fh.hints.buffered_writes &&

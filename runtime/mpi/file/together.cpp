@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/file/together.hpp"
+
+#include <algorithm>
+
+#include "contract/signature.hpp"
+#include "mpi/coll/collective.hpp"
+#include "mpi/file/two_phase.hpp"
+
+namespace tutti::mpi {
+namespace {
+
+// bytes: such pieces are moved as well by whoever has them
+constexpr int64_t kLargePiece = 64 << 10;
+constexpr int kSampled = 64;                         // pieces that are looked at
+constexpr int64_t kMostOfViews = int64_t{64} << 20;  // bytes of all ranks' views, as they travel
+
+int64_t mean_piece(const io::View& view, int64_t position, int64_t bytes) {
+  int64_t seen = 0;
+  int pieces = 0;
+  view.each_run(position, bytes,
+                [&](int64_t, int64_t, int64_t n) { return seen += n, ++pieces < kSampled; });
+  return pieces ? seen / pieces : 0;
+}
+
+bool interleave(std::vector<Share> shares) {
+  std::erase_if(shares, [](const Share& s) { return s.bytes == 0; });
+  std::ranges::sort(shares, {}, &Share::low);
+  for (size_t i = 1; i < shares.size(); ++i)
+    if (shares[i].low < shares[i - 1].high) return true;
+  return false;
+}
+
+bool in_two_phases(const std::vector<Share>& shares) {
+  const auto wanted = static_cast<Hints::Collective>(shares[0].buffering);
+  if (shares.size() == 1 || wanted == Hints::Collective::never) return false;
+  if (!std::ranges::all_of(shares, [](const Share& s) { return s.fit != 0; })) return false;
+  if (std::ranges::all_of(shares, [](const Share& s) { return s.bytes == 0; })) return false;
+  if (wanted == Hints::Collective::always) return true;
+  return std::ranges::any_of(shares,
+                             [](const Share& s) { return s.bytes > 0 && s.piece < kLargePiece; }) &&
+         interleave(shares);
+}
+
+Share share_of(const Job& job) {
+  const io::View& view = job.view->bytes;
+  const int64_t bytes = job.bytes();
+  Share mine{};
+  mine.position = job.position;
+  mine.bytes = bytes;
+  if (bytes > 0) {
+    mine.low = view.offset_of(job.position);
+    mine.high = view.offset_of(job.position + bytes - 1) + 1;
+    mine.piece = mean_piece(view, job.position, bytes);
+  }
+  // Tiles that reach into each other have no order by which a window could be found.
+  const bool in_order = view.tile->extent() >= view.tile->true_extent();
+  mine.fit = in_order && !job.converts() && !job.atomic;
+  const std::lock_guard lock(job.file->mutex);
+  const Hints& hints = job.file->hints;
+  mine.buffer_size = hints.cb_buffer_size;
+  mine.buffering = static_cast<int32_t>(job.writes ? hints.buffered_writes : hints.buffered_reads);
+  mine.aggregators = hints.cb_nodes;
+  if (job.file->rank() == 0) {
+    const io::Stripes stripes = job.file->io->stripes();
+    mine.stripe = hints.striping_unit > 0 ? hints.striping_unit : stripes.bytes;
+    mine.stripes = hints.striping_factor > 0 ? hints.striping_factor : stripes.count;
+  }
+  return mine;
+}
+
+}  // namespace
+
+Together::Together(Job of, Function function, bool in_pool, Error mine)
+    : job(std::move(of)), function_(function), in_pool_(in_pool) {
+  outcome.error = std::move(mine);
+}
+Together::~Together() = default;
+
+const coll::Call* Together::ask(const coll::Call& call, Stage then) {
+  call_ = call;
+  if (!call_.signature) call_.signature = contract::word_of(function_);
+  stage_ = then;
+  return &call_;
+}
+
+const coll::Call* Together::next() {
+  switch (stage_) {
+    case Stage::shares: return say_share();
+    case Stage::decide: return decide();
+    case Stage::learn_views: return send_views();
+    case Stage::take_views: return take_views();
+    case Stage::windows: return next_window();
+    case Stage::agree: return agree();
+    case Stage::judge: return judge();
+    case Stage::told: return hear();
+    case Stage::over: break;
+  }
+  return nullptr;
+}
+
+const coll::Call* Together::say_share() {
+  File& file = *job.file;
+  if (file.size() == 1) {
+    if (!outcome.error) outcome = perform(job);
+    stage_ = Stage::over;
+    return nullptr;
+  }
+  if (!outcome.error) {
+    mine_ = share_of(job);
+    if (!job.writes) outcome.error = file.io->size(mine_.file_size);
+  }
+  mine_.failed = outcome.error.mpi_class();
+  shares_.resize(static_cast<size_t>(file.size()));
+  return ask(allgather_bytes(&mine_, shares_.data(), sizeof mine_), Stage::decide);
+}
+
+const coll::Call* Together::decide() {
+  const auto failed = std::ranges::find_if(shares_, [](const Share& s) { return s.failed != 0; });
+  if (failed != shares_.end()) return tell(static_cast<int>(failed - shares_.begin()));
+  if (!in_two_phases(shares_)) return alone();
+  File& file = *job.file;
+  // All ranks have asked for the views at the same call, or none has.
+  bool too_large;
+  {
+    const std::lock_guard lock(file.mutex);
+    known_ = file.views;
+    too_large = file.views_too_large;
+  }
+  if (too_large) return alone();
+  return known_ ? next_window() : say_view();
+}
+
+const coll::Call* Together::alone() {
+  outcome = perform(job);
+  return agree();
+}
+
+// Every rank's view, once for each MPI_File_set_view.
+const coll::Call* Together::say_view() {
+  own_view_.clear();
+  job.view->bytes.tile->write(own_view_);
+  said_ = {job.view->bytes.displacement, static_cast<int64_t>(own_view_.size())};
+  all_said_.resize(shares_.size());
+  return ask(allgather_bytes(&said_, all_said_.data(), sizeof said_), Stage::learn_views);
+}
+
+const coll::Call* Together::send_views() {
+  int64_t total = 0;
+  for (const Said& said : all_said_) {
+    counts_.push_back(said.bytes);
+    places_.push_back(total);
+    total += said.bytes;
+  }
+  if (total > kMostOfViews) {
+    {
+      const std::lock_guard lock(job.file->mutex);
+      job.file->views_too_large = true;
+    }
+    return alone();
+  }
+  views_.resize(static_cast<size_t>(total));
+  return ask({.kind = coll::Collective::allgatherv,
+              .in = own_view_.data(),
+              .out = views_.data(),
+              .in_count = static_cast<int64_t>(own_view_.size()),
+              .in_layout = &Layout::bytes(),
+              .out_layout = &Layout::bytes(),
+              .out_counts = Ints(counts_.data()),
+              .out_displacements = Ints(places_.data())},
+             Stage::take_views);
+}
+
+const coll::Call* Together::take_views() {
+  auto views = std::make_shared<std::vector<io::View>>();
+  for (size_t r = 0; r < all_said_.size(); ++r) {
+    std::span<const std::byte> from(views_.data() + places_[r], static_cast<size_t>(counts_[r]));
+    LayoutRef tile = Layout::read(from);
+    if (!tile) {  // as on all ranks: they have read the same
+      outcome.error = failure(MPI_ERR_INTERN, "{}: the view of rank {} cannot be read",
+                              job.file->name, r);
+      return agree();
+    }
+    views->push_back({all_said_[r].displacement, std::move(tile)});
+  }
+  known_ = std::move(views);
+  const std::lock_guard lock(job.file->mutex);
+  job.file->views = known_;
+  return next_window();
+}
+
+const coll::Call* Together::next_window() {
+  if (!act_) act_ = std::make_unique<TwoPhases>(job, shares_, *known_, !in_pool_);
+  if (const coll::Call* const call = act_->next()) return ask(*call, Stage::windows);
+  outcome.error = act_->take_error();
+  outcome.bytes = outcome.error ? 0 : act_->bytes();
+  act_.reset();
+  return agree();
+}
+
+// Nobody goes on before it is known whether all could do their part.
+const coll::Call* Together::agree() {
+  own_class_ = outcome.error.mpi_class();
+  classes_.resize(shares_.size());
+  return ask(allgather_bytes(&own_class_, classes_.data(), sizeof own_class_), Stage::judge);
+}
+
+const coll::Call* Together::judge() {
+  const auto failed = std::ranges::find_if(classes_, [](int32_t c) { return c != 0; });
+  if (failed != classes_.end()) return tell(static_cast<int>(failed - classes_.begin()));
+  stage_ = Stage::over;
+  return nullptr;
+}
+
+const coll::Call* Together::tell(int first) {
+  first_ = first;
+  if (job.file->rank() == first) {
+    told_.error_class = outcome.error.mpi_class();
+    outcome.error.message().copy(told_.text, sizeof told_.text - 1);
+  }
+  coll::Call call = bcast_bytes(&told_, sizeof told_, first);
+  call.signature = contract::word_of(function_, first);
+  return ask(call, Stage::told);
+}
+
+const coll::Call* Together::hear() {
+  if (!outcome.error)
+    outcome.error = failure(told_.error_class, "rank {}: {}", first_, told_.text);
+  stage_ = Stage::over;
+  return nullptr;
+}
+
+}  // namespace tutti::mpi

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Collective access in two phases: some ranks, the aggregators, each own a part of the file's range
+// that is accessed, and move it in large pieces; the ranks exchange with them what belongs into
+// each part. It wins where the ranks' pieces are small and lie between each other's. Everybody
+// knows everybody's view, so that both sides count alike, and no list of offsets is made of a whole
+// access, nor does one travel.
+//
+//   rank 0's pieces  a.....a.....a.....     part of aggregator 0  abcabcabc
+//   rank 1's         ..b.....b.....b...     part of aggregator 1  abcabcabc
+//   rank 2's         ....c.....c.....c.
+//
+// A part is moved in windows of cb_buffer_size, one exchange for each. Aggregators read the next window, or
+// write the last one, while the ranks exchange the present one.
+#pragma once
+
+#include <condition_variable>
+#include <mutex>
+#include <vector>
+
+#include "io/pool.hpp"
+#include "mpi/file/together.hpp"
+
+namespace tutti::mpi {
+
+class TwoPhases {
+ public:
+  // `overlaps`: threads of the pool may move bytes of the file meanwhile.
+  TwoPhases(const Job& job, const std::vector<Share>& shares, const std::vector<io::View>& views,
+            bool overlaps);
+  ~TwoPhases();
+  TwoPhases(const TwoPhases&) = delete;
+
+  // The next window's exchange; nullptr: there is none left, and the file has what belongs to it.
+  const coll::Call* next();
+  // The first error of this rank's own reads and writes, after that.
+  Error take_error() { return std::move(error_); }
+  int64_t bytes() const { return lengths_[static_cast<size_t>(rank_)]; }
+
+ private:
+  struct Piece {
+    int64_t offset, bytes;
+  };
+  // What of one rank's access lies in a window: its packed bytes [begin, end).
+  struct Range {
+    int64_t begin = 0, end = 0;
+    int64_t bytes() const { return end - begin; }
+  };
+  // A window of each aggregator, and what this rank has to do with them. There are two at a time.
+  struct Window {
+    Piece here{};                // that of this aggregator
+    std::vector<Range> parts;    // of this rank's data, by aggregator
+    std::vector<Range> theirs;   // of each rank's data, what lies in `here`
+    std::vector<int64_t> mine, mine_at, other, other_at;  // counts and places of the exchange, by rank
+    std::vector<std::byte> stage, packed, buffer;
+    Error error;
+    bool busy = false;  // a thread of the pool is at it
+  };
+
+  void clip();
+  void divide();
+  void choose_aggregators(int count);
+  Piece window_of(int aggregator, int64_t round) const;
+  Range range_of(int rank, const Piece& window) const;
+  void enter(Window& window, int64_t round) const;
+  // Between my memory and the aggregators': directly where it has no gaps.
+  bool direct() const { return memory_.contiguous(); }
+  std::byte* own_side(Window& window) const;
+  const coll::Call* exchange(Window& window, bool to_aggregators);
+  template <class Visit>
+  void each_piece(const Window& window, Visit&& visit) const;
+  static void join(std::vector<Piece>& pieces);
+  static void add(std::vector<Piece>& pieces, int64_t offset, int64_t bytes);
+  void pack(Window& window) const;
+  void unpack(const Window& window) const;
+  void store(Window& window) const;
+  void load(Window& window) const;
+  const coll::Call* next_written();
+  const coll::Call* next_read();
+  // Has a window's bytes moved, by this thread or by one of the pool; and waits for that.
+  void begin(Window& window);
+  void finish(Window& window);
+
+  const Job& job_;
+  const std::vector<Share>& shares_;
+  const std::vector<io::View>& views_;
+  const int ranks_, rank_;
+  const Payload memory_;
+  int64_t low_ = 0, high_ = 0, part_ = 0, size_ = 0, rounds_ = 0;
+  std::vector<int64_t> lengths_;  // bytes that are accessed, by rank
+  std::vector<int> aggregators_;  // their ranks
+  int mine_ = -1;                 // which of them this rank is
+  bool overlaps_;
+  int64_t round_ = -1;  // whose exchange is made now
+  Window windows_[2];
+  coll::Call call_;
+  Error error_;
+  std::mutex mutex_;
+  std::condition_variable moved_;
+  std::shared_ptr<io::Queue> queue_;
+};
+
+}  // namespace tutti::mpi
