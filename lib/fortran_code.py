@@ -194,8 +194,40 @@ def body_of(p, codes):
     return text
 
 
+def string_by_descriptor(a):
+    """bind(C) passes a string by descriptor."""
+    n = a.name
+    return Code(f"CFI_cdesc_t *{n}_text", f"{n}_", [f"const char *{n} = (const char *){n}_text->base_addr;",
+                                                   f"const size_t {n}_length = {n}_text->elem_len;",
+                                                   f"TEXT_IN({n});"], [f"TEXT_END({n});"])
+
+
+def code_by_descriptor(p, a):
+    if a.kind == "STRING":
+        return string_by_descriptor(a)
+    if a.kind == "BUFFER":
+        return Code(f"CFI_cdesc_t *{a.name}", f"address_in({a.name}->base_addr)")
+    return code_of(p, a)
+
+
+def descriptors_body(p):
+    """The form of mpi_f08 with descriptors. What follows from a section with gaps is in a function of its own, for
+    most calls have none and shall not pay for it."""
+    codes = [code_by_descriptor(p, a) for a in p.arguments]
+    parameters = ", ".join([c.declaration for c in codes] + ["MPI_Fint *ierror"])
+    names = [c.declaration.replace("(*", "").partition(")")[0].rpartition(" ")[2].lstrip("*") for c in codes] + ["ierror"]
+    gaps = " | ".join(f"has_gaps({a.name})" for a in p.arguments if a.kind == "BUFFER")
+    plain = body_of(p, codes)
+    assert plain[0] == "  ENTER();"
+    c_name = p.name.removeprefix("MPI_")
+    return ["#ifdef SECTIONS_COME_FIRST /* once for both prefixes */",
+            f"COLD void sections_{p.short}(__typeof__(MPI_{c_name}) *call, {parameters}) {{", *sections_body(p), "}", "#endif",
+            f"void TS({p.short})({parameters}) {{", plain[0], f"  if (UNLIKELY({gaps})) {{",
+            f"    sections_{p.short}(C({c_name}), {', '.join(names)});", "    return;", "  }", *plain[1:], "}"]
+
+
 def sections_body(p):
-    """The form of mpi_f08 with descriptors: buffers, their counts and datatypes are variables first."""
+    """The call where a buffer is a section with gaps: buffers, their counts and datatypes are variables first."""
     codes, begins, ends = {}, [], []
     raising = {"COMMUNICATOR": "kOnComm, comm_in", "FILE": "kOnFile, file_in", "WINDOW": "kOnWin, win_in"}
     on = next((f"{raising[a.kind]}(*{a.name})" for a in p.arguments if a.kind in raising and a.direction != "out"),
@@ -207,12 +239,7 @@ def sections_body(p):
     is_persistent = int("_init" in p.short)
     for a in p.arguments:
         if a.kind != "BUFFER":
-            codes.setdefault(a.name, code_of(p, a))
-            if a.kind == "STRING":  # bind(C) passes it by descriptor
-                codes[a.name] = Code(f"CFI_cdesc_t *{a.name}_text", f"{a.name}_",
-                                     [f"const char *{a.name} = (const char *){a.name}_text->base_addr;",
-                                      f"const size_t {a.name}_length = {a.name}_text->elem_len;",
-                                      f"TEXT_IN({a.name});"], [f"TEXT_END({a.name});"])
+            codes.setdefault(a.name, code_by_descriptor(p, a))
             continue
         n = a.name
         use, count, datatype = section_use(p, a)
@@ -239,7 +266,7 @@ def sections_body(p):
         begins.append(f"section_begin(&{n}_, {n}, {count_at}, {type_at}, {use}, {flow}, (struct raised_on){{{on}}})")
         ends.append(f"SECTION_END({n}_);")
     codes = [codes[a.name] for a in p.arguments]
-    text = ["  ENTER();"]
+    text = []
     for c in codes:
         text += ["  " + line for line in c.before]
     text.append(f"  int error_ = {begins[0]};")
@@ -248,7 +275,7 @@ def sections_body(p):
         text.append(f"  const int error_of_{a.name} = {begin};")
         text.append(f"  if (error_ == MPI_SUCCESS) error_ = error_of_{a.name};")
     text.append("  if (error_ == MPI_SUCCESS)")
-    text.append(f"    error_ = C({p.name.removeprefix('MPI_')})({', '.join(c.value for c in codes)});")
+    text.append(f"    error_ = call({', '.join(c.value for c in codes)});")
     if request:
         text.append("  if (error_ == MPI_SUCCESS) {")
         text += [f"    SECTION_KEEP({a.name}_, {request.name}_, {is_persistent});" for a in p.arguments
@@ -263,8 +290,7 @@ def sections_body(p):
     for c in codes:
         text += ["  " + line for line in c.after]
     text.append("  if (ierror) *ierror = error_;")
-    head = f"void TS({p.short})({', '.join([c.declaration for c in codes] + ['MPI_Fint *ierror'])})"
-    return [head + " {", *text, "}"]
+    return text
 
 
 def alias(new, old):
@@ -285,13 +311,13 @@ def procedures():
             if not p.has_buffers:
                 text.append(alias(f"F08({p.short})", p.short))
             elif p.short not in SPECIAL:
-                text += sections_body(p)
+                text += descriptors_body(p)
         if p.flag("large"):
             p = form_of(procedure, True)
             if p.short in SPECIAL:
                 text.append(alias(f"F08({p.short})", p.short))
             elif p.has_buffers:
-                text += sections_body(p)
+                text += descriptors_body(p)
             else:
                 codes = [code_of(p, a) for a in p.arguments]
                 text += [signature_of(p, codes, f"F08({p.short})") + " {", *body_of(p, codes), "}"]

@@ -26,6 +26,8 @@ static void tell_of_fortran(void) {
   PMPI_Info_free(&info);
 }
 
+#define COLD static __attribute__((cold, noinline))
+#define SECTIONS_COME_FIRST
 #define C(name) MPI_##name
 #define F(name) mpi_##name##_
 #define TS(name) mpi_##name##_f08ts_
@@ -36,6 +38,7 @@ static void tell_of_fortran(void) {
 #undef C
 #undef F
 #undef TS
+#undef SECTIONS_COME_FIRST
 #undef F08
 #undef NAME_OF
 
