@@ -95,11 +95,12 @@ void Comm::note_context(uint64_t context) const {
 }
 
 void Comm::forget_context(uint64_t context) {
+  Process& process = mpi::process();
   if (spans_jobs(context)) {
-    const std::lock_guard lock(process().spanning_mutex);
-    std::erase_if(process().spanning, [&](const auto& one) { return one.first == context; });
+    const std::lock_guard lock(process.spanning_mutex);
+    std::erase_if(process.spanning, [&](const auto& one) { return one.first == context; });
   }
-  if (context != kNoContext && process().contexts) process().contexts->release(context);
+  if (context != kNoContext && process.contexts) process.contexts->release(context);
 }
 
 std::string Comm::description() const {
