@@ -87,7 +87,7 @@ Result<std::vector<int>> order_of(const AppShape& app, const Room& room, const M
     free_at_most += std::max(0, room.most[node] - room.used[node]);
   }
   const auto too_many = [&](int ranks, int64_t fit) {
-    return failure(MPI_ERR_ARG,
+    return failure(MPI_ERR_SPAWN,
                    "{} ranks are asked for, and the nodes take {} at most, by the max_slots of the "
                    "hostfile; use fewer ranks or more nodes",
                    ranks, fit);
@@ -96,7 +96,7 @@ Result<std::vector<int>> order_of(const AppShape& app, const Room& room, const M
     const int most = policy.per_node * static_cast<int>(app.nodes.size());
     const int ranks = app.ranks.value_or(most);
     if (ranks > most)
-      return failure(MPI_ERR_ARG,
+      return failure(MPI_ERR_SPAWN,
                      "{} ranks do not fit on {} nodes with --map-by ppr:{}:node; "
                      "at most {} do",
                      ranks, app.nodes.size(), policy.per_node, most);
@@ -218,7 +218,7 @@ Result<Placement> place(const std::vector<AppShape>& apps, const std::vector<int
   for (size_t node = 0; node < slots.size(); ++node)
     if (room.used[node] > room.slots[node]) out.oversubscribed.push_back(static_cast<int>(node));
   if (!policy.oversubscribe && !out.oversubscribed.empty())
-    return failure(MPI_ERR_ARG,
+    return failure(MPI_ERR_SPAWN,
                    "{} ranks are asked for on a node with {} slots, and --map-by says "
                    "nooversubscribe; use fewer ranks or more nodes",
                    room.used[out.oversubscribed[0]], room.slots[out.oversubscribed[0]]);
