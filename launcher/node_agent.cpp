@@ -221,6 +221,13 @@ void NodeAgent::find_socket_ranks() {
   std::map<int, std::string> texts;
   for (const auto& [socket, ranks] : ranks_on) texts[socket] = ranks_as_text(ranks);
   for (const int socket : sockets) start.socket_ranks.push_back(socket < 0 ? "" : texts[socket]);
+  std::set<std::string> places;
+  for (const std::vector<int>& processors : start.binding.processors) {
+    const std::string place = topology_.place_of(processors);
+    start.places += (start.places.empty() ? "" : ",") + place;
+    places.insert(place);
+  }
+  if (places.size() < 2) start.places.clear();
 }
 
 void NodeAgent::start_slice() {
@@ -283,6 +290,8 @@ Error NodeAgent::start_rank(Rank& rank, const std::vector<int>& processors) {
   request.environment = environment_of(rank, std::move(*pmix));
   if (const std::string& socket = starting_->socket_ranks[starting_->next]; !socket.empty())
     put_variable(request.environment, std::string(kSocketRanksVariable) + "=" + socket);
+  if (!starting_->places.empty())
+    put_variable(request.environment, std::string(kNodePlacesVariable) + "=" + starting_->places);
   if (!starting_->rank_gpus.empty())
     for (const std::string& pair :
          gpu_variables(starting_->gpus, starting_->rank_gpus[starting_->next]))

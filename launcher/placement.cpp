@@ -121,7 +121,7 @@ Result<std::vector<int>> order_of(const AppShape& app, const Room& room, const M
     free_at_most += std::max(0, room.most[node] - room.used[node]);
   }
   const auto too_many = [&](int ranks, int64_t fit) {
-    return failure(MPI_ERR_ARG,
+    return failure(MPI_ERR_SPAWN,
                    "{} ranks are asked for, and the nodes take {} at most, by the max_slots of the "
                    "hostfile; use fewer ranks or more nodes",
                    ranks, fit);
@@ -137,7 +137,7 @@ Result<std::vector<int>> order_of(const AppShape& app, const Room& room, const M
     }
     const int64_t ranks = app.ranks.value_or(static_cast<int>(std::min<int64_t>(most, 1'000'000)));
     if (ranks > most)
-      return failure(MPI_ERR_ARG,
+      return failure(MPI_ERR_SPAWN,
                      "{} ranks do not fit on {} nodes with --map-by ppr:{}:{}; "
                      "at most {} do",
                      ranks, app.nodes.size(), policy.per_part, part_name(policy.inside), most);
@@ -343,7 +343,7 @@ Result<Placement> place(const std::vector<AppShape>& apps, const std::vector<int
   for (size_t node = 0; node < slots.size(); ++node)
     if (room.used[node] > room.slots[node]) out.oversubscribed.push_back(static_cast<int>(node));
   if (!policy.oversubscribe && !out.oversubscribed.empty())
-    return failure(MPI_ERR_ARG,
+    return failure(MPI_ERR_SPAWN,
                    "{} ranks are asked for on a node with {} slots, and --map-by says "
                    "nooversubscribe; use fewer ranks or more nodes",
                    room.used[out.oversubscribed[0]], room.slots[out.oversubscribed[0]]);

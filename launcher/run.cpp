@@ -13,6 +13,7 @@
 #include "base/config.hpp"
 #include "base/log.hpp"
 #include "base/process_sets.hpp"
+#include "base/spawned.hpp"
 #include "launcher/cleanup.hpp"
 #include "launcher/daemons.hpp"
 #include "launcher/debuggers.hpp"
@@ -34,6 +35,8 @@ namespace {
 constexpr int kUsageExitCode = 2;
 // From the process that has spawned this job: its calls to MPI have all of it now. Whatever else it says is a farewell.
 constexpr char kConnected = 'C';
+
+bool is_spawned = false;  // by MPI_Comm_spawn, to which the exit code says whether fewer ranks may do
 
 int refuse(const Error& error, int exit_code = kUsageExitCode) {
   say(Level::error, "{}", error.message());
@@ -129,6 +132,7 @@ Error put_options_of_mpi(const RunOptions& options, int ranks, std::vector<std::
   const std::pair<std::string, std::string> variables[] = {
       {kProcessSetsVariable, sets},
       {kSocketRanksVariable, ""},
+      {kNodePlacesVariable, ""},
       {kMemoryKindsVariable, options.memory_kinds},
       {kInitialErrhandlerVariable, options.initial_errhandler}};
   for (const auto& [name, value] : variables) {
@@ -358,7 +362,9 @@ class Run {
     for (size_t h = 0; h < hosts.size(); ++h)
       if (!hosts[h].own) shapes_[h] = shape_of_other(static_cast<int>(h));
     Result<NodeTask> task = make_task(plan_, job_id_, shapes_);
-    if (!task) return job_.fail(kUsageExitCode, task.error().message());
+    if (!task)
+      return job_.fail(is_spawned && task.error().mpi_class() == MPI_ERR_SPAWN ? kTooFewSlotsExitCode : kUsageExitCode,
+                       task.error().message());
     if (Error e = check_cores(*task, shapes_)) return job_.fail(kUsageExitCode, e.message());
     show(*task);
     if (plan_.options.dry_run) return loop_.stop();
@@ -509,6 +515,7 @@ int parent_socket() {
   if (!given) return -1;
   const int socket = ::atoi(given);
   ::unsetenv("TUTTI_PARENT_SOCKET");
+  is_spawned = true;
   ::fcntl(socket, F_SETFD, FD_CLOEXEC);
   tell_errors_to(socket);
   // The spawning rank is bound to its cores; the new job is not.

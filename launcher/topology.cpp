@@ -489,15 +489,32 @@ std::string Topology::describe(const std::vector<int>& processors) const {
   return text.str();
 }
 
-int Topology::socket_of(const std::vector<int>& processors) const {
-  const hwloc_topology_t t = topology_.get();
-  if (hwloc_get_nbobjs_by_type(t, HWLOC_OBJ_PACKAGE) == 1) return 0;
+namespace {
+
+// The object of that type that covers these processors alone; -1: none does. Of what there is only one, that one.
+int object_of(hwloc_topology_t t, hwloc_obj_type_t type, const std::vector<int>& processors) {
+  if (hwloc_get_nbobjs_by_type(t, type) == 1) return 0;
   if (processors.empty()) return -1;
-  const Set set(hwloc_bitmap_alloc());
+  const std::unique_ptr<hwloc_bitmap_s, decltype(&hwloc_bitmap_free)> set(hwloc_bitmap_alloc(), hwloc_bitmap_free);
   for (int cpu : processors) hwloc_bitmap_set(set.get(), static_cast<unsigned>(cpu));
-  const hwloc_obj_t socket =
-      hwloc_get_next_obj_covering_cpuset_by_type(t, set.get(), HWLOC_OBJ_PACKAGE, nullptr);
-  return socket ? static_cast<int>(socket->logical_index) : -1;
+  for (hwloc_obj_t o = hwloc_get_next_obj_by_type(t, type, nullptr); o; o = hwloc_get_next_obj_by_type(t, type, o))
+    if (hwloc_bitmap_isincluded(set.get(), o->cpuset)) return static_cast<int>(o->logical_index);
+  return -1;
+}
+
+}  // namespace
+
+int Topology::socket_of(const std::vector<int>& processors) const {
+  return object_of(topology_.get(), HWLOC_OBJ_PACKAGE, processors);
+}
+
+std::string Topology::place_of(const std::vector<int>& processors) const {
+  std::string text;
+  for (const hwloc_obj_type_t type : {HWLOC_OBJ_PACKAGE, HWLOC_OBJ_NUMANODE, HWLOC_OBJ_L3CACHE, HWLOC_OBJ_L2CACHE}) {
+    const int object = object_of(topology_.get(), type, processors);
+    text += (text.empty() ? "" : ".") + (object < 0 ? "-" : std::to_string(object));
+  }
+  return text;
 }
 
 std::string Topology::summary() const {

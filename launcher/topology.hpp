@@ -67,6 +67,8 @@ class Topology {
   std::string describe(const std::vector<int>& processors) const;  // "core 3 of socket 0"
   // The socket that these processors are on; the only one, if nothing is bound; -1: on none alone.
   int socket_of(const std::vector<int>& processors) const;
+  // The socket, NUMA node, L3 and L2 cache that these processors are on: "0.0.1.4"; "-" for none alone.
+  std::string place_of(const std::vector<int>& processors) const;
   std::string summary() const;  // "2 cores with 4 hardware threads, 1 socket"
   // For a library that would read the machine anew, and its version as PMIx tells such.
   hwloc_topology_t handle() const { return topology_.get(); }

@@ -71,6 +71,32 @@ uint64_t clock_now() {
   return cpu::ticks();
 }
 
+constinit std::atomic<uint64_t> inside::stamped_to{kAlwaysStamped};
+constinit std::atomic<bool> inside::times_calls{false};
+namespace {
+std::atomic<uint64_t> ticks_in[kFunctionCount];
+}
+
+void inside::add_time(uint16_t function, uint64_t ticks) {
+  if (function < kFunctionCount) ticks_in[function].fetch_add(ticks, std::memory_order_relaxed);
+}
+
+void time_calls(bool on) {
+  inside::stamped_to = on ? ~uint64_t{0} : kAlwaysStamped;
+  inside::times_calls = on;
+}
+
+double seconds_in(uint16_t function) {
+  const Record* const record = mine();
+  if (!record || function >= kFunctionCount) return 0;
+  // What a tick is, by both clocks since the record was opened.
+  const uint64_t passed = clock_now() - record->stamp;
+  const auto nanoseconds = static_cast<double>(nanoseconds_now() - record->nanoseconds);
+  return passed ? static_cast<double>(ticks_in[function].load(std::memory_order_relaxed)) * nanoseconds /
+                      static_cast<double>(passed) / 1e9
+                : 0;
+}
+
 void switch_off() { off = true; }
 
 void open(std::string_view job, int rank, int size, std::string_view host) {

@@ -161,6 +161,10 @@ extern std::atomic<Record*> record;  // of this process; calls of other threads 
 Thread* attach(uint16_t function = 0, const void* caller = nullptr);
 // Calls must come one after the other, of whatever threads. Written once, before several can call.
 extern bool one_at_a_time;
+// Up to which call all are stamped: kAlwaysStamped, or for ever, while a tool wants to know how long they take.
+extern std::atomic<uint64_t> stamped_to;
+extern std::atomic<bool> times_calls;
+[[gnu::cold]] void add_time(uint16_t function, uint64_t ticks);
 [[gnu::cold]] void expect_alone(const Thread& mine, uint16_t function, const void* caller);
 
 // Four bytes that are written at once.
@@ -221,7 +225,8 @@ void set_judge(Judge judge, bool one_at_a_time);
   set(call.number, number);
   set(call.caller, reinterpret_cast<uintptr_t>(caller));
   set(call.context, 0);
-  set(call.stamp, number % 64 && number > kAlwaysStamped ? 0 : clock_now());
+  const bool stamped = number % 64 == 0 || number <= inside::stamped_to.load(std::memory_order_relaxed);
+  set(call.stamp, stamped ? clock_now() : 0);
   set(call.serial, 0);
   inside::set_head(call, {function, State::inside, marks});
   set(t->call, &call);
@@ -236,7 +241,12 @@ inline void end(Thread& t) {
     set(t.waits_for_count, 0);
   }
   Call& call = *t.call;
-  if (get(call.stamp)) set(t.returned, clock_now());
+  if (const uint64_t stamp = get(call.stamp)) {
+    const uint64_t now = clock_now();
+    set(t.returned, now);
+    if (inside::times_calls.load(std::memory_order_relaxed)) [[unlikely]]
+      inside::add_time(call.function, now - stamp);
+  }
   set(call.state, State::returned);
   // Other threads may have come since the call began, and gone around the ring.
   if (&call == &t.now) copy(mine()->ring[t.number % kCalls], call);
@@ -261,6 +271,11 @@ inline void note_other_data(Call& call, int64_t count, uint64_t type) {
 inline void note_op(Call& call, uint64_t op) {
   set(call.op, op);
 }
+
+// From now on, or no more, the time in each function is summed up, of calls that are recorded: those that communicate,
+// wait, or make and free objects.
+void time_calls(bool on);
+double seconds_in(uint16_t function);
 
 // A call that only looks.
 inline void look(uint16_t function, const void* caller) {

@@ -19,6 +19,9 @@ struct ProcessSet {
 
 inline constexpr const char* kProcessSetsVariable = "TUTTI_PSETS";
 inline constexpr const char* kSocketRanksVariable = "TUTTI_SOCKET_RANKS";  // "0-3", those of one socket
+// Where each rank of the node is bound, in their order: "0.0.1.4,0.0.1.5", its socket, NUMA node, L3 and L2 cache; "-" for
+// a level of which it is on none alone. Not there where that tells no two ranks apart.
+inline constexpr const char* kNodePlacesVariable = "TUTTI_NODE_PLACES";
 
 // What else mpirun hands on for the library: --memory-alloc-kinds and --initial-errhandler.
 inline constexpr const char* kMemoryKindsVariable = "TUTTI_MEMORY_ALLOC_KINDS";

@@ -50,7 +50,9 @@ Checker::Checker(engine::Engine& engine, Options options, Hooks hooks)
                header.source = answers;
                engine_.send_control(process, header, std::move(bytes));
              }),
-      standstill_(engine, {.limit = options.standstill}, means_of_standstill()) {}
+      standstill_(engine, {.limit = options.standstill}, means_of_standstill()) {
+  others_of_process() = hooks.others;
+}
 Checker::~Checker() {
   // What a rank spends on all this, with MPI_COMM_WORLD and MPI_COMM_SELF; each more communicator
   // costs a ledger.
@@ -93,7 +95,8 @@ Standstill::Means Checker::means_of_standstill() {
               [this](const Deadlock& deadlock) {
                 if (cases_.empty()) report_deadlock(deadlock);
               },
-          .job_size = hooks_.job_size};
+          .has_ended = [this] { return hooks_.has_ended && hooks_.has_ended(); },
+          .others = hooks_.others};
 }
 
 // ---- ledgers
@@ -246,7 +249,7 @@ bool Checker::has_traced(Case& c, Clock::time_point now) {
   std::vector<FoundMessage> found;
   for (Traced& each : std::exchange(c.lying, {}))
     found.push_back({each.receiver, std::move(each.message), trace_.take(each.question)});
-  add_messages(c.finding, found);
+  add_messages(c.finding, found, hooks_.others);
   return true;
 }
 

@@ -52,7 +52,9 @@ struct Hooks {
   // May no thread act but those that stand in blocking calls?
   bool (*all_threads_blocked)() = nullptr;
   MayHaveSent may_have_sent = nullptr;
-  int job_size = std::numeric_limits<int>::max();  // Standstill::Means::job_size
+  // Is this process at its exit, where it calls MPI no more, and has only stayed to answer?
+  bool (*has_ended)() = nullptr;
+  Others others;
 };
 
 // What a message has said of its sender's call.

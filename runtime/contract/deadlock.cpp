@@ -165,7 +165,7 @@ Circle circle_from(const States& states, int dead) {
 // ---- on the wire
 
 void ProcessState::write(Bytes& to) const {
-  put(to, static_cast<uint8_t>(blocked | moving << 1));
+  put(to, static_cast<uint8_t>(blocked | moving << 1 | ended << 2));
   put(to, epoch);
   put(to, still_ms);
   put(to, static_cast<uint32_t>(threads.size()));
@@ -200,12 +200,27 @@ void ProcessState::write(Bytes& to) const {
   }
 }
 
-bool ProcessState::read(std::span<const std::byte> from) {
+void ProcessState::renumber(const std::map<int, int>& numbers) {
+  const auto number = [&](int process) {
+    const auto at = numbers.find(process);
+    return at == numbers.end() ? -1 : at->second;
+  };
+  for (BlockedThread& thread : threads) thread.needs.renumber(number);
+  for (Course& course : courses) course.needs.renumber(number);
+  for (Traffic& t : traffic) t.peer = number(t.peer);
+  std::erase_if(traffic, [](const Traffic& t) { return t.peer < 0; });
+  std::ranges::sort(traffic, {}, &Traffic::peer);
+  for (Lying& l : lying) l.process = number(l.process);
+  std::erase_if(lying, [](const Lying& l) { return l.process < 0; });
+}
+
+bool ProcessState::read(std::span<const std::byte>& from) {
   uint8_t flags;
   uint32_t count;
   if (!get(from, flags) || !get(from, epoch) || !get(from, still_ms)) return false;
   blocked = flags & 1;
   moving = flags & 2;
+  ended = flags & 4;
   if (!get(from, count) || count > from.size()) return false;
   threads.assign(count, {});
   for (BlockedThread& thread : threads)
@@ -229,7 +244,7 @@ bool ProcessState::read(std::span<const std::byte> from) {
         !get(from, l.rank) || !get(from, l.tag) || !get(from, l.count) || !get(from, l.pattern) ||
         !get_text(from, l.comm) || !get_text(from, l.why))
       return false;
-  return from.empty();
+  return true;
 }
 
 }  // namespace tutti::contract

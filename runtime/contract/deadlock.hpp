@@ -59,6 +59,7 @@ struct Lying {
 struct ProcessState {
   bool blocked = false;  // no thread of it can act but those in `threads`, all of them blocked
   bool moving = false;   // bytes of a message are on their way into its memory
+  bool ended = false;    // it is at its exit: blocked for ever, with one thread that stands in no call
   uint64_t epoch = 0;    // another one: something has happened in between
   int64_t still_ms = 0;  // since something happened
   std::vector<BlockedThread> threads;
@@ -66,8 +67,20 @@ struct ProcessState {
   std::vector<Traffic> traffic;
   std::vector<Lying> lying;  // the first few, those that are most like what is waited for in front
 
+  // Whoever is mentioned, some of them several times: visit(process).
+  template <class Visit>
+  void each_process(Visit&& visit) const {
+    const auto actor = [&](const engine::Actor& a) { visit(a.process); };
+    for (const BlockedThread& thread : threads) thread.needs.each_actor(actor);
+    for (const Course& course : courses) course.needs.each_actor(actor);
+    for (const Traffic& t : traffic) visit(t.peer);
+    for (const Lying& l : lying) visit(l.process);
+  }
+  // From the numbers of one process to those of another, -1 for whom it does not know.
+  void renumber(const std::map<int, int>& numbers);
+
   void write(std::vector<std::byte>& to) const;
-  bool read(std::span<const std::byte> from);
+  bool read(std::span<const std::byte>& from);  // takes it off the front
 };
 
 using States = std::map<int, ProcessState>;  // by process id

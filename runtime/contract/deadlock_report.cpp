@@ -15,7 +15,7 @@ constexpr size_t kMostMembers = 32;  // listed
 
 // "rank 1", "rank 1, 2 or 3", "any of 12 ranks"; of the whole condition. That a later one of rank
 // `me`'s own collectives comes after an earlier one is left out: the earlier one tells more.
-std::string needs_text(int me, const engine::Condition& needs) {
+std::string needs_text(const Others& others, int me, const engine::Condition& needs) {
   std::vector<int> processes;
   bool collective = false;
   needs.each_actor([&](const engine::Actor& actor) {
@@ -30,7 +30,7 @@ std::string needs_text(int me, const engine::Condition& needs) {
     return node.kind == engine::Condition::Kind::any;
   });
   return fmt::format("waits for {}{}{}", any && processes.size() > 1 ? "one of " : "",
-                     ranks_text(processes), collective ? " in it" : "");
+                     processes_text(others, processes), collective ? " in it" : "");
 }
 
 // The members of a circle, each once.
@@ -43,27 +43,29 @@ std::vector<int> distinct(std::vector<int> members) {
 std::string sentence_of(const Deadlock& deadlock) {
   const std::vector<int> core = distinct(deadlock.circle.members);
   std::string text;
-  if (!deadlock.circle.closed) {
-    text = fmt::format("deadlock: {} waits for what no rank can do", ranks_text(core));
+  if (!deadlock.circle.closed && deadlock.states.at(core.front()).ended) {
+    text = fmt::format("deadlock: {} has ended", processes_text(deadlock.others, core));
+  } else if (!deadlock.circle.closed) {
+    text = fmt::format("deadlock: {} waits for what no rank can do", processes_text(deadlock.others, core));
   } else if (core.size() == 1) {
-    text = fmt::format("deadlock: {} waits for itself", ranks_text(core));
+    text = fmt::format("deadlock: {} waits for itself", processes_text(deadlock.others, core));
   } else {
-    text = fmt::format("deadlock: {} wait for each other", ranks_text(core));
+    text = fmt::format("deadlock: {} wait for each other", processes_text(deadlock.others, core));
   }
   std::vector<int> others;
   std::ranges::set_difference(deadlock.members, core, std::back_inserter(others));
   if (!others.empty())
-    text += fmt::format(", and {} {} for them", ranks_text(others),
-                        others.size() == 1 ? "waits" : "wait");
+    text += fmt::format(", and {} {} for {}", processes_text(deadlock.others, others), others.size() == 1 ? "waits" : "wait",
+                        core.size() == 1 ? "it" : "them");
   return text;
 }
 
 // "rank 0 waits for rank 2, rank 2 for rank 1, rank 1 for rank 0"
-std::string circle_text(const Circle& circle) {
+std::string circle_text(const Others& others, const Circle& circle) {
   std::string text;
   for (size_t i = 0; i < circle.members.size(); ++i)
-    text += fmt::format("{}rank {} {}for rank {}", i ? ", " : "", circle.members[i],
-                        i ? "" : "waits ", circle.members[(i + 1) % circle.members.size()]);
+    text += fmt::format("{}{} {}for {}", i ? ", " : "", processes_text(others, {circle.members[i]}), i ? "" : "waits ",
+                        processes_text(others, {circle.members[(i + 1) % circle.members.size()]}));
   return text;
 }
 
@@ -77,13 +79,29 @@ std::string disagreement(const Deadlock& deadlock) {
               mine.serial == theirs.serial &&
               compare(mine.signature, theirs.signature) != Difference::none)
             return fmt::format(
-                "ranks {} and {} are in different collective calls of one "
-                "communicator where they must be in the same: {} and {}",
-                a, b, name_of(mine.signature), name_of(theirs.signature));
+                "{} are in different collective calls of one communicator where they must be in the same: {} and {}",
+                processes_text(deadlock.others, {a, b}), name_of(mine.signature), name_of(theirs.signature));
   return "";
 }
 
 }  // namespace
+
+Others& others_of_process() {
+  static Others others;
+  return others;
+}
+
+std::string processes_text(const Others& others, const std::vector<int>& processes) {
+  const auto foreign = std::ranges::lower_bound(processes, others.job_size);
+  std::vector<std::string> texts;
+  if (foreign != processes.begin()) texts.push_back(ranks_text({processes.begin(), foreign}));
+  for (auto each = foreign; each != processes.end(); ++each)
+    texts.push_back(others.text_of ? others.text_of(*each) : ranks_text({*each}));
+  std::string text;
+  for (size_t i = 0; i < texts.size(); ++i)
+    text += (i == 0 ? "" : i + 1 == texts.size() ? " and " : ", ") + texts[i];
+  return text;
+}
 
 void describe(const engine::Blocked& blocked, BlockedThread& thread) {
   const flight::Record* record = flight::mine();
@@ -110,16 +128,22 @@ Finding finding_of(const Deadlock& deadlock) {
   const std::vector<std::string> places = source_places(addresses);
   size_t at = 0;
   for (size_t i = 0; i < listed; ++i)
-    for (const BlockedThread& thread : deadlock.states.at(deadlock.members[i]).threads)
-      finding.details.push_back(
-          fmt::format("rank {}{}: {} at {}, {}", deadlock.members[i],
-                      thread.host.empty() ? "" : fmt::format(" on {}", thread.host),
-                      thread.call.empty() ? "a call of MPI" : thread.call, places[at++],
-                      needs_text(deadlock.members[i], thread.needs)));
+    for (const BlockedThread& thread : deadlock.states.at(deadlock.members[i]).threads) {
+      const int member = deadlock.members[i];
+      const bool named = member >= deadlock.others.job_size || thread.host.empty();  // its text has the node
+      const std::string name = processes_text(deadlock.others, {member}) + (named ? "" : " on " + thread.host);
+      const std::string& place = places[at++];
+      if (deadlock.states.at(member).ended)
+        finding.details.push_back(name + " has ended its sessions, is at its exit, and calls MPI no more");
+      else
+        finding.details.push_back(fmt::format("{}: {} at {}, {}", name,
+                                              thread.call.empty() ? "a call of MPI" : thread.call, place,
+                                              needs_text(deadlock.others, member, thread.needs)));
+    }
   if (listed < deadlock.members.size())
     finding.details.push_back(fmt::format("(and {} more)", deadlock.members.size() - listed));
   if (deadlock.circle.closed && distinct(deadlock.circle.members).size() > 1)
-    finding.details.push_back(circle_text(deadlock.circle));
+    finding.details.push_back(circle_text(deadlock.others, deadlock.circle));
   if (std::string different = disagreement(deadlock); !different.empty())
     finding.details.push_back(std::move(different));
   return finding;

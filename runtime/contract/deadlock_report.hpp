@@ -10,6 +10,12 @@ namespace tutti::contract {
 // The job's exit code, where a deadlock ends it.
 inline constexpr int kDeadlockCode = 86;
 
+// How this process calls those of other jobs; set before there are any.
+Others& others_of_process();
+
+// "ranks 0 and 1", "rank 0 and rank 0 of another job on node2"; ascending.
+std::string processes_text(const Others& others, const std::vector<int>& processes);
+
 // What a process tells of one of its blocked threads: from its flight record.
 void describe(const engine::Blocked& blocked, BlockedThread& thread);
 

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "base/flight.hpp"
+#include "contract/deadlock_report.hpp"
 
 namespace tutti::contract {
 namespace {
@@ -93,7 +94,7 @@ std::vector<Lying> lying_messages(const engine::Matcher& matcher,
   return messages;
 }
 
-void add_messages(Finding& finding, const std::vector<FoundMessage>& found) {
+void add_messages(Finding& finding, const std::vector<FoundMessage>& found, const Others& others) {
   const char* const ranks = "ranks are those of MPI_COMM_WORLD";
   if (found.empty()) {
     finding.details.push_back(fmt::format("no message is under way between them; {}", ranks));
@@ -106,9 +107,9 @@ void add_messages(Finding& finding, const std::vector<FoundMessage>& found) {
     const Lying& message = found[i].message;
     const bool one = message.count == 1, known = found[i].sender.status == Status::started;
     finding.details.push_back(fmt::format(
-        "rank {} has {} from rank {} with tag {}{} that nobody has received{}{}{}",
-        found[i].receiver, one ? "a message" : fmt::format("{} messages", message.count),
-        message.process, message.tag, message.comm,
+        "{} has {} from {} with tag {}{} that nobody has received{}{}{}",
+        processes_text(others, {found[i].receiver}), one ? "a message" : fmt::format("{} messages", message.count),
+        processes_text(others, {message.process}), message.tag, message.comm,
         message.why.empty() ? "" : fmt::format(" ({})", message.why), known ? ": sent by " : "",
         known ? fmt::format("{} at {}", flight::description(found[i].sender.call), places[i])
               : ""));

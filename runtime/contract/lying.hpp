@@ -12,6 +12,8 @@
 
 namespace tutti::contract {
 
+struct Others;  // standstill.hpp
+
 // Those of this process, the likest in front. `my_rank`: in the communicator of that context; -1: it is
 // not known.
 std::vector<Lying> lying_messages(const engine::Matcher& matcher,
@@ -24,7 +26,7 @@ struct FoundMessage {
   Side sender;
 };
 // Ends the finding of a deadlock: the details tell of these, or that there are none.
-void add_messages(Finding& finding, const std::vector<FoundMessage>& found);
+void add_messages(Finding& finding, const std::vector<FoundMessage>& found, const Others& others);
 
 // " on MPI_COMM_WORLD (4 ranks)"; empty where the record has forgotten it.
 std::string comm_text(uint64_t context);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "contract/report.hpp"
+#include "contract/deadlock_report.hpp"
 
 #include <mpi.h>
 
@@ -119,6 +120,11 @@ Sentence compose(Difference difference, const Party& odd, const Party& rest, con
           MPI_ERR_OTHER};
 }
 
+// Whoever has no World Model is gone when its sessions are, at its exit.
+bool ends_sessions(const Side& side) {
+  return flight::name_of_function(side.call.function) == "MPI_Session_finalize";
+}
+
 // "calls MPI_Bcast(1 of MPI_INT, root 0) at solver.c:42, in exchange()"
 std::string doing(const Side& side, const std::string& place) {
   const bool known = side.call.state != flight::State::none;
@@ -138,7 +144,8 @@ std::string doing(const Side& side, const std::string& place) {
     case Status::freed:
       return fmt::format("has freed the communicator; it is in, or was in, {} at {}", call, place);
     case Status::finalizing:
-      return fmt::format("is in MPI_Finalize, called at {}", place);
+      return ends_sessions(side) ? fmt::format("has ended its sessions, the last one at {}", place)
+                                 : fmt::format("is in MPI_Finalize, called at {}", place);
     case Status::unknown:
       return "does not know the communicator";
   }
@@ -214,8 +221,12 @@ const char* freed_text(const Ledger& ledger) {
 std::string groups_text(const engine::Channel& channel) {
   const std::vector<int> all = channel.peers.to_vector();
   const auto half = all.begin() + channel.sides.first;
-  return fmt::format("group A has {} of MPI_COMM_WORLD, group B {}", ranks_text(std::vector<int>(all.begin(), half)),
-                     ranks_text(std::vector<int>(half, all.end())));
+  std::vector<int> a(all.begin(), half), b(half, all.end());
+  std::ranges::sort(a);
+  std::ranges::sort(b);
+  const Others& others = others_of_process();
+  return fmt::format("group A has {} of MPI_COMM_WORLD, group B {}", processes_text(others, a),
+                     processes_text(others, b));
 }
 
 }  // namespace
@@ -288,7 +299,10 @@ bool describe(Finding& finding, const Ledger& ledger, const std::vector<Side>& s
     finding.sentence = fmt::format(
         "{} {} {} while {} {} for {} in {}{}, on {}", ranks_of(ledger, left.ranks()),
         plural(left.sides.size(), "has", "have"),
-        freed ? freed_text(ledger) : "called MPI_Finalize", ranks_of(ledger, parties[0].ranks()),
+        freed                    ? freed_text(ledger)
+        : ends_sessions(*gone[0]) ? "ended its sessions"
+                                 : "called MPI_Finalize",
+        ranks_of(ledger, parties[0].ranks()),
         plural(parties[0].sides.size(), "waits", "wait"), plural(left.sides.size(), "it", "them"),
         name_of(parties[0].word), short_place(*parties[0].sides[0]), where);
     finding.error_class = MPI_ERR_OTHER;

@@ -23,6 +23,13 @@ ProcessState Standstill::own_state() {
     means_.describe(*b, thread);
   }
   state.blocked = !state.threads.empty() && means_.all_threads_blocked();
+  state.ended = means_.has_ended && means_.has_ended();
+  if (state.ended) {  // in no call, and in none ever again
+    state.blocked = true;
+    state.threads.assign(1, {});
+    state.threads.front().needs.never();
+    means_.describe(engine::Blocked(), state.threads.front());
+  }
   state.moving = engine_.moving();
   state.epoch = engine_.events();
   state.still_ms =
@@ -31,15 +38,43 @@ ProcessState Standstill::own_state() {
     Course& course = state.courses.emplace_back(Course{u->context, u->serial, {}});
     u->explain(*u, course.needs);
   }
-  // A process of another job knows the third ones by other numbers: what it would answer means nothing here, and
-  // who waits for it waits for nobody that is known.
-  for (BlockedThread& thread : state.threads) thread.needs.forget_from(means_.job_size);
-  for (Course& course : state.courses) course.needs.forget_from(means_.job_size);
   engine_.each_peer([&](int peer, uint32_t sent, uint32_t received) {
     state.traffic.push_back({peer, sent, received});
   });
   if (state.blocked && means_.lying) state.lying = means_.lying();
   return state;
+}
+
+// A process of another job, and where others are mentioned each process, has numbers of its own: names go with them.
+void Standstill::write_state(int to, Bytes& bytes) {
+  const ProcessState state = own_state();
+  const Others& others = means_.others;
+  std::set<int> mentioned;
+  state.each_process([&](int process) { mentioned.insert(process); });
+  const bool named = to >= others.job_size || (!mentioned.empty() && *mentioned.rbegin() >= others.job_size);
+  if (!named) mentioned.clear();
+  state.write(bytes);
+  put(bytes, static_cast<uint8_t>(named));
+  put(bytes, static_cast<uint32_t>(mentioned.size()));
+  for (const int process : mentioned) {
+    put(bytes, process);
+    put(bytes, others.name_of(process));
+  }
+}
+
+bool Standstill::read_state(ProcessState& state, std::span<const std::byte> from) const {
+  uint8_t named = 0;
+  uint32_t count = 0;
+  if (!state.read(from) || !get(from, named) || !get(from, count) || count > from.size()) return false;
+  std::map<int, int> numbers;
+  for (; count > 0; --count) {
+    int theirs = 0;
+    Name name;
+    if (!get(from, theirs) || !get(from, name) || !means_.others.number_of) return false;
+    numbers[theirs] = means_.others.number_of(name);
+  }
+  if (named) state.renumber(numbers);
+  return from.empty();
 }
 
 // Starts anew when something has happened.
@@ -112,14 +147,14 @@ void Standstill::message(int from, std::span<const std::byte> message) {
       Bytes bytes;
       put(bytes, What::answer);
       put(bytes, round);
-      own_state().write(bytes);
+      write_state(from, bytes);
       return means_.tell(from, bytes);
     }
     case What::answer: {
       const bool waited_for = phase_ == Phase::first || phase_ == Phase::second;
       if (!waited_for || round != round_ || awaited_.erase(from) == 0) return;
       ProcessState state;
-      if (!state.read(message)) return;
+      if (!read_state(state, message)) return;
       states_[from] = std::move(state);
       // What is alive by those that are known needs no more answers.
       if (phase_ == Phase::first) ask_for_the_unknown();
@@ -132,9 +167,15 @@ void Standstill::message(int from, std::span<const std::byte> message) {
   }
 }
 
-// Of a circle that several find, one speaks.
+// Of a circle that several find, one speaks. A process that has ended does not: the first of those that wait for it
+// does, and where these know different ones, process 0 lets one of them speak.
 int Standstill::speaker_of(const States& states) const {
   const Circle circle = circle_from(states, engine_.process());
+  if (!circle.closed && states.at(circle.members.front()).ended) {
+    for (const int dead : dead_processes(states))
+      if (!states.at(dead).ended) return dead;
+    return engine_.process();
+  }
   return *std::ranges::min_element(circle.members);
 }
 
@@ -168,7 +209,7 @@ void Standstill::judge_second(Clock::time_point now) {
   if (proven && !again) {
     reported_ = before;
     Circle circle = circle_from(states_, engine_.process());
-    means_.found({states_, std::move(dead), std::move(circle)});
+    means_.found({states_, std::move(dead), std::move(circle), means_.others});
   }
   give_up(now);
 }

@@ -26,10 +26,24 @@
 
 namespace tutti::contract {
 
+struct Name {
+  uint64_t job = 0;
+  int32_t rank = 0;
+};
+// Processes of other jobs, whose numbers mean something here alone.
+struct Others {
+  int job_size = std::numeric_limits<int>::max();  // from there on
+  // What every process understands, and the number of one here; -1: it is not known.
+  Name (*name_of)(int process) = nullptr;
+  int (*number_of)(const Name& name) = nullptr;
+  std::string (*text_of)(int process) = nullptr;  // "rank 2 of another job on node3"
+};
+
 struct Deadlock {
   States states;             // of all that are known
   std::vector<int> members;  // that cannot go on, ascending
   Circle circle;
+  Others others;
 };
 
 class Standstill {
@@ -52,7 +66,9 @@ class Standstill {
     std::function<std::vector<Lying>()> lying = nullptr;
     // Called once for each deadlock, by one of its members; may end the process.
     std::function<void(const Deadlock&)> found;
-    int job_size = std::numeric_limits<int>::max();  // processes from there on are of other jobs
+    // This process calls MPI no more: who waits for it waits in vain. nullptr: it may always.
+    std::function<bool()> has_ended = nullptr;
+    Others others;
   };
 
   Standstill(engine::Engine& engine, const Options& options, Means means);
@@ -69,6 +85,8 @@ class Standstill {
   enum class Phase : uint8_t { idle, first, rest, second };
 
   ProcessState own_state();
+  void write_state(int to, Bytes& bytes);
+  bool read_state(ProcessState& state, std::span<const std::byte> from) const;
   void notice(Clock::time_point now);
   void begin(Phase phase, Clock::time_point now);
   void ask(int process);

@@ -73,10 +73,11 @@ class Condition {
   }
   const std::vector<Node>& nodes() const { return nodes_; }
 
-  // Whatever needs a process with this number or a higher one needs nobody that is known.
-  void forget_from(int process) {
+  // Processes get other numbers. What needs one that gets none (-1) needs nobody that is known.
+  template <class Number>
+  void renumber(Number&& number) {
     for (Node& node : nodes_)
-      if (node.kind == Kind::actor && node.actor.process >= process) node.kind = Kind::all;
+      if (node.kind == Kind::actor && (node.actor.process = number(node.actor.process)) < 0) node.kind = Kind::all;
   }
 
   void write(std::vector<std::byte>& to) const;

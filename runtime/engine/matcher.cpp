@@ -72,8 +72,10 @@ Unexpected* Matcher::find_with_wildcard(const Match& wanted) const {
   if (!is_indexed_) {
     const auto at = arrivals_.find(wanted.context);
     Unexpected* m = at == arrivals_.end() ? nullptr : at->second.first;
-    for (int looks = 0; m && looks < kLooks; ++looks, m = m->next_arrived)
+    for (int looks = 0; m && looks < kLooks; ++looks, m = m->next_arrived) {
+      ++tried_;
       if (fits(wanted, m->match())) return m;
+    }
     if (!m) return nullptr;
     index();
   }

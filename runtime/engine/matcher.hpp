@@ -114,6 +114,7 @@ class HashedQueues {
     --count_;
   }
   size_t count() const { return count_; }
+  uint64_t tried() const { return tried_; }  // items that searches have looked at
   // All are gone, or belong here no more.
   void clear() {
     buckets_.assign(64, {});
@@ -138,8 +139,10 @@ class HashedQueues {
   static auto& links(T& item) { return Access::links(item); }
 
   [[gnu::noinline]] T* search(const Match& match) const {
-    for (T* item = bucket_of(hash(match)).first; item; item = links(*item).next)
+    for (T* item = bucket_of(hash(match)).first; item; item = links(*item).next) {
+      ++tried_;
       if (Access::key(*item) == match) return likely_ = item;
+    }
     return nullptr;
   }
   Bucket& bucket_of(uint64_t hash) { return buckets_[hash & (buckets_.size() - 1)]; }
@@ -177,6 +180,7 @@ class HashedQueues {
 
   std::vector<Bucket> buckets_;  // a power of two
   size_t count_ = 0;
+  mutable uint64_t tried_ = 0;
   // Many in a row have the same match: neither is hashed again.
   mutable T* likely_ = nullptr;  // the first of its match; where it was removed, the next one
   Match last_pushed_;
@@ -243,6 +247,12 @@ class Matcher {
   int64_t held() const { return held_; }
   size_t posted() const { return exact_.count() + wild_; }
   size_t unexpected() const { return messages_.count(); }
+  // Receives and messages that searches have looked at so far; what is found at once, without a search, counts nothing.
+  uint64_t tried() const {
+    uint64_t sum = tried_ + exact_.tried() + messages_.tried() + by_tag_.tried() + by_source_.tried();
+    for (const auto& table : wildcards_) sum += table.tried();
+    return sum;
+  }
 
  private:
   struct Arrivals {
@@ -280,6 +290,7 @@ class Matcher {
   mutable HashedQueues<SourceAccess> by_source_;
   HashedQueues<TicketAccess> by_ticket_;
 
+  mutable uint64_t tried_ = 0;  // in lists of arrivals
   mutable uint64_t chance_ = 0;  // 0: the earliest that fits
   uint64_t stamp_ = 0;
   int64_t held_ = 0;

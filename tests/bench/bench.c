@@ -20,6 +20,7 @@ static const double kSteady = 1.2; /* two looks at the line that may be called o
 
 int world_rank, world_size;
 double cell_budget = 0.02;
+char* program_path;
 
 /* Of the last sample(): what each batch took, and the cache line's way around each. */
 static struct {
@@ -129,7 +130,7 @@ int refuse(Outcome* out, const char* sentence, ...) {
 }
 
 static const Measure* measure_named(const char* name) {
-  const Measure* const tables[] = {kP2p, kCollectives, kFresh, kGroups, kPartitioned, kProgress, kFaults};
+  const Measure* const tables[] = {kP2p, kCollectives, kFresh, kGroups, kPartitioned, kJobs, kProgress, kFaults};
   for (size_t t = 0; t < sizeof tables / sizeof *tables; ++t)
     for (const Measure* m = tables[t]; m->name; ++m)
       if (strcmp(m->name, name) == 0) return m;
@@ -215,6 +216,7 @@ static int usage(void) {
   fputs(
       "usage: bench line CPU CPU           one-way time of a cache line, without MPI\n"
       "       mpirun … bench hello         greets; for start-up times\n"
+      "       (bench child                 what `bench cells … spawn/N` spawns)\n"
       "       mpirun … bench memory FOLDER PSS after MPI_Init; FOLDER is empty and shared\n"
       "       mpirun … bench cells MS CELL…  measures, MS milliseconds each; CELL is name/bytes\n",
       stderr);
@@ -223,9 +225,11 @@ static int usage(void) {
 
 int main(int argc, char** argv) {
   const char* mode = argc > 1 ? argv[1] : "";
+  program_path = argv[0];
   if (strcmp(mode, "line") == 0 && argc == 4)
     return print_line_latency(atoi(argv[2]), atoi(argv[3]));
   const int known = (strcmp(mode, "hello") == 0 && argc == 2) ||
+                    (strcmp(mode, "child") == 0 && argc == 2) ||
                     (strcmp(mode, "memory") == 0 && argc == 3) ||
                     (strcmp(mode, "cells") == 0 && argc >= 4);
   if (!known) return usage();
@@ -234,7 +238,11 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
   MPI_Comm_size(MPI_COMM_WORLD, &world_size);
   int status = 0;
-  if (strcmp(mode, "hello") == 0)
+  if (strcmp(mode, "child") == 0) {
+    MPI_Comm parent;
+    MPI_Comm_get_parent(&parent);
+    if (parent != MPI_COMM_NULL) MPI_Comm_disconnect(&parent);
+  } else if (strcmp(mode, "hello") == 0)
     printf("BENCH\thello\t%d of %d\n", world_rank, world_size);
   else if (strcmp(mode, "memory") == 0)
     status = print_memory(argv[2], world_size);

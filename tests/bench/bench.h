@@ -22,11 +22,12 @@ typedef struct Measure {
 } Measure;
 
 /* The measures of each file, ended by one without a name. */
-extern const Measure kP2p[], kCollectives[], kFresh[], kGroups[], kPartitioned[], kProgress[], kFaults[];
+extern const Measure kP2p[], kCollectives[], kFresh[], kGroups[], kPartitioned[], kJobs[], kProgress[], kFaults[];
 
 /* This process in MPI_COMM_WORLD, and the seconds that one cell shall take. */
 extern int world_rank, world_size;
 extern double cell_budget;
+extern char* program_path; /* of this program, which may be spawned with the argument `child` */
 
 double now(void); /* seconds; one clock for all processes of a node */
 

@@ -90,6 +90,7 @@ def full_grid():
         *groups([8, 64 * KIB]),
         Block("partitions", "2 ranks, a core each: one message, 16 messages, 16 partitions", 2,
               cells_of(PARTS, [KIB, 16 * KIB, 256 * KIB, 4 * MIB]), budget_ms=12),
+        *jobs(),
         *over_tcp([0, 8, KIB, 64 * KIB, MIB], [8 * KIB, 64 * KIB, MIB, 4 * MIB], [8, KIB, 64 * KIB, MIB]),
         *ends([2, 16, 64], [2, 32]),
     ]
@@ -125,6 +126,15 @@ def groups(sizes):
                 ("inter", "collectives between two halves", ["inter.bcast", "inter.allreduce", "inter.alltoall"])]
     return [Block(f"{name}{n}", f"{n} ranks on 2 cores: {what}", n, cells_of(cells, sizes), pinned=False, budget_ms=10)
             for name, what, cells in measures for n in (4, 8)]
+
+
+def jobs():
+    """Processes that are spawned, that connect, and sessions: the whole round of each."""
+    return [Block("processes", "a process that spawns 2 and 8 others, until they have parted", 1,
+                  ["spawn/2", "spawn/8"], pinned=False, budget_ms=600),
+            Block("connections", "2 ranks that connect over a port, and part", 2, ["connect"], pinned=False, budget_ms=300),
+            Block("sessions", "2 ranks: a session; and one with a communicator of all and a barrier", 2,
+                  ["session.init", "session.comm"], pinned=False, budget_ms=50)]
 
 
 def over_tcp(latencies, bandwidths, vectors):

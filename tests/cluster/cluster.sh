@@ -676,6 +676,19 @@ test_slurm() {
 }
 
 # Six jobs of one would be the wrong answer to a forgotten option.
+# Slurm's PMIx server starts no processes: the program hears so, soon; by mpirun in the same allocation it may spawn.
+test_slurm_spawn() {
+  slurm_configuration 2
+  nodes_up ctl node1 node2
+  slurm_up
+  in_slurm --mpi=pmix -N2 -n2 "$programs/program.process.spawn" 2 1
+  [ "$code" != 0 ] || fail "it spawned under srun: $(cat "$bed/out")"
+  said "MPI_Comm_spawn: srun has started this job, and Slurm's PMIx server starts no processes"
+  code=0
+  in_node ctl timeout 60 salloc -Q -N2 -n2 "$bin/mpirun" "$programs/program.process.spawn" 2 1 </dev/null >"$bed/out" 2>&1 || code=$?
+  went_well
+}
+
 # Ranks that are killed while they start: nobody is there to remove a name.
 test_slurm_killed_at_start() {
   slurm_configuration 1

@@ -2,6 +2,7 @@
 // Wrong use of sessions, one case for each name, and its right twin: sessions.py runs `NAME wrong` and
 // `NAME right` on two ranks.
 #include <mpi.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -174,6 +175,35 @@ void not_finalized() {
   MPI_Session session = begin();
   if (!wrong) MPI_Session_finalize(&session);
 }
+void ends_while_another_waits() {
+  MPI_Session session = begin();
+  MPI_Comm comm = comm_of(session, "t");
+  int data = 1;
+  if (rank == 0) MPI_Recv(&data, 1, MPI_INT, 1, 0, comm, MPI_STATUS_IGNORE);
+  if (rank == 1 && !wrong) MPI_Send(&data, 1, MPI_INT, 0, 0, comm);
+  MPI_Comm_free(&comm);
+  MPI_Session_finalize(&session);
+}
+void ends_while_another_makes() {  // a communicator that needs both
+  MPI_Session session = begin();
+  MPI_Comm comm = comm_of(session, "t");
+  if (rank == 1 || !wrong) {
+    MPI_Comm second = comm_of(session, "second");
+    MPI_Comm_free(&second);
+  }
+  MPI_Comm_free(&comm);
+  MPI_Session_finalize(&session);
+}
+void comes_late() {  // another session may come: that one waits is right until there can be none
+  for (int i = 0; i < (wrong && rank == 1 ? 1 : 2); ++i) {
+    MPI_Session session = begin();
+    MPI_Comm comm = comm_of(session, "t");
+    MPI_Barrier(comm);
+    MPI_Comm_free(&comm);
+    MPI_Session_finalize(&session);
+    if (rank == 1 && i == 0 && !wrong) usleep(4'000'000);
+  }
+}
 void other_tags() {
   MPI_Session session = begin();
   MPI_Comm comm = comm_of(session, "first");
@@ -275,6 +305,9 @@ const std::map<std::string, std::function<void()>> kCases{
     {"long_tag", long_tag},
     {"not_finalized", not_finalized},
     {"other_tags", other_tags},
+    {"ends_while_another_waits", ends_while_another_waits},
+    {"ends_while_another_makes", ends_while_another_makes},
+    {"comes_late", comes_late},
     {"one_does_not_come", one_does_not_come},
     {"other_collective", other_collective},
     {"groups_overlap", groups_overlap},

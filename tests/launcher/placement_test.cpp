@@ -214,6 +214,18 @@ TEST(Binding, GoldenMaps) {
   EXPECT_EQ(bound(numa, 2, "numa", "slot"), "0,1 2,3");
 }
 
+TEST(Binding, TellsThePlaceOfEachRank) {
+  const Topology two = machine("package:2 numa:1 l3:2 l2:2 core:1 pu:2");  // processors 0 to 15
+  EXPECT_EQ(two.place_of({0, 1}), "0.0.0.0");
+  EXPECT_EQ(two.place_of({2}), "0.0.0.1");
+  EXPECT_EQ(two.place_of({4}), "0.0.1.2");
+  EXPECT_EQ(two.place_of({0, 1, 2, 3}), "0.0.0.-");
+  EXPECT_EQ(two.place_of({15}), "1.1.3.7");
+  EXPECT_EQ(two.place_of({0, 15}), "-.-.-.-");
+  EXPECT_EQ(two.place_of({}), "-.-.-.-");
+  EXPECT_EQ(machine("package:1 core:2 pu:1").place_of({1}), "0.0.-.-");  // caches that are not there
+}
+
 TEST(Binding, KeepsToWhatIsAllowed) {
   Topology part = machine("package:2 core:2 pu:2");
   part.restrict_to({1, 4, 5, 7});

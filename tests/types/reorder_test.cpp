@@ -111,5 +111,76 @@ TEST(Reorder, IsQuickEnoughForThousandsOfRanks) {
   EXPECT_LE(after(ties, nodes(8192, 128, true), dims), 64 * 2 * 40 * 4);
 }
 
+// ---- inside of nodes
+
+// A rank's socket, and its cache among all of the node: `each` ranks share a cache, and two caches a socket.
+std::vector<std::vector<int>> sockets_and_caches(size_t ranks, int each, bool in_turns) {
+  std::vector<std::vector<int>> levels(2, std::vector<int>(ranks));
+  const int caches = static_cast<int>(ranks) / each;
+  for (size_t r = 0; r < ranks; ++r) {
+    const int cache = in_turns ? static_cast<int>(r) % caches : static_cast<int>(r) / each;
+    levels[1][r] = cache;
+    levels[0][r] = cache / 2;
+  }
+  return levels;
+}
+
+TEST(ReorderWithin, IsNeverWorseOnAnyLevel) {
+  std::mt19937 random(7);
+  for (int run = 0; run < 60; ++run) {
+    const size_t n = 8 + random() % 33 / 4 * 4;
+    Ties ties(n);
+    for (size_t i = 0; i < n * (1 + random() % 4); ++i)
+      ties[random() % n].push_back({static_cast<int>(random() % n), 1 + static_cast<int64_t>(random() % 50)});
+    const auto levels = sockets_and_caches(n, 2 + static_cast<int>(random() % 2) * 2, run % 2);
+    const std::vector<int> before = in_order(n), rank_of = placed_within(ties, before, levels);
+    std::vector<int> sorted = rank_of;
+    std::ranges::sort(sorted);
+    EXPECT_EQ(sorted, before);
+    const int64_t sockets = crossing(ties, levels[0], rank_of), sockets_before = crossing(ties, levels[0], before);
+    EXPECT_LE(sockets, sockets_before);
+    if (sockets == sockets_before) EXPECT_LE(crossing(ties, levels[1], rank_of), crossing(ties, levels[1], before));
+  }
+}
+
+TEST(ReorderWithin, KeepsNeighboursInASocketAndInACache) {
+  // A line of 16 whose ranks are dealt to 8 caches in turns: what is as good as can be crosses 3 sockets and 7 caches.
+  Ties line(16);
+  for (int v = 0; v < 15; ++v) line[static_cast<size_t>(v)].push_back({v + 1});
+  const auto levels = sockets_and_caches(16, 2, true);
+  const std::vector<int> rank_of = placed_within(line, in_order(16), levels);
+  EXPECT_EQ(crossing(line, levels[1], in_order(16)), 15);
+  EXPECT_EQ(crossing(line, levels[0], rank_of), 3);
+  EXPECT_LE(crossing(line, levels[1], rank_of), 8);
+}
+
+TEST(ReorderWithin, LeavesNodesAsTheyAre) {
+  // Two nodes of 8, of which this rank knows the sockets of the second one alone.
+  Ties line(16);
+  for (int v = 0; v < 15; ++v) line[static_cast<size_t>(v)].push_back({v + 1});
+  const std::vector<int> node_of = nodes(16, 8, true), rank_of = placed(line, node_of);
+  EXPECT_EQ(crossing(line, node_of, rank_of), 1);
+  std::vector<std::vector<int>> levels(1, std::vector<int>(16, -1));
+  for (size_t r = 0; r < 16; ++r)
+    if (node_of[r] == 1) levels[0][r] = static_cast<int>(r / 2) % 2;
+  const std::vector<int> within = placed_within(line, rank_of, levels);
+  EXPECT_EQ(crossing(line, node_of, within), 1);
+  int64_t sockets = 0;
+  for (size_t v = 0; v < 16; ++v) {
+    if (node_of[static_cast<size_t>(rank_of[v])] == 0) EXPECT_EQ(within[v], rank_of[v]);
+    if (v < 15 && levels[0][static_cast<size_t>(within[v])] >= 0 && levels[0][static_cast<size_t>(within[v + 1])] >= 0)
+      sockets += levels[0][static_cast<size_t>(within[v])] != levels[0][static_cast<size_t>(within[v + 1])];
+  }
+  EXPECT_EQ(sockets, 1);
+}
+
+TEST(ReorderWithin, DoesNothingWithoutLevels) {
+  Ties line(8);
+  for (int v = 0; v < 7; ++v) line[static_cast<size_t>(v)].push_back({v + 1});
+  EXPECT_EQ(placed_within(line, in_order(8), {}), in_order(8));
+  const std::vector<std::vector<int>> unknown(2, std::vector<int>(8, -1));
+  EXPECT_EQ(placed_within(line, in_order(8), unknown), in_order(8));
+}
+
 }  // namespace
 }  // namespace tutti::mpi

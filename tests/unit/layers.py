@@ -46,7 +46,7 @@ MAY_INCLUDE = {
     "runtime/mpi/check": [*REQUEST],
     "runtime/mpi/p2p": [*COLL],
     "runtime/mpi/coll": [*COLL, "mpi/p2p"],
-    "runtime/mpi/partitioned": [*REQUEST],
+    "runtime/mpi/partitioned": ["mpi/check", *REQUEST],
     "runtime/mpi/rma": [*COLL],
     "runtime/mpi/file": [*COLL, "mpi/rma"],
     "runtime/mpi/tool": [*COLL],

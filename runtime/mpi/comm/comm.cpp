@@ -74,11 +74,9 @@ void Comm::set_context(uint64_t context) {
   const flight::Call* made_by = flight::now();
   contract::Origin origin;
   if (made_by) origin = {made_by->function, made_by->caller, made_by->context};
-  // The ranks of several jobs have no ledger in common: they know each other by other numbers.
-  if (!spans_jobs(context)) {
-    hidden.ledger = process.checker->open(hidden, origin);
-    hidden.ledger->set_fatal(errhandler->ends_job());
-  }
+  else origin.function = static_cast<uint16_t>(Function::Init);  // of which there is no record yet
+  hidden.ledger = process.checker->open(hidden, origin);
+  hidden.ledger->set_fatal(errhandler->ends_job());
   flight::comm_made({.context = context,
                      .parent = origin.parent,
                      .caller = origin.caller,

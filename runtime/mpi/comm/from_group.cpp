@@ -36,6 +36,12 @@ uint64_t hash(uint64_t sum, const void* data, size_t bytes) {  // FNV-1a
 }
 
 Error bad_group(const Group& group) {
+  for (const int member : *group.processes)
+    if (process().processes->is_foreign(member))
+      return failure(MPI_ERR_GROUP,
+                     "{} is in the group: a session's groups have processes of its own job alone; jobs connect by "
+                     "MPI_Comm_connect and MPI_Comm_accept (argument group)",
+                     process().processes->text(member));
   if (group.rank != MPI_UNDEFINED) return {};
   return failure(MPI_ERR_GROUP, "the calling process is not in the group of {} (argument group)",
                  group.size());

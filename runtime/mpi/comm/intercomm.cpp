@@ -7,6 +7,7 @@
 #include "mpi/comm/api_comm.hpp"
 #include "mpi/comm/collective_call.hpp"
 #include "mpi/comm/making.hpp"
+#include "mpi/object/inventory.hpp"
 #include "mpi/object/process.hpp"
 #include "mpi/object/watcher.hpp"
 
@@ -20,9 +21,11 @@ using engine::Engine;
 constexpr uint32_t kLeadersSerial = std::numeric_limits<uint32_t>::max() - 1;
 
 // What one leader tells the other, and its own group: how many processes stand behind it, whether they are
-// the first group, and, if they are, the context. `count` -1, to its group: it could not reach the other.
+// the first group, and, if they are, the context. `count` -1, to its group: it could not reach the other. `apart`:
+// processes of several jobs are among them, so that numbers say nothing.
 struct Offer {
   int64_t count = 0;
+  int64_t apart = 0;
   uint64_t context = kNoContext;
   int64_t first = 0;
   int64_t error_class = 0;
@@ -53,28 +56,34 @@ void swap_bytes(const engine::Channel& channel, int remote, int tag, const void*
                     });
 }
 
+// Of the other leader on the hidden channel.
+int hidden_rank(const Comm& peer, int remote_leader) {
+  const engine::Channel& channel = peer.hidden;
+  return channel.sides ? channel.sides.other_begin() + remote_leader : remote_leader;
+}
+
 // The leader's part: who stands on the other side, and what both agree about.
 Error meet(const Comm& local, Comm* peer, int remote_leader, int tag, Offer& offer,
            std::vector<int>& remote) {
   if (remote_leader < 0 || remote_leader >= peer->remote_size())
     return failure(MPI_ERR_RANK, "rank {} is not in the peer communicator of {} rank{} (argument remote_leader)",
                    remote_leader, peer->remote_size(), peer->remote_size() == 1 ? "" : "s");
-  // Each process has numbers of its own for those of other jobs, and may not know those of a third one at all.
-  if (spans_jobs(peer->context()) || spans_jobs(local.context()))
-    return failure(MPI_ERR_COMM,
-                   "processes of other jobs are among these: groups of several jobs are made into an intercommunicator "
-                   "by MPI_Comm_accept and MPI_Comm_connect, or by MPI_Comm_split of one (argument {})",
-                   spans_jobs(peer->context()) ? "peer_comm" : "local_comm");
   const engine::Channel& channel = peer->hidden;
-  const int other = channel.sides ? channel.sides.other_begin() + remote_leader : remote_leader;
+  const int other = hidden_rank(*peer, remote_leader);
   if (other == channel.rank)
     return failure(MPI_ERR_RANK, "rank {} of the peer communicator leads both groups (argument remote_leader)",
                    remote_leader);
   offer.first = channel.rank < other;
   offer.count = local.size();
   offer.context = offer_context(offer.first != 0);
+  offer.apart = spans_jobs(peer->context()) || spans_jobs(local.context());
   Offer theirs;
   swap_bytes(channel, other, tag, &offer, sizeof offer, &theirs, sizeof theirs);
+  offer.apart |= theirs.apart;
+  if (offer.apart) {
+    process().contexts->release(offer.context);
+    return {};
+  }
   remote.resize(static_cast<size_t>(theirs.count));
   const std::vector<int> mine = local.group->processes.to_vector();
   swap_bytes(channel, other, tag, mine.data(), mine.size() * sizeof(int), remote.data(),
@@ -102,6 +111,23 @@ Error check_disjoint(const Group& local, const std::vector<int>& remote) {
   return {};
 }
 
+Error create_apart(Comm& local, int leader, Comm* peer, int remote_leader, int tag, const Offer& offer,
+                   MPI_Comm* newintercomm) {
+  const Swap swap = [&](const std::string& mine) {
+    char out[MPI_MAX_PORT_NAME] = {}, in[MPI_MAX_PORT_NAME] = {};
+    mine.copy(out, sizeof out - 1);
+    swap_bytes(peer->hidden, hidden_rank(*peer, remote_leader), tag, out, sizeof out, in, sizeof in);
+    in[sizeof in - 1] = '\0';
+    return std::string(in);
+  };
+  Result<Ref<Comm>> made = join_apart(local, leader, offer.first != 0, swap);
+  if (!made) return std::move(made).error();
+  (*made)->handle = handle_of(**made);
+  (*made)->retain();  // the handle's
+  *newintercomm = inventory::hand_out(**made);
+  return {};
+}
+
 }  // namespace
 
 Error intercomm_create(Comm& local_comm, int local_leader, Comm* peer_comm, int remote_leader, int tag,
@@ -119,6 +145,7 @@ Error intercomm_create(Comm& local_comm, int local_leader, Comm* peer_comm, int 
   }
   if (Error e = bcast_from(local_comm, local_leader, &offer, sizeof offer)) return e;
   if (leads && failed) return failed;
+  if (offer.apart) return create_apart(local_comm, local_leader, peer_comm, remote_leader, tag, offer, newintercomm);
   if (offer.count < 0)
     return failure(static_cast<int>(offer.error_class),
                    "the leader, rank {}, could not speak with the other group: its own error says why",

@@ -8,6 +8,7 @@
 #include "mpi/env/api_environment.hpp"
 #include "mpi/env/instance.hpp"
 #include "mpi/object/process.hpp"
+#include "mpi/process/connection.hpp"
 #include "mpi/p2p/bsend.hpp"
 
 namespace tutti::mpi {
@@ -82,6 +83,7 @@ Error is_thread_main(int* flag) {
 }
 
 Error abort(Comm& comm, int errorcode) {
+  if (spans_jobs(comm.context())) abort_connected(comm, errorcode);
   process().job->abort(errorcode, fmt::format("MPI_Abort on {} with code {}",
                                               comm.name.empty() ? "a communicator" : comm.name,
                                               errorcode));

@@ -42,6 +42,7 @@ std::atomic<World> world{World::not_yet};
 int sessions = 0;           // alive
 bool had_sessions = false;  // since the process was opened
 bool is_open = false;       // under `making`
+std::atomic<bool> exits{false};  // the program has returned, and no session is left
 std::atomic<int> world_level{MPI_THREAD_SINGLE};
 pid_t opened_by = 0;  // a forked child has the rest of the process, but not its threads
 std::optional<engine::Ticks> ticks;  // of the progress thread
@@ -184,6 +185,7 @@ void part_at_exit(Process& p) {
   {
     const engine::Engine::Guard own(*p.engine);
     p.finalizing = true;
+    exits = true;
   }
   if (!p.helper) p.helper = std::make_unique<engine::ProgressThread>(*p.engine);
   // It fails where one has ended in another way, of which the launcher tells.
@@ -271,6 +273,9 @@ void end_job_of_others(int status, void*) {
   ::on_exit(end_job_of_others, nullptr);
 }
 
+bool is_at_exit() {
+  return exits.load();
+}
 bool world_has_begun() {
   return world.load() != World::not_yet;
 }

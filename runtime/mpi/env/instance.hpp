@@ -19,6 +19,8 @@ struct Process;
 Error begin_world(int level);
 // After the callbacks of MPI_Finalize; collective over the job.
 Error end_world();
+// The program has returned or called exit, and no session is left: nobody calls MPI any more. Any thread.
+bool is_at_exit();
 bool world_has_begun();  // and may have ended
 bool world_has_ended();
 int world_thread_level();

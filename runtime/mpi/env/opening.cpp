@@ -10,7 +10,9 @@
 #include "mpi/check/message_types.hpp"
 #include "mpi/check/strict.hpp"
 #include "mpi/env/instance.hpp"
+#include "mpi/object/ending.hpp"
 #include "mpi/object/process.hpp"
+#include "mpi/process/parent.hpp"
 #include "mpi/tool/tool.hpp"
 #include "transport/shared/doorbell.hpp"
 #include "transport/testing/stress.hpp"
@@ -82,12 +84,28 @@ bool all_threads_blocked() {
   return p.threads.none_but(waiting, std::as_bytes(std::span(&p.engine->ownership(), 1)));
 }
 
+contract::Others other_jobs(int job_size) {
+  return {.job_size = job_size,
+          .name_of =
+              [](int number) {
+                const boot::GlobalName name = process().processes->name_of(number);
+                return contract::Name{name.job, name.rank};
+              },
+          .number_of = [](const contract::Name& name) { return process().processes->find({name.job, name.rank}); },
+          .text_of = [](int number) { return process().processes->text(number); }};
+}
+
 contract::Hooks contract_hooks(int job_size) {
-  return {.end_job = [](int code, const std::string& text) { process().job->abort(code, text); },
+  return {.end_job =
+              [](int code, const std::string& text) {
+                end_all_connected(code, true);
+                process().job->abort(code, text);
+              },
           .is_finalizing = [] { return process().finalizing; },
           .all_threads_blocked = all_threads_blocked,
           .may_have_sent = may_have_sent,
-          .job_size = job_size};
+          .has_ended = is_at_exit,
+          .others = other_jobs(job_size)};
 }
 
 contract::Options contract_options(const Config& config) {
@@ -169,12 +187,15 @@ Error open_process(Process& p, std::optional<engine::Ticks>& ticks, bool& report
   if (Error e = open_engine(p, *config)) return e;
   open_contract(p, *config);
   report_only = config->flag("contract.report_only");
+  set_connect_timeout(
+      std::chrono::duration_cast<std::chrono::milliseconds>(config->duration("process.connect_timeout")));
   p.contexts = std::make_unique<ContextPool>(view.rank);
   if (config->flag("progress.thread")) {
     using std::chrono::duration_cast, std::chrono::microseconds;
     ticks = engine::Ticks{duration_cast<microseconds>(config->duration("progress.tick_min")),
                           duration_cast<microseconds>(config->duration("progress.tick_max"))};
   }
+  tool::begin_counting(p);
   return {};
 }
 

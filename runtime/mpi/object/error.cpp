@@ -13,6 +13,7 @@
 #include "base/process_sets.hpp"
 #include "contract/ledger.hpp"
 #include "mpi/object/api_error.hpp"
+#include "mpi/object/ending.hpp"
 #include "mpi/object/entry.hpp"
 #include "mpi/object/inventory.hpp"
 #include "mpi/object/process.hpp"
@@ -215,6 +216,7 @@ std::string last_words(std::string_view text, const HasErrhandler* on, const Err
 [[noreturn]] void end_job(int code, std::string_view text, const HasErrhandler* on,
                           const Errhandler& handler, const Incident& incident) {
   const int exit_code = std::clamp(code, 1, 255);
+  if (&handler == &fatal()) end_all_connected(exit_code, false);
   if (phase.load() == Phase::running)
     process().job->abort(exit_code, last_words(text, on, handler, incident));
   if (boot::Job* job = job_that_failed_to_start().get()) job->abort(exit_code, std::string(text));

@@ -32,7 +32,8 @@ struct Greeting {
   uint64_t context = 0;
   int64_t bytes = 0;  // of a partition
   int32_t partitions = 0;
-  int32_t unused = 0;
+  uint16_t pattern = 0;  // of their types (datatype_signature.hpp); 0: not to be compared
+  uint16_t unused = 0;
 };
 
 class PartitionedRound;

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <tuple>
 
+#include "mpi/check/message_types.hpp"
 #include "mpi/partitioned/partitioned.hpp"
 
 namespace tutti::mpi {
@@ -80,7 +81,7 @@ void Send::begin() {
   awaited_ += given_.partitions;
   if (rounds_ > 1) return;
   sends_ = std::make_unique<SendOperation[]>(count);
-  greeting_ = {own_context(), bytes(), given_.partitions, 0};
+  greeting_ = {own_context(), bytes(), given_.partitions, given_.type->pattern, 0};
   send(greeting_send_, {&greeting_, sizeof greeting_, &Layout::bytes()},
        {(given_.comm->context() | kGreetings), given_.comm->rank(), given_.tag, order_});
 }
@@ -151,6 +152,7 @@ class Receive final : public Partitioned {
   void took(RecvOperation& op);
   int64_t whole() const { return bytes() * given_.partitions; }
   bool fits() const { return greeting_.bytes * greeting_.partitions == whole(); }
+  engine::Outcome all_of_it() const;
   Payload place(int first) const;
 
   const uint32_t order_;
@@ -256,6 +258,17 @@ bool Receive::has_arrived(int partition) const {
   return true;
 }
 
+// The partitions as one message, whose types are compared once for all of a round.
+engine::Outcome Receive::all_of_it() const {
+  engine::Outcome outcome;
+  outcome.source = given_.peer;
+  outcome.tag = given_.tag;
+  outcome.bytes = outcome.sent_bytes = whole();
+  outcome.pattern = greeting_.pattern;
+  if (failed_ == MPI_SUCCESS) compare_types(outcome, *given_.type);
+  return outcome;
+}
+
 Error Receive::error() const {
   if (!fits())
     return failure(MPI_ERR_TRUNCATE,
@@ -265,6 +278,9 @@ Error Receive::error() const {
                    given_.peer, greeting_.partitions, greeting_.partitions == 1 ? "" : "s",
                    greeting_.bytes, given_.tag, given_.partitions,
                    given_.partitions == 1 ? "" : "s", bytes());
+  if (const engine::Outcome outcome = all_of_it(); outcome.mpi_class == MPI_ERR_TYPE)
+    return error_of_receive(outcome, {*given_.comm, *given_.type, given_.count * given_.partitions, given_.peer, given_.tag},
+                            false);
   if (failed_ == MPI_SUCCESS) return {};
   return failure(failed_, "a partition could not be carried; the line above says why");
 }

@@ -21,8 +21,10 @@
 #include "base/signals.hpp"
 #include "contract/signature.hpp"
 #include "mpi/coll/collective.hpp"
+#include "mpi/object/ending.hpp"
 #include "mpi/object/inventory.hpp"
 #include "mpi/process/beside.hpp"
+#include "mpi/process/parent.hpp"
 
 namespace tutti::mpi {
 namespace {
@@ -33,11 +35,13 @@ using engine::Engine;
 constexpr size_t kLongestWords = size_t{1} << 32;
 constexpr char kFarewell = 'F';
 
-enum News : int { lost = 1, left = 2 };  // the tags of what a root tells its side of a connection
+// The tags of what a root tells its side of a connection; and what MPI_Abort tells the processes of other jobs.
+enum News : int { lost = 1, left = 2, aborted = 3 };
 
 struct Connection {
   uint64_t context = 0;
   std::vector<int> local, remote;  // process numbers
+  int root = -1;                   // of `local`
   int lifeline = -1;               // at the root alone
   std::thread watcher;             // the same
   bool over = false;  // the other side has bidden farewell, or is gone; changed by the engine's owner
@@ -59,6 +63,10 @@ class Connections final : public engine::Poller {
   }
   // Of the connection with this context, which this process may not have heard of yet.
   void hear(News news, uint64_t context);
+  // That process ends its job, and wants this one to end with it. The root of the connection does so when the other job
+  // is gone: its launcher has said why by then. One that this job has started would end with it and say nothing.
+  void end_with(int process, int code);
+  bool is_to_end(uint64_t context) const;
   // As the root: to all members of this side, and to oneself.
   void tell(Connection& connection, News news);
 
@@ -68,7 +76,9 @@ class Connections final : public engine::Poller {
 
  private:
   void lose(const Connection& connection);
+  void end_if_told(const Connection& connection, int process) const;
 
+  std::map<int, int> ending_;  // by process that ends its job: the code
   std::map<uint64_t, std::unique_ptr<Connection>> connections_;
   std::map<uint64_t, News> early_;
   std::unordered_set<int> gone_;
@@ -122,12 +132,34 @@ void Connections::tell(Connection& connection, News news) {
   hear(news, connection.context);
 }
 
+void Connections::end_with(int process, int code) {
+  ending_[process] = code;
+  for (const auto& [context, connection] : connections_)
+    if (connection->over && gone_.contains(process) && std::ranges::count(connection->remote, process))
+      end_if_told(*connection, process);
+}
+
+bool Connections::is_to_end(uint64_t context) const {
+  const Connection* const connection = find(context);
+  return connection && std::ranges::any_of(connection->remote, [this](int other) { return ending_.contains(other); });
+}
+
+void Connections::end_if_told(const Connection& connection, int process) const {
+  const auto told = ending_.find(process);
+  const bool by_root = connection.lifeline < 0 && !::tutti::mpi::process().processes->is_foreign(connection.root);
+  if (told == ending_.end() || by_root) return;
+  ::tutti::mpi::process().job->abort(
+      told->second, fmt::format("{} has ended its job and this one, which is connected with it, with code {}",
+                                ::tutti::mpi::process().processes->text(process), told->second));
+}
+
 void Connections::lose(const Connection& connection) {
   if (gone_.empty()) engine_of_process().add_poller(*this);
   for (const int process : connection.remote) {
     if (!::tutti::mpi::process().processes->is_foreign(process)) continue;
     gone_.insert(process);
     ::tutti::mpi::process().transport->lose(process);
+    end_if_told(connection, process);
   }
   poll();
 }
@@ -151,7 +183,13 @@ bool Connections::poll() {
 }
 
 void on_news(const transport::Header& header) {
+  if (header.tag == News::aborted) return connections().end_with(header.process, static_cast<int>(header.ticket));
   connections().hear(static_cast<News>(header.tag), header.ticket);
+}
+
+bool is_to_end(uint64_t context) {
+  const Engine::Guard own(engine_of_process());
+  return connections().is_to_end(context);
 }
 
 // The root's look at the lifeline. Ends when it does.
@@ -165,6 +203,7 @@ void watch(uint64_t context, int lifeline) {
     if (n < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     const bool end = n <= 0;
     if (!end) farewell |= word == kFarewell;
+    if (end && !farewell && is_to_end(context)) await_launcher(context);
     {
       const Engine::Guard own(engine_of_process());
       if (Connection* connection = connections().find(context))
@@ -238,13 +277,17 @@ struct Words {
   Error error() const { return failure(problem_class, "{}", problem); }
 };
 
+void end_others(int code, bool owned);
+
 // What I tell of myself. The way to me is opened now: it may have to.
 Words my_words(int root) {
   Process& p = process();
   const Engine::Guard own(*p.engine);
+  const bool directly = &p.engine->transport() == &p.transport->direct();
   if (Error e = p.transport->open_late()) return Words::of(std::move(e).within("connecting to another job"));
-  if (!p.stress) p.engine->switch_transport(*p.transport);
+  if (directly) p.engine->switch_transport(*p.transport);  // else what stands in front of it includes it
   p.engine->set_news_handler(on_news);
+  end_connected_jobs.store(end_others, std::memory_order_release);
   Bytes me;
   put(me, p.processes->job());
   put(me, static_cast<int32_t>(my_process()));
@@ -266,15 +309,17 @@ std::optional<Member> member_of(const std::string& packed) {
 }
 
 // One side's words out of those of its ranks.
-Words words_of_side(const std::vector<std::string>& texts, int root) {
+Words words_of_side(const std::vector<std::string>& texts) {
   Words side;
+  uint64_t root = 0;  // rank 0's
   for (size_t rank = 0; rank < texts.size(); ++rank) {
     std::optional<Words> words = Words::unpacked(texts[rank]);
     if (!words) return Words::of(failure(MPI_ERR_OTHER, "rank {} has sent something else", rank));
     if (words->problem_class != MPI_SUCCESS) return *std::move(words);
-    if (words->context != static_cast<uint64_t>(root))
-      return Words::of(failure(MPI_ERR_ROOT, "rank {} calls with root {}, rank 0 with another one (argument root)", rank,
-                               words->context));
+    if (rank == 0) root = words->context;
+    if (words->context != root)
+      return Words::of(failure(MPI_ERR_ROOT, "rank {} calls with root {}, rank 0 with root {} (argument root)", rank,
+                               words->context, root));
     side.members.push_back(words->members.front());
   }
   return side;
@@ -315,6 +360,16 @@ Result<std::string> tell_numbers(Comm& comm, int root, bool accepts, Socket& soc
   return theirs;
 }
 
+// No process may stand on both sides, of which both hear.
+Error check_disjoint(const Group& local, const std::vector<int>& remote) {
+  const ProcessRanks rank_of(local.processes, static_cast<int64_t>(remote.size()));
+  for (size_t i = 0; i < remote.size(); ++i)
+    if (const int rank = rank_of(remote[i]); rank >= 0)
+      return failure(MPI_ERR_COMM, "the groups are not disjoint: rank {} of the local one is rank {} of the remote one, too",
+                     rank, i);
+  return {};
+}
+
 Ref<Group> group_of(const ProcessList& numbers) {
   const int me = numbers.rank_of(my_process());
   return Ref<Group>::adopt(new Group(numbers, me < 0 ? MPI_UNDEFINED : me));
@@ -332,6 +387,7 @@ Result<Ref<Comm>> make_joined(Comm& comm, int root, bool accepts, uint64_t conte
   connection->context = context;
   connection->local = comm.group->processes.to_vector();
   connection->remote = other.numbers;
+  connection->root = comm.process_of(root);
   Connection& made = *connection;
   {
     const Engine::Guard own(*p.engine);
@@ -389,7 +445,7 @@ Result<Ref<Comm>> join_groups(Comm& comm, int root, bool accepts, Function funct
     return failure(MPI_ERR_ROOT, "root {} is no rank of the communicator of {} (argument root)", root, comm.size());
   Result<std::vector<std::string>> texts = gather_texts(comm, my_words(root).packed(), function);
   if (!texts) return std::move(texts).error();
-  Words ours = words_of_side(*texts, root);
+  Words ours = words_of_side(*texts);
   if (ours.problem_class != MPI_SUCCESS) return ours.error();
 
   Socket socket;
@@ -426,6 +482,7 @@ Result<Ref<Comm>> join_groups(Comm& comm, int root, bool accepts, Function funct
       other.members.push_back(*std::move(member));
     }
   }
+  if (Error e = check_disjoint(*comm.group, other.numbers)) return e;
   Result<std::string> known_as = tell_numbers(comm, root, accepts, socket, other.numbers);
   if (!known_as) return std::move(known_as).error();
   return make_joined(comm, root, accepts, theirs->context, socket, other, *known_as);
@@ -437,7 +494,8 @@ Error part(Comm& comm) {
     if (!connections().find(comm.context())) return {};
   }
   // All of both sides have called. If one side is gone there is nobody to wait for.
-  Error gone = run(comm, coll::Call{.kind = coll::Collective::barrier});
+  Error gone = run(comm, coll::Call{.kind = coll::Collective::barrier,
+                                    .signature = contract::word_of(Function::Comm_disconnect)});
   std::unique_ptr<Connection> connection;
   {
     const Engine::Guard own(comm.engine());
@@ -464,6 +522,37 @@ void part_from_all() {
     for (const uint64_t context : contexts) ended.push_back(connections().take(context));
   }
   for (auto& connection : ended) close_lifeline(*connection);
+}
+
+namespace {
+
+// The engine is owned. `waits`: until they are told, or nobody hears for some time, who hears of this job's end then.
+void tell_to_end(const std::set<int>& processes, int code, bool waits) {
+  constexpr std::chrono::seconds kPatience{2};
+  Engine& engine = engine_of_process();
+  for (const int other : processes)
+    if (process().processes->is_foreign(other)) engine.send_news(other, News::aborted, static_cast<uint32_t>(code));
+  const auto until = std::chrono::steady_clock::now() + kPatience;
+  while (waits && !engine.transport().flushed() && std::chrono::steady_clock::now() < until) engine.progress();
+}
+
+// All that are connected. Whoever owns the engine may be in the middle of a pass: nothing is driven then.
+void end_others(int code, bool owned) {
+  Engine& engine = engine_of_process();
+  if (!owned) engine.enter();
+  std::set<int> others;
+  connections().each([&](const Connection& connection) {
+    if (!connection.over) others.insert(connection.remote.begin(), connection.remote.end());
+  });
+  tell_to_end(others, code, !owned);
+  if (!owned) engine.leave();
+}
+
+}  // namespace
+
+void abort_connected(const Comm& comm, int code) {
+  const Engine::Guard own(engine_of_process());
+  tell_to_end({comm.hidden.peers.begin(), comm.hidden.peers.end()}, code, true);
 }
 
 bool is_connected() {

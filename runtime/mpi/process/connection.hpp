@@ -26,6 +26,8 @@ Result<Ref<Comm>> join_groups(Comm& comm, int root, bool accepts, Function funct
 Error part(Comm& comm);
 // In MPI_Finalize, when this job has nothing more to send: bids all connected jobs farewell, and waits for theirs.
 void part_from_all();
+// Tells the processes of other jobs in `comm` to end with this code, as far as they can be reached in time.
+void abort_connected(const Comm& comm, int code);
 // Are there connections that nobody has ended?
 bool is_connected();
 

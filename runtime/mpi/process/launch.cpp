@@ -7,8 +7,10 @@
 #include <spawn.h>
 #include <sys/socket.h>
 #include <sys/utsname.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -64,7 +66,12 @@ Error add_command(const Command& command, std::vector<std::string>& out) {
       at = end + 1;
     }
   }
-  if (const auto handler = hint(command, "mpi_initial_errhandler"))
+  const auto handler = hint(command, "mpi_initial_errhandler");
+  constexpr std::string_view kHandlers[] = {"mpi_errors_are_fatal", "mpi_errors_abort", "mpi_errors_return"};
+  if (handler && std::ranges::find(kHandlers, *handler) == std::end(kHandlers))
+    return failure(MPI_ERR_SPAWN, "the hint 'mpi_initial_errhandler' is '{}', and not one of {}", *handler,
+                   fmt::join(kHandlers, ", "));
+  if (handler)
     out.insert(out.end(), {"-x", fmt::format("{}={}", kInitialErrhandlerVariable, *handler)});
   const auto path = hint(command, "path");
   out.insert(out.end(), {"--", path ? found_on(*path, command.program) : command.program});
@@ -80,7 +87,7 @@ Error add_command(const Command& command, std::vector<std::string>& out) {
 bool is_of_this_job(std::string_view pair) {
   for (const std::string_view prefix :
        {"PMIX_", "PMI_", "TUTTI_JOB=", "TUTTI_NODE_CORES=", "TUTTI_LAUNCHER=", "TUTTI_ALLOCATION=", "TUTTI_PARENT=",
-        "TUTTI_PARENT_SOCKET=", "TUTTI_INITIAL_ERRHANDLER=", "TUTTI_PSETS=", "TUTTI_SOCKET_RANKS=",
+        "TUTTI_PARENT_SOCKET=", "TUTTI_INITIAL_ERRHANDLER=", "TUTTI_PSETS=", "TUTTI_SOCKET_RANKS=", "TUTTI_NODE_PLACES=",
         "TUTTI_MEMORY_ALLOC_KINDS="})
     if (pair.starts_with(prefix) && !pair.starts_with("PMIX_MCA_")) return true;
   return false;

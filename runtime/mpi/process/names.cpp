@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 
 struct Published {
   int fd;  // holds the lock
-  std::string file;
+  std::string file, port;
 };
 std::mutex mutex;
 std::map<std::string, Published>& published() {
@@ -143,15 +143,17 @@ Error publish(const std::string& service, const std::string& port) {
     ::close(fd);
     return problem;
   }
-  published()[service] = {fd, file};
+  published()[service] = {fd, file, port};
   return {};
 }
 
-Error unpublish(const std::string& service) {
+Error unpublish(const std::string& service, const std::string& port) {
   const std::lock_guard guard(mutex);
   const auto at = published().find(service);
   if (at == published().end())
     return failure(MPI_ERR_SERVICE, "this process has published no service '{}' (argument service_name)", service);
+  if (!port.empty() && port != at->second.port)
+    return failure(MPI_ERR_SERVICE, "the service '{}' is published with another port (argument port_name)", service);
   ::unlink(at->second.file.c_str());
   ::close(at->second.fd);
   published().erase(at);

@@ -134,11 +134,21 @@ bool greet_as_server(Socket& socket, const std::string& secret) {
   return answer && same_proof(*answer, proof(secret, "connect", *theirs, mine));
 }
 
-Error greet_as_client(Socket& socket, const std::string& secret) {
+Deadline deadline_of(Patience patience) {
+  return patience ? Deadline(std::chrono::steady_clock::now() + *patience) : std::nullopt;
+}
+
+bool is_over(Deadline deadline) { return deadline && std::chrono::steady_clock::now() >= *deadline; }
+
+std::string text_of(std::chrono::milliseconds time) {
+  return time.count() % 1000 ? fmt::format("{} ms", time.count()) : fmt::format("{} s", time.count() / 1000);
+}
+
+Error greet_as_client(Socket& socket, const std::string& secret, Deadline deadline) {
   const std::string mine = random_hex(kNonce / 2);
   if (Error e = socket.send(mine, in_seconds(kPatienceWithStrangers))) return e;
   // Until MPI_Comm_accept is called over there.
-  Result<std::string> answer = socket.receive(kLongestGreeting);
+  Result<std::string> answer = socket.receive(kLongestGreeting, deadline);
   if (!answer) return std::move(answer).error().within("the port was closed, or its process has ended");
   if (answer->size() <= kNonce) return failure(MPI_ERR_PORT, "what listens there is no port of Tutti's");
   const std::string theirs = answer->substr(0, kNonce);
@@ -156,9 +166,9 @@ std::string PortName::text() const {
 }
 
 Result<PortName> PortName::parse(std::string_view text) {
-  const auto bad = [&](std::string_view what) {
+  const auto bad = [whole = text](std::string_view what) {
     return failure(MPI_ERR_PORT, "'{}' is no name of a port: {}. MPI_Open_port gives one, such as "
-                   "tutti://node1/10.0.0.1/40000/…", text.substr(0, 60), what);
+                   "tutti://node1/10.0.0.1/40000/…", whole.substr(0, 60), what);
   };
   if (!text.starts_with(kScheme)) return bad("it does not begin with tutti://");
   text.remove_prefix(kScheme.size());
@@ -214,13 +224,18 @@ Result<std::shared_ptr<Port>> Port::open() {
   return port;
 }
 
-Result<Socket> Port::accept(int or_else) {
+Result<Socket> Port::accept(int or_else, Patience patience) {
+  const Deadline deadline = deadline_of(patience);
   for (;;) {
     pollfd both[] = {{listener_.fd(), POLLIN, 0}, {or_else, POLLIN, 0}};
-    if (::poll(both, 2, -1) < 0) {
+    const int n = ::poll(both, 2, milliseconds_until(deadline));
+    if (n < 0) {
       if (errno == EINTR) continue;
       return failure(MPI_ERR_PORT, "cannot wait for a connection: {}", std::strerror(errno));
     }
+    if (n == 0)
+      return failure(MPI_ERR_PORT, "nobody has connected for {}, as long as the hint 'timeout' allows",
+                     text_of(*patience));
     if (both[0].revents) {
       Socket socket(::accept4(listener_.fd(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
       if (socket && greet_as_server(socket, secret_)) {
@@ -235,15 +250,21 @@ Result<Socket> Port::accept(int or_else) {
   }
 }
 
-Result<Socket> connect_to_port(const std::string& text) {
+Result<Socket> connect_to_port(const std::string& text, Patience patience) {
   Result<PortName> name = PortName::parse(text);
   if (!name) return std::move(name).error();
   std::vector<std::string> addresses = name->addresses;
   if (name->host == host_name()) addresses.insert(addresses.begin(), {"127.0.0.1", "::1"});
   std::string tried;
+  const Deadline deadline = deadline_of(patience);
   for (const std::string& address : addresses) {
     Result<Socket> socket = reach(address, name->port);
-    Error problem = socket ? greet_as_client(*socket, name->secret) : std::move(socket).error();
+    Error problem = socket ? greet_as_client(*socket, name->secret, deadline) : std::move(socket).error();
+    if (problem && socket && is_over(deadline))
+      return failure(MPI_ERR_PORT,
+                     "the port {} of {} answers, but MPI_Comm_accept has not been called there for {}. The hint "
+                     "'timeout', or the setting process.connect_timeout, gives it more time",
+                     name->port, name->host, text_of(*patience));
     if (!problem) {
       watch_liveness(socket->fd());
       return socket;

@@ -6,7 +6,9 @@
 //   tutti://HOST/ADDRESS,ADDRESS/PORT/SECRET
 #pragma once
 
+#include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,21 +28,23 @@ struct PortName {
   static Result<PortName> parse(std::string_view text);  // an error says what is no port's name
 };
 
+using Patience = std::optional<std::chrono::milliseconds>;  // nullopt: for ever
+
 class Port {
  public:
   static Result<std::shared_ptr<Port>> open();
 
   const std::string& name() const { return name_; }
   // The next one who knows the secret. `or_else`: a descriptor that becomes readable when it is no use to wait any
-  // longer, or -1; then the result is an empty socket.
-  Result<Socket> accept(int or_else = -1);
+  // longer, or -1; then the result is an empty socket. `patience`: an error if nobody has come by then.
+  Result<Socket> accept(int or_else = -1, Patience patience = std::nullopt);
 
  private:
   Socket listener_;
   std::string name_, secret_;
 };
 
-// An error that says why nobody can be reached there.
-Result<Socket> connect_to_port(const std::string& name);
+// An error that says why nobody can be reached there, or that nobody has accepted in time.
+Result<Socket> connect_to_port(const std::string& name, Patience patience = std::nullopt);
 
 }  // namespace tutti::mpi

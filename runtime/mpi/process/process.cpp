@@ -3,6 +3,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <charconv>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -43,11 +45,48 @@ Error give(Result<Ref<Comm>> made, MPI_Comm* handle) {
   return {};
 }
 
+std::chrono::milliseconds connect_patience{0};  // the setting; 0: for ever
+
+// What the hint `timeout` says, in seconds.
+Result<Patience> patience_of(const Info* info, Patience without) {
+  const std::optional<std::string> given = info ? info->get("timeout") : std::nullopt;
+  if (!given) return without;
+  int seconds = 0;
+  const char* const end = given->data() + given->size();
+  const auto [stop, problem] = std::from_chars(given->data(), end, seconds);
+  if (problem != std::errc() || stop != end || seconds < 1)
+    return failure(MPI_ERR_INFO_VALUE, "the hint 'timeout' is '{}', which is no number of seconds (argument info)", *given);
+  return Patience(std::chrono::seconds(seconds));
+}
+
 void copy_out(const std::string& name, char* into) {
   std::memcpy(into, name.c_str(), std::min<size_t>(name.size() + 1, MPI_MAX_PORT_NAME));
 }
 
+// The leaders of MPI_Intercomm_create connect as MPI_Comm_accept and MPI_Comm_connect do, at a port of their own.
+Result<Ref<Comm>> join_over_port(Comm& local, int leader, bool accepts, const Swap& swap) {
+  std::shared_ptr<Port> port;
+  std::string theirs;
+  Error problem;
+  if (local.rank() == leader) {
+    Result<std::shared_ptr<Port>> opened = accepts ? Port::open() : std::shared_ptr<Port>();
+    if (opened)
+      port = *std::move(opened);
+    else
+      problem = std::move(opened).error();
+    theirs = swap(port ? port->name() : "");
+  }
+  return join_groups(local, leader, accepts, Function::Intercomm_create, [&]() -> Result<Socket> {
+    if (problem) return std::move(problem);
+    if (!accepts && theirs.empty()) return failure(MPI_ERR_OTHER, "the other leader could not open a port");
+    return accepts ? port->accept() : connect_to_port(theirs);
+  });
+}
+[[gnu::constructor]] void offer_to_join() { join_apart = join_over_port; }
+
 }  // namespace
+
+void set_connect_timeout(std::chrono::milliseconds time) { connect_patience = time; }
 
 Error open_port(Info*, char* port_name) {
   Result<std::shared_ptr<Port>> port = Port::open();
@@ -65,7 +104,7 @@ Error close_port(const char* port_name) {
   return {};
 }
 
-Error comm_accept(const char* port_name, Info*, int root, Comm& comm, MPI_Comm* newcomm) {
+Error comm_accept(const char* port_name, Info* info, int root, Comm& comm, MPI_Comm* newcomm) {
   *newcomm = MPI_COMM_NULL;
   return give(join_groups(comm, root, true, Function::Comm_accept,
                           [&]() -> Result<Socket> {
@@ -73,17 +112,22 @@ Error comm_accept(const char* port_name, Info*, int root, Comm& comm, MPI_Comm* 
                             if (!port)
                               return failure(MPI_ERR_PORT,
                                              "the root has opened no such port, or has closed it (argument port_name)");
-                            return port->accept();
+                            Result<Patience> patience = patience_of(info, std::nullopt);
+                            if (!patience) return std::move(patience).error();
+                            return port->accept(-1, *patience);
                           }),
               newcomm);
 }
 
-Error comm_connect(const char* port_name, Info*, int root, Comm& comm, MPI_Comm* newcomm) {
+Error comm_connect(const char* port_name, Info* info, int root, Comm& comm, MPI_Comm* newcomm) {
   *newcomm = MPI_COMM_NULL;
   return give(join_groups(comm, root, false, Function::Comm_connect,
                           [&]() -> Result<Socket> {
                             if (!port_name) return failure(MPI_ERR_PORT, "the name is NULL (argument port_name)");
-                            return connect_to_port(port_name);
+                            Result<Patience> patience = patience_of(
+                                info, connect_patience.count() ? Patience(connect_patience) : std::nullopt);
+                            if (!patience) return std::move(patience).error();
+                            return connect_to_port(port_name, *patience);
                           }),
               newcomm);
 }
@@ -124,7 +168,9 @@ Error publish_name(const char* service_name, Info*, const char* port_name) {
   return names::publish(service_name, port_name);
 }
 
-Error unpublish_name(const char* service_name, Info*, const char*) { return names::unpublish(service_name); }
+Error unpublish_name(const char* service_name, Info*, const char* port_name) {
+  return names::unpublish(service_name, port_name ? port_name : "");
+}
 
 Error lookup_name(const char* service_name, Info*, char* port_name) {
   Result<std::string> port = names::look_up(service_name);

@@ -24,14 +24,19 @@ namespace {
 
 using engine::Happened;
 
+constexpr int kNone = MPI_T_BIND_NO_OBJECT, kComm = MPI_T_BIND_MPI_COMM;
 constexpr EventType kEvents[] = {
-    // in the order of engine::Happening
-    {"messages.matched", "A message on a communicator has met its receive"},
-    {"messages.unexpected", "A message on a communicator has come that no receive waits for"},
-    {"collectives.begun", "A collective call has begun in this process"},
-    {"collectives.ended", "A collective call has ended in this process"},
+    // in the order of engine::Happening, twice: on all communicators, and on one
+    {"messages.matched", "A message on a communicator has met its receive", kNone},
+    {"messages.unexpected", "A message on a communicator has come that no receive waits for", kNone},
+    {"collectives.begun", "A collective call has begun in this process", kNone},
+    {"collectives.ended", "A collective call has ended in this process", kNone},
+    {"messages.matched_of_comm", "A message on this communicator has met its receive", kComm},
+    {"messages.unexpected_of_comm", "A message on this communicator has come that no receive waits for", kComm},
+    {"collectives.begun_of_comm", "A collective call on this communicator has begun in this process", kComm},
+    {"collectives.ended_of_comm", "A collective call on this communicator has ended in this process", kComm},
 };
-constexpr size_t kEventCount = std::size(kEvents);
+constexpr size_t kEventCount = std::size(kEvents), kHappenings = kEventCount / 2;
 
 // What an event tells, as it is copied.
 struct Facts {
@@ -59,8 +64,13 @@ struct Registration {
   };
   static constexpr int kLevels = 4;
   size_t event;
+  Ref<Comm> comm;  // of which alone it hears; of an event that is bound
   std::array<Callback, kLevels> callbacks;  // by level of safety
   MPI_T_event_dropped_cb_function* dropped_handler = nullptr;
+  bool hears(const Happened& happened) const {
+    return event % kHappenings == static_cast<size_t>(happened.what) &&
+           (!comm || comm->context() == (happened.context & ~uint64_t{1}));
+  }
   MPI_Count untold = 0;  // events that were dropped, and of which the handler has not heard
 };
 constexpr MPI_T_cb_safety kSafety[Registration::kLevels] = {
@@ -81,7 +91,9 @@ Handles<Registration>& registrations() {
   return made;
 }
 // By event: those that came while another thread was in this interface.
-std::array<std::atomic<MPI_Count>, kEventCount> missed;
+std::array<std::atomic<MPI_Count>, kHappenings> missed;
+std::array<std::atomic<uint64_t>, kHappenings> counted;
+std::atomic<bool> counts{false}, tells{false};
 
 // The one that this thread is telling.
 Instance*& current() {
@@ -110,7 +122,8 @@ void tell(Registration& registration, Instance& instance, int needed) {
 
 // With the engine owned.
 void hear(const Happened& happened) {
-  if (in_event()) return;  // what a callback does itself
+  if (counts) ++counted[static_cast<size_t>(happened.what)];
+  if (!tells || in_event()) return;  // what a callback does itself
   const bool message = happened.what == engine::Happening::message_matched ||
                        happened.what == engine::Happening::message_unexpected;
   Instance instance{{message ? happened.source : -1, message ? happened.tag : -1, happened.bytes,
@@ -126,7 +139,7 @@ void hear(const Happened& happened) {
   const int needed = happened.by_helper || concurrent_calls ? 2 : 1;
   const std::set<Registration*> all = registrations().all();  // a callback may free its own
   for (Registration* r : all)
-    if (r->event == static_cast<size_t>(happened.what) && registrations().find(r)) {
+    if (registrations().find(r) && r->hears(happened)) {
       r->untold += dropped;
       tell(*r, instance, needed);
     }
@@ -135,11 +148,11 @@ void hear(const Happened& happened) {
 }
 
 void listen_if_needed() {
-  const bool wanted = std::ranges::any_of(registrations().all(), [](const Registration* r) {
+  tells = std::ranges::any_of(registrations().all(), [](const Registration* r) {
     return r->dropped_handler ||
            std::ranges::any_of(r->callbacks, [](const auto& c) { return c.function != nullptr; });
   });
-  engine::listener.store(wanted ? hear : nullptr, std::memory_order_release);
+  engine::listener.store(tells || counts ? hear : nullptr, std::memory_order_release);
 }
 
 Error find(MPI_T_event_instance handle, Instance*& found) {
@@ -159,6 +172,12 @@ bool& in_event() {
   static thread_local bool in = false;
   return in;
 }
+
+void count_events(bool on) {
+  counts = on;
+  listen_if_needed();
+}
+uint64_t events_counted(size_t happening) { return counted[happening]; }
 
 std::span<const EventType> event_types() {
   return kEvents;
@@ -197,7 +216,7 @@ Error t_event_get_info(int event_index, char* name, int* name_len, int* verbosit
   give(enumtype, MPI_T_ENUM_NULL);
   if (info) *info = empty_info();
   give_text(event.doc, desc, desc_len);
-  give(bind, int{MPI_T_BIND_NO_OBJECT});
+  give(bind, int{event.bind});
   return {};
 }
 
@@ -212,12 +231,15 @@ Error t_event_get_index(const char* name, int* event_index) {
   return bad_name(name, "event");
 }
 
-Error t_event_handle_alloc(int event_index, void*, MPI_Info,
+Error t_event_handle_alloc(int event_index, void* obj_handle, MPI_Info,
                            MPI_T_event_registration* event_registration) {
   TUTTI_TOOL_READY;
   if (!within(event_index, kEventCount)) return bad_index(event_index, kEventCount, "event");
   if (!event_registration) return null_address("event_registration");
-  auto* made = registrations().add(new Registration{.event = static_cast<size_t>(event_index)});
+  Ref<Comm> comm;
+  if (Error e = resolve_bound(kEvents[event_index].bind, obj_handle, comm)) return e;
+  auto* made = registrations().add(
+      new Registration{.event = static_cast<size_t>(event_index), .comm = std::move(comm), .callbacks = {}});
   *event_registration = reinterpret_cast<MPI_T_event_registration>(made);
   return {};
 }

@@ -2,9 +2,16 @@
 // Of events, what the other parts of the tool information interface ask.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+
 namespace tutti::mpi::tool {
 
 // This thread is in a tool's callback, which was called with the engine owned.
 bool& in_event();
+
+// Events are counted from now on, or no more; and how many of them there were, in the order of engine::Happening.
+void count_events(bool on);
+uint64_t events_counted(size_t happening);
 
 }  // namespace tutti::mpi::tool

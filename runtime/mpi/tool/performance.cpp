@@ -2,16 +2,20 @@
 // Performance variables (the standard, section 15.3.7): what the runtime counts or knows anyway,
 // read when a tool asks. A handle of a variable that can be started counts what happens between
 // start and stop.
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstring>
 
+#include "base/flight.hpp"
 #include "exec/plan_counts.hpp"
+#include "functions.hpp"
 #include "mpi/object/entry.hpp"
 #include "mpi/object/process.hpp"
 #include "mpi/tool/api_tool.hpp"
 #include "mpi/tool/event.hpp"
 #include "mpi/tool/tool.hpp"
+#include "transport/counting.hpp"
 
 namespace tutti::mpi {
 namespace tool {
@@ -48,6 +52,66 @@ void messages(const Comm* comm, double* values) {
   engine_of_process().each_peer([&](int peer, uint32_t out, uint32_t in) {
     for (int i = 0; i < of_peers(comm); ++i)
       if (comm->process_of(i) == peer) values[i] = sent ? out : in;
+  });
+}
+
+// ---- what is counted while a handle is started
+
+std::unique_ptr<transport::Counting>& counting() {
+  static auto& made = *new std::unique_ptr<transport::Counting>;
+  return made;
+}
+
+template <bool sent>
+void bytes(const Comm* comm, double* values) {
+  for (int i = 0; i < of_peers(comm); ++i) {
+    values[i] = 0;
+    const auto peer = static_cast<size_t>(comm->process_of(i));
+    if (!counting() || peer >= counting()->by_peer().size()) continue;
+    const auto& both = counting()->by_peer()[peer];
+    values[i] = static_cast<double>(sent ? both.out.bytes : both.in.bytes);
+  }
+}
+
+template <bool shared, bool of_bytes>
+void by_way(const Comm*, double* v) {
+  *v = 0;
+  if (!counting() || !running()) return;
+  const std::vector<int>& near = process().job->view().node_ranks;
+  for (size_t peer = 0; peer < counting()->by_peer().size(); ++peer) {
+    const bool is_shared = process().transport->has_shared_memory() &&
+                           std::ranges::binary_search(near, static_cast<int>(peer));
+    const auto& out = counting()->by_peer()[peer].out;
+    if (is_shared == shared) *v += static_cast<double>(of_bytes ? out.bytes : out.messages);
+  }
+}
+
+template <size_t happening>
+void events(const Comm*, double* v) {
+  *v = static_cast<double>(events_counted(happening));
+}
+
+int functions(const Comm*) {
+  return static_cast<int>(kFunctionCount);
+}
+void time_in_calls(const Comm*, double* v) {
+  for (size_t i = 0; i < kFunctionCount; ++i) v[i] = flight::seconds_in(static_cast<uint16_t>(i));
+}
+void time_in_mpi(const Comm*, double* v) {
+  *v = 0;
+  for (size_t i = 0; i < kFunctionCount; ++i) *v += flight::seconds_in(static_cast<uint16_t>(i));
+}
+
+// ---- what is there anyway
+
+void tried(const Comm*, double* v) {
+  *v = running() ? static_cast<double>(engine_of_process().matcher().tried()) : 0;
+}
+void unexpected_bytes(const Comm*, double* v) {
+  *v = 0;
+  if (!running()) return;
+  engine_of_process().matcher().each_unexpected([&](const engine::Unexpected& message) {
+    if (!engine::is_hidden(message.header.context)) *v += static_cast<double>(message.header.bytes);
   });
 }
 
@@ -103,6 +167,23 @@ const PerformanceVariable kVariables[] = {
     {"messages.received", MPI_T_PVAR_CLASS_COUNTER, MPI_UNSIGNED_LONG, kComm, false, false,
      "Messages that have come from each rank of the communicator, on whatever communicator",
      of_peers, messages<false>},
+    {"messages.bytes_sent", MPI_T_PVAR_CLASS_COUNTER, MPI_UNSIGNED_LONG, kComm, false, false,
+     "Bytes of messages that this process has sent to each other rank of the communicator while the handle was "
+     "started, on whatever communicator, those of collectives included",
+     of_peers, bytes<true>, Listens::transport},
+    {"messages.bytes_received", MPI_T_PVAR_CLASS_COUNTER, MPI_UNSIGNED_LONG, kComm, false, false,
+     "Bytes of messages that have come from each other rank of the communicator while the handle was started",
+     of_peers, bytes<false>, Listens::transport},
+    {"messages.matched", MPI_T_PVAR_CLASS_COUNTER, MPI_UNSIGNED_LONG, kNone, false, false,
+     "Messages on communicators that have met their receive while the handle was started", one,
+     events<0>, Listens::events},
+    {"messages.unexpected", MPI_T_PVAR_CLASS_COUNTER, MPI_UNSIGNED_LONG, kNone, false, false,
+     "Messages on communicators that have come before their receive while the handle was started", one,
+     events<1>, Listens::events},
+    {"messages.tried", MPI_T_PVAR_CLASS_COUNTER, MPI_UNSIGNED_LONG, kNone, false, false,
+     "Receives and messages that searches for a match have looked at; what is found at once counts nothing", one, tried},
+    {"messages.unexpected_bytes_now", MPI_T_PVAR_CLASS_LEVEL, MPI_UNSIGNED_LONG, kNone, true, true,
+     "Bytes of the messages that have come and that no receive has matched yet", one, unexpected_bytes},
     {"messages.unexpected_now", MPI_T_PVAR_CLASS_LEVEL, MPI_UNSIGNED_LONG, kNone, true, true,
      "Messages that have come and that no receive has matched yet", one, unexpected},
     {"messages.posted_now", MPI_T_PVAR_CLASS_LEVEL, MPI_UNSIGNED_LONG, kNone, true, true,
@@ -118,12 +199,31 @@ const PerformanceVariable kVariables[] = {
     {"collectives.plans_reused", MPI_T_PVAR_CLASS_COUNTER, MPI_UNSIGNED_LONG, kNone, false, false,
      "Plans of collectives that were looked up and found; a call like an earlier one need not look",
      one, reused},
+    {"collectives.started", MPI_T_PVAR_CLASS_COUNTER, MPI_UNSIGNED_LONG, kNone, false, false,
+     "Collective calls that have begun in this process while the handle was started", one, events<2>,
+     Listens::events},
+    {"calls.time", MPI_T_PVAR_CLASS_TIMER, MPI_DOUBLE, kNone, false, false,
+     "Seconds in each function of MPI while the handle was started, an element for each in the order of the alphabet: of "
+     "those that communicate, wait, or make and free objects",
+     functions, time_in_calls, Listens::calls},
+    {"calls.time_in_all", MPI_T_PVAR_CLASS_TIMER, MPI_DOUBLE, kNone, false, false,
+     "Seconds in all of these functions together", one, time_in_mpi, Listens::calls},
     {"process.thread_level", MPI_T_PVAR_CLASS_STATE, MPI_INT, kNone, true, true,
      "The thread level that MPI_Init_thread gave; none before and after", one, level},
     {"process.ranks_on_node", MPI_T_PVAR_CLASS_SIZE, MPI_UNSIGNED_LONG, kNone, true, true,
      "Ranks of the job on this node", one, node_ranks},
     {"transport.shared_memory_used", MPI_T_PVAR_CLASS_SIZE, MPI_UNSIGNED_LONG, kNone, true, true,
      "1: messages on this node go through shared memory", one, shared_memory},
+    {"transport.shared_memory_messages", MPI_T_PVAR_CLASS_COUNTER, MPI_UNSIGNED_LONG, kNone, false, false,
+     "Messages that this process has sent through shared memory while the handle was started", one,
+     by_way<true, false>, Listens::transport},
+    {"transport.shared_memory_bytes", MPI_T_PVAR_CLASS_COUNTER, MPI_UNSIGNED_LONG, kNone, false, false,
+     "Bytes of these messages", one, by_way<true, true>, Listens::transport},
+    {"transport.ucx_messages", MPI_T_PVAR_CLASS_COUNTER, MPI_UNSIGNED_LONG, kNone, false, false,
+     "Messages that this process has sent over UCX while the handle was started", one, by_way<false, false>,
+     Listens::transport},
+    {"transport.ucx_bytes", MPI_T_PVAR_CLASS_COUNTER, MPI_UNSIGNED_LONG, kNone, false, false,
+     "Bytes of these messages", one, by_way<false, true>, Listens::transport},
     {"process.time", MPI_T_PVAR_CLASS_TIMER, MPI_DOUBLE, kNone, false, false,
      "Seconds that have passed while the handle was started", one, time},
 };
@@ -212,6 +312,33 @@ Error act_on(MPI_T_pvar_session session, MPI_T_pvar_handle handle, Suits&& suits
   return {};
 }
 
+bool is_wanted(Listens by) {
+  return std::ranges::any_of(handles().all(), [by](const PerformanceHandle* h) {
+    return h->started && h->variable->listens == by;
+  });
+}
+
+// The engine is owned. Counting stays where it is while a stressed transport is in use: in front of that.
+void count_traffic(Process& p, bool on) {
+  transport::Transport& usual = p.stress ? *p.stress : p.transport->direct();
+  if (!on) return p.engine->switch_transport(usual);
+  if (!counting())
+    counting() = std::make_unique<transport::Counting>(p.stress ? *p.stress
+                                                                : static_cast<transport::Transport&>(*p.transport));
+  p.engine->switch_transport(*counting());
+}
+
+// After a handle has been started, stopped or freed.
+void listen_as_wanted() {
+  flight::time_calls(is_wanted(Listens::calls));
+  count_events(is_wanted(Listens::events));
+  if (!running() || in_event()) return;
+  const bool wanted = is_wanted(Listens::transport);
+  if (!wanted && !counting()) return;
+  const Look look;
+  count_traffic(process(), wanted);
+}
+
 Error can_start(const PerformanceHandle& h) {
   if (!h.variable->continuous) return {};
   return failure(MPI_T_ERR_PVAR_NO_STARTSTOP,
@@ -223,6 +350,13 @@ Error can_write(const PerformanceHandle& h) {
 }
 
 }  // namespace
+
+void begin_counting(Process& process) {
+  const std::lock_guard lock(mutex());
+  counting().reset();  // of an earlier engine
+  const engine::Engine::Guard own(*process.engine);
+  if (is_wanted(Listens::transport)) count_traffic(process, true);
+}
 
 std::span<const PerformanceVariable> performance_variables() {
   return kVariables;
@@ -284,6 +418,7 @@ Error t_pvar_session_free(MPI_T_pvar_session* session) {
   if (!found) return bad_session();
   for (PerformanceHandle* h : found->handles) handles().remove(h);
   sessions().remove(found);
+  listen_as_wanted();
   *session = MPI_T_PVAR_SESSION_NULL;
   return {};
 }
@@ -315,6 +450,7 @@ Error t_pvar_handle_free(MPI_T_pvar_session session, MPI_T_pvar_handle* handle) 
   if (Error e = find(session, *handle, found)) return e;
   found->session->handles.erase(found);
   handles().remove(found);
+  listen_as_wanted();
   *handle = MPI_T_PVAR_HANDLE_NULL;
   return {};
 }
@@ -324,6 +460,7 @@ Error t_pvar_start(MPI_T_pvar_session session, MPI_T_pvar_handle handle) {
   return act_on(session, handle, can_start, [](PerformanceHandle& h) {
     if (h.started) return;
     h.started = true;
+    if (h.variable->listens != Listens::nobody) listen_as_wanted();
     h.since = values_now(h);
   });
 }
@@ -333,6 +470,7 @@ Error t_pvar_stop(MPI_T_pvar_session session, MPI_T_pvar_handle handle) {
   return act_on(session, handle, can_start, [](PerformanceHandle& h) {
     h.kept = value(h);
     h.started = false;
+    if (h.variable->listens != Listens::nobody) listen_as_wanted();
   });
 }
 

@@ -19,12 +19,18 @@
 #include "base/result.hpp"
 #include "mpi/comm/comm.hpp"
 
+namespace tutti::mpi {
+struct Process;
+}
+
 namespace tutti::mpi::tool {
 
 // ---- for the library's others
 
 // What a tool has written before MPI_Init: above every other layer of settings.
 std::vector<GivenSetting> written_settings();
+// The engine of this process is there: what a tool has started before is counted from here on.
+void begin_counting(Process& process);
 
 // ---- among the parts
 
@@ -87,6 +93,9 @@ class Handles {
 // Refers to what a program binds a handle to: with MPI_T_BIND_MPI_COMM the address of its MPI_Comm.
 Error resolve_bound(int bind, void* object, Ref<Comm>& comm);
 
+// Who has to listen while a handle of a variable is started, since nobody does else.
+enum class Listens { nobody, transport, calls, events };
+
 struct PerformanceVariable {
   const char* name;
   int variable_class;
@@ -97,12 +106,14 @@ struct PerformanceVariable {
   int (*count)(const Comm*);
   // All values, as they are now.
   void (*read)(const Comm*, double* values);
+  Listens listens = Listens::nobody;
 };
 std::span<const PerformanceVariable> performance_variables();
 
 struct EventType {
   const char* name;
   const char* doc;
+  int bind;
 };
 std::span<const EventType> event_types();
 

@@ -7,10 +7,12 @@
 
 namespace tutti::mpi {
 
-// Whether the first `ranks` of them are on several nodes, as far as is known: else nothing is gained by other places.
+// Whether the first `ranks` of them are on several nodes, or, on one, on several sockets, NUMA nodes or caches, as far as
+// is known: else nothing is gained by other places. The same on all of them.
 bool are_apart(const Comm& comm, int ranks);
 
-// By vertex: the rank in `comm` that takes it; of the first ranks, as many as there are ties. Local. `dims` as placed().
+// By vertex: the rank in `comm` that takes it; of the first ranks, as many as there are ties. Local: which of the ranks of
+// another node takes which of its vertices is known there alone. `dims` as placed().
 std::vector<int> ranks_by_place(const Comm& comm, const Ties& ties, std::span<const int> dims = {});
 
 // The vertex that this rank takes.

@@ -233,4 +233,46 @@ std::vector<int> placed(const Ties& given, std::span<const int> node_of, std::sp
   return rank_of;
 }
 
+namespace {
+
+// Of these vertices alone, by their place in the list.
+Ties ties_among(const Ties& ties, const std::vector<int>& vertices) {
+  std::map<int, int> place;
+  for (size_t i = 0; i < vertices.size(); ++i) place[vertices[i]] = static_cast<int>(i);
+  Ties among(vertices.size());
+  for (size_t i = 0; i < vertices.size(); ++i)
+    for (const Tie& tie : ties[at(vertices[i])])
+      if (const auto other = place.find(tie.to); other != place.end()) among[i].push_back({other->second, tie.weight});
+  return among;
+}
+
+void place_among(const Ties& ties, const std::vector<int>& vertices, std::vector<int>& rank_of,
+                 std::span<const std::vector<int>> levels) {
+  if (levels.empty() || vertices.size() < 3) return;  // two are as near to each other on any places
+  std::vector<int> ranks, labels;
+  for (const int v : vertices) {
+    ranks.push_back(rank_of[at(v)]);
+    labels.push_back(levels.front()[at(ranks.back())]);
+  }
+  if (std::ranges::find(labels, -1) != labels.end()) return place_among(ties, vertices, rank_of, levels.subspan(1));
+  const std::vector<int> order = placed(ties_among(ties, vertices), labels);
+  std::map<int, std::vector<int>> inside;
+  for (size_t i = 0; i < vertices.size(); ++i) {
+    rank_of[at(vertices[i])] = ranks[at(order[i])];
+    inside[labels[at(order[i])]].push_back(vertices[i]);
+  }
+  for (const auto& [label, of_label] : inside) place_among(ties, of_label, rank_of, levels.subspan(1));
+}
+
+}  // namespace
+
+std::vector<int> placed_within(const Ties& ties, std::vector<int> rank_of, std::span<const std::vector<int>> levels) {
+  std::vector<int> vertices;
+  for (size_t v = 0; v < ties.size(); ++v)
+    if (std::ranges::any_of(levels, [&](const std::vector<int>& level) { return level[at(rank_of[v])] >= 0; }))
+      vertices.push_back(static_cast<int>(v));
+  place_among(ties, vertices, rank_of, levels);
+  return rank_of;
+}
+
 }  // namespace tutti::mpi

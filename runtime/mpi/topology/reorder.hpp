@@ -30,6 +30,12 @@ Ties ties_of_grid(std::span<const int> dims, std::span<const char> periodic);
 // (Kernighan and Lin, Bell Syst. Tech. J. 49, 1970). Takes O(vertices * ties * ranks of a node) a pass.
 std::vector<int> placed(const Ties& ties, std::span<const int> node_of, std::span<const int> dims = {});
 
+// The same inside of nodes: `rank_of` as placed() gives it, or part of it. `levels`: from the outermost on, by rank, what
+// of a node the rank is on: a socket, a NUMA node, a cache; -1: not known, or on none alone. Ranks change places with
+// those that are on the same of all levels further out, so that these stay as good as they were; on each level what
+// crosses is not more than before. A rank without any level keeps its place.
+std::vector<int> placed_within(const Ties& ties, std::vector<int> rank_of, std::span<const std::vector<int>> levels);
+
 // What the ties weigh whose ends are on different nodes, when vertex v is at rank_of[v].
 int64_t crossing(const Ties& ties, std::span<const int> node_of, std::span<const int> rank_of);
 

@@ -10,9 +10,10 @@ namespace {
 struct Pair {
   MPI_Request send = MPI_REQUEST_NULL, receive = MPI_REQUEST_NULL;
   // `sent` and `received` partitions, and how many elements each of them has.
-  Pair(int sent, int of, int received, int of_these) {
-    OK(MPI_Psend_init(out, sent, of, MPI_INT, 0, 2, self, MPI_INFO_NULL, &send));
-    OK(MPI_Precv_init(in, received, of_these, MPI_INT, 0, 2, self, MPI_INFO_NULL, &receive));
+  Pair(int sent, int of, int received, int of_these, MPI_Datatype sent_type = MPI_INT,
+       MPI_Datatype received_type = MPI_INT) {
+    OK(MPI_Psend_init(out, sent, of, sent_type, 0, 2, self, MPI_INFO_NULL, &send));
+    OK(MPI_Precv_init(in, received, of_these, received_type, 0, 2, self, MPI_INFO_NULL, &receive));
   }
   ~Pair() {
     OK(MPI_Request_free(&send));
@@ -75,6 +76,43 @@ void partitions_of_other_totals(Judge& judge) {
   }
 }
 
+// As many bytes of other types, in each round; and those that any type fits, or that are the same in other words.
+void partitions_of_other_types(Judge& judge) {
+  MPI_Datatype two_ints, int_and_float;
+  OK(MPI_Type_contiguous(2, MPI_INT, &two_ints));
+  OK(MPI_Type_commit(&two_ints));
+  const int lengths[] = {1, 1};
+  const MPI_Aint places[] = {0, 4};
+  const MPI_Datatype parts[] = {MPI_INT, MPI_FLOAT};
+  OK(MPI_Type_create_struct(2, lengths, places, parts, &int_and_float));
+  OK(MPI_Type_commit(&int_and_float));
+  struct Case {
+    int sent, of, received, of_these;
+    MPI_Datatype sent_type, received_type;
+    bool wrong;
+  };
+  const Case cases[] = {{2, 4, 2, 4, MPI_FLOAT, MPI_INT, true},       {4, 2, 2, 2, MPI_INT, MPI_DOUBLE, true},
+                        {2, 2, 4, 2, int_and_float, MPI_INT, true},   {2, 2, 4, 2, MPI_DOUBLE, MPI_INT, true},
+                        {1, 4, 2, 1, MPI_INT, int_and_float, true},   {4, 2, 2, 2, MPI_INT, two_ints, false},
+                        {2, 2, 4, 2, two_ints, MPI_INT, false},       {2, 8, 4, 4, MPI_BYTE, MPI_BYTE, false},
+                        {1, 4, 2, 2, int_and_float, int_and_float, false}, {2, 3, 3, 2, MPI_FLOAT, MPI_FLOAT, false}};
+  for (const Case& c : cases) {
+    Pair pair(c.sent, c.of, c.received, c.of_these, c.sent_type, c.received_type);
+    for (int round = 0; round < 2; ++round) {
+      pair.start();
+      OK(MPI_Pready_range(0, c.sent - 1, pair.send));
+      const int code = MPI_Wait(&pair.receive, MPI_STATUS_IGNORE);
+      if (c.wrong)
+        judge.wrong("other partitioned types", "MPI_Precv_init", code, MPI_ERR_TYPE, "the type signatures");
+      else
+        judge.right("partitioned types", "MPI_Precv_init", code);
+      judge.right("partitioned types", "MPI_Psend_init", MPI_Wait(&pair.send, MPI_STATUS_IGNORE));
+    }
+  }
+  OK(MPI_Type_free(&two_ints));
+  OK(MPI_Type_free(&int_and_float));
+}
+
 void partitions_asked_for(Judge& judge) {
   int flag = 0;
   Pair pair(2, 2, 2, 2);
@@ -103,6 +141,7 @@ void partitions(Judge& judge) {
   partitioned_wildcards(judge);
   for (const auto& by : readiers) partitions_readied(judge, by);
   partitions_of_other_totals(judge);
+  partitions_of_other_types(judge);
   partitions_asked_for(judge);
 }
 

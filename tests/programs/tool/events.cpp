@@ -47,7 +47,7 @@ MPI_T_event_registration listen(const char* name, MPI_T_event_cb_function callba
 void information() {
   int number = 0;
   OK(MPI_T_event_get_num(&number));
-  CHECK_EQ(number, 4);
+  CHECK_EQ(number, 8);
   for (int i = 0; i < number; ++i) {
     char name[100], desc[200];
     int name_len = sizeof name, desc_len = sizeof desc, verbosity, elements = 8, bind, index = -1;
@@ -57,6 +57,7 @@ void information() {
     MPI_Info info;
     OK(MPI_T_event_get_info(i, name, &name_len, &verbosity, types, places, &elements, &names, &info, desc, &desc_len, &bind));
     CHECK_EQ(elements, 4);
+    CHECK_EQ(bind, i < 4 ? int{MPI_T_BIND_NO_OBJECT} : int{MPI_T_BIND_MPI_COMM});
     CHECK(types[0] == MPI_INT && types[2] == MPI_COUNT && places[1] == 4 && places[2] == 8);
     OK(MPI_Info_free(&info));
     OK(MPI_T_event_get_index(name, &index));
@@ -75,6 +76,44 @@ void information() {
   CHECK_EQ(MPI_T_source_get_timestamp(1, &first), MPI_T_ERR_INVALID_INDEX);
 }
 
+// What is bound to a communicator hears of that one alone.
+void bound(const check::Program& program) {
+  const int next = (program.rank() + 1) % program.size(), before = (program.rank() + program.size() - 1) % program.size();
+  MPI_Comm twin;
+  OK(MPI_Comm_dup(MPI_COMM_WORLD, &twin));
+  std::vector<Told> of_twin;
+  int begun_there = 0, ended_there = 0, index = -1;
+  const auto listen_to = [&](const char* name, MPI_T_event_cb_function callback, void* data) {
+    MPI_T_event_registration made;
+    OK(MPI_T_event_get_index(name, &index));
+    OK(MPI_T_event_handle_alloc(index, &twin, MPI_INFO_NULL, &made));
+    OK(MPI_T_event_register_callback(made, MPI_T_CB_REQUIRE_THREAD_SAFE, MPI_INFO_NULL, data, callback));
+    return made;
+  };
+  MPI_T_event_registration all[] = {listen_to("messages.matched_of_comm", message, &of_twin),
+                                    listen_to("collectives.begun_of_comm", count, &begun_there),
+                                    listen_to("collectives.ended_of_comm", count, &ended_there)};
+  OK(MPI_Barrier(MPI_COMM_WORLD));
+  for (int tag = 0; tag < 6; ++tag) {
+    int out = tag, in = -1;
+    OK(MPI_Sendrecv(&out, 1, MPI_INT, next, tag, &in, 1, MPI_INT, before, tag, tag % 3 ? MPI_COMM_WORLD : twin,
+                    MPI_STATUS_IGNORE));
+    CHECK_EQ(in, tag);
+  }
+  OK(MPI_Barrier(twin));
+  CHECK_EQ(begun_there, 1);
+  CHECK_EQ(ended_there, 1);
+  if (program.size() > 1) {
+    CHECK_EQ(of_twin.size(), 2u);
+    for (size_t i = 0; i < of_twin.size(); ++i) CHECK_EQ(of_twin[i].tag, static_cast<int>(3 * i));
+  }
+  MPI_T_event_registration none;
+  MPI_Comm null = MPI_COMM_NULL;
+  CHECK(MPI_T_event_handle_alloc(index, &null, MPI_INFO_NULL, &none) != MPI_SUCCESS);
+  for (MPI_T_event_registration r : all) OK(MPI_T_event_handle_free(r, nullptr, nullptr));
+  OK(MPI_Comm_free(&twin));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -82,6 +121,7 @@ int main(int argc, char** argv) {
   int provided;
   OK(MPI_T_init_thread(MPI_THREAD_MULTIPLE, &provided));
   information();
+  bound(program);
   const int next = (program.rank() + 1) % program.size(), before = (program.rank() + program.size() - 1) % program.size();
   MPI_T_event_registration all[] = {listen("messages.matched", message, &matched),
                                     listen("messages.unexpected", message, &unexpected),

@@ -76,9 +76,10 @@ std::string events() {
   OK(MPI_T_event_get_num(&count));
   for (int i = 0; i < count; ++i) {
     char name[200], desc[600];
-    int name_len = sizeof name, desc_len = sizeof desc;
-    OK(MPI_T_event_get_info(i, name, &name_len, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, desc, &desc_len, nullptr));
-    text += entry(name, "source, tag, bytes, context", desc);
+    int name_len = sizeof name, desc_len = sizeof desc, bind;
+    OK(MPI_T_event_get_info(i, name, &name_len, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, desc, &desc_len, &bind));
+    text += entry(name, std::string("source, tag, bytes, context") + (bind == MPI_T_BIND_MPI_COMM ? "; of a communicator" : ""),
+                  desc);
   }
   return text;
 }

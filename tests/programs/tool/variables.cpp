@@ -4,6 +4,9 @@
 // and stop; categories that hold each variable once; the interface's own error classes.
 #include "check.hpp"
 
+#include <cmath>
+#include <cstdlib>
+
 #include <set>
 
 namespace {
@@ -164,6 +167,7 @@ void each_performance_variable() {
     OK(MPI_T_pvar_handle_alloc(session.session, i, bind == MPI_T_BIND_NO_OBJECT ? nullptr : &comm, &handle, &elements));
     int size = 1;
     if (bind == MPI_T_BIND_MPI_COMM) MPI_Comm_size(comm, &size);
+    if (std::string(name) == "calls.time") size = 664;  // functions
     CHECK_EQ(elements, size);
     std::vector<char> value(8 * static_cast<size_t>(elements));
     const int start = MPI_T_pvar_start(session.session, handle);
@@ -244,6 +248,80 @@ void counted(const check::Program& program) {
   OK(MPI_Barrier(comm));
   OK(MPI_Recv(&got, 1, MPI_INT, before, 4, comm, MPI_STATUS_IGNORE));
   OK(MPI_Wait(&sent, MPI_STATUS_IGNORE));
+}
+
+// What is counted only while somebody wants to know: bytes by peer and by way, matches, collectives, time in calls.
+void counted_on_demand(const check::Program& program) {
+  const Session mine;
+  MPI_Comm comm = MPI_COMM_WORLD;
+  const auto size = static_cast<size_t>(program.size());
+  const auto next = static_cast<size_t>((program.rank() + 1) % program.size());
+  const auto before = static_cast<size_t>((program.rank() + program.size() - 1) % program.size());
+  int count;
+  const auto open = [&](const char* name, int variable_class, void* object) {
+    MPI_T_pvar_handle handle;
+    OK(MPI_T_pvar_handle_alloc(mine.session, pvar(name, variable_class), object, &handle, &count));
+    return handle;
+  };
+  const auto number = [&](MPI_T_pvar_handle handle) {
+    unsigned long value = 0;
+    OK(MPI_T_pvar_read(mine.session, handle, &value));
+    return value;
+  };
+  MPI_T_pvar_handle out = open("messages.bytes_sent", MPI_T_PVAR_CLASS_COUNTER, &comm);
+  CHECK_EQ(static_cast<size_t>(count), size);
+  MPI_T_pvar_handle in = open("messages.bytes_received", MPI_T_PVAR_CLASS_COUNTER, &comm);
+  MPI_T_pvar_handle shared = open("transport.shared_memory_bytes", MPI_T_PVAR_CLASS_COUNTER, nullptr);
+  MPI_T_pvar_handle over_ucx = open("transport.ucx_bytes", MPI_T_PVAR_CLASS_COUNTER, nullptr);
+  MPI_T_pvar_handle messages = open("transport.shared_memory_messages", MPI_T_PVAR_CLASS_COUNTER, nullptr);
+  MPI_T_pvar_handle ucx_messages = open("transport.ucx_messages", MPI_T_PVAR_CLASS_COUNTER, nullptr);
+  MPI_T_pvar_handle matched = open("messages.matched", MPI_T_PVAR_CLASS_COUNTER, nullptr);
+  MPI_T_pvar_handle begun = open("collectives.started", MPI_T_PVAR_CLASS_COUNTER, nullptr);
+  MPI_T_pvar_handle time = open("calls.time_in_all", MPI_T_PVAR_CLASS_TIMER, nullptr);
+  MPI_T_pvar_handle times = open("calls.time", MPI_T_PVAR_CLASS_TIMER, nullptr);
+  const auto functions = static_cast<size_t>(count);
+  std::vector<char> to(100'000, 'a'), from(100'000);
+  const auto exchange = [&](int bytes) {
+    OK(MPI_Sendrecv(to.data(), bytes, MPI_CHAR, static_cast<int>(next), 0, from.data(), bytes, MPI_CHAR,
+                    static_cast<int>(before), 0, comm, MPI_STATUS_IGNORE));
+  };
+  exchange(10);  // not yet
+  OK(MPI_T_pvar_start(mine.session, MPI_T_PVAR_ALL_HANDLES));
+  OK(MPI_Barrier(comm));
+  std::vector<unsigned long> sent(size), received(size), sent_before(size);
+  OK(MPI_T_pvar_read(mine.session, out, sent_before.data()));
+  const unsigned long matched_before = number(matched), ways = number(shared) + number(over_ucx);
+  const unsigned long all_messages = number(messages) + number(ucx_messages), begun_before = number(begun);
+  for (const int bytes : {1, 10, 3000, 100'000}) exchange(bytes);
+  OK(MPI_T_pvar_read(mine.session, out, sent.data()));
+  OK(MPI_T_pvar_read(mine.session, in, received.data()));
+  const bool others = program.size() > 1;  // a message to oneself goes no way
+  for (size_t r = 0; r < size; ++r) {
+    CHECK_EQ(sent[r] - sent_before[r], others && r == next ? 103'011u : 0u);
+    // The neighbour may be ahead: what has come counts from the start on, with the barrier's own messages.
+    const bool from_there = others && r == before;
+    CHECK(received[r] >= (from_there ? 103'011u : 0u) && received[r] <= (from_there ? 103'011u : 0u) + 1000u);
+  }
+  CHECK_EQ(number(shared) + number(over_ucx) - ways, others ? 103'011u : 0u);
+  CHECK_EQ(number(messages) + number(ucx_messages) - all_messages, others ? 4u : 0u);
+  if (others) CHECK_EQ(number(matched) - matched_before, 4u);
+  CHECK_EQ(number(begun), begun_before);
+  MPI_Request request;
+  OK(MPI_Ibarrier(comm, &request));
+  OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+  CHECK(number(begun) > begun_before);
+  double seconds = 0, sum = 0;
+  std::vector<double> by_function(functions);
+  OK(MPI_T_pvar_stop(mine.session, MPI_T_PVAR_ALL_HANDLES));
+  OK(MPI_T_pvar_read(mine.session, time, &seconds));
+  OK(MPI_T_pvar_read(mine.session, times, by_function.data()));
+  for (const double each : by_function) sum += each;
+  const char* level = std::getenv("TUTTI_CONTRACT_CHECK");
+  if (!level || std::string(level) != "off") CHECK(seconds > 0 && sum > 0);
+  CHECK(seconds < 100 && std::abs(seconds - sum) <= 0.01 * seconds + 1e-3);
+  const unsigned long at_end = number(matched);
+  exchange(10);  // no more
+  CHECK_EQ(number(matched), at_end);
 }
 
 // Each variable is in exactly one category, and all categories hang on the first.
@@ -351,6 +429,7 @@ int main(int argc, char** argv) {
     each_control_variable(false);
     each_performance_variable();
     counted(program);
+  counted_on_demand(program);
     changed_while_running();
     categories();
   }
