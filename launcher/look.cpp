@@ -17,6 +17,7 @@
 #include <new>
 #include <sstream>
 
+#include "base/flight_files.hpp"
 #include "base/printable.hpp"
 #include "base/source_place.hpp"
 #include "launcher/job_map.hpp"
@@ -45,17 +46,21 @@ class Copied {
     Record& copy = *new (memory_) Record;
     // The process may be somebody else's by now, or pass on what it was given: the memory is ours.
     good_ = ::fstat(fd, &about) == 0 && S_ISREG(about.st_mode) && about.st_uid == ::geteuid() &&
-            about.st_size == sizeof(Record) &&
+            about.st_size == static_cast<off_t>(flight::kMemoryBytes) &&
             ::pread(fd, memory_, sizeof(Record), 0) == sizeof(Record) &&
+            ::pread(fd, &files_, sizeof files_, flight::kFileRecordAt) == sizeof files_ &&
             flight::make_sound(copy) && copy.pid == pid;
     ::close(fd);
+    flight::make_sound(files_);
   }
   // nullptr: not a record of ours, of another version of Tutti, or inherited by a child.
   const Record* get() const {
     return good_ ? std::launder(reinterpret_cast<const Record*>(memory_)) : nullptr;
   }
+  const flight::FileRecord& files() const { return files_; }
 
  private:
+  flight::FileRecord files_;
   alignas(Record) std::byte memory_[sizeof(Record)];
   bool good_ = false;
 };
@@ -150,8 +155,10 @@ void describe(const Record& record, const flight::Thread& thread, const flight::
 
 // The addresses whose places a view needs, in this order: of what it does, of what is shown of its
 // latest calls, of the collective ones.
-RankView view_of(const Record& record, bool with_collectives, std::vector<CodeAddress>& addresses) {
+RankView view_of(const Record& record, const flight::FileRecord& files, bool with_collectives,
+                 std::vector<CodeAddress>& addresses) {
   RankView view;
+  view.file = flight::file_calls_text(files);
   view.job = record.job;
   view.host = record.host;
   view.program = record.program;
@@ -197,7 +204,7 @@ RankView view_of(const Record& record, bool with_collectives, std::vector<CodeAd
 
 void make_printable(RankView& view) {
   for (std::string* text : {&view.job, &view.host, &view.program, &view.launcher, &view.kernel,
-                            &view.call, &view.place, &view.communicator})
+                            &view.call, &view.place, &view.communicator, &view.file})
     *text = printable(*text);
   if (!std::isalpha(static_cast<unsigned char>(view.process_state))) view.process_state = '?';
   for (std::string& call : view.latest) call = printable(call);
@@ -215,8 +222,8 @@ std::vector<RankView> look_at_ranks(const std::string& job, const std::vector<in
     const Record* record = copied->get();
     if (record &&
         (job.empty() || std::string_view(record->job).find(job) != std::string_view::npos))
-      views.push_back(
-          view_of(*record, std::ranges::count(records_of, record->rank) > 0, addresses));
+      views.push_back(view_of(*record, copied->files(),
+                              std::ranges::count(records_of, record->rank) > 0, addresses));
   }
   const std::vector<std::string> places = source_places(addresses);
   size_t next = 0;

@@ -31,6 +31,7 @@ struct RankView {
   bool exact = true;            // false: at most so long
   std::vector<int> waits_for;   // ranks of MPI_COMM_WORLD, if known
   int waits_for_count = 0;
+  std::string file;             // what its threads are at with files; empty: nothing
   std::vector<std::string> latest;  // calls, the latest first
   // The latest collective calls, the oldest first, where they were asked for.
   std::vector<CollectiveView> collectives;

@@ -13,6 +13,7 @@ namespace tutti::launcher {
 namespace {
 
 constexpr size_t kHostsShown = 3;
+constexpr size_t kFilesShown = 4;  // ranks of a group that are in calls for files
 
 std::string ranks_text(const std::vector<int>& ranks) {
   std::string text = ranks.size() == 1 ? "rank " : "ranks ";
@@ -98,6 +99,15 @@ std::string group_text(const Group& group, bool odd, bool several_hosts) {
   if (several_hosts) text += "; on " + hosts_text(group);
   if (odd && group.members.size() == 1) text += fmt::format(" (process {})", group.members[0]->pid);
   text += '\n';
+  size_t shown = 0;
+  for (const RankView* member : group.members) {
+    if (member->file.empty()) continue;
+    if (shown++ == kFilesShown) {
+      text += "      and others are at files\n";
+      break;
+    }
+    text += fmt::format("      rank {} is {}\n", member->rank, member->file);
+  }
   if (!odd) return text;
   for (const std::string& call : group.members[0]->latest)
     text += fmt::format("      before: {}\n", call);
@@ -170,7 +180,7 @@ std::string why_json(const std::vector<RankView>& ranks) {
         "state\":\"{}\",\"kernel\":{},"
         "\"state\":\"{}\",\"call\":{},\"place\":{},\"communicator\":{},\"milliseconds\":{},\"exact\":{},\"waits_"
         "for\":[{}],"
-        "\"latest\":[{}]}}",
+        "\"file\":{},\"latest\":[{}]}}",
         text.size() > 1 ? "," : "", json_text(r.job), r.rank, r.size, json_text(r.host), r.pid,
         json_text(r.program), r.process_state, json_text(r.kernel),
         r.finalized ? "finalized"
@@ -178,7 +188,7 @@ std::string why_json(const std::vector<RankView>& ranks) {
         : r.looks   ? "asking"
                     : "outside",
         json_text(r.call), json_text(r.place), json_text(r.communicator), r.milliseconds,
-        r.exact, awaited, latest);
+        r.exact, awaited, json_text(r.file), latest);
   }
   return text + "\n]\n";
 }

@@ -278,6 +278,7 @@ void fields(Archive& a, RankView& v) {
   a(v.exact);
   a(v.waits_for);
   a(v.waits_for_count);
+  a(v.file);
   a(v.latest);
   a(v.collectives);
 }

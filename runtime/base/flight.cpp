@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "base/cpu.hpp"
+#include "base/flight_files.hpp"
 
 namespace tutti::flight {
 namespace inside {
@@ -103,10 +104,12 @@ void open(std::string_view job, int rank, int size, std::string_view host) {
   if (Record* known = mine()) return known->phase.store(1, std::memory_order_relaxed);
   const int fd = memfd_create(kMemoryName, MFD_CLOEXEC);
   void* memory = MAP_FAILED;
-  if (fd >= 0 && ftruncate(fd, sizeof(Record)) == 0)
-    memory = mmap(nullptr, sizeof(Record), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  if (fd >= 0 && ftruncate(fd, kMemoryBytes) == 0)
+    memory = mmap(nullptr, kMemoryBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   // Without it nobody can ask, but the reports of this process still need it.
-  Record* made = memory == MAP_FAILED ? new Record : new (memory) Record;
+  if (memory == MAP_FAILED) memory = ::operator new(kMemoryBytes, std::align_val_t(alignof(Record)));
+  Record* made = new (memory) Record;
+  new (static_cast<std::byte*>(memory) + kFileRecordAt) FileRecord;
   made->bytes = sizeof(Record);
   made->pid = getpid();
   made->rank = rank;

@@ -76,6 +76,7 @@ std::string doing(const char* what, int64_t offset, int64_t bytes) {
 }  // namespace
 
 Outcome File::read(int64_t offset, std::byte* into, int64_t bytes) {
+  const flight::AtFile here(place_, flight::FileDoes::reads, offset, bytes);
   int error;
   const int64_t done = all_of(
       bytes, [&](int64_t at, int64_t n) { return storage_->read(offset + at, into + at, n); },
@@ -85,6 +86,7 @@ Outcome File::read(int64_t offset, std::byte* into, int64_t bytes) {
 }
 
 Outcome File::write(int64_t offset, const std::byte* from, int64_t bytes) {
+  const flight::AtFile here(place_, flight::FileDoes::writes, offset, bytes);
   int error;
   const int64_t done = all_of(
       bytes, [&](int64_t at, int64_t n) { return storage_->write(offset + at, from + at, n); },
@@ -183,8 +185,11 @@ Outcome File::with_lock(const Access& access, bool shared, const std::function<O
   const std::lock_guard alone(atomic_);
   const int64_t begin = access.view.offset_of(access.position);
   const int64_t bytes = access.view.offset_of(access.position + access.bytes - 1) + 1 - begin;
-  if (const int error = storage_->lock(begin, bytes, shared))
-    return {0, failure_of(name_, doing("locking", begin, bytes), error)};
+  {
+    const flight::AtFile here(place_, flight::FileDoes::locks, begin, bytes);
+    if (const int error = storage_->lock(begin, bytes, shared))
+      return {0, failure_of(name_, doing("locking", begin, bytes), error)};
+  }
   Outcome outcome = move();
   const int error = storage_->unlock(begin, bytes);
   if (error && !outcome.error)
@@ -231,14 +236,17 @@ Error File::size(int64_t& bytes) {
   return error ? failure_of(name_, "asking for its size", error) : Error();
 }
 Error File::resize(int64_t bytes) {
+  const flight::AtFile here(place_, flight::FileDoes::resizes, 0, bytes);
   const int error = storage_->resize(bytes);
   return error ? failure_of(name_, fmt::format("making it {} bytes long", bytes), error) : Error();
 }
 Error File::reserve(int64_t bytes) {
+  const flight::AtFile here(place_, flight::FileDoes::resizes, 0, bytes);
   const int error = storage_->reserve(bytes);
   return error ? failure_of(name_, fmt::format("reserving {} bytes", bytes), error) : Error();
 }
 Error File::sync() {
+  const flight::AtFile here(place_, flight::FileDoes::syncs, 0, 0);
   const int error = storage_->sync();
   return error ? failure_of(name_, "writing it to the device", error) : Error();
 }

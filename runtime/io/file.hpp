@@ -13,6 +13,7 @@
 #include <mutex>
 #include <string>
 
+#include "base/flight_files.hpp"
 #include "base/layout.hpp"
 #include "base/result.hpp"
 #include "io/storage.hpp"
@@ -38,7 +39,9 @@ struct Outcome {
 class File {
  public:
   File(std::string name, std::unique_ptr<Storage> storage)
-      : name_(std::move(name)), storage_(std::move(storage)) {}
+      : name_(std::move(name)),
+        storage_(std::move(storage)),
+        place_(flight::file_opened(name_)) {}
 
   Outcome read(const Access& access);
   Outcome write(const Access& access);
@@ -65,6 +68,7 @@ class File {
 
   const std::string name_;
   const std::unique_ptr<Storage> storage_;
+  const int place_;  // in the flight record
   std::once_flag asked_;
   Stripes stripes_;
   std::mutex atomic_;  // threads of this process share the storage's locks

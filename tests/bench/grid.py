@@ -14,6 +14,7 @@ STARTED = ("iallreduce", "ibcast", "iallgather", "ialltoall")
 AWAY = [f"{way}.{cell}" for way in ("asleep", "reading", "elsewhere")
         for cell in (f"send/{MIB}", f"iallreduce/{64 * KIB}", f"iallreduce/{MIB}")]
 PARTS = ("parts.one_message", "parts.messages", "parts.partitions", "parts.range")
+MOVES = ("write", "read", "write_all", "read_all")
 GOAL_SHORT = {"barrier", "bcast", "reduce", "allreduce", "allgather", "alltoall"}
 GOAL_REDUCTIONS = {"reduce", "allreduce"}
 GOAL_CROWDED = {"barrier", "allreduce/8", "allreduce/65536", "alltoall/1024"}
@@ -43,6 +44,8 @@ class Block:
                 return 1.5 if measure in GOAL_REDUCTIONS else 1.2
         if self.name.startswith(("neighbours", "inter")):
             return 1.2
+        if self.name.startswith("files"):
+            return 1.5 if "strided." in measure and "left" not in measure else 1.0
         if self.nodes and "." not in measure:
             return 1.0
         if self.name == "crowd" and (cell in GOAL_CROWDED or measure == "bcast"):
@@ -91,6 +94,7 @@ def full_grid():
         Block("partitions", "2 ranks, a core each: one message, 16 messages, 16 partitions", 2,
               cells_of(PARTS, [KIB, 16 * KIB, 256 * KIB, 4 * MIB]), budget_ms=12),
         *jobs(),
+        *files(("shm", "disk"), [KIB, 16 * KIB, 256 * KIB, 4 * MIB], (4, 8), 64),
         *over_tcp([0, 8, KIB, 64 * KIB, MIB], [8 * KIB, 64 * KIB, MIB, 4 * MIB], [8, KIB, 64 * KIB, MIB]),
         *ends([2, 16, 64], [2, 32]),
     ]
@@ -115,6 +119,7 @@ def quick_grid():
         Block("away", "2 ranks, a core each: wait for a peer that is in MPI elsewhere", 2, [f"elsewhere.send/{MIB}"]),
         Block("partitions", "2 ranks, a core each: one message, 16 messages, 16 partitions", 2,
               cells_of(PARTS, [16 * KIB]), budget_ms=5),
+        *files(("shm",), [KIB], (4,), 4),
         *over_tcp([8], [MIB], [8, 64 * KIB]),
         *ends([2, 16], [2]),
     ]
@@ -135,6 +140,17 @@ def jobs():
             Block("connections", "2 ranks that connect over a port, and part", 2, ["connect"], pinned=False, budget_ms=300),
             Block("sessions", "2 ranks: a session; and one with a communicator of all and a barrier", 2,
                   ["session.init", "session.comm"], pinned=False, budget_ms=50)]
+
+
+def files(places, sizes, ranks, openers):
+    """One file of all ranks, 16 MiB of it each: in a row, and in pieces that lie between each other's."""
+    cells = [f"{place}.{way}{move}/{size}" for place in places for way in ("", "strided.") for move in MOVES
+             for size in sizes if not (way and size > MIB)]
+    cells += [f"{place}.append/{KIB}" for place in places]
+    cells += [f"{place}.{way}left/{32 * MIB}" for place in places for way in ("", "strided.")]
+    return [Block(f"files{n}", f"{n} ranks on 2 cores: a file", n, cells, pinned=False, budget_ms=60) for n in ranks] + [
+        Block("files_open", f"{openers} ranks on 2 cores: a file is opened and closed", openers,
+              [f"{place}.open" for place in places], pinned=False, budget_ms=60)]
 
 
 def over_tcp(latencies, bandwidths, vectors):

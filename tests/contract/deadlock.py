@@ -60,9 +60,13 @@ WRONG = [
     ("window_lock", 3, "wait for each other", ["rank 0.*MPI_Win_lock.*target 2"]),
     ("window_locks", 2, "ranks 0 and 1 wait for each other", ["rank 0.*MPI_Win_lock.*target 1.*waits for rank 1"]),
     ("window_fence", 3, "wait for each other", ["rank 0.*MPI_Recv.*from 1", "rank 1.*MPI_Win_fence"]),
+    ("files", 2, "ranks 0 and 1 wait for each other", ["rank 0.*MPI_File_write_at_all.*waits for rank 1", "rank 1.*MPI_File_write_at_all"]),
+    ("files", 3, "wait for each other", ["rank 0.*MPI_File_write_at_all"]),
+    ("file_request", 2, "ranks 0 and 1 wait for each other", ["rank 0.*MPI_Wait.*waits for rank 1", "rank 1.*MPI_Recv.*from 0"]),
+    ("file_close", 2, "ranks 0 and 1 wait for each other", ["rank 0.*MPI_File_sync.*waits for rank 1", "rank 1.*MPI_Recv.*from 0"]),
     ("threads", 2, "ranks 0 and 1 wait for each other", ["rank 0.*MPI_Recv.*tag 1", "rank 0.*MPI_Recv.*tag 2"]),
 ]
-RIGHT = [("slow_sender", 4), ("slow_window", 2), ("slow_window", 3), ("slow_lock", 4), ("slow_root", 3), ("slow_any", 4), ("slow_slots", 2), ("slow_slots", 4), ("slow_finalize", 3), ("slow_ibcast", 4),
+RIGHT = [("slow_sender", 4), ("slow_files", 3), ("slow_window", 2), ("slow_window", 3), ("slow_lock", 4), ("slow_root", 3), ("slow_any", 4), ("slow_slots", 2), ("slow_slots", 4), ("slow_finalize", 3), ("slow_ibcast", 4),
          ("slow_polling", 3), ("slow_thread", 2)]
 
 SANITIZERS = re.compile("(Thread|Address)Sanitizer|runtime error:")  # of a rank that is ended they alone tell

@@ -47,6 +47,11 @@ MPI_Win window() {
   MPI_Win_create(&memory, sizeof memory, 1, MPI_INFO_NULL, world, &win);
   return win;
 }
+MPI_File file() {
+  MPI_File opened;
+  MPI_File_open(world, "/dev/null", MPI_MODE_RDWR, MPI_INFO_NULL, &opened);
+  return opened;
+}
 MPI_Group group_of(int member) {
   MPI_Group all, one;
   MPI_Comm_group(world, &all);
@@ -125,6 +130,29 @@ const std::map<std::string, std::function<void()>> cases{
     {"ssend_to_itself",
      [] {
        if (rank == 0) ssend(0);
+     }},
+    {"files",  // collective calls on two files, in different order
+     [] {
+       MPI_File first = file(), second = file();
+       if (rank == 0) std::swap(first, second);
+       MPI_File_write_at_all(first, 0, &value, 1, MPI_INT, MPI_STATUS_IGNORE);
+       MPI_File_write_at_all(second, 0, &value, 1, MPI_INT, MPI_STATUS_IGNORE);
+     }},
+    {"file_request",  // the others wait for a message before their part of it
+     [] {
+       MPI_File all = file();
+       MPI_Request request = MPI_REQUEST_NULL;
+       if (rank > 0) recv(0);
+       MPI_File_iwrite_at_all(all, 0, &value, 1, MPI_INT, &request);
+       MPI_Wait(&request, MPI_STATUS_IGNORE);
+     }},
+    {"file_close",  // a blocking call, behind a nonblocking one in which the others take no part
+     [] {
+       MPI_File all = file();
+       MPI_Request request = MPI_REQUEST_NULL;
+       if (rank > 0) recv(0);
+       MPI_File_iwrite_at_all(all, 0, &value, 1, MPI_INT, &request);
+       MPI_File_sync(all);
      }},
     {"window_wait",  // its origin never completes
      [] {
@@ -304,6 +332,17 @@ const std::map<std::string, std::function<void()>> cases{
          MPI_Win_unlock(0, win);
        }
        MPI_Win_free(&win);
+     }},
+    {"slow_files",  // nonblocking ones in different order, long after each other
+     [] {
+       MPI_File files[] = {file(), file()};
+       MPI_Request requests[2];
+       for (int i = 0; i < 2; ++i) {
+         if (rank > 0) sleep(1);
+         MPI_File_iwrite_at_all(files[(i + rank) % 2], 0, &value, 1, MPI_INT, &requests[i]);
+       }
+       MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+       for (MPI_File& each : files) MPI_File_close(&each);
      }},
     {"slow_sender",
      [] {

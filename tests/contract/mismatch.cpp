@@ -257,6 +257,18 @@ class Judge {
            return code ? code : MPI_File_read_all_end(f, data, MPI_STATUS_IGNORE);
          }},
         {"MPI_File_set_info", [](MPI_File f) { return MPI_File_set_info(f, MPI_INFO_NULL); }},
+        {"MPI_File_iwrite_at_all",
+         [](MPI_File f) {
+           MPI_Request request;
+           const int code = MPI_File_iwrite_at_all(f, 0, data, 4, MPI_INT, &request);
+           return code ? code : MPI_Wait(&request, MPI_STATUS_IGNORE);
+         }},
+        {"MPI_File_iread_all",
+         [](MPI_File f) {
+           MPI_Request request;
+           const int code = MPI_File_iread_all(f, data, 4, MPI_INT, &request);
+           return code ? code : MPI_Wait(&request, MPI_STATUS_IGNORE);
+         }},
     };
     for (const FileCall& rest : calls)
       for (const FileCall& odd : calls) {

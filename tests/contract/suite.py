@@ -30,6 +30,7 @@ LEFT_OUT = {
     "program.p2p.many": "measures, and relies on what is kept aside",
     "program.coll.allocations": "without either",
     "program.env.kept": "has tests at each level of its own",
+    "program.file.faults": "has tests of its own",
     "program.session.named": "wants options of mpirun",
     "program.session.rounds": "measures, and strict and stress keep things aside",
     "program.tool.manual": "wants a page of the manual",

@@ -127,6 +127,37 @@ TEST(FileAccess, AtomicOnesLockAndUnlockAlsoIfTheyFail) {
   EXPECT_EQ(opened.storage->unlocks, 2);
 }
 
+// As lfs_getstripe's counterpart in the kernel writes it: a magic number, a pattern, an object, a size and a count.
+TEST(Stripes, OfLustre) {
+  unsigned char attribute[56] = {0xd0, 0x0b, 0xd1, 0x0b};
+  const uint32_t bytes = 4 << 20;
+  const uint16_t count = 12;
+  std::memcpy(attribute + 24, &bytes, 4);
+  std::memcpy(attribute + 28, &count, 2);
+  EXPECT_EQ(stripes_of_lustre(attribute, sizeof attribute).bytes, 4 << 20);
+  EXPECT_EQ(stripes_of_lustre(attribute, sizeof attribute).count, 12);
+  attribute[2] = 0xd3;
+  EXPECT_EQ(stripes_of_lustre(attribute, sizeof attribute).count, 12);
+  EXPECT_EQ(stripes_of_lustre(attribute, 29).count, 0);
+  EXPECT_EQ(stripes_of_lustre(nullptr, 0).count, 0);
+  attribute[0] = 0;
+  EXPECT_EQ(stripes_of_lustre(attribute, sizeof attribute).bytes, 0);
+}
+
+// However a view is put together, and however far its tiles reach.
+TEST(Views, FingerprintsTellThemApart) {
+  const auto tiles = [](int64_t data, int64_t extent, int64_t displacement = 0) {
+    return View{displacement, Layout::resized(Layout::dense(data), 0, extent)}.fingerprint();
+  };
+  EXPECT_EQ(View{}.fingerprint(), tiles(1, 1));
+  EXPECT_EQ(tiles(4, 4), tiles(8, 8));
+  EXPECT_NE(tiles(4, 4), tiles(4, 8));
+  EXPECT_NE(tiles(4, 8), tiles(4, 8, 4));
+  EXPECT_NE(tiles(4, 8), tiles(8, 16));
+  EXPECT_EQ(tiles(4, int64_t{1} << 61), tiles(4, int64_t{1} << 61));
+  EXPECT_NE(tiles(0, 8), tiles(4, 8));
+}
+
 TEST(Pool, JobsOfAQueueKeepTheirOrderAndAllAreDone) {
   std::vector<std::shared_ptr<Queue>> queues;
   std::vector<std::vector<int>> done(8);

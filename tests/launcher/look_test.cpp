@@ -13,6 +13,7 @@
 #include <random>
 #include <span>
 
+#include "base/flight_files.hpp"
 #include "base/printable.hpp"
 #include "launcher/records.hpp"
 #include "launcher/why_text.hpp"
@@ -51,6 +52,7 @@ class Published {
   ~Published() { ::close(fd_); }
   Published(const Published&) = delete;
   void write(Bytes& bytes) {
+    ASSERT_EQ(::ftruncate(fd_, flight::kMemoryBytes), 0);
     ASSERT_EQ(::pwrite(fd_, bytes.begin(), sizeof(flight::Record), 0),
               static_cast<ssize_t>(sizeof(flight::Record)));
   }

@@ -16,6 +16,15 @@ bool Job::converts() const {
   return view->representation->converts();
 }
 
+Error alike_views(const File& file) {
+  const std::lock_guard lock(file.mutex);
+  if (file.other_view == 0) return {};
+  return failure(MPI_ERR_NOT_SAME,
+                 "{}: the views of ranks 0 and {} differ: a shared pointer counts the etypes of one view that all "
+                 "ranks have (the standard, section 14.4.4; argument fh)",
+                 file.name, file.other_view);
+}
+
 namespace {
 
 Error check_mode(const File& file, const How& how) {
@@ -30,6 +39,7 @@ Error check_mode(const File& file, const How& how) {
         MPI_ERR_UNSUPPORTED_OPERATION,
         "{}: a file of MPI_MODE_SEQUENTIAL is accessed by the shared pointer alone (argument fh)",
         file.name);
+  if (how.where == Where::shared || how.where == Where::ordered) return alike_views(file);
   return {};
 }
 

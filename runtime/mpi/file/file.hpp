@@ -64,6 +64,7 @@ class File final : public HasErrhandler {
   std::shared_ptr<const FileView> view;
   int64_t position = 0;  // the individual pointer, in etypes
   bool atomic = false;
+  int other_view = 0;  // the first rank whose view is another than rank 0's; 0: they are alike
 
   // The split collective that has begun and has not ended.
   struct Split {
@@ -99,6 +100,8 @@ Error agree(Comm& comm, Function function, Error mine);
 
 // An error while a split collective has begun and not ended.
 Error no_split(const File& file);
+// An error where the ranks' views differ, and with them what a shared pointer means.
+Error alike_views(const File& file);
 // Before each blocking collective call on the file: waits for the nonblocking ones that have begun.
 void await_earlier(File& file);
 

@@ -48,7 +48,8 @@ Error not_negative(int64_t value, const char* argument) {
 }
 
 struct ViewSaid {
-  int64_t failed, etype_extent;
+  int64_t failed, etype_extent, etype_bytes;
+  uint64_t fingerprint;  // of the view
   char representation[MPI_MAX_DATAREP_STRING];
 };
 
@@ -211,7 +212,8 @@ Error file_set_view(File& fh, MPI_Offset disp, Datatype& etype, Datatype& filety
   auto made = std::make_shared<FileView>();
   Error mine = make_view(fh, disp, etype, filetype, datarep, *made);
   await_earlier(fh);
-  ViewSaid said{mine.mpi_class(), etype.layout->extent(), {}};
+  ViewSaid said{mine.mpi_class(), etype.layout->extent(), made->etype_bytes,
+                mine ? 0 : made->bytes.fingerprint(), {}};
   std::strncpy(said.representation, datarep, sizeof said.representation - 1);
   std::vector<ViewSaid> all;
   if (Error e = exchange(fh.comm(), Function::File_set_view, said, all)) return e;
@@ -230,6 +232,10 @@ Error file_set_view(File& fh, MPI_Offset disp, Datatype& etype, Datatype& filety
           agree(fh.comm(), Function::File_set_view, fh.rank() == 0 ? set_shared(fh, 0) : Error()))
     return e;
   const std::lock_guard lock(fh.mutex);
+  const auto other = std::ranges::find_if(all, [&](const ViewSaid& s) {
+    return s.fingerprint != all[0].fingerprint || s.etype_bytes != all[0].etype_bytes;
+  });
+  fh.other_view = other == all.end() ? 0 : static_cast<int>(other - all.begin());
   fh.view = std::move(made);
   fh.position = 0;
   fh.views.reset();
@@ -259,6 +265,7 @@ Error file_get_position(File& fh, MPI_Offset* offset) {
 }
 
 Error file_get_position_shared(File& fh, MPI_Offset* offset) {
+  if (Error e = alike_views(fh)) return e;
   int64_t etypes = 0;
   Error error = advance_shared(fh, 0, etypes);
   *offset = etypes;
@@ -280,6 +287,7 @@ Error file_seek(File& fh, MPI_Offset offset, int whence) {
 Error file_seek_shared(File& fh, MPI_Offset offset, int whence) {
   await_earlier(fh);
   Error mine = no_split(fh);
+  if (!mine) mine = alike_views(fh);
   // What is added to the current place must not be less than nothing on any rank: rank 0 tells.
   std::vector<std::array<int64_t, 3>> all;
   if (Error e = exchange(fh.comm(), Function::File_seek_shared,
