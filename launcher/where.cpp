@@ -54,6 +54,38 @@ std::string readable(const char* symbol) {
   return (end == text.npos || end == 0 ? text : text.substr(0, end)) + "()";
 }
 
+bool is_fortran(std::string_view file) {
+  const size_t dot = file.rfind('.');
+  if (dot == file.npos) return false;
+  const std::string_view end = file.substr(dot + 1);
+  return end[0] == 'f' || end[0] == 'F';
+}
+
+// Names of flang: _QMmoduleFhostPprocedure, where names are of small letters.
+std::string readable_of_flang(std::string_view name) {
+  std::string text;
+  for (size_t at = 2; at < name.size();) {
+    size_t end = at + 1;
+    while (end < name.size() && !(name[end] >= 'A' && name[end] <= 'Z')) ++end;
+    const std::string_view part = name.substr(at + 1, end - at - 1);
+    if (!part.empty()) text.append(text.empty() ? "" : "::").append(part);
+    at = end;
+  }
+  return text + "()";
+}
+
+// As the program calls it: gfortran's procedure_, __module_MOD_procedure, internal_procedure.0 and MAIN__, and flang's.
+std::string readable_of_fortran(std::string_view name) {
+  if (name == "MAIN__" || name == "main" || name == "_QQmain") return "the main program";
+  if (name.starts_with("_Q")) return readable_of_flang(name);
+  if (const size_t dot = name.find('.'); dot != name.npos && dot > 0) name = name.substr(0, dot);
+  const size_t module = name.find("_MOD_");
+  if (name.starts_with("__") && module != name.npos)
+    return fmt::format("{}::{}()", name.substr(2, module - 2), name.substr(module + 5));
+  if (name.ends_with('_')) name.remove_suffix(1);
+  return std::string(name) + "()";
+}
+
 std::string place(const Module& m, const std::string& path, GElf_Addr address) {
   if (!m.module) return {};
   const GElf_Addr biased = address + m.bias;
@@ -66,7 +98,9 @@ std::string place(const Module& m, const std::string& path, GElf_Addr address) {
     const char* file = dwfl_lineinfo(line, nullptr, &number, nullptr, nullptr, nullptr);
     if (file && number > 0)
       return fmt::format("{}:{}{}", std::filesystem::path(file).filename().string(), number,
-                         name ? ", in " + readable(name) : "");
+                         !name             ? ""
+                         : is_fortran(file) ? ", in " + readable_of_fortran(name)
+                                            : ", in " + readable(name));
   }
   if (!name) return {};
   return fmt::format("{}+{:#x} in {}", readable(name), offset,

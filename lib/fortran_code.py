@@ -263,7 +263,7 @@ def sections_body(p):
             before.append(f"MPI_Datatype {datatype.name}_ = datatype_in(*{datatype.name});")
             codes[datatype.name] = Code(f"const MPI_Fint *{datatype.name}", f"{datatype.name}_")
         codes[n] = Code(f"CFI_cdesc_t *{n}", f"{n}_.address", before)
-        begins.append(f"section_begin(&{n}_, {n}, {count_at}, {type_at}, {use}, {flow}, (struct raised_on){{{on}}})")
+        begins.append(f"section_begin(&{n}_, {n}, {count_at}, {type_at}, {use}, {flow}, (struct raised_on){{\"{p.name}\", {on}}})")
         ends.append(f"SECTION_END({n}_);")
     codes = [codes[a.name] for a in p.arguments]
     text = []

@@ -23,7 +23,13 @@ static const struct {
     {MPI_ERR_BUFFER, "the buffer is a section with gaps, where MPI wants memory as a whole: pass an array without gaps"},
 };
 
+/* lib/for_fortran.cpp: the library of C names the call and its line. Above another one the error is one that the
+ * program might have added itself. */
+extern int tutti_refuse(const char *function, int what, void *handle, int error_class, const char *sentence)
+    __attribute__((weak));
+
 static int refuse(enum refusal why, struct raised_on on) {
+  if (tutti_refuse) return tutti_refuse(on.function, on.what, on.handle, refusals[why].class, refusals[why].sentence);
   static int codes[kRefusals];
   static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
   pthread_mutex_lock(&lock);
@@ -51,7 +57,7 @@ struct kept_copy {
   CFI_dim_t dim[]; /* the descriptor itself may be gone */
 };
 
-/* lib/watch.cpp; another library of the ABI has no such function. */
+/* lib/for_fortran.cpp; another library of the ABI has no such function. */
 enum watched { kStarts, kEnds, kGoes };
 extern int tutti_watch_request(MPI_Request request, void (*watcher)(void *state, int what), void *state)
     __attribute__((weak));

@@ -37,8 +37,9 @@ struct section {
   struct section_type *type; /* NULL: none */
 };
 
-/* On what a refusal is raised. */
+/* By which function, and on what, a refusal is raised. */
 struct raised_on {
+  const char *function;
   enum { kOnComm, kOnFile, kOnWin } what;
   void *handle;
 };
