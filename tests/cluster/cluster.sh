@@ -830,6 +830,50 @@ test_slurm_faults() {
   done
 }
 
+# On the nodes there is nothing of the folder that the program and its file are in.
+test_files_for_nodes() {
+  nodes_up node1 node2 node3
+  in_node node1 sh -c "mkdir /tmp/own && cp '$where' /tmp/own/ && echo words >/tmp/own/data"
+  code=0
+  in_node node1 sh -c "cd /tmp/own && timeout 60 '$bin/mpirun' --host $all --preload-binary --preload-files data \
+    sh -c 'cat /tmp/own/data'" </dev/null >"$bed/out" 2>&1 || code=$?
+  went_well
+  [ "$(grep -c '^words$' "$bed/out")" = 6 ] || fail "not all ranks have the file: $(cat "$bed/out")"
+  code=0
+  in_node node1 sh -c "cd /tmp/own && timeout 60 '$bin/mpirun' --host $all --preload-binary --wdir / /tmp/own/where" \
+    </dev/null >"$bed/out" 2>&1 || code=$?
+  went_well
+  [ "$(grep -c '^rank [0-5] of 6 on node[123]$' "$bed/out")" = 6 ] || fail "who ran where: $(cat "$bed/out")"
+  [ -z "$(in_node node2 sh -c 'ls /tmp/own' 2>/dev/null)" ] || fail "a file stays on node2"
+  in_node node1 rm -r /tmp/own
+  in_node node2 sh -c 'rmdir /tmp/own 2>/dev/null; true'
+  in_node node3 sh -c 'rmdir /tmp/own 2>/dev/null; true'
+  nothing_is_left
+}
+
+# What the doctor says of nodes that are well, of one without a sshd, and of one that is behind a firewall.
+test_doctor() {
+  nodes_up node1 node2 node3
+  stop_sshd node3
+  code=0
+  in_node node1 timeout 60 "$bin/tutti" doctor --host node1,node2,node3 </dev/null >"$bed/out" 2>&1 || code=$?
+  [ "$code" = 1 ] || fail "exit code $code: $(cat "$bed/out")"
+  said "^good node2: installation: Tutti"
+  said "^good node2: way back: mpirun's node is reached at 10.77.0.1"
+  said "^bad  node3: remote shell: 'ssh .*node3' ended with code 255: .*Connection refused"
+  in_node node1 timeout 60 "$bin/tutti" doctor --json --host node2 </dev/null >"$bed/json" 2>&1 || true
+  python3 -c '
+import json, sys
+told = json.load(open(sys.argv[1]))
+assert told["nodes"][0]["node"] == "node2"
+assert {f["what"] for f in told["nodes"][0]["findings"]} > {"way back", "CMA", "cores", "/dev/shm"}' "$bed/json" ||
+    fail "its JSON: $(cat "$bed/json")"
+  in_node node1 iptables-legacy -A INPUT -p tcp --syn ! -s 127.0.0.1 -j REJECT --reject-with tcp-reset
+  in_node node1 timeout 60 "$bin/tutti" doctor --host node2 </dev/null >"$bed/out" 2>&1 || true
+  said "^bad  node2: way back: no address of mpirun's node is reached (10.77.0.1: Connection refused"
+  said "what to do: let the firewall pass"
+}
+
 # What Slurm ends, it was Slurm that ended it: no node is lost.
 test_slurm_cancels() {
   slurm_configuration 3
