@@ -544,7 +544,7 @@ int run_command(std::string_view command, const std::vector<std::string>& argume
   if (options->help && !options->help_topic.empty()) {
     const std::optional<std::string> text = help_on(options->help_topic);
     if (!text)
-      return refuse(failure(MPI_ERR_ARG, "--help {}: there is no such option; '--help options' lists all",
+      return refuse(failure(MPI_ERR_ARG, "--help {}: there is no such option or topic; '--help topics' and '--help options' list all",
                             options->help_topic));
     std::fputs(text->c_str(), stdout);
     return 0;

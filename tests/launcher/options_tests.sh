@@ -263,7 +263,10 @@ test_options_of_other_launchers() {
   printed "--map-by HOW"
   launch --help nothing
   expect_code 2
-  said "there is no such option"
+  said "there is no such option or topic"
+  launch --help placement
+  expect_code 0
+  printed "--rankfile, -rf FILE"
 }
 
 
