@@ -808,6 +808,22 @@ TEXT
   [ "$wanted" -le 2 ] || wanted=2
   [ "$(grep -cE "^tutti: rank [01] on node[123]: core .*\(processors [0-9]+$([ $wanted = 1 ] || echo '[-,][0-9]+')\)" "$bed/out")" = 2 ] ||
     fail "not $wanted cores each: $(cat "$bed/out")"
+  # The components are sets of processes.
+  code=0
+  in_node ctl timeout 60 salloc -Q -N1 -n2 : -N1 -n1 "$bin/mpirun" sh -c 'echo $TUTTI_PSETS' </dev/null >"$bed/out" 2>&1 || code=$?
+  went_well
+  [ "$(grep -cx 'slurm://het-group/0:0-1;slurm://het-group/1:2' "$bed/out")" = 3 ] || fail "sets: $(cat "$bed/out")"
+  local wish_option_order wish option order
+  # What salloc was asked about the places of tasks holds for ranks; an option is stronger.
+  for wish_option_order in '-m cyclic||123123' '-m block||112233' '-m cyclic|--map-by slot|112233'; do
+    IFS='|' read -r wish option order <<<"$wish_option_order"
+    code=0
+    in_node ctl timeout 60 salloc -Q -N3 -n6 --ntasks-per-node=2 $wish "$bin/mpirun" $option --dry-run \
+      --display map:parseable "$where" </dev/null >"$bed/out" 2>&1 || code=$?
+    went_well
+    [ "$(sed -n 's/^map rank=.* node=node\([123]\) .*/\1/p' "$bed/out" | tr -d '\n')" = "$order" ] ||
+      fail "$wish_option_order: $(cat "$bed/out")"
+  done
   nothing_is_left
 }
 
