@@ -39,10 +39,18 @@ Result<std::string> daemon_path() {
 }
 
 std::vector<std::string> rsh_command(const std::string& rsh, const std::string& host,
-                                     const std::string& daemon, int timeout_seconds) {
+                                     const std::string& daemon, int timeout_seconds, int place) {
   std::vector<std::string> out;
   std::istringstream words(rsh);
-  for (std::string word; words >> word;) out.push_back(word);
+  bool by_place = false;  // a scheduler that counts its nodes, and starts no shell there
+  for (std::string word; words >> word;) {
+    by_place = by_place || word == "%rank";
+    out.push_back(word == "%rank" ? std::to_string(place) : word);
+  }
+  if (by_place) {
+    out.insert(out.end(), {"sh", "-c", "exec " + quoted(daemon)});
+    return out;
+  }
   // Nobody can type a password into many shells at once; say so instead of waiting.
   if (out.size() == 1 && out[0] == "ssh")
     out.insert(out.end(), {"-x", "-T", "-o", "BatchMode=yes", "-o",
@@ -154,7 +162,9 @@ Error Daemons::start(const std::vector<Host>& hosts) {
     if (options_.by_srun) break;
     const int timeout = static_cast<int>(options_.connect_timeout.count() / 1'000'000'000) + 1;
     if (Error e =
-            start_shell(node.name, rsh_command(options_.rsh, node.name, *path, timeout), {node}))
+            start_shell(node.name, rsh_command(options_.rsh, node.name, *path, timeout,
+                                         hosts[static_cast<size_t>(node.number)].place),
+                             {node}))
       return e;
   }
   connect_timer_ = loop_.after(options_.connect_timeout, [this] {

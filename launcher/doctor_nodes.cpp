@@ -41,7 +41,8 @@ bool is_in_path(const std::string& name) {
 }
 
 // As a job reaches the host.
-std::vector<std::string> shell_to(const std::string& host, const Allocation& allocation) {
+std::vector<std::string> shell_to(const Host& to, const Allocation& allocation) {
+  const std::string& host = to.name;
   Result<Config> config = Config::load();
   const bool is_set = config && config->value("launch.rsh").origin != "default";
   if (allocation.within_slurm && !is_set && is_in_path("srun"))
@@ -50,6 +51,11 @@ std::vector<std::string> shell_to(const std::string& host, const Allocation& all
   const std::string& own = allocation.remote_shell;
   if (!own.empty() && !is_set && is_in_path(own.substr(0, own.find(' ')))) rsh = own;
   std::vector<std::string> out = words_of(rsh);
+  if (const auto place = std::ranges::find(out, "%rank"); place != out.end()) {
+    *place = std::to_string(to.place);
+    out.insert(out.end(), {"sh", "-c"});
+    return out;
+  }
   if (out.size() == 1 && out[0] == "ssh") out.insert(out.end(), {"-x", "-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=8"});
   out.push_back(host);
   return out;
@@ -193,7 +199,7 @@ std::vector<NodeFindings> ask_other_nodes(const Allocation& allocation) {
     if (host.own) continue;
     Patient& patient = patients.emplace_back();
     patient.node = host.name;
-    std::vector<std::string> command = shell_to(host.name, allocation);
+    std::vector<std::string> command = shell_to(host, allocation);
     for (const std::string& word : command) patient.shell += (patient.shell.empty() ? "" : " ") + word;
     const std::string target = fmt::format("{}:{}", addresses, port);
     if (command[0] == "srun")  // without a shell

@@ -122,7 +122,8 @@ struct Pool {
 Pool pool_of_job(const ScheduledJob& job) {
   Pool out{{}, fmt::format("the allocation of job {} of {}", job.job_id, job.scheduler)};
   for (const ScheduledNode& node : job.nodes) {
-    Host host{.name = node.name, .slots = node.slots, .own = is_own_name(node.name)};
+    Host host{.name = node.name, .own = is_own_name(node.name), .place = static_cast<int>(&node - job.nodes.data())};
+    if (node.slots > 0) host.slots = node.slots;
     if (host.own) host.name = own_name();
     merge(out.hosts, std::move(host));
   }

@@ -19,6 +19,7 @@ struct Host {
   bool own = false;                     // this machine: no ssh
   std::optional<int> max_slots{};       // that more ranks than slots must not exceed
   std::optional<int> cores_per_rank{};  // as Slurm was asked: that many for each slot
+  int place = -1;                       // among the nodes of a scheduler whose remote shell wants it
   int het_group = -1;                   // of a heterogeneous job of Slurm's; -1: none
   bool operator==(const Host&) const = default;
 };

@@ -234,7 +234,7 @@ const std::vector<Option>& own_options() {
        "log.level=note"},
       {{"help", "h"},
        "",
-       "print this text; 'help NAME' says more of an option, 'help options' all of them",
+       "print this text; 'help NAME' says more of an option, 'help topics' what else there is",
        [](Parse& p, std::string_view) {
          p.run.help = true;
          return Error();

@@ -155,6 +155,40 @@ Result<RunOptions> parse_run_options(const std::vector<std::string>& arguments) 
   return std::move(p.run);
 }
 
+namespace {
+
+struct Topic {
+  std::string_view name, about;
+  std::vector<std::string_view> options;
+};
+
+const std::vector<Topic>& topics() {
+  static const std::vector<Topic> table{
+      {"placement",
+       "Ranks fill the slots of the nodes in their order, and each is bound to a core while there are enough.",
+       {"n", "N", "host", "hostfile", "map-by", "rank-by", "rankfile", "oversubscribe", "nooversubscribe", "display",
+        "dry-run"}},
+      {"binding",
+       "Where a node has more ranks than cores, or other jobs of yours have these, ranks are not bound.",
+       {"bind-to", "cpus-per-rank", "gpus-per-rank", "cpu-set", "use-hwthread-cpus", "report-bindings"}},
+      {"output",
+       "Lines of output stay whole; standard input goes to rank 0.",
+       {"tag-output", "output", "output-filename", "timestamp-output", "merge-stderr-to-stdout", "stdin"}},
+      {"environment",
+       "Ranks get the environment of mpirun; on other nodes without what belongs to a host or a login.",
+       {"x", "genv", "env", "genvlist", "genvnone", "unset", "export", "wdir"}},
+      {"files",
+       "Programs and their files are looked for at the same place on all nodes.",
+       {"app", "wdir", "preload-binary", "preload-files"}},
+      {"debugging",
+       "mpirun(1) shows a session with gdb; 'tutti why' tells what the ranks of a running job are doing.",
+       {"stop-on-start", "gdb", "check", "stress", "timeout", "verbose"}},
+  };
+  return table;
+}
+
+}  // namespace
+
 std::optional<std::string> help_on(std::string_view topic) {
   const auto text = [](const Option& option) {
     std::string names;
@@ -166,6 +200,14 @@ std::optional<std::string> help_on(std::string_view topic) {
                        is_refused(option) ? "not supported: " : "", doc);
   };
   std::string out;
+  for (const Topic& each : topics()) {
+    if (topic == "topics") out += fmt::format("{}\n    {}\n", each.name, each.about);
+    if (topic != each.name) continue;
+    out = fmt::format("{}\n\n", each.about);
+    for (std::string_view name : each.options) out += text(*find_option(name));
+    return out;
+  }
+  if (topic == "topics") return out + "options\n    All options, also those of other launchers.\n";
   while (topic.starts_with('-')) topic.remove_prefix(1);
   if (topic == "options")
     for (const Option& option : option_table()) out += text(option);

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <limits>
+#include <map>
 
 #include "base/config.hpp"
 #include "base/log.hpp"
@@ -123,9 +124,24 @@ Result<Plan> make_plan(RunOptions options) {
   return Plan{std::move(options), std::move(*config), std::move(*allocation), *policy, *bind_to};
 }
 
+// "slurm://het-group/0:0-3;slurm://het-group/1:4", of those components that have ranks.
+std::string sets_of_components(const Allocation& allocation, const JobMap& map) {
+  std::map<int, std::vector<int>> ranks_of;
+  for (size_t r = 0; r < map.ranks.size(); ++r)
+    if (const int group = allocation.hosts[static_cast<size_t>(map.ranks[r].node)].het_group; group >= 0)
+      ranks_of[group].push_back(static_cast<int>(r));
+  std::string out;
+  for (const auto& [group, ranks] : ranks_of)
+    out += fmt::format("{}slurm://het-group/{}:{}", out.empty() ? "" : ";", group, ranks_as_text(ranks));
+  return out;
+}
+
 // What the library of the ranks is to know. A launch inside another one does not inherit it.
-Error put_options_of_mpi(const RunOptions& options, int ranks, std::vector<std::string>& environment) {
-  std::string sets;
+// `map`: of the ranks, whose components of a heterogeneous job are sets, too.
+Error put_options_of_mpi(const Plan& plan, const JobMap& map, std::vector<std::string>& environment) {
+  const RunOptions& options = plan.options;
+  const auto ranks = static_cast<int>(map.ranks.size());
+  std::string sets = sets_of_components(plan.allocation, map);
   for (const std::string& set : options.process_sets) sets += (sets.empty() ? "" : ";") + set;
   if (const auto known = parse_process_sets(sets, ranks); !known)
     return failure(1, "--pset: {}", known.error().message());
@@ -203,7 +219,7 @@ Result<NodeTask> make_task(const Plan& plan, const std::string& job_id,
   std::erase_if(task.environment, [](const std::string& pair) { return pair.starts_with("TUTTI_STOP_ON_START="); });
   if (plan.options.stop_on_start) put_variable(task.environment, "TUTTI_STOP_ON_START=1");
   put_variable(task.environment, std::string(kLauncherVariable) + "=" + host_name());
-  if (Error e = put_options_of_mpi(plan.options, static_cast<int>(task.map.ranks.size()), task.environment))
+  if (Error e = put_options_of_mpi(plan, task.map, task.environment))
     return e;
   // Where the jobs that this one spawns may run.
   std::string nodes;
@@ -535,7 +551,7 @@ int run_command(std::string_view command, const std::vector<std::string>& argume
   if (options->help && !options->help_topic.empty()) {
     const std::optional<std::string> text = help_on(options->help_topic);
     if (!text)
-      return refuse(failure(MPI_ERR_ARG, "--help {}: there is no such option; '--help options' lists all",
+      return refuse(failure(MPI_ERR_ARG, "--help {}: there is no such option or topic; '--help topics' and '--help options' list all",
                             options->help_topic));
     std::fputs(text->c_str(), stdout);
     return 0;

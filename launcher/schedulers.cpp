@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdio>
 #include <fstream>
 #include <sstream>
 
@@ -75,10 +76,20 @@ std::optional<Nodes> lines_of_queues(const std::string& text) {
   return out.empty() ? std::nullopt : std::optional(out);
 }
 
+// Flux: "node[1-4]", whose cores nobody tells.
+std::optional<Nodes> list_of_nodes(const std::string& text) {
+  Result<std::vector<std::string>> names = expand_node_list(text.substr(0, text.find_first_of(" \r\n")));
+  if (!names) return std::nullopt;
+  Nodes out;
+  for (std::string& name : *names) out.push_back({std::move(name), 0});
+  return out.empty() ? std::nullopt : std::optional(out);
+}
+
 struct Source {
   const char* variable;
   bool is_file;
   std::optional<Nodes> (*read)(const std::string& text);
+  const char* command = nullptr;  // where the variable is set, this prints what is to be read
 };
 
 struct Scheduler {
@@ -99,6 +110,12 @@ const std::vector<Scheduler>& schedulers() {
         {"LSB_HOSTS", false, name_each}}},
       {"Grid Engine", "JOB_ID", "qrsh -inherit", {{"PE_HOSTFILE", true, lines_of_queues}}},
       {"Cobalt", "COBALT_JOBID", "", {{"COBALT_NODEFILE", true, name_each}}},
+      // What runs in an instance of its own (flux alloc, flux batch) has this, and all nodes of the instance. A task of
+      // flux run would be one of many mpiruns.
+      {"Flux",
+       "FLUX_ENCLOSING_ID",
+       "flux exec -r %rank",
+       {{"FLUX_URI", true, list_of_nodes, "|flux getattr hostlist"}}},
       {"Flux", "FLUX_JOB_ID", "", {}},
       {"OAR", "OAR_JOB_ID", "", {{"OAR_NODEFILE", true, name_each}}},
       {"Load Leveler", "LOADL_STEP_ID", "", {}},
@@ -110,6 +127,13 @@ const std::vector<Scheduler>& schedulers() {
 }  // namespace
 
 std::optional<std::string> text_of_file(const std::string& name) {
+  if (name.starts_with('|')) {
+    FILE* pipe = ::popen((name.substr(1) + " 2>/dev/null").c_str(), "re");
+    std::string out;
+    char bytes[4096];
+    for (size_t n = 0; pipe && (n = ::fread(bytes, 1, sizeof bytes, pipe)) > 0;) out.append(bytes, n);
+    return pipe && ::pclose(pipe) == 0 && !out.empty() ? std::optional(out) : std::nullopt;
+  }
   std::ifstream file(name);
   std::ostringstream text;
   if (!file || !(text << file.rdbuf())) return std::nullopt;
@@ -132,7 +156,8 @@ Result<std::optional<ScheduledJob>> scheduled_job(const Variable& variable, cons
       const std::string value = text(source.variable);
       if (value.empty()) continue;
       const std::optional<std::string> content =
-          source.is_file ? file(value) : std::optional(value);
+          source.is_file ? file(source.command ? source.command : value) : std::optional(value);
+      if (!content && source.command) break;
       if (!content)
         return failure(MPI_ERR_FILE,
                        "this seems to be job {} of {}, and the file of its nodes, {}, which {} "

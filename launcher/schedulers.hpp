@@ -17,17 +17,19 @@ namespace tutti::launcher {
 
 struct ScheduledNode {
   std::string name;
-  int slots = 1;
+  int slots = 1;  // 0: nothing is said of them
   bool operator==(const ScheduledNode&) const = default;
 };
 
 struct ScheduledJob {
   std::string scheduler, job_id;  // "PBS", "1234.server"
   std::vector<ScheduledNode> nodes;
-  // The scheduler's own command that starts a process on a node of the job; empty: ssh does.
+  // The scheduler's own command that starts a process on a node of the job; empty: ssh does. The name of the node
+  // follows it, or its number among `nodes` stands in place of %rank.
   std::string remote_shell;
 };
 
+// The text of a file; or of what a command prints, whose line stands behind '|'.
 using FileText = std::function<std::optional<std::string>(const std::string& name)>;
 
 // Nothing where no such scheduler is seen; an error where one describes an allocation that cannot be

@@ -191,7 +191,7 @@ void take_wishes(const Environment& environment, SlurmAllocation& out) {
     out.map_by = "node";
   else if (hint == "memory_bound" || over_sockets == "cyclic" || over_sockets == "fcyclic")
     out.map_by = "socket";
-  if (over_nodes == "plane" || over_nodes == "arbitrary")
+  if (over_nodes.starts_with("plane") || over_nodes == "arbitrary")
     out.note = fmt::format("SLURM_DISTRIBUTION={} means nothing to mpirun; --map-by, --rank-by or a rankfile say where "
                            "ranks go", distribution);
   if (hint == "multithread") out.map_by += (out.map_by.empty() ? "slot" : "") + std::string(":hwtcpus");

@@ -92,6 +92,9 @@ int main(int argc, char** argv) {
   open_missing_streams();
   tutti::launcher::end_where_memory_does();
   tutti::launcher::raise_file_limit();
+  // Larger than what a command prints: an error of writing is then met at the end, where it is told.
+  static char kept[256 << 10];
+  if (!::isatty(STDOUT_FILENO)) std::setvbuf(stdout, kept, _IOFBF, sizeof kept);
   const std::string path = argc > 0 ? argv[0] : "tutti";
   const int code = all_is_written(command_or_sentence(
       path.substr(path.rfind('/') + 1), std::vector<std::string>(argv + (argc > 0), argv + argc)));

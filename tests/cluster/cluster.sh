@@ -821,6 +821,22 @@ TEXT
   [ "$wanted" -le 2 ] || wanted=2
   [ "$(grep -cE "^tutti: rank [01] on node[123]: core .*\(processors [0-9]+$([ $wanted = 1 ] || echo '[-,][0-9]+')\)" "$bed/out")" = 2 ] ||
     fail "not $wanted cores each: $(cat "$bed/out")"
+  # The components are sets of processes.
+  code=0
+  in_node ctl timeout 60 salloc -Q -N1 -n2 : -N1 -n1 "$bin/mpirun" sh -c 'echo $TUTTI_PSETS' </dev/null >"$bed/out" 2>&1 || code=$?
+  went_well
+  [ "$(grep -cx 'slurm://het-group/0:0-1;slurm://het-group/1:2' "$bed/out")" = 3 ] || fail "sets: $(cat "$bed/out")"
+  local wish_option_order wish option order
+  # What salloc was asked about the places of tasks holds for ranks; an option is stronger.
+  for wish_option_order in '-m cyclic||123123' '-m block||112233' '-m cyclic|--map-by slot|112233'; do
+    IFS='|' read -r wish option order <<<"$wish_option_order"
+    code=0
+    in_node ctl timeout 60 salloc -Q -N3 -n6 --ntasks-per-node=2 $wish "$bin/mpirun" $option --dry-run \
+      --display map:parseable "$where" </dev/null >"$bed/out" 2>&1 || code=$?
+    went_well
+    [ "$(sed -n 's/^map rank=.* node=node\([123]\) .*/\1/p' "$bed/out" | tr -d '\n')" = "$order" ] ||
+      fail "$wish_option_order: $(cat "$bed/out")"
+  done
   nothing_is_left
 }
 
@@ -841,6 +857,50 @@ test_slurm_faults() {
     ends_in_time
     went_wrong
   done
+}
+
+# On the nodes there is nothing of the folder that the program and its file are in.
+test_files_for_nodes() {
+  nodes_up node1 node2 node3
+  in_node node1 sh -c "mkdir /tmp/own && cp '$where' /tmp/own/ && echo words >/tmp/own/data"
+  code=0
+  in_node node1 sh -c "cd /tmp/own && timeout 60 '$bin/mpirun' --host $all --preload-binary --preload-files data \
+    sh -c 'cat /tmp/own/data'" </dev/null >"$bed/out" 2>&1 || code=$?
+  went_well
+  [ "$(grep -c '^words$' "$bed/out")" = 6 ] || fail "not all ranks have the file: $(cat "$bed/out")"
+  code=0
+  in_node node1 sh -c "cd /tmp/own && timeout 60 '$bin/mpirun' --host $all --preload-binary --wdir / /tmp/own/where" \
+    </dev/null >"$bed/out" 2>&1 || code=$?
+  went_well
+  [ "$(grep -c '^rank [0-5] of 6 on node[123]$' "$bed/out")" = 6 ] || fail "who ran where: $(cat "$bed/out")"
+  [ -z "$(in_node node2 sh -c 'ls /tmp/own' 2>/dev/null)" ] || fail "a file stays on node2"
+  in_node node1 rm -r /tmp/own
+  in_node node2 sh -c 'rmdir /tmp/own 2>/dev/null; true'
+  in_node node3 sh -c 'rmdir /tmp/own 2>/dev/null; true'
+  nothing_is_left
+}
+
+# What the doctor says of nodes that are well, of one without a sshd, and of one that is behind a firewall.
+test_doctor() {
+  nodes_up node1 node2 node3
+  stop_sshd node3
+  code=0
+  in_node node1 timeout 60 "$bin/tutti" doctor --host node1,node2,node3 </dev/null >"$bed/out" 2>&1 || code=$?
+  [ "$code" = 1 ] || fail "exit code $code: $(cat "$bed/out")"
+  said "^good node2: installation: Tutti"
+  said "^good node2: way back: mpirun's node is reached at 10.77.0.1"
+  said "^bad  node3: remote shell: 'ssh .*node3' ended with code 255: .*Connection refused"
+  in_node node1 timeout 60 "$bin/tutti" doctor --json --host node2 </dev/null >"$bed/json" 2>&1 || true
+  python3 -c '
+import json, sys
+told = json.load(open(sys.argv[1]))
+assert told["nodes"][0]["node"] == "node2"
+assert {f["what"] for f in told["nodes"][0]["findings"]} > {"way back", "CMA", "cores", "/dev/shm"}' "$bed/json" ||
+    fail "its JSON: $(cat "$bed/json")"
+  in_node node1 iptables-legacy -A INPUT -p tcp --syn ! -s 127.0.0.1 -j REJECT --reject-with tcp-reset
+  in_node node1 timeout 60 "$bin/tutti" doctor --host node2 </dev/null >"$bed/out" 2>&1 || true
+  said "^bad  node2: way back: no address of mpirun's node is reached (10.77.0.1: Connection refused"
+  said "what to do: let the firewall pass"
 }
 
 # What Slurm ends, it was Slurm that ended it: no node is lost.

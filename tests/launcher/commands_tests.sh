@@ -202,3 +202,40 @@ test_api_is_listed_by_library() {
     printed "$((all - missing)) functions are implemented, $missing are not (listed above)"
   fi
 }
+
+# What a user of zsh gets for a line and a tab.
+completed_by_zsh() {
+  cat >complete.zsh <<'END'
+zmodload zsh/zpty
+zpty shell zsh -f -i
+zpty -w shell "PS1='%% '; stty -echo; unsetopt zle_bracketed_paste; fpath=($1 \$fpath); autoload -U compinit; compinit -u -D; bindkey '^I' complete-word; echo be''gin"
+zpty -r -m shell said '*begin*' || exit 1
+zpty -w -n shell "$2"$'\t'
+sleep 1
+zpty -w shell ' #end'
+said=
+for i in {1..40}; do
+  zpty -r -t shell part && said+=$part
+  [[ $said == *'#end'* ]] && break
+  sleep 0.1
+done
+zpty -d shell
+print -r -- "$said"
+END
+  timeout 60 zsh -f complete.zsh "$here/../../packaging/completion" "$1" 2>&1
+}
+
+test_completion_of_zsh() {
+  command -v zsh >/dev/null || exit 77
+  local line wanted
+  while IFS='|' read -r line wanted; do
+    completed_by_zsh "$line" >completed
+    grep -qF -- "$wanted" completed || fail "'$line' becomes '$(cat -v completed)' and not '$wanted'"
+  done <<'END'
+mpirun --use-hw|--use-hwthread-cpus
+mpirun --rank-by fi|--rank-by fill
+mpiexec -n 2 --preload-b|--preload-binary
+tutti doc|tutti doctor
+tutti run --map-by nu|--map-by numa
+END
+}

@@ -166,6 +166,11 @@ TEST(OptionTable, DisplayAndHelp) {
   EXPECT_EQ(parse("--help --map-by")->help_topic, "--map-by");
   EXPECT_TRUE(help_on("options"));
   EXPECT_FALSE(help_on("nothing"));
+  for (const char* topic : {"placement", "binding", "output", "environment", "files", "debugging"}) {
+    ASSERT_TRUE(help_on(topic)) << topic;
+    EXPECT_NE(help_on("topics")->find(topic), std::string::npos) << topic;
+  }
+  EXPECT_NE(help_on("binding")->find("--cpu-list, --cpu-set LIST"), std::string::npos) << *help_on("binding");
 }
 
 TEST(BindWords, QualifiersAndOtherNames) {

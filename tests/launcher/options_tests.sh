@@ -263,7 +263,10 @@ test_options_of_other_launchers() {
   printed "--map-by HOW"
   launch --help nothing
   expect_code 2
-  said "there is no such option"
+  said "there is no such option or topic"
+  launch --help placement
+  expect_code 0
+  printed "--rankfile, -rf FILE"
 }
 
 
@@ -379,6 +382,26 @@ test_remote_shells_of_schedulers() {
   PATH=$work/bin:$PATH SGE_ROOT=/sge JOB_ID=4 PE_HOSTFILE=$work/pe launch echo x
   expect_code 0
   printed_lines 3
+  # Flux counts its nodes, and its command is no shell.
+  cat >bin/flux <<'END'
+#!/bin/bash
+case "$1 $2" in
+  "getattr hostlist") echo "elsewhere[1-2]" ;;
+  "exec -r") [ "$3" = 0 ] || [ "$3" = 1 ] || exit 9
+    shift 3
+    exec "$@" ;;
+  *) exit 7 ;;
+esac
+END
+  chmod +x bin/flux
+  PATH=$work/bin:$PATH FLUX_ENCLOSING_ID=f FLUX_URI=local:///x launch -N 2 echo x
+  expect_code 0
+  printed_lines 4
+  PATH=$work/bin:$PATH FLUX_ENCLOSING_ID=f FLUX_URI=local:///x launch --host elsewhere2:1 echo x
+  expect_code 0
+  printed_lines 1
+  PATH=$work/bin:$PATH FLUX_ENCLOSING_ID=f FLUX_URI=local:///x "$build/bin/tutti" doctor >out 2>err
+  printed "elsewhere2: way back: mpirun's node is reached at"
   # A remote shell that is set is stronger.
   PATH=$work/bin:$PATH LSB_JOBID=1 LSB_MCPU_HOSTS="elsewhere 2" launch --set launch.rsh=false echo x
   expect_code 1

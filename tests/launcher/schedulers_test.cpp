@@ -72,6 +72,11 @@ TEST(Schedulers, AllocationsThatTheyDescribe) {
        "Cobalt",
        "",
        {{"k1", 1}, {"k2", 1}}},
+      {{{"FLUX_ENCLOSING_ID", "f2"}, {"FLUX_URI", "local:///run/x"}, {"FLUX_JOB_ID", "f1"}},
+       {{"|flux getattr hostlist", "node[1-2]\n"}},
+       "Flux",
+       "flux exec -r %rank",
+       {{"node1", 0}, {"node2", 0}}},
   };
   for (const auto& c : cases) {
     const Seen seen = look(c.variables, c.files);
@@ -99,6 +104,10 @@ TEST(Schedulers, WhatIsNotUnderstoodIsSaid) {
     seen = look({{"JOB_ID", "7"}, {"SGE_ROOT", "/s"}, {"PE_HOSTFILE", "/f"}}, {{"/f", wrong}});
     EXPECT_FALSE(seen.job) << wrong;
   }
+  // A flux that does not answer names no nodes.
+  seen = look({{"FLUX_ENCLOSING_ID", "3"}, {"FLUX_URI", "local:///run/x"}});
+  ASSERT_TRUE(seen.job);
+  EXPECT_NE(seen.warning.find("this seems to be job 3 of Flux"), std::string::npos) << seen.warning;
   for (const char* variable : {"FLUX_JOB_ID", "PBS_JOBID", "PJM_JOBID", "OAR_JOB_ID"}) {
     seen = look({{variable, "3"}});
     ASSERT_TRUE(seen.job);

@@ -134,6 +134,29 @@ TEST(Slurm, HeterogeneousJobs) {
       << half.error().message();
 }
 
+// What was asked for with salloc or sbatch about the places of tasks holds for ranks.
+TEST(Slurm, WishesForPlaces) {
+  const auto wish = [](std::map<std::string, const char*> more) {
+    more.insert({{"SLURM_JOB_ID", "7"}, {"SLURM_JOB_NODELIST", "n[1-2]"}, {"SLURM_TASKS_PER_NODE", "2(x2)"}});
+    const auto found = allocation(more);
+    return found && *found ? (*found)->map_by + ((*found)->note.empty() ? "" : "!") : std::string("wrong");
+  };
+  EXPECT_EQ(wish({}), "");
+  EXPECT_EQ(wish({{"SLURM_DISTRIBUTION", "block"}}), "");
+  EXPECT_EQ(wish({{"SLURM_DISTRIBUTION", "cyclic"}}), "node");
+  EXPECT_EQ(wish({{"SLURM_DISTRIBUTION", "cyclic:block,Pack"}}), "node");
+  EXPECT_EQ(wish({{"SLURM_DISTRIBUTION", "block:cyclic"}}), "socket");
+  EXPECT_EQ(wish({{"SLURM_DISTRIBUTION", "plane=2"}}), "!");
+  EXPECT_EQ(wish({{"SLURM_DISTRIBUTION", "arbitrary"}}), "!");
+  EXPECT_EQ(wish({{"SLURM_NTASKS_PER_SOCKET", "2"}}), "ppr:2:socket");
+  EXPECT_EQ(wish({{"SLURM_NTASKS_PER_CORE", "1"}}), "ppr:1:core");
+  EXPECT_EQ(wish({{"SLURM_HINT", "nomultithread"}, {"SLURM_NTASKS_PER_CORE", "1"}}), "");
+  EXPECT_EQ(wish({{"SLURM_HINT", "memory_bound"}}), "socket");
+  EXPECT_EQ(wish({{"SLURM_HINT", "multithread"}}), "slot:hwtcpus");
+  EXPECT_EQ(wish({{"SLURM_DISTRIBUTION", "cyclic"}, {"SLURM_STEP_ID", "0"}}), "");  // the step's own
+  EXPECT_EQ(wish({{"SLURM_DISTRIBUTION", "cyclic"}, {"SLURM_STEP_ID", "4294967291"}}), "node");
+}
+
 TEST(Slurm, WhatCannotBeReadIsSaid) {
   const auto nodes = allocation({{"SLURM_JOB_ID", "7"}, {"SLURM_JOB_NODELIST", "n["}});
   ASSERT_FALSE(nodes);
