@@ -83,6 +83,31 @@ test_by_library_client_that_dies_is_an_error_of_the_server() {
   server_ends_well
   nothing_is_left
 }
+# The server is not this job's child, and nobody has started it: it ends with the client, and says why.
+server_ends_with() {
+  is_gone() { ! kill -0 "$server" 2>/dev/null; }
+  within 20 is_gone || fail "the server does not end"
+  code=0
+  wait "$server" || code=$?
+  [ "$code" = "$1" ] || fail "the server ends with $code, not $1: $(cat server.err)"
+  is_printed "of another job on" server.err && is_printed "has ended its job and this one" server.err ||
+    fail "the server does not say why: $(cat server.err)"
+}
+test_by_library_abort_of_both_jobs_ends_both() {
+  start_server 3
+  launch -n 2 "$jobs" client "$wanted" aborts
+  expect_code 5
+  said "MPI_Abort on a communicator with code 5"
+  server_ends_with 5
+  nothing_is_left
+}
+test_by_library_fatal_error_ends_all_that_are_connected() {
+  start_server 2
+  launch -n 2 "$jobs" client "$wanted" errs
+  said "MPI_Send: rank 77 is not in communicator MPI_COMM_WORLD"
+  server_ends_with "$code"
+  nothing_is_left
+}
 test_by_library_name_of_a_killed_server_is_nobodys() {
   start_server 1
   kill -9 $(pgrep -P "$server" -x jobs)

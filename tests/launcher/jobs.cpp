@@ -3,11 +3,13 @@
 //   parent WHAT     spawns two children and tells them WHAT; exits with 0 if it hears what it should
 //   child           does what the parent says
 //   server NAME     accepts under a published name, round after round, until a client says that it is the last
-//   client NAME N   connects N times;  "client NAME dies" is killed while it is connected
+//   client NAME N   connects N times;  "client NAME dies" is killed while it is connected,
+//                   "aborts" calls MPI_Abort on the connection, "errs" makes a fatal error
 //   waits           accepts, for ever
 #include <mpi.h>
 #include <unistd.h>
 
+#include <cctype>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -132,9 +134,14 @@ void server(const char* name) {
 void client(const char* name, const std::string& times) {
   char port[MPI_MAX_PORT_NAME] = "";
   if (rank == 0) MPI_Lookup_name(name, MPI_INFO_NULL, port);
-  for (int left = times == "dies" ? 1 : std::atoi(times.c_str()) - 1; left >= 0; --left) {
+  for (int left = std::isalpha(times[0]) ? 1 : std::atoi(times.c_str()) - 1; left >= 0; --left) {
     MPI_Comm inter;
     MPI_Comm_connect(port, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter);
+    if (times == "aborts" && rank == 1) MPI_Abort(inter, 5);
+    if (times == "errs" && rank == 1) {
+      MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+      MPI_Send(&rank, 1, MPI_INT, 77, 0, MPI_COMM_WORLD);
+    }
     if (times == "dies") {
       MPI_Barrier(inter);
       if (rank == 1) raise(SIGKILL);
