@@ -61,15 +61,19 @@ $(head -n 5 logical.log)"
 set -- $values
 
 echo "tutti fortran: building for $name in $folder"
+(
+  for part in callbacks conversion section section_type procedures; do
+    $cc -std=gnu11 -O2 -fPIC "-DTUTTI_FORTRAN_TRUE=$1" "-DTUTTI_FORTRAN_FALSE=$2" ${binding:+"-I$binding"} "-I$include" \
+      "-I$sources" -c "$sources/$part.c" -o $part.o >$part.log 2>&1 ||
+      { grep -E 'error|ISO_Fortran' $part.log | head -n 20 >&2; fail "$cc cannot compile $part.c for $name"; }
+  done
+) &
+parts_in_c=$!
 for module in tutti_mpi_types mpi mpi_f08; do
   $fc -O2 -fPIC -c "$sources/$module.f90" -o $module.o >$module.log 2>&1 ||
     { head -n 20 $module.log >&2; fail "$name cannot compile $module.f90"; }
 done
-for part in callbacks conversion section section_type procedures; do
-  $cc -std=gnu11 -O2 -fPIC "-DTUTTI_FORTRAN_TRUE=$1" "-DTUTTI_FORTRAN_FALSE=$2" ${binding:+"-I$binding"} "-I$include" "-I$sources" \
-    -c "$sources/$part.c" -o $part.o >$part.log 2>&1 ||
-    { grep -E 'error|ISO_Fortran' $part.log | head -n 20 >&2; fail "$cc cannot compile $part.c for $name"; }
-done
+wait $parts_in_c || exit 1
 $cc -shared -o libmpifort_abi.so.1 -Wl,-soname,libmpifort_abi.so.1 "-Wl,--version-script=$sources/exports.map" *.o \
   "-L$libdir" "-Wl,-rpath,$libdir" -Wl,--enable-new-dtags -lmpi_abi || fail "cannot link libmpifort_abi.so.1 for $name"
 ln -s libmpifort_abi.so.1 libmpifort_abi.so

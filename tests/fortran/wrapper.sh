@@ -29,6 +29,11 @@ must_say '^yes ' '-fc= goes before all'
 if "$bin/mpifort" -fc=/nowhere/fc a.f90 >out 2>&1; then echo "compiled by nothing"; exit 1; fi
 must_say "there is no compiler '/nowhere/fc'" 'a compiler that is not there'
 
+for option in -fdefault-integer-8 -i8; do
+  if "$bin/mpifort" $option -c a.f90 >out 2>&1; then echo "compiled for long integers"; exit 1; fi
+  must_say "mpifort: $option makes INTEGER 8 bytes long" 'long integers'
+done
+
 # A compiler that nobody has built for: one that calls itself otherwise.
 fortran=$(command -v gfortran) || { echo "no gfortran: the rest is left out"; exit 77; }
 cat >other <<EOF
