@@ -83,8 +83,7 @@ std::vector<int> taken_by_others(const std::string& job_id, int folder) {
   }
   ::closedir(list);
   std::ranges::sort(out);
-  const auto [first, last] = std::ranges::unique(out);
-  out.erase(first, last);
+  out.erase(std::unique(out.begin(), out.end()), out.end());
   return out;
 }
 

@@ -192,7 +192,7 @@ std::vector<NodeFindings> ask_other_nodes(const Allocation& allocation) {
   const int fd = listener(port);
   std::string addresses = "127.0.0.1";  // of a node that shares our network
   for (const std::string& each : own_addresses())
-    if (each.find(':') == each.npos) addresses = each + "," + addresses;
+    if (each.find(':') == each.npos) addresses.insert(0, each + ",");
   std::error_code problem;
   const std::string own = std::filesystem::read_symlink("/proc/self/exe", problem).string();
   for (const Host& host : allocation.hosts) {

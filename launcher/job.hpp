@@ -45,6 +45,7 @@ class Job final : public NodeEvents {
   bool is_ending() const { return failed_; }
   bool is_over() const { return state_ == JobState::over; }
   bool is_hasty() const { return hasty_; }  // whoever asked for its end has asked once more
+  void signal_ranks(int signal) { forward(signal); }
   // At what the ranks of all nodes are doing, and at the collective calls of some.
   void look(const std::vector<int>& records_of, Looks::Then then) {
     looks_.look(records_of, std::move(then));

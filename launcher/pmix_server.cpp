@@ -16,6 +16,7 @@
 #include "base/waits_event.hpp"
 #include "launcher/pmix_door.hpp"
 #include "launcher/pmix_info.hpp"
+#include "launcher/pmix_tools.hpp"
 #include "mpi.h"
 
 extern char** environ;
@@ -160,6 +161,7 @@ struct PmixServer::Upcalls {
   static pmix_status_t notify(pmix_status_t code, const pmix_proc_t* source,
                               pmix_data_range_t range, pmix_info_t info[], size_t count,
                               pmix_op_cbfunc_t, void*) {
+    if (is_release(code)) return PMIX_OPERATION_SUCCEEDED;
     if (code == kWaitsEvent) {
       pending->hand_over(
           [rank = source->rank](Events& e) { e.client_waits(static_cast<int>(rank)); });
@@ -178,7 +180,8 @@ PmixServer::PmixServer() : pending_(std::make_unique<Pending>()) {}
 
 Result<std::unique_ptr<PmixServer>> PmixServer::start(const std::string& folder,
                                                       const std::string& node_name,
-                                                      const Topology& topology) {
+                                                      const Topology& topology,
+                                                      ToolServices* for_tools) {
   if (Error e = probe_threads(kThreads)) return e;
   forget_other_servers();
   if (!pmix_door_is_guarded())
@@ -198,6 +201,11 @@ Result<std::unique_ptr<PmixServer>> PmixServer::start(const std::string& folder,
   module.deregister_events = &Upcalls::deregister_events;
   module.notify_event = &Upcalls::notify;
   InfoList info;
+  server->for_tools_ = for_tools;
+  if (for_tools) {
+    put_tool_functions(module, *for_tools);
+    info.flag(PMIX_SERVER_TOOL_SUPPORT, true);
+  }
   info.text(PMIX_SERVER_TMPDIR, folder);
   info.text(PMIX_SYSTEM_TMPDIR, folder);
   info.text(PMIX_HOSTNAME, node_name);
@@ -236,6 +244,7 @@ Error PmixServer::register_job(const NodeTask& task, const Topology::Binding& bi
   // Whoever knows it may ask to be let in, and the job's number is no secret: files, sockets and
   // lists show it. The key is in the environment of the ranks alone.
   pending_->nspace = job_prefix(task.map.id) + task.key;
+  if (for_tools_) for_tools_->nspace = pending_->nspace;
   const InfoArray info = describe_job(task, binding, pending_->nspace, folder_);
   const std::vector<int> local = task.map.ranks_on(task.node);
   pmix_nspace_t nspace;

@@ -16,6 +16,8 @@
 
 namespace tutti::launcher {
 
+struct ToolServices;
+
 class PmixServer {
  public:
   // Called on the loop's thread.
@@ -35,7 +37,8 @@ class PmixServer {
   // One in a process. `node_name` as the job's map has it; files stay inside `folder`.
   static Result<std::unique_ptr<PmixServer>> start(const std::string& folder,
                                                    const std::string& node_name,
-                                                   const Topology& topology);
+                                                   const Topology& topology,
+                                                   ToolServices* for_tools = nullptr);
   ~PmixServer();
 
   void attach(Loop& loop, Events& events);
@@ -54,6 +57,7 @@ class PmixServer {
   PmixServer();
   std::unique_ptr<Pending> pending_;
   std::string folder_;
+  ToolServices* for_tools_ = nullptr;
 };
 
 }  // namespace tutti::launcher

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -26,6 +27,7 @@
 #include "launcher/limits.hpp"
 #include "launcher/node_agent.hpp"
 #include "launcher/options.hpp"
+#include "launcher/pmix_tools.hpp"
 #include "launcher/preload.hpp"
 #include "launcher/remote_node.hpp"
 #include "mpi.h"
@@ -364,7 +366,7 @@ class Run {
                        plan_.options.processors, own->name);
     }
     Result<std::unique_ptr<PmixServer>> pmix =
-        PmixServer::start(cleanup_.folder(), own->name, *topology);
+        PmixServer::start(cleanup_.folder(), own->name, *topology, tools());
     if (!pmix) return std::move(pmix).error();
     pmix_ = std::move(*pmix);
     topology_ = std::make_unique<Topology>(std::move(*topology));
@@ -403,6 +405,16 @@ class Run {
       debuggers_.emplace(loop_, job_id_, static_cast<int>(task->map.ranks.size()),
                          std::string(plan_.config.text("launch.rsh")), [this] { return job_.is_ending(); },
                          [this](Debuggers::Answer answer) { job_.look({}, std::move(answer)); });
+  }
+
+  // Tools of PMIx are served where they have something to do: ranks that wait for them.
+  ToolServices* tools() {
+    if (!plan_.options.stop_on_start) return nullptr;
+    static ToolServices& services = *new ToolServices;  // PMIx's thread outlives everything
+    services.loop = &loop_;
+    services.look = [this](std::function<void(const JobView&)> then) { job_.look({}, std::move(then)); };
+    services.release = [this] { job_.signal_ranks(SIGCONT); };
+    return &services;
   }
 
   // A node says how much it has before it knows what --cpu-set leaves of that.

@@ -366,8 +366,8 @@ std::vector<Topology::Set> Topology::units(BindTo to, const MapPolicy& policy) c
     const Set set(hwloc_bitmap_alloc());
     if (near)
       for (int cpu : *near) hwloc_bitmap_set(set.get(), static_cast<unsigned>(cpu));
-    std::ranges::stable_partition(
-        all, [&](const Set& unit) { return hwloc_bitmap_intersects(unit.get(), set.get()) != 0; });
+    std::stable_partition(
+        all.begin(), all.end(), [&](const Set& unit) { return hwloc_bitmap_intersects(unit.get(), set.get()) != 0; });
   }
   if (policy.inside == MapPolicy::Inside::core || policy.by == MapPolicy::By::ppr) return all;
   std::vector<std::vector<int>> groups = groups_of(all, policy.inside);
@@ -460,8 +460,8 @@ Topology::Binding Topology::bind(int ranks, BindTo to, const MapPolicy& policy, 
     for (int unit : chosen[rank])
       for (int cpu : processors_of(all[static_cast<size_t>(unit)].get())) out.processors[rank].push_back(cpu);
     std::ranges::sort(out.processors[rank]);
-    const auto [first, last] = std::ranges::unique(out.processors[rank]);
-    out.processors[rank].erase(first, last);
+    std::vector<int>& mine = out.processors[rank];
+    mine.erase(std::unique(mine.begin(), mine.end()), mine.end());
   }
   return out;
 }

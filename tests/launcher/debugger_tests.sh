@@ -52,6 +52,22 @@ test_gdb_for_each_rank_by_library() {
   ends_in_time
 }
 
+# A tool of PMIx sees the processes that wait, and lets them go on.
+test_tool_of_pmix_by_library() {
+  launch_behind -n 2 --stop-on-start "$stay"
+  within 20 all_wait 2 || fail "the ranks do not wait"
+  local file="$TMPDIR"/tutti.*.launcher/pmix.*.tool."$launched"
+  timeout 30 "$build/tests/launcher/pmix_tool" $file >table 2>&1 || fail "the tool: $(cat table)"
+  [ "$(awk '{print $1, $3, $4}' table | sort)" = "$(waiting | awk '{print NR - 1, $1, "stay"}')" ] ||
+    fail "the table is $(cat table), and the ranks are $(waiting)"
+  sleep 0.3
+  [ ! -s out ] || fail "a rank has left MPI_Init"
+  timeout 30 "$build/tests/launcher/pmix_tool" $file release >table 2>&1 || fail "the tool: $(cat table)"
+  within 20 all_ready 2 || fail "the ranks do not go on"
+  fault kill -TERM "$launched"
+  ends_in_time
+}
+
 test_gdb_that_is_not_there() {
   PATH=/nonexistent "$mpirun" --gdb -n 1 /bin/true >out 2>err && fail "it starts"
   said "--gdb: tmux is not in PATH; type --stop-on-start"
