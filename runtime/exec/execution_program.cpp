@@ -6,21 +6,17 @@
 
 #include <algorithm>
 #include <cstring>
-#include <fstream>
-#include <new>
 #include <utility>
 
 #include "base/cpu.hpp"
 #include "base/log.hpp"
 #include "base/stress_mode.hpp"
-#include "exec/execution.hpp"
+#include "exec/execution_operations.hpp"
 
 namespace tutti::coll {
 namespace {
 
-constexpr int64_t kLongCopy = 4 << 10;
 constexpr unsigned kPollsPerLook = 8;
-constexpr int64_t kNoFlood = 1 << 20;  // whatever the caches are
 
 // The next slot is likely to take as much as the last one: its lines come over from who read them
 // last while there is nothing else to do.
@@ -41,30 +37,7 @@ void show_short(std::byte* slot, const std::byte* from, size_t bytes) {
   copy_short(slot, from, bytes);
 }
 
-// In bytes; as if without end where the kernel does not tell. (What the C library tells is the
-// processor's own word, which in virtual machines may be ten times as much.)
-int64_t last_level_cache() {
-  static const int64_t size = [] {
-    int64_t kib = 0;
-    std::ifstream("/sys/devices/system/cpu/cpu0/cache/index3/size") >> kib;
-    return kib > 0 ? kib << 10 : INT64_MAX;
-  }();
-  return size;
-}
-
 }  // namespace
-
-// ---- binding
-
-// Where `first` lies, which is part of `buf`.
-Execution::End Execution::end_at(const Buf& buf, const void* first) const {
-  const auto address = reinterpret_cast<uintptr_t>(first);
-  if (buf.region == Region::shared)
-    return {static_cast<int64_t>(address - reinterpret_cast<uintptr_t>(home(buf))), buf.rank,
-            buf.index, buf.region};
-  return {static_cast<int64_t>(address - begins_[static_cast<size_t>(buf.region)]), 0, 0,
-          buf.region};
-}
 
 [[gnu::always_inline]] inline std::byte* Execution::at(const End& end) const {
   if (end.region == Region::shared)
@@ -72,98 +45,6 @@ Execution::End Execution::end_at(const Buf& buf, const void* first) const {
   return reinterpret_cast<std::byte*>(begins_[static_cast<size_t>(end.region)] +
                                       static_cast<uintptr_t>(end.offset));
 }
-
-// Of bytes in one run on both sides; others are copied as the plan's step says.
-void Execution::bind_copy(const Step& step, BoundStep& bound) const {
-  const bool packs = step.from.unit == Unit::packed;
-  Payload from, into;
-  if (packs || step.into.unit == Unit::packed) {
-    const Buf& user = packs ? step.from : step.into;
-    const Payload whole = packed_whole(user);
-    if (!whole.contiguous()) return;
-    const Payload mine{whole.data() + user.offset, user.count};
-    from = packs ? mine : resolve(step.from);
-    into = packs ? resolve(step.into) : mine;
-  } else {
-    from = resolve(step.from);
-    into = resolve(step.into);
-  }
-  if (!from.contiguous() || !into.contiguous()) return;
-  bound.length = std::min(from.bytes(), into.bytes());
-  bound.from = end_at(step.from, from.data());
-  bound.into = end_at(step.into, into.data());
-  bound.direct = true;
-  bound.is_long = bound.length > kPiece / 2;
-  bound.shows = step.into.region == Region::shared && bound.length < kLongCopy;
-}
-
-// Of a show, an expect or a take.
-void Execution::bind_block(const Step& step, BoundStep& bound) const {
-  const bool shows = step.kind == Step::Kind::show;
-  const Buf &user = shows ? step.from : step.into, &share = shows ? step.into : step.from;
-  const Payload block = resolve(user);
-  bound.length = block.bytes();
-  bound.fits = bound.length <= room_in(share);
-  if (step.kind == Step::Kind::expect) return;
-  bound.direct = block.contiguous();
-  bound.word = call_.pair_data ? signature_of(user) : call_.signature;
-  (shows ? bound.from : bound.into) = end_at(user, bound.direct ? block.data() : block.base);
-  (shows ? bound.into : bound.from) = end_at(share, resolve(share).base);
-}
-
-// Where the step before brings the right operand to where the result is to be, it is read where it
-// lies instead.
-void Execution::bind_reduce(const Step& step, BoundStep& bound, BoundStep* before) const {
-  const Payload from = resolve(step.from), into = resolve(step.into);
-  bound.length = into.count;
-  bound.from = end_at(step.from, from.base);
-  bound.right = bound.into = end_at(step.into, into.base);
-  bound.direct = true;
-  bound.is_long = into.bytes() > kPiece / 2;
-  if (!before || before->kind != Step::Kind::copy || !before->direct ||
-      before->length != into.bytes() || before->into != bound.into)
-    return;
-  bound.right = before->from;
-  before->kind = Step::Kind::join;
-}
-
-void Execution::bind_steps() {
-  int64_t shown = 0, got = 0;
-  for (size_t i = 0; i < plan_->steps.size(); ++i) {
-    const Step& step = plan_->steps[i];
-    BoundStep& bound = *new (bound_ + i) BoundStep;
-    bound.kind = step.kind;
-    bound.peer = step.peer;
-    bound.slot = static_cast<uint32_t>(step.slot);
-    switch (step.kind) {
-      case Step::Kind::copy:
-        bind_copy(step, bound);
-        if (step.into.region == Region::shared)
-          shown = resolve(step.into).bytes();
-        else if (step.from.region == Region::shared)
-          got += bound.length;
-        break;
-      case Step::Kind::show:
-      case Step::Kind::expect:
-      case Step::Kind::take:
-        bind_block(step, bound);
-        if (step.kind == Step::Kind::take) bound_[i - 1].beside = !bound.fits;
-        break;
-      case Step::Kind::reduce:
-        bind_reduce(step, bound, i > 0 ? &bound_[i - 1] : nullptr);
-        break;
-      case Step::Kind::publish:
-        bound.length = std::exchange(shown, 0);
-        break;
-      default:
-        break;
-    }
-  }
-  const int64_t all_get = got * channel_.neighbours();
-  floods_ = all_get > kNoFlood && all_get > last_level_cache() / 2;
-}
-
-// ---- running
 
 [[gnu::always_inline]] inline bool Execution::may_write(uint32_t round) {
   const bool free = lane_->claim(round);
