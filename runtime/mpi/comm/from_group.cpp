@@ -36,7 +36,7 @@ uint64_t hash(uint64_t sum, const void* data, size_t bytes) {  // FNV-1a
 }
 
 Error bad_group(const Group& group) {
-  for (const int member : *group.processes)
+  for (const int member : group.processes)
     if (process().processes->is_foreign(member))
       return failure(MPI_ERR_GROUP,
                      "{} is in the group: a session's groups have processes of its own job alone; jobs connect by "
