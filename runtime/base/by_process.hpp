@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A value for each of some processes, by process number: a table of those alone that were added, whatever their
-// numbers are, since a rank of a large job talks to few of the others. Finding one takes a multiplication and, as a
-// rule, one look at memory.
+// A value for each of some processes, by process number: a table of those alone that were added,
+// whatever their numbers are, since a rank of a large job talks to few of the others. Finding one
+// takes a multiplication and, as a rule, one look at memory.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,8 @@
 
 namespace tutti {
 
-// `Value` is copied when the table grows: keep what others refer to elsewhere, and a pointer to it here.
+// `Value` is copied when the table grows: keep what others refer to elsewhere, and a pointer to it
+// here.
 template <class Value>
 class ByProcess {
  public:

@@ -100,8 +100,6 @@ class Node final : public Transport {
   // SharedMemory::parting(); without it nobody waits.
   std::function<void()> parting() const;
   bool has_shared_memory() const { return shared_ != nullptr; }
-  // Processes of which this knows how to reach them: those that were spoken to.
-  size_t peers() const { return routes_.size(); }
   // All ranks of the job have opened it.
   bool has_ucx() const { return ucx_ != nullptr && !ucx_is_late_; }
 

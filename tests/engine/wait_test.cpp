@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a blocking call looks out for what comes soon, before it waits as all do: how often, with how many passes, and
-// what ends it.
+// How a blocking call looks out for what comes soon, before it waits as all do: how often, with how
+// many passes, and what ends it.
 #include <gtest/gtest.h>
 
 #include <thread>
@@ -57,14 +57,16 @@ TEST_F(WaitTest, EndsWithWhatItHasSeen) {
   for (const Seen last : {Seen::all, Seen::other}) {
     int rounds = 0;
     passes.count = 0;
-    EXPECT_EQ(engine.look_out([&](int) { return ++rounds == 3 ? last : Seen::nothing; }), last == Seen::all);
+    EXPECT_EQ(engine.look_out([&](int) { return ++rounds == 3 ? last : Seen::nothing; }),
+              last == Seen::all);
     EXPECT_EQ(rounds, 3);
     EXPECT_EQ(passes.count, 2) << "none once it is seen";
   }
   engine.remove_poller(passes);
 }
 
-// Where ranks share cores what is awaited does not come while this one looks: it yields between two looks, or waits.
+// Where ranks share cores what is awaited does not come while this one looks: it yields between two
+// looks, or waits.
 TEST_F(WaitTest, YieldsWhereRanksShareCores) {
   Engine engine(fabric_.at(0), 0, Waiting{1, 100});
   const Engine::Guard own(engine);

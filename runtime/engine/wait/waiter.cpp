@@ -153,7 +153,8 @@ void Waiter::Wait::sleep(bool listens) {
     waiter.bells_.pop_back();
   }
   next_ = std::exchange(waiter.asleep_, this);
-  waiter.sleepers_.store(waiter.sleepers_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  waiter.sleepers_.store(waiter.sleepers_.load(std::memory_order_relaxed) + 1,
+                         std::memory_order_relaxed);
   pollfd wakers[] = {{bell_, POLLIN, 0}, {waiter.engine_.transport().descriptor(), POLLIN, 0}};
   waiter.ownership_.release();
   poll(wakers, listens ? 2 : 1, bell_ >= 0 ? kLongestSleepMs : kSleepWithoutBellMs);
@@ -161,7 +162,8 @@ void Waiter::Wait::sleep(bool listens) {
   Wait** at = &waiter.asleep_;
   while (*at != this) at = &(*at)->next_;
   *at = next_;
-  waiter.sleepers_.store(waiter.sleepers_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
+  waiter.sleepers_.store(waiter.sleepers_.load(std::memory_order_relaxed) - 1,
+                         std::memory_order_relaxed);
   if (bell_ < 0) return;
   uint64_t rings;
   if (told_) [[maybe_unused]]

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How the threads of a process wait for its engine, and who sees to the engine meanwhile. Owns whose turn it is, the
-// threads that sleep, and what the progress thread and those that leave want of each other; knows nothing of
-// messages: Engine does what there is to do.
+// How the threads of a process wait for its engine, and who sees to the engine meanwhile. Owns
+// whose turn it is, the threads that sleep, and what the progress thread and those that leave want
+// of each other; knows nothing of messages: Engine does what there is to do.
 //
 // A blocked thread polls, then yields, then sleeps. Who wakes whom has one name each:
 //
-//   doorbell   a sender rings it for a process of its node that sleeps (transport/shared/doorbell.hpp)
-//   bell       a thread rings that of another one of its process that sleeps in a call
-//   alarm      a message calls the progress thread (alarm.hpp)
-//   summons    a thread that leaves the engine calls the progress thread
+//   doorbell   a sender rings it for a process of its node that sleeps
+//   (transport/shared/doorbell.hpp) bell       a thread rings that of another one of its process
+//   that sleeps in a call alarm      a message calls the progress thread (alarm.hpp) summons    a
+//   thread that leaves the engine calls the progress thread
 #pragma once
 
 #include <algorithm>
@@ -34,8 +34,8 @@ class Engine;
 // exceed cores), then yields, then sleep on the transport's descriptor.
 struct Waiting {
   static constexpr int kForEver = 1'000'000'000;
-  // About a millisecond. A yield hands a whole slice to whatever else runs on the core: a barrier of
-  // two ranks beside two busy processes took 2100 us with 100 polls, 5 with these.
+  // About a millisecond. A yield hands a whole slice to whatever else runs on the core: a barrier
+  // of two ranks beside two busy processes took 2100 us with 100 polls, 5 with these.
   int polls = 20'000;
   int yields = 2000;
   bool spreads = false;  // ranks that yield move to where fewer are: Transport::spread()
@@ -67,8 +67,8 @@ enum class Seen : uint8_t { nothing, all, other };  // other: it is not to be fo
 
 class Waiter {
  public:
-  // Looks in a row for what a blocking call waits for, to a pass for everything; and how many there are before the
-  // call waits as all others do.
+  // Looks in a row for what a blocking call waits for, to a pass for everything; and how many there
+  // are before the call waits as all others do.
   static constexpr int kLooksPerPass = 16, kMostLooks = 200;
   // Where ranks share cores: yields with a look each, and how many of them to a pass.
   static constexpr int kMostYields = 64, kYieldsPerPass = 4;
@@ -82,7 +82,8 @@ class Waiter {
   void enter() { ownership_.acquire(); }
   // `work`: something is under way that no thread waits for.
   void leave(bool work) {
-    if (sleepers_.load(std::memory_order_relaxed) > 0) [[unlikely]] leave_to_sleepers();
+    if (sleepers_.load(std::memory_order_relaxed) > 0) [[unlikely]]
+      leave_to_sleepers();
     has_work_.store(work, std::memory_order_relaxed);
     const Helper helper = helper_.load(std::memory_order_relaxed);
     if (helper != Helper::watching && (work || helper == Helper::asleep)) [[unlikely]]
@@ -126,7 +127,8 @@ class Waiter {
   void switch_transport(int descriptor);
   const Blocked* blocked() const { return blocked_; }
 
-  // One thread's wait, from its begin to its end: what it does between two passes of the engine that find nothing.
+  // One thread's wait, from its begin to its end: what it does between two passes of the engine
+  // that find nothing.
   class Wait {
    public:
     // `done` is asked with `argument`, also by other threads.
@@ -169,8 +171,9 @@ class Waiter {
     const int polls_, before_sleep_, longest_, eager_;
     int idle_ = 0, spins_ = 0, turns_ = 0;
     Time asleep_since_{}, last_look_{};
-    // Of one that sleeps, until its bell rings, or, if it listens, something comes. Others ask whether it can go on;
-    // when it wakes it asks itself, because by then it may have become false again.
+    // Of one that sleeps, until its bell rings, or, if it listens, something comes. Others ask
+    // whether it can go on; when it wakes it asks itself, because by then it may have become false
+    // again.
     int bell_ = -1;         // an eventfd; -1: there was no descriptor left, and it looks often
     bool told_ = false;     // its bell has rung: it is on its way
     bool listens_ = false;  // to the transport
@@ -215,7 +218,8 @@ class Waiter {
   std::atomic<int> sleepers_{0};  // threads in sleep(); changed by the engine's owner
   Wait* asleep_ = nullptr;        // the same
   std::vector<int> bells_;        // of those who have woken
-  std::atomic<bool> unattended_{false};  // they hear nothing: another thread has seen to them lately
+  std::atomic<bool> unattended_{
+      false};  // they hear nothing: another thread has seen to them lately
   Blocked* blocked_ = nullptr;
 
   static constexpr int kTurnsRemembered = 64;
@@ -238,10 +242,11 @@ class Waiter {
   // without seeing that. Whoever summons it sets it to watching.
   std::atomic<Helper> helper_{Helper::watching};
   Alarm alarm_;
-  bool armed_ = false;          // the transport tells, or has told, of what comes
-  bool by_flags_ = false;       // of flags, too
-  int leaves_collectives_ = 0;  // the program has left one under way; counts down what it has not since
-  Allowance alarms_;            // to be set by threads that leave, instead of waking the helper
+  bool armed_ = false;     // the transport tells, or has told, of what comes
+  bool by_flags_ = false;  // of flags, too
+  int leaves_collectives_ =
+      0;              // the program has left one under way; counts down what it has not since
+  Allowance alarms_;  // to be set by threads that leave, instead of waking the helper
   int summons_fd_ = -1;
 };
 

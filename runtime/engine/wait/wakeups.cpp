@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How threads that sleep in a call and the progress thread are woken, and what a thread that leaves the engine does for
-// them.
+// How threads that sleep in a call and the progress thread are woken, and what a thread that leaves
+// the engine does for them.
 #include <unistd.h>
 
 #include <cstdint>
@@ -23,10 +23,11 @@ void signal(int eventfd, uint64_t word) {
 
 // ---- the transport's doorbell
 
-// From here on whoever raises a flag rings, as a sender does, if a collective is under way here: one
-// that has not begun finds what is raised for it when it begins. What was raised before is looked for
-// once more. Where the program has lately left collectives under way, flags are asked for at once: to
-// ask for them when it leaves the next one costs as much as the wake-ups that it spares.
+// From here on whoever raises a flag rings, as a sender does, if a collective is under way here:
+// one that has not begun finds what is raised for it when it begins. What was raised before is
+// looked for once more. Where the program has lately left collectives under way, flags are asked
+// for at once: to ask for them when it leaves the next one costs as much as the wake-ups that it
+// spares.
 bool Waiter::arm() {
   const bool under_way = engine_.under_way() != nullptr;
   if (under_way && armed_)

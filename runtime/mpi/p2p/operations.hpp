@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the calls that send, receive or do both have in common: operations that are described by a call's arguments,
-// those of blocking calls, which live on the stack, and the buffers that --check=strict is told of before one starts.
-// Requests are in the files of the calls that make them.
+// What the calls that send, receive or do both have in common: operations that are described by a
+// call's arguments, those of blocking calls, which live on the stack, and the buffers that
+// --check=strict is told of before one starts. Requests are in the files of the calls that make
+// them.
 #pragma once
 
 #include <initializer_list>
@@ -16,8 +17,9 @@
 
 namespace tutti::mpi {
 
-inline void describe(engine::SendOperation& op, const void* buf, int64_t count, const Datatype& type,
-                     int dest, int tag, const Comm& comm, engine::SendMode mode) {
+inline void describe(engine::SendOperation& op, const void* buf, int64_t count,
+                     const Datatype& type, int dest, int tag, const Comm& comm,
+                     engine::SendMode mode) {
   op.payload = type.payload(buf, count);
   op.peer = comm.process_of(dest);
   op.match = {comm.user.context, comm.rank(), tag, 0};
@@ -25,8 +27,8 @@ inline void describe(engine::SendOperation& op, const void* buf, int64_t count, 
   op.mode = mode;
 }
 
-inline void describe(engine::RecvOperation& op, void* buf, int64_t count, const Datatype& type, int source,
-                     int tag, const Comm& comm) {
+inline void describe(engine::RecvOperation& op, void* buf, int64_t count, const Datatype& type,
+                     int source, int tag, const Comm& comm) {
   op.payload = type.payload(buf, count);
   op.match = {comm.user.context, source, tag, 0};
 }
@@ -50,13 +52,16 @@ inline Ref<Datatype> hold(const Datatype& type) {
 // What is over as soon as it starts: to or from MPI_PROC_NULL, or a buffered send.
 Error done_at_once(Request::Kind kind, Comm& comm, bool proc_null, MPI_Request* request);
 
-// Under --check=strict, before an operation with a request: its buffers. On an error the request is gone.
+// Under --check=strict, before an operation with a request: its buffers. On an error the request is
+// gone.
 Error check_start(Request& made, std::initializer_list<BufferUse> uses);
 
 // Of a receive that is over, in a blocking call. Engine owned.
-Error receive_status(engine::RecvOperation& op, const Comm& comm, const Datatype& type, MPI_Status* status);
+Error receive_status(engine::RecvOperation& op, const Comm& comm, const Datatype& type,
+                     MPI_Status* status);
 
-// A request that is complete when it is made, and whose status says that nobody was at the other end, or nothing.
+// A request that is complete when it is made, and whose status says that nobody was at the other
+// end, or nothing.
 class DoneRequest final : public Request, public Pooled<DoneRequest> {
  public:
   DoneRequest(Kind kind, Comm& comm, bool proc_null) : Request(kind, comm), proc_null_(proc_null) {}

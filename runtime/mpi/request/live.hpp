@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the calls on requests that a program holds have in common: what stands behind a handle, and searches among
-// several of them.
+// What the calls on requests that a program holds have in common: what stands behind a handle, and
+// searches among several of them.
 #pragma once
 
 #include "mpi/object/entry.hpp"
@@ -14,8 +14,8 @@ namespace tutti::mpi {
 // An error, with the entry's number, unless all of an array are requests or null.
 Error checked(int count, const MPI_Request* requests);
 
-// What stands behind a handle, and what has been started: of a persistent request its operation under
-// way. Each call reads the handle and the operation once, for another thread may change them.
+// What stands behind a handle, and what has been started: of a persistent request its operation
+// under way. Each call reads the handle and the operation once, for another thread may change them.
 struct Live {
   PersistentRequest* persistent = nullptr;  // nullptr: an ordinary one
   Request* request = nullptr;               // nullptr: nothing has been started
@@ -32,7 +32,9 @@ inline Live at(const MPI_Request& place) {
   return {persistent, persistent ? persistent->started() : request};
 }
 
-inline bool is_good(MPI_Request handle) { return handle == MPI_REQUEST_NULL || resolve<Request>(handle); }
+inline bool is_good(MPI_Request handle) {
+  return handle == MPI_REQUEST_NULL || resolve<Request>(handle);
+}
 
 // Tells those who watch the request (request/watch.hpp): a call is about to say that it is complete.
 void tell_of_end(const Live& live);

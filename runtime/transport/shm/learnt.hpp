@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a process learns of a peer by the messages between them, and by what they took: whether the peer is far, which
-// way messages of middle length from it come sooner, and whether it lets this one wait when it is asked to send.
-// The tables of ways.hpp ask for it. Used by one thread at a time; knows nothing of rings.
+// What a process learns of a peer by the messages between them, and by what they took: whether the
+// peer is far, which way messages of middle length from it come sooner, and whether it lets this
+// one wait when it is asked to send. The tables of ways.hpp ask for it. Used by one thread at a
+// time; knows nothing of rings.
 #pragma once
 
 #include <algorithm>
@@ -14,16 +15,16 @@
 
 namespace tutti::transport {
 
-// When a sender began to put a message into a ring and when it had all but done so, by the time stamp counter; zeros if
-// it had to wait for room.
+// When a sender began to put a message into a ring and when it had all but done so, by the time
+// stamp counter; zeros if it had to wait for room.
 struct PutTimes {
   uint64_t begun = 0, ended = 0;
 };
 
 class Learnt {
  public:
-  // `slow_copy`: ticks a byte from which on the peer is far; `new_memory`: so many bytes touch a ring's memory for the
-  // first time.
+  // `slow_copy`: ticks a byte from which on the peer is far; `new_memory`: so many bytes touch a
+  // ring's memory for the first time.
   Learnt(double slow_copy, int64_t new_memory) : distance_(slow_copy), new_memory_(new_memory) {}
 
   // ---- of what goes to the peer
@@ -36,7 +37,9 @@ class Learnt {
   // ---- of what comes from it
 
   // Its receiver chooses of such a message whether it shall come through the ring or be read.
-  static bool has_choice(int64_t bytes) { return bytes > kLongestEager && bytes <= kLongestMiddling; }
+  static bool has_choice(int64_t bytes) {
+    return bytes > kLongestEager && bytes <= kLongestMiddling;
+  }
   // Which of the wishes is for a message that has a choice, a bit.
   static uint32_t wish_for(int64_t bytes) { return uint32_t{1} << choice_for(bytes); }
 
@@ -59,7 +62,8 @@ class Learnt {
   // One came through the ring before its receive was there, and has to be copied once more.
   void came_early(int64_t bytes) { choices_[choice_for(bytes)].came_early(); }
 
-  // What the peer had better send through the ring, a bit each. True: that has changed since it was asked last.
+  // What the peer had better send through the ring, a bit each. True: that has changed since it was
+  // asked last.
   bool has_new_wishes(uint32_t& wishes) {
     wishes = 0;
     for (int i = 0; i < 2; ++i)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the shared-memory transport keeps of a rank that it talks to: what goes there, what comes from there, and what
-// has been learnt of it. Data alone; the ring's ends, which it holds, own their memory's contents.
+// What the shared-memory transport keeps of a rank that it talks to: what goes there, what comes
+// from there, and what has been learnt of it. Data alone; the ring's ends, which it holds, own
+// their memory's contents.
 #pragma once
 
 #include <cstddef>
@@ -75,7 +76,8 @@ struct Helping {
 struct Sending {
   RingWriter ring;
   Limits limits;        // of what fits into it
-  KeptHead kept, last;  // the head that the other side keeps for messages without one; that of the last short message
+  KeptHead kept, last;  // the head that the other side keeps for messages without one; that of the
+                        // last short message
   uint64_t told = 0;    // what the last head that was sent says of the ring in the other direction
   int announced = 0;    // long messages whose bytes have not all moved
   // The first and last of what is kept back.
@@ -91,15 +93,16 @@ struct Sending {
 // What comes from it.
 struct Receiving {
   RingReader ring;
-  uint32_t next_order = 0;       // of the messages
-  Arrival same;                  // a message without a head, as the last head says that was to be kept
+  uint32_t next_order = 0;  // of the messages
+  Arrival same;             // a message without a head, as the last head says that was to be kept
   Incoming* middling = nullptr;  // the one whose fragments follow
   int announced = 0;             // long messages whose bytes have not all moved
   Incoming* joint = nullptr;     // the one that both copy at this moment
   uint64_t joints = 0;           // how many have been copied so
-  int64_t asked = 0;             // bytes that the peer has been asked to stream while both copy, and that are not here
-  // The first and last of those that stream, in the order of asking: so those of which something has been asked come
-  // first.
+  int64_t asked =
+      0;  // bytes that the peer has been asked to stream while both copy, and that are not here
+  // The first and last of those that stream, in the order of asking: so those of which something
+  // has been asked come first.
   Incoming* streaming = nullptr;
   Incoming* last_streaming = nullptr;
   Loan loan;
@@ -107,7 +110,11 @@ struct Receiving {
 
 struct Peer {
   Peer(int its_process, int its_index, Desk& its_desk, const Learnt& nothing)
-      : process(its_process), index(its_index), desk(&its_desk), memory(its_desk), learnt(nothing) {}
+      : process(its_process),
+        index(its_index),
+        desk(&its_desk),
+        memory(its_desk),
+        learnt(nothing) {}
   int process, index;  // the index is the one in the segment
   bool connected = false;
   Desk* desk;
@@ -131,9 +138,9 @@ struct Peer {
   from.out.ring.reader_is_at(read);
   if (flags & kKept)
     from.in.same.header = {.context = header.context,
-                        .source = header.source,
-                        .tag = header.tag,
-                        .process = from.process};
+                           .source = header.source,
+                           .tag = header.tag,
+                           .process = from.process};
   return length;
 }
 inline uint8_t write_head(std::byte* record, const Header& header, uint64_t ticket, Peer& to) {
