@@ -92,7 +92,7 @@ std::string comm_text(const Record& record, uint64_t context) {
   const std::string ranks = flight::ranks_text(*comm);
   if (comm->name[0]) return fmt::format("{} ({})", comm->name, ranks);
   const auto parent = flight::find_comm(record, comm->parent);
-  return fmt::format("a communicator of {} made by {}{}", ranks,
+  return fmt::format("{} of {} made by {}{}", flight::product_of(comm->function), ranks,
                      flight::name_of_function(comm->function),
                      parent && parent->name[0] ? fmt::format(" from {}", parent->name) : "");
 }

@@ -177,6 +177,12 @@ std::string ranks_text(const Comm& comm) {
   return fmt::format("{} {}", comm.size, comm.size == 1 ? "rank" : "ranks");
 }
 
+const char* product_of(uint16_t function) {
+  const std::string_view name = name_of_function(function);
+  const bool starts_later = name.ends_with("_init") || name.ends_with("_init_c");
+  return starts_later ? "a persistent collective" : "a communicator";
+}
+
 std::optional<Comm> find_comm(const Record& record, uint64_t context) {
   for (const Comm& comm : record.comm)
     if (context != 0 && get(comm.context) == context) return copy_of(comm);

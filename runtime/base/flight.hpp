@@ -287,6 +287,8 @@ void comm_freed(uint64_t context);
 
 // "3 ranks", or of an intercommunicator "3 and 2 ranks".
 std::string ranks_text(const Comm& comm);
+// What that function makes of a communicator's ranks: "a communicator", or "a persistent collective".
+const char* product_of(uint16_t function);
 
 // Of a copy of another process's record: whether it is one of this version, and makes it one that
 // everything below may be given, whatever stands in it. Texts end within their fields, a rank is one

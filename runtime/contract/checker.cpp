@@ -54,7 +54,8 @@ Checker::Checker(engine::Engine& engine, Options options, Hooks hooks)
 Checker::~Checker() {
   // What a rank spends on all this, with MPI_COMM_WORLD and MPI_COMM_SELF; each more communicator
   // costs a ledger.
-  static_assert(sizeof(flight::Record) + sizeof(Checker) + (2 + kKeptGone) * sizeof(Ledger) <
+  static_assert(sizeof(flight::Record) + sizeof(Checker) +
+                    (2 + kKeptGone) * (sizeof(Ledger) + Ledger::kKept * sizeof(Ledger::Slot)) <
                 64 << 10);
 }
 
@@ -97,8 +98,8 @@ Standstill::Means Checker::means_of_standstill() {
 
 // ---- ledgers
 
-Ledger* Checker::open(const engine::Channel& hidden, Origin origin) {
-  auto made = std::make_unique<Ledger>(*this, hidden, origin);
+Ledger* Checker::open(const engine::Channel& hidden, Origin origin, uint32_t kept) {
+  auto made = std::make_unique<Ledger>(*this, hidden, origin, kept);
   const std::lock_guard lock(mutex_);
   std::unique_ptr<Ledger>& at = ledgers_[hidden.context];
   if (at) gone_.push_back(std::move(at));

@@ -71,7 +71,8 @@ class Checker final : public engine::Observer {
 
   // A communicator is made, and gone; any thread, whether it owns the engine or not. A ledger
   // answers for some time after its communicator is gone.
-  Ledger* open(const engine::Channel& hidden, Origin origin);
+  // `kept`: as the ledger's constructor has it.
+  Ledger* open(const engine::Channel& hidden, Origin origin, uint32_t kept = Ledger::kKept);
   void close(Ledger& ledger);
   // Ends those that have answered long enough since their communicators were gone. A call of the
   // program owns the engine, and comes by often enough: whenever one is made.

@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "base/flight.hpp"
@@ -41,8 +42,14 @@ struct Origin {
 
 class Ledger {
  public:
-  Ledger(Checker& checker, const engine::Channel& hidden, Origin origin)
-      : checker_(checker), channel_(hidden), origin_(origin) {}
+  // How many of the latest calls it knows: a power of two.
+  static constexpr uint32_t kKept = 64;
+  Ledger(Checker& checker, const engine::Channel& hidden, Origin origin, uint32_t kept = kKept)
+      : checker_(checker),
+        channel_(hidden),
+        origin_(origin),
+        slots_(std::make_unique<Slot[]>(kept)),
+        mask_(kept - 1) {}
   Ledger(const Ledger&) = delete;
 
   // The call of this serial starts here. Returns what stands for all calls before it, the same on all
@@ -50,7 +57,7 @@ class Ledger {
   Word started(uint32_t serial, Word word) {
     const Word before = chain_;
     chain_ = (before ^ word >> kOpShift) * 0x9fb21c651e98df25u;  // not the data: they may differ
-    Slot& slot = slots_[serial % kKept];
+    Slot& slot = slots_[serial & mask_];
     slot.word = word;
     slot.serial = serial;
     next_ = serial + 1;
@@ -59,7 +66,7 @@ class Ledger {
   }
   // A message of the call of this serial is here from `rank`.
   void arrived(uint32_t serial, int rank, Word word) {
-    Slot& slot = slots_[serial % kKept];
+    Slot& slot = slots_[serial & mask_];
     if (slot.serial == serial) [[likely]] {
       if (slot.word != word) [[unlikely]] differs(serial, rank, word);
     } else if (static_cast<int32_t>(serial - next_) >= 0) {
@@ -110,7 +117,7 @@ class Ledger {
   uint32_t next() const { return next_; }  // serial of the next call
   // This rank's word of that call; 0: not started, or too long ago.
   Word word_of_call(uint32_t serial) const {
-    const Slot& slot = slots_[serial % kKept];
+    const Slot& slot = slots_[serial & mask_];
     return slot.serial == serial ? slot.word : 0;
   }
   // Its communicator is gone; it still answers. Any thread.
@@ -124,7 +131,6 @@ class Ledger {
 
  private:
   friend class Checker;
-  static constexpr uint32_t kKept = 64;
   static constexpr uint32_t kNone = ~uint32_t{0};
   struct Slot {
     Word word = 0;
@@ -158,7 +164,8 @@ class Ledger {
   std::string error_text_, name_;
   Abandonable* running_ = nullptr;
   transport::Area* area_ = nullptr;
-  Slot slots_[kKept];
+  const std::unique_ptr<Slot[]> slots_;
+  const uint32_t mask_;
 };
 
 }  // namespace tutti::contract

@@ -42,7 +42,7 @@ std::string comm_text(uint64_t context) {
   if (!comm) return "";
   const std::string ranks = flight::ranks_text(*comm);
   if (comm->name[0]) return fmt::format(" on {} ({})", comm->name, ranks);
-  return fmt::format(" on a communicator of {} made by {}", ranks,
+  return fmt::format(" on {} of {} made by {}", flight::product_of(comm->function), ranks,
                      flight::name_of_function(comm->function));
 }
 

@@ -47,7 +47,7 @@ struct Execution::BoundRecv : engine::RecvOperation {
 };
 
 Execution::Execution(engine::Channel& channel, std::shared_ptr<const Plan> plan, const Call& call)
-    : channel_(channel), plan_(std::move(plan)), call_(call) {
+    : channel_(channel), plan_(std::move(plan)), call_(call), plan_bytes_(bytes_of(*plan_)) {
   if (plan_->lane == Lane::small) lane_ = &channel.area->small();
   if (plan_->lane == Lane::large) lane_ = &channel.area->large();
   context = channel.context;

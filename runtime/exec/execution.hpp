@@ -55,16 +55,22 @@ class Execution final : private engine::Poller, private engine::UnderWay {
   // The same of the arrays of counts and displacements, which steps read when their turn comes: of a
   // call that may return before they have.
   void own_arrays();
-  size_t memory() const { return capacity_; }  // what the steps and the scratch take
+  // Bytes that it takes while it is kept: with its scratch, and with its plan, which others may have, too.
+  size_t footprint() const {
+    return sizeof *this + capacity_ + plan_bytes_ + layouts_.capacity() * sizeof layouts_[0] +
+           types_.capacity() * sizeof types_[0] + numbers_.capacity() * sizeof numbers_[0];
+  }
   // Adds the calls at other ranks whose messages it cannot go on without, side by side; nothing if
   // it does not run. The engine is owned.
   void add_needs(engine::Condition& needs) const;
   uint32_t serial() const { return serial_; }  // of the latest start
   const Call& call() const { return call_; }
   const Plan& plan() const { return *plan_; }
+  engine::Channel& channel() const { return channel_; }
 
  private:
   friend Result<std::unique_ptr<Execution>> prepare(engine::Channel&, Planner&, const Call&);
+  friend Result<std::unique_ptr<Execution>> prepare_anew(engine::Channel&, Planner&, const Call&);
   friend void start(Execution&);
   friend void run(Execution&);
   friend void keep(Planner&, std::unique_ptr<Execution>);
@@ -192,6 +198,7 @@ class Execution final : private engine::Poller, private engine::UnderWay {
   uint32_t ready_begin_ = 0, ready_end_ = 0;
   uintptr_t begins_[3] = {};  // by region: where the input and the output begin; scratch: 0
   size_t capacity_ = 0;       // of memory_
+  const size_t plan_bytes_;
   uint32_t left_ = 0;    // steps to go
   uint32_t serial_ = 0;
   uint64_t history_ = 0;  // the ledger's, of the calls before
@@ -224,12 +231,20 @@ class Execution final : private engine::Poller, private engine::UnderWay {
   mutable std::vector<LayoutRef> ranges_;  // of messages of packed bytes with gaps, as last posted
 };
 
-// Binds; no communication. Needs the channel's planner for itself, not the engine. The channel, the
+// Binds; no communication. The engine is owned, as for all that uses a planner. The channel, the
 // call's buffers, layouts and arrays outlive the execution. Fails with MPI_ERR_NO_MEM.
 // Reductions read the vector's count and layout from in_count and in_layout, or under MPI_IN_PLACE
 // from out_count and out_layout; reduce_scatter(_block) their counts from the out side always.
 Result<std::unique_ptr<Execution>> prepare(engine::Channel& channel, Planner& planner,
                                            const Call& call);
+
+// The same for a channel other than the one that the planner's executions are for, whose ranks are the same:
+// they share the plans alone.
+Result<std::unique_ptr<Execution>> prepare_anew(engine::Channel& channel, Planner& planner,
+                                                const Call& call);
+
+// Memory that a plan takes.
+size_t bytes_of(const Plan& plan);
 
 // Gives an execution that is over back, for the next call of its shape.
 void keep(Planner& planner, std::unique_ptr<Execution> execution);

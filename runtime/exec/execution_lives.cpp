@@ -19,9 +19,6 @@ constexpr int kMostPolls = 200;  // before others are let in
 constexpr int kMostYields = 64;
 constexpr int kYieldsPerPass = 4;
 
-// What is kept of executions that are over, at most.
-constexpr size_t kMostKept = 128 << 10;
-
 Shape shape_on(engine::Channel& channel, const Call& call) {
   Shape shape = shape_of(call, channel.rank, channel.size());
   shape.nodes = channel.nodes;
@@ -41,18 +38,32 @@ Shape shape_on(engine::Channel& channel, const Call& call) {
 Result<std::unique_ptr<Execution>> prepare(engine::Channel& channel, Planner& planner,
                                            const Call& call) {
   Planner::Known& known = planner.known(shape_on(channel, call));
-  std::unique_ptr<Execution> execution = planner.take_idle(known);
+  std::unique_ptr<Execution> execution = known.take();
   if (!execution) execution.reset(new Execution(channel, known.plan, call));
   if (Error e = execution->bind(call)) return e;
   return execution;
 }
 
+Result<std::unique_ptr<Execution>> prepare_anew(engine::Channel& channel, Planner& planner,
+                                                const Call& call) {
+  std::unique_ptr<Execution> execution(
+      new Execution(channel, planner.plan(shape_on(channel, call)), call));
+  if (Error e = execution->bind(call)) return e;
+  return execution;
+}
+
+size_t bytes_of(const Plan& plan) {
+  return sizeof plan + plan.steps.capacity() * sizeof(Step) +
+         plan.scratch.capacity() * sizeof(Scratch) +
+         (plan.waits.capacity() + plan.first_follower.capacity() + plan.followers.capacity()) *
+             sizeof(uint32_t);
+}
+
 void keep(Planner& planner, std::unique_ptr<Execution> execution) {
   Planner::Known* known = planner.latest();
-  if (!known || known->plan != execution->plan_ || execution->capacity_ > kMostKept) return;
+  if (!known || known->plan != execution->plan_) return;
   execution->on_complete = nullptr;
-  const size_t bytes = execution->capacity_;
-  planner.keep_idle(std::move(execution), bytes);
+  known->keep(std::move(execution));
 }
 
 void Execution::own_types() {

@@ -7,52 +7,53 @@
 #include "exec/plan_counts.hpp"
 
 namespace tutti::coll {
-namespace {
 
-// Steps that a communicator's plans may have together: some 4 MiB.
-constexpr size_t kMostSteps = 50'000;
-// What a plan without any takes beside, with its execution, in steps.
-constexpr size_t kStepsBeside = 16;
-// What the executions that are kept need, in bytes.
-constexpr size_t kMostIdleBytes = 8 << 20;
+Planner::~Planner() {
+  const auto lock = store_->lock();
+  known_.clear();
+  too_large_.reset();
+}
 
-}  // namespace
+Planner::Known::Known(Planner& planner, const Shape& of, size_t with_hash,
+                      std::shared_ptr<const Plan> made)
+    : Kept(planner.store_),
+      shape(of),
+      hash(with_hash),
+      plan(std::move(made)),
+      planner_(planner) {}
 
-Planner::~Planner() = default;
+void Planner::Known::forgotten() {
+  planner_.forget(*this);
+}
 
 Planner::Known& Planner::known(const Shape& shape) {
-  if (!known_.empty() && known_.front().shape == shape) {
+  if (latest_ && latest_->shape == shape) {
     plan_counts.reused.add(1);
-    return known_.front();
+    latest_->use();
+    return *latest_;
   }
   const size_t hash = shape.hash();
-  const auto [begin, end] = places_.equal_range(hash);
+  const auto [begin, end] = known_.equal_range(hash);
   for (auto at = begin; at != end; ++at) {
     if (!(at->second->shape == shape)) continue;
-    known_.splice(known_.begin(), known_, at->second);
     plan_counts.reused.add(1);
-    return known_.front();
+    latest_ = at->second.get();
+    latest_->use();
+    too_large_.reset();
+    return *latest_;
   }
   plan_counts.built.add(1);
-  auto built = std::make_shared<const Plan>(build(shape));
-  const size_t weight = kStepsBeside + built->steps.size() + shape.counts.size() / 8;
-  known_.push_front({shape, hash, weight, std::move(built), nullptr, 0});
-  places_.emplace(hash, known_.begin());
-  weight_ += weight;
-  forget_old_ones();
-  return known_.front();
-}
-
-std::unique_ptr<Execution> Planner::take_idle(Known& known) {
-  idle_bytes_ -= std::exchange(known.idle_bytes, 0);
-  return std::move(known.idle);
-}
-
-void Planner::keep_idle(std::unique_ptr<Execution> execution, size_t bytes) {
-  Known& latest = known_.front();
-  idle_bytes_ += bytes - std::exchange(latest.idle_bytes, bytes);
-  latest.idle = std::move(execution);
-  forget_old_ones();
+  auto made =
+      std::make_unique<Known>(*this, shape, hash, std::make_shared<const Plan>(build(shape)));
+  const bool fits = made->enter(bytes_of(*made->plan), shape.counts.size() * sizeof(int64_t));
+  latest_ = made.get();
+  if (fits) {
+    too_large_.reset();
+    known_.emplace(hash, std::move(made));
+  } else {
+    too_large_ = std::move(made);
+  }
+  return *latest_;
 }
 
 Plan Planner::build(const Shape& shape) const {
@@ -67,22 +68,14 @@ Plan Planner::build(const Shape& shape) const {
   return together(std::move(plan), selection_->choose(barrier).build(barrier));
 }
 
-void Planner::forget_old_ones() {
-  while ((weight_ > kMostSteps || idle_bytes_ > kMostIdleBytes) && known_.size() > 1)
-    forget_the_oldest();
-}
-
-void Planner::forget_the_oldest() {
-  const Place oldest = std::prev(known_.end());
-  const auto [begin, end] = places_.equal_range(oldest->hash);
-  for (auto at = begin; at != end; ++at)
-    if (at->second == oldest) {
-      places_.erase(at);
-      break;
-    }
-  weight_ -= oldest->weight;
-  idle_bytes_ -= oldest->idle_bytes;
-  known_.erase(oldest);
+void Planner::forget(const Known& known) {
+  if (latest_ == &known) latest_ = nullptr;
+  const auto [begin, end] = known_.equal_range(known.hash);
+  for (auto at = begin; at != end; ++at) {
+    if (at->second.get() != &known) continue;
+    known_.erase(at);
+    return;
+  }
 }
 
 }  // namespace tutti::coll

@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Planner: the plans of one communicator, by shape. A repeated call finds its plan and builds
-// nothing; the plans used longest ago are forgotten when they get many. Keeps for each plan one
-// execution that is idle, so that a repeated blocking call allocates nothing either; what all of them
-// take together has a bound, too.
+// Planner: the plans of one communicator, by shape. A repeated call finds its plan and builds nothing.
+// Keeps with each plan one execution that is idle, so that a repeated blocking call allocates nothing either.
+// How much is kept is the store's to say.
 #pragma once
 
-#include <list>
 #include <memory>
 #include <unordered_map>
 
 #include "coll/selection.hpp"
+#include "exec/store.hpp"
 
 namespace tutti::coll {
-
-class Execution;
 
 // What --stress makes of plans.
 struct Stress {
@@ -21,45 +18,47 @@ struct Stress {
   uint64_t chance = 0;         // other than 0: programs linger by it
 };
 
-// Used by one thread at a time.
+// Used with the engine owned, but for its end.
 class Planner {
  public:
   explicit Planner(std::shared_ptr<const Selection> selection = Selection::shipped(),
-                   Stress stress = {})
-      : selection_(std::move(selection)), stress_(stress) {}
+                   Stress stress = {},
+                   std::shared_ptr<Store> store = std::make_shared<Store>())
+      : selection_(std::move(selection)), stress_(stress), store_(std::move(store)) {}
   ~Planner();
   Planner(const Planner&) = delete;
 
   // A plan stays alive while a collective runs on it, also when it has been forgotten here.
   std::shared_ptr<const Plan> plan(const Shape& shape) { return known(shape).plan; }
 
-  struct Known {
-    Shape shape;
-    size_t hash;
-    size_t weight;  // steps, about
-    std::shared_ptr<const Plan> plan;
-    std::unique_ptr<Execution> idle;
-    size_t idle_bytes = 0;  // of its steps and scratch
+  // A plan, and an execution of it that is idle.
+  class Known final : public Kept {
+   public:
+    Known(Planner& planner, const Shape& of, size_t with_hash, std::shared_ptr<const Plan> made);
+    const Shape shape;
+    const size_t hash;
+    const std::shared_ptr<const Plan> plan;
+
+   private:
+    friend Planner;
+    void forgotten() override;
+    Planner& planner_;
   };
-  // Valid until the next call.
+  // Valid until the next call, or until anything else is kept.
   Known& known(const Shape& shape);
-  // The one asked for last; nullptr if there is none.
-  Known* latest() { return known_.empty() ? nullptr : &known_.front(); }
-  // Of one that is known: nullptr if there is none. And back, to the latest.
-  std::unique_ptr<Execution> take_idle(Known& known);
-  void keep_idle(std::unique_ptr<Execution> execution, size_t bytes);
+  // The one asked for last; nullptr if there is none, or it has been forgotten.
+  Known* latest() { return latest_; }
 
  private:
-  using Place = std::list<Known>::iterator;
   Plan build(const Shape& shape) const;
-  void forget_old_ones();
-  void forget_the_oldest();
+  void forget(const Known& known);
 
   std::shared_ptr<const Selection> selection_;
   const Stress stress_;
-  std::list<Known> known_;  // the latest first
-  std::unordered_multimap<size_t, Place> places_;
-  size_t weight_ = 0, idle_bytes_ = 0;
+  const std::shared_ptr<Store> store_;
+  std::unordered_multimap<size_t, std::unique_ptr<Known>> known_;  // by hash
+  std::unique_ptr<Known> too_large_;  // for the store: there while it is the latest
+  Known* latest_ = nullptr;
 };
 
 }  // namespace tutti::coll

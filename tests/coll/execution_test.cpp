@@ -301,26 +301,5 @@ TEST(Executions, MemoryThatCannotBeHadIsAnError) {
   });
 }
 
-TEST(PlannerTest, KeepsAPlanAndForgetsTheOldest) {
-  Planner planner;
-  Shape shape;
-  shape.kind = Collective::barrier;
-  shape.size = 8;
-  const auto first = planner.plan(shape);
-  EXPECT_EQ(first, planner.plan(shape));
-  Shape large;
-  large.kind = Collective::alltoallv;
-  large.size = 5000;
-  for (int i = 0; i < 8; ++i) {
-    large.rank = i;
-    (void)planner.plan(large);
-    if (i == 2) {
-      EXPECT_EQ(first, planner.plan(shape));  // in use: it stays
-    }
-  }
-  EXPECT_NE(first, planner.plan(shape));
-  EXPECT_GT(first->steps.size(), 0u);
-}
-
 }  // namespace
 }  // namespace tutti::coll

@@ -4,116 +4,19 @@
 #include <optional>
 
 #include "base/flight.hpp"
-#include "base/pool.hpp"
 #include "contract/ledger.hpp"
 #include "mpi/check/message_types.hpp"
 #include "mpi/check/strict.hpp"
 #include "mpi/coll/api_collective.hpp"
 #include "mpi/coll/collective_arguments.hpp"
+#include "mpi/coll/collective_request.hpp"
 #include "mpi/coll/collective_signature.hpp"
-#include "mpi/coll/repeated.hpp"
 #include "mpi/object/inventory.hpp"
 
 namespace tutti::mpi {
 namespace {
 
 using coll::Call;
-
-// As Repeated::keep(), which it makes for the first call that may come again.
-bool keep(Comm& comm, const Arguments& given, bool nonblocking, std::unique_ptr<coll::Execution>& execution) {
-  if (!comm.repeated) comm.repeated = std::make_shared<Repeated>();
-  return comm.repeated->keep(given, nonblocking, comm.size(), execution);
-}
-
-// A nonblocking collective under way.
-class CollectiveRequest final : public Request,
-                                public Pooled<CollectiveRequest>,
-                                private contract::Abandonable {
- public:
-  // One that is not like those before it.
-  struct New {
-    explicit New(Prepared prepared, std::function<Error()> then = {})
-        : prepared(std::move(prepared)), then(std::move(then)) {}
-    Prepared prepared;
-    std::function<Error()> then;
-    std::optional<Arguments> given;  // by which the execution may be kept
-    OwnArrays arrays;                // of types, which it refers to
-  };
-
-  explicit CollectiveRequest(Comm& comm, std::unique_ptr<New> made = {})
-      : Request(Kind::collective, comm), new_(std::move(made)) {}
-
-  // `home`: where the execution goes when it is over.
-  void start(std::unique_ptr<coll::Execution> execution, Repeated::Home home = {}) {
-    execution_ = std::move(execution);
-    home_ = home;
-    execution_->owner = this;
-    execution_->on_complete = [](coll::Execution& done) {
-      static_cast<CollectiveRequest*>(done.owner)->over();
-    };
-    begin();
-    if (contract::Ledger* ledger = comm->hidden.ledger) ledger->add(*this);
-    tell(*comm, engine::Happening::collective_begun);
-    coll::start(*execution_);
-  }
-  void fill(MPI_Status& status) const override { fill_empty(status); }
-  void add_open_needs(engine::Condition& needs) const override {
-    needs.all();
-    execution_->add_needs(needs);
-    needs.end();
-  }
-  Error error() const override {
-    if (failed_) return Error(failed_.mpi_class(), failed_.message());
-    return execution_ ? outcome_of(*execution_) : Error();
-  }
-  Error cancel() override {
-    return failure(
-        MPI_ERR_REQUEST,
-        "the request belongs to a nonblocking collective, which cannot be cancelled (the "
-        "standard, section 6.12)");
-  }
-
- private:
-  void over() {
-    contract::Ledger* ledger = comm->hidden.ledger;
-    if (ledger &&
-        ledger->suspected()) {  // what came may be of another call: not before it is known
-      held_ = true;
-      return;
-    }
-    if (ledger && !abandoned_) ledger->remove(*this);
-    if (abandoned_) {
-      failed_ = ledger->error();
-    } else if (new_ && new_->then) {
-      failed_ = new_->then();
-    }
-    const bool well = !failed_ && execution_->mpi_class == MPI_SUCCESS;
-    if (well) leave_execution();
-    tell(*comm, engine::Happening::collective_ended);
-    finish(well);
-  }
-  void leave_execution() {
-    if (home_.generation > 0)
-      comm->repeated->give_back(home_, std::move(execution_));
-    else if (new_ && new_->given)
-      keep(*comm, *new_->given, true, execution_);
-  }
-  void abandon() override {
-    abandoned_ = true;
-    if (held_) return over();
-    execution_->abandon(MPI_ERR_OTHER);
-  }
-  void resume() override {
-    if (std::exchange(held_, false)) return over();
-    execution_->resume();
-  }
-  bool held_ = false;  // complete, but for the word of the contract checker
-  bool abandoned_ = false;
-  Repeated::Home home_;
-  std::unique_ptr<coll::Execution> execution_;
-  Error failed_;  // of New::then
-  const std::unique_ptr<New> new_;
-};
 
 // `given`: by which the execution may be kept.
 Error run_and_keep(Comm& comm, const Call& call, const Arguments& given) {
@@ -156,7 +59,7 @@ Error start_new(Comm& comm, std::unique_ptr<CollectiveRequest::New> what, MPI_Re
   (*execution)->own_arrays();
   made->retain();  // the handle's
   *request = inventory::hand_out<Request>(*made);
-  note_serial(comm);
+  note_serial(comm.hidden);
   made->start(*std::move(execution));
   return {};
 }
@@ -198,17 +101,17 @@ Error check_own_block(const Prepared& prepared, Comm& comm, contract::Form form)
   if (!own) [[likely]]
     return {};
   const engine::Engine::Guard owned(*comm.hidden.engine);
-  if (Error e = settle_first(comm)) return e;
+  if (Error e = settle_first(comm.hidden)) return e;
   Call call = prepared.call;
   sign(call, prepared.op, comm);
-  note_serial(comm);
+  note_serial(comm.hidden);
   const bool types = own->sent_type->pattern && own->received_type->pattern &&
                      own->sent_type->pattern != own->received_type->pattern;
   ledger->own_block_differs(contract::in_form(call.signature, form),
                             types ? MPI_ERR_TYPE : MPI_ERR_COUNT,
                             amount_text(own->sent, *own->sent_type),
                             amount_text(own->received, *own->received_type));
-  return settle(comm);
+  return settle(comm.hidden);
 }
 
 bool start_again(const Arguments& given, Comm& comm, MPI_Request* request) {
@@ -224,7 +127,7 @@ bool start_again(const Arguments& given, Comm& comm, MPI_Request* request) {
   if (ledger) ledger->expect_nobody_inside();
   auto* const made = new CollectiveRequest(comm);
   *request = inventory::hand_out<Request>(*made);
-  note_serial(comm);
+  note_serial(comm.hidden);
   made->start(std::move(known), home);
   return true;
 }

@@ -1,33 +1,124 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Persistent collectives (the standard, section 6.13). Each has a communicator of its own, which
-// its initialisation makes: so the ranks may start several in any order, and between other
-// collectives.
+// Persistent collectives (the standard, section 6.13). Each has a context, a ledger and, while there is one
+// left, an area of its own, which its initialisation agrees on: so the ranks may start several in any order,
+// and between other collectives. Everything else is its communicator's. Its execution lies in the store
+// between the starts, and is made again if it was forgotten there.
 #include <memory>
 
+#include "contract/checker.hpp"
 #include "mpi/coll/api_collective.hpp"
 #include "mpi/coll/collective_arguments.hpp"
+#include "mpi/coll/collective_request.hpp"
 #include "mpi/coll/collective_signature.hpp"
+#include "mpi/check/message_types.hpp"
+#include "mpi/check/strict.hpp"
 #include "mpi/comm/making.hpp"
 #include "mpi/object/inventory.hpp"
 #include "mpi/request/persistent.hpp"
 
 namespace tutti::mpi {
-
 namespace {
 
-// A call that is made again and again. It has its arrays of its own: programs free theirs after the
-// initialisation, though the standard does not oblige an implementation to bear with it.
-struct Again {
-  Again(const Arguments& from_program, Prepared made, int ranks)
-      : given(from_program), prepared(std::move(made)) {
-    arrays.take_types(given, prepared.call);
-    arrays.take_counts(given, prepared.call, coll::ArrayLengths(prepared.call, ranks));
-  }
+// The starts of a persistent collective have one word, and its next one begins when this rank has seen the
+// latest one complete: what others are ahead is all that its ledger has to remember.
+constexpr uint32_t kKeptStarts = 4;
 
-  OwnArrays arrays;
-  Arguments given;
-  Prepared prepared;
+// It has its arrays of its own: programs free theirs after the initialisation, though the standard does not
+// oblige an implementation to bear with it.
+class PersistentCollective {
+ public:
+  PersistentCollective(const Arguments& given, Prepared prepared, Comm& comm, uint64_t context);
+  ~PersistentCollective();
+  PersistentCollective(const PersistentCollective&) = delete;
+
+  static Error start(const std::shared_ptr<PersistentCollective>& self, MPI_Request* request);
+
+ private:
+  void open();
+  Result<std::unique_ptr<coll::Execution>> execution();
+
+  const Ref<Comm> comm_;
+  OwnArrays arrays_;
+  Prepared prepared_;
+  contract::Origin origin_;
+  engine::Channel channel_;
+  std::unique_ptr<transport::Area> area_;  // nullptr: none
+  bool opened_ = false;                    // it has been started
+  coll::Kept idle_;
 };
+
+PersistentCollective::PersistentCollective(const Arguments& from_program, Prepared prepared, Comm& comm,
+                                           uint64_t context)
+    : comm_(&comm), prepared_(std::move(prepared)), idle_(comm.process.store) {
+  coll::Call& call = prepared_.call;
+  Arguments given = from_program;
+  arrays_.take_types(given, call);
+  arrays_.take_counts(given, call, coll::ArrayLengths(call, comm.size()));
+  call.in_layouts = prepared_.in_layouts;
+  call.out_layouts = prepared_.out_layouts;
+  call.in_types = prepared_.in_types;
+  call.out_types = prepared_.out_types;
+  call.signature = contract::in_form(call.signature, contract::Form::persistent);
+  channel_.engine = comm.hidden.engine;
+  channel_.context = context | 1;
+  channel_.rank = comm.hidden.rank;
+  channel_.peers = comm.hidden.peers;
+  channel_.sides = comm.hidden.sides;
+  if (const flight::Call* made_by = flight::now())
+    origin_ = {made_by->function, made_by->caller, made_by->context};
+  comm.note_context(context);
+  if (comm.hidden.ledger) channel_.ledger = comm.process.checker->open(channel_, origin_, kKeptStarts);
+}
+
+PersistentCollective::~PersistentCollective() {
+  if (channel_.ledger && comm_->process.checker) comm_->process.checker->close(*channel_.ledger);
+  const uint64_t context = channel_.context & ~uint64_t{1};
+  if (opened_) flight::comm_freed(context);
+  comm_->forget_context(context);
+}
+
+// What the first start finds out. Many are never started, and areas are few.
+void PersistentCollective::open() {
+  opened_ = true;
+  area_ = comm_->share(channel_);
+  if (!channel_.ledger) return;
+  flight::comm_made({.context = channel_.context & ~uint64_t{1},
+                     .parent = origin_.parent,
+                     .caller = origin_.caller,
+                     .size = comm_->size(),
+                     .rank = comm_->rank(),
+                     .remote_size = comm_->is_inter() ? comm_->remote_size() : 0,
+                     .function = origin_.function});
+}
+
+Result<std::unique_ptr<coll::Execution>> PersistentCollective::execution() {
+  if (std::unique_ptr<coll::Execution> kept = idle_.take()) return kept;
+  if (!opened_) open();
+  return coll::prepare_anew(channel_, comm_->planner, prepared_.call);
+}
+
+Error PersistentCollective::start(const std::shared_ptr<PersistentCollective>& self,
+                                  MPI_Request* request) {
+  Comm& comm = *self->comm_;
+  TakenBuffers taken;  // until there is a request
+  if (strict) [[unlikely]]
+    if (Error e = taken.take(self->prepared_.call, comm)) return e;
+  {
+    const engine::Engine::Guard own(*self->channel_.engine);
+    if (Error e = settle_first(self->channel_)) return e;
+    Result<std::unique_ptr<coll::Execution>> execution = self->execution();
+    if (!execution) return std::move(execution).error();
+    if (self->channel_.ledger) self->channel_.ledger->set_fatal(comm.errhandler->ends_job());
+    auto* const made =
+        new CollectiveRequest(comm, std::shared_ptr<coll::Kept>(self, &self->idle_));
+    *request = inventory::hand_out<Request>(*made);
+    note_serial(self->channel_);
+    made->start(*std::move(execution));
+  }
+  if (strict) [[unlikely]]
+    strict->outstanding().give_to(&taken, resolve<Request>(*request));
+  return {};
+}
 
 }  // namespace
 
@@ -36,16 +127,14 @@ Error prepare_to_start(const Arguments& given, Comm& comm, Info*, MPI_Request* r
   if (!made) return std::move(made).error();
   if (Error e = check_own_block(*made, comm, contract::Form::persistent)) return e;
   if (comm.hidden.ledger) sign(made->call, made->op, comm);
-  Result<Ref<Comm>> own =
-      make_duplicate(comm, contract::in_form(made->call.signature, contract::Form::persistent));
-  if (!own) return std::move(own).error();
-  (*own)->counted_on = &comm;  // which the request holds
-  auto again = std::make_shared<const Again>(given, *std::move(made), comm.size());
-  auto* started =
-      new PersistentRequest(comm, [own = *std::move(own), again](MPI_Request* operation) {
-        return start_again(again->given, *own, operation)
-                   ? Error()
-                   : start_prepared(again->given, Prepared(again->prepared), *own, operation);
+  Result<uint64_t> context =
+      agree_on_context(comm, contract::in_form(made->call.signature, contract::Form::persistent));
+  if (!context) return std::move(context).error();
+  auto collective =
+      std::make_shared<PersistentCollective>(given, *std::move(made), comm, *context);
+  auto* started = new PersistentRequest(
+      comm, [collective = std::move(collective)](MPI_Request* operation) {
+        return PersistentCollective::start(collective, operation);
       });
   *request = inventory::hand_out<Request>(*started);
   return {};

@@ -39,9 +39,9 @@ bool Repeated::has_same_arrays(const Place& place, const Arguments& given) {
   return same(place.sendtypes, given.sendtypes) && same(place.recvtypes, given.recvtypes);
 }
 
-bool Repeated::is_borrowed(const Place& place) {
-  return std::any_of(place.idle.begin(), place.idle.end(),
-                     [](const auto& execution) { return execution->running(); });
+bool Repeated::is_borrowed(Place& place) {
+  const coll::Execution* const first = place.idle[0].borrow();
+  return first && first->running();
 }
 
 bool Repeated::keep(const Arguments& program, bool nonblocking, int ranks,
@@ -57,19 +57,17 @@ bool Repeated::keep(const Arguments& program, bool nonblocking, int ranks,
   const coll::ArrayLengths lengths(call, ranks);
   bool has_arrays = false;
   for (const Ints& array : significant) has_arrays |= static_cast<bool>(array);
-  if (!may_be_kept(given, call) || execution->memory() > kMostMemory ||
+  if (!may_be_kept(given, call) ||
       (has_arrays && std::max(lengths.in, lengths.out) > kMostRanks))
     return false;
   std::unique_ptr<Place>& place = places_[place_of(given, nonblocking)];
   if (place && place->call.is_like(given) && place->nonblocking == nonblocking &&
       has_same_arrays(*place, given)) {
-    if (place->idle.size() >= kMostIdle) return false;
     execution->own_types();
-    place->idle.push_back(std::move(execution));
-    return true;
+    return place->keep(std::move(execution));
   }
   if (place && (--place->patience > 0 || is_borrowed(*place))) return false;
-  place = std::make_unique<Place>();
+  place = std::make_unique<Place>(store_);
   place->call = given;
   // Only whether they are MPI_IN_PLACE is of interest.
   if (given.sendbuf != MPI_IN_PLACE) place->call.sendbuf = nullptr;
@@ -85,7 +83,7 @@ bool Repeated::keep(const Arguments& program, bool nonblocking, int ranks,
   if (!call.in_types.empty()) place->sendtypes.assign(given.sendtypes, given.sendtypes + lengths.in);
   if (!call.out_types.empty()) place->recvtypes.assign(given.recvtypes, given.recvtypes + lengths.out);
   execution->own_types();
-  place->idle.push_back(std::move(execution));
+  place->keep(std::move(execution));
   return true;
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The collectives that a program makes over and over. A call that is like one of the communicator's
-// latest in all but its buffers needs nothing looked up: executions of it are kept here, signature,
+// latest in all but its buffers needs nothing looked up: executions of it are found here, signature,
 // plan and all, and take the buffers. Only for calls on predefined types and operations, which
-// nobody can free meanwhile.
+// nobody can free meanwhile. How many are kept is the store's to say (exec/store.hpp).
 #pragma once
 
 #include <array>
@@ -14,9 +14,11 @@
 
 namespace tutti::mpi {
 
-// Of `ranks` ranks. Used with the engine owned.
+// Of one communicator. Used with the engine owned.
 class Repeated {
  public:
+  explicit Repeated(std::shared_ptr<coll::Store> store) : store_(std::move(store)) {}
+
   // Where an execution is to go back to.
   struct Home {
     uint32_t place = 0;
@@ -27,12 +29,12 @@ class Repeated {
   // stays here, and is idle again when it is over.
   coll::Execution* borrow(const Arguments& given) {
     Place* const place = matching(place_of(given, false), given, false);
-    if (!place || place->idle.back()->running()) return nullptr;
-    coll::Execution& execution = *place->idle.back();
-    bind(*place, execution, given);
+    coll::Execution* const execution = place ? place->idle[0].borrow() : nullptr;
+    if (!execution || execution->running()) return nullptr;
+    bind(*place, *execution, given);
     if (place->has_arrays)
-      execution.rebind_arrays(given.sendcounts, given.sdispls, given.recvcounts, given.rdispls);
-    return &execution;
+      execution->rebind_arrays(given.sendcounts, given.sdispls, given.recvcounts, given.rdispls);
+    return execution;
   }
 
   // The same for a nonblocking call, whose arrays it has of its own: they say the same. Give it back.
@@ -40,18 +42,20 @@ class Repeated {
     const uint32_t at = place_of(given, true);
     Place* const place = matching(at, given, true);
     if (!place) return nullptr;
-    std::unique_ptr<coll::Execution> execution = std::move(place->idle.back());
-    place->idle.pop_back();
-    bind(*place, *execution, given);
-    home = {at, place->generation};
-    return execution;
+    for (coll::Kept& kept : place->idle) {
+      if (!kept.holds_any()) continue;
+      std::unique_ptr<coll::Execution> execution = kept.take();
+      bind(*place, *execution, given);
+      home = {at, place->generation};
+      return execution;
+    }
+    return nullptr;
   }
 
   // One that is over and was taken; it ends here if its place belongs to other calls by now.
   void give_back(Home home, std::unique_ptr<coll::Execution> execution) {
     Place* const place = places_[home.place].get();
-    if (place && place->generation == home.generation && place->idle.size() < kMostIdle)
-      place->idle.push_back(std::move(execution));
+    if (place && place->generation == home.generation) place->keep(std::move(execution));
   }
 
   // One that is over and was made for this call; the arrays that count are the execution's, and
@@ -62,8 +66,19 @@ class Repeated {
 
  private:
   static constexpr int kPatience = 8, kBits = 5, kMostRanks = 256;
-  static constexpr size_t kMostMemory = 16 << 10, kMostIdle = 4;
   struct Place {
+    explicit Place(const std::shared_ptr<coll::Store>& store)
+        : idle{coll::Kept(store), coll::Kept(store), coll::Kept(store), coll::Kept(store)} {}
+    // False: so many lie here already.
+    bool keep(std::unique_ptr<coll::Execution> execution) {
+      for (coll::Kept& kept : idle) {
+        if (kept.holds_any()) continue;
+        kept.keep(std::move(execution));
+        return true;
+      }
+      return false;
+    }
+
     Arguments call;
     bool nonblocking = false, has_arrays = false;
     int patience = 0;
@@ -71,7 +86,7 @@ class Repeated {
     // sendcounts, sdispls, recvcounts, rdispls: those that are significant.
     std::array<std::vector<int64_t>, 4> arrays;
     std::vector<MPI_Datatype> sendtypes, recvtypes;  // of them too
-    std::vector<std::unique_ptr<coll::Execution>> idle;  // but for one that is borrowed
+    coll::Kept idle[4];  // of a blocking call the first one alone, which may be running
   };
 
   static uint32_t place_of(const Arguments& call, bool nonblocking) {
@@ -82,10 +97,10 @@ class Repeated {
         0x9e3779b97f4a7c15u;
     return static_cast<uint32_t>(h >> (64 - kBits));
   }
-  // The place of such calls, if there is an execution in it.
+  // The place of such calls.
   Place* matching(uint32_t at, const Arguments& given, bool nonblocking) {
     Place* const place = places_[at].get();
-    if (!place || place->idle.empty() || place->nonblocking != nonblocking ||
+    if (!place || place->nonblocking != nonblocking ||
         !place->call.is_like(given) || (place->has_arrays && !has_same_arrays(*place, given)))
       return nullptr;
     // Two buffers that are one are for others to judge.
@@ -96,8 +111,9 @@ class Repeated {
     execution.rebind(given.sendbuf, given.recvbuf);
   }
   static bool has_same_arrays(const Place& place, const Arguments& given);
-  static bool is_borrowed(const Place& place);
+  static bool is_borrowed(Place& place);
 
+  const std::shared_ptr<coll::Store> store_;
   std::array<std::unique_ptr<Place>, 1 << kBits> places_;
   uint32_t generations_ = 0;
 };

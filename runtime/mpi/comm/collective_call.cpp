@@ -16,7 +16,7 @@ using coll::Collective;
   engine::Engine& engine = *comm.hidden.engine;
   const contract::Ledger& ledger = *comm.hidden.ledger;
   for (;;) {
-    if (Error e = settle(comm)) {
+    if (Error e = settle(comm.hidden)) {
       if (execution.running()) execution.abandon(e.mpi_class());
       engine.wait_until([&] { return !execution.running(); });
       return e;
@@ -59,40 +59,40 @@ void tell(const Comm& comm, engine::Happening what) {
   engine::tell_listener({.what = what, .context = comm.context()});
 }
 
-Error settle(const Comm& comm) {
-  const contract::Ledger& ledger = *comm.hidden.ledger;
-  comm.hidden.engine->wait_until([&] { return !ledger.suspected(); });
+Error settle(const engine::Channel& channel) {
+  const contract::Ledger& ledger = *channel.ledger;
+  channel.engine->wait_until([&] { return !ledger.suspected(); });
   return ledger.broken() ? ledger.error() : Error();
 }
 
-const flight::Call* note_serial(const Comm& comm) {
+const flight::Call* note_serial(const engine::Channel& channel) {
   flight::Call* call = flight::now();
   if (!call) return nullptr;
-  flight::set(call->context, comm.context());
-  flight::set(call->serial, comm.hidden.next_serial + 1);
+  flight::set(call->context, channel.context & ~uint64_t{1});
+  flight::set(call->serial, channel.next_serial + 1);
   return call;
 }
 
-Error settle_first(Comm& comm) {
+Error settle_first(const engine::Channel& channel) {
   if (watcher) [[unlikely]]
     watcher->acts();
-  contract::Ledger* const ledger = comm.hidden.ledger;
+  contract::Ledger* const ledger = channel.ledger;
   if (!ledger) return {};
   ledger->expect_nobody_inside();
   if (ledger->disturbed()) [[unlikely]]
-    return settle(comm);
+    return settle(channel);
   return {};
 }
 
 Result<std::unique_ptr<coll::Execution>> prepare(Comm& comm, const Call& call) {
-  if (Error e = settle_first(comm)) return e;
+  if (Error e = settle_first(comm.hidden)) return e;
   comm.find_area();
   return coll::prepare(comm.hidden, comm.planner, call);
 }
 
 Error run_through(Comm& comm, coll::Execution& execution) {
   contract::Ledger* const ledger = comm.hidden.ledger;
-  const Inside inside(ledger, note_serial(comm));
+  const Inside inside(ledger, note_serial(comm.hidden));
   tell(comm, engine::Happening::collective_begun);
   coll::run(execution);
   tell(comm, engine::Happening::collective_ended);

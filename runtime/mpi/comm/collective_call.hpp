@@ -23,13 +23,13 @@ coll::Call bcast_bytes(void* data, int64_t bytes, int root);
 
 // ---- the parts of it, for calls that are kept or have a request
 
-// What comes before each call: whatever is suspected on the communicator is settled.
-Error settle_first(Comm& comm);
-// Something is wrong on the communicator, which has a ledger: waits until it is known what. No error: it was
+// What comes before each call on a hidden channel: whatever is suspected there is settled.
+Error settle_first(const engine::Channel& channel);
+// Something is wrong on the channel, which has a ledger: waits until it is known what. No error: it was
 // nothing, or has only been reported.
-[[gnu::cold]] Error settle(const Comm& comm);
-// For the flight record: the call that this thread is in is the communicator's next.
-const flight::Call* note_serial(const Comm& comm);
+[[gnu::cold]] Error settle(const engine::Channel& channel);
+// For the flight record: the call that this thread is in is the channel's next.
+const flight::Call* note_serial(const engine::Channel& channel);
 void tell(const Comm& comm, engine::Happening what);
 // An execution of a new call; an error if it is refused.
 Result<std::unique_ptr<coll::Execution>> prepare(Comm& comm, const coll::Call& call);

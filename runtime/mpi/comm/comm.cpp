@@ -2,6 +2,7 @@
 #include "mpi/comm/comm.hpp"
 
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "base/flight.hpp"
@@ -40,7 +41,7 @@ Comm::Comm(Ref<Group> local, Ref<Group> remote, bool local_first, uint64_t conte
       process(mpi::process()),
       group(std::move(local)),
       remote_group(std::move(remote)),
-      planner(process.selection, stress_of(process.stress_mode)),
+      planner(process.selection, stress_of(process.stress_mode), process.store),
       attributes(KeyKind::comm) {
   user.engine = hidden.engine = process.engine.get();
   user.rank = hidden.rank = group->rank;
@@ -59,22 +60,15 @@ Comm::Comm(Ref<Group> local, Ref<Group> remote, bool local_first, uint64_t conte
 
 Comm::~Comm() {
   if (group->session) group->session->ended(*this);
-  if (spans_jobs(user.context)) {
-    const std::lock_guard lock(process.spanning_mutex);
-    std::erase(process.spanning, this);
-  }
   if (hidden.ledger && process.checker) process.checker->close(*hidden.ledger);
   flight::comm_freed(user.context);
-  if (user.context != kNoContext && process.contexts) process.contexts->release(user.context);
+  forget_context(user.context);
 }
 
 void Comm::set_context(uint64_t context) {
   user.context = context;
   hidden.context = context | 1;
-  if (spans_jobs(context)) {
-    const std::lock_guard lock(process.spanning_mutex);
-    process.spanning.push_back(this);
-  }
+  note_context(context);
   if (context == kNoContext || !process.checker) return;
   // The call that makes it is the one that this thread is in, on the communicator that it is made of.
   const flight::Call* made_by = flight::now();
@@ -94,6 +88,20 @@ void Comm::set_context(uint64_t context) {
                      .function = origin.function});
 }
 
+void Comm::note_context(uint64_t context) const {
+  if (!spans_jobs(context)) return;
+  const std::lock_guard lock(process.spanning_mutex);
+  process.spanning.emplace_back(context, this);
+}
+
+void Comm::forget_context(uint64_t context) const {
+  if (spans_jobs(context)) {
+    const std::lock_guard lock(process.spanning_mutex);
+    std::erase_if(process.spanning, [&](const auto& one) { return one.first == context; });
+  }
+  if (context != kNoContext && process.contexts) process.contexts->release(context);
+}
+
 std::string Comm::description() const {
   return fmt::format("{} ({} {})", name.empty() ? "a communicator" : name, size(),
                      size() == 1 ? "rank" : "ranks");
@@ -109,43 +117,49 @@ void Comm::set_name(std::string_view given) {
 
 void Comm::ask_for_area() {
   asked_for_area_ = true;
-  if (spans_jobs(context())) return;  // no two jobs share memory
-  if (is_inter()) return;  // nobody shares what is between two groups, wherever their ranks are
-  find_nodes();
+  area_ = share(hidden);
+}
+
+std::unique_ptr<transport::Area> Comm::share(engine::Channel& channel) {
+  if (spans_jobs(channel.context)) return nullptr;  // no two jobs share memory
+  if (is_inter()) return nullptr;  // nobody shares what is between two groups, wherever their ranks are
+  channel.nodes = find_nodes();
   const StressMode& stress = process.stress_mode;
-  if (!stress.shares_collectives()) return;
+  if (!stress.shares_collectives()) return nullptr;
   // What --stress makes of a plan it makes of it on all ranks alike: here leaders have messages.
-  if (hidden.nodes && stress.kind != StressMode::Kind::off) return;
+  if (channel.nodes && stress.kind != StressMode::Kind::off) return nullptr;
   std::vector<int> here;  // the processes on this node, among which I have a number
-  for (int i = 0; i < hidden.neighbours(); ++i) here.push_back(process_of(hidden.neighbour(i)));
-  const uint64_t id = context();
-  area_ = process.transport->area_for({.context = id,
-                                         .owner = ContextPool::owner_of(id),
-                                         .slot = ContextPool::slot_of(id),
-                                         .generation = ContextPool::generation_of(id),
-                                         .generations = 1u << ContextPool::kGenerationBits},
-                                        here, hidden.local());
-  hidden.area = area_.get();
-  if (hidden.ledger) hidden.ledger->set_area(area_.get());
+  for (int i = 0; i < channel.neighbours(); ++i) here.push_back(process_of(channel.neighbour(i)));
+  const uint64_t id = channel.context & ~uint64_t{1};
+  std::unique_ptr<transport::Area> area =
+      process.transport->area_for({.context = id,
+                                     .owner = ContextPool::owner_of(id),
+                                     .slot = ContextPool::slot_of(id),
+                                     .generation = ContextPool::generation_of(id),
+                                     .generations = 1u << ContextPool::kGenerationBits},
+                                    here, channel.local());
+  channel.area = area.get();
+  if (channel.ledger) channel.ledger->set_area(area.get());
+  return area;
 }
 
 // Who is where, if the ranks are on several nodes. What all ranks know alike, so that they choose
 // alike.
-void Comm::find_nodes() {
+const NodeLayout* Comm::find_nodes() {
   const boot::JobView& job = process.job->view();
   const auto job_size = static_cast<size_t>(job.size);
-  if (job.node_ranks.size() == job_size || size() < 3) return;
+  if (job.node_ranks.size() == job_size || size() < 3) return nullptr;
   std::vector<int>& node_of = process.node_of;
   if (node_of.empty()) node_of = process.job->nodes();
   if (!group->nodes) {
     std::vector<int> places;
     for (const int member : group->processes) {
-      if (static_cast<size_t>(member) >= node_of.size()) return;
+      if (static_cast<size_t>(member) >= node_of.size()) return nullptr;
       places.push_back(node_of[static_cast<size_t>(member)]);
     }
     group->nodes = std::make_shared<const NodeLayout>(places, rank());
   }
-  if (group->nodes->nodes() > 1) hidden.nodes = group->nodes.get();
+  return group->nodes->nodes() > 1 ? group->nodes.get() : nullptr;
 }
 
 // ---- what a communicator is

@@ -46,6 +46,12 @@ class Comm final : public HasErrhandler {
       ask_for_area();
   }
   uint64_t context() const { return user.context; }
+  // Finds out for a hidden channel of this communicator's ranks, in whatever context of theirs, who is where
+  // and what they share, which is the caller's to keep; nullptr: nothing. The engine is owned.
+  std::unique_ptr<transport::Area> share(engine::Channel& channel);
+  // The ranks have another context, until it is forgotten. Any thread.
+  void note_context(uint64_t context) const;
+  void forget_context(uint64_t context) const;
 
   void call_user(const Errhandler& with, int code) override {
     call_with_handle<MPI_Comm_errhandler_function>(with, handle, code);
@@ -74,12 +80,10 @@ class Comm final : public HasErrhandler {
 
   // Operations with a request, and buffered sends, that are not complete; changed by the engine's owner.
   int64_t under_way = 0;
-  // Whose count they are in: of those on a persistent collective's own communicator, that of the program's.
-  Comm* counted_on = this;
 
  private:
   void ask_for_area();
-  void find_nodes();
+  const NodeLayout* find_nodes();
 
   std::unique_ptr<transport::Area> area_;  // nullptr: none
   bool asked_for_area_ = false;

@@ -28,12 +28,12 @@ constexpr uint32_t kCreateGroupSerial = std::numeric_limits<uint32_t>::max();
 
 Error no_context_left(const Comm& parent) {
   return failure(MPI_ERR_OTHER,
-                 "rank 0 of the new communicator has {} communicators in use and no number left for "
-                 "another (made from {}): free some",
+                 "rank 0 has {} communicators and persistent collectives in use and no number left for "
+                 "another one (made from {}): free some",
                  1 << ContextPool::kSlotBits, parent.name.empty() ? "a communicator" : parent.name);
 }
 
-// Communicators also end without a call that frees one: those of persistent collectives.
+// Contexts also end without a call that frees a communicator: those of persistent collectives.
 uint64_t offer_context(bool first) {
   if (watcher) [[unlikely]] {  // the members hear of each other
     const Engine::Guard own(engine_of_process());
@@ -227,7 +227,7 @@ Result<ProcessList> ranks_in(const Comm& comm, const Group& group) {
 
 }  // namespace
 
-Result<Ref<Comm>> make_duplicate(Comm& comm, contract::Word signature) {
+Result<uint64_t> agree_on_context(Comm& comm, contract::Word signature) {
   uint64_t context = offer_context(comm, comm.hidden.rank == 0);
   coll::Call spread = bcast_bytes(&context, sizeof context, 0);
   spread.signature = signature;
@@ -235,7 +235,8 @@ Result<Ref<Comm>> make_duplicate(Comm& comm, contract::Word signature) {
     comm.process.contexts->release(context);
     return e;
   }
-  return duplicate_in(comm, context);
+  if (context == kNoContext) return no_context_left(comm);
+  return context;
 }
 
 Result<Ref<Comm>> duplicate_in(const Comm& comm, uint64_t context) {
@@ -244,10 +245,11 @@ Result<Ref<Comm>> duplicate_in(const Comm& comm, uint64_t context) {
 }
 
 Error comm_dup(Comm& comm, MPI_Comm* newcomm) {
-  Result<Ref<Comm>> made = make_duplicate(comm, contract::word_of(Function::Comm_dup));
-  if (!made) return std::move(made).error();
-  if (Error e = copy_attributes(comm, **made)) return e;
-  *newcomm = hand_out(**made);
+  Result<uint64_t> context = agree_on_context(comm, contract::word_of(Function::Comm_dup));
+  if (!context) return std::move(context).error();
+  const Ref<Comm> made = duplicate(comm, *context);
+  if (Error e = copy_attributes(comm, *made)) return e;
+  *newcomm = hand_out(*made);
   return {};
 }
 

@@ -16,10 +16,7 @@ Comm* make_intercomm(const Comm& parent, Ref<Group> local, Ref<Group> remote, bo
 // Of the session of `like`, if it has one.
 Ref<Group> new_group(ProcessList processes, int rank, const Group& like);
 
-// A duplicate without attributes, and without a handle of the program's yet. Collective; `signature`:
-// of the program's call that makes it.
-Result<Ref<Comm>> make_duplicate(Comm& comm, contract::Word signature);
-// A duplicate in a context that its first rank has offered; an error if there was none left.
+// A duplicate without attributes, and without a handle of the program's yet, in a context that its first rank has offered; an error if there was none left.
 Result<Ref<Comm>> duplicate_in(const Comm& comm, uint64_t context);
 // One that has no context yet.
 Ref<Comm> begin_duplicate(const Comm& comm);
@@ -46,6 +43,9 @@ Error divide(Comm& comm, Function function, int color, int key, MPI_Comm* newcom
 uint64_t offer_context(bool first);
 // The same, for one that is made out of `parent`.
 uint64_t offer_context(const Comm& parent, bool first);
+// Collective: a context that all ranks of `comm`, of both groups if it has two, have agreed on for what one call of
+// theirs makes, whose word is `signature`.
+Result<uint64_t> agree_on_context(Comm& comm, contract::Word signature);
 
 // What MPI_Comm_free does, for the program's call of `function`.
 Error free_communicator(MPI_Comm* comm, Function function);

@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/stress_mode.hpp"
@@ -19,6 +20,7 @@
 #include "engine/context.hpp"
 #include "engine/engine.hpp"
 #include "engine/wait/progress.hpp"
+#include "exec/store.hpp"
 #include "mpi/object/objects.hpp"
 #include "rma/window.hpp"
 #include "transport/node.hpp"
@@ -41,13 +43,15 @@ struct Process {
   std::unique_ptr<engine::ProgressThread> helper;  // nullptr when switched off
   std::unique_ptr<ContextPool> contexts;
   std::shared_ptr<const coll::Selection> selection;  // of every communicator's algorithms
+  // What is kept of collectives that are over, of all communicators.
+  const std::shared_ptr<coll::Store> store = std::make_shared<coll::Store>();
   Comm* world = nullptr;  // the program's between MPI_Init and MPI_Finalize alone
   Comm* self = nullptr;
   std::unique_ptr<boot::Processes> processes;  // changed with the engine owned
   MPI_Comm parent = MPI_COMM_NULL;             // what MPI_Comm_get_parent returns
-  // Communicators with processes of other jobs, while they live.
+  // Contexts of communicators with processes of other jobs, and who these are, while they live.
   std::mutex spanning_mutex;
-  std::vector<Comm*> spanning;
+  std::vector<std::pair<uint64_t, const Comm*>> spanning;
   StressMode stress_mode;
   std::vector<int> node_of;  // by process, once a communicator has asked; boot::Job::nodes()
   std::atomic<int> thread_level = MPI_THREAD_SINGLE;  // the highest that the program may count on

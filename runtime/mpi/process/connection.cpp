@@ -138,9 +138,9 @@ bool Connections::poll() {
   {
     const std::lock_guard lock(p.spanning_mutex);
     const auto is_gone = [&](int peer) { return gone_.contains(peer); };
-    for (const Comm* comm : p.spanning)
+    for (const auto& [context, comm] : p.spanning)
       if (std::ranges::any_of(comm->user.peers, is_gone) || std::ranges::any_of(comm->hidden.peers, is_gone))
-        broken_.insert(comm->context());
+        broken_.insert(context);
   }
   return p.engine->fail(
       [](void* self, uint64_t context) {

@@ -28,12 +28,12 @@ class Request : public Object {
   // asked. An error of one whose handle is freed ends the job, for nobody else can hear of it.
   void begin() {
     retain_unshared();
-    ++comm->counted_on->under_way;
+    ++comm->under_way;
   }
   void finish(bool well = false) {
     well_ = well;
     ++comm->process.completions;
-    --comm->counted_on->under_way;
+    --comm->under_way;
     if (release_unshared()) [[unlikely]]
       return end_unheard();
     state_.store(State::complete, std::memory_order_release);  // another thread may be done with it now

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The store: what this process keeps for later calls of all its communicators, which are plans and
+// executions that are idle. Whoever will look for one owns the place where it lies (Kept): the planner, which
+// looks by shape, the repeated calls, by their arguments, and each persistent collective for itself. The store
+// owns one bound in bytes, scratch included, and decides what is forgotten when that is reached.
+//
+// What takes up to Store::kSmall bytes is small. The small ones have half of the bound and the large ones the
+// other half, and each kind drives out only its own: one large plan does not cost a hundred small ones. Within a
+// kind the one that has been there longest goes, unless a call has asked for it since it was last passed over.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+namespace tutti::coll {
+
+class Execution;
+class Store;
+
+// A place for one idle execution. All but its end: with the engine owned; and it does not end while another
+// thread is in one of its functions.
+class Kept {
+ public:
+  explicit Kept(std::shared_ptr<Store> store);
+  virtual ~Kept();
+  Kept(const Kept&) = delete;
+
+  // An execution that is over comes to lie here, or back. It ends instead where one lies here already, or
+  // where it is too large for the store.
+  void keep(std::unique_ptr<Execution> execution);
+  // nullptr: there is none, or it has been forgotten. One that is taken keeps its room in the store.
+  std::unique_ptr<Execution> take();
+  // It stays here, and is not forgotten while it runs.
+  Execution* borrow() {
+    used_ = true;
+    return execution_.get();
+  }
+  bool holds_any() const { return execution_ != nullptr; }
+
+ protected:
+  // Room for what its owner keeps, and for `beside` bytes more of it with whatever execution will lie here.
+  // False: it is too large for the store.
+  bool enter(size_t bytes, size_t beside);
+  // Something in here was asked for.
+  void use() { used_ = true; }
+
+ private:
+  friend class Store;
+  // The store has no room for it any more. It is not in the store's lists, and may end here.
+  virtual void forgotten();
+
+  const std::shared_ptr<Store> store_;
+  std::unique_ptr<Execution> execution_;
+  Kept *older_ = nullptr, *newer_ = nullptr;  // of its kind
+  size_t bytes_ = 0;                          // that it has in the store; 0: it is not in it
+  size_t beside_ = 0;                         // of these: the owner's
+  bool used_ = false;
+};
+
+class Store {
+ public:
+  static constexpr size_t kMost = 16 << 20, kSmall = 64 << 10;
+  explicit Store(size_t most = kMost) : share_(most / 2) {}
+  Store(const Store&) = delete;
+
+  // What everything takes that is kept, together with the room of what has been taken out. Any thread.
+  size_t bytes() const;
+  // For an owner of several places that ends, so that none of them is forgotten meanwhile.
+  std::unique_lock<std::recursive_mutex> lock() const { return std::unique_lock(mutex_); }
+
+ private:
+  friend class Kept;
+  // Those of one kind; the oldest are passed over first.
+  struct Kind {
+    Kept *oldest = nullptr, *newest = nullptr;
+    size_t bytes = 0, count = 0;
+  };
+  Kind& kind_of(size_t bytes) { return kinds_[bytes > kSmall]; }
+  bool enter(Kept& kept, size_t bytes);
+  void leave(Kept& kept);
+  bool make_room(Kind& kind, size_t bytes);
+  static void link(Kind& kind, Kept& kept);
+  static void unlink(Kind& kind, Kept& kept);
+
+  const size_t share_;  // of each kind
+  // The lists change with the engine owned, but for the places of a communicator that ends, which any thread
+  // may let go. One that is forgotten may hold others.
+  mutable std::recursive_mutex mutex_;
+  Kind kinds_[2];
+};
+
+}  // namespace tutti::coll

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A collective under way behind a request: one start of a nonblocking or persistent one.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "base/pool.hpp"
+#include "contract/ledger.hpp"
+#include "exec/execution.hpp"
+#include "mpi/coll/arguments.hpp"
+#include "mpi/coll/collective.hpp"
+#include "mpi/coll/repeated.hpp"
+
+namespace tutti::mpi {
+
+// As Repeated::keep(), which it makes for the first call that may come again.
+bool keep(Comm& comm, const Arguments& given, bool nonblocking, std::unique_ptr<coll::Execution>& execution);
+
+class CollectiveRequest final : public Request,
+                                public Pooled<CollectiveRequest>,
+                                private contract::Abandonable {
+ public:
+  // A nonblocking one that is not like those before it.
+  struct New {
+    explicit New(Prepared prepared, std::function<Error()> then = {})
+        : prepared(std::move(prepared)), then(std::move(then)) {}
+    Prepared prepared;
+    std::function<Error()> then;
+    std::optional<Arguments> given;  // by which the execution may be kept
+    OwnArrays arrays;                // of types, which it refers to
+  };
+
+  explicit CollectiveRequest(Comm& comm, std::unique_ptr<New> made = {})
+      : Request(Kind::collective, comm), new_(std::move(made)) {}
+  // A start of a persistent one, whose execution lies there while it is idle.
+  CollectiveRequest(Comm& comm, std::shared_ptr<coll::Kept> persistent)
+      : Request(Kind::collective, comm), persistent_(std::move(persistent)) {}
+
+  // `home`: where the execution goes when it is over. The engine is owned.
+  void start(std::unique_ptr<coll::Execution> execution, Repeated::Home home = {});
+  void fill(MPI_Status& status) const override { fill_empty(status); }
+  Error error() const override;
+  Error cancel() override;
+
+ private:
+  void add_open_needs(engine::Condition& needs) const override;
+  void over();
+  void leave_execution();
+  void abandon() override;
+  void resume() override;
+
+  bool held_ = false;  // complete, but for the word of the contract checker
+  bool abandoned_ = false;
+  Repeated::Home home_;
+  const std::shared_ptr<coll::Kept> persistent_;  // before the execution, which refers to what holds it
+  std::unique_ptr<coll::Execution> execution_;
+  Error failed_;  // of New::then
+  const std::unique_ptr<New> new_;
+};
+
+}  // namespace tutti::mpi
