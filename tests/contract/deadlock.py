@@ -53,6 +53,7 @@ WRONG = [
     ("slots_of_many", 2, "ranks 0 and 1 wait for each other", ["rank 0.*MPI_Waitall.*waits for rank 1", "rank 1.*MPI_Recv"]),
     ("barrier_against_recv", 3, "wait for each other", ["rank 0.*MPI_Barrier", "rank 2.*MPI_Recv.*from 0"]),
     ("ibarrier_against_recv", 3, "wait for each other", ["rank 0.*MPI_Wait", "rank 2.*MPI_Recv.*from 0"]),
+    ("persistent_against_recv", 3, "wait for each other", ["rank 0.*MPI_Wait", "rank 2.*MPI_Recv.*from 0"]),
     ("window_wait", 2, "ranks 0 and 1 wait for each other", ["rank 0.*MPI_Win_wait.*on a window \\(2 ranks\\).*waits for rank 1"]),
     ("window_start", 2, "ranks 0 and 1 wait for each other", ["rank 0.*MPI_Win_start.*waits for rank 1"]),
     ("window_lock", 2, "ranks 0 and 1 wait for each other", ["rank 0.*MPI_Win_lock.*target 1.*waits for rank 1"]),

@@ -242,6 +242,21 @@ const std::map<std::string, std::function<void()>> cases{
        MPI_Wait(&r, MPI_STATUS_IGNORE);
        if (rank == 0) send(size - 1);
      }},
+    // More starts than its ledger remembers, before the one that the last rank does not make.
+    {"persistent_against_recv",
+     [] {
+       MPI_Request r;
+       MPI_Barrier_init(world, MPI_INFO_NULL, &r);
+       for (int start = 0; start < 10; ++start) {
+         MPI_Start(&r);
+         MPI_Wait(&r, MPI_STATUS_IGNORE);
+       }
+       if (rank == size - 1) recv(0);
+       MPI_Start(&r);
+       MPI_Wait(&r, MPI_STATUS_IGNORE);
+       if (rank == 0) send(size - 1);
+       MPI_Request_free(&r);
+     }},
     {"threads",
      [] {
        auto stuck = [](int tag) {

@@ -66,6 +66,12 @@ static void exchange(const char* name) {
     MPI_Bcast(all, rank == 1 ? 4 : 2, MPI_INT, 0, MPI_COMM_WORLD); /* LINE count */
   } else if (is(name, "type")) {
     MPI_Bcast(all, 2, rank == 1 ? MPI_FLOAT : MPI_INT, 0, MPI_COMM_WORLD); /* LINE type */
+  } else if (is(name, "persistent_pair")) {
+    MPI_Request gather;
+    MPI_Gatherv_init(all, rank == 1 ? 2 : 1, MPI_INT, gathered, counts, places, MPI_INT, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &gather); /* LINE persistent_pair */
+    MPI_Start(&gather);
+    MPI_Wait(&gather, MPI_STATUS_IGNORE);
+    MPI_Request_free(&gather);
   } else if (is(name, "pair")) {
     MPI_Gatherv(all, rank == 1 ? 2 : 1, MPI_INT, gathered, counts, places, MPI_INT, 0, MPI_COMM_WORLD); /* LINE pair */
   } else if (is(name, "constructor")) {

@@ -80,6 +80,7 @@ declare -A sentence=(
   [count]="ranks? .* MPI_Bcast with [24] of MPI_INT \(fatal.c:$(line count)\) where .* [24] of MPI_INT .*, on $world"
   [type]="ranks? .* MPI_Bcast with 2 of MPI_(INT|FLOAT) \(fatal.c:$(line type)\) where .* 2 of MPI_(INT|FLOAT) .*, on $world"
   [pair]="rank 1 sends 8 bytes where rank 0 expects 4 from it in MPI_Gatherv on $world"
+  [persistent_pair]="rank 1 sends 8 bytes where rank 0 expects 4 from it in MPI_Gatherv_init on a persistent collective of 3 ranks made by MPI_Gatherv_init from MPI_COMM_WORLD"
   [constructor]="ranks? .* MPI_Comm_(split|dup) \(fatal.c:[0-9]+\) where .* MPI_Comm_(split|dup) .*, on $world"
   [finalize]="ranks? .* calls? MPI_(Finalize|Barrier) .* where .* MPI_(Finalize|Barrier) .*, on $world"
   [finalize_other]="rank 1 has called MPI_Finalize while ranks? .* MPI_Barrier \(fatal.c:$(line finalize_other)\), on a communicator of 3 ranks made by MPI_Comm_split from MPI_COMM_WORLD"

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Persistent collectives: each one's results over many starts with other data, started in another order
-// by each rank, between blocking ones on the same communicator, completed with messages.
+// by each rank, between blocking ones on the same communicator, completed with messages; a thousand of
+// them at once, with more scratch than is kept; and errors, which are those of the communicator that they
+// are on.
 #include <algorithm>
 #include <memory>
 #include <numeric>
@@ -223,6 +225,90 @@ void many() {
   }
 }
 
+// A thousand at once on one communicator, all under way together, which each rank starts in an order of its
+// own. Some are so long that what they need between two starts is not kept for all of them.
+void crowd() {
+  constexpr int kAll = 1000, kLong = 65536;
+  MPI_Comm comm;
+  OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+  std::vector<std::vector<int>> in(kAll), out(kAll);
+  std::vector<MPI_Request> requests(kAll);
+  const auto length = [](int i) { return static_cast<size_t>(i % 25 == 4 ? kLong : 1 + i % 7); };
+  for (int i = 0; i < kAll; ++i) {
+    const int count = static_cast<int>(length(i));
+    in[i].resize(length(i));
+    out[i].resize(length(i) * (i % 3 == 2 ? size : 1));
+    if (i % 3 == 0)
+      OK(MPI_Allreduce_init(in[i].data(), out[i].data(), count, MPI_INT, MPI_SUM, comm, MPI_INFO_NULL, &requests[i]));
+    else if (i % 3 == 1)
+      OK(MPI_Bcast_init(out[i].data(), count, MPI_INT, i % size, comm, MPI_INFO_NULL, &requests[i]));
+    else
+      OK(MPI_Allgather_init(in[i].data(), count, MPI_INT, out[i].data(), count, MPI_INT, comm, MPI_INFO_NULL,
+                            &requests[i]));
+  }
+  std::vector<int> order(kAll);
+  std::iota(order.begin(), order.end(), 0);
+  for (int round = 0; round < 3; ++round) {
+    std::rotate(order.begin(), order.begin() + (rank * 97 + round * 31 + 1) % kAll, order.end());
+    if (rank % 2) std::reverse(order.begin(), order.end());
+    for (const int i : order) {
+      for (size_t k = 0; k < length(i); ++k) in[i][k] = value(rank, round, i + static_cast<int>(k));
+      std::fill(out[i].begin(), out[i].end(), -1);
+      if (i % 3 == 1 && i % size == rank) out[i] = in[i];
+      OK(MPI_Start(&requests[i]));
+    }
+    OK(MPI_Waitall(kAll, requests.data(), MPI_STATUSES_IGNORE));
+    for (int i = 0; i < kAll; ++i)
+      for (size_t k = 0; k < out[i].size(); ++k) {
+        const int at = i + static_cast<int>(k % length(i));
+        const int expected = i % 3 == 0   ? sum_of(0, size, round, at)
+                             : i % 3 == 1 ? value(i % size, round, at)
+                                          : value(static_cast<int>(k / length(i)), round, at);
+        CHECK_EQ_IN(out[i][k], expected, "collective %d, round %d, element %zu", i, round, k);
+      }
+  }
+  // Half of them go, and the others are what they were.
+  for (int i = 0; i < kAll; i += 2) OK(MPI_Request_free(&requests[i]));
+  for (int i = 1; i < kAll; i += 6) {
+    out[i].assign(length(i), rank == i % size ? i : -1);
+    if (i % 3 == 1) OK(MPI_Start(&requests[i]));
+  }
+  for (int i = 1; i < kAll; i += 6) {
+    if (i % 3 != 1) continue;
+    OK(MPI_Wait(&requests[i], MPI_STATUS_IGNORE));
+    for (const int each : out[i]) CHECK_EQ(each, i);
+  }
+  for (int i = 1; i < kAll; i += 2) OK(MPI_Request_free(&requests[i]));
+  OK(MPI_Comm_free(&comm));
+}
+
+// What a start meets is raised on the program's communicator, by the handler that it has then.
+MPI_Comm raised_on = MPI_COMM_NULL;
+int raised = 0;
+void note(MPI_Comm* comm, int*, ...) {
+  raised_on = *comm;
+  ++raised;
+}
+void errors() {
+  MPI_Comm comm;
+  MPI_Errhandler handler;
+  MPI_Request request;
+  int one = 1, sum = 0;
+  OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+  OK(MPI_Allreduce_init(&one, &sum, 1, MPI_INT, MPI_SUM, comm, MPI_INFO_NULL, &request));
+  OK(MPI_Comm_create_errhandler(note, &handler));
+  OK(MPI_Comm_set_errhandler(comm, handler));
+  OK(MPI_Start(&request));
+  FAILS(MPI_Start(&request), MPI_ERR_REQUEST);
+  CHECK_EQ(raised, 1);
+  CHECK(raised_on == comm);
+  OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+  CHECK_EQ(sum, size);
+  OK(MPI_Request_free(&request));
+  OK(MPI_Errhandler_free(&handler));
+  OK(MPI_Comm_free(&comm));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -231,4 +317,6 @@ int main(int argc, char** argv) {
   starts_in_any_order();
   buffers();
   many();
+  crowd();
+  errors();
 }
