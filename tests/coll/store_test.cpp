@@ -15,9 +15,7 @@ namespace {
 engine::Channel silent_channel(int ranks) {
   engine::Channel channel;
   channel.context = 7;
-  auto peers = std::make_shared<std::vector<int>>(static_cast<size_t>(ranks));
-  std::iota(peers->begin(), peers->end(), 0);
-  channel.peers = peers;
+  channel.peers = ProcessList::range(0, ranks);
   return channel;
 }
 

@@ -7,6 +7,8 @@ set(root $ENV{TUTTI_SYSROOT})
 set(CMAKE_SYSROOT ${root})
 set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)
 set(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++)
+find_program(cross_fortran aarch64-linux-gnu-gfortran) # else Fortran is left out, and this machine's own not taken for it
+set(CMAKE_Fortran_COMPILER ${cross_fortran})
 set(CMAKE_FIND_ROOT_PATH ${root})
 # The distribution's cross compiler does not name its multiarch folder to CMake, which looks for packages there.
 set(CMAKE_PREFIX_PATH /usr/lib/aarch64-linux-gnu/cmake)

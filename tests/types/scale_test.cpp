@@ -2,7 +2,7 @@
 // What groups and communicators of a million processes cost in memory: no list of them, where they are regular.
 #include <gtest/gtest.h>
 
-#include "../unit/allocated.hpp"
+#include "../base/allocated.hpp"
 #include "mpi/comm/api_comm.hpp"
 #include "mpi/comm/api_group.hpp"
 #include "mpi/comm/making.hpp"

@@ -11,7 +11,6 @@
 #include "mpi/coll/collective_arguments.hpp"
 #include "mpi/coll/collective_request.hpp"
 #include "mpi/coll/collective_signature.hpp"
-#include "mpi/coll/repeated.hpp"
 #include "mpi/object/inventory.hpp"
 
 namespace tutti::mpi {
@@ -25,7 +24,7 @@ Error run_and_keep(Comm& comm, const Call& call, const Arguments& given) {
   Result<std::unique_ptr<coll::Execution>> execution = prepare(comm, call);
   if (!execution) return std::move(execution).error();
   Error outcome = run_through(comm, **execution);
-  if (!outcome && !keep_repeated(comm, given, false, *execution)) coll::keep(comm.planner, *std::move(execution));
+  if (!outcome && !keep(comm, given, false, *execution)) coll::keep(comm.planner, *std::move(execution));
   return outcome;
 }
 

@@ -3,11 +3,9 @@
 
 #include <utility>
 
-#include "mpi/object/process.hpp"
-
 namespace tutti::mpi {
 
-bool keep_repeated(Comm& comm, const Arguments& given, bool nonblocking, std::unique_ptr<coll::Execution>& execution) {
+bool keep(Comm& comm, const Arguments& given, bool nonblocking, std::unique_ptr<coll::Execution>& execution) {
   if (!comm.repeated) comm.repeated = std::make_shared<Repeated>(comm.process.store);
   return comm.repeated->keep(given, nonblocking, comm.size(), execution);
 }
@@ -74,7 +72,7 @@ void CollectiveRequest::leave_execution() {
   else if (home_.generation > 0)
     comm->repeated->give_back(home_, std::move(execution_));
   else if (new_ && new_->given)
-    keep_repeated(*comm, *new_->given, true, execution_);
+    keep(*comm, *new_->given, true, execution_);
 }
 
 void CollectiveRequest::abandon() {

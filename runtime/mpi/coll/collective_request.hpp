@@ -12,13 +12,11 @@
 #include "mpi/coll/arguments.hpp"
 #include "mpi/coll/collective.hpp"
 #include "mpi/coll/repeated.hpp"
-#include "mpi/comm/collective_call.hpp"
 
 namespace tutti::mpi {
 
-// As Repeated::keep(), of the communicator's, which is made for the first call that may come again. The engine is
-// owned.
-bool keep_repeated(Comm& comm, const Arguments& given, bool nonblocking, std::unique_ptr<coll::Execution>& execution);
+// As Repeated::keep(), which it makes for the first call that may come again.
+bool keep(Comm& comm, const Arguments& given, bool nonblocking, std::unique_ptr<coll::Execution>& execution);
 
 class CollectiveRequest final : public Request,
                                 public Pooled<CollectiveRequest>,

@@ -49,7 +49,7 @@ class PersistentCollective {
 
 PersistentCollective::PersistentCollective(const Arguments& from_program, Prepared prepared, Comm& comm,
                                            uint64_t context)
-    : comm_(&comm), prepared_(std::move(prepared)), idle_(process().store) {
+    : comm_(&comm), prepared_(std::move(prepared)), idle_(comm.process.store) {
   coll::Call& call = prepared_.call;
   Arguments given = from_program;
   arrays_.take_types(given, call);
@@ -67,14 +67,14 @@ PersistentCollective::PersistentCollective(const Arguments& from_program, Prepar
   if (const flight::Call* made_by = flight::now())
     origin_ = {made_by->function, made_by->caller, made_by->context};
   comm.note_context(context);
-  if (comm.hidden.ledger) channel_.ledger = process().checker->open(channel_, origin_, kKeptStarts);
+  if (comm.hidden.ledger) channel_.ledger = comm.process.checker->open(channel_, origin_, kKeptStarts);
 }
 
 PersistentCollective::~PersistentCollective() {
-  if (channel_.ledger && process().checker) process().checker->close(*channel_.ledger);
+  if (channel_.ledger && comm_->process.checker) comm_->process.checker->close(*channel_.ledger);
   const uint64_t context = channel_.context & ~uint64_t{1};
   if (opened_) flight::comm_freed(context);
-  Comm::forget_context(context);
+  comm_->forget_context(context);
 }
 
 // What the first start finds out. Many are never started, and areas are few.
@@ -104,7 +104,7 @@ Error PersistentCollective::start(const std::shared_ptr<PersistentCollective>& s
   if (strict) [[unlikely]]
     if (Error e = taken.take(self->prepared_.call, comm)) return e;
   {
-    const engine::Engine::Guard own(engine_of_process());
+    const engine::Engine::Guard own(*self->channel_.engine);
     if (Error e = settle_first(self->channel_)) return e;
     Result<std::unique_ptr<coll::Execution>> execution = self->execution();
     if (!execution) return std::move(execution).error();

@@ -92,8 +92,7 @@ void Comm::note_context(uint64_t context) const {
   process.spanning.emplace_back(context, this);
 }
 
-void Comm::forget_context(uint64_t context) {
-  Process& process = mpi::process();
+void Comm::forget_context(uint64_t context) const {
   if (spans_jobs(context)) {
     const std::lock_guard lock(process.spanning_mutex);
     std::erase_if(process.spanning, [&](const auto& one) { return one.first == context; });
@@ -122,9 +121,7 @@ void Comm::ask_for_area() {
 std::unique_ptr<transport::Area> Comm::share(engine::Channel& channel) {
   if (spans_jobs(channel.context)) return nullptr;  // no two jobs share memory
   if (is_inter()) return nullptr;  // nobody shares what is between two groups, wherever their ranks are
-  if (!std::exchange(asked_for_nodes_, true)) find_nodes();
-  const NodeLayout* const nodes = group->nodes.get();
-  channel.nodes = nodes && nodes->nodes() > 1 ? nodes : nullptr;
+  channel.nodes = find_nodes();
   const StressMode& stress = process.stress_mode;
   if (!stress.shares_collectives()) return nullptr;
   // What --stress makes of a plan it makes of it on all ranks alike: here leaders have messages.
@@ -134,11 +131,11 @@ std::unique_ptr<transport::Area> Comm::share(engine::Channel& channel) {
   const uint64_t id = channel.context & ~uint64_t{1};
   std::unique_ptr<transport::Area> area =
       process.transport->area_for({.context = id,
-                                   .owner = ContextPool::owner_of(id),
-                                   .slot = ContextPool::slot_of(id),
-                                   .generation = ContextPool::generation_of(id),
-                                   .generations = 1u << ContextPool::kGenerationBits},
-                                  here, channel.local());
+                                     .owner = ContextPool::owner_of(id),
+                                     .slot = ContextPool::slot_of(id),
+                                     .generation = ContextPool::generation_of(id),
+                                     .generations = 1u << ContextPool::kGenerationBits},
+                                    here, channel.local());
   channel.area = area.get();
   if (channel.ledger) channel.ledger->set_area(area.get());
   return area;
@@ -146,20 +143,21 @@ std::unique_ptr<transport::Area> Comm::share(engine::Channel& channel) {
 
 // Who is where, if the ranks are on several nodes. What all ranks know alike, so that they choose
 // alike.
-void Comm::find_nodes() {
+const NodeLayout* Comm::find_nodes() {
   const boot::JobView& job = process.job->view();
   const auto job_size = static_cast<size_t>(job.size);
-  if (job.node_ranks.size() == job_size || size() < 3) return;
+  if (job.node_ranks.size() == job_size || size() < 3) return nullptr;
   std::vector<int>& node_of = process.node_of;
   if (node_of.empty()) node_of = process.job->nodes();
   if (!group->nodes) {
     std::vector<int> places;
     for (const int member : group->processes) {
-      if (static_cast<size_t>(member) >= node_of.size()) return;
+      if (static_cast<size_t>(member) >= node_of.size()) return nullptr;
       places.push_back(node_of[static_cast<size_t>(member)]);
     }
     group->nodes = std::make_shared<const NodeLayout>(places, rank());
   }
+  return group->nodes->nodes() > 1 ? group->nodes.get() : nullptr;
 }
 
 // ---- what a communicator is

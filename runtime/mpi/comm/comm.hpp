@@ -51,7 +51,7 @@ class Comm final : public HasErrhandler {
   std::unique_ptr<transport::Area> share(engine::Channel& channel);
   // The ranks have another context, until it is forgotten. Any thread.
   void note_context(uint64_t context) const;
-  static void forget_context(uint64_t context);
+  void forget_context(uint64_t context) const;
 
   void call_user(const Errhandler& with, int code) override {
     call_with_handle<MPI_Comm_errhandler_function>(with, handle, code);
@@ -83,9 +83,8 @@ class Comm final : public HasErrhandler {
 
  private:
   void ask_for_area();
-  void find_nodes();
+  const NodeLayout* find_nodes();
 
-  bool asked_for_nodes_ = false;
   std::unique_ptr<transport::Area> area_;  // nullptr: none
   bool asked_for_area_ = false;
 };

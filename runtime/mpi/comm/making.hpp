@@ -19,7 +19,7 @@ Comm* make_intercomm(const Comm& parent, Ref<Group> local, Ref<Group> remote, bo
 // Of the session of `like`, if it has one.
 Ref<Group> new_group(ProcessList processes, int rank, const Group& like);
 
-// A duplicate in a context that its first rank has offered; an error if there was none left.
+// A duplicate without attributes, and without a handle of the program's yet, in a context that its first rank has offered; an error if there was none left.
 Result<Ref<Comm>> duplicate_in(const Comm& comm, uint64_t context);
 // One that has no context yet.
 Ref<Comm> begin_duplicate(const Comm& comm);

@@ -90,11 +90,10 @@ void TwoPhases::choose_aggregators(int count) {
           ++many[static_cast<size_t>(node)], --left;
     for (int turn = 0; static_cast<int>(aggregators_.size()) < count; ++turn)
       for (int node = 0; node < nodes->nodes(); ++node) {
-        const std::vector<int>& members = nodes->members(node);
+        const ProcessList members = nodes->members(node);
         const int here = many[static_cast<size_t>(node)];
         if (turn < here)
-          aggregators_.push_back(members[static_cast<size_t>(turn) * members.size() /
-                                         static_cast<size_t>(here)]);
+          aggregators_.push_back(members[static_cast<int>(int64_t{turn} * members.size() / here)]);
       }
   } else {
     for (int a = 0; a < count; ++a)
