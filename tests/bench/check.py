@@ -35,7 +35,7 @@ class Measured(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             table, plot = os.path.join(folder, "figures.json"), os.path.join(folder, "plot.svg")
             done = bench("--only", "tutti", "--quick", "--runs", "2", "--json", table, "--svg", plot, "p2p",
-                         "fresh", "away", "barrier", "iallreduce/8", "alltoall*", "behind.send", "hidden", "startup2", "memory2")
+                         "fresh", "away", "barrier", "iallreduce/8", "alltoall*", "behind.send", "hidden", "spawn", "session.*", "startup2", "memory2")
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
             rows = rows_of(table)
             drawing = xml.parse(plot)
@@ -46,6 +46,7 @@ class Measured(unittest.TestCase):
                  "fresh fresh.alltoall/65536": "us",
                  "away elsewhere.send/1048576": "ms",
                  "hidden hidden.exchange/1048576": "%",
+                 "processes spawn/2": "ms", "sessions session.init/0": "us", "sessions session.comm/0": "us",
                  "startup2 startup/2": "ms", "memory2 memory.init/2": "MiB", "memory2 memory.talked/2": "MiB"}
         self.assertLessEqual(set(units), set(rows))
         for cell, unit in units.items():
