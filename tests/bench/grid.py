@@ -120,6 +120,10 @@ def quick_grid():
         Block("partitions", "2 ranks, a core each: one message, 16 messages, 16 partitions", 2,
               cells_of(PARTS, [16 * KIB]), budget_ms=5),
         *files(("shm",), [KIB], (4,), 4),
+        Block("processes", "a process that spawns 2 others, until they have parted", 1, ["spawn/2"], pinned=False,
+              budget_ms=150),
+        Block("sessions", "2 ranks: a session; and one with a communicator of all and a barrier", 2,
+              ["session.init", "session.comm"], pinned=False, budget_ms=5),
         *over_tcp([8], [MIB], [8, 64 * KIB]),
         *ends([2, 16], [2]),
     ]
