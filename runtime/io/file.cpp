@@ -7,6 +7,8 @@
 #include <cstring>
 #include <vector>
 
+#include "io/stage.hpp"
+
 namespace tutti::io {
 
 int class_of(int error) {
@@ -69,6 +71,8 @@ int64_t all_of(int64_t bytes, Move&& move, int& error) {
   return done;
 }
 
+thread_local Stage sieved, staged;  // the thread's, of at most kSieve and kStage bytes
+
 std::string doing(const char* what, int64_t offset, int64_t bytes) {
   return fmt::format("{} {} bytes at offset {}", what, bytes, offset);
 }
@@ -116,7 +120,11 @@ class Sieve {
   }
   bool flush() {
     if (pieces_.empty()) return true;
-    const std::vector<Piece> pieces = std::exchange(pieces_, {});
+    const std::vector<Piece>& pieces = pieces_;
+    const struct Cleared {
+      std::vector<Piece>& pieces;
+      ~Cleared() { pieces.clear(); }
+    } cleared{pieces_};
     const int64_t wanted = std::exchange(wanted_, 0), begin = pieces.front().offset,
                   span = end_ - begin;
     const bool large = wanted >= kLarge * static_cast<int64_t>(pieces.size());
@@ -127,11 +135,11 @@ class Sieve {
       }
       return true;
     }
-    buffer_.resize(static_cast<size_t>(span));
-    Outcome all = file_.read(begin, buffer_.data(), span);
+    std::byte* const buffer = sieved.of(span);
+    Outcome all = file_.read(begin, buffer, span);
     for (const Piece& piece : pieces) {
       const int64_t there = std::clamp<int64_t>(all.bytes - (piece.offset - begin), 0, piece.bytes);
-      std::memcpy(piece.into, buffer_.data() + (piece.offset - begin), static_cast<size_t>(there));
+      std::memcpy(piece.into, buffer + (piece.offset - begin), static_cast<size_t>(there));
       if (!count(piece, there, there < piece.bytes ? std::move(all.error) : Error())) return false;
     }
     return true;
@@ -153,7 +161,6 @@ class Sieve {
   File& file_;
   std::vector<Piece> pieces_;
   int64_t wanted_ = 0, end_ = 0;
-  std::vector<std::byte> buffer_;
   Outcome outcome_;
 };
 
@@ -181,7 +188,7 @@ Outcome File::write_chunk(const View& view, int64_t position, const std::byte* f
 }
 
 Outcome File::with_lock(const Access& access, bool shared, const std::function<Outcome()>& move) {
-  if (!access.atomic || access.bytes == 0) return move();
+  if (access.bytes == 0) return move();
   const std::lock_guard alone(atomic_);
   const int64_t begin = access.view.offset_of(access.position);
   const int64_t bytes = access.view.offset_of(access.position + access.bytes - 1) + 1 - begin;
@@ -198,37 +205,39 @@ Outcome File::with_lock(const Access& access, bool shared, const std::function<O
 }
 
 Outcome File::read(const Access& access) {
-  return with_lock(access, true, [&]() -> Outcome {
+  const auto move = [&]() -> Outcome {
     if (access.memory.contiguous())
       return read_chunk(access.view, access.position, access.memory.data(), access.bytes);
-    std::vector<std::byte> stage(static_cast<size_t>(std::min(kStage, access.bytes)));
+    std::byte* const stage = staged.of(std::min(kStage, access.bytes));
     Outcome all;
     while (all.bytes < access.bytes) {
       const int64_t now = std::min(kStage, access.bytes - all.bytes);
-      Outcome one = read_chunk(access.view, access.position + all.bytes, stage.data(), now);
-      access.memory.unpack(all.bytes, stage.data(), one.bytes);
+      Outcome one = read_chunk(access.view, access.position + all.bytes, stage, now);
+      access.memory.unpack(all.bytes, stage, one.bytes);
       all.bytes += one.bytes;
       if (one.error || one.bytes < now) return all.error = std::move(one.error), std::move(all);
     }
     return all;
-  });
+  };
+  return access.atomic ? with_lock(access, true, move) : move();
 }
 
 Outcome File::write(const Access& access) {
-  return with_lock(access, false, [&]() -> Outcome {
+  const auto move = [&]() -> Outcome {
     if (access.memory.contiguous())
       return write_chunk(access.view, access.position, access.memory.data(), access.bytes);
-    std::vector<std::byte> stage(static_cast<size_t>(std::min(kStage, access.bytes)));
+    std::byte* const stage = staged.of(std::min(kStage, access.bytes));
     Outcome all;
     while (all.bytes < access.bytes) {
       const int64_t now = std::min(kStage, access.bytes - all.bytes);
-      access.memory.pack(all.bytes, stage.data(), now);
-      Outcome one = write_chunk(access.view, access.position + all.bytes, stage.data(), now);
+      access.memory.pack(all.bytes, stage, now);
+      Outcome one = write_chunk(access.view, access.position + all.bytes, stage, now);
       all.bytes += one.bytes;
       if (one.error) return all.error = std::move(one.error), std::move(all);
     }
     return all;
-  });
+  };
+  return access.atomic ? with_lock(access, false, move) : move();
 }
 
 Error File::size(int64_t& bytes) {

@@ -145,7 +145,7 @@ TEST(Stripes, OfLustre) {
 }
 
 // However a view is put together, and however far its tiles reach.
-TEST(Views, FingerprintsTellThemApart) {
+TEST(Fingerprints, TellViewsApart) {
   const auto tiles = [](int64_t data, int64_t extent, int64_t displacement = 0) {
     return View{displacement, Layout::resized(Layout::dense(data), 0, extent)}.fingerprint();
   };

@@ -17,7 +17,7 @@ bool Job::converts() const {
 }
 
 Error alike_views(const File& file) {
-  const std::lock_guard lock(file.mutex);
+  const auto lock = file.locked();
   if (file.other_view == 0) return {};
   return failure(MPI_ERR_NOT_SAME,
                  "{}: the views of ranks 0 and {} differ: a shared pointer counts the etypes of one view that all "
@@ -49,7 +49,7 @@ Error prepare(File& file, const How& how, const Given& given, Job& job, int64_t&
   job.file = Ref<File>(&file);
   if (Error e = check_mode(file, how)) return e;
   {
-    const std::lock_guard lock(file.mutex);
+    const auto lock = file.locked();
     job.view = file.view;
     job.atomic = file.atomic;
   }
@@ -104,7 +104,7 @@ Error place_at(Job& job, int64_t etype) {
 Error place(File& file, const How& how, const Given& given, int64_t etypes, Job& job) {
   int64_t at = given.offset;
   if (how.where == Where::individual) {
-    const std::lock_guard lock(file.mutex);
+    const auto lock = file.locked();
     at = file.position;
     file.position += etypes;
   } else if (how.where == Where::shared) {

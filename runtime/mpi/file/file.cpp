@@ -69,21 +69,37 @@ Error open_storage(File& file, const std::string& path, bool exclusive) {
 // Rank 0 creates it, if anybody does, and only then others look.
 Error open_everywhere(File& file, const std::string& path) {
   Error mine;
+  struct {
+    int32_t failed;
+    SharedPointer::Offer pointer;
+  } first{};
   if (file.rank() == 0) {
     mine = open_storage(file, path, (file.amode & MPI_MODE_EXCL) != 0);
     // For a shared pointer and a view begin there.
     int64_t end = 0;
     if (!mine && (file.amode & MPI_MODE_APPEND)) mine = file.io->size(end);
     if (!mine) mine = set_shared(file, end);
+    first.failed = mine.mpi_class();
+    // Where they share nothing else, they shall not share this.
+    if (!mine && (file.comm().hidden.area || file.size() == 1)) first.pointer = file.pointer.offer(end);
   }
-  int first = file.rank() == 0 ? mine.mpi_class() : 0;
   coll::Call call = bcast_bytes(&first, sizeof first, 0);
   call.signature = contract::word_of(Function::File_open);
   if (Error e = run(file.comm(), call)) return e;
-  if (first) return tell_failure(file.comm(), Function::File_open, 0, std::move(mine));
+  if (first.failed) return tell_failure(file.comm(), Function::File_open, 0, std::move(mine));
   if (file.rank() != 0) mine = open_storage(file, path, false);
   if (!mine && (file.amode & MPI_MODE_APPEND)) mine = file.io->size(file.position);
-  return agree(file.comm(), Function::File_open, std::move(mine));
+  struct Said {
+    int32_t failed, has_pointer;
+  };
+  std::vector<Said> all;
+  const bool has = file.rank() == 0 ? first.pointer.descriptor >= 0 : file.pointer.accept(first.pointer);
+  if (Error e = exchange(file.comm(), Function::File_open, Said{mine.mpi_class(), has}, all)) return e;
+  file.pointer.use(std::ranges::all_of(all, [](const Said& s) { return s.has_pointer != 0; }));
+  const auto failed = std::ranges::find_if(all, [](const Said& s) { return s.failed != 0; });
+  if (failed == all.end()) return {};
+  return tell_failure(file.comm(), Function::File_open, static_cast<int>(failed - all.begin()),
+                      std::move(mine));
 }
 
 Error same_mode(Comm& comm, int amode, Error mine) {
@@ -268,10 +284,12 @@ Error change_shared(File& file, int64_t value, MPI_Op op, int64_t& before) {
 }  // namespace
 
 Error advance_shared(File& file, int64_t etypes, int64_t& before) {
+  if (file.pointer) return before = file.pointer.add(etypes), Error();
   return change_shared(file, etypes, MPI_SUM, before);
 }
 
 Error set_shared(File& file, int64_t etypes) {
+  if (file.pointer) return file.pointer.set(etypes), Error();
   int64_t before;
   return change_shared(file, etypes, MPI_REPLACE, before);
 }

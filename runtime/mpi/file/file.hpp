@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Files (the standard, chapter 14): a communicator of the file's own, with a window whose memory at
-// rank 0 is the shared pointer; the view, the individual pointer, modes and hints. How bytes get to
+// rank 0 is the shared pointer, where the ranks are not all on one node; the view, the individual pointer, modes and hints. How bytes get to
 // the device is io/'s.
 #pragma once
 
@@ -13,9 +13,12 @@
 #include "functions.hpp"
 #include "io/file.hpp"
 #include "io/pool.hpp"
+#include "io/stage.hpp"
 #include "mpi/file/hints.hpp"
+#include "mpi/file/shared_pointer.hpp"
 #include "mpi/object/error.hpp"
 #include "mpi/object/objects.hpp"
+#include "mpi/object/process.hpp"
 #include "mpi/rma/window.hpp"
 #include "mpi/type/datatype.hpp"
 
@@ -43,8 +46,12 @@ class File final : public HasErrhandler {
   int size() const { return comm().size(); }
   bool is_sequential() const { return (amode & MPI_MODE_SEQUENTIAL) != 0; }
   std::shared_ptr<const FileView> current_view() const {
-    const std::lock_guard lock(mutex);
+    const auto lock = locked();
     return view;
+  }
+  // For what several threads of the program may ask for at once.
+  std::unique_lock<std::mutex> locked() const {
+    return concurrent_calls ? std::unique_lock(mutex) : std::unique_lock(mutex, std::defer_lock);
   }
 
   void call_user(const Errhandler& with, int code) override {
@@ -57,6 +64,7 @@ class File final : public HasErrhandler {
   const Ref<Window> window;
   const Ref<Group> group;  // of the communicator that it was opened on
   const int amode;
+  SharedPointer pointer;
   std::unique_ptr<io::File> io;  // nullptr: it could not be opened
   Hints hints;
 
@@ -79,6 +87,7 @@ class File final : public HasErrhandler {
   // engine's owner's, but for their number.
   std::deque<FileRequest*> turns;
   std::atomic<int> waiting_turns{0};
+  std::vector<io::Stage> stages;  // memory of collective accesses that are over
   const std::shared_ptr<io::Queue> steps = io::make_queue();
   std::atomic<int> accesses{0};  // that have a request, and are not complete
 

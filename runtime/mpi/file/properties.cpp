@@ -275,7 +275,7 @@ Error file_get_position_shared(File& fh, MPI_Offset* offset) {
 Error file_seek(File& fh, MPI_Offset offset, int whence) {
   int64_t place = 0, current;
   {
-    const std::lock_guard lock(fh.mutex);
+    const auto lock = fh.locked();
     current = fh.position;
   }
   if (Error e = seek_to(fh, offset, whence, current, place)) return e;

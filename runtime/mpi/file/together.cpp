@@ -184,8 +184,10 @@ const coll::Call* Together::take_views() {
     views->push_back({all_said_[r].displacement, std::move(tile)});
   }
   known_ = std::move(views);
-  const std::lock_guard lock(job.file->mutex);
-  job.file->views = known_;
+  {
+    const std::lock_guard lock(job.file->mutex);
+    job.file->views = known_;
+  }
   return next_window();
 }
 

@@ -9,6 +9,8 @@ namespace tutti::mpi {
 namespace {
 
 constexpr int64_t kAligned = 64 << 10;
+constexpr size_t kStages = 6;                      // a file keeps so many …
+constexpr int64_t kMostKept = int64_t{16} << 20;  // … of at most so many bytes
 constexpr int64_t kDense = 4;  // a window is read whole if at least one byte of so many is wanted
 
 }  // namespace
@@ -26,6 +28,7 @@ TwoPhases::TwoPhases(const Job& job, const std::vector<Share>& shares,
   divide();
   overlaps_ = overlaps_ && rounds_ > 1 && mine_ >= 0;
   if (overlaps_) queue_ = io::make_queue();
+  take_stages();
   for (Window& window : windows_)
     for (auto* counts : {&window.mine, &window.mine_at, &window.other, &window.other_at})
       counts->assign(shares.size(), 0);
@@ -33,6 +36,24 @@ TwoPhases::TwoPhases(const Job& job, const std::vector<Share>& shares,
 
 TwoPhases::~TwoPhases() {
   for (Window& window : windows_) finish(window);
+  const std::lock_guard lock(job_.file->mutex);
+  for (Window& window : windows_)
+    for (io::Stage* each : {&window.stage, &window.packed, &window.buffer})
+      if (each->bytes() > 0 && each->bytes() <= kMostKept && job_.file->stages.size() < kStages)
+        job_.file->stages.push_back(std::move(*each));
+}
+
+// The largest first, for what has to hold most: a window's bytes, as they lie in the file and as they travel.
+void TwoPhases::take_stages() {
+  const std::lock_guard lock(job_.file->mutex);
+  std::vector<io::Stage>& kept = job_.file->stages;
+  std::ranges::sort(kept, {}, &io::Stage::bytes);
+  for (const auto which : {&Window::buffer, &Window::packed, &Window::stage})
+    for (Window& window : windows_) {
+      if (kept.empty()) return;
+      window.*which = std::move(kept.back());
+      kept.pop_back();
+    }
 }
 
 // A read ends where the file does.
@@ -132,7 +153,7 @@ void TwoPhases::enter(Window& window, int64_t round) const {
     window.mine_at[r] = direct() ? window.parts[a].begin : at;
     at += window.mine[r];
   }
-  if (!direct()) window.stage.resize(static_cast<size_t>(at));
+  if (!direct()) window.stage.of(at);
   window.theirs.clear();
   std::ranges::fill(window.other, 0);
   at = 0;
@@ -145,7 +166,7 @@ void TwoPhases::enter(Window& window, int64_t round) const {
       at += window.theirs.back().bytes();
     }
   }
-  window.packed.resize(static_cast<size_t>(at));
+  window.packed.of(window.packed_bytes = at);
 }
 
 std::byte* TwoPhases::own_side(Window& window) const {
@@ -217,7 +238,7 @@ void TwoPhases::unpack(const Window& window) const {
 
 // From what the ranks have sent to the file: nothing but their pieces.
 void TwoPhases::store(Window& window) const {
-  window.buffer.resize(static_cast<size_t>(window.here.bytes));
+  window.buffer.of(window.here.bytes);
   std::vector<Piece> pieces;
   each_piece(window, [&](int64_t to, int64_t from, int64_t n) {
     std::memcpy(window.buffer.data() + to, window.packed.data() + from, static_cast<size_t>(n));
@@ -235,7 +256,7 @@ void TwoPhases::store(Window& window) const {
 
 // From the file to what the ranks want.
 void TwoPhases::load(Window& window) const {
-  window.buffer.resize(static_cast<size_t>(window.here.bytes));
+  window.buffer.of(window.here.bytes);
   std::vector<Piece> pieces;
   int64_t wanted = 0;
   each_piece(window, [&](int64_t at, int64_t, int64_t n) { add(pieces, at, n), wanted += n; });
@@ -254,7 +275,7 @@ void TwoPhases::load(Window& window) const {
 }
 
 void TwoPhases::begin(Window& window) {
-  if (window.packed.empty() || error_) return;
+  if (window.packed_bytes == 0 || error_) return;
   const auto move = [this, &window] { job_.writes ? store(window) : load(window); };
   if (!overlaps_) {
     move();

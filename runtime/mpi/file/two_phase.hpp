@@ -51,13 +51,15 @@ class TwoPhases {
     std::vector<Range> parts;    // of this rank's data, by aggregator
     std::vector<Range> theirs;   // of each rank's data, what lies in `here`
     std::vector<int64_t> mine, mine_at, other, other_at;  // counts and places of the exchange, by rank
-    std::vector<std::byte> stage, packed, buffer;
+    io::Stage stage, packed, buffer;
+    int64_t packed_bytes = 0;  // of them
     Error error;
     bool busy = false;  // a thread of the pool is at it
   };
 
   void clip();
   void divide();
+  void take_stages();
   void choose_aggregators(int count);
   Piece window_of(int aggregator, int64_t round) const;
   Range range_of(int rank, const Piece& window) const;
