@@ -105,6 +105,7 @@ class NodeAgent final : public Node, private PmixServer::Events {
   PmixServer& pmix_;
   NodeEvents& job_;
   NodeTask task_;
+  std::string allocation_;  // for the ranks
   std::map<int, std::unique_ptr<Rank>> ranks_;
 
   std::optional<StartingRanks> starting_;
