@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <sstream>
@@ -20,6 +21,9 @@ std::string write_start(const DaemonStart& start) {
       fmt::format("{} {}\njob {}\nport {}\n", kFirstLine, kWireVersion, start.job_id, start.port);
   for (const DaemonStart::Node& node : start.nodes)
     out += fmt::format("node {} {}\n", node.number, node.name);
+  for (const DaemonStart::Node& node : start.below)
+    out += fmt::format("below {} {}\n", node.number, node.name);
+  out += fmt::format("rsh {}\nfan_out {}\n", start.rsh, start.fan_out);
   for (const std::string& address : start.addresses) out += fmt::format("address {}\n", address);
   return out + fmt::format("connect_timeout {}\nnode_timeout {}\nsecret {}\nend\n",
                            start.connect_timeout.count(), start.node_timeout.count(),
@@ -56,6 +60,12 @@ Result<DaemonStart> read_start(int fd) {
       start.job_id = value;
     else if (key == "node")
       start.nodes.push_back({std::atoi(value.c_str()), value.substr(value.find(' ') + 1)});
+    else if (key == "below")
+      start.below.push_back({std::atoi(value.c_str()), value.substr(value.find(' ') + 1)});
+    else if (key == "rsh")
+      start.rsh = value;
+    else if (key == "fan_out")
+      number(start.fan_out);
     else if (key == "port")
       number(start.port);
     else if (key == "address")
@@ -78,6 +88,7 @@ Result<DaemonStart> read_start(int fd) {
   if (!known || start.addresses.empty() || start.nodes.empty() || start.job_id.empty() ||
       start.job_id.find('/') != std::string::npos)
     return failure(MPI_ERR_OTHER, "tuttid cannot make sense of what mpirun tells it");
+  start.fan_out = std::max(1, start.fan_out);
   start.secret = std::move(*known);
   return start;
 }

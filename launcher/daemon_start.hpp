@@ -16,9 +16,13 @@ struct DaemonStart {
   struct Node {
     int number = 0;  // among the hosts of the allocation
     std::string name;
+    int place = -1;  // Host::place; known at the launcher alone
   };
   std::string job_id;
   std::vector<Node> nodes;  // one; several where one text goes to all daemons (srun's input)
+  std::vector<Node> below;  // those that this one starts in its turn
+  std::string rsh;          // the command for that
+  int fan_out = 1;          // how many it starts itself
   int port = 0;
   std::vector<std::string> addresses;  // of the launcher, to be tried in order
   std::chrono::nanoseconds connect_timeout{0}, node_timeout{0};

@@ -145,28 +145,54 @@ void Daemons::stop_listening() {
 }
 
 Error Daemons::start(const std::vector<Host>& hosts) {
-  if (Error e = listen()) return e;
-  Result<std::string> path = daemon_path();
-  if (!path) return std::move(path).error();
   std::vector<DaemonStart::Node> nodes;
   std::map<int, std::vector<DaemonStart::Node>> by_het_group;
   for (size_t n = 0; n < hosts.size(); ++n) {
     if (hosts[n].own) continue;
-    nodes.push_back({static_cast<int>(n), hosts[n].name});
+    nodes.push_back({static_cast<int>(n), hosts[n].name, hosts[n].place});
     by_het_group[hosts[n].het_group].push_back(nodes.back());
   }
+  if (!options_.by_srun) return start_below(nodes);
+  if (Error e = listen()) return e;
+  Result<std::string> path = daemon_path();
+  if (!path) return std::move(path).error();
   for (const auto& [group, members] : by_het_group)
-    if (options_.by_srun)
-      if (Error e = start_shell("srun", srun_command(members, group, *path), members)) return e;
-  for (const DaemonStart::Node& node : nodes) {
-    if (options_.by_srun) break;
-    const int timeout = static_cast<int>(options_.connect_timeout.count() / 1'000'000'000) + 1;
-    if (Error e =
-            start_shell(node.name, rsh_command(options_.rsh, node.name, *path, timeout,
-                                         hosts[static_cast<size_t>(node.number)].place),
-                             {node}))
-      return e;
+    if (Error e = start_shell("srun", srun_command(members, group, *path), members, true)) return e;
+  watch_time();
+  return {};
+}
+
+Error Daemons::start_below(const std::vector<DaemonStart::Node>& nodes) {
+  if (Error e = listen()) return e;
+  // A scheduler that counts its nodes starts processes for its first one alone.
+  const size_t fan_out = options_.rsh.find("%rank") == options_.rsh.npos ? static_cast<size_t>(options_.fan_out) : nodes.size();
+  const size_t children = std::min(nodes.size(), fan_out);
+  for (size_t c = 0; c < children; ++c) {
+    const auto at = [&](size_t child) {
+      return nodes.begin() + static_cast<std::ptrdiff_t>(nodes.size() * child / children);
+    };
+    const std::vector<DaemonStart::Node> share(at(c), at(c + 1));
+    Error wrong = start_share(share);
+    if (!wrong) continue;
+    if (!events_.not_started) return wrong;
+    std::vector<int> numbers;
+    for (const DaemonStart::Node& node : share) numbers.push_back(node.number);
+    events_.not_started(numbers, wrong.message());
   }
+  watch_time();
+  return {};
+}
+
+Error Daemons::start_share(const std::vector<DaemonStart::Node>& nodes) {
+  Result<std::string> path = daemon_path();
+  if (!path) return std::move(path).error();
+  const int timeout = static_cast<int>(options_.connect_timeout.count() / 1'000'000'000) + 1;
+  return start_shell(nodes[0].name, rsh_command(options_.rsh, nodes[0].name, *path, timeout, nodes[0].place), nodes, false);
+}
+
+// The launcher's time covers the whole tree.
+void Daemons::watch_time() {
+  if (events_.not_started) return;
   connect_timer_ = loop_.after(options_.connect_timeout, [this] {
     for (auto& [node, daemon] : daemons_)
       if (!daemon->ready && !daemon->dismissed)
@@ -178,11 +204,10 @@ Error Daemons::start(const std::vector<Host>& hosts) {
                         "(launch.connect_timeout)",
                         daemon->name, static_cast<double>(options_.connect_timeout.count()) / 1e9));
   });
-  return {};
 }
 
 Error Daemons::start_shell(const std::string& name, std::vector<std::string> command,
-                           const std::vector<DaemonStart::Node>& nodes) {
+                           const std::vector<DaemonStart::Node>& nodes, bool each_reports) {
   SpawnRequest request;
   request.command = std::move(command);
   const char* search = ::getenv("PATH");
@@ -204,24 +229,46 @@ Error Daemons::start_shell(const std::string& name, std::vector<std::string> com
   shell.input = child->in;
   shell.output[0] = child->out;
   shell.output[1] = child->err;
-  for (const DaemonStart::Node& node : nodes) {
-    shell.nodes.push_back(node.number);
-    auto& daemon = *(daemons_[node.number] = std::make_unique<Daemon>());
-    daemon.node = node.number;
-    daemon.name = node.name;
-    daemon.shell = &shell;
-  }
+  for (const DaemonStart::Node& node : nodes)
+    enter(node, each_reports ? node.number : nodes[0].number, shell);
   cleanup_.group_started(shell.pid);
   reaper_.expect(shell.pid, [this, &shell](int status) { shell_ended(shell, status); });
   for (int i = 0; i < 2; ++i)
     shell.output_watch[i] =
         loop_.readable(shell.output[i], [this, &shell, i] { read_words(shell, i); });
-  DaemonStart start{options_.job_id,       nodes,  port_, own_addresses(), options_.connect_timeout,
-                    options_.node_timeout, secret_};
+  DaemonStart start;
+  start.job_id = options_.job_id;
+  const auto first_below = each_reports ? nodes.end() : nodes.begin() + 1;
+  start.nodes.assign(nodes.begin(), first_below);
+  start.below.assign(first_below, nodes.end());
+  start.rsh = options_.rsh;
+  start.fan_out = options_.fan_out;
+  start.port = port_;
+  start.addresses = own_addresses();
+  start.connect_timeout = options_.connect_timeout;
+  start.node_timeout = options_.node_timeout;
+  start.secret = options_.secret;
   start.addresses.push_back("127.0.0.1");  // for a node that shares our network
   shell.start_text = write_start(start);
   feed(shell);
   return {};
+}
+
+// Also of a node that was behind a child which could not start it.
+void Daemons::enter(const DaemonStart::Node& node, int via, Shell& shell) {
+  std::unique_ptr<Daemon>& slot = daemons_[node.number];
+  if (!slot) slot = std::make_unique<Daemon>();
+  if (slot->shell) {
+    std::erase(slot->shell->nodes, node.number);
+    if (!slot->dismissed) --daemons_.at(slot->via)->users;
+  }
+  slot->node = node.number;
+  slot->name = node.name;
+  slot->shell = &shell;
+  slot->via = via;
+  slot->reason.clear();
+  shell.nodes.push_back(node.number);
+  if (!slot->dismissed) ++daemons_.at(via)->users;
 }
 
 void Daemons::feed(Shell& shell) {
@@ -317,10 +364,10 @@ bool Daemons::is_reason(Shell& shell, const std::string& line) {
 
 // Where Slurm ends the step its daemons go first, and its word comes a moment later.
 void Daemons::link_closed(Daemon& daemon, LinkEnd how, const std::string& reason) {
-  if (daemon.dismissed) return;
+  if (daemon.users == 0) return;
   const std::string sentence =
       fmt::format("node {} is lost: {}; the job ends", daemon.name, reason);
-  if (!options_.by_srun) return lose(daemon, how, sentence);
+  if (!options_.by_srun) return lose_with_those_behind(daemon, how, reason);
   daemon.farewell = loop_.after(kTimeForSlurm, [this, &daemon, how, sentence] {
     lose(daemon, how, daemon.shell->given_up && !daemon.shell->is_cut ? kSlurmCancels : sentence);
   });
@@ -351,10 +398,17 @@ void Daemons::shell_ended(Shell& shell, int wait_status) {
   for (int i = 0; i < 2; ++i)
     if (shell.output[i] >= 0) read_words(shell, i);
   const int code = WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 128 + WTERMSIG(wait_status);
-  for (int node : shell.nodes) {
+  const std::vector<int> nodes = shell.nodes;
+  for (int node : nodes) {
     Daemon& daemon = *daemons_.at(node);
-    if (!daemon.ready && !daemon.dismissed)
-      lose(daemon, LinkEnd::hung_up, why_not_started(daemon, code));
+    if (daemon.ready || daemon.dismissed) continue;
+    const Daemon& child = *daemons_.at(daemon.via);
+    const std::string why = why_not_started(child, code);
+    if (events_.not_started && !child.ready) {
+      hand_up(nodes, why);
+      break;
+    }
+    lose(daemon, LinkEnd::hung_up, why);
   }
   check_gone();
 }
@@ -368,8 +422,10 @@ void Daemons::lose(Daemon& daemon, LinkEnd how, const std::string& sentence) {
 // The watchdog of a node whose daemon is stopped knows by the end of the shell that it is time.
 void Daemons::give_up(int node) {
   Daemon& daemon = *daemons_.at(node);
+  if (std::exchange(daemon.lost, true)) return;
   dismiss(node);
-  daemon.lost = true;
+  Daemon& child = *daemons_.at(daemon.via);
+  if (&child != &daemon && child.link) child.link->send(Message::give_up, node);
   if (daemon.shell->pid > 0 && !is_of_use(*daemon.shell)) ::kill(-daemon.shell->pid, SIGKILL);
 }
 
@@ -405,29 +461,27 @@ Error Daemons::greet(int number, Message type, std::string_view payload) {
     return stranger();
   const std::string& challenge = found->second.challenge;
   const auto daemon = daemons_.find(node);
-  if (!same_proof(proof, secret_.proof(daemon_claim(challenge, nonce, node))) ||
-      daemon == daemons_.end() || daemon->second->ready || daemon->second->dismissed)
+  if (!same_proof(proof, options_.secret.proof(daemon_claim(challenge, nonce, node))) ||
+      daemon == daemons_.end() || daemon->second->via != node || daemon->second->ready || daemon->second->dismissed)
     return stranger();
   Daemon& known = *daemon->second;
   known.link = std::move(found->second.link);
-  for (int* count : {&shape.cores, &shape.threads, &shape.sockets, &shape.numas, &shape.l3caches})
-    *count = std::max(1, *count);
-  known.shape = shape;
+  known.shape = sound(shape);
   known.ready = true;
   known.link->expect_up_to(kLongestMessage);
-  known.link->send(Message::welcome, secret_.proof(launcher_claim(challenge, nonce, node)));
+  known.link->send(Message::welcome, options_.secret.proof(launcher_claim(challenge, nonce, node)));
   loop_.post([this, number, &known] {
     // Not before: this call comes from the handlers that it replaces.
     const auto newcomer = newcomers_.extract(number);
     known.link->attach(
         {[this, &known](Message m, std::string_view bytes) {
-           return events_.message(known.node, m, bytes);
+           return hear(known, m, bytes);
          },
          [this, &known](LinkEnd how, const std::string& reason) { link_closed(known, how, reason); }});
     if (!known.link->is_open())
-      return lose(known, LinkEnd::hung_up,
-                  fmt::format("node {} is lost: {}; the job ends", known.name,
-                              newcomer ? newcomer.mapped().why_closed : "it hung up"));
+      return lose_with_those_behind(known, LinkEnd::hung_up,
+                                    newcomer ? newcomer.mapped().why_closed : "it hung up");
+    if (events_.joined) events_.joined(known.node, known.shape);
     check_ready();
   });
   return {};
@@ -436,16 +490,20 @@ Error Daemons::greet(int number, Message type, std::string_view payload) {
 void Daemons::check_ready() {
   for (const auto& [node, daemon] : daemons_)
     if (!daemon->ready) return;
-  if (std::exchange(announced_, true)) return;  // the last two may have come together
+  if (daemons_.empty() || std::exchange(announced_, true)) return;  // the last two may have come together
   connect_timer_.reset();
   stop_listening();
-  events_.all_ready();
+  if (events_.all_ready) events_.all_ready();
 }
 
+// A child that is not needed itself stays as long as those behind it are.
 void Daemons::dismiss(int node) {
   Daemon& daemon = *daemons_.at(node);
-  daemon.dismissed = true;
-  if (daemon.link) daemon.link->close();
+  Daemon& child = *daemons_.at(daemon.via);
+  if (!std::exchange(daemon.dismissed, true)) --child.users;
+  if (child.users > 0 || !child.link) return;
+  told_.flush();
+  child.link->close();
 }
 
 void Daemons::kill_shells() {

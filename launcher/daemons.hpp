@@ -1,19 +1,33 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The daemons of a job's other nodes, seen from the launcher: starts each by the remote shell, or
 // all at once by Slurm's srun, lets them report and prove that they belong to the job, and sees all
-// of them gone at the end. Not what they do for the job: that is RemoteNode's, over the link.
+// of them gone at the end. Not what they do for the job: that is RemoteNode's.
+//
+// By the remote shell they are a tree: at most `fan_out` are started from here, the children, each of which is
+// given a share of the others to start, and has an object of this class for them. With a fan-out of 2, eight
+// nodes 0 to 7 (0 is here) are
+//
+//              0
+//          1       5          1 starts 2 to 4, and 5 starts 6 and 7
+//        2   4   6   7
+//        3
+//
+// What is said to a node below a child goes through that child, and so does what it says. A child that is lost
+// takes the nodes below it along. One that cannot start a node says so, and the node's share is started from
+// one step higher, at last from here: a node may know no way to others.
 #pragma once
 
-#include "launcher/placement.hpp"
 #include <map>
 #include <memory>
 
 #include "launcher/acceptor.hpp"
+#include "launcher/bundle.hpp"
 #include "launcher/cleanup.hpp"
 #include "launcher/daemon_start.hpp"
 #include "launcher/hosts.hpp"
 #include "launcher/lines.hpp"
 #include "launcher/link.hpp"
+#include "launcher/placement.hpp"
 #include "launcher/reaper.hpp"
 #include "launcher/spawn.hpp"
 
@@ -25,17 +39,24 @@ class Daemons {
     std::function<void()> all_ready;
     std::function<void(int node, LinkEnd how, const std::string& sentence)> lost;  // or never came
     std::function<Error(int node, Message, std::string_view)> message;
+    // In a daemon, which tells the one above it; absent in the launcher.
+    std::function<void(int node, const NodeShape& shape)> joined;
+    std::function<void(const std::vector<int>& nodes, const std::string& why)> not_started;
   };
   struct Options {
     std::string job_id, rsh;
     bool by_srun = false;  // not by rsh
     std::chrono::nanoseconds connect_timeout{0}, node_timeout{0};
+    int fan_out = 1;
+    Secret secret = Secret::random();  // the job's
   };
   Daemons(Loop& loop, Reaper& reaper, Cleanup& cleanup, Options options, Events events);
   ~Daemons();
 
   Error start(const std::vector<Host>& hosts);  // those that are not this machine
-  Link& link(int node) { return *daemons_.at(node)->link; }
+  Error start_below(const std::vector<DaemonStart::Node>& nodes);  // in a daemon
+  void tell(int node, Message type, std::string_view payload) { told_.put(node, type, payload); }
+  bool knows(int node) const { return daemons_.contains(node); }
   const NodeShape& shape(int node) const { return daemons_.at(node)->shape; }
   void dismiss(int node);  // it is not needed (any more): it ends when its link does
   void give_up(int node);  // as lost, but its job knows
@@ -58,7 +79,9 @@ class Daemons {
     int node = 0;
     std::string name;
     Shell* shell = nullptr;
-    std::unique_ptr<Link> link;
+    int via = 0;    // the child that it is behind; itself: it is one
+    int users = 0;  // of a child: it and those behind it, unless dismissed
+    std::unique_ptr<Link> link;  // of a child
     NodeShape shape;
     bool ready = false, dismissed = false, lost = false;
     std::string reason;  // why it does not start, in its own words
@@ -73,7 +96,20 @@ class Daemons {
 
   Error listen();
   Error start_shell(const std::string& name, std::vector<std::string> command,
-                    const std::vector<DaemonStart::Node>& nodes);
+                    const std::vector<DaemonStart::Node>& nodes, bool each_reports);
+  Error start_share(const std::vector<DaemonStart::Node>& nodes);
+  void watch_time();
+  void enter(const DaemonStart::Node& node, int via, Shell& shell);
+  void send_down(const std::vector<int>& nodes, Message type, const std::string& payload);
+  Error hear(Daemon& child, Message type, std::string_view payload);
+  Error hear_relayed(Daemon& child, std::string_view payload);
+  Error hear_gathered(Daemon& child, std::string_view payload);
+  Error hear_joined(Daemon& child, std::string_view payload);
+  Error hear_not_started(Daemon& child, std::string_view payload);
+  Error said(int node, Message type, std::string_view payload, bool by_itself);
+  bool are_behind(const Daemon& child, const std::vector<Span>& spans, std::vector<int>& nodes) const;
+  void hand_up(const std::vector<int>& nodes, const std::string& why);
+  void lose_with_those_behind(Daemon& child, LinkEnd how, const std::string& reason);
   void feed(Shell& shell);
   void read_words(Shell& shell, int index);
   bool hears_of_end(Shell& shell, const std::string& line);
@@ -95,11 +131,13 @@ class Daemons {
   Cleanup& cleanup_;
   Options options_;
   Events events_;
-  Secret secret_ = Secret::random();
   int port_ = 0;
   std::unique_ptr<Acceptor> acceptor_;  // until all daemons are there
   Watch connect_timer_, gone_timer_;
   std::map<int, std::unique_ptr<Daemon>> daemons_;
+  Bundle told_{loop_, [this](const std::vector<int>& nodes, Message type, const std::string& payload) {
+                 send_down(nodes, type, payload);
+               }};
   std::vector<std::unique_ptr<Shell>> shells_;
   std::map<int, Newcomer> newcomers_;
   int next_newcomer_ = 0;

@@ -189,8 +189,8 @@ void Job::launch(const NodeTask& task) {
     nodes_[n].node->launch(std::move(mine));
     if (!failed_) continue;
     // The nodes that were not asked to start anything have nothing to end.
-    for (size_t r = 0; r < map_.ranks.size(); ++r)
-      if (map_.ranks[r].node > static_cast<int>(n)) rank_gone(static_cast<int>(r));
+    for (size_t other = n + 1; other < nodes_.size(); ++other)
+      for (const int rank : map_.ranks_on(static_cast<int>(other))) rank_gone(rank);
   }
   roll_call_.every(failed_ ? kOften : kSeldom);
   check_ranks();
@@ -229,8 +229,7 @@ void Job::lose_node(int node, const std::string& sentence, bool silent) {
   NodeState& lost = nodes_[static_cast<size_t>(node)];
   if (lost.finished || std::exchange(lost.lost, true)) return;
   lost.finished = true;
-  for (size_t r = 0; r < map_.ranks.size(); ++r)
-    if (map_.ranks[r].node == node) rank_gone(static_cast<int>(r));
+  for (const int rank : map_.ranks_on(node)) rank_gone(rank);
   if (silent && failed_) unclean_[node] = "nothing comes from there";
   fail(1, sentence);
   happened(JobEvent::node_lost);
@@ -239,9 +238,7 @@ void Job::lose_node(int node, const std::string& sentence, bool silent) {
 }
 
 bool Job::has_alive_ranks(int node) const {
-  for (size_t r = 0; r < map_.ranks.size(); ++r)
-    if (map_.ranks[r].node == node && alive_[r]) return true;
-  return false;
+  return std::ranges::any_of(map_.ranks_on(node), [this](int rank) { return alive_[static_cast<size_t>(rank)]; });
 }
 
 // While the job runs a node may be as busy as it likes; but where it alone is waited for, and what
@@ -285,8 +282,7 @@ void Job::give_up(int node, const std::string& why) {
   lost.finished = true;
   unclean_[node] = why;
   if (options_.given_up) options_.given_up(node);
-  for (size_t r = 0; r < map_.ranks.size(); ++r)
-    if (map_.ranks[r].node == node) rank_gone(static_cast<int>(r));
+  for (const int rank : map_.ranks_on(node)) rank_gone(rank);
   fail(1, fmt::format("{} is waited for in vain: {}; the job ends",
                       map_.nodes[static_cast<size_t>(node)], why));
   check_ranks();
@@ -377,7 +373,7 @@ void Job::launch_failed(int, int exit_code, const std::string& sentence) {
 }
 
 std::string Job::rank_label(int rank, int pid) const {
-  const Place& place = map_.ranks[static_cast<size_t>(rank)];
+  const Place place = map_.ranks[static_cast<size_t>(rank)];
   return fmt::format("rank {} on {} ({}, process {})", rank,
                      map_.nodes[static_cast<size_t>(place.node)],
                      map_.apps[static_cast<size_t>(place.app)].command[0], pid);
@@ -442,7 +438,7 @@ void Job::blame_absent() {
 }
 
 void Job::rank_aborted(int, int rank, int code, const std::string& text) {
-  const Place& place = map_.ranks[static_cast<size_t>(rank)];
+  const Place place = map_.ranks[static_cast<size_t>(rank)];
   const int exit_code = code & 0xff ? code & 0xff : 1;
   // A report of several lines says itself who did what.
   const bool is_report = text.find('\n') != text.npos;
@@ -488,7 +484,7 @@ std::set<int> Job::nodes_of_fence(const std::string& key) const {
     if (rank < map_.ranks.size())
       out.insert(map_.ranks[rank].node);
     else
-      for (const Place& place : map_.ranks) out.insert(place.node);
+      for (int n = 0; n < static_cast<int>(map_.nodes.size()); ++n) out.insert(n);
     at = space + 1;
   }
   return out;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "launcher/placement.hpp"
+#include "launcher/rank_map.hpp"
 #include "launcher/topology.hpp"
 
 namespace tutti::launcher {
@@ -26,14 +27,9 @@ struct JobMap {
   std::vector<int> slots;          // of each node
   std::vector<int> rank_cores;     // of each node: what Slurm was asked for each rank; 0: nothing
   std::vector<App> apps;
-  std::vector<Place> ranks;
+  RankMap ranks;
 
-  std::vector<int> ranks_on(int node) const {
-    std::vector<int> out;
-    for (size_t r = 0; r < ranks.size(); ++r)
-      if (ranks[r].node == node) out.push_back(static_cast<int>(r));
-    return out;
-  }
+  std::vector<int> ranks_on(int node) const { return ranks.on(node); }
 };
 
 struct NodeTask {
@@ -41,6 +37,9 @@ struct NodeTask {
   std::string key;  // what a rank must know to be one, and nobody else can: the namespace ends in it
   int node = 0;
   std::vector<std::string> environment;  // of every rank, "NAME=value"
+  // Where the jobs that this one spawns may run, with the slots: empty where that is the own node alone.
+  std::vector<std::string> allocation;
+  std::vector<int> allocation_slots;
   MapPolicy policy;
   BindTo bind_to = BindTo::automatic;
   bool report_bindings = false;
@@ -61,7 +60,7 @@ inline MapPolicy policy_on(const NodeTask& task, int node, const Topology& topol
   MapPolicy policy = task.policy;
   const auto at = static_cast<size_t>(node);
   const int asked = at < task.map.rank_cores.size() ? task.map.rank_cores[at] : 0;
-  const auto ranks = static_cast<int>(task.map.ranks_on(node).size());
+  const int ranks = task.map.ranks.count_on(node);
   if (!policy.cores_given && asked > 0 && ranks > 0)
     policy.cores_per_rank = std::max(1, std::min(asked, topology.allowed_cores() / ranks));
   return policy;

@@ -33,10 +33,8 @@ bool is_consistent(const NodeTask& task) {
          (task.policy.by != MapPolicy::By::ppr || task.policy.per_part >= 1) &&
          (task.rank_slots.empty() || task.rank_slots.size() == map.ranks.size()) &&
          std::ranges::all_of(map.apps, [](const App& a) { return !a.command.empty(); }) &&
-         std::ranges::all_of(map.ranks, [&](const Place& p) {
-           return inside(p.node, map.nodes.size()) && inside(p.app, map.apps.size()) &&
-                  inside(p.local_rank, map.ranks.size());
-         });
+         task.allocation.size() == task.allocation_slots.size() &&
+         map.ranks.is_consistent(map.nodes.size(), map.apps.size());
 }
 
 Link::Link(Loop& loop, int fd, std::chrono::nanoseconds vanish_after)

@@ -40,6 +40,7 @@ class Link {
   void send(Message type, const T&... fields) {
     send_bytes(type, wire::pack(fields...));
   }
+  void send_packed(Message type, const std::string& payload) { send_bytes(type, payload); }
   void close();
   bool is_open() const { return fd_ >= 0; }
   // Everything sent has left for the kernel.

@@ -32,6 +32,16 @@ constexpr auto kFinishTick = std::chrono::milliseconds(10);
 constexpr auto kWatchdogGrace = std::chrono::seconds(3);
 constexpr auto kSlice = std::chrono::milliseconds(20);  // of starting, between two looks at events
 
+// The kernel takes no longer variable; a job of so many nodes cannot spawn another one over all of them.
+constexpr size_t kLongestVariable = 128 << 10;
+
+std::string allocation_text(const NodeTask& task) {
+  std::string out;
+  for (size_t n = 0; n < task.allocation.size() && out.size() < kLongestVariable; ++n)
+    out += fmt::format("{}{}:{}", n == 0 ? "" : ",", task.allocation[n], task.allocation_slots[n]);
+  return out.size() + sizeof "TUTTI_ALLOCATION=" <= kLongestVariable ? out : "";
+}
+
 }  // namespace
 
 NodeAgent::NodeAgent(Loop& loop, Reaper& reaper, Cleanup& cleanup, const Topology& topology,
@@ -61,6 +71,7 @@ NodeAgent::Rank* NodeAgent::find(int rank) {
 void NodeAgent::launch(NodeTask task) {
   TUTTI_INVARIANT(ranks_.empty() && !starting_, "a node launches its part of a job once");
   task_ = std::move(task);
+  allocation_ = allocation_text(task_);
   starting_.emplace().ranks = task_.map.ranks_on(task_.node);
   if (const std::optional<std::string> sentence = program_of_another_mpi())
     return give_up_launch(126, *sentence);
@@ -325,12 +336,13 @@ std::vector<std::string> NodeAgent::environment_of(const Rank& rank,
   std::vector<std::string> out;
   for (const std::string& pair : task_.environment)
     if (!pair.starts_with("PMIX_") || pair.starts_with("PMIX_MCA_")) out.push_back(pair);
-  const Place& place = task_.map.ranks[static_cast<size_t>(rank.rank)];
+  const Place place = task_.map.ranks[static_cast<size_t>(rank.rank)];
   for (const std::string& pair : task_.map.apps[static_cast<size_t>(place.app)].variables)
     put_variable(out, pair);
   put_sanitizer_options(out);
   put_variable(out, std::string(kJobVariable) + "=" + task_.map.id);
   put_variable(out, "PWD=" + task_.map.apps[static_cast<size_t>(place.app)].folder);
+  if (!allocation_.empty()) put_variable(out, "TUTTI_ALLOCATION=" + allocation_);
   // A bound rank cannot see by itself how crowded its node is.
   put_variable(out, fmt::format("TUTTI_NODE_CORES={}", topology().allowed_cores()));
   for (const std::string& pair : pmix) put_variable(out, pair);
@@ -368,7 +380,7 @@ void NodeAgent::read_failures() {
 
 // The kernel's word is about the program or about what it needs to run, which is for us to tell.
 std::string NodeAgent::why_not_begun(const SpawnFailure& failure) const {
-  const Place& place = task_.map.ranks[static_cast<size_t>(failure.tag)];
+  const Place place = task_.map.ranks[static_cast<size_t>(failure.tag)];
   const App& app = task_.map.apps[static_cast<size_t>(place.app)];
   Rank rank;
   rank.rank = failure.tag;

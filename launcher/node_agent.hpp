@@ -121,6 +121,7 @@ class NodeAgent final : public Node, private PmixServer::Events {
   NodeEvents& job_;
   NodeTask task_;
   std::optional<Topology> narrowed_;  // by --cpu-set, or with its GPUs
+  std::string allocation_;  // for the ranks
   std::map<int, std::unique_ptr<Rank>> ranks_;
 
   std::optional<StartingRanks> starting_;

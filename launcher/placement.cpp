@@ -160,6 +160,11 @@ Result<std::vector<int>> order_of(const AppShape& app, const Room& room, const M
 
 }  // namespace
 
+NodeShape sound(NodeShape told) {
+  for (int* count : {&told.cores, &told.threads, &told.sockets, &told.numas, &told.l3caches}) *count = std::max(1, *count);
+  return told;
+}
+
 Result<std::string> take_bind_words(std::string_view text, MapPolicy& policy) {
   const size_t end = std::min(text.find(':'), text.size());
   const std::string object(text.substr(0, end));

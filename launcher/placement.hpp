@@ -17,6 +17,8 @@ struct NodeShape {
   int cores = 1, threads = 1, sockets = 1, numas = 1, l3caches = 1;
   bool operator==(const NodeShape&) const = default;
 };
+// With what another process told made to be 1 at least.
+NodeShape sound(NodeShape told);
 
 // --map-by, and --rank-by.
 struct MapPolicy {

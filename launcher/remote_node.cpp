@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "launcher/remote_node.hpp"
 
+#include <algorithm>
+
 #include "launcher/environment.hpp"
 #include "mpi.h"
 
@@ -10,6 +12,7 @@ void RemoteNode::launch(NodeTask task) {
   task.environment = without_host_variables(std::move(task.environment));
   for (const int rank : task.map.ranks_on(task.node)) ranks_.insert(rank);
   alive_ = ranks_;
+  task.node = -1;  // each finds itself by its name, so that all are told the same
   tell(Message::launch, task);
 }
 
@@ -38,7 +41,10 @@ bool LauncherEvents::dispatch(Message type, std::string_view payload, Node& node
   switch (type) {
     case Message::launch: {
       NodeTask task;
-      if (!unpack(payload, task) || !is_consistent(task)) return false;
+      if (!unpack(payload, task)) return false;
+      if (task.node < 0)
+        task.node = static_cast<int>(std::ranges::find(task.map.nodes, name_) - task.map.nodes.begin());
+      if (!is_consistent(task)) return false;
       task.environment = with_own_host_variables(std::move(task.environment));
       return node.launch(std::move(task)), true;
     }

@@ -4,19 +4,22 @@
 // now (protocol.hpp).
 #pragma once
 
-#include <memory>
+#include <functional>
 #include <set>
 
-#include "launcher/link.hpp"
 #include "launcher/node.hpp"
 #include "launcher/protocol.hpp"
+#include "launcher/wire.hpp"
 
 namespace tutti::launcher {
 
-// In the launcher. Does not own the link: it lives longer, until the daemon has gone.
+// Brings a message to the other side: over a link of its own, or with the help of others on the way.
+using Sender = std::function<void(Message, const std::string& payload)>;
+
+// In the launcher.
 class RemoteNode final : public Node {
  public:
-  explicit RemoteNode(Link& link) : link_(link) {}
+  explicit RemoteNode(Sender send) : send_(std::move(send)) {}
   void launch(NodeTask task) override;
   void signal_ranks(int signal) override { tell(Message::signal_ranks, signal); }
   void finish(bool at_once) override { tell(Message::finish, at_once); }
@@ -43,11 +46,11 @@ class RemoteNode final : public Node {
   template <class... T>
   void tell(Message type, const T&... fields) {
     talk_ = after(talk_, type);
-    link_.send(type, fields...);
+    send_(type, wire::pack(fields...));
   }
   bool dispatch(Message type, std::string_view payload, NodeEvents& job, int node);
 
-  Link& link_;
+  Sender send_;
   Talk talk_ = Talk::ready;
   std::set<int> ranks_, alive_;  // of this node
 };
@@ -55,7 +58,8 @@ class RemoteNode final : public Node {
 // In the daemon.
 class LauncherEvents final : public NodeEvents {
  public:
-  explicit LauncherEvents(Link& link) : link_(link) {}
+  // `name`: of the own node.
+  LauncherEvents(std::string name, Sender send) : name_(std::move(name)), send_(std::move(send)) {}
   void launched(int) override { tell(Message::launched); }
   void launch_failed(int, int exit_code, const std::string& sentence) override {
     tell(Message::launch_failed, exit_code, sentence);
@@ -92,11 +96,12 @@ class LauncherEvents final : public NodeEvents {
   template <class... T>
   void tell(Message type, const T&... fields) {
     talk_ = after(talk_, type);
-    link_.send(type, fields...);
+    send_(type, wire::pack(fields...));
   }
   bool dispatch(Message type, std::string_view payload, Node& node);
 
-  Link& link_;
+  std::string name_;
+  Sender send_;
   Talk talk_ = Talk::ready;
 };
 

@@ -204,7 +204,7 @@ Result<NodeTask> make_task(const Plan& plan, const std::string& job_id,
   }
   Result<Placement> placement = place(shapes, slots, plan.policy, most, shapes_of_nodes);
   if (!placement) return std::move(placement).error();
-  task.map.ranks = std::move(placement->ranks);
+  task.map.ranks = placement->ranks;
   task.environment = job_environment(plan.config);
   inherit(task.environment, plan.options.inherit);
   task.input_rank = plan.options.input_rank.value_or(-1);
@@ -224,11 +224,10 @@ Result<NodeTask> make_task(const Plan& plan, const std::string& job_id,
   if (Error e = put_options_of_mpi(plan, task.map, task.environment))
     return e;
   // Where the jobs that this one spawns may run.
-  std::string nodes;
-  for (size_t n = 0; n < task.map.nodes.size(); ++n)
-    nodes += fmt::format("{}{}:{}", nodes.empty() ? "" : ",", task.map.nodes[n], task.map.slots[n]);
-  if (plan.allocation.hosts.size() > 1 || !plan.allocation.hosts.front().own)
-    put_variable(task.environment, "TUTTI_ALLOCATION=" + nodes);
+  if (plan.allocation.hosts.size() > 1 || !plan.allocation.hosts.front().own) {
+    task.allocation = task.map.nodes;
+    task.allocation_slots = task.map.slots;
+  }
   task.policy = plan.policy;
   task.bind_to = plan.bind_to;
   task.report_bindings = plan.options.report_bindings;
@@ -242,8 +241,9 @@ Error check_cores(const NodeTask& task, const std::vector<NodeShape>& shapes) {
   const int each = task.policy.cores_per_rank;
   std::vector<int> cores;
   for (const NodeShape& shape : shapes) cores.push_back(cores_of(shape, task.policy));
+  const std::vector<int> counts = task.map.ranks.counts(task.map.nodes.size());
   for (size_t n = 0; n < task.map.nodes.size(); ++n) {
-    const auto ranks = static_cast<int64_t>(task.map.ranks_on(static_cast<int>(n)).size());
+    const int64_t ranks = counts[n];
     if (ranks == 0) continue;
     const auto cores_text = [](int count) {
       return fmt::format("{} {}", count, count == 1 ? "core" : "cores");
@@ -321,14 +321,16 @@ class Run {
         loop_, reaper_, cleanup_,
         Daemons::Options{job_id_, remote_shell(), by_srun(),
                          config.duration("launch.connect_timeout"),
-                         config.duration("launch.node_timeout")},
+                         config.duration("launch.node_timeout"),
+                         static_cast<int>(config.number("launch.fan_out"))},
         Daemons::Events{[this] { launch(); },
                         [this](int host, LinkEnd how, const std::string& sentence) {
                           lost(host, how, sentence);
                         },
                         [this](int host, Message type, std::string_view payload) {
                           return hear(host, type, payload);
-                        }});
+                        },
+                        nullptr, nullptr});
     return daemons_->start(plan_.allocation.hosts);
   }
 
@@ -460,7 +462,7 @@ class Run {
       if (each == "map") text += map_text(task.map, parseable);
       if (each == "allocation") text += allocation_text(task.map, parseable);
       if (each == "topology" && node >= 0) text += topology_text(own->name, *topology_, parseable);
-      const auto ranks = node < 0 ? 0 : static_cast<int>(task.map.ranks_on(node).size());
+      const auto ranks = node < 0 ? 0 : task.map.ranks.count_on(node);
       if (each == "bindings" && ranks > 0)
         text += bindings_text(task.map, node, *topology_,
                               topology_->bind(ranks, task.bind_to, policy_on(task, node, *topology_)),
@@ -471,7 +473,8 @@ class Run {
   }
 
   std::unique_ptr<Node> remote_node(int host) {
-    auto node = std::make_unique<RemoteNode>(daemons_->link(host));
+    auto node = std::make_unique<RemoteNode>(
+        [this, host](Message type, const std::string& payload) { daemons_->tell(host, type, payload); });
     remote_nodes_[host] = node.get();
     return node;
   }
@@ -490,15 +493,16 @@ class Run {
     used.nodes.clear();
     used.slots.clear();
     used.rank_cores.clear();
+    const std::vector<int> counts = map.ranks.counts(map.nodes.size());
     for (size_t n = 0; n < map.nodes.size(); ++n) {
-      if (map.ranks_on(static_cast<int>(n)).empty()) continue;
+      if (counts[n] == 0) continue;
       new_number[n] = static_cast<int>(hosts.size());
       hosts.push_back(static_cast<int>(n));
       used.nodes.push_back(map.nodes[n]);
       used.slots.push_back(map.slots[n]);
       used.rank_cores.push_back(map.rank_cores[n]);
     }
-    for (Place& place : used.ranks) place.node = new_number[static_cast<size_t>(place.node)];
+    used.ranks = map.ranks.renumbered(new_number);
     map = std::move(used);
     return hosts;
   }

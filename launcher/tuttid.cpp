@@ -15,7 +15,9 @@
 #include <cstring>
 
 #include "base/log.hpp"
+#include "launcher/bundle.hpp"
 #include "launcher/daemon_start.hpp"
+#include "launcher/daemons.hpp"
 #include "launcher/limits.hpp"
 #include "launcher/node_agent.hpp"
 #include "launcher/remote_node.hpp"
@@ -124,7 +126,7 @@ class Daemon {
 
   // Until the launcher has proven that it is ours.
   Error meet(Message type, std::string_view payload) {
-    if (agent_) return events_->hear(type, payload, *agent_);
+    if (agent_) return hear(type, payload);
     const Talk talk = challenge_.empty() ? Talk::meeting : Talk::challenged;
     if (!may_come(talk, Side::launcher, type))
       return failure(MPI_ERR_OTHER, "{}", out_of_place(talk, type));
@@ -143,10 +145,70 @@ class Daemon {
       return failure(MPI_ERR_OTHER, "it is not the launcher of this job");
     proof_.reset();
     link_->expect_up_to(kLongestMessage);
-    events_ = std::make_unique<LauncherEvents>(*link_);
+    events_ = std::make_unique<LauncherEvents>(
+        node_.name, [this](Message m, const std::string& bytes) { tell_up(node_.number, m, bytes); });
     agent_ = std::make_unique<NodeAgent>(loop_, reaper_, cleanup_, *topology_, *pmix_, *events_,
                                          node_.number);
-    return {};
+    return start_.below.empty() ? Error() : start_children();
+  }
+
+  Error start_children() {
+    children_ = std::make_unique<Daemons>(
+        loop_, reaper_, cleanup_,
+        Daemons::Options{start_.job_id, start_.rsh, false, start_.connect_timeout, start_.node_timeout,
+                         start_.fan_out, start_.secret},
+        Daemons::Events{
+            nullptr,
+            [this](int node, LinkEnd how, const std::string& sentence) {
+              link_->send(Message::parted, node, how, sentence);
+            },
+            [this](int node, Message type, std::string_view payload) { return tell_up(node, type, payload), Error(); },
+            [this](int node, const NodeShape& shape) { link_->send(Message::joined, node, shape); },
+            [this](const std::vector<int>& nodes, const std::string& why) {
+              link_->send(Message::not_started, spans_of(nodes), why);
+            }});
+    return children_->start_below(start_.below);
+  }
+
+  // From above, to this node or to others.
+  Error hear(Message type, std::string_view payload) {
+    if (type == Message::relay) return relay(payload);
+    if (type == Message::give_up) {
+      int node = 0;
+      if (!wire::unpack(payload, node)) return failure(MPI_ERR_OTHER, "{}", out_of_shape(type));
+      if (children_ && children_->knows(node)) children_->give_up(node);
+      return {};
+    }
+    if (type == Message::launch) fences_.add_member(node_.number);
+    return events_->hear(type, payload, *agent_);
+  }
+
+  Error relay(std::string_view payload) {
+    std::vector<Span> spans;
+    Message type = Message::ping;
+    std::string inner;
+    const auto senseless = [] { return failure(MPI_ERR_OTHER, "{}", out_of_shape(Message::relay)); };
+    if (!wire::unpack(payload, spans, type, inner) || type == Message::relay) return senseless();
+    const std::optional<std::vector<int>> nodes = nodes_in(spans);
+    if (!nodes) return senseless();
+    bool own = false;
+    for (const int node : *nodes) {
+      own = own || node == node_.number;
+      if (node == node_.number || !children_ || !children_->knows(node)) continue;
+      if (type == Message::launch) fences_.add_member(node);
+      children_->tell(node, type, inner);
+    }
+    return own ? hear(type, inner) : Error();
+  }
+
+  // From this node, or from others.
+  void tell_up(int node, Message type, std::string_view payload) {
+    if (!children_) return link_->send_packed(type, std::string(payload));
+    if (!fences_.keeps(type, payload)) return said_.put(node, type, payload);
+    const std::optional<FenceGathering::Words> all = fences_.add(node, payload);
+    if (!all) return;
+    said_.flush();
+    link_->send(Message::gathered, spans_of(all->nodes), all->key, all->data);
   }
 
   template <class... T>
@@ -160,15 +222,17 @@ class Daemon {
 
   // The launcher is gone, or has no more use for us: so nothing of ours may stay.
   void end() {
+    if (!link_->is_open() && gone_) return;
     link_->close();
     proof_.reset();
+    if (children_) children_->dismiss_all(false, [this] { children_gone_ = true; });
     if (!agent_) return loop_.stop();
     agent_->signal_ranks(SIGKILL);
     agent_->output_taken(SIZE_MAX);
     agent_->finish(true);
     gone_ = loop_.every(std::chrono::milliseconds(5), [this] {
       agent_->output_taken(SIZE_MAX);  // nobody will say so any more
-      if (agent_->is_finished()) loop_.stop();
+      if (agent_->is_finished() && (!children_ || children_gone_)) loop_.stop();
     });
     last_ = loop_.after(kLastGrace, [this] { loop_.stop(); });
   }
@@ -185,6 +249,15 @@ class Daemon {
   int exit_code_ = 0;
   std::unique_ptr<LauncherEvents> events_;
   std::unique_ptr<NodeAgent> agent_;
+  std::unique_ptr<Daemons> children_;  // where others are started from here
+  bool children_gone_ = false;
+  FenceGathering fences_;
+  Bundle said_{loop_, [this](const std::vector<int>& nodes, Message type, const std::string& payload) {
+                 if (nodes.size() == 1 && nodes[0] == node_.number)
+                   link_->send_packed(type, payload);
+                 else
+                   link_->send(Message::relayed, spans_of(nodes), type, payload);
+               }};
   std::vector<Watch> signals_;
   Watch input_, gone_, last_, proof_;
 };

@@ -10,11 +10,12 @@
 #include <type_traits>
 #include <vector>
 
+#include "launcher/compact.hpp"
 #include "launcher/node.hpp"
 
 namespace tutti::launcher {
 
-inline constexpr int kWireVersion = 7;
+inline constexpr int kWireVersion = 9;
 inline constexpr size_t kFrameHeader = 5;  // four bytes of length, one of type
 inline constexpr size_t kLongestMessage = size_t{1} << 30;
 inline constexpr size_t kLongestGreeting = 4096;  // of those who have proved nothing yet
@@ -25,6 +26,14 @@ enum class Message : uint8_t {
   hello,          // daemon: version, node, nonce, proof, shape
   welcome,        // launcher: proof
   ping,           // both: nothing
+  // Of a tree of daemons, whose inner ones pass on what others say and hear.
+  relay = 10,   // downwards: nodes, a message and its payload
+  give_up,      // downwards: a node that nothing more is expected of
+  relayed,      // upwards: as relay
+  gathered,     // upwards: nodes, the key of a fence, and the data of all of them
+  joined,       // upwards: a node whose daemon has proved itself to the one above it, and its shape
+  parted,       // upwards: a node that is lost, how, and a sentence
+  not_started,  // upwards: nodes whose first one could not be started from here, and why
   // Node's functions, downwards.
   launch = 20,
   signal_ranks,
@@ -81,6 +90,13 @@ class Packer {
   template <class T>
   requires std::is_class_v<T>
   void operator()(const T& value) { fields(*this, const_cast<T&>(value)); }
+  // Of nodes: thousands of names that count, and of numbers that are alike, are short.
+  void names(const std::vector<std::string>& list) {
+    const bool plain = has_plain_names(list);
+    (*this)(plain);
+    plain ? (*this)(compact_names(list)) : (*this)(list);
+  }
+  void numbers(const std::vector<int>& list) { (*this)(compact_numbers(list)); }
   std::string take() { return std::move(bytes_); }
 
  private:
@@ -117,6 +133,21 @@ class Unpacker {
   template <class T>
   requires std::is_class_v<T>
   void operator()(T& value) { fields(*this, value); }
+  void names(std::vector<std::string>& list) {
+    bool plain = false;
+    (*this)(plain);
+    if (!plain) return (*this)(list);
+    std::string text;
+    (*this)(text);
+    std::optional<std::vector<std::string>> all = expand_names(text);
+    all ? void(list = std::move(*all)) : spoil();
+  }
+  void numbers(std::vector<int>& list) {
+    std::vector<Repeat> repeats;
+    (*this)(repeats);
+    std::optional<std::vector<int>> all = expand_numbers(repeats);
+    all ? void(list = std::move(*all)) : spoil();
+  }
   bool right() const { return right_ && rest_.empty(); }
 
  private:
@@ -167,19 +198,27 @@ void fields(Archive& a, App& v) {
   a(v.variables);
 }
 template <class Archive>
-void fields(Archive& a, Place& v) {
-  a(v.node);
+void fields(Archive& a, Repeat& v) {
+  a(v.count);
+  a(v.value);
+}
+template <class Archive>
+void fields(Archive& a, RankRange& v) {
+  a(v.first);
+  a(v.first_node);
+  a(v.nodes);
+  a(v.each);
   a(v.app);
-  a(v.local_rank);
+  a(v.first_local);
 }
 template <class Archive>
 void fields(Archive& a, JobMap& v) {
   a(v.id);
-  a(v.nodes);
-  a(v.slots);
-  a(v.rank_cores);
+  a.names(v.nodes);
+  a.numbers(v.slots);
+  a.numbers(v.rank_cores);
   a(v.apps);
-  a(v.ranks);
+  a(v.ranks.raw_ranges());
 }
 template <class Archive>
 void fields(Archive& a, MapPolicy& v) {
@@ -202,6 +241,8 @@ void fields(Archive& a, NodeTask& v) {
   a(v.key);
   a(v.node);
   a(v.environment);
+  a.names(v.allocation);
+  a.numbers(v.allocation_slots);
   a(v.policy);
   a(v.bind_to);
   a(v.report_bindings);

@@ -30,6 +30,8 @@ constexpr Setting kSettings[] = {
      "The most talkative kind of line to print"},
     {"launch.rsh", text, "ssh", kNotEmpty,
      "Command (with arguments) that starts a daemon on another node"},
+    {"launch.fan_out", number, "32", "1..1024",
+     "How many daemons one starts by launch.rsh, each of which starts as many others"},
     {"launch.connect_timeout", duration, "30s", "100ms..1440min",
      "How long another node's daemon may take to report"},
     {"launch.node_timeout", duration, "1500ms", "500ms..1440min",

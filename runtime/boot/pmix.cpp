@@ -17,6 +17,7 @@
 #include "base/signals.hpp"
 #include "base/waits_event.hpp"
 #include "boot/job.hpp"
+#include "boot/mapping.hpp"
 #include "boot/patience.hpp"
 
 namespace tutti::boot {
@@ -317,7 +318,11 @@ Result<std::string> PmixJob::address_of(int rank) {
   return address;
 }
 
+// Tutti's own server knows of its node's ranks alone, and gives the others as one text.
 std::vector<int> PmixJob::nodes() {
+  if (view_.own_launcher)
+    if (std::vector<int> mapped = nodes_of_mapping(job_text(PMIX_ANL_MAP), view_.size); !mapped.empty())
+      return mapped;
   char* list = nullptr;
   if (PMIx_Resolve_nodes(me_.nspace, &list) != PMIX_SUCCESS || !list) return {};
   std::istringstream names(list);

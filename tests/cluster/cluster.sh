@@ -625,6 +625,58 @@ test_interrupt() {
   done
 }
 
+# Seven nodes as a tree of depth two: node1 starts 2 and 5, those start 3, 4 and 6, 7.
+seven=node1,node2,node3,node4,node5,node6,node7
+tree_up() { nodes_up node1 node2 node3 node4 node5 node6 node7; }
+on_tree() { launch --set launch.fan_out=2 --host "$(sed 's/\(node[0-9]\)/\1:2/g' <<<"$seven")" "$@"; }
+each_rank_is_in_place() {
+  local rank
+  went_well
+  for ((rank = 0; rank < 14; ++rank)); do said "rank $rank of 14 on node$((rank / 2 + 1))$"; done
+}
+test_tree() {
+  tree_up
+  on_tree "$where"
+  each_rank_is_in_place
+  nothing_is_left
+  # Every node's ranks write more than a connection holds; no byte is lost on the way.
+  on_tree sh -c 'head -c 3000000 /dev/zero | tr "\0" x'
+  went_well
+  [ "$(tr -cd x <"$bed/out" | wc -c)" = 42000000 ] || fail "of 42000000 bytes $(tr -cd x <"$bed/out" | wc -c) came"
+  # The launcher has two shells, and so have its children.
+  launch_behind --set launch.fan_out=2 --host $seven "$stay"
+  all_seven() { [ "$(grep -c ready "$bed/out")" = 7 ]; }
+  within 30 all_seven || fail "the job did not start: $(cat "$bed/out")"
+  local node
+  for node in node1 node2 node5; do
+    [ "$(in_node $node pgrep -c -x ssh)" = 2 ] || fail "$node has started $(in_node $node pgrep -c -x ssh) daemons, not 2"
+  done
+  for node in node3 node4 node6 node7; do
+    ! in_node $node pgrep -x ssh >/dev/null || fail "$node has started a daemon"
+  done
+  in_node node1 sh -c 'kill -INT $(pgrep -o -x mpirun)'
+  wait $launched || true
+  # A node that cannot reach others: its own parent starts what it was to start.
+  in_node node2 sh -c 'echo "ProxyCommand false" >/etc/ssh/ssh_config.d/0.conf'
+  on_tree "$where"
+  each_rank_is_in_place
+  nothing_is_left
+}
+test_tree_faults() {
+  tree_up
+  local harm
+  # An inner daemon, the last one of the tree, an inner node, and a rank.
+  daemon_of() { in_node "$1" sh -c 'kill -9 $(pgrep -o -x tuttid)'; }
+  for harm in "daemon_of node2" "daemon_of node7" "in_node node6 pkill -9 -x -o stay" "crash_node node5"; do
+    launch_behind --set launch.fan_out=2 --host $seven "$stay"
+    all_seven() { [ "$(grep -c ready "$bed/out")" = 7 ]; }
+    within 30 all_seven || fail "the job did not start: $(cat "$bed/out")"
+    fault $harm
+    ends_in_time
+    went_wrong
+    said "$(grep -o 'node[0-9]' <<<"$harm")"
+  done
+}
 test_ssh_refused() {
   nodes_up node1 node2 node3
   stop_sshd node2

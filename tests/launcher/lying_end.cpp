@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -126,7 +127,8 @@ bool lie_alike(const std::string& kind) {
   }
   NodeTask task;
   if (!wire::unpack(await(Message::launch), task)) give_up("no task");
-  const int own = task.map.ranks_on(task.node)[0];
+  const auto named = std::ranges::find(task.map.nodes, start->nodes[0].name) - task.map.nodes.begin();
+  const int own = task.map.ranks_on(static_cast<int>(named))[0];
   if (kind == "finished") {
     tell(Message::launched);
     tell(Message::finished);

@@ -2,6 +2,8 @@
 // The smaller parts of the launcher that need no process: lines, the wire, proofs, the job's table.
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "launcher/daemon_start.hpp"
 #include "launcher/environment.hpp"
 #include "launcher/job_states.hpp"
@@ -125,8 +127,8 @@ TEST(Wire, IndicesOutsideOfTheMapAreNoticed) {
   for (int field = 0; field < 4; ++field) {
     NodeTask task = sample_task();
     if (field == 0) task.node = 2;
-    if (field == 1) task.map.ranks[0].node = -1;
-    if (field == 2) task.map.ranks[0].app = 1;
+    if (field == 1) task.map.ranks = {{-1, 0, 0}, {1, 0, 0}, {1, 0, 1}};
+    if (field == 2) task.map.ranks = {{0, 1, 0}, {1, 0, 0}, {1, 0, 1}};
     if (field == 3) task.map.apps[0].command.clear();
     EXPECT_FALSE(is_consistent(task)) << field;
   }
@@ -194,8 +196,10 @@ TEST(JobStates, EveryStateReachesItsEndAndKnowsFailure) {
 TEST(ProcessMapping, GoldenMaps) {
   JobMap map;
   const auto mapping = [&](std::vector<int> nodes) {
-    map.ranks.clear();
-    for (int node : nodes) map.ranks.push_back({node, 0, 0});
+    std::vector<Place> places;
+    std::map<int, int> taken;
+    for (int node : nodes) places.push_back({node, 0, taken[node]++});
+    map.ranks = places;
     return process_mapping(map);
   };
   EXPECT_EQ(mapping({0, 0, 0}), "(vector,(0,1,3))");

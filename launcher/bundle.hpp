@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What makes messages few in a tree of daemons: what is told to many nodes in a row, or said by many of them
+// alike, travels a link once, with the numbers of the nodes; and the words of a fence over the whole job wait
+// in each daemon for those of the nodes below it.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "launcher/loop.hpp"
+#include "launcher/wire.hpp"
+
+namespace tutti::launcher {
+
+struct Span {
+  int first = 0, count = 0;
+};
+template <class Archive>
+void fields(Archive& a, Span& v) {
+  a(v.first);
+  a(v.count);
+}
+std::vector<Span> spans_of(const std::vector<int>& nodes);
+std::optional<std::vector<int>> nodes_in(const std::vector<Span>& spans);  // empty: no nodes
+
+// Collects while the same is put for one node after the other; sends when something else is put, and when
+// the loop has nothing else to do. What is put for one node leaves in order.
+class Bundle {
+ public:
+  using Send = std::function<void(const std::vector<int>& nodes, Message, const std::string& payload)>;
+  Bundle(Loop& loop, Send send) : loop_(loop), send_(std::move(send)) {}
+  void put(int node, Message type, std::string_view payload);
+  void flush();
+
+ private:
+  Loop& loop_;
+  Send send_;
+  std::vector<int> nodes_;
+  Message type_ = Message::ping;
+  std::string payload_;
+  Watch soon_;
+};
+
+// The fences that all nodes of a job take part in, as far as they have come to one of its daemons.
+class FenceGathering {
+ public:
+  struct Words {
+    std::vector<int> nodes;
+    std::string key, data;
+  };
+  void add_member(int node) { members_.insert(node); }
+  // Not over the whole job, or no message of a fence: nothing is kept (false).
+  bool keeps(Message type, std::string_view payload) const;
+  // A node's words, which keeps() has judged; those of all members when the last has come.
+  std::optional<Words> add(int node, std::string_view payload);
+
+ private:
+  std::set<int> members_;
+  std::map<std::string, Words> open_;  // by key
+};
+
+}  // namespace tutti::launcher
