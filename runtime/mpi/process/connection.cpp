@@ -1,30 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/process/connection.hpp"
 
-#include <poll.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
-#include <map>
 #include <memory>
-#include <set>
 #include <span>
-#include <system_error>
-#include <thread>
-#include <unordered_set>
 
 #include "base/bytes.hpp"
-#include "base/log.hpp"
-#include "base/signals.hpp"
 #include "contract/signature.hpp"
 #include "mpi/coll/collective.hpp"
-#include "mpi/object/ending.hpp"
 #include "mpi/object/inventory.hpp"
 #include "mpi/process/beside.hpp"
-#include "mpi/process/parent.hpp"
+#include "mpi/process/connections.hpp"
 
 namespace tutti::mpi {
 namespace {
@@ -33,198 +20,6 @@ using engine::Engine;
 
 // A description of a group that is longer is none.
 constexpr size_t kLongestWords = size_t{1} << 32;
-constexpr char kFarewell = 'F';
-
-// The tags of what a root tells its side of a connection; and what MPI_Abort tells the processes of other jobs.
-enum News : int { lost = 1, left = 2, aborted = 3 };
-
-struct Connection {
-  uint64_t context = 0;
-  std::vector<int> local, remote;  // process numbers
-  int root = -1;                   // of `local`
-  int lifeline = -1;               // at the root alone
-  std::thread watcher;             // the same
-  bool over = false;  // the other side has bidden farewell, or is gone; changed by the engine's owner
-};
-
-// What a process of this job knows of connections; all with the engine owned.
-class Connections final : public engine::Poller {
- public:
-  void add(std::unique_ptr<Connection> connection);
-  std::unique_ptr<Connection> take(uint64_t context);
-  Connection* find(uint64_t context) const;
-  bool all_over() const {
-    return std::ranges::all_of(connections_, [](const auto& each) { return each.second->over; });
-  }
-  bool empty() const { return connections_.empty(); }
-  template <class Visit>
-  void each(Visit&& visit) {
-    for (auto& [context, connection] : connections_) visit(*connection);
-  }
-  // Of the connection with this context, which this process may not have heard of yet.
-  void hear(News news, uint64_t context);
-  // That process ends its job, and wants this one to end with it. The root of the connection does so when the other job
-  // is gone: its launcher has said why by then. One that this job has started would end with it and say nothing.
-  void end_with(int process, int code);
-  bool is_to_end(uint64_t context) const;
-  // As the root: to all members of this side, and to oneself.
-  void tell(Connection& connection, News news);
-
-  // ---- when somebody is gone: looks in each pass for what waits for him.
-  bool poll() override;
-  bool awaits(engine::Match&) const override { return false; }
-
- private:
-  void lose(const Connection& connection);
-  void end_if_told(const Connection& connection, int process) const;
-
-  std::map<int, int> ending_;  // by process that ends its job: the code
-  std::map<uint64_t, std::unique_ptr<Connection>> connections_;
-  std::map<uint64_t, News> early_;
-  std::unordered_set<int> gone_;
-  std::unordered_set<uint64_t> broken_;  // contexts of users' channels
-};
-
-Connections& connections() {
-  static auto& all = *new Connections;  // threads may look at it during exit
-  return all;
-}
-
-void Connections::add(std::unique_ptr<Connection> connection) {
-  const uint64_t context = connection->context;
-  connections_[context] = std::move(connection);
-  if (const auto early = early_.find(context); early != early_.end()) {
-    const News news = early->second;
-    early_.erase(early);
-    hear(news, context);
-  }
-}
-
-Connection* Connections::find(uint64_t context) const {
-  const auto at = connections_.find(context);
-  return at == connections_.end() ? nullptr : at->second.get();
-}
-
-std::unique_ptr<Connection> Connections::take(uint64_t context) {
-  const auto at = connections_.find(context);
-  if (at == connections_.end()) return nullptr;
-  std::unique_ptr<Connection> taken = std::move(at->second);
-  connections_.erase(at);
-  return taken;
-}
-
-void Connections::hear(News news, uint64_t context) {
-  Connection* connection = find(context);
-  if (!connection) {
-    early_[context] = news;
-    return;
-  }
-  if (connection->over) return;
-  connection->over = true;
-  if (news == News::lost) lose(*connection);
-  engine_of_process().note_event();
-}
-
-void Connections::tell(Connection& connection, News news) {
-  if (connection.over) return;
-  for (const int member : connection.local)
-    if (member != my_process()) engine_of_process().send_news(member, news, connection.context);
-  hear(news, connection.context);
-}
-
-void Connections::end_with(int process, int code) {
-  ending_[process] = code;
-  for (const auto& [context, connection] : connections_)
-    if (connection->over && gone_.contains(process) && std::ranges::count(connection->remote, process))
-      end_if_told(*connection, process);
-}
-
-bool Connections::is_to_end(uint64_t context) const {
-  const Connection* const connection = find(context);
-  return connection && std::ranges::any_of(connection->remote, [this](int other) { return ending_.contains(other); });
-}
-
-void Connections::end_if_told(const Connection& connection, int process) const {
-  const auto told = ending_.find(process);
-  const bool by_root = connection.lifeline < 0 && !::tutti::mpi::process().processes->is_foreign(connection.root);
-  if (told == ending_.end() || by_root) return;
-  ::tutti::mpi::process().job->abort(
-      told->second, fmt::format("{} has ended its job and this one, which is connected with it, with code {}",
-                                ::tutti::mpi::process().processes->text(process), told->second));
-}
-
-void Connections::lose(const Connection& connection) {
-  if (gone_.empty()) engine_of_process().add_poller(*this);
-  for (const int process : connection.remote) {
-    if (!::tutti::mpi::process().processes->is_foreign(process)) continue;
-    gone_.insert(process);
-    ::tutti::mpi::process().transport->lose(process);
-    end_if_told(connection, process);
-  }
-  poll();
-}
-
-bool Connections::poll() {
-  Process& p = process();
-  broken_.clear();
-  {
-    const std::lock_guard lock(p.spanning_mutex);
-    const auto is_gone = [&](int peer) { return gone_.contains(peer); };
-    for (const auto& [context, comm] : p.spanning)
-      if (std::ranges::any_of(comm->user.peers, is_gone) || std::ranges::any_of(comm->hidden.peers, is_gone))
-        broken_.insert(context);
-  }
-  return p.engine->fail(
-      [](void* self, uint64_t context) {
-        return spans_jobs(context) && static_cast<Connections*>(self)->broken_.contains(context & ~uint64_t{1});
-      },
-      [](void* self, uint64_t peer) { return static_cast<Connections*>(self)->gone_.contains(static_cast<int>(peer)); },
-      this, MPI_ERR_PROC_ABORTED);
-}
-
-void on_news(const transport::Header& header) {
-  if (header.tag == News::aborted) return connections().end_with(header.process, static_cast<int>(header.ticket));
-  connections().hear(static_cast<News>(header.tag), header.ticket);
-}
-
-bool is_to_end(uint64_t context) {
-  const Engine::Guard own(engine_of_process());
-  return connections().is_to_end(context);
-}
-
-// The root's look at the lifeline. Ends when it does.
-void watch(uint64_t context, int lifeline) {
-  bool farewell = false;
-  for (;;) {
-    char word = 0;
-    pollfd one{lifeline, POLLIN, 0};
-    if (::poll(&one, 1, -1) < 0 && errno == EINTR) continue;
-    const ssize_t n = ::recv(lifeline, &word, 1, MSG_DONTWAIT);
-    if (n < 0 && (errno == EINTR || errno == EAGAIN)) continue;
-    const bool end = n <= 0;
-    if (!end) farewell |= word == kFarewell;
-    if (end && !farewell && is_to_end(context)) await_launcher(context);
-    {
-      const Engine::Guard own(engine_of_process());
-      if (Connection* connection = connections().find(context))
-        connections().tell(*connection, farewell ? News::left : News::lost);
-    }
-    if (end) return;
-  }
-}
-
-void say_farewell(const Connection& connection) {
-  if (connection.lifeline < 0) return;
-  [[maybe_unused]] const ssize_t n = ::send(connection.lifeline, &kFarewell, 1, MSG_NOSIGNAL);
-}
-
-// Without the engine: the watcher may want it.
-void close_lifeline(Connection& connection) {
-  if (connection.lifeline < 0) return;
-  ::shutdown(connection.lifeline, SHUT_RDWR);
-  if (connection.watcher.joinable()) connection.watcher.join();
-  ::close(connection.lifeline);
-}
 
 // ---- what the sides tell each other
 
@@ -277,8 +72,6 @@ struct Words {
   Error error() const { return failure(problem_class, "{}", problem); }
 };
 
-void end_others(int code, bool owned);
-
 // What I tell of myself. The way to me is opened now: it may have to.
 Words my_words(int root) {
   Process& p = process();
@@ -286,8 +79,7 @@ Words my_words(int root) {
   const bool directly = &p.engine->transport() == &p.transport->direct();
   if (Error e = p.transport->open_late()) return Words::of(std::move(e).within("connecting to another job"));
   if (directly) p.engine->switch_transport(*p.transport);  // else what stands in front of it includes it
-  p.engine->set_news_handler(on_news);
-  end_connected_jobs.store(end_others, std::memory_order_release);
+  hear_of_connections();
   Bytes me;
   put(me, p.processes->job());
   put(me, static_cast<int32_t>(my_process()));
@@ -401,13 +193,7 @@ Result<Ref<Comm>> make_joined(Comm& comm, int root, bool accepts, uint64_t conte
   joined->attributes.copy_predefined(comm.attributes);
   if (comm.rank() == root) {
     made.lifeline = socket.give_up();
-    const SignalsBlocked none;
-    try {
-      made.watcher = std::thread(watch, context, made.lifeline);
-    } catch (const std::system_error& e) {
-      say(Level::warning, "there is no thread to hear of the end of a connected job ({}): a limit on processes may be "
-          "too low", e.what());
-    }
+    watch_lifeline(made);
   }
   return joined;
 }
@@ -486,78 +272,6 @@ Result<Ref<Comm>> join_groups(Comm& comm, int root, bool accepts, Function funct
   Result<std::string> known_as = tell_numbers(comm, root, accepts, socket, other.numbers);
   if (!known_as) return std::move(known_as).error();
   return make_joined(comm, root, accepts, theirs->context, socket, other, *known_as);
-}
-
-Error part(Comm& comm) {
-  {
-    const Engine::Guard own(comm.engine());
-    if (!connections().find(comm.context())) return {};
-  }
-  // All of both sides have called. If one side is gone there is nobody to wait for.
-  Error gone = run(comm, coll::Call{.kind = coll::Collective::barrier,
-                                    .signature = contract::word_of(Function::Comm_disconnect)});
-  std::unique_ptr<Connection> connection;
-  {
-    const Engine::Guard own(comm.engine());
-    connection = connections().take(comm.context());
-  }
-  say_farewell(*connection);
-  close_lifeline(*connection);
-  return gone && gone.mpi_class() != MPI_ERR_PROC_ABORTED ? std::move(gone) : Error();
-}
-
-void part_from_all() {
-  Engine& engine = engine_of_process();
-  {
-    const Engine::Guard own(engine);
-    if (connections().empty()) return;
-    connections().each([](const Connection& connection) { say_farewell(connection); });
-    engine.wait_until([] { return connections().all_over(); });
-  }
-  std::vector<std::unique_ptr<Connection>> ended;
-  {
-    const Engine::Guard own(engine);
-    std::vector<uint64_t> contexts;
-    connections().each([&](const Connection& connection) { contexts.push_back(connection.context); });
-    for (const uint64_t context : contexts) ended.push_back(connections().take(context));
-  }
-  for (auto& connection : ended) close_lifeline(*connection);
-}
-
-namespace {
-
-// The engine is owned. `waits`: until they are told, or nobody hears for some time, who hears of this job's end then.
-void tell_to_end(const std::set<int>& processes, int code, bool waits) {
-  constexpr std::chrono::seconds kPatience{2};
-  Engine& engine = engine_of_process();
-  for (const int other : processes)
-    if (process().processes->is_foreign(other)) engine.send_news(other, News::aborted, static_cast<uint32_t>(code));
-  const auto until = std::chrono::steady_clock::now() + kPatience;
-  while (waits && !engine.transport().flushed() && std::chrono::steady_clock::now() < until) engine.progress();
-}
-
-// All that are connected. Whoever owns the engine may be in the middle of a pass: nothing is driven then.
-void end_others(int code, bool owned) {
-  Engine& engine = engine_of_process();
-  if (!owned) engine.enter();
-  std::set<int> others;
-  connections().each([&](const Connection& connection) {
-    if (!connection.over) others.insert(connection.remote.begin(), connection.remote.end());
-  });
-  tell_to_end(others, code, !owned);
-  if (!owned) engine.leave();
-}
-
-}  // namespace
-
-void abort_connected(const Comm& comm, int code) {
-  const Engine::Guard own(engine_of_process());
-  tell_to_end({comm.hidden.peers.begin(), comm.hidden.peers.end()}, code, true);
-}
-
-bool is_connected() {
-  const Engine::Guard own(engine_of_process());
-  return !connections().empty();
 }
 
 }  // namespace tutti::mpi

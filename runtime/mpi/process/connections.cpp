@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/process/connections.hpp"
+
+#include <mpi.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <set>
+#include <system_error>
+
+#include "base/log.hpp"
+#include "base/signals.hpp"
+#include "contract/signature.hpp"
+#include "functions.hpp"
+#include "mpi/coll/collective.hpp"
+#include "mpi/object/ending.hpp"
+#include "mpi/object/process.hpp"
+#include "mpi/process/connection.hpp"
+#include "mpi/process/parent.hpp"
+
+namespace tutti::mpi {
+namespace {
+
+using engine::Engine;
+
+constexpr char kFarewell = 'F';
+
+}  // namespace
+
+Connections& connections() {
+  static auto& all = *new Connections;  // threads may look at it during exit
+  return all;
+}
+
+void Connections::add(std::unique_ptr<Connection> connection) {
+  const uint64_t context = connection->context;
+  connections_[context] = std::move(connection);
+  if (const auto early = early_.find(context); early != early_.end()) {
+    const News news = early->second;
+    early_.erase(early);
+    hear(news, context);
+  }
+}
+
+Connection* Connections::find(uint64_t context) const {
+  const auto at = connections_.find(context);
+  return at == connections_.end() ? nullptr : at->second.get();
+}
+
+std::unique_ptr<Connection> Connections::take(uint64_t context) {
+  const auto at = connections_.find(context);
+  if (at == connections_.end()) return nullptr;
+  std::unique_ptr<Connection> taken = std::move(at->second);
+  connections_.erase(at);
+  return taken;
+}
+
+void Connections::hear(News news, uint64_t context) {
+  Connection* connection = find(context);
+  if (!connection) {
+    early_[context] = news;
+    return;
+  }
+  if (connection->over) return;
+  connection->over = true;
+  if (news == News::lost) lose(*connection);
+  engine_of_process().note_event();
+}
+
+void Connections::tell(Connection& connection, News news) {
+  if (connection.over) return;
+  for (const int member : connection.local)
+    if (member != my_process()) engine_of_process().send_news(member, news, connection.context);
+  hear(news, connection.context);
+}
+
+void Connections::end_with(int process, int code) {
+  ending_[process] = code;
+  for (const auto& [context, connection] : connections_)
+    if (connection->over && gone_.contains(process) && std::ranges::count(connection->remote, process))
+      end_if_told(*connection, process);
+}
+
+bool Connections::is_to_end(uint64_t context) const {
+  const Connection* const connection = find(context);
+  return connection && std::ranges::any_of(connection->remote, [this](int other) { return ending_.contains(other); });
+}
+
+void Connections::end_if_told(const Connection& connection, int process) const {
+  const auto told = ending_.find(process);
+  const bool by_root = connection.lifeline < 0 && !::tutti::mpi::process().processes->is_foreign(connection.root);
+  if (told == ending_.end() || by_root) return;
+  ::tutti::mpi::process().job->abort(
+      told->second, fmt::format("{} has ended its job and this one, which is connected with it, with code {}",
+                                ::tutti::mpi::process().processes->text(process), told->second));
+}
+
+void Connections::lose(const Connection& connection) {
+  if (gone_.empty()) engine_of_process().add_poller(*this);
+  for (const int process : connection.remote) {
+    if (!::tutti::mpi::process().processes->is_foreign(process)) continue;
+    gone_.insert(process);
+    ::tutti::mpi::process().transport->lose(process);
+    end_if_told(connection, process);
+  }
+  poll();
+}
+
+bool Connections::poll() {
+  Process& p = process();
+  broken_.clear();
+  {
+    const std::lock_guard lock(p.spanning_mutex);
+    const auto is_gone = [&](int peer) { return gone_.contains(peer); };
+    for (const auto& [context, comm] : p.spanning)
+      if (std::ranges::any_of(comm->user.peers, is_gone) || std::ranges::any_of(comm->hidden.peers, is_gone))
+        broken_.insert(context);
+  }
+  return p.engine->fail(
+      [](void* self, uint64_t context) {
+        return spans_jobs(context) && static_cast<Connections*>(self)->broken_.contains(context & ~uint64_t{1});
+      },
+      [](void* self, uint64_t peer) { return static_cast<Connections*>(self)->gone_.contains(static_cast<int>(peer)); },
+      this, MPI_ERR_PROC_ABORTED);
+}
+
+namespace {
+
+void on_news(const transport::Header& header) {
+  if (header.tag == News::aborted) return connections().end_with(header.process, static_cast<int>(header.ticket));
+  connections().hear(static_cast<News>(header.tag), header.ticket);
+}
+
+bool is_to_end(uint64_t context) {
+  const Engine::Guard own(engine_of_process());
+  return connections().is_to_end(context);
+}
+
+// The root's look at the lifeline. Ends when it does.
+void watch(uint64_t context, int lifeline) {
+  bool farewell = false;
+  for (;;) {
+    char word = 0;
+    pollfd one{lifeline, POLLIN, 0};
+    if (::poll(&one, 1, -1) < 0 && errno == EINTR) continue;
+    const ssize_t n = ::recv(lifeline, &word, 1, MSG_DONTWAIT);
+    if (n < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+    const bool end = n <= 0;
+    if (!end) farewell |= word == kFarewell;
+    if (end && !farewell && is_to_end(context)) await_launcher(context);
+    {
+      const Engine::Guard own(engine_of_process());
+      if (Connection* connection = connections().find(context))
+        connections().tell(*connection, farewell ? News::left : News::lost);
+    }
+    if (end) return;
+  }
+}
+
+void say_farewell(const Connection& connection) {
+  if (connection.lifeline < 0) return;
+  [[maybe_unused]] const ssize_t n = ::send(connection.lifeline, &kFarewell, 1, MSG_NOSIGNAL);
+}
+
+// Without the engine: the watcher may want it.
+void close_lifeline(Connection& connection) {
+  if (connection.lifeline < 0) return;
+  ::shutdown(connection.lifeline, SHUT_RDWR);
+  if (connection.watcher.joinable()) connection.watcher.join();
+  ::close(connection.lifeline);
+}
+
+void end_others(int code, bool owned);
+
+}  // namespace
+
+void hear_of_connections() {
+  engine_of_process().set_news_handler(on_news);
+  end_connected_jobs.store(end_others, std::memory_order_release);
+}
+
+void watch_lifeline(Connection& connection) {
+  const SignalsBlocked none;
+  try {
+    connection.watcher = std::thread(watch, connection.context, connection.lifeline);
+  } catch (const std::system_error& e) {
+    say(Level::warning, "there is no thread to hear of the end of a connected job ({}): a limit on processes may be "
+        "too low", e.what());
+  }
+}
+
+Error part(Comm& comm) {
+  {
+    const Engine::Guard own(engine_of_process());
+    if (!connections().find(comm.context())) return {};
+  }
+  // All of both sides have called. If one side is gone there is nobody to wait for.
+  Error gone = run(comm, coll::Call{.kind = coll::Collective::barrier,
+                                    .signature = contract::word_of(Function::Comm_disconnect)});
+  std::unique_ptr<Connection> connection;
+  {
+    const Engine::Guard own(engine_of_process());
+    connection = connections().take(comm.context());
+  }
+  say_farewell(*connection);
+  close_lifeline(*connection);
+  return gone && gone.mpi_class() != MPI_ERR_PROC_ABORTED ? std::move(gone) : Error();
+}
+
+void part_from_all() {
+  Engine& engine = engine_of_process();
+  {
+    const Engine::Guard own(engine);
+    if (connections().empty()) return;
+    connections().each([](const Connection& connection) { say_farewell(connection); });
+    engine.wait_until([] { return connections().all_over(); });
+  }
+  std::vector<std::unique_ptr<Connection>> ended;
+  {
+    const Engine::Guard own(engine);
+    std::vector<uint64_t> contexts;
+    connections().each([&](const Connection& connection) { contexts.push_back(connection.context); });
+    for (const uint64_t context : contexts) ended.push_back(connections().take(context));
+  }
+  for (auto& connection : ended) close_lifeline(*connection);
+}
+
+namespace {
+
+// The engine is owned. `waits`: until they are told, or nobody hears for some time, who hears of this job's end then.
+void tell_to_end(const std::set<int>& processes, int code, bool waits) {
+  constexpr std::chrono::seconds kPatience{2};
+  Engine& engine = engine_of_process();
+  for (const int other : processes)
+    if (process().processes->is_foreign(other)) engine.send_news(other, News::aborted, static_cast<uint32_t>(code));
+  const auto until = std::chrono::steady_clock::now() + kPatience;
+  while (waits && !engine.transport().flushed() && std::chrono::steady_clock::now() < until) engine.progress();
+}
+
+// All that are connected. Whoever owns the engine may be in the middle of a pass: nothing is driven then.
+void end_others(int code, bool owned) {
+  Engine& engine = engine_of_process();
+  if (!owned) engine.enter();
+  std::set<int> others;
+  connections().each([&](const Connection& connection) {
+    if (!connection.over) others.insert(connection.remote.begin(), connection.remote.end());
+  });
+  tell_to_end(others, code, !owned);
+  if (!owned) engine.leave();
+}
+
+}  // namespace
+
+void abort_connected(const Comm& comm, int code) {
+  const Engine::Guard own(engine_of_process());
+  tell_to_end({comm.hidden.peers.begin(), comm.hidden.peers.end()}, code, true);
+}
+
+bool is_connected() {
+  const Engine::Guard own(engine_of_process());
+  return !connections().empty();
+}
+
+}  // namespace tutti::mpi
