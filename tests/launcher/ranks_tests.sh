@@ -320,3 +320,16 @@ test_late_finalize_by_library() {
   done
   nothing_is_left
 }
+# Of a made-up machine with two sockets, whose processors are this one's.
+test_ranks_are_told_the_places_of_their_node() {
+  [ "$(nproc)" -ge 2 ] || return 0
+  HWLOC_SYNTHETIC="package:2 core:1 pu:1" HWLOC_THISSYSTEM=1 \
+    launch -n 2 --bind-to core sh -c 'echo "places $TUTTI_NODE_PLACES of $PMIX_RANK"'
+  expect_code 0
+  printed "places 0.0.-.-,1.0.-.- of 0"
+  printed "places 0.0.-.-,1.0.-.- of 1"
+  # Nothing tells unbound ranks apart.
+  launch -n 2 --bind-to none sh -c 'echo "places ${TUTTI_NODE_PLACES-none}"'
+  expect_code 0
+  printed "places none"
+}
