@@ -96,8 +96,10 @@ class FileRequest final : public Request {
         failed_ = std::move(error);
         go_on();
       };
-      failed_ = start_step(*comm, *call, over, step_);
-      if (!failed_) return;
+      // It may be over at once, and have failed: what `over` has noted stays.
+      Error refused = start_step(*comm, *call, over, step_);
+      if (!refused) return;
+      failed_ = std::move(refused);
     }
     outcome_ = std::move(together_->outcome);
     if (failed_) outcome_ = {0, std::move(failed_)};
