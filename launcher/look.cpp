@@ -105,9 +105,7 @@ std::string comm_text(const Record& record, uint64_t context) {
 // The thread to show: one in a call, the longest there; else the one that called last.
 const flight::Thread* thread_of(const Record& record) {
   const flight::Thread* chosen = nullptr;
-  const auto weight = [](const flight::Thread& t) {
-    return std::pair(t.inside, t.number);
-  };
+  const auto weight = [](const flight::Thread& t) { return std::pair(t.inside, t.number); };
   for (const flight::Thread& thread : record.threads)
     if (thread.used && (!chosen || weight(*chosen) < weight(thread))) chosen = &thread;
   return chosen;

@@ -178,7 +178,8 @@ std::string why_json(const std::vector<RankView>& ranks) {
         "{}\n "
         "{{\"job\":{},\"rank\":{},\"size\":{},\"host\":{},\"pid\":{},\"program\":{},\"process_"
         "state\":\"{}\",\"kernel\":{},"
-        "\"state\":\"{}\",\"call\":{},\"place\":{},\"communicator\":{},\"milliseconds\":{},\"exact\":{},\"waits_"
+        "\"state\":\"{}\",\"call\":{},\"place\":{},\"communicator\":{},\"milliseconds\":{},"
+        "\"exact\":{},\"waits_"
         "for\":[{}],"
         "\"file\":{},\"latest\":[{}]}}",
         text.size() > 1 ? "," : "", json_text(r.job), r.rank, r.size, json_text(r.host), r.pid,
@@ -187,8 +188,8 @@ std::string why_json(const std::vector<RankView>& ranks) {
         : r.inside  ? "inside"
         : r.looks   ? "asking"
                     : "outside",
-        json_text(r.call), json_text(r.place), json_text(r.communicator), r.milliseconds,
-        r.exact, awaited, json_text(r.file), latest);
+        json_text(r.call), json_text(r.place), json_text(r.communicator), r.milliseconds, r.exact,
+        awaited, json_text(r.file), latest);
   }
   return text + "\n]\n";
 }

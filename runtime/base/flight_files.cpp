@@ -11,7 +11,8 @@ namespace {
 
 FileRecord* file_record() {
   Record* const record = mine();
-  return record ? reinterpret_cast<FileRecord*>(reinterpret_cast<char*>(record) + kFileRecordAt) : nullptr;
+  return record ? reinterpret_cast<FileRecord*>(reinterpret_cast<char*>(record) + kFileRecordAt)
+                : nullptr;
 }
 
 }  // namespace
@@ -46,13 +47,26 @@ std::string file_calls_text(const FileRecord& record) {
     };
     if (!text.empty()) text += "; ";
     switch (each.does) {
-      case FileDoes::nothing: break;
-      case FileDoes::reads: text += moves("pread"); break;
-      case FileDoes::writes: text += moves("pwrite"); break;
-      case FileDoes::locks: text += moves("fcntl for a lock"); break;
-      case FileDoes::syncs: text += fmt::format("in fsync of {}", name); break;
-      case FileDoes::resizes: text += fmt::format("in ftruncate or posix_fallocate of {} to {} bytes", name, each.bytes); break;
-      case FileDoes::opens: text += fmt::format("in open of {}", name); break;
+      case FileDoes::nothing:
+        break;
+      case FileDoes::reads:
+        text += moves("pread");
+        break;
+      case FileDoes::writes:
+        text += moves("pwrite");
+        break;
+      case FileDoes::locks:
+        text += moves("fcntl for a lock");
+        break;
+      case FileDoes::syncs:
+        text += fmt::format("in fsync of {}", name);
+        break;
+      case FileDoes::resizes:
+        text += fmt::format("in ftruncate or posix_fallocate of {} to {} bytes", name, each.bytes);
+        break;
+      case FileDoes::opens:
+        text += fmt::format("in open of {}", name);
+        break;
     }
   }
   return text;

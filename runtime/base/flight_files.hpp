@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The part of the flight record that tells of files: which call of the operating system a thread of the rank is in, for
-// which file, and where in it. It stands behind the record proper, in the same memory.
+// The part of the flight record that tells of files: which call of the operating system a thread of
+// the rank is in, for which file, and where in it. It stands behind the record proper, in the same
+// memory.
 #pragma once
 
 #include "base/flight.hpp"
@@ -20,8 +21,8 @@ struct FileName {
 };
 
 struct FileRecord {
-  FileName files[kFiles];           // open ones, and some that were
-  FileCall calls[kFileCalls];       // by thread, more or less
+  FileName files[kFiles];      // open ones, and some that were
+  FileCall calls[kFileCalls];  // by thread, more or less
 };
 inline constexpr size_t kFileRecordAt = (sizeof(Record) + 63) / 64 * 64;
 inline constexpr size_t kMemoryBytes = kFileRecordAt + sizeof(FileRecord);

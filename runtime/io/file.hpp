@@ -39,9 +39,7 @@ struct Outcome {
 class File {
  public:
   File(std::string name, std::unique_ptr<Storage> storage)
-      : name_(std::move(name)),
-        storage_(std::move(storage)),
-        place_(flight::file_opened(name_)) {}
+      : name_(std::move(name)), storage_(std::move(storage)), place_(flight::file_opened(name_)) {}
 
   Outcome read(const Access& access);
   Outcome write(const Access& access);

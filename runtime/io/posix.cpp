@@ -98,8 +98,8 @@ std::unique_ptr<Storage> open_posix(const std::string& path, const Opening& how,
   return std::make_unique<Posix>(fd);
 }
 
-// A magic number, a pattern and an object's number of 16 bytes come first; then the size of a stripe in 4 bytes,
-// and how many there are in 2, all in the machine's order.
+// A magic number, a pattern and an object's number of 16 bytes come first; then the size of a
+// stripe in 4 bytes, and how many there are in 2, all in the machine's order.
 Stripes stripes_of_lustre(const unsigned char* attribute, size_t bytes) {
   uint32_t magic, size;
   uint16_t count;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory that is kept from one access to the next: what is new costs a fault for each page. Holds anything.
+// Memory that is kept from one access to the next: what is new costs a fault for each page. Holds
+// anything.
 #pragma once
 
 #include <cstddef>

@@ -15,7 +15,8 @@ struct Moved {
   int error = 0;
 };
 
-// How a file system lays a file out: in units that go around among so many devices. 0: it does not say.
+// How a file system lays a file out: in units that go around among so many devices. 0: it does not
+// say.
 struct Stripes {
   int64_t bytes = 0, count = 0;
 };

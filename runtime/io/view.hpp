@@ -29,8 +29,8 @@ struct View {
   // How many positions lie before that place in the file.
   int64_t position_at(int64_t offset) const;
 
-  // Of where some of its first positions lie. Equal views have equal ones, however they are put together; views of
-  // different ones differ.
+  // Of where some of its first positions lie. Equal views have equal ones, however they are put
+  // together; views of different ones differ.
   uint64_t fingerprint() const;
 
   // visit(offset in the file, how far from `position`, bytes) for each run of [position, position +

@@ -160,7 +160,7 @@ test_spawned() {
 test_files() {
   nodes_up node1 node2 node3
   local name
-  for name in views modes representations overlap errors; do
+  for name in views modes representations overlap errors together datasets; do
     limit=300 launch --host $all env TMPDIR="$build/tests/cluster" "$programs/program.file.$name"
     [ "$code" = 0 ] || fail "$name, exit code $code: $(cat "$bed/out")"
     echo "$name: $took s"

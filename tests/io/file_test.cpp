@@ -27,7 +27,8 @@ struct Opened {
 
 std::vector<std::byte> pattern(size_t size, unsigned seed) {
   std::vector<std::byte> bytes(size);
-  for (size_t i = 0; i < size; ++i) bytes[i] = static_cast<std::byte>(1 + (i * 7 + seed + i / 251) % 255);
+  for (size_t i = 0; i < size; ++i)
+    bytes[i] = static_cast<std::byte>(1 + (i * 7 + seed + i / 251) % 255);
   return bytes;
 }
 
@@ -56,9 +57,12 @@ TEST(FileAccess, MemoryWithGapsIsLeftAloneBetweenThem) {
   const LayoutRef every_third = Layout::resized(Layout::dense(1), 0, 3);
   const View view{0, Layout::resized(Layout::dense(4), 0, 6)};
   const int64_t count = 3 << 20;  // several staging buffers
-  std::vector<std::byte> out = pattern(static_cast<size_t>(3 * count), 5), in(out.size(), std::byte{0xee});
-  ASSERT_EQ(opened.file->write({view, 2, {out.data(), count, every_third.get()}, count}).bytes, count);
-  ASSERT_EQ(opened.file->read({view, 2, {in.data(), count, every_third.get()}, count}).bytes, count);
+  std::vector<std::byte> out = pattern(static_cast<size_t>(3 * count), 5),
+                         in(out.size(), std::byte{0xee});
+  ASSERT_EQ(opened.file->write({view, 2, {out.data(), count, every_third.get()}, count}).bytes,
+            count);
+  ASSERT_EQ(opened.file->read({view, 2, {in.data(), count, every_third.get()}, count}).bytes,
+            count);
   for (size_t i = 0; i < in.size(); ++i) ASSERT_EQ(in[i], i % 3 ? std::byte{0xee} : out[i]) << i;
 }
 
@@ -88,7 +92,8 @@ TEST(FileAccess, AnErrorSaysWhatWhereAndWhy) {
   const Outcome written = full.file->write({plain, 0, dense(out), 4000});
   EXPECT_EQ(written.bytes, 1000);
   EXPECT_EQ(written.error.mpi_class(), MPI_ERR_NO_SPACE);
-  EXPECT_EQ(written.error.message(), "a file: writing 3000 bytes at offset 1000: No space left on device");
+  EXPECT_EQ(written.error.message(),
+            "a file: writing 3000 bytes at offset 1000: No space left on device");
   EXPECT_EQ(full.file->reserve(5000).mpi_class(), MPI_ERR_NO_SPACE);
 
   Opened broken({.most_at_once = 10, .fails_at = 5, .error = EIO});
@@ -127,7 +132,8 @@ TEST(FileAccess, AtomicOnesLockAndUnlockAlsoIfTheyFail) {
   EXPECT_EQ(opened.storage->unlocks, 2);
 }
 
-// As lfs_getstripe's counterpart in the kernel writes it: a magic number, a pattern, an object, a size and a count.
+// As lfs_getstripe's counterpart in the kernel writes it: a magic number, a pattern, an object, a
+// size and a count.
 TEST(Stripes, OfLustre) {
   unsigned char attribute[56] = {0xd0, 0x0b, 0xd1, 0x0b};
   const uint32_t bytes = 4 << 20;

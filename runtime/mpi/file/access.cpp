@@ -7,8 +7,8 @@
 #include "mpi/check/strict.hpp"
 #include "mpi/file/agreement.hpp"
 #include "mpi/file/representation.hpp"
-#include "mpi/object/status.hpp"
 #include "mpi/file/together.hpp"
+#include "mpi/object/status.hpp"
 
 namespace tutti::mpi {
 
@@ -20,7 +20,8 @@ Error alike_views(const File& file) {
   const auto lock = file.locked();
   if (file.other_view == 0) return {};
   return failure(MPI_ERR_NOT_SAME,
-                 "{}: the views of ranks 0 and {} differ: a shared pointer counts the etypes of one view that all "
+                 "{}: the views of ranks 0 and {} differ: a shared pointer counts the etypes of "
+                 "one view that all "
                  "ranks have (the standard, section 14.4.4; argument fh)",
                  file.name, file.other_view);
 }

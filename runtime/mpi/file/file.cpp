@@ -81,7 +81,8 @@ Error open_everywhere(File& file, const std::string& path) {
     if (!mine) mine = set_shared(file, end);
     first.failed = mine.mpi_class();
     // Where they share nothing else, they shall not share this.
-    if (!mine && (file.comm().hidden.area || file.size() == 1)) first.pointer = file.pointer.offer(end);
+    if (!mine && (file.comm().hidden.area || file.size() == 1))
+      first.pointer = file.pointer.offer(end);
   }
   coll::Call call = bcast_bytes(&first, sizeof first, 0);
   call.signature = contract::word_of(Function::File_open);
@@ -93,8 +94,10 @@ Error open_everywhere(File& file, const std::string& path) {
     int32_t failed, has_pointer;
   };
   std::vector<Said> all;
-  const bool has = file.rank() == 0 ? first.pointer.descriptor >= 0 : file.pointer.accept(first.pointer);
-  if (Error e = exchange(file.comm(), Function::File_open, Said{mine.mpi_class(), has}, all)) return e;
+  const bool has =
+      file.rank() == 0 ? first.pointer.descriptor >= 0 : file.pointer.accept(first.pointer);
+  if (Error e = exchange(file.comm(), Function::File_open, Said{mine.mpi_class(), has}, all))
+    return e;
   file.pointer.use(std::ranges::all_of(all, [](const Said& s) { return s.has_pointer != 0; }));
   const auto failed = std::ranges::find_if(all, [](const Said& s) { return s.failed != 0; });
   if (failed == all.end()) return {};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Files (the standard, chapter 14): a communicator of the file's own, with a window whose memory at
-// rank 0 is the shared pointer, where the ranks are not all on one node; the view, the individual pointer, modes and hints. How bytes get to
-// the device is io/'s.
+// rank 0 is the shared pointer, where the ranks are not all on one node; the view, the individual
+// pointer, modes and hints. How bytes get to the device is io/'s.
 #pragma once
 
 #include <atomic>
@@ -82,9 +82,9 @@ class File final : public HasErrhandler {
   };
   Split split;
 
-  // Nonblocking and split collective accesses that are under way. Their exchanges go over the file's
-  // communicator, so they take their turns, and blocking collective calls on the file come after them. The
-  // engine's owner's, but for their number.
+  // Nonblocking and split collective accesses that are under way. Their exchanges go over the
+  // file's communicator, so they take their turns, and blocking collective calls on the file come
+  // after them. The engine's owner's, but for their number.
   std::deque<FileRequest*> turns;
   std::atomic<int> waiting_turns{0};
   std::vector<io::Stage> stages;  // memory of collective accesses that are over

@@ -212,8 +212,11 @@ Error file_set_view(File& fh, MPI_Offset disp, Datatype& etype, Datatype& filety
   auto made = std::make_shared<FileView>();
   Error mine = make_view(fh, disp, etype, filetype, datarep, *made);
   await_earlier(fh);
-  ViewSaid said{mine.mpi_class(), etype.layout->extent(), made->etype_bytes,
-                mine ? 0 : made->bytes.fingerprint(), {}};
+  ViewSaid said{mine.mpi_class(),
+                etype.layout->extent(),
+                made->etype_bytes,
+                mine ? 0 : made->bytes.fingerprint(),
+                {}};
   std::strncpy(said.representation, datarep, sizeof said.representation - 1);
   std::vector<ViewSaid> all;
   if (Error e = exchange(fh.comm(), Function::File_set_view, said, all)) return e;

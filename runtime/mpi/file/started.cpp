@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Accesses that are started and complete later: nonblocking ones (the standard, section 14.4) and split
-// collectives (14.4.5). Threads of the pool do the work; those of collective accesses take the steps of
-// mpi/file/together.hpp, whose exchanges go on by themselves, as those of every nonblocking collective do.
+// Accesses that are started and complete later: nonblocking ones (the standard, section 14.4) and
+// split collectives (14.4.5). Threads of the pool do the work; those of collective accesses take
+// the steps of mpi/file/together.hpp, whose exchanges go on by themselves, as those of every
+// nonblocking collective do.
 #include "io/pool.hpp"
+#include "mpi/coll/collective.hpp"
 #include "mpi/file/access.hpp"
 #include "mpi/file/representation.hpp"
 #include "mpi/file/together.hpp"
 #include "mpi/object/inventory.hpp"
 #include "mpi/object/process.hpp"
 #include "mpi/object/status.hpp"
-#include "mpi/coll/collective.hpp"
 #include "mpi/request/request.hpp"
 
 namespace tutti::mpi {
@@ -28,7 +29,8 @@ class FileRequest final : public Request {
     if (calls_user(job_) || job_.bytes() == 0) return perform_now();
     io::submit(io::make_queue(), [this] { perform_now(); });
   }
-  // With those of the other ranks. `mine`: this rank cannot take part; the object goes when the others know.
+  // With those of the other ranks. `mine`: this rank cannot take part; the object goes when the
+  // others know.
   void start_together(Function function, Error mine = {}) {
     unheard_ = static_cast<bool>(mine);
     together_ = std::make_unique<Together>(job_, function, true, std::move(mine));
@@ -59,7 +61,8 @@ class FileRequest final : public Request {
   }
   HasErrhandler& raises_on() const override { return *job_.file; }
 
-  // The exchange that it, or the one whose turn it is, waits for; nothing while that moves bytes of the file.
+  // The exchange that it, or the one whose turn it is, waits for; nothing while that moves bytes of
+  // the file.
   void add_open_needs(engine::Condition& needs) const override {
     if (!together_ || job_.file->turns.empty()) return void(needs.always());
     const Request* const step = job_.file->turns.front()->step_;
@@ -93,8 +96,10 @@ class FileRequest final : public Request {
         failed_ = std::move(error);
         go_on();
       };
-      failed_ = start_step(*comm, *call, over, step_);
-      if (!failed_) return;
+      // It may be over at once, and have failed: what `over` has noted stays.
+      Error refused = start_step(*comm, *call, over, step_);
+      if (!refused) return;
+      failed_ = std::move(refused);
     }
     outcome_ = std::move(together_->outcome);
     if (failed_) outcome_ = {0, std::move(failed_)};

@@ -86,15 +86,24 @@ const coll::Call* Together::ask(const coll::Call& call, Stage then) {
 
 const coll::Call* Together::next() {
   switch (stage_) {
-    case Stage::shares: return say_share();
-    case Stage::decide: return decide();
-    case Stage::learn_views: return send_views();
-    case Stage::take_views: return take_views();
-    case Stage::windows: return next_window();
-    case Stage::agree: return agree();
-    case Stage::judge: return judge();
-    case Stage::told: return hear();
-    case Stage::over: break;
+    case Stage::shares:
+      return say_share();
+    case Stage::decide:
+      return decide();
+    case Stage::learn_views:
+      return send_views();
+    case Stage::take_views:
+      return take_views();
+    case Stage::windows:
+      return next_window();
+    case Stage::agree:
+      return agree();
+    case Stage::judge:
+      return judge();
+    case Stage::told:
+      return hear();
+    case Stage::over:
+      break;
   }
   return nullptr;
 }
@@ -177,8 +186,8 @@ const coll::Call* Together::take_views() {
     std::span<const std::byte> from(views_.data() + places_[r], static_cast<size_t>(counts_[r]));
     LayoutRef tile = Layout::read(from);
     if (!tile) {  // as on all ranks: they have read the same
-      outcome.error = failure(MPI_ERR_INTERN, "{}: the view of rank {} cannot be read",
-                              job.file->name, r);
+      outcome.error =
+          failure(MPI_ERR_INTERN, "{}: the view of rank {} cannot be read", job.file->name, r);
       return agree();
     }
     views->push_back({all_said_[r].displacement, std::move(tile)});
@@ -226,8 +235,7 @@ const coll::Call* Together::tell(int first) {
 }
 
 const coll::Call* Together::hear() {
-  if (!outcome.error)
-    outcome.error = failure(told_.error_class, "rank {}: {}", first_, told_.text);
+  if (!outcome.error) outcome.error = failure(told_.error_class, "rank {}: {}", first_, told_.text);
   stage_ = Stage::over;
   return nullptr;
 }

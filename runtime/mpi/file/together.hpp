@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A collective access as a sequence of exchanges between the ranks (each a plan, as every collective is), with
-// what a rank does by itself in between: it looks at what all have said, moves bytes of the file, copies. It
-// waits for nobody, so that the blocking form can run the exchanges one after the other and the nonblocking one
-// start them. Both therefore go in two phases, or each rank moves its own data, by the same rule.
+// A collective access as a sequence of exchanges between the ranks (each a plan, as every
+// collective is), with what a rank does by itself in between: it looks at what all have said, moves
+// bytes of the file, copies. It waits for nobody, so that the blocking form can run the exchanges
+// one after the other and the nonblocking one start them. Both therefore go in two phases, or each
+// rank moves its own data, by the same rule.
 #pragma once
 
 #include <memory>
@@ -30,21 +31,32 @@ struct Share {
 
 class Together {
  public:
-  // `mine`: why this rank cannot take part, which all ranks hear. `in_pool`: next() is called by a thread of the
-  // pool, which waits for no other one.
+  // `mine`: why this rank cannot take part, which all ranks hear. `in_pool`: next() is called by a
+  // thread of the pool, which waits for no other one.
   Together(Job job, Function function, bool in_pool, Error mine = {});
   ~Together();
   Together(const Together&) = delete;
 
-  // Does what this rank can do by itself, and returns the exchange that comes next, whose buffers it keeps; to be
-  // called again when that has been made. nullptr: it is over, and `outcome` is what MPI returns.
+  // Does what this rank can do by itself, and returns the exchange that comes next, whose buffers
+  // it keeps; to be called again when that has been made. nullptr: it is over, and `outcome` is
+  // what MPI returns.
   const coll::Call* next();
   io::Outcome outcome;
 
   const Job job;
 
  private:
-  enum class Stage : uint8_t { shares, decide, learn_views, take_views, windows, agree, judge, told, over };
+  enum class Stage : uint8_t {
+    shares,
+    decide,
+    learn_views,
+    take_views,
+    windows,
+    agree,
+    judge,
+    told,
+    over
+  };
   const coll::Call* say_share();
   const coll::Call* decide();
   const coll::Call* alone();

@@ -9,7 +9,7 @@ namespace tutti::mpi {
 namespace {
 
 constexpr int64_t kAligned = 64 << 10;
-constexpr size_t kStages = 6;                      // a file keeps so many …
+constexpr size_t kStages = 6;                     // a file keeps so many …
 constexpr int64_t kMostKept = int64_t{16} << 20;  // … of at most so many bytes
 constexpr int64_t kDense = 4;  // a window is read whole if at least one byte of so many is wanted
 
@@ -43,7 +43,8 @@ TwoPhases::~TwoPhases() {
         job_.file->stages.push_back(std::move(*each));
 }
 
-// The largest first, for what has to hold most: a window's bytes, as they lie in the file and as they travel.
+// The largest first, for what has to hold most: a window's bytes, as they lie in the file and as
+// they travel.
 void TwoPhases::take_stages() {
   const std::lock_guard lock(job_.file->mutex);
   std::vector<io::Stage>& kept = job_.file->stages;
@@ -76,8 +77,8 @@ void TwoPhases::clip() {
   if (high_ == 0) low_ = 0;
 }
 
-// Equal parts of the range, each of whole stripes of the file: no two aggregators share one, nor its lock at the
-// file system.
+// Equal parts of the range, each of whole stripes of the file: no two aggregators share one, nor
+// its lock at the file system.
 void TwoPhases::divide() {
   const Share& first = shares_[0];
   int wanted = first.aggregators;
@@ -100,7 +101,8 @@ void TwoPhases::divide() {
   choose_aggregators(count);
 }
 
-// One on each node, then the next one on each, until there are enough; on a node they stand equally far apart.
+// One on each node, then the next one on each, until there are enough; on a node they stand equally
+// far apart.
 void TwoPhases::choose_aggregators(int count) {
   const NodeLayout* const nodes = job_.file->comm().hidden.nodes;
   if (nodes) {
@@ -133,8 +135,7 @@ TwoPhases::Piece TwoPhases::window_of(int aggregator, int64_t round) const {
 TwoPhases::Range TwoPhases::range_of(int rank, const Piece& window) const {
   const auto r = static_cast<size_t>(rank);
   const auto at = [&](int64_t offset) {
-    return std::clamp<int64_t>(views_[r].position_at(offset) - shares_[r].position, 0,
-                               lengths_[r]);
+    return std::clamp<int64_t>(views_[r].position_at(offset) - shares_[r].position, 0, lengths_[r]);
   };
   if (lengths_[r] == 0 || window.bytes == 0) return {};
   return {at(window.offset), at(window.offset + window.bytes)};

@@ -9,8 +9,8 @@
 //   rank 1's         ..b.....b.....b...     part of aggregator 1  abcabcabc
 //   rank 2's         ....c.....c.....c.
 //
-// A part is moved in windows of cb_buffer_size, one exchange for each. Aggregators read the next window, or
-// write the last one, while the ranks exchange the present one.
+// A part is moved in windows of cb_buffer_size, one exchange for each. Aggregators read the next
+// window, or write the last one, while the ranks exchange the present one.
 #pragma once
 
 #include <condition_variable>
@@ -47,10 +47,11 @@ class TwoPhases {
   };
   // A window of each aggregator, and what this rank has to do with them. There are two at a time.
   struct Window {
-    Piece here{};                // that of this aggregator
-    std::vector<Range> parts;    // of this rank's data, by aggregator
-    std::vector<Range> theirs;   // of each rank's data, what lies in `here`
-    std::vector<int64_t> mine, mine_at, other, other_at;  // counts and places of the exchange, by rank
+    Piece here{};               // that of this aggregator
+    std::vector<Range> parts;   // of this rank's data, by aggregator
+    std::vector<Range> theirs;  // of each rank's data, what lies in `here`
+    std::vector<int64_t> mine, mine_at, other,
+        other_at;  // counts and places of the exchange, by rank
     io::Stage stage, packed, buffer;
     int64_t packed_bytes = 0;  // of them
     Error error;

@@ -103,6 +103,40 @@ void check_views(Scratch& scratch, int rank, int size) {
   OK(MPI_File_close(&file));
 }
 
+// A shared pointer counts the etypes of one view; which types it was put together of does not matter.
+void check_shared_views(Scratch& scratch, int rank, int size) {
+  MPI_File file = opened(scratch.file("shared-views"), MPI_MODE_CREATE | MPI_MODE_RDWR);
+  MPI_Datatype two, every_other;
+  OK(MPI_Type_contiguous(2, MPI_INT, &two));
+  OK(MPI_Type_commit(&two));
+  OK(MPI_Type_create_resized(MPI_INT, 0, 8, &every_other));
+  OK(MPI_Type_commit(&every_other));
+  int number = rank;
+  MPI_Offset place;
+  MPI_Request request;
+  for (int turn = 0; turn < 3; ++turn) {
+    const bool other = rank == size - 1 && size > 1;
+    // Alike, another displacement, other tiles.
+    OK(MPI_File_set_view(file, turn == 1 && other ? 4 : 0, MPI_INT,
+                         turn == 0 ? (rank % 2 ? two : MPI_INT) : turn == 2 && other ? every_other : MPI_INT, "native",
+                         MPI_INFO_NULL));
+    const int wanted = turn == 0 || size == 1 ? MPI_SUCCESS : MPI_ERR_NOT_SAME;
+    CHECK_EQ(check::error_class(MPI_File_write_shared(file, &number, 1, MPI_INT, MPI_STATUS_IGNORE)), wanted);
+    int code = MPI_File_iwrite_shared(file, &number, 1, MPI_INT, &request);
+    CHECK_EQ(check::error_class(code), wanted);
+    if (code == MPI_SUCCESS) OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    code = MPI_File_write_ordered(file, &number, 1, MPI_INT, MPI_STATUS_IGNORE);
+    CHECK_EQ(check::error_class(code), wanted);
+    if (wanted) CHECK(says(code, "the views of ranks 0 and") && says(code, "shared-views"));
+    CHECK_EQ(check::error_class(MPI_File_seek_shared(file, 0, MPI_SEEK_SET)), wanted);
+    CHECK_EQ(check::error_class(MPI_File_get_position_shared(file, &place)), wanted);
+    OK(MPI_File_write_at_all(file, rank, &number, 1, MPI_INT, MPI_STATUS_IGNORE));
+  }
+  OK(MPI_Type_free(&two));
+  OK(MPI_Type_free(&every_other));
+  OK(MPI_File_close(&file));
+}
+
 void check_split(Scratch& scratch) {
   MPI_File file = opened(scratch.file("split"), MPI_MODE_CREATE | MPI_MODE_RDWR);
   int out = 5, other = 6;
@@ -161,6 +195,7 @@ int main(int argc, char** argv) {
   check_handlers(scratch);
   check_modes(scratch, rank, size);
   check_views(scratch, rank, size);
+  check_shared_views(scratch, rank, size);
   check_split(scratch);
   check_no_space(rank, size);
   check_names();
