@@ -166,7 +166,7 @@ def section_use(p, a):
         return ("kAddress" if p.short == "get_address" or p.short.endswith("_end") else "kPlain"), None, None
     blocks = (a.name == "recvbuf" and bare in ("gather", "gatherv", "allgather", "allgatherv", "alltoall", "alltoallv")
               or a.name == "sendbuf" and bare in ("scatter", "scatterv", "alltoall", "alltoallv")
-              or p.short in ("psend_init", "precv_init"))
+              or p.short.removesuffix("_c") in ("psend_init", "precv_init"))
     if any(o.name == "root" for o in p.arguments) and blocks:  # elsewhere its count and datatype may be anything
         return f"has_gaps({a.name}) && !is_at_root(comm_in(*comm), *root) ? kAddress : kBlocks", count, datatype
     return ("kBlocks" if blocks else "kOnce"), count, datatype

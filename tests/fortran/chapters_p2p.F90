@@ -172,8 +172,8 @@ contains
     integer :: round
     logical :: flag
     HANDLE(MPI_Request) :: requests(2)
-    call MPI_Psend_init(a, 6, 2_MPI_COUNT_KIND, MPI_INTEGER, right, 9, MPI_COMM_WORLD, MPI_INFO_NULL, requests(1), ierror)
-    call MPI_Precv_init(b, 6, 2_MPI_COUNT_KIND, MPI_INTEGER, left, 9, MPI_COMM_WORLD, MPI_INFO_NULL, requests(2), ierror)
+    call MPI_Psend_init(a, 6, 2, MPI_INTEGER, right, 9, MPI_COMM_WORLD, MPI_INFO_NULL, requests(1), ierror)
+    call MPI_Precv_init(b, 6, 2, MPI_INTEGER, left, 9, MPI_COMM_WORLD, MPI_INFO_NULL, requests(2), ierror)
     do round = 1, 2
       a = reshape([(1000 * round + 100 * rank + i, i = 1, 12)], [2, 6])
       b = -1

@@ -58,7 +58,7 @@ wanted() {
   case " $only " in *" $1 "*) ;; *) return 1 ;; esac
 }
 only=$*
-for name in sections callbacks; do
+for name in sections callbacks large dense; do
   flags=
   wanted $name && program $name '' check.f90 $name.f90
 done
@@ -71,6 +71,8 @@ wanted files && program files "$work/files.data" check.f90 files.f90
 wanted spawn && program spawn '' check.f90 spawn.f90
 wanted tools && program tools '' check.f90 tools.f90 tools_c.c
 wanted fixed_form && program fixed_form '' fixed_form.f
+flags=$lenient
+wanted fronts && program fronts '' fronts.f
 for chapter in comm type p2p coll rma file; do
   for interface in F08 MPI MPIF; do
     flags="-cpp -D$interface -I$sources"
