@@ -141,7 +141,10 @@ Error put_options_of_mpi(const Plan& plan, const JobMap& map, std::vector<std::s
   const RunOptions& options = plan.options;
   const auto ranks = static_cast<int>(map.ranks.size());
   std::string sets = sets_of_components(plan.allocation, map);
-  for (const std::string& set : options.process_sets) sets += (sets.empty() ? "" : ";") + set;
+  for (const std::string& set : options.process_sets) {
+    if (!sets.empty()) sets += ';';
+    sets += set;
+  }
   if (const auto known = parse_process_sets(sets, ranks); !known)
     return failure(1, "--pset: {}", known.error().message());
   const std::pair<std::string, std::string> variables[] = {
@@ -149,11 +152,12 @@ Error put_options_of_mpi(const Plan& plan, const JobMap& map, std::vector<std::s
       {kSocketRanksVariable, ""},
       {kMemoryKindsVariable, options.memory_kinds},
       {kInitialErrhandlerVariable, options.initial_errhandler}};
-  for (const auto& [name, value] : variables) {
-    if (!value.empty())
-      put_variable(environment, name + "=" + value);
+  for (const auto& each : variables) {
+    const std::string name = each.first + "=";
+    if (!each.second.empty())
+      put_variable(environment, name + each.second);
     else
-      std::erase_if(environment, [&](const std::string& pair) { return pair.starts_with(name + "="); });
+      std::erase_if(environment, [&](const std::string& pair) { return pair.starts_with(name); });
   }
   return {};
 }
@@ -164,8 +168,9 @@ int threads_of_ranks(const Plan& plan) {
   if (plan.bind_to != BindTo::automatic) return 0;
   const char* own = ::getenv("OMP_NUM_THREADS");
   std::string text = own ? own : "";
-  for (const std::string& pair : plan.options.apps[0].variables)
-    if (pair.starts_with("OMP_NUM_THREADS=")) text = pair.substr(pair.find('=') + 1);
+  for (const std::vector<std::string>* variables : {&plan.options.variables, &plan.options.apps[0].variables})
+    for (const std::string& pair : *variables)
+      if (pair.starts_with("OMP_NUM_THREADS=")) text = pair.substr(pair.find('=') + 1);
   const int threads = std::atoi(text.c_str());
   return threads > 1 && threads <= 100'000 ? threads : 0;
 }
