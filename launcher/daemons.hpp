@@ -25,6 +25,7 @@ class Daemons {
     std::function<void()> all_ready;
     std::function<void(int node, LinkEnd how, const std::string& sentence)> lost;  // or never came
     std::function<Error(int node, Message, std::string_view)> message;
+    std::function<bool()> job_ends;  // whether what its ranks die of is of no interest any more
   };
   struct Options {
     std::string job_id, rsh;
@@ -63,6 +64,7 @@ class Daemons {
     bool ready = false, dismissed = false, lost = false;
     std::string reason;  // why it does not start, in its own words
     Watch farewell;      // until Slurm has said why it is gone
+    std::vector<Watch> deaths;  // of ranks, until Slurm could have said so
   };
   struct Newcomer {
     std::unique_ptr<Link> link;  // null: it has become a daemon
@@ -78,6 +80,7 @@ class Daemons {
   void read_words(Shell& shell, int index);
   bool hears_of_end(Shell& shell, const std::string& line);
   bool is_reason(Shell& shell, const std::string& line);  // true: not to be printed as well
+  Error heard(Daemon& daemon, Message type, std::string_view payload);
   void link_closed(Daemon& daemon, LinkEnd how, const std::string& reason);
   void shell_ended(Shell& shell, int wait_status);
   std::string why_not_started(const Daemon& daemon, int code) const;

@@ -329,7 +329,8 @@ class Run {
                         },
                         [this](int host, Message type, std::string_view payload) {
                           return hear(host, type, payload);
-                        }});
+                        },
+                        [this] { return job_.is_ending(); }});
     return daemons_->start(plan_.allocation.hosts);
   }
 
