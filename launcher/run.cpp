@@ -462,12 +462,22 @@ class Run {
       if (each == "topology" && node >= 0) text += topology_text(own->name, *topology_, parseable);
       const auto ranks = node < 0 ? 0 : static_cast<int>(task.map.ranks_on(node).size());
       if (each == "bindings" && ranks > 0)
-        text += bindings_text(task.map, node, *topology_,
-                              topology_->bind(ranks, task.bind_to, policy_on(task, node, *topology_)),
-                              parseable);
+        text += bindings_text(task.map, node, *topology_, binding_here(task, node), parseable);
     }
     std::fputs(text.c_str(), stdout);
     std::fflush(stdout);
+  }
+
+  // As the node will do it, but for what other jobs have until then. What is wrong with it the node will say.
+  Topology::Binding binding_here(const NodeTask& task, int node) const {
+    const std::vector<int> ranks = task.map.ranks_on(node);
+    Topology::Binding out =
+        topology_->bind(static_cast<int>(ranks.size()), task.bind_to, policy_on(task, node, *topology_));
+    for (size_t i = 0; !task.rank_slots.empty() && i < ranks.size(); ++i) {
+      const Result<std::vector<int>> cores = topology_->cores_named(task.rank_slots[static_cast<size_t>(ranks[i])]);
+      out.processors[i] = cores ? *cores : std::vector<int>();
+    }
+    return out;
   }
 
   std::unique_ptr<Node> remote_node(int host) {

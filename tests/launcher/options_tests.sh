@@ -57,6 +57,10 @@ test_places_by_options() {
   expect_code 0
   said "rank 0 on $here: not bound"
   said "rank 1 on $here: core 0 "
+  launch --rankfile ranks --dry-run --display bindings true
+  expect_code 0
+  printed "rank 0 on $here: not bound"
+  printed "rank 1 on $here: core 0 "
   launch --map-by rankfile:file=ranks -n 1 echo x
   expect_code 0
   printed_lines 1
