@@ -70,7 +70,7 @@ bool Daemons::are_behind(const Daemon& child, const std::vector<Span>& spans, st
 Error Daemons::said(int node, Message type, std::string_view payload, bool by_itself) {
   Daemon& daemon = *daemons_.at(node);
   if (daemon.lost) return {};
-  Error wrong = events_.message(node, type, payload);
+  Error wrong = heard(daemon, type, payload);
   if (!wrong || by_itself) return wrong;
   lose(daemon, LinkEnd::wrong, fmt::format("node {} is lost: {}; the job ends", daemon.name, wrong.message()));
   return {};

@@ -373,6 +373,24 @@ void Daemons::link_closed(Daemon& daemon, LinkEnd how, const std::string& reason
   });
 }
 
+// Slurm may kill the ranks of a step before the daemon, which then tells of the first ones that a signal has killed them.
+// For such an end its word is waited for, too.
+Error Daemons::heard(Daemon& daemon, Message type, std::string_view payload) {
+  RankEnd end;
+  const bool may_be_slurm = options_.by_srun && type == Message::rank_ended && !events_.job_ends() &&
+                            wire::unpack(payload, end) && WIFSIGNALED(end.wait_status) &&
+                            WTERMSIG(end.wait_status) == SIGKILL;
+  if (!may_be_slurm) return events_.message(daemon.node, type, payload);
+  daemon.deaths.push_back(loop_.after(kTimeForSlurm / 2, [this, &daemon, bytes = std::string(payload)] {
+    if (daemon.dismissed) return;
+    if (daemon.shell->given_up && !daemon.shell->is_cut) return lose(daemon, LinkEnd::hung_up, kSlurmCancels);
+    if (daemon.farewell) return;  // its end is told soon
+    if (Error e = events_.message(daemon.node, Message::rank_ended, bytes))
+      lose(daemon, LinkEnd::wrong, fmt::format("node {} is lost: {}; the job ends", daemon.name, e.message()));
+  }));
+  return {};
+}
+
 std::string Daemons::why_not_started(const Daemon& daemon, int code) const {
   if (!daemon.reason.empty())
     return fmt::format("cannot start the daemon on {}: {}", daemon.name, daemon.reason);

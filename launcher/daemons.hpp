@@ -39,6 +39,8 @@ class Daemons {
     std::function<void()> all_ready;
     std::function<void(int node, LinkEnd how, const std::string& sentence)> lost;  // or never came
     std::function<Error(int node, Message, std::string_view)> message;
+    // Whether what its ranks die of is of no interest any more; asked under srun alone.
+    std::function<bool()> job_ends;
     // In a daemon, which tells the one above it; absent in the launcher.
     std::function<void(int node, const NodeShape& shape)> joined;
     std::function<void(const std::vector<int>& nodes, const std::string& why)> not_started;
@@ -86,6 +88,7 @@ class Daemons {
     bool ready = false, dismissed = false, lost = false;
     std::string reason;  // why it does not start, in its own words
     Watch farewell;      // until Slurm has said why it is gone
+    std::vector<Watch> deaths;  // of ranks, until Slurm could have said so
   };
   struct Newcomer {
     std::unique_ptr<Link> link;  // null: it has become a daemon
@@ -114,6 +117,7 @@ class Daemons {
   void read_words(Shell& shell, int index);
   bool hears_of_end(Shell& shell, const std::string& line);
   bool is_reason(Shell& shell, const std::string& line);  // true: not to be printed as well
+  Error heard(Daemon& daemon, Message type, std::string_view payload);
   void link_closed(Daemon& daemon, LinkEnd how, const std::string& reason);
   void shell_ended(Shell& shell, int wait_status);
   std::string why_not_started(const Daemon& daemon, int code) const;

@@ -225,6 +225,10 @@ Result<std::unique_ptr<PmixServer>> PmixServer::start(const std::string& folder,
 }
 
 PmixServer::~PmixServer() {
+  if (for_tools_) {
+    const std::lock_guard lock(for_tools_->mutex);
+    for_tools_->loop = nullptr;
+  }
   {
     const std::lock_guard lock(pending_->mutex);
     pending_->loop = nullptr;

@@ -92,6 +92,8 @@ pmix_status_t query(pmix_proc_t*, pmix_query_t* queries, size_t count, pmix_info
   Query mine{{}, done, token};
   for (size_t i = 0; i < count; ++i)
     for (char** key = queries[i].keys; key && *key; ++key) mine.keys.emplace_back(*key);
+  const std::lock_guard lock(services->mutex);
+  if (!services->loop) return PMIX_ERR_NOT_SUPPORTED;
   services->loop->post([services, mine = std::move(mine)] {
     services->look([services, mine](const JobView& view) { answer_query(mine, services->nspace, view); });
   });
@@ -109,7 +111,8 @@ void put_tool_functions(pmix_server_module_t& module, ToolServices& services) {
 bool is_release(pmix_status_t code) {
   ToolServices* services = current.load();
   if (code != PMIX_DEBUGGER_RELEASE || !services) return false;
-  services->loop->post([services] { services->release(); });
+  const std::lock_guard lock(services->mutex);
+  if (services->loop) services->loop->post([services] { services->release(); });
   return true;
 }
 

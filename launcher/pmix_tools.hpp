@@ -7,6 +7,7 @@
 #include <pmix_server.h>
 
 #include <functional>
+#include <mutex>
 #include <string>
 
 #include "launcher/loop.hpp"
@@ -15,13 +16,14 @@
 namespace tutti::launcher {
 
 struct ToolServices {
-  Loop* loop = nullptr;
+  std::mutex mutex;      // of `loop`, which PMIx's thread uses and outlives
+  Loop* loop = nullptr;  // null: the job is over
   std::string nspace;  // of the job; empty until it is registered
   std::function<void(std::function<void(const JobView&)>)> look;
   std::function<void()> release;
 };
 
-// Before PMIx_server_init. The services are called on the loop's thread, and outlive the server.
+// Before PMIx_server_init. The services are called on the loop's thread; the object lives as long as the process.
 void put_tool_functions(pmix_server_module_t& module, ToolServices& services);
 // Whether this is a tool's word that ranks are to go on; then it has been passed on.
 bool is_release(pmix_status_t code);

@@ -144,7 +144,10 @@ Error put_options_of_mpi(const Plan& plan, const JobMap& map, std::vector<std::s
   const RunOptions& options = plan.options;
   const auto ranks = static_cast<int>(map.ranks.size());
   std::string sets = sets_of_components(plan.allocation, map);
-  for (const std::string& set : options.process_sets) sets += (sets.empty() ? "" : ";") + set;
+  for (const std::string& set : options.process_sets) {
+    if (!sets.empty()) sets += ';';
+    sets += set;
+  }
   if (const auto known = parse_process_sets(sets, ranks); !known)
     return failure(1, "--pset: {}", known.error().message());
   const std::pair<std::string, std::string> variables[] = {
@@ -153,11 +156,12 @@ Error put_options_of_mpi(const Plan& plan, const JobMap& map, std::vector<std::s
       {kNodePlacesVariable, ""},
       {kMemoryKindsVariable, options.memory_kinds},
       {kInitialErrhandlerVariable, options.initial_errhandler}};
-  for (const auto& [name, value] : variables) {
-    if (!value.empty())
-      put_variable(environment, name + "=" + value);
+  for (const auto& each : variables) {
+    const std::string name = each.first + "=";
+    if (!each.second.empty())
+      put_variable(environment, name + each.second);
     else
-      std::erase_if(environment, [&](const std::string& pair) { return pair.starts_with(name + "="); });
+      std::erase_if(environment, [&](const std::string& pair) { return pair.starts_with(name); });
   }
   return {};
 }
@@ -168,8 +172,9 @@ int threads_of_ranks(const Plan& plan) {
   if (plan.bind_to != BindTo::automatic) return 0;
   const char* own = ::getenv("OMP_NUM_THREADS");
   std::string text = own ? own : "";
-  for (const std::string& pair : plan.options.apps[0].variables)
-    if (pair.starts_with("OMP_NUM_THREADS=")) text = pair.substr(pair.find('=') + 1);
+  for (const std::vector<std::string>* variables : {&plan.options.variables, &plan.options.apps[0].variables})
+    for (const std::string& pair : *variables)
+      if (pair.starts_with("OMP_NUM_THREADS=")) text = pair.substr(pair.find('=') + 1);
   const int threads = std::atoi(text.c_str());
   return threads > 1 && threads <= 100'000 ? threads : 0;
 }
@@ -330,7 +335,7 @@ class Run {
                         [this](int host, Message type, std::string_view payload) {
                           return hear(host, type, payload);
                         },
-                        nullptr, nullptr});
+                        [this] { return job_.is_ending(); }, nullptr, nullptr});
     return daemons_->start(plan_.allocation.hosts);
   }
 
@@ -464,12 +469,22 @@ class Run {
       if (each == "topology" && node >= 0) text += topology_text(own->name, *topology_, parseable);
       const auto ranks = node < 0 ? 0 : task.map.ranks.count_on(node);
       if (each == "bindings" && ranks > 0)
-        text += bindings_text(task.map, node, *topology_,
-                              topology_->bind(ranks, task.bind_to, policy_on(task, node, *topology_)),
-                              parseable);
+        text += bindings_text(task.map, node, *topology_, binding_here(task, node), parseable);
     }
     std::fputs(text.c_str(), stdout);
     std::fflush(stdout);
+  }
+
+  // As the node will do it, but for what other jobs have until then. What is wrong with it the node will say.
+  Topology::Binding binding_here(const NodeTask& task, int node) const {
+    const std::vector<int> ranks = task.map.ranks_on(node);
+    Topology::Binding out =
+        topology_->bind(static_cast<int>(ranks.size()), task.bind_to, policy_on(task, node, *topology_));
+    for (size_t i = 0; !task.rank_slots.empty() && i < ranks.size(); ++i) {
+      const Result<std::vector<int>> cores = topology_->cores_named(task.rank_slots[static_cast<size_t>(ranks[i])]);
+      out.processors[i] = cores ? *cores : std::vector<int>();
+    }
+    return out;
   }
 
   std::unique_ptr<Node> remote_node(int host) {

@@ -27,6 +27,8 @@ struct Gpu {
 };
 // The processors near a device of this machine, such as "eth0" or "mlx5_0"; empty: it is near none more than others.
 Result<std::vector<int>> processors_near(const std::string& device);
+// The numbers in a set of hwloc's.
+std::vector<int> processors_of(hwloc_const_bitmap_t set);
 // "0,2-3" as numbers of the kernel's, for --cpu-set.
 Result<std::vector<int>> processors_named(const std::string& list);
 // Without a library of the maker: by what the kernel says of the devices on the PCI bus.

@@ -163,6 +163,7 @@ class Daemon {
               link_->send(Message::parted, node, how, sentence);
             },
             [this](int node, Message type, std::string_view payload) { return tell_up(node, type, payload), Error(); },
+            nullptr,
             [this](int node, const NodeShape& shape) { link_->send(Message::joined, node, shape); },
             [this](const std::vector<int>& nodes, const std::string& why) {
               link_->send(Message::not_started, spans_of(nodes), why);

@@ -57,6 +57,10 @@ test_places_by_options() {
   expect_code 0
   said "rank 0 on $here: not bound"
   said "rank 1 on $here: core 0 "
+  launch --rankfile ranks --dry-run --display bindings true
+  expect_code 0
+  printed "rank 0 on $here: not bound"
+  printed "rank 1 on $here: core 0 "
   launch --map-by rankfile:file=ranks -n 1 echo x
   expect_code 0
   printed_lines 1
@@ -207,6 +211,11 @@ test_environment_by_options() {
   ! grep -q '^AC=' out || fail "AC is there"
   AB=1 launch -n 1 --export=NONE -x 'A*' env
   printed AB=1
+  # -genv is for all programs, -env for one; of two words for a variable the program's own counts.
+  launch -genv G 1 -genv H 1 -n 1 -env H 2 sh -c 'echo a $G $H' : -n 1 sh -c 'echo b $G $H'
+  expect_code 0
+  printed "a 1 2"
+  printed "b 1 1"
 }
 
 test_dry_run_and_display() {
@@ -302,6 +311,11 @@ test_threads_of_ranks_decide_their_cores() {
   local cores
   cores=$("$build/bin/tutti" info | sed -n 's/.*: \([0-9]*\) of [0-9]* cores.*/\1/p')
   OMP_NUM_THREADS=2 launch -n 1 --report-bindings true
+  expect_code 0
+  if [ "$cores" -ge 2 ]; then
+    grep -qE 'core [0-9]+,[0-9]+' err || fail "one core for two threads: $(cat err)"
+  fi
+  launch -genv OMP_NUM_THREADS 2 -n 1 --report-bindings true
   expect_code 0
   if [ "$cores" -ge 2 ]; then
     grep -qE 'core [0-9]+,[0-9]+' err || fail "one core for two threads: $(cat err)"
