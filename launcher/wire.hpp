@@ -15,7 +15,7 @@
 
 namespace tutti::launcher {
 
-inline constexpr int kWireVersion = 8;
+inline constexpr int kWireVersion = 9;
 inline constexpr size_t kFrameHeader = 5;  // four bytes of length, one of type
 inline constexpr size_t kLongestMessage = size_t{1} << 30;
 inline constexpr size_t kLongestGreeting = 4096;  // of those who have proved nothing yet
@@ -46,6 +46,8 @@ enum class Message : uint8_t {
   deliver_event,
   look,
   call,
+  give_addresses,
+  take_addresses,
   // NodeEvents' functions, upwards.
   launched = 40,
   launch_failed,
@@ -62,6 +64,8 @@ enum class Message : uint8_t {
   looked,
   rank_waits,
   answered,
+  addresses_wanted,
+  addresses,
 };
 
 namespace wire {
@@ -234,8 +238,14 @@ void fields(Archive& a, NodeTask& v) {
   a(v.report_bindings);
   a(v.foreign_mpi);
   a(v.input_rank);
+  a(v.pmix_ranks);
   a(v.gpus_per_rank);
   a(v.kill_grace);
+}
+template <class Archive>
+void fields(Archive& a, RankAddress& v) {
+  a(v.rank);
+  a(v.data);
 }
 template <class Archive>
 void fields(Archive& a, RankEnd& v) {
