@@ -514,6 +514,7 @@ void Job::modex_found(int, uint64_t token, int status, const std::string& data) 
 
 // Each node is asked once and told once, however many of its ranks ask for however many others.
 void Job::addresses_wanted(int, const std::string& key) {
+  if (spread_.contains(key)) return;  // the answer has met the question
   const auto [at, fresh] = gatherings_.try_emplace(key);
   if (!fresh) return;
   say(Level::debug, "the addresses of all ranks are gathered");
@@ -529,6 +530,7 @@ void Job::addresses(int node, const std::string& key, const std::string& data) {
   if (!at->second.missing.empty()) return;
   const std::string all = std::move(at->second.data);
   gatherings_.erase(at);
+  spread_.insert(key);
   for (NodeState& each : nodes_)
     if (!each.lost) each.node->take_addresses(key, all);
 }

@@ -131,6 +131,7 @@ class Job final : public NodeEvents {
   Looks looks_;
   RollCall roll_call_;
   std::map<std::string, Gathering> gatherings_;  // by key: of addresses, under way
+  std::set<std::string> spread_;  // keys of addresses that every node has been told
   std::set<int> known_silent_;          // nodes of whose silence has been told
   std::map<int, std::string> unclean_;  // nodes where processes may be left, and why
   JobState state_ = JobState::starting;

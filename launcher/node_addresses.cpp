@@ -59,7 +59,13 @@ void NodeAgent::add_address(int rank, const std::string& data) {
 }
 
 void NodeAgent::take_addresses(const std::string& key, const std::string& data) {
-  if (key != asked_key_ || std::exchange(addresses_known_, true)) return;  // no rank of this node has asked
+  if (key != asked_key_) {
+    if (!questions_.empty()) return;  // about what a later program has published
+    asked_key_ = key;                 // another node was the first to ask
+    addresses_.clear();
+    addresses_known_ = false;
+  }
+  if (std::exchange(addresses_known_, true)) return;
   wire::Unpacker unpacker(data);
   while (!unpacker.right()) {
     RankAddress address{-1, ""};
