@@ -11,7 +11,7 @@
 
 namespace tutti::launcher {
 
-inline constexpr size_t kMostNodes = size_t{1} << 22;  // more is not believed of a text
+inline constexpr size_t kMostNodes = size_t{1} << 20;  // more is not believed of a text
 
 // Of names without ',' and '[': others are for the caller to send as they are (has_plain_names).
 bool has_plain_names(const std::vector<std::string>& names);

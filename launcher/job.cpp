@@ -522,6 +522,29 @@ void Job::modex_found(int, uint64_t token, int status, const std::string& data) 
   nodes_[static_cast<size_t>(node)].node->modex_answer(asked, status, data);
 }
 
+// Each node is asked once and told once, however many of its ranks ask for however many others.
+void Job::addresses_wanted(int, const std::string& key) {
+  if (spread_.contains(key)) return;  // the answer has met the question
+  const auto [at, fresh] = gatherings_.try_emplace(key);
+  if (!fresh) return;
+  say(Level::debug, "the addresses of all ranks are gathered");
+  for (size_t n = 0; n < nodes_.size(); ++n) at->second.missing.insert(static_cast<int>(n));
+  for (NodeState& node : nodes_)
+    if (!node.lost) node.node->give_addresses(key);
+}
+
+void Job::addresses(int node, const std::string& key, const std::string& data) {
+  const auto at = gatherings_.find(key);
+  if (at == gatherings_.end() || at->second.missing.erase(node) == 0) return;
+  at->second.data += data;
+  if (!at->second.missing.empty()) return;
+  const std::string all = std::move(at->second.data);
+  gatherings_.erase(at);
+  spread_.insert(key);
+  for (NodeState& each : nodes_)
+    if (!each.lost) each.node->take_addresses(key, all);
+}
+
 void Job::event(int node, const std::string& packed) {
   for (size_t n = 0; n < nodes_.size(); ++n)
     if (static_cast<int>(n) != node && !nodes_[n].lost) nodes_[n].node->deliver_event(packed);

@@ -62,6 +62,8 @@ class Job final : public NodeEvents {
   void fence(int node, const std::string& key, const std::string& data) override;
   void modex_wanted(int node, uint64_t token, int rank) override;
   void modex_found(int node, uint64_t token, int status, const std::string& data) override;
+  void addresses_wanted(int node, const std::string& key) override;
+  void addresses(int node, const std::string& key, const std::string& data) override;
   void event(int node, const std::string& packed) override;
   void looked(int node, uint64_t number, std::vector<RankView> ranks) override;
   void answered(int node) override;
@@ -80,6 +82,10 @@ class Job final : public NodeEvents {
     int pid;
     bool connected;
     std::chrono::steady_clock::time_point when;
+  };
+  struct Gathering {
+    std::set<int> missing;
+    std::string data;
   };
   struct ModexQuestion {
     int node;
@@ -126,6 +132,8 @@ class Job final : public NodeEvents {
   Watch timeout_, grace_, bound_, patience_, suspicion_, absence_;
   Looks looks_;
   RollCall roll_call_;
+  std::map<std::string, Gathering> gatherings_;  // by key: of addresses, under way
+  std::set<std::string> spread_;  // keys of addresses that every node has been told
   std::set<int> known_silent_;          // nodes of whose silence has been told
   std::map<int, std::string> unclean_;  // nodes where processes may be left, and why
   JobState state_ = JobState::starting;

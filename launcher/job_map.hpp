@@ -45,6 +45,7 @@ struct NodeTask {
   bool report_bindings = false;
   bool foreign_mpi = false;  // start programs that are built for another MPI
   int input_rank = 0;        // which reads standard input; -1: none
+  int pmix_ranks = 0;        // a job of more ranks is not described to PMIx rank by rank
   int gpus_per_rank = 0;     // 0: nothing is said of GPUs
   std::string processors;    // --cpu-set: those of each node that may be used; empty: all that are allowed
   std::vector<std::string> rank_slots;  // of each rank, in words of a rankfile; none: nothing is said

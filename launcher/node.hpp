@@ -21,6 +21,12 @@ struct RankEnd {
   bool finalized = false;  // … and PMIx_Finalize
 };
 
+// What a rank has published, as its PMIx server packs it.
+struct RankAddress {
+  int rank = 0;
+  std::string data;
+};
+
 // What a job asks of a node.
 class Node {
  public:
@@ -36,6 +42,10 @@ class Node {
   virtual void fence_done(const std::string& key, int status, const std::string& data) = 0;
   virtual void find_modex(uint64_t token, int rank) = 0;
   virtual void modex_answer(uint64_t token, int status, const std::string& data) = 0;
+  // What each of its ranks has published, where all have, `key` among it: says addresses() ...
+  virtual void give_addresses(const std::string& key) = 0;
+  // ... and what all nodes have said: pairs of a rank and its data, packed one after the other.
+  virtual void take_addresses(const std::string& key, const std::string& data) = 0;
   virtual void deliver_event(const std::string& packed) = 0;
   virtual void look(Question question) = 0;  // at what its ranks are doing: says looked()
   virtual void call() = 0;                   // says answered(), as soon as it can
@@ -56,6 +66,9 @@ class NodeEvents {
   virtual void fence(int node, const std::string& key, const std::string& data) = 0;
   virtual void modex_wanted(int node, uint64_t token, int rank) = 0;
   virtual void modex_found(int node, uint64_t token, int status, const std::string& data) = 0;
+  // The first of its ranks asks for another node's: for all of them, at once.
+  virtual void addresses_wanted(int node, const std::string& key) = 0;
+  virtual void addresses(int node, const std::string& key, const std::string& data) = 0;
   virtual void event(int node, const std::string& packed) = 0;
   virtual void looked(int node, uint64_t number, std::vector<RankView> ranks) = 0;
   virtual void answered(int node) = 0;

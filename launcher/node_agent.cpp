@@ -394,6 +394,7 @@ std::string NodeAgent::why_not_begun(const SpawnFailure& failure) const {
 
 void NodeAgent::ended(Rank& rank, int wait_status) {
   rank.alive = false;
+  if (!own_key_.empty()) add_address(rank.rank, "");  // if it is still waited for
   drain(rank);
   if (failures_ >= 0) read_failures();  // that it could not begin explains its end
   const int pid = rank.pid;
@@ -475,12 +476,6 @@ void NodeAgent::client_aborted(int rank, int code, const std::string& text) {
 }
 void NodeAgent::fence_reached(const std::string& key, const std::string& data) {
   job_.fence(task_.node, key, data);
-}
-void NodeAgent::modex_needed(uint64_t token, int rank) {
-  job_.modex_wanted(task_.node, token, rank);
-}
-void NodeAgent::modex_ready(uint64_t token, int status, const std::string& data) {
-  job_.modex_found(task_.node, token, status, data);
 }
 void NodeAgent::event_raised(const std::string& packed) {
   job_.event(task_.node, packed);

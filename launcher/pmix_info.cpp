@@ -39,12 +39,13 @@ std::string packed_count() {
 }
 
 // Which nodes, and which ranks, the library is told of in full. It gives each rank a copy of all that it was
-// told, 2.3 KiB for each such rank: so these are the node's own, and all others are in PMIX_ANL_MAP, which is
-// as long as the map is irregular. Another MPI's program may ask for more than that, and is told everything.
+// told, 2.3 KiB for each such rank: so in a large job these are the node's own, and all others are in
+// PMIX_ANL_MAP, which is as long as the map is irregular. Another MPI's program may ask for more than that, and is
+// told everything.
 bool is_compact(const NodeTask& task) {
   static const bool known_version = std::string_view(PMIx_Get_version()).find(" 4.") != std::string_view::npos;
-  const bool alone = task.map.nodes.size() == 1;
-  return known_version && !packed_count().empty() && !task.foreign_mpi && !alone;
+  const bool small = task.map.nodes.size() == 1 || task.map.ranks.size() <= static_cast<size_t>(task.pmix_ranks);
+  return known_version && !small && !task.foreign_mpi && !packed_count().empty();
 }
 
 std::vector<int> nodes_told(const NodeTask& task) {

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <optional>
 
+#include "base/address_key.hpp"
 #include "base/home.hpp"
 #include "base/log.hpp"
 #include "base/probe.hpp"
@@ -58,6 +59,15 @@ std::mutex& hand_over_lock() {
 void release_bytes(void* bytes) {
   { const std::lock_guard seen(hand_over_lock()); }
   delete static_cast<std::string*>(bytes);
+}
+
+// What is asked for, if it is a rank's address, which all ranks publish at the same time.
+std::string address_key(const pmix_info_t info[], size_t count) {
+  for (size_t i = 0; i < count; ++i)
+    if (PMIX_CHECK_KEY(&info[i], PMIX_REQUIRED_KEY) && info[i].value.type == PMIX_STRING &&
+        std::string_view(info[i].value.data.string).starts_with(kAddressKey))
+      return info[i].value.data.string;
+  return "";
 }
 
 // PMIx keeps the bytes until it calls the release function.
@@ -131,7 +141,7 @@ struct PmixServer::Upcalls {
     pending->hand_over([key, bytes = std::move(bytes)](Events& e) { e.fence_reached(key, bytes); });
     return PMIX_SUCCESS;
   }
-  static pmix_status_t modex(const pmix_proc_t* proc, const pmix_info_t[], size_t,
+  static pmix_status_t modex(const pmix_proc_t* proc, const pmix_info_t info[], size_t count,
                              pmix_modex_cbfunc_t callback, void* token) {
     uint64_t name;
     {
@@ -141,7 +151,9 @@ struct PmixServer::Upcalls {
       pending->modexes[name] = {callback, token};
     }
     pending->hand_over(
-        [name, rank = proc->rank](Events& e) { e.modex_needed(name, static_cast<int>(rank)); });
+        [name, rank = proc->rank, key = address_key(info, count)](Events& e) {
+          e.modex_needed(name, static_cast<int>(rank), key);
+        });
     return PMIX_SUCCESS;
   }
   static void modex_found(pmix_status_t status, char* data, size_t size, void* token) {

@@ -29,7 +29,8 @@ class PmixServer {
     virtual void client_waits(int rank) = 0;  // in MPI_Init, for others who do not come
     virtual void client_aborted(int rank, int code, const std::string& text) = 0;
     virtual void fence_reached(const std::string& key, const std::string& data) = 0;
-    virtual void modex_needed(uint64_t token, int rank) = 0;
+    // `address_key`: of the address that is wanted; empty: it is something else.
+    virtual void modex_needed(uint64_t token, int rank, const std::string& address_key) = 0;
     virtual void modex_ready(uint64_t token, int status, const std::string& data) = 0;
     virtual void event_raised(const std::string& packed) = 0;
   };

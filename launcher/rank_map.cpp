@@ -3,12 +3,11 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 
 namespace tutti::launcher {
 namespace {
 
-constexpr int64_t kMostRanks = std::numeric_limits<int>::max();
+constexpr int64_t kMostRanks = 1 << 26;  // more is not believed of a message
 
 // Which ranks of a range are on a node: the first one's number, or -1.
 int first_on(const RankRange& range, int node) {

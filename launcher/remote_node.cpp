@@ -64,6 +64,10 @@ bool LauncherEvents::dispatch(Message type, std::string_view payload, Node& node
       return unpack(payload, word, number) && (node.find_modex(word, number), true);
     case Message::modex_answer:
       return unpack(payload, word, number, data) && (node.modex_answer(word, number, data), true);
+    case Message::give_addresses:
+      return unpack(payload, text) && (node.give_addresses(text), true);
+    case Message::take_addresses:
+      return unpack(payload, text, data) && (node.take_addresses(text, data), true);
     case Message::deliver_event:
       return unpack(payload, data) && (node.deliver_event(data), true);
     case Message::look: {
@@ -113,6 +117,10 @@ bool RemoteNode::dispatch(Message type, std::string_view payload, NodeEvents& jo
     case Message::modex_found:
       return unpack(payload, word, number, data) &&
              (job.modex_found(node, word, number, data), true);
+    case Message::addresses_wanted:
+      return unpack(payload, text) && (job.addresses_wanted(node, text), true);
+    case Message::addresses:
+      return unpack(payload, text, data) && (job.addresses(node, text, data), true);
     case Message::event:
       return unpack(payload, data) && (job.event(node, data), true);
     case Message::looked: {

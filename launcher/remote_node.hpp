@@ -35,6 +35,10 @@ class RemoteNode final : public Node {
   void modex_answer(uint64_t token, int status, const std::string& data) override {
     tell(Message::modex_answer, token, status, data);
   }
+  void give_addresses(const std::string& key) override { tell(Message::give_addresses, key); }
+  void take_addresses(const std::string& key, const std::string& data) override {
+    tell(Message::take_addresses, key, data);
+  }
   void deliver_event(const std::string& packed) override { tell(Message::deliver_event, packed); }
   void look(Question question) override { tell(Message::look, question); }
   void call() override { tell(Message::call); }
@@ -82,6 +86,10 @@ class LauncherEvents final : public NodeEvents {
   }
   void modex_found(int, uint64_t token, int status, const std::string& data) override {
     tell(Message::modex_found, token, status, data);
+  }
+  void addresses_wanted(int, const std::string& key) override { tell(Message::addresses_wanted, key); }
+  void addresses(int, const std::string& key, const std::string& data) override {
+    tell(Message::addresses, key, data);
   }
   void event(int, const std::string& packed) override { tell(Message::event, packed); }
   void looked(int, uint64_t number, std::vector<RankView> ranks) override {

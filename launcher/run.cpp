@@ -236,6 +236,7 @@ Result<NodeTask> make_task(const Plan& plan, const std::string& job_id,
   task.policy = plan.policy;
   task.bind_to = plan.bind_to;
   task.report_bindings = plan.options.report_bindings;
+  task.pmix_ranks = static_cast<int>(plan.config.number("launch.pmix_ranks"));
   task.foreign_mpi = plan.config.flag("launch.foreign_mpi");
   task.kill_grace = plan.config.duration("launch.kill_grace");
   return task;

@@ -47,6 +47,8 @@ enum class Message : uint8_t {
   look,
   call,
   give_file,
+  give_addresses,
+  take_addresses,
   // NodeEvents' functions, upwards.
   launched = 40,
   launch_failed,
@@ -63,6 +65,8 @@ enum class Message : uint8_t {
   looked,
   rank_waits,
   answered,
+  addresses_wanted,
+  addresses,
 };
 
 namespace wire {
@@ -248,12 +252,18 @@ void fields(Archive& a, NodeTask& v) {
   a(v.report_bindings);
   a(v.foreign_mpi);
   a(v.input_rank);
+  a(v.pmix_ranks);
   a(v.gpus_per_rank);
   a(v.processors);
   a(v.rank_slots);
   a(v.shares_cores);
   a(v.files);
   a(v.kill_grace);
+}
+template <class Archive>
+void fields(Archive& a, RankAddress& v) {
+  a(v.rank);
+  a(v.data);
 }
 template <class Archive>
 void fields(Archive& a, RankEnd& v) {

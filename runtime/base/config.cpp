@@ -32,6 +32,8 @@ constexpr Setting kSettings[] = {
      "Command (with arguments) that starts a daemon on another node"},
     {"launch.fan_out", number, "32", "1..1024",
      "How many daemons one starts by launch.rsh, each of which starts as many others"},
+    {"launch.pmix_ranks", number, "256", "0..1000000000",
+     "PMIx is told of each rank of a job of up to so many; of a larger one of the node's own"},
     {"launch.connect_timeout", duration, "30s", "100ms..1440min",
      "How long another node's daemon may take to report"},
     {"launch.node_timeout", duration, "1500ms", "500ms..1440min",

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <sstream>
 
+#include "base/address_key.hpp"
 #include "base/flush.hpp"
 #include "base/home.hpp"
 #include "base/log.hpp"
@@ -23,7 +24,7 @@
 namespace tutti::boot {
 namespace {
 
-constexpr char kAddressKey[] = "tutti.ucx", kNodeKey[] = "tutti.node", kWaitsKey[] = "tutti.waits",
+constexpr char kNodeKey[] = "tutti.node", kWaitsKey[] = "tutti.waits",
                kProgramKey[] = "tutti.program";
 constexpr int kUntilKilled = 500;  // milliseconds
 constexpr int kTryFor = 1;  // seconds, between which patience may be lost
