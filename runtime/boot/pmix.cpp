@@ -59,6 +59,9 @@ class PmixJob final : public Job {
   Result<std::string> get(int rank, const char* key, const std::string& what, int seconds = 0);
   Patience::Means means_of_patience();
   void lose_patience();
+  pmix_status_t fence_once();
+  pmix_status_t fence_of_beginners();
+  Error outcome_of_fence(pmix_status_t status);
   pmix_status_t fence_with_patience(const pmix_proc_t& everyone, const pmix_info_t& how);
   pmix_proc_t process(pmix_rank_t rank) const {
     pmix_proc_t p;
@@ -260,7 +263,21 @@ Error PmixJob::publish(const std::string& address) {
   return fence();
 }
 
-Error PmixJob::fence() {
+// The first one is that of the start: patience ends with it.
+Error PmixJob::fence() { return outcome_of_fence(patience_ ? fence_of_beginners() : fence_once()); }
+
+// A rank of this node that leaves PMIx (4.2) behind an earlier start of its own, to come back or not, counts as lost in
+// the fence of those who are back already: they meet again, where it comes to the next one. Between nodes ranks leave
+// behind a fence of all.
+pmix_status_t PmixJob::fence_of_beginners() {
+  const bool here = view_.node_ranks.size() == static_cast<size_t>(view_.size);
+  pmix_status_t status;
+  do status = fence_once();
+  while (status == PMIX_ERR_PARTIAL_SUCCESS && view_.own_launcher && here);
+  return status;
+}
+
+pmix_status_t PmixJob::fence_once() {
   // Over all: Slurm's server gets lists of ranks wrong. Under Tutti's launcher addresses stay where
   // they are until somebody asks (address_of). Other servers are given the data to carry around:
   // without, Slurm's lets ranks go before those of other nodes have come.
@@ -271,6 +288,10 @@ Error PmixJob::fence() {
   const pmix_status_t status = patience_ ? fence_with_patience(everyone, collect)
                                          : PMIx_Fence(&everyone, 1, &collect, 1);
   PMIX_INFO_DESTRUCT(&collect);
+  return status;
+}
+
+Error PmixJob::outcome_of_fence(pmix_status_t status) {
   if (status != PMIX_SUCCESS)
     return pmix_failure("waiting for the other ranks, one of which may have ended before",
                         status);
