@@ -262,10 +262,11 @@ void PmixJob::lose_patience() {
 
 Error PmixJob::publish(const std::string& address) {
   if (Error e = put(PMIX_GLOBAL, kAddressKey, address, "publishing this rank's address")) return e;
-  return outcome_of_fence(fence_of_beginners());
+  return fence();
 }
 
-Error PmixJob::fence() { return outcome_of_fence(fence_once()); }
+// The first one is that of the start: patience ends with it.
+Error PmixJob::fence() { return outcome_of_fence(patience_ ? fence_of_beginners() : fence_once()); }
 
 // A rank of this node that leaves PMIx (4.2) behind an earlier start of its own, to come back or not, counts as lost in
 // the fence of those who are back already: they meet again, where it comes to the next one. Between nodes ranks leave
