@@ -11,7 +11,7 @@ std::string map_text(const JobMap& map, bool parseable) {
   std::string out;
   if (parseable) {
     for (size_t r = 0; r < map.ranks.size(); ++r) {
-      const Place place = map.ranks[r];
+      const RankPlace place = map.ranks[r];
       out += fmt::format("map rank={} node={} local_rank={} program={}\n", r,
                          map.nodes[static_cast<size_t>(place.node)], place.local_rank, place.app);
     }

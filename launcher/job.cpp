@@ -373,7 +373,7 @@ void Job::launch_failed(int, int exit_code, const std::string& sentence) {
 }
 
 std::string Job::rank_label(int rank, int pid) const {
-  const Place place = map_.ranks[static_cast<size_t>(rank)];
+  const RankPlace place = map_.ranks[static_cast<size_t>(rank)];
   return fmt::format("rank {} on {} ({}, process {})", rank,
                      map_.nodes[static_cast<size_t>(place.node)],
                      map_.apps[static_cast<size_t>(place.app)].command[0], pid);
@@ -438,7 +438,7 @@ void Job::blame_absent() {
 }
 
 void Job::rank_aborted(int, int rank, int code, const std::string& text) {
-  const Place place = map_.ranks[static_cast<size_t>(rank)];
+  const RankPlace place = map_.ranks[static_cast<size_t>(rank)];
   const int exit_code = code & 0xff ? code & 0xff : 1;
   // A report of several lines says itself who did what.
   const bool is_report = text.find('\n') != text.npos;

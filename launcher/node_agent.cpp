@@ -336,7 +336,7 @@ std::vector<std::string> NodeAgent::environment_of(const Rank& rank,
   std::vector<std::string> out;
   for (const std::string& pair : task_.environment)
     if (!pair.starts_with("PMIX_") || pair.starts_with("PMIX_MCA_")) out.push_back(pair);
-  const Place place = task_.map.ranks[static_cast<size_t>(rank.rank)];
+  const RankPlace place = task_.map.ranks[static_cast<size_t>(rank.rank)];
   for (const std::string& pair : task_.map.apps[static_cast<size_t>(place.app)].variables)
     put_variable(out, pair);
   put_sanitizer_options(out);
@@ -380,7 +380,7 @@ void NodeAgent::read_failures() {
 
 // The kernel's word is about the program or about what it needs to run, which is for us to tell.
 std::string NodeAgent::why_not_begun(const SpawnFailure& failure) const {
-  const Place place = task_.map.ranks[static_cast<size_t>(failure.tag)];
+  const RankPlace place = task_.map.ranks[static_cast<size_t>(failure.tag)];
   const App& app = task_.map.apps[static_cast<size_t>(place.app)];
   Rank rank;
   rank.rank = failure.tag;

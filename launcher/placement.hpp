@@ -57,15 +57,15 @@ struct AppShape {
   std::vector<int> sequence{};  // seq and rankfile: the node of each rank
 };
 
-struct Place {
+struct RankPlace {
   int node;
   int app;
   int local_rank;  // among the job's ranks on that node
-  bool operator==(const Place&) const = default;
+  bool operator==(const RankPlace&) const = default;
 };
 
 struct Placement {
-  std::vector<Place> ranks;         // in rank order: the first program's, then the second's, …
+  std::vector<RankPlace> ranks;         // in rank order: the first program's, then the second's, …
   std::vector<int> oversubscribed;  // nodes with more ranks than slots
 };
 // `slots` for each node, each at least 1; `most` that a node takes at all, for each or for none; `shapes`

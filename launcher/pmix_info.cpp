@@ -117,7 +117,7 @@ void add_apps(InfoList& info, const JobMap& map, const std::vector<AppCount>& co
 void fill_rank(InfoList& rank, const NodeTask& task, int r, const Topology::Binding& binding,
                const std::vector<AppCount>& counts) {
   const JobMap& map = task.map;
-  const Place place = map.ranks[static_cast<size_t>(r)];
+  const RankPlace place = map.ranks[static_cast<size_t>(r)];
   const int first = counts[static_cast<size_t>(place.app)].first;
   rank.rank(PMIX_RANK, static_cast<pmix_rank_t>(r));
   rank.rank(PMIX_GLOBAL_RANK, static_cast<pmix_rank_t>(r));

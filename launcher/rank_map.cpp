@@ -17,7 +17,7 @@ int first_on(const RankRange& range, int node) {
 
 }  // namespace
 
-void RankMap::push_back(const Place& place) {
+void RankMap::push_back(const RankPlace& place) {
   const int rank = static_cast<int>(size());
   if (!ranges_.empty()) {
     RankRange& last = ranges_.back();
@@ -48,7 +48,7 @@ size_t RankMap::size() const {
   return ranges_.empty() ? 0 : static_cast<size_t>(ranges_.back().first + ranges_.back().count());
 }
 
-Place RankMap::operator[](size_t rank) const {
+RankPlace RankMap::operator[](size_t rank) const {
   const int number = static_cast<int>(rank);
   const auto after = std::ranges::upper_bound(ranges_, number, {}, &RankRange::first);
   const RankRange& range = *std::prev(after);

@@ -20,7 +20,7 @@ struct RankRange {
   int first_node = 0, nodes = 1, each = 1;
   int app = 0, first_local = 0;
   int count() const { return nodes * each; }
-  Place operator[](int index) const {
+  RankPlace operator[](int index) const {
     return {first_node + index / each, app, first_local + index % each};
   }
   bool operator==(const RankRange&) const = default;
@@ -30,11 +30,11 @@ class RankMap {
  public:
   class Iterator {
    public:
-    using value_type = Place;
+    using value_type = RankPlace;
     using difference_type = std::ptrdiff_t;
     Iterator() = default;
     Iterator(const std::vector<RankRange>* ranges, size_t range) : ranges_(ranges), range_(range) {}
-    Place operator*() const { return (*ranges_)[range_][index_]; }
+    RankPlace operator*() const { return (*ranges_)[range_][index_]; }
     Iterator& operator++() {
       if (++index_ == (*ranges_)[range_].count()) ++range_, index_ = 0;
       return *this;
@@ -53,15 +53,15 @@ class RankMap {
   };
 
   RankMap() = default;
-  RankMap(const std::vector<Place>& places) {  // in rank order
-    for (const Place& place : places) push_back(place);
+  RankMap(const std::vector<RankPlace>& places) {  // in rank order
+    for (const RankPlace& place : places) push_back(place);
     close();
   }
-  RankMap(std::initializer_list<Place> places) : RankMap(std::vector<Place>(places)) {}
+  RankMap(std::initializer_list<RankPlace> places) : RankMap(std::vector<RankPlace>(places)) {}
 
   size_t size() const;
   bool empty() const { return ranges_.empty(); }
-  Place operator[](size_t rank) const;  // which there must be
+  RankPlace operator[](size_t rank) const;  // which there must be
   std::vector<int> on(int node) const;  // ascending
   int count_on(int node) const;
   std::vector<int> counts(size_t nodes) const;  // of ranks, for each node
@@ -78,7 +78,7 @@ class RankMap {
   bool is_consistent(size_t nodes, size_t apps) const;
 
  private:
-  void push_back(const Place& place);
+  void push_back(const RankPlace& place);
   void close();
   std::vector<RankRange> ranges_;
 };

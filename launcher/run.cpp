@@ -85,7 +85,7 @@ void put_if_absent(std::vector<std::string>& variables, const std::string& pair)
     variables.push_back(pair);
 }
 
-struct Plan {
+struct LaunchPlan {
   RunOptions options;
   Config config;
   Allocation allocation;
@@ -93,7 +93,7 @@ struct Plan {
   BindTo bind_to;
 };
 
-Result<Plan> make_plan(RunOptions options) {
+Result<LaunchPlan> make_plan(RunOptions options) {
   Result<Config> config = Config::load(options.settings);
   if (!config) return std::move(config).error();
   set_log_level(static_cast<Level>(config->value("log.level").number));
@@ -123,7 +123,7 @@ Result<Plan> make_plan(RunOptions options) {
       if (!app.ranks && policy->by != MapPolicy::By::ppr && app.hosts.empty())
         return failure(1, "with several programs each needs its -n; '{}' has none", app.command[0]);
   if (policy->inside == MapPolicy::Inside::gpu && options.gpus_per_rank == 0) options.gpus_per_rank = 1;
-  return Plan{std::move(options), std::move(*config), std::move(*allocation), *policy, *bind_to};
+  return LaunchPlan{std::move(options), std::move(*config), std::move(*allocation), *policy, *bind_to};
 }
 
 // "slurm://het-group/0:0-3;slurm://het-group/1:4", of those components that have ranks.
@@ -140,7 +140,7 @@ std::string sets_of_components(const Allocation& allocation, const JobMap& map) 
 
 // What the library of the ranks is to know. A launch inside another one does not inherit it.
 // `map`: of the ranks, whose components of a heterogeneous job are sets, too.
-Error put_options_of_mpi(const Plan& plan, const JobMap& map, std::vector<std::string>& environment) {
+Error put_options_of_mpi(const LaunchPlan& plan, const JobMap& map, std::vector<std::string>& environment) {
   const RunOptions& options = plan.options;
   const auto ranks = static_cast<int>(map.ranks.size());
   std::string sets = sets_of_components(plan.allocation, map);
@@ -168,7 +168,7 @@ Error put_options_of_mpi(const Plan& plan, const JobMap& map, std::vector<std::s
 
 // OMP_NUM_THREADS as the ranks will have it: the cores of each, where no option says how ranks are
 // bound. 0: it says nothing. Of nested levels ("4,2") the first counts.
-int threads_of_ranks(const Plan& plan) {
+int threads_of_ranks(const LaunchPlan& plan) {
   if (plan.bind_to != BindTo::automatic) return 0;
   const char* own = ::getenv("OMP_NUM_THREADS");
   std::string text = own ? own : "";
@@ -184,7 +184,7 @@ int cores_of(const NodeShape& shape, const MapPolicy& policy) {
   return policy.hwthreads ? shape.threads : shape.cores;
 }
 
-Result<NodeTask> make_task(const Plan& plan, const std::string& job_id,
+Result<NodeTask> make_task(const LaunchPlan& plan, const std::string& job_id,
                            const std::vector<NodeShape>& shapes_of_nodes) {
   NodeTask task;
   task.map.id = job_id;
@@ -277,7 +277,7 @@ Error check_cores(const NodeTask& task, const std::vector<NodeShape>& shapes) {
 // One job from the first process to the last: the parts in the order in which they need each other.
 class Run {
  public:
-  Run(const Plan& plan, Cleanup& cleanup, std::string job_id)
+  Run(const LaunchPlan& plan, Cleanup& cleanup, std::string job_id)
       : plan_(plan),
         cleanup_(cleanup),
         job_id_(std::move(job_id)),
@@ -536,7 +536,7 @@ class Run {
       job_.lose_node(node->second, sentence, how == LinkEnd::silent);
   }
 
-  const Plan& plan_;
+  const LaunchPlan& plan_;
   Cleanup& cleanup_;
   std::string job_id_;
   Loop loop_;
@@ -592,7 +592,7 @@ int run_command(std::string_view command, const std::vector<std::string>& argume
     std::fputs(options->help ? run_help(command).c_str() : "tutti " TUTTI_VERSION "\n", stdout);
     return 0;
   }
-  Result<Plan> plan = make_plan(std::move(*options));
+  Result<LaunchPlan> plan = make_plan(std::move(*options));
   if (!plan) return refuse(plan.error());
   if (plan->options.gdb)
     if (Error e = Debuggers::check()) return refuse(e);

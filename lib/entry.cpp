@@ -112,11 +112,11 @@ bool Entry::null_buffer(int64_t count, const char* argument) {
                         count == 1 ? "" : "s", count == 1 ? "s" : "", argument));
 }
 
-int Entry::raise_refusal(mpi::Place place, mpi::HasErrhandler* on) {
+int Entry::raise_refusal(mpi::CallSite place, mpi::HasErrhandler* on) {
   return raise(place, on, std::exchange(refusal(), {}));
 }
 
-int Entry::raise_unsupported(mpi::Place place, MPI_Comm comm) {
+int Entry::raise_unsupported(mpi::CallSite place, MPI_Comm comm) {
   const bool running = mpi::phase.load(std::memory_order_relaxed) == mpi::Phase::running;
   return raise(
       place, running && comm != MPI_COMM_NULL ? mpi::resolve<mpi::Comm>(comm) : nullptr,

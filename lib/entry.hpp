@@ -283,7 +283,7 @@ class Entry {
   int unsupported(MPI_Comm comm = MPI_COMM_NULL) { return raise_unsupported(place(), comm); }
 
  private:
-  mpi::Place place() const {
+  mpi::CallSite place() const {
     return {static_cast<uint16_t>(function_), reinterpret_cast<uintptr_t>(caller_)};
   }
   // On which errors are raised.
@@ -315,8 +315,8 @@ class Entry {
   [[gnu::cold]] static bool two_groups(const mpi::Comm& comm, const char* argument);
   [[gnu::cold]] static bool null_pointer(const char* argument);
   [[gnu::cold]] static bool null_buffer(int64_t count, const char* argument);
-  [[gnu::cold]] static int raise_refusal(mpi::Place place, mpi::HasErrhandler* on);
-  [[gnu::cold]] static int raise_unsupported(mpi::Place place, MPI_Comm comm);
+  [[gnu::cold]] static int raise_refusal(mpi::CallSite place, mpi::HasErrhandler* on);
+  [[gnu::cold]] static int raise_unsupported(mpi::CallSite place, MPI_Comm comm);
 
   const int function_;
   const void* const caller_;

@@ -46,6 +46,6 @@ int tutti_watch_request(MPI_Request request, void (*watcher)(void*, int), void* 
 
 // Raises on a communicator (what: 0), a file (1) or a window (2) that the library of Fortran has refused a call.
 int tutti_refuse(const char* function, int what, void* handle, int error_class, const char* sentence) {
-  const mpi::Place place{number_of(function), reinterpret_cast<uintptr_t>(lib::fortran_caller)};
+  const mpi::CallSite place{number_of(function), reinterpret_cast<uintptr_t>(lib::fortran_caller)};
   return lib::raise(place, object_of(what, handle), Error(error_class, sentence));
 }

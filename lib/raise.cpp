@@ -10,7 +10,7 @@
 
 namespace tutti::lib {
 
-int raise(mpi::Place place, mpi::HasErrhandler* on, Error error) noexcept {
+int raise(mpi::CallSite place, mpi::HasErrhandler* on, Error error) noexcept {
   const char* const function = kFunctionNames[place.function];
   const std::vector<mpi::Mention> mentions = std::exchange(mpi::mentions(), {});
   const int code = error.mpi_class();

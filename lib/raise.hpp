@@ -11,6 +11,6 @@ namespace tutti::lib {
 
 // Calls the error handler of `on` (nullptr: of MPI_COMM_SELF, the standard, section 9.3) with
 // "MPI_Send: …"; returns the error's class if the handler returns.
-int raise(mpi::Place place, mpi::HasErrhandler* on, Error error) noexcept;
+int raise(mpi::CallSite place, mpi::HasErrhandler* on, Error error) noexcept;
 
 }  // namespace tutti::lib

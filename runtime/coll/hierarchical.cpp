@@ -50,10 +50,10 @@ class Levels {
     for (Shape* part : parts) part->small_slot = 0;
   }
 
-  void add_within(const Shape& part, const Place& in, const Place& out) {
+  void add_within(const Shape& part, const DataPlace& in, const DataPlace& out) {
     if (mine.size() > 1) plan.append(build(part), mine, in, out);
   }
-  void add_between(const Shape& part, const Place& in, const Place& out) {
+  void add_between(const Shape& part, const DataPlace& in, const DataPlace& out) {
     plan.append(build(part), leaders, in, out);
   }
 
@@ -79,9 +79,9 @@ class Levels {
   }
 };
 
-const Place kSame;
-const Place kNothing{.same = false};
-Place at(const Buf& buf) {
+const DataPlace kSame;
+const DataPlace kNothing{.same = false};
+DataPlace at(const Buf& buf) {
   return {.same = false, .at = buf};
 }
 
@@ -160,7 +160,7 @@ Plan hierarchical_bcast(const Shape& s) {
 Plan hierarchical_reduce(const Shape& s) {
   Levels l(s);
   const bool is_root = s.rank == s.root, alone = l.mine.size() == 1;
-  const Place met = l.leads && !is_root && !alone ? at(l.plan.scratch_like(l.plan.in())) : kSame;
+  const DataPlace met = l.leads && !is_root && !alone ? at(l.plan.scratch_like(l.plan.in())) : kSame;
   l.add_within(l.within(Collective::reduce), kSame, met);
   if (!l.leads) return l.plan.done();
   Shape across = l.between(Collective::reduce);
@@ -196,7 +196,7 @@ Plan hierarchical_gather(const Shape& s) {
     room = l.plan.scratch_bytes(my_bytes);
   const Buf mine =
       is_root ? room.slice(begin[static_cast<size_t>(l.nodes.node())], my_bytes) : room;
-  Place in = kSame;
+  DataPlace in = kSame;
   if (s.in_place) in = {.same = false, .at = l.plan.out_block(s.rank), .packed = s.rank * s.bytes};
   Shape up = in_bytes(l.within(Collective::gather), s.bytes);
   up.in_count = s.in_place ? s.out_count : s.in_count;
@@ -255,7 +255,7 @@ Plan hierarchical_allgather(const Shape& s) {
   const auto my_node = static_cast<size_t>(l.nodes.node());
   const Buf room = l.plan.scratch_bytes(begin.back());
   const Buf mine = room.slice(begin[my_node], begin[my_node + 1] - begin[my_node]);
-  Place in = kSame;
+  DataPlace in = kSame;
   if (s.in_place) in = {.same = false, .at = l.plan.out_block(s.rank), .packed = s.rank * s.bytes};
 
   Shape up = in_bytes(l.within(Collective::gather), s.bytes);
@@ -289,7 +289,7 @@ Plan hierarchical_allgather(const Shape& s) {
 Plan hierarchical_alltoall(const Shape& s) {
   Levels l(s);
   const int64_t b = s.bytes, row = s.size * b, m = static_cast<int64_t>(l.mine.size());
-  Place in = kSame;
+  DataPlace in = kSame;
   if (s.in_place) in = at(l.plan.out_block(0));
   Shape up = in_bytes(l.within(Collective::gather), row);
   up.in_count = s.size * (s.in_place ? s.out_count : s.in_count);
@@ -348,7 +348,7 @@ Plan hierarchical_reduce_scatter(const Shape& s) {
   Shape up = vector(l.within(Collective::reduce)), down = vector(l.within(Collective::bcast));
   Levels::in_one_lane({&up, &down});
   up.in_place = false;
-  const Place from = s.in_place ? at(in) : kSame;  // in place it lies in the output
+  const DataPlace from = s.in_place ? at(in) : kSame;  // in place it lies in the output
   l.add_within(up, from, at(whole));
   if (l.leads) {
     Shape across = vector(l.between(Collective::allreduce));

@@ -62,8 +62,8 @@ void reduce_pairwise(PlanBuilder& plan, const Shape& s, Part&& part, const Buf& 
 }
 
 // `mine` goes to everybody, and place(i) takes what rank i gives.
-template <class Place>
-void tell_everybody(PlanBuilder& plan, const Shape& s, const Buf& mine, Place&& place) {
+template <class DataPlace>
+void tell_everybody(PlanBuilder& plan, const Shape& s, const Buf& mine, DataPlace&& place) {
   for (int k = 1; k < s.size; ++k) {
     const int from = (s.rank - k + s.size) % s.size;
     plan.recv(place(from), from).send(mine, (s.rank + k) % s.size);

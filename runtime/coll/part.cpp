@@ -5,7 +5,7 @@
 
 namespace tutti::coll {
 
-Buf Place::operator()(const Buf& buf) const {
+Buf DataPlace::operator()(const Buf& buf) const {
   if (same) return buf;
   Buf moved = at;
   if (at.unit == Unit::bytes) {
@@ -22,8 +22,8 @@ Buf Place::operator()(const Buf& buf) const {
   return moved;
 }
 
-PlanBuilder& PlanBuilder::append(const Plan& part, std::span<const int> ranks, const Place& in,
-                                 const Place& out) {
+PlanBuilder& PlanBuilder::append(const Plan& part, std::span<const int> ranks, const DataPlace& in,
+                                 const DataPlace& out) {
   fence();
   const auto first_scratch = static_cast<uint32_t>(plan_.scratch.size());
   const uint32_t first_round = plan_.rounds;

@@ -127,7 +127,7 @@ struct Plan {
 };
 
 // Where a part of a plan has its input or its output: where the whole call has it, or elsewhere.
-struct Place {
+struct DataPlace {
   bool same = true;
   Buf at = {};         // else element 0; if in bytes, an element is a byte
   int64_t packed = 0;  // bytes in front of `at`, if packed, where it is in elements
@@ -213,8 +213,8 @@ class PlanBuilder {
   }
 
   // A plan for some ranks of this one's: `ranks` tells which they are. Fenced on both sides.
-  PlanBuilder& append(const Plan& part, std::span<const int> ranks, const Place& in,
-                      const Place& out);
+  PlanBuilder& append(const Plan& part, std::span<const int> ranks, const DataPlace& in,
+                      const DataPlace& out);
 
   PlanBuilder& fence();
   // The latest step waits for `step` as well. kNone, or a latest step that was left out: nothing.

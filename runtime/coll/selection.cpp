@@ -20,8 +20,8 @@
 namespace tutti::coll {
 namespace {
 
-using Quantity = Condition::Quantity;
-using Relation = Condition::Relation;
+using Quantity = Clause::Quantity;
+using Relation = Clause::Relation;
 
 constexpr std::string_view kQuantities[] = {"bytes",        "ranks",     "nodes",
                                             "node_ranks",   "read_rate", "commutative",
@@ -52,7 +52,7 @@ std::optional<int64_t> number(std::string_view text) {
   return value << shift;
 }
 
-Error parse_condition(std::string_view word, Collective kind, Condition& condition) {
+Error parse_condition(std::string_view word, Collective kind, Clause& condition) {
   const size_t at = word.find_first_of("<>=");
   const std::string_view name = word.substr(0, at);
   const auto quantity = std::find(std::begin(kQuantities), std::end(kQuantities), name);
@@ -104,7 +104,7 @@ std::vector<std::string_view> words_of(std::string_view line) {
 
 }  // namespace
 
-bool Condition::holds(const Shape& shape) const {
+bool Clause::holds(const Shape& shape) const {
   int64_t actual = 0;
   switch (quantity) {
     case Quantity::bytes:
@@ -152,7 +152,7 @@ bool Condition::holds(const Shape& shape) const {
 
 bool Selection::Rule::matches(const Shape& shape) const {
   if (kind != shape.kind) return false;
-  for (const Condition& condition : conditions)
+  for (const Clause& condition : conditions)
     if (!condition.holds(shape)) return false;
   return true;
 }
@@ -186,7 +186,7 @@ Error Selection::add(std::string_view text, std::string_view source, char separa
                        "{}: '{}' is no condition; write one like bytes<=4k, and the "
                        "algorithm last",
                        rule->place, words[i]);
-      Condition condition{};
+      Clause condition{};
       if (Error e = parse_condition(words[i], *kind, condition))
         return std::move(e).within(rule->place);
       rule->conditions.push_back(condition);

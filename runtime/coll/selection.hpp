@@ -25,7 +25,7 @@
 
 namespace tutti::coll {
 
-struct Condition {
+struct Clause {
   enum class Quantity : uint8_t {
     bytes,
     ranks,
@@ -64,7 +64,7 @@ class Selection {
  private:
   struct Rule {
     Collective kind;
-    std::vector<Condition> conditions;
+    std::vector<Clause> conditions;
     const Algorithm* algorithm;
     std::string place;  // "file:line"
     mutable std::atomic<bool> refused{false};

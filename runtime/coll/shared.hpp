@@ -17,7 +17,7 @@ namespace tutti::coll {
 
 // How a call's data are cut into rounds: `total` units of `unit` bytes, of which a rank's slot
 // holds `piece` for each of `shares` ranks.
-struct Pieces {
+struct RoundCut {
   Lane lane = Lane::none;
   int64_t unit = 1, total = 0, piece = 0;
 
@@ -26,7 +26,7 @@ struct Pieces {
   int64_t size(int64_t round) const { return std::min(piece, total - begin(round)); }
 };
 // Of a shape whose ranks share memory. piece is 0 where not even one unit fits.
-Pieces pieces_of(const Shape& s);
+RoundCut pieces_of(const Shape& s);
 // Where a block's bytes are known to two ranks alone, each slot is cut into equal shares.
 bool is_in_shares(Collective kind);
 // The bytes of one, with its head; 0 of other calls, and where there is no room.

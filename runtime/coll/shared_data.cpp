@@ -53,7 +53,7 @@ bool fits(const Cut& cut, int64_t slot) {
 
 }  // namespace
 
-Pieces pieces_of(const Shape& s) {
+RoundCut pieces_of(const Shape& s) {
   const Cut cut = cut_of(s);
   const bool small = s.small_slot > 0 && fits(cut, s.small_slot);
   const int64_t slot = small ? s.small_slot : s.large_slot;
@@ -97,7 +97,7 @@ Plan shared_barrier(const Shape& s) {
 // slowest reader still needs.
 Plan shared_bcast(const Shape& s) {
   PlanBuilder plan(s);
-  const Pieces pieces = pieces_of(s);
+  const RoundCut pieces = pieces_of(s);
   plan.share(pieces.lane);
   for (int64_t i = 0; i < pieces.rounds(); ++i) {
     const int round = plan.round();
@@ -115,7 +115,7 @@ Plan shared_bcast(const Shape& s) {
 // The root's own block goes straight to its place; the others show theirs and go on.
 Plan shared_gather(const Shape& s) {
   PlanBuilder plan(s);
-  const Pieces pieces = pieces_of(s);
+  const RoundCut pieces = pieces_of(s);
   plan.share(pieces.lane);
   if (s.rank == s.root && !s.in_place) plan.copy(plan.in(), plan.out_block(s.rank));
   for (int64_t i = 0; i < pieces.rounds(); ++i) {
@@ -139,7 +139,7 @@ Plan shared_gather(const Shape& s) {
 
 Plan shared_scatter(const Shape& s) {
   PlanBuilder plan(s);
-  const Pieces pieces = pieces_of(s);
+  const RoundCut pieces = pieces_of(s);
   plan.share(pieces.lane);
   for (int64_t i = 0; i < pieces.rounds(); ++i) {
     const int round = plan.round();
@@ -164,7 +164,7 @@ Plan shared_scatter(const Shape& s) {
 
 Plan shared_allgather(const Shape& s) {
   PlanBuilder plan(s);
-  const Pieces pieces = pieces_of(s);
+  const RoundCut pieces = pieces_of(s);
   plan.share(pieces.lane);
   const int64_t rounds = pieces.rounds();
   for (int64_t i = 0; i < rounds; ++i) plan.round();
@@ -218,7 +218,7 @@ Plan shared_allgatherv(const Shape& s) {
 // In place, what is shown in a round is what its end overwrites.
 Plan shared_alltoall(const Shape& s) {
   PlanBuilder plan(s);
-  const Pieces pieces = pieces_of(s);
+  const RoundCut pieces = pieces_of(s);
   plan.share(pieces.lane);
   const int64_t rounds = pieces.rounds();
   for (int64_t i = 0; i < rounds; ++i) plan.round();

@@ -86,7 +86,7 @@ class Reducer {
 
   const Shape& s;
   PlanBuilder plan;
-  const Pieces pieces;
+  const RoundCut pieces;
   const Buf in, out;
 
  private:

@@ -22,7 +22,7 @@ bool Engine::send_at_once(int to, const Match& match, const Payload& payload, ui
                           uint64_t signature) {
   const int64_t bytes = payload.bytes();
   if (bytes > kAtOnce || to == process_ || !payload.contiguous()) return false;
-  Peer& receiver = peer(to);
+  PeerOrder& receiver = peer(to);
   const Header header{.context = match.context,
                       .source = match.source,
                       .tag = match.tag,

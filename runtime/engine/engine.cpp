@@ -52,14 +52,14 @@ Engine::Engine(transport::Transport& transport, int process, Waiting waiting)
 
 Engine::~Engine() = default;
 
-Engine::Peer& Engine::meet(int process) {
-  return *known_.set(process, &peers_.emplace_back(Peer{.process = process}));
+Engine::PeerOrder& Engine::meet(int process) {
+  return *known_.set(process, &peers_.emplace_back(PeerOrder{.process = process}));
 }
 
-std::vector<const Engine::Peer*> Engine::peers_in_order() const {
-  std::vector<const Peer*> all;
-  for (const Peer& each : peers_) all.push_back(&each);
-  std::ranges::sort(all, {}, &Peer::process);
+std::vector<const Engine::PeerOrder*> Engine::peers_in_order() const {
+  std::vector<const PeerOrder*> all;
+  for (const PeerOrder& each : peers_) all.push_back(&each);
+  std::ranges::sort(all, {}, &PeerOrder::process);
   return all;
 }
 
@@ -286,7 +286,7 @@ inline void Engine::complete(Operation& op) {
 
 void Engine::arrived(const Arrival& arrival) {
   const int32_t process = arrival.header.process;
-  Peer& from = peer(process);
+  PeerOrder& from = peer(process);
   if (arrival.header.order != from.next_in) [[unlikely]] {
     parked_->messages.emplace(
         std::pair{process, arrival.header.order},

@@ -221,7 +221,7 @@ class Engine final : private transport::Receiver {
   // visit(process, sent, received), by process: messages so far, without control messages.
   template <class Visit>
   void each_peer(Visit&& visit) const {
-    for (const Peer* p : peers_in_order())
+    for (const PeerOrder* p : peers_in_order())
       if (p->next_out | p->next_in) visit(p->process, p->next_out - p->told, p->next_in - p->heard);
   }
   // Processes of which it keeps anything: those that this one has spoken to, or that have spoken to it.
@@ -276,19 +276,19 @@ class Engine final : private transport::Receiver {
     while (!done());
   }
 
-  struct Peer {
+  struct PeerOrder {
     int process = 0;
     uint32_t next_out = 0;  // Header::order of the next message to it
     uint32_t next_in = 0;   // and of the next one from it
     uint32_t told = 0;      // how many of these were control messages
     uint32_t heard = 0;
   };
-  Peer& peer(int process) {
-    Peer* const* const known = known_.find(process);
+  PeerOrder& peer(int process) {
+    PeerOrder* const* const known = known_.find(process);
     return known ? **known : meet(process);
   }
-  [[gnu::noinline]] Peer& meet(int process);
-  std::vector<const Peer*> peers_in_order() const;
+  [[gnu::noinline]] PeerOrder& meet(int process);
+  std::vector<const PeerOrder*> peers_in_order() const;
   transport::Header next_header(int to, transport::Kind kind);
 
   transport::Transport* transport_;
@@ -301,8 +301,8 @@ class Engine final : private transport::Receiver {
   int taken_ = 0;  // by recv_at_once() since the last pass
   uint64_t last_ticket_ = 0;
   std::unordered_map<uint64_t, SendOperation*> tickets_;  // sends whose answer is awaited
-  std::deque<Peer> peers_;   // those to whom anything was sent, or of whom anything came
-  ByProcess<Peer*> known_;
+  std::deque<PeerOrder> peers_;   // those to whom anything was sent, or of whom anything came
+  ByProcess<PeerOrder*> known_;
   std::unique_ptr<Parked> parked_;
   std::unique_ptr<Active, ActiveDeleter> active_;  // nullptr: nobody has asked
   Manner manner_ = Manner::usual;

@@ -13,8 +13,8 @@ using engine::RecvOperation;
 using engine::SendOperation;
 
 // Ends when everything that it waits for is over.
-struct Window::Access {
-  Window& window;
+struct WindowEnd::Access {
+  WindowEnd& window;
   const int rank;
   const uint32_t serial;
   const Done done;
@@ -46,7 +46,7 @@ void append_packed(Bytes& to, const Payload& from) {
 }  // namespace
 
 // One run of bytes needs no layout.
-void Window::describe(const Target& target, OperationHead& head, Bytes& layout) {
+void WindowEnd::describe(const Target& target, OperationHead& head, Bytes& layout) {
   const Payload there{nullptr, target.count, target.layout.get()};
   head.displacement = target.displacement;
   head.bytes = there.bytes();
@@ -60,7 +60,7 @@ void Window::describe(const Target& target, OperationHead& head, Bytes& layout) 
   head.layout_bytes = static_cast<uint32_t>(layout.size());
 }
 
-void Window::send(int rank, Message message, uint32_t serial, const Bytes& bytes,
+void WindowEnd::send(int rank, Message message, uint32_t serial, const Bytes& bytes,
                   uint64_t signature) {
   transport::Header header;
   header.ticket = data_.context;
@@ -74,14 +74,14 @@ void Window::send(int rank, Message message, uint32_t serial, const Bytes& bytes
 
 // ---- operations that wait
 
-Window::Access& Window::begin_access(int rank, Done done) {
+WindowEnd::Access& WindowEnd::begin_access(int rank, Done done) {
   ++aim(rank).open;
   ++open_;
   engine_.add_pending();
   return *new Access{*this, rank, last_serial_, done};
 }
 
-void Window::end_access(Access& access) {
+void WindowEnd::end_access(Access& access) {
   if (--access.left > 0) return;
   accesses_.erase(access.serial);
   if (access.incoming && !access.error)
@@ -98,12 +98,12 @@ void Window::end_access(Access& access) {
 }
 
 // The error is the operation's own if somebody hears of it, else the window's.
-void Window::over(int, Done done, Error error) {
+void WindowEnd::over(int, Done done, Error error) {
   if (done.call) return done.call(done.owner, std::move(error));
   if (error && !failure_) failure_ = std::move(error);
 }
 
-void Window::expect(Access& access, int64_t piece, Payload into) {
+void WindowEnd::expect(Access& access, int64_t piece, Payload into) {
   RecvOperation& op = access.receives.emplace_back();
   ++access.left;
   op.payload = into;
@@ -118,7 +118,7 @@ void Window::expect(Access& access, int64_t piece, Payload into) {
   engine_.recv(op);
 }
 
-void Window::supply(Access& access, int64_t piece, Payload from) {
+void WindowEnd::supply(Access& access, int64_t piece, Payload from) {
   SendOperation& op = access.sends.emplace_back();
   ++access.left;
   op.payload = from;
@@ -134,7 +134,7 @@ void Window::supply(Access& access, int64_t piece, Payload from) {
   engine_.send(op);
 }
 
-void Window::replied(uint32_t serial, const std::byte* data, int64_t bytes) {
+void WindowEnd::replied(uint32_t serial, const std::byte* data, int64_t bytes) {
   const auto at = accesses_.find(serial);
   if (at == accesses_.end()) return;
   Access& access = *at->second;
@@ -143,7 +143,7 @@ void Window::replied(uint32_t serial, const std::byte* data, int64_t bytes) {
 }
 
 // At the target: nothing comes of what was expected.
-void Window::failed(uint32_t serial, Error error) {
+void WindowEnd::failed(uint32_t serial, Error error) {
   const auto at = accesses_.find(serial);
   if (at == accesses_.end()) {
     if (!failure_) failure_ = std::move(error);
@@ -163,7 +163,7 @@ void Window::failed(uint32_t serial, Error error) {
 
 // ---- the operations
 
-void Window::put(const Local& origin, const Target& target, Done done) {
+void WindowEnd::put(const Local& origin, const Target& target, Done done) {
   const Payload from = origin.payload();
   OperationHead head;
   Bytes layout;
@@ -185,7 +185,7 @@ void Window::put(const Local& origin, const Target& target, Done done) {
   end_access(access);
 }
 
-void Window::get(const Local& origin, const Target& target, Done done) {
+void WindowEnd::get(const Local& origin, const Target& target, Done done) {
   OperationHead head;
   Bytes layout;
   describe(target, head, layout);
@@ -206,7 +206,7 @@ void Window::get(const Local& origin, const Target& target, Done done) {
   end_access(access);
 }
 
-void Window::update(Update update, const Local& origin, const Local* result, const Target& target,
+void WindowEnd::update(Update update, const Local& origin, const Local* result, const Target& target,
                     Done done) {
   OperationHead head;
   Bytes layout;
@@ -243,7 +243,7 @@ void Window::update(Update update, const Local& origin, const Local* result, con
 }
 
 // Both ways in pieces, so that the target needs little memory.
-void Window::update_long(Access& access, Update update, const Local& origin, const Local* result,
+void WindowEnd::update_long(Access& access, Update update, const Local& origin, const Local* result,
                          OperationHead head, const Bytes& layout) {
   head.flags |= kFollows;
   const int64_t size = arithmetic_.layout(update.element).size();
@@ -273,7 +273,7 @@ void Window::update_long(Access& access, Update update, const Local& origin, con
   slices(data, [&](int64_t i, const Payload& slice) { supply(access, i, slice); });
 }
 
-void Window::compare_and_swap(Update element, const void* origin, const void* compare, void* result,
+void WindowEnd::compare_and_swap(Update element, const void* origin, const void* compare, void* result,
                               const Target& target) {
   OperationHead head;
   Bytes layout;
@@ -296,7 +296,7 @@ void Window::compare_and_swap(Update element, const void* origin, const void* co
 
 // ---- synchronisation
 
-void Window::flush(int rank) {
+void WindowEnd::flush(int rank) {
   if (rank == kAll) {
     for (int r = 0; r < data_.size(); ++r) flush(r);
     return;
@@ -309,22 +309,22 @@ void Window::flush(int rank) {
   send(rank, Message::flush);
 }
 
-void Window::post(int rank) {
+void WindowEnd::post(int rank) {
   send(rank, Message::post);
 }
 
-void Window::complete(int rank) {
+void WindowEnd::complete(int rank) {
   send(rank, Message::complete);
 }
 
-void Window::lock(int rank, bool exclusive) {
+void WindowEnd::lock(int rank, bool exclusive) {
   Aim& there = aim(rank);
   there.granted = there.asked_who = false;
   there.holders.clear();
   send(rank, Message::lock, 0, {}, exclusive);
 }
 
-void Window::unlock(int rank) {
+void WindowEnd::unlock(int rank) {
   Aim& there = aim(rank);
   there.granted = false;
   there.unlocking = true;
@@ -332,7 +332,7 @@ void Window::unlock(int rank) {
   send(rank, Message::unlock);
 }
 
-const std::vector<int>& Window::holders(int rank) {
+const std::vector<int>& WindowEnd::holders(int rank) {
   Aim& there = aim(rank);
   if (!there.asked_who) {
     there.asked_who = true;

@@ -16,8 +16,8 @@ using engine::RecvOperation;
 using engine::SendOperation;
 
 // Long data on its way to or from my memory.
-struct Window::Serving {
-  Window& window;
+struct WindowEnd::Serving {
+  WindowEnd& window;
   const int origin;
   const LayoutRef layout;
   std::unique_ptr<std::byte[]> scrap;  // takes what must not go to memory
@@ -27,8 +27,8 @@ struct Window::Serving {
 
 // A long update: pieces come into two buffers by turns, so that one is applied while the next
 // comes.
-struct Window::LongUpdate {
-  LongUpdate(Window& window, int origin, uint32_t serial, const OperationHead& head,
+struct WindowEnd::LongUpdate {
+  LongUpdate(WindowEnd& window, int origin, uint32_t serial, const OperationHead& head,
              LayoutRef layout, bool good)
       : window(window),
         origin(origin),
@@ -59,7 +59,7 @@ struct Window::LongUpdate {
   struct Answer {
     SendOperation send;
     std::unique_ptr<std::byte[]> bytes;
-    Window* window;
+    WindowEnd* window;
     int origin;
   };
 
@@ -121,7 +121,7 @@ struct Window::LongUpdate {
   }
 
  public:
-  Window& window;
+  WindowEnd& window;
   const int origin;
   const uint32_t serial;
   const OperationHead head;
@@ -154,7 +154,7 @@ void Service::handle(const transport::Header& header, const std::byte* data) {
   early_[header.ticket].push_back({header, Bytes(data, data + header.bytes)});
 }
 
-void Service::add(uint64_t context, Window& window) {
+void Service::add(uint64_t context, WindowEnd& window) {
   windows_[context] = &window;
   const auto at = early_.find(context);
   if (at == early_.end()) return;
@@ -163,18 +163,18 @@ void Service::add(uint64_t context, Window& window) {
   for (const Early& message : early) window.handle(message.header, message.bytes.data());
 }
 
-Window::Window(Service& service, engine::Channel& data, const Arithmetic& arithmetic)
+WindowEnd::WindowEnd(Service& service, engine::Channel& data, const Arithmetic& arithmetic)
     : service_(service),
       data_(data),
       engine_(*data.engine),
       arithmetic_(arithmetic),
       aims_(static_cast<size_t>(data.size())) {}
 
-Window::~Window() {
+WindowEnd::~WindowEnd() {
   service_.remove(data_.context);
 }
 
-void Window::handle(const transport::Header& header, const std::byte* data) {
+void WindowEnd::handle(const transport::Header& header, const std::byte* data) {
   const int from = header.source;
   const std::span<const std::byte> bytes(data, static_cast<size_t>(header.bytes));
   const auto message = static_cast<Message>(header.tag);
@@ -226,7 +226,7 @@ void Window::handle(const transport::Header& header, const std::byte* data) {
   settle(from, message);
 }
 
-void Window::serve(int origin, Message message, uint32_t serial, std::span<const std::byte> bytes) {
+void WindowEnd::serve(int origin, Message message, uint32_t serial, std::span<const std::byte> bytes) {
   OperationHead head;
   LayoutRef layout;
   bool whole = tutti::get(bytes, head) && bytes.size() >= head.layout_bytes;
@@ -250,7 +250,7 @@ void Window::serve(int origin, Message message, uint32_t serial, std::span<const
 }
 
 // Where an operation's data lie here.
-Payload Window::place(const OperationHead& head, const LayoutRef& layout) const {
+Payload WindowEnd::place(const OperationHead& head, const LayoutRef& layout) const {
   const uintptr_t base = dynamic_ ? 0 : reinterpret_cast<uintptr_t>(base_);
   void* const at = reinterpret_cast<void*>(base + static_cast<uintptr_t>(head.displacement));
   return {at, head.count, layout ? layout.get() : &Layout::bytes()};
@@ -258,7 +258,7 @@ Payload Window::place(const OperationHead& head, const LayoutRef& layout) const 
 
 // ---- puts and gets
 
-void Window::serve_put(int origin, uint32_t serial, const OperationHead& head, LayoutRef layout,
+void WindowEnd::serve_put(int origin, uint32_t serial, const OperationHead& head, LayoutRef layout,
                        const std::byte* data, bool good) {
   if (!(head.flags & kFollows)) {
     if (good) place(head, layout).unpack(0, data, head.bytes);
@@ -280,7 +280,7 @@ void Window::serve_put(int origin, uint32_t serial, const OperationHead& head, L
   engine_.recv(serving->receive);
 }
 
-void Window::serve_get(int origin, uint32_t serial, const OperationHead& head, LayoutRef layout) {
+void WindowEnd::serve_get(int origin, uint32_t serial, const OperationHead& head, LayoutRef layout) {
   const Payload from = place(head, layout);
   if (!(head.flags & kFollows)) {
     Bytes data(static_cast<size_t>(head.bytes));
@@ -302,7 +302,7 @@ void Window::serve_get(int origin, uint32_t serial, const OperationHead& head, L
 
 // ---- updates, in the order of their origin
 
-void Window::serve_update(int origin, uint32_t serial, const OperationHead& head, LayoutRef layout,
+void WindowEnd::serve_update(int origin, uint32_t serial, const OperationHead& head, LayoutRef layout,
                           std::span<const std::byte> data, bool good) {
   std::deque<Queued>& updates = served_[origin].updates;
   if (updates.empty() && !(head.flags & kFollows)) {
@@ -314,7 +314,7 @@ void Window::serve_update(int origin, uint32_t serial, const OperationHead& head
   if (updates.size() == 1) run_updates(origin);
 }
 
-void Window::apply(int origin, uint32_t serial, const OperationHead& head, const LayoutRef& layout,
+void WindowEnd::apply(int origin, uint32_t serial, const OperationHead& head, const LayoutRef& layout,
                    const std::byte* data) {
   const Payload target = place(head, layout);
   Bytes old;
@@ -327,7 +327,7 @@ void Window::apply(int origin, uint32_t serial, const OperationHead& head, const
   if (head.flags & kFetches) send(origin, Message::reply, serial, old);
 }
 
-void Window::run_updates(int origin) {
+void WindowEnd::run_updates(int origin) {
   std::deque<Queued>& updates = served_[origin].updates;
   while (!updates.empty()) {
     Queued& next = updates.front();
@@ -345,7 +345,7 @@ void Window::run_updates(int origin) {
   }
 }
 
-void Window::long_update_over(LongUpdate& update) {
+void WindowEnd::long_update_over(LongUpdate& update) {
   const int origin = update.origin;
   delete &update;
   served_[origin].updates.pop_front();
@@ -353,7 +353,7 @@ void Window::long_update_over(LongUpdate& update) {
   run_updates(origin);
 }
 
-void Window::serve_compare(int origin, uint32_t serial, const OperationHead& head,
+void WindowEnd::serve_compare(int origin, uint32_t serial, const OperationHead& head,
                            std::span<const std::byte> data) {
   std::deque<Queued>& updates = served_[origin].updates;
   if (updates.empty()) return compare_and_swap_here(origin, serial, head, data);
@@ -363,7 +363,7 @@ void Window::serve_compare(int origin, uint32_t serial, const OperationHead& hea
   updates.push_back({serial, queued, nullptr, Bytes(data.begin(), data.end()), true});
 }
 
-void Window::compare_and_swap_here(int origin, uint32_t serial, const OperationHead& head,
+void WindowEnd::compare_and_swap_here(int origin, uint32_t serial, const OperationHead& head,
                                    std::span<const std::byte> data) {
   const Payload target = place(head, nullptr);
   Bytes old(static_cast<size_t>(head.bytes));
@@ -375,17 +375,17 @@ void Window::compare_and_swap_here(int origin, uint32_t serial, const OperationH
 
 // ---- attached memory
 
-bool Window::attach(void* base, int64_t size) {
+bool WindowEnd::attach(void* base, int64_t size) {
   const auto begin = reinterpret_cast<uintptr_t>(base);
   return attached_.attach(begin, begin + static_cast<uintptr_t>(size));
 }
 
-bool Window::detach(const void* base) {
+bool WindowEnd::detach(const void* base) {
   return attached_.detach(reinterpret_cast<uintptr_t>(base));
 }
 
 // Layouts may begin below the displacement, which may itself be any number: sums are signed.
-bool Window::is_attached(const OperationHead& head, const LayoutRef& layout,
+bool WindowEnd::is_attached(const OperationHead& head, const LayoutRef& layout,
                          Layout::Run& missed) const {
   const Layout& element = layout ? *layout : Layout::bytes();
   return element.all_runs(
@@ -393,7 +393,7 @@ bool Window::is_attached(const OperationHead& head, const LayoutRef& layout,
       [this](const Layout::Run& run) { return attached_.holds(run.low, run.high); }, missed);
 }
 
-void Window::refuse(int origin, uint32_t serial, const Layout::Run& missed) {
+void WindowEnd::refuse(int origin, uint32_t serial, const Layout::Run& missed) {
   const auto bytes = static_cast<int64_t>(missed.high - missed.low);
   const std::string text = fmt::format(
       "rank {} of the window has attached no memory at address {} that holds {} byte{}: attach it "
@@ -408,12 +408,12 @@ void Window::refuse(int origin, uint32_t serial, const Layout::Run& missed) {
 
 // ---- what waits until all operations of an origin are complete
 
-void Window::begin_serving(int origin) {
+void WindowEnd::begin_serving(int origin) {
   ++served_[origin].unfinished;
   ++unfinished_;
 }
 
-void Window::end_serving(int origin) {
+void WindowEnd::end_serving(int origin) {
   Served& served = served_[origin];
   --unfinished_;
   engine_.note_event();
@@ -422,7 +422,7 @@ void Window::end_serving(int origin) {
   for (const Message message : waiting) settle(origin, message);
 }
 
-void Window::settle(int origin, Message message) {
+void WindowEnd::settle(int origin, Message message) {
   switch (message) {
     case Message::flush:
       return send(origin, Message::flushed);
@@ -441,7 +441,7 @@ void Window::settle(int origin, Message message) {
 
 // To those that have asked. Each change is told before its effect can be seen elsewhere, so that
 // nobody who has received all messages for him waits for the wrong ones.
-void Window::tell_holders() {
+void WindowEnd::tell_holders() {
   for (auto& [rank, served] : served_) {
     if (!served.wants_holders) continue;
     const std::vector<int> before = locks_.before(rank);

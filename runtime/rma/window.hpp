@@ -65,14 +65,14 @@ inline Reach reach_of(int64_t count, const Layout& layout) {
   return {low + std::min<__int128>(last, 0), high + std::max<__int128>(last, 0)};
 }
 
-class Window;
+class WindowEnd;
 
 // Finds the window that a message is for; one for each process. What comes for a window that others
 // have made already, and this process not yet, waits for it.
 class Service final : public engine::ActiveHandler {
  public:
   void handle(const transport::Header& header, const std::byte* data) override;
-  void add(uint64_t context, Window& window);
+  void add(uint64_t context, WindowEnd& window);
   void remove(uint64_t context) { windows_.erase(context); }
 
  private:
@@ -80,17 +80,17 @@ class Service final : public engine::ActiveHandler {
     transport::Header header;
     Bytes bytes;
   };
-  std::unordered_map<uint64_t, Window*> windows_;
+  std::unordered_map<uint64_t, WindowEnd*> windows_;
   std::unordered_map<uint64_t, std::vector<Early>> early_;
 };
 
-class Window {
+class WindowEnd {
  public:
   // `data`: a channel of the window's own, which nobody receives from with a wildcard; it outlives
   // the window.
-  Window(Service& service, engine::Channel& data, const Arithmetic& arithmetic);
-  ~Window();
-  Window(const Window&) = delete;
+  WindowEnd(Service& service, engine::Channel& data, const Arithmetic& arithmetic);
+  ~WindowEnd();
+  WindowEnd(const WindowEnd&) = delete;
 
   // ---- my own memory
 

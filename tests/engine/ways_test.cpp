@@ -42,7 +42,7 @@ TEST(WaysTest, AreTakenAsTheTablesSay) {
   const Limits limits(1 << 20, 128);
   for (uint32_t holds = 0; holds < 2 * kLastCondition; ++holds)
     for (const int64_t bytes : kLengths) {
-      const auto ask = [&](Condition condition) { return (holds & condition) != 0; };
+      const auto ask = [&](Need condition) { return (holds & condition) != 0; };
       ASSERT_EQ(way_of(kLeaving, limits, bytes, ask), leaving_in_words(holds, bytes)) << holds << ' ' << bytes;
       ASSERT_EQ(way_of(kComing, Limits::of_any_ring(), bytes, ask), coming_in_words(holds, bytes))
           << holds << ' ' << bytes;
@@ -55,7 +55,7 @@ TEST(WaysTest, AskForNoMoreThanTheyNeed) {
   uint32_t asked = 0;
   const auto way = [&](int64_t bytes, uint32_t holds) {
     asked = 0;
-    return way_of(kLeaving, limits, bytes, [&](Condition condition) {
+    return way_of(kLeaving, limits, bytes, [&](Need condition) {
       asked |= condition;
       return (holds & condition) != 0;
     });
@@ -74,7 +74,7 @@ TEST(WaysTest, AskForNoMoreThanTheyNeed) {
 // Before there is a ring no message is short, and where it is small, what goes through it is.
 TEST(WaysTest, FollowTheRing) {
   const auto way = [](const Limits& limits, int64_t bytes) {
-    return way_of(kLeaving, limits, bytes, [](Condition) { return false; });
+    return way_of(kLeaving, limits, bytes, [](Need) { return false; });
   };
   EXPECT_EQ(Limits()[Length::inlined], -1);
   EXPECT_EQ(way(Limits(), 0), Leaving::in_pieces);

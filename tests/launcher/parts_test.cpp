@@ -196,7 +196,7 @@ TEST(JobStates, EveryStateReachesItsEndAndKnowsFailure) {
 TEST(ProcessMapping, GoldenMaps) {
   JobMap map;
   const auto mapping = [&](std::vector<int> nodes) {
-    std::vector<Place> places;
+    std::vector<RankPlace> places;
     std::map<int, int> taken;
     for (int node : nodes) places.push_back({node, 0, taken[node]++});
     map.ranks = places;

@@ -29,7 +29,7 @@ std::string map_of(const std::vector<AppShape>& apps, const std::vector<int>& sl
   if (!placement) return placement.error().message();
   std::string out;
   int last_app = 0;
-  for (const Place& place : placement->ranks) {
+  for (const RankPlace& place : placement->ranks) {
     if (place.app != last_app) out += ' ';
     last_app = place.app;
     out += static_cast<char>('a' + place.node);
@@ -79,7 +79,7 @@ TEST(Placement, ProgramsFollowEachOtherAndKeepToTheirHosts) {
 TEST(Placement, LocalRanksCountAcrossPrograms) {
   Result<Placement> placement = place({{2, {0}}, {2, {0, 1}}}, {3, 3}, MapPolicy{});
   ASSERT_TRUE(placement);
-  EXPECT_EQ(placement->ranks, (std::vector<Place>{{0, 0, 0}, {0, 0, 1}, {0, 1, 2}, {1, 1, 0}}));
+  EXPECT_EQ(placement->ranks, (std::vector<RankPlace>{{0, 0, 0}, {0, 0, 1}, {0, 1, 2}, {1, 1, 0}}));
 }
 
 TEST(Placement, NoNodeTakesMoreThanItsMost) {
@@ -89,7 +89,7 @@ TEST(Placement, NoNodeTakesMoreThanItsMost) {
         place({{ranks, {0, 1}}}, {2, 2}, *parse_map_policy(map_by), most);
     if (!placement) return placement.error().message();
     std::string out;
-    for (const Place& place : placement->ranks) out += static_cast<char>('a' + place.node);
+    for (const RankPlace& place : placement->ranks) out += static_cast<char>('a' + place.node);
     return out;
   };
   EXPECT_EQ(nodes(6, "slot", {3, none}), "aaabbb");
@@ -132,7 +132,7 @@ std::string by_parts(std::optional<int> ranks, const char* map_by, const char* r
   Result<Placement> placement = place({{ranks, {0, 1, 2}}}, {8, 8, 4}, *policy, {}, {two, two, one});
   if (!placement) return placement.error().message();
   std::string out;
-  for (const Place& place : placement->ranks) out += static_cast<char>('a' + place.node);
+  for (const RankPlace& place : placement->ranks) out += static_cast<char>('a' + place.node);
   return out;
 }
 
@@ -166,7 +166,7 @@ TEST(Placement, Sequences) {
   app.sequence = {1, 0, 1, 1};
   Result<Placement> placement = place({app}, {2, 2}, seq);
   ASSERT_TRUE(placement) << placement.error().message();
-  EXPECT_EQ(placement->ranks, (std::vector<Place>{{1, 0, 0}, {0, 0, 0}, {1, 0, 1}, {1, 0, 2}}));
+  EXPECT_EQ(placement->ranks, (std::vector<RankPlace>{{1, 0, 0}, {0, 0, 0}, {1, 0, 1}, {1, 0, 2}}));
   EXPECT_EQ(placement->oversubscribed, std::vector<int>{1});
   app.ranks = 2;
   EXPECT_EQ(place({app}, {2, 2}, seq)->ranks.size(), 2U);

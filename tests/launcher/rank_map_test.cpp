@@ -12,12 +12,12 @@
 namespace tutti::launcher {
 namespace {
 
-std::vector<Place> places_of(const RankMap& map) {
+std::vector<RankPlace> places_of(const RankMap& map) {
   return {map.begin(), map.end()};
 }
 
 // What the map says of every rank and node is what the places say.
-void expect_same(const std::vector<Place>& places, size_t nodes) {
+void expect_same(const std::vector<RankPlace>& places, size_t nodes) {
   const RankMap map(places);
   ASSERT_EQ(map.size(), places.size());
   ASSERT_EQ(places_of(map), places);
@@ -35,8 +35,8 @@ void expect_same(const std::vector<Place>& places, size_t nodes) {
   }
   std::vector<int> reversed(nodes);
   for (size_t n = 0; n < nodes; ++n) reversed[n] = static_cast<int>(nodes - 1 - n);
-  std::vector<Place> moved = places;
-  for (Place& place : moved) place.node = reversed[static_cast<size_t>(place.node)];
+  std::vector<RankPlace> moved = places;
+  for (RankPlace& place : moved) place.node = reversed[static_cast<size_t>(place.node)];
   EXPECT_EQ(places_of(map.renumbered(reversed)), moved);
 }
 
@@ -45,7 +45,7 @@ TEST(RankMap, SaysWhatThePlacesSay) {
   for (int round = 0; round < 300; ++round) {
     const size_t nodes = 1 + random() % 6;
     std::vector<int> taken(nodes, 0);
-    std::vector<Place> places;
+    std::vector<RankPlace> places;
     int app = 0, node = 0;
     for (size_t r = random() % 40; r > 0; --r) {
       if (random() % 7 == 0) app = static_cast<int>(random() % 8);
@@ -57,7 +57,7 @@ TEST(RankMap, SaysWhatThePlacesSay) {
 }
 
 TEST(RankMap, MapsBySlotAndByNodeAreFewRanges) {
-  std::vector<Place> by_slot, by_node;
+  std::vector<RankPlace> by_slot, by_node;
   for (int node = 0; node < 100; ++node)
     for (int local = 0; local < 16; ++local) by_slot.push_back({node, 0, local});
   for (int local = 0; local < 16; ++local)
@@ -115,10 +115,10 @@ NodeTask large(int nodes, int each, bool by_node) {
   NodeTask task;
   task.map.id = "abc";
   task.map.apps = {{{"a.out"}, "/home", {}}};
-  std::vector<Place> places;
+  std::vector<RankPlace> places;
   for (int n = 0; n < nodes; ++n) task.map.nodes.push_back(fmt::format("node{:05}.cluster", n + 1));
   for (int r = 0; r < nodes * each; ++r)
-    places.push_back(by_node ? Place{r % nodes, 0, r / nodes} : Place{r / each, 0, r % each});
+    places.push_back(by_node ? RankPlace{r % nodes, 0, r / nodes} : RankPlace{r / each, 0, r % each});
   task.map.slots.assign(static_cast<size_t>(nodes), each);
   task.map.rank_cores.assign(static_cast<size_t>(nodes), 0);
   task.map.ranks = places;

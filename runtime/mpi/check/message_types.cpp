@@ -96,7 +96,7 @@ void mention_both(const engine::Outcome& outcome, const Wanted& wanted, bool in_
 
 Error report_alone(Error error, const Comm* comm) {
   static std::set<uint64_t> told;  // callers; the engine is owned
-  const Place mine = here();
+  const CallSite mine = here();
   const std::vector<Mention> said = std::exchange(mentions(), {});
   if (!told.insert(mine.caller).second) return {};
   std::string text = error.message();

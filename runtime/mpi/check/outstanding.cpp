@@ -64,7 +64,7 @@ const Outstanding::Taken* Outstanding::conflict_of(uintptr_t begin, uintptr_t en
 }
 
 Error Outstanding::take(const void* owner, std::span<const BufferUse> uses) {
-  const Place place = here();
+  const CallSite place = here();
   const std::lock_guard lock(mutex_);
   for (const BufferUse& use : uses) {
     const Span span = span_of(use.payload);

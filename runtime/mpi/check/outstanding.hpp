@@ -39,7 +39,7 @@ class Outstanding {
     uintptr_t end;
     BufferUse use;
     const void* owner;
-    Place place;
+    CallSite place;
   };
   using Map = std::multimap<uintptr_t, Taken>;  // by the first address
   const Taken* conflict_of(uintptr_t begin, uintptr_t end, const BufferUse& use) const;

@@ -177,7 +177,7 @@ Error Strict::take(const void* owner, std::span<const BufferUse> uses) {
   Error error = outstanding_.take(owner, uses);
   if (!error || !report_only_) return error;
   const std::vector<Mention> said = std::exchange(mentions(), {});
-  const Place mine = here();
+  const CallSite mine = here();
   if (!reported_.emplace(mine.caller, said.empty() ? 0 : said[0].place.caller).second) return {};
   std::string text = error.message();
   for (const std::string& line : story_of(mine, nullptr, said)) text += "\n  " + line;
@@ -240,7 +240,7 @@ void Strict::received(const Comm& comm, int source, int tag, const engine::Outco
 }
 
 // Of receives for one sender nothing is to be learnt: they may have been posted before.
-void Strict::received_any(const Comm& comm, int tag, const engine::Outcome& outcome, Place place) {
+void Strict::received_any(const Comm& comm, int tag, const engine::Outcome& outcome, CallSite place) {
   if (outcome.cancelled) return;
   if (outcome.sender_hears) {  // and may have told others before the last byte was here
     acts();
@@ -251,7 +251,7 @@ void Strict::received_any(const Comm& comm, int tag, const engine::Outcome& outc
   latest_ = {comm.context(), tag, outcome.source, acts_, place};
 }
 
-void Strict::race(Place place, std::vector<int> ranks, const Comm& comm) {
+void Strict::race(CallSite place, std::vector<int> ranks, const Comm& comm) {
   if (races_.contains(place.caller)) return;
   std::ranges::sort(ranks);
   races_[place.caller] = {place, std::move(ranks), text_of(comm)};
@@ -262,7 +262,7 @@ void Strict::race(Place place, std::vector<int> ranks, const Comm& comm) {
 void Strict::note_unreceived(int receiver, const Unreceived& left, contract::Notes& notes) {
   const auto at = sent_.find({left.context, receiver, left.tag});
   for (int i = 1; i <= left.count; ++i) {
-    Place place;  // what is left of a stream is its end
+    CallSite place;  // what is left of a stream is its end
     if (at != sent_.end()) {
       const Sent& sent = at->second;
       const auto back = static_cast<uint64_t>(i);

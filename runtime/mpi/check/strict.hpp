@@ -43,7 +43,7 @@ class Strict final : public Watcher {
   // A blocking receive that wanted `source` and `tag` has got a message.
   void received(const Comm& comm, int source, int tag, const engine::Outcome& outcome);
   // So has one with a request that wanted any source, and was posted at `place`.
-  void received_any(const Comm& comm, int tag, const engine::Outcome& outcome, Place place);
+  void received_any(const Comm& comm, int tag, const engine::Outcome& outcome, CallSite place);
 
   // ---- at MPI_Finalize
 
@@ -62,9 +62,9 @@ class Strict final : public Watcher {
   using Stream = std::tuple<uint64_t, int, int>;  // context, process, tag: received in order
   struct Sent {
     uint64_t count = 0;
-    std::array<Place, 8> latest;
+    std::array<CallSite, 8> latest;
   };
-  void race(Place place, std::vector<int> ranks, const Comm& comm);
+  void race(CallSite place, std::vector<int> ranks, const Comm& comm);
   void compare_with_latest(const Comm& comm, const engine::Outcome& outcome);
 
   const bool report_only_;
@@ -78,16 +78,16 @@ class Strict final : public Watcher {
     uint64_t context = 0;  // 0: none
     int tag = 0, got = 0;
     uint64_t acts = 0;
-    Place place;
+    CallSite place;
   } latest_;
   struct Race {
-    Place place;
+    CallSite place;
     std::vector<int> ranks;
     std::string comm;
   };
   std::map<uint64_t, Race> races_;  // by caller
   std::mutex undefined_mutex_;
-  std::map<std::string, Place> undefined_;  // where each was first
+  std::map<std::string, CallSite> undefined_;  // where each was first
 };
 
 // nullptr but under --check=strict. Written once, before MPI_Init returns.

@@ -24,10 +24,10 @@ std::array<Ints, 4> arrays_of(const Arguments& call) {
 
 }  // namespace
 
-bool Repeated::has_same_arrays(const Place& place, const Arguments& given) {
+bool Repeated::has_same_arrays(const Bucket& bucket, const Arguments& given) {
   const std::array<Ints, 4> arrays = arrays_of(given);
   for (size_t i = 0; i < arrays.size(); ++i) {
-    const std::vector<int64_t>& known = place.arrays[i];
+    const std::vector<int64_t>& known = bucket.arrays[i];
     if (known.empty()) continue;
     if (!arrays[i]) return false;
     for (size_t k = 0; k < known.size(); ++k)
@@ -36,11 +36,11 @@ bool Repeated::has_same_arrays(const Place& place, const Arguments& given) {
   const auto same = [](const std::vector<MPI_Datatype>& known, const MPI_Datatype* types) {
     return known.empty() || (types && std::equal(known.begin(), known.end(), types));
   };
-  return same(place.sendtypes, given.sendtypes) && same(place.recvtypes, given.recvtypes);
+  return same(bucket.sendtypes, given.sendtypes) && same(bucket.recvtypes, given.recvtypes);
 }
 
-bool Repeated::is_borrowed(Place& place) {
-  const coll::Execution* const first = place.idle[0].borrow();
+bool Repeated::is_borrowed(Bucket& bucket) {
+  const coll::Execution* const first = bucket.idle[0].borrow();
   return first && first->running();
 }
 
@@ -60,30 +60,30 @@ bool Repeated::keep(const Arguments& program, bool nonblocking, int ranks,
   if (!may_be_kept(given, call) ||
       (has_arrays && std::max(lengths.in, lengths.out) > kMostRanks))
     return false;
-  std::unique_ptr<Place>& place = places_[place_of(given, nonblocking)];
-  if (place && place->call.is_like(given) && place->nonblocking == nonblocking &&
-      has_same_arrays(*place, given)) {
+  std::unique_ptr<Bucket>& bucket = buckets_[bucket_of(given, nonblocking)];
+  if (bucket && bucket->call.is_like(given) && bucket->nonblocking == nonblocking &&
+      has_same_arrays(*bucket, given)) {
     execution->own_types();
-    return place->keep(std::move(execution));
+    return bucket->keep(std::move(execution));
   }
-  if (place && (--place->patience > 0 || is_borrowed(*place))) return false;
-  place = std::make_unique<Place>(store_);
-  place->call = given;
+  if (bucket && (--bucket->patience > 0 || is_borrowed(*bucket))) return false;
+  bucket = std::make_unique<Bucket>(store_);
+  bucket->call = given;
   // Only whether they are MPI_IN_PLACE is of interest.
-  if (given.sendbuf != MPI_IN_PLACE) place->call.sendbuf = nullptr;
-  if (given.recvbuf != MPI_IN_PLACE) place->call.recvbuf = nullptr;
-  place->nonblocking = nonblocking;
-  place->has_arrays = has_arrays;
-  place->patience = kPatience;
-  place->generation = ++generations_;
+  if (given.sendbuf != MPI_IN_PLACE) bucket->call.sendbuf = nullptr;
+  if (given.recvbuf != MPI_IN_PLACE) bucket->call.recvbuf = nullptr;
+  bucket->nonblocking = nonblocking;
+  bucket->has_arrays = has_arrays;
+  bucket->patience = kPatience;
+  bucket->generation = ++generations_;
   for (size_t i = 0; i < significant.size(); ++i)
     for (int k = 0; significant[i] && k < (i < 2 ? lengths.in : lengths.out); ++k)
-      place->arrays[i].push_back(significant[i][k]);
+      bucket->arrays[i].push_back(significant[i][k]);
   // (The handles: types that are the same may be called by several.)
-  if (!call.in_types.empty()) place->sendtypes.assign(given.sendtypes, given.sendtypes + lengths.in);
-  if (!call.out_types.empty()) place->recvtypes.assign(given.recvtypes, given.recvtypes + lengths.out);
+  if (!call.in_types.empty()) bucket->sendtypes.assign(given.sendtypes, given.sendtypes + lengths.in);
+  if (!call.out_types.empty()) bucket->recvtypes.assign(given.recvtypes, given.recvtypes + lengths.out);
   execution->own_types();
-  place->keep(std::move(execution));
+  bucket->keep(std::move(execution));
   return true;
 }
 

@@ -21,53 +21,53 @@ class Repeated {
 
   // Where an execution is to go back to.
   struct Home {
-    uint32_t place = 0;
+    uint32_t bucket = 0;
     uint32_t generation = 0;  // 0: nowhere
   };
 
   // An idle execution for such a blocking call, bound to its buffers; nullptr: there is none. It
   // stays here, and is idle again when it is over.
   coll::Execution* borrow(const Arguments& given) {
-    Place* const place = matching(place_of(given, false), given, false);
-    coll::Execution* const execution = place ? place->idle[0].borrow() : nullptr;
+    Bucket* const bucket = matching(bucket_of(given, false), given, false);
+    coll::Execution* const execution = bucket ? bucket->idle[0].borrow() : nullptr;
     if (!execution || execution->running()) return nullptr;
-    bind(*place, *execution, given);
-    if (place->has_arrays)
+    bind(*bucket, *execution, given);
+    if (bucket->has_arrays)
       execution->rebind_arrays(given.sendcounts, given.sdispls, given.recvcounts, given.rdispls);
     return execution;
   }
 
   // The same for a nonblocking call, whose arrays it has of its own: they say the same. Give it back.
   std::unique_ptr<coll::Execution> take(const Arguments& given, Home& home) {
-    const uint32_t at = place_of(given, true);
-    Place* const place = matching(at, given, true);
-    if (!place) return nullptr;
-    for (coll::Kept& kept : place->idle) {
+    const uint32_t at = bucket_of(given, true);
+    Bucket* const bucket = matching(at, given, true);
+    if (!bucket) return nullptr;
+    for (coll::Kept& kept : bucket->idle) {
       if (!kept.holds_any()) continue;
       std::unique_ptr<coll::Execution> execution = kept.take();
-      bind(*place, *execution, given);
-      home = {at, place->generation};
+      bind(*bucket, *execution, given);
+      home = {at, bucket->generation};
       return execution;
     }
     return nullptr;
   }
 
-  // One that is over and was taken; it ends here if its place belongs to other calls by now.
+  // One that is over and was taken; it ends here if its bucket belongs to other calls by now.
   void give_back(Home home, std::unique_ptr<coll::Execution> execution) {
-    Place* const place = places_[home.place].get();
-    if (place && place->generation == home.generation) place->keep(std::move(execution));
+    Bucket* const bucket = buckets_[home.bucket].get();
+    if (bucket && bucket->generation == home.generation) bucket->keep(std::move(execution));
   }
 
   // One that is over and was made for this call; the arrays that count are the execution's, and
-  // those of types are still there. False: its place belongs to another call that comes often, or it
+  // those of types are still there. False: its bucket belongs to another call that comes often, or it
   // is none to be kept.
   bool keep(const Arguments& given, bool nonblocking, int ranks,
             std::unique_ptr<coll::Execution>& execution);
 
  private:
   static constexpr int kPatience = 8, kBits = 5, kMostRanks = 256;
-  struct Place {
-    explicit Place(const std::shared_ptr<coll::Store>& store)
+  struct Bucket {
+    explicit Bucket(const std::shared_ptr<coll::Store>& store)
         : idle{coll::Kept(store), coll::Kept(store), coll::Kept(store), coll::Kept(store)} {}
     // False: so many lie here already.
     bool keep(std::unique_ptr<coll::Execution> execution) {
@@ -89,7 +89,7 @@ class Repeated {
     coll::Kept idle[4];  // of a blocking call the first one alone, which may be running
   };
 
-  static uint32_t place_of(const Arguments& call, bool nonblocking) {
+  static uint32_t bucket_of(const Arguments& call, bool nonblocking) {
     const uint64_t h =
         (static_cast<uint64_t>(call.kind) * 2 + nonblocking +
          static_cast<uint64_t>(call.root) * 67 +
@@ -97,24 +97,24 @@ class Repeated {
         0x9e3779b97f4a7c15u;
     return static_cast<uint32_t>(h >> (64 - kBits));
   }
-  // The place of such calls.
-  Place* matching(uint32_t at, const Arguments& given, bool nonblocking) {
-    Place* const place = places_[at].get();
-    if (!place || place->nonblocking != nonblocking ||
-        !place->call.is_like(given) || (place->has_arrays && !has_same_arrays(*place, given)))
+  // The bucket of such calls.
+  Bucket* matching(uint32_t at, const Arguments& given, bool nonblocking) {
+    Bucket* const bucket = buckets_[at].get();
+    if (!bucket || bucket->nonblocking != nonblocking ||
+        !bucket->call.is_like(given) || (bucket->has_arrays && !has_same_arrays(*bucket, given)))
       return nullptr;
     // Two buffers that are one are for others to judge.
-    return given.sendbuf == given.recvbuf && given.sendbuf ? nullptr : place;
+    return given.sendbuf == given.recvbuf && given.sendbuf ? nullptr : bucket;
   }
-  static void bind(Place& place, coll::Execution& execution, const Arguments& given) {
-    place.patience = kPatience;
+  static void bind(Bucket& bucket, coll::Execution& execution, const Arguments& given) {
+    bucket.patience = kPatience;
     execution.rebind(given.sendbuf, given.recvbuf);
   }
-  static bool has_same_arrays(const Place& place, const Arguments& given);
-  static bool is_borrowed(Place& place);
+  static bool has_same_arrays(const Bucket& bucket, const Arguments& given);
+  static bool is_borrowed(Bucket& bucket);
 
   const std::shared_ptr<coll::Store> store_;
-  std::array<std::unique_ptr<Place>, 1 << kBits> places_;
+  std::array<std::unique_ptr<Bucket>, 1 << kBits> buckets_;
   uint32_t generations_ = 0;
 };
 

@@ -19,11 +19,11 @@ bool reports_only = false;
 // Ends a job that is lost anyway.
 bool may_always(uint16_t function) { return function == static_cast<uint16_t>(Function::Abort); }
 
-Place place_of(uint16_t function, const void* caller) {
+CallSite place_of(uint16_t function, const void* caller) {
   return {function, reinterpret_cast<uintptr_t>(caller)};
 }
 
-void tell(std::string text, const std::vector<Place>& places) {
+void tell(std::string text, const std::vector<CallSite>& places) {
   static std::atomic<bool> told{false};
   if (told.exchange(true) && reports_only) return;
   for (const std::string& line : place_texts(places)) text += "\n  " + line;

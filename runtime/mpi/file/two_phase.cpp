@@ -29,15 +29,15 @@ TwoPhases::TwoPhases(const Job& job, const std::vector<Share>& shares,
   overlaps_ = overlaps_ && rounds_ > 1 && mine_ >= 0;
   if (overlaps_) queue_ = io::make_queue();
   take_stages();
-  for (Window& window : windows_)
+  for (DomainWindows& window : windows_)
     for (auto* counts : {&window.mine, &window.mine_at, &window.other, &window.other_at})
       counts->assign(shares.size(), 0);
 }
 
 TwoPhases::~TwoPhases() {
-  for (Window& window : windows_) finish(window);
+  for (DomainWindows& window : windows_) finish(window);
   const std::lock_guard lock(job_.file->mutex);
-  for (Window& window : windows_)
+  for (DomainWindows& window : windows_)
     for (io::Stage* each : {&window.stage, &window.packed, &window.buffer})
       if (each->bytes() > 0 && each->bytes() <= kMostKept && job_.file->stages.size() < kStages)
         job_.file->stages.push_back(std::move(*each));
@@ -49,8 +49,8 @@ void TwoPhases::take_stages() {
   const std::lock_guard lock(job_.file->mutex);
   std::vector<io::Stage>& kept = job_.file->stages;
   std::ranges::sort(kept, {}, &io::Stage::bytes);
-  for (const auto which : {&Window::buffer, &Window::packed, &Window::stage})
-    for (Window& window : windows_) {
+  for (const auto which : {&DomainWindows::buffer, &DomainWindows::packed, &DomainWindows::stage})
+    for (DomainWindows& window : windows_) {
       if (kept.empty()) return;
       window.*which = std::move(kept.back());
       kept.pop_back();
@@ -142,7 +142,7 @@ TwoPhases::Range TwoPhases::range_of(int rank, const Piece& window) const {
 }
 
 // Finds what this rank has in the windows of that round, and what all have in its own.
-void TwoPhases::enter(Window& window, int64_t round) const {
+void TwoPhases::enter(DomainWindows& window, int64_t round) const {
   window.parts.clear();
   for (size_t a = 0; a < aggregators_.size(); ++a)
     window.parts.push_back(range_of(rank_, window_of(static_cast<int>(a), round)));
@@ -170,11 +170,11 @@ void TwoPhases::enter(Window& window, int64_t round) const {
   window.packed.of(window.packed_bytes = at);
 }
 
-std::byte* TwoPhases::own_side(Window& window) const {
+std::byte* TwoPhases::own_side(DomainWindows& window) const {
   return direct() && memory_.bytes() > 0 ? memory_.data() : window.stage.data();
 }
 
-const coll::Call* TwoPhases::exchange(Window& window, bool to_aggregators) {
+const coll::Call* TwoPhases::exchange(DomainWindows& window, bool to_aggregators) {
   std::byte *const own = own_side(window), *const there = window.packed.data();
   const auto ints = [](const std::vector<int64_t>& v) { return Ints(v.data()); };
   call_ = {.kind = coll::Collective::alltoallv,
@@ -191,7 +191,7 @@ const coll::Call* TwoPhases::exchange(Window& window, bool to_aggregators) {
 
 // visit(place in the window, place in packed, bytes) of all ranks' pieces in the window.
 template <class Visit>
-void TwoPhases::each_piece(const Window& window, Visit&& visit) const {
+void TwoPhases::each_piece(const DomainWindows& window, Visit&& visit) const {
   for (size_t r = 0; r < window.theirs.size(); ++r)
     views_[r].each_run(shares_[r].position + window.theirs[r].begin, window.theirs[r].bytes(),
                        [&](int64_t offset, int64_t from, int64_t n) {
@@ -221,7 +221,7 @@ void TwoPhases::add(std::vector<Piece>& pieces, int64_t offset, int64_t bytes) {
     pieces.push_back({offset, bytes});
 }
 
-void TwoPhases::pack(Window& window) const {
+void TwoPhases::pack(DomainWindows& window) const {
   if (direct()) return;
   for (size_t a = 0; a < window.parts.size(); ++a)
     memory_.pack(window.parts[a].begin,
@@ -229,7 +229,7 @@ void TwoPhases::pack(Window& window) const {
                  window.parts[a].bytes());
 }
 
-void TwoPhases::unpack(const Window& window) const {
+void TwoPhases::unpack(const DomainWindows& window) const {
   if (direct()) return;
   for (size_t a = 0; a < window.parts.size(); ++a)
     memory_.unpack(window.parts[a].begin,
@@ -238,7 +238,7 @@ void TwoPhases::unpack(const Window& window) const {
 }
 
 // From what the ranks have sent to the file: nothing but their pieces.
-void TwoPhases::store(Window& window) const {
+void TwoPhases::store(DomainWindows& window) const {
   window.buffer.of(window.here.bytes);
   std::vector<Piece> pieces;
   each_piece(window, [&](int64_t to, int64_t from, int64_t n) {
@@ -256,7 +256,7 @@ void TwoPhases::store(Window& window) const {
 }
 
 // From the file to what the ranks want.
-void TwoPhases::load(Window& window) const {
+void TwoPhases::load(DomainWindows& window) const {
   window.buffer.of(window.here.bytes);
   std::vector<Piece> pieces;
   int64_t wanted = 0;
@@ -275,7 +275,7 @@ void TwoPhases::load(Window& window) const {
   });
 }
 
-void TwoPhases::begin(Window& window) {
+void TwoPhases::begin(DomainWindows& window) {
   if (window.packed_bytes == 0 || error_) return;
   const auto move = [this, &window] { job_.writes ? store(window) : load(window); };
   if (!overlaps_) {
@@ -292,7 +292,7 @@ void TwoPhases::begin(Window& window) {
   });
 }
 
-void TwoPhases::finish(Window& window) {
+void TwoPhases::finish(DomainWindows& window) {
   if (!overlaps_) return;
   std::unique_lock lock(mutex_);
   moved_.wait(lock, [&] { return !window.busy; });
@@ -306,10 +306,10 @@ const coll::Call* TwoPhases::next() {
 const coll::Call* TwoPhases::next_written() {
   if (round_ >= 0) begin(windows_[round_ % 2]);
   if (++round_ >= rounds_) {
-    for (Window& window : windows_) finish(window);
+    for (DomainWindows& window : windows_) finish(window);
     return nullptr;
   }
-  Window& window = windows_[round_ % 2];
+  DomainWindows& window = windows_[round_ % 2];
   finish(window);
   enter(window, round_);
   pack(window);
@@ -324,10 +324,10 @@ const coll::Call* TwoPhases::next_read() {
     begin(windows_[0]);
   }
   if (++round_ >= rounds_) return nullptr;
-  Window& window = windows_[round_ % 2];
+  DomainWindows& window = windows_[round_ % 2];
   finish(window);
   if (round_ + 1 < rounds_) {
-    Window& ahead = windows_[(round_ + 1) % 2];
+    DomainWindows& ahead = windows_[(round_ + 1) % 2];
     enter(ahead, round_ + 1);
     begin(ahead);
   }

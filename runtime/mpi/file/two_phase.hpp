@@ -46,7 +46,7 @@ class TwoPhases {
     int64_t bytes() const { return end - begin; }
   };
   // A window of each aggregator, and what this rank has to do with them. There are two at a time.
-  struct Window {
+  struct DomainWindows {
     Piece here{};               // that of this aggregator
     std::vector<Range> parts;   // of this rank's data, by aggregator
     std::vector<Range> theirs;  // of each rank's data, what lies in `here`
@@ -64,24 +64,24 @@ class TwoPhases {
   void choose_aggregators(int count);
   Piece window_of(int aggregator, int64_t round) const;
   Range range_of(int rank, const Piece& window) const;
-  void enter(Window& window, int64_t round) const;
+  void enter(DomainWindows& window, int64_t round) const;
   // Between my memory and the aggregators': directly where it has no gaps.
   bool direct() const { return memory_.contiguous(); }
-  std::byte* own_side(Window& window) const;
-  const coll::Call* exchange(Window& window, bool to_aggregators);
+  std::byte* own_side(DomainWindows& window) const;
+  const coll::Call* exchange(DomainWindows& window, bool to_aggregators);
   template <class Visit>
-  void each_piece(const Window& window, Visit&& visit) const;
+  void each_piece(const DomainWindows& window, Visit&& visit) const;
   static void join(std::vector<Piece>& pieces);
   static void add(std::vector<Piece>& pieces, int64_t offset, int64_t bytes);
-  void pack(Window& window) const;
-  void unpack(const Window& window) const;
-  void store(Window& window) const;
-  void load(Window& window) const;
+  void pack(DomainWindows& window) const;
+  void unpack(const DomainWindows& window) const;
+  void store(DomainWindows& window) const;
+  void load(DomainWindows& window) const;
   const coll::Call* next_written();
   const coll::Call* next_read();
   // Has a window's bytes moved, by this thread or by one of the pool; and waits for that.
-  void begin(Window& window);
-  void finish(Window& window);
+  void begin(DomainWindows& window);
+  void finish(DomainWindows& window);
 
   const Job& job_;
   const std::vector<Share>& shares_;
@@ -94,7 +94,7 @@ class TwoPhases {
   int mine_ = -1;                 // which of them this rank is
   bool overlaps_;
   int64_t round_ = -1;  // whose exchange is made now
-  Window windows_[2];
+  DomainWindows windows_[2];
   coll::Call call_;
   Error error_;
   std::mutex mutex_;

@@ -27,7 +27,7 @@ inline std::atomic<HasErrhandler*> on_no_object{nullptr};
 // Does not return if that handler ends the process. `text` is the sentence that a fatal handler prints, with the story of the incident below
 // it. Called without the engine owned. (The standard, 9.3.)
 struct Incident {
-  Place place;  // caller 0: there is no story
+  CallSite place;  // caller 0: there is no story
   std::vector<Mention> mentions;
 };
 void call_errhandler(HasErrhandler* on, int code, std::string_view text, const Incident& incident = {});

@@ -11,8 +11,8 @@
 namespace tutti::mpi {
 namespace {
 
-Place& unrecorded() {
-  static thread_local Place place;
+CallSite& unrecorded() {
+  static thread_local CallSite place;
   return place;
 }
 
@@ -24,28 +24,28 @@ std::string on_text(const HasErrhandler* on) {
 
 }  // namespace
 
-Place here() {
+CallSite here() {
   if (const flight::Call* call = flight::now()) return {call->function, call->caller};
   return unrecorded();
 }
 
-void set_here(Place place) { unrecorded() = place; }
+void set_here(CallSite place) { unrecorded() = place; }
 
 std::vector<Mention>& mentions() {
   static thread_local std::vector<Mention> all;
   return all;
 }
 
-std::vector<std::string> place_texts(const std::vector<Place>& places) {
+std::vector<std::string> place_texts(const std::vector<CallSite>& places) {
   std::vector<CodeAddress> addresses;
-  for (const Place& place : places) addresses.push_back(code_address(place.caller));
+  for (const CallSite& place : places) addresses.push_back(code_address(place.caller));
   std::vector<std::string> texts = source_places(addresses);
   for (size_t i = 0; i < places.size(); ++i)
     texts[i] = fmt::format("{} at {}", flight::name_of_function(places[i].function), texts[i]);
   return texts;
 }
 
-std::vector<std::string> story_of(Place place, const HasErrhandler* on, std::vector<Mention> mentions) {
+std::vector<std::string> story_of(CallSite place, const HasErrhandler* on, std::vector<Mention> mentions) {
   const contract::Ledger* ledger = on ? on->ledger() : nullptr;
   if (ledger && ledger->origin().caller)
     mentions.push_back(

@@ -16,20 +16,20 @@ namespace tutti::mpi {
 class HasErrhandler;
 
 // A call of MPI: which function, and where it returns to.
-struct Place {
+struct CallSite {
   uint16_t function = 0;
   uint64_t caller = 0;  // 0: unknown
 };
 
 // The call that this thread is in, as far as it is known.
-Place here();
+CallSite here();
 // For calls that the flight record does not know.
-void set_here(Place place);
+void set_here(CallSite place);
 
 // More that is to be said below the error that this thread is about to raise. Entry points take it.
 struct Mention {
   std::string text;  // "the datatype was made by"
-  Place place;
+  CallSite place;
   // Instead of the place: a call with its arguments, perhaps another process'.
   std::string call = {};
   CodeAddress address = {};
@@ -37,9 +37,9 @@ struct Mention {
 std::vector<Mention>& mentions();
 
 // "MPI_Type_vector at solver.c:42, in main()", one for each.
-std::vector<std::string> place_texts(const std::vector<Place>& places);
+std::vector<std::string> place_texts(const std::vector<CallSite>& places);
 
 // The lines below an error that is raised on `on` (nullptr: on none in particular).
-std::vector<std::string> story_of(Place place, const HasErrhandler* on, std::vector<Mention> mentions);
+std::vector<std::string> story_of(CallSite place, const HasErrhandler* on, std::vector<Mention> mentions);
 
 }  // namespace tutti::mpi

@@ -18,7 +18,7 @@ void open(void (*gone)(const Object&));
 
 struct History {
   Tag tag = Tag::freed;
-  Place made, freed;  // freed.function is 0: it is not
+  CallSite made, freed;  // freed.function is 0: it is not
   bool is_freed = false;
   bool is_persistent = false;  // a request
 };

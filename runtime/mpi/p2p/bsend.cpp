@@ -80,7 +80,7 @@ void SendBuffer::flush() {
   drain();
 }
 
-void SendBuffer::forget(Place gone) {
+void SendBuffer::forget(Position gone) {
   std::erase_if(flushes_, [&](Flush* flush) {
     if (!flush->has_left(gone->number)) return false;
     flush->finish(true);
@@ -112,8 +112,8 @@ Error SendBuffer::detach(void*& memory, int64_t& size) {
 
 // Between the messages under way: behind the latest, where there mostly is room, then from the
 // start on. From the start alone, each message would look between all those under way.
-std::byte* SendBuffer::find_room(int64_t bytes, Place& before) {
-  const Place end = messages_.end();
+std::byte* SendBuffer::find_room(int64_t bytes, Position& before) {
+  const Position end = messages_.end();
   if (latest_ != end) {
     before = std::next(latest_);
     if (std::byte* room = find_room(bytes, before, end)) return room;
@@ -123,7 +123,7 @@ std::byte* SendBuffer::find_room(int64_t bytes, Place& before) {
 }
 
 // Before one of those from `before` on, and before `end` if that is none.
-std::byte* SendBuffer::find_room(int64_t bytes, Place& before, Place end) {
+std::byte* SendBuffer::find_room(int64_t bytes, Position& before, Position end) {
   std::byte* from =
       before == messages_.begin() ? memory_ : std::prev(before)->data + std::prev(before)->bytes;
   for (;; ++before) {

@@ -29,18 +29,18 @@ class SendBuffer {
  private:
   struct Message;
   class Flush;
-  using Place = std::list<Message>::iterator;
+  using Position = std::list<Message>::iterator;
   void drain();
-  void forget(Place gone);
-  std::byte* find_room(int64_t bytes, Place& before);
-  std::byte* find_room(int64_t bytes, Place& before, Place end);
+  void forget(Position gone);
+  std::byte* find_room(int64_t bytes, Position& before);
+  std::byte* find_room(int64_t bytes, Position& before, Position end);
 
   bool attached_ = false;
   bool automatic_ = false;  // MPI_BUFFER_AUTOMATIC: each message has memory of its own
   std::byte* memory_ = nullptr;
   int64_t size_ = 0;
   std::list<Message> messages_;  // under way, by address
-  Place latest_ = messages_.end();  // the search for room goes on behind it
+  Position latest_ = messages_.end();  // the search for room goes on behind it
   uint64_t sent_ = 0;               // messages so far
   std::list<Flush*> flushes_;       // under way
 };

@@ -39,7 +39,7 @@ class RecvRequest final : public Request, public Pooled<RecvRequest> {
       auto& made = *static_cast<RecvRequest*>(o.owner);
       const auto known = inventory::history_of(static_cast<const Object*>(&made));
       strict->received_any(*made.comm, made.op.match.tag, made.op.outcome,
-                           known ? known->made : Place());
+                           known ? known->made : CallSite());
       over(o);
     };
   }

@@ -80,7 +80,7 @@ Window::Window(Ref<Comm> given, int flavor)
 
 void Window::drop_in_use(int rank) {
   if (in_use.empty()) return;
-  if (rank == rma::Window::kAll) {
+  if (rank == rma::WindowEnd::kAll) {
     for (int r = 0; r < size(); ++r) drop_in_use(r);
     return;
   }
@@ -91,7 +91,7 @@ void Window::drop_in_use(int rank) {
 
 // It is served still if its making has failed.
 Window::~Window() {
-  drop_in_use(rma::Window::kAll);
+  drop_in_use(rma::WindowEnd::kAll);
   if (!protocol) return;
   const Engine::Guard own(comm->engine());
   protocol.reset();
@@ -147,7 +147,7 @@ Result<Ref<Window>> make_window(Comm& comm, Function function, int flavor, const
   window->bytes = mine.size;
   window->unit = static_cast<int>(std::min<int64_t>(mine.unit, std::numeric_limits<int>::max()));
   window->protocol =
-      std::make_unique<rma::Window>(window->comm->process.one_sided, window->comm->user, kArithmetic);
+      std::make_unique<rma::WindowEnd>(window->comm->process.one_sided, window->comm->user, kArithmetic);
   return window;
 }
 
@@ -251,7 +251,7 @@ Error win_free(MPI_Win* win) {
     const Engine::Guard own(engine);
     engine.wait_until([&] {
       return window.protocol->is_served() &&
-             window.protocol->is_locally_complete(rma::Window::kAll);
+             window.protocol->is_locally_complete(rma::WindowEnd::kAll);
     });
     window.protocol.reset();
     if (contract::Ledger* ledger = window.comm->hidden.ledger) window.comm->process.checker->settle(*ledger);

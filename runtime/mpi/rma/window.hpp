@@ -66,7 +66,7 @@ class Window final : public HasErrhandler {
   MPI_Aint bytes = 0;
   int unit = 1;             // as the attribute tells it
   std::vector<Part> parts;  // by rank
-  std::unique_ptr<rma::Window> protocol;
+  std::unique_ptr<rma::WindowEnd> protocol;
   Epochs epochs;
 
   std::unique_ptr<void, Freed> allocated;         // MPI_Win_allocate
@@ -79,7 +79,7 @@ class Window final : public HasErrhandler {
     std::vector<LayoutRef> layouts;
   };
   std::vector<std::deque<InUse>> in_use;
-  void drop_in_use(int rank);  // rma::Window::kAll: of all
+  void drop_in_use(int rank);  // rma::WindowEnd::kAll: of all
 
   void call_user(const Errhandler& with, int code) override {
     call_with_handle<MPI_Win_errhandler_function>(with, handle, code);

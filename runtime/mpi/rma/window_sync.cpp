@@ -14,7 +14,7 @@ namespace {
 
 using engine::Condition;
 using engine::Engine;
-constexpr int kAll = rma::Window::kAll;
+constexpr int kAll = rma::WindowEnd::kAll;
 
 // In a call of synchronisation, with the engine owned.
 class Inside {
@@ -86,13 +86,13 @@ void await_each(const Window& window, const std::vector<int>& ranks, IsDone&& is
 
 // The others' progress completes these, which needs no call of theirs.
 void await_flushed(Window& win, int rank) {
-  rma::Window& protocol = *win.protocol;
+  rma::WindowEnd& protocol = *win.protocol;
   protocol.flush(rank);
   win.comm->engine().wait_until([&] { return protocol.is_flushed(rank); });
   win.drop_in_use(rank);
 }
 void await_locally(Window& win, int rank) {
-  const rma::Window& protocol = *win.protocol;
+  const rma::WindowEnd& protocol = *win.protocol;
   win.comm->engine().wait_until([&] { return protocol.is_locally_complete(rank); });
   win.drop_in_use(rank);
 }
@@ -107,7 +107,7 @@ void add_needs_of_lock(Condition& needs, const Window& window, int rank) {
 }
 
 void await_locks(Window& window, const std::vector<int>& ranks) {
-  rma::Window& protocol = *window.protocol;
+  rma::WindowEnd& protocol = *window.protocol;
   const auto is_locked = [&](int rank) { return protocol.is_locked(rank); };
   window.comm->engine().wait_until([&] { return std::ranges::all_of(ranks, is_locked); },
                                  [&](Condition& needs) {
@@ -126,7 +126,7 @@ std::vector<int> everybody(const Window& window) {
 }
 
 Error unlock(Window& window, const std::vector<int>& ranks, bool unchecked) {
-  rma::Window& protocol = *window.protocol;
+  rma::WindowEnd& protocol = *window.protocol;
   std::atomic_thread_fence(std::memory_order_seq_cst);
   if (!unchecked)
     for (const int rank : ranks) protocol.unlock(rank);
@@ -205,7 +205,7 @@ Error win_start(Group& group, int assertion, Window& win) {
   epochs.started = true;
   epochs.targets = *std::move(ranks);
   if (assertion & MPI_MODE_NOCHECK) return {};
-  rma::Window& protocol = *win.protocol;
+  rma::WindowEnd& protocol = *win.protocol;
   await_each(win, epochs.targets, [&](int rank) { return protocol.is_posted(rank); });
   for (const int rank : epochs.targets) protocol.take_post(rank);
   return {};
@@ -263,7 +263,7 @@ void end_exposure(Window& win) {
 Error win_wait(Window& win) {
   const Inside inside(win);
   if (!win.epochs.exposed) return no_exposure();
-  rma::Window& protocol = *win.protocol;
+  rma::WindowEnd& protocol = *win.protocol;
   const std::vector<int>& origins = win.epochs.origins;
   const auto is_done = [&](int rank) { return protocol.is_completed_by(rank); };
   win.comm->engine().wait_until([&] { return std::ranges::all_of(origins, is_done); },

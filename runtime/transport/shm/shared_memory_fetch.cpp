@@ -40,7 +40,7 @@ void SharedMemoryTransport::fetch(void* rendezvous, Fetch& fetch) {
 Coming SharedMemoryTransport::coming(Incoming& incoming) {
   constexpr Limits kLimits = Limits::of_any_ring();
   Peer& from = *incoming.peer;
-  return way_of(kComing, kLimits, incoming.bytes, [&](Condition condition) {
+  return way_of(kComing, kLimits, incoming.bytes, [&](Need condition) {
     switch (condition) {
       case two_cores: return both_copy_;
       case one_run: return incoming.fetch->into.contiguous();

@@ -45,13 +45,13 @@ struct Written {
 };
 
 // How a message is cut. Pieces begin on cache lines of the message.
-struct Pieces {
+struct JointCut {
   int64_t bytes, piece;
   uint32_t count() const { return static_cast<uint32_t>((bytes + piece - 1) / piece); }
   int64_t begin(uint32_t i) const { return i * piece; }
   int64_t size(uint32_t i) const { return std::min(piece, bytes - begin(i)); }
 };
-Pieces cut(int64_t bytes) {
+JointCut cut(int64_t bytes) {
   const int64_t eighth = bytes / 8 & ~int64_t{4095};
   // As many as Share has room for, at most.
   const int64_t least = std::max(kLeastJointPiece, (bytes >> 23 & ~int64_t{4095}) + 4096);
@@ -63,7 +63,7 @@ Pieces cut(int64_t bytes) {
 void SharedMemoryTransport::begin_joint(Incoming& incoming) {
   Peer& from = *incoming.peer;
   from.in.joint = &incoming;
-  const Pieces pieces = cut(incoming.bytes);
+  const JointCut pieces = cut(incoming.bytes);
   const auto message = static_cast<uint16_t>(1 + from.in.joints++ % 0xffff);
   Joint& joint = from.in.ring.joint();
   // Of no message while it changes: who has looked at the last one shall not take a piece of this
@@ -85,7 +85,7 @@ void SharedMemoryTransport::begin_joint(Incoming& incoming) {
 SharedMemoryTransport::Read SharedMemoryTransport::join_on(Incoming& incoming) {
   Peer& from = *incoming.peer;
   Joint& joint = from.in.ring.joint();
-  const Pieces pieces = cut(incoming.bytes);
+  const JointCut pieces = cut(incoming.bytes);
   const auto give_up = [&](uint32_t piece) {
     // No more pieces for anybody; what the sender is writing at this moment it has written before
     // it sees that it is to send all from here on.
@@ -154,7 +154,7 @@ bool SharedMemoryTransport::help_on(Peer& to) {
   for (;;) {
     Share taken = Share::of(packed);
     // What else is read here is of this message if `taken` has not changed at the end.
-    const Pieces pieces{static_cast<int64_t>(joint.bytes.load(std::memory_order_relaxed)),
+    const JointCut pieces{static_cast<int64_t>(joint.bytes.load(std::memory_order_relaxed)),
                         static_cast<int64_t>(joint.piece.load(std::memory_order_relaxed))};
     const uint64_t into = joint.into.load(std::memory_order_relaxed);
     if (taken.message != static_cast<uint16_t>(to.out.helping.message) ||

@@ -107,7 +107,7 @@ bool SharedMemoryTransport::put(Peer& to, Outgoing& outgoing, int64_t& offset) {
 
 Leaving SharedMemoryTransport::leaving(Peer& to, const Outgoing& outgoing) {
   const int64_t bytes = outgoing.header.bytes;
-  return way_of(kLeaving, to.out.limits, bytes, [&](Condition condition) {
+  return way_of(kLeaving, to.out.limits, bytes, [&](Need condition) {
     switch (condition) {
       case two_cores: return both_copy_;
       case one_run: return outgoing.payload.contiguous();

@@ -43,7 +43,7 @@ class Limits {
 
 // What may have to hold, a bit each. Asked in this order, and only as far as a row needs: what is dear to find out
 // comes last.
-enum Condition : uint32_t {
+enum Need : uint32_t {
   two_cores = 1 << 0,       // sender and receiver each have a core: both may copy at once
   one_run = 1 << 1,         // the bytes lie in one run: the sender's; of an announced one where they go
   awake = 1 << 2,           // the other side does not sleep
@@ -101,7 +101,7 @@ Way way_of(const Row<Way> (&table)[rows], const Limits& limits, int64_t bytes, H
     if (bytes <= limits[row.above] || bytes > limits[row.up_to]) continue;
     bool fits = true;
     for (uint32_t needs = row.needs; fits && needs != 0; needs &= needs - 1)
-      fits = holds(static_cast<Condition>(needs & -needs));
+      fits = holds(static_cast<Need>(needs & -needs));
     if (fits) return row.way;
   }
   return table[rows - 1].way;
