@@ -12,6 +12,7 @@ import os
 import pty
 import select
 import signal
+import subprocess
 import sys
 import time
 
@@ -57,6 +58,20 @@ def states_settle(pid, wanted):
     return False
 
 
+def print_what_hangs(pid):
+    """Each process below pid and what its threads do, by gdb where that is installed."""
+    for child, name, state in [(pid, "mpirun", "?"), *children(pid)]:
+        print(f"process {child} ({name}) {state}", flush=True)
+        for thread in os.listdir(f"/proc/{child}/task"):
+            with open(f"/proc/{child}/task/{thread}/wchan", encoding="ascii") as file:
+                print(f"  thread {thread} in {file.read()}", flush=True)
+    try:
+        subprocess.run(["gdb", "-p", str(pid), "-batch", "-ex", "thread apply all backtrace"], timeout=60,
+                       stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+    except (OSError, subprocess.TimeoutExpired) as problem:
+        print(f"no backtrace: {problem}")
+
+
 def wait_for(pid, terminal, options=0):
     """The status of pid; its output is printed meanwhile."""
     end = time.monotonic() + PATIENCE
@@ -68,6 +83,7 @@ def wait_for(pid, terminal, options=0):
             time.sleep(0.01)
         else:
             sys.stdout.buffer.write(read_output(terminal, 0.01) or b"")
+    print_what_hangs(pid)
     os.kill(pid, signal.SIGKILL)
     sys.exit("terminal.py: it does not end")
 

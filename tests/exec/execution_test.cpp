@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 #include <mpi.h>
 
-#include "part.hpp"
-#include "ranks.hpp"
+#include "../coll/part.hpp"
+#include "../coll/ranks.hpp"
 
 // One test asks for more memory than there is, and expects no for an answer.
 extern "C" __attribute__((visibility("default"))) const char* __asan_default_options() {

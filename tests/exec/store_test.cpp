@@ -6,7 +6,7 @@
 #include <optional>
 #include <thread>
 
-#include "ranks.hpp"
+#include "../coll/ranks.hpp"
 
 namespace tutti::coll {
 namespace {
