@@ -62,9 +62,12 @@ def print_what_hangs(pid):
     """Each process below pid and what its threads do, by gdb where that is installed."""
     for child, name, state in [(pid, "mpirun", "?"), *children(pid)]:
         print(f"process {child} ({name}) {state}", flush=True)
-        for thread in os.listdir(f"/proc/{child}/task"):
-            with open(f"/proc/{child}/task/{thread}/wchan", encoding="ascii") as file:
-                print(f"  thread {thread} in {file.read()}", flush=True)
+        try:
+            for thread in os.listdir(f"/proc/{child}/task"):
+                with open(f"/proc/{child}/task/{thread}/wchan", encoding="ascii") as file:
+                    print(f"  thread {thread} in {file.read()}", flush=True)
+        except OSError:
+            print("  it has just ended")
     try:
         subprocess.run(["gdb", "-p", str(pid), "-batch", "-ex", "thread apply all backtrace"], timeout=60,
                        stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
