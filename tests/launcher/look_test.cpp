@@ -21,6 +21,9 @@
 namespace tutti::launcher {
 namespace {
 
+// Two of these tests may run at the same time, and each sees the records of all processes.
+const std::string kJob = "looktest" + std::to_string(::getpid()) + ".";
+
 // The bytes of a record, as a file has them.
 class Bytes {
  public:
@@ -30,7 +33,7 @@ class Bytes {
     record().pid = ::getpid();
     record().rank = 2;
     record().size = 4;
-    std::strcpy(record().job, "looktest");
+    std::strcpy(record().job, kJob.c_str());
     std::strcpy(record().host, "node");
     std::strcpy(record().program, "prog");
     record().stamp = flight::clock_now();
@@ -77,7 +80,7 @@ void fill(std::span<char> field, const char* text) {
 TEST(Look, TextsWithoutAnEndAndWithEscapesAreTamed) {
   Bytes bytes;
   flight::Record& record = bytes.record();
-  fill(record.job, "looktest\x1b[2J");
+  fill(record.job, (kJob + "\x1b[2J").c_str());
   fill(record.host, "h\xc2\x9b");
   fill(record.program, "p\n\r");
   flight::Comm& comm = record.comm[0];
@@ -89,7 +92,7 @@ TEST(Look, TextsWithoutAnEndAndWithEscapesAreTamed) {
   record.calls = 1;
   record.ring[1] = {.number = 1, .context = 7, .serial = 1, .state = flight::State::inside};
   const Published published(bytes);
-  const std::vector<RankView> ranks = look_at_ranks("looktest", {2});
+  const std::vector<RankView> ranks = look_at_ranks(kJob, {2});
   ASSERT_EQ(ranks.size(), 1U);
   EXPECT_LT(ranks[0].job.size(), 4 * sizeof record.job);
   EXPECT_LT(ranks[0].communicator.size(), 4 * sizeof comm.name + 20);
@@ -105,7 +108,7 @@ TEST(Look, RecordsThatAreNoneAreLeftOut) {
     Bytes bytes;
     change(bytes.record());
     const Published published(bytes);
-    return look_at_ranks("looktest").size();
+    return look_at_ranks(kJob).size();
   };
   EXPECT_EQ(seen([](flight::Record&) {}), 1U);
   EXPECT_EQ(seen([](flight::Record& r) { r.magic[7] = '1'; }), 0U);
@@ -117,7 +120,7 @@ TEST(Look, RecordsThatAreNoneAreLeftOut) {
   Bytes bytes;
   const Published cut(bytes);
   ASSERT_EQ(::ftruncate(cut.fd(), sizeof(flight::Record) - 1), 0);
-  EXPECT_EQ(look_at_ranks("looktest").size(), 0U);
+  EXPECT_EQ(look_at_ranks(kJob).size(), 0U);
 }
 
 // These have hung, or have read beyond the record.
@@ -148,7 +151,7 @@ TEST(Look, NumbersAtTheirEndsAreEndured) {
             .state = static_cast<flight::State>(255),
             .marks = 255};
   const Published published(bytes);
-  const std::vector<RankView> ranks = look_at_ranks("looktest", {2});
+  const std::vector<RankView> ranks = look_at_ranks(kJob, {2});
   ASSERT_EQ(ranks.size(), 1U);
   EXPECT_TRUE(ranks[0].waits_for.empty());
   EXPECT_FALSE(all_texts(ranks).empty());
