@@ -280,6 +280,16 @@ void attached_twice() {
   MPI_Session_detach_buffer(session, &address, &size);
   MPI_Session_finalize(&session);
 }
+// Rank 1 does not start MPI again, or comes to it late.
+void starts_again_alone() {
+  MPI_Init(nullptr, nullptr);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Finalize();
+  if (rank == 1 && wrong) return;
+  if (rank == 1) ::sleep(1);
+  MPI_Session session = begin();
+  MPI_Session_finalize(&session);
+}
 void left_over() {  // --check=strict says so
   MPI_Session session = begin();
   MPI_Comm comm = comm_of(session, "t");
@@ -314,6 +324,7 @@ const std::map<std::string, std::function<void()>> kCases{
     {"no_buffer", no_buffer},
     {"nothing_to_detach", nothing_to_detach},
     {"attached_twice", attached_twice},
+    {"starts_again_alone", starts_again_alone},
     {"left_over", left_over},
 };
 

@@ -34,6 +34,7 @@ CASES = {
     "groups_overlap": r"the groups are not disjoint: rank 0 of the local one is rank [01] of the remote one",
     "no_buffer": r"no buffer is attached for this message",
     "nothing_to_detach": r"MPI_Comm_detach_buffer: no buffer is attached to the communicator",
+    "starts_again_alone": r"rank 1 .* exited with code 0 without calling MPI_Init again, and rank 0 waits for it there",
     "attached_twice": r"MPI_Session_attach_buffer: a buffer is attached already: detach it first",
 }
 # Said, and no error: at this level alone.
