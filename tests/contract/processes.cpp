@@ -242,6 +242,29 @@ const std::map<std::string, std::function<void()>> kCases{
        part(made);
        part(two);
      }},
+    {"session_with_another_job",
+     [] {
+       MPI_Comm child = spawn(), made = MPI_COMM_NULL;
+       MPI_Group group;
+       wrong ? MPI_Comm_remote_group(child, &group) : MPI_Comm_group(world, &group);
+       MPI_Comm_create_from_group(group, "t", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &made);
+       MPI_Group_free(&group);
+       MPI_Comm_free(&made);
+       part(child);
+     }},
+    {"sessions_with_another_job",
+     [] {
+       MPI_Comm child = spawn(), made = MPI_COMM_NULL;
+       MPI_Group all, mine, other;
+       MPI_Comm_group(world, &all);
+       const int ranks[] = {rank, 1 - rank};
+       MPI_Group_incl(all, 1, &ranks[0], &mine);
+       wrong ? MPI_Comm_remote_group(child, &other) : MPI_Group_incl(all, 1, &ranks[1], &other);
+       MPI_Intercomm_create_from_groups(mine, 0, other, 0, "t", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &made);
+       for (MPI_Group* group : {&all, &mine, &other}) MPI_Group_free(group);
+       MPI_Comm_free(&made);
+       part(child);
+     }},
     {"spawn_multiple_none",
      [] {
        char* commands[] = {program.data(), program.data()};

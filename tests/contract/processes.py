@@ -39,6 +39,8 @@ CASES = {
     "spawn_bad_info_file": (1, r"the hint 'file' names /proc/self/cmdline, whose line 1 is no 'key = value'"),
     "spawn_bad_errhandler": (1, r"the hint 'mpi_initial_errhandler' is 'mpi_errors_are_funny', and not one of mpi_errors_are_fatal"),
     "spawn_of_two_groups": (2, r"MPI_Comm_spawn: an intercommunicator has no group that could be one side of another"),
+    "session_with_another_job": (1, r"MPI_Comm_create_from_group: rank 0 of .* is in the group: .*argument group\)"),
+    "sessions_with_another_job": (2, r"MPI_Intercomm_create_from_groups: rank 0 of .* is in the group: .*argument remote_group\)"),
     "spawn_multiple_none": (1, r"MPI_Comm_spawn_multiple: 0 is no number of commands \(argument count\)"),
     "spawn_multiple_one_missing": (1, r"MPI_Comm_spawn_multiple: the processes could not be started: .*/no/such/program"),
     "spawn_multiple_null": (1, r"MPI_Comm_spawn_multiple: a list of 1 command is NULL"),

@@ -36,12 +36,7 @@ uint64_t hash(uint64_t sum, const void* data, size_t bytes) {  // FNV-1a
 }
 
 Error bad_group(const Group& group) {
-  for (const int member : group.processes)
-    if (process().processes->is_foreign(member))
-      return failure(MPI_ERR_GROUP,
-                     "{} is in the group: a session's groups have processes of its own job alone; jobs connect by "
-                     "MPI_Comm_connect and MPI_Comm_accept (argument group)",
-                     process().processes->text(member));
+  if (Error e = foreign_member(group, "group")) return e;
   if (group.rank != MPI_UNDEFINED) return {};
   return failure(MPI_ERR_GROUP, "the calling process is not in the group of {} (argument group)",
                  group.size());
@@ -54,6 +49,16 @@ Error bad_string_tag(const char* text) {
   if (length < MPI_MAX_STRINGTAG_LEN) return {};
   return failure(MPI_ERR_ARG, "the tag has more than {} characters (argument stringtag)",
                  MPI_MAX_STRINGTAG_LEN - 1);
+}
+
+Error foreign_member(const Group& group, const char* argument) {
+  for (const int member : group.processes)
+    if (process().processes->is_foreign(member))
+      return failure(MPI_ERR_GROUP,
+                     "{} is in the group: a session's groups have processes of its own job alone; jobs connect by "
+                     "MPI_Comm_connect and MPI_Comm_accept (argument {})",
+                     process().processes->text(member), argument);
+  return {};
 }
 
 uint64_t number_of_call(const char* string_tag, std::initializer_list<const Group*> groups) {

@@ -12,6 +12,8 @@
 namespace tutti::mpi {
 
 Error bad_string_tag(const char* text);
+// An error where one of the group is of another job.
+Error foreign_member(const Group& group, const char* argument);
 // The same for all who mean the same communicator.
 uint64_t number_of_call(const char* string_tag, std::initializer_list<const Group*> groups);
 // As in making.hpp, in messages of `call`, which belong to no communicator.

@@ -42,6 +42,7 @@ Error check_disjoint(const Group& local, const Group& remote) {
 // Both leaders find the same errors, so that neither waits for the other.
 Error meet(const Group& local, int local_leader, const Group& remote, int remote_leader, const char* string_tag,
            Offer& offer) {
+  if (Error e = foreign_member(remote, "remote_group")) return e;
   if (Error e = bad_leader(remote_leader, remote, "remote_leader")) return e;
   if (Error e = check_disjoint(local, remote)) return e;
   int leaders[2] = {local.processes[local_leader], remote.processes[remote_leader]};
@@ -62,6 +63,7 @@ Error make(Group& local, int local_leader, const Group* remote, int remote_leade
   if (local.rank == MPI_UNDEFINED)
     return failure(MPI_ERR_GROUP, "the calling process is not in the group of {} (argument local_group)",
                    local.size());
+  if (Error e = foreign_member(local, "local_group")) return e;
   if (Error e = bad_leader(local_leader, local, "local_leader")) return e;
   const bool leads = local.rank == local_leader;
   Offer offer;
