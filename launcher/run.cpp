@@ -317,7 +317,8 @@ class Run {
       tell_errors_to(-1);
       if (!end && word == kConnected) return;
       parent_.reset();
-      if (end) job_.fail(1, "the process that has spawned this job is gone");
+      // Why it is gone its own launcher says, or the shell: one event has one sentence.
+      if (end) job_.fail(1, "");
     });
   }
 
