@@ -164,7 +164,9 @@ RankView view_of(const Record& record, const flight::FileRecord& files, bool wit
   view.rank = record.rank;
   view.size = record.size;
   view.pid = record.pid;
-  view.finalized = record.phase.load(std::memory_order_relaxed) == 2;
+  const int32_t phase = record.phase.load(std::memory_order_relaxed);
+  view.finalized = phase == flight::kFinalized;
+  view.awaits_debugger = phase == flight::kAwaitsDebugger;
 
   std::vector<flight::Call> calls(flight::kCalls);
   calls.resize(static_cast<size_t>(flight::latest_calls(record, calls.data(), flight::kCalls)));

@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <optional>
 #include <set>
@@ -32,14 +33,23 @@ constexpr auto kFinishTick = std::chrono::milliseconds(10);
 constexpr auto kWatchdogGrace = std::chrono::seconds(3);
 constexpr auto kSlice = std::chrono::milliseconds(20);  // of starting, between two looks at events
 
-// The kernel takes no longer variable; a job of so many nodes cannot spawn another one over all of them.
-constexpr size_t kLongestVariable = 128 << 10;
+// A longer list of nodes goes through a file: each rank would have a copy of it, and the kernel takes no variable
+// and no argument of 128 KiB.
+constexpr size_t kLongestVariable = 4 << 10;
 
-std::string allocation_text(const NodeTask& task) {
+// As --host takes it or, with a '/' in front, the hostfile that has it.
+Result<std::string> allocation_text(const NodeTask& task, const std::string& folder) {
   std::string out;
-  for (size_t n = 0; n < task.allocation.size() && out.size() < kLongestVariable; ++n)
+  for (size_t n = 0; n < task.allocation.size(); ++n)
     out += fmt::format("{}{}:{}", n == 0 ? "" : ",", task.allocation[n], task.allocation_slots[n]);
-  return out.size() + sizeof "TUTTI_ALLOCATION=" <= kLongestVariable ? out : "";
+  if (out.size() <= kLongestVariable) return out;
+  const std::string path = folder + "/allocation";
+  std::ofstream file(path);
+  for (size_t n = 0; n < task.allocation.size(); ++n)
+    file << task.allocation[n] << " slots=" << task.allocation_slots[n] << '\n';
+  if (!file.flush())
+    return failure(MPI_ERR_OTHER, "cannot write the list of the job's nodes to {}: {}", path, std::strerror(errno));
+  return path;
 }
 
 }  // namespace
@@ -71,7 +81,6 @@ NodeAgent::Rank* NodeAgent::find(int rank) {
 void NodeAgent::launch(NodeTask task) {
   TUTTI_INVARIANT(ranks_.empty() && !starting_, "a node launches its part of a job once");
   task_ = std::move(task);
-  allocation_ = allocation_text(task_);
   starting_.emplace().ranks = task_.map.ranks_on(task_.node);
   if (const std::optional<std::string> sentence = program_of_another_mpi())
     return give_up_launch(126, *sentence);
@@ -102,6 +111,9 @@ Error NodeAgent::prepare_start() {
           shortage(count, task_.map.nodes[static_cast<size_t>(task_.node)], room_on_this_node()))
     return e;
   if (Error e = place_files()) return e;
+  Result<std::string> allocation = allocation_text(task_, cleanup_.folder());
+  if (!allocation) return std::move(allocation).error();
+  allocation_ = *std::move(allocation);
   if (Error e = narrow_topology()) return e;
   if (Error e = bind_ranks()) return e;
   find_socket_ranks();
@@ -343,6 +355,7 @@ std::vector<std::string> NodeAgent::environment_of(const Rank& rank,
   put_variable(out, std::string(kJobVariable) + "=" + task_.map.id);
   put_variable(out, "PWD=" + task_.map.apps[static_cast<size_t>(place.app)].folder);
   if (!allocation_.empty()) put_variable(out, "TUTTI_ALLOCATION=" + allocation_);
+  if (place.app > 0) put_variable(out, fmt::format("TUTTI_APPNUM={}", place.app));
   // A bound rank cannot see by itself how crowded its node is.
   put_variable(out, fmt::format("TUTTI_NODE_CORES={}", topology().allowed_cores()));
   for (const std::string& pair : pmix) put_variable(out, pair);

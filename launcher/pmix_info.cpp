@@ -39,12 +39,12 @@ std::string packed_count() {
 }
 
 // Which nodes, and which ranks, the library is told of in full. It gives each rank a copy of all that it was
-// told, 2.3 KiB for each such rank: so in a large job these are the node's own, and all others are in
-// PMIX_ANL_MAP, which is as long as the map is irregular. Another MPI's program may ask for more than that, and is
-// told everything.
+// told, 2.3 KiB for each such rank: so in a large job these are the node's own, unless they are many, too, and
+// all others are in PMIX_ANL_MAP, which is as long as the map is irregular. Another MPI's program may ask for more
+// than that, and is told everything.
 bool is_compact(const NodeTask& task) {
   static const bool known_version = std::string_view(PMIx_Get_version()).find(" 4.") != std::string_view::npos;
-  const bool small = task.map.nodes.size() == 1 || task.map.ranks.size() <= static_cast<size_t>(task.pmix_ranks);
+  const bool small = task.map.ranks.size() <= static_cast<size_t>(task.pmix_ranks);
   return known_version && !small && !task.foreign_mpi && !packed_count().empty();
 }
 
@@ -163,13 +163,15 @@ void add_blob(InfoList& info, const NodeTask& task, int r, const Topology::Bindi
 // The server of PMIx 4 lets no rank in before it has collected something of each rank below the job's size,
 // and a rank keeps 1.6 KiB of each, even where that is nothing. But it takes the first size that it is told,
 // while a rank believes the last one, which may stand among what is only passed on: so the server hears of no
-// ranks, and each rank of the job's size and of this node's ranks.
+// ranks, and each rank of the job's size and of this node's ranks, if they are few: of many, each would
+// keep a copy of each other one's, and starting a node would take time and memory by the square of its ranks.
 void add_size_and_ranks(InfoList& info, const NodeTask& task, const std::vector<int>& local,
                         const Topology::Binding& binding, const std::vector<AppCount>& counts) {
   info.number(PMIX_JOB_SIZE, 0);
   InfoList passed_on;
   passed_on.number(PMIX_JOB_SIZE, static_cast<uint32_t>(task.map.ranks.size()));
-  for (const int rank : local) add_blob(passed_on, task, rank, binding, counts);
+  if (local.size() <= static_cast<size_t>(task.pmix_ranks))
+    for (const int rank : local) add_blob(passed_on, task, rank, binding, counts);
   info.nested(PMIX_JOB_INFO_ARRAY, passed_on);
 }
 

@@ -23,6 +23,7 @@ struct RankView {
   char process_state = '?';  // as in /proc/PID/stat: R, S, T, Z, …
   std::string kernel;        // the same of the thread that calls MPI, in words: KernelState::doing
   bool finalized = false;
+  bool awaits_debugger = false;  // in MPI_Init (--stop-on-start)
   bool inside = false;          // of a call of MPI
   bool looks = false;           // calls MPI_Test or its kin, again and again
   std::string call, place;      // that one, or the latest

@@ -9,7 +9,9 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
+#include <memory>
 
 #include "base/signals.hpp"
 #include "launcher/limits.hpp"
@@ -64,7 +66,7 @@ constexpr int kFailures = 3;
   ::_exit(127);
 }
 
-// In the child of a process with threads: nothing but system calls.
+// In a child that has its parent's memory: nothing but system calls.
 [[noreturn]] void become(const Prepared& p) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -89,6 +91,16 @@ constexpr int kFailures = 3;
     give_up(p, SpawnFailure::bind);
   ::execve(p.path, p.argv, p.envp);
   give_up(p, SpawnFailure::execute);
+}
+
+int run_child(void* prepared) { become(*static_cast<const Prepared*>(prepared)); }
+
+// As fork() would, but in the memory of this process, which stands still until the child has become its program: what
+// a copy of it costs grows with what the launcher knows of the ranks that it has started before.
+pid_t start_child(const Prepared& prepared) {
+  constexpr size_t kStack = 64 << 10;
+  const auto stack = std::make_unique_for_overwrite<std::byte[]>(kStack);
+  return ::clone(run_child, stack.get() + kStack, CLONE_VM | CLONE_VFORK | SIGCHLD, const_cast<Prepared*>(&prepared));
 }
 
 }  // namespace
@@ -162,8 +174,7 @@ Result<Child> spawn(const SpawnRequest& request, int failures) {
   {
     const SignalsBlocked
         none;  // one that met the child before its exec would run our handlers there
-    child.pid = ::fork();
-    if (child.pid == 0) become(prepared);
+    child.pid = start_child(prepared);
   }
   if (child.pid < 0) return cannot("start a process");
   ::setpgid(child.pid, child.pid);  // as the child does: whoever comes first

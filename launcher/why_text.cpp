@@ -40,6 +40,9 @@ std::string doing(const RankView& view) {
   const std::string outside =
       "outside of MPI" + (halted || view.kernel.empty() ? "" : ", " + view.kernel);
   if (view.finalized) return stopped + "behind MPI_Finalize";
+  if (view.awaits_debugger)
+    return stopped + "waits in MPI_Init for a debugger (--stop-on-start); it goes on when one is attached and lets it, "
+                     "or when mpirun gets SIGCONT";
   if (view.inside)
     return fmt::format("{}in {}{}, called at {}", stopped, view.call, where, view.place);
   if (view.looks)
@@ -184,10 +187,11 @@ std::string why_json(const std::vector<RankView>& ranks) {
         "\"file\":{},\"latest\":[{}]}}",
         text.size() > 1 ? "," : "", json_text(r.job), r.rank, r.size, json_text(r.host), r.pid,
         json_text(r.program), r.process_state, json_text(r.kernel),
-        r.finalized ? "finalized"
-        : r.inside  ? "inside"
-        : r.looks   ? "asking"
-                    : "outside",
+        r.finalized         ? "finalized"
+        : r.awaits_debugger ? "awaits-debugger"
+        : r.inside          ? "inside"
+        : r.looks           ? "asking"
+                            : "outside",
         json_text(r.call), json_text(r.place), json_text(r.communicator), r.milliseconds, r.exact,
         awaited, json_text(r.file), latest);
   }

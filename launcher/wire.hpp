@@ -320,6 +320,7 @@ void fields(Archive& a, RankView& v) {
   a(v.process_state);
   a(v.kernel);
   a(v.finalized);
+  a(v.awaits_debugger);
   a(v.inside);
   a(v.looks);
   a(v.call);

@@ -101,7 +101,7 @@ double seconds_in(uint16_t function) {
 void switch_off() { off = true; }
 
 void open(std::string_view job, int rank, int size, std::string_view host) {
-  if (Record* known = mine()) return known->phase.store(1, std::memory_order_relaxed);
+  if (Record* known = mine()) return known->phase.store(kRuns, std::memory_order_relaxed);
   const int fd = memfd_create(kMemoryName, MFD_CLOEXEC);
   void* memory = MAP_FAILED;
   if (fd >= 0 && ftruncate(fd, kMemoryBytes) == 0)
@@ -119,7 +119,7 @@ void open(std::string_view job, int rank, int size, std::string_view host) {
   put(made->program, program_invocation_short_name);
   made->stamp = clock_now();
   made->nanoseconds = nanoseconds_now();
-  made->phase.store(1, std::memory_order_relaxed);
+  made->phase.store(kRuns, std::memory_order_relaxed);
   std::memcpy(made->magic, kMagic, sizeof kMagic);
   inside::record.store(made, std::memory_order_release);
 }

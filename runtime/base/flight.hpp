@@ -102,7 +102,7 @@ struct Record {
   uint64_t stamp = 0;  // both clocks at one moment: how to read stamps
   int64_t nanoseconds = 0;
   std::atomic<uint64_t> calls{0};  // so far, of all threads
-  std::atomic<int32_t> phase{0};   // 1: between MPI_Init and MPI_Finalize, 2: behind it
+  std::atomic<int32_t> phase{0};   // below
   std::atomic<uint64_t> comms{0};  // made so far
   std::atomic<bool> several{false};  // threads have called
   Thread threads[kThreads];
@@ -110,6 +110,8 @@ struct Record {
   Call ring[kCalls];  // returned calls, by number modulo kCalls
 };
 static_assert(sizeof(Record) < 64 << 10);
+// Record::phase. Between MPI_Init and MPI_Finalize, behind it, and at the end of MPI_Init for a debugger.
+inline constexpr int32_t kRuns = 1, kFinalized = 2, kAwaitsDebugger = 3;
 inline constexpr char kMagic[8] = {'t', 'u', 't', 't', 'i', 'f', 'r', '2'};
 inline constexpr const char* kMemoryName = "tutti-flight-record";
 

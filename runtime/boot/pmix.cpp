@@ -150,6 +150,8 @@ Error PmixJob::start() {
   if (PMIx_Get(&me_, PMIX_APPNUM, nullptr, 0, &value) == PMIX_SUCCESS) {
     view_.application = static_cast<int>(std::max<int64_t>(as_number(*value), 0));
     PMIX_VALUE_RELEASE(value);
+  } else if (const char* told = std::getenv("TUTTI_APPNUM"); told && view_.own_launcher) {
+    view_.application = std::max(std::atoi(told), 0);  // PMIx is not told of each rank of a crowded node
   }
   char name[256] = {};
   gethostname(name, sizeof name - 1);

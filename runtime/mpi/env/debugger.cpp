@@ -12,6 +12,7 @@
 #include <string>
 #include <thread>
 
+#include "base/flight.hpp"
 #include "base/log.hpp"
 
 namespace tutti::mpi {
@@ -48,7 +49,10 @@ void wait_for_debugger(const boot::JobView& job) {
   // Where only a parent may attach (ptrace_scope), the user's debugger is not it.
   ::prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
   say(Level::note, "process {} on {} waits in MPI_Init; attach a debugger: gdb -p {}", ::getpid(), job.host, ::getpid());
+  flight::Record* const record = flight::mine();
+  if (record) record->phase.store(flight::kAwaitsDebugger, std::memory_order_relaxed);
   while (!released.load(std::memory_order_relaxed) && !has_debugger()) std::this_thread::sleep_for(kLook);
+  if (record) record->phase.store(flight::kRuns, std::memory_order_relaxed);
   ::sigaction(SIGCONT, &before, nullptr);
 }
 

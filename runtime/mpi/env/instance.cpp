@@ -165,7 +165,7 @@ Error part_from_others(Process& p, bool closes) {
 // No thread of the library is left, and nobody waits for this process. `making` is held.
 void close_process(Process& p) {
   is_open = false;
-  if (flight::Record* record = flight::mine()) record->phase.store(2, std::memory_order_relaxed);
+  if (flight::Record* record = flight::mine()) record->phase.store(flight::kFinalized, std::memory_order_relaxed);
   const std::function<void()> part = p.transport->parting();
   p.transport.reset();
   p.job->leave();

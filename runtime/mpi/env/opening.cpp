@@ -38,6 +38,13 @@ engine::Waiting waiting_of(const Config& config, const boot::JobView& job) {
   return waiting;
 }
 
+// Where hundreds of ranks share a core, looking at each of them every few milliseconds would take all of it. Its turn
+// takes a rank as long there. At 8 ranks a core, 250 looks a second each take it some two percent.
+int crowd_factor(const boot::JobView& job) {
+  constexpr int kRanksWithoutCare = 8, kMost = 16;
+  return std::clamp(static_cast<int>(job.node_ranks.size()) / (boot::allowed_cores() * kRanksWithoutCare), 1, kMost);
+}
+
 transport::NodeOptions transport_options(const Config& config, const boot::JobView& job) {
   const std::string tls(config.text("transport.ucx_tls"));
   return {.job = job.id,
@@ -194,6 +201,7 @@ Error open_process(Process& p, std::optional<engine::Ticks>& ticks, bool& report
     using std::chrono::duration_cast, std::chrono::microseconds;
     ticks = engine::Ticks{duration_cast<microseconds>(config->duration("progress.tick_min")),
                           duration_cast<microseconds>(config->duration("progress.tick_max"))};
+    if (config->value("progress.tick_max").origin == "default") ticks->longest *= crowd_factor(view);
   }
   tool::begin_counting(p);
   return {};

@@ -86,7 +86,7 @@ Error add_command(const Command& command, std::vector<std::string>& out) {
 // The variables of this rank's job are not those of the next one.
 bool is_of_this_job(std::string_view pair) {
   for (const std::string_view prefix :
-       {"PMIX_", "PMI_", "TUTTI_JOB=", "TUTTI_NODE_CORES=", "TUTTI_LAUNCHER=", "TUTTI_ALLOCATION=", "TUTTI_PARENT=",
+       {"PMIX_", "PMI_", "TUTTI_JOB=", "TUTTI_NODE_CORES=", "TUTTI_LAUNCHER=", "TUTTI_ALLOCATION=", "TUTTI_APPNUM=", "TUTTI_PARENT=",
         "TUTTI_PARENT_SOCKET=", "TUTTI_INITIAL_ERRHANDLER=", "TUTTI_PSETS=", "TUTTI_SOCKET_RANKS=", "TUTTI_NODE_PLACES=",
         "TUTTI_MEMORY_ALLOC_KINDS="})
     if (pair.starts_with(prefix) && !pair.starts_with("PMIX_MCA_")) return true;
@@ -140,7 +140,7 @@ Result<std::vector<std::string>> launcher_arguments(const std::vector<Command>& 
   for (const Command& command : commands) placed |= hint(command, "host").has_value();
   for (size_t i = 0; i < commands.size(); ++i) {
     if (i > 0) out.emplace_back(":");
-    if (!placed && !nodes.empty()) out.insert(out.end(), {"--host", nodes});
+    if (!placed && !nodes.empty()) out.insert(out.end(), {nodes.starts_with('/') ? "--hostfile" : "--host", nodes});
     if (Error e = add_command(commands[i], out)) return e;
   }
   return out;
