@@ -212,7 +212,7 @@ InfoArray describe_job(const NodeTask& task, const Topology::Binding& binding,
   const std::vector<int> local = map.ranks_on(task.node);
   const auto size = static_cast<uint32_t>(map.ranks.size());
   uint32_t slots = 0;
-  for (int s : map.slots) slots += static_cast<uint32_t>(s);
+  for (int s : task.allocation.empty() ? map.slots : task.allocation_slots) slots += static_cast<uint32_t>(s);
   InfoList info;
   info.text(PMIX_JOBID, nspace);
   const std::vector<AppCount> counts = count_apps(map);

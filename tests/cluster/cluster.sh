@@ -46,10 +46,10 @@ nothing_is_left() {
   fault_at=$(now_us)
   nothing_stays
 }
-# start_ready ARGUMENT…: mpirun behind, with six ranks, until each has said that it is ready.
+# start_ready ARGUMENT…: mpirun behind, on all nodes, until each rank has said that it is ready.
 start_ready() {
   launch_behind "$@"
-  all_ready() { [ "$(grep -c ready "$bed/out")" = 6 ]; }
+  all_ready() { [ "$(grep -c ready "$bed/out")" = "$ranks" ]; }
   within 20 all_ready || fail "the job did not start: $(cat "$bed/out")"
 }
 # each_program FAULT CHECK…: the fault to a job that is quiet, and to one that will not go.
@@ -63,12 +63,21 @@ each_program() {
     "$@"
   done
 }
+nodes="node1 node2 node3"
 all=node1:2,node2:2,node3:2
+ranks=6
+# The same, ranks 0 to 5 where they are, with four nodes more: a tree whose node2 has started node3 and node4, and
+# node5 the rest (launch.fan_out=2).
+if [ "${TUTTI_TEST_TREE:-}" = 1 ]; then
+  nodes="$nodes node4 node5 node6 node7"
+  all=$all,node4:1,node5:1,node6:1,node7:1
+  ranks=10
+fi
 
 # --- the bed itself, with nothing of Tutti ---------------------------------------------------------
 
 test_bed() {
-  nodes_up node1 node2 node3
+  nodes_up $nodes
   [ "$(in_node node1 ssh node2 ssh node3 hostname)" = node3 ] || fail "ssh does not hop over the nodes"
   [ "$(in_node node2 sh -c 'touch /dev/shm/x /tmp/x; hostname')" = node2 ] || fail "node2 has another's name"
   [ -z "$(in_node node3 sh -c 'ls /dev/shm')" ] || fail "/dev/shm is shared between nodes"
@@ -92,7 +101,7 @@ test_bed() {
 # --- right answers over three nodes ----------------------------------------------------------------
 
 test_hosts() {
-  nodes_up node1 node2 node3
+  nodes_up $nodes
   launch --host $all "$where"
   went_well
   [ "$(grep -c '^rank [0-5] of 6 on node[123]$' "$bed/out")" = 6 ] || fail "who ran where: $(cat "$bed/out")"
@@ -103,7 +112,7 @@ test_hosts() {
 }
 
 test_hostfile() {
-  nodes_up node1 node2 node3
+  nodes_up $nodes
   printf '# comment\nnode3 slots=1\n\nnode1 slots=3\n' >"$bed/hostfile"
   launch --hostfile "$bed/hostfile" "$where"
   went_well
@@ -113,7 +122,7 @@ test_hostfile() {
 }
 
 test_programs() {
-  nodes_up node1 node2 node3
+  nodes_up $nodes
   local name
   for name in p2p.modes p2p.order p2p.status p2p.probe p2p.completion datatype.constructors datatype.usage \
     op.user comm.communicators comm.overlapping comm.threads coll.rooted coll.unrooted coll.derived coll.bcast_gaps \
@@ -132,7 +141,7 @@ test_programs() {
 
 # Twelve ranks on three nodes: neighbours come to share a node, whether nodes were filled in blocks or in turns.
 test_reorder() {
-  nodes_up node1 node2 node3
+  nodes_up $nodes
   local how
   for how in slot node; do
     launch --host node1:4,node2:4,node3:4 --map-by "$how" "$reordered"
@@ -146,7 +155,7 @@ test_reorder() {
 
 # Jobs that are spawned by ranks on either node, on the nodes of their parents, and whose messages cross these.
 test_spawned() {
-  nodes_up node1 node2 node3
+  nodes_up $nodes
   launch --host node1:1,node2:1,node3:1 "$programs/program.process.spawn" 3 3
   went_well
   [ "$(grep -c '^ok$' "$bed/out")" = 4 ] || fail "three jobs should be spawned: $(cat "$bed/out")"
@@ -158,7 +167,7 @@ test_spawned() {
 # A rank runs one program after the other, each with other addresses than the one before.
 # Files in a folder that all nodes have: the shared pointer and the two phases over nodes.
 test_files() {
-  nodes_up node1 node2 node3
+  nodes_up $nodes
   local name
   for name in views modes representations overlap errors together datasets; do
     limit=300 launch --host $all env TMPDIR="$build/tests/cluster" "$programs/program.file.$name"
@@ -169,7 +178,7 @@ test_files() {
 }
 
 test_program_after_program() {
-  nodes_up node1 node2 node3
+  nodes_up $nodes
   launch --host $all sh -c '"$0" && "$0" && exec "$0"' "$programs/program.coll.unrooted"
   went_well
   nothing_is_left
@@ -178,7 +187,7 @@ test_program_after_program() {
 # What is started completes though its peers stay away, over tcp as well, alone and with ranks of the
 # same node; and a rank that has nothing to do is not disturbed.
 test_progress() {
-  nodes_up node1 node2 node3
+  nodes_up $nodes
   local name hosts
   for hosts in node1:1,node2:1 $all; do
     for name in overlap elsewhere user_function one_sided quiet; do
@@ -216,7 +225,7 @@ test_segments() {
 }
 
 test_shared_cores() {
-  nodes_up node1 node2 node3
+  nodes_up $nodes
   launch --host $all "$build/tests/cluster/shared_cores"
   went_well
   cat "$bed/out"
@@ -234,7 +243,7 @@ test_two_ways() {
 
 # mpirun and its daemons look after each other, which must not show either.
 test_idle() {
-  nodes_up node1 node2 node3
+  nodes_up $nodes
   start_ready --host $all "$stay"
   is_idle $(job_processes)
   fault in_node node1 sh -c 'kill -TERM $(pgrep -o -x mpirun)'
@@ -244,7 +253,7 @@ test_idle() {
 # MPI_Init moves nobody's address: a node asks for those that its ranks write to, here the nodes' first
 # ranks, which meet in an allreduce.
 test_addresses() {
-  nodes_up node1 node2 node3
+  nodes_up $nodes
   launch --host $all --set log.level=debug "$where"
   went_well
   local asked gathered
@@ -256,7 +265,7 @@ test_addresses() {
 }
 
 test_options() {
-  nodes_up node1 node2 node3
+  nodes_up $nodes
   # -x: of this program alone, with a value or with the one that it has here.
   FROM_HERE=here launch --host $all -x 'GIVEN=a b' -x FROM_HERE -n 3 --map-by node sh -c 'echo "$(hostname) $GIVEN $FROM_HERE"'
   went_well
@@ -305,7 +314,7 @@ test_options() {
 }
 
 test_streams() {
-  nodes_up node1 node2 node3
+  nodes_up $nodes
   # Lines stay whole when the ranks of three nodes write them at once, in small pieces.
   launch --host $all --tag-output awk 'BEGIN { for (i = 0; i < 1500; ++i) { for (j = 0; j < 6; ++j) { printf "%s%s%s", ENVIRON["PMIX_RANK"], ENVIRON["PMIX_RANK"], ENVIRON["PMIX_RANK"]; fflush() } print "" } }'
   went_well
@@ -345,7 +354,7 @@ field() { grep "\"rank\":$1," "$bed/why" | grep -oE "\"$2\":(\"[^\"]*\"|[0-9]+)"
 # tutti why on mpirun's node sees the ranks of all nodes, also those that are stopped there; on another
 # node it says where to ask. Nothing of it outlives mpirun.
 test_why() {
-  nodes_up node1 node2 node3
+  nodes_up $nodes
   start_ready --host $all "$stay"
   within 20 settled || fail "the ranks are not seen where they stay: $(cat "$bed/why")"
   [ "$(field 3 host) $(field 4 host)" = "node2 node3" ] || fail "hosts: $(cat "$bed/why")"
@@ -388,7 +397,7 @@ test_why() {
 }
 
 test_timeout_tells() {
-  nodes_up node1 node2 node3
+  nodes_up $nodes
   launch --host $all --timeout 2 "$stay"
   [ "$code" = 124 ] || fail "exit code $code instead of 124: $(cat "$bed/out")"
   said "all of its 6 ranks are seen"
@@ -399,7 +408,7 @@ test_timeout_tells() {
 
 # Wrong programs over several nodes: one report each.
 test_deadlock() {
-  nodes_up node1 node2 node3
+  nodes_up $nodes
   local how report
   stuck() {
     limit=30 launch --set contract.standstill=500ms --host "$1" "$deadlock" "$2"
@@ -416,7 +425,7 @@ test_deadlock() {
 }
 
 test_mismatch() {
-  nodes_up node1 node2 node3
+  nodes_up $nodes
   local case
   for case in order form root op count type; do
     for how in node1:1,node2:2 node1:2,node2:1; do
@@ -434,7 +443,7 @@ test_mismatch() {
 
 # A node is gone for good: a bed for each program.
 node_is_lost() {
-  nodes_up node1 node2 node3
+  nodes_up $nodes
   start_ready --host $all "$@"
   fault crash_node node3
   ends_in_time
@@ -446,7 +455,7 @@ test_kill_node_amid_messages() { node_is_lost "$traffic" stubborn; }
 
 # Both sides of a cable that is pulled end, each by itself.
 test_cut_link() {
-  nodes_up node1 node2 node3
+  nodes_up $nodes
   node2_is_missed() {
     went_wrong
     said "node node2 is lost"
@@ -458,7 +467,7 @@ test_cut_link() {
 
 # A node that is still there, and does not answer: its daemon is stopped.
 test_stopped_daemon() {
-  nodes_up node1 node2 node3
+  nodes_up $nodes
   local harm
   stop_daemon() { in_node node2 sh -c 'kill -STOP $(pgrep -x tuttid)'; }
   of_mpirun() { in_node node1 sh -c "kill -$1 \$(pgrep -o -x mpirun)"; }
@@ -482,7 +491,7 @@ test_stopped_daemon() {
 
 # The user asks for the end while a node is out of reach, before that is noticed and once more.
 test_cut_link_and_interrupt() {
-  nodes_up node1 node2 node3
+  nodes_up $nodes
   local times
   harm() {
     cut_link node2
@@ -503,7 +512,7 @@ test_cut_link_and_interrupt() {
 # What a node sends is dropped there, before it is counted as sent; what it gets still comes.
 test_dropped_packets() {
   command -v iptables >/dev/null || { echo "skipped: there is no iptables"; exit 77; }
-  nodes_up node1 node2 node3
+  nodes_up $nodes
   drop() { in_node node2 iptables -A OUTPUT -o eth0 -p tcp -j DROP; }
   start_ready --host $all "$traffic" stubborn
   fault drop
@@ -524,7 +533,7 @@ test_dropped_packets() {
 
 # A launcher that is suspended is not mute: its kernel acknowledges.
 test_suspended_launcher() {
-  nodes_up node1 node2 node3
+  nodes_up $nodes
   start_ready --host $all "$stay"
   in_node node1 sh -c 'kill -STOP $(pgrep -o -x mpirun)'
   sleep 5
@@ -536,7 +545,7 @@ test_suspended_launcher() {
 }
 
 test_kill_rank() {
-  nodes_up node1 node2 node3
+  nodes_up $nodes
   one_of_node2() { in_node node2 sh -c 'kill -9 $(pgrep -x "stay|traffic" | head -1)'; }
   rank_is_blamed() {
     went_wrong
@@ -555,7 +564,7 @@ test_kill_rank() {
 # Inside of MPI_Init, where the memory of each node's ranks still has its name: one of them is held back,
 # and will not go.
 test_killed_inside_init() {
-  nodes_up node1 node2 node3
+  nodes_up $nodes
   local node harm
   have_memory() {
     for node in node1 node2 node3; do
@@ -579,7 +588,7 @@ test_killed_inside_init() {
 
 # A rank that leaves before MPI_Init, before others wait for it there and while they do.
 test_absent_rank() {
-  nodes_up node1 node2 node3
+  nodes_up $nodes
   launch --host $all sh -c '[ "$PMIX_RANK" != 0 ] || exit 0; exec "$0"' "$where"
   [ "$code" = 1 ] || fail "exit code $code: $(cat "$bed/out")"
   said "rank 0 on node1 (sh, process [0-9]*) exited with code 0 without calling MPI_Init, and ranks\? .* waits\? for it there"
@@ -596,7 +605,7 @@ test_absent_rank() {
 }
 
 test_kill_daemon() {
-  nodes_up node1 node2 node3
+  nodes_up $nodes
   daemon_of_node3() { in_node node3 sh -c 'kill -9 $(pgrep -o -x tuttid)'; }
   daemon_is_missed() {
     went_wrong
@@ -606,20 +615,20 @@ test_kill_daemon() {
 }
 
 test_kill_launcher() {
-  nodes_up node1 node2 node3
+  nodes_up $nodes
   the_launcher() { in_node node1 sh -c 'kill -9 $(pgrep -o -x mpirun)'; }
   each_program the_launcher went_wrong
 }
 
 # The ranks of a node and its daemon at once, as when the kernel's memory killer runs wild.
 test_kill_all_of_a_node() {
-  nodes_up node1 node2 node3
+  nodes_up $nodes
   all_of_node2() { in_node node2 sh -c 'kill -9 $(pgrep -x "stay|traffic|tuttid") 2>/dev/null || true'; }
   each_program all_of_node2 went_wrong
 }
 
 test_interrupt() {
-  nodes_up node1 node2 node3
+  nodes_up $nodes
   local signal
   for signal in INT TERM HUP; do
     signal_launcher() { in_node node1 sh -c "kill -$signal \$(pgrep -o -x mpirun)"; }
@@ -680,7 +689,7 @@ test_tree_faults() {
   done
 }
 test_ssh_refused() {
-  nodes_up node1 node2 node3
+  nodes_up $nodes
   stop_sshd node2
   limit=30 launch --host $all "$where"
   went_wrong
@@ -690,7 +699,7 @@ test_ssh_refused() {
 }
 
 test_unknown_host() {
-  nodes_up node1 node2 node3
+  nodes_up $nodes
   limit=30 launch --host node1:1,nowhere:1 "$where"
   went_wrong
   [ "$code" != 124 ] || fail "mpirun hangs on an unknown host: $(cat "$bed/out")"
@@ -915,7 +924,7 @@ test_slurm_faults() {
 
 # On the nodes there is nothing of the folder that the program and its file are in.
 test_files_for_nodes() {
-  nodes_up node1 node2 node3
+  nodes_up $nodes
   in_node node1 sh -c "mkdir /tmp/own && cp '$where' /tmp/own/ && echo words >/tmp/own/data"
   code=0
   in_node node1 sh -c "cd /tmp/own && timeout 60 '$bin/mpirun' --host $all --preload-binary --preload-files data \
@@ -936,7 +945,7 @@ test_files_for_nodes() {
 
 # What the doctor says of nodes that are well, of one without a sshd, and of one that is behind a firewall.
 test_doctor() {
-  nodes_up node1 node2 node3
+  nodes_up $nodes
   stop_sshd node3
   code=0
   in_node node1 timeout 60 "$bin/tutti" doctor --host node1,node2,node3 </dev/null >"$bed/out" 2>&1 || code=$?
@@ -991,7 +1000,7 @@ test_slurm_cancels() {
 
 # Who talks to a rank that was killed has nothing to add to that.
 test_killed_rank_is_said_once() {
-  nodes_up node1 node2 node3
+  nodes_up $nodes
   local mode
   for mode in "" stubborn; do
     start_ready --host "$all" "$traffic" $mode

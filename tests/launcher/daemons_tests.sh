@@ -50,6 +50,23 @@ test_unreachable_hosts() {
   nothing_is_left
 }
 
+# More nodes than a variable of each rank should name: a hostfile has them. The spawned job runs on one of them.
+test_spawned_where_nodes_are_many_by_library() {
+  printf '#!/bin/sh\nshift\nexec sh -c "$*"\n' >shell && chmod +x shell
+  local label n
+  label=$(printf 'x%.0s' $(seq 60))
+  for n in $(seq 20); do echo "n$n.$label.$label.$label.$label slots=2"; done >hosts
+  launch --set launch.rsh=./shell --hostfile hosts -n 1 "$build/tests/launcher/crowd" spawn
+  expect_code 0
+  printed_lines 2
+  printed "of a job of 40 slots"
+  printed "of a job of 40 slots, spawned"
+  launch --set launch.rsh=./shell --hostfile hosts -n 1 sh -c 'cat "$TUTTI_ALLOCATION"'
+  expect_code 0
+  diff hosts out || fail "the hostfile is not what it was"
+  nothing_is_left
+}
+
 # The daemon has said why: nobody asks then whether the shell works.
 test_what_a_daemon_says_is_the_reason() {
   printf '#!/bin/sh\nshift\nTMPDIR=/no/such/folder exec sh -c "$*"\n' >shell && chmod +x shell

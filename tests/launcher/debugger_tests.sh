@@ -15,7 +15,7 @@ test_ranks_wait_for_a_debugger_by_library() {
   "$build/bin/tutti" why >why 2>&1
   grep -q 'ranks 0, 1: waits in MPI_Init for a debugger (--stop-on-start); it goes on when' why || fail "tutti why says $(cat why)"
   "$build/bin/tutti" why --json >why 2>&1
-  [ "$(grep -o '"state":"awaits-debugger"' why | wc -l)" = 2 ] || fail "tutti why --json says $(cat why)"
+  [ "$(grep -c '"state":"awaits-debugger"' why)" -ge 2 ] || fail "tutti why --json says $(cat why)"
   # A debugger that is attached, and lets the rank go on: this one leaves MPI_Init, and reaches the breakpoint behind it.
   local pid other
   pid=$(waiting | sed -n 1p)

@@ -11,6 +11,33 @@ test_ranks_know_each_other() {
   nothing_is_left
 }
 
+# What a rank of a crowded node has does not grow with the crowd: memory, its part of what all share, descriptors.
+test_a_crowd_takes_no_more_each_by_library() {
+  local ranks
+  for ranks in 64 256; do
+    launch --oversubscribe -n $ranks "$build/tests/launcher/crowd" $ranks
+    expect_code 0
+    printed_lines 1
+    cp out crowd.$ranks
+  done
+  local few many
+  read -ra few <crowd.64
+  read -ra many <crowd.256
+  # Of 64 ranks each is told of the others (launch.pmix_ranks). Two runs differ by some ten KiB.
+  ((many[0] <= few[0] + 40)) || fail "PSS is ${few[0]} KiB each of 64 ranks, and ${many[0]} KiB each of 256"
+  ((many[1] <= few[1] * 5 / 4)) || fail "of /dev/shm each of 64 ranks takes ${few[1]} KiB, and each of 256 ${many[1]} KiB"
+  ((few[2] <= 25 && many[2] <= 25)) || fail "a rank has ${few[2]} descriptors, or ${many[2]}"
+  nothing_is_left
+}
+
+# Their numbers among the programs, where PMIx is told of too few of them to say.
+test_programs_of_a_crowd_by_library() {
+  launch --oversubscribe -n 40 "$build/tests/launcher/crowd" app : -n 20 "$build/tests/launcher/crowd" app : -n 10 "$build/tests/launcher/crowd" app
+  expect_code 0
+  [ "$(sort out | uniq -c | xargs)" = "40 program 0 20 program 1 10 program 2" ] || fail "the programs are $(sort out | uniq -c)"
+  nothing_is_left
+}
+
 test_modex() {
   launch -n 4 "$hello" modex
   expect_code 0
