@@ -50,11 +50,13 @@ Error failure_of(const std::string& file, const std::string& doing, int error) {
 
 namespace {
 
-constexpr int64_t kStage = 1 << 20;    // of memory with gaps
-constexpr int64_t kSieve = 512 << 10;  // bytes of the file that are read at once for pieces in it
-constexpr size_t kMostPieces = 16384;  // of these
-constexpr int64_t kDense = 4;          // sieved if at least one byte of so many is wanted
-constexpr int64_t kLarge = 16 << 10;   // pieces of so many bytes are worth a call each
+constexpr int64_t kStage = 1 << 20;      // of memory with gaps
+constexpr int64_t kSieve = 512 << 10;    // bytes of the file that are read at once for pieces in it
+constexpr size_t kMostPieces = 16384;    // of these
+constexpr int64_t kDense = 4;            // sieved if at least one byte of so many is wanted
+constexpr int64_t kLarge = 16 << 10;     // pieces of so many bytes are worth a call each
+constexpr int64_t kLargePart = 2 << 10;  // pieces of memory of so many bytes are not worth a copy
+constexpr int kSampled = 32;             // pieces that are looked at
 
 // Goes on until all is moved, the file ends, or an error that is one.
 template <class Move>
@@ -75,6 +77,22 @@ thread_local Stage sieved, staged;  // the thread's, of at most kSieve and kStag
 
 std::string doing(const char* what, int64_t offset, int64_t bytes) {
   return fmt::format("{} {} bytes at offset {}", what, bytes, offset);
+}
+
+// Bytes of a run of [offset, offset + bytes), about.
+int64_t mean_run(const Layout& layout, int64_t offset, int64_t bytes) {
+  int64_t seen = 0;
+  int runs = 0;
+  layout.each_run(offset, bytes, [&](int64_t, int64_t n) { return seen += n, ++runs < kSampled; });
+  return runs ? seen / runs : 0;
+}
+
+// Whether the storage had better gather or scatter the memory's pieces than a copy in between: not
+// where the file has small pieces, which would be a call each, or sieved.
+bool goes_in_parts(const Access& access) {
+  return mean_run(*access.memory.layout, 0, access.bytes) >= kLargePart &&
+         (access.view.is_plain() ||
+          mean_run(*access.view.tile, access.position, access.bytes) >= kLarge);
 }
 
 }  // namespace
@@ -187,6 +205,54 @@ Outcome File::write_chunk(const View& view, int64_t position, const std::byte* f
   return all;
 }
 
+// One run of the file, and what lies in memory from packed byte `from` on.
+Outcome File::move_parts(int64_t offset, const Payload& memory, int64_t from, int64_t bytes,
+                         bool writes) {
+  iovec parts[Storage::kMostParts];
+  Outcome all;
+  while (all.bytes < bytes) {
+    size_t count = 0;
+    int64_t together = 0;
+    memory.layout->each_run(from + all.bytes, bytes - all.bytes, [&](int64_t at, int64_t n) {
+      // By numbers: the base may be MPI_BOTTOM.
+      const uintptr_t address =
+          reinterpret_cast<uintptr_t>(memory.base) + static_cast<uintptr_t>(at);
+      parts[count] = {reinterpret_cast<void*>(address), static_cast<size_t>(n)};
+      together += n;
+      return ++count < Storage::kMostParts;
+    });
+    const flight::AtFile here(place_, writes ? flight::FileDoes::writes : flight::FileDoes::reads,
+                              offset + all.bytes, together);
+    const std::span<const iovec> these(parts, count);
+    Moved now = writes ? storage_->write(offset + all.bytes, these)
+                       : storage_->read(offset + all.bytes, these);
+    if (now.error == EINTR) continue;
+    if (!now.error && now.bytes == 0) {
+      if (!writes) return all;  // the file ends here
+      now.error = ENOSPC;
+    }
+    if (now.error) {
+      all.error = failure_of(
+          name_, doing(writes ? "writing" : "reading", offset + all.bytes, bytes - all.bytes),
+          now.error);
+      return all;
+    }
+    all.bytes += now.bytes;
+  }
+  return all;
+}
+
+Outcome File::move_parts(const Access& access, bool writes) {
+  Outcome all;
+  access.view.each_run(access.position, access.bytes, [&](int64_t offset, int64_t from, int64_t n) {
+    Outcome one = move_parts(offset, access.memory, from, n, writes);
+    all.bytes += one.bytes;
+    all.error = std::move(one.error);
+    return !all.error && one.bytes == n;
+  });
+  return all;
+}
+
 Outcome File::with_lock(const Access& access, bool shared, const std::function<Outcome()>& move) {
   if (access.bytes == 0) return move();
   const std::lock_guard alone(atomic_);
@@ -208,6 +274,7 @@ Outcome File::read(const Access& access) {
   const auto move = [&]() -> Outcome {
     if (access.memory.contiguous())
       return read_chunk(access.view, access.position, access.memory.data(), access.bytes);
+    if (goes_in_parts(access)) return move_parts(access, false);
     std::byte* const stage = staged.of(std::min(kStage, access.bytes));
     Outcome all;
     while (all.bytes < access.bytes) {
@@ -226,6 +293,7 @@ Outcome File::write(const Access& access) {
   const auto move = [&]() -> Outcome {
     if (access.memory.contiguous())
       return write_chunk(access.view, access.position, access.memory.data(), access.bytes);
+    if (goes_in_parts(access)) return move_parts(access, true);
     std::byte* const stage = staged.of(std::min(kStage, access.bytes));
     Outcome all;
     while (all.bytes < access.bytes) {

@@ -3,7 +3,8 @@
 // either has. Owns the storage and what is done about calls that move too little, are interrupted,
 // or fail. Knows nothing of communicators, pointers or modes. Any thread may call, several at once.
 //
-// Memory with gaps goes through a staging buffer. A read of pieces that lie close together reads
+// Memory with gaps goes through a staging buffer, or, where its pieces and the file's are large, to
+// the storage as it is, many pieces in a call. A read of pieces that lie close together reads
 // what is between them, too (data sieving); a write touches nothing but its pieces, for another
 // process may be writing what lies between them, which is legal.
 #pragma once
@@ -60,6 +61,9 @@ class File {
 
  private:
   friend class Sieve;
+  Outcome move_parts(const Access& access, bool writes);
+  Outcome move_parts(int64_t offset, const Payload& memory, int64_t from, int64_t bytes,
+                     bool writes);
   Outcome read_chunk(const View& view, int64_t position, std::byte* into, int64_t bytes);
   Outcome write_chunk(const View& view, int64_t position, const std::byte* from, int64_t bytes);
   Outcome with_lock(const Access& access, bool shared, const std::function<Outcome()>& move);

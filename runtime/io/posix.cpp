@@ -25,6 +25,12 @@ class Posix final : public Storage {
   Moved write(int64_t offset, const void* from, int64_t bytes) override {
     return moved(::pwrite(fd_, from, at_most(bytes), offset));
   }
+  Moved read(int64_t offset, std::span<const iovec> into) override {
+    return moved(::preadv(fd_, into.data(), static_cast<int>(into.size()), offset));
+  }
+  Moved write(int64_t offset, std::span<const iovec> from) override {
+    return moved(::pwritev(fd_, from.data(), static_cast<int>(from.size()), offset));
+  }
   int size(int64_t& bytes) override {
     struct stat about {};
     if (::fstat(fd_, &about) != 0) return errno;

@@ -4,8 +4,11 @@
 // move less than it was asked for, or be interrupted (EINTR): io/file.hpp goes on from there.
 #pragma once
 
+#include <sys/uio.h>
+
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 
 namespace tutti::io {
@@ -27,6 +30,11 @@ class Storage {
 
   virtual Moved read(int64_t offset, void* into, int64_t bytes) = 0;
   virtual Moved write(int64_t offset, const void* from, int64_t bytes) = 0;
+  // The same of one run of bytes of the file with pieces of memory, one behind the other: at most
+  // kMostParts of them, none empty.
+  static constexpr size_t kMostParts = 1024;
+  virtual Moved read(int64_t offset, std::span<const iovec> into) = 0;
+  virtual Moved write(int64_t offset, std::span<const iovec> from) = 0;
   virtual int size(int64_t& bytes) = 0;
   virtual int resize(int64_t bytes) = 0;   // what is new reads as zeros
   virtual int reserve(int64_t bytes) = 0;  // room on the device for so many from the beginning; the

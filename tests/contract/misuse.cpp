@@ -12,6 +12,7 @@ int main(int argc, char** argv) {
   misuse::requests(judge);
   misuse::partitions(judge);
   misuse::buffers(judge, strict);
+  misuse::files(judge, strict, world.rank(), world.size());
   misuse::graphs(judge, world.rank(), world.size());
   CHECK(judge.report(world.rank()));
   return 0;

@@ -66,6 +66,54 @@ TEST(FileAccess, MemoryWithGapsIsLeftAloneBetweenThem) {
   for (size_t i = 0; i < in.size(); ++i) ASSERT_EQ(in[i], i % 3 ? std::byte{0xee} : out[i]) << i;
 }
 
+// Large pieces of memory go to the storage as they are, so many in a call; what it moves of them
+// may end in any one, and small ones or a file in small pieces are copied together as before.
+TEST(FileAccess, LargePiecesOfMemoryAreGatheredAndScattered) {
+  constexpr int64_t piece = 2500, apart = 3100, count = 1500, bytes = piece * count;
+  const LayoutRef gaps = Layout::resized(Layout::dense(piece), 0, apart);
+  const View plain{5}, large{5, Layout::resized(Layout::dense(20'000), 0, 24'000)};
+  for (const View* view : {&plain, &large})
+    for (const int64_t most : {int64_t{4000}, int64_t{300'000}, INT64_MAX}) {
+      Opened opened({.seed = 3, .most_at_once = most, .interrupted_of = most == INT64_MAX ? 0 : 4});
+      std::vector<std::byte> out = pattern(static_cast<size_t>(apart * count), 4),
+                             in(out.size(), std::byte{0xee});
+      const Outcome written =
+          opened.file->write({*view, 700, {out.data(), count, gaps.get()}, bytes});
+      ASSERT_FALSE(written.error) << written.error.message();
+      ASSERT_EQ(written.bytes, bytes);
+      const int64_t runs = view == &plain ? 2 : 188;  // 1024 pieces at most in a call
+      if (most == INT64_MAX) EXPECT_EQ(opened.storage->writes, runs);
+      // The file ends before what is asked for.
+      const Outcome read =
+          opened.file->read({*view, 700 + piece / 2, {in.data(), count, gaps.get()}, bytes});
+      ASSERT_FALSE(read.error) << read.error.message();
+      ASSERT_EQ(read.bytes, bytes - piece / 2);
+      for (int64_t i = 0; i < apart * count; ++i) {
+        const int64_t packed = i / apart * piece + i % apart;
+        const bool there = i % apart < piece && packed < bytes - piece / 2;
+        const int64_t from = packed + piece / 2, at = from / piece * apart + from % piece;
+        ASSERT_EQ(in[static_cast<size_t>(i)],
+                  there ? out[static_cast<size_t>(at)] : std::byte{0xee})
+            << i;
+      }
+      for (int64_t i = 0; i < bytes; ++i)
+        ASSERT_EQ(opened.storage->data[static_cast<size_t>(view->offset_of(700 + i))],
+                  out[static_cast<size_t>(i / piece * apart + i % piece)])
+            << i;
+    }
+  Opened full({.room = 100'000});
+  std::vector<std::byte> out = pattern(static_cast<size_t>(apart * count), 4);
+  const Outcome written = full.file->write({plain, 0, {out.data(), count, gaps.get()}, bytes});
+  EXPECT_EQ(written.bytes, 99'995);
+  EXPECT_EQ(written.error.message(),
+            "a file: writing 3650005 bytes at offset 100000: No space left on device");
+  Opened broken({.fails_at = 2, .error = EIO});
+  EXPECT_EQ(broken.file->write({plain, 0, {out.data(), count, gaps.get()}, bytes}).bytes,
+            1024 * piece);
+  const Outcome failed = broken.file->read({plain, 0, {out.data(), count, gaps.get()}, bytes});
+  EXPECT_EQ(failed.bytes, 1024 * piece);  // all there is
+}
+
 // Only a read may touch what lies between pieces.
 TEST(FileAccess, HolesAreNeitherWrittenNorReadOneByOne) {
   Opened opened({});

@@ -27,6 +27,8 @@ class Faulty final : public Storage {
 
   Moved read(int64_t offset, void* into, int64_t bytes) override;
   Moved write(int64_t offset, const void* from, int64_t bytes) override;
+  Moved read(int64_t offset, std::span<const iovec> into) override;
+  Moved write(int64_t offset, std::span<const iovec> from) override;
   int size(int64_t& bytes) override { return bytes = static_cast<int64_t>(data.size()), 0; }
   int resize(int64_t bytes) override { return data.resize(static_cast<size_t>(bytes)), 0; }
   int reserve(int64_t bytes) override;
@@ -36,10 +38,15 @@ class Faulty final : public Storage {
   int64_t block_size() override { return 4096; }
 
   std::vector<std::byte> data;
-  int64_t reads = 0, writes = 0, locks = 0, unlocks = 0;
+  int64_t reads = 0, writes = 0;  // calls, with one piece of memory or many
+  int64_t locks = 0, unlocks = 0;
 
  private:
   int fault(int64_t& bytes);
+
+  // How many bytes there are of those, or room for them.
+  Moved there(int64_t offset, int64_t bytes);
+  Moved room(int64_t offset, int64_t bytes);
 
   const Faults faults_;
   std::mutex mutex_;

@@ -174,7 +174,10 @@ void open_strict(bool report_only) {
 // ---- buffers
 
 Error Strict::take(const void* owner, std::span<const BufferUse> uses) {
-  Error error = outstanding_.take(owner, uses);
+  return found(outstanding_.take(owner, uses));
+}
+
+Error Strict::found(Error error) {
   if (!error || !report_only_) return error;
   const std::vector<Mention> said = std::exchange(mentions(), {});
   const CallSite mine = here();

@@ -28,6 +28,9 @@ class Strict final : public Watcher {
 
   Error take(const void* owner, std::span<const BufferUse> uses);
   Error take(const void* owner, const coll::Call& call, const Comm& comm);
+  // The same of what else is found in a call: with all that this thread has mentioned, once for each
+  // place in the program.
+  Error found(Error error);
   Outstanding& outstanding() { return outstanding_; }
 
   // ---- reductions: "MPI_SUM on MPI_CHAR", which the standard does not define. Any thread.

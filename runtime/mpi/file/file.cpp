@@ -2,11 +2,15 @@
 // Opening, closing and deleting files (the standard, sections 14.2.1 to 14.2.3).
 #include "mpi/file/file.hpp"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <map>
 
 #include "contract/ledger.hpp"
+#include "mpi/check/strict.hpp"
 #include "mpi/file/agreement.hpp"
 #include "mpi/file/api_file.hpp"
 #include "mpi/file/representation.hpp"
@@ -124,6 +128,53 @@ Error same_mode(Comm& comm, int amode, Error mine) {
                  static_cast<unsigned>(other->amode));
 }
 
+// Which files this process has open, under --check=strict: by what they are, for a name may have
+// come to mean another file. Any thread.
+class OpenFiles {
+ public:
+  void add(const File& file) {
+    struct stat about {};
+    if (::stat(file.name.c_str(), &about) != 0) return;
+    const std::lock_guard lock(mutex_);
+    files_[&file] = {about.st_dev, about.st_ino, here()};
+  }
+  void drop(const File& file) {
+    const std::lock_guard lock(mutex_);
+    files_.erase(&file);
+  }
+  // A link goes alone, and so does one of several names.
+  Error refuse_to_delete(const char* path) {
+    struct stat about {};
+    if (::lstat(path, &about) != 0 || about.st_nlink != 1) return {};
+    const std::lock_guard lock(mutex_);
+    for (const auto& [file, known] : files_) {
+      if (known.device != about.st_dev || known.number != about.st_ino) continue;
+      mentions().push_back({"the file was opened by", known.opened});
+      return failure(MPI_ERR_FILE_IN_USE,
+                     "{}: this process has the file open: what its accesses do once it is deleted, "
+                     "and whether it is, differs between implementations (the standard, section "
+                     "14.2.3): close it first, or open it with MPI_MODE_DELETE_ON_CLOSE (argument "
+                     "filename)",
+                     path);
+    }
+    return {};
+  }
+
+ private:
+  struct Known {
+    dev_t device;
+    ino_t number;
+    CallSite opened;
+  };
+  std::mutex mutex_;
+  std::map<const File*, Known> files_;
+};
+
+OpenFiles& open_files() {
+  static OpenFiles& only = *new OpenFiles;
+  return only;
+}
+
 Error free_window(Window& window) {
   MPI_Win handle = window.handle;
   return win_free(&handle);
@@ -205,6 +256,8 @@ Error file_open(Comm& comm, const char* filename, int amode, Info* info, MPI_Fil
     *fh = MPI_FILE_NULL;
     return error;
   }
+  if (strict) [[unlikely]]
+    open_files().add(*file);
   file->retain();  // the handle's
   *fh = inventory::hand_out(*file);
   return {};
@@ -217,6 +270,12 @@ Error file_close(MPI_File* fh) {
     mine = failure(MPI_ERR_PENDING,
                    "{}: {} of its accesses {} not complete: wait for them first (argument fh)",
                    file.name, open, open == 1 ? "is" : "are");
+  else if (const int left = strict ? file.untold.load() : 0; left > 0) [[unlikely]]
+    mine = strict->found(failure(
+        MPI_ERR_PENDING,
+        "{}: {} of its requests {} never completed by this rank: wait for them or test them before "
+        "the file is closed (the standard, section 14.2.2; argument fh)",
+        file.name, left, left == 1 ? "was" : "were"));
   if (file.split.request)
     mine = failure(MPI_ERR_PENDING,
                    "{}: a split collective has begun and has not ended (argument fh)", file.name);
@@ -226,6 +285,8 @@ Error file_close(MPI_File* fh) {
   if (file.rank() == 0 && (file.amode & MPI_MODE_DELETE_ON_CLOSE))
     if (const int error = io::remove_posix(file.name); error && error != ENOENT)
       left = io::failure_of(file.name, "deleting it", error);
+  if (strict) [[unlikely]]
+    open_files().drop(file);
   file.io.reset();
   if (Error e = win_unlock_all(*file.window)) return e;
   if (Error e = free_window(*file.window)) return e;
@@ -236,6 +297,8 @@ Error file_close(MPI_File* fh) {
 }
 
 Error file_delete(const char* filename, Info*) {
+  if (strict) [[unlikely]]
+    if (Error e = strict->found(open_files().refuse_to_delete(filename))) return e;
   const int error = io::remove_posix(filename);
   return error ? io::failure_of(filename, "deleting it", error) : Error();
 }

@@ -3,6 +3,8 @@
 // split collectives (14.4.5). Threads of the pool do the work; those of collective accesses take
 // the steps of mpi/file/together.hpp, whose exchanges go on by themselves, as those of every
 // nonblocking collective do.
+#include <atomic>
+
 #include "io/pool.hpp"
 #include "mpi/coll/collective.hpp"
 #include "mpi/file/access.hpp"
@@ -46,7 +48,15 @@ class FileRequest final : public Request {
     return job.view && job.view->representation->kind == Representation::Kind::registered;
   }
 
+  // The program gets a handle of it.
+  void note_handle() {
+    untold_ = true;
+    ++job_.file->untold;
+  }
+
+  // Whoever asks tells the program that it is complete.
   void fill(MPI_Status& status) const override {
+    note_told();
     fill_empty(status);
     set_status_bytes(status, outcome_.bytes);
   }
@@ -70,6 +80,10 @@ class FileRequest final : public Request {
   }
 
  private:
+  ~FileRequest() override { note_told(); }
+  void note_told() const {
+    if (untold_.exchange(false)) --job_.file->untold;
+  }
   void enter() {
     if (!unheard_) ++job_.file->accesses;
     begin();
@@ -117,7 +131,9 @@ class FileRequest final : public Request {
   std::unique_ptr<Together> together_;  // nullptr: it asks nobody
   const Request* step_ = nullptr;       // the exchange that is under way; the engine's owner's
   Error failed_;                        // of an exchange
-  bool unheard_ = false;                // the call that started it has failed
+  mutable std::atomic<bool> untold_{
+      false};             // the program has a handle, and was not told of its end
+  bool unheard_ = false;  // the call that started it has failed
 };
 
 void await_earlier(File& file) {
@@ -171,6 +187,7 @@ Error start_access(File& file, const How& how, const Given& given, MPI_Request* 
     made->release();
     return e;
   }
+  made->note_handle();
   *request = inventory::hand_out<Request>(*made);
   start(*made, together, how.function);
   return {};

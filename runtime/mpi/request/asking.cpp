@@ -78,7 +78,8 @@ Error look_at(const Live& live, MPI_Status* status) {
       MPI_Status unwanted{};
       return own->query(status ? *status : unwanted);
     }
-    if (status && !live->look(*status)) return taken_by_another_thread();
+    MPI_Status unwanted;  // a request may want to know that the program has heard of its end
+    if (!live->look(status ? *status : unwanted)) return taken_by_another_thread();
     if (live->is_watched()) [[unlikely]]
       tell_of_end(live);
     return {};

@@ -62,6 +62,7 @@ void handles(Judge& judge, bool strict);
 void requests(Judge& judge);
 void partitions(Judge& judge);
 void buffers(Judge& judge, bool strict);
+void files(Judge& judge, bool strict, int rank, int size);
 void graphs(Judge& judge, int rank, int size);
 
 }  // namespace misuse

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Loaded before a program's libraries: its calls of pread and pwrite do what POSIX lets them do. FILE_CALLS=short: they
- * move less than they were asked for, or are interrupted; =broken: from the second one on, those of the last
- * rank that write fail with EIO. */
+/* Loaded before a program's libraries: its calls of pread, pwrite, preadv and pwritev do what POSIX lets them do. FILE_CALLS=short: they
+ * move less than they were asked for, or are interrupted; =broken: from the second one on, those of the rank
+ * FILE_CALLS_RANK that write fail with EIO; =killed: in the twelfth that writes or reads it is killed. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 typedef ssize_t Read(int, void*, size_t, off_t);
@@ -30,20 +32,31 @@ static ssize_t some(size_t bytes) {
   return (ssize_t)(1 + next_number() % bytes);
 }
 
+static int is_the_rank(void) {
+  const char *const rank = getenv("PMIX_RANK"), *const wanted = getenv("FILE_CALLS_RANK");
+  return rank && wanted && strcmp(rank, wanted) == 0;
+}
+
 static int fails(void) {
   static int writes;
-  const char *const rank = getenv("PMIX_RANK"), *const last = getenv("FILE_CALLS_RANK");
-  if (!is("broken") || !rank || !last || strcmp(rank, last) != 0) return 0;
+  if (!is("broken") || !is_the_rank()) return 0;
   return __atomic_add_fetch(&writes, 1, __ATOMIC_RELAXED) > 1;
+}
+
+static void may_be_killed(void) {
+  static int calls;
+  if (is("killed") && is_the_rank() && __atomic_add_fetch(&calls, 1, __ATOMIC_RELAXED) == 12) raise(SIGKILL);
 }
 
 static ssize_t read_some(const char* name, int fd, void* into, size_t bytes, off_t offset) {
   const ssize_t now = some(bytes);
+  may_be_killed();
   if (now < 0) return errno = EINTR, -1;
   return ((Read*)dlsym(RTLD_NEXT, name))(fd, into, (size_t)now, offset);
 }
 static ssize_t write_some(const char* name, int fd, const void* from, size_t bytes, off_t offset) {
   const ssize_t now = some(bytes);
+  may_be_killed();
   if (fails()) return errno = EIO, -1;
   if (now < 0) return errno = EINTR, -1;
   return ((Write*)dlsym(RTLD_NEXT, name))(fd, from, (size_t)now, offset);
@@ -53,3 +66,25 @@ __attribute__((visibility("default"))) ssize_t pread(int fd, void* into, size_t 
 __attribute__((visibility("default"))) ssize_t pread64(int fd, void* into, size_t bytes, off_t offset) { return read_some("pread64", fd, into, bytes, offset); }
 __attribute__((visibility("default"))) ssize_t pwrite(int fd, const void* from, size_t bytes, off_t offset) { return write_some("pwrite", fd, from, bytes, offset); }
 __attribute__((visibility("default"))) ssize_t pwrite64(int fd, const void* from, size_t bytes, off_t offset) { return write_some("pwrite64", fd, from, bytes, offset); }
+
+/* Of many pieces of memory as many as are whole in what is moved, or a part of the first one. */
+typedef ssize_t ReadParts(int, const struct iovec*, int, off_t);
+static ssize_t parts_some(const char* name, int fd, const struct iovec* parts, int count, off_t offset, int writes) {
+  size_t bytes = 0;
+  for (int i = 0; i < count; ++i) bytes += parts[i].iov_len;
+  const ssize_t now = some(bytes);
+  may_be_killed();
+  if (writes && fails()) return errno = EIO, -1;
+  if (now < 0) return errno = EINTR, -1;
+  int whole = 0;
+  for (size_t left = (size_t)now; whole < count && parts[whole].iov_len <= left; ++whole) left -= parts[whole].iov_len;
+  ReadParts* const move = (ReadParts*)dlsym(RTLD_NEXT, name);
+  if (whole > 0 || count == 0) return move(fd, parts, whole, offset);
+  const struct iovec first = {parts[0].iov_base, (size_t)now};
+  return move(fd, &first, 1, offset);
+}
+
+__attribute__((visibility("default"))) ssize_t preadv(int fd, const struct iovec* parts, int count, off_t offset) { return parts_some("preadv", fd, parts, count, offset, 0); }
+__attribute__((visibility("default"))) ssize_t preadv64(int fd, const struct iovec* parts, int count, off_t offset) { return parts_some("preadv64", fd, parts, count, offset, 0); }
+__attribute__((visibility("default"))) ssize_t pwritev(int fd, const struct iovec* parts, int count, off_t offset) { return parts_some("pwritev", fd, parts, count, offset, 1); }
+__attribute__((visibility("default"))) ssize_t pwritev64(int fd, const struct iovec* parts, int count, off_t offset) { return parts_some("pwritev64", fd, parts, count, offset, 1); }

@@ -80,6 +80,21 @@ void all_is_moved(const char* path, int rank, int size) {
       check_count(status, MPI_INT, n);
       for (int i = 0; i < n; ++i) CHECK_EQ_IN(got[i], data[i], "element %d", i);
     }
+    // The same with gaps in memory, in large pieces in a row of the file, and back.
+    MPI_Datatype piece, apart;
+    constexpr int each = 700, most = kPieces * kInts / each / 2 * each;
+    OK(MPI_Type_contiguous(each, MPI_INT, &piece));
+    OK(MPI_Type_create_resized(piece, 0, 8 * each, &apart));
+    OK(MPI_Type_commit(&apart));
+    OK(MPI_File_set_view(file, MPI_Offset{4} * most * rank, MPI_INT, MPI_INT, "native", MPI_INFO_NULL));
+    OK(MPI_File_write_at(file, 0, data.data(), most / each, apart, MPI_STATUS_IGNORE));
+    std::fill(got.begin(), got.end(), -1);
+    MPI_Status status;
+    OK(MPI_File_read_at(file, 0, got.data(), most / each, apart, &status));
+    check_count(status, MPI_INT, most);
+    for (int i = 0; i < 2 * most; ++i) CHECK_EQ_IN(got[i], i / each % 2 ? -1 : data[i], "element %d", i);
+    OK(MPI_Type_free(&piece));
+    OK(MPI_Type_free(&apart));
     OK(MPI_File_close(&file));
   }
 }
@@ -98,6 +113,33 @@ void is_killed(const char* path, int rank, int size) {
   for (int round = 0;; ++round) {
     if (rank == 1 && round == 20) raise(SIGKILL);
     OK(MPI_File_write_at_all(file, 0, data.data(), static_cast<int>(data.size()), MPI_INT, MPI_STATUS_IGNORE));
+  }
+}
+
+// An aggregator dies in the middle of collective accesses in two phases, of which others have more than one under way:
+// in a call of the system for the file (calls.c).
+void loses_an_aggregator(const char* path, const std::string& form, int rank, int size) {
+  std::vector<int> data(static_cast<size_t>(kPieces) * kInts, rank), other(data.size(), rank);
+  const int n = static_cast<int>(data.size());
+  MPI_File file = opened_with(path, "enable", rank, size);
+  MPI_Request requests[2];
+  for (;;) {
+    if (form == "write") {
+      OK(MPI_File_write_at_all(file, 0, data.data(), n, MPI_INT, MPI_STATUS_IGNORE));
+    } else if (form == "read") {
+      OK(MPI_File_read_at_all(file, 0, data.data(), n, MPI_INT, MPI_STATUS_IGNORE));
+    } else if (form == "split") {
+      OK(MPI_File_write_at_all_begin(file, 0, data.data(), n, MPI_INT));
+      OK(MPI_File_write_at_all_end(file, data.data(), MPI_STATUS_IGNORE));
+    } else {
+      const auto start = [&](void* buffer, MPI_Request* request) {
+        return form == "iwrite" ? MPI_File_iwrite_at_all(file, 0, buffer, n, MPI_INT, request)
+                                : MPI_File_iread_at_all(file, 0, buffer, n, MPI_INT, request);
+      };
+      OK(start(data.data(), &requests[0]));
+      OK(start(other.data(), &requests[1]));
+      OK(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE));
+    }
   }
 }
 
@@ -144,6 +186,7 @@ int main(int argc, char** argv) {
   else if (what == "short") all_is_moved(argv[2], rank, size);
   else if (what == "readonly") is_read_only(argv[2]);
   else if (what == "killed") is_killed(argv[2], rank, size);
+  else if (what.starts_with("aggregator.")) loses_an_aggregator(argv[2], what.substr(11), rank, size);
   else if (what == "atomic") writes_atomically(argv[2], rank, size);
   else if (what == "locked") waits_for_lock(argv[2], rank);
   else CHECK(!"no such fault");

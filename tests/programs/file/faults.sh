@@ -47,6 +47,19 @@ case $case in
     grep -q "rank 1.*killed by signal 9" "$folder/err" || fail "nobody says that rank 1 was killed"
     passes -n 4 "$program" atomic "$folder/file"
     ;;
+  aggregator)
+    # An atomic access of a new job waits for ever where a lock was left.
+    passes -n 4 -x LD_PRELOAD="$calls" -x FILE_CALLS=short "$program" short "$folder/file"
+    for form in write read split iwrite iread; do
+      for rank in 1 3; do
+        run -n 4 -x LD_PRELOAD="$calls" -x FILE_CALLS=killed -x FILE_CALLS_RANK=$rank "$program" aggregator.$form "$folder/file"
+        code=$?
+        [ $code = 137 ] || fail "$form: ended with $code, not 137"
+        grep -q "rank $rank.*killed by signal 9" "$folder/err" || fail "$form: nobody says that rank $rank was killed"
+        passes -n 4 "$program" atomic "$folder/file"
+      done
+    done
+    ;;
   why)
     "$bin/mpirun" -n 3 "$program" locked "$folder/file" >"$folder/out" 2>"$folder/err" &
     job=$!

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Files that are closed or deleted too early, or opened by ranks in different ways.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "file/scratch.hpp"
+#include "misuse/misuse.hpp"
+
+namespace misuse {
+namespace {
+
+using Start = std::function<int(MPI_File, int, MPI_Request*)>;
+using Starts = std::vector<std::pair<Text, Start>>;
+
+Starts starts() {
+  return {
+      {"MPI_File_iwrite_at", [](MPI_File f, int n, MPI_Request* r) { return MPI_File_iwrite_at(f, 0, out, n, MPI_INT, r); }},
+      {"MPI_File_iread_at", [](MPI_File f, int n, MPI_Request* r) { return MPI_File_iread_at(f, 0, in, n, MPI_INT, r); }},
+      {"MPI_File_iwrite", [](MPI_File f, int n, MPI_Request* r) { return MPI_File_iwrite(f, out, n, MPI_INT, r); }},
+      {"MPI_File_iread_shared", [](MPI_File f, int n, MPI_Request* r) { return MPI_File_iread_shared(f, in, n, MPI_INT, r); }},
+      {"MPI_File_iwrite_all", [](MPI_File f, int n, MPI_Request* r) { return MPI_File_iwrite_all(f, out, n, MPI_INT, r); }},
+  };
+}
+
+// A lock of another open of the file keeps an atomic access waiting for as long as it shall.
+void closed_with_active_requests(Judge& judge, const Text& path) {
+  for (const auto& [name, start] : starts()) {
+    MPI_File file = opened(path, MPI_MODE_CREATE | MPI_MODE_RDWR, self);
+    OK(MPI_File_set_atomicity(file, 1));
+    const int other = ::open(path.c_str(), O_RDWR);
+    struct flock lock {};
+    lock.l_type = F_WRLCK;
+    CHECK(other >= 0 && ::fcntl(other, F_OFD_SETLK, &lock) == 0);
+    MPI_Request request;
+    OK(start(file, 1, &request));
+    judge.wrong("file closed, request active", name, MPI_File_close(&file), MPI_ERR_PENDING, "not complete");
+    ::close(other);
+    OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    judge.right("file closed, request completed", name, MPI_File_close(&file));
+  }
+}
+
+void closed_with_split_collectives(Judge& judge, const Text& path) {
+  using End = std::function<int(MPI_File)>;
+  const std::vector<std::pair<Text, std::pair<End, End>>> forms{
+      {"MPI_File_write_all_begin", {[](MPI_File f) { return MPI_File_write_all_begin(f, out, 1, MPI_INT); },
+                                    [](MPI_File f) { return MPI_File_write_all_end(f, out, MPI_STATUS_IGNORE); }}},
+      {"MPI_File_read_at_all_begin", {[](MPI_File f) { return MPI_File_read_at_all_begin(f, 0, in, 1, MPI_INT); },
+                                      [](MPI_File f) { return MPI_File_read_at_all_end(f, in, MPI_STATUS_IGNORE); }}},
+      {"MPI_File_write_ordered_begin", {[](MPI_File f) { return MPI_File_write_ordered_begin(f, out, 1, MPI_INT); },
+                                        [](MPI_File f) { return MPI_File_write_ordered_end(f, out, MPI_STATUS_IGNORE); }}},
+  };
+  for (const auto& [name, form] : forms) {
+    MPI_File file = opened(path, MPI_MODE_CREATE | MPI_MODE_RDWR);
+    OK(form.first(file));
+    judge.wrong("file closed, split collective begun", name, MPI_File_close(&file), MPI_ERR_PENDING, "has not ended");
+    OK(form.second(file));
+    judge.right("file closed, split collective ended", name, MPI_File_close(&file));
+  }
+}
+
+// What has no data is complete at once; whether the program has heard of it is another thing.
+void closed_with_requests_left(Judge& judge, const Text& path, int rank, int size) {
+  for (const auto& [name, start] : starts()) {
+    MPI_File file = opened(path, MPI_MODE_CREATE | MPI_MODE_RDWR, self);
+    MPI_Request requests[2];
+    OK(start(file, 0, &requests[0]));
+    OK(start(file, 0, &requests[1]));
+    judge.wrong("file closed, requests left", name, MPI_File_close(&file), MPI_ERR_PENDING, "2 of its requests were never completed");
+    OK(MPI_Wait(&requests[0], MPI_STATUS_IGNORE));
+    judge.wrong("file closed, request left", name, MPI_File_close(&file), MPI_ERR_PENDING, "1 of its requests was never completed");
+    OK(MPI_Wait(&requests[1], MPI_STATUS_IGNORE));
+    judge.right("file closed, requests completed", name, MPI_File_close(&file));
+  }
+  using Completion = std::function<int(MPI_Request*)>;
+  const std::vector<std::pair<Text, Completion>> completions{
+      {"MPI_Test", [](MPI_Request* r) { int f; return MPI_Test(r, &f, MPI_STATUS_IGNORE); }},
+      {"MPI_Waitall", [](MPI_Request* r) { return MPI_Waitall(1, r, MPI_STATUSES_IGNORE); }},
+      {"MPI_Waitany", [](MPI_Request* r) { int i; return MPI_Waitany(1, r, &i, MPI_STATUS_IGNORE); }},
+      {"MPI_Testsome", [](MPI_Request* r) { int n, i; return MPI_Testsome(1, r, &n, &i, MPI_STATUSES_IGNORE); }},
+      {"MPI_Request_free", [](MPI_Request* r) { return MPI_Request_free(r); }},
+      {"MPI_Request_get_status", [](MPI_Request* r) { int f; return MPI_Request_get_status(*r, &f, MPI_STATUS_IGNORE); }},
+  };
+  for (const auto& [name, complete] : completions) {
+    MPI_File file = opened(path, MPI_MODE_CREATE | MPI_MODE_RDWR, self);
+    MPI_Request request;
+    OK(MPI_File_iwrite_at(file, 0, out, 0, MPI_INT, &request));
+    OK(complete(&request));
+    judge.right("file closed, requests completed", name, MPI_File_close(&file));
+    OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+  }
+  // One rank has left one: all hear of it, and the file stays open.
+  MPI_File file = opened(path + ".all", MPI_MODE_CREATE | MPI_MODE_RDWR);
+  MPI_Request request = MPI_REQUEST_NULL;
+  if (rank == size - 1) OK(MPI_File_iwrite_at(file, 0, out, 0, MPI_INT, &request));
+  judge.wrong("file closed, request left", "MPI_File_close", MPI_File_close(&file), MPI_ERR_PENDING, "never completed by this rank");
+  OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+  judge.right("file closed, requests completed", "MPI_File_close", MPI_File_close(&file));
+}
+
+void deleted_while_open(Judge& judge, const Text& path, bool strict) {
+  const auto removed = [&] { return MPI_File_delete(path.c_str(), MPI_INFO_NULL); };
+  const Text link = path + ".link", another = path + ".another";
+  MPI_File file = opened(path, MPI_MODE_CREATE | MPI_MODE_RDWR, self), second = opened(path, MPI_MODE_RDONLY, self);
+  if (strict) judge.wrong("file deleted while open", "MPI_File_delete", removed(), MPI_ERR_FILE_IN_USE, "has the file open");
+  // What has nothing to do with it: another file, a link, another name.
+  MPI_File other = opened(another, MPI_MODE_CREATE | MPI_MODE_WRONLY, self);
+  OK(MPI_File_close(&other));
+  judge.right("another file deleted", "MPI_File_delete", MPI_File_delete(another.c_str(), MPI_INFO_NULL));
+  CHECK(::symlink(path.c_str(), link.c_str()) == 0);
+  judge.right("a link deleted", "MPI_File_delete", MPI_File_delete(link.c_str(), MPI_INFO_NULL));
+  CHECK(::link(path.c_str(), link.c_str()) == 0);
+  judge.right("a link deleted", "MPI_File_delete", MPI_File_delete(link.c_str(), MPI_INFO_NULL));
+  OK(MPI_File_close(&second));
+  if (strict) judge.wrong("file deleted while open", "MPI_File_delete", removed(), MPI_ERR_FILE_IN_USE, "has the file open");
+  OK(MPI_File_close(&file));
+  judge.right("file deleted when closed", "MPI_File_delete", removed());
+  file = opened(path, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, self);
+  judge.right("file deleted when closed", "MPI_File_close", MPI_File_close(&file));
+  CHECK(::access(path.c_str(), F_OK) != 0);
+}
+
+void opened_in_different_ways(Judge& judge, const Text& path, int rank, int size) {
+  const int create = MPI_MODE_CREATE, odd[] = {MPI_MODE_RDWR, MPI_MODE_WRONLY | MPI_MODE_APPEND, MPI_MODE_WRONLY | MPI_MODE_UNIQUE_OPEN};
+  for (const int mode : odd) {
+    MPI_File file = MPI_FILE_NULL;
+    const int mine = create | (rank == size - 1 ? mode : MPI_MODE_WRONLY);
+    const int code = MPI_File_open(MPI_COMM_WORLD, path.c_str(), mine, MPI_INFO_NULL, &file);
+    if (size > 1) judge.wrong("other access modes", "MPI_File_open", code, MPI_ERR_NOT_SAME, "with the access mode");
+    else OK(MPI_File_close(&file));
+    judge.right("one access mode", "MPI_File_open", MPI_File_open(MPI_COMM_WORLD, path.c_str(), create | mode, MPI_INFO_NULL, &file));
+    judge.right("one access mode", "MPI_File_close", MPI_File_close(&file));
+  }
+}
+
+}  // namespace
+
+void files(Judge& judge, bool strict, int rank, int size) {
+  Scratch scratch;
+  std::vector<Text> own;
+  for (int r = 0; r < size; ++r) own.push_back(scratch.file("of-" + std::to_string(r)));
+  const Text all = scratch.file("all"), left = scratch.file("left");
+  scratch.file("left.all");
+  closed_with_active_requests(judge, own[rank]);
+  closed_with_split_collectives(judge, all);
+  if (strict) closed_with_requests_left(judge, left, rank, size);
+  deleted_while_open(judge, own[rank], strict);
+  opened_in_different_ways(judge, all, rank, size);
+}
+
+}  // namespace misuse
