@@ -2,6 +2,7 @@
 #include "mpi/file/together.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "contract/signature.hpp"
 #include "mpi/coll/collective.hpp"
@@ -10,8 +11,6 @@
 namespace tutti::mpi {
 namespace {
 
-// bytes: such pieces are moved as well by whoever has them
-constexpr int64_t kLargePiece = 64 << 10;
 constexpr int kSampled = 64;                         // pieces that are looked at
 constexpr int64_t kMostOfViews = int64_t{64} << 20;  // bytes of all ranks' views, as they travel
 
@@ -31,18 +30,24 @@ bool interleave(std::vector<Share> shares) {
   return false;
 }
 
+// Of the rank that has the smallest ones.
+int64_t smallest_piece(const std::vector<Share>& shares) {
+  int64_t smallest = std::numeric_limits<int64_t>::max();
+  for (const Share& s : shares)
+    if (s.bytes > 0) smallest = std::min(smallest, s.piece);
+  return smallest;
+}
+
 bool in_two_phases(const std::vector<Share>& shares) {
   const auto wanted = static_cast<Hints::Collective>(shares[0].buffering);
   if (shares.size() == 1 || wanted == Hints::Collective::never) return false;
   if (!std::ranges::all_of(shares, [](const Share& s) { return s.fit != 0; })) return false;
   if (std::ranges::all_of(shares, [](const Share& s) { return s.bytes == 0; })) return false;
   if (wanted == Hints::Collective::always) return true;
-  return std::ranges::any_of(shares,
-                             [](const Share& s) { return s.bytes > 0 && s.piece < kLargePiece; }) &&
-         interleave(shares);
+  return !LearntWays::goes_alone(shares[0].alone, smallest_piece(shares)) && interleave(shares);
 }
 
-Share share_of(const Job& job) {
+Share share_of(const Job& job, bool blocking) {
   const io::View& view = job.view->bytes;
   const int64_t bytes = job.bytes();
   Share mine{};
@@ -61,6 +66,7 @@ Share share_of(const Job& job) {
   mine.buffer_size = hints.cb_buffer_size;
   mine.buffering = static_cast<int32_t>(job.writes ? hints.buffered_writes : hints.buffered_reads);
   mine.aggregators = hints.cb_nodes;
+  mine.alone = job.file->ways.wishes(job.writes, blocking);
   if (job.file->rank() == 0) {
     const io::Stripes stripes = job.file->io->stripes();
     mine.stripe = hints.striping_unit > 0 ? hints.striping_unit : stripes.bytes;
@@ -116,7 +122,7 @@ const coll::Call* Together::say_share() {
     return nullptr;
   }
   if (!outcome.error) {
-    mine_ = share_of(job);
+    mine_ = share_of(job, !in_pool_);
     if (!job.writes) outcome.error = file.io->size(mine_.file_size);
   }
   mine_.failed = outcome.error.mpi_class();
@@ -127,6 +133,7 @@ const coll::Call* Together::say_share() {
 const coll::Call* Together::decide() {
   const auto failed = std::ranges::find_if(shares_, [](const Share& s) { return s.failed != 0; });
   if (failed != shares_.end()) return tell(static_cast<int>(failed - shares_.begin()));
+  decided_ = std::chrono::steady_clock::now();
   if (!in_two_phases(shares_)) return alone();
   File& file = *job.file;
   // All ranks have asked for the views at the same call, or none has.
@@ -209,6 +216,23 @@ const coll::Call* Together::next_window() {
   return agree();
 }
 
+// All ranks have done their part. A started access may have waited for the program, and teaches
+// nothing; nor does one that had no choice.
+void Together::learn() const {
+  File& file = *job.file;
+  if (file.rank() != 0 || in_pool_) return;
+  const auto wanted = static_cast<Hints::Collective>(shares_[0].buffering);
+  if (wanted == Hints::Collective::never || wanted == Hints::Collective::always) return;
+  const bool fit = std::ranges::all_of(shares_, [](const Share& s) { return s.fit != 0; });
+  if (!fit || !interleave(shares_)) return;
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - decided_;
+  int64_t bytes = 0;
+  for (const Share& s : shares_) bytes += s.bytes;
+  const std::lock_guard lock(file.mutex);
+  file.ways.learn(job.writes, smallest_piece(shares_),
+                  !in_two_phases(shares_) || file.views_too_large, took.count(), bytes);
+}
+
 // Nobody goes on before it is known whether all could do their part.
 const coll::Call* Together::agree() {
   own_class_ = outcome.error.mpi_class();
@@ -219,6 +243,7 @@ const coll::Call* Together::agree() {
 const coll::Call* Together::judge() {
   const auto failed = std::ranges::find_if(classes_, [](int32_t c) { return c != 0; });
   if (failed != classes_.end()) return tell(static_cast<int>(failed - classes_.begin()));
+  learn();
   stage_ = Stage::over;
   return nullptr;
 }

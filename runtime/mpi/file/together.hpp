@@ -6,6 +6,7 @@
 // rank moves its own data, by the same rule.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <vector>
 
@@ -27,6 +28,7 @@ struct Share {
   int32_t buffering, aggregators;
   int32_t fit;  // for two phases
   int32_t failed;
+  uint32_t alone;  // LearntWays::wishes(); those of rank 0 are taken
 };
 
 class Together {
@@ -68,6 +70,8 @@ class Together {
   const coll::Call* judge();
   const coll::Call* tell(int first);
   const coll::Call* hear();
+  // How long the access took, for the next ones of the file.
+  void learn() const;
   const coll::Call* ask(const coll::Call& call, Stage then);
 
   const Function function_;
@@ -76,6 +80,7 @@ class Together {
   coll::Call call_;
   Share mine_{};
   std::vector<Share> shares_;
+  std::chrono::steady_clock::time_point decided_;
 
   // Of the ranks' views, as they travel.
   struct Said {

@@ -173,6 +173,44 @@ void check_progress(Scratch& scratch, int rank, int size) {
 }
 #endif
 
+// Pieces of middling size, so often that the library tries more than one way: each moves all, also where started
+// accesses are mixed with blocking ones.
+void check_ways(Scratch& scratch, int rank, int size) {
+  constexpr int pieces = 3;
+  for (const int bytes : {16 << 10, 40 << 10, 128 << 10}) {
+    MPI_File file = opened(scratch.file("ways-" + std::to_string(bytes)), MPI_MODE_CREATE | MPI_MODE_RDWR);
+    const int ints = bytes / 4, n = pieces * ints;
+    MPI_Datatype piece, turns;
+    OK(MPI_Type_contiguous(ints, MPI_INT, &piece));
+    OK(MPI_Type_create_resized(piece, 0, MPI_Aint{bytes} * size, &turns));
+    OK(MPI_Type_commit(&turns));
+    OK(MPI_File_set_view(file, MPI_Offset{bytes} * rank, MPI_INT, turns, "native", MPI_INFO_NULL));
+    std::vector<int> out(static_cast<size_t>(n)), in(out.size());
+    for (int round = 0; round < 24; ++round) {
+      for (int i = 0; i < n; ++i) out[i] = static_cast<int>(check::mix(rank, i, round));
+      std::fill(in.begin(), in.end(), -1);
+      MPI_Request request;
+      MPI_Status status;
+      if (round % 5 == 4) {
+        OK(MPI_File_iwrite_at_all(file, 0, out.data(), n, MPI_INT, &request));
+        OK(MPI_Wait(&request, &status));
+      } else {
+        OK(MPI_File_write_at_all(file, 0, out.data(), n, MPI_INT, &status));
+      }
+      check_count(status, MPI_INT, n);
+      OK(MPI_File_sync(file));
+      OK(MPI_Barrier(MPI_COMM_WORLD));
+      OK(MPI_File_sync(file));
+      OK(MPI_File_read_at_all(file, 0, in.data(), n, MPI_INT, &status));
+      check_count(status, MPI_INT, n);
+      for (int i = 0; i < n; ++i) CHECK_EQ_IN(in[i], out[i], "pieces of %d bytes, round %d, element %d", bytes, round, i);
+    }
+    OK(MPI_Type_free(&piece));
+    OK(MPI_Type_free(&turns));
+    OK(MPI_File_close(&file));
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -184,6 +222,7 @@ int main(int argc, char** argv) {
   check_forms(scratch, rank, size, "disable", "4096");
   check_forms(scratch, rank, size, "automatic", "8192");
   check_gaps(scratch, rank, size);
+  check_ways(scratch, rank, size);
 #ifndef OTHER_MPI
   check_failing(scratch, rank, size);
   check_progress(scratch, rank, size);
