@@ -3,7 +3,8 @@
 # launch_times.sh BUILD [NODES [TURNS]]
 # How long a job takes on a cluster of nodes that are namespaces (nodes.sh), by Tutti and by Open MPI's mpirun, in turns:
 # launch of a program that does nothing, a whole program of MPI, in it the first barrier and the first all-to-all, the end
-# by Ctrl-C, and the end by the death of node2's daemon, both until the last rank is gone. Prints medians, in milliseconds.
+# by Ctrl-C, and the end by the death of node2's daemon, both until the last rank is gone. Prints medians, in milliseconds, and of an even number
+# of turns the slower one in the middle.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 source_dir=$(cd "$here/../.." && pwd)
@@ -25,13 +26,15 @@ done
 nodes_up "${names[@]}"
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 
-# run WHICH COMMAND…: the launcher's command line on node1.
+# run WHICH COMMAND…: the launcher's command line on node1. All nodes take this machine's cores for theirs: ranks are
+# told to give them away while they wait.
 run() {
+  local yields="--set wait.spins=1"
   local which=$1
   shift
   case $which in
-    flat) in_node node1 "$build/bin/mpirun" --host $hosts "$@" ;;
-    tree) in_node node1 "$build/bin/mpirun" --set launch.fan_out=2 --host $hosts "$@" ;;
+    flat) in_node node1 "$build/bin/mpirun" $yields --host $hosts "$@" ;;
+    tree) in_node node1 "$build/bin/mpirun" $yields --set launch.fan_out=2 --host $hosts "$@" ;;
     ompi) in_node node1 mpirun.openmpi --host $hosts --map-by node --bind-to none -mca mpi_yield_when_idle 1 "$@" ;;
   esac
 }
