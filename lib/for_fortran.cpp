@@ -34,6 +34,9 @@ uint16_t number_of(const char* function) {
 
 extern "C" {
 [[gnu::visibility("default")]] int tutti_watch_request(MPI_Request request, void (*watcher)(void*, int), void* state);
+[[gnu::visibility("default")]] int tutti_watch_window(MPI_Win win, int rank, void (*watcher)(void*, int), void* state);
+[[gnu::visibility("default")]] int tutti_watch_split(MPI_File file, const void* buffer, void (*watcher)(void*, int),
+                                                     void* state);
 [[gnu::visibility("default")]] int tutti_refuse(const char* function, int what, void* handle, int error_class,
                                                 const char* sentence);
 }
@@ -42,6 +45,21 @@ extern "C" {
 int tutti_watch_request(MPI_Request request, void (*watcher)(void*, int), void* state) {
   mpi::Request* const watched = mpi::resolve<mpi::Request>(request);
   return watched && mpi::watch(*watched, watcher, state);
+}
+
+// The same of the operations on a window that have been started at a rank, and
+int tutti_watch_window(MPI_Win win, int rank, void (*watcher)(void*, int), void* state) {
+  mpi::Window* const window = mpi::resolve<mpi::Window>(win);
+  return window && window->watch(rank, watcher, state);
+}
+
+// of the split access that has begun on a file, whose end will name `buffer`.
+int tutti_watch_split(MPI_File file, const void* buffer, void (*watcher)(void*, int), void* state) {
+  mpi::File* const watched = mpi::resolve<mpi::File>(file);
+  if (!watched || !watched->split.request) return 0;
+  watched->split.buffer = buffer;
+  watched->split.watchers.add(watcher, state);
+  return 1;
 }
 
 // Raises on a communicator (what: 0), a file (1) or a window (2) that the library of Fortran has refused a call.

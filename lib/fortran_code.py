@@ -237,6 +237,8 @@ def sections_body(p):
     if p.short.removesuffix("_c") in ("psend_init", "precv_init"):
         request = None
     is_persistent = int("_init" in p.short)
+    window = next((a for a in p.arguments if a.kind == "WINDOW"), None)
+    split = next((a for a in p.arguments if a.kind == "FILE"), None) if p.short.removesuffix("_c").endswith("_begin") else None
     for a in p.arguments:
         if a.kind != "BUFFER":
             codes.setdefault(a.name, code_by_descriptor(p, a))
@@ -245,7 +247,7 @@ def sections_body(p):
         use, count, datatype = section_use(p, a)
         flow = {"in": "kIn", "out": "kOut", "inout": "kInOut"}[a.direction]
         if a.flag("asynchronous"):
-            flow += " | kLater" + (" | kRequest" if request else "")
+            flow += " | kLater" + (" | kRequest" if request else " | kWindow" if window else " | kSplit" if split else "")
         before = [f"struct section {n}_;"]
         count_at = type_at = "NULL"
         if count and "kReduced" in use:
@@ -280,6 +282,12 @@ def sections_body(p):
         text.append("  if (error_ == MPI_SUCCESS) {")
         text += [f"    SECTION_KEEP({a.name}_, {request.name}_, {is_persistent});" for a in p.arguments
                  if a.kind == "BUFFER" and a.flag("asynchronous")]
+        text.append("  }")
+    elif window or split:
+        text.append("  if (error_ == MPI_SUCCESS) {")
+        text += [f"    SECTION_KEEP_FOR_WINDOW({a.name}_, win_in(*{window.name}), *target_rank);" if window else
+                 f"    SECTION_KEEP_FOR_SPLIT({a.name}_, file_in(*{split.name}), {a.name});" for a in p.arguments
+                 if a.kind == "BUFFER" and a.flag("asynchronous") and (split or any(x.name == "target_rank" for x in p.arguments))]
         text.append("  }")
     text += ["  " + line for line in ends]
     done = [line for c in codes for line in c.on_success]

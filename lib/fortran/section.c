@@ -16,8 +16,8 @@ static const struct {
 } refusals[kRefusals] = {
     {MPI_ERR_BUFFER,
      "the buffer is a section with gaps and the datatype has gaps of its own, or lies otherwise than the section's "
-     "elements, so that no datatype can describe both, and this call gives no request that would keep a copy: pass "
-     "an array without gaps"},
+     "elements, so that no datatype can describe both, and nothing would keep a copy until this call's operation is "
+     "complete: pass an array without gaps"},
     {MPI_ERR_TYPE, "the buffer is a section with gaps, before which the datatype would reach"},
     {MPI_ERR_COUNT, "the section has fewer elements than count and datatype say"},
     {MPI_ERR_BUFFER, "the buffer is a section with gaps, where MPI wants memory as a whole: pass an array without gaps"},
@@ -61,6 +61,15 @@ struct kept_copy {
 enum watched { kStarts, kEnds, kGoes };
 extern int tutti_watch_request(MPI_Request request, void (*watcher)(void *state, int what), void *state)
     __attribute__((weak));
+extern int tutti_watch_window(MPI_Win win, int rank, void (*watcher)(void *state, int what), void *state)
+    __attribute__((weak));
+extern int tutti_watch_split(MPI_File file, const void *buffer, void (*watcher)(void *state, int what), void *state)
+    __attribute__((weak));
+
+static int is_told(int flow) {
+  return ((flow & kRequest) && tutti_watch_request) || ((flow & kWindow) && tutti_watch_window) ||
+         ((flow & kSplit) && tutti_watch_split);
+}
 
 static void copy(const struct kept_copy *c, int back) {
   CFI_index_t at[CFI_MAX_RANK] = {0};
@@ -134,7 +143,7 @@ int section_make(struct section *section, const CFI_cdesc_t *of, MPI_Count *coun
       used = (size_t)bytes;
     }
   }
-  if ((flow & kLater) && !((flow & kRequest) && tutti_watch_request)) return refuse(kNeedsCopy, on);
+  if ((flow & kLater) && !is_told(flow)) return refuse(kNeedsCopy, on);
   struct kept_copy *const c = (struct kept_copy *)malloc(sizeof *c + (size_t)of->rank * sizeof c->dim[0]);
   char *const packed = (char *)malloc(used + 1);
   if (!c || !packed) {
@@ -156,6 +165,14 @@ void section_keep(struct section *section, MPI_Request request, int is_persisten
   if (tutti_watch_request(request, on_request, c)) section->copy = NULL;
   /* Otherwise it is over already, which section_end() makes of it. */
   c->is_open |= section->copy != NULL;
+}
+
+void section_keep_for_window(struct section *section, MPI_Win win, int rank) {
+  if (tutti_watch_window(win, rank, on_request, section->copy)) section->copy = NULL;
+}
+
+void section_keep_for_split(struct section *section, MPI_File file, const CFI_cdesc_t *of) {
+  if (tutti_watch_split(file, address_in(of->base_addr), on_request, section->copy)) section->copy = NULL;
 }
 
 void section_end(struct section *section) {

@@ -3,8 +3,9 @@
  * gaps. A buffer without gaps is its address. For another one a datatype is made that has the gaps, and which
  * MPI keeps as long as an operation needs it. Where a datatype cannot do (reductions, several blocks that do
  * not lie alike, derived datatypes with gaps of their own), the call works on a copy: a blocking one for as long as
- * it runs, another one for as long as its request is there, if the library of MPI tells of that (Tutti's does). What
- * has no request, as an operation on a window, is refused with a sentence then. */
+ * it runs, another one for as long as its request is there, or until a call says that it is complete: the one that
+ * synchronises a window, or the second half of a split access. The library of MPI has to tell of that (Tutti's does);
+ * above another one, and of partitions, such a buffer is refused with a sentence. */
 #ifndef TUTTI_FORTRAN_SECTION_H
 #define TUTTI_FORTRAN_SECTION_H
 
@@ -25,7 +26,9 @@ enum section_flow {
   kOut = 2,
   kInOut = 3,
   kLater = 4,   /* or: the call returns before it is done, */
-  kRequest = 8, /* and its request tells when it is */
+  kRequest = 8, /* and its request tells when it is, */
+  kWindow = 16, /* or the window that it is an operation on, */
+  kSplit = 32,  /* or the second half of the access to a file */
 };
 
 struct kept_copy;    /* the copy, and where it came from */
@@ -49,6 +52,9 @@ HIDDEN extern int section_make(struct section *section, const CFI_cdesc_t *of, M
 HIDDEN extern void section_end(struct section *section);
 /* The copy belongs to the request from now on, which may start (and copy) again if it is persistent. */
 HIDDEN extern void section_keep(struct section *section, MPI_Request request, int is_persistent);
+/* Or to the window, until what has been started at `rank` is complete there, or to the file, until the access ends. */
+HIDDEN extern void section_keep_for_window(struct section *section, MPI_Win win, int rank);
+HIDDEN extern void section_keep_for_split(struct section *section, MPI_File file, const CFI_cdesc_t *of);
 
 static inline int has_gaps(const CFI_cdesc_t *d) {
   CFI_index_t expected = (CFI_index_t)d->elem_len;
@@ -69,6 +75,10 @@ static inline int section_begin(struct section *section, const CFI_cdesc_t *of, 
 }
 #define SECTION_KEEP(section, request, is_persistent) \
   if (UNLIKELY((section).copy != NULL)) section_keep(&(section), request, is_persistent)
+#define SECTION_KEEP_FOR_WINDOW(section, win, rank) \
+  if (UNLIKELY((section).copy != NULL)) section_keep_for_window(&(section), win, rank)
+#define SECTION_KEEP_FOR_SPLIT(section, file, of) \
+  if (UNLIKELY((section).copy != NULL)) section_keep_for_split(&(section), file, of)
 #define SECTION_END(section) \
   if (UNLIKELY(((section).copy != NULL) | ((section).type != NULL))) section_end(&(section))
 

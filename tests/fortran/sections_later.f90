@@ -29,6 +29,8 @@ program sections_later
   call derived_types()
   call freed_early()
   call others()
+  call windows()
+  call split_accesses()
   call refusals()
   call MPI_Finalize()
   call finish()
@@ -367,6 +369,131 @@ contains
     call check('unpacked from a section', all(b(1:6:2) == 100 * rank + [1, 3, 5]) .and. count(b /= -1) == 3)
   end subroutine
 
+  ! Operations without a request, short and long ones, of each way to complete them.
+  subroutine windows()
+    integer, parameter :: lengths(2) = [3, 20000]
+    integer :: n, way, l
+    integer, allocatable, asynchronous :: a(:), b(:), c(:), memory(:)
+    integer, allocatable :: taken(:), others(:)
+    integer(MPI_ADDRESS_KIND) :: here
+    type(MPI_Win) :: win
+    type(MPI_Datatype) :: every_other
+    type(MPI_Group) :: everybody
+    here = 0
+    call MPI_Comm_group(MPI_COMM_WORLD, everybody)
+    do l = 1, 2
+      n = lengths(l)
+      call MPI_Type_vector(n, 1, 2, MPI_INTEGER, every_other)
+      call MPI_Type_commit(every_other)
+      allocate(a(4 * n), b(4 * n), c(4 * n), memory(n))
+      taken = [(4 * i - 2, i = 1, n)] ! of the section from 2 on with stride 2 every other element
+      others = [(100 * rank + i, i = 1, n)]
+      call MPI_Win_create(memory, 4_MPI_ADDRESS_KIND * n, 4, MPI_INFO_NULL, MPI_COMM_WORLD, win)
+      do way = 1, 5
+        a = -7
+        a(taken) = others
+        b = -1
+        c = -2
+        memory = -1
+        call MPI_Barrier(MPI_COMM_WORLD)
+        call opens(way, win, everybody)
+        call MPI_Put(a(2:4 * n:2), 1, every_other, right, here, n, MPI_INTEGER, win)
+        call completes(way, win, everybody)
+        call check('put', all(memory == 100 * left + [(i, i = 1, n)]))
+        call opens(way, win, everybody)
+        call MPI_Get(b(2:4 * n:2), 1, every_other, right, here, n, MPI_INTEGER, win)
+        call completes(way, win, everybody)
+        call MPI_F_sync_reg(b)
+        call check('get', all(b(taken) == others) .and. count(b /= -1) == n)
+        call opens(way, win, everybody)
+        call MPI_Accumulate(a(2:4 * n:2), 1, every_other, right, here, n, MPI_INTEGER, MPI_SUM, win)
+        call completes(way, win, everybody)
+        call check('accumulate', all(memory == 2 * (100 * left + [(i, i = 1, n)])))
+        call opens(way, win, everybody)
+        call MPI_Get_accumulate(a(2:4 * n:2), 1, every_other, c(2:4 * n:2), 1, every_other, right, here, n, MPI_INTEGER, &
+                                MPI_SUM, win)
+        call completes(way, win, everybody)
+        call MPI_F_sync_reg(c)
+        call check('get_accumulate', all(c(taken) == 2 * others) .and. count(c /= -2) == n .and. &
+                   all(memory == 3 * (100 * left + [(i, i = 1, n)])))
+      end do
+      call MPI_Win_free(win)
+      call MPI_Type_free(every_other)
+      deallocate(a, b, c, memory)
+    end do
+    call MPI_Group_free(everybody)
+  end subroutine
+
+  subroutine opens(way, win, everybody)
+    integer, intent(in) :: way
+    type(MPI_Win), intent(in) :: win
+    type(MPI_Group), intent(in) :: everybody
+    select case (way)
+    case (1); call MPI_Win_fence(0, win)
+    case (2)
+      call MPI_Win_post(everybody, 0, win)
+      call MPI_Win_start(everybody, 0, win)
+    case (3); call MPI_Win_lock(MPI_LOCK_SHARED, right, 0, win)
+    case default; call MPI_Win_lock_all(0, win)
+    end select
+  end subroutine
+
+  ! Everybody's operations are complete here and there.
+  subroutine completes(way, win, everybody)
+    integer, intent(in) :: way
+    type(MPI_Win), intent(in) :: win
+    type(MPI_Group), intent(in) :: everybody
+    select case (way)
+    case (1); call MPI_Win_fence(0, win)
+    case (2)
+      call MPI_Win_complete(win)
+      call MPI_Win_wait(win)
+    case (3); call MPI_Win_unlock(right, win)
+    case (4)
+      call MPI_Win_flush_local(right, win)
+      call MPI_Win_unlock_all(win)
+    case (5)
+      call MPI_Win_flush_all(win)
+      call MPI_Win_unlock_all(win)
+    end select
+    call MPI_Barrier(MPI_COMM_WORLD)
+  end subroutine
+
+  subroutine split_accesses()
+    integer, asynchronous :: a(40), b(40)
+    type(MPI_Datatype) :: every_other
+    type(MPI_File) :: file
+    type(MPI_Status) :: status
+    integer(MPI_OFFSET_KIND) :: place
+    integer :: n
+    character(len=40) :: name
+    call MPI_Type_vector(3, 2, 3, MPI_INTEGER, every_other)
+    call MPI_Type_commit(every_other)
+    call system_clock(n) ! other runs of this test may go on in the same folder
+    call MPI_Bcast(n, 1, MPI_INTEGER, 0, MPI_COMM_WORLD)
+    write (name, '(a,i0,a,i0)') 'sections_later.', ranks, '.', n
+    call MPI_File_open(MPI_COMM_WORLD, trim(name), &
+                       MPI_MODE_CREATE + MPI_MODE_RDWR + MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL, file)
+    a = [(100 * rank + i, i = 1, 40)]
+    b = -1
+    place = 24_MPI_OFFSET_KIND * rank
+    call MPI_File_write_at_all_begin(file, place, a(2:40:2), 1, every_other)
+    call MPI_File_write_at_all_end(file, a(2:40:2), status)
+    call MPI_Get_count(status, MPI_INTEGER, n)
+    call check('split write', n == 6)
+    call MPI_File_sync(file)
+    call MPI_Barrier(MPI_COMM_WORLD)
+    place = 24_MPI_OFFSET_KIND * right
+    call MPI_File_read_at_all_begin(file, place, b(1:39:2), 1, every_other)
+    call MPI_File_read_at_all_end(file, b(1:39:2), status)
+    call MPI_F_sync_reg(b)
+    call MPI_Get_count(status, MPI_INTEGER, n)
+    call check('split read', n == 6 .and. count(b /= -1) == 6 .and. &
+               all(b([1, 3, 7, 9, 13, 15]) == 100 * right + [2, 4, 8, 10, 14, 16]))
+    call MPI_File_close(file)
+    call MPI_Type_free(every_other)
+  end subroutine
+
   ! What is wrong, or can be no copy, is refused with a sentence.
   subroutine refusals()
     integer, asynchronous :: a(20), b(20), memory(20)
@@ -392,8 +519,8 @@ contains
     call MPI_Win_create(memory, bytes, 4, MPI_INFO_NULL, comm, win)
     call MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN)
     call MPI_Win_fence(0, win)
-    call MPI_Put(a(1:20:2), 1, every_other, rank, 0_MPI_ADDRESS_KIND, 3, MPI_INTEGER, win, code)
-    call says('put', code, MPI_ERR_BUFFER, 'section with gaps')
+    call MPI_Put(a(1:20:5), 1, every_other, rank, 0_MPI_ADDRESS_KIND, 3, MPI_INTEGER, win, code)
+    call says('put of too many', code, MPI_ERR_COUNT, 'fewer elements')
     call MPI_Win_fence(0, win)
     call MPI_Win_free(win)
     call MPI_Type_free(every_other)

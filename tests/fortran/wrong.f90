@@ -33,7 +33,7 @@ subroutine put_a_section()
   call MPI_Type_commit(every_other)
   call MPI_Win_create(memory, 40_MPI_ADDRESS_KIND, 4, MPI_INFO_NULL, MPI_COMM_WORLD, win)
   call MPI_Win_fence(0, win)
-  call MPI_Put(a(1:10:2), 1, every_other, 0, 0_MPI_ADDRESS_KIND, 2, MPI_INTEGER, win)
+  call MPI_Put(a(1:10:5), 1, every_other, 0, 0_MPI_ADDRESS_KIND, 2, MPI_INTEGER, win)
 end subroutine
 
 subroutine receive_less(room)

@@ -19,7 +19,7 @@ expect() {
 expect send 2 'MPI_Send' 'wrong.f90:8, in send_to_nobody()' 'rank 1000' '(argument dest)'
 expect wait 2 'MPI_Recv' 'wrong.f90:16, in wait_for_nobody()' 'deadlock'
 expect forget 2 'MPI_Comm_dup' 'wrong.f90:23, in forget()'
-expect section 2 'MPI_Put' 'section with gaps' 'wrong.f90:36, in put_a_section()'
+expect section 2 'MPI_Put' 'fewer elements' 'wrong.f90:36, in put_a_section()'
 expect types 2 'MPI_Bcast' 'MPI_REAL (wrong.f90:' 'MPI_INTEGER (wrong.f90:' 'in wrong_module::broadcast()'
 expect order 2 'MPI_Barrier' 'MPI_Bcast' 'in the main program'
 expect truncated 2 'MPI_Recv' 'longer than the receive buffer' 'in receive_less()'

@@ -20,6 +20,7 @@
 #include "mpi/object/error.hpp"
 #include "mpi/object/objects.hpp"
 #include "mpi/object/process.hpp"
+#include "mpi/request/watch.hpp"
 #include "mpi/rma/window.hpp"
 #include "mpi/type/datatype.hpp"
 
@@ -80,6 +81,7 @@ class File final : public HasErrhandler {
     Function began{};
     const void* buffer = nullptr;
     Ref<Request> request;
+    Watchers watchers;
   };
   Split split;
 

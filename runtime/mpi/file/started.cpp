@@ -199,7 +199,7 @@ Error begin_split(File& file, const How& how, const Given& given) {
   auto made = Ref<FileRequest>::adopt(new FileRequest(job));
   FileRequest& request = *made;
   if (Error e = take_buffer(request, job)) return e;
-  file.split = {how.function, given.buffer, Ref<Request>(made.get())};
+  file.split = {how.function, given.buffer, Ref<Request>(made.get()), {}};
   made = {};
   start(request, goes_together(file, job), how.function);
   return {};
@@ -224,7 +224,9 @@ Error end_split(File& file, Function began, const void* buffer, MPI_Status* stat
     engine_of_process().wait_until([&] { return under_way.is_complete(); },
                                    [&](engine::Condition& needs) { under_way.add_needs(needs); });
   }
-  const Ref<Request> request = std::exchange(file.split, {}).request;
+  File::Split over = std::exchange(file.split, {});
+  over.watchers.tell(true);
+  const Ref<Request> request = std::move(over.request);
   MPI_Status done{};
   request->fill(done);
   tell(status, status_bytes(done));

@@ -10,7 +10,7 @@ namespace tutti::mpi {
 namespace {
 
 struct OneWatcher {
-  Watcher call;
+  WatchFunction call;
   void* state;
 };
 
@@ -27,7 +27,7 @@ AllWatched& all_watched() {
 
 }  // namespace
 
-bool watch(Request& request, Watcher watcher, void* state) {
+bool watch(Request& request, WatchFunction watcher, void* state) {
   if (!request.set_watched()) return false;
   AllWatched& all = all_watched();
   const std::lock_guard lock(all.mutex);

@@ -5,6 +5,8 @@
 // request, in whatever language, the program then finds its data.
 #pragma once
 
+#include <vector>
+
 #include "mpi/request/request.hpp"
 
 namespace tutti::mpi {
@@ -15,13 +17,38 @@ enum class Watched : int {
   goes,    // once, at the end; without `ends` before it if the program never completes the request
 };
 // Called by any thread, of one request by one at a time; may not call MPI.
-using Watcher = void (*)(void* state, int what);
+using WatchFunction = void (*)(void* state, int what);
 
 // False: the request is over already and will tell nothing.
-bool watch(Request& request, Watcher watcher, void* state);
+bool watch(Request& request, WatchFunction watcher, void* state);
 
 [[gnu::cold]] void tell_watchers(const Request& request, Watched what);
 // A persistent request is freed while its operation goes on: the operation is watched from now on.
 [[gnu::cold]] void hand_watchers_on(const Request& from, Request& to);
+
+// Those who are told, once, when something that has no request is over: operations on a window, a split access.
+class Watchers {
+ public:
+  Watchers() = default;
+  Watchers(Watchers&&) = default;
+  Watchers& operator=(Watchers&&) = default;
+  ~Watchers() { tell(false); }
+  void add(WatchFunction call, void* state) { all_.push_back({call, state}); }
+  // It has ended, or nobody will ever hear whether it has.
+  void tell(bool ended) {
+    for (const One& one : all_) {
+      if (ended) one.call(one.state, static_cast<int>(Watched::ends));
+      one.call(one.state, static_cast<int>(Watched::goes));
+    }
+    all_.clear();
+  }
+
+ private:
+  struct One {
+    WatchFunction call;
+    void* state;
+  };
+  std::vector<One> all_;
+};
 
 }  // namespace tutti::mpi

@@ -78,12 +78,22 @@ Window::Window(Ref<Comm> given, int flavor)
   attributes.set_predefined(MPI_WIN_MODEL, &model);
 }
 
+bool Window::watch(int rank, WatchFunction watcher, void* state) {
+  const Engine::Guard own(comm->engine());
+  if (rank < 0 || protocol->is_locally_complete(rank)) return false;
+  if (watchers.empty()) watchers.resize(static_cast<size_t>(size()));
+  watchers[static_cast<size_t>(rank)].add(watcher, state);
+  return true;
+}
+
 void Window::drop_in_use(int rank) {
-  if (in_use.empty()) return;
+  if (in_use.empty() && watchers.empty()) return;
   if (rank == rma::WindowEnd::kAll) {
     for (int r = 0; r < size(); ++r) drop_in_use(r);
     return;
   }
+  if (!watchers.empty()) watchers[static_cast<size_t>(rank)].tell(true);
+  if (in_use.empty()) return;
   std::deque<InUse>& there = in_use[static_cast<size_t>(rank)];
   for (const InUse& use : there) strict->outstanding().drop(&use);
   there.clear();
@@ -91,6 +101,7 @@ void Window::drop_in_use(int rank) {
 
 // It is served still if its making has failed.
 Window::~Window() {
+  watchers.clear();
   drop_in_use(rma::WindowEnd::kAll);
   if (!protocol) return;
   const Engine::Guard own(comm->engine());
@@ -253,6 +264,7 @@ Error win_free(MPI_Win* win) {
       return window.protocol->is_served() &&
              window.protocol->is_locally_complete(rma::WindowEnd::kAll);
     });
+    window.drop_in_use(rma::WindowEnd::kAll);
     window.protocol.reset();
     if (contract::Ledger* ledger = window.comm->hidden.ledger) window.comm->process.checker->settle(*ledger);
   }

@@ -15,6 +15,7 @@
 #include "mpi/object/error.hpp"
 #include "mpi/object/info.hpp"
 #include "mpi/object/objects.hpp"
+#include "mpi/request/watch.hpp"
 #include "rma/window.hpp"
 #include "transport/shared/shared_file.hpp"
 
@@ -80,6 +81,12 @@ class Window final : public HasErrhandler {
   };
   std::vector<std::deque<InUse>> in_use;
   void drop_in_use(int rank);  // rma::WindowEnd::kAll: of all
+
+  // Tells the watcher when a call says that the operations without a request that have been started at `rank` are
+  // locally complete. False: they are so already, and nothing will be told.
+  bool watch(int rank, WatchFunction watcher, void* state);
+  // By target, once there was any. The engine's owner's.
+  std::vector<Watchers> watchers;
 
   void call_user(const Errhandler& with, int code) override {
     call_with_handle<MPI_Win_errhandler_function>(with, handle, code);
