@@ -17,6 +17,24 @@ inline constexpr int kMostPooled = 0;
 inline constexpr int kMostPooled = 1024;
 #endif
 
+// The pools of a thread, for who asks what they hold.
+class PoolsHere {
+ public:
+  struct Pool {
+    size_t (*idle_bytes)() = nullptr;
+    Pool* next = nullptr;
+  };
+  static void add(Pool& pool) { pool.next = std::exchange(first, &pool); }
+  static size_t idle_bytes() {
+    size_t all = 0;
+    for (const Pool* pool = first; pool; pool = pool->next) all += pool->idle_bytes();
+    return all;
+  }
+
+ private:
+  static inline constinit thread_local Pool* first = nullptr;
+};
+
 template <class T, int kMost = kMostPooled>
 class Pooled {
  public:
@@ -45,6 +63,7 @@ class Pooled {
     Spare* first = nullptr;
     int room = 0;        // for so many more; none before it is open and when the thread ends
     bool open = false;
+    PoolsHere::Pool pool;
   };
   struct Closing {
     ~Closing() {
@@ -61,7 +80,15 @@ class Pooled {
     static thread_local Closing closing;
     (void)&closing;
     mine.room = kMost;
+    mine.pool.idle_bytes = idle_bytes;
+    PoolsHere::add(mine.pool);
     return true;
+  }
+  // Counted when somebody asks, so that nobody else need count.
+  static size_t idle_bytes() {
+    size_t all = 0;
+    for (const Spare* spare = mine.first; spare; spare = spare->next) all += sizeof(T);
+    return all;
   }
   static inline constinit thread_local Spares mine;
 };

@@ -100,6 +100,7 @@ class Node final : public Transport {
   // SharedMemory::parting(); without it nobody waits.
   std::function<void()> parting() const;
   bool has_shared_memory() const { return shared_ != nullptr; }
+  RingFigures rings() const { return shared_ ? shared_->rings() : RingFigures{}; }
   // All ranks of the job have opened it.
   bool has_ucx() const { return ucx_ != nullptr && !ucx_is_late_; }
 

@@ -101,13 +101,17 @@ TEST(NodeSegmentTest, LendsARingToOneAtATime) {
   ASSERT_TRUE(all[0]->lends_rings());
   for (int i = 0; i < NodeSegment::kLargeRings; ++i) {
     EXPECT_TRUE(all[19]->has_ring_to_lend());
+    EXPECT_EQ(all[0]->rings_lent(), i);
     EXPECT_EQ(all[static_cast<size_t>(i)]->borrow_ring(), i);
   }
+  EXPECT_EQ(all[7]->rings_lent(), NodeSegment::kLargeRings);
   EXPECT_FALSE(all[19]->has_ring_to_lend());
   EXPECT_EQ(all[19]->borrow_ring(), -1);
   all[3]->give_ring_back(3);
+  EXPECT_EQ(all[0]->rings_lent(), NodeSegment::kLargeRings - 1);
   EXPECT_EQ(all[19]->borrow_ring(), 3);
   for (int i = 0; i < NodeSegment::kLargeRings; ++i) all[0]->give_ring_back(i);
+  EXPECT_EQ(all[19]->rings_lent(), 0);
 
   std::vector<std::thread> members;
   std::atomic<int> times{0};

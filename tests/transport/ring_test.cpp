@@ -237,6 +237,37 @@ TEST(RingTest, StaysNearItsStartWhereTheReaderKeepsUp) {
 
 // What is told by the ring's own memory is enough: a writer never waits for a reader who has read
 // everything, whatever lap it is in.
+// What has been written, less what the reader has said by either way.
+TEST(RingTest, KnowsWhatHasNotBeenRead) {
+  constexpr size_t kSize = 16 << 10, kLength = 100, kTaken = 2 * kLine;
+  const Ring ring(kSize);
+  EXPECT_EQ(RingWriter().unread(), 0U);
+  RingWriter writer(*ring, kSize);
+  RingReader reader(*ring, kSize);
+  size_t written = 0, read = 0;
+  for (int i = 0; i < 1000; ++i) {
+    ASSERT_TRUE(writer.reserve(kLength));
+    const RecordWord word{.length = kLength, .type = 7, .value = static_cast<uint16_t>(i)};
+    writer.commit(word);
+    ++written;
+    if (i % 5 < 4) {
+      ASSERT_EQ(next(reader).value, static_cast<uint16_t>(read++));
+      reader.consume(word);
+    }
+    if (i % 50 == 49) {
+      while (read < written) {
+        ASSERT_EQ(next(reader).value, static_cast<uint16_t>(read++));
+        reader.consume(word);
+      }
+      writer.reader_is_at(reader.position());
+      EXPECT_EQ(writer.unread(), 0U) << i;
+    } else {
+      EXPECT_GE(writer.unread(), (written - read) * kTaken) << i;
+      EXPECT_LE(writer.unread(), kSize) << i;
+    }
+  }
+}
+
 TEST(RingTest, HasRoomForTheLongestWhereEverythingHasBeenRead) {
   for (const size_t size : {size_t{4096}, size_t{65536}}) {
     const Ring ring(size);

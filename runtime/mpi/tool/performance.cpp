@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "base/flight.hpp"
+#include "base/pool.hpp"
 #include "exec/plan_counts.hpp"
 #include "functions.hpp"
 #include "mpi/object/entry.hpp"
@@ -144,6 +145,20 @@ void built(const Comm*, double* v) {
 void reused(const Comm*, double* v) {
   *v = static_cast<double>(coll::plan_counts.reused.get());
 }
+
+// ---- memory
+
+void idle_objects(const Comm*, double* v) {
+  *v = static_cast<double>(PoolsHere::idle_bytes());
+}
+void kept_of_collectives(const Comm*, double* v) {
+  *v = running() ? static_cast<double>(process().store->bytes()) : 0;
+}
+template <auto member>
+void rings(const Comm*, double* v) {
+  *v = running() ? static_cast<double>(process().transport->rings().*member) : 0;
+}
+
 void level(const Comm*, double* v) {
   static_assert(MPI_THREAD_MULTIPLE > 0);
   *v = running() ? process().thread_level.load() : 0;
@@ -224,6 +239,21 @@ const PerformanceVariable kVariables[] = {
      Listens::transport},
     {"transport.ucx_bytes", MPI_T_PVAR_CLASS_COUNTER, MPI_UNSIGNED_LONG, kNone, false, false,
      "Bytes of these messages", one, by_way<false, true>, Listens::transport},
+    {"memory.idle_objects", MPI_T_PVAR_CLASS_LEVEL, MPI_UNSIGNED_LONG, kNone, true, true,
+     "Bytes of requests and messages that are over, which the thread that asks keeps for its next ones", one,
+     idle_objects},
+    {"memory.collectives", MPI_T_PVAR_CLASS_LEVEL, MPI_UNSIGNED_LONG, kNone, true, true,
+     "Bytes of plans, and of scratch of collectives that are over, which are kept for the next ones", one,
+     kept_of_collectives},
+    {"memory.rings", MPI_T_PVAR_CLASS_LEVEL, MPI_UNSIGNED_LONG, kNone, true, true,
+     "Bytes of the shared rings in which this process's messages go to others of its node", one,
+     rings<&transport::RingFigures::taken>},
+    {"memory.rings_unread", MPI_T_PVAR_CLASS_LEVEL, MPI_UNSIGNED_LONG, kNone, true, true,
+     "Bytes in these rings that their readers have not said to have read, which they say from time to time", one,
+     rings<&transport::RingFigures::unread>},
+    {"memory.large_rings_lent", MPI_T_PVAR_CLASS_LEVEL, MPI_UNSIGNED_LONG, kNone, true, true,
+     "Large shared rings that are lent for long messages at the moment, to all processes of the node", one,
+     rings<&transport::RingFigures::lent>},
     {"process.time", MPI_T_PVAR_CLASS_TIMER, MPI_DOUBLE, kNone, false, false,
      "Seconds that have passed while the handle was started", one, time},
 };

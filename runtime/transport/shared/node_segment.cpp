@@ -179,6 +179,9 @@ bool NodeSegment::has_ring_to_lend() const {
   const int index = std::countr_one(head().lent.load(std::memory_order_relaxed));
   return index < kLargeRings && (!no_more_memory_ || has_memory(index));
 }
+int NodeSegment::rings_lent() const {
+  return std::popcount(head().lent.load(std::memory_order_relaxed));
+}
 bool NodeSegment::has_memory(int large_ring) const {
   return head().has_memory.load(std::memory_order_relaxed) >> large_ring & 1;
 }

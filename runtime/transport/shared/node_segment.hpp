@@ -94,6 +94,7 @@ class NodeSegment {
   // Else reading a long message is faster than streaming it through a pair's own.
   bool has_wide_rings() const { return ring_size_ >= kLargeRing / 8; }
   bool has_ring_to_lend() const;
+  int rings_lent() const;  // at this moment, to whomever
   int borrow_ring();
   void give_ring_back(int index);
   RingMemory& large_ring(int index) const;

@@ -95,6 +95,14 @@ class RingWriter {
     if (position > consumed_) note(position);
   }
 
+  // Bytes that have been written and that the reader has not said to have left.
+  size_t unread() const {
+    if (!memory_) return 0;
+    const uint64_t left = std::max(consumed_, memory_->consumed.load(std::memory_order_acquire));
+    const uint64_t written = lap_ + (rest_ ? rest_ : offset_);
+    return written > left ? written - left : 0;
+  }
+
   // The reader has read all there is, as far as is known: it looks at the line where the next
   // record begins.
   bool all_is_read() const { return consumed_ >= lap_ + (rest_ ? rest_ : offset_); }

@@ -96,6 +96,17 @@ Error SharedMemoryTransport::connect(int peer) {
   return {};
 }
 
+RingFigures SharedMemoryTransport::rings() const {
+  RingFigures figures;
+  for (const Peer& peer : peers_) {
+    if (!peer.connected) continue;
+    figures.taken += segment_->ring_size();
+    figures.unread += peer.out.ring.unread();
+  }
+  figures.lent = segment_->rings_lent();
+  return figures;
+}
+
 // Where there is no other way than this one.
 Error SharedMemoryTransport::connect_or_end(int peer) {
   Error problem = connect(peer);

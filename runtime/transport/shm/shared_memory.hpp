@@ -46,6 +46,13 @@ struct SharedMemoryOptions {
   std::function<void(int process, const Error& why)> no_way;
 };
 
+// The rings at this moment, as far as this process knows them.
+struct RingFigures {
+  size_t taken = 0;   // bytes of those to other processes that this one has connected to
+  size_t unread = 0;  // bytes in these that their readers have not said to have left
+  int lent = 0;       // large ones of the node, to whomever
+};
+
 class SharedMemory : public Transport {
  public:
   static Result<std::unique_ptr<SharedMemory>> open(const SharedMemoryOptions& options);
@@ -57,6 +64,7 @@ class SharedMemory : public Transport {
   virtual std::function<void()> parting() const = 0;
   // Processes of which it keeps anything: those that this one has spoken to, or that have spoken to it.
   virtual size_t peers() const = 0;
+  virtual RingFigures rings() const = 0;
   // Removes the segment's name, which remains while it is incomplete.
   virtual void forget_name() const = 0;
 

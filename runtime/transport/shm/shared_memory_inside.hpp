@@ -42,6 +42,7 @@ class SharedMemoryTransport final : public SharedMemory {
 
   bool complete() const override { return segment_->complete(); }
   size_t peers() const override { return peers_.size(); }
+  RingFigures rings() const override;
   void forget_name() const override { segment_->forget_name(); }
   Error connect(int peer) override;
   Error connect_or_end(int peer);

@@ -4,6 +4,7 @@
 // and stop; categories that hold each variable once; the interface's own error classes.
 #include "check.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 
@@ -324,6 +325,71 @@ void counted_on_demand(const check::Program& program) {
   CHECK_EQ(number(matched), at_end);
 }
 
+// What is kept of objects and collectives that are over, and what lies in shared rings.
+void memory(const check::Program& program) {
+  const Session mine;
+  int count;
+  const auto level = [&](const char* name, int variable_class = MPI_T_PVAR_CLASS_LEVEL) {
+    MPI_T_pvar_handle handle;
+    unsigned long value = 0;
+    OK(MPI_T_pvar_handle_alloc(mine.session, pvar(name, variable_class), nullptr, &handle, &count));
+    OK(MPI_T_pvar_read(mine.session, handle, &value));
+    OK(MPI_T_pvar_handle_free(mine.session, &handle));
+    return value;
+  };
+
+  constexpr int kMany = 300;
+  int data[kMany] = {}, sent[kMany];
+  std::vector<MPI_Request> requests(kMany);
+  unsigned long before = 0, meanwhile = 0;
+  for (int round = 0; round < 2; ++round) {  // the first one fills what is kept
+    before = level("memory.idle_objects");
+    for (int i = 0; i < kMany; ++i) {
+      sent[i] = 3 * i;
+      OK(MPI_Irecv(&data[i], 1, MPI_INT, 0, i, MPI_COMM_SELF, &requests[static_cast<size_t>(i)]));
+    }
+    meanwhile = level("memory.idle_objects");
+    for (int i = 0; i < kMany; ++i) OK(MPI_Send(&sent[i], 1, MPI_INT, 0, i, MPI_COMM_SELF));
+    OK(MPI_Waitall(kMany, requests.data(), MPI_STATUSES_IGNORE));
+    for (int i = 0; i < kMany; ++i) CHECK_EQ(data[i], 3 * i);
+  }
+#ifdef __SANITIZE_ADDRESS__
+  CHECK_EQ(before + meanwhile + level("memory.idle_objects"), 0u);  // each object goes to the allocator
+#else
+  CHECK(before >= meanwhile + kMany * sizeof(void*));
+  CHECK(level("memory.idle_objects") >= meanwhile + kMany * sizeof(void*));
+#endif
+
+  std::vector<int> in(1000, 1), sum(1000);
+  OK(MPI_Allreduce(in.data(), sum.data(), 1000, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
+  CHECK_EQ(sum[999], program.size());
+  if (program.size() > 1) CHECK(level("memory.collectives") > 0);
+  CHECK(level("memory.collectives") <= 16u << 20);
+
+  CHECK(level("memory.large_rings_lent") <= 16);
+  constexpr int kTimes = 5;
+  int value = 0;
+  unsigned long most = 0;
+  if (program.rank() == 0 && program.size() > 1) {
+    for (int i = 0; i < kTimes; ++i) {
+      OK(MPI_Send(&i, 1, MPI_INT, 1, 5, MPI_COMM_WORLD));
+      const unsigned long unread = level("memory.rings_unread");
+      CHECK(unread <= level("memory.rings"));
+      most = std::max(most, unread);
+    }
+    // Readers tell of what they have read once in a quarter of a ring, or with what they send.
+    const bool is_shared = level("transport.shared_memory_used", MPI_T_PVAR_CLASS_SIZE) == 1 &&
+                           level("process.ranks_on_node", MPI_T_PVAR_CLASS_SIZE) == static_cast<unsigned long>(program.size());
+    if (is_shared) CHECK(most > 0 && level("memory.rings") > 0);
+  }
+  if (program.size() == 1) CHECK_EQ(level("memory.rings") + level("memory.rings_unread"), 0u);
+  if (program.rank() == 1)
+    for (int i = 0; i < kTimes; ++i) {
+      OK(MPI_Recv(&value, 1, MPI_INT, 0, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+      CHECK_EQ(value, i);
+    }
+}
+
 // Each variable is in exactly one category, and all categories hang on the first.
 void categories() {
   int count = 0, number = 0, stamp = -1;
@@ -430,6 +496,7 @@ int main(int argc, char** argv) {
     each_performance_variable();
     counted(program);
   counted_on_demand(program);
+  memory(program);
     changed_while_running();
     categories();
   }
