@@ -154,8 +154,9 @@ std::chrono::milliseconds Link::silence() {
     return std::clamp(unheard - pause, std::chrono::milliseconds(0), stuck);
   }
   if (info.tcpi_unacked == 0) return knows_window ? stuck : std::chrono::milliseconds(0);
-  // What comes from there shows that the kernel is there, even where packets are lost, for a while.
-  return std::max(stuck / kLossPatience, unheard);
+  // What comes from there shows that the kernel is there, even where packets are lost, for a while. Before something
+  // was sent it owed nothing, however long nothing had come: as where this process was stopped, and has just gone on.
+  return std::max(stuck / kLossPatience, std::min(unheard, stuck));
 }
 
 void Link::check_peer() {
