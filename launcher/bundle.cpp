@@ -43,7 +43,8 @@ std::optional<std::vector<int>> nodes_in(const std::vector<Span>& spans) {
 }
 
 void Bundle::put(int node, Message type, std::string_view payload) {
-  if (!nodes_.empty() && type == type_ && payload == payload_) return nodes_.push_back(node);
+  // What a node is told twice it hears twice, such as how much of its output has been taken.
+  if (!nodes_.empty() && nodes_.back() < node && type == type_ && payload == payload_) return nodes_.push_back(node);
   flush();
   nodes_.push_back(node);
   type_ = type;

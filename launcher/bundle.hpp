@@ -28,8 +28,9 @@ void fields(Archive& a, Span& v) {
 std::vector<Span> spans_of(const std::vector<int>& nodes);
 std::optional<std::vector<int>> nodes_in(const std::vector<Span>& spans);  // empty: no nodes
 
-// Collects while the same is put for one node after the other; sends when something else is put, and when
-// the loop has nothing else to do. What is put for one node leaves in order.
+// Collects while the same is put for one node after the other, each of a higher number than the one before; sends
+// when something else is put, and when the loop has nothing else to do. What is put for one node leaves in order, and
+// as often as it was put.
 class Bundle {
  public:
   using Send = std::function<void(const std::vector<int>& nodes, Message, const std::string& payload)>;

@@ -194,6 +194,7 @@ class Daemon {
     if (!nodes) return senseless();
     bool own = false;
     for (const int node : *nodes) {
+      if (own && node == node_.number) return senseless();
       own = own || node == node_.number;
       if (node == node_.number || !children_ || !children_->knows(node)) continue;
       if (type == Message::launch) fences_.add_member(node);

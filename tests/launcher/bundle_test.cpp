@@ -42,6 +42,19 @@ TEST(Bundle, WhatIsTheSameForManyTravelsOnceAndInOrder) {
                                      {{3}, Message::signal_ranks, ""}}));
 }
 
+TEST(Bundle, WhatANodeIsToldTwiceItHearsTwice) {
+  Loop loop;
+  std::vector<Sent> sent;
+  Bundle bundle(loop, [&](const std::vector<int>& nodes, Message type, const std::string& payload) {
+    sent.push_back({nodes, type, payload});
+  });
+  for (int node : {1, 1, 2, 1, 2}) bundle.put(node, Message::output_taken, "64k");
+  bundle.flush();
+  EXPECT_EQ(sent, (std::vector<Sent>{{{1}, Message::output_taken, "64k"},
+                                     {{1, 2}, Message::output_taken, "64k"},
+                                     {{1, 2}, Message::output_taken, "64k"}}));
+}
+
 TEST(FenceGathering, WaitsForAllMembersAndForNoOtherFence) {
   FenceGathering fences;
   for (int node : {2, 3, 5}) fences.add_member(node);
