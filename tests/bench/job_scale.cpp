@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the start of a job costs where it is large: the launcher's own code on made-up maps of 128 ranks a
+// What the start of a job costs where it is large: the launcher's own code on made-up maps of 64 ranks a
 // node. For each number of ranks: bytes of the launch message and the processor time of making and reading
 // it, the time of describing the job to PMIx, and what PMIx_Init then costs a rank, which is a process of
 // its own. Fails where a job of 10^5 ranks or fewer costs a rank more than 1 MB.
@@ -22,7 +22,7 @@
 namespace tutti::launcher {
 namespace {
 
-constexpr int kRanksPerNode = 128;
+constexpr int kRanksPerNode = 64;
 constexpr long kMostKilobytes = 1024;
 constexpr int kRanksOfLimit = 100000;
 
@@ -88,6 +88,7 @@ NodeTask made_up(int ranks, bool by_node) {
   NodeTask task;
   task.map.id = "scale";
   task.key = "0123456789abcdef";
+  task.pmix_ranks = kRanksPerNode;  // as many as the setting has by default
   task.map.apps = {{{"./a.out"}, "/home/user", {}}};
   const int nodes = (ranks + kRanksPerNode - 1) / kRanksPerNode;
   for (int n = 0; n < nodes; ++n) task.map.nodes.push_back(fmt::format("node{:05}", n + 1));
