@@ -133,12 +133,10 @@ TEST(ByProcessTest, HoldsThoseThatWereAdded) {
     ByProcess<int> table;
     std::map<int, int> same;
     for (int i = 0; i < 2000; ++i) {
-      const int process = static_cast<int>(random() % 1500) * stride % 0x7fffffff;
-      if (process < 0) continue;
+      const int process = static_cast<int>(random() % 1500 * static_cast<unsigned>(stride) % 0x7fffffff);
       table.set(process, i);
       same[process] = i;
-      const int other = static_cast<int>(random() % 3000) * stride;
-      if (other < 0) continue;
+      const int other = static_cast<int>(random() % 3000 * static_cast<unsigned>(stride) % 0x7fffffff);
       const int* const found = table.find(other);
       const auto at = same.find(other);
       ASSERT_EQ(found != nullptr, at != same.end()) << other;
