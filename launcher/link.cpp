@@ -39,7 +39,7 @@ bool is_consistent(const NodeTask& task) {
 
 Link::Link(Loop& loop, int fd, std::chrono::nanoseconds vanish_after)
     : loop_(loop), fd_(fd), vanish_after_(vanish_after) {
-  moved_ = checked_ = std::chrono::steady_clock::now();
+  moved_ = checked_ = back_ = std::chrono::steady_clock::now();
   const int one = 1;
   ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
   ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK);
@@ -133,6 +133,7 @@ Error Link::deliver() {
 std::chrono::milliseconds Link::silence() {
   const auto now = std::chrono::steady_clock::now();
   const bool was_away = now - std::exchange(checked_, now) > kAway;
+  if (was_away) back_ = now;
   tcp_info info{};
   socklen_t size = sizeof info;
   if (::getsockopt(fd_, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return {};
@@ -154,9 +155,10 @@ std::chrono::milliseconds Link::silence() {
     return std::clamp(unheard - pause, std::chrono::milliseconds(0), stuck);
   }
   if (info.tcpi_unacked == 0) return knows_window ? stuck : std::chrono::milliseconds(0);
-  // What comes from there shows that the kernel is there, even where packets are lost, for a while. Before something
-  // was sent it owed nothing, however long nothing had come: as where this process was stopped, and has just gone on.
-  return std::max(stuck / kLossPatience, std::min(unheard, stuck));
+  // What comes from there shows that the kernel is there, even where packets are lost, for a while. While this process
+  // was stopped it sent nothing, so that nothing was owed.
+  const auto here = std::chrono::duration_cast<std::chrono::milliseconds>(now - back_);
+  return std::max(stuck / kLossPatience, std::min(unheard, here));
 }
 
 void Link::check_peer() {

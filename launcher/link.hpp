@@ -63,8 +63,9 @@ class Link {
   size_t sent_ = 0;  // of unsent_
   size_t longest_ = kLongestGreeting;
   int checks_ = 0;
-  // When the kernel last had nothing to wait for, or got on with it.
-  std::chrono::steady_clock::time_point moved_, checked_;
+  // When the kernel last had nothing to wait for, or got on with it; when that was looked at; when this process last
+  // went on after it had been stopped.
+  std::chrono::steady_clock::time_point moved_, checked_, back_;
   uint64_t acknowledged_ = 0;
   Watch readable_, writable_, ping_;
 };
