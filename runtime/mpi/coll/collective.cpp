@@ -51,8 +51,9 @@ Error start_new(Comm& comm, std::unique_ptr<CollectiveRequest::New> what, MPI_Re
   call.in_layouts = prepared.in_layouts;
   call.out_layouts = prepared.out_layouts;
   call.signature = contract::in_form(call.signature, contract::Form::nonblocking);
-  auto made = Ref<CollectiveRequest>::adopt(new CollectiveRequest(comm, std::move(what)));
+  // Given back before the engine is: the operation may end from then on (Request::finish).
   const engine::Engine::Guard own(*comm.hidden.engine);
+  auto made = Ref<CollectiveRequest>::adopt(new CollectiveRequest(comm, std::move(what)));
   Result<std::unique_ptr<coll::Execution>> execution = prepare(comm, call);
   if (!execution) return std::move(execution).error();
   (*execution)->own_types();

@@ -31,10 +31,13 @@ Error free_owned(MPI_Request handle, Request& held) {
 
 // The program's function frees it now, or when the program completes it.
 Error free_generalized(GeneralizedRequest& request) {
-  const Ref<GeneralizedRequest> held(&request);
-  const bool last = request.is_second_end();
-  request.free_handle();
-  return last ? request.free() : Error();
+  Ref<GeneralizedRequest> complete;
+  {
+    const engine::Engine::Guard own(engine_of_process());  // another thread may complete it
+    if (request.is_second_end()) complete = Ref<GeneralizedRequest>(&request);
+    request.free_handle();
+  }
+  return complete ? complete->free() : Error();
 }
 
 }  // namespace

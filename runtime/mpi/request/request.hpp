@@ -26,6 +26,8 @@ class Request : public Object {
 
   // For the operation: it is under way, and it is over. Engine owned. `well`: error() need not be
   // asked. An error of one whose handle is freed ends the job, for nobody else can hear of it.
+  // References are counted without atomic additions here: whoever takes or gives up another one
+  // between the two owns the engine, too.
   void begin() {
     retain_unshared();
     ++comm->under_way;
