@@ -14,6 +14,7 @@
 #include "base/address_key.hpp"
 #include "base/flush.hpp"
 #include "base/home.hpp"
+#include "base/leaks.hpp"
 #include "base/log.hpp"
 #include "base/signals.hpp"
 #include "base/waits_event.hpp"
@@ -44,7 +45,10 @@ class PmixJob final : public Job {
   Result<std::string> told_by(int rank) override;
   Result<std::string> address_of(int rank) override;
   std::vector<int> nodes() override;
-  void leave() override { PMIx_Finalize(nullptr, 0); }
+  void leave() override {
+    const LeaksNotSought of_pmix;
+    PMIx_Finalize(nullptr, 0);
+  }
   [[noreturn]] void abort(int code, const std::string& message) override;
 
  private:
@@ -129,6 +133,7 @@ Error PmixJob::start() {
   {
     const SomeHome home;
     const SignalsBlocked none;  // the library makes a thread
+    const LeaksNotSought of_pmix;
     status = PMIx_Init(&me_, nullptr, 0);
   }
   const char* job_id = std::getenv("TUTTI_JOB");

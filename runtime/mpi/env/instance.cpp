@@ -217,7 +217,9 @@ Error open(int level) {
   p->thread_level = level;
   p->main_thread = std::this_thread::get_id();
   if (level == MPI_THREAD_MULTIPLE) concurrent_calls = true;
-  the_process = p.release();
+  // What MPI_Finalize closed stays, for what the program did not free refers to it; there is one at most.
+  static std::atomic<Process*> closed;
+  closed = std::exchange(the_process, p.release());
   make_predefined_comms(*the_process);
   // Not before: others may have asked this process something already, and it answers.
   start_helper(*the_process);
