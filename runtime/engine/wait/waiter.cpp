@@ -31,8 +31,11 @@ constexpr std::chrono::milliseconds kLongestWithoutLook{1};
 // of another container or node, or another program. Of these Linux lets none run while one polls,
 // or yields within its own session, before the slice is over; who sleeps and is woken comes sooner.
 constexpr std::chrono::milliseconds kSlice{2};
-// Remembered for so long, and longer each time that it turns out to have been forgotten too soon.
+// Remembered for so long, and longer each time that it turns out to have been forgotten too soon. Who was
+// away for long waits in a long queue, and waits there again after the next message: that takes some times
+// as long.
 constexpr std::chrono::milliseconds kShortestMemory{10}, kLongestMemory{1000};
+constexpr int kMemoryOfLoss = 4;
 constexpr int kPollsOfSharers = 200;
 constexpr int kPollsPerLook = 256;  // some ten microseconds
 // Guards against a wake-up that the transport loses.
@@ -66,12 +69,30 @@ Waiter::Wait::Wait(Waiter& waiter, bool (*done)(void*), void* argument, Blocked&
     : waiter_(waiter),
       done_(done),
       argument_(argument),
-      blocked_(blocked),
-      polls_(waiter.shares_core() ? std::min(waiter.waiting_.polls, kPollsOfSharers)
-                                  : waiter.waiting_.polls),
-      before_sleep_(waiter.shares_ ? polls_ : polls_ + waiter.waiting_.yields),
-      longest_(polls_ < Waiting::kForEver ? before_sleep_ + 1 : polls_),
-      eager_(std::min(polls_, kEagerPolls)) {}
+      blocked_(blocked) {
+  set_limits();
+}
+
+// Anew whenever something has come, for one call waits for many things, such as all rounds of a barrier.
+void Waiter::Wait::set_limits() {
+  const Waiting& waiting = waiter_.waiting_;
+  is_short_ = waiter_.shares_core();
+  polls_ = is_short_ ? std::min(waiting.polls, kPollsOfSharers) : waiting.polls;
+  before_sleep_ = is_short_ ? polls_ : polls_ + waiting.yields;
+  longest_ = polls_ < Waiting::kForEver ? before_sleep_ + 1 : polls_;
+  eager_ = std::min(polls_, kEagerPolls);
+}
+
+void Waiter::Wait::sleep_early() {
+  set_limits();
+  idle_ = before_sleep_;
+}
+
+// Something has come. It mostly has when this thread has its core again, before it looks by itself.
+void Waiter::Wait::end_looks() {
+  waiter_.has_lost_core(last_look_);
+  last_look_ = {};
+}
 
 void Waiter::Wait::rest() {
   if (tell_observer()) return;
@@ -83,7 +104,7 @@ void Waiter::Wait::rest() {
     yield();
   } else if (idle_ > eager_) {
     cpu::pause();
-    if (idle_ % kPollsPerLook == 0 && waiter_.has_lost_core(last_look_)) idle_ = before_sleep_;
+    if (idle_ % kPollsPerLook == 0 && waiter_.has_lost_core(last_look_)) sleep_early();
   }
 }
 
@@ -104,6 +125,7 @@ bool Waiter::Wait::tell_observer() {
 
 // It is another thread's turn, which waits in the same fair queue.
 void Waiter::Wait::let_others_in() {
+  last_look_ = {};
   if (++turns_ > (waiter_.shares_ ? 1 : kTurnsBeside)) return sleep(false);
   Time before = std::chrono::steady_clock::now();
   waiter_.has_work_.store(waiter_.engine_.pending() > 0, std::memory_order_relaxed);
@@ -113,17 +135,19 @@ void Waiter::Wait::let_others_in() {
 }
 
 void Waiter::Wait::yield() {
+  last_look_ = {};
   Time before = std::chrono::steady_clock::now();
   waiter_.yield_core();
   if (waiter_.waiting_.spreads && before >= waiter_.spreads_from_) {
     waiter_.spreads_from_ = before + kLongestWithoutLook;
     waiter_.engine_.transport().spread();
   }
-  if (waiter_.has_lost_core(before)) idle_ = before_sleep_;
+  if (waiter_.has_lost_core(before)) sleep_early();
 }
 
 void Waiter::Wait::sleep_until_something() {
   Waiter& waiter = waiter_;
+  last_look_ = {};
   if (!waiter.arm()) {
     waiter.armed_ = false;
     if (!waiter.engine_.progress()) sched_yield();
@@ -213,7 +237,9 @@ bool Waiter::has_lost_core(Time& last) {
   const Time now = std::chrono::steady_clock::now(), before = std::exchange(last, now);
   if (!waiting_.adapts || before == Time{} || now - before < kSlice) return false;
   const bool again = now < shares_until_ + share_remembered_;
-  share_remembered_ = again ? std::min(2 * share_remembered_, kLongestMemory) : kShortestMemory;
+  const auto by_loss = std::chrono::duration_cast<std::chrono::milliseconds>(kMemoryOfLoss * (now - before));
+  share_remembered_ = std::min(
+      std::max(again ? 2 * share_remembered_ : kShortestMemory, by_loss), kLongestMemory);
   shares_until_ = now + share_remembered_;
   shares_ = true;
   return true;

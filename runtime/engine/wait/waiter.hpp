@@ -146,7 +146,10 @@ class Waiter {
         waiter_.stay_awake();
       } else {
         idle_ = 0;
-        last_look_ = {};
+        if (last_look_ != Time{}) [[unlikely]]
+          end_looks();
+        if (waiter_.shares_ || is_short_) [[unlikely]]
+          set_limits();
         if (waiter_.asleep_) [[unlikely]]
           waiter_.wake_those_done();
       }
@@ -157,6 +160,9 @@ class Waiter {
     friend class Waiter;
     using Time = std::chrono::steady_clock::time_point;
     static constexpr int kSpinsUnobserved = 1 << 20;  // of a thread that never sleeps
+    void set_limits();
+    void sleep_early();
+    void end_looks();
     void rest();
     bool tell_observer();
     void let_others_in();
@@ -168,7 +174,9 @@ class Waiter {
     bool (*const done_)(void*);
     void* const argument_;
     Blocked& blocked_;
-    const int polls_, before_sleep_, longest_, eager_;
+    // For how many passes it polls; after how many it sleeps; where it stops to count; before it pauses.
+    int polls_, before_sleep_, longest_, eager_;
+    bool is_short_;  // the limits are those of ranks that share a core
     int idle_ = 0, spins_ = 0, turns_ = 0;
     Time asleep_since_{}, last_look_{};
     // Of one that sleeps, until its bell rings, or, if it listens, something comes. Others ask
