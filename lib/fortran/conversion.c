@@ -4,8 +4,10 @@
 
 #include <pthread.h>
 
-VISIBLE struct special tutti_fortran_special_;
-VISIBLE struct special_text tutti_fortran_special_text_;
+/* As much aligned as Fortran compilers want their common blocks, of which the linker takes one. */
+#define LIKE_COMMON __attribute__((aligned(64)))
+VISIBLE struct special tutti_fortran_special_ LIKE_COMMON;
+VISIBLE struct special_text tutti_fortran_special_text_ LIKE_COMMON;
 
 void *special_address(const void *address) {
   const struct special *s = &tutti_fortran_special_;
