@@ -60,21 +60,23 @@ void Bundle::flush() {
   send_(nodes, type_, payload);
 }
 
-bool FenceGathering::keeps(Message type, std::string_view payload) const {
+bool Gatherer::keeps(Message type, std::string_view payload) const {
   std::string key, data;
-  return type == Message::fence && wire::unpack(payload, key, data) && is_over_whole_job(key);
+  if (type != Message::fence && type != Message::addresses) return false;
+  return wire::unpack(payload, key, data) && (type == Message::addresses || is_over_whole_job(key));
 }
 
-std::optional<FenceGathering::Words> FenceGathering::add(int node, std::string_view payload) {
+std::optional<Gatherer::Words> Gatherer::add(int node, Message type, std::string_view payload) {
   std::string key, data;
   if (!wire::unpack(payload, key, data)) return std::nullopt;
-  Words& words = open_[key];
+  Words& words = open_[{type, key}];
+  words.type = type;
   words.key = key;
   words.nodes.push_back(node);
   words.data += data;
   if (words.nodes.size() < members_.size()) return std::nullopt;
   Words all = std::move(words);
-  open_.erase(key);
+  open_.erase({type, key});
   return all;
 }
 

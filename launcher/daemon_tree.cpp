@@ -22,14 +22,15 @@ void Daemons::send_down(const std::vector<int>& nodes, Message type, const std::
   for (const auto& [via, behind] : by_child) {
     Daemon& child = *daemons_.at(via);
     if (!child.link) continue;
-    if (behind.size() == 1 && behind[0] == via)
-      child.link->send_packed(type, payload);
-    else
-      child.link->send(Message::relay, spans_of(behind), type, payload);
+    const bool direct = behind.size() == 1 && behind[0] == via;
+    const std::string relayed = direct ? "" : wire::pack(spans_of(behind), type, payload);
+    child.link->send_packed(direct ? type : Message::relay, direct ? payload : relayed);
+    traffic_.count(type, direct ? payload.size() : relayed.size());
   }
 }
 
 Error Daemons::hear(Daemon& child, Message type, std::string_view payload) {
+  if (type != Message::relayed && type != Message::gathered) traffic_.count(type, payload.size());
   switch (type) {
     case Message::relayed:
       return hear_relayed(child, payload);
@@ -39,6 +40,8 @@ Error Daemons::hear(Daemon& child, Message type, std::string_view payload) {
       return hear_joined(child, payload);
     case Message::not_started:
       return hear_not_started(child, payload);
+    case Message::counted:
+      return traffic_.add(payload) ? Error() : senseless(type);
     case Message::parted: {
       int node = 0;
       LinkEnd how = LinkEnd::hung_up;
@@ -83,6 +86,7 @@ Error Daemons::hear_relayed(Daemon& child, std::string_view payload) {
   std::string inner;
   if (!wire::unpack(payload, spans, type, inner) || !are_behind(child, spans, nodes))
     return senseless(Message::relayed);
+  traffic_.count(type, payload.size());
   for (const int node : nodes)
     if (Error e = said(node, type, inner, node == child.node)) return e;
   return {};
@@ -92,11 +96,13 @@ Error Daemons::hear_relayed(Daemon& child, std::string_view payload) {
 Error Daemons::hear_gathered(Daemon& child, std::string_view payload) {
   std::vector<Span> spans;
   std::vector<int> nodes;
+  Message type = Message::ping;
   std::string key, data;
-  if (!wire::unpack(payload, spans, key, data) || !are_behind(child, spans, nodes))
+  if (!wire::unpack(payload, spans, type, key, data) || !are_behind(child, spans, nodes))
     return senseless(Message::gathered);
+  traffic_.count(type, payload.size());
   for (const int node : nodes) {
-    if (Error e = said(node, Message::fence, wire::pack(key, data), node == child.node)) return e;
+    if (Error e = said(node, type, wire::pack(key, data), node == child.node)) return e;
     data.clear();
   }
   return {};

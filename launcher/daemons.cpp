@@ -443,7 +443,11 @@ void Daemons::give_up(int node) {
   if (std::exchange(daemon.lost, true)) return;
   dismiss(node);
   Daemon& child = *daemons_.at(daemon.via);
-  if (&child != &daemon && child.link) child.link->send(Message::give_up, node);
+  if (&child != &daemon && child.link) {
+    const std::string payload = wire::pack(node);
+    child.link->send_packed(Message::give_up, payload);
+    traffic_.count(Message::give_up, payload.size());
+  }
   if (daemon.shell->pid > 0 && !is_of_use(*daemon.shell)) ::kill(-daemon.shell->pid, SIGKILL);
 }
 
@@ -487,7 +491,11 @@ Error Daemons::greet(int number, Message type, std::string_view payload) {
   known.shape = sound(shape);
   known.ready = true;
   known.link->expect_up_to(kLongestMessage);
-  known.link->send(Message::welcome, options_.secret.proof(launcher_claim(challenge, nonce, node)));
+  const std::string welcome = wire::pack(options_.secret.proof(launcher_claim(challenge, nonce, node)));
+  known.link->send_packed(Message::welcome, welcome);
+  traffic_.count(Message::challenge, wire::pack(challenge).size());
+  traffic_.count(Message::hello, payload.size());
+  traffic_.count(Message::welcome, welcome.size());
   loop_.post([this, number, &known] {
     // Not before: this call comes from the handlers that it replaces.
     const auto newcomer = newcomers_.extract(number);

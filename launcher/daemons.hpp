@@ -30,6 +30,7 @@
 #include "launcher/placement.hpp"
 #include "launcher/reaper.hpp"
 #include "launcher/spawn.hpp"
+#include "launcher/traffic.hpp"
 
 namespace tutti::launcher {
 
@@ -62,6 +63,8 @@ class Daemons {
   const NodeShape& shape(int node) const { return daemons_.at(node)->shape; }
   void dismiss(int node);  // it is not needed (any more): it ends when its link does
   void give_up(int node);  // as lost, but its job knows
+  // Over the links of this process to daemons, and over those below them as far as these have told.
+  const Traffic& traffic() const { return traffic_; }
   // Dismisses all, and calls back when they are gone or time is up.
   void dismiss_all(bool hasty, std::function<void()> gone);
 
@@ -142,6 +145,7 @@ class Daemons {
   Bundle told_{loop_, [this](const std::vector<int>& nodes, Message type, const std::string& payload) {
                  send_down(nodes, type, payload);
                }};
+  Traffic traffic_;
   std::vector<std::unique_ptr<Shell>> shells_;
   std::map<int, Newcomer> newcomers_;
   int next_newcomer_ = 0;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What ranks have published for ranks of other nodes: their addresses. The first question of a node's ranks
 // is answered with the addresses of all ranks of the job, which each node has given once and is told once:
-// 2 (N - 1) messages where each of P ranks asking each node for each of its ranks were P (N - 1). Questions for
-// anything else go to the rank's node, one by one, and so do those for what was not gathered.
+// 2 (N - 1) messages where each of P ranks asking each node for each of its ranks were P (N - 1). As many small ones at
+// most go before them: a node says that it wants addresses unless it has been asked for its own, and each is asked.
+// Questions for anything else go to the rank's node, one by one, and so do those for what was not gathered.
 #include <utility>
 
 #include "launcher/node_agent.hpp"
@@ -30,12 +31,12 @@ void NodeAgent::modex_needed(uint64_t token, int rank, const std::string& addres
   addresses_.clear();
   addresses_known_ = false;
   asked_key_ = address_key;
-  job_.addresses_wanted(task_.node, address_key);
+  if (given_key_ != address_key) job_.addresses_wanted(task_.node, address_key);
 }
 
 // Each rank has published its address before any was asked for; the library waits for what has not come yet.
 void NodeAgent::give_addresses(const std::string& key) {
-  own_key_ = key;
+  own_key_ = given_key_ = key;
   own_addresses_.clear();
   const std::vector<int> ranks = task_.map.ranks_on(task_.node);
   for (const int rank : ranks) {

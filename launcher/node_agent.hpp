@@ -126,6 +126,7 @@ class NodeAgent final : public Node, private PmixServer::Events {
   bool addresses_known_ = false;
   std::map<int, std::string> addresses_;      // by rank
   std::string own_key_;                       // asked of this node
+  std::string given_key_;                     // of the own ones that were asked for last
   std::map<int, std::string> own_addresses_;  // of its ranks, as far as they are there
 
   Loop& loop_;

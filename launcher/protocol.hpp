@@ -77,6 +77,7 @@ inline constexpr TalkRule kTalkRules[] = {
     {Message::joined, "joined", Side::daemon, kAtAnyTime},
     {Message::parted, "parted", Side::daemon, kAtAnyTime},
     {Message::not_started, "not_started", Side::daemon, kAtAnyTime},
+    {Message::counted, "counted", Side::daemon, kAtAnyTime},
     {Message::launched, "launched", Side::daemon, talks({Talk::launching, Talk::finishing}),
      Talk::running, talks({Talk::launching})},
     {Message::launch_failed, "launch_failed", Side::daemon, talks({Talk::launching})},

@@ -302,6 +302,7 @@ class Run {
     if (!others) loop_.post([this] { launch(); });
     loop_.run();
     if (daemons_) {
+      say(Level::debug, "between mpirun and daemons, and between daemons: {}", daemons_->traffic().text());
       daemons_->dismiss_all(job_.is_hasty(), [this] { loop_.stop(); });
       loop_.run();
     }

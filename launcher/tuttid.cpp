@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <set>
 
 #include "base/log.hpp"
 #include "launcher/bundle.hpp"
@@ -180,7 +181,7 @@ class Daemon {
       if (children_ && children_->knows(node)) children_->give_up(node);
       return {};
     }
-    if (type == Message::launch) fences_.add_member(node_.number);
+    if (type == Message::launch) takes_part(node_.number);
     return events_->hear(type, payload, *agent_);
   }
 
@@ -190,6 +191,7 @@ class Daemon {
     std::string inner;
     const auto senseless = [] { return failure(MPI_ERR_OTHER, "{}", out_of_shape(Message::relay)); };
     if (!wire::unpack(payload, spans, type, inner) || type == Message::relay) return senseless();
+    if (type == Message::give_addresses) wanted_ = inner;
     const std::optional<std::vector<int>> nodes = nodes_in(spans);
     if (!nodes) return senseless();
     bool own = false;
@@ -197,20 +199,35 @@ class Daemon {
       if (own && node == node_.number) return senseless();
       own = own || node == node_.number;
       if (node == node_.number || !children_ || !children_->knows(node)) continue;
-      if (type == Message::launch) fences_.add_member(node);
+      if (type == Message::launch) takes_part(node);
       children_->tell(node, type, inner);
     }
     return own ? hear(type, inner) : Error();
   }
 
+  void takes_part(int node) {
+    gatherer_.add_member(node);
+    unfinished_.insert(node);
+  }
+
   // From this node, or from others.
   void tell_up(int node, Message type, std::string_view payload) {
     if (!children_) return link_->send_packed(type, std::string(payload));
-    if (!fences_.keeps(type, payload)) return said_.put(node, type, payload);
-    const std::optional<FenceGathering::Words> all = fences_.add(node, payload);
+    if (type == Message::finished && unfinished_.erase(node) == 1 && unfinished_.empty()) {
+      said_.flush();
+      link_->send_packed(Message::counted, children_->traffic().packed());
+    }
+    if (type == Message::addresses_wanted && is_known_wanted(payload)) return;
+    if (!gatherer_.keeps(type, payload)) return said_.put(node, type, payload);
+    const std::optional<Gatherer::Words> all = gatherer_.add(node, type, payload);
     if (!all) return;
     said_.flush();
-    link_->send(Message::gathered, spans_of(all->nodes), all->key, all->data);
+    link_->send(Message::gathered, spans_of(all->nodes), all->type, all->key, all->data);
+  }
+
+  // The first node that wants addresses speaks for all.
+  bool is_known_wanted(std::string_view payload) {
+    return std::exchange(wanted_, std::string(payload)) == payload;
   }
 
   template <class... T>
@@ -253,7 +270,9 @@ class Daemon {
   std::unique_ptr<NodeAgent> agent_;
   std::unique_ptr<Daemons> children_;  // where others are started from here
   bool children_gone_ = false;
-  FenceGathering fences_;
+  Gatherer gatherer_;
+  std::string wanted_;  // addresses: what has been said of them
+  std::set<int> unfinished_;  // this node and those behind it, as far as they are in the job
   Bundle said_{loop_, [this](const std::vector<int>& nodes, Message type, const std::string& payload) {
                  if (nodes.size() == 1 && nodes[0] == node_.number)
                    link_->send_packed(type, payload);

@@ -15,7 +15,7 @@
 
 namespace tutti::launcher {
 
-inline constexpr int kWireVersion = 9;
+inline constexpr int kWireVersion = 10;
 inline constexpr size_t kFrameHeader = 5;  // four bytes of length, one of type
 inline constexpr size_t kLongestMessage = size_t{1} << 30;
 inline constexpr size_t kLongestGreeting = 4096;  // of those who have proved nothing yet
@@ -30,10 +30,11 @@ enum class Message : uint8_t {
   relay = 10,   // downwards: nodes, a message and its payload
   give_up,      // downwards: a node that nothing more is expected of
   relayed,      // upwards: as relay
-  gathered,     // upwards: nodes, the key of a fence, and the data of all of them
+  gathered,     // upwards: nodes, fence or addresses, its key, and the data of all of them
   joined,       // upwards: a node whose daemon has proved itself to the one above it, and its shape
   parted,       // upwards: a node that is lost, how, and a sentence
   not_started,  // upwards: nodes whose first one could not be started from here, and why
+  counted,      // upwards: how many messages have gone over the links below, before the last of these nodes is finished
   // Node's functions, downwards.
   launch = 20,
   signal_ranks,

@@ -18,6 +18,7 @@ fail() { echo "cluster: $*" >&2; exit 1; }
 bin=$build/bin
 programs=$build/tests/programs
 where=$build/tests/cluster/where  # prints "rank R of N on HOST"
+steps=$build/tests/cluster/steps  # MPI_Init, a barrier, an all-to-all, as far as it is told
 reordered=$build/tests/cluster/reordered
 departs=$build/tests/launcher/departs  # prints, and leaves in many ways
 stay=$build/tests/launcher/stay   # prints "ready" and stays: half of the ranks asleep, half waiting
@@ -671,6 +672,32 @@ test_tree() {
   in_node node2 sh -c 'echo "ProxyCommand false" >/etc/ssh/ssh_config.d/0.conf'
   on_tree "$where"
   each_rank_is_in_place
+  nothing_is_left
+}
+# The addresses of all ranks cost each node below mpirun's as many messages however many ranks it has: it is asked,
+# answers, and is told, and may have said before that it wants them. In a tree these travel each link once, too.
+test_messages() {
+  tree_up
+  local fan_out each kind
+  # of KIND: how many messages of it mpirun has counted
+  of() { grep -oE "[:,] $1 [0-9]+ \(" "$bed/out" | grep -oE '[0-9]+' || echo 0; }
+  for fan_out in 32 2; do
+    for each in 4 8; do
+      launch -v -x TUTTI_LOG_LEVEL=note --set wait.spins=1 --set launch.fan_out=$fan_out \
+        --host "$(sed "s/\(node[0-9]\)/\1:$each/g" <<<"$seven")" "$steps" alltoall
+      went_well
+      said "messages of .* bytes: challenge 6 (.*), launch 6 (.*)"
+      for kind in give_addresses addresses take_addresses; do
+        [ "$(of $kind)" = 6 ] || fail "fan-out $fan_out, $each ranks a node: $(of $kind) of $kind, not 6: $(cat "$bed/out")"
+      done
+      [ "$(of addresses_wanted)" -le 6 ] || fail "addresses are wanted $(of addresses_wanted) times: $(cat "$bed/out")"
+      [ "$(of modex_wanted)" = 0 ] || fail "ranks have asked one by one: $(cat "$bed/out")"
+      # One fence in MPI_Init and one in MPI_Finalize.
+      for kind in fence fence_done; do
+        [ "$(of $kind)" = 12 ] || fail "fan-out $fan_out, $each ranks a node: $(of $kind) of $kind, not 12: $(cat "$bed/out")"
+      done
+    done
+  done
   nothing_is_left
 }
 test_tree_faults() {

@@ -55,8 +55,8 @@ TEST(Bundle, WhatANodeIsToldTwiceItHearsTwice) {
                                      {{1, 2}, Message::output_taken, "64k"}}));
 }
 
-TEST(FenceGathering, WaitsForAllMembersAndForNoOtherFence) {
-  FenceGathering fences;
+TEST(Gatherer, WaitsForAllMembersAndForNoOtherFence) {
+  Gatherer fences;
   for (int node : {2, 3, 5}) fences.add_member(node);
   const auto words = [](const char* key, const char* data) {
     return wire::pack(std::string(key), std::string(data));
@@ -67,14 +67,29 @@ TEST(FenceGathering, WaitsForAllMembersAndForNoOtherFence) {
   EXPECT_FALSE(fences.keeps(Message::fence, words("tutti.job.key:3 #0", "")));
   EXPECT_FALSE(fences.keeps(Message::fence, words("tutti.job.key:1 tutti.job.key:4294967294 #0", "")));
   EXPECT_FALSE(fences.keeps(Message::fence, "x"));
-  EXPECT_FALSE(fences.add(2, words(all, "a")));
-  EXPECT_FALSE(fences.add(3, words("tutti.job.key:4294967294 #1", "z")));
-  EXPECT_FALSE(fences.add(5, words(all, "b")));
-  const auto last = fences.add(3, words(all, "c"));
+  EXPECT_FALSE(fences.add(2, Message::fence, words(all, "a")));
+  EXPECT_FALSE(fences.add(3, Message::fence, words("tutti.job.key:4294967294 #1", "z")));
+  EXPECT_FALSE(fences.add(5, Message::fence, words(all, "b")));
+  const auto last = fences.add(3, Message::fence, words(all, "c"));
   ASSERT_TRUE(last);
   EXPECT_EQ(last->nodes, (std::vector<int>{2, 5, 3}));
   EXPECT_EQ(last->key, all);
   EXPECT_EQ(last->data, "abc");
+}
+
+TEST(Gatherer, AddressesAreApartFromAFenceOfTheSameKey) {
+  Gatherer gatherer;
+  for (int node : {2, 3}) gatherer.add_member(node);
+  const std::string key = "tutti.job.key:4294967294 #0";
+  EXPECT_TRUE(gatherer.keeps(Message::addresses, wire::pack(key, std::string("a"))));
+  EXPECT_FALSE(gatherer.keeps(Message::addresses_wanted, wire::pack(key)));
+  EXPECT_FALSE(gatherer.add(2, Message::addresses, wire::pack(key, std::string("a"))));
+  EXPECT_FALSE(gatherer.add(3, Message::fence, wire::pack(key, std::string("z"))));
+  const auto last = gatherer.add(3, Message::addresses, wire::pack(key, std::string("b")));
+  ASSERT_TRUE(last);
+  EXPECT_EQ(last->type, Message::addresses);
+  EXPECT_EQ(last->nodes, (std::vector<int>{2, 3}));
+  EXPECT_EQ(last->data, "ab");
 }
 
 }  // namespace
