@@ -10,21 +10,12 @@
 
 #include "base/log.hpp"
 #include "base/printable.hpp"
-#include "base/ranks_text.hpp"
 #include "launcher/look.hpp"
 #include "launcher/why_text.hpp"
 #include "mpi.h"
 
 namespace tutti::launcher {
 namespace {
-
-// For a rank that aborts, on one node and on several.
-constexpr std::chrono::milliseconds kBenefitOfDoubt{100}, kBenefitOfDistance{250};
-
-// For all that wait in vain to say so: they have come at about the same time.
-constexpr std::chrono::milliseconds kRollCall{300};
-// No word of a rank takes so long to get here from its node.
-constexpr std::chrono::seconds kOnItsWay{1};
 
 // How often the nodes are called while the job runs, and while it ends.
 constexpr std::chrono::milliseconds kSeldom{2000}, kOften{200};
@@ -210,21 +201,6 @@ void Job::fail(int exit_code, const std::string& sentence) {
   check_ranks();
 }
 
-// A rank that aborts may do so because another is gone whose end takes longer to be heard of: it is
-// on another node, or is a large process.
-void Job::suspect(int exit_code, const std::string& sentence) {
-  if (failed_ || suspect_) return;
-  suspect_ = {exit_code, sentence};
-  suspicion_ = loop_.after(nodes_.size() > 1 ? kBenefitOfDistance : kBenefitOfDoubt,
-                           [this] { blame_suspect(); });
-}
-
-void Job::blame_suspect() {
-  suspicion_.reset();
-  if (const auto blamed = std::exchange(suspect_, std::nullopt))
-    fail(blamed->first, blamed->second);
-}
-
 void Job::lose_node(int node, const std::string& sentence, bool silent) {
   NodeState& lost = nodes_[static_cast<size_t>(node)];
   if (lost.finished || std::exchange(lost.lost, true)) return;
@@ -372,82 +348,6 @@ void Job::launch_failed(int, int exit_code, const std::string& sentence) {
   fail(exit_code, sentence);
 }
 
-std::string Job::rank_label(int rank, int pid) const {
-  const RankPlace place = map_.ranks[static_cast<size_t>(rank)];
-  return fmt::format("rank {} on {} ({}, process {})", rank,
-                     map_.nodes[static_cast<size_t>(place.node)],
-                     map_.apps[static_cast<size_t>(place.app)].command[0], pid);
-}
-
-void Job::rank_ended(int, const RankEnd& end) {
-  rank_gone(end.rank);
-  const int status = end.wait_status;
-  if (end.pid == 0) {
-    // Its node has said why it was not started.
-  } else if (WIFSIGNALED(status)) {
-    const int signal = WTERMSIG(status);
-    const std::string sentence = fmt::format(
-        "{} was killed by signal {} ({}){}; the job ends", rank_label(end.rank, end.pid), signal,
-        ::strsignal(signal), WCOREDUMP(status) ? ", core dumped" : "");
-    signal == SIGABRT ? suspect(128 + signal, sentence) : fail(128 + signal, sentence);
-  } else if (suspect_) {
-    // It may be the one: who aborts exits, too.
-  } else if (WEXITSTATUS(status) != 0) {
-    fail(WEXITSTATUS(status), fmt::format("{} exited with code {}; the job ends",
-                                          rank_label(end.rank, end.pid), WEXITSTATUS(status)));
-  } else if (end.connected && !end.finalized) {
-    fail(1, fmt::format("{} exited with code 0 without MPI_Finalize; the job ends",
-                        rank_label(end.rank, end.pid)));
-  } else {
-    departed_[end.rank] = {end.pid, end.connected, std::chrono::steady_clock::now()};
-    check_start(false);
-  }
-  check_ranks();
-}
-
-void Job::rank_waits(int, int rank) {
-  waiting_[rank] = std::chrono::steady_clock::now();
-  check_start(true);
-}
-
-// A rank that never calls MPI is in nobody's way, unless others are in MPI_Init, which takes all.
-// One that has called it is part of a start that is over; who waits since is in another one, which
-// its process came to next.
-void Job::check_start(bool just_said) {
-  if (waiting_.empty()) return;
-  const auto long_ago = std::chrono::steady_clock::now() - kOnItsWay;
-  for (const auto& [rank, end] : departed_)
-    if (!end.connected || (just_said && end.when < long_ago)) absent_.insert(rank);
-  if (!absent_.empty() && !absence_) absence_ = loop_.after(kRollCall, [this] { blame_absent(); });
-}
-
-void Job::blame_absent() {
-  const int first = *absent_.begin();
-  const Departed& end = departed_.at(first);
-  const std::vector<int> others(std::next(absent_.begin()), absent_.end());
-  std::vector<int> waiting;
-  for (const auto& [rank, said] : waiting_)
-    if (!end.connected || said > end.when) waiting.push_back(rank);  // earlier: in an earlier start
-  fail(1,
-       fmt::format("{}{}{} exited with code 0 without calling MPI_Init{}, and {} {} for {} there; "
-                   "the job ends",
-                   rank_label(first, end.pid), others.empty() ? "" : " and ",
-                   others.empty() ? "" : ranks_text(others), end.connected ? " again" : "",
-                   ranks_text(waiting), waiting.size() == 1 ? "waits" : "wait",
-                   others.empty() ? "it" : "them"));
-}
-
-void Job::rank_aborted(int, int rank, int code, const std::string& text) {
-  const RankPlace place = map_.ranks[static_cast<size_t>(rank)];
-  const int exit_code = code & 0xff ? code & 0xff : 1;
-  // A report of several lines says itself who did what.
-  const bool is_report = text.find('\n') != text.npos;
-  suspect(exit_code, is_report ? text
-                               : fmt::format("rank {} on {} aborted the job with code {}{}{}", rank,
-                                             map_.nodes[static_cast<size_t>(place.node)], code,
-                                             text.empty() ? "" : ": ", text));
-}
-
 void Job::output(int node, int rank, Stream stream, std::string bytes) {
   const size_t room = bytes.size();
   if (files_.any()) {
@@ -472,82 +372,6 @@ void Job::input_wanted(int node) {
     input_wanted_by_.clear();
   }
   in_->want();
-}
-
-// A key begins with the members, "namespace:rank " each; an all-including rank stands for all.
-std::set<int> Job::nodes_of_fence(const std::string& key) const {
-  std::set<int> out;
-  for (size_t at = 0; at < key.size() && key[at] != '#';) {
-    const size_t space = std::min(key.find(' ', at), key.size());
-    const size_t colon = key.rfind(':', space);
-    const uint64_t rank = std::strtoull(key.c_str() + colon + 1, nullptr, 10);
-    if (rank < map_.ranks.size())
-      out.insert(map_.ranks[rank].node);
-    else
-      for (int n = 0; n < static_cast<int>(map_.nodes.size()); ++n) out.insert(n);
-    at = space + 1;
-  }
-  return out;
-}
-
-void Job::fence(int node, const std::string& key, const std::string& data) {
-  auto [at, fresh] = fences_.try_emplace(key);
-  Fence& fence = at->second;
-  if (fresh) fence.missing = nodes_of_fence(key);
-  fence.missing.erase(node);
-  fence.data[node] = data;
-  if (!fence.missing.empty()) return;
-  std::string all;
-  for (const auto& [from, bytes] : fence.data) all += bytes;
-  for (const auto& [to, bytes] : fence.data)
-    nodes_[static_cast<size_t>(to)].node->fence_done(key, 0, all);
-  fences_.erase(at);
-}
-
-void Job::modex_wanted(int node, uint64_t token, int rank) {
-  if (rank < 0 || static_cast<size_t>(rank) >= map_.ranks.size())
-    return nodes_[static_cast<size_t>(node)].node->modex_answer(token, -1, "");
-  modexes_[next_modex_] = {node, token};
-  const int holder = map_.ranks[static_cast<size_t>(rank)].node;
-  say(Level::debug, "[{}] asks for what rank {} on {} has published",
-      map_.nodes[static_cast<size_t>(node)], rank, map_.nodes[static_cast<size_t>(holder)]);
-  nodes_[static_cast<size_t>(holder)].node->find_modex(next_modex_++, rank);
-}
-
-void Job::modex_found(int, uint64_t token, int status, const std::string& data) {
-  const auto question = modexes_.find(token);
-  if (question == modexes_.end()) return;
-  const auto [node, asked] = question->second;
-  modexes_.erase(question);
-  nodes_[static_cast<size_t>(node)].node->modex_answer(asked, status, data);
-}
-
-// Each node is asked once and told once, however many of its ranks ask for however many others.
-void Job::addresses_wanted(int, const std::string& key) {
-  if (spread_.contains(key)) return;  // the answer has met the question
-  const auto [at, fresh] = gatherings_.try_emplace(key);
-  if (!fresh) return;
-  say(Level::debug, "the addresses of all ranks are gathered");
-  for (size_t n = 0; n < nodes_.size(); ++n) at->second.missing.insert(static_cast<int>(n));
-  for (NodeState& node : nodes_)
-    if (!node.lost) node.node->give_addresses(key);
-}
-
-void Job::addresses(int node, const std::string& key, const std::string& data) {
-  const auto at = gatherings_.find(key);
-  if (at == gatherings_.end() || at->second.missing.erase(node) == 0) return;
-  at->second.data += data;
-  if (!at->second.missing.empty()) return;
-  const std::string all = std::move(at->second.data);
-  gatherings_.erase(at);
-  spread_.insert(key);
-  for (NodeState& each : nodes_)
-    if (!each.lost) each.node->take_addresses(key, all);
-}
-
-void Job::event(int node, const std::string& packed) {
-  for (size_t n = 0; n < nodes_.size(); ++n)
-    if (static_cast<int>(n) != node && !nodes_[n].lost) nodes_[n].node->deliver_event(packed);
 }
 
 void Job::answered(int node) {

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What ranks of different nodes tell each other through the launcher: fences, what they have published, the addresses of
+// all, and events.
+#include <algorithm>
+#include <cstdlib>
+
+#include "base/log.hpp"
+#include "launcher/job.hpp"
+
+namespace tutti::launcher {
+
+// A key begins with the members, "namespace:rank " each; an all-including rank stands for all.
+std::set<int> Job::nodes_of_fence(const std::string& key) const {
+  std::set<int> out;
+  for (size_t at = 0; at < key.size() && key[at] != '#';) {
+    const size_t space = std::min(key.find(' ', at), key.size());
+    const size_t colon = key.rfind(':', space);
+    const uint64_t rank = std::strtoull(key.c_str() + colon + 1, nullptr, 10);
+    if (rank < map_.ranks.size())
+      out.insert(map_.ranks[rank].node);
+    else
+      for (int n = 0; n < static_cast<int>(map_.nodes.size()); ++n) out.insert(n);
+    at = space + 1;
+  }
+  return out;
+}
+
+void Job::fence(int node, const std::string& key, const std::string& data) {
+  auto [at, fresh] = fences_.try_emplace(key);
+  Fence& fence = at->second;
+  if (fresh) fence.missing = nodes_of_fence(key);
+  fence.missing.erase(node);
+  fence.data[node] = data;
+  if (!fence.missing.empty()) return;
+  std::string all;
+  for (const auto& [from, bytes] : fence.data) all += bytes;
+  for (const auto& [to, bytes] : fence.data)
+    nodes_[static_cast<size_t>(to)].node->fence_done(key, 0, all);
+  fences_.erase(at);
+}
+
+void Job::modex_wanted(int node, uint64_t token, int rank) {
+  if (rank < 0 || static_cast<size_t>(rank) >= map_.ranks.size())
+    return nodes_[static_cast<size_t>(node)].node->modex_answer(token, -1, "");
+  modexes_[next_modex_] = {node, token};
+  const int holder = map_.ranks[static_cast<size_t>(rank)].node;
+  say(Level::debug, "[{}] asks for what rank {} on {} has published",
+      map_.nodes[static_cast<size_t>(node)], rank, map_.nodes[static_cast<size_t>(holder)]);
+  nodes_[static_cast<size_t>(holder)].node->find_modex(next_modex_++, rank);
+}
+
+void Job::modex_found(int, uint64_t token, int status, const std::string& data) {
+  const auto question = modexes_.find(token);
+  if (question == modexes_.end()) return;
+  const auto [node, asked] = question->second;
+  modexes_.erase(question);
+  nodes_[static_cast<size_t>(node)].node->modex_answer(asked, status, data);
+}
+
+// Each node is asked once and told once, however many of its ranks ask for however many others.
+void Job::addresses_wanted(int, const std::string& key) {
+  if (spread_.contains(key)) return;  // the answer has met the question
+  const auto [at, fresh] = gatherings_.try_emplace(key);
+  if (!fresh) return;
+  say(Level::debug, "the addresses of all ranks are gathered");
+  for (size_t n = 0; n < nodes_.size(); ++n) at->second.missing.insert(static_cast<int>(n));
+  for (NodeState& node : nodes_)
+    if (!node.lost) node.node->give_addresses(key);
+}
+
+void Job::addresses(int node, const std::string& key, const std::string& data) {
+  const auto at = gatherings_.find(key);
+  if (at == gatherings_.end() || at->second.missing.erase(node) == 0) return;
+  at->second.data += data;
+  if (!at->second.missing.empty()) return;
+  const std::string all = std::move(at->second.data);
+  gatherings_.erase(at);
+  spread_.insert(key);
+  for (NodeState& each : nodes_)
+    if (!each.lost) each.node->take_addresses(key, all);
+}
+
+void Job::event(int node, const std::string& packed) {
+  for (size_t n = 0; n < nodes_.size(); ++n)
+    if (static_cast<int>(n) != node && !nodes_[n].lost) nodes_[n].node->deliver_event(packed);
+}
+
+}  // namespace tutti::launcher
