@@ -19,7 +19,6 @@
 namespace tutti::launcher {
 namespace {
 
-constexpr const char* kFolder = "/dev/shm";
 constexpr std::string_view kMark = ".cores.";
 constexpr size_t kLongestRecord = 64 << 10;
 constexpr int kMostRecords = 1000, kMostProcessors = 1 << 16;
@@ -99,17 +98,20 @@ void write_record(const std::string& job_id, int folder, const std::vector<int>&
 
 }  // namespace
 
-void claim_processors(const std::string& job_id,
-                      const std::function<std::vector<int>(const std::vector<int>& taken)>& choose) {
-  const int folder = ::open(kFolder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+void claim_processors(const std::string& job_id, const std::function<std::vector<int>(const Claims&)>& choose,
+                      std::chrono::milliseconds patience, const std::string& place) {
+  const int folder = ::open(place.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder < 0) {
     choose({});
     return;
   }
-  // Anybody may lock a folder that he can read: nobody waits long for that.
-  for (int tries = 0; tries < 50 && ::flock(folder, LOCK_EX | LOCK_NB) != 0; ++tries)
+  const auto end = std::chrono::steady_clock::now() + patience;
+  bool locked = ::flock(folder, LOCK_EX | LOCK_NB) == 0;
+  while (!locked && std::chrono::steady_clock::now() < end) {
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
-  const std::vector<int> mine = choose(taken_by_others(job_id, folder));
+    locked = ::flock(folder, LOCK_EX | LOCK_NB) == 0;
+  }
+  const std::vector<int> mine = choose({.taken = taken_by_others(job_id, folder), .certain = locked});
   if (!mine.empty()) write_record(job_id, folder, mine);
   ::close(folder);  // which unlocks it
 }

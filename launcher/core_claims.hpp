@@ -4,15 +4,23 @@
 // which was left behind takes nothing from anybody. Other users' jobs are not seen.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <string>
 #include <vector>
 
 namespace tutti::launcher {
 
-// Calls `choose` with the processors that other jobs have, and records those that it returns. Nobody else chooses
-// meanwhile, unless the lock is held for longer than choosing takes; then it is done without.
-void claim_processors(const std::string& job_id,
-                      const std::function<std::vector<int>(const std::vector<int>& taken)>& choose);
+struct Claims {
+  std::vector<int> taken;  // by other jobs
+  bool certain = true;     // nobody else chooses meanwhile
+};
+
+// Calls `choose` with what other jobs have, and records the processors that it returns. Anybody may lock a folder that he
+// can read: where the lock is held for longer than `patience`, which is many times what choosing takes, another job may
+// take the same processors at the same moment, and `choose` is told so.
+void claim_processors(const std::string& job_id, const std::function<std::vector<int>(const Claims&)>& choose,
+                      std::chrono::milliseconds patience = std::chrono::milliseconds(300),
+                      const std::string& place = "/dev/shm");
 
 }  // namespace tutti::launcher

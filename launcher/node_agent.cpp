@@ -162,8 +162,11 @@ Error NodeAgent::bind_ranks() {
   if (!task_.policy.near.empty())
     if (Result<std::vector<int>> near = processors_near(task_.policy.near); !near) return std::move(near).error();
   const auto count = static_cast<int>(start.ranks.size());
-  const auto choose = [&](const std::vector<int>& taken) {
-    start.binding = topology().bind(count, task_.bind_to, policy_on(task_, task_.node, topology()), taken);
+  const auto choose = [&](const Claims& claims) {
+    // What a job takes at this moment may be anything: ranks are bound only where an option wants it.
+    const bool may_clash = !claims.certain && task_.bind_to == BindTo::automatic;
+    start.binding = topology().bind(count, task_.bind_to, policy_on(task_, task_.node, topology()),
+                                    may_clash ? topology().allowed() : claims.taken);
     std::vector<int> all;
     for (const std::vector<int>& each : start.binding.processors) all.insert(all.end(), each.begin(), each.end());
     return all;
@@ -275,7 +278,7 @@ void NodeAgent::report_bindings(const std::vector<int>& ranks, const Topology::B
   for (size_t i = 0; i < ranks.size(); ++i)
     job_.note(task_.node, fmt::format("rank {} on {}: {}", ranks[i],
                                       task_.map.nodes[static_cast<size_t>(task_.node)],
-                                      binding.crowded ? "not bound: other jobs of yours have the cores"
+                                      binding.crowded ? "not bound: other jobs of yours have the cores, or choose theirs"
                                                       : topology().describe(binding.processors[i])));
 }
 

@@ -149,6 +149,27 @@ test_files_that_other_nodes_are_given() {
   nothing_is_left
 }
 
+# While another job chooses its cores, for however long, nobody can tell which are free. It is another /dev/shm, so that
+# the jobs of other tests do not wait for this lock.
+test_job_that_cannot_lock_the_cores_is_not_bound() {
+  if ! unshare --mount true 2>/dev/null; then exit 77; fi
+  export TUTTI_LAUNCH_SHARE_CORES=off
+  code=0
+  unshare --mount sh -c '
+    mount -t tmpfs none /dev/shm || exit 77
+    "$0" -n 1 --report-bindings true 2>free || exit 1
+    exec 9</dev/shm
+    flock 9
+    "$0" -n 1 --report-bindings true 2>held 9<&- || exit 1
+    "$0" -n 1 --bind-to core --report-bindings true 2>wanted 9<&-' "$mpirun" >out 2>err || code=$?
+  [ "$code" != 77 ] || exit 77
+  expect_code 0
+  cat free held wanted >>err
+  grep -q "rank 0 on .*: core " free || fail "it is not bound to a core that nobody has"
+  grep -q "rank 0 on .*: not bound: other jobs of yours have the cores, or choose theirs" held || fail "it is bound without the lock"
+  grep -q "rank 0 on .*: core " wanted || fail "it is not bound where an option wants it"
+}
+
 test_jobs_beside_each_other_take_other_cores() {
   local cores here
   here=$(hostname)
