@@ -57,6 +57,8 @@ class File {
     std::call_once(asked_, [this] { stripes_ = storage_->stripes(); });
     return stripes_;
   }
+  Identity identity() { return storage_->identity(); }
+  void mark_open(int rank) { storage_->mark_open(rank); }
   const std::string& name() const { return name_; }
 
  private:

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "io/open_mark.hpp"
 #include "io/storage.hpp"
 
 namespace tutti::io {
@@ -17,7 +18,10 @@ namespace {
 class Posix final : public Storage {
  public:
   explicit Posix(int fd) : fd_(fd) {}
-  ~Posix() override { ::close(fd_); }
+  ~Posix() override {
+    mark_.remove();
+    ::close(fd_);
+  }
 
   Moved read(int64_t offset, void* into, int64_t bytes) override {
     return moved(::pread(fd_, into, at_most(bytes), offset));
@@ -64,6 +68,8 @@ class Posix final : public Storage {
     const ssize_t bytes = ::fgetxattr(fd_, "lustre.lov", attribute, sizeof attribute);
     return stripes_of_lustre(attribute, bytes > 0 ? static_cast<size_t>(bytes) : 0);
   }
+  Identity identity() override { return identity_of(fd_); }
+  void mark_open(int rank) override { mark_.set(fd_, rank); }
 
  private:
   // Linux moves no more than about 2 GiB in a call.
@@ -83,6 +89,7 @@ class Posix final : public Storage {
   }
 
   const int fd_;
+  OpenMark mark_;
 };
 
 }  // namespace

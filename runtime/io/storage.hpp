@@ -11,6 +11,8 @@
 #include <span>
 #include <string>
 
+#include "io/identity.hpp"
+
 namespace tutti::io {
 
 struct Moved {
@@ -46,6 +48,9 @@ class Storage {
   virtual int unlock(int64_t offset, int64_t bytes) = 0;
   virtual int64_t block_size() = 0;  // what the file system likes to move at a time
   virtual Stripes stripes() { return {}; }
+  virtual Identity identity() { return {}; }
+  // Others of the machine can see that it is open, by this rank; see io/open_mark.hpp.
+  virtual void mark_open(int) {}
 };
 
 struct Opening {

@@ -8,8 +8,10 @@
 #include <cerrno>
 #include <cstring>
 #include <map>
+#include <optional>
 
 #include "contract/ledger.hpp"
+#include "io/open_mark.hpp"
 #include "mpi/check/strict.hpp"
 #include "mpi/file/agreement.hpp"
 #include "mpi/file/api_file.hpp"
@@ -128,11 +130,16 @@ Error same_mode(Comm& comm, int amode, Error mine) {
                  static_cast<unsigned>(other->amode));
 }
 
-// Which files this process has open, under --check=strict: by what they are, for a name may have
-// come to mean another file. Any thread.
+// Which files are open, under --check=strict: by what they are, for a name may have come to mean
+// another file. Those of this process, with the call that has opened each; other processes of the
+// machine say so by a mark on the file. Any thread.
+//
+// MPI_File_close removes the mark before the barrier that all ranks leave it by, so that whoever
+// deletes a file after that finds none.
 class OpenFiles {
  public:
   void add(const File& file) {
+    file.io->mark_open(process().job->view().rank);
     struct stat about {};
     if (::stat(file.name.c_str(), &about) != 0) return;
     const std::lock_guard lock(mutex_);
@@ -157,6 +164,13 @@ class OpenFiles {
                      "filename)",
                      path);
     }
+    if (const std::optional<io::Opener> other = io::find_opener(path))
+      return failure(
+          MPI_ERR_FILE_IN_USE,
+          "{}: process {} of this machine, which is rank {} of its job, has the file "
+          "open: what its accesses do once it is deleted differs between implementations "
+          "(the standard, section 14.2.3): let it close the file first (argument filename)",
+          path, other->process, other->rank);
     return {};
   }
 

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Files that are closed or deleted too early, or opened by ranks in different ways.
 #include <fcntl.h>
+#include <sys/file.h>
+#include <sys/wait.h>
 #include <unistd.h>
+
+#include <csignal>
 
 #include "file/scratch.hpp"
 #include "misuse/misuse.hpp"
@@ -120,6 +124,83 @@ void deleted_while_open(Judge& judge, const Text& path, bool strict) {
   CHECK(::access(path.c_str(), F_OK) != 0);
 }
 
+// By another process than the one that has it open: rank 0 has, and each other one in turn deletes.
+void deleted_while_open_elsewhere(Judge& judge, const Text& path, int rank, int size) {
+  const int modes[] = {MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_MODE_RDONLY, MPI_MODE_WRONLY};
+  const Text link = path + ".link";
+  const auto deleted = [](const Text& name) { return MPI_File_delete(name.c_str(), MPI_INFO_NULL); };
+  for (int turn = 1; turn < size; ++turn)
+    for (const int mode : modes) {
+      MPI_File file = MPI_FILE_NULL, second = MPI_FILE_NULL;
+      if (rank == 0) {
+        file = opened(path, mode, self);
+        second = opened(path, mode, self);
+      }
+      OK(MPI_Barrier(MPI_COMM_WORLD));
+      if (rank == turn) {
+        judge.wrong("file deleted while open elsewhere", "MPI_File_delete", deleted(path), MPI_ERR_FILE_IN_USE, "is rank 0 of its job, has the file open");
+        CHECK(::symlink(path.c_str(), link.c_str()) == 0);
+        judge.right("a link deleted", "MPI_File_delete", deleted(link));
+        CHECK(::link(path.c_str(), link.c_str()) == 0);
+        judge.right("a link deleted", "MPI_File_delete", deleted(link));
+      }
+      OK(MPI_Barrier(MPI_COMM_WORLD));
+      if (rank == 0) OK(MPI_File_close(&file));
+      OK(MPI_Barrier(MPI_COMM_WORLD));
+      if (rank == turn) judge.wrong("file deleted while open elsewhere", "MPI_File_delete", deleted(path), MPI_ERR_FILE_IN_USE, "has the file open");
+      OK(MPI_Barrier(MPI_COMM_WORLD));
+      if (rank == 0) OK(MPI_File_close(&second));
+    }
+}
+
+// What others may do with a file that nobody has open any more, as far as MPI knows.
+void deleted_when_closed_elsewhere(Judge& judge, const Text& path, int rank, int size) {
+  const auto deleted = [&] { return MPI_File_delete(path.c_str(), MPI_INFO_NULL); };
+  const int modes[] = {MPI_MODE_RDWR, MPI_MODE_WRONLY};
+  for (int turn = 0; turn < 4 * size; ++turn) {
+    // Whoever leaves the collective close first.
+    MPI_File file = opened(path, MPI_MODE_CREATE | modes[turn % 2]);
+    OK(MPI_File_close(&file));
+    if (rank == turn % size) judge.right("file deleted behind its close", "MPI_File_close", deleted());
+    OK(MPI_Barrier(MPI_COMM_WORLD));
+    // A child that knows nothing of the file keeps what it has inherited.
+    pid_t child = -1;
+    if (rank == 0) {
+      file = opened(path, MPI_MODE_CREATE | MPI_MODE_RDWR, self);
+      if (turn == 0) child = ::fork();
+      if (child == 0) {
+        ::pause();
+        ::_exit(0);
+      }
+      OK(MPI_File_close(&file));
+    }
+    OK(MPI_Barrier(MPI_COMM_WORLD));
+    if (rank == size - 1) judge.right("file deleted when closed elsewhere", "MPI_File_delete", deleted());
+    OK(MPI_Barrier(MPI_COMM_WORLD));
+    if (child > 0) {
+      CHECK(::kill(child, SIGKILL) == 0);
+      CHECK(::waitpid(child, nullptr, 0) == child);
+    }
+  }
+  // Locks of other kinds, by whoever likes.
+  for (const short type : {F_RDLCK, F_WRLCK}) {
+    int fd = -1;
+    if (rank == 0) {
+      fd = ::open(path.c_str(), O_CREAT | O_RDWR, 0600);
+      struct flock all {};
+      all.l_type = type;
+      all.l_whence = SEEK_SET;
+      CHECK(fd >= 0 && ::fcntl(fd, F_OFD_SETLK, &all) == 0 && ::flock(fd, type == F_RDLCK ? LOCK_SH : LOCK_EX) == 0);
+      MPI_File file = opened(path, MPI_MODE_RDWR, self);
+      OK(MPI_File_close(&file));
+    }
+    OK(MPI_Barrier(MPI_COMM_WORLD));
+    if (rank == size - 1) judge.right("a locked file deleted", "MPI_File_delete", deleted());
+    OK(MPI_Barrier(MPI_COMM_WORLD));
+    if (fd >= 0) ::close(fd);
+  }
+}
+
 void opened_in_different_ways(Judge& judge, const Text& path, int rank, int size) {
   const int create = MPI_MODE_CREATE, odd[] = {MPI_MODE_RDWR, MPI_MODE_WRONLY | MPI_MODE_APPEND, MPI_MODE_WRONLY | MPI_MODE_UNIQUE_OPEN};
   for (const int mode : odd) {
@@ -145,6 +226,8 @@ void files(Judge& judge, bool strict, int rank, int size) {
   closed_with_split_collectives(judge, all);
   if (strict) closed_with_requests_left(judge, left, rank, size);
   deleted_while_open(judge, own[rank], strict);
+  if (strict) deleted_while_open_elsewhere(judge, all, rank, size);
+  deleted_when_closed_elsewhere(judge, all, rank, size);
   opened_in_different_ways(judge, all, rank, size);
 }
 
