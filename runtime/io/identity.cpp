@@ -84,7 +84,8 @@ Differ differ(const Identity& a, const Identity& b, bool written) {
   }
   if (a.system != System::network || b.system != System::network || a.magic != b.magic)
     return Differ::no;
-  return written && a.number != b.number ? Differ::by_machine : Differ::no;
+  if (!written || a.number == b.number) return Differ::no;
+  return a.machine == b.machine ? Differ::certain : Differ::by_machine;
 }
 
 }  // namespace tutti::io

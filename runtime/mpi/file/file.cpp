@@ -72,6 +72,56 @@ Error open_storage(File& file, const std::string& path, bool exclusive) {
   return {};
 }
 
+// A pair of ranks that have opened two files; `differ` says how sure that is.
+struct Apart {
+  int a, b;
+  io::Differ differ;
+};
+std::optional<Apart> find_apart(const std::vector<io::Identity>& each, bool written) {
+  std::optional<Apart> found;
+  // Ranks of a machine are compared with its first one, and that with rank 0.
+  std::map<uint64_t, int> first_of;
+  for (int r = 0; r < static_cast<int>(each.size()); ++r) {
+    const io::Identity& mine = each[static_cast<size_t>(r)];
+    const auto [first, is_new] = first_of.emplace(mine.machine, r);
+    const int other = is_new ? 0 : first->second;
+    const io::Differ how = io::differ(each[static_cast<size_t>(other)], mine, written);
+    if (how == io::Differ::certain) return Apart{other, r, how};
+    if (how == io::Differ::by_machine && !found) found = Apart{other, r, how};
+  }
+  return found;
+}
+
+Error two_files(const Apart& apart, const char* one, const std::string& other) {
+  if (apart.differ == io::Differ::certain)
+    return failure(MPI_ERR_NOT_SAME,
+                   "{} of rank {} and {} of rank {} are two files: names may be spelt in different "
+                   "ways, but must mean one file (the standard, section 14.2.1; argument filename)",
+                   one, apart.a, other, apart.b);
+  return strict->found(failure(
+      MPI_ERR_NOT_SAME,
+      "{} of rank {} and {} of rank {}, on another machine, are two files: what one writes the "
+      "other does not read; use a folder that the machines share (the standard, section 14.2.1; "
+      "argument filename)",
+      one, apart.a, other, apart.b));
+}
+
+// All ranks find the same. What is on the disks of several machines is told under --check=strict
+// alone: programs have lived with that.
+Error same_file(File& file, const std::vector<io::Identity>& each) {
+  if (!file.ledger()) return {};
+  const std::optional<Apart> apart = find_apart(each, !(file.amode & MPI_MODE_RDONLY));
+  if (!apart || (apart->differ == io::Differ::by_machine && !strict)) return {};
+  char name[1024] = "";
+  if (file.rank() == apart->a) file.name.copy(name, sizeof name - 1);
+  coll::Call call = bcast_bytes(name, sizeof name, apart->a);
+  call.signature = contract::word_of(Function::File_open, apart->a);
+  if (Error e = run(file.comm(), call)) return e;
+  Error mine;
+  if (file.rank() == apart->b) mine = two_files(*apart, name, file.name);
+  return agree(file.comm(), Function::File_open, std::move(mine));
+}
+
 // Rank 0 creates it, if anybody does, and only then others look.
 Error open_everywhere(File& file, const std::string& path) {
   Error mine;
@@ -98,17 +148,21 @@ Error open_everywhere(File& file, const std::string& path) {
   if (!mine && (file.amode & MPI_MODE_APPEND)) mine = file.io->size(file.position);
   struct Said {
     int32_t failed, has_pointer;
+    io::Identity what;
   };
   std::vector<Said> all;
   const bool has =
       file.rank() == 0 ? first.pointer.descriptor >= 0 : file.pointer.accept(first.pointer);
-  if (Error e = exchange(file.comm(), Function::File_open, Said{mine.mpi_class(), has}, all))
-    return e;
+  const Said said{mine.mpi_class(), has, mine ? io::Identity{} : file.io->identity()};
+  if (Error e = exchange(file.comm(), Function::File_open, said, all)) return e;
   file.pointer.use(std::ranges::all_of(all, [](const Said& s) { return s.has_pointer != 0; }));
   const auto failed = std::ranges::find_if(all, [](const Said& s) { return s.failed != 0; });
-  if (failed == all.end()) return {};
-  return tell_failure(file.comm(), Function::File_open, static_cast<int>(failed - all.begin()),
-                      std::move(mine));
+  if (failed != all.end())
+    return tell_failure(file.comm(), Function::File_open, static_cast<int>(failed - all.begin()),
+                        std::move(mine));
+  std::vector<io::Identity> each;
+  for (const Said& s : all) each.push_back(s.what);
+  return same_file(file, each);
 }
 
 Error same_mode(Comm& comm, int amode, Error mine) {

@@ -201,6 +201,40 @@ void deleted_when_closed_elsewhere(Judge& judge, const Text& path, int rank, int
   }
 }
 
+// The last rank names another file than the others, or the same one in another way.
+void opened_by_other_names(Judge& judge, Scratch& scratch, int rank, int size) {
+  const Text path = scratch.file("named"), other = scratch.file("named.other"), symbolic = scratch.file("named.symbolic"),
+             hard = scratch.file("named.hard"), folder = path.substr(0, path.rfind('/')), base = path.substr(folder.size() + 1);
+  const bool odd = rank == size - 1;
+  const int modes[] = {MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_MODE_RDONLY, MPI_MODE_WRONLY | MPI_MODE_APPEND};
+  for (const int mode : modes) {
+    MPI_File file = MPI_FILE_NULL;
+    const int code = MPI_File_open(MPI_COMM_WORLD, (odd ? other : path).c_str(), mode, MPI_INFO_NULL, &file);
+    if (size > 1) judge.wrong("other files", "MPI_File_open", code, MPI_ERR_NOT_SAME, "are two files");
+    else OK(MPI_File_close(&file));
+  }
+  OK(MPI_Barrier(MPI_COMM_WORLD));
+  if (rank == 0) {
+    std::ofstream(path, std::ios::app).flush();  // alone there is none yet
+    CHECK(::symlink(base.c_str(), symbolic.c_str()) == 0 && ::link(path.c_str(), hard.c_str()) == 0);
+  }
+  OK(MPI_Barrier(MPI_COMM_WORLD));
+  char before[4096];
+  CHECK(::getcwd(before, sizeof before) != nullptr);
+  for (const int mode : modes)
+    for (const Text& name : {path, folder + "/./" + base, folder + "/../" + folder.substr(folder.rfind('/') + 1) + "//" + base, symbolic, hard, base}) {
+      MPI_File file = MPI_FILE_NULL;
+      if (odd && name == base) CHECK(::chdir(folder.c_str()) == 0);
+      judge.right("one file by two names", name.c_str(), MPI_File_open(MPI_COMM_WORLD, (odd ? name : path).c_str(), mode, MPI_INFO_NULL, &file));
+      OK(MPI_File_close(&file));
+      CHECK(::chdir(before) == 0);
+    }
+  // What is no regular file is not compared.
+  MPI_File file = MPI_FILE_NULL;
+  judge.right("a device and another", "MPI_File_open", MPI_File_open(MPI_COMM_WORLD, odd ? "/dev/zero" : "/dev/null", MPI_MODE_RDWR, MPI_INFO_NULL, &file));
+  OK(MPI_File_close(&file));
+}
+
 void opened_in_different_ways(Judge& judge, const Text& path, int rank, int size) {
   const int create = MPI_MODE_CREATE, odd[] = {MPI_MODE_RDWR, MPI_MODE_WRONLY | MPI_MODE_APPEND, MPI_MODE_WRONLY | MPI_MODE_UNIQUE_OPEN};
   for (const int mode : odd) {
@@ -228,6 +262,7 @@ void files(Judge& judge, bool strict, int rank, int size) {
   deleted_while_open(judge, own[rank], strict);
   if (strict) deleted_while_open_elsewhere(judge, all, rank, size);
   deleted_when_closed_elsewhere(judge, all, rank, size);
+  opened_by_other_names(judge, scratch, rank, size);
   opened_in_different_ways(judge, all, rank, size);
 }
 
