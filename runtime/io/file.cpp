@@ -50,13 +50,18 @@ Error failure_of(const std::string& file, const std::string& doing, int error) {
 
 namespace {
 
-constexpr int64_t kStage = 1 << 20;      // of memory with gaps
-constexpr int64_t kSieve = 512 << 10;    // bytes of the file that are read at once for pieces in it
-constexpr size_t kMostPieces = 16384;    // of these
-constexpr int64_t kDense = 4;            // sieved if at least one byte of so many is wanted
-constexpr int64_t kLarge = 16 << 10;     // pieces of so many bytes are worth a call each
-constexpr int64_t kLargePart = 2 << 10;  // pieces of memory of so many bytes are not worth a copy
-constexpr int kSampled = 32;             // pieces that are looked at
+constexpr int64_t kStage = 1 << 20;    // of memory with gaps
+constexpr int64_t kSieve = 512 << 10;  // bytes of the file that are read at once for pieces in it
+constexpr size_t kMostPieces = 16384;  // of these
+constexpr int64_t kDense = 4;          // sieved if at least one byte of so many is wanted
+constexpr int64_t kLarge = 16 << 10;   // pieces of so many bytes are worth a call each
+constexpr int kSampled = 32;           // pieces that are looked at
+
+// Pieces of memory of so many bytes are not worth a copy. Processor time of vectored calls against
+// a copy and plain calls, EPYC, November 2026, on tmpfs and in ext4's page cache, files plain and
+// in pieces of 16 and 64 KiB: 0.55 to 0.97 from 4 KiB on, all cases; at 2 KiB 0.74 to 0.98 of
+// reads, but 0.86 to 1.17 of writes, which look up each piece's pages before they copy.
+constexpr int64_t kLargePartRead = 2 << 10, kLargePartWritten = 4 << 10;
 
 // Goes on until all is moved, the file ends, or an error that is one.
 template <class Move>
@@ -89,8 +94,9 @@ int64_t mean_run(const Layout& layout, int64_t offset, int64_t bytes) {
 
 // Whether the storage had better gather or scatter the memory's pieces than a copy in between: not
 // where the file has small pieces, which would be a call each, or sieved.
-bool goes_in_parts(const Access& access) {
-  return mean_run(*access.memory.layout, 0, access.bytes) >= kLargePart &&
+bool goes_in_parts(const Access& access, bool writes) {
+  const int64_t large = writes ? kLargePartWritten : kLargePartRead;
+  return mean_run(*access.memory.layout, 0, access.bytes) >= large &&
          (access.view.is_plain() ||
           mean_run(*access.view.tile, access.position, access.bytes) >= kLarge);
 }
@@ -274,7 +280,7 @@ Outcome File::read(const Access& access) {
   const auto move = [&]() -> Outcome {
     if (access.memory.contiguous())
       return read_chunk(access.view, access.position, access.memory.data(), access.bytes);
-    if (goes_in_parts(access)) return move_parts(access, false);
+    if (goes_in_parts(access, false)) return move_parts(access, false);
     std::byte* const stage = staged.of(std::min(kStage, access.bytes));
     Outcome all;
     while (all.bytes < access.bytes) {
@@ -293,7 +299,7 @@ Outcome File::write(const Access& access) {
   const auto move = [&]() -> Outcome {
     if (access.memory.contiguous())
       return write_chunk(access.view, access.position, access.memory.data(), access.bytes);
-    if (goes_in_parts(access)) return move_parts(access, true);
+    if (goes_in_parts(access, true)) return move_parts(access, true);
     std::byte* const stage = staged.of(std::min(kStage, access.bytes));
     Outcome all;
     while (all.bytes < access.bytes) {
