@@ -57,7 +57,8 @@ TEST(Differ, NothingIsSaidOfWhatIsNotKnown) {
   const Identity a{7, 1, 100, kExt, System::local};
   EXPECT_EQ(differ(a, {}, true), Differ::no);
   EXPECT_EQ(differ(a, {0, 2, 101, kExt, System::local}, true), Differ::no);
-  EXPECT_EQ(differ({7, 1, 100, 1, System::unknown}, {7, 2, 101, 1, System::unknown}, true), Differ::no);
+  EXPECT_EQ(differ({7, 1, 100, 1, System::unknown}, {7, 2, 101, 1, System::unknown}, true),
+            Differ::no);
   const int device = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
   EXPECT_EQ(identity_of(device).system, System::unknown);
   ::close(device);
@@ -69,7 +70,8 @@ class Marked : public testing::Test {
   void SetUp() override {
     fd_ = ::mkstemp(path_.data());
     ASSERT_GE(fd_, 0);
-    if (identity_of(fd_).system == System::unknown) GTEST_SKIP() << "nothing is known of this file system";
+    if (identity_of(fd_).system == System::unknown)
+      GTEST_SKIP() << "nothing is known of this file system";
   }
   void TearDown() override {
     ::close(fd_);
