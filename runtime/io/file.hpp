@@ -54,15 +54,24 @@ class File {
   Error sync();
   int64_t block_size() { return storage_->block_size(); }
   Stripes stripes() {  // asked for once: they are given to a file when it is made
-    std::call_once(asked_, [this] { stripes_ = storage_->stripes(); });
+    ask();
     return stripes_;
   }
-  Identity identity() { return storage_->identity(); }
+  Identity identity() {
+    ask();
+    return identity_;
+  }
   void mark_open(int rank) { storage_->mark_open(rank); }
   const std::string& name() const { return name_; }
 
  private:
   friend class Sieve;
+  void ask() {
+    std::call_once(asked_, [this] {
+      stripes_ = storage_->stripes();
+      identity_ = storage_->identity();
+    });
+  }
   Outcome move_parts(const Access& access, bool writes);
   Outcome move_parts(int64_t offset, const Payload& memory, int64_t from, int64_t bytes,
                      bool writes);
@@ -75,6 +84,7 @@ class File {
   const int place_;  // in the flight record
   std::once_flag asked_;
   Stripes stripes_;
+  Identity identity_;
   std::mutex atomic_;  // threads of this process share the storage's locks
 };
 

@@ -28,7 +28,7 @@ uint64_t this_boot() {
 }
 
 bool is_one_machines(System system) {
-  return system == System::local || system == System::overlay;
+  return system == System::memory || system == System::local || system == System::overlay;
 }
 
 }  // namespace
@@ -37,6 +37,7 @@ System system_of(const struct statfs& about) {
   switch (static_cast<uint32_t>(about.f_type)) {
     case TMPFS_MAGIC:
     case RAMFS_MAGIC:
+      return System::memory;
     case EXT4_SUPER_MAGIC:
     case XFS_SUPER_MAGIC:
     case BTRFS_SUPER_MAGIC:
@@ -76,9 +77,9 @@ Identity identity_of(int fd) {
 Differ differ(const Identity& a, const Identity& b, bool written) {
   if (a.machine == 0 || b.machine == 0) return Differ::no;
   if (is_one_machines(a.system) && is_one_machines(b.system)) {
-    if (a.system != b.system)
-      return a.machine == b.machine && written ? Differ::certain : Differ::no;
-    if (a.system == System::overlay && !written) return Differ::no;
+    // One of two overlays' files may be the other's, or that of the file system below, until it is
+    // written.
+    if ((a.system == System::overlay || b.system == System::overlay) && !written) return Differ::no;
     if (a.machine != b.machine) return written ? Differ::by_machine : Differ::no;
     return a.device == b.device && a.number == b.number ? Differ::no : Differ::certain;
   }

@@ -12,7 +12,8 @@ namespace tutti::io {
 // What is known of the numbers of a file system. One that is not named here promises nothing.
 enum class System : uint32_t {
   unknown,
-  local,    // this machine's, with one device number wherever it is mounted
+  memory,   // this machine's, with one device number wherever it is mounted …
+  local,    // … and so is this, on a device
   overlay,  // what lies over other file systems: a file that is only read may have many numbers
   network,  // shared by machines, with the same number of a file on all of them
 };

@@ -34,6 +34,13 @@ TEST(Differ, OverlaysAreCertainOnceTheyAreWritten) {
   EXPECT_EQ(differ(a, {7, 1, 100, kExt, System::local}, false), Differ::no);
 }
 
+TEST(Differ, MemoryIsNoDisk) {
+  const Identity a{7, 1, 100, kExt, System::local}, b{7, 1, 100, 0x01021994, System::memory};
+  EXPECT_EQ(differ(b, b, true), Differ::no);
+  EXPECT_EQ(differ(a, {7, 2, 100, 0x01021994, System::memory}, false), Differ::certain);
+  EXPECT_EQ(differ(b, {8, 1, 100, 0x01021994, System::memory}, true), Differ::by_machine);
+}
+
 TEST(Differ, EachMachineHasItsOwnDiskAndMayHaveCopies) {
   const Identity a{7, 1, 100, kExt, System::local}, b{8, 1, 100, kExt, System::local};
   EXPECT_EQ(differ(a, b, false), Differ::no);

@@ -15,7 +15,6 @@
 #include "io/pool.hpp"
 #include "io/stage.hpp"
 #include "mpi/file/hints.hpp"
-#include "mpi/file/learnt_ways.hpp"
 #include "mpi/file/shared_pointer.hpp"
 #include "mpi/object/error.hpp"
 #include "mpi/object/objects.hpp"
@@ -99,7 +98,6 @@ class File final : public HasErrhandler {
   // All ranks' views, once a collective access has asked for them after MPI_File_set_view.
   std::shared_ptr<const std::vector<io::View>> views;
   bool views_too_large = false;
-  LearntWays ways;  // rank 0's are those that count
 
   MPI_File handle = MPI_FILE_NULL;
 };

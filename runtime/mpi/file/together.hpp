@@ -6,7 +6,6 @@
 // rank moves its own data, by the same rule.
 #pragma once
 
-#include <chrono>
 #include <memory>
 #include <vector>
 
@@ -25,10 +24,10 @@ struct Share {
   int64_t file_size;
   int64_t buffer_size;      // hints; those of rank 0 are taken
   int64_t stripe, stripes;  // of the file; rank 0's are taken
+  int64_t large;            // bytes of a piece that whoever has it moves; rank 0's is taken
   int32_t buffering, aggregators;
   int32_t fit;  // for two phases
   int32_t failed;
-  uint32_t alone;  // LearntWays::wishes(); those of rank 0 are taken
 };
 
 class Together {
@@ -70,8 +69,6 @@ class Together {
   const coll::Call* judge();
   const coll::Call* tell(int first);
   const coll::Call* hear();
-  // How long the access took, for the next ones of the file.
-  void learn() const;
   const coll::Call* ask(const coll::Call& call, Stage then);
 
   const Function function_;
@@ -80,7 +77,6 @@ class Together {
   coll::Call call_;
   Share mine_{};
   std::vector<Share> shares_;
-  std::chrono::steady_clock::time_point decided_;
 
   // Of the ranks' views, as they travel.
   struct Said {
