@@ -54,11 +54,11 @@ class File {
   Error sync();
   int64_t block_size() { return storage_->block_size(); }
   Stripes stripes() {  // asked for once: they are given to a file when it is made
-    ask();
+    std::call_once(asked_, [this] { stripes_ = storage_->stripes(); });
     return stripes_;
   }
   Identity identity() {
-    ask();
+    std::call_once(identified_, [this] { identity_ = storage_->identity(); });
     return identity_;
   }
   void mark_open(int rank) { storage_->mark_open(rank); }
@@ -66,12 +66,6 @@ class File {
 
  private:
   friend class Sieve;
-  void ask() {
-    std::call_once(asked_, [this] {
-      stripes_ = storage_->stripes();
-      identity_ = storage_->identity();
-    });
-  }
   Outcome move_parts(const Access& access, bool writes);
   Outcome move_parts(int64_t offset, const Payload& memory, int64_t from, int64_t bytes,
                      bool writes);
@@ -82,7 +76,7 @@ class File {
   const std::string name_;
   const std::unique_ptr<Storage> storage_;
   const int place_;  // in the flight record
-  std::once_flag asked_;
+  std::once_flag asked_, identified_;
   Stripes stripes_;
   Identity identity_;
   std::mutex atomic_;  // threads of this process share the storage's locks

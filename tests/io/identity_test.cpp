@@ -49,7 +49,7 @@ TEST(Differ, EachMachineHasItsOwnDiskAndMayHaveCopies) {
 
 TEST(Differ, NetworkFilesByNumberAlone) {
   const Identity a{7, 1, 100, kNfs, System::network};
-  for (const uint64_t machine : {7, 8}) {
+  for (const uint64_t machine : {uint64_t{7}, uint64_t{8}}) {
     EXPECT_EQ(differ(a, {machine, 2, 100, kNfs, System::network}, true), Differ::no);
     EXPECT_EQ(differ(a, {machine, 1, 101, kNfs, System::network}, false), Differ::no);
     EXPECT_EQ(differ(a, {machine, 1, 101, kNfs, System::network}, true),
