@@ -28,5 +28,5 @@ for made in lib/libmpi_abi.so.1 bin/mpirun; do
 done
 # Emulation takes ten times as long: the limits are for that.
 cd "$build"
-ctest --output-on-failure --timeout 1500 -j 2 -R '^(unit|coll|types)\.|^contract\.deadlock$' \
+ctest --output-on-failure --timeout 1500 -j 2 -R '^(unit|coll|exec|types)\.|^contract\.deadlock$' \
   -E '^unit\.(layers|tiers|tidy)' --no-tests=error
