@@ -41,7 +41,8 @@ pmix_proc_state_t state_of(const RankView& rank) {
 // An array of the table's rows, which the info that it is loaded into owns.
 void load_table(pmix_info_t& info, const std::string& key, const std::string& nspace, const JobView& view) {
   pmix_data_array_t* array = nullptr;
-  PMIX_DATA_ARRAY_CREATE(array, view.ranks.size(), PMIX_PROC_INFO);
+  const size_t count = view.ranks.size();
+  PMIX_DATA_ARRAY_CREATE(array, count, PMIX_PROC_INFO);
   auto* rows = static_cast<pmix_proc_info_t*>(array->array);
   for (size_t i = 0; i < view.ranks.size(); ++i) {
     const RankView& rank = view.ranks[i];

@@ -73,7 +73,7 @@ int RankMap::count_on(int node) const {
 std::vector<int> RankMap::counts(size_t nodes) const {
   std::vector<int> out(nodes, 0);
   for (const RankRange& range : ranges_)
-    for (int n = 0; n < range.nodes; ++n) out[static_cast<size_t>(range.first_node + n)] += range.each;
+    for (int n = 0; n < range.nodes; ++n) out[static_cast<size_t>(range.first_node) + static_cast<size_t>(n)] += range.each;
   return out;
 }
 
@@ -83,7 +83,7 @@ RankMap RankMap::renumbered(const std::vector<int>& new_number) const {
     for (int n = 0; n < range.nodes; ++n) {
       RankRange part = range;
       part.first += n * range.each;
-      part.first_node = new_number[static_cast<size_t>(range.first_node + n)];
+      part.first_node = new_number[static_cast<size_t>(range.first_node) + static_cast<size_t>(n)];
       part.nodes = 1;
       out.ranges_.push_back(part);
       out.close();

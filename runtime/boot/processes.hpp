@@ -17,7 +17,7 @@ namespace tutti::boot {
 struct GlobalName {
   uint64_t job = 0;
   int32_t rank = 0;
-  auto operator<=>(const GlobalName&) const = default;
+  auto operator<=>(const GlobalName&) const = default;  // NOLINT(modernize-use-nullptr): what the compiler makes
 };
 
 class Processes {

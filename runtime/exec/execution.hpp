@@ -57,8 +57,10 @@ class Execution final : private engine::Poller, private engine::UnderWay {
   void own_arrays();
   // Bytes that it takes while it is kept: with its scratch, and with its plan, which others may have, too.
   size_t footprint() const {
-    return sizeof *this + capacity_ + plan_bytes_ + layouts_.capacity() * sizeof layouts_[0] +
-           types_.capacity() * sizeof types_[0] + numbers_.capacity() * sizeof numbers_[0];
+    const auto bytes_of = [](const auto& list) {
+      return list.capacity() * sizeof(typename std::decay_t<decltype(list)>::value_type);
+    };
+    return sizeof *this + capacity_ + plan_bytes_ + bytes_of(layouts_) + bytes_of(types_) + bytes_of(numbers_);
   }
   // Adds the calls at other ranks whose messages it cannot go on without, side by side; nothing if
   // it does not run. The engine is owned.

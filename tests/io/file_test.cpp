@@ -82,7 +82,9 @@ TEST(FileAccess, LargePiecesOfMemoryAreGatheredAndScattered) {
       ASSERT_FALSE(written.error) << written.error.message();
       ASSERT_EQ(written.bytes, bytes);
       const int64_t runs = view == &plain ? 2 : 376;  // 1024 pieces at most in a call
-      if (most == INT64_MAX) EXPECT_EQ(opened.storage->writes, runs);
+      if (most == INT64_MAX) {
+        EXPECT_EQ(opened.storage->writes, runs);
+      }
       // The file ends before what is asked for.
       const Outcome read =
           opened.file->read({*view, 700 + piece / 2, {in.data(), count, gaps.get()}, bytes});

@@ -157,7 +157,7 @@ Error intercomm_create(Comm& local_comm, int local_leader, Comm* peer_comm, int 
     if (leads && offer.first) local_comm.process.contexts->release(offer.context);
     return overlap ? std::move(overlap) : no_context_left(local_comm);
   }
-  *newintercomm = make_intercomm(local_comm, local_comm.group, new_group(std::move(remote), MPI_UNDEFINED, *local_comm.group),
+  *newintercomm = make_intercomm(local_comm, local_comm.group, new_group(remote, MPI_UNDEFINED, *local_comm.group),
                                  offer.first != 0, offer.context)
                       ->handle;
   return {};

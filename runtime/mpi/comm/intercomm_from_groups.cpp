@@ -91,7 +91,7 @@ Error make(Group& local, int local_leader, const Group* remote, int remote_leade
   std::vector<int> others(static_cast<size_t>(offer.count));
   if (leads) others = remote->processes.to_vector();
   tell_group(call, members, rank, others.data(), others.size() * sizeof(int));
-  auto* made = new Comm(Ref<Group>(&local), new_group(std::move(others), MPI_UNDEFINED, local),
+  auto* made = new Comm(Ref<Group>(&local), new_group(others, MPI_UNDEFINED, local),
                         offer.is_first != 0, offer.context, Ref<Errhandler>(&errhandler));
   finish_new(*made, info);
   *newcomm = made->handle;

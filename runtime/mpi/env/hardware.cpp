@@ -38,7 +38,7 @@ std::string text_of(const std::filesystem::path& file) {
 std::string numa_node_of(int cpu) {
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator(folder_of(cpu), ignored))
-    if (const std::string name = entry.path().filename(); name.starts_with("node")) return name;
+    if (std::string name = entry.path().filename(); name.starts_with("node")) return name;
   return "node0";
 }
 

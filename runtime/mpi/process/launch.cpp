@@ -40,7 +40,7 @@ std::string found_on(const std::string& path, const std::string& program) {
   if (program.find('/') != std::string::npos) return program;
   for (size_t at = 0; at <= path.size();) {
     const size_t end = std::min(path.find(':', at), path.size());
-    const std::string file = path.substr(at, end - at) + "/" + program;
+    std::string file = path.substr(at, end - at) + "/" + program;
     if (end > at && ::access(file.c_str(), X_OK) == 0) return file;
     at = end + 1;
   }

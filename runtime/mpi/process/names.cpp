@@ -20,8 +20,6 @@
 namespace tutti::mpi::names {
 namespace {
 
-namespace fs = std::filesystem;
-
 struct Published {
   int fd;  // holds the lock
   std::string file, port;

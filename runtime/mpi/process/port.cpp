@@ -259,8 +259,9 @@ Result<Socket> connect_to_port(const std::string& text, Patience patience) {
   const Deadline deadline = deadline_of(patience);
   for (const std::string& address : addresses) {
     Result<Socket> socket = reach(address, name->port);
-    Error problem = socket ? greet_as_client(*socket, name->secret, deadline) : std::move(socket).error();
-    if (problem && socket && is_over(deadline))
+    const bool reached = static_cast<bool>(socket);
+    Error problem = reached ? greet_as_client(*socket, name->secret, deadline) : std::move(socket).error();
+    if (problem && reached && is_over(deadline))
       return failure(MPI_ERR_PORT,
                      "the port {} of {} answers, but MPI_Comm_accept has not been called there for {}. The hint "
                      "'timeout', or the setting process.connect_timeout, gives it more time",

@@ -23,8 +23,8 @@ bool same_name(std::string_view a, std::string_view b) {
   });
 }
 
-void add(std::vector<PsetOfRanks>& all, std::string name, Ranks ranks) {
-  all.push_back({std::move(name), std::move(ranks)});
+void add(std::vector<PsetOfRanks>& all, std::string name, const Ranks& ranks) {
+  all.push_back({std::move(name), ranks});
 }
 
 std::vector<PsetOfRanks> find_all() {
@@ -43,7 +43,7 @@ std::vector<PsetOfRanks> find_all() {
     Result<std::vector<ProcessSet>> more = parse_process_sets(told, job.size);
     if (!more) say(Level::warning, "{}: {}", kProcessSetsVariable, more.error().message());
     if (more)
-      for (ProcessSet& set : *more) add(all, std::move(set.name), std::move(set.ranks));
+      for (ProcessSet& set : *more) add(all, std::move(set.name), set.ranks);
   }
   return all;
 }
