@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -47,6 +48,14 @@ constexpr int kSleepWithoutBellMs = 1;
 constexpr int kAlarmsAtOnce = 8;
 constexpr std::chrono::milliseconds kAlarmPeriod{1};
 
+// This thread, since it was asked last.
+bool was_preempted() {
+  thread_local long seen = 0;
+  rusage used{};
+  getrusage(RUSAGE_THREAD, &used);
+  return std::exchange(seen, used.ru_nivcsw) != used.ru_nivcsw;
+}
+
 }  // namespace
 
 Waiter::Waiter(Engine& engine, int transport, Waiting waiting)
@@ -88,10 +97,11 @@ void Waiter::Wait::sleep_early() {
   idle_ = before_sleep_;
 }
 
-// Something has come. It mostly has when this thread has its core again, before it looks by itself.
+// Something has come. It mostly has when this thread has its core again, before it looks by itself. A pass
+// that copied much has taken long without any such loss.
 void Waiter::Wait::end_looks() {
-  waiter_.has_lost_core(last_look_);
-  last_look_ = {};
+  Time last = std::exchange(last_look_, {});
+  if (std::chrono::steady_clock::now() - last >= kSlice && was_preempted()) waiter_.has_lost_core(last);
 }
 
 void Waiter::Wait::rest() {
