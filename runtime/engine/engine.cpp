@@ -63,9 +63,9 @@ std::vector<const Engine::PeerOrder*> Engine::peers_in_order() const {
   return all;
 }
 
-bool Engine::progress_here() {
+bool Engine::progress_here(int calls) {
   begin_pass();
-  bool moved = transport_->progress_here();
+  bool moved = transport_->progress_here(calls);
   if (!pollers_.empty()) moved |= pollers_.poll();
   return moved;
 }

@@ -12,6 +12,7 @@
 #include <string>
 #include <type_traits>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/by_process.hpp"
@@ -99,7 +100,14 @@ class Engine final : private transport::Receiver {
     if (!pollers_.empty()) moved |= pollers_.poll();
     return moved;
   }
-  bool progress_here();  // the same, see transport::Transport
+  bool progress_here(int calls = 1);  // the same, see transport::Transport
+  // A blocking call was over at once, perhaps without a pass: of such calls in a row some make one, or
+  // nothing would be asked for while a program makes no others.
+  void over_at_once() {
+    constexpr int kCallsPerPass = 64;
+    if (++at_once_ >= kCallsPerPass) [[unlikely]]
+      progress_here(std::exchange(at_once_, 0));
+  }
   // Asks for flags alone, before a sleep; true if anything happened.
   bool poll_flags() { return pollers_.poll(); }
 
@@ -299,6 +307,7 @@ class Engine final : private transport::Receiver {
   Pollers pollers_;
   int64_t pending_ = 0;
   int taken_ = 0;  // by recv_at_once() since the last pass
+  int at_once_ = 0;  // calls of over_at_once()
   uint64_t last_ticket_ = 0;
   std::unordered_map<uint64_t, SendOperation*> tickets_;  // sends whose answer is awaited
   std::deque<PeerOrder> peers_;   // those to whom anything was sent, or of whom anything came

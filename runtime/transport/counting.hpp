@@ -32,7 +32,7 @@ class Counting final : public Transport, private Receiver {
   void fetch(void* rendezvous, Fetch& fetch) override { inner_.fetch(rendezvous, fetch); }
   void discard(void* rendezvous) override { inner_.discard(rendezvous); }
   bool progress() override { return inner_.progress(); }
-  bool progress_here() override { return inner_.progress_here(); }
+  bool progress_here(int calls) override { return inner_.progress_here(calls); }
   void spread() override { inner_.spread(); }
   int descriptor() const override { return inner_.descriptor(); }
   bool arm(bool by_flags) override { return inner_.arm(by_flags); }

@@ -276,11 +276,12 @@ bool Node::progress() {
   return poll_ucx() || moved;
 }
 
-bool Node::progress_here() {
+bool Node::progress_here(int calls) {
   if (!shared_ || !ucx_) return progress();
   const bool moved = shared_->progress();
   if (moved) quiet_ = 0;
-  return (++skipped_ >= patience_ && poll_ucx()) || moved;
+  skipped_ += calls;
+  return (skipped_ >= patience_ && poll_ucx()) || moved;
 }
 
 bool Node::poll_ucx() {

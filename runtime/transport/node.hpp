@@ -69,7 +69,7 @@ class Node final : public Transport {
   void fetch(void* rendezvous, Fetch& fetch) override;
   void discard(void* rendezvous) override;
   bool progress() override;
-  bool progress_here() override;
+  bool progress_here(int calls) override;
   void spread() override {
     if (shared_) shared_->spread();
   }

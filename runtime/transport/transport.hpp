@@ -110,8 +110,9 @@ class Transport {
 
   // Drives everything once; true if anything happened.
   virtual bool progress() = 0;
-  // The same for who waits for nothing but shared memory: what is dear to ask is mostly left out.
-  virtual bool progress_here() { return progress(); }
+  // The same for who waits for nothing but shared memory: what is dear to ask is mostly left out. So
+  // many calls have come to it since it was called last.
+  virtual bool progress_here(int calls) { return (void)calls, progress(); }
   // Now and then by a thread that yields because ranks share cores: it may be moved to another one.
   virtual void spread() {}
 

@@ -26,15 +26,14 @@ done
 nodes_up "${names[@]}"
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 
-# run WHICH COMMAND…: the launcher's command line on node1. All nodes take this machine's cores for theirs: ranks are
-# told to give them away while they wait.
+# run WHICH COMMAND…: the launcher's command line on node1. All nodes take this machine's cores for theirs: ranks of
+# Open MPI are told to give them away while they wait, those of Tutti notice.
 run() {
-  local yields="--set wait.spins=1"
   local which=$1
   shift
   case $which in
-    flat) in_node node1 "$build/bin/mpirun" $yields --host $hosts "$@" ;;
-    tree) in_node node1 "$build/bin/mpirun" $yields --set launch.fan_out=2 --host $hosts "$@" ;;
+    flat) in_node node1 "$build/bin/mpirun" --host $hosts "$@" ;;
+    tree) in_node node1 "$build/bin/mpirun" --set launch.fan_out=2 --host $hosts "$@" ;;
     ompi) in_node node1 mpirun.openmpi --host $hosts --map-by node --bind-to none -mca mpi_yield_when_idle 1 "$@" ;;
   esac
 }
