@@ -57,9 +57,8 @@ class Execution final : private engine::Poller, private engine::UnderWay {
   void own_arrays();
   // Bytes that it takes while it is kept: with its scratch, and with its plan, which others may have, too.
   size_t footprint() const {
-    const auto bytes_of = [](const auto& list) {
-      return list.capacity() * sizeof(typename std::decay_t<decltype(list)>::value_type);
-    };
+    // NOLINTNEXTLINE(bugprone-sizeof-expression): some are lists of pointers
+    const auto bytes_of = []<class T>(const std::vector<T>& list) { return list.capacity() * sizeof(T); };
     return sizeof *this + capacity_ + plan_bytes_ + bytes_of(layouts_) + bytes_of(types_) + bytes_of(numbers_);
   }
   // Adds the calls at other ranks whose messages it cannot go on without, side by side; nothing if

@@ -259,18 +259,18 @@ Result<Socket> connect_to_port(const std::string& text, Patience patience) {
   const Deadline deadline = deadline_of(patience);
   for (const std::string& address : addresses) {
     Result<Socket> socket = reach(address, name->port);
-    const bool reached = static_cast<bool>(socket);
-    Error problem = reached ? greet_as_client(*socket, name->secret, deadline) : std::move(socket).error();
-    if (problem && reached && is_over(deadline))
+    const Error problem = socket ? greet_as_client(*socket, name->secret, deadline) : Error();
+    if (socket && !problem) {
+      watch_liveness(socket->fd());
+      return socket;
+    }
+    if (socket && is_over(deadline))
       return failure(MPI_ERR_PORT,
                      "the port {} of {} answers, but MPI_Comm_accept has not been called there for {}. The hint "
                      "'timeout', or the setting process.connect_timeout, gives it more time",
                      name->port, name->host, text_of(*patience));
-    if (!problem) {
-      watch_liveness(socket->fd());
-      return socket;
-    }
-    tried += fmt::format("{}{}: {}", tried.empty() ? "" : "; ", address, problem.message());
+    tried += fmt::format("{}{}: {}", tried.empty() ? "" : "; ", address,
+                         socket ? problem.message() : socket.error().message());
   }
   return failure(MPI_ERR_PORT, "the port {} of {} cannot be reached ({}). It may be closed, or its process has ended",
                  name->port, name->host, tried.empty() ? "its name has no address" : tried);
