@@ -217,7 +217,8 @@ Error open(int level) {
   p->thread_level = level;
   p->main_thread = std::this_thread::get_id();
   if (level == MPI_THREAD_MULTIPLE) concurrent_calls = true;
-  // What MPI_Finalize closed stays, for what the program did not free refers to it; there is one at most.
+  // What MPI_Finalize closed stays, for what the program did not free refers to it; there is one at most. It is kept
+  // here for LeakSanitizer to find.
   static std::atomic<Process*> closed;
   closed = std::exchange(the_process, p.release());
   make_predefined_comms(*the_process);

@@ -186,7 +186,7 @@ Error same_mode(Comm& comm, int amode, Error mine) {
 
 // Which files are open, under --check=strict: by what they are, for a name may have come to mean
 // another file. Those of this process, with the call that has opened each; other processes of the
-// machine say so by a mark on the file. Any thread.
+// machine say so by a mark that names the file (io/open_mark.hpp). Any thread.
 //
 // MPI_File_close removes the mark before the barrier that all ranks leave it by, so that whoever
 // deletes a file after that finds none.
