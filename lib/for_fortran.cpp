@@ -33,28 +33,28 @@ uint16_t number_of(const char* function) {
 }  // namespace
 
 extern "C" {
-[[gnu::visibility("default")]] int tutti_watch_request(MPI_Request request, void (*watcher)(void*, int), void* state);
-[[gnu::visibility("default")]] int tutti_watch_window(MPI_Win win, int rank, void (*watcher)(void*, int), void* state);
-[[gnu::visibility("default")]] int tutti_watch_split(MPI_File file, const void* buffer, void (*watcher)(void*, int),
+[[gnu::visibility("default")]] int tutti_watch_request(MPI_Request request, void (*watcher)(void*, int, int), void* state);
+[[gnu::visibility("default")]] int tutti_watch_window(MPI_Win win, int rank, void (*watcher)(void*, int, int), void* state);
+[[gnu::visibility("default")]] int tutti_watch_split(MPI_File file, const void* buffer, void (*watcher)(void*, int, int),
                                                      void* state);
 [[gnu::visibility("default")]] int tutti_refuse(const char* function, int what, void* handle, int error_class,
                                                 const char* sentence);
 }
 
 // See runtime/mpi/request/watch.hpp, whose Watched the watcher is told. 0: the request is over already.
-int tutti_watch_request(MPI_Request request, void (*watcher)(void*, int), void* state) {
+int tutti_watch_request(MPI_Request request, void (*watcher)(void*, int, int), void* state) {
   mpi::Request* const watched = mpi::resolve<mpi::Request>(request);
   return watched && mpi::watch(*watched, watcher, state);
 }
 
 // The same of the operations on a window that have been started at a rank, and
-int tutti_watch_window(MPI_Win win, int rank, void (*watcher)(void*, int), void* state) {
+int tutti_watch_window(MPI_Win win, int rank, void (*watcher)(void*, int, int), void* state) {
   mpi::Window* const window = mpi::resolve<mpi::Window>(win);
   return window && window->watch(rank, watcher, state);
 }
 
 // of the split access that has begun on a file, whose end will name `buffer`.
-int tutti_watch_split(MPI_File file, const void* buffer, void (*watcher)(void*, int), void* state) {
+int tutti_watch_split(MPI_File file, const void* buffer, void (*watcher)(void*, int, int), void* state) {
   mpi::File* const watched = mpi::resolve<mpi::File>(file);
   if (!watched || !watched->split.request) return 0;
   watched->split.buffer = buffer;

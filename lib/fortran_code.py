@@ -232,10 +232,9 @@ def sections_body(p):
     raising = {"COMMUNICATOR": "kOnComm, comm_in", "FILE": "kOnFile, file_in", "WINDOW": "kOnWin, win_in"}
     on = next((f"{raising[a.kind]}(*{a.name})" for a in p.arguments if a.kind in raising and a.direction != "out"),
               "kOnComm, MPI_COMM_SELF")
-    # A request that a copy may belong to: a partition is written after its operation has started.
+    # A request that a copy may belong to.
     request = next((a for a in p.arguments if a.kind == "REQUEST" and a.direction == "out"), None)
-    if p.short.removesuffix("_c") in ("psend_init", "precv_init"):
-        request = None
+    is_partitioned = p.short.removesuffix("_c") in ("psend_init", "precv_init")
     is_persistent = int("_init" in p.short)
     window = next((a for a in p.arguments if a.kind == "WINDOW"), None)
     split = next((a for a in p.arguments if a.kind == "FILE"), None) if p.short.removesuffix("_c").endswith("_begin") else None
@@ -245,7 +244,9 @@ def sections_body(p):
             continue
         n = a.name
         use, count, datatype = section_use(p, a)
-        flow = {"in": "kIn", "out": "kOut", "inout": "kInOut"}[a.direction]
+        # The standard calls the buffer of MPI_Precv_init an argument of direction IN.
+        direction = "out" if p.short.startswith("precv_init") else a.direction
+        flow = {"in": "kIn", "out": "kOut", "inout": "kInOut"}[direction]
         if a.flag("asynchronous"):
             flow += " | kLater" + (" | kRequest" if request else " | kWindow" if window else " | kSplit" if split else "")
         before = [f"struct section {n}_;"]
@@ -276,6 +277,10 @@ def sections_body(p):
     for begin, a in zip(begins[1:], [a for a in p.arguments if a.kind == "BUFFER"][1:]):
         text.append(f"  const int error_of_{a.name} = {begin};")
         text.append(f"  if (error_ == MPI_SUCCESS) error_ = error_of_{a.name};")
+    if is_partitioned:
+        text.append("  if (error_ == MPI_SUCCESS)")
+        text.append(f"    error_ = SECTION_PARTITIONS(buf_, *partitions, *count, datatype_in(*datatype), "
+                    f"((struct raised_on){{\"{p.name}\", {on}}}));")
     text.append("  if (error_ == MPI_SUCCESS)")
     text.append(f"    error_ = call({', '.join(c.value for c in codes)});")
     if request:

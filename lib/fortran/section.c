@@ -49,8 +49,10 @@ static int refuse(enum refusal why, struct raised_on on) {
 
 struct kept_copy {
   char *packed;
-  size_t used;       /* bytes of it that the operation may change */
-  int flow, is_open; /* open: what the operation puts there shall still go back */
+  char *was;   /* what stood in it when the operation started; NULL: the operation only reads it */
+  size_t used; /* bytes of it that the operation may change */
+  size_t partition, partitions_apart; /* bytes that a partition spans, and between the first ones of two; 0: none */
+  int is_open; /* what the operation puts there shall still go back */
   char *base;
   size_t elem_len;
   int rank;
@@ -58,12 +60,11 @@ struct kept_copy {
 };
 
 /* lib/for_fortran.cpp; another library of the ABI has no such function. */
-enum watched { kStarts, kEnds, kGoes };
-extern int tutti_watch_request(MPI_Request request, void (*watcher)(void *state, int what), void *state)
-    __attribute__((weak));
-extern int tutti_watch_window(MPI_Win win, int rank, void (*watcher)(void *state, int what), void *state)
-    __attribute__((weak));
-extern int tutti_watch_split(MPI_File file, const void *buffer, void (*watcher)(void *state, int what), void *state)
+enum watched { kStarts, kEnds, kGoes, kReady, kArrived };
+typedef void watch_function(void *state, int what, int partition);
+extern int tutti_watch_request(MPI_Request request, watch_function *watcher, void *state) __attribute__((weak));
+extern int tutti_watch_window(MPI_Win win, int rank, watch_function *watcher, void *state) __attribute__((weak));
+extern int tutti_watch_split(MPI_File file, const void *buffer, watch_function *watcher, void *state)
     __attribute__((weak));
 
 static int is_told(int flow) {
@@ -71,13 +72,32 @@ static int is_told(int flow) {
          ((flow & kSplit) && tutti_watch_split);
 }
 
-static void copy(const struct kept_copy *c, int back) {
-  CFI_index_t at[CFI_MAX_RANK] = {0};
-  char *element = c->base, *packed = c->packed, *const end = packed + c->used;
-  while (packed < end) {
-    const size_t left = (size_t)(end - packed), length = left < c->elem_len ? left : c->elem_len;
-    memcpy(back ? element : packed, back ? packed : element, length);
-    packed += length;
+/* To the section goes what the operation has changed: whatever else has changed there since it started, in the gaps of
+ * a datatype or in a partition that has arrived, is the program's. */
+static void put_back(char *to, char *from, char *was, size_t length) {
+  if (memcmp(from, was, length) == 0) return;
+  for (size_t i = 0; i < length; i++)
+    if (from[i] != was[i]) to[i] = was[i] = from[i];
+}
+
+/* Bytes [from, to) of the copy, and the section's elements that they are. */
+static void copy(const struct kept_copy *c, size_t from, size_t to, int back) {
+  CFI_index_t at[CFI_MAX_RANK] = {0}, before = (CFI_index_t)(from / c->elem_len);
+  size_t skipped = from % c->elem_len;
+  char *element = c->base;
+  for (int i = 0; i < c->rank; i++) {
+    at[i] = before % c->dim[i].extent;
+    before /= c->dim[i].extent;
+    element += at[i] * c->dim[i].sm;
+  }
+  while (from < to) {
+    const size_t left = to - from, rest = c->elem_len - skipped, length = left < rest ? left : rest;
+    if (back)
+      put_back(element + skipped, c->packed + from, c->was + from, length);
+    else
+      memcpy(c->packed + from, element + skipped, length);
+    from += length;
+    skipped = 0;
     for (int i = 0; i < c->rank; i++) {
       element += c->dim[i].sm;
       if (++at[i] < c->dim[i].extent) break;
@@ -87,26 +107,40 @@ static void copy(const struct kept_copy *c, int back) {
   }
 }
 
+static void fill_copy(struct kept_copy *c) {
+  copy(c, 0, c->used, 0);
+  if (c->was) memcpy(c->was, c->packed, c->used);
+}
 static void copy_back(struct kept_copy *c) {
-  if (c->is_open && (c->flow & kOut)) copy(c, 1);
+  if (c->is_open && c->was) copy(c, 0, c->used, 1);
   c->is_open = 0;
 }
 static void free_copy(struct kept_copy *c) {
+  free(c->was);
   free(c->packed);
   free(c);
 }
 
-static void on_request(void *state, int what) {
+static void copy_partition(struct kept_copy *c, int partition, int back) {
+  const size_t from = (size_t)partition * c->partitions_apart;
+  copy(c, from, from + c->partition, back);
+}
+
+static void on_request(void *state, int what, int partition) {
   struct kept_copy *const c = (struct kept_copy *)state;
-  if (what == kStarts) {
-    copy(c, 0);
-    c->is_open = 1;
-    return;
+  switch ((enum watched)what) {
+    case kStarts:
+      /* The partitions of a send are still the program's. */
+      if (!c->partition || c->was) fill_copy(c);
+      c->is_open = 1;
+      return;
+    case kEnds: copy_back(c); return;
+    case kGoes: free_copy(c); return;
+    case kReady: copy_partition(c, partition, 0); return;
+    case kArrived:
+      if (c->is_open) copy_partition(c, partition, 1);
+      return;
   }
-  if (what == kEnds)
-    copy_back(c);
-  else
-    free_copy(c);
 }
 
 /* How many bytes `count` elements of a datatype take in an array without gaps; -1 if they begin before it. */
@@ -145,17 +179,34 @@ int section_make(struct section *section, const CFI_cdesc_t *of, MPI_Count *coun
   }
   if ((flow & kLater) && !is_told(flow)) return refuse(kNeedsCopy, on);
   struct kept_copy *const c = (struct kept_copy *)malloc(sizeof *c + (size_t)of->rank * sizeof c->dim[0]);
-  char *const packed = (char *)malloc(used + 1);
-  if (!c || !packed) {
+  char *const packed = (char *)malloc(used + 1), *const was = flow & kOut ? (char *)malloc(used + 1) : NULL;
+  if (!c || !packed || (!was && (flow & kOut))) {
     free(c);
     free(packed);
+    free(was);
     return MPI_ERR_NO_MEM;
   }
-  *c = (struct kept_copy){packed, used, flow, 1, (char *)of->base_addr, of->elem_len, of->rank};
+  *c = (struct kept_copy){packed, was, used, 0, 0, 1, (char *)of->base_addr, of->elem_len, of->rank};
   memcpy(c->dim, of->dim, (size_t)of->rank * sizeof c->dim[0]);
-  copy(c, 0);
+  fill_copy(c);
   section->address = packed;
   section->copy = c;
+  return MPI_SUCCESS;
+}
+
+int section_partitions(struct section *section, int partitions, MPI_Count count, MPI_Datatype type,
+                       struct raised_on on) {
+  struct kept_copy *const c = section->copy;
+  MPI_Count low = 0, extent = 0, bytes = 0;
+  int error = PMPI_Type_get_extent_c(type, &low, &extent);
+  if (error == MPI_SUCCESS) error = span(count, type, &bytes);
+  if (error != MPI_SUCCESS || partitions <= 0) return error; /* the call itself judges that */
+  if (bytes < 0) return refuse(kBefore, on);
+  const MPI_Count used = (MPI_Count)c->used, apart = count * extent;
+  if (bytes > used || (partitions > 1 && apart > (used - bytes) / (partitions - 1))) return refuse(kTooMany, on);
+  c->partition = (size_t)bytes;
+  c->partitions_apart = (size_t)apart;
+  c->used = (size_t)((partitions - 1) * apart + bytes);
   return MPI_SUCCESS;
 }
 

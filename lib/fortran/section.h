@@ -4,8 +4,9 @@
  * MPI keeps as long as an operation needs it. Where a datatype cannot do (reductions, several blocks that do
  * not lie alike, derived datatypes with gaps of their own), the call works on a copy: a blocking one for as long as
  * it runs, another one for as long as its request is there, or until a call says that it is complete: the one that
- * synchronises a window, or the second half of a split access. The library of MPI has to tell of that (Tutti's does);
- * above another one, and of partitions, such a buffer is refused with a sentence. */
+ * synchronises a window, or the second half of a split access. A partition is copied when MPI_Pready hands it over, and
+ * when MPI_Parrived says that it has come. The library of MPI has to tell of that (Tutti's does); above another one such
+ * a buffer is refused with a sentence. */
 #ifndef TUTTI_FORTRAN_SECTION_H
 #define TUTTI_FORTRAN_SECTION_H
 
@@ -50,6 +51,9 @@ struct raised_on {
 HIDDEN extern int section_make(struct section *section, const CFI_cdesc_t *of, MPI_Count *count, MPI_Datatype *type,
                                enum section_use use, int flow, struct raised_on on);
 HIDDEN extern void section_end(struct section *section);
+/* There are `partitions` of `count` elements each in the buffer: behind section_begin(), with the call's own arguments. */
+HIDDEN extern int section_partitions(struct section *section, int partitions, MPI_Count count, MPI_Datatype type,
+                                     struct raised_on on);
 /* The copy belongs to the request from now on, which may start (and copy) again if it is persistent. */
 HIDDEN extern void section_keep(struct section *section, MPI_Request request, int is_persistent);
 /* Or to the window, until what has been started at `rank` is complete there, or to the file, until the access ends. */
@@ -73,6 +77,8 @@ static inline int section_begin(struct section *section, const CFI_cdesc_t *of, 
   section->type = NULL;
   return UNLIKELY(has_gaps(of)) ? section_make(section, of, count, type, use, flow, on) : MPI_SUCCESS;
 }
+#define SECTION_PARTITIONS(section, partitions, count, type, on) \
+  UNLIKELY((section).copy != NULL) ? section_partitions(&(section), partitions, count, type, on) : MPI_SUCCESS
 #define SECTION_KEEP(section, request, is_persistent) \
   if (UNLIKELY((section).copy != NULL)) section_keep(&(section), request, is_persistent)
 #define SECTION_KEEP_FOR_WINDOW(section, win, rank) \

@@ -27,6 +27,8 @@ program sections_later
   call blocks()
   call types_of_each_rank()
   call derived_types()
+  call gaps_are_the_programs()
+  call partitions()
   call freed_early()
   call others()
   call windows()
@@ -307,6 +309,80 @@ contains
     call MPI_Type_free(every_other)
   end subroutine
 
+  ! Between the elements of the datatype the program may write while the operation goes on.
+  subroutine gaps_are_the_programs()
+    integer, asynchronous :: a(40), b(40)
+    type(MPI_Datatype) :: every_other
+    type(MPI_Request) :: request
+    call MPI_Type_vector(3, 1, 2, MPI_INTEGER, every_other)
+    call MPI_Type_commit(every_other)
+    a = [(100 * rank + i, i = 1, 40)]
+    b = -1
+    call MPI_Irecv(b(1:39:2), 1, every_other, left, 9, MPI_COMM_WORLD, request)
+    b(3:7:4) = 55
+    call MPI_Send(a, 3, MPI_INTEGER, right, 9, MPI_COMM_WORLD)
+    call MPI_Wait(request, MPI_STATUS_IGNORE)
+    call check('received between gaps', all(b([1, 5, 9]) == 100 * left + [1, 2, 3]))
+    call check('written into gaps', all(b(3:7:4) == 55) .and. count(b == -1) == 35)
+    call MPI_Type_free(every_other)
+  end subroutine
+
+  ! Partitions that lie across columns, and such whose datatype has gaps: one is sent as it is when it is handed over, and
+  ! is in its place, and the program's, when it is said to have come.
+  subroutine partitions()
+    integer, asynchronous :: a(5, 6), b(5, 6), c(0:47), d(0:47)
+    type(MPI_Datatype) :: every_other
+    type(MPI_Request) :: requests(2)
+    integer :: round, k
+    logical :: flag
+    call MPI_Psend_init(a(1:5:2, :), 9, 2_MPI_COUNT_KIND, MPI_INTEGER, right, 3, MPI_COMM_WORLD, MPI_INFO_NULL, requests(1))
+    call MPI_Precv_init(b(2:4, :), 9, 2_MPI_COUNT_KIND, MPI_INTEGER, left, 3, MPI_COMM_WORLD, MPI_INFO_NULL, requests(2))
+    do round = 1, 3
+      a = -7
+      b = -1
+      call MPI_Startall(2, requests)
+      a(1:5:2, :) = reshape([(1000 * rank + 100 * round + i, i = 1, 18)], [3, 6])
+      call MPI_Pready(8, requests(1))
+      call MPI_Pready_list(2, [3, 4], requests(1))
+      call MPI_Pready_range(0, 2, requests(1))
+      call MPI_Pready_range(5, 7, requests(1))
+      call MPI_Waitall(2, requests, MPI_STATUSES_IGNORE)
+      call check('partitions across columns', count(b == -1) == 12 .and. &
+                 all(reshape(b(2:4, :), [18]) == [(1000 * left + 100 * round + i, i = 1, 18)]))
+    end do
+    call MPI_Request_free(requests(1))
+    call MPI_Request_free(requests(2))
+
+    call MPI_Type_vector(2, 1, 2, MPI_INTEGER, every_other)
+    call MPI_Type_commit(every_other)
+    ! Three partitions of 2 elements of it: of a section 0 . 2 3 . 5, 6 . 8 9 . 11 and 12 . 14 15 . 17.
+    call MPI_Psend_init(c(0::2), 3, 2_MPI_COUNT_KIND, every_other, right, 5, MPI_COMM_WORLD, MPI_INFO_NULL, requests(1))
+    call MPI_Precv_init(d(1::2), 3, 2_MPI_COUNT_KIND, every_other, left, 5, MPI_COMM_WORLD, MPI_INFO_NULL, requests(2))
+    call MPI_Type_free(every_other)
+    do round = 1, 3
+      c = -7
+      d = -1
+      call MPI_Startall(2, requests)
+      do k = 2, 0, -1
+        c(12 * k:12 * k + 10:2) = [(1000 * rank + 100 * round + 6 * k + i, i = 0, 5)]
+        call MPI_Pready(k, requests(1))
+      end do
+      do k = 0, 2
+        flag = .false.
+        do while (.not. flag)
+          call MPI_Parrived(requests(2), k, flag)
+        end do
+        call MPI_F_sync_reg(d)
+        call check('a partition that has come', all(d(12 * k + [1, 5, 7, 11]) == 1000 * left + 100 * round + 6 * k + [0, 2, 3, 5]))
+        d(12 * k + 5) = 4 ! the program's again
+      end do
+      call MPI_Waitall(2, requests, MPI_STATUSES_IGNORE)
+      call check('written back once', all(d(5:29:12) == 4) .and. count(d == -1) == 36)
+    end do
+    call MPI_Request_free(requests(1))
+    call MPI_Request_free(requests(2))
+  end subroutine
+
   ! The request is freed before its message comes; what is received is in place when a later message has come, too.
   subroutine freed_early()
     integer, asynchronous :: a(20), b(20)
@@ -515,6 +591,8 @@ contains
     call MPI_Type_commit(every_other)
     call MPI_Isend(a(1:10:2), 2, every_other, rank, 0, comm, request, code)
     call says('isend of too many', code, MPI_ERR_COUNT, 'fewer elements')
+    call MPI_Psend_init(a(1:20:2), 3, 1_MPI_COUNT_KIND, every_other, rank, 0, comm, MPI_INFO_NULL, request, code)
+    call says('partitions of too many', code, MPI_ERR_COUNT, 'fewer elements')
     bytes = 80
     call MPI_Win_create(memory, bytes, 4, MPI_INFO_NULL, comm, win)
     call MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN)

@@ -6,6 +6,7 @@
 #include "mpi/object/entry.hpp"
 #include "mpi/object/inventory.hpp"
 #include "mpi/partitioned/api_partitioned.hpp"
+#include "mpi/request/watch.hpp"
 
 namespace tutti::mpi {
 namespace {
@@ -47,8 +48,8 @@ Error make(bool sends, PartitionedArguments given, MPI_Request* request) {
   return {};
 }
 
-// The operation behind a request, or why it is none.
-Error find(MPI_Request handle, const char* what, Partitioned*& found) {
+// The request of a partitioned operation, or why it is none.
+Error find(MPI_Request handle, const char* what, PersistentRequest*& found) {
   Request* const request = handle == MPI_REQUEST_NULL ? nullptr : resolve<Request>(handle);
   PersistentRequest* const persistent = request ? as_persistent(request) : nullptr;
   if (!persistent || !persistent->partitioned)
@@ -56,7 +57,7 @@ Error find(MPI_Request handle, const char* what, Partitioned*& found) {
                    request ? "not that of a partitioned operation" : "null, or freed already",
                    what);
   error_object() = Ref<HasErrhandler>(persistent->comm.get());
-  found = persistent->partitioned.get();
+  found = persistent;
   return {};
 }
 
@@ -66,7 +67,8 @@ Error check_partition(const Partitioned& operation, int partition) {
                  partition, operation.partitions() - 1);
 }
 
-Error ready(Partitioned& operation, int low, int high) {
+Error ready(PersistentRequest& request, int low, int high) {
+  Partitioned& operation = *request.partitioned;
   if (Error e = check_partition(operation, low)) return e;
   if (Error e = check_partition(operation, high)) return e;
   if (!operation.round())
@@ -75,14 +77,16 @@ Error ready(Partitioned& operation, int low, int high) {
         "partition {} is made ready before MPI_Start has started the request, or after all its "
         "partitions are sent: a round begins with MPI_Start (the standard, section 4.2.2)",
         low);
+  if (request.is_watched()) [[unlikely]]
+    for (int i = low; i <= high; ++i) tell_watchers(request, Watched::partition_ready, i);
   return operation.ready(low, high);
 }
 
-Error find_send(MPI_Request handle, Partitioned*& found) {
+Error find_send(MPI_Request handle, PersistentRequest*& found) {
   if (Error e = find(
           handle, "only one that MPI_Psend_init has made has partitions to be made ready", found))
     return e;
-  if (!found->is_send())
+  if (!found->partitioned->is_send())
     return failure(MPI_ERR_REQUEST,
                    "the request is one of MPI_Precv_init: its partitions are asked for by "
                    "MPI_Parrived (argument "
@@ -151,18 +155,18 @@ Error pready(int partition, MPI_Request request) {
 }
 
 Error pready_range(int low, int high, MPI_Request request) {
-  Partitioned* operation = nullptr;
-  if (Error e = find_send(request, operation)) return e;
+  PersistentRequest* send = nullptr;
+  if (Error e = find_send(request, send)) return e;
   if (low > high)
     return failure(MPI_ERR_ARG, "partitions {} to {} are no range (argument partition_high)", low,
                    high);
   const engine::Engine::Guard own(engine_of_process());
-  return done(ready(*operation, low, high));
+  return done(ready(*send, low, high));
 }
 
 Error pready_list(int length, const int* partitions, MPI_Request request) {
-  Partitioned* operation = nullptr;
-  if (Error e = find_send(request, operation)) return e;
+  PersistentRequest* send = nullptr;
+  if (Error e = find_send(request, send)) return e;
   if (length < 0 || (length > 0 && !partitions))
     return failure(MPI_ERR_ARG, "{} is no length of a list{} (argument length)", length,
                    partitions ? "" : ", and the list is NULL");
@@ -170,31 +174,34 @@ Error pready_list(int length, const int* partitions, MPI_Request request) {
   for (int i = 0; i < length;) {
     int next = i + 1;  // a run of neighbours travels together
     while (next < length && partitions[next] == partitions[next - 1] + 1) ++next;
-    if (Error e = ready(*operation, partitions[i], partitions[next - 1])) return e;
+    if (Error e = ready(*send, partitions[i], partitions[next - 1])) return e;
     i = next;
   }
   return done({});
 }
 
 Error parrived(MPI_Request request, int partition, int* flag) {
-  Partitioned* operation = nullptr;
+  PersistentRequest* receive = nullptr;
   if (Error e = find(request, "only one that MPI_Precv_init has made has partitions that arrive",
-                     operation))
+                     receive))
     return e;
-  if (operation->is_send())
+  const Partitioned& operation = *receive->partitioned;
+  if (operation.is_send())
     return failure(
         MPI_ERR_REQUEST,
         "the request is one of MPI_Psend_init: nothing arrives by it (argument request)");
-  if (Error e = check_partition(*operation, partition)) return e;
+  if (Error e = check_partition(operation, partition)) return e;
   engine::Engine& engine = engine_of_process();
   bool moved = true;
   {
     const engine::Engine::Guard own(engine);
-    *flag = !operation->round() || operation->has_arrived(partition);
+    *flag = !operation.round() || operation.has_arrived(partition);
     if (!*flag) {
       moved = engine.progress();
-      *flag = !operation->round() || operation->has_arrived(partition);
+      *flag = !operation.round() || operation.has_arrived(partition);
     }
+    if (*flag && receive->is_watched()) [[unlikely]]
+      tell_watchers(*receive, Watched::partition_arrived, partition);
   }
   if (!*flag && !moved) engine.give_way();
   return done({});

@@ -35,13 +35,13 @@ bool watch(Request& request, WatchFunction watcher, void* state) {
   return true;
 }
 
-void tell_watchers(const Request& request, Watched what) {
+void tell_watchers(const Request& request, Watched what, int partition) {
   AllWatched& all = all_watched();
   // Held meanwhile: of two threads that ask for the status the second one must find the data in their place, too.
   const std::lock_guard lock(all.mutex);
   const auto found = all.of.find(&request);
   if (found == all.of.end()) return;
-  for (const OneWatcher& watcher : found->second) watcher.call(watcher.state, static_cast<int>(what));
+  for (const OneWatcher& watcher : found->second) watcher.call(watcher.state, static_cast<int>(what), partition);
 }
 
 void hand_watchers_on(const Request& from, Request& to) {
@@ -59,7 +59,7 @@ void Request::forget_watched() {
   const std::lock_guard lock(all.mutex);
   auto node = all.of.extract(this);
   if (!node) return;
-  for (const OneWatcher& watcher : node.mapped()) watcher.call(watcher.state, static_cast<int>(Watched::goes));
+  for (const OneWatcher& watcher : node.mapped()) watcher.call(watcher.state, static_cast<int>(Watched::goes), 0);
 }
 
 }  // namespace tutti::mpi
