@@ -12,7 +12,7 @@ using transport::Header;
 
 // Longer messages are not worth the attempt to send them at once.
 constexpr int64_t kAtOnce = 4 << 10;
-// Messages taken like that in a row. A pass sees to all else, and hands over what comes behind them,
+// Messages taken like that between two passes. A pass sees to all else, and hands over what comes behind them,
 // which takes longer then.
 constexpr int kTakenAlone = 1024, kTakenAmongOthers = 16;
 
@@ -63,11 +63,8 @@ bool Engine::recv_at_once(int from, const Match& match, const Payload& payload, 
   tell(header, Happening::message_matched, helper_drives());
   waiter_.stay_awake();
   // What else is under way goes on, and the progress thread knows that this one is here.
-  if (++taken_ >= (pending() > 0 ? kTakenAmongOthers : kTakenAlone)) [[unlikely]] {
-    progress_here();
-  } else if (pending() == 0) {
-    waiter_.count_pass();
-  }
+  const bool asked = over_at_once(pending() > 0 ? kTakenAmongOthers : kTakenAlone);
+  if (!asked && pending() == 0) waiter_.count_pass();
   return true;
 }
 

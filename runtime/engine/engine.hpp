@@ -101,12 +101,13 @@ class Engine final : private transport::Receiver {
     return moved;
   }
   bool progress_here(int calls = 1);  // the same, see transport::Transport
-  // A blocking call was over at once, perhaps without a pass: of such calls in a row some make one, or
-  // nothing would be asked for while a program makes no others.
-  void over_at_once() {
-    constexpr int kCallsPerPass = 64;
-    if (++at_once_ >= kCallsPerPass) [[unlikely]]
-      progress_here(std::exchange(at_once_, 0));
+  // A blocking call was over at once, perhaps without a pass: one of so many makes one, or nothing else
+  // would be asked for while a program makes no other calls. True: this one has.
+  bool over_at_once(int calls_per_pass = 64) {
+    if (++at_once_ < calls_per_pass) [[likely]]
+      return false;
+    progress_here(std::exchange(at_once_, 0));
+    return true;
   }
   // Asks for flags alone, before a sleep; true if anything happened.
   bool poll_flags() { return pollers_.poll(); }
@@ -269,10 +270,7 @@ class Engine final : private transport::Receiver {
   void finish_recv(RecvOperation& operation);
   void send_progressed(SendOperation& operation);
   void complete(Operation& operation);
-  void begin_pass() {
-    taken_ = 0;
-    waiter_.begin_pass();
-  }
+  void begin_pass() { waiter_.begin_pass(); }
   struct Copied;
   bool send_copy(SendOperation& operation);
   template <class Done>
@@ -306,8 +304,7 @@ class Engine final : private transport::Receiver {
   NewsHandler news_ = nullptr;
   Pollers pollers_;
   int64_t pending_ = 0;
-  int taken_ = 0;  // by recv_at_once() since the last pass
-  int at_once_ = 0;  // calls of over_at_once()
+  int at_once_ = 0;  // calls that were, and for which no pass has been made yet
   uint64_t last_ticket_ = 0;
   std::unordered_map<uint64_t, SendOperation*> tickets_;  // sends whose answer is awaited
   std::deque<PeerOrder> peers_;   // those to whom anything was sent, or of whom anything came

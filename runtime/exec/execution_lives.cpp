@@ -135,7 +135,10 @@ void start(Execution& e) {
 void run(Execution& e) {
   engine::Engine& engine = *e.channel_.engine;
   e.begin();
-  if (!e.active_) return engine.over_at_once();
+  if (!e.active_) {
+    engine.over_at_once();
+    return;
+  }
   if (e.plan_->is_program() && !e.late_) {
     const auto nothing_new = [&e] {
       if (e.next_ == e.plan_->steps.size()) return true;
@@ -155,7 +158,10 @@ void run(Execution& e) {
       }
       return engine::Seen::nothing;
     };
-    if (engine.look_out(look, true)) return engine.over_at_once();
+    if (engine.look_out(look, true)) {
+      engine.over_at_once();
+      return;
+    }
     if (!e.active_) return;  // a message was the last thing
     engine.add_poller(e);
     e.polled_ = true;

@@ -61,9 +61,7 @@ class Node final : public Transport {
   }
   Taken take_now(int peer, Header& wanted, std::byte* into, int64_t room, int looks) override {
     if (route_to(peer) != Route::shared) return Taken::other;
-    const Taken taken = shared_->take_now(peer, wanted, into, room, looks);
-    skipped_ += taken == Taken::message;  // many of them make few passes
-    return taken;
+    return shared_->take_now(peer, wanted, into, room, looks);
   }
   void notify(int peer, const Header& header) override;
   void fetch(void* rendezvous, Fetch& fetch) override;

@@ -18,6 +18,17 @@ Error exchange(Comm& comm, Function function, const T& mine, std::vector<T>& eac
   return run(comm, call);
 }
 
+// What the first rank that has failed tells the others. There is room for a long file name in the sentence.
+struct ToldFailure {
+  int32_t error_class;
+  char text[2044];
+  void set(const Error& error) {
+    error_class = error.mpi_class();
+    error.message().copy(text, sizeof text - 1);
+  }
+  Error from(int rank) const { return failure(error_class, "rank {}: {}", rank, text); }
+};
+
 // The same as agree(), where everybody knows already which rank is the first that has failed.
 Error tell_failure(Comm& comm, Function function, int first, Error mine);
 

@@ -380,19 +380,12 @@ Error no_split(const File& file) {
 }
 
 Error tell_failure(Comm& comm, Function function, int first, Error mine) {
-  struct {
-    int32_t error_class;
-    char text[252];
-  } told{};
-  if (comm.rank() == first) {
-    told.error_class = mine.mpi_class();
-    mine.message().copy(told.text, sizeof told.text - 1);
-  }
+  ToldFailure told{};
+  if (comm.rank() == first) told.set(mine);
   coll::Call call = bcast_bytes(&told, sizeof told, first);
   call.signature = contract::word_of(function, first);
   if (Error e = run(comm, call)) return e;
-  if (mine) return mine;
-  return failure(told.error_class, "rank {}: {}", first, told.text);
+  return mine ? std::move(mine) : told.from(first);
 }
 
 Error agree(Comm& comm, Function function, Error mine) {

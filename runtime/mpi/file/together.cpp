@@ -252,17 +252,14 @@ const coll::Call* Together::judge() {
 
 const coll::Call* Together::tell(int first) {
   first_ = first;
-  if (job.file->rank() == first) {
-    told_.error_class = outcome.error.mpi_class();
-    outcome.error.message().copy(told_.text, sizeof told_.text - 1);
-  }
+  if (job.file->rank() == first) told_.set(outcome.error);
   coll::Call call = bcast_bytes(&told_, sizeof told_, first);
   call.signature = contract::word_of(function_, first);
   return ask(call, Stage::told);
 }
 
 const coll::Call* Together::hear() {
-  if (!outcome.error) outcome.error = failure(told_.error_class, "rank {}: {}", first_, told_.text);
+  if (!outcome.error) outcome.error = told_.from(first_);
   stage_ = Stage::over;
   return nullptr;
 }

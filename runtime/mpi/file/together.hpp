@@ -11,6 +11,7 @@
 
 #include "coll/call.hpp"
 #include "mpi/file/access.hpp"
+#include "mpi/file/agreement.hpp"
 
 namespace tutti::mpi {
 
@@ -93,10 +94,7 @@ class Together {
   // Of the end.
   int32_t own_class_ = 0;
   std::vector<int32_t> classes_;
-  struct {
-    int32_t error_class;
-    char text[252];
-  } told_{};
+  ToldFailure told_{};
   int first_ = 0;  // of the ranks that failed
 };
 
