@@ -86,6 +86,30 @@ std::string readable_of_fortran(std::string_view name) {
   return std::string(name) + "()";
 }
 
+struct Line {
+  const char* file = nullptr;
+  int number = 0;
+};
+
+// clang writes no .debug_aranges, without which dwfl_module_getsrc() finds nothing: there each unit is asked.
+Line line_of(const Module& m, GElf_Addr biased) {
+  Line line;
+  if (Dwfl_Line* const found = dwfl_module_getsrc(m.module, biased)) {
+    line.file = dwfl_lineinfo(found, nullptr, &line.number, nullptr, nullptr, nullptr);
+    return line;
+  }
+  Dwarf_Addr bias = 0;
+  Dwarf_Die* unit = nullptr;
+  while ((unit = dwfl_module_nextcu(m.module, unit, &bias))) {
+    if (dwarf_haspc(unit, biased - bias) <= 0) continue;
+    Dwarf_Line* const found = dwarf_getsrc_die(unit, biased - bias);
+    if (!found || dwarf_lineno(found, &line.number) != 0) continue;
+    line.file = dwarf_linesrc(found, nullptr, nullptr);
+    break;
+  }
+  return line;
+}
+
 std::string place(const Module& m, const std::string& path, GElf_Addr address) {
   if (!m.module) return {};
   const GElf_Addr biased = address + m.bias;
@@ -93,15 +117,11 @@ std::string place(const Module& m, const std::string& path, GElf_Addr address) {
   GElf_Sym symbol;
   const char* name =
       dwfl_module_addrinfo(m.module, biased, &offset, &symbol, nullptr, nullptr, nullptr);
-  if (Dwfl_Line* line = dwfl_module_getsrc(m.module, biased)) {
-    int number = 0;
-    const char* file = dwfl_lineinfo(line, nullptr, &number, nullptr, nullptr, nullptr);
-    if (file && number > 0)
-      return fmt::format("{}:{}{}", std::filesystem::path(file).filename().string(), number,
-                         !name             ? ""
-                         : is_fortran(file) ? ", in " + readable_of_fortran(name)
-                                            : ", in " + readable(name));
-  }
+  if (const Line line = line_of(m, biased); line.file && line.number > 0)
+    return fmt::format("{}:{}{}", std::filesystem::path(line.file).filename().string(), line.number,
+                       !name                   ? ""
+                       : is_fortran(line.file) ? ", in " + readable_of_fortran(name)
+                                               : ", in " + readable(name));
   if (!name) return {};
   return fmt::format("{}+{:#x} in {}", readable(name), offset,
                      std::filesystem::path(path).filename().string());

@@ -30,6 +30,12 @@ for case in "before=MPI_Send: called before MPI_Init" "after=MPI_Barrier: called
     bad=1
   fi
 done
+# The place is found, too, where the compiler writes no index of addresses (clang writes none).
+unindexed=$(mktemp)
+trap 'rm -f "$unindexed"' EXIT
+objcopy --remove-section=.debug_aranges "$program" "$unindexed" && chmod +x "$unindexed" || bad=1
+said=$(timeout 60 "$mpirun" -n 1 "$unindexed" before 2>&1) && { echo "wrong: went on without an index"; bad=1; }
+case $said in *"MPI_Send at fatal.c:"*", in main()"*) ;; *) echo "wrong: no line without an index: $said"; bad=1 ;; esac
 # Started as one of several by somebody without PMIx: not one of so many jobs of one.
 for variable in PMI_SIZE OMPI_COMM_WORLD_SIZE SLURM_STEP_NUM_TASKS MV2_COMM_WORLD_SIZE; do
   said=$(env $variable=4 timeout 60 "$program" 2>&1) && { echo "wrong: went on with $variable=4"; bad=1; }
