@@ -43,6 +43,14 @@ enum class Control : int32_t {
   trace,       // serial and bytes: Trace's; source: 1 if it answers
 };
 
+inline transport::Header control(Control what, uint64_t ticket, uint32_t serial = 0) {
+  transport::Header header;
+  header.tag = static_cast<int32_t>(what);
+  header.ticket = ticket;
+  header.serial = serial;
+  return header;
+}
+
 // What the checker needs of the layer above it.
 struct Hooks {
   // Prints the report and ends the job.

@@ -6,9 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <set>
 #include <unordered_map>
 #include <utility>
@@ -19,6 +17,7 @@
 #include "base/log.hpp"
 #include "base/probe.hpp"
 #include "base/signals.hpp"
+#include "transport/ucx/ucx_context.hpp"
 #include "transport/ucx/ucx_hooks.hpp"
 #include "transport/ucx/ucx_short.hpp"
 #include "transport/ucx/ucx_words.hpp"
@@ -28,17 +27,6 @@ namespace {
 
 constexpr unsigned kMessageId = 1;  // the one active message id in use
 constexpr std::chrono::seconds kLongestClose{5};
-
-// What a connection says whose other end is gone: the launcher knows better what became of it.
-bool is_loss(ucs_status_t status) {
-  return status == UCS_ERR_ENDPOINT_TIMEOUT || status == UCS_ERR_CONNECTION_RESET ||
-         status == UCS_ERR_NOT_CONNECTED || status == UCS_ERR_UNREACHABLE ||
-         status == UCS_ERR_TIMED_OUT;
-}
-
-Error ucx_failure(const char* what, ucs_status_t status) {
-  return failure(is_loss(status) ? MPI_ERR_PROC_ABORTED : MPI_ERR_OTHER, "UCX cannot {}: {}", what, ucs_status_string(status));
-}
 
 // Of a peer in another job, which may end before this one: the program hears of it, and nobody else has to.
 Error end_of_peer() { return Error(MPI_ERR_PROC_ABORTED, ""); }
@@ -67,36 +55,7 @@ void finish(void*) {}
 constexpr ucp_generic_dt_ops_t kOps{start_pack, start_unpack, packed_size, pack, unpack, finish};
 }  // namespace packing
 
-bool has_rdma() {
-  std::error_code none;
-  return std::filesystem::directory_iterator("/sys/class/infiniband", none) !=
-         std::filesystem::directory_iterator();
-}
-
 __attribute__((constructor)) void while_loaded() { spare_thread_sanitizer(); }
-
-// What a user says of a variable holds.
-void tell(ucp_config_t* config, const char* setting, const char* variable, const char* value) {
-  if (!std::getenv(variable)) ucp_config_modify(config, setting, value);
-}
-
-// Where no network writes into memory by itself.
-void adapt_to_tcp(ucp_config_t* config, bool between_nodes) {
-  // The three messages of a rendezvous cost more than a copy of this much. (64 KiB one way between
-  // two nodes: 25 µs against 42.)
-  tell(config, "RNDV_THRESH", "UCX_RNDV_THRESH", "256k");
-  if (!between_nodes) return;
-  // A message that comes in several pieces is put together in memory of UCX's own before it is
-  // handed out: one piece holds whatever is sent at once. (64 KiB: 23 µs against 31.)
-  tell(config, "RX_SEG_SIZE", "UCX_TCP_RX_SEG_SIZE", "256k");
-  // What the socket writes where it is to be takes longer than what comes through a buffer that stays
-  // in the cache (1 MiB: 430 µs against 250), and comes that way where UCX is told to read, which over
-  // tcp it cannot. Later versions choose by other rules, by which that is slower.
-  unsigned major = 0, minor = 0, release = 0;
-  ucp_get_version(&major, &minor, &release);
-  if (major == 1 && minor <= 13)
-    tell(config, "RNDV_SCHEME", "UCX_RNDV_SCHEME", "get_zcopy");
-}
 
 // What is sent from UCX's callbacks to a peer that is not connected yet. To connect there crashes
 // UCX's tcp (1.13.1) if more of that peer's messages lie in the buffer that it is handing out: the
@@ -195,32 +154,14 @@ Error UcxTransport::start(const UcxOptions& options) {
   if (Error e = probe_threads(1)) return e;
   no_way_ = options.no_way;
   const SignalsBlocked none;  // some of its transports make a thread
-  ucp_config_t* config = nullptr;
-  if (ucs_status_t s = ucp_config_read(nullptr, nullptr, &config); s != UCS_OK)
-    return ucx_failure("read its configuration", s);
-  if (!options.tls.empty()) {
-    if (ucs_status_t s = ucp_config_modify(config, "TLS", options.tls.c_str()); s != UCS_OK) {
-      ucp_config_release(config);
-      return ucx_failure("take the transports of the setting transport.ucx_tls", s);
-    }
-  } else if (!options.dev_shm) {
-    tell(config, "TLS", "UCX_TLS", options.segments ? "^posix" : "^posix,sysv");
-  }
-  const bool over_tcp = !has_rdma();
-  if (over_tcp) adapt_to_tcp(config, options.between_nodes);
-  ucp_params_t params{};
-  params.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_NAME;
-  params.features = UCP_FEATURE_AM | UCP_FEATURE_WAKEUP;
-  if (over_tcp && options.between_nodes) params.features |= UCP_FEATURE_TAG;
-  params.name = "tutti";
-  ucs_status_t status = ucp_init(&params, config, &context_);
-  ucp_config_release(config);
-  if (status != UCS_OK) return ucx_failure("start", status);
+  Result<UcxContext> opened = open_context(options);
+  if (!opened) return std::move(opened).error();
+  context_ = opened->context;
 
   ucp_worker_params_t worker{};
   worker.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
   worker.thread_mode = UCS_THREAD_MODE_SERIALIZED;  // the engine's ownership serialises
-  status = ucp_worker_create(context_, &worker, &worker_);
+  ucs_status_t status = ucp_worker_create(context_, &worker, &worker_);
   if (status != UCS_OK) return ucx_failure("make a worker", status);
 
   ucp_am_handler_param_t handler{};
@@ -239,7 +180,7 @@ Error UcxTransport::start(const UcxOptions& options) {
   status = ucp_worker_get_efd(worker_, &descriptor_);
   if (status != UCS_OK) return ucx_failure("be waited for (no event descriptor)", status);
 
-  if (params.features & UCP_FEATURE_TAG) short_ = std::make_unique<UcxShort>(worker_);
+  if (opened->has_tags) short_ = std::make_unique<UcxShort>(worker_);
   keep_back_ucx_errors();  // those of its opening are told as they come
   ucp_address_t* address = nullptr;
   size_t length = 0;
