@@ -271,13 +271,14 @@ void Daemons::link_closed(Daemon& daemon, LinkEnd how, const std::string& reason
   });
 }
 
-// Slurm may kill the ranks of a step before the daemon, which then tells of the first ones that a signal has killed them.
+// Slurm may end the ranks of a step before the daemon, which then tells of the first ones that a signal has killed them:
+// SIGTERM, to which they have some time to react, or SIGKILL.
 // For such an end its word is waited for, too.
 Error Daemons::heard(Daemon& daemon, Message type, std::string_view payload) {
   RankEnd end;
   const bool may_be_slurm = options_.by_srun && type == Message::rank_ended && !events_.job_ends() &&
                             wire::unpack(payload, end) && WIFSIGNALED(end.wait_status) &&
-                            WTERMSIG(end.wait_status) == SIGKILL;
+                            (WTERMSIG(end.wait_status) == SIGKILL || WTERMSIG(end.wait_status) == SIGTERM);
   if (!may_be_slurm) return events_.message(daemon.node, type, payload);
   daemon.deaths.push_back(loop_.after(kTimeForSlurm / 2, [this, &daemon, bytes = std::string(payload)] {
     if (daemon.dismissed) return;

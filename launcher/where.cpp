@@ -43,6 +43,8 @@ Module open_module(const std::string& path) {
 }
 
 std::string readable(const char* symbol) {
+  // Names of C are none of C++: __cxa_demangle() takes `f` for the type float.
+  if (!std::string_view(symbol).starts_with("_Z")) return std::string(symbol) + "()";
   int status = 0;
   const std::unique_ptr<char, decltype(&std::free)> name(
       abi::__cxa_demangle(symbol, nullptr, nullptr, &status), &std::free);

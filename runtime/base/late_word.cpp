@@ -3,7 +3,6 @@
 
 #include <unistd.h>
 
-#include <chrono>
 #include <cstdlib>
 #include <mutex>
 #include <thread>
@@ -16,7 +15,6 @@
 namespace tutti {
 namespace {
 
-constexpr std::chrono::seconds kTimeToEnd{2};
 constexpr size_t kMostWords = 8;
 
 struct Pending {

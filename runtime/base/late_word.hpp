@@ -3,11 +3,15 @@
 // happened, and ends this process as well: then the echo is left out.
 #pragma once
 
+#include <chrono>
 #include <string>
 
 namespace tutti {
 
-// An error line, two seconds from now or at a regular exit, whichever comes first; never, when this
+// How long such a word is kept back.
+constexpr std::chrono::seconds kTimeToEnd{2};
+
+// An error line, kTimeToEnd from now or at a regular exit, whichever comes first; never, when this
 // process is ended before. The first few of a process. Any thread.
 void say_unless_ended(std::string text);
 

@@ -46,6 +46,8 @@ REPORTS = [
     ("two_threads_nonblocking", 2, ["two threads of rank 0 are in collective calls at once, MPI_I?[Bb]arrier and MPI_I?[Bb]arrier, on MPI_COMM_WORLD",
                                     "MPI_Barrier\\(.*LINE(two_threads_nonblocking)"]),
     ("freed_receive", 2, ["a receive on MPI_COMM_WORLD failed after MPI_Request_free: the message of 8 bytes from rank 1 with tag 1 is longer than the receive buffer of 4 bytes"]),
+    ("freed_of_other_type", 2, ["a receive on MPI_COMM_WORLD failed after MPI_Request_free: rank 1 sends 1 of MPI_FLOAT where rank 0 receives 1 of MPI_INT"]),
+    ("freed_pair_of_other_type", 1, ["failed after MPI_Request_free: rank 0 sends 1 of MPI_FLOAT where rank 0 receives 1 of MPI_INT"]),
     ("freed_persistent", 1, ["a receive on MPI_COMM_SELF failed after MPI_Request_free: the message of 8 bytes"]),
     ("freed_pair", 1, ["a receive on MPI_COMM_SELF failed after MPI_Request_free: the message of 8 bytes"]),
     ("freed_after_it_failed", 1, ["MPI_Request_free: the message of 8 bytes from rank 0 with tag 1 is longer"]),

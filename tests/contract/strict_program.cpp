@@ -430,6 +430,27 @@ const std::map<std::string, std::function<void()>> cases{
        if (rank == 1) MPI_Send(two, 2, MPI_INT, 0, 1, world);
        MPI_Barrier(world);
      }},
+    // Found in the midst of a pass of the engine, where nobody can be asked which call has sent it.
+    {"freed_of_other_type",
+     [] {
+       MPI_Comm_set_errhandler(world, MPI_ERRORS_ARE_FATAL);
+       MPI_Request request;
+       MPI_Irecv(into, 1, MPI_INT, (rank + 1) % size, 1, world, &request);
+       MPI_Request_free(&request);
+       MPI_Barrier(world);
+       const float one = 1;
+       if (rank == 1) MPI_Send(&one, 1, MPI_FLOAT, 0, 1, world);
+       MPI_Barrier(world);
+     }},
+    {"freed_pair_of_other_type",
+     [] {
+       MPI_Comm_set_errhandler(world, MPI_ERRORS_ARE_FATAL);
+       MPI_Request request;
+       MPI_Isendrecv(&value, 1, MPI_INT, MPI_PROC_NULL, 2, into, 1, MPI_INT, 0, 1, MPI_COMM_SELF, &request);
+       MPI_Request_free(&request);
+       const float one = 1;
+       MPI_Send(&one, 1, MPI_FLOAT, 0, 1, MPI_COMM_SELF);
+     }},
     {"freed_persistent",
      [] {
        MPI_Comm_set_errhandler(world, MPI_ERRORS_RETURN);

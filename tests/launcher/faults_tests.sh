@@ -94,6 +94,7 @@ amid_messages() {
     "harm_$2"
     ends_in_time
     [ -z "${3:-}" ] || expect_code "$3"
+    ! grep -E 'UCX|_ep\.c|backtrace' err >&2 || fail "the UCX library speaks beside us"
   done
 }
 harm_launcher() { fault kill -9 "$launched"; }

@@ -121,7 +121,7 @@ bool differ_in_types(const engine::Outcome& outcome, const Datatype& type) {
   return beginning != 0 && beginning != outcome.pattern;
 }
 
-Error failure_of_receive(const engine::Outcome& outcome, const Wanted& wanted, bool owned) {
+Error failure_of_receive(const engine::Outcome& outcome, const Wanted& wanted, Asked from) {
   if (outcome.mpi_class != MPI_ERR_TYPE) return failure_of(outcome);
   const Comm& comm = wanted.comm;
   Error error = failure(
@@ -133,10 +133,10 @@ Error failure_of_receive(const engine::Outcome& outcome, const Wanted& wanted, b
       comm.hidden.ledger ? contract::description(*comm.hidden.ledger) : comm.name);
   if (!type_comparison.report_only && !comm.errhandler->ends_job()) return error;
   engine::Engine& engine = comm.engine();
-  if (!owned) engine.enter();
-  mention_both(outcome, wanted, owned);
+  if (from == Asked::unowned) engine.enter();
+  if (from != Asked::in_pass) mention_both(outcome, wanted, from == Asked::in_receive);
   if (type_comparison.report_only) error = report_alone(std::move(error), &comm);
-  if (!owned) engine.leave();
+  if (from == Asked::unowned) engine.leave();
   return error;
 }
 

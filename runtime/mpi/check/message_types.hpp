@@ -37,14 +37,16 @@ struct Wanted {
     outcome.mpi_class = MPI_ERR_TYPE;
 }
 
+// From where the error of a receive is asked for: by a call that completes it, which does not own the engine; by
+// the blocking call that has received, which does; or in the midst of a pass, where nobody can be asked for more.
+enum class Asked : uint8_t { unowned, in_receive, in_pass };
 // The error of a receive that is over; where findings are only to be reported, none but the report.
-// `owned`: the engine is, by this thread, which is in the blocking call that has received.
 [[gnu::cold]] Error failure_of_receive(const engine::Outcome& outcome, const Wanted& wanted,
-                                       bool owned);
-inline Error error_of_receive(const engine::Outcome& outcome, const Wanted& wanted, bool owned) {
+                                       Asked from);
+inline Error error_of_receive(const engine::Outcome& outcome, const Wanted& wanted, Asked from) {
   if (outcome.mpi_class == MPI_SUCCESS) [[likely]]
     return {};
-  return failure_of_receive(outcome, wanted, owned);
+  return failure_of_receive(outcome, wanted, from);
 }
 
 // contract::MayHaveSent.

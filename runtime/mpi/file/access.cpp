@@ -80,23 +80,27 @@ Error prepare(File& file, const How& how, const Given& given, Job& job, int64_t&
   return {};
 }
 
-namespace {
-
-Error place_at(Job& job, int64_t etype) {
+Error check_place(const File& file, const FileView& in, int64_t etype, int64_t bytes) {
   using Wide = __int128;
   if (etype < 0)
-    return failure(MPI_ERR_ARG, "{}: {} is negative (argument offset)", job.file->name, etype);
-  const io::View& view = job.view->bytes;
-  const Wide position = static_cast<Wide>(etype) * job.view->etype_bytes,
-             end = position + job.bytes();
+    return failure(MPI_ERR_ARG, "{}: {} is negative (argument offset)", file.name, etype);
+  const io::View& view = in.bytes;
+  const Wide end = static_cast<Wide>(etype) * in.etype_bytes + bytes;
   constexpr Wide most = std::numeric_limits<int64_t>::max();
   const Wide tiles = view.is_empty() ? 0 : end / view.tile->size() + 1;
   if (end > most ||
       view.displacement + tiles * view.tile->extent() + view.tile->true_extent() > most)
     return failure(MPI_ERR_ARG,
                    "{}: the access at etype {} ends behind what 64 bits count (argument offset)",
-                   job.file->name, etype);
-  job.position = static_cast<int64_t>(position);
+                   file.name, etype);
+  return {};
+}
+
+namespace {
+
+Error place_at(Job& job, int64_t etype) {
+  if (Error e = check_place(*job.file, *job.view, etype, job.bytes())) return e;
+  job.position = etype * job.view->etype_bytes;
   return {};
 }
 
@@ -181,13 +185,14 @@ io::Outcome perform(const Job& job) {
                           job.each_in_file))
       return {0, std::move(e)};
   io::Outcome outcome = job.writes ? job.file->io->write(access) : job.file->io->read(access);
-  const int64_t elements = outcome.bytes / job.each_in_file;
-  if (!job.writes) {
-    Error e =
-        from_file(representation, bytes.data(), job.each_in_file, job.buffer, elements, *job.type);
-    if (e && !outcome.error) outcome.error = std::move(e);
-  }
+  const int64_t elements = outcome.bytes / job.each_in_file, rest = outcome.bytes % job.each_in_file;
   outcome.bytes = elements * job.type->layout->size();
+  if (job.writes) return outcome;
+  Error e = from_file(representation, bytes.data(), job.each_in_file, job.buffer, elements, *job.type);
+  if (!e && rest > 0)  // the file ends amid an element
+    e = rest_from_file(representation, {bytes.data() + (elements * job.each_in_file), static_cast<size_t>(rest)},
+                       job.each_in_file, job.memory(), elements, *job.type, outcome.bytes);
+  if (e && !outcome.error) outcome.error = std::move(e);
   return outcome;
 }
 

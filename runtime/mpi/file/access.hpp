@@ -55,6 +55,9 @@ io::Outcome perform(const Job& job);
 
 // --- the parts of an access
 
+// Whether 64 bits count where `bytes` of a view end that begin at an etype.
+Error check_place(const File& file, const FileView& view, int64_t etype, int64_t bytes);
+
 // All but the place. `etypes`: how far a pointer moves.
 Error prepare(File& file, const How& how, const Given& given, Job& job, int64_t& etypes);
 // Takes the place of an access that is not ordered, and moves the pointer that it goes by.

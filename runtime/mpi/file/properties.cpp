@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "mpi/comm/group.hpp"
+#include "mpi/file/access.hpp"
 #include "mpi/file/agreement.hpp"
 #include "mpi/file/api_file.hpp"
 #include "mpi/file/representation.hpp"
@@ -268,6 +269,11 @@ Error file_get_position(File& fh, MPI_Offset* offset) {
 }
 
 Error file_get_position_shared(File& fh, MPI_Offset* offset) {
+  if (fh.is_sequential())
+    return failure(MPI_ERR_UNSUPPORTED_OPERATION,
+                   "{}: the shared pointer of a file of MPI_MODE_SEQUENTIAL is neither set nor asked for (the "
+                   "standard, section 14.4.4; argument fh)",
+                   fh.name);
   if (Error e = alike_views(fh)) return e;
   int64_t etypes = 0;
   Error error = advance_shared(fh, 0, etypes);
@@ -316,6 +322,7 @@ Error file_seek_shared(File& fh, MPI_Offset offset, int whence) {
 Error file_get_byte_offset(File& fh, MPI_Offset offset, MPI_Offset* disp) {
   if (Error e = not_negative(offset, "offset")) return e;
   const auto view = fh.current_view();
+  if (Error e = check_place(fh, *view, offset, 0)) return e;
   *disp = view->bytes.is_empty() ? view->bytes.displacement
                                  : view->bytes.offset_of(offset * view->etype_bytes);
   return {};

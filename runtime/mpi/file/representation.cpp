@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/file/representation.hpp"
 
+#include <algorithm>
 #include <climits>
 #include <cstring>
 #include <map>
@@ -246,6 +247,49 @@ Error from_file(const Representation& representation, const void* bytes, int64_t
   const int code = call_conversion(representation.read, representation.read_small, memory, type,
                                    count, const_cast<void*>(bytes), representation.extra_state);
   return code == MPI_SUCCESS ? Error() : failed_conversion(representation, code);
+}
+
+namespace {
+
+// The bytes in memory of the basic elements at the beginning of `count` of `type` that lie whole in the first `left`
+// bytes of the file, from which they are taken.
+Result<int64_t> whole_in_memory(Datatype& type, int64_t count, const Representation& representation, int64_t& left) {
+  Result<Ref<Datatype>> there = type_in_file(type, representation);
+  if (!there) return std::move(there).error();
+  const int64_t each = (*there)->layout->size();
+  const int64_t whole = each == 0 ? count : std::min(count, left / each);
+  left -= whole * each;
+  int64_t bytes = whole * type.layout->size();
+  if (whole == count || type.predefined) return bytes;
+  for (const TypeRun& run : type.runs) {
+    const int64_t before = left;
+    Result<int64_t> of_run = whole_in_memory(const_cast<Datatype&>(*run.type), run.count, representation, left);
+    if (!of_run) return of_run;
+    bytes += *of_run;
+    if (*of_run < run.count * run.type->layout->size() || before == 0) break;
+  }
+  return bytes;
+}
+
+}  // namespace
+
+Error rest_from_file(const Representation& representation, std::span<const std::byte> rest, int64_t in_file,
+                     const Payload& memory, int64_t elements, Datatype& type, int64_t& bytes) {
+  auto left = static_cast<int64_t>(rest.size());
+  Result<int64_t> whole = whole_in_memory(type, 1, representation, left);
+  if (!whole) return std::move(whole).error();
+  if (*whole == 0) return {};
+  // One element is converted aside, what the file lacks as zeros.
+  const Layout& layout = *type.layout;
+  std::vector<std::byte> there(static_cast<size_t>(in_file)), here(static_cast<size_t>(layout.true_extent())),
+      packed(static_cast<size_t>(*whole));
+  std::ranges::copy(rest, there.begin());
+  void* const element = here.data() - layout.true_lower_bound();
+  if (Error e = from_file(representation, there.data(), in_file, element, 1, type)) return e;
+  layout.pack(element, 1, 0, packed.data(), *whole);
+  memory.unpack(elements * layout.size(), packed.data(), *whole);
+  bytes += *whole;
+  return {};
 }
 
 }  // namespace tutti::mpi

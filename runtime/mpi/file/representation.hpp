@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string_view>
 
 #include "mpi/type/datatype.hpp"
@@ -42,5 +43,9 @@ Error to_file(const Representation& representation, const void* memory, int64_t 
               Datatype& type, void* bytes, int64_t in_file);
 Error from_file(const Representation& representation, const void* bytes, int64_t in_file,
                 void* memory, int64_t count, Datatype& type);
+// Behind `elements` of them: the beginning of one more, as far as the file has it. Converts the basic elements that are
+// whole, and adds their bytes in memory to `bytes`.
+Error rest_from_file(const Representation& representation, std::span<const std::byte> rest, int64_t in_file,
+                     const Payload& memory, int64_t elements, Datatype& type, int64_t& bytes);
 
 }  // namespace tutti::mpi

@@ -29,7 +29,7 @@ Error receive_status(RecvOperation& op, const Comm& comm, const Datatype& type, 
   compare_types(op.outcome, type);
   if (status) fill_status(*status, op.outcome);
   return error_of_receive(
-      op.outcome, {comm, type, op.payload.count, op.match.source, op.match.tag}, true);
+      op.outcome, {comm, type, op.payload.count, op.match.source, op.match.tag}, Asked::in_receive);
 }
 
 Message* HandleOf<Message>::predefined(uintptr_t) { return nullptr; }

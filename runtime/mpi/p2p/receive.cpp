@@ -24,9 +24,11 @@ class RecvRequest final : public Request, public Pooled<RecvRequest> {
     over(op);
   }
   void fill(MPI_Status& status) const override { fill_status(status, op.outcome); }
-  Error error() const override {
+  Error error() const override { return error_asked(Asked::unowned); }
+  Error unheard_error() const override { return error_asked(Asked::in_pass); }
+  Error error_asked(Asked from) const {
     return error_of_receive(
-        op.outcome, {*comm, *type_, op.payload.count, op.match.source, op.match.tag}, false);
+        op.outcome, {*comm, *type_, op.payload.count, op.match.source, op.match.tag}, from);
   }
   Error cancel() override {
     if (!is_complete()) engine_of_process().cancel(op);
@@ -84,7 +86,7 @@ Error receive_from(void* buf, int64_t count, Datatype& type, int source, int tag
                             type.payload(buf, count), outcome, true)) {
       if (status) fill_status(*status, outcome);
       compare_types(outcome, type);
-      return error_of_receive(outcome, {comm, type, count, source, tag}, true);
+      return error_of_receive(outcome, {comm, type, count, source, tag}, Asked::in_receive);
     }
   }
   Blocking<RecvOperation> receive;

@@ -46,12 +46,14 @@ class PairRequest final : public Request, public Pooled<PairRequest> {
   void fill(MPI_Status& status) const override {
     receives_ ? fill_status(status, receive.outcome) : fill_proc_null(status);
   }
-  Error error() const override {
+  Error error() const override { return error_of_both(Asked::unowned); }
+  Error unheard_error() const override { return error_of_both(Asked::in_pass); }
+  Error error_of_both(Asked from) const {
     if (receives_)
       if (Error e = error_of_receive(receive.outcome,
                                      {*comm, *received_, receive.payload.count,
                                       receive.match.source, receive.match.tag},
-                                     false))
+                                     from))
         return e;
     return error_of(send.outcome);
   }

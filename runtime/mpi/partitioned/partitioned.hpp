@@ -56,7 +56,8 @@ class Partitioned : public std::enable_shared_from_this<Partitioned> {
 
   virtual void add_needs(engine::Condition& needs) const = 0;
   virtual void fill(MPI_Status& status) const = 0;
-  virtual Error error() const { return {}; }
+  // `in_pass`: asked in the midst of a pass of the engine, where no other rank can be asked.
+  virtual Error error(bool in_pass) const { return (void)in_pass, Error(); }
 
   // The round that is under way; nullptr: none.
   const PartitionedRound* round() const { return round_; }
@@ -81,7 +82,8 @@ class PartitionedRound final : public Request {
   PartitionedRound(Comm& comm, std::shared_ptr<Partitioned> of)
       : Request(Kind::partitioned, comm), of_(std::move(of)) {}
   void fill(MPI_Status& status) const override { of_->fill(status); }
-  Error error() const override { return of_->error(); }
+  Error error() const override { return of_->error(false); }
+  Error unheard_error() const override { return of_->error(true); }
   Error cancel() override;
 
  private:

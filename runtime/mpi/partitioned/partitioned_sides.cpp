@@ -44,7 +44,7 @@ class Send final : public Partitioned {
   }
   void fill(MPI_Status& status) const override { fill_status(status, {}); }
   // Of a round that its program gives up.
-  Error error() const override {
+  Error error(bool) const override {
     if (left_ == 0) return {};
     return failure(MPI_ERR_REQUEST,
                    "{} of {} partitions have not been made ready, and nobody can do so once the request is freed: "
@@ -143,7 +143,7 @@ class Receive final : public Partitioned {
   void fill(MPI_Status& status) const override {
     fill_status(status, {.source = given_.peer, .tag = given_.tag, .bytes = fits() ? whole() : 0});
   }
-  Error error() const override;
+  Error error(bool in_pass) const override;
 
  private:
   void begin() override;
@@ -269,7 +269,8 @@ engine::Outcome Receive::all_of_it() const {
   return outcome;
 }
 
-Error Receive::error() const {
+Error Receive::error(bool in_pass) const {
+  if (!is_greeted_) return {};
   if (!fits())
     return failure(MPI_ERR_TRUNCATE,
                    "rank {} sends {} partition{} of {} bytes with tag {}, and {} partition{} of {} "
@@ -280,7 +281,7 @@ Error Receive::error() const {
                    given_.partitions == 1 ? "" : "s", bytes());
   if (const engine::Outcome outcome = all_of_it(); outcome.mpi_class == MPI_ERR_TYPE)
     return error_of_receive(outcome, {*given_.comm, *given_.type, given_.count * given_.partitions, given_.peer, given_.tag},
-                            false);
+                            in_pass ? Asked::in_pass : Asked::unowned);
   if (failed_ == MPI_SUCCESS) return {};
   return failure(failed_, "a partition could not be carried; the line above says why");
 }

@@ -78,7 +78,7 @@ Error taken_by_another_thread() {
 }
 
 void Request::end_unheard() {
-  const Error lost = well_ ? Error() : error();
+  const Error lost = well_ ? Error() : unheard_error();
   if (watched_) tell_watchers(*this, Watched::ends);
   if (lost) tell_lost(*this, lost);
   state_.store(State::taken, std::memory_order_release);

@@ -192,7 +192,8 @@ Error UcxTransport::start(const UcxOptions& options) {
 }
 
 UcxTransport::~UcxTransport() {
-  receiver_ = nullptr;  // what comes while the connections close is nobody's
+  receiver_ = nullptr;   // what comes while the connections close is nobody's
+  say_no_ucx_errors();  // all that was awaited has come; a peer may be gone before its connection is closed
   if (worker_) {
     if (short_) short_->fall_silent();
     close_endpoints();

@@ -4,10 +4,12 @@
 #include <ucs/debug/log_def.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <thread>
 
 #include "base/late_word.hpp"
 
@@ -16,16 +18,24 @@ namespace {
 
 std::atomic<bool> are_left_out{false};
 
+// UCX ends the process behind a fatal word, with a call stack, for instance when it reads the memory of a process
+// that was killed. Whoever has seen that end ends this process within the time.
+[[noreturn]] void end_of_ucx() {
+  std::this_thread::sleep_for(kTimeToEnd + std::chrono::seconds(1));
+  std::abort();
+}
+
 ucs_log_func_rc_t keep_back(const char*, unsigned, const char*, ucs_log_level_t level,
                             const ucs_log_component_config_t*, const char* format, va_list arguments) {
-  if (level != UCS_LOG_LEVEL_ERROR) return UCS_LOG_FUNC_RC_CONTINUE;
-  if (are_left_out) return UCS_LOG_FUNC_RC_STOP;
+  if (level > UCS_LOG_LEVEL_ERROR) return UCS_LOG_FUNC_RC_CONTINUE;
+  if (are_left_out && level == UCS_LOG_LEVEL_ERROR) return UCS_LOG_FUNC_RC_STOP;
   char text[512];
   va_list copy;
   va_copy(copy, arguments);
   std::vsnprintf(text, sizeof text, format, copy);
   va_end(copy);
   say_unless_ended(std::string("UCX: ") + text);
+  if (level == UCS_LOG_LEVEL_FATAL) end_of_ucx();
   return UCS_LOG_FUNC_RC_STOP;
 }
 

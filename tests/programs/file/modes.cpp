@@ -101,6 +101,9 @@ void check_sizes(Scratch& scratch) {
   MPI_Offset byte = -1;
   OK(MPI_File_get_byte_offset(file, 5, &byte));
   CHECK_EQ(byte, 3 + 2 * 16 + 4);
+#if !defined(OTHER_MPI)
+  FAILS(MPI_File_get_byte_offset(file, INT64_MAX / 4 - 1, &byte), MPI_ERR_ARG);
+#endif
   OK(MPI_File_seek(file, 0, MPI_SEEK_END));  // 24: behind 3..10 and 19..22, in the second integer of the tile
   OK(MPI_File_get_position(file, &at));
   CHECK_EQ(at, 4);
@@ -157,6 +160,8 @@ void check_sequential(Scratch& scratch, int rank, int size) {
   FAILS(MPI_File_write(file, &number, 1, MPI_INT, MPI_STATUS_IGNORE), MPI_ERR_UNSUPPORTED_OPERATION);
   FAILS(MPI_File_write_at(file, 0, &number, 1, MPI_INT, MPI_STATUS_IGNORE), MPI_ERR_UNSUPPORTED_OPERATION);
   FAILS(MPI_File_seek(file, 0, MPI_SEEK_SET), MPI_ERR_UNSUPPORTED_OPERATION);
+  MPI_Offset shared = -1;
+  FAILS(MPI_File_get_position_shared(file, &shared), MPI_ERR_UNSUPPORTED_OPERATION);
 #endif
   OK(MPI_File_close(&file));
   std::vector<unsigned char> wanted(header, header + 4);

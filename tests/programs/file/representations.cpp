@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Data representations (MPI 5.0, section 14.5): external32 is big-endian with sizes of its own, a program's own one is
 // what its functions make of the data, and both go through views with gaps.
+#include <cstddef>
+
 #include "file/scratch.hpp"
 
 namespace {
@@ -107,9 +109,12 @@ int write_digits(void* memory, MPI_Datatype type, int count, void* file, MPI_Off
   }
   return MPI_SUCCESS;
 }
-int read_digits(void* memory, MPI_Datatype, int count, void* file, MPI_Offset position, void*) {
-  for (int i = 0; i < count; ++i)
-    static_cast<int*>(memory)[position + i] = std::atoi(std::string(static_cast<char*>(file) + 8 * i, 8).c_str());
+int read_digits(void* memory, MPI_Datatype type, int count, void* file, MPI_Offset position, void*) {
+  int size = 0;
+  OK(MPI_Type_size(type, &size));
+  const int each = size / 4;  // MPI_INT, or contiguous ones
+  for (int i = 0; i < count * each; ++i)
+    static_cast<int*>(memory)[position * each + i] = std::atoi(std::string(static_cast<char*>(file) + 8 * i, 8).c_str());
   return MPI_SUCCESS;
 }
 int refuse(void*, MPI_Datatype, int, void*, MPI_Offset, void*) { return MPI_ERR_OTHER; }
@@ -150,6 +155,58 @@ void check_registered(Scratch& scratch, int rank, int size) {
   check_contents(path, {text.begin(), text.end()}, "digits");
 }
 
+// The file ends amid an element of the memory's datatype: its basic elements that are there are read.
+void check_end(Scratch& scratch) {
+  struct Parts {
+    short a;
+    long b;
+    double c;
+  };
+  const int one[] = {1, 1, 1};
+  const MPI_Aint places[] = {offsetof(Parts, a), offsetof(Parts, b), offsetof(Parts, c)};
+  const MPI_Datatype of[] = {MPI_SHORT, MPI_LONG, MPI_DOUBLE};
+  MPI_Datatype parts, bare;
+  OK(MPI_Type_create_struct(3, one, places, of, &bare));
+  OK(MPI_Type_create_resized(bare, 0, sizeof(Parts), &parts));
+  OK(MPI_Type_commit(&parts));
+  const std::string path = scratch.file("end" + std::to_string(check::world_rank));
+  MPI_File file;
+  OK(MPI_File_open(MPI_COMM_SELF, path.c_str(), MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL, &file));
+  OK(MPI_File_set_view(file, 0, MPI_BYTE, MPI_BYTE, "external32", MPI_INFO_NULL));
+  const Parts out[] = {{1, 10, 0.5}, {2, 20, 1.5}, {3, 30, 2.5}};
+  OK(MPI_File_write(file, out, 3, parts, MPI_STATUS_IGNORE));
+  OK(MPI_File_set_size(file, 3 * (2 + 4 + 8) - 5));  // the last number has lost its end
+  for (int collective = 0; collective < 2; ++collective) {
+    Parts in[] = {{-1, -1, -1}, {-1, -1, -1}, {-1, -1, -1}, {-1, -1, -1}};
+    MPI_Status status;
+    OK(collective ? MPI_File_read_at_all(file, 0, in, 4, parts, &status) : MPI_File_read_at(file, 0, in, 4, parts, &status));
+    int elements = 0;
+    OK(MPI_Get_elements(&status, parts, &elements));
+    CHECK_EQ(elements, 8);
+    for (int i = 0; i < 3; ++i) CHECK(in[i].a == out[i].a && in[i].b == out[i].b);
+    CHECK(in[0].c == 0.5 && in[1].c == 1.5 && in[2].c == -1 && in[3].a == -1);
+  }
+  OK(MPI_Type_free(&parts));
+  OK(MPI_Type_free(&bare));
+
+  MPI_Datatype seven;
+  OK(MPI_Type_contiguous(7, MPI_INT, &seven));
+  OK(MPI_Type_commit(&seven));
+  OK(MPI_File_set_view(file, 0, MPI_INT, MPI_INT, "digits", MPI_INFO_NULL));
+  const int numbers[] = {4, 8, 15, 16, 23, 42};
+  OK(MPI_File_set_size(file, 0));
+  OK(MPI_File_write_at(file, 0, numbers, 6, MPI_INT, MPI_STATUS_IGNORE));
+  std::vector<int> in(14, -1);
+  MPI_Status status;
+  OK(MPI_File_read_at(file, 0, in.data(), 2, seven, &status));
+  int elements = 0;
+  OK(MPI_Get_elements(&status, seven, &elements));
+  CHECK_EQ(elements, 6);
+  for (int i = 0; i < 14; ++i) CHECK_EQ(in[i], i < 6 ? numbers[i] : -1);
+  OK(MPI_File_close(&file));
+  OK(MPI_Type_free(&seven));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -157,4 +214,5 @@ int main(int argc, char** argv) {
   Scratch scratch;
   check_external32(scratch, program.rank(), program.size());
   check_registered(scratch, program.rank(), program.size());
+  check_end(scratch);
 }
