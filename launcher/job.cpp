@@ -19,6 +19,8 @@ namespace {
 
 // How often the nodes are called while the job runs, and while it ends.
 constexpr std::chrono::milliseconds kSeldom{2000}, kOften{200};
+// In which the nodes may say what their ranks do, before a job that is interrupted is ended.
+constexpr std::chrono::milliseconds kLastLook{300};
 // The silence after which a node is no longer waited for: where somebody or something has asked for
 // the end of the job, and where its other ranks have ended well.
 constexpr std::chrono::milliseconds kSilence{800}, kLongSilence{10000};
@@ -94,6 +96,14 @@ std::string Job::lost_output(const char* stream, const std::string& why) {
   return sentence;
 }
 
+// Mostly a job is interrupted because it does not end, and then who waits for whom is worth some lines.
+bool Job::seems_stuck(const JobView& view) {
+  constexpr int64_t kLongWait = 5000;  // milliseconds
+  const auto waits = [](const RankView& rank) { return rank.inside && rank.milliseconds >= kLongWait; };
+  return std::ranges::any_of(view.ranks, waits) ||
+         (!view.ranks.empty() && std::ranges::all_of(view.ranks, &RankView::looks));
+}
+
 void Job::watch_signals() {
   ::signal(SIGPIPE, SIG_IGN);
   ::signal(SIGXFSZ, SIG_IGN);  // a file over its limit (ulimit -f) is an error of write(), too
@@ -113,7 +123,19 @@ void Job::interrupted(int signal) {
   drop_output_ = true;
   if (state_ == JobState::finishing) drop_output_soon();
   if (failed_) return hurry();
-  fail(128 + signal, fmt::format("the job ends: {}", ::strsignal(signal)));
+  const auto end = [this, signal] {
+    if (failed_) return;
+    fail(128 + signal, fmt::format("the job ends: {}", ::strsignal(signal)));
+  };
+  if (last_look_) {  // asked twice
+    end();
+    return hurry();
+  }
+  last_look_ = loop_.after(kLastLook, end);
+  look({}, [this, end](const JobView& view) {
+    if (!failed_ && seems_stuck(view)) err_->put(0, why_text(view.ranks), 0);
+    end();
+  });
 }
 
 // A reader that has stopped reading must not hold up an end that the user asked for.

@@ -102,6 +102,7 @@ class Job final : public NodeEvents {
   void happened(JobEvent event);
   void act(JobAction action);
   void interrupted(int signal);
+  static bool seems_stuck(const JobView& view);
   void drop_output_soon();
   void hurry();
   void silent(int node, std::chrono::nanoseconds silence);
@@ -130,6 +131,7 @@ class Job final : public NodeEvents {
   std::vector<NodeState> nodes_;
   std::vector<Watch> signals_;
   Watch timeout_, grace_, bound_, patience_, suspicion_, absence_;
+  Watch last_look_;  // at the ranks of a job that is interrupted
   Looks looks_;
   RollCall roll_call_;
   std::map<std::string, Gathering> gatherings_;  // by key: of addresses, under way

@@ -193,6 +193,23 @@ test_user_signals_reach_the_ranks() {
   nothing_is_left
 }
 
+# Who waits for whom is said before the end of a job that seems to be stuck; not of one that runs.
+test_interrupted_while_it_waits_by_library() {
+  start_ready 2 -n 2 "$stay"
+  fault kill -INT "$launched"
+  ends_in_time
+  expect_code 130
+  ! grep -q MPI_Recv err || fail "what the ranks do is not asked for yet"
+  start_ready 2 -n 2 "$stay"
+  waits_long() { "$build/bin/tutti" why | grep -qE "rank 1: in MPI_Recv.* for ([6-9]|[1-9][0-9])\.[0-9] s"; }
+  within 20 waits_long || fail "no rank waits"
+  fault kill -TERM "$launched"
+  ends_in_time
+  expect_code 143
+  said "rank 1: in MPI_Recv"
+  said "the job ends: Terminated"
+}
+
 # --- limits ----------------------------------------------------------------------------------------
 
 # Before all are started: with fewer processes than asked for the job is over.
