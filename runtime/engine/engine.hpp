@@ -119,6 +119,8 @@ class Engine final : private transport::Receiver {
       Waiter::yield();
   }
 
+  void wait_for_thread(int change) { waiter_.wait_for_thread(change); }
+
   using Chore = engine::Chore;
   bool helper_drives() const { return waiter_.helper_drives(); }
   void leave_to_application(Chore& chore) { waiter_.leave_to_application(chore); }  // not twice before it is performed

@@ -237,6 +237,7 @@ void Waiter::yield_core() {
 }
 
 bool Waiter::shares_core() {
+  if (awaited_threads_ > 0) return true;
   if (shares_) [[unlikely]]
     shares_ = std::chrono::steady_clock::now() < shares_until_;
   return shares_;

@@ -118,6 +118,9 @@ class Waiter {
       disarm();
   }
   static void yield();
+  // Of a thread that waits for another one of this process, which shares its core: it sleeps early meanwhile. Begins
+  // (1) and ends (-1); engine owned.
+  void wait_for_thread(int change) { awaited_threads_ += change; }
   // Of a thread that owns the engine and waits.
   void yield_core();
 
@@ -236,6 +239,7 @@ class Waiter {
   Time spreads_from_{};  // the next look where the others are is not before this
   bool shares_ = false;  // its core, as far as it knows
   Time shares_until_{};
+  int awaited_threads_ = 0;  // of this process, see wait_for_thread()
   std::chrono::milliseconds share_remembered_{};
 
   Chore* first_chore_ = nullptr;

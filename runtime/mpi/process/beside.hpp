@@ -33,7 +33,9 @@ auto beside(Work work) -> decltype(work()) {
   }
   {
     const engine::Engine::Guard own(engine);
+    engine.wait_for_thread(1);
     engine.wait_until([&] { return done.load(std::memory_order_acquire); });
+    engine.wait_for_thread(-1);
   }
   thread.join();
   return *std::move(result);
