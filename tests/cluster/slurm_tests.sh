@@ -245,3 +245,23 @@ test_slurm_cancels() {
     nothing_is_left
   done
 }
+
+# Slurm looks at the time of its jobs twice a minute.
+test_slurm_time_is_up() {
+  slurm_configuration 2
+  nodes_up ctl node1 node2
+  slurm_up
+  : >"$bed/out"
+  in_node ctl salloc -Q -t 1 -N2 -n4 "$bin/mpirun" "$traffic" </dev/null >"$bed/out" 2>&1 &
+  launched=$!
+  all_ready() { [ "$(grep -c ready "$bed/out")" = 4 ]; }
+  within 20 all_ready || fail "the job did not start: $(cat "$bed/out")"
+  launcher_is_gone() { ! kill -0 "$launched" 2>/dev/null; }
+  within 180 launcher_is_gone || fail "mpirun still runs after the job's time"
+  code=0
+  wait "$launched" || code=$?
+  went_wrong
+  [ "$(grep -c '^tutti: .*error: ' "$bed/out")" = 1 ] || fail "not one sentence: $(cat "$bed/out")"
+  grep -qE '^tutti: error: Slurm ends the job: its time is up' "$bed/out" || fail "another cause: $(cat "$bed/out")"
+  nothing_is_left
+}
