@@ -257,7 +257,7 @@ test_slurm_time_is_up() {
   all_ready() { [ "$(grep -c ready "$bed/out")" = 4 ]; }
   within 20 all_ready || fail "the job did not start: $(cat "$bed/out")"
   launcher_is_gone() { ! kill -0 "$launched" 2>/dev/null; }
-  within 180 launcher_is_gone || fail "mpirun still runs after the job's time"
+  within 150 launcher_is_gone || fail "mpirun still runs after the job's time"
   code=0
   wait "$launched" || code=$?
   went_wrong
