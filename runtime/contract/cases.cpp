@@ -83,6 +83,16 @@ void Checker::report_of_call(Finding finding, Word word) {
   advance();
 }
 
+void Checker::report_asking(Finding finding) {
+  Ledger* const ledger = find(finding.context);
+  if (!ledger || ledger->state_ != Ledger::State::fine) return;
+  Case made;
+  made.finding = std::move(finding);
+  made.asks = true;
+  open_case(std::move(made), ledger);
+  advance();
+}
+
 // Once the senders of what lies there unreceived have said by which calls.
 void Checker::report_deadlock(const Deadlock& deadlock) {
   Case made;

@@ -111,6 +111,8 @@ class Checker final : public engine::Observer {
   // The same of the call that this rank is about to make on that communicator: the details tell what
   // all ranks do there.
   void report_of_call(Finding finding, Word word);
+  // The same of a call that this rank has started, and in which all others are or have been.
+  void report_asking(Finding finding);
 
   // Observer
   void arrived(const transport::Header& header) override;

@@ -22,7 +22,31 @@ int likeness(const Match& wanted, const Match& has) {
   return 4 * (wanted.context == has.context) + 2 * same_source + same_tag;
 }
 
-std::string difference_text(const Match& wanted, const Match& has) {
+// Messages of partitioned operations come in contexts of their own: that which tells of the operation in its
+// communicator's with one bit more, which communicators that span jobs have, too, and the partitions in such that have
+// the next bit as well.
+constexpr uint64_t kPartitioned = uint64_t{1} << 63, kPartitions = uint64_t{1} << 62;
+
+bool is_known(uint64_t context) {
+  const flight::Record* record = flight::mine();
+  return record && flight::find_comm(*record, context);
+}
+bool brings_partitions(uint64_t context) { return (context & kPartitioned) && (context & kPartitions); }
+bool is_partitioned(uint64_t context) {
+  return (context & kPartitioned) && !is_known(context) && is_known(context & ~kPartitioned);
+}
+// As if it were an ordinary one.
+Match in_its_communicator(Match match) {
+  if (is_partitioned(match.context)) match.context &= ~kPartitioned;
+  return match;
+}
+
+std::string difference_text(Match wanted, Match has) {
+  const bool by_partitions = is_partitioned(wanted.context), in_partitions = is_partitioned(has.context);
+  wanted = in_its_communicator(wanted);
+  has = in_its_communicator(has);
+  if (wanted.context == has.context && by_partitions != in_partitions)
+    return by_partitions ? "its receive is one of MPI_Precv_init" : "its receive is not one of MPI_Precv_init";
   if (wanted.context != has.context) {
     const std::string where = comm_text(wanted.context);
     return "its receive is" + (where.empty() ? " on another communicator" : where);
@@ -51,7 +75,8 @@ std::vector<Lying> lying_messages(const engine::Matcher& matcher,
                                   const std::function<int(uint64_t context)>& my_rank) {
   std::vector<Match> receives;
   matcher.each_posted([&](const engine::RecvOperation& receive) {
-    if (!engine::is_hidden(receive.match.context)) receives.push_back(receive.match);
+    const uint64_t context = receive.match.context;
+    if (!engine::is_hidden(context) && !brings_partitions(context)) receives.push_back(receive.match);
   });
   struct Kind {
     Match match;
@@ -61,7 +86,7 @@ std::vector<Lying> lying_messages(const engine::Matcher& matcher,
   std::map<std::tuple<uint64_t, int32_t, int32_t>, Kind> kinds;
   matcher.each_unexpected([&](const engine::Unexpected& unexpected) {
     const transport::Header& h = unexpected.header;
-    if (engine::is_hidden(h.context)) return;
+    if (engine::is_hidden(h.context) || brings_partitions(h.context)) return;
     const auto [at, is_new] = kinds.try_emplace({h.context, h.source, h.tag});
     Kind& kind = at->second;
     if (!is_new) ++kind.message.count;
@@ -76,19 +101,23 @@ std::vector<Lying> lying_messages(const engine::Matcher& matcher,
   });
   const auto likest = [&](const Match& has) {
     return std::ranges::max_element(
-        receives, {}, [&](const Match& wanted) { return likeness(wanted, has); });
+        receives, {}, [&](const Match& wanted) {
+          return likeness(in_its_communicator(wanted), in_its_communicator(has));
+        });
   };
   std::vector<const Kind*> sorted;
   for (const auto& [key, kind] : kinds) sorted.push_back(&kind);
   std::ranges::stable_sort(sorted, std::greater(), [&](const Kind* kind) {
-    return receives.empty() ? 0 : likeness(*likest(kind->match), kind->match);
+    return receives.empty() ? 0 : likeness(in_its_communicator(*likest(kind->match)), in_its_communicator(kind->match));
   });
   std::vector<Lying> messages;
   for (const Kind* kind : sorted) {
     if (messages.size() == kMostOfProcess) break;
     Lying& message = messages.emplace_back(kind->message);
     message.rank = my_rank(message.context);
-    message.comm = comm_text(message.context);
+    message.comm = is_partitioned(message.context)
+                       ? comm_text(message.context & ~kPartitioned) + ", of MPI_Psend_init,"
+                       : comm_text(message.context);
     if (!receives.empty()) message.why = difference_text(*likest(kind->match), kind->match);
   }
   return messages;

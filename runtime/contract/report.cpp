@@ -66,7 +66,10 @@ const char* form_text(Word word) {
   return "";
 }
 
-std::string op_text(const Party& party) {
+std::string op_text(const Party& party, const Party& other) {
+  const bool of_users = op_of(party.word) >= kUserOpInOrder && op_of(other.word) >= kUserOpInOrder;
+  if (of_users)
+    return op_of(party.word) == kUserOp ? "an operation that commutes" : "an operation that does not commute";
   const flight::Call& call = party.sides[0]->call;
   return call.state == flight::State::none ? "another operation" : flight::name_of_op(call.op);
 }
@@ -102,13 +105,22 @@ Sentence compose(Difference difference, const Party& odd, const Party& rest, con
                                      : "all ranks name the same root",
               MPI_ERR_ROOT};
     case Difference::op:
-      return {differing(op_text(odd), op_text(rest)), "all ranks name the same operation",
+      return {differing(op_text(odd, rest), op_text(rest, odd)), "all ranks name the same operation",
               MPI_ERR_OP};
+    case Difference::in_place: {
+      const auto text = [](const Party& party) { return is_in_place(party.word) ? "MPI_IN_PLACE" : "a send buffer"; };
+      return {differing(text(odd), text(rest)), "all ranks give MPI_IN_PLACE, or none does (MPI 5.0, section 6.2.3)",
+              MPI_ERR_BUFFER};
+    }
     case Difference::type:
     case Difference::count: {
       const std::string a = data_text(odd.sides[0]->call), b = data_text(rest.sides[0]->call);
       const bool types = difference == Difference::type;
-      return {a == b ? differing("other counts or types", "none of them") : differing(a, b),
+      // Of arrays, and of types that the program has made, there are no words that differ.
+      const char* const alike = types ? "data of another type signature" : "another amount of data";
+      return {a == b ? fmt::format("{} with {}{} than {}{}, on {}", verb(odd, ledger, name), alike, odd_place,
+                                   ranks_of(ledger, rest.ranks()), rest_place, where)
+                     : differing(a, b),
               types ? "the type signatures (counts times basic types) must agree"
                     : "the amounts of data must agree",
               types ? MPI_ERR_TYPE : MPI_ERR_COUNT};

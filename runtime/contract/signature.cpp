@@ -13,7 +13,8 @@ Difference compare(Word mine, Word theirs) {
   // Of one function both name a root, or one stands beside it, between two groups, and knows no more.
   if (root_of(mine) != root_of(theirs))
     return root_of(mine) >= 0 && root_of(theirs) >= 0 ? Difference::root : Difference::none;
-  if (op_of(mine) != op_of(theirs)) return Difference::op;
+  if (op_bits_of(mine) != op_bits_of(theirs))
+    return op_of(mine) == op_of(theirs) ? Difference::in_place : Difference::op;
   // Nothing to compare on one side: the data are a matter of each pair, or known to the root alone.
   if (bytes_of(mine) == 0 || bytes_of(theirs) == 0) return Difference::none;
   if (bytes_of(mine) != bytes_of(theirs)) return Difference::count;

@@ -20,13 +20,15 @@ namespace tutti::contract {
 // for those with an info). root: 1 more than the root, folded; 0: the call has none. Between two groups the
 // root is a rank of their union; its highest bit says in which of the groups it is, and 0 below that
 // that this rank, which gave MPI_PROC_NULL, does not know who. op: the ABI's
-// number of a predefined operation, kUserOp, or 0. type and bytes: of the data that must agree, each
+// number of a predefined operation, one of the two of a user's, or 0; where ranks must agree whether they give
+// MPI_IN_PLACE, its highest bit is turned over if they do. type and bytes: of the data that must agree, each
 // hashed; 0: nothing that could be compared. The whole word is 0 where nothing is checked.
 using Word = uint64_t;
 
 enum class Form : uint8_t { blocking, nonblocking, persistent };
 
-inline constexpr int kUserOp = 0x3f;
+inline constexpr int kUserOp = 0x3f, kUserOpInOrder = 0x3e;  // the second one does not commute
+inline constexpr int kInPlaceBit = 0x20;                       // the numbers of operations have it, and no one is 0x20
 inline constexpr int kFormShift = 52, kRootShift = 40, kOpShift = 34;
 inline constexpr int kRootMask = 0x7ff;
 inline constexpr Word kRootInSecondGroup = Word{0x800} << kRootShift;
@@ -47,16 +49,24 @@ constexpr Word in_form(Word word, Form form) {
   return word ? word | static_cast<Word>(form) << kFormShift : 0;
 }
 
+constexpr Word in_place(Word word) { return word ^ static_cast<Word>(kInPlaceBit) << kOpShift; }
+
 constexpr uint16_t function_of(Word word) { return static_cast<uint16_t>(word >> 54); }
 constexpr Form form_of(Word word) { return static_cast<Form>(word >> kFormShift & 3); }
 constexpr int root_of(Word word) { return static_cast<int>(word >> kRootShift & kRootMask) - 1; }
 constexpr bool root_is_in_second(Word word) { return (word & kRootInSecondGroup) != 0; }
-constexpr int op_of(Word word) { return static_cast<int>(word >> 34 & 0x3f); }
+// The bits as they are, and what they say.
+constexpr int op_bits_of(Word word) { return static_cast<int>(word >> kOpShift & 0x3f); }
+constexpr bool is_in_place(Word word) {
+  const int bits = op_bits_of(word);
+  return (bits & ~kInPlaceBit) != 0 ? (bits & kInPlaceBit) == 0 : bits != 0;
+}
+constexpr int op_of(Word word) { return op_bits_of(is_in_place(word) ? in_place(word) : word); }
 constexpr uint32_t type_of(Word word) { return static_cast<uint32_t>(word >> 14 & 0xfffff); }
 constexpr uint32_t bytes_of(Word word) { return static_cast<uint32_t>(word & 0x3fff); }
 
 // What two ranks disagree about, the gravest first.
-enum class Difference : uint8_t { none, function, form, root, op, type, count };
+enum class Difference : uint8_t { none, function, form, root, op, in_place, type, count };
 
 Difference compare(Word mine, Word theirs);
 // The same of two ranks that are known, -1 if not: between two groups (`sides` is not empty) one that stands

@@ -8,6 +8,7 @@
 
 #include "base/flight.hpp"
 #include "contract/checker.hpp"
+#include "mpi/comm/agreement.hpp"
 #include "mpi/comm/api_comm.hpp"
 #include "mpi/comm/collective_call.hpp"
 #include "mpi/comm/making.hpp"
@@ -151,6 +152,7 @@ struct Entry {
   int32_t color;
   int32_t key;
   uint64_t context;  // for the case that it comes first among its color
+  Said said;         // of what must agree
 };
 
 // The ranks [begin, end) of a color, in the order of key and rank.
@@ -171,17 +173,21 @@ Ref<Group> group_of(const Comm& comm, const std::vector<int>& members, int rank 
   return new_group(processes.take(), rank, *comm.group);
 }
 
-}  // namespace
-
-// Everybody's colors and keys: my part of them. Over two groups their union is divided as one group is.
-Error divide(Comm& comm, Function function, int color, int key, MPI_Comm* newcomm) {
+// Everybody's colors and keys: my part of them. Over two groups their union is divided as one group is. `agree` looks
+// at what all have said, and refuses on all ranks or on none.
+template <class Agree>
+Error divide_if(Comm& comm, Function function, int color, int key, Said said, Agree&& agree, MPI_Comm* newcomm) {
   const int size = comm.hidden.size(), me = comm.hidden.rank;
-  const Entry mine{color, key, offer_context(comm, color != MPI_UNDEFINED)};
+  const Entry mine{color, key, offer_context(comm, color != MPI_UNDEFINED), said};
   std::vector<Entry> all(static_cast<size_t>(size));
   coll::Call exchange = allgather_bytes(&mine, all.data(), sizeof mine);
   exchange.signature = contract::word_of(function);
   if (Error e = run(comm, exchange)) {
     comm.process.contexts->release(mine.context);
+    return e;
+  }
+  if (Error e = agree(std::span<const Entry>(all))) {
+    if (mine.context != kNoContext) comm.process.contexts->release(mine.context);
     return e;
   }
   *newcomm = MPI_COMM_NULL;
@@ -205,6 +211,22 @@ Error divide(Comm& comm, Function function, int color, int key, MPI_Comm* newcom
                             sides.in_first(), context)
                  ->handle;
   return {};
+}
+
+}  // namespace
+
+Error divide(Comm& comm, Function function, int color, int key, MPI_Comm* newcomm) {
+  return divide(comm, function, color, key, Given(), newcomm);
+}
+
+Error divide(Comm& comm, Function function, int color, int key, const Given& given, MPI_Comm* newcomm) {
+  const auto alike = [&](std::span<const Entry> all) -> Error {
+    if (!Given::is_asked_for(comm)) return {};
+    std::vector<uint32_t> said;
+    for (const Entry& entry : all) said.push_back(entry.said.hash);
+    return agree(comm, function, given, said);
+  };
+  return divide_if(comm, function, color, key, {given.hash(), 0}, alike, newcomm);
 }
 
 namespace {
@@ -266,6 +288,20 @@ Error comm_split(Comm& comm, int color, int key, MPI_Comm* newcomm) {
   return divide(comm, Function::Comm_split, color, key, newcomm);
 }
 
+namespace {
+
+std::string split_type_text(int split_type) {
+  switch (split_type) {
+    case MPI_COMM_TYPE_SHARED: return "MPI_COMM_TYPE_SHARED";
+    case MPI_COMM_TYPE_HW_UNGUIDED: return "MPI_COMM_TYPE_HW_UNGUIDED";
+    case MPI_COMM_TYPE_HW_GUIDED: return "MPI_COMM_TYPE_HW_GUIDED";
+    case MPI_COMM_TYPE_RESOURCE_GUIDED: return "MPI_COMM_TYPE_RESOURCE_GUIDED";
+    default: return std::to_string(split_type);
+  }
+}
+
+}  // namespace
+
 Error comm_split_type(Comm& comm, int split_type, int key, Info* info, MPI_Comm* newcomm) {
   const bool guided =
       split_type == MPI_COMM_TYPE_HW_GUIDED || split_type == MPI_COMM_TYPE_RESOURCE_GUIDED;
@@ -277,7 +313,9 @@ Error comm_split_type(Comm& comm, int split_type, int key, Info* info, MPI_Comm*
   if (!known) return failure(MPI_ERR_ARG, "{} is no split type (argument split_type)", split_type);
   // A node goes by the lowest rank of the job on it.
   const int node = comm.process.job->view().node_ranks.front();
-  return divide(comm, Function::Comm_split_type, shared ? node : MPI_UNDEFINED, key, newcomm);
+  Given given;
+  if (Given::is_asked_for(comm) && split_type != MPI_UNDEFINED) given.add("split_type", split_type_text(split_type));
+  return divide(comm, Function::Comm_split_type, shared ? node : MPI_UNDEFINED, key, given, newcomm);
 }
 
 Error comm_create(Comm& comm, Group& group, MPI_Comm* newcomm) {
@@ -287,7 +325,21 @@ Error comm_create(Comm& comm, Group& group, MPI_Comm* newcomm) {
   // groups all ranks of either give the same one (section 7.4.2).
   const bool inside = group.rank != MPI_UNDEFINED;
   const int color = !inside ? MPI_UNDEFINED : comm.is_inter() ? 0 : members->front();
-  return divide(comm, Function::Comm_create, color, inside ? group.rank : 0, newcomm);
+  if (!Given::is_asked_for(comm)) return divide(comm, Function::Comm_create, color, inside ? group.rank : 0, newcomm);
+  std::vector<int> ranks = members->to_vector();
+  for (int& rank : ranks) rank += comm.hidden.sides ? comm.hidden.sides.begin() : 0;
+  // What ranks give that are not in it changes nothing, and is a matter of strict, which has a watcher.
+  const Said said = inside || watcher ? said_of(ranks) : Said();
+  const auto alike = [&](std::span<const Entry> all) {
+    std::vector<Said> said_by;
+    std::vector<char> inside_of;
+    for (const Entry& entry : all) {
+      said_by.push_back(entry.said);
+      inside_of.push_back(entry.color != MPI_UNDEFINED);
+    }
+    return agree_on_groups(comm, said_by, inside_of, ranks);
+  };
+  return divide_if(comm, Function::Comm_create, color, inside ? group.rank : 0, said, alike, newcomm);
 }
 
 Error comm_create_group(Comm& comm, Group& group, int tag, MPI_Comm* newcomm) {

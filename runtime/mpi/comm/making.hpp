@@ -39,8 +39,10 @@ Error no_context_left(const Comm& parent);
 // Collective, also over both groups of an intercommunicator, which gives another one: a rank gets
 // MPI_COMM_NULL if there is nobody of its color in the other group. The ranks that give the same color, which is not negative or MPI_UNDEFINED, get a communicator of
 // their own, in the order of key and of their rank; those that give MPI_UNDEFINED get MPI_COMM_NULL.
-// `function`: the program's call, which all must have made.
+// `function`: the program's call, which all must have made. `given`: what they must give alike (agreement.hpp).
+class Given;
 Error divide(Comm& comm, Function function, int color, int key, MPI_Comm* newcomm);
+Error divide(Comm& comm, Function function, int color, int key, const Given& given, MPI_Comm* newcomm);
 
 // A context for a communicator of which this rank is the first, if it is; kNoContext if none is left.
 uint64_t offer_context(bool first);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Cartesian topologies: ranks as points of a grid, in row-major order.
+#include "mpi/comm/agreement.hpp"
 #include "mpi/comm/making.hpp"
 #include "mpi/topology/api_topology.hpp"
 #include "mpi/topology/places.hpp"
@@ -94,6 +95,12 @@ int best_place(const Comm& comm, int points, const std::vector<int>& dims, const
   return place_of_this_rank(comm, ranks_by_place(comm, ties_of_grid(dims, periodic), dims));
 }
 
+std::vector<char> truths(const int* values, int count) {
+  std::vector<char> truths;
+  for (int i = 0; i < count; ++i) truths.push_back(values[i] != 0);
+  return truths;
+}
+
 int or_proc_null(int rank) {
   return rank == coll::kNobody ? MPI_PROC_NULL : rank;
 }
@@ -104,12 +111,20 @@ Error cart_create(Comm& comm, int ndims, const int* dims, const int* periods, in
   Result<int> points = points_of(comm, ndims, dims, periods);
   if (!points) return std::move(points).error();
   const bool takes_part = comm.rank() < *points;
-  const int place = reorder && takes_part ? best_place(comm, *points, {dims, dims + ndims}, {periods, periods + ndims})
+  const int place = reorder && takes_part ? best_place(comm, *points, {dims, dims + ndims}, truths(periods, ndims))
                                           : comm.rank();
-  if (Error e = divide(comm, Function::Cart_create, takes_part ? 0 : MPI_UNDEFINED, place, comm_cart))
+  Given given;
+  if (Given::is_asked_for(comm)) {
+    const auto n = static_cast<size_t>(ndims);
+    given.add("ndims", ndims);
+    given.add("dims", {dims, n});
+    given.add_truths("periods", {periods, n});
+    given.add_truth("reorder", reorder != 0);
+  }
+  if (Error e = divide(comm, Function::Cart_create, takes_part ? 0 : MPI_UNDEFINED, place, given, comm_cart))
     return e;
   if (*comm_cart != MPI_COMM_NULL)
-    arrange(*resolve<Comm>(*comm_cart), {dims, dims + ndims}, {periods, periods + ndims});
+    arrange(*resolve<Comm>(*comm_cart), {dims, dims + ndims}, truths(periods, ndims));
   return {};
 }
 
@@ -129,7 +144,9 @@ Error cart_sub(Comm& comm, const int* remain_dims, MPI_Comm* newcomm) {
       color = color * grid.dims[i] + grid.coordinates[i];
     }
   }
-  if (Error e = divide(comm, Function::Cart_sub, color, comm.rank(), newcomm)) return e;
+  Given given;
+  if (Given::is_asked_for(comm)) given.add_truths("remain_dims", {remain_dims, grid.dims.size()});
+  if (Error e = divide(comm, Function::Cart_sub, color, comm.rank(), given, newcomm)) return e;
   arrange(*resolve<Comm>(*newcomm), std::move(dims), std::move(periodic));
   return {};
 }
@@ -137,7 +154,7 @@ Error cart_sub(Comm& comm, const int* remain_dims, MPI_Comm* newcomm) {
 Error cart_map(Comm& comm, int ndims, const int* dims, const int* periods, int* newrank) {
   Result<int> points = points_of(comm, ndims, dims, periods);
   if (!points) return std::move(points).error();
-  *newrank = comm.rank() < *points ? best_place(comm, *points, {dims, dims + ndims}, {periods, periods + ndims})
+  *newrank = comm.rank() < *points ? best_place(comm, *points, {dims, dims + ndims}, truths(periods, ndims))
                                    : MPI_UNDEFINED;
   return {};
 }

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "mpi/check/strict.hpp"
 #include "mpi/coll/collective.hpp"
+#include "mpi/comm/agreement.hpp"
 #include "mpi/comm/making.hpp"
 #include "mpi/object/process.hpp"
 #include "mpi/topology/api_topology.hpp"
@@ -142,9 +144,11 @@ Result<std::vector<Vertex>> whole_graph(Comm& comm, Function function, const Ver
   return graph;
 }
 
-// How often this rank has `peer` among its edges in each direction, and what that one says of the same.
+// How often this rank has `peer` among its edges in each direction, and what that one says of the same. The weights of
+// these edges are counted with strict alone.
 struct Mutual {
   int32_t to = 0, from = 0;
+  int64_t weight_to = 0, weight_from = 0;
 };
 
 // What a rank says of an edge that it gives more often than the one at its other end, or less.
@@ -160,6 +164,16 @@ Error differs(int source, int destination, int sent, int received) {
                  destination, received);
 }
 
+// The same of an edge that has another weight at its other end.
+Error weighs_otherwise(int source, int destination, const Mutual& edges, int64_t at_source, int64_t at_destination) {
+  const bool one = edges.to <= 1 && edges.from <= 1;
+  return failure(MPI_ERR_TOPOLOGY,
+                 "rank {} gives the {} to rank {} the {} {}, which that one gives the {} {} (arguments destweights, "
+                 "sourceweights)",
+                 source, one ? "edge" : "edges", destination, one ? "weight" : "weights", at_source,
+                 one ? "weight" : "weights", at_destination);
+}
+
 // An error on all ranks if an edge is given by one of its ends alone, or more often by one: what is sent along it would
 // never be received.
 Error edges_agree(Comm& comm, const Vertex& mine) {
@@ -167,6 +181,12 @@ Error edges_agree(Comm& comm, const Vertex& mine) {
   std::vector<Mutual> here(size), there(size);
   for (const int peer : mine.destinations) ++here[static_cast<size_t>(peer)].to;
   for (const int peer : mine.sources) ++here[static_cast<size_t>(peer)].from;
+  if (strict) [[unlikely]] {
+    for (size_t i = 0; i < mine.destination_weights.size(); ++i)
+      here[static_cast<size_t>(mine.destinations[i])].weight_to += mine.destination_weights[i];
+    for (size_t i = 0; i < mine.source_weights.size(); ++i)
+      here[static_cast<size_t>(mine.sources[i])].weight_from += mine.source_weights[i];
+  }
   const contract::Word signature = contract::word_of(Function::Dist_graph_create_adjacent);
   const coll::Call exchange{.kind = coll::Collective::alltoall,
                             .in = here.data(),
@@ -182,6 +202,10 @@ Error edges_agree(Comm& comm, const Vertex& mine) {
     const int peer = static_cast<int>(i);
     if (here[i].from != there[i].to) found = differs(peer, comm.rank(), there[i].to, here[i].from);
     else if (here[i].to != there[i].from) found = differs(comm.rank(), peer, here[i].to, there[i].from);
+    else if (here[i].weight_from != there[i].weight_to)
+      found = weighs_otherwise(peer, comm.rank(), here[i], there[i].weight_to, here[i].weight_from);
+    else if (here[i].weight_to != there[i].weight_from)
+      found = weighs_otherwise(comm.rank(), peer, here[i], here[i].weight_to, there[i].weight_from);
   }
   const char wrong = found ? 1 : 0;
   std::vector<char> all(size);
@@ -192,6 +216,16 @@ Error edges_agree(Comm& comm, const Vertex& mine) {
   if (found || other == all.end()) return found;
   return failure(MPI_ERR_TOPOLOGY, "the edges that rank {} gives do not fit those of its neighbours",
                  other - all.begin());
+}
+
+// What all ranks give alike. Of one that has no edges and NULL for their weights nothing is asked.
+Error same_on_all(Comm& comm, Function function, const int* weights, size_t edges, int reorder) {
+  Given given;
+  if (weights || edges > 0) {
+    given.add("weights", is_weighted(weights) ? "an array" : "MPI_UNWEIGHTED");
+    given.add_truth("reorder", reorder != 0);
+  }
+  return agree(comm, function, given);
 }
 
 // Makes the communicator with this rank's vertex, or, where ranks may be others than they were, with the one that
@@ -240,8 +274,11 @@ Error dist_graph_create_adjacent(Comm& comm, int indegree, const int* sources, c
   Vertex mine{.sources = {sources, sources + indegree}, .destinations = {destinations, destinations + outdegree}};
   if (has_values(sourceweights)) mine.source_weights.assign(sourceweights, sourceweights + indegree);
   if (has_values(destweights)) mine.destination_weights.assign(destweights, destweights + outdegree);
-  if (comm.process.checker)
+  if (comm.process.checker) {
+    const size_t edges = mine.sources.size() + mine.destinations.size();
+    if (Error e = same_on_all(comm, Function::Dist_graph_create_adjacent, sourceweights, edges, reorder)) return e;
     if (Error e = edges_agree(comm, mine)) return e;
+  }
   return make(comm, Function::Dist_graph_create_adjacent, is_weighted(sourceweights), reorder != 0, std::move(mine),
               comm_dist_graph);
 }
@@ -259,6 +296,9 @@ Error dist_graph_create(Comm& comm, int n, const int* sources, const int* degree
   if (edges > INT32_MAX) return failure(MPI_ERR_ARG, "there are {} edges, more than 2^31 (argument degrees)", edges);
   if (Error e = ranks_valid(comm, static_cast<int>(edges), destinations, "destinations")) return e;
   if (Error e = weights_valid(static_cast<int>(edges), weights, "weights")) return e;
+
+  if (comm.process.checker)
+    if (Error e = same_on_all(comm, Function::Dist_graph_create, weights, static_cast<size_t>(edges), reorder)) return e;
 
   // By rank: the edges that leave it, and those that enter it.
   const auto size = static_cast<size_t>(comm.size());

@@ -2,6 +2,7 @@
 // Graph topologies of which every rank knows the whole, and MPI_Topo_test.
 #include <algorithm>
 
+#include "mpi/comm/agreement.hpp"
 #include "mpi/comm/making.hpp"
 #include "mpi/topology/api_topology.hpp"
 #include "mpi/topology/places.hpp"
@@ -87,7 +88,14 @@ Error graph_create(Comm& comm, int nnodes, const int* index, const int* edges, i
   if (Error e = graph_valid(comm, nnodes, index, edges)) return e;
   const bool takes_part = comm.rank() < nnodes;
   const int place = reorder && takes_part ? best_place(comm, nnodes, index, edges) : comm.rank();
-  if (Error e = divide(comm, Function::Graph_create, takes_part ? 0 : MPI_UNDEFINED, place, comm_graph))
+  Given given;
+  if (Given::is_asked_for(comm)) {
+    given.add("nnodes", nnodes);
+    given.add("index", {index, static_cast<size_t>(nnodes)});
+    given.add("edges", {edges, static_cast<size_t>(nnodes > 0 ? index[nnodes - 1] : 0)});
+    given.add_truth("reorder", reorder != 0);
+  }
+  if (Error e = divide(comm, Function::Graph_create, takes_part ? 0 : MPI_UNDEFINED, place, given, comm_graph))
     return e;
   if (*comm_graph == MPI_COMM_NULL) return {};
   Comm& made = *resolve<Comm>(*comm_graph);

@@ -64,5 +64,6 @@ void partitions(Judge& judge);
 void buffers(Judge& judge, bool strict);
 void files(Judge& judge, bool strict, int rank, int size);
 void graphs(Judge& judge, int rank, int size);
+void agreements(Judge& judge, bool strict, int rank, int size);
 
 }  // namespace misuse
