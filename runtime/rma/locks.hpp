@@ -38,6 +38,8 @@ class LockQueue {
     return false;
   }
   bool is_free() const { return holders_.empty(); }
+  const std::vector<int>& holders() const { return holders_; }
+  bool is_exclusive() const { return exclusive_; }
   // Who must let go before it is the turn of `rank`: those that hold it, and those before it in the
   // queue. Empty: it does not wait.
   std::vector<int> before(int rank) const {

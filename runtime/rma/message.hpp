@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the active messages of one-sided communication say. In the header, `ticket` is the window's
 // context, `source` the sender's rank in it, `tag` a Message, `serial` the operation's number at
-// its origin. Short data travel with the message; long ones follow as ordinary messages on the
+// its origin, `signature` of an operation its mark, for the witness. Short data travel with the message; long ones follow as ordinary messages on the
 // window's context, under the operation's serial and the tag that data_tag() gives.
 #pragma once
 
@@ -27,6 +27,7 @@ enum class Message : int32_t {
   unlocked,
   who,      // of one that waits long for a lock: tell me of whom I wait for, from now on
   holders,  // bytes: the ranks that hold it or come before, 32 bits each
+  witness,  // of one witness to another (witness.hpp)
 };
 
 struct OperationHead {

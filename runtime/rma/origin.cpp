@@ -174,11 +174,11 @@ void WindowEnd::put(const Local& origin, const Target& target, Done done) {
   if (head.bytes <= kLongestInline) {
     Bytes message = message_of(head, layout, static_cast<size_t>(head.bytes));
     append_packed(message, from);
-    send(target.rank, Message::put, serial, message);
+    send(target.rank, Message::put, serial, message, mark_);
     return over(target.rank, done, {});
   }
   head.flags |= kFollows;
-  send(target.rank, Message::put, serial, message_of(head, layout, 0));
+  send(target.rank, Message::put, serial, message_of(head, layout, 0), mark_);
   Access& access = begin_access(target.rank, done);
   access.origin_layout = origin.layout;
   supply(access, 0, from);
@@ -197,11 +197,11 @@ void WindowEnd::get(const Local& origin, const Target& target, Done done) {
   accesses_[serial] = &access;
   if (head.bytes <= kLongestInline) {
     ++access.left;
-    send(target.rank, Message::get, serial, message_of(head, layout, 0));
+    send(target.rank, Message::get, serial, message_of(head, layout, 0), mark_);
   } else {
     head.flags |= kFollows;
     expect(access, 0, access.result);
-    send(target.rank, Message::get, serial, message_of(head, layout, 0));
+    send(target.rank, Message::get, serial, message_of(head, layout, 0), mark_);
   }
   end_access(access);
 }
@@ -221,7 +221,7 @@ void WindowEnd::update(Update update, const Local& origin, const Local* result, 
   if (is_short && !result) {
     Bytes message = message_of(head, layout, static_cast<size_t>(head.bytes));
     if (carries) append_packed(message, origin.payload());
-    send(target.rank, Message::update, serial, message);
+    send(target.rank, Message::update, serial, message, mark_);
     return over(target.rank, done, {});
   }
   Access& access = begin_access(target.rank, done);
@@ -235,7 +235,7 @@ void WindowEnd::update(Update update, const Local& origin, const Local* result, 
     ++access.left;
     Bytes message = message_of(head, layout, static_cast<size_t>(head.bytes));
     if (carries) append_packed(message, origin.payload());
-    send(target.rank, Message::update, serial, message);
+    send(target.rank, Message::update, serial, message, mark_);
   } else {
     update_long(access, update, origin, result, head, layout);
   }
@@ -261,7 +261,7 @@ void WindowEnd::update_long(Access& access, Update update, const Local& origin, 
     }
     slices(data, [&](int64_t i, const Payload& slice) { expect(access, i, slice); });
   }
-  send(access.rank, Message::update, access.serial, message_of(head, layout, 0));
+  send(access.rank, Message::update, access.serial, message_of(head, layout, 0), mark_);
   if (!(head.flags & kCarries)) return;
   const Payload from = origin.payload();
   std::byte* data = from.contiguous() ? from.data() : nullptr;
@@ -290,7 +290,7 @@ void WindowEnd::compare_and_swap(Update element, const void* origin, const void*
   Bytes message = message_of(head, layout, static_cast<size_t>(2 * head.bytes));
   append_packed(message, {const_cast<void*>(compare), 1, target.layout.get()});
   append_packed(message, {const_cast<void*>(origin), 1, target.layout.get()});
-  send(target.rank, Message::compare, serial, message);
+  send(target.rank, Message::compare, serial, message, mark_);
   end_access(access);
 }
 

@@ -183,7 +183,7 @@ void WindowEnd::handle(const transport::Header& header, const std::byte* data) {
     case Message::get:
     case Message::update:
     case Message::compare:
-      return serve(from, message, header.serial, bytes);
+      return serve(from, message, header.serial, header.signature, bytes);
     case Message::reply:
       return replied(header.serial, data, header.bytes);
     case Message::failed:
@@ -203,7 +203,11 @@ void WindowEnd::handle(const transport::Header& header, const std::byte* data) {
     case Message::unlocked:
       aim(from).unlocking = false;
       return;
+    case Message::witness:
+      if (witness_) witness_->hears(from, bytes);
+      return;
     case Message::lock:
+      if (exposed_) refuse_lock(from);
       if (locks_.request(from, header.signature != 0)) send(from, Message::granted);
       return tell_holders();
     case Message::who:
@@ -226,7 +230,27 @@ void WindowEnd::handle(const transport::Header& header, const std::byte* data) {
   settle(from, message);
 }
 
-void WindowEnd::serve(int origin, Message message, uint32_t serial, std::span<const std::byte> bytes) {
+namespace {
+
+Act act_of(Message message, const OperationHead& head) {
+  switch (message) {
+    case Message::get:
+      return {.kind = Kind::get};
+    case Message::put:
+      return {.kind = Kind::put};
+    case Message::compare:
+      return {.kind = Kind::update, .fetches = true, .update = {kCompareAndSwap, head.element}};
+    default:
+      return {.kind = Kind::update,
+              .fetches = (head.flags & kFetches) != 0,
+              .update = {head.operation, head.element}};
+  }
+}
+
+}  // namespace
+
+void WindowEnd::serve(int origin, Message message, uint32_t serial, uint64_t mark,
+                      std::span<const std::byte> bytes) {
   OperationHead head;
   LayoutRef layout;
   bool whole = tutti::get(bytes, head) && bytes.size() >= head.layout_bytes;
@@ -240,6 +264,8 @@ void WindowEnd::serve(int origin, Message message, uint32_t serial, std::span<co
   Layout::Run missed;
   const bool good = !dynamic_ || is_attached(head, layout, missed);
   if (!good) refuse(origin, serial, missed);
+  if (witness_ && good) [[unlikely]]
+    witness_->serves(origin, mark, act_of(message, head), head, layout.get());
   if (message == Message::update)
     return serve_update(origin, serial, head, std::move(layout), bytes, good);
   if (message == Message::put)
@@ -406,6 +432,17 @@ void WindowEnd::refuse(int origin, uint32_t serial, const Layout::Run& missed) {
   send(origin, Message::failed, serial, said, MPI_ERR_RMA_RANGE);
 }
 
+// Locked and exposed at once is an error (12.5.3), which its origin hears of as soon as it has the lock.
+void WindowEnd::refuse_lock(int origin) {
+  const std::string text = fmt::format(
+      "rank {} of the window has exposed its memory by MPI_Win_post and has not called MPI_Win_wait yet: it cannot be "
+      "locked meanwhile (the standard, section 12.5.3; argument rank)",
+      data_.rank);
+  Bytes said(text.size());
+  std::memcpy(said.data(), text.data(), text.size());
+  send(origin, Message::failed, 0, said, MPI_ERR_RMA_SYNC);
+}
+
 // ---- what waits until all operations of an origin are complete
 
 void WindowEnd::begin_serving(int origin) {
@@ -425,11 +462,15 @@ void WindowEnd::end_serving(int origin) {
 void WindowEnd::settle(int origin, Message message) {
   switch (message) {
     case Message::flush:
+      if (witness_) [[unlikely]]
+        witness_->completes(origin);
       return send(origin, Message::flushed);
     case Message::complete:
       ++served_[origin].completes;
       return;
     case Message::unlock:
+      if (witness_) [[unlikely]]
+        witness_->completes(origin);
       if (locks_.holds(origin))
         for (const int rank : locks_.release(origin)) send(rank, Message::granted);
       send(origin, Message::unlocked);

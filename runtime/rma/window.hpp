@@ -26,6 +26,7 @@
 #include "rma/attached.hpp"
 #include "rma/locks.hpp"
 #include "rma/message.hpp"
+#include "rma/witness.hpp"
 
 namespace tutti::rma {
 
@@ -101,6 +102,13 @@ class WindowEnd {
   void set_dynamic() { dynamic_ = true; }
   bool attach(void* base, int64_t size);  // false: it overlaps what is attached
   bool detach(const void* base);          // false: nothing was attached there
+  bool is_dynamic() const { return dynamic_; }
+  // Where bytes lie that accesses are recorded by.
+  uintptr_t address_of(int64_t displacement) const {
+    return (dynamic_ ? 0 : reinterpret_cast<uintptr_t>(base_)) + static_cast<uintptr_t>(displacement);
+  }
+  // It is exposed to others by a call of its own (MPI_Win_post): who locks it meanwhile is refused.
+  void set_exposed(bool exposed) { exposed_ = exposed; }
   // Nobody's operations on it are under way.
   bool is_served() const { return unfinished_ == 0; }
   // Some of this one's are.
@@ -134,6 +142,14 @@ class WindowEnd {
   }
   // What has failed at a target since the last call: the first one's error.
   Error take_failure() { return std::exchange(failure_, {}); }
+
+  // ---- witnesses
+
+  // Before open().
+  void set_witness(Witness* witness) { witness_ = witness; }
+  // What the witness at the target hears of the operations that are started from here on.
+  void set_mark(uint64_t mark) { mark_ = mark; }
+  void tell_witness(int rank, const Bytes& bytes) { send(rank, Message::witness, 0, bytes); }
 
   // ---- general active target synchronisation
 
@@ -207,7 +223,8 @@ class WindowEnd {
 
   // target.cpp
   void handle(const transport::Header& header, const std::byte* data);
-  void serve(int origin, Message message, uint32_t serial, std::span<const std::byte> bytes);
+  void serve(int origin, Message message, uint32_t serial, uint64_t mark, std::span<const std::byte> bytes);
+  void refuse_lock(int origin);
   void serve_put(int origin, uint32_t serial, const OperationHead& head, LayoutRef layout,
                  const std::byte* data, bool good);
   void serve_get(int origin, uint32_t serial, const OperationHead& head, LayoutRef layout);
@@ -235,8 +252,11 @@ class WindowEnd {
   const Arithmetic& arithmetic_;
 
   std::byte* base_ = nullptr;
-  bool dynamic_ = false;
+  bool dynamic_ = false, exposed_ = false;
   Attached attached_;
+
+  Witness* witness_ = nullptr;
+  uint64_t mark_ = 0;
 
   uint32_t last_serial_ = 0;
   std::vector<Aim> aims_;  // by rank

@@ -90,6 +90,13 @@ Error Outstanding::take(const void* owner, std::span<const BufferUse> uses) {
   return {};
 }
 
+std::optional<CallSite> Outstanding::writer(uintptr_t begin, uintptr_t end) {
+  const BufferUse use{{reinterpret_cast<void*>(begin), static_cast<int64_t>(end - begin), &Layout::bytes()}, false};
+  const std::lock_guard lock(mutex_);
+  const Taken* other = conflict_of(begin, end, use);
+  return other ? std::optional(other->place) : std::nullopt;
+}
+
 void Outstanding::give_to(const void* owner, const void* new_owner) {
   const std::lock_guard lock(mutex_);
   auto node = of_owner_.extract(owner);

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -31,6 +32,9 @@ class Outstanding {
   Error take(const void* owner, std::span<const BufferUse> uses);
   void give_to(const void* owner, const void* new_owner);
   void drop(const void* owner);  // it is complete, or has never been there
+
+  // Of an operation that writes to some of [begin, end): where it was started.
+  std::optional<CallSite> writer(uintptr_t begin, uintptr_t end);
 
   size_t count() const { return taken_.size(); }  // for tests
 

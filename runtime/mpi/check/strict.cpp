@@ -174,7 +174,23 @@ void open_strict(bool report_only) {
 // ---- buffers
 
 Error Strict::take(const void* owner, std::span<const BufferUse> uses) {
+  {
+    const std::lock_guard lock(exposed_mutex_);
+    for (Exposed* const memory : exposed_)
+      for (const BufferUse& use : uses)
+        if (Error e = found(memory->touches(use))) return e;
+  }
   return found(outstanding_.take(owner, uses));
+}
+
+void Strict::add(Exposed& memory) {
+  const std::lock_guard lock(exposed_mutex_);
+  exposed_.push_back(&memory);
+}
+
+void Strict::remove(Exposed& memory) {
+  const std::lock_guard lock(exposed_mutex_);
+  std::erase(exposed_, &memory);
 }
 
 Error Strict::found(Error error) {
@@ -208,8 +224,9 @@ void Strict::note_undefined(contract::Notes& notes) {
 // ---- messages
 
 void Strict::sends(const Comm& comm, int dest, int tag) {
-  acts();
+  ++acts_;
   if (dest == MPI_PROC_NULL) return;
+  if (comm.process_of(dest) != comm.engine().process()) told_.fetch_add(1, std::memory_order_relaxed);
   const Stream stream{comm.context(), comm.process_of(dest), tag};
   if (sent_.size() >= kMostStreams && !sent_.contains(stream)) return;
   Sent& sent = sent_[stream];

@@ -5,11 +5,13 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <set>
 #include <span>
 #include <tuple>
+#include <vector>
 
 #include "coll/call.hpp"
 #include "contract/notes.hpp"
@@ -19,6 +21,18 @@
 #include "mpi/request/request.hpp"
 
 namespace tutti::mpi {
+
+// Memory that others access by operations on a window. Any thread.
+class Exposed {
+ public:
+  // A call of this rank is about to use these bytes; an error if others do as well.
+  virtual Error touches(const BufferUse& use) = 0;
+
+ protected:
+  ~Exposed() = default;
+};
+
+inline thread_local bool tells_nobody = false;
 
 class Strict final : public Watcher {
  public:
@@ -32,6 +46,8 @@ class Strict final : public Watcher {
   // place in the program.
   Error found(Error error);
   Outstanding& outstanding() { return outstanding_; }
+  void add(Exposed& memory);
+  void remove(Exposed& memory);
 
   // ---- reductions: "MPI_SUM on MPI_CHAR", which the standard does not define. Any thread.
   void computes_undefined(std::string what) override;
@@ -40,7 +56,12 @@ class Strict final : public Watcher {
 
   // This rank is about to send, or does what may tell others how far it has come.
   void sends(const Comm& comm, int dest, int tag);
-  void acts() override { ++acts_; }
+  void acts() override {
+    ++acts_;
+    if (!tells_nobody) told_.fetch_add(1, std::memory_order_relaxed);
+  }
+  // How often it has done what others may have heard of: while this stays, nobody knows what it has done meanwhile.
+  uint64_t told() const { return told_.load(std::memory_order_relaxed); }
   // A receive or a probe is about to look among the messages that are there.
   void looks(const Comm& comm, int source, int tag);
   // A blocking receive that wanted `source` and `tag` has got a message.
@@ -72,10 +93,13 @@ class Strict final : public Watcher {
 
   const bool report_only_;
   Outstanding outstanding_;
+  std::mutex exposed_mutex_;
+  std::vector<Exposed*> exposed_;
   std::set<std::pair<uint64_t, uint64_t>> reported_;  // overlaps: callers
 
   std::map<Stream, Sent> sent_;
   uint64_t acts_ = 0;
+  std::atomic<uint64_t> told_ = 0;  // counts for whoever reads it in the same thread: no order is wanted
   // The latest receive with a wildcard that has got a message, whose sender has not heard of it.
   struct {
     uint64_t context = 0;  // 0: none
@@ -91,6 +115,14 @@ class Strict final : public Watcher {
   std::map<uint64_t, Race> races_;  // by caller
   std::mutex undefined_mutex_;
   std::map<std::string, CallSite> undefined_;  // where each was first
+};
+
+// This thread is in a call that nobody can hear of before it has heard of all others that they are in it as well.
+class TellsNobody {
+ public:
+  TellsNobody() { tells_nobody = true; }
+  ~TellsNobody() { tells_nobody = false; }
+  TellsNobody(const TellsNobody&) = delete;
 };
 
 // nullptr but under --check=strict. Written once, before MPI_Init returns.

@@ -3,6 +3,7 @@
 
 #include "mpi/object/inventory.hpp"
 #include "mpi/object/process.hpp"
+#include "mpi/object/watcher.hpp"
 #include "mpi/p2p/api_buffer.hpp"
 
 namespace tutti::mpi {
@@ -139,6 +140,8 @@ Error SendBuffer::send(const void* data, int64_t count, Datatype& type, int dest
   const Payload payload = type.payload(data, count);
   const int64_t bytes = payload.bytes();
   engine::Engine& engine = comm.engine();
+  if (watcher) [[unlikely]]
+    watcher->acts();
   auto before = messages_.end();
   std::unique_ptr<std::byte[]> own;
   std::byte* room = nullptr;

@@ -5,6 +5,7 @@
 
 #include "mpi/object/entry.hpp"
 #include "mpi/object/inventory.hpp"
+#include "mpi/object/watcher.hpp"
 #include "mpi/partitioned/api_partitioned.hpp"
 #include "mpi/request/watch.hpp"
 
@@ -77,6 +78,8 @@ Error ready(PersistentRequest& request, int low, int high) {
         "partition {} is made ready before MPI_Start has started the request, or after all its "
         "partitions are sent: a round begins with MPI_Start (the standard, section 4.2.2)",
         low);
+  if (watcher) [[unlikely]]
+    watcher->acts();
   if (request.is_watched()) [[unlikely]]
     for (int i = low; i <= high; ++i) tell_watchers(request, Watched::partition_ready, i);
   return operation.ready(low, high);

@@ -13,6 +13,7 @@
 #include "mpi/object/inventory.hpp"
 #include "mpi/object/process.hpp"
 #include "mpi/rma/api_window.hpp"
+#include "mpi/rma/races.hpp"
 #include "mpi/type/kernels.hpp"
 
 namespace tutti::mpi {
@@ -170,6 +171,8 @@ MPI_Win open_window(Window& window, void* base) {
       window.protocol->set_dynamic();
     else
       window.protocol->set_memory(base);
+    if (strict) [[unlikely]]
+      window.races = std::make_unique<Races>(window);
     window.protocol->open();
   }
   window.retain();  // the handle's

@@ -21,6 +21,8 @@
 
 namespace tutti::mpi {
 
+class Races;
+
 // Which epochs are open on a window (12.5). Touched with the engine owned.
 struct Epochs {
   static constexpr uint8_t kUnlocked = 0, kLocked = 1, kUnchecked = 2;
@@ -85,6 +87,8 @@ class Window final : public HasErrhandler {
   // Tells the watcher when a call says that the operations without a request that have been started at `rank` are
   // locally complete. False: they are so already, and nothing will be told.
   bool watch(int rank, WatchFunction watcher, void* state);
+  // Under --check=strict: accesses that nothing orders (races.hpp).
+  std::unique_ptr<Races> races;
   // By target, once there was any. The engine's owner's.
   std::vector<Watchers> watchers;
 
@@ -117,7 +121,10 @@ Error bad_unit(int64_t unit);
 
 // The first failure that targets have told of since the last time, raised on the window by the call
 // that completes the operations.
+[[gnu::cold]] Error conflict_of(Window& window);
 inline Error failure_of(Window& window) {
+  if (window.races) [[unlikely]]
+    if (Error e = conflict_of(window)) return e;
   return window.protocol->take_failure();
 }
 

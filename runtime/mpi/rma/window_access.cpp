@@ -7,6 +7,7 @@
 #include "mpi/object/process.hpp"
 #include "mpi/request/request.hpp"
 #include "mpi/rma/api_window.hpp"
+#include "mpi/rma/races.hpp"
 
 namespace tutti::mpi {
 namespace {
@@ -165,6 +166,10 @@ class AccessRequest final : public Request, public Pooled<AccessRequest> {
  public:
   explicit AccessRequest(Window& window)
       : Request(Kind::one_sided, *window.comm), window_(&window) {}
+  ~AccessRequest() override {
+    if (window_->races) [[unlikely]]
+      window_->races->request_gone(this);
+  }
 
   rma::Done done() {
     return {[](void* owner, Error error) {
@@ -227,11 +232,21 @@ Error take(Window& win, int rank, AccessRequest* request, std::initializer_list<
                  : take_in_use(win, rank, buffers, std::move(layouts));
 }
 
-// Checks the call where `check` says what is its own; then `start(done)` starts it, unless the
+// Under --check=strict: that nothing else is at what it uses here and there. It starts next.
+[[gnu::cold]] Error take_all(Window& win, const There& there, AccessRequest* request,
+                             std::initializer_list<Here> uses, const rma::Act& act) {
+  const Races::Started started = win.races->about_to(act, target(win, there), request);
+  if (Error e = win.races->check(started)) return e;
+  if (Error e = take(win, there.rank, request, uses)) return e;
+  win.races->record(started);
+  return {};
+}
+
+// Checks the call where `check` says what is its own, and completes `act`; then `start(done)` starts it, unless the
 // target is MPI_PROC_NULL or there is nothing to do. `uses`: of memory here.
 template <class Check, class Start>
 Error access(Window& win, const There& there, MPI_Request* request,
-             std::initializer_list<Here> uses, Check&& check, Start&& start) {
+             std::initializer_list<Here> uses, const rma::Act& act, Check&& check, Start&& start) {
   const Engine::Guard own(win.comm->engine());
   if (strict) [[unlikely]]
     strict->acts();
@@ -245,13 +260,13 @@ Error access(Window& win, const There& there, MPI_Request* request,
   if (!request) {
     if (nothing) return {};
     if (strict) [[unlikely]]
-      if (Error e = take(win, there.rank, nullptr, uses)) return e;
+      if (Error e = take_all(win, there, nullptr, uses, act)) return e;
     start(rma::Done{});
     return {};
   }
   auto* made = new AccessRequest(win);
   if (strict && !nothing) [[unlikely]]
-    if (Error e = take(win, there.rank, made, uses)) {
+    if (Error e = take_all(win, there, made, uses, act)) {
       made->release();
       return e;
     }
@@ -264,7 +279,7 @@ Error access(Window& win, const There& there, MPI_Request* request,
 Error put(const rma::Local& origin, const Datatype& type, const There& there, Window& win,
           MPI_Request* request) {
   return access(
-      win, there, request, {{origin, false}},
+      win, there, request, {{origin, false}}, {.kind = rma::Kind::put},
       [&] { return check_sides("origin", origin.count, type, there); },
       [&](rma::Done done) { win.protocol->put(origin, target(win, there), done); });
 }
@@ -272,7 +287,7 @@ Error put(const rma::Local& origin, const Datatype& type, const There& there, Wi
 Error get(const rma::Local& origin, const Datatype& type, const There& there, Window& win,
           MPI_Request* request) {
   return access(
-      win, there, request, {{origin, true}},
+      win, there, request, {{origin, true}}, {.kind = rma::Kind::get},
       [&] { return check_sides("origin", origin.count, type, there); },
       [&](rma::Done done) { win.protocol->get(origin, target(win, there), done); });
 }
@@ -292,7 +307,8 @@ Error update(const void* origin_addr, int64_t origin_count, const Datatype* orig
     origin = local(origin_addr, origin_count, *origin_type);
   else
     origin.layout = LayoutRef(LayoutRef(), &Layout::bytes());
-  rma::Update update;
+  rma::Act act{.kind = rma::Kind::update, .fetches = result != nullptr};
+  rma::Update& update = act.update;
   const auto check = [&]() -> Error {
     if (!result && op.handle == MPI_NO_OP)
       return failure(
@@ -311,7 +327,7 @@ Error update(const void* origin_addr, int64_t origin_count, const Datatype* orig
   const bool reads = origin_type && op.handle != MPI_NO_OP;
   return access(win, there, request,
                 {{reads ? origin : rma::Local(), false}, {result ? result->local : rma::Local(), true}},
-                check, [&](rma::Done done) {
+                act, check, [&](rma::Done done) {
                   win.protocol->update(update, origin, result ? &result->local : nullptr,
                                        target(win, there), done);
                 });
@@ -432,6 +448,9 @@ Error compare_and_swap(const void* origin_addr, const void* compare_addr, void* 
   return access(
       win, there, nullptr,
       {{local(origin_addr, 1, datatype), false}, {local(result_addr, 1, datatype), true}},
+      {.kind = rma::Kind::update,
+       .fetches = true,
+       .update = {rma::kCompareAndSwap, static_cast<uint8_t>(datatype.element)}},
       [] { return Error(); },
       [&](rma::Done) {
         win.protocol->compare_and_swap({.element = static_cast<uint8_t>(datatype.element)},

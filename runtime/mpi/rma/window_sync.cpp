@@ -3,11 +3,13 @@
 // must be over before a call returns, and what a waiting one needs.
 #include <algorithm>
 #include <atomic>
+#include <optional>
 
 #include "mpi/check/strict.hpp"
 #include "mpi/coll/collective.hpp"
 #include "mpi/object/process.hpp"
 #include "mpi/rma/api_window.hpp"
+#include "mpi/rma/races.hpp"
 
 namespace tutti::mpi {
 namespace {
@@ -90,17 +92,26 @@ void await_flushed(Window& win, int rank) {
   protocol.flush(rank);
   win.comm->engine().wait_until([&] { return protocol.is_flushed(rank); });
   win.drop_in_use(rank);
+  if (win.races) [[unlikely]]
+    win.races->completed(rank);
 }
 void await_locally(Window& win, int rank) {
   const rma::WindowEnd& protocol = *win.protocol;
   win.comm->engine().wait_until([&] { return protocol.is_locally_complete(rank); });
   win.drop_in_use(rank);
+  if (win.races) [[unlikely]]
+    win.races->completed_locally(rank);
 }
 
 // Whoever holds a lock has to give it up, and whose memory it is may still be about to tell.
 void add_needs_of_lock(Condition& needs, const Window& window, int rank) {
   const std::vector<int>& holders = window.protocol->holders(rank);
   if (holders.empty()) return void(needs.always());
+  if (rank == window.rank()) {  // it knows, and waits for nobody but these
+    needs.all();
+    for (const int holder : holders) needs.process(window.process_of(holder));
+    return void(needs.end());
+  }
   needs.any().process(window.process_of(rank)).all();
   for (const int holder : holders) needs.process(window.process_of(holder));
   needs.end().end();
@@ -136,7 +147,11 @@ Error unlock(Window& window, const std::vector<int>& ranks, bool unchecked) {
     return std::ranges::all_of(
         ranks, [&](int rank) { return protocol.is_flushed(rank) && protocol.is_unlocked(rank); });
   });
-  for (const int rank : ranks) window.drop_in_use(rank);
+  for (const int rank : ranks) {
+    window.drop_in_use(rank);
+    if (window.races) [[unlikely]]
+      window.races->completed(rank);
+  }
   return failure_of(window);
 }
 
@@ -160,6 +175,32 @@ Error check_passive(const Window& window, int rank) {
 
 // ---- fence (12.5.1)
 
+namespace {
+
+// Under --check=strict: what is to be said by all or by none is compared, which nobody leaves before all are there.
+Error exchange_assertions(int assertion, Window& win, Error& differ) {
+  constexpr int kByAll = MPI_MODE_NOPRECEDE | MPI_MODE_NOSUCCEED;
+  const int mine = assertion & kByAll;
+  std::vector<int> all(static_cast<size_t>(win.size()));
+  coll::Call exchange = allgather_bytes(&mine, all.data(), sizeof mine);
+  exchange.signature = contract::word_of(Function::Win_fence);
+  if (Error e = run(*win.comm, exchange)) return e;
+  for (const int assertion_of_all : {MPI_MODE_NOPRECEDE, MPI_MODE_NOSUCCEED}) {
+    const auto gives = [&](int one) { return (one & assertion_of_all) != 0; };
+    const auto with = std::ranges::find_if(all, gives), without = std::ranges::find_if_not(all, gives);
+    if (with == all.end() || without == all.end()) continue;
+    differ = strict->found(failure(
+        MPI_ERR_ASSERT,
+        "rank {} of the window gives {}, and rank {} does not: all have to give it, or nobody (argument assert)",
+        with - all.begin(), assertion_of_all == MPI_MODE_NOPRECEDE ? "MPI_MODE_NOPRECEDE" : "MPI_MODE_NOSUCCEED",
+        without - all.begin()));
+    break;
+  }
+  return {};
+}
+
+}  // namespace
+
 Error win_fence(int assertion, Window& win) {
   constexpr int kKnown =
       MPI_MODE_NOSTORE | MPI_MODE_NOPUT | MPI_MODE_NOPRECEDE | MPI_MODE_NOSUCCEED;
@@ -168,6 +209,10 @@ Error win_fence(int assertion, Window& win) {
                                 "MPI_MODE_NOSUCCEED"))
     return e;
   Epochs& epochs = win.epochs;
+  Error differ;
+  std::optional<TellsNobody> quiet;
+  if (strict) [[unlikely]]
+    quiet.emplace();
   {
     const Inside inside(win);
     if (!epochs.fence_used)
@@ -179,16 +224,23 @@ Error win_fence(int assertion, Window& win) {
       return failure(MPI_ERR_ASSERT,
                      "MPI_MODE_NOPRECEDE is given, yet there were operations since the last "
                      "MPI_Win_fence (argument assert)");
+    if (win.races) [[unlikely]]
+      win.races->promises(assertion, false);
     await_flushed(win, kAll);
   }
   // Everybody's operations are complete where they went: behind the barrier, at all.
-  if (Error e = run(*win.comm, coll::Call{.kind = coll::Collective::barrier,
+  if (win.races) [[unlikely]] {
+    if (Error e = exchange_assertions(assertion, win, differ)) return e;
+  } else if (Error e = run(*win.comm, coll::Call{.kind = coll::Collective::barrier,
                                           .signature = contract::word_of(Function::Win_fence)}))
     return e;
   const Inside inside(win);
   epochs.fenced = !(assertion & MPI_MODE_NOSUCCEED);
   epochs.fence_used = false;
+  if (win.races) [[unlikely]]
+    win.races->fenced();
   std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (differ) return differ;
   return failure_of(win);
 }
 
@@ -201,6 +253,13 @@ Error win_start(Group& group, int assertion, Window& win) {
   const Inside inside(win);
   Epochs& epochs = win.epochs;
   if (Error e = refuse_open_access(epochs)) return e;
+  if (assertion & MPI_MODE_NOCHECK)
+    for (const int rank : *ranks)
+      if (win.protocol->is_posted(rank))
+        return failure(MPI_ERR_ASSERT,
+                       "MPI_MODE_NOCHECK is given, but not by the MPI_Win_post of rank {}: it must be given by both, or "
+                       "by neither (argument assert)",
+                       rank);
   epochs.fenced = false;
   epochs.started = true;
   epochs.targets = *std::move(ranks);
@@ -219,6 +278,8 @@ Error win_complete(Window& win) {
         "there is no access epoch to complete: MPI_Win_start comes first (argument win)");
   for (const int rank : epochs.targets) win.protocol->complete(rank);
   await_locally(win, kAll);
+  if (win.races) [[unlikely]]
+    win.races->completed(kAll);
   epochs.started = false;
   epochs.targets.clear();
   return failure_of(win);
@@ -235,8 +296,16 @@ Error win_post(Group& group, int assertion, Window& win) {
   if (epochs.exposed)
     return out_of_sync(
         "MPI_Win_post opened an exposure epoch already: call MPI_Win_wait first (argument win)");
+  if (!win.protocol->own_lock().is_free())
+    return out_of_sync(
+        "rank {} holds a lock on this rank's memory, which cannot be exposed meanwhile (the standard, section 12.5.3; "
+        "argument win)",
+        win.protocol->own_lock().holders().front());
   epochs.fenced = epochs.fenced && epochs.fence_used;
   epochs.exposed = true;
+  win.protocol->set_exposed(true);
+  if (win.races) [[unlikely]]
+    win.races->promises(assertion, true);
   epochs.origins = *std::move(ranks);
   std::atomic_thread_fence(std::memory_order_seq_cst);
   if (!(assertion & MPI_MODE_NOCHECK))
@@ -254,6 +323,9 @@ Error no_exposure() {
 void end_exposure(Window& win) {
   for (const int rank : win.epochs.origins) win.protocol->take_complete(rank);
   win.epochs.exposed = false;
+  win.protocol->set_exposed(false);
+  if (win.races) [[unlikely]]
+    win.races->exposed_no_more();
   win.epochs.origins.clear();
   std::atomic_thread_fence(std::memory_order_seq_cst);
 }
@@ -275,7 +347,7 @@ Error win_wait(Window& win) {
                                    needs.end();
                                  });
   end_exposure(win);
-  return {};
+  return win.races ? failure_of(win) : Error();
 }
 
 Error win_test(Window& win, int* flag) {
@@ -291,6 +363,8 @@ Error win_test(Window& win, int* flag) {
     *flag = std::ranges::all_of(win.epochs.origins,
                                 [&](int rank) { return win.protocol->is_completed_by(rank); });
     if (*flag) end_exposure(win);
+    if (*flag && win.races) [[unlikely]]
+      error = failure_of(win);
   }
   engine.leave();
   if (!error && !*flag && !moved) engine.give_way();
@@ -322,7 +396,12 @@ Error win_lock(int lock_type, int rank, int assertion, Window& win) {
   if (!checked) return {};
   win.protocol->lock(rank, lock_type == MPI_LOCK_EXCLUSIVE);
   await_locks(win, {rank});
-  return {};
+  Error refused = failure_of(win);
+  if (!refused) return {};
+  (void)unlock(win, {rank}, false);
+  epochs.locks[static_cast<size_t>(rank)] = Epochs::kUnlocked;
+  --epochs.locks_held;
+  return refused;
 }
 
 Error win_unlock(int rank, Window& win) {
@@ -352,7 +431,11 @@ Error win_lock_all(int assertion, Window& win) {
   const std::vector<int> ranks = everybody(win);
   for (const int rank : ranks) win.protocol->lock(rank, false);
   await_locks(win, ranks);
-  return {};
+  Error refused = failure_of(win);
+  if (!refused) return {};
+  (void)unlock(win, ranks, false);
+  epochs.all_locked = false;
+  return refused;
 }
 
 Error win_unlock_all(Window& win) {

@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/rma/races.hpp"
+
+#include <algorithm>
+
+#include "base/bytes.hpp"
+#include "base/flight.hpp"
+#include "mpi/object/info.hpp"
+
+namespace tutti::mpi {
+namespace {
+
+using rma::Accesses;
+using rma::Act;
+using rma::Conflict;
+using rma::Interval;
+using rma::Kind;
+
+constexpr int kAll = rma::WindowEnd::kAll;
+
+// Kinds of epochs, in the lowest bits of a mark; above them the parity of a fence's; above that the call.
+constexpr uint8_t kFence = 1, kStart = 2, kLock = 3, kKinds = 3, kParity = 4;
+constexpr int kSiteBits = 8;
+
+constexpr size_t kMostOwnUses = 256;
+
+// What one witness tells another.
+enum class Word : uint8_t { site, finding };
+
+std::string name_of_op(uint8_t operation) {
+  return flight::name_of_op(reinterpret_cast<uintptr_t>(MPI_OP_NULL) + operation);
+}
+
+std::string verb_of(const Act& act) {
+  if (act.kind == Kind::get) return "gets";
+  if (act.kind == Kind::put) return "puts";
+  if (act.update.operation == rma::kCompareAndSwap) return "compares and swaps";
+  return fmt::format("{} with {}", act.fetches ? "fetches and accumulates" : "accumulates",
+                     name_of_op(act.update.operation));
+}
+
+bool brings_data(const Act& act) { return act.kind == Kind::get || act.fetches; }
+
+// Whether a hint of the window is that.
+bool hint_is(const Window& window, std::string_view key, std::string_view value) {
+  return std::ranges::any_of(window.hints, [&](const auto& hint) { return hint.first == key && hint.second == value; });
+}
+
+}  // namespace
+
+Error conflict_of(Window& window) { return window.races->take_finding(); }
+
+Races::Races(Window& window) : window_(window), started_(static_cast<size_t>(window.size())) {
+  window.protocol->set_witness(this);
+  strict->add(*this);
+}
+
+Races::~Races() { strict->remove(*this); }
+
+// ---- what this rank starts
+
+uint8_t Races::fence_epoch() const {
+  return static_cast<uint8_t>(kFence | (fences_ % 2 ? kParity : 0));
+}
+
+uint8_t Races::epoch_of(int rank) const {
+  const Epochs& epochs = window_.epochs;
+  if (epochs.all_locked || epochs.lock_of(rank) != Epochs::kUnlocked) return kLock;
+  return epochs.started ? kStart : fence_epoch();
+}
+
+// The target hears of a call once, before the first operation that names it.
+uint32_t Races::announce(int rank, CallSite place) {
+  const auto [at, is_new] =
+      own_sites_.try_emplace({place.function, place.caller}, static_cast<uint32_t>(own_sites_.size() + 1));
+  const uint32_t id = at->second;
+  if (!announced_.emplace(rank, id).second) return id;
+  const CodeAddress address = code_address(place.caller);
+  Bytes bytes;
+  put(bytes, Word::site);
+  put(bytes, id);
+  put(bytes, place.function);
+  put(bytes, address.offset);
+  put_text(bytes, address.module);
+  sites_[{window_.rank(), id}] = {place.function, address};
+  window_.protocol->tell_witness(rank, bytes);
+  return id;
+}
+
+Races::Started Races::about_to(const Act& act, const rma::Target& target, const void* request) {
+  Started started;
+  started.rank = target.rank;
+  started.bytes = rma::intervals_of(target.displacement, target.count, *target.layout);
+  started.access = {.act = act,
+                    .origin = window_.rank(),
+                    .epoch = epoch_of(target.rank),
+                    .site = announce(target.rank, here()),
+                    .owner = request};
+  return started;
+}
+
+Error Races::check(const Started& started) {
+  std::optional<Accesses::Met> met;
+  {
+    const std::lock_guard lock(mutex_);
+    met = started_[static_cast<size_t>(started.rank)].conflict(started.bytes, started.access, true, false);
+  }
+  if (!met) return {};
+  Finding finding = finding_of(*met, started.access, started.rank);
+  finding.places.pop_back();  // that of this call stands first anyway
+  return strict->found(error_of(std::move(finding)));
+}
+
+void Races::record(const Started& started) {
+  const std::lock_guard lock(mutex_);
+  started_[static_cast<size_t>(started.rank)].add(started.bytes, started.access);
+  window_.protocol->set_mark(started.access.epoch | uint64_t{started.access.site} << kSiteBits);
+}
+
+void Races::completed(int rank) {
+  const std::lock_guard lock(mutex_);
+  const auto all = [](const Accesses::Access&) { return true; };
+  if (rank != kAll) return started_[static_cast<size_t>(rank)].drop(all);
+  for (Accesses& each : started_) each.drop(all);
+}
+
+void Races::completed_locally(int rank) {
+  const std::lock_guard lock(mutex_);
+  for (size_t r = 0; r < started_.size(); ++r)
+    if (rank == kAll || rank == static_cast<int>(r))
+      started_[r].drop([](const Accesses::Access& access) { return brings_data(access.act); });
+}
+
+void Races::request_gone(const void* request) {
+  const std::lock_guard lock(mutex_);
+  for (Accesses& each : started_)
+    each.drop([&](const Accesses::Access& a) { return a.owner == request && brings_data(a.act); });
+}
+
+// ---- epochs of this rank
+
+void Races::fenced() {
+  const std::lock_guard lock(mutex_);
+  served_.drop([over = fence_epoch()](const Accesses::Access& access) { return access.epoch == over; });
+  own_uses_.clear();
+  ++fences_;
+}
+
+void Races::promises(int assertion, bool post) {
+  const std::lock_guard lock(mutex_);
+  const bool no_put = assertion & MPI_MODE_NOPUT;
+  if (post)
+    posted_no_put_ = no_put;
+  else
+    no_put_[(fences_ + 1) % 2] = no_put;
+}
+
+void Races::exposed_no_more() {
+  const std::lock_guard lock(mutex_);
+  served_.drop([](const Accesses::Access& access) { return access.epoch == kStart; });
+  posted_no_put_ = false;
+}
+
+Error Races::take_finding() {
+  std::optional<Finding> found;
+  {
+    const std::lock_guard lock(mutex_);
+    found = std::exchange(finding_, std::nullopt);
+  }
+  return found ? strict->found(error_of(*std::move(found))) : Error();
+}
+
+// ---- what comes
+
+void Races::serves(int origin, uint64_t mark, const Act& act, const rma::OperationHead& head, const Layout* layout) {
+  const Accesses::Access access{.act = act,
+                                .origin = origin,
+                                .epoch = static_cast<uint8_t>(mark & ((1 << kSiteBits) - 1)),
+                                .site = static_cast<uint32_t>(mark >> kSiteBits)};
+  const std::vector<Interval> bytes =
+      rma::intervals_of(head.displacement, head.count, layout ? *layout : Layout::bytes());
+  const std::lock_guard lock(mutex_);
+  check_promises(access, bytes);
+  check_own_use(access, bytes);
+  const bool alone = hint_is(window_, "accumulate_ops", "same_op");
+  if (const auto met = served_.conflict(bytes, access, false, alone))
+    if (is_first(access, met->other.origin, met->other.site)) tell(access, finding_of(*met, access, window_.rank()));
+  if (access.epoch != kLock || !brings_data(act)) served_.add(bytes, access);
+}
+
+void Races::completes(int origin) {
+  const std::lock_guard lock(mutex_);
+  served_.drop([&](const Accesses::Access& access) { return access.origin == origin && access.epoch == kLock; });
+}
+
+bool Races::is_first(const Accesses::Access& one, int other, uint64_t call) {
+  return told_.emplace(one.origin, one.site, other, call).second;
+}
+
+// MPI_MODE_NOPUT of this rank, and MPI_MODE_NOCHECK of an origin that has not asked for the lock.
+void Races::check_promises(const Accesses::Access& access, const std::vector<Interval>& bytes) {
+  if (bytes.empty()) return;
+  const uint8_t kind = access.epoch & kKinds;
+  const bool no_put = kind == kFence   ? no_put_[access.epoch & kParity ? 1 : 0]
+                      : kind == kStart ? posted_no_put_
+                                       : false;
+  if (no_put && !rma::is_read(access.act) && is_first(access, -1, 0))
+    tell(access, {MPI_ERR_ASSERT,
+                  fmt::format("rank {} {} {}, of which rank {} has said by MPI_MODE_NOPUT that nobody updates it in "
+                              "this epoch (argument assert)",
+                              access.origin, verb_of(access.act), bytes_text(bytes.front(), window_.rank()),
+                              window_.rank()),
+                  {place_of(access.origin, access)}});
+  const rma::LockQueue& lock = window_.protocol->own_lock();
+  if (kind == kLock && lock.is_exclusive() && !lock.holds(access.origin) && is_first(access, -2, 0))
+    tell(access, {MPI_ERR_RMA_SYNC,
+                  fmt::format("rank {} has locked rank {} of the window by MPI_MODE_NOCHECK, while rank {} holds it by "
+                              "an exclusive lock (argument assert)",
+                              access.origin, window_.rank(), lock.holders().front()),
+                  {place_of(access.origin, access)}});
+}
+
+void Races::note_own_use(const BufferUse& use, const std::vector<Interval>& bytes) {
+  if (!use.writes || window_.protocol->is_dynamic()) return;
+  for (const Interval& each : bytes)
+    if (each.low < window_.bytes && each.high > 0 && own_uses_.size() < kMostOwnUses)
+      own_uses_.push_back({each, here(), strict->told()});
+}
+
+const Races::OwnUse* Races::own_use_at(const Interval& bytes) const {
+  for (const OwnUse& use : own_uses_)
+    if (use.told == strict->told() && use.bytes.low < bytes.high && bytes.low < use.bytes.high) return &use;
+  return nullptr;
+}
+
+// A receive of this rank's that is under way, or the like of it, may write there at any time.
+void Races::check_own_use(const Accesses::Access& access, const std::vector<Interval>& bytes) {
+  if (access.origin == window_.rank() || rma::is_read(access.act)) return;
+  for (const Interval& each : bytes) {
+    const uintptr_t begin = window_.protocol->address_of(each.low);
+    auto writer = strict->outstanding().writer(begin, begin + static_cast<uintptr_t>(each.high - each.low));
+    if (!writer && access.epoch == fence_epoch())
+      if (const OwnUse* const earlier = own_use_at(each)) writer = earlier->place;
+    if (!writer) continue;
+    if (is_first(access, window_.rank(), writer->caller))
+      tell(access, {MPI_ERR_RMA_CONFLICT,
+                    fmt::format("rank {} {} {}, into which rank {} receives as well: what is "
+                                "there afterwards is undefined (the standard, section 12.7)",
+                                access.origin, verb_of(access.act), bytes_text(each, window_.rank()), window_.rank()),
+                    {place_of(access.origin, access),
+                     {fmt::format("rank {} receives there by", window_.rank()),
+                      {writer->function, code_address(writer->caller)}}}});
+    return;
+  }
+}
+
+Error Races::touches(const BufferUse& use) {
+  if (use.payload.count <= 0 || use.payload.layout->size() == 0) return {};
+  const auto start = static_cast<int64_t>(reinterpret_cast<uintptr_t>(use.payload.base) - window_.protocol->address_of(0));
+  const std::vector<Interval> bytes = rma::intervals_of(start, use.payload.count, *use.payload.layout);
+  const std::lock_guard lock(mutex_);
+  note_own_use(use, bytes);
+  for (const Interval& each : bytes)
+    for (const uint8_t epoch : {fence_epoch(), kStart, kLock})
+      if (const auto met = served_.writer(each, epoch, window_.rank()))
+        return error_of(
+            {MPI_ERR_RMA_CONFLICT,
+             fmt::format("the {} buffer shares {} with what rank {} {} in an epoch that is not over: what {} there is "
+                         "undefined (the standard, section 12.7)",
+                         use.writes ? "receive" : "send", bytes_text(met->bytes, window_.rank()), met->other.origin,
+                         verb_of(met->other.act), use.writes ? "is" : "the call finds"),
+             {place_of(met->other.origin, met->other)}});
+  return {};
+}
+
+// ---- sentences
+
+std::string Races::bytes_text(const Interval& bytes, int rank) const {
+  if (window_.protocol->is_dynamic())
+    return fmt::format("{} byte{} at address {:#x} of rank {}", bytes.high - bytes.low,
+                       bytes.high - bytes.low == 1 ? "" : "s", static_cast<uint64_t>(bytes.low), rank);
+  if (bytes.high - bytes.low == 1) return fmt::format("byte {} of the memory of rank {}", bytes.low, rank);
+  return fmt::format("bytes {} to {} of the memory of rank {}", bytes.low, bytes.high - 1, rank);
+}
+
+const Races::Site& Races::site_of(int origin, uint32_t site) const {
+  static const Site unknown;
+  const auto at = sites_.find({origin, site});
+  return at == sites_.end() ? unknown : at->second;
+}
+
+Races::Place Races::place_of(int origin, const Accesses::Access& access) const {
+  return {fmt::format("rank {} {} by", origin, verb_of(access.act)), site_of(origin, access.site)};
+}
+
+Races::Finding Races::finding_of(const Accesses::Met& met, const Accesses::Access& access, int target) const {
+  const Accesses::Access *one = &met.other, *other = &access;
+  const bool same = one->origin == other->origin;
+  if (one->origin > other->origin) std::swap(one, other);
+  const std::string first = verb_of(one->act), second = verb_of(other->act);
+  const char* const when = access.epoch == kLock ? "before either is known to be complete" : "in one epoch";
+  const std::string who =
+      same ? fmt::format("rank {} {} and then {}", one->origin, first, second)
+           : fmt::format("rank {} {} and rank {} {}", one->origin, first, other->origin, second);
+  const char* const why =
+      met.conflict == Conflict::types ? "accumulates of different datatypes are not atomic to each other (the standard, "
+                                        "section 12.7.1)"
+      : met.conflict == Conflict::operations
+          ? "concurrent accumulates use one operation, or MPI_NO_OP where accumulate_ops is same_op_no_op (the "
+            "standard, section 12.2.1)"
+          : "what comes of it is undefined (the standard, section 12.7); synchronise between them, or accumulate "
+            "with one operation";
+  return {MPI_ERR_RMA_CONFLICT,
+          fmt::format("{} {} {}: {}", who, bytes_text(met.bytes, target), when, why),
+          {place_of(one->origin, *one), place_of(other->origin, *other)}};
+}
+
+// In an epoch that this rank ends itself it is the one to tell; under a lock the origin, whose calls wait.
+void Races::tell(const Accesses::Access& access, Finding finding) {
+  if (access.epoch != kLock || access.origin == window_.rank()) {
+    if (!finding_) finding_ = std::move(finding);
+    return;
+  }
+  Bytes bytes;
+  put(bytes, Word::finding);
+  put(bytes, finding.error_class);
+  put_text(bytes, finding.sentence);
+  for (const Place& place : finding.places) {
+    put_text(bytes, place.text);
+    put(bytes, place.site.function);
+    put(bytes, place.site.address.offset);
+    put_text(bytes, place.site.address.module);
+  }
+  window_.protocol->tell_witness(access.origin, bytes);
+}
+
+void Races::hears(int from, std::span<const std::byte> bytes) {
+  const std::lock_guard lock(mutex_);
+  Word word;
+  if (!get(bytes, word)) return;
+  if (word == Word::site) {
+    uint32_t id = 0;
+    Site site;
+    if (get(bytes, id) && get(bytes, site.function) && get(bytes, site.address.offset) &&
+        get_text(bytes, site.address.module))
+      sites_[{from, id}] = site;
+    return;
+  }
+  Finding finding;
+  if (!get(bytes, finding.error_class) || !get_text(bytes, finding.sentence)) return;
+  for (Place place; get_text(bytes, place.text);) {
+    if (get(bytes, place.site.function) && get(bytes, place.site.address.offset) &&
+        get_text(bytes, place.site.address.module))
+      finding.places.push_back(place);
+  }
+  if (!finding_) finding_ = std::move(finding);
+}
+
+Error Races::error_of(Finding finding) {
+  for (Place& place : finding.places)
+    mentions().push_back({.text = std::move(place.text),
+                          .place = {},
+                          .call = std::string(flight::name_of_function(place.site.function)),
+                          .address = std::move(place.site.address)});
+  return Error(finding.error_class, finding.sentence);
+}
+
+}  // namespace tutti::mpi

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Accesses to the memory of a window that nothing orders, under --check=strict (the standard, 12.5 and 12.7). An
+// origin compares what it starts itself with what it has started since the last call that completed it there; a
+// target what comes of several origins, and what this rank does to its memory by calls of MPI. Two operations are
+// told of only if neither can have been complete before the other began:
+// - in an epoch of MPI_Win_fence, or of MPI_Win_post, all are concurrent until it ends, whenever they come;
+//   a receive of this rank into its memory is, too, unless it has told others anything since;
+// - under locks a put or an accumulate that has come is, until its origin has been told that it is complete;
+//   nothing is said of what only reads, for that is complete when its data are there.
+// So what is found under locks is a matter of time, and what is told is true at any time. Refuses to judge loads and
+// stores of the program, of which nobody tells.
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/source_place.hpp"
+#include "mpi/check/strict.hpp"
+#include "mpi/rma/window.hpp"
+#include "rma/accesses.hpp"
+#include "rma/witness.hpp"
+
+namespace tutti::mpi {
+
+class Races final : public rma::Witness, public Exposed {
+ public:
+  explicit Races(Window& window);
+  ~Races() override;
+
+  // ---- what this rank starts. With the engine owned.
+
+  // An operation that is about to start.
+  struct Started {
+    int rank = 0;
+    std::vector<rma::Interval> bytes;
+    rma::Accesses::Access access;
+  };
+  Started about_to(const rma::Act& act, const rma::Target& target, const void* request);
+  Error check(const Started& started);
+  // It starts by the next call of the protocol.
+  void record(const Started& started);
+  void completed(int rank);          // WindowEnd::kAll: of all
+  void completed_locally(int rank);  // what has brought data here is over
+  void request_gone(const void* request);  // likewise; any thread
+
+  // ---- epochs of this rank. With the engine owned.
+
+  // MPI_Win_fence or MPI_Win_post is about to begin an epoch.
+  void promises(int assertion, bool post);
+  void fenced();  // one ends, and the next one begins
+  void exposed_no_more();
+  // What was found of this rank's operations, or of its memory, since the last time.
+  Error take_finding();
+
+  void serves(int origin, uint64_t mark, const rma::Act& act, const rma::OperationHead& head,
+              const Layout* layout) override;
+  void completes(int origin) override;
+  void hears(int from, std::span<const std::byte> bytes) override;
+
+  Error touches(const BufferUse& use) override;
+
+ private:
+  // A call of this rank that writes to its memory, in the epoch of MPI_Win_fence that goes on.
+  struct OwnUse {
+    rma::Interval bytes;
+    CallSite place;
+    uint64_t told;  // Strict::told() before it
+  };
+  void note_own_use(const BufferUse& use, const std::vector<rma::Interval>& bytes);
+  const OwnUse* own_use_at(const rma::Interval& bytes) const;
+  // A call of some rank, as all understand it.
+  struct Site {
+    uint16_t function = 0;
+    CodeAddress address;
+  };
+  struct Place {
+    std::string text;  // "rank 0 puts by"
+    Site site;
+  };
+  struct Finding {
+    int error_class = 0;
+    std::string sentence;
+    std::vector<Place> places;
+  };
+
+  uint8_t epoch_of(int rank) const;
+  uint8_t fence_epoch() const;
+  uint32_t announce(int rank, CallSite place);
+  const Site& site_of(int origin, uint32_t site) const;
+  Place place_of(int origin, const rma::Accesses::Access& access) const;
+  std::string bytes_text(const rma::Interval& bytes, int rank) const;
+  Finding finding_of(const rma::Accesses::Met& met, const rma::Accesses::Access& access, int target) const;
+  void tell(const rma::Accesses::Access& access, Finding finding);
+  bool is_first(const rma::Accesses::Access& one, int other, uint64_t call);
+  void check_promises(const rma::Accesses::Access& access, const std::vector<rma::Interval>& bytes);
+  void check_own_use(const rma::Accesses::Access& access, const std::vector<rma::Interval>& bytes);
+  static Error error_of(Finding finding);
+
+  Window& window_;
+  std::mutex mutex_;
+  std::vector<rma::Accesses> started_;  // by target: those of this rank that may not be complete there
+  rma::Accesses served_;                // those of all at this rank's memory
+  int fences_ = 0;                      // their parity: others are at most one ahead
+  bool no_put_[2] = {false, false};     // MPI_MODE_NOPUT, by that parity
+  bool posted_no_put_ = false;
+  std::vector<OwnUse> own_uses_;
+  std::optional<Finding> finding_;
+  std::set<std::tuple<int, uint32_t, int, uint64_t>> told_;  // pairs of calls
+
+  std::map<std::pair<uint16_t, uint64_t>, uint32_t> own_sites_;
+  std::set<std::pair<int, uint32_t>> announced_;         // to whom
+  std::map<std::pair<int, uint32_t>, Site> sites_;       // of all origins
+};
+
+}  // namespace tutti::mpi

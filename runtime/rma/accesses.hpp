@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which bytes of one process' memory operations access that are not ordered among each other, and which two of
+// these the standard does not let meet (12.3, 12.7): a put or an accumulate and anything else, but for accumulates
+// of one type and operation. Pure; for --check=strict. What does not fit within the bound is not recorded: then a
+// conflict may be overlooked, and none is made up.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "rma/arithmetic.hpp"
+#include "rma/message.hpp"
+
+namespace tutti::rma {
+
+enum class Kind : uint8_t { get, put, update };
+
+struct Act {
+  Kind kind = Kind::get;
+  bool fetches = false;  // an update whose result comes back
+  Update update = {};    // its operation may be kCompareAndSwap
+};
+
+// An update that changes nothing reads.
+inline bool is_read(const Act& act) {
+  return act.kind == Kind::get || (act.kind == Kind::update && act.update.operation == kNoOp);
+}
+
+enum class Conflict : uint8_t { none, undefined, types, operations };
+
+// Of two on the same bytes. `ordered`: both are of one origin, whose accumulates are carried out one after the other
+// (12.7.2), of whatever operation. `alone`: the window promises one operation without MPI_NO_OP beside it
+// (accumulate_ops is same_op).
+Conflict conflict_of(const Act& one, const Act& other, bool ordered, bool alone);
+
+// Bytes [low, high), from the start of the window's part, or addresses.
+struct Interval {
+  int64_t low = 0, high = 0;
+};
+// The runs of `count` elements, the first ones within the bound.
+std::vector<Interval> intervals_of(int64_t displacement, int64_t count, const Layout& layout);
+
+class Accesses {
+ public:
+  static constexpr size_t kMost = 4096;
+
+  struct Access {
+    Act act;
+    int origin = 0;
+    uint8_t epoch = 0;            // only those of one epoch are compared
+    uint32_t site = 0;            // the call, as its origin counts its calls
+    const void* owner = nullptr;  // the request
+    bool operator==(const Access& other) const;
+  };
+  struct Met {
+    Interval bytes;
+    Access other;
+    Conflict conflict;
+  };
+
+  // The first that is in conflict with `access`: among those of its own origin, or of the others.
+  std::optional<Met> conflict(const std::vector<Interval>& bytes, const Access& access, bool own, bool alone) const;
+  // The first one in the epoch that changes bytes of others than `but`.
+  std::optional<Met> writer(Interval bytes, uint8_t epoch, int but) const;
+  void add(const std::vector<Interval>& bytes, const Access& access);
+  template <class Predicate>
+  void drop(Predicate&& over) {
+    if (all_.empty()) return;
+    std::erase_if(all_, [&](const auto& each) { return over(each.second.second); });
+    if (all_.empty()) longest_ = 0;
+  }
+  size_t size() const { return all_.size(); }
+
+ private:
+  // By the first byte: the end, and whose it is.
+  using Map = std::multimap<int64_t, std::pair<int64_t, Access>>;
+  template <class Visit>
+  void each_at(Interval bytes, Visit&& visit) const;
+
+  Map all_;
+  int64_t longest_ = 0;  // of those in all_, or more
+};
+
+}  // namespace tutti::rma

@@ -1,0 +1,584 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Accesses to windows that nothing orders, epochs and assertions that contradict each other, and their right twins:
+// argv[1] names one case, or "right", which runs all right ones. A line "LINE name" is a place that is told;
+// one_sided.py knows what each is to be told. Uses the MPI interface alone. On three ranks.
+#include <mpi.h>
+
+#include <cstdio>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace {
+
+constexpr int kInts = 64;
+const MPI_Comm world = MPI_COMM_WORLD;
+const MPI_Datatype I = MPI_INT;
+int rank, size;
+int one = 1, two = 2, got[kInts], given[kInts];
+
+void fail(const char* what) {
+  std::fprintf(stderr, "rank %d: %s\n", rank, what);
+  MPI_Abort(world, 3);
+}
+
+// A window of kInts ints at each rank, all 0.
+struct Window {
+  MPI_Win win = MPI_WIN_NULL;
+  int* memory = nullptr;
+  MPI_Group group = MPI_GROUP_NULL;
+
+  explicit Window(MPI_Info info = MPI_INFO_NULL) {
+    MPI_Win_allocate(kInts * sizeof(int), sizeof(int), info, world, &memory, &win);
+    for (int i = 0; i < kInts; ++i) memory[i] = 0;
+    MPI_Win_get_group(win, &group);
+    MPI_Barrier(world);
+  }
+  ~Window() {
+    MPI_Group_free(&group);
+    MPI_Win_free(&win);
+  }
+  void fence(int assertion = 0) const { MPI_Win_fence(assertion, win); }
+  void put(int at, int count = 1, int to = 2) const { MPI_Put(given, count, I, to, at, count, I, win); }  // LINE put
+  void get(int at, int count = 1, int from = 2) const { MPI_Get(got, count, I, from, at, count, I, win); }  // LINE get
+  void add(int at, int count = 1, MPI_Op op = MPI_SUM, int to = 2) const {
+    MPI_Accumulate(given, count, I, to, at, count, I, op, win);  // LINE add
+  }
+  void fetch(int at, MPI_Op op = MPI_SUM, int to = 2) const {
+    MPI_Fetch_and_op(given, got, I, to, at, op, win);  // LINE fetch
+  }
+};
+
+MPI_Group only(const Window& w, std::vector<int> ranks) {
+  MPI_Group group;
+  MPI_Group_incl(w.group, static_cast<int>(ranks.size()), ranks.data(), &group);
+  return group;
+}
+
+// Ranks 0 and 1 do `there` to the memory of rank 2 between two fences.
+void fenced(const std::function<void(const Window&)>& there, MPI_Info info = MPI_INFO_NULL) {
+  const Window w(info);
+  w.fence();
+  if (rank < 2) there(w);
+  w.fence();
+}
+// The same with post, start, complete and wait.
+void posted(const std::function<void(const Window&)>& there) {
+  const Window w;
+  MPI_Group target = only(w, {2}), origins = only(w, {0, 1});
+  if (rank < 2) {
+    MPI_Win_start(target, 0, w.win);
+    there(w);
+    MPI_Win_complete(w.win);
+  } else {
+    MPI_Win_post(origins, 0, w.win);
+    MPI_Win_wait(w.win);
+  }
+  MPI_Group_free(&target);
+  MPI_Group_free(&origins);
+}
+// Rank 2 has got what ranks 0 and 1 have started so far: their messages come behind it.
+void arrived() {
+  int heard;
+  for (const int from : {0, 1}) {
+    if (rank == from) MPI_Sendrecv(&one, 1, I, 2, 7, &heard, 1, I, 2, 7, world, MPI_STATUS_IGNORE);
+    if (rank == 2) MPI_Recv(&heard, 1, I, from, 7, world, MPI_STATUS_IGNORE);
+  }
+  for (const int to : {0, 1})
+    if (rank == 2) MPI_Send(&one, 1, I, to, 7, world);
+}
+// And with locks that ranks share; all has arrived before anybody completes what it does.
+void locked(const std::function<void(const Window&)>& there) {
+  const Window w;
+  MPI_Win_lock_all(0, w.win);
+  if (rank < 2) there(w);
+  arrived();
+  MPI_Win_unlock_all(w.win);
+}
+
+struct Case {
+  const char* name;
+  std::function<void()> run;
+};
+
+using W = const Window&;
+
+const std::vector<Case> kWrong = {
+    {"put_put", [] { fenced([](W w) { w.put(0); }); }},
+    {"put_put_overlapping", [] { fenced([](W w) { w.put(rank ? 3 : 0, 4); }); }},
+    {"put_get", [] { fenced([](W w) { rank ? w.get(0) : w.put(0); }); }},
+    {"put_add", [] { fenced([](W w) { rank ? w.add(0) : w.put(0); }); }},
+    {"get_add", [] { fenced([](W w) { rank ? w.add(0) : w.get(0); }); }},
+    {"put_fetch", [] { fenced([](W w) { rank ? w.fetch(0) : w.put(0); }); }},
+    {"put_no_op", [] { fenced([](W w) { rank ? w.fetch(0, MPI_NO_OP) : w.put(0); }); }},
+    {"get_compare",
+     [] {
+       fenced([](W w) {
+         if (rank == 0) w.get(5);
+         else MPI_Compare_and_swap(&two, &one, got, I, 2, 5, w.win);  // LINE compare
+       });
+     }},
+    {"types",
+     [] {
+       fenced([](W w) {
+         const float f = 1;
+         rank ? w.add(0) : void(MPI_Accumulate(&f, 1, MPI_FLOAT, 2, 0, 1, MPI_FLOAT, MPI_SUM, w.win));  // LINE float
+       });
+     }},
+    {"operations", [] { fenced([](W w) { w.add(0, 4, rank ? MPI_MAX : MPI_SUM); }); }},
+    {"derived",
+     [] {
+       fenced([](W w) {
+         MPI_Datatype every_other;
+         MPI_Type_vector(8, 1, 2, I, &every_other);
+         MPI_Type_commit(&every_other);
+         rank ? w.put(6) : void(MPI_Put(given, 8, I, 2, 0, 1, every_other, w.win));  // LINE derived
+         MPI_Type_free(&every_other);
+       });
+     }},
+    {"self_and_other",  // a rank's operations at its own memory are like those of others
+     [] {
+       const Window w;
+       w.fence();
+       if (rank != 1) w.put(0);
+       w.fence();
+     }},
+    {"later_epoch",
+     [] {
+       const Window w;
+       w.fence();
+       for (int i = 0; i < 5; ++i) {
+         if (rank < 2) w.put(i < 4 ? rank : 7);
+         w.fence();
+       }
+     }},
+    // ---- of one origin
+    {"one_put_put", [] { fenced([](W w) { if (rank == 0) w.put(0), w.put(0); }); }},
+    {"one_put_get", [] { fenced([](W w) { if (rank == 0) w.put(0, 4), w.get(3); }); }},
+    {"one_get_put", [] { fenced([](W w) { if (rank == 0) w.get(0), w.put(0); }); }},
+    {"one_put_add", [] { fenced([](W w) { if (rank == 0) w.put(0), w.add(0); }); }},
+    {"one_types",
+     [] {
+       fenced([](W w) {
+         const float f = 1;
+         if (rank != 0) return;
+         w.add(0);
+         MPI_Accumulate(&f, 1, MPI_FLOAT, 2, 0, 1, MPI_FLOAT, MPI_SUM, w.win);
+       });
+     }},
+    {"one_posted", [] { posted([](W w) { if (rank == 0) w.put(0), w.put(0); }); }},
+    {"one_locked", [] { locked([](W w) { if (rank == 0) w.put(0), w.put(0); }); }},
+    {"one_flush_local",  // which completes nothing at the target
+     [] {
+       locked([](W w) {
+         if (rank != 0) return;
+         w.put(0);
+         MPI_Win_flush_local(2, w.win);
+         w.put(0);
+       });
+     }},
+    {"one_waited",  // and neither does this
+     [] {
+       locked([](W w) {
+         if (rank != 0) return;
+         MPI_Request request;
+         MPI_Rput(given, 1, I, 2, 0, 1, I, w.win, &request);  // LINE rput
+         MPI_Wait(&request, MPI_STATUS_IGNORE);
+         w.put(0);
+       });
+     }},
+    {"one_dynamic",
+     [] {
+       MPI_Win win;
+       int mine = 0;
+       MPI_Aint address, at[1];
+       MPI_Win_create_dynamic(MPI_INFO_NULL, world, &win);
+       MPI_Win_attach(win, &mine, sizeof mine);
+       MPI_Get_address(&mine, &address);
+       MPI_Sendrecv(&address, 1, MPI_AINT, (rank + size - 1) % size, 0, at, 1, MPI_AINT, (rank + 1) % size, 0, world,
+                    MPI_STATUS_IGNORE);
+       MPI_Win_fence(0, win);
+       for (int i = 0; i < 2; ++i) MPI_Put(&one, 1, I, (rank + 1) % size, at[0], 1, I, win);  // LINE dynamic
+       MPI_Win_fence(0, win);
+       MPI_Win_free(&win);
+     }},
+    // ---- in other epochs
+    {"posted_put_put", [] { posted([](W w) { w.put(0); }); }},
+    {"posted_put_get", [] { posted([](W w) { rank ? w.get(0) : w.put(0); }); }},
+    {"locked_put_put", [] { locked([](W w) { w.put(0); }); }},
+    {"locked_put_add", [] { locked([](W w) { rank ? w.add(0) : w.put(0); }); }},
+    {"locked_get_of_what_is_put",
+     [] {
+       const Window w;
+       MPI_Win_lock_all(0, w.win);
+       if (rank == 0) w.put(0);
+       arrived();
+       if (rank == 1) w.get(0);
+       arrived();
+       MPI_Win_unlock_all(w.win);
+     }},
+    // ---- by the target itself
+    {"receives_there",
+     [] {
+       const Window w;
+       w.fence();
+       if (rank == 0) w.put(0);
+       if (rank == 2)
+         MPI_Sendrecv(&two, 1, I, 2, 0, w.memory, 1, I, 2, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);  // LINE own_use
+       w.fence();
+     }},
+    {"receives_there_at_once",
+     [] {
+       const Window w;
+       MPI_Request request;
+       w.fence();
+       if (rank == 2) MPI_Irecv(w.memory, 1, I, 0, 0, world, &request);  // LINE own_irecv
+       MPI_Barrier(world);
+       if (rank == 0) w.put(0), MPI_Send(&two, 1, I, 2, 0, world);
+       if (rank == 2) MPI_Wait(&request, MPI_STATUS_IGNORE);
+       w.fence();
+     }},
+    {"sends_from_there",
+     [] {
+       const Window w;
+       w.fence();
+       if (rank == 0) w.put(0);
+       arrived();
+       if (rank == 2) MPI_Send(w.memory, 1, I, 0, 0, world);  // LINE own_send
+       if (rank == 0) MPI_Recv(got, 1, I, 2, 0, world, MPI_STATUS_IGNORE);
+       w.fence();
+     }},
+    // ---- epochs and assertions
+    {"post_locked",
+     [] {
+       const Window w;
+       MPI_Win_lock_all(0, w.win);
+       MPI_Barrier(world);
+       MPI_Win_post(MPI_GROUP_EMPTY, 0, w.win);
+       MPI_Win_wait(w.win);
+       MPI_Win_unlock_all(w.win);
+     }},
+    {"lock_exposed",
+     [] {
+       const Window w;
+       MPI_Group zero = only(w, {0}), origin = only(w, {1});
+       if (rank == 0) MPI_Win_post(origin, 0, w.win);
+       MPI_Barrier(world);
+       if (rank == 2) {
+         MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, w.win);  // LINE lock_exposed
+         MPI_Win_unlock(0, w.win);
+       }
+       MPI_Barrier(world);
+       if (rank == 1) MPI_Win_start(zero, 0, w.win), MPI_Win_complete(w.win);
+       if (rank == 0) MPI_Win_wait(w.win);
+     }},
+    {"fence_no_put",
+     [] {
+       const Window w;
+       w.fence(MPI_MODE_NOPUT);
+       if (rank == 0) w.put(0);
+       w.fence();
+     }},
+    {"post_no_put",
+     [] {
+       const Window w;
+       MPI_Win_post(w.group, MPI_MODE_NOPUT, w.win);
+       MPI_Win_start(w.group, 0, w.win);
+       if (rank == 0) w.add(0);
+       MPI_Win_complete(w.win);
+       MPI_Win_wait(w.win);
+     }},
+    {"no_precede",
+     [] {
+       const Window w;
+       w.fence(rank == 1 ? MPI_MODE_NOPRECEDE : 0);
+     }},
+    {"no_succeed",
+     [] {
+       const Window w;
+       w.fence();
+       w.fence(rank == 1 ? 0 : MPI_MODE_NOSUCCEED);
+     }},
+    {"start_unchecked",
+     [] {
+       const Window w;
+       MPI_Win_post(w.group, 0, w.win);
+       MPI_Barrier(world);
+       MPI_Win_start(w.group, MPI_MODE_NOCHECK, w.win);
+       MPI_Win_complete(w.win);
+       MPI_Win_wait(w.win);
+     }},
+    {"lock_unchecked",
+     [] {
+       const Window w;
+       if (rank == 0) MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 2, 0, w.win);
+       MPI_Barrier(world);
+       if (rank == 1) {
+         MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 2, MPI_MODE_NOCHECK, w.win);
+         w.put(0);
+         MPI_Win_unlock(2, w.win);
+       }
+       MPI_Barrier(world);  // behind the other's unlock
+       if (rank == 0) MPI_Win_unlock(2, w.win);
+     }},
+};
+
+// ---- right: silent
+
+void epochs_by_fence() {
+  fenced([](W w) { w.put(rank); });                         // side by side
+  fenced([](W w) { w.put(rank * 32, 32); });                // halves
+  fenced([](W w) { w.get(0, 8); });                         // all read
+  fenced([](W w) { w.add(0, 8); });                         // one operation
+  fenced([](W w) { w.add(0, 8), w.add(4, 8); });
+  fenced([](W w) { w.add(0, 8, MPI_REPLACE); });
+  fenced([](W w) { w.fetch(0); });
+  fenced([](W w) { w.fetch(0, rank ? MPI_NO_OP : MPI_SUM); });
+  fenced([](W w) { rank ? w.get(0) : w.fetch(0, MPI_NO_OP); });  // both read
+  fenced([](W w) { MPI_Compare_and_swap(&two, &one, got, I, 2, 5, w.win); });
+  fenced([](W w) { rank ? w.fetch(5, MPI_REPLACE) : void(MPI_Compare_and_swap(&two, &one, got, I, 2, 5, w.win)); });
+  fenced([](W w) {  // one type by several names
+    MPI_Accumulate(given, 1, rank ? MPI_INT : MPI_INT32_T, 2, 0, 1, rank ? MPI_INT : MPI_INT32_T, MPI_SUM, w.win);
+  });
+  fenced([](W w) {  // what one origin accumulates is done in its order, whatever it is
+    if (rank == 0) w.add(0, 1, MPI_REPLACE), w.add(0), w.add(0, 1, MPI_MAX);
+  });
+  fenced([](W w) {  // 0 or none
+    MPI_Put(given, 0, I, 2, 0, 0, I, w.win);
+    MPI_Put(given, 1, I, MPI_PROC_NULL, 0, 1, I, w.win);
+  });
+  fenced([](W w) {  // interleaved
+    MPI_Datatype every_other;
+    MPI_Type_vector(8, 1, 2, I, &every_other);
+    MPI_Type_commit(&every_other);
+    MPI_Put(given, 8, I, 2, rank, 1, every_other, w.win);
+    MPI_Type_free(&every_other);
+  });
+  fenced([](W w) { w.put(0, 1, 1 - rank); });  // one at each
+  const Window w;
+  w.fence(MPI_MODE_NOPRECEDE | MPI_MODE_NOPUT);
+  if (rank < 2) w.get(0);
+  for (int i = 0; i < 20; ++i) {  // fences between
+    w.fence();
+    if (rank == i % 2) w.put(0);
+    if (rank == 2 && i % 3) w.put(8);
+  }
+  w.fence();
+  if (rank == 0) w.put(0, 1, 1);
+  w.fence();
+  if (rank == 1) w.get(0, 1, 1);
+  w.fence();
+  // Many at one place and many places.
+  for (int i = 0; i < 6000; ++i) w.add(0, 1, MPI_SUM, 1);
+  w.fence();
+  for (int i = 0; i < 10; ++i) w.put(rank * 10 + i, 1, 1);
+  w.fence(MPI_MODE_NOSUCCEED);
+}
+
+void epochs_by_post() {
+  posted([](W w) { w.put(rank); });
+  posted([](W w) { w.add(0, 8); });
+  const Window w;
+  MPI_Group target = only(w, {2}), zero = only(w, {0}), first = only(w, {1});
+  for (int round = 0; round < 10; ++round) {  // one origin by turns
+    if (rank == 2) MPI_Win_post(round % 2 ? zero : first, 0, w.win), MPI_Win_wait(w.win);
+    if (rank == (round % 2 ? 0 : 1)) {
+      MPI_Win_start(target, 0, w.win);
+      w.put(0);
+      MPI_Win_complete(w.win);
+    }
+  }
+  for (int round = 0; round < 5; ++round) {  // both sides, tested
+    int flag = 0;
+    MPI_Win_post(w.group, round % 2 ? MPI_MODE_NOPUT : 0, w.win);
+    MPI_Win_start(w.group, 0, w.win);
+    if (round % 2) w.get(0, 8, (rank + 1) % size);
+    else w.put(0, 8, (rank + 1) % size);
+    MPI_Win_complete(w.win);
+    while (!flag) MPI_Win_test(w.win, &flag);
+  }
+  MPI_Win_post(w.group, MPI_MODE_NOCHECK, w.win);
+  MPI_Barrier(world);
+  MPI_Win_start(w.group, MPI_MODE_NOCHECK, w.win);
+  w.put(0, 8, (rank + 1) % size);
+  MPI_Win_complete(w.win);
+  MPI_Win_wait(w.win);
+  for (MPI_Group* group : {&target, &zero, &first}) MPI_Group_free(group);
+}
+
+void epochs_by_lock() {
+  locked([](W w) { w.put(rank); });
+  locked([](W w) { w.add(0, 8); });
+  locked([](W w) {  // flushed between
+    if (rank == 0) w.put(0), MPI_Win_flush(2, w.win), w.put(0), MPI_Win_flush_all(w.win), w.get(0);
+  });
+  locked([](W w) {  // what is read is complete when it is here
+    if (rank != 0) return;
+    MPI_Request request;
+    MPI_Rget(got, 1, I, 2, 0, 1, I, w.win, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    w.put(0);
+    MPI_Win_flush(2, w.win);
+    w.get(0);
+    MPI_Win_flush_local(2, w.win);
+    w.put(0);
+  });
+  locked([](W w) {
+    if (rank != 0) return;
+    MPI_Request request;
+    MPI_Rput(given, 1, I, 2, 0, 1, I, w.win, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Win_flush(2, w.win);
+    w.put(0);
+  });
+  const Window w;
+  for (int i = 0; i < 20; ++i) {  // alone
+    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 2, 0, w.win);
+    w.put(0, 16);
+    MPI_Win_unlock(2, w.win);
+    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 2, 0, w.win);
+    w.get(0, 16);
+    MPI_Win_unlock(2, w.win);
+    MPI_Win_lock(MPI_LOCK_SHARED, 2, 0, w.win);
+    w.get(0, 16);
+    MPI_Win_unlock(2, w.win);
+  }
+  MPI_Barrier(world);
+  // Shared, and handed on by messages: what is flushed is complete.
+  MPI_Win_lock_all(0, w.win);
+  for (int i = 0; i < 50; ++i) {
+    int token = 0;
+    if (rank == i % 2) {
+      if (i > 0) MPI_Recv(&token, 1, I, 1 - rank, i, world, MPI_STATUS_IGNORE);
+      w.put(0, 16);
+      MPI_Win_flush(2, w.win);
+      w.get(0, 16);
+      i % 3 ? MPI_Win_flush_local(2, w.win) : MPI_Win_flush_all(w.win);
+      MPI_Send(&token, 1, I, 1 - rank, i + 1, world);
+    } else if (rank < 2 && i == 49) {
+      MPI_Recv(&token, 1, I, 1 - rank, i + 1, world, MPI_STATUS_IGNORE);
+    }
+  }
+  // Counters, and a reader that gets what others add.
+  for (int i = 0; i < 50; ++i) {
+    w.fetch(32, rank == 2 ? MPI_NO_OP : MPI_SUM);
+    MPI_Win_flush(2, w.win);
+    w.add(33, 2);
+  }
+  MPI_Win_unlock_all(w.win);
+  // Who waits with a lock for what the target does, and the target that uses what is complete.
+  MPI_Barrier(world);
+  if (rank == 0) {
+    MPI_Win_lock(MPI_LOCK_SHARED, 2, 0, w.win);
+    w.put(0, 8);
+    MPI_Win_flush(2, w.win);
+    MPI_Send(&one, 1, I, 2, 0, world);
+    MPI_Recv(got, 8, I, 2, 0, world, MPI_STATUS_IGNORE);
+    w.put(0, 8);
+    MPI_Win_unlock(2, w.win);
+  } else if (rank == 2) {
+    MPI_Recv(got, 1, I, 0, 0, world, MPI_STATUS_IGNORE);
+    MPI_Win_sync(w.win);
+    MPI_Send(w.memory, 8, I, 0, 0, world);
+  }
+  MPI_Barrier(world);
+  if (rank == 1) {
+    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 2, MPI_MODE_NOCHECK, w.win);
+    w.put(0);
+    MPI_Win_unlock(2, w.win);
+  }
+}
+
+void memory_of_its_own() {
+  const Window w;
+  w.fence();
+  if (rank == 2) MPI_Sendrecv(&two, 1, I, 2, 0, w.memory + 8, 1, I, 2, 0, world, MPI_STATUS_IGNORE);
+  if (rank == 0) w.put(0, 8);  // beside it
+  w.fence();
+  if (rank == 2) MPI_Sendrecv(&two, 1, I, 2, 0, w.memory, 1, I, 2, 0, world, MPI_STATUS_IGNORE);  // nobody's
+  w.fence();
+  if (rank == 0) w.put(0, 8);  // the epoch before is over
+  w.fence();
+  if (rank == 2) MPI_Send(w.memory, 8, I, 0, 0, world);
+  if (rank == 0) MPI_Recv(got, 8, I, 2, 0, world, MPI_STATUS_IGNORE);
+  w.fence();
+  if (rank == 2) {  // rank 0 puts when it knows that the receive is over
+    MPI_Recv(w.memory, 8, I, 0, 0, world, MPI_STATUS_IGNORE);
+    MPI_Win_sync(w.win);
+    MPI_Send(&one, 1, I, 0, 0, world);
+  }
+  if (rank == 0) {
+    MPI_Send(given, 8, I, 2, 0, world);
+    MPI_Recv(got, 1, I, 2, 0, world, MPI_STATUS_IGNORE);
+    w.put(0, 8);
+  }
+  w.fence();
+  MPI_Bcast(w.memory, 8, I, 0, world);
+  w.fence();
+  if (rank == 0) w.get(0, 8);  // others read what it sends
+  if (rank == 2) MPI_Sendrecv(w.memory, 1, I, 2, 0, got, 1, I, 2, 0, world, MPI_STATUS_IGNORE);
+  w.fence();
+}
+
+void other_windows() {
+  MPI_Win win;
+  int* mine = nullptr;
+  MPI_Win_allocate_shared(16 * sizeof(int), sizeof(int), MPI_INFO_NULL, world, &mine, &win);
+  for (int i = 0; i < 10; ++i) {
+    MPI_Win_fence(0, win);
+    MPI_Put(given, 4, I, (rank + 1) % size, 0, 4, I, win);
+    MPI_Get(got, 4, I, (rank + 1) % size, 8, 4, I, win);
+  }
+  MPI_Win_fence(0, win);
+  MPI_Win_free(&win);
+
+  int attached[8] = {};
+  MPI_Aint address, all[3];
+  MPI_Win_create_dynamic(MPI_INFO_NULL, world, &win);
+  MPI_Win_attach(win, attached, sizeof attached);
+  MPI_Get_address(attached, &address);
+  MPI_Allgather(&address, 1, MPI_AINT, all, 1, MPI_AINT, world);
+  MPI_Win_fence(0, win);
+  MPI_Put(given, 1, I, 2, all[2] + rank * static_cast<MPI_Aint>(sizeof(int)), 1, I, win);
+  MPI_Win_fence(0, win);
+  MPI_Accumulate(given, 4, I, 2, all[2], 4, I, MPI_SUM, win);
+  MPI_Win_fence(0, win);
+  MPI_Win_detach(win, attached);
+  MPI_Win_free(&win);
+
+  // Two windows on one memory have epochs of their own.
+  static int common[8];
+  MPI_Win pair[2];
+  for (MPI_Win& each : pair) MPI_Win_create(common, sizeof common, sizeof(int), MPI_INFO_NULL, world, &each);
+  for (MPI_Win& each : pair) {
+    MPI_Win_fence(0, each);
+    if (rank == 0) MPI_Put(given, 8, I, 1, 0, 8, I, each);
+    MPI_Win_fence(0, each);
+  }
+  for (MPI_Win& each : pair) MPI_Win_free(&each);
+}
+
+const std::vector<Case> kRight = {{"epochs_by_fence", epochs_by_fence},
+                                  {"epochs_by_post", epochs_by_post},
+                                  {"epochs_by_lock", epochs_by_lock},
+                                  {"memory_of_its_own", memory_of_its_own},
+                                  {"other_windows", other_windows}};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string name = argc > 1 ? argv[1] : "";
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(world, &rank);
+  MPI_Comm_size(world, &size);
+  int ran = 0;
+  for (const Case& each : kWrong)
+    if (name == each.name) each.run(), ++ran;
+  for (const Case& each : kRight)
+    if (name == "right" || name == each.name) each.run(), ++ran;
+  if (!ran || size != 3) fail("there is no such case, or there are not three ranks");
+  MPI_Finalize();
+  if (rank == 0) std::puts("through");
+  return 0;
+}
