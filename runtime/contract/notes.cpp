@@ -21,6 +21,7 @@ struct Words {
 constexpr Words kWords[] = {
     {"", "", "", ""},
     {"", "", "", ""},
+    {"", "", "", ""},
     {"request", "requests", "never completed", "started"},
     {"persistent request", "persistent requests", "never freed", "made"},
     {"message", "messages", "sent and never received", "sent"},
@@ -40,6 +41,12 @@ std::string call_text(const Note& note, const std::string& place) {
 
 std::string race_line(const Note& note, const std::string& place) {
   return fmt::format("race: time alone decides which message {} takes on {}: {}",
+                     call_text(note, place), ranks_text(note.ranks), note.detail);
+}
+
+std::string unready_line(const Note& note, const std::string& place) {
+  return fmt::format("not ready: {} is called when a message of MPI_Rsend is there already, which came without a posted "
+                     "receive (the standard, section 3.4; {}): from {}",
                      call_text(note, place), ranks_text(note.ranks), note.detail);
 }
 
@@ -140,6 +147,11 @@ std::vector<std::string> Notes::lines() const {
   for (size_t i = 0; i < sorted.size();) {
     if (sorted[i]->kind == NoteKind::race) {
       lines.push_back(race_line(*sorted[i], places[i]));
+      ++i;
+      continue;
+    }
+    if (sorted[i]->kind == NoteKind::unready) {
+      lines.push_back(unready_line(*sorted[i], places[i]));
       ++i;
       continue;
     }

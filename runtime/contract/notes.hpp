@@ -12,6 +12,7 @@ namespace tutti::contract {
 
 enum class NoteKind : uint8_t {
   race,       // one note a place
+  unready,    // likewise
   undefined,  // one note for each detail, with the first place; the others: one a kind
   request,
   persistent,  // a persistent request, active or not

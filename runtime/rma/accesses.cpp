@@ -31,6 +31,13 @@ std::vector<Interval> intervals_of(int64_t displacement, int64_t count, const La
   return intervals;
 }
 
+bool overlap(std::vector<Interval> intervals) {
+  std::ranges::sort(intervals, {}, &Interval::low);
+  for (size_t i = 1; i < intervals.size(); ++i)
+    if (intervals[i].low < intervals[i - 1].high) return true;
+  return false;
+}
+
 bool Accesses::Access::operator==(const Access& other) const {
   return act.kind == other.act.kind && act.fetches == other.act.fetches &&
          act.update.operation == other.act.update.operation && act.update.element == other.act.update.element &&

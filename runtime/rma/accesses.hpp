@@ -43,6 +43,9 @@ struct Interval {
 // The runs of `count` elements, the first ones within the bound.
 std::vector<Interval> intervals_of(int64_t displacement, int64_t count, const Layout& layout);
 
+// Do some of them share bytes?
+bool overlap(std::vector<Interval> intervals);
+
 class Accesses {
  public:
   static constexpr size_t kMost = 4096;

@@ -4,12 +4,15 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace tutti::mpi {
 namespace {
 
 // Two layouts with gaps are laid out to be compared; longer ones are taken to be right.
 constexpr uintptr_t kLongestCompared = 64 << 20;
+
+constexpr size_t kMostRuns = 4096;  // of a layout that are compared with each other
 
 struct Span {
   uintptr_t begin = 0, end = 0;  // equal: empty
@@ -52,6 +55,20 @@ bool share_a_byte(const Payload& a, const Payload& b) {
   return false;
 }
 
+bool overlaps_itself(const Payload& payload) {
+  if (payload.contiguous() || payload.count <= 0) return false;
+  std::vector<std::pair<int64_t, int64_t>> runs;  // begin, end
+  const bool all = payload.layout->each_run(0, payload.bytes(), [&](int64_t at, int64_t bytes) {
+    runs.emplace_back(at, at + bytes);
+    return runs.size() < kMostRuns;
+  });
+  (void)all;  // what overlaps among the first ones overlaps
+  std::ranges::sort(runs);
+  for (size_t i = 1; i < runs.size(); ++i)
+    if (runs[i].first < runs[i - 1].second) return true;
+  return false;
+}
+
 const Outstanding::Taken* Outstanding::conflict_of(uintptr_t begin, uintptr_t end,
                                                    const BufferUse& use) const {
   auto at = taken_.lower_bound(begin > longest_ ? begin - longest_ : 0);
@@ -69,6 +86,12 @@ Error Outstanding::take(const void* owner, std::span<const BufferUse> uses) {
   for (const BufferUse& use : uses) {
     const Span span = span_of(use.payload);
     if (span.begin == span.end) continue;
+    if (use.writes && overlaps_itself(use.payload)) {
+      drop_locked(owner);
+      return failure(MPI_ERR_TYPE,
+                     "entries of the receive buffer's datatype overlap, so that a byte would be received twice (the "
+                     "standard, section 4.1.11)");
+    }
     if (const Taken* other = conflict_of(span.begin, span.end, use)) {
       Error error =
           other->owner == owner

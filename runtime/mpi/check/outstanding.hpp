@@ -26,6 +26,9 @@ struct BufferUse {
 // Does a byte lie in both? True only if that is sure.
 bool share_a_byte(const Payload& a, const Payload& b);
 
+// Do entries of it overlap, so that a byte would be written twice? True only if that is sure.
+bool overlaps_itself(const Payload& payload);
+
 class Outstanding {
  public:
   // The operation `owner` uses these from now on, if that is right: the layouts outlive it there.

@@ -234,6 +234,11 @@ void Strict::sends(const Comm& comm, int dest, int tag) {
 }
 
 void Strict::looks(const Comm& comm, int source, int tag) {
+  if (source == MPI_PROC_NULL) return;
+  const engine::Unexpected* const there = comm.engine().matcher().find({comm.context(), source, tag, 0});
+  if (there && there->header.signature == kReady)  // whoever sent it found no receive posted
+    unready_.try_emplace(here().caller, here(),
+                         fmt::format("rank {} with tag {} on {}", there->header.source, there->header.tag, text_of(comm)));
   if (source != MPI_ANY_SOURCE) return;
   for (int pass = 0; pass < kMostPasses && comm.engine().progress(); ++pass) {
   }
@@ -292,6 +297,11 @@ void Strict::note_unreceived(int receiver, const Unreceived& left, contract::Not
     notes.add(contract::NoteKind::message, place.function, place.caller,
               fmt::format("to rank {} of MPI_COMM_WORLD with tag {}", receiver, left.tag));
   }
+}
+
+void Strict::note_unready(contract::Notes& notes) {
+  for (const auto& [caller, unready] : unready_)
+    notes.add(contract::NoteKind::unready, unready.first.function, caller, unready.second);
 }
 
 void Strict::note_races(contract::Notes& notes) {
@@ -398,6 +408,7 @@ Error tell_left_over(bool own_too) {
     }
   if (own_too) note_objects(mine);
   strict->note_races(mine);
+  strict->note_unready(mine);
   strict->note_undefined(mine);
   std::vector<std::string> to_first(size);
   to_first[0] = mine.packed();

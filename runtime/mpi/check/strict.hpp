@@ -62,6 +62,8 @@ class Strict final : public Watcher {
   }
   // How often it has done what others may have heard of: while this stays, nobody knows what it has done meanwhile.
   uint64_t told() const { return told_.load(std::memory_order_relaxed); }
+  // What messages of ready sends name as their signature.
+  static constexpr uint64_t kReady = 1;
   // A receive or a probe is about to look among the messages that are there.
   void looks(const Comm& comm, int source, int tag);
   // A blocking receive that wanted `source` and `tag` has got a message.
@@ -80,6 +82,7 @@ class Strict final : public Watcher {
   // Mine that `receiver` has not received, with the places where they were sent.
   void note_unreceived(int receiver, const Unreceived& left, contract::Notes& notes);
   void note_races(contract::Notes& notes);
+  void note_unready(contract::Notes& notes);
   void note_undefined(contract::Notes& notes);
 
  private:
@@ -113,6 +116,7 @@ class Strict final : public Watcher {
     std::string comm;
   };
   std::map<uint64_t, Race> races_;  // by caller
+  std::map<uint64_t, std::pair<CallSite, std::string>> unready_;  // by caller: whose message it was
   std::mutex undefined_mutex_;
   std::map<std::string, CallSite> undefined_;  // where each was first
 };

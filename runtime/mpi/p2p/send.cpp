@@ -48,16 +48,17 @@ Request& sent_request() {
 }
 
 Error start_send(SendMode mode, const void* buf, int64_t count, const Datatype& type, int dest,
-                 int tag, const Comm& comm) {
+                 int tag, const Comm& comm, uint64_t signature = 0) {
   const Ref<Datatype> held = hold(type);
   Engine& engine = engine_of_process();
   const Engine::Guard own(engine);
   if (mode == SendMode::standard &&
       engine.send_at_once(comm.process_of(dest), {comm.user.context, comm.rank(), tag, 0},
-                          type.payload(buf, count), type.pattern))
+                          type.payload(buf, count), type.pattern, signature))
     return {};
   Blocking<SendOperation> send;
   describe(send.op, buf, count, type, dest, tag, comm, mode);
+  send.op.signature = signature;
   engine.send(send.op);
   if (!send.done)
     engine.wait_until([&] { return send.done; },
@@ -72,20 +73,21 @@ void note_send(const Comm& comm, int dest, int tag) {
   strict->sends(comm, dest, tag);
 }
 
+// `signature`: of a ready send, for the receiver's --check=strict.
 Error send_in_mode(SendMode mode, const void* buf, int64_t count, const Datatype& type, int dest,
-                   int tag, const Comm& comm) {
+                   int tag, const Comm& comm, uint64_t signature = 0) {
   if (dest == MPI_PROC_NULL) return {};
   if (!strict) [[likely]]
     return start_send(mode, buf, count, type, dest, tag, comm);
   TakenBuffers taken;
   if (Error e = taken.take({{type.payload(buf, count)}})) return e;
   note_send(comm, dest, tag);
-  return start_send(mode, buf, count, type, dest, tag, comm);
+  return start_send(mode, buf, count, type, dest, tag, comm, signature);
 }
 
 [[gnu::always_inline]] inline Error isend_in_mode(SendMode mode, const void* buf, int64_t count,
                                                   Datatype& type, int dest, int tag, Comm& comm,
-                                                  MPI_Request* request) {
+                                                  MPI_Request* request, uint64_t signature = 0) {
   if (dest == MPI_PROC_NULL) return done_at_once(Request::Kind::send, comm, true, request);
   Engine& engine = engine_of_process();
   const Engine::Guard own(engine);
@@ -100,6 +102,7 @@ Error send_in_mode(SendMode mode, const void* buf, int64_t count, const Datatype
   if (strict) [[unlikely]] {
     if (Error e = check_start(*made, {{made->op.payload}})) return e;
     strict->sends(comm, dest, tag);
+    made->op.signature = signature;
   }
   *request = inventory::hand_out<Request>(*made);
   made->begin();
@@ -116,7 +119,7 @@ Error ssend(const void* buf, int64_t count, Datatype& type, int dest, int tag, C
   return send_in_mode(SendMode::synchronous, buf, count, type, dest, tag, comm);
 }
 Error rsend(const void* buf, int64_t count, Datatype& type, int dest, int tag, Comm& comm) {
-  return send_in_mode(SendMode::standard, buf, count, type, dest, tag, comm);
+  return send_in_mode(SendMode::standard, buf, count, type, dest, tag, comm, Strict::kReady);
 }
 Error bsend(const void* buf, int64_t count, Datatype& type, int dest, int tag, Comm& comm) {
   if (dest == MPI_PROC_NULL) return {};
@@ -139,7 +142,7 @@ Error issend(const void* buf, int64_t count, Datatype& type, int dest, int tag, 
 }
 Error irsend(const void* buf, int64_t count, Datatype& type, int dest, int tag, Comm& comm,
              MPI_Request* request) {
-  return isend_in_mode(SendMode::standard, buf, count, type, dest, tag, comm, request);
+  return isend_in_mode(SendMode::standard, buf, count, type, dest, tag, comm, request, Strict::kReady);
 }
 Error ibsend(const void* buf, int64_t count, Datatype& type, int dest, int tag, Comm& comm,
              MPI_Request* request) {

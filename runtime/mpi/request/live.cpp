@@ -2,7 +2,10 @@
 #include "mpi/request/live.hpp"
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
+#include "mpi/object/watcher.hpp"
 #include "mpi/request/watch.hpp"
 
 namespace tutti::mpi {
@@ -24,10 +27,31 @@ int search_from(int count) {
 
 }  // namespace
 
+namespace {
+
+// Under --check=strict: once the one entry is complete, the other is a handle of what is gone.
+[[gnu::cold]] Error stands_twice(int count, const MPI_Request* requests) {
+  std::vector<std::pair<MPI_Request, int>> active;
+  for (int i = 0; i < count; ++i)
+    if (at(requests[i])) active.emplace_back(requests[i], i);
+  std::ranges::sort(active);
+  for (size_t i = 1; i < active.size(); ++i)
+    if (active[i].first == active[i - 1].first)
+      return failure(MPI_ERR_REQUEST,
+                     "elements {} and {} of the array are the same request: each is completed once (argument "
+                     "array_of_requests)",
+                     active[i - 1].second, active[i].second);
+  return {};
+}
+
+}  // namespace
+
 Error checked(int count, const MPI_Request* requests) {
   if (count > 0 && !requests) return failure(MPI_ERR_ARG, "the array of {} requests is NULL", count);
   for (int i = 0; i < count; ++i)
     if (!is_good(requests[i])) return bad_entry(i, requests);
+  if (watcher) [[unlikely]]
+    return stands_twice(count, requests);
   return {};
 }
 

@@ -100,6 +100,10 @@ Races::Started Races::about_to(const Act& act, const rma::Target& target, const 
 }
 
 Error Races::check(const Started& started) {
+  if (!rma::is_read(started.access.act) && rma::overlap(started.bytes))
+    return strict->found(failure(MPI_ERR_TYPE,
+                                 "entries of target_datatype overlap, so that a byte would be updated twice (the "
+                                 "standard, section 12.3; argument target_datatype)"));
   std::optional<Accesses::Met> met;
   {
     const std::lock_guard lock(mutex_);

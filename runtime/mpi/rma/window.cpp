@@ -129,7 +129,32 @@ struct Offer {
   uint64_t context;
   Window::Part part;
   bool apart;
+  bool same_size, same_unit;  // it promises
 };
+
+bool says(const Info* info, const char* key) {
+  return info && info->get(key) == "true";
+}
+
+// Under --check=strict: what the info object of some rank promises of all.
+Error untrue_promise(const std::vector<Offer>& offers) {
+  const auto promises = [&](auto promise, const char* key, auto value, const char* what) -> Error {
+    const auto who = std::ranges::find_if(offers, promise);
+    if (who == offers.end()) return {};
+    for (const Offer& offer : offers)
+      if (value(offer) != value(*who))
+        return failure(MPI_ERR_INFO_VALUE,
+                       "rank {} gives the hint {} as true, but its {} is {} and that of rank {} is {} (the standard, "
+                       "section 12.2; argument info)",
+                       who - offers.begin(), key, what, value(*who), &offer - offers.data(), value(offer));
+    return {};
+  };
+  if (Error e = promises([](const Offer& o) { return o.same_size; }, "same_size",
+                         [](const Offer& o) { return o.part.size; }, "size"))
+    return e;
+  return promises([](const Offer& o) { return o.same_unit; }, "same_disp_unit",
+                  [](const Offer& o) { return o.part.unit; }, "disp_unit");
+}
 
 }  // namespace
 
@@ -137,7 +162,8 @@ struct Offer {
 // may go on, for what comes early for the window waits (rma::Service).
 Result<Ref<Window>> make_window(Comm& comm, Function function, int flavor, const Info* info,
                                 Window::Part mine, bool* apart) {
-  const Offer offer{offer_context(comm, comm.rank() == 0), mine, apart && *apart};
+  const Offer offer{offer_context(comm, comm.rank() == 0), mine, apart && *apart, says(info, "same_size"),
+                    says(info, "same_disp_unit")};
   std::vector<Offer> offers(static_cast<size_t>(comm.size()));
   coll::Call exchange = allgather_bytes(&offer, offers.data(), sizeof offer);
   exchange.signature = contract::word_of(function);
@@ -145,6 +171,11 @@ Result<Ref<Window>> make_window(Comm& comm, Function function, int flavor, const
     comm.process.contexts->release(offer.context);
     return e;
   }
+  if (strict && flavor != MPI_WIN_FLAVOR_DYNAMIC) [[unlikely]]
+    if (Error e = strict->found(untrue_promise(offers))) {
+      comm.process.contexts->release(offer.context);
+      return e;
+    }
   Result<Ref<Comm>> duplicate = duplicate_in(comm, offers.front().context);
   if (!duplicate) return std::move(duplicate).error();
   Comm& own = **duplicate;

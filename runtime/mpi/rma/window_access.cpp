@@ -235,6 +235,7 @@ Error take(Window& win, int rank, AccessRequest* request, std::initializer_list<
 // Under --check=strict: that nothing else is at what it uses here and there. It starts next.
 [[gnu::cold]] Error take_all(Window& win, const There& there, AccessRequest* request,
                              std::initializer_list<Here> uses, const rma::Act& act) {
+  if (!win.races) return take(win, there.rank, request, uses);  // a file's own
   const Races::Started started = win.races->about_to(act, target(win, there), request);
   if (Error e = win.races->check(started)) return e;
   if (Error e = take(win, there.rank, request, uses)) return e;

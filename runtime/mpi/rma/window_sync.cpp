@@ -373,6 +373,23 @@ Error win_test(Window& win, int* flag) {
 
 // ---- passive target (12.5.3)
 
+namespace {
+
+// Under --check=strict.
+Error check_no_locks(const Window& win) {
+  if (!strict) [[likely]]
+    return {};
+  for (const auto& [key, value] : win.hints)
+    if (key == "no_locks" && value == "true")
+      return strict->found(
+          failure(MPI_ERR_RMA_SYNC,
+                  "the info object of the window says by no_locks that it is never locked (the standard, section "
+                  "12.2.1; argument win)"));
+  return {};
+}
+
+}  // namespace
+
 Error win_lock(int lock_type, int rank, int assertion, Window& win) {
   if (lock_type != MPI_LOCK_EXCLUSIVE && lock_type != MPI_LOCK_SHARED)
     return failure(MPI_ERR_LOCKTYPE,
@@ -381,6 +398,7 @@ Error win_lock(int lock_type, int rank, int assertion, Window& win) {
   if (Error e = check_assertion(assertion, MPI_MODE_NOCHECK, "MPI_MODE_NOCHECK")) return e;
   const Inside inside(win);
   Epochs& epochs = win.epochs;
+  if (Error e = check_no_locks(win)) return e;
   if (epochs.lock_of(rank) != Epochs::kUnlocked)
     return out_of_sync(
         "rank {} of the window is locked by this one already: call MPI_Win_unlock first "
@@ -423,6 +441,7 @@ Error win_lock_all(int assertion, Window& win) {
   if (Error e = check_assertion(assertion, MPI_MODE_NOCHECK, "MPI_MODE_NOCHECK")) return e;
   const Inside inside(win);
   Epochs& epochs = win.epochs;
+  if (Error e = check_no_locks(win)) return e;
   if (Error e = refuse_open_access(epochs)) return e;
   epochs.fenced = false;
   epochs.all_locked = true;

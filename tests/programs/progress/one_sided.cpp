@@ -62,9 +62,9 @@ void away(const check::Program& world, check::Board& board, Outside how) {
 void origin_away(const check::Program& world, check::Board& board, Outside how) {
   OK(MPI_Barrier(MPI_COMM_WORLD));
   const int outside = board.next_event(), done = board.next_event();
-  std::vector<int> memory(kLong, 1);
+  std::vector<int> memory(kLong + 1, 1);  // and one that nobody writes to
   MPI_Win win;
-  OK(MPI_Win_create(memory.data(), kLong * sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD,
+  OK(MPI_Win_create(memory.data(), memory.size() * sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD,
                     &win));
   MPI_Group world_group, one;
   OK(MPI_Comm_group(MPI_COMM_WORLD, &world_group));
@@ -81,12 +81,15 @@ void origin_away(const check::Program& world, check::Board& board, Outside how) 
     OK(MPI_Win_unlock(1, win));
   } else if (world.rank() == 1) {
     board.away_until(Outside::sleeping, outside, 0, "the other's put", __FILE__, __LINE__);
-    // What the put has written is seen by polling the window's memory through MPI.
+    // What the put has written is seen in the window's memory, between calls of MPI that access another place.
     OK(MPI_Win_lock(MPI_LOCK_SHARED, 1, 0, win));
     const double began = check::seconds();
-    for (int last = 0; last != 9;) {
-      OK(MPI_Fetch_and_op(nullptr, &last, MPI_INT, 1, kLong - 1, MPI_NO_OP, win));
+    const volatile int& last = memory[kLong - 1];
+    while (last != 9) {
+      int other_place;
+      OK(MPI_Fetch_and_op(nullptr, &other_place, MPI_INT, 1, kLong, MPI_NO_OP, win));
       OK(MPI_Win_flush(1, win));
+      OK(MPI_Win_sync(win));
       CHECK(check::seconds() - began < check::kForEver);
     }
     OK(MPI_Win_unlock(1, win));
@@ -96,7 +99,7 @@ void origin_away(const check::Program& world, check::Board& board, Outside how) 
   OK(MPI_Group_free(&world_group));
   OK(MPI_Barrier(MPI_COMM_WORLD));
   if (world.rank() == 1)
-    for (const int v : memory) CHECK_EQ(v, 9);
+    for (int i = 0; i < kLong; ++i) CHECK_EQ(memory[static_cast<size_t>(i)], 9);
   OK(MPI_Win_free(&win));
 }
 
