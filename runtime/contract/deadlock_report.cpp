@@ -24,6 +24,8 @@ std::string needs_text(const Others& others, int me, const engine::Condition& ne
       processes.push_back(actor.process);
   });
   if (processes.empty()) return "nobody can end it";
+  if (!needs.lacking().empty() && processes.size() == 1)
+    return fmt::format("waits for {}, for which MPI_Pready has not been called", needs.lacking());
   if (collective && processes.size() > 1) std::erase(processes, me);
   std::ranges::sort(processes);
   const bool any = std::ranges::any_of(needs.nodes(), [](const engine::Condition::Node& node) {
@@ -48,7 +50,10 @@ std::string sentence_of(const Deadlock& deadlock) {
   } else if (!deadlock.circle.closed) {
     text = fmt::format("deadlock: {} waits for what no rank can do", processes_text(deadlock.others, core));
   } else if (core.size() == 1) {
-    text = fmt::format("deadlock: {} waits for itself", processes_text(deadlock.others, core));
+    const std::vector<BlockedThread>& threads = deadlock.states.at(core.front()).threads;
+    const auto lacks = std::ranges::find_if(threads, [](const auto& t) { return !t.needs.lacking().empty(); });
+    text = fmt::format("deadlock: {} waits for {}", processes_text(deadlock.others, core),
+                       lacks == threads.end() ? "itself" : lacks->needs.lacking() + ", which it has not made ready");
   } else {
     text = fmt::format("deadlock: {} wait for each other", processes_text(deadlock.others, core));
   }

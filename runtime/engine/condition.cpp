@@ -19,6 +19,7 @@ void Condition::write(Bytes& to) const {
     put(to, node.actor.context);
     put(to, node.actor.serial);
   }
+  put_text(to, lacking_);
 }
 
 bool Condition::read(std::span<const std::byte>& from) {
@@ -40,7 +41,7 @@ bool Condition::read(std::span<const std::byte>& from) {
     if ((kind & 4) && (!get(from, node.actor.context) || !get(from, node.actor.serial)))
       return false;
   }
-  return true;
+  return get_text(from, lacking_);
 }
 
 }  // namespace tutti::engine

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace tutti::engine {
@@ -48,6 +49,13 @@ class Condition {
   }
   Condition& always() { return all().end(); }  // needs nobody, or it is not known whom
   Condition& never() { return any().end(); }
+
+  // What is missing, in words, where who has to act says too little: "1 of 2 partitions of a message".
+  Condition& lacks(std::string what) {
+    lacking_ = std::move(what);
+    return *this;
+  }
+  const std::string& lacking() const { return lacking_; }
 
   // Several at the top: all of them.
   template <class Alive>
@@ -122,6 +130,7 @@ class Condition {
 
   std::vector<Node> nodes_;
   std::vector<uint32_t> open_;
+  std::string lacking_;
 };
 
 }  // namespace tutti::engine

@@ -106,6 +106,43 @@ const std::map<std::string, std::function<void()>> cases{
      [] {
        if (rank == 0) ssend(1);
      }},
+    {"partitioned_against_recv",
+     [] {
+       MPI_Request request = MPI_REQUEST_NULL;
+       if (rank == 1) {
+         MPI_Psend_init(into.data(), 2, 2, MPI_INT, 0, 5, world, MPI_INFO_NULL, &request);
+         MPI_Start(&request);
+         MPI_Pready_range(0, 1, request);
+       } else if (rank == 0) {
+         recv(1, 5);
+       }
+       MPI_Wait(&request, MPI_STATUS_IGNORE);
+     }},
+    {"recv_of_partitions",
+     [] {
+       MPI_Request request = MPI_REQUEST_NULL;
+       if (rank == 0) {
+         MPI_Precv_init(into.data(), 2, 2, MPI_INT, 1, 5, world, MPI_INFO_NULL, &request);
+         MPI_Start(&request);
+       } else if (rank == 1) {
+         send(0, 5);
+       }
+       MPI_Wait(&request, MPI_STATUS_IGNORE);
+     }},
+    {"partition_never_ready",  // the receiver looks for ever
+     [] {
+       MPI_Request request = MPI_REQUEST_NULL;
+       if (rank == 1) {
+         MPI_Psend_init(into.data(), 3, 2, MPI_INT, 0, 5, world, MPI_INFO_NULL, &request);
+         MPI_Start(&request);
+         MPI_Pready(0, request);
+       } else if (rank == 0) {
+         MPI_Precv_init(into.data(), 3, 2, MPI_INT, 1, 5, world, MPI_INFO_NULL, &request);
+         MPI_Start(&request);
+         for (int flag = 0; !flag;) MPI_Parrived(request, 2, &flag);
+       }
+       MPI_Wait(&request, MPI_STATUS_IGNORE);
+     }},
     {"wrong_tag", [] { rank == 0   ? recv(1, 5)
                        : rank == 1 ? send(0, 6)
                                    : void(); }},

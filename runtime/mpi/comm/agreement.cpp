@@ -5,9 +5,7 @@
 #include <array>
 #include <cstring>
 #include <map>
-#include <optional>
 
-#include "base/flight.hpp"
 #include "contract/checker.hpp"
 #include "contract/report.hpp"
 #include "mpi/comm/collective_call.hpp"

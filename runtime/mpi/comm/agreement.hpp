@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/context.hpp"
 #include "functions.hpp"
 #include "mpi/comm/comm.hpp"
 
@@ -16,8 +17,8 @@ namespace tutti::mpi {
 // What this rank gives. Empty: nothing of it is compared, as where nothing is checked.
 class Given {
  public:
-  // Whether it is worth while to say anything.
-  static bool is_asked_for(const Comm& comm) { return comm.hidden.ledger != nullptr; }
+  // Whether it is worth while to say anything: the same on all ranks, so not where other jobs may check otherwise.
+  static bool is_asked_for(const Comm& comm) { return comm.hidden.ledger && !engine::spans_jobs(comm.context()); }
 
   void add(const char* name, int value);
   void add_truth(const char* name, bool value);
@@ -40,8 +41,7 @@ class Given {
   std::vector<Part> parts_;
 };
 
-// What a rank says of itself before all: `members` is the size of the group that it gives, where the call names one,
-// and `inside` whether it is in it.
+// What a rank says before all others: the hash of what it gives, and where that is a group, its size.
 struct Said {
   uint32_t hash = 0;
   int32_t members = 0;

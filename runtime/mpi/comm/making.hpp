@@ -11,6 +11,8 @@
 
 namespace tutti::mpi {
 
+class Given;
+
 // Names a new communicator by a handle. Its error handler is the parent's (section 9.3), and so are the
 // predefined attributes. The second one has two groups, and `local_first` as at Comm's constructor.
 Comm* make_comm(const Comm& parent, ProcessList processes, int rank, uint64_t context);
@@ -40,7 +42,6 @@ Error no_context_left(const Comm& parent);
 // MPI_COMM_NULL if there is nobody of its color in the other group. The ranks that give the same color, which is not negative or MPI_UNDEFINED, get a communicator of
 // their own, in the order of key and of their rank; those that give MPI_UNDEFINED get MPI_COMM_NULL.
 // `function`: the program's call, which all must have made. `given`: what they must give alike (agreement.hpp).
-class Given;
 Error divide(Comm& comm, Function function, int color, int key, MPI_Comm* newcomm);
 Error divide(Comm& comm, Function function, int color, int key, const Given& given, MPI_Comm* newcomm);
 

@@ -41,6 +41,8 @@ class Send final : public Partitioned {
   void add_needs(engine::Condition& needs) const override {
     // While partitions are missing, what another thread of this process does.
     needs.process(left_ > 0 ? my_process() : given_.comm->process_of(given_.peer));
+    if (left_ > 0)
+      needs.lacks(fmt::format("{} of {} partitions of a message with tag {}", left_, given_.partitions, given_.tag));
   }
   void fill(MPI_Status& status) const override { fill_status(status, {}); }
   // Of a round that its program gives up.

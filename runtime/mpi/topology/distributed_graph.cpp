@@ -2,6 +2,7 @@
 // Distributed graphs (the standard, section 8.5.4): each rank knows its own edges, which it is given
 // (adjacent), or which the ranks tell each other when the communicator is made.
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "mpi/check/strict.hpp"
@@ -213,9 +214,14 @@ Error edges_agree(Comm& comm, const Vertex& mine) {
   tell.signature = signature;
   if (Error e = run(comm, tell)) return e;
   const auto other = std::ranges::find(all, 1);
-  if (found || other == all.end()) return found;
-  return failure(MPI_ERR_TOPOLOGY, "the edges that rank {} gives do not fit those of its neighbours",
-                 other - all.begin());
+  if (other == all.end()) return {};
+  // The first one says it for all, whichever of them is heard.
+  std::array<char, 320> words{};
+  if (found) std::strncpy(words.data(), found.message().c_str(), words.size() - 1);
+  coll::Call spread = bcast_bytes(words.data(), words.size(), static_cast<int>(other - all.begin()));
+  spread.signature = signature;
+  if (Error e = run(comm, spread)) return e;
+  return Error(MPI_ERR_TOPOLOGY, words.data());
 }
 
 // What all ranks give alike. Of one that has no edges and NULL for their weights nothing is asked.

@@ -20,6 +20,7 @@ class Agreements {
   void split_types();
   void in_place();
   void operations();
+  void data();
 
  private:
   bool odd() const { return rank_ == size_ - 1; }
@@ -310,6 +311,40 @@ void Agreements::operations() {
   right(kind, "on all", reduce(true));
 }
 
+// Where no words for the data differ.
+void Agreements::data() {
+  const Text kind = "data of one description";
+  const auto of_structs = [](bool turned) {
+    return [=](MPI_Comm comm) {
+      const int lengths[] = {1, 1};
+      const MPI_Aint places[] = {0, 4};
+      const MPI_Datatype types[] = {turned ? MPI_FLOAT : MPI_INT, turned ? MPI_INT : MPI_FLOAT};
+      MPI_Datatype both;
+      OK(MPI_Type_create_struct(2, lengths, places, types, &both));
+      OK(MPI_Type_commit(&both));
+      const int code = MPI_Bcast(out, 1, both, 0, comm);
+      OK(MPI_Type_free(&both));
+      return code;
+    };
+  };
+  const auto of_arrays = [](int last) {
+    return [=](MPI_Comm comm) {
+      int size, rank;
+      OK(MPI_Comm_size(comm, &size));
+      OK(MPI_Comm_rank(comm, &rank));
+      Ints counts(static_cast<size_t>(size), 2), places;
+      counts.back() = last;
+      for (int r = 0; r < size; ++r) places.push_back(4 * r);
+      return MPI_Allgatherv(in, counts[static_cast<size_t>(rank)], MPI_INT, out, counts.data(), places.data(), MPI_INT, comm);
+    };
+  };
+  wrong(kind, "MPI_Bcast of structs", of_structs(odd()), MPI_ERR_TYPE,
+        {"MPI_Bcast with data of another type signature", " than rank", "on a communicator of"});
+  wrong(kind, "MPI_Allgatherv", of_arrays(odd() ? 3 : 2), MPI_ERR_COUNT, {"MPI_Allgatherv with another amount of data", " than rank"});
+  right(kind, "MPI_Bcast of structs", of_structs(true));
+  right(kind, "MPI_Allgatherv", of_arrays(3));
+}
+
 }  // namespace
 
 void agreements(Judge& judge, bool strict, int rank, int size) {
@@ -323,6 +358,7 @@ void agreements(Judge& judge, bool strict, int rank, int size) {
   those.split_types();
   those.in_place();
   those.operations();
+  those.data();
 }
 
 }  // namespace misuse
