@@ -327,13 +327,13 @@ void Agreements::data() {
       return code;
     };
   };
-  const auto of_arrays = [](int last) {
+  const auto of_arrays = [](int first) {
     return [=](MPI_Comm comm) {
       int size, rank;
       OK(MPI_Comm_size(comm, &size));
       OK(MPI_Comm_rank(comm, &rank));
       Ints counts(static_cast<size_t>(size), 2), places;
-      counts.back() = last;
+      counts.front() = first;
       for (int r = 0; r < size; ++r) places.push_back(4 * r);
       return MPI_Allgatherv(in, counts[static_cast<size_t>(rank)], MPI_INT, out, counts.data(), places.data(), MPI_INT, comm);
     };
