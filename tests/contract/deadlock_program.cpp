@@ -225,6 +225,14 @@ const std::map<std::string, std::function<void()>> cases{
        MPI_Barrier(world);
        if (rank < 2) MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1 - rank, 0, win);
      }},
+    {"window_lock_of_own",  // and so does the one whose memory it is
+     [] {
+       MPI_Win win = window();
+       if (rank == 0) MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, win);
+       MPI_Barrier(world);
+       if (rank > 0) MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, win);
+       MPI_Barrier(world);
+     }},
     {"window_fence",
      [] {
        MPI_Win win = window();

@@ -9,7 +9,7 @@ int main(int argc, char** argv) {
   const bool strict = argc > 1 && std::string(argv[1]) == "strict";
   misuse::Judge judge;
   misuse::handles(judge, strict);
-  misuse::requests(judge);
+  misuse::requests(judge, strict);
   misuse::partitions(judge);
   misuse::buffers(judge, strict);
   misuse::files(judge, strict, world.rank(), world.size());

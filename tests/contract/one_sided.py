@@ -46,6 +46,12 @@ STRICT = [
     ("post_no_put", "MPI_Win_(wait|complete): rank 0 accumulates with MPI_SUM .* MPI_MODE_NOPUT", ["LINE(add)"]),
     ("no_precede", "rank 1 of the window gives MPI_MODE_NOPRECEDE, and rank 0 does not", []),
     ("no_succeed", "rank 0 of the window gives MPI_MODE_NOSUCCEED, and rank 1 does not", []),
+    ("entries_overlap", "MPI_Put: entries of target_datatype overlap", []),
+    ("same_op", "rank 0 fetches and accumulates with MPI_SUM and rank 1 fetches and accumulates with MPI_NO_OP bytes 0 to 3", []),
+    ("no_locks", "MPI_Win_lock: the info object of the window says by no_locks", []),
+    ("no_locks_all", "MPI_Win_lock_all: the info object of the window says by no_locks", []),
+    ("same_size", "rank 0 gives the hint same_size as true, but its size is 4 and that of rank 1 is 8", []),
+    ("same_disp_unit", "rank 2 gives the hint same_disp_unit as true, but its disp_unit is 1 and that of rank 1 is 4", []),
     ("lock_unchecked", "rank 1 has locked rank 2 of the window by MPI_MODE_NOCHECK, while rank 0 holds it", ["LINE(put)"]),
 ]
 # And of those that are always told.

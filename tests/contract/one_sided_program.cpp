@@ -50,6 +50,13 @@ struct Window {
   }
 };
 
+MPI_Info hint(const char* key, const char* value) {
+  MPI_Info info;
+  MPI_Info_create(&info);
+  MPI_Info_set(info, key, value);
+  return info;
+}
+
 MPI_Group only(const Window& w, std::vector<int> ranks) {
   MPI_Group group;
   MPI_Group_incl(w.group, static_cast<int>(ranks.size()), ranks.data(), &group);
@@ -309,6 +316,39 @@ const std::vector<Case> kWrong = {
        MPI_Win_complete(w.win);
        MPI_Win_wait(w.win);
      }},
+    // ---- datatypes and hints
+    {"entries_overlap",
+     [] {
+       fenced([](W w) {
+         int lengths[] = {2, 2}, over[] = {0, 1};
+         MPI_Datatype type;
+         MPI_Type_indexed(2, lengths, over, I, &type);
+         MPI_Type_commit(&type);
+         if (rank == 0) MPI_Put(given, 4, I, 2, 0, 1, type, w.win);
+         MPI_Type_free(&type);
+       });
+     }},
+    {"same_op", [] { fenced([](W w) { w.fetch(0, rank ? MPI_NO_OP : MPI_SUM); }, hint("accumulate_ops", "same_op")); }},
+    {"no_locks",
+     [] {
+       const Window w(hint("no_locks", "true"));
+       MPI_Win_lock(MPI_LOCK_SHARED, rank, 0, w.win);
+     }},
+    {"no_locks_all",
+     [] {
+       const Window w(hint("no_locks", "true"));
+       MPI_Win_lock_all(0, w.win);
+     }},
+    {"same_size",
+     [] {
+       MPI_Win win;
+       MPI_Win_create(got, rank == 1 ? 8 : 4, 1, hint("same_size", "true"), world, &win);
+     }},
+    {"same_disp_unit",
+     [] {
+       MPI_Win win;
+       MPI_Win_create(got, 8, rank == 1 ? 4 : 1, rank == 2 ? hint("same_disp_unit", "true") : MPI_INFO_NULL, world, &win);
+     }},
     {"lock_unchecked",
      [] {
        const Window w;
@@ -546,6 +586,17 @@ void other_windows() {
   MPI_Win_fence(0, win);
   MPI_Win_detach(win, attached);
   MPI_Win_free(&win);
+
+  // Hints that hold.
+  MPI_Info info = hint("same_size", "true");
+  for (const char* key : {"same_disp_unit", "no_locks"}) MPI_Info_set(info, key, "true");
+  MPI_Info_set(info, "accumulate_ops", "same_op");
+  MPI_Win_create(attached, sizeof attached, sizeof(int), info, world, &win);
+  MPI_Win_fence(0, win);
+  MPI_Accumulate(given, 4, I, 2, 0, 4, I, MPI_SUM, win);
+  MPI_Win_fence(0, win);
+  MPI_Win_free(&win);
+  MPI_Info_free(&info);
 
   // Two windows on one memory have epochs of their own.
   static int common[8];

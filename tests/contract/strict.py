@@ -32,9 +32,11 @@ NOTES = [
     ("race_probe", 3, ["race: .* MPI_Probe at LINE(race_probe)"]),
     ("race_posted", 3, ["race: .* MPI_Irecv at LINE(race_posted).*: ranks 1 and 2 have each sent one"]),
     ("race_posted", 4, ["race: .* MPI_Irecv at LINE(race_posted)"]),
+    ("unready", 2, ["not ready: MPI_Recv at LINE(unready), .* a message of MPI_Rsend .* rank 1\\): from rank 0 with tag 1 on MPI_COMM_WORLD"]),
+    ("unready_any", 2, ["not ready: MPI_Irecv at LINE(unready_any)"]),
     ("race_takes_the_other", 3, ["race: .* MPI_Recv at LINE(race_takes_the_other)"]),
 ]
-RIGHT = [("clean", 2), ("clean", 3), ("freed_request", 2), ("cancelled", 2), ("one_sender", 2), ("other_tags", 4),
+RIGHT = [("ready", 2), ("clean", 2), ("clean", 3), ("freed_request", 2), ("cancelled", 2), ("one_sender", 2), ("other_tags", 4),
          ("in_turn", 4), ("in_turn_by_barriers", 4), ("in_turn_by_ssend", 3), ("posted_apart", 3), ("posted_in_turn", 3), ("threads_in_turn", 2),
          ("threads_apart", 2), ("serialized_in_turn", 1), ("funneled_at_any_time", 1), ("single_at_any_time", 1)]
 # Wrong, but errors are returned: nothing crashes or hangs, and nothing is told.

@@ -273,7 +273,30 @@ const std::map<std::string, std::function<void()>> cases{
        if (rank > 0) send(0);
        if (rank == 0) MPI_Waitall(size - 1, all, MPI_STATUSES_IGNORE);
      }},
+    // ---- sent as ready before a receive is posted
+    {"unready",
+     [] {
+       if (rank == 0) MPI_Rsend(&value, 1, MPI_INT, 1, 1, world), send(1, 2);
+       if (rank == 1) recv(0, 2);
+       if (rank == 1) MPI_Recv(into, 1, MPI_INT, 0, 1, world, MPI_STATUS_IGNORE);  // LINE unready
+     }},
+    {"unready_any",
+     [] {
+       MPI_Request request;
+       if (rank == 0) MPI_Irsend(&value, 1, MPI_INT, 1, 1, world, &request), send(1, 2);
+       if (rank == 0) MPI_Wait(&request, MPI_STATUS_IGNORE);
+       if (rank == 1) recv(0, 2);
+       if (rank == 1) MPI_Irecv(into, 1, MPI_INT, MPI_ANY_SOURCE, 1, world, &request);  // LINE unready_any
+       if (rank == 1) MPI_Wait(&request, MPI_STATUS_IGNORE);
+     }},
     // ---- right: silent
+    {"ready",
+     [] {
+       MPI_Request request;
+       if (rank == 1) MPI_Irecv(two, 1, MPI_INT, 0, 1, world, &request), send(0, 2);
+       if (rank == 0) recv(1, 2), MPI_Rsend(&value, 1, MPI_INT, 1, 1, world), send(1, 3), send(1, 1);
+       if (rank == 1) recv(0, 3), recv(0, 1), MPI_Wait(&request, MPI_STATUS_IGNORE);
+     }},
     {"posted_apart",  // by tag, or for one sender: the first one's is the first receive's
      [] {
        MPI_Request requests[3];

@@ -153,6 +153,34 @@ void overlapping(Judge& judge) {
   OK(MPI_Type_free(&odd));
 }
 
+// What is received by a datatype whose entries overlap.
+void overlapping_entries(Judge& judge) {
+  int lengths[] = {2, 2}, apart[] = {2, 0}, over[] = {0, 1};
+  for (const bool wrong : {false, true}) {
+    MPI_Datatype type;
+    OK(MPI_Type_indexed(2, lengths, wrong ? over : apart, MPI_INT, &type));
+    OK(MPI_Type_commit(&type));
+    const auto tell = [&](const Text& name, int code) {
+      if (wrong) judge.wrong("entries overlap", name, code, MPI_ERR_TYPE, "overlap");
+      else judge.right("entries side by side", name, code);
+    };
+    tell("MPI_Sendrecv", MPI_Sendrecv(in, 4, MPI_INT, 0, 61, out, 1, type, 0, 61, self, MPI_STATUS_IGNORE));
+    tell("MPI_Allgather", MPI_Allgather(in, 4, MPI_INT, out, 1, type, self));
+    judge.right("entries that are sent", "MPI_Sendrecv",
+                MPI_Sendrecv(in, 1, type, 0, 61, out, 4, MPI_INT, 0, 61, self, MPI_STATUS_IGNORE));
+    OK(MPI_Type_free(&type));
+  }
+  // Elements between each other's gaps.
+  MPI_Datatype column, columns;
+  OK(MPI_Type_vector(4, 1, 4, MPI_INT, &column));
+  OK(MPI_Type_create_resized(column, 0, sizeof(int), &columns));
+  OK(MPI_Type_commit(&columns));
+  judge.right("entries side by side", "MPI_Sendrecv of columns",
+              MPI_Sendrecv(in, 16, MPI_INT, 0, 61, out, 4, columns, 0, 61, self, MPI_STATUS_IGNORE));
+  OK(MPI_Type_free(&column));
+  OK(MPI_Type_free(&columns));
+}
+
 // Of operations on windows: until a call says that they are complete here.
 void overlapping_on_windows(Judge& judge) {
   static int shown[64];
@@ -161,19 +189,21 @@ void overlapping_on_windows(Judge& judge) {
   OK(MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN));
   OK(MPI_Win_lock_all(0, win));
   int* const at = memory + 512;
+  int calls = 0;  // each at another place of the window, of which nothing is told here
+  const auto there = [&] { return MPI_Aint{8} * (calls++ % 8); };
   struct Access {
     const char* name;
     bool writes;
     std::function<int(int*)> call;
   };
   const Access accesses[] = {
-      {"MPI_Put", false, [&](int* p) { return MPI_Put(p, 8, MPI_INT, 0, 0, 8, MPI_INT, win); }},
-      {"MPI_Get", true, [&](int* p) { return MPI_Get(p, 8, MPI_INT, 0, 8, 8, MPI_INT, win); }},
+      {"MPI_Put", false, [&](int* p) { return MPI_Put(p, 8, MPI_INT, 0, there(), 8, MPI_INT, win); }},
+      {"MPI_Get", true, [&](int* p) { return MPI_Get(p, 8, MPI_INT, 0, there(), 8, MPI_INT, win); }},
       {"MPI_Accumulate", false,
-       [&](int* p) { return MPI_Accumulate(p, 8, MPI_INT, 0, 16, 8, MPI_INT, MPI_SUM, win); }},
+       [&](int* p) { return MPI_Accumulate(p, 8, MPI_INT, 0, there(), 8, MPI_INT, MPI_SUM, win); }},
       {"MPI_Get_accumulate", true,
        [&](int* p) {
-         return MPI_Get_accumulate(nullptr, 0, MPI_INT, p, 8, MPI_INT, 0, 16, 8, MPI_INT, MPI_NO_OP,
+         return MPI_Get_accumulate(nullptr, 0, MPI_INT, p, 8, MPI_INT, 0, there(), 8, MPI_INT, MPI_NO_OP,
                                    win);
        }},
   };
@@ -194,7 +224,7 @@ void overlapping_on_windows(Judge& judge) {
           judge.wrong("overlap on windows", name, code, MPI_ERR_BUFFER, "shares bytes");
         else
           judge.right("no overlap on windows", name, code);
-        OK(MPI_Win_flush_local_all(win));
+        OK(MPI_Win_flush_all(win));
       }
   for (const Access& access : accesses)
     for (const auto& [name, end] : ends) {
@@ -225,6 +255,7 @@ void overlapping_on_windows(Judge& judge) {
 void buffers(Judge& judge, bool strict) {
   truncated(judge);
   if (strict) overlapping(judge);
+  if (strict) overlapping_entries(judge);
   if (strict) overlapping_on_windows(judge);
 }
 

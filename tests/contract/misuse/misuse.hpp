@@ -59,7 +59,7 @@ inline const MPI_Comm self = MPI_COMM_SELF;
 
 // `strict`: whether --check is.
 void handles(Judge& judge, bool strict);
-void requests(Judge& judge);
+void requests(Judge& judge, bool strict);
 void partitions(Judge& judge);
 void buffers(Judge& judge, bool strict);
 void files(Judge& judge, bool strict, int rank, int size);

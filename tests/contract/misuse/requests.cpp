@@ -45,11 +45,44 @@ void persistent_requests(Judge& judge) {
   OK(MPI_Wait(&ordinary, MPI_STATUS_IGNORE));
 }
 
+// One request at two places of an array: the second is a handle of what the first has completed.
+void twice(Judge& judge) {
+  using Call = std::function<int(int, MPI_Request*)>;
+  static int index, indices[3], flag, count;
+  const std::pair<const char*, Call> calls[] = {
+      {"MPI_Waitall", [](int n, MPI_Request* r) { return MPI_Waitall(n, r, MPI_STATUSES_IGNORE); }},
+      {"MPI_Waitany", [](int n, MPI_Request* r) { return MPI_Waitany(n, r, &index, MPI_STATUS_IGNORE); }},
+      {"MPI_Waitsome", [](int n, MPI_Request* r) { return MPI_Waitsome(n, r, &count, indices, MPI_STATUSES_IGNORE); }},
+      {"MPI_Testall", [](int n, MPI_Request* r) { return MPI_Testall(n, r, &flag, MPI_STATUSES_IGNORE); }},
+      {"MPI_Testany", [](int n, MPI_Request* r) { return MPI_Testany(n, r, &index, &flag, MPI_STATUS_IGNORE); }},
+      {"MPI_Testsome", [](int n, MPI_Request* r) { return MPI_Testsome(n, r, &count, indices, MPI_STATUSES_IGNORE); }},
+  };
+  for (const auto& [name, call] : calls) {
+    MPI_Request request, other;
+    OK(MPI_Irecv(out, 1, MPI_INT, 0, 90, self, &request));
+    OK(MPI_Irecv(out + 1, 1, MPI_INT, 0, 91, self, &other));
+    MPI_Request array[] = {request, other, request};
+    judge.wrong("a request twice in an array", name, call(3, array), MPI_ERR_REQUEST, "are the same request");
+    MPI_Request each[] = {request, MPI_REQUEST_NULL, other, MPI_REQUEST_NULL};
+    OK(MPI_Send(in, 1, MPI_INT, 0, 90, self));
+    OK(MPI_Send(in, 1, MPI_INT, 0, 91, self));
+    judge.right("requests and null handles", name, call(4, each));
+    OK(MPI_Waitall(4, each, MPI_STATUSES_IGNORE));
+  }
+  // Persistent ones that have not been started count for nothing.
+  MPI_Request idle;
+  OK(MPI_Recv_init(out, 1, MPI_INT, 0, 90, self, &idle));
+  MPI_Request inactive[] = {idle, idle};
+  judge.right("requests and null handles", "MPI_Waitall", MPI_Waitall(2, inactive, MPI_STATUSES_IGNORE));
+  OK(MPI_Request_free(&idle));
+}
+
 }  // namespace
 
-void requests(Judge& judge) {
+void requests(Judge& judge, bool strict) {
   active_collectives(judge);
   persistent_requests(judge);
+  if (strict) twice(judge);
 }
 
 }  // namespace misuse
