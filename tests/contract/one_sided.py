@@ -38,7 +38,7 @@ STRICT = [
     ("locked_put_put", "MPI_Win_unlock_all: rank 0 puts and rank 1 puts bytes 0 to 3 .* before either", ["LINE(put)"]),
     ("locked_put_add", "rank 0 puts and rank 1 accumulates with MPI_SUM", []),
     ("locked_get_of_what_is_put", "MPI_Win_unlock_all: rank 0 puts and rank 1 gets", []),
-    ("receives_there", "rank 0 puts bytes 0 to 3 .* into which rank 2 receives|the receive buffer shares bytes 0 to 3",
+    ("receives_there", "rank 0 puts bytes 0 to 3 .* into which rank 2 receives|the receive buffer shares byte 0 ",
      ["MPI_Sendrecv.*LINE(own_use)", "rank 0 puts by MPI_Put at LINE(put)"]),
     ("receives_there_at_once", "rank 0 puts bytes 0 to 3 .* into which rank 2 receives", ["MPI_Irecv at LINE(own_irecv)"]),
     ("sends_from_there", "MPI_Send: the send buffer shares bytes 0 to 3 .* with what rank 0 puts", ["LINE(own_send)", "LINE(put)"]),

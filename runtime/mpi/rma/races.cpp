@@ -5,6 +5,8 @@
 
 #include "base/bytes.hpp"
 #include "base/flight.hpp"
+#include "contract/signature.hpp"
+#include "mpi/coll/collective.hpp"
 #include "mpi/object/info.hpp"
 
 namespace tutti::mpi {
@@ -56,6 +58,37 @@ Races::Races(Window& window) : window_(window), started_(static_cast<size_t>(win
 }
 
 Races::~Races() { strict->remove(*this); }
+
+// ---- what a program has promised
+
+Error exchange_assertions(int assertion, Window& win, Error& differ) {
+  constexpr int kByAll = MPI_MODE_NOPRECEDE | MPI_MODE_NOSUCCEED;
+  const int mine = assertion & kByAll;
+  std::vector<int> all(static_cast<size_t>(win.size()));
+  coll::Call exchange = allgather_bytes(&mine, all.data(), sizeof mine);
+  exchange.signature = contract::word_of(Function::Win_fence);
+  if (Error e = run(*win.comm, exchange)) return e;
+  for (const int assertion_of_all : {MPI_MODE_NOPRECEDE, MPI_MODE_NOSUCCEED}) {
+    const auto gives = [&](int one) { return (one & assertion_of_all) != 0; };
+    const auto with = std::ranges::find_if(all, gives), without = std::ranges::find_if_not(all, gives);
+    if (with == all.end() || without == all.end()) continue;
+    differ = strict->found(failure(
+        MPI_ERR_ASSERT,
+        "rank {} of the window gives {}, and rank {} does not: all have to give it, or nobody (argument assert)",
+        with - all.begin(), assertion_of_all == MPI_MODE_NOPRECEDE ? "MPI_MODE_NOPRECEDE" : "MPI_MODE_NOSUCCEED",
+        without - all.begin()));
+    break;
+  }
+  return {};
+}
+
+Error refuse_locks(const Window& win) {
+  if (!hint_is(win, "no_locks", "true")) return {};
+  return strict->found(
+      failure(MPI_ERR_RMA_SYNC,
+              "the info object of the window says by no_locks that it is never locked (the standard, section 12.2.1; "
+              "argument win)"));
+}
 
 // ---- what this rank starts
 
@@ -225,10 +258,10 @@ void Races::check_promises(const Accesses::Access& access, const std::vector<Int
 }
 
 void Races::note_own_use(const BufferUse& use, const std::vector<Interval>& bytes) {
-  if (!use.writes || window_.protocol->is_dynamic()) return;
-  for (const Interval& each : bytes)
-    if (each.low < window_.bytes && each.high > 0 && own_uses_.size() < kMostOwnUses)
-      own_uses_.push_back({each, here(), strict->told()});
+  if (!use.writes || bytes.empty() || window_.protocol->is_dynamic()) return;
+  const Interval first{bytes.front().low, bytes.front().low + 1};
+  if (first.low >= 0 && first.low < window_.bytes && own_uses_.size() < kMostOwnUses)
+    own_uses_.push_back({first, here(), strict->told()});
 }
 
 const Races::OwnUse* Races::own_use_at(const Interval& bytes) const {
@@ -261,7 +294,9 @@ void Races::check_own_use(const Accesses::Access& access, const std::vector<Inte
 Error Races::touches(const BufferUse& use) {
   if (use.payload.count <= 0 || use.payload.layout->size() == 0) return {};
   const auto start = static_cast<int64_t>(reinterpret_cast<uintptr_t>(use.payload.base) - window_.protocol->address_of(0));
-  const std::vector<Interval> bytes = rma::intervals_of(start, use.payload.count, *use.payload.layout);
+  std::vector<Interval> bytes = rma::intervals_of(start, use.payload.count, *use.payload.layout);
+  // A message may be shorter than its receive: only of the first byte it is known that it is written.
+  if (use.writes) bytes = {{bytes.front().low, bytes.front().low + 1}};
   const std::lock_guard lock(mutex_);
   note_own_use(use, bytes);
   for (const Interval& each : bytes)

@@ -116,4 +116,10 @@ class Races final : public rma::Witness, public Exposed {
   std::map<std::pair<int, uint32_t>, Site> sites_;       // of all origins
 };
 
+// Of MPI_Win_fence: what is to be said by all or by nobody is compared, which nobody leaves before all are there.
+// `differ`: where it is not.
+Error exchange_assertions(int assertion, Window& win, Error& differ);
+// A window that is never locked, by its hints.
+Error refuse_locks(const Window& win);
+
 }  // namespace tutti::mpi

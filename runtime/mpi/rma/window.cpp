@@ -300,6 +300,7 @@ Error win_free(MPI_Win* win) {
     });
     window.drop_in_use(rma::WindowEnd::kAll);
     window.protocol.reset();
+    window.races.reset();
     if (contract::Ledger* ledger = window.comm->hidden.ledger) window.comm->process.checker->settle(*ledger);
   }
   window.allocated.reset();

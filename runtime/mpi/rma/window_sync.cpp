@@ -175,32 +175,6 @@ Error check_passive(const Window& window, int rank) {
 
 // ---- fence (12.5.1)
 
-namespace {
-
-// Under --check=strict: what is to be said by all or by none is compared, which nobody leaves before all are there.
-Error exchange_assertions(int assertion, Window& win, Error& differ) {
-  constexpr int kByAll = MPI_MODE_NOPRECEDE | MPI_MODE_NOSUCCEED;
-  const int mine = assertion & kByAll;
-  std::vector<int> all(static_cast<size_t>(win.size()));
-  coll::Call exchange = allgather_bytes(&mine, all.data(), sizeof mine);
-  exchange.signature = contract::word_of(Function::Win_fence);
-  if (Error e = run(*win.comm, exchange)) return e;
-  for (const int assertion_of_all : {MPI_MODE_NOPRECEDE, MPI_MODE_NOSUCCEED}) {
-    const auto gives = [&](int one) { return (one & assertion_of_all) != 0; };
-    const auto with = std::ranges::find_if(all, gives), without = std::ranges::find_if_not(all, gives);
-    if (with == all.end() || without == all.end()) continue;
-    differ = strict->found(failure(
-        MPI_ERR_ASSERT,
-        "rank {} of the window gives {}, and rank {} does not: all have to give it, or nobody (argument assert)",
-        with - all.begin(), assertion_of_all == MPI_MODE_NOPRECEDE ? "MPI_MODE_NOPRECEDE" : "MPI_MODE_NOSUCCEED",
-        without - all.begin()));
-    break;
-  }
-  return {};
-}
-
-}  // namespace
-
 Error win_fence(int assertion, Window& win) {
   constexpr int kKnown =
       MPI_MODE_NOSTORE | MPI_MODE_NOPUT | MPI_MODE_NOPRECEDE | MPI_MODE_NOSUCCEED;
@@ -336,6 +310,7 @@ Error win_wait(Window& win) {
   const Inside inside(win);
   if (!win.epochs.exposed) return no_exposure();
   rma::WindowEnd& protocol = *win.protocol;
+  protocol.set_exposed(false);  // who locks it from here on waits, as the standard may be read
   const std::vector<int>& origins = win.epochs.origins;
   const auto is_done = [&](int rank) { return protocol.is_completed_by(rank); };
   win.comm->engine().wait_until([&] { return std::ranges::all_of(origins, is_done); },
@@ -373,23 +348,6 @@ Error win_test(Window& win, int* flag) {
 
 // ---- passive target (12.5.3)
 
-namespace {
-
-// Under --check=strict.
-Error check_no_locks(const Window& win) {
-  if (!strict) [[likely]]
-    return {};
-  for (const auto& [key, value] : win.hints)
-    if (key == "no_locks" && value == "true")
-      return strict->found(
-          failure(MPI_ERR_RMA_SYNC,
-                  "the info object of the window says by no_locks that it is never locked (the standard, section "
-                  "12.2.1; argument win)"));
-  return {};
-}
-
-}  // namespace
-
 Error win_lock(int lock_type, int rank, int assertion, Window& win) {
   if (lock_type != MPI_LOCK_EXCLUSIVE && lock_type != MPI_LOCK_SHARED)
     return failure(MPI_ERR_LOCKTYPE,
@@ -398,7 +356,8 @@ Error win_lock(int lock_type, int rank, int assertion, Window& win) {
   if (Error e = check_assertion(assertion, MPI_MODE_NOCHECK, "MPI_MODE_NOCHECK")) return e;
   const Inside inside(win);
   Epochs& epochs = win.epochs;
-  if (Error e = check_no_locks(win)) return e;
+  if (win.races) [[unlikely]]
+    if (Error e = refuse_locks(win)) return e;
   if (epochs.lock_of(rank) != Epochs::kUnlocked)
     return out_of_sync(
         "rank {} of the window is locked by this one already: call MPI_Win_unlock first "
@@ -441,7 +400,8 @@ Error win_lock_all(int assertion, Window& win) {
   if (Error e = check_assertion(assertion, MPI_MODE_NOCHECK, "MPI_MODE_NOCHECK")) return e;
   const Inside inside(win);
   Epochs& epochs = win.epochs;
-  if (Error e = check_no_locks(win)) return e;
+  if (win.races) [[unlikely]]
+    if (Error e = refuse_locks(win)) return e;
   if (Error e = refuse_open_access(epochs)) return e;
   epochs.fenced = false;
   epochs.all_locked = true;
