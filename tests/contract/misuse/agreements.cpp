@@ -249,10 +249,10 @@ void Agreements::split_types() {
       return freed(MPI_Comm_split_type(comm, type, 0, MPI_INFO_NULL, &made), made);
     };
   };
-  wrong(kind, "two of them", split(odd() ? MPI_COMM_TYPE_HW_UNGUIDED : MPI_COMM_TYPE_SHARED), MPI_ERR_ARG,
+  wrong(kind, "two of them", split(odd() ? int{MPI_COMM_TYPE_HW_UNGUIDED} : int{MPI_COMM_TYPE_SHARED}), MPI_ERR_ARG,
         {"MPI_Comm_split_type with split_type = MPI_COMM_TYPE_", "MPI_COMM_TYPE_SHARED"});
   right(kind, "one", split(MPI_COMM_TYPE_SHARED));
-  right(kind, "some undefined", split(odd() ? MPI_UNDEFINED : MPI_COMM_TYPE_SHARED));
+  right(kind, "some undefined", split(odd() ? int{MPI_UNDEFINED} : int{MPI_COMM_TYPE_SHARED}));
   right(kind, "all undefined", split(MPI_UNDEFINED));
 }
 
