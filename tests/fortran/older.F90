@@ -82,13 +82,14 @@ contains
     call MPI_DIST_GRAPH_NEIGHBORS(graph, 1, sources, MPI_UNWEIGHTED, 1, destinations, MPI_UNWEIGHTED, ierror)
     call check('neighbours', sources(1) == left .and. destinations(1) == right)
     call MPI_COMM_FREE(graph, ierror)
-    in_weights = 5
-    out_weights = 6
+    in_weights = 10 + left ! both ends of an edge give it one weight
+    out_weights = 10 + rank
     call MPI_DIST_GRAPH_CREATE_ADJACENT(MPI_COMM_WORLD, 1, sources, in_weights, 1, destinations, out_weights, &
                                         MPI_INFO_NULL, .false., graph, ierror)
     in_weights = 0
+    out_weights = 0
     call MPI_DIST_GRAPH_NEIGHBORS(graph, 1, sources, in_weights, 1, destinations, out_weights, ierror)
-    call check('weights', in_weights(1) == 5 .and. out_weights(1) == 6)
+    call check('weights', in_weights(1) == 10 + left .and. out_weights(1) == 10 + rank)
     call MPI_COMM_FREE(graph, ierror)
     call MPI_DIST_GRAPH_CREATE_ADJACENT(MPI_COMM_WORLD, 0, sources, MPI_WEIGHTS_EMPTY, 0, destinations, &
                                         MPI_WEIGHTS_EMPTY, MPI_INFO_NULL, .false., graph, ierror)
