@@ -23,18 +23,16 @@ int likeness(const Match& wanted, const Match& has) {
 }
 
 // Messages of partitioned operations come in contexts of their own: that which tells of the operation in its
-// communicator's with one bit more, which communicators that span jobs have, too, and the partitions in such that have
-// the next bit as well.
-constexpr uint64_t kPartitioned = uint64_t{1} << 63, kPartitions = uint64_t{1} << 62;
+// communicator's with one bit more, and the partitions in such that have the highest bit as well, which
+// communicators that span jobs have, too.
+constexpr uint64_t kPartitioned = uint64_t{1} << 62, kPartitions = kPartitioned | uint64_t{1} << 63;
 
 bool is_known(uint64_t context) {
   const flight::Record* record = flight::mine();
   return record && flight::find_comm(*record, context);
 }
-bool brings_partitions(uint64_t context) { return (context & kPartitioned) && (context & kPartitions); }
-bool is_partitioned(uint64_t context) {
-  return (context & kPartitioned) && !is_known(context) && is_known(context & ~kPartitioned);
-}
+bool is_partitioned(uint64_t context) { return (context & kPartitioned) && is_known(context & ~kPartitioned); }
+bool brings_partitions(uint64_t context) { return (context & kPartitions) == kPartitions && !is_partitioned(context); }
 // As if it were an ordinary one.
 Match in_its_communicator(Match match) {
   if (is_partitioned(match.context)) match.context &= ~kPartitioned;

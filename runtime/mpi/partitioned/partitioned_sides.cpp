@@ -16,7 +16,7 @@ using engine::RecvOperation;
 using engine::SendOperation;
 
 // Process ids are below 2^22: these are no communicator's contexts.
-constexpr uint64_t kGreetings = uint64_t{1} << 63;
+constexpr uint64_t kGreetings = uint64_t{1} << 62;  // in no communicator's context, nor in one of several jobs
 
 // Counts the operations on one side of a communicator with a peer and a tag.
 uint32_t next_serial(bool sends, const PartitionedArguments& given) {
@@ -72,7 +72,7 @@ class Send final : public Partitioned {
 
 uint64_t own_context() {
   static uint64_t made = 0;  // engine owned
-  return kGreetings | uint64_t{1} << 62 | static_cast<uint64_t>(my_process()) << 40 | ++made << 1;
+  return uint64_t{1} << 63 | kGreetings | static_cast<uint64_t>(my_process()) << 40 | ++made << 1;
 }
 
 void Send::begin() {

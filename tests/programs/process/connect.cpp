@@ -66,6 +66,41 @@ void connect_halves(const check::Program& program) {
   OK(MPI_Comm_free(&half));
 }
 
+// A partitioned operation and a plain message of one tag do not meet, on a communicator of two connections either.
+void partitions_between(const check::Program& program) {
+  char port[MPI_MAX_PORT_NAME] = "";
+  MPI_Comm pair, between;
+  OK(MPI_Comm_split(MPI_COMM_WORLD, program.rank() < 2 ? 0 : MPI_UNDEFINED, program.rank(), &pair));
+  if (program.rank() > 1) return;
+  if (program.rank() == 0) OK(MPI_Open_port(MPI_INFO_NULL, port));
+  OK(MPI_Bcast(port, sizeof port, MPI_CHAR, 0, pair));
+  MPI_Request partitioned, plain;
+  int sent[] = {41, 42}, parts[] = {0, 0}, other = 7, got = 0;
+  if (program.rank() == 0) {
+    OK(MPI_Comm_accept(port, MPI_INFO_NULL, 0, MPI_COMM_SELF, &between));
+    OK(MPI_Psend_init(sent, 2, 1, MPI_INT, 0, 5, between, MPI_INFO_NULL, &partitioned));
+    OK(MPI_Start(&partitioned));
+    OK(MPI_Pready_range(0, 1, partitioned));
+    OK(MPI_Barrier(pair));
+    OK(MPI_Send(&other, 1, MPI_INT, 0, 5, between));
+    OK(MPI_Wait(&partitioned, MPI_STATUS_IGNORE));
+    OK(MPI_Close_port(port));
+  } else {
+    OK(MPI_Comm_connect(port, MPI_INFO_NULL, 0, MPI_COMM_SELF, &between));
+    OK(MPI_Irecv(&got, 1, MPI_INT, 0, 5, between, &plain));
+    OK(MPI_Barrier(pair));
+    OK(MPI_Precv_init(parts, 2, 1, MPI_INT, 0, 5, between, MPI_INFO_NULL, &partitioned));
+    OK(MPI_Start(&partitioned));
+    OK(MPI_Wait(&plain, MPI_STATUS_IGNORE));
+    OK(MPI_Wait(&partitioned, MPI_STATUS_IGNORE));
+    CHECK_EQ(got, 7);
+    CHECK(parts[0] == 41 && parts[1] == 42);
+  }
+  OK(MPI_Request_free(&partitioned));
+  OK(MPI_Comm_disconnect(&between));
+  OK(MPI_Comm_free(&pair));
+}
+
 void names(const check::Program& program) {
   char port[MPI_MAX_PORT_NAME] = "", found[MPI_MAX_PORT_NAME] = "";
   OK(MPI_Open_port(MPI_INFO_NULL, port));
@@ -108,7 +143,10 @@ int main(int argc, char** argv) {
   check::Program program(&argc, &argv);
   number_of_job = static_cast<int>(getpid());
   OK(MPI_Bcast(&number_of_job, 1, MPI_INT, 0, MPI_COMM_WORLD));
-  if (program.size() > 1) connect_halves(program);
+  if (program.size() > 1) {
+    connect_halves(program);
+    partitions_between(program);
+  }
   names(program);
   bad_ports();
   return 0;
