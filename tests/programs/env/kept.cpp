@@ -378,6 +378,23 @@ std::vector<Kind> messages() {
                      OK(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE));
                      for (MPI_Request& r : requests) OK(MPI_Request_free(&r));
                    }});
+  kinds.push_back({"Psend_init and Precv_init", [=] {
+    MPI_Request both[2];
+    OK(MPI_Psend_init(data.data(), 2, 1, MPI_INT, check::world_rank, 1, all, MPI_INFO_NULL, &both[0]));
+    OK(MPI_Precv_init(data.data() + 8, 2, 1, MPI_INT, check::world_rank, 1, all, MPI_INFO_NULL, &both[1]));
+    OK(MPI_Startall(2, both));
+    OK(MPI_Pready_range(0, 1, both[0]));
+    OK(MPI_Waitall(2, both, MPI_STATUSES_IGNORE));
+    OK(MPI_Request_free(&both[0]));
+    OK(MPI_Request_free(&both[1]));
+  }});
+  kinds.push_back({"Grequest_start", [=] {
+    MPI_Request request;
+    OK(MPI_Grequest_start([](void*, MPI_Status*) -> int { return MPI_SUCCESS; }, [](void*) -> int { return MPI_SUCCESS; },
+                          [](void*, int) -> int { return MPI_SUCCESS; }, nullptr, &request));
+    OK(MPI_Grequest_complete(request));
+    OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+  }});
   kinds.push_back({"Ssend_init, Bsend_init, Rsend_init, never started", [=] {
                      MPI_Request r;
                      OK(MPI_Ssend_init(data.data(), 1, MPI_INT, next, 9, all, &r));
