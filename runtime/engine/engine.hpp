@@ -101,8 +101,8 @@ class Engine final : private transport::Receiver {
     return moved;
   }
   bool progress_here(int calls = 1);  // the same, see transport::Transport
-  // A blocking call was over at once, perhaps without a pass: one of so many makes one, or nothing else
-  // would be asked for while a program makes no other calls. True: this one has.
+  // A call was over at once, perhaps without a pass: one of so many makes one, or nothing else would be asked for
+  // while a program makes no other calls, and the progress thread seldom finds the engine free. True: this one has.
   bool over_at_once(int calls_per_pass = 64) {
     if (++at_once_ < calls_per_pass) [[likely]]
       return false;
@@ -277,7 +277,7 @@ class Engine final : private transport::Receiver {
   bool send_copy(SendOperation& operation);
   template <class Done>
   void wait_until(Done& done, Blocked& blocked) {
-    if (done()) return;
+    if (done() && (!over_at_once() || done())) return;
     Waiter::Wait wait(waiter_, [](void* d) { return static_cast<bool>((*static_cast<Done*>(d))()); },
                       const_cast<std::remove_const_t<Done>*>(&done), blocked);
     do wait.after_pass(progress());

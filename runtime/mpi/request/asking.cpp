@@ -95,7 +95,7 @@ Error look_at(const Live& live, MPI_Status* status) {
 
 Error request_get_status(MPI_Request handle, int* flag, MPI_Status* status) {
   const Live live = at(handle);
-  if (live && !live->is_complete()) one_pass();
+  live && !live->is_complete() ? one_pass() : pass_at_times();
   *flag = !live || live->is_complete();
   return *flag ? look_at(live, status) : Error();
 }
@@ -105,7 +105,9 @@ Error request_get_status_any(int count, const MPI_Request* requests, int* index,
   if (Error e = checked(count, requests)) return e;
   bool active;
   int found = find_complete(count, requests, active);
-  if (found < 0 && active) {
+  if (found >= 0 || !active) {
+    pass_at_times();
+  } else {
     one_pass();
     found = find_complete(count, requests, active);
   }
@@ -120,7 +122,7 @@ Error request_get_status_any(int count, const MPI_Request* requests, int* index,
 Error request_get_status_all(int count, const MPI_Request* requests, int* flag,
                              MPI_Status* statuses) {
   if (Error e = checked(count, requests)) return e;
-  if (!all_complete(count, requests)) one_pass();
+  all_complete(count, requests) ? pass_at_times() : one_pass();
   *flag = all_complete(count, requests);
   Error first;
   for (int i = 0; *flag && i < count; ++i)
@@ -132,7 +134,7 @@ Error request_get_status_some(int incount, const MPI_Request* requests, int* out
                               int* indices, MPI_Status* statuses) {
   if (Error e = checked(incount, requests)) return e;
   bool active;
-  if (find_complete(incount, requests, active) < 0 && active) one_pass();
+  find_complete(incount, requests, active) < 0 && active ? one_pass() : pass_at_times();
   int found = 0;
   Error first;
   for (int i = 0; i < incount; ++i) {

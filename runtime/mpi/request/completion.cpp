@@ -160,10 +160,13 @@ Error complete_some(int incount, MPI_Request* requests, int* outcount, int* indi
 Error wait(MPI_Request* handle, MPI_Status* status) {
   const Live live = at(*handle);
   if (!live) {
+    pass_at_times();
     if (status) fill_empty(*status);
     return {};
   }
-  if (!live->is_complete()) {
+  if (live->is_complete()) {
+    pass_at_times();
+  } else {
     engine::Engine& engine = engine_of_process();
     const engine::Engine::Guard own(engine);
     // The handle is looked at each time: another thread may complete the request and end it, though it must not.
@@ -182,7 +185,7 @@ Error wait(MPI_Request* handle, MPI_Status* status) {
 
 Error test(MPI_Request* handle, int* flag, MPI_Status* status) {
   const Live live = at(*handle);
-  if (live && !live->is_complete()) one_pass();
+  live && !live->is_complete() ? one_pass() : pass_at_times();
   *flag = !live || live->is_complete();
   if (!live && status) fill_empty(*status);
   return live && *flag ? complete(*handle, live, status) : Error();
@@ -201,6 +204,7 @@ Error waitany(int count, MPI_Request* requests, int* index, MPI_Status* status) 
       const Live request = at(requests[i]);
       if (!request) continue;
       if (!request->is_complete()) break;
+      pass_at_times();
       *index = i;
       latest.next = i + 1;
       return complete_found(requests[i], status);
@@ -209,7 +213,9 @@ Error waitany(int count, MPI_Request* requests, int* index, MPI_Status* status) 
   if (Error e = checked(count, requests)) return e;
   bool active;
   int found = find_complete(count, requests, active);
-  if (found < 0 && active) {
+  if (found >= 0 || !active) {
+    pass_at_times();
+  } else {
     wait_for([&] { return (found = find_complete(count, requests, active)) >= 0 || !active; },
              needs_of_any(count, requests));
     if (found < 0) return taken_by_another_thread();
@@ -228,7 +234,9 @@ Error testany(int count, MPI_Request* requests, int* index, int* flag, MPI_Statu
   if (Error e = checked(count, requests)) return e;
   bool active;
   int found = find_complete(count, requests, active);
-  if (found < 0 && active) {
+  if (found >= 0 || !active) {
+    pass_at_times();
+  } else {
     one_pass();
     found = find_complete(count, requests, active);
     if (found < 0 && !active) return taken_by_another_thread();
@@ -249,7 +257,9 @@ Error waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
       if (const Live live = at(requests[done]); live && !live->is_complete()) return false;
     return true;
   };
-  if (!advance()) {
+  if (advance()) {
+    pass_at_times();
+  } else {
     engine::Engine& engine = engine_of_process();
     const engine::Engine::Guard own(engine);
     engine.wait_until(advance,
@@ -261,7 +271,7 @@ Error waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
 Error testall(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
   if (Error e = checked(count, requests)) return e;
   const int expected = active_among(count, requests);
-  if (!all_complete(count, requests)) one_pass();
+  all_complete(count, requests) ? pass_at_times() : one_pass();
   *flag = all_complete(count, requests);
   return *flag ? complete_all(count, requests, statuses, expected) : Error();
 }
@@ -270,7 +280,9 @@ Error waitsome(int incount, MPI_Request* requests, int* outcount, int* indices,
                MPI_Status* statuses) {
   if (Error e = checked(incount, requests)) return e;
   bool active, still_active;
-  if (find_complete(incount, requests, active) < 0 && active)
+  if (find_complete(incount, requests, active) >= 0 || !active)
+    pass_at_times();
+  else
     wait_for([&] { return find_complete(incount, requests, still_active) >= 0 || !still_active; },
              needs_of_any(incount, requests));
   return complete_some(incount, requests, outcount, indices, statuses, active);
@@ -280,7 +292,7 @@ Error testsome(int incount, MPI_Request* requests, int* outcount, int* indices,
                MPI_Status* statuses) {
   if (Error e = checked(incount, requests)) return e;
   bool active;
-  if (find_complete(incount, requests, active) < 0 && active) one_pass();
+  find_complete(incount, requests, active) < 0 && active ? one_pass() : pass_at_times();
   return complete_some(incount, requests, outcount, indices, statuses, active);
 }
 

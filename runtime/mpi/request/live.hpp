@@ -41,6 +41,16 @@ void tell_of_end(const Live& live);
 
 // One pass of the engine, for a call that asks and does not wait.
 void one_pass();
+// Of a call that need not wait, nor ask: one of many makes a pass, or a program that makes no other calls would keep
+// others waiting where no progress thread runs.
+inline void pass_at_times() {
+  constexpr int kCallsPerPass = 64;
+  static thread_local int calls = 0;
+  if (++calls < kCallsPerPass) [[likely]]
+    return;
+  calls = 0;
+  one_pass();
+}
 
 // --stress=random takes any of what is complete.
 bool chooses_by_chance();

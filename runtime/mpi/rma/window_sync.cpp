@@ -464,6 +464,7 @@ Error win_flush_local_all(Window& win) {
 Error win_sync(Window& win) {
   std::atomic_thread_fence(std::memory_order_seq_cst);
   const Inside inside(win);  // what others' operations have written before is seen behind this
+  win.comm->engine().over_at_once();
   return {};
 }
 
