@@ -12,9 +12,9 @@ using transport::Header;
 
 // Longer messages are not worth the attempt to send them at once.
 constexpr int64_t kAtOnce = 4 << 10;
-// Messages sent or taken like that between two passes. A pass sees to all else, and hands over what comes behind them,
+// Messages taken like that between two passes. A pass sees to all else, and hands over what comes behind them,
 // which takes longer then.
-constexpr int kAlone = 1024, kAmongOthers = 16;
+constexpr int kTakenAlone = 1024, kTakenAmongOthers = 16;
 
 }  // namespace
 
@@ -34,7 +34,6 @@ bool Engine::send_at_once(int to, const Match& match, const Payload& payload, ui
                       .bytes = bytes};
   if (!transport_->send_now(to, header, 0, payload.data())) return false;
   ++receiver.next_out;
-  over_at_once(kAlone);
   return true;
 }
 
@@ -64,7 +63,7 @@ bool Engine::recv_at_once(int from, const Match& match, const Payload& payload, 
   tell(header, Happening::message_matched, helper_drives());
   waiter_.stay_awake();
   // What else is under way goes on, and the progress thread knows that this one is here.
-  const bool asked = over_at_once(pending() > 0 ? kAmongOthers : kAlone);
+  const bool asked = over_at_once(pending() > 0 ? kTakenAmongOthers : kTakenAlone);
   if (!asked && pending() == 0) waiter_.count_pass();
   return true;
 }

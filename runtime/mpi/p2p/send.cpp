@@ -47,6 +47,9 @@ Request& sent_request() {
   return *sent;
 }
 
+// Short ones, which nothing has to be done for but once in so many.
+constexpr int kSendsPerPass = 1024;
+
 Error start_send(SendMode mode, const void* buf, int64_t count, const Datatype& type, int dest,
                  int tag, const Comm& comm, uint64_t signature = 0) {
   const Ref<Datatype> held = hold(type);
@@ -54,8 +57,10 @@ Error start_send(SendMode mode, const void* buf, int64_t count, const Datatype& 
   const Engine::Guard own(engine);
   if (mode == SendMode::standard &&
       engine.send_at_once(comm.process_of(dest), {comm.user.context, comm.rank(), tag, 0},
-                          type.payload(buf, count), type.pattern, signature))
+                          type.payload(buf, count), type.pattern, signature)) {
+    engine.over_at_once(kSendsPerPass);
     return {};
+  }
   Blocking<SendOperation> send;
   describe(send.op, buf, count, type, dest, tag, comm, mode);
   send.op.signature = signature;

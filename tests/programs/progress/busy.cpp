@@ -8,9 +8,12 @@
 
 namespace {
 
+// What rank 0 calls over and over again; what the last rank does meanwhile, where there are three, until rank 0 has
+// made a last call.
 struct Loop {
   const char* name;
   std::function<void()> call;
+  std::function<void()> last_call = {}, meanwhile = {};
 };
 
 // Memory that others reach by messages alone.
@@ -53,9 +56,12 @@ void serve(const check::Program& world, check::Board& board, Served& served, con
       if (check::seconds() > end)
         check::fail(__FILE__, __LINE__, std::string("another rank was not answered in a loop over ") + loop.name);
     }
+    if (loop.last_call) loop.last_call();
   } else if (world.rank() == 1) {
     served.count(kTimes);
     board.tell(served_all);
+  } else if (world.rank() == world.size() - 1 && loop.meanwhile) {
+    loop.meanwhile();
   }
   OK(MPI_Barrier(MPI_COMM_WORLD));
 }
@@ -74,7 +80,7 @@ int main(int argc, char** argv) {
   OK(MPI_Win_lock_all(0, direct));
   const int last = world.size() - 1;
   int64_t one = 1, compare = 0, result = 0;
-  const std::vector<Loop> loops = {
+  std::vector<Loop> loops = {
       {"MPI_Compare_and_swap and MPI_Win_flush at itself",
        [&] {
          OK(MPI_Compare_and_swap(&one, &compare, &result, MPI_INT64_T, 0, 0, direct));
@@ -134,6 +140,15 @@ int main(int argc, char** argv) {
          OK(MPI_Iprobe(0, 0, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE));
        }},
   };
+  if (world.size() > 2)
+    loops.push_back({"MPI_Send",
+                     [&] { OK(MPI_Send(&one, 1, MPI_INT64_T, last, 0, MPI_COMM_WORLD)); },
+                     [&] { OK(MPI_Send(&one, 1, MPI_INT64_T, last, 1, MPI_COMM_WORLD)); },
+                     [&] {
+                       MPI_Status status{};
+                       while (status.MPI_TAG != 1)
+                         OK(MPI_Recv(&result, 1, MPI_INT64_T, 0, MPI_ANY_TAG, MPI_COMM_WORLD, &status));
+                     }});
   for (const Loop& loop : loops) serve(world, board, served, loop);
   OK(MPI_Win_unlock_all(direct));
   OK(MPI_Win_free(&direct));
