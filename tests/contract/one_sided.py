@@ -6,6 +6,8 @@ import re
 import subprocess
 import sys
 
+from cases import Source, errors, judge_all, said
+
 # What stands in the sentence of those that --check=strict tells of, and the lines that are named. LINE(name) stands for
 # the place in the source.
 STRICT = [
@@ -65,7 +67,7 @@ ALWAYS = [
 class Runner:
     def __init__(self, mpirun, program, source, settings):
         self.mpirun, self.program, self.settings = mpirun, program, settings
-        self.lines = {m[1]: n for n, line in enumerate(open(source), 1) if (m := re.search(r"// LINE (\w+)$", line))}
+        self.source = Source(source)
 
     def run(self, case, *options):
         command = [self.mpirun, "-n", "3", *options, *(f"--set={s}" for s in self.settings), self.program, case]
@@ -76,19 +78,13 @@ class Runner:
 
     def wrong(self, case, level, sentence, lines):
         code, _, err = self.run(case, f"--check={level}")
-        errors = [line for line in err.splitlines() if "error:" in line and " exited with code " not in line]
-        if code in (0, 86, 124) or len(errors) != 1 or not re.search(sentence, errors[0]):
-            return f"ended with {code} and {len(errors)} errors", err
-        for line in lines:
-            place = re.sub(r"LINE\((\w+)\)", lambda m: rf"one_sided_program\.cpp:{self.lines[m[1]]}\b", line)
-            if not re.search(place, err):
-                return f"no line says: {place}", err
-        return None, err
+        if code in (0, 86, 124) or len(errors(err)) != 1 or not re.search(sentence, errors(err)[0]):
+            return f"ended with {code} and {len(errors(err))} errors", err
+        return self.source.missing(err, lines), err
 
     def silent(self, case, *options):
         code, out, err = self.run(case, *options)
-        said = [line for line in err.splitlines() if line.startswith("tutti: ") and " share " not in line]
-        return (None if code == 0 and not said and "through" in out else f"ended with {code} under {options}"), err
+        return (None if code == 0 and not said(err) and "through" in out else f"ended with {code} under {options}"), err
 
 
 def main(mpirun, program, source, which, *settings):
@@ -100,14 +96,7 @@ def main(mpirun, program, source, which, *settings):
         options = [["--check=strict"], ["--check=basic"], *(["--check=strict", f"--stress={s}"] for s in
                    ("sync", "loose", "random:1", "random:2"))]
         runs = [(f"right {' '.join(o)}", lambda o=o: runner.silent("right", *o)) for o in options]
-    failed = 0
-    for name, run in runs:
-        problem, words = run()
-        print(f"{'FAILED' if problem else 'ok'}: {name} {problem or ''}", flush=True)
-        if problem:
-            failed += 1
-            print(words)
-    return failed > 0
+    return judge_all(runs)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,8 @@ import re
 import subprocess
 import sys
 
+from cases import Source, errors, judge_all, said
+
 # case, ranks, the lines that are told: LINE(name) stands for the place in the source
 NOTES = [
     ("left_request", 2, ["2 requests never completed, started by MPI_Irecv at LINE(left_request).* \\(ranks 0 and 1\\)"]),
@@ -84,7 +86,7 @@ class ToldBySanitizer(Exception):
 class Runner:
     def __init__(self, mpirun, program, source, settings):
         self.mpirun, self.program, self.settings = mpirun, program, settings
-        self.lines = {m[1]: n for n, line in enumerate(open(source), 1) if (m := re.search(r"// LINE (\w+)$", line))}
+        self.missing = Source(source).missing
 
     def run(self, case, ranks, *options):
         command = [self.mpirun, "-n", str(ranks), *options, *(f"--set={s}" for s in self.settings), self.program, case]
@@ -98,17 +100,6 @@ class Runner:
         if re.search(("" if own_race else "ThreadSanitizer|") + "AddressSanitizer|runtime error:", done.stderr):
             sys.exit(f"{case}: a sanitizer's report\n{done.stderr}")
         return done.returncode, done.stdout, done.stderr
-
-    def missing(self, err, expected):
-        for text in expected:
-            pattern = re.sub(r"LINE\((\w+)\)", lambda m: rf"strict_program\.cpp:{self.lines[m[1]]}\b", text)
-            if not any(re.search(pattern, line) for line in err.splitlines()):
-                return f"no line says: {pattern}"
-        return None
-
-
-def said(err):
-    return [line for line in err.splitlines() if line.startswith("tutti: ") and " share " not in line]
 
 
 def note(r, case, ranks, expected):
@@ -140,20 +131,19 @@ def survives(r, case, ranks):
 def report(r, case, ranks, expected):
     for level in ("basic", "strict"):
         code, _, err = r.run(case, ranks, f"--check={level}")
-        errors = [line for line in err.splitlines() if "error:" in line and " exited with code " not in line]
-        if code in (0, 86, 124) or len(errors) != 1:
-            return f"ended with {code} and {len(errors)} errors under {level}", err
+        if code in (0, 86, 124) or len(errors(err)) != 1:
+            return f"ended with {code} and {len(errors(err))} errors under {level}", err
         if problem := r.missing(err, expected):
             return problem, err
     return None, ""
 
 
-def report_only(r, case, ranks, wanted, errors, expected):
+def report_only(r, case, ranks, wanted, count, expected):
     standstill = "500ms" if case == "deadlock" else "60s"
     code, out, err = r.run(case, ranks, "--check=strict", "--set=contract.report_only=on",
                            f"--set=contract.standstill={standstill}", *(["--timeout=4"] if wanted else []))
     told = [line for line in err.splitlines() if "error: " in line and "--timeout" not in line]
-    if code != wanted or len(told) != errors:
+    if code != wanted or len(told) != count:
         return f"ended with {code}, {len(told)} errors", err
     if wanted == 0 and "through" not in out:
         return "did not go on", err
@@ -164,18 +154,14 @@ def main(mpirun, program, source, which, *settings):
     runner = Runner(mpirun, program, source, settings)
     judge, cases = {"notes": (note, NOTES), "right": (right, RIGHT), "reports": (report, REPORTS),
                     "report_only": (report_only, REPORT_ONLY), "survives": (survives, SURVIVES)}[which]
-    failed = 0
-    for case in cases:
+
+    def judged(case):
         try:
-            problem, words = judge(runner, *case)
+            return judge(runner, *case)
         except ToldBySanitizer:
-            print(f"ok: {case[0]} on {case[1]}, told by AddressSanitizer")
-            continue
-        print(f"{'FAILED' if problem else 'ok'}: {case[0]} on {case[1]} {problem or ''}")
-        if problem:
-            failed += 1
-            print(words)
-    return failed > 0
+            return None, ""
+
+    return judge_all((f"{case[0]} on {case[1]}", lambda case=case: judged(case)) for case in cases)
 
 
 if __name__ == "__main__":
