@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Cross-compiles for aarch64 against a root of that architecture, named by TUTTI_SYSROOT, with the build's packages
+# Cross-compiles for aarch64 against a root of that architecture, named by AARCH64_SYSROOT, with the build's packages
 # unpacked in it (sysroot.sh makes one); its tests run under qemu's user mode.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
-set(root $ENV{TUTTI_SYSROOT})
+set(root $ENV{AARCH64_SYSROOT})
 set(CMAKE_SYSROOT ${root})
 set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)
 set(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++)

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Cross-compiles library, launcher and tests for aarch64 against the root that TUTTI_SYSROOT names (sysroot.sh makes
+# Cross-compiles library, launcher and tests for aarch64 against the root that AARCH64_SYSROOT names (sysroot.sh makes
 # one), and runs the unit tests of base, coll, exec and contract under qemu. That proves nothing of the order of memory:
 # qemu runs on a machine of stricter order, and those arguments stand beside the code.
 # usage: aarch64.sh SOURCE [BUILD]   (BUILD is kept; without it the tree is a temporary one)
@@ -9,8 +9,8 @@ set -euo pipefail
 source=$1
 skip() { echo "skipped: $*"; exit 77; }
 [ "${TUTTI_LONG:-}" = 1 ] || skip "it compiles everything; TUTTI_LONG=1 asks for it"
-[ -n "${TUTTI_SYSROOT:-}" ] || skip "TUTTI_SYSROOT names no root of aarch64: tests/portable/sysroot.sh FOLDER makes one"
-[ -d "$TUTTI_SYSROOT/usr/include" ] || skip "TUTTI_SYSROOT names $TUTTI_SYSROOT, which is no root to compile against"
+[ -n "${AARCH64_SYSROOT:-}" ] || skip "AARCH64_SYSROOT names no root of aarch64: tests/portable/sysroot.sh FOLDER makes one"
+[ -d "$AARCH64_SYSROOT/usr/include" ] || skip "AARCH64_SYSROOT names $AARCH64_SYSROOT, which is no root to compile against"
 for tool in aarch64-linux-gnu-g++ qemu-aarch64; do
   command -v "$tool" >/dev/null || skip "$tool is missing (Debian: g++-aarch64-linux-gnu, qemu-user)"
 done

@@ -20,4 +20,4 @@ find "$root" -type l -lname '/*' | while read -r link; do
   ln -sfn "$(realpath -sm --relative-to="$(dirname "$link")" "$root$(readlink "$link")")" "$link"
 done
 rm -rf "$root/debootstrap" "$root"/var/cache/apt/archives/*.deb
-echo "$root is ready: TUTTI_SYSROOT=$root cmake --toolchain tests/portable/aarch64.cmake …"
+echo "$root is ready: AARCH64_SYSROOT=$root cmake --toolchain tests/portable/aarch64.cmake …"
