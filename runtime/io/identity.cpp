@@ -4,8 +4,7 @@
 #include <linux/magic.h>
 #include <sys/stat.h>
 
-#include <cctype>
-#include <fstream>
+#include "base/machine.hpp"
 
 namespace tutti::io {
 namespace {
@@ -13,19 +12,6 @@ namespace {
 // Not all systems' headers have these.
 constexpr uint32_t kZfs = 0x2fc12fc1, kLustre = 0x0bd00bd0, kGpfs = 0x47504653, kCeph = 0x00c36400,
                    kBeeGfs = 0x19830326;
-
-uint64_t this_boot() {
-  std::ifstream file("/proc/sys/kernel/random/boot_id");
-  uint64_t boot = 0;
-  int digits = 0;
-  for (char c = 0; digits < 16 && file.get(c);)
-    if (std::isxdigit(static_cast<unsigned char>(c))) {
-      const int value = c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10;
-      boot = boot << 4 | static_cast<uint64_t>(value);
-      ++digits;
-    }
-  return digits == 16 ? boot : 0;
-}
 
 bool is_one_machines(System system) {
   return system == System::memory || system == System::local || system == System::overlay;

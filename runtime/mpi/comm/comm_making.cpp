@@ -12,6 +12,7 @@
 #include "mpi/comm/api_comm.hpp"
 #include "mpi/comm/collective_call.hpp"
 #include "mpi/comm/making.hpp"
+#include "mpi/comm/nodes.hpp"
 #include "mpi/object/inventory.hpp"
 #include "mpi/object/process.hpp"
 #include "mpi/object/watcher.hpp"
@@ -311,11 +312,11 @@ Error comm_split_type(Comm& comm, int split_type, int key, Info* info, MPI_Comm*
   const bool known = shared || guided || split_type == MPI_COMM_TYPE_HW_UNGUIDED ||
                      split_type == MPI_UNDEFINED;
   if (!known) return failure(MPI_ERR_ARG, "{} is no split type (argument split_type)", split_type);
-  // A node goes by the lowest rank of the job on it.
-  const int node = comm.process.job->view().node_ranks.front();
+  Result<int> node = node_of(comm, Function::Comm_split_type);
+  if (!node) return std::move(node).error();
   Given given;
   if (Given::is_asked_for(comm) && split_type != MPI_UNDEFINED) given.add("split_type", split_type_text(split_type));
-  return divide(comm, Function::Comm_split_type, shared ? node : MPI_UNDEFINED, key, given, newcomm);
+  return divide(comm, Function::Comm_split_type, shared ? *node : MPI_UNDEFINED, key, given, newcomm);
 }
 
 Error comm_create(Comm& comm, Group& group, MPI_Comm* newcomm) {

@@ -19,6 +19,7 @@ class Nothing final : public Partitioned {
   Error ready(int, int) override { return {}; }
   bool has_arrived(int) const override { return true; }
   bool is_send() const override { return sends_; }
+  bool is_over_at_once() const override { return true; }
   void add_needs(engine::Condition& needs) const override { needs.always(); }
   void fill(MPI_Status& status) const override { fill_proc_null(status); }
 
@@ -72,7 +73,7 @@ Error ready(PersistentRequest& request, int low, int high) {
   Partitioned& operation = *request.partitioned;
   if (Error e = check_partition(operation, low)) return e;
   if (Error e = check_partition(operation, high)) return e;
-  if (!operation.round())
+  if (!operation.round() && !operation.is_over_at_once())
     return failure(
         MPI_ERR_REQUEST,
         "partition {} is made ready before MPI_Start has started the request, or after all its "

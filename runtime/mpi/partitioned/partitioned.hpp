@@ -53,6 +53,7 @@ class Partitioned : public std::enable_shared_from_this<Partitioned> {
   virtual Error ready(int low, int high) = 0;
   virtual bool has_arrived(int partition) const = 0;
   virtual bool is_send() const = 0;
+  virtual bool is_over_at_once() const { return false; }  // its rounds are, before a partition is ready
 
   virtual void add_needs(engine::Condition& needs) const = 0;
   virtual void fill(MPI_Status& status) const = 0;

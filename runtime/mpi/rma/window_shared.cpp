@@ -5,44 +5,39 @@
 
 #include "base/cpu.hpp"
 #include "mpi/coll/collective.hpp"
+#include "mpi/comm/nodes.hpp"
 #include "mpi/object/process.hpp"
 #include "mpi/rma/api_window.hpp"
 
 namespace tutti::mpi {
 namespace {
 
-// How it went at a rank; MPI_SUCCESS, or the first one's trouble is everybody's.
+// How it went at a rank; MPI_SUCCESS, and what it has to say, or the first one's trouble is everybody's.
 struct Verdict {
   int32_t error_class = MPI_SUCCESS;
   char text[300] = "";
 };
 
-bool all_on_this_node(const Comm& comm) {
-  const std::vector<int>& here = comm.process.job->view().node_ranks;
-  return std::ranges::all_of(comm.group->processes, [&](int process) {
-    return std::ranges::find(here, process) != here.end();
-  });
-}
-
-// Collective: an error if anybody has one.
-Error agree(Comm& comm, Error mine) {
+// Collective: an error if anybody has one. `word`: a short one of rank 0's for all.
+Error agree(Comm& comm, Error mine, std::string& word) {
   Verdict verdict;
   verdict.error_class = mine.mpi_class();
-  const size_t length = std::min(mine.message().size(), sizeof verdict.text - 1);
-  std::memcpy(verdict.text, mine.message().data(), length);
+  const std::string& text = mine ? mine.message() : word;
+  std::memcpy(verdict.text, text.data(), std::min(text.size(), sizeof verdict.text - 1));
   std::vector<Verdict> all(static_cast<size_t>(comm.size()));
   coll::Call exchange = allgather_bytes(&verdict, all.data(), sizeof verdict);
   exchange.signature = contract::word_of(Function::Win_allocate_shared);
   if (Error e = run(comm, exchange)) return e;
   for (const Verdict& v : all)
     if (v.error_class != MPI_SUCCESS) return Error(v.error_class, v.text);
+  word = all.front().text;
   return {};
 }
 
-// Rank 0 makes the memory, the others open it.
+// Rank 0 makes the memory, the others open it by the name that it has given it: they may be of other jobs.
 Error share_memory(Window& window, int64_t bytes) {
   using transport::SharedFile;
-  const std::string name =
+  std::string name =
       fmt::format("tutti.{}.win.{:x}", window.comm->process.job->view().id, window.comm->context());
   const bool first = window.rank() == 0;
   Error error;
@@ -53,10 +48,10 @@ Error share_memory(Window& window, int64_t bytes) {
       error = std::move(file).error();
   };
   if (first) keep(SharedFile::make(name, bytes));
-  if (Error e = agree(*window.comm, std::move(error))) return e;
+  if (Error e = agree(*window.comm, std::move(error), name)) return e;
   error = {};
   if (!first) keep(SharedFile::open(name, bytes));
-  Error outcome = agree(*window.comm, std::move(error));
+  Error outcome = agree(*window.comm, std::move(error), name);
   if (first) SharedFile::forget_name(name);
   return outcome;
 }
@@ -69,7 +64,9 @@ Error win_allocate_shared(MPI_Aint size, int64_t disp_unit, Info* info, Comm& co
     return failure(MPI_ERR_COMM, "a window wants an intracommunicator (argument comm)");
   if (Error e = bad_size(size)) return e;
   if (Error e = bad_unit(disp_unit)) return e;
-  if (!all_on_this_node(comm))
+  Result<bool> together = is_on_one_node(comm, Function::Win_allocate_shared);
+  if (!together) return std::move(together).error();
+  if (!*together)
     return failure(
         MPI_ERR_RMA_SHARED,
         "the ranks of the communicator are on several nodes, which share no memory: divide it "

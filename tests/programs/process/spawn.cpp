@@ -44,6 +44,47 @@ void exchange(MPI_Comm inter) {
   }
 }
 
+// Those that have a node in common, of whatever job, share its memory.
+void share_memory(MPI_Comm all) {
+  int rank, size, together, place;
+  OK(MPI_Comm_rank(all, &rank));
+  OK(MPI_Comm_size(all, &size));
+  std::vector<std::array<char, MPI_MAX_PROCESSOR_NAME>> names(static_cast<size_t>(size));
+  std::array<char, MPI_MAX_PROCESSOR_NAME> name{};
+  int length = 0;
+  OK(MPI_Get_processor_name(name.data(), &length));
+  OK(MPI_Allgather(name.data(), MPI_MAX_PROCESSOR_NAME, MPI_CHAR, names.data(), MPI_MAX_PROCESSOR_NAME, MPI_CHAR, all));
+  MPI_Comm node;
+  OK(MPI_Comm_split_type(all, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node));
+  OK(MPI_Comm_size(node, &together));
+  OK(MPI_Comm_rank(node, &place));
+  CHECK_EQ(together, std::count(names.begin(), names.end(), name));
+  MPI_Win win;
+  int* own = nullptr;
+  OK(MPI_Win_allocate_shared(sizeof(int), sizeof(int), MPI_INFO_NULL, node, &own, &win));
+  OK(MPI_Win_lock_all(0, win));
+  *own = 1000 + place;
+  OK(MPI_Win_sync(win));
+  OK(MPI_Barrier(node));
+  OK(MPI_Win_sync(win));
+  for (int r = 0; r < together; ++r) {
+    MPI_Aint bytes = 0;
+    int unit = 0, *theirs = nullptr;
+    OK(MPI_Win_shared_query(win, r, &bytes, &unit, &theirs));
+    CHECK_EQ(*theirs, 1000 + r);
+  }
+  OK(MPI_Barrier(node));
+  const int one = 1;
+  OK(MPI_Accumulate(&one, 1, MPI_INT, 0, 0, 1, MPI_INT, MPI_SUM, win));
+  OK(MPI_Win_flush(0, win));
+  OK(MPI_Barrier(node));
+  OK(MPI_Win_sync(win));
+  if (place == 0) CHECK_EQ(*own, 1000 + together);
+  OK(MPI_Win_unlock_all(win));
+  OK(MPI_Win_free(&win));
+  OK(MPI_Comm_free(&node));
+}
+
 void merged(MPI_Comm inter, bool parents) {
   MPI_Comm all;
   OK(MPI_Intercomm_merge(inter, !parents, &all));
@@ -63,6 +104,7 @@ void merged(MPI_Comm inter, bool parents) {
   for (int r = 0; r < size; ++r) CHECK_EQ(everyone[r], r);
   OK(MPI_Bcast(large.data(), 50'000, MPI_INT, 0, all));
   for (const int each : large) CHECK_EQ(each, 17);
+  share_memory(all);
   // Made out of it: by parity.
   MPI_Comm half, again;
   OK(MPI_Comm_split(all, rank % 2, rank, &half));
