@@ -62,21 +62,23 @@ void Bundle::flush() {
 
 bool Gatherer::keeps(Message type, std::string_view payload) const {
   std::string key, data;
-  if (type != Message::fence && type != Message::addresses) return false;
-  return wire::unpack(payload, key, data) && (type == Message::addresses || is_over_whole_job(key));
+  Addresses addresses;
+  return type == Message::fence && wire::unpack(payload, key, data, addresses) && is_over_whole_job(key);
 }
 
-std::optional<Gatherer::Words> Gatherer::add(int node, Message type, std::string_view payload) {
+std::optional<Gatherer::Words> Gatherer::add(int node, std::string_view payload) {
   std::string key, data;
-  if (!wire::unpack(payload, key, data)) return std::nullopt;
-  Words& words = open_[{type, key}];
-  words.type = type;
+  Addresses addresses;
+  if (!wire::unpack(payload, key, data, addresses)) return std::nullopt;
+  Words& words = open_[key];
   words.key = key;
   words.nodes.push_back(node);
   words.data += data;
+  words.addresses.key = addresses.key;
+  words.addresses.packed += addresses.packed;
   if (words.nodes.size() < members_.size()) return std::nullopt;
   Words all = std::move(words);
-  open_.erase({type, key});
+  open_.erase(key);
   return all;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What makes messages few in a tree of daemons: what is told to many nodes in a row, or said by many of them
-// alike, travels a link once, with the numbers of the nodes; and what each node says once to all, the words of a fence
-// over the whole job and the addresses of its ranks, waits in each daemon for that of the nodes below it.
+// alike, travels a link once, with the numbers of the nodes; and what each node says of a fence over the whole job,
+// with the addresses of its ranks, waits in each daemon for that of the nodes below it.
 #pragma once
 
 #include <functional>
@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "launcher/loop.hpp"
+#include "launcher/node.hpp"
 #include "launcher/wire.hpp"
 
 namespace tutti::launcher {
@@ -47,24 +48,24 @@ class Bundle {
   Watch soon_;
 };
 
-// What every node of a job says once: a fence that all take part in, and addresses, as far as these words have come to
-// one of the job's daemons.
+// What every node of a job says of a fence that all take part in, as far as these words have come to one of the job's
+// daemons.
 class Gatherer {
  public:
   struct Words {
-    Message type;
     std::vector<int> nodes;
     std::string key, data;
+    Addresses addresses;
   };
   void add_member(int node) { members_.insert(node); }
   // A fence that is not over the whole job, or anything else: nothing is kept (false).
   bool keeps(Message type, std::string_view payload) const;
   // A node's words, which keeps() has judged; those of all members when the last has come.
-  std::optional<Words> add(int node, Message type, std::string_view payload);
+  std::optional<Words> add(int node, std::string_view payload);
 
  private:
   std::set<int> members_;
-  std::map<std::pair<Message, std::string>, Words> open_;  // by key
+  std::map<std::string, Words> open_;  // by key
 };
 
 }  // namespace tutti::launcher

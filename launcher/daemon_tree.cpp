@@ -92,18 +92,19 @@ Error Daemons::hear_relayed(Daemon& child, std::string_view payload) {
   return {};
 }
 
-// The data of all count as the first one's.
+// What all have given counts as the first one's.
 Error Daemons::hear_gathered(Daemon& child, std::string_view payload) {
   std::vector<Span> spans;
   std::vector<int> nodes;
-  Message type = Message::ping;
   std::string key, data;
-  if (!wire::unpack(payload, spans, type, key, data) || !are_behind(child, spans, nodes))
+  Addresses addresses;
+  if (!wire::unpack(payload, spans, key, data, addresses) || !are_behind(child, spans, nodes))
     return senseless(Message::gathered);
-  traffic_.count(type, payload.size());
+  traffic_.count(Message::fence, payload.size());
   for (const int node : nodes) {
-    if (Error e = said(node, type, wire::pack(key, data), node == child.node)) return e;
+    if (Error e = said(node, Message::fence, wire::pack(key, data, addresses), node == child.node)) return e;
     data.clear();
+    addresses.packed.clear();
   }
   return {};
 }

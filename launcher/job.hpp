@@ -59,11 +59,10 @@ class Job final : public NodeEvents {
   void output(int node, int rank, Stream stream, std::string bytes) override;
   void note(int node, const std::string& line) override;
   void input_wanted(int node) override;
-  void fence(int node, const std::string& key, const std::string& data) override;
+  void fence(int node, const std::string& key, const std::string& data, const Addresses& addresses) override;
   void modex_wanted(int node, uint64_t token, int rank) override;
   void modex_found(int node, uint64_t token, int status, const std::string& data) override;
   void addresses_wanted(int node, const std::string& key) override;
-  void addresses(int node, const std::string& key, const std::string& data) override;
   void event(int node, const std::string& packed) override;
   void looked(int node, uint64_t number, std::vector<RankView> ranks) override;
   void answered(int node) override;
@@ -77,15 +76,12 @@ class Job final : public NodeEvents {
   struct Fence {
     std::set<int> missing;
     std::map<int, std::string> data;
+    Addresses addresses;
   };
   struct Departed {
     int pid;
     bool connected;
     std::chrono::steady_clock::time_point when;
-  };
-  struct Gathering {
-    std::set<int> missing;
-    std::string data;
   };
   struct ModexQuestion {
     int node;
@@ -134,8 +130,8 @@ class Job final : public NodeEvents {
   Watch last_look_;  // at the ranks of a job that is interrupted
   Looks looks_;
   RollCall roll_call_;
-  std::map<std::string, Gathering> gatherings_;  // by key: of addresses, under way
-  std::set<std::string> spread_;  // keys of addresses that every node has been told
+  Addresses published_;  // by the ranks of all nodes, for the latest fence with addresses ...
+  std::string spread_;   // ... and the key of those that every node has been told
   std::set<int> known_silent_;          // nodes of whose silence has been told
   std::map<int, std::string> unclean_;  // nodes where processes may be left, and why
   JobState state_ = JobState::starting;

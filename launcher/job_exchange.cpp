@@ -25,13 +25,16 @@ std::set<int> Job::nodes_of_fence(const std::string& key) const {
   return out;
 }
 
-void Job::fence(int node, const std::string& key, const std::string& data) {
+void Job::fence(int node, const std::string& key, const std::string& data, const Addresses& addresses) {
   auto [at, fresh] = fences_.try_emplace(key);
   Fence& fence = at->second;
   if (fresh) fence.missing = nodes_of_fence(key);
   fence.missing.erase(node);
   fence.data[node] = data;
+  if (!addresses.key.empty()) fence.addresses.key = addresses.key;
+  fence.addresses.packed += addresses.packed;
   if (!fence.missing.empty()) return;
+  if (!fence.addresses.key.empty()) published_ = std::move(fence.addresses);
   std::string all;
   for (const auto& [from, bytes] : fence.data) all += bytes;
   for (const auto& [to, bytes] : fence.data)
@@ -57,27 +60,17 @@ void Job::modex_found(int, uint64_t token, int status, const std::string& data) 
   nodes_[static_cast<size_t>(node)].node->modex_answer(asked, status, data);
 }
 
-// Each node is asked once and told once, however many of its ranks ask for however many others.
-void Job::addresses_wanted(int, const std::string& key) {
-  if (spread_.contains(key)) return;  // the answer has met the question
-  const auto [at, fresh] = gatherings_.try_emplace(key);
-  if (!fresh) return;
-  say(Level::debug, "the addresses of all ranks are gathered");
-  for (size_t n = 0; n < nodes_.size(); ++n) at->second.missing.insert(static_cast<int>(n));
-  for (NodeState& node : nodes_)
-    if (!node.lost) node.node->give_addresses(key);
-}
-
-void Job::addresses(int node, const std::string& key, const std::string& data) {
-  const auto at = gatherings_.find(key);
-  if (at == gatherings_.end() || at->second.missing.erase(node) == 0) return;
-  at->second.data += data;
-  if (!at->second.missing.empty()) return;
-  const std::string all = std::move(at->second.data);
-  gatherings_.erase(at);
-  spread_.insert(key);
+// The addresses of all ranks have come with the fence behind which any of them is asked for: each node is told once,
+// however many of its ranks ask for however many others.
+void Job::addresses_wanted(int node, const std::string& key) {
+  if (spread_ == key) return;  // the answer has met the question
+  if (published_.key != key)   // the node asks for each where it is
+    return nodes_[static_cast<size_t>(node)].node->take_addresses({key, ""});
+  say(Level::debug, "the addresses of all ranks are spread");
+  spread_ = key;
+  const Addresses all = std::exchange(published_, {});
   for (NodeState& each : nodes_)
-    if (!each.lost) each.node->take_addresses(key, all);
+    if (!each.lost) each.node->take_addresses(all);
 }
 
 void Job::event(int node, const std::string& packed) {

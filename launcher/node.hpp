@@ -27,6 +27,11 @@ struct RankAddress {
   std::string data;
 };
 
+// What ranks have published under one key: RankAddresses, packed one after the other. No key: nothing.
+struct Addresses {
+  std::string key, packed;
+};
+
 // What a job asks of a node.
 class Node {
  public:
@@ -42,10 +47,7 @@ class Node {
   virtual void fence_done(const std::string& key, int status, const std::string& data) = 0;
   virtual void find_modex(uint64_t token, int rank) = 0;
   virtual void modex_answer(uint64_t token, int status, const std::string& data) = 0;
-  // What each of its ranks has published, where all have, `key` among it: says addresses() ...
-  virtual void give_addresses(const std::string& key) = 0;
-  // ... and what all nodes have said: pairs of a rank and its data, packed one after the other.
-  virtual void take_addresses(const std::string& key, const std::string& data) = 0;
+  virtual void take_addresses(const Addresses& addresses) = 0;  // of the ranks of all nodes
   virtual void deliver_event(const std::string& packed) = 0;
   virtual void look(Question question) = 0;  // at what its ranks are doing: says looked()
   virtual void call() = 0;                   // says answered(), as soon as it can
@@ -63,12 +65,12 @@ class NodeEvents {
   virtual void output(int node, int rank, Stream stream, std::string bytes) = 0;
   virtual void note(int node, const std::string& line) = 0;  // a line of ours, such as a binding
   virtual void input_wanted(int node) = 0;
-  virtual void fence(int node, const std::string& key, const std::string& data) = 0;
+  // `addresses`: of the node's ranks, where they have published them for this fence.
+  virtual void fence(int node, const std::string& key, const std::string& data, const Addresses& addresses) = 0;
   virtual void modex_wanted(int node, uint64_t token, int rank) = 0;
   virtual void modex_found(int node, uint64_t token, int status, const std::string& data) = 0;
   // The first of its ranks asks for another node's: for all of them, at once.
   virtual void addresses_wanted(int node, const std::string& key) = 0;
-  virtual void addresses(int node, const std::string& key, const std::string& data) = 0;
   virtual void event(int node, const std::string& packed) = 0;
   virtual void looked(int node, uint64_t number, std::vector<RankView> ranks) = 0;
   virtual void answered(int node) = 0;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What ranks have published for ranks of other nodes: their addresses. The first question of a node's ranks
-// is answered with the addresses of all ranks of the job, which each node has given once and is told once:
-// 2 (N - 1) messages where each of P ranks asking each node for each of its ranks were P (N - 1). As many small ones at
-// most go before them: a node says that it wants addresses unless it has been asked for its own, and each is asked.
-// Questions for anything else go to the rank's node, one by one, and so do those for what was not gathered.
+// What ranks have published for ranks of other nodes: their addresses. Each node gives those of its ranks along with the
+// fence that they meet in behind it; the first question of a node's ranks is answered with the addresses of all ranks of
+// the job, which each node is told once: N - 1 messages, and as many small ones at most by which a node says that it wants
+// them, where each of P ranks asking each node for each of its ranks were P (N - 1).
+// Questions for anything else go to the rank's node, one by one, and so do those for what no node has given.
 #include <utility>
 
 #include "launcher/node_agent.hpp"
@@ -31,13 +31,12 @@ void NodeAgent::modex_needed(uint64_t token, int rank, const std::string& addres
   addresses_.clear();
   addresses_known_ = false;
   asked_key_ = address_key;
-  if (given_key_ != address_key) job_.addresses_wanted(task_.node, address_key);
+  job_.addresses_wanted(task_.node, address_key);
 }
 
-// Each rank has published its address before any was asked for; the library waits for what has not come yet.
-void NodeAgent::give_addresses(const std::string& key) {
-  own_key_ = given_key_ = key;
-  own_addresses_.clear();
+void NodeAgent::fence_reached(const std::string& key, const std::string& data, const std::string& published) {
+  if (published.empty() || publishing_ || task_.map.nodes.size() < 2) return job_.fence(task_.node, key, data, {});
+  publishing_ = PublishingFence{key, data, published, {}};
   const std::vector<int> ranks = task_.map.ranks_on(task_.node);
   for (const int rank : ranks) {
     const Rank* known = find(rank);
@@ -50,24 +49,24 @@ void NodeAgent::give_addresses(const std::string& key) {
 
 // No data: the rank is gone, or has none.
 void NodeAgent::add_address(int rank, const std::string& data) {
-  if (own_key_.empty() || !own_addresses_.try_emplace(rank, data).second) return;
-  if (own_addresses_.size() < static_cast<size_t>(task_.map.ranks.count_on(task_.node))) return;
-  std::string all;
-  for (auto& [number, bytes] : own_addresses_)
-    if (!bytes.empty()) all += wire::pack(RankAddress{number, std::move(bytes)});
-  own_addresses_.clear();
-  job_.addresses(task_.node, std::exchange(own_key_, ""), all);
+  if (!publishing_ || !publishing_->addresses.try_emplace(rank, data).second) return;
+  if (publishing_->addresses.size() < static_cast<size_t>(task_.map.ranks.count_on(task_.node))) return;
+  const PublishingFence all = *std::exchange(publishing_, std::nullopt);
+  Addresses own{all.published, ""};
+  for (const auto& [number, bytes] : all.addresses)
+    if (!bytes.empty()) own.packed += wire::pack(RankAddress{number, bytes});
+  job_.fence(task_.node, all.key, all.data, own);
 }
 
-void NodeAgent::take_addresses(const std::string& key, const std::string& data) {
-  if (key != asked_key_) {
+void NodeAgent::take_addresses(const Addresses& addresses) {
+  if (addresses.key != asked_key_) {
     if (!questions_.empty()) return;  // about what a later program has published
-    asked_key_ = key;                 // another node was the first to ask
+    asked_key_ = addresses.key;       // another node was the first to ask
     addresses_.clear();
     addresses_known_ = false;
   }
   if (std::exchange(addresses_known_, true)) return;
-  wire::Unpacker unpacker(data);
+  wire::Unpacker unpacker(addresses.packed);
   while (!unpacker.right()) {
     RankAddress address{-1, ""};
     unpacker(address);

@@ -410,7 +410,7 @@ std::string NodeAgent::why_not_begun(const SpawnFailure& failure) const {
 
 void NodeAgent::ended(Rank& rank, int wait_status) {
   rank.alive = false;
-  if (!own_key_.empty()) add_address(rank.rank, "");  // if it is still waited for
+  add_address(rank.rank, "");  // if it is still waited for
   drain(rank);
   if (failures_ >= 0) read_failures();  // that it could not begin explains its end
   const int pid = rank.pid;
@@ -489,9 +489,6 @@ void NodeAgent::client_waits(int rank) {
 void NodeAgent::client_aborted(int rank, int code, const std::string& text) {
   if (Rank* known = find(rank)) drain(*known);
   job_.rank_aborted(task_.node, rank, code, text);
-}
-void NodeAgent::fence_reached(const std::string& key, const std::string& data) {
-  job_.fence(task_.node, key, data);
 }
 void NodeAgent::event_raised(const std::string& packed) {
   job_.event(task_.node, packed);

@@ -48,8 +48,7 @@ class NodeAgent final : public Node, private PmixServer::Events {
   void fence_done(const std::string& key, int status, const std::string& data) override;
   void find_modex(uint64_t token, int rank) override;
   void modex_answer(uint64_t token, int status, const std::string& data) override;
-  void give_addresses(const std::string& key) override;
-  void take_addresses(const std::string& key, const std::string& data) override;
+  void take_addresses(const Addresses& addresses) override;
   void deliver_event(const std::string& packed) override;
   void look(Question question) override;
   void call() override { job_.answered(task_.node); }
@@ -99,7 +98,7 @@ class NodeAgent final : public Node, private PmixServer::Events {
   void client_finalized(int rank) override;
   void client_waits(int rank) override;
   void client_aborted(int rank, int code, const std::string& text) override;
-  void fence_reached(const std::string& key, const std::string& data) override;
+  void fence_reached(const std::string& key, const std::string& data, const std::string& published) override;
   void modex_needed(uint64_t token, int rank, const std::string& address_key) override;
   void modex_ready(uint64_t token, int status, const std::string& data) override;
   void event_raised(const std::string& packed) override;
@@ -115,19 +114,21 @@ class NodeAgent final : public Node, private PmixServer::Events {
   void flush_input(Input& input);
   void want_input();
 
-  // node_addresses.cpp: those of all ranks, gathered once
+  // node_addresses.cpp: those of all ranks, given once and told once
   void add_address(int rank, const std::string& data);
+  struct PublishingFence {
+    std::string key, data, published;
+    std::map<int, std::string> addresses;  // of this node's ranks, as far as they are there
+  };
+  std::optional<PublishingFence> publishing_;  // which waits for them
   struct AddressQuestion {
     uint64_t token;
     int rank;
   };
-  std::string asked_key_;                     // of the addresses that are known, or asked for
-  std::vector<AddressQuestion> questions_;    // until they are known
+  std::string asked_key_;                  // of the addresses that are known, or asked for
+  std::vector<AddressQuestion> questions_;  // until they are known
   bool addresses_known_ = false;
-  std::map<int, std::string> addresses_;      // by rank
-  std::string own_key_;                       // asked of this node
-  std::string given_key_;                     // of the own ones that were asked for last
-  std::map<int, std::string> own_addresses_;  // of its ranks, as far as they are there
+  std::map<int, std::string> addresses_;  // by rank
 
   Loop& loop_;
   Reaper& reaper_;

@@ -61,10 +61,10 @@ void release_bytes(void* bytes) {
   delete static_cast<std::string*>(bytes);
 }
 
-// What is asked for, if it is a rank's address, which all ranks publish at the same time.
-std::string address_key(const pmix_info_t info[], size_t count) {
+// The key of ranks' addresses, which all publish at the same time, if that is what this name tells.
+std::string address_key(const pmix_info_t info[], size_t count, const char* name) {
   for (size_t i = 0; i < count; ++i)
-    if (PMIX_CHECK_KEY(&info[i], PMIX_REQUIRED_KEY) && info[i].value.type == PMIX_STRING &&
+    if (PMIX_CHECK_KEY(&info[i], name) && info[i].value.type == PMIX_STRING && info[i].value.data.string &&
         std::string_view(info[i].value.data.string).starts_with(kAddressKey))
       return info[i].value.data.string;
   return "";
@@ -127,7 +127,7 @@ struct PmixServer::Upcalls {
     });
     return PMIX_OPERATION_SUCCEEDED;
   }
-  static pmix_status_t fence(const pmix_proc_t procs[], size_t count, const pmix_info_t[], size_t,
+  static pmix_status_t fence(const pmix_proc_t procs[], size_t count, const pmix_info_t info[], size_t infos,
                              char* data, size_t size, pmix_modex_cbfunc_t callback, void* token) {
     std::string key;
     for (size_t i = 0; i < count; ++i) key += fmt::format("{}:{} ", procs[i].nspace, procs[i].rank);
@@ -138,7 +138,8 @@ struct PmixServer::Upcalls {
     }
     std::string bytes(data ? data : "", data ? size : 0);
     std::free(data);  // ours by the contract of fence_nb
-    pending->hand_over([key, bytes = std::move(bytes)](Events& e) { e.fence_reached(key, bytes); });
+    pending->hand_over([key, bytes = std::move(bytes), published = address_key(info, infos, kPublishedKey)](
+                           Events& e) { e.fence_reached(key, bytes, published); });
     return PMIX_SUCCESS;
   }
   static pmix_status_t modex(const pmix_proc_t* proc, const pmix_info_t info[], size_t count,
@@ -151,7 +152,7 @@ struct PmixServer::Upcalls {
       pending->modexes[name] = {callback, token};
     }
     pending->hand_over(
-        [name, rank = proc->rank, key = address_key(info, count)](Events& e) {
+        [name, rank = proc->rank, key = address_key(info, count, PMIX_REQUIRED_KEY)](Events& e) {
           e.modex_needed(name, static_cast<int>(rank), key);
         });
     return PMIX_SUCCESS;

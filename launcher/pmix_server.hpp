@@ -28,7 +28,8 @@ class PmixServer {
     virtual void client_finalized(int rank) = 0;
     virtual void client_waits(int rank) = 0;  // in MPI_Init, for others who do not come
     virtual void client_aborted(int rank, int code, const std::string& text) = 0;
-    virtual void fence_reached(const std::string& key, const std::string& data) = 0;
+    // `published`: the key of the addresses that the ranks have published for this fence; empty: none.
+    virtual void fence_reached(const std::string& key, const std::string& data, const std::string& published) = 0;
     // `address_key`: of the address that is wanted; empty: it is something else.
     virtual void modex_needed(uint64_t token, int rank, const std::string& address_key) = 0;
     virtual void modex_ready(uint64_t token, int status, const std::string& data) = 0;

@@ -38,6 +38,7 @@ bool LauncherEvents::dispatch(Message type, std::string_view payload, Node& node
   bool flag = false;
   uint64_t word = 0;
   std::string text, data;
+  Addresses addresses;
   switch (type) {
     case Message::launch: {
       NodeTask task;
@@ -64,10 +65,8 @@ bool LauncherEvents::dispatch(Message type, std::string_view payload, Node& node
       return unpack(payload, word, number) && (node.find_modex(word, number), true);
     case Message::modex_answer:
       return unpack(payload, word, number, data) && (node.modex_answer(word, number, data), true);
-    case Message::give_addresses:
-      return unpack(payload, text) && (node.give_addresses(text), true);
     case Message::take_addresses:
-      return unpack(payload, text, data) && (node.take_addresses(text, data), true);
+      return unpack(payload, addresses) && (node.take_addresses(addresses), true);
     case Message::deliver_event:
       return unpack(payload, data) && (node.deliver_event(data), true);
     case Message::look: {
@@ -86,6 +85,7 @@ bool RemoteNode::dispatch(Message type, std::string_view payload, NodeEvents& jo
   int number = 0, code = 0;
   uint64_t word = 0;
   std::string text, data;
+  Addresses addresses;
   Stream stream = Stream::out;
   RankEnd end;
   const auto is_rank = [&](int rank) { return ranks_.contains(rank); };
@@ -111,7 +111,7 @@ bool RemoteNode::dispatch(Message type, std::string_view payload, NodeEvents& jo
     case Message::input_wanted:
       return unpack(payload) && (job.input_wanted(node), true);
     case Message::fence:
-      return unpack(payload, text, data) && (job.fence(node, text, data), true);
+      return unpack(payload, text, data, addresses) && (job.fence(node, text, data, addresses), true);
     case Message::modex_wanted:
       return unpack(payload, word, number) && (job.modex_wanted(node, word, number), true);
     case Message::modex_found:
@@ -119,8 +119,6 @@ bool RemoteNode::dispatch(Message type, std::string_view payload, NodeEvents& jo
              (job.modex_found(node, word, number, data), true);
     case Message::addresses_wanted:
       return unpack(payload, text) && (job.addresses_wanted(node, text), true);
-    case Message::addresses:
-      return unpack(payload, text, data) && (job.addresses(node, text, data), true);
     case Message::event:
       return unpack(payload, data) && (job.event(node, data), true);
     case Message::looked: {

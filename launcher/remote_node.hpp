@@ -35,10 +35,7 @@ class RemoteNode final : public Node {
   void modex_answer(uint64_t token, int status, const std::string& data) override {
     tell(Message::modex_answer, token, status, data);
   }
-  void give_addresses(const std::string& key) override { tell(Message::give_addresses, key); }
-  void take_addresses(const std::string& key, const std::string& data) override {
-    tell(Message::take_addresses, key, data);
-  }
+  void take_addresses(const Addresses& addresses) override { tell(Message::take_addresses, addresses); }
   void deliver_event(const std::string& packed) override { tell(Message::deliver_event, packed); }
   void look(Question question) override { tell(Message::look, question); }
   void call() override { tell(Message::call); }
@@ -78,8 +75,8 @@ class LauncherEvents final : public NodeEvents {
   }
   void note(int, const std::string& line) override { tell(Message::note, line); }
   void input_wanted(int) override { tell(Message::input_wanted); }
-  void fence(int, const std::string& key, const std::string& data) override {
-    tell(Message::fence, key, data);
+  void fence(int, const std::string& key, const std::string& data, const Addresses& addresses) override {
+    tell(Message::fence, key, data, addresses);
   }
   void modex_wanted(int, uint64_t token, int rank) override {
     tell(Message::modex_wanted, token, rank);
@@ -88,9 +85,6 @@ class LauncherEvents final : public NodeEvents {
     tell(Message::modex_found, token, status, data);
   }
   void addresses_wanted(int, const std::string& key) override { tell(Message::addresses_wanted, key); }
-  void addresses(int, const std::string& key, const std::string& data) override {
-    tell(Message::addresses, key, data);
-  }
   void event(int, const std::string& packed) override { tell(Message::event, packed); }
   void looked(int, uint64_t number, std::vector<RankView> ranks) override {
     tell(Message::looked, number, ranks);

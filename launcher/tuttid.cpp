@@ -191,7 +191,6 @@ class Daemon {
     std::string inner;
     const auto senseless = [] { return failure(MPI_ERR_OTHER, "{}", out_of_shape(Message::relay)); };
     if (!wire::unpack(payload, spans, type, inner) || type == Message::relay) return senseless();
-    if (type == Message::give_addresses) wanted_ = inner;
     const std::optional<std::vector<int>> nodes = nodes_in(spans);
     if (!nodes) return senseless();
     bool own = false;
@@ -219,10 +218,10 @@ class Daemon {
     }
     if (type == Message::addresses_wanted && is_known_wanted(payload)) return;
     if (!gatherer_.keeps(type, payload)) return said_.put(node, type, payload);
-    const std::optional<Gatherer::Words> all = gatherer_.add(node, type, payload);
+    const std::optional<Gatherer::Words> all = gatherer_.add(node, payload);
     if (!all) return;
     said_.flush();
-    link_->send(Message::gathered, spans_of(all->nodes), all->type, all->key, all->data);
+    link_->send(Message::gathered, spans_of(all->nodes), all->key, all->data, all->addresses);
   }
 
   // The first node that wants addresses speaks for all.

@@ -15,7 +15,7 @@
 
 namespace tutti::launcher {
 
-inline constexpr int kWireVersion = 10;
+inline constexpr int kWireVersion = 11;
 inline constexpr size_t kFrameHeader = 5;  // four bytes of length, one of type
 inline constexpr size_t kLongestMessage = size_t{1} << 30;
 inline constexpr size_t kLongestGreeting = 4096;  // of those who have proved nothing yet
@@ -30,7 +30,7 @@ enum class Message : uint8_t {
   relay = 10,   // downwards: nodes, a message and its payload
   give_up,      // downwards: a node that nothing more is expected of
   relayed,      // upwards: as relay
-  gathered,     // upwards: nodes, fence or addresses, its key, and the data of all of them
+  gathered,     // upwards: nodes, the key of a fence, and what all of them have given for it
   joined,       // upwards: a node whose daemon has proved itself to the one above it, and its shape
   parted,       // upwards: a node that is lost, how, and a sentence
   not_started,  // upwards: nodes whose first one could not be started from here, and why
@@ -48,7 +48,6 @@ enum class Message : uint8_t {
   look,
   call,
   give_file,
-  give_addresses,
   take_addresses,
   // NodeEvents' functions, upwards.
   launched = 40,
@@ -67,7 +66,6 @@ enum class Message : uint8_t {
   rank_waits,
   answered,
   addresses_wanted,
-  addresses,
 };
 
 namespace wire {
@@ -260,6 +258,11 @@ void fields(Archive& a, NodeTask& v) {
   a(v.shares_cores);
   a(v.files);
   a(v.kill_grace);
+}
+template <class Archive>
+void fields(Archive& a, Addresses& v) {
+  a(v.key);
+  a(v.packed);
 }
 template <class Archive>
 void fields(Archive& a, RankAddress& v) {

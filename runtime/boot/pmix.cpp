@@ -68,7 +68,7 @@ class PmixJob final : public Job {
   pmix_status_t fence_once();
   pmix_status_t fence_of_beginners();
   Error outcome_of_fence(pmix_status_t status);
-  pmix_status_t fence_with_patience(const pmix_proc_t& everyone, const pmix_info_t& how);
+  pmix_status_t fence_with_patience(const pmix_proc_t& everyone, const pmix_info_t how[], size_t count);
   pmix_proc_t process(pmix_rank_t rank) const {
     pmix_proc_t p;
     PMIX_LOAD_PROCID(&p, me_.nspace, rank);
@@ -77,6 +77,7 @@ class PmixJob final : public Job {
 
   pmix_proc_t me_{};
   int program_ = 1;  // a rank may run several, one after the other
+  bool publishes_ = false;  // with the fence under way
   std::optional<Patience> patience_;  // until all ranks have come
   int awaited_ = -1;                  // in told_by()
 };
@@ -269,7 +270,10 @@ void PmixJob::lose_patience() {
 
 Error PmixJob::publish(const std::string& address) {
   if (Error e = put(PMIX_GLOBAL, kAddressKey, address, "publishing this rank's address")) return e;
-  return fence();
+  publishes_ = view_.own_launcher;
+  Error e = fence();
+  publishes_ = false;
+  return e;
 }
 
 // The first one is that of the start: patience ends with it.
@@ -287,16 +291,19 @@ pmix_status_t PmixJob::fence_of_beginners() {
 }
 
 pmix_status_t PmixJob::fence_once() {
-  // Over all: Slurm's server gets lists of ranks wrong. Under Tutti's launcher addresses stay where
-  // they are until somebody asks (address_of). Other servers are given the data to carry around:
+  // Over all: Slurm's server gets lists of ranks wrong. Tutti's launcher is told which addresses have been published,
+  // and has them until somebody asks (address_of). Other servers are given the data to carry around:
   // without, Slurm's lets ranks go before those of other nodes have come.
   const pmix_proc_t everyone = process(PMIX_RANK_WILDCARD);
-  pmix_info_t collect;
+  pmix_info_t how[2];
   bool carry = !view_.own_launcher;
-  PMIX_INFO_LOAD(&collect, PMIX_COLLECT_DATA, &carry, PMIX_BOOL);
-  const pmix_status_t status = patience_ ? fence_with_patience(everyone, collect)
-                                         : PMIx_Fence(&everyone, 1, &collect, 1);
-  PMIX_INFO_DESTRUCT(&collect);
+  PMIX_INFO_LOAD(&how[0], PMIX_COLLECT_DATA, &carry, PMIX_BOOL);
+  const std::string published = of_this_program(kAddressKey);
+  PMIX_INFO_LOAD(&how[1], kPublishedKey, published.c_str(), PMIX_STRING);
+  const size_t count = publishes_ ? 2 : 1;
+  const pmix_status_t status = patience_ ? fence_with_patience(everyone, how, count)
+                                         : PMIx_Fence(&everyone, 1, how, count);
+  for (pmix_info_t& each : how) PMIX_INFO_DESTRUCT(&each);
   return status;
 }
 
@@ -308,9 +315,9 @@ Error PmixJob::outcome_of_fence(pmix_status_t status) {
   return {};
 }
 
-pmix_status_t PmixJob::fence_with_patience(const pmix_proc_t& everyone, const pmix_info_t& how) {
+pmix_status_t PmixJob::fence_with_patience(const pmix_proc_t& everyone, const pmix_info_t how[], size_t count) {
   fence_answer.expect();
-  const pmix_status_t begun = PMIx_Fence_nb(&everyone, 1, &how, 1, fence_answered, nullptr);
+  const pmix_status_t begun = PMIx_Fence_nb(&everyone, 1, how, count, fence_answered, nullptr);
   if (begun == PMIX_OPERATION_SUCCEEDED) return PMIX_SUCCESS;
   if (begun != PMIX_SUCCESS) return begun;
   for (;;) {

@@ -151,16 +151,16 @@ test_idle() {
   ends_in_time
 }
 
-# MPI_Init moves nobody's address: a node asks for those that its ranks write to, here the nodes' first
-# ranks, which meet in an allreduce.
+# MPI_Init tells no node the addresses of others: the first to ask, here one of the nodes' first ranks, which meet in an
+# allreduce, has them told to all.
 test_addresses() {
   nodes_up $nodes
   launch --host $all --set log.level=debug "$where"
   went_well
-  local asked gathered
+  local asked spread
   asked=$(grep -c "asks for what rank [0-5] on node[123] has published" "$bed/out") || true
-  gathered=$(grep -c "addresses of all ranks are gathered" "$bed/out") || true
-  [ "$gathered" = 1 ] || fail "addresses are gathered $gathered times, not once: $(cat "$bed/out")"
+  spread=$(grep -c "addresses of all ranks are spread" "$bed/out") || true
+  [ "$spread" = 1 ] || fail "addresses are spread $spread times, not once: $(cat "$bed/out")"
   [ "$asked" = 0 ] || fail "$asked addresses asked for, one by one: $(cat "$bed/out")"
   nothing_is_left
 }

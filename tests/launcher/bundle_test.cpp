@@ -59,7 +59,7 @@ TEST(Gatherer, WaitsForAllMembersAndForNoOtherFence) {
   Gatherer fences;
   for (int node : {2, 3, 5}) fences.add_member(node);
   const auto words = [](const char* key, const char* data) {
-    return wire::pack(std::string(key), std::string(data));
+    return wire::pack(std::string(key), std::string(data), Addresses{});
   };
   const char* const all = "tutti.job.key:4294967294 #0";
   EXPECT_TRUE(fences.keeps(Message::fence, words(all, "")));
@@ -67,29 +67,27 @@ TEST(Gatherer, WaitsForAllMembersAndForNoOtherFence) {
   EXPECT_FALSE(fences.keeps(Message::fence, words("tutti.job.key:3 #0", "")));
   EXPECT_FALSE(fences.keeps(Message::fence, words("tutti.job.key:1 tutti.job.key:4294967294 #0", "")));
   EXPECT_FALSE(fences.keeps(Message::fence, "x"));
-  EXPECT_FALSE(fences.add(2, Message::fence, words(all, "a")));
-  EXPECT_FALSE(fences.add(3, Message::fence, words("tutti.job.key:4294967294 #1", "z")));
-  EXPECT_FALSE(fences.add(5, Message::fence, words(all, "b")));
-  const auto last = fences.add(3, Message::fence, words(all, "c"));
+  EXPECT_FALSE(fences.add(2, words(all, "a")));
+  EXPECT_FALSE(fences.add(3, words("tutti.job.key:4294967294 #1", "z")));
+  EXPECT_FALSE(fences.add(5, words(all, "b")));
+  const auto last = fences.add(3, words(all, "c"));
   ASSERT_TRUE(last);
   EXPECT_EQ(last->nodes, (std::vector<int>{2, 5, 3}));
   EXPECT_EQ(last->key, all);
   EXPECT_EQ(last->data, "abc");
+  EXPECT_EQ(last->addresses.key, "");
 }
 
-TEST(Gatherer, AddressesAreApartFromAFenceOfTheSameKey) {
+TEST(Gatherer, AddressesOfAllNodesComeWithTheirFence) {
   Gatherer gatherer;
   for (int node : {2, 3}) gatherer.add_member(node);
-  const std::string key = "tutti.job.key:4294967294 #0";
-  EXPECT_TRUE(gatherer.keeps(Message::addresses, wire::pack(key, std::string("a"))));
-  EXPECT_FALSE(gatherer.keeps(Message::addresses_wanted, wire::pack(key)));
-  EXPECT_FALSE(gatherer.add(2, Message::addresses, wire::pack(key, std::string("a"))));
-  EXPECT_FALSE(gatherer.add(3, Message::fence, wire::pack(key, std::string("z"))));
-  const auto last = gatherer.add(3, Message::addresses, wire::pack(key, std::string("b")));
+  const std::string key = "tutti.job.key:4294967294 #0", data = "";
+  EXPECT_FALSE(gatherer.add(2, wire::pack(key, data, Addresses{"tutti.ucx.1", "a"})));
+  const auto last = gatherer.add(3, wire::pack(key, data, Addresses{"tutti.ucx.1", "b"}));
   ASSERT_TRUE(last);
-  EXPECT_EQ(last->type, Message::addresses);
   EXPECT_EQ(last->nodes, (std::vector<int>{2, 3}));
-  EXPECT_EQ(last->data, "ab");
+  EXPECT_EQ(last->addresses.key, "tutti.ucx.1");
+  EXPECT_EQ(last->addresses.packed, "ab");
 }
 
 }  // namespace
