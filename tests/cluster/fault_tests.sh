@@ -275,17 +275,20 @@ test_tree_faults() {
 }
 test_ssh_refused() {
   nodes_up $nodes
-  stop_sshd node2
-  limit=30 launch --host $all "$where"
-  went_wrong
-  [ "$code" != 124 ] || fail "mpirun hangs when ssh is refused: $(cat "$bed/out")"
-  said node2
-  nothing_is_left
+  local node
+  for node in node3 node2; do
+    stop_sshd $node
+    limit=30 launch --host $all "$where"
+    went_wrong
+    [ "$code" != 124 ] || fail "mpirun hangs when ssh is refused: $(cat "$bed/out")"
+    said $node
+    nothing_is_left
+  done
 }
 
 test_unknown_host() {
   nodes_up $nodes
-  limit=30 launch --host node1:1,nowhere:1 "$where"
+  limit=30 launch --host $all,nowhere:1 "$where"
   went_wrong
   [ "$code" != 124 ] || fail "mpirun hangs on an unknown host: $(cat "$bed/out")"
   said nowhere
@@ -302,6 +305,6 @@ test_killed_rank_is_said_once() {
     ends_in_time
     [ "$code" = 137 ] || fail "exit code $code: $(cat "$bed/out")"
     [ "$(grep -c '^tutti: .*error: ' "$bed/out")" = 1 ] || fail "not one sentence: $(cat "$bed/out")"
-    said "^tutti: error: rank [0-5] on node2 .* was killed by signal 9"
+    said "^tutti: error: rank [23] on node2 .* was killed by signal 9"
   done
 }

@@ -122,13 +122,23 @@ start_stubborn_daemons() {
   fake_nodes
   start_ready 6 "$@" "${remote[@]}" -n 6 ./stubborn
 }
+# By order: of a.invalid, of b.invalid. A daemon is the child, by way of exec, of mpirun or of the daemon that has started
+# it; its watchdog has another name.
+daemon_of() {
+  local pid=$launched n
+  [ "$fan_out" = 1 ] || { pgrep -P "$launched" -x tuttid | sed -n "$1p"; return; }
+  for ((n = 0; n < $1; ++n)); do pid=$(pgrep -P "$pid" -x tuttid); done
+  echo "$pid"
+}
 test_killed_daemon() {
-  start_stubborn_daemons
-  # A daemon is its launcher's child by way of exec; its watchdog has another name.
-  fault kill -9 "$(pgrep -P "$launched" -x tuttid | head -1)"
-  ends_in_time
-  expect_code 1
-  said ".invalid is lost"
+  local which
+  for which in 1 2; do
+    start_stubborn_daemons
+    fault kill -9 "$(daemon_of $which)"
+    ends_in_time
+    expect_code 1
+    said ".invalid is lost"
+  done
 }
 
 test_killed_launcher_of_daemons() {
@@ -145,7 +155,6 @@ test_interrupt_with_daemons() {
 }
 
 # A daemon that is stopped, or waits for a file system: its kernel goes on acknowledging.
-daemon_of() { pgrep -P "$launched" -x tuttid | sed -n "$1p"; }  # by order: of a.invalid, of b.invalid
 start_with_stopped_daemon() {
   start_stubborn_daemons "$@"
   kill -STOP "$(daemon_of 2)"
@@ -239,19 +248,26 @@ listening() {
     $4 == "0A" && ($10 in own) && $2 !~ /^0100007F:/ { sub(".*:", "", $2); print $2 }' /proc/net/tcp /proc/net/tcp6 2>/dev/null |
     while read -r port; do echo $((16#$port)); done
 }
-# A job of which one daemon comes when there is a file; its port in $port.
+# A job of which one daemon comes when there is a file; in $waiting who waits for it, at $port: mpirun, or the daemon that
+# starts it.
 start_late() {
-  local starter=${1:-$mpirun}
-  printf '#!/bin/sh\nshift\nuntil [ -e go ]; do sleep 0.02; done\nexec sh -c "$*"\n' >shell && chmod +x shell
-  "$starter" --set launch.rsh=./shell -H a.invalid:1,localhost:1 -n 2 echo done >out 2>err &
+  local starter=${1:-$mpirun} hosts=late.invalid:1,localhost:1
+  [ "$fan_out" != 1 ] || hosts=a.invalid:1,$hosts
+  late_ranks=$(tr , '\n' <<<"$hosts" | grep -c '')
+  printf '#!/bin/sh\nname=$1\nshift\n[ $name != late.invalid ] || until [ -e go ]; do sleep 0.02; done\nexec sh -c "$*"\n' >shell && chmod +x shell
+  "$starter" --set launch.rsh=./shell -H "$hosts" -n "$late_ranks" echo done >out 2>err &
   launched=$!
-  is_listening() { port=$(listening "$launched") && [ -n "$port" ]; }
-  within 10 is_listening || fail "the launcher's port is not found"
+  is_listening() {
+    waiting=$launched
+    [ "$fan_out" != 1 ] || waiting=$(daemon_of 1)
+    port=$(listening "$waiting") && [ -n "$port" ]
+  }
+  within 10 is_listening || fail "the port where daemons report is not found"
 }
 ends_well() {
   touch go
   wait "$launched" || fail "the job failed"
-  printed_lines 2
+  printed_lines "$late_ranks"
   nothing_is_left
 }
 
@@ -290,9 +306,9 @@ END
   complains() { grep -q "cannot take the connections of daemons for now: Too many open files" err; }
   within 10 complains || fail "the launcher does not tell that it can take no more: $(cat crowd.out)"
   local before after
-  before=$(spent "$launched")
+  before=$(spent "$waiting")
   sleep 1
-  after=$(spent "$launched")
+  after=$(spent "$waiting")
   ((${after% *} - ${before% *} < 300000000)) || fail "it ran for $(((${after% *} - ${before% *}) / 1000000)) ms of a second"
   said_once "cannot take the connections"
   kill "$crowd" 2>/dev/null
@@ -303,7 +319,10 @@ END
 test_launcher_stops_listening() {
   fake_nodes
   start_ready 6 "${remote[@]}" -n 6 ./stubborn
-  [ -z "$(listening "$launched")" ] || fail "the launcher listens at $(listening "$launched")"
+  local pid
+  for pid in "$launched" "$(daemon_of 1)" "$(daemon_of 2)"; do
+    [ -z "$(listening "$pid")" ] || fail "$(cat "/proc/$pid/comm") listens at $(listening "$pid")"
+  done
   fault kill -INT "$launched"
   ends_in_time
   expect_code 130

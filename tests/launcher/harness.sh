@@ -13,6 +13,7 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/launcher-test.XXXXXX")
 export TMPDIR=$work/tmp TUTTI_TEST_MARK=$work TUTTI_TEST_JOB_FILE=$work/job XDG_CONFIG_HOME=$work/config
 # Beside other tests a job would be bound to what these have left: whoever tests that says so.
 export TUTTI_LAUNCH_SHARE_CORES=on
+[ -z "$fan_out" ] || export TUTTI_LAUNCH_FAN_OUT=$fan_out
 mkdir "$TMPDIR"
 cd "$work"
 segments_before=$(segments_without_users | tr '\n' ' ')

@@ -16,8 +16,10 @@
 #include <cstdlib>
 #include <string>
 
+#include "launcher/bundle.hpp"
 #include "launcher/cleanup.hpp"
 #include "launcher/daemon_start.hpp"
+#include "launcher/link.hpp"
 #include "launcher/wire.hpp"
 
 extern char** environ;
@@ -92,6 +94,27 @@ bool lie_alike(const std::string& kind) {
   return true;
 }
 
+// What only the daemon above a node may say of it.
+bool speak_for_another(const std::string& kind, int node) {
+  const std::vector<Span> nodes{{node, 1}};
+  const std::string nothing;
+  if (kind == "relayed")
+    tell(Message::relayed, nodes, Message::launched, nothing);
+  else if (kind == "gathered")
+    tell(Message::gathered, nodes, std::string("job:4294967294 #0"), nothing, Addresses{});
+  else if (kind == "joined")
+    tell(Message::joined, node, NodeShape{.cores = 2});
+  else if (kind == "parted")
+    tell(Message::parted, node, LinkEnd::silent, std::string("it is gone"));
+  else if (kind == "not_started")
+    tell(Message::not_started, nodes, std::string("no way"));
+  else if (kind == "counted")
+    tell(Message::counted, std::string("x"));
+  else
+    return false;
+  return true;
+}
+
 [[noreturn]] void be_daemon(const std::string& kind) {
   auto start = read_start(STDIN_FILENO);
   if (!start) give_up(start.error().message().c_str());
@@ -146,6 +169,8 @@ bool lie_alike(const std::string& kind) {
     tell(Message::output, own, 7, std::string("x\n"));
   } else if (kind == "as_launcher") {
     tell(Message::finish, true);
+  } else if (speak_for_another(kind, node == 1 ? 0 : 1)) {
+    // Said.
   } else if (!lie_alike(kind)) {
     give_up("there is no such lie");
   }
@@ -245,6 +270,10 @@ NodeTask two_sleepers(const std::string& job) {
     tell(Message::finished);
   } else if (kind == "cut") {
     put(header(3, Message::signal_ranks) + "abc");
+  } else if (kind == "relay") {
+    tell(Message::relay, std::vector<Span>{{0, 1}}, Message::relay, std::string());
+  } else if (kind == "relay_twice") {
+    tell(Message::relay, std::vector<Span>{{0, 1}, {0, 1}}, Message::call, std::string());
   } else if (!lie_alike(kind)) {
     give_up("there is no such lie");
   }

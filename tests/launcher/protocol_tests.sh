@@ -3,11 +3,12 @@
 # (lying_end.cpp): the other side ends the job with a sentence, and nothing stays.
 lying_end=$build/tests/launcher/lying_end
 
-# lies KIND SENTENCE: as the daemon of one of two nodes.
+# lies KIND SENTENCE: as the daemon of a node, or behind another one that does not lie.
 lies() {
-  printf '#!/bin/sh\nexec "%s" daemon %s\n' "$lying_end" "$1" >shell && chmod +x shell
-  local begin=$SECONDS
-  launch --set launch.rsh=./shell -H localhost:1,a.invalid:1 -n 2 sleep 600
+  printf '#!/bin/sh\n[ $1 != b.invalid ] || { shift; exec sh -c "$*"; }\nexec "%s" daemon %s\n' "$lying_end" "$1" >shell && chmod +x shell
+  local begin=$SECONDS hosts=localhost:1,a.invalid:1
+  [ "$fan_out" != 1 ] || hosts=localhost:1,b.invalid:1,a.invalid:1
+  launch --set launch.rsh=./shell -H $hosts sleep 600
   ((SECONDS - begin < 10)) || fail "$1: it took $((SECONDS - begin)) s"
   expect_code 1
   said_once "$2"
@@ -25,6 +26,10 @@ test_lying_daemons() {
   lies as_launcher "it said 'finish' while ranks were being started"
   lies unknown "it sent message 99, which there is not"
   lies long "it sent a message of 4294967295 bytes"
+  local kind  # of what an inner daemon of a tree may say of the nodes behind it, and of no others
+  for kind in relayed gathered joined parted not_started counted; do
+    lies $kind "it said '$kind' in a way that makes no sense"
+  done
 }
 # Who has proved nothing is no daemon, whatever it says.
 test_lying_daemons_without_proof() {
@@ -50,5 +55,7 @@ test_lying_launchers() {
   misleads cut "it said 'signal_ranks' in a way that makes no sense"
   misleads unknown "it sent message 99, which there is not"
   misleads long "it sent a message of 4294967295 bytes"
+  misleads relay "it said 'relay' in a way that makes no sense"
+  misleads relay_twice "it said 'relay' in a way that makes no sense"
 }
 test_silent_launcher() { misleads silent "it has not proved in time to be of this job"; }
