@@ -8,7 +8,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
+#include <mutex>
 #include <sstream>
 
 #include "base/address_key.hpp"
@@ -29,6 +31,16 @@ constexpr char kNodeKey[] = "tutti.node", kWaitsKey[] = "tutti.waits",
                kProgramKey[] = "tutti.program";
 constexpr int kUntilKilled = 500;  // milliseconds
 constexpr int kTryFor = 1;  // seconds, between which patience may be lost
+// How long a thread that ends the job waits for another one that joins or leaves at this moment.
+constexpr std::chrono::seconds kForTheOther{2};
+
+// Joining, leaving and ending the job, by one thread at a time: PMIx cannot be told of the end of a job
+// while another thread leaves it. Whoever ends the job never gives it back.
+std::timed_mutex& membership() {
+  static auto* mutex = new std::timed_mutex;  // outlives exit handlers
+  return *mutex;
+}
+std::atomic<bool> is_aborting{false};
 
 Error pmix_failure(const std::string& what, pmix_status_t status) {
   return failure(MPI_ERR_OTHER, "{}: the PMIx server says {}", what, PMIx_Error_string(status));
@@ -45,14 +57,12 @@ class PmixJob final : public Job {
   Result<std::string> told_by(int rank) override;
   Result<std::string> address_of(int rank) override;
   std::vector<int> nodes() override;
-  void leave() override {
-    const LeaksNotSought of_pmix;
-    PMIx_Finalize(nullptr, 0);
-  }
+  void leave() override;
   [[noreturn]] void abort(int code, const std::string& message) override;
 
  private:
   // A job-level value as a number or a text; the fallback where the server does not give it.
+  pmix_status_t enter();
   int64_t job_number(const char* key, int64_t fallback) const;
   std::string job_text(const char* key) const;
   Error count_programs();
@@ -76,6 +86,7 @@ class PmixJob final : public Job {
   }
 
   pmix_proc_t me_{};
+  bool has_left_ = false;  // under membership()
   int program_ = 1;  // a rank may run several, one after the other
   bool publishes_ = false;  // with the fence under way
   std::optional<Patience> patience_;  // until all ranks have come
@@ -129,13 +140,18 @@ std::string PmixJob::job_text(const char* key) const {
   return text;
 }
 
+pmix_status_t PmixJob::enter() {
+  const SomeHome home;
+  const SignalsBlocked none;  // the library makes a thread
+  const LeaksNotSought of_pmix;
+  return PMIx_Init(&me_, nullptr, 0);
+}
+
 Error PmixJob::start() {
   pmix_status_t status;
   {
-    const SomeHome home;
-    const SignalsBlocked none;  // the library makes a thread
-    const LeaksNotSought of_pmix;
-    status = PMIx_Init(&me_, nullptr, 0);
+    const std::lock_guard alone(membership());
+    status = enter();
   }
   const char* job_id = std::getenv("TUTTI_JOB");
   if (status != PMIX_SUCCESS)  // the namespace of our own launcher is a secret
@@ -357,12 +373,28 @@ std::vector<int> PmixJob::nodes() {
   return node_of;
 }
 
+void PmixJob::leave() {
+  {
+    const std::lock_guard alone(membership());
+    const LeaksNotSought of_pmix;
+    PMIx_Finalize(nullptr, 0);
+    has_left_ = true;
+  }
+  // Another thread ends the job, and this process with it. A good end of the program meanwhile would
+  // be told instead of what that thread has to say.
+  while (is_aborting) ::pause();
+}
+
 void PmixJob::abort(int code, const std::string& message) {
+  is_aborting = true;
   // Before the launcher hears of it, and ends this rank as all others.
   flush_streams();
   // Tutti's launcher prints the message, once for the job; others do not, and may kill this rank at once.
   if (!view_.own_launcher) say(Level::error, "{}", message);
-  const bool told = PMIx_Abort(code, message.c_str(), nullptr, 0) == PMIX_SUCCESS;
+  // Another thread of this rank may end the job as well, or leave it: then it is joined once more.
+  const bool alone = membership().try_lock_for(kForTheOther);
+  const bool belongs = !alone || !has_left_ || enter() == PMIX_SUCCESS;
+  const bool told = belongs && PMIx_Abort(code, message.c_str(), nullptr, 0) == PMIX_SUCCESS;
   if (!told && view_.own_launcher) say(Level::error, "{}", message);
   // Who ends here closes its connections, of which UCX tells at their other ends in words of its
   // own: the launcher may be quicker to end all. It may be gone, too.

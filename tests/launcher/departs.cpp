@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // departs HOW [FILE]: a program that prints without flushing, to standard output by both languages'
 // means and to a file, and then leaves in one of many ways. For what it printed, and for what the
-// other ranks learn of it.
+// other ranks learn of it. departs wrongly HOW: all ranks begin or end MPI as they may not.
 #include <mpi.h>
 #include <pthread.h>
 #include <sys/wait.h>
@@ -45,10 +45,39 @@ void print_more_than_fits() {
   for (int i = 0; i < 32; ++i) std::fputs(line.c_str(), stdout);
 }
 
+void* finalize(void* both) {
+  pthread_barrier_wait(static_cast<pthread_barrier_t*>(both));
+  MPI_Finalize();
+  return nullptr;
+}
+
+// What no rank may do, and what all of them do here at once.
+int start_or_end_wrongly(const std::string& how) {
+  int rank, provided;
+  if (how == "early") MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided);
+  if (how == "init_twice") MPI_Init(nullptr, nullptr);
+  if (how == "two_threads") {
+    pthread_barrier_t both;
+    pthread_barrier_init(&both, nullptr, 2);
+    pthread_t other;
+    pthread_create(&other, nullptr, finalize, &both);
+    finalize(&both);
+    pthread_join(other, nullptr);
+  } else {
+    MPI_Finalize();
+  }
+  if (how == "finalize_twice") MPI_Finalize();
+  if (how == "init_again") MPI_Init(nullptr, nullptr);
+  if (how == "late") MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  return 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   const std::string how = argc > 1 ? argv[1] : "";
+  if (how == "wrongly") return start_or_end_wrongly(argv[2]);
   int rank, size;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);

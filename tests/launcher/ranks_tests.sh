@@ -347,6 +347,31 @@ test_late_finalize_by_library() {
   done
   nothing_is_left
 }
+# What all ranks do at once is one event: nobody says it twice, and no exit code is told beside it.
+test_wrong_starts_and_ends_are_said_once_by_library() {
+  local ranks try where=()
+  says() {  # HOW SENTENCE
+    launch "${where[@]}" -n "$ranks" "$departs" wrongly "$1"
+    expect_code 16
+    [ "$(grep -c "^tutti: .*error" err)" = 1 ] || fail "$1 on $ranks ranks: not one sentence"
+    grep -qE "rank [0-9]+ on $(hostname): $2" err || fail "$1 on $ranks ranks lacks: $2"
+    [ "$(grep -cE '^  rank [0-9]+: MPI_[A-Za-z_]+(\(\))? at departs.cpp:' err)" = 1 ] || fail "$1 on $ranks ranks: not one place"
+  }
+  fake_nodes
+  for ranks in 1 2 4 6; do
+    [ "$ranks" -lt 6 ] || where=("${remote[@]}")
+    says early "MPI_Comm_rank: called before MPI_Init"
+    says init_twice "MPI_Init: MPI is initialized already"
+    says finalize_twice "MPI_Finalize: called after MPI_Finalize"
+    says init_again "MPI_Init: MPI is initialized already and finalized: it starts once"
+    says late "MPI_Comm_rank: called after MPI_Finalize"
+    # Which of the threads comes first is open, and so is where it is when the other one comes.
+    for try in 1 2 3 4 5; do
+      says two_threads "MPI_Finalize: (MPI_Finalize is under way already|called after MPI_Finalize)"
+    done
+  done
+  nothing_is_left
+}
 # Of a made-up machine with two sockets, whose processors are this one's.
 test_ranks_are_told_the_places_of_their_node() {
   [ "$(nproc)" -ge 2 ] || return 0
