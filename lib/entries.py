@@ -36,6 +36,9 @@ ANY_TIME = re.compile(r"MPI_(Init|Init_thread|Initialized|Finalized|Get_version|
                       r"Info_.*|Session_.*|T_.*|Abi_.*|Error_class|Error_string|Add_error_.*|"
                       r"Remove_error_.*|Errhandler_free|(Comm|Win|File)_create_errhandler|Get_address|Status_[gs]et_(source|tag|error))")
 
+# May be called by any thread whatever the thread level (section 11.6.2), as all of the above may.
+ANY_THREAD = re.compile(r"MPI_(Query_thread|Is_thread_main|Pcontrol)")
+
 # Addresses that may be NULL though they are no arrays, buffers or statuses.
 MAY_BE_NULL = {("MPI_Init", "argc"), ("MPI_Init", "argv"), ("MPI_Init_thread", "argc"),
                ("MPI_Init_thread", "argv"), ("MPI_Info_get_string", "value"), ("MPI_Session_get_nth_pset", "pset_name")}
@@ -106,6 +109,8 @@ def significance():
 
 
 def is_recorded(function):
+    if "create_errhandler" in function.name:  # of any thread, at any time, and shared with nobody
+        return False
     moves = any(p.kind == "BUFFER" for p in function.parameters) and \
         any(p.type in ("MPI_Comm", "MPI_Win") for p in function.parameters) and "ack" not in function.name
     return bool(moves or RECORDED.fullmatch(function.name))
@@ -137,7 +142,9 @@ class Call:
             self.arguments = [p.name for p in function.parameters]
             return
         if not ANY_TIME.fullmatch(function.name):
-            self.checks.append("entry.ready()")
+            # Of what the flight record knows, it judges the thread itself.
+            judged = self.recorded or LOOKS.fullmatch(function.name) or ANY_THREAD.fullmatch(function.name)
+            self.checks.append("entry.ready()" if judged else "entry.ready_to_ask()")
         if function.name in ON_NO_FILE:
             self.checks.append("entry.no_file()")
         file_kind = "file_or_null" if function.name in FILE_OR_NULL else "file"

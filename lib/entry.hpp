@@ -23,6 +23,7 @@
 #include "base/flight.hpp"
 #include "counters.hpp"
 #include "mpi/comm/comm.hpp"
+#include "mpi/env/thread_level.hpp"
 #include "mpi/file/file.hpp"
 #include "mpi/object/entry.hpp"
 #include "mpi/object/incident.hpp"
@@ -127,6 +128,14 @@ class Entry {
 
   bool ready() {
     return mpi::phase.load(std::memory_order_relaxed) == mpi::Phase::running || not_running();
+  }
+
+  // The same of a call that the flight record does not know of: whether this thread may make it is asked here.
+  bool ready_to_ask() {
+    if (!ready()) return false;
+    if (!mpi::may_ask()) [[unlikely]]
+      mpi::judge_asking(static_cast<uint16_t>(function_), caller_);
+    return true;
   }
 
   // --- handles: the object, and the communicator on which later errors are raised

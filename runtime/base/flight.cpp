@@ -29,7 +29,9 @@ bool one_at_a_time = false;
 
 namespace {
 
-Judge judge;
+// Of a Judge; a session may begin while other threads call.
+std::atomic<decltype(Judge::newcomer)> judge_newcomer{nullptr};
+std::atomic<decltype(Judge::overlap)> judge_overlap{nullptr};
 constexpr int32_t kMostRanks = 1 << 24;
 constexpr double kLongest = 1e9;  // seconds: some thirty years
 
@@ -125,8 +127,9 @@ void open(std::string_view job, int rank, int size, std::string_view host) {
 }
 
 void set_judge(Judge made, bool one_at_a_time) {
-  judge = made;
-  inside::one_at_a_time = one_at_a_time;
+  judge_newcomer = made.newcomer;
+  judge_overlap = made.overlap;
+  if (one_at_a_time) inside::one_at_a_time = true;
 }
 
 Thread* inside::attach(uint16_t function, const void* caller) {
@@ -138,7 +141,7 @@ Thread* inside::attach(uint16_t function, const void* caller) {
     thread = &unasked;
     return nullptr;
   }
-  if (caller && judge.newcomer) judge.newcomer(function, caller);
+  if (const auto judges = judge_newcomer.load(std::memory_order_acquire); caller && judges) judges(function, caller);
   const std::lock_guard lock(attaching);
   static bool first = true;
   if (!std::exchange(first, false)) record->several.store(true, std::memory_order_relaxed);
@@ -154,7 +157,7 @@ Thread* inside::attach(uint16_t function, const void* caller) {
 void inside::expect_alone(const Thread& mine, uint16_t function, const void* caller) {
   for (const Thread& other : record.load(std::memory_order_acquire)->threads)
     if (&other != &mine && get(other.used) && get(other.inside))
-      if (const Call* const call = get(other.call)) return judge.overlap(function, caller, *call);
+      if (const Call* const call = get(other.call)) return judge_overlap.load(std::memory_order_acquire)(function, caller, *call);
 }
 
 void waits() {

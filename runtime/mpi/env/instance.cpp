@@ -307,7 +307,7 @@ Error begin_world(int level) {
   info_env().set("maxprocs", std::to_string(p.job->view().size));
   info_env().set("thread_level", name_of_thread_level(level));
   info_env().set("mpi_memory_alloc_kinds", memory_kinds_given(nullptr));
-  if (p.checker && !had_sessions) open_thread_judge(report_only);
+  if (p.checker) look_at_callers_of_world(level, report_only);
   show_world(p);
   if (Error e = meet_parent()) return e;
   wait_for_debugger(p.job->view());
@@ -333,12 +333,13 @@ Error end_world() {
   return {};
 }
 
-Error begin_session() {
+Error begin_session(int level) {
   const std::lock_guard one(making());
   if (!is_open)
     if (Error e = open(MPI_THREAD_MULTIPLE)) return e;
   // Each session has a thread level of its own, which says nothing of the threads of others.
   process().thread_level = MPI_THREAD_MULTIPLE;
+  if (process().checker) look_at_callers_of_session(level, report_only);
   concurrent_calls = true;
   had_sessions = true;
   const std::lock_guard count(counting());

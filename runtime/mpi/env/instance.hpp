@@ -26,8 +26,8 @@ bool world_has_ended();
 int world_thread_level();
 bool is_main_thread();  // the one that has begun the World Model
 
-// There is one session more, or less. Any thread.
-Error begin_session();
+// There is one session more, of this thread level, or one less. Any thread.
+Error begin_session(int level);
 void end_session();
 
 // opening.cpp. `ticks`: of the progress thread, if there is to be one. `report_only`: findings end

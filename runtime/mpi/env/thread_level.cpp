@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/env/thread_level.hpp"
 
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <atomic>
-#include <thread>
+#include <mutex>
 
 #include "base/flight.hpp"
 #include "base/log.hpp"
@@ -14,10 +18,30 @@
 namespace tutti::mpi {
 namespace {
 
-bool reports_only = false;
+std::atomic<bool> reports_only{false};
 
-// Ends a job that is lost anyway.
-bool may_always(uint16_t function) { return function == static_cast<uint16_t>(Function::Abort); }
+// What has begun so far, under `beginning`.
+std::mutex& beginning() {
+  static auto* mutex = new std::mutex;  // outlives exit handlers
+  return *mutex;
+}
+struct Begun {
+  int highest_level = MPI_THREAD_SINGLE;
+  bool sessions = false;
+};
+Begun& begun() {
+  static auto* it = new Begun;
+  return *it;
+}
+
+// This thread has begun MPI or a session. (The number of a thread that is over is soon another one's.)
+thread_local bool began_one = false;
+
+// MPI_Abort ends a job that is lost anyway, and a session may begin in any thread.
+bool may_always(uint16_t function) {
+  return function == static_cast<uint16_t>(Function::Abort) ||
+         function == static_cast<uint16_t>(Function::Session_init);
+}
 
 CallSite place_of(uint16_t function, const void* caller) {
   return {function, reinterpret_cast<uintptr_t>(caller)};
@@ -25,9 +49,10 @@ CallSite place_of(uint16_t function, const void* caller) {
 
 void tell(std::string text, const std::vector<CallSite>& places) {
   static std::atomic<bool> told{false};
-  if (told.exchange(true) && reports_only) return;
+  const bool goes_on = reports_only;
+  if (told.exchange(true) && goes_on) return;
   for (const std::string& line : place_texts(places)) text += "\n  " + line;
-  if (reports_only) return log_line(Level::error, text);
+  if (goes_on) return log_line(Level::error, text);
   process().job->abort(MPI_ERR_OTHER, text);
 }
 
@@ -36,15 +61,27 @@ std::string intro(uint16_t function) {
                      flight::name_of_function(function));
 }
 
+bool is_first_thread() { return syscall(SYS_gettid) == getpid(); }
+
 void judge_newcomer(uint16_t function, const void* caller) {
   if (phase.load(std::memory_order_acquire) != Phase::running || may_always(function)) return;
-  const Process& p = process();
-  if (p.thread_level > MPI_THREAD_FUNNELED || std::this_thread::get_id() == p.main_thread) return;
+  if (callers != Callers::those_that_began) return;
+  if (began_one) return;
+  std::unique_lock lock(beginning());
+  const Begun now = begun();
+  lock.unlock();
+  if (now.sessions && is_first_thread()) return;
+  const char* const level = name_of_thread_level(now.highest_level);
   tell(intro(function) +
-           fmt::format("another thread than the one that initialized MPI, and {} allows that one alone: ask "
-                       "MPI_Init_thread for MPI_THREAD_SERIALIZED, or for MPI_THREAD_MULTIPLE if threads call "
-                       "at the same time (the standard, section 11.6.2)",
-                       name_of_thread_level(p.thread_level)),
+           (now.sessions
+                ? fmt::format("another thread than those that began MPI or a session, and {} allows those alone: "
+                              "give MPI_Session_init an info whose thread_level is MPI_THREAD_MULTIPLE",
+                              level)
+                : fmt::format("another thread than the one that initialized MPI, and {} allows that one alone: ask "
+                              "MPI_Init_thread for MPI_THREAD_SERIALIZED, or for MPI_THREAD_MULTIPLE if threads "
+                              "call at the same time",
+                              level)) +
+           " (the standard, section 11.6.2)",
        {place_of(function, caller)});
 }
 
@@ -52,12 +89,30 @@ void judge_overlap(uint16_t function, const void* caller, const flight::Call& ot
   if (phase.load(std::memory_order_acquire) != Phase::running || may_always(function)) return;
   const flight::Call theirs = flight::read(other);
   if (theirs.function == static_cast<uint16_t>(Function::Abort)) return;
-  if (process().thread_level == MPI_THREAD_MULTIPLE) return;
+  if (callers != Callers::one_at_a_time) return;
   tell(intro(function) +
            fmt::format("one thread while another is in {}, and MPI_THREAD_SERIALIZED allows one at a time: ask "
                        "MPI_Init_thread for MPI_THREAD_MULTIPLE (the standard, section 11.6.2)",
                        flight::name_of_function(theirs.function)),
        {place_of(function, caller), {theirs.function, theirs.caller}});
+}
+
+// Several levels side by side say of calls at the same time nothing, and neither does one that is over.
+void look(int level, bool of_session, bool report_only) {
+  const std::lock_guard lock(beginning());
+  reports_only = report_only;
+  Begun& known = begun();
+  began_one = true;
+  known.sessions |= of_session;
+  known.highest_level = std::max(known.highest_level, level);
+  if (known.highest_level <= MPI_THREAD_FUNNELED)
+    callers = Callers::those_that_began;
+  else if (!known.sessions && level == MPI_THREAD_SERIALIZED)
+    callers = Callers::one_at_a_time;
+  else
+    callers = Callers::any;
+  if (callers != Callers::any)
+    flight::set_judge({judge_newcomer, judge_overlap}, callers == Callers::one_at_a_time);
 }
 
 }  // namespace
@@ -71,11 +126,16 @@ const char* name_of_thread_level(int level) {
   }
 }
 
-void open_thread_judge(bool report_only) {
-  reports_only = report_only;
-  const int level = process().thread_level;
-  if (level == MPI_THREAD_MULTIPLE) return;
-  flight::set_judge({judge_newcomer, judge_overlap}, level == MPI_THREAD_SERIALIZED);
+void judge_asking(uint16_t function, const void* caller) {
+  const flight::Thread& mine = *flight::inside::thread;
+  const bool is_unasked = &mine == &flight::inside::unasked;
+  // The library may call the program's functions in a thread of its own.
+  if (InCallback::depth() > 0 || (!is_unasked && mine.inside)) return;
+  if (callers == Callers::those_that_began && is_unasked) judge_newcomer(function, caller);
+  if (callers == Callers::one_at_a_time) flight::inside::expect_alone(mine, function, caller);
 }
+
+void look_at_callers_of_world(int level, bool report_only) { look(level, false, report_only); }
+void look_at_callers_of_session(int level, bool report_only) { look(level, true, report_only); }
 
 }  // namespace tutti::mpi

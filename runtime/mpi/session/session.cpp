@@ -88,7 +88,7 @@ Error session_init(Info* info, Errhandler& errhandler, MPI_Session* session) {
   if (error) {
     made->errhandler = Ref<Errhandler>(&predefined_errhandler(MPI_ERRORS_ARE_FATAL));
   } else {
-    error = level ? begin_session() : std::move(level).error();
+    error = level ? begin_session(*level) : std::move(level).error();
   }
   if (error) {
     error_object() = Ref<HasErrhandler>(made.get());
