@@ -9,6 +9,12 @@ import sys
 from cases import Source, errors, judge_all, said
 
 # case, ranks, the lines that are told: LINE(name) stands for the place in the source
+def undefined(ops, types):
+    return [f"undefined: the standard \\(section 6.9.2\\) does not define MPI_{op} on MPI_{of};.*MPI_Allreduce at LINE(reduce).* \\(ranks 0 and 1\\)"
+            for of in types for op in ops]
+
+
+OPS = ["MIN", "MAX", "SUM", "PROD", "LAND", "LOR", "LXOR", "BAND", "BOR", "BXOR"]
 NOTES = [
     ("left_request", 2, ["2 requests never completed, started by MPI_Irecv at LINE(left_request).* \\(ranks 0 and 1\\)"]),
     ("left_persistent", 2, ["4 persistent requests never freed, made by MPI_Recv_init at LINE(left_persistent).* \\(ranks 0 and 1: 4\\)"]),
@@ -27,6 +33,9 @@ NOTES = [
     ("left_file", 2, ["2 files never closed, opened by MPI_File_open at LINE(left_file).* \\(ranks 0 and 1\\)"]),
     ("left_much", 2, ["1 message sent and never received", "2 datatypes never freed", "2 groups never freed"]),
     ("undefined_char", 2, ["undefined: the standard \\(section 6.9.2\\) does not define MPI_SUM on MPI_CHAR; .*: MPI_Allreduce at LINE(undefined_char), in .* \\(ranks 0 and 1\\)"]),
+    ("undefined_characters", 2, undefined(OPS, ["CHAR"])),
+    ("undefined_fortran_characters", 2, undefined(OPS, ["CHARACTER"])),
+    ("undefined_truths", 2, undefined(["LAND", "LOR", "LXOR"], ["AINT", "COUNT", "OFFSET"])),
     ("race", 3, ["race: time alone decides which message MPI_Recv at LINE(race), in .* takes on rank 0: ranks 1 and 2 have each sent one, on MPI_COMM_WORLD"]),
     ("race", 5, ["race: .* MPI_Recv at LINE(race)"]),
     ("race_any_tag", 3, ["race: .* MPI_Recv at LINE(race_any_tag)"]),
@@ -38,9 +47,10 @@ NOTES = [
     ("unready_any", 2, ["not ready: MPI_Irecv at LINE(unready_any)"]),
     ("race_takes_the_other", 3, ["race: .* MPI_Recv at LINE(race_takes_the_other)"]),
 ]
-RIGHT = [("ready", 2), ("clean", 2), ("clean", 3), ("freed_request", 2), ("cancelled", 2), ("one_sender", 2), ("other_tags", 4),
+RIGHT = [("defined", 2), ("ready", 2), ("clean", 2), ("clean", 3), ("freed_request", 2), ("cancelled", 2), ("one_sender", 2), ("other_tags", 4),
          ("in_turn", 4), ("in_turn_by_barriers", 4), ("in_turn_by_ssend", 3), ("posted_apart", 3), ("posted_in_turn", 3), ("threads_in_turn", 2),
-         ("threads_apart", 2), ("serialized_in_turn", 1), ("funneled_at_any_time", 1), ("single_at_any_time", 1)]
+         ("threads_apart", 2), ("serialized_in_turn", 1), ("funneled_at_any_time", 1), ("single_at_any_time", 1),
+         ("multiple_ask", 1), ("funneled_sessions", 1), ("single_session_for_all", 1), ("serialized_beside_a_session", 1)]
 # Wrong, but errors are returned: nothing crashes or hangs, and nothing is told.
 SURVIVES = [("two_at_random", 1)] * 5
 # The job ends with the report, at each level.
@@ -66,6 +76,13 @@ REPORTS = [
                           "MPI_Send at LINE(send_to_myself)"]),
     ("single_send", 1, ["MPI_Send is called by another thread .* MPI_THREAD_SINGLE allows", "MPI_Send at LINE(send_to_myself)"]),
     ("funneled_test", 1, ["MPI_Test is called by another thread", "MPI_Test at LINE(funneled_test)"]),
+    ("funneled_ask", 1, ["MPI_Comm_rank is called by another thread than the one that initialized MPI", "MPI_Comm_rank at LINE(ask)"]),
+    ("single_ask", 1, ["MPI_Type_size is called by another thread than the one that initialized MPI", "MPI_Type_size at LINE(single_ask)"]),
+    ("single_attribute", 1, ["MPI_Comm_get_attr is called by another thread", "MPI_Comm_get_attr at LINE(single_attribute)"]),
+    ("serialized_ask", 1, ["MPI_Comm_rank is called by one thread while another is in MPI_Recv, and MPI_THREAD_SERIALIZED", "MPI_Comm_rank at LINE(ask)"]),
+    ("single_beside_a_session", 1, ["MPI_Comm_rank is called by another thread than those that began MPI or a session, and MPI_THREAD_SINGLE allows",
+                                    "MPI_Comm_rank at LINE(ask)"]),
+    ("funneled_session_of_another", 1, ["is called by another thread than those that began MPI or a session, and MPI_THREAD_FUNNELED allows"]),
     ("serialized_two", 1, ["MPI_Send is called by one thread while another is in MPI_Recv, and MPI_THREAD_SERIALIZED", "MPI_Send at LINE(send)", "MPI_Recv at LINE(recv)"]),
 ]
 # Nothing but the report happens: the program goes on, and ends as it would have (124: by --timeout).
@@ -73,6 +90,7 @@ REPORT_ONLY = [
     ("op", 3, 0, 1, ["error: rank [012] calls MPI_Allreduce with MPI_(MAX|SUM) \\(LINE(op)\\) where rank.* MPI_(MAX|SUM)"]),
     ("deadlock", 2, 124, 1, ["error: deadlock: ranks 0 and 1 wait for each other", "rank 1.*MPI_Recv.*LINE(recv)"]),
     ("two_threads", 2, 124, 1, ["error: two threads of rank 0"]),
+    ("funneled_ask", 1, 0, 1, ["error: rank 0 on .*: MPI_Comm_rank is called by another thread", "MPI_Comm_rank at LINE(ask)"]),
     ("funneled_send", 1, 0, 1, ["error: rank 0 on .*: MPI_Send is called by another thread"]),
     ("overlap", 1, 0, 1, ["error: the receive buffer shares bytes with the receive buffer of an operation that is not complete",
                           "MPI_Irecv.*LINE(overlap)", "started by MPI_Irecv at LINE(overlap_first)"]),

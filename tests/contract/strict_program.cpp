@@ -112,6 +112,7 @@ void two_at_random() {
 }
 
 // What any thread may call at any time (the standard, section 11.6.1), and what does not communicate.
+void ignores(MPI_Comm*, int*, ...) {}
 void at_any_time() {
   in_another_thread([] {
     int flag, number, length;
@@ -130,7 +131,53 @@ void at_any_time() {
     MPI_Info_free(&info);
     MPI_Wtime();
     MPI_Wtick();
+    MPI_Pcontrol(1);
+    MPI_Aint address;
+    MPI_Get_address(&flag, &address);
+    MPI_Add_error_class(&number);
+    MPI_Errhandler handler;
+    MPI_Comm_create_errhandler(ignores, &handler);
+    MPI_Errhandler_free(&handler);
+    MPI_T_init_thread(MPI_THREAD_SINGLE, &number);
+    MPI_T_cvar_get_num(&number);
+    MPI_T_finalize();
   });
+}
+
+// Of this thread level; nullptr: without one.
+MPI_Session begin_session(const char* level) {
+  MPI_Info info = MPI_INFO_NULL;
+  if (level) {
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "thread_level", level);
+  }
+  MPI_Session made;
+  MPI_Session_init(info, MPI_ERRORS_ARE_FATAL, &made);
+  if (level) MPI_Info_free(&info);
+  return made;
+}
+// A message to itself on a communicator of the session's.
+void use(MPI_Session session) {
+  MPI_Group group;
+  MPI_Comm comm;
+  int mine;
+  MPI_Group_from_session_pset(session, "mpi://SELF", &group);
+  MPI_Comm_create_from_group(group, "use", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &comm);  // LINE use
+  MPI_Group_free(&group);
+  MPI_Comm_rank(comm, &mine);
+  MPI_Sendrecv(&value, 1, MPI_INT, mine, 1, into + 8, 1, MPI_INT, mine, 1, comm, MPI_STATUS_IGNORE);
+  MPI_Comm_free(&comm);
+}
+void ask() {
+  int mine;
+  MPI_Comm_rank(MPI_COMM_WORLD, &mine);  // LINE ask
+}
+
+const MPI_Op all_ops[] = {MPI_MIN, MPI_MAX,  MPI_SUM, MPI_PROD, MPI_LAND,
+                          MPI_LOR, MPI_LXOR, MPI_BAND, MPI_BOR, MPI_BXOR};
+void reduce(MPI_Datatype type, MPI_Op op) {
+  static char mine[16], all[16];
+  MPI_Allreduce(mine, all, 1, type, op, world);  // LINE reduce
 }
 
 int level_of(const std::string& name) {
@@ -574,12 +621,100 @@ const std::map<std::string, std::function<void()>> cases{
            MPI_Irecv(into, 1, MPI_INT, 0, 1, MPI_COMM_SELF, &request);
            MPI_Send(&value, 1, MPI_INT, 0, 1, MPI_COMM_SELF);
            while (!flag) MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
+           ask();
          }
        };
        std::thread one(calls), another(calls);
        calls();
        one.join();
        another.join();
+     }},
+    {"funneled_ask", [] { in_another_thread(ask); }},
+    {"single_ask",
+     [] {
+       in_another_thread([] {
+         int bytes;
+         MPI_Type_size(MPI_INT, &bytes);  // LINE single_ask
+       });
+     }},
+    {"single_attribute",
+     [] {
+       at_any_time();
+       in_another_thread([] {
+         int* most;
+         int flag;
+         MPI_Comm_get_attr(world, MPI_TAG_UB, &most, &flag);  // LINE single_attribute
+       });
+     }},
+    {"serialized_ask",
+     [] {
+       std::atomic<bool> comes{false};
+       std::thread other([&] {
+         comes = true;
+         recv(rank, 3);
+       });
+       while (!comes) {
+       }
+       std::this_thread::sleep_for(std::chrono::milliseconds(50));
+       ask();
+       send(rank, 3);
+       other.join();
+     }},
+    {"multiple_ask",
+     [] {
+       std::thread other([] { recv(rank, 3); });
+       in_another_thread(ask);
+       ask();
+       send(rank, 3);
+       other.join();
+     }},
+    // A session's level is its own; one that lets several threads call takes them out of the look.
+    {"single_beside_a_session",
+     [] {
+       MPI_Session session = begin_session(nullptr);
+       use(session);
+       in_another_thread(ask);
+     }},
+    {"funneled_session_of_another",
+     [] {
+       MPI_Session session;
+       in_another_thread([&] { session = begin_session("MPI_THREAD_FUNNELED"); });
+       use(session);
+       in_another_thread([&] { use(session); });  // not the thread that has begun it
+     }},
+    {"funneled_sessions",
+     [] {
+       MPI_Session first = begin_session(nullptr);
+       in_another_thread([] {
+         MPI_Session own = begin_session("MPI_THREAD_FUNNELED");
+         use(own);
+         MPI_Session_finalize(&own);
+       });
+       use(first);
+       MPI_Session_finalize(&first);
+     }},
+    {"single_session_for_all",
+     [] {
+       MPI_Session session = begin_session("MPI_THREAD_MULTIPLE");
+       std::thread other([&] { use(session); });
+       in_another_thread(ask);
+       other.join();
+       MPI_Session_finalize(&session);
+     }},
+    {"serialized_beside_a_session",
+     [] {
+       MPI_Session session = begin_session(nullptr);
+       std::atomic<bool> comes{false};
+       std::thread other([&] {
+         comes = true;
+         recv(rank, 3);
+       });
+       while (!comes) {
+       }
+       use(session);
+       send(rank, 3);
+       other.join();
+       MPI_Session_finalize(&session);
      }},
     {"funneled_at_any_time", at_any_time},
     {"single_at_any_time", at_any_time},
@@ -590,6 +725,24 @@ const std::map<std::string, std::function<void()>> cases{
        for (int i = 0; i < 40; ++i)
          MPI_Allreduce(&mine, &all, 1, MPI_CHAR, MPI_SUM, world);  // LINE undefined_char
        MPI_Reduce(&mine, &all, 1, MPI_CHAR, MPI_SUM, 0, world);
+     }},
+    // Every pair that is computed beyond what the standard defines, and the others of the same operations and types.
+    {"undefined_characters", [] { for (MPI_Op op : all_ops) reduce(MPI_CHAR, op); }},
+    {"undefined_fortran_characters", [] { for (MPI_Op op : all_ops) reduce(MPI_CHARACTER, op); }},
+    {"undefined_truths",
+     [] {
+       for (MPI_Datatype type : {MPI_AINT, MPI_COUNT, MPI_OFFSET})
+         for (MPI_Op op : {MPI_LAND, MPI_LOR, MPI_LXOR}) reduce(type, op);
+     }},
+    {"defined",
+     [] {
+       for (MPI_Datatype type : {MPI_SIGNED_CHAR, MPI_UNSIGNED_CHAR, MPI_INT8_T, MPI_INT, MPI_UINT64_T})
+         for (MPI_Op op : all_ops) reduce(type, op);
+       for (MPI_Datatype type : {MPI_AINT, MPI_COUNT, MPI_OFFSET})
+         for (MPI_Op op : {MPI_MIN, MPI_MAX, MPI_SUM, MPI_PROD, MPI_BAND, MPI_BOR, MPI_BXOR}) reduce(type, op);
+       for (MPI_Op op : {MPI_BAND, MPI_BOR, MPI_BXOR}) reduce(MPI_BYTE, op);
+       for (MPI_Op op : {MPI_LAND, MPI_LOR, MPI_LXOR}) reduce(MPI_C_BOOL, op);
+       for (MPI_Op op : {MPI_MIN, MPI_MAX, MPI_SUM, MPI_PROD}) reduce(MPI_DOUBLE, op);
      }},
     // ---- only reported
     {"op",
