@@ -2,6 +2,7 @@
 #include "launcher/program_file.hpp"
 
 #include <fmt/core.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -127,15 +128,25 @@ std::optional<Found> foreign_library(const ElfFile& program, const std::string& 
 
 std::optional<std::string> judge(const Start& start, int depth);
 
+std::string in_folder(const std::string& folder, const std::string& path) {
+  return path.starts_with('/') ? path : folder + "/" + path;
+}
+
 // What a script, or the text after -c, starts.
 std::optional<std::string> judge_script(const Start& start, std::string_view text,
                                         const std::vector<std::string>& arguments, int depth) {
+  std::string folder = start.folder;
   for (std::vector<std::string>& words : commands_of_script(text, arguments)) {
-    const Program program = find_program(words[0], start.search_path, start.folder);
+    if (words[0] == "cd" && words.size() == 2) {
+      folder = in_folder(folder, words[1]);
+      struct stat about;
+      if (::stat(folder.c_str(), &about) != 0 || !S_ISDIR(about.st_mode)) return std::nullopt;
+      continue;
+    }
+    const Program program = find_program(words[0], start.search_path, folder);
     const std::string path = program.path.empty() ? words[0] : program.path;
     if (auto sentence =
-            judge({path, std::move(words), start.folder, start.search_path, start.library_path},
-                  depth + 1))
+            judge({path, std::move(words), folder, start.search_path, start.library_path}, depth + 1))
       return sentence;
   }
   return std::nullopt;
@@ -144,10 +155,15 @@ std::optional<std::string> judge_script(const Start& start, std::string_view tex
 // A shell that is told a file or, with -c, a text.
 std::optional<std::string> judge_shell(const Start& start, int depth) {
   const std::vector<std::string>& words = start.command;
+  // Letters stand together: bash -lc TEXT.
+  const auto has_letter = [&](size_t word, char letter) {
+    return words[word].starts_with('-') && !words[word].starts_with("--") && words[word].find(letter) != words[word].npos;
+  };
   size_t at = 1;
-  while (at < words.size() && words[at].starts_with('-') && words[at] != "-c") ++at;
+  while (at < words.size() && (words[at].starts_with('-') || words[at].starts_with('+')) && !has_letter(at, 'c'))
+    at += has_letter(at, 'o') || words[at] == "+o" ? 2 : 1;  // such as -o pipefail
   if (at >= words.size()) return std::nullopt;
-  if (words[at] == "-c") {
+  if (has_letter(at, 'c')) {
     if (at + 1 >= words.size()) return std::nullopt;
     // The word behind the text is $0.
     const size_t first = std::min(at + 3, words.size());
@@ -156,7 +172,7 @@ std::optional<std::string> judge_shell(const Start& start, int depth) {
   }
   Start script = start;
   script.command.assign(words.begin() + static_cast<std::ptrdiff_t>(at), words.end());
-  script.path = words[at].starts_with('/') ? words[at] : start.folder + "/" + words[at];
+  script.path = in_folder(start.folder, words[at]);
   const std::optional<std::string> text = read_text(script.path);
   if (!text) return std::nullopt;
   return judge_script(script, *text, {script.command.begin() + 1, script.command.end()}, depth);
@@ -167,14 +183,18 @@ std::optional<std::string> judge(const Start& start, int depth) {
   const std::string name = base_name(start.command[0]);
   if (is_one_of(name, kShells)) return judge_shell(start, depth);
   if (is_one_of(name, kCarriers)) {
-    // Its first argument that is a path of a program; options and numbers are none.
+    // Its first argument that is a path of a program, or a shell, or another such command; options and numbers
+    // are none.
+    Start carried = start;
     for (size_t at = 1; at < start.command.size(); ++at) {
-      if (start.command[at].find('/') == std::string::npos || start.command[at].starts_with('-'))
-        continue;
-      Start carried = start;
-      carried.command.erase(carried.command.begin(),
-                            carried.command.begin() + static_cast<std::ptrdiff_t>(at));
-      carried.path = find_program(carried.command[0], start.search_path, start.folder).path;
+      const std::string& word = start.command[at];
+      if (name == "env" && word == "-C" && at + 1 < start.command.size())
+        carried.folder = in_folder(start.folder, start.command[++at]);
+      if (name == "env" && word.starts_with("--chdir=")) carried.folder = in_folder(start.folder, word.substr(8));
+      const bool by_name = is_one_of(word, kShells) || is_one_of(word, kCarriers);
+      if ((word.find('/') == word.npos && !by_name) || word.starts_with('-')) continue;
+      carried.command.assign(start.command.begin() + static_cast<std::ptrdiff_t>(at), start.command.end());
+      carried.path = find_program(word, start.search_path, carried.folder).path;
       if (!carried.path.empty()) return judge(carried, depth + 1);
     }
     return std::nullopt;
@@ -200,7 +220,7 @@ std::optional<std::string> judge(const Start& start, int depth) {
   // Such as "#!/opt/app/bin/solver": a program that is a language of its own.
   std::vector<std::string> words = *interpreter;
   words.push_back(start.path);
-  const std::string path = words[0].starts_with('/') ? words[0] : start.folder + "/" + words[0];
+  const std::string path = in_folder(start.folder, words[0]);
   return judge({path, std::move(words), start.folder, start.search_path, start.library_path},
                depth + 1);
 }

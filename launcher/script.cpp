@@ -18,7 +18,9 @@ constexpr size_t kMostCommands = 64;
 constexpr std::string_view kOpening[] = {"if", "for", "while", "until", "select", "{", "("};
 constexpr std::string_view kClosing[] = {"fi", "done", "}", ")"};
 // Behind these the rest of the script runs elsewhere, or not at all, or cannot be told.
-constexpr std::string_view kEnds[] = {"cd", "pushd", "exit", "return", "trap", "eval", "case"};
+constexpr std::string_view kEnds[] = {"pushd", "popd", "exit", "return", "trap", "eval", "case"};
+// Behind these and && a command runs, too: they do not fail, or the next look at the folder tells.
+constexpr std::string_view kSure[] = {"cd", "true", ":", "export", "set", "umask", "echo", "printf"};
 
 bool is_in(std::string_view word, std::span<const std::string_view> words) {
   return std::ranges::count(words, word) > 0;
@@ -72,6 +74,20 @@ bool is_assignment(const Word& word) {
          !std::isdigit(static_cast<unsigned char>(word.text[0])) &&
          std::all_of(word.text.begin(), word.text.begin() + static_cast<std::ptrdiff_t>(equals),
                      [](unsigned char c) { return std::isalnum(c) || c == '_'; });
+}
+
+bool is_sign(std::span<const Word> words, size_t at, const char* sign) {
+  return at < words.size() && words[at].is_sign && words[at].text == sign;
+}
+bool is_twice(std::span<const Word> words, size_t at, const char* sign) {
+  return is_sign(words, at, sign) && is_sign(words, at + 1, sign);
+}
+
+// Of one command's words, with all that is behind it: "cd FOLDER" whose effect is known.
+bool is_plain_cd(std::span<const Word> words) {
+  return words.size() >= 2 && words[0].text == "cd" && words[1].plain && !words[1].is_sign &&
+         !words[1].text.starts_with('-') &&
+         (words.size() == 2 || is_twice(words, 2, "&") || is_twice(words, 2, "|"));
 }
 
 // The words of a simple command, with the script's arguments in their places; empty: not known.
@@ -157,11 +173,26 @@ std::vector<Words> commands_of_script(std::string_view text, const Words& argume
         if (is_in(word.text, kClosing)) --depth, simple = false;
         if (is_in(word.text, kEnds) && &word == part.data()) return out;
       }
-      if (!simple) continue;
-      Words command = command_of(part, arguments);
-      if (command.empty()) continue;
-      out.push_back(std::move(command));
-      if (part[0].text == "exec") return out;
+      if (!simple) {
+        // Whether the rest runs in that folder cannot be told.
+        if (part.size() > 0 && std::ranges::count(part, "cd", &Word::text) > 0) return out;
+        continue;
+      }
+      // What follows && runs only if what is before it has done well.
+      for (std::span<const Word> command = part; !command.empty();) {
+        if (is_in(command[0].text, kEnds)) return out;
+        if (command[0].text == "cd" && !is_plain_cd(command)) return out;
+        if (Words words = command_of(command, arguments); !words.empty()) {
+          out.push_back(std::move(words));
+          if (command[0].text == "exec") return out;
+        }
+        size_t next = 0;
+        while (next < command.size() && !is_twice(command, next, "&")) ++next;
+        if (!is_in(command[0].text, kSure) || next >= command.size() ||
+            std::ranges::any_of(command.first(next), &Word::is_sign))
+          break;
+        command = command.subspan(next + 2);
+      }
     }
   }
   return out;

@@ -123,6 +123,9 @@ TEST_F(ProgramFile, TheMpiMayBeBehindALibrary) {
 
 TEST_F(ProgramFile, TheMpiIsSeenThroughScriptsAndCommands) {
   file("app", elf_that_needs({"libmpi.so.40"}));
+  fs::create_directories(folder_ / "sub");
+  file("sub/below", elf_that_needs({"libmpi.so.40"}));
+  file("sub/in.sh", "cd sub\n./below\n");
   file("run.sh", "#!/bin/sh\nexec ./app \"$@\"\n");
   file("any.sh", "#!/usr/bin/env bash\nset -e\nexec \"$@\"\n");
   file("first.sh", "#!/bin/bash -e\nX=1 Y=$X nice -n 3 $1 -v >log 2>&1\n");
@@ -150,6 +153,25 @@ TEST_F(ProgramFile, TheMpiIsSeenThroughScriptsAndCommands) {
   EXPECT_TRUE(refused({"sh", "-c", "echo x; ./app"}));
   EXPECT_TRUE(refused({"bash", "-e", "run.sh"}));
   EXPECT_TRUE(refused({"sh", "-c", "exec \"$1\"", "zero", "./app"}));
+  EXPECT_TRUE(refused({"sh", "-c", "cd sub && ./below"}));
+  EXPECT_TRUE(refused({"bash", "-c", "cd sub; ../app"}));
+  EXPECT_TRUE(refused({"bash", "-c", "set -e\ncd sub || exit 1\n./below x"}));
+  EXPECT_TRUE(refused({"bash", "-c", "export A=1 && cd sub && cd .. && exec ./app"}));
+  EXPECT_TRUE(refused({"bash", "-lc", "./app"}));
+  EXPECT_TRUE(refused({"bash", "-o", "pipefail", "-c", "./app | cat"}));
+  EXPECT_TRUE(refused({"env", "A=/b/c", "bash", "-c", "cd 'sub' && ./below"}));
+  EXPECT_TRUE(refused({"timeout", "9", "nice", "-n", "3", "sh", "-c", "./app"}));
+  EXPECT_TRUE(refused({"env", "-C", "sub", "./below"}));
+  EXPECT_TRUE(refused({"sh", "sub/in.sh"}));
+  EXPECT_FALSE(refused({"sh", "-c", "cd sub && ./app"}));  // there is none
+  EXPECT_FALSE(refused({"sh", "-c", "cd missing; ./app"}));
+  EXPECT_FALSE(refused({"sh", "-c", "cd $X; ./app"}));
+  EXPECT_FALSE(refused({"sh", "-c", "cd -; ./app"}));
+  EXPECT_FALSE(refused({"sh", "-c", "cd sub | cat; ./below"}));
+  EXPECT_FALSE(refused({"sh", "-c", "cd sub & ./below"}));
+  EXPECT_FALSE(refused({"sh", "-c", "if true; then cd sub; fi; ./below"}));
+  EXPECT_FALSE(refused({"sh", "-c", "test -e x && ./app"}));
+  EXPECT_FALSE(refused({"sh", "-c", "echo x | grep y && ./app"}));
   EXPECT_FALSE(refused({"./loop.sh"}));
   EXPECT_FALSE(refused({"./maybe.sh"}));
   EXPECT_FALSE(refused({"./elsewhere.sh"}));
@@ -170,6 +192,10 @@ TEST(Script, CommandsThatRunInAnyCase) {
   EXPECT_EQ(of("a \"$@\" $2 $3\nb $2\n$HOME/c\n./$X\nd $X"), (List{{"b", "two"}, {"d", ""}}));
   EXPECT_EQ(of("a && b\nc || d\ne | f\ng >h\n"), (List{{"a"}, {"c"}, {"e"}, {"g"}}));
   EXPECT_EQ(of("if a; then b; fi; c\n"), (List{{"c"}}));
+  EXPECT_EQ(of("cd x && a && b\ncd /y || exit\nc\n"), (List{{"cd", "x"}, {"a"}, {"cd", "/y"}, {"c"}}));
+  EXPECT_EQ(of("echo x && a\necho x | b && c\necho x || d"), (List{{"echo", "x"}, {"a"}, {"echo", "x"}, {"echo", "x"}}));
+  EXPECT_EQ(of("a\ncd $X\nb\n"), (List{{"a"}}));
+  EXPECT_EQ(of("if x; then\ncd y\nfi\nb\n"), List{});
   EXPECT_EQ(of("f() {\n a\n}\nb\n(c; d)\nfor i in x; do\n e\ndone\n"), (List{{"b"}}));
   EXPECT_EQ(of("a\nexec >log\nexec b\nc\n"), (List{{"a"}, {"b"}}));
   EXPECT_EQ(of("a\ncase $1 in\nx) b;;\nesac\n"), (List{{"a"}}));

@@ -68,6 +68,10 @@ test_programs_of_another_mpi_are_not_started() {
     said "./theirs is built for Open MPI (it needs libmpi.so.40)"
     said "compile it with Tutti's mpicc"
   done
+  mkdir below && cp theirs below/
+  launch -n 2 bash -c 'cd below && ./theirs'
+  expect_code 126
+  said_once "./theirs is built for Open MPI (it needs libmpi.so.40)"
   launch -n 1 echo started : -n 1 ./theirs
   expect_code 126
   [ ! -s out ] || fail "the other program was started"
