@@ -45,6 +45,12 @@ test_folder_of_a_living_job_elsewhere_stays() {
   [ "$(grep -c done out)" = 2 ] || fail "the ranks did not end"
   nothing_is_left
 }
+# hears INT|TERM|HUP: mpirun has a handler for it.
+hears() {
+  local caught
+  caught=$(sed -n 's/^SigCgt:\s*//p' "/proc/$launched/status") || return
+  (((16#$caught >> ($(kill -l "$1") - 1)) & 1))
+}
 test_interrupt() {
   start_stubborn
   fault kill -INT "$launched"
@@ -63,12 +69,17 @@ test_terminate_and_hangup() {
   expect_code 129
 }
 test_interrupt_while_starting() {
-  for pause in 0 0.005 0.01 0.015 0.02 0.03 0.05; do
-    launch_behind -n 4 sleep 600
-    sleep $pause
-    fault kill -TERM "$launched"  # the shell lets background jobs ignore an interrupt
-    ends_in_time
-    [ "$code" != 0 ] || fail "exit code 0 after an interrupt"
+  local pause signal
+  for signal in TERM HUP INT; do  # each of them also right behind the start, when nobody has asked to hear it
+    for pause in 0 0.005 0.01 0.015 0.02 0.03 0.05; do
+      launch_behind -n 4 sleep 600
+      # The shell lets background jobs ignore an interrupt, until mpirun asks for it.
+      [ $signal != INT ] || within 10 hears INT || fail "mpirun does not ask for SIGINT"
+      sleep $pause
+      fault kill -$signal "$launched"
+      ends_in_time
+      [ "$code" != 0 ] || fail "exit code 0 after SIG$signal"
+    done
   done
 }
 test_leftover_children() {
@@ -101,6 +112,8 @@ harm_launcher() { fault kill -9 "$launched"; }
 harm_rank() { fault kill -9 "$(mpi_ranks | tail -1)"; }
 harm_ranks() { fault kill -9 $(mpi_ranks); }
 harm_all() { fault kill -9 $(mpi_ranks) "$launched"; }
+harm_interrupt() { fault kill -INT "$launched"; }
+harm_hang_up() { fault kill -HUP "$launched"; }
 harm_terminate() { fault kill -TERM "$launched"; }
 test_launcher_killed_amid_messages() { amid_messages "" launcher; }
 test_rank_killed_amid_messages() { amid_messages "" rank 137; }
@@ -130,6 +143,8 @@ test_rank_killed_before_init_by_library() { inside_init held 137; }
 test_all_ranks_killed_inside_init_by_library() { inside_init ranks 137; }
 test_everything_killed_inside_init_by_library() { inside_init all; }
 test_terminated_inside_init_by_library() { inside_init terminate 143; }
+test_interrupted_inside_init_by_library() { inside_init interrupt 130; }
+test_hung_up_inside_init_by_library() { inside_init hang_up 129; }
 
 # A System V segment whose maker did not live to remove it; one of a job that ended well stays.
 test_segments_of_killed_ranks_are_removed() {
@@ -213,15 +228,18 @@ test_interrupted_while_it_waits_by_library() {
 # --- limits ----------------------------------------------------------------------------------------
 
 # Before all are started: with fewer processes than asked for the job is over.
-test_terminated_while_many_start_quickly() {
+ended_while_many_start() {  # SIGNAL EXIT_CODE
   launch_behind -n 2000 sh -c 'echo >>started; exec sleep 600'
   some_run() { [ -s started ]; }
   within 20 some_run || fail "no rank starts"
-  fault kill -TERM "$launched"
+  fault kill "-$1" "$launched"
   ends_in_time
-  expect_code 143
+  expect_code "$2"
   [ "$(grep -c '' started)" -lt 1900 ] || fail "all ranks were started first"
 }
+test_terminated_while_many_start_quickly() { ended_while_many_start TERM 143; }
+test_interrupted_while_many_start_quickly() { ended_while_many_start INT 130; }
+test_hung_up_while_many_start_quickly() { ended_while_many_start HUP 129; }
 test_timeout_while_many_start_quickly() {
   launch --timeout 0.3 -n 2000 sh -c 'echo >>started; exec sleep 600'
   expect_code 124
@@ -246,6 +264,20 @@ test_descriptors_of_ranks() {
   exec 7<&-
   expect_code 0
   [ "$(sort out | uniq -c | xargs)" = "6 0 6 1 6 2 6 3" ] || fail "open in the ranks: $(sort out | uniq -c | xargs)"
+}
+# A rank that is started while others have connected already gets nothing of that.
+test_descriptors_of_ranks_by_library() {
+  local ranks
+  for ranks in 24 64; do
+    launch -n $ranks "$build/tests/launcher/descriptors"
+    expect_code 0
+    [ "$(grep -c '^started with 3, ' out)" = $ranks ] || fail "not all ranks begin with 3: $(sort out | uniq -c)"
+    # Those of the node's first rank, which makes what they share, are allowed to differ.
+    [ "$(sort out | uniq -c | awk '$1 > 1' | grep -c '')" = 1 ] && [ "$(sort -u out | grep -c '')" -le 2 ] ||
+      fail "ranks are not alike: $(sort out | uniq -c)"
+    [ "$(sed 's/.*, has //' out | sort -n | tail -1)" -le 20 ] || fail "too many: $(sort out | uniq -c)"
+  done
+  nothing_is_left
 }
 test_few_descriptors() {
   # The launcher has as many as it may; ranks have what their user set.
