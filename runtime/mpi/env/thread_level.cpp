@@ -103,6 +103,7 @@ void look(int level, bool of_session, bool report_only) {
   reports_only = report_only;
   Begun& known = begun();
   began_one = true;
+  flight::thread();  // known from its first call on
   known.sessions |= of_session;
   known.highest_level = std::max(known.highest_level, level);
   if (known.highest_level <= MPI_THREAD_FUNNELED)

@@ -2,7 +2,7 @@
 // A loop that makes and frees objects of a kind takes no more memory the longer it runs: what is
 // kept of objects that are gone (plans, ledgers, handles under --check=strict) has a bound. One
 // kind after the other: so many that every bound is reached, then so many again, between which the
-// memory in use, descriptors, mappings and files of the process must not grow. The first argument
+// memory in use, the resident size, descriptors, mappings and files of the process must not grow. The first argument
 // is their number, 100000 for a long run; the second one names a kind, if not all are meant.
 // TUTTI_ONLY: glibc's account of the memory in use, in the process of the library.
 #include <dirent.h>
@@ -19,6 +19,8 @@ constexpr int kBound =
     4'500;  // no more objects of a kind than this are kept, but where one says so
 // What is allowed to grow by the end, whatever the number: far less than the smallest object each.
 constexpr long kSlack = 64 << 10;
+// Of the resident size, which comes in pages, and whose free parts the heap keeps: some bytes each of 100,000.
+constexpr long kResidentSlack = 3 << 20;
 
 struct Taken {
   long memory = 0, resident = 0;
@@ -494,6 +496,7 @@ Taken settled() {
     OK(MPI_Barrier(MPI_COMM_WORLD));
     const Taken now = taken();
     least.memory = std::min(least.memory, now.memory);
+    least.resident = std::min(least.resident, now.resident);
     least.descriptors = std::min(least.descriptors, now.descriptors);
     least.mappings = std::min(least.mappings, now.mappings);
     least.files = std::min(least.files, now.files);
@@ -522,6 +525,10 @@ void watch(const Kind& kind, int number) {
     check::fail(__FILE__, __LINE__,
                 std::string(kind.name) + ": " + std::to_string(number) + " more took " +
                     std::to_string(after.memory - before.memory) + " bytes, and give none back");
+  if (after.resident - before.resident > kResidentSlack)
+    check::fail(__FILE__, __LINE__,
+                std::string(kind.name) + ": with " + std::to_string(number) + " more the resident size grows by " +
+                    std::to_string(after.resident - before.resident) + " bytes");
   CHECK_EQ_IN(after.files, before.files, "%s", kind.name);
   // The heap may be cut in other pieces, and a thread that sleeps for the first time takes a
   // descriptor; one a call would be many.
