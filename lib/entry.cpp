@@ -99,7 +99,7 @@ bool Entry::bad_rank(int error_class, int rank, const mpi::Comm& comm, const cha
 
 bool Entry::two_groups(const mpi::Comm& comm, const char* argument) {
   return refuse(failure(MPI_ERR_COMM, "{} is an intercommunicator, and the call wants one of a single group (argument {})",
-                        called(comm, "the communicator"), argument));
+                        called(comm, "communicator"), argument));
 }
 
 bool Entry::null_pointer(const char* argument) {

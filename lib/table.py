@@ -17,6 +17,9 @@ class Parameter(NamedTuple):
         if self.type == "...":
             return "..."
         match = re.fullmatch(r"(.*?)((?:\[\d*\])+)", self.type)
+        # Of an array compilers think that it is read, and warn of MPI_UNWEIGHTED, which is none.
+        if match and self.name.endswith("weights"):
+            return f"{match[1]} *{self.name}"
         if match:
             return f"{match[1]}{'' if match[1].endswith('*') else ' '}{self.name}{match[2]}"
         return f"{self.type}{'' if self.type.endswith('*') else ' '}{self.name}"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs strict_program's cases. Each wrong one is told what its line here says and nothing else, the
 right ones nothing; under --check=basic what is left over and what races is not told.
-usage: strict.py MPIRUN PROGRAM SOURCE notes|right|reports|report_only|survives [SETTING=VALUE…]"""
+usage: strict.py MPIRUN PROGRAM SOURCE notes|right|reports|asks|report_only|survives [SETTING=VALUE…]"""
 import re
 import subprocess
 import sys
@@ -23,6 +23,7 @@ NOTES = [
     ("left_messages", 2, ["2 messages sent and never received, sent by MPI_Send at LINE(send).*, to rank 0 of MPI_COMM_WORLD with tag 7 \\(rank 1: 2\\)"]),
     ("left_messages", 3, ["2 messages sent and never received, sent by MPI_Send at LINE(send)"]),
     ("left_probed", 2, ["1 message matched by a probe and never received, matched by MPI_Mprobe at LINE(left_probed).* \\(rank 0\\)"]),
+    ("failing_delete", 1, ["MPI_Finalize: the delete callback of key \\d+ returned \\d+; MPI ends all the same"]),
     ("left_comm", 1, ["1 communicator never freed, made by MPI_Comm_dup at LINE(left_comm).* \\(rank 0\\)"]),
     ("left_comm", 4, ["4 communicators never freed, made by MPI_Comm_dup at LINE(left_comm).* \\(ranks 0 to 3\\)"]),
     ("left_comms", 2, ["8 communicators never freed, made by MPI_Comm_dup at LINE(left_comms),.*\\(ranks 0 and 1: 6\\); by MPI_Comm_split at LINE(left_comms_split), .*\\(ranks 0 and 1\\)"]),
@@ -76,14 +77,17 @@ REPORTS = [
                           "MPI_Send at LINE(send_to_myself)"]),
     ("single_send", 1, ["MPI_Send is called by another thread .* MPI_THREAD_SINGLE allows", "MPI_Send at LINE(send_to_myself)"]),
     ("funneled_test", 1, ["MPI_Test is called by another thread", "MPI_Test at LINE(funneled_test)"]),
+    ("serialized_ask", 1, ["MPI_Comm_rank is called by one thread while another is in MPI_Recv, and MPI_THREAD_SERIALIZED", "MPI_Comm_rank at LINE(ask)"]),
+    ("funneled_session_of_another", 1, ["is called by another thread than those that began MPI or a session, and MPI_THREAD_FUNNELED allows"]),
+    ("serialized_two", 1, ["MPI_Send is called by one thread while another is in MPI_Recv, and MPI_THREAD_SERIALIZED", "MPI_Send at LINE(send)", "MPI_Recv at LINE(recv)"]),
+]
+# Calls that only ask, in a thread that may not call: a warning and no more at the basic level, an error at this one.
+ASKS = [
     ("funneled_ask", 1, ["MPI_Comm_rank is called by another thread than the one that initialized MPI", "MPI_Comm_rank at LINE(ask)"]),
     ("single_ask", 1, ["MPI_Type_size is called by another thread than the one that initialized MPI", "MPI_Type_size at LINE(single_ask)"]),
     ("single_attribute", 1, ["MPI_Comm_get_attr is called by another thread", "MPI_Comm_get_attr at LINE(single_attribute)"]),
-    ("serialized_ask", 1, ["MPI_Comm_rank is called by one thread while another is in MPI_Recv, and MPI_THREAD_SERIALIZED", "MPI_Comm_rank at LINE(ask)"]),
     ("single_beside_a_session", 1, ["MPI_Comm_rank is called by another thread than those that began MPI or a session, and MPI_THREAD_SINGLE allows",
                                     "MPI_Comm_rank at LINE(ask)"]),
-    ("funneled_session_of_another", 1, ["is called by another thread than those that began MPI or a session, and MPI_THREAD_FUNNELED allows"]),
-    ("serialized_two", 1, ["MPI_Send is called by one thread while another is in MPI_Recv, and MPI_THREAD_SERIALIZED", "MPI_Send at LINE(send)", "MPI_Recv at LINE(recv)"]),
 ]
 # Nothing but the report happens: the program goes on, and ends as it would have (124: by --timeout).
 REPORT_ONLY = [
@@ -156,6 +160,18 @@ def report(r, case, ranks, expected):
     return None, ""
 
 
+def ask(r, case, ranks, expected):
+    code, out, err = r.run(case, ranks, "--check=basic")
+    if code or "through" not in out or len(said(err)) != 1 or "[rank 0 on " not in said(err)[0]:
+        return f"ended with {code} and {len(said(err))} lines under basic", err
+    if problem := r.missing(err, expected):
+        return problem, err
+    code, _, err = r.run(case, ranks, "--check=strict")
+    if code in (0, 86, 124) or len(errors(err)) != 1:
+        return f"ended with {code} and {len(errors(err))} errors", err
+    return r.missing(err, expected), err
+
+
 def report_only(r, case, ranks, wanted, count, expected):
     standstill = "500ms" if case == "deadlock" else "60s"
     code, out, err = r.run(case, ranks, "--check=strict", "--set=contract.report_only=on",
@@ -171,6 +187,7 @@ def report_only(r, case, ranks, wanted, count, expected):
 def main(mpirun, program, source, which, *settings):
     runner = Runner(mpirun, program, source, settings)
     judge, cases = {"notes": (note, NOTES), "right": (right, RIGHT), "reports": (report, REPORTS),
+                    "asks": (ask, ASKS),
                     "report_only": (report_only, REPORT_ONLY), "survives": (survives, SURVIVES)}[which]
 
     def judged(case):

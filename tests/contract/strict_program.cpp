@@ -226,6 +226,25 @@ const std::map<std::string, std::function<void()>> cases{
        if (rank == 1) send(0);
        if (rank == 0) MPI_Mprobe(1, 1, world, &message, MPI_STATUS_IGNORE);  // LINE left_probed
      }},
+    // MPI ends in any case, after the callbacks of all others.
+    {"failing_delete",
+     [] {
+       static bool called = false;
+       const auto attach = [](MPI_Comm_delete_attr_function* callback) {
+         int key;
+         MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, callback, &key, nullptr);
+         MPI_Comm_set_attr(MPI_COMM_SELF, key, nullptr);
+         MPI_Comm_free_keyval(&key);
+       };
+       attach([](MPI_Comm, int, void*, void*) -> int {
+         called = true;
+         return MPI_SUCCESS;
+       });
+       attach([](MPI_Comm, int, void*, void*) -> int { return MPI_ERR_OTHER; });
+       std::atexit([] {
+         if (!called) std::_Exit(9);
+       });
+     }},
     {"left_comm",
      [] {
        MPI_Comm comm;
@@ -674,6 +693,7 @@ const std::map<std::string, std::function<void()>> cases{
        MPI_Session session = begin_session(nullptr);
        use(session);
        in_another_thread(ask);
+       MPI_Session_finalize(&session);
      }},
     {"funneled_session_of_another",
      [] {

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cstdlib>
 #include <cstring>
 
+#include "base/log.hpp"
 #include "io/pool.hpp"
+#include "mpi/check/strict.hpp"
 #include "mpi/env/api_environment.hpp"
 #include "mpi/env/instance.hpp"
+#include "mpi/object/info.hpp"
 #include "mpi/object/process.hpp"
 #include "mpi/process/connection.hpp"
 #include "mpi/p2p/bsend.hpp"
@@ -38,9 +42,11 @@ namespace {
 
 Error finalize_world() {
   Process& p = process();
-  // What the program attached to MPI_COMM_SELF runs first, while MPI still works (section 11.2.4).
-  if (Error e = p.self->attributes.delete_all(p.self->handle)) return e;
-  if (Error e = p.world->attributes.delete_all(p.world->handle)) return e;
+  // What the program attached to MPI_COMM_SELF runs first, while MPI still works (section 11.2.4). MPI ends whatever a
+  // callback returns: a second MPI_Finalize would call it once more.
+  for (Comm* const comm : {p.self, p.world})
+    if (const Error e = comm->attributes.delete_each(comm->handle); e && strict)
+      log_line(Level::note, fmt::format("note: MPI_Finalize: {}; MPI ends all the same", e.message()));
   send_buffer().flush();
   io::drain();
   return end_world();
@@ -112,11 +118,22 @@ Error get_processor_name(char* name, int* resultlen) {
   return {};
 }
 
-Error alloc_mem(MPI_Aint size, Info*, void* baseptr) {
+namespace {
+
+// A cache line apart, as transports like it, or what the program asks for (section 10.2).
+size_t alignment_of(const Info* info) {
+  constexpr size_t kLine = 64, kMost = size_t{1} << 30;
+  const std::optional<std::string> asked = info ? info->get("mpi_minimum_memory_alignment") : std::nullopt;
+  const size_t bytes = asked ? std::strtoull(asked->c_str(), nullptr, 10) : 0;
+  return bytes <= kLine || bytes > kMost ? kLine : std::bit_ceil(bytes);
+}
+
+}  // namespace
+
+Error alloc_mem(MPI_Aint size, Info* info, void* baseptr) {
   if (size < 0) return failure(MPI_ERR_ARG, "{} is no size (argument size)", size);
   void* memory = nullptr;
-  // A cache line apart, as transports like it.
-  if (posix_memalign(&memory, 64, static_cast<size_t>(std::max<MPI_Aint>(size, 1))) != 0)
+  if (posix_memalign(&memory, alignment_of(info), static_cast<size_t>(std::max<MPI_Aint>(size, 1))) != 0)
     return failure(MPI_ERR_NO_MEM, "there is no memory for {} bytes", size);
   *static_cast<void**>(baseptr) = memory;
   return {};

@@ -11,6 +11,7 @@
 #include "base/flight.hpp"
 #include "base/log.hpp"
 #include "functions.hpp"
+#include "mpi/check/strict.hpp"
 #include "mpi/object/entry.hpp"
 #include "mpi/object/incident.hpp"
 #include "mpi/object/process.hpp"
@@ -37,6 +38,11 @@ Begun& begun() {
 // This thread has begun MPI or a session. (The number of a thread that is over is soon another one's.)
 thread_local bool began_one = false;
 
+// The call that is judged only asks.
+thread_local bool only_asks = false;
+
+std::atomic<bool> told{false};
+
 // MPI_Abort ends a job that is lost anyway, and a session may begin in any thread.
 bool may_always(uint16_t function) {
   return function == static_cast<uint16_t>(Function::Abort) ||
@@ -47,18 +53,20 @@ CallSite place_of(uint16_t function, const void* caller) {
   return {function, reinterpret_cast<uintptr_t>(caller)};
 }
 
+// A call that only asks does no harm with this library, and programs make such calls in threads of OpenMP: it ends the
+// job under --check=strict alone.
 void tell(std::string text, const std::vector<CallSite>& places) {
-  static std::atomic<bool> told{false};
-  const bool goes_on = reports_only;
+  const bool goes_on = reports_only || (only_asks && !strict);
   if (told.exchange(true) && goes_on) return;
   for (const std::string& line : place_texts(places)) text += "\n  " + line;
+  if (goes_on && !reports_only) return log_line(Level::warning, text);  // which names the rank
+  text = fmt::format("rank {} on {}: ", my_process(), process().job->view().host) + text;
   if (goes_on) return log_line(Level::error, text);
   process().job->abort(MPI_ERR_OTHER, text);
 }
 
 std::string intro(uint16_t function) {
-  return fmt::format("rank {} on {}: {} is called by ", my_process(), process().job->view().host,
-                     flight::name_of_function(function));
+  return fmt::format("{} is called by ", flight::name_of_function(function));
 }
 
 bool is_first_thread() { return syscall(SYS_gettid) == getpid(); }
@@ -128,12 +136,15 @@ const char* name_of_thread_level(int level) {
 }
 
 void judge_asking(uint16_t function, const void* caller) {
+  if (told && !strict) return;
   const flight::Thread& mine = *flight::inside::thread;
   const bool is_unasked = &mine == &flight::inside::unasked;
   // The library may call the program's functions in a thread of its own.
   if (InCallback::depth() > 0 || (!is_unasked && mine.inside)) return;
+  only_asks = true;
   if (callers == Callers::those_that_began && is_unasked) judge_newcomer(function, caller);
   if (callers == Callers::one_at_a_time) flight::inside::expect_alone(mine, function, caller);
+  only_asks = false;
 }
 
 void look_at_callers_of_world(int level, bool report_only) { look(level, false, report_only); }

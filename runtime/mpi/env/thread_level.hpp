@@ -3,7 +3,8 @@
 // under MPI_THREAD_SINGLE and FUNNELED the one that initialized MPI, under SERIALIZED any, one after the
 // other. Judged by the flight record where it knows of the call, which costs nothing: at each thread's first
 // call, and where threads take turns, in each of those. Calls that only ask (MPI_Comm_rank) are judged where
-// their arguments are checked; of two threads that ask at once nobody hears, they are too quick. Calls that any
+// their arguments are checked, and end the job under --check=strict alone; of two threads that ask at once nobody
+// hears, they are too quick. Calls that any
 // thread may make at any time (section 11.4.1) are not looked at.
 //
 // Each session has a level of its own, for the objects that come of it, and a call does not tell its session

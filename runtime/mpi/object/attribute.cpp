@@ -202,6 +202,16 @@ Error AttributeSet::copy_all(void* old_object, const AttributeSet& from) {
   return {};
 }
 
+Error AttributeSet::delete_each(void* object) {
+  Error first;
+  while (Error error = delete_all(object)) {
+    if (!first) first = std::move(error);
+    std::lock_guard lock(mutex_);
+    if (!items_.empty()) items_.pop_back();  // whose callback has failed
+  }
+  return first;
+}
+
 Error AttributeSet::delete_all(void* object) {
   while (true) {
     Item item;

@@ -68,6 +68,19 @@ void memory() {
     }
     OK(MPI_Free_mem(base));
   }
+  MPI_Info info;
+  OK(MPI_Info_create(&info));
+  for (const char* alignment : {"4096", "1", "3000", "many", "-8"}) {
+    OK(MPI_Info_set(info, "mpi_minimum_memory_alignment", alignment));
+    for (int i = 0; i < 8; ++i) {
+      char* base = nullptr;
+      OK(MPI_Alloc_mem(100, info, &base));
+      if (std::atoi(alignment) > 1) CHECK_EQ(reinterpret_cast<uintptr_t>(base) % 2048, 0U);
+      if (std::atoi(alignment) == 4096) CHECK_EQ(reinterpret_cast<uintptr_t>(base) % 4096, 0U);
+      OK(MPI_Free_mem(base));
+    }
+  }
+  OK(MPI_Info_free(&info));
 }
 
 void attributes() {
