@@ -59,6 +59,7 @@ class Daemons {
   Error start(const std::vector<Host>& hosts);  // those that are not this machine
   Error start_below(const std::vector<DaemonStart::Node>& nodes);  // in a daemon
   void tell(int node, Message type, std::string_view payload) { told_.put(node, type, payload); }
+  void send_now() { told_.flush(); }  // what has been told, where the loop does not come to it
   bool knows(int node) const { return daemons_.contains(node); }
   const NodeShape& shape(int node) const { return daemons_.at(node)->shape; }
   void dismiss(int node);  // it is not needed (any more): it ends when its link does

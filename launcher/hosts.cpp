@@ -12,10 +12,10 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
-#include <fstream>
 #include <numeric>
 #include <sstream>
 
+#include "base/file_text.hpp"
 #include "base/log.hpp"
 #include "base/printable.hpp"
 #include "launcher/schedulers.hpp"
@@ -99,11 +99,9 @@ Result<Host> resolved(Host host) {
 
 // The lines as they follow each other, for --map-by seq; each host once for others.
 Result<std::vector<Host>> read_hostfile(const std::string& file) {
-  std::ifstream stream(file);
-  std::ostringstream text;
-  if (!stream || !(text << stream.rdbuf()))
-    return failure(MPI_ERR_FILE, "hostfile {}: {}", file, std::strerror(errno ? errno : EIO));
-  Result<std::vector<Host>> lines = parse_host_lines(text.str(), file);
+  const Result<std::string> text = text_of(file);
+  if (!text) return failure(MPI_ERR_FILE, "hostfile {}: {}", file, text.error().message());
+  Result<std::vector<Host>> lines = parse_host_lines(*text, file);
   if (!lines) return lines;
   for (Host& line : *lines) {
     Result<Host> host = resolved(std::move(line));
@@ -337,8 +335,9 @@ Result<Host> host_of(const std::string& word, const Pool& pool) {
 
 Result<std::vector<RankLine>> read_rankfile(const std::string& name) {
   if (name.empty()) return failure(MPI_ERR_ARG, "--map-by rankfile needs the file: --rankfile FILE");
-  const std::optional<std::string> text = text_of_file(name);
-  if (!text) return failure(MPI_ERR_FILE, "--rankfile {}: the file cannot be read", name);
+  const Result<std::string> text = text_of(name);
+  if (!text)
+    return failure(MPI_ERR_FILE, "--rankfile {}: the file cannot be read ({})", name, text.error().message());
   return parse_rankfile(*text, name);
 }
 

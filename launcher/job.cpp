@@ -114,6 +114,7 @@ void Job::watch_signals() {
     signals_.push_back(loop_.on_signal(s, [this, s] { forward(s); }));
   signals_.push_back(loop_.on_signal(SIGTSTP, [this] {
     forward(SIGSTOP);  // their groups are not the terminal's: SIGTSTP would be ignored there
+    if (options_.send_now) options_.send_now();
     ::raise(SIGSTOP);
     forward(SIGCONT);  // here again: this process was told to continue
   }));

@@ -29,6 +29,7 @@ class Job final : public NodeEvents {
     OutputShape output;
     std::chrono::nanoseconds timeout{0}, kill_grace{0};
     std::function<void(int node)> given_up;  // nothing more is expected of it
+    std::function<void()> send_now;          // what nodes have been told: this process stands still next
   };
   Job(Loop& loop, Options options);
   ~Job() override;

@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <limits>
 #include <map>
 
@@ -114,6 +116,15 @@ bool is_found(const std::string& program) {
   return !find_program(program, search ? search : "/usr/bin:/bin", "").path.empty();
 }
 
+// Whether there still is the folder that ranks start in, or that a name of --wdir counts from.
+Error check_current_folder(const RunOptions& options) {
+  const auto is_own = [](const AppOptions& app) { return app.folder.starts_with('/'); };
+  if (std::ranges::all_of(options.apps, is_own) || !current_folder().empty()) return {};
+  return failure(MPI_ERR_FILE,
+                 "ranks would start in the current folder, whose name cannot be told: {}; --wdir /FOLDER chooses another",
+                 errno == ENOENT ? "it is gone" : std::strerror(errno));
+}
+
 // Whoever sets a remote shell wants that one, whatever a scheduler could do.
 bool is_shell_set(const LaunchPlan& plan) {
   return plan.config.value("launch.rsh").origin != "default";
@@ -123,7 +134,7 @@ bool is_shell_set(const LaunchPlan& plan) {
 
 std::string current_folder() {
   char* path = ::getcwd(nullptr, 0);
-  std::string out = path ? path : "/";
+  std::string out = path ? path : "";
   ::free(path);
   return out;
 }
@@ -157,6 +168,7 @@ Result<LaunchPlan> make_plan(RunOptions options) {
     for (const AppOptions& app : options.apps)
       if (!app.ranks && policy->by != MapPolicy::By::ppr && app.hosts.empty())
         return failure(1, "with several programs each needs its -n; '{}' has none", app.command[0]);
+  if (Error e = check_current_folder(options)) return e;
   if (policy->inside == MapPolicy::Inside::gpu && options.gpus_per_rank == 0) options.gpus_per_rank = 1;
   return LaunchPlan{std::move(options), std::move(*config), std::move(*allocation), *policy, *bind_to};
 }

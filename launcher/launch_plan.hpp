@@ -39,6 +39,6 @@ Error check_cores(const NodeTask& task, const std::vector<NodeShape>& shapes);
 // More nodes than the ranks fill: the others take no part. Returns the hosts that stay.
 std::vector<int> drop_unused_nodes(JobMap& map);
 
-std::string current_folder();
+std::string current_folder();  // empty, and errno says why: it is gone, or may not be seen
 
 }  // namespace tutti::launcher

@@ -2,6 +2,7 @@
 #include "launcher/limits.hpp"
 
 #include <dirent.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -126,6 +127,12 @@ std::string in_gigabytes(uint64_t bytes) {
 }
 
 }  // namespace
+
+void hear_signals() {
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+}
 
 void raise_file_limit() {
   rlimit limit = users_file_limit();

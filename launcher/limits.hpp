@@ -14,6 +14,9 @@
 
 namespace tutti::launcher {
 
+// Once, when the process starts: whoever has started us may have blocked signals, such as that of an ended child, which
+// the loop lives by.
+void hear_signals();
 // Once, when the process starts: our limit of open files becomes the highest that we may set.
 void raise_file_limit();
 // The limit as it was before.

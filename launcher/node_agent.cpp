@@ -380,7 +380,7 @@ void NodeAgent::read_failures() {
     const char* reason = std::strerror(failure.error_number);
     std::string sentence = fmt::format("cannot start rank {} on {}: ", failure.tag, node);
     if (failure.step == SpawnFailure::folder)
-      sentence += fmt::format("folder {}: {}; --wdir chooses another", app.folder, reason);
+      sentence += no_folder(app.folder, failure.error_number);
     else if (failure.step == SpawnFailure::bind)
       sentence += fmt::format("cannot bind it to its processors: {}; try --bind-to none", reason);
     else

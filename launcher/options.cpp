@@ -2,9 +2,9 @@
 #include "launcher/options.hpp"
 
 #include <algorithm>
-#include <fstream>
 #include <sstream>
 
+#include "base/file_text.hpp"
 #include "base/nearest.hpp"
 #include "launcher/option_table.hpp"
 #include "mpi.h"
@@ -94,14 +94,18 @@ Error parse_words(Parse& p, const std::vector<std::string>& arguments, bool of_f
 
 // The programs of --app FILE, a line each.
 Error read_programs(Parse& p, const std::string& name) {
-  std::ifstream file(name);
-  if (!file) return failure(MPI_ERR_FILE, "--app {}: the file cannot be read", name);
+  const Result<std::string> content = text_of(name);
+  if (!content)
+    return failure(MPI_ERR_FILE, "--app {}: the file cannot be read ({})", name, content.error().message());
+  std::istringstream file(*content);
   const size_t before = p.run.apps.size();
   std::string line, text;
   for (int number = 1; std::getline(file, line); ++number) {
+    if (line.ends_with('\r')) line.pop_back();  // of an editor that ends lines so
     if (line.ends_with('\\')) {
       text += line.substr(0, line.size() - 1) + " ";
-      continue;
+      line.clear();
+      if (file.peek() != std::istringstream::traits_type::eof()) continue;
     }
     const auto words = words_of(std::exchange(text, {}) + line);
     if (!words) return failure(MPI_ERR_ARG, "{}:{}: a quote has no end", name, number);
@@ -151,7 +155,7 @@ Result<RunOptions> parse_run_options(const std::vector<std::string>& arguments) 
     return failure(MPI_ERR_ARG, "--app is given twice ({} and {}); one file names all programs",
                    p.files[0], p.files[1]);
   if (!p.files.empty())
-    if (Error e = read_programs(p, p.files[0])) return e;
+    if (Error e = read_programs(p, std::string(p.files[0]))) return e;  // more may be put there, and refused
   return std::move(p.run);
 }
 

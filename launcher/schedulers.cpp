@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
-#include <fstream>
 #include <sstream>
 
+#include "base/file_text.hpp"
 #include "base/printable.hpp"
 #include "mpi.h"
 
@@ -134,10 +134,8 @@ std::optional<std::string> text_of_file(const std::string& name) {
     for (size_t n = 0; pipe && (n = ::fread(bytes, 1, sizeof bytes, pipe)) > 0;) out.append(bytes, n);
     return pipe && ::pclose(pipe) == 0 && !out.empty() ? std::optional(out) : std::nullopt;
   }
-  std::ifstream file(name);
-  std::ostringstream text;
-  if (!file || !(text << file.rdbuf())) return std::nullopt;
-  return text.str();
+  Result<std::string> text = text_of(name);
+  return text ? std::optional(std::move(*text)) : std::nullopt;
 }
 
 Result<std::optional<ScheduledJob>> scheduled_job(const Variable& variable, const FileText& file,

@@ -30,6 +30,20 @@ bool is_file(const std::string& path) {
   return ::stat(path.c_str(), &info) == 0 && !S_ISDIR(info.st_mode);
 }
 
+// The first folder on the way to a file that may not be searched; empty: there is none. Leaves errno as it was.
+std::string closed_folder(const std::string& path) {
+  const int before = errno;
+  std::string out;
+  for (size_t at = path.find('/', 1); out.empty() && at != path.npos; at = path.find('/', at + 1)) {
+    const std::string folder = path.substr(0, at);
+    struct stat info;
+    if (::stat(folder.c_str(), &info) != 0) break;
+    if (S_ISDIR(info.st_mode) && ::access(folder.c_str(), X_OK) != 0 && errno == EACCES) out = folder;
+  }
+  errno = before;
+  return out;
+}
+
 std::vector<char*> pointers(const std::vector<std::string>& words) {
   std::vector<char*> out;
   for (const std::string& word : words) out.push_back(const_cast<char*>(word.c_str()));
@@ -110,10 +124,16 @@ pid_t start_child(const Prepared& prepared) {
 
 }  // namespace
 
+std::string no_folder(const std::string& folder, int error_number) {
+  return fmt::format("folder {}: {}; --wdir chooses another", folder, std::strerror(error_number));
+}
+
 Program find_program(const std::string& name, const std::string& search_path,
                      const std::string& folder) {
   const auto judge = [&](const std::string& path) -> Program {
     if (::access(path.c_str(), X_OK) == 0 && is_file(path)) return {path, 0, ""};
+    if (const std::string closed = closed_folder(path); !closed.empty())
+      return {"", 126, fmt::format("{} cannot be reached: you may not search the folder {}", path, closed)};
     if (errno == EACCES || is_file(path)) {
       const std::string source = what_to_do_with_source(path);
       return {"", 126,
@@ -124,7 +144,14 @@ Program find_program(const std::string& name, const std::string& search_path,
     if (::stat(path.c_str(), &info) == 0) return {"", 126, fmt::format("{} is a folder", path)};
     return {"", 127, fmt::format("there is no {}", path)};
   };
-  if (name.find('/') != name.npos) return judge(joined(folder, name));
+  if (name.find('/') != name.npos) {
+    Program found = judge(joined(folder, name));
+    struct stat info;
+    if (found.exit_code == 127 && !name.starts_with('/') && !folder.empty() &&
+        ::stat(folder.c_str(), &info) != 0)
+      return {"", 1, no_folder(folder, errno)};
+    return found;
+  }
   Program denied;
   for (size_t at = 0; at <= search_path.size();) {
     const size_t end = std::min(search_path.find(':', at), search_path.size());

@@ -11,9 +11,12 @@
 
 namespace tutti::launcher {
 
+// Why ranks cannot start in a folder.
+std::string no_folder(const std::string& folder, int error_number);
+
 struct Program {
   std::string path;   // what to execute; empty: `problem` says why not
-  int exit_code = 0;  // 126 or 127 then
+  int exit_code = 0;  // 126 or 127 then; 1 where the folder is what is missing
   std::string problem;
 };
 // As a shell would find it: along `search_path` unless the name has a '/', which is relative to

@@ -90,6 +90,7 @@ int all_is_written(int code) {
 
 int main(int argc, char** argv) {
   open_missing_streams();
+  tutti::launcher::hear_signals();
   tutti::launcher::end_where_memory_does();
   tutti::launcher::raise_file_limit();
   // Larger than what a command prints: an error of writing is then met at the end, where it is told.

@@ -318,6 +318,7 @@ int run_daemon() {
 int main(int argc, char**) {
   for (int fd = 0; fd < 3; ++fd)
     if (::fcntl(fd, F_GETFD) < 0 && ::open("/dev/null", O_RDWR) != fd) ::_exit(1);
+  tutti::launcher::hear_signals();
   tutti::launcher::end_where_memory_does();
   tutti::launcher::raise_file_limit();
   if (argc > 1) {

@@ -7,10 +7,9 @@
 #include <algorithm>
 #include <bit>
 #include <charconv>
-#include <fstream>
 #include <optional>
-#include <sstream>
 
+#include "base/file_text.hpp"
 #include "base/log.hpp"
 #include "base/nearest.hpp"
 #include "coll/between.hpp"
@@ -220,11 +219,11 @@ Result<std::shared_ptr<const Selection>> Selection::load(const std::string& over
   if (path.empty()) {
     if (Error e = selection->add(kShippedRules, "the shipped rules", '\n')) return e;
   } else {
-    std::ifstream file(path);
-    std::ostringstream text;
-    if (!(file && text << file.rdbuf()))
-      return failure(MPI_ERR_ARG, "the rules of collectives.rules, {}, cannot be read", path);
-    if (Error e = selection->add(text.str(), path, '\n')) return e;
+    const Result<std::string> text = text_of(path);
+    if (!text)
+      return failure(MPI_ERR_ARG, "the rules of collectives.rules, {}, cannot be read: {}", path,
+                     text.error().message());
+    if (Error e = selection->add(*text, path, '\n')) return e;
   }
   return std::shared_ptr<const Selection>(std::move(selection));
 }

@@ -35,7 +35,12 @@ expect "-show of a compilation" "cc $include -c a.c -O2" "$($mpicc -show -c a.c 
 expect "-show of a link" "cc $include a.o -o a $libs" "$($mpicc -show a.o -o a)"
 for option in -c -E -S -M -MM -fsyntax-only; do
   expect "-show $option" "cc $include $option a.c" "$($mpicc -show $option a.c)"
+  for before in -Xlinker -Xassembler -Xpreprocessor; do
+    expect "-show $before $option" "cc $include a.c $before $option -o a $libs" "$($mpicc -show a.c $before $option -o a)"
+  done
 done
+expect "-Xlinker with a form of ours" "cc $include -c a.c -Xlinker -link-info" "$($mpicc -show -c a.c -Xlinker -link-info)"
+expect "-Xlinker in front of -c" "cc $include -Xlinker -E -c a.c" "$($mpicc -show -Xlinker -E -c a.c)"
 expect "-showme:compile" "$include" "$($mpicc -showme:compile)"
 expect "-showme:link" "$libs" "$($mpicc -showme:link)"
 expect "-showme:incdirs" "$real/include" "$($mpicc -showme:incdirs)"
@@ -44,6 +49,8 @@ expect "-showme:libs" "mpi_abi" "$($mpicc -showme:libs)"
 expect "--showme:libs" "mpi_abi" "$($mpicc --showme:libs)"
 expect "-compile-info" "cc $include" "$($mpicc -compile-info)"
 expect "-link-info" "cc $libs" "$($mpicc -link-info)"
+expect "-compile_info" "cc $include" "$($mpicc -compile_info)"
+expect "-link_info" "cc $libs" "$($mpicc -link_info)"
 case $($mpicc -showme:version) in
   "mpicc: Tutti "[0-9]*.*) done=$((done + 1)) ;;
   *) expect "-showme:version" "mpicc: Tutti N.N.N" "$($mpicc -showme:version)" ;;

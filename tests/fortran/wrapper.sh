@@ -34,6 +34,16 @@ for option in -fdefault-integer-8 -i8; do
   must_say "mpifort: $option makes INTEGER 8 bytes long" 'long integers'
 done
 
+# REAL may have another size, with a word about it. The compiler is none: what is said comes first.
+for option in -fdefault-real-8 -freal-4-real-8 -r8; do
+  "$bin/mpifort" -fc=/nowhere/fc $option -fdefault-double-8 -c a.f90 >out 2>&1
+  must_say "mpifort: warning: $option changes the size of REAL, and MPI_REAL stands for 4 bytes: use MPI_REAL8" 'long reals'
+  must "$bin/mpifort" $option -show -c a.f90
+  if grep -q warning out; then echo "-show warns"; exit 1; fi
+done
+"$bin/mpifort" -fc=/nowhere/fc -fdefault-double-8 -c a.f90 >out 2>&1
+if grep -q warning out; then echo "warns of DOUBLE PRECISION of 8 bytes"; exit 1; fi
+
 # A compiler that nobody has built for: one that calls itself otherwise.
 fortran=$(command -v gfortran) || { echo "no gfortran: the rest is left out"; exit 77; }
 cat >other <<EOF

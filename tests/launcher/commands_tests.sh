@@ -75,6 +75,24 @@ test_hostfiles_limit_the_ranks() {
   launch --hostfile hosts --hostfile hosts -n 1 true
   expect_code 2
   said "--hostfile is given twice"
+  : >hosts
+  launch --hostfile hosts -n 1 true
+  expect_code 2
+  said "hosts: names no host"
+  launch --hostfile . -n 1 true
+  expect_code 2
+  said "hostfile .: it is a folder"
+  launch --hostfile none -n 1 true
+  expect_code 2
+  said "hostfile none: No such file or directory"
+}
+test_rules_of_an_empty_file_by_library() {
+  : >rules
+  launch -n 2 --set collectives.rules=rules "$departs" well
+  expect_code 0
+  launch -n 1 --set collectives.rules=. "$departs" well
+  [ "$code" != 0 ] || fail "a folder is taken for rules"
+  said "cannot be read: it is a folder"
 }
 test_cores_that_a_node_does_not_have_are_an_error() {
   local cores

@@ -229,6 +229,26 @@ test_suspended_launcher_is_not_mute() {
   nothing_is_left
 }
 
+# Ctrl-Z stops the ranks of other nodes, too, and "fg" lets them go on.
+test_ctrl_z_with_daemons() {
+  fake_nodes
+  start_ready 6 "${remote[@]}" -n 6 sh -c 'echo ready; exec sleep 600'
+  states() {
+    local pid
+    for pid in $(processes); do sed -n 's/^[0-9]* (sleep) \(.\).*/\1/p' "/proc/$pid/stat"; done 2>/dev/null
+  }
+  within 10 eval '[ "$(states | grep -c .)" = 6 ]' || fail "not six ranks: $(states)"
+  all_stopped() { [ "$(states | grep -c T)" = 6 ]; }
+  none_stopped() { [ "$(states | grep -c T)" = 0 ]; }
+  kill -TSTP "$launched"
+  within 10 all_stopped || fail "ranks still run: $(states | tr '\n' ' ')"
+  kill -CONT "$launched"
+  within 10 none_stopped || fail "ranks stay stopped: $(states | tr '\n' ' ')"
+  fault kill -INT "$launched"
+  ends_in_time
+  expect_code 130
+}
+
 test_secret_is_not_shown() {
   start_stubborn_daemons
   local pid

@@ -68,6 +68,48 @@ test_terminate_and_hangup() {
   ends_in_time
   expect_code 129
 }
+# Whoever starts it may have blocked signals; the loop lives by them, and the ranks get none that is blocked.
+# blocked COMMAND…: becomes it, with all signals blocked.
+make_blocked() {
+  cat >blocked <<'END'
+#!/usr/bin/env python3
+import os, signal, sys
+signal.pthread_sigmask(signal.SIG_BLOCK, set(signal.Signals))
+os.execvp(sys.argv[1], sys.argv[1:])
+END
+  chmod +x blocked
+}
+test_blocked_signals() {
+  make_blocked
+  code=0
+  timeout -k 5 60 ./blocked "$mpirun" -n 2 sh -c 'grep SigBlk /proc/self/status' >out 2>err || code=$?
+  expect_code 0
+  [ "$(grep -c 'SigBlk:.0*$' out)" = 2 ] || fail "signals are blocked in ranks: $(cat out)"
+  ./blocked "$mpirun" -n 2 sh -c 'echo ready; exec sleep 600' >out 2>err &
+  launched=$!
+  within 20 all_ready 2 || fail "the ranks do not start"
+  fault kill -TERM "$launched"
+  ends_in_time
+  expect_code 143
+}
+test_blocked_signals_of_daemons() {
+  fake_nodes
+  make_blocked
+  sed -i 's|exec |exec ./blocked |' shell  # a remote shell may do so, too
+  code=0
+  timeout -k 5 60 ./blocked "$mpirun" "${remote[@]}" -n 6 sh -c 'grep SigBlk /proc/self/status' >out 2>err || code=$?
+  expect_code 0
+  [ "$(grep -c 'SigBlk:.0*$' out)" = 6 ] || fail "signals are blocked in ranks: $(cat out)"
+  nothing_is_left
+}
+# UCX would take it for a call stack.
+test_rank_that_is_hung_up_ends_by_library() {
+  start_ready 2 -n 2 "$stay"
+  fault kill -HUP "$(pgrep -P "$launched" -x stay | head -1)"
+  ends_in_time
+  expect_code 129
+  said_once "killed by signal 1 (Hangup)"
+}
 test_interrupt_while_starting() {
   local pause signal
   for signal in TERM HUP INT; do  # each of them also right behind the start, when nobody has asked to hear it

@@ -198,7 +198,24 @@ TEST(Programs, OfAFile) {
   EXPECT_NE(problem("--app " + name).find(name + ":2: -n takes"), std::string::npos);
   std::ofstream(name) << "-n 1 './a\n";
   EXPECT_NE(problem("--app " + name).find("a quote has no end"), std::string::npos);
-  EXPECT_NE(problem("--app /no/such").find("cannot be read"), std::string::npos);
+  EXPECT_NE(problem("--app /no/such").find("cannot be read (No such file or directory)"), std::string::npos);
+  EXPECT_NE(problem("--app .").find("cannot be read (it is a folder)"), std::string::npos);
+  // The last line may say that it goes on, though nothing does; lines of other editors end in two characters.
+  std::ofstream(name) << "-n 1 ./a\n-n 2 ./b x \\";
+  run = parse("--app " + name);
+  ASSERT_TRUE(run) << run.error().message();
+  ASSERT_EQ(run->apps.size(), 2u);
+  EXPECT_EQ(run->apps[1].command, (Words{"./b", "x"}));
+  std::ofstream(name) << "-n 1 ./a b \\\r\n  c\r\n-n 2 ./d \\\r\n";
+  run = parse("--app " + name);
+  ASSERT_TRUE(run) << run.error().message();
+  ASSERT_EQ(run->apps.size(), 2u);
+  EXPECT_EQ(run->apps[0].command, (Words{"./a", "b", "c"}));
+  EXPECT_EQ(run->apps[1].command, (Words{"./d"}));
+  for (const char* again : {"--app x", "--app other -n 2 ./a", "-n 1 --app /no/such ./a"}) {
+    std::ofstream(name) << again << "\n";
+    EXPECT_EQ(problem("--app " + name), name + ":1: --app has no place in a file of programs") << again;
+  }
   std::ofstream(name) << "";
   EXPECT_NE(problem("--app " + name).find("names no program"), std::string::npos);
   std::remove(name.c_str());

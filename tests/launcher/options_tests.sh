@@ -73,7 +73,14 @@ test_places_by_options() {
   said "rankfile: rank 0 on $here: slot=4096: there are"
   launch --rankfile none true
   expect_code 2
-  said "--rankfile none: the file cannot be read"
+  said "--rankfile none: the file cannot be read (No such file or directory)"
+  : >empty
+  launch --map-by rankfile --rankfile empty true
+  expect_code 2
+  said "empty: names no rank"
+  launch --map-by rankfile --rankfile . true
+  expect_code 2
+  said "--rankfile .: the file cannot be read (it is a folder)"
   launch --map-by seq --host localhost,localhost,localhost echo x
   expect_code 0
   printed_lines 3
@@ -265,6 +272,13 @@ test_programs_of_a_file() {
   launch -configfile programs -l
   expect_code 0
   printed "[0] a b c"
+}
+
+test_programs_of_a_file_that_names_another() {
+  printf '%s\n' '--app x' >programs
+  launch --app programs
+  expect_code 2
+  said "programs:1: --app has no place in a file of programs"
 }
 
 test_options_of_other_launchers() {

@@ -174,7 +174,44 @@ test_missing_program() {
   launch -n 1 --wdir /no/such/folder true
   expect_code 1
   said "folder /no/such/folder"
+  launch -n 1 --wdir nope ./plain
+  expect_code 1
+  said "folder $work/nope: No such file or directory; --wdir chooses another"
   nothing_is_left
+}
+
+test_folder_that_is_gone() {
+  local there=$PWD
+  mkdir gone && cd gone && rmdir ../gone
+  code=0
+  timeout 60 "$mpirun" -n 2 pwd >"$there/out" 2>"$there/err" || code=$?
+  cp "$there/err" "$there/err.gone"
+  within=0
+  timeout 60 "$mpirun" -n 2 --wdir sub pwd >/dev/null 2>"$there/err.sub" || within=$?
+  elsewhere=0
+  timeout 60 "$mpirun" -n 2 --wdir "$there" pwd >"$there/out.there" 2>"$there/err.there" || elsewhere=$?
+  cd "$there"
+  expect_code 2
+  said "ranks would start in the current folder, whose name cannot be told: it is gone; --wdir /FOLDER chooses another"
+  [ ! -s out ] || fail "ranks have started in $(head -1 out)"
+  [ "$within" = 2 ] || fail "a folder within: $(cat err.sub)"
+  [ "$elsewhere" = 0 ] && [ "$(sort -u out.there)" = "$there" ] || fail "another folder: $elsewhere $(cat out.there err.there)"
+}
+
+test_folder_that_may_not_be_searched() {
+  mkdir closed && cp "$(command -v true)" closed/program
+  chmod 600 closed
+  chmod 755 "$work" "$TMPDIR"
+  closed() { timeout 60 setpriv --bounding-set -all --inh-caps -all --reuid=nobody --regid="$(id -g nobody)" --clear-groups \
+    env TMPDIR="$work/free" "$mpirun" -n 1 "$1" >out 2>err; }
+  [ "$(id -u)" = 0 ] || closed() { launch -n 1 "$1"; return "$code"; }
+  mkdir -m 777 free
+  closed ./closed/program
+  code=$?
+  chmod 700 closed
+  expect_code 126
+  said "you may not search the folder $work/./closed"
+  ! grep -q 'chmod +x' err || fail "it speaks of the program"
 }
 
 test_several_programs() {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "transport/ucx/ucx_words.hpp"
 
+#include <dlfcn.h>
+#include <signal.h>
+#include <ucs/debug/debug.h>
 #include <ucs/debug/log_def.h>
 
 #include <atomic>
@@ -9,6 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <string_view>
 #include <thread>
 
 #include "base/late_word.hpp"
@@ -37,6 +41,16 @@ ucs_log_func_rc_t keep_back(const char*, unsigned, const char*, ucs_log_level_t 
   say_unless_ended(std::string("UCX: ") + text);
   if (level == UCS_LOG_LEVEL_FATAL) end_of_ucx();
   return UCS_LOG_FUNC_RC_STOP;
+}
+
+// As soon as it is loaded UCX takes SIGHUP, to print a call stack, and the process does not end by it any more. Here, in
+// front of the program's own code, the signal gets back what it had; unless the user wants that of UCX.
+__attribute__((constructor)) void give_back_hangup() {
+  struct sigaction now {};
+  Dl_info place{};
+  if (std::getenv("UCX_DEBUG_SIGNO") || ::sigaction(SIGHUP, nullptr, &now) != 0) return;
+  if (::dladdr(reinterpret_cast<void*>(now.sa_sigaction), &place) == 0 || !place.dli_fname) return;
+  if (std::string_view(place.dli_fname).find("/libucs.so") != std::string_view::npos) ucs_debug_disable_signal(SIGHUP);
 }
 
 }  // namespace
