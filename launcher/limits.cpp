@@ -132,6 +132,7 @@ void hear_signals() {
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  ::signal(SIGCHLD, SIG_DFL);
 }
 
 void raise_file_limit() {

@@ -134,6 +134,10 @@ TEST(SelectionTest, OverrideComesFirstThenTheFile) {
   EXPECT_NE(Selection::load("", path).error().message().find(path + ":1: "), std::string::npos);
   std::remove(path.c_str());
   EXPECT_NE(Selection::load("", path).error().message().find(path), std::string::npos);
+  std::ofstream(path).close();
+  EXPECT_TRUE(Selection::load("", path)) << "a file without rules";
+  std::remove(path.c_str());
+  EXPECT_NE(Selection::load("", "/").error().message().find("it is a folder"), std::string::npos);
   EXPECT_NE(Selection::load("bcast chain;scam chain", "").error().message().find("'scan'"),
             std::string::npos);
 }

@@ -86,14 +86,6 @@ test_hostfiles_limit_the_ranks() {
   expect_code 2
   said "hostfile none: No such file or directory"
 }
-test_rules_of_an_empty_file_by_library() {
-  : >rules
-  launch -n 2 --set collectives.rules=rules "$departs" well
-  expect_code 0
-  launch -n 1 --set collectives.rules=. "$departs" well
-  [ "$code" != 0 ] || fail "a folder is taken for rules"
-  said "cannot be read: it is a folder"
-}
 test_cores_that_a_node_does_not_have_are_an_error() {
   local cores
   cores=$("$build/bin/tutti" info | grep -oE '[0-9]+ of [0-9]+ cores' | cut -d' ' -f1)

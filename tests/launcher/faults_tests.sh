@@ -69,12 +69,13 @@ test_terminate_and_hangup() {
   expect_code 129
 }
 # Whoever starts it may have blocked signals; the loop lives by them, and the ranks get none that is blocked.
-# blocked COMMAND…: becomes it, with all signals blocked.
+# blocked COMMAND…: becomes it, with all signals blocked, and that of ended children ignored.
 make_blocked() {
   cat >blocked <<'END'
 #!/usr/bin/env python3
 import os, signal, sys
 signal.pthread_sigmask(signal.SIG_BLOCK, set(signal.Signals))
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 os.execvp(sys.argv[1], sys.argv[1:])
 END
   chmod +x blocked
