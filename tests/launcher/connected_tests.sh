@@ -18,6 +18,14 @@ test_by_library_child_that_is_killed_is_an_error_of_its_parents() {
   said_once "killed by signal 9"
   nothing_is_left
 }
+# The exit code is that of the launcher's own ranks; what became of the children is said.
+test_by_library_child_that_aborts_unheard_leaves_the_exit_code() {
+  launch -n 2 "$jobs" parent unheard
+  expect_code 0
+  printed "parent fine"
+  said_once "aborted the job with code 3"
+  nothing_is_left
+}
 test_by_library_child_that_has_parted_dies_alone() {
   launch -n 2 "$jobs" parent part
   expect_code 0

@@ -42,7 +42,7 @@ void child(MPI_Comm parent) {
   if (rank == 0) MPI_Recv(what, sizeof what, MPI_CHAR, 0, 0, parent, MPI_STATUS_IGNORE);
   MPI_Bcast(what, sizeof what, MPI_CHAR, 0, MPI_COMM_WORLD);
   const std::string word = what;
-  if (word == "abort" && rank == 1) MPI_Abort(MPI_COMM_WORLD, 3);
+  if ((word == "abort" || word == "unheard") && rank == 1) MPI_Abort(MPI_COMM_WORLD, 3);
   if (word == "die" && rank == 1) raise(SIGKILL);
   if (word == "part") {
     MPI_Comm_disconnect(&parent);
@@ -82,6 +82,8 @@ void parent(char** argv) {
   const std::string word = what;
   if (word == "abort" || word == "die") {
     hear_of_the_end(inter);
+  } else if (word == "unheard") {
+    // Nothing more is called that the children would be needed for.
   } else if (word == "part") {
     MPI_Comm_disconnect(&inter);
     MPI_Barrier(MPI_COMM_WORLD);
