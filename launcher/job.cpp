@@ -108,8 +108,10 @@ void Job::watch_signals() {
   ::signal(SIGPIPE, SIG_IGN);
   ::signal(SIGXFSZ, SIG_IGN);  // a file over its limit (ulimit -f) is an error of write(), too
   signals_.push_back(loop_.on_signal(SIGQUIT, [this] { show([] {}); }));
+  struct sigaction hangup {};
+  const bool survives = ::sigaction(SIGHUP, nullptr, &hangup) == 0 && hangup.sa_handler == SIG_IGN;  // nohup
   for (int s : {SIGINT, SIGTERM, SIGHUP})
-    signals_.push_back(loop_.on_signal(s, [this, s] { interrupted(s); }));
+    if (s != SIGHUP || !survives) signals_.push_back(loop_.on_signal(s, [this, s] { interrupted(s); }));
   for (int s : {SIGUSR1, SIGUSR2, SIGCONT})
     signals_.push_back(loop_.on_signal(s, [this, s] { forward(s); }));
   signals_.push_back(loop_.on_signal(SIGTSTP, [this] {

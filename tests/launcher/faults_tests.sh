@@ -111,6 +111,15 @@ test_rank_that_is_hung_up_ends_by_library() {
   expect_code 129
   said_once "killed by signal 1 (Hangup)"
 }
+test_a_job_under_nohup_survives_its_terminal() {
+  trap '' HUP
+  start_ready 2 -n 2 sh -c 'echo ready; exec sleep 600'
+  trap - HUP
+  kill -HUP "$launched"
+  fault kill -USR1 "$launched"  # which ends the ranks: heard, and behind it
+  ends_in_time
+  [ "$code" = 138 ] || fail "exit code $code"
+}
 test_interrupt_while_starting() {
   local pause signal
   for signal in TERM HUP INT; do  # each of them also right behind the start, when nobody has asked to hear it
@@ -310,15 +319,15 @@ test_descriptors_of_ranks() {
 }
 # A rank that is started while others have connected already gets nothing of that.
 test_descriptors_of_ranks_by_library() {
-  local ranks
+  local ranks common most
   for ranks in 24 64; do
     launch -n $ranks "$build/tests/launcher/descriptors"
     expect_code 0
     [ "$(grep -c '^started with 3, ' out)" = $ranks ] || fail "not all ranks begin with 3: $(sort out | uniq -c)"
-    # Those of the node's first rank, which makes what they share, are allowed to differ.
-    [ "$(sort out | uniq -c | awk '$1 > 1' | grep -c '')" = 1 ] && [ "$(sort -u out | grep -c '')" -le 2 ] ||
-      fail "ranks are not alike: $(sort out | uniq -c)"
-    [ "$(sed 's/.*, has //' out | sort -n | tail -1)" -le 20 ] || fail "too many: $(sort out | uniq -c)"
+    # A thread that starts, or a file that is read, may hold one at the moment of the count.
+    common=$(sed 's/.*, has //' out | sort -n | uniq -c | sort -n | awk 'END { print $2 }')
+    most=$(sed 's/.*, has //' out | sort -n | tail -1)
+    [ "$common" -le 20 ] && [ "$most" -le $((common + 3)) ] || fail "too many: $(sort out | uniq -c)"
   done
   nothing_is_left
 }

@@ -8,6 +8,7 @@
 
 #include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <set>
 #include <system_error>
 
@@ -27,6 +28,9 @@ namespace {
 using engine::Engine;
 
 constexpr char kFarewell = 'F';
+// The root's job ends, and wants the other one to end with it; the code follows. What other ranks say of that comes by
+// messages, which may be behind the end of the lifeline.
+constexpr char kAborts = 'A';
 
 }  // namespace
 
@@ -149,6 +153,14 @@ void watch(uint64_t context, int lifeline) {
     const ssize_t n = ::recv(lifeline, &word, 1, MSG_DONTWAIT);
     if (n < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     const bool end = n <= 0;
+    if (!end && word == kAborts) {
+      int32_t code = 0;
+      if (::recv(lifeline, &code, sizeof code, MSG_WAITALL) != sizeof code) continue;
+      const Engine::Guard own(engine_of_process());
+      if (const Connection* connection = connections().find(context))
+        connections().end_with(connection->remote.front(), code);
+      continue;
+    }
     if (!end) farewell |= word == kFarewell;
     if (end && !farewell && is_to_end(context)) await_launcher(context);
     {
@@ -163,6 +175,13 @@ void watch(uint64_t context, int lifeline) {
 void say_farewell(const Connection& connection) {
   if (connection.lifeline < 0) return;
   [[maybe_unused]] const ssize_t n = ::send(connection.lifeline, &kFarewell, 1, MSG_NOSIGNAL);
+}
+
+void say_that_it_aborts(const Connection& connection, int32_t code) {
+  if (connection.lifeline < 0) return;
+  char words[1 + sizeof code] = {kAborts};
+  std::memcpy(words + 1, &code, sizeof code);
+  [[maybe_unused]] const ssize_t n = ::send(connection.lifeline, words, sizeof words, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 // Without the engine: the watcher may want it.
@@ -246,7 +265,9 @@ void end_others(int code, bool owned) {
   if (!owned) engine.enter();
   std::set<int> others;
   connections().each([&](const Connection& connection) {
-    if (!connection.over) others.insert(connection.remote.begin(), connection.remote.end());
+    if (connection.over) return;
+    others.insert(connection.remote.begin(), connection.remote.end());
+    say_that_it_aborts(connection, code);
   });
   tell_to_end(others, code, !owned);
   if (!owned) engine.leave();
