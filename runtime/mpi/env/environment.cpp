@@ -45,7 +45,7 @@ Error finalize_world() {
   // What the program attached to MPI_COMM_SELF runs first, while MPI still works (section 11.2.4). MPI ends whatever a
   // callback returns: a second MPI_Finalize would call it once more.
   for (Comm* const comm : {p.self, p.world})
-    if (const Error e = comm->attributes.delete_each(comm->handle); e && strict)
+    if (const Error e = comm->attributes.delete_all(comm->handle, true); e && strict)
       log_line(Level::note, fmt::format("note: MPI_Finalize: {}; MPI ends all the same", e.message()));
   send_buffer().flush();
   io::drain();

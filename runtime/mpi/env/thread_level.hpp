@@ -4,8 +4,7 @@
 // other. Judged by the flight record where it knows of the call, which costs nothing: at each thread's first
 // call, and where threads take turns, in each of those. Calls that only ask (MPI_Comm_rank) are judged where
 // their arguments are checked, and end the job under --check=strict alone; of two threads that ask at once nobody
-// hears, they are too quick. Calls that any
-// thread may make at any time (section 11.4.1) are not looked at.
+// hears, they are too quick. Calls that any thread may make at any time (section 11.4.1) are not looked at.
 //
 // Each session has a level of its own, for the objects that come of it, and a call does not tell its session
 // before it has begun. So a session whose level lets several threads call ends the look; under one with a lower

@@ -202,25 +202,19 @@ Error AttributeSet::copy_all(void* old_object, const AttributeSet& from) {
   return {};
 }
 
-Error AttributeSet::delete_each(void* object) {
+Error AttributeSet::delete_all(void* object, bool object_ends) {
   Error first;
-  while (Error error = delete_all(object)) {
-    if (!first) first = std::move(error);
-    std::lock_guard lock(mutex_);
-    if (!items_.empty()) items_.pop_back();  // whose callback has failed
-  }
-  return first;
-}
-
-Error AttributeSet::delete_all(void* object) {
   while (true) {
     Item item;
     {
       std::lock_guard lock(mutex_);
-      if (items_.empty()) return {};
+      if (items_.empty()) return first;
       item = items_.back();
     }
-    if (Error error = call_delete(*item.key, object, item.value)) return error;
+    if (Error error = call_delete(*item.key, object, item.value)) {
+      if (!object_ends) return error;
+      if (!first) first = std::move(error);
+    }
     // By key, not by place: the callback may have set or deleted others.
     std::lock_guard lock(mutex_);
     std::erase_if(items_, [&](const Item& other) { return other.key == item.key; });

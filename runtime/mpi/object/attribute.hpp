@@ -50,9 +50,8 @@ class AttributeSet {
   Error copy_all(void* old_object, const AttributeSet& from);
   // MPI_X_free, and MPI_COMM_SELF in MPI_Finalize: the last one set goes first. Stops at the first
   // callback that fails; the attribute that it refused to delete stays.
-  Error delete_all(void* object);
-  // Of an object that ends in any case: goes through all of them, and returns the first error.
-  Error delete_each(void* object);
+  // `object_ends`: in any case, so that all of them go, and the first error is returned then.
+  Error delete_all(void* object, bool object_ends = false);
 
   // MPI_TAG_UB and its kin: only get() sees it, no program can change it, duplicates have it too.
   // `value` is the address that MPI_Comm_get_attr returns, of a number that outlives the set.

@@ -73,7 +73,7 @@ Error ready(PersistentRequest& request, int low, int high) {
   Partitioned& operation = *request.partitioned;
   if (Error e = check_partition(operation, low)) return e;
   if (Error e = check_partition(operation, high)) return e;
-  if (!operation.round() && !operation.is_over_at_once())
+  if (!operation.round() && !(operation.is_over_at_once() && operation.has_begun()))
     return failure(
         MPI_ERR_REQUEST,
         "partition {} is made ready before MPI_Start has started the request, or after all its "

@@ -62,6 +62,7 @@ class Partitioned : public std::enable_shared_from_this<Partitioned> {
 
   // The round that is under way; nullptr: none.
   const PartitionedRound* round() const { return round_; }
+  bool has_begun() const { return rounds_ > 0; }  // one, ever
   int partitions() const { return given_.partitions; }
 
  protected:
