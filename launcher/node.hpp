@@ -21,7 +21,7 @@ struct RankEnd {
   bool finalized = false;  // … and PMIx_Finalize
 };
 
-// What a rank has published, as its PMIx server packs it.
+// What a rank has published as its address.
 struct RankAddress {
   int rank = 0;
   std::string data;

@@ -3,19 +3,18 @@
 
 #include <fcntl.h>
 #include <signal.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 #include <map>
 #include <optional>
 #include <set>
 
+#include "base/address_key.hpp"
 #include "base/log.hpp"
 #include "base/process_sets.hpp"
 #include "launcher/core_claims.hpp"
@@ -23,7 +22,6 @@
 #include "launcher/gpus.hpp"
 #include "launcher/limits.hpp"
 #include "launcher/look.hpp"
-#include "launcher/program_file.hpp"
 #include "mpi.h"
 
 namespace tutti::launcher {
@@ -188,54 +186,6 @@ Error NodeAgent::bind_ranks() {
   return {};
 }
 
-void NodeAgent::give_file(const std::string& name, const std::string& bytes) {
-  if (name.empty() || name.find('/') != name.npos || name.starts_with('.')) return;
-  const std::string folder = cleanup_.folder() + "/files";
-  ::mkdir(folder.c_str(), 0700);
-  const int fd = ::open((folder + "/" + name).c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0700);
-  size_t written = 0;
-  while (fd >= 0 && written < bytes.size()) {
-    const ssize_t n = ::write(fd, bytes.data() + written, bytes.size() - written);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) break;
-    written += static_cast<size_t>(n);
-  }
-  if (fd < 0 || written < bytes.size())
-    file_problem_ = fmt::format("{}/{}: {}", folder, name, std::strerror(errno));
-  if (fd >= 0) ::close(fd);
-}
-
-// What came before the launch goes where the ranks look for it: files into their folders, unless something of that name
-// is there already, such as the same file on a file system that all nodes share.
-Error NodeAgent::place_files() {
-  if (!file_problem_.empty())
-    return failure(MPI_ERR_FILE, "a file cannot be copied to {}: {}", task_.map.nodes[static_cast<size_t>(task_.node)],
-                   file_problem_);
-  for (const std::string& name : task_.files) {
-    const std::string from = cleanup_.folder() + "/files/" + name;
-    if (::access(from.c_str(), R_OK) != 0) continue;  // the launcher's own node
-    for (const App& app : task_.map.apps) {
-      const std::string to = app.folder + "/" + name;
-      std::error_code problem;
-      if (std::filesystem::exists(to, problem)) continue;
-      std::filesystem::create_directories(app.folder, problem);
-      if (!std::filesystem::copy_file(from, to, problem))
-        return failure(MPI_ERR_FILE, "--preload-files: {} cannot be written on {}: {}", to,
-                       task_.map.nodes[static_cast<size_t>(task_.node)], problem.message());
-      placed_files_.push_back(to);
-    }
-  }
-  return {};
-}
-
-// A program that --preload-binary has brought to this node, or nothing.
-std::string NodeAgent::brought_program(const std::string& command) const {
-  const std::string name = command.substr(command.rfind('/') + 1);
-  const std::string path = cleanup_.folder() + "/files/" + name;
-  const bool is_file = std::ranges::count(task_.files, name) > 0;
-  return !is_file && ::access(path.c_str(), X_OK) == 0 ? path : std::string();
-}
-
 void NodeAgent::find_socket_ranks() {
   StartingRanks& start = *starting_;
   std::map<int, std::vector<int>> ranks_on;
@@ -282,30 +232,6 @@ void NodeAgent::report_bindings(const std::vector<int>& ranks, const Topology::B
                                                       : topology().describe(binding.processors[i])));
 }
 
-// A program of another MPI would run as so many jobs of one rank each, and say nothing. What is to be
-// said instead, if there is one among those of this node.
-std::optional<std::string> NodeAgent::program_of_another_mpi() const {
-  if (task_.foreign_mpi) return std::nullopt;
-  std::set<int> judged;
-  for (const int number : starting_->ranks) {
-    const int index = task_.map.ranks[static_cast<size_t>(number)].app;
-    if (!judged.insert(index).second) continue;
-    const App& app = task_.map.apps[static_cast<size_t>(index)];
-    Rank rank;
-    rank.rank = number;
-    const std::vector<std::string> environment = environment_of(rank, {});
-    const std::string search = variable(environment, "PATH");
-    Program program = find_program(app.command[0], search, app.folder);
-    if (const std::string brought = brought_program(app.command[0]); !brought.empty()) program = {.path = brought};
-    if (program.path.empty()) continue;  // will be told
-    if (std::optional<std::string> sentence =
-            built_for_another_mpi({program.path, app.command, app.folder, search,
-                                   variable(environment, "LD_LIBRARY_PATH")}))
-      return sentence;
-  }
-  return std::nullopt;
-}
-
 Error NodeAgent::start_rank(Rank& rank, const std::vector<int>& processors) {
   const App& app =
       task_.map.apps[static_cast<size_t>(task_.map.ranks[static_cast<size_t>(rank.rank)].app)];
@@ -326,9 +252,7 @@ Error NodeAgent::start_rank(Rank& rank, const std::vector<int>& processors) {
   request.processors = processors.empty() && !task_.processors.empty() ? topology().allowed() : processors;
   request.wants_input = task_.input_rank == kEveryRank || rank.rank == task_.input_rank;
   request.tag = rank.rank;
-  Program program =
-      find_program(app.command[0], variable(request.environment, "PATH"), app.folder);
-  if (const std::string brought = brought_program(app.command[0]); !brought.empty()) program = {.path = brought};
+  const Program program = program_of(app, variable(request.environment, "PATH"));
   if (program.path.empty()) {
     give_up_launch(program.exit_code,
                    fmt::format("cannot start rank {} on {}: {}", rank.rank,
@@ -358,6 +282,7 @@ std::vector<std::string> NodeAgent::environment_of(const Rank& rank,
   put_variable(out, std::string(kJobVariable) + "=" + task_.map.id);
   put_variable(out, "PWD=" + task_.map.apps[static_cast<size_t>(place.app)].folder);
   if (!allocation_.empty()) put_variable(out, "TUTTI_ALLOCATION=" + allocation_);
+  if (task_.map.nodes.size() > 1) put_variable(out, fmt::format("{}={}", kTableFolderVariable, cleanup_.folder()));
   if (place.app > 0) put_variable(out, fmt::format("TUTTI_APPNUM={}", place.app));
   // A bound rank cannot see by itself how crowded its node is.
   put_variable(out, fmt::format("TUTTI_NODE_CORES={}", topology().allowed_cores()));
@@ -394,23 +319,8 @@ void NodeAgent::read_failures() {
   if (!launch_failed_) job_.launched(task_.node);
 }
 
-// The kernel's word is about the program or about what it needs to run, which is for us to tell.
-std::string NodeAgent::why_not_begun(const SpawnFailure& failure) const {
-  const RankPlace place = task_.map.ranks[static_cast<size_t>(failure.tag)];
-  const App& app = task_.map.apps[static_cast<size_t>(place.app)];
-  Rank rank;
-  rank.rank = failure.tag;
-  const Program program =
-      find_program(app.command[0], variable(environment_of(rank, {}), "PATH"), app.folder);
-  const std::string reason =
-      program.path.empty() ? "" : why_not_executed(program.path, failure.error_number);
-  return reason.empty() ? fmt::format("{}: {}", app.command[0], std::strerror(failure.error_number))
-                        : fmt::format("{} {}", app.command[0], reason);
-}
-
 void NodeAgent::ended(Rank& rank, int wait_status) {
   rank.alive = false;
-  add_address(rank.rank, "");  // if it is still waited for
   drain(rank);
   if (failures_ >= 0) read_failures();  // that it could not begin explains its end
   const int pid = rank.pid;

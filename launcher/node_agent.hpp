@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 
 #include "launcher/cleanup.hpp"
 #include "launcher/gpus.hpp"
@@ -78,15 +79,11 @@ class NodeAgent final : public Node, private PmixServer::Events {
   Error prepare_start();
   Error narrow_topology();
   Error bind_ranks();
-  Error place_files();
-  std::string brought_program(const std::string& command) const;
   const Topology& topology() const { return narrowed_ ? *narrowed_ : topology_; }
   void find_socket_ranks();
   void start_slice();
   void give_up_launch(int exit_code, const std::string& sentence);
   void stop_starting();  // the ranks that were not reached yet count as ended
-  std::optional<std::string> program_of_another_mpi() const;
-  std::string why_not_begun(const SpawnFailure& failure) const;
   Error start_rank(Rank& rank, const std::vector<int>& processors);
   std::vector<std::string> environment_of(const Rank& rank, std::vector<std::string> pmix) const;
   void report_bindings(const std::vector<int>& ranks, const Topology::Binding& binding);
@@ -99,10 +96,16 @@ class NodeAgent final : public Node, private PmixServer::Events {
   void client_waits(int rank) override;
   void client_aborted(int rank, int code, const std::string& text) override;
   void fence_reached(const std::string& key, const std::string& data, const std::string& published) override;
-  void modex_needed(uint64_t token, int rank, const std::string& address_key) override;
+  void modex_needed(uint64_t token, int rank, const std::string& table_of) override;
   void modex_ready(uint64_t token, int status, const std::string& data) override;
   void event_raised(const std::string& packed) override;
   Rank* find(int rank);
+
+  // node_programs.cpp: what they run
+  Error place_files();
+  Program program_of(const App& app, const std::string& search) const;
+  std::optional<std::string> program_of_another_mpi() const;
+  std::string why_not_begun(const SpawnFailure& failure) const;
 
   // node_streams.cpp: their standard streams
   void open_streams(Rank& rank, const Child& child);
@@ -115,20 +118,8 @@ class NodeAgent final : public Node, private PmixServer::Events {
   void want_input();
 
   // node_addresses.cpp: those of all ranks, given once and told once
-  void add_address(int rank, const std::string& data);
-  struct PublishingFence {
-    std::string key, data, published;
-    std::map<int, std::string> addresses;  // of this node's ranks, as far as they are there
-  };
-  std::optional<PublishingFence> publishing_;  // which waits for them
-  struct AddressQuestion {
-    uint64_t token;
-    int rank;
-  };
-  std::string asked_key_;                  // of the addresses that are known, or asked for
-  std::vector<AddressQuestion> questions_;  // until they are known
-  bool addresses_known_ = false;
-  std::map<int, std::string> addresses_;  // by rank
+  std::map<std::string, std::vector<uint64_t>> table_questions_;  // that wait, by the key of the addresses
+  std::set<std::string> tables_;  // that are written, or do not come: by the key of the addresses
 
   Loop& loop_;
   Reaper& reaper_;

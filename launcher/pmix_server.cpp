@@ -61,13 +61,19 @@ void release_bytes(void* bytes) {
   delete static_cast<std::string*>(bytes);
 }
 
-// The key of ranks' addresses, which all publish at the same time, if that is what this name tells.
-std::string address_key(const pmix_info_t info[], size_t count, const char* name) {
+// The text that this name tells, if there is one.
+std::string_view told(const pmix_info_t info[], size_t count, const char* name) {
   for (size_t i = 0; i < count; ++i)
-    if (PMIX_CHECK_KEY(&info[i], name) && info[i].value.type == PMIX_STRING && info[i].value.data.string &&
-        std::string_view(info[i].value.data.string).starts_with(kAddressKey))
+    if (PMIX_CHECK_KEY(&info[i], name) && info[i].value.type == PMIX_STRING && info[i].value.data.string)
       return info[i].value.data.string;
   return "";
+}
+
+// The key of the addresses of which this one asks for a table; empty: it asks for something else.
+std::string table_of(std::string_view key) {
+  if (!key.starts_with(kTableKey) || key.size() < sizeof kTableKey) return "";
+  key.remove_prefix(sizeof kTableKey);
+  return is_address_key(key) ? std::string(key) : "";
 }
 
 // PMIx keeps the bytes until it calls the release function.
@@ -138,8 +144,9 @@ struct PmixServer::Upcalls {
     }
     std::string bytes(data ? data : "", data ? size : 0);
     std::free(data);  // ours by the contract of fence_nb
-    pending->hand_over([key, bytes = std::move(bytes), published = address_key(info, infos, kPublishedKey)](
-                           Events& e) { e.fence_reached(key, bytes, published); });
+    std::string published(told(info, infos, kPublishedKey));
+    if (!is_address_key(published)) published.clear();
+    pending->hand_over([key, bytes = std::move(bytes), published](Events& e) { e.fence_reached(key, bytes, published); });
     return PMIX_SUCCESS;
   }
   static pmix_status_t modex(const pmix_proc_t* proc, const pmix_info_t info[], size_t count,
@@ -152,8 +159,8 @@ struct PmixServer::Upcalls {
       pending->modexes[name] = {callback, token};
     }
     pending->hand_over(
-        [name, rank = proc->rank, key = address_key(info, count, PMIX_REQUIRED_KEY)](Events& e) {
-          e.modex_needed(name, static_cast<int>(rank), key);
+        [name, rank = proc->rank, table = table_of(told(info, count, PMIX_REQUIRED_KEY))](Events& e) {
+          e.modex_needed(name, static_cast<int>(rank), table);
         });
     return PMIX_SUCCESS;
   }
@@ -303,6 +310,21 @@ void PmixServer::finish_fence(const std::string& key, int status, const std::str
     pending_->fences.erase(found);
   }
   answer(waiting.callback, waiting.token, status, data);
+}
+
+std::string PmixServer::published_by(int rank, const std::string& key) const {
+  const pmix_proc_t proc = proc_of(pending_->nspace, static_cast<pmix_rank_t>(rank));
+  pmix_info_t here;
+  bool yes = true;
+  PMIX_INFO_LOAD(&here, PMIX_OPTIONAL, &yes, PMIX_BOOL);
+  pmix_value_t* value = nullptr;
+  std::string bytes;
+  if (PMIx_Get(&proc, key.c_str(), &here, 1, &value) == PMIX_SUCCESS) {
+    if (value->type == PMIX_BYTE_OBJECT) bytes.assign(value->data.bo.bytes, value->data.bo.size);
+    PMIX_VALUE_RELEASE(value);
+  }
+  PMIX_INFO_DESTRUCT(&here);
+  return bytes;
 }
 
 void PmixServer::find_modex(uint64_t token, int rank) {

@@ -30,8 +30,9 @@ class PmixServer {
     virtual void client_aborted(int rank, int code, const std::string& text) = 0;
     // `published`: the key of the addresses that the ranks have published for this fence; empty: none.
     virtual void fence_reached(const std::string& key, const std::string& data, const std::string& published) = 0;
-    // `address_key`: of the address that is wanted; empty: it is something else.
-    virtual void modex_needed(uint64_t token, int rank, const std::string& address_key) = 0;
+    // `table_of`: the key of the addresses of which a table is wanted (base/address_key.hpp); empty: it is something
+    // else, of that rank.
+    virtual void modex_needed(uint64_t token, int rank, const std::string& table_of) = 0;
     virtual void modex_ready(uint64_t token, int status, const std::string& data) = 0;
     virtual void event_raised(const std::string& packed) = 0;
   };
@@ -49,6 +50,8 @@ class PmixServer {
   Result<std::vector<std::string>> variables_of(int rank);
 
   void finish_fence(const std::string& key, int status, const std::string& data);
+  // What a rank of this node has published for all under that key; empty: it is gone, or has not.
+  std::string published_by(int rank, const std::string& key) const;
   void find_modex(uint64_t token, int rank);  // answered by modex_ready
   void finish_modex(uint64_t token, int status, const std::string& data);
   void deliver_event(const std::string& packed);

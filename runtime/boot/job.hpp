@@ -43,7 +43,8 @@ class Job {
   // has told, which is waited for.
   virtual Error tell_node(const std::string& word) = 0;
   virtual Result<std::string> told_by(int rank) = 0;
-  // Of a process that has published. A round trip to this node's server and, if need be, by it to
+  // Of a process that has published. Under Tutti's launcher the first question of a node's ranks brings the addresses
+  // of all into memory that they share; under others each is a round trip to this node's server, and maybe by it to
   // that process' node. Any thread.
   virtual Result<std::string> address_of(int rank) = 0;
   // By rank: a number that exactly the ranks of one node share. The same on all ranks; empty where

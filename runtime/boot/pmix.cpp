@@ -14,6 +14,7 @@
 #include <sstream>
 
 #include "base/address_key.hpp"
+#include "base/address_table.hpp"
 #include "base/flush.hpp"
 #include "base/home.hpp"
 #include "base/leaks.hpp"
@@ -75,6 +76,9 @@ class PmixJob final : public Job {
   Result<std::string> get(int rank, const char* key, const std::string& what, int seconds = 0);
   Patience::Means means_of_patience();
   void lose_patience();
+  std::string_view address_in_table(int rank);
+  bool is_here(int rank) const { return std::ranges::binary_search(view_.node_ranks, rank); }
+  int first_elsewhere() const;
   pmix_status_t fence_once();
   pmix_status_t fence_of_beginners();
   Error outcome_of_fence(pmix_status_t status);
@@ -91,6 +95,9 @@ class PmixJob final : public Job {
   bool publishes_ = false;  // with the fence under way
   std::optional<Patience> patience_;  // until all ranks have come
   int awaited_ = -1;                  // in told_by()
+  std::mutex table_mutex_;            // guards the two behind it
+  bool table_awaited_ = false;
+  std::optional<AddressTable> table_;  // once it is there, it stays as it is
 };
 
 // What PMIx's thread answers. There is one client in a process, and it outlives every job.
@@ -342,9 +349,39 @@ pmix_status_t PmixJob::fence_with_patience(const pmix_proc_t& everyone, const pm
   }
 }
 
+int PmixJob::first_elsewhere() const {
+  int rank = 0;
+  while (is_here(rank)) ++rank;
+  return rank;
+}
+
+// The first rank of a node that asks has the node's launcher write the table; the others find it.
+std::string_view PmixJob::address_in_table(int rank) {
+  const char* const folder = std::getenv(kTableFolderVariable);
+  if (!folder || !view_.own_launcher || is_here(rank)) return {};
+  const std::lock_guard lock(table_mutex_);
+  if (!table_awaited_) {
+    const std::string file = fmt::format("{}/{}", folder, of_this_program(kAddressKey));
+    table_ = AddressTable::open(file);
+    if (!table_) {
+      const auto question = fmt::format("{}.{}", kTableKey, kAddressKey);
+      static_cast<void>(get(first_elsewhere(), question.c_str(), "asking for the addresses of all ranks"));
+      table_ = AddressTable::open(file);
+    }
+    table_awaited_ = true;
+  }
+  return table_ ? table_->of(rank) : std::string_view();
+}
+
+// A rank that does not see the table, because it runs in a container of its own, asks for each address. PMIx (4.2)
+// gives a question the answer to one about the same rank that is under way: such as another rank's for the table, of
+// which each asks one in its life.
 Result<std::string> PmixJob::address_of(int rank) {
-  Result<std::string> address =
-      get(rank, kAddressKey, fmt::format("asking for the address of rank {}", rank));
+  if (const std::string_view known = address_in_table(rank); !known.empty()) return std::string(known);
+  const std::string what = fmt::format("asking for the address of rank {}", rank);
+  Result<std::string> address = get(rank, kAddressKey, what);
+  for (size_t others = is_here(rank) ? 0 : view_.node_ranks.size(); !address && others > 0; --others)
+    address = get(rank, kAddressKey, what);
   if (address && address->empty())
     return failure(MPI_ERR_OTHER, "rank {} published no address", rank);
   return address;

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a node's ranks run: the programs and files that the launcher brings along, where a program is found, and what
+// is said of one that is another MPI's or that the kernel does not begin.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <optional>
+#include <set>
+
+#include "launcher/environment.hpp"
+#include "launcher/node_agent.hpp"
+#include "launcher/program_file.hpp"
+#include "mpi.h"
+
+namespace tutti::launcher {
+
+void NodeAgent::give_file(const std::string& name, const std::string& bytes) {
+  if (name.empty() || name.find('/') != name.npos || name.starts_with('.')) return;
+  const std::string folder = cleanup_.folder() + "/files";
+  ::mkdir(folder.c_str(), 0700);
+  const int fd = ::open((folder + "/" + name).c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0700);
+  size_t written = 0;
+  while (fd >= 0 && written < bytes.size()) {
+    const ssize_t n = ::write(fd, bytes.data() + written, bytes.size() - written);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) break;
+    written += static_cast<size_t>(n);
+  }
+  if (fd < 0 || written < bytes.size())
+    file_problem_ = fmt::format("{}/{}: {}", folder, name, std::strerror(errno));
+  if (fd >= 0) ::close(fd);
+}
+
+// What came before the launch goes where the ranks look for it: files into their folders, unless something of that name
+// is there already, such as the same file on a file system that all nodes share.
+Error NodeAgent::place_files() {
+  if (!file_problem_.empty())
+    return failure(MPI_ERR_FILE, "a file cannot be copied to {}: {}", task_.map.nodes[static_cast<size_t>(task_.node)],
+                   file_problem_);
+  for (const std::string& name : task_.files) {
+    const std::string from = cleanup_.folder() + "/files/" + name;
+    if (::access(from.c_str(), R_OK) != 0) continue;  // the launcher's own node
+    for (const App& app : task_.map.apps) {
+      const std::string to = app.folder + "/" + name;
+      std::error_code problem;
+      if (std::filesystem::exists(to, problem)) continue;
+      std::filesystem::create_directories(app.folder, problem);
+      if (!std::filesystem::copy_file(from, to, problem))
+        return failure(MPI_ERR_FILE, "--preload-files: {} cannot be written on {}: {}", to,
+                       task_.map.nodes[static_cast<size_t>(task_.node)], problem.message());
+      placed_files_.push_back(to);
+    }
+  }
+  return {};
+}
+
+// The one that --preload-binary has brought to this node, or else what the folders of `search` have.
+Program NodeAgent::program_of(const App& app, const std::string& search) const {
+  const std::string& command = app.command[0];
+  const std::string name = command.substr(command.rfind('/') + 1);
+  const std::string brought = cleanup_.folder() + "/files/" + name;
+  const bool is_file = std::ranges::count(task_.files, name) > 0;
+  if (!is_file && ::access(brought.c_str(), X_OK) == 0) return {.path = brought, .exit_code = 0, .problem = ""};
+  return find_program(command, search, app.folder);
+}
+
+// A program of another MPI would run as so many jobs of one rank each, and say nothing. What is to be
+// said instead, if there is one among those of this node.
+std::optional<std::string> NodeAgent::program_of_another_mpi() const {
+  if (task_.foreign_mpi) return std::nullopt;
+  std::set<int> judged;
+  for (const int number : starting_->ranks) {
+    const int index = task_.map.ranks[static_cast<size_t>(number)].app;
+    if (!judged.insert(index).second) continue;
+    const App& app = task_.map.apps[static_cast<size_t>(index)];
+    Rank rank;
+    rank.rank = number;
+    const std::vector<std::string> environment = environment_of(rank, {});
+    const std::string search = variable(environment, "PATH");
+    const Program program = program_of(app, search);
+    if (program.path.empty()) continue;  // will be told
+    if (std::optional<std::string> sentence =
+            built_for_another_mpi({program.path, app.command, app.folder, search,
+                                   variable(environment, "LD_LIBRARY_PATH")}))
+      return sentence;
+  }
+  return std::nullopt;
+}
+
+// The kernel's word is about the program or about what it needs to run, which is for us to tell.
+std::string NodeAgent::why_not_begun(const SpawnFailure& failure) const {
+  const RankPlace place = task_.map.ranks[static_cast<size_t>(failure.tag)];
+  const App& app = task_.map.apps[static_cast<size_t>(place.app)];
+  Rank rank;
+  rank.rank = failure.tag;
+  const Program program = program_of(app, variable(environment_of(rank, {}), "PATH"));
+  const std::string reason =
+      program.path.empty() ? "" : why_not_executed(program.path, failure.error_number);
+  return reason.empty() ? fmt::format("{}: {}", app.command[0], std::strerror(failure.error_number))
+                        : fmt::format("{} {}", app.command[0], reason);
+}
+
+}  // namespace tutti::launcher
