@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <map>
@@ -125,6 +126,18 @@ Error check_current_folder(const RunOptions& options) {
                  errno == ENOENT ? "it is gone" : std::strerror(errno));
 }
 
+// By which MPICH's and Open MPI's launchers are told what --timeout tells.
+Error take_timeout_variable(RunOptions& options) {
+  const char* const told = std::getenv("MPIEXEC_TIMEOUT");
+  if (!told || !*told || options.timeout.count() != 0) return {};
+  const std::optional<std::chrono::nanoseconds> timeout = timeout_of(told);
+  if (!timeout)
+    return failure(MPI_ERR_ARG, "MPIEXEC_TIMEOUT is '{}', which is no positive number of seconds; unset it, or use --timeout",
+                   told);
+  options.timeout = *timeout;
+  return {};
+}
+
 // Whoever sets a remote shell wants that one, whatever a scheduler could do.
 bool is_shell_set(const LaunchPlan& plan) {
   return plan.config.value("launch.rsh").origin != "default";
@@ -169,6 +182,7 @@ Result<LaunchPlan> make_plan(RunOptions options) {
       if (!app.ranks && policy->by != MapPolicy::By::ppr && app.hosts.empty())
         return failure(1, "with several programs each needs its -n; '{}' has none", app.command[0]);
   if (Error e = check_current_folder(options)) return e;
+  if (Error e = take_timeout_variable(options)) return e;
   if (policy->inside == MapPolicy::Inside::gpu && options.gpus_per_rank == 0) options.gpus_per_rank = 1;
   return LaunchPlan{std::move(options), std::move(*config), std::move(*allocation), *policy, *bind_to};
 }

@@ -181,7 +181,7 @@ Error NodeAgent::bind_ranks() {
     if (!cores)
       return std::move(cores).error().within(fmt::format("rankfile: rank {} on {}", start.ranks[i],
                                                          task_.map.nodes[static_cast<size_t>(task_.node)]));
-    start.binding.processors[i] = std::move(*cores);
+    if (task_.bind_to != BindTo::none) start.binding.processors[i] = std::move(*cores);
   }
   return {};
 }

@@ -54,12 +54,9 @@ Error take_variable(Parse& p, std::string_view value) {
 }
 
 Error take_timeout(Parse& p, std::string_view value) {
-  double seconds = 0;
-  const auto [end, problem] = std::from_chars(value.data(), value.data() + value.size(), seconds);
-  const std::string_view unit(end, static_cast<size_t>(value.data() + value.size() - end));
-  if (problem != std::errc() || (!unit.empty() && unit != "s") || !(seconds > 0 && seconds <= 1e9))
-    return bad_value(p, value, "a positive number of seconds");
-  p.run.timeout = std::chrono::nanoseconds(static_cast<int64_t>(seconds * 1e9));
+  const std::optional<std::chrono::nanoseconds> timeout = timeout_of(value);
+  if (!timeout) return bad_value(p, value, "a positive number of seconds");
+  p.run.timeout = *timeout;
   return {};
 }
 

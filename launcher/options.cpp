@@ -2,6 +2,7 @@
 #include "launcher/options.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <sstream>
 
 #include "base/file_text.hpp"
@@ -141,6 +142,15 @@ Error parse_words(Parse& p, const std::vector<std::string>& arguments, bool of_f
 }
 
 }  // namespace
+
+std::optional<std::chrono::nanoseconds> timeout_of(std::string_view text) {
+  double seconds = 0;
+  const char* const last = text.data() + text.size();
+  const auto [end, problem] = std::from_chars(text.data(), last, seconds);
+  const std::string_view unit(end, static_cast<size_t>(last - end));
+  if (problem != std::errc() || (!unit.empty() && unit != "s") || !(seconds > 0 && seconds <= 1e9)) return std::nullopt;
+  return std::chrono::nanoseconds(static_cast<int64_t>(seconds * 1e9));
+}
 
 Result<RunOptions> parse_run_options(const std::vector<std::string>& arguments) {
   Parse p;

@@ -63,6 +63,8 @@ struct RunOptions {
   std::string help_topic;
 };
 
+// "90" or "2.5s"; nothing: it is no positive number of seconds.
+std::optional<std::chrono::nanoseconds> timeout_of(std::string_view text);
 Result<RunOptions> parse_run_options(const std::vector<std::string>& arguments);
 std::string run_help(std::string_view command);  // how it was called: "mpirun" or "tutti run"
 // On one option, or on "options": all of the table. Nothing: there is no such topic.

@@ -2,6 +2,7 @@
 #include "launcher/output_shape.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -85,6 +86,12 @@ Error OutputFiles::write(int rank, Stream stream, const std::string& node, const
     std::error_code ignored;  // what cannot be made is told by open()
     const auto folder = std::filesystem::path(name).parent_path();
     if (!folder.empty()) std::filesystem::create_directories(folder, ignored);
+    struct stat status {};
+    if (::stat(name.c_str(), &status) == 0 && S_ISFIFO(status.st_mode))
+      return failure(MPI_ERR_FILE,
+                     "cannot write the output of rank {} to {}: it is a FIFO, whose reader could hold all ranks; the job "
+                     "ends; name a file, or read what mpirun prints",
+                     rank, name);
     at->second = ::open(name.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   }
   while (at->second >= 0 && !bytes.empty()) {

@@ -145,6 +145,15 @@ test_timeout() {
   expect_code 124
   said "its time (--timeout 0.5) is over"
   nothing_is_left
+  # The variable of other launchers, beside which the option holds.
+  MPIEXEC_TIMEOUT=0.5 launch -n 2 ./stubborn
+  expect_code 124
+  MPIEXEC_TIMEOUT=0.5 launch --timeout 50 -n 2 sleep 1
+  expect_code 0
+  MPIEXEC_TIMEOUT=never launch -n 2 true
+  expect_code 2
+  said "MPIEXEC_TIMEOUT is 'never', which is no positive number of seconds"
+  nothing_is_left
 }
 
 # A real MPI program in the midst of messages, by each transport.

@@ -18,6 +18,10 @@ out" ] || fail "the file has: $(cat into/rank.0/stdout)"
   launch -n 1 --output dir=/proc/none echo x
   expect_code 1
   said "cannot write the output of rank 0 to /proc/none/rank.0/stdout"
+  mkfifo fifo.0
+  launch -n 1 --output file=fifo.%r echo x
+  expect_code 1
+  said_once "cannot write the output of rank 0 to fifo.0: it is a FIFO"
   launch -n 1 --timestamp-output -l echo x
   expect_code 0
   grep -qE '^\[[0-9:.]{12}\] \[0\] x$' out || fail "tags: $(cat out)"
@@ -61,6 +65,10 @@ test_places_by_options() {
   expect_code 0
   printed "rank 0 on $here: not bound"
   printed "rank 1 on $here: core 0 "
+  launch --rankfile ranks --bind-to none --report-bindings true
+  expect_code 0
+  said "rank 0 on $here: not bound"
+  said "rank 1 on $here: not bound"
   launch --map-by rankfile:file=ranks -n 1 echo x
   expect_code 0
   printed_lines 1
