@@ -6,16 +6,17 @@ import re
 
 
 class Source:
-    """`// LINE name` at the end of a line of the source names it; LINE(name) in an expected text stands for that place."""
+    """`// LINE name` at the end of a line of a program's sources names it; LINE(name) in an expected text stands for that
+    place. `paths`: one or several, with commas between them."""
 
-    def __init__(self, path):
-        self.file = re.escape(pathlib.Path(path).name)
-        self.lines = {m[1]: n for n, line in enumerate(open(path), 1) if (m := re.search(r"// LINE (\w+)$", line))}
+    def __init__(self, paths):
+        self.places = {m[1]: rf"{re.escape(pathlib.Path(path).name)}:{n}\b" for path in paths.split(",")
+                       for n, line in enumerate(open(path), 1) if (m := re.search(r"// LINE (\w+)$", line))}
 
     def missing(self, err, expected):
         """None, or which of the expected texts no line of `err` has."""
         for text in expected:
-            pattern = re.sub(r"LINE\((\w+)\)", lambda m: rf"{self.file}:{self.lines[m[1]]}\b", text)
+            pattern = re.sub(r"LINE\((\w+)\)", lambda m: self.places[m[1]], text)
             if not any(re.search(pattern, line) for line in err.splitlines()):
                 return f"no line says: {pattern}"
         return None

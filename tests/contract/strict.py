@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs strict_program's cases. Each wrong one is told what its line here says and nothing else, the
 right ones nothing; under --check=basic what is left over and what races is not told.
-usage: strict.py MPIRUN PROGRAM SOURCE notes|right|reports|asks|report_only|survives [SETTING=VALUE…]"""
+usage: strict.py MPIRUN PROGRAM SOURCE[,SOURCE…] notes|right|reports|asks|report_only|survives [SETTING=VALUE…]"""
 import re
 import subprocess
 import sys
