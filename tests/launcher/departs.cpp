@@ -99,6 +99,14 @@ int main(int argc, char** argv) {
   if (how == "child") {
     if (fork() == 0) std::exit(5);
     wait(nullptr);
+  } else if (how == "child_finalizes") {
+    if (fork() == 0) {
+      MPI_Finalize();
+      return 0;
+    }
+    int status = 0;
+    wait(&status);
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 1) return 3;
   } else if (rank != size - 1 && how != "differ") {
     MPI_Barrier(MPI_COMM_WORLD);  // in vain
   } else if (how == "abort" || how == "locked" || how == "stuck") {

@@ -377,6 +377,11 @@ test_late_finalize_by_library() {
     launch -n 2 "$departs" $how
     expect_code 0
   done
+  # A child has MPI of its parent no more than the parent's threads: it is told so, and the job goes on.
+  launch -n 2 "$departs" child_finalizes
+  expect_code 0
+  [ "$(grep -c "^tutti: .*error: MPI_Finalize: called by process [0-9]*, which the rank has forked" err)" = 2 ] ||
+    fail "children that call MPI_Finalize are not told so"
   for how in exit return; do
     launch -n 2 "$departs" $how
     expect_code 1

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <bit>
 #include <cstdlib>
 #include <cstring>
 
+#include "base/flush.hpp"
 #include "base/log.hpp"
 #include "io/pool.hpp"
 #include "mpi/check/strict.hpp"
@@ -52,9 +55,20 @@ Error finalize_world() {
   return end_world();
 }
 
+// The child has the connections of the rank, which it must not use, and none of its threads. The job goes on.
+[[noreturn]] void end_forked_child() {
+  say(Level::error,
+      "MPI_Finalize: called by process {}, which the rank has forked; MPI belongs to the process that called MPI_Init; a "
+      "child leaves by _exit() or becomes another program by exec()",
+      ::getpid());
+  flush_streams();
+  ::_exit(1);
+}
+
 }  // namespace
 
 Error finalize() {
+  if (is_forked()) end_forked_child();
   if (!world_has_begun() || world_has_ended())
     return failure(MPI_ERR_OTHER, "called {}", world_has_begun() ? "after MPI_Finalize" : "before MPI_Init");
   static std::atomic<bool> finalizing{false};

@@ -279,6 +279,9 @@ void end_job_of_others(int status, void*) {
 bool is_at_exit() {
   return exits.load();
 }
+bool is_forked() {
+  return opened_by != 0 && getpid() != opened_by;
+}
 bool world_has_begun() {
   return world.load() != World::not_yet;
 }
