@@ -106,7 +106,6 @@ bool Job::seems_stuck(const JobView& view) {
 
 void Job::watch_signals() {
   ::signal(SIGPIPE, SIG_IGN);
-  ::signal(SIGXFSZ, SIG_IGN);  // a file over its limit (ulimit -f) is an error of write(), too
   signals_.push_back(loop_.on_signal(SIGQUIT, [this] { show([] {}); }));
   struct sigaction hangup {};
   const bool survives = ::sigaction(SIGHUP, nullptr, &hangup) == 0 && hangup.sa_handler == SIG_IGN;  // nohup

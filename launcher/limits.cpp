@@ -133,6 +133,7 @@ void hear_signals() {
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
   ::signal(SIGCHLD, SIG_DFL);
+  ::signal(SIGXFSZ, SIG_IGN);  // a file over its limit (ulimit -f) is an error of write()
 }
 
 void raise_file_limit() {

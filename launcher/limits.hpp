@@ -15,7 +15,8 @@
 namespace tutti::launcher {
 
 // Once, when the process starts: whoever has started us may have blocked signals, such as that of an ended child, which
-// the loop lives by; or have ignored that one, and then nobody learns how a child has ended.
+// the loop lives by; or have ignored that one, and then nobody learns how a child has ended. And a file over its limit is
+// to be an error of whoever writes, not the end of the process.
 void hear_signals();
 // Once, when the process starts: our limit of open files becomes the highest that we may set.
 void raise_file_limit();
