@@ -20,6 +20,7 @@
 #include <sstream>
 #include <vector>
 
+#include "base/address_key.hpp"
 #include "launcher/job_map.hpp"
 #include "launcher/limits.hpp"
 #include "mpi.h"
@@ -56,19 +57,19 @@ void remove_segments_of(const std::set<int>& makers) {
   }
 }
 
-bool belongs_to_job(int pid, const std::string& marker) {
+bool has_variable(int pid, const std::string& variable) {
   std::ifstream environ("/proc/" + std::to_string(pid) + "/environ", std::ios::binary);
   for (std::string entry; std::getline(environ, entry, '\0');)
-    if (entry == marker) return true;
+    if (entry == variable) return true;
   return false;
 }
 
-std::vector<int> processes_of_job(const std::string& marker) {
+std::vector<int> processes_with(const std::string& variable) {
   std::vector<int> out;
   std::error_code problem;
   for (const auto& entry : fs::directory_iterator("/proc", problem)) {
     const int pid = std::atoi(entry.path().filename().c_str());
-    if (pid > 1 && pid != ::getpid() && belongs_to_job(pid, marker) && !is_watchdog(pid))
+    if (pid > 1 && pid != ::getpid() && has_variable(pid, variable) && !is_watchdog(pid))
       out.push_back(pid);
   }
   return out;
@@ -111,11 +112,12 @@ std::set<int> follow(int pipe, int lifeline, pid_t owner, std::set<int>& makers)
                              const std::string& folder) {
   std::set<int> makers;
   const std::set<int> groups = follow(pipe, lifeline, owner, makers);
-  const std::string marker = std::string(kJobVariable) + "=" + job_id;
+  // Not all of the job: another of its nodes may be this machine by another name.
+  const std::string marker = std::string(kJobFolderVariable) + "=" + folder;
   // A process that forks while we look is found the next time round.
   for (int round = 0; round < 200; ++round) {
     for (int group : groups) ::kill(-group, SIGKILL);
-    const std::vector<int> left = processes_of_job(marker);
+    const std::vector<int> left = processes_with(marker);
     for (int pid : left) ::kill(pid, SIGKILL);
     if (left.empty()) break;
     ::poll(nullptr, 0, 10);

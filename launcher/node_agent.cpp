@@ -280,9 +280,9 @@ std::vector<std::string> NodeAgent::environment_of(const Rank& rank,
     put_variable(out, pair);
   put_sanitizer_options(out);
   put_variable(out, std::string(kJobVariable) + "=" + task_.map.id);
+  put_variable(out, fmt::format("{}={}", kJobFolderVariable, cleanup_.folder()));
   put_variable(out, "PWD=" + task_.map.apps[static_cast<size_t>(place.app)].folder);
   if (!allocation_.empty()) put_variable(out, "TUTTI_ALLOCATION=" + allocation_);
-  if (task_.map.nodes.size() > 1) put_variable(out, fmt::format("{}={}", kTableFolderVariable, cleanup_.folder()));
   if (place.app > 0) put_variable(out, fmt::format("TUTTI_APPNUM={}", place.app));
   // A bound rank cannot see by itself how crowded its node is.
   put_variable(out, fmt::format("TUTTI_NODE_CORES={}", topology().allowed_cores()));

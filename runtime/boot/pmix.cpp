@@ -357,7 +357,7 @@ int PmixJob::first_elsewhere() const {
 
 // The first rank of a node that asks has the node's launcher write the table; the others find it.
 std::string_view PmixJob::address_in_table(int rank) {
-  const char* const folder = std::getenv(kTableFolderVariable);
+  const char* const folder = std::getenv(kJobFolderVariable);
   if (!folder || !view_.own_launcher || is_here(rank)) return {};
   const std::lock_guard lock(table_mutex_);
   if (!table_awaited_) {

@@ -167,7 +167,7 @@ test_addresses() {
   local blind
   for blind in "0 1 2 3 4 5" "1 2 4"; do
     launch --host $all --set log.level=debug \
-      sh -c "case ' $blind ' in *\" \$PMIX_RANK \"*) TUTTI_ADDRESSES=/media ;; esac; exec $steps alltoall"
+      sh -c "case ' $blind ' in *\" \$PMIX_RANK \"*) TUTTI_JOB_FOLDER=/media ;; esac; exec $steps alltoall"
     went_well
     [ "$(one_by_one)" -gt 0 ] || fail "ranks $blind see no table and ask nobody: $(cat "$bed/out")"
   done
@@ -179,7 +179,7 @@ test_addresses() {
     [ "$(tables | awk '{print $5}' | sort | uniq -c | awk '{print $1}')" = 2 ] ||
       fail "the two ranks of $node do not share one table: $(tables)"
   done
-  fault kill -INT "$launched"
+  fault in_node node1 pkill -INT -o -x mpirun
   ends_in_time
 }
 

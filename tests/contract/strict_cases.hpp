@@ -8,6 +8,8 @@
 #include <map>
 #include <string>
 
+namespace strict {
+
 using Cases = std::map<std::string, std::function<void()>>;
 Cases thread_cases();  // strict_threads.cpp
 
@@ -18,3 +20,5 @@ inline const MPI_Comm world = MPI_COMM_WORLD;
 // An int on MPI_COMM_WORLD, from `value` and to `into`.
 void send(int to, int tag = 1);
 void recv(int from, int tag = 1);
+
+}  // namespace strict

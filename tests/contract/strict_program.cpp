@@ -11,6 +11,8 @@
 
 #include "strict_cases.hpp"
 
+namespace strict {
+
 void send(int to, int tag) {
   MPI_Send(&value, 1, MPI_INT, to, tag, world);  // LINE send
 }
@@ -423,8 +425,10 @@ const Cases own_cases{
 };
 
 }  // namespace
+}  // namespace strict
 
 int main(int argc, char** argv) {
+  using namespace strict;
   const std::string name = argc > 1 ? argv[1] : "";
   int provided;
   MPI_Init_thread(&argc, &argv, level_of(name), &provided);

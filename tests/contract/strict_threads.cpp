@@ -10,6 +10,7 @@
 
 #include "strict_cases.hpp"
 
+namespace strict {
 namespace {
 
 template <class Calls>
@@ -369,3 +370,5 @@ Cases thread_cases() {
     {"single_at_any_time", at_any_time},
   };
 }
+
+}  // namespace strict
