@@ -1,7 +1,7 @@
 ! SPDX-License-Identifier: BSD-3-Clause
-! What a call by mpi_f08 costs more than the same from C, for buffers without gaps: at most 10 ns a call, by the 10th
-! percentile of many short batches, which nothing else on the machine has disturbed, in the best of some tries. Batches
-! of C and of Fortran take turns.
+! What a call by mpi_f08 costs more than the same from C, for buffers without gaps: at most 10 ns a call, or where the
+! processor is slower one and a half times what MPI_Comm_rank costs from C, by the 10th percentile of many short batches,
+! which nothing else on the machine has disturbed, in the best of some tries. Batches of C and of Fortran take turns.
 program call_cost
   use mpi_f08
   use, intrinsic :: iso_c_binding
@@ -16,7 +16,7 @@ program call_cost
   character(len=12), parameter :: names(kinds) = ['rank        ', 'send        ', 'receive     ', 'bcast       ', &
                                                   'allreduce   ', 'isend, wait ']
   integer, parameter :: calls_of(kinds) = [1, 1, 1, 1, 1, 2]
-  double precision :: of_c(batches), of_fortran(batches), more
+  double precision :: of_c(batches), of_fortran(batches), more, bound
   integer :: which, try, i
   logical :: good
   call MPI_Init()
@@ -26,12 +26,13 @@ program call_cost
         of_c(i) = c_batch(which)
         of_fortran(i) = fortran_batch(which)
       end do
+      if (which == 1 .and. try == 1) bound = max(10d0, 1.5d0 * tenth_percentile(of_c))
       more = (tenth_percentile(of_fortran) - tenth_percentile(of_c)) / calls_of(which)
       print '(a, 2f8.1, " ns, ", f5.1, " more a call")', names(which), tenth_percentile(of_c), tenth_percentile(of_fortran), more
-      good = more <= 10
+      good = more <= bound
       if (good) exit
     end do
-    if (.not. good) print '(3a)', 'wrong: ', trim(names(which)), ' costs more than 10 ns each time'
+    if (.not. good) print '(3a, f0.1, a)', 'wrong: ', trim(names(which)), ' costs more than ', bound, ' ns each time'
   end do
   call MPI_Finalize()
 contains
