@@ -175,7 +175,7 @@ std::vector<Words> commands_of_script(std::string_view text, const Words& argume
       }
       if (!simple) {
         // Whether the rest runs in that folder cannot be told.
-        if (part.size() > 0 && std::ranges::count(part, "cd", &Word::text) > 0) return out;
+        if (std::ranges::count(part, "cd", &Word::text) > 0) return out;
         continue;
       }
       // What follows && runs only if what is before it has done well.
