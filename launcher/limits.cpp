@@ -29,6 +29,9 @@ constexpr uint64_t kFilesInPassing = 16;
 // The launcher with its watchdog, event loop and PMIx server holds 17 (PMIx 4.2); hwloc and the
 // reading of tables take one or two at a time.
 constexpr uint64_t kFilesOfOurOwn = 24;
+// The launcher crashes with 192 KiB and works with 224 (hwloc 2.9 and PMIx 4.2 on x86-64, 2026-11-27); the environment
+// lies there, too.
+constexpr uint64_t kStackOfOurOwn = 512 << 10;
 // A rank of MPI has a thread of its own, one for progress, one of PMIx and one of UCX.
 constexpr uint64_t kThreadsOfRank = 4;
 // The launcher's watchdog, and two threads of PMIx; then a thread for each standard stream.
@@ -158,6 +161,10 @@ Error room_for_ourselves() {
                    "{} is {}, of which {} are in use; starting a job takes {} more. Raise it",
                    bound.name, bound.most, bound.used, more);
   };
+  rlimit stack{};
+  if (::getrlimit(RLIMIT_STACK, &stack) == 0 && stack.rlim_cur < kStackOfOurOwn)
+    return failure(MPI_ERR_OTHER, "the limit of the stack (ulimit -s) is {} KiB; starting a job takes {}. Raise it",
+                   stack.rlim_cur >> 10, kStackOfOurOwn >> 10);
   for (const Bound& bound : bounds_on_processes())
     if (Error e = check(bound, kThreadsOfOurOwn + kThreadsOfStreams)) return e;
   return check(bound_on_files(), kFilesOfOurOwn);

@@ -49,6 +49,7 @@ struct RunOptions {
   std::string memory_kinds;               // --memory-alloc-kinds
   std::string initial_errhandler;         // --initial-errhandler
   std::chrono::nanoseconds timeout{0};  // 0: none
+  std::string timeout_by = "--timeout";  // what it was given by
   bool report_bindings = false;
   OutputShape output;
   Inheritance inherit;

@@ -52,8 +52,8 @@ class Run {
         job_id_(std::move(job_id)),
         reaper_(loop_),
         job_(loop_,
-             {plan.options.output, plan.options.timeout,
-              plan.config.duration("launch.kill_grace"), [this](int node) { give_up(node); },
+             {plan.options.output, plan.options.timeout, plan.config.duration("launch.kill_grace"),
+              plan.options.timeout_by, [this](int node) { give_up(node); },
               [this] { if (daemons_) daemons_->send_now(); }}),
         inquiries_(loop_, job_id_,
                    [this](const std::vector<int>& records_of, Inquiries::Answer answer) {

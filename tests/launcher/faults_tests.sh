@@ -100,6 +100,18 @@ test_no_file_may_be_written() {
     fail "exit code $?: $printed"
   [ "$printed" = $'x\nx' ] || fail "printed: $printed"
 }
+# Libraries would crash with it.
+test_small_stack() {
+  local size
+  for size in 100 192; do
+    code=0
+    (ulimit -s $size; timeout -k 5 60 "$mpirun" -n 2 true) >out 2>err || code=$?
+    expect_code 1
+    said "the limit of the stack (ulimit -s) is $size KiB; starting a job takes 512. Raise it"
+  done
+  (ulimit -s 512; timeout -k 5 60 "$mpirun" -n 2 true) >out 2>err || fail "exit code $? with 512 KiB: $(cat err)"
+  nothing_is_left
+}
 test_blocked_signals_of_daemons() {
   fake_nodes
   make_blocked
@@ -155,6 +167,7 @@ test_timeout() {
   # The variable of other launchers, beside which the option holds.
   MPIEXEC_TIMEOUT=0.5 launch -n 2 ./stubborn
   expect_code 124
+  said "its time (MPIEXEC_TIMEOUT 0.5) is over"
   MPIEXEC_TIMEOUT=0.5 launch --timeout 50 -n 2 sleep 1
   expect_code 0
   MPIEXEC_TIMEOUT=never launch -n 2 true
