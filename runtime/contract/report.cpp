@@ -137,29 +137,35 @@ bool ends_sessions(const Side& side) {
   return flight::name_of_function(side.call.function) == "MPI_Session_finalize";
 }
 
-// "calls MPI_Bcast(1 of MPI_INT, root 0) at solver.c:42, in exchange()"
-std::string doing(const Side& side, const std::string& place) {
+// "MPI_Bcast(1 of MPI_INT, root 0) at solver.c:42, in exchange()", of this many ranks
+std::string doing(const Side& side, const std::string& place, size_t ranks) {
   const bool known = side.call.state != flight::State::none;
   const std::string call = known ? flight::description(side.call) : "a call of MPI";
   switch (side.status) {
     case Status::silent:
-      return "does not answer";
+      return plural(ranks, "does not answer", "do not answer");
     case Status::started:
       return fmt::format("{} at {}", call, place);
     case Status::not_yet:
-      return fmt::format(
-          "is not there yet; {} {} at {}",
-          side.call.state == flight::State::inside ? "it is in" : "its latest call is", call,
-          place);
+      return fmt::format("{} not there yet; {} {} at {}", plural(ranks, "is", "are"),
+                         side.call.state == flight::State::inside
+                             ? plural(ranks, "it is in", "they are in")
+                             : plural(ranks, "its latest call is", "their latest call is"),
+                         call, place);
     case Status::forgotten:
-      return "has long been past it";
+      return plural(ranks, "has long been past it", "have long been past it");
     case Status::freed:
-      return fmt::format("has freed the communicator; it is in, or was in, {} at {}", call, place);
+      return fmt::format("{}, {} at {}",
+                         plural(ranks, "has freed the communicator; it is in, or was in",
+                                "have freed the communicator; they are in, or were in"),
+                         call, place);
     case Status::finalizing:
-      return ends_sessions(side) ? fmt::format("has ended its sessions, the last one at {}", place)
-                                 : fmt::format("is in MPI_Finalize, called at {}", place);
+      return ends_sessions(side)
+                 ? fmt::format("{} sessions, the last one at {}",
+                               plural(ranks, "has ended its", "have ended their"), place)
+                 : fmt::format("{} in MPI_Finalize, called at {}", plural(ranks, "is", "are"), place);
     case Status::unknown:
-      return "does not know the communicator";
+      return plural(ranks, "does not know the communicator", "do not know the communicator");
   }
   return "";
 }
@@ -254,6 +260,30 @@ Difference difference_of(const Ledger& ledger, const Party& one, const Party& ot
   return Difference::none;
 }
 
+// What the sides do, each at its place in `places`: a line for each, but the same lines stand once, with their ranks.
+std::vector<std::string> doings(const Ledger& ledger, const std::vector<Side>& sides,
+                                const std::vector<std::string>& places) {
+  struct Line {
+    std::string of_one;
+    size_t first;
+    std::vector<int> ranks;
+  };
+  std::vector<Line> lines;
+  for (size_t i = 0; i < sides.size(); ++i) {
+    std::string text = doing(sides[i], places[i], 1);
+    const auto same = std::ranges::find(lines, text, &Line::of_one);
+    if (same == lines.end())
+      lines.push_back({std::move(text), i, {sides[i].rank}});
+    else
+      same->ranks.push_back(sides[i].rank);
+  }
+  std::vector<std::string> out;
+  for (const auto& [of_one, first, ranks] : lines)
+    out.push_back(fmt::format("{}: {}", ranks_of(ledger, ranks),
+                              doing(sides[first], places[first], ranks.size())));
+  return out;
+}
+
 }  // namespace
 
 bool describe(Finding& finding, const Ledger& ledger, const std::vector<Side>& sides) {
@@ -321,24 +351,11 @@ bool describe(Finding& finding, const Ledger& ledger, const std::vector<Side>& s
     hint = "all ranks of a communicator take part in its collectives";
   }
 
-  // The same lines stand once, with their ranks.
-  std::vector<std::pair<std::string, std::vector<int>>> lines;
-  for (const Side& side : sides) {
-    const std::string text = doing(side, place_of(side));
-    const auto same =
-        std::ranges::find_if(lines, [&](const auto& line) { return line.first == text; });
-    if (same == lines.end())
-      lines.push_back({text, {side.rank}});
-    else
-      same->second.push_back(side.rank);
-  }
-  for (const auto& [text, ranks] : lines)
-    finding.details.push_back(fmt::format("{}: {}", ranks_of(ledger, ranks), text));
+  finding.details = doings(ledger, sides, places);
   if (ledger.channel().sides) finding.details.push_back(groups_text(ledger.channel()));
-  if (static_cast<int>(sides.size()) < ledger.channel().size())
+  if (const int not_asked = ledger.channel().size() - static_cast<int>(sides.size()); not_asked > 0)
     finding.details.push_back(
-        fmt::format("(the other {} ranks were not asked)",
-                    ledger.channel().size() - static_cast<int>(sides.size())));
+        fmt::format("(the other {} not asked)", not_asked == 1 ? "rank was" : fmt::format("{} ranks were", not_asked)));
   finding.details.push_back(
       fmt::format("it is collective call {} on {}{}", finding.serial + 1, where,
                   ledger.origin().caller == 0 ? "" : fmt::format(", made at {}", places.back())));
