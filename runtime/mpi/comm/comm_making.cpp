@@ -11,8 +11,8 @@
 #include "mpi/comm/agreement.hpp"
 #include "mpi/comm/api_comm.hpp"
 #include "mpi/comm/collective_call.hpp"
+#include "mpi/comm/dividing.hpp"
 #include "mpi/comm/making.hpp"
-#include "mpi/comm/nodes.hpp"
 #include "mpi/object/inventory.hpp"
 #include "mpi/object/process.hpp"
 #include "mpi/object/watcher.hpp"
@@ -148,16 +148,8 @@ Error copy_attributes(const Comm& from, Comm& to) {
 
 namespace {
 
-// What each rank says when a communicator is divided.
-struct Entry {
-  int32_t color;
-  int32_t key;
-  uint64_t context;  // for the case that it comes first among its color
-  Said said;         // of what must agree
-};
-
 // The ranks [begin, end) of a color, in the order of key and rank.
-std::vector<int> members_of(const std::vector<Entry>& all, int color, int begin, int end) {
+std::vector<int> members_of(const std::vector<SplitEntry>& all, int color, int begin, int end) {
   std::vector<int> members;
   for (int r = begin; r < end; ++r)
     if (all[static_cast<size_t>(r)].color == color) members.push_back(r);
@@ -174,35 +166,27 @@ Ref<Group> group_of(const Comm& comm, const std::vector<int>& members, int rank 
   return new_group(processes.take(), rank, *comm.group);
 }
 
-// Everybody's colors and keys: my part of them. Over two groups their union is divided as one group is. `agree` looks
-// at what all have said, and refuses on all ranks or on none.
-template <class Agree>
-Error divide_if(Comm& comm, Function function, int color, int key, Said said, Agree&& agree, MPI_Comm* newcomm) {
-  const int size = comm.hidden.size(), me = comm.hidden.rank;
-  const Entry mine{color, key, offer_context(comm, color != MPI_UNDEFINED), said};
-  std::vector<Entry> all(static_cast<size_t>(size));
-  coll::Call exchange = allgather_bytes(&mine, all.data(), sizeof mine);
-  exchange.signature = contract::word_of(function);
-  if (Error e = run(comm, exchange)) {
-    comm.process.contexts->release(mine.context);
-    return e;
-  }
-  if (Error e = agree(std::span<const Entry>(all))) {
-    if (mine.context != kNoContext) comm.process.contexts->release(mine.context);
-    return e;
-  }
-  *newcomm = MPI_COMM_NULL;
-  if (color == MPI_UNDEFINED) return {};
+}  // namespace
 
+Error take_part(Comm& comm, const std::vector<SplitEntry>& all, MPI_Comm* newcomm) {
+  const int size = comm.hidden.size(), me = comm.hidden.rank;
+  const SplitEntry& mine = all[static_cast<size_t>(me)];
+  const auto give_back = [&] {
+    if (mine.context != kNoContext) comm.process.contexts->release(mine.context);
+  };
+  *newcomm = MPI_COMM_NULL;
+  if (mine.color == MPI_UNDEFINED) {
+    give_back();
+    return {};
+  }
   const Sides sides = comm.hidden.sides ? comm.hidden.sides : Sides{size, size, me};
   const std::vector<int> local =
-      members_of(all, color, sides.begin(), sides.begin() + sides.size());
+      members_of(all, mine.color, sides.begin(), sides.begin() + sides.size());
   const std::vector<int> remote =
-      members_of(all, color, sides.other_begin(), sides.other_begin() + sides.other_size());
+      members_of(all, mine.color, sides.other_begin(), sides.other_begin() + sides.other_size());
   const bool complete = !comm.is_inter() || !remote.empty();
   const int first = sides.in_first() || remote.empty() ? local[0] : remote[0];
-  if ((first != me || !complete) && mine.context != kNoContext)
-    comm.process.contexts->release(mine.context);
+  if (first != me || !complete) give_back();
   if (!complete) return {};
   const uint64_t context = all[static_cast<size_t>(first)].context;
   if (context == kNoContext) return no_context_left(comm);
@@ -214,20 +198,18 @@ Error divide_if(Comm& comm, Function function, int color, int key, Said said, Ag
   return {};
 }
 
-}  // namespace
-
 Error divide(Comm& comm, Function function, int color, int key, MPI_Comm* newcomm) {
   return divide(comm, function, color, key, Given(), newcomm);
 }
 
 Error divide(Comm& comm, Function function, int color, int key, const Given& given, MPI_Comm* newcomm) {
-  const auto alike = [&](std::span<const Entry> all) -> Error {
+  const auto alike = [&](std::span<const SplitEntry> all) -> Error {
     if (!Given::is_asked_for(comm)) return {};
     std::vector<uint32_t> said;
-    for (const Entry& entry : all) said.push_back(entry.said.hash);
+    for (const SplitEntry& entry : all) said.push_back(entry.said.hash);
     return agree(comm, function, given, said);
   };
-  return divide_if(comm, function, color, key, {given.hash(), 0}, alike, newcomm);
+  return divide_if(comm, function, SplitEntry{color, key, kNoContext, {given.hash(), 0}}, alike, newcomm);
 }
 
 namespace {
@@ -289,36 +271,6 @@ Error comm_split(Comm& comm, int color, int key, MPI_Comm* newcomm) {
   return divide(comm, Function::Comm_split, color, key, newcomm);
 }
 
-namespace {
-
-std::string split_type_text(int split_type) {
-  switch (split_type) {
-    case MPI_COMM_TYPE_SHARED: return "MPI_COMM_TYPE_SHARED";
-    case MPI_COMM_TYPE_HW_UNGUIDED: return "MPI_COMM_TYPE_HW_UNGUIDED";
-    case MPI_COMM_TYPE_HW_GUIDED: return "MPI_COMM_TYPE_HW_GUIDED";
-    case MPI_COMM_TYPE_RESOURCE_GUIDED: return "MPI_COMM_TYPE_RESOURCE_GUIDED";
-    default: return std::to_string(split_type);
-  }
-}
-
-}  // namespace
-
-Error comm_split_type(Comm& comm, int split_type, int key, Info* info, MPI_Comm* newcomm) {
-  const bool guided =
-      split_type == MPI_COMM_TYPE_HW_GUIDED || split_type == MPI_COMM_TYPE_RESOURCE_GUIDED;
-  const bool shared = split_type == MPI_COMM_TYPE_SHARED ||
-                      (guided && info && info->get("mpi_hw_resource_type") == "mpi_shared_memory");
-  // Of the resources, only the node's memory is known: for others there is no communicator.
-  const bool known = shared || guided || split_type == MPI_COMM_TYPE_HW_UNGUIDED ||
-                     split_type == MPI_UNDEFINED;
-  if (!known) return failure(MPI_ERR_ARG, "{} is no split type (argument split_type)", split_type);
-  Result<int> node = node_of(comm, Function::Comm_split_type);
-  if (!node) return std::move(node).error();
-  Given given;
-  if (Given::is_asked_for(comm) && split_type != MPI_UNDEFINED) given.add("split_type", split_type_text(split_type));
-  return divide(comm, Function::Comm_split_type, shared ? *node : MPI_UNDEFINED, key, given, newcomm);
-}
-
 Error comm_create(Comm& comm, Group& group, MPI_Comm* newcomm) {
   Result<ProcessList> members = ranks_in(comm, group);
   if (!members) return std::move(members).error();
@@ -331,16 +283,17 @@ Error comm_create(Comm& comm, Group& group, MPI_Comm* newcomm) {
   for (int& rank : ranks) rank += comm.hidden.sides ? comm.hidden.sides.begin() : 0;
   // What ranks give that are not in it changes nothing, and is a matter of strict, which has a watcher.
   const Said said = inside || watcher ? said_of(ranks) : Said();
-  const auto alike = [&](std::span<const Entry> all) {
+  const auto alike = [&](std::span<const SplitEntry> all) {
     std::vector<Said> said_by;
     std::vector<char> inside_of;
-    for (const Entry& entry : all) {
+    for (const SplitEntry& entry : all) {
       said_by.push_back(entry.said);
       inside_of.push_back(entry.color != MPI_UNDEFINED);
     }
     return agree_on_groups(comm, said_by, inside_of, ranks);
   };
-  return divide_if(comm, Function::Comm_create, color, inside ? group.rank : 0, said, alike, newcomm);
+  return divide_if(comm, Function::Comm_create, SplitEntry{color, inside ? group.rank : 0, kNoContext, said}, alike,
+                   newcomm);
 }
 
 Error comm_create_group(Comm& comm, Group& group, int tag, MPI_Comm* newcomm) {

@@ -6,6 +6,7 @@
 
 #include "base/log.hpp"
 #include "mpi/check/strict.hpp"
+#include "mpi/comm/psets.hpp"
 #include "mpi/env/instance.hpp"
 #include "mpi/env/thread_level.hpp"
 #include "mpi/object/api_error.hpp"
@@ -15,7 +16,6 @@
 #include "mpi/object/process.hpp"
 #include "mpi/p2p/bsend.hpp"
 #include "mpi/session/api_session.hpp"
-#include "mpi/session/psets.hpp"
 
 namespace tutti::mpi {
 namespace {

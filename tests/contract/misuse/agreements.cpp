@@ -251,6 +251,23 @@ void Agreements::split_types() {
   };
   wrong(kind, "two of them", split(odd() ? int{MPI_COMM_TYPE_HW_UNGUIDED} : int{MPI_COMM_TYPE_SHARED}), MPI_ERR_ARG,
         {"MPI_Comm_split_type with split_type = MPI_COMM_TYPE_", "MPI_COMM_TYPE_SHARED"});
+  const auto by_resource = [](const char* type) {
+    return [=](MPI_Comm comm) {
+      MPI_Comm made = MPI_COMM_NULL;
+      MPI_Info info = MPI_INFO_NULL;
+      if (type) {
+        MPI_Info_create(&info);
+        MPI_Info_set(info, "mpi_hw_resource_type", type);
+      }
+      const int code = MPI_Comm_split_type(comm, MPI_COMM_TYPE_HW_GUIDED, 0, info, &made);
+      if (type) MPI_Info_free(&info);
+      return freed(code, made);
+    };
+  };
+  wrong(kind, "two resources", by_resource(odd() ? "hwloc://Core" : "hwloc://Machine"), MPI_ERR_ARG,
+        {"MPI_Comm_split_type with mpi_hw_resource_type = hwloc://", "hwloc://Machine"});
+  right(kind, "one resource by two names", by_resource(odd() ? "socket" : "hwloc://Package"));
+  right(kind, "some name no resource", by_resource(odd() ? nullptr : "hwloc://Machine"));
   right(kind, "one", split(MPI_COMM_TYPE_SHARED));
   right(kind, "some undefined", split(odd() ? int{MPI_UNDEFINED} : int{MPI_COMM_TYPE_SHARED}));
   right(kind, "all undefined", split(MPI_UNDEFINED));

@@ -58,6 +58,32 @@ int main(int argc, char** argv) {
     OK(MPI_Comm_free(&comm));
     OK(MPI_Group_free(&group));
   }
+  // A communicator is divided by the sets, too.
+  MPI_Comm whole = session::comm(all, "whole");
+  for (const char* set : {"ends", "APP://first", "tutti://node", "nowhere"}) {
+    MPI_Comm part = MPI_COMM_NULL;
+    OK(MPI_Info_create(&info));
+    OK(MPI_Info_set(info, "mpi_pset_name", set));
+    OK(MPI_Comm_split_type(whole, MPI_COMM_TYPE_RESOURCE_GUIDED, -rank, info, &part));
+    int members = 0, place = MPI_UNDEFINED;
+    if (part != MPI_COMM_NULL) {
+      OK(MPI_Comm_size(part, &members));
+      OK(MPI_Comm_rank(part, &place));
+      session::use(part, 3);
+      OK(MPI_Comm_free(&part));
+    }
+    const bool one = *set == 'A', both = *set == 'e';
+    CHECK_EQ(members, *set == 't' ? 3 : (one && rank == 0) ? 1 : (both && rank != 1) ? 2 : 0);
+    if (both && rank != 1) CHECK_EQ(place, rank == 2 ? 0 : 1);  // by the key, not by the set's order
+    // The older type knows resources alone, and a resource beside a set names two divisions.
+    OK(MPI_Comm_split_type(whole, MPI_COMM_TYPE_HW_GUIDED, 0, info, &part));
+    CHECK(part == MPI_COMM_NULL);
+    OK(MPI_Info_set(info, "mpi_hw_resource_type", "hwloc://Machine"));
+    OK(MPI_Comm_split_type(whole, MPI_COMM_TYPE_RESOURCE_GUIDED, 0, info, &part));
+    CHECK(part == MPI_COMM_NULL);
+    OK(MPI_Info_free(&info));
+  }
+  OK(MPI_Comm_free(&whole));
   OK(MPI_Session_get_info(mine, &info));
   CHECK_EQ(value_of(info, "mpi_memory_alloc_kinds"), "mpi:alloc_mem,system");  // and no cuda
   OK(MPI_Info_free(&info));

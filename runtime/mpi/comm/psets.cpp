@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "mpi/session/psets.hpp"
+#include "mpi/comm/psets.hpp"
 
 #include <algorithm>
 #include <cctype>

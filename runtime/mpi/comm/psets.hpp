@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Process sets: the names that a program may make a group of, as long as there is a session. Those
-// of the standard, those of this process' node, and those that the launcher was told of.
+// Process sets: the names by which a session makes groups, and MPI_Comm_split_type communicators. Those of the
+// standard, those of this process' node, and those that the launcher was told of.
 #pragma once
 
 #include <string>

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// MPI_Comm_split_type (section 7.4.2): communicators of the ranks that have a part of a machine in common, or that are
+// in one process set.
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "base/hardware.hpp"
+#include "base/secret.hpp"
+#include "mpi/comm/api_comm.hpp"
+#include "mpi/comm/dividing.hpp"
+#include "mpi/comm/nodes.hpp"
+#include "mpi/comm/psets.hpp"
+#include "mpi/object/info.hpp"
+#include "mpi/object/inventory.hpp"
+
+namespace tutti::mpi {
+namespace {
+
+constexpr const char* kTypeKey = "mpi_hw_resource_type";
+constexpr const char* kSetKey = "mpi_pset_name";
+
+// What a rank wants to have in common with others: a ResourceType, or one of these.
+enum Wish : int32_t { kNothing = -1, kUnguided = kResourceTypes, kProcessSet };
+
+struct Told : SplitEntry {
+  int32_t wish;
+  int32_t node;  // nodes.hpp
+  // By type: resource_of(); kNotKnown for the types that have nothing to do with the wish.
+  std::array<int32_t, kResourceTypes> resources;
+  uint64_t set;  // the process set that this rank names and is in; 0: none
+};
+
+std::string split_type_text(int split_type) {
+  switch (split_type) {
+    case MPI_COMM_TYPE_SHARED: return "MPI_COMM_TYPE_SHARED";
+    case MPI_COMM_TYPE_HW_UNGUIDED: return "MPI_COMM_TYPE_HW_UNGUIDED";
+    case MPI_COMM_TYPE_HW_GUIDED: return "MPI_COMM_TYPE_HW_GUIDED";
+    case MPI_COMM_TYPE_RESOURCE_GUIDED: return "MPI_COMM_TYPE_RESOURCE_GUIDED";
+    default: return std::to_string(split_type);
+  }
+}
+
+// What all ranks must give alike. The standard wants the same resource type from all; who names none, and so gets no
+// communicator, is not accused for it.
+Given given_by(const Comm& comm, int split_type, const Info* info) {
+  Given given;
+  if (!Given::is_asked_for(comm) || split_type == MPI_UNDEFINED) return given;
+  const bool names_type = split_type == MPI_COMM_TYPE_HW_GUIDED;
+  const std::optional<std::string> name = names_type && info ? info->get(kTypeKey) : std::nullopt;
+  if (names_type && !name) return given;
+  given.add("split_type", split_type_text(split_type));
+  if (!name) return given;
+  const std::optional<ResourceType> type = resource_type_named(*name);
+  given.add(kTypeKey, type ? name_of(*type) : *name);
+  return given;
+}
+
+// Sets of one name may differ from node to node, and from job to job.
+uint64_t set_named(const std::string& name) {
+  const Process& p = process();
+  const PsetOfRanks* set = find_pset(name);
+  if (!set || !set->ranks.contains(p.job->view().rank)) return 0;
+  constexpr std::string_view kKey = "process set name";  // siphash() wants 16 bytes
+  return siphash(kKey, fmt::format("{} {} {}", p.processes->job(), set->ranks.front(), set->name)) | 1;
+}
+
+// What the arguments ask for; kNothing where the keys name nothing, nothing that is known, or both a resource and a set.
+void take_wish(Told& told, int split_type, const Info* info) {
+  const auto value = [&](const char* key) { return info ? info->get(key) : std::nullopt; };
+  const bool of_resources = split_type == MPI_COMM_TYPE_RESOURCE_GUIDED;
+  const std::optional<std::string> set = of_resources ? value(kSetKey) : std::nullopt;
+  if (split_type == MPI_COMM_TYPE_SHARED) {
+    told.wish = kMachine;
+  } else if (split_type == MPI_COMM_TYPE_HW_UNGUIDED) {
+    told.wish = kUnguided;
+  } else if (split_type == MPI_COMM_TYPE_HW_GUIDED || of_resources) {
+    const std::optional<std::string> name = value(kTypeKey);
+    if (const std::optional<ResourceType> type = name ? resource_type_named(*name) : std::nullopt; type && !set)
+      told.wish = *type;
+    if (set && !name && (told.set = set_named(*set)) != 0) told.wish = kProcessSet;
+  }
+  const std::vector<int> processors = processors_of_this_thread();
+  for (int type = 0; type < kResourceTypes; ++type)
+    if (told.wish == type || told.wish == kUnguided)
+      told.resources[static_cast<size_t>(type)] = resource_of(processors, ResourceType{type});
+}
+
+// The type whose resources are the largest that divide the communicator: some ranks share one which not all ranks do.
+int32_t type_that_divides(std::span<const Told> all) {
+  for (int32_t type = kMachine; type < kResourceTypes; ++type) {
+    const auto which = [&](const Told& told) { return told.resources[static_cast<size_t>(type)]; };
+    const auto asks = [](const Told& told) { return told.wish == kUnguided; };
+    if (std::ranges::any_of(all, [&](const Told& told) { return asks(told) && which(told) == kNotKnown; })) continue;
+    const auto first = std::ranges::find_if(all, [&](const Told& told) { return asks(told) && which(told) >= 0; });
+    if (first == all.end()) continue;
+    const auto shares = [&](const Told& told) {
+      return asks(told) && told.node == first->node && which(told) == which(*first);
+    };
+    if (!std::ranges::all_of(all, shares)) return type;
+  }
+  return kNothing;
+}
+
+// Equal for those that belong together. Which of a node's resources, or which set.
+using Common = std::tuple<int32_t, int32_t, uint64_t>;
+std::optional<Common> common_of(const Told& told, int32_t unguided) {
+  const int32_t wish = told.wish == kUnguided ? unguided : told.wish;
+  if (wish == kNothing) return std::nullopt;
+  if (wish == kProcessSet) return Common{wish, 0, told.set};
+  const int which = told.resources[static_cast<size_t>(wish)];
+  return which < 0 ? std::nullopt : std::optional(Common{wish, told.node, which});
+}
+
+}  // namespace
+
+Error comm_split_type(Comm& comm, int split_type, int key, Info* info, MPI_Comm* newcomm) {
+  const int types[] = {MPI_COMM_TYPE_SHARED, MPI_COMM_TYPE_HW_UNGUIDED, MPI_COMM_TYPE_HW_GUIDED,
+                       MPI_COMM_TYPE_RESOURCE_GUIDED, MPI_UNDEFINED};
+  if (std::ranges::find(types, split_type) == std::end(types))
+    return failure(MPI_ERR_ARG, "{} is no split type (argument split_type)", split_type);
+  Result<int> node = node_of(comm, Function::Comm_split_type);
+  if (!node) return std::move(node).error();
+  const Given given = given_by(comm, split_type, info);
+  Told mine{{split_type == MPI_UNDEFINED ? MPI_UNDEFINED : 0, key, kNoContext, {given.hash(), 0}}, kNothing, *node, {}, 0};
+  mine.resources.fill(kNotKnown);
+  take_wish(mine, split_type, info);
+  int32_t unguided = kNothing;
+  const auto color = [&](std::span<Told> all) -> Error {
+    if (Given::is_asked_for(comm)) {
+      std::vector<uint32_t> said;
+      for (const Told& told : all) said.push_back(told.said.hash);
+      if (Error e = agree(comm, Function::Comm_split_type, given, said)) return e;
+    }
+    unguided = type_that_divides(all);
+    std::map<Common, int32_t> first;  // who has it in common, by their lowest rank
+    for (size_t r = 0; r < all.size(); ++r) {
+      const std::optional<Common> common = common_of(all[r], unguided);
+      all[r].color = common ? first.try_emplace(*common, static_cast<int32_t>(r)).first->second : MPI_UNDEFINED;
+    }
+    return {};
+  };
+  if (Error e = divide_if(comm, Function::Comm_split_type, mine, color, newcomm)) return e;
+  // Who leaves the choice to the library is told what it was.
+  if (mine.wish == kUnguided && *newcomm != MPI_COMM_NULL && info && !info->predefined)
+    info->set(kTypeKey, name_of(ResourceType{unguided}));
+  return {};
+}
+
+}  // namespace tutti::mpi
