@@ -265,6 +265,14 @@ void stays_free(const char* what, int batches, bool spinning, Batch&& batch) {
   }
 }
 
+// Each rank keeps the other one waiting until it sleeps: what it sleeps on and is woken by is made then, once.
+void sleep_once(int rank) {
+  for (int late = 0; late < 2; ++late) {
+    if (rank == late) usleep(100'000);
+    OK(MPI_Barrier(MPI_COMM_WORLD));
+  }
+}
+
 // Each rank has a processor that the other one does not have to leave to it.
 bool a_core_each() {
   cpu_set_t mine;
@@ -295,6 +303,7 @@ int run(int argc, char** argv) {
     return kSkipped;
   }
   counts_something();
+  if (!spinning) sleep_once(rank);
   stays_free("ping-pong", 100, spinning,
              [&](int, Counted& all, Counted& sends) { ping_pongs(rank, all, sends); });
   for (int sender = 0; sender < 2; ++sender)
