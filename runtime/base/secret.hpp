@@ -3,6 +3,7 @@
 // sending it. A proof is a keyed hash (SipHash-2-4, twice, for 128 bits) over what both sides said.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
