@@ -9,7 +9,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdint>
 #include <cstring>
+#include <utility>
 
 namespace tutti::launcher {
 namespace {

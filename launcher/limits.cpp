@@ -7,12 +7,15 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <limits>
 #include <new>
 #include <sstream>
+#include <string_view>
 
 #include "base/cgroup.hpp"
 #include "mpi.h"

@@ -3,8 +3,10 @@
 // than kLongestLine leaves in pieces, so that a stream without line ends needs no endless memory.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace tutti::launcher {
 

@@ -16,6 +16,7 @@
 #include <memory>
 #include <new>
 #include <sstream>
+#include <tuple>
 
 #include "base/flight_files.hpp"
 #include "base/printable.hpp"

@@ -5,6 +5,9 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "base/log.hpp"
 
 namespace tutti::launcher {

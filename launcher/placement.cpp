@@ -2,6 +2,7 @@
 #include "launcher/placement.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <limits>
 #include <numeric>

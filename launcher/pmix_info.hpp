@@ -6,6 +6,7 @@
 #include <pmix.h>
 #include <pmix_server.h>
 
+#include <cstdint>
 #include <optional>
 #include <string>
 

@@ -2,6 +2,7 @@
 #include "launcher/schedulers.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cstdio>
 #include <sstream>

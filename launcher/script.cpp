@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cctype>
 #include <span>
+#include <utility>
 
 namespace tutti::launcher {
 namespace {

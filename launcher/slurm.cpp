@@ -2,6 +2,7 @@
 #include "launcher/slurm.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 
 #include "mpi.h"

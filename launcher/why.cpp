@@ -11,8 +11,10 @@
 #include <charconv>
 #include <cstdio>
 #include <cstring>
+#include <iterator>
 #include <optional>
 #include <set>
+#include <tuple>
 
 #include "base/log.hpp"
 #include "launcher/inquiry.hpp"

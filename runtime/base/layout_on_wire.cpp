@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A layout as bytes: the parts that it is made of, each once and before what uses it, itself last.
 #include <unordered_map>
+#include <utility>
 
 #include "base/layout.hpp"
 

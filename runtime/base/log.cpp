@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <utility>
 
 #include "base/flush.hpp"
 #include "base/printable.hpp"

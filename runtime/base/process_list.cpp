@@ -2,6 +2,7 @@
 #include "base/process_list.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace tutti {
 

@@ -8,6 +8,8 @@
 
 #include <filesystem>
 #include <fstream>
+#include <utility>
+#include <vector>
 
 namespace tutti {
 namespace {

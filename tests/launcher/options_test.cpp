@@ -6,6 +6,7 @@
 #include <pwd.h>
 #include <unistd.h>
 
+#include <cctype>
 #include <sstream>
 
 #include "launcher/hosts.hpp"

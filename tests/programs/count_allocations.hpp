@@ -6,6 +6,7 @@
 #include <errno.h>
 
 #include <cstddef>
+#include <cstdlib>
 
 inline thread_local long allocations = 0;
 

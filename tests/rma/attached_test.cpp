@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <random>
+#include <ranges>
 #include <set>
 #include <vector>
 

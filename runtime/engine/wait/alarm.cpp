@@ -4,6 +4,8 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include <cstdint>
+
 #include "base/log.hpp"
 
 namespace tutti::engine {

@@ -4,6 +4,7 @@
 // are open. How operations travel is rma/'s.
 #pragma once
 
+#include <cstdlib>
 #include <deque>
 #include <memory>
 #include <string_view>

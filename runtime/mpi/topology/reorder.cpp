@@ -2,10 +2,12 @@
 #include "mpi/topology/reorder.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <map>
 #include <numeric>
 #include <queue>
+#include <utility>
 
 namespace tutti::mpi {
 namespace {

@@ -5,6 +5,8 @@
 // ones, short and long. With a number, by so many ways to divide the world. All data are checked.
 #include "coll/kinds.hpp"
 
+#include <utility>
+
 namespace {
 
 using namespace check::coll;

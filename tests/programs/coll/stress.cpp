@@ -3,6 +3,8 @@
 // point-to-point messages and blocking collectives, completed in random order; all data is checked.
 #include "coll/kinds.hpp"
 
+#include <utility>
+
 namespace {
 
 using namespace check::coll;

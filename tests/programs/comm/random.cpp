@@ -5,6 +5,7 @@
 // collectives of several are under way at once and are waited for in another order at each rank.
 //   random [SEED [STEPS]]
 #include <memory>
+#include <utility>
 
 #include "check.hpp"
 

@@ -4,6 +4,8 @@
 // other way round, and as itself on both sides, by one and by several elements; then packed.
 #include "check.hpp"
 
+#include <utility>
+
 namespace {
 
 struct Entry {

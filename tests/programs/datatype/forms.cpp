@@ -4,6 +4,8 @@
 // is received as the other. NOT_OPENMPI: 4.1 lacks these forms.
 #include "check.hpp"
 
+#include <utility>
+
 namespace {
 
 struct Pair {

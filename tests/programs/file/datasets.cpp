@@ -5,6 +5,8 @@
 // in the file; and an array that grows.
 #include "file/scratch.hpp"
 
+#include <utility>
+
 namespace {
 
 constexpr int kRows = 37, kColumns = 53, kChunkRows = 6, kChunkColumns = 8;

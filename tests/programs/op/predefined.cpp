@@ -4,6 +4,8 @@
 // NOT_MPICH: 4.0 compares MPI_UINT64_T as signed. NOT_OPENMPI: 4.1 compares MPI_AINT as unsigned.
 #include "check.hpp"
 
+#include <type_traits>
+
 namespace {
 
 constexpr int kCount = 37;

@@ -4,6 +4,8 @@
 // time than any queue between two ranks holds. Each comes whole and in its order.
 #include "check.hpp"
 
+#include <utility>
+
 namespace {
 
 constexpr int kRounds = 60;

@@ -3,6 +3,8 @@
 // collectives over both and over the merged groups, round after round. The number of children is the argument.
 #include "check.hpp"
 
+#include <array>
+
 namespace {
 
 constexpr int kLong = 300'000;  // numbers of a message by rendezvous

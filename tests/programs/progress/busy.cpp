@@ -2,6 +2,7 @@
 // A rank that does nothing but calls that are over at once still answers others: each kind of such a loop goes on
 // until another rank's operations at its memory are complete. Judged by the order of events (board.hpp), also
 // without a progress thread.
+#include <array>
 #include <functional>
 
 #include "board.hpp"

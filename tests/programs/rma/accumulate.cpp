@@ -5,6 +5,8 @@
 // NOT_OPENMPI: 4.1 fetches nothing where the target's datatype has gaps.
 #include "check.hpp"
 
+#include <type_traits>
+
 namespace {
 
 template <class T>

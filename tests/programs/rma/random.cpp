@@ -4,6 +4,7 @@
 // wants it (section 12.7); what is fetched, and at the end of each epoch each rank's own window, are those of the model.
 //   random [SEED [EPOCHS]]
 #include <memory>
+#include <utility>
 
 #include "check.hpp"
 

@@ -2,6 +2,8 @@
 // The manual page of variables and events names each of them with what it says of itself, and no others. Run with
 // the page's file; with --print instead it prints the lists as the page has them.
 #include <fstream>
+#include <iterator>
+#include <utility>
 
 #include "check.hpp"
 
