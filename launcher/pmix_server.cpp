@@ -15,6 +15,7 @@
 #include "base/probe.hpp"
 #include "base/signals.hpp"
 #include "base/waits_event.hpp"
+#include "launcher/peer_owner.hpp"
 #include "launcher/pmix_door.hpp"
 #include "launcher/pmix_info.hpp"
 #include "launcher/pmix_tools.hpp"
@@ -29,6 +30,18 @@ constexpr int kThreads = 2;  // of the library: its progress, and its listener
 
 Error pmix_failure(const char* what, pmix_status_t status) {
   return failure(MPI_ERR_OTHER, "PMIx cannot {}: {}", what, PMIx_Error_string(status));
+}
+
+void warn_of_open_door(const std::string& node_name) {
+  const char* const why = !pmix_door_is_guarded() ? "a preloaded library has an accept() of its own"
+                          : !peers_are_told()
+                              ? "neither netlink (inet_diag) nor /proc/net/tcp tells whose a connection is"
+                              : nullptr;
+  if (why)
+    say(Level::warning,
+        "other users of {} can reach the PMIx server of this job at its loopback device: {}. They can disturb and end "
+        "the job; only the key in its ranks' environment keeps them from joining it",
+        node_name, why);
 }
 
 // A launcher inside another job must not take that job's server for its own.
@@ -204,8 +217,7 @@ Result<std::unique_ptr<PmixServer>> PmixServer::start(const std::string& folder,
                                                       ToolServices* for_tools) {
   if (Error e = probe_threads(kThreads)) return e;
   forget_other_servers();
-  if (!pmix_door_is_guarded())
-    say(Level::debug, "a preloaded library takes connections for PMIx: of any user of {}", node_name);
+  warn_of_open_door(node_name);
   ::setenv("PMIX_MCA_gds", "hash", 1);  // quickest to the first fence, and no files to leave
   std::unique_ptr<PmixServer> server(new PmixServer);
   server->folder_ = folder;

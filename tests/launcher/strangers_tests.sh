@@ -78,3 +78,26 @@ test_other_users_cannot_hold_up_a_job() {
   printed "rank 1 of 2"
   nothing_is_left
 }
+
+# What is closed before it is accepted has no user any more, which the kernel gives as 0; and PMIx takes lengths from
+# whoever is let in.
+test_other_users_cannot_crash_a_job() {
+  needs_other_users
+  cp "$hello" waiting.hello
+  printf '#!/bin/sh\nuntil [ -e go ]; do sleep 0.02; done\nexec "$0.hello" modex\n' >waiting
+  chmod +x waiting
+  launch_behind -n 2 ./waiting
+  timeout 20 python3 "$here/knock.py" "$launched" 0.5 >knocked || fail "nobody could knock: $(cat knocked)"
+  # None of these is accepted before it is closed.
+  kill -STOP "$launched"
+  timeout 20 python3 "$here/knock.py" "$launched" 0.3 >>knocked
+  kill -CONT "$launched"
+  timeout 20 python3 "$here/knock.py" "$launched" 1 >>knocked &
+  sleep 0.3
+  touch go
+  within 20 launcher_ended || fail "mpirun does not end while strangers knock"
+  wait "$launched" || fail "the job ended with code $? while strangers knocked: $(cat knocked)"
+  printed "rank 1 of 2"
+  ! grep -q 'PMIX ERROR' err || fail "strangers were heard: $(cat knocked)"
+  nothing_is_left
+}

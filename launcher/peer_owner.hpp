@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Whose process holds the other end of a connection on this machine, as the kernel tells: for sockets that other users
+// of the machine can reach, such as those of the loopback device.
+#pragma once
+
+#include <sys/socket.h>
+
+#include <cstdint>
+#include <optional>
+
+namespace tutti::launcher {
+
+enum class PeerOwner {
+  friendly,  // this user's, or root's
+  foreign,   // another user's
+  absent,    // no process of this machine holds it: another machine's, or closed already
+  untold,    // the kernel, or the container around this process, does not tell
+};
+
+PeerOwner owner_of_peer(int connected);
+
+// Whether connections over the loopback device get another answer than `untold`.
+bool peers_are_told();
+
+namespace peer_owner_ways {
+// A socket as the kernel lists it. Without an inode no process has it open, and then its user is given as 0.
+struct Found {
+  uint32_t user = 0;
+  uint64_t inode = 0;
+  int state = 0;  // TCP_ESTABLISHED …
+};
+struct Answer {
+  bool told = false;
+  std::optional<Found> found;  // empty: there is no such socket
+};
+// Of the socket whose own address is `peer`, and which is connected to `own`: IPv4 or IPv6, both of one family.
+Answer by_netlink(const sockaddr_storage& peer, const sockaddr_storage& own);
+Answer by_proc(const sockaddr_storage& peer, const sockaddr_storage& own);
+}  // namespace peer_owner_ways
+
+}  // namespace tutti::launcher
