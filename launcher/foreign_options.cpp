@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What users of Open MPI, MPICH and Slurm type: taken where it means something here, and otherwise
 // refused with what to type instead. Places are in foreign_placement.cpp, variables and streams in
-// foreign_streams.cpp.
+// foreign_streams.cpp, what srun alone has in foreign_slurm.cpp, and what means nothing here in foreign_unused.cpp.
 #include "launcher/foreign_options.hpp"
 
 #include <algorithm>
@@ -18,6 +18,11 @@ Error accepted(Parse&, std::string_view) {
 
 Error refused(Parse& p, std::string_view) {
   return failure(MPI_ERR_ARG, "{} is not supported: {}", p.option, p.row->page);
+}
+
+Error noted(Parse& p, std::string_view value) {
+  p.run.notes.push_back(fmt::format("{}{}{} changes nothing: {}", p.option, value.empty() ? "" : " ", value, p.row->page));
+  return {};
 }
 
 std::optional<int> whole(std::string_view word, int least) {
@@ -47,7 +52,11 @@ Error take_display(Parse& p, std::string_view value) {
         p.run.parseable = true;
         continue;
       }
-      const std::string what = word == "bind" ? "bindings" : word == "alloc" ? "allocation" : word;
+      const std::string what = word == "bind"        ? "bindings"
+                               : word == "alloc"     ? "allocation"
+                               : word == "topo"      ? "topology"
+                               : word == "map-devel" ? "map"
+                                                     : word;
       if (!std::ranges::count(known, what))
         return bad_value(p, word, "map, bindings, allocation or topology, with :parseable");
       p.run.display.push_back(what);
@@ -57,7 +66,7 @@ Error take_display(Parse& p, std::string_view value) {
 
 template <int Word>
 Error show(Parse& p, std::string_view) {
-  p.run.display.emplace_back(Word == 0 ? "map" : "allocation");
+  p.run.display.emplace_back(Word == 0 ? "map" : Word == 1 ? "allocation" : "topology");
   return {};
 }
 
@@ -72,17 +81,26 @@ Error take_level(Parse& p, std::string_view level) {
 }
 
 Error take_launcher(Parse& p, std::string_view value) {
-  if (value == "slurm" || value == "srun" || value == "manual" || value == "fork")
-    return failure(
-        MPI_ERR_ARG,
-        "{} {}: how nodes are reached is seen by itself (srun in an allocation of Slurm); "
-        "name a command such as ssh to use that one",
-        p.option, value);
-  p.run.settings.push_back({"launch.rsh", std::string(value), p.option});
+  if (value == "manual" || value == "persist")
+    return failure(MPI_ERR_ARG, "{} {}: there is no such way here; leave it out, or name a command such as ssh", p.option, value);
+  // Whether nodes are reached so is known when they are.
+  constexpr std::string_view schedulers[] = {"fork", "slurm", "srun", "sge", "lsf", "ll", "pbs", "pbsdsh", "blaunch", "qrsh"};
+  if (std::ranges::count(schedulers, value))
+    p.run.start_by = fmt::format("{} {}", p.option, value);
+  else
+    p.run.settings.push_back({"launch.rsh", std::string(value), p.option});
   return {};
 }
 
-constexpr std::string_view kGoes = "accepted; it is so in any case";
+Error take_resource_manager(Parse& p, std::string_view value) {
+  constexpr std::string_view known[] = {"user", "slurm", "ll", "lsf", "sge", "pbs", "cobalt"};
+  return std::ranges::count(known, value) ? Error() : bad_value(p, value, "user, slurm, ll, lsf, sge, pbs or cobalt");
+}
+
+Error take_fan_out(Parse& p, std::string_view value) {
+  p.run.settings.push_back({"launch.fan_out", std::string(value), fmt::format("{} {}", p.option, value)});
+  return {};
+}
 
 std::vector<Option> other_options() {
   return {
@@ -93,13 +111,16 @@ std::vector<Option> other_options() {
        "O",
        "",
        "map"},
-      {{"display-map", "display-devel-map"}, "", "", show<0>, "O", "as --display map"},
+      {{"display-map", "display-devel-map", "display-diffable-map", "print-rank-map"}, "", "", show<0>, "OM",
+       "as --display map"},
       {{"display-allocation"}, "", "", show<1>, "O", "as --display allocation"},
-      {{"dry-run", "do-not-launch", "donotlaunch"},
+      {{"display-topo"}, "", "", show<2>, "O", "as --display topology"},
+      {{"info"}, "", "", [](Parse& p, std::string_view) { return p.run.info = true, Error(); }, "M", "as tutti info"},
+      {{"dry-run", "do-not-launch", "donotlaunch", "test-only"},
        "",
        "print where the ranks would go, and start none",
        [](Parse& p, std::string_view) { return p.run.dry_run = true, Error(); },
-       "O"},
+       "OS"},
       {{"app", "configfile"},
        "FILE",
        "programs of the job, one a line as on the command line",
@@ -107,17 +128,17 @@ std::vector<Option> other_options() {
        "OM",
        "",
        "/dev/null"},
-      {{"quiet", "q"},
+      {{"quiet", "q", "Q", "silent-abort"},
        "",
        "say nothing but errors",
        [](Parse& p, std::string_view) { return take_level(p, "error"); },
-       "OS"},
-      {{"verbose", "v"},
+       "OMS"},
+      {{"verbose", "v", "debug-daemons"},
        "",
        "say more of what is done",
        [](Parse& p, std::string_view) { return take_level(p, "debug"); },
        "OMS"},
-      {{"mca", "gmca", "prtemca", "pmixmca"},
+      {{"mca", "gmca", "omca", "prtemca", "pmixmca"},
        "NAME VALUE",
        "",
        take_mca,
@@ -126,7 +147,7 @@ std::vector<Option> other_options() {
        "rmaps_base_mapping_policy), and of the others a line says what they would mean",
        "btl self",
        2},
-      {{"tune", "am"},
+      {{"tune", "am", "mca-base-param-file-prefix"},
        "FILE",
        "",
        refused,
@@ -150,27 +171,43 @@ std::vector<Option> other_options() {
        "copies these files, divided by commas, into the folder of the ranks on other nodes, where nothing of their name "
        "is yet; they go with the job",
        "f"},
-      {{"launcher", "bootstrap", "rmk"},
+      {{"launcher", "bootstrap"},
        "NAME",
        "",
        take_launcher,
        "M",
-       "a command such as ssh, as --set launch.rsh=NAME",
+       "a command such as ssh, as --set launch.rsh=NAME; fork for this machine alone; slurm, sge, lsf or pbs within an "
+       "allocation of theirs, where it is so in any case",
        "ssh"},
-      {{"launcher-exec", "bootstrap-exec", "launch-agent"},
+      {{"rmk"}, "NAME", "", take_resource_manager, "M", "accepted; allocations of schedulers are seen", "slurm"},
+      {{"launcher-exec", "bootstrap-exec"},
        "COMMAND",
        "",
-       take_launcher,
-       "OM",
+       [](Parse& p, std::string_view v) {
+         p.run.settings.push_back({"launch.rsh", std::string(v), p.option});
+         return Error();
+       },
+       "M",
        "as --set launch.rsh=COMMAND",
        "ssh"},
-      {{"allow-run-as-root"}, "", "", accepted, "O", kGoes},
-      {{"enable-recovery", "disable-recovery", "with-ft"},
-       "",
-       "",
-       refused,
+      {{"branch-count"}, "N", "", take_fan_out, "M", "how many daemons each starts, as --set launch.fan_out=N", "4"},
+      {{"report-pid"},
+       "FILE",
+       "write the process number of mpirun into this file; '-': on standard output, '+': standard error",
+       [](Parse& p, std::string_view v) { return p.run.process_id_file = v, Error(); },
        "O",
-       "a rank that fails ends the job"},
+       "",
+       "-"},
+      {{"check_mpi", "check-mpi"},
+       "",
+       "",
+       [](Parse& p, std::string_view) {
+         p.run.settings.push_back({"contract.check", "strict", p.option});
+         return Error();
+       },
+       "M",
+       "as --check strict"},
+      {{"allow-run-as-root"}, "", "", accepted, "O", "accepted; it is so in any case"},
       {{"usize"},
        "N",
        "",
@@ -178,7 +215,6 @@ std::vector<Option> other_options() {
        "M",
        "the slots of --host or --hostfile are the size of the universe",
        "4"},
-      {{"mpi"}, "NAME", "", accepted, "S", "accepted; ranks find each other by PMIx", "pmix"},
       {{"stop-on-start", "stop-in-init"},
        "",
        "let the ranks wait in MPI_Init until a debugger is attached, or mpirun gets SIGCONT",
@@ -197,7 +233,7 @@ std::vector<Option> other_options() {
        refused,
        "O",
        "type --stop-on-start: the ranks wait in MPI_Init"},
-      {{"debug", "tv"},
+      {{"debug", "tv", "debugger", "dbg", "debug-devel"},
        "",
        "",
        refused,
@@ -212,11 +248,23 @@ bool is_refused(const Option& option) {
   return option.take == refused;
 }
 
+bool is_noted(const Option& option) {
+  return option.take == noted;
+}
+
+bool is_inert(const Option& option) {
+  return option.take == accepted;
+}
+
+bool is_offered(const Option& option) {
+  return !is_refused(option) && !is_noted(option) && !is_inert(option);
+}
+
 const std::vector<Option>& foreign_options() {
   static const std::vector<Option> table = [] {
     std::vector<Option> all;
     for (const auto& rows :
-         {placement_options(), environment_options(), stream_options(), other_options()})
+         {placement_options(), environment_options(), stream_options(), other_options(), slurm_options(), unused_options()})
       all.insert(all.end(), rows.begin(), rows.end());
     return all;
   }();

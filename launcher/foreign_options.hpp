@@ -15,6 +15,8 @@ namespace tutti::launcher {
 Error accepted(Parse& p, std::string_view value);
 // Its row's page says what to type instead.
 Error refused(Parse& p, std::string_view value);
+// Of an option without which the job is the same but for what its user wanted: its row's page says what to type for that.
+Error noted(Parse& p, std::string_view value);
 
 // A whole number from `least` to a million, or nothing.
 std::optional<int> whole(std::string_view word, int least);
@@ -24,5 +26,7 @@ std::vector<std::string> parts(std::string_view text, char at);
 std::vector<Option> placement_options();
 std::vector<Option> environment_options();
 std::vector<Option> stream_options();
+std::vector<Option> slurm_options();   // of srun, that mean something here
+std::vector<Option> unused_options();  // that mean nothing here
 
 }  // namespace tutti::launcher

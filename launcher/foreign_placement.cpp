@@ -42,6 +42,20 @@ Error take_cores(Parse& p, std::string_view value) {
   return {};
 }
 
+Error take_host_names(Parse& p, std::string_view value) {
+  return find_option("host")->take(p, value);
+}
+
+// A number, or a range of numbers; names where it is none of these.
+Error take_nodes(Parse& p, std::string_view value) {
+  if (value.find_first_not_of("0123456789-") != value.npos) return take_host_names(p, value);
+  const size_t dash = std::min(value.find('-'), value.size());
+  const auto least = whole(value.substr(0, dash), 1);
+  const auto most = dash == value.size() ? least : whole(value.substr(dash + 1), 1);
+  if (!least || !most || *most < *least) return bad_value(p, value, "a number of nodes such as 2, or 2-4");
+  return p.run.nodes = std::pair(*least, *most), Error();
+}
+
 Error take_gpus(Parse& p, std::string_view value) {
   const auto count = whole(value, 1);
   if (!count || *count > 1024) return bad_value(p, value, "a number of GPUs for each rank");
@@ -53,14 +67,34 @@ Error take_gpus(Parse& p, std::string_view value) {
 
 std::vector<Option> placement_options() {
   return {
-      {{"N", "npernode", "ppn", "perhost", "ntasks-per-node", "ranks-per-node"},
+      {{"N", "npernode", "ppn", "perhost", "ntasks-per-node", "ranks-per-node", "grr"},
        "N",
        "this many ranks on each node",
        take_per_node,
        "OMS",
-       "ranks on each node, as --map-by ppr:N:node (Slurm's -N counts nodes: --host names them "
-       "here)",
+       "ranks on each node, as --map-by ppr:N:node (Slurm's -N counts nodes: that is --nodes here)",
        "2"},
+      {{"pernode"}, "", "", [](Parse& p, std::string_view) { return take_per_node(p, "1"); }, "O", "one rank on each node, as -N 1"},
+      {{"ppr"},
+       "N:PART",
+       "",
+       [](Parse& p, std::string_view v) { return p.run.map_by = fmt::format("ppr:{}", v), Error(); },
+       "O",
+       "as --map-by ppr:N:PART",
+       "2:socket"},
+      {{"nodes"},
+       "N",
+       "use so many nodes, and spread the ranks evenly over them",
+       take_nodes,
+       "S",
+       "so many of the nodes, or A-B for at least A and at most B, over which the ranks are spread evenly; names are those of "
+       "--host",
+       "1"},
+      {{"nolocal"},
+       "",
+       "start no rank on this machine",
+       [](Parse& p, std::string_view) { return p.run.other_nodes_only = true, Error(); },
+       "OM"},
       {{"npersocket", "ntasks-per-socket"},
        "N",
        "",
@@ -69,18 +103,18 @@ std::vector<Option> placement_options() {
        "ranks on each socket, as --map-by ppr:N:socket",
        "2"},
       {{"ntasks-per-core"}, "N", "", take_per_core, "S", "ranks on each core, as --map-by ppr:N:core", "1"},
-      {{"cpus-per-rank", "cpus-per-proc", "cpus-per-task"},
+      {{"cpus-per-rank", "cpus-per-proc", "cpus-per-task", "depth"},
        "N",
        "cores for each rank",
        take_cores,
-       "OS",
+       "OSA",
        "cores for each rank, as --map-by slot:pe=N",
        "1"},
-      {{"gpus-per-rank", "gpus-per-task"},
+      {{"gpus-per-rank", "gpus-per-task", "gpus-per-proc"},
        "N",
        "give each rank N of its node's GPUs (CUDA_VISIBLE_DEVICES and the like)",
        take_gpus,
-       "TS",
+       "TSM",
        "",
        "1"},
       {{"rr"},
@@ -95,18 +129,31 @@ std::vector<Option> placement_options() {
        [](Parse& p, std::string_view) { return p.run.map_by = "node", Error(); },
        "O",
        "as --map-by node"},
-      {{"byslot"},
+      {{"byslot", "bycore"},
        "",
        "",
        [](Parse& p, std::string_view) { return p.run.map_by = "slot", Error(); },
        "O",
        "as --map-by slot"},
+      {{"bysocket"}, "", "", [](Parse& p, std::string_view) { return p.run.map_by = "socket", Error(); }, "O", "as --map-by socket"},
+      {{"loadbalance", "spread-job"},
+       "",
+       "",
+       [](Parse& p, std::string_view) { return map_also(p, "span"), Error(); },
+       "OS",
+       "spreads the ranks evenly over the nodes, as --map-by slot:span"},
       {{"bind-to-core"},
        "",
        "",
        [](Parse& p, std::string_view) { return p.run.bind_to = "core", Error(); },
        "O",
        "as --bind-to core"},
+      {{"bind-to-socket"},
+       "",
+       "",
+       [](Parse& p, std::string_view) { return p.run.bind_to = "socket", Error(); },
+       "O",
+       "as --bind-to socket"},
       {{"bind-to-none"},
        "",
        "",
@@ -137,7 +184,7 @@ std::vector<Option> placement_options() {
        "lines 'rank N=HOST slot=CORES', CORES as 0,2-3, or 1:0-1 for those of a socket; without slot= the rank is not "
        "bound; +n0 is the first host of the allocation",
        "f"},
-      {{"cpu-list", "cpu-set"},
+      {{"cpu-list", "cpu-set", "slot-list"},
        "LIST",
        "use these processors of each node alone, such as 0,2-5",
        [](Parse& p, std::string_view v) {
@@ -153,37 +200,18 @@ std::vector<Option> placement_options() {
        "count hardware threads in place of cores, and bind to them",
        [](Parse& p, std::string_view) { return p.run.hwthreads = true, Error(); },
        "O"},
-      {{"oversubscribe"},
+      {{"oversubscribe", "overcommit", "O"},
        "",
        "",
        accepted,
-       "O",
+       "OS",
        "accepted: more ranks than slots are allowed in any case"},
       {{"nooversubscribe"},
        "",
        "refuse more ranks than slots",
        [](Parse& p, std::string_view) { return p.run.nooversubscribe = true, Error(); },
        "O"},
-      {{"hosts"},
-       "NAME[:SLOTS],…",
-       "",
-       [](Parse& p, std::string_view v) {
-         const Option* host = find_option("host");
-         return host->take(p, v);
-       },
-       "M",
-       "as --host",
-       "localhost"},
-      {{"nodelist", "w"},
-       "NAMES",
-       "",
-       [](Parse& p, std::string_view v) {
-         const Option* host = find_option("host");
-         return host->take(p, v);
-       },
-       "S",
-       "as --host, one name for each node and no brackets",
-       "localhost"},
+      {{"hosts", "hostlist", "hosts-group", "nodelist", "w"}, "NAME[:SLOTS],…", "", take_host_names, "MS", "as --host", "localhost"},
       {{"default-hostfile"}, "FILE", "", refused, "O", "type --hostfile FILE", "f"},
   };
 }

@@ -109,7 +109,7 @@ std::vector<Option> environment_options() {
        "M",
        "of the environment of mpirun ranks get these variables alone",
        "PATH,HOME"},
-      {{"genvall", "envall"},
+      {{"genvall", "envall", "genvuser", "envuser", "export-all"},
        "",
        "",
        [](Parse& p, std::string_view) { return p.run.inherit = {}, Error(); },
@@ -121,6 +121,16 @@ std::vector<Option> environment_options() {
        [](Parse& p, std::string_view) { return p.run.inherit.all = false, Error(); },
        "M",
        "ranks get nothing of the environment of mpirun but what options name"},
+      {{"genvexcl", "envexcl"},
+       "NAMES",
+       "",
+       [](Parse& p, std::string_view v) {
+         for (std::string& name : parts(v, ',')) p.run.inherit.unset.push_back(std::move(name));
+         return Error();
+       },
+       "M",
+       "ranks do not get these variables, as --unset for each",
+       "A,B"},
       {{"export"},
        "LIST",
        "",

@@ -139,6 +139,49 @@ Error take_timeout_variable(RunOptions& options) {
   return {};
 }
 
+// --nolocal and --nodes: fewer hosts than there are.
+Error leave_out_hosts(const RunOptions& options, Allocation& allocation) {
+  if (!options.nodes && !options.other_nodes_only) return {};
+  const char* const option = options.nodes ? "--nodes" : "--nolocal";
+  if (!allocation.sequences.empty())
+    return failure(MPI_ERR_ARG, "{} and --map-by {} both say which nodes ranks go to; leave one of them out", option, options.map_by);
+  const auto [least, most] = options.nodes.value_or(std::pair(1, std::numeric_limits<int>::max()));
+  std::vector<Host> kept;
+  std::vector<int> new_number(allocation.hosts.size(), -1);
+  for (size_t h = 0; h < allocation.hosts.size(); ++h) {
+    if ((options.other_nodes_only && allocation.hosts[h].own) || static_cast<int>(kept.size()) == most) continue;
+    new_number[h] = static_cast<int>(kept.size());
+    kept.push_back(allocation.hosts[h]);
+  }
+  if (kept.empty())
+    return failure(MPI_ERR_ARG, "--nolocal leaves no node; name others by --host or --hostfile");
+  if (static_cast<int>(kept.size()) < least)
+    return failure(MPI_ERR_ARG, "--nodes {}: the job has {} {}; name more by --host or --hostfile", least, kept.size(),
+                   kept.size() == 1 ? "node" : "nodes");
+  allocation.hosts = std::move(kept);
+  for (size_t a = 0; a < allocation.app_hosts.size(); ++a) {
+    std::vector<int> mine;
+    for (const int host : allocation.app_hosts[a])
+      if (const int number = new_number[static_cast<size_t>(host)]; number >= 0) mine.push_back(number);
+    if (mine.empty()) return failure(MPI_ERR_ARG, "{} leaves no node for '{}'", option, options.apps[a].command[0]);
+    allocation.app_hosts[a] = std::move(mine);
+  }
+  return {};
+}
+
+// --launcher fork, or a scheduler's name: whether other nodes are reached so.
+Error check_start(const LaunchPlan& plan) {
+  const std::string& wish = plan.options.start_by;
+  const auto other = std::ranges::find_if(plan.allocation.hosts, [](const Host& host) { return !host.own; });
+  if (wish.empty() || other == plan.allocation.hosts.end()) return {};
+  if (wish.ends_with(" fork"))
+    return failure(MPI_ERR_ARG, "{} starts ranks on this machine alone, and the job has {}; leave out the one or the other", wish,
+                   other->name);
+  if (by_srun(plan) || !plan.allocation.remote_shell.empty()) return {};
+  return failure(MPI_ERR_ARG, "{}: no allocation of a scheduler is seen that {} belongs to and whose way to it is used; leave it out to "
+                 "reach nodes by {}", wish, other->name, plan.config.text("launch.rsh"));
+}
+
 // Whoever sets a remote shell wants that one, whatever a scheduler could do.
 bool is_shell_set(const LaunchPlan& plan) {
   return plan.config.value("launch.rsh").origin != "default";
@@ -158,9 +201,11 @@ Result<LaunchPlan> make_plan(RunOptions options) {
   if (!config) return std::move(config).error();
   set_log_level(static_cast<Level>(config->value("log.level").number));
   for (const std::string& note : options.notes) say(Level::note, "{}", note);
+  if (options.nodes && options.map_by.empty()) options.map_by = "slot:span";
   const bool by_option = !options.map_by.empty();
   Result<Allocation> allocation = allocate(options);
   if (!allocation) return std::move(allocation).error();
+  if (Error e = leave_out_hosts(options, *allocation)) return e;
   if (!by_option)
     options.map_by = config->value("launch.map_by").origin == "default" && !allocation->map_by.empty()
                          ? allocation->map_by
@@ -185,7 +230,9 @@ Result<LaunchPlan> make_plan(RunOptions options) {
   if (Error e = check_current_folder(options)) return e;
   if (Error e = take_timeout_variable(options)) return e;
   if (policy->inside == MapPolicy::Inside::gpu && options.gpus_per_rank == 0) options.gpus_per_rank = 1;
-  return LaunchPlan{std::move(options), std::move(*config), std::move(*allocation), *policy, *bind_to};
+  LaunchPlan plan{std::move(options), std::move(*config), std::move(*allocation), *policy, *bind_to};
+  if (Error e = check_start(plan)) return e;
+  return plan;
 }
 
 std::string remote_shell(const LaunchPlan& plan) {

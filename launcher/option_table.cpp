@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "base/stress_mode.hpp"
+#include "launcher/slurm.hpp"
 #include "mpi.h"
 
 namespace tutti::launcher {
@@ -20,18 +21,42 @@ Error take_ranks(Parse& p, std::string_view value) {
   if (problem != std::errc() || end != value.data() + value.size() || ranks < 1 ||
       ranks > 1'000'000)
     return bad_value(p, value, "a number of ranks from 1 to 1000000");
+  // Slurm's -c is another one, and may say another number than -n.
+  const bool by_c = p.option.ends_with("-c") || p.ranks_by.ends_with("-c");
+  if (p.app.ranks && *p.app.ranks != ranks && by_c)
+    return failure(MPI_ERR_ARG,
+                   "{} {} and {} {} are both the number of ranks, as in Open MPI; for the cores of each rank, as Slurm's -c, "
+                   "type --cpus-per-rank", p.ranks_by, *p.app.ranks, p.option, ranks);
   p.app.ranks = ranks;
+  p.ranks_by = p.option;
+  return {};
+}
+
+// "node[1-3,7]:2" as the names that it stands for. An IPv6 address begins with its bracket.
+Error add_hosts(Parse& p, std::string_view word) {
+  const size_t bracket = word.find('[');
+  if (bracket == word.npos || bracket == 0) return p.app.hosts.emplace_back(word), Error();
+  const size_t user = word.rfind('@', bracket) == word.npos ? 0 : word.rfind('@', bracket) + 1;
+  const size_t close = word.rfind(']');
+  const size_t end = std::min(word.find(':', close == word.npos ? 0 : close), word.size());
+  Result<std::vector<std::string>> names = expand_node_list(word.substr(user, end - user));
+  if (!names) return std::move(names).error().within(p.option);
+  for (const std::string& name : *names)
+    p.app.hosts.push_back(fmt::format("{}{}{}", word.substr(0, user), name, word.substr(end)));
   return {};
 }
 
 Error take_hosts(Parse& p, std::string_view value) {
+  constexpr std::string_view names = "names such as node1:2,node2:2 or node[1-2]:2";
   while (!value.empty()) {
-    const size_t comma = std::min(value.find(','), value.size());
-    if (comma == 0) return bad_value(p, value, "names such as node1:2,node2:2");
-    p.app.hosts.emplace_back(value.substr(0, comma));
+    size_t comma = 0;
+    for (int depth = 0; comma < value.size() && (value[comma] != ',' || depth > 0); ++comma)
+      depth += value[comma] == '[' ? 1 : value[comma] == ']' ? -1 : 0;
+    if (comma == 0) return bad_value(p, value, names);
+    if (Error e = add_hosts(p, value.substr(0, comma))) return e;
     value.remove_prefix(std::min(comma + 1, value.size()));
   }
-  return p.app.hosts.empty() ? bad_value(p, value, "names such as node1:2,node2:2") : Error();
+  return p.app.hosts.empty() ? bad_value(p, value, names) : Error();
 }
 
 // rankfile:FILE and Open MPI's rankfile:file=FILE have their file in the same word.
@@ -96,7 +121,7 @@ Error take_stress(Parse& p, std::string_view value) {
 // A '-' or '--' before any name; '--name=value' works for all that take one.
 const std::vector<Option>& own_options() {
   static const std::vector<Option> table{
-      {{"n", "np", "c"},
+      {{"n", "np", "c", "ntasks"},
        "N",
        "ranks of this program; default: one for each slot",
        take_ranks,
@@ -105,7 +130,8 @@ const std::vector<Option>& own_options() {
        "2"},
       {{"host", "H"},
        "NAME[:SLOTS],…",
-       "nodes to use, one slot each unless it says more;\nrepeated names add slots",
+       "nodes to use, one slot each unless it says more; repeated names add slots;\n"
+       "node[1-3] stands for three of them",
        take_hosts,
        "OM",
        "",
@@ -264,6 +290,13 @@ const std::vector<Option>& option_table() {
   return table;
 }
 
+std::string names_of(const Option& option) {
+  std::string out;
+  for (std::string_view name : option.names)
+    out += fmt::format("{}{}{}", out.empty() ? "" : ", ", name.size() > 2 ? "--" : "-", name);
+  return out;
+}
+
 const Option* find_option(std::string_view name) {
   for (const Option& option : option_table())
     for (std::string_view known : option.names)
@@ -272,6 +305,11 @@ const Option* find_option(std::string_view name) {
 }
 
 namespace {
+
+// How a row begins in the manual, by what becomes of it.
+std::string_view verdict(const Option& option) {
+  return is_refused(option) ? "Not supported: " : is_noted(option) ? "Changes nothing, and a line says so: " : "";
+}
 
 std::string roff(std::string_view text) {
   std::string out;
@@ -295,6 +333,8 @@ std::string launchers(std::string_view letters) {
                        letter == 'O'   ? "Open MPI"
                        : letter == 'M' ? "MPICH"
                        : letter == 'S' ? "Slurm"
+                       : letter == 'A' ? "aprun"
+                       : letter == 'J' ? "jsrun"
                                        : "Tutti");
   return out.empty() ? "Tutti" : out;
 }
@@ -337,7 +377,7 @@ std::string option_specs() {
   };
   std::string out;
   for (const Option& option : option_table()) {
-    if (is_refused(option)) continue;
+    if (!is_offered(option)) continue;
     const std::string doc = plain(option.doc.empty() ? option.page : option.doc);
     for (std::string_view name : option.names) {
       out += fmt::format("  '*{}{}[{}]", name.size() > 2 ? "--" : "-", name, doc);
@@ -352,14 +392,9 @@ std::string option_specs() {
 std::string option_rows() {
   std::string out;
   for (const Option& option : option_table()) {
-    std::string names;
-    for (std::string_view name : option.names)
-      names += fmt::format("{}{}{}", names.empty() ? "" : ", ", name.size() > 2 ? "--" : "-", name);
-    out += fmt::format(".TP\n\\fB{}\\fR{}{}\n({}) {}\n", roff(names),
-                       option.value.empty() ? "" : " ", roff(option.value), launchers(option.from),
-                       is_refused(option)
-                           ? fmt::format("Not supported: {}.", roff(option.page))
-                           : roff(option.page.empty() ? option.doc : option.page) + ".");
+    out += fmt::format(".TP\n\\fB{}\\fR{}{}\n({}) {}{}.\n", roff(names_of(option)), option.value.empty() ? "" : " ",
+                       roff(option.value), launchers(option.from), verdict(option),
+                       roff(option.page.empty() ? option.doc : option.page));
   }
   return out;
 }

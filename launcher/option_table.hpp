@@ -21,6 +21,7 @@ struct Parse {
   std::string option;              // as the user wrote it, for messages
   const Option* row = nullptr;     // what it is
   std::string second;              // the second value, where the row has two
+  std::string ranks_by;            // which option gave this program its number of ranks
   std::vector<std::string> files;  // --app: files of programs
 };
 
@@ -29,16 +30,21 @@ struct Option {
   std::string_view value;               // what it takes, for the help; empty: nothing
   std::string_view doc;                 // of the help; empty: not in its short form
   Error (*take)(Parse&, std::string_view value);
-  std::string_view from{};    // O: of Open MPI, M: of MPICH and Intel MPI, S: of Slurm, T: Tutti's
+  std::string_view from{};    // O: Open MPI, M: MPICH and Intel MPI, S: Slurm, A: aprun and PALS, J: jsrun, T: Tutti
   std::string_view page{};    // what Tutti does with it, where `doc` does not say so
   std::string_view sample{};  // a right value, for tests; two of them are divided by a space
-  int values = 1;             // 2: NAME VALUE
+  int values = 1;             // 2: NAME VALUE; 0: one behind '=', or none
 };
 
 const std::vector<Option>& option_table();
 const std::vector<Option>& foreign_options();  // those of them that are of other launchers alone
 const Option* find_option(std::string_view name);
-bool is_refused(const Option& option);
+std::string names_of(const Option& option);  // "-n, -np, --ntasks"
+bool is_refused(const Option& option);  // with a sentence that says what to type
+bool is_noted(const Option& option);    // taken, and a line says that it changes nothing
+bool is_inert(const Option& option);    // taken; what it asks for is so, or cannot matter here
+// Those that mean something here: shells complete them, and a misspelt one is taken for them.
+bool is_offered(const Option& option);
 std::string option_rows();  // the rows of tutti-options(7), as roff
 std::string option_specs();  // for the _arguments of zsh, a line each
 

@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <charconv>
-#include <sstream>
 
 #include "base/file_text.hpp"
 #include "base/nearest.hpp"
 #include "launcher/option_table.hpp"
+#include "launcher/program_list.hpp"
 #include "mpi.h"
 
 namespace tutti::launcher {
@@ -17,10 +17,53 @@ Error unknown_option(std::string_view written, std::string_view name) {
   std::vector<std::string_view> known;
   for (const Option& option : option_table())
     for (std::string_view each : option.names)
-      if (each.size() > 2 || name.size() <= 2) known.push_back(each);
-  const std::string_view dashes = name.size() > 2 ? "--" : "-";
-  return failure(MPI_ERR_ARG, "unknown option '{}'{} ('--help' lists them)", written,
-                 did_you_mean(name, known, dashes));
+      if (each.size() > 2 && is_offered(option)) known.push_back(each);
+  // Of one letter or two every other one is near, and none is meant.
+  const std::string meant = name.size() > 2 ? did_you_mean(name, known, "--") : "";
+  return failure(MPI_ERR_ARG, "unknown option '{}'{} ('--help options' lists all)", written, meant);
+}
+
+// "-n4", "-np4", "-t10:00": a short name with a number behind it, as shells of getopt(3) have it. Returns the name's length.
+size_t glued_name(std::string_view name) {
+  const size_t digit = name.find_first_of("0123456789");
+  if (digit == 0 || digit > 2) return 0;
+  const Option* option = find_option(name.substr(0, digit));
+  return option && !option->value.empty() ? digit : 0;
+}
+
+bool is_number(std::string_view word) {
+  return !word.empty() && word.find_first_not_of("0123456789") == word.npos;
+}
+
+// What stands in the program's place and is none, by how it looks. Such a program is started by a path, as ./4.
+Error check_program(const Parse& p) {
+  const std::vector<std::string>& command = p.app.command;
+  if (is_number(command[0]) && !p.app.ranks)
+    return failure(MPI_ERR_ARG, "'{0}' stands where the program should, and -n is missing; type: mpirun -n {0} {1}", command[0],
+                   command.size() > 1 ? command[1] : "./program");
+  const size_t equals = command[0].find('=');
+  const auto is_of_name = [](unsigned char c) { return std::isalnum(c) || c == '_'; };
+  if (equals == command[0].npos || equals == 0 || std::isdigit(static_cast<unsigned char>(command[0][0])) ||
+      !std::all_of(command[0].begin(), command[0].begin() + static_cast<ptrdiff_t>(equals), is_of_name))
+    return {};
+  return failure(MPI_ERR_ARG, "'{0}' stands where the program should; to give ranks a variable type: -x {0}", command[0]);
+}
+
+// --multi-prog: the program is a file that names those of each rank.
+Error take_programs_by_ranks(Parse& p) {
+  const std::string name = p.app.command[0];
+  if (!p.run.apps.empty())
+    return failure(MPI_ERR_ARG, "--multi-prog names the programs of all ranks, and '{}' stands beside it", p.run.apps[0].command[0]);
+  if (p.app.command.size() > 1)
+    return failure(MPI_ERR_ARG, "--multi-prog takes a file and nothing behind it, and not '{}'", p.app.command[1]);
+  const Result<std::string> content = text_of(name);
+  if (!content)
+    return failure(MPI_ERR_FILE, "--multi-prog {}: the file cannot be read ({})", name, content.error().message());
+  Result<std::vector<AppOptions>> programs = programs_by_ranks(*content, name, p.app);
+  if (!programs) return std::move(programs).error();
+  p.run.apps = std::move(*programs);
+  p.app = {};
+  return {};
 }
 
 Error finish_app(Parse& p) {
@@ -29,6 +72,10 @@ Error finish_app(Parse& p) {
                  p.run.apps.empty()
                      ? "no program is given; try: mpirun -n 4 ./program"
                      : "no program stands behind ':'; write: mpirun -n 1 ./a : -n 3 ./b");
+  p.ranks_by.clear();
+  if (p.app.by_ranks) return take_programs_by_ranks(p);
+  if (!p.run.apps.empty() && p.run.apps[0].by_ranks)
+    return failure(MPI_ERR_ARG, "--multi-prog names the programs of all ranks, and '{}' stands beside it", p.app.command[0]);
   p.run.apps.push_back(std::exchange(p.app, {}));
   return {};
 }
@@ -43,9 +90,16 @@ Error take_option(Parse& p, const std::vector<std::string>& arguments, size_t& a
     name = name.substr(0, equals);
   }
   const Option* option = find_option(name);
-  if (!option) return unknown_option(written, name);
   p.option = written.substr(0, written.size() - (value ? value->size() + 1 : 0));
+  if (const size_t length = option || value || written.starts_with("--") ? 0 : glued_name(name)) {
+    value = name.substr(length);
+    name = name.substr(0, length);
+    option = find_option(name);
+    p.option = written.substr(0, length + 1);
+  }
+  if (!option) return unknown_option(written, name);
   p.row = option;
+  if (option->values == 0) return option->take(p, value.value_or(""));
   if (option->value.empty())
     return value ? failure(MPI_ERR_ARG, "{} takes no value", p.option) : option->take(p, {});
   if (!value) {
@@ -67,30 +121,6 @@ Error take_option(Parse& p, const std::vector<std::string>& arguments, size_t& a
   return option->take(p, *value);
 }
 
-// Words of a line of a file; quotes keep blanks, as in a shell. Nothing: a quote does not end.
-std::optional<std::vector<std::string>> words_of(const std::string& line) {
-  std::vector<std::string> out;
-  std::string word;
-  bool inside = false;
-  char quote = 0;
-  for (const char c : line) {
-    if (quote ? c == quote : c == '\'' || c == '"') {
-      quote = quote ? '\0' : c;
-      inside = true;
-    } else if (!quote && (c == ' ' || c == '\t' || c == '\r')) {
-      if (std::exchange(inside, false)) out.push_back(std::exchange(word, {}));
-    } else if (!quote && !inside && c == '#') {
-      break;
-    } else {
-      word += c;
-      inside = true;
-    }
-  }
-  if (quote) return std::nullopt;
-  if (inside) out.push_back(word);
-  return out;
-}
-
 Error parse_words(Parse& p, const std::vector<std::string>& arguments, bool of_file);
 
 // The programs of --app FILE, a line each.
@@ -98,22 +128,12 @@ Error read_programs(Parse& p, const std::string& name) {
   const Result<std::string> content = text_of(name);
   if (!content)
     return failure(MPI_ERR_FILE, "--app {}: the file cannot be read ({})", name, content.error().message());
-  std::istringstream file(*content);
+  Result<std::vector<WordLine>> lines = word_lines(*content, name);
+  if (!lines) return std::move(lines).error();
   const size_t before = p.run.apps.size();
-  std::string line, text;
-  for (int number = 1; std::getline(file, line); ++number) {
-    if (line.ends_with('\r')) line.pop_back();  // of an editor that ends lines so
-    if (line.ends_with('\\')) {
-      text += line.substr(0, line.size() - 1) + " ";
-      line.clear();
-      if (file.peek() != std::istringstream::traits_type::eof()) continue;
-    }
-    const auto words = words_of(std::exchange(text, {}) + line);
-    if (!words) return failure(MPI_ERR_ARG, "{}:{}: a quote has no end", name, number);
-    if (words->empty()) continue;
-    if (Error e = parse_words(p, *words, true))
-      return std::move(e).within(fmt::format("{}:{}", name, number));
-  }
+  for (const WordLine& line : *lines)
+    if (Error e = parse_words(p, line.words, true))
+      return std::move(e).within(fmt::format("{}:{}", name, line.number));
   return p.run.apps.size() > before
              ? Error()
              : failure(MPI_ERR_ARG, "--app {}: names no program; a line is '-n 2 ./program'", name);
@@ -126,13 +146,16 @@ Error parse_words(Parse& p, const std::vector<std::string>& arguments, bool of_f
       if (Error e = take_option(p, arguments, at)) return e;
       if (of_file && p.files.size() > 1)
         return failure(MPI_ERR_ARG, "{} has no place in a file of programs", p.option);
-      if (!p.run.help && !p.run.version) continue;
+      if (!p.run.help && !p.run.version && !p.run.info) continue;
       if (p.run.help && at < arguments.size()) p.run.help_topic = arguments[at];
       return {};
     }
     // The program: the rest is its own, up to the ':' of the next one.
-    if (word == "--") ++at;
+    const bool is_certain = word == "--";
+    if (is_certain) ++at;
     while (at < arguments.size() && arguments[at] != ":") p.app.command.push_back(arguments[at++]);
+    if (!is_certain && !p.app.command.empty())
+      if (Error e = check_program(p)) return e;
     if (Error e = finish_app(p)) return e;
     if (at == arguments.size()) return {};
     ++at;  // the ':'
@@ -154,8 +177,14 @@ std::optional<std::chrono::nanoseconds> timeout_of(std::string_view text) {
 
 Result<RunOptions> parse_run_options(const std::vector<std::string>& arguments) {
   Parse p;
-  if (Error e = parse_words(p, arguments, false)) return e;
+  // As "tutti help" and "tutti version"; a program of such a name is started as ./help.
+  const std::string word = arguments.empty() ? "" : arguments[0];
+  p.run.help = word == "help" && arguments.size() <= 2;
+  p.run.version = word == "version" && arguments.size() == 1;
+  if (p.run.help && arguments.size() == 2) p.run.help_topic = arguments[1];
   if (p.run.help || p.run.version) return std::move(p.run);
+  if (Error e = parse_words(p, arguments, false)) return e;
+  if (p.run.help || p.run.version || p.run.info) return std::move(p.run);
   if (!p.files.empty() && !p.run.apps.empty())
     return failure(MPI_ERR_ARG,
                    "--app {} names the programs, and '{}' stands on the command line; "
@@ -205,13 +234,10 @@ const std::vector<Topic>& topics() {
 
 std::optional<std::string> help_on(std::string_view topic) {
   const auto text = [](const Option& option) {
-    std::string names;
-    for (std::string_view name : option.names)
-      names += fmt::format("{}{}{}", names.empty() ? "" : ", ", name.size() > 2 ? "--" : "-", name);
     std::string doc(option.page.empty() ? option.doc : option.page);
     std::ranges::replace(doc, '\n', ' ');
-    return fmt::format("{}{}{}\n    {}{}\n", names, option.value.empty() ? "" : " ", option.value,
-                       is_refused(option) ? "not supported: " : "", doc);
+    return fmt::format("{}{}{}\n    {}{}\n", names_of(option), option.value.empty() ? "" : " ", option.value,
+                       is_refused(option) ? "not supported: " : is_noted(option) ? "changes nothing: " : "", doc);
   };
   std::string out;
   for (const Topic& each : topics()) {
@@ -235,17 +261,17 @@ std::string run_help(std::string_view command) {
       "Usage: {0} [options] program [arguments] [: [options] program [arguments]]…\n"
       "Starts the ranks of a parallel program, on this machine or on several.\n\n",
       command);
+  // Two columns; a long left side has a line of its own.
+  constexpr size_t left_width = 27;
+  const std::string indent(2 + left_width + 1, ' ');
   for (const Option& option : option_table()) {
     if (option.doc.empty()) continue;
-    std::string left;
-    for (std::string_view name : option.names)
-      left += fmt::format("{}{}{}", left.empty() ? "" : ", ", name.size() > 2 ? "--" : "-", name);
+    std::string left = names_of(option);
     if (!option.value.empty()) left += fmt::format(" {}", option.value);
     std::string doc(option.doc);
-    if (const size_t end = doc.find('\n'); end != doc.npos) doc.insert(end + 1, 30, ' ');
-    // One column of words of the help; a long left side has a line of its own.
-    if (left.size() > 26) left += "\n" + std::string(28, ' ');
-    text += fmt::format("  {:<27} {}\n", left, doc);
+    for (size_t end = doc.find('\n'); end != doc.npos; end = doc.find('\n', end + 1)) doc.insert(end + 1, indent);
+    if (left.size() >= left_width) left += "\n" + indent.substr(0, indent.size() - 1);
+    text += fmt::format("  {:<{}} {}\n", left, left_width, doc);
   }
   return text +
          "\nEverything behind the program's name belongs to the program.\n"

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/config.hpp"
@@ -23,6 +24,7 @@ struct AppOptions {
   std::vector<std::string> variables;  // -x, each "NAME", "NAME=value" or "NAM*"
   std::string folder;                  // --wdir; empty: the current one
   std::vector<std::string> command;    // the program and its arguments
+  bool by_ranks = false;               // --multi-prog: the program is a file of ranks and programs
 };
 
 // What ranks get of the environment of the command: what is not kept, but for the launcher's own.
@@ -58,9 +60,13 @@ struct RunOptions {
   bool parseable = false;             // what --display prints is for programs
   bool dry_run = false;
   bool nooversubscribe = false;
+  bool other_nodes_only = false;   // --nolocal
+  std::optional<std::pair<int, int>> nodes;  // --nodes: at least and at most so many of them
+  std::string start_by;            // --launcher, where it names a scheduler, or fork for this machine alone
+  std::string process_id_file;     // --report-pid: a file, - or +
   int gpus_per_rank = 0;           // 0: nothing is said of GPUs
   std::vector<std::string> notes;  // on what was taken and changes nothing
-  bool help = false, version = false;
+  bool help = false, version = false, info = false;
   std::string help_topic;
 };
 

@@ -8,8 +8,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <map>
 
 #include "base/config.hpp"
@@ -297,6 +299,17 @@ int parent_socket() {
   return socket;
 }
 
+// --report-pid. The file is left to whoever has asked for it.
+Error report_process_id(const std::string& where) {
+  if (where.empty()) return {};
+  const std::string line = fmt::format("{}\n", ::getpid());
+  std::FILE* const file = where == "-" ? stdout : where == "+" ? stderr : std::fopen(where.c_str(), "we");
+  const bool written = file && std::fputs(line.c_str(), file) >= 0 && std::fflush(file) == 0;
+  const int problem = errno;
+  if (file && file != stdout && file != stderr) std::fclose(file);
+  return written ? Error() : failure(MPI_ERR_FILE, "--report-pid {}: it cannot be written ({})", where, std::strerror(problem));
+}
+
 }  // namespace
 
 int run_command(std::string_view command, const std::vector<std::string>& arguments) {
@@ -311,6 +324,7 @@ int run_command(std::string_view command, const std::vector<std::string>& argume
     std::fputs(text->c_str(), stdout);
     return 0;
   }
+  if (options->info) return info_command({});
   if (options->help || options->version) {
     std::fputs(options->help ? run_help(command).c_str() : "tutti " TUTTI_VERSION "\n", stdout);
     return 0;
@@ -319,6 +333,7 @@ int run_command(std::string_view command, const std::vector<std::string>& argume
   if (!plan) return refuse(plan.error());
   if (plan->options.gdb)
     if (Error e = Debuggers::check()) return refuse(e);
+  if (Error e = report_process_id(plan->options.process_id_file)) return refuse(e, 1);
   if (Error e = room_for_ourselves()) return refuse(e, 1);
   // Before anything starts a thread: the watchdog is a fork of this process.
   const std::string job_id = random_hex(6);

@@ -26,7 +26,8 @@ constexpr const char* kHelp =
     "                                                 build the modules of MPI for a Fortran compiler\n"
     "       tutti jobs [--json | --names]             your running jobs on this machine\n"
     "       tutti doctor [--json] [--host NAMES]      whether this machine and the nodes of the\n"
-      "                                                 allocation have what jobs need\n"
+    "                                                 allocation have what jobs need\n"
+    "       tutti version                             the version\n"
     "       tutti help                                this text\n";
 
 // A standard stream that is closed would give its number to a file of ours.
@@ -47,7 +48,7 @@ int command(const std::string& name, const std::vector<std::string>& arguments) 
   if (word == "fortran") return launcher::fortran_command(rest);
   if (word == "jobs") return launcher::jobs_command(rest);
   if (word == "doctor") return launcher::doctor_command(rest);
-  const bool version = word == "--version" || word == "-V";
+  const bool version = word == "version" || word == "--version" || word == "-V";
   if (version || word == "help" || word == "--help" || word == "-h") {
     if (!rest.empty()) {
       say(Level::error, "tutti {} takes nothing more, and not '{}'", word, rest[0]);
@@ -57,8 +58,10 @@ int command(const std::string& name, const std::vector<std::string>& arguments) 
     std::fputs(kHelp, stdout);
     return arguments.empty() ? 2 : 0;
   }
-  constexpr std::string_view known[] = {"run", "info", "why", "fortran", "jobs", "doctor", "help"};
-  say(Level::error, "there is no command 'tutti {}'{}", word, did_you_mean(word, known));
+  constexpr std::string_view known[] = {"run", "info", "why", "fortran", "jobs", "doctor", "help", "version"};
+  const std::string meant = did_you_mean(word, known);
+  say(Level::error, "there is no command 'tutti {}'{}", word,
+      meant.empty() ? "; there are run, info, why, fortran, jobs, doctor, help and version" : meant);
   return 2;
 }
 

@@ -1,15 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Completion of mpirun, mpiexec and tutti for bash. A test compares the names with the table of options.
-_tutti_options="--allow-run-as-root --app --bcast --bind-to --bind-to-core --bind-to-none --bootstrap --bootstrap-exec --bynode
---byslot --chdir --check --configfile --cpu-list --cpu-set --cpus-per-proc --cpus-per-rank --cpus-per-task --display
---display-allocation --display-devel-map --display-map --do-not-launch --donotlaunch --dry-run --env --envall
---envlist --envnone --export --gdb --genv --genvall --genvlist --genvnone --gmca --gpus-per-rank --gpus-per-task
---help --host --hostfile --hosts --iface --initial-errhandler --label --launch-agent --launcher --launcher-exec
---machinefile --map-by --mca --memory-alloc-kinds --merge-stderr-to-stdout --mpi --nodelist --nooversubscribe
---npernode --npersocket --ntasks-per-core --ntasks-per-node --ntasks-per-socket --outfile-pattern --output
---output-filename --oversubscribe --perhost --pmixmca --ppn --preload-binary --prepend-rank --prtemca --pset --quiet
---rank-by --ranks-per-node --report-bindings --rmk --set --stdin --stop-in-init --stop-on-start --stress --tag-output
---timeout --timestamp-output --unset --use-hwthread-cpus --verbose --version --wdir"
+_tutti_options="--app --bcast --bind-to --bind-to-core --bind-to-none --bind-to-socket --bootstrap --bootstrap-exec
+--branch-count --bycore --bynode --byslot --bysocket --chdir --check --check-mpi --check_mpi --configfile --cpu-bind
+--cpu-list --cpu-set --cpu_bind --cpus-per-proc --cpus-per-rank --cpus-per-task --debug-daemons --depth --display
+--display-allocation --display-devel-map --display-diffable-map --display-map --display-topo --distribution
+--do-not-launch --donotlaunch --dry-run --env --envall --envexcl --envlist --envnone --envuser --export --export-all
+--gdb --genv --genvall --genvexcl --genvlist --genvnone --genvuser --gmca --gpu-bind --gpus-per-proc --gpus-per-rank
+--gpus-per-task --grr --help --hint --host --hostfile --hostlist --hosts --hosts-group --iface --info
+--initial-errhandler --kill-on-bad-exit --label --launcher --launcher-exec --loadbalance --machinefile --map-by --mca
+--memory-alloc-kinds --merge-stderr-to-stdout --multi-prog --nodefile --nodelist --nodes --nolocal --nooversubscribe
+--npernode --npersocket --ntasks --ntasks-per-core --ntasks-per-node --ntasks-per-socket --omca --outfile-pattern
+--output --output-filename --perhost --pernode --pmixmca --ppn --ppr --preload-binary --preload-files --prepend-rank
+--print-rank-map --prtemca --pset --quiet --rank-by --rankfile --ranks-per-node --report-bindings --report-pid --rmk
+--rtos --runtime-options --set --silent-abort --slot-list --spread-job --stdin --stop-in-init --stop-on-start --stress
+--tag-output --test-only --threads-per-core --time --timeout --timestamp-output --unset --use-hwthread-cpus --verbose
+--version --wdir"
 
 _tutti_run() {
   local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}

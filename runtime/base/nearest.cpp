@@ -27,7 +27,8 @@ int edit_distance(std::string_view a, std::string_view b) {
 
 std::string nearest_name(std::string_view word, std::span<const std::string_view> names) {
   std::string_view best;
-  int best_distance = std::max<int>(1, static_cast<int>(word.size()) * 2 / 5) + 1;
+  // More edits than these make another word of it: "hint" is no misspelt "host".
+  int best_distance = std::max<int>(1, static_cast<int>(word.size()) / 5) + 1;
   for (std::string_view name : names) {
     const int distance = edit_distance(word, name);
     if (distance < best_distance) {

@@ -79,8 +79,10 @@ TEST(Options, SeveralPrograms) {
 
 TEST(Options, WrongOnesGetASentence) {
   EXPECT_EQ(problem("--hostfil f p"),
-            "unknown option '--hostfil'; did you mean '--hostfile'? ('--help' lists them)");
-  EXPECT_EQ(problem("-z p"), "unknown option '-z'; did you mean '-n'? ('--help' lists them)");
+            "unknown option '--hostfil'; did you mean '--hostfile'? ('--help options' lists all)");
+  // Of two letters any other word is near, and none is meant; nor is one that is far, or of no use here.
+  for (const char* option : {"-z", "-zq", "--hosthint", "--xterms"})
+    EXPECT_EQ(problem(std::string(option) + " p"), fmt::format("unknown option '{}' ('--help options' lists all)", option));
   EXPECT_EQ(problem("-n"), "-n needs a value: N");
   EXPECT_EQ(problem("--np x p"), "--np takes a number of ranks from 1 to 1000000, not 'x'");
   EXPECT_EQ(problem("-n 2x p"), "-n takes a number of ranks from 1 to 1000000, not '2x'");
@@ -89,7 +91,7 @@ TEST(Options, WrongOnesGetASentence) {
   EXPECT_EQ(problem("--timeout -1 p"), "--timeout takes a positive number of seconds, not '-1'");
   EXPECT_EQ(problem("--set x p"), "--set takes name=value, not 'x'");
   EXPECT_EQ(problem("-x =b p"), "-x takes NAME or NAME=value, not '=b'");
-  EXPECT_EQ(problem("-H a,,b p"), "-H takes names such as node1:2,node2:2, not ',b'");
+  EXPECT_EQ(problem("-H a,,b p"), "-H takes names such as node1:2,node2:2 or node[1-2]:2, not ',b'");
   EXPECT_EQ(problem("--timeout nan p"), "--timeout takes a positive number of seconds, not 'nan'");
   EXPECT_EQ(problem("--timeout inf p"), "--timeout takes a positive number of seconds, not 'inf'");
   for (const char* option :
@@ -99,6 +101,40 @@ TEST(Options, WrongOnesGetASentence) {
         << option;
   EXPECT_EQ(problem("-n 2"), "no program is given; try: mpirun -n 4 ./program");
   EXPECT_EQ(problem("p :"), "no program stands behind ':'; write: mpirun -n 1 ./a : -n 3 ./b");
+}
+
+TEST(Options, BracketsInNamesOfHosts) {
+  EXPECT_EQ(parse("-H node[1-2,7]:3,a p")->apps[0].hosts, (Words{"node1:3", "node2:3", "node7:3", "a"}));
+  EXPECT_EQ(parse("-w u@n[08-10]-ib p")->apps[0].hosts, (Words{"u@n08-ib", "u@n09-ib", "u@n10-ib"}));
+  EXPECT_EQ(parse("-H [fe80::1]:2 p")->apps[0].hosts, Words{"[fe80::1]:2"});
+  EXPECT_EQ(problem("-H node[1- p"), "-H: 'node[1-' is not a list of nodes such as node[1-3,7]");
+  EXPECT_EQ(problem("--host node[3-1] p"), "--host: 'node[3-1]' is not a list of nodes such as node[1-3,7]");
+}
+
+TEST(Options, WhatStandsInTheProgramsPlace) {
+  EXPECT_EQ(problem("4 ./hello"), "'4' stands where the program should, and -n is missing; type: mpirun -n 4 ./hello");
+  EXPECT_EQ(problem("-l 4"), "'4' stands where the program should, and -n is missing; type: mpirun -n 4 ./program");
+  EXPECT_EQ(problem("-n 2 A_1=b ./hello"),
+            "'A_1=b' stands where the program should; to give ranks a variable type: -x A_1=b");
+  for (const char* line : {"-n 2 ./4 x", "-n 1 -- 4", "-n 1 -- A=b", "-n 1 ./A=b", "-n 1 =b"}) EXPECT_EQ(problem(line), "no error") << line;
+  EXPECT_TRUE(parse("help")->help);
+  EXPECT_EQ(parse("help -n")->help_topic, "-n");
+  EXPECT_TRUE(parse("version")->version);
+  EXPECT_EQ(parse("-n 1 help")->apps[0].command, Words{"help"});
+}
+
+TEST(Options, HelpHasTwoColumns) {
+  std::istringstream help(run_help("mpirun"));
+  int lines = 0;
+  for (std::string line; std::getline(help, line);) {
+    if (!line.starts_with("  ")) continue;
+    ++lines;
+    // An option with its words behind it, an option alone, or words alone.
+    const std::string left = line.substr(0, 30);
+    if (line.starts_with("  -") && left.find("  ", 2) == left.npos && line.size() <= 90) continue;
+    EXPECT_TRUE(line.size() > 30 && line[29] == ' ' && line[30] != ' ') << line;
+  }
+  EXPECT_GT(lines, 40);
 }
 
 TEST(Options, HelpNamesEveryOption) {
