@@ -24,7 +24,7 @@ refused() {
   fi
 }
 
-unset TUTTI_CC TUTTI_CXX
+unset TUTTI_CC TUTTI_CXX OMPI_CC OMPI_CXX MPICH_CC MPICH_CXX I_MPI_CC I_MPI_CXX OMPI_FC MPICH_FC MPICH_F90 I_MPI_FC I_MPI_F90
 real=$(readlink -f "$build")
 include=-I$real/include
 libs="-L$real/lib -Wl,-rpath,$real/lib -Wl,--enable-new-dtags -lmpi_abi"
@@ -68,6 +68,48 @@ expect "linking with -fsanitize" "cc $include -fsanitize=address a.c $defaults $
 expect "compiling with -fsanitize" "cc $include -fsanitize=address -c a.c" "$($mpicc -show -fsanitize=address -c a.c)"
 expect "-fsanitize in TUTTI_CC" "cc -fsanitize=thread $include a.o $defaults $libs" \
   "$(TUTTI_CC='cc -fsanitize=thread' $mpicc -show a.o)"
+expect "--show" "cc $include -c a.c" "$($mpicc --show -c a.c)"
+expect "-showme:command" "cc" "$($mpicc -showme:command)"
+expect "--showme:command of another" "ccache gcc" "$(TUTTI_CC='ccache gcc' $mpicc --showme:command)"
+expect "-cc=" "clang $include -c a.c" "$($mpicc -cc=clang -show -c a.c)"
+expect "-cc= behind" "clang $include -c a.c" "$(TUTTI_CC=gcc $mpicc -show -c a.c -cc=clang)"
+expect "-cxx=" "clang++ $include -c a.cc" "$($build/bin/mpicxx -cxx=clang++ -show -c a.cc)"
+expect "-CC= of mpiCC" "clang++ $include -c a.cc" "$($build/bin/mpiCC -CC=clang++ -show -c a.cc)"
+for variable in OMPI_CC MPICH_CC I_MPI_CC; do
+  expect "$variable" "clang $include -c a.c" "$(env $variable=clang $mpicc -show -c a.c)"
+  expect "$variable and TUTTI_CC" "gcc $include -c a.c" "$(env $variable=clang TUTTI_CC=gcc $mpicc -show -c a.c)"
+done
+for variable in OMPI_CXX MPICH_CXX I_MPI_CXX; do
+  expect "$variable" "clang++ $include -c a.cc" "$(env $variable=clang++ $build/bin/mpicxx -show -c a.cc)"
+done
+for name in mpicc_abi mpicc-abi; do
+  expect "$name" "cc $include $libs" "$($build/bin/$name -show)"
+done
+for name in mpiCC mpicxx_abi mpicxx-abi; do
+  expect "$name" "c++ $include $libs" "$($build/bin/$name -show)"
+done
+for option in -mpi-abi -mt_mpi -link_mpi=opt; do
+  expect "$option" "cc $include -c a.c" "$($mpicc $option -show -c a.c)"
+done
+if [ -x "$build/bin/mpifort" ]; then
+  for name in mpifort mpif90 mpif77 mpifort_abi mpifort-abi; do
+    expect "-showme:command of $name" "nofc" "$($build/bin/$name -fc=nofc -showme:command)"
+  done
+  for variable in OMPI_FC MPICH_FC MPICH_F90 I_MPI_FC I_MPI_F90; do
+    expect "$variable" "nofc" "$(env $variable=nofc $build/bin/mpifort -showme:command)"
+    expect "$variable and TUTTI_FC" "ourfc" "$(env $variable=nofc TUTTI_FC=ourfc $build/bin/mpifort -showme:command)"
+  done
+fi
+for option in -help -showme:help --showme:help; do
+  case $($mpicc $option) in
+    "usage: mpicc "*"-cc=COMMAND"*"mpicc(1)"*) done=$((done + 1)) ;;
+    *) expect "$option" "usage: mpicc …" "$($mpicc $option)" ;;
+  esac
+done
+expect "--help" "$(cc --help)" "$($mpicc --help)"
+refused $mpicc --showme:nothing
+refused $mpicc --showmes
+refused $mpicc -cc=no-such-compiler -c a.c
 refused $mpicc -showme:nothing
 refused $mpicc -showme:
 refused $mpicc -showmes

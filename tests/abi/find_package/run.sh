@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # run.sh BUILD_FOLDER: installs, moves the installation, and builds the project in this folder
-# against it in three ways: CMake's FindMPI with mpicc on the PATH, find_package(Tutti), pkg-config.
+# against it in four ways: CMake's FindMPI with mpicc on the PATH, find_package(Tutti), pkg-config, Meson.
 # Runs the program as a job of one, and of two if the launcher is installed.
 set -eu
 build=$1
@@ -54,6 +54,8 @@ say "find_package(Tutti)"
 must cmake -S "$here" -B "$work/by package" -DHOW=Tutti "-DCMAKE_PREFIX_PATH=$prefix"
 must cmake --build "$work/by package"
 check_hello "find_package(Tutti)" "$work/by package/hello_c"
+check_hello "find_package(Tutti), MPI::MPI_C" "$work/by package/hello_mpi_c"
+check_hello "find_package(Tutti), MPI::MPI_CXX" "$work/by package/hello_mpi_cxx"
 
 say "pkg-config"
 pc=$(find "$prefix" -name tutti.pc)
@@ -61,6 +63,27 @@ pc=$(find "$prefix" -name tutti.pc)
 eval "set -- $(PKG_CONFIG_PATH="${pc%/*}" pkg-config --cflags --libs tutti)"
 must cc "$here/hello.c" -o "$work/by_pc" "$@"
 check_hello pkg-config "$work/by_pc"
+# Under the names that build systems look for.
+names=$(dirname "$pc")/../tutti/pkgconfig
+for name in mpi mpi-c mpi-cxx ompi-c ompi-cxx; do
+  eval "set -- $(PKG_CONFIG_PATH="$names" pkg-config --cflags --libs $name)"
+  must cc "$here/hello.c" -o "$work/by_$name" "$@"
+done
+check_hello "pkg-config mpi-c" "$work/by_mpi-c"
+
+# Meson takes ompi-c.pc before anything; here one that is another MPI's lies where pkg-config looks by itself.
+if command -v meson >/dev/null && command -v ninja >/dev/null; then
+  mkdir "$work/meson" "$work/others"
+  cp "$here/hello.c" "$here/meson.build" "$work/meson"
+  printf 'Name: ompi-c\nDescription: another MPI\nVersion: 9\nLibs: -lanother_mpi\n' >"$work/others/ompi-c.pc"
+  say "Meson, by the PATH"
+  (cd "$work/meson" && export PATH="$prefix/bin:$PATH" PKG_CONFIG_LIBDIR="$work/none" && must meson setup by_path && must ninja -C by_path)
+  check_hello "Meson, by the PATH" "$work/meson/by_path/hello"
+  say "Meson, beside another MPI"
+  (cd "$work/meson" && export PATH="$prefix/bin:$PATH" PKG_CONFIG_LIBDIR="$work/others" PKG_CONFIG_PATH="$names" &&
+    must meson setup by_pc && must ninja -C by_pc)
+  check_hello "Meson, beside another MPI" "$work/meson/by_pc/hello"
+fi
 
 say "mpicc and mpicxx"
 must "$prefix/bin/mpicc" "$here/hello.c" -o "$work/by_mpicc"
