@@ -2,6 +2,7 @@
 #include "launcher/options.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 
 #include "base/file_text.hpp"
