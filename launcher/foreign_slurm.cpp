@@ -31,7 +31,7 @@ std::optional<int64_t> seconds_of(std::string_view text) {
 
 Error take_time(Parse& p, std::string_view value) {
   p.run.timeout = {};
-  p.run.timeout_by = p.option;
+  p.run.timeout_by = fmt::format("{} {}", p.option, value);
   if (value == "UNLIMITED" || value == "INFINITE") return {};
   const std::optional<int64_t> seconds = seconds_of(value);
   if (!seconds || *seconds > 1'000'000'000)

@@ -81,8 +81,7 @@ Job::Job(Loop& loop, Options options)
   if (options_.timeout.count() > 0)
     timeout_ = loop_.after(options_.timeout, [this] {
       show([this] {
-        fail(kTimeoutExitCode, fmt::format("the job ends: its time ({} {:g}) is over", options_.timeout_by,
-                                           static_cast<double>(options_.timeout.count()) / 1e9));
+        fail(kTimeoutExitCode, fmt::format("the job ends: its time ({}) is over", options_.timeout_by));
       });
     });
 }

@@ -28,7 +28,7 @@ class Job final : public NodeEvents {
   struct Options {
     OutputShape output;
     std::chrono::nanoseconds timeout{0}, kill_grace{0};
-    std::string timeout_by;                  // the option or variable that the user gave it by
+    std::string timeout_by;                  // the option or variable that the user gave it by, and how
     std::function<void(int node)> given_up;  // nothing more is expected of it
     std::function<void()> send_now;          // what nodes have been told: this process stands still next
   };

@@ -135,7 +135,7 @@ Error take_timeout_variable(RunOptions& options) {
     return failure(MPI_ERR_ARG, "MPIEXEC_TIMEOUT is '{}', which is no positive number of seconds; unset it, or use --timeout",
                    told);
   options.timeout = *timeout;
-  options.timeout_by = "MPIEXEC_TIMEOUT";
+  options.timeout_by = fmt::format("MPIEXEC_TIMEOUT {}", told);
   return {};
 }
 

@@ -82,6 +82,7 @@ Error take_timeout(Parse& p, std::string_view value) {
   const std::optional<std::chrono::nanoseconds> timeout = timeout_of(value);
   if (!timeout) return bad_value(p, value, "a positive number of seconds");
   p.run.timeout = *timeout;
+  p.run.timeout_by = fmt::format("{} {}", p.option, value);
   return {};
 }
 

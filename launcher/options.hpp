@@ -51,7 +51,7 @@ struct RunOptions {
   std::string memory_kinds;               // --memory-alloc-kinds
   std::string initial_errhandler;         // --initial-errhandler
   std::chrono::nanoseconds timeout{0};  // 0: none
-  std::string timeout_by = "--timeout";  // what it was given by
+  std::string timeout_by;                // what it was given by, and how: "--timeout 60"
   bool report_bindings = false;
   OutputShape output;
   Inheritance inherit;

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -28,7 +29,7 @@ constexpr const char* kHelp =
     "       tutti doctor [--json] [--host NAMES]      whether this machine and the nodes of the\n"
     "                                                 allocation have what jobs need\n"
     "       tutti version                             the version\n"
-    "       tutti help                                this text\n";
+    "       tutti help [command]                      this text, or that of a command\n";
 
 // A standard stream that is closed would give its number to a file of ours.
 void open_missing_streams() {
@@ -49,7 +50,11 @@ int command(const std::string& name, const std::vector<std::string>& arguments) 
   if (word == "jobs") return launcher::jobs_command(rest);
   if (word == "doctor") return launcher::doctor_command(rest);
   const bool version = word == "version" || word == "--version" || word == "-V";
+  constexpr std::string_view known[] = {"run", "info", "why", "fortran", "jobs", "doctor", "help", "version"};
   if (version || word == "help" || word == "--help" || word == "-h") {
+    // Of these each has a text of its own.
+    if (word == "help" && rest.size() == 1 && std::ranges::count(known, rest[0]) && rest[0] != "help" && rest[0] != "version")
+      return command(name, {rest[0], "--help"});
     if (!rest.empty()) {
       say(Level::error, "tutti {} takes nothing more, and not '{}'", word, rest[0]);
       return 2;
@@ -58,7 +63,6 @@ int command(const std::string& name, const std::vector<std::string>& arguments) 
     std::fputs(kHelp, stdout);
     return arguments.empty() ? 2 : 0;
   }
-  constexpr std::string_view known[] = {"run", "info", "why", "fortran", "jobs", "doctor", "help", "version"};
   const std::string meant = did_you_mean(word, known);
   say(Level::error, "there is no command 'tutti {}'{}", word,
       meant.empty() ? "; there are run, info, why, fortran, jobs, doctor, help and version" : meant);

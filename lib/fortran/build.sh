@@ -21,10 +21,13 @@ for argument; do
     --to=*) to=${argument#*=} ;;
     --system) to=$libdir/tutti/fortran ;;
     -h | --help)
-      echo "usage: tutti fortran [--fc=COMMAND] [--cc=COMMAND] [--to=FOLDER | --system]"
+      echo "Usage: tutti fortran [--fc=COMMAND] [--cc=COMMAND] [--to=FOLDER | --system]"
       echo "Builds library and modules of MPI for a Fortran compiler, which mpifort then finds. See tutti(1)."
       exit ;;
-    *) fail "there is no option $argument; it may be --fc=COMMAND, --cc=COMMAND, --to=FOLDER or --system" ;;
+    *)
+      echo "tutti fortran: there is no option '$argument'; it may be --fc=COMMAND, --cc=COMMAND, --to=FOLDER or --system" >&2
+      exit 2
+      ;;
   esac
 done
 

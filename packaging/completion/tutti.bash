@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Completion of mpirun, mpiexec and tutti for bash. A test compares the names with the table of options.
+# Completion of mpirun, mpiexec and tutti for bash. bash-completion finds it by the name of each of the commands; elsewhere:
+# source it. A test compares the names with the table of options.
 _tutti_options="--app --bcast --bind-to --bind-to-core --bind-to-none --bind-to-socket --bootstrap --bootstrap-exec
 --branch-count --bycore --bynode --byslot --bysocket --chdir --check --check-mpi --check_mpi --configfile --cpu-bind
 --cpu-list --cpu-set --cpu_bind --cpus-per-proc --cpus-per-rank --cpus-per-task --debug-daemons --depth --display
@@ -42,7 +43,7 @@ _tutti_run() {
 _tutti() {
   local word=${COMP_WORDS[COMP_CWORD]}
   if [ "$COMP_CWORD" = 1 ]; then
-    COMPREPLY=($(compgen -W "run info why jobs doctor help" -- "$word"))
+    COMPREPLY=($(compgen -W "run info why jobs doctor fortran version help" -- "$word"))
     return
   fi
   case ${COMP_WORDS[1]} in
@@ -51,8 +52,16 @@ _tutti() {
     why) COMPREPLY=($(compgen -W "--json --record --dump --user --help $(tutti jobs --names 2>/dev/null)" -- "$word")) ;;
     jobs) COMPREPLY=($(compgen -W "--json --names --help" -- "$word")) ;;
     doctor) COMPREPLY=($(compgen -W "--json --host --hostfile --help" -- "$word")) ;;
+    fortran) COMPREPLY=($(compgen -W "--fc= --cc= --to= --system --help" -- "$word")) ;;
   esac
 }
 
-complete -F _tutti_run mpirun mpiexec
 complete -F _tutti tutti
+# An mpirun of another MPI has other options.
+for _tutti_name in mpirun mpiexec; do
+  _tutti_path=$(type -P "$_tutti_name")
+  [[ -n $_tutti_path && $(readlink -f "$_tutti_path") != */tutti ]] || complete -F _tutti_run "$_tutti_name"
+done
+unset _tutti_name _tutti_path
+# Who looks for that one's goes on looking.
+[[ ${BASH_SOURCE[0]##*/} != mpi* ]] || complete -p "${BASH_SOURCE[0]##*/}" >/dev/null 2>&1

@@ -146,18 +146,36 @@ info --help foo
 help foo
 --version foo
 --help foo
+version foo
 why --nope
 why job1 job2
 run --nope
+jobs --nope
+doctor --nope
+fortran --nope
 END
   "$build/bin/tutti" info --confg >out 2>err
   said "did you mean '--config'?"
   "$build/bin/tutti" info --config --api >out 2>err && fail "two things at a time"
   said "one of its options at a time: --config, or --api"
-  for words in "info --help" "info -h" "why --help" "run --help" "help"; do
+  for words in "info --help" "info -h" "why --help" "run --help" "jobs --help" "doctor --help" "fortran --help" \
+      "help run" "help info" "help why" "help jobs" "help doctor" "help fortran"; do
     "$build/bin/tutti" $words >out 2>err || fail "tutti $words fails"
-    printed "Usage: tutti"
+    words=${words#help }
+    printed "Usage: tutti ${words%% *}"
   done
+  "$build/bin/tutti" help >out 2>err || fail "tutti help fails"
+  printed "tutti fortran"
+  for words in version --version; do
+    "$build/bin/tutti" $words >out 2>err || fail "tutti $words fails"
+    [ "$(cat out)" = "$("$mpirun" version)" ] || fail "tutti $words prints: $(cat out)"
+  done
+  "$build/bin/tutti" frobnicate >out 2>err && fail "an unknown command succeeds"
+  said "there is no command 'tutti frobnicate'; there are run, info, why, fortran, jobs, doctor, help and version"
+  "$mpirun" help binding >out 2>err || fail "mpirun help binding fails"
+  printed "--bind-to WHAT"
+  "$mpirun" help >out 2>err || fail "mpirun help fails"
+  printed "Usage: mpirun"
 }
 test_empty_values_are_errors() {
   local option
@@ -232,7 +250,49 @@ done
 zpty -d shell
 print -r -- "$said"
 END
-  timeout 60 zsh -f complete.zsh "$here/../../packaging/completion" "$1" 2>&1
+  PATH=$build/bin:$PATH timeout 60 zsh -f complete.zsh "$here/../../packaging/completion" "$1" 2>&1
+}
+
+# The same for bash with bash-completion, which finds the files by the commands' names: with PATH $1 the words of $2, of which
+# the last one is not yet whole.
+completed_by_bash() {
+  mkdir -p share/bash-completion/completions
+  local name
+  for name in tutti mpirun mpiexec; do ln -sf "$here/../../packaging/completion/tutti.bash" share/bash-completion/completions/$name; done
+  PATH=$1 XDG_DATA_DIRS=$work/share BASH_COMPLETION_USER_DIR=$work/none timeout 60 bash --norc -c '
+    . /usr/share/bash-completion/bash_completion
+    COMP_LINE=$1 COMP_POINT=${#1} COMP_TYPE=9 COMP_KEY=9
+    read -ra COMP_WORDS <<<"$1"
+    COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+    _completion_loader "${COMP_WORDS[0]}"
+    entry=$(complete -p "${COMP_WORDS[0]}") && entry=${entry#*-F }
+    "${entry%% *}" "${COMP_WORDS[0]}" "${COMP_WORDS[-1]}" "${COMP_WORDS[-2]}"
+    printf "%s\n" "${entry%% *}" "${COMPREPLY[@]}"' bash "$2" 2>&1
+}
+
+test_completion_of_bash() {
+  [ -r /usr/share/bash-completion/bash_completion ] || exit 77
+  local line wanted word
+  while IFS='|' read -r line wanted; do
+    completed_by_bash "$build/bin:$PATH" "$line" >completed
+    [ "$(tail -n +2 completed)" = "$wanted" ] || fail "'$line' becomes '$(cat completed)' and not '$wanted'"
+  done <<'END'
+mpirun --use-hw|--use-hwthread-cpus
+mpiexec -n 2 --preload-b|--preload-binary
+tutti doc|doctor
+tutti run --map-by nu|numa
+tutti fortran --sy|--system
+END
+  # Each command that tutti's help names; and another MPI's mpirun is left alone.
+  for word in $("$build/bin/tutti" help | sed -n 's/^.* tutti \([a-z]*\) .*/\1/p'); do
+    completed_by_bash "$build/bin:$PATH" "tutti $word" >completed
+    [ "$(tail -n +2 completed)" = "$word" ] || fail "bash does not know 'tutti $word': $(cat completed)"
+  done
+  mkdir -p other
+  printf '#!/bin/sh\n' >other/mpirun
+  chmod +x other/mpirun
+  completed_by_bash "$work/other:$PATH" "mpirun --use-hw" >completed
+  ! grep -q tutti completed || fail "another mpirun is completed as Tutti's: $(cat completed)"
 }
 
 test_completion_of_zsh() {

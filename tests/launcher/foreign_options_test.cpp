@@ -56,7 +56,7 @@ TEST(ForeignOptions, TimesOfSlurm) {
                {"1-2:3", 93780}, {"1-02:03:04", 93784}, {"UNLIMITED", 0}, {"0", 0}};
   for (const auto& [text, seconds] : times)
     EXPECT_EQ(parse(std::string("--time=") + text + " p")->timeout, std::chrono::seconds(seconds)) << text;
-  EXPECT_EQ(parse("-t 5 p")->timeout_by, "-t");
+  EXPECT_EQ(parse("-t 5 p")->timeout_by, "-t 5");
   for (const char* wrong : {"1:2:3:4", "x", "1-", "-5", "1:", "1h"})
     EXPECT_NE(problem(std::string("--time=") + wrong + " p").find("takes minutes, minutes:seconds"), std::string::npos) << wrong;
 }

@@ -322,6 +322,70 @@ test_options_of_other_launchers() {
 }
 
 
+test_programs_by_ranks() {
+  printf '%s\n' '0,3 echo a %t %o' '1 echo b' '*  sh -c "echo c $PMIX_RANK"' >programs
+  launch -n5 -l --multi-prog programs
+  expect_code 0
+  [ "$(sort out)" = "[0] a 0 0
+[1] b
+[2] c 2
+[3] a 3 1
+[4] c 4" ] || fail "printed: $(cat out)"
+  launch -n 2 --multi-prog programs
+  expect_code 2
+  said "programs:1: rank 3 is named, and -n 2 gives ranks 0 to 1"
+}
+
+test_places_of_other_launchers() {
+  fake_shell
+  launch --set launch.rsh=./shell -H localhost,a.invalid -nolocal --display map:parseable sh -c 'echo $PMIX_RANK'
+  expect_code 0
+  printed 0
+  ! grep -q '^1$' out || fail "a rank runs here: $(cat out)"
+  launch --set launch.rsh=./shell -w 'a[1-2].invalid' -l echo x
+  expect_code 0
+  printed_lines 2
+  launch --set launch.rsh=./shell -H 'a[1-3].invalid:2' --nodes 2 -n 2 --dry-run --display map:parseable true
+  expect_code 0
+  grep -q a1.invalid out && grep -q a2.invalid out || fail "not on two nodes: $(cat out)"
+  ! grep -q a3.invalid out || fail "on the third node: $(cat out)"
+  launch -nolocal true
+  expect_code 2
+  said "--nolocal leaves no node; name others by --host or --hostfile"
+  launch --nodes 2 true
+  expect_code 2
+  said "--nodes 2: the job has 1 node"
+  launch --map-by seq -H localhost --nodes 1 -n 1 true
+  expect_code 2
+  said "--nodes and --map-by seq both say which nodes ranks go to"
+  launch -launcher fork -n 1 echo x
+  expect_code 0
+  launch -launcher fork -H a.invalid true
+  expect_code 2
+  said "-launcher fork starts ranks on this machine alone, and the job has a.invalid"
+  launch -bootstrap slurm -H a.invalid true
+  expect_code 2
+  said "-bootstrap slurm: no allocation of a scheduler is seen"
+}
+
+test_process_number_and_time() {
+  launch --report-pid - -n 1 sh -c 'echo $PPID'
+  expect_code 0
+  [ "$(sort -u out | wc -l)" = 1 ] || fail "two numbers: $(cat out)"
+  launch --report-pid pid -n 1 true
+  expect_code 0
+  grep -qE '^[0-9]+$' pid || fail "the file has: $(cat pid)"
+  launch --report-pid /none/pid -n 1 true
+  expect_code 1
+  said "--report-pid /none/pid: it cannot be written (No such file or directory)"
+  launch --time=0:1 -n 1 sleep 30
+  expect_code 124
+  said "its time (--time 0:1) is over"
+  launch 4 ./hello
+  expect_code 2
+  said "'4' stands where the program should, and -n is missing; type: mpirun -n 4 ./hello"
+}
+
 test_allocations_of_schedulers() {
   local here
   here=$(hostname)
