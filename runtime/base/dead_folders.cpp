@@ -20,6 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kLockName = "lock";
+constexpr std::string_view kLockSuffix = ".lock";
 constexpr std::string_view kPrefix = "tutti.";
 constexpr int kMostEntries = 20'000;  // of a folder that is full of other things
 constexpr size_t kIdLength = 12;      // of a job's id, in hexadecimal digits
@@ -56,16 +57,11 @@ class Descriptor {
   int fd_;
 };
 
-// The lock of a folder whose maker is gone, which is ours now; -1: it is alive, or cannot be told.
-Descriptor lock_of_dead(const fs::path& folder, const std::string& machine) {
-  const Descriptor at(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  Descriptor lock(
-      at.get() < 0 ? -1
-                   : ::openat(at.get(), kLockName, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-  struct stat about_folder, about_lock;
-  if (lock.get() < 0 || ::fstat(at.get(), &about_folder) != 0 ||
-      ::fstat(lock.get(), &about_lock) != 0 || !S_ISREG(about_lock.st_mode) ||
-      about_folder.st_uid != ::geteuid() || about_lock.st_uid != ::geteuid())
+// The lock on `name` of a folder, whose maker is gone and which is ours now; -1: the maker is alive, or cannot be told.
+Descriptor lock_of_dead(int folder, const char* name, const std::string& machine) {
+  Descriptor lock(folder == -1 ? -1 : ::openat(folder, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  struct stat about {};
+  if (lock.get() < 0 || ::fstat(lock.get(), &about) != 0 || !S_ISREG(about.st_mode) || about.st_uid != ::geteuid())
     return Descriptor(-1);
   char text[64];
   const ssize_t n = ::pread(lock.get(), text, sizeof text, 0);
@@ -75,16 +71,70 @@ Descriptor lock_of_dead(const fs::path& folder, const std::string& machine) {
   return lock;
 }
 
+Descriptor own_folder(const fs::path& path) {
+  Descriptor folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  struct stat about {};
+  if (folder.get() >= 0 && (::fstat(folder.get(), &about) != 0 || about.st_uid != ::geteuid())) return Descriptor(-1);
+  return folder;
+}
+
+// What a job has left, as far as its names tell.
+struct Left {
+  std::vector<fs::path> folders, files, locks;  // a lock is in shared memory, and no other file
+};
+
+void find_folders(const std::string& parent, std::map<std::string, Left>& jobs) {
+  std::error_code problem;
+  fs::directory_iterator at(parent, problem);
+  for (int n = 0; !problem && at != fs::directory_iterator() && n < kMostEntries; at.increment(problem), ++n) {
+    const fs::path& path = at->path();
+    struct stat about {};
+    if (const std::string job = job_of(path.filename());
+        !job.empty() && ::lstat(path.c_str(), &about) == 0 && S_ISDIR(about.st_mode) && about.st_uid == ::geteuid())
+      jobs[job].folders.push_back(path);
+  }
+}
+
+void find_files(const std::string& shared_memory, std::map<std::string, Left>& jobs) {
+  std::error_code problem;
+  fs::directory_iterator at(shared_memory, problem);
+  for (int n = 0; !problem && at != fs::directory_iterator() && n < kMostEntries; at.increment(problem), ++n) {
+    const fs::path& path = at->path();
+    const std::string job = job_of(path.filename());
+    struct stat about {};
+    if (job.empty() || ::lstat(path.c_str(), &about) != 0 || about.st_uid != ::geteuid()) continue;
+    Left& left = jobs[job];
+    (path.filename().native().ends_with(kLockSuffix) ? left.locks : left.files).push_back(path);
+  }
+}
+
+// False: not all who have made these are known to be gone.
+bool lock_all(const Left& left, const std::string& machine, std::vector<Descriptor>& locks) {
+  const auto keep = [&](Descriptor lock) {
+    locks.push_back(std::move(lock));
+    return locks.back().get() >= 0;
+  };
+  for (const fs::path& folder : left.folders)
+    if (!keep(lock_of_dead(own_folder(folder).get(), kLockName, machine))) return false;
+  for (const fs::path& file : left.locks)
+    if (!keep(lock_of_dead(AT_FDCWD, file.c_str(), machine))) return false;
+  return !locks.empty();
+}
+
 }  // namespace
 
-FolderLock::FolderLock(const std::string& folder) {
-  const std::string machine = this_machine(), path = folder + "/" + kLockName;
-  const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+std::string FolderLock::lock_in_shared_memory(const std::string& job_and_label, const std::string& shared_memory) {
+  return shared_memory + "/" + job_and_label + std::string(kLockSuffix);
+}
+
+FolderLock::FolderLock(const Path& path) {
+  const std::string machine = this_machine();
+  const int fd = ::open(path.file.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (fd < 0) return;
   // Locked before it says whose it is: until then nobody takes it for a dead one's.
   if (machine.empty() || ::flock(fd, LOCK_EX | LOCK_NB) != 0 ||
       ::write(fd, machine.data(), machine.size()) != static_cast<ssize_t>(machine.size())) {
-    ::unlink(path.c_str());
+    ::unlink(path.file.c_str());
     ::close(fd);
     return;
   }
@@ -105,32 +155,15 @@ FolderLock& FolderLock::operator=(FolderLock&& other) noexcept {
 void remove_dead_folders(const std::string& parent, const std::string& shared_memory) {
   const std::string machine = this_machine();
   if (machine.empty()) return;
-  std::map<std::string, std::vector<fs::path>> folders;  // by job
-  std::error_code problem;
-  fs::directory_iterator at(parent, problem);
-  for (int n = 0; !problem && at != fs::directory_iterator() && n < kMostEntries;
-       at.increment(problem), ++n) {
-    const fs::path& path = at->path();
-    if (const std::string job = job_of(path.filename()); !job.empty()) {
-      struct stat about;
-      if (::lstat(path.c_str(), &about) == 0 && S_ISDIR(about.st_mode) &&
-          about.st_uid == ::geteuid())
-        folders[job].push_back(path);
-    }
-  }
-  for (const auto& [job, paths] : folders) {
+  std::map<std::string, Left> jobs;
+  find_folders(parent, jobs);
+  find_files(shared_memory, jobs);
+  for (const auto& [job, left] : jobs) {
     std::vector<Descriptor> locks;
-    for (const fs::path& path : paths) {
-      Descriptor lock = lock_of_dead(path, machine);
-      if (lock.get() < 0) break;
-      locks.push_back(std::move(lock));
-    }
-    if (locks.size() < paths.size()) continue;
+    if (!lock_all(left, machine, locks)) continue;
     std::error_code gone;
-    for (const fs::path& path : paths) fs::remove_all(path, gone);
-    for (const auto& file : fs::directory_iterator(shared_memory, gone))
-      if (file.path().filename().string().starts_with(std::string(kPrefix) + job + "."))
-        fs::remove(file.path(), gone);
+    for (const std::vector<fs::path>* files : {&left.folders, &left.files, &left.locks})
+      for (const fs::path& path : *files) fs::remove_all(path, gone);
   }
 }
 

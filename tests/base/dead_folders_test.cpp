@@ -75,6 +75,26 @@ TEST_F(DeadFolders, ThoseOfTheLivingStay) {
   EXPECT_TRUE(fs::exists(other)) << "the job lives";
 }
 
+// A scheduler's TMPDIR goes with its job, and the folder with it.
+TEST_F(DeadFolders, FilesInSharedMemoryHaveALockOfTheirOwn) {
+  const std::string shm = base_ / "shm", job = "tutti.0123456789ab.launcher";
+  const fs::path file = base_ / "shm/tutti.0123456789ab.cores.7", foreign = base_ / "shm/tutti.ba9876543210.7";
+  for (const fs::path& path : {file, foreign}) std::ofstream(path) << "x";
+  {
+    const FolderLock lock = FolderLock::in_shared_memory(job, shm);
+    remove();
+    EXPECT_TRUE(fs::exists(file)) << "its maker lives";
+    const fs::path folder = dead(job);
+    remove();
+    EXPECT_TRUE(fs::exists(folder)) << "one of its two locks is held";
+    fs::remove_all(folder);
+  }
+  remove();
+  EXPECT_FALSE(fs::exists(file));
+  EXPECT_FALSE(fs::exists(FolderLock::lock_in_shared_memory(job, shm)));
+  EXPECT_TRUE(fs::exists(foreign)) << "nothing proves whose it is";
+}
+
 TEST_F(DeadFolders, WhatIsNotKnownToBeDeadStays) {
   const fs::path without_lock = made("tutti.0123456789aa.launcher");
   const fs::path of_another_machine = made("tutti.0123456789ac.launcher");
