@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <unistd.h>
+#include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
@@ -12,7 +13,9 @@
 #include <cmath>
 #include <cstdlib>
 #include <optional>
+#include <sstream>
 
+#include "base/file_text.hpp"
 #include "base/log.hpp"
 #include "base/nearest.hpp"
 #include "mpi.h"
@@ -242,6 +245,38 @@ fs::path own_file() {
   return fs::canonical("/proc/self/exe", problem);
 }
 
+// Where the documents of a file begin.
+class Beginnings final : public YAML::EventHandler {
+ public:
+  void OnDocumentStart(const YAML::Mark& mark) override { marks.push_back(mark); }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t, const std::string&) override {}
+  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {}
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {}
+  void OnMapEnd() override {}
+  std::vector<YAML::Mark> marks;
+};
+
+// A settings file is one document. YAML::LoadAll() reads documents until there are none, and takes nothing from a file
+// that goes on with what can begin none, such as a comma: it would read the same one for ever.
+Error check_documents(const std::string& text, const std::string& file) {
+  std::istringstream stream(text);
+  YAML::Parser parser(stream);
+  Beginnings found;
+  if (!parser.HandleNextDocument(found) || !parser.HandleNextDocument(found)) return {};
+  const YAML::Mark& second = found.marks.back();
+  const bool marked = second.pos >= 0 && std::string_view(text).substr(std::min(text.size(), static_cast<size_t>(second.pos))).starts_with("---");
+  if (marked)
+    return failure(MPI_ERR_ARG, "{}:{}: a second document begins here, with '---'; join the two", file, second.line + 1);
+  return failure(MPI_ERR_ARG,
+                 "{}:{}: what stands here is not part of anything before it; expected lines such as 'log.level: note', "
+                 "each indented as the others of its group",
+                 file, second.line + 1);
+}
+
 }  // namespace
 
 std::span<const Setting> settings() {
@@ -349,20 +384,16 @@ Error Config::read_file(const fs::path& file) {
       return {};
     }
   };
+  const Result<std::string> text = text_of(file.string());
+  if (!text) return failure(MPI_ERR_ARG, "{}: cannot be read ({})", file.string(), text.error().message());
   try {
-    const std::vector<YAML::Node> documents = YAML::LoadAllFromFile(file.string());
-    if (documents.empty()) return {};
-    if (documents.size() > 1)
-      return failure(MPI_ERR_ARG, "{}:{}: a second document begins here, behind '---'; join the two",
-                     file.string(), documents[1].Mark().line + 1);
-    const YAML::Node& root = documents[0];
+    if (Error e = check_documents(*text, file.string())) return e;
+    const YAML::Node root = YAML::Load(*text);
     if (root.IsNull()) return {};
     if (!root.IsMap())
       return failure(MPI_ERR_ARG, "{}:{}: expected lines such as 'log.level: note'", file.string(),
                      root.Mark().line + 1);
     return Reader{.config = *this, .file = file}.map(root, "");
-  } catch (const YAML::BadFile&) {
-    return failure(MPI_ERR_ARG, "{}: cannot be read", file.string());
   } catch (const YAML::Exception& e) {
     return failure(MPI_ERR_ARG, "{}:{}: {}", file.string(), e.mark.line + 1, e.msg);
   }

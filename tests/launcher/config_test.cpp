@@ -131,6 +131,15 @@ TEST_F(ConfigTest, FilesThatAreNoSettingsAreErrorsWithTheLine) {
   EXPECT_EQ(problem(), "no error");
   system("\x01\x02\xff\xfe: {{{{");
   EXPECT_NE(problem(), "no error");
+  system("launch:\n    rsh: ssh\n log.level: note\n");
+  EXPECT_NE(problem().find("system.yaml:3:"), std::string::npos) << problem();
+  // What can begin no document: the parser takes nothing of it, however often it is asked.
+  for (const char* text : {",", ",\n", ",a", "&a ,", "[,a", "- \n,", "x: 1\n,", "\t,", "!t ,", "? ,", ",---\n,"}) {
+    system(text);
+    EXPECT_NE(problem().find("system.yaml:"), std::string::npos) << text << ": " << problem();
+  }
+  system(",");
+  EXPECT_NE(problem().find("system.yaml:1: what stands here"), std::string::npos) << problem();
 }
 
 TEST_F(ConfigTest, ANameGivenTwiceIsAnErrorWithBothLines) {
@@ -146,7 +155,7 @@ TEST_F(ConfigTest, ANameGivenTwiceIsAnErrorWithBothLines) {
       {"wait:\n  # spins: 1\nlog:\nwait:\n", ":4: wait stands in line 1 already; join the two"},
       {"wait: {spins: 1, spins: 2}\n", ":1: wait.spins stands in line 1 already; join the two"},
       {"wait.spins: 1\n---\nwait.spins: 2\n",
-       ":3: a second document begins here, behind '---'; join the two"},
+       ":2: a second document begins here, with '---'; join the two"},
   };
   for (const auto& c : cases) {
     system(c.text);
