@@ -16,6 +16,7 @@
 #include <map>
 #include <mutex>
 #include <string_view>
+#include <optional>
 
 #include "base/random.hpp"
 
@@ -97,11 +98,23 @@ bool lock(int fd) {
   return ::fcntl(fd, F_OFD_SETLK, &whole) == 0 || (errno != EAGAIN && errno != EACCES);
 }
 
-std::string contents(int fd) {
+// What stands behind the port in its file: without it the file is not whole.
+constexpr char kEnd = '\n';
+
+// The port in a file; none: a full disk, a quota or a network has left nothing or a part of it.
+std::optional<std::string> contents(int fd) {
   std::string text(MPI_MAX_PORT_NAME, '\0');
   const ssize_t n = ::pread(fd, text.data(), text.size(), 0);
   text.resize(n > 0 ? static_cast<size_t>(n) : 0);
+  if (text.size() < 2 || text.back() != kEnd || text.find('\0') != text.npos) return std::nullopt;
+  text.pop_back();
   return text;
+}
+
+bool write_whole(int fd, const std::string& text) {
+  if (::write(fd, text.data(), text.size()) != static_cast<ssize_t>(text.size())) return false;
+  // A file system over a network may take what its quota or its disk has no room for, and say so only here.
+  return ::fsync(fd) == 0 || errno == EINVAL;
 }
 
 }  // namespace
@@ -122,7 +135,8 @@ Error publish(const std::string& service, const std::string& port) {
   const std::string fresh = fmt::format("{}.{}", file, random_hex(6));
   const int fd = ::open(fresh.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (fd < 0) return failure(MPI_ERR_OTHER, "cannot write {}: {}", fresh, std::strerror(errno));
-  const bool whole = lock(fd) && ::write(fd, port.data(), port.size()) == static_cast<ssize_t>(port.size());
+  const bool whole = lock(fd) && write_whole(fd, port + kEnd);
+  const int reason = errno;
   Error problem;
   for (int attempt = 0; whole && !problem && ::link(fresh.c_str(), file.c_str()) != 0; ++attempt) {
     if (errno != EEXIST || attempt == 3) {
@@ -137,7 +151,7 @@ Error publish(const std::string& service, const std::string& port) {
       problem = taken();
     ::close(old);
   }
-  if (!whole) problem = failure(MPI_ERR_OTHER, "cannot write {}: {}", fresh, std::strerror(errno));
+  if (!whole) problem = failure(MPI_ERR_OTHER, "cannot write {}: {}", fresh, std::strerror(reason));
   ::unlink(fresh.c_str());
   if (problem) {
     ::close(fd);
@@ -173,10 +187,11 @@ Result<std::string> look_up(const std::string& service) {
   if (fd < 0) return none(": there is no such file");
   // Its own lock stands on another description, so that this process sees it as all others do.
   const bool stale = lock(fd);
-  std::string port = contents(fd);
+  std::optional<std::string> port = contents(fd);
   ::close(fd);
   if (stale) return none(": its publisher has ended");
-  return port;
+  if (!port) return none(" holds no whole name of a port: a disk that is full, or a quota? Publish it again");
+  return *std::move(port);
 }
 
 void unpublish_all() {
