@@ -314,7 +314,7 @@ Error file_open(Comm& comm, const char* filename, int amode, Info* info, MPI_Fil
   auto file = Ref<File>::adopt(new File(*window, filename, amode, null_file().errhandler));
   file->comm().set_name(fmt::format("the file {}", filename));
   if (file->ledger()) file->ledger()->set_fatal(file->errhandler->ends_job());
-  file->hints.take(info);
+  file->hints.take(info, file->rank() == 0);
   Error error = same_mode(file->comm(), amode, check_mode(amode));
   if (!error) error = open_everywhere(*file, filename);
   if (error) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The hints of files (the standard, section 14.2.8), and the names of ROMIO for the same things.
-// Unknown ones are ignored; a value that means nothing is a note, and what is in force stays.
+// Unknown ones are ignored; a number that is 0 is no wish; a value that means nothing is a note, which rank 0 of the
+// file's communicator (it `speaks`) gives once in the job. What is in force stays.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,7 @@ struct Hints {
   int permissions = 0666;
   std::vector<Info::Entry> told;  // others that are known, as the program gave them
 
-  void take(const Info* info);
+  void take(const Info* info, bool speaks);
 };
 
 }  // namespace tutti::mpi

@@ -244,7 +244,7 @@ Error file_set_view(File& fh, MPI_Offset disp, Datatype& etype, Datatype& filety
   fh.position = 0;
   fh.views.reset();
   fh.views_too_large = false;
-  fh.hints.take(info);
+  fh.hints.take(info, fh.rank() == 0);
   return {};
 }
 
@@ -398,7 +398,7 @@ Error file_set_info(File& fh, Info* info) {
   await_earlier(fh);
   if (Error e = agree(fh.comm(), Function::File_set_info, no_split(fh))) return e;
   const std::lock_guard lock(fh.mutex);
-  fh.hints.take(info);
+  fh.hints.take(info, fh.rank() == 0);
   return {};
 }
 
