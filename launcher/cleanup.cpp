@@ -33,11 +33,19 @@ namespace fs = std::filesystem;
 
 constexpr const char* kWatchdogName = "tutti-watchdog";  // at most 15 characters
 
+// The lock in /dev/shm of whoever has this folder.
+fs::path lock_beside(const fs::path& folder) {
+  return FolderLock::lock_in_shared_memory(folder.filename());
+}
+
+// Another node of the job may be this machine by another name: its lock says that it lives, and stays.
 void remove_files(const std::string& job_id, const std::string& folder) {
   std::error_code problem;
   fs::remove_all(folder, problem);
+  const fs::path lock = lock_beside(folder);
   for (const auto& file : fs::directory_iterator("/dev/shm", problem))
-    if (file.path().filename().string().starts_with(job_prefix(job_id)))
+    if (file.path().filename().string().starts_with(job_prefix(job_id)) &&
+        (file.path() == lock || file.path().extension() != lock.extension()))
       fs::remove(file.path(), problem);
 }
 
@@ -76,7 +84,7 @@ std::vector<int> processes_with(const std::string& variable) {
   return out;
 }
 
-// What the watchdog is told: a group's number, started, or ended when negative; 0 dismisses.
+// What the watchdog is told: a group's number, started, or ended when negative.
 constexpr int32_t kStillThere = INT32_MIN;
 constexpr int kReactionMilliseconds = 300;  // of a process whose launcher is gone
 
@@ -99,7 +107,6 @@ std::set<int> follow(int pipe, int lifeline, pid_t owner, std::set<int>& makers)
     const ssize_t n = ::read(pipe, &word, sizeof word);
     if (n < 0 && errno == EINTR) continue;
     if (n != sizeof word) return groups;
-    if (word == 0) ::_exit(0);
     if (word == kStillThere)
       is_late = false;
     else if (word > 0)
@@ -178,6 +185,7 @@ Result<Cleanup> Cleanup::arm(const std::string& job_id, const std::string& node_
     return failure(MPI_ERR_OTHER, "cannot make a pipe: {}", std::strerror(errno));
   // The watchdog first: whenever we are killed, nothing is left that it does not know of.
   out.pipe_ = ends[1];
+  ::fcntl(ends[1], F_SETFL, O_NONBLOCK);
   out.watchdog_ = fork_watchdog(ends[0], lifeline, job_id, folder);
   ::close(ends[0]);
   if (out.watchdog_ < 0)
@@ -188,6 +196,7 @@ Result<Cleanup> Cleanup::arm(const std::string& job_id, const std::string& node_
                    std::strerror(errno));
   out.folder_ = folder;
   out.lock_ = FolderLock(folder);
+  out.shared_lock_ = FolderLock::in_shared_memory(fs::path(folder).filename());
   // Of jobs that were killed together with their watchdog.
   remove_dead_folders(parent);
   return out;
@@ -197,6 +206,7 @@ Cleanup::Cleanup(Cleanup&& other) noexcept
     : job_id_(std::move(other.job_id_)),
       folder_(std::exchange(other.folder_, "")),
       lock_(std::move(other.lock_)),
+      shared_lock_(std::move(other.shared_lock_)),
       makers_(std::move(other.makers_)),
       pipe_(std::exchange(other.pipe_, -1)),
       watchdog_(std::exchange(other.watchdog_, -1)) {}
@@ -204,9 +214,13 @@ Cleanup::Cleanup(Cleanup&& other) noexcept
 Cleanup::~Cleanup() {
   if (!folder_.empty()) remove_files(job_id_, folder_);
   if (pipe_ < 0) return;
-  if (watchdog_ > 0) group_started(0);
+  // It has nothing left to do, and a word would not reach one that is stopped. Its number is its own while it is
+  // our child. Not every init process reaps.
+  if (watchdog_ > 0 && ::waitpid(watchdog_, nullptr, WNOHANG) == 0) {
+    ::kill(watchdog_, SIGKILL);
+    while (::waitpid(watchdog_, nullptr, 0) < 0 && errno == EINTR) continue;
+  }
   ::close(pipe_);
-  if (watchdog_ > 0) ::waitpid(watchdog_, nullptr, 0);  // not every init process reaps
 }
 
 void Cleanup::remove_segments() const {
@@ -218,9 +232,17 @@ void Cleanup::group_started(int pgid) {
   tell_watchdog(pgid);
 }
 
-void Cleanup::tell_watchdog(int number) const {
+// One that is stopped lets the pipe fill up: it is told to go on, and is waited for once. What it has not heard then
+// costs it the numbers of some ranks, which it finds by their environment all the same.
+void Cleanup::tell_watchdog(int number) {
   const int32_t word = number;
-  while (::write(pipe_, &word, sizeof word) < 0 && errno == EINTR) continue;
+  while (::write(pipe_, &word, sizeof word) < 0) {
+    if (errno == EINTR) continue;
+    pollfd room{pipe_, POLLOUT, 0};
+    if (errno != EAGAIN || is_deaf_) return;
+    ::kill(watchdog_, SIGCONT);
+    is_deaf_ = ::poll(&room, 1, kReactionMilliseconds) == 0;
+  }
 }
 
 void Cleanup::still_there() {

@@ -37,12 +37,13 @@ class Cleanup {
 
  private:
   Cleanup() = default;
-  void tell_watchdog(int word) const;
+  void tell_watchdog(int word);
   std::string job_id_, folder_;
-  FolderLock lock_;  // on the folder, which later jobs remove once it is free
+  FolderLock lock_, shared_lock_;  // on the folder and on the files in /dev/shm: later jobs remove them once both are free
   std::set<int> makers_;  // every group that was started: a rank's number is its group's
   int pipe_ = -1;
   int watchdog_ = -1;
+  bool is_deaf_ = false;  // the watchdog: it did not read in time
 };
 
 // A watchdog of any job: it is about to clean up, and goes by itself.

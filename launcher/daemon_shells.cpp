@@ -135,7 +135,7 @@ Error Daemons::start_shell(const std::string& name, std::vector<std::string> com
   // Inside of another step of the job, which holds its cores, srun would wait for that to end.
   if (options_.by_srun) request.environment.emplace_back("SLURM_OVERLAP=1");
   request.wants_input = true;
-  Result<Child> child = spawn(request, STDERR_FILENO);
+  Result<Child> child = spawn(std::move(request), STDERR_FILENO);
   if (!child) return std::move(child).error();
 
   Shell& shell = *shells_.emplace_back(std::make_unique<Shell>());

@@ -17,7 +17,8 @@ namespace tutti::launcher {
 
 struct App {
   std::vector<std::string> command;
-  std::string folder;                  // absolute
+  std::string folder;                  // absolute; as the user's shell calls it
+  std::string real_folder;             // the same without symbolic links, for nodes that have no such name; or empty
   std::vector<std::string> variables;  // "NAME=value", on top of the job's environment
 };
 

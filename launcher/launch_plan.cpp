@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "launcher/launch_plan.hpp"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -31,8 +32,12 @@ std::string host_name() {
 App app_of(const AppOptions& options) {
   App app;
   app.command = options.command;
-  app.folder = options.folder.empty() ? current_folder() : options.folder;
-  if (!app.folder.starts_with('/')) app.folder = current_folder() + "/" + app.folder;
+  const std::string below = options.folder.empty() ? "" : "/" + options.folder;
+  app.folder = options.folder;
+  if (!app.folder.starts_with('/')) {
+    app.folder = current_folder() + below;
+    app.real_folder = current_folder(false) + below;
+  }
   for (const std::string& variable : options.variables) {
     if (variable.find('=') != variable.npos) {
       app.variables.push_back(variable);
@@ -189,7 +194,15 @@ bool is_shell_set(const LaunchPlan& plan) {
 
 }  // namespace
 
-std::string current_folder() {
+std::string current_folder(bool as_called) {
+  struct stat named {}, here {};
+  const char* const name = ::getenv("PWD");
+  // As a shell judges the name that it is given. An automounter's folders have one that other nodes lack.
+  const bool is_plain = name && *name == '/' && fmt::format("{}/", name).find("/./") == std::string::npos &&
+                        fmt::format("{}/", name).find("/../") == std::string::npos;
+  if (as_called && is_plain && ::stat(name, &named) == 0 && ::stat(".", &here) == 0 && named.st_dev == here.st_dev &&
+      named.st_ino == here.st_ino)
+    return name;
   char* path = ::getcwd(nullptr, 0);
   std::string out = path ? path : "";
   ::free(path);
@@ -312,7 +325,12 @@ Result<NodeTask> make_task(const LaunchPlan& plan, const std::string& job_id,
   return task;
 }
 
-Error check_cores(const NodeTask& task, const std::vector<NodeShape>& shapes) {
+bool tells_of_crowds(const LaunchPlan& plan) {
+  const bool wanted = plan.options.oversubscribe || plan.options.map_by.find(":oversubscribe") != std::string::npos;
+  return !wanted && (::isatty(STDERR_FILENO) || log_enabled(Level::debug));
+}
+
+Error check_cores(const NodeTask& task, const std::vector<NodeShape>& shapes, bool tells_of_crowds) {
   const int each = task.policy.cores_per_rank;
   std::vector<int> cores;
   for (const NodeShape& shape : shapes) cores.push_back(cores_of(shape, task.policy));
@@ -334,10 +352,12 @@ Error check_cores(const NodeTask& task, const std::vector<NodeShape>& shapes) {
                      "--bind-to says no-overload, and {} ranks{} would share {} on {}; use fewer ranks or more nodes",
                      ranks, each == 1 ? "" : fmt::format(" of {} each", cores_text(each)), cores_text(cores[n]),
                      task.map.nodes[n]);
+    // What was asked for and is not done is told in any case.
+    const bool unbound = each > 1 && task.bind_to == BindTo::automatic;
+    if (!tells_of_crowds && !unbound) continue;
     say(Level::note, "{} ranks{} share {} on {}{}", ranks,
         each == 1 ? "" : fmt::format(" of {} each", cores_text(each)), cores_text(cores[n]),
-        task.map.nodes[n],
-        each > 1 && task.bind_to == BindTo::automatic ? ", and are not bound" : "");
+        task.map.nodes[n], unbound ? ", and are not bound" : "");
     break;  // once is enough
   }
   return {};

@@ -34,11 +34,15 @@ NodeShape shape_within(const LaunchPlan& plan, NodeShape shape);
 
 // The same for every node. `shapes`: of the allocation's hosts.
 Result<NodeTask> make_task(const LaunchPlan& plan, const std::string& job_id, const std::vector<NodeShape>& shapes);
-// What a rank is given by --map-by must be there; how many ranks share cores is told.
-Error check_cores(const NodeTask& task, const std::vector<NodeShape>& shapes);
+// What a rank is given by --map-by must be there; how many ranks share cores is told where a person reads who has not
+// asked for it: test suites take any line on standard error for a failure.
+Error check_cores(const NodeTask& task, const std::vector<NodeShape>& shapes, bool tells_of_crowds);
+bool tells_of_crowds(const LaunchPlan& plan);
 // More nodes than the ranks fill: the others take no part. Returns the hosts that stay.
 std::vector<int> drop_unused_nodes(JobMap& map);
 
-std::string current_folder();  // empty, and errno says why: it is gone, or may not be seen
+// By the name that the user's shell has for it (PWD), or without symbolic links. Empty, and errno says why: it is gone,
+// or may not be seen.
+std::string current_folder(bool as_called = true);
 
 }  // namespace tutti::launcher

@@ -37,8 +37,8 @@ constexpr uint64_t kFilesOfOurOwn = 24;
 constexpr uint64_t kStackOfOurOwn = 512 << 10;
 // A rank of MPI has a thread of its own, one for progress, one of PMIx and one of UCX.
 constexpr uint64_t kThreadsOfRank = 4;
-// The launcher's watchdog, and two threads of PMIx; then a thread for each standard stream.
-constexpr uint64_t kThreadsOfOurOwn = 3, kThreadsOfStreams = 3;
+// The launcher's watchdog, two threads of PMIx, and the one that starts ranks; then a thread for each standard stream.
+constexpr uint64_t kThreadsOfOurOwn = 4, kThreadsOfStreams = 3;
 // The kernel's part of a process that does nothing, with its page tables: 'sleep' takes 340 KiB
 // on x86-64 (Linux 6.18, 2026-11-25).
 constexpr uint64_t kMemoryOfRank = 256 << 10;

@@ -46,7 +46,10 @@ Error take_mca(Parse& p, std::string_view name) {
     p.run.nooversubscribe = p.second == "1" || p.second == "true";
     return {};
   }
-  if (name == "rmaps_base_oversubscribe") return {};
+  if (name == "rmaps_base_oversubscribe") {
+    p.run.oversubscribe = p.second == "1" || p.second == "true";
+    return {};
+  }
   for (const Parameter& known : kParameters) {
     if (known.name != name) continue;
     const std::string written = fmt::format("{} {} {}", p.option, name, p.second);

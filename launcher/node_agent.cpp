@@ -29,6 +29,7 @@ namespace {
 
 constexpr auto kFinishTick = std::chrono::milliseconds(10);
 constexpr auto kWatchdogGrace = std::chrono::seconds(3);
+constexpr auto kLateStart = std::chrono::seconds(3);  // of a program, which is worth a word
 constexpr auto kSlice = std::chrono::milliseconds(20);  // of starting, between two looks at events
 
 // A longer list of nodes goes through a file: each rank would have a copy of it, and the kernel takes no variable
@@ -79,6 +80,7 @@ NodeAgent::Rank* NodeAgent::find(int rank) {
 void NodeAgent::launch(NodeTask task) {
   TUTTI_INVARIANT(ranks_.empty() && !starting_, "a node launches its part of a job once");
   task_ = std::move(task);
+  for (App& app : task_.map.apps) settle_folder(app);
   starting_.emplace().ranks = task_.map.ranks_on(task_.node);
   if (const std::optional<std::string> sentence = program_of_another_mpi())
     return give_up_launch(126, *sentence);
@@ -218,6 +220,7 @@ void NodeAgent::start_slice() {
     if (++starting_->next == starting_->ranks.size()) {
       ::close(starting_->failures);
       starting_.reset();
+      late_starts_ = loop_.after(kLateStart, [this] { tell_late_starts(); });
       return;
     }
   } while (std::chrono::steady_clock::now() < end);
@@ -260,10 +263,11 @@ Error NodeAgent::start_rank(Rank& rank, const std::vector<int>& processors) {
     return {};
   }
   request.path = program.path;
-  Result<Child> child = spawn(request, starting_->failures);
+  Result<Child> child = spawn(std::move(request), starting_->failures);
   if (!child) return std::move(child).error().within(fmt::format("starting rank {}", rank.rank));
   rank.pid = child->pid;
   rank.alive = true;
+  rank.begun = child->begun;
   cleanup_.group_started(rank.pid);
   reaper_.expect(rank.pid, [this, &rank](int status) { ended(rank, status); });
   open_streams(rank, *child);

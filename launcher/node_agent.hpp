@@ -65,6 +65,7 @@ class NodeAgent final : public Node, private PmixServer::Events {
     int rank = 0;
     int pid = -1;  // also its process group; -1 when that is empty
     bool alive = false, connected = false, finalized = false;
+    std::shared_ptr<const std::atomic<bool>> begun;  // its program
     Pipe streams[2];  // out, err
   };
 
@@ -102,10 +103,12 @@ class NodeAgent final : public Node, private PmixServer::Events {
   Rank* find(int rank);
 
   // node_programs.cpp: what they run
+  static void settle_folder(App& app);
   Error place_files();
   Program program_of(const App& app, const std::string& search) const;
   std::optional<std::string> program_of_another_mpi() const;
   std::string why_not_begun(const SpawnFailure& failure) const;
+  void tell_late_starts();
 
   // node_streams.cpp: their standard streams
   void open_streams(Rank& rank, const Child& child);
@@ -135,6 +138,7 @@ class NodeAgent final : public Node, private PmixServer::Events {
   std::optional<StartingRanks> starting_;
   int failures_ = -1;  // what children write when they cannot execute
   Watch failures_watch_;
+  Watch late_starts_;
   bool launch_failed_ = false;
 
   std::vector<std::unique_ptr<Input>> inputs_;

@@ -12,12 +12,24 @@
 #include <optional>
 #include <set>
 
+#include "base/ranks_text.hpp"
 #include "launcher/environment.hpp"
 #include "launcher/node_agent.hpp"
+#include "launcher/process_state.hpp"
 #include "launcher/program_file.hpp"
 #include "mpi.h"
 
 namespace tutti::launcher {
+
+// The name by which the user's shell calls a folder may be of one node alone.
+void NodeAgent::settle_folder(App& app) {
+  const auto is_folder = [](const std::string& name) {
+    struct stat about {};
+    return ::stat(name.c_str(), &about) == 0 && S_ISDIR(about.st_mode);
+  };
+  if (app.real_folder != app.folder && !app.real_folder.empty() && !is_folder(app.folder) && is_folder(app.real_folder))
+    app.folder = app.real_folder;
+}
 
 void NodeAgent::give_file(const std::string& name, const std::string& bytes) {
   if (name.empty() || name.find('/') != name.npos || name.starts_with('.')) return;
@@ -103,6 +115,23 @@ std::string NodeAgent::why_not_begun(const SpawnFailure& failure) const {
       program.path.empty() ? "" : why_not_executed(program.path, failure.error_number);
   return reason.empty() ? fmt::format("{}: {}", app.command[0], std::strerror(failure.error_number))
                         : fmt::format("{} {}", app.command[0], reason);
+}
+
+// All ranks have a process by now. The job's time and the user may end it, as any other.
+void NodeAgent::tell_late_starts() {
+  std::vector<int> late;
+  for (const auto& [number, rank] : ranks_)
+    if (rank->alive && rank->begun && !*rank->begun) late.push_back(number);
+  if (late.empty()) return;
+  const Rank& first = *ranks_.at(late.front());
+  const App& app = task_.map.apps[static_cast<size_t>(task_.map.ranks[static_cast<size_t>(first.rank)].app)];
+  const std::string doing = kernel_state(first.pid).doing;
+  job_.note(task_.node,
+            fmt::format("warning: {} on {} {} still to become {}: process {} is {}; a file system may not answer, or "
+                        "somebody has stopped it",
+                        ranks_text(late), task_.map.nodes[static_cast<size_t>(task_.node)],
+                        late.size() == 1 ? "has" : "have", app.command[0], first.pid,
+                        doing.empty() ? "on its way" : doing));
 }
 
 }  // namespace tutti::launcher

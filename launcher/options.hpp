@@ -64,6 +64,7 @@ struct RunOptions {
   std::optional<std::pair<int, int>> nodes;  // --nodes: at least and at most so many of them
   std::string start_by;            // --launcher, where it names a scheduler, or fork for this machine alone
   std::string process_id_file;     // --report-pid: a file, - or +
+  bool oversubscribe = false;  // more ranks than cores are what is wanted
   int gpus_per_rank = 0;           // 0: nothing is said of GPUs
   std::vector<std::string> notes;  // on what was taken and changes nothing
   bool help = false, version = false, info = false;

@@ -42,6 +42,8 @@ constexpr SystemCall kSystemCalls[] = {
     {SYS_sendto, "send", true},
     {SYS_sendmsg, "sendmsg", true},
     {SYS_openat, "open", false},
+    {SYS_execve, "execve", false},
+    {SYS_chdir, "chdir", false},
     {SYS_close, "close", true},
     {SYS_ppoll, "poll", false},
     {SYS_pselect6, "select", false},

@@ -148,7 +148,7 @@ class Run {
     if (!task)
       return job_.fail(is_spawned && task.error().mpi_class() == MPI_ERR_SPAWN ? kTooFewSlotsExitCode : kUsageExitCode,
                        task.error().message());
-    if (Error e = check_cores(*task, shapes_)) return job_.fail(kUsageExitCode, e.message());
+    if (Error e = check_cores(*task, shapes_, tells_of_crowds(plan_))) return job_.fail(kUsageExitCode, e.message());
     show(*task);
     if (plan_.options.dry_run) return loop_.stop();
     for (int host : drop_unused_nodes(task->map)) {

@@ -2,6 +2,7 @@
 #include "launcher/spawn.hpp"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -10,9 +11,13 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
+#include <condition_variable>
 #include <cstddef>
 #include <cstring>
-#include <memory>
+#include <deque>
+#include <mutex>
+#include <utility>
 
 #include "base/signals.hpp"
 #include "launcher/limits.hpp"
@@ -60,28 +65,27 @@ struct Pipes {
   }
 };
 
+// All that a child needs between its beginning and its program, and lives as long: where a file system does not answer,
+// or somebody stops the child, the launcher goes on before.
 struct Prepared {
-  const char* path;
-  char** argv;
-  char** envp;
-  const char* folder;
-  const cpu_set_t* processors;
-  int in, out, err;
-  int failures, tag;
-  pid_t parent;
-  rlimit files;
+  SpawnRequest request;
+  std::vector<char*> argv, envp;
+  cpu_set_t processors;
+  int in = -1, out = -1, err = -1, failures = -1;  // numbers; the child has had descriptors of its own since its beginning
+  pid_t parent = -1;
+  rlimit files{};
 };
 
 // Where a child keeps its end of the pipe of failures until it has become its program.
 constexpr int kFailures = 3;
 
 [[noreturn]] void give_up(const Prepared& p, SpawnFailure::Step step) {
-  const SpawnFailure failure{p.tag, step, errno};
+  const SpawnFailure failure{p.request.tag, step, errno};
   if (::write(kFailures, &failure, sizeof failure) < 0) ::_exit(125);
   ::_exit(127);
 }
 
-// In a child that has its parent's memory: nothing but system calls.
+// In a child that has its parent's memory, where other threads run on: nothing but system calls.
 [[noreturn]] void become(const Prepared& p) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -101,27 +105,108 @@ constexpr int kFailures = 3;
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
-  if (*p.folder && ::chdir(p.folder) != 0) give_up(p, SpawnFailure::folder);
-  if (p.processors && ::sched_setaffinity(0, sizeof *p.processors, p.processors) != 0)
+  const SpawnRequest& request = p.request;
+  if (!request.folder.empty() && ::chdir(request.folder.c_str()) != 0) give_up(p, SpawnFailure::folder);
+  if (!request.processors.empty() && ::sched_setaffinity(0, sizeof p.processors, &p.processors) != 0)
     give_up(p, SpawnFailure::bind);
-  ::execve(p.path, p.argv, p.envp);
+  ::execve(request.path.c_str(), p.argv.data(), p.envp.data());
   give_up(p, SpawnFailure::execute);
 }
 
 int run_child(void* prepared) { become(*static_cast<const Prepared*>(prepared)); }
 
-// As fork() would, but in the memory of this process, which stands still until the child has become its program: what
-// a copy of it costs grows with what the launcher knows of the ranks that it has started before.
-pid_t start_child(const Prepared& prepared) {
+// As fork() would, but in the memory of this process, whose calling thread stands still until the child has become its
+// program: what a copy of it costs grows with what the launcher knows of the ranks that it has started before. The
+// child's number is in `pid` as soon as there is one; the result is that or -1.
+pid_t start_child(const Prepared& prepared, std::byte* end_of_stack, std::atomic<pid_t>& pid) {
 #ifdef __SANITIZE_THREAD__  // it keeps books of this process's handlers, which are not the child's
   const pid_t child = ::fork();
   if (child == 0) become(prepared);
   return child;
 #endif
-  constexpr size_t kStack = 64 << 10;
-  const auto stack = std::make_unique_for_overwrite<std::byte[]>(kStack);
-  return ::clone(run_child, stack.get() + kStack, CLONE_VM | CLONE_VFORK | SIGCHLD, const_cast<Prepared*>(&prepared));
+  static_assert(sizeof pid == sizeof(pid_t) && std::atomic<pid_t>::is_always_lock_free);
+  return ::clone(run_child, end_of_stack, CLONE_VM | CLONE_VFORK | CLONE_PARENT_SETTID | SIGCHLD,
+                 const_cast<Prepared*>(&prepared), reinterpret_cast<pid_t*>(&pid));
 }
+
+// One start, from the call to the program. Shared by the loop's thread, which may go on before, and a starter.
+struct Starting {
+  static constexpr size_t kStack = 64 << 10;
+  Prepared prepared;
+  std::unique_ptr<std::byte[]> stack = std::make_unique_for_overwrite<std::byte[]>(kStack);  // the child's
+  std::atomic<pid_t> pid{-1};  // of the child; the kernel writes it before the child takes its first step
+  std::shared_ptr<std::atomic<bool>> begun = std::make_shared<std::atomic<bool>>(false);
+  int error_number = 0;  // of no child at all; with `begun`
+};
+
+// Threads that start children: the kernel lets a thread stand still until its child has become its program, and the
+// loop's must not. They live as long as the process, for a child gets its parent-death signal at the end of the thread
+// that has started it. There is one, and one more for each child that is stuck on its way.
+class Starters {
+ public:
+  static Starters& all() {
+    static Starters& starters = *new Starters;  // its threads outlive everything
+    return starters;
+  }
+
+  // Returns when the child has become its program, or has been on its way for so long.
+  Error run(const std::shared_ptr<Starting>& start, std::chrono::milliseconds patience) {
+    std::unique_lock lock(mutex_);
+    if (idle_ > 0)
+      --idle_;
+    else if (Error e = add_thread())
+      return e;
+    waiting_.push_back(start);
+    work_.notify_one();
+    const auto is_over = [&] { return start->begun->load(); };
+    done_.wait_for(lock, patience, is_over);
+    // It needs our ends of its pipes until there is a child, of which nobody tells, and which waits for no file system.
+    while (!is_over() && start->pid.load() < 0) done_.wait_for(lock, std::chrono::milliseconds(2), is_over);
+    return {};
+  }
+
+ private:
+
+  Error add_thread() {
+    const SignalsBlocked none;  // for ever: one that met a child before its exec would run our handlers there
+    pthread_attr_t attributes;
+    ::pthread_attr_init(&attributes);
+    ::pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    ::pthread_attr_setstacksize(&attributes, 256 << 10);
+    pthread_t thread;
+    const auto serve = [](void* self) -> void* { static_cast<Starters*>(self)->serve(); };
+    const int problem = ::pthread_create(&thread, &attributes, serve, this);
+    ::pthread_attr_destroy(&attributes);
+    if (problem == 0) return {};
+    return failure(MPI_ERR_OTHER, "cannot start a thread: {}{}", std::strerror(problem), advice_on(problem));
+  }
+
+  [[noreturn]] void serve() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      work_.wait(lock, [&] { return !waiting_.empty(); });
+      const std::shared_ptr<Starting> start = std::move(waiting_.front());
+      waiting_.pop_front();
+      lock.unlock();
+      const pid_t child = start_child(start->prepared, start->stack.get() + Starting::kStack, start->pid);
+      const int problem = errno;
+      lock.lock();
+      if (child < 0) start->error_number = problem;
+      start->pid = child;
+      *start->begun = true;
+      ++idle_;
+      done_.notify_all();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable work_, done_;
+  std::deque<std::shared_ptr<Starting>> waiting_;
+  int idle_ = 0;  // threads that nobody has given a start
+};
+
+// What a start may take before the loop goes on without it. Most take a millisecond.
+constexpr std::chrono::milliseconds kPatience{100};
 
 }  // namespace
 
@@ -174,42 +259,36 @@ Program find_program(const std::string& name, const std::string& search_path,
                       here ? fmt::format("; the one in the current folder is './{}'", name) : "")};
 }
 
-Result<Child> spawn(const SpawnRequest& request, int failures) {
+Result<Child> spawn(SpawnRequest request, int failures) {
+  const auto start = std::make_shared<Starting>();
+  Prepared& prepared = start->prepared;
   Pipes pipes;
-  const auto cannot = [&](const char* what) {
-    const int problem = errno;
+  const auto cannot = [&](const char* what, int problem) {
     return failure(MPI_ERR_OTHER, "cannot {}: {}{}", what, std::strerror(problem),
                    advice_on(problem));
   };
   if (::pipe2(pipes.out, O_CLOEXEC) != 0 || ::pipe2(pipes.err, O_CLOEXEC) != 0)
-    return cannot("make a pipe for a rank's output");
+    return cannot("make a pipe for a rank's output", errno);
   if (request.wants_input ? ::pipe2(pipes.in, O_CLOEXEC) != 0
                           : (pipes.in[0] = ::open("/dev/null", O_RDONLY | O_CLOEXEC)) < 0)
-    return cannot("make a rank's standard input");
-  std::vector<char*> argv = pointers(request.command), envp = pointers(request.environment);
-  cpu_set_t processors;
-  CPU_ZERO(&processors);
-  for (int cpu : request.processors)
-    if (cpu < CPU_SETSIZE) CPU_SET(cpu, &processors);
-  const Prepared prepared{request.path.c_str(),
-                          argv.data(),
-                          envp.data(),
-                          request.folder.c_str(),
-                          request.processors.empty() ? nullptr : &processors,
-                          pipes.in[0],
-                          pipes.out[1],
-                          pipes.err[1],
-                          failures,
-                          request.tag,
-                          ::getpid(),
-                          users_file_limit()};
+    return cannot("make a rank's standard input", errno);
+  prepared.request = std::move(request);
+  prepared.argv = pointers(prepared.request.command);
+  prepared.envp = pointers(prepared.request.environment);
+  CPU_ZERO(&prepared.processors);
+  for (int cpu : prepared.request.processors)
+    if (cpu < CPU_SETSIZE) CPU_SET(cpu, &prepared.processors);
+  prepared.in = pipes.in[0];
+  prepared.out = pipes.out[1];
+  prepared.err = pipes.err[1];
+  prepared.failures = failures;
+  prepared.parent = ::getpid();
+  prepared.files = users_file_limit();
+  if (Error e = Starters::all().run(start, kPatience)) return e;
   Child child;
-  {
-    const SignalsBlocked
-        none;  // one that met the child before its exec would run our handlers there
-    child.pid = start_child(prepared);
-  }
-  if (child.pid < 0) return cannot("start a process");
+  child.pid = start->pid;
+  if (child.pid < 0) return cannot("start a process", start->error_number);
+  child.begun = start->begun;
   ::setpgid(child.pid, child.pid);  // as the child does: whoever comes first
   child.out = std::exchange(pipes.out[0], -1);
   child.err = std::exchange(pipes.err[0], -1);

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Starts one process: its own group, its streams on pipes, its processors, its folder, the user's
-// limit of open files, and no descriptor but its streams. It dies with us (parent-death signal).
-// Knows nothing of ranks and jobs.
+// limit of open files, and no descriptor but its streams. It dies with us (parent-death signal). A program that the
+// kernel cannot get at, since a file system does not answer, holds up nobody else. Knows nothing of ranks and jobs.
 #pragma once
 
+#include <atomic>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -36,6 +38,7 @@ struct SpawnRequest {
 struct Child {
   int pid = -1;
   int in = -1, out = -1, err = -1;  // our ends, non-blocking; the caller closes them
+  std::shared_ptr<const std::atomic<bool>> begun;  // it has become its program, or has failed to
 };
 
 // What a child writes to `failures` when it cannot execute.
@@ -46,6 +49,6 @@ struct SpawnFailure {
   int error_number;
 };
 
-Result<Child> spawn(const SpawnRequest& request, int failures);
+Result<Child> spawn(SpawnRequest request, int failures);
 
 }  // namespace tutti::launcher

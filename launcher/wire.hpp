@@ -15,7 +15,7 @@
 
 namespace tutti::launcher {
 
-inline constexpr int kWireVersion = 12;
+inline constexpr int kWireVersion = 13;
 inline constexpr size_t kFrameHeader = 5;  // four bytes of length, one of type
 inline constexpr size_t kLongestMessage = size_t{1} << 30;
 inline constexpr size_t kLongestGreeting = 4096;  // of those who have proved nothing yet
@@ -198,6 +198,7 @@ template <class Archive>
 void fields(Archive& a, App& v) {
   a(v.command);
   a(v.folder);
+  a(v.real_folder);
   a(v.variables);
 }
 template <class Archive>
