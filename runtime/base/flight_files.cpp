@@ -67,6 +67,9 @@ std::string file_calls_text(const FileRecord& record) {
       case FileDoes::opens:
         text += fmt::format("in open of {}", name);
         break;
+      case FileDoes::closes:
+        text += fmt::format("in close of {}", name);
+        break;
     }
   }
   return text;
@@ -76,7 +79,7 @@ void make_sound(FileRecord& copy) {
   for (FileName& file : copy.files) file.name[std::size(file.name) - 1] = 0;
   for (FileCall& call : copy.calls) {
     const uint8_t does = *reinterpret_cast<const uint8_t*>(&call.does);
-    if (does > static_cast<uint8_t>(FileDoes::opens)) call.does = FileDoes::nothing;
+    if (does > static_cast<uint8_t>(FileDoes::closes)) call.does = FileDoes::nothing;
   }
 }
 

@@ -9,7 +9,7 @@
 namespace tutti::flight {
 
 // A call of the operating system that a thread of the process is in, for a file of MPI.
-enum class FileDoes : uint8_t { nothing, reads, writes, locks, syncs, resizes, opens };
+enum class FileDoes : uint8_t { nothing, reads, writes, locks, syncs, resizes, opens, closes };
 struct FileCall {
   int64_t offset = 0, bytes = 0;  // bytes: of the size, where it resizes
   int32_t file = -1;              // in Record::files

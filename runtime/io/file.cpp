@@ -333,5 +333,10 @@ Error File::sync() {
   const int error = storage_->sync();
   return error ? failure_of(name_, "writing it to the device", error) : Error();
 }
+Error File::close() {
+  const flight::AtFile here(place_, flight::FileDoes::closes, 0, 0);
+  const int error = storage_->close();
+  return error ? failure_of(name_, "closing it", error) : Error();
+}
 
 }  // namespace tutti::io

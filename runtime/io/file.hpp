@@ -52,6 +52,7 @@ class File {
   Error resize(int64_t bytes);
   Error reserve(int64_t bytes);
   Error sync();
+  Error close();  // once, as the last of all; it is closed whatever this says
   int64_t block_size() { return storage_->block_size(); }
   Stripes stripes() {  // asked for once: they are given to a file when it is made
     std::call_once(asked_, [this] { stripes_ = storage_->stripes(); });

@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <memory>
+#include <utility>
 
 #include "io/open_mark.hpp"
 #include "io/storage.hpp"
@@ -15,12 +17,30 @@
 namespace tutti::io {
 namespace {
 
+// Again where a signal has interrupted it, which file systems of the network and of FUSE let happen
+// in any call. Never close(), after which the descriptor may be another thread's.
+template <class Call>
+auto uninterrupted(Call&& call) {
+  auto result = call();
+  while (result < 0 && errno == EINTR) result = call();
+  return result;
+}
+template <class Call>
+int error_of(Call&& call) {
+  return uninterrupted(call) == 0 ? 0 : errno;
+}
+
 class Posix final : public Storage {
  public:
   explicit Posix(int fd) : fd_(fd) {}
-  ~Posix() override {
+  ~Posix() override { Posix::close(); }
+
+  // Linux gives the descriptor back before it does anything that a signal may interrupt, and says
+  // nothing of the data then: EINTR is no error here.
+  int close() override {
     mark_.remove();
-    ::close(fd_);
+    if (fd_ < 0) return 0;
+    return ::close(std::exchange(fd_, -1)) == 0 || errno == EINTR ? 0 : errno;
   }
 
   Moved read(int64_t offset, void* into, int64_t bytes) override {
@@ -37,11 +57,13 @@ class Posix final : public Storage {
   }
   int size(int64_t& bytes) override {
     struct stat about {};
-    if (::fstat(fd_, &about) != 0) return errno;
+    if (const int error = error_of([&] { return ::fstat(fd_, &about); })) return error;
     bytes = about.st_size;
     return 0;
   }
-  int resize(int64_t bytes) override { return ::ftruncate(fd_, bytes) == 0 ? 0 : errno; }
+  int resize(int64_t bytes) override {
+    return error_of([&] { return ::ftruncate(fd_, bytes); });
+  }
   int reserve(int64_t bytes) override {
     if (bytes == 0) return 0;
     int error;
@@ -50,7 +72,10 @@ class Posix final : public Storage {
     return error;
   }
   // What is no regular file may have nothing to write (EINVAL).
-  int sync() override { return ::fsync(fd_) == 0 || errno == EINVAL ? 0 : errno; }
+  int sync() override {
+    const int error = error_of([&] { return ::fsync(fd_); });
+    return error == EINVAL ? 0 : error;
+  }
   // Locks of the open file description: those of the process would vanish when any of its
   // descriptors of the file is closed, and would not keep two of its opens apart.
   int lock(int64_t offset, int64_t bytes, bool shared) override {
@@ -61,11 +86,13 @@ class Posix final : public Storage {
   }
   int64_t block_size() override {
     struct stat about {};
-    return ::fstat(fd_, &about) == 0 && about.st_blksize > 0 ? about.st_blksize : 4096;
+    const int error = error_of([&] { return ::fstat(fd_, &about); });
+    return error == 0 && about.st_blksize > 0 ? about.st_blksize : 4096;
   }
   Stripes stripes() override {
     unsigned char attribute[1024];
-    const ssize_t bytes = ::fgetxattr(fd_, "lustre.lov", attribute, sizeof attribute);
+    const ssize_t bytes = uninterrupted(
+        [&] { return ::fgetxattr(fd_, "lustre.lov", attribute, sizeof attribute); });
     return stripes_of_lustre(attribute, bytes > 0 ? static_cast<size_t>(bytes) : 0);
   }
   Identity identity() override { return identity_of(fd_); }
@@ -83,12 +110,10 @@ class Posix final : public Storage {
     lock.l_whence = SEEK_SET;
     lock.l_start = offset;
     lock.l_len = bytes;
-    while (::fcntl(fd_, command, &lock) != 0)
-      if (errno != EINTR) return errno;
-    return 0;
+    return error_of([&] { return ::fcntl(fd_, command, &lock); });
   }
 
-  const int fd_;
+  int fd_;  // -1: closed
   OpenMark mark_;
 };
 
@@ -98,17 +123,15 @@ std::unique_ptr<Storage> open_posix(const std::string& path, const Opening& how,
   int flags = O_CLOEXEC | (how.read && how.write ? O_RDWR : how.write ? O_WRONLY : O_RDONLY);
   if (how.create) flags |= O_CREAT;
   if (how.exclusive) flags |= O_EXCL;
-  int fd;
-  do fd = ::open(path.c_str(), flags, static_cast<mode_t>(how.permissions));
-  while (fd < 0 && errno == EINTR);
+  const int fd = uninterrupted(
+      [&] { return ::open(path.c_str(), flags, static_cast<mode_t>(how.permissions)); });
   if (fd < 0) return error = errno, nullptr;
+  auto opened = std::make_unique<Posix>(fd);
   struct stat about {};
-  if (::fstat(fd, &about) == 0 && S_ISDIR(about.st_mode)) {
-    ::close(fd);
-    return error = EISDIR, nullptr;
-  }
-  error = 0;
-  return std::make_unique<Posix>(fd);
+  error = error_of([&] { return ::fstat(fd, &about); });
+  if (!error && S_ISDIR(about.st_mode)) error = EISDIR;
+  if (error) return nullptr;
+  return opened;
 }
 
 // A magic number, a pattern and an object's number of 16 bytes come first; then the size of a
@@ -125,7 +148,11 @@ Stripes stripes_of_lustre(const unsigned char* attribute, size_t bytes) {
 }
 
 int remove_posix(const std::string& path) {
-  return ::unlink(path.c_str()) == 0 ? 0 : errno;
+  if (::unlink(path.c_str()) == 0) return 0;
+  if (errno != EINTR) return errno;
+  // The call that was interrupted may have removed it.
+  const int error = error_of([&] { return ::unlink(path.c_str()); });
+  return error == ENOENT ? 0 : error;
 }
 
 }  // namespace tutti::io

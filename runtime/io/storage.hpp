@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The contract of file systems: what a file can do, in the words of POSIX. Offsets and lengths are
 // bytes, errors are errno's numbers, 0 is success. Any thread may call, several at once. A call may
-// move less than it was asked for, or be interrupted (EINTR): io/file.hpp goes on from there.
+// move less than it was asked for, or be interrupted (EINTR): io/file.hpp goes on from there. What
+// moves no bytes answers when it is done, however often a signal interrupts it.
 #pragma once
 
 #include <sys/uio.h>
@@ -28,7 +29,11 @@ struct Stripes {
 
 class Storage {
  public:
-  virtual ~Storage() = default;  // closes it
+  virtual ~Storage() = default;  // closes it, unless that has been done
+
+  // Once, with no other call under way or to come. The last word on what was written: file systems
+  // of the network may keep it back until now (EIO, ENOSPC, EDQUOT). Whatever it says, it is closed.
+  virtual int close() = 0;
 
   virtual Moved read(int64_t offset, void* into, int64_t bytes) = 0;
   virtual Moved write(int64_t offset, const void* from, int64_t bytes) = 0;

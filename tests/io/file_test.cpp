@@ -169,6 +169,16 @@ TEST(FileAccess, AnErrorSaysWhatWhereAndWhy) {
   EXPECT_EQ(read.error.message(), "a file: reading 2 bytes at offset 1000: Input/output error");
 }
 
+TEST(FileAccess, ClosingTellsOfWritesThatWereLost) {
+  Opened lost({.close_error = EDQUOT});
+  const Error said = lost.file->close();
+  EXPECT_EQ(said.mpi_class(), MPI_ERR_QUOTA);
+  EXPECT_EQ(said.message(), "a file: closing it: Disk quota exceeded");
+  EXPECT_EQ(lost.storage->closes, 1);
+  Opened kept({});
+  EXPECT_FALSE(kept.file->close());
+}
+
 TEST(FileAccess, ClassesOfTheSystemsReasons) {
   EXPECT_EQ(class_of(ENOENT), MPI_ERR_NO_SUCH_FILE);
   EXPECT_EQ(class_of(EEXIST), MPI_ERR_FILE_EXISTS);

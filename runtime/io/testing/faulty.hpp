@@ -22,6 +22,7 @@ class Faulty final : public Storage {
     int interrupted_of = 0;            // one call of so many is; 0: none
     int fails_at = 0, error = 0;       // the so-manyth call, from 1 on
     int64_t room = INT64_MAX;          // bytes that the device takes
+    int close_error = 0;
     std::chrono::microseconds each_takes{0};
   };
   explicit Faulty(Faults faults) : faults_(faults), chance_(faults.seed) {}
@@ -34,13 +35,14 @@ class Faulty final : public Storage {
   int resize(int64_t bytes) override { return data.resize(static_cast<size_t>(bytes)), 0; }
   int reserve(int64_t bytes) override;
   int sync() override { return 0; }
+  int close() override { return ++closes, faults_.close_error; }
   int lock(int64_t offset, int64_t bytes, bool shared) override;
   int unlock(int64_t offset, int64_t bytes) override;
   int64_t block_size() override { return 4096; }
 
   std::vector<std::byte> data;
   int64_t reads = 0, writes = 0;  // calls, with one piece of memory or many
-  int64_t locks = 0, unlocks = 0;
+  int64_t locks = 0, unlocks = 0, closes = 0;
 
  private:
   int fault(int64_t& bytes);

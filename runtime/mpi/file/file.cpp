@@ -349,13 +349,15 @@ Error file_close(MPI_File* fh) {
                    "{}: a split collective has begun and has not ended (argument fh)", file.name);
   await_earlier(file);
   if (Error e = agree(file.comm(), Function::File_close, std::move(mine))) return e;
-  Error left;
-  if (file.rank() == 0 && (file.amode & MPI_MODE_DELETE_ON_CLOSE))
-    if (const int error = io::remove_posix(file.name); error && error != ENOENT)
-      left = io::failure_of(file.name, "deleting it", error);
   if (strict) [[unlikely]]
     open_files().drop(file);
+  // Whatever fails from here on, the file is closed, and no rank is told that it can try again.
+  Error left = file.io->close();
   file.io.reset();
+  if (file.rank() == 0 && (file.amode & MPI_MODE_DELETE_ON_CLOSE))
+    if (const int error = io::remove_posix(file.name); error && error != ENOENT && !left)
+      left = io::failure_of(file.name, "deleting it", error);
+  left = agree(file.comm(), Function::File_close, std::move(left));
   if (Error e = win_unlock_all(*file.window)) return e;
   if (Error e = free_window(*file.window)) return e;
   *fh = MPI_FILE_NULL;

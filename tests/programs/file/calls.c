@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Loaded before a program's libraries: its calls of pread, pwrite, preadv and pwritev do what POSIX lets them do. FILE_CALLS=short: they
- * move less than they were asked for, or are interrupted; =broken: from the second one on, those of the rank
- * FILE_CALLS_RANK that write fail with EIO; =killed: in the twelfth that writes or reads it is killed. */
+/* Loaded before a program's libraries: its calls for files do what POSIX lets them do. FILE_CALLS=short: those that
+ * move bytes move less than they were asked for, and all are interrupted, which close() must not be asked for twice;
+ * =broken: from the second one on, those of the rank FILE_CALLS_RANK that write fail with EIO; =killed: in the twelfth
+ * that writes or reads it is killed; =closing, =deleting: its close() or its unlink() fails. All but pread and its kin: for files whose
+ * name ends in ".closed" alone. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -88,3 +93,55 @@ __attribute__((visibility("default"))) ssize_t preadv(int fd, const struct iovec
 __attribute__((visibility("default"))) ssize_t preadv64(int fd, const struct iovec* parts, int count, off_t offset) { return parts_some("preadv64", fd, parts, count, offset, 0); }
 __attribute__((visibility("default"))) ssize_t pwritev(int fd, const struct iovec* parts, int count, off_t offset) { return parts_some("pwritev", fd, parts, count, offset, 1); }
 __attribute__((visibility("default"))) ssize_t pwritev64(int fd, const struct iovec* parts, int count, off_t offset) { return parts_some("pwritev64", fd, parts, count, offset, 1); }
+
+static int is_judged(const char* name) {
+  const size_t length = strlen(name);
+  return length > 7 && strcmp(name + length - 7, ".closed") == 0;
+}
+static int is_judged_open(int fd) {
+  char link[64], name[4096];
+  snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+  const ssize_t n = readlink(link, name, sizeof name - 1);
+  if (n <= 0) return 0;
+  name[n] = 0;
+  return is_judged(name);
+}
+/* Every other call. */
+static int is_interrupted(void) {
+  static int calls;
+  return is("short") && __atomic_add_fetch(&calls, 1, __ATOMIC_RELAXED) % 2;
+}
+
+/* The descriptor is given back before anything can fail. Who asks again closes what another thread has opened. */
+__attribute__((visibility("default"))) int close(int fd) {
+  static int interrupted = -1;
+  const int judged = is_judged_open(fd);
+  const int code = (int)syscall(SYS_close, fd);
+  if (code != 0 && errno == EBADF && fd == interrupted) abort();
+  if (judged && is("short")) return interrupted = fd, errno = EINTR, -1;
+  interrupted = -1;
+  if (judged && is("closing") && is_the_rank()) return errno = EDQUOT, -1;
+  return code;
+}
+__attribute__((visibility("default"))) int ftruncate(int fd, off_t size) {
+  if (is_judged_open(fd) && is_interrupted()) return errno = EINTR, -1;
+  return (int)syscall(SYS_ftruncate, fd, size);
+}
+__attribute__((visibility("default"))) int ftruncate64(int fd, off_t size) { return ftruncate(fd, size); }
+__attribute__((visibility("default"))) int fsync(int fd) {
+  if (is_judged_open(fd) && is_interrupted()) return errno = EINTR, -1;
+  return (int)syscall(SYS_fsync, fd);
+}
+typedef int Stat(int, struct stat*);
+__attribute__((visibility("default"))) int fstat(int fd, struct stat* about) {
+  if (is_judged_open(fd) && is_interrupted()) return errno = EINTR, -1;
+  return ((Stat*)dlsym(RTLD_NEXT, "fstat"))(fd, about);
+}
+/* What was interrupted has removed it. */
+typedef int Unlink(const char*);
+__attribute__((visibility("default"))) int unlink(const char* path) {
+  if (is_judged(path) && is("deleting") && is_the_rank()) return errno = EIO, -1;
+  const int code = ((Unlink*)dlsym(RTLD_NEXT, "unlink"))(path);
+  if (code == 0 && is_judged(path) && is("short")) return errno = EINTR, -1;
+  return code;
+}

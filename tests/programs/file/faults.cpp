@@ -99,6 +99,44 @@ void all_is_moved(const char* path, int rank, int size) {
   }
 }
 
+// No call is in vain because a signal came: those that set sizes, ask for them, synchronise, close and delete.
+void is_interrupted(const std::string& path, int rank) {
+  for (int round = 0; round < 4; ++round) {
+    MPI_File file = opened(path, MPI_MODE_CREATE | MPI_MODE_RDWR);
+    MPI_Offset size = 0;
+    OK(MPI_File_set_size(file, 1000 + round));
+    OK(MPI_File_get_size(file, &size));
+    CHECK_EQ(size, 1000 + round);
+    OK(MPI_File_preallocate(file, 2000));
+    OK(MPI_File_sync(file));
+    OK(MPI_File_close(&file));
+    CHECK(file == MPI_FILE_NULL);
+    if (rank == 0) OK(MPI_File_delete(path.c_str(), MPI_INFO_NULL));
+    OK(MPI_Barrier(MPI_COMM_WORLD));
+  }
+}
+
+// What one rank alone hears when it closes the file, or deletes it then, is what the call returns everywhere.
+void all_hear_of_the_close(const std::string& path, int rank) {
+  for (const int mode : {0, MPI_MODE_DELETE_ON_CLOSE}) {
+    MPI_File file = opened(path, MPI_MODE_CREATE | MPI_MODE_RDWR | mode);
+    OK(MPI_File_write_at_all(file, 4 * rank, &rank, 1, MPI_INT, MPI_STATUS_IGNORE));
+    const int code = MPI_File_close(&file);
+    CHECK_EQ(check::error_class(code), MPI_ERR_QUOTA);
+    CHECK(check::error_text(code).find("closing it: Disk quota exceeded") != std::string::npos);
+    CHECK(check::error_text(code).find(path) != std::string::npos);
+    CHECK(file == MPI_FILE_NULL);
+  }
+}
+
+void all_hear_of_the_deletion(const std::string& path) {
+  MPI_File file = opened(path, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE);
+  const int code = MPI_File_close(&file);
+  CHECK_EQ(check::error_class(code), MPI_ERR_IO);
+  CHECK(check::error_text(code).find("deleting it") != std::string::npos);
+  CHECK(file == MPI_FILE_NULL);
+}
+
 void is_read_only(const char* path) {
   MPI_File file;
   FAILS(MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file), MPI_ERR_READ_ONLY);
@@ -184,6 +222,9 @@ int main(int argc, char** argv) {
   if (what == "full") all_hear(argv[2], rank, size, MPI_ERR_NO_SPACE, "No space left");
   else if (what == "broken") all_hear(argv[2], rank, size, MPI_ERR_IO, "Input/output error");
   else if (what == "short") all_is_moved(argv[2], rank, size);
+  else if (what == "interrupted") is_interrupted(argv[2], rank);
+  else if (what == "closing") all_hear_of_the_close(argv[2], rank);
+  else if (what == "deleting") all_hear_of_the_deletion(argv[2]);
   else if (what == "readonly") is_read_only(argv[2]);
   else if (what == "killed") is_killed(argv[2], rank, size);
   else if (what.starts_with("aggregator.")) loses_an_aggregator(argv[2], what.substr(11), rank, size);

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Faults of file systems and processes under programs with files: a file system that runs full amid collective writes
-# or can only be read, calls that fail or move too little, a rank that is killed, one that waits for a lock.
+# or can only be read, calls that fail, are interrupted or move too little, a rank that is killed, one that waits for a lock.
 # usage: faults.sh BIN PROGRAM CALLS CASE
 set -u
 bin=$1 program=$2 calls=$3 case=$4
@@ -36,6 +36,14 @@ case $case in
   readonly) with_mount 1m "mount -o remount,ro '$folder/small'" readonly ;;
   short)
     for n in 1 3; do passes -n $n -x LD_PRELOAD="$calls" -x FILE_CALLS=short "$program" short "$folder/file"; done
+    passes -n 2 -x LD_PRELOAD="$calls" -x FILE_CALLS=short "$program" interrupted "$folder/file.closed"
+    ;;
+  closing)
+    for rank in 0 2; do
+      passes -n 3 -x LD_PRELOAD="$calls" -x FILE_CALLS=closing -x FILE_CALLS_RANK=$rank "$program" closing "$folder/file.closed"
+    done
+    [ ! -e "$folder/file.closed" ] || fail "the file was not deleted on close"
+    passes -n 3 -x LD_PRELOAD="$calls" -x FILE_CALLS=deleting -x FILE_CALLS_RANK=0 "$program" deleting "$folder/file.closed"
     ;;
   broken)
     passes -n 4 -x LD_PRELOAD="$calls" -x FILE_CALLS=broken -x FILE_CALLS_RANK=3 "$program" broken "$folder/file"
