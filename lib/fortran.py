@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Makes the Fortran interfaces from lib/table/: the procedures of libmpifort_abi (fortran_code.py), mpif.h, and the
-modules mpi and mpi_f08.   usage: fortran.py procedures|mpif|types|mpi|mpi_f08|list OUTPUT
+modules mpi and mpi_f08, these two with buffers by the compiler's own descriptors and by C's (fortran/descriptor.h).
+usage: fortran.py procedures|mpif|types|mpi|mpi_f08|mpi_c|mpi_f08_c|list OUTPUT
 
 The types of a kind of argument stand in table/fortran_kinds.tsv."""
 import pathlib
@@ -9,7 +10,7 @@ from typing import NamedTuple
 
 import table
 from fortran_code import procedures
-from fortran_table import (CALLBACKS, CALLED, FUNCTIONS, HANDLES, PREDEFINED, STRINGS, TYPES, extra_names, form_of)
+from fortran_table import (CALLBACKS, CALLED, COUNTS_OF_BOTH_KINDS, FUNCTIONS, HANDLES, PREDEFINED, STRINGS, TYPES, extra_names, form_of)
 
 # ---------------------------------------------------------------- constants
 
@@ -31,6 +32,9 @@ def constants():
             continue
         value = c.value
         if c.type in ("enum", "macro"):
+            if value in (v.name for v in found):  # another name of a datatype
+                found.append(next(v for v in found if v.name == value)._replace(name=c.name))
+                continue
             if not value.lstrip("-").replace("x", "0").isalnum() or value.startswith("MPI_"):
                 continue
             number = int(value, 0)
@@ -58,6 +62,7 @@ def fixed(text):
     return "\n".join(parts + [current])
 
 
+SUPPORT_CONSTANTS = ("MPI_SUBARRAYS_SUPPORTED", "MPI_ASYNC_PROTECTS_NONBLOCKING")
 SUPPORT = {"mpif": ("FALSE", "FALSE"), "mpi": ("FALSE", "FALSE"), "mpi_f08": ("TRUE", "TRUE")}
 
 KIND_CONSTANTS = [("MPI_ADDRESS_KIND", "8"), ("MPI_COUNT_KIND", "8"), ("MPI_OFFSET_KIND", "8"), ("MPI_INTEGER_KIND", "4")]
@@ -67,6 +72,20 @@ STATUS_CONSTANTS = [("MPI_STATUS_SIZE", "8"), ("MPI_SOURCE", "1"), ("MPI_TAG", "
 def common_block():
     names = [n.partition("(")[0] for n in SPECIAL_INTEGERS] + ["MPI_STATUS_IGNORE", "MPI_STATUSES_IGNORE"]
     return names
+
+
+def used_constants():
+    """Statements that mention every constant, so that no compiler warns of those that a program does not use, and the
+    name of one that they end in, whose value is the size of a status."""
+    names = [n for n, _ in KIND_CONSTANTS + STATUS_CONSTANTS] + list(SUPPORT_CONSTANTS) + [c.name for c in constants()]
+    lines, last, each = [], "8", 30  # of which a statement of at most 19 continuation lines has room
+    for at in range(0, len(names), each):
+        name = f"TUTTI_USED_{at // each}"
+        lines.append(fixed(f"INTEGER {name}"))
+        kinds = ",".join(f"KIND({n})" for n in names[at:at + each])
+        lines.append(fixed(f"PARAMETER ({name}={last}+0*MAX({kinds},0))"))
+        last = name
+    return last, lines
 
 
 def mpif():
@@ -79,24 +98,24 @@ def mpif():
 
     for name, value in KIND_CONSTANTS + STATUS_CONSTANTS:
         constant(name, "INTEGER", value)
-    for name, value in zip(("MPI_SUBARRAYS_SUPPORTED", "MPI_ASYNC_PROTECTS_NONBLOCKING"), SUPPORT["mpif"]):
+    for name, value in zip(SUPPORT_CONSTANTS, SUPPORT["mpif"]):
         constant(name, "LOGICAL", f".{value}.")
     for c in constants():
-        kind = "INTEGER*8" if "OFFSET" in c.fortran_type else "INTEGER"
+        kind = "INTEGER(KIND=MPI_OFFSET_KIND)" if "OFFSET" in c.fortran_type else "INTEGER"
         constant(c.name, kind, c.value)
+    all_of_them, lines = used_constants()
+    text += lines
     for name in SPECIAL_INTEGERS:
         text.append(fixed(f"INTEGER {name}"))
-    text += [fixed("INTEGER MPI_STATUS_IGNORE(8)"), fixed("INTEGER MPI_STATUSES_IGNORE(8,1)"),
-             fixed("CHARACTER*1 MPI_ARGV_NULL(1)"), fixed("CHARACTER*1 MPI_ARGVS_NULL(1,1)")]
-    for name in common_block():
-        text.append(fixed(f"COMMON /TUTTI_FORTRAN_SPECIAL/ {name}"))
-    for name in ("MPI_ARGV_NULL", "MPI_ARGVS_NULL"):
-        text.append(fixed(f"COMMON /TUTTI_FORTRAN_SPECIAL_TEXT/ {name}"))
+    text += [fixed(f"INTEGER MPI_STATUS_IGNORE({all_of_them})"), fixed("INTEGER MPI_STATUSES_IGNORE(8,1)"),
+             fixed("CHARACTER(LEN=1) MPI_ARGV_NULL(1)"), fixed("CHARACTER(LEN=1) MPI_ARGVS_NULL(1,1)")]
+    text += [fixed(f"COMMON /TUTTI_FORTRAN_SPECIAL/ {','.join(common_block())}"),
+             fixed("COMMON /TUTTI_FORTRAN_SPECIAL_TEXT/ MPI_ARGV_NULL,MPI_ARGVS_NULL")]
     for prefix in ("", "P"):
         for name in ("MPI_WTIME", "MPI_WTICK"):
             text += [fixed(f"DOUBLE PRECISION {prefix}{name}"), fixed(f"EXTERNAL {prefix}{name}")]
         for name in ("MPI_AINT_ADD", "MPI_AINT_DIFF"):
-            text += [fixed(f"INTEGER*8 {prefix}{name}"), fixed(f"EXTERNAL {prefix}{name}")]
+            text += [fixed(f"INTEGER(KIND=MPI_ADDRESS_KIND) {prefix}{name}"), fixed(f"EXTERNAL {prefix}{name}")]
     for p in PREDEFINED:
         text.append(fixed(f"EXTERNAL {p.name.upper()}"))
     return "\n".join(text) + "\n"
@@ -217,8 +236,12 @@ def uses(p, form):
     return text + ["import", "implicit none"]
 
 
-def interface_body(p, name, form, indent, binding="", optional=None):
-    """The interface of a procedure."""
+C_DESCRIPTORS = "bind(C)"
+
+
+def interface_body(p, name, form, indent, described_by=""):
+    """The interface of a procedure. Its buffers are described by C_DESCRIPTORS, or in the compiler's own way; its name
+    for the linker is the same."""
     f08 = form > 0
     arguments = [a.name for a in p.arguments]
     has_ierror = not p.returns and p.short not in ("f_sync_reg", "pcontrol")
@@ -227,7 +250,7 @@ def interface_body(p, name, form, indent, binding="", optional=None):
         p.name.removesuffix("_c").endswith("_function") else "subroutine"
     if has_ierror:
         arguments.append("ierror")
-    head = f"{word} {name}({', '.join(arguments)})" + (f" bind(C, name=\"{binding}\")" if binding else "")
+    head = f"{word} {name}({', '.join(arguments)})" + (f" bind(C, name=\"{name.lower()}_\")" if described_by else "")
     text = [wrapped(head, indent)]
     text += [pad + "  " + line for line in uses(p, form)]
     # A length has to be declared before the array.
@@ -268,7 +291,7 @@ def support_constants(name):
             f"  logical, parameter :: MPI_ASYNC_PROTECTS_NONBLOCKING = .{SUPPORT[name][1].lower()}."]
 
 
-def module_mpi():
+def module_mpi(described_by=""):
     text = module_head("mpi", "") + support_constants("mpi")
     for c in constants():
         if c.fortran_type.startswith("TYPE"):
@@ -280,8 +303,13 @@ def module_mpi():
             name = prefix + p.name
             names = [name] + [prefix + "MPI_" + n for n in extra_names(p)]
             if p.short == "sizeof":
-                text += [f"  interface {name}", *interface_body(p, name + "_f08ts", 1, 4,
-                                                                 f"{prefix.lower()}mpi_sizeof_f08ts_"), "  end interface"]
+                text += [f"  interface {name}", *interface_body(p, name + "_f08ts", 1, 4, described_by), "  end interface"]
+                continue
+            if p.short in COUNTS_OF_BOTH_KINDS:
+                large = form_of(procedure, True)
+                large = large._replace(arguments=[a._replace(kind=a.kind.removeprefix("POLY")) for a in large.arguments])
+                text += [f"  interface {name}", *interface_body(p, name, 0, 4),
+                         *interface_body(large, prefix + large.name, 0, 4), "  end interface"]
                 continue
             if len(names) > 1:
                 text.append(f"  interface {name}")
@@ -310,7 +338,7 @@ def differ(procedure):
     return declared(form_of(procedure, False), 1) != declared(form_of(procedure, True), 2)
 
 
-def module_f08():
+def module_f08(described_by=""):
     text = module_head("mpi_f08", "") + support_constants("mpi_f08")
     for c in constants():
         if c.fortran_type.startswith("TYPE"):
@@ -347,8 +375,7 @@ def module_f08():
                 text.append(f"  interface {prefix}{generic}")
                 for p, form in members:
                     if p.has_buffers:
-                        text += interface_body(p, f"{prefix}{p.name}_f08ts", form, 4,
-                                               f"{prefix.lower()}{p.name.lower()}_f08ts_")
+                        text += interface_body(p, f"{prefix}{p.name}_f08ts", form, 4, described_by)
                     else:
                         text += interface_body(p, f"{prefix}{p.name}_f08", form, 4)
                 text.append("  end interface")
@@ -368,6 +395,7 @@ def listing():
             if not p.flag("modules") and p.short != "sizeof":
                 symbols.append(("mpif.h", f"mpi_{p.short}_"))
             symbols += [("mpi", f"mpi_{n}_") for n in extra_names(p)]
+            symbols += [("mpi", f"mpi_{p.short}_c_")] if p.short in COUNTS_OF_BOTH_KINDS else []
             if not p.flag("old"):
                 symbols.append(("mpi_f08", f"mpi_{p.short}_{'f08ts' if p.has_buffers else 'f08'}_"))
             if p.flag("large"):
@@ -377,7 +405,7 @@ def listing():
 
 
 MAKERS = {"procedures": procedures, "mpif": mpif, "types": types, "mpi": module_mpi, "mpi_f08": module_f08,
-          "list": listing}
+          "mpi_c": lambda: module_mpi(C_DESCRIPTORS), "mpi_f08_c": lambda: module_f08(C_DESCRIPTORS), "list": listing}
 
 if __name__ == "__main__":
     output = pathlib.Path(sys.argv[2])

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The procedures of Fortran in C: what fortran/procedures.c includes. A kind of argument is a row of KINDS; a kind
 without one is passed on: by value what C wants by value, else its address."""
-from fortran_table import CALLED, HANDLES, extra_names, form_of
+from fortran_table import CALLED, COUNTS_OF_BOTH_KINDS, HANDLES, extra_names, form_of
 
 # Written by hand in fortran/special.inc.
 SPECIAL = {"init", "init_thread", "info_create_env", "pcontrol", "wtime", "wtick", "aint_add", "aint_diff",
@@ -63,7 +63,9 @@ def array_length(p, a):
         return f"*{a.length}"
     on = next(x for x in p.arguments if x.kind == "COMMUNICATOR")
     which = "ranks_of" if "neighbor" not in p.short else "destinations_of" if "send" in a.name else "sources_of"
-    return f"{which}(comm_in(*{on.name}))"
+    length = f"{which}(comm_in(*{on.name}))"
+    # With MPI_IN_PLACE these may be fewer, and stand for nothing (section 6.8).
+    return f"is_in_place(sendbuf) ? 0 : {length}" if a.name == "sendtypes" else length
 
 
 def status_code(p, a):
@@ -155,7 +157,7 @@ def section_use(p, a):
         count = next((o for o in p.arguments if o.name == "count"), None)
         use = "kReduced" if count else "kCopy"
         if a.name == "recvbuf" and any(o.name == "root" for o in p.arguments):
-            use = f"has_gaps({a.name}) && !is_at_root(comm_in(*comm), *root) ? kAddress : {use}"
+            use = f"!is_plain({a.name}) && !is_at_root(comm_in(*comm), *root) ? kIgnored : {use}"
         return use, count, next(o for o in p.arguments if o.kind == "DATATYPE")
     if bare == "alltoallw" or a.name in ("inbuf", "outbuf") and "pack" in bare and not count:
         return "kCopy", None, None
@@ -168,7 +170,7 @@ def section_use(p, a):
               or a.name == "sendbuf" and bare in ("scatter", "scatterv", "alltoall", "alltoallv")
               or p.short.removesuffix("_c") in ("psend_init", "precv_init"))
     if any(o.name == "root" for o in p.arguments) and blocks:  # elsewhere its count and datatype may be anything
-        return f"has_gaps({a.name}) && !is_at_root(comm_in(*comm), *root) ? kAddress : kBlocks", count, datatype
+        return f"!is_plain({a.name}) && !is_at_root(comm_in(*comm), *root) ? kIgnored : kBlocks", count, datatype
     return ("kBlocks" if blocks else "kOnce"), count, datatype
 
 
@@ -202,31 +204,50 @@ def string_by_descriptor(a):
                                                    f"TEXT_IN({n});"], [f"TEXT_END({n});"])
 
 
-def code_by_descriptor(p, a):
+def string_beside_descriptors(p, a):
+    """Otherwise by an argument behind all others, which an object of a former time does not pass."""
+    code = code_of(p, a)
+    buffer = next(b.name for b in p.arguments if b.kind == "BUFFER")
+    code.before.insert(0, f"if (UNLIKELY(is_former({buffer}))) {a.name}_length = 0;")
+    return code
+
+
+def code_by_descriptor(p, a, own):
     if a.kind == "STRING":
-        return string_by_descriptor(a)
+        return string_beside_descriptors(p, a) if own else string_by_descriptor(a)
     if a.kind == "BUFFER":
-        return Code(f"CFI_cdesc_t *{a.name}", f"address_in({a.name}->base_addr)")
-    return code_of(p, a)
+        return Code(f"descriptor *{a.name}", f"address_in({a.name}->base_addr)")
+    code = code_of(p, a)
+    code.before = [line.replace("is_in_place(sendbuf)", "is_in_place(sendbuf->base_addr)") for line in code.before]
+    return code
 
 
 def descriptors_body(p):
-    """The form of mpi_f08 with descriptors. What follows from a section with gaps is in a function of its own, for
-    most calls have none and shall not pay for it."""
-    codes = [code_by_descriptor(p, a) for a in p.arguments]
-    parameters = ", ".join([c.declaration for c in codes] + ["MPI_Fint *ierror"])
-    names = [c.declaration.replace("(*", "").partition(")")[0].rpartition(" ")[2].lstrip("*") for c in codes] + ["ierror"]
-    gaps = " | ".join(f"has_gaps({a.name})" for a in p.arguments if a.kind == "BUFFER")
+    """The form of mpi_f08 with descriptors, C's or the compiler's own."""
+    if not any(a.kind == "STRING" for a in p.arguments):
+        return descriptors_form(p, False)
+    return ["#ifdef TUTTI_FORTRAN_OWN_DESCRIPTORS", *descriptors_form(p, True), "#else", *descriptors_form(p, False), "#endif"]
+
+
+def descriptors_form(p, own):
+    """What follows from a section with gaps is in a function of its own, for most calls have none and shall not pay
+    for it."""
+    codes = [code_by_descriptor(p, a, own) for a in p.arguments]
+    lengths = [f"{a.name}_length" for a in p.arguments if own and a.kind == "STRING"]
+    parameters = ", ".join([c.declaration for c in codes] + ["MPI_Fint *ierror"] + [f"size_t {n}" for n in lengths])
+    names = [c.declaration.replace("(*", "").partition(")")[0].rpartition(" ")[2].lstrip("*") for c in codes] + [
+        "ierror", *lengths]
+    rare = " | ".join(f"!is_plain({a.name})" for a in p.arguments if a.kind == "BUFFER")
     plain = body_of(p, codes)
     assert plain[0] == "  ENTER();"
     c_name = p.name.removeprefix("MPI_")
     return ["#ifdef SECTIONS_COME_FIRST /* once for both prefixes */",
-            f"COLD void sections_{p.short}(__typeof__(MPI_{c_name}) *call, {parameters}) {{", *sections_body(p), "}", "#endif",
-            f"void TS({p.short})({parameters}) {{", plain[0], f"  if (UNLIKELY({gaps})) {{",
+            f"COLD void sections_{p.short}(__typeof__(MPI_{c_name}) *call, {parameters}) {{", *sections_body(p, own), "}", "#endif",
+            f"void TS({p.short})({parameters}) {{", plain[0], f"  if (UNLIKELY({rare})) {{",
             f"    sections_{p.short}(C({c_name}), {', '.join(names)});", "    return;", "  }", *plain[1:], "}"]
 
 
-def sections_body(p):
+def sections_body(p, own):
     """The call where a buffer is a section with gaps: buffers, their counts and datatypes are variables first."""
     codes, begins, ends = {}, [], []
     raising = {"COMMUNICATOR": "kOnComm, comm_in", "FILE": "kOnFile, file_in", "WINDOW": "kOnWin, win_in"}
@@ -240,7 +261,7 @@ def sections_body(p):
     split = next((a for a in p.arguments if a.kind == "FILE"), None) if p.short.removesuffix("_c").endswith("_begin") else None
     for a in p.arguments:
         if a.kind != "BUFFER":
-            codes.setdefault(a.name, code_by_descriptor(p, a))
+            codes.setdefault(a.name, code_by_descriptor(p, a, own))
             continue
         n = a.name
         use, count, datatype = section_use(p, a)
@@ -248,7 +269,7 @@ def sections_body(p):
         direction = "out" if p.short.startswith("precv_init") else a.direction
         flow = {"in": "kIn", "out": "kOut", "inout": "kInOut"}[direction]
         if a.flag("asynchronous"):
-            flow += " | kLater" + (" | kRequest" if request else " | kWindow" if window else " | kSplit" if split else "")
+            flow += " | kLater" + (" | kRequest" if request else " | kWindow" if window else " | kSplit" if split else "") + " | kAgain" * is_persistent
         before = [f"struct section {n}_;"]
         count_at = type_at = "NULL"
         if count and "kReduced" in use:
@@ -265,7 +286,7 @@ def sections_body(p):
             type_at = f"&{datatype.name}_"
             before.append(f"MPI_Datatype {datatype.name}_ = datatype_in(*{datatype.name});")
             codes[datatype.name] = Code(f"const MPI_Fint *{datatype.name}", f"{datatype.name}_")
-        codes[n] = Code(f"CFI_cdesc_t *{n}", f"{n}_.address", before)
+        codes[n] = Code(f"descriptor *{n}", f"{n}_.address", before)
         begins.append(f"section_begin(&{n}_, {n}, {count_at}, {type_at}, {use}, {flow}, (struct raised_on){{\"{p.name}\", {on}}})")
         ends.append(f"SECTION_END({n}_);")
     codes = [codes[a.name] for a in p.arguments]
@@ -327,6 +348,9 @@ def procedures():
                 text += descriptors_body(p)
         if p.flag("large"):
             p = form_of(procedure, True)
+            if procedure.short in COUNTS_OF_BOTH_KINDS:
+                codes = [code_of(p, a) for a in p.arguments]
+                text += [signature_of(p, codes, f"F({p.short})") + " {", *body_of(p, codes), "}"]
             if p.short in SPECIAL:
                 text.append(alias(f"F08({p.short})", p.short))
             elif p.has_buffers:

@@ -100,6 +100,9 @@ HANDLES = {"COMMUNICATOR": ("comm", "Comm", "MPI_COMM_NULL"), "DATATYPE": ("data
            "REQUEST": ("request", "Request", "MPI_REQUEST_NULL"), "SESSION": ("session", "Session", "MPI_SESSION_NULL"),
            "WINDOW": ("win", "Win", "MPI_WIN_NULL")}
 
+# The older module has their counts as INTEGER(KIND=MPI_COUNT_KIND), and as INTEGER, which was there first.
+COUNTS_OF_BOTH_KINDS = {"psend_init", "precv_init"}
+
 # Procedures that have a form of another name, with a TYPE(C_PTR).
 WITH_CPTR = {"alloc_mem", "win_allocate", "win_allocate_shared", "win_shared_query"}
 

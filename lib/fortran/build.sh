@@ -4,10 +4,12 @@
 # usage: build.sh MPICC [--fc=COMMAND] [--cc=COMMAND] [--to=FOLDER | --system]
 
 include=$("$1" -showme:incdirs) && libdir=$("$1" -showme:libdirs) || exit 1
+mpifort=$(dirname -- "$1")/mpifort
 shift
 sources=$(dirname -- "$(readlink -f -- "$0")")
 fc=${TUTTI_FC:-gfortran} cc=${TUTTI_CC:-cc}
-to=${XDG_DATA_HOME:-$HOME/.local/share}/tutti/fortran
+own=${XDG_DATA_HOME:-${HOME:-/nowhere}/.local/share}/tutti/fortran
+to=$own
 
 fail() {
   echo "tutti fortran: $*" >&2
@@ -31,12 +33,19 @@ for argument; do
   esac
 done
 
-# The commands may have options of their own.
+# The commands may have options of their own. Some distributions call flang by its name of old.
+case $fc in
+  flang-[0-9]*) command -v -- "${fc%% *}" >/dev/null || fc=flang-new-${fc#flang-} ;;
+esac
 name=$(sh "$sources/compiler.sh" $fc) || fail "there is no Fortran compiler '$fc'; name one with --fc=COMMAND"
 case $name in
   flang-16) fail "flang 16 cannot pass the buffers of mpi_f08, which are of assumed rank; flang 19 can" ;;
 esac
 command -v -- ${cc%% *} >/dev/null || fail "there is no C compiler '$cc', which builds a part; name one with --cc=COMMAND"
+case $to in
+  /*) ;;
+  *) to=$PWD/$to ;;
+esac
 folder=$to/$name
 mkdir -p "$folder" || fail "cannot make the folder $folder; --to=FOLDER names another one"
 work=$(mktemp -d "$folder/building.XXXXXX") || fail "cannot write into $folder; --to=FOLDER names another one"
@@ -50,6 +59,10 @@ for place in "$($fc -print-file-name=include 2>/dev/null)" \
              "$(dirname -- "$(readlink -f -- "$(command -v -- ${fc%% *})")")/../include/flang"; do
   [ ! -r "$place/ISO_Fortran_binding.h" ] || { binding=$place; break; }
 done
+
+described=$(sh "$sources/probe.sh" "$fc" $cc ${binding:+"-I$binding"} 2>probe.log) ||
+  fail "$name cannot be used with mpi_f08: $(head -n 5 probe.log)"
+flags=${described#"${described%% *}"} whose=${described%% *}
 
 printf '%s\n' '      program p' '      integer i, j' '      parameter (i = 4/kind(1), j = 1/i)' '      end' >integer.f
 $fc -c integer.f -o integer.o >integer.log 2>&1 ||
@@ -66,19 +79,36 @@ set -- $values
 echo "tutti fortran: building for $name in $folder"
 (
   for part in callbacks conversion section section_type procedures; do
-    $cc -std=gnu11 -O2 -fPIC "-DTUTTI_FORTRAN_TRUE=$1" "-DTUTTI_FORTRAN_FALSE=$2" ${binding:+"-I$binding"} "-I$include" \
+    $cc -std=gnu11 -O2 -fPIC "-DTUTTI_FORTRAN_TRUE=$1" "-DTUTTI_FORTRAN_FALSE=$2" $flags ${binding:+"-I$binding"} "-I$include" \
       "-I$sources" -c "$sources/$part.c" -o $part.o >$part.log 2>&1 ||
       { grep -E 'error|ISO_Fortran' $part.log | head -n 20 >&2; fail "$cc cannot compile $part.c for $name"; }
   done
 ) &
 parts_in_c=$!
-for module in tutti_mpi_types mpi mpi_f08; do
-  $fc -O2 -fPIC -c "$sources/$module.f90" -o $module.o >$module.log 2>&1 ||
-    { head -n 20 $module.log >&2; fail "$name cannot compile $module.f90"; }
+for source in tutti_mpi_types.f90 "$whose/mpi.f90" "$whose/mpi_f08.f90"; do
+  module=${source##*/}
+  $fc -O2 -fPIC -c "$sources/$source" -o "$module.o" >"$module.log" 2>&1 ||
+    { head -n 20 "$module.log" >&2; fail "$name cannot compile $module"; }
 done
 wait $parts_in_c || exit 1
-$cc -shared -o libmpifort_abi.so.1 -Wl,-soname,libmpifort_abi.so.1 "-Wl,--version-script=$sources/exports.map" *.o \
-  "-L$libdir" "-Wl,-rpath,$libdir" -Wl,--enable-new-dtags -lmpi_abi || fail "cannot link libmpifort_abi.so.1 for $name"
-ln -s libmpifort_abi.so.1 libmpifort_abi.so
-mv -f libmpifort_abi.so.1 libmpifort_abi.so ./*.mod "$folder/" || fail "cannot write into $folder"
-echo "tutti fortran: done; mpifort -fc=${fc%% *} finds it"
+$cc -shared -o libmpifort_abi.so.2 -Wl,-soname,libmpifort_abi.so.2 "-Wl,--version-script=$sources/exports.map" \
+  callbacks.o conversion.o section.o section_type.o procedures.o ./*.f90.o \
+  "-L$libdir" "-Wl,-rpath,$libdir" -Wl,--enable-new-dtags -lmpi_abi || fail "cannot link libmpifort_abi.so.2 for $name"
+ln -s libmpifort_abi.so.2 libmpifort_abi.so
+mv -f libmpifort_abi.so.2 libmpifort_abi.so tutti_mpi_types.mod mpi.mod mpi_f08.mod "$folder/" ||
+  fail "cannot write into $folder"
+
+# mpifort looks for links to other folders first.
+elsewhere=$own/elsewhere/$name
+rm -f "$elsewhere" 2>/dev/null
+found=$("$mpifort" "-fc=$fc" -showme:modules 2>/dev/null)
+if [ ! "$found" -ef "$folder" ] && mkdir -p "$own/elsewhere" 2>/dev/null; then
+  ln -s "$folder" "$elsewhere" 2>/dev/null
+  found=$("$mpifort" "-fc=$fc" -showme:modules 2>/dev/null)
+fi
+if [ "$found" -ef "$folder" ]; then
+  echo "tutti fortran: done; mpifort -fc=${fc%% *} finds it"
+else
+  echo "tutti fortran: done, but mpifort does not find it there: the link $elsewhere to it, by which it would, cannot be made; leave out --to, or let XDG_DATA_HOME name a folder that you may write to" >&2
+  exit 1
+fi

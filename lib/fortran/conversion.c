@@ -96,7 +96,7 @@ void text_out(char *text, size_t length, const char *from) {
   memset(text + copied, ' ', length - copied);
 }
 
-/* An array of strings that ends at `count`, or at the first blank one if that is negative. The n-th begins
+/* An array of strings without the blanks around them (section 11.8.2), that ends at `count`, or at the first blank one if that is negative. The n-th begins
  * n * stride strings after the first. */
 char **texts_in(const char *texts, size_t length, MPI_Count count, MPI_Count stride) {
   if (count < 0) {
@@ -107,7 +107,9 @@ char **texts_in(const char *texts, size_t length, MPI_Count count, MPI_Count str
   char **to = (char **)calloc((size_t)count + 1, sizeof *to);
   for (MPI_Count i = 0; to && i < count; i++) {
     const char *text = texts + (size_t)(i * stride) * length;
-    size_t used = length;
+    const size_t blanks = blanks_before(text, length);
+    size_t used = length - blanks;
+    text += blanks;
     while (used > 0 && text[used - 1] == ' ') used--;
     if ((to[i] = (char *)malloc(used + 1))) {
       memcpy(to[i], text, used);

@@ -11,9 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "unlikely.h"
+
 #define HIDDEN __attribute__((visibility("hidden")))
 #define VISIBLE __attribute__((visibility("default")))
-#define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 
 /* The values of the compiler's default LOGICAL, whose size is that of an INTEGER. */
 #ifndef TUTTI_FORTRAN_TRUE
@@ -39,6 +40,9 @@ HIDDEN extern void *special_address(const void *address);
 static inline void *address_in(const void *address) {
   const uintptr_t offset = (uintptr_t)address - (uintptr_t)&tutti_fortran_special_;
   return UNLIKELY(offset < sizeof tutti_fortran_special_) ? special_address(address) : (void *)address;
+}
+static inline int is_in_place(const void *address) {
+  return address == &tutti_fortran_special_.in_place;
 }
 /* NULL is what C hands to a Fortran procedure as MPI_F_STATUS_IGNORE. */
 static inline MPI_Status *status_in(const void *status) {
@@ -117,7 +121,8 @@ static inline void index_out(MPI_Fint *index) {
   if (*index != MPI_UNDEFINED) ++*index;
 }
 
-/* --- strings: without the blanks behind them on the way in, of keys and values without those before them as well;
+/* --- strings: without the blanks behind them on the way in, of keys, values, commands and their arguments without those
+ * before them as well;
  * padded with blanks on the way out */
 enum { kShortText = 256 };
 HIDDEN extern char *text_in(const char *text, size_t length, char *room, size_t size);

@@ -9,7 +9,7 @@
 
 /* --- a refusal: an error code with its sentence, raised where the call would raise its own errors */
 
-enum refusal { kNeedsCopy, kBefore, kTooMany, kMemory, kRefusals };
+enum refusal { kNeedsCopy, kBefore, kTooMany, kMemory, kCompilersCopy, kLengthUntold, kFormerObject, kRefusals };
 static const struct {
   int class;
   const char *sentence;
@@ -21,6 +21,16 @@ static const struct {
     {MPI_ERR_TYPE, "the buffer is a section with gaps, before which the datatype would reach"},
     {MPI_ERR_COUNT, "the section has fewer elements than count and datatype say"},
     {MPI_ERR_BUFFER, "the buffer is a section with gaps, where MPI wants memory as a whole: pass an array without gaps"},
+    {MPI_ERR_BUFFER,
+     "the compiler hands over a copy of the buffer, which is a component of an array (or an expression) and gone when this "
+     "call returns, before its operation is complete: pass the component of the first element, as in a(1)%x, and a "
+     "datatype with the extent of an element of the array (MPI_Type_create_resized), or make a call that blocks"},
+    {MPI_ERR_BUFFER,
+     "the compiler does not tell how long an element of the buffer is, which is polymorphic or a pointer to components of "
+     "derived type: pass its first element, or an array whose type is declared"},
+    {MPI_ERR_BUFFER,
+     "the object file that calls has been compiled with the modules of an earlier Tutti, which describe buffers in another "
+     "way: compile it again"},
 };
 
 /* lib/for_fortran.cpp: the library of C names the call and its line. Above another one the error is one that the
@@ -53,10 +63,7 @@ struct kept_copy {
   size_t used; /* bytes of it that the operation may change */
   size_t partition, partitions_apart; /* bytes that a partition spans, and between the first ones of two; 0: none */
   int is_open; /* what the operation puts there shall still go back */
-  char *base;
-  size_t elem_len;
-  int rank;
-  CFI_dim_t dim[]; /* the descriptor itself may be gone */
+  struct array of; /* the descriptor itself may be gone */
 };
 
 /* lib/for_fortran.cpp; another library of the ABI has no such function. */
@@ -82,26 +89,27 @@ static void put_back(char *to, char *from, char *was, size_t length) {
 
 /* Bytes [from, to) of the copy, and the section's elements that they are. */
 static void copy(const struct kept_copy *c, size_t from, size_t to, int back) {
-  CFI_index_t at[CFI_MAX_RANK] = {0}, before = (CFI_index_t)(from / c->elem_len);
-  size_t skipped = from % c->elem_len;
-  char *element = c->base;
-  for (int i = 0; i < c->rank; i++) {
-    at[i] = before % c->dim[i].extent;
-    before /= c->dim[i].extent;
-    element += at[i] * c->dim[i].sm;
+  const struct array *const a = &c->of;
+  ptrdiff_t at[kMaxRank] = {0}, before = (ptrdiff_t)(from / a->elem_len);
+  size_t skipped = from % a->elem_len;
+  char *element = a->base;
+  for (int i = 0; i < a->rank; i++) {
+    at[i] = before % a->dim[i].extent;
+    before /= a->dim[i].extent;
+    element += at[i] * a->dim[i].stride;
   }
   while (from < to) {
-    const size_t left = to - from, rest = c->elem_len - skipped, length = left < rest ? left : rest;
+    const size_t left = to - from, rest = a->elem_len - skipped, length = left < rest ? left : rest;
     if (back)
       put_back(element + skipped, c->packed + from, c->was + from, length);
     else
       memcpy(c->packed + from, element + skipped, length);
     from += length;
     skipped = 0;
-    for (int i = 0; i < c->rank; i++) {
-      element += c->dim[i].sm;
-      if (++at[i] < c->dim[i].extent) break;
-      element -= c->dim[i].extent * c->dim[i].sm;
+    for (int i = 0; i < a->rank; i++) {
+      element += a->dim[i].stride;
+      if (++at[i] < a->dim[i].extent) break;
+      element -= a->dim[i].extent * a->dim[i].stride;
       at[i] = 0;
     }
   }
@@ -152,17 +160,52 @@ static int span(MPI_Count count, MPI_Datatype type, MPI_Count *bytes) {
   return error;
 }
 
-int section_make(struct section *section, const CFI_cdesc_t *of, MPI_Count *count, MPI_Datatype *type,
+static size_t bytes_in(const struct array *a) {
+  size_t bytes = a->elem_len;
+  for (int i = 0; i < a->rank; i++) bytes *= a->dim[i].extent > 0 ? (size_t)a->dim[i].extent : 0;
+  return bytes;
+}
+
+/* Whether the call may send from a copy of ours instead of the compiler's, in which there is what it sends already. */
+static int may_copy_again(enum section_use use, int flow) {
+  return use != kPlain && !(flow & (kOut | kAgain | kSplit)) && is_told(flow);
+}
+
+/* A copy of `used` bytes, which the call works on. */
+static int make_copy(struct section *section, const struct array *of, size_t used, int flow) {
+  struct kept_copy *const c = (struct kept_copy *)malloc(sizeof *c);
+  char *const packed = (char *)malloc(used + 1), *const was = flow & kOut ? (char *)malloc(used + 1) : NULL;
+  if (!c || !packed || (!was && (flow & kOut))) {
+    free(c);
+    free(packed);
+    free(was);
+    return MPI_ERR_NO_MEM;
+  }
+  *c = (struct kept_copy){packed, was, used, 0, 0, 1, *of};
+  fill_copy(c);
+  section->address = packed;
+  section->copy = c;
+  return MPI_SUCCESS;
+}
+
+int section_make(struct section *section, const descriptor *by, MPI_Count *count, MPI_Datatype *type,
                  enum section_use use, int flow, struct raised_on on) {
-  size_t used = of->elem_len;
-  for (int i = 0; i < of->rank; i++) used *= (size_t)of->dim[i].extent;
-  if (use == kAddress) return MPI_SUCCESS;
+  struct array of;
+  const enum described how = array_of(by, &of);
+  if (how == kFormer) return refuse(kFormerObject, on);
+  if (use == kIgnored) return MPI_SUCCESS;
+  if (how == kUntold) return refuse(kLengthUntold, on);
+  const int is_compilers = is_copy(by) && (flow & kLater);
+  size_t used = bytes_in(&of);
+  if (used == 0 || (!is_compilers && (use == kAddress || !has_gaps(&of)))) return MPI_SUCCESS;
+  if (is_compilers && count && *count == 0) return MPI_SUCCESS;
+  if (is_compilers && !may_copy_again(use, flow)) return refuse(kCompilersCopy, on);
   if (use == kPlain) return refuse(kMemory, on);
-  if (use != kCopy) {
+  if (use != kCopy && use != kAddress) {
     if (*count <= 0 || *type == MPI_DATATYPE_NULL) return MPI_SUCCESS; /* the call itself judges that */
-    if (use != kReduced) {
+    if (use != kReduced && !is_compilers) {
       int error = MPI_SUCCESS;
-      switch (section_type(of, count, type, use == kBlocks, &section->type, &error)) {
+      switch (section_type(&of, count, type, use == kBlocks, &section->type, &error)) {
         case kTypeMade: return error;
         case kTooFew: return refuse(kTooMany, on);
         case kNoType: break;
@@ -178,20 +221,7 @@ int section_make(struct section *section, const CFI_cdesc_t *of, MPI_Count *coun
     }
   }
   if ((flow & kLater) && !is_told(flow)) return refuse(kNeedsCopy, on);
-  struct kept_copy *const c = (struct kept_copy *)malloc(sizeof *c + (size_t)of->rank * sizeof c->dim[0]);
-  char *const packed = (char *)malloc(used + 1), *const was = flow & kOut ? (char *)malloc(used + 1) : NULL;
-  if (!c || !packed || (!was && (flow & kOut))) {
-    free(c);
-    free(packed);
-    free(was);
-    return MPI_ERR_NO_MEM;
-  }
-  *c = (struct kept_copy){packed, was, used, 0, 0, 1, (char *)of->base_addr, of->elem_len, of->rank};
-  memcpy(c->dim, of->dim, (size_t)of->rank * sizeof c->dim[0]);
-  fill_copy(c);
-  section->address = packed;
-  section->copy = c;
-  return MPI_SUCCESS;
+  return make_copy(section, &of, used, flow);
 }
 
 int section_partitions(struct section *section, int partitions, MPI_Count count, MPI_Datatype type,
@@ -222,7 +252,7 @@ void section_keep_for_window(struct section *section, MPI_Win win, int rank) {
   if (tutti_watch_window(win, rank, on_request, section->copy)) section->copy = NULL;
 }
 
-void section_keep_for_split(struct section *section, MPI_File file, const CFI_cdesc_t *of) {
+void section_keep_for_split(struct section *section, MPI_File file, const descriptor *of) {
   if (tutti_watch_split(file, address_in(of->base_addr), on_request, section->copy)) section->copy = NULL;
 }
 

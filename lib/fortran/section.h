@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Buffers as mpi_f08 hands them over: by descriptor (ISO_Fortran_binding.h), which may be of a section with
+/* Buffers as mpi_f08 hands them over: by descriptor (descriptor.h), which may be of a section with
  * gaps. A buffer without gaps is its address. For another one a datatype is made that has the gaps, and which
  * MPI keeps as long as an operation needs it. Where a datatype cannot do (reductions, several blocks that do
  * not lie alike, derived datatypes with gaps of their own), the call works on a copy: a blocking one for as long as
@@ -10,16 +10,16 @@
 #ifndef TUTTI_FORTRAN_SECTION_H
 #define TUTTI_FORTRAN_SECTION_H
 
-#include <ISO_Fortran_binding.h>
-
 #include "conversion.h"
+#include "descriptor.h"
 
 enum section_use {
   kOnce,    /* count elements of the datatype, and the count counts nothing else */
   kBlocks,  /* the count, or several, count elements of blocks that follow each other */
   kReduced, /* no datatype of ours will do, for an operation is applied; count and datatype tell how many elements */
   kCopy,    /* no datatype of ours will do: there are several datatypes, or an operation is applied to blocks */
-  kAddress, /* where it begins is all that matters */
+  kAddress, /* one element is meant, or where it begins */
+  kIgnored, /* no element is: on this rank the argument means nothing */
   kPlain,   /* memory without a datatype: may not have gaps */
 };
 enum section_flow {
@@ -29,7 +29,8 @@ enum section_flow {
   kLater = 4,   /* or: the call returns before it is done, */
   kRequest = 8, /* and its request tells when it is, */
   kWindow = 16, /* or the window that it is an operation on, */
-  kSplit = 32,  /* or the second half of the access to a file */
+  kSplit = 32,  /* or the second half of the access to a file; */
+  kAgain = 64,  /* and the request may start more than once */
 };
 
 struct kept_copy;    /* the copy, and where it came from */
@@ -48,7 +49,7 @@ struct raised_on {
   void *handle;
 };
 
-HIDDEN extern int section_make(struct section *section, const CFI_cdesc_t *of, MPI_Count *count, MPI_Datatype *type,
+HIDDEN extern int section_make(struct section *section, const descriptor *by, MPI_Count *count, MPI_Datatype *type,
                                enum section_use use, int flow, struct raised_on on);
 HIDDEN extern void section_end(struct section *section);
 /* There are `partitions` of `count` elements each in the buffer: behind section_begin(), with the call's own arguments. */
@@ -58,24 +59,14 @@ HIDDEN extern int section_partitions(struct section *section, int partitions, MP
 HIDDEN extern void section_keep(struct section *section, MPI_Request request, int is_persistent);
 /* Or to the window, until what has been started at `rank` is complete there, or to the file, until the access ends. */
 HIDDEN extern void section_keep_for_window(struct section *section, MPI_Win win, int rank);
-HIDDEN extern void section_keep_for_split(struct section *section, MPI_File file, const CFI_cdesc_t *of);
+HIDDEN extern void section_keep_for_split(struct section *section, MPI_File file, const descriptor *of);
 
-static inline int has_gaps(const CFI_cdesc_t *d) {
-  CFI_index_t expected = (CFI_index_t)d->elem_len;
-  for (int i = 0; i < d->rank; i++) {
-    if (d->dim[i].extent <= 0) return 0; /* nothing is in it, or it is of assumed size, which has no gaps */
-    if (d->dim[i].sm != expected && d->dim[i].extent != 1) return 1;
-    expected *= d->dim[i].extent;
-  }
-  return 0;
-}
-
-static inline int section_begin(struct section *section, const CFI_cdesc_t *of, MPI_Count *count, MPI_Datatype *type,
+static inline int section_begin(struct section *section, const descriptor *of, MPI_Count *count, MPI_Datatype *type,
                                 enum section_use use, int flow, struct raised_on on) {
   section->address = address_in(of->base_addr);
   section->copy = NULL;
   section->type = NULL;
-  return UNLIKELY(has_gaps(of)) ? section_make(section, of, count, type, use, flow, on) : MPI_SUCCESS;
+  return UNLIKELY(!is_plain(of)) ? section_make(section, of, count, type, use, flow, on) : MPI_SUCCESS;
 }
 #define SECTION_PARTITIONS(section, partitions, count, type, on) \
   UNLIKELY((section).copy != NULL) ? section_partitions(&(section), partitions, count, type, on) : MPI_SUCCESS

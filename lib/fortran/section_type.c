@@ -8,7 +8,7 @@ struct line { /* dimensions that lie behind each other as one do count as one */
 };
 struct shape {
   int rank;
-  struct line line[CFI_MAX_RANK];
+  struct line line[kMaxRank];
 };
 /* All that a datatype depends on. */
 struct key {
@@ -19,15 +19,15 @@ struct key {
   struct shape shape;
 };
 
-static struct shape shape_of(const CFI_cdesc_t *d) {
+static struct shape shape_of(const struct array *a) {
   struct shape s = {0};
-  for (int i = 0; i < d->rank; i++) {
-    if (d->dim[i].extent == 1) continue;
+  for (int i = 0; i < a->rank; i++) {
+    if (a->dim[i].extent == 1) continue;
     struct line *last = s.rank ? &s.line[s.rank - 1] : NULL;
-    if (last && last->extent * last->stride == d->dim[i].sm)
-      last->extent *= d->dim[i].extent;
+    if (last && last->extent * last->stride == a->dim[i].stride)
+      last->extent *= a->dim[i].extent;
     else
-      s.line[s.rank++] = (struct line){d->dim[i].extent, d->dim[i].sm};
+      s.line[s.rank++] = (struct line){a->dim[i].extent, a->dim[i].stride};
   }
   return s;
 }
@@ -225,7 +225,7 @@ static struct section_type *keep(const struct section_type *made, MPI_Datatype *
   return place;
 }
 
-enum section_type_is section_type(const CFI_cdesc_t *of, MPI_Count *count, MPI_Datatype *type, int is_blocks,
+enum section_type_is section_type(const struct array *of, MPI_Count *count, MPI_Datatype *type, int is_blocks,
                                   struct section_type **made, int *error) {
   struct section_type now = {.key = {*type, *count, of->elem_len, is_blocks, shape_of(of)}, .users = 1};
   const int is_predefined = (uintptr_t)*type < 0x1000;

@@ -3,9 +3,8 @@
 #ifndef TUTTI_FORTRAN_SECTION_TYPE_H
 #define TUTTI_FORTRAN_SECTION_TYPE_H
 
-#include <ISO_Fortran_binding.h>
-
 #include "conversion.h"
+#include "descriptor.h"
 
 struct section_type;
 
@@ -17,7 +16,7 @@ enum section_type_is {
 
 /* Of `count` elements of `type` in the section, or of blocks of so many; replaces both by what is to be given to
  * MPI until section_type_end(), also by an operation that outlives that. */
-HIDDEN extern enum section_type_is section_type(const CFI_cdesc_t *of, MPI_Count *count, MPI_Datatype *type,
+HIDDEN extern enum section_type_is section_type(const struct array *of, MPI_Count *count, MPI_Datatype *type,
                                                 int is_blocks, struct section_type **made, int *error);
 HIDDEN extern void section_type_end(struct section_type *made);
 

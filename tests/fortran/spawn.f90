@@ -20,7 +20,7 @@ program spawn
     call get_command_argument(2, second)
     told = 0
     if (command_argument_count() == 0) told = 1
-    if (command_argument_count() == 2 .and. first == 'one word' .and. second == '  two') told = 10
+    if (command_argument_count() == 2 .and. first == 'one word' .and. second == 'two') told = 10
     if (command_argument_count() == 1 .and. first == 'alone') told = 100
     call MPI_Reduce(told, n, 1, MPI_INTEGER, MPI_SUM, 0, parent)
     call MPI_Comm_disconnect(parent)

@@ -59,7 +59,7 @@ must "$bin/tutti" fortran --fc="$work/other"
 must_say 'done' 'tutti fortran'
 must "$bin/mpifort" -fc="$work/other" p.f90 -o p
 must ldd ./p
-must_say "$work/data/tutti/fortran/gfortran-99/libmpifort_abi.so.1" 'the library of its own'
+must_say "$work/data/tutti/fortran/gfortran-99/libmpifort_abi.so.2" 'the library of its own'
 must "$bin/mpirun" -n 2 ./p
 if "$bin/tutti" fortran --fc=/nowhere/fc >out 2>&1; then echo "built by nothing"; exit 1; fi
 must_say "there is no Fortran compiler '/nowhere/fc'" 'tutti fortran without a compiler'

@@ -1,0 +1,141 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# usage: probe.sh FC CC…   finds out how a Fortran compiler has to hand over the buffers of mpi_f08 (descriptor.h), and
+# prints it: "c" or "own", and the flags that the library is compiled with. Works in the current folder, into files that
+# begin with probe_. FC is one word of the command line, CC may be several. Fails with a sentence where neither is right.
+sources=$(dirname -- "$(readlink -f -- "$0")")
+fc=$1
+shift
+
+# What C sees: the sum of n * a(n) of an array of 4-byte integers, whose rows have to be where the descriptor says.
+cat >probe_look.c <<'END'
+#include "descriptor.h"
+int probe_look_(const descriptor *d, int *copied) {
+  struct array a;
+  int sum = 0;
+  *copied = is_copy(d);
+  if (array_of(d, &a) != kWell) return -1;
+  if (a.elem_len < 4 && !(a.rank == 1 && a.elem_len == 3)) return -2;
+  if (a.rank == 0) return *(int *)a.base;
+  for (ptrdiff_t i = 0; i < a.dim[0].extent; i++) sum += (int)(i + 1) * (int)(*(unsigned *)(a.base + i * a.dim[0].stride) & 0xffffff);
+  return sum;
+}
+END
+
+# 1 or more for what is wrong, by a program that may not even be compiled.
+interface() {
+  printf '%s\n' 'module probe_interface' '  implicit none' '  interface' "    function probe_look(buf, copied) result(sum) $1" \
+    '      implicit none' '      type(*), dimension(..) :: buf' '      integer :: copied, sum' '    end function' \
+    '  end interface' '  type item' '    integer :: i, x, y' '  end type' 'end module'
+}
+components() {
+  cat <<'END'
+program probe
+  use probe_interface
+  implicit none
+  type(item), allocatable, target :: a(:)
+  type(item), pointer :: p(:)
+  integer, allocatable, target :: from_zero(:)
+  integer, pointer :: q(:)
+  integer :: k, copied, here, sum
+  integer(8) :: before, after
+  logical :: known
+  allocate (a(5), from_zero(0:4))
+  do k = 1, 5
+    a(k) = item(100 * k, k, 10 * k)
+    from_zero(k - 1) = k
+  end do
+  before = loc(a)
+  sum = probe_look(a%x, here)
+  after = loc(a)
+  if (sum /= 55 .or. before /= after) stop 1
+  if (probe_look(a(1:5:2)%y, copied) /= 10 * (1 + 6 + 15)) stop 1
+  p => a(2:5:2)
+  if (probe_look(p%x, copied) /= 2 + 2 * 4) stop 1
+  if (probe_look(p(2)%x, copied) /= 4) stop 1
+  if (probe_look(from_zero(4:0:-2), copied) /= 5 + 2 * 3 + 3 * 1) stop 1
+  if (probe_look(from_zero, copied) /= 55) stop 1
+  known = here == 1 .and. copied == 0
+  q(0:) => from_zero(0:4:2)
+  if (probe_look(q, copied) /= 1 + 2 * 3 + 3 * 5) stop 1
+  if (.not. known .or. copied /= 0) stop 2
+end program
+END
+}
+polymorphic() {
+  cat <<'END'
+program probe
+  use probe_interface
+  implicit none
+  integer :: i(6) = [1, 2, 3, 4, 5, 6]
+  type(item) :: t(4)
+  t = [item(7, 1, 1), item(8, 1, 1), item(9, 1, 1), item(10, 1, 1)]
+  if (one(i(2)) /= 2) stop 1
+  if (one(t(2)) /= 8) stop 1
+  if (declared(t(3)) /= 9) stop 1
+  if (many(i(1:6:2)) /= 1 + 6 + 15) stop 1
+  if (many(t(1:4:3)) /= 7 + 20) stop 1
+contains
+  integer function one(x)
+    class(*), intent(in) :: x
+    integer :: copied
+    one = probe_look(x, copied)
+  end function
+  integer function declared(x)
+    class(item), intent(in) :: x
+    integer :: copied
+    declared = probe_look(x, copied)
+  end function
+  integer function many(x)
+    class(*), intent(in) :: x(:)
+    integer :: copied
+    many = probe_look(x, copied)
+  end function
+end program
+END
+}
+characters() {
+  cat <<'END'
+program probe
+  use probe_interface
+  implicit none
+  character(3) :: c(5) = [character(3) :: 'abc', 'bcd', 'cde', 'def', 'efg']
+  integer :: copied
+  if (many(c(1:5:2)) /= probe_look(c(1:5:2), copied)) stop 1
+contains
+  integer function many(x)
+    class(*), intent(in) :: x(:)
+    integer :: copied
+    many = probe_look(x, copied)
+  end function
+end program
+END
+}
+
+# The exit code of a program; 99: it is not compiled.
+tried() {
+  binding=$1 flags=$2 program=$3
+  shift 3
+  interface "$binding" >probe_interface.f90
+  $program >probe_program.f90
+  "$@" -std=gnu11 $flags "-I$sources" -c probe_look.c -o probe_look.o >probe_log 2>&1 || return 99
+  $fc probe_interface.f90 probe_program.f90 probe_look.o -o probe_program >>probe_log 2>&1 || return 99
+  ./probe_program >>probe_log 2>&1
+}
+
+by_c='bind(C, name="probe_look_")' own=-DTUTTI_FORTRAN_OWN_DESCRIPTORS told=-DTUTTI_FORTRAN_COPIES_ARE_TOLD
+tried "$by_c" '' components "$@"
+case $? in
+  0 | 2)
+    if tried "$by_c" '' polymorphic "$@"; then echo c; else echo c -DTUTTI_FORTRAN_OTHERS_ARE_WRONG; fi
+    exit
+    ;;
+esac
+tried '' "$own $told" components "$@"
+case $? in
+  0) ;;
+  2) told= ;;
+  *) echo "this compiler describes the buffers of mpi_f08 neither as C does nor as gfortran 9 and later" >&2; exit 1 ;;
+esac
+tried '' "$own" characters "$@" || told="$told -DTUTTI_FORTRAN_SPANS_ARE_SHORT"
+echo own $own $told
