@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "launcher/environment.hpp"
 
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -27,6 +28,23 @@ constexpr std::string_view kHostVariables[] = {"HOSTNAME",
                                                "SHLVL",
                                                "_"};
 constexpr std::string_view kHostPrefixes[] = {"SSH_", "PMIX_", "PMI_"};
+
+// PMI_RANK and PMI_SIZE are not among them: a library that finds these looks for a server of PMI-1.
+struct RankVariable {
+  std::string_view name;
+  int RankNumbers::*number;
+};
+constexpr RankVariable kRankVariables[] = {{"OMPI_COMM_WORLD_RANK", &RankNumbers::rank},
+                                           {"OMPI_COMM_WORLD_SIZE", &RankNumbers::size},
+                                           {"OMPI_COMM_WORLD_LOCAL_RANK", &RankNumbers::local_rank},
+                                           {"OMPI_COMM_WORLD_LOCAL_SIZE", &RankNumbers::local_size},
+                                           {"OMPI_COMM_WORLD_NODE_RANK", &RankNumbers::local_rank},
+                                           {"MPI_LOCALRANKID", &RankNumbers::local_rank},
+                                           {"MPI_LOCALNRANKS", &RankNumbers::local_size},
+                                           {"TUTTI_RANK", &RankNumbers::rank},
+                                           {"TUTTI_SIZE", &RankNumbers::size},
+                                           {"TUTTI_LOCAL_RANK", &RankNumbers::local_rank},
+                                           {"TUTTI_LOCAL_SIZE", &RankNumbers::local_size}};
 
 std::string_view name_of(std::string_view pair) {
   return pair.substr(0, pair.find('='));
@@ -93,6 +111,18 @@ void put_variable(std::vector<std::string>& environment, const std::string& pair
     return;
   }
   environment.push_back(pair);
+}
+
+void put_rank_numbers(std::vector<std::string>& environment, const RankNumbers& numbers) {
+  for (const RankVariable& each : kRankVariables)
+    put_variable(environment, fmt::format("{}={}", each.name, numbers.*each.number));
+}
+
+void drop_rank_numbers(std::vector<std::string>& environment) {
+  if (variable(environment, "TUTTI_RANK").empty()) return;  // another launcher's are the user's business
+  std::erase_if(environment, [](const std::string& pair) {
+    return std::ranges::any_of(kRankVariables, [&](const auto& each) { return name_of(pair) == each.name; });
+  });
 }
 
 void put_sanitizer_options(std::vector<std::string>& environment) {

@@ -29,6 +29,15 @@ std::vector<std::string> own_variables(std::string_view pattern);
 void put_variable(std::vector<std::string>& environment, const std::string& pair);
 std::string variable(const std::vector<std::string>& environment, const std::string& name);
 
+// Who a rank is, for programs that want to know it before MPI_Init, such as to choose a GPU: by the names that Open MPI
+// and MPICH's kin give it, which scripts read, and by ours.
+struct RankNumbers {
+  int rank, size, local_rank, local_size;  // local: of those on its node
+};
+void put_rank_numbers(std::vector<std::string>& environment, const RankNumbers& numbers);
+// Those of a job of ours that this one is started in, which would say something wrong here.
+void drop_rank_numbers(std::vector<std::string>& environment);
+
 // For programs built with -fsanitize: names this installation's lists of what the sanitizers would say of
 // the libraries below MPI. What the user has set stands behind it and so goes before it.
 void put_sanitizer_options(std::vector<std::string>& environment);

@@ -386,6 +386,11 @@ void Job::note(int node, const std::string& line) {
   err_->put(node, "tutti: " + printable(line) + "\n", 0);
 }
 
+void Job::remark(int, Level level, const std::string& line) {
+  constexpr size_t most = 10;  // of a node that cannot stop
+  if (remarks_.size() < most && remarks_.insert(line).second) say(level, "{}", printable(line));
+}
+
 // Where all ranks read the same, the slowest node says when there is more.
 void Job::input_wanted(int node) {
   if (input_rank_ == kEveryRank) {

@@ -60,6 +60,7 @@ class Job final : public NodeEvents {
   void rank_aborted(int node, int rank, int code, const std::string& text) override;
   void output(int node, int rank, Stream stream, std::string bytes) override;
   void note(int node, const std::string& line) override;
+  void remark(int node, Level level, const std::string& line) override;
   void input_wanted(int node) override;
   void fence(int node, const std::string& key, const std::string& data, const Addresses& addresses) override;
   void modex_wanted(int node, uint64_t token, int rank) override;
@@ -134,6 +135,7 @@ class Job final : public NodeEvents {
   RollCall roll_call_;
   Addresses published_;  // by the ranks of all nodes, for the latest fence with addresses ...
   std::string spread_;   // ... and the key of those that every node has been told
+  std::set<std::string> remarks_;        // that are told
   std::set<int> known_silent_;          // nodes of whose silence has been told
   std::map<int, std::string> unclean_;  // nodes where processes may be left, and why
   JobState state_ = JobState::starting;

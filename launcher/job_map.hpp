@@ -45,6 +45,7 @@ struct NodeTask {
   BindTo bind_to = BindTo::automatic;
   bool report_bindings = false;
   bool foreign_mpi = false;  // start programs that are built for another MPI
+  bool rank_variables = true;  // ranks find their numbers in their environment
   int input_rank = 0;        // which reads standard input; -1: none
   int pmix_ranks = 0;        // a job of more ranks is not described to PMIx rank by rank
   int gpus_per_rank = 0;     // 0: nothing is said of GPUs

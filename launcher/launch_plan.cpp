@@ -321,6 +321,7 @@ Result<NodeTask> make_task(const LaunchPlan& plan, const std::string& job_id,
   task.report_bindings = plan.options.report_bindings;
   task.pmix_ranks = static_cast<int>(plan.config.number("launch.pmix_ranks"));
   task.foreign_mpi = plan.config.flag("launch.foreign_mpi");
+  task.rank_variables = plan.config.flag("launch.rank_variables");
   task.kill_grace = plan.config.duration("launch.kill_grace");
   return task;
 }

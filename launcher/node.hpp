@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 
+#include "base/log.hpp"
 #include "launcher/job_map.hpp"
 #include "launcher/rank_view.hpp"
 
@@ -64,6 +65,8 @@ class NodeEvents {
   virtual void rank_aborted(int node, int rank, int code, const std::string& text) = 0;
   virtual void output(int node, int rank, Stream stream, std::string bytes) = 0;
   virtual void note(int node, const std::string& line) = 0;  // a line of ours, such as a binding
+  // Told once, whichever nodes say it.
+  virtual void remark(int node, Level level, const std::string& line) = 0;
   virtual void input_wanted(int node) = 0;
   // `addresses`: of the node's ranks, where they have published them for this fence.
   virtual void fence(int node, const std::string& key, const std::string& data, const Addresses& addresses) = 0;

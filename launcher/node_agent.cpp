@@ -221,7 +221,7 @@ void NodeAgent::start_slice() {
       ::close(starting_->failures);
       starting_.reset();
       late_starts_ = loop_.after(kLateStart, [this] { tell_late_starts(); });
-      return;
+      return look_for_another_mpi();
     }
   } while (std::chrono::steady_clock::now() < end);
   starting_->next_slice = loop_.after(std::chrono::nanoseconds(0), [this] { start_slice(); });
@@ -287,6 +287,13 @@ std::vector<std::string> NodeAgent::environment_of(const Rank& rank,
   put_variable(out, fmt::format("{}={}", kJobFolderVariable, cleanup_.folder()));
   put_variable(out, "PWD=" + task_.map.apps[static_cast<size_t>(place.app)].folder);
   if (!allocation_.empty()) put_variable(out, "TUTTI_ALLOCATION=" + allocation_);
+  if (task_.rank_variables)
+    put_rank_numbers(out, {.rank = rank.rank,
+                           .size = static_cast<int>(task_.map.ranks.size()),
+                           .local_rank = place.local_rank,
+                           .local_size = task_.map.ranks.count_on(task_.node)});
+  else
+    drop_rank_numbers(out);
   if (place.app > 0) put_variable(out, fmt::format("TUTTI_APPNUM={}", place.app));
   // A bound rank cannot see by itself how crowded its node is.
   put_variable(out, fmt::format("TUTTI_NODE_CORES={}", topology().allowed_cores()));

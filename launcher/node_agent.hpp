@@ -14,6 +14,7 @@
 #include "launcher/gpus.hpp"
 #include "launcher/lines.hpp"
 #include "launcher/node.hpp"
+#include "launcher/other_mpi.hpp"
 #include "launcher/pmix_server.hpp"
 #include "launcher/reaper.hpp"
 #include "launcher/spawn.hpp"
@@ -106,7 +107,8 @@ class NodeAgent final : public Node, private PmixServer::Events {
   static void settle_folder(App& app);
   Error place_files();
   Program program_of(const App& app, const std::string& search) const;
-  std::optional<std::string> program_of_another_mpi() const;
+  std::optional<std::string> program_of_another_mpi();
+  void look_for_another_mpi();
   std::string why_not_begun(const SpawnFailure& failure) const;
   void tell_late_starts();
 
@@ -140,6 +142,8 @@ class NodeAgent final : public Node, private PmixServer::Events {
   Watch failures_watch_;
   Watch late_starts_;
   bool launch_failed_ = false;
+
+  std::optional<OtherMpiLook> other_mpi_;
 
   std::vector<std::unique_ptr<Input>> inputs_;
   bool input_ended_ = false, input_asked_ = false;

@@ -81,11 +81,12 @@ Program NodeAgent::program_of(const App& app, const std::string& search) const {
   return find_program(command, search, app.folder);
 }
 
-// A program of another MPI would run as so many jobs of one rank each, and say nothing. What is to be
-// said instead, if there is one among those of this node.
-std::optional<std::string> NodeAgent::program_of_another_mpi() const {
+// A program of another MPI would run as so many jobs of one rank each, and say nothing. Why one among those of this
+// node is not started, if there is one; of one that joins the job the user is told whose library it has.
+std::optional<std::string> NodeAgent::program_of_another_mpi() {
   if (task_.foreign_mpi) return std::nullopt;
   std::set<int> judged;
+  std::set<std::string> told;
   for (const int number : starting_->ranks) {
     const int index = task_.map.ranks[static_cast<size_t>(number)].app;
     if (!judged.insert(index).second) continue;
@@ -96,12 +97,34 @@ std::optional<std::string> NodeAgent::program_of_another_mpi() const {
     const std::string search = variable(environment, "PATH");
     const Program program = program_of(app, search);
     if (program.path.empty()) continue;  // will be told
-    if (std::optional<std::string> sentence =
-            built_for_another_mpi({program.path, app.command, app.folder, search,
-                                   variable(environment, "LD_LIBRARY_PATH")}))
-      return sentence;
+    const std::optional<OtherMpi> other = built_for_another_mpi(
+        {program.path, app.command, app.folder, search, variable(environment, "LD_LIBRARY_PATH")});
+    if (!other) continue;
+    if (!other->joins) return why_refused(*other);
+    told.insert(whose_library(*other));
   }
+  for (const std::string& line : told) job_.remark(task_.node, Level::note, line);
+  // Such a program may ask PMIx for all that there is.
+  if (!told.empty()) task_.pmix_ranks = std::max(task_.pmix_ranks, static_cast<int>(task_.map.ranks.size()));
   return std::nullopt;
+}
+
+// A program that loads its MPI while it runs, or hides it behind another command, is found when it does.
+void NodeAgent::look_for_another_mpi() {
+  if (task_.foreign_mpi || task_.map.ranks.size() == 1) return;
+  const auto strangers = [this] {
+    std::vector<int> out;
+    for (const auto& [number, rank] : ranks_)
+      if (rank->alive && !rank->connected) out.push_back(rank->pid);
+    return out;
+  };
+  other_mpi_.emplace(loop_, strangers, [this](const LoadedMpi& found) {
+    job_.remark(task_.node, Level::warning,
+                   fmt::format("{} has loaded {} of {} and has not met Tutti's mpirun: each of its ranks is a job of its own, of "
+                               "one rank; start it with the mpirun of that MPI, or let it use Tutti's library (mpirun(1), "
+                               "PROGRAMS OF ANOTHER MPI)",
+                               found.program, found.library, found.mpi));
+  });
 }
 
 // The kernel's word is about the program or about what it needs to run, which is for us to tell.

@@ -11,6 +11,7 @@
 
 #include "base/printable.hpp"
 #include "launcher/elf_file.hpp"
+#include "launcher/other_mpi.hpp"
 #include "launcher/script.hpp"
 #include "launcher/spawn.hpp"
 
@@ -19,31 +20,6 @@ namespace {
 
 constexpr int kDeepest = 4;             // scripts that start scripts
 constexpr size_t kMostLibraries = 200;  // that are looked into for one program
-
-// The libraries by which one knows an MPI: a file's name begins so.
-struct Mark {
-  std::string_view library;
-  const char* mpi;
-};
-constexpr const char *kOpenMpi = "Open MPI", *kMpich = "MPICH, Intel MPI or MVAPICH";
-constexpr Mark kMarks[] = {
-    {"libmpi.so.40", kOpenMpi},
-    {"libmpi.so.20", kOpenMpi},
-    {"libmpi_mpifh.so", kOpenMpi},
-    {"libmpi_usempi", kOpenMpi},
-    {"libmpi_cxx.so", kOpenMpi},
-    {"libmpi.so.12", kMpich},
-    {"libmpich.so", kMpich},
-    {"libmpichcxx.so", kMpich},
-    {"libmpichfort.so", kMpich},
-    {"libmpichf90.so", kMpich},
-    {"libmpicxx.so.12", kMpich},
-    {"libmpifort.so.12", kMpich},
-    {"libmpi_ibm.so", "IBM Spectrum MPI"},
-    {"libmpi_cray.so", "HPE Cray MPICH"},
-    {"libmpi_gnu_", "HPE Cray MPICH"},
-};
-constexpr std::string_view kOurs = "libmpi_abi.so";  // of whichever MPI with the standard's ABI
 
 // They have no MPI in them, and nearly every program needs them.
 constexpr std::string_view kPlainLibraries[] = {"libc.so",      "libm.so",     "libpthread.so",
@@ -75,12 +51,6 @@ bool is_one_of(const std::string& word, std::span<const std::string_view> names)
   return std::ranges::count(names, std::string_view(word)) > 0;
 }
 
-// The library that gives it away, or nothing.
-struct Found {
-  const Mark* mark;
-  std::string library;
-};
-
 std::string library_in(const std::string& name, const std::vector<std::string>& folders) {
   if (name.find('/') != name.npos) return name;
   for (const std::string& folder : folders) {
@@ -104,56 +74,55 @@ std::vector<std::string> split_folders(const std::string& list) {
 // Through the libraries that the program needs, nearest first: the MPI may be behind one of the
 // program's own libraries. Whatever needs the standard's ABI is ours, and so is a program whose
 // "other" MPI is a translation that needs it.
-std::optional<Found> foreign_library(const ElfFile& program, const std::string& library_path) {
+std::optional<OtherMpi> foreign_library(const ElfFile& program, const std::string& library_path) {
   std::vector<std::string> folders = split_folders(library_path);
   folders.insert(folders.begin(), program.library_folders.begin(), program.library_folders.end());
   folders.insert(folders.end(), std::begin(kLibraryFolders), std::end(kLibraryFolders));
   std::vector<std::string> names = program.needed;
-  std::optional<Found> found;
-  for (size_t at = 0; at < names.size() && names.size() < kMostLibraries; ++at) {
+  MpiLibraries seen;
+  for (size_t at = 0; at < names.size() && names.size() < kMostLibraries && !seen.is_standard(); ++at) {
     const std::string name = names[at];
-    if (name.starts_with(kOurs)) return std::nullopt;
     const auto plain = [&](std::string_view begin) { return name.starts_with(begin); };
     if (std::ranges::any_of(kPlainLibraries, plain)) continue;
-    if (!found)
-      for (const Mark& mark : kMarks)
-        if (!found && base_name(name).starts_with(mark.library)) found = Found{&mark, name};
+    seen.see(name);
     const std::optional<ElfFile> library = read_elf(library_in(name, folders));
     if (!library) continue;
     for (const std::string& next : library->needed)
       if (std::ranges::count(names, next) == 0) names.push_back(next);
   }
-  return found;
+  if (!seen.is_foreign()) return std::nullopt;
+  return OtherMpi{"", seen.mpi(), seen.library(), seen.joins_by_pmix()};
 }
 
-std::optional<std::string> judge(const Start& start, int depth);
+std::optional<OtherMpi> judge(const Start& start, int depth);
 
 std::string in_folder(const std::string& folder, const std::string& path) {
   return path.starts_with('/') ? path : folder + "/" + path;
 }
 
-// What a script, or the text after -c, starts.
-std::optional<std::string> judge_script(const Start& start, std::string_view text,
-                                        const std::vector<std::string>& arguments, int depth) {
+// What a script, or the text after -c, starts; of several rather one that cannot join.
+std::optional<OtherMpi> judge_script(const Start& start, std::string_view text,
+                                     const std::vector<std::string>& arguments, int depth) {
   std::string folder = start.folder;
+  std::optional<OtherMpi> found;
   for (std::vector<std::string>& words : commands_of_script(text, arguments)) {
     if (words[0] == "cd" && words.size() == 2) {
       folder = in_folder(folder, words[1]);
       struct stat about;
-      if (::stat(folder.c_str(), &about) != 0 || !S_ISDIR(about.st_mode)) return std::nullopt;
+      if (::stat(folder.c_str(), &about) != 0 || !S_ISDIR(about.st_mode)) return found;
       continue;
     }
     const Program program = find_program(words[0], start.search_path, folder);
     const std::string path = program.path.empty() ? words[0] : program.path;
-    if (auto sentence =
-            judge({path, std::move(words), folder, start.search_path, start.library_path}, depth + 1))
-      return sentence;
+    auto other = judge({path, std::move(words), folder, start.search_path, start.library_path}, depth + 1);
+    if (other && !other->joins) return other;
+    if (!found) found = std::move(other);
   }
-  return std::nullopt;
+  return found;
 }
 
 // A shell that is told a file or, with -c, a text.
-std::optional<std::string> judge_shell(const Start& start, int depth) {
+std::optional<OtherMpi> judge_shell(const Start& start, int depth) {
   const std::vector<std::string>& words = start.command;
   // Letters stand together: bash -lc TEXT.
   const auto has_letter = [&](size_t word, char letter) {
@@ -178,7 +147,7 @@ std::optional<std::string> judge_shell(const Start& start, int depth) {
   return judge_script(script, *text, {script.command.begin() + 1, script.command.end()}, depth);
 }
 
-std::optional<std::string> judge(const Start& start, int depth) {
+std::optional<OtherMpi> judge(const Start& start, int depth) {
   if (depth > kDeepest || start.command.empty()) return std::nullopt;
   const std::string name = base_name(start.command[0]);
   if (is_one_of(name, kShells)) return judge_shell(start, depth);
@@ -200,14 +169,9 @@ std::optional<std::string> judge(const Start& start, int depth) {
     return std::nullopt;
   }
   if (const std::optional<ElfFile> file = read_elf(start.path)) {
-    const std::optional<Found> found = foreign_library(*file, start.library_path);
-    if (!found) return std::nullopt;
-    return fmt::format(
-        "{} is built for {} (it needs {}), and each of its ranks would be a job of its own; "
-        "compile "
-        "it with Tutti's mpicc, or start it with the mpirun of that MPI "
-        "(--set launch.foreign_mpi=on starts it all the same)",
-        printable(start.command[0]), found->mark->mpi, printable(found->library));
+    std::optional<OtherMpi> found = foreign_library(*file, start.library_path);
+    if (found) found->program = start.command[0];
+    return found;
   }
   const std::optional<std::string> text = read_text(start.path);
   const std::optional<std::vector<std::string>> interpreter =
@@ -227,8 +191,21 @@ std::optional<std::string> judge(const Start& start, int depth) {
 
 }  // namespace
 
-std::optional<std::string> built_for_another_mpi(const Start& start) {
+std::optional<OtherMpi> built_for_another_mpi(const Start& start) {
   return judge(start, 0);
+}
+
+std::string why_refused(const OtherMpi& other) {
+  return fmt::format(
+      "{} is built for {} (it needs {}), and each of its ranks would be a job of its own; compile it with Tutti's mpicc, "
+      "or start it with the mpirun of that MPI (--set launch.foreign_mpi=on starts it all the same)",
+      printable(other.program), other.mpi, printable(other.library));
+}
+
+std::string whose_library(const OtherMpi& other) {
+  return fmt::format(
+      "{} runs with the library of {} ({}), which finds its ranks by PMIx: a job of Tutti's mpirun, but none of its library",
+      printable(other.program), other.mpi, printable(other.library));
 }
 
 std::string what_to_do_with_source(const std::string& path) {

@@ -16,8 +16,16 @@ struct Start {
   std::vector<std::string> command;               // the program's name and its arguments
   std::string folder, search_path, library_path;  // current folder, PATH, LD_LIBRARY_PATH
 };
-// Where the program is built for an MPI that is not this one: a sentence with it, and what to do.
-std::optional<std::string> built_for_another_mpi(const Start& start);
+struct OtherMpi {
+  std::string program;
+  const char* mpi;
+  std::string library;
+  bool joins;  // its ranks meet each other by the launcher's PMIx server, as Tutti's do
+};
+// Where the program is built for an MPI that is not this one.
+std::optional<OtherMpi> built_for_another_mpi(const Start& start);
+std::string why_refused(const OtherMpi& other);    // with what to do
+std::string whose_library(const OtherMpi& other);  // of one that joins
 
 // Why execve() refused a file that is there; empty: the error number says it all.
 std::string why_not_executed(const std::string& path, int error_number);

@@ -85,6 +85,7 @@ inline constexpr TalkRule kTalkRules[] = {
     {Message::rank_waits, "rank_waits", Side::daemon, kOfRanks},
     {Message::output, "output", Side::daemon, kUntilDone},
     {Message::note, "note", Side::daemon, kUntilDone},
+    {Message::remark, "remark", Side::daemon, kUntilDone},
     {Message::input_wanted, "input_wanted", Side::daemon, kUntilDone},
     {Message::fence, "fence", Side::daemon, kOfRanks},
     {Message::modex_wanted, "modex_wanted", Side::daemon, kOfRanks},

@@ -108,6 +108,11 @@ bool RemoteNode::dispatch(Message type, std::string_view payload, NodeEvents& jo
              (job.output(node, number, stream, std::move(data)), true);
     case Message::note:
       return unpack(payload, text) && (job.note(node, text), true);
+    case Message::remark: {
+      Level level = Level::note;
+      return unpack(payload, level, text) && (level == Level::warning || level == Level::note) &&
+             (job.remark(node, level, text), true);
+    }
     case Message::input_wanted:
       return unpack(payload) && (job.input_wanted(node), true);
     case Message::fence:

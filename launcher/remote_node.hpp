@@ -74,6 +74,7 @@ class LauncherEvents final : public NodeEvents {
     tell(Message::output, rank, stream, bytes);
   }
   void note(int, const std::string& line) override { tell(Message::note, line); }
+  void remark(int, Level level, const std::string& line) override { tell(Message::remark, level, line); }
   void input_wanted(int) override { tell(Message::input_wanted); }
   void fence(int, const std::string& key, const std::string& data, const Addresses& addresses) override {
     tell(Message::fence, key, data, addresses);

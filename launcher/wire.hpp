@@ -66,6 +66,7 @@ enum class Message : uint8_t {
   rank_waits,
   answered,
   addresses_wanted,
+  remark,
 };
 
 namespace wire {
@@ -251,6 +252,7 @@ void fields(Archive& a, NodeTask& v) {
   a(v.bind_to);
   a(v.report_bindings);
   a(v.foreign_mpi);
+  a(v.rank_variables);
   a(v.input_rank);
   a(v.pmix_ranks);
   a(v.gpus_per_rank);

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <optional>
 #include <sstream>
+#include <string_view>
 
 #include "base/flush.hpp"
 #include "base/log.hpp"
@@ -23,18 +24,32 @@ struct Hint {
   const char* launcher;
   const char* remedy;
 };
+constexpr const char* kOpenMpiSize = "OMPI_COMM_WORLD_SIZE";
 constexpr Hint kHints[] = {
     {"SLURM_STEP_NUM_TASKS", "srun", "start it with srun --mpi=pmix"},
     {"PMI_SIZE", "a PMI-1 launcher (MPICH's mpiexec, or srun --mpi=pmi2)",
      "start it with Tutti's mpirun, or with srun --mpi=pmix"},
-    {"OMPI_COMM_WORLD_SIZE", "Open MPI's mpirun", "start it with Tutti's mpirun"},
+    {kOpenMpiSize, "Open MPI's mpirun", "start it with Tutti's mpirun"},
     {"MV2_COMM_WORLD_SIZE", "MVAPICH's mpirun", "start it with Tutti's mpirun"},
 };
+
+std::string_view value_of(const char* variable) {
+  const char* const value = std::getenv(variable);
+  return value ? value : "";
+}
+
+// Tutti's mpirun gives its ranks these variables, too, and its own beside them. Open MPI's mpirun inside of such a rank
+// gives more than Tutti's does, also where the numbers are the same.
+bool is_of_tutti(const Hint& hint) {
+  if (std::string_view(hint.variable) != kOpenMpiSize || value_of("TUTTI_SIZE").empty()) return false;
+  return value_of("TUTTI_SIZE") == value_of(kOpenMpiSize) && value_of("TUTTI_RANK") == value_of("OMPI_COMM_WORLD_RANK") &&
+         value_of("OMPI_UNIVERSE_SIZE").empty();
+}
 
 std::optional<Error> one_of_several() {
   for (const Hint& hint : kHints) {
     const char* value = std::getenv(hint.variable);
-    if (!value || std::atoi(value) <= 1) continue;
+    if (!value || std::atoi(value) <= 1 || is_of_tutti(hint)) continue;
     return failure(MPI_ERR_OTHER,
                    "the environment says that {} started {} processes ({}={}), but there is no PMIx "
                    "server through which they could find each other; {}. To run it as a job of one "

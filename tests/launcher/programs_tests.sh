@@ -84,3 +84,83 @@ test_programs_of_another_mpi_are_not_started() {
   expect_code 0
   nothing_is_left
 }
+# A program that loads libraries of these names while it runs, and stays for a while.
+loader_of() {
+  cat >loads.c <<'END'
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main(int argc, char **argv) {
+  for (int i = 1; i < argc; ++i)
+    if (!dlopen(argv[i], RTLD_NOW)) return 1;
+  usleep(500000);
+  return 0;
+}
+END
+  echo 'int f(void) { return 0; }' >f.c
+  cc -o loads loads.c -ldl || fail "no compiler"
+  local name
+  for name; do cc -shared -fPIC -o "$name" f.c; done
+}
+test_an_mpi_that_is_loaded_is_told_once() {
+  loader_of libmpi.so.40.30.4 libmpi.so.12 libmpi_abi.so.1 libpmix.so.2 libopen-rte.so.40
+  launch -n 2 ./loads ./libmpi.so.40.30.4
+  expect_code 0
+  said_once "tutti: warning: loads has loaded libmpi.so.40.30.4 of Open MPI and has not met Tutti's mpirun"
+  said_once "start it with the mpirun of that MPI"
+  # Behind commands that nobody can look through, and with an environment of its own.
+  launch -n 1 true : -n 1 env -i sh -c 'x=./loads; $x ./libmpi.so.12; true'
+  expect_code 0
+  said_once "loads has loaded libmpi.so.12 of MPICH, Intel MPI or MVAPICH"
+  # Open MPI 4 has its own runtime beside the library of PMIx.
+  launch -n 2 ./loads ./libpmix.so.2 ./libmpi.so.40.30.4 ./libopen-rte.so.40
+  said_once "has loaded libmpi.so.40.30.4"
+  nothing_is_left
+}
+# A translation; one that joins by PMIx; one that another launcher has started. Of one rank there is nothing to say.
+test_an_mpi_that_is_loaded_rightly_is_not_told() {
+  loader_of libmpi.so.40.30.4 libmpi.so.12 libmpi_abi.so.1 libpmix.so.2
+  launch -n 1 ./loads ./libmpi.so.40.30.4 ./libmpi_abi.so.1 : -n 1 ./loads ./libpmix.so.2 ./libmpi.so.40.30.4 : \
+    -n 1 sh -c 'PMI_RANK=0 PMI_SIZE=2 ./loads ./libmpi.so.12; true'
+  expect_code 0
+  ! grep -q "has loaded" err || fail "a program is told that joins, or has its launcher"
+  launch -n 1 ./loads ./libmpi.so.40.30.4
+  ! grep -q "has loaded" err || fail "one rank is told"
+  launch --set launch.foreign_mpi=on -n 2 ./loads ./libmpi.so.40.30.4
+  ! grep -q "has loaded" err || fail "a user is told who knows"
+  nothing_is_left
+}
+test_programs_of_an_mpi_that_joins_by_pmix_are_started() {
+  echo 'int f(void) { return 0; }' >f.c
+  echo 'int f(void); int main(void) { return f(); }' >main.c
+  cc -shared -fPIC -Wl,-soname,libpmix.so.2 -o libpmix.so.2 f.c
+  cc -shared -fPIC -Wl,-soname,libmpi.so.40 -Wl,-rpath,"$work" -Wl,--no-as-needed -o libmpi.so.40 f.c ./libpmix.so.2
+  cc -o theirs main.c ./libmpi.so.40 -Wl,-rpath,"$work" || fail "no compiler"
+  launch -n 2 ./theirs
+  expect_code 0
+  said_once "tutti: ./theirs runs with the library of Open MPI (libmpi.so.40), which finds its ranks by PMIx"
+  nothing_is_left
+}
+# Programs and scripts ask for these before MPI_Init.
+test_ranks_find_their_numbers_in_the_environment() {
+  cat >says <<'END'
+#!/bin/sh
+echo "$OMPI_COMM_WORLD_RANK $OMPI_COMM_WORLD_SIZE $OMPI_COMM_WORLD_LOCAL_RANK $OMPI_COMM_WORLD_LOCAL_SIZE $OMPI_COMM_WORLD_NODE_RANK" \
+  "$MPI_LOCALRANKID $MPI_LOCALNRANKS $TUTTI_RANK $TUTTI_SIZE $TUTTI_LOCAL_RANK $TUTTI_LOCAL_SIZE ${PMI_RANK-none} ${PMI_SIZE-none}"
+END
+  chmod +x says
+  launch -n 2 ./says : -n 1 ./says
+  expect_code 0
+  local rank
+  for rank in 0 1 2; do printed "$rank 3 $rank 3 $rank $rank 3 $rank 3 $rank 3 none none"; done
+  printed_lines 3
+  # A job inside of a rank has its own numbers, or none.
+  launch -n 2 "$mpirun" -n 1 ./says
+  [ "$(grep -c "^0 1 0 1 0 0 1 0 1 0 1 none none$" out)" = 2 ] || fail "a nested job has other numbers"
+  launch -n 2 "$mpirun" --set launch.rank_variables=off -n 1 ./says
+  [ "$(grep -c "^          *none none$" out)" = 2 ] || fail "a nested job has the outer one's numbers"
+  # Those of another launcher are the user's, where ours are off.
+  OMPI_COMM_WORLD_RANK=7 launch --set launch.rank_variables=off -n 1 ./says
+  [ "$(sed 's/ .*//' out)" = 7 ] || fail "another launcher's numbers are gone"
+  nothing_is_left
+}
