@@ -42,6 +42,12 @@ for variable in PMI_SIZE OMPI_COMM_WORLD_SIZE SLURM_STEP_NUM_TASKS MV2_COMM_WORL
   case $said in *"$variable=4"*"PMIx"*) ;; *) echo "wrong: with $variable=4: $said"; bad=1 ;; esac
   env $variable=1 timeout 60 "$program" >/dev/null || { echo "wrong: failed with $variable=1"; bad=1; }
 done
+# Tutti's mpirun gives such variables, too, which its ranks' other programs may find; Open MPI's inside of a rank says more.
+ours="TUTTI_RANK=1 TUTTI_SIZE=4 OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=4"
+env $ours timeout 60 "$program" >/dev/null || { echo "wrong: failed with Tutti's own variables"; bad=1; }
+for other in OMPI_UNIVERSE_SIZE=4 OMPI_COMM_WORLD_SIZE=3 OMPI_COMM_WORLD_RANK=0; do
+  env $ours $other timeout 60 "$program" >/dev/null 2>&1 && { echo "wrong: went on with $other inside of a rank"; bad=1; }
+done
 # A wrong setting names itself and where it came from.
 for setting in "TUTTI_COLLECTIVES_OVERRIDE=alreduce ring" TUTTI_COLLECTIVES_RULES=/nope; do
   said=$(env "$setting" timeout 60 "$program" 2>&1) && { echo "wrong: went on with $setting"; bad=1; }

@@ -75,6 +75,7 @@ NodeTask sample_task() {
   task.policy.cores_per_rank = 3;
   task.policy.cores_given = true;
   task.foreign_mpi = true;
+  task.rank_variables = false;
   task.bind_to = BindTo::numa;
   task.kill_grace = std::chrono::seconds(1);
   return task;
@@ -89,6 +90,7 @@ TEST(Wire, ATaskArrivesAsItWas) {
   EXPECT_EQ(got.map.apps[0].command, sent.map.apps[0].command);
   EXPECT_EQ(got.policy, sent.policy);
   EXPECT_EQ(got.bind_to, sent.bind_to);
+  EXPECT_EQ(got.rank_variables, sent.rank_variables);
   EXPECT_EQ(got.kill_grace, sent.kill_grace);
   EXPECT_TRUE(is_consistent(got));
 }

@@ -80,10 +80,14 @@ std::string elf_that_needs(const std::vector<std::string>& libraries,
   return out + texts;
 }
 
+std::string said_of(const std::optional<OtherMpi>& other) {
+  return !other ? "" : other->joins ? whose_library(*other) : why_refused(*other);
+}
+
 TEST_F(ProgramFile, TheMpiIsKnownByItsLibraries) {
   const auto said = [&](const std::vector<std::string>& libraries) {
     const std::string path = file("program", elf_that_needs(libraries));
-    return built_for_another_mpi({path, {"./program"}, folder_, "/usr/bin:/bin", ""}).value_or("");
+    return said_of(built_for_another_mpi({path, {"./program"}, folder_, "/usr/bin:/bin", ""}));
   };
   EXPECT_EQ(said({"libc.so.6", "libmpi.so.40"}),
             "./program is built for Open MPI (it needs libmpi.so.40), and each of its ranks would "
@@ -102,6 +106,26 @@ TEST_F(ProgramFile, TheMpiIsKnownByItsLibraries) {
   EXPECT_EQ(said({"libmpir.so", "libmp.so.3", "libmpifit.so.12", "xlibmpi.so.40"}), "");
 }
 
+TEST_F(ProgramFile, AClientOfPmixJoins) {
+  const auto joins = [&](const std::vector<std::string>& libraries) {
+    const auto other = built_for_another_mpi({file("program", elf_that_needs(libraries)), {"./program"}, folder_, "", ""});
+    return other && other->joins;
+  };
+  EXPECT_TRUE(joins({"libmpi.so.40", "libpmix.so.2"}));
+  EXPECT_TRUE(joins({"libpmix.so.2", "libmpi_mpifh.so.40", "libmpi.so.40"}));
+  EXPECT_FALSE(joins({"libmpi.so.40"}));
+  EXPECT_FALSE(joins({"libmpi.so.40", "libopen-rte.so.40", "libpmix.so.2"}));  // Open MPI 4
+  EXPECT_FALSE(joins({"libmpi.so.12", "libpmix.so.2"}));                       // may speak PMI-1
+  // Of a script's programs the one that cannot join decides.
+  file("five", elf_that_needs({"libmpi.so.40", "libpmix.so.2"}));
+  file("four", elf_that_needs({"libmpi.so.40"}));
+  file("both.sh", "#!/bin/sh\n./five\n./four\n");
+  const auto both = built_for_another_mpi({folder_ / "both.sh", {"./both.sh"}, folder_, "", ""});
+  ASSERT_TRUE(both);
+  EXPECT_FALSE(both->joins);
+  EXPECT_EQ(both->program, "./four");
+}
+
 TEST_F(ProgramFile, TheMpiMayBeBehindALibrary) {
   fs::create_directories(folder_ / "lib");
   file("lib/libsolver.so", elf_that_needs({"libmpi.so.40"}));
@@ -109,7 +133,7 @@ TEST_F(ProgramFile, TheMpiMayBeBehindALibrary) {
   const auto said = [&](const std::vector<std::string>& libraries, const std::string& folders,
                         const std::string& library_path) {
     const std::string path = file("program", elf_that_needs(libraries, folders));
-    return built_for_another_mpi({path, {"p"}, folder_, "", library_path}).value_or("");
+    return said_of(built_for_another_mpi({path, {"p"}, folder_, "", library_path}));
   };
   const std::string lib = folder_ / "lib";
   EXPECT_NE(said({"libsolver.so"}, "$ORIGIN/lib", ""), "");
