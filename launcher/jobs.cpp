@@ -1,13 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // `tutti jobs`: the user's running jobs, as far as this machine has their mpirun or some of their
 // ranks.
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <map>
+#include <set>
+#include <string>
+#include <system_error>
 
 #include "base/log.hpp"
 #include "base/printable.hpp"
 #include "launcher/inquiry.hpp"
+#include "launcher/job_map.hpp"
 #include "launcher/look.hpp"
+#include "launcher/process_state.hpp"
 #include "launcher/run.hpp"
 #include "launcher/why_text.hpp"
 #include "mpi.h"
@@ -22,8 +33,29 @@ struct Seen {
   bool has_mpirun = false;
 };
 
+// Ranks that are no programs of Tutti's library leave no record; but they are told who they are.
+void look_at_environments(std::map<std::string, Seen>& jobs) {
+  std::map<std::string, std::set<std::string>> ranks_of;
+  std::error_code problem;
+  for (const auto& process : std::filesystem::directory_iterator("/proc", problem)) {
+    const int pid = std::atoi(process.path().filename().c_str());
+    struct stat about;
+    if (pid <= 0 || ::stat(process.path().c_str(), &about) != 0 || about.st_uid != ::geteuid()) continue;
+    const auto job = jobs.find(variable_of_process(pid, kJobVariable));
+    if (job == jobs.end()) continue;
+    const std::string rank = variable_of_process(pid, "TUTTI_RANK");
+    // A rank's children have its environment, and mostly larger numbers.
+    if (rank.empty() || !ranks_of[job->first].insert(rank).second) continue;
+    ++job->second.here;
+    job->second.size = std::atoi(variable_of_process(pid, "TUTTI_SIZE").c_str());
+    if (!job->second.program.empty()) continue;
+    std::ifstream name(process.path() / "comm");
+    std::getline(name, job->second.program);
+  }
+}
+
 std::map<std::string, Seen> running_jobs() {
-  std::map<std::string, Seen> out;
+  std::map<std::string, Seen> out, unknown;
   for (const RankView& rank : look_at_ranks("")) {
     Seen& job = out[rank.job];
     ++job.here;
@@ -42,11 +74,17 @@ std::map<std::string, Seen> running_jobs() {
     if (!told && told.error().mpi_class() == MPI_ERR_ACCESS) continue;
     Seen& job = out[name];
     job.has_mpirun = true;
-    if (!told || told->ranks.empty()) continue;
+    if (!told || told->ranks.empty()) {
+      unknown[name] = job;
+      continue;
+    }
     job.size = told->ranks[0].size;
     job.program = told->ranks[0].program;
     job.launcher = told->ranks[0].launcher;
   }
+  if (unknown.empty()) return out;
+  look_at_environments(unknown);
+  for (const auto& [name, job] : unknown) out[name] = job;
   return out;
 }
 

@@ -32,7 +32,6 @@ using flight::Record;
 using flight::State;
 
 constexpr size_t kLatest = 3;  // calls that are shown of an odd one
-constexpr size_t kMostEnvironment = 1 << 20;
 
 // A copy of another process's record: whoever writes it can neither change nor cut it under us.
 class Copied {
@@ -112,18 +111,6 @@ const flight::Thread* thread_of(const Record& record) {
   return chosen;
 }
 
-// Of the environment that the process was started with.
-std::string variable_of(int pid, const std::string& name) {
-  std::ifstream environ(fmt::format("/proc/{}/environ", pid), std::ios::binary);
-  std::string bytes(kMostEnvironment, 0);
-  environ.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  bytes.resize(static_cast<size_t>(environ.gcount()));
-  std::istringstream entries(bytes);
-  for (std::string entry; std::getline(entries, entry, '\0');)
-    if (entry.starts_with(name + "=")) return entry.substr(name.size() + 1);
-  return {};
-}
-
 // How long it has been in its call, or since its latest returned. The clock is not read at every
 // call: otherwise what is known is when one began that has returned since.
 void measure(const Record& record, const flight::Call& now, const std::vector<flight::Call>& calls,
@@ -161,7 +148,7 @@ RankView view_of(const Record& record, const flight::FileRecord& files, bool wit
   view.job = record.job;
   view.host = record.host;
   view.program = record.program;
-  view.launcher = variable_of(record.pid, kLauncherVariable);
+  view.launcher = variable_of_process(record.pid, kLauncherVariable);
   view.rank = record.rank;
   view.size = record.size;
   view.pid = record.pid;

@@ -96,6 +96,7 @@ class NodeAgent final : public Node, private PmixServer::Events {
   void client_connected(int rank) override;
   void client_finalized(int rank) override;
   void client_waits(int rank) override;
+  void client_spawns(int rank) override;
   void client_aborted(int rank, int code, const std::string& text) override;
   void fence_reached(const std::string& key, const std::string& data, const std::string& published) override;
   void modex_needed(uint64_t token, int rank, const std::string& table_of) override;

@@ -207,6 +207,18 @@ struct PmixServer::Upcalls {
     pending->hand_over([packed = std::move(*packed)](Events& e) { e.event_raised(packed); });
     return PMIX_OPERATION_SUCCEEDED;
   }
+  // Only for a host with this function the library removes the files that a client wants removed at its end, such as
+  // Open MPI's memory in /dev/shm. What it leaves to us, signals and the like, is not the clients' business.
+  static pmix_status_t control(const pmix_proc_t*, const pmix_proc_t[], size_t, const pmix_info_t[], size_t,
+                               pmix_info_cbfunc_t, void*) {
+    return PMIX_ERR_NOT_SUPPORTED;
+  }
+  // Tutti's library starts further jobs by a launcher of their own, without PMIx.
+  static pmix_status_t spawn(const pmix_proc_t* proc, const pmix_info_t[], size_t, const pmix_app_t[], size_t,
+                             pmix_spawn_cbfunc_t, void*) {
+    pending->hand_over([rank = proc->rank](Events& e) { e.client_spawns(static_cast<int>(rank)); });
+    return PMIX_ERR_NOT_SUPPORTED;
+  }
 };
 
 PmixServer::PmixServer() : pending_(std::make_unique<Pending>()) {}
@@ -232,6 +244,8 @@ Result<std::unique_ptr<PmixServer>> PmixServer::start(const std::string& folder,
   module.register_events = &Upcalls::register_events;
   module.deregister_events = &Upcalls::deregister_events;
   module.notify_event = &Upcalls::notify;
+  module.job_control = &Upcalls::control;
+  module.spawn = &Upcalls::spawn;
   InfoList info;
   server->for_tools_ = for_tools;
   if (for_tools) {

@@ -27,6 +27,7 @@ class PmixServer {
     virtual void client_connected(int rank) = 0;
     virtual void client_finalized(int rank) = 0;
     virtual void client_waits(int rank) = 0;  // in MPI_Init, for others who do not come
+    virtual void client_spawns(int rank) = 0;  // in vain: by PMIx, as other MPIs do
     virtual void client_aborted(int rank, int code, const std::string& text) = 0;
     // `published`: the key of the addresses that the ranks have published for this fence; empty: none.
     virtual void fence_reached(const std::string& key, const std::string& data, const std::string& published) = 0;

@@ -4,14 +4,18 @@
 #include <fmt/core.h>
 #include <sys/syscall.h>
 
+#include <cstddef>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 
 namespace tutti::launcher {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr size_t kMostEnvironment = 1 << 20;
 
 struct SystemCall {
   long number;
@@ -128,6 +132,17 @@ KernelState kernel_state(int process, int thread) {
       break;
   }
   return out;
+}
+
+std::string variable_of_process(int process, const std::string& name) {
+  std::ifstream environ(fmt::format("/proc/{}/environ", process), std::ios::binary);
+  std::string bytes(kMostEnvironment, 0);
+  environ.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  bytes.resize(static_cast<size_t>(environ.gcount()));
+  std::istringstream entries(bytes);
+  for (std::string entry; std::getline(entries, entry, '\0');)
+    if (entry.starts_with(name + "=")) return entry.substr(name.size() + 1);
+  return {};
 }
 
 }  // namespace tutti::launcher

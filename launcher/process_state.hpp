@@ -15,4 +15,7 @@ struct KernelState {
 // Of one thread of a process; 0: the first one.
 KernelState kernel_state(int process, int thread = 0);
 
+// Of the environment that the process was started with; empty: there is none, or it may not be read.
+std::string variable_of_process(int process, const std::string& name);
+
 }  // namespace tutti::launcher

@@ -3,6 +3,7 @@
    publishes a value, all meet in a collecting fence, and each reads every other's value; with
    "direct" they meet without collecting, so that values of other nodes are fetched one by one. */
 #include <pmix.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,6 +78,22 @@ int main(int argc, char** argv) {
   if (strcmp(mode, "leave") == 0) {
     if (me.rank == 0) _exit(0);
     pause();
+  }
+  if (strcmp(mode, "litter") == 0) {  /* FILE: asks that it be removed at the end, which is none by PMIx_Finalize */
+    pmix_info_t file;
+    PMIX_INFO_LOAD(&file, PMIX_REGISTER_CLEANUP, argv[2], PMIX_STRING);
+    pmix_info_t* results = NULL;
+    size_t count = 0;
+    check(PMIx_Job_control(&me, 1, &file, 1, &results, &count), "PMIx_Job_control");
+    raise(SIGKILL);
+  }
+  if (strcmp(mode, "spawn") == 0) {
+    char nspace[PMIX_MAX_NSLEN + 1];
+    pmix_app_t another;
+    PMIX_APP_CONSTRUCT(&another);
+    another.cmd = strdup("true");
+    another.maxprocs = 1;
+    if (PMIx_Spawn(NULL, 0, &another, 1, nspace) == PMIX_SUCCESS) return 6;
   }
   check(PMIx_Finalize(NULL, 0), "PMIx_Finalize");
   return 0;

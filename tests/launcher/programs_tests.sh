@@ -141,6 +141,22 @@ test_programs_of_an_mpi_that_joins_by_pmix_are_started() {
   said_once "tutti: ./theirs runs with the library of Open MPI (libmpi.so.40), which finds its ranks by PMIx"
   nothing_is_left
 }
+# As Open MPI's do: memory in /dev/shm that is to be removed whatever ends a rank; MPI_Comm_spawn.
+test_clients_of_pmix_leave_nothing_and_spawn_nothing() {
+  touch litter
+  launch -n 1 "$hello" litter "$work/litter"
+  expect_code 137
+  [ ! -e litter ] || fail "a file is left that was to be removed"
+  launch -n 2 "$hello" spawn
+  expect_code 0
+  said_once "tutti: warning: $hello wants more processes started by PMIx"
+  launch_behind -n 2 sleep 20
+  listed() { "$build/bin/tutti" jobs >jobs && grep -q ": sleep, 2 ranks, 2 of them here, started here" jobs; }
+  within 10 listed || fail "tutti jobs does not know the ranks"
+  kill "$launched"
+  wait "$launched"
+  nothing_is_left
+}
 # Programs and scripts ask for these before MPI_Init.
 test_ranks_find_their_numbers_in_the_environment() {
   cat >says <<'END'
