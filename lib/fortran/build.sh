@@ -63,6 +63,12 @@ done
 described=$(sh "$sources/probe.sh" "$fc" $cc ${binding:+"-I$binding"} 2>probe.log) ||
   fail "$name cannot be used with mpi_f08: $(head -n 5 probe.log)"
 flags=${described#"${described%% *}"} whose=${described%% *}
+case $flags in
+  *OWN_DESCRIPTORS*COPIES_ARE_TOLD*) ;;
+  *OWN_DESCRIPTORS*)
+    echo "tutti fortran: note: $name does not tell copies of components (a%x) from arrays: of mpi_f08, pass neither them nor pointers to them to calls that do not block" >&2
+    ;;
+esac
 
 printf '%s\n' '      program p' '      integer i, j' '      parameter (i = 4/kind(1), j = 1/i)' '      end' >integer.f
 $fc -c integer.f -o integer.o >integer.log 2>&1 ||

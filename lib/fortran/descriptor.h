@@ -64,9 +64,8 @@ static inline int is_copy(const descriptor *d) {
  * array_of() looks at. */
 static inline int is_plain(const descriptor *d) {
   ptrdiff_t expected = 1;
-  if (UNLIKELY(is_former(d))) return 0;
-  if (d->rank == 0) return 1;
-  if (UNLIKELY(is_copy(d) || (size_t)d->span != d->elem_len)) return 0;
+  if (d->rank == 0) return !is_former(d);
+  if (UNLIKELY(is_former(d) | is_copy(d) | ((size_t)d->span != d->elem_len))) return 0;
   for (int i = 0; i < d->rank; i++) {
     const ptrdiff_t extent = d->dim[i].upper_bound - d->dim[i].lower_bound + 1;
     if (extent <= 0) return 1; /* nothing is in it, or it is of assumed size, which has no gaps */

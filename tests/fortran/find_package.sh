@@ -16,6 +16,9 @@ grep MPI_Fortran_ configure.log
 for program in by_find_mpi by_tutti; do
   mpirun -n 2 "user/$program" || exit 1
 done
-flags=$(PKG_CONFIG_PATH=$(dirname "$(find "$work/installed" -name tutti-fort.pc)") pkg-config --cflags --libs tutti-fort) || exit 1
+PKG_CONFIG_PATH=$(dirname "$(find "$work/installed" -name tutti-fort.pc)")
+export PKG_CONFIG_PATH
+flags=$(pkg-config --cflags --libs tutti-fort) || exit 1
+[ -r "$(pkg-config --variable=fmoddir tutti-fort)/mpi_f08.mod" ] || { echo "pkg-config's fmoddir has no modules"; exit 1; }
 "$compiler" "$source/tests/fortran/check.f90" "$source/tests/fortran/callbacks.f90" -J "$work" -o by_pkg_config $flags &&
   mpirun -n 2 ./by_pkg_config && rm -rf "$work"

@@ -41,7 +41,7 @@ program spawn
   call MPI_Comm_remote_size(children, n)
   call check('two more', n == 2)
   call hear('arguments', 20)
-  call MPI_Comm_spawn(self, MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, MPI_COMM_WORLD, children, MPI_ERRCODES_IGNORE)
+  call MPI_Comm_spawn('  '//self, MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, MPI_COMM_WORLD, children, MPI_ERRCODES_IGNORE)
   call hear('no arguments', 1)
   commands = self
   tables = ' '

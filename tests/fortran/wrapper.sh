@@ -44,6 +44,32 @@ done
 "$bin/mpifort" -fc=/nowhere/fc -fdefault-double-8 -c a.f90 >out 2>&1
 if grep -q warning out; then echo "warns of DOUBLE PRECISION of 8 bytes"; exit 1; fi
 
+# What a compiler says that programs of other times make it say.
+cat >said.f <<'END'
+      program said
+      implicit none
+      include 'mpif.h'
+      integer i, e
+      real x
+      call mpi_send(i, 1, MPI_INTEGER, 0, 0, MPI_COMM_WORLD, e)
+      call mpi_send(x, 1, MPI_REAL, 0, 0, MPI_COMM_WORLD, e)
+      call mpi_type_extent(MPI_REAL, i, e)
+      end
+END
+if [ -n "$("$bin/mpifort" -fc=gfortran -showme:modules)" ]; then
+  if "$bin/mpifort" -fc=gfortran -c said.f >out 2>&1; then echo "arguments of two types compile"; exit 1; fi
+  must_say 'mpifort: .* let through by -fallow-argument-mismatch' 'arguments of two types'
+  if "$bin/mpifort" -fc=gfortran -fallow-argument-mismatch said.f >out 2>&1; then echo "linked with names of MPI-1"; exit 1; fi
+  must_say 'mpifort: MPI_TYPE_EXTENT was removed from MPI in 2012; MPI_TYPE_GET_EXTENT' 'names of MPI-1'
+  # mpif.h by the letter of each standard, and without a word on what a program does not use of it.
+  printf '%s\n' '      program h' "      include 'mpif.h'" '      integer i' '      call mpi_init(i)' '      call mpi_finalize(i)' \
+    '      end' >h.f
+  for standard in f95 f2003 f2008 f2018 gnu legacy; do
+    must "$bin/mpifort" -fc=gfortran -std=$standard -Wall -c h.f
+    if grep -q 'unused' out; then head -n 5 out; echo "mpif.h: unused, with -std=$standard"; exit 1; fi
+  done
+fi
+
 # A compiler that nobody has built for: one that calls itself otherwise.
 fortran=$(command -v gfortran) || { echo "no gfortran: the rest is left out"; exit 77; }
 cat >other <<EOF
@@ -55,15 +81,29 @@ chmod +x other
 printf '%s\n' 'program p' '  use mpi_f08' '  call MPI_Init()' '  call MPI_Finalize()' 'end program' >p.f90
 if "$bin/mpifort" -fc="$work/other" p.f90 >out 2>&1; then echo "compiled without modules"; exit 1; fi
 must_say "tutti fortran --fc='$work/other'" 'no modules'
-must "$bin/tutti" fortran --fc="$work/other"
-must_say 'done' 'tutti fortran'
+# What a version of libmpifort_abi.so.1 has built is no good any more.
+mkdir -p data/tutti/fortran/gfortran-99
+touch data/tutti/fortran/gfortran-99/mpi_f08.mod data/tutti/fortran/gfortran-99/libmpifort_abi.so
+if "$bin/mpifort" -fc="$work/other" p.f90 >out 2>&1; then echo "compiled with modules of an earlier version"; exit 1; fi
+must_say "tutti fortran --fc='$work/other'" 'modules of an earlier version'
+must "$bin/tutti" fortran --fc="$work/other" --to=somewhere
+must_say "done; mpifort -fc=$work/other finds it" 'tutti fortran --to'
+must "$bin/mpifort" -fc="$work/other" -showme:modules
+must_say "^$(readlink -f somewhere)/gfortran-99$" 'where mpifort finds what is elsewhere'
 must "$bin/mpifort" -fc="$work/other" p.f90 -o p
 must ldd ./p
-must_say "$work/data/tutti/fortran/gfortran-99/libmpifort_abi.so.2" 'the library of its own'
+must_say "$(readlink -f somewhere)/gfortran-99/libmpifort_abi.so.2" 'the library of its own'
 must "$bin/mpirun" -n 2 ./p
 if "$bin/tutti" fortran --fc=/nowhere/fc >out 2>&1; then echo "built by nothing"; exit 1; fi
 must_say "there is no Fortran compiler '/nowhere/fc'" 'tutti fortran without a compiler'
 if "$bin/tutti" fortran --fc="$work/other -fdefault-integer-8" >out 2>&1; then echo "built for long integers"; exit 1; fi
 must_say 'INTEGER has not 4 bytes' 'long integers'
+# flang by either of its names.
+printf '%s\n' '#!/bin/sh' "echo 'flang-new version 16.0.6'" >flang-new-16
+chmod +x flang-new-16
+if PATH=$work:$PATH "$bin/tutti" fortran --fc=flang-16 >out 2>&1; then echo "built by flang 16"; exit 1; fi
+must_say 'flang 16 cannot pass the buffers of mpi_f08' 'flang-new-16 by the name flang-16'
+if PATH=$work:$PATH "$bin/mpifort" -fc=flang-16 -c p.f90 >out 2>&1; then echo "compiled by flang 16"; exit 1; fi
+must_say "build them, in a minute, by: tutti fortran --fc='flang-new-16'" 'mpifort with flang-new-16 by the name flang-16'
 if "$bin/tutti" fortran --nonsense >out 2>&1; then echo "took nonsense"; exit 1; fi
 must_say 'there is no option --nonsense' 'an unknown option'

@@ -76,6 +76,18 @@ subroutine receive_twice(apart)
   call MPI_Waitall(2, requests, MPI_STATUSES_IGNORE)
 end subroutine
 
+subroutine receive_a_component()
+  use mpi_f08
+  implicit none
+  type item
+    integer :: i, x
+  end type
+  type(item), allocatable, asynchronous :: a(:)
+  type(MPI_Request) :: request
+  allocate (a(4))
+  call MPI_Irecv(a%x, 4, MPI_INTEGER, MPI_PROC_NULL, 4, MPI_COMM_WORLD, request)
+end subroutine
+
 module wrong_module
   implicit none
 contains
@@ -118,6 +130,8 @@ program wrong
   case ('wait'); call wait_for_nobody()
   case ('forget'); call forget()
   case ('section'); call put_a_section()
+  case ('component'); call receive_a_component()
+  case ('former'); call send_by_c_descriptor()
   end select
   call MPI_Finalize()
 end program
