@@ -57,7 +57,7 @@ void keep(Planner& planner, std::unique_ptr<Execution> execution) {
   Planner::Known* known = planner.latest();
   if (!known || known->plan != execution->plan_) return;
   execution->on_complete = nullptr;
-  known->keep(std::move(execution));
+  known->keep(execution);
 }
 
 void Execution::own_types() {

@@ -14,11 +14,12 @@ Kept::~Kept() {
   if (bytes_ > 0) store_->leave(*this);
 }
 
-void Kept::keep(std::unique_ptr<Execution> execution) {
-  if (execution_) return;
+bool Kept::keep(std::unique_ptr<Execution>& execution) {
+  if (execution_) return false;
   const size_t bytes = beside_ + execution->footprint();
-  if (bytes_ != bytes && !store_->enter(*this, bytes)) return;
+  if (bytes_ != bytes && !store_->enter(*this, bytes)) return false;
   execution_ = std::move(execution);
+  return true;
 }
 
 std::unique_ptr<Execution> Kept::take() {
@@ -57,13 +58,12 @@ void Store::leave(Kept& kept) {
   kept.bytes_ = 0;
 }
 
-// Each one is passed over once if it was asked for, and any number of times while it runs.
+// Each one is passed over once if it was asked for, and any number of times while it is lent.
 bool Store::make_room(Kind& kind, size_t bytes) {
   if (bytes > share_) return false;
   for (size_t passed = 0; kind.bytes + bytes > share_;) {
     Kept& oldest = *kind.oldest;
-    const bool runs = oldest.execution_ && oldest.execution_->running();
-    if (std::exchange(oldest.used_, false) || runs) {
+    if (std::exchange(oldest.used_, false) || oldest.lent_) {
       if (++passed > 2 * kind.count) return false;
       unlink(kind, oldest);
       link(kind, oldest);

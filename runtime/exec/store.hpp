@@ -28,16 +28,20 @@ class Kept {
   virtual ~Kept();
   Kept(const Kept&) = delete;
 
-  // An execution that is over comes to lie here, or back. It ends instead where one lies here already, or
-  // where it is too large for the store.
-  void keep(std::unique_ptr<Execution> execution);
+  // An execution that is over comes to lie here, or back. False: one lies here already, or it is too large for
+  // the store; then it is the caller's still.
+  bool keep(std::unique_ptr<Execution>& execution);
   // nullptr: there is none, or it has been forgotten. One that is taken keeps its room in the store.
   std::unique_ptr<Execution> take();
-  // It stays here, and is not forgotten while it runs.
+  // It stays here, and is not forgotten before it is returned: whoever has run it still looks at it when it is
+  // over, and others that end meanwhile may need room in the store. nullptr: there is none, or it is lent already.
   Execution* borrow() {
-    used_ = true;
+    if (lent_ || !execution_) return nullptr;
+    used_ = lent_ = true;
     return execution_.get();
   }
+  void return_borrowed() { lent_ = false; }
+  bool is_lent() const { return lent_; }
   bool holds_any() const { return execution_ != nullptr; }
 
  protected:
@@ -58,6 +62,7 @@ class Kept {
   size_t bytes_ = 0;                          // that it has in the store; 0: it is not in it
   size_t beside_ = 0;                         // of these: the owner's
   bool used_ = false;
+  bool lent_ = false;
 };
 
 class Store {

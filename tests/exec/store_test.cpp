@@ -40,7 +40,8 @@ class StoreTest : public testing::Test {
   }
   // That a new place has.
   Kept& keep(int64_t bytes) {
-    places_.emplace_back(store_).keep(made(bytes));
+    std::unique_ptr<Execution> execution = made(bytes);
+    places_.emplace_back(store_).keep(execution);
     EXPECT_LE(store_->bytes(), kMost);
     return places_.back();
   }
@@ -71,18 +72,42 @@ TEST_F(StoreTest, WhatIsTakenKeepsItsRoom) {
   EXPECT_EQ(place.take(), nullptr);
   EXPECT_EQ(store_->bytes(), before);
   const Execution* const same = execution.get();
-  place.keep(std::move(execution));
-  EXPECT_EQ(place.borrow(), same);
+  EXPECT_TRUE(place.keep(execution));
   EXPECT_EQ(store_->bytes(), before);
-  // A place has room for one.
-  place.keep(made(8));
-  EXPECT_EQ(place.borrow(), same);
+  // A place has room for one, and what it has no room for stays the caller's.
+  std::unique_ptr<Execution> other = made(8);
+  EXPECT_FALSE(place.keep(other));
+  EXPECT_TRUE(other);
+  EXPECT_EQ(place.take().get(), same);
+}
+
+TEST_F(StoreTest, WhatIsLentIsLentOnce) {
+  Kept& place = keep(8);
+  EXPECT_FALSE(place.is_lent());
+  Execution* const lent = place.borrow();
+  ASSERT_NE(lent, nullptr);
+  EXPECT_EQ(place.borrow(), nullptr);
+  EXPECT_TRUE(place.is_lent());
+  place.return_borrowed();
+  EXPECT_EQ(place.borrow(), lent);
+}
+
+// It does not run, or is over: whoever has borrowed it still looks at it.
+TEST_F(StoreTest, WhatIsLentIsNotForgotten) {
+  Kept& place = keep(100'000);
+  Execution* const lent = place.borrow();
+  ASSERT_NE(lent, nullptr);
+  for (int i = 0; i < 50; ++i) keep(100'000);
+  EXPECT_TRUE(place.holds_any());
+  place.return_borrowed();
+  for (int i = 0; i < 50; ++i) keep(100'000);
+  EXPECT_FALSE(place.holds_any());
 }
 
 TEST_F(StoreTest, TheOldestGoesWhenTheBoundIsReached) {
   for (int i = 0; i < 400; ++i) keep(100'000);
-  const size_t each = store_->bytes() / (kMost / 2 / places_.back().borrow()->footprint());
-  EXPECT_EQ(each, places_.back().borrow()->footprint());  // half of the bound is full
+  const size_t footprint = made(100'000)->footprint(), each = store_->bytes() / (kMost / 2 / footprint);
+  EXPECT_EQ(each, footprint);  // half of the bound is full
   for (size_t i = 0; i < places_.size(); ++i)
     EXPECT_EQ(places_[i].holds_any(), i + kMost / 2 / each >= places_.size()) << i;
 }
@@ -92,6 +117,7 @@ TEST_F(StoreTest, OneThatIsAskedForStays) {
   for (int i = 0; i < 50; ++i) {
     keep(100'000);
     ASSERT_NE(wanted.borrow(), nullptr) << i;
+    wanted.return_borrowed();
   }
 }
 
@@ -112,7 +138,10 @@ TEST_F(StoreTest, NorDoSmallOnesDriveOutALargeOne) {
 TEST_F(StoreTest, WhatIsTooLargeIsNotKeptAndCostsNobodyItsPlace) {
   Kept& other = keep(400'000);
   const size_t before = store_->bytes();
-  EXPECT_FALSE(keep(2'000'000).holds_any());
+  std::unique_ptr<Execution> large = made(2'000'000);
+  EXPECT_FALSE(places_.emplace_back(store_).keep(large));
+  EXPECT_TRUE(large);
+  EXPECT_FALSE(places_.back().holds_any());
   EXPECT_EQ(store_->bytes(), before);
   EXPECT_TRUE(other.holds_any());
 }
@@ -132,16 +161,19 @@ TEST(Store, WhatRunsIsNotForgotten) {
         static_cast<uint8_t*>(into)[i] =
             static_cast<uint8_t>(static_cast<const uint8_t*>(left)[i] + static_cast<const uint8_t*>(right)[i]);
     };
-    place.keep(*prepare_anew(channel, plans, call));
+    auto made = prepare_anew(channel, plans, call);
+    ASSERT_TRUE(made && place.keep(*made));
     Execution* const running = place.borrow();
     ASSERT_NE(running, nullptr);
     if (channel.rank == 0) {
       start(*running);
       std::deque<Kept> others;
-      for (int i = 0; i < 20; ++i)
-        others.emplace_back(store).keep(*prepare_anew(channel, plans, sum_of(100'000)));
+      for (int i = 0; i < 20; ++i) {
+        auto other = prepare_anew(channel, plans, sum_of(100'000));
+        others.emplace_back(store).keep(*other);
+      }
       EXPECT_FALSE(others.front().holds_any());
-      EXPECT_EQ(place.borrow(), running);
+      EXPECT_TRUE(place.holds_any());
       EXPECT_TRUE(running->running());
       full = true;
     } else {

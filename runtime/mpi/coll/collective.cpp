@@ -36,7 +36,8 @@ bool run_again(const Arguments& given, Comm& comm, Error& outcome) {
   contract::Ledger* const ledger = comm.hidden.ledger;
   if (ledger && ledger->disturbed()) [[unlikely]]
     return false;
-  coll::Execution* const known = comm.repeated ? comm.repeated->borrow(given) : nullptr;
+  if (!comm.repeated) return false;
+  const Repeated::Loan known = comm.repeated->borrow(given);
   if (!known) return false;
   if (ledger) ledger->expect_nobody_inside();
   outcome = run_through(comm, *known);

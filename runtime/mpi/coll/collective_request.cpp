@@ -66,13 +66,15 @@ void CollectiveRequest::end_step() {
   finish(true);
 }
 
+// It ends here where nobody keeps it.
 void CollectiveRequest::leave_execution() {
   if (persistent_)
-    persistent_->keep(std::move(execution_));
+    persistent_->keep(execution_);
   else if (home_.generation > 0)
-    comm->repeated->give_back(home_, std::move(execution_));
+    comm->repeated->give_back(home_, execution_);
   else if (new_ && new_->given)
     keep(*comm, *new_->given, true, execution_);
+  execution_.reset();
 }
 
 void CollectiveRequest::abandon() {

@@ -39,11 +39,6 @@ bool Repeated::has_same_arrays(const Bucket& bucket, const Arguments& given) {
   return same(bucket.sendtypes, given.sendtypes) && same(bucket.recvtypes, given.recvtypes);
 }
 
-bool Repeated::is_borrowed(Bucket& bucket) {
-  const coll::Execution* const first = bucket.idle[0].borrow();
-  return first && first->running();
-}
-
 bool Repeated::keep(const Arguments& program, bool nonblocking, int ranks,
                     std::unique_ptr<coll::Execution>& execution) {
   const coll::Call& call = execution->call();
@@ -64,14 +59,16 @@ bool Repeated::keep(const Arguments& program, bool nonblocking, int ranks,
   if (bucket && bucket->call.is_like(given) && bucket->nonblocking == nonblocking &&
       has_same_arrays(*bucket, given)) {
     execution->own_types();
-    return bucket->keep(std::move(execution));
+    bucket->judged |= static_cast<uint8_t>(1 << form_of(program));
+    return bucket->keep(execution);
   }
-  if (bucket && (--bucket->patience > 0 || is_borrowed(*bucket))) return false;
+  if (bucket && (--bucket->patience > 0 || bucket->idle[0].is_lent())) return false;
   bucket = std::make_unique<Bucket>(store_);
   bucket->call = given;
   // Only whether they are MPI_IN_PLACE is of interest.
   if (given.sendbuf != MPI_IN_PLACE) bucket->call.sendbuf = nullptr;
   if (given.recvbuf != MPI_IN_PLACE) bucket->call.recvbuf = nullptr;
+  bucket->judged = static_cast<uint8_t>(1 << form_of(program));
   bucket->nonblocking = nonblocking;
   bucket->has_arrays = has_arrays;
   bucket->patience = kPatience;
@@ -83,8 +80,7 @@ bool Repeated::keep(const Arguments& program, bool nonblocking, int ranks,
   if (!call.in_types.empty()) bucket->sendtypes.assign(given.sendtypes, given.sendtypes + lengths.in);
   if (!call.out_types.empty()) bucket->recvtypes.assign(given.recvtypes, given.recvtypes + lengths.out);
   execution->own_types();
-  bucket->keep(std::move(execution));
-  return true;
+  return bucket->keep(execution);
 }
 
 }  // namespace tutti::mpi

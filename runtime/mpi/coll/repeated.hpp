@@ -6,7 +6,9 @@
 #pragma once
 
 #include <array>
+#include <iterator>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "exec/execution.hpp"
@@ -25,16 +27,33 @@ class Repeated {
     uint32_t generation = 0;  // 0: nowhere
   };
 
-  // An idle execution for such a blocking call, bound to its buffers; nullptr: there is none. It
-  // stays here, and is idle again when it is over.
-  coll::Execution* borrow(const Arguments& given) {
+  // An execution that a blocking call has for as long as this lives: it stays where it lies meanwhile.
+  class Loan {
+   public:
+    Loan() = default;
+    Loan(coll::Kept& place, coll::Execution& execution) : place_(&place), execution_(&execution) {}
+    ~Loan() {
+      if (place_) place_->return_borrowed();
+    }
+    Loan(const Loan&) = delete;
+    explicit operator bool() const { return execution_ != nullptr; }
+    coll::Execution& operator*() const { return *execution_; }
+
+   private:
+    coll::Kept* const place_ = nullptr;
+    coll::Execution* const execution_ = nullptr;
+  };
+
+  // An idle execution for such a blocking call, bound to its buffers; false: there is none. Its end, too, is
+  // with the engine owned.
+  Loan borrow(const Arguments& given) {
     Bucket* const bucket = matching(bucket_of(given, false), given, false);
     coll::Execution* const execution = bucket ? bucket->idle[0].borrow() : nullptr;
-    if (!execution || execution->running()) return nullptr;
+    if (!execution) return {};
     bind(*bucket, *execution, given);
     if (bucket->has_arrays)
       execution->rebind_arrays(given.sendcounts, given.sdispls, given.recvcounts, given.rdispls);
-    return execution;
+    return {bucket->idle[0], *execution};
   }
 
   // The same for a nonblocking call, whose arrays it has of its own: they say the same. Give it back.
@@ -52,15 +71,15 @@ class Repeated {
     return nullptr;
   }
 
-  // One that is over and was taken; it ends here if its bucket belongs to other calls by now.
-  void give_back(Home home, std::unique_ptr<coll::Execution> execution) {
+  // One that is over and was taken; it stays the caller's if its bucket belongs to other calls by now.
+  void give_back(Home home, std::unique_ptr<coll::Execution>& execution) {
     Bucket* const bucket = buckets_[home.bucket].get();
-    if (bucket && bucket->generation == home.generation) bucket->keep(std::move(execution));
+    if (bucket && bucket->generation == home.generation) bucket->keep(execution);
   }
 
   // One that is over and was made for this call; the arrays that count are the execution's, and
-  // those of types are still there. False: its bucket belongs to another call that comes often, or it
-  // is none to be kept.
+  // those of types are still there. False: it stays the caller's, since its bucket belongs to another call that
+  // comes often, or is full, or since it is none to be kept.
   bool keep(const Arguments& given, bool nonblocking, int ranks,
             std::unique_ptr<coll::Execution>& execution);
 
@@ -69,25 +88,32 @@ class Repeated {
   struct Bucket {
     explicit Bucket(const std::shared_ptr<coll::Store>& store)
         : idle{coll::Kept(store), coll::Kept(store), coll::Kept(store), coll::Kept(store)} {}
-    // False: so many lie here already.
-    bool keep(std::unique_ptr<coll::Execution> execution) {
-      for (coll::Kept& kept : idle) {
-        if (kept.holds_any()) continue;
-        kept.keep(std::move(execution));
-        return true;
-      }
+    // False: so many lie here already, or the store has no room; it stays the caller's.
+    bool keep(std::unique_ptr<coll::Execution>& execution) {
+      for (coll::Kept& kept : std::span(idle).first(nonblocking ? std::size(idle) : 1))
+        if (!kept.holds_any()) return kept.keep(execution);
       return false;
     }
+    bool was_judged(const Arguments& given) const { return judged >> form_of(given) & 1; }
 
     Arguments call;
     bool nonblocking = false, has_arrays = false;
+    uint8_t judged = 0;  // a bit for each form of buffers with which such a call has been found right
     int patience = 0;
     uint32_t generation = 0;
     // sendcounts, sdispls, recvcounts, rdispls: those that are significant.
     std::array<std::vector<int64_t>, 4> arrays;
     std::vector<MPI_Datatype> sendtypes, recvtypes;  // of them too
-    coll::Kept idle[4];  // of a blocking call the first one alone, which may be running
+    coll::Kept idle[4];  // of a blocking call the first one alone, which may be lent
   };
+
+  // What may be wrong with buffers whatever lies in them: two that are one, and those that are not given.
+  // Whether it is wrong depends on what all calls of a bucket have in common, so that it is enough that one of
+  // each form has been judged.
+  static unsigned form_of(const Arguments& given) {
+    return static_cast<unsigned>(given.sendbuf == given.recvbuf) | static_cast<unsigned>(!given.sendbuf) << 1 |
+           static_cast<unsigned>(!given.recvbuf) << 2;
+  }
 
   static uint32_t bucket_of(const Arguments& call, bool nonblocking) {
     const uint64_t h =
@@ -103,15 +129,13 @@ class Repeated {
     if (!bucket || bucket->nonblocking != nonblocking ||
         !bucket->call.is_like(given) || (bucket->has_arrays && !has_same_arrays(*bucket, given)))
       return nullptr;
-    // Two buffers that are one are for others to judge.
-    return given.sendbuf == given.recvbuf && given.sendbuf ? nullptr : bucket;
+    return bucket->was_judged(given) ? bucket : nullptr;
   }
   static void bind(Bucket& bucket, coll::Execution& execution, const Arguments& given) {
     bucket.patience = kPatience;
     execution.rebind(given.sendbuf, given.recvbuf);
   }
   static bool has_same_arrays(const Bucket& bucket, const Arguments& given);
-  static bool is_borrowed(Bucket& bucket);
 
   const std::shared_ptr<coll::Store> store_;
   std::array<std::unique_ptr<Bucket>, 1 << kBits> buckets_;
