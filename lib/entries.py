@@ -72,6 +72,9 @@ ONE_GROUP = re.compile(r"MPI_(I?scan.*|I?exscan.*|I?neighbor_.*|Cart_.*|Cartdim_
 # Collectives with a root, of whose arguments only comm and root mean something where root is MPI_PROC_NULL.
 ROOTED = {"Bcast", "Gather", "Gatherv", "Scatter", "Scatterv", "Reduce"}
 
+# Of their buffers the address alone is looked at.
+NOT_TOUCHED = re.compile(r"MPI_(Get_address|Win_detach|File_.*_end)")
+
 COUNT = re.compile(r".*NUM_ELEM.*|POLYNUM_BYTES_NNI|POLYDTYPE_PACK_SIZE|ARRAY_LENGTH.*|"
                    r"POLYNUM_PARAM_VALUES")
 
@@ -270,13 +273,25 @@ class Call:
         """Buffers stand before the count, type and rank that speak of them."""
         if re.match(r"MPI_I?neighbor_", self.function.name, re.I):
             return  # there may be no neighbour for whom it would be read or written
+        if NOT_TOUCHED.fullmatch(self.function.name):
+            return
         after = self.function.parameters[self.function.parameters.index(p) + 1:]
         after = [q for q in after if q.kind != "BUFFER"]
-        if len(after) < 2 or "NUM_ELEM" not in after[0].kind or after[0].type.endswith("]") \
-                or after[1].type != "MPI_Datatype":
+        collective = "(" in self.call[0]
+        counts, behind = [], after
+        while behind and re.search("NUM_ELEM|PARTITION|NUM_BYTES|SIZE", behind[0].kind):
+            counts.append(behind[0])
+            behind = behind[1:]
+        if any(q.type.endswith("]") for q in counts):
+            return  # blocks, which the implementation counts
+        typed = bool(counts) and bool(behind) and behind[0].type == "MPI_Datatype"
+        if collective and not typed:
             return
-        text = f'entry.buffer({p.name}, {after[0].name}, {after[1].name}_, "{p.name}")'
-        rank = next((q.name for q in after[2:3] if q.name in ("dest", "source", "target_rank")), None)
+        # Without a count it is one element, whose address the implementation judges.
+        count = " * ".join([f"int64_t{{{q.name}}}" for q in counts] if len(counts) > 1 else [q.name for q in counts])
+        text = (f'entry.{"buffer" if collective else "own_buffer"}({p.name}, {count or 1}, '
+                f'{behind[0].name + "_" if typed else "nullptr"}, "{p.name}")')
+        rank = next((q.name for q in behind[1:2] if q.name in ("dest", "source", "target_rank")), None)
         if self.win:  # the one target of all buffers
             rank = "target_rank" if "target_rank" in self.names else None
         # Data that goes nowhere is not touched.

@@ -112,6 +112,12 @@ bool Entry::null_buffer(int64_t count, const char* argument) {
                         count == 1 ? "" : "s", count == 1 ? "s" : "", argument));
 }
 
+bool Entry::in_place(const char* argument) {
+  return refuse(failure(MPI_ERR_BUFFER,
+                        "MPI_IN_PLACE is no memory: it means something to some collectives alone (argument {})",
+                        argument));
+}
+
 int Entry::raise_refusal(mpi::CallSite place, mpi::HasErrhandler* on) {
   return raise(place, on, std::exchange(refusal(), {}));
 }

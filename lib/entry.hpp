@@ -275,6 +275,12 @@ class Entry {
     return address != nullptr || count <= 0 || !type || !type->predefined ||
            null_buffer(count, argument);
   }
+  // The same of functions in which MPI_IN_PLACE, the address behind that one, means nothing. `type`: nullptr where
+  // NULL is for the implementation to judge.
+  bool own_buffer(const void* address, int64_t count, const mpi::Datatype* type, const char* argument) {
+    return reinterpret_cast<uintptr_t>(address) > reinterpret_cast<uintptr_t>(MPI_IN_PLACE) || count <= 0 ||
+           (address ? in_place(argument) : buffer(address, count, type, argument));
+  }
 
   // --- ends of the call
 
@@ -324,6 +330,7 @@ class Entry {
   [[gnu::cold]] static bool two_groups(const mpi::Comm& comm, const char* argument);
   [[gnu::cold]] static bool null_pointer(const char* argument);
   [[gnu::cold]] static bool null_buffer(int64_t count, const char* argument);
+  [[gnu::cold]] static bool in_place(const char* argument);
   [[gnu::cold]] static int raise_refusal(mpi::CallSite place, mpi::HasErrhandler* on);
   [[gnu::cold]] static int raise_unsupported(mpi::CallSite place, MPI_Comm comm);
 

@@ -14,6 +14,11 @@ static MPI_Comm comm = MPI_COMM_NULL;
 static MPI_Win win = MPI_WIN_NULL;
 static MPI_File file = MPI_FILE_NULL;
 static MPI_Session session = MPI_SESSION_NULL;
+static MPI_Comm ring = MPI_COMM_NULL; /* whose one rank is its own neighbour on both sides */
+static const int one_ints[] = {1, 1}, no_ints[] = {0, 0};
+static const MPI_Count one_counts[] = {1, 1}, no_counts[] = {0, 0};
+static const MPI_Aint one_aints[] = {1, 1}, no_aints[] = {0, 0};
+static MPI_Datatype ints[2];
 static MPI_Request no_request = MPI_REQUEST_NULL;
 static MPI_Message no_proc = MPI_MESSAGE_NO_PROC;
 static void *foreign_op = MPI_SUM, *foreign_comm = MPI_COMM_WORLD; /* where other kinds are wanted */
@@ -58,6 +63,8 @@ int main(int argc, char **argv) {
   MPI_Info_create(&info);
   MPI_Type_contiguous(3, MPI_INT, &type);
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  MPI_Cart_create(MPI_COMM_WORLD, 1, &one, &one, 0, &ring);
+  ints[0] = ints[1] = MPI_INT;
   MPI_Win_create(space, sizeof memory, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
   MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
   if (MPI_File_open(MPI_COMM_WORLD, "/dev/null", MPI_MODE_RDWR, MPI_INFO_NULL, &file) != MPI_SUCCESS) ++wrong;
@@ -70,6 +77,7 @@ int main(int argc, char **argv) {
   if (MPI_Session_finalize(&session) != MPI_SUCCESS) ++wrong;
   MPI_Win_free(&win);
   MPI_Comm_free(&comm);
+  MPI_Comm_free(&ring);
   MPI_Type_free(&type);
   MPI_Info_free(&info);
   if (MPI_Finalize() != MPI_SUCCESS) ++wrong;

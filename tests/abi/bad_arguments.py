@@ -5,6 +5,7 @@ must say so.   usage: bad_arguments.py LIB_FOLDER API.tsv OUTPUT.c
 
 Knows nothing of the generator of the entry points; both read the same table."""
 import pathlib
+import re
 import sys
 
 sys.path.insert(0, sys.argv[1])
@@ -33,11 +34,38 @@ OPTIONAL = {("MPI_Info_get_string", "value"), ("MPI_Alloc_mem", "info"),
             ("MPI_Intercomm_create_from_groups", "remote_group")}  # the empty group is no good local one
 
 
+# Of these the address alone is looked at, or NULL is as good as any.
+NOT_TOUCHED = re.compile(r"MPI_(Get_address|Win_detach|File_.*_end)")
+NULL_IS_GOOD = {"MPI_Free_mem", "MPI_Win_attach"}  # the window has another flavor, whatever is attached
+NULL_CLASS = {"MPI_Win_create": "ARG", "MPI_Win_create_c": "ARG"}
+# Where a buffer may be MPI_IN_PLACE; on one rank, which is the root.
+IN_PLACE = {"sendbuf": re.compile(r"MPI_I?(gather|allgather|alltoall|reduce|allreduce|scan|exscan)", re.I),
+            "recvbuf": re.compile(r"MPI_I?scatter", re.I)}
+
+
 def receives_nothing(function, p):  # on rank 0
     return "exscan" in function.name.lower() and p.name == "recvbuf"
 
 
+def moves_data(function):
+    return any(q.kind == "BUFFER" for q in function.parameters)
+
+
 def good(function, p):
+    if moves_data(function):
+        if p.type == "MPI_Comm" and "neighbor" in function.name.lower():
+            return "ring"
+        if p.type in ("const int[]", "const MPI_Count[]", "const MPI_Aint[]"):
+            of = {"const int[]": "int", "const MPI_Count[]": "count", "const MPI_Aint[]": "aint"}[p.type]
+            return f"{'one' if 'NUM_ELEM' in p.kind else 'no'}_{of}s"
+        if p.type == "const MPI_Datatype[]":
+            return "ints"
+        if p.direction == "in" and re.search("NUM_BYTES|SIZE", p.kind):
+            return "64"
+        if p.name in ("partitions", "disp_unit"):
+            return "1"
+        if p.name == "datarep":
+            return '"external32"'
     if p.type in GOOD:
         return GOOD[p.type]
     if p.type in FILLED and (p.kind == "STATUS") == (p.direction == "out"):
@@ -53,7 +81,6 @@ def bad(function, p):
     """Pairs of a bad value and the class to expect."""
     names = {q.name for q in function.parameters}
     has_comm = any(q.type == "MPI_Comm" for q in function.parameters)
-    moves_data = any(q.kind == "BUFFER" for q in function.parameters)
     if p.type in CLASS and (function.name, p.name) not in OPTIONAL:
         null = function.name in NAMES_NULL or (p.type == "MPI_File" and function.name in HANDLED_NULL)
         if not null and p.type != "MPI_Request" and (p.type != "MPI_Info" or function.name.startswith("MPI_Info_")):
@@ -61,14 +88,15 @@ def bad(function, p):
         foreign = "MPI_SUM" if p.type == "MPI_Comm" else "MPI_COMM_WORLD"
         yield f"({p.type}){foreign}", CLASS[p.type]
         yield f"({p.type}){'type' if p.type == 'MPI_Comm' else 'comm'}", CLASS[p.type]
-        if p.type == "MPI_Datatype" and moves_data:
+        if p.type == "MPI_Datatype" and moves_data(function):
             yield "type", "TYPE"  # not committed
     elif p.kind == "BUFFER":
-        after = [q for q in function.parameters[function.parameters.index(p) + 1:] if q.kind != "BUFFER"]
-        if len(after) > 1 and "NUM_ELEM" in after[0].kind and after[1].type == "MPI_Datatype" \
-                and not after[0].type.endswith("]") and not receives_nothing(function, p) \
-                and "neighbor" not in function.name.lower():  # whose communicator has no neighbours
-            yield "NULL", "BUFFER"
+        if receives_nothing(function, p) or NOT_TOUCHED.fullmatch(function.name):
+            return
+        if function.name not in NULL_IS_GOOD:
+            yield "NULL", NULL_CLASS.get(function.name, "BUFFER")
+        if p.name not in IN_PLACE or not IN_PLACE[p.name].match(function.name):
+            yield "MPI_IN_PLACE", "BUFFER"
     elif p.direction == "inout" and p.type.removesuffix(" *") in CLASS and p.kind != "STATUS":
         handle = p.type.removesuffix(" *")
         yield "NULL", "ARG"

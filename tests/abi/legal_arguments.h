@@ -39,13 +39,29 @@ static void name(int code, const char *found, int length, const char *expected) 
   } while (0)
 #define NAME(type, expected) NAME_OF(MPI_Type_get_name, type, expected)
 
-static void clear(void) {
+static int numbers[8], number, elements; /* how many there are in each message */
+static char box[64];
+static const int one_ints[] = {1, 1};
+static const MPI_Count one_counts[] = {1, 1};
+static MPI_Datatype from_absolute, to_absolute, from_absolutes[2], to_absolutes[2]; /* numbers[0] and numbers[4]: a ring has two */
+
+static void absolute(int *at, MPI_Datatype *type, MPI_Datatype *types) {
+  const int one = 1;
+  MPI_Aint address;
+  MPI_Get_address(at, &address);
+  MPI_Type_create_hindexed(1, &one, &address, MPI_INT, type);
+  MPI_Type_commit(type);
+  types[0] = types[1] = *type;
+}
+
+static void clear(int how_many) {
+  elements = how_many;
   memset(zeros, 0, sizeof zeros);
   types[0] = types[1] = MPI_INT;
   request = other = MPI_REQUEST_NULL;
 }
-static void expect_message(void) { MPI_Irecv(NULL, 0, MPI_INT, 0, 0, MPI_COMM_SELF, &other); }
-static void send_message(void) { MPI_Isend(NULL, 0, MPI_INT, 0, 0, MPI_COMM_SELF, &other); }
+static void expect_message(void) { MPI_Irecv(&number, elements, MPI_INT, 0, 0, MPI_COMM_SELF, &other); }
+static void send_message(void) { MPI_Isend(&number, elements, MPI_INT, 0, 0, MPI_COMM_SELF, &other); }
 static void match_message(void) { MPI_Mprobe(0, 0, MPI_COMM_SELF, &message, MPI_STATUS_IGNORE); }
 static void run_request(void) { LEGAL(MPI_Wait(&request, MPI_STATUS_IGNORE)); }
 static void run_init(void) {
@@ -54,8 +70,8 @@ static void run_init(void) {
   LEGAL(MPI_Request_free(&request));
 }
 static void run_partitioned(int sends) {
-  if (sends) LEGAL(MPI_Precv_init(NULL, 1, 0, MPI_INT, 0, 0, MPI_COMM_SELF, MPI_INFO_NULL, &other));
-  else LEGAL(MPI_Psend_init(NULL, 1, 0, MPI_INT, 0, 0, MPI_COMM_SELF, MPI_INFO_NULL, &other));
+  if (sends) LEGAL(MPI_Precv_init(&number, 1, elements, MPI_INT, 0, 0, MPI_COMM_SELF, MPI_INFO_NULL, &other));
+  else LEGAL(MPI_Psend_init(&number, 1, elements, MPI_INT, 0, 0, MPI_COMM_SELF, MPI_INFO_NULL, &other));
   LEGAL(MPI_Start(&request));
   LEGAL(MPI_Start(&other));
   LEGAL(MPI_Pready(0, sends ? request : other));
@@ -149,6 +165,7 @@ static void memory(void) {
   LEGAL(MPI_Get_accumulate(NULL, 0, MPI_DATATYPE_NULL, &found, 1, MPI_INT, 0, 0, 1, MPI_INT, MPI_NO_OP, win));
   LEGAL(MPI_Exscan(data, NULL, 3, MPI_INT, MPI_SUM, MPI_COMM_SELF)); /* rank 0 receives nothing */
   LEGAL(MPI_Exscan(data, data, 3, MPI_INT, MPI_SUM, MPI_COMM_SELF));
+  LEGAL(MPI_Exscan(data, MPI_IN_PLACE, 3, MPI_INT, MPI_SUM, MPI_COMM_SELF));
   LEGAL(MPI_Info_get_string(MPI_INFO_ENV, "maxprocs", &position, NULL, &flag));
   LEGAL(MPI_Get_address(MPI_BOTTOM, &at));
   /* Absolute addresses. */
@@ -181,7 +198,11 @@ int main(void) {
   LEGAL(MPI_Buffer_detach(room, &size));
   MPI_Buffer_attach(room + 4096, (int)sizeof room - 4096);
   MPI_Cart_create(MPI_COMM_SELF, 1, &one, &one, 0, &ring);
+  absolute(&numbers[0], &from_absolute, from_absolutes);
+  absolute(&numbers[4], &to_absolute, to_absolutes);
   call_all();
+  MPI_Type_free(&from_absolute);
+  MPI_Type_free(&to_absolute);
   name_all();
   attributes();
   empty_arrays();

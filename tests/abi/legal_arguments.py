@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Makes a program that calls every function that moves data with all that may be NULL being NULL: buffers of no
-elements, statuses, infos. Each call must succeed. And one that asks each predefined datatype for its name. What
+elements, statuses, infos; with MPI_IN_PLACE in the place of such a buffer, where it has no meaning; and with datatypes
+of absolute addresses at MPI_BOTTOM, which is NULL. Each call must succeed. And one that asks each predefined datatype for its name. What
 cannot be derived from the table stands in legal_arguments.h.   usage: legal_arguments.py LIB_FOLDER API.tsv OUTPUT.c"""
 import pathlib
 import re
@@ -18,11 +19,26 @@ BY_HAND = re.compile(r"MPI_(T_.*|Fetch_and_op|Compare_and_swap|(Comm_|Session_)?
 SYNONYM = {"MPI_LONG_LONG": "MPI_LONG_LONG_INT", "MPI_C_FLOAT_COMPLEX": "MPI_C_COMPLEX"}
 
 
-def argument(p):
+def is_typed(function, p):
+    """A buffer whose datatype stands behind it, with as many elements as a scalar or an array says."""
+    after = [q for q in function.parameters[function.parameters.index(p) + 1:] if q.kind not in ("BUFFER", "PARTITION")]
+    return len(after) > 1 and "NUM_ELEM" in after[0].kind and any(
+        q.type in ("MPI_Datatype", "const MPI_Datatype[]") for q in after[1:3])
+
+
+def argument(function, p, buffer, elements):
     if p.kind == "BUFFER":
-        return "NULL"
+        return buffer if is_typed(function, p) or not elements else "box"
     if p.name == "partitions":
         return "1"
+    if elements:
+        if "NUM_ELEM" in p.kind and p.direction == "in":
+            return {"const int[]": "one_ints", "const MPI_Count[]": "one_counts"}.get(p.type, "1")
+        if p.type in ("MPI_Datatype", "const MPI_Datatype[]") and not p.name.startswith("target"):
+            received = p.name.startswith(("recv", "result"))
+            return f"{'to' if received else 'from'}_{'absolutes' if p.type.endswith(']') else 'absolute'}"
+        if p.direction == "in" and re.search("NUM_BYTES|SIZE", p.kind):
+            return "64"
     if p.type in VALUE:
         return VALUE[p.type]
     if p.type.endswith(("*", "]")):
@@ -30,7 +46,7 @@ def argument(p):
     return "0"
 
 
-def call(function):
+def call(function, buffer="NULL", elements=0):
     names = {p.name for p in function.parameters}
     start = ""
     if "dest" in names and "source" not in names:
@@ -46,10 +62,23 @@ def call(function):
     end = "" if not made else " run_init();" if "_init" in function.name else " run_request();"
     if partitioned:
         end = f" run_partitioned({int('send' in function.name)});"
-    text = f"{function.name}({', '.join(argument(p) for p in function.parameters)})"
+    arguments = (argument(function, p, buffer, elements) for p in function.parameters)
+    text = f"{function.name}({', '.join(arguments)})"
     if "neighbor" in function.name.lower():
         text = text.replace("MPI_COMM_SELF", "ring")
-    return f"  clear(); {start}LEGAL({text});{end}{' run_other();' if start else ''}"
+    return f"  clear({elements}); {start}LEGAL({text});{end}{' run_other();' if start else ''}"
+
+
+def is_collective(function):
+    names = {p.name for p in function.parameters}
+    return any(p.type == "MPI_Comm" for p in function.parameters) and not names & {"dest", "source", "position"}
+
+
+def has_absolute(function):
+    """Reductions are not defined on derived datatypes; accumulates are, of one predefined one."""
+    reduces = any(p.type == "MPI_Op" for p in function.parameters) and not any(
+        p.type == "MPI_Win" for p in function.parameters)
+    return not reduces and any(p.kind == "BUFFER" and is_typed(function, p) for p in function.parameters)
 
 
 def names():
@@ -65,7 +94,9 @@ def main(api, output):
     moving = [f for f in table.functions() if f.name in done and not BY_HAND.fullmatch(f.name)
               and any(p.kind == "BUFFER" for p in f.parameters)]
     pathlib.Path(output).write_text("\n".join(
-        ['#include "legal_arguments.h"', "static void call_all(void) {", *map(call, moving), "}",
+        ['#include "legal_arguments.h"', "static void call_all(void) {", *map(call, moving),
+         *(call(f, "MPI_IN_PLACE") for f in moving if not is_collective(f)),
+         *(call(f, "NULL", 1) for f in moving if has_absolute(f)), "}",
          "static void name_all(void) {", *names(), "}", ""]))
 
 

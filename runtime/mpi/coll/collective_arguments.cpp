@@ -62,6 +62,34 @@ Error counts_valid(const Ints& counts, int n, const char* argument) {
   return {};
 }
 
+// Blocks for ranks, or for neighbours, at places behind one address. As NULL is MPI_BOTTOM, a place may be an
+// absolute address, and a derived type have such ones; but nothing lies at the first addresses, which no process
+// of a user can map (vm.mmap_min_addr). `places`: none where all blocks follow each other from the address on.
+struct Blocks {
+  const void* buffer;
+  Ints counts, places;
+  const Datatype* type;                      // of all; nullptr: they have `types`, and places in bytes
+  const std::vector<const void*>* types = nullptr;
+  const std::vector<int>* peers = nullptr;  // of neighbours, some of whom may be nobody
+};
+
+Error blocks_given(const Blocks& b, int n, const char* argument) {
+  constexpr int64_t kNothingBelow = 64 << 10;
+  if (b.buffer) [[likely]]
+    return {};
+  for (int i = 0; i < n; ++i) {
+    const auto k = static_cast<size_t>(i);
+    const auto& type = b.type ? *b.type : *static_cast<const Datatype*>((*b.types)[k]);
+    if (b.counts[i] == 0 || !type.predefined || (b.peers && (*b.peers)[k] == coll::kNobody)) continue;
+    const int64_t place = b.places ? b.places[i] : 0, at = b.type ? place * type.layout->extent() : place;
+    if (at < 0 || at >= kNothingBelow) continue;
+    return failure(MPI_ERR_BUFFER, "the buffer is NULL, yet {} element{} for rank {} lie{} in it (argument {})",
+                   b.counts[i], b.counts[i] == 1 ? "" : "s", b.peers ? (*b.peers)[k] : i,
+                   b.counts[i] == 1 ? "s" : "", argument);
+  }
+  return {};
+}
+
 Error resolve_types(const MPI_Datatype* handles, int n, const char* argument, Prepared& p,
                     std::vector<const Layout*>& layouts, std::vector<const void*>& types) {
   if (!handles && n > 0) return failure(MPI_ERR_ARG, "the array is NULL (argument {})", argument);
@@ -125,6 +153,7 @@ Result<Prepared> gather_call(const Arguments& a, Comm& comm) {
   if (a.kind == Collective::gatherv) {
     if (Error e = counts_valid(a.recvcounts, blocks_of(comm), "recvcounts")) return e;
     if (Error e = array_given(a.rdispls, "displs")) return e;
+    if (Error e = blocks_given({a.recvbuf, a.recvcounts, a.rdispls, a.recvtype}, blocks_of(comm), "recvbuf")) return e;
     p.call.out_counts = a.recvcounts;
     p.call.out_displacements = a.rdispls;
   } else if (!p.call.in_place) {
@@ -147,6 +176,7 @@ Result<Prepared> scatter_call(const Arguments& a, Comm& comm) {
   if (a.kind == Collective::scatterv) {
     if (Error e = counts_valid(a.sendcounts, blocks_of(comm), "sendcounts")) return e;
     if (Error e = array_given(a.sdispls, "displs")) return e;
+    if (Error e = blocks_given({a.sendbuf, a.sendcounts, a.sdispls, a.sendtype}, blocks_of(comm), "sendbuf")) return e;
     p.call.in_counts = a.sendcounts;
     p.call.in_displacements = a.sdispls;
   } else if (!p.call.in_place) {
@@ -188,6 +218,10 @@ Result<Prepared> all_to_all_v_call(const Arguments& a, Comm& comm) {
       p.call.in_layouts = p.in_layouts;
       p.call.in_types = p.in_types;
     }
+    if (!one_block)
+      if (Error e = blocks_given({a.sendbuf, a.sendcounts, a.sdispls, typed ? nullptr : a.sendtype, &p.in_types},
+                                 blocks, "sendbuf"))
+        return e;
     set_in(p, a.sendbuf, a.sendcount, a.sendtype);
   }
   if (Error e = counts_valid(a.recvcounts, blocks, "recvcounts")) return e;
@@ -199,6 +233,9 @@ Result<Prepared> all_to_all_v_call(const Arguments& a, Comm& comm) {
     p.call.out_layouts = p.out_layouts;
     p.call.out_types = p.out_types;
   }
+  if (Error e = blocks_given({a.recvbuf, a.recvcounts, a.rdispls, typed ? nullptr : a.recvtype, &p.out_types}, blocks,
+                             "recvbuf"))
+    return e;
   set_out(p, a.recvbuf, 0, a.recvtype);
   p.call.out_counts = a.recvcounts;
   p.call.out_displacements = a.rdispls;
@@ -222,11 +259,12 @@ Result<Prepared> neighbor_call(const Arguments& a, Comm& comm) {
   const auto sends = static_cast<int>(edges.destinations.size()),
              receives = static_cast<int>(edges.sources.size());
   const coll::CollectiveRow& row = coll::row_of(a.kind);
-  const auto missing = [](const void* buffer, int64_t count, const Datatype* type, int blocks) {
-    return !buffer && count > 0 && blocks > 0 && type && type->predefined;
+  const auto missing = [](const void* buffer, int64_t count, const Datatype* type, const std::vector<int>& peers) {
+    return !buffer && count > 0 && type && type->predefined &&
+           std::ranges::any_of(peers, [](int peer) { return peer != coll::kNobody; });
   };
-  const bool no_input = !row.input_arrays && missing(a.sendbuf, a.sendcount, a.sendtype, sends);
-  if (no_input || (!row.output_arrays && missing(a.recvbuf, a.recvcount, a.recvtype, receives)))
+  const bool no_input = !row.input_arrays && missing(a.sendbuf, a.sendcount, a.sendtype, edges.destinations);
+  if (no_input || (!row.output_arrays && missing(a.recvbuf, a.recvcount, a.recvtype, edges.sources)))
     return failure(MPI_ERR_BUFFER, "the buffer is NULL (argument {})", no_input ? "sendbuf" : "recvbuf");
   Prepared p{.call = {.kind = a.kind, .edges = &edges}};
   if (row.input_arrays) {
@@ -251,6 +289,17 @@ Result<Prepared> neighbor_call(const Arguments& a, Comm& comm) {
     p.call.out_layouts = p.out_layouts;
     p.call.out_types = p.out_types;
   }
+  const bool typed = row.typed_arrays;
+  if (row.input_arrays)
+    if (Error e = blocks_given({a.sendbuf, a.sendcounts, a.sdispls, typed ? nullptr : a.sendtype, &p.in_types,
+                                &edges.destinations},
+                               sends, "sendbuf"))
+      return e;
+  if (row.output_arrays)
+    if (Error e = blocks_given({a.recvbuf, a.recvcounts, a.rdispls, typed ? nullptr : a.recvtype, &p.out_types,
+                                &edges.sources},
+                               receives, "recvbuf"))
+      return e;
   set_in(p, a.sendbuf, a.sendcount, a.sendtype);
   set_out(p, a.recvbuf, a.recvcount, a.recvtype);
   return p;
@@ -272,7 +321,12 @@ Result<Prepared> reduce_call(const Arguments& a, Comm& comm) {
 }
 
 Result<Prepared> reduce_scatter_call(const Arguments& a, Comm& comm) {
-  if (Error e = counts_valid(a.recvcounts, comm.size(), "recvcounts")) return e;
+  const int n = comm.size(), me = comm.rank();
+  if (Error e = counts_valid(a.recvcounts, n, "recvcounts")) return e;
+  const bool in_place = a.sendbuf == MPI_IN_PLACE;
+  if (Error e = blocks_given({a.sendbuf, a.recvcounts, {}, a.recvtype}, n, "sendbuf")) return e;
+  if (!a.recvbuf && (in_place || a.recvcounts[me] > 0))
+    if (Error e = blocks_given({a.recvbuf, a.recvcounts, {}, a.recvtype}, n, "recvbuf")) return e;
   Result<Prepared> p = reduction_call(a, a.recvbuf);
   if (p) p->call.out_counts = a.recvcounts;
   return p;
@@ -319,7 +373,9 @@ Result<Prepared> of_kind(const Arguments& a, Comm& comm) {
     case Collective::reduce_scatter:
       return reduce_scatter_call(a, comm);
     case Collective::exscan:
-      if (comm.rank() == 0) return reduction_call(a, a.recvbuf);  // which means nothing here
+      // The receive buffer means nothing here.
+      if (comm.rank() == 0)
+        return reduction_call(a, a.recvbuf == MPI_IN_PLACE && a.sendbuf != MPI_IN_PLACE ? nullptr : a.recvbuf);
       break;
     case Collective::allreduce:
     case Collective::reduce_scatter_block:

@@ -69,6 +69,8 @@ Error SendBuffer::attach(void* memory, int64_t size) {
   const engine::Engine::Guard own(engine_of_process());
   if (attached_)
     return failure(MPI_ERR_BUFFER, "a buffer is attached already: detach it first");
+  if (!memory && size > 0)
+    return failure(MPI_ERR_BUFFER, "the address is NULL, yet {} bytes lie there (argument buffer)", size);
   attached_ = true;
   automatic_ = memory == MPI_BUFFER_AUTOMATIC;
   memory_ = automatic_ ? nullptr : static_cast<std::byte*>(memory);

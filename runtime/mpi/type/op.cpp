@@ -194,8 +194,6 @@ Error op_commutative(const Op& op, int* commute) {
 
 Error reduce_local(const void* inbuf, void* inoutbuf, int64_t count, const Datatype& datatype,
                    const Op& op) {
-  if (inbuf == MPI_IN_PLACE || inoutbuf == MPI_IN_PLACE)
-    return failure(MPI_ERR_BUFFER, "MPI_IN_PLACE is not allowed here");
   if (count > 0 && inbuf == inoutbuf && inbuf != MPI_BOTTOM)
     return failure(MPI_ERR_BUFFER, "inbuf and inoutbuf are the same address {}", inbuf);
   auto bound = bind(op, datatype);
