@@ -51,6 +51,7 @@ class Strict final : public Watcher {
 
   // ---- reductions: "MPI_SUM on MPI_CHAR", which the standard does not define. Any thread.
   void computes_undefined(std::string what) override;
+  void tells_of_end(const void* operation) override { outstanding_.drop(operation); }
 
   // ---- messages; with the engine owned
 

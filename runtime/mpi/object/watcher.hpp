@@ -12,6 +12,8 @@ class Watcher {
   virtual void acts() = 0;
   // A reduction that the standard does not define: "MPI_SUM on MPI_CHAR". Any thread.
   virtual void computes_undefined(std::string what) = 0;
+  // The program has heard that an operation is complete, whose request stays: its buffers are the program's again.
+  virtual void tells_of_end(const void* operation) = 0;
 
  protected:
   ~Watcher() = default;

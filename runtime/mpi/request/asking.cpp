@@ -4,6 +4,7 @@
 
 #include "contract/checker.hpp"
 #include "mpi/object/status.hpp"
+#include "mpi/object/watcher.hpp"
 #include "mpi/request/generalized.hpp"
 #include "mpi/request/live.hpp"
 
@@ -85,6 +86,8 @@ Error look_at(const Live& live, MPI_Status* status) {
     if (!live->look(status ? *status : unwanted)) return taken_by_another_thread();
     if (live->is_watched()) [[unlikely]]
       tell_of_end(live);
+    if (watcher) [[unlikely]]
+      watcher->tells_of_end(live.request);
     return {};
   }
   if (status) fill_empty(*status);

@@ -95,9 +95,11 @@ void Window::drop_in_use(int rank) {
   }
   if (!watchers.empty()) watchers[static_cast<size_t>(rank)].tell(true);
   if (in_use.empty()) return;
-  std::deque<InUse>& there = in_use[static_cast<size_t>(rank)];
-  for (const InUse& use : there) strict->outstanding().drop(&use);
-  there.clear();
+  InUseAt& there = in_use[static_cast<size_t>(rank)];
+  for (const InUse& use : there.own) strict->outstanding().drop(&use);
+  for (const std::weak_ptr<InUse>& weak : there.of_requests)
+    if (const auto use = weak.lock()) strict->outstanding().drop(use.get());
+  there = {};
 }
 
 // It is served still if its making has failed.

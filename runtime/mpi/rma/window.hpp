@@ -77,12 +77,16 @@ class Window final : public HasErrhandler {
   std::unique_ptr<transport::SharedFile> shared;  // MPI_Win_allocate_shared
   std::vector<int64_t> offsets;                   // there, by rank
 
-  // Under --check=strict: what operations without a request use, by target, until a call says that
-  // they are complete. The engine's owner's.
+  // Under --check=strict: what operations use here, by target, until a call on the window says that they are
+  // complete, or that with the request of one does, which owns what it uses. The engine's owner's.
   struct InUse {
     std::vector<LayoutRef> layouts;
   };
-  std::vector<std::deque<InUse>> in_use;
+  struct InUseAt {
+    std::deque<InUse> own;
+    std::deque<std::weak_ptr<InUse>> of_requests;
+  };
+  std::vector<InUseAt> in_use;
   void drop_in_use(int rank);  // rma::WindowEnd::kAll: of all
 
   // Tells the watcher when a call says that the operations without a request that have been started at `rank` are

@@ -30,8 +30,8 @@ const char* plural(int64_t count) {
 
 // ---- checks. The engine is owned.
 
-Error check_epoch(Window& win, int rank) {
-  Epochs& epochs = win.epochs;
+Error check_epoch(const Window& win, int rank) {
+  const Epochs& epochs = win.epochs;
   if (epochs.all_locked || epochs.lock_of(rank) != Epochs::kUnlocked) return {};
   if (epochs.started) {
     if (std::ranges::binary_search(epochs.targets, rank)) return {};
@@ -39,14 +39,16 @@ Error check_epoch(Window& win, int rank) {
         MPI_ERR_RMA_SYNC,
         "rank {} is not in the group that MPI_Win_start was given (argument target_rank)", rank);
   }
-  if (epochs.fenced && epochs.locks_held == 0) {
-    epochs.fence_used = true;
-    return {};
-  }
+  if (epochs.fenced && epochs.locks_held == 0) return {};
   return failure(MPI_ERR_RMA_SYNC,
                  "no access epoch is open for rank {} of the window: MPI_Win_fence, MPI_Win_start, "
                  "MPI_Win_lock or MPI_Win_lock_all comes first (argument target_rank)",
                  rank);
+}
+
+// An operation that nothing refuses is about to start: if no other epoch is open, in that of a fence.
+void note_epoch(Epochs& epochs) {
+  if (!epochs.started && !epochs.is_passive()) epochs.fence_used = true;
 }
 
 Error check_passive(const Window& win, int rank) {
@@ -167,6 +169,8 @@ class AccessRequest final : public Request, public Pooled<AccessRequest> {
   explicit AccessRequest(Window& window)
       : Request(Kind::one_sided, *window.comm), window_(&window) {}
   ~AccessRequest() override {
+    if (in_use_) [[unlikely]]
+      strict->outstanding().drop(in_use_.get());
     if (window_->races) [[unlikely]]
       window_->races->request_gone(this);
   }
@@ -179,12 +183,14 @@ class AccessRequest final : public Request, public Pooled<AccessRequest> {
             },
             this};
   }
-  // Under --check=strict.
-  Error take(std::span<const BufferUse> uses, std::vector<LayoutRef> layouts) {
-    layouts_ = std::move(layouts);
-    return strict->take(static_cast<Request*>(this), uses);
+  // Under --check=strict: until it is gone, or a call on the window says that the operation is complete.
+  void uses(std::shared_ptr<Window::InUse> in_use) { in_use_ = std::move(in_use); }
+  // The program hears of the end, perhaps before it gives up the request.
+  void fill(MPI_Status& status) const override {
+    fill_empty(status);
+    if (in_use_) [[unlikely]]
+      strict->outstanding().drop(in_use_.get());
   }
-  void fill(MPI_Status& status) const override { fill_empty(status); }
   Error error() const override {
     return error_ ? Error(error_.mpi_class(), error_.message()) : Error();
   }
@@ -199,7 +205,7 @@ class AccessRequest final : public Request, public Pooled<AccessRequest> {
 
  private:
   const Ref<Window> window_;
-  std::vector<LayoutRef> layouts_;
+  std::shared_ptr<Window::InUse> in_use_;
   Error error_;
 };
 
@@ -209,27 +215,33 @@ struct Here {
   bool writes;
 };
 
-// Under --check=strict, until the operations at `rank` are known to be complete.
-Error take_in_use(Window& win, int rank, std::span<const BufferUse> uses,
-                  std::vector<LayoutRef> layouts) {
-  if (win.in_use.empty()) win.in_use.resize(static_cast<size_t>(win.size()));
-  std::deque<Window::InUse>& there = win.in_use[static_cast<size_t>(rank)];
-  there.push_back({std::move(layouts)});
-  Error error = strict->take(&there.back(), uses);
-  if (error) there.pop_back();
-  return error;
+Error take_for(AccessRequest& request, Window::InUseAt& there, Window::InUse in_use,
+               std::span<const BufferUse> uses) {
+  auto shared = std::make_shared<Window::InUse>(std::move(in_use));
+  if (Error e = strict->take(shared.get(), uses)) return e;
+  std::deque<std::weak_ptr<Window::InUse>>& others = there.of_requests;
+  while (!others.empty() && others.front().expired()) others.pop_front();  // those that are gone
+  others.push_back(shared);
+  request.uses(std::move(shared));
+  return {};
 }
 
+// Under --check=strict, until the operations at `rank` are known to be complete.
 Error take(Window& win, int rank, AccessRequest* request, std::initializer_list<Here> uses) {
   std::vector<BufferUse> buffers;
-  std::vector<LayoutRef> layouts;
+  Window::InUse in_use;
   for (const Here& use : uses)
     if (use.local.count > 0) {
       buffers.push_back({use.local.payload(), use.writes});
-      layouts.push_back(use.local.layout);
+      in_use.layouts.push_back(use.local.layout);
     }
-  return request ? request->take(buffers, std::move(layouts))
-                 : take_in_use(win, rank, buffers, std::move(layouts));
+  if (win.in_use.empty()) win.in_use.resize(static_cast<size_t>(win.size()));
+  Window::InUseAt& there = win.in_use[static_cast<size_t>(rank)];
+  if (request) return take_for(*request, there, std::move(in_use), buffers);
+  there.own.push_back(std::move(in_use));
+  Error error = strict->take(&there.own.back(), buffers);
+  if (error) there.own.pop_back();
+  return error;
 }
 
 // Under --check=strict: that nothing else is at what it uses here and there. It starts next.
@@ -259,10 +271,10 @@ Error access(Window& win, const There& there, MPI_Request* request,
   }
   const bool nothing = nowhere || there.bytes() == 0;
   if (!request) {
-    if (nothing) return {};
-    if (strict) [[unlikely]]
+    if (strict && !nothing) [[unlikely]]
       if (Error e = take_all(win, there, nullptr, uses, act)) return e;
-    start(rma::Done{});
+    if (!nowhere) note_epoch(win.epochs);
+    if (!nothing) start(rma::Done{});
     return {};
   }
   auto* made = new AccessRequest(win);

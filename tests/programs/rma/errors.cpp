@@ -132,6 +132,37 @@ void epochs(int me, int size) {
   REFUSED(put(me, 0), MPI_ERR_RMA_SYNC, "no access epoch is open");
 }
 
+// What was refused has not happened: no other epoch waits for its end, nor does MPI_Win_free.
+void refused_behind_a_fence(int me) {
+  MPI_Win own;
+  char *base, one = 1, other = 1;
+  double number = 1;
+  OK(MPI_Win_allocate(16, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &own));
+  OK(MPI_Win_set_errhandler(own, MPI_ERRORS_RETURN));
+  OK(MPI_Win_fence(0, own));
+  const auto all_refused = [&] {
+    REFUSED(MPI_Put(&one, 1, MPI_BYTE, me, 16, 1, MPI_BYTE, own), MPI_ERR_RMA_RANGE, "are not in the memory");
+    REFUSED(MPI_Put(&one, 1, MPI_BYTE, me, 0, 1, MPI_INT, own), MPI_ERR_TYPE, "less than");
+    REFUSED(MPI_Put(MPI_IN_PLACE, 1, MPI_BYTE, me, 0, 1, MPI_BYTE, own), MPI_ERR_BUFFER, "MPI_IN_PLACE is no memory");
+    REFUSED(MPI_Get(&one, 1, MPI_BYTE, me, -1, 1, MPI_BYTE, own), MPI_ERR_DISP, "is negative");
+    REFUSED(MPI_Accumulate(&one, 1, MPI_BYTE, me, 0, 1, MPI_BYTE, MPI_NO_OP, own), MPI_ERR_OP, "MPI_NO_OP");
+    REFUSED(MPI_Get_accumulate(&one, 0, MPI_BYTE, &other, 0, MPI_BYTE, me, 0, 0, MPI_BYTE, MPI_SUM, own), MPI_ERR_OP,
+            "is not defined");
+    REFUSED(MPI_Fetch_and_op(&one, &other, MPI_BYTE, me, 0, MPI_SUM, own), MPI_ERR_OP, "is not defined");
+    REFUSED(MPI_Compare_and_swap(&number, &number, &number, MPI_DOUBLE, me, 0, own), MPI_ERR_TYPE, "cannot be compared");
+  };
+  all_refused();
+  OK(MPI_Win_lock(MPI_LOCK_SHARED, me, 0, own));
+  OK(MPI_Win_unlock(me, own));
+  OK(MPI_Win_fence(MPI_MODE_NOPRECEDE, own));
+  all_refused();
+  OK(MPI_Put(&one, 1, MPI_BYTE, me, 0, 1, MPI_BYTE, own));
+  REFUSED(MPI_Win_free(&own), MPI_ERR_RMA_SYNC, "operations since the last MPI_Win_fence");
+  OK(MPI_Win_fence(0, own));
+  all_refused();
+  OK(MPI_Win_free(&own));
+}
+
 void arguments(int me, int size) {
   OK(MPI_Win_fence(0, win));
   int one = 1, two = 2, seen;
@@ -289,6 +320,7 @@ int main(int argc, char** argv) {
   arguments(mpi.rank(), mpi.size());
   for (int i = 0; i < 10; ++i) CHECK_EQ(memory[i], 0);
   OK(MPI_Win_free(&win));
+  refused_behind_a_fence(mpi.rank());
   foreign_group(mpi.size());
   attached(mpi.rank(), mpi.size());
 }
