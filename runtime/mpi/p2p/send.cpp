@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <memory>
 
+#include "mpi/check/sent_copy.hpp"
 #include "mpi/p2p/bsend.hpp"
 #include "mpi/p2p/operations.hpp"
 
@@ -17,13 +18,26 @@ class SendRequest final : public Request, public Pooled<SendRequest> {
   SendRequest(Comm& comm, Datatype& type) : Request(Kind::send, comm), type_(&type) {
     op.owner = this;
     op.on_complete = [](Operation& o) {
-      static_cast<SendRequest*>(o.owner)->finish(o.outcome.mpi_class == MPI_SUCCESS);
+      auto& request = *static_cast<SendRequest*>(o.owner);
+      request.finish(o.outcome.mpi_class == MPI_SUCCESS && !request.copy_);
     };
   }
+  // Under --check=strict, before it starts.
+  void send_a_copy() {
+    copy_ = SentCopy::of(op.payload);
+    if (copy_) op.payload = copy_->payload();
+  }
+  // The program hears of the end, perhaps before it gives up the request.
   void fill(MPI_Status& status) const override {
     fill_status(status, op.outcome);
+    if (copy_) [[unlikely]]
+      (void)copy_->judge();
   }
-  Error error() const override { return error_of(op.outcome); }
+  Error error() const override {
+    Error error = error_of(op.outcome);
+    return error || !copy_ ? std::move(error) : strict->found(copy_->judge());
+  }
+  Error unheard_error() const override { return error_of(op.outcome); }
   Error cancel() override {
     if (!is_complete()) engine_of_process().cancel(op);
     return {};
@@ -33,6 +47,7 @@ class SendRequest final : public Request, public Pooled<SendRequest> {
 
  private:
   const Ref<Datatype> type_;
+  std::unique_ptr<SentCopy> copy_;  // under --check=strict
 };
 // The request of every send that was over when it started. Engine owned.
 Request& sent_request() {
@@ -108,6 +123,7 @@ Error send_in_mode(SendMode mode, const void* buf, int64_t count, const Datatype
     if (Error e = check_start(*made, {{made->op.payload}})) return e;
     strict->sends(comm, dest, tag);
     made->op.signature = signature;
+    made->send_a_copy();
   }
   *request = inventory::hand_out<Request>(*made);
   made->begin();

@@ -2,6 +2,8 @@
 // Messages that are longer than their buffers, and buffers of operations under way.
 #include "misuse/misuse.hpp"
 
+#include <sys/mman.h>
+
 #include <utility>
 
 namespace misuse {
@@ -153,6 +155,60 @@ void overlapping(Judge& judge) {
   OK(MPI_Type_free(&odd));
 }
 
+// A send whose buffer is freed, or written to, before it is complete: told when it is completed.
+void sent_too_late(Judge& judge) {
+  constexpr size_t kLong = 1 << 20;
+  using Start = int (*)(const void*, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request*);
+  const std::pair<const char*, Start> sends[] = {
+      {"MPI_Isend", MPI_Isend}, {"MPI_Issend", MPI_Issend}, {"MPI_Irsend", MPI_Irsend}, {"MPI_Send_init", MPI_Send_init}};
+  static char received[kLong];
+  for (const auto& [name, start] : sends)
+    for (const size_t length : {size_t{64}, kLong})
+      for (const char* const how : {"freed", "written", "asked about, then written", "kept"}) {
+        const Text what = how;
+        auto* const sent = static_cast<char*>(
+            mmap(nullptr, kLong, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+        if (sent == MAP_FAILED) check::fail(__FILE__, __LINE__, "there is no memory");
+        std::fill_n(sent, length, '\1');
+        const bool persistent = Text(name) == "MPI_Send_init";
+        MPI_Request request, receive;
+        OK(MPI_Irecv(received, static_cast<int>(length), MPI_CHAR, 0, 65, self, &receive));
+        OK(start(sent, static_cast<int>(length), MPI_CHAR, 0, 65, self, &request));
+        if (persistent) OK(MPI_Start(&request));
+        const bool asked = what.starts_with("asked");
+        if (asked)
+          for (int flag = 0; !flag;) OK(MPI_Request_get_status(request, &flag, MPI_STATUS_IGNORE));
+        if (what == "freed") munmap(sent, kLong);
+        else if (what != "kept") sent[length - 1] = '\2';
+        OK(MPI_Wait(&receive, MPI_STATUS_IGNORE));
+        const int code = MPI_Wait(&request, MPI_STATUS_IGNORE);
+        const Text which = Text(name) + " of " + std::to_string(length) + " bytes, " + what;
+        if (what == "freed")
+          judge.wrong("send buffer freed", which, code, MPI_ERR_BUFFER, "was freed before the send was complete");
+        else if (what == "written")
+          judge.wrong("send buffer written", which, code, MPI_ERR_BUFFER, "of the send buffer was written to before");
+        else
+          judge.right("send buffer kept", which, code);
+        for (size_t i = 0; i < length; ++i) CHECK_EQ(received[i], '\1');
+        if (persistent) OK(MPI_Request_free(&request));
+        if (what != "freed") munmap(sent, kLong);
+      }
+}
+
+// MPI_Request_get_status has said that it is complete, so that its buffer may be used again: whatever becomes of the
+// request.
+void asked_about(Judge& judge) {
+  for (const Running& first : running()) {
+    MPI_Request request;
+    first.start(memory, 8, MPI_INT, &request);
+    first.end();
+    for (int flag = 0; !flag;) OK(MPI_Request_get_status(request, &flag, MPI_STATUS_IGNORE));
+    judge.right("no overlap", "MPI_Sendrecv behind MPI_Request_get_status of " + first.name,
+                MPI_Sendrecv(in, 8, MPI_INT, 0, 60, memory, 8, MPI_INT, 0, 60, self, MPI_STATUS_IGNORE));
+    OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+  }
+}
+
 // What is received by a datatype whose entries overlap.
 void overlapping_entries(Judge& judge) {
   int lengths[] = {2, 2}, apart[] = {2, 0}, over[] = {0, 1};
@@ -234,8 +290,45 @@ void overlapping_on_windows(Judge& judge) {
                   accesses[1].call(at));
       OK(MPI_Win_flush(0, win));
     }
-  // Requests, and messages meanwhile.
+  // Those with a request end by the same calls, with their request there still, or freed.
   MPI_Request request;
+  const Access with_request[] = {
+      {"MPI_Rput", false, [&](int* p) { return MPI_Rput(p, 8, MPI_INT, 0, there(), 8, MPI_INT, win, &request); }},
+      {"MPI_Rget", true, [&](int* p) { return MPI_Rget(p, 8, MPI_INT, 0, there(), 8, MPI_INT, win, &request); }},
+      {"MPI_Raccumulate", false,
+       [&](int* p) { return MPI_Raccumulate(p, 8, MPI_INT, 0, there(), 8, MPI_INT, MPI_SUM, win, &request); }},
+      {"MPI_Rget_accumulate", true,
+       [&](int* p) {
+         return MPI_Rget_accumulate(nullptr, 0, MPI_INT, p, 8, MPI_INT, 0, there(), 8, MPI_INT, MPI_NO_OP, win,
+                                    &request);
+       }},
+  };
+  for (const Access& access : with_request)
+    for (const bool freed : {false, true})
+      for (const auto& [name, end] : ends) {
+        const Text which = Text(access.name) + (freed ? ", freed, x MPI_Get" : " x MPI_Get");
+        OK(access.call(at));
+        if (freed) OK(MPI_Request_free(&request));
+        else judge.wrong("overlap on windows", which, accesses[1].call(at), MPI_ERR_BUFFER, "shares bytes");
+        OK(end());
+        judge.right("no overlap on windows", which + " behind " + name, accesses[1].call(at));
+        judge.wrong("overlap on windows", "MPI_Get x MPI_Get behind " + which, accesses[1].call(at), MPI_ERR_BUFFER,
+                    "shares bytes");
+        if (!freed) OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+        judge.wrong("overlap on windows", "MPI_Get x MPI_Get behind MPI_Wait of " + which, accesses[1].call(at),
+                    MPI_ERR_BUFFER, "shares bytes");
+        OK(MPI_Win_flush(0, win));
+      }
+  // A request that has been asked about is there still, and its operation is complete.
+  for (const Access& access : with_request) {
+    OK(access.call(at));
+    for (int flag = 0; !flag;) OK(MPI_Request_get_status(request, &flag, MPI_STATUS_IGNORE));
+    judge.right("no overlap on windows", Text("MPI_Get behind MPI_Request_get_status of ") + access.name,
+                accesses[1].call(at));
+    OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    OK(MPI_Win_flush(0, win));
+  }
+  // Messages meanwhile.
   OK(MPI_Rget(at, 8, MPI_INT, 0, 0, 8, MPI_INT, win, &request));
   judge.wrong("overlap on windows", "MPI_Rget x MPI_Send", MPI_Send(at, 8, MPI_INT, 0, 77, self),
               MPI_ERR_BUFFER, "shares bytes");
@@ -246,6 +339,17 @@ void overlapping_on_windows(Judge& judge) {
               MPI_Fetch_and_op(at, at, MPI_INT, 0, 0, MPI_SUM, win), MPI_ERR_BUFFER, "share bytes");
   judge.right("no overlap in a call", "MPI_Fetch_and_op of MPI_NO_OP",
               MPI_Fetch_and_op(at, at, MPI_INT, 0, 0, MPI_NO_OP, win));
+  OK(MPI_Win_flush_all(win));
+  // The ends of epochs.
+  for (const Access& access : with_request)
+    for (const bool all : {true, false}) {
+      OK(access.call(at));
+      OK(all ? MPI_Win_unlock_all(win) : MPI_Win_unlock(0, win));
+      judge.right("no overlap on windows", Text("MPI_Sendrecv behind unlock of ") + access.name,
+                  MPI_Sendrecv(in, 8, MPI_INT, 0, 77, at, 8, MPI_INT, 0, 77, self, MPI_STATUS_IGNORE));
+      OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+      OK(all ? MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win) : MPI_Win_lock_all(0, win));
+    }
   OK(MPI_Win_unlock_all(win));
   OK(MPI_Win_free(&win));
 }
@@ -255,6 +359,8 @@ void overlapping_on_windows(Judge& judge) {
 void buffers(Judge& judge, bool strict) {
   truncated(judge);
   if (strict) overlapping(judge);
+  if (strict) asked_about(judge);
+  if (strict) sent_too_late(judge);
   if (strict) overlapping_entries(judge);
   if (strict) overlapping_on_windows(judge);
 }
