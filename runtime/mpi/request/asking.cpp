@@ -107,17 +107,19 @@ Error request_get_status_any(int count, const MPI_Request* requests, int* index,
                              MPI_Status* status) {
   if (Error e = checked(count, requests)) return e;
   bool active;
-  int found = find_complete(count, requests, active);
+  const int first = turn.first(count, requests);
+  int found = find_complete(count, requests, active, first);
   if (found >= 0 || !active) {
     pass_at_times();
   } else {
     one_pass();
-    found = find_complete(count, requests, active);
+    found = find_complete(count, requests, active, first);
   }
   *index = found < 0 ? MPI_UNDEFINED : found;
   *flag = found >= 0 || !active;
   if (!*flag) return {};
   if (found < 0) return look_at({}, status);
+  turn.take(count, requests, found);
   const Live live = at(requests[found]);
   return live ? look_at(live, status) : taken_by_another_thread();
 }

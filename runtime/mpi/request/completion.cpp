@@ -56,9 +56,6 @@ int active_among(int count, const MPI_Request* requests) {
     for (int i = 0; i < count; ++i) active += at(requests[i]) ? 1 : 0;
   return active;
 }
-// Entries that MPI_Waitany passes over in a row where it went on from the last call.
-constexpr int kMostSkipped = 64;
-
 // Adds what the active requests need, side by side.
 void add_needs_of(int count, const MPI_Request* requests, engine::Condition& needs) {
   for (int i = 0; i < count; ++i)
@@ -94,6 +91,13 @@ void wait_for(Look&& look, Needs&& needs) {
 Error complete_found(MPI_Request& handle, MPI_Status* status) {
   const Live live = at(handle);
   return live && live->is_complete() ? complete(handle, live, status) : taken_by_another_thread();
+}
+
+// The same, of a call that takes one of several.
+Error give_out(int count, MPI_Request* requests, int found, int* index, MPI_Status* status) {
+  *index = found;
+  turn.take(count, requests, found);
+  return complete_found(requests[found], status);
 }
 
 // Statuses of a call over all requests: MPI_ERROR is set in each if one of them failed. `expected` of
@@ -192,58 +196,46 @@ Error test(MPI_Request* handle, int* flag, MPI_Status* status) {
 }
 
 Error waitany(int count, MPI_Request* requests, int* index, MPI_Status* status) {
-  // A program that waits for one after the other of many would have each call look at all that are
-  // complete before it: so a thread that comes back with the same array goes on where it was.
-  static thread_local struct {
-    const MPI_Request* requests = nullptr;
-    int count = 0, next = 0;
-  } latest;
-  if (latest.requests == requests && latest.count == count && !chooses_by_chance()) {
-    for (int i = latest.next; i < count && i < latest.next + kMostSkipped; ++i) {
-      if (!is_good(requests[i])) break;
-      const Live request = at(requests[i]);
-      if (!request) continue;
-      if (!request->is_complete()) break;
+  int first = 0;
+  if (turn.is_known(count, requests) && !chooses_by_chance()) {
+    first = turn.first(count, requests);
+    // Of a program that waits for one after the other of many a call need not look at all of them.
+    if (at(requests[first])->is_complete()) {
       pass_at_times();
-      *index = i;
-      latest.next = i + 1;
-      return complete_found(requests[i], status);
+      return give_out(count, requests, first, index, status);
     }
   }
   if (Error e = checked(count, requests)) return e;
   bool active;
-  int found = find_complete(count, requests, active);
+  int found = find_complete(count, requests, active, first);
   if (found >= 0 || !active) {
     pass_at_times();
   } else {
-    wait_for([&] { return (found = find_complete(count, requests, active)) >= 0 || !active; },
+    wait_for([&] { return (found = find_complete(count, requests, active, first)) >= 0 || !active; },
              needs_of_any(count, requests));
     if (found < 0) return taken_by_another_thread();
   }
-  if (found < 0) {
-    *index = MPI_UNDEFINED;
-    if (status) fill_empty(*status);
-    return {};
-  }
-  *index = found;
-  latest = {requests, count, found + 1};
-  return complete_found(requests[found], status);
+  if (found >= 0) return give_out(count, requests, found, index, status);
+  *index = MPI_UNDEFINED;
+  if (status) fill_empty(*status);
+  return {};
 }
 
 Error testany(int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status) {
   if (Error e = checked(count, requests)) return e;
   bool active;
-  int found = find_complete(count, requests, active);
+  const int first = turn.first(count, requests);
+  int found = find_complete(count, requests, active, first);
   if (found >= 0 || !active) {
     pass_at_times();
   } else {
     one_pass();
-    found = find_complete(count, requests, active);
+    found = find_complete(count, requests, active, first);
     if (found < 0 && !active) return taken_by_another_thread();
   }
-  *index = found < 0 ? MPI_UNDEFINED : found;
   *flag = found >= 0 || !active;
-  if (found >= 0) return complete_found(requests[found], status);
+  if (found >= 0) return give_out(count, requests, found, index, status);
+  *index = MPI_UNDEFINED;
   if (*flag && status) fill_empty(*status);
   return {};
 }

@@ -17,9 +17,9 @@ namespace {
                  "entry {} of the array is no request: completed or freed already, or never set", i);
 }
 
-// Where a search among `count` requests begins: any will do, and --stress=random takes any.
-int search_from(int count) {
-  if (!chooses_by_chance() || count == 0) return 0;
+// Where a search among `count` requests begins: --stress=random takes any.
+int search_from(int count, int first) {
+  if (!chooses_by_chance() || count == 0) return first;
   static thread_local uint64_t chance = process().stress_mode.seed;
   chance = chance * 6364136223846793005u + 1442695040888963407u;
   return static_cast<int>((chance >> 33) % static_cast<uint64_t>(count));
@@ -70,9 +70,28 @@ void one_pass() {
 
 bool chooses_by_chance() { return process().stress_mode.kind == StressMode::Kind::random; }
 
-int find_complete(int count, const MPI_Request* requests, bool& active) {
+bool Turn::is_known(int count, const MPI_Request* requests) const {
+  if (requests_ != requests || count_ != count || !requests || !is_good(requests[next_])) return false;
+  const Live next = at(requests[next_]);
+  return next && next->has_mark(mark_);
+}
+
+void Turn::take(int count, const MPI_Request* requests, int index) {
+  requests_ = nullptr;
+  for (int n = 1; n < count; ++n) {
+    const int i = index + n < count ? index + n : index + n - count;
+    const Live next = is_good(requests[i]) ? at(requests[i]) : Live();
+    if (!next) continue;
+    if (++mark_ == 0) ++mark_;
+    next->set_mark(mark_);
+    requests_ = requests, count_ = count, next_ = i;
+    return;
+  }
+}
+
+int find_complete(int count, const MPI_Request* requests, bool& active, int first) {
   active = false;
-  const int first = search_from(count);
+  first = search_from(count, first);
   for (int n = 0; n < count; ++n) {
     const int i = first + n < count ? first + n : first + n - count;
     if (const Live live = at(requests[i])) {

@@ -54,8 +54,31 @@ inline void pass_at_times() {
 
 // --stress=random takes any of what is complete.
 bool chooses_by_chance();
-// One of the active requests that is complete, or -1; `active` tells whether there are any.
-int find_complete(int count, const MPI_Request* requests, bool& active);
+// One of the active requests that is complete, or -1; `active` tells whether there are any. The search begins at
+// `first` and goes round.
+int find_complete(int count, const MPI_Request* requests, bool& active, int first = 0);
+
+// Where the calls of a thread that take one of several requests begin to look: behind the one that was taken last, so
+// that a request whose place is filled again and again starves no other, and one call after the other over many that
+// are complete does not pass over all those before. But only in the same array, which is not known by its address: it
+// is if the next active request behind the one that was taken is the same operation still, by a mark that it got. Any
+// other array is searched from its beginning.
+class Turn {
+ public:
+  // Where to begin; 0 also where nothing is known of the array.
+  int first(int count, const MPI_Request* requests) const {
+    return is_known(count, requests) ? next_ : 0;
+  }
+  bool is_known(int count, const MPI_Request* requests) const;
+  // The request at `index` is about to be given out.
+  void take(int count, const MPI_Request* requests, int index);
+
+ private:
+  const MPI_Request* requests_ = nullptr;  // nullptr: none is known
+  int count_ = 0, next_ = 0;
+  uint32_t mark_ = 0;
+};
+inline constinit thread_local Turn turn;
 bool all_complete(int count, const MPI_Request* requests);
 
 }  // namespace tutti::mpi

@@ -67,6 +67,10 @@ class Request : public Object {
 
   bool is_persistent() const final { return kind == Kind::persistent; }
 
+  // By which a search knows the operation again (request/live.hpp); 0: none has marked it.
+  void set_mark(uint32_t mark) { mark_.store(mark, std::memory_order_relaxed); }
+  bool has_mark(uint32_t mark) const { return mark_.load(std::memory_order_relaxed) == mark; }
+
   // Whether somebody is told of what becomes of it, or of the persistent request that it was started by
   // (request/watch.hpp). Set before the program has the handle, or with the engine owned.
   bool is_watched() const { return watched_; }
@@ -97,6 +101,7 @@ class Request : public Object {
   std::atomic<State> state_{State::under_way};
   bool well_ = false;
   bool watched_ = false;  // it has not ended well, either, so that no short way leads past those who watch
+  std::atomic<uint32_t> mark_{0};  // two threads that search the same array may set it: any of the two will do
 };
 
 // What the slower of two threads is told.

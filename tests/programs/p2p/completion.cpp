@@ -135,6 +135,85 @@ void test_each(Batch& batch) {
     }
 }
 
+#ifndef OTHER_MPI
+// A call that takes one of the requests, and returns its index.
+using TakeOne = int (*)(std::vector<MPI_Request>&);
+int by_waitany(std::vector<MPI_Request>& requests) {
+  int index = -1;
+  OK(MPI_Waitany(static_cast<int>(requests.size()), requests.data(), &index, MPI_STATUS_IGNORE));
+  return index;
+}
+int by_testany(std::vector<MPI_Request>& requests) {
+  int index = -1, flag = 0;
+  while (!flag)
+    OK(MPI_Testany(static_cast<int>(requests.size()), requests.data(), &index, &flag, MPI_STATUS_IGNORE));
+  return index;
+}
+int by_get_status(std::vector<MPI_Request>& requests) {
+  int index = -1, flag = 0;
+  while (!flag)
+    OK(MPI_Request_get_status_any(static_cast<int>(requests.size()), requests.data(), &index, &flag,
+                                  MPI_STATUS_IGNORE));
+  OK(MPI_Wait(&requests[static_cast<size_t>(index)], MPI_STATUS_IGNORE));
+  return index;
+}
+
+// Receives from this rank itself, one for each place of an array.
+struct Places {
+  explicit Places(size_t count) : in(count, -1), requests(count, MPI_REQUEST_NULL) {}
+  void post(int i) {
+    OK(MPI_Irecv(&in[static_cast<size_t>(i)], 1, MPI_INT, 0, i, MPI_COMM_SELF, &requests[static_cast<size_t>(i)]));
+  }
+  static void send(int i) { OK(MPI_Send(&i, 1, MPI_INT, 0, i, MPI_COMM_SELF)); }
+  std::vector<int> in;
+  std::vector<MPI_Request> requests;
+};
+
+// Some places are filled again as soon as they are empty, and their message is there at once: none of them, and no
+// other one whose message is there, waits for longer than the others take once. Places 5 and 6 never get one.
+void nobody_starves(TakeOne take) {
+  Places p(8);
+  for (int i = 0; i < 8; ++i) p.post(i);
+  for (int i : {0, 1, 2, 4, 7}) Places::send(i);
+  int taken[8] = {};
+  for (int round = 0; round < 80; ++round) {
+    const int i = take(p.requests);
+    ++taken[i];
+    CHECK_EQ(p.in[static_cast<size_t>(i)], i);
+    if (round == 40) Places::send(3);  // late
+    if (i > 2) continue;               // these come once
+    p.post(i);
+    Places::send(i);
+  }
+  for (int i : {3, 4, 7}) CHECK_EQ_IN(taken[i], 1, "place %d", i);
+  for (int i : {0, 1, 2}) CHECK_EQ_IN(taken[i] > 20, true, "place %d, taken %d times", i, taken[i]);
+  for (int i : {0, 1, 2, 5, 6, 3})
+    if (p.requests[static_cast<size_t>(i)] != MPI_REQUEST_NULL) {
+      if (i > 2) Places::send(i);
+      OK(MPI_Wait(&p.requests[static_cast<size_t>(i)], MPI_STATUS_IGNORE));
+    }
+}
+
+// An array of other requests where one was that a call went on in is searched from its beginning.
+void fresh_arrays_begin_at_0(TakeOne take) {
+  Places p(4);
+  for (int round = 0; round < 20; ++round) {
+    for (int i = 0; i < 4; ++i) p.post(i);
+    for (int i = 0; i < 4; ++i) Places::send(i);
+    for (int i = 0; i < 1 + round % 3; ++i) CHECK_EQ_IN(take(p.requests), i, "round %d", round);
+    OK(MPI_Waitall(4, p.requests.data(), MPI_STATUSES_IGNORE));
+  }
+}
+
+void turns() {
+  if (std::getenv("TUTTI_CONTRACT_STRESS")) return;  // which takes any
+  for (const TakeOne take : {by_waitany, by_testany, by_get_status}) {
+    nobody_starves(take);
+    fresh_arrays_begin_at_0(take);
+  }
+}
+#endif
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -149,6 +228,10 @@ int main(int argc, char** argv) {
       way(batch);
       batch.check_all();
     }
+
+#ifndef OTHER_MPI
+  turns();
+#endif
 
   // Request_get_status looks without releasing.
   int value = world.rank(), got = -1, flag = 0, count = -1;
