@@ -119,8 +119,11 @@ Error info_create_env(int argc, char** argv, MPI_Info* info) {
   std::vector<std::string> words;
   for (int i = 0; argv != nullptr && i < argc && argv[i] != nullptr; i++)
     words.emplace_back(argv[i]);
-  *info = inventory::hand_out(
-      *new Info(environment(words.empty() ? command_line() : words)));
+  auto& made = *new Info(environment(words.empty() ? command_line() : words));
+  // And what MPI_Init has added to MPI_INFO_ENV (11.2.1); a program without arguments has no argv.
+  for (const auto& [key, value] : info_env().entries())
+    if (key != "command" && key != "argv" && !made.get(key)) made.set(key, value);
+  *info = inventory::hand_out(made);
   return {};
 }
 

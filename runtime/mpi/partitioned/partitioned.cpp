@@ -185,6 +185,11 @@ Error pready_list(int length, const int* partitions, MPI_Request request) {
 }
 
 Error parrived(MPI_Request request, int partition, int* flag) {
+  // As for an inactive one, nothing is outstanding (the standard, 4.2.2).
+  if (request == MPI_REQUEST_NULL) {
+    *flag = 1;
+    return done({});
+  }
   PersistentRequest* receive = nullptr;
   if (Error e = find(request, "only one that MPI_Precv_init has made has partitions that arrive",
                      receive))

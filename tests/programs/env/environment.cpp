@@ -44,6 +44,37 @@ void inquiry() {
   CHECK(length > 0 && length == static_cast<int>(std::strlen(name)));
 }
 
+#ifndef OTHER_MPI
+// It is made as MPI_INFO_ENV was by MPI_Init, with the arguments that it is given.
+void created_environment(int argc, char** argv) {
+  const auto value_of = [](MPI_Info info, const char* key) {
+    char text[1024] = "";
+    int length = sizeof text, flag = 0;
+    OK(MPI_Info_get_string(info, key, &length, text, &flag));
+    return flag ? std::string(text) : "none";
+  };
+  MPI_Info made;
+  OK(MPI_Info_create_env(argc, argv, &made));
+  int keys = 0;
+  OK(MPI_Info_get_nkeys(MPI_INFO_ENV, &keys));
+  for (int i = 0; i < keys; ++i) {
+    char key[MPI_MAX_INFO_KEY];
+    OK(MPI_Info_get_nthkey(MPI_INFO_ENV, i, key));
+    CHECK_EQ_IN(value_of(made, key), value_of(MPI_INFO_ENV, key), "%s", key);
+  }
+  for (const char* key : {"maxprocs", "thread_level", "mpi_memory_alloc_kinds"}) CHECK(value_of(made, key) != "none");
+  OK(MPI_Info_free(&made));
+  char name[] = "other", first[] = "-a", second[] = "b";
+  char* words[] = {name, first, second, nullptr};
+  OK(MPI_Info_create_env(3, words, &made));
+  CHECK_EQ(value_of(made, "command"), std::string("other"));
+  CHECK_EQ(value_of(made, "argv"), std::string("-a b"));
+  OK(MPI_Info_set(made, "maxprocs", "77"));  // it is the program's own
+  OK(MPI_Info_free(&made));
+  CHECK(value_of(MPI_INFO_ENV, "maxprocs") != "77");
+}
+#endif
+
 void clocks() {
   CHECK(MPI_Wtick() > 0 && MPI_Wtick() < 0.01);
   const double begin = MPI_Wtime(), true_begin = check::seconds();
@@ -186,6 +217,9 @@ int main(int argc, char** argv) {
   {
     check::Program world(&argc, &argv, MPI_THREAD_MULTIPLE);
     inquiry();
+#ifndef OTHER_MPI
+    created_environment(argc, argv);
+#endif
     clocks();
     memory();
     attributes();

@@ -244,6 +244,11 @@ int main(int argc, char** argv) {
   exchange(program, How::range, 300'000, 1000, 10);
   for (const int partitions : {1, 4, 8, 12, 24}) with_gaps(program, partitions);
   travels_when_ready(program);
+#ifndef OTHER_MPI
+  int flag = 0;
+  OK(MPI_Parrived(MPI_REQUEST_NULL, 0, &flag));  // as of an inactive one
+  CHECK(flag);
+#endif
   order(program);
   nobody_and_nothing(program);
   refused(program);
