@@ -134,24 +134,25 @@ struct LayoutMaker {
   // The bounds of what is made, part by part.
   struct Bounds {
     Wide size = 0, data_low = 0, data_high = 0, set_low = 0, set_high = 0;
+    Wide low = 0, high = 0;  // of the extents of those parts whose bounds were not set
     int64_t alignment = 1;
-    bool any_data = false, any_set = false, overflow = false;
+    bool any_data = false, any_set = false, any_extent = false, overflow = false;
 
     void add(const Layout& element, int64_t count, int64_t stride, int64_t displacement) {
       if (count == 0 || overflow) return;
       const Wide span = Wide(count - 1) * stride;
-      const Wide low = displacement + std::min<Wide>(0, span);
-      const Wide high = displacement + std::max<Wide>(0, span);
+      const Wide first = displacement + std::min<Wide>(0, span);
+      const Wide last = displacement + std::max<Wide>(0, span);
+      const Wide begin = first + element.lower_bound_, end = last + element.lower_bound_ + element.extent_;
       if (element.size_ > 0) {
         size += Wide(count) * element.size_;
-        widen(any_data, data_low, data_high, low + element.true_lower_bound_,
-              high + element.true_lower_bound_ + element.true_extent_);
+        widen(any_data, data_low, data_high, first + element.true_lower_bound_,
+              last + element.true_lower_bound_ + element.true_extent_);
+        widen(any_extent, low, high, begin, end);
         alignment = std::max(alignment, element.alignment_);
       }
-      if (element.bounds_were_set_)
-        widen(any_set, set_low, set_high, low + element.lower_bound_,
-              high + element.lower_bound_ + element.extent_);
-      overflow = !fits(low) || !fits(high) || !fits(size);
+      if (element.bounds_were_set_) widen(any_set, set_low, set_high, begin, end);
+      overflow = !fits(first) || !fits(last) || !fits(size);
     }
 
     static void widen(bool& any, Wide& low, Wide& high, Wide new_low, Wide new_high) {
@@ -161,16 +162,13 @@ struct LayoutMaker {
     }
 
     bool fill(Layout& layout) const {
-      Wide low = any_set ? set_low : data_low, extent;
-      if (any_set)
-        extent = set_high - set_low;
-      else
-        extent = (data_high - data_low + alignment - 1) / alignment * alignment;
-      if (overflow || !fits(low) || !fits(extent) || !fits(data_low) || !fits(data_high) ||
+      const Wide lower_bound = any_set ? set_low : low;
+      const Wide extent = any_set ? set_high - set_low : (high - low + alignment - 1) / alignment * alignment;
+      if (overflow || !fits(lower_bound) || !fits(extent) || !fits(data_low) || !fits(data_high) ||
           !fits(data_high - data_low))
         return false;
       layout.size_ = static_cast<int64_t>(size);
-      layout.lower_bound_ = static_cast<int64_t>(low);
+      layout.lower_bound_ = static_cast<int64_t>(lower_bound);
       layout.extent_ = static_cast<int64_t>(extent);
       layout.true_lower_bound_ = static_cast<int64_t>(data_low);
       layout.true_extent_ = static_cast<int64_t>(data_high - data_low);

@@ -25,8 +25,8 @@ using LayoutRef = std::shared_ptr<const Layout>;
 // to describe the same bytes are equally fast.
 //
 // Bounds are the standard's (5.1.6 to 5.1.8): lower_bound and extent that were set by resized()
-// outrank those of the data in all types built from it, and an extent that was not set is rounded
-// up to the alignment of the data. The makers return nullptr if a bound or a size does not fit in
+// outrank those of the data in all types built from it, and an extent that was not set holds the extents
+// of the parts and is rounded up to the alignment of the data. The makers return nullptr if a bound or a size does not fit in
 // 64 bits.
 class Layout {
  public:
