@@ -7,7 +7,7 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstring>
+#include <cerrno>
 
 namespace tutti::mpi {
 namespace {
@@ -28,22 +28,54 @@ Error written(int64_t byte) {
                  byte);
 }
 
-// Whether this memory holds the same: it may be gone, which the kernel says and nobody else.
-Error compare_run(uintptr_t at, int64_t length, const std::byte* expected, int64_t before) {
-  constexpr int64_t kPiece = 16 << 10;
-  std::byte piece[kPiece];
-  for (int64_t done = 0; done < length;) {
-    const auto bytes = static_cast<size_t>(std::min(kPiece, length - done));
-    const iovec here{piece, bytes}, there{reinterpret_cast<void*>(at + static_cast<uintptr_t>(done)), bytes};
-    const ssize_t got = process_vm_readv(getpid(), &here, 1, &there, 1, 0);
-    if (got < 0 && errno != EFAULT) return {};  // it may not be asked
-    if (got != static_cast<ssize_t>(bytes)) return freed();
-    if (std::memcmp(piece, expected + done, bytes) != 0)
-      return written(before + done + (std::mismatch(piece, piece + bytes, expected + done).first - piece));
-    done += static_cast<int64_t>(bytes);
+// Compares memory that may be gone with the copy, which the kernel says and nobody else. It is asked for a window of
+// memory, in which there may be many short runs: to the end of a page, or as long as the run.
+class Comparison {
+ public:
+  explicit Comparison(const std::byte* expected) : expected_(expected) {}
+
+  // The next run in type-map order. False: nothing more need be looked at.
+  bool add(uintptr_t at, int64_t length) {
+    for (auto left = static_cast<size_t>(length); left > 0;) {
+      if ((at < begin_ || at >= end_) && !read(at, left)) return false;
+      const size_t part = std::min(left, end_ - at);
+      const std::byte* const here = window_ + (at - begin_);
+      const auto equal = static_cast<size_t>(std::mismatch(here, here + part, expected_ + done_).first - here);
+      if (equal < part) {
+        error_ = written(static_cast<int64_t>(done_ + equal));
+        return false;
+      }
+      at += part, left -= part, done_ += part;
+    }
+    return true;
   }
-  return {};
-}
+  Error end() { return std::move(error_); }
+
+ private:
+  static constexpr size_t kPage = 4096, kMost = 4 * kPage;
+
+  bool read(uintptr_t at, size_t wanted) {
+    const size_t length = std::min(std::max(wanted, kPage - at % kPage), kMost);
+    iovec pages[kMost / kPage + 1];  // each is read as a whole or not at all
+    size_t count = 0;
+    for (size_t done = 0; done < length; ++count) {
+      pages[count] = {reinterpret_cast<void*>(at + done), std::min(length - done, kPage - (at + done) % kPage)};
+      done += pages[count].iov_len;
+    }
+    const iovec here{window_, length};
+    const ssize_t got = process_vm_readv(getpid(), &here, 1, pages, count, 0);
+    if (got == 0 || (got < 0 && errno == EFAULT)) error_ = freed();
+    if (got <= 0) return false;  // or it may not be asked
+    begin_ = at, end_ = at + static_cast<uintptr_t>(got);
+    return true;
+  }
+
+  const std::byte* const expected_;
+  size_t done_ = 0;                // bytes of the copy
+  uintptr_t begin_ = 0, end_ = 0;  // of the window
+  Error error_;
+  std::byte window_[kMost];
+};
 
 }  // namespace
 
@@ -73,15 +105,11 @@ Error SentCopy::judge() {
 }
 
 Error SentCopy::compare() const {
-  Error error;
-  int64_t before = 0;
+  Comparison comparison(bytes_.get());
   sent_.layout->each_run(0, size_, [&](int64_t at, int64_t length) {
-    error = compare_run(reinterpret_cast<uintptr_t>(sent_.base) + static_cast<uintptr_t>(at), length,
-                        bytes_.get() + before, before);
-    before += length;
-    return !error;
+    return comparison.add(reinterpret_cast<uintptr_t>(sent_.base) + static_cast<uintptr_t>(at), length);
   });
-  return error;
+  return comparison.end();
 }
 
 }  // namespace tutti::mpi
