@@ -68,6 +68,9 @@ class Program:
                 continue
             if self.interface != "mpi_f08":
                 self.call(p, self.prefix + p.name, 0, True)
+                if self.interface == "mpi" and p.short in fortran.COUNTS_OF_BOTH_KINDS:
+                    large = p._replace(arguments=[a._replace(kind=a.kind.removeprefix("POLY")) for a in p.arguments])
+                    self.call(large, self.prefix + p.name, 0, True)
                 for _ in fortran.extra_names(p) if self.interface == "mpi" else ():
                     pointer = p._replace(arguments=[a._replace(kind="WITH_CPTR") if a.kind == "C_BUFFER" else a
                                                     for a in p.arguments])

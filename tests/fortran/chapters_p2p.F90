@@ -172,7 +172,11 @@ contains
     integer :: round
     logical :: flag
     HANDLE(MPI_Request) :: requests(2)
+#ifdef MPIF
     call MPI_Psend_init(a, 6, 2, MPI_INTEGER, right, 9, MPI_COMM_WORLD, MPI_INFO_NULL, requests(1), ierror)
+#else /* which have counts of both kinds */
+    call MPI_Psend_init(a, 6, 2_MPI_COUNT_KIND, MPI_INTEGER, right, 9, MPI_COMM_WORLD, MPI_INFO_NULL, requests(1), ierror)
+#endif
     call MPI_Precv_init(b, 6, 2, MPI_INTEGER, left, 9, MPI_COMM_WORLD, MPI_INFO_NULL, requests(2), ierror)
     do round = 1, 2
       a = reshape([(1000 * round + 100 * rank + i, i = 1, 12)], [2, 6])

@@ -122,6 +122,7 @@ contains
     integer(kind=MPI_ADDRESS_KIND) :: value
     logical :: flag
     character(len=MPI_MAX_OBJECT_NAME) :: name
+    call check('other names', MPI_C_COMPLEX == MPI_C_FLOAT_COMPLEX .and. MPI_LONG_LONG_INT == MPI_LONG_LONG)
     call MPI_Type_vector(3, 2, 5, MPI_INTEGER, t, ierror)
     call MPI_Type_size(t, n, ierror)
     call MPI_Type_size_x(t, size_x, ierror)

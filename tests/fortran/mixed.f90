@@ -90,6 +90,7 @@ program mixed
   type(MPI_Datatype) :: datatype
   type(MPI_Op) :: op
   logical :: flag
+  logical, target :: is, is_not
   integer :: a(4), b(4)
   call MPI_Init()
   call MPI_Comm_dup(MPI_COMM_WORLD, comm)
@@ -97,6 +98,8 @@ program mixed
   call MPI_Comm_size(comm, ranks)
   call check('a communicator in C', c_sees_comm(comm%MPI_VAL, ranks) == 1)
 
+  call MPI_Abi_get_fortran_booleans(4, c_loc(is), c_loc(is_not), flag)
+  call check('logicals by their addresses', flag .and. is .and. .not. is_not)
   call check('logicals in C', c_knows_logicals(transfer(.true., 1), transfer(.false., 1)) == 1)
 
   ! What Fortran sets, C finds behind an address; what C sets is an address, which Fortran gets as a number.

@@ -12,6 +12,9 @@ program sections_later
       import
       integer(C_INT) :: request
     end subroutine
+    type(C_PTR) function c_last_integer_of_a_page() bind(C)
+      import
+    end function
   end interface
   integer :: rank, ranks, right, left, i, k, total
   call MPI_Init()
@@ -26,6 +29,7 @@ program sections_later
   call persistent()
   call blocks()
   call types_of_each_rank()
+  call types_in_place()
   call derived_types()
   call gaps_are_the_programs()
   call partitions()
@@ -231,6 +235,27 @@ contains
   end subroutine
 
   ! Displacements count the bytes of the section as if it had no gaps.
+  ! Beside MPI_IN_PLACE the types of what is sent stand for nothing, and need not be as many as the ranks.
+  subroutine types_in_place()
+    type(MPI_Datatype), pointer :: one(:)
+    type(MPI_Datatype) :: types(64)
+    type(MPI_Request) :: request
+    integer, asynchronous :: b(64)
+    integer :: counts(64), places(64)
+    call c_f_pointer(c_last_integer_of_a_page(), one, [1])
+    one(1) = MPI_DATATYPE_NULL
+    types = MPI_INTEGER
+    counts = 1
+    places = [(4 * k, k = 0, 63)]
+    b = [(100 * rank + k, k = 0, 63)]
+    call MPI_Alltoallw(MPI_IN_PLACE, counts, places, one, b, counts, places, types, MPI_COMM_WORLD)
+    call check('alltoallw in place', all(b(1:ranks) == [(100 * k + rank, k = 0, ranks - 1)]))
+    b = [(100 * rank + k, k = 0, 63)]
+    call MPI_Ialltoallw(MPI_IN_PLACE, counts, places, one, b, counts, places, types, MPI_COMM_WORLD, request)
+    call MPI_Wait(request, MPI_STATUS_IGNORE)
+    call check('ialltoallw in place', all(b(1:ranks) == [(100 * k + rank, k = 0, ranks - 1)]))
+  end subroutine
+
   subroutine types_of_each_rank()
     integer, asynchronous :: a(2, 64), b(2, 64)
     integer :: counts(64), places(64), sources(1), destinations(1)
