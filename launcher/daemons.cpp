@@ -19,7 +19,7 @@ namespace {
 
 constexpr auto kGoneTimeout = std::chrono::milliseconds(800);
 constexpr auto kGoneTimeoutInVain = std::chrono::milliseconds(150);  // or nobody waits for it
-constexpr size_t kMostNewcomers = 256;  // who have proved nothing yet, at a time; others wait
+constexpr size_t kMostNewcomers = 256;  // who have proved nothing yet, at a time
 constexpr auto kProofTime = std::chrono::seconds(10);
 
 }  // namespace
@@ -69,7 +69,7 @@ Error Daemons::listen() {
   acceptor_ = std::make_unique<Acceptor>(
       loop_, fd,
       Acceptor::Events{[this](int newcomer) { accepted(newcomer); },
-                       [this] { return newcomers_.size() < kMostNewcomers; },
+                       [this] { return make_room(); },
                        [](const std::string& why) {
                          say(Level::warning,
                              "cannot take the connections of daemons for now: {}; 'ulimit -n' "
@@ -140,9 +140,25 @@ void Daemons::give_up(int node) {
   if (daemon.shell->pid > 0 && !is_of_use(*daemon.shell)) ::kill(-daemon.shell->pid, SIGKILL);
 }
 
+// A daemon proves itself as soon as it is asked. Where all places are taken, strangers who only hold theirs give way: were
+// newcomers to wait for the end of a stranger's time, the daemons would stay behind them until the time to start is over.
+bool Daemons::make_room() {
+  if (newcomers_.size() < kMostNewcomers) return true;
+  std::vector<int> numbers;
+  std::vector<Newcomer> guests;
+  for (const auto& [number, guest] : newcomers_) {
+    if (!guest.link) continue;
+    numbers.push_back(number);
+    guests.push_back(guest.who);
+  }
+  const std::optional<size_t> leaves = one_too_many(guests);
+  if (leaves) newcomers_.erase(numbers[*leaves]);
+  return leaves.has_value();
+}
+
 void Daemons::accepted(int fd) {
   const int number = next_newcomer_++;
-  Newcomer& newcomer = newcomers_[number];
+  Guest& newcomer = newcomers_.try_emplace(number, fd).first->second;
   newcomer.link = std::make_unique<Link>(loop_, fd, options_.node_timeout);
   newcomer.challenge = random_hex(16);
   const auto forget = [this, number] { loop_.post([this, number] { newcomers_.erase(number); }); };

@@ -20,6 +20,7 @@
 #include <map>
 #include <memory>
 
+#include "base/peer_owner.hpp"
 #include "launcher/acceptor.hpp"
 #include "launcher/bundle.hpp"
 #include "launcher/cleanup.hpp"
@@ -94,7 +95,9 @@ class Daemons {
     Watch farewell;      // until Slurm has said why it is gone
     std::vector<Watch> deaths;  // of ranks, until Slurm could have said so
   };
-  struct Newcomer {
+  struct Guest {
+    explicit Guest(int fd) : who(fd) {}
+    Newcomer who;
     std::unique_ptr<Link> link;  // null: it has become a daemon
     std::string challenge;
     std::string why_closed;
@@ -128,6 +131,7 @@ class Daemons {
   bool is_of_use(const Shell& shell) const;  // a daemon behind it is neither dismissed nor lost
   void kill_shells();
   void accepted(int fd);
+  bool make_room();
   Error greet(int newcomer, Message type, std::string_view payload);
   void stop_listening();
   void lose(Daemon& daemon, LinkEnd how, const std::string& sentence);
@@ -148,7 +152,7 @@ class Daemons {
                }};
   Traffic traffic_;
   std::vector<std::unique_ptr<Shell>> shells_;
-  std::map<int, Newcomer> newcomers_;
+  std::map<int, Guest> newcomers_;
   int next_newcomer_ = 0;
   bool announced_ = false;
   std::function<void()> gone_;

@@ -14,15 +14,15 @@
 
 #include <cerrno>
 
-#include "launcher/peer_owner.hpp"
+#include "base/peer_owner.hpp"
 
 namespace {
 
 constexpr int kRestMilliseconds = 50;
 
 bool may_enter(int fd) {
-  using tutti::launcher::PeerOwner;
-  const PeerOwner owner = tutti::launcher::owner_of_peer(fd);
+  using tutti::PeerOwner;
+  const PeerOwner owner = tutti::owner_of_peer(fd);
   return owner == PeerOwner::friendly || owner == PeerOwner::untold;
 }
 

@@ -12,10 +12,10 @@
 #include "base/address_key.hpp"
 #include "base/home.hpp"
 #include "base/log.hpp"
+#include "base/peer_owner.hpp"
 #include "base/probe.hpp"
 #include "base/signals.hpp"
 #include "base/waits_event.hpp"
-#include "launcher/peer_owner.hpp"
 #include "launcher/pmix_door.hpp"
 #include "launcher/pmix_info.hpp"
 #include "launcher/pmix_tools.hpp"
@@ -32,7 +32,8 @@ Error pmix_failure(const char* what, pmix_status_t status) {
   return failure(MPI_ERR_OTHER, "PMIx cannot {}: {}", what, PMIx_Error_string(status));
 }
 
-void warn_of_open_door(const std::string& node_name) {
+// Whether the kernel keeps other users out.
+bool keeps_out_others(const std::string& node_name) {
   const char* const why = !pmix_door_is_guarded() ? "a preloaded library has an accept() of its own"
                           : !peers_are_told()
                               ? "neither netlink (inet_diag) nor /proc/net/tcp tells whose a connection is"
@@ -42,6 +43,7 @@ void warn_of_open_door(const std::string& node_name) {
         "other users of {} can reach the PMIx server of this job at its loopback device: {}. They can disturb and end "
         "the job; only the key in its ranks' environment keeps them from joining it",
         node_name, why);
+  return !why;
 }
 
 // A launcher inside another job must not take that job's server for its own.
@@ -229,7 +231,9 @@ Result<std::unique_ptr<PmixServer>> PmixServer::start(const std::string& folder,
                                                       ToolServices* for_tools) {
   if (Error e = probe_threads(kThreads)) return e;
   forget_other_servers();
-  warn_of_open_door(node_name);
+  // By itself PMIx compares the user's number that a rank claims, which in a user namespace is another one. Where the
+  // kernel has told whose a connection is, a rank may do without that.
+  if (keeps_out_others(node_name)) ::setenv("PMIX_MCA_psec", "munge,native,none", 0);
   ::setenv("PMIX_MCA_gds", "hash", 1);  // quickest to the first fence, and no files to leave
   std::unique_ptr<PmixServer> server(new PmixServer);
   server->folder_ = folder;

@@ -335,6 +335,30 @@ END
   ends_well
 }
 
+# Daemons do not wait behind strangers who say nothing, not even for the ten seconds that these have.
+test_strangers_in_front_of_a_daemon() {
+  cat >crowd <<'END'
+trap '' PIPE
+for ((i = 0; i < 600; ++i)); do exec {fd}<>"/dev/tcp/127.0.0.1/$1" || exit 1; done
+echo "they are there"
+exec sleep 600
+END
+  start_late
+  local as=()
+  [ "$(id -u)" != 0 ] || as=(setpriv "--reuid=nobody" --regid="$(id -g nobody)" --clear-groups)
+  (ulimit -n 1000 && exec "${as[@]}" bash -s "$port" <crowd) >crowd.out 2>&1 &
+  local crowd=$!
+  are_there() { grep -q "they are there" crowd.out; }
+  within 10 are_there || fail "the strangers do not come: $(cat crowd.out)"
+  local began=$(now_us)
+  touch go
+  wait "$launched" || fail "the job failed"
+  printed_lines "$late_ranks"
+  (($(now_us) - began < 8000000)) || fail "the daemon has waited for $((($(now_us) - began) / 1000)) ms behind strangers"
+  kill "$crowd" 2>/dev/null
+  nothing_is_left
+}
+
 # Nobody needs the port once all daemons are there.
 test_launcher_stops_listening() {
   fake_nodes

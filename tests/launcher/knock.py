@@ -29,10 +29,14 @@ def ports():
 
 
 limit = time.time() + 10
-while not (found := ports()):
-    if time.time() > limit:
-        sys.exit("it does not listen")
-    time.sleep(0.002)
+try:
+    while not (found := ports()):
+        if time.time() > limit:
+            sys.exit("it does not listen")
+        time.sleep(0.002)
+except FileNotFoundError:
+    print("it is gone")
+    sys.exit()
 os.setgroups([])
 os.setgid(65534)
 os.setuid(65534)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "launcher/peer_owner.hpp"
+#include "base/peer_owner.hpp"
 
 #include <linux/inet_diag.h>
 #include <linux/netlink.h>
@@ -8,16 +8,18 @@
 #include <netinet/tcp.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <map>
 #include <sstream>
-#include <string>
+#include <string_view>
 
 #include "base/result.hpp"
 
-namespace tutti::launcher {
+namespace tutti {
 namespace peer_owner_ways {
 namespace {
 
@@ -201,4 +203,36 @@ bool peers_are_told() {
   return told;
 }
 
-}  // namespace tutti::launcher
+namespace {
+
+const std::string kAnotherUser = "another user";
+constexpr std::chrono::seconds kTimeToProve{1};
+
+std::string origin_of(int connected) {
+  if (owner_of_peer(connected) == PeerOwner::foreign) return kAnotherUser;
+  sockaddr_storage peer{};
+  socklen_t size = sizeof peer;
+  if (::getpeername(connected, reinterpret_cast<sockaddr*>(&peer), &size) != 0) return {};
+  if (peer.ss_family == AF_INET6)
+    return {reinterpret_cast<const char*>(&reinterpret_cast<const sockaddr_in6&>(peer).sin6_addr), sizeof(in6_addr)};
+  return {reinterpret_cast<const char*>(&reinterpret_cast<const sockaddr_in&>(peer).sin_addr), sizeof(in_addr)};
+}
+
+}  // namespace
+
+Newcomer::Newcomer(int connected) : origin(origin_of(connected)), since(std::chrono::steady_clock::now()) {}
+
+std::optional<size_t> one_too_many(std::span<const Newcomer> newcomers) {
+  std::map<std::string_view, size_t> many;
+  for (const Newcomer& each : newcomers) ++many[each.origin];
+  if (many.empty()) return {};
+  const auto another = many.find(kAnotherUser);
+  const bool foreign = another != many.end();
+  const std::string_view origin =
+      foreign ? another->first : std::ranges::max_element(many, {}, [](const auto& each) { return each.second; })->first;
+  const auto oldest = std::ranges::find(newcomers, origin, &Newcomer::origin);
+  if (!foreign && std::chrono::steady_clock::now() - oldest->since < kTimeToProve) return {};
+  return static_cast<size_t>(oldest - newcomers.begin());
+}
+
+}  // namespace tutti

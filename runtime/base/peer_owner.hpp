@@ -5,10 +5,13 @@
 
 #include <sys/socket.h>
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
+#include <span>
+#include <string>
 
-namespace tutti::launcher {
+namespace tutti {
 
 enum class PeerOwner {
   friendly,  // this user's, or root's
@@ -21,6 +24,17 @@ PeerOwner owner_of_peer(int connected);
 
 // Whether connections over the loopback device get another answer than `untold`.
 bool peers_are_told();
+
+// One that has connected and has proved nothing yet.
+struct Newcomer {
+  explicit Newcomer(int connected);
+  std::string origin;  // its address; or that it is another user's of this machine, whatever address that has taken
+  std::chrono::steady_clock::time_point since;
+};
+// Which one goes where there are too many, given in the order of their coming: another user's before all, and else the
+// oldest one of those from where most come, unless it has had less than a second for its proof; then nobody does, and
+// the next one waits.
+std::optional<size_t> one_too_many(std::span<const Newcomer> newcomers);
 
 namespace peer_owner_ways {
 // A socket as the kernel lists it. Without an inode no process has it open, and then its user is given as 0.
@@ -38,4 +52,4 @@ Answer by_netlink(const sockaddr_storage& peer, const sockaddr_storage& own);
 Answer by_proc(const sockaddr_storage& peer, const sockaddr_storage& own);
 }  // namespace peer_owner_ways
 
-}  // namespace tutti::launcher
+}  // namespace tutti

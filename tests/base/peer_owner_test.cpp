@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Whose the other end of a connection is: by netlink and by /proc/net/tcp, over both families.
-#include "launcher/peer_owner.hpp"
+#include "base/peer_owner.hpp"
 
 #include <gtest/gtest.h>
 #include <netinet/in.h>
@@ -8,7 +8,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-namespace tutti::launcher {
+#include <string>
+#include <vector>
+
+namespace tutti {
 namespace {
 
 using namespace peer_owner_ways;
@@ -101,6 +104,24 @@ TEST_P(Connections, OfAnotherUserAreForeign) {
 
 INSTANTIATE_TEST_SUITE_P(PeerOwner, Connections, ::testing::Values(AF_INET, AF_INET6));
 
+std::vector<Newcomer> guests(const std::vector<std::string>& origins, std::chrono::milliseconds age) {
+  std::vector<Newcomer> all;
+  for (const std::string& origin : origins) {
+    all.emplace_back(-1);
+    all.back().origin = origin;
+    all.back().since -= age;
+  }
+  return all;
+}
+TEST(PeerOwner, OfTooManyTheOldestOfTheMostGoes) {
+  using namespace std::chrono_literals;
+  EXPECT_EQ(one_too_many(guests({"a"}, 2s)), 0u);
+  EXPECT_EQ(one_too_many(guests({"a", "b", "c", "b"}, 2s)), 1u);
+  EXPECT_EQ(one_too_many(guests({"a", "a", "c", "c", "c"}, 2s)), 2u);
+  EXPECT_EQ(one_too_many(guests({"a", "b", "c", "b"}, 500ms)), std::nullopt);
+  EXPECT_EQ(one_too_many(guests({"a", "a", "another user"}, 0ms)), 2u);
+}
+
 TEST(PeerOwner, IsToldHere) { EXPECT_TRUE(peers_are_told()); }
 
 TEST(PeerOwner, OfSocketsInTheFileSystem) {
@@ -112,4 +133,4 @@ TEST(PeerOwner, OfSocketsInTheFileSystem) {
 }
 
 }  // namespace
-}  // namespace tutti::launcher
+}  // namespace tutti
