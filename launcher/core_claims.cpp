@@ -8,10 +8,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <fstream>
 #include <sstream>
 #include <thread>
+#include <utility>
 
 #include "base/result.hpp"
 #include "launcher/job_map.hpp"
@@ -96,24 +99,82 @@ void write_record(const std::string& job_id, int folder, const std::vector<int>&
   ::close(fd);
 }
 
+// The lock of this user's jobs: a file that nobody else may open, for whoever may open one may lock it, too. It is
+// there while a job chooses. Another user may have made one of that name: then the next name counts, for all jobs.
+class Lock {
+ public:
+  enum class State { held, busy, none };
+
+  Lock(int folder, std::chrono::milliseconds patience) : folder_(folder) {
+    const auto end = std::chrono::steady_clock::now() + patience;
+    while ((state_ = attempt()) == State::busy && std::chrono::steady_clock::now() < end)
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  ~Lock() {
+    if (state_ == State::held) ::unlinkat(folder_, name_.c_str(), 0);
+    if (fd_ >= 0) ::close(fd_);  // which unlocks it
+  }
+  Lock(const Lock&) = delete;
+
+  State state() const { return state_; }
+  const std::string& why_not() const { return why_not_; }
+
+ private:
+  static constexpr int kNames = 16;
+
+  State attempt() {
+    if (fd_ < 0 && !open()) return State::none;
+    if (::flock(fd_, LOCK_EX | LOCK_NB) != 0) return State::busy;
+    struct stat about {};
+    if (::fstat(fd_, &about) == 0 && about.st_nlink == 1) return State::held;
+    ::close(std::exchange(fd_, -1));  // the one before has removed it
+    return State::busy;
+  }
+  bool open() {
+    for (int i = 0; i < kNames; ++i) {
+      name_ = fmt::format("tutti-cores-{}-{}", ::geteuid(), i);
+      fd_ = ::openat(folder_, name_.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+      if (fd_ >= 0 && is_ours()) return true;
+      const int problem = fd_ >= 0 ? EACCES : errno;
+      if (fd_ >= 0) ::close(std::exchange(fd_, -1));
+      why_not_ = fmt::format("{}: {}", name_, problem == EACCES ? "it is another user's" : std::strerror(problem));
+      if (problem != EACCES && problem != ELOOP && problem != EISDIR && problem != ENXIO) return false;
+    }
+    return false;
+  }
+  bool is_ours() const {
+    struct stat about {};
+    return ::fstat(fd_, &about) == 0 && S_ISREG(about.st_mode) && about.st_uid == ::geteuid() &&
+           (about.st_mode & 077) == 0;
+  }
+
+  const int folder_;
+  int fd_ = -1;
+  std::string name_, why_not_;
+  State state_ = State::none;
+};
+
 }  // namespace
 
-void claim_processors(const std::string& job_id, const std::function<std::vector<int>(const Claims&)>& choose,
-                      std::chrono::milliseconds patience, const std::string& place) {
+std::string claim_processors(const std::string& job_id,
+                             const std::function<std::vector<int>(const Claims&)>& choose,
+                             std::chrono::milliseconds patience, const std::string& place) {
   const int folder = ::open(place.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder < 0) {
+    const std::string why = std::strerror(errno);
     choose({});
-    return;
+    return fmt::format("{}: {}", place, why);
   }
-  const auto end = std::chrono::steady_clock::now() + patience;
-  bool locked = ::flock(folder, LOCK_EX | LOCK_NB) == 0;
-  while (!locked && std::chrono::steady_clock::now() < end) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
-    locked = ::flock(folder, LOCK_EX | LOCK_NB) == 0;
+  std::string why_not;
+  {
+    const Lock lock(folder, patience);
+    const std::vector<int> mine =
+        choose({.taken = taken_by_others(job_id, folder), .certain = lock.state() != Lock::State::busy});
+    if (!mine.empty()) write_record(job_id, folder, mine);
+    if (lock.state() == Lock::State::none) why_not = fmt::format("{}/{}", place, lock.why_not());
   }
-  const std::vector<int> mine = choose({.taken = taken_by_others(job_id, folder), .certain = locked});
-  if (!mine.empty()) write_record(job_id, folder, mine);
-  ::close(folder);  // which unlocks it
+  ::close(folder);
+  return why_not;
 }
 
 }  // namespace tutti::launcher

@@ -16,11 +16,12 @@ struct Claims {
   bool certain = true;     // nobody else chooses meanwhile
 };
 
-// Calls `choose` with what other jobs have, and records the processors that it returns. Anybody may lock a folder that he
-// can read: where the lock is held for longer than `patience`, which is many times what choosing takes, another job may
-// take the same processors at the same moment, and `choose` is told so.
-void claim_processors(const std::string& job_id, const std::function<std::vector<int>(const Claims&)>& choose,
-                      std::chrono::milliseconds patience = std::chrono::milliseconds(300),
-                      const std::string& place = "/dev/shm");
+// Calls `choose` with what other jobs have, and records the processors that it returns. Jobs of a user choose one after
+// the other, by a lock that other users cannot take. Where it is held for longer than `patience`, which is many times
+// what choosing takes, another job may take the same processors at the same moment, and `choose` is told so. Returns why
+// there is no such lock here, where there is none; empty: there was.
+std::string claim_processors(const std::string& job_id, const std::function<std::vector<int>(const Claims&)>& choose,
+                             std::chrono::milliseconds patience = std::chrono::milliseconds(300),
+                             const std::string& place = "/dev/shm");
 
 }  // namespace tutti::launcher

@@ -15,6 +15,7 @@
 #include <set>
 
 #include "base/address_key.hpp"
+#include "base/handshake.hpp"
 #include "base/log.hpp"
 #include "base/process_sets.hpp"
 #include "launcher/core_claims.hpp"
@@ -174,7 +175,7 @@ Error NodeAgent::bind_ranks() {
   if (task_.shares_cores || task_.bind_to == BindTo::none || !task_.rank_slots.empty())
     choose({});
   else
-    claim_processors(task_.map.id, choose);
+    start.no_lock = claim_processors(task_.map.id, choose);
   for (size_t i = 0; !task_.rank_slots.empty() && i < start.ranks.size(); ++i) {
     const std::string& slots = task_.rank_slots[static_cast<size_t>(start.ranks[i])];
     start.binding.processors[i].clear();
@@ -233,6 +234,9 @@ void NodeAgent::report_bindings(const std::vector<int>& ranks, const Topology::B
                                       task_.map.nodes[static_cast<size_t>(task_.node)],
                                       binding.crowded ? "not bound: other jobs of yours have the cores, or choose theirs"
                                                       : topology().describe(binding.processors[i])));
+  if (starting_ && !starting_->no_lock.empty())
+    job_.note(task_.node, fmt::format("on {} another job of yours that starts at this moment may choose the same cores: {}",
+                                      task_.map.nodes[static_cast<size_t>(task_.node)], starting_->no_lock));
 }
 
 Error NodeAgent::start_rank(Rank& rank, const std::vector<int>& processors) {
@@ -295,6 +299,10 @@ std::vector<std::string> NodeAgent::environment_of(const Rank& rank,
   else
     drop_rank_numbers(out);
   if (place.app > 0) put_variable(out, fmt::format("TUTTI_APPNUM={}", place.app));
+  // As the server has registered the ranks; in a user namespace they would call themselves otherwise.
+  put_variable(out, fmt::format("TUTTI_OWNER={}:{}", ::getuid(), ::getgid()));
+  if (variable(out, kHandshakeVariable).empty())
+    put_variable(out, fmt::format("{}={}", kHandshakeVariable, kHandshakeSeconds));
   // A bound rank cannot see by itself how crowded its node is.
   put_variable(out, fmt::format("TUTTI_NODE_CORES={}", topology().allowed_cores()));
   for (const std::string& pair : pmix) put_variable(out, pair);

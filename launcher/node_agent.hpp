@@ -29,6 +29,7 @@ struct StartingRanks {
   std::vector<Gpu> gpus;                    // of the node, where ranks are given some
   std::vector<std::vector<int>> rank_gpus;  // of each of `ranks`
   std::vector<std::string> socket_ranks;  // of each rank, those on its socket; empty: it has none
+  std::string no_lock;  // claim_processors()
   std::string places;  // kNodePlacesVariable of all; empty: nothing tells any two apart
   size_t next = 0;    // of `ranks`
   int failures = -1;  // the children's end of failures_

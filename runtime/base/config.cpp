@@ -90,6 +90,7 @@ constexpr Setting kSettings[] = {
 constexpr std::string_view kOtherVariables[] = {"TUTTI_SETTINGS_RESOLVED",
                                                 "TUTTI_JOB",
                                                 "TUTTI_ROOT",
+                                                "TUTTI_OWNER",
                                                 "TUTTI_NODE_CORES",
                                                 "TUTTI_LAUNCHER",
                                                 "TUTTI_PSETS",

@@ -164,22 +164,37 @@ test_files_that_other_nodes_are_given() {
   nothing_is_left
 }
 
-# While another job chooses its cores, for however long, nobody can tell which are free. It is another /dev/shm, so that
-# the jobs of other tests do not wait for this lock.
+# While another job of the user's chooses its cores, for however long, nobody can tell which are free. A lock of the
+# folder, which anybody may take, and files of other users by the lock's name say nothing of that. It is another /dev/shm,
+# so that the jobs of other tests do not wait for this lock.
 test_job_that_cannot_lock_the_cores_is_not_bound() {
   if ! unshare --mount true 2>/dev/null; then exit 77; fi
   export TUTTI_LAUNCH_SHARE_CORES=off
   code=0
   unshare --mount sh -c '
     mount -t tmpfs none /dev/shm || exit 77
-    "$0" -n 1 --report-bindings true 2>free || exit 1
-    exec 9</dev/shm
+    exec 8</dev/shm
+    flock 8
+    "$0" -n 1 --report-bindings true 2>free 8<&- || exit 1
+    lock=/dev/shm/tutti-cores-$(id -u)
+    if [ "$(id -u)" = 0 ]; then
+      for i in $(seq 0 15); do touch $lock-$i; chown nobody $lock-$i; done
+      "$0" -n 1 --report-bindings true 2>unlocked 8<&- || exit 1
+      rm $lock-*
+    fi
+    [ -z "$(ls /dev/shm)" ] || exit 2
+    umask 077
+    exec 9>$lock-0
     flock 9
     "$0" -n 1 --report-bindings true 2>held 9<&- || exit 1
     "$0" -n 1 --bind-to core --report-bindings true 2>wanted 9<&-' "$mpirun" >out 2>err || code=$?
   [ "$code" != 77 ] || exit 77
   expect_code 0
   cat free held wanted >>err
+  if [ -f unlocked ]; then
+    grep -q "rank 0 on .*: core " unlocked || fail "it is not bound where another user is in the way: $(cat unlocked)"
+    grep -q "may choose the same cores: /dev/shm/tutti-cores-0-15: it is another user's" unlocked || fail "no word of the lock: $(cat unlocked)"
+  fi
   grep -q "rank 0 on .*: core " free || fail "it is not bound to a core that nobody has"
   grep -q "rank 0 on .*: not bound: other jobs of yours have the cores, or choose theirs" held || fail "it is bound without the lock"
   grep -q "rank 0 on .*: core " wanted || fail "it is not bound where an option wants it"
