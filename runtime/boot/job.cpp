@@ -15,6 +15,8 @@
 #include "base/log.hpp"
 #include "base/probe.hpp"
 
+extern char** environ;
+
 namespace tutti::boot {
 namespace {
 
@@ -115,6 +117,18 @@ bool sees_processes_of_node() {
   for (int pid = getpid(); wanted > 0 && pid > 0; pid = parent_of(pid))
     if (pid == wanted) return true;
   return false;
+}
+
+// A server gives its address once for each version of its protocol: PMIX_SERVER_URI41=name;tcp4://127.0.0.1:40000.
+bool ranks_share_loopback() {
+  bool any = false;
+  for (char** entry = environ; *entry; ++entry) {
+    const std::string_view pair = *entry;
+    if (!pair.starts_with("PMIX_SERVER_URI")) continue;
+    any = true;
+    if (pair.find(";tcp4://127.") == pair.npos && pair.find(";tcp6://::1:") == pair.npos) return false;
+  }
+  return any;
 }
 
 Result<std::unique_ptr<Job>> Job::join() {

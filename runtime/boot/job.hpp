@@ -68,6 +68,10 @@ int allowed_cores();
 // this process sees, too. False where that cannot be told.
 bool sees_processes_of_node();
 
+// The launcher's server for this node listens at the loopback device, by which therefore all ranks of the node reach
+// each other: none of them began in a network namespace of its own.
+bool ranks_share_loopback();
+
 // Implemented in pmix.cpp: the environment names a PMIx server; join() asks these.
 bool pmix_offered();
 Result<std::unique_ptr<Job>> join_pmix();

@@ -16,11 +16,13 @@
 #include "base/address_key.hpp"
 #include "base/address_table.hpp"
 #include "base/flush.hpp"
+#include "base/handshake.hpp"
 #include "base/home.hpp"
 #include "base/leaks.hpp"
 #include "base/log.hpp"
 #include "base/signals.hpp"
 #include "base/waits_event.hpp"
+#include "boot/admission.hpp"
 #include "boot/job.hpp"
 #include "boot/mapping.hpp"
 #include "boot/patience.hpp"
@@ -62,8 +64,10 @@ class PmixJob final : public Job {
   [[noreturn]] void abort(int code, const std::string& message) override;
 
  private:
-  // A job-level value as a number or a text; the fallback where the server does not give it.
+  Error join_server();
+  Error look();
   pmix_status_t enter();
+  // A job-level value as a number or a text; the fallback where the server does not give it.
   int64_t job_number(const char* key, int64_t fallback) const;
   std::string job_text(const char* key) const;
   Error count_programs();
@@ -154,18 +158,43 @@ pmix_status_t PmixJob::enter() {
   return PMIx_Init(&me_, nullptr, 0);
 }
 
-Error PmixJob::start() {
+Error PmixJob::join_server() {
+  const std::string launcher = other_numbers_of_launcher();
+  const char* job_id = std::getenv("TUTTI_JOB");  // the namespace of our own launcher is a secret
+  const std::string joining = fmt::format("joining job {} as rank {}", job_id ? job_id : std::getenv("PMIX_NAMESPACE"),
+                                          std::getenv("PMIX_RANK"));
+  if (!launcher.empty() && !claims_no_numbers()) return not_let_in(launcher).within(joining);
+  const Clock::time_point begin = Clock::now();
   pmix_status_t status;
   {
     const std::lock_guard alone(membership());
     status = enter();
   }
-  const char* job_id = std::getenv("TUTTI_JOB");
-  if (status != PMIX_SUCCESS)  // the namespace of our own launcher is a secret
-    return pmix_failure(fmt::format("joining job {} as rank {}",
-                                    job_id ? job_id : std::getenv("PMIX_NAMESPACE"),
-                                    std::getenv("PMIX_RANK")),
-                        status);
+  if (status == PMIX_SUCCESS) return {};
+  if (!launcher.empty()) return not_let_in(launcher).within(joining);
+  const char* const limit = std::getenv(kHandshakeVariable);
+  if (const auto waited = std::chrono::round<std::chrono::seconds>(Clock::now() - begin);
+      job_id && limit && std::atoi(limit) > 0 && waited.count() >= std::atoi(limit))
+    return failure(MPI_ERR_OTHER, "{}: the PMIx server of this node has not answered for {} s; is mpirun (or tuttid) stopped?",
+                   joining, waited.count());
+  return pmix_failure(joining, status);
+}
+
+// PMIx (4.2) loses count of a rank that it has refused, and answers nobody any more: who was refused does not ask again.
+Error PmixJob::start() {
+  static std::mutex mutex;
+  static std::string refusal;
+  const std::lock_guard alone(mutex);
+  if (!refusal.empty()) return failure(MPI_ERR_OTHER, "{}", refusal);
+  if (Error e = join_server()) {
+    refusal = e.message();
+    return e;
+  }
+  return look();
+}
+
+Error PmixJob::look() {
+  const char* const job_id = std::getenv("TUTTI_JOB");
   view_.rank = static_cast<int>(me_.rank);
   view_.size = static_cast<int>(job_number(PMIX_JOB_SIZE, 0));
   if (view_.size <= view_.rank)

@@ -101,3 +101,42 @@ test_other_users_cannot_crash_a_job() {
   ! grep -q 'PMIX ERROR' err || fail "strangers were heard: $(cat knocked)"
   nothing_is_left
 }
+
+# Where ranks have other numbers than their launcher: rootless podman's default, unshare -U -r.
+in_user_namespace=(unshare -U --map-user=7 --map-group=7)
+needs_user_namespaces() {
+  [ "$("${in_user_namespace[@]}" id -u 2>/dev/null)" = 7 ] || { echo "skipped: no user namespaces"; exit 77; }
+}
+test_ranks_of_user_namespaces_are_let_in_by_library() {
+  needs_user_namespaces
+  launch -n 2 "${in_user_namespace[@]}" "$build/tests/launcher/pair"
+  expect_code 0
+  [ "$(grep -c talked err)" = 2 ] || fail "they do not talk"
+  nothing_is_left
+}
+# PMIx's own server refuses a rank of other numbers, and has no answer for anybody any more.
+test_ranks_that_are_not_let_in_are_told_by_library() {
+  needs_user_namespaces
+  local began=$(now_us)
+  PMIX_MCA_psec=native launch -n 2 "${in_user_namespace[@]}" "$build/tests/launcher/pair"
+  (($(now_us) - began < 10000000)) || fail "it took $((($(now_us) - began) / 1000)) ms to say so"
+  [ "$code" != 0 ] || fail "they are let in"
+  said "this process is user and group 7:7, and its launcher $(id -u):$(id -g)"
+  said "userns=keep-id"
+  nothing_is_left
+}
+# A server that says nothing is waited for, but not for ever. A rank that is late, or stopped meanwhile, has its time.
+test_silent_server_is_told_by_library() {
+  printf '#!/bin/sh\necho ready\nuntil [ -e go ]; do sleep 0.02; done\nexec "$@"\n' >waiting && chmod +x waiting
+  PMIX_MCA_ptl_base_handshake_wait_time=1 start_ready 1 -n 1 ./waiting "$build/tests/launcher/pair"
+  local rank
+  rank=$(pgrep -P "$launched" -x waiting)
+  kill -STOP "$launched"
+  touch go
+  is_over() { [ "$(ps -o stat= -p "$rank" | cut -c1)" = Z ]; }
+  within 10 is_over || fail "it waits for ever"
+  kill -CONT "$launched"
+  within 10 launcher_ended || fail "mpirun does not end"
+  said "has not answered for 1 s"
+  nothing_is_left
+}

@@ -86,8 +86,8 @@ Error add_command(const Command& command, std::vector<std::string>& out) {
 // The variables of this rank's job are not those of the next one.
 bool is_of_this_job(std::string_view pair) {
   for (const std::string_view prefix :
-       {"PMIX_", "PMI_", "TUTTI_JOB=", "TUTTI_NODE_CORES=", "TUTTI_LAUNCHER=", "TUTTI_ALLOCATION=", "TUTTI_JOB_FOLDER=",
-        "TUTTI_APPNUM=", "TUTTI_PARENT=", "TUTTI_PARENT_SOCKET=", "TUTTI_INITIAL_ERRHANDLER=", "TUTTI_PSETS=",
+       {"PMIX_", "PMI_", "TUTTI_JOB=", "TUTTI_OWNER=", "TUTTI_NODE_CORES=", "TUTTI_LAUNCHER=", "TUTTI_ALLOCATION=",
+        "TUTTI_JOB_FOLDER=", "TUTTI_APPNUM=", "TUTTI_PARENT=", "TUTTI_PARENT_SOCKET=", "TUTTI_INITIAL_ERRHANDLER=", "TUTTI_PSETS=",
         "TUTTI_SOCKET_RANKS=", "TUTTI_NODE_PLACES=", "TUTTI_MEMORY_ALLOC_KINDS="})
     if (pair.starts_with(prefix) && !pair.starts_with("PMIX_MCA_")) return true;
   return false;
