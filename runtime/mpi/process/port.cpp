@@ -17,14 +17,12 @@
 
 #include "base/log.hpp"
 #include "base/random.hpp"
+#include "mpi/process/greetings.hpp"
 
 namespace tutti::mpi {
 namespace {
 
 constexpr std::string_view kScheme = "tutti://";
-constexpr size_t kLongestGreeting = 256;
-// Who connects and says nothing keeps the next one waiting for no longer than this.
-constexpr int kPatienceWithStrangers = 5;
 // To an address where nobody answers; there may be several.
 constexpr int kPatienceWithAddress = 10;
 constexpr int kSecretBytes = 32;
@@ -117,24 +115,6 @@ void watch_liveness(int fd) {
   ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
 
-std::string proof(const std::string& secret, std::string_view who, const std::string& theirs,
-                  const std::string& ours) {
-  return Secret::from_hex(secret)->proof(fmt::format("{} {} {}", who, theirs, ours));
-}
-
-// The nonces are of one length, so that no proof of one call is that of another.
-constexpr size_t kNonce = 32;
-
-bool greet_as_server(Socket& socket, const std::string& secret) {
-  const Deadline soon = in_seconds(kPatienceWithStrangers);
-  const Result<std::string> theirs = socket.receive(kNonce, soon);
-  if (!theirs || theirs->size() != kNonce) return false;
-  const std::string mine = random_hex(kNonce / 2);
-  if (socket.send(mine + proof(secret, "accept", *theirs, mine), soon)) return false;
-  const Result<std::string> answer = socket.receive(kLongestGreeting, soon);
-  return answer && same_proof(*answer, proof(secret, "connect", *theirs, mine));
-}
-
 Deadline deadline_of(Patience patience) {
   return patience ? Deadline(std::chrono::steady_clock::now() + *patience) : std::nullopt;
 }
@@ -143,19 +123,6 @@ bool is_over(Deadline deadline) { return deadline && std::chrono::steady_clock::
 
 std::string text_of(std::chrono::milliseconds time) {
   return time.count() % 1000 ? fmt::format("{} ms", time.count()) : fmt::format("{} s", time.count() / 1000);
-}
-
-Error greet_as_client(Socket& socket, const std::string& secret, Deadline deadline) {
-  const std::string mine = random_hex(kNonce / 2);
-  if (Error e = socket.send(mine, in_seconds(kPatienceWithStrangers))) return e;
-  // Until MPI_Comm_accept is called over there.
-  Result<std::string> answer = socket.receive(kLongestGreeting, deadline);
-  if (!answer) return std::move(answer).error().within("the port was closed, or its process has ended");
-  if (answer->size() <= kNonce) return failure(MPI_ERR_PORT, "what listens there is no port of Tutti's");
-  const std::string theirs = answer->substr(0, kNonce);
-  if (!same_proof(answer->substr(kNonce), proof(secret, "accept", mine, theirs)))
-    return failure(MPI_ERR_PORT, "what listens there is another port: it does not know this one's secret");
-  return socket.send(proof(secret, "connect", mine, theirs), in_seconds(kPatienceWithStrangers));
 }
 
 }  // namespace
@@ -196,6 +163,9 @@ Result<PortName> PortName::parse(std::string_view text) {
   return name;
 }
 
+Port::Port() = default;
+Port::~Port() = default;
+
 Result<std::shared_ptr<Port>> Port::open() {
   auto port = std::make_shared<Port>();
   int problem = 0;
@@ -219,36 +189,60 @@ Result<std::shared_ptr<Port>> Port::open() {
   PortName name{.host = host_name(), .addresses = own_addresses()};
   name.port = ntohs(bound.storage.ss_family == AF_INET6 ? reinterpret_cast<sockaddr_in6&>(bound.storage).sin6_port
                                                         : reinterpret_cast<sockaddr_in&>(bound.storage).sin_port);
-  name.secret = port->secret_ = random_hex(kSecretBytes);
+  name.secret = random_hex(kSecretBytes);
+  port->greetings_ = std::make_unique<Greetings>(name.secret);
   while (name.text().size() >= MPI_MAX_PORT_NAME && !name.addresses.empty()) name.addresses.pop_back();
   port->name_ = name.text();
   return port;
 }
 
+// Where nobody may go yet for others to come.
+constexpr auto kRest = std::chrono::milliseconds(100);
+
 Result<Socket> Port::accept(int or_else, Patience patience) {
   const Deadline deadline = deadline_of(patience);
-  for (;;) {
-    pollfd both[] = {{listener_.fd(), POLLIN, 0}, {or_else, POLLIN, 0}};
-    const int n = ::poll(both, 2, milliseconds_until(deadline));
-    if (n < 0) {
-      if (errno == EINTR) continue;
-      return failure(MPI_ERR_PORT, "cannot wait for a connection: {}", std::strerror(errno));
-    }
-    if (n == 0)
-      return failure(MPI_ERR_PORT, "nobody has connected for {}, as long as the hint 'timeout' allows",
-                     text_of(*patience));
-    if (both[0].revents) {
-      Socket socket(::accept4(listener_.fd(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-      if (socket && greet_as_server(socket, secret_)) {
-        watch_liveness(socket.fd());
-        return socket;
-      }
-      if (!socket && (errno == EMFILE || errno == ENFILE))
-        return failure(MPI_ERR_PORT, "cannot accept a connection: {}", std::strerror(errno));
-      continue;  // a stranger, or one that has given up
-    }
-    if (both[1].revents) return Socket();
+  const auto in_vain = [&] {
+    return failure(MPI_ERR_PORT, "nobody has connected for {}, as long as the hint 'timeout' allows", text_of(*patience));
+  };
+  std::unique_lock alone(greeting_, std::defer_lock);  // another thread may accept here, too
+  if (!deadline) {
+    alone.lock();
+  } else if (!alone.try_lock_until(*deadline)) {
+    return in_vain();
   }
+  greetings_->begin();
+  for (;;) {
+    if (Socket known = greetings_->take()) {
+      watch_liveness(known.fd());
+      return known;
+    }
+    if (is_over(deadline)) return in_vain();
+    Result<bool> useless = greet(or_else, deadline);
+    if (!useless) return std::move(useless).error();
+    if (*useless) return Socket();
+  }
+}
+
+// Until something has happened. True: on `or_else`.
+Result<bool> Port::greet(int or_else, Deadline deadline) {
+  const bool room = greetings_->make_room();
+  std::vector<pollfd> all{{room ? listener_.fd() : -1, POLLIN, 0}, {or_else, POLLIN, 0}};
+  greetings_->watch(all);
+  Deadline until = greetings_->next();
+  if (deadline && (!until || *deadline < *until)) until = deadline;
+  if (const auto soon = std::chrono::steady_clock::now() + kRest; !room && (!until || soon < *until)) until = soon;
+  const int n = ::poll(all.data(), all.size(), milliseconds_until(until));
+  if (n < 0 && errno != EINTR) return failure(MPI_ERR_PORT, "cannot wait for a connection: {}", std::strerror(errno));
+  if (n < 0) return false;
+  greetings_->hear(all.data() + 2);
+  if (all[0].revents) {
+    Socket socket(::accept4(listener_.fd(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (socket)
+      greetings_->add(std::move(socket));
+    else if (errno == EMFILE || errno == ENFILE)
+      return failure(MPI_ERR_PORT, "cannot accept a connection: {}", std::strerror(errno));
+  }
+  return n == 1 && all[1].revents != 0;
 }
 
 Result<Socket> connect_to_port(const std::string& text, Patience patience) {

@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,8 +31,12 @@ struct PortName {
 
 using Patience = std::optional<std::chrono::milliseconds>;  // nullopt: for ever
 
+class Greetings;
+
 class Port {
  public:
+  Port();
+  ~Port();
   static Result<std::shared_ptr<Port>> open();
 
   const std::string& name() const { return name_; }
@@ -40,8 +45,12 @@ class Port {
   Result<Socket> accept(int or_else = -1, Patience patience = std::nullopt);
 
  private:
+  Result<bool> greet(int or_else, Deadline deadline);
+
   Socket listener_;
-  std::string name_, secret_;
+  std::string name_;
+  std::timed_mutex greeting_;
+  std::unique_ptr<Greetings> greetings_;  // guarded by it
 };
 
 // An error that says why nobody can be reached there, or that nobody has accepted in time.
