@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "base/machine.hpp"
 
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 
 #include <cctype>
@@ -24,6 +27,24 @@ uint64_t this_boot() {
 SharedPlace shared_place() {
   struct stat about {};
   return {this_boot(), stat("/dev/shm", &about) == 0 ? about.st_dev : 0};
+}
+
+std::string loopback_device() {
+  ifaddrs* all = nullptr;
+  if (::getifaddrs(&all) != 0) return {};
+  std::string name;
+  for (const ifaddrs* each = all; each && name.empty(); each = each->ifa_next)
+    if (each->ifa_addr && each->ifa_addr->sa_family == AF_INET && (each->ifa_flags & IFF_LOOPBACK) &&
+        (each->ifa_flags & IFF_UP))
+      name = each->ifa_name;
+  ::freeifaddrs(all);
+  return name;
+}
+
+NetworkPlace network_place() {
+  struct stat space {};
+  if (stat("/proc/thread-self/ns/net", &space) != 0 || loopback_device().empty()) return {};
+  return {this_boot(), space.st_ino};
 }
 
 }  // namespace tutti

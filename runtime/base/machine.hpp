@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 namespace tutti {
 
@@ -16,5 +17,17 @@ struct SharedPlace {
   bool operator==(const SharedPlace&) const = default;
 };
 SharedPlace shared_place();
+
+// The name of the loopback device; empty: there is none that is up.
+std::string loopback_device();
+
+// Where this thread's sockets are: processes for which it is equal, and known, reach each other over the loopback
+// device.
+struct NetworkPlace {
+  uint64_t boot = 0, space = 0;  // the network namespace
+  bool operator==(const NetworkPlace&) const = default;
+  bool known() const { return boot != 0 && space != 0; }
+};
+NetworkPlace network_place();  // not known also where the device is down
 
 }  // namespace tutti

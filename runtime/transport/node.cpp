@@ -71,26 +71,31 @@ std::unique_ptr<SharedMemory> attach(const NodeOptions& options, const Wiring& w
 // Those of shared memory are passed on as they are; both are aligned, so that a bit is free.
 class Node::FromUcx final : public Receiver {
  public:
-  explicit FromUcx(Receiver& receiver) : receiver_(receiver) {}
+  struct Ticket {
+    Ucx* from;
+    void* rendezvous;
+  };
+  FromUcx(Receiver& receiver, Ucx& ucx) : receiver_(receiver), ucx_(ucx) {}
 
   void arrived(const Arrival& arrival) override {
     if (!arrival.rendezvous) return receiver_.arrived(arrival);
     Arrival marked = arrival;
-    auto* const ticket = new void*(arrival.rendezvous);
+    auto* const ticket = new Ticket{&ucx_, arrival.rendezvous};
     marked.rendezvous = reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(ticket) | 1);
     receiver_.arrived(marked);
   }
   void unsent(int more) override { receiver_.unsent(more); }
   bool takes_turns() override { return receiver_.takes_turns(); }
   static bool is_marked(void* rendezvous) { return reinterpret_cast<uintptr_t>(rendezvous) & 1; }
-  static void* unmark(void* rendezvous) {
-    const std::unique_ptr<void*> ticket(
-        reinterpret_cast<void**>(reinterpret_cast<uintptr_t>(rendezvous) & ~uintptr_t{1}));
+  static Ticket take(void* rendezvous) {
+    const std::unique_ptr<Ticket> ticket(
+        reinterpret_cast<Ticket*>(reinterpret_cast<uintptr_t>(rendezvous) & ~uintptr_t{1}));
     return *ticket;
   }
 
  private:
   Receiver& receiver_;
+  Ucx& ucx_;
 };
 
 Result<std::unique_ptr<Node>> Node::open(const NodeOptions& options, const Wiring& wiring) {
@@ -103,6 +108,7 @@ Result<std::unique_ptr<Node>> Node::open(const NodeOptions& options, const Wirin
     UcxOptions how = options.ucx;
     how.no_way = options.no_way;
     how.between_nodes = !one_node;
+    how.loopback = one_node && options.one_place;
     // What is in /dev/shm is for our rings. Where they find no room UCX finds none either.
     how.dev_shm = !options.shared_memory;
     // Where they serve, UCX has nothing to do on this node.
@@ -135,12 +141,13 @@ Node::Node(const NodeOptions& options, const Wiring& wiring,
            std::unique_ptr<SharedMemory> shared, std::unique_ptr<Ucx> ucx)
     : neighbours_(options.neighbours),
       shared_(std::move(shared)),
-      ucx_(std::move(ucx)),
       ucx_options_(options.ucx),
       address_book_(wiring.address_of),
       descriptor_(epoll_create1(EPOLL_CLOEXEC)) {
   TUTTI_INVARIANT(descriptor_ >= 0, "no descriptor left for epoll");
-  if (ucx_) ucx_->set_address_book([this](int peer) { return address_of(peer); });
+  const bool one_node = static_cast<size_t>(options.job_size) == options.neighbours.size();
+  if (ucx) ucx_ = add_line(std::move(ucx));
+  if (ucx_ && !one_node) near_ = far_ = ucx_;
   epoll_event event{.events = EPOLLIN};
   TUTTI_INVARIANT(
       !shared_ || epoll_ctl(descriptor_, EPOLL_CTL_ADD, shared_->descriptor(), &event) == 0,
@@ -148,22 +155,35 @@ Node::Node(const NodeOptions& options, const Wiring& wiring,
 }
 
 Node::~Node() {
-  // Its endings look at what this object has.
-  ucx_.reset();
+  // Their endings look at what this object has.
+  while (!lines_.empty()) {
+    const Line last = std::move(lines_.back());
+    lines_.pop_back();
+  }
   close(descriptor_);
+}
+
+Ucx* Node::add_line(std::unique_ptr<Ucx> ucx) {
+  ucx->set_address_book([this](int peer) { return address_of(peer); });
+  lines_.push_back({.receiver = nullptr, .ucx = std::move(ucx)});
+  if (receiver_) receive(lines_.back());
+  return lines_.back().ucx.get();
+}
+
+void Node::receive(Line& line) {
+  line.receiver = std::make_unique<FromUcx>(*receiver_, *line.ucx);
+  line.ucx->set_receiver(*line.receiver);
 }
 
 void Node::set_receiver(Receiver& receiver) {
   receiver_ = &receiver;
   if (shared_) shared_->set_receiver(receiver);
-  if (!ucx_) return;
-  from_ucx_ = std::make_unique<FromUcx>(receiver);
-  ucx_->set_receiver(*from_ucx_);
+  for (Line& line : lines_) receive(line);
 }
 
 Node::Route Node::choose_route(int peer) {
   if (foreign_.contains(peer)) return routes_.set(peer, Route::foreign);
-  Route route = ucx_ && !ucx_is_late_ ? Route::ucx : Route::none;
+  Route route = ucx_ ? Route::ucx : Route::none;
   if (shared_ && std::ranges::binary_search(neighbours_, peer)) {
     const Error problem = shared_->connect(peer);
     if (!problem) {
@@ -183,9 +203,11 @@ void Node::send(int peer, Outgoing& outgoing) {
       return shared_->send(peer, outgoing);
     case Route::ucx:
       return ucx_->send(peer, outgoing);
-    case Route::foreign:
-      outgoing.header.process = foreign_.at(peer).known_as;
-      return ucx_->send(peer, outgoing);
+    case Route::foreign: {
+      const Foreign& foreign = foreign_.at(peer);
+      outgoing.header.process = foreign.known_as;
+      return foreign.by->send(peer, outgoing);
+    }
     case Route::gone:
       return outgoing.sent(outgoing, Error(MPI_ERR_PROC_ABORTED, ""));  // the program is told
     default:
@@ -201,28 +223,28 @@ void Node::notify(int peer, const Header& header) {
     case Route::ucx:
       return ucx_->notify(peer, header);
     case Route::foreign: {
+      const Foreign& foreign = foreign_.at(peer);
       Header known = header;
-      known.process = foreign_.at(peer).known_as;
-      return ucx_->notify(peer, known);
+      known.process = foreign.known_as;
+      return foreign.by->notify(peer, known);
     }
     default:
       return;
   }
 }
 
-Error Node::open_late() {
-  if (ucx_) return {};
+Result<std::string> Node::open_to(Reach reach) {
+  Ucx*& way = reach == Reach::near ? near_ : far_;
+  if (way) return way->address();
   UcxOptions how = ucx_options_;
-  how.between_nodes = true;  // for all that is known
-  how.dev_shm = false;       // a file there would stay if this process were killed
+  how.between_nodes = true;  // also where they are near: both sides have to say the same
+  how.loopback = reach == Reach::near;
+  how.dev_shm = false;  // a file there would stay if this process were killed
   how.segments = false;
   Result<std::unique_ptr<Ucx>> opened = Ucx::open(how);
   if (!opened) return std::move(opened).error();
-  ucx_ = *std::move(opened);
-  ucx_is_late_ = true;
-  ucx_->set_address_book([this](int peer) { return address_of(peer); });
-  if (receiver_) set_receiver(*receiver_);
-  return {};
+  way = add_line(*std::move(opened));
+  return way->address();
 }
 
 Result<std::string> Node::address_of(int peer) const {
@@ -230,24 +252,26 @@ Result<std::string> Node::address_of(int peer) const {
   return at == foreign_.end() ? address_book_(peer) : Result<std::string>(at->second.address);
 }
 
-void Node::add_foreign(int peer, std::string address, int known_as) {
-  foreign_.try_emplace(peer, Foreign{std::move(address), known_as});
-  ucx_->watch_for_loss(peer);
+void Node::add_foreign(int peer, std::string address, int known_as, Reach reach) {
+  Ucx* const by = reach == Reach::near ? near_ : far_;
+  if (foreign_.try_emplace(peer, Foreign{std::move(address), known_as, by}).second) by->watch_for_loss(peer);
 }
 
 void Node::lose(int peer) {
   routes_.set(peer, Route::gone);
-  ucx_->lose(peer);
+  foreign_.at(peer).by->lose(peer);
 }
 
 void Node::fetch(void* rendezvous, Fetch& fetch) {
-  if (FromUcx::is_marked(rendezvous)) return ucx_->fetch(FromUcx::unmark(rendezvous), fetch);
-  shared_->fetch(rendezvous, fetch);
+  if (!FromUcx::is_marked(rendezvous)) return shared_->fetch(rendezvous, fetch);
+  const FromUcx::Ticket ticket = FromUcx::take(rendezvous);
+  ticket.from->fetch(ticket.rendezvous, fetch);
 }
 
 void Node::discard(void* rendezvous) {
-  if (FromUcx::is_marked(rendezvous)) return ucx_->discard(FromUcx::unmark(rendezvous));
-  shared_->discard(rendezvous);
+  if (!FromUcx::is_marked(rendezvous)) return shared_->discard(rendezvous);
+  const FromUcx::Ticket ticket = FromUcx::take(rendezvous);
+  ticket.from->discard(ticket.rendezvous);
 }
 
 std::unique_ptr<Area> Node::area_for(const AreaKey& key, const std::vector<int>& processes,
@@ -266,7 +290,7 @@ std::function<void()> Node::parting() const {
 
 bool Node::progress() {
   const bool moved = shared_ && shared_->progress();
-  if (!ucx_) return moved;
+  if (lines_.empty()) return moved;
   if (moved) {
     quiet_ = 0;
   } else if (quiet_ < kQuietPasses) {
@@ -277,7 +301,7 @@ bool Node::progress() {
 }
 
 bool Node::progress_here(int calls) {
-  if (!shared_ || !ucx_) return progress();
+  if (!shared_ || lines_.empty()) return progress();
   const bool moved = shared_->progress();
   if (moved) quiet_ = 0;
   skipped_ += calls;
@@ -286,14 +310,16 @@ bool Node::progress_here(int calls) {
 
 bool Node::poll_ucx() {
   skipped_ = 0;
-  const bool moved = ucx_->progress();
+  bool moved = false;
+  // By number: what is received may open another line.
+  for (size_t i = 0; i < lines_.size(); ++i) moved |= lines_[i].ucx->progress();
   patience_ = moved ? 1 : std::min(patience_ * 2, kLongestPatience);
   return moved;
 }
 
 bool Node::arm(bool by_flags) {
-  if (ucx_ && !arm_ucx()) {
-    watch_ucx(false);
+  if (!lines_.empty() && !arm_ucx()) {
+    watch_none();
     patience_ = 1;  // it has news: the next pass asks it
     return false;
   }
@@ -302,31 +328,40 @@ bool Node::arm(bool by_flags) {
 
 void Node::disarm() {
   if (shared_) shared_->disarm();
-  watch_ucx(false);
+  watch_none();
 }
 
 // What comes from here on is an event; what has come is forgotten as one, and found by the progress.
 bool Node::arm_ucx() {
-  if (!watch_ucx(true)) return false;
-  epoll_event seen[2];
-  epoll_wait(descriptor_, seen, 2, 0);
-  return ucx_->arm(false) && !ucx_->progress();
+  for (Line& line : lines_)
+    if (!watch(line, true)) return false;
+  epoll_event seen[4];
+  epoll_wait(descriptor_, seen, 4, 0);
+  for (size_t i = 0; i < lines_.size(); ++i)
+    if (!lines_[i].ucx->arm(false) || lines_[i].ucx->progress()) return false;
+  return true;
 }
 
 // Whoever polls spares the sender the telling of one more epoll: it happens at the cost of the message
 // (0.1 us of 4 over tcp). By events, not by state: UCX's descriptor stays readable while a send over
 // tcp waits for its receiver.
-bool Node::watch_ucx(bool watched) {
-  if (!ucx_ || watched == watches_ucx_) return true;
+bool Node::watch(Line& line, bool watched) {
+  if (watched == line.is_watched) return true;
   epoll_event event{.events = EPOLLIN | EPOLLET};
   const int operation = watched ? EPOLL_CTL_ADD : EPOLL_CTL_DEL;
-  if (epoll_ctl(descriptor_, operation, ucx_->descriptor(), &event) != 0) return false;
-  watches_ucx_ = watched;
+  if (epoll_ctl(descriptor_, operation, line.ucx->descriptor(), &event) != 0) return false;
+  line.is_watched = watched;
   return true;
 }
 
+void Node::watch_none() {
+  for (Line& line : lines_) watch(line, false);
+}
+
 bool Node::flushed() {
-  return (!shared_ || shared_->flushed()) && (!ucx_ || ucx_->flushed());
+  bool all = !shared_ || shared_->flushed();
+  for (Line& line : lines_) all = line.ucx->flushed() && all;
+  return all;
 }
 
 }  // namespace tutti::transport

@@ -28,6 +28,7 @@ struct NodeOptions {
   bool both_copy = true;   // SharedMemoryOptions::both_copy
   double slow_copy = Distance::kSlow;  // SharedMemoryOptions::slow_copy
   std::function<void(int process, const Error& why)> no_way;  // also over UCX
+  bool one_place = false;  // the neighbours reach each other over the node's loopback device
   UcxOptions ucx;
   std::string ucx_is_told;  // in front of what UCX's opening failed with; may be empty
 };
@@ -77,7 +78,7 @@ class Node final : public Transport {
   bool flushed() override;
 
   // What the engine drives: this, or the only transport in use, which saves each message a detour.
-  Transport& direct() { return shared_ && !ucx_ ? static_cast<Transport&>(*shared_) : *this; }
+  Transport& direct() { return shared_ && lines_.empty() ? static_cast<Transport&>(*shared_) : *this; }
 
   // What a communicator's ranks on this node share for their collectives; nullptr: nothing, on all of
   // them. `processes`: theirs, of which mine is number `rank`. nullptr also if one is not here.
@@ -85,13 +86,16 @@ class Node final : public Transport {
 
   // ---- processes of other jobs, by numbers beyond the own job's
 
-  // Opens UCX, if it is not, in a job that has no other use for it; direct() has changed then. My address is what
-  // the others need of this process.
-  Error open_late();
-  const std::string& address() const { return ucx_->address(); }
-  // Messages to `peer` go to this address, and say that they are from process `known_as`, which is what the other
-  // one knows this process by. Again: it changes nothing.
-  void add_foreign(int peer, std::string address, int known_as);
+  // Where they are, seen from here: at the other end of the loopback device (base/machine.hpp), or anywhere.
+  enum class Reach : uint8_t { near, far };
+  // Whether the job is on several nodes: its own UCX reaches all, and no other one is opened.
+  bool reaches_far() const { return ucx_ && far_ == ucx_; }
+  bool is_open_to(Reach reach) const { return reach == Reach::near ? near_ : far_; }
+  // Opens UCX for those, if it is not open; direct() has changed then. The address is what they need of this process.
+  Result<std::string> open_to(Reach reach);
+  // Messages to `peer` go to this address by that way, which is open, and say that they are from process `known_as`,
+  // which is what the other one knows this process by. Again: it changes nothing.
+  void add_foreign(int peer, std::string address, int known_as, Reach reach);
   // It is gone: what is sent to it from here on fails at once.
   void lose(int peer);
 
@@ -100,15 +104,21 @@ class Node final : public Transport {
   bool has_shared_memory() const { return shared_ != nullptr; }
   RingFigures rings() const { return shared_ ? shared_->rings() : RingFigures{}; }
   // All ranks of the job have opened it.
-  bool has_ucx() const { return ucx_ != nullptr && !ucx_is_late_; }
+  bool has_ucx() const { return ucx_ != nullptr; }
 
  private:
   enum class Route : uint8_t { shared, ucx, foreign, gone, none };
   struct Foreign {
     std::string address;
     int known_as;
+    Ucx* by;
   };
   class FromUcx;
+  struct Line {
+    std::unique_ptr<FromUcx> receiver;  // outlives what calls it
+    std::unique_ptr<Ucx> ucx;
+    bool is_watched = false;  // the epoll holds it, while it is armed
+  };
 
   Node(const NodeOptions& options, const Wiring& wiring, std::unique_ptr<SharedMemory> shared,
        std::unique_ptr<Ucx> ucx);
@@ -118,22 +128,27 @@ class Node final : public Transport {
     return known ? *known : choose_route(peer);
   }
   Route choose_route(int peer);
+  Ucx* add_line(std::unique_ptr<Ucx> ucx);
+  void receive(Line& line);
   bool poll_ucx();
   bool arm_ucx();
-  bool watch_ucx(bool watched);
+  bool watch(Line& line, bool watched);
+  void watch_none();
 
   const std::vector<int> neighbours_;
   std::unique_ptr<SharedMemory> shared_;  // nullptr: not used
-  std::unique_ptr<Ucx> ucx_;              // nullptr: not opened
-  bool ucx_is_late_ = false;              // others of the job may have none
+  // All that is open of UCX: one for the own job, unless it shares memory on one node, and those to other jobs. What
+  // listens on the loopback device alone cannot be given more: where processes of other nodes come to be known,
+  // another one is opened.
+  std::vector<Line> lines_;
+  Ucx* ucx_ = nullptr;                         // to the own job
+  Ucx *near_ = nullptr, *far_ = nullptr;       // to other jobs
   const UcxOptions ucx_options_;
   const Ucx::AddressBook address_book_;  // of the own job
   std::unordered_map<int, Foreign> foreign_;
   Receiver* receiver_ = nullptr;
-  std::unique_ptr<FromUcx> from_ucx_;
   ByProcess<Route> routes_;         // of those that were spoken to
-  int descriptor_ = -1;             // an epoll of its own that holds those of the two
-  bool watches_ucx_ = false;        // it holds UCX's, while this is armed
+  int descriptor_ = -1;             // an epoll of its own that holds those of all
   int quiet_ = 0;                   // passes since shared memory had something
   int skipped_ = 0, patience_ = 1;  // passes without polling UCX; how many it may be
 };

@@ -63,6 +63,7 @@ transport::NodeOptions transport_options(const Config& config, const boot::JobVi
                                 std::ranges::binary_search(near, peer) ? " on the same node" : "",
                                 why.message()));
               },
+          .one_place = boot::ranks_share_loopback(),
           .ucx = {tls},
           .ucx_is_told = tls.empty() ? ""
                                      : fmt::format("with transport.ucx_tls={} (from: {})", tls,

@@ -23,9 +23,24 @@ constexpr size_t kLongestWords = size_t{1} << 32;
 
 // ---- what the sides tell each other
 
+using transport::Node;
+
+// A process as it tells of itself. On one node its transport listens at the loopback device alone, at `near`, until
+// processes of another node are known, who need `far`. One of a job on several nodes has no other address than that.
 struct Member {
   boot::GlobalName name;
-  std::string host, address;
+  std::string host;
+  NetworkPlace place;
+  std::string near, far;  // empty: not opened
+
+  bool is_beside(const Member& other) const { return place.known() && place == other.place; }
+  const std::string& address_from(const Member& other) const { return is_beside(other) && !near.empty() ? near : far; }
+  Node::Reach reach_of(const Member& other) const {
+    return is_beside(other) && !near.empty() ? Node::Reach::near : Node::Reach::far;
+  }
+  bool needs_far(const std::vector<Member>& others) const {
+    return far.empty() && !std::ranges::all_of(others, [this](const Member& other) { return is_beside(other); });
+  }
 };
 
 std::string as_text(const Bytes& bytes) {
@@ -72,19 +87,37 @@ struct Words {
   Error error() const { return failure(problem_class, "{}", problem); }
 };
 
-// What I tell of myself. The way to me is opened now: it may have to.
-Words my_words(int root) {
+// Opens the way to me: what stands in front of the transport includes it then.
+Result<std::string> address_for(Node::Reach reach) {
+  Process& p = process();
+  const bool directly = &p.engine->transport() == &p.transport->direct();
+  Result<std::string> address = p.transport->open_to(reach);
+  if (!address) return std::move(address).error().within("connecting to another job");
+  if (directly) p.engine->switch_transport(*p.transport);
+  return address;
+}
+
+// What I tell of myself. `far`: some of the others have turned out to be.
+Words my_words(int root, bool far) {
   Process& p = process();
   const Engine::Guard own(*p.engine);
-  const bool directly = &p.engine->transport() == &p.transport->direct();
-  if (Error e = p.transport->open_late()) return Words::of(std::move(e).within("connecting to another job"));
-  if (directly) p.engine->switch_transport(*p.transport);  // else what stands in front of it includes it
+  const NetworkPlace place = transport::Ucx::loopback_place();
+  const bool is_near = place.known() && !p.transport->reaches_far();
+  std::string addresses[2];
+  for (const Node::Reach reach : {Node::Reach::near, Node::Reach::far}) {
+    const bool wanted = reach == Node::Reach::near ? is_near : !is_near || far || p.transport->is_open_to(reach);
+    if (!wanted) continue;
+    Result<std::string> address = address_for(reach);
+    if (!address) return Words::of(std::move(address).error());
+    addresses[static_cast<size_t>(reach)] = *std::move(address);
+  }
   hear_of_connections();
   Bytes me;
   put(me, p.processes->job());
   put(me, static_cast<int32_t>(my_process()));
   put_text(me, p.job->view().host);
-  put_text(me, p.transport->address());
+  put(me, place);
+  for (const std::string& address : addresses) put_text(me, address);
   Words words;
   words.context = static_cast<uint64_t>(root);
   words.members.push_back(as_text(me));
@@ -95,7 +128,7 @@ std::optional<Member> member_of(const std::string& packed) {
   std::span<const std::byte> from = as_bytes_of(packed);
   Member member;
   if (!get(from, member.name.job) || !get(from, member.name.rank) || !get_text(from, member.host) ||
-      !get_text(from, member.address))
+      !get(from, member.place) || !get_text(from, member.near) || !get_text(from, member.far))
     return {};
   return member;
 }
@@ -136,6 +169,95 @@ struct Side {
   std::vector<int> numbers;
 };
 
+Error senseless() { return failure(MPI_ERR_PORT, "the other side has sent something else"); }
+
+Result<std::vector<Member>> members_of(const Words& words) {
+  std::vector<Member> members;
+  for (const std::string& packed : words.members) {
+    std::optional<Member> member = member_of(packed);
+    if (!member) return senseless();
+    members.push_back(*std::move(member));
+  }
+  return members;
+}
+
+// How the two sides come to know each other. All ranks of both have the same view of it at each step.
+class Meeting {
+ public:
+  Meeting(Comm& comm, int root, bool accepts, Function function)
+      : comm_(comm), root_(root), accepts_(accepts), function_(function), context_(accepts ? random_context() : 0) {}
+
+  Error begin(const std::function<Result<Socket>()>& reach) {
+    Result<Words> ours = words_of_ours(false);
+    if (!ours) return std::move(ours).error();
+    if (ours->problem_class != MPI_SUCCESS) return ours->error();
+    Error unreached;
+    if (is_root()) {
+      Result<Socket> reached = beside([&] { return reach(); });
+      if (reached)
+        socket_ = *std::move(reached);
+      else
+        unreached = std::move(reached).error();
+    }
+    return exchange(*ours, std::move(unreached));
+  }
+  // Some are not beside each other: who listens where only his neighbours come has another address now.
+  Error meet_far() {
+    const auto needs = [](const std::vector<Member>& side, const std::vector<Member>& others) {
+      return std::ranges::any_of(side, [&](const Member& member) { return member.needs_far(others); });
+    };
+    if (!needs(ours_, theirs_) && !needs(theirs_, ours_)) return {};
+    Result<Words> ours = words_of_ours(me().needs_far(theirs_));
+    if (!ours) return std::move(ours).error();
+    Error e = exchange(*ours, {});  // the others wait for it, also for a problem
+    return ours->problem_class == MPI_SUCCESS ? std::move(e) : ours->error();
+  }
+
+  const Member& me() const { return ours_[static_cast<size_t>(comm_.rank())]; }
+  std::vector<Member>& theirs() { return theirs_; }
+  Socket& socket() { return socket_; }
+  uint64_t context() const { return context_; }
+
+ private:
+  bool is_root() const { return comm_.rank() == root_; }
+  Result<Words> words_of_ours(bool far) {
+    Result<std::vector<std::string>> texts = gather_texts(comm_, my_words(root_, far).packed(), function_);
+    if (!texts) return std::move(texts).error();
+    return words_of_side(*texts);
+  }
+  // The context of the side that accepts is everybody's.
+  Error exchange(Words& ours, Error unreached) {
+    std::string answer;
+    ours.context = context_;
+    if (is_root()) {
+      answer = unreached ? Words::of(std::move(unreached)).packed() : exchanged(socket_, ours.packed(), accepts_);
+      if (std::optional<Words> words = accepts_ ? Words::unpacked(answer) : std::nullopt) {
+        words->context = context_;
+        answer = words->packed();
+      }
+    }
+    if (Error e = spread_text(comm_, root_, answer)) return e;
+    const std::optional<Words> theirs = Words::unpacked(answer);
+    if (!theirs) return senseless();
+    if (theirs->problem_class != MPI_SUCCESS) return theirs->error();
+    if (ours.problem_class != MPI_SUCCESS) return {};
+    Result<std::vector<Member>> here = members_of(ours), there = members_of(*theirs);
+    if (!here || !there) return senseless();
+    ours_ = *std::move(here);
+    theirs_ = *std::move(there);
+    context_ = theirs->context;
+    return {};
+  }
+
+  Comm& comm_;
+  const int root_;
+  const bool accepts_;
+  const Function function_;
+  uint64_t context_;
+  Socket socket_;
+  std::vector<Member> ours_, theirs_;
+};
+
 // By which numbers the processes of one side know those of the other: a row for each.
 Result<std::string> tell_numbers(Comm& comm, int root, bool accepts, Socket& socket, const std::vector<int>& mine) {
   std::string rows(mine.size() * sizeof(int) * static_cast<size_t>(comm.size()), '\0');
@@ -146,8 +268,7 @@ Result<std::string> tell_numbers(Comm& comm, int root, bool accepts, Socket& soc
   if (Error e = spread_text(comm, root, theirs)) return e;
   if (theirs.size() != rows.size()) {
     const std::optional<Words> words = Words::unpacked(theirs);
-    return words && words->problem_class ? words->error()
-                                         : failure(MPI_ERR_PORT, "the other side has sent something else");
+    return words && words->problem_class ? words->error() : senseless();
   }
   return theirs;
 }
@@ -167,8 +288,9 @@ Ref<Group> group_of(const ProcessList& numbers) {
   return Ref<Group>::adopt(new Group(numbers, me < 0 ? MPI_UNDEFINED : me));
 }
 
-Result<Ref<Comm>> make_joined(Comm& comm, int root, bool accepts, uint64_t context, Socket& socket, const Side& other,
+Result<Ref<Comm>> make_joined(Comm& comm, int root, bool accepts, Meeting& meeting, const Side& other,
                               const std::string& known_as) {
+  const uint64_t context = meeting.context();
   Process& p = comm.process;
   std::vector<int> their_name(other.numbers.size());
   for (size_t i = 0; i < their_name.size(); ++i)
@@ -185,14 +307,15 @@ Result<Ref<Comm>> make_joined(Comm& comm, int root, bool accepts, uint64_t conte
     const Engine::Guard own(*p.engine);
     for (size_t i = 0; i < other.numbers.size(); ++i)
       if (p.processes->is_foreign(other.numbers[i]))
-        p.transport->add_foreign(other.numbers[i], other.members[i].address, their_name[i]);
+        p.transport->add_foreign(other.numbers[i], other.members[i].address_from(meeting.me()), their_name[i],
+                                 meeting.me().reach_of(other.members[i]));
     connections().add(std::move(connection));
   }
   auto joined =
       Ref<Comm>::adopt(new Comm(comm.group, group_of(other.numbers), accepts, context, comm.errhandler));
   joined->attributes.copy_predefined(comm.attributes);
   if (comm.rank() == root) {
-    made.lifeline = socket.give_up();
+    made.lifeline = meeting.socket().give_up();
     watch_lifeline(made);
   }
   return joined;
@@ -229,49 +352,24 @@ Result<Ref<Comm>> join_groups(Comm& comm, int root, bool accepts, Function funct
     return failure(MPI_ERR_COMM, "an intercommunicator has no group that could be one side of another (argument comm)");
   if (root < 0 || root >= comm.size())
     return failure(MPI_ERR_ROOT, "root {} is no rank of the communicator of {} (argument root)", root, comm.size());
-  Result<std::vector<std::string>> texts = gather_texts(comm, my_words(root).packed(), function);
-  if (!texts) return std::move(texts).error();
-  Words ours = words_of_side(*texts);
-  if (ours.problem_class != MPI_SUCCESS) return ours.error();
-
-  Socket socket;
-  std::string answer;
-  uint64_t context = accepts ? random_context() : 0;
-  if (comm.rank() == root) {
-    ours.context = context;
-    Result<Socket> reached = beside([&] { return reach(); });
-    if (reached) {
-      socket = *std::move(reached);
-      answer = exchanged(socket, ours.packed(), accepts);
-    } else {
-      answer = Words::of(std::move(reached).error()).packed();
-    }
-    // The context of the side that accepts is everybody's.
-    if (std::optional<Words> words = accepts ? Words::unpacked(answer) : std::nullopt) {
-      words->context = context;
-      answer = words->packed();
-    }
-  }
-  if (Error e = spread_text(comm, root, answer)) return e;
-  const std::optional<Words> theirs = Words::unpacked(answer);
-  if (!theirs) return failure(MPI_ERR_PORT, "the other side has sent something else");
-  if (theirs->problem_class != MPI_SUCCESS) return theirs->error();
+  Meeting meeting(comm, root, accepts, function);
+  if (Error e = meeting.begin(reach)) return e;
+  if (Error e = meeting.meet_far()) return e;
 
   Side other;
   {
     const Engine::Guard own(engine_of_process());
-    for (const std::string& packed : theirs->members) {
-      std::optional<Member> member = member_of(packed);
-      const int number = member ? process().processes->number_of(member->name, member->host) : -1;
-      if (number < 0) return failure(MPI_ERR_PORT, "the other side has sent something else");
+    for (Member& member : meeting.theirs()) {
+      const int number = process().processes->number_of(member.name, member.host);
+      if (number < 0) return senseless();
       other.numbers.push_back(number);
-      other.members.push_back(*std::move(member));
+      other.members.push_back(std::move(member));
     }
   }
   if (Error e = check_disjoint(*comm.group, other.numbers)) return e;
-  Result<std::string> known_as = tell_numbers(comm, root, accepts, socket, other.numbers);
+  Result<std::string> known_as = tell_numbers(comm, root, accepts, meeting.socket(), other.numbers);
   if (!known_as) return std::move(known_as).error();
-  return make_joined(comm, root, accepts, theirs->context, socket, other, *known_as);
+  return make_joined(comm, root, accepts, meeting, other, *known_as);
 }
 
 }  // namespace tutti::mpi

@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 
+#include "base/machine.hpp"
 #include "base/result.hpp"
 #include "transport/transport.hpp"
 
@@ -16,6 +17,9 @@ namespace tutti::transport {
 struct UcxOptions {
   std::string tls;  // UCX_TLS; empty: UCX's choice, or the user's environment
   bool between_nodes = false;  // some peers are on other nodes
+  // All peers are at the other end of the loopback device: others on the network need not reach this process. Where
+  // the user names devices (UCX_NET_DEVICES) these are taken.
+  bool loopback = false;
   bool dev_shm = true;  // it may take 4 MiB there by its own choice, without which it cannot start
   bool segments = true;  // … or else of System V, which the user's group may read and write
   // A peer cannot be reached at all: what waits for it would do so for ever. Should not return.
@@ -29,6 +33,9 @@ class Ucx : public Transport {
 
   // Opens UCX. Errors name what UCX said.
   static Result<std::unique_ptr<Ucx>> open(const UcxOptions& options);
+
+  // Where that of UcxOptions::loopback listens; not known: nowhere, or at the devices that the user names.
+  static NetworkPlace loopback_place();
 
   virtual const std::string& address() const = 0;  // of my worker: bytes to publish
   virtual void set_address_book(AddressBook book) = 0;

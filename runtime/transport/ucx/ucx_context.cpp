@@ -5,6 +5,9 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <string>
+
+#include "base/machine.hpp"
 
 namespace tutti::transport {
 namespace {
@@ -27,6 +30,18 @@ void tell(ucp_config_t* config, const char* setting, const char* variable, const
   if (!std::getenv(variable)) ucp_config_modify(config, setting, value);
 }
 
+// UCX listens at the address of each tcp device that it uses, and whoever connects there and knows its protocol can end
+// the process. Devices of other kinds are not reached that way.
+void listen_on_loopback(ucp_config_t* config) {
+  std::string devices = loopback_device();
+  if (devices.empty()) return;
+  std::error_code none;
+  for (const auto& device : std::filesystem::directory_iterator("/sys/class/infiniband", none))
+    for (const auto& port : std::filesystem::directory_iterator(device.path() / "ports", none))
+      devices += "," + device.path().filename().string() + ":" + port.path().filename().string();
+  tell(config, "NET_DEVICES", "UCX_NET_DEVICES", devices.c_str());
+}
+
 // Where no network writes into memory by itself.
 void adapt_to_tcp(ucp_config_t* config, bool between_nodes) {
   // The three messages of a rendezvous cost more than a copy of this much. (64 KiB one way between
@@ -47,6 +62,8 @@ void adapt_to_tcp(ucp_config_t* config, bool between_nodes) {
 
 }  // namespace
 
+NetworkPlace Ucx::loopback_place() { return std::getenv("UCX_NET_DEVICES") ? NetworkPlace() : network_place(); }
+
 Error ucx_failure(const char* what, ucs_status_t status) {
   return failure(is_loss(status) ? MPI_ERR_PROC_ABORTED : MPI_ERR_OTHER,
                  "UCX cannot {}: {}", what, ucs_status_string(status));
@@ -64,6 +81,7 @@ Result<UcxContext> open_context(const UcxOptions& options) {
   } else if (!options.dev_shm) {
     tell(config, "TLS", "UCX_TLS", options.segments ? "^posix" : "^posix,sysv");
   }
+  if (options.loopback) listen_on_loopback(config);
   const bool over_tcp = !has_rdma();
   if (over_tcp) adapt_to_tcp(config, options.between_nodes);
   UcxContext made;
