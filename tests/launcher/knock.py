@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# knock.py PID SECONDS
-# As the user nobody: sends nonsense to the loopback ports at which that process listens, for so long or until it is gone.
-# Some connections say nothing, some are closed or reset at once, some claim long messages.
+# knock.py PID SECONDS [USER]
+# As the user nobody, or that one: sends nonsense to the loopback ports at which that process listens, for so long or until
+# it is gone. Some connections say nothing, some are closed or reset at once, some claim long messages, and some begin as
+# UCX's do.
 import os
 import random
 import socket
@@ -37,9 +38,11 @@ try:
 except FileNotFoundError:
     print("it is gone")
     sys.exit()
-os.setgroups([])
-os.setgid(65534)
-os.setuid(65534)
+user = int(sys.argv[3]) if len(sys.argv) > 3 else 65534
+if user != os.getuid():
+    os.setgroups([])
+    os.setgid(user)
+    os.setuid(user)
 end = time.time() + seconds
 silent, count = [], 0
 while time.time() < end:
@@ -56,9 +59,11 @@ while time.time() < end:
         if kind < 0.02 and len(silent) < 50:
             silent.append(s)
             continue
-        if kind < 0.9:
+        if kind < 0.4:
+            s.send((0xCAFEBABE12345678).to_bytes(8, "little") + os.urandom(100))
+        elif kind < 0.9:
             s.send(bytes(8) + size.to_bytes(8, random.choice(["little", "big"])) + os.urandom(min(size, 3000)))
-        if kind < 0.3:
+        if kind < 0.2 or kind > 0.6:
             s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         s.close()
     except OSError:

@@ -140,3 +140,50 @@ test_silent_server_is_told_by_library() {
   said "has not answered for 1 s"
   nothing_is_left
 }
+
+# Ranks whose messages go by UCX's tcp, on one node: where it listens.
+start_over_tcp() {
+  start_ready 2 --set transport.shared_memory=off --set transport.ucx_tls=tcp,self -n 2 "$stay"
+  rank=$(pgrep -P "$launched" -x stay | head -1)
+}
+test_other_users_cannot_end_a_rank_by_library() {
+  needs_other_users
+  start_over_tcp
+  timeout 20 python3 "$here/knock.py" "$rank" 0.7 >knocked || fail "nobody could knock: $(cat knocked)"
+  # None of these is accepted before it is closed.
+  kill -STOP "$rank"
+  timeout 20 python3 "$here/knock.py" "$rank" 0.3 >>knocked
+  kill -CONT "$rank"
+  timeout 20 python3 "$here/knock.py" "$rank" 0.2 >>knocked
+  kill -0 "$rank" 2>/dev/null || fail "the rank is gone: $(cat knocked)"
+  fault kill -INT "$launched"
+  ends_in_time
+  expect_code 130
+}
+# Nobody keeps a user from ending his own job. But it is told.
+test_bytes_that_are_none_of_ucx_are_told_by_library() {
+  start_over_tcp
+  timeout 20 python3 "$here/knock.py" "$rank" 5 "$(id -u)" >knocked || fail "no port: $(cat knocked)"
+  within 10 launcher_ended || fail "the job does not end: $(cat knocked)"
+  said_once "something has come that is no UCX's (tcp_ep.c"
+  grep -q "rank [01] on .*at a tcp port" err || fail "it is not said which rank"
+  ! grep -q backtrace err || fail "UCX speaks for itself"
+  nothing_is_left
+}
+# On one node no rank listens where others than this machine come.
+test_ranks_of_one_node_listen_to_it_alone_by_library() {
+  local pid
+  start_over_tcp
+  for pid in $(pgrep -P "$launched" -x stay); do
+    [ -z "$(listening "$pid")" ] || fail "a rank listens at $(listening "$pid")"
+  done
+  kill -INT "$launched"
+  within 10 launcher_ended || fail "mpirun does not end"
+  start_family
+  for pid in $(pgrep -x jobs); do
+    grep -qzxF "TUTTI_TEST_MARK=$work" "/proc/$pid/environ" || continue
+    [ -z "$(listening "$pid")" ] || fail "a rank of jobs that have met listens at $(listening "$pid")"
+  done
+  fault kill -INT "$launched"
+  ends_in_time
+}

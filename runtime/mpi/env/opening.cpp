@@ -64,7 +64,7 @@ transport::NodeOptions transport_options(const Config& config, const boot::JobVi
                                 why.message()));
               },
           .one_place = boot::ranks_share_loopback(),
-          .ucx = {tls},
+          .ucx = {.tls = tls, .broken = [](const std::string& sentence) { process().job->abort(1, sentence); }},
           .ucx_is_told = tls.empty() ? ""
                                      : fmt::format("with transport.ucx_tls={} (from: {})", tls,
                                                    config.value("transport.ucx_tls").origin)};

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/process/connection.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -30,6 +32,7 @@ using transport::Node;
 struct Member {
   boot::GlobalName name;
   std::string host;
+  uint32_t user = 0;
   NetworkPlace place;
   std::string near, far;  // empty: not opened
 
@@ -116,6 +119,7 @@ Words my_words(int root, bool far) {
   put(me, p.processes->job());
   put(me, static_cast<int32_t>(my_process()));
   put_text(me, p.job->view().host);
+  put(me, static_cast<uint32_t>(::geteuid()));
   put(me, place);
   for (const std::string& address : addresses) put_text(me, address);
   Words words;
@@ -128,7 +132,7 @@ std::optional<Member> member_of(const std::string& packed) {
   std::span<const std::byte> from = as_bytes_of(packed);
   Member member;
   if (!get(from, member.name.job) || !get(from, member.name.rank) || !get_text(from, member.host) ||
-      !get(from, member.place) || !get_text(from, member.near) || !get_text(from, member.far))
+      !get(from, member.user) || !get(from, member.place) || !get_text(from, member.near) || !get_text(from, member.far))
     return {};
   return member;
 }
@@ -245,6 +249,8 @@ class Meeting {
     if (!here || !there) return senseless();
     ours_ = *std::move(here);
     theirs_ = *std::move(there);
+    if (std::ranges::any_of(theirs_, [this](const Member& other) { return other.user != me().user; }))
+      transport::Ucx::let_in_other_users();  // before any of them knows us
     context_ = theirs->context;
     return {};
   }

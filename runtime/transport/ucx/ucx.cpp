@@ -18,6 +18,7 @@
 #include "base/probe.hpp"
 #include "base/signals.hpp"
 #include "transport/ucx/ucx_context.hpp"
+#include "transport/ucx/ucx_guard.hpp"
 #include "transport/ucx/ucx_hooks.hpp"
 #include "transport/ucx/ucx_short.hpp"
 #include "transport/ucx/ucx_words.hpp"
@@ -153,6 +154,7 @@ Error UcxTransport::start(const UcxOptions& options) {
   if (Error e = probe_descriptors(kFilesOfWorker)) return e;
   if (Error e = probe_threads(1)) return e;
   no_way_ = options.no_way;
+  guard_ucx(options.broken);
   const SignalsBlocked none;  // some of its transports make a thread
   Result<UcxContext> opened = open_context(options);
   if (!opened) return std::move(opened).error();
@@ -479,6 +481,8 @@ bool UcxTransport::flushed() {
 }
 
 }  // namespace
+
+void Ucx::let_in_other_users() { transport::let_in_other_users(); }
 
 Result<std::unique_ptr<Ucx>> Ucx::open(const UcxOptions& options) {
   auto transport = std::make_unique<UcxTransport>();

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// How a library calls another one is a slot in its memory with the address of the function.
+//
 // Programs under ThreadSanitizer: UCX's hooks into memory calls. As soon as UCX is loaded, they stand in
 // front of libc's mmap, madvise and their kin, and take a lock. libc calls madvise also in a thread that
 // ends, of which ThreadSanitizer knows nothing any more, and crashes in its own version of the lock's
@@ -14,9 +16,9 @@
 #include <ucm/api/ucm.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <string>
-#include <string_view>
 
 // Null without ThreadSanitizer, whose name it is. NOLINTNEXTLINE(bugprone-reserved-identifier)
 extern "C" void __tsan_init() __attribute__((weak));
@@ -37,16 +39,17 @@ struct Loaded {
 
 ucs_status_t no_events(int, int, ucm_event_callback_t, void*) { return UCS_ERR_UNSUPPORTED; }
 
-// What the library shall call instead of the function that it calls by this name; null: the same.
-void* replacement(std::string_view name, void* libc) {
+void* libc_of_hooks = nullptr;
+
+void* instead_under_thread_sanitizer(std::string_view name) {
   if (name == "ucm_set_event_handler") return reinterpret_cast<void*>(&no_events);
-  return name.starts_with("pthread_rwlock_") ? ::dlsym(libc, std::string(name).c_str()) : nullptr;
+  return name.starts_with("pthread_rwlock_") ? ::dlsym(libc_of_hooks, std::string(name).c_str()) : nullptr;
 }
 
 // Writes the address of another function into the slot that the library calls it through.
-void redirect(const Loaded& library, const ElfW(Rela)& relocation, void* libc) {
+void redirect(const Loaded& library, const ElfW(Rela)& relocation, Instead instead) {
   const char* name = library.strings + library.symbols[ELF64_R_SYM(relocation.r_info)].st_name;
-  void* const function = replacement(name, libc);
+  void* const function = instead(name);
   if (function == nullptr) return;
   const ElfW(Addr) slot = library.base + relocation.r_offset;
   const auto page_size = static_cast<ElfW(Addr)>(::sysconf(_SC_PAGESIZE));
@@ -57,10 +60,15 @@ void redirect(const Loaded& library, const ElfW(Rela)& relocation, void* libc) {
   if (read_only) ::mprotect(page, page_size, PROT_READ);
 }
 
-int look_at(dl_phdr_info* info, size_t, void* libc) {
+struct Redirection {
+  std::span<const std::string_view> libraries;
+  Instead instead;
+};
+
+int look_at(dl_phdr_info* info, size_t, void* wanted) {
+  const auto& [libraries, instead] = *static_cast<const Redirection*>(wanted);
   const std::string_view name = info->dlpi_name;
-  if (name.find("/libucm.so") == std::string_view::npos && name.find("/libucs.so") == std::string_view::npos)
-    return 0;
+  if (std::ranges::none_of(libraries, [&](std::string_view each) { return name.find(each) != name.npos; })) return 0;
   Loaded library{.base = info->dlpi_addr};
   const ElfW(Dyn)* dynamic = nullptr;
   for (int i = 0; i < info->dlpi_phnum; i++) {
@@ -83,19 +91,25 @@ int look_at(dl_phdr_info* info, size_t, void* libc) {
       default: break;
     }
   if (library.strings == nullptr || library.symbols == nullptr) return 0;
-  for (size_t i = 0; i < data_size / sizeof *data; i++) redirect(library, data[i], libc);
-  for (size_t i = 0; i < calls_size / sizeof *calls; i++) redirect(library, calls[i], libc);
+  for (size_t i = 0; i < data_size / sizeof *data; i++) redirect(library, data[i], instead);
+  for (size_t i = 0; i < calls_size / sizeof *calls; i++) redirect(library, calls[i], instead);
   return 0;
 }
 
 }  // namespace
 
+void redirect_calls(std::span<const std::string_view> libraries, Instead instead) {
+  Redirection wanted{libraries, instead};
+  ::dl_iterate_phdr(look_at, &wanted);
+}
+
 void spare_thread_sanitizer() {
   if (__tsan_init == nullptr) return;
-  void* const libc = ::dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
-  if (libc == nullptr) return;
-  ::dl_iterate_phdr(look_at, libc);
-  ::dlclose(libc);
+  libc_of_hooks = ::dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
+  if (libc_of_hooks == nullptr) return;
+  constexpr std::string_view kLibraries[] = {"/libucm.so", "/libucs.so"};
+  redirect_calls(kLibraries, instead_under_thread_sanitizer);
+  ::dlclose(libc_of_hooks);
 }
 
 }  // namespace tutti::transport

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Ports, names and connections within one job: its even ranks accept, its odd ones connect, several times over; what
 // MPI_Publish_name and MPI_Lookup_name say; and the errors of all of them.
+#include <netinet/in.h>
+#include <sys/socket.h>
 #include <unistd.h>
+
+#include <string>
+#include <vector>
 
 #include "check.hpp"
 
@@ -125,6 +130,58 @@ void names(const check::Program& program) {
   CHECK_EQ(check::error_class(MPI_Close_port(port)), MPI_ERR_PORT);
 }
 
+// Connections to the port that say nothing, or nothing that it understands.
+std::vector<int> strangers_at(const char* port, int count) {
+  std::string name = port;
+  name.resize(name.rfind('/'));
+  sockaddr_in to{};
+  to.sin_family = AF_INET;
+  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  to.sin_port = htons(static_cast<uint16_t>(std::stoi(name.substr(name.rfind('/') + 1))));
+  std::vector<int> all;
+  for (int i = 0; i < count; ++i) {
+    all.push_back(socket(AF_INET, SOCK_STREAM, 0));
+    CHECK_EQ(connect(all.back(), reinterpret_cast<sockaddr*>(&to), sizeof to), 0);
+    const char half[40] = {32, 0, 0, 0, 0, 0, 0, 0, 'x'};  // a nonce, as far as it goes
+    if (i % 3 > 0) CHECK(send(all.back(), half, i % 3 == 1 ? 20 : 40, MSG_NOSIGNAL) > 0);
+  }
+  return all;
+}
+
+// They hold up neither the end of a time nor those who know the secret, of whom all but one wait for their turns.
+void strangers(const check::Program& program) {
+  using check::error_class;
+  char port[MPI_MAX_PORT_NAME] = "";
+  MPI_Comm other;
+  std::vector<int> silent;
+  const double soon = 3;
+  if (program.rank() == 0) {
+    OK(MPI_Open_port(MPI_INFO_NULL, port));
+    silent = strangers_at(port, 100);
+    MPI_Info hint;
+    OK(MPI_Info_create(&hint));
+    OK(MPI_Info_set(hint, "timeout", "0.2"));
+    const double begin = MPI_Wtime();
+    CHECK_EQ(error_class(MPI_Comm_accept(port, hint, 0, MPI_COMM_SELF, &other)), MPI_ERR_PORT);
+    CHECK(MPI_Wtime() - begin < soon);
+    OK(MPI_Info_free(&hint));
+  }
+  OK(MPI_Bcast(port, sizeof port, MPI_CHAR, 0, MPI_COMM_WORLD));
+  const double begin = MPI_Wtime();
+  if (program.rank() > 0) {
+    OK(MPI_Comm_connect(port, MPI_INFO_NULL, 0, MPI_COMM_SELF, &other));
+    OK(MPI_Comm_disconnect(&other));
+  }
+  for (int i = 1; program.rank() == 0 && i < program.size(); ++i) {
+    OK(MPI_Comm_accept(port, MPI_INFO_NULL, 0, MPI_COMM_SELF, &other));
+    OK(MPI_Comm_disconnect(&other));
+  }
+  CHECK(MPI_Wtime() - begin < soon * program.size());
+  if (program.rank() == 0) OK(MPI_Close_port(port));
+  for (const int fd : silent) close(fd);
+  OK(MPI_Barrier(MPI_COMM_WORLD));
+}
+
 void bad_ports() {
   MPI_Comm none;
   const std::string no_such = "tutti://" + std::string("nowhere/127.0.0.1/1/") + std::string(64, 'a');
@@ -148,6 +205,7 @@ int main(int argc, char** argv) {
     partitions_between(program);
   }
   names(program);
+  strangers(program);
   bad_ports();
   return 0;
 }
