@@ -14,6 +14,7 @@
 #include "mpi/object/process.hpp"
 #include "mpi/process/parent.hpp"
 #include "mpi/tool/tool.hpp"
+#include "transport/guard.hpp"
 #include "transport/shared/doorbell.hpp"
 #include "transport/testing/stress.hpp"
 
@@ -64,7 +65,7 @@ transport::NodeOptions transport_options(const Config& config, const boot::JobVi
                                 why.message()));
               },
           .one_place = boot::ranks_share_loopback(),
-          .ucx = {.tls = tls, .broken = [](const std::string& sentence) { process().job->abort(1, sentence); }},
+          .ucx = {tls},
           .ucx_is_told = tls.empty() ? ""
                                      : fmt::format("with transport.ucx_tls={} (from: {})", tls,
                                                    config.value("transport.ucx_tls").origin)};
@@ -187,6 +188,9 @@ Error open_process(Process& p, std::optional<engine::Ticks>& ticks, bool& report
         config->value("collectives.rules").origin, config->value("collectives.override").origin));
   p.selection = *std::move(selection);
 
+  transport::when_broken([&mine = *p.job](const std::string& sentence) {
+    mine.abort(1, fmt::format("rank {} on {}: {}", mine.view().rank, mine.view().host, sentence));
+  });
   Result<std::unique_ptr<transport::Node>> transport =
       transport::Node::open(transport_options(*config, view), wiring_of(*p.job));
   if (!transport) return std::move(transport).error();

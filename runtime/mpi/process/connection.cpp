@@ -14,6 +14,7 @@
 #include "mpi/object/inventory.hpp"
 #include "mpi/process/beside.hpp"
 #include "mpi/process/connections.hpp"
+#include "transport/guard.hpp"
 
 namespace tutti::mpi {
 namespace {
@@ -250,7 +251,7 @@ class Meeting {
     ours_ = *std::move(here);
     theirs_ = *std::move(there);
     if (std::ranges::any_of(theirs_, [this](const Member& other) { return other.user != me().user; }))
-      transport::Ucx::let_in_other_users();  // before any of them knows us
+      transport::let_in_other_users();  // before any of them knows us
     context_ = theirs->context;
     return {};
   }

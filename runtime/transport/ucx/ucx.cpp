@@ -154,7 +154,7 @@ Error UcxTransport::start(const UcxOptions& options) {
   if (Error e = probe_descriptors(kFilesOfWorker)) return e;
   if (Error e = probe_threads(1)) return e;
   no_way_ = options.no_way;
-  guard_ucx(options.broken);
+  guard_ucx();
   const SignalsBlocked none;  // some of its transports make a thread
   Result<UcxContext> opened = open_context(options);
   if (!opened) return std::move(opened).error();
@@ -481,8 +481,6 @@ bool UcxTransport::flushed() {
 }
 
 }  // namespace
-
-void Ucx::let_in_other_users() { transport::let_in_other_users(); }
 
 Result<std::unique_ptr<Ucx>> Ucx::open(const UcxOptions& options) {
   auto transport = std::make_unique<UcxTransport>();

@@ -24,8 +24,6 @@ struct UcxOptions {
   bool segments = true;  // … or else of System V, which the user's group may read and write
   // A peer cannot be reached at all: what waits for it would do so for ever. Should not return.
   std::function<void(int process, const Error& why)> no_way;
-  // UCX has aborted, in whatever thread. Should not return.
-  std::function<void(const std::string& sentence)> broken;
 };
 
 class Ucx : public Transport {
@@ -38,9 +36,6 @@ class Ucx : public Transport {
 
   // Where that of UcxOptions::loopback listens; not known: nowhere, or at the devices that the user names.
   static NetworkPlace loopback_place();
-
-  // By itself a rank hears this user's and root's processes alone, as far as they are on this machine.
-  static void let_in_other_users();
 
   virtual const std::string& address() const = 0;  // of my worker: bytes to publish
   virtual void set_address_book(AddressBook book) = 0;

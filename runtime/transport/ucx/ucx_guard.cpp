@@ -11,12 +11,16 @@
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
+#include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 
 #include "base/late_word.hpp"
 #include "base/log.hpp"
 #include "base/peer_owner.hpp"
+#include "transport/guard.hpp"
 #include "transport/ucx/ucx_hooks.hpp"
 
 namespace tutti::transport {
@@ -97,9 +101,10 @@ void* instead_of(std::string_view name) {
 
 }  // namespace
 
-void guard_ucx(std::function<void(const std::string& sentence)> broken) {
-  static const bool once = [&] {
-    hears_of_end() = std::move(broken);
+void when_broken(std::function<void(const std::string& sentence)> tell) { hears_of_end() = std::move(tell); }
+
+void guard_ucx() {
+  static const bool once = [] {
     constexpr std::string_view kLibraries[] = {"/libucs.so", "/libuct.so", "/libucp.so"};
     redirect_calls(kLibraries, instead_of);
     return true;

@@ -4,17 +4,12 @@
 // which a connection would have to prove anything (1.13, 1.18).
 #pragma once
 
-#include <functional>
-#include <string>
-
 namespace tutti::transport {
 
 // Before UCX is opened, any number of times. From here on connections from this machine are taken from this user's and
-// root's processes alone, as far as the kernel tells, and an assertion of UCX's that fails calls `broken`, which should
-// not return, in place of UCX's own words; in whatever thread that is. Where the user has said what UCX does with errors
+// root's processes alone, as far as the kernel tells, and an assertion of UCX's that fails ends in what when_broken()
+// (guard.hpp) has been given, in place of UCX's own words. Where the user has said what UCX does with errors
 // (UCX_HANDLE_ERRORS) UCX does that.
-void guard_ucx(std::function<void(const std::string& sentence)> broken);
-// A job of another user is being connected with: from here on they all may come.
-void let_in_other_users();
+void guard_ucx();
 
 }  // namespace tutti::transport
