@@ -1,69 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# fresh_root.sh SOURCE: in a fresh Debian 12 with what packaging/debian/control declares and nothing else, the Debian
-# packages, README's "Install" and the RPM are made, without network; the packages stand beside Open MPI and MPICH
-# and leave nothing when they are removed. Exit 77: not asked for (TUTTI_LONG=1), or not possible here.
-#
-# Only the first run fetches packages, into TUTTI_PACKAGE_CACHE (~/.cache/tutti/packages): a root that nothing is
-# installed in yet, with the packages beside it. Each run unpacks a copy of it, which goes with the run.
+# fresh_root.sh SOURCE SUITE: in a fresh Debian of that release, with what packaging/debian/control declares and nothing
+# else, the Debian packages, README's "Install" and the RPM are made, without network; the packages stand beside Open MPI
+# and MPICH and leave nothing when they are removed. Exit 77: not asked for (TUTTI_LONG=1), or not possible here.
 set -euo pipefail
-source_dir=$(cd "${1:?usage: fresh_root.sh SOURCE}" && pwd)
-suite=bookworm
-cache=${TUTTI_PACKAGE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/tutti/packages}
-
-skip() { echo "skipped: $*"; exit 77; }
-fail() { echo "wrong: $*" >&2; exit 1; }
-say() { echo "==> $*"; }
+source_dir=$(cd "${1:?usage: fresh_root.sh SOURCE SUITE}" && pwd)
+suite=${2:?usage: fresh_root.sh SOURCE SUITE}
+. "$(dirname "$0")/root.sh"
 [ "${TUTTI_LONG:-}" = 1 ] || skip "it compiles everything three times; TUTTI_LONG=1 asks for it"
-[ "$(id -u)" = 0 ] || skip "only root makes a root"
-for tool in debootstrap unshare git ip; do
-  command -v $tool >/dev/null || skip "there is no $tool"
-done
-git -C "$source_dir" rev-parse HEAD >/dev/null 2>&1 || skip "$source_dir is no git checkout"
-unshare --mount --net --pid --fork true 2>/dev/null || skip "namespaces are forbidden here"
-
-declared=$(sed -n '/^Build-Depends:/,/^[^ ]/p' "$source_dir/packaging/debian/control" | sed -n 's/^ \([a-z0-9+.-]*\).*/\1/p')
-declared=${declared/debhelper-compat/debhelper}
-tools="build-essential fakeroot"
-later="lintian rpm rpmlint openmpi-bin libopenmpi-dev mpich libmpich-dev"
-
-work=$(mktemp -d)
-root=$work/root
-trap 'rm -rf --one-file-system "$work"' EXIT
-
-# inside NETWORK COMMAND…: in the root, with a /proc and a /dev/shm of its own that go with the command.
-inside() {
-  local namespaces=(--mount --pid --ipc --fork --kill-child)
-  [ "$1" = network ] || namespaces+=(--net)
-  shift
-  unshare "${namespaces[@]}" env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
-    DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 HOME=/root DEB_BUILD_OPTIONS="parallel=$(nproc)" \
-    bash -c 'root=$1; shift
-      mount -t proc proc "$root/proc"; mount -t sysfs -o ro sysfs "$root/sys"; mkdir -p "$root/dev/shm"; mount -t tmpfs tmpfs "$root/dev/shm"
-      ip link set lo up 2>/dev/null; exec chroot "$root" "$@"' inside "$root" "$@"
-}
-offline() { inside none "$@"; }
-install() { offline apt-get -q -y -o Dpkg::Use-Pty=0 install --no-download --no-install-recommends "$@" >"$work/apt.log" 2>&1 || { tail -30 "$work/apt.log"; fail "cannot install $*"; }; }
-
-# --- a root, fetched once
-
-key=$(echo $suite $declared $tools $later | sha256sum | cut -c1-16)
-if [ ! -e "$cache/root-$key.tar" ]; then
-  say "fetching packages into $cache"
-  mirror=$(sed -n 's/^URIs: *//p; s/^deb \(\[[^]]*\] \)\?\(http[^ ]*\) .*/\2/p' /etc/apt/sources.list /etc/apt/sources.list.d/debian* 2>/dev/null | head -1 || true)
-  [ -n "$mirror" ] || skip "apt's lists of sources name no mirror"
-  debootstrap --variant=minbase $suite "$root" "$mirror" >"$work/debootstrap.log" 2>&1 ||
-    { tail -5 "$work/debootstrap.log"; skip "debootstrap could not fetch a root"; }
-  inside network apt-get -q update >"$work/apt.log" 2>&1
-  inside network apt-get -q -y install --download-only --no-install-recommends $tools $declared $later >"$work/apt.log" 2>&1 ||
-    { tail -5 "$work/apt.log"; fail "the packages cannot be fetched: is one of them misspelt in debian/control?"; }
-  mkdir -p "$cache"
-  tar -C "$root" --one-file-system -cf "$cache/root-$key.tar.part" .
-  mv "$cache/root-$key.tar.part" "$cache/root-$key.tar"
-else
-  mkdir "$root"
-  tar -C "$root" -xf "$cache/root-$key.tar"
-fi
+may_make_root "$source_dir"
+declared=$(declared_by "$source_dir")
+make_root $suite $tools $declared lintian rpm rpmlint openmpi-bin libopenmpi-dev mpich libmpich-dev
 
 # --- the Debian packages
 
@@ -117,7 +64,7 @@ version=$(sed -n 's/^Version: *//p' "$source_dir/packaging/tutti.spec")
 mkdir -p "$root/rpm/SOURCES"
 git -C "$source_dir" archive --prefix="tutti-$version/" -o "$root/rpm/SOURCES/tutti-$version.tar.gz" HEAD
 offline rpmbuild --nodeps --define '_topdir /rpm' -bb /src/packaging/tutti.spec >"$work/rpm.log" 2>&1 || { tail -40 "$work/rpm.log"; fail "the RPM does not build"; }
-offline sh -c 'lintian --fail-on error /tutti_*.changes' || fail "lintian finds errors"
+offline sh -c 'lintian --fail-on error,warning /tutti_*.changes' || fail "lintian finds something"
 offline sh -c 'rpmlint /rpm/RPMS/*/*.rpm' >"$work/rpmlint.log" 2>&1 || true
 # A prefix of its own, without ldconfig, with a run path on purpose; and what a distribution adds: signature, packager.
 meant='library-without-ldconfig|rpath-in-buildconfig|non-versioned-file-in-library-package|missing-hash-section'
@@ -134,6 +81,13 @@ offline sh -c 'dpkg -i /tutti_*.deb /tutti-dev_*.deb' >"$work/apt.log" 2>&1 || {
 runs /usr/lib/tutti/bin
 [ "$(offline tutti run -n 2 /hello | wc -l)" = 2 ] || fail "tutti run does not run a program"
 offline mpirun.openmpi --version >/dev/null && offline mpirun.mpich --version >/dev/null || fail "the other MPIs do not start any more"
+# Open MPI 5's programs are clients of PMIx: one job, with one line that says whose library it is.
+if offline mpirun.openmpi --version | grep -q ' [5-9]\.[0-9]'; then
+  offline mpicc.openmpi /hello.c -o /five
+  [ "$(offline sh -c 'tutti run -n 2 /five && ls -A /dev/shm' 2>"$work/five.err")" = "of 2
+of 2" ] || fail "a program of Open MPI 5 does not run as one job that leaves nothing"
+  grep -q "^tutti: /five runs with the library of Open MPI" "$work/five.err" || fail "nobody says whose library it is"
+fi
 # The RPM's files meet no file of Open MPI's and MPICH's packages.
 offline sh -c 'rpm -qlp /rpm/RPMS/*/*.rpm' | sort >"$work/rpm.files"
 offline sh -c 'dpkg -L openmpi-bin libopenmpi-dev mpich libmpich-dev' | sort >"$work/other.files"

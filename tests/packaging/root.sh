@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Sourced by the tests that want a root of their own: a fresh Debian of a release by its name, without network.
+#
+# Only the first run fetches packages, into TUTTI_PACKAGE_CACHE (~/.cache/tutti/packages): a root that nothing is
+# installed in yet, with the packages beside it. Each run unpacks a copy of it, which goes with the run.
+cache=${TUTTI_PACKAGE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/tutti/packages}
+
+skip() { echo "skipped: $*"; exit 77; }
+fail() { echo "wrong: $*" >&2; exit 1; }
+say() { echo "==> $*"; }
+
+# What the packages are built with, as debian/control of the folder SOURCE declares it, and what every such build needs.
+declared_by() { sed -n '/^Build-Depends:/,/^[^ ]/p' "$1/packaging/debian/control" | sed -n 's/^ \([a-z0-9+.-]*\).*/\1/p' | sed 's/debhelper-compat/debhelper/'; }
+tools="build-essential fakeroot"
+
+may_make_root() {  # SOURCE
+  [ "$(id -u)" = 0 ] || skip "only root makes a root"
+  local tool
+  for tool in debootstrap unshare git ip; do
+    command -v $tool >/dev/null || skip "there is no $tool"
+  done
+  git -C "$1" rev-parse HEAD >/dev/null 2>&1 || skip "$1 is no git checkout"
+  unshare --mount --net --pid --fork true 2>/dev/null || skip "namespaces are forbidden here"
+}
+
+# inside NETWORK COMMAND…: in the root, with a /proc and a /dev/shm of its own that go with the command.
+inside() {
+  local namespaces=(--mount --pid --ipc --fork --kill-child)
+  [ "$1" = network ] || namespaces+=(--net)
+  shift
+  unshare "${namespaces[@]}" env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+    DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 HOME=/root DEB_BUILD_OPTIONS="parallel=$(nproc)" \
+    bash -c 'root=$1; shift
+      mount -t proc proc "$root/proc"; mount -t sysfs -o ro sysfs "$root/sys"; mkdir -p "$root/dev/shm"; mount -t tmpfs tmpfs "$root/dev/shm"
+      ip link set lo up 2>/dev/null; exec chroot "$root" "$@"' inside "$root" "$@"
+}
+offline() { inside none "$@"; }
+install() { offline apt-get -q -y -o Dpkg::Use-Pty=0 install --no-download --no-install-recommends "$@" >"$work/apt.log" 2>&1 || { tail -30 "$work/apt.log"; fail "cannot install $*"; }; }
+
+# make_root SUITE PACKAGE…: the root $root of that release, below $work, with the packages at hand and not installed.
+make_root() {
+  local suite=$1 key mirror
+  shift
+  work=$(mktemp -d)
+  root=$work/root
+  trap 'rm -rf --one-file-system "$work"' EXIT
+  key=$(echo $suite "$@" | sha256sum | cut -c1-16)
+  if [ -e "$cache/root-$key.tar" ]; then
+    mkdir "$root"
+    tar -C "$root" -xf "$cache/root-$key.tar"
+    return
+  fi
+  say "fetching packages of $suite into $cache"
+  mirror=$(sed -n 's/^URIs: *//p; s/^deb \(\[[^]]*\] \)\?\(http[^ ]*\) .*/\2/p' /etc/apt/sources.list /etc/apt/sources.list.d/debian* 2>/dev/null | head -1 || true)
+  [ -n "$mirror" ] || skip "apt's lists of sources name no mirror"
+  debootstrap --variant=minbase $suite "$root" "$mirror" >"$work/debootstrap.log" 2>&1 ||
+    { tail -5 "$work/debootstrap.log"; skip "debootstrap could not fetch a root"; }
+  inside network apt-get -q update >"$work/apt.log" 2>&1
+  inside network apt-get -q -y install --download-only --no-install-recommends "$@" >"$work/apt.log" 2>&1 ||
+    { tail -5 "$work/apt.log"; fail "the packages cannot be fetched: is one of them misspelt in debian/control?"; }
+  mkdir -p "$cache"
+  tar -C "$root" --one-file-system -cf "$cache/root-$key.tar.part" .
+  mv "$cache/root-$key.tar.part" "$cache/root-$key.tar"
+}
