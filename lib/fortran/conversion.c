@@ -96,8 +96,8 @@ void text_out(char *text, size_t length, const char *from) {
   memset(text + copied, ' ', length - copied);
 }
 
-/* An array of strings without the blanks around them (section 11.8.2), that ends at `count`, or at the first blank one if that is negative. The n-th begins
- * n * stride strings after the first. */
+/* An array of strings that ends at `count`, or at the first blank one if that is negative; without the blanks around
+ * them (section 11.8.2). The n-th begins n * stride strings after the first. */
 char **texts_in(const char *texts, size_t length, MPI_Count count, MPI_Count stride) {
   if (count < 0) {
     for (count = 0;; count++) {

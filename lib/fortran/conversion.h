@@ -121,8 +121,8 @@ static inline void index_out(MPI_Fint *index) {
   if (*index != MPI_UNDEFINED) ++*index;
 }
 
-/* --- strings: without the blanks behind them on the way in, of keys, values, commands and their arguments without those
- * before them as well;
+/* --- strings: without the blanks behind them on the way in, of keys, values, commands and their arguments without
+ * those before them as well;
  * padded with blanks on the way out */
 enum { kShortText = 256 };
 HIDDEN extern char *text_in(const char *text, size_t length, char *room, size_t size);

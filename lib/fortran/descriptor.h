@@ -38,13 +38,13 @@ typedef struct {
   int version;
   signed char rank, type;
   short attribute;
-  ptrdiff_t span; /* bytes from one element to the next where the stride is 1; of arrays alone */
+  ptrdiff_t span; /* bytes from one element to the next where the stride is 1; of arrays alone, and not always set */
   struct {
     ptrdiff_t stride, lower_bound, upper_bound;
   } dim[kMaxRank];
 } descriptor;
 
-enum { kIntrinsicTypes = 4, kDerivedType = 5, kCharacterType = 6 };
+enum { kComplexType = 4, kDerivedType = 5, kCharacterType = 6 }; /* below them integers, logicals and reals */
 
 /* C's descriptor has its version, rank and type where this one has the length of an element. */
 static inline int is_former(const descriptor *d) {
@@ -75,18 +75,38 @@ static inline int is_plain(const descriptor *d) {
   return 1;
 }
 
+/* Whether the span may be that of a pointer to components, which are shorter than it. */
+static inline int may_be_span(const descriptor *d) {
+  enum { kLongType = 1 << 24 };
+  const size_t whole = d->type == kComplexType ? d->elem_len / 2 : d->elem_len;
+  const ptrdiff_t aligned = d->type <= kComplexType && whole > 0 && whole <= 8 ? (ptrdiff_t)whole : 1;
+  return d->span > (ptrdiff_t)d->elem_len && d->span <= kLongType && d->span % aligned == 0;
+}
+
+/* 0: it is not known. */
+static inline ptrdiff_t span_of(const descriptor *d) {
+  if (d->type > kCharacterType) return d->span > 0 ? d->span : 0; /* polymorphic: its length is in the span alone */
+  if ((size_t)d->span == d->elem_len) return d->span;
+#ifdef TUTTI_FORTRAN_SPANS_MAY_BE_UNSET
+  /* Of arrays that were allocated by assigning RESHAPE, MATMUL or the like, it is whatever has been there. */
+  if (!may_be_span(d)) return (ptrdiff_t)d->elem_len;
+  return 0;
+#else
+  /* A pointer to a component of derived type, which is shorter than its span, looks like elements of an extended type,
+   * which are longer than told. */
+  if (d->type == kDerivedType) return d->span ? 0 : (ptrdiff_t)d->elem_len;
+  return may_be_span(d) ? d->span : (ptrdiff_t)d->elem_len;
+#endif
+}
+
 static inline enum described array_of(const descriptor *d, struct array *a) {
   *a = (struct array){d->base_addr, d->elem_len, 0, {{0, 0}}};
   if (is_former(d)) return kFormer;
+  if (d->rank == 0 || !d->base_addr) return kWell; /* nothing else is set of what is not there */
   a->rank = d->rank;
-  if (d->rank == 0) return kWell;
-  const ptrdiff_t span = d->span ? d->span : (ptrdiff_t)d->elem_len;
-  if (d->type > kIntrinsicTypes && d->type != kCharacterType) {
-    /* The length of a polymorphic element is in the span alone; but a pointer to a component of derived type, which is
-     * shorter than its span, looks like elements of an extended type, which are longer than told. */
-    if (d->type == kDerivedType && (size_t)span != a->elem_len) return kUntold;
-    a->elem_len = (size_t)span;
-  }
+  const ptrdiff_t span = span_of(d);
+  if (span == 0) return kUntold;
+  if (d->type > kCharacterType) a->elem_len = (size_t)span;
   ptrdiff_t expected = 1;
   for (int i = 0; i < d->rank; i++) {
     a->dim[i].extent = d->dim[i].upper_bound - d->dim[i].lower_bound + 1;

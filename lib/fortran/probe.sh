@@ -13,6 +13,9 @@ cat >probe_look.c <<'END'
 int probe_look_(const descriptor *d, int *copied) {
   struct array a;
   int sum = 0;
+#ifdef TUTTI_FORTRAN_EVERY_SPAN
+  if ((size_t)d->span != d->elem_len) return -3;
+#endif
   *copied = is_copy(d);
   if (array_of(d, &a) != kWell) return -1;
   if (a.elem_len < 4 && !(a.rank == 1 && a.elem_len == 3)) return -2;
@@ -112,6 +115,46 @@ end program
 END
 }
 
+# Whether what RESHAPE allocates has all that belongs to its descriptor, where something else has been on the stack.
+intrinsics() {
+  cat <<'END'
+program probe
+  use probe_interface
+  implicit none
+  integer :: c(4) = [1, 2, 3, 4], sum
+  call leave(123456789012345_8)
+  call look()
+  if (sum /= 1 + 4 + 9 + 16) stop 1
+contains
+  subroutine leave(what)
+    integer(8), intent(in) :: what
+    integer(8) :: junk(400)
+    junk = what
+    call use(junk)
+  end subroutine
+  subroutine use(junk)
+    integer(8), intent(in) :: junk(:)
+    if (junk(1) == 5) print *, junk
+  end subroutine
+  subroutine look()
+    integer, allocatable :: d(:)
+    integer :: copied
+    d = reshape(c, [4])
+    sum = probe_look(d, copied)
+    d = pack(c, c < 4)
+    if (probe_look(d, copied) /= 14) stop 1
+    call look_again()
+  end subroutine
+  subroutine look_again()
+    integer, allocatable :: d(:, :)
+    integer :: copied
+    d = reshape(c, [2, 2])
+    if (probe_look(d(:, 1), copied) /= 5) stop 1
+  end subroutine
+end program
+END
+}
+
 # The exit code of a program; 99: it is not compiled.
 tried() {
   binding=$1 flags=$2 program=$3
@@ -137,5 +180,7 @@ case $? in
   2) told= ;;
   *) echo "this compiler describes the buffers of mpi_f08 neither as C does nor as gfortran 9 and later" >&2; exit 1 ;;
 esac
+# Where all have their span, any span is believed.
+tried '' "$own -DTUTTI_FORTRAN_EVERY_SPAN" intrinsics "$@" || told="$told -DTUTTI_FORTRAN_SPANS_MAY_BE_UNSET"
 tried '' "$own" characters "$@" || told="$told -DTUTTI_FORTRAN_SPANS_ARE_SHORT"
 echo own $own $told

@@ -26,8 +26,9 @@ static const struct {
      "call returns, before its operation is complete: pass the component of the first element, as in a(1)%x, and a "
      "datatype with the extent of an element of the array (MPI_Type_create_resized), or make a call that blocks"},
     {MPI_ERR_BUFFER,
-     "the compiler does not tell how long an element of the buffer is, which is polymorphic or a pointer to components of "
-     "derived type: pass its first element, or an array whose type is declared"},
+     "the compiler does not tell how far the elements of the buffer lie from each other, which is an array of an extended "
+     "type, a pointer to components, or was allocated by assigning RESHAPE, MATMUL or the like: pass its first element, or "
+     "allocate it before it is assigned"},
     {MPI_ERR_BUFFER,
      "the object file that calls has been compiled with the modules of an earlier Tutti, which describe buffers in another "
      "way: compile it again"},
@@ -194,10 +195,10 @@ int section_make(struct section *section, const descriptor *by, MPI_Count *count
   const enum described how = array_of(by, &of);
   if (how == kFormer) return refuse(kFormerObject, on);
   if (use == kIgnored) return MPI_SUCCESS;
-  if (how == kUntold) return refuse(kLengthUntold, on);
+  if (how == kUntold) return count && *count == 0 ? MPI_SUCCESS : refuse(kLengthUntold, on);
   const int is_compilers = is_copy(by) && (flow & kLater);
   size_t used = bytes_in(&of);
-  if (used == 0 || (!is_compilers && (use == kAddress || !has_gaps(&of)))) return MPI_SUCCESS;
+  if (!of.base || used == 0 || (!is_compilers && (use == kAddress || !has_gaps(&of)))) return MPI_SUCCESS;
   if (is_compilers && count && *count == 0) return MPI_SUCCESS;
   if (is_compilers && !may_copy_again(use, flow)) return refuse(kCompilersCopy, on);
   if (use == kPlain) return refuse(kMemory, on);
