@@ -188,9 +188,7 @@ Error open_process(Process& p, std::optional<engine::Ticks>& ticks, bool& report
         config->value("collectives.rules").origin, config->value("collectives.override").origin));
   p.selection = *std::move(selection);
 
-  transport::when_broken([&mine = *p.job](const std::string& sentence) {
-    mine.abort(1, fmt::format("rank {} on {}: {}", mine.view().rank, mine.view().host, sentence));
-  });
+  transport::when_broken([&mine = *p.job](const std::string& sentence) { mine.abort(1, sentence); });
   Result<std::unique_ptr<transport::Node>> transport =
       transport::Node::open(transport_options(*config, view), wiring_of(*p.job));
   if (!transport) return std::move(transport).error();

@@ -31,11 +31,6 @@ Deadline at_once() { return std::chrono::steady_clock::now(); }
 
 }  // namespace
 
-void Greetings::begin() {
-  for (Guest& guest : guests_)
-    if (guest.stage != Stage::known) guest.who.since = std::chrono::steady_clock::now();
-}
-
 bool Greetings::make_room() {
   std::vector<Newcomer> strangers;
   std::vector<std::list<Guest>::iterator> places;
@@ -62,9 +57,9 @@ void Greetings::watch(std::vector<pollfd>& list) const {
 void Greetings::hear(const pollfd* first) {
   const auto now = std::chrono::steady_clock::now();
   for (auto at = guests_.begin(); at != guests_.end(); ++first) {
+    const bool is_there = !first->revents || listen_to(*at);
     const bool is_late = at->stage != Stage::known && now - at->who.since >= kPatienceWithStrangers;
-    const bool stays = !is_late && (!first->revents || listen_to(*at));
-    at = stays ? std::next(at) : guests_.erase(at);
+    at = is_there && !is_late ? std::next(at) : guests_.erase(at);
   }
 }
 

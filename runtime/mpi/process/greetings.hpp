@@ -25,13 +25,11 @@ class Greetings {
  public:
   explicit Greetings(std::string secret) : secret_(std::move(secret)) {}
 
-  // Those who have proved nothing have all of their time again: nobody has looked at them meanwhile.
-  void begin();
   // Room for one more, where someone may have to go for that.
   bool make_room();
   void add(Socket socket);
-  // What is to be waited for, behind what is there; and hearing it, from the first of these on. Sends away whose time is
-  // over.
+  // What is to be waited for, behind what is there; and hearing it, from the first of these on. Then sends away whose time
+  // is over.
   void watch(std::vector<pollfd>& list) const;
   void hear(const pollfd* first);
   // The first of those who are known, and are there.

@@ -210,7 +210,6 @@ Result<Socket> Port::accept(int or_else, Patience patience) {
   } else if (!alone.try_lock_until(*deadline)) {
     return in_vain();
   }
-  greetings_->begin();
   for (;;) {
     if (Socket known = greetings_->take()) {
       watch_liveness(known.fd());
