@@ -65,6 +65,25 @@ test_spawned() {
   nothing_is_left
 }
 
+# Jobs that are on one node each, where ranks listen to that alone until they meet those of another one: by a port, and as
+# parents of children on both, several times.
+test_connected_across() {
+  nodes_up $nodes
+  local jobs=$build/tests/launcher/jobs server
+  export TUTTI_NAMES=$bed/names
+  in_node node2 timeout 60 "$bin/mpirun" -n 2 "$jobs" server across </dev/null >"$bed/server" 2>&1 &
+  server=$!
+  server_is_ready() { grep -q 'server ready' "$bed/server"; }
+  within 20 server_is_ready || fail "the server does not start: $(cat "$bed/server")"
+  launch -n 2 "$jobs" client across 5
+  [ "$code" = 0 ] || fail "exit code $code: $(cat "$bed/out" "$bed/server")"
+  said "client fine"
+  wait "$server" || fail "the server ends with $?: $(cat "$bed/server")"
+  launch --host node1:2,node2:2 -n 2 "$programs/program.process.spawn" 4 2
+  went_well
+  nothing_is_left
+}
+
 # A rank runs one program after the other, each with other addresses than the one before.
 # Files in a folder that all nodes have: the shared pointer and the two phases over nodes.
 test_files() {
