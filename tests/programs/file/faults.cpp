@@ -118,7 +118,7 @@ void is_interrupted(const std::string& path, int rank) {
 
 // What one rank alone hears when it closes the file, or deletes it then, is what the call returns everywhere.
 void all_hear_of_the_close(const std::string& path, int rank) {
-  for (const int mode : {0, MPI_MODE_DELETE_ON_CLOSE}) {
+  for (const int mode : {0, int{MPI_MODE_DELETE_ON_CLOSE}}) {
     MPI_File file = opened(path, MPI_MODE_CREATE | MPI_MODE_RDWR | mode);
     OK(MPI_File_write_at_all(file, 4 * rank, &rank, 1, MPI_INT, MPI_STATUS_IGNORE));
     const int code = MPI_File_close(&file);
