@@ -13,7 +13,8 @@ int main(int argc, char** argv) {
   misuse::partitions(judge);
   misuse::buffers(judge, strict);
   misuse::files(judge, strict, world.rank(), world.size());
-  misuse::graphs(judge, world.rank(), world.size());
+  misuse::graphs(judge, strict, world.rank(), world.size());
+  misuse::tolerated(judge, strict, world.rank(), world.size());
   misuse::agreements(judge, strict, world.rank(), world.size());
   CHECK(judge.report(world.rank()));
   return 0;

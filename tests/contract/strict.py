@@ -81,8 +81,14 @@ REPORTS = [
     ("funneled_session_of_another", 1, ["is called by another thread than those that began MPI or a session, and MPI_THREAD_FUNNELED allows"]),
     ("serialized_two", 1, ["MPI_Send is called by one thread while another is in MPI_Recv, and MPI_THREAD_SERIALIZED", "MPI_Send at LINE(send)", "MPI_Recv at LINE(recv)"]),
 ]
-# Calls that only ask, in a thread that may not call: a warning and no more at the basic level, an error at this one.
+# Calls that only ask, in a thread that may not call, and what other MPIs carry out: a warning and no more at the basic level, an error at this one.
 ASKS = [
+    ("tolerated_bytes", 2, ["rank 1 sends 16 of MPI_UNSIGNED_CHAR where rank 0 receives 4 of MPI_UNSIGNED, with tag 7", "MPI_Recv.*LINE(tolerated_bytes)",
+                            "it was sent by rank 1", "MPI_Send.*LINE(tolerated_send)"]),
+    ("tolerated_put", 2, ["the origin is 4 of MPI_CHAR, but target_count and target_datatype name 1 of MPI_INT", "LINE(tolerated_put)"]),
+    ("tolerated_edge", 2, ["rank 1 sends to rank 0, which does not receive from it"]),
+    ("tolerated_operation", 2, ["MPI_BAND is not defined on MPI_DOUBLE"]),
+    ("tolerated_swap", 2, ["MPI_CHAR cannot be compared and swapped", "LINE(tolerated_swap)"]),
     ("funneled_ask", 1, ["MPI_Comm_rank is called by another thread than the one that initialized MPI", "MPI_Comm_rank at LINE(ask)"]),
     ("single_ask", 1, ["MPI_Type_size is called by another thread than the one that initialized MPI", "MPI_Type_size at LINE(single_ask)"]),
     ("single_attribute", 1, ["MPI_Comm_get_attr is called by another thread", "MPI_Comm_get_attr at LINE(single_attribute)"]),

@@ -382,6 +382,60 @@ const Cases own_cases{
        MPI_Request_free(&request);
        MPI_Win_unlock_all(window);
      }},
+    // ---- what other MPIs carry out: warned of once, however often it is done
+    {"tolerated_bytes",
+     [] {
+       static unsigned char bytes[16];
+       static unsigned words[4];
+       for (int i = 0; i < 3; ++i) {
+         if (rank == 1) MPI_Send(bytes, 16, MPI_UNSIGNED_CHAR, 0, 7, world);  // LINE tolerated_send
+         if (rank == 0) MPI_Recv(words, 4, MPI_UNSIGNED, 1, 7, world, MPI_STATUS_IGNORE);  // LINE tolerated_bytes
+       }
+     }},
+    {"tolerated_put",
+     [] {
+       MPI_Win window;
+       static char memory[16];
+       MPI_Win_create(memory, sizeof memory, 1, MPI_INFO_NULL, world, &window);
+       MPI_Win_fence(0, window);
+       if (rank == 0) MPI_Put("abcd", 4, MPI_CHAR, 1, 0, 1, MPI_INT, window);  // LINE tolerated_put
+       MPI_Win_fence(0, window);
+       if (rank == 0) MPI_Put("abcd", 4, MPI_CHAR, 1, 8, 1, MPI_INT, window);
+       MPI_Win_fence(0, window);
+       MPI_Win_free(&window);
+     }},
+    {"tolerated_edge",
+     [] {
+       const int next = (rank + 1) % size;
+       for (int i = 0; i < 2; ++i) {
+         MPI_Comm graph;
+         MPI_Dist_graph_create_adjacent(world, 0, &next, MPI_UNWEIGHTED, 1, &next, MPI_UNWEIGHTED, MPI_INFO_NULL, 0,
+                                        &graph);
+         MPI_Comm_free(&graph);
+       }
+     }},
+    {"tolerated_operation",
+     [] {
+       double none = 0;
+       if (rank == 0) MPI_Reduce_local(&none, &value, 0, MPI_DOUBLE, MPI_BAND);
+       if (rank == 0) MPI_Reduce_local(&none, &value, 0, MPI_FLOAT, MPI_BOR);
+     }},
+    {"tolerated_swap",
+     [] {
+       MPI_Win window;
+       char *memory = nullptr, was = 0, now = 'x', old = 1;
+       MPI_Win_allocate(1, 1, MPI_INFO_NULL, world, &memory, &window);
+       *memory = 0;
+       MPI_Win_fence(0, window);
+       if (rank == 0) MPI_Compare_and_swap(&now, &was, &old, MPI_CHAR, 1, 0, window);  // LINE tolerated_swap
+       MPI_Win_fence(0, window);
+       if (rank == 0 && old != 0) MPI_Abort(world, 86);
+       if (rank == 1 && *memory != 'x') MPI_Abort(world, 86);
+       MPI_Win_fence(0, window);
+       if (rank == 0) MPI_Compare_and_swap(&was, &now, &old, MPI_CHAR, 1, 0, window);
+       MPI_Win_fence(0, window);
+       MPI_Win_free(&window);
+     }},
     // ---- reductions that the standard does not define
     {"undefined_char",
      [] {

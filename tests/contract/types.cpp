@@ -2,13 +2,14 @@
 // Messages and operations on windows whose two sides are of different types, through every pair of a
 // sending and a receiving call, and collectives that all ranks call equally wrong; and the right twins:
 // other factorings, beginnings of what would be received, bytes, one type by two names. Errors are
-// returned here; what a user reads is reports.sh's.   usage: types
+// returned here; what a user reads is reports.sh's.   usage: types basic|strict
 #include "check.hpp"
 
 #include <map>
 
 namespace {
 
+bool strict = false;
 using Text = std::string;
 
 struct Tally {
@@ -204,7 +205,14 @@ std::vector<Pair> pairs() {
       {"ints as double", 2, MPI_INT, 1, MPI_DOUBLE, true},
       {"double as ints", 1, MPI_DOUBLE, 2, MPI_INT, true},
       {"double as ints, with more room", 1, MPI_DOUBLE, 9, MPI_INT, true},
-      {"chars as int", 4, MPI_CHAR, 1, MPI_INT, true},
+      {"chars as int", 4, MPI_CHAR, 1, MPI_INT, strict},
+      {"unsigned chars as unsigneds", 16, MPI_UNSIGNED_CHAR, 4, MPI_UNSIGNED, strict},
+      {"unsigneds as unsigned chars", 4, MPI_UNSIGNED, 16, MPI_UNSIGNED_CHAR, strict},
+      {"8-bit integers as doubles, with more room", 16, MPI_INT8_T, 4, MPI_DOUBLE, strict},
+      {"unsigned chars as chars", 3, MPI_UINT8_T, 3, MPI_CHAR, strict},
+      {"chars as a struct", 12, MPI_CHAR, 1, int_double, strict},
+      {"very many chars as ints", 800000, MPI_CHAR, 200000, MPI_INT, strict},
+      {"chars that are no whole int", 6, MPI_CHAR, 2, MPI_INT, true},
       {"complex as floats", 1, MPI_C_FLOAT_COMPLEX, 2, MPI_FLOAT, true},
       {"long as double", 1, MPI_LONG, 1, MPI_DOUBLE, true},
       {"part of a double", 1, MPI_INT, 1, MPI_DOUBLE, true},
@@ -422,6 +430,7 @@ void equally_wrong() {
 
 int main(int argc, char** argv) {
   const check::Program world(&argc, &argv);
+  strict = argc > 1 && Text(argv[1]) == "strict";
   messages(world.rank(), world.size());
   windows(world.rank(), world.size());
   equally_wrong();

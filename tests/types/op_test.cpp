@@ -116,7 +116,7 @@ TEST(Op, IsComputedWhereTheStandardSaysSoAndOnLittleMore) {
   for (const auto& [op, allowed] : rules)
     for (MPI_Datatype type : all_types()) {
       SCOPED_TRACE(op_of(op).name + " on " + type_of(type).name);
-      const auto bound = bind(op_of(op), type_of(type));
+      const auto bound = bind(op_of(op), 1, type_of(type));
       EXPECT_EQ(static_cast<bool>(bound), allowed.contains(type));
       if (!bound) {
         EXPECT_EQ(bound.error().mpi_class(), MPI_ERR_OP);
@@ -125,10 +125,10 @@ TEST(Op, IsComputedWhereTheStandardSaysSoAndOnLittleMore) {
 }
 
 TEST(Op, SaysWhatIsNotDefined) {
-  EXPECT_EQ(bind(op_of(MPI_BAND), type_of(MPI_DOUBLE)).error().message(),
+  EXPECT_EQ(bind(op_of(MPI_BAND), 1, type_of(MPI_DOUBLE)).error().message(),
             "MPI_BAND is not defined on MPI_DOUBLE (the standard, 6.9.2)");
   Datatype derived(Layout::dense(8), true);
-  EXPECT_NE(bind(op_of(MPI_SUM), derived).error().message().find("MPI_Op_create"),
+  EXPECT_NE(bind(op_of(MPI_SUM), 1, derived).error().message().find("MPI_Op_create"),
             std::string::npos);
 }
 

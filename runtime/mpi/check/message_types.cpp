@@ -6,7 +6,9 @@
 #include "base/log.hpp"
 #include "contract/report.hpp"
 #include "contract/trace.hpp"
+#include "mpi/check/strict.hpp"
 #include "mpi/object/process.hpp"
+#include "mpi/object/tolerated.hpp"
 #include "mpi/request/request.hpp"
 
 namespace tutti::mpi {
@@ -111,6 +113,14 @@ std::string amount_text(int64_t count, const Datatype& type) {
                      type.name.empty() ? "a derived datatype" : type.name, map_text(type));
 }
 
+bool is_one_byte(Pattern pattern) {
+  static const Pattern chars = resolve<Datatype>(MPI_CHAR)->pattern,
+                       signed_chars = resolve<Datatype>(MPI_SIGNED_CHAR)->pattern,
+                       unsigned_chars = resolve<Datatype>(MPI_UNSIGNED_CHAR)->pattern;
+  return pattern != 0 &&
+         (pattern == chars || pattern == signed_chars || pattern == unsigned_chars);
+}
+
 bool differ_in_types(const engine::Outcome& outcome, const Datatype& type) {
   if (!type_comparison.on || outcome.pattern == 0 || type.pattern == 0 || outcome.bytes == 0 ||
       outcome.cancelled || outcome.mpi_class != MPI_SUCCESS)
@@ -124,6 +134,10 @@ bool differ_in_types(const engine::Outcome& outcome, const Datatype& type) {
 Error failure_of_receive(const engine::Outcome& outcome, const Wanted& wanted, Asked from) {
   if (outcome.mpi_class != MPI_ERR_TYPE) return failure_of(outcome);
   const Comm& comm = wanted.comm;
+  const bool lenient = !strict &&
+                       (is_one_byte(outcome.pattern) || is_one_byte(wanted.type.pattern)) &&
+                       elements_in(wanted.type, outcome.bytes) != MPI_UNDEFINED;
+  if (lenient && is_told(Tolerated::one_byte_types)) return {};
   Error error = failure(
       MPI_ERR_TYPE,
       "rank {} sends {} where rank {} receives {}, with tag {} on {}: the type signatures (counts "
@@ -131,11 +145,14 @@ Error failure_of_receive(const engine::Outcome& outcome, const Wanted& wanted, A
       outcome.source, sent_text(outcome.sent_bytes, outcome.pattern), comm.rank(),
       amount_text(wanted.count, wanted.type), outcome.tag,
       comm.hidden.ledger ? contract::description(*comm.hidden.ledger) : comm.name);
-  if (!type_comparison.report_only && !comm.errhandler->ends_job()) return error;
+  if (!lenient && !type_comparison.report_only && !comm.errhandler->ends_job()) return error;
   engine::Engine& engine = comm.engine();
   if (from == Asked::unowned) engine.enter();
   if (from != Asked::in_pass) mention_both(outcome, wanted, from == Asked::in_receive);
-  if (type_comparison.report_only) error = report_alone(std::move(error), &comm);
+  if (lenient)
+    error = tolerated(Tolerated::one_byte_types, std::move(error), &comm);
+  else if (type_comparison.report_only)
+    error = report_alone(std::move(error), &comm);
   if (from == Asked::unowned) engine.leave();
   return error;
 }

@@ -14,6 +14,10 @@
 
 namespace tutti::mpi {
 
+// Of one-byte integers or characters alone, by whose names programs send whatever has bytes: that it differs
+// from other types is told once and tolerated where the bytes fit, but for --check=strict.
+bool is_one_byte(Pattern pattern);
+
 // What is done about it: written once, before MPI_Init returns.
 struct TypeComparison {
   bool on = false;

@@ -44,7 +44,7 @@ class Strict final : public Watcher {
   Error take(const void* owner, const coll::Call& call, const Comm& comm);
   // The same of what else is found in a call: with all that this thread has mentioned, once for each
   // place in the program.
-  Error found(Error error);
+  Error found(Error error) override;
   Outstanding& outstanding() { return outstanding_; }
   void add(Exposed& memory);
   void remove(Exposed& memory);

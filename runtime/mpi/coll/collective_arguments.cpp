@@ -105,10 +105,10 @@ Error resolve_types(const MPI_Datatype* handles, int n, const char* argument, Pr
   return {};
 }
 
-// The reductions: one vector in, one out, of the same type.
-Result<Prepared> reduction_call(const Arguments& a, void* recvbuf) {
+// The reductions: one vector in, one out, of the same type. `count`: of elements in all.
+Result<Prepared> reduction_call(const Arguments& a, const Comm& comm, void* recvbuf, int64_t count) {
   Prepared p{.call = {.kind = a.kind, .root = a.root}};
-  Result<coll::Reduction> reduction = bind(*a.op, *a.recvtype);
+  Result<coll::Reduction> reduction = bind(*a.op, count, *a.recvtype, comm.rank() == 0);
   if (!reduction) return std::move(reduction).error();
   p.call.reduction = *reduction;
   // A function of a program that has not asked for concurrency meets none.
@@ -252,6 +252,11 @@ Result<Prepared> neighbor_call(const Arguments& a, Comm& comm) {
                    "rank {} has other edges to rank {} than that one has to it, and neighbours are to be so mutually "
                    "(argument comm)",
                    comm.rank(), comm.topology->one_way);
+  if (!comm.topology->one_sided.empty())
+    return failure(MPI_ERR_TOPOLOGY,
+                   "{}: what goes along an edge takes both of its ends, which name it in "
+                   "MPI_Dist_graph_create_adjacent (argument comm)",
+                   comm.topology->one_sided);
   for (const auto& [buffer, argument] : {std::pair<const void*, const char*>{a.sendbuf, "sendbuf"},
                                          {a.recvbuf, "recvbuf"}})
     if (Error e = not_in_place(buffer, argument, "in other collectives")) return e;
@@ -310,14 +315,14 @@ Result<Prepared> reduce_call(const Arguments& a, Comm& comm) {
   if (at_root && comm.is_inter()) {  // has a result, and nothing to give
     Arguments root = a;
     root.sendbuf = MPI_IN_PLACE;
-    return reduction_call(root, a.recvbuf);
+    return reduction_call(root, comm, a.recvbuf, a.recvcount);
   }
   if (at_root) {
     if (Error e = not_aliased(a.sendbuf, a.recvbuf, a.recvcount, a.recvtype, a.recvtype)) return e;
   } else if (Error e = not_in_place(a.sendbuf, "sendbuf", "at the root")) {
     return e;
   }
-  return reduction_call(a, at_root ? a.recvbuf : nullptr);
+  return reduction_call(a, comm, at_root ? a.recvbuf : nullptr, a.recvcount);
 }
 
 Result<Prepared> reduce_scatter_call(const Arguments& a, Comm& comm) {
@@ -327,7 +332,9 @@ Result<Prepared> reduce_scatter_call(const Arguments& a, Comm& comm) {
   if (Error e = blocks_given({a.sendbuf, a.recvcounts, {}, a.recvtype}, n, "sendbuf")) return e;
   if (!a.recvbuf && (in_place || a.recvcounts[me] > 0))
     if (Error e = blocks_given({a.recvbuf, a.recvcounts, {}, a.recvtype}, n, "recvbuf")) return e;
-  Result<Prepared> p = reduction_call(a, a.recvbuf);
+  int64_t all = 0;
+  for (int i = 0; i < n; ++i) all += a.recvcounts[i];
+  Result<Prepared> p = reduction_call(a, comm, a.recvbuf, all);
   if (p) p->call.out_counts = a.recvcounts;
   return p;
 }
@@ -375,7 +382,8 @@ Result<Prepared> of_kind(const Arguments& a, Comm& comm) {
     case Collective::exscan:
       // The receive buffer means nothing here.
       if (comm.rank() == 0)
-        return reduction_call(a, a.recvbuf == MPI_IN_PLACE && a.sendbuf != MPI_IN_PLACE ? nullptr : a.recvbuf);
+        return reduction_call(a, comm, a.recvbuf == MPI_IN_PLACE && a.sendbuf != MPI_IN_PLACE ? nullptr : a.recvbuf,
+                              a.recvcount);
       break;
     case Collective::allreduce:
     case Collective::reduce_scatter_block:
@@ -383,7 +391,7 @@ Result<Prepared> of_kind(const Arguments& a, Comm& comm) {
       break;
   }
   if (Error e = not_aliased(a.sendbuf, a.recvbuf, a.recvcount, a.recvtype, a.recvtype)) return e;
-  return reduction_call(a, a.recvbuf);
+  return reduction_call(a, comm, a.recvbuf, a.recvcount);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <variant>
 #include <vector>
 
@@ -37,6 +38,9 @@ struct Topology {
   // Of a graph that MPI_Graph_create was given: a rank whose edges to this one are not as many as this one's to it, so
   // that neighbourhood collectives are not for it. None: coll::kNobody.
   int one_way = coll::kNobody;
+  // Of a distributed graph with an edge that only one of its ends names: who, the same on all ranks, for none of which
+  // neighbourhood collectives are then. Empty: none is known.
+  std::string one_sided = {};
 
   const Cartesian* cartesian() const { return std::get_if<Cartesian>(&kind); }
   const Graph* graph() const { return std::get_if<Graph>(&kind); }

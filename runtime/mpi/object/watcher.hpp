@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "base/result.hpp"
+
 namespace tutti::mpi {
 
 class Watcher {
@@ -14,6 +16,8 @@ class Watcher {
   virtual void computes_undefined(std::string what) = 0;
   // The program has heard that an operation is complete, whose request stays: its buffers are the program's again.
   virtual void tells_of_end(const void* operation) = 0;
+  // A call does what is an error with strict alone: that of the call, unless findings are only to be reported.
+  virtual Error found(Error error) = 0;
 
  protected:
   ~Watcher() = default;

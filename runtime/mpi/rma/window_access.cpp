@@ -5,6 +5,7 @@
 #include "mpi/check/strict.hpp"
 #include "mpi/object/inventory.hpp"
 #include "mpi/object/process.hpp"
+#include "mpi/object/tolerated.hpp"
 #include "mpi/request/request.hpp"
 #include "mpi/rma/api_window.hpp"
 #include "mpi/rma/races.hpp"
@@ -85,11 +86,14 @@ Error check_sides(const char* side, int64_t count, const Datatype& type, const T
   if (bytes == there.bytes()) {
     if (bytes == 0 || !differ_in_types(type, there.type)) [[likely]]
       return {};
+    const bool lenient = !strict && (is_one_byte(type.pattern) || is_one_byte(there.type.pattern));
+    if (lenient && is_told(Tolerated::one_byte_types)) return {};
     Error error = failure(
         MPI_ERR_TYPE,
         "the {} is {}, but target_count and target_datatype name {} at rank {}: the type signatures "
         "(counts times basic types) must agree",
         side, amount_text(count, type), amount_text(there.count, there.type), there.rank);
+    if (lenient) return tolerated(Tolerated::one_byte_types, std::move(error));
     return type_comparison.report_only ? report_alone(std::move(error), nullptr) : std::move(error);
   }
   if (bytes > there.bytes())
@@ -119,8 +123,9 @@ const Datatype* only_element(const Datatype& type, bool& mixed) {
   return only;
 }
 
-// The operation bound to the elements of `type`.
-Result<rma::Update> bind_update(const Op& op, const Datatype& type, const char* argument) {
+// The operation bound to the elements of `count` times `type`.
+Result<rma::Update> bind_update(const Op& op, int64_t count, const Datatype& type,
+                                const char* argument) {
   if (!op.predefined)
     return failure(MPI_ERR_OP,
                    "an operation of MPI_Op_create cannot be used on windows, only predefined ones "
@@ -138,7 +143,7 @@ Result<rma::Update> bind_update(const Op& op, const Datatype& type, const char* 
   if (!element) return update;  // there is nothing to do it to
   update.element = static_cast<uint8_t>(element->element);
   if (update.operation == rma::kReplace || update.operation == rma::kNoOp) return update;
-  auto bound = bind(op, *element);
+  auto bound = bind(op, count, *element);
   if (!bound) return std::move(bound).error();
   return update;
 }
@@ -328,7 +333,7 @@ Error update(const void* origin_addr, int64_t origin_count, const Datatype* orig
           MPI_ERR_OP,
           "MPI_NO_OP is for calls that fetch what is there, such as MPI_Get_accumulate (the "
           "standard, 12.3.4; argument op)");
-    Result<rma::Update> bound = bind_update(op, there.type, "target_datatype");
+    Result<rma::Update> bound = bind_update(op, there.count, there.type, "target_datatype");
     if (!bound) return std::move(bound).error();
     update = *bound;
     if (result)
@@ -446,12 +451,16 @@ Error compare_and_swap(const void* origin_addr, const void* compare_addr, void* 
   if (Error e = check_predefined(datatype)) return e;
   const TypeClass kind = datatype.type_class;
   if (kind != TypeClass::c_integer && kind != TypeClass::fortran_integer &&
-      kind != TypeClass::logical && kind != TypeClass::multi_language && kind != TypeClass::byte)
-    return failure(
+      kind != TypeClass::logical && kind != TypeClass::multi_language && kind != TypeClass::byte) {
+    Error error = failure(
         MPI_ERR_TYPE,
         "{} cannot be compared and swapped, only integers, logicals and bytes (the standard, "
         "12.3.4; argument datatype)",
         description(datatype));
+    // Its one byte is compared as that of MPI_SIGNED_CHAR is.
+    if (kind != TypeClass::character) return error;
+    if (Error e = tolerated(Tolerated::swapped_characters, std::move(error), &win)) return e;
+  }
   if (target_rank != MPI_PROC_NULL) {
     if (Error e = check_address(origin_addr, "origin_addr")) return e;
     if (Error e = check_address(compare_addr, "compare_addr")) return e;

@@ -10,6 +10,7 @@
 #include "mpi/comm/agreement.hpp"
 #include "mpi/comm/making.hpp"
 #include "mpi/object/process.hpp"
+#include "mpi/object/tolerated.hpp"
 #include "mpi/topology/api_topology.hpp"
 #include "mpi/topology/places.hpp"
 
@@ -175,9 +176,10 @@ Error weighs_otherwise(int source, int destination, const Mutual& edges, int64_t
                  one ? "weight" : "weights", at_destination);
 }
 
-// An error on all ranks if an edge is given by one of its ends alone, or more often by one: what is sent along it would
-// never be received.
-Error edges_agree(Comm& comm, const Vertex& mine) {
+// On all ranks the sentence of it if an edge is given by one of its ends alone, or more often by one: what is sent along
+// it would never be received. With strict that is an error; otherwise programs that only ask the graph for their own
+// neighbours go on, and the rank that has found it tells of it.
+Error edges_agree(Comm& comm, const Vertex& mine, std::string& one_sided) {
   const auto size = static_cast<size_t>(comm.size());
   std::vector<Mutual> here(size), there(size);
   for (const int peer : mine.destinations) ++here[static_cast<size_t>(peer)].to;
@@ -221,7 +223,10 @@ Error edges_agree(Comm& comm, const Vertex& mine) {
   coll::Call spread = bcast_bytes(words.data(), words.size(), static_cast<int>(other - all.begin()));
   spread.signature = signature;
   if (Error e = run(comm, spread)) return e;
-  return Error(MPI_ERR_TOPOLOGY, words.data());
+  Error error(MPI_ERR_TOPOLOGY, words.data());
+  if (strict) return error;
+  one_sided = words.data();
+  return other - all.begin() == comm.rank() ? tolerated(Tolerated::one_sided_edges, std::move(error), &comm) : Error();
 }
 
 // What all ranks give alike. Of one that has no edges and NULL for their weights nothing is asked.
@@ -236,7 +241,8 @@ Error same_on_all(Comm& comm, Function function, const int* weights, size_t edge
 
 // Makes the communicator with this rank's vertex, or, where ranks may be others than they were, with the one that
 // keeps neighbours together.
-Error make(Comm& comm, Function function, bool weighted, bool reorder, Vertex mine, MPI_Comm* made) {
+Error make(Comm& comm, Function function, bool weighted, bool reorder, Vertex mine, std::string one_sided,
+           MPI_Comm* made) {
   int place = comm.rank();
   if (reorder && are_apart(comm, comm.size())) {
     Result<std::vector<Vertex>> graph = whole_graph(comm, function, mine);
@@ -255,7 +261,8 @@ Error make(Comm& comm, Function function, bool weighted, bool reorder, Vertex mi
   DistributedGraph graph{weighted, std::move(mine.source_weights), std::move(mine.destination_weights)};
   coll::Edges edges{std::move(mine.destinations), std::move(mine.sources), {}};
   for (size_t i = 0; i < edges.sources.size(); ++i) edges.receiving.push_back(static_cast<int>(i));
-  resolve<Comm>(*made)->topology = std::make_shared<const Topology>(Topology{std::move(graph), std::move(edges)});
+  resolve<Comm>(*made)->topology = std::make_shared<const Topology>(
+      Topology{.kind = std::move(graph), .edges = std::move(edges), .one_sided = std::move(one_sided)});
   return {};
 }
 
@@ -280,13 +287,14 @@ Error dist_graph_create_adjacent(Comm& comm, int indegree, const int* sources, c
   Vertex mine{.sources = {sources, sources + indegree}, .destinations = {destinations, destinations + outdegree}};
   if (has_values(sourceweights)) mine.source_weights.assign(sourceweights, sourceweights + indegree);
   if (has_values(destweights)) mine.destination_weights.assign(destweights, destweights + outdegree);
+  std::string one_sided;
   if (comm.process.checker) {
     const size_t edges = mine.sources.size() + mine.destinations.size();
     if (Error e = same_on_all(comm, Function::Dist_graph_create_adjacent, sourceweights, edges, reorder)) return e;
-    if (Error e = edges_agree(comm, mine)) return e;
+    if (Error e = edges_agree(comm, mine, one_sided)) return e;
   }
   return make(comm, Function::Dist_graph_create_adjacent, is_weighted(sourceweights), reorder != 0, std::move(mine),
-              comm_dist_graph);
+              std::move(one_sided), comm_dist_graph);
 }
 
 Error dist_graph_create(Comm& comm, int n, const int* sources, const int* degrees, const int* destinations,
@@ -331,7 +339,8 @@ Error dist_graph_create(Comm& comm, int n, const int* sources, const int* degree
       if (weighted) mine.destination_weights.push_back(edge.weight);
     }
   }
-  return make(comm, Function::Dist_graph_create, weighted, reorder != 0, std::move(mine), comm_dist_graph);
+  return make(comm, Function::Dist_graph_create, weighted, reorder != 0, std::move(mine), {},
+              comm_dist_graph);
 }
 
 Error dist_graph_neighbors_count(Comm& comm, int* indegree, int* outdegree, int* weighted) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <climits>
 
+#include "mpi/object/tolerated.hpp"
 #include "mpi/object/watcher.hpp"
 #include "mpi/object/entry.hpp"
 #include "mpi/object/inventory.hpp"
@@ -150,7 +151,7 @@ Op* HandleOf<Op>::predefined(uintptr_t value) {
   return value - kFirst < kOpCodes ? predefined_ops().ops[value - kFirst] : nullptr;
 }
 
-Result<coll::Reduction> bind(const Op& op, const Datatype& type) {
+Result<coll::Reduction> bind(const Op& op, int64_t count, const Datatype& type, bool tells) {
   coll::Reduction bound;
   bound.commutative = op.commutative;
   if (!op.predefined) {
@@ -164,7 +165,13 @@ Result<coll::Reduction> bind(const Op& op, const Datatype& type) {
   const Row& row = *predefined_ops().rows[code];
   if ((row.classes | row.beyond) & on(type.type_class))
     bound.apply = find_kernel(static_cast<OpCode>(code), type.element);
-  if (bound.apply == nullptr) return refused(row, type);
+  if (bound.apply == nullptr) {
+    Error error = refused(row, type);
+    if (count != 0 || row.classes == 0) return error;
+    if (Error e = tolerated(Tolerated::undefined_operation, std::move(error), nullptr, tells)) return e;
+    bound.apply = [](const coll::Reduction&, const void*, const void*, void*, int64_t) {};
+    return bound;
+  }
   if (watcher && !(row.classes & on(type.type_class))) [[unlikely]]
     watcher->computes_undefined(fmt::format("{} on {}", row.name, description(type)));
   return bound;
@@ -196,7 +203,7 @@ Error reduce_local(const void* inbuf, void* inoutbuf, int64_t count, const Datat
                    const Op& op) {
   if (count > 0 && inbuf == inoutbuf && inbuf != MPI_BOTTOM)
     return failure(MPI_ERR_BUFFER, "inbuf and inoutbuf are the same address {}", inbuf);
-  auto bound = bind(op, datatype);
+  auto bound = bind(op, count, datatype);
   if (!bound) return std::move(bound).error();
   if (count > 0) bound->apply(*bound, inbuf, inoutbuf, inoutbuf, count);
   return {};

@@ -21,8 +21,9 @@ class Op final : public NamedObject {
   MPI_User_function_c* function_large = nullptr;
 };
 
-// `op` bound to `type`, ready for a collective; MPI_ERR_OP with a sentence if the operation means nothing
-// on that type. What the standard does not define and is computed all the same, --check=strict notes. The result refers to both: keep them.
-Result<coll::Reduction> bind(const Op& op, const Datatype& type);
+// `op` bound to `type`, ready for a collective of `count` elements; MPI_ERR_OP with a sentence if the operation
+// means nothing on that type, which is tolerated of none. What the standard does not define and is computed all the
+// same, --check=strict notes. The result refers to both: keep them. `tells`: as for tolerated().
+Result<coll::Reduction> bind(const Op& op, int64_t count, const Datatype& type, bool tells = true);
 
 }  // namespace tutti::mpi

@@ -3,8 +3,9 @@
 
 namespace misuse {
 
-// Edges that only one of their ends knows of. The handler of MPI_COMM_WORLD returns.
-void graphs(Judge& judge, int rank, int size) {
+// Edges that only one of their ends knows of: the graph is refused under strict, otherwise neighbourhood collectives over
+// it alone are. The handler of MPI_COMM_WORLD returns.
+void graphs(Judge& judge, bool strict, int rank, int size) {
   const Text kind = "edges that one end knows";
   if (size < 2) return;
   const int next = (rank + 1) % size, before = (rank + size - 1) % size, twice[] = {before, before};
@@ -13,11 +14,30 @@ void graphs(Judge& judge, int rank, int size) {
     MPI_Comm made = MPI_COMM_NULL;
     const int code = MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, indegree, sources, MPI_UNWEIGHTED, outdegree, &next,
                                                     MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &made);
-    if (wanted)
+    if (wanted && strict)
       judge.wrong(kind, name, code, wanted, words);
     else
       judge.right(kind, name, code);
-    if (made != MPI_COMM_NULL) MPI_Comm_free(&made);
+    if (made == MPI_COMM_NULL) return;
+    int in_graph, out_graph, weighted;
+    judge.right(kind, name, MPI_Dist_graph_neighbors_count(made, &in_graph, &out_graph, &weighted));
+    CHECK(in_graph == indegree && out_graph == outdegree && !weighted);
+    OK(MPI_Comm_set_errhandler(made, MPI_ERRORS_RETURN));
+    MPI_Comm copy;
+    OK(MPI_Comm_dup(made, &copy));
+    MPI_Request request = MPI_REQUEST_NULL;
+    const auto exchanged = [&](const Text& call, int got) {
+      if (wanted)
+        judge.wrong(kind, name + ", " + call, got, MPI_ERR_TOPOLOGY, words);
+      else
+        judge.right(kind, name + ", " + call, got);
+    };
+    exchanged("MPI_Neighbor_allgather", MPI_Neighbor_allgather(in, 1, MPI_INT, out, 1, MPI_INT, made));
+    exchanged("MPI_Neighbor_alltoall of a duplicate", MPI_Neighbor_alltoall(in, 1, MPI_INT, out, 1, MPI_INT, copy));
+    exchanged("MPI_Ineighbor_alltoall", MPI_Ineighbor_alltoall(in, 1, MPI_INT, out, 1, MPI_INT, made, &request));
+    OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    OK(MPI_Comm_free(&copy));
+    OK(MPI_Comm_free(&made));
   };
   const Text me = std::to_string(rank);
   adjacent("a ring", 1, &before, 1, 0, "");

@@ -63,7 +63,8 @@ void requests(Judge& judge, bool strict);
 void partitions(Judge& judge);
 void buffers(Judge& judge, bool strict);
 void files(Judge& judge, bool strict, int rank, int size);
-void graphs(Judge& judge, int rank, int size);
+void graphs(Judge& judge, bool strict, int rank, int size);
+void tolerated(Judge& judge, bool strict, int rank, int size);
 void agreements(Judge& judge, bool strict, int rank, int size);
 
 }  // namespace misuse
