@@ -56,6 +56,7 @@ class Job final : public NodeEvents {
   void launched(int node) override;
   void launch_failed(int node, int exit_code, const std::string& sentence) override;
   void rank_ended(int node, const RankEnd& end) override;
+  void rank_crashed(int node, int rank, const std::string& report) override;
   void rank_waits(int node, int rank) override;
   void rank_aborted(int node, int rank, int code, const std::string& text) override;
   void output(int node, int rank, Stream stream, std::string bytes) override;
@@ -140,7 +141,7 @@ class Job final : public NodeEvents {
   std::map<int, std::string> unclean_;  // nodes where processes may be left, and why
   JobState state_ = JobState::starting;
   int exit_code_ = 0;
-  bool failed_ = false, drop_output_ = false, hasty_ = false;
+  bool failed_ = false, drop_output_ = false, hasty_ = false, crash_told_ = false;
   std::optional<std::pair<int, std::string>> suspect_;  // exit code, sentence
   // Ranks that have said that they wait in MPI_Init, and when they last did.
   std::map<int, std::chrono::steady_clock::time_point> waiting_;

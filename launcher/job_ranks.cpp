@@ -5,7 +5,9 @@
 
 #include <cstring>
 #include <iterator>
+#include <utility>
 
+#include "base/log.hpp"
 #include "base/ranks_text.hpp"
 #include "launcher/job.hpp"
 
@@ -68,6 +70,11 @@ void Job::rank_ended(int, const RankEnd& end) {
     check_start(false);
   }
   check_ranks();
+}
+
+// Of ranks on several nodes that crash at once the first that is heard of.
+void Job::rank_crashed(int, int, const std::string& report) {
+  if (!std::exchange(crash_told_, true)) say(Level::error, "{}", report);
 }
 
 void Job::rank_waits(int, int rank) {

@@ -61,6 +61,7 @@ class NodeEvents {
   virtual void launched(int node) = 0;
   virtual void launch_failed(int node, int exit_code, const std::string& sentence) = 0;
   virtual void rank_ended(int node, const RankEnd& end) = 0;
+  virtual void rank_crashed(int node, int rank, const std::string& report) = 0;  // behind its end
   virtual void rank_waits(int node, int rank) = 0;  // in MPI_Init, for others who do not come
   virtual void rank_aborted(int node, int rank, int code, const std::string& text) = 0;
   virtual void output(int node, int rank, Stream stream, std::string bytes) = 0;

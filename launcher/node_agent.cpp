@@ -19,6 +19,7 @@
 #include "base/log.hpp"
 #include "base/process_sets.hpp"
 #include "launcher/core_claims.hpp"
+#include "launcher/crashes.hpp"
 #include "launcher/environment.hpp"
 #include "launcher/gpus.hpp"
 #include "launcher/limits.hpp"
@@ -348,6 +349,16 @@ void NodeAgent::ended(Rank& rank, int wait_status) {
     rank.pid = -1;  // the number may be another's soon
   }
   job_.rank_ended(task_.node, {rank.rank, pid, wait_status, rank.connected, rank.finalized});
+  if (wait_status != 0) tell_crash(rank.rank);
+}
+
+// Where is looked up when the job has heard of the end, which must not wait: who is to blame may hang on it.
+void NodeAgent::tell_crash(int rank) {
+  if (crash_told_) return;
+  const auto crash = find_crash(cleanup_.folder(), rank, task_.map.nodes[static_cast<size_t>(task_.node)]);
+  if (!crash) return;
+  crash_told_ = true;
+  job_.rank_crashed(task_.node, rank, crash->text);
 }
 
 void NodeAgent::signal_ranks(int signal) {

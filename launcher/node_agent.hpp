@@ -92,6 +92,7 @@ class NodeAgent final : public Node, private PmixServer::Events {
   void report_bindings(const std::vector<int>& ranks, const Topology::Binding& binding);
   void read_failures();
   void ended(Rank& rank, int wait_status);
+  void tell_crash(int rank);
   bool leftovers(int signal);  // sends it to what ranks left behind; false: nothing is left
   void finish_step();
   void client_connected(int rank) override;
@@ -143,7 +144,7 @@ class NodeAgent final : public Node, private PmixServer::Events {
   int failures_ = -1;  // what children write when they cannot execute
   Watch failures_watch_;
   Watch late_starts_;
-  bool launch_failed_ = false;
+  bool launch_failed_ = false, crash_told_ = false;
 
   std::optional<OtherMpiLook> other_mpi_;
 

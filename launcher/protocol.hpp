@@ -82,6 +82,7 @@ inline constexpr TalkRule kTalkRules[] = {
     {Message::launch_failed, "launch_failed", Side::daemon, talks({Talk::launching})},
     {Message::rank_ended, "rank_ended", Side::daemon, talks({Talk::launching, Talk::running})},
     {Message::rank_aborted, "rank_aborted", Side::daemon, kOfRanks},
+    {Message::rank_crashed, "rank_crashed", Side::daemon, kUntilDone},
     {Message::rank_waits, "rank_waits", Side::daemon, kOfRanks},
     {Message::output, "output", Side::daemon, kUntilDone},
     {Message::note, "note", Side::daemon, kUntilDone},

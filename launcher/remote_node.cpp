@@ -101,6 +101,9 @@ bool RemoteNode::dispatch(Message type, std::string_view payload, NodeEvents& jo
     case Message::rank_aborted:
       return unpack(payload, number, code, text) && is_rank(number) &&
              (job.rank_aborted(node, number, code, text), true);
+    case Message::rank_crashed:
+      return unpack(payload, number, text) && is_rank(number) &&
+             (job.rank_crashed(node, number, text), true);
     case Message::rank_waits:
       return unpack(payload, number) && is_rank(number) && (job.rank_waits(node, number), true);
     case Message::output:

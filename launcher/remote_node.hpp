@@ -66,6 +66,9 @@ class LauncherEvents final : public NodeEvents {
     tell(Message::launch_failed, exit_code, sentence);
   }
   void rank_ended(int, const RankEnd& end) override { tell(Message::rank_ended, end); }
+  void rank_crashed(int, int rank, const std::string& report) override {
+    tell(Message::rank_crashed, rank, report);
+  }
   void rank_waits(int, int rank) override { tell(Message::rank_waits, rank); }
   void rank_aborted(int, int rank, int code, const std::string& text) override {
     tell(Message::rank_aborted, rank, code, text);

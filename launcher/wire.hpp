@@ -67,6 +67,7 @@ enum class Message : uint8_t {
   answered,
   addresses_wanted,
   remark,
+  rank_crashed,
 };
 
 namespace wire {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "base/source_place.hpp"
 
-#include <elf.h>
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <link.h>
@@ -19,6 +18,7 @@
 #include <fstream>
 
 #include "base/config.hpp"
+#include "base/elf_address.hpp"
 
 extern char** environ;
 
@@ -49,24 +49,6 @@ int look_into(dl_phdr_info* info, size_t, void* argument) {
     return 1;
   }
   return 0;
-}
-
-// From an offset in the file to the address that the file itself gives it.
-uint64_t address_at_file_offset(const std::string& file, uint64_t offset) {
-  std::ifstream in(file, std::ios::binary);
-  Elf64_Ehdr header{};
-  if (!in.read(reinterpret_cast<char*>(&header), sizeof header) ||
-      std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64)
-    return offset;
-  for (int i = 0; i < header.e_phnum; ++i) {
-    Elf64_Phdr segment{};
-    in.seekg(static_cast<std::streamoff>(header.e_phoff + static_cast<uint64_t>(i) * header.e_phentsize));
-    if (!in.read(reinterpret_cast<char*>(&segment), sizeof segment)) return offset;
-    if (segment.p_type == PT_LOAD && offset >= segment.p_offset &&
-        offset < segment.p_offset + segment.p_filesz)
-      return offset - segment.p_offset + segment.p_vaddr;
-  }
-  return offset;
 }
 
 fs::path helper() { return installation_root() / "libexec" / "tutti" / "tutti-where"; }
@@ -104,8 +86,13 @@ std::string ask_helper(std::span<const CodeAddress> addresses) {
       const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
           end - std::chrono::steady_clock::now());
       pollfd ready{ends[0], POLLIN, 0};
-      if (left.count() <= 0 || ::poll(&ready, 1, static_cast<int>(left.count())) <= 0) break;
+      if (left.count() <= 0) break;
+      // The launcher hears of its children's ends by a signal, and of this one's as well.
+      const int readable = ::poll(&ready, 1, static_cast<int>(left.count()));
+      if (readable < 0 && errno == EINTR) continue;
+      if (readable <= 0) break;
       const ssize_t n = ::read(ends[0], chunk, sizeof chunk);
+      if (n < 0 && errno == EINTR) continue;
       if (n <= 0) break;
       said.append(chunk, static_cast<size_t>(n));
     }

@@ -9,6 +9,7 @@
 
 #include "base/log.hpp"
 #include "transport/shared/doorbell.hpp"
+#include "transport/ucx/ucx_signals.hpp"
 
 namespace tutti::transport {
 namespace {
@@ -99,6 +100,7 @@ class Node::FromUcx final : public Receiver {
 };
 
 Result<std::unique_ptr<Node>> Node::open(const NodeOptions& options, const Wiring& wiring) {
+  watch_faults();
   if (options.job_size == 1) return std::unique_ptr<Node>(new Node(options, wiring, nullptr, nullptr));
   const bool one_node = static_cast<size_t>(options.job_size) == options.neighbours.size();
   std::unique_ptr<SharedMemory> shared = attach(options, wiring);

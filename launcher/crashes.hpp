@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What is told of ranks that have crashed: their processes have left records in the job's folder
+// (base/crash_record.hpp), which are read when a rank has ended, here on its node, where its program
+// lies. Of several the one that fell first is told.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/crash_record.hpp"
+
+namespace tutti::launcher {
+
+struct Crash {
+  int rank = 0;
+  std::string text;  // some lines, printable
+};
+
+// If `rank` has left a record: the crash that was the first of this node, with the numbers of the
+// others. Takes up to four seconds, for it looks into debug information. `node`: its name.
+std::optional<Crash> find_crash(const std::string& folder, int rank, const std::string& node);
+
+// "signal 11 (Segmentation fault): nothing is mapped at address 0x10"
+std::string cause_text(const crash::Record& record);
+
+}  // namespace tutti::launcher

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What is read of crashes: causes in words, whose record is the first, and records that are none.
+#include "launcher/crashes.hpp"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+namespace tutti::launcher {
+namespace {
+
+crash::Record record_of(int signal, int code, uint64_t address = 0) {
+  crash::Record record{};
+  std::memcpy(record.magic, crash::kMagic, sizeof crash::kMagic);
+  record.bytes = sizeof record;
+  record.pid = 4242;
+  record.signal = signal;
+  record.code = code;
+  record.address = address;
+  record.pc = 0x1000;
+  record.stack = 0x7fff'0000'0000;
+  return record;
+}
+
+class Folder {
+ public:
+  Folder() {
+    std::string name = std::filesystem::temp_directory_path() / "tutti-crashes-XXXXXX";
+    path = ::mkdtemp(name.data()) ? name : "";
+  }
+  ~Folder() { std::filesystem::remove_all(path); }
+  void put(const std::string& name, const crash::Record& record, size_t bytes = sizeof(crash::Record)) const {
+    std::ofstream(path + "/" + name, std::ios::binary).write(reinterpret_cast<const char*>(&record), static_cast<std::streamsize>(bytes));
+  }
+  std::string path;
+};
+
+TEST(Crashes, ACauseIsSaidInWords) {
+  const auto said = [](const crash::Record& record, const char* words) {
+    EXPECT_NE(cause_text(record).find(words), std::string::npos) << cause_text(record);
+  };
+  said(record_of(SIGSEGV, SEGV_MAPERR, 0x10), "signal 11 (Segmentation fault): nothing is mapped at address 0x10");
+  said(record_of(SIGSEGV, SEGV_ACCERR, 0x10), "it may not do that at address 0x10");
+  said(record_of(SIGSEGV, SEGV_MAPERR, 0x1000), "it went to address 0x1000, where no code is");
+  said(record_of(SIGSEGV, SEGV_MAPERR, 0x7fff'0000'0000 - 8), "the stack is full");
+  said(record_of(SIGSEGV, SEGV_ACCERR, 0x7fff'0000'0000 + 100), "the stack is full");
+  said(record_of(SIGSEGV, SI_KERNEL), "an address that no memory can have");
+  said(record_of(SIGBUS, BUS_ADRERR, 0x2000), "has become shorter");
+  said(record_of(SIGFPE, FPE_INTDIV), "integer division by zero");
+  crash::Record sent = record_of(SIGABRT, SI_TKILL);
+  sent.sender = sent.pid;
+  said(sent, "it called abort()");
+  sent.sender = 7;
+  said(sent, "process 7 sent it");
+}
+
+TEST(Crashes, TheFirstIsToldAndTheOthersAreCounted) {
+  const Folder folder;
+  crash::Record record = record_of(SIGSEGV, SEGV_MAPERR, 0x10);
+  for (const int rank : {0, 2, 3}) {
+    record.when = rank == 2 ? 100 : 200 + rank;
+    folder.put("crash." + std::to_string(rank), record);
+  }
+  const std::optional<Crash> found = find_crash(folder.path, 3, "here");
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->rank, 2);
+  EXPECT_NE(found->text.find("rank 2 on here (process 4242) crashed: "), std::string::npos) << found->text;
+  EXPECT_NE(found->text.find("ranks 0 and 3 crashed after it"), std::string::npos) << found->text;
+  EXPECT_FALSE(find_crash(folder.path, 1, "here"));
+}
+
+// Whoever has crashed may have written anything.
+TEST(Crashes, ARecordIsNotTrusted) {
+  const Folder folder;
+  crash::Record record = record_of(SIGSEGV, SEGV_MAPERR, 0x10);
+  folder.put("crash.0", record, sizeof record - 1);
+  folder.put("crash.x", record);
+  record.bytes = 7;
+  folder.put("crash.1", record);
+  std::filesystem::create_symlink("/dev/zero", folder.path + "/crash.2");
+  for (const int rank : {0, 1, 2}) EXPECT_FALSE(find_crash(folder.path, rank, "here")) << rank;
+  record.bytes = sizeof record;
+  record.frames = 1 << 30;
+  std::memset(record.paths, '/', sizeof record.paths);
+  std::memset(record.comm.name, '\x1b', sizeof record.comm.name);
+  record.comm.context = 1;
+  record.call.number = 1;
+  record.call.function = 0xffff;
+  record.looks_function = ~uint64_t{0};
+  for (crash::Place& place : record.frame) place = {1, 1 << 20, 0};
+  record.frame[0] = {~uint64_t{0}, crash::kPaths - 2, 0};
+  record.caller = {5, -7, 0};
+  folder.put("crash.3", record);
+  const std::optional<Crash> found = find_crash(folder.path, 3, "here");
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->text.find('\x1b'), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tutti::launcher
