@@ -24,11 +24,6 @@ uint64_t this_boot() {
   return digits == 16 ? boot : 0;
 }
 
-SharedPlace shared_place() {
-  struct stat about {};
-  return {this_boot(), stat("/dev/shm", &about) == 0 ? about.st_dev : 0};
-}
-
 std::string loopback_device() {
   ifaddrs* all = nullptr;
   if (::getifaddrs(&all) != 0) return {};

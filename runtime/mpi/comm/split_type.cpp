@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // MPI_Comm_split_type (section 7.4.2): communicators of the ranks that have a part of a machine in common, or that are
 // in one process set.
+#include <strings.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -16,8 +18,8 @@
 #include "base/secret.hpp"
 #include "mpi/comm/api_comm.hpp"
 #include "mpi/comm/dividing.hpp"
-#include "mpi/comm/nodes.hpp"
 #include "mpi/comm/psets.hpp"
+#include "mpi/comm/sharing.hpp"
 #include "mpi/object/info.hpp"
 #include "mpi/object/inventory.hpp"
 
@@ -26,13 +28,14 @@ namespace {
 
 constexpr const char* kTypeKey = "mpi_hw_resource_type";
 constexpr const char* kSetKey = "mpi_pset_name";
+constexpr const char* kSharedMemoryName = "mpi_shared_memory";  // a type that is no part of a machine
 
 // What a rank wants to have in common with others: a ResourceType, or one of these.
-enum Wish : int32_t { kNothing = -1, kUnguided = kResourceTypes, kProcessSet };
+enum Wish : int32_t { kNothing = -1, kUnguided = kResourceTypes, kProcessSet, kSharedMemory };
 
 struct Told : SplitEntry {
   int32_t wish;
-  int32_t node;  // nodes.hpp
+  Sharing sharing;
   // By type: resource_of(); kNotKnown for the types that have nothing to do with the wish.
   std::array<int32_t, kResourceTypes> resources;
   uint64_t set;  // the process set that this rank names and is in; 0: none
@@ -78,13 +81,13 @@ void take_wish(Told& told, int split_type, const Info* info) {
   const bool of_resources = split_type == MPI_COMM_TYPE_RESOURCE_GUIDED;
   const std::optional<std::string> set = of_resources ? value(kSetKey) : std::nullopt;
   if (split_type == MPI_COMM_TYPE_SHARED) {
-    told.wish = kMachine;
+    told.wish = kSharedMemory;
   } else if (split_type == MPI_COMM_TYPE_HW_UNGUIDED) {
     told.wish = kUnguided;
   } else if (split_type == MPI_COMM_TYPE_HW_GUIDED || of_resources) {
     const std::optional<std::string> name = value(kTypeKey);
     if (const std::optional<ResourceType> type = name ? resource_type_named(*name) : std::nullopt; type && !set)
-      told.wish = *type;
+      told.wish = ::strcasecmp(name->c_str(), kSharedMemoryName) == 0 ? int32_t{kSharedMemory} : int32_t{*type};
     if (set && !name && (told.set = set_named(*set)) != 0) told.wish = kProcessSet;
   }
   const std::vector<int> processors = processors_of_this_thread();
@@ -102,21 +105,40 @@ int32_t type_that_divides(std::span<const Told> all) {
     const auto first = std::ranges::find_if(all, [&](const Told& told) { return asks(told) && which(told) >= 0; });
     if (first == all.end()) continue;
     const auto shares = [&](const Told& told) {
-      return asks(told) && told.node == first->node && which(told) == which(*first);
+      return asks(told) && told.sharing.machine == first->sharing.machine && which(told) == which(*first);
     };
     if (!std::ranges::all_of(all, shares)) return type;
   }
   return kNothing;
 }
 
-// Equal for those that belong together. Which of a node's resources, or which set.
-using Common = std::tuple<int32_t, int32_t, uint64_t>;
-std::optional<Common> common_of(const Told& told, int32_t unguided) {
+// Equal for those that belong together. Which of a node's resources, or which set, or whose memory.
+using Common = std::tuple<int32_t, uint64_t, uint64_t>;
+std::optional<Common> common_of(const Told& told, int32_t unguided, int32_t sharers) {
   const int32_t wish = told.wish == kUnguided ? unguided : told.wish;
   if (wish == kNothing) return std::nullopt;
   if (wish == kProcessSet) return Common{wish, 0, told.set};
+  if (wish == kSharedMemory) return Common{wish, 0, static_cast<uint64_t>(sharers)};
   const int which = told.resources[static_cast<size_t>(wish)];
-  return which < 0 ? std::nullopt : std::optional(Common{wish, told.node, which});
+  return which < 0 ? std::nullopt : std::optional(Common{wish, told.sharing.machine, which});
+}
+
+// Of each rank that wishes to share memory, the first one of its group; -1: it wishes something else.
+Result<std::vector<int32_t>> groups_of_sharers(Comm& comm, std::span<const Told> all) {
+  std::vector<Sharing> sharing, wishing;
+  std::vector<size_t> who;
+  for (size_t r = 0; r < all.size(); ++r) {
+    sharing.push_back(all[r].sharing);
+    if (all[r].wish != kSharedMemory) continue;
+    who.push_back(r);
+    wishing.push_back(all[r].sharing);
+  }
+  const std::vector<int32_t> found = sharing_groups(wishing);
+  std::vector<int32_t> groups(all.size(), -1);
+  for (size_t i = 0; i < who.size(); ++i)
+    groups[who[i]] = static_cast<int32_t>(who[static_cast<size_t>(found[i])]);
+  if (Error e = try_groups(comm, Function::Comm_split_type, sharing, groups)) return e;
+  return groups;
 }
 
 }  // namespace
@@ -126,10 +148,8 @@ Error comm_split_type(Comm& comm, int split_type, int key, Info* info, MPI_Comm*
                        MPI_COMM_TYPE_RESOURCE_GUIDED, MPI_UNDEFINED};
   if (std::ranges::find(types, split_type) == std::end(types))
     return failure(MPI_ERR_ARG, "{} is no split type (argument split_type)", split_type);
-  Result<int> node = node_of(comm, Function::Comm_split_type);
-  if (!node) return std::move(node).error();
   const Given given = given_by(comm, split_type, info);
-  Told mine{{split_type == MPI_UNDEFINED ? MPI_UNDEFINED : 0, key, kNoContext, {given.hash(), 0}}, kNothing, *node, {}, 0};
+  Told mine{{split_type == MPI_UNDEFINED ? MPI_UNDEFINED : 0, key, kNoContext, {given.hash(), 0}}, kNothing, sharing_of(comm), {}, 0};
   mine.resources.fill(kNotKnown);
   take_wish(mine, split_type, info);
   int32_t unguided = kNothing;
@@ -139,10 +159,12 @@ Error comm_split_type(Comm& comm, int split_type, int key, Info* info, MPI_Comm*
       for (const Told& told : all) said.push_back(told.said.hash);
       if (Error e = agree(comm, Function::Comm_split_type, given, said)) return e;
     }
+    Result<std::vector<int32_t>> sharers = groups_of_sharers(comm, all);
+    if (!sharers) return std::move(sharers).error();
     unguided = type_that_divides(all);
     std::map<Common, int32_t> first;  // who has it in common, by their lowest rank
     for (size_t r = 0; r < all.size(); ++r) {
-      const std::optional<Common> common = common_of(all[r], unguided);
+      const std::optional<Common> common = common_of(all[r], unguided, (*sharers)[r]);
       all[r].color = common ? first.try_emplace(*common, static_cast<int32_t>(r)).first->second : MPI_UNDEFINED;
     }
     return {};

@@ -5,7 +5,7 @@
 
 #include "base/cpu.hpp"
 #include "mpi/coll/collective.hpp"
-#include "mpi/comm/nodes.hpp"
+#include "mpi/comm/sharing.hpp"
 #include "mpi/object/process.hpp"
 #include "mpi/rma/api_window.hpp"
 
@@ -34,10 +34,10 @@ Error agree(Comm& comm, Error mine, std::string& word) {
   return {};
 }
 
-// Rank 0 makes the memory, the others open it by the name that it has given it: they may be of other jobs.
-Error share_memory(Window& window, int64_t bytes) {
+// Rank 0 makes the memory, the others open it by its word: they may be of other jobs.
+Error share_memory(Window& window, transport::SharedWay way, int64_t bytes) {
   using transport::SharedFile;
-  std::string name =
+  const std::string name =
       fmt::format("tutti.{}.win.{:x}", window.comm->process.job->view().id, window.comm->context());
   const bool first = window.rank() == 0;
   Error error;
@@ -47,12 +47,13 @@ Error share_memory(Window& window, int64_t bytes) {
     else
       error = std::move(file).error();
   };
-  if (first) keep(SharedFile::make(name, bytes));
-  if (Error e = agree(*window.comm, std::move(error), name)) return e;
+  if (first) keep(SharedFile::make(way, name, bytes));
+  std::string word = first && window.shared ? window.shared->word() : "";
+  if (Error e = agree(*window.comm, std::move(error), word)) return e;
   error = {};
-  if (!first) keep(SharedFile::open(name, bytes));
-  Error outcome = agree(*window.comm, std::move(error), name);
-  if (first) SharedFile::forget_name(name);
+  if (!first) keep(SharedFile::open(word, bytes));
+  Error outcome = agree(*window.comm, std::move(error), word);
+  if (first) window.shared->forget_name();
   return outcome;
 }
 
@@ -64,13 +65,14 @@ Error win_allocate_shared(MPI_Aint size, int64_t disp_unit, Info* info, Comm& co
     return failure(MPI_ERR_COMM, "a window wants an intracommunicator (argument comm)");
   if (Error e = bad_size(size)) return e;
   if (Error e = bad_unit(disp_unit)) return e;
-  Result<bool> together = is_on_one_node(comm, Function::Win_allocate_shared);
-  if (!together) return std::move(together).error();
-  if (!*together)
+  Result<std::vector<Sharing>> sharing = sharing_of_all(comm, Function::Win_allocate_shared);
+  if (!sharing) return std::move(sharing).error();
+  const std::optional<transport::SharedWay> way = way_of_all(*sharing);
+  if (!way)
     return failure(
         MPI_ERR_RMA_SHARED,
-        "the ranks of the communicator are on several nodes, which share no memory: divide it "
-        "with MPI_Comm_split_type and MPI_COMM_TYPE_SHARED first (argument comm)");
+        "the ranks of the communicator have no memory to share: they are on several nodes, or in containers that have "
+        "no /dev/shm in common; divide it with MPI_Comm_split_type and MPI_COMM_TYPE_SHARED first (argument comm)");
   bool apart = info && info->get("alloc_shared_noncontig") == "true";
   Result<Ref<Window>> made = make_window(comm, Function::Win_allocate_shared, MPI_WIN_FLAVOR_SHARED,
                                          info, {size, disp_unit}, &apart);
@@ -84,7 +86,7 @@ Error win_allocate_shared(MPI_Aint size, int64_t disp_unit, Info* info, Comm& co
       return failure(MPI_ERR_SIZE,
                      "the sizes of all ranks make more than 2^62 bytes (argument size)");
   }
-  if (Error e = share_memory(window, std::max<int64_t>(bytes, 1))) return e;
+  if (Error e = share_memory(window, *way, std::max<int64_t>(bytes, 1))) return e;
   void* const base = window.shared->base() + window.offsets[static_cast<size_t>(window.rank())];
   *win = open_window(window, base);
   *static_cast<void**>(baseptr) = base;

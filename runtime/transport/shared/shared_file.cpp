@@ -4,17 +4,43 @@
 #include <fcntl.h>
 #include <mpi.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
+#include <utility>
+
+#include "base/address_key.hpp"
+#include "base/dead_folders.hpp"
+#include "transport/shared/nameless_file.hpp"
 
 namespace tutti::transport {
 namespace {
 
-std::string path_of(const std::string& name) {
-  return "/dev/shm/" + name;
+constexpr const char* kDevShm = "/dev/shm";
+constexpr std::string_view kWords[kSharedWays] = {"shm ", "process ", "folder "};
+
+std::string folder_in_common() {
+  const char* const own = std::getenv(kJobFolderVariable);
+  return own && ::access(own, W_OK | X_OK) == 0 ? own : folder_of_jobs();
+}
+
+// Of a way that goes by names.
+std::string folder_of(SharedWay way) { return way == SharedWay::dev_shm ? kDevShm : folder_in_common(); }
+
+// Who sees another's open files has its view of processes, and is nobody else in the kernel's eyes.
+std::array<uint64_t, 2> place_of_processes() {
+  char seen[16] = "";
+  const ssize_t length = ::readlink("/proc/self", seen, sizeof seen - 1);
+  struct stat processes {}, users {};
+  const int memory = make_nameless_file(1);
+  if (memory >= 0) ::close(memory);
+  const bool works = memory >= 0 && length > 0 && std::atoi(seen) == ::getpid() && ::prctl(PR_GET_DUMPABLE) == 1 &&
+                     ::stat("/proc/self/ns/pid", &processes) == 0 && ::stat("/proc/self/ns/user", &users) == 0;
+  return works ? std::array<uint64_t, 2>{processes.st_ino, users.st_ino} : std::array<uint64_t, 2>{};
 }
 
 int take_memory(int descriptor, int64_t bytes) {
@@ -25,27 +51,83 @@ int take_memory(int descriptor, int64_t bytes) {
   return problem;
 }
 
+Error no_memory(const std::string& where, int64_t bytes, int problem) {
+  const char* const advice = where == kDevShm ? ": ask for less, or make it larger, as docker's --shm-size does" : "";
+  return failure(MPI_ERR_NO_MEM, "{} has no {} bytes left for the window ({}){}", where, bytes, strerror(problem), advice);
+}
+
 }  // namespace
 
-Result<std::unique_ptr<SharedFile>> SharedFile::make(const std::string& name, int64_t bytes) {
-  const std::string path = path_of(name);
+std::array<uint64_t, 2> place_of(SharedWay way) {
+  if (way == SharedWay::process) return place_of_processes();
+  const std::string folder = folder_of(way);
+  struct stat about {};
+  if (::stat(folder.c_str(), &about) != 0 || !S_ISDIR(about.st_mode) || ::access(folder.c_str(), W_OK | X_OK) != 0)
+    return {};
+  return {about.st_dev, about.st_ino};
+}
+
+Result<std::unique_ptr<SharedFile>> SharedFile::make(SharedWay way, const std::string& name, int64_t bytes) {
+  return way == SharedWay::process ? make_nameless(bytes) : make_named(way, name, bytes);
+}
+
+Result<std::unique_ptr<SharedFile>> SharedFile::make_named(SharedWay way, const std::string& name, int64_t bytes) {
+  const std::string folder = folder_of(way), path = folder + "/" + name;
   const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (fd < 0) return failure(MPI_ERR_OTHER, "{} cannot be made: {}", path, strerror(errno));
   if (const int problem = take_memory(fd, bytes)) {
     ::close(fd);
-    forget_name(name);
-    return failure(MPI_ERR_NO_MEM,
-                   "/dev/shm has no {} bytes left for the window ({}): ask for less, or make it "
-                   "larger, as docker's --shm-size does",
-                   bytes, strerror(problem));
+    ::unlink(path.c_str());
+    return no_memory(folder, bytes, problem);
   }
   Result<std::unique_ptr<SharedFile>> mapped = map(path, fd, bytes);
-  if (!mapped) forget_name(name);
+  if (!mapped) {
+    ::unlink(path.c_str());
+    return mapped;
+  }
+  (*mapped)->path_ = path;
+  (*mapped)->word_ = std::string(kWords[static_cast<size_t>(way)]) + name;
   return mapped;
 }
 
-Result<std::unique_ptr<SharedFile>> SharedFile::open(const std::string& name, int64_t bytes) {
-  const std::string path = path_of(name);
+Result<std::unique_ptr<SharedFile>> SharedFile::make_nameless(int64_t bytes) {
+  const int fd = make_nameless_file(static_cast<size_t>(bytes));
+  if (fd < 0) return failure(MPI_ERR_OTHER, "memory for several processes cannot be made: {}", strerror(errno));
+  if (const int problem = take_memory(fd, bytes)) {
+    ::close(fd);
+    return no_memory("the machine", bytes, problem);
+  }
+  const int kept = ::fcntl(fd, F_DUPFD_CLOEXEC, 0);
+  Result<std::unique_ptr<SharedFile>> mapped = map("memory for several processes", fd, bytes);
+  if (kept < 0) return failure(MPI_ERR_OTHER, "memory for several processes: {}", strerror(errno));
+  if (!mapped) {
+    ::close(kept);
+    return mapped;
+  }
+  (*mapped)->descriptor_ = kept;
+  (*mapped)->word_ = std::string(kWords[static_cast<size_t>(SharedWay::process)]) + place_of_file(kept).text();
+  return mapped;
+}
+
+Result<std::unique_ptr<SharedFile>> SharedFile::open(const std::string& word, int64_t bytes) {
+  int number = 0;
+  while (number < kSharedWays && !word.starts_with(kWords[number])) ++number;
+  if (number == kSharedWays) return failure(MPI_ERR_OTHER, "nobody has made the memory");
+  const std::string rest = word.substr(kWords[number].size());
+  return SharedWay{number} == SharedWay::process ? open_nameless(rest, bytes)
+                                                 : open_named(folder_of(SharedWay{number}) + "/" + rest, bytes);
+}
+
+Result<std::unique_ptr<SharedFile>> SharedFile::open_nameless(const std::string& text, int64_t bytes) {
+  const std::optional<PlaceOfFile> place = PlaceOfFile::parse(text);
+  const int fd = place ? open_nameless_file(*place, static_cast<size_t>(bytes)) : -1;
+  if (fd < 0)
+    return failure(MPI_ERR_OTHER, "the memory of process {} cannot be opened: {}", place ? place->pid : 0,
+                   strerror(errno));
+  return map("memory of another process", fd, bytes);
+}
+
+Result<std::unique_ptr<SharedFile>> SharedFile::open_named(const std::string& path, int64_t bytes) {
   const int fd = ::open(path.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC);
   if (fd < 0) return failure(MPI_ERR_OTHER, "{} cannot be opened: {}", path, strerror(errno));
   struct stat status {};
@@ -56,24 +138,27 @@ Result<std::unique_ptr<SharedFile>> SharedFile::open(const std::string& name, in
   return map(path, fd, bytes);
 }
 
-Result<std::unique_ptr<SharedFile>> SharedFile::map(const std::string& path, int descriptor,
+Result<std::unique_ptr<SharedFile>> SharedFile::map(const std::string& what, int descriptor,
                                                     int64_t bytes) {
   void* const base =
       mmap(nullptr, static_cast<size_t>(bytes), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
   const int problem = errno;
   ::close(descriptor);
   if (base == MAP_FAILED)
-    return failure(MPI_ERR_NO_MEM, "{} cannot be mapped: {}", path, strerror(problem));
+    return failure(MPI_ERR_NO_MEM, "{} cannot be mapped: {}", what, strerror(problem));
   return std::unique_ptr<SharedFile>(
-      new SharedFile(static_cast<std::byte*>(base), static_cast<size_t>(bytes)));
+      new SharedFile("", static_cast<std::byte*>(base), static_cast<size_t>(bytes)));
 }
 
 SharedFile::~SharedFile() {
+  forget_name();
   munmap(base_, bytes_);
 }
 
-void SharedFile::forget_name(const std::string& name) {
-  unlink(path_of(name).c_str());
+void SharedFile::forget_name() {
+  if (!path_.empty()) unlink(path_.c_str());
+  path_.clear();
+  if (descriptor_ >= 0) ::close(std::exchange(descriptor_, -1));
 }
 
 }  // namespace tutti::transport

@@ -3,6 +3,7 @@
 // that differ or are 0, parts that follow each other or do not, and operations of MPI on the same
 // memory. NOT_OPENMPI: 4.1 tells sizes in whole pages where parts need not follow each other.
 #include <atomic>
+#include <cstdlib>
 
 #include "check.hpp"
 
@@ -138,10 +139,25 @@ void across_nodes(const check::Program& mpi, MPI_Comm node) {
 
 }  // namespace
 
+// The argument, if there is one: how many ranks share memory.
 int main(int argc, char** argv) {
   check::Program mpi(&argc, &argv);
   MPI_Comm node;
   OK(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node));
+  if (argc > 1) {
+    int size, same;
+    OK(MPI_Comm_size(node, &size));
+    CHECK_EQ(size, std::atoi(argv[1]));
+    MPI_Info info;
+    MPI_Comm named;
+    OK(MPI_Info_create(&info));
+    OK(MPI_Info_set(info, "mpi_hw_resource_type", "mpi_shared_memory"));
+    OK(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_HW_GUIDED, 0, info, &named));
+    OK(MPI_Comm_compare(node, named, &same));
+    CHECK_EQ(same, MPI_CONGRUENT);
+    OK(MPI_Comm_free(&named));
+    OK(MPI_Info_free(&info));
+  }
   OK(MPI_Comm_set_errhandler(node, MPI_ERRORS_RETURN));
   parts(node, false);
   parts(node, true);
