@@ -7,6 +7,7 @@
 #include "base/dead_folders.hpp"
 #include "base/flight.hpp"
 #include "base/log.hpp"
+#include "base/probe.hpp"
 #include "mpi/check/message_types.hpp"
 #include "mpi/check/strict.hpp"
 #include "mpi/env/instance.hpp"
@@ -162,6 +163,9 @@ Error open_engine(Process& p, const Config& config) {
   return {};
 }
 
+// Of the engine (2), the flight record and the progress thread (5), whose libevent ends the process when it has none.
+constexpr int kFilesOfEngine = 8;
+
 }  // namespace
 
 Error open_process(Process& p, std::optional<engine::Ticks>& ticks, bool& report_only) {
@@ -194,6 +198,7 @@ Error open_process(Process& p, std::optional<engine::Ticks>& ticks, bool& report
   if (!transport) return std::move(transport).error();
   p.transport = *std::move(transport);
 
+  if (Error e = probe_descriptors(kFilesOfEngine)) return e;
   if (Error e = open_engine(p, *config)) return e;
   open_contract(p, *config);
   report_only = config->flag("contract.report_only");

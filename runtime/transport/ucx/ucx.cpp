@@ -146,7 +146,7 @@ class UcxTransport final : public Ucx {
   void* flush_ = nullptr;
 };
 
-// Of a worker (UCX 1.13 over tcp holds 12) and of the progress thread, which comes after it; and of
+// Of a worker, while it is opened (UCX 1.13 over tcp holds 12 then); and of
 // connections to a peer, where as many may come from peers meanwhile (2 with 2 devices).
 constexpr int kFilesOfWorker = 18, kFilesOfConnection = 8;
 
