@@ -20,6 +20,7 @@ struct RankEnd {
   int wait_status = 0;
   bool connected = false;  // it had called PMIx_Init …
   bool finalized = false;  // … and PMIx_Finalize
+  std::string cause;       // of an end by SIGKILL, where its node knows one; a part of a sentence
 };
 
 // What a rank has published as its address.

@@ -59,7 +59,7 @@ NodeAgent::NodeAgent(Loop& loop, Reaper& reaper, Cleanup& cleanup, const Topolog
                      PmixServer& pmix, NodeEvents& job, int node)
     : loop_(loop), reaper_(reaper), cleanup_(cleanup), topology_(topology), pmix_(pmix), job_(job) {
   task_.node = node;  // it may have to finish what it never began
-  reaper_.expect(cleanup_.watchdog(), [](int) {});
+  reaper_.expect(cleanup_.watchdog(), [](int, int64_t) {});
   pmix_.attach(loop_, *this);
 }
 
@@ -112,6 +112,7 @@ Error NodeAgent::prepare_start() {
   if (Error e =
           shortage(count, task_.map.nodes[static_cast<size_t>(task_.node)], room_on_this_node()))
     return e;
+  memory_kills_.emplace();
   if (Error e = place_files()) return e;
   Result<std::string> allocation = allocation_text(task_, cleanup_.folder());
   if (!allocation) return std::move(allocation).error();
@@ -274,7 +275,7 @@ Error NodeAgent::start_rank(Rank& rank, const std::vector<int>& processors) {
   rank.alive = true;
   rank.begun = child->begun;
   cleanup_.group_started(rank.pid);
-  reaper_.expect(rank.pid, [this, &rank](int status) { ended(rank, status); });
+  reaper_.expect(rank.pid, [this, &rank](int status, int64_t peak) { ended(rank, status, peak); });
   open_streams(rank, *child);
   return {};
 }
@@ -339,7 +340,7 @@ void NodeAgent::read_failures() {
   if (!launch_failed_) job_.launched(task_.node);
 }
 
-void NodeAgent::ended(Rank& rank, int wait_status) {
+void NodeAgent::ended(Rank& rank, int wait_status, int64_t peak) {
   rank.alive = false;
   drain(rank);
   if (failures_ >= 0) read_failures();  // that it could not begin explains its end
@@ -348,7 +349,8 @@ void NodeAgent::ended(Rank& rank, int wait_status) {
     cleanup_.group_ended(pid);
     rank.pid = -1;  // the number may be another's soon
   }
-  job_.rank_ended(task_.node, {rank.rank, pid, wait_status, rank.connected, rank.finalized});
+  job_.rank_ended(task_.node, {rank.rank, pid, wait_status, rank.connected, rank.finalized,
+                                 cause_of_end(rank, wait_status, peak)});
   if (wait_status != 0) tell_crash(rank.rank);
 }
 
@@ -364,6 +366,7 @@ void NodeAgent::tell_crash(int rank) {
 void NodeAgent::signal_ranks(int signal) {
   // A job that ends starts nothing more.
   if (signal == SIGTERM || signal == SIGKILL) stop_starting();
+  ends_ranks_ = ends_ranks_ || signal == SIGKILL;
   for (auto& [number, rank] : ranks_)
     if (rank->pid > 0 && rank->alive) ::kill(-rank->pid, signal);
 }

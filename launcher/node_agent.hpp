@@ -13,6 +13,7 @@
 #include "launcher/cleanup.hpp"
 #include "launcher/gpus.hpp"
 #include "launcher/lines.hpp"
+#include "launcher/memory_kills.hpp"
 #include "launcher/node.hpp"
 #include "launcher/other_mpi.hpp"
 #include "launcher/pmix_server.hpp"
@@ -91,7 +92,7 @@ class NodeAgent final : public Node, private PmixServer::Events {
   std::vector<std::string> environment_of(const Rank& rank, std::vector<std::string> pmix) const;
   void report_bindings(const std::vector<int>& ranks, const Topology::Binding& binding);
   void read_failures();
-  void ended(Rank& rank, int wait_status);
+  void ended(Rank& rank, int wait_status, int64_t peak);
   void tell_crash(int rank);
   bool leftovers(int signal);  // sends it to what ranks left behind; false: nothing is left
   void finish_step();
@@ -114,6 +115,7 @@ class NodeAgent final : public Node, private PmixServer::Events {
   void look_for_another_mpi();
   std::string why_not_begun(const SpawnFailure& failure) const;
   void tell_late_starts();
+  std::string cause_of_end(const Rank& rank, int wait_status, int64_t peak);
 
   // node_streams.cpp: their standard streams
   void open_streams(Rank& rank, const Child& child);
@@ -144,6 +146,8 @@ class NodeAgent final : public Node, private PmixServer::Events {
   int failures_ = -1;  // what children write when they cannot execute
   Watch failures_watch_;
   Watch late_starts_;
+  std::optional<MemoryKills> memory_kills_;  // since the ranks began
+  bool ends_ranks_ = false;                  // by SIGKILL
   bool launch_failed_ = false, crash_told_ = false;
 
   std::optional<OtherMpiLook> other_mpi_;

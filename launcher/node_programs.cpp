@@ -2,7 +2,9 @@
 // What a node's ranks run: the programs and files that the launcher brings along, where a program is found, and what
 // is said of one that is another MPI's or that the kernel does not begin.
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -147,6 +149,25 @@ std::string NodeAgent::why_not_begun(const SpawnFailure& failure) const {
       program.path.empty() ? "" : why_not_executed(program.path, failure.error_number);
   return reason.empty() ? fmt::format("{}: {}", app.command[0], std::strerror(failure.error_number))
                         : fmt::format("{} {}", app.command[0], reason);
+}
+
+// Of one that SIGKILL has ended, or that tells so of a process of its own, as shells do.
+std::string NodeAgent::cause_of_end(const Rank& rank, int wait_status, int64_t peak) {
+  const bool killed = WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL;
+  const bool tells = WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 128 + SIGKILL;
+  if (ends_ranks_ || !memory_kills_ || (!killed && !tells)) return {};
+  const std::string how = memory_kills_->look(killed ? rank.pid : 0);
+  if (how.empty()) return {};
+  int others = 0;
+  uint64_t theirs = 0;
+  for (const auto& [number, other] : ranks_)
+    if (other->alive && other->pid > 0) ++others, theirs += memory_of(other->pid);
+  std::string had = "it had up to " + memory_text(static_cast<uint64_t>(peak));
+  if (others > 0)
+    had += fmt::format(", the other {} there {} {}", others == 1 ? "rank" : fmt::format("{} ranks", others),
+                       others == 1 ? "has" : "have", memory_text(theirs));
+  return fmt::format("memory ran out on {}, {} ({}; {})", task_.map.nodes[static_cast<size_t>(task_.node)], how, had,
+                     memory_bound());
 }
 
 // All ranks have a process by now. The job's time and the user may end it, as any other.

@@ -3,6 +3,7 @@
 
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,10 +24,11 @@ void Reaper::expect(int pid, Ended ended) {
 
 void Reaper::reap() {
   int status = 0;
-  for (int pid; (pid = ::waitpid(-1, &status, WNOHANG)) > 0;) tell(pid, status);
+  rusage used{};
+  for (int pid; (pid = ::wait4(-1, &status, WNOHANG, &used)) > 0;) tell(pid, status, int64_t{used.ru_maxrss} << 10);
 }
 
-void Reaper::tell(int pid, int status) {
+void Reaper::tell(int pid, int status, int64_t peak) {
   // What a rank told its PMIx server before it ended counts before its end. Not earlier than here:
   // until it is reaped it may still be telling.
   loop_.run_posted();
@@ -34,7 +36,7 @@ void Reaper::tell(int pid, int status) {
   if (found == expected_.end()) return;
   const Ended ended = std::move(found->second);
   expected_.erase(found);
-  ended(status);
+  ended(status, peak);
 }
 
 std::vector<int> Reaper::strangers() const {

@@ -3,6 +3,7 @@
 // children that ranks left behind), which are reaped in silence.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <vector>
@@ -13,7 +14,8 @@ namespace tutti::launcher {
 
 class Reaper {
  public:
-  using Ended = std::function<void(int wait_status)>;
+  // `peak`: the most memory that the process had at a time, or one of those that it has waited for; bytes.
+  using Ended = std::function<void(int wait_status, int64_t peak)>;
   explicit Reaper(Loop& loop);
   void expect(int pid, Ended ended);
   // Children that nobody expects the end of: what ranks left behind.
@@ -21,7 +23,7 @@ class Reaper {
 
  private:
   void reap();
-  void tell(int pid, int status);
+  void tell(int pid, int status, int64_t peak);
   Loop& loop_;
   std::map<int, Ended> expected_;
   Watch watch_;

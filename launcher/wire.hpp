@@ -280,6 +280,7 @@ void fields(Archive& a, RankEnd& v) {
   a(v.wait_status);
   a(v.connected);
   a(v.finalized);
+  a(v.cause);
 }
 
 template <class Archive>

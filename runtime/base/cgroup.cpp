@@ -101,4 +101,18 @@ uint64_t cgroup_memory(const std::string& groups, const std::string& mount) {
   return tightest;
 }
 
+std::optional<uint64_t> cgroup_memory_kills(const std::string& groups, const std::string& mount) {
+  std::optional<uint64_t> kills;
+  each_folder(groups, mount, "memory", [&](const std::string& folder) {
+    for (const char* name : {"/memory.events", "/memory.oom_control"}) {
+      std::ifstream file(folder + name);
+      std::string word;
+      for (uint64_t count = 0; !kills && file >> word >> count;)
+        if (word == "oom_kill") kills = count;
+    }
+    return kills.has_value();  // those above count it, too, and those of others
+  });
+  return kills;
+}
+
 }  // namespace tutti

@@ -28,5 +28,8 @@ std::optional<CgroupProcesses> cgroup_processes(const std::string& groups = "/pr
 // Bytes of memory: the tightest limit of our control group and those above it; 0: no limit.
 uint64_t cgroup_memory(const std::string& groups = "/proc/self/cgroup",
                        const std::string& mount = "/sys/fs/cgroup");
+// How many processes of our control group the kernel has killed for want of memory so far. None: nobody counts them.
+std::optional<uint64_t> cgroup_memory_kills(const std::string& groups = "/proc/self/cgroup",
+                                            const std::string& mount = "/sys/fs/cgroup");
 
 }  // namespace tutti

@@ -130,5 +130,21 @@ TEST_F(CgroupTest, TakesTheTightestLimitOfMemory) {
   EXPECT_EQ(memory("4:memory:/\n"), 0u);
 }
 
+TEST_F(CgroupTest, CountsProcessesKilledForWantOfMemory) {
+  const auto kills = [&](const std::string& groups) {
+    std::ofstream(folder_ / "groups") << groups;
+    return cgroup_memory_kills(folder_ / "groups", folder_ / "mount");
+  };
+  EXPECT_FALSE(kills("0::/jobs/one\n"));
+  file("jobs/one/memory.events", "low 0\nhigh 7\nmax 40\noom 3\noom_kill 2\noom_group_kill 0\n");
+  file("jobs/memory.events", "low 0\nhigh 7\nmax 40\noom 3\noom_kill 9\n");
+  EXPECT_EQ(kills("0::/jobs/one\n"), 2u);
+  EXPECT_EQ(kills("0::/jobs/two\n"), 9u) << "of the nearest group that is to be seen";
+  file("memory/a/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 5\n");
+  EXPECT_EQ(kills("4:memory:/a\n0::/\n"), 5u);
+  file("memory/b/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\n");  // before Linux 4.13
+  EXPECT_FALSE(kills("4:memory:/b\n"));
+}
+
 }  // namespace
 }  // namespace tutti

@@ -9,6 +9,7 @@
 #include "launcher/job_states.hpp"
 #include "launcher/limits.hpp"
 #include "launcher/lines.hpp"
+#include "launcher/memory_kills.hpp"
 #include "launcher/pmix_info.hpp"
 #include "base/secret.hpp"
 #include "launcher/wire.hpp"
@@ -32,6 +33,18 @@ TEST(Room, IsEnoughOrASentenceSaysOfWhat) {
   EXPECT_FALSE(shortage(400, "here", room));
   room.memory = 64 << 20;
   EXPECT_NE(shortage(400, "here", room).message().find("0.1 GiB of memory"), std::string::npos);
+}
+
+TEST(MemoryKills, AreReadInTheKernelsWords) {
+  const std::string line =
+      "3,512,99,-;Memory cgroup out of memory: Killed process 412 (a.out) total-vm:1kB, anon-rss:1kB, UID:0";
+  EXPECT_TRUE(tells_of_kill(line, 412));
+  EXPECT_TRUE(tells_of_kill(line, 0));
+  EXPECT_FALSE(tells_of_kill(line, 41));
+  EXPECT_FALSE(tells_of_kill(line, 4121));
+  EXPECT_TRUE(tells_of_kill("Out of memory: Killed process 7, UID 0, (x) total-vm:1kB", 7));
+  EXPECT_FALSE(tells_of_kill("Killed process 7", 7)) << "cut";
+  EXPECT_FALSE(tells_of_kill("a.out invoked oom-killer: gfp_mask=0x1, order=0", 0));
 }
 
 TEST(Lines, StayWhole) {
