@@ -191,9 +191,10 @@ Result<Cleanup> Cleanup::arm(const std::string& job_id, const std::string& node_
   if (out.watchdog_ < 0)
     return failure(MPI_ERR_OTHER, "cannot start a process: {}", std::strerror(errno));
   if (::mkdir(folder.c_str(), 0700) != 0)
-    return failure(MPI_ERR_FILE,
-                   "cannot make the job's folder {}: {}; TMPDIR chooses another place", folder,
-                   std::strerror(errno));
+    return failure(MPI_ERR_FILE, "cannot make the job's folder {}: {}; TMPDIR chooses another place{}", folder,
+                   std::strerror(errno),
+                   node_label == kLauncherLabel ? "" : ", where the node's own shell sets it (in ~/.bashrc, say): that of "
+                                                       "mpirun does not come here by ssh");
   out.folder_ = folder;
   out.lock_ = FolderLock(folder);
   out.shared_lock_ = FolderLock::in_shared_memory(fs::path(folder).filename());

@@ -16,6 +16,8 @@
 
 namespace tutti::launcher {
 
+inline constexpr const char* kLauncherLabel = "launcher";  // of mpirun's own node
+
 class Cleanup {
  public:
   // Makes the folder and forks the watchdog: call it before other threads exist.

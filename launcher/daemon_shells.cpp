@@ -14,6 +14,7 @@
 #include "base/config.hpp"
 #include "base/log.hpp"
 #include "launcher/daemons.hpp"
+#include "launcher/schedulers.hpp"
 #include "mpi.h"
 
 extern char** environ;
@@ -147,7 +148,7 @@ Error Daemons::start_shell(const std::string& name, std::vector<std::string> com
   for (const DaemonStart::Node& node : nodes)
     enter(node, each_reports ? node.number : nodes[0].number, shell);
   cleanup_.group_started(shell.pid);
-  reaper_.expect(shell.pid, [this, &shell](int status) { shell_ended(shell, status); });
+  reaper_.expect(shell.pid, [this, &shell](int status, int64_t) { shell_ended(shell, status); });
   for (int i = 0; i < 2; ++i)
     shell.output_watch[i] =
         loop_.readable(shell.output[i], [this, &shell, i] { read_words(shell, i); });
@@ -265,6 +266,13 @@ void Daemons::link_closed(Daemon& daemon, LinkEnd how, const std::string& reason
   if (daemon.users == 0) return;
   const std::string sentence =
       fmt::format("node {} is lost: {}; the job ends", daemon.name, reason);
+  // Grid Engine kills what a job has on all of its nodes, and this process may be the last.
+  if (options_.rsh.starts_with("qrsh") && !options_.by_srun && !events_.not_started) {
+    daemon.farewell = loop_.after(kTimeForSlurm, [this, &daemon, how, reason] {
+      lose_with_those_behind(daemon, how, reason + ", as where Grid Engine ends a job (qdel, or its time is up)");
+    });
+    return;
+  }
   if (!options_.by_srun) return lose_with_those_behind(daemon, how, reason);
   daemon.farewell = loop_.after(kTimeForSlurm, [this, &daemon, how, sentence] {
     lose(daemon, how, daemon.shell->given_up && !daemon.shell->is_cut ? kSlurmCancels : sentence);
@@ -303,6 +311,8 @@ std::string Daemons::why_not_started(const Daemon& daemon, int code) const {
         "there is no tuttid on {} at the place where it is here; install "
         "Tutti at the same path on all nodes",
         daemon.name);
+  if (const std::string why = why_shell_refuses(options_.rsh, daemon.name); !why.empty())
+    return fmt::format("cannot start the daemon on {}: {} ended with code {}; {}", daemon.name, options_.rsh, code, why);
   return fmt::format(
       "cannot start the daemon on {}: {} ended with code {}; does "
       "'{} {} true' work without a password?",

@@ -451,6 +451,7 @@ Result<Allocation> allocate(const RunOptions& run) {
                });
       }))
     out.remote_shell = job->remote_shell;
+  if (job) out.scheduler = job->scheduler;
   out.within_slurm = *slurm && holds_all(**slurm, out.hosts);
   // A program without hosts of its own may use all of them, the hostfile's too.
   for (const std::vector<Host>& hosts : named) {

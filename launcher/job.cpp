@@ -188,6 +188,7 @@ void Job::looked(int node, uint64_t number, std::vector<RankView> ranks) {
 }
 
 void Job::forward(int signal) {
+  passed_on_.insert(signal);
   for (NodeState& node : nodes_)
     if (!node.lost) node.node->signal_ranks(signal);
 }

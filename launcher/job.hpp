@@ -31,6 +31,7 @@ class Job final : public NodeEvents {
     std::string timeout_by;                  // the option or variable that the user gave it by, and how
     std::function<void(int node)> given_up;  // nothing more is expected of it
     std::function<void()> send_now;          // what nodes have been told: this process stands still next
+    std::string scheduler;                   // whose job this is, if signals of it mean something
   };
   Job(Loop& loop, Options options);
   ~Job() override;
@@ -120,11 +121,13 @@ class Job final : public NodeEvents {
   void check_start(bool just_said);
   void blame_absent();
   std::string rank_label(int rank, int pid) const;
+  std::string who_sent(int signal) const;
   std::set<int> nodes_of_fence(const std::string& key) const;
 
   Loop& loop_;
   Options options_;
   OutputFiles files_;
+  std::set<int> passed_on_;  // signals
   int input_rank_ = 0;  // which reads standard input, if any does
   std::set<int> input_wanted_by_;  // nodes, where all ranks read it
   JobMap map_;

@@ -8,8 +8,10 @@
 #include <utility>
 
 #include "base/log.hpp"
+#include "base/printable.hpp"
 #include "base/ranks_text.hpp"
 #include "launcher/job.hpp"
+#include "launcher/schedulers.hpp"
 
 namespace tutti::launcher {
 namespace {
@@ -21,6 +23,8 @@ constexpr std::chrono::milliseconds kBenefitOfDoubt{100}, kBenefitOfDistance{250
 constexpr std::chrono::milliseconds kRollCall{300};
 // No word of a rank takes so long to get here from its node.
 constexpr std::chrono::seconds kOnItsWay{1};
+
+std::string cause_of(const RankEnd& end) { return end.cause.empty() ? "" : ": " + printable(end.cause); }
 
 }  // namespace
 
@@ -46,6 +50,12 @@ std::string Job::rank_label(int rank, int pid) const {
                      map_.apps[static_cast<size_t>(place.app)].command[0], pid);
 }
 
+// Of a signal that the ranks have from this process.
+std::string Job::who_sent(int signal) const {
+  const std::string meaning = meaning_of_signal(options_.scheduler, signal);
+  return fmt::format(", which mpirun was sent and has passed on{}", meaning.empty() ? "" : ": " + meaning);
+}
+
 void Job::rank_ended(int, const RankEnd& end) {
   rank_gone(end.rank);
   const int status = end.wait_status;
@@ -54,14 +64,15 @@ void Job::rank_ended(int, const RankEnd& end) {
   } else if (WIFSIGNALED(status)) {
     const int signal = WTERMSIG(status);
     const std::string sentence = fmt::format(
-        "{} was killed by signal {} ({}){}; the job ends", rank_label(end.rank, end.pid), signal,
-        ::strsignal(signal), WCOREDUMP(status) ? ", core dumped" : "");
+        "{} was killed by signal {} ({}){}{}; the job ends", rank_label(end.rank, end.pid), signal,
+        ::strsignal(signal), WCOREDUMP(status) ? ", core dumped" : "",
+        passed_on_.contains(signal) ? who_sent(signal) : cause_of(end));
     signal == SIGABRT ? suspect(128 + signal, sentence) : fail(128 + signal, sentence);
   } else if (suspect_) {
     // It may be the one: who aborts exits, too.
   } else if (WEXITSTATUS(status) != 0) {
-    fail(WEXITSTATUS(status), fmt::format("{} exited with code {}; the job ends",
-                                          rank_label(end.rank, end.pid), WEXITSTATUS(status)));
+    fail(WEXITSTATUS(status), fmt::format("{} exited with code {}{}; the job ends", rank_label(end.rank, end.pid),
+                                          WEXITSTATUS(status), cause_of(end)));
   } else if (end.connected && !end.finalized) {
     fail(1, fmt::format("{} exited with code 0 without MPI_Finalize; the job ends",
                         rank_label(end.rank, end.pid)));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "launcher/pmix_server.hpp"
 
+#include <ifaddrs.h>
+#include <net/if.h>
 #include <pmix.h>
 #include <pmix_server.h>
 #include <unistd.h>
@@ -223,6 +225,21 @@ struct PmixServer::Upcalls {
   }
 };
 
+// The server listens on the loopback device. Where that is down, as in a namespace of a network that nobody has set up,
+// the library has several sentences of its own.
+bool loopback_is_up() {
+  ifaddrs* all = nullptr;
+  if (::getifaddrs(&all) != 0) return true;  // not known
+  bool up = false, there = false;
+  for (const ifaddrs* each = all; each; each = each->ifa_next) {
+    const bool loopback = (each->ifa_flags & IFF_LOOPBACK) != 0;
+    there = there || loopback;
+    up = up || (loopback && (each->ifa_flags & IFF_UP) != 0);
+  }
+  ::freeifaddrs(all);
+  return up || !there;
+}
+
 PmixServer::PmixServer() : pending_(std::make_unique<Pending>()) {}
 
 Result<std::unique_ptr<PmixServer>> PmixServer::start(const std::string& folder,
@@ -230,6 +247,10 @@ Result<std::unique_ptr<PmixServer>> PmixServer::start(const std::string& folder,
                                                       const Topology& topology,
                                                       ToolServices* for_tools) {
   if (Error e = probe_threads(kThreads)) return e;
+  if (!loopback_is_up())
+    return failure(MPI_ERR_OTHER,
+                   "the loopback device of {} is down, on which mpirun and its ranks talk to each other; 'ip link set lo up' "
+                   "raises it (in a container or namespace: inside of it)", node_name);
   forget_other_servers();
   // By itself PMIx compares the user's number that a rank claims, which in a user namespace is another one. Where the
   // kernel has told whose a connection is, a rank may do without that.

@@ -57,7 +57,7 @@ class Run {
         job_(loop_,
              {plan.options.output, plan.options.timeout, plan.config.duration("launch.kill_grace"),
               plan.options.timeout_by, [this](int node) { give_up(node); },
-              [this] { if (daemons_) daemons_->send_now(); }}),
+              [this] { if (daemons_) daemons_->send_now(); }, plan.allocation.scheduler}),
         inquiries_(loop_, job_id_,
                    [this](const std::vector<int>& records_of, Inquiries::Answer answer) {
                      job_.look(records_of, std::move(answer));
@@ -337,7 +337,7 @@ int run_command(std::string_view command, const std::vector<std::string>& argume
   if (Error e = room_for_ourselves()) return refuse(e, 1);
   // Before anything starts a thread: the watchdog is a fork of this process.
   const std::string job_id = random_hex(6);
-  Result<Cleanup> cleanup = Cleanup::arm(job_id, "launcher");
+  Result<Cleanup> cleanup = Cleanup::arm(job_id, kLauncherLabel);
   if (!cleanup) return refuse(cleanup.error(), 1);
   return Run(*plan, *cleanup, job_id)(parent);
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "launcher/schedulers.hpp"
 
+#include <signal.h>
+
 #include <algorithm>
 #include <cctype>
 #include <charconv>
@@ -15,6 +17,7 @@ namespace tutti::launcher {
 namespace {
 
 constexpr int kMostSlots = 100'000;
+constexpr const char* kGridEngine = "Grid Engine";
 
 using Nodes = std::vector<ScheduledNode>;
 
@@ -109,7 +112,7 @@ const std::vector<Scheduler>& schedulers() {
        {{"LSB_DJOB_HOSTFILE", true, name_each},
         {"LSB_MCPU_HOSTS", false, name_and_count},
         {"LSB_HOSTS", false, name_each}}},
-      {"Grid Engine", "JOB_ID", "qrsh -inherit", {{"PE_HOSTFILE", true, lines_of_queues}}},
+      {kGridEngine, "JOB_ID", "qrsh -inherit", {{"PE_HOSTFILE", true, lines_of_queues}}},
       {"Cobalt", "COBALT_JOBID", "", {{"COBALT_NODEFILE", true, name_each}}},
       // What runs in an instance of its own (flux alloc, flux batch) has this, and all nodes of the instance. A task of
       // flux run would be one of many mpiruns.
@@ -125,7 +128,32 @@ const std::vector<Scheduler>& schedulers() {
   return table;
 }
 
+// A job of Grid Engine without a parallel environment has no file of nodes: it is on one, with a slot.
+std::optional<Nodes> own_node_alone(const Scheduler& scheduler, const std::string& slots, const std::string& host) {
+  const auto count = count_of(slots);
+  if (std::string_view(scheduler.name) != kGridEngine || !count) return std::nullopt;
+  return Nodes{{valid_name(host) ? host : "localhost", *count}};
+}
+
 }  // namespace
+
+std::string meaning_of_signal(std::string_view scheduler, int signal) {
+  if (scheduler != kGridEngine) return {};
+  if (signal == SIGUSR2) return "Grid Engine sends it before it kills a job (qsub -notify): by qdel, or since its time h_rt is up";
+  if (signal == SIGUSR1) return "Grid Engine sends it before it stops a job (qsub -notify), and when its time s_rt is up";
+  return {};
+}
+
+std::string why_shell_refuses(std::string_view shell, const std::string& node) {
+  if (shell.starts_with("qrsh"))
+    return fmt::format("Grid Engine starts nothing on other nodes where a job's parallel environment is loose (qconf -sp NAME "
+                       "shows control_slaves FALSE). --set launch.rsh=ssh, or TUTTI_LAUNCH_RSH=ssh in the job's script, "
+                       "does without it; does '{} {} true' work here?", shell, node);
+  for (const Scheduler& scheduler : schedulers())
+    if (*scheduler.shell && shell == scheduler.shell)
+      return fmt::format("does '{} {} true' work here? (--set launch.rsh=ssh does without it)", shell, node);
+  return {};
+}
 
 std::optional<std::string> text_of_file(const std::string& name) {
   if (name.starts_with('|')) {
@@ -175,6 +203,8 @@ Result<std::optional<ScheduledJob>> scheduled_job(const Variable& variable, cons
       // what it names is what there is.
       return std::optional(ScheduledJob{scheduler.name, id, std::move(*nodes), scheduler.shell});
     }
+    if (std::optional<Nodes> own = own_node_alone(scheduler, text("NSLOTS"), text("HOSTNAME")))
+      return std::optional(ScheduledJob{scheduler.name, id, std::move(*own), scheduler.shell});
     warning = fmt::format(
         "this seems to be job {} of {}, and nothing that is understood here says which nodes it "
         "has; "

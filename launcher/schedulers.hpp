@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Allocations of the schedulers beside Slurm, as the environment of a job's script describes them:
 // PBS and Torque, LSF, Grid Engine, Cobalt and Flux. Pure functions of the variables and of the
-// files that they name.
+// files that they name; and what some of these schedulers say in other ways.
 #pragma once
 
 #include <functional>
@@ -37,5 +37,10 @@ using FileText = std::function<std::optional<std::string>(const std::string& nam
 Result<std::optional<ScheduledJob>> scheduled_job(const Variable& variable, const FileText& file,
                                                   std::string& warning);
 std::optional<std::string> text_of_file(const std::string& name);
+
+// What a scheduler says by a signal that it sends to its jobs, as a part of a sentence; empty: nothing that is known.
+std::string meaning_of_signal(std::string_view scheduler, int signal);
+// What is to be said where a scheduler's own shell has not started a process; empty: it is no scheduler's.
+std::string why_shell_refuses(std::string_view shell, const std::string& node);
 
 }  // namespace tutti::launcher

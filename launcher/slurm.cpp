@@ -193,8 +193,8 @@ void take_wishes(const Environment& environment, SlurmAllocation& out) {
   else if (hint == "memory_bound" || over_sockets == "cyclic" || over_sockets == "fcyclic")
     out.map_by = "socket";
   if (over_nodes.starts_with("plane") || over_nodes == "arbitrary")
-    out.note = fmt::format("SLURM_DISTRIBUTION={} means nothing to mpirun; --map-by, --rank-by or a rankfile say where "
-                           "ranks go", distribution);
+    out.note = fmt::format("SLURM_DISTRIBUTION={} is not followed: ranks go as without it, by default on all slots of one "
+                           "node after the other (--map-by slot); --map-by, --rank-by or a rankfile say otherwise", distribution);
   if (hint == "multithread") out.map_by += (out.map_by.empty() ? "slot" : "") + std::string(":hwtcpus");
 }
 

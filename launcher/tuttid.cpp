@@ -108,6 +108,8 @@ class Daemon {
       refuse("it has not proved in time to be of this job");
       end();
     });
+    // A scheduler may send these to all processes of a job: the launcher passes them on to the ranks.
+    for (int s : {SIGUSR1, SIGUSR2}) ::signal(s, SIG_IGN);
     if (lifeline() >= 0) watch_input();
     loop_.run();
     return exit_code_;

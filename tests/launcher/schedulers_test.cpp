@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Environments of schedulers as their manuals describe them. None of these schedulers has been seen
-// at work here.
+// Environments of schedulers as their manuals describe them. Of these Grid Engine (8.1.9, November 2026) alone has been
+// seen at work.
 #include "launcher/schedulers.hpp"
 
 #include <gtest/gtest.h>
+#include <signal.h>
 
 #include <map>
 
@@ -77,6 +78,17 @@ TEST(Schedulers, AllocationsThatTheyDescribe) {
        "Flux",
        "flux exec -r %rank",
        {{"node1", 0}, {"node2", 0}}},
+      // Without a parallel environment.
+      {{{"JOB_ID", "9"}, {"SGE_ROOT", "/sge"}, {"NSLOTS", "1"}, {"HOSTNAME", "n3"}},
+       {},
+       "Grid Engine",
+       "qrsh -inherit",
+       {{"n3", 1}}},
+      {{{"JOB_ID", "9"}, {"SGE_ROOT", "/sge"}, {"NSLOTS", "1"}, {"HOSTNAME", "-x y"}},
+       {},
+       "Grid Engine",
+       "qrsh -inherit",
+       {{"localhost", 1}}},
   };
   for (const auto& c : cases) {
     const Seen seen = look(c.variables, c.files);
@@ -87,6 +99,15 @@ TEST(Schedulers, AllocationsThatTheyDescribe) {
     EXPECT_EQ((*seen.job)->nodes, c.nodes);
     EXPECT_EQ(seen.warning, "");
   }
+}
+
+TEST(Schedulers, WhatTheySayInOtherWays) {
+  EXPECT_NE(meaning_of_signal("Grid Engine", SIGUSR2).find("qdel"), std::string::npos);
+  EXPECT_EQ(meaning_of_signal("Grid Engine", SIGTERM), "");
+  EXPECT_EQ(meaning_of_signal("PBS", SIGUSR2), "");
+  EXPECT_NE(why_shell_refuses("qrsh -inherit", "n2").find("--set launch.rsh=ssh"), std::string::npos);
+  EXPECT_EQ(why_shell_refuses("blaunch", "n2"), "does 'blaunch n2 true' work here? (--set launch.rsh=ssh does without it)");
+  EXPECT_EQ(why_shell_refuses("ssh", "n2"), "");
 }
 
 TEST(Schedulers, WhatIsNotUnderstoodIsSaid) {

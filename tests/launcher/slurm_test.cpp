@@ -148,6 +148,11 @@ TEST(Slurm, WishesForPlaces) {
   EXPECT_EQ(wish({{"SLURM_DISTRIBUTION", "block:cyclic"}}), "socket");
   EXPECT_EQ(wish({{"SLURM_DISTRIBUTION", "plane=2"}}), "!");
   EXPECT_EQ(wish({{"SLURM_DISTRIBUTION", "arbitrary"}}), "!");
+  const auto plane = allocation({{"SLURM_JOB_ID", "7"}, {"SLURM_JOB_NODELIST", "n[1-2]"}, {"SLURM_TASKS_PER_NODE", "2(x2)"},
+                                 {"SLURM_DISTRIBUTION", "plane=2"}});
+  ASSERT_TRUE(plane && *plane);
+  EXPECT_NE((*plane)->note.find("not followed: ranks go as without it, by default on all slots of one node after the other"),
+            std::string::npos) << (*plane)->note;
   EXPECT_EQ(wish({{"SLURM_NTASKS_PER_SOCKET", "2"}}), "ppr:2:socket");
   EXPECT_EQ(wish({{"SLURM_NTASKS_PER_CORE", "1"}}), "ppr:1:core");
   EXPECT_EQ(wish({{"SLURM_HINT", "nomultithread"}, {"SLURM_NTASKS_PER_CORE", "1"}}), "");
