@@ -6,6 +6,7 @@
 //   client NAME N   connects N times;  "client NAME dies" is killed while it is connected,
 //                   "aborts" calls MPI_Abort on the connection, "errs" makes a fatal error
 //   waits           accepts, for ever
+//   hints           opens files with hints that mean nothing, together and alone
 #include <mpi.h>
 #include <unistd.h>
 
@@ -171,6 +172,22 @@ void wait_for_ever() {
   MPI_Comm_accept(port, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &none);
 }
 
+void give_senseless_hints() {
+  MPI_Info info;
+  MPI_Info_create(&info);
+  MPI_Info_set(info, "striping_unit", "many");
+  MPI_Info_set(info, "striping_factor", "0");
+  MPI_Info_set(info, "cb_nodes", "0");
+  for (const MPI_Comm comm : {MPI_COMM_WORLD, MPI_COMM_WORLD, MPI_COMM_SELF}) {
+    const std::string name = comm == MPI_COMM_SELF ? "hints." + std::to_string(rank) : "hints";
+    MPI_File file;
+    MPI_File_open(comm, name.c_str(), MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, info, &file);
+    MPI_File_set_info(file, info);
+    MPI_File_close(&file);
+  }
+  MPI_Info_free(&info);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -184,5 +201,6 @@ int main(int argc, char** argv) {
   if (part == "server") server(argv[2]);
   if (part == "client") client(argv[2], argv[3]);
   if (part == "waits") wait_for_ever();
+  if (part == "hints") give_senseless_hints();
   MPI_Finalize();
 }

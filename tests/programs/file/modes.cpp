@@ -180,6 +180,7 @@ void check_hints(Scratch& scratch) {
   OK(MPI_Info_set(info, "cb_nodes", "1"));
   OK(MPI_Info_set(info, "access_style", "read_once,sequential"));
   OK(MPI_Info_set(info, "no_such_hint", "whatever"));
+  OK(MPI_Info_set(info, "striping_unit", "0"));  // no wish, and nothing to be said
   MPI_File file = opened(scratch.file("hints"), MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_COMM_WORLD, info);
   MPI_Info used;
   OK(MPI_File_get_info(file, &used));

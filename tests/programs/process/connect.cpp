@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Ports, names and connections within one job: its even ranks accept, its odd ones connect, several times over; what
 // MPI_Publish_name and MPI_Lookup_name say; and the errors of all of them.
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -182,6 +184,30 @@ void strangers(const check::Program& program) {
   OK(MPI_Barrier(MPI_COMM_WORLD));
 }
 
+// A file of a service that lives, as a full disk, a quota or a file system over a network may leave it.
+void broken_names() {
+  char folder[] = "/tmp/connect-names-XXXXXX";
+  CHECK(mkdtemp(folder) != nullptr);
+  const char* const before = std::getenv("TUTTI_NAMES");
+  const std::string kept = before ? before : "";
+  setenv("TUTTI_NAMES", folder, 1);
+  const std::string file = std::string(folder) + "/service";
+  char found[MPI_MAX_PORT_NAME] = "";
+  for (const std::string& text : {std::string(), std::string("\n"), std::string("tutti://node1/10.0"), std::string(40, '\0')}) {
+    const int fd = open(file.c_str(), O_RDWR | O_CREAT | O_TRUNC, 0600);
+    struct flock whole {};
+    whole.l_type = F_WRLCK;
+    whole.l_whence = SEEK_SET;
+    CHECK_EQ(fcntl(fd, F_OFD_SETLK, &whole), 0);
+    CHECK_EQ(write(fd, text.data(), text.size()), static_cast<ssize_t>(text.size()));
+    CHECK_EQ(check::error_class(MPI_Lookup_name("service", MPI_INFO_NULL, found)), MPI_ERR_NAME);
+    close(fd);
+  }
+  unlink(file.c_str());
+  rmdir(folder);
+  before ? setenv("TUTTI_NAMES", kept.c_str(), 1) : unsetenv("TUTTI_NAMES");
+}
+
 void bad_ports() {
   MPI_Comm none;
   const std::string no_such = "tutti://" + std::string("nowhere/127.0.0.1/1/") + std::string(64, 'a');
@@ -206,6 +232,7 @@ int main(int argc, char** argv) {
   }
   names(program);
   strangers(program);
+  broken_names();
   bad_ports();
   return 0;
 }
