@@ -315,8 +315,11 @@ std::string Daemons::why_not_started(const Daemon& daemon, int code) const {
     return fmt::format("cannot start the daemon on {}: {} ended with code {}; {}", daemon.name, options_.rsh, code, why);
   return fmt::format(
       "cannot start the daemon on {}: {} ended with code {}; does "
-      "'{} {} true' work without a password?",
-      daemon.name, options_.rsh, code, options_.rsh, daemon.name);
+      "'{} {} true' work without a password?{}",
+      daemon.name, options_.rsh, code, options_.rsh, daemon.name,
+      std::getenv("OAR_JOB_ID") && !options_.rsh.starts_with("oarsh")
+          ? " In jobs of OAR oarsh may go where ssh does not: --set launch.rsh=oarsh"
+          : "");
 }
 
 void Daemons::shell_ended(Shell& shell, int wait_status) {

@@ -217,6 +217,18 @@ test_options() {
   went_wrong
   said "cannot start rank [0-9] on node[23]: folder /tmp/wd: No such file or directory; --wdir chooses another"
   in_node node1 rmdir /tmp/wd
+  # A name of the current folder that one node alone has: the others start in the folder itself.
+  local folder=$build/tests/cluster/named.$$
+  mkdir "$folder"
+  in_node node1 ln -s "$folder" /tmp/name
+  code=0
+  in_node node1 sh -c 'cd /tmp/name && exec timeout 60 "$0" "$@"' "$bin/mpirun" --host $all -n 6 sh -c 'echo "$(hostname) $PWD $(/bin/pwd)"' \
+    </dev/null >"$bed/out" 2>&1 || code=$?
+  rmdir "$folder"
+  in_node node1 rm /tmp/name
+  went_well
+  said "^node1 /tmp/name $folder\$"
+  said "^node2 $folder $folder\$"
   # Several programs, each on its own nodes, in one job.
   launch --host node3:1 -n 1 "$where" : --host node1:2,node2:2 -n 3 "$where" : -n 1 --host node2:2 "$where"
   went_well

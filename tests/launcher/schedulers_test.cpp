@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Environments of schedulers as their manuals describe them. Of these Grid Engine (8.1.9, November 2026) alone has been
-// seen at work.
+// Environments of schedulers as their manuals describe them. Of these Grid Engine (8.1.9) and OAR (2.5) have been seen
+// at work (November 2026).
 #include "launcher/schedulers.hpp"
 
 #include <gtest/gtest.h>

@@ -156,3 +156,14 @@ test_senseless_hints_are_said_once_by_library() {
   [ "$(grep -c '' err)" = 1 ] || fail "something else was said"
   nothing_is_left
 }
+
+# OAR has a shell of its own for where ssh is refused; it may be asked for.
+test_oar_names_its_shell() {
+  printf '%s\nother.invalid\n' "$(hostname)" >nodes
+  printf '#!/bin/sh\nexit 255\n' >ssh
+  chmod +x ssh
+  PATH=$work:$PATH OAR_JOB_ID=1 OAR_NODEFILE=$work/nodes launch true
+  expect_code 1
+  said_once "--set launch.rsh=oarsh"
+  nothing_is_left
+}
