@@ -26,6 +26,7 @@ Error take_names_only(Parse& p, std::string_view value) {
 
 // Slurm's --export=ALL,NAME=VALUE,NAME or NONE.
 Error take_export(Parse& p, std::string_view value) {
+  if (value[0] == '-') return bad_value(p, value, "ALL, NONE, NAME or NAME=VALUE, divided by commas");
   p.run.inherit.all = false;
   for (std::string& name : parts(value, ',')) {
     if (name == "ALL") p.run.inherit.all = true;

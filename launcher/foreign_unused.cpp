@@ -3,6 +3,7 @@
 // (accepted); the job is the same without them, but their user wanted to see or tune something (noted: a line says so); the
 // job would be another one (refused: a sentence says what to type).
 #include "launcher/foreign_options.hpp"
+#include "mpi.h"
 
 namespace tutti::launcher {
 namespace {
@@ -23,18 +24,25 @@ Error take_runtime_options(Parse& p, std::string_view value) {
   return {};
 }
 
+Error take_fault_tolerance(Parse& p, std::string_view value) {
+  return value == "none" ? Error() : failure(MPI_ERR_ARG, "{} {} is not supported: a rank that fails ends the job", p.option, value);
+}
+
 std::vector<Option> accepted_options() {
   return {
       {{"personality"}, "NAME", "", accepted, "O", "accepted; there is one", "ompi"},
       {{"novm", "hetero-nodes", "hetero-apps", "do-not-resolve", "noprefix", "leave-session-attached", "no-ready-msg", "use-regexp"},
        "", "", accepted, "O", "accepted; each job starts its own daemons, by the names as they are written, and looks at each node"},
+      {{"disable-recovery", "abort-on-failure"}, "", "", accepted, "OA", "accepted; a rank that fails ends the job"},
+      {{"with-ft"}, "WHAT", "", take_fault_tolerance, "O", "none; a rank that fails ends the job", "none"},
       {{"report-state-on-timeout", "get-stack-traces"},
        "", "", accepted, "O", "accepted; --timeout prints what each rank is doing before it ends the job"},
       {{"server-wait-time", "forward-signals"},
        "WHAT", "", accepted, "O", "accepted; SIGUSR1, SIGUSR2, SIGTSTP and SIGCONT are passed on to the ranks in any case", "10"},
       {{"disable-hostname-propagation", "cleanup", "noconf", "localroot", "ordered-output", "print-all-exitcodes"},
        "", "", accepted, "M", "accepted; lines stay whole, and the rank that fails is told with its exit code"},
-      {{"demux", "topolib", "pmi-connect", "pmi-port"}, "NAME", "", accepted, "M", "accepted; there is one way", "poll"},
+      {{"line-buffer", "no-vni", "no-transfer"}, "", "", accepted, "A", "accepted; lines stay whole, and programs are where they are"},
+      {{"demux", "topolib", "pmi-connect", "pmi-port", "hostos", "rlimits"}, "NAME", "", accepted, "M", "accepted; there is one way", "poll"},
       {{"mpi"}, "NAME", "", accepted, "S", "accepted; ranks find each other by PMIx", "pmix"},
       {{"overlap", "exact", "whole", "contiguous", "disable-status", "X", "preserve-env", "E", "use-min-nodes", "quit-on-interrupt"},
        "", "", accepted, "S", "accepted; mpirun shares the allocation with what else runs in it, and takes nothing from it for itself"},
@@ -61,7 +69,8 @@ std::vector<Option> noted_options() {
       {{"debug-daemons-file", "output-proctable"}, "", "", noted, "O", "-v says what daemons do, 'tutti why' where ranks run"},
       {{"gpu-support"}, "WHAT", "", noted, "O", "messages are of the main memory", "1"},
       {{"localhost"}, "NAME", "", noted, "M", "daemons try all addresses of this machine", "here"},
-      {{"ib", "IB", "rdma", "RDMA", "dapl", "DAPL", "psm", "PSM", "psm2", "PSM2", "mx", "MX", "tmi", "TMI", "ofi", "OFI", "ofa"},
+      {{"ib", "IB", "rdma", "RDMA", "dapl", "DAPL", "psm", "PSM", "psm2", "PSM2", "mx", "MX", "tmi", "TMI", "ofi", "OFI", "ofa",
+        "TCP", "IBV"},
        "", "", noted, "M", kNetworks},
       {{"network"}, "WHAT", "", noted, "S", kNetworks, "x"},
       {{"membind", "mem-bind", "mem_bind"}, "WHAT", "", noted, "MS",
@@ -79,8 +88,8 @@ std::vector<Option> noted_options() {
 
 std::vector<Option> refused_options() {
   return {
-      {{"enable-recovery", "disable-recovery", "with-ft", "max-restarts", "continuous", "disable-auto-cleanup", "no-kill"},
-       "", "", refused, "OMS", "a rank that fails ends the job"},
+      {{"enable-recovery", "max-restarts", "continuous", "disable-auto-cleanup", "no-kill", "no-abort-on-failure"},
+       "", "", refused, "OMSA", "a rank that fails ends the job"},
       {{"launch-agent"}, "COMMAND", "", refused, "O",
        "other nodes start the daemon of this installation; --set launch.rsh=COMMAND is the way to them", "orted"},
       {{"aborted"}, "N", "", refused, "O", "a rank that fails ends the job", "1"},
@@ -106,6 +115,8 @@ std::vector<Option> refused_options() {
       {{"nrs", "a", "r", "g", "tasks_per_rs", "rs_per_host", "cpu_per_rs", "gpu_per_rs"}, "N", "", refused, "J", kSets, "1"},
       {{"d", "b"}, "WHAT", "", refused, "A",
        "type --cpus-per-rank N for aprun's -d, --verbose or --gdb for another launcher's; -b is not needed", "4"},
+      {{"j", "S", "ss"}, "N", "", refused, "A", "type --use-hwthread-cpus for aprun's -j 2, --map-by ppr:N:numa for its -S N", "2"},
+      {{"ilp64"}, "", "", refused, "M", "the library's INTEGER has 4 bytes, as the standard's ABI says"},
       {{"ntasks-per-gpu"}, "N", "", refused, "S", "type --map-by gpu, or --gpus-per-rank N", "1"},
       {{"exclude"}, "NAMES", "", refused, "S", "name the nodes that are left by --host", "n1"},
       {{"relative"}, "N", "", refused, "S", "type --host +nN,…, which counts the nodes of the allocation", "1"},

@@ -214,7 +214,7 @@ const std::vector<Option>& own_options() {
        "T",
        "",
        "loose"},
-      {{"timeout"},
+      {{"timeout", "maxtime"},
        "SECONDS",
        "end the job after this time, with exit code 124",
        take_timeout,

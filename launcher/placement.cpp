@@ -167,6 +167,8 @@ NodeShape sound(NodeShape told) {
 }
 
 Result<std::string> take_bind_words(std::string_view text, MapPolicy& policy) {
+  if (text.starts_with("user:") || text.starts_with("rr"))
+    return failure(MPI_ERR_ARG, "--bind-to {}: type --bind-to core, --rankfile FILE for the cores of each rank, or --cpu-set LIST", text);
   const size_t end = std::min(text.find(':'), text.size());
   const std::string object(text.substr(0, end));
   std::string_view rest = text.substr(end);

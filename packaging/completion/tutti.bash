@@ -2,20 +2,20 @@
 # Completion of mpirun, mpiexec and tutti for bash. bash-completion finds it by the name of each of the commands; elsewhere:
 # source it. A test compares the names with the table of options.
 _tutti_options="--app --bcast --bind-to --bind-to-core --bind-to-none --bind-to-socket --bootstrap --bootstrap-exec
---branch-count --bycore --bynode --byslot --bysocket --chdir --check --check-mpi --check_mpi --configfile --cpu-bind
---cpu-list --cpu-set --cpu_bind --cpus-per-proc --cpus-per-rank --cpus-per-task --debug-daemons --depth --display
---display-allocation --display-devel-map --display-diffable-map --display-map --display-topo --distribution
+--branch-count --bycore --bynode --byslot --bysocket --chdir --check --check-mpi --check_mpi --config --configfile
+--cpu-bind --cpu-list --cpu-set --cpu_bind --cpus-per-proc --cpus-per-rank --cpus-per-task --debug-daemons --depth
+--display --display-allocation --display-devel-map --display-diffable-map --display-map --display-topo --distribution
 --do-not-launch --donotlaunch --dry-run --env --envall --envexcl --envlist --envnone --envuser --export --export-all
---gdb --genv --genvall --genvexcl --genvlist --genvnone --genvuser --gmca --gpu-bind --gpus-per-proc --gpus-per-rank
---gpus-per-task --grr --help --hint --host --hostfile --hostlist --hosts --hosts-group --iface --info
---initial-errhandler --kill-on-bad-exit --label --launcher --launcher-exec --loadbalance --machinefile --map-by --mca
---memory-alloc-kinds --merge-stderr-to-stdout --multi-prog --nodefile --nodelist --nodes --nolocal --nooversubscribe
---npernode --npersocket --ntasks --ntasks-per-core --ntasks-per-node --ntasks-per-socket --omca --outfile-pattern
---output --output-filename --perhost --pernode --pmixmca --ppn --ppr --preload-binary --preload-files --prepend-rank
---print-rank-map --prtemca --pset --quiet --rank-by --rankfile --ranks-per-node --report-bindings --report-pid --rmk
---rtos --runtime-options --set --silent-abort --slot-list --spread-job --stdin --stop-in-init --stop-on-start --stress
---tag-output --test-only --threads-per-core --time --timeout --timestamp-output --unset --use-hwthread-cpus --verbose
---version --wdir"
+--fanout --gdb --genv --genvall --genvexcl --genvlist --genvnone --genvuser --gmca --gpu-bind --gpus-per-proc
+--gpus-per-rank --gpus-per-task --grr --help --hint --host --hostfile --hostlist --hosts --hosts-group --iface --info
+--initial-errhandler --kill-on-bad-exit --label --launcher --launcher-exec --loadbalance --machinefile --map-by
+--maxtime --mca --memory-alloc-kinds --merge-stderr-to-stdout --multi-prog --nodefile --nodelist --nodes --nolocal
+--nooversubscribe --npernode --npersocket --ntasks --ntasks-per-core --ntasks-per-node --ntasks-per-socket --omca
+--outfile-pattern --output --output-filename --perhost --pernode --pmixmca --ppn --ppr --preload-binary
+--preload-files --prepend-rank --print-rank-map --prtemca --pset --quiet --rank-by --rankfile --ranks-per-node
+--report-bindings --report-pid --rmk --rsh --rtos --runtime-options --set --show --silent-abort --slot-list
+--spread-job --ssh --stdin --stop-in-init --stop-on-start --stress --tag-output --test-only --threads-per-core --time
+--timeout --timestamp-output --unset --use-hwthread-cpus --verbose --version --wdir --with-ft"
 
 _tutti_run() {
   local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}

@@ -107,6 +107,10 @@ TEST(ForeignOptions, StartsAndTools) {
   EXPECT_EQ(parse("-print-rank-map p")->display, Words{"map"});
   EXPECT_EQ(parse("--report-pid - p")->process_id_file, "-");
   EXPECT_TRUE(parse("-info")->info);
+  EXPECT_EQ(parse("-ssh p")->settings[0].value, "ssh");
+  EXPECT_TRUE(parse("-show p")->dry_run);
+  EXPECT_NE(problem("-export -n 2 p").find("-export takes ALL, NONE"), std::string::npos);
+  EXPECT_EQ(parse("-maxtime 3 p")->timeout, std::chrono::seconds(3));
   EXPECT_TRUE(parse("--runtime-options donotlaunch p")->dry_run);
   EXPECT_EQ(parse("-genvexcl A,B p")->inherit.unset, (Words{"A", "B"}));
 }
@@ -117,7 +121,7 @@ TEST(ForeignOptions, WhatIsSoInAnyCase) {
        {"--report-state-on-timeout p", "--get-stack-traces p", "--personality ompi p", "--debug-daemons p", "--do-not-resolve p",
         "--novm p", "--hetero-nodes p", "-disable-hostname-propagation p", "--kill-on-bad-exit p", "--kill-on-bad-exit=1 p", "-K p",
         "-K1 p", "--exclusive p", "--exclusive=user p", "--overlap p", "--exact p", "--mem=0 p", "-J name p", "--mpi=pmix p", "-O p",
-        "-s all p", "-ordered-output p", "--allow-run-as-root p"}) {
+        "-s all p", "-ordered-output p", "--disable-recovery p", "--with-ft none p", "--line-buffer p", "--allow-run-as-root p"}) {
     Result<RunOptions> run = parse(line);
     ASSERT_TRUE(run) << line << ": " << run.error().message();
     EXPECT_EQ(run->apps[0].command, Words{"p"}) << line;
@@ -143,7 +147,8 @@ TEST(ForeignOptions, WhatWouldBeAnotherJobIsRefused) {
   for (const char* line :
        {"--max-restarts 3 p", "-order-nodes ascending p", "-disable-auto-cleanup p", "-trace p", "-gtool gdb:0 p", "--tmpdir /x p",
         "--exclude=n1 p", "--pty bash", "-o out p", "-p debug p", "--account=x p", "--nrs 2 p", "-d 4 p", "-e A=b p", "--nice p",
-        "--nice=3 p", "--dvm p", "--launch-agent x p", "-ckpoint-interval 3 p", "-K0 p"})
+        "--nice=3 p", "--dvm p", "--launch-agent x p", "-ckpoint-interval 3 p", "-K0 p", "--with-ft ulfm p", "-S 2 p",
+        "-tune p", "-ilp64 p"})
     EXPECT_NE(problem(line).find(" is not supported: "), std::string::npos) << line << ": " << problem(line);
 }
 

@@ -39,7 +39,7 @@ TEST(OptionTable, EachNameOfEachRowIsTakenOrRefusedWithASentence) {
       const std::string said = problem(line);
       if (is_refused(option)) {
         EXPECT_NE(said.find("--" + std::string(name) + " is not supported: "), said.npos) << said;
-      } else if (name == "app" || name == "configfile") {
+      } else if (name == "app" || name == "configfile" || name == "config") {
         EXPECT_NE(said.find("'prog' stands on the command line"), said.npos) << said;
       } else if (name == "multi-prog") {
         EXPECT_EQ(said, "--multi-prog prog: the file cannot be read (No such file or directory)");

@@ -80,6 +80,13 @@ offline sh -c 'dpkg -i /tutti_*.deb /tutti-dev_*.deb' >"$work/apt.log" 2>&1 || {
 [ "$(offline sh -c 'readlink -f /usr/bin/mpirun /usr/bin/mpicc')" = "$before" ] || fail "the package changes what mpirun and mpicc are"
 runs /usr/lib/tutti/bin
 [ "$(offline tutti run -n 2 /hello | wc -l)" = 2 ] || fail "tutti run does not run a program"
+# What build systems ask pkg-config for, beside Open MPI's files; and completions, where bash-completion looks.
+for name in mpi mpi-c mpi-cxx mpi-fort ompi-c; do
+  offline sh -c "PKG_CONFIG_PATH=/usr/lib/tutti/lib/tutti/pkgconfig pkg-config --libs $name" | grep -q -- -lmpi_abi || fail "pkg-config's $name is another MPI's"
+done
+for name in tutti mpirun mpiexec; do
+  [ -r "$root/usr/share/bash-completion/completions/$name" ] || fail "bash does not find the completion of $name"
+done
 offline mpirun.openmpi --version >/dev/null && offline mpirun.mpich --version >/dev/null || fail "the other MPIs do not start any more"
 # Open MPI 5's programs are clients of PMIx: one job, with one line that says whose library it is.
 if offline mpirun.openmpi --version | grep -q ' [5-9]\.[0-9]'; then
