@@ -106,4 +106,4 @@ must_say 'flang 16 cannot pass the buffers of mpi_f08' 'flang-new-16 by the name
 if PATH=$work:$PATH "$bin/mpifort" -fc=flang-16 -c p.f90 >out 2>&1; then echo "compiled by flang 16"; exit 1; fi
 must_say "build them, in a minute, by: tutti fortran --fc='flang-new-16'" 'mpifort with flang-new-16 by the name flang-16'
 if "$bin/tutti" fortran --nonsense >out 2>&1; then echo "took nonsense"; exit 1; fi
-must_say 'there is no option --nonsense' 'an unknown option'
+must_say "there is no option '--nonsense'" 'an unknown option'
