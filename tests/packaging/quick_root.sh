@@ -10,7 +10,7 @@ suite=${2:?usage: quick_root.sh SOURCE SUITE}
 [ "${TUTTI_LONG:-}" = 1 ] || skip "it compiles everything; TUTTI_LONG=1 asks for it"
 may_make_root "$source_dir"
 # As ./dev has them: what builds, and what the quick tests call.
-listed() { sed -n "/^readonly $1=(/,/)/p" "$source_dir/dev" | tr -d '()' | sed 's/^readonly [a-z_]*=//' | grep -v '^ *"'; }
+listed() { sed -n "/^readonly $1=(/{:whole; /)/!{N; b whole}; s/^[^(]*(//; s/).*//; p}" "$source_dir/dev"; }
 packages="$tools $(listed build_packages) $(listed quick_packages) iproute2 git"
 make_root $suite $packages
 install $packages
