@@ -104,7 +104,8 @@ END
 }
 test_an_mpi_that_is_loaded_is_told_once() {
   loader_of libmpi.so.40.30.4 libmpi.so.12 libmpi_abi.so.1 libpmix.so.2 libopen-rte.so.40
-  launch -n 2 ./loads ./libmpi.so.40.30.4
+  fake_nodes
+  launch "${remote[@]}" -n 6 ./loads ./libmpi.so.40.30.4
   expect_code 0
   said_once "tutti: warning: loads has loaded libmpi.so.40.30.4 of Open MPI and has not met Tutti's mpirun"
   said_once "start it with the mpirun of that MPI"
@@ -170,6 +171,9 @@ END
   local rank
   for rank in 0 1 2; do printed "$rank 3 $rank 3 $rank $rank 3 $rank 3 $rank 3 none none"; done
   printed_lines 3
+  fake_nodes
+  launch "${remote[@]}" -n 6 ./says
+  printed "3 6 1 2 1 1 2 3 6 1 2 none none"
   # A job inside of a rank has its own numbers, or none.
   launch -n 2 "$mpirun" -n 1 ./says
   [ "$(grep -c "^0 1 0 1 0 0 1 0 1 0 1 none none$" out)" = 2 ] || fail "a nested job has other numbers"
