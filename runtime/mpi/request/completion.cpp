@@ -196,14 +196,13 @@ Error test(MPI_Request* handle, int* flag, MPI_Status* status) {
 }
 
 Error waitany(int count, MPI_Request* requests, int* index, MPI_Status* status) {
-  int first = 0;
-  if (turn.is_known(count, requests) && !chooses_by_chance()) {
-    first = turn.first(count, requests);
-    // Of a program that waits for one after the other of many a call need not look at all of them.
-    if (at(requests[first])->is_complete()) {
-      pass_at_times();
-      return give_out(count, requests, first, index, status);
-    }
+  const bool known = turn.is_known(count, requests) && !chooses_by_chance();
+  const int first = known ? turn.next() : 0;
+  // Of a program that waits for one after the other of many a call need not look at all of them. Another thread may
+  // have taken it since, though it must not.
+  if (const Live next = known ? at(requests[first]) : Live(); next && next->is_complete()) {
+    pass_at_times();
+    return give_out(count, requests, first, index, status);
   }
   if (Error e = checked(count, requests)) return e;
   bool active;

@@ -65,10 +65,10 @@ int find_complete(int count, const MPI_Request* requests, bool& active, int firs
 // other array is searched from its beginning.
 class Turn {
  public:
-  // Where to begin; 0 also where nothing is known of the array.
-  int first(int count, const MPI_Request* requests) const {
-    return is_known(count, requests) ? next_ : 0;
-  }
+  // Where to begin.
+  int first(int count, const MPI_Request* requests) const { return is_known(count, requests) ? next_ : 0; }
+  // The same of an array that is known.
+  int next() const { return next_; }
   bool is_known(int count, const MPI_Request* requests) const;
   // The request at `index` is about to be given out.
   void take(int count, const MPI_Request* requests, int index);
