@@ -54,8 +54,16 @@ std::string as_listed(const End& end, int words) {
   return text + fmt::format(":{:04X}", ntohs(end.port));
 }
 
+// After an attempt to open something.
+Answer not_told() {
+  const bool none_left = errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
+  return {.told = false, .asked = !none_left, .found = {}};
+}
+
 Answer search(const char* list, const std::string& local, const std::string& remote) {
+  errno = 0;
   std::ifstream file(list);
+  if (!file) return not_told();
   std::string line;
   if (!std::getline(file, line)) return {};
   while (std::getline(file, line)) {
@@ -67,16 +75,16 @@ Answer search(const char* list, const std::string& local, const std::string& rem
         from != local || to != remote)
       continue;
     found.state = static_cast<int>(std::strtol(state.c_str(), nullptr, 16));
-    return {true, found};
+    return {.told = true, .asked = true, .found = found};
   }
-  return {true, {}};
+  return {.told = true, .asked = true, .found = {}};
 }
 
 }  // namespace
 
 Answer by_netlink(const sockaddr_storage& peer, const sockaddr_storage& own) {
   const int fd = ::socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
-  if (fd < 0) return {};
+  if (fd < 0) return not_told();
   const End from = end_of(peer), to = end_of(own);
   Lookup lookup{};
   lookup.header.nlmsg_len = sizeof lookup;
@@ -102,12 +110,12 @@ Answer by_netlink(const sockaddr_storage& peer, const sockaddr_storage& own) {
   if (header.nlmsg_type == NLMSG_ERROR && room >= sizeof(nlmsgerr)) {
     nlmsgerr problem;
     std::memcpy(&problem, body, sizeof problem);
-    return {problem.error == -ENOENT, {}};  // other errors: this kernel cannot tell
+    return {.told = problem.error == -ENOENT, .asked = true, .found = {}};  // other errors: this kernel cannot tell
   }
   if (header.nlmsg_type != SOCK_DIAG_BY_FAMILY || room < sizeof(inet_diag_msg)) return {};
   inet_diag_msg found;
   std::memcpy(&found, body, sizeof found);
-  return {true, Found{found.idiag_uid, found.idiag_inode, found.idiag_state}};
+  return {.told = true, .asked = true, .found = Found{found.idiag_uid, found.idiag_inode, found.idiag_state}};
 }
 
 Answer by_proc(const sockaddr_storage& peer, const sockaddr_storage& own) {
@@ -176,7 +184,7 @@ PeerOwner owner_of_peer(int connected) {
   if (own.ss_family != AF_INET && own.ss_family != AF_INET6) return PeerOwner::untold;
   if (!is_established(connected)) return PeerOwner::absent;
   const peer_owner_ways::Answer answer = ask(peer, own);
-  if (!answer.told) return PeerOwner::untold;
+  if (!answer.told) return answer.asked ? PeerOwner::untold : PeerOwner::unasked;
   // What was sent before a connection was closed can still be read, and the next socket of these addresses may be
   // anybody's: so this end has to be open after the look.
   if (!answer.found || answer.found->inode == 0 || answer.found->state != TCP_ESTABLISHED || !is_established(connected))

@@ -18,6 +18,7 @@ enum class PeerOwner {
   foreign,   // another user's
   absent,    // no process of this machine holds it: another machine's, or closed already
   untold,    // the kernel, or the container around this process, does not tell
+  unasked,   // this process has no file left to ask with
 };
 
 PeerOwner owner_of_peer(int connected);
@@ -44,7 +45,7 @@ struct Found {
   int state = 0;  // TCP_ESTABLISHED …
 };
 struct Answer {
-  bool told = false;
+  bool told = false, asked = true;
   std::optional<Found> found;  // empty: there is no such socket
 };
 // Of the socket whose own address is `peer`, and which is connected to `own`: IPv4 or IPv6, both of one family.

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -100,6 +101,20 @@ TEST_P(Connections, OfAnotherUserAreForeign) {
   ::close(server);
   ::kill(stranger, SIGKILL);
   ::waitpid(stranger, nullptr, 0);
+}
+
+// Which is another answer than that nobody tells: then a door stays shut.
+TEST_P(Connections, CannotBeAskedForWithoutFiles) {
+  const int client = connect(), server = accepted();
+  rlimit limit{};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  const rlimit none{0, limit.rlim_max};
+  ::setrlimit(RLIMIT_NOFILE, &none);
+  const PeerOwner owner = owner_of_peer(server);
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+  EXPECT_EQ(owner, PeerOwner::unasked);
+  ::close(client);
+  ::close(server);
 }
 
 INSTANTIATE_TEST_SUITE_P(PeerOwner, Connections, ::testing::Values(AF_INET, AF_INET6));
