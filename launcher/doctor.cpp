@@ -17,12 +17,12 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 
 #include "base/config.hpp"
 #include "base/log.hpp"
 #include "launcher/doctor.hpp"
 #include "launcher/hosts.hpp"
+#include "launcher/option_table.hpp"
 #include "launcher/run.hpp"
 #include "launcher/schedulers.hpp"
 #include "launcher/slurm.hpp"
@@ -285,8 +285,9 @@ Result<DoctorOptions> parse_doctor_options(const std::vector<std::string>& argum
     } else if (word == "--hostfile") {
       out.run.hostfile = arguments[++i];
     } else if (word == "--host" || word == "-H") {
-      std::istringstream list(arguments[++i]);
-      for (std::string host; std::getline(list, host, ',');) app.hosts.push_back(host);
+      Parse names{.option = word};  // as mpirun reads them
+      if (Error e = find_option("host")->take(names, arguments[++i])) return e;
+      app.hosts.insert(app.hosts.end(), names.app.hosts.begin(), names.app.hosts.end());
     } else {
       return failure(MPI_ERR_ARG, "tutti doctor takes --json, --host and --hostfile, not '{}'", word);
     }

@@ -170,6 +170,10 @@ END
     "$build/bin/tutti" $words >out 2>err || fail "tutti $words fails"
     [ "$(cat out)" = "$("$mpirun" version)" ] || fail "tutti $words prints: $(cat out)"
   done
+  code=0
+  "$build/bin/tutti" doctor --host 'node[3-1]' >out 2>err || code=$?
+  expect_code 2
+  said "--host: 'node[3-1]' is not a list of nodes such as node[1-3,7]"
   "$build/bin/tutti" frobnicate >out 2>err && fail "an unknown command succeeds"
   said "there is no command 'tutti frobnicate'; there are run, info, why, fortran, jobs, doctor, help and version"
   "$mpirun" help binding >out 2>err || fail "mpirun help binding fails"
