@@ -61,9 +61,9 @@ static MPI_ABI_INLINE int MPI_ABI_struct_of_side(int side, int count, const int 
                                                  const MPI_Aint *displacements, const MPI_Datatype *types,
                                                  int *is_set, MPI_Datatype *newtype) {
   const size_t room = (size_t)count;
-  int *const all_lengths = (int *)malloc(room * sizeof(int));
-  MPI_Aint *const all_displacements = (MPI_Aint *)malloc(room * sizeof(MPI_Aint));
-  MPI_Datatype *const all_types = (MPI_Datatype *)malloc(room * sizeof(MPI_Datatype));
+  int *const all_lengths = (int *)calloc(room, sizeof(int));
+  MPI_Aint *const all_displacements = (MPI_Aint *)calloc(room, sizeof(MPI_Aint));
+  MPI_Datatype *const all_types = (MPI_Datatype *)calloc(room, sizeof(MPI_Datatype));
   MPI_Datatype *const made = (MPI_Datatype *)malloc(room * sizeof(MPI_Datatype));
   MPI_Datatype bare;
   MPI_Aint lb, extent;

@@ -80,7 +80,7 @@ static void expect_status(const MPI_Status *status, const char *what) {
 static void statuses(void) {
   int sent[3] = {1, 2, 3}, got[4], code;
   MPI_Status status, back;
-  MPI_Fint in_array[MPI_F_STATUS_SIZE], again[MPI_F_STATUS_SIZE];
+  MPI_Fint in_array[MPI_F_STATUS_SIZE], again[MPI_F_STATUS_SIZE] = {0};
   MPI_F08_status in_structure;
   int (*to_fortran)(const MPI_Status *, MPI_Fint *) = MPI_Status_c2f;
   int (*from_fortran)(const MPI_Fint *, MPI_Status *) = MPI_Status_f2c;

@@ -19,7 +19,8 @@ void* operator new(size_t bytes) {
   if (now > most_allocated_bytes) most_allocated_bytes = now;
   return memory;
 }
-void operator delete(void* memory) noexcept {
+// Not inlined: gcc would see the free() of what a `new` has given.
+[[gnu::noinline]] void operator delete(void* memory) noexcept {
   if (memory) allocated_bytes -= static_cast<int64_t>(malloc_usable_size(memory));
   std::free(memory);
 }
