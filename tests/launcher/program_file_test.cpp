@@ -41,6 +41,9 @@ class ProgramFile : public testing::Test {
     return path;
   }
   fs::path folder_;
+
+  // A folder with libraries of these names that need nothing. This machine's own may need PMIx's.
+  std::string folder_of(const std::vector<std::string>& libraries);
 };
 
 // A file with 64 bits for this machine that needs these libraries, and nothing else in it.
@@ -80,6 +83,13 @@ std::string elf_that_needs(const std::vector<std::string>& libraries,
   return out + texts;
 }
 
+std::string ProgramFile::folder_of(const std::vector<std::string>& libraries) {
+  fs::create_directories(folder_ / "stand-ins");
+  for (const std::string& library : libraries)
+    if (library.find('/') == library.npos) file("stand-ins/" + library, elf_that_needs({}));
+  return folder_ / "stand-ins";
+}
+
 std::string said_of(const std::optional<OtherMpi>& other) {
   return !other ? "" : other->joins ? whose_library(*other) : why_refused(*other);
 }
@@ -87,7 +97,7 @@ std::string said_of(const std::optional<OtherMpi>& other) {
 TEST_F(ProgramFile, TheMpiIsKnownByItsLibraries) {
   const auto said = [&](const std::vector<std::string>& libraries) {
     const std::string path = file("program", elf_that_needs(libraries));
-    return said_of(built_for_another_mpi({path, {"./program"}, folder_, "/usr/bin:/bin", ""}));
+    return said_of(built_for_another_mpi({path, {"./program"}, folder_, "/usr/bin:/bin", folder_of(libraries)}));
   };
   EXPECT_EQ(said({"libc.so.6", "libmpi.so.40"}),
             "./program is built for Open MPI (it needs libmpi.so.40), and each of its ranks would "
@@ -108,7 +118,8 @@ TEST_F(ProgramFile, TheMpiIsKnownByItsLibraries) {
 
 TEST_F(ProgramFile, AClientOfPmixJoins) {
   const auto joins = [&](const std::vector<std::string>& libraries) {
-    const auto other = built_for_another_mpi({file("program", elf_that_needs(libraries)), {"./program"}, folder_, "", ""});
+    const auto other = built_for_another_mpi(
+        {file("program", elf_that_needs(libraries)), {"./program"}, folder_, "", folder_of(libraries)});
     return other && other->joins;
   };
   EXPECT_TRUE(joins({"libmpi.so.40", "libpmix.so.2"}));
@@ -120,7 +131,8 @@ TEST_F(ProgramFile, AClientOfPmixJoins) {
   file("five", elf_that_needs({"libmpi.so.40", "libpmix.so.2"}));
   file("four", elf_that_needs({"libmpi.so.40"}));
   file("both.sh", "#!/bin/sh\n./five\n./four\n");
-  const auto both = built_for_another_mpi({folder_ / "both.sh", {"./both.sh"}, folder_, "", ""});
+  const auto both = built_for_another_mpi(
+      {folder_ / "both.sh", {"./both.sh"}, folder_, "", folder_of({"libmpi.so.40", "libpmix.so.2"})});
   ASSERT_TRUE(both);
   EXPECT_FALSE(both->joins);
   EXPECT_EQ(both->program, "./four");
