@@ -146,7 +146,7 @@ void refused_behind_a_fence(int me) {
     REFUSED(MPI_Put(MPI_IN_PLACE, 1, MPI_BYTE, me, 0, 1, MPI_BYTE, own), MPI_ERR_BUFFER, "MPI_IN_PLACE is no memory");
     REFUSED(MPI_Get(&one, 1, MPI_BYTE, me, -1, 1, MPI_BYTE, own), MPI_ERR_DISP, "is negative");
     REFUSED(MPI_Accumulate(&one, 1, MPI_BYTE, me, 0, 1, MPI_BYTE, MPI_NO_OP, own), MPI_ERR_OP, "MPI_NO_OP");
-    REFUSED(MPI_Get_accumulate(&one, 0, MPI_BYTE, &other, 0, MPI_BYTE, me, 0, 0, MPI_BYTE, MPI_SUM, own), MPI_ERR_OP,
+    REFUSED(MPI_Get_accumulate(&one, 1, MPI_BYTE, &other, 1, MPI_BYTE, me, 0, 1, MPI_BYTE, MPI_SUM, own), MPI_ERR_OP,
             "is not defined");
     REFUSED(MPI_Fetch_and_op(&one, &other, MPI_BYTE, me, 0, MPI_SUM, own), MPI_ERR_OP, "is not defined");
     REFUSED(MPI_Compare_and_swap(&number, &number, &number, MPI_DOUBLE, me, 0, own), MPI_ERR_TYPE, "cannot be compared");
