@@ -47,7 +47,8 @@ Error check_epoch(const Window& win, int rank) {
                  rank);
 }
 
-// An operation that nothing refuses is about to start: if no other epoch is open, in that of a fence.
+// An operation that nothing refuses, and that has something to do, is about to start: if no other epoch is open, in
+// that of a fence.
 void note_epoch(Epochs& epochs) {
   if (!epochs.started && !epochs.is_passive()) epochs.fence_used = true;
 }
@@ -278,8 +279,9 @@ Error access(Window& win, const There& there, MPI_Request* request,
   if (!request) {
     if (strict && !nothing) [[unlikely]]
       if (Error e = take_all(win, there, nullptr, uses, act)) return e;
-    if (!nowhere) note_epoch(win.epochs);
-    if (!nothing) start(rma::Done{});
+    if (nothing) return {};
+    note_epoch(win.epochs);
+    start(rma::Done{});
     return {};
   }
   auto* made = new AccessRequest(win);

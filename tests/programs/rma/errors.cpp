@@ -152,6 +152,7 @@ void refused_behind_a_fence(int me) {
     REFUSED(MPI_Compare_and_swap(&number, &number, &number, MPI_DOUBLE, me, 0, own), MPI_ERR_TYPE, "cannot be compared");
   };
   all_refused();
+  OK(MPI_Put(&one, 0, MPI_BYTE, me, 0, 0, MPI_BYTE, own));  // nor has one of nothing
   OK(MPI_Win_lock(MPI_LOCK_SHARED, me, 0, own));
   OK(MPI_Win_unlock(me, own));
   OK(MPI_Win_fence(MPI_MODE_NOPRECEDE, own));
