@@ -179,12 +179,12 @@ void NodeAgent::tell_late_starts() {
   const Rank& first = *ranks_.at(late.front());
   const App& app = task_.map.apps[static_cast<size_t>(task_.map.ranks[static_cast<size_t>(first.rank)].app)];
   const std::string doing = kernel_state(first.pid).doing;
-  job_.note(task_.node,
-            fmt::format("warning: {} on {} {} still to become {}: process {} is {}; a file system may not answer, or "
-                        "somebody has stopped it",
-                        ranks_text(late), task_.map.nodes[static_cast<size_t>(task_.node)],
-                        late.size() == 1 ? "has" : "have", app.command[0], first.pid,
-                        doing.empty() ? "on its way" : doing));
+  job_.remark(task_.node, Level::warning,
+              fmt::format("{} on {} {} still to become {}: process {} is {}; a file system may not answer, or "
+                          "somebody has stopped it",
+                          ranks_text(late), task_.map.nodes[static_cast<size_t>(task_.node)],
+                          late.size() == 1 ? "has" : "have", app.command[0], first.pid,
+                          doing.empty() ? "on its way" : doing));
 }
 
 }  // namespace tutti::launcher

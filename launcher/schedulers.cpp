@@ -139,16 +139,20 @@ std::optional<Nodes> own_node_alone(const Scheduler& scheduler, const std::strin
 
 std::string meaning_of_signal(std::string_view scheduler, int signal) {
   if (scheduler != kGridEngine) return {};
-  if (signal == SIGUSR2) return "Grid Engine sends it before it kills a job (qsub -notify): by qdel, or since its time h_rt is up";
-  if (signal == SIGUSR1) return "Grid Engine sends it before it stops a job (qsub -notify), and when its time s_rt is up";
+  if (signal == SIGUSR2)
+    return "Grid Engine sends it before it kills a job (qsub -notify): by qdel, or since its time h_rt is up";
+  if (signal == SIGUSR1)
+    return "Grid Engine sends it before it stops a job (qsub -notify), and when its time s_rt is up";
   return {};
 }
 
 std::string why_shell_refuses(std::string_view shell, const std::string& node) {
   if (shell.starts_with("qrsh"))
-    return fmt::format("Grid Engine starts nothing on other nodes where a job's parallel environment is loose (qconf -sp NAME "
-                       "shows control_slaves FALSE). --set launch.rsh=ssh, or TUTTI_LAUNCH_RSH=ssh in the job's script, "
-                       "does without it; does '{} {} true' work here?", shell, node);
+    return fmt::format(
+        "Grid Engine starts nothing on other nodes where a job's parallel environment is loose (qconf -sp NAME shows "
+        "control_slaves FALSE). --set launch.rsh=ssh, or TUTTI_LAUNCH_RSH=ssh in the job's script, does without it; does "
+        "'{} {} true' work here?",
+        shell, node);
   for (const Scheduler& scheduler : schedulers())
     if (*scheduler.shell && shell == scheduler.shell)
       return fmt::format("does '{} {} true' work here? (--set launch.rsh=ssh does without it)", shell, node);

@@ -149,7 +149,8 @@ Error comm_split_type(Comm& comm, int split_type, int key, Info* info, MPI_Comm*
   if (std::ranges::find(types, split_type) == std::end(types))
     return failure(MPI_ERR_ARG, "{} is no split type (argument split_type)", split_type);
   const Given given = given_by(comm, split_type, info);
-  Told mine{{split_type == MPI_UNDEFINED ? MPI_UNDEFINED : 0, key, kNoContext, {given.hash(), 0}}, kNothing, sharing_of(comm), {}, 0};
+  Told mine{{split_type == MPI_UNDEFINED ? MPI_UNDEFINED : 0, key, kNoContext, {given.hash(), 0}}, kNothing,
+            sharing_of(comm), {}, 0};
   mine.resources.fill(kNotKnown);
   take_wish(mine, split_type, info);
   int32_t unguided = kNothing;
