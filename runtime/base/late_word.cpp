@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/log.hpp"
+#include "base/own_threads.hpp"
 #include "base/signals.hpp"
 
 namespace tutti {
@@ -47,6 +48,7 @@ void say_unless_ended(std::string text) {
   }
   const SignalsBlocked none;  // they are the program's
   std::thread([] {
+    const OwnThread own;
     std::this_thread::sleep_for(kTimeToEnd);
     say_all();
   }).detach();

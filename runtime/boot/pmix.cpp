@@ -20,7 +20,7 @@
 #include "base/home.hpp"
 #include "base/leaks.hpp"
 #include "base/log.hpp"
-#include "base/signals.hpp"
+#include "base/own_threads.hpp"
 #include "base/waits_event.hpp"
 #include "boot/admission.hpp"
 #include "boot/job.hpp"
@@ -153,7 +153,7 @@ std::string PmixJob::job_text(const char* key) const {
 
 pmix_status_t PmixJob::enter() {
   const SomeHome home;
-  const SignalsBlocked none;  // the library makes a thread
+  const StartsOwnThreads of_pmix_too;
   const LeaksNotSought of_pmix;
   return PMIx_Init(&me_, nullptr, 0);
 }

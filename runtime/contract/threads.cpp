@@ -10,8 +10,10 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 
 #include "base/log.hpp"
+#include "base/own_threads.hpp"
 
 namespace tutti::contract {
 namespace {
@@ -51,19 +53,13 @@ bool sleeps_until_woken_here(int thread, const std::vector<int>& all,
 
 }  // namespace
 
-Threads::Threads() : before_(all_threads()) {}
-
-void Threads::opened() {
-  for (const int thread : all_threads())
-    if (!contains(before_, thread)) own_.push_back(thread);
-}
-
-bool Threads::none_but(const std::vector<int>& waiting, std::span<const std::byte> queue) const {
+bool none_may_act_but(const std::vector<int>& waiting, std::span<const std::byte> queue) {
   const std::vector<int> all = all_threads();
-  return !all.empty() && std::ranges::all_of(all, [&](int thread) {
-    return contains(waiting, thread) || contains(own_, thread) ||
-           sleeps_until_woken_here(thread, all, queue);
-  });
+  if (all.empty()) return false;
+  const std::optional<std::vector<int>> others = without_own_threads(all);
+  return others && std::ranges::all_of(*others, [&](int thread) {
+           return contains(waiting, thread) || sleeps_until_woken_here(thread, all, queue);
+         });
 }
 
 }  // namespace tutti::contract

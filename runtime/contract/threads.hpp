@@ -9,18 +9,9 @@
 
 namespace tutti::contract {
 
-class Threads {
- public:
-  Threads();      // before the library starts threads of its own …
-  void opened();  // … and after: what came in between never calls MPI
-
-  // Every thread but the library's own is among `waiting` (the kernel's ids), or sleeps until
-  // another thread of this process wakes it: waits without a time for a lock of its own, or joins.
-  // One that sleeps for a word in `queue` is on its way into a call.
-  bool none_but(const std::vector<int>& waiting, std::span<const std::byte> queue) const;
-
- private:
-  std::vector<int> before_, own_;
-};
+// Every thread of this process but the library's own (base/own_threads.hpp) is among `waiting` (the kernel's ids), or
+// sleeps until another thread of this process wakes it: waits without a time for a lock of its own, or joins. One that
+// sleeps for a word in `queue` is on its way into a call.
+bool none_may_act_but(const std::vector<int>& waiting, std::span<const std::byte> queue);
 
 }  // namespace tutti::contract

@@ -23,6 +23,7 @@
 #include <utility>
 
 #include "base/log.hpp"
+#include "base/own_threads.hpp"
 #include "base/signals.hpp"
 
 namespace tutti::engine {
@@ -91,7 +92,10 @@ class ProgressThread::Loop {
   void start() {
     const SignalsBlocked none;
     try {
-      thread_ = std::thread([this] { event_base_dispatch(base_); });
+      thread_ = std::thread([this] {
+        const OwnThread own;
+        event_base_dispatch(base_);
+      });
       pthread_setname_np(thread_.native_handle(), "tutti-progress");
     } catch (const std::system_error& e) {
       say(Level::warning,

@@ -224,10 +224,6 @@ Error open(int level) {
   make_predefined_comms(*the_process);
   // Not before: others may have asked this process something already, and it answers.
   start_helper(*the_process);
-  {
-    const engine::Engine::Guard own(*the_process->engine);
-    the_process->threads.opened();  // the progress thread is the last of the library's own
-  }
   static bool registered = false;
   if (!std::exchange(registered, true)) std::atexit(close_at_exit);
   opened_by = getpid();

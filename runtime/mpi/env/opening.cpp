@@ -8,6 +8,7 @@
 #include "base/flight.hpp"
 #include "base/log.hpp"
 #include "base/probe.hpp"
+#include "contract/threads.hpp"
 #include "mpi/check/message_types.hpp"
 #include "mpi/check/strict.hpp"
 #include "mpi/env/instance.hpp"
@@ -91,7 +92,7 @@ bool all_threads_blocked() {
   if (p.thread_level != MPI_THREAD_MULTIPLE) return true;
   std::vector<int> waiting;
   for (const engine::Blocked* b = p.engine->blocked(); b; b = b->next) waiting.push_back(b->thread);
-  return p.threads.none_but(waiting, std::as_bytes(std::span(&p.engine->ownership(), 1)));
+  return contract::none_may_act_but(waiting, std::as_bytes(std::span(&p.engine->ownership(), 1)));
 }
 
 contract::Others other_jobs(int job_size) {

@@ -16,7 +16,6 @@
 #include "boot/processes.hpp"
 #include "coll/selection.hpp"
 #include "contract/checker.hpp"
-#include "contract/threads.hpp"
 #include "engine/context.hpp"
 #include "engine/engine.hpp"
 #include "engine/wait/progress.hpp"
@@ -33,7 +32,6 @@ using engine::random_context;
 using engine::spans_jobs;
 
 struct Process {
-  contract::Threads threads;  // first: notes those that are there already
   std::unique_ptr<boot::Job> job;
   std::unique_ptr<transport::Node> transport;
   std::unique_ptr<transport::Transport> stress;  // around it, under --stress

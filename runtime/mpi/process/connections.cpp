@@ -13,6 +13,7 @@
 #include <system_error>
 
 #include "base/log.hpp"
+#include "base/own_threads.hpp"
 #include "base/signals.hpp"
 #include "contract/signature.hpp"
 #include "functions.hpp"
@@ -204,7 +205,10 @@ void hear_of_connections() {
 void watch_lifeline(Connection& connection) {
   const SignalsBlocked none;
   try {
-    connection.watcher = std::thread(watch, connection.context, connection.lifeline);
+    connection.watcher = std::thread([context = connection.context, lifeline = connection.lifeline] {
+      const OwnThread own;
+      watch(context, lifeline);
+    });
   } catch (const std::system_error& e) {
     say(Level::warning, "there is no thread to hear of the end of a connected job ({}): a limit on processes may be "
         "too low", e.what());

@@ -15,8 +15,8 @@
 #include "base/by_process.hpp"
 #include "base/late_word.hpp"
 #include "base/log.hpp"
+#include "base/own_threads.hpp"
 #include "base/probe.hpp"
-#include "base/signals.hpp"
 #include "transport/ucx/ucx_context.hpp"
 #include "transport/ucx/ucx_guard.hpp"
 #include "transport/ucx/ucx_hooks.hpp"
@@ -155,7 +155,7 @@ Error UcxTransport::start(const UcxOptions& options) {
   if (Error e = probe_threads(1)) return e;
   no_way_ = options.no_way;
   guard_ucx();
-  const SignalsBlocked none;  // some of its transports make a thread
+  const StartsOwnThreads of_ucx;  // some of its transports make one
   Result<UcxContext> opened = open_context(options);
   if (!opened) return std::move(opened).error();
   context_ = opened->context;
@@ -287,6 +287,7 @@ Result<ucp_ep_h> UcxTransport::try_to_connect(int peer) {
 }
 
 void UcxTransport::describe(ucp_request_param_t& param, const void*& buffer, size_t& count,
+  const StartsOwnThreads of_ucx;
                             Payload& payload) const {
   if (payload.contiguous()) {
     buffer = payload.data();
