@@ -158,8 +158,7 @@ void Checker::ask_members(Case& c, const Ledger& ledger) {
 void Checker::inquire(Case& c, Side& side) {
   side.status = Status::silent;
   ++c.unanswered;
-  engine_.send_control(side.process,
-                       control(Control::inquire, c.finding.context, c.finding.serial));
+  send(side.process, control(Control::inquire, c.finding.context, c.finding.serial));
 }
 
 // Whoever had not come to the call when it was asked, or not made the communicator, may have since.
@@ -193,7 +192,7 @@ void Checker::claim(Case& c, const Ledger* ledger) {
   c.deadline = Clock::now() + kAnswerTime;
   Header claim = control(Control::claim, c.finding.context);
   claim.source = ends_job(ledger);
-  engine_.send_control(0, claim);  // process 0 answers itself at once
+  send(0, claim);  // process 0 answers itself at once
 }
 
 // Who is far ahead has forgotten its call, and who is gone does not answer; its message remains.
@@ -255,7 +254,7 @@ bool Checker::conclude(Case& c) {
     if (rank == channel.rank) continue;
     Header told = control(Control::broken, f.context, f.serial);
     told.source = f.error_class;
-    engine_.send_control(channel.process_of(rank), told, f.sentence.substr(0, 1500));
+    engine_.send_control(channel.process_of(rank), told, f.sentence.substr(0, 1500), false);
   }
   ledger->break_with(f.error_class, f.sentence);
   return true;

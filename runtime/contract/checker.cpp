@@ -35,7 +35,7 @@ Checker::Checker(engine::Engine& engine, Options options, Hooks hooks)
              [this](int process, bool answers, uint32_t number, std::string bytes) {
                Header header = control(Control::trace, 0, number);
                header.source = answers;
-               engine_.send_control(process, header, std::move(bytes));
+               send(process, header, std::move(bytes));
              }),
       standstill_(engine, {.limit = options.standstill}, means_of_standstill()) {
   others_of_process() = hooks.others;
@@ -52,9 +52,8 @@ Checker::~Checker() {
 Standstill::Means Checker::means_of_standstill() {
   return {.tell =
               [this](int process, const Bytes& message) {
-                engine_.send_control(
-                    process, control(Control::standstill, 0),
-                    std::string(reinterpret_cast<const char*>(message.data()), message.size()));
+                send(process, control(Control::standstill, 0),
+                     std::string(reinterpret_cast<const char*>(message.data()), message.size()));
               },
           .all_threads_blocked =
               [this] { return !hooks_.all_threads_blocked || hooks_.all_threads_blocked(); },
@@ -155,7 +154,7 @@ void Checker::told(const Header& header, const std::byte* data) {
       Header answer = control(Control::answer, header.ticket, header.serial);
       answer.source = static_cast<int32_t>(side.status);
       answer.signature = side.word;
-      return engine_.send_control(header.process, answer);
+      return send(header.process, answer);
     }
     case Control::answer:
       return take_answer(header);
@@ -167,7 +166,7 @@ void Checker::told(const Header& header, const std::byte* data) {
       // One report for each communicator, unless it ends the job.
       Header answer = control(Control::claimed, header.ticket);
       answer.source = claims_.insert(header.source ? 0 : header.ticket).second;
-      return engine_.send_control(header.process, answer);
+      return send(header.process, answer);
     }
     case Control::claimed:
       for (Case& c : cases_)
@@ -190,6 +189,8 @@ void Checker::told(const Header& header, const std::byte* data) {
       if (header.process != engine_.process()) advance();
       return;
     }
+    case Control::relay:
+      return relay(data, static_cast<size_t>(header.bytes));
     case Control::exchange:
       exchanged_[{header.serial, header.process}] =
           std::string(reinterpret_cast<const char*>(data), static_cast<size_t>(header.bytes));
@@ -201,7 +202,7 @@ std::vector<std::string> Checker::exchange(std::vector<std::string> to) {
   const uint32_t number = exchanges_++;
   for (size_t process = 0; process < to.size(); ++process)
     engine_.send_control(static_cast<int>(process), control(Control::exchange, 0, number),
-                         to[process]);
+                         to[process], false);
   const auto first = std::pair{number, 0}, end = std::pair{number + 1, 0};
   const auto arrived = [&] {
     return static_cast<size_t>(
@@ -262,8 +263,8 @@ Side Checker::own_side(uint64_t context, uint32_t serial) {
 
 void Checker::answer_details(const Header& asked) {
   const Details details = pack(own_side(asked.ticket, asked.serial));
-  engine_.send_control(asked.process, control(Control::details, asked.ticket, asked.serial),
-                       std::string(reinterpret_cast<const char*>(&details), sizeof details));
+  send(asked.process, control(Control::details, asked.ticket, asked.serial),
+       std::string(reinterpret_cast<const char*>(&details), sizeof details));
 }
 
 void Checker::take_details(const Header& header, const std::byte* data) {
@@ -330,7 +331,7 @@ void Checker::ask_those_awaited(std::chrono::nanoseconds since) {
   asked_at_ = since;
   compare_unexpected();
   for (const auto& [process, context, serial] : awaited)
-    engine_.send_control(process, control(Control::ask, context, serial));
+    send(process, control(Control::ask, context, serial));
 }
 
 void Checker::take_answer(const Header& header) {

@@ -41,6 +41,7 @@ enum class Control : int32_t {
   broken,      // ticket: context, source: error class, bytes: the sentence
   exchange,    // serial: which, bytes: anything
   trace,       // serial and bytes: Trace's; source: 1 if it answers
+  relay,       // bytes: another one, on its way from rank to rank (contract/relay.hpp)
 };
 
 inline transport::Header control(Control what, uint64_t ticket, uint32_t serial = 0) {
@@ -149,6 +150,10 @@ class Checker final : public engine::Observer {
     Clock::time_point last_deadline;  // of everything
   };
 
+  // A control message to another process, by way of others where need be. It may be lost.
+  void send(int to, const transport::Header& header, std::string bytes = {});
+  int next_for(int to) const;
+  void relay(const std::byte* data, size_t bytes);
   Standstill::Means means_of_standstill();
   void report_deadlock(const Deadlock& deadlock);
   bool has_traced(Case& c, Clock::time_point now);

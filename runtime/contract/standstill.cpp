@@ -113,7 +113,7 @@ void Standstill::look(Clock::time_point now) {
 void Standstill::begin(Phase phase, Clock::time_point now) {
   phase_ = phase;
   ++round_;
-  next_ = now + std::max<Clock::duration>(options_.limit, std::chrono::seconds(1));
+  next_ = now + answer_time();
   awaited_.clear();
   states_.clear();
   states_[engine_.process()] = own_state();
@@ -134,7 +134,10 @@ void Standstill::ask(int process) {
 }
 
 void Standstill::ask_for_the_unknown() {
-  for (const int process : unknown_to(states_, engine_.process())) ask(process);
+  for (const int process : unknown_to(states_, engine_.process())) {
+    if (awaited_.size() >= options_.most_asked) return;
+    ask(process);
+  }
 }
 
 void Standstill::message(int from, std::span<const std::byte> message) {
@@ -158,6 +161,7 @@ void Standstill::message(int from, std::span<const std::byte> message) {
       states_[from] = std::move(state);
       // What is alive by those that are known needs no more answers.
       if (phase_ == Phase::first) ask_for_the_unknown();
+      next_ = Clock::now() + answer_time();  // of those that are asked one after the other each has its time
       return;
     }
     case What::your_turn:

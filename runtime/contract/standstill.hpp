@@ -10,6 +10,7 @@
 // that may call MPI for the first time.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -54,6 +55,9 @@ class Standstill {
     // Between the answers and the second question.
     std::chrono::nanoseconds second_look = std::chrono::milliseconds(200);
   };
+    // At once, of those about whom nothing is known: a rank that waits for any of thousands mostly hears from the first
+    // ones that it waits rightly.
+    size_t most_asked = 64;
   // What it needs of the others, all called with the engine owned.
   struct Means {
     // To the same object of another process.
@@ -96,6 +100,7 @@ class Standstill {
   void give_up(Clock::time_point now);
   int speaker_of(const States& states) const;
 
+  Clock::duration answer_time() const { return std::max<Clock::duration>(options_.limit, std::chrono::seconds(1)); }
   engine::Engine& engine_;
   const Options options_;
   const Means means_;

@@ -21,9 +21,39 @@ struct ControlMessage {
   Engine* engine;
 };
 
+// One that came up within a callback of the transport, before there was a connection; it is sent right after.
+class HeldBack final : public Poller {
+ public:
+  HeldBack(Engine& engine, int to, const Header& header, std::string bytes)
+      : engine_(engine), to_(to), header_(header), bytes_(std::move(bytes)) {
+    engine_.add_poller(*this);
+    engine_.add_pending();
+  }
+  bool poll() override {
+    if (engine_.transport().way_to(to_, true) == transport::Transport::Way::later) return false;
+    engine_.remove_poller(*this);
+    engine_.remove_pending();
+    const std::unique_ptr<HeldBack> over(this);
+    engine_.send_control(to_, header_, std::move(bytes_));
+    return true;
+  }
+  bool awaits(Match&) const override { return false; }
+
+ private:
+  Engine& engine_;
+  const int to_;
+  const Header header_;
+  std::string bytes_;
+};
+
 }  // namespace
 
-void Engine::send_control(int to, Header header, std::string bytes) {
+void Engine::send_control(int to, Header header, std::string bytes, bool may_be_lost) {
+  using Way = transport::Transport::Way;
+  const Way way = to == process_ || !may_be_lost ? Way::open : transport_->way_to(to, true);
+  // A question without an answer, which its asker expects.
+  if (way == Way::closed) return say(Level::debug, "there is no connection to process {} for a control message", to);
+  if (way == Way::later) return void(new HeldBack(*this, to, header, std::move(bytes)));
   const Header counted =
       to == process_ ? Header{.process = process_} : next_header(to, Kind::message);
   header.context = kControlContext;
@@ -40,7 +70,6 @@ void Engine::send_control(int to, Header header, std::string bytes) {
   message->outgoing.payload = {message->bytes.data(), header.bytes, &Layout::bytes()};
   message->outgoing.owner = message;
   message->outgoing.sent = [](transport::Outgoing& outgoing, Error error) {
-    // One that does not come through is a question without an answer, which the asker expects.
     if (error) say(Level::debug, "a control message is lost: {}", error.message());
     auto* sent = static_cast<ControlMessage*>(outgoing.owner);
     sent->engine->remove_pending();

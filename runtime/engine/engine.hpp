@@ -194,8 +194,9 @@ class Engine final : private transport::Receiver {
   // nullptr: nobody looks on. Outlives the engine, or is taken away before.
   void set_observer(Observer* observer) { observer_ = observer; }
   // To the observer of process `to`: header.tag, and what both sides make of the other fields but
-  // `context`, `process` and `order`. Neither blocks nor tells when it has left.
-  void send_control(int to, transport::Header header, std::string bytes = {});
+  // `context`, `process` and `order`. Neither blocks nor tells when it has left. One that may be lost is, without an
+  // error, where there is no connection and none can be made (transport::Transport::way_to).
+  void send_control(int to, transport::Header header, std::string bytes = {}, bool may_be_lost = true);
   // Handles active messages from now on; outlives the engine, or is taken away with nullptr.
   void set_active_handler(ActiveHandler* handler);
   // To the handler of process `to`, perhaps this one: `bytes` at `data`, which is copied, and of
@@ -229,11 +230,14 @@ class Engine final : private transport::Receiver {
   // Changes with every event that may let a blocked thread go on, and when threads begin to sleep.
   uint64_t events() const { return events_; }
   bool moving() const { return fetching_ > 0; }  // bytes are on their way into my memory
-  // visit(process, sent, received), by process: messages so far, without control messages.
+  // visit(process, sent, received), by process: messages so far, without control messages, and without those
+  // with whom only these were exchanged.
   template <class Visit>
   void each_peer(Visit&& visit) const {
-    for (const PeerOrder* p : peers_in_order())
-      if (p->next_out | p->next_in) visit(p->process, p->next_out - p->told, p->next_in - p->heard);
+    for (const PeerOrder* p : peers_in_order()) {
+      const uint32_t sent = p->next_out - p->told, received = p->next_in - p->heard;
+      if (sent | received) visit(p->process, sent, received);
+    }
   }
   // Processes of which it keeps anything: those that this one has spoken to, or that have spoken to it.
   size_t peers() const { return peers_.size(); }

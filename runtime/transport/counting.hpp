@@ -31,6 +31,7 @@ class Counting final : public Transport, private Receiver {
   void notify(int peer, const Header& header) override { inner_.notify(peer, header); }
   void fetch(void* rendezvous, Fetch& fetch) override { inner_.fetch(rendezvous, fetch); }
   void discard(void* rendezvous) override { inner_.discard(rendezvous); }
+  Way way_to(int peer, bool connects) override { return inner_.way_to(peer, connects); }
   bool progress() override { return inner_.progress(); }
   bool progress_here(int calls) override { return inner_.progress_here(calls); }
   void spread() override { inner_.spread(); }

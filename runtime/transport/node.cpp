@@ -235,6 +235,19 @@ void Node::notify(int peer, const Header& header) {
   }
 }
 
+Transport::Way Node::way_to(int peer, bool connects) {
+  switch (route_to(peer)) {
+    case Route::shared:
+      return Way::open;
+    case Route::ucx:
+      return ucx_->way_to(peer, connects);
+    case Route::foreign:
+      return foreign_.at(peer).by->way_to(peer, connects);
+    default:
+      return Way::closed;
+  }
+}
+
 Result<std::string> Node::open_to(Reach reach) {
   Ucx*& way = reach == Reach::near ? near_ : far_;
   if (way) return way->address();

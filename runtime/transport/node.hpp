@@ -67,6 +67,7 @@ class Node final : public Transport {
   void notify(int peer, const Header& header) override;
   void fetch(void* rendezvous, Fetch& fetch) override;
   void discard(void* rendezvous) override;
+  Way way_to(int peer, bool connects) override;
   bool progress() override;
   bool progress_here(int calls) override;
   void spread() override {

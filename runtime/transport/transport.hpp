@@ -108,6 +108,13 @@ class Transport {
   virtual void fetch(void* rendezvous, Fetch& fetch) = 0;
   virtual void discard(void* rendezvous) = 0;
 
+  // For what may be lost: is there a way to `peer`? It is asked before the message gets its Header::order, which has no
+  // gaps. closed: there is none, and where `connects` is set none could be made, for which nobody is to blame; or so
+  // many have been made for this alone that the next one could be what the program lacks. later: it is to be made, but
+  // not within a callback of progress().
+  enum class Way : uint8_t { open, later, closed };
+  virtual Way way_to(int peer, bool connects) { return (void)peer, (void)connects, Way::open; }
+
   // Drives everything once; true if anything happened.
   virtual bool progress() = 0;
   // The same for who waits for nothing but shared memory: what is dear to ask is mostly left out. So

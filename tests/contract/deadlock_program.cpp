@@ -420,6 +420,13 @@ const std::map<std::string, std::function<void()>> cases{
        if (rank == size - 1)
          for (int i = 1; i < size - 1; ++i) send(i, 2);
      }},
+    // Nobody is connected but by that one message.
+    {"slow_any_one",
+     [] {
+       if (rank == 0) return recv(MPI_ANY_SOURCE);
+       compute(kLong);
+       if (rank == 1) send(0);
+     }},
     {"slow_finalize",
      [] {
        if (rank == 0) compute(kLong);

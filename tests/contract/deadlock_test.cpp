@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Who waits in vain, on graphs written by hand and on random ones against a direct evaluation.
 #include "contract/deadlock.hpp"
+#include "contract/relay.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <random>
+#include <set>
 #include <utility>
+#include <vector>
 
 namespace tutti::contract {
 namespace {
@@ -236,6 +240,28 @@ TEST(Deadlock, agrees_with_the_definition_on_random_graphs) {
   }
   EXPECT_GT(with_dead, 500);
   EXPECT_LT(with_dead, 3500);
+}
+
+// From everybody to everybody, by few hops, and by few connections of each rank in either direction.
+TEST(Relay, reaches_all_by_few_connections) {
+  for (const int ranks : {2, 3, 4, 7, 8, 31, 32, 33, 100}) {
+    const int most = std::bit_width(static_cast<unsigned>(ranks - 1));
+    std::vector<std::set<int>> to(static_cast<size_t>(ranks)), from(static_cast<size_t>(ranks));
+    for (int first = 0; first < ranks; ++first)
+      for (int last = 0; last < ranks; ++last) {
+        int hops = 0;
+        for (int at = first; at != last; ++hops) {
+          const int next = next_hop(at, last, ranks);
+          ASSERT_TRUE(next >= 0 && next < ranks && next != at);
+          to[static_cast<size_t>(at)].insert(next);
+          from[static_cast<size_t>(next)].insert(at);
+          at = next;
+          ASSERT_LE(hops, most) << first << " to " << last << " of " << ranks;
+        }
+      }
+    for (const auto& each : to) EXPECT_LE(static_cast<int>(each.size()), most) << ranks;
+    for (const auto& each : from) EXPECT_LE(static_cast<int>(each.size()), most) << ranks;
+  }
 }
 
 }  // namespace

@@ -32,7 +32,7 @@ class Rank final : public engine::Observer {
        std::function<void(int, const Deadlock&)> found)
       : engine(transport, id, {10, 20}),
         channel{&engine, kHidden, id, std::move(peers)},
-        standstill(engine, {.limit = 60ms, .second_look = 20ms},
+        standstill(engine, {.limit = 60ms, .second_look = 20ms, .most_asked = 3},
                    {.tell =
                         [this](int to, const Bytes& b) {
                           engine.send_control(
@@ -219,6 +219,29 @@ TEST(Standstill, collectives_with_a_late_rank_are_no_deadlock) {
     });
     EXPECT_TRUE(o.reporters.empty()) << late;
   }
+}
+
+// More than are asked at a time; the last one alone computes, and the first waits for any of them.
+TEST(Standstill, one_of_many_computes) {
+  constexpr int kSize = 12;
+  const Outcome o = run(kSize, [](Rank& rank, int id) {
+    if (id == kSize - 1) std::this_thread::sleep_for(400ms);
+    if (id == 0) return rank.recv(engine::kAnySource, 1, kSize);
+    if (id == kSize - 1) {
+      rank.send(0, 1);
+      for (int other = 1; other < kSize - 1; ++other) rank.send(other, 2);
+      return;
+    }
+    rank.recv(kSize - 1, 2, kSize);
+  });
+  EXPECT_TRUE(o.reporters.empty());
+}
+
+TEST(Standstill, anybody_of_many_will_do_but_nobody_is_left) {
+  constexpr int kSize = 12;
+  const Outcome o = run(kSize, [](Rank& rank, int id) { rank.recv(id ? 0 : engine::kAnySource, 1, kSize); });
+  EXPECT_EQ(o.reporters, (std::vector{0}));
+  EXPECT_EQ(o.members.size(), static_cast<size_t>(kSize));
 }
 
 // A random order of sends and receives that is legal: everybody walks the same list of pairs.

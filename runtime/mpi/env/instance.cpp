@@ -22,6 +22,7 @@
 #include "mpi/object/process.hpp"
 #include "mpi/p2p/bsend.hpp"
 #include "mpi/process/parent.hpp"
+#include "transport/ends.hpp"
 
 namespace tutti::mpi {
 namespace {
@@ -153,6 +154,9 @@ Error part_from_others(Process& p, bool closes) {
   if (p.transport->has_ucx()) {
     if (Error ended = run(*p.world, coll::Call{.kind = coll::Collective::barrier})) return ended;
     flush(p);
+    // Nothing is awaited of anybody any more. A peer may be gone from here on, and UCX, which may still be making a
+    // connection to it, calls that a timeout of its endpoint.
+    transport::say_no_ucx_errors();
   }
   take_what_has_come(p);
   if (closes) p.helper.reset();
@@ -195,6 +199,7 @@ void part_at_exit(Process& p) {
     p.engine->set_observer(nullptr);
   }
   flush(p);
+  transport::say_no_ucx_errors();  // others may be gone, as in part_from_others()
   p.helper.reset();
   close_process(p);
 }

@@ -27,6 +27,7 @@ class Stress final : public Transport, private Receiver {
   void notify(int peer, const Header& header) override { inner_.notify(peer, header); }
   void fetch(void* rendezvous, Fetch& fetch) override { inner_.fetch(rendezvous, fetch); }
   void discard(void* rendezvous) override { inner_.discard(rendezvous); }
+  Way way_to(int peer, bool connects) override { return inner_.way_to(peer, connects); }
   int descriptor() const override { return inner_.descriptor(); }
   void spread() override { inner_.spread(); }
   bool arm(bool by_flags) override { return held_ == 0 && inner_.arm(by_flags); }

@@ -17,6 +17,7 @@
 #include "base/log.hpp"
 #include "base/own_threads.hpp"
 #include "base/probe.hpp"
+#include "transport/ends.hpp"
 #include "transport/ucx/ucx_context.hpp"
 #include "transport/ucx/ucx_guard.hpp"
 #include "transport/ucx/ucx_hooks.hpp"
@@ -42,14 +43,12 @@ size_t packed_size(void* payload) {
 }
 size_t pack(void* payload, size_t offset, void* out, size_t room) {
   const auto& from = *static_cast<Payload*>(payload);
-  const int64_t length = std::min<int64_t>(static_cast<int64_t>(room),
-                                           from.bytes() - static_cast<int64_t>(offset));
+  const int64_t length = std::min<int64_t>(static_cast<int64_t>(room), from.bytes() - static_cast<int64_t>(offset));
   from.pack(static_cast<int64_t>(offset), out, length);
   return static_cast<size_t>(length);
 }
 ucs_status_t unpack(void* payload, size_t offset, const void* in, size_t length) {
-  static_cast<Payload*>(payload)->unpack(static_cast<int64_t>(offset), in,
-                                         static_cast<int64_t>(length));
+  static_cast<Payload*>(payload)->unpack(static_cast<int64_t>(offset), in, static_cast<int64_t>(length));
   return UCS_OK;
 }
 void finish(void*) {}
@@ -87,6 +86,7 @@ class UcxTransport final : public Ucx {
   void send(int peer, Outgoing& outgoing) override;
   bool send_now(int peer, const Header& header, uint64_t ticket, const std::byte* data) override;
   void notify(int peer, const Header& header) override;
+  Way way_to(int peer, bool connects) override;
   void fetch(void* rendezvous, Fetch& fetch) override;
   void discard(void* rendezvous) override {
     if (!announced_by_.empty()) announced_by_.erase(rendezvous);
@@ -109,10 +109,8 @@ class UcxTransport final : public Ucx {
   Result<ucp_ep_h> endpoint(int peer);
   Result<ucp_ep_h> connect(int peer);
   Result<ucp_ep_h> try_to_connect(int peer);
-  void describe(ucp_request_param_t& param, const void*& buffer, size_t& count,
-                Payload& payload) const;
-  void describe_as_packed(ucp_request_param_t& param, const void*& buffer, size_t& count,
-                          Payload& payload) const;
+  void describe(ucp_request_param_t& param, const void*& buffer, size_t& count, Payload& payload) const;
+  void describe_as_packed(ucp_request_param_t& param, const void*& buffer, size_t& count, Payload& payload) const;
   void close_endpoints();
 
   ucp_context_h context_ = nullptr;
@@ -134,12 +132,12 @@ class UcxTransport final : public Ucx {
   };
   static void finish(Fragile* fragile, bool fine);
   static void report(Fragile& fragile, Error error);
-  std::set<int> watched_;            // may end before this process does
-  std::set<int> lost_;               // of these: have ended
+  std::set<int> watched_, lost_;  // may end before this process does, and of these: have ended
   std::set<Fragile*> fragile_;
   std::unordered_map<void*, int> announced_by_;  // long messages of watched processes that wait for their receive
   std::vector<void*> flushes_;                   // of the endpoints, where the worker's would wait for ever
   bool within_ucx_ = false;          // it calls back
+  std::set<int> unasked_;            // those that are connected for what may be lost alone
   std::vector<Late> late_;
   std::function<void(int, const Error&)> no_way_;
   int descriptor_ = -1;
@@ -149,6 +147,9 @@ class UcxTransport final : public Ucx {
 // Of a worker, while it is opened (UCX 1.13 over tcp holds 12 then); and of
 // connections to a peer, where as many may come from peers meanwhile (2 with 2 devices).
 constexpr int kFilesOfWorker = 18, kFilesOfConnection = 8;
+// What may be lost opens so many connections, and leaves the program so many files.
+constexpr size_t kMostUnasked = 64;
+constexpr int kFilesLeft = 32;
 
 Error UcxTransport::start(const UcxOptions& options) {
   if (Error e = probe_descriptors(kFilesOfWorker)) return e;
@@ -261,6 +262,18 @@ Result<ucp_ep_h> UcxTransport::connect(int peer) {
   return connected;
 }
 
+// A connection that was made for what may be lost stays counted as such, also when the program uses it later: that
+// would have to be noticed at each message.
+Transport::Way UcxTransport::way_to(int peer, bool connects) {
+  if (const ucp_ep_h* const known = endpoints_.find(peer)) return *known ? Way::open : Way::closed;
+  if (!connects) return Way::closed;
+  if (within_ucx_) return Way::later;
+  if (unasked_.size() >= kMostUnasked || probe_descriptors(kFilesOfConnection + kFilesLeft)) return Way::closed;
+  if (!try_to_connect(peer)) return Way::closed;
+  unasked_.insert(peer);
+  return Way::open;
+}
+
 Result<ucp_ep_h> UcxTransport::try_to_connect(int peer) {
   Result<std::string> address = book_(peer);
   if (!address) return std::move(address).error();
@@ -275,6 +288,7 @@ Result<ucp_ep_h> UcxTransport::try_to_connect(int peer) {
     params.err_handler.cb = [](void*, ucp_ep_h, ucs_status_t) {};  // lose() tells what waits
   }
   ucp_ep_h ep = nullptr;
+  const StartsOwnThreads of_ucx;
   const ucs_status_t status = ucp_ep_create(worker_, &params, &ep);
   if (status != UCS_OK)
     return failure(MPI_ERR_OTHER,
@@ -286,9 +300,7 @@ Result<ucp_ep_h> UcxTransport::try_to_connect(int peer) {
   return ep;
 }
 
-void UcxTransport::describe(ucp_request_param_t& param, const void*& buffer, size_t& count,
-  const StartsOwnThreads of_ucx;
-                            Payload& payload) const {
+void UcxTransport::describe(ucp_request_param_t& param, const void*& buffer, size_t& count, Payload& payload) const {
   if (payload.contiguous()) {
     buffer = payload.data();
     count = static_cast<size_t>(payload.bytes());
@@ -346,8 +358,7 @@ void UcxTransport::send(int peer, Outgoing& outgoing) {
   outgoing.sent(outgoing, status == UCS_OK ? Error() : ucx_failure("send", status));
 }
 
-bool UcxTransport::send_now(int peer, const Header& header, uint64_t ticket,
-                            const std::byte* data) {
+bool UcxTransport::send_now(int peer, const Header& header, uint64_t ticket, const std::byte* data) {
   if (!short_ || header.bytes > UcxShort::kLongest || is_too_early_for(peer)) return false;
   Result<ucp_ep_h> ep = endpoint(peer);
   return ep && short_->send_now(*ep, header, ticket, data);  // send() tells what was wrong
@@ -375,9 +386,8 @@ void UcxTransport::notify(int peer, const Header& header) {
   if (!UCS_PTR_IS_PTR(request)) delete copy;
 }
 
-ucs_status_t UcxTransport::on_message(void* self, const void* header, size_t header_length,
-                                      void* data, size_t length,
-                                      const ucp_am_recv_param_t* param) {
+ucs_status_t UcxTransport::on_message(void* self, const void* header, size_t header_length, void* data,
+                                      size_t length, const ucp_am_recv_param_t* param) {
   TUTTI_INVARIANT(header_length == sizeof(Header), "a message with a foreign header arrived");
   Arrival arrival;
   std::memcpy(&arrival.header, header, sizeof(Header));
@@ -399,8 +409,7 @@ ucs_status_t UcxTransport::on_message(void* self, const void* header, size_t hea
 
 void UcxTransport::fetch(void* rendezvous, Fetch& fetch) {
   ucp_request_param_t param{};
-  param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA |
-                       UCP_OP_ATTR_FLAG_NO_IMM_CMPL;
+  param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FLAG_NO_IMM_CMPL;
   param.user_data = &fetch;
   param.cb.recv_am = [](void* request, ucs_status_t status, size_t, void* user_data) {
     ucp_request_free(request);
@@ -443,6 +452,7 @@ void UcxTransport::finish(Fragile* fragile, bool fine) {
 
 void UcxTransport::lose(int peer) {
   if (!lost_.insert(peer).second) return;
+  unasked_.erase(peer);
   // Its endpoint goes with the worker: to close it would wait for the peer.
   if (endpoints_.find(peer)) endpoints_.set(peer, nullptr);
   // What is told may begin or end others.

@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "base/late_word.hpp"
+#include "transport/ends.hpp"
 
 namespace tutti::transport {
 namespace {

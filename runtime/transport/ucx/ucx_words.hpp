@@ -8,7 +8,5 @@ namespace tutti::transport {
 // From here on an error line of UCX's, and a fatal one, behind which it ends the process, is kept back for two seconds, and left out when the job ends meanwhile
 // (base/late_word.hpp). Where the user has set UCX_LOG_LEVEL it is printed as it comes. Any number of times.
 void keep_back_ucx_errors();
-// From here on they are left out: peers may end that are not of this job, and the program is told of that.
-void say_no_ucx_errors();
 
 }  // namespace tutti::transport
