@@ -47,6 +47,10 @@ MAY_BE_NULL = {("MPI_Init", "argc"), ("MPI_Init", "argv"), ("MPI_Init_thread", "
 ANY_VALUE = {"BUFFER", "EXTRA_STATE", "EXTRA_STATE2", "ATTRIBUTE_VAL", "ATTRIBUTE_VAL_10", "FUNCTION", "POLYFUNCTION",
              "TOOL_MPI_OBJ"}
 
+# Their errors go to the error handler that they are given for what they make, of the named kind.
+HANDLER_OF_NEW = {"MPI_Comm_create_from_group": "communicator", "MPI_Intercomm_create_from_groups": "communicator",
+                  "MPI_Session_init": "session"}
+
 # Of a null handle these give the name, too (the standard, section 7.8 and its like). They take a pointer to
 # the object, nullptr for a null handle.
 NAME_NULL = {"MPI_Comm_get_name", "MPI_Type_get_name", "MPI_Win_get_name"}
@@ -158,8 +162,11 @@ class Call:
             self.checks.append(f'entry.one_group(*{self.comm.name}_, "{self.comm.name}")')
         if "root" in self.names and self.comm:
             self.root()
+        first = len(self.checks)
         for p in function.parameters:
             self.arguments.append(self.argument(p))
+            if function.name in HANDLER_OF_NEW and p.type == "MPI_Errhandler":  # before all other arguments
+                self.checks.insert(first, self.checks.pop())
         for p in function.parameters:  # after their types and ranks are known to be good
             if p.kind == "BUFFER":
                 self.check_buffer(p)
@@ -358,7 +365,10 @@ class Call:
     def rest(self, notes, early):
         call = self.invocation()
         joined = " &&\n      ".join(self.checks)
-        guard = f"  if (!({joined}))\n    return entry.failed();\n" if self.checks else ""
+        failed = "entry.failed()"
+        if kind := HANDLER_OF_NEW.get(self.function.name):
+            failed = f"entry.failed_to_make(errhandler_, mpi::Errhandler::On::{kind})"
+        guard = f"  if (!({joined}))\n    return {failed};\n" if self.checks else ""
         locals_ = "".join(f"  {text}\n" for text in self.locals)
         locals_ += "".join(f"  {text}\n" for _, text in early)
         for mark, text in notes:

@@ -294,6 +294,11 @@ class Entry {
     if (window_) note_win(*window_);
     return raise_refusal(place(), told());
   }
+  // Of a function that is given the error handler of what it makes; nullptr: its handle is none.
+  int failed_to_make(mpi::Errhandler* errhandler, mpi::Errhandler::On kind) {
+    if (errhandler) mpi::raise_on_what_is_made(*errhandler, kind);
+    return failed();
+  }
   // A function that is not written yet, told to the communicator that it was given, if any.
   int unsupported(MPI_Comm comm = MPI_COMM_NULL) { return raise_unsupported(place(), comm); }
 

@@ -46,6 +46,12 @@ contains
     last_of = comm%MPI_VAL
   end subroutine
 
+  subroutine forgive(comm, error_code)
+    type(MPI_Comm) :: comm
+    integer :: error_code
+    error_code = merge(MPI_SUCCESS, MPI_ERR_OTHER, comm /= MPI_COMM_NULL)
+  end subroutine
+
   subroutine on_win_error(win, error_code)
     type(MPI_Win) :: win
     integer :: error_code
@@ -192,6 +198,11 @@ contains
     call check('handler of a communicator', errors == 1 .and. last_error == code .and. last_of == comm%MPI_VAL)
     call MPI_Comm_call_errhandler(comm, MPI_ERR_OTHER)
     call check('called', errors == 2 .and. last_error == MPI_ERR_OTHER)
+    call MPI_Comm_create_errhandler(forgive, handler)
+    call MPI_Comm_set_errhandler(comm, handler)
+    call MPI_Errhandler_free(handler)
+    call MPI_Send(memory, 1, MPI_INTEGER, ranks, 0, comm, code)
+    call check('code that the handler leaves', code == MPI_SUCCESS)
     call MPI_Comm_free(comm)
     errors = 0
     bytes = 16

@@ -53,8 +53,8 @@ class Comm final : public HasErrhandler {
   void note_context(uint64_t context) const;
   void forget_context(uint64_t context) const;
 
-  void call_user(const Errhandler& with, int code) override {
-    call_with_handle<MPI_Comm_errhandler_function>(with, handle, code);
+  int call_user(const Errhandler& with, int code) override {
+    return call_with_handle<MPI_Comm_errhandler_function>(with, handle, code);
   }
   contract::Ledger* ledger() const override { return hidden.ledger; }
   std::string description() const override;

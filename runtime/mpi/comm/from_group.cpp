@@ -16,19 +16,6 @@
 namespace tutti::mpi {
 namespace {
 
-// What stands in for the communicator that is not there yet: errors go to the handler that it would
-// have.
-class NotYet final : public HasErrhandler {
- public:
-  explicit NotYet(Errhandler& errhandler)
-      : HasErrhandler(Tag::freed, Errhandler::On::communicator, Ref<Errhandler>(&errhandler)) {}
-  void call_user(const Errhandler& with, int code) override {
-    call_with_handle<MPI_Comm_errhandler_function>(with, MPI_COMM_NULL, code);
-  }
-  std::string description() const override { return "a new communicator"; }
-  const char* noun() const override { return "communicator"; }
-};
-
 uint64_t hash(uint64_t sum, const void* data, size_t bytes) {  // FNV-1a
   for (const auto* at = static_cast<const unsigned char*>(data); bytes > 0; --bytes, ++at)
     sum = (sum ^ *at) * 0x100000001b3;
@@ -71,10 +58,6 @@ uint64_t number_of_call(const char* string_tag, std::initializer_list<const Grou
   return sum;
 }
 
-void raise_on_what_is_made(Errhandler& errhandler) {
-  error_object() = Ref<HasErrhandler>::adopt(new NotYet(errhandler));
-}
-
 void tell_group(uint64_t call, const ProcessList& processes, int rank, void* data, size_t bytes) {
   const engine::Match match{ContextPool::without_parent(), 0, static_cast<int>(call & 0x7fffffff),
                             static_cast<uint32_t>(call >> 32)};
@@ -110,7 +93,7 @@ Error comm_create_from_group(Group& group, const char* stringtag, Info* info,
     if (context == kNoContext) error = no_context_for(stringtag);
   }
   if (error) {
-    raise_on_what_is_made(errhandler);
+    raise_on_what_is_made(errhandler, Errhandler::On::communicator);
     return error;
   }
   auto* made = new Comm(Ref<Group>(&group), context, Ref<Errhandler>(&errhandler));

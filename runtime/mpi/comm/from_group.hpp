@@ -18,8 +18,6 @@ Error foreign_member(const Group& group, const char* argument);
 uint64_t number_of_call(const char* string_tag, std::initializer_list<const Group*> groups);
 // As in making.hpp, in messages of `call`, which belong to no communicator.
 void tell_group(uint64_t call, const ProcessList& processes, int rank, void* data, size_t bytes);
-// The error that is about to be returned goes to the handler of the communicator that was not made.
-void raise_on_what_is_made(Errhandler& errhandler);
 Error no_context_for(const char* string_tag);
 // Hands it out, with its predefined attributes and hints.
 void finish_new(Comm& made, const Info* info);

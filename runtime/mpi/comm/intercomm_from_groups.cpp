@@ -8,6 +8,7 @@
 #include "mpi/comm/api_comm.hpp"
 #include "mpi/comm/from_group.hpp"
 #include "mpi/comm/making.hpp"
+#include "mpi/object/entry.hpp"
 #include "mpi/object/process.hpp"
 
 namespace tutti::mpi {
@@ -107,7 +108,7 @@ Error intercomm_create_from_groups(Group& local_group, int local_leader, const G
   if (Error e = errhandler.suits(Errhandler::On::communicator)) return e;
   Error error = make(local_group, local_leader, remote_group, remote_leader, stringtag, info, errhandler,
                      newintercomm);
-  if (error) raise_on_what_is_made(errhandler);
+  if (error) raise_on_what_is_made(errhandler, Errhandler::On::communicator);
   return error;
 }
 

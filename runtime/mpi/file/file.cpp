@@ -31,8 +31,8 @@ class NullFile final : public HasErrhandler {
                       Ref<Errhandler>(&predefined_errhandler(MPI_ERRORS_RETURN))) {
     live_for_ever();
   }
-  void call_user(const Errhandler& with, int code) override {
-    call_with_handle<MPI_File_errhandler_function>(with, MPI_FILE_NULL, code);
+  int call_user(const Errhandler& with, int code) override {
+    return call_with_handle<MPI_File_errhandler_function>(with, MPI_FILE_NULL, code);
   }
   std::string description() const override { return "MPI_FILE_NULL"; }
   const char* noun() const override { return "file"; }

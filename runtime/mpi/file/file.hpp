@@ -55,8 +55,8 @@ class File final : public HasErrhandler {
     return concurrent_calls ? std::unique_lock(mutex) : std::unique_lock(mutex, std::defer_lock);
   }
 
-  void call_user(const Errhandler& with, int code) override {
-    call_with_handle<MPI_File_errhandler_function>(with, handle, code);
+  int call_user(const Errhandler& with, int code) override {
+    return call_with_handle<MPI_File_errhandler_function>(with, handle, code);
   }
   contract::Ledger* ledger() const override { return window->ledger(); }
   std::string description() const override;

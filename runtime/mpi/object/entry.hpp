@@ -24,13 +24,14 @@ inline std::atomic<Phase> phase{Phase::before_init};
 inline std::atomic<HasErrhandler*> on_no_object{nullptr};
 
 // Calls the error handler of `on`; with nullptr that of on_no_object, and without one the initial one.
-// Does not return if that handler ends the process. `text` is the sentence that a fatal handler prints, with the story of the incident below
+// Returns the code that the call returns, which a handler of the program's may have changed. Does not return if that
+// handler ends the process. `text` is the sentence that a fatal handler prints, with the story of the incident below
 // it. Called without the engine owned. (The standard, 9.3.)
 struct Incident {
   CallSite place;  // caller 0: there is no story
   std::vector<Mention> mentions;
 };
-void call_errhandler(HasErrhandler* on, int code, std::string_view text, const Incident& incident = {});
+int call_errhandler(HasErrhandler* on, int code, std::string_view text, const Incident& incident = {});
 
 // This thread is in a function of the program's that the library has called, perhaps with the handle
 // of an object that is freed but for what is under way.
@@ -66,5 +67,9 @@ inline Ref<HasErrhandler>& error_object() {
   static thread_local Ref<HasErrhandler> object;
   return object;
 }
+
+// The error that is about to be returned goes to the handler of the object that is not made: by way of error_object(),
+// if the handler is one for such objects.
+void raise_on_what_is_made(Errhandler& errhandler, Errhandler::On kind);
 
 }  // namespace tutti::mpi

@@ -280,20 +280,42 @@ Error Errhandler::suits(On object) const {
       text_of(on).plural, text_of(on).prefix, text_of(object).plural);
 }
 
-void call_errhandler(HasErrhandler* on, int code, std::string_view text, const Incident& incident) {
+int call_errhandler(HasErrhandler* on, int code, std::string_view text, const Incident& incident) {
   HasErrhandler* const raised_on = on;
   if (!on) on = on_no_object.load(std::memory_order_acquire);
   const Ref<Errhandler> handler = on ? on->errhandler : Ref<Errhandler>(&initial_errhandler());
   switch (handler->does) {
-    case Errhandler::Does::return_code: return;
+    case Errhandler::Does::return_code: return code;
     case Errhandler::Does::call_user: {
       const InCallback in_callback;
-      on->call_user(*handler, code);
-      return;
+      return on->call_user(*handler, code);
     }
     case Errhandler::Does::end_job:
     case Errhandler::Does::abort_communicator: end_job(code, text, raised_on, *handler, incident);
   }
+  return code;
+}
+
+namespace {
+
+// What stands in for an object that is not there yet: errors go to the handler that it would have.
+class NotYet final : public HasErrhandler {
+ public:
+  NotYet(Errhandler& errhandler, Errhandler::On kind)
+      : HasErrhandler(Tag::freed, kind, Ref<Errhandler>(&errhandler)) {}
+  int call_user(const Errhandler& with, int code) override {
+    if (kind == Errhandler::On::session)
+      return call_with_handle<MPI_Session_errhandler_function>(with, MPI_SESSION_NULL, code);
+    return call_with_handle<MPI_Comm_errhandler_function>(with, MPI_COMM_NULL, code);
+  }
+  std::string description() const override { return std::string("a new ") + noun(); }
+  const char* noun() const override { return kind == Errhandler::On::session ? "session" : "communicator"; }
+};
+
+}  // namespace
+
+void raise_on_what_is_made(Errhandler& errhandler, Errhandler::On kind) {
+  if (!errhandler.suits(kind)) error_object() = Ref<HasErrhandler>::adopt(new NotYet(errhandler, kind));
 }
 
 Error create_errhandler(Errhandler::Function function, Errhandler::On on, MPI_Errhandler* errhandler) {

@@ -46,8 +46,9 @@ class HasErrhandler : public NamedObject {
   HasErrhandler(Tag tag, Errhandler::On kind, Ref<Errhandler> errhandler)
       : NamedObject(tag), errhandler(std::move(errhandler)), kind(kind) {}
 
-  // Calls the user's function of `with` with the handle of this object.
-  virtual void call_user(const Errhandler& with, int code) = 0;
+  // Calls the user's function of `with` with the handle of this object. Returns the code that it leaves, which the
+  // function of MPI returns then (9.3.1).
+  virtual int call_user(const Errhandler& with, int code) = 0;
   // Where the contract checker keeps the collective calls on this object; nullptr: nowhere.
   virtual contract::Ledger* ledger() const { return nullptr; }
   // "MPI_COMM_WORLD (4 ranks)"
@@ -61,8 +62,9 @@ class HasErrhandler : public NamedObject {
 
 // How call_user() does it.
 template <class Function, class Handle>
-void call_with_handle(const Errhandler& with, Handle handle, int code) {
+int call_with_handle(const Errhandler& with, Handle handle, int code) {
   reinterpret_cast<Function*>(with.function)(&handle, &code);
+  return code;
 }
 
 // MPI_Xxx_create_errhandler, _set_, _get_ and _call_errhandler of all kinds of objects. `function` is the

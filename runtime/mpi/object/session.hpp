@@ -24,8 +24,8 @@ class Session final : public HasErrhandler {
         thread_level(thread_level),
         handle(handle_of(*this)) {}
 
-  void call_user(const Errhandler& with, int code) override {
-    call_with_handle<MPI_Session_errhandler_function>(with, handle, code);
+  int call_user(const Errhandler& with, int code) override {
+    return call_with_handle<MPI_Session_errhandler_function>(with, handle, code);
   }
   std::string description() const override { return "a session"; }
   const char* noun() const override { return "session"; }

@@ -97,8 +97,8 @@ class Window final : public HasErrhandler {
   // By target, once there was any. The engine's owner's.
   std::vector<Watchers> watchers;
 
-  void call_user(const Errhandler& with, int code) override {
-    call_with_handle<MPI_Win_errhandler_function>(with, handle, code);
+  int call_user(const Errhandler& with, int code) override {
+    return call_with_handle<MPI_Win_errhandler_function>(with, handle, code);
   }
   contract::Ledger* ledger() const override { return comm->ledger(); }
   std::string description() const override { return comm->description(); }

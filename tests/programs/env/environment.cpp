@@ -2,6 +2,7 @@
 // Initialisation, versions, clocks, memory, error classes, codes and strings, error handlers.
 // NOT_OPENMPI: 4.1 counts the end of the library version. NOT_MPICH: 4.0 has texts where none was given.
 #include <thread>
+#include <utility>
 
 #include "check.hpp"
 
@@ -167,6 +168,31 @@ void errors() {
   FAILS(MPI_Add_error_string(MPI_ERR_ARG, "not yours"), MPI_ERR_ARG);
 }
 
+// What the call returns (the standard, section 9.3.1): nothing has happened, or something else.
+void forgive(MPI_Comm*, int* code, ...) { *code = MPI_SUCCESS; }
+void rename_error(MPI_Comm*, int* code, ...) { *code = MPI_ERR_PORT; }
+
+void codes_of_handlers(const check::Program& world) {
+  MPI_Comm comm;
+  MPI_Errhandler handler;
+  MPI_Request request;
+  int value = 0;
+  OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+  using Case = std::pair<MPI_Comm_errhandler_function*, int>;
+  for (const auto& [function, wanted] : {Case{forgive, MPI_SUCCESS}, Case{rename_error, MPI_ERR_PORT}}) {
+    OK(MPI_Comm_create_errhandler(function, &handler));
+    OK(MPI_Comm_set_errhandler(comm, handler));
+    CHECK_EQ(MPI_Send(&value, 1, MPI_INT, world.size(), 0, comm), wanted);  // refused by its arguments
+    OK(MPI_Irecv(&value, 0, MPI_INT, world.rank(), 0, comm, &request));
+    OK(MPI_Send(&value, 1, MPI_INT, world.rank(), 0, comm));
+    CHECK_EQ(MPI_Wait(&request, MPI_STATUS_IGNORE), wanted);  // fails later
+    CHECK(request == MPI_REQUEST_NULL);
+    OK(MPI_Comm_call_errhandler(comm, MPI_ERR_OTHER));
+    OK(MPI_Errhandler_free(&handler));
+  }
+  OK(MPI_Comm_free(&comm));
+}
+
 void handlers(const check::Program& world) {
   MPI_Comm comm, copy;
   MPI_Errhandler mine, other, got;
@@ -225,6 +251,7 @@ int main(int argc, char** argv) {
     attributes();
     errors();
     handlers(world);
+    codes_of_handlers(world);
   }
   if (MPI_Initialized(&flag) != MPI_SUCCESS || !flag) return 1;
   if (MPI_Finalized(&flag) != MPI_SUCCESS || !flag) return 1;

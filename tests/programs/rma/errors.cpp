@@ -24,6 +24,7 @@ int put(int rank, MPI_Aint at, int count = 1, MPI_Datatype type = MPI_INT) {
 }
 
 void of_comm(MPI_Comm*, int*, ...) {}
+void forgive(MPI_Win*, int* code, ...) { *code = MPI_SUCCESS; }
 void of_win(MPI_Win*, int*, ...) {}
 
 void constructors() {
@@ -71,6 +72,15 @@ void handles() {
   OK(MPI_Win_create_errhandler(of_win, &handler));
   REFUSED(MPI_Comm_set_errhandler(MPI_COMM_SELF, handler), MPI_ERR_ERRHANDLER,
           "was made for windows");
+  OK(MPI_Errhandler_free(&handler));
+  // The call returns what the handler leaves.
+  OK(MPI_Win_create_errhandler(forgive, &handler));
+  MPI_Errhandler before;
+  OK(MPI_Win_get_errhandler(win, &before));
+  OK(MPI_Win_set_errhandler(win, handler));
+  OK(MPI_Win_unlock(0, win));
+  OK(MPI_Win_set_errhandler(win, before));
+  OK(MPI_Errhandler_free(&before));
   OK(MPI_Errhandler_free(&handler));
 }
 

@@ -20,6 +20,18 @@ void on_comm(MPI_Comm* comm, int* code, ...) {
   heard_comm = *comm;
 }
 
+void forgive(MPI_Session*, int* code, ...) { *code = MPI_SUCCESS; }
+
+// Of what is not made: called once, whatever argument is wrong.
+void expect_new_comm(int code, int error_class) {
+  CHECK_EQ(check::error_class(code), error_class);
+  CHECK_EQ(comm_calls, 1);
+  CHECK_EQ(comm_code, error_class);
+  CHECK(heard_comm == MPI_COMM_NULL);
+  CHECK_EQ(session_calls, 0);
+  comm_calls = 0;
+}
+
 void expect_session(MPI_Session session, int code, int error_class) {
   CHECK_EQ(check::error_class(code), error_class);
   CHECK_EQ(session_calls, 1);
@@ -45,6 +57,14 @@ int main() {
   session_calls = 0;
   OK(MPI_Info_free(&info));
 
+  CHECK_EQ(check::error_class(MPI_Session_init(MPI_INFO_NULL, of_session, nullptr)), MPI_ERR_ARG);
+  CHECK_EQ(session_calls, 1);
+  CHECK(heard == MPI_SESSION_NULL);
+  session_calls = 0;
+  OK(MPI_Session_create_errhandler(forgive, &got));
+  OK(MPI_Session_init(MPI_INFO_NULL, got, nullptr));  // what the handler leaves
+  OK(MPI_Errhandler_free(&got));
+
   OK(MPI_Session_init(MPI_INFO_NULL, of_session, &mine));
   MPI_Group group = MPI_GROUP_NULL;
   expect_session(mine, MPI_Group_from_session_pset(mine, "mpi://NOBODY", &group), MPI_ERR_ARG);
@@ -69,14 +89,17 @@ int main() {
   // What is not made: the handler that it would have.
   MPI_Comm comm = MPI_COMM_WORLD;
   const std::string too_long(MPI_MAX_STRINGTAG_LEN + 10, 't');
-  CHECK_EQ(check::error_class(
-               MPI_Comm_create_from_group(some, too_long.c_str(), MPI_INFO_NULL, of_comm, &comm)),
-           MPI_ERR_ARG);
-  CHECK_EQ(comm_calls, 1);
-  CHECK_EQ(comm_code, MPI_ERR_ARG);
-  CHECK(heard_comm == MPI_COMM_NULL);
-  CHECK_EQ(session_calls, 0);
-  comm_calls = 0;
+  expect_new_comm(MPI_Comm_create_from_group(some, too_long.c_str(), MPI_INFO_NULL, of_comm, &comm), MPI_ERR_ARG);
+  expect_new_comm(MPI_Comm_create_from_group(some, nullptr, MPI_INFO_NULL, of_comm, &comm), MPI_ERR_ARG);
+  expect_new_comm(MPI_Comm_create_from_group(some, "t", MPI_INFO_NULL, of_comm, nullptr), MPI_ERR_ARG);
+  expect_new_comm(MPI_Comm_create_from_group(MPI_GROUP_NULL, "t", MPI_INFO_NULL, of_comm, &comm), MPI_ERR_GROUP);
+  const auto between = [&](MPI_Group local, const char* tag, MPI_Comm* made) {
+    return MPI_Intercomm_create_from_groups(local, 0, some, 0, tag, MPI_INFO_NULL, of_comm, made);
+  };
+  expect_new_comm(between(MPI_GROUP_NULL, "t", &comm), MPI_ERR_GROUP);
+  expect_new_comm(between(some, nullptr, &comm), MPI_ERR_ARG);
+  expect_new_comm(between(some, "t", nullptr), MPI_ERR_ARG);
+  expect_new_comm(between(some, too_long.c_str(), &comm), MPI_ERR_ARG);
   expect_session(mine, MPI_Comm_create_from_group(some, "tag", MPI_INFO_NULL, of_session, &comm),
                  MPI_ERR_ERRHANDLER);
 
