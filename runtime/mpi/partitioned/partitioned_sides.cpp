@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The two sides of a partitioned operation that has a peer.
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <mutex>
 #include <tuple>
@@ -153,7 +154,8 @@ class Receive final : public Partitioned {
   void post_all();
   void took(RecvOperation& op);
   int64_t whole() const { return bytes() * given_.partitions; }
-  bool fits() const { return greeting_.bytes * greeting_.partitions == whole(); }
+  int64_t sent() const { return greeting_.bytes * greeting_.partitions; }
+  bool fits() const { return sent() == whole(); }
   engine::Outcome all_of_it() const;
   Payload place(int first) const;
 
@@ -274,13 +276,13 @@ engine::Outcome Receive::all_of_it() const {
 Error Receive::error(bool in_pass) const {
   if (!is_greeted_) return {};
   if (!fits())
-    return failure(MPI_ERR_TRUNCATE,
+    return failure(sent() > whole() ? MPI_ERR_TRUNCATE : MPI_ERR_COUNT,
                    "rank {} sends {} partition{} of {} bytes with tag {}, and {} partition{} of {} "
-                   "bytes are expected: "
-                   "both sides must speak of as many bytes (the standard, section 4.2)",
+                   "bytes are expected, {} bytes {}: both sides must speak of as many bytes (the standard, section 4.2)",
                    given_.peer, greeting_.partitions, greeting_.partitions == 1 ? "" : "s",
                    greeting_.bytes, given_.tag, given_.partitions,
-                   given_.partitions == 1 ? "" : "s", bytes());
+                   given_.partitions == 1 ? "" : "s", bytes(), std::abs(sent() - whole()),
+                   sent() > whole() ? "less than it sends" : "more than it sends");
   if (const engine::Outcome outcome = all_of_it(); outcome.mpi_class == MPI_ERR_TYPE)
     return error_of_receive(outcome, {*given_.comm, *given_.type, given_.count * given_.partitions, given_.peer, given_.tag},
                             in_pass ? Asked::in_pass : Asked::unowned);

@@ -58,6 +58,7 @@ bool Request::take_from_others() {
 bool Request::look(MPI_Status& status) {
   if (!concurrent_calls || state_.load(std::memory_order_relaxed) == State::for_ever) {
     fill(status);
+    was_looked_at_.store(true, std::memory_order_relaxed);
     return true;
   }
   for (;;) {
@@ -67,6 +68,7 @@ bool Request::look(MPI_Status& status) {
     cpu::pause();
   }
   fill(status);
+  was_looked_at_.store(true, std::memory_order_relaxed);
   state_.store(State::complete, std::memory_order_release);
   return true;
 }

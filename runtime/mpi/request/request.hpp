@@ -48,6 +48,8 @@ class Request : public Object {
   bool take() { return !concurrent_calls || take_from_others(); }
   // The status of a complete request that stays what it is; false: another thread has taken it.
   bool look(MPI_Status& status);
+  // Has that been asked? Of a complete one.
+  bool was_looked_at() const { return was_looked_at_.load(std::memory_order_relaxed); }
 
   // The status of a complete operation, without MPI_ERROR; and its error, if it failed.
   virtual void fill(MPI_Status& status) const = 0;
@@ -100,6 +102,7 @@ class Request : public Object {
   enum class State : uint8_t { under_way, complete, looked_at, taken, for_ever };
   std::atomic<State> state_{State::under_way};
   bool well_ = false;
+  std::atomic<bool> was_looked_at_{false};  // says nothing of other memory: relaxed
   bool watched_ = false;  // it has not ended well, either, so that no short way leads past those who watch
   std::atomic<uint32_t> mark_{0};  // two threads that search the same array may set it: any of the two will do
 };

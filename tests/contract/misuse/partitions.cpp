@@ -64,7 +64,10 @@ void partitions_of_other_totals(Judge& judge) {
     Pair pair(cut[0], cut[1], cut[2], cut[3]);
     pair.start();
     OK(MPI_Pready_range(0, cut[0] - 1, pair.send));
-    judge.wrong("other totals", "MPI_Precv_init", MPI_Wait(&pair.receive, MPI_STATUS_IGNORE), MPI_ERR_TRUNCATE, "as many bytes");
+    judge.wrong("other totals", "MPI_Precv_init", MPI_Wait(&pair.receive, MPI_STATUS_IGNORE),
+                cut[0] * cut[1] > cut[2] * cut[3] ? MPI_ERR_TRUNCATE : MPI_ERR_COUNT,
+                cut[0] * cut[1] > cut[2] * cut[3] ? "bytes less than it sends: both sides must speak of as many bytes"
+                                                  : "bytes more than it sends: both sides must speak of as many bytes");
     judge.right("other totals sent", "MPI_Psend_init", MPI_Wait(&pair.send, MPI_STATUS_IGNORE));
   }
   for (const std::array<int, 4> cut : {std::array{2, 4, 4, 2}, {4, 2, 2, 4}, {8, 1, 1, 8}, {1, 6, 3, 2}, {3, 4, 4, 3}}) {

@@ -22,6 +22,11 @@ void active_collectives(Judge& judge) {
     judge.wrong("active collective freed", name, MPI_Request_free(&request), MPI_ERR_REQUEST, "active nonblocking collective");
     judge.wrong("active collective cancelled", name, MPI_Cancel(&request), MPI_ERR_REQUEST, "cannot be cancelled");
     judge.right("active collective completed", name, MPI_Wait(&request, MPI_STATUS_IGNORE));
+    // One that the program knows to be complete is not active any more.
+    OK(start(MPI_COMM_WORLD, &request));
+    for (int over = 0; !over;) OK(MPI_Request_get_status(request, &over, MPI_STATUS_IGNORE));
+    judge.right("complete collective freed", name, MPI_Request_free(&request));
+    CHECK(request == MPI_REQUEST_NULL);
   }
 }
 
