@@ -311,8 +311,9 @@ Result<NodeTask> make_task(const LaunchPlan& plan, const std::string& job_id,
   put_variable(task.environment, std::string(kLauncherVariable) + "=" + host_name());
   if (Error e = put_options_of_mpi(plan, task.map, task.environment))
     return e;
-  // Where the jobs that this one spawns may run.
-  if (plan.allocation.hosts.size() > 1 || !plan.allocation.hosts.front().own) {
+  // Where the jobs that this one spawns may run, if anything is said of that: also how many slots the own machine has.
+  const Host& first = plan.allocation.hosts.front();
+  if (plan.allocation.hosts.size() > 1 || !first.own || first.slots) {
     task.allocation = task.map.nodes;
     task.allocation_slots = task.map.slots;
   }

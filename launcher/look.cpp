@@ -135,8 +135,11 @@ void describe(const Record& record, const flight::Thread& thread, const flight::
                            : "";
   view.communicator = view.looks ? "" : comm_text(record, now.context);
   view.waits_for_count = view.inside ? thread.waits_for_count : 0;
-  for (int i = 0; i < std::min(view.waits_for_count, flight::kWaitsFor); ++i)
+  if (view.waits_for_count == 0) return;
+  for (int i = 0; i < std::min(view.waits_for_count - thread.elsewhere_count, flight::kWaitsFor); ++i)
     view.waits_for.push_back(thread.waits_for[i]);
+  for (int i = 0; i < thread.elsewhere_count; ++i)
+    view.waits_elsewhere.push_back({thread.elsewhere[i].job, thread.elsewhere[i].rank});
 }
 
 // The addresses whose places a view needs, in this order: of what it does, of what is shown of its
@@ -146,6 +149,7 @@ RankView view_of(const Record& record, const flight::FileRecord& files, bool wit
   RankView view;
   view.file = flight::file_calls_text(files);
   view.job = record.job;
+  view.job_number = record.job_number;
   view.host = record.host;
   view.program = record.program;
   view.launcher = variable_of_process(record.pid, kLauncherVariable);

@@ -15,10 +15,17 @@ struct CollectiveView {
   std::string place, communicator;
 };
 
+// A rank of another job; which one, the views tell that have the same number of theirs.
+struct ElsewhereView {
+  uint64_t job_number = 0;
+  int rank = 0;
+};
+
 // What one rank is doing, as a reader on its node sees it.
 struct RankView {
   std::string job, host, program;
   std::string launcher;  // the host of its mpirun; empty: not known
+  uint64_t job_number = 0;  // which the ranks of other jobs know its job by
   int rank = -1, size = 0, pid = 0;
   char process_state = '?';  // as in /proc/PID/stat: R, S, T, Z, …
   std::string kernel;        // the same of the thread that calls MPI, in words: KernelState::doing
@@ -32,6 +39,7 @@ struct RankView {
   bool exact = true;            // false: at most so long
   std::vector<int> waits_for;   // ranks of MPI_COMM_WORLD, if known
   int waits_for_count = 0;
+  std::vector<ElsewhereView> waits_elsewhere;
   std::string file;             // what its threads are at with files; empty: nothing
   std::vector<std::string> latest;  // calls, the latest first
   // The latest collective calls, the oldest first, where they were asked for.

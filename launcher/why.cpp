@@ -206,7 +206,10 @@ int why_command(const std::vector<std::string>& arguments) {
     return 1;
   }
   if (!options->records_of.empty()) return show_records(*options, found.ranks);
-  std::fputs((options->json ? why_json(found.ranks) : why_text(found.ranks)).c_str(), stdout);
+  JobNames jobs;  // also those that are not asked for, which ranks may wait for
+  for (const RankView& view : options->job.empty() ? std::vector<RankView>() : look_at_ranks(""))
+    jobs[view.job_number] = view.job;
+  std::fputs((options->json ? why_json(found.ranks, jobs) : why_text(found.ranks, jobs)).c_str(), stdout);
   return 0;
 }
 

@@ -76,16 +76,29 @@ std::string hosts_text(const Group& group) {
   return text;
 }
 
-std::string group_text(const Group& group, bool odd, bool several_hosts) {
+void add_names(JobNames& jobs, const std::vector<RankView>& ranks) {
+  for (const RankView& view : ranks)
+    if (view.job_number != 0) jobs[view.job_number] = view.job;
+}
+
+// "rank 0 of job tutti.1a2b", "rank 0 of another job".
+std::string elsewhere_text(const ElsewhereView& other, const JobNames& jobs) {
+  const auto name = jobs.find(other.job_number);
+  return fmt::format("rank {} of {}", other.rank, name == jobs.end() ? "another job" : "job " + name->second);
+}
+
+std::string group_text(const Group& group, bool odd, bool several_hosts, const JobNames& jobs) {
   double least = 1e99, most = -1;
   bool exact = true;
   std::vector<int> awaited;
+  std::set<std::string> elsewhere;
   for (const RankView* member : group.members) {
     const double seconds = static_cast<double>(member->milliseconds) / 1e3;
     if (seconds >= 0) least = std::min(least, seconds);
     most = std::max(most, seconds);
     exact = exact && member->exact;
     awaited.insert(awaited.end(), member->waits_for.begin(), member->waits_for.end());
+    for (const ElsewhereView& other : member->waits_elsewhere) elsewhere.insert(elsewhere_text(other, jobs));
   }
   std::ranges::sort(awaited);
   awaited.erase(std::unique(awaited.begin(), awaited.end()), awaited.end());
@@ -98,7 +111,9 @@ std::string group_text(const Group& group, bool odd, bool several_hosts) {
     else
       text += fmt::format(", {}{} ago", exact ? "" : "less than ", range);
   }
-  if (!awaited.empty()) text += fmt::format("; waiting for {}", ranks_text(awaited));
+  std::string others = awaited.empty() ? "" : ranks_text(awaited);
+  for (const std::string& other : elsewhere) others += (others.empty() ? "" : ", ") + other;
+  if (!others.empty()) text += "; waiting for " + others;
   if (several_hosts) text += "; on " + hosts_text(group);
   if (odd && group.members.size() == 1) text += fmt::format(" (process {})", group.members[0]->pid);
   text += '\n';
@@ -127,7 +142,8 @@ std::string json_text(const std::string& text) {
   }
   return out + '"';
 }
-std::string why_text(const std::vector<RankView>& ranks) {
+std::string why_text(const std::vector<RankView>& ranks, JobNames jobs) {
+  add_names(jobs, ranks);
   std::string text;
   for (size_t begin = 0; begin < ranks.size();) {
     size_t end = begin;
@@ -155,7 +171,7 @@ std::string why_text(const std::vector<RankView>& ranks) {
     for (const Group& group : groups)
       text += group_text(
           group, groups.size() > 1 && group.members.size() * 2 <= many + 1 && &group != &groups[0],
-          several_hosts);
+          several_hosts, jobs);
     if (groups.size() > 1 && many > 1) {
       std::vector<int> odd;
       for (const Group& group : groups)
@@ -169,12 +185,15 @@ std::string why_text(const std::vector<RankView>& ranks) {
   return text;
 }
 
-std::string why_json(const std::vector<RankView>& ranks) {
+std::string why_json(const std::vector<RankView>& ranks, JobNames jobs) {
+  add_names(jobs, ranks);
   std::string text = "[";
   for (const RankView& r : ranks) {
-    std::string awaited, latest;
+    std::string awaited, elsewhere, latest;
     for (const int rank : r.waits_for)
       awaited += fmt::format("{}{}", awaited.empty() ? "" : ",", rank);
+    for (const ElsewhereView& other : r.waits_elsewhere)
+      elsewhere += (elsewhere.empty() ? "" : ",") + json_text(elsewhere_text(other, jobs));
     for (const std::string& call : r.latest)
       latest += fmt::format("{}{}", latest.empty() ? "" : ",", json_text(call));
     text += fmt::format(
@@ -183,7 +202,7 @@ std::string why_json(const std::vector<RankView>& ranks) {
         "state\":\"{}\",\"kernel\":{},"
         "\"state\":\"{}\",\"call\":{},\"place\":{},\"communicator\":{},\"milliseconds\":{},"
         "\"exact\":{},\"waits_"
-        "for\":[{}],"
+        "for\":[{}],\"waits_elsewhere\":[{}],"
         "\"file\":{},\"latest\":[{}]}}",
         text.size() > 1 ? "," : "", json_text(r.job), r.rank, r.size, json_text(r.host), r.pid,
         json_text(r.program), r.process_state, json_text(r.kernel),
@@ -193,7 +212,7 @@ std::string why_json(const std::vector<RankView>& ranks) {
         : r.looks           ? "asking"
                             : "outside",
         json_text(r.call), json_text(r.place), json_text(r.communicator), r.milliseconds, r.exact,
-        awaited, json_text(r.file), latest);
+        awaited, elsewhere, json_text(r.file), latest);
   }
   return text + "\n]\n";
 }

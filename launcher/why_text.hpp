@@ -2,6 +2,8 @@
 // What ranks are doing, as text for people and as JSON for tools.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -10,8 +12,10 @@
 namespace tutti::launcher {
 
 // By job: ranks that do the same in one group, the odd ones named.
-std::string why_text(const std::vector<RankView>& ranks);
-std::string why_json(const std::vector<RankView>& ranks);
+// `jobs`: the names of jobs by RankView::job_number, beside those of `ranks`.
+using JobNames = std::map<uint64_t, std::string>;
+std::string why_text(const std::vector<RankView>& ranks, JobNames jobs = {});
+std::string why_json(const std::vector<RankView>& ranks, JobNames jobs = {});
 std::string json_text(const std::string& text);  // as JSON has it
 
 }  // namespace tutti::launcher

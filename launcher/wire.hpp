@@ -318,8 +318,14 @@ void fields(Archive& a, JobView& v) {
   a(v.notes);
 }
 template <class Archive>
+void fields(Archive& a, ElsewhereView& v) {
+  a(v.job_number);
+  a(v.rank);
+}
+template <class Archive>
 void fields(Archive& a, RankView& v) {
   a(v.job);
+  a(v.job_number);
   a(v.host);
   a(v.program);
   a(v.launcher);
@@ -339,6 +345,7 @@ void fields(Archive& a, RankView& v) {
   a(v.exact);
   a(v.waits_for);
   a(v.waits_for_count);
+  a(v.waits_elsewhere);
   a(v.file);
   a(v.latest);
   a(v.collectives);

@@ -102,7 +102,7 @@ double seconds_in(uint16_t function) {
 
 void switch_off() { off = true; }
 
-void open(std::string_view job, int rank, int size, std::string_view host) {
+void open(std::string_view job, uint64_t job_number, int rank, int size, std::string_view host) {
   if (Record* known = mine()) return known->phase.store(kRuns, std::memory_order_relaxed);
   const int fd = memfd_create(kMemoryName, MFD_CLOEXEC);
   void* memory = MAP_FAILED;
@@ -117,6 +117,7 @@ void open(std::string_view job, int rank, int size, std::string_view host) {
   made->rank = rank;
   made->size = size;
   put(made->job, job);
+  made->job_number = job_number;
   put(made->host, host);
   put(made->program, program_invocation_short_name);
   made->stamp = clock_now();
@@ -165,11 +166,14 @@ void waits() {
   if (t && t->inside && get(t->call->stamp) == 0) set(t->call->stamp, clock_now());
 }
 
-void waits_for(const int32_t* processes, int count) {
+void waits_for(const int32_t* processes, int count, const Elsewhere* elsewhere, int others) {
   Thread* t = thread();
   if (!t) return;
   for (int i = 0; i < std::min(count, kWaitsFor); ++i) set(t->waits_for[i], processes[i]);
-  set(t->waits_for_count, count);
+  others = std::min(others, kElsewhere);
+  for (int i = 0; i < others; ++i) copy(t->elsewhere[i], elsewhere[i]);
+  set(t->elsewhere_count, others);
+  set(t->waits_for_count, count + others);
 }
 
 // ---- communicators: the latest kComms
@@ -237,10 +241,11 @@ bool make_sound(Record& copy) {
       const uint8_t byte = *reinterpret_cast<const uint8_t*>(each);
       *each = byte != 0;
     }
-    thread.waits_for_count = std::clamp(thread.waits_for_count, 0, copy.size);
-    const auto end = thread.waits_for + std::min(thread.waits_for_count, kWaitsFor);
+    thread.waits_for_count = std::clamp(thread.waits_for_count, 0, copy.size + kElsewhere);
+    thread.elsewhere_count = std::clamp(thread.elsewhere_count, 0, std::min(thread.waits_for_count, kElsewhere));
+    const auto end = thread.waits_for + std::min(thread.waits_for_count - thread.elsewhere_count, kWaitsFor);
     if (std::any_of(thread.waits_for, end, [&](int32_t r) { return r < 0 || r >= copy.size; }))
-      thread.waits_for_count = 0;
+      thread.waits_for_count = thread.elsewhere_count = 0;
   }
   for (Comm& comm : copy.comm) {
     const uint8_t byte = *reinterpret_cast<const uint8_t*>(&comm.freed);

@@ -56,7 +56,15 @@ static_assert(sizeof(Call) == 88);
 
 inline constexpr uint64_t kAlwaysStamped =
     1024;  // the first calls, which are many programs' only ones
-inline constexpr int kThreads = 12, kComms = 96, kCalls = 256, kWaitsFor = 12;
+inline constexpr int kThreads = 12, kComms = 96, kCalls = 256, kWaitsFor = 12, kElsewhere = 4;
+
+// A process of another job, as every process understands it (boot/processes.hpp).
+struct Elsewhere {
+  uint64_t job = 0;
+  int32_t rank = 0;
+  int32_t unused = 0;
+  friend bool operator==(const Elsewhere&, const Elsewhere&) = default;
+};
 
 // One thread that calls MPI. Where it is the only one, it writes its calls at their places in the
 // ring; where there are several, each writes its own `now`, which goes there when the call returns:
@@ -76,6 +84,8 @@ struct alignas(64) Thread {
   // What the call waits for, once it has waited long: process ids.
   int32_t waits_for_count = 0;  // may exceed what is listed
   int32_t waits_for[kWaitsFor] = {};
+  int32_t elsewhere_count = 0;  // of these, the ones of other jobs, as far as they are listed
+  Elsewhere elsewhere[kElsewhere];
 };
 
 struct Comm {
@@ -97,6 +107,7 @@ struct Record {
   int32_t rank = -1;
   int32_t size = 0;
   char job[64] = {};
+  uint64_t job_number = 0;  // Elsewhere::job of its ranks
   char host[64] = {};
   char program[128] = {};
   uint64_t stamp = 0;  // both clocks at one moment: how to read stamps
@@ -112,7 +123,7 @@ struct Record {
 static_assert(sizeof(Record) < 64 << 10);
 // Record::phase. Between MPI_Init and MPI_Finalize, behind it, and at the end of MPI_Init for a debugger.
 inline constexpr int32_t kRuns = 1, kFinalized = 2, kAwaitsDebugger = 3;
-inline constexpr char kMagic[8] = {'t', 'u', 't', 't', 'i', 'f', 'r', '2'};
+inline constexpr char kMagic[8] = {'t', 'u', 't', 't', 'i', 'f', 'r', '3'};
 inline constexpr const char* kMemoryName = "tutti-flight-record";
 
 // A field that others may read, or write, at any time.
@@ -148,7 +159,7 @@ inline T copy_of(const T& from) {
 // Starts the record of this process; until then, and when it is switched off, everything below does
 // nothing.
 void switch_off();
-void open(std::string_view job, int rank, int size, std::string_view host);
+void open(std::string_view job, uint64_t job_number, int rank, int size, std::string_view host);
 
 uint64_t clock_now();
 
@@ -293,8 +304,8 @@ inline void look(uint16_t function, const void* caller) {
 
 // The call waits, and has for a while: the first time the clock is read.
 void waits();
-// For whom, if that is known.
-void waits_for(const int32_t* processes, int count);
+// For whom, if that is known: for so many of its own job, and of other ones.
+void waits_for(const int32_t* processes, int count, const Elsewhere* elsewhere, int others);
 
 void comm_made(const Comm& comm);
 void comm_named(uint64_t context, std::string_view name);

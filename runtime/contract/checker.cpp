@@ -309,6 +309,25 @@ void Checker::compare_unexpected() {
   for (const auto& [ledger, serial, rank, word] : found) ledger->differs(serial, rank, word);
 }
 
+// The processes of other jobs that this thread needs, by whatever call: some of them.
+std::vector<flight::Elsewhere> Checker::awaited_elsewhere() const {
+  std::vector<flight::Elsewhere> names;
+  const Others& others = hooks_.others;
+  if (!others.are_there || !others.are_there()) return names;
+  for (const engine::Blocked* b = engine_.blocked(); b; b = b->next) {
+    if (b->call != flight::thread() || !b->explain) continue;
+    engine::Condition needs;
+    b->explain(b->why, needs);
+    needs.each_actor([&](const engine::Actor& actor) {
+      if (actor.process < others.job_size || names.size() >= flight::kElsewhere) return;
+      const Name name = others.name_of(actor.process);
+      const flight::Elsewhere one{name.job, name.rank};
+      if (std::ranges::find(names, one) == names.end()) names.push_back(one);
+    });
+  }
+  return names;
+}
+
 void Checker::ask_those_awaited(std::chrono::nanoseconds since) {
   std::set<std::tuple<int, uint64_t, uint32_t>> awaited;  // process, context, serial
   std::set<int32_t> shown;
@@ -322,8 +341,9 @@ void Checker::ask_those_awaited(std::chrono::nanoseconds since) {
   };
   engine_.matcher().each_posted([&](const engine::RecvOperation& receive) { add(receive.match); });
   engine_.pollers().each_awaited(add);
-  const std::vector<int32_t> list(shown.begin(), shown.end());
-  flight::waits_for(list.data(), static_cast<int>(list.size()));
+  const std::vector<int32_t> list(shown.begin(), shown.lower_bound(hooks_.others.job_size));
+  const std::vector<flight::Elsewhere> elsewhere = awaited_elsewhere();
+  flight::waits_for(list.data(), static_cast<int>(list.size()), elsewhere.data(), static_cast<int>(elsewhere.size()));
   // Whoever comes later asks as well, so that an early question need not be repeated soon; and each
   // costs those asked some sleep.
   if (since < asked_at_) asked_at_ = {};

@@ -176,6 +176,7 @@ class Checker final : public engine::Observer {
   Side own_side(uint64_t context, uint32_t serial);
   void ask_those_awaited(std::chrono::nanoseconds since);
   void compare_unexpected();
+  std::vector<flight::Elsewhere> awaited_elsewhere() const;
 
   engine::Engine& engine_;
   const Options options_;

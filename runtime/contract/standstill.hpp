@@ -37,6 +37,7 @@ struct Others {
   // What every process understands, and the number of one here; -1: it is not known.
   Name (*name_of)(int process) = nullptr;
   int (*number_of)(const Name& name) = nullptr;
+  bool (*are_there)() = nullptr;  // is any of them known?
   std::string (*text_of)(int process) = nullptr;  // "rank 2 of another job on node3"
 };
 
@@ -54,10 +55,10 @@ class Standstill {
     std::chrono::nanoseconds limit = std::chrono::seconds(3);  // of standing still before it asks
     // Between the answers and the second question.
     std::chrono::nanoseconds second_look = std::chrono::milliseconds(200);
-  };
     // At once, of those about whom nothing is known: a rank that waits for any of thousands mostly hears from the first
     // ones that it waits rightly.
     size_t most_asked = 64;
+  };
   // What it needs of the others, all called with the engine owned.
   struct Means {
     // To the same object of another process.
@@ -99,8 +100,8 @@ class Standstill {
   void judge_second(Clock::time_point now);
   void give_up(Clock::time_point now);
   int speaker_of(const States& states) const;
-
   Clock::duration answer_time() const { return std::max<Clock::duration>(options_.limit, std::chrono::seconds(1)); }
+
   engine::Engine& engine_;
   const Options options_;
   const Means means_;

@@ -45,6 +45,31 @@ start_family() {
   launch_behind -n 2 "$jobs" parent stay
   within 20 children_ready || fail "the children do not start"
 }
+# Also slots that the own machine is given.
+test_by_library_spawned_jobs_have_the_universe_of_their_parents() {
+  launch --host localhost:16 -n 1 "$jobs" parent universe
+  expect_code 0
+  printed "parent: universe of 16"
+  [ "$(grep -c 'child: universe of 16' out)" = 2 ] || fail "the children do not have the slots"
+  nothing_is_left
+}
+# The parent waits for rank 1 of its children, who wait for it. Nobody looks for deadlocks meanwhile.
+why_names_both() {
+  "$build/bin/tutti" why >why 2>&1
+  [ "$(grep -c '^job ' why)" = 2 ] || return 1
+  local ours theirs
+  ours=$(sed -n 's/^job \([^:]*\): .*all of its 1 ranks.*/\1/p' why)
+  theirs=$(sed -n 's/^job \([^:]*\): .*all of its 2 ranks.*/\1/p' why)
+  grep -q "rank 0: in MPI_Recv.*waiting for rank 1 of job $theirs" why &&
+    grep -q "ranks 0, 1: in MPI_Barrier.*waiting for .*rank 0 of job $ours" why
+}
+test_by_library_why_names_the_other_job() {
+  export TUTTI_CONTRACT_STANDSTILL=600s
+  launch_behind -n 1 "$jobs" parent wait
+  within 20 why_names_both || fail "tutti why says $(cat why)"
+  fault kill -INT "$launched"
+  ends_in_time
+}
 test_by_library_killed_launcher_takes_spawned_job_along() {
   start_family
   fault kill -9 "$launched"

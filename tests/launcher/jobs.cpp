@@ -38,6 +38,13 @@ void say_ready(const char* word) {
   std::fflush(stdout);
 }
 
+void say_universe(const char* who) {
+  int *slots = nullptr, given = 0;
+  MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_UNIVERSE_SIZE, &slots, &given);
+  std::printf("%s: universe of %d\n", who, given ? *slots : -1);
+  std::fflush(stdout);
+}
+
 void child(MPI_Comm parent) {
   char what[32] = "";
   if (rank == 0) MPI_Recv(what, sizeof what, MPI_CHAR, 0, 0, parent, MPI_STATUS_IGNORE);
@@ -50,6 +57,12 @@ void child(MPI_Comm parent) {
     if (rank == 1) raise(SIGKILL);
   }
   if (word == "stay") say_ready("child ready");
+  if (word == "wait") MPI_Barrier(parent);
+  if (word == "universe") {
+    say_universe("child");
+    MPI_Comm_disconnect(&parent);
+    return;
+  }
   for (;;) pause();
 }
 
@@ -85,6 +98,12 @@ void parent(char** argv) {
     hear_of_the_end(inter);
   } else if (word == "unheard") {
     // Nothing more is called that the children would be needed for.
+  } else if (word == "wait") {
+    if (rank == 0) MPI_Recv(what, sizeof what, MPI_CHAR, 1, 0, inter, MPI_STATUS_IGNORE);
+    MPI_Barrier(MPI_COMM_WORLD);
+  } else if (word == "universe") {
+    say_universe("parent");
+    MPI_Comm_disconnect(&inter);
   } else if (word == "part") {
     MPI_Comm_disconnect(&inter);
     MPI_Barrier(MPI_COMM_WORLD);

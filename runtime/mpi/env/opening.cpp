@@ -103,6 +103,7 @@ contract::Others other_jobs(int job_size) {
                 return contract::Name{name.job, name.rank};
               },
           .number_of = [](const contract::Name& name) { return process().processes->find({name.job, name.rank}); },
+          .are_there = [] { return process().processes->count() > process().job->view().size; },
           .text_of = [](int number) { return process().processes->text(number); }};
 }
 
@@ -131,7 +132,7 @@ void open_contract(Process& p, const Config& config) {
   const contract::Options options = contract_options(config);
   if (options.level == contract::Level::off) return flight::switch_off();
   const boot::JobView& view = p.job->view();
-  flight::open(view.id, view.rank, view.size, view.host);
+  flight::open(view.id, p.processes->job(), view.rank, view.size, view.host);
   p.checker = std::make_unique<contract::Checker>(*p.engine, options, contract_hooks(view.size));
   const engine::Engine::Guard own(*p.engine);
   p.engine->set_observer(p.checker.get());
