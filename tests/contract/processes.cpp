@@ -19,7 +19,9 @@ const std::function<void()>* case_of(const std::string& wanted) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
+  const bool threads = argc > 1 && std::strstr(argv[argc > 2 && !std::strcmp(argv[1], "child") ? 2 : 1], "threads");
+  int provided;
+  MPI_Init_thread(&argc, &argv, threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
   program = argv[0];
   MPI_Comm_rank(world, &rank);
   MPI_Comm_size(world, &size);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Wrong use of ports, names and spawning gets its sentence and ends in time; the right twin says nothing.
 usage: processes.py MPIRUN PROGRAM [CASE…]"""
+import concurrent.futures
 import os
 import re
 import subprocess
@@ -9,6 +10,7 @@ import tempfile
 
 MPIRUN, PROGRAM, *ONLY = sys.argv[1:]
 SECONDS = 40
+AT_ONCE = 3  # they wait for most of their time
 ROOTS = r"rank 1 calls with root 1, rank 0 with root 0"
 
 # Case: number of ranks, and what one of the lines must say of the wrong one.
@@ -59,6 +61,13 @@ CASES = {
     "child_in_barrier_of_its_own": (2, r"deadlock: .*another job"),
     "child_does_not_part": (2, r"MPI_Comm_disconnect.*MPI_Barrier|MPI_Barrier.*MPI_Comm_disconnect"),
     "child_aborts": (2, r"MPI_Abort"),
+    "threads_ssend_both": (1, r"deadlock: rank 0 and rank 0 of another job.* wait for each other"),
+    "threads_late": (1, r"deadlock: rank 0 and rank 0 of another job.* wait for each other"),
+    "threads_over_a_port": (2, r"deadlock: ranks 0 and 1 wait for each other"),
+    "recv_from_finalize": (2, r"deadlock: rank 0 and rank 0 of another job.* wait for each other"),
+    "child_recv_from_finalize": (1, r"deadlock: rank 0 and rank 0 of another job.* wait for each other"),
+    "merge_against_finalize": (2, r"MPI_Intercomm_merge.*MPI_Finalize|MPI_Finalize.*MPI_Intercomm_merge|deadlock: .*another job"),
+    "child_merges_against_finalize": (1, r"MPI_Intercomm_merge.*MPI_Finalize|MPI_Finalize.*MPI_Intercomm_merge|deadlock: .*another job"),
     "parted_by_some": (2, r"MPI_Comm_disconnect.*MPI_Barrier|MPI_Barrier.*MPI_Comm_disconnect"),
     "used_after_parting": (1, r"MPI_Barrier: .*freed"),
     "parted_twice": (1, r"MPI_Comm_disconnect: .*freed"),
@@ -95,31 +104,25 @@ CASES = {
 }
 
 
-def run(case, which, level, names):
+def run(case, which, level):
     command = [MPIRUN, "-n", str(CASES[case][0]), f"--check={level}", "--timeout", str(SECONDS), "--set",
                "contract.standstill=1s", PROGRAM, case, which]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS + 20, check=False,
-                          env={**os.environ, "TUTTI_NAMES": names})
+    with tempfile.TemporaryDirectory() as names:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS + 20, check=False,
+                              env={**os.environ, "TUTTI_NAMES": names})
     return done.returncode, done.stdout + done.stderr
 
 
 def main():
-    failed = 0
-
-    def judge(case, which, level, good, code, text):
-        nonlocal failed
-        if not good:
-            failed += 1
-            print(f"--- {case} {which} with --check={level}: exit code {code}\n{text}")
-
     cases = {case: CASES[case] for case in ONLY} if ONLY else CASES
-    with tempfile.TemporaryDirectory() as names:
-        for case, (_, sentence) in cases.items():
-            code, text = run(case, "wrong", "basic", names)
-            judge(case, "wrong", "basic", code not in (0, 124) and re.search(sentence, text), code, text)
-            for level in ("basic", "strict"):
-                code, text = run(case, "right", level, names)
-                judge(case, "right", level, code == 0 and not text, code, text)
+    runs = [(case, *how) for case in cases for how in (("wrong", "basic"), ("right", "basic"), ("right", "strict"))]
+    failed = 0
+    with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+        for (case, which, level), (code, text) in zip(runs, pool.map(lambda r: run(*r), runs)):
+            good = code not in (0, 124) and re.search(cases[case][1], text) if which == "wrong" else code == 0 and not text
+            if not good:
+                failed += 1
+                print(f"--- {case} {which} with --check={level}: exit code {code}\n{text}")
     print(f"{len(cases)} wrong programs and their right twins, {failed} failures")
     return failed > 0
 

@@ -142,21 +142,22 @@ Error part_from_others(Process& p, bool closes) {
   }
   if (strict)
     if (Error untold = tell_left_over(closes)) return untold;
-  if (closes) {  // asks and answers no more
+  flush(p);
+  leave_connected_jobs();  // which waits for other jobs, and may wait in vain
+  if (closes) {            // asks and answers no more
     const engine::Engine::Guard own(*p.engine);
+    await_findings(p);
     p.engine->set_observer(nullptr);
   }
-  flush(p);
-  leave_connected_jobs();
   flush(p);
   // What the checker asked may have been all that a connection was made for, and UCX makes one with
   // the help of both ends: they stay until all are through.
   if (p.transport->has_ucx()) {
     if (Error ended = run(*p.world, coll::Call{.kind = coll::Collective::barrier})) return ended;
-    flush(p);
     // Nothing is awaited of anybody any more. A peer may be gone from here on, and UCX, which may still be making a
     // connection to it, calls that a timeout of its endpoint.
     transport::say_no_ucx_errors();
+    flush(p);
   }
   take_what_has_come(p);
   if (closes) p.helper.reset();
@@ -198,8 +199,8 @@ void part_at_exit(Process& p) {
     const engine::Engine::Guard own(*p.engine);
     p.engine->set_observer(nullptr);
   }
-  flush(p);
   transport::say_no_ucx_errors();  // others may be gone, as in part_from_others()
+  flush(p);
   p.helper.reset();
   close_process(p);
 }

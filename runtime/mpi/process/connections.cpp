@@ -29,6 +29,8 @@ namespace {
 using engine::Engine;
 
 constexpr char kFarewell = 'F';
+// The same in MPI_Finalize, which goes on until it is answered: the end of the lifeline before that is no good end.
+constexpr char kFinalizes = 'Z';
 // The root's job ends, and wants the other one to end with it; the code follows. What other ranks say of that comes by
 // messages, which may be behind the end of the lifeline.
 constexpr char kAborts = 'A';
@@ -69,14 +71,15 @@ void Connections::hear(News news, uint64_t context) {
     early_[context] = news;
     return;
   }
-  if (connection->over) return;
+  if (connection->lost || (connection->over && news == News::left)) return;
   connection->over = true;
-  if (news == News::lost) lose(*connection);
+  connection->lost = news == News::lost;
+  if (connection->lost) lose(*connection);
   engine_of_process().note_event();
 }
 
 void Connections::tell(Connection& connection, News news) {
-  if (connection.over) return;
+  if (connection.lost || (connection.over && news == News::left)) return;
   for (const int member : connection.local)
     if (member != my_process()) engine_of_process().send_news(member, news, connection.context);
   hear(news, connection.context);
@@ -87,6 +90,27 @@ void Connections::end_with(int process, int code) {
   for (const auto& [context, connection] : connections_)
     if (connection->over && gone_.contains(process) && std::ranges::count(connection->remote, process))
       end_if_told(*connection, process);
+}
+
+// The other side's root says farewell once all of its job have called MPI_Finalize. Which one is that root is not known
+// here: as long as one of them is alive, it may be. The others of this side hear of it by their root.
+void Connections::add_needs(engine::Condition& needs) const {
+  for (const auto& [context, connection] : connections_) {
+    if (connection->over) continue;
+    if (connection->lifeline < 0) {
+      connection->root == my_process() ? void(needs.always()) : void(needs.process(connection->root));
+      continue;
+    }
+    // Of a word that has come and is about to be heard: who has said it may be gone, and is not asked any more.
+    pollfd word{connection->lifeline, POLLIN, 0};
+    if (::poll(&word, 1, 0) != 0) {
+      needs.always();
+      continue;
+    }
+    needs.any();
+    for (const int process : connection->remote) needs.process(process);
+    needs.end();
+  }
 }
 
 bool Connections::is_to_end(uint64_t context) const {
@@ -143,29 +167,43 @@ bool is_to_end(uint64_t context) {
   const Engine::Guard own(engine_of_process());
   return connections().is_to_end(context);
 }
+bool has_parted(uint64_t context) {
+  const Engine::Guard own(engine_of_process());
+  const Connection* const connection = connections().find(context);
+  return !connection || connection->parts;
+}
+
+void take_word(int lifeline) {
+  char word = 0;
+  [[maybe_unused]] const ssize_t n = ::recv(lifeline, &word, 1, MSG_DONTWAIT);
+}
 
 // The root's look at the lifeline. Ends when it does.
 void watch(uint64_t context, int lifeline) {
-  bool farewell = false;
+  bool farewell = false, waits = false;  // for the farewell of this side
   for (;;) {
     char word = 0;
     pollfd one{lifeline, POLLIN, 0};
     if (::poll(&one, 1, -1) < 0 && errno == EINTR) continue;
-    const ssize_t n = ::recv(lifeline, &word, 1, MSG_DONTWAIT);
+    const ssize_t n = ::recv(lifeline, &word, 1, MSG_DONTWAIT | MSG_PEEK);
     if (n < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     const bool end = n <= 0;
     if (!end && word == kAborts) {
       int32_t code = 0;
+      take_word(lifeline);
       if (::recv(lifeline, &code, sizeof code, MSG_WAITALL) != sizeof code) continue;
       const Engine::Guard own(engine_of_process());
       if (const Connection* connection = connections().find(context))
         connections().end_with(connection->remote.front(), code);
       continue;
     }
-    if (!end) farewell |= word == kFarewell;
+    if (!end) farewell |= word == kFarewell || word == kFinalizes;
+    if (!end) waits |= word == kFinalizes;
+    if (end && waits && !has_parted(context)) farewell = false;
     if (end && !farewell && is_to_end(context)) await_launcher(context);
     {
       const Engine::Guard own(engine_of_process());
+      if (!end) take_word(lifeline);  // not before it is heard: Connections::add_needs() looks for it
       if (Connection* connection = connections().find(context))
         connections().tell(*connection, farewell ? News::left : News::lost);
     }
@@ -173,9 +211,10 @@ void watch(uint64_t context, int lifeline) {
   }
 }
 
-void say_farewell(const Connection& connection) {
+void say_farewell(Connection& connection, char word) {
+  connection.parts = true;
   if (connection.lifeline < 0) return;
-  [[maybe_unused]] const ssize_t n = ::send(connection.lifeline, &kFarewell, 1, MSG_NOSIGNAL);
+  [[maybe_unused]] const ssize_t n = ::send(connection.lifeline, &word, 1, MSG_NOSIGNAL);
 }
 
 void say_that_it_aborts(const Connection& connection, int32_t code) {
@@ -228,7 +267,7 @@ Error part(Comm& comm) {
     const Engine::Guard own(engine_of_process());
     connection = connections().take(comm.context());
   }
-  say_farewell(*connection);
+  say_farewell(*connection, kFarewell);
   close_lifeline(*connection);
   return gone && gone.mpi_class() != MPI_ERR_PROC_ABORTED ? std::move(gone) : Error();
 }
@@ -238,8 +277,9 @@ void part_from_all() {
   {
     const Engine::Guard own(engine);
     if (connections().empty()) return;
-    connections().each([](const Connection& connection) { say_farewell(connection); });
-    engine.wait_until([] { return connections().all_over(); });
+    connections().each([](Connection& connection) { say_farewell(connection, kFinalizes); });
+    engine.wait_until([] { return connections().all_over(); },
+                      [](engine::Condition& needs) { connections().add_needs(needs); });
   }
   std::vector<std::unique_ptr<Connection>> ended;
   {
@@ -269,7 +309,7 @@ void end_others(int code, bool owned) {
   if (!owned) engine.enter();
   std::set<int> others;
   connections().each([&](const Connection& connection) {
-    if (connection.over) return;
+    if (connection.lost) return;  // one that has bidden farewell waits in MPI_Finalize for this one's
     others.insert(connection.remote.begin(), connection.remote.end());
     say_that_it_aborts(connection, code);
   });

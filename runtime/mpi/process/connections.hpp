@@ -10,6 +10,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "engine/condition.hpp"
 #include "engine/wait/poller.hpp"
 #include "transport/transport.hpp"
 
@@ -25,6 +26,8 @@ struct Connection {
   int lifeline = -1;               // at the root alone
   std::thread watcher;             // the same
   bool over = false;  // the other side has bidden farewell, or is gone; changed by the engine's owner
+  bool lost = false;  // gone, without a farewell, or without having waited for this side's
+  bool parts = false;  // this side has bidden farewell
 };
 
 // What a process of this job knows of connections; all with the engine owned.
@@ -37,6 +40,8 @@ class Connections final : public engine::Poller {
     return std::ranges::all_of(connections_, [](const auto& each) { return each.second->over; });
   }
   bool empty() const { return connections_.empty(); }
+  // Who has to act until all are over.
+  void add_needs(engine::Condition& needs) const;
   template <class Visit>
   void each(Visit&& visit) {
     for (auto& [context, connection] : connections_) visit(*connection);

@@ -262,8 +262,7 @@ Result<ucp_ep_h> UcxTransport::connect(int peer) {
   return connected;
 }
 
-// A connection that was made for what may be lost stays counted as such, also when the program uses it later: that
-// would have to be noticed at each message.
+// One that was made for what may be lost stays counted, also when the program uses it later, which nobody notices.
 Transport::Way UcxTransport::way_to(int peer, bool connects) {
   if (const ucp_ep_h* const known = endpoints_.find(peer)) return *known ? Way::open : Way::closed;
   if (!connects) return Way::closed;

@@ -2,11 +2,45 @@
 // Parents and their children: collectives and messages between them, and how they part.
 #include "processes/processes.hpp"
 
+#include <chrono>
+#include <cstdlib>
+#include <thread>
+
 namespace processes {
 namespace {
 
 // A collective between the parents, of whom rank 0 is the root, and their child.
 int root_here() { return rank == 0 ? MPI_ROOT : MPI_PROC_NULL; }
+
+int word = 1;
+void ssend_and_recv(MPI_Comm other) {
+  if (wrong || rank == 0) MPI_Ssend(&word, 1, MPI_INT, 0, 0, other);
+  MPI_Recv(&word, 1, MPI_INT, 0, 0, other, MPI_STATUS_IGNORE);
+}
+void recv_and_ssend(MPI_Comm other) {
+  if (wrong) return ssend_and_recv(other);
+  MPI_Recv(&word, 1, MPI_INT, 0, 0, other, MPI_STATUS_IGNORE);
+  MPI_Ssend(&word, 1, MPI_INT, 0, 0, other);
+}
+// While this one waits, another thread of the program does what the wait is for, later than anybody is asked.
+void wait_for_own_thread(MPI_Comm other) {
+  std::thread late([other] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1200));
+    const int go = 1;
+    MPI_Send(&go, 1, MPI_INT, 0, 1, other);
+  });
+  MPI_Recv(&word, 1, MPI_INT, 0, 2, other, MPI_STATUS_IGNORE);
+  late.join();
+}
+[[noreturn]] void finalize() {
+  MPI_Finalize();
+  std::exit(0);
+}
+void merge(MPI_Comm other) {
+  MPI_Comm merged = MPI_COMM_NULL;
+  MPI_Intercomm_merge(other, 0, &merged);
+  MPI_Comm_free(&merged);
+}
 
 }  // namespace
 
@@ -76,6 +110,25 @@ const std::map<std::string, std::function<void(MPI_Comm)>> kChildren{
     {"child_aborts", [](MPI_Comm parent) {
        if (wrong) MPI_Abort(parent, 9);
      }},
+    {"threads_ssend_both", recv_and_ssend},
+    {"threads_late",
+     [](MPI_Comm parent) {
+       if (wrong) return recv_and_ssend(parent);
+       MPI_Recv(&word, 1, MPI_INT, 0, 1, parent, MPI_STATUS_IGNORE);
+       MPI_Send(&word, 1, MPI_INT, 0, 2, parent);
+     }},
+    {"recv_from_finalize",
+     [](MPI_Comm parent) {
+       if (wrong) finalize();
+       MPI_Send(&word, 1, MPI_INT, 0, 1, parent);
+     }},
+    {"child_recv_from_finalize", [](MPI_Comm parent) { MPI_Recv(&word, 1, MPI_INT, 0, 1, parent, MPI_STATUS_IGNORE); }},
+    {"merge_against_finalize",
+     [](MPI_Comm parent) {
+       if (wrong) finalize();
+       merge(parent);
+     }},
+    {"child_merges_against_finalize", merge},
 };
 
 const Cases kFamilies{
@@ -164,6 +217,54 @@ const Cases kFamilies{
        MPI_Comm child = spawn();
        int data = 0;
        if (wrong && rank == 0) MPI_Recv(&data, 1, MPI_INT, 0, 0, child, MPI_STATUS_IGNORE);
+       part(child);
+     }},
+    // With MPI_THREAD_MULTIPLE, which a name asks for: threads that the library starts for other jobs are none of the
+    // program's.
+    {"threads_ssend_both",
+     [] {
+       MPI_Comm child = spawn();
+       ssend_and_recv(child);
+       part(child);
+     }},
+    {"threads_late",
+     [] {
+       MPI_Comm child = spawn();
+       wrong ? ssend_and_recv(child) : wait_for_own_thread(child);
+       part(child);
+     }},
+    {"threads_over_a_port",
+     [] {
+       const std::string port = port_of_all();
+       MPI_Comm two = pair(port);
+       rank == 0 ? ssend_and_recv(two) : recv_and_ssend(two);
+       part(two);
+     }},
+    // One job is in MPI_Finalize, and the other waits for it.
+    {"recv_from_finalize",
+     [] {
+       MPI_Comm child = spawn();
+       if (rank == 0) MPI_Recv(&word, 1, MPI_INT, 0, 1, child, MPI_STATUS_IGNORE);
+       part(child);
+     }},
+    {"child_recv_from_finalize",
+     [] {
+       MPI_Comm child = spawn();
+       if (wrong) return;
+       if (rank == 0) MPI_Send(&word, 1, MPI_INT, 0, 1, child);
+       part(child);
+     }},
+    {"merge_against_finalize",
+     [] {
+       MPI_Comm child = spawn();
+       merge(child);
+       part(child);
+     }},
+    {"child_merges_against_finalize",
+     [] {
+       MPI_Comm child = spawn();
+       if (wrong) return;
+       merge(child);
        part(child);
      }},
     {"parted_by_some",
