@@ -141,3 +141,17 @@ test_crash_leaves_its_core_by_library() {
   grep -q "^\$1 = (void \*) 0x0" where || { cat where; fail "the core lacks the address"; }
   grep -q "^#0 .*writes.*crashes.c" where || { cat where; fail "the core has other frames"; }
 }
+
+# Daemons look where the program is, and the job tells one report.
+test_crash_on_several_nodes_by_library() {
+  printf '#!/bin/sh\nshift\nexec sh -c "$*"\n' >shell && chmod +x shell
+  launch --set launch.rsh=./shell -H localhost:1,a.invalid:1,b.invalid:2 -n 4 "$crashes" all
+  expect_code 139
+  said_once "crashed: signal 11"
+  said_once "  called at $(line null), in crash()"
+  launch --set launch.rsh=./shell -H localhost:1,a.invalid:1 -n 2 "$crashes" null
+  expect_code 139
+  said "rank 1 on a.invalid (process "
+  behind_barrier
+  nothing_is_left
+}
