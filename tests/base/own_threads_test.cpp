@@ -9,9 +9,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <string>
 #include <thread>
 
 namespace tutti {
@@ -50,7 +52,6 @@ bool is_own(int thread) {
 bool is_mask_told() {
   const StartsOwnThreads here;
   const Waiting thread;
-  std::string line;
   FILE* file = std::fopen(("/proc/self/task/" + std::to_string(thread.id()) + "/status").c_str(), "re");
   if (!file) return false;
   char text[256];
