@@ -78,8 +78,8 @@ RIGHT = [("slow_sender", 4), ("slow_files", 3), ("slow_window", 2), ("slow_windo
          ("slow_polling", 3), ("slow_thread", 2)]
 
 # Right, with few open files: what looks for deadlocks takes none that the program needs.
-FEW_FILES = 56
-RIGHT_WITH_FEW_FILES = [("slow_root", 12), ("slow_any_one", 12)]
+FEW_FILES = 45
+RIGHT_WITH_FEW_FILES = [("slow_root", 16), ("slow_any_one", 16)]
 
 SANITIZERS = re.compile("(Thread|Address)Sanitizer|runtime error:")  # of a rank that is ended they alone tell
 
