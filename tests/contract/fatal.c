@@ -120,6 +120,18 @@ static void exchange(const char* name) {
     if (rank == 0) MPI_Irecv(all, 3, MPI_FLOAT, 1, 4, MPI_COMM_WORLD, &request); /* LINE posted_floats */
     if (rank == 1) MPI_Send(all, 2, MPI_INT, 0, 4, MPI_COMM_WORLD); /* LINE sent_later */
     if (rank == 0) MPI_Waitany(1, &request, counts, MPI_STATUS_IGNORE); /* LINE message_types_later */
+  } else if (strncmp(name, "message_types_freed", 19) == 0) { /* complete, and never waited for */
+    int is_over = 0;
+    if (rank == 0 && is(name, "message_types_freed")) MPI_Irecv(all, 3, MPI_FLOAT, 1, 4, MPI_COMM_WORLD, &request);
+    if (rank == 0 && is(name, "message_types_freed_pair"))
+      MPI_Isendrecv(&x, 1, MPI_INT, MPI_PROC_NULL, 4, all, 3, MPI_FLOAT, 1, 4, MPI_COMM_WORLD, &request);
+    if (rank == 0 && is(name, "message_types_freed_started")) {
+      MPI_Recv_init(all, 3, MPI_FLOAT, 1, 4, MPI_COMM_WORLD, &request);
+      MPI_Start(&request);
+    }
+    if (rank == 1) MPI_Send(all, 2, MPI_INT, 0, 4, MPI_COMM_WORLD);
+    while (rank == 0 && !is_over) MPI_Request_get_status(request, &is_over, MPI_STATUS_IGNORE);
+    if (rank == 0) MPI_Request_free(&request); /* LINE message_types_freed */
   } else if (is(name, "own_block")) {
     MPI_Allgather(all, 1, MPI_FLOAT, gathered, 1, MPI_INT, MPI_COMM_WORLD); /* LINE own_block */
   } else if (is(name, "open_epoch")) {

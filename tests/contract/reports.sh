@@ -92,12 +92,14 @@ declare -A sentence=(
   [free_active]="rank 1 on [^:]+: MPI_Request_free: the request belongs to an active nonblocking collective"
   [message_types]="rank 0 on [^:]+: MPI_Recv: rank 1 sends 2 of MPI_INT where rank 0 receives 3 of MPI_FLOAT, with tag 4 on $world: the type signatures .*The job ends"
   [message_types_later]="rank 0 on [^:]+: MPI_Waitany: rank 1 sends 2 of MPI_INT where rank 0 receives 3 of MPI_FLOAT, with tag 4 on $world: the type signatures"
+  [message_types_freed]="rank 0 on [^:]+: MPI_Request_free: rank 1 sends 2 of MPI_INT where rank 0 receives 3 of MPI_FLOAT, with tag 4 on $world: the type signatures"
   [own_block]="rank [012] sends itself 1 of MPI_FLOAT where it receives 1 of MPI_INT from itself, in MPI_Allgather on $world"
   [open_epoch]="rank 1 on [^:]+: MPI_Win_free: the window cannot be freed yet, for the epoch of MPI_Win_lock is open: call MPI_Win_unlock first \(argument win\)"
   [no_target]="rank 1 on [^:]+: MPI_Put: rank 7 is not in a window of 3 ranks \(argument target_rank\)"
   [overlap]="rank 1 on [^:]+: MPI_Send: the send buffer shares bytes with the receive buffer of an operation that is not complete"
 )
 for how in freed left; do sentence[two_roots_$how]=${sentence[two_roots]}; done
+for how in pair started; do sentence[message_types_freed_$how]=${sentence[message_types_freed]}; done
 # What the lines below the sentence tell.
 declare -A lines=(
   [freed_comm]="rank 1: MPI_Bcast\(1 of MPI_INT, root 1\) at fatal.c:$(line freed_comm),
@@ -115,6 +117,7 @@ it was sent by rank 1 on [^:]+: MPI_Send\(2 of MPI_INT, to 0, tag 4\) at fatal.c
   [message_types_later]="rank 0: MPI_Waitany\(\) on $world at fatal.c:$(line message_types_later),
 the operation was started by MPI_Irecv at fatal.c:$(line posted_floats),
 it was sent by rank 1 on [^:]+: MPI_Send\(2 of MPI_INT, to 0, tag 4\) at fatal.c:$(line sent_later),"
+  [message_types_freed]="rank 0: MPI_Request_free\(\).* at fatal.c:$(line message_types_freed),"
   [own_block]="rank.*: MPI_Allgather\(1 of MPI_FLOAT, receiving 1 of MPI_INT\) at fatal.c:$(line own_block),"
   [overlap]="rank 1: MPI_Send\(2 of MPI_INT, to 0, tag 4\) on $world at fatal.c:$(line overlap),
 the operation that is not complete was started by MPI_Irecv at fatal.c:$(line posted_first),"

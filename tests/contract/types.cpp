@@ -115,6 +115,13 @@ std::vector<Receiver> receivers() {
          for (int flag = 0;;)
            if (const int code = MPI_Test(&r, &flag, MPI_STATUS_IGNORE); code || flag) return code;
        }},
+      {"MPI_Irecv and MPI_Request_free", [](const Data& d, int from, MPI_Comm c, auto& other) {
+         MPI_Request r;
+         OK(MPI_Irecv(d.at, d.count, d.type, from, kTag, c, &r));
+         other();
+         for (int flag = 0; !flag;) OK(MPI_Request_get_status(r, &flag, MPI_STATUS_IGNORE));
+         return MPI_Request_free(&r);
+       }},
       {"MPI_Recv_init", [](const Data& d, int from, MPI_Comm c, auto& other) {
          MPI_Request r;
          OK(MPI_Recv_init(d.at, d.count, d.type, from, kTag, c, &r));

@@ -22,7 +22,7 @@ Error free_owned(MPI_Request handle, Request& held) {
   // One that has failed already would say so to MPI_Wait, and does to this call.
   if (active && active->is_complete()) {
     if (!persistent && !active->take()) return taken_by_another_thread();
-    if (!active->ended_well()) error = active->error();
+    if (!active->ended_well()) error = active->unheard_error();  // error() might take the engine, to ask other ranks
     if (active->is_watched()) tell_of_end({persistent, active});
     if (error) error_object() = Ref<HasErrhandler>(&active->raises_on());
   }
@@ -59,7 +59,7 @@ Error request_free(MPI_Request* handle) {
   }
   if (live && live->kind == Request::Kind::partitioned) {  // it may be one that could never end
     const engine::Engine::Guard own(engine_of_process());
-    Error error = live->is_complete() ? Error() : live->error();
+    Error error = live->is_complete() ? Error() : live->unheard_error();
     if (error) {
       error_object() = Ref<HasErrhandler>(held->comm.get());
       return error;

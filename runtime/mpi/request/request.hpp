@@ -54,8 +54,8 @@ class Request : public Object {
   // The status of a complete operation, without MPI_ERROR; and its error, if it failed.
   virtual void fill(MPI_Status& status) const = 0;
   virtual Error error() const = 0;
-  // The same of one whose handle is freed, asked in the midst of a pass of the engine: where error() would ask
-  // other ranks, this one asks nobody.
+  // The same of one whose handle is freed, asked where the engine is owned, or in the midst of a pass of it: where
+  // error() would take the engine to ask other ranks, this one asks nobody.
   virtual Error unheard_error() const { return error(); }
   bool ended_well() const { return well_ && !watched_; }
   // Whose action it needs to complete, as one term. Engine owned.
