@@ -16,6 +16,7 @@
 #include "mpi/file/agreement.hpp"
 #include "mpi/file/api_file.hpp"
 #include "mpi/file/representation.hpp"
+#include "mpi/object/entry.hpp"
 #include "mpi/object/inventory.hpp"
 #include "mpi/object/process.hpp"
 #include "mpi/rma/api_window.hpp"
@@ -361,7 +362,7 @@ Error file_close(MPI_File* fh) {
   if (Error e = win_unlock_all(*file.window)) return e;
   if (Error e = free_window(*file.window)) return e;
   *fh = MPI_FILE_NULL;
-  const Ref<File> keep(&file);
+  if (left) error_object() = Ref<HasErrhandler>(&file);  // whose error handler hears of it when the handle is gone
   file.free_handle();
   return left;
 }

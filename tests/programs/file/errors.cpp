@@ -57,6 +57,24 @@ void check_handlers(Scratch& scratch) {
   OK(MPI_File_close(&file));
 }
 
+// What fails when the file is closed already is told by its own handler all the same: here that it cannot be deleted, for
+// there is a folder of its name.
+void check_close(Scratch& scratch, int rank) {
+  MPI_Errhandler own;
+  OK(MPI_File_create_errhandler(handler, &own));
+  const std::string path = scratch.file("closed");
+  MPI_File file = opened(path, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE);
+  OK(MPI_File_set_errhandler(file, own));
+  OK(MPI_Errhandler_free(&own));
+  if (rank == 0) CHECK(::unlink(path.c_str()) == 0 && ::mkdir(path.c_str(), 0700) == 0);
+  calls = 0;
+  const int code = MPI_File_close(&file);
+  CHECK(says(code, "deleting it"));
+  CHECK_EQ(calls, 1);
+  CHECK(file == MPI_FILE_NULL && told != MPI_FILE_NULL);
+  if (rank == 0) CHECK(::rmdir(path.c_str()) == 0);
+}
+
 void check_modes(Scratch& scratch, int rank, int size) {
   const std::string path = scratch.file("modes");
   MPI_File file;
@@ -204,6 +222,7 @@ int main(int argc, char** argv) {
   const int rank = program.rank(), size = program.size();
   Scratch scratch;
   check_handlers(scratch);
+  check_close(scratch, rank);
   check_modes(scratch, rank, size);
   check_views(scratch, rank, size);
   check_shared_views(scratch, rank, size);

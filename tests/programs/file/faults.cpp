@@ -137,6 +137,12 @@ void all_hear_of_the_deletion(const std::string& path) {
   CHECK(file == MPI_FILE_NULL);
 }
 
+void ends_with_the_close(const std::string& path) {
+  MPI_File file = opened(path, MPI_MODE_CREATE | MPI_MODE_RDWR);
+  OK(MPI_File_set_errhandler(file, MPI_ERRORS_ARE_FATAL));
+  MPI_File_close(&file);
+}
+
 void is_read_only(const char* path) {
   MPI_File file;
   FAILS(MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file), MPI_ERR_READ_ONLY);
@@ -224,6 +230,7 @@ int main(int argc, char** argv) {
   else if (what == "short") all_is_moved(argv[2], rank, size);
   else if (what == "interrupted") is_interrupted(argv[2], rank);
   else if (what == "closing") all_hear_of_the_close(argv[2], rank);
+  else if (what == "closing.fatal") ends_with_the_close(argv[2]);
   else if (what == "deleting") all_hear_of_the_deletion(argv[2]);
   else if (what == "readonly") is_read_only(argv[2]);
   else if (what == "killed") is_killed(argv[2], rank, size);

@@ -44,6 +44,11 @@ case $case in
     done
     [ ! -e "$folder/file.closed" ] || fail "the file was not deleted on close"
     passes -n 3 -x LD_PRELOAD="$calls" -x FILE_CALLS=deleting -x FILE_CALLS_RANK=0 "$program" deleting "$folder/file.closed"
+    run -n 3 -x LD_PRELOAD="$calls" -x FILE_CALLS=closing -x FILE_CALLS_RANK=1 "$program" closing.fatal "$folder/file.closed"
+    code=$?
+    [ $code != 0 ] && [ $code -lt 124 ] || fail "fatal: ended with $code"
+    grep -q "error: rank [012] on .*: MPI_File_close: .*closing it: Disk quota exceeded.*The job ends" "$folder/err" ||
+      fail "fatal: the reason is not told"
     ;;
   broken)
     passes -n 4 -x LD_PRELOAD="$calls" -x FILE_CALLS=broken -x FILE_CALLS_RANK=3 "$program" broken "$folder/file"
