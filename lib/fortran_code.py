@@ -302,15 +302,17 @@ def sections_body(p, own):
         text.append("  if (error_ == MPI_SUCCESS)")
         text.append(f"    error_ = SECTION_PARTITIONS(buf_, *partitions, *count, datatype_in(*datatype), "
                     f"((struct raised_on){{\"{p.name}\", {on}}}));")
-    text.append("  if (error_ == MPI_SUCCESS)")
-    text.append(f"    error_ = call({', '.join(c.value for c in codes)});")
+    refused = " | ".join(f"{a.name}_.is_refused" for a in p.arguments if a.kind == "BUFFER")
+    text.append(f"  const int is_made_ = error_ == MPI_SUCCESS && !({refused});")
+    text.append(f"  if (is_made_) error_ = call({', '.join(c.value for c in codes)});")
+    succeeds = "  if (is_made_ && error_ == MPI_SUCCESS) {"
     if request:
-        text.append("  if (error_ == MPI_SUCCESS) {")
+        text.append(succeeds)
         text += [f"    SECTION_KEEP({a.name}_, {request.name}_, {is_persistent});" for a in p.arguments
                  if a.kind == "BUFFER" and a.flag("asynchronous")]
         text.append("  }")
     elif window or split:
-        text.append("  if (error_ == MPI_SUCCESS) {")
+        text.append(succeeds)
         text += [f"    SECTION_KEEP_FOR_WINDOW({a.name}_, win_in(*{window.name}), *target_rank);" if window else
                  f"    SECTION_KEEP_FOR_SPLIT({a.name}_, file_in(*{split.name}), {a.name});" for a in p.arguments
                  if a.kind == "BUFFER" and a.flag("asynchronous") and (split or any(x.name == "target_rank" for x in p.arguments))]
@@ -318,7 +320,7 @@ def sections_body(p, own):
     text += ["  " + line for line in ends]
     done = [line for c in codes for line in c.on_success]
     if done:
-        text.append("  if (error_ == MPI_SUCCESS) {")
+        text.append(succeeds)
         text += ["    " + line for line in done]
         text.append("  }")
     for c in codes:

@@ -39,7 +39,8 @@ static const struct {
 extern int tutti_refuse(const char *function, int what, void *handle, int error_class, const char *sentence)
     __attribute__((weak));
 
-static int refuse(enum refusal why, struct raised_on on) {
+static int refuse(struct section *section, enum refusal why, struct raised_on on) {
+  section->is_refused = 1;
   if (tutti_refuse) return tutti_refuse(on.function, on.what, on.handle, refusals[why].class, refusals[why].sentence);
   static int codes[kRefusals];
   static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -154,7 +155,7 @@ static void on_request(void *state, int what, int partition) {
 
 /* How many bytes `count` elements of a datatype take in an array without gaps; -1 if they begin before it. */
 static int span(MPI_Count count, MPI_Datatype type, MPI_Count *bytes) {
-  MPI_Count low, extent, true_low, true_extent;
+  MPI_Count low = 0, extent = 0, true_low = 0, true_extent = 0; /* an error handler may leave no error */
   int error = PMPI_Type_get_extent_c(type, &low, &extent);
   if (error == MPI_SUCCESS) error = PMPI_Type_get_true_extent_c(type, &true_low, &true_extent);
   if (error == MPI_SUCCESS) *bytes = true_low < 0 || extent < 0 ? -1 : true_low + true_extent + (count - 1) * extent;
@@ -193,22 +194,22 @@ int section_make(struct section *section, const descriptor *by, MPI_Count *count
                  enum section_use use, int flow, struct raised_on on) {
   struct array of;
   const enum described how = array_of(by, &of);
-  if (how == kFormer) return refuse(kFormerObject, on);
+  if (how == kFormer) return refuse(section, kFormerObject, on);
   if (use == kIgnored) return MPI_SUCCESS;
-  if (how == kUntold) return count && *count == 0 ? MPI_SUCCESS : refuse(kLengthUntold, on);
+  if (how == kUntold) return count && *count == 0 ? MPI_SUCCESS : refuse(section, kLengthUntold, on);
   const int is_compilers = is_copy(by) && (flow & kLater);
   size_t used = bytes_in(&of);
   if (!of.base || used == 0 || (!is_compilers && (use == kAddress || !has_gaps(&of)))) return MPI_SUCCESS;
   if (is_compilers && count && *count == 0) return MPI_SUCCESS;
-  if (is_compilers && !may_copy_again(use, flow)) return refuse(kCompilersCopy, on);
-  if (use == kPlain) return refuse(kMemory, on);
+  if (is_compilers && !may_copy_again(use, flow)) return refuse(section, kCompilersCopy, on);
+  if (use == kPlain) return refuse(section, kMemory, on);
   if (use != kCopy && use != kAddress) {
     if (*count <= 0 || *type == MPI_DATATYPE_NULL) return MPI_SUCCESS; /* the call itself judges that */
     if (use != kReduced && !is_compilers) {
       int error = MPI_SUCCESS;
       switch (section_type(&of, count, type, use == kBlocks, &section->type, &error)) {
         case kTypeMade: return error;
-        case kTooFew: return refuse(kTooMany, on);
+        case kTooFew: return refuse(section, kTooMany, on);
         case kNoType: break;
       }
     }
@@ -216,12 +217,12 @@ int section_make(struct section *section, const descriptor *by, MPI_Count *count
       MPI_Count bytes = 0;
       const int error = span(*count, *type, &bytes);
       if (error != MPI_SUCCESS) return error;
-      if (bytes < 0) return refuse(kBefore, on);
-      if (bytes > (MPI_Count)used) return refuse(kTooMany, on);
+      if (bytes < 0) return refuse(section, kBefore, on);
+      if (bytes > (MPI_Count)used) return refuse(section, kTooMany, on);
       used = (size_t)bytes;
     }
   }
-  if ((flow & kLater) && !is_told(flow)) return refuse(kNeedsCopy, on);
+  if ((flow & kLater) && !is_told(flow)) return refuse(section, kNeedsCopy, on);
   return make_copy(section, &of, used, flow);
 }
 
@@ -232,9 +233,9 @@ int section_partitions(struct section *section, int partitions, MPI_Count count,
   int error = PMPI_Type_get_extent_c(type, &low, &extent);
   if (error == MPI_SUCCESS) error = span(count, type, &bytes);
   if (error != MPI_SUCCESS || partitions <= 0) return error; /* the call itself judges that */
-  if (bytes < 0) return refuse(kBefore, on);
+  if (bytes < 0) return refuse(section, kBefore, on);
   const MPI_Count used = (MPI_Count)c->used, apart = count * extent;
-  if (bytes > used || (partitions > 1 && apart > (used - bytes) / (partitions - 1))) return refuse(kTooMany, on);
+  if (bytes > used || (partitions > 1 && apart > (used - bytes) / (partitions - 1))) return refuse(section, kTooMany, on);
   c->partition = (size_t)bytes;
   c->partitions_apart = (size_t)apart;
   c->used = (size_t)((partitions - 1) * apart + bytes);

@@ -40,6 +40,7 @@ struct section {
   void *address;
   struct kept_copy *copy;    /* NULL: none */
   struct section_type *type; /* NULL: none */
+  int is_refused;            /* the call must not be made, even where an error handler leaves MPI_SUCCESS */
 };
 
 /* By which function, and on what, a refusal is raised. */
@@ -66,6 +67,7 @@ static inline int section_begin(struct section *section, const descriptor *of, M
   section->address = address_in(of->base_addr);
   section->copy = NULL;
   section->type = NULL;
+  section->is_refused = 0;
   return UNLIKELY(!is_plain(of)) ? section_make(section, of, count, type, use, flow, on) : MPI_SUCCESS;
 }
 #define SECTION_PARTITIONS(section, partitions, count, type, on) \

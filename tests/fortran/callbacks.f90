@@ -187,6 +187,8 @@ contains
     integer :: code
     integer(MPI_ADDRESS_KIND) :: bytes
     integer, asynchronous :: memory(4)
+    type(MPI_Request) :: request
+    logical :: flag
     call MPI_Comm_dup(MPI_COMM_WORLD, comm)
     call MPI_Comm_create_errhandler(on_comm_error, handler)
     call MPI_Comm_set_errhandler(comm, handler)
@@ -203,6 +205,11 @@ contains
     call MPI_Errhandler_free(handler)
     call MPI_Send(memory, 1, MPI_INTEGER, ranks, 0, comm, code)
     call check('code that the handler leaves', code == MPI_SUCCESS)
+    request = MPI_REQUEST_NULL
+    call MPI_Isend(memory(1:4:2), 3, MPI_INTEGER, 0, 0, comm, request, code)
+    call check('refused and forgiven', code == MPI_SUCCESS .and. request == MPI_REQUEST_NULL)
+    call MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm, flag, MPI_STATUS_IGNORE)
+    call check('what is refused is not sent', .not. flag)
     call MPI_Comm_free(comm)
     errors = 0
     bytes = 16
