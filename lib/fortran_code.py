@@ -97,12 +97,17 @@ def string_code(p, a):
 
 
 def index_code(p, a):
-    if a.name != INDICES.get(p.short.removesuffix("_c")) or a.direction != "out":
+    """C writes to variables of its own, which are set: a call that is refused writes to none, whatever its error handler
+    leaves, and one that fails for a request counts from 0 like any other."""
+    if a.name != INDICES.get(p.short) or a.direction != "out":
         return passed_on(p, a)
     if not a.is_array:
-        return Code(f"MPI_Fint *{a.name}", a.name, [], [], [f"index_out({a.name});"])
-    return Code(f"MPI_Fint *{a.name}", a.name, [], [],
-                [f"for (int i = 0; *outcount != MPI_UNDEFINED && i < *outcount; i++) index_out(&{a.name}[i]);"])
+        return Code(f"MPI_Fint *{a.name}", "&index_", ["int index_ = MPI_UNDEFINED;"], [f"*{a.name} = index_out(index_);"])
+    return Code(f"MPI_Fint *{a.name}", a.name, [], [f"for (int i = 0; i < outcount_; i++) {a.name}[i] = index_out({a.name}[i]);"])
+
+
+def outcount_code(p, a):
+    return Code(f"MPI_Fint *{a.name}", f"&{a.name}_", [f"int {a.name}_ = 0;"], [f"*{a.name} = {a.name}_;"])
 
 
 def passed_on(p, a):
@@ -133,6 +138,8 @@ KINDS = {
 
 
 def code_of(p, a):
+    if a.name == "outcount" and p.short in INDICES:
+        return outcount_code(p, a)
     return KINDS.get(a.kind, passed_on)(p, a)
 
 

@@ -117,8 +117,8 @@ static inline int logical_in(MPI_Fint value) {
 }
 
 /* --- indices, which count from 1 in Fortran */
-static inline void index_out(MPI_Fint *index) {
-  if (*index != MPI_UNDEFINED) ++*index;
+static inline MPI_Fint index_out(int index) {
+  return index == MPI_UNDEFINED ? index : index + 1;
 }
 
 /* --- strings: without the blanks behind them on the way in, of keys, values, commands and their arguments without

@@ -128,6 +128,7 @@ program callbacks
   call error_handlers()
   call attributes()
   call requests()
+  call indices_of_failures()
   call many_operations()
   call MPI_Finalize()
   call finish()
@@ -312,5 +313,35 @@ contains
       call check('query', queries == 1 .and. status%MPI_SOURCE == 17 .and. status%MPI_TAG == 9 .and. n == 5)
       call check('free', frees == 9 .and. request == MPI_REQUEST_NULL)
     end if
+  end subroutine
+
+  ! Indices count from 1 also where a request has failed, and where a call is refused they say that there is none, whatever
+  ! an error handler leaves.
+  subroutine indices_of_failures()
+    type(MPI_Request) :: request(1)
+    type(MPI_Errhandler) :: handler
+    integer, asynchronous :: one(1)
+    integer :: two(2), code, n, indices(2), class
+    two = 0
+    call MPI_Irecv(one, 1, MPI_INTEGER, 0, 1, MPI_COMM_SELF, request(1))
+    call MPI_Send(two, 2, MPI_INTEGER, 0, 1, MPI_COMM_SELF, code)
+    indices = -7
+    call MPI_Waitsome(1, request, n, indices, MPI_STATUSES_IGNORE, code)
+    call MPI_Error_class(code, class)
+    call check('index of a failure', class == MPI_ERR_IN_STATUS .and. n == 1 .and. indices(1) == 1 .and. indices(2) == -7)
+    call MPI_Irecv(one, 1, MPI_INTEGER, 0, 1, MPI_COMM_SELF, request(1))
+    call MPI_Send(two, 2, MPI_INTEGER, 0, 1, MPI_COMM_SELF, code)
+    call MPI_Waitany(1, request, n, MPI_STATUS_IGNORE, code)
+    call MPI_Error_class(code, class)
+    call check('the one that failed', class == MPI_ERR_TRUNCATE .and. n == 1)
+    call MPI_Comm_create_errhandler(forgive, handler)
+    call MPI_Comm_set_errhandler(MPI_COMM_SELF, handler)
+    n = huge(n)
+    call MPI_Waitsome(-1, request, n, indices, MPI_STATUSES_IGNORE, code)
+    call check('count of a refused call', code == MPI_SUCCESS .and. n == 0 .and. indices(2) == -7)
+    call MPI_Waitany(-1, request, n, MPI_STATUS_IGNORE, code)
+    call check('index of a refused call', code == MPI_SUCCESS .and. n == MPI_UNDEFINED)
+    call MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN)
+    call MPI_Errhandler_free(handler)
   end subroutine
 end program
