@@ -105,18 +105,18 @@ static inline enum described array_of(const descriptor *d, struct array *a) {
   if (d->rank == 0 || !d->base_addr) return kWell; /* nothing else is set of what is not there */
   a->rank = d->rank;
   const ptrdiff_t span = span_of(d);
-  if (span == 0) return kUntold;
+  enum described how = span == 0 ? kUntold : kWell; /* the extents are told in any case */
   if (d->type > kCharacterType) a->elem_len = (size_t)span;
   ptrdiff_t expected = 1;
   for (int i = 0; i < d->rank; i++) {
     a->dim[i].extent = d->dim[i].upper_bound - d->dim[i].lower_bound + 1;
     a->dim[i].stride = d->dim[i].stride * span;
 #ifdef TUTTI_FORTRAN_SPANS_ARE_SHORT /* of polymorphic characters, which then are like single ones */
-    if (d->type > kCharacterType && span == 1 && d->dim[i].stride != expected && a->dim[i].extent > 1) return kUntold;
+    if (d->type > kCharacterType && span == 1 && d->dim[i].stride != expected && a->dim[i].extent > 1) how = kUntold;
 #endif
     expected *= a->dim[i].extent;
   }
-  return kWell;
+  return how;
 }
 
 static inline size_t element_length(const descriptor *d) {
@@ -171,10 +171,16 @@ static inline size_t element_length(const descriptor *d) {
 
 #endif
 
+static inline int is_empty(const struct array *a) {
+  for (int i = 0; i < a->rank; i++)
+    if (a->dim[i].extent <= 0) return 1;
+  return 0;
+}
+
 static inline int has_gaps(const struct array *a) {
   ptrdiff_t expected = (ptrdiff_t)a->elem_len;
+  if (is_empty(a)) return 0;
   for (int i = 0; i < a->rank; i++) {
-    if (a->dim[i].extent <= 0) return 0;
     if (a->dim[i].stride != expected && a->dim[i].extent != 1) return 1;
     expected *= a->dim[i].extent;
   }

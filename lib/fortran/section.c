@@ -196,8 +196,11 @@ int section_make(struct section *section, const descriptor *by, MPI_Count *count
   const enum described how = array_of(by, &of);
   if (how == kFormer) return refuse(section, kFormerObject, on);
   if (use == kIgnored) return MPI_SUCCESS;
-  if (how == kUntold) return count && *count == 0 ? MPI_SUCCESS : refuse(section, kLengthUntold, on);
   const int is_compilers = is_copy(by) && (flow & kLater);
+  if (how == kUntold) { /* the first element is where the address is, and nothing has no length */
+    const int is_known = (use == kAddress && !is_compilers) || (count && *count == 0) || is_empty(&of);
+    return is_known ? MPI_SUCCESS : refuse(section, kLengthUntold, on);
+  }
   size_t used = bytes_in(&of);
   if (!of.base || used == 0 || (!is_compilers && (use == kAddress || !has_gaps(&of)))) return MPI_SUCCESS;
   if (is_compilers && count && *count == 0) return MPI_SUCCESS;

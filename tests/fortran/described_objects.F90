@@ -59,6 +59,8 @@ contains
   ! The descriptor may not tell how long these are; then the call is refused.
   subroutine longer_than_declared()
     class(plain), allocatable :: list(:)
+    integer(MPI_ADDRESS_KIND) :: at, first
+    type(MPI_Win) :: win
     integer :: class
     allocate (list(3), source=[(more_than_plain(k, 2 * k, [3, 4, 5, 6]), k = 1, 3)])
     got = -1
@@ -71,6 +73,13 @@ contains
     end if
     SEND(list%x, 3)
     call check('a component of an extended type', all(got(1:3) == [2, 4, 6]))
+    ! Where the first one begins is known, and that there is none.
+    call MPI_Get_address(list, at, code)
+    call MPI_Get_address(list(1), first)
+    call check('the address of an array of an extended type', code == MPI_SUCCESS .and. at == first)
+    call MPI_Win_create(list(1:0), 0_MPI_ADDRESS_KIND, 1, MPI_INFO_NULL, comm, win, code)
+    call check('a window of nothing of an extended type', code == MPI_SUCCESS)
+    if (code == MPI_SUCCESS) call MPI_Win_free(win)
   end subroutine
 
   subroutine scalar(x, n)
