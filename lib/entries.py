@@ -301,8 +301,12 @@ class Call:
         rank = next((q.name for q in behind[1:2] if q.name in ("dest", "source", "target_rank")), None)
         if self.win:  # the one target of all buffers
             rank = "target_rank" if "target_rank" in self.names else None
-        # Data that goes nowhere is not touched.
-        self.check(p, f"({rank} == MPI_PROC_NULL || {text})" if rank else text)
+        # Data that goes nowhere, or comes from nowhere, is not touched.
+        nowhere = f"{rank} == MPI_PROC_NULL" if rank else None
+        message = next((q.name for q in after if q.kind == "MESSAGE"), None)
+        if message:
+            nowhere = f"*{message} == MPI_MESSAGE_NO_PROC"
+        self.check(p, f"({nowhere} || {text})" if nowhere else text)
 
     def significant(self, p, value, otherwise):
         """`value` of the parameter where it means something."""

@@ -34,8 +34,8 @@ OPTIONAL = {("MPI_Info_get_string", "value"), ("MPI_Alloc_mem", "info"),
             ("MPI_Intercomm_create_from_groups", "remote_group")}  # the empty group is no good local one
 
 
-# Of these the address alone is looked at, or NULL is as good as any.
-NOT_TOUCHED = re.compile(r"MPI_(Get_address|Win_detach|File_.*_end)")
+# Of these the address alone is looked at, or not even that, since nothing comes with MPI_MESSAGE_NO_PROC.
+NOT_TOUCHED = re.compile(r"MPI_(Get_address|Win_detach|File_.*_end|I?mrecv.*)", re.I)
 NULL_IS_GOOD = {"MPI_Free_mem", "MPI_Win_attach"}  # the window has another flavor, whatever is attached
 NULL_CLASS = {"MPI_Win_create": "ARG", "MPI_Win_create_c": "ARG"}
 # Where a buffer may be MPI_IN_PLACE; on one rank, which is the root.

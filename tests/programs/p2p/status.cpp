@@ -49,6 +49,15 @@ void proc_null() {
   OK(MPI_Mrecv(&value, 1, MPI_INT, &message, &status));
   CHECK(message == MPI_MESSAGE_NULL);
   expect_proc_null(status);
+  // Nothing comes, so that there need be no buffer.
+  message = MPI_MESSAGE_NO_PROC;
+  OK(MPI_Mrecv(nullptr, 1, MPI_INT, &message, &status));
+  expect_proc_null(status);
+  message = MPI_MESSAGE_NO_PROC;
+  OK(MPI_Imrecv(nullptr, 1, MPI_INT, &message, &requests[0]));
+  CHECK(message == MPI_MESSAGE_NULL);
+  OK(MPI_Wait(&requests[0], &status));
+  expect_proc_null(status);
   OK(MPI_Sendrecv(&value, 1, MPI_INT, MPI_PROC_NULL, 0, &value, 1, MPI_INT, MPI_PROC_NULL, 0,
                   MPI_COMM_WORLD, &status));
   expect_proc_null(status);
