@@ -197,7 +197,10 @@ Error Strict::found(Error error) {
   if (!error || !report_only_) return error;
   const std::vector<Mention> said = std::exchange(mentions(), {});
   const CallSite mine = here();
-  if (!reported_.emplace(mine.caller, said.empty() ? 0 : said[0].place.caller).second) return {};
+  {
+    const std::lock_guard lock(reported_mutex_);
+    if (!reported_.emplace(mine.caller, said.empty() ? 0 : said[0].place.caller).second) return {};
+  }
   std::string text = error.message();
   for (const std::string& line : story_of(mine, nullptr, said)) text += "\n  " + line;
   log_line(Level::error, text);

@@ -99,6 +99,7 @@ class Strict final : public Watcher {
   Outstanding outstanding_;
   std::mutex exposed_mutex_;
   std::vector<Exposed*> exposed_;
+  std::mutex reported_mutex_;
   std::set<std::pair<uint64_t, uint64_t>> reported_;  // overlaps: callers
 
   std::map<Stream, Sent> sent_;
