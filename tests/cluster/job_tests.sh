@@ -84,7 +84,15 @@ test_connected_across() {
   nothing_is_left
 }
 
-# A rank runs one program after the other, each with other addresses than the one before.
+# Ranks that share memory by a folder which the other node has as well: each node's have files of their own there.
+test_shared_folder() {
+  nodes_up node1 node2
+  launch --host node1:2,node2:2 env -u TUTTI_JOB_FOLDER TMPDIR="$build/tests/cluster" \
+    "$source_dir/tests/programs/apart.sh" folder "$programs/program.rma.shared" 2
+  [ "$code" = 0 ] || fail "exit code $code: $(cat "$bed/out")"
+  nothing_is_left
+}
+
 # Files in a folder that all nodes have: the shared pointer and the two phases over nodes.
 test_files() {
   nodes_up $nodes
@@ -97,6 +105,7 @@ test_files() {
   nothing_is_left
 }
 
+# A rank runs one program after the other, each with other addresses than the one before.
 test_program_after_program() {
   nodes_up $nodes
   launch --host $all sh -c '"$0" && "$0" && exec "$0"' "$programs/program.coll.unrooted"

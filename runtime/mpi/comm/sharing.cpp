@@ -98,8 +98,9 @@ Error try_groups(Comm& comm, Function function, std::span<const Sharing> all, st
   Word word;
   std::unique_ptr<SharedFile> memory;
   if (me == mine && way != ways.end()) {
-    Result<std::unique_ptr<SharedFile>> made =
-        SharedFile::make(way->second, fmt::format("tutti.{}.try.{:x}", comm.process.job->view().id, comm.context()), 1);
+    // Groups of several machines may find themselves in one folder of a network.
+    const std::string name = fmt::format("tutti.{}.try.{:x}.{}", comm.process.job->view().id, comm.context(), mine);
+    Result<std::unique_ptr<SharedFile>> made = SharedFile::make(way->second, name, 1);
     if (made) {
       memory = *std::move(made);
       std::memcpy(word.text, memory->word().data(), std::min(memory->word().size(), sizeof word.text - 1));

@@ -34,11 +34,13 @@ Error agree(Comm& comm, Error mine, std::string& word) {
   return {};
 }
 
-// Rank 0 makes the memory, the others open it by its word: they may be of other jobs.
+// Rank 0 makes the memory, the others open it by its word: they may be of other jobs. Communicators of several machines
+// have one context, and may find themselves in one folder of a network: its number in the job is in the name.
 Error share_memory(Window& window, transport::SharedWay way, int64_t bytes) {
   using transport::SharedFile;
   const std::string name =
-      fmt::format("tutti.{}.win.{:x}", window.comm->process.job->view().id, window.comm->context());
+      fmt::format("tutti.{}.win.{:x}.{}", window.comm->process.job->view().id, window.comm->context(),
+                  window.comm->engine().process());
   const bool first = window.rank() == 0;
   Error error;
   const auto keep = [&](Result<std::unique_ptr<SharedFile>> file) {
