@@ -67,10 +67,17 @@ std::vector<Found> read_records(const std::string& folder) {
   return all;
 }
 
-CodeAddress address_of(const Record& record, const crash::Place& place) {
+CodeAddress address_of(const Record& record, const crash::Place& place, Places places) {
   if (place.path < 0 || place.path >= crash::kPaths) return {};
   const std::string path = record.paths + place.path;
-  return {path, address_at_file_offset(path, place.offset)};
+  return {path, places == Places::of_source ? address_at_file_offset(path, place.offset) : place.offset};
+}
+
+std::vector<std::string> places_in_files(const std::vector<CodeAddress>& addresses) {
+  std::vector<std::string> out;
+  for (const CodeAddress& each : addresses)
+    out.push_back(each.module.empty() ? "an unknown place" : fmt::format("{:#x} of the file {}", each.offset, each.module));
+  return out;
 }
 
 std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
@@ -99,12 +106,12 @@ struct Frame {
 
 // The program's own places come first, by a question of their own: large libraries may take longer than the answer to
 // both is waited for. `call`: one more place.
-std::vector<Frame> find_frames(const Record& record, Frame& call) {
+std::vector<Frame> find_frames(const Record& record, Frame& call, Places how) {
   std::vector<Frame> all;
   for (int i = 0; i < record.frames; ++i)
-    if (CodeAddress address = address_of(record, record.frame[i]); !address.module.empty())
+    if (CodeAddress address = address_of(record, record.frame[i], how); !address.module.empty())
       all.push_back({std::move(address)});
-  call.address = address_of(record, record.caller);
+  call.address = address_of(record, record.caller, how);
   std::vector<Frame> frames;
   for (size_t i = 0; i < all.size(); ++i) {
     all[i].of_system = is_of_system(all[i].address.module);
@@ -119,7 +126,8 @@ std::vector<Frame> find_frames(const Record& record, Frame& call) {
     if (!of_system) asked.push_back(&call);
     for (const Frame* frame : asked) addresses.push_back(frame->address);
     if (addresses.empty()) return;
-    const std::vector<std::string> places = source_places(addresses);
+    const std::vector<std::string> places =
+        how == Places::of_source ? source_places(addresses) : places_in_files(addresses);
     for (size_t i = 0; i < asked.size(); ++i) asked[i]->place = places[i];
   };
   look_up(false);
@@ -216,12 +224,12 @@ std::string cause_text(const Record& record) {
   }
 }
 
-std::optional<Crash> find_crash(const std::string& folder, int rank, const std::string& node) {
+std::optional<Crash> find_crash(const std::string& folder, int rank, const std::string& node, Places places) {
   const std::vector<Found> all = read_records(folder);
   if (std::ranges::none_of(all, [&](const Found& f) { return f.rank == rank; })) return std::nullopt;
   const Record& record = *all.front().record;
   Frame caller;
-  const std::vector<Frame> frames = find_frames(record, caller);
+  const std::vector<Frame> frames = find_frames(record, caller, places);
   std::string text =
       fmt::format("rank {} on {} (process {}) crashed: {}", all.front().rank, node, record.pid, cause_text(record));
   for (const std::string& line : frame_lines(frames)) text += "\n" + line;

@@ -16,9 +16,14 @@ struct Crash {
   std::string text;  // some lines, printable
 };
 
+// Where a crash was: by the source, for which programs and libraries are opened, and their debug information is looked
+// into, for up to four seconds; or by the places in the files, of which none is opened.
+enum class Places { of_source, of_files };
+
 // If `rank` has left a record: the crash that was the first of this node, with the numbers of the
-// others. Takes up to four seconds, for it looks into debug information. `node`: its name.
-std::optional<Crash> find_crash(const std::string& folder, int rank, const std::string& node);
+// others. `node`: its name.
+std::optional<Crash> find_crash(const std::string& folder, int rank, const std::string& node,
+                                Places places = Places::of_source);
 
 // "signal 11 (Segmentation fault): nothing is mapped at address 0x10"
 std::string cause_text(const crash::Record& record);

@@ -19,7 +19,6 @@
 #include "base/log.hpp"
 #include "base/process_sets.hpp"
 #include "launcher/core_claims.hpp"
-#include "launcher/crashes.hpp"
 #include "launcher/environment.hpp"
 #include "launcher/gpus.hpp"
 #include "launcher/limits.hpp"
@@ -354,14 +353,15 @@ void NodeAgent::ended(Rank& rank, int wait_status, int64_t peak) {
   if (wait_status != 0) tell_crash(rank.rank);
 }
 
-// Where is looked up when the job has heard of the end, which must not wait: who is to blame may hang on it.
+// One report tells of all that have crashed on the node by then; a record that is none leads to no report.
 void NodeAgent::tell_crash(int rank) {
-  if (crash_told_) return;
-  const auto crash = find_crash(cleanup_.folder(), rank, task_.map.nodes[static_cast<size_t>(task_.node)]);
-  if (!crash) return;
-  crash_told_ = true;
-  job_.rank_crashed(task_.node, rank, crash->text);
+  if (crash_ || !has_crash_record(cleanup_.folder(), rank)) return;
+  crash_.emplace(loop_, reaper_, cleanup_.folder(), rank, task_.map.nodes[static_cast<size_t>(task_.node)],
+                 [this, rank](const std::string& text) { job_.rank_crashed(task_.node, rank, text); });
 }
+
+// What its end waits for when no process is left: whatever it has still to tell.
+bool NodeAgent::has_told_all() const { return streams_closed() && (!crash_ || crash_->is_over()); }
 
 void NodeAgent::signal_ranks(int signal) {
   // A job that ends starts nothing more.
@@ -404,13 +404,13 @@ void NodeAgent::finish(bool at_once) {
     if (input->fd >= 0) ::close(std::exchange(input->fd, -1));
   }
   inputs_.clear();
-  if (!leftovers(at_once ? SIGKILL : SIGTERM) && streams_closed()) return finish_step();
+  if (!leftovers(at_once ? SIGKILL : SIGTERM) && has_told_all()) return finish_step();
   finish_timer_ = loop_.every(kFinishTick, [this] { finish_step(); });
 }
 
 void NodeAgent::finish_step() {
   const bool late = std::chrono::steady_clock::now() >= kill_at_;
-  if (finished_ || leftovers(late ? SIGKILL : 0) || !streams_closed()) return;
+  if (finished_ || leftovers(late ? SIGKILL : 0) || !has_told_all()) return;
   if (failed_) cleanup_.remove_segments();
   finished_ = true;
   finish_timer_.reset();

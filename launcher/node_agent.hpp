@@ -11,6 +11,7 @@
 #include <set>
 
 #include "launcher/cleanup.hpp"
+#include "launcher/crash_question.hpp"
 #include "launcher/gpus.hpp"
 #include "launcher/lines.hpp"
 #include "launcher/memory_kills.hpp"
@@ -94,6 +95,7 @@ class NodeAgent final : public Node, private PmixServer::Events {
   void read_failures();
   void ended(Rank& rank, int wait_status, int64_t peak);
   void tell_crash(int rank);
+  bool has_told_all() const;
   bool leftovers(int signal);  // sends it to what ranks left behind; false: nothing is left
   void finish_step();
   void client_connected(int rank) override;
@@ -148,7 +150,8 @@ class NodeAgent final : public Node, private PmixServer::Events {
   Watch late_starts_;
   std::optional<MemoryKills> memory_kills_;  // since the ranks began
   bool ends_ranks_ = false;                  // by SIGKILL
-  bool launch_failed_ = false, crash_told_ = false;
+  bool launch_failed_ = false;
+  std::optional<CrashQuestion> crash_;
 
   std::optional<OtherMpiLook> other_mpi_;
 

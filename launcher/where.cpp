@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // tutti-where MODULE ADDRESS …: a line for each pair, what stands at that address of the file:
 // "solver.c:42, in exchange()", or without debug information "exchange()+0x1c in solver"; an empty
-// line where nothing is known. In libexec: for the library and `tutti why`, which must not load
-// libdw into a rank.
+// line where nothing is known. tutti-where --crash FOLDER RANK NODE: the report of a crash, as
+// find_crash() has it. In libexec: for the library and `tutti why`, which must not load libdw into a
+// rank, and for a launcher that must not wait for files.
 #include <cxxabi.h>
 #include <elfutils/libdw.h>
 #include <elfutils/libdwfl.h>
 #include <fmt/core.h>
+#include <signal.h>
+#include <sys/prctl.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -15,6 +18,8 @@
 #include <memory>
 #include <string>
 #include <string_view>
+
+#include "launcher/crashes.hpp"
 
 namespace {
 
@@ -130,9 +135,18 @@ std::string place(const Module& m, const std::string& path, GElf_Addr address) {
                      std::filesystem::path(path).filename().string());
 }
 
+// Whoever asks may end, or be killed.
+int tell_crash(const char* folder, const char* rank, const char* node) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (const auto crash = tutti::launcher::find_crash(folder, std::atoi(rank), node)) std::puts(crash->text.c_str());
+  return std::fflush(nullptr) == 0 ? 0 : 1;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  ::unsetenv("DEBUGINFOD_URLS");  // libdwfl would ask servers, for longer than anybody waits
+  if (argc == 5 && std::string_view(argv[1]) == "--crash") return tell_crash(argv[2], argv[3], argv[4]);
   std::map<std::string, Module> modules;
   for (int i = 1; i + 1 < argc; i += 2) {
     const std::string path = argv[i];

@@ -51,8 +51,6 @@ int look_into(dl_phdr_info* info, size_t, void* argument) {
   return 0;
 }
 
-fs::path helper() { return installation_root() / "libexec" / "tutti" / "tutti-where"; }
-
 std::string bare(const CodeAddress& address) {
   if (address.module.empty()) return "an unknown place";
   return fmt::format("{}+{:#x}", fs::path(address.module).filename().string(), address.offset);
@@ -60,7 +58,7 @@ std::string bare(const CodeAddress& address) {
 
 // Everything that the helper says before its time is over.
 std::string ask_helper(std::span<const CodeAddress> addresses) {
-  std::vector<std::string> words{helper().string()};
+  std::vector<std::string> words{where_program()};
   for (const CodeAddress& a : addresses) {
     words.push_back(a.module);
     words.push_back(fmt::format("{:#x}", a.offset));
@@ -128,6 +126,8 @@ CodeAddress code_address_in(int pid, uint64_t return_address) {
   }
   return {};
 }
+
+std::string where_program() { return installation_root() / "libexec" / "tutti" / "tutti-where"; }
 
 std::vector<std::string> source_places(std::span<const CodeAddress> addresses) {
   std::vector<std::string> places;

@@ -27,4 +27,7 @@ CodeAddress code_address_in(int pid, uint64_t return_address);
 // all of them, and given two seconds.
 std::vector<std::string> source_places(std::span<const CodeAddress> addresses);
 
+// That program's file.
+std::string where_program();
+
 }  // namespace tutti

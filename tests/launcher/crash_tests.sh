@@ -155,3 +155,25 @@ test_crash_on_several_nodes_by_library() {
   behind_barrier
   nothing_is_left
 }
+
+# The daemon answers meanwhile, and the job's end is not that of a daemon which is silent.
+test_crash_whose_place_is_found_slowly_by_library() {
+  local root=$work/slow
+  printf '#!/bin/sh\nshift\nexec sh -c "$*"\n' >shell && chmod +x shell
+  mkdir -p "$root/bin" "$root/libexec/tutti"
+  cp "$(readlink -f "$build/bin/tutti")" "$root/bin/tutti" && ln -s tutti "$root/bin/mpirun"
+  cp "$(readlink -f "$build/bin/tuttid")" "$root/bin/tuttid"
+  printf '#!/bin/sh\nsleep 1.2\nexec "%s" "$@"\n' "$build/libexec/tutti/tutti-where" >"$root/libexec/tutti/tutti-where"
+  chmod +x "$root/libexec/tutti/tutti-where"
+  mpirun=$root/bin/mpirun launch --set launch.rsh=./shell -H localhost:1,a.invalid:1 -n 2 "$crashes" null
+  expect_code 139
+  ! grep -q "does not answer" err || fail "the daemon is silent meanwhile"
+  said "  called at $(line null), in crash()"
+  # Nobody who could tell the lines: the places in the files.
+  rm "$root/libexec/tutti/tutti-where"
+  mpirun=$root/bin/mpirun launch -n 2 "$crashes" null
+  expect_code 139
+  said_once "crashed: signal 11"
+  said " of the file $(readlink -f "$crashes")"
+  nothing_is_left
+}

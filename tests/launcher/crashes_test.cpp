@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstring>
@@ -73,6 +74,22 @@ TEST(Crashes, TheFirstIsToldAndTheOthersAreCounted) {
   EXPECT_NE(found->text.find("rank 2 on here (process 4242) crashed: "), std::string::npos) << found->text;
   EXPECT_NE(found->text.find("ranks 0 and 3 crashed after it"), std::string::npos) << found->text;
   EXPECT_FALSE(find_crash(folder.path, 1, "here"));
+}
+
+// Opening the file, which may be of a file system that is gone, would not return.
+TEST(Crashes, PlacesInFilesOpenNoneOfThem) {
+  const Folder folder;
+  const std::string pipe = folder.path + "/solver";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  crash::Record record = record_of(SIGSEGV, SEGV_MAPERR, 0x10);
+  record.frames = 1;
+  record.frame[0] = {0x2a, 0, 0};
+  std::strcpy(record.paths, pipe.c_str());
+  folder.put("crash.1", record);
+  const std::optional<Crash> found = find_crash(folder.path, 1, "here", Places::of_files);
+  ASSERT_TRUE(found);
+  EXPECT_NE(found->text.find("  at 0x2a of the file " + pipe), std::string::npos) << found->text;
+  EXPECT_TRUE(find_crash(folder.path, 1, "here")) << "nor is one opened that is no plain file";
 }
 
 // Whoever has crashed may have written anything.
