@@ -23,6 +23,9 @@ std::optional<int> whole(std::string_view word, int least);
 // What stands between the characters `at`, without what is empty.
 std::vector<std::string> parts(std::string_view text, char at);
 
+// What --map-by says, but for what stands behind the word "slot" already, such as pe=2 of --cpus-per-task.
+Error map_ranks_by(Parse& p, const std::string& word);
+
 std::vector<Option> placement_options();
 std::vector<Option> environment_options();
 std::vector<Option> stream_options();

@@ -19,11 +19,7 @@ void map_also(Parse& p, std::string_view word) {
 Error take_per_part(Parse& p, std::string_view value, std::string_view part) {
   const auto count = whole(value, 1);
   if (!count) return bad_value(p, value, fmt::format("a number of ranks for each {}", part));
-  // What stood behind a mapping before, such as pe=2, still holds.
-  const size_t colon = p.run.map_by.find(':');
-  const std::string rest = p.run.map_by.starts_with("slot:") ? p.run.map_by.substr(colon) : "";
-  p.run.map_by = fmt::format("ppr:{}:{}{}", *count, part, rest);
-  return {};
+  return map_ranks_by(p, fmt::format("ppr:{}:{}", *count, part));
 }
 Error take_per_socket(Parse& p, std::string_view value) {
   return take_per_part(p, value, "socket");
@@ -65,6 +61,12 @@ Error take_gpus(Parse& p, std::string_view value) {
 
 }  // namespace
 
+Error map_ranks_by(Parse& p, const std::string& word) {
+  const std::string_view before = p.run.map_by;
+  const std::string rest(before.starts_with("slot:") ? before.substr(before.find(':')) : "");
+  return p.run.map_by = word + rest, Error();
+}
+
 std::vector<Option> placement_options() {
   return {
       {{"N", "npernode", "ppn", "perhost", "ntasks-per-node", "ranks-per-node", "grr"},
@@ -78,7 +80,7 @@ std::vector<Option> placement_options() {
       {{"ppr"},
        "N:PART",
        "",
-       [](Parse& p, std::string_view v) { return p.run.map_by = fmt::format("ppr:{}", v), Error(); },
+       [](Parse& p, std::string_view v) { return map_ranks_by(p, fmt::format("ppr:{}", v)); },
        "O",
        "as --map-by ppr:N:PART",
        "2:socket"},
@@ -120,22 +122,22 @@ std::vector<Option> placement_options() {
       {{"rr"},
        "",
        "",
-       [](Parse& p, std::string_view) { return p.run.map_by = "node", Error(); },
+       [](Parse& p, std::string_view) { return map_ranks_by(p, "node"); },
        "M",
        "takes the nodes in turn, as --map-by node"},
       {{"bynode"},
        "",
        "",
-       [](Parse& p, std::string_view) { return p.run.map_by = "node", Error(); },
+       [](Parse& p, std::string_view) { return map_ranks_by(p, "node"); },
        "O",
        "as --map-by node"},
       {{"byslot", "bycore"},
        "",
        "",
-       [](Parse& p, std::string_view) { return p.run.map_by = "slot", Error(); },
+       [](Parse& p, std::string_view) { return map_ranks_by(p, "slot"); },
        "O",
        "as --map-by slot"},
-      {{"bysocket"}, "", "", [](Parse& p, std::string_view) { return p.run.map_by = "socket", Error(); }, "O", "as --map-by socket"},
+      {{"bysocket"}, "", "", [](Parse& p, std::string_view) { return map_ranks_by(p, "socket"); }, "O", "as --map-by socket"},
       {{"loadbalance", "spread-job"},
        "",
        "",

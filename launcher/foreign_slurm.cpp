@@ -41,7 +41,7 @@ Error take_time(Parse& p, std::string_view value) {
 
 Error take_hint(Parse& p, std::string_view value) {
   if (value == "memory_bound")
-    p.run.map_by = "socket";
+    return map_ranks_by(p, "socket");
   else if (value == "multithread")
     p.run.hwthreads = true;
   else if (value != "compute_bound" && value != "nomultithread")
@@ -63,11 +63,7 @@ Error take_distribution(Parse& p, std::string_view value) {
   constexpr std::string_view known_inside[] = {"block", "cyclic", "fcyclic", "*", ""};
   if (!std::ranges::count(known, over_nodes) || !std::ranges::count(known_inside, over_sockets))
     return bad_value(p, value, "block or cyclic, and behind a colon block, cyclic or fcyclic for the sockets");
-  if (over_nodes == "cyclic")
-    p.run.map_by = "node";
-  else
-    p.run.map_by = over_sockets.ends_with("cyclic") ? "socket" : "slot";
-  return {};
+  return map_ranks_by(p, over_nodes == "cyclic" ? "node" : over_sockets.ends_with("cyclic") ? "socket" : "slot");
 }
 
 Error take_cpu_binding(Parse& p, std::string_view value) {
@@ -94,8 +90,11 @@ Error take_cpu_binding(Parse& p, std::string_view value) {
 
 Error take_gpu_binding(Parse& p, std::string_view value) {
   if (value == "none") return {};
-  for (std::string_view way : {"single:", "per_task:"})
-    if (value.starts_with(way)) return find_option("gpus-per-rank")->take(p, value.substr(way.size()));
+  const std::string_view number = value.substr(std::min(value.find(':') + 1, value.size()));
+  if (value.starts_with("per_task:") || value == "single:1") return find_option("gpus-per-rank")->take(p, number);
+  if (value.starts_with("single:"))
+    return failure(MPI_ERR_ARG, "{} {}: is for ranks that share a GPU; type --map-by gpu, which gives each rank one and deals them out "
+                   "in turn, or single:1", p.option, value);
   return failure(MPI_ERR_ARG, "{} {}: type --gpus-per-rank N, which gives each rank the GPUs near its cores, or --map-by gpu", p.option,
                  value);
 }
@@ -144,7 +143,7 @@ std::vector<Option> slurm_options() {
        "SA",
        "none, threads, cores, sockets or ldoms, as --bind-to none, hwthread, core, socket and numa; verbose as --report-bindings",
        "verbose,cores"},
-      {{"gpu-bind"}, "HOW", "", take_gpu_binding, "S", "single:N and per_task:N as --gpus-per-rank N; none", "single:1"},
+      {{"gpu-bind"}, "HOW", "", take_gpu_binding, "S", "per_task:N as --gpus-per-rank N, single:1 as --gpus-per-rank 1; none", "single:1"},
       {{"threads-per-core"}, "N", "", take_threads_per_core, "S", "more than 1 as --use-hwthread-cpus", "1"},
       {{"multi-prog"},
        "",

@@ -83,6 +83,18 @@ TEST(ForeignOptions, PlacesOfRanks) {
   EXPECT_EQ(parse("--depth 8 p")->map_by, "slot:pe=8");
 }
 
+TEST(ForeignOptions, CoresOfRanksHoldWhateverPlacesThem) {
+  const std::pair<const char*, const char*> rows[] = {
+      {"--distribution=block:block", "slot:pe=2"}, {"-m cyclic", "node:pe=2"}, {"--hint=memory_bound", "socket:pe=2"},
+      {"--ppr 2:socket", "ppr:2:socket:pe=2"},     {"-N 3", "ppr:3:node:pe=2"}, {"-bysocket", "socket:pe=2"},
+      {"-bynode", "node:pe=2"},                    {"-byslot", "slot:pe=2"},   {"-rr", "node:pe=2"}};
+  for (const auto& [option, wanted] : rows) {
+    EXPECT_EQ(parse(std::string("--cpus-per-task 2 ") + option + " p")->map_by, wanted);
+    const std::string other_way = parse(std::string(option) + " --cpus-per-task 2 p")->map_by;
+    EXPECT_EQ(other_way, wanted);
+  }
+}
+
 TEST(ForeignOptions, BindingAndDevices) {
   Result<RunOptions> run = parse("--cpu-bind=verbose,sockets p");
   EXPECT_EQ(run->bind_to, "socket");
@@ -90,7 +102,9 @@ TEST(ForeignOptions, BindingAndDevices) {
   EXPECT_EQ(parse("--cpu_bind=none p")->bind_to, "none");
   EXPECT_EQ(parse("-cc depth p")->bind_to, "core");
   EXPECT_NE(problem("--cpu-bind=map_cpu:0,1 p").find("type --rankfile FILE"), std::string::npos);
-  EXPECT_EQ(parse("--gpu-bind=single:2 p")->gpus_per_rank, 2);
+  EXPECT_EQ(parse("--gpu-bind=per_task:2 p")->gpus_per_rank, 2);
+  EXPECT_EQ(parse("--gpu-bind=single:1 p")->gpus_per_rank, 1);
+  EXPECT_NE(problem("--gpu-bind=single:2 p").find("is for ranks that share a GPU; type --map-by gpu"), std::string::npos);
   EXPECT_EQ(parse("--gpu-bind=none p")->gpus_per_rank, 0);
   EXPECT_NE(problem("--gpu-bind=closest p").find("type --gpus-per-rank N"), std::string::npos);
   EXPECT_TRUE(parse("--threads-per-core=2 p")->hwthreads);
@@ -133,7 +147,8 @@ TEST(ForeignOptions, WhatIsSoInAnyCase) {
 TEST(ForeignOptions, WhatChangesNothingIsSaid) {
   for (const char* line :
        {"--stream-buffering 1 p", "--display-comm p", "--report-uri - p", "-profile p", "--unbuffered p", "-u p", "--gres=gpu:1 p",
-        "--runtime-options aggregate-help p", "-IB p", "--wait=0 p", "--mem-bind=local p", "-prot p"}) {
+        "--runtime-options aggregate-help p", "-IB p", "--wait=0 p", "--debug-daemons-file p",
+        "--report-events uri p", "--output-proctable p", "--output-proctable=- p", "--mem-bind=local p", "-prot p"}) {
     Result<RunOptions> run = parse(line);
     ASSERT_TRUE(run) << line << ": " << run.error().message();
     EXPECT_EQ(run->apps[0].command, Words{"p"}) << line;
