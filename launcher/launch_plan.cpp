@@ -134,7 +134,7 @@ Error check_current_folder(const RunOptions& options) {
 // By which MPICH's and Open MPI's launchers are told what --timeout tells.
 Error take_timeout_variable(RunOptions& options) {
   const char* const told = std::getenv("MPIEXEC_TIMEOUT");
-  if (!told || !*told || options.timeout.count() != 0) return {};
+  if (!told || !*told || !options.timeout_by.empty()) return {};
   const std::optional<std::chrono::nanoseconds> timeout = timeout_of(told);
   if (!timeout)
     return failure(MPI_ERR_ARG, "MPIEXEC_TIMEOUT is '{}', which is no positive number of seconds; unset it, or use --timeout",

@@ -170,6 +170,8 @@ test_timeout() {
   said "its time (MPIEXEC_TIMEOUT 0.5) is over"
   MPIEXEC_TIMEOUT=0.5 launch --timeout 50 -n 2 sleep 1
   expect_code 0
+  MPIEXEC_TIMEOUT=0.3 launch --time UNLIMITED -n 2 sleep 0.6
+  expect_code 0
   MPIEXEC_TIMEOUT=never launch -n 2 true
   expect_code 2
   said "MPIEXEC_TIMEOUT is 'never', which is no positive number of seconds"
