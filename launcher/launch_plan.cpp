@@ -214,7 +214,8 @@ Result<LaunchPlan> make_plan(RunOptions options) {
   if (!config) return std::move(config).error();
   set_log_level(static_cast<Level>(config->value("log.level").number));
   for (const std::string& note : options.notes) say(Level::note, "{}", note);
-  if (options.nodes && options.map_by.empty()) options.map_by = "slot:span";
+  if (options.nodes && options.map_by.empty()) options.map_by = "slot";
+  if (options.nodes && (options.map_by == "slot" || options.map_by.starts_with("slot:"))) options.map_by += ":span";
   const bool by_option = !options.map_by.empty();
   Result<Allocation> allocation = allocate(options);
   if (!allocation) return std::move(allocation).error();

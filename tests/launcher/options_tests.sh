@@ -364,6 +364,9 @@ test_places_of_other_launchers() {
   expect_code 0
   grep -q a1.invalid out && grep -q a2.invalid out || fail "not on two nodes: $(cat out)"
   ! grep -q a3.invalid out || fail "on the third node: $(cat out)"
+  launch --set launch.rsh=./shell -H 'a[1-2].invalid:2' --nodes 2 -n 2 --cpus-per-task 1 --dry-run --display map:parseable true
+  expect_code 0
+  grep -q a1.invalid out && grep -q a2.invalid out || fail "not on two nodes beside --cpus-per-task: $(cat out)"
   launch -nolocal true
   expect_code 2
   said "--nolocal leaves no node; name others by --host or --hostfile"
