@@ -282,8 +282,9 @@ Error NodeAgent::start_rank(Rank& rank, const std::vector<int>& processors) {
 std::vector<std::string> NodeAgent::environment_of(const Rank& rank,
                                                    std::vector<std::string> pmix) const {
   std::vector<std::string> out;
+  const std::string own_offer = fmt::format("{}={}", kSecurityVariable, kAlsoNone);
   for (const std::string& pair : task_.environment)
-    if (!pair.starts_with("PMIX_") || pair.starts_with("PMIX_MCA_")) out.push_back(pair);
+    if ((!pair.starts_with("PMIX_") || pair.starts_with("PMIX_MCA_")) && pair != own_offer) out.push_back(pair);
   const RankPlace place = task_.map.ranks[static_cast<size_t>(rank.rank)];
   for (const std::string& pair : task_.map.apps[static_cast<size_t>(place.app)].variables)
     put_variable(out, pair);

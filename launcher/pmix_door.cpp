@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 
 #include "base/peer_owner.hpp"
@@ -20,10 +21,12 @@ namespace {
 
 constexpr int kRestMilliseconds = 50;
 
+std::atomic<bool> strict = false;  // the library's thread reads what is set before it begins
+
 bool may_enter(int fd) {
   using tutti::PeerOwner;
   const PeerOwner owner = tutti::owner_of_peer(fd);
-  return owner == PeerOwner::friendly || owner == PeerOwner::untold;
+  return owner == PeerOwner::friendly || (owner == PeerOwner::untold && !strict);
 }
 
 }  // namespace
@@ -49,5 +52,7 @@ namespace tutti::launcher {
 bool pmix_door_is_guarded() {
   return ::dlsym(RTLD_DEFAULT, "accept") == reinterpret_cast<void*>(&::accept);
 }
+
+void let_only_known_peers_in() { strict = true; }
 
 }  // namespace tutti::launcher

@@ -8,4 +8,8 @@ namespace tutti::launcher {
 // it (LD_PRELOAD) has an accept of its own.
 bool pmix_door_is_guarded();
 
+// From here on also those are turned away of whom the kernel does not tell whose they are. Where it tells at all, that is
+// a moment's trouble.
+void let_only_known_peers_in();
+
 }  // namespace tutti::launcher

@@ -29,7 +29,7 @@ namespace tutti::launcher {
 namespace {
 
 constexpr int kThreads = 2;  // of the library: its progress, and its listener
-constexpr char kOffer[] = "PMIX_MCA_psec", kAlsoNone[] = "munge,native,none";  // what a client may claim to be let in
+constexpr const char* kOffer = kSecurityVariable;
 
 Error pmix_failure(const char* what, pmix_status_t status) {
   return failure(MPI_ERR_OTHER, "PMIx cannot {}: {}", what, PMIx_Error_string(status));
@@ -256,10 +256,12 @@ Result<std::unique_ptr<PmixServer>> PmixServer::start(const std::string& folder,
   // By itself PMIx compares the user's number that a rank claims, which in a user namespace is another one. Where the
   // kernel has told whose a connection is, a rank may do without that.
   const char* const offered = std::getenv(kOffer);
-  if (keeps_out_others(node_name))
+  if (keeps_out_others(node_name)) {
+    let_only_known_peers_in();  // who claims nothing has nothing else to show
     ::setenv(kOffer, kAlsoNone, 0);
-  else if (offered && std::string_view(offered) == kAlsoNone)
+  } else if (offered && std::string_view(offered) == kAlsoNone) {
     ::unsetenv(kOffer);  // it comes from a job around this one, which was kept
+  }
   ::setenv("PMIX_MCA_gds", "hash", 1);  // quickest to the first fence, and no files to leave
   std::unique_ptr<PmixServer> server(new PmixServer);
   server->folder_ = folder;

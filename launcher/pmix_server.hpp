@@ -18,6 +18,10 @@ namespace tutti::launcher {
 
 struct ToolServices;
 
+// What a client may claim to be let in: this process's own, and nobody's whom it starts. A server of PMIx below that does
+// not ask the kernel whose a connection is would let in who claims nothing.
+inline constexpr const char *kSecurityVariable = "PMIX_MCA_psec", *kAlsoNone = "munge,native,none";
+
 class PmixServer {
  public:
   // Called on the loop's thread.

@@ -10,6 +10,8 @@
 namespace tutti::boot {
 namespace {
 
+constexpr char kOwnWays[] = "PMIX_MCA_psec";
+
 std::string numbers_of_this_process() { return fmt::format("{}:{}", ::geteuid(), ::getegid()); }
 
 }  // namespace
@@ -19,12 +21,18 @@ std::string other_numbers_of_launcher() {
   return told && std::getenv("TUTTI_JOB") && told != numbers_of_this_process() ? told : "";
 }
 
-bool claims_no_numbers() {
+NoClaim::NoClaim() {
   const char* const offered = std::getenv("PMIX_SECURITY_MODE");
   std::istringstream list(offered ? offered : "");
-  for (std::string one; std::getline(list, one, ',');)
-    if (one == "none") return ::setenv("PMIX_SECURITY_MODE", "none", 1) == 0;
-  return false;
+  for (std::string one; std::getline(list, one, ',');) offered_ = offered_ || one == "none";
+  if (!offered_) return;
+  ::setenv("PMIX_SECURITY_MODE", "none", 1);
+  // PMIx has no way to claim nothing unless it is told of it; but what this process starts is not to be told.
+  set_ = !std::getenv(kOwnWays) && ::setenv(kOwnWays, "none", 1) == 0;
+}
+
+NoClaim::~NoClaim() {
+  if (set_) ::unsetenv(kOwnWays);
 }
 
 Error not_let_in(const std::string& launcher) {

@@ -13,8 +13,17 @@ namespace tutti::boot {
 
 // Numbers of the launcher, where this process has others; empty: the same, or nobody said.
 std::string other_numbers_of_launcher();
-// From here on PMIx claims nothing, unless the server wants it to; then it would not be let in.
-bool claims_no_numbers();
+// PMIx claims nothing while there is one, unless the server wants it to; then it would not be let in.
+class NoClaim {
+ public:
+  NoClaim();
+  ~NoClaim();
+  NoClaim(const NoClaim&) = delete;
+  explicit operator bool() const { return offered_; }
+
+ private:
+  bool offered_ = false, set_ = false;
+};
 // The error of who was not let in all the same.
 Error not_let_in(const std::string& launcher);
 

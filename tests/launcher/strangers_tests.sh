@@ -112,6 +112,11 @@ test_ranks_of_user_namespaces_are_let_in_by_library() {
   launch -n 2 "${in_user_namespace[@]}" "$build/tests/launcher/pair"
   expect_code 0
   [ "$(grep -c talked err)" = 2 ] || fail "they do not talk"
+  # Another launcher's server below a rank would let in whoever claims nothing.
+  launch -n 1 env
+  ! grep PMIX_MCA_psec out || fail "ranks are told to claim nothing"
+  PMIX_MCA_psec=native launch -n 1 env
+  grep -qx PMIX_MCA_psec=native out || fail "the user's own is not passed on"
   nothing_is_left
 }
 # PMIx's own server refuses a rank of other numbers, and has no answer for anybody any more.
