@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -31,6 +32,13 @@ uint64_t news(std::optional<uint64_t>& before, std::optional<uint64_t> now) {
   const uint64_t more = before && now && *now > *before ? *now - *before : 0;
   before = now;
   return more;
+}
+
+// Whether the kernel's log names processes by our numbers, as it does outside of containers.
+bool log_has_our_numbers() {
+  struct stat about {};
+  constexpr ino_t kFirst = 0xEFFFFFFC;  // PROC_PID_INIT_INO
+  return ::stat("/proc/self/ns/pid", &about) == 0 && about.st_ino == kFirst;
 }
 
 std::string some_processes(uint64_t count) { return count == 1 ? "a process" : fmt::format("{} processes", count); }
@@ -68,9 +76,12 @@ std::string MemoryKills::look(int pid) {
     named = named || (n > 0 && tells_of_kill({record, static_cast<size_t>(n)}, pid));
   }
   if (named && pid > 0) return "where the kernel has killed it for that";
-  // Its log may use other numbers than a container.
-  if (group > 0) return fmt::format("where the kernel has killed {} of its control group for that", some_processes(group));
-  if (!of_group_ && machine > 0) return fmt::format("where the kernel has killed {} for that", some_processes(machine));
+  // These are counts of the whole time, and may be of others.
+  if (log_ >= 0 && !named && log_has_our_numbers()) return {};
+  if (group > 0)
+    return fmt::format("where the kernel has killed {} of its control group for that since the job began", some_processes(group));
+  if (!of_group_ && machine > 0)
+    return fmt::format("where the kernel has killed {} for that since the job began", some_processes(machine));
   return {};
 }
 

@@ -350,7 +350,7 @@ void NodeAgent::ended(Rank& rank, int wait_status, int64_t peak) {
     rank.pid = -1;  // the number may be another's soon
   }
   job_.rank_ended(task_.node, {rank.rank, pid, wait_status, rank.connected, rank.finalized,
-                                 cause_of_end(rank, wait_status, peak)});
+                                 cause_of_end(pid, wait_status, peak)});
   if (wait_status != 0) tell_crash(rank.rank);
 }
 

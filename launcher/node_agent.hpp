@@ -117,7 +117,7 @@ class NodeAgent final : public Node, private PmixServer::Events {
   void look_for_another_mpi();
   std::string why_not_begun(const SpawnFailure& failure) const;
   void tell_late_starts();
-  std::string cause_of_end(const Rank& rank, int wait_status, int64_t peak);
+  std::string cause_of_end(int pid, int wait_status, int64_t peak);
 
   // node_streams.cpp: their standard streams
   void open_streams(Rank& rank, const Child& child);

@@ -152,11 +152,11 @@ std::string NodeAgent::why_not_begun(const SpawnFailure& failure) const {
 }
 
 // Of one that SIGKILL has ended, or that tells so of a process of its own, as shells do.
-std::string NodeAgent::cause_of_end(const Rank& rank, int wait_status, int64_t peak) {
+std::string NodeAgent::cause_of_end(int pid, int wait_status, int64_t peak) {
   const bool killed = WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL;
   const bool tells = WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 128 + SIGKILL;
   if (ends_ranks_ || !memory_kills_ || (!killed && !tells)) return {};
-  const std::string how = memory_kills_->look(killed ? rank.pid : 0);
+  const std::string how = memory_kills_->look(killed ? pid : 0);
   if (how.empty()) return {};
   int others = 0;
   uint64_t theirs = 0;

@@ -29,9 +29,10 @@ test_stopped_watchdog() {
 }
 # Between the launcher's fork and the program, where a child is stopped here.
 test_program_that_does_not_begin() {
-  LD_PRELOAD=$build/tests/launcher/libstops_before.so launch_behind -n 3 sleep 60
-  told() { grep -q "ranks 0 to 2 on $(hostname) have still to become sleep: process [0-9]* is stopped" err; }
-  within 10 told || fail "nothing is said of it"
+  LD_PRELOAD=$build/tests/launcher/libstops_before.so launch_behind -n 30 sleep 60
+  told() { grep -q "ranks 0 to 29 on $(hostname) have still to become sleep: process [0-9]* is stopped" err; }
+  # Three seconds after the last one was started, of which none but the first is waited for at length.
+  within 5 told || fail "nothing is said of it"
   fault kill -INT "$launched"
   ends_in_time
   expect_code 130
@@ -114,6 +115,18 @@ test_memory_that_runs_out() {
   said "it had up to "
   said "the other rank there has "
   said "its control group may have 100 MiB"
+  # Nor is the kernel blamed for another end, where its log tells whom it has killed.
+  if : 2>/dev/null </dev/kmsg && [ "$(readlink /proc/self/ns/pid)" = 'pid:[4026531836]' ]; then
+    small_group
+    (
+      trap 'echo $BASHPID >"$group/../cgroup.procs" 2>/dev/null' EXIT
+      echo $BASHPID >"$group/cgroup.procs"
+      launch -n 1 sh -c 'python3 -c "x = bytearray(400 << 20)"; kill -9 $$'
+      expect_code 137
+    ) || { rmdir "$group"; exit 1; }
+    within 5 rmdir "$group"
+    ! grep -q "memory ran out" err || fail "memory is blamed for what came long after"
+  fi
   # Whoever else sends the signal is not taken for the kernel.
   launch -n 2 sh -c '[ "$PMIX_RANK" = 1 ] && kill -9 $$; exec sleep 20'
   expect_code 137
