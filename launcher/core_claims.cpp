@@ -80,8 +80,10 @@ std::vector<int> taken_by_others(const std::string& job_id, int folder) {
     const std::string_view name = entry->d_name;
     if (!name.starts_with(kJobPrefix) || name.find(kMark) == name.npos) continue;
     if (name.starts_with(own) && name.ends_with(mine)) continue;
+    const std::string text = text_of(folder, entry->d_name);
+    if (text.empty()) continue;
     if (++records > kMostRecords) break;
-    add_record(text_of(folder, entry->d_name), out);
+    add_record(text, out);
   }
   ::closedir(list);
   std::ranges::sort(out);
@@ -125,8 +127,10 @@ class Lock {
   State attempt() {
     if (fd_ < 0 && !open()) return State::none;
     if (::flock(fd_, LOCK_EX | LOCK_NB) != 0) return State::busy;
-    struct stat about {};
-    if (::fstat(fd_, &about) == 0 && about.st_nlink == 1) return State::held;
+    struct stat about {}, named {};  // there may be further links, of others
+    if (::fstat(fd_, &about) == 0 && ::fstatat(folder_, name_.c_str(), &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+        about.st_dev == named.st_dev && about.st_ino == named.st_ino)
+      return State::held;
     ::close(std::exchange(fd_, -1));  // the one before has removed it
     return State::busy;
   }

@@ -11,6 +11,8 @@
 #include <filesystem>
 #include <thread>
 
+#include "launcher/job_map.hpp"
+
 namespace tutti::launcher {
 namespace {
 
@@ -85,6 +87,21 @@ TEST_F(CoreClaims, FilesOfOthersAreNoLocks) {
   EXPECT_TRUE(chooses_alone());
   for (int i = 1; i < 16; ++i) plant(i);
   EXPECT_FALSE(chooses_alone());
+}
+
+TEST_F(CoreClaims, AFurtherLinkToTheLockIsNothing) {
+  const std::string name = place_ + "/tutti-cores-" + std::to_string(::geteuid()) + "-0", link = place_ + "/link";
+  ::close(::open(name.c_str(), O_RDWR | O_CREAT, 0600));
+  ASSERT_EQ(::link(name.c_str(), link.c_str()), 0);
+  EXPECT_TRUE(claim("a", {}).certain);
+  ::unlink(link.c_str());
+}
+
+TEST_F(CoreClaims, NamesOfStrangersDoNotHideARecord) {
+  for (int i = 0; i < 1100; ++i)
+    std::filesystem::create_symlink("/nowhere", place_ + "/" + job_prefix("x" + std::to_string(i)) + "cores.1");
+  claim("b", {3});
+  EXPECT_EQ(claim("a", {}).taken, std::vector<int>{3});
 }
 
 TEST_F(CoreClaims, NothingStays) {
