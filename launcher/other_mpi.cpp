@@ -87,13 +87,21 @@ std::vector<int> children_of(int pid) {
   return out;
 }
 
+// What the kernel tells of its memory would be waited for, as long as a file system does not answer it.
+bool waits_for_disk(int pid) {
+  const std::string stat = read_file(fmt::format("/proc/{}/stat", pid));
+  const size_t end = stat.rfind(')');  // a program's name may hold anything
+  return end != stat.npos && stat.compare(end, 3, ") D") == 0;
+}
+
 // Of one process. An Open MPI that joins does so when it calls MPI_Init, or says itself why it cannot.
-std::optional<LoadedMpi> mapped_other_mpi(int pid) {
+std::optional<LoadedMpi> mapped_other_mpi(int pid, bool last) {
   MpiLibraries libraries;
   std::ifstream maps(fmt::format("/proc/{}/maps", pid));
   for (std::string line; std::getline(maps, line);)
     if (const size_t path = line.find('/'); path != line.npos) libraries.see(std::string_view(line).substr(path));
-  if (!libraries.is_foreign() || libraries.joins_by_pmix()) return std::nullopt;
+  if (!libraries.is_foreign() || libraries.joins_by_pmix() || (libraries.may_join_by_pmix() && !last))
+    return std::nullopt;
   std::string program = read_file(fmt::format("/proc/{}/comm", pid));
   if (program.ends_with('\n')) program.pop_back();
   return LoadedMpi{std::move(program), std::string(name_of_file(libraries.library())), libraries.mpi()};
@@ -114,12 +122,14 @@ void MpiLibraries::see(std::string_view file) {
   }
 }
 
-std::optional<LoadedMpi> loaded_other_mpi(int pid) {
+std::optional<LoadedMpi> loaded_other_mpi(int pid, std::chrono::steady_clock::time_point end, bool last) {
+  if (waits_for_disk(pid)) return std::nullopt;
   const Words rank = words_of_launcher(pid);
   std::vector<int> processes{pid};
-  for (size_t at = 0; at < processes.size() && at < kMostProcesses; ++at) {
+  for (size_t at = 0; at < processes.size() && at < kMostProcesses && std::chrono::steady_clock::now() < end; ++at) {
+    if (waits_for_disk(processes[at])) continue;
     if (has_another_launcher(rank, words_of_launcher(processes[at]))) continue;
-    if (std::optional<LoadedMpi> found = mapped_other_mpi(processes[at])) return found;
+    if (std::optional<LoadedMpi> found = mapped_other_mpi(processes[at], last)) return found;
     const std::vector<int> children = children_of(processes[at]);
     processes.insert(processes.end(), children.begin(), children.end());
   }
@@ -145,7 +155,8 @@ void OtherMpiLook::look() {
   if (processes.empty()) return;
   const auto end = std::chrono::steady_clock::now() + kLongestLook;
   for (size_t i = 0; i < processes.size() && std::chrono::steady_clock::now() < end; ++i)
-    if (const auto found = loaded_other_mpi(processes[first_++ % processes.size()])) return tell_(*found);
+    if (const auto found = loaded_other_mpi(processes[first_++ % processes.size()], end, looks_ == std::size(kTimes)))
+      return tell_(*found);
   wait();
 }
 

@@ -28,7 +28,9 @@ class MpiLibraries {
   const char* mpi() const { return mpi_; }  // whose it is
   // A client of PMIx, whose ranks meet each other by our server: Open MPI 5 finds them by nothing else. Earlier ones
   // have a runtime of their own; MPICH may have PMIx's library and find its ranks by PMI-1 all the same.
-  bool joins_by_pmix() const { return open_mpi_ && pmix_ && !own_runtime_; }
+  bool joins_by_pmix() const { return open_mpi_ && may_join_by_pmix(); }
+  // Whichever MPI it is: while it has not called MPI_Init nobody can tell.
+  bool may_join_by_pmix() const { return pmix_ && !own_runtime_; }
 
  private:
   std::string library_;
@@ -42,8 +44,9 @@ struct LoadedMpi {
   const char* mpi;
 };
 // What that process or one below it has in memory, but for those that another launcher has started, and what may
-// not be read.
-std::optional<LoadedMpi> loaded_other_mpi(int pid);
+// not be read at once. Until `end`; `last`: nobody will look again, so that also one counts that may still call MPI_Init and
+// join by PMIx.
+std::optional<LoadedMpi> loaded_other_mpi(int pid, std::chrono::steady_clock::time_point end, bool last);
 
 // A program may load its MPI while it runs, or run behind a command that hides it: so the processes that have not
 // met the launcher are looked at some times in their first seconds, until one is found or none is left.

@@ -125,6 +125,8 @@ test_an_mpi_that_is_loaded_rightly_is_not_told() {
     -n 1 sh -c 'PMI_RANK=0 PMI_SIZE=2 ./loads ./libmpi.so.12; true'
   expect_code 0
   ! grep -q "has loaded" err || fail "a program is told that joins, or has its launcher"
+  launch -n 2 ./loads ./libpmix.so.2 ./libmpi.so.12
+  ! grep -q "has loaded" err || fail "a client of PMIx is told before it could have called MPI_Init"
   launch -n 1 ./loads ./libmpi.so.40.30.4
   ! grep -q "has loaded" err || fail "one rank is told"
   launch --set launch.foreign_mpi=on -n 2 ./loads ./libmpi.so.40.30.4
