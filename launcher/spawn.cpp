@@ -152,6 +152,7 @@ class Starters {
   // Returns when the child has become its program, or has been on its way for so long.
   Error run(const std::shared_ptr<Starting>& start, std::chrono::milliseconds patience) {
     std::unique_lock lock(mutex_);
+    if (idle_ < threads_) patience = std::min(patience, kShortPatience);  // one is stuck, and this one may be of its kind
     if (idle_ > 0)
       --idle_;
     else if (Error e = add_thread())
@@ -166,6 +167,7 @@ class Starters {
   }
 
  private:
+  static constexpr std::chrono::milliseconds kShortPatience{5};
 
   Error add_thread() {
     const SignalsBlocked none;  // for ever: one that met a child before its exec would run our handlers there
@@ -177,7 +179,7 @@ class Starters {
     const auto serve = [](void* self) -> void* { static_cast<Starters*>(self)->serve(); };
     const int problem = ::pthread_create(&thread, &attributes, serve, this);
     ::pthread_attr_destroy(&attributes);
-    if (problem == 0) return {};
+    if (problem == 0) return ++threads_, Error();
     return failure(MPI_ERR_OTHER, "cannot start a thread: {}{}", std::strerror(problem), advice_on(problem));
   }
 
@@ -202,7 +204,8 @@ class Starters {
   std::mutex mutex_;
   std::condition_variable work_, done_;
   std::deque<std::shared_ptr<Starting>> waiting_;
-  int idle_ = 0;  // threads that nobody has given a start
+  int threads_ = 0;
+  int idle_ = 0;  // those that nobody has given a start
 };
 
 // What a start may take before the loop goes on without it. Most take a millisecond.
