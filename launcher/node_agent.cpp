@@ -349,9 +349,9 @@ void NodeAgent::ended(Rank& rank, int wait_status, int64_t peak) {
     cleanup_.group_ended(pid);
     rank.pid = -1;  // the number may be another's soon
   }
+  if (wait_status != 0) tell_crash(rank.rank);  // first: the job may finish at once, and waits for what is asked by then
   job_.rank_ended(task_.node, {rank.rank, pid, wait_status, rank.connected, rank.finalized,
                                  cause_of_end(pid, wait_status, peak)});
-  if (wait_status != 0) tell_crash(rank.rank);
 }
 
 // One report tells of all that have crashed on the node by then; a record that is none leads to no report.
