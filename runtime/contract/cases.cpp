@@ -16,11 +16,11 @@ namespace {
 
 using transport::Header;
 
-constexpr std::chrono::milliseconds kAnswerTime{700};  // for all members, and for process 0
-constexpr std::chrono::seconds kEndTime{10};           // for whoever reports to end the job
-constexpr size_t kMostAsked = 64;                      // members of a communicator
-constexpr size_t kMostTraced = 6;                      // messages in a report
-constexpr int kMostStepsBack = 60;                     // as far as a ledger remembers
+constexpr std::chrono::seconds kEndTime{10};  // for whoever reports to end the job
+constexpr size_t kMostAsked = 64;             // members of a communicator
+constexpr size_t kMostTraced = 6;             // messages in a report
+constexpr int kMostStepsBack = 60;            // as far as a ledger remembers
+constexpr int kMostRepeats = 6;               // of a question, each after twice the time: 88 s in all
 
 }  // namespace
 
@@ -128,7 +128,7 @@ bool Checker::has_traced(Case& c, Clock::time_point now) {
 
 void Checker::open_case(Case made, Ledger* ledger) {
   const auto now = Clock::now();
-  made.deadline = now + kAnswerTime;
+  made.deadline = now + options_.answer_time;
   made.last_deadline = now + kEndTime;
   if (ledger) ledger->state_ = Ledger::State::suspected;
   say(tutti::Level::debug, "contract: something is wrong with call {} on {} (difference {}){}",
@@ -141,8 +141,8 @@ void Checker::open_case(Case made, Ledger* ledger) {
 
 void Checker::ask_members(Case& c, const Ledger& ledger) {
   const engine::Channel& channel = ledger.channel_;
-  c.deadline = Clock::now() + kAnswerTime;
-  c.unanswered = 0;
+  c.deadline = Clock::now() + options_.answer_time;
+  c.unanswered = c.repeats = 0;
   c.sides.clear();
   const int asked = std::min(channel.size(), static_cast<int>(kMostAsked));
   for (int rank = 0; rank < asked; ++rank) {
@@ -158,12 +158,16 @@ void Checker::ask_members(Case& c, const Ledger& ledger) {
 void Checker::inquire(Case& c, Side& side) {
   side.status = Status::silent;
   ++c.unanswered;
-  send(side.process, control(Control::inquire, c.finding.context, c.finding.serial));
+  Header question = control(Control::inquire, c.finding.context, c.finding.serial);
+  question.source = c.round;
+  send(side.process, question);
 }
 
 // Whoever had not come to the call when it was asked, or not made the communicator, may have since.
 void Checker::ask_those_not_there(Case& c) {
-  c.deadline = Clock::now() + kAnswerTime;
+  c.deadline = Clock::now() + options_.answer_time;
+  ++c.round;
+  c.repeats = 0;
   for (Side& side : c.sides)
     if ((side.status == Status::not_yet || side.status == Status::unknown) &&
         side.process != engine_.process())
@@ -175,6 +179,19 @@ bool Checker::ask_those_without_it(Case& c) {
   for (Side& side : c.sides)
     if (side.status == Status::unknown) inquire(c, side);
   return c.unanswered > 0;
+}
+
+// Questions and answers may be lost on their way; and whoever has not answered may be the one that is wrong: a stopped
+// process answers when it goes on. False: it has been long enough, and who waits for the call is to wait as if nothing
+// had been suspected, so that the deadlock detector looks at it.
+bool Checker::ask_the_silent(Case& c, Clock::time_point now) {
+  if (c.repeats == kMostRepeats) return false;
+  c.late = true;
+  c.deadline = now + options_.answer_time * (1 << ++c.repeats);
+  c.unanswered = 0;
+  for (Side& side : c.sides)
+    if (side.status == Status::silent) inquire(c, side);
+  return true;
 }
 
 void Checker::advance() {
@@ -189,7 +206,7 @@ void Checker::advance() {
 }
 
 void Checker::claim(Case& c, const Ledger* ledger) {
-  c.deadline = Clock::now() + kAnswerTime;
+  c.deadline = Clock::now() + options_.answer_time;
   Header claim = control(Control::claim, c.finding.context);
   claim.source = ends_job(ledger);
   send(0, claim);  // process 0 answers itself at once
@@ -220,10 +237,10 @@ bool Checker::conclude(Case& c) {
     if (c.steps_back == 0) remember(c);
     if (c.asks && (!ledger || !describe(f, *ledger, c.sides))) {
       if (!ledger) return true;
-      // Whoever has not answered may be the one: a stopped process answers when it goes on.
-      if (c.unanswered > 0) return c.late = true, false;
+      const bool silent = c.unanswered > 0;
+      if (silent && ask_the_silent(c, now)) return false;
       // A flag in shared memory does not say of which call it is: of an earlier one, perhaps.
-      if (f.serial > 0 && ++c.steps_back <= kMostStepsBack) {
+      if (!silent && f.serial > 0 && ++c.steps_back <= kMostStepsBack) {
         --f.serial;
         ask_members(c, *ledger);
         return false;

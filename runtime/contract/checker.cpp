@@ -263,7 +263,9 @@ Side Checker::own_side(uint64_t context, uint32_t serial) {
 
 void Checker::answer_details(const Header& asked) {
   const Details details = pack(own_side(asked.ticket, asked.serial));
-  send(asked.process, control(Control::details, asked.ticket, asked.serial),
+  Header answer = control(Control::details, asked.ticket, asked.serial);
+  answer.source = asked.source;
+  send(asked.process, answer,
        std::string(reinterpret_cast<const char*>(&details), sizeof details));
 }
 
@@ -272,7 +274,7 @@ void Checker::take_details(const Header& header, const std::byte* data) {
   Details details;
   std::memcpy(&details, data, sizeof details);
   for (Case& c : cases_) {
-    if (c.finding.context != header.ticket || c.finding.serial != header.serial || !c.asks)
+    if (c.finding.context != header.ticket || c.finding.serial != header.serial || c.round != header.source || !c.asks)
       continue;
     for (Side& side : c.sides) {
       if (side.process != header.process || side.status != Status::silent) continue;

@@ -6,7 +6,8 @@
 // asked for their call → if these contradict each other, process 0 is asked for the leave to speak →
 // the report is printed by the one who got it → the error is raised, by the communicator's error
 // handler. Who does not answer in time is reported as silent if the others contradict each other;
-// else it is waited for. Everything here runs with the engine owned unless it says otherwise.
+// else they are asked again, since questions and answers may be lost, and at last the suspicion is
+// dropped. Everything here runs with the engine owned unless it says otherwise.
 #pragma once
 
 #include <chrono>
@@ -140,6 +141,8 @@ class Checker final : public engine::Observer {
     bool asks = false;        // the sentence is made from the sides
     int unanswered = 0;
     bool late = false;   // some answers came, or come, long after others
+    int round = 0;       // of the questions: answers to those of an earlier one are out of date
+    int repeats = 0;     // of the questions of this round
     int steps_back = 0;  // the finding's serial has become less by so much
     bool of_own_call = false;  // nobody else's contradicts it
     bool is_deadlock = false;
@@ -162,6 +165,7 @@ class Checker final : public engine::Observer {
   void inquire(Case& c, Side& side);
   void ask_those_not_there(Case& c);
   bool ask_those_without_it(Case& c);
+  bool ask_the_silent(Case& c, Clock::time_point now);
   bool ends_job(const Ledger* ledger) const {
     return !options_.report_only && (!ledger || ledger->is_fatal());
   }
