@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "base/peer_owner.hpp"
 
+#include <ifaddrs.h>
 #include <linux/inet_diag.h>
 #include <linux/netlink.h>
 #include <linux/sock_diag.h>
@@ -190,6 +191,33 @@ PeerOwner owner_of_peer(int connected) {
   if (!answer.found || answer.found->inode == 0 || answer.found->state != TCP_ESTABLISHED || !is_established(connected))
     return PeerOwner::absent;
   return owner_by(answer.found->user);
+}
+
+bool is_address_here(const sockaddr_storage& address) {
+  // IPv4 within IPv6 is IPv4.
+  const auto key_of = [](const sockaddr& any) -> std::optional<in6_addr> {
+    in6_addr key{};
+    if (any.sa_family == AF_INET6) {
+      key = reinterpret_cast<const sockaddr_in6&>(any).sin6_addr;
+    } else if (any.sa_family == AF_INET) {
+      key.s6_addr[10] = key.s6_addr[11] = 0xff;
+      std::memcpy(key.s6_addr + 12, &reinterpret_cast<const sockaddr_in&>(any).sin_addr, 4);
+    } else {
+      return {};
+    }
+    return key;
+  };
+  const std::optional<in6_addr> wanted = key_of(reinterpret_cast<const sockaddr&>(address));
+  if (!wanted) return true;
+  if (IN6_IS_ADDR_LOOPBACK(&*wanted) || (IN6_IS_ADDR_V4MAPPED(&*wanted) && wanted->s6_addr[12] == 127)) return true;
+  ifaddrs* all = nullptr;
+  if (::getifaddrs(&all) != 0) return true;
+  bool here = false;
+  for (const ifaddrs* each = all; each && !here; each = each->ifa_next)
+    if (const std::optional<in6_addr> own = each->ifa_addr ? key_of(*each->ifa_addr) : std::nullopt)
+      here = std::memcmp(&*own, &*wanted, sizeof *own) == 0;
+  ::freeifaddrs(all);
+  return here;
 }
 
 bool peers_are_told() {

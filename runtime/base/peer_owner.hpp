@@ -23,6 +23,10 @@ enum class PeerOwner {
 
 PeerOwner owner_of_peer(int connected);
 
+// Whether it is an address of an interface of this machine, or of the loopback device's net, also where the system would
+// let a socket have any other (net.ipv4.ip_nonlocal_bind). True where the system does not list them.
+bool is_address_here(const sockaddr_storage& address);
+
 // Whether connections over the loopback device get another answer than `untold`.
 bool peers_are_told();
 

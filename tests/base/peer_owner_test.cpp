@@ -2,13 +2,16 @@
 // Whose the other end of a connection is: by netlink and by /proc/net/tcp, over both families.
 #include "base/peer_owner.hpp"
 
+#include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <ifaddrs.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -61,6 +64,34 @@ class Connections : public ::testing::TestWithParam<int> {
   sockaddr_storage here_{};
   socklen_t size_ = sizeof here_;
 };
+
+TEST(Addresses, OfThisMachineAreKnown) {
+  const auto is_here = [](int family, const char* text) {
+    sockaddr_storage address{};
+    address.ss_family = static_cast<sa_family_t>(family);
+    EXPECT_EQ(::inet_pton(family, text,
+                          family == AF_INET ? static_cast<void*>(&reinterpret_cast<sockaddr_in&>(address).sin_addr)
+                                            : static_cast<void*>(&reinterpret_cast<sockaddr_in6&>(address).sin6_addr)),
+              1);
+    return is_address_here(address);
+  };
+  EXPECT_TRUE(is_here(AF_INET, "127.0.0.1"));
+  EXPECT_TRUE(is_here(AF_INET, "127.9.8.7"));
+  EXPECT_TRUE(is_here(AF_INET6, "::1"));
+  EXPECT_TRUE(is_here(AF_INET6, "::ffff:127.0.0.1"));
+  EXPECT_FALSE(is_here(AF_INET, "192.0.2.1"));  // for documentation alone, as are the others
+  EXPECT_FALSE(is_here(AF_INET6, "::ffff:192.0.2.1"));
+  EXPECT_FALSE(is_here(AF_INET6, "2001:db8::1"));
+  ifaddrs* all = nullptr;
+  ASSERT_EQ(::getifaddrs(&all), 0);
+  for (const ifaddrs* each = all; each; each = each->ifa_next) {
+    if (!each->ifa_addr || each->ifa_addr->sa_family != AF_INET) continue;
+    sockaddr_storage address{};
+    std::memcpy(&address, each->ifa_addr, sizeof(sockaddr_in));
+    EXPECT_TRUE(is_address_here(address));
+  }
+  ::freeifaddrs(all);
+}
 
 TEST_P(Connections, OfThisUserAreFriendly) {
   const int client = connect(), server = accepted();
