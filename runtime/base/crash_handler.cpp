@@ -15,6 +15,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 
@@ -281,6 +282,21 @@ void print() {
   line.write();
 }
 
+int make_file() {
+  errno = 0;
+  return *file ? ::open(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600) : -1;
+}
+
+// Whether the file is of a program that the rank has run (system()), which has not called MPI, and this process has.
+bool is_of_helper() {
+  flight::Call theirs;
+  const int fd = ::open(file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  if (fd < 0) return false;
+  const ssize_t n = ::pread(fd, &theirs, sizeof theirs, offsetof(Record, call));
+  ::close(fd);
+  return n == static_cast<ssize_t>(sizeof theirs) && theirs.number == 0 && record.call.number != 0;
+}
+
 void tell(int signal, const siginfo_t& info, const ucontext_t& context) {
   const Registers registers = registers_of(context);
   const bool of_kernel = info.si_code > 0;
@@ -300,8 +316,11 @@ void tell(int signal, const siginfo_t& info, const ucontext_t& context) {
   record.when = int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
   find_call();
   find_places();
-  const int fd = *file ? ::open(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600) : -1;
-  if (fd < 0 && *file && errno == EEXIST) return;  // another process of this rank was first
+  int fd = make_file();
+  if (fd < 0 && errno == EEXIST) {  // another process of this rank was first
+    if (!is_of_helper() || ::unlink(file) != 0) return;
+    fd = make_file();
+  }
   // At first without what takes a look at the stack, which may be in no state to be looked at.
   const bool kept = fd >= 0 && write_all(fd);
   find_frames(registers, of_kernel ? record.address : registers.pc + 1);

@@ -79,6 +79,13 @@ test_crash_before_init_by_library() {
   said "  called at $(line before), in main()"
 }
 
+# A program that the rank has run, and that crashes before it, is not what is told.
+test_crash_behind_that_of_a_helper_by_library() {
+  crash_of 2 helper 11
+  said "  called at $(line helper), in crash()"
+  behind_barrier
+}
+
 test_crash_of_all_is_told_once_by_library() {
   crash_of 4 all 11
   said_once "  called at $(line null), in crash()"

@@ -14,6 +14,7 @@
 static int rank, size;
 static volatile int zero;
 static int* volatile nowhere;
+static char helper[4096]; /* a command that crashes, too */
 
 static void writes(void) {
   *nowhere = 3; /* LINE writes */
@@ -55,6 +56,10 @@ static void crash(const char* way) {
   if (strcmp(way, "in_call") == 0) MPI_Send(nowhere + 4, 1000, MPI_INT, 0, 7, MPI_COMM_WORLD); /* LINE in_call */
   if (strcmp(way, "handler") == 0) signal(SIGSEGV, handles), writes();
   if (strcmp(way, "ignored") == 0) signal(SIGABRT, SIG_IGN), raise(SIGABRT);
+  if (strcmp(way, "helper") == 0) {
+    if (system(helper) == 0) exit(9);
+    writes(); /* LINE helper */
+  }
   if (strcmp(way, "child") == 0) {
     const pid_t child = fork();
     int status = 0;
@@ -66,6 +71,7 @@ static void crash(const char* way) {
 int main(int argc, char** argv) {
   const char* const way = argc > 1 ? argv[1] : "";
   if (strcmp(way, "before") == 0) writes(); /* LINE before */
+  snprintf(helper, sizeof helper, "'%s' before", argv[0]);
   MPI_Init(NULL, NULL);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
