@@ -38,12 +38,12 @@ struct Member {
   std::string near, far;  // empty: not opened
 
   bool is_beside(const Member& other) const { return place.known() && place == other.place; }
-  const std::string& address_from(const Member& other) const { return is_beside(other) && !near.empty() ? near : far; }
-  Node::Reach reach_of(const Member& other) const {
-    return is_beside(other) && !near.empty() ? Node::Reach::near : Node::Reach::far;
-  }
+  // Both sides decide alike.
+  bool meets_near(const Member& other) const { return is_beside(other) && !near.empty() && !other.near.empty(); }
+  const std::string& address_from(const Member& other) const { return meets_near(other) ? near : far; }
+  Node::Reach reach_of(const Member& other) const { return meets_near(other) ? Node::Reach::near : Node::Reach::far; }
   bool needs_far(const std::vector<Member>& others) const {
-    return far.empty() && !std::ranges::all_of(others, [this](const Member& other) { return is_beside(other); });
+    return far.empty() && !std::ranges::all_of(others, [this](const Member& other) { return meets_near(other); });
   }
 };
 
