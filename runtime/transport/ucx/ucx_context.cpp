@@ -3,8 +3,10 @@
 
 #include <mpi.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <string>
 
 #include "base/machine.hpp"
@@ -30,15 +32,30 @@ void tell(ucp_config_t* config, const char* setting, const char* variable, const
   if (!std::getenv(variable)) ucp_config_modify(config, setting, value);
 }
 
+// UCX warns of each device that it is told of and cannot use.
+bool is_usable(const std::filesystem::path& port) {
+  std::ifstream file(port / "state");  // "4: ACTIVE"
+  std::string state;
+  std::getline(file, state);
+  return state.ends_with("ACTIVE");
+}
+bool has_verbs() {
+  std::error_code none;
+  return std::ranges::any_of(std::filesystem::directory_iterator("/dev/infiniband", none), [](const auto& device) {
+    return device.path().filename().string().starts_with("uverbs");
+  });
+}
+
 // UCX listens at the address of each tcp device that it uses, and whoever connects there and knows its protocol can end
 // the process. Devices of other kinds are not reached that way.
 void listen_on_loopback(ucp_config_t* config) {
   std::string devices = loopback_device();
   if (devices.empty()) return;
   std::error_code none;
-  for (const auto& device : std::filesystem::directory_iterator("/sys/class/infiniband", none))
+  if (has_verbs())
+    for (const auto& device : std::filesystem::directory_iterator("/sys/class/infiniband", none))
     for (const auto& port : std::filesystem::directory_iterator(device.path() / "ports", none))
-      devices += "," + device.path().filename().string() + ":" + port.path().filename().string();
+      if (is_usable(port.path())) devices += "," + device.path().filename().string() + ":" + port.path().filename().string();
   tell(config, "NET_DEVICES", "UCX_NET_DEVICES", devices.c_str());
 }
 
