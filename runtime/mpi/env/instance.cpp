@@ -156,7 +156,7 @@ Error part_from_others(Process& p, bool closes) {
     if (Error ended = run(*p.world, coll::Call{.kind = coll::Collective::barrier})) return ended;
     // Nothing is awaited of anybody any more. A peer may be gone from here on, and UCX, which may still be making a
     // connection to it, calls that a timeout of its endpoint.
-    transport::say_no_ucx_errors();
+    if (closes) transport::say_no_ucx_errors();
     flush(p);
   }
   take_what_has_come(p);

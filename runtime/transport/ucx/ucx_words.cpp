@@ -62,6 +62,7 @@ __attribute__((constructor)) void give_back_hangup() {
 void say_no_ucx_errors() { are_left_out = true; }
 
 void keep_back_ucx_errors() {
+  are_left_out = false;
   static const bool once = [] {
     if (!std::getenv("UCX_LOG_LEVEL")) ucs_log_push_handler(keep_back);
     return true;
