@@ -173,12 +173,12 @@ Error PmixJob::join_server() {
     status = enter();
   }
   if (status == PMIX_SUCCESS) return {};
-  if (!launcher.empty()) return not_let_in(launcher).within(joining);
   const char* const limit = std::getenv(kHandshakeVariable);
   if (const auto waited = std::chrono::round<std::chrono::seconds>(Clock::now() - begin);
       job_id && limit && std::atoi(limit) > 0 && waited.count() >= std::atoi(limit))
     return failure(MPI_ERR_OTHER, "{}: the PMIx server of this node has not answered for {} s; is mpirun (or tuttid) stopped?",
                    joining, waited.count());
+  if (!launcher.empty()) return not_let_in(launcher).within(joining);
   return pmix_failure(joining, status);
 }
 
