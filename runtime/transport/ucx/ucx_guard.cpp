@@ -102,7 +102,8 @@ void when_broken(std::function<void(const std::string& sentence)> tell) { hears_
 void guard_ucx() {
   static const bool once = [] {
     constexpr std::string_view kLibraries[] = {"/libucs.so", "/libuct.so", "/libucp.so"};
-    redirect_calls(kLibraries, instead_of);
+    const int slots = redirect_calls(kLibraries, instead_of);
+    say(Level::debug, "{} slots of UCX's libraries are redirected", slots);
     return true;
   }();
   static_cast<void>(once);

@@ -46,27 +46,29 @@ void* instead_under_thread_sanitizer(std::string_view name) {
   return name.starts_with("pthread_rwlock_") ? ::dlsym(libc_of_hooks, std::string(name).c_str()) : nullptr;
 }
 
-// Writes the address of another function into the slot that the library calls it through.
-void redirect(const Loaded& library, const ElfW(Rela)& relocation, Instead instead) {
+// Writes the address of another function into the slot that the library calls it through. False: it stays as it is.
+bool redirect(const Loaded& library, const ElfW(Rela)& relocation, Instead instead) {
   const char* name = library.strings + library.symbols[ELF64_R_SYM(relocation.r_info)].st_name;
   void* const function = instead(name);
-  if (function == nullptr) return;
+  if (function == nullptr) return false;
   const ElfW(Addr) slot = library.base + relocation.r_offset;
   const auto page_size = static_cast<ElfW(Addr)>(::sysconf(_SC_PAGESIZE));
   auto* const page = reinterpret_cast<void*>(slot / page_size * page_size);
   const bool read_only = slot >= library.read_only && slot < library.read_only_end;
-  if (read_only && ::mprotect(page, page_size, PROT_READ | PROT_WRITE) != 0) return;
+  if (read_only && ::mprotect(page, page_size, PROT_READ | PROT_WRITE) != 0) return false;
   std::memcpy(reinterpret_cast<void*>(slot), &function, sizeof function);
   if (read_only) ::mprotect(page, page_size, PROT_READ);
+  return true;
 }
 
 struct Redirection {
   std::span<const std::string_view> libraries;
   Instead instead;
+  int slots = 0;  // redirected so far
 };
 
 int look_at(dl_phdr_info* info, size_t, void* wanted) {
-  const auto& [libraries, instead] = *static_cast<const Redirection*>(wanted);
+  auto& [libraries, instead, slots] = *static_cast<Redirection*>(wanted);
   const std::string_view name = info->dlpi_name;
   if (std::ranges::none_of(libraries, [&](std::string_view each) { return name.find(each) != name.npos; })) return 0;
   Loaded library{.base = info->dlpi_addr};
@@ -91,20 +93,23 @@ int look_at(dl_phdr_info* info, size_t, void* wanted) {
       default: break;
     }
   if (library.strings == nullptr || library.symbols == nullptr) return 0;
-  for (size_t i = 0; i < data_size / sizeof *data; i++) redirect(library, data[i], instead);
-  for (size_t i = 0; i < calls_size / sizeof *calls; i++) redirect(library, calls[i], instead);
+  for (size_t i = 0; i < data_size / sizeof *data; i++) slots += redirect(library, data[i], instead);
+  for (size_t i = 0; i < calls_size / sizeof *calls; i++) slots += redirect(library, calls[i], instead);
   return 0;
 }
 
 }  // namespace
 
-void redirect_calls(std::span<const std::string_view> libraries, Instead instead) {
+int redirect_calls(std::span<const std::string_view> libraries, Instead instead) {
   Redirection wanted{libraries, instead};
   ::dl_iterate_phdr(look_at, &wanted);
+  return wanted.slots;
 }
 
+bool is_under_thread_sanitizer() { return __tsan_init != nullptr; }
+
 void spare_thread_sanitizer() {
-  if (__tsan_init == nullptr) return;
+  if (!is_under_thread_sanitizer()) return;
   libc_of_hooks = ::dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
   if (libc_of_hooks == nullptr) return;
   constexpr std::string_view kLibraries[] = {"/libucm.so", "/libucs.so"};

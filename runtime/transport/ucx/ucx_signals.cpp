@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "base/crash_handler.hpp"
+#include "transport/ucx/ucx_hooks.hpp"
 
 namespace tutti::transport {
 namespace {
@@ -24,20 +25,17 @@ bool has_of_ucx(int signal) {
 // In front of the program's own code, so that what it sets stays. Not under ThreadSanitizer, which has not seen how UCX
 // takes the lock that it gives back there, and has handlers of its own.
 __attribute__((constructor)) void take_faults() {
-#ifndef __SANITIZE_THREAD__
+  if (is_under_thread_sanitizer()) return;
   if (!std::getenv("UCX_ERROR_SIGNALS") && !std::getenv("UCX_HANDLE_ERRORS"))
     for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL})
       if (has_of_ucx(signal)) ucs_debug_disable_signal(signal);
   crash::watch();
-#endif
 }
 
 }  // namespace
 
 void watch_faults() {
-#ifndef __SANITIZE_THREAD__
-  crash::watch();
-#endif
+  if (!is_under_thread_sanitizer()) crash::watch();
 }
 
 }  // namespace tutti::transport

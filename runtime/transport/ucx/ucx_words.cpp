@@ -17,6 +17,7 @@
 
 #include "base/late_word.hpp"
 #include "transport/ends.hpp"
+#include "transport/ucx/ucx_hooks.hpp"
 
 namespace tutti::transport {
 namespace {
@@ -48,13 +49,12 @@ ucs_log_func_rc_t keep_back(const char*, unsigned, const char*, ucs_log_level_t 
 // front of the program's own code, the signal gets back what it had; unless the user wants that of UCX. Not under
 // ThreadSanitizer, which has not seen how UCX takes the lock that it gives back there.
 __attribute__((constructor)) void give_back_hangup() {
-#ifndef __SANITIZE_THREAD__
+  if (is_under_thread_sanitizer()) return;
   struct sigaction now {};
   Dl_info place{};
   if (std::getenv("UCX_DEBUG_SIGNO") || ::sigaction(SIGHUP, nullptr, &now) != 0) return;
   if (::dladdr(reinterpret_cast<void*>(now.sa_sigaction), &place) == 0 || !place.dli_fname) return;
   if (std::string_view(place.dli_fname).find("/libucs.so") != std::string_view::npos) ucs_debug_disable_signal(SIGHUP);
-#endif
 }
 
 }  // namespace
