@@ -2,6 +2,7 @@
 #include "base/own_threads.hpp"
 
 #include <pthread.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include <mutex>
 
 #include "base/log.hpp"
+#include "base/thread_sanitizer.hpp"
 
 namespace tutti {
 namespace {
@@ -41,15 +43,33 @@ Registered& registered() {
   return it;
 }
 
-bool has_mark(int thread) {
+// 0: it has just ended, or nothing is told.
+uint64_t mask_of(int thread) {
   FILE* file = std::fopen(fmt::format("/proc/self/task/{}/status", thread).c_str(), "re");
-  if (!file) return false;  // it has just ended, or nothing is told
+  if (!file) return 0;
   char line[256];
   unsigned long long mask = 0;
   while (std::fgets(line, sizeof line, file))
     if (std::sscanf(line, "SigBlk: %llx", &mask) == 1) break;
   std::fclose(file);
-  return mask == kMark;
+  return mask;
+}
+
+// ThreadSanitizer has a thread that sleeps and tidies up by turns. It blocks all signals (some versions leave SIGSYS),
+// which a program's may do, too, but sleeps by a system call that the C library has given up for clock_nanosleep.
+bool is_sanitizers(int thread, uint64_t mask) {
+  constexpr uint64_t kAll = [] {
+    uint64_t all = ~uint64_t{0};
+    for (const int signal : kNeverBlocked) all &= ~bit_of(signal);
+    return all;
+  }();
+  if (!is_under_thread_sanitizer() || (mask | bit_of(SIGSYS)) != kAll) return false;
+  FILE* file = std::fopen(fmt::format("/proc/self/task/{}/syscall", thread).c_str(), "re");
+  if (!file) return false;
+  long number = -1;
+  const bool is_told = std::fscanf(file, "%ld", &number) == 1;
+  std::fclose(file);
+  return is_told && number == SYS_nanosleep;
 }
 
 }  // namespace
@@ -85,7 +105,8 @@ std::optional<std::vector<int>> without_own_threads(const std::vector<int>& thre
       const std::lock_guard lock(registered().mutex);
       if (std::ranges::find(registered().threads, thread) != registered().threads.end()) continue;
     }
-    if (!has_mark(thread)) others.push_back(thread);
+    const uint64_t mask = mask_of(thread);
+    if (mask != kMark && !is_sanitizers(thread, mask)) others.push_back(thread);
   }
   // Each scope that had begun by now was over before the first mask was read: no maker has been seen with the mark.
   if (begun != ended_before) return std::nullopt;

@@ -7,7 +7,8 @@
 // raised since Linux 2.0: whoever blocks all signals, or all but the former, blocks that one, too. What other
 // threads of the program start meanwhile has no mark, and a thread that ends takes its mark along: there is no list of
 // ids, which the kernel gives again. A name would not do, as UCX gives its thread another one. Where the kernel does not
-// tell masks no such thread is known, and it counts as the program's.
+// tell masks no such thread is known, and it counts as the program's. ThreadSanitizer's own thread is none of the program's,
+// either.
 #pragma once
 
 #include <signal.h>

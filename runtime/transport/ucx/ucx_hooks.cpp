@@ -20,8 +20,7 @@
 #include <cstring>
 #include <string>
 
-// Null without ThreadSanitizer, whose name it is. NOLINTNEXTLINE(bugprone-reserved-identifier)
-extern "C" void __tsan_init() __attribute__((weak));
+#include "base/thread_sanitizer.hpp"
 
 namespace tutti::transport {
 namespace {
@@ -105,8 +104,6 @@ int redirect_calls(std::span<const std::string_view> libraries, Instead instead)
   ::dl_iterate_phdr(look_at, &wanted);
   return wanted.slots;
 }
-
-bool is_under_thread_sanitizer() { return __tsan_init != nullptr; }
 
 void spare_thread_sanitizer() {
   if (!is_under_thread_sanitizer()) return;

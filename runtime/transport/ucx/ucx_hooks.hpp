@@ -13,9 +13,6 @@ using Instead = void* (*)(std::string_view name);
 // In the loaded libraries whose paths contain one of these. Not while a thread may be in them. Returns in how many places.
 int redirect_calls(std::span<const std::string_view> libraries, Instead instead);
 
-// Whether the program is, whatever this library was built for.
-bool is_under_thread_sanitizer();
-
 // To be called while the library is loaded, once UCX is, and before there is a thread that could end. Does nothing in
 // other programs.
 void spare_thread_sanitizer();

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "base/crash_handler.hpp"
-#include "transport/ucx/ucx_hooks.hpp"
+#include "base/thread_sanitizer.hpp"
 
 namespace tutti::transport {
 namespace {

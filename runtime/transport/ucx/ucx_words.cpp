@@ -16,8 +16,8 @@
 #include <thread>
 
 #include "base/late_word.hpp"
+#include "base/thread_sanitizer.hpp"
 #include "transport/ends.hpp"
-#include "transport/ucx/ucx_hooks.hpp"
 
 namespace tutti::transport {
 namespace {
