@@ -139,7 +139,9 @@ TEST(ReorderWithin, IsNeverWorseOnAnyLevel) {
     EXPECT_EQ(sorted, before);
     const int64_t sockets = crossing(ties, levels[0], rank_of), sockets_before = crossing(ties, levels[0], before);
     EXPECT_LE(sockets, sockets_before);
-    if (sockets == sockets_before) EXPECT_LE(crossing(ties, levels[1], rank_of), crossing(ties, levels[1], before));
+    if (sockets == sockets_before) {
+      EXPECT_LE(crossing(ties, levels[1], rank_of), crossing(ties, levels[1], before));
+    }
   }
 }
 
@@ -167,7 +169,9 @@ TEST(ReorderWithin, LeavesNodesAsTheyAre) {
   EXPECT_EQ(crossing(line, node_of, within), 1);
   int64_t sockets = 0;
   for (size_t v = 0; v < 16; ++v) {
-    if (node_of[static_cast<size_t>(rank_of[v])] == 0) EXPECT_EQ(within[v], rank_of[v]);
+    if (node_of[static_cast<size_t>(rank_of[v])] == 0) {
+      EXPECT_EQ(within[v], rank_of[v]);
+    }
     if (v < 15 && levels[0][static_cast<size_t>(within[v])] >= 0 && levels[0][static_cast<size_t>(within[v + 1])] >= 0)
       sockets += levels[0][static_cast<size_t>(within[v])] != levels[0][static_cast<size_t>(within[v + 1])];
   }
