@@ -128,7 +128,8 @@ test_killed_inside_init() {
   local node harm
   have_memory() {
     for node in node1 node2 node3; do
-      in_node $node sh -c 'grep -q /dev/shm/tutti "/proc/$(pgrep -x where)/maps" && ls /dev/shm/tutti.*' >"$bed/memory" 2>&1 || return
+      in_node $node sh -c 'grep -q /dev/shm/tutti "/proc/$(pgrep -x where)/maps" && ls /dev/shm/tutti.* && pgrep -x held' \
+        >"$bed/memory" 2>&1 || return
     done
   }
   the_launcher() { in_node node1 sh -c 'kill -9 $(pgrep -o -x mpirun)'; }
@@ -139,7 +140,7 @@ test_killed_inside_init() {
   for harm in the_launcher the_user a_rank a_rank_held_back a_daemon "crash_node node3"; do
     launch_behind --host $all bash -c '((PMIX_RANK % 2)) || exec "$0"
       printf held >/proc/self/comm; trap "" TERM INT HUP; while :; do sleep 600; done' "$where"
-    within 20 have_memory || fail "$harm: the ranks do not come to their shared memory: $(cat "$bed/out" "$bed/memory")"
+    within 20 have_memory || fail "$harm: the ranks do not come to their shared memory, or are not held back: $(cat "$bed/out" "$bed/memory")"
     fault $harm
     ends_in_time
     went_wrong

@@ -1,7 +1,8 @@
 ! SPDX-License-Identifier: BSD-3-Clause
 ! What a call by mpi_f08 costs more than the same from C, for buffers without gaps: at most 10 ns a call, or where the
 ! processor is slower one and a half times what MPI_Comm_rank costs from C, by the 10th percentile of many short batches,
-! which nothing else on the machine has disturbed, in the best of some tries. Batches of C and of Fortran take turns.
+! which nothing else on the machine has disturbed, in the best of some tries. Batches of C and of Fortran take turns. A
+! second buffer may cost a third of that again: each has a descriptor of its own.
 program call_cost
   use mpi_f08
   use, intrinsic :: iso_c_binding
@@ -15,10 +16,11 @@ program call_cost
   integer, parameter :: batches = 1000, calls = 200, tries = 5, kinds = 6
   character(len=12), parameter :: names(kinds) = ['rank        ', 'send        ', 'receive     ', 'bcast       ', &
                                                   'allreduce   ', 'isend, wait ']
-  integer, parameter :: calls_of(kinds) = [1, 1, 1, 1, 1, 2]
-  double precision :: of_c(batches), of_fortran(batches), more, bound
+  integer, parameter :: calls_of(kinds) = [1, 1, 1, 1, 1, 2], buffers_of(kinds) = [0, 1, 1, 1, 2, 1]
+  double precision :: of_c(batches), of_fortran(batches), more, bound, allowed
   integer :: which, try, i
   logical :: good
+  bound = 10
   call MPI_Init()
   do which = 1, kinds
     do try = 1, tries
@@ -27,12 +29,13 @@ program call_cost
         of_fortran(i) = fortran_batch(which)
       end do
       if (which == 1 .and. try == 1) bound = max(10d0, 1.5d0 * tenth_percentile(of_c))
+      allowed = bound * (1 + max(0, buffers_of(which) - 1) / 3d0)
       more = (tenth_percentile(of_fortran) - tenth_percentile(of_c)) / calls_of(which)
       print '(a, 2f8.1, " ns, ", f5.1, " more a call")', names(which), tenth_percentile(of_c), tenth_percentile(of_fortran), more
-      good = more <= bound
+      good = more <= allowed
       if (good) exit
     end do
-    if (.not. good) print '(3a, f0.1, a)', 'wrong: ', trim(names(which)), ' costs more than ', bound, ' ns each time'
+    if (.not. good) print '(3a, f0.1, a)', 'wrong: ', trim(names(which)), ' costs more than ', allowed, ' ns each time'
   end do
   call MPI_Finalize()
 contains
