@@ -53,11 +53,12 @@ nothing_stays() {
 }
 
 # segments_without_users [KNOWN…]: System V segments that nobody has attached and whose maker is gone,
-# but for those with the given numbers.
+# but for those with the given numbers. A named one of another user is of no job: UCX gives its segments no names.
 segments_without_users() {
-  local key id perms size maker last attached rest
-  while read -r key id perms size maker last attached rest; do
+  local key id perms size maker last attached owner rest
+  while read -r key id perms size maker last attached owner rest; do
     [ "$attached" = 0 ] && [ ! -e "/proc/$maker" ] || continue
+    [ "$key" = 0 ] || [ "$owner" = "$EUID" ] || continue
     case " $* " in *" $id "*) ;; *) echo "$id" ;; esac
   done < <(tail -n +2 /proc/sysvipc/shm)
 }
