@@ -95,10 +95,6 @@ Result<BindTo> parse_bind_to(std::string_view word) {
   return failure(MPI_ERR_ARG, "--bind-to takes none, hwthread, core, l2cache, l3cache, numa or socket, not '{}'", word);
 }
 
-std::string_view bind_to_name(BindTo to) {
-  return kBindNames[static_cast<int>(to)];
-}
-
 Result<Topology> Topology::of_this_machine() {
   const WithoutPlugins none;
   Topology out;

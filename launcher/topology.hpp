@@ -18,7 +18,6 @@ namespace tutti::launcher {
 
 enum class BindTo { automatic, none, hwthread, core, l2cache, l3cache, numa, socket };
 Result<BindTo> parse_bind_to(std::string_view word);  // of --bind-to
-std::string_view bind_to_name(BindTo to);
 
 // A GPU of this machine, in the order of PCI addresses, and the processors that are near it.
 struct Gpu {

@@ -4,7 +4,7 @@
 // can be cached, printed, replayed in a test without a network, and run any number of times at
 // once.
 //
-// On one node ranks show each other data in rounds of shared memory instead (transport/lane.hpp):
+// On one node ranks show each other data in rounds of shared memory instead (transport/shared/lane.hpp):
 // each claims its slot of a round, fills and publishes it, awaits what others publish, reads or
 // reduces from there, and leaves the round. All ranks of the node take equally many rounds. A plan
 // that has rounds and no messages is a program: its steps run one after the other.

@@ -32,7 +32,7 @@ struct Shape {
   int64_t bytes = 0;
   int64_t segment = 128 << 10;  // bytes that travel together in a pipeline
   // If the ranks of my node share memory: bytes of a rank's slot in the small and in the large lane
-  // (transport/lane.hpp); 0: there is no such lane. The same on every rank of the node.
+  // (transport/shared/lane.hpp); 0: there is no such lane. The same on every rank of the node.
   int64_t small_slot = 0;
   int64_t large_slot = 0;
   int64_t large_windows = 4;  // of the large lane: the fewest that there may be, or more

@@ -78,7 +78,7 @@ class Machine {
     std::vector<std::vector<bool>> awaited;  // by round of the plan and rank
     std::vector<bool> claimed, has_left;     // by round of the plan
   };
-  // The rules of transport/lane.hpp.
+  // The rules of transport/shared/lane.hpp.
   struct Slot {
     std::vector<Cell> cells;
     bool raised = false;

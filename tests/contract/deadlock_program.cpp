@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Programs that stand still for ever, and their right twins; argv[1] names one. They use the MPI
-// interface alone. deadlock.cmake knows what each is to be told.
+// interface alone. deadlock.py knows what each is to be told.
 #include <mpi.h>
 #include <unistd.h>
 

@@ -5,10 +5,10 @@
 //
 // A blocked thread polls, then yields, then sleeps. Who wakes whom has one name each:
 //
-//   doorbell   a sender rings it for a process of its node that sleeps
-//   (transport/shared/doorbell.hpp) bell       a thread rings that of another one of its process
-//   that sleeps in a call alarm      a message calls the progress thread (alarm.hpp) summons    a
-//   thread that leaves the engine calls the progress thread
+//   doorbell   a sender rings it for a process of its node that sleeps (transport/shared/doorbell.hpp)
+//   bell       a thread rings that of another one of its process that sleeps in a call
+//   alarm      a message calls the progress thread (engine/wait/alarm.hpp)
+//   summons    a thread that leaves the engine calls the progress thread
 #pragma once
 
 #include <algorithm>

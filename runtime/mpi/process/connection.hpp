@@ -28,8 +28,6 @@ Error part(Comm& comm);
 void part_from_all();
 // Tells the processes of other jobs in `comm` to end with this code, as far as they can be reached in time.
 void abort_connected(const Comm& comm, int code);
-// Are there connections that nobody has ended?
-bool is_connected();
 
 // ---- of all ranks of `comm`: strings in place of bytes
 

@@ -324,9 +324,4 @@ void abort_connected(const Comm& comm, int code) {
   tell_to_end({comm.hidden.peers.begin(), comm.hidden.peers.end()}, code, true);
 }
 
-bool is_connected() {
-  const Engine::Guard own(engine_of_process());
-  return !connections().empty();
-}
-
 }  // namespace tutti::mpi
