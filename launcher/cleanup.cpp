@@ -60,8 +60,8 @@ void remove_segments_of(const std::set<int>& makers) {
     int segment = 0, maker = 0, last = 0, attached = 0;
     uid_t owner = 0;
     std::string mode;
-    if (columns >> key >> segment >> mode >> size >> maker >> last >> attached >> owner &&
-        attached == 0 && owner == ::geteuid() && makers.contains(maker))
+    if (columns >> key >> segment >> mode >> size >> maker >> last >> attached >> owner && attached == 0 &&
+        owner == ::geteuid() && makers.contains(maker))
       ::shmctl(segment, IPC_RMID, nullptr);
   }
 }
@@ -78,8 +78,7 @@ std::vector<int> processes_with(const std::string& variable) {
   std::error_code problem;
   for (const auto& entry : fs::directory_iterator("/proc", problem)) {
     const int pid = std::atoi(entry.path().filename().c_str());
-    if (pid > 1 && pid != ::getpid() && has_variable(pid, variable) && !is_watchdog(pid))
-      out.push_back(pid);
+    if (pid > 1 && pid != ::getpid() && has_variable(pid, variable) && !is_watchdog(pid)) out.push_back(pid);
   }
   return out;
 }
@@ -135,8 +134,7 @@ std::set<int> follow(int pipe, int lifeline, pid_t owner, std::set<int>& makers)
   ::_exit(0);
 }
 
-int fork_watchdog(int read_end, int lifeline, const std::string& job_id,
-                  const std::string& folder) {
+int fork_watchdog(int read_end, int lifeline, const std::string& job_id, const std::string& folder) {
   const pid_t owner = ::getpid();
   const pid_t pid = ::fork();
   if (pid != 0) return pid;
@@ -174,27 +172,25 @@ bool is_spawned_launcher(int pid) {
   return spawned;
 }
 
-Result<Cleanup> Cleanup::arm(const std::string& job_id, const std::string& node_label,
-                             int lifeline) {
+Result<Cleanup> Cleanup::arm(const std::string& job_id, const std::string& node_label, int lifeline) {
   Cleanup out;
   out.job_id_ = job_id;
   const fs::path parent = folder_of_jobs();
   const std::string folder = parent / (job_prefix(job_id) + node_label);
   int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0)
-    return failure(MPI_ERR_OTHER, "cannot make a pipe: {}", std::strerror(errno));
+  if (::pipe2(ends, O_CLOEXEC) != 0) return failure(MPI_ERR_OTHER, "cannot make a pipe: {}", std::strerror(errno));
   // The watchdog first: whenever we are killed, nothing is left that it does not know of.
   out.pipe_ = ends[1];
   ::fcntl(ends[1], F_SETFL, O_NONBLOCK);
   out.watchdog_ = fork_watchdog(ends[0], lifeline, job_id, folder);
   ::close(ends[0]);
-  if (out.watchdog_ < 0)
-    return failure(MPI_ERR_OTHER, "cannot start a process: {}", std::strerror(errno));
+  if (out.watchdog_ < 0) return failure(MPI_ERR_OTHER, "cannot start a process: {}", std::strerror(errno));
   if (::mkdir(folder.c_str(), 0700) != 0)
     return failure(MPI_ERR_FILE, "cannot make the job's folder {}: {}; TMPDIR chooses another place{}", folder,
                    std::strerror(errno),
-                   node_label == kLauncherLabel ? "" : ", where the node's own shell sets it (in ~/.bashrc, say): that of "
-                                                       "mpirun does not come here by ssh");
+                   node_label == kLauncherLabel ? ""
+                                                : ", where the node's own shell sets it (in ~/.bashrc, say): that of "
+                                                  "mpirun does not come here by ssh");
   out.folder_ = folder;
   out.lock_ = FolderLock(folder);
   out.shared_lock_ = FolderLock::in_shared_memory(fs::path(folder).filename());

@@ -23,8 +23,7 @@ class Cleanup {
   // Makes the folder and forks the watchdog: call it before other threads exist.
   // `lifeline`: a descriptor that ends with the launcher, if another process is that. When it does
   // and ours neither ends nor says that it is still there, the watchdog kills it.
-  static Result<Cleanup> arm(const std::string& job_id, const std::string& node_label,
-                             int lifeline = -1);
+  static Result<Cleanup> arm(const std::string& job_id, const std::string& node_label, int lifeline = -1);
   ~Cleanup();  // removes the files and dismisses the watchdog
   Cleanup(Cleanup&&) noexcept;
   Cleanup& operator=(Cleanup&&) = delete;
@@ -41,7 +40,8 @@ class Cleanup {
   Cleanup() = default;
   void tell_watchdog(int word);
   std::string job_id_, folder_;
-  FolderLock lock_, shared_lock_;  // on the folder and on the files in /dev/shm: later jobs remove them once both are free
+  FolderLock lock_,
+      shared_lock_;       // on the folder and on the files in /dev/shm: later jobs remove them once both are free
   std::set<int> makers_;  // every group that was started: a rank's number is its group's
   int pipe_ = -1;
   int watchdog_ = -1;

@@ -31,8 +31,7 @@ Name split(std::string_view name) {
 std::optional<uint64_t> number_of(std::string_view digits) {
   uint64_t value = 0;
   const auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  if (digits.empty() || digits.size() > kMostDigits || problem != std::errc() ||
-      end != digits.data() + digits.size())
+  if (digits.empty() || digits.size() > kMostDigits || problem != std::errc() || end != digits.data() + digits.size())
     return std::nullopt;
   return value;
 }
@@ -70,9 +69,8 @@ bool expand_row(std::string_view part, std::vector<std::string>& out) {
 }  // namespace
 
 bool has_plain_names(const std::vector<std::string>& names) {
-  return std::ranges::all_of(names, [](const std::string& name) {
-    return !name.empty() && name.find_first_of(",[]") == name.npos;
-  });
+  return std::ranges::all_of(
+      names, [](const std::string& name) { return !name.empty() && name.find_first_of(",[]") == name.npos; });
 }
 
 std::string compact_names(const std::vector<std::string>& names) {
@@ -84,8 +82,7 @@ std::string compact_names(const std::vector<std::string>& names) {
     if (length == 1)
       out += names[at];
     else
-      out += fmt::format("{}[{}-{}]{}", first.before, first.digits,
-                         split(names[at + length - 1]).digits, first.after);
+      out += fmt::format("{}[{}-{}]{}", first.before, first.digits, split(names[at + length - 1]).digits, first.after);
     at += length;
   }
   return out;

@@ -44,7 +44,7 @@ std::string beginning_of(int pid) {
 std::string text_of(int folder, const char* name) {
   const int fd = ::openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   if (fd < 0) return {};
-  struct stat about {};
+  struct stat about{};
   std::string out;
   if (::fstat(fd, &about) == 0 && S_ISREG(about.st_mode) && about.st_uid == ::geteuid() &&
       about.st_size <= static_cast<off_t>(kLongestRecord)) {
@@ -127,7 +127,7 @@ class Lock {
   State attempt() {
     if (fd_ < 0 && !open()) return State::none;
     if (::flock(fd_, LOCK_EX | LOCK_NB) != 0) return State::busy;
-    struct stat about {}, named {};  // there may be further links, of others
+    struct stat about{}, named{};  // there may be further links, of others
     if (::fstat(fd_, &about) == 0 && ::fstatat(folder_, name_.c_str(), &named, AT_SYMLINK_NOFOLLOW) == 0 &&
         about.st_dev == named.st_dev && about.st_ino == named.st_ino)
       return State::held;
@@ -147,7 +147,7 @@ class Lock {
     return false;
   }
   bool is_ours() const {
-    struct stat about {};
+    struct stat about{};
     return ::fstat(fd_, &about) == 0 && S_ISREG(about.st_mode) && about.st_uid == ::geteuid() &&
            (about.st_mode & 077) == 0;
   }
@@ -160,8 +160,7 @@ class Lock {
 
 }  // namespace
 
-std::string claim_processors(const std::string& job_id,
-                             const std::function<std::vector<int>(const Claims&)>& choose,
+std::string claim_processors(const std::string& job_id, const std::function<std::vector<int>(const Claims&)>& choose,
                              std::chrono::milliseconds patience, const std::string& place) {
   const int folder = ::open(place.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder < 0) {

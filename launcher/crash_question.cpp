@@ -18,7 +18,8 @@ extern char** environ;
 namespace tutti::launcher {
 namespace {
 
-constexpr std::chrono::milliseconds kPatience{4500};  // the process itself gives up two questions after two seconds each
+constexpr std::chrono::milliseconds kPatience{
+    4500};  // the process itself gives up two questions after two seconds each
 constexpr size_t kLongestReport = 64 << 10;
 
 }  // namespace
@@ -80,7 +81,7 @@ void CrashQuestion::end() {
 }
 
 bool has_crash_record(const std::string& folder, int rank) {
-  struct stat about {};
+  struct stat about{};
   return ::lstat((folder + "/" + crash::kFilePrefix + std::to_string(rank)).c_str(), &about) == 0;
 }
 

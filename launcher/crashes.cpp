@@ -38,13 +38,12 @@ std::unique_ptr<Record> read_record(const std::string& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (fd < 0) return nullptr;
   auto record = std::make_unique<Record>();
-  struct stat about {};
-  const bool whole = ::fstat(fd, &about) == 0 && S_ISREG(about.st_mode) &&
-                     ::pread(fd, static_cast<void*>(record.get()), sizeof(Record), 0) ==
-                         static_cast<ssize_t>(sizeof(Record));
+  struct stat about{};
+  const bool whole =
+      ::fstat(fd, &about) == 0 && S_ISREG(about.st_mode) &&
+      ::pread(fd, static_cast<void*>(record.get()), sizeof(Record), 0) == static_cast<ssize_t>(sizeof(Record));
   ::close(fd);
-  if (!whole || std::memcmp(record->magic, crash::kMagic, sizeof crash::kMagic) != 0 ||
-      record->bytes != sizeof(Record))
+  if (!whole || std::memcmp(record->magic, crash::kMagic, sizeof crash::kMagic) != 0 || record->bytes != sizeof(Record))
     return nullptr;
   record->frames = std::clamp(record->frames, 0, crash::kFrames);
   record->paths[crash::kPaths - 1] = 0;
@@ -76,11 +75,14 @@ CodeAddress address_of(const Record& record, const crash::Place& place, Places p
 std::vector<std::string> places_in_files(const std::vector<CodeAddress>& addresses) {
   std::vector<std::string> out;
   for (const CodeAddress& each : addresses)
-    out.push_back(each.module.empty() ? "an unknown place" : fmt::format("{:#x} of the file {}", each.offset, each.module));
+    out.push_back(each.module.empty() ? "an unknown place"
+                                      : fmt::format("{:#x} of the file {}", each.offset, each.module));
   return out;
 }
 
-std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+std::string base_name(const std::string& path) {
+  return path.substr(path.rfind('/') + 1);
+}
 
 // Their frames say little, but for the one that the program has called.
 bool is_of_system(const std::string& module) {
@@ -199,9 +201,10 @@ std::string cause_text(const Record& record) {
       if (record.address == record.pc) return named(fmt::format("it went to {}, where no code is", address));
       if (record.code == SI_KERNEL) return named("an address that no memory can have");
       if (record.address + kNear >= record.stack && record.address <= record.stack + kNear)
-        return named(fmt::format("the stack is full, at {}: a recursion without end, or large local variables "
-                                 "(ulimit -s, OMP_STACKSIZE)",
-                                 address));
+        return named(
+            fmt::format("the stack is full, at {}: a recursion without end, or large local variables "
+                        "(ulimit -s, OMP_STACKSIZE)",
+                        address));
       return named(record.code == SEGV_MAPERR ? fmt::format("nothing is mapped at {}", address)
                                               : fmt::format("it may not do that at {}", address));
     case SIGBUS:

@@ -33,8 +33,8 @@ Result<std::string> daemon_path() {
   return failure(MPI_ERR_FILE, "the daemon tuttid is missing in {}/libexec/tutti", root.string());
 }
 
-std::vector<std::string> rsh_command(const std::string& rsh, const std::string& host,
-                                     const std::string& daemon, int timeout_seconds, int place) {
+std::vector<std::string> rsh_command(const std::string& rsh, const std::string& host, const std::string& daemon,
+                                     int timeout_seconds, int place) {
   std::vector<std::string> out;
   std::istringstream words(rsh);
   bool by_place = false;  // a scheduler that counts its nodes, and starts no shell there
@@ -48,8 +48,7 @@ std::vector<std::string> rsh_command(const std::string& rsh, const std::string& 
   }
   // Nobody can type a password into many shells at once; say so instead of waiting.
   if (out.size() == 1 && out[0] == "ssh")
-    out.insert(out.end(), {"-x", "-T", "-o", "BatchMode=yes", "-o",
-                           fmt::format("ConnectTimeout={}", timeout_seconds)});
+    out.insert(out.end(), {"-x", "-T", "-o", "BatchMode=yes", "-o", fmt::format("ConnectTimeout={}", timeout_seconds)});
   out.push_back(host);
   out.push_back("exec " + quoted(daemon));
   return out;
@@ -97,7 +96,8 @@ Error Daemons::start(const std::vector<Host>& hosts) {
 Error Daemons::start_below(const std::vector<DaemonStart::Node>& nodes) {
   if (Error e = listen()) return e;
   // A scheduler that counts its nodes starts processes for its first one alone.
-  const size_t fan_out = options_.rsh.find("%rank") == options_.rsh.npos ? static_cast<size_t>(options_.fan_out) : nodes.size();
+  const size_t fan_out =
+      options_.rsh.find("%rank") == options_.rsh.npos ? static_cast<size_t>(options_.fan_out) : nodes.size();
   const size_t children = std::min(nodes.size(), fan_out);
   for (size_t c = 0; c < children; ++c) {
     const auto at = [&](size_t child) {
@@ -119,7 +119,8 @@ Error Daemons::start_share(const std::vector<DaemonStart::Node>& nodes) {
   Result<std::string> path = daemon_path();
   if (!path) return std::move(path).error();
   const int timeout = static_cast<int>(options_.connect_timeout.count() / 1'000'000'000) + 1;
-  return start_shell(nodes[0].name, rsh_command(options_.rsh, nodes[0].name, *path, timeout, nodes[0].place), nodes, false);
+  return start_shell(nodes[0].name, rsh_command(options_.rsh, nodes[0].name, *path, timeout, nodes[0].place), nodes,
+                     false);
 }
 
 Error Daemons::start_shell(const std::string& name, std::vector<std::string> command,
@@ -129,8 +130,8 @@ Error Daemons::start_shell(const std::string& name, std::vector<std::string> com
   const char* search = ::getenv("PATH");
   const Program program = find_program(request.command[0], search ? search : "/usr/bin:/bin", "");
   if (program.path.empty())
-    return failure(MPI_ERR_OTHER, "cannot reach {}: {} (launch.rsh is '{}')", nodes[0].name,
-                   program.problem, options_.rsh);
+    return failure(MPI_ERR_OTHER, "cannot reach {}: {} (launch.rsh is '{}')", nodes[0].name, program.problem,
+                   options_.rsh);
   request.path = program.path;
   for (char** entry = environ; *entry; ++entry) request.environment.emplace_back(*entry);
   // Inside of another step of the job, which holds its cores, srun would wait for that to end.
@@ -145,13 +146,11 @@ Error Daemons::start_shell(const std::string& name, std::vector<std::string> com
   shell.input = child->in;
   shell.output[0] = child->out;
   shell.output[1] = child->err;
-  for (const DaemonStart::Node& node : nodes)
-    enter(node, each_reports ? node.number : nodes[0].number, shell);
+  for (const DaemonStart::Node& node : nodes) enter(node, each_reports ? node.number : nodes[0].number, shell);
   cleanup_.group_started(shell.pid);
   reaper_.expect(shell.pid, [this, &shell](int status, int64_t) { shell_ended(shell, status); });
   for (int i = 0; i < 2; ++i)
-    shell.output_watch[i] =
-        loop_.readable(shell.output[i], [this, &shell, i] { read_words(shell, i); });
+    shell.output_watch[i] = loop_.readable(shell.output[i], [this, &shell, i] { read_words(shell, i); });
   DaemonStart start;
   start.job_id = options_.job_id;
   const auto first_below = each_reports ? nodes.end() : nodes.begin() + 1;
@@ -176,8 +175,7 @@ void Daemons::feed(Shell& shell) {
     if (n > 0) {
       shell.start_text.erase(0, static_cast<size_t>(n));
     } else if (errno == EAGAIN) {
-      if (!shell.input_watch)
-        shell.input_watch = loop_.writable(shell.input, [this, &shell] { feed(shell); });
+      if (!shell.input_watch) shell.input_watch = loop_.writable(shell.input, [this, &shell] { feed(shell); });
       return;
     } else if (errno != EINTR) {
       shell.start_text.clear();  // the shell has ended, and will say why
@@ -188,8 +186,7 @@ void Daemons::feed(Shell& shell) {
 }
 
 bool Daemons::is_of_use(const Shell& shell) const {
-  return std::ranges::any_of(shell.nodes,
-                             [this](int node) { return !daemons_.at(node)->dismissed; });
+  return std::ranges::any_of(shell.nodes, [this](int node) { return !daemons_.at(node)->dismissed; });
 }
 
 // What the remote shell or the daemon says on its streams, before there is a link.
@@ -199,8 +196,8 @@ void Daemons::read_words(Shell& shell, int index) {
     const ssize_t n = ::read(shell.output[index], bytes, sizeof bytes);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0 && errno == EAGAIN) return;
-    std::string lines = n > 0 ? shell.lines[index].add({bytes, static_cast<size_t>(n)})
-                              : shell.lines[index].take_rest();
+    std::string lines =
+        n > 0 ? shell.lines[index].add({bytes, static_cast<size_t>(n)}) : shell.lines[index].take_rest();
     std::istringstream each(lines);
     for (std::string line; std::getline(each, line);) {
       while (!line.empty() && line.back() == '\r') line.pop_back();
@@ -248,8 +245,7 @@ bool Daemons::is_reason(Shell& shell, const std::string& line) {
   const size_t end = line.starts_with(speaker) ? line.find(label) : line.npos;
   const bool named = end != line.npos;
   if (!named && !line.starts_with(anybody)) return false;
-  const std::string_view name =
-      named ? std::string_view(line).substr(speaker.size(), end - speaker.size()) : "";
+  const std::string_view name = named ? std::string_view(line).substr(speaker.size(), end - speaker.size()) : "";
   const std::string words = line.substr(named ? end + label.size() : anybody.size());
   bool taken = false;
   for (const int each : shell.nodes) {
@@ -264,8 +260,7 @@ bool Daemons::is_reason(Shell& shell, const std::string& line) {
 // Where Slurm ends the step its daemons go first, and its word comes a moment later.
 void Daemons::link_closed(Daemon& daemon, LinkEnd how, const std::string& reason) {
   if (daemon.users == 0) return;
-  const std::string sentence =
-      fmt::format("node {} is lost: {}; the job ends", daemon.name, reason);
+  const std::string sentence = fmt::format("node {} is lost: {}; the job ends", daemon.name, reason);
   // Grid Engine kills what a job has on all of its nodes, and this process may be the last.
   if (options_.rsh.starts_with("qrsh") && !options_.by_srun && !events_.not_started) {
     daemon.farewell = loop_.after(kTimeForSlurm, [this, &daemon, how, reason] {
@@ -299,8 +294,7 @@ Error Daemons::heard(Daemon& daemon, Message type, std::string_view payload) {
 }
 
 std::string Daemons::why_not_started(const Daemon& daemon, int code) const {
-  if (!daemon.reason.empty())
-    return fmt::format("cannot start the daemon on {}: {}", daemon.name, daemon.reason);
+  if (!daemon.reason.empty()) return fmt::format("cannot start the daemon on {}: {}", daemon.name, daemon.reason);
   if (options_.by_srun)
     return fmt::format(
         "cannot start the daemon on {}: srun ended with code {}; does "
@@ -312,7 +306,8 @@ std::string Daemons::why_not_started(const Daemon& daemon, int code) const {
         "Tutti at the same path on all nodes",
         daemon.name);
   if (const std::string why = why_shell_refuses(options_.rsh, daemon.name); !why.empty())
-    return fmt::format("cannot start the daemon on {}: {} ended with code {}; {}", daemon.name, options_.rsh, code, why);
+    return fmt::format("cannot start the daemon on {}: {} ended with code {}; {}", daemon.name, options_.rsh, code,
+                       why);
   return fmt::format(
       "cannot start the daemon on {}: {} ended with code {}; does "
       "'{} {} true' work without a password?{}",

@@ -18,17 +18,13 @@ constexpr const char* kFirstLine = "tutti-daemon";
 }  // namespace
 
 std::string write_start(const DaemonStart& start) {
-  std::string out =
-      fmt::format("{} {}\njob {}\nport {}\n", kFirstLine, kWireVersion, start.job_id, start.port);
-  for (const DaemonStart::Node& node : start.nodes)
-    out += fmt::format("node {} {}\n", node.number, node.name);
-  for (const DaemonStart::Node& node : start.below)
-    out += fmt::format("below {} {}\n", node.number, node.name);
+  std::string out = fmt::format("{} {}\njob {}\nport {}\n", kFirstLine, kWireVersion, start.job_id, start.port);
+  for (const DaemonStart::Node& node : start.nodes) out += fmt::format("node {} {}\n", node.number, node.name);
+  for (const DaemonStart::Node& node : start.below) out += fmt::format("below {} {}\n", node.number, node.name);
   out += fmt::format("rsh {}\nfan_out {}\n", start.rsh, start.fan_out);
   for (const std::string& address : start.addresses) out += fmt::format("address {}\n", address);
-  return out + fmt::format("connect_timeout {}\nnode_timeout {}\nsecret {}\nend\n",
-                           start.connect_timeout.count(), start.node_timeout.count(),
-                           start.secret.hex());
+  return out + fmt::format("connect_timeout {}\nnode_timeout {}\nsecret {}\nend\n", start.connect_timeout.count(),
+                           start.node_timeout.count(), start.secret.hex());
 }
 
 Result<DaemonStart> read_start(int fd) {
@@ -52,9 +48,7 @@ Result<DaemonStart> read_start(int fd) {
     const size_t space = line.find(' ');
     const std::string key = line.substr(0, space);
     const std::string value = space == line.npos ? "" : line.substr(space + 1);
-    const auto number = [&](auto& out) {
-      std::from_chars(value.data(), value.data() + value.size(), out);
-    };
+    const auto number = [&](auto& out) { std::from_chars(value.data(), value.data() + value.size(), out); };
     if (key == kFirstLine)
       number(version);
     else if (key == "job")

@@ -129,8 +129,7 @@ Error Daemons::hear_not_started(Daemon& child, std::string_view payload) {
   std::vector<Span> spans;
   std::vector<int> nodes;
   std::string why;
-  if (!wire::unpack(payload, spans, why) || !are_behind(child, spans, nodes))
-    return senseless(Message::not_started);
+  if (!wire::unpack(payload, spans, why) || !are_behind(child, spans, nodes)) return senseless(Message::not_started);
   std::vector<DaemonStart::Node> share;
   for (const int node : nodes) {
     const Daemon& daemon = *daemons_.at(node);

@@ -19,17 +19,13 @@ namespace {
 
 constexpr auto kGoneTimeout = std::chrono::milliseconds(800);
 constexpr auto kGoneTimeoutInVain = std::chrono::milliseconds(150);  // or nobody waits for it
-constexpr size_t kMostNewcomers = 256;  // who have proved nothing yet, at a time
+constexpr size_t kMostNewcomers = 256;                               // who have proved nothing yet, at a time
 constexpr auto kProofTime = std::chrono::seconds(10);
 
 }  // namespace
 
 Daemons::Daemons(Loop& loop, Reaper& reaper, Cleanup& cleanup, Options options, Events events)
-    : loop_(loop),
-      reaper_(reaper),
-      cleanup_(cleanup),
-      options_(std::move(options)),
-      events_(std::move(events)) {}
+    : loop_(loop), reaper_(reaper), cleanup_(cleanup), options_(std::move(options)), events_(std::move(events)) {}
 
 Daemons::~Daemons() {
   kill_shells();
@@ -62,14 +58,12 @@ Error Daemons::listen() {
   }
   sockaddr_in6 bound{};
   size = sizeof bound;
-  if (::listen(fd, SOMAXCONN) != 0 ||
-      ::getsockname(fd, reinterpret_cast<sockaddr*>(&bound), &size) != 0)
+  if (::listen(fd, SOMAXCONN) != 0 || ::getsockname(fd, reinterpret_cast<sockaddr*>(&bound), &size) != 0)
     return cannot();
   port_ = ntohs(bound.sin6_port);  // at the same place for both families
   acceptor_ = std::make_unique<Acceptor>(
       loop_, fd,
-      Acceptor::Events{[this](int newcomer) { accepted(newcomer); },
-                       [this] { return make_room(); },
+      Acceptor::Events{[this](int newcomer) { accepted(newcomer); }, [this] { return make_room(); },
                        [](const std::string& why) {
                          say(Level::warning,
                              "cannot take the connections of daemons for now: {}; 'ulimit -n' "
@@ -93,13 +87,12 @@ void Daemons::watch_time() {
   connect_timer_ = loop_.after(options_.connect_timeout, [this] {
     for (auto& [node, daemon] : daemons_)
       if (!daemon->ready && !daemon->dismissed)
-        return lose(
-            *daemon, LinkEnd::hung_up,
-            !daemon->reason.empty()
-                ? why_not_started(*daemon, 1)
-                : fmt::format("the daemon on {} has not reported after {:g} s "
-                        "(launch.connect_timeout)",
-                        daemon->name, static_cast<double>(options_.connect_timeout.count()) / 1e9));
+        return lose(*daemon, LinkEnd::hung_up,
+                    !daemon->reason.empty()
+                        ? why_not_started(*daemon, 1)
+                        : fmt::format("the daemon on {} has not reported after {:g} s "
+                                      "(launch.connect_timeout)",
+                                      daemon->name, static_cast<double>(options_.connect_timeout.count()) / 1e9));
   });
 }
 
@@ -163,14 +156,12 @@ void Daemons::accepted(int fd) {
   newcomer.challenge = random_hex(16);
   const auto forget = [this, number] { loop_.post([this, number] { newcomers_.erase(number); }); };
   newcomer.patience = loop_.after(kProofTime, forget);
-  newcomer.link->attach({[this, number](Message type, std::string_view payload) {
-                           return greet(number, type, payload);
-                         },
-                         [this, number, forget](LinkEnd, const std::string& reason) {
-                           if (const auto at = newcomers_.find(number); at != newcomers_.end())
-                             at->second.why_closed = reason;
-                           forget();
-                         }});
+  newcomer.link->attach(
+      {[this, number](Message type, std::string_view payload) { return greet(number, type, payload); },
+       [this, number, forget](LinkEnd, const std::string& reason) {
+         if (const auto at = newcomers_.find(number); at != newcomers_.end()) at->second.why_closed = reason;
+         forget();
+       }});
   newcomer.link->send(Message::challenge, newcomer.challenge);
 }
 
@@ -183,13 +174,12 @@ Error Daemons::greet(int number, Message type, std::string_view payload) {
   const auto stranger = [] { return failure(MPI_ERR_OTHER, "it is none of the daemons"); };
   if (found == newcomers_.end()) return stranger();
   if (!found->second.link) return failure(MPI_ERR_OTHER, "{}", out_of_place(Talk::ready, type));
-  if (!may_come(Talk::meeting, Side::daemon, type) ||
-      !wire::unpack(payload, version, node, nonce, proof, shape))
+  if (!may_come(Talk::meeting, Side::daemon, type) || !wire::unpack(payload, version, node, nonce, proof, shape))
     return stranger();
   const std::string& challenge = found->second.challenge;
   const auto daemon = daemons_.find(node);
-  if (!same_proof(proof, options_.secret.proof(daemon_claim(challenge, nonce, node))) ||
-      daemon == daemons_.end() || daemon->second->via != node || daemon->second->ready || daemon->second->dismissed)
+  if (!same_proof(proof, options_.secret.proof(daemon_claim(challenge, nonce, node))) || daemon == daemons_.end() ||
+      daemon->second->via != node || daemon->second->ready || daemon->second->dismissed)
     return stranger();
   Daemon& known = *daemon->second;
   known.link = std::move(found->second.link);
@@ -204,14 +194,10 @@ Error Daemons::greet(int number, Message type, std::string_view payload) {
   loop_.post([this, number, &known] {
     // Not before: this call comes from the handlers that it replaces.
     const auto newcomer = newcomers_.extract(number);
-    known.link->attach(
-        {[this, &known](Message m, std::string_view bytes) {
-           return hear(known, m, bytes);
-         },
-         [this, &known](LinkEnd how, const std::string& reason) { link_closed(known, how, reason); }});
+    known.link->attach({[this, &known](Message m, std::string_view bytes) { return hear(known, m, bytes); },
+                        [this, &known](LinkEnd how, const std::string& reason) { link_closed(known, how, reason); }});
     if (!known.link->is_open())
-      return lose_with_those_behind(known, LinkEnd::hung_up,
-                                    newcomer ? newcomer.mapped().why_closed : "it hung up");
+      return lose_with_those_behind(known, LinkEnd::hung_up, newcomer ? newcomer.mapped().why_closed : "it hung up");
     if (events_.joined) events_.joined(known.node, known.shape);
     check_ready();
   });
@@ -246,8 +232,7 @@ void Daemons::dismiss_all(bool hasty, std::function<void()> gone) {
     dismiss(node);
   }
   for (const auto& shell : shells_) {
-    const bool any_ready =
-        std::ranges::any_of(shell->nodes, [this](int node) { return daemons_.at(node)->ready; });
+    const bool any_ready = std::ranges::any_of(shell->nodes, [this](int node) { return daemons_.at(node)->ready; });
     if (shell->pid > 0 && !any_ready) ::kill(-shell->pid, SIGKILL);
   }
   // srun waits for the lost node, too, and would do so for long.

@@ -57,7 +57,7 @@ class Daemons {
   Daemons(Loop& loop, Reaper& reaper, Cleanup& cleanup, Options options, Events events);
   ~Daemons();
 
-  Error start(const std::vector<Host>& hosts);  // those that are not this machine
+  Error start(const std::vector<Host>& hosts);                     // those that are not this machine
   Error start_below(const std::vector<DaemonStart::Node>& nodes);  // in a daemon
   void tell(int node, Message type, std::string_view payload) { told_.put(node, type, payload); }
   void send_now() { told_.flush(); }  // what has been told, where the loop does not come to it
@@ -86,13 +86,13 @@ class Daemons {
     int node = 0;
     std::string name;
     Shell* shell = nullptr;
-    int via = 0;    // the child that it is behind; itself: it is one
-    int users = 0;  // of a child: it and those behind it, unless dismissed
+    int via = 0;                 // the child that it is behind; itself: it is one
+    int users = 0;               // of a child: it and those behind it, unless dismissed
     std::unique_ptr<Link> link;  // of a child
     NodeShape shape;
     bool ready = false, dismissed = false, lost = false;
-    std::string reason;  // why it does not start, in its own words
-    Watch farewell;      // until Slurm has said why it is gone
+    std::string reason;         // why it does not start, in its own words
+    Watch farewell;             // until Slurm has said why it is gone
     std::vector<Watch> deaths;  // of ranks, until Slurm could have said so
   };
   struct Guest {

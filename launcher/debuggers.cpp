@@ -67,9 +67,9 @@ void Debuggers::open(const JobView& view) {
     std::string command = fmt::format("gdb -q -p {}", ranks[i].pid);
     if (!is_own_name(ranks[i].host))
       command = fmt::format("{}{} {} {}", rsh_, rsh_ == "ssh" ? " -t" : "", ranks[i].host, command);
-    const std::string line =
-        fmt::format("{}{} -n 'rank {}' {} </dev/null >/dev/null", tmux, i == 0 ? "new-session -d -s ranks" : "new-window -t ranks",
-                    ranks[i].rank, launcher::quoted(command));
+    const std::string line = fmt::format("{}{} -n 'rank {}' {} </dev/null >/dev/null", tmux,
+                                         i == 0 ? "new-session -d -s ranks" : "new-window -t ranks", ranks[i].rank,
+                                         launcher::quoted(command));
     if (std::system(line.c_str()) != 0) {
       say(Level::warning, "--gdb: tmux does not open a window for rank {}", ranks[i].rank);
       return;

@@ -14,7 +14,7 @@ std::string map_text(const JobMap& map, bool parseable);
 std::string allocation_text(const JobMap& map, bool parseable);
 std::string topology_text(const std::string& node, const Topology& topology, bool parseable);
 // Of the ranks of this machine; `node` is its number in the map.
-std::string bindings_text(const JobMap& map, int node, const Topology& topology,
-                          const Topology::Binding& binding, bool parseable);
+std::string bindings_text(const JobMap& map, int node, const Topology& topology, const Topology::Binding& binding,
+                          bool parseable);
 
 }  // namespace tutti::launcher

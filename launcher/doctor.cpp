@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // `tutti doctor`: what a colleague would look at first where something does not work: each finding
 // is good, worth knowing, or bad, and a bad one says what to do.
+#include "launcher/doctor.hpp"
+
 #include <dlfcn.h>
 #include <netinet/in.h>
 #include <sys/resource.h>
@@ -20,7 +22,6 @@
 
 #include "base/config.hpp"
 #include "base/log.hpp"
-#include "launcher/doctor.hpp"
 #include "launcher/hosts.hpp"
 #include "launcher/option_table.hpp"
 #include "launcher/run.hpp"
@@ -58,28 +59,26 @@ Finding look_at_installation() {
     if (::access((root / place / "libmpi_abi.so").c_str(), R_OK) == 0 ||
         ::access((root / place / "libmpi_abi.so.1").c_str(), R_OK) == 0)
       return {Health::good, "installation",
-              fmt::format("Tutti {} in {}, its library has the standard's ABI", TUTTI_VERSION,
-                          root.string())};
+              fmt::format("Tutti {} in {}, its library has the standard's ABI", TUTTI_VERSION, root.string())};
   return {Health::bad, "installation", fmt::format("libmpi_abi.so is missing in {}", root.string()),
           "install Tutti anew; programs that mpicc has linked do not start without it"};
 }
 
 Finding look_at_settings() {
   Result<Config> config = Config::load();
-  if (!config)
-    return {Health::bad, "settings", config.error().message(), "correct it: no job starts so"};
-  const auto changed = std::ranges::count_if(
-      config->values(), [](const Config::Value& value) { return value.origin != "default"; });
-  return {Health::good, "settings", fmt::format("{} {} from the defaults", counted(static_cast<size_t>(changed), "setting"),
-                                               changed == 1 ? "differs" : "differ")};
+  if (!config) return {Health::bad, "settings", config.error().message(), "correct it: no job starts so"};
+  const auto changed =
+      std::ranges::count_if(config->values(), [](const Config::Value& value) { return value.origin != "default"; });
+  return {Health::good, "settings",
+          fmt::format("{} {} from the defaults", counted(static_cast<size_t>(changed), "setting"),
+                      changed == 1 ? "differs" : "differ")};
 }
 
 // Which mpirun a user gets who types it.
 Finding look_at_command() {
   const std::string found = program("mpirun");
   std::error_code ignored;
-  if (found.empty())
-    return {Health::note, "mpirun", "no mpirun is in PATH; this one is not where PATH looks"};
+  if (found.empty()) return {Health::note, "mpirun", "no mpirun is in PATH; this one is not where PATH looks"};
   const auto own = std::filesystem::canonical("/proc/self/exe", ignored);
   if (std::filesystem::canonical(found, ignored) == own)
     return {Health::good, "mpirun", fmt::format("{} is Tutti's", found)};
@@ -99,9 +98,9 @@ Finding look_at_scheduler() {
   if (!job) return {Health::bad, "scheduler", job.error().message(), advice};
   if (!warning.empty()) return {Health::bad, "scheduler", warning, "name the nodes by --hostfile"};
   if (*job)
-    return {Health::good, "scheduler",
-            fmt::format("job {} of {} with {}", (*job)->job_id, (*job)->scheduler,
-                        counted((*job)->nodes.size(), "node"))};
+    return {
+        Health::good, "scheduler",
+        fmt::format("job {} of {} with {}", (*job)->job_id, (*job)->scheduler, counted((*job)->nodes.size(), "node"))};
   return {Health::good, "scheduler", "none is seen: ranks start here unless --host names others"};
 }
 
@@ -119,15 +118,13 @@ Finding look_at_ports() {
   const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address{};
   address.sin_family = AF_INET;
-  const bool right = fd >= 0 &&
-                     ::bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0 &&
-                     ::listen(fd, 1) == 0;
+  const bool right =
+      fd >= 0 && ::bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0 && ::listen(fd, 1) == 0;
   const std::string why = std::strerror(errno);
   if (fd >= 0) ::close(fd);
   if (!right)
-    return {
-        Health::bad, "ports", fmt::format("no port can be listened at: {}", why),
-        "daemons of other nodes, and PMIx on this one, need one: look at the container's rules"};
+    return {Health::bad, "ports", fmt::format("no port can be listened at: {}", why),
+            "daemons of other nodes, and PMIx on this one, need one: look at the container's rules"};
   const std::vector<std::string> own = own_addresses();
   return {Health::good, "ports",
           own.empty() ? "listening works; this machine has no address but the loopback's"
@@ -135,7 +132,7 @@ Finding look_at_ports() {
 }
 
 Finding look_at_shared_memory() {
-  struct statvfs space {};
+  struct statvfs space{};
   if (::statvfs("/dev/shm", &space) != 0 || ::access("/dev/shm", W_OK) != 0)
     return {Health::bad, "/dev/shm", fmt::format("cannot be used: {}", std::strerror(errno)),
             "mount a tmpfs there; without it messages of a node go through UCX"};
@@ -161,8 +158,7 @@ Finding look_at_cma() {
   int status = 1;
   while (child > 0 && ::waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
   if (child > 0 && status == 0)
-    return {Health::good, "CMA",
-            "processes may read each other's memory: long messages are copied once"};
+    return {Health::good, "CMA", "processes may read each other's memory: long messages are copied once"};
   return {Health::note, "CMA",
           "processes may not read each other's memory (ptrace_scope, or a container without "
           "SYS_PTRACE): ranks ask for leave by themselves, or copy long messages twice"};
@@ -170,8 +166,7 @@ Finding look_at_cma() {
 
 Finding look_at_cores() {
   Result<Topology> topology = Topology::of_this_machine();
-  if (!topology)
-    return {Health::bad, "cores", topology.error().message(), "give hwloc leave to read /sys"};
+  if (!topology) return {Health::bad, "cores", topology.error().message(), "give hwloc leave to read /sys"};
   return {Health::good, "cores", topology->summary()};
 }
 
@@ -201,10 +196,11 @@ Finding look_at_networks() {
   rlimit locked{};
   ::getrlimit(RLIMIT_MEMLOCK, &locked);
   if (locked.rlim_cur != RLIM_INFINITY && locked.rlim_cur < (uint64_t{64} << 20))
-    return {Health::bad, "networks", fmt::format("devices: {}; {} KiB may be locked in memory", list, locked.rlim_cur >> 10),
-            "raise 'ulimit -l' (memlock in limits.conf, LimitMEMLOCK of the scheduler's daemon): without it UCX talks by tcp"};
-  if (!down.empty())
-    return {Health::note, "networks", fmt::format("devices: {}; {} will not be used", list, down)};
+    return {Health::bad, "networks",
+            fmt::format("devices: {}; {} KiB may be locked in memory", list, locked.rlim_cur >> 10),
+            "raise 'ulimit -l' (memlock in limits.conf, LimitMEMLOCK of the scheduler's daemon): without it UCX talks "
+            "by tcp"};
+  if (!down.empty()) return {Health::note, "networks", fmt::format("devices: {}; {} will not be used", list, down)};
   return {Health::good, "networks", "devices: " + list};
 }
 
@@ -214,7 +210,8 @@ Finding look_at_srun() {
   void* library = ::dlopen("libpmix.so", RTLD_LAZY | RTLD_LOCAL);
   if (!library)
     return {Health::note, "srun",
-            "srun --mpi=pmix cannot work: libpmix.so, without a version in its name, is not found; mpirun does not need it"};
+            "srun --mpi=pmix cannot work: libpmix.so, without a version in its name, is not found; mpirun does not "
+            "need it"};
   ::dlclose(library);
   return {Health::good, "srun", "libpmix.so is there for srun --mpi=pmix"};
 }
@@ -239,9 +236,8 @@ void print_text(const Findings& findings, const std::string& node) {
 std::string json_of(const Findings& findings) {
   std::string out;
   for (const Finding& each : findings)
-    out += fmt::format("{}{{\"what\":{},\"health\":\"{}\",\"text\":{},\"advice\":{}}}",
-                       out.empty() ? "" : ",\n ", json_text(each.what), word_of(each.health),
-                       json_text(each.text), json_text(each.advice));
+    out += fmt::format("{}{{\"what\":{},\"health\":\"{}\",\"text\":{},\"advice\":{}}}", out.empty() ? "" : ",\n ",
+                       json_text(each.what), word_of(each.health), json_text(each.text), json_text(each.advice));
   return out;
 }
 
@@ -255,8 +251,8 @@ void print_json(const Findings& findings, const std::vector<NodeFindings>& other
 }
 
 Findings look_at_this_node() {
-  return {look_at_installation(), look_at_settings(), look_at_command(),       look_at_scheduler(),
-          look_at_shell(),        look_at_srun(),     look_at_ports(),         look_at_shared_memory(),
+  return {look_at_installation(), look_at_settings(), look_at_command(), look_at_scheduler(),
+          look_at_shell(),        look_at_srun(),     look_at_ports(),   look_at_shared_memory(),
           look_at_cma(),          look_at_cores(),    look_at_networks()};
 }
 

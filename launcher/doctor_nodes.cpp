@@ -57,7 +57,8 @@ std::vector<std::string> shell_to(const Host& to, const Allocation& allocation) 
     out.insert(out.end(), {"sh", "-c"});
     return out;
   }
-  if (out.size() == 1 && out[0] == "ssh") out.insert(out.end(), {"-x", "-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=8"});
+  if (out.size() == 1 && out[0] == "ssh")
+    out.insert(out.end(), {"-x", "-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=8"});
   out.push_back(host);
   return out;
 }
@@ -137,7 +138,8 @@ Findings findings_of(const Patient& patient) {
       complaint = printable(line);
   }
   if (patient.late)
-    return {{Health::bad, "remote shell", fmt::format("'{}' has not come to an end after {} s", patient.shell, kPatience.count()),
+    return {{Health::bad, "remote shell",
+             fmt::format("'{}' has not come to an end after {} s", patient.shell, kPatience.count()),
              fmt::format("try '{} true', which should end at once", patient.shell)}};
   if (out.empty()) {
     const int code = WIFEXITED(patient.status) ? WEXITSTATUS(patient.status) : 128 + WTERMSIG(patient.status);
@@ -145,7 +147,8 @@ Findings findings_of(const Patient& patient) {
     return {{Health::bad, absent ? "installation" : "remote shell",
              fmt::format("'{}' ended with code {}{}{}", patient.shell, code, complaint.empty() ? "" : ": ", complaint),
              absent ? std::string("install Tutti at the same path on all nodes")
-                    : fmt::format("'{} true' has to work without a password: see ssh-copy-id(1), and the host's key", patient.shell)}};
+                    : fmt::format("'{} true' has to work without a password: see ssh-copy-id(1), and the host's key",
+                                  patient.shell)}};
   }
   if (version != TUTTI_VERSION)
     out.push_back({Health::bad, "version", fmt::format("it has Tutti {}, and this node {}", version, TUTTI_VERSION),

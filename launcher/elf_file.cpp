@@ -75,8 +75,7 @@ std::vector<Elf64_Phdr> segments_of(const File& file, const Elf64_Ehdr& header) 
   for (int i = 0; i < std::min<int>(header.e_phnum, kMostSegments); ++i) {
     uint64_t offset = 0;
     Elf64_Phdr segment;
-    if (__builtin_add_overflow(header.e_phoff, static_cast<uint64_t>(i) * sizeof segment,
-                               &offset) ||
+    if (__builtin_add_overflow(header.e_phoff, static_cast<uint64_t>(i) * sizeof segment, &offset) ||
         !file.read(segment, offset))
       break;
     out.push_back(segment);
@@ -105,12 +104,10 @@ void add_folders(std::string list, const std::string& folder, std::vector<std::s
   }
 }
 
-void read_dynamic(const File& file, const std::vector<Elf64_Phdr>& segments,
-                  const Elf64_Phdr& where, const std::string& folder, ElfFile& out) {
-  std::vector<Elf64_Dyn> entries(
-      std::min<size_t>(where.p_filesz / sizeof(Elf64_Dyn), kMostEntries));
-  entries.resize(file.read(entries.data(), entries.size() * sizeof(Elf64_Dyn), where.p_offset) /
-                 sizeof(Elf64_Dyn));
+void read_dynamic(const File& file, const std::vector<Elf64_Phdr>& segments, const Elf64_Phdr& where,
+                  const std::string& folder, ElfFile& out) {
+  std::vector<Elf64_Dyn> entries(std::min<size_t>(where.p_filesz / sizeof(Elf64_Dyn), kMostEntries));
+  entries.resize(file.read(entries.data(), entries.size() * sizeof(Elf64_Dyn), where.p_offset) / sizeof(Elf64_Dyn));
   const auto end = std::ranges::find(entries, DT_NULL, &Elf64_Dyn::d_tag);
   entries.erase(end, entries.end());
   const auto table = std::ranges::find(entries, DT_STRTAB, &Elf64_Dyn::d_tag);
@@ -120,9 +117,7 @@ void read_dynamic(const File& file, const std::vector<Elf64_Phdr>& segments,
   for (const Elf64_Dyn& entry : entries) {
     const bool folders = entry.d_tag == DT_RPATH || entry.d_tag == DT_RUNPATH;
     uint64_t offset = 0;
-    if ((!folders && entry.d_tag != DT_NEEDED) ||
-        __builtin_add_overflow(*texts, entry.d_un.d_val, &offset))
-      continue;
+    if ((!folders && entry.d_tag != DT_NEEDED) || __builtin_add_overflow(*texts, entry.d_un.d_val, &offset)) continue;
     std::string text = file.text(offset);
     if (text.empty()) continue;
     if (folders)
@@ -148,8 +143,7 @@ std::optional<ElfFile> read_elf(const std::string& path) {
   out.is_object = half_at(head + EI_NIDENT, out.big_endian) == ET_REL;
   out.machine = half_at(head + EI_NIDENT + 2, out.big_endian);
   Elf64_Ehdr header;
-  if (out.bits != 64 || out.big_endian != (std::endian::native == std::endian::big) ||
-      !file.read(header, 0))
+  if (out.bits != 64 || out.big_endian != (std::endian::native == std::endian::big) || !file.read(header, 0))
     return out;
   const std::vector<Elf64_Phdr> segments = segments_of(file, header);
   const size_t slash = path.rfind('/');

@@ -32,7 +32,7 @@ constexpr std::string_view kHostPrefixes[] = {"SSH_", "PMIX_", "PMI_"};
 // PMI_RANK and PMI_SIZE are not among them: a library that finds these looks for a server of PMI-1.
 struct RankVariable {
   std::string_view name;
-  int RankNumbers::*number;
+  int RankNumbers::* number;
 };
 constexpr RankVariable kRankVariables[] = {{"OMPI_COMM_WORLD_RANK", &RankNumbers::rank},
                                            {"OMPI_COMM_WORLD_SIZE", &RankNumbers::size},
@@ -53,8 +53,7 @@ std::string_view name_of(std::string_view pair) {
 bool is_of_host(std::string_view pair) {
   const std::string_view name = name_of(pair);
   return std::ranges::count(kHostVariables, name) > 0 ||
-         (std::ranges::any_of(kHostPrefixes,
-                              [&](auto prefix) { return name.starts_with(prefix); }) &&
+         (std::ranges::any_of(kHostPrefixes, [&](auto prefix) { return name.starts_with(prefix); }) &&
           !name.starts_with("PMIX_MCA_"));
 }
 
@@ -79,8 +78,7 @@ std::vector<std::string> with_own_host_variables(std::vector<std::string> enviro
 }
 
 bool matches(std::string_view pattern, std::string_view name) {
-  return pattern.ends_with('*') ? name.starts_with(pattern.substr(0, pattern.size() - 1))
-                                : name == pattern;
+  return pattern.ends_with('*') ? name.starts_with(pattern.substr(0, pattern.size() - 1)) : name == pattern;
 }
 
 std::vector<std::string> own_variables(std::string_view pattern) {
@@ -132,8 +130,8 @@ void put_sanitizer_options(std::vector<std::string>& environment) {
     if (::access(file.c_str(), R_OK) != 0 || file.native().find('\'') != std::string::npos) continue;
     const std::string variable_name = name == std::string_view("lsan") ? "LSAN_OPTIONS" : "TSAN_OPTIONS";
     const std::string given = variable(environment, variable_name);
-    put_variable(environment, variable_name + "=suppressions='" + file.native() +
-                                  "':print_suppressions=0" + (given.empty() ? "" : ":" + given));
+    put_variable(environment, variable_name + "=suppressions='" + file.native() + "':print_suppressions=0" +
+                                  (given.empty() ? "" : ":" + given));
   }
 }
 

@@ -21,7 +21,8 @@ Error refused(Parse& p, std::string_view) {
 }
 
 Error noted(Parse& p, std::string_view value) {
-  p.run.notes.push_back(fmt::format("{}{}{} changes nothing: {}", p.option, value.empty() ? "" : " ", value, p.row->page));
+  p.run.notes.push_back(
+      fmt::format("{}{}{} changes nothing: {}", p.option, value.empty() ? "" : " ", value, p.row->page));
   return {};
 }
 
@@ -82,9 +83,11 @@ Error take_level(Parse& p, std::string_view level) {
 
 Error take_launcher(Parse& p, std::string_view value) {
   if (value == "manual" || value == "persist")
-    return failure(MPI_ERR_ARG, "{} {}: there is no such way here; leave it out, or name a command such as ssh", p.option, value);
+    return failure(MPI_ERR_ARG, "{} {}: there is no such way here; leave it out, or name a command such as ssh",
+                   p.option, value);
   // Whether nodes are reached so is known when they are.
-  constexpr std::string_view schedulers[] = {"fork", "slurm", "srun", "sge", "lsf", "ll", "pbs", "pbsdsh", "blaunch", "qrsh"};
+  constexpr std::string_view schedulers[] = {"fork", "slurm", "srun",   "sge",     "lsf",
+                                             "ll",   "pbs",   "pbsdsh", "blaunch", "qrsh"};
   if (std::ranges::count(schedulers, value))
     p.run.start_by = fmt::format("{} {}", p.option, value);
   else
@@ -103,6 +106,7 @@ Error take_fan_out(Parse& p, std::string_view value) {
 }
 
 std::vector<Option> other_options() {
+  // clang-format off
   return {
       {{"display"},
        "WHAT",
@@ -249,6 +253,7 @@ std::vector<Option> other_options() {
        "OM",
        "type --gdb, or --stop-on-start and attach a debugger to the ranks whose process numbers are told"},
   };
+  // clang-format on
 }
 
 }  // namespace
@@ -272,8 +277,8 @@ bool is_offered(const Option& option) {
 const std::vector<Option>& foreign_options() {
   static const std::vector<Option> table = [] {
     std::vector<Option> all;
-    for (const auto& rows :
-         {placement_options(), environment_options(), stream_options(), other_options(), slurm_options(), unused_options()})
+    for (const auto& rows : {placement_options(), environment_options(), stream_options(), other_options(),
+                             slurm_options(), unused_options()})
       all.insert(all.end(), rows.begin(), rows.end());
     return all;
   }();

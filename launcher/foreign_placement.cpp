@@ -68,6 +68,7 @@ Error map_ranks_by(Parse& p, const std::string& word) {
 }
 
 std::vector<Option> placement_options() {
+  // clang-format off
   return {
       {{"N", "npernode", "ppn", "perhost", "ntasks-per-node", "ranks-per-node", "grr"},
        "N",
@@ -216,6 +217,7 @@ std::vector<Option> placement_options() {
       {{"hosts", "hostlist", "hosts-group", "nodelist", "w"}, "NAME[:SLOTS],…", "", take_host_names, "MS", "as --host", "localhost"},
       {{"default-hostfile"}, "FILE", "", refused, "O", "type --hostfile FILE", "f"},
   };
+  // clang-format on
 }
 
 }  // namespace tutti::launcher

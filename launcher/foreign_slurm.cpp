@@ -57,8 +57,9 @@ Error take_distribution(Parse& p, std::string_view value) {
   std::string_view over_sockets = words.substr(std::min(colon + 1, words.size()));
   over_sockets = over_sockets.substr(0, over_sockets.find(':'));
   if (over_nodes.starts_with("plane") || over_nodes == "arbitrary")
-    return failure(MPI_ERR_ARG, "{} {}: type --map-by ppr:N:node for blocks, or --rankfile FILE for any place of each rank", p.option,
-                   value);
+    return failure(MPI_ERR_ARG,
+                   "{} {}: type --map-by ppr:N:node for blocks, or --rankfile FILE for any place of each rank",
+                   p.option, value);
   constexpr std::string_view known[] = {"block", "cyclic", "*", ""};
   constexpr std::string_view known_inside[] = {"block", "cyclic", "fcyclic", "*", ""};
   if (!std::ranges::count(known, over_nodes) || !std::ranges::count(known_inside, over_sockets))
@@ -68,10 +69,10 @@ Error take_distribution(Parse& p, std::string_view value) {
 
 Error take_cpu_binding(Parse& p, std::string_view value) {
   constexpr std::pair<std::string_view, std::string_view> known[] = {
-      {"none", "none"},      {"no", "none"},     {"boards", "none"},  {"off", "none"},     {"cores", "core"},
-      {"core", "core"},      {"rank", "core"},   {"cpu", "core"},     {"depth", "core"},   {"thread", "hwthread"},
-      {"threads", "hwthread"}, {"socket", "socket"}, {"sockets", "socket"}, {"ldoms", "numa"}, {"rank_ldom", "numa"},
-      {"numa", "numa"},      {"numa_node", "numa"}, {"yes", "core"}};
+      {"none", "none"},        {"no", "none"},        {"boards", "none"},    {"off", "none"},   {"cores", "core"},
+      {"core", "core"},        {"rank", "core"},      {"cpu", "core"},       {"depth", "core"}, {"thread", "hwthread"},
+      {"threads", "hwthread"}, {"socket", "socket"},  {"sockets", "socket"}, {"ldoms", "numa"}, {"rank_ldom", "numa"},
+      {"numa", "numa"},        {"numa_node", "numa"}, {"yes", "core"}};
   for (const std::string& word : parts(value, ',')) {
     if (word == "verbose" || word == "v") {
       p.run.report_bindings = true;
@@ -80,9 +81,11 @@ Error take_cpu_binding(Parse& p, std::string_view value) {
     if (word == "quiet" || word == "q") continue;
     const auto row = std::ranges::find(known, std::string_view(word), [](const auto& each) { return each.first; });
     if (row == std::end(known))
-      return failure(MPI_ERR_ARG,
-                     "{} {}: '{}' is not one of none, threads, cores, sockets and ldoms; for lists of processors type --rankfile "
-                     "FILE, or --cpu-set LIST for those that all ranks of a node share", p.option, value, word);
+      return failure(
+          MPI_ERR_ARG,
+          "{} {}: '{}' is not one of none, threads, cores, sockets and ldoms; for lists of processors type --rankfile "
+          "FILE, or --cpu-set LIST for those that all ranks of a node share",
+          p.option, value, word);
     p.run.bind_to = row->second;
   }
   return {};
@@ -93,10 +96,14 @@ Error take_gpu_binding(Parse& p, std::string_view value) {
   const std::string_view number = value.substr(std::min(value.find(':') + 1, value.size()));
   if (value.starts_with("per_task:") || value == "single:1") return find_option("gpus-per-rank")->take(p, number);
   if (value.starts_with("single:"))
-    return failure(MPI_ERR_ARG, "{} {}: is for ranks that share a GPU; type --map-by gpu, which gives each rank one and deals them out "
-                   "in turn, or single:1", p.option, value);
-  return failure(MPI_ERR_ARG, "{} {}: type --gpus-per-rank N, which gives each rank the GPUs near its cores, or --map-by gpu", p.option,
-                 value);
+    return failure(
+        MPI_ERR_ARG,
+        "{} {}: is for ranks that share a GPU; type --map-by gpu, which gives each rank one and deals them out "
+        "in turn, or single:1",
+        p.option, value);
+  return failure(MPI_ERR_ARG,
+                 "{} {}: type --gpus-per-rank N, which gives each rank the GPUs near its cores, or --map-by gpu",
+                 p.option, value);
 }
 
 Error take_threads_per_core(Parse& p, std::string_view value) {
@@ -106,14 +113,14 @@ Error take_threads_per_core(Parse& p, std::string_view value) {
 }
 
 Error take_kill(Parse& p, std::string_view value) {
-  if (value == "0")
-    return failure(MPI_ERR_ARG, "{} 0 is not supported: a rank that fails ends the job", p.option);
+  if (value == "0") return failure(MPI_ERR_ARG, "{} 0 is not supported: a rank that fails ends the job", p.option);
   return value.empty() || value == "1" ? Error() : bad_value(p, value, "nothing, or 1");
 }
 
 }  // namespace
 
 std::vector<Option> slurm_options() {
+  // clang-format off
   return {
       {{"time", "t"},
        "TIME",
@@ -163,6 +170,7 @@ std::vector<Option> slurm_options() {
       {{"nodefile", "F"}, "FILE", "", [](Parse& p, std::string_view v) { return find_option("hostfile")->take(p, v); }, "S",
        "as --hostfile", "/dev/null"},
   };
+  // clang-format on
 }
 
 }  // namespace tutti::launcher

@@ -8,9 +8,11 @@
 namespace tutti::launcher {
 namespace {
 
-constexpr std::string_view kNetworks = "networks are chosen by themselves; -x UCX_TLS=… and -x UCX_NET_DEVICES=… narrow them";
+constexpr std::string_view kNetworks =
+    "networks are chosen by themselves; -x UCX_TLS=… and -x UCX_NET_DEVICES=… narrow them";
 constexpr std::string_view kBatch = "ask salloc or sbatch for it, and type mpirun within their allocation";
-constexpr std::string_view kSets = "resource sets are jsrun's; type -n RANKS, --cpus-per-rank N, --gpus-per-rank N and -N RANKS";
+constexpr std::string_view kSets =
+    "resource sets are jsrun's; type -n RANKS, --cpus-per-rank N, --gpus-per-rank N and -N RANKS";
 constexpr std::string_view kTrace = "type -x LD_PRELOAD=LIBRARY with a tool that was built for the standard's ABI";
 
 // PRRTE's words for how a job behaves.
@@ -19,16 +21,21 @@ Error take_runtime_options(Parse& p, std::string_view value) {
     if (word == "donotlaunch")
       p.run.dry_run = true;
     else
-      p.run.notes.push_back(fmt::format("{} {} changes nothing: it is a word of Open MPI's; type --timeout, --dry-run or "
-                                        "--stop-on-start for what these do", p.option, word));
+      p.run.notes.push_back(
+          fmt::format("{} {} changes nothing: it is a word of Open MPI's; type --timeout, --dry-run or "
+                      "--stop-on-start for what these do",
+                      p.option, word));
   return {};
 }
 
 Error take_fault_tolerance(Parse& p, std::string_view value) {
-  return value == "none" ? Error() : failure(MPI_ERR_ARG, "{} {} is not supported: a rank that fails ends the job", p.option, value);
+  return value == "none"
+             ? Error()
+             : failure(MPI_ERR_ARG, "{} {} is not supported: a rank that fails ends the job", p.option, value);
 }
 
 std::vector<Option> accepted_options() {
+  // clang-format off
   return {
       {{"personality"}, "NAME", "", accepted, "O", "accepted; there is one", "ompi"},
       {{"novm", "hetero-nodes", "hetero-apps", "do-not-resolve", "noprefix", "leave-session-attached", "no-ready-msg", "use-regexp"},
@@ -135,6 +142,7 @@ std::vector<Option> refused_options() {
         "deadline", "clusters", "M", "mail-type", "mail-user", "switches", "tmp", "mincpus", "priority"},
        "WHAT", "", refused, "S", kBatch, "x"},
   };
+  // clang-format on
 }
 
 }  // namespace

@@ -12,22 +12,19 @@ namespace {
 
 // How many of the rank's processors are near the GPU; one that is not bound is near all.
 size_t nearness(const Gpu& gpu, const std::vector<int>& processors) {
-  return static_cast<size_t>(std::ranges::count_if(processors, [&](int processor) {
-    return std::ranges::count(gpu.processors, processor) > 0;
-  }));
+  return static_cast<size_t>(std::ranges::count_if(
+      processors, [&](int processor) { return std::ranges::count(gpu.processors, processor) > 0; }));
 }
 
 }  // namespace
 
 Result<std::vector<std::vector<int>>> deal_gpus(const std::vector<Gpu>& gpus,
-                                                const std::vector<std::vector<int>>& processors,
-                                                int per_rank) {
+                                                const std::vector<std::vector<int>>& processors, int per_rank) {
   if (static_cast<size_t>(per_rank) > gpus.size())
-    return failure(
-        MPI_ERR_ARG,
-        "--gpus-per-rank {}: the node has {} GPUs that are seen (of NVIDIA and AMD); give "
-        "each rank fewer",
-        per_rank, gpus.size());
+    return failure(MPI_ERR_ARG,
+                   "--gpus-per-rank {}: the node has {} GPUs that are seen (of NVIDIA and AMD); give "
+                   "each rank fewer",
+                   per_rank, gpus.size());
   std::vector<int> users(gpus.size(), 0);
   std::vector<std::vector<int>> out;
   for (const std::vector<int>& mine : processors) {

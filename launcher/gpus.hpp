@@ -13,8 +13,8 @@ namespace tutti::launcher {
 
 // For each rank the numbers of its GPUs. Ranks share them in turn where there are too few; it is an
 // error if a single rank asks for more than the node has.
-Result<std::vector<std::vector<int>>> deal_gpus(
-    const std::vector<Gpu>& gpus, const std::vector<std::vector<int>>& processors, int per_rank);
+Result<std::vector<std::vector<int>>> deal_gpus(const std::vector<Gpu>& gpus,
+                                                const std::vector<std::vector<int>>& processors, int per_rank);
 // "CUDA_VISIBLE_DEVICES=0,1" and its kin: numbers count the GPUs of one maker.
 
 std::vector<std::string> gpu_variables(const std::vector<Gpu>& gpus, const std::vector<int>& mine);

@@ -20,8 +20,8 @@
 #include "base/file_text.hpp"
 #include "base/log.hpp"
 #include "base/printable.hpp"
-#include "launcher/schedulers.hpp"
 #include "launcher/rankfile.hpp"
+#include "launcher/schedulers.hpp"
 #include "launcher/slurm.hpp"
 #include "mpi.h"
 
@@ -40,9 +40,8 @@ std::optional<int> parse_slots(std::string_view word) {
 bool valid_name(std::string_view name) {
   const size_t at = name.find('@');
   return !name.empty() && name[0] != '-' && at != 0 && at + 1 != name.size() &&
-         std::ranges::all_of(name, [](unsigned char c) {
-           return std::isalnum(c) || (c != 0 && std::strchr("-._:%@", c) != nullptr);
-         });
+         std::ranges::all_of(
+             name, [](unsigned char c) { return std::isalnum(c) || (c != 0 && std::strchr("-._:%@", c) != nullptr); });
 }
 
 // "name" or "name:slots"; an IPv6 address with slots is "[address]:slots".
@@ -81,8 +80,8 @@ std::string user_of(const std::string& name) {
 bool is_own_user(const std::string& user) {
   passwd entry{}, *found = nullptr;
   char texts[4096];
-  return user.empty() || (::getpwnam_r(user.c_str(), &entry, texts, sizeof texts, &found) == 0 &&
-                          found && found->pw_uid == ::geteuid());
+  return user.empty() || (::getpwnam_r(user.c_str(), &entry, texts, sizeof texts, &found) == 0 && found &&
+                          found->pw_uid == ::geteuid());
 }
 
 // Ranks of this machine are started here, by a fork, and so as the user who asks for them.
@@ -145,10 +144,8 @@ Result<Pool> pool_of(const RunOptions& run, const std::optional<SlurmAllocation>
   if (!slurm) return out;
   out.place = "the Slurm allocation of job " + slurm->job_id;
   for (const SlurmNode& node : slurm->nodes) {
-    Host host{.name = node.name,
-              .slots = node.tasks,
-              .cores_per_rank = node.cores_per_task,
-              .het_group = node.het_group};
+    Host host{
+        .name = node.name, .slots = node.tasks, .cores_per_rank = node.cores_per_task, .het_group = node.het_group};
     // Slurm's name of a node need not be the node's own.
     host.own = node.name == slurm->this_node || is_own_name(node.name);
     if (host.own) host.name = own_name();
@@ -159,9 +156,8 @@ Result<Pool> pool_of(const RunOptions& run, const std::optional<SlurmAllocation>
 
 bool holds_all(const SlurmAllocation& slurm, const std::vector<Host>& hosts) {
   return std::ranges::all_of(hosts, [&](const Host& host) {
-    return host.own || std::ranges::any_of(slurm.nodes, [&](const SlurmNode& node) {
-             return same_name(node.name, host.name);
-           });
+    return host.own ||
+           std::ranges::any_of(slurm.nodes, [&](const SlurmNode& node) { return same_name(node.name, host.name); });
   });
 }
 
@@ -172,11 +168,9 @@ bool is_loopback(const std::string& address) {
 std::string address_text(const sockaddr* address) {
   char text[INET6_ADDRSTRLEN] = "";
   if (address->sa_family == AF_INET)
-    ::inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in*>(address)->sin_addr, text,
-                sizeof text);
+    ::inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in*>(address)->sin_addr, text, sizeof text);
   else if (address->sa_family == AF_INET6)
-    ::inet_ntop(AF_INET6, &reinterpret_cast<const sockaddr_in6*>(address)->sin6_addr, text,
-                sizeof text);
+    ::inet_ntop(AF_INET6, &reinterpret_cast<const sockaddr_in6*>(address)->sin6_addr, text, sizeof text);
   return text;
 }
 
@@ -185,8 +179,7 @@ std::string address_text(const sockaddr* address) {
 Result<Host> parse_host(std::string_view word) {
   std::optional<Host> host = split_host(word);
   if (!host)
-    return failure(MPI_ERR_ARG, "'{}' is not a host; write name or name:slots, such as node1:4",
-                   printable(word));
+    return failure(MPI_ERR_ARG, "'{}' is not a host; write name or name:slots, such as node1:4", printable(word));
   return std::move(*host);
 }
 
@@ -271,16 +264,15 @@ std::vector<std::string> own_addresses() {
 bool same_name(std::string_view a, std::string_view b) {
   for (std::string_view* name : {&a, &b})
     if (name->size() > 1 && name->ends_with('.')) name->remove_suffix(1);
-  return std::ranges::equal(
-      a, b, [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
+  return std::ranges::equal(a, b, [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
 }
 
 bool is_own_name(const std::string& written) {
   // The dot of the root is for name servers: /etc/hosts has none.
   const std::string name = written.substr(0, written.size() - (written.ends_with('.') ? 1 : 0));
   const std::string own = own_name();
-  if (same_name(name, own) || same_name(name, own.substr(0, own.find('.'))) ||
-      same_name(name, "localhost") || is_loopback(name))
+  if (same_name(name, own) || same_name(name, own.substr(0, own.find('.'))) || same_name(name, "localhost") ||
+      is_loopback(name))
     return true;
   const std::vector<std::string> addresses = own_addresses();
   if (std::ranges::count(addresses, name)) return true;
@@ -307,14 +299,12 @@ Result<Host> relative_host(const std::string& word, const Pool& pool) {
   const auto [end, problem] = std::from_chars(number.data(), number.data() + number.size(), index);
   const bool right = problem == std::errc() && end == number.data() + number.size();
   if (!right)
-    return failure(MPI_ERR_ARG, "'{}' is not a host; +n0 is the first of a hostfile or an allocation",
-                   printable(word));
+    return failure(MPI_ERR_ARG, "'{}' is not a host; +n0 is the first of a hostfile or an allocation", printable(word));
   if (index >= pool.hosts.size())
     return failure(MPI_ERR_ARG, "{}: {}", word,
                    pool.hosts.empty()
                        ? "there is no hostfile and no allocation whose hosts it could count; name it"
-                       : fmt::format("{} has {} hosts, and +n0 is the first", pool.place,
-                                     pool.hosts.size()));
+                       : fmt::format("{} has {} hosts, and +n0 is the first", pool.place, pool.hosts.size()));
   Host out = pool.hosts[index];
   if (colon < word.size()) {
     out.slots = parse_slots(std::string_view(word).substr(colon + 1));
@@ -338,8 +328,7 @@ Result<Host> host_of(const std::string& word, const Pool& pool) {
 Result<std::vector<RankLine>> read_rankfile(const std::string& name) {
   if (name.empty()) return failure(MPI_ERR_ARG, "--map-by rankfile needs the file: --rankfile FILE");
   const Result<std::string> text = text_of(name);
-  if (!text)
-    return failure(MPI_ERR_FILE, "--rankfile {}: the file cannot be read ({})", name, text.error().message());
+  if (!text) return failure(MPI_ERR_FILE, "--rankfile {}: the file cannot be read ({})", name, text.error().message());
   return parse_rankfile(*text, name);
 }
 
@@ -354,8 +343,8 @@ std::vector<int> sequence_of(const std::vector<Host>& lines, const std::vector<H
 
 // For each program the hosts of its ranks, one by one. A program that names no hosts goes on where the last one
 // without hosts has ended.
-void deal_sequence(const RunOptions& run, const std::vector<std::vector<Host>>& named,
-                   const std::vector<Host>& lines, Allocation& out) {
+void deal_sequence(const RunOptions& run, const std::vector<std::vector<Host>>& named, const std::vector<Host>& lines,
+                   Allocation& out) {
   const std::vector<int> all = sequence_of(lines, out.hosts);
   size_t begin = 0;
   for (size_t a = 0; a < run.apps.size(); ++a) {
@@ -446,9 +435,8 @@ Result<Allocation> allocate(const RunOptions& run) {
     out.hosts.push_back({own_name(), {}, true});
   }
   if (job && std::ranges::all_of(out.hosts, [&](const Host& host) {
-        return host.own || std::ranges::any_of(job->nodes, [&](const ScheduledNode& node) {
-                 return same_name(node.name, host.name);
-               });
+        return host.own || std::ranges::any_of(
+                               job->nodes, [&](const ScheduledNode& node) { return same_name(node.name, host.name); });
       }))
     out.remote_shell = job->remote_shell;
   if (job) out.scheduler = job->scheduler;
@@ -457,9 +445,8 @@ Result<Allocation> allocate(const RunOptions& run) {
   for (const std::vector<Host>& hosts : named) {
     std::vector<int>& mine = out.app_hosts.emplace_back();
     for (size_t i = 0; i < out.hosts.size(); ++i)
-      if (hosts.empty() || std::ranges::any_of(hosts, [&](const Host& h) {
-            return same_name(h.name, out.hosts[i].name);
-          }))
+      if (hosts.empty() ||
+          std::ranges::any_of(hosts, [&](const Host& h) { return same_name(h.name, out.hosts[i].name); }))
         mine.push_back(static_cast<int>(i));
   }
   if (run.map_by.starts_with("seq")) {

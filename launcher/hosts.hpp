@@ -38,9 +38,9 @@ struct Allocation {
   // --map-by seq and rankfile: for each program the host of each rank; and of all ranks what the rankfile says of cores.
   std::vector<std::vector<int>> sequences;
   std::vector<std::string> rank_slots;
-  std::string map_by;     // as the scheduler was asked, where nobody has told mpirun
-  std::string remote_shell;  // of another scheduler that holds them all; empty: none
-  std::string scheduler;     // another one whose job this is; empty: none that is known
+  std::string map_by;         // as the scheduler was asked, where nobody has told mpirun
+  std::string remote_shell;   // of another scheduler that holds them all; empty: none
+  std::string scheduler;      // another one whose job this is; empty: none that is known
   bool within_slurm = false;  // a Slurm allocation holds them all: its srun reaches them
 };
 Result<Allocation> allocate(const RunOptions& run);

@@ -33,8 +33,8 @@ int print_config() {
     const Setting& s = *v.setting;
     const std::string assignment = fmt::format("{}: {}", s.name, v.text.empty() ? "''" : v.text);
     const std::string allowed = s.allowed.empty() ? "" : fmt::format(" ({})", s.allowed);
-    fmt::print("{:<36} # {}\n  {}; {}{}; {}\n", printable(assignment), printable(v.origin), s.doc,
-               kind_name(s.kind), allowed, variable_of(s.name));
+    fmt::print("{:<36} # {}\n  {}; {}{}; {}\n", printable(assignment), printable(v.origin), s.doc, kind_name(s.kind),
+               allowed, variable_of(s.name));
   }
   return 0;
 }
@@ -69,8 +69,7 @@ int print_summary() {
   fmt::print("installed in:  {}\n", installation_root().string());
   const auto settings = installed_settings_folder();
   fmt::print("settings from: {}\n", settings.empty() ? "(none installed)" : settings.string());
-  fmt::print("this node:     {}: {}\n", own_name(),
-             topology ? topology->summary() : topology.error().message());
+  fmt::print("this node:     {}: {}\n", own_name(), topology ? topology->summary() : topology.error().message());
   fmt::print(
       "ranks:         one for each core by default; bound to cores, or not at all when a node\n"
       "               has more ranks than cores\n");
@@ -83,14 +82,12 @@ int info_command(const std::vector<std::string>& arguments) {
   constexpr std::string_view known[] = {"--config", "--api", "--version", "--help"};
   for (const std::string& word : arguments)
     if (word != "-h" && word != "-V" && !std::ranges::count(known, word)) {
-      say(Level::error, "tutti info takes --config, --api or --version, not '{}'{}", word,
-          did_you_mean(word, known));
+      say(Level::error, "tutti info takes --config, --api or --version, not '{}'{}", word, did_you_mean(word, known));
       return 2;
     }
   const std::string word = arguments.empty() ? "" : arguments[0];
   if (arguments.size() > 1) {
-    say(Level::error, "tutti info takes one of its options at a time: {}, or {}", word,
-        arguments[1]);
+    say(Level::error, "tutti info takes one of its options at a time: {}, or {}", word, arguments[1]);
     return 2;
   }
   if (word == "--config") return print_config();

@@ -47,8 +47,7 @@ struct Address {
 std::optional<uid_t> user_of(int fd) {
   ucred peer{};
   socklen_t size = sizeof peer;
-  return ::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 ? std::optional(peer.uid)
-                                                                      : std::nullopt;
+  return ::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 ? std::optional(peer.uid) : std::nullopt;
 }
 
 bool is_of_this_user(int fd) {
@@ -67,8 +66,7 @@ Inquiries::Guest::~Guest() {
   if (fd >= 0) ::close(fd);
 }
 
-Inquiries::Inquiries(Loop& loop, const std::string& job, Asked asked)
-    : loop_(loop), asked_(std::move(asked)) {
+Inquiries::Inquiries(Loop& loop, const std::string& job, Asked asked) : loop_(loop), asked_(std::move(asked)) {
   const Address address(socket_name(job));
   const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (fd < 0) return;
@@ -76,8 +74,8 @@ Inquiries::Inquiries(Loop& loop, const std::string& job, Asked asked)
     ::close(fd);
     return;
   }
-  acceptor_ = std::make_unique<Acceptor>(
-      loop_, fd, Acceptor::Events{.accepted = [this](int guest) { accepted(guest); }});
+  acceptor_ =
+      std::make_unique<Acceptor>(loop_, fd, Acceptor::Events{.accepted = [this](int guest) { accepted(guest); }});
 }
 
 Inquiries::~Inquiries() {
@@ -127,8 +125,7 @@ void Inquiries::answer(int number, const JobView& view) {
 
 void Inquiries::write(int number) {
   Guest& guest = *guests_.at(number);
-  const ssize_t n = ::send(guest.fd, guest.bytes.data() + guest.sent,
-                           guest.bytes.size() - guest.sent, MSG_NOSIGNAL);
+  const ssize_t n = ::send(guest.fd, guest.bytes.data() + guest.sent, guest.bytes.size() - guest.sent, MSG_NOSIGNAL);
   if (n < 0 && (errno == EINTR || errno == EAGAIN)) return;
   if (n > 0) guest.sent += static_cast<size_t>(n);
   if (n <= 0 || guest.sent == guest.bytes.size()) guests_.erase(number);
@@ -140,9 +137,7 @@ std::vector<std::string> jobs_that_listen() {
   std::ifstream table("/proc/net/unix");
   for (std::string line; std::getline(table, line);) {
     const std::string name = line.substr(line.rfind(' ') + 1);
-    if (name.size() <= prefix.size() + suffix.size() || !name.starts_with(prefix) ||
-        !name.ends_with(suffix))
-      continue;
+    if (name.size() <= prefix.size() + suffix.size() || !name.starts_with(prefix) || !name.ends_with(suffix)) continue;
     jobs.push_back(name.substr(prefix.size(), name.size() - prefix.size() - suffix.size()));
   }
   std::ranges::sort(jobs);
@@ -151,9 +146,7 @@ std::vector<std::string> jobs_that_listen() {
 }
 
 Result<JobView> ask_job(const std::string& job, const std::vector<int>& records_of) {
-  const auto refuse = [&](const char* what) {
-    return failure(MPI_ERR_OTHER, "the mpirun of job {} {}", job, what);
-  };
+  const auto refuse = [&](const char* what) { return failure(MPI_ERR_OTHER, "the mpirun of job {} {}", job, what); };
   const Address address(socket_name(job));
   const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   struct Closing {
@@ -163,19 +156,16 @@ Result<JobView> ask_job(const std::string& job, const std::vector<int>& records_
     }
   } closing{fd};
   if (fd < 0 || ::connect(fd, address.get(), address.size) != 0) return refuse("cannot be reached");
-  if (!is_of_this_user(fd)) return failure(MPI_ERR_ACCESS, "the mpirun of job {} is another user's; root sees it with --user",
-                   job);
-  const std::string question =
-      wire::pack(kWireVersion, Question{.number = 0, .records_of = records_of});
-  if (::send(fd, question.data(), question.size(), MSG_NOSIGNAL) !=
-      static_cast<ssize_t>(question.size()))
+  if (!is_of_this_user(fd))
+    return failure(MPI_ERR_ACCESS, "the mpirun of job {} is another user's; root sees it with --user", job);
+  const std::string question = wire::pack(kWireVersion, Question{.number = 0, .records_of = records_of});
+  if (::send(fd, question.data(), question.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(question.size()))
     return refuse("takes no question");
   ::shutdown(fd, SHUT_WR);
   const auto end = std::chrono::steady_clock::now() + kPatience;
   std::string said;
   for (char bytes[1 << 16];;) {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
-        end - std::chrono::steady_clock::now());
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
     pollfd ready{fd, POLLIN, 0};
     if (left.count() <= 0 || ::poll(&ready, 1, static_cast<int>(left.count())) == 0)
       return refuse("does not answer; is it stopped?");

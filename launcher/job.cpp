@@ -48,21 +48,18 @@ Job::Job(Loop& loop, Options options)
   };
   out_ = std::make_unique<Writer>(
       loop, STDOUT_FILENO,
-      Writer::Events{
-          written,
-          [this] {
-            drop_output_ =
-                true;  // such as '| head': the end of a pipe is no failure worth a sentence
-            fail(128 + SIGPIPE, "");
-          },
-          [this](const std::string& why) { lost_output("output", why); }});
-  err_ = std::make_unique<Writer>(
-      loop, STDERR_FILENO,
-      Writer::Events{written, [] {},
-                     [this](const std::string& why) {
-                       // The one place where it can still be read.
-                       out_->put(0, "tutti: error: " + lost_output("error", why) + "\n", 0);
-                     }});
+      Writer::Events{written,
+                     [this] {
+                       drop_output_ = true;  // such as '| head': the end of a pipe is no failure worth a sentence
+                       fail(128 + SIGPIPE, "");
+                     },
+                     [this](const std::string& why) { lost_output("output", why); }});
+  err_ = std::make_unique<Writer>(loop, STDERR_FILENO,
+                                  Writer::Events{written, [] {},
+                                                 [this](const std::string& why) {
+                                                   // The one place where it can still be read.
+                                                   out_->put(0, "tutti: error: " + lost_output("error", why) + "\n", 0);
+                                                 }});
   in_ = std::make_unique<Reader>(
       loop, STDIN_FILENO,
       [this](std::string bytes) {
@@ -70,8 +67,7 @@ Job::Job(Loop& loop, Options options)
           if (input_rank_ == kEveryRank && !node.lost) node.node->give_input(bytes);
         if (input_rank_ == kEveryRank) return;
         const auto rank = static_cast<size_t>(input_rank_);
-        const size_t node =
-            rank < map_.ranks.size() ? static_cast<size_t>(map_.ranks[rank].node) : 0;
+        const size_t node = rank < map_.ranks.size() ? static_cast<size_t>(map_.ranks[rank].node) : 0;
         if (!nodes_[node].lost) nodes_[node].node->give_input(std::move(bytes));
       },
       [this](const std::string& why) {
@@ -80,17 +76,14 @@ Job::Job(Loop& loop, Options options)
   watch_signals();
   if (options_.timeout.count() > 0)
     timeout_ = loop_.after(options_.timeout, [this] {
-      show([this] {
-        fail(kTimeoutExitCode, fmt::format("the job ends: its time ({}) is over", options_.timeout_by));
-      });
+      show([this] { fail(kTimeoutExitCode, fmt::format("the job ends: its time ({}) is over", options_.timeout_by)); });
     });
 }
 
 Job::~Job() = default;
 
 std::string Job::lost_output(const char* stream, const std::string& why) {
-  std::string sentence =
-      fmt::format("mpirun cannot write its standard {}: {}; the job ends", stream, why);
+  std::string sentence = fmt::format("mpirun cannot write its standard {}: {}; the job ends", stream, why);
   fail(1, sentence);
   return sentence;
 }
@@ -106,12 +99,11 @@ bool Job::seems_stuck(const JobView& view) {
 void Job::watch_signals() {
   ::signal(SIGPIPE, SIG_IGN);
   signals_.push_back(loop_.on_signal(SIGQUIT, [this] { show([] {}); }));
-  struct sigaction hangup {};
+  struct sigaction hangup{};
   const bool survives = ::sigaction(SIGHUP, nullptr, &hangup) == 0 && hangup.sa_handler == SIG_IGN;  // nohup
   for (int s : {SIGINT, SIGTERM, SIGHUP})
     if (s != SIGHUP || !survives) signals_.push_back(loop_.on_signal(s, [this, s] { interrupted(s); }));
-  for (int s : {SIGUSR1, SIGUSR2, SIGCONT})
-    signals_.push_back(loop_.on_signal(s, [this, s] { forward(s); }));
+  for (int s : {SIGUSR1, SIGUSR2, SIGCONT}) signals_.push_back(loop_.on_signal(s, [this, s] { forward(s); }));
   signals_.push_back(loop_.on_signal(SIGTSTP, [this] {
     forward(SIGSTOP);  // their groups are not the terminal's: SIGTSTP would be ignored there
     if (options_.send_now) options_.send_now();
@@ -152,15 +144,14 @@ void Job::hurry() {
   hasty_ = true;
   happened(JobEvent::impatient);
   if (state_ == JobState::killing || state_ == JobState::finishing)
-    bound_ = loop_.after(state_ == JobState::killing ? kHastyKill : kHastyFinish,
-                         [this] { happened(JobEvent::overdue); });
+    bound_ =
+        loop_.after(state_ == JobState::killing ? kHastyKill : kHastyFinish, [this] { happened(JobEvent::overdue); });
 }
 
 std::set<int> Job::nodes_to_ask() const {
   std::set<int> out;
   for (size_t n = 0; n < nodes_.size(); ++n)
-    if (nodes_[n].launched && !nodes_[n].lost && !nodes_[n].finished)
-      out.insert(static_cast<int>(n));
+    if (nodes_[n].launched && !nodes_[n].lost && !nodes_[n].finished) out.insert(static_cast<int>(n));
   return out;
 }
 
@@ -174,10 +165,7 @@ std::set<int> Job::nodes_to_call() const {
 void Job::show(std::function<void()> then) {
   look({}, [this, then = std::move(then)](const JobView& view) {
     for (const std::string& note : view.notes) say(Level::warning, "{}", note);
-    err_->put(0,
-              view.ranks.empty() ? "no rank has a record to be asked (or --check=off)\n"
-                                 : why_text(view.ranks),
-              0);
+    err_->put(0, view.ranks.empty() ? "no rank has a record to be asked (or --check=off)\n" : why_text(view.ranks), 0);
     then();
   });
 }
@@ -217,8 +205,7 @@ void Job::fail(int exit_code, const std::string& sentence) {
   if (!sentence.empty()) say(Level::error, "{}", sentence);
   // A report of several lines is not lost, whatever it came from, unless it only says that
   // somebody whose end has just been told could not be reached.
-  if (suspect_ && suspect_->first != MPI_ERR_PROC_ABORTED &&
-      suspect_->second.find('\n') != std::string::npos)
+  if (suspect_ && suspect_->first != MPI_ERR_PROC_ABORTED && suspect_->second.find('\n') != std::string::npos)
     say(Level::error, "{}", suspect_->second);
   if (!nodes_.empty()) roll_call_.every(kOften);
   happened(JobEvent::failed);
@@ -246,9 +233,7 @@ bool Job::has_alive_ranks(int node) const {
 bool Job::only_silent_nodes_are_left() const {
   if (alive_count_ == static_cast<int>(alive_.size())) return false;
   for (size_t n = 0; n < nodes_.size(); ++n)
-    if (has_alive_ranks(static_cast<int>(n)) &&
-        roll_call_.silence_of(static_cast<int>(n)) < kLongSilence)
-      return false;
+    if (has_alive_ranks(static_cast<int>(n)) && roll_call_.silence_of(static_cast<int>(n)) < kLongSilence) return false;
   return true;
 }
 
@@ -264,8 +249,7 @@ void Job::silent(int node, std::chrono::nanoseconds silence) {
         say(Level::warning,
             "the daemon on {} has not answered for {} s: it is stopped, or waits for a file "
             "system, or its machine is overloaded",
-            map_.nodes[static_cast<size_t>(node)],
-            std::chrono::duration_cast<std::chrono::seconds>(silence).count());
+            map_.nodes[static_cast<size_t>(node)], std::chrono::duration_cast<std::chrono::seconds>(silence).count());
       return;
     case JobState::killing:
     case JobState::finishing:
@@ -283,8 +267,7 @@ void Job::give_up(int node, const std::string& why) {
   unclean_[node] = why;
   if (options_.given_up) options_.given_up(node);
   for (const int rank : map_.ranks_on(node)) rank_gone(rank);
-  fail(1, fmt::format("{} is waited for in vain: {}; the job ends",
-                      map_.nodes[static_cast<size_t>(node)], why));
+  fail(1, fmt::format("{} is waited for in vain: {}; the job ends", map_.nodes[static_cast<size_t>(node)], why));
   check_ranks();
   check_finished();
 }
@@ -294,8 +277,7 @@ void Job::give_up_rest() {
   for (size_t n = 0; n < nodes_.size(); ++n) {
     const int node = static_cast<int>(n);
     if (nodes_[n].finished || (by_ranks && !has_alive_ranks(node))) continue;
-    give_up(node, roll_call_.silence_of(node) > kOften ? "its daemon does not answer"
-                                                       : "its processes do not end");
+    give_up(node, roll_call_.silence_of(node) > kOften ? "its daemon does not answer" : "its processes do not end");
   }
 }
 
@@ -303,8 +285,7 @@ void Job::tell_unclean() const {
   if (unclean_.empty()) return;
   std::string list;
   for (const auto& [node, why] : unclean_)
-    list += fmt::format("{}{} ({})", list.empty() ? "" : ", ",
-                        map_.nodes[static_cast<size_t>(node)], why);
+    list += fmt::format("{}{} ({})", list.empty() ? "" : ", ", map_.nodes[static_cast<size_t>(node)], why);
   say(Level::error, "processes of the job may still run on {}", list);
 }
 
@@ -364,8 +345,7 @@ void Job::check_finished() {
 
 void Job::launched(int node) {
   nodes_[static_cast<size_t>(node)].launched = true;
-  if (std::ranges::all_of(nodes_, [](const NodeState& n) { return n.launched; }))
-    happened(JobEvent::launched);
+  if (std::ranges::all_of(nodes_, [](const NodeState& n) { return n.launched; })) happened(JobEvent::launched);
 }
 
 void Job::launch_failed(int, int exit_code, const std::string& sentence) {

@@ -50,9 +50,7 @@ class Job final : public NodeEvents {
   bool is_hasty() const { return hasty_; }  // whoever asked for its end has asked once more
   void signal_ranks(int signal) { forward(signal); }
   // At what the ranks of all nodes are doing, and at the collective calls of some.
-  void look(const std::vector<int>& records_of, Looks::Then then) {
-    looks_.look(records_of, std::move(then));
-  }
+  void look(const std::vector<int>& records_of, Looks::Then then) { looks_.look(records_of, std::move(then)); }
 
   void launched(int node) override;
   void launch_failed(int node, int exit_code, const std::string& sentence) override;
@@ -127,8 +125,8 @@ class Job final : public NodeEvents {
   Loop& loop_;
   Options options_;
   OutputFiles files_;
-  std::set<int> passed_on_;  // signals
-  int input_rank_ = 0;  // which reads standard input, if any does
+  std::set<int> passed_on_;        // signals
+  int input_rank_ = 0;             // which reads standard input, if any does
   std::set<int> input_wanted_by_;  // nodes, where all ranks read it
   JobMap map_;
   std::vector<NodeState> nodes_;
@@ -137,9 +135,9 @@ class Job final : public NodeEvents {
   Watch last_look_;  // at the ranks of a job that is interrupted
   Looks looks_;
   RollCall roll_call_;
-  Addresses published_;  // by the ranks of all nodes, for the latest fence with addresses ...
-  std::string spread_;   // ... and the key of those that every node has been told
-  std::set<std::string> remarks_;        // that are told
+  Addresses published_;                 // by the ranks of all nodes, for the latest fence with addresses ...
+  std::string spread_;                  // ... and the key of those that every node has been told
+  std::set<std::string> remarks_;       // that are told
   std::set<int> known_silent_;          // nodes of whose silence has been told
   std::map<int, std::string> unclean_;  // nodes where processes may be left, and why
   JobState state_ = JobState::starting;

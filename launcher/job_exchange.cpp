@@ -37,8 +37,7 @@ void Job::fence(int node, const std::string& key, const std::string& data, const
   if (!fence.addresses.key.empty()) published_ = std::move(fence.addresses);
   std::string all;
   for (const auto& [from, bytes] : fence.data) all += bytes;
-  for (const auto& [to, bytes] : fence.data)
-    nodes_[static_cast<size_t>(to)].node->fence_done(key, 0, all);
+  for (const auto& [to, bytes] : fence.data) nodes_[static_cast<size_t>(to)].node->fence_done(key, 0, all);
   fences_.erase(at);
 }
 
@@ -47,8 +46,8 @@ void Job::modex_wanted(int node, uint64_t token, int rank) {
     return nodes_[static_cast<size_t>(node)].node->modex_answer(token, -1, "");
   modexes_[next_modex_] = {node, token};
   const int holder = map_.ranks[static_cast<size_t>(rank)].node;
-  say(Level::debug, "[{}] asks for what rank {} on {} has published",
-      map_.nodes[static_cast<size_t>(node)], rank, map_.nodes[static_cast<size_t>(holder)]);
+  say(Level::debug, "[{}] asks for what rank {} on {} has published", map_.nodes[static_cast<size_t>(node)], rank,
+      map_.nodes[static_cast<size_t>(holder)]);
   nodes_[static_cast<size_t>(holder)].node->find_modex(next_modex_++, rank);
 }
 

@@ -44,12 +44,12 @@ struct NodeTask {
   MapPolicy policy;
   BindTo bind_to = BindTo::automatic;
   bool report_bindings = false;
-  bool foreign_mpi = false;  // start programs that are built for another MPI
-  bool rank_variables = true;  // ranks find their numbers in their environment
-  int input_rank = 0;        // which reads standard input; -1: none
-  int pmix_ranks = 0;        // a job of more ranks is not described to PMIx rank by rank
-  int gpus_per_rank = 0;     // 0: nothing is said of GPUs
-  std::string processors;    // --cpu-set: those of each node that may be used; empty: all that are allowed
+  bool foreign_mpi = false;             // start programs that are built for another MPI
+  bool rank_variables = true;           // ranks find their numbers in their environment
+  int input_rank = 0;                   // which reads standard input; -1: none
+  int pmix_ranks = 0;                   // a job of more ranks is not described to PMIx rank by rank
+  int gpus_per_rank = 0;                // 0: nothing is said of GPUs
+  std::string processors;               // --cpu-set: those of each node that may be used; empty: all that are allowed
   std::vector<std::string> rank_slots;  // of each rank, in words of a rankfile; none: nothing is said
   bool shares_cores = false;            // other jobs of this user may have the same cores
   std::vector<std::string> files;       // --preload-files, and programs of --preload-binary: their names

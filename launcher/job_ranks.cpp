@@ -24,7 +24,9 @@ constexpr std::chrono::milliseconds kRollCall{300};
 // No word of a rank takes so long to get here from its node.
 constexpr std::chrono::seconds kOnItsWay{1};
 
-std::string cause_of(const RankEnd& end) { return end.cause.empty() ? "" : ": " + printable(end.cause); }
+std::string cause_of(const RankEnd& end) {
+  return end.cause.empty() ? "" : ": " + printable(end.cause);
+}
 
 }  // namespace
 
@@ -33,20 +35,17 @@ std::string cause_of(const RankEnd& end) { return end.cause.empty() ? "" : ": " 
 void Job::suspect(int exit_code, const std::string& sentence) {
   if (failed_ || suspect_) return;
   suspect_ = {exit_code, sentence};
-  suspicion_ = loop_.after(nodes_.size() > 1 ? kBenefitOfDistance : kBenefitOfDoubt,
-                           [this] { blame_suspect(); });
+  suspicion_ = loop_.after(nodes_.size() > 1 ? kBenefitOfDistance : kBenefitOfDoubt, [this] { blame_suspect(); });
 }
 
 void Job::blame_suspect() {
   suspicion_.reset();
-  if (const auto blamed = std::exchange(suspect_, std::nullopt))
-    fail(blamed->first, blamed->second);
+  if (const auto blamed = std::exchange(suspect_, std::nullopt)) fail(blamed->first, blamed->second);
 }
 
 std::string Job::rank_label(int rank, int pid) const {
   const RankPlace place = map_.ranks[static_cast<size_t>(rank)];
-  return fmt::format("rank {} on {} ({}, process {})", rank,
-                     map_.nodes[static_cast<size_t>(place.node)],
+  return fmt::format("rank {} on {} ({}, process {})", rank, map_.nodes[static_cast<size_t>(place.node)],
                      map_.apps[static_cast<size_t>(place.app)].command[0], pid);
 }
 
@@ -64,9 +63,8 @@ void Job::rank_ended(int, const RankEnd& end) {
   } else if (WIFSIGNALED(status)) {
     const int signal = WTERMSIG(status);
     const std::string sentence = fmt::format(
-        "{} was killed by signal {} ({}){}{}; the job ends", rank_label(end.rank, end.pid), signal,
-        ::strsignal(signal), WCOREDUMP(status) ? ", core dumped" : "",
-        passed_on_.contains(signal) ? who_sent(signal) : cause_of(end));
+        "{} was killed by signal {} ({}){}{}; the job ends", rank_label(end.rank, end.pid), signal, ::strsignal(signal),
+        WCOREDUMP(status) ? ", core dumped" : "", passed_on_.contains(signal) ? who_sent(signal) : cause_of(end));
     signal == SIGABRT ? suspect(128 + signal, sentence) : fail(128 + signal, sentence);
   } else if (suspect_) {
     // It may be the one: who aborts exits, too.
@@ -74,8 +72,7 @@ void Job::rank_ended(int, const RankEnd& end) {
     fail(WEXITSTATUS(status), fmt::format("{} exited with code {}{}; the job ends", rank_label(end.rank, end.pid),
                                           WEXITSTATUS(status), cause_of(end)));
   } else if (end.connected && !end.finalized) {
-    fail(1, fmt::format("{} exited with code 0 without MPI_Finalize; the job ends",
-                        rank_label(end.rank, end.pid)));
+    fail(1, fmt::format("{} exited with code 0 without MPI_Finalize; the job ends", rank_label(end.rank, end.pid)));
   } else {
     departed_[end.rank] = {end.pid, end.connected, std::chrono::steady_clock::now()};
     check_start(false);
@@ -111,13 +108,11 @@ void Job::blame_absent() {
   std::vector<int> waiting;
   for (const auto& [rank, said] : waiting_)
     if (!end.connected || said > end.when) waiting.push_back(rank);  // earlier: in an earlier start
-  fail(1,
-       fmt::format("{}{}{} exited with code 0 without calling MPI_Init{}, and {} {} for {} there; "
-                   "the job ends",
-                   rank_label(first, end.pid), others.empty() ? "" : " and ",
-                   others.empty() ? "" : ranks_text(others), end.connected ? " again" : "",
-                   ranks_text(waiting), waiting.size() == 1 ? "waits" : "wait",
-                   others.empty() ? "it" : "them"));
+  fail(1, fmt::format("{}{}{} exited with code 0 without calling MPI_Init{}, and {} {} for {} there; "
+                      "the job ends",
+                      rank_label(first, end.pid), others.empty() ? "" : " and ",
+                      others.empty() ? "" : ranks_text(others), end.connected ? " again" : "", ranks_text(waiting),
+                      waiting.size() == 1 ? "waits" : "wait", others.empty() ? "it" : "them"));
 }
 
 void Job::rank_aborted(int, int rank, int code, const std::string& text) {
@@ -125,10 +120,10 @@ void Job::rank_aborted(int, int rank, int code, const std::string& text) {
   const int exit_code = code & 0xff ? code & 0xff : 1;
   // A report of several lines says itself who did what.
   const bool is_report = text.find('\n') != text.npos;
-  suspect(exit_code, is_report ? text
-                               : fmt::format("rank {} on {} aborted the job with code {}{}{}", rank,
-                                             map_.nodes[static_cast<size_t>(place.node)], code,
-                                             text.empty() ? "" : ": ", text));
+  suspect(exit_code,
+          is_report ? text
+                    : fmt::format("rank {} on {} aborted the job with code {}{}{}", rank,
+                                  map_.nodes[static_cast<size_t>(place.node)], code, text.empty() ? "" : ": ", text));
 }
 
 }  // namespace tutti::launcher

@@ -94,8 +94,8 @@ std::string as_json(const std::map<std::string, Seen>& jobs) {
     out += fmt::format(
         "{}{{\"job\":{},\"program\":{},\"ranks\":{},\"ranks_here\":{},\"mpirun_here\":{},"
         "\"mpirun\":{}}}",
-        out.empty() ? "" : ",\n ", json_text(name), json_text(job.program), job.size, job.here,
-        job.has_mpirun, json_text(job.launcher));
+        out.empty() ? "" : ",\n ", json_text(name), json_text(job.program), job.size, job.here, job.has_mpirun,
+        json_text(job.launcher));
   return fmt::format("[{}]\n", out);
 }
 
@@ -103,10 +103,9 @@ std::string as_json(const std::map<std::string, Seen>& jobs) {
 
 int jobs_command(const std::vector<std::string>& arguments) {
   const std::string word = arguments.empty() ? "" : arguments[0];
-  if (arguments.size() > 1 || (!word.empty() && word != "--json" && word != "--names" &&
-                               word != "--help" && word != "-h")) {
-    say(Level::error, "tutti jobs takes --json or --names, not '{}'",
-        arguments.size() > 1 ? arguments[1] : word);
+  if (arguments.size() > 1 ||
+      (!word.empty() && word != "--json" && word != "--names" && word != "--help" && word != "-h")) {
+    say(Level::error, "tutti jobs takes --json or --names, not '{}'", arguments.size() > 1 ? arguments[1] : word);
     return 2;
   }
   if (word == "--help" || word == "-h") {
@@ -128,8 +127,8 @@ int jobs_command(const std::vector<std::string>& arguments) {
     else if (job.size == 0)
       fmt::print("{}: no rank has called MPI, or none is seen from here\n", printable(name));
     else
-      fmt::print("{}: {}, {} rank{}, {} of them here{}\n", printable(name), printable(job.program),
-                 job.size, job.size == 1 ? "" : "s", job.here,
+      fmt::print("{}: {}, {} rank{}, {} of them here{}\n", printable(name), printable(job.program), job.size,
+                 job.size == 1 ? "" : "s", job.here,
                  job.has_mpirun         ? ", started here"
                  : job.launcher.empty() ? ""
                                         : ", started on " + printable(job.launcher));

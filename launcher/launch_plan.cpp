@@ -83,12 +83,11 @@ Error put_options_of_mpi(const LaunchPlan& plan, const JobMap& map, std::vector<
   }
   if (const auto known = parse_process_sets(sets, ranks); !known)
     return failure(1, "--pset: {}", known.error().message());
-  const std::pair<std::string, std::string> variables[] = {
-      {kProcessSetsVariable, sets},
-      {kSocketRanksVariable, ""},
-      {kNodePlacesVariable, ""},
-      {kMemoryKindsVariable, options.memory_kinds},
-      {kInitialErrhandlerVariable, options.initial_errhandler}};
+  const std::pair<std::string, std::string> variables[] = {{kProcessSetsVariable, sets},
+                                                           {kSocketRanksVariable, ""},
+                                                           {kNodePlacesVariable, ""},
+                                                           {kMemoryKindsVariable, options.memory_kinds},
+                                                           {kInitialErrhandlerVariable, options.initial_errhandler}};
   for (const auto& each : variables) {
     const std::string name = each.first + "=";
     if (!each.second.empty())
@@ -126,9 +125,10 @@ bool is_found(const std::string& program) {
 Error check_current_folder(const RunOptions& options) {
   const auto is_own = [](const AppOptions& app) { return app.folder.starts_with('/'); };
   if (std::ranges::all_of(options.apps, is_own) || !current_folder().empty()) return {};
-  return failure(MPI_ERR_FILE,
-                 "ranks would start in the current folder, whose name cannot be told: {}; --wdir /FOLDER chooses another",
-                 errno == ENOENT ? "it is gone" : std::strerror(errno));
+  return failure(
+      MPI_ERR_FILE,
+      "ranks would start in the current folder, whose name cannot be told: {}; --wdir /FOLDER chooses another",
+      errno == ENOENT ? "it is gone" : std::strerror(errno));
 }
 
 // By which MPICH's and Open MPI's launchers are told what --timeout tells.
@@ -137,8 +137,8 @@ Error take_timeout_variable(RunOptions& options) {
   if (!told || !*told || !options.timeout_by.empty()) return {};
   const std::optional<std::chrono::nanoseconds> timeout = timeout_of(told);
   if (!timeout)
-    return failure(MPI_ERR_ARG, "MPIEXEC_TIMEOUT is '{}', which is no positive number of seconds; unset it, or use --timeout",
-                   told);
+    return failure(MPI_ERR_ARG,
+                   "MPIEXEC_TIMEOUT is '{}', which is no positive number of seconds; unset it, or use --timeout", told);
   options.timeout = *timeout;
   options.timeout_by = fmt::format("MPIEXEC_TIMEOUT {}", told);
   return {};
@@ -149,7 +149,8 @@ Error leave_out_hosts(const RunOptions& options, Allocation& allocation) {
   if (!options.nodes && !options.other_nodes_only) return {};
   const char* const option = options.nodes ? "--nodes" : "--nolocal";
   if (!allocation.sequences.empty())
-    return failure(MPI_ERR_ARG, "{} and --map-by {} both say which nodes ranks go to; leave one of them out", option, options.map_by);
+    return failure(MPI_ERR_ARG, "{} and --map-by {} both say which nodes ranks go to; leave one of them out", option,
+                   options.map_by);
   const auto [least, most] = options.nodes.value_or(std::pair(1, std::numeric_limits<int>::max()));
   std::vector<Host> kept;
   std::vector<int> new_number(allocation.hosts.size(), -1);
@@ -158,8 +159,7 @@ Error leave_out_hosts(const RunOptions& options, Allocation& allocation) {
     new_number[h] = static_cast<int>(kept.size());
     kept.push_back(allocation.hosts[h]);
   }
-  if (kept.empty())
-    return failure(MPI_ERR_ARG, "--nolocal leaves no node; name others by --host or --hostfile");
+  if (kept.empty()) return failure(MPI_ERR_ARG, "--nolocal leaves no node; name others by --host or --hostfile");
   if (static_cast<int>(kept.size()) < least)
     return failure(MPI_ERR_ARG, "--nodes {}: the job has {} {}; name more by --host or --hostfile", least, kept.size(),
                    kept.size() == 1 ? "node" : "nodes");
@@ -180,11 +180,15 @@ Error check_start(const LaunchPlan& plan) {
   const auto other = std::ranges::find_if(plan.allocation.hosts, [](const Host& host) { return !host.own; });
   if (wish.empty() || other == plan.allocation.hosts.end()) return {};
   if (wish.ends_with(" fork"))
-    return failure(MPI_ERR_ARG, "{} starts ranks on this machine alone, and the job has {}; leave out the one or the other", wish,
+    return failure(MPI_ERR_ARG,
+                   "{} starts ranks on this machine alone, and the job has {}; leave out the one or the other", wish,
                    other->name);
   if (by_srun(plan) || !plan.allocation.remote_shell.empty()) return {};
-  return failure(MPI_ERR_ARG, "{}: no allocation of a scheduler is seen that {} belongs to and whose way to it is used; leave it out to "
-                 "reach nodes by {}", wish, other->name, plan.config.text("launch.rsh"));
+  return failure(
+      MPI_ERR_ARG,
+      "{}: no allocation of a scheduler is seen that {} belongs to and whose way to it is used; leave it out to "
+      "reach nodes by {}",
+      wish, other->name, plan.config.text("launch.rsh"));
 }
 
 // Whoever sets a remote shell wants that one, whatever a scheduler could do.
@@ -195,7 +199,7 @@ bool is_shell_set(const LaunchPlan& plan) {
 }  // namespace
 
 std::string current_folder(bool as_called) {
-  struct stat named {}, here {};
+  struct stat named{}, here{};
   const char* const name = ::getenv("PWD");
   // As a shell judges the name that it is given. An automounter's folders have one that other nodes lack.
   const bool is_plain = name && *name == '/' && fmt::format("{}/", name).find("/./") == std::string::npos &&
@@ -288,8 +292,7 @@ Result<NodeTask> make_task(const LaunchPlan& plan, const std::string& job_id,
     task.map.slots.push_back(std::min(host.slots.value_or(cores_of(shapes_of_nodes[n], plan.policy)), most.back()));
     task.map.rank_cores.push_back(host.cores_per_rank.value_or(threads_of_ranks(plan)));
     // Slurm's slots have that many cores each: an option deals them out anew.
-    slots.push_back(task.map.slots.back() *
-                    (plan.policy.cores_given ? host.cores_per_rank.value_or(1) : 1));
+    slots.push_back(task.map.slots.back() * (plan.policy.cores_given ? host.cores_per_rank.value_or(1) : 1));
   }
   Result<Placement> placement = place(shapes, slots, plan.policy, most, shapes_of_nodes);
   if (!placement) return std::move(placement).error();
@@ -310,8 +313,7 @@ Result<NodeTask> make_task(const LaunchPlan& plan, const std::string& job_id,
   std::erase_if(task.environment, [](const std::string& pair) { return pair.starts_with("TUTTI_STOP_ON_START="); });
   if (plan.options.stop_on_start) put_variable(task.environment, "TUTTI_STOP_ON_START=1");
   put_variable(task.environment, std::string(kLauncherVariable) + "=" + host_name());
-  if (Error e = put_options_of_mpi(plan, task.map, task.environment))
-    return e;
+  if (Error e = put_options_of_mpi(plan, task.map, task.environment)) return e;
   // Where the jobs that this one spawns may run, if anything is said of that: also how many slots the own machine has.
   const Host& first = plan.allocation.hosts.front();
   if (plan.allocation.hosts.size() > 1 || !first.own || first.slots) {
@@ -341,9 +343,7 @@ Error check_cores(const NodeTask& task, const std::vector<NodeShape>& shapes, bo
   for (size_t n = 0; n < task.map.nodes.size(); ++n) {
     const int64_t ranks = counts[n];
     if (ranks == 0) continue;
-    const auto cores_text = [](int count) {
-      return fmt::format("{} {}", count, count == 1 ? "core" : "cores");
-    };
+    const auto cores_text = [](int count) { return fmt::format("{} {}", count, count == 1 ? "core" : "cores"); };
     if (each > cores[n])
       return failure(MPI_ERR_ARG,
                      "--map-by gives each rank {} (pe={}), and {} has {} that we may use; give it "
@@ -359,8 +359,8 @@ Error check_cores(const NodeTask& task, const std::vector<NodeShape>& shapes, bo
     const bool unbound = each > 1 && task.bind_to == BindTo::automatic;
     if (!tells_of_crowds && !unbound) continue;
     say(Level::note, "{} ranks{} share {} on {}{}", ranks,
-        each == 1 ? "" : fmt::format(" of {} each", cores_text(each)), cores_text(cores[n]),
-        task.map.nodes[n], unbound ? ", and are not bound" : "");
+        each == 1 ? "" : fmt::format(" of {} each", cores_text(each)), cores_text(cores[n]), task.map.nodes[n],
+        unbound ? ", and are not bound" : "");
     break;  // once is enough
   }
   return {};

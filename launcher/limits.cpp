@@ -46,8 +46,8 @@ constexpr uint64_t kMemoryOfRank = 256 << 10;
 uint64_t count_entries(const char* folder) {
   uint64_t count = 0;
   std::error_code problem;
-  for (auto at = fs::directory_iterator(folder, problem);
-       !problem && at != fs::directory_iterator(); at.increment(problem))
+  for (auto at = fs::directory_iterator(folder, problem); !problem && at != fs::directory_iterator();
+       at.increment(problem))
     ++count;
   return count;
 }
@@ -56,16 +56,13 @@ uint64_t count_entries(const char* folder) {
 uint64_t threads_of(uid_t user) {
   uint64_t count = 0;
   std::error_code problem;
-  for (auto at = fs::directory_iterator("/proc", problem);
-       !problem && at != fs::directory_iterator(); at.increment(problem)) {
+  for (auto at = fs::directory_iterator("/proc", problem); !problem && at != fs::directory_iterator();
+       at.increment(problem)) {
     const fs::path& path = at->path();
     struct stat info;
-    if (std::atoi(path.filename().c_str()) < 1 || ::stat(path.c_str(), &info) != 0 ||
-        info.st_uid != user)
-      continue;
+    if (std::atoi(path.filename().c_str()) < 1 || ::stat(path.c_str(), &info) != 0 || info.st_uid != user) continue;
     // A folder has a link for each folder in it, beside its own two.
-    if (::stat((path / "task").c_str(), &info) == 0 && info.st_nlink > 2)
-      count += info.st_nlink - 2;
+    if (::stat((path / "task").c_str(), &info) == 0 && info.st_nlink > 2) count += info.st_nlink - 2;
   }
   return count;
 }
@@ -90,23 +87,21 @@ std::vector<Bound> bounds_on_processes() {
   rlimit limit{};
   // The kernel makes no such difference for root.
   if (::getuid() != 0 && ::getrlimit(RLIMIT_NPROC, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
-    out.push_back(
-        {"the limit of this user's processes (ulimit -u)", limit.rlim_cur, threads_of(::getuid())});
+    out.push_back({"the limit of this user's processes (ulimit -u)", limit.rlim_cur, threads_of(::getuid())});
   if (const auto pids = cgroup_processes(); pids)
-    out.push_back({"the limit of processes of this container or session (pids.max of its cgroup)",
-                   pids->most, pids->used});
+    out.push_back(
+        {"the limit of processes of this container or session (pids.max of its cgroup)", pids->most, pids->used});
   for (const char* name : {"pid_max", "threads-max"})
     if (const uint64_t most = number_in(fmt::format("/proc/sys/kernel/{}", name).c_str()); most > 0)
-      out.push_back({fmt::format("the kernel's limit of processes (sysctl kernel.{})", name), most,
-                     threads_of_everybody()});
+      out.push_back(
+          {fmt::format("the kernel's limit of processes (sysctl kernel.{})", name), most, threads_of_everybody()});
   return out;
 }
 
 Bound bound_on_files() {
   rlimit limit{};
   const bool bounded = ::getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
-  return {"the limit of open files (ulimit -Hn)",
-          bounded ? limit.rlim_cur : std::numeric_limits<uint64_t>::max(),
+  return {"the limit of open files (ulimit -Hn)", bounded ? limit.rlim_cur : std::numeric_limits<uint64_t>::max(),
           count_entries("/proc/self/fd")};
 }
 
@@ -117,8 +112,7 @@ uint64_t available_memory() {
     std::istringstream words(line);
     std::string name;
     uint64_t number = 0;
-    if (words >> name >> number && (name == "MemAvailable:" || name == "SwapFree:"))
-      kilobytes += number;
+    if (words >> name >> number && (name == "MemAvailable:" || name == "SwapFree:")) kilobytes += number;
   }
   const uint64_t granted = cgroup_memory();
   return granted > 0 ? std::min(granted, kilobytes << 10) : kilobytes << 10;
@@ -160,8 +154,7 @@ const rlimit& users_file_limit() {
 Error room_for_ourselves() {
   const auto check = [](const Bound& bound, uint64_t more) -> Error {
     if (!lacks(bound, more)) return {};
-    return failure(MPI_ERR_OTHER,
-                   "{} is {}, of which {} are in use; starting a job takes {} more. Raise it",
+    return failure(MPI_ERR_OTHER, "{} is {}, of which {} are in use; starting a job takes {} more. Raise it",
                    bound.name, bound.most, bound.used, more);
   };
   rlimit stack{};
@@ -205,23 +198,20 @@ Room room_on_this_node() {
 
 Error shortage(int ranks, const std::string& node, const Room& room) {
   const auto count = static_cast<uint64_t>(ranks);
-  const std::string who =
-      fmt::format("{} {} cannot start on {}", ranks, ranks == 1 ? "rank" : "ranks", node);
+  const std::string who = fmt::format("{} {} cannot start on {}", ranks, ranks == 1 ? "rank" : "ranks", node);
   for (const Bound& bound : room.processes)
     if (lacks(bound, count + kThreadsOfStreams))
-      return failure(
-          MPI_ERR_OTHER,
-          "{}: {} is {}, of which {} are in use; starting them takes {} more, and about {} "
-          "with the threads of MPI. Raise it, or use fewer ranks or more nodes",
-          who, bound.name, bound.most, bound.used, count + kThreadsOfStreams,
-          count * kThreadsOfRank + kThreadsOfStreams);
+      return failure(MPI_ERR_OTHER,
+                     "{}: {} is {}, of which {} are in use; starting them takes {} more, and about {} "
+                     "with the threads of MPI. Raise it, or use fewer ranks or more nodes",
+                     who, bound.name, bound.most, bound.used, count + kThreadsOfStreams,
+                     count * kThreadsOfRank + kThreadsOfStreams);
   const uint64_t files = count * kFilesOfRank + kFilesInPassing;
   if (lacks(room.files, files))
-    return failure(
-        MPI_ERR_OTHER,
-        "{}: {} is {}, of which {} are in use; starting them takes {} more. Raise it, or use "
-        "fewer ranks or more nodes",
-        who, room.files.name, room.files.most, room.files.used, files);
+    return failure(MPI_ERR_OTHER,
+                   "{}: {} is {}, of which {} are in use; starting them takes {} more. Raise it, or use "
+                   "fewer ranks or more nodes",
+                   who, room.files.name, room.files.most, room.files.used, files);
   if (room.memory > 0 && room.memory / kMemoryOfRank < count)
     return failure(MPI_ERR_NO_MEM,
                    "{}: {} of memory are available, and the processes alone take {}. Use fewer "

@@ -25,12 +25,9 @@ constexpr int kLossPatience = 3;
 
 bool is_consistent(const NodeTask& task) {
   const JobMap& map = task.map;
-  const auto inside = [](int index, size_t size) {
-    return index >= 0 && static_cast<size_t>(index) < size;
-  };
+  const auto inside = [](int index, size_t size) { return index >= 0 && static_cast<size_t>(index) < size; };
   return inside(task.node, map.nodes.size()) && map.slots.size() == map.nodes.size() &&
-         task.policy.cores_per_rank >= 1 &&
-         (task.policy.by != MapPolicy::By::ppr || task.policy.per_part >= 1) &&
+         task.policy.cores_per_rank >= 1 && (task.policy.by != MapPolicy::By::ppr || task.policy.per_part >= 1) &&
          (task.rank_slots.empty() || task.rank_slots.size() == map.ranks.size()) &&
          std::ranges::all_of(map.apps, [](const App& a) { return !a.command.empty(); }) &&
          task.allocation.size() == task.allocation_slots.size() &&
@@ -69,8 +66,7 @@ void Link::end(LinkEnd how, const std::string& reason) {
 void Link::send_bytes(Message type, const std::string& payload) {
   if (fd_ < 0) return;
   const auto size = static_cast<uint32_t>(payload.size());
-  for (int shift = 0; shift < 32; shift += 8)
-    unsent_.push_back(static_cast<char>(size >> shift & 0xff));
+  for (int shift = 0; shift < 32; shift += 8) unsent_.push_back(static_cast<char>(size >> shift & 0xff));
   unsent_.push_back(static_cast<char>(type));
   unsent_ += payload;
   if (!writable_) flush();
@@ -112,11 +108,9 @@ Error Link::deliver() {
   Error wrong;
   while (!wrong && fd_ >= 0 && received_.size() - at >= kFrameHeader) {
     size_t size = 0;
-    for (int i = 3; i >= 0; --i)
-      size = size << 8 | static_cast<unsigned char>(received_[at + static_cast<size_t>(i)]);
+    for (int i = 3; i >= 0; --i) size = size << 8 | static_cast<unsigned char>(received_[at + static_cast<size_t>(i)]);
     if (size > longest_)
-      return failure(MPI_ERR_OTHER, "it sent a message of {} bytes, and up to {} are expected",
-                     size, longest_);
+      return failure(MPI_ERR_OTHER, "it sent a message of {} bytes, and up to {} are expected", size, longest_);
     if (received_.size() - at < kFrameHeader + size) break;
     const auto type = static_cast<Message>(received_[at + 4]);
     const std::string_view payload(received_.data() + at + kFrameHeader, size);
@@ -138,20 +132,17 @@ std::chrono::milliseconds Link::silence() {
   socklen_t size = sizeof info;
   if (::getsockopt(fd_, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return {};
   const bool knows_window = size >= offsetof(tcp_info, tcpi_snd_wnd) + sizeof info.tcpi_snd_wnd;
-  const auto ready = info.tcpi_unacked > 0 ? info.tcpi_snd_mss
-                                           : std::min(info.tcpi_notsent_bytes, info.tcpi_snd_mss);
+  const auto ready = info.tcpi_unacked > 0 ? info.tcpi_snd_mss : std::min(info.tcpi_notsent_bytes, info.tcpi_snd_mss);
   const bool is_closed = knows_window && info.tcpi_snd_wnd < ready;
   const bool has_more = info.tcpi_unacked > 0 || info.tcpi_notsent_bytes > 0;
-  if (!has_more || was_away || std::exchange(acknowledged_, info.tcpi_bytes_acked) != acknowledged_)
-    moved_ = now;
+  if (!has_more || was_away || std::exchange(acknowledged_, info.tcpi_bytes_acked) != acknowledged_) moved_ = now;
   const auto stuck = std::chrono::duration_cast<std::chrono::milliseconds>(now - moved_);
   const auto unheard = std::chrono::milliseconds(info.tcpi_last_ack_recv);
   if (has_more && is_closed) {
     // What finds the window closed is sent again, more and more seldom, and answered; though not
     // each time, for a kernel answers no more than twice a second.
     const int doublings = info.tcpi_unacked > 0 ? 1 : std::min<int>(info.tcpi_backoff, 9) + 1;
-    const auto pause =
-        std::chrono::milliseconds((static_cast<int64_t>(info.tcpi_rto) << doublings) / 1000);
+    const auto pause = std::chrono::milliseconds((static_cast<int64_t>(info.tcpi_rto) << doublings) / 1000);
     return std::clamp(unheard - pause, std::chrono::milliseconds(0), stuck);
   }
   if (info.tcpi_unacked == 0) return knows_window ? stuck : std::chrono::milliseconds(0);

@@ -48,15 +48,13 @@ class Copied {
     good_ = ::fstat(fd, &about) == 0 && S_ISREG(about.st_mode) && about.st_uid == ::geteuid() &&
             about.st_size == static_cast<off_t>(flight::kMemoryBytes) &&
             ::pread(fd, memory_, sizeof(Record), 0) == sizeof(Record) &&
-            ::pread(fd, &files_, sizeof files_, flight::kFileRecordAt) == sizeof files_ &&
-            flight::make_sound(copy) && copy.pid == pid;
+            ::pread(fd, &files_, sizeof files_, flight::kFileRecordAt) == sizeof files_ && flight::make_sound(copy) &&
+            copy.pid == pid;
     ::close(fd);
     flight::make_sound(files_);
   }
   // nullptr: not a record of ours, of another version of Tutti, or inherited by a child.
-  const Record* get() const {
-    return good_ ? std::launder(reinterpret_cast<const Record*>(memory_)) : nullptr;
-  }
+  const Record* get() const { return good_ ? std::launder(reinterpret_cast<const Record*>(memory_)) : nullptr; }
   const flight::FileRecord& files() const { return files_; }
 
  private:
@@ -73,18 +71,13 @@ std::vector<std::pair<int, std::string>> find_records() {
   for (const auto& process : fs::directory_iterator("/proc", problem)) {
     const std::string name = process.path().filename();
     int pid = 0;
-    if (std::from_chars(name.data(), name.data() + name.size(), pid).ptr !=
-        name.data() + name.size())
-      continue;
+    if (std::from_chars(name.data(), name.data() + name.size(), pid).ptr != name.data() + name.size()) continue;
     struct stat about;
     if (::stat(process.path().c_str(), &about) != 0 || about.st_uid != ::geteuid()) continue;
     std::error_code gone;
-    for (fs::directory_iterator at(process.path() / "fd", gone), end; !gone && at != end;
-         at.increment(gone)) {
+    for (fs::directory_iterator at(process.path() / "fd", gone), end; !gone && at != end; at.increment(gone)) {
       std::error_code closed;
-      if (fs::read_symlink(at->path(), closed)
-              .string()
-              .starts_with(fmt::format("/memfd:{}", flight::kMemoryName)))
+      if (fs::read_symlink(at->path(), closed).string().starts_with(fmt::format("/memfd:{}", flight::kMemoryName)))
         found.emplace_back(pid, at->path());
     }
   }
@@ -113,8 +106,7 @@ const flight::Thread* thread_of(const Record& record) {
 
 // How long it has been in its call, or since its latest returned. The clock is not read at every
 // call: otherwise what is known is when one began that has returned since.
-void measure(const Record& record, const flight::Call& now, const std::vector<flight::Call>& calls,
-             RankView& view) {
+void measure(const Record& record, const flight::Call& now, const std::vector<flight::Call>& calls, RankView& view) {
   uint64_t stamp = now.stamp;
   if (!view.inside) {
     for (const flight::Thread& each : record.threads)
@@ -128,8 +120,7 @@ void measure(const Record& record, const flight::Call& now, const std::vector<fl
 }
 
 // What the thread does, or did last.
-void describe(const Record& record, const flight::Thread& thread, const flight::Call& now,
-              RankView& view) {
+void describe(const Record& record, const flight::Thread& thread, const flight::Call& now, RankView& view) {
   view.call = view.looks   ? std::string(flight::name_of_function(thread.looks_function))
               : now.number ? flight::description(now)
                            : "";
@@ -173,9 +164,7 @@ RankView view_of(const Record& record, const flight::FileRecord& files, bool wit
   view.process_state = kernel.state;
   view.kernel = kernel.doing;
 
-  const auto address = [&](uint64_t caller) {
-    addresses.push_back(code_address_in(record.pid, caller));
-  };
+  const auto address = [&](uint64_t caller) { addresses.push_back(code_address_in(record.pid, caller)); };
   address(view.looks ? thread.looks_caller : now.caller);
   size_t shown = 0;
   for (size_t i = calls.size(); i > 0 && shown < kLatest; --i, ++shown) {
@@ -195,8 +184,8 @@ RankView view_of(const Record& record, const flight::FileRecord& files, bool wit
 }  // namespace
 
 void make_printable(RankView& view) {
-  for (std::string* text : {&view.job, &view.host, &view.program, &view.launcher, &view.kernel,
-                            &view.call, &view.place, &view.communicator, &view.file})
+  for (std::string* text : {&view.job, &view.host, &view.program, &view.launcher, &view.kernel, &view.call, &view.place,
+                            &view.communicator, &view.file})
     *text = printable(*text);
   if (!std::isalpha(static_cast<unsigned char>(view.process_state))) view.process_state = '?';
   for (std::string& call : view.latest) call = printable(call);
@@ -212,10 +201,8 @@ std::vector<RankView> look_at_ranks(const std::string& job, const std::vector<in
   for (const auto& [pid, path] : find_records()) {
     const auto copied = std::make_unique<Copied>(path, pid);
     const Record* record = copied->get();
-    if (record &&
-        (job.empty() || std::string_view(record->job).find(job) != std::string_view::npos))
-      views.push_back(view_of(*record, copied->files(),
-                              std::ranges::count(records_of, record->rank) > 0, addresses));
+    if (record && (job.empty() || std::string_view(record->job).find(job) != std::string_view::npos))
+      views.push_back(view_of(*record, copied->files(), std::ranges::count(records_of, record->rank) > 0, addresses));
   }
   const std::vector<std::string> places = source_places(addresses);
   size_t next = 0;
@@ -225,9 +212,8 @@ std::vector<RankView> look_at_ranks(const std::string& job, const std::vector<in
     for (CollectiveView& each : view.collectives) each.place = places[next++];
     make_printable(view);
   }
-  std::ranges::sort(views, [](const RankView& a, const RankView& b) {
-    return std::tie(a.job, a.rank) < std::tie(b.job, b.rank);
-  });
+  std::ranges::sort(
+      views, [](const RankView& a, const RankView& b) { return std::tie(a.job, a.rank) < std::tie(b.job, b.rank); });
   return views;
 }
 

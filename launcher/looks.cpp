@@ -23,8 +23,7 @@ void Looks::begin() {
   current_ = std::exchange(waiting_, {});
   Question question{.number = ++number_, .records_of = {}};
   for (const Wish& wish : current_)
-    question.records_of.insert(question.records_of.end(), wish.records_of.begin(),
-                               wish.records_of.end());
+    question.records_of.insert(question.records_of.end(), wish.records_of.begin(), wish.records_of.end());
   view_ = {};
   unseen_ = job_.nodes();
   if (unseen_.empty()) return end();
@@ -42,8 +41,7 @@ void Looks::looked(int node, uint64_t number, std::vector<RankView> ranks) {
 void Looks::end() {
   patience_.reset();
   for (const int node : std::exchange(unseen_, {}))
-    view_.notes.push_back(
-        fmt::format("{} has not said in time what its ranks do", job_.name(node)));
+    view_.notes.push_back(fmt::format("{} has not said in time what its ranks do", job_.name(node)));
   std::ranges::sort(view_.ranks, {}, &RankView::rank);
   const JobView view = std::move(view_);
   for (const Wish& wish : std::exchange(current_, {})) wish.then(view);

@@ -25,7 +25,9 @@ std::optional<uint64_t> number_of(const std::string& file, std::string_view name
   return std::nullopt;
 }
 
-std::optional<uint64_t> kills_of_machine() { return number_of("/proc/vmstat", "oom_kill"); }
+std::optional<uint64_t> kills_of_machine() {
+  return number_of("/proc/vmstat", "oom_kill");
+}
 
 // How many more than at the last look.
 uint64_t news(std::optional<uint64_t>& before, std::optional<uint64_t> now) {
@@ -36,12 +38,14 @@ uint64_t news(std::optional<uint64_t>& before, std::optional<uint64_t> now) {
 
 // Whether the kernel's log names processes by our numbers, as it does outside of containers.
 bool log_has_our_numbers() {
-  struct stat about {};
+  struct stat about{};
   constexpr ino_t kFirst = 0xEFFFFFFC;  // PROC_PID_INIT_INO
   return ::stat("/proc/self/ns/pid", &about) == 0 && about.st_ino == kFirst;
 }
 
-std::string some_processes(uint64_t count) { return count == 1 ? "a process" : fmt::format("{} processes", count); }
+std::string some_processes(uint64_t count) {
+  return count == 1 ? "a process" : fmt::format("{} processes", count);
+}
 
 }  // namespace
 
@@ -52,7 +56,8 @@ bool tells_of_kill(std::string_view line, int pid) {
   if (pid == 0) return true;
   const std::string number = std::to_string(pid);
   const std::string_view rest = line.substr(at + kWords.size());
-  return rest.starts_with(number) && rest.size() > number.size() && (rest[number.size()] == ' ' || rest[number.size()] == ',');
+  return rest.starts_with(number) && rest.size() > number.size() &&
+         (rest[number.size()] == ' ' || rest[number.size()] == ',');
 }
 
 MemoryKills::MemoryKills()
@@ -79,7 +84,8 @@ std::string MemoryKills::look(int pid) {
   // These are counts of the whole time, and may be of others.
   if (log_ >= 0 && !named && log_has_our_numbers()) return {};
   if (group > 0)
-    return fmt::format("where the kernel has killed {} of its control group for that since the job began", some_processes(group));
+    return fmt::format("where the kernel has killed {} of its control group for that since the job began",
+                       some_processes(group));
   if (!of_group_ && machine > 0)
     return fmt::format("where the kernel has killed {} for that since the job began", some_processes(machine));
   return {};
@@ -91,7 +97,8 @@ uint64_t memory_of(int pid) {
 
 std::string memory_text(uint64_t bytes) {
   const auto amount = static_cast<double>(bytes);
-  return bytes >= 1 << 30 ? fmt::format("{:.1f} GiB", amount / (1 << 30)) : fmt::format("{:.0f} MiB", amount / (1 << 20));
+  return bytes >= 1 << 30 ? fmt::format("{:.1f} GiB", amount / (1 << 30))
+                          : fmt::format("{:.0f} MiB", amount / (1 << 20));
 }
 
 std::string memory_bound() {

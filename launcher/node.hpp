@@ -45,7 +45,7 @@ class Node {
   virtual void give_input(std::string bytes) = 0;  // for the rank that reads it, or all; empty: the end
   // Before launch(): a piece of a file that ranks shall find. The launcher's own node has it.
   virtual void give_file(const std::string& name, const std::string& bytes) = 0;
-  virtual void output_taken(size_t bytes) = 0;     // room for as much again
+  virtual void output_taken(size_t bytes) = 0;  // room for as much again
   virtual void fence_done(const std::string& key, int status, const std::string& data) = 0;
   virtual void find_modex(uint64_t token, int rank) = 0;
   virtual void modex_answer(uint64_t token, int status, const std::string& data) = 0;

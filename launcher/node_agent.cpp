@@ -30,7 +30,7 @@ namespace {
 
 constexpr auto kFinishTick = std::chrono::milliseconds(10);
 constexpr auto kWatchdogGrace = std::chrono::seconds(3);
-constexpr auto kLateStart = std::chrono::seconds(3);  // of a program, which is worth a word
+constexpr auto kLateStart = std::chrono::seconds(3);    // of a program, which is worth a word
 constexpr auto kSlice = std::chrono::milliseconds(20);  // of starting, between two looks at events
 
 // A longer list of nodes goes through a file: each rank would have a copy of it, and the kernel takes no variable
@@ -54,8 +54,8 @@ Result<std::string> allocation_text(const NodeTask& task, const std::string& fol
 
 }  // namespace
 
-NodeAgent::NodeAgent(Loop& loop, Reaper& reaper, Cleanup& cleanup, const Topology& topology,
-                     PmixServer& pmix, NodeEvents& job, int node)
+NodeAgent::NodeAgent(Loop& loop, Reaper& reaper, Cleanup& cleanup, const Topology& topology, PmixServer& pmix,
+                     NodeEvents& job, int node)
     : loop_(loop), reaper_(reaper), cleanup_(cleanup), topology_(topology), pmix_(pmix), job_(job) {
   task_.node = node;  // it may have to finish what it never began
   reaper_.expect(cleanup_.watchdog(), [](int, int64_t) {});
@@ -83,8 +83,7 @@ void NodeAgent::launch(NodeTask task) {
   task_ = std::move(task);
   for (App& app : task_.map.apps) settle_folder(app);
   starting_.emplace().ranks = task_.map.ranks_on(task_.node);
-  if (const std::optional<std::string> sentence = program_of_another_mpi())
-    return give_up_launch(126, *sentence);
+  if (const std::optional<std::string> sentence = program_of_another_mpi()) return give_up_launch(126, *sentence);
   if (Error e = prepare_start()) return give_up_launch(1, e.message());
   if (starting_->ranks.empty()) return stop_starting();
   start_slice();
@@ -101,16 +100,13 @@ void NodeAgent::stop_starting() {
   const StartingRanks left = std::move(*starting_);
   starting_.reset();
   if (left.failures >= 0) ::close(left.failures);
-  for (size_t i = left.next; i < left.ranks.size(); ++i)
-    job_.rank_ended(task_.node, {.rank = left.ranks[i]});
+  for (size_t i = left.next; i < left.ranks.size(); ++i) job_.rank_ended(task_.node, {.rank = left.ranks[i]});
 }
 
 Error NodeAgent::prepare_start() {
   StartingRanks& start = *starting_;
   const auto count = static_cast<int>(start.ranks.size());
-  if (Error e =
-          shortage(count, task_.map.nodes[static_cast<size_t>(task_.node)], room_on_this_node()))
-    return e;
+  if (Error e = shortage(count, task_.map.nodes[static_cast<size_t>(task_.node)], room_on_this_node())) return e;
   memory_kills_.emplace();
   if (Error e = place_files()) return e;
   Result<std::string> allocation = allocation_text(task_, cleanup_.folder());
@@ -130,8 +126,7 @@ Error NodeAgent::prepare_start() {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) {
     const int problem = errno;
-    return failure(MPI_ERR_OTHER, "cannot make a pipe: {}{}", std::strerror(problem),
-                   advice_on(problem));
+    return failure(MPI_ERR_OTHER, "cannot make a pipe: {}{}", std::strerror(problem), advice_on(problem));
   }
   failures_ = ends[0];
   start.failures = ends[1];
@@ -183,8 +178,8 @@ Error NodeAgent::bind_ranks() {
     if (slots.empty()) continue;
     Result<std::vector<int>> cores = topology().cores_named(slots);
     if (!cores)
-      return std::move(cores).error().within(fmt::format("rankfile: rank {} on {}", start.ranks[i],
-                                                         task_.map.nodes[static_cast<size_t>(task_.node)]));
+      return std::move(cores).error().within(
+          fmt::format("rankfile: rank {} on {}", start.ranks[i], task_.map.nodes[static_cast<size_t>(task_.node)]));
     if (task_.bind_to != BindTo::none) start.binding.processors[i] = std::move(*cores);
   }
   return {};
@@ -231,18 +226,18 @@ void NodeAgent::start_slice() {
 
 void NodeAgent::report_bindings(const std::vector<int>& ranks, const Topology::Binding& binding) {
   for (size_t i = 0; i < ranks.size(); ++i)
-    job_.note(task_.node, fmt::format("rank {} on {}: {}", ranks[i],
-                                      task_.map.nodes[static_cast<size_t>(task_.node)],
-                                      binding.crowded ? "not bound: other jobs of yours have the cores, or choose theirs"
-                                                      : topology().describe(binding.processors[i])));
+    job_.note(task_.node,
+              fmt::format("rank {} on {}: {}", ranks[i], task_.map.nodes[static_cast<size_t>(task_.node)],
+                          binding.crowded ? "not bound: other jobs of yours have the cores, or choose theirs"
+                                          : topology().describe(binding.processors[i])));
   if (starting_ && !starting_->no_lock.empty())
-    job_.note(task_.node, fmt::format("on {} another job of yours that starts at this moment may choose the same cores: {}",
-                                      task_.map.nodes[static_cast<size_t>(task_.node)], starting_->no_lock));
+    job_.note(task_.node,
+              fmt::format("on {} another job of yours that starts at this moment may choose the same cores: {}",
+                          task_.map.nodes[static_cast<size_t>(task_.node)], starting_->no_lock));
 }
 
 Error NodeAgent::start_rank(Rank& rank, const std::vector<int>& processors) {
-  const App& app =
-      task_.map.apps[static_cast<size_t>(task_.map.ranks[static_cast<size_t>(rank.rank)].app)];
+  const App& app = task_.map.apps[static_cast<size_t>(task_.map.ranks[static_cast<size_t>(rank.rank)].app)];
   Result<std::vector<std::string>> pmix = pmix_.variables_of(rank.rank);
   if (!pmix) return std::move(pmix).error();
   SpawnRequest request;
@@ -253,8 +248,7 @@ Error NodeAgent::start_rank(Rank& rank, const std::vector<int>& processors) {
   if (!starting_->places.empty())
     put_variable(request.environment, std::string(kNodePlacesVariable) + "=" + starting_->places);
   if (!starting_->rank_gpus.empty())
-    for (const std::string& pair :
-         gpu_variables(starting_->gpus, starting_->rank_gpus[starting_->next]))
+    for (const std::string& pair : gpu_variables(starting_->gpus, starting_->rank_gpus[starting_->next]))
       put_variable(request.environment, pair);
   request.folder = app.folder;
   request.processors = processors.empty() && !task_.processors.empty() ? topology().allowed() : processors;
@@ -262,9 +256,8 @@ Error NodeAgent::start_rank(Rank& rank, const std::vector<int>& processors) {
   request.tag = rank.rank;
   const Program program = program_of(app, variable(request.environment, "PATH"));
   if (program.path.empty()) {
-    give_up_launch(program.exit_code,
-                   fmt::format("cannot start rank {} on {}: {}", rank.rank,
-                               task_.map.nodes[static_cast<size_t>(task_.node)], program.problem));
+    give_up_launch(program.exit_code, fmt::format("cannot start rank {} on {}: {}", rank.rank,
+                                                  task_.map.nodes[static_cast<size_t>(task_.node)], program.problem));
     return {};
   }
   request.path = program.path;
@@ -279,15 +272,13 @@ Error NodeAgent::start_rank(Rank& rank, const std::vector<int>& processors) {
   return {};
 }
 
-std::vector<std::string> NodeAgent::environment_of(const Rank& rank,
-                                                   std::vector<std::string> pmix) const {
+std::vector<std::string> NodeAgent::environment_of(const Rank& rank, std::vector<std::string> pmix) const {
   std::vector<std::string> out;
   const std::string own_offer = fmt::format("{}={}", kSecurityVariable, kAlsoNone);
   for (const std::string& pair : task_.environment)
     if ((!pair.starts_with("PMIX_") || pair.starts_with("PMIX_MCA_")) && pair != own_offer) out.push_back(pair);
   const RankPlace place = task_.map.ranks[static_cast<size_t>(rank.rank)];
-  for (const std::string& pair : task_.map.apps[static_cast<size_t>(place.app)].variables)
-    put_variable(out, pair);
+  for (const std::string& pair : task_.map.apps[static_cast<size_t>(place.app)].variables) put_variable(out, pair);
   put_sanitizer_options(out);
   put_variable(out, std::string(kJobVariable) + "=" + task_.map.id);
   put_variable(out, fmt::format("{}={}", kJobFolderVariable, cleanup_.folder()));
@@ -320,8 +311,7 @@ void NodeAgent::read_failures() {
     if (n < 0) return;
     if (n != sizeof failure) break;
     if (std::exchange(launch_failed_, true)) continue;
-    const App& app =
-        task_.map.apps[static_cast<size_t>(task_.map.ranks[static_cast<size_t>(failure.tag)].app)];
+    const App& app = task_.map.apps[static_cast<size_t>(task_.map.ranks[static_cast<size_t>(failure.tag)].app)];
     const std::string& node = task_.map.nodes[static_cast<size_t>(task_.node)];
     const char* reason = std::strerror(failure.error_number);
     std::string sentence = fmt::format("cannot start rank {} on {}: ", failure.tag, node);
@@ -349,9 +339,10 @@ void NodeAgent::ended(Rank& rank, int wait_status, int64_t peak) {
     cleanup_.group_ended(pid);
     rank.pid = -1;  // the number may be another's soon
   }
-  if (wait_status != 0) tell_crash(rank.rank);  // first: the job may finish at once, and waits for what is asked by then
-  job_.rank_ended(task_.node, {rank.rank, pid, wait_status, rank.connected, rank.finalized,
-                                 cause_of_end(pid, wait_status, peak)});
+  if (wait_status != 0)
+    tell_crash(rank.rank);  // first: the job may finish at once, and waits for what is asked by then
+  job_.rank_ended(task_.node,
+                  {rank.rank, pid, wait_status, rank.connected, rank.finalized, cause_of_end(pid, wait_status, peak)});
 }
 
 // One report tells of all that have crashed on the node by then; a record that is none leads to no report.
@@ -362,7 +353,9 @@ void NodeAgent::tell_crash(int rank) {
 }
 
 // What its end waits for when no process is left: whatever it has still to tell.
-bool NodeAgent::has_told_all() const { return streams_closed() && (!crash_ || crash_->is_over()); }
+bool NodeAgent::has_told_all() const {
+  return streams_closed() && (!crash_ || crash_->is_over());
+}
 
 void NodeAgent::signal_ranks(int signal) {
   // A job that ends starts nothing more.

@@ -30,18 +30,18 @@ struct StartingRanks {
   Topology::Binding binding;
   std::vector<Gpu> gpus;                    // of the node, where ranks are given some
   std::vector<std::vector<int>> rank_gpus;  // of each of `ranks`
-  std::vector<std::string> socket_ranks;  // of each rank, those on its socket; empty: it has none
-  std::string no_lock;  // claim_processors()
-  std::string places;  // kNodePlacesVariable of all; empty: nothing tells any two apart
-  size_t next = 0;    // of `ranks`
-  int failures = -1;  // the children's end of failures_
+  std::vector<std::string> socket_ranks;    // of each rank, those on its socket; empty: it has none
+  std::string no_lock;                      // claim_processors()
+  std::string places;                       // kNodePlacesVariable of all; empty: nothing tells any two apart
+  size_t next = 0;                          // of `ranks`
+  int failures = -1;                        // the children's end of failures_
   Watch next_slice;
 };
 
 class NodeAgent final : public Node, private PmixServer::Events {
  public:
-  NodeAgent(Loop& loop, Reaper& reaper, Cleanup& cleanup, const Topology& topology,
-            PmixServer& pmix, NodeEvents& job, int node);
+  NodeAgent(Loop& loop, Reaper& reaper, Cleanup& cleanup, const Topology& topology, PmixServer& pmix, NodeEvents& job,
+            int node);
   ~NodeAgent() override;
 
   void launch(NodeTask task) override;
@@ -70,7 +70,7 @@ class NodeAgent final : public Node, private PmixServer::Events {
     int pid = -1;  // also its process group; -1 when that is empty
     bool alive = false, connected = false, finalized = false;
     std::shared_ptr<const std::atomic<bool>> begun;  // its program
-    Pipe streams[2];  // out, err
+    Pipe streams[2];                                 // out, err
   };
 
   // Standard input of one rank, or of each that is to read the same.
@@ -141,7 +141,7 @@ class NodeAgent final : public Node, private PmixServer::Events {
   NodeEvents& job_;
   NodeTask task_;
   std::optional<Topology> narrowed_;  // by --cpu-set, or with its GPUs
-  std::string allocation_;  // for the ranks
+  std::string allocation_;            // for the ranks
   std::map<int, std::unique_ptr<Rank>> ranks_;
 
   std::optional<StartingRanks> starting_;

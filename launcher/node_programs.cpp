@@ -26,7 +26,7 @@ namespace tutti::launcher {
 // The name by which the user's shell calls a folder may be of one node alone.
 void NodeAgent::settle_folder(App& app) {
   const auto is_folder = [](const std::string& name) {
-    struct stat about {};
+    struct stat about{};
     return ::stat(name.c_str(), &about) == 0 && S_ISDIR(about.st_mode);
   };
   if (app.real_folder != app.folder && !app.real_folder.empty() && !is_folder(app.folder) && is_folder(app.real_folder))
@@ -45,8 +45,7 @@ void NodeAgent::give_file(const std::string& name, const std::string& bytes) {
     if (n <= 0) break;
     written += static_cast<size_t>(n);
   }
-  if (fd < 0 || written < bytes.size())
-    file_problem_ = fmt::format("{}/{}: {}", folder, name, std::strerror(errno));
+  if (fd < 0 || written < bytes.size()) file_problem_ = fmt::format("{}/{}: {}", folder, name, std::strerror(errno));
   if (fd >= 0) ::close(fd);
 }
 
@@ -121,21 +120,23 @@ void NodeAgent::look_for_another_mpi() {
     return out;
   };
   other_mpi_.emplace(loop_, strangers, [this](const LoadedMpi& found) {
-    job_.remark(task_.node, Level::warning,
-                   fmt::format("{} has loaded {} of {} and has not met Tutti's mpirun: each of its ranks is a job of its own, of "
-                               "one rank; start it with the mpirun of that MPI, or let it use Tutti's library (mpirun(1), "
-                               "PROGRAMS OF ANOTHER MPI)",
-                               found.program, found.library, found.mpi));
+    job_.remark(
+        task_.node, Level::warning,
+        fmt::format("{} has loaded {} of {} and has not met Tutti's mpirun: each of its ranks is a job of its own, of "
+                    "one rank; start it with the mpirun of that MPI, or let it use Tutti's library (mpirun(1), "
+                    "PROGRAMS OF ANOTHER MPI)",
+                    found.program, found.library, found.mpi));
   });
 }
 
 void NodeAgent::client_spawns(int rank) {
   if (!find(rank)) return;
   const RankPlace place = task_.map.ranks[static_cast<size_t>(rank)];
-  job_.remark(task_.node, Level::warning,
-              fmt::format("{} wants more processes started by PMIx, as another MPI's MPI_Comm_spawn does, which Tutti's mpirun "
-                          "does not do: compile it with Tutti's mpicc, or start it with the mpirun of that MPI",
-                          task_.map.apps[static_cast<size_t>(place.app)].command[0]));
+  job_.remark(
+      task_.node, Level::warning,
+      fmt::format("{} wants more processes started by PMIx, as another MPI's MPI_Comm_spawn does, which Tutti's mpirun "
+                  "does not do: compile it with Tutti's mpicc, or start it with the mpirun of that MPI",
+                  task_.map.apps[static_cast<size_t>(place.app)].command[0]));
 }
 
 // The kernel's word is about the program or about what it needs to run, which is for us to tell.
@@ -145,8 +146,7 @@ std::string NodeAgent::why_not_begun(const SpawnFailure& failure) const {
   Rank rank;
   rank.rank = failure.tag;
   const Program program = program_of(app, variable(environment_of(rank, {}), "PATH"));
-  const std::string reason =
-      program.path.empty() ? "" : why_not_executed(program.path, failure.error_number);
+  const std::string reason = program.path.empty() ? "" : why_not_executed(program.path, failure.error_number);
   return reason.empty() ? fmt::format("{}: {}", app.command[0], std::strerror(failure.error_number))
                         : fmt::format("{} {}", app.command[0], reason);
 }
@@ -179,12 +179,12 @@ void NodeAgent::tell_late_starts() {
   const Rank& first = *ranks_.at(late.front());
   const App& app = task_.map.apps[static_cast<size_t>(task_.map.ranks[static_cast<size_t>(first.rank)].app)];
   const std::string doing = kernel_state(first.pid).doing;
-  job_.remark(task_.node, Level::warning,
-              fmt::format("{} on {} {} still to become {}: process {} is {}; a file system may not answer, or "
-                          "somebody has stopped it",
-                          ranks_text(late), task_.map.nodes[static_cast<size_t>(task_.node)],
-                          late.size() == 1 ? "has" : "have", app.command[0], first.pid,
-                          doing.empty() ? "on its way" : doing));
+  job_.remark(
+      task_.node, Level::warning,
+      fmt::format("{} on {} {} still to become {}: process {} is {}; a file system may not answer, or "
+                  "somebody has stopped it",
+                  ranks_text(late), task_.map.nodes[static_cast<size_t>(task_.node)], late.size() == 1 ? "has" : "have",
+                  app.command[0], first.pid, doing.empty() ? "on its way" : doing));
 }
 
 }  // namespace tutti::launcher

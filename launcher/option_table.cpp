@@ -18,15 +18,16 @@ namespace {
 Error take_ranks(Parse& p, std::string_view value) {
   int ranks = 0;
   const auto [end, problem] = std::from_chars(value.data(), value.data() + value.size(), ranks);
-  if (problem != std::errc() || end != value.data() + value.size() || ranks < 1 ||
-      ranks > 1'000'000)
+  if (problem != std::errc() || end != value.data() + value.size() || ranks < 1 || ranks > 1'000'000)
     return bad_value(p, value, "a number of ranks from 1 to 1000000");
   // Slurm's -c is another one, and may say another number than -n.
   const bool by_c = p.option.ends_with("-c") || p.ranks_by.ends_with("-c");
   if (p.app.ranks && *p.app.ranks != ranks && by_c)
-    return failure(MPI_ERR_ARG,
-                   "{} {} and {} {} are both the number of ranks, as in Open MPI; for the cores of each rank, as Slurm's -c, "
-                   "type --cpus-per-rank", p.ranks_by, *p.app.ranks, p.option, ranks);
+    return failure(
+        MPI_ERR_ARG,
+        "{} {} and {} {} are both the number of ranks, as in Open MPI; for the cores of each rank, as Slurm's -c, "
+        "type --cpus-per-rank",
+        p.ranks_by, *p.app.ranks, p.option, ranks);
   p.app.ranks = ranks;
   p.ranks_by = p.option;
   return {};
@@ -88,11 +89,9 @@ Error take_timeout(Parse& p, std::string_view value) {
 
 Error take_process_set(Parse& p, std::string_view value) {
   const size_t equals = value.rfind('=');
-  if (equals == value.npos || equals == 0 || equals + 1 == value.size() ||
-      value.find(';') != value.npos)
+  if (equals == value.npos || equals == 0 || equals + 1 == value.size() || value.find(';') != value.npos)
     return bad_value(p, value, "NAME=RANKS such as left=0-3,8");
-  p.run.process_sets.push_back(std::string(value.substr(0, equals)) + ":" +
-                               std::string(value.substr(equals + 1)));
+  p.run.process_sets.push_back(std::string(value.substr(0, equals)) + ":" + std::string(value.substr(equals + 1)));
   return {};
 }
 
@@ -106,16 +105,14 @@ Error take_initial_errhandler(Parse& p, std::string_view value) {
 Error take_setting(Parse& p, std::string_view value) {
   const size_t equals = value.find('=');
   if (equals == value.npos || equals == 0) return bad_value(p, value, "name=value");
-  p.run.settings.push_back({std::string(value.substr(0, equals)),
-                            std::string(value.substr(equals + 1)),
+  p.run.settings.push_back({std::string(value.substr(0, equals)), std::string(value.substr(equals + 1)),
                             fmt::format("{} {}", p.option, value)});
   return {};
 }
 
 Error take_stress(Parse& p, std::string_view value) {
   if (!stress_mode(value)) return bad_value(p, value, kStressModes);
-  p.run.settings.push_back(
-      {"contract.stress", std::string(value), fmt::format("{} {}", p.option, value)});
+  p.run.settings.push_back({"contract.stress", std::string(value), fmt::format("{} {}", p.option, value)});
   return {};
 }
 
@@ -142,8 +139,8 @@ const std::vector<Option>& own_options() {
        "nodes to use: lines 'name slots=N max_slots=N' or 'name:N'",
        [](Parse& p, std::string_view v) {
          if (!p.run.hostfile.empty())
-           return failure(MPI_ERR_ARG, "{} is given twice ({} and {}); one file names all nodes",
-                          p.option, p.run.hostfile, v);
+           return failure(MPI_ERR_ARG, "{} is given twice ({} and {}); one file names all nodes", p.option,
+                          p.run.hostfile, v);
          p.run.hostfile = v;
          return Error();
        },
@@ -225,17 +222,20 @@ const std::vector<Option>& own_options() {
        "LEVEL",
        "look for wrong use of MPI: basic (the default), strict, or off",
        [](Parse& p, std::string_view v) {
-         if (v != "off" && v != "basic" && v != "strict")
-           return bad_value(p, v, "off, basic or strict");
-         p.run.settings.push_back(
-             {"contract.check", std::string(v), fmt::format("{} {}", p.option, v)});
+         if (v != "off" && v != "basic" && v != "strict") return bad_value(p, v, "off, basic or strict");
+         p.run.settings.push_back({"contract.check", std::string(v), fmt::format("{} {}", p.option, v)});
          return Error();
        },
-       "T", "", "strict"},
+       "T",
+       "",
+       "strict"},
       {{"pset"},
        "NAME=RANKS",
        "name a process set for MPI_Group_from_session_pset: left=0-3,8",
-       take_process_set, "OT", "", "left=0"},
+       take_process_set,
+       "OT",
+       "",
+       "left=0"},
       {{"memory-alloc-kinds"},
        "KINDS",
        "kinds of memory that the program hands to MPI: system, mpi",
@@ -243,19 +243,18 @@ const std::vector<Option>& own_options() {
          p.run.memory_kinds = v;
          return Error();
        },
-       "OMT", "", "system,mpi"},
+       "OMT",
+       "",
+       "system,mpi"},
       {{"initial-errhandler"},
        "HANDLER",
        "what errors do at first: mpi_errors_are_fatal (the default),\n"
        "mpi_errors_abort or mpi_errors_return",
-       take_initial_errhandler, "OMT", "", "mpi_errors_return"},
-      {{"set"},
-       "NAME=VALUE",
-       "change a setting (see 'tutti info --config')",
-       take_setting,
-       "T",
+       take_initial_errhandler,
+       "OMT",
        "",
-       "log.level=note"},
+       "mpi_errors_return"},
+      {{"set"}, "NAME=VALUE", "change a setting (see 'tutti info --config')", take_setting, "T", "", "log.level=note"},
       {{"help", "h"},
        "",
        "print this text; 'help NAME' says more of an option, 'help topics' what else there is",

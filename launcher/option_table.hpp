@@ -40,12 +40,12 @@ const std::vector<Option>& option_table();
 const std::vector<Option>& foreign_options();  // those of them that are of other launchers alone
 const Option* find_option(std::string_view name);
 std::string names_of(const Option& option);  // "-n, -np, --ntasks"
-bool is_refused(const Option& option);  // with a sentence that says what to type
-bool is_noted(const Option& option);    // taken, and a line says that it changes nothing
-bool is_inert(const Option& option);    // taken; what it asks for is so, or cannot matter here
+bool is_refused(const Option& option);       // with a sentence that says what to type
+bool is_noted(const Option& option);         // taken, and a line says that it changes nothing
+bool is_inert(const Option& option);         // taken; what it asks for is so, or cannot matter here
 // Those that mean something here: shells complete them, and a misspelt one is taken for them.
 bool is_offered(const Option& option);
-std::string option_rows();  // the rows of tutti-options(7), as roff
+std::string option_rows();   // the rows of tutti-options(7), as roff
 std::string option_specs();  // for the _arguments of zsh, a line each
 
 // --mca NAME VALUE: what it means here, or what to use instead.

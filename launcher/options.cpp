@@ -40,21 +40,23 @@ bool is_number(std::string_view word) {
 Error check_program(const Parse& p) {
   const std::vector<std::string>& command = p.app.command;
   if (is_number(command[0]) && !p.app.ranks)
-    return failure(MPI_ERR_ARG, "'{0}' stands where the program should, and -n is missing; type: mpirun -n {0} {1}", command[0],
-                   command.size() > 1 ? command[1] : "./program");
+    return failure(MPI_ERR_ARG, "'{0}' stands where the program should, and -n is missing; type: mpirun -n {0} {1}",
+                   command[0], command.size() > 1 ? command[1] : "./program");
   const size_t equals = command[0].find('=');
   const auto is_of_name = [](unsigned char c) { return std::isalnum(c) || c == '_'; };
   if (equals == command[0].npos || equals == 0 || std::isdigit(static_cast<unsigned char>(command[0][0])) ||
       !std::all_of(command[0].begin(), command[0].begin() + static_cast<ptrdiff_t>(equals), is_of_name))
     return {};
-  return failure(MPI_ERR_ARG, "'{0}' stands where the program should; to give ranks a variable type: -x {0}", command[0]);
+  return failure(MPI_ERR_ARG, "'{0}' stands where the program should; to give ranks a variable type: -x {0}",
+                 command[0]);
 }
 
 // --multi-prog: the program is a file that names those of each rank.
 Error take_programs_by_ranks(Parse& p) {
   const std::string name = p.app.command[0];
   if (!p.run.apps.empty())
-    return failure(MPI_ERR_ARG, "--multi-prog names the programs of all ranks, and '{}' stands beside it", p.run.apps[0].command[0]);
+    return failure(MPI_ERR_ARG, "--multi-prog names the programs of all ranks, and '{}' stands beside it",
+                   p.run.apps[0].command[0]);
   if (p.app.command.size() > 1)
     return failure(MPI_ERR_ARG, "--multi-prog takes a file and nothing behind it, and not '{}'", p.app.command[1]);
   const Result<std::string> content = text_of(name);
@@ -69,14 +71,13 @@ Error take_programs_by_ranks(Parse& p) {
 
 Error finish_app(Parse& p) {
   if (p.app.command.empty())
-    return Error(MPI_ERR_ARG,
-                 p.run.apps.empty()
-                     ? "no program is given; try: mpirun -n 4 ./program"
-                     : "no program stands behind ':'; write: mpirun -n 1 ./a : -n 3 ./b");
+    return Error(MPI_ERR_ARG, p.run.apps.empty() ? "no program is given; try: mpirun -n 4 ./program"
+                                                 : "no program stands behind ':'; write: mpirun -n 1 ./a : -n 3 ./b");
   p.ranks_by.clear();
   if (p.app.by_ranks) return take_programs_by_ranks(p);
   if (!p.run.apps.empty() && p.run.apps[0].by_ranks)
-    return failure(MPI_ERR_ARG, "--multi-prog names the programs of all ranks, and '{}' stands beside it", p.app.command[0]);
+    return failure(MPI_ERR_ARG, "--multi-prog names the programs of all ranks, and '{}' stands beside it",
+                   p.app.command[0]);
   p.run.apps.push_back(std::exchange(p.app, {}));
   return {};
 }
@@ -101,22 +102,18 @@ Error take_option(Parse& p, const std::vector<std::string>& arguments, size_t& a
   if (!option) return unknown_option(written, name);
   p.row = option;
   if (option->values == 0) return option->take(p, value.value_or(""));
-  if (option->value.empty())
-    return value ? failure(MPI_ERR_ARG, "{} takes no value", p.option) : option->take(p, {});
+  if (option->value.empty()) return value ? failure(MPI_ERR_ARG, "{} takes no value", p.option) : option->take(p, {});
   if (!value) {
-    if (at == arguments.size())
-      return failure(MPI_ERR_ARG, "{} needs a value: {}", p.option, option->value);
+    if (at == arguments.size()) return failure(MPI_ERR_ARG, "{} needs a value: {}", p.option, option->value);
     value = arguments[at++];
   }
   // Such as "--hostfile $HOSTS" with a variable that is not set.
   if (value->find_first_not_of(" \t") == value->npos)
-    return failure(MPI_ERR_ARG, "{} needs a value ({}), and its value is empty", p.option,
-                   option->value);
+    return failure(MPI_ERR_ARG, "{} needs a value ({}), and its value is empty", p.option, option->value);
   // "-genv NAME=VALUE" has both in one word.
   p.second.clear();
   if (option->values == 2 && value->find('=') == value->npos) {
-    if (at == arguments.size())
-      return failure(MPI_ERR_ARG, "{} needs two values: {}", p.option, option->value);
+    if (at == arguments.size()) return failure(MPI_ERR_ARG, "{} needs two values: {}", p.option, option->value);
     p.second = arguments[at++];
   }
   return option->take(p, *value);
@@ -127,14 +124,12 @@ Error parse_words(Parse& p, const std::vector<std::string>& arguments, bool of_f
 // The programs of --app FILE, a line each.
 Error read_programs(Parse& p, const std::string& name) {
   const Result<std::string> content = text_of(name);
-  if (!content)
-    return failure(MPI_ERR_FILE, "--app {}: the file cannot be read ({})", name, content.error().message());
+  if (!content) return failure(MPI_ERR_FILE, "--app {}: the file cannot be read ({})", name, content.error().message());
   Result<std::vector<WordLine>> lines = word_lines(*content, name);
   if (!lines) return std::move(lines).error();
   const size_t before = p.run.apps.size();
   for (const WordLine& line : *lines)
-    if (Error e = parse_words(p, line.words, true))
-      return std::move(e).within(fmt::format("{}:{}", name, line.number));
+    if (Error e = parse_words(p, line.words, true)) return std::move(e).within(fmt::format("{}:{}", name, line.number));
   return p.run.apps.size() > before
              ? Error()
              : failure(MPI_ERR_ARG, "--app {}: names no program; a line is '-n 2 ./program'", name);
@@ -145,8 +140,7 @@ Error parse_words(Parse& p, const std::vector<std::string>& arguments, bool of_f
     const std::string& word = arguments[at];
     if (word.size() > 1 && word[0] == '-' && word != "--") {
       if (Error e = take_option(p, arguments, at)) return e;
-      if (of_file && p.files.size() > 1)
-        return failure(MPI_ERR_ARG, "{} has no place in a file of programs", p.option);
+      if (of_file && p.files.size() > 1) return failure(MPI_ERR_ARG, "{} has no place in a file of programs", p.option);
       if (!p.run.help && !p.run.version && !p.run.info) continue;
       if (p.run.help && at < arguments.size()) p.run.help_topic = arguments[at];
       return {};
@@ -192,8 +186,8 @@ Result<RunOptions> parse_run_options(const std::vector<std::string>& arguments) 
                    "write that into the file",
                    p.files[0], p.run.apps[0].command[0]);
   if (p.files.size() > 1)
-    return failure(MPI_ERR_ARG, "--app is given twice ({} and {}); one file names all programs",
-                   p.files[0], p.files[1]);
+    return failure(MPI_ERR_ARG, "--app is given twice ({} and {}); one file names all programs", p.files[0],
+                   p.files[1]);
   if (!p.files.empty())
     if (Error e = read_programs(p, std::string(p.files[0]))) return e;  // more may be put there, and refused
   return std::move(p.run);
@@ -238,7 +232,10 @@ std::optional<std::string> help_on(std::string_view topic) {
     std::string doc(option.page.empty() ? option.doc : option.page);
     std::ranges::replace(doc, '\n', ' ');
     return fmt::format("{}{}{}\n    {}{}\n", names_of(option), option.value.empty() ? "" : " ", option.value,
-                       is_refused(option) ? "not supported: " : is_noted(option) ? "changes nothing: " : "", doc);
+                       is_refused(option) ? "not supported: "
+                       : is_noted(option) ? "changes nothing: "
+                                          : "",
+                       doc);
   };
   std::string out;
   for (const Topic& each : topics()) {

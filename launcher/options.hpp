@@ -50,8 +50,8 @@ struct RunOptions {
   std::vector<std::string> process_sets;  // --pset, each "NAME=RANKS"
   std::string memory_kinds;               // --memory-alloc-kinds
   std::string initial_errhandler;         // --initial-errhandler
-  std::chrono::nanoseconds timeout{0};  // 0: none
-  std::string timeout_by;                // what it was given by, and how: "--timeout 60"
+  std::chrono::nanoseconds timeout{0};    // 0: none
+  std::string timeout_by;                 // what it was given by, and how: "--timeout 60"
   bool report_bindings = false;
   OutputShape output;
   Inheritance inherit;
@@ -60,13 +60,13 @@ struct RunOptions {
   bool parseable = false;             // what --display prints is for programs
   bool dry_run = false;
   bool nooversubscribe = false;
-  bool other_nodes_only = false;   // --nolocal
+  bool other_nodes_only = false;             // --nolocal
   std::optional<std::pair<int, int>> nodes;  // --nodes: at least and at most so many of them
-  std::string start_by;            // --launcher, where it names a scheduler, or fork for this machine alone
-  std::string process_id_file;     // --report-pid: a file, - or +
-  bool oversubscribe = false;  // more ranks than cores are what is wanted
-  int gpus_per_rank = 0;           // 0: nothing is said of GPUs
-  std::vector<std::string> notes;  // on what was taken and changes nothing
+  std::string start_by;                      // --launcher, where it names a scheduler, or fork for this machine alone
+  std::string process_id_file;               // --report-pid: a file, - or +
+  bool oversubscribe = false;                // more ranks than cores are what is wanted
+  int gpus_per_rank = 0;                     // 0: nothing is said of GPUs
+  std::vector<std::string> notes;            // on what was taken and changes nothing
   bool help = false, version = false, info = false;
   std::string help_topic;
 };

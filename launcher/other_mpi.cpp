@@ -40,8 +40,8 @@ constexpr Mark kMarks[] = {
 // By these a launcher tells a process who it is: a process in which one has another value than in the rank has
 // another launcher.
 constexpr std::string_view kWordsOfLaunchers[] = {
-    "PMIX_NAMESPACE", "PMIX_RANK",           "PMI_RANK",      "PMI_FD",        "PMI_PORT",
-    "PMI_ID",         "OMPI_COMM_WORLD_RANK", "SLURM_PROCID", "FLUX_TASK_RANK", "TUTTI_JOB"};
+    "PMIX_NAMESPACE",       "PMIX_RANK",    "PMI_RANK",       "PMI_FD",   "PMI_PORT", "PMI_ID",
+    "OMPI_COMM_WORLD_RANK", "SLURM_PROCID", "FLUX_TASK_RANK", "TUTTI_JOB"};
 
 constexpr std::chrono::milliseconds kTimes[] = {std::chrono::milliseconds(100), std::chrono::milliseconds(300),
                                                 std::chrono::seconds(1), std::chrono::seconds(3)};
@@ -137,10 +137,7 @@ std::optional<LoadedMpi> loaded_other_mpi(int pid, std::chrono::steady_clock::ti
 }
 
 OtherMpiLook::OtherMpiLook(Loop& loop, Processes processes, Tell tell)
-    : loop_(loop),
-      processes_(std::move(processes)),
-      tell_(std::move(tell)),
-      start_(std::chrono::steady_clock::now()) {
+    : loop_(loop), processes_(std::move(processes)), tell_(std::move(tell)), start_(std::chrono::steady_clock::now()) {
   wait();
 }
 

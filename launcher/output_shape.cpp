@@ -24,8 +24,7 @@ std::string time_of_day() {
   const auto part = std::chrono::duration_cast<std::chrono::milliseconds>(now.time_since_epoch());
   std::tm local{};
   ::localtime_r(&seconds, &local);
-  return fmt::format("{:02}:{:02}:{:02}.{:03}", local.tm_hour, local.tm_min, local.tm_sec,
-                     part.count() % 1000);
+  return fmt::format("{:02}:{:02}:{:02}.{:03}", local.tm_hour, local.tm_min, local.tm_sec, part.count() % 1000);
 }
 
 }  // namespace
@@ -46,8 +45,7 @@ Error check_pattern(std::string_view pattern) {
 std::string output_file(const OutputShape& shape, int rank, Stream stream, const std::string& node,
                         const std::string& job) {
   const bool error = stream == Stream::err && !shape.merge;
-  if (!shape.folder.empty())
-    return fmt::format("{}/rank.{}/{}", shape.folder, rank, error ? "stderr" : "stdout");
+  if (!shape.folder.empty()) return fmt::format("{}/rank.{}/{}", shape.folder, rank, error ? "stderr" : "stdout");
   std::string out;
   bool names_rank = false;
   const std::string& pattern = shape.file;
@@ -86,12 +84,13 @@ Error OutputFiles::write(int rank, Stream stream, const std::string& node, const
     std::error_code ignored;  // what cannot be made is told by open()
     const auto folder = std::filesystem::path(name).parent_path();
     if (!folder.empty()) std::filesystem::create_directories(folder, ignored);
-    struct stat status {};
+    struct stat status{};
     if (::stat(name.c_str(), &status) == 0 && S_ISFIFO(status.st_mode))
-      return failure(MPI_ERR_FILE,
-                     "cannot write the output of rank {} to {}: it is a FIFO, whose reader could hold all ranks; the job "
-                     "ends; name a file, or read what mpirun prints",
-                     rank, name);
+      return failure(
+          MPI_ERR_FILE,
+          "cannot write the output of rank {} to {}: it is a FIFO, whose reader could hold all ranks; the job "
+          "ends; name a file, or read what mpirun prints",
+          rank, name);
     at->second = ::open(name.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   }
   while (at->second >= 0 && !bytes.empty()) {
@@ -100,8 +99,8 @@ Error OutputFiles::write(int rank, Stream stream, const std::string& node, const
     if (n < 0 && errno != EINTR) break;
   }
   if (at->second >= 0 && bytes.empty()) return {};
-  return failure(MPI_ERR_FILE, "cannot write the output of rank {} to {}: {}; the job ends", rank,
-                 name, std::strerror(errno));
+  return failure(MPI_ERR_FILE, "cannot write the output of rank {} to {}: {}; the job ends", rank, name,
+                 std::strerror(errno));
 }
 
 }  // namespace tutti::launcher

@@ -26,9 +26,7 @@ struct Room {
   std::vector<int> slots, most, used;
   std::vector<NodeShape> shapes;
   // Of a node, when each slot may be taken `round` times.
-  int64_t up_to(int node, int round) const {
-    return std::min<int64_t>(int64_t{slots[node]} * round, most[node]);
-  }
+  int64_t up_to(int node, int round) const { return std::min<int64_t>(int64_t{slots[node]} * round, most[node]); }
 };
 
 // How many of `ranks` each node of the program takes: its free slots in order, and then one more
@@ -127,8 +125,7 @@ Result<std::vector<int>> order_of(const AppShape& app, const Room& room, const M
                    "hostfile; use fewer ranks or more nodes",
                    ranks, fit);
   };
-  if (policy.by == MapPolicy::By::seq || policy.by == MapPolicy::By::rankfile)
-    return in_sequence(app, policy);
+  if (policy.by == MapPolicy::By::seq || policy.by == MapPolicy::By::rankfile) return in_sequence(app, policy);
   if (policy.by == MapPolicy::By::ppr) {
     std::vector<int> takes(room.slots.size(), 0);
     int64_t most = 0;
@@ -146,8 +143,7 @@ Result<std::vector<int>> order_of(const AppShape& app, const Room& room, const M
     for (int left = static_cast<int>(ranks); int node : app.nodes) {
       take[node] = std::min(takes[node], left);
       left -= take[node];
-      if (room.used[node] + take[node] > room.most[node])
-        return too_many(static_cast<int>(ranks), free_at_most);
+      if (room.used[node] + take[node] > room.most[node]) return too_many(static_cast<int>(ranks), free_at_most);
     }
     return in_blocks(take, app.nodes);
   }
@@ -155,20 +151,22 @@ Result<std::vector<int>> order_of(const AppShape& app, const Room& room, const M
   const int ranks = app.ranks.value_or(static_cast<int>(std::max<int64_t>(1, free)));
   if (ranks > free_at_most) return too_many(ranks, free_at_most);
   if (policy.by == MapPolicy::By::node) return in_turns(fill_by_node(ranks, app, room), app.nodes);
-  return in_blocks(policy.span ? fill_by_node(ranks, app, room) : fill_by_slot(ranks, app, room),
-                   app.nodes);
+  return in_blocks(policy.span ? fill_by_node(ranks, app, room) : fill_by_slot(ranks, app, room), app.nodes);
 }
 
 }  // namespace
 
 NodeShape sound(NodeShape told) {
-  for (int* count : {&told.cores, &told.threads, &told.sockets, &told.numas, &told.l3caches}) *count = std::max(1, *count);
+  for (int* count : {&told.cores, &told.threads, &told.sockets, &told.numas, &told.l3caches})
+    *count = std::max(1, *count);
   return told;
 }
 
 Result<std::string> take_bind_words(std::string_view text, MapPolicy& policy) {
   if (text.starts_with("user:") || text.starts_with("rr"))
-    return failure(MPI_ERR_ARG, "--bind-to {}: type --bind-to core, --rankfile FILE for the cores of each rank, or --cpu-set LIST", text);
+    return failure(MPI_ERR_ARG,
+                   "--bind-to {}: type --bind-to core, --rankfile FILE for the cores of each rank, or --cpu-set LIST",
+                   text);
   const size_t end = std::min(text.find(':'), text.size());
   const std::string object(text.substr(0, end));
   std::string_view rest = text.substr(end);
@@ -196,10 +194,9 @@ namespace {
 using Inside = MapPolicy::Inside;
 
 constexpr std::pair<std::string_view, Inside> kParts[] = {
-    {"core", Inside::core},         {"l3cache", Inside::l3cache}, {"numa", Inside::numa},
-    {"socket", Inside::socket},     {"package", Inside::socket},  {"hwthread", Inside::hwthread},
-    {"node", Inside::node},         {"board", Inside::node},      {"gpu", Inside::gpu},
-    {"L3cache", Inside::l3cache},
+    {"core", Inside::core},      {"l3cache", Inside::l3cache},   {"numa", Inside::numa}, {"socket", Inside::socket},
+    {"package", Inside::socket}, {"hwthread", Inside::hwthread}, {"node", Inside::node}, {"board", Inside::node},
+    {"gpu", Inside::gpu},        {"L3cache", Inside::l3cache},
 };
 
 std::optional<Inside> part_of(std::string_view word) {
@@ -219,8 +216,9 @@ std::vector<std::string_view> cut_at_colons(std::string_view text) {
 }
 
 Error not_a_mapping(std::string_view text, std::string_view part) {
-  constexpr std::string_view known[] = {"slot", "core", "node", "socket", "l3cache", "numa", "hwthread",
-                                        "gpu",  "seq",  "rankfile", "dist", "oversubscribe", "nooversubscribe"};
+  constexpr std::string_view known[] = {"slot",           "core", "node", "socket",   "l3cache", "numa",
+                                        "hwthread",       "gpu",  "seq",  "rankfile", "dist",    "oversubscribe",
+                                        "nooversubscribe"};
   return failure(MPI_ERR_ARG,
                  "--map-by {}: '{}' is not one of slot, core, node, socket, numa, l3cache, hwthread, gpu, "
                  "ppr:N:PART, seq, rankfile:FILE, dist:DEVICE, with :pe=N, :span or :nooversubscribe{}",
@@ -228,8 +226,7 @@ Error not_a_mapping(std::string_view text, std::string_view part) {
 }
 
 // The words in front: what ranks go over. `at`: the first of those behind.
-Error take_mapping(std::string_view text, const std::vector<std::string_view>& parts, MapPolicy& policy,
-                   size_t& at) {
+Error take_mapping(std::string_view text, const std::vector<std::string_view>& parts, MapPolicy& policy, size_t& at) {
   at = 1;
   if (parts[0] == "ppr") {
     const auto count = parts.size() >= 3 ? positive(parts[1]) : std::nullopt;
@@ -297,8 +294,8 @@ Error take_rank_by(std::string_view text, MapPolicy& policy) {
   if (word != "slot" && word != "fill" && word != "span" && !is_part)
     return failure(MPI_ERR_ARG,
                    "--rank-by takes slot, node, fill, span, core, hwthread, l3cache, numa or socket, not '{}'", text);
-  policy.rank_by = word == "slot"                     ? RankBy::slot
-                   : word == "node"                   ? RankBy::node
+  policy.rank_by = word == "slot"                      ? RankBy::slot
+                   : word == "node"                    ? RankBy::node
                    : word == "fill" || rest == ":fill" ? RankBy::fill
                    : word == "span" || rest == ":span" ? RankBy::span
                                                        : RankBy::part;
@@ -334,9 +331,8 @@ Result<MapPolicy> parse_map_policy(std::string_view text) {
   return policy;
 }
 
-Result<Placement> place(const std::vector<AppShape>& apps, const std::vector<int>& slots,
-                        const MapPolicy& policy, const std::vector<int>& most,
-                        const std::vector<NodeShape>& shapes) {
+Result<Placement> place(const std::vector<AppShape>& apps, const std::vector<int>& slots, const MapPolicy& policy,
+                        const std::vector<int>& most, const std::vector<NodeShape>& shapes) {
   Room room{slots, most, std::vector<int>(slots.size(), 0), shapes};
   room.shapes.resize(slots.size());
   if (most.empty()) room.most.assign(slots.size(), std::numeric_limits<int>::max());
@@ -346,7 +342,8 @@ Result<Placement> place(const std::vector<AppShape>& apps, const std::vector<int
   for (size_t a = 0; a < apps.size(); ++a) {
     Result<std::vector<int>> order = order_of(apps[a], room, policy);
     if (!order) return std::move(order).error();
-    for (int node : renumbered(*order, apps[a], room, policy)) out.ranks.push_back({node, static_cast<int>(a), room.used[node]++});
+    for (int node : renumbered(*order, apps[a], room, policy))
+      out.ranks.push_back({node, static_cast<int>(a), room.used[node]++});
   }
   for (size_t node = 0; node < slots.size(); ++node)
     if (room.used[node] > room.slots[node]) out.oversubscribed.push_back(static_cast<int>(node));

@@ -31,13 +31,13 @@ struct MapPolicy {
   // part after part; in turns over the parts of a node, or over those of all nodes.
   enum class RankBy { as_placed, slot, node, fill, part, span } rank_by = RankBy::as_placed;
   Inside rank_part = Inside::core;
-  bool hwthreads = false;  // --use-hwthread-cpus: what is counted as a core is a hardware thread
-  bool overload = true;    // ranks may share what they are bound to
-  std::string near{};      // dist:DEVICE: cores near this one first
-  int cores_per_rank = 1;                                          // :pe=N
-  bool cores_given = false;                                        // so it says, or the user does
-  bool oversubscribe = true;                                       // :nooversubscribe clears it
-  bool span = false;                                               // evenly over all nodes, in blocks
+  bool hwthreads = false;     // --use-hwthread-cpus: what is counted as a core is a hardware thread
+  bool overload = true;       // ranks may share what they are bound to
+  std::string near{};         // dist:DEVICE: cores near this one first
+  int cores_per_rank = 1;     // :pe=N
+  bool cores_given = false;   // so it says, or the user does
+  bool oversubscribe = true;  // :nooversubscribe clears it
+  bool span = false;          // evenly over all nodes, in blocks
   bool operator==(const MapPolicy&) const = default;
 };
 Result<MapPolicy> parse_map_policy(std::string_view text);
@@ -52,8 +52,8 @@ std::string_view part_name(MapPolicy::Inside part);
 Result<std::string> take_bind_words(std::string_view text, MapPolicy& policy);
 
 struct AppShape {
-  std::optional<int> ranks;  // absent: a rank for each slot that is free
-  std::vector<int> nodes;    // those that it may use, in order
+  std::optional<int> ranks;     // absent: a rank for each slot that is free
+  std::vector<int> nodes;       // those that it may use, in order
   std::vector<int> sequence{};  // seq and rankfile: the node of each rank
 };
 
@@ -65,13 +65,12 @@ struct RankPlace {
 };
 
 struct Placement {
-  std::vector<RankPlace> ranks;         // in rank order: the first program's, then the second's, …
+  std::vector<RankPlace> ranks;     // in rank order: the first program's, then the second's, …
   std::vector<int> oversubscribed;  // nodes with more ranks than slots
 };
 // `slots` for each node, each at least 1; `most` that a node takes at all, for each or for none; `shapes`
 // likewise, for those policies that count the parts of nodes.
-Result<Placement> place(const std::vector<AppShape>& apps, const std::vector<int>& slots,
-                        const MapPolicy& policy, const std::vector<int>& most = {},
-                        const std::vector<NodeShape>& shapes = {});
+Result<Placement> place(const std::vector<AppShape>& apps, const std::vector<int>& slots, const MapPolicy& policy,
+                        const std::vector<int>& most = {}, const std::vector<NodeShape>& shapes = {});
 
 }  // namespace tutti::launcher

@@ -34,8 +34,7 @@ bool may_enter(int fd) {
 // The library gives up listening at any error but EAGAIN, which would leave the ranks that start
 // later without a server. Out of descriptors it waits a little instead: its thread has nothing else
 // to do, and asks again.
-extern "C" __attribute__((visibility("default"))) int accept(int listener, sockaddr* address,
-                                                             socklen_t* size) {
+extern "C" __attribute__((visibility("default"))) int accept(int listener, sockaddr* address, socklen_t* size) {
   const int fd = ::accept4(listener, address, size, SOCK_CLOEXEC);
   if (fd >= 0) {
     if (may_enter(fd)) return fd;
@@ -53,6 +52,8 @@ bool pmix_door_is_guarded() {
   return ::dlsym(RTLD_DEFAULT, "accept") == reinterpret_cast<void*>(&::accept);
 }
 
-void let_only_known_peers_in() { strict = true; }
+void let_only_known_peers_in() {
+  strict = true;
+}
 
 }  // namespace tutti::launcher

@@ -64,12 +64,10 @@ void add_maps(InfoList& info, const JobMap& map, const std::vector<int>& told) {
     ranks += (*comma ? ";" : "") + list_of(map.ranks_on(n));
   }
   char* regex = nullptr;
-  if (PMIx_generate_regex(names.c_str(), &regex) == PMIX_SUCCESS)
-    info.add(PMIX_NODE_MAP, regex, PMIX_REGEX);
+  if (PMIx_generate_regex(names.c_str(), &regex) == PMIX_SUCCESS) info.add(PMIX_NODE_MAP, regex, PMIX_REGEX);
   std::free(regex);
   regex = nullptr;
-  if (PMIx_generate_ppn(ranks.c_str(), &regex) == PMIX_SUCCESS)
-    info.add(PMIX_PROC_MAP, regex, PMIX_REGEX);
+  if (PMIx_generate_ppn(ranks.c_str(), &regex) == PMIX_SUCCESS) info.add(PMIX_PROC_MAP, regex, PMIX_REGEX);
   std::free(regex);
   info.text(PMIX_NODE_LIST, fmt::format("{}", fmt::join(map.nodes, ",")));
   info.text(PMIX_ANL_MAP, process_mapping(map));
@@ -207,8 +205,8 @@ std::string process_mapping(const JobMap& map) {
   return out + ")";
 }
 
-InfoArray describe_job(const NodeTask& task, const Topology::Binding& binding,
-                       const std::string& nspace, const std::string& folder) {
+InfoArray describe_job(const NodeTask& task, const Topology::Binding& binding, const std::string& nspace,
+                       const std::string& folder) {
   const JobMap& map = task.map;
   const std::vector<int> local = map.ranks_on(task.node);
   const auto size = static_cast<uint32_t>(map.ranks.size());
@@ -242,8 +240,7 @@ InfoArray describe_job(const NodeTask& task, const Topology::Binding& binding,
   return info.array();
 }
 
-std::optional<std::string> pack_event(pmix_status_t code, const pmix_proc_t& source,
-                                      pmix_info_t* info, size_t count) {
+std::optional<std::string> pack_event(pmix_status_t code, const pmix_proc_t& source, pmix_info_t* info, size_t count) {
   pmix_data_buffer_t buffer;
   PMIX_DATA_BUFFER_CONSTRUCT(&buffer);
   pmix_proc_t from = source;
@@ -251,8 +248,7 @@ std::optional<std::string> pack_event(pmix_status_t code, const pmix_proc_t& sou
       PMIx_Data_pack(nullptr, &buffer, &code, 1, PMIX_STATUS) == PMIX_SUCCESS &&
       PMIx_Data_pack(nullptr, &buffer, &from, 1, PMIX_PROC) == PMIX_SUCCESS &&
       PMIx_Data_pack(nullptr, &buffer, &count, 1, PMIX_SIZE) == PMIX_SUCCESS &&
-      (count == 0 || PMIx_Data_pack(nullptr, &buffer, info, static_cast<int32_t>(count),
-                                    PMIX_INFO) == PMIX_SUCCESS);
+      (count == 0 || PMIx_Data_pack(nullptr, &buffer, info, static_cast<int32_t>(count), PMIX_INFO) == PMIX_SUCCESS);
   pmix_byte_object_t bytes{nullptr, 0};
   std::optional<std::string> out;
   if (packed && PMIx_Data_unload(&buffer, &bytes) == PMIX_SUCCESS) {
@@ -275,8 +271,7 @@ void raise_event(const std::string& packed) {
   bool right = PMIx_Data_load(&buffer, &bytes) == PMIX_SUCCESS &&
                PMIx_Data_unpack(nullptr, &buffer, &code, &one, PMIX_STATUS) == PMIX_SUCCESS &&
                PMIx_Data_unpack(nullptr, &buffer, &source, &one, PMIX_PROC) == PMIX_SUCCESS &&
-               PMIx_Data_unpack(nullptr, &buffer, &count, &one, PMIX_SIZE) == PMIX_SUCCESS &&
-               count <= packed.size();
+               PMIx_Data_unpack(nullptr, &buffer, &count, &one, PMIX_SIZE) == PMIX_SUCCESS && count <= packed.size();
   pmix_info_t* info = nullptr;
   if (right && count > 0) {
     PMIX_INFO_CREATE(info, count);

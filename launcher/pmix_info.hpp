@@ -40,9 +40,7 @@ class InfoList {
   void short_number(const char* key, uint16_t value) { add(key, &value, PMIX_UINT16); }
   void rank(const char* key, pmix_rank_t value) { add(key, &value, PMIX_PROC_RANK); }
   void flag(const char* key, bool value) { add(key, &value, PMIX_BOOL); }
-  void add(const char* key, const void* value, pmix_data_type_t type) {
-    PMIx_Info_list_add(list_, key, value, type);
-  }
+  void add(const char* key, const void* value, pmix_data_type_t type) { PMIx_Info_list_add(list_, key, value, type); }
   void nested(const char* key, const InfoList& inner) {
     InfoArray array = inner.array();
     add(key, array.raw(), PMIX_DATA_ARRAY);
@@ -59,14 +57,13 @@ class InfoList {
 };
 
 // All that ranks may ask about the job and about each other.
-InfoArray describe_job(const NodeTask& task, const Topology::Binding& binding,
-                       const std::string& nspace, const std::string& folder);
+InfoArray describe_job(const NodeTask& task, const Topology::Binding& binding, const std::string& nspace,
+                       const std::string& folder);
 
 // The job's ranks in the notation of PMI-1: "(vector,(first node,nodes,ranks of each),…)".
 std::string process_mapping(const JobMap& map);
 
-std::optional<std::string> pack_event(pmix_status_t code, const pmix_proc_t& source,
-                                      pmix_info_t* info, size_t count);
+std::optional<std::string> pack_event(pmix_status_t code, const pmix_proc_t& source, pmix_info_t* info, size_t count);
 void raise_event(const std::string& packed);  // to this node's ranks
 
 }  // namespace tutti::launcher

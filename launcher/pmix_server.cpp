@@ -54,8 +54,7 @@ void forget_other_servers() {
   std::vector<std::string> names;
   for (char** entry = environ; *entry; ++entry) {
     const std::string_view pair = *entry;
-    if (pair.starts_with("PMIX_") && !pair.starts_with("PMIX_MCA_"))
-      names.emplace_back(pair.substr(0, pair.find('=')));
+    if (pair.starts_with("PMIX_") && !pair.starts_with("PMIX_MCA_")) names.emplace_back(pair.substr(0, pair.find('=')));
   }
   for (const std::string& name : names) ::unsetenv(name.c_str());
 }
@@ -75,7 +74,9 @@ std::mutex& hand_over_lock() {
 }
 
 void release_bytes(void* bytes) {
-  { const std::lock_guard seen(hand_over_lock()); }
+  {
+    const std::lock_guard seen(hand_over_lock());
+  }
   delete static_cast<std::string*>(bytes);
 }
 
@@ -98,7 +99,9 @@ std::string table_of(std::string_view key) {
 void answer(pmix_modex_cbfunc_t callback, void* token, int status, const std::string& data) {
   auto* bytes = new std::string(data);
   const char* const begin = bytes->data();
-  { const std::lock_guard seen(hand_over_lock()); }
+  {
+    const std::lock_guard seen(hand_over_lock());
+  }
   callback(status, begin, data.size(), token, release_bytes, bytes);
 }
 
@@ -133,19 +136,16 @@ struct PmixServer::Pending {
 struct PmixServer::Upcalls {
   static inline Pending* pending = nullptr;
 
-  static pmix_status_t connected(const pmix_proc_t* proc, void*, pmix_info_t[], size_t,
-                                 pmix_op_cbfunc_t, void*) {
-    pending->hand_over(
-        [rank = proc->rank](Events& e) { e.client_connected(static_cast<int>(rank)); });
+  static pmix_status_t connected(const pmix_proc_t* proc, void*, pmix_info_t[], size_t, pmix_op_cbfunc_t, void*) {
+    pending->hand_over([rank = proc->rank](Events& e) { e.client_connected(static_cast<int>(rank)); });
     return PMIX_OPERATION_SUCCEEDED;
   }
   static pmix_status_t finalized(const pmix_proc_t* proc, void*, pmix_op_cbfunc_t, void*) {
-    pending->hand_over(
-        [rank = proc->rank](Events& e) { e.client_finalized(static_cast<int>(rank)); });
+    pending->hand_over([rank = proc->rank](Events& e) { e.client_finalized(static_cast<int>(rank)); });
     return PMIX_OPERATION_SUCCEEDED;
   }
-  static pmix_status_t aborted(const pmix_proc_t* proc, void*, int code, const char text[],
-                               pmix_proc_t[], size_t, pmix_op_cbfunc_t, void*) {
+  static pmix_status_t aborted(const pmix_proc_t* proc, void*, int code, const char text[], pmix_proc_t[], size_t,
+                               pmix_op_cbfunc_t, void*) {
     pending->hand_over([rank = proc->rank, code, words = std::string(text ? text : "")](Events& e) {
       e.client_aborted(static_cast<int>(rank), code, words);
     });
@@ -164,7 +164,8 @@ struct PmixServer::Upcalls {
     std::free(data);  // ours by the contract of fence_nb
     std::string published(told(info, infos, kPublishedKey));
     if (!is_address_key(published)) published.clear();
-    pending->hand_over([key, bytes = std::move(bytes), published](Events& e) { e.fence_reached(key, bytes, published); });
+    pending->hand_over(
+        [key, bytes = std::move(bytes), published](Events& e) { e.fence_reached(key, bytes, published); });
     return PMIX_SUCCESS;
   }
   static pmix_status_t modex(const pmix_proc_t* proc, const pmix_info_t info[], size_t count,
@@ -176,37 +177,30 @@ struct PmixServer::Upcalls {
       name = pending->next_modex++;
       pending->modexes[name] = {callback, token};
     }
-    pending->hand_over(
-        [name, rank = proc->rank, table = table_of(told(info, count, PMIX_REQUIRED_KEY))](Events& e) {
-          e.modex_needed(name, static_cast<int>(rank), table);
-        });
+    pending->hand_over([name, rank = proc->rank, table = table_of(told(info, count, PMIX_REQUIRED_KEY))](Events& e) {
+      e.modex_needed(name, static_cast<int>(rank), table);
+    });
     return PMIX_SUCCESS;
   }
   static void modex_found(pmix_status_t status, char* data, size_t size, void* token) {
     const uint64_t name = reinterpret_cast<uintptr_t>(token);
     std::string bytes(data ? data : "", data ? size : 0);
-    pending->hand_over([name, status, bytes = std::move(bytes)](Events& e) {
-      e.modex_ready(name, status, bytes);
-    });
+    pending->hand_over([name, status, bytes = std::move(bytes)](Events& e) { e.modex_ready(name, status, bytes); });
   }
-  static pmix_status_t register_events(pmix_status_t*, size_t, const pmix_info_t[], size_t,
-                                       pmix_op_cbfunc_t, void*) {
+  static pmix_status_t register_events(pmix_status_t*, size_t, const pmix_info_t[], size_t, pmix_op_cbfunc_t, void*) {
     return PMIX_OPERATION_SUCCEEDED;
   }
   static pmix_status_t deregister_events(pmix_status_t*, size_t, pmix_op_cbfunc_t, void*) {
     return PMIX_OPERATION_SUCCEEDED;
   }
-  static pmix_status_t notify(pmix_status_t code, const pmix_proc_t* source,
-                              pmix_data_range_t range, pmix_info_t info[], size_t count,
-                              pmix_op_cbfunc_t, void*) {
+  static pmix_status_t notify(pmix_status_t code, const pmix_proc_t* source, pmix_data_range_t range,
+                              pmix_info_t info[], size_t count, pmix_op_cbfunc_t, void*) {
     if (is_release(code)) return PMIX_OPERATION_SUCCEEDED;
     if (code == kWaitsEvent) {
-      pending->hand_over(
-          [rank = source->rank](Events& e) { e.client_waits(static_cast<int>(rank)); });
+      pending->hand_over([rank = source->rank](Events& e) { e.client_waits(static_cast<int>(rank)); });
       return PMIX_OPERATION_SUCCEEDED;
     }
-    if (range == PMIX_RANGE_LOCAL || range == PMIX_RANGE_PROC_LOCAL)
-      return PMIX_OPERATION_SUCCEEDED;
+    if (range == PMIX_RANGE_LOCAL || range == PMIX_RANGE_PROC_LOCAL) return PMIX_OPERATION_SUCCEEDED;
     std::optional<std::string> packed = pack_event(code, *source, info, count);
     if (!packed) return PMIX_ERR_PACK_FAILURE;
     pending->hand_over([packed = std::move(*packed)](Events& e) { e.event_raised(packed); });
@@ -243,15 +237,15 @@ bool loopback_is_up() {
 
 PmixServer::PmixServer() : pending_(std::make_unique<Pending>()) {}
 
-Result<std::unique_ptr<PmixServer>> PmixServer::start(const std::string& folder,
-                                                      const std::string& node_name,
-                                                      const Topology& topology,
-                                                      ToolServices* for_tools) {
+Result<std::unique_ptr<PmixServer>> PmixServer::start(const std::string& folder, const std::string& node_name,
+                                                      const Topology& topology, ToolServices* for_tools) {
   if (Error e = probe_threads(kThreads)) return e;
   if (!loopback_is_up())
-    return failure(MPI_ERR_OTHER,
-                   "the loopback device of {} is down, on which mpirun and its ranks talk to each other; 'ip link set lo up' "
-                   "raises it (in a container or namespace: inside of it)", node_name);
+    return failure(
+        MPI_ERR_OTHER,
+        "the loopback device of {} is down, on which mpirun and its ranks talk to each other; 'ip link set lo up' "
+        "raises it (in a container or namespace: inside of it)",
+        node_name);
   forget_other_servers();
   // By itself PMIx compares the user's number that a rank claims, which in a user namespace is another one. Where the
   // kernel has told whose a connection is, a rank may do without that.
@@ -296,8 +290,7 @@ Result<std::unique_ptr<PmixServer>> PmixServer::start(const std::string& folder,
   const auto* const told = new InfoArray(info.array());
   const SomeHome home;
   const SignalsBlocked none;  // the library makes threads
-  if (const pmix_status_t status = PMIx_server_init(&module, told->data(), told->size());
-      status != PMIX_SUCCESS)
+  if (const pmix_status_t status = PMIx_server_init(&module, told->data(), told->size()); status != PMIX_SUCCESS)
     return pmix_failure("start its server", status);
   return server;
 }
@@ -331,15 +324,13 @@ Error PmixServer::register_job(const NodeTask& task, const Topology::Binding& bi
   const std::vector<int> local = task.map.ranks_on(task.node);
   pmix_nspace_t nspace;
   PMIX_LOAD_NSPACE(nspace, pending_->nspace.c_str());
-  pmix_status_t status = PMIx_server_register_nspace(nspace, static_cast<int>(local.size()),
-                                                     info.data(), info.size(), nullptr, nullptr);
-  if (status != PMIX_SUCCESS && status != PMIX_OPERATION_SUCCEEDED)
-    return pmix_failure("register the job", status);
+  pmix_status_t status =
+      PMIx_server_register_nspace(nspace, static_cast<int>(local.size()), info.data(), info.size(), nullptr, nullptr);
+  if (status != PMIX_SUCCESS && status != PMIX_OPERATION_SUCCEEDED) return pmix_failure("register the job", status);
   for (int rank : local) {
     const pmix_proc_t proc = proc_of(pending_->nspace, static_cast<pmix_rank_t>(rank));
     status = PMIx_server_register_client(&proc, ::getuid(), ::getgid(), nullptr, nullptr, nullptr);
-    if (status != PMIX_SUCCESS && status != PMIX_OPERATION_SUCCEEDED)
-      return pmix_failure("register a rank", status);
+    if (status != PMIX_SUCCESS && status != PMIX_OPERATION_SUCCEEDED) return pmix_failure("register a rank", status);
   }
   return {};
 }
@@ -387,8 +378,7 @@ std::string PmixServer::published_by(int rank, const std::string& key) const {
 
 void PmixServer::find_modex(uint64_t token, int rank) {
   const pmix_proc_t proc = proc_of(pending_->nspace, static_cast<pmix_rank_t>(rank));
-  const pmix_status_t status =
-      PMIx_server_dmodex_request(&proc, &Upcalls::modex_found, reinterpret_cast<void*>(token));
+  const pmix_status_t status = PMIx_server_dmodex_request(&proc, &Upcalls::modex_found, reinterpret_cast<void*>(token));
   if (status != PMIX_SUCCESS) pending_->events->modex_ready(token, status, "");
 }
 

@@ -30,7 +30,7 @@ class PmixServer {
     virtual ~Events() = default;
     virtual void client_connected(int rank) = 0;
     virtual void client_finalized(int rank) = 0;
-    virtual void client_waits(int rank) = 0;  // in MPI_Init, for others who do not come
+    virtual void client_waits(int rank) = 0;   // in MPI_Init, for others who do not come
     virtual void client_spawns(int rank) = 0;  // in vain: by PMIx, as other MPIs do
     virtual void client_aborted(int rank, int code, const std::string& text) = 0;
     // `published`: the key of the addresses that the ranks have published for this fence; empty: none.
@@ -43,10 +43,8 @@ class PmixServer {
   };
 
   // One in a process. `node_name` as the job's map has it; files stay inside `folder`.
-  static Result<std::unique_ptr<PmixServer>> start(const std::string& folder,
-                                                   const std::string& node_name,
-                                                   const Topology& topology,
-                                                   ToolServices* for_tools = nullptr);
+  static Result<std::unique_ptr<PmixServer>> start(const std::string& folder, const std::string& node_name,
+                                                   const Topology& topology, ToolServices* for_tools = nullptr);
   ~PmixServer();
 
   void attach(Loop& loop, Events& events);

@@ -18,7 +18,7 @@ namespace tutti::launcher {
 struct ToolServices {
   std::mutex mutex;      // of `loop`, which PMIx's thread uses and outlives
   Loop* loop = nullptr;  // null: the job is over
-  std::string nspace;  // of the job; empty until it is registered
+  std::string nspace;    // of the job; empty until it is registered
   std::function<void(std::function<void(const JobView&)>)> look;
   std::function<void()> release;
 };

@@ -91,8 +91,7 @@ std::string system_call(int process, const std::string& thread) {
   if (end != line.c_str() && number >= 0) {
     const unsigned long first = std::strtoul(end, nullptr, 16);
     for (const SystemCall& call : kSystemCalls)
-      if (call.number == number)
-        return call.name + (call.of_file ? file_text(process, first) : "");
+      if (call.number == number) return call.name + (call.of_file ? file_text(process, first) : "");
     return fmt::format("system call {}", number);
   }
   const std::string function = first_line(thread + "/wchan");
@@ -114,8 +113,7 @@ KernelState kernel_state(int process, int thread) {
     case 'S':
     case 'D': {
       const std::string call = system_call(process, folder);
-      out.doing = (out.state == 'D' ? "asleep beyond signals" : "asleep") +
-                  (call.empty() ? "" : " in " + call);
+      out.doing = (out.state == 'D' ? "asleep beyond signals" : "asleep") + (call.empty() ? "" : " in " + call);
       break;
     }
     case 'T':

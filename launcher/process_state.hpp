@@ -8,8 +8,8 @@
 namespace tutti::launcher {
 
 struct KernelState {
-  char state = '?';     // as in /proc/PID/stat: R, S, D, T, Z, …
-  std::string doing;    // "running", "asleep in read of pipe:[7]", "stopped"; empty: not known
+  char state = '?';   // as in /proc/PID/stat: R, S, D, T, Z, …
+  std::string doing;  // "running", "asleep in read of pipe:[7]", "stopped"; empty: not known
 };
 
 // Of one thread of a process; 0: the first one.

@@ -22,9 +22,8 @@ constexpr int kDeepest = 4;             // scripts that start scripts
 constexpr size_t kMostLibraries = 200;  // that are looked into for one program
 
 // They have no MPI in them, and nearly every program needs them.
-constexpr std::string_view kPlainLibraries[] = {"libc.so",      "libm.so",     "libpthread.so",
-                                                "libdl.so",     "librt.so",    "ld-linux",
-                                                "libstdc++.so", "libgcc_s.so", "linux-vdso"};
+constexpr std::string_view kPlainLibraries[] = {"libc.so",  "libm.so",      "libpthread.so", "libdl.so",  "librt.so",
+                                                "ld-linux", "libstdc++.so", "libgcc_s.so",   "linux-vdso"};
 constexpr const char* kLibraryFolders[] = {"/lib/x86_64-linux-gnu",
                                            "/usr/lib/x86_64-linux-gnu",
                                            "/lib/aarch64-linux-gnu",
@@ -37,10 +36,9 @@ constexpr const char* kLibraryFolders[] = {"/lib/x86_64-linux-gnu",
                                            "/usr/lib"};
 
 // Commands that start the program among their arguments.
-constexpr std::string_view kCarriers[] = {"env",        "nice",   "nohup",  "setsid",  "time",
-                                          "timeout",    "stdbuf", "ionice", "taskset", "numactl",
-                                          "valgrind",   "strace", "ltrace", "gdb",     "perf",
-                                          "hwloc-bind", "chrt",   "exec",   "command", "catchsegv"};
+constexpr std::string_view kCarriers[] = {
+    "env",      "nice",   "nohup",  "setsid", "time", "timeout",    "stdbuf", "ionice", "taskset", "numactl",
+    "valgrind", "strace", "ltrace", "gdb",    "perf", "hwloc-bind", "chrt",   "exec",   "command", "catchsegv"};
 constexpr std::string_view kShells[] = {"sh", "bash", "dash", "ksh", "mksh", "zsh", "ash"};
 
 std::string base_name(const std::string& path) {
@@ -126,7 +124,8 @@ std::optional<OtherMpi> judge_shell(const Start& start, int depth) {
   const std::vector<std::string>& words = start.command;
   // Letters stand together: bash -lc TEXT.
   const auto has_letter = [&](size_t word, char letter) {
-    return words[word].starts_with('-') && !words[word].starts_with("--") && words[word].find(letter) != words[word].npos;
+    return words[word].starts_with('-') && !words[word].starts_with("--") &&
+           words[word].find(letter) != words[word].npos;
   };
   size_t at = 1;
   while (at < words.size() && (words[at].starts_with('-') || words[at].starts_with('+')) && !has_letter(at, 'c'))
@@ -136,8 +135,7 @@ std::optional<OtherMpi> judge_shell(const Start& start, int depth) {
     if (at + 1 >= words.size()) return std::nullopt;
     // The word behind the text is $0.
     const size_t first = std::min(at + 3, words.size());
-    return judge_script(start, words[at + 1],
-                        {words.begin() + static_cast<std::ptrdiff_t>(first), words.end()}, depth);
+    return judge_script(start, words[at + 1], {words.begin() + static_cast<std::ptrdiff_t>(first), words.end()}, depth);
   }
   Start script = start;
   script.command.assign(words.begin() + static_cast<std::ptrdiff_t>(at), words.end());
@@ -174,8 +172,7 @@ std::optional<OtherMpi> judge(const Start& start, int depth) {
     return found;
   }
   const std::optional<std::string> text = read_text(start.path);
-  const std::optional<std::vector<std::string>> interpreter =
-      text ? interpreter_of(*text) : std::nullopt;
+  const std::optional<std::vector<std::string>> interpreter = text ? interpreter_of(*text) : std::nullopt;
   if (!interpreter) return std::nullopt;
   if (is_one_of(base_name((*interpreter)[0]), kShells) ||
       (base_name((*interpreter)[0]) == "env" && interpreter->size() > 1 &&
@@ -185,8 +182,7 @@ std::optional<OtherMpi> judge(const Start& start, int depth) {
   std::vector<std::string> words = *interpreter;
   words.push_back(start.path);
   const std::string path = in_folder(start.folder, words[0]);
-  return judge({path, std::move(words), start.folder, start.search_path, start.library_path},
-               depth + 1);
+  return judge({path, std::move(words), start.folder, start.search_path, start.library_path}, depth + 1);
 }
 
 }  // namespace
@@ -197,14 +193,16 @@ std::optional<OtherMpi> built_for_another_mpi(const Start& start) {
 
 std::string why_refused(const OtherMpi& other) {
   return fmt::format(
-      "{} is built for {} (it needs {}), and each of its ranks would be a job of its own; compile it with Tutti's mpicc, "
+      "{} is built for {} (it needs {}), and each of its ranks would be a job of its own; compile it with Tutti's "
+      "mpicc, "
       "or start it with the mpirun of that MPI (--set launch.foreign_mpi=on starts it all the same)",
       printable(other.program), other.mpi, printable(other.library));
 }
 
 std::string whose_library(const OtherMpi& other) {
   return fmt::format(
-      "{} runs with the library of {} ({}), which finds its ranks by PMIx: a job of Tutti's mpirun, but none of its library",
+      "{} runs with the library of {} ({}), which finds its ranks by PMIx: a job of Tutti's mpirun, but none of its "
+      "library",
       printable(other.program), other.mpi, printable(other.library));
 }
 
@@ -216,11 +214,9 @@ std::string what_to_do_with_source(const std::string& path) {
   constexpr std::string_view c_plus_plus[] = {"cc", "cpp", "cxx", "c++", "C", "CC"};
   constexpr std::string_view fortran[] = {"f", "for", "f90", "f95", "f03", "f08", "F", "F90"};
   if (ending == "c")
-    return fmt::format("is a source file: compile it with 'mpicc -o {0} {1}', and start ./{0}",
-                       stem, name);
+    return fmt::format("is a source file: compile it with 'mpicc -o {0} {1}', and start ./{0}", stem, name);
   if (is_one_of(ending, c_plus_plus))
-    return fmt::format("is a source file: compile it with 'mpicxx -o {0} {1}', and start ./{0}",
-                       stem, name);
+    return fmt::format("is a source file: compile it with 'mpicxx -o {0} {1}', and start ./{0}", stem, name);
   if (is_one_of(ending, fortran)) return "is a source file: compile it, and start what comes of it";
   if (ending == "o") return fmt::format("is not linked yet: try 'mpicc -o {} {}'", stem, name);
   if (ending == "py") return fmt::format("is for an interpreter: start 'python3 {}'", name);
@@ -230,17 +226,13 @@ std::string what_to_do_with_source(const std::string& path) {
 std::string why_not_executed(const std::string& path, int error_number) {
   const std::optional<ElfFile> file = read_elf(path), own = read_elf("/proc/self/exe");
   const std::optional<std::string> text = file ? std::nullopt : read_text(path);
-  const std::optional<std::vector<std::string>> interpreter =
-      text ? interpreter_of(*text) : std::nullopt;
+  const std::optional<std::vector<std::string>> interpreter = text ? interpreter_of(*text) : std::nullopt;
   if (error_number == ENOEXEC || error_number == ELIBBAD) {
     if (file && own &&
-        (file->machine != own->machine || file->bits != own->bits ||
-         file->big_endian != own->big_endian))
-      return fmt::format("is built for {}, and this machine is {}", machine_text(*file),
-                         machine_text(*own));
+        (file->machine != own->machine || file->bits != own->bits || file->big_endian != own->big_endian))
+      return fmt::format("is built for {}, and this machine is {}", machine_text(*file), machine_text(*own));
     if (std::string source = what_to_do_with_source(path); !source.empty()) return source;
-    if (file && file->is_object)
-      return "is not linked yet: it is what a compiler makes of one source";
+    if (file && file->is_object) return "is not linked yet: it is what a compiler makes of one source";
     if (file) return "is no whole program: the file is cut, or no compiler has made it";
     if (text && text->empty()) return "is empty";
     return "is neither a program nor a script, which begins with a line such as #!/bin/sh";
@@ -251,8 +243,7 @@ std::string why_not_executed(const std::string& path, int error_number) {
   if (error_number == EACCES)
     return ::access(wanted.c_str(), X_OK) == 0 || ::access(path.c_str(), X_OK) != 0
                ? ""
-               : fmt::format("names the interpreter {}, which is not executable",
-                             printable(wanted));
+               : fmt::format("names the interpreter {}, which is not executable", printable(wanted));
   if (file)
     return fmt::format(
         "needs the dynamic linker {}, which this machine does not have: it is built for another "
@@ -261,8 +252,7 @@ std::string why_not_executed(const std::string& path, int error_number) {
   if (wanted.ends_with('\r'))
     return "has the line ends of DOS, which the kernel takes for a part of the interpreter's name; "
            "'sed -i s/\\\\r$//' takes them away";
-  return fmt::format("names the interpreter {} in its first line, and there is none",
-                     printable(wanted));
+  return fmt::format("names the interpreter {} in its first line, and there is none", printable(wanted));
 }
 
 }  // namespace tutti::launcher

@@ -56,11 +56,14 @@ std::string replaced(std::string text, std::string_view sign, int number) {
 }
 
 // Which of the lines each rank's program is, by its index.
-Result<std::vector<int>> lines_of_ranks(const std::vector<WordLine>& lines, std::string_view file, std::optional<int> given) {
+Result<std::vector<int>> lines_of_ranks(const std::vector<WordLine>& lines, std::string_view file,
+                                        std::optional<int> given) {
   std::vector<int> out(static_cast<size_t>(given.value_or(0)), -1);
   int rest = -1;
   for (size_t i = 0; i < lines.size(); ++i) {
-    const auto wrong = [&](const std::string& what) { return failure(MPI_ERR_ARG, "{}:{}: {}", file, lines[i].number, what); };
+    const auto wrong = [&](const std::string& what) {
+      return failure(MPI_ERR_ARG, "{}:{}: {}", file, lines[i].number, what);
+    };
     const std::string& word = lines[i].words[0];
     if (lines[i].words.size() < 2) return wrong("a line is 'RANKS program arguments', such as '0-2,5 ./program'");
     if (word == "*") {
@@ -75,16 +78,19 @@ Result<std::vector<int>> lines_of_ranks(const std::vector<WordLine>& lines, std:
       if (given && rank >= *given)
         return wrong(fmt::format("rank {} is named, and -n {} gives ranks 0 to {}", rank, *given, *given - 1));
       if (at >= out.size()) out.resize(at + 1, -1);
-      if (out[at] >= 0) return wrong(fmt::format("rank {} has a program already, of line {}", rank, lines[static_cast<size_t>(out[at])].number));
+      if (out[at] >= 0)
+        return wrong(
+            fmt::format("rank {} has a program already, of line {}", rank, lines[static_cast<size_t>(out[at])].number));
       out[at] = static_cast<int>(i);
     }
   }
   if (rest >= 0 && !given)
-    return failure(MPI_ERR_ARG, "{}: '*' stands for the ranks that no other line names; say by -n how many there are", file);
+    return failure(MPI_ERR_ARG, "{}: '*' stands for the ranks that no other line names; say by -n how many there are",
+                   file);
   std::ranges::replace(out, -1, rest);
   if (const auto none = std::ranges::find(out, -1); none != out.end())
-    return failure(MPI_ERR_ARG, "{}: no line names a program for rank {}; '*' in place of ranks stands for all others", file,
-                   none - out.begin());
+    return failure(MPI_ERR_ARG, "{}: no line names a program for rank {}; '*' in place of ranks stands for all others",
+                   file, none - out.begin());
   return out;
 }
 
@@ -108,7 +114,8 @@ Result<std::vector<WordLine>> word_lines(const std::string& content, std::string
   return out;
 }
 
-Result<std::vector<AppOptions>> programs_by_ranks(const std::string& content, std::string_view file, const AppOptions& like) {
+Result<std::vector<AppOptions>> programs_by_ranks(const std::string& content, std::string_view file,
+                                                  const AppOptions& like) {
   Result<std::vector<WordLine>> lines = word_lines(content, file);
   if (!lines) return std::move(lines).error();
   if (lines->empty()) return failure(MPI_ERR_ARG, "{}: names no program; a line is '0-2,5 ./program arguments'", file);
@@ -121,7 +128,9 @@ Result<std::vector<AppOptions>> programs_by_ranks(const std::string& content, st
     const int line = (*line_of)[rank];
     const std::vector<std::string>& words = (*lines)[static_cast<size_t>(line)].words;
     const int offset = seen[static_cast<size_t>(line)]++;
-    const auto has_sign = [](const std::string& word) { return word.find("%t") != word.npos || word.find("%o") != word.npos; };
+    const auto has_sign = [](const std::string& word) {
+      return word.find("%t") != word.npos || word.find("%o") != word.npos;
+    };
     const bool own_words = std::any_of(words.begin() + 2, words.end(), has_sign);
     if (line == before && !own_words) {
       ++*out.back().ranks;

@@ -25,6 +25,7 @@ Result<std::vector<WordLine>> word_lines(const std::string& content, std::string
 // Lines "RANKS PROGRAM ARGUMENTS", RANKS being 0-2,5 or '*' for all that no other line names; in arguments %t stands for
 // the rank and %o for its place among those of the line. `like` has what all programs share, and the number of ranks, if
 // one was given. Each of the result has consecutive ranks.
-Result<std::vector<AppOptions>> programs_by_ranks(const std::string& content, std::string_view file, const AppOptions& like);
+Result<std::vector<AppOptions>> programs_by_ranks(const std::string& content, std::string_view file,
+                                                  const AppOptions& like);
 
 }  // namespace tutti::launcher

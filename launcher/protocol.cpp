@@ -13,16 +13,14 @@ constexpr const char* kWhen[] = {
 
 std::string name_of(Message message) {
   const TalkRule* rule = talk_rule(message);
-  return rule ? fmt::format("'{}'", rule->name)
-              : fmt::format("message {}", static_cast<int>(message));
+  return rule ? fmt::format("'{}'", rule->name) : fmt::format("message {}", static_cast<int>(message));
 }
 
 }  // namespace
 
 std::string out_of_place(Talk now, Message message) {
   if (!talk_rule(message)) return fmt::format("it sent {}, which there is not", name_of(message));
-  return fmt::format("it said {} {}, which is not its turn", name_of(message),
-                     kWhen[static_cast<size_t>(now)]);
+  return fmt::format("it said {} {}, which is not its turn", name_of(message), kWhen[static_cast<size_t>(now)]);
 }
 
 std::string out_of_shape(Message message) {

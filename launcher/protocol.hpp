@@ -34,8 +34,7 @@ constexpr Talks talks(std::initializer_list<Talk> list) {
 
 // What the ranks of a node and its PMIx server may cause: also once the node has said that it is
 // done, since PMIx's thread may be late with what a rank said before it ended.
-inline constexpr Talks kOfRanks =
-    talks({Talk::launching, Talk::running, Talk::finishing, Talk::done});
+inline constexpr Talks kOfRanks = talks({Talk::launching, Talk::running, Talk::finishing, Talk::done});
 // From the launcher, which does not know yet how far the node has come.
 inline constexpr Talks kAtAnyTime = static_cast<Talks>(kOfRanks | talks({Talk::ready}));
 inline constexpr Talks kUntilDone = talks({Talk::launching, Talk::running, Talk::finishing});
@@ -58,8 +57,7 @@ inline constexpr TalkRule kTalkRules[] = {
     {Message::launch, "launch", Side::launcher, talks({Talk::ready}), Talk::launching},
     {Message::signal_ranks, "signal_ranks", Side::launcher, kAtAnyTime},
     // A node may have to finish what it never began, where another one could not begin it.
-    {Message::finish, "finish", Side::launcher,
-     talks({Talk::ready, Talk::launching, Talk::running}), Talk::finishing},
+    {Message::finish, "finish", Side::launcher, talks({Talk::ready, Talk::launching, Talk::running}), Talk::finishing},
     {Message::give_input, "give_input", Side::launcher, kOfRanks},
     {Message::output_taken, "output_taken", Side::launcher, kOfRanks},
     {Message::fence_done, "fence_done", Side::launcher, kOfRanks},
@@ -77,8 +75,8 @@ inline constexpr TalkRule kTalkRules[] = {
     {Message::parted, "parted", Side::daemon, kAtAnyTime},
     {Message::not_started, "not_started", Side::daemon, kAtAnyTime},
     {Message::counted, "counted", Side::daemon, kAtAnyTime},
-    {Message::launched, "launched", Side::daemon, talks({Talk::launching, Talk::finishing}),
-     Talk::running, talks({Talk::launching})},
+    {Message::launched, "launched", Side::daemon, talks({Talk::launching, Talk::finishing}), Talk::running,
+     talks({Talk::launching})},
     {Message::launch_failed, "launch_failed", Side::daemon, talks({Talk::launching})},
     {Message::rank_ended, "rank_ended", Side::daemon, talks({Talk::launching, Talk::running})},
     {Message::rank_aborted, "rank_aborted", Side::daemon, kOfRanks},

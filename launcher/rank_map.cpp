@@ -28,8 +28,7 @@ void RankMap::push_back(const RankPlace& place) {
     }
   }
   close();
-  ranges_.push_back({.first = rank, .first_node = place.node, .app = place.app,
-                     .first_local = place.local_rank});
+  ranges_.push_back({.first = rank, .first_node = place.node, .app = place.app, .first_local = place.local_rank});
 }
 
 // The last node's ranks are complete: they may continue the range before.
@@ -37,8 +36,8 @@ void RankMap::close() {
   if (ranges_.size() < 2) return;
   const RankRange& last = ranges_.back();
   RankRange& before = ranges_[ranges_.size() - 2];
-  if (last.nodes != 1 || last.each != before.each || last.app != before.app ||
-      last.first_local != before.first_local || last.first_node != before.first_node + before.nodes)
+  if (last.nodes != 1 || last.each != before.each || last.app != before.app || last.first_local != before.first_local ||
+      last.first_node != before.first_node + before.nodes)
     return;
   ++before.nodes;
   ranges_.pop_back();
@@ -73,7 +72,8 @@ int RankMap::count_on(int node) const {
 std::vector<int> RankMap::counts(size_t nodes) const {
   std::vector<int> out(nodes, 0);
   for (const RankRange& range : ranges_)
-    for (int n = 0; n < range.nodes; ++n) out[static_cast<size_t>(range.first_node) + static_cast<size_t>(n)] += range.each;
+    for (int n = 0; n < range.nodes; ++n)
+      out[static_cast<size_t>(range.first_node) + static_cast<size_t>(n)] += range.each;
   return out;
 }
 

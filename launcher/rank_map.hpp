@@ -20,9 +20,7 @@ struct RankRange {
   int first_node = 0, nodes = 1, each = 1;
   int app = 0, first_local = 0;
   int count() const { return nodes * each; }
-  RankPlace operator[](int index) const {
-    return {first_node + index / each, app, first_local + index % each};
-  }
+  RankPlace operator[](int index) const { return {first_node + index / each, app, first_local + index % each}; }
   bool operator==(const RankRange&) const = default;
 };
 
@@ -62,7 +60,7 @@ class RankMap {
   size_t size() const;
   bool empty() const { return ranges_.empty(); }
   RankPlace operator[](size_t rank) const;  // which there must be
-  std::vector<int> on(int node) const;  // ascending
+  std::vector<int> on(int node) const;      // ascending
   int count_on(int node) const;
   std::vector<int> counts(size_t nodes) const;  // of ranks, for each node
   // The nodes get other numbers: by their old ones. Those without ranks may have none.

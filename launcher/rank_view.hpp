@@ -24,23 +24,23 @@ struct ElsewhereView {
 // What one rank is doing, as a reader on its node sees it.
 struct RankView {
   std::string job, host, program;
-  std::string launcher;  // the host of its mpirun; empty: not known
+  std::string launcher;     // the host of its mpirun; empty: not known
   uint64_t job_number = 0;  // which the ranks of other jobs know its job by
   int rank = -1, size = 0, pid = 0;
   char process_state = '?';  // as in /proc/PID/stat: R, S, T, Z, …
   std::string kernel;        // the same of the thread that calls MPI, in words: KernelState::doing
   bool finalized = false;
   bool awaits_debugger = false;  // in MPI_Init (--stop-on-start)
-  bool inside = false;          // of a call of MPI
-  bool looks = false;           // calls MPI_Test or its kin, again and again
-  std::string call, place;      // that one, or the latest
-  std::string communicator;     // of it; empty: none
-  int64_t milliseconds = -1;    // in the call, or since the latest; -1: not known
-  bool exact = true;            // false: at most so long
-  std::vector<int> waits_for;   // ranks of MPI_COMM_WORLD, if known
+  bool inside = false;           // of a call of MPI
+  bool looks = false;            // calls MPI_Test or its kin, again and again
+  std::string call, place;       // that one, or the latest
+  std::string communicator;      // of it; empty: none
+  int64_t milliseconds = -1;     // in the call, or since the latest; -1: not known
+  bool exact = true;             // false: at most so long
+  std::vector<int> waits_for;    // ranks of MPI_COMM_WORLD, if known
   int waits_for_count = 0;
   std::vector<ElsewhereView> waits_elsewhere;
-  std::string file;             // what its threads are at with files; empty: nothing
+  std::string file;                 // what its threads are at with files; empty: nothing
   std::vector<std::string> latest;  // calls, the latest first
   // The latest collective calls, the oldest first, where they were asked for.
   std::vector<CollectiveView> collectives;

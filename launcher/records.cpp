@@ -40,8 +40,7 @@ LastOf last_calls(const RankView& rank) {
 Comparison compare(const RankView& a, const RankView& b) {
   Comparison out;
   std::map<std::pair<uint64_t, uint32_t>, const CollectiveView*> of_b;
-  for (const CollectiveView& each : b.collectives)
-    of_b.emplace(std::pair(each.call.context, each.call.serial), &each);
+  for (const CollectiveView& each : b.collectives) of_b.emplace(std::pair(each.call.context, each.call.serial), &each);
   for (const CollectiveView& mine : a.collectives) {
     const auto theirs = of_b.find({mine.call.context, mine.call.serial});
     if (theirs == of_b.end()) continue;
@@ -68,44 +67,39 @@ std::string named(const std::string& communicator) {
 }
 
 std::string call_json(const CollectiveView& each) {
-  return fmt::format("{{\"serial\":{},\"call\":{},\"communicator\":{},\"place\":{}}}",
-                     each.call.serial, json_text(flight::description(each.call)),
-                     json_text(each.communicator), json_text(each.place));
+  return fmt::format("{{\"serial\":{},\"call\":{},\"communicator\":{},\"place\":{}}}", each.call.serial,
+                     json_text(flight::description(each.call)), json_text(each.communicator), json_text(each.place));
 }
 
 }  // namespace
 
 std::string record_text(const RankView& rank) {
-  std::string text = fmt::format("rank {} on {}: its latest {} collective calls, the oldest first\n",
-                                 rank.rank, rank.host, rank.collectives.size());
+  std::string text = fmt::format("rank {} on {}: its latest {} collective calls, the oldest first\n", rank.rank,
+                                 rank.host, rank.collectives.size());
   for (const CollectiveView& each : rank.collectives)
     text += fmt::format("  {} on {}: {}{} at {}\n", each.call.serial, named(each.communicator),
-                        each.call.state == flight::State::inside ? "(now) " : "",
-                        flight::description(each.call), each.place);
+                        each.call.state == flight::State::inside ? "(now) " : "", flight::description(each.call),
+                        each.place);
   return text;
 }
 
 std::string record_json(const RankView& rank) {
   std::string calls;
-  for (const CollectiveView& each : rank.collectives)
-    calls += (calls.empty() ? "\n " : ",\n ") + call_json(each);
-  return fmt::format("{{\"job\":{},\"rank\":{},\"host\":{},\"collectives\":[{}]}}\n",
-                     json_text(rank.job), rank.rank, json_text(rank.host), calls);
+  for (const CollectiveView& each : rank.collectives) calls += (calls.empty() ? "\n " : ",\n ") + call_json(each);
+  return fmt::format("{{\"job\":{},\"rank\":{},\"host\":{},\"collectives\":[{}]}}\n", json_text(rank.job), rank.rank,
+                     json_text(rank.host), calls);
 }
 
 std::string comparison_text(const RankView& a, const RankView& b) {
   const Comparison found = compare(a, b);
   if (found.a)
-    return fmt::format(
-        "the records differ from call {} on {} on:\n  rank {}: {} at {}\n  rank {}: {} at {}\n",
-        found.a->call.serial, named(found.a->communicator), a.rank,
-        flight::description(found.a->call), found.a->place, b.rank,
-        flight::description(found.b->call), found.b->place);
-  std::string text =
-      fmt::format("the {} collective calls that both records hold agree\n", found.same);
+    return fmt::format("the records differ from call {} on {} on:\n  rank {}: {} at {}\n  rank {}: {} at {}\n",
+                       found.a->call.serial, named(found.a->communicator), a.rank, flight::description(found.a->call),
+                       found.a->place, b.rank, flight::description(found.b->call), found.b->place);
+  std::string text = fmt::format("the {} collective calls that both records hold agree\n", found.same);
   for (const Lag& lag : found.lags)
-    text += fmt::format("  rank {} is {} call{} behind rank {} on {}\n", lag.rank, lag.calls,
-                        lag.calls == 1 ? "" : "s", lag.other, named(lag.communicator));
+    text += fmt::format("  rank {} is {} call{} behind rank {} on {}\n", lag.rank, lag.calls, lag.calls == 1 ? "" : "s",
+                        lag.other, named(lag.communicator));
   return text;
 }
 
@@ -113,13 +107,11 @@ std::string comparison_json(const RankView& a, const RankView& b) {
   const Comparison found = compare(a, b);
   std::string lags;
   for (const Lag& lag : found.lags)
-    lags += fmt::format("{}{{\"rank\":{},\"behind\":{},\"calls\":{},\"communicator\":{}}}",
-                        lags.empty() ? "" : ",", lag.rank, lag.other, lag.calls,
-                        json_text(lag.communicator));
-  return fmt::format(
-      "{{\"job\":{},\"ranks\":[{},{}],\"same\":{},\"difference\":{},\"behind\":[{}]}}\n",
-      json_text(a.job), a.rank, b.rank, found.same,
-      found.a ? fmt::format("[{},{}]", call_json(*found.a), call_json(*found.b)) : "null", lags);
+    lags += fmt::format("{}{{\"rank\":{},\"behind\":{},\"calls\":{},\"communicator\":{}}}", lags.empty() ? "" : ",",
+                        lag.rank, lag.other, lag.calls, json_text(lag.communicator));
+  return fmt::format("{{\"job\":{},\"ranks\":[{},{}],\"same\":{},\"difference\":{},\"behind\":[{}]}}\n",
+                     json_text(a.job), a.rank, b.rank, found.same,
+                     found.a ? fmt::format("[{},{}]", call_json(*found.a), call_json(*found.b)) : "null", lags);
 }
 
 }  // namespace tutti::launcher

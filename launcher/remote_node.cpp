@@ -18,18 +18,15 @@ void RemoteNode::launch(NodeTask task) {
 
 // The state changes first: what is heard may make this side say something at once.
 Error LauncherEvents::hear(Message type, std::string_view payload, Node& node) {
-  if (!may_come(talk_, Side::launcher, type))
-    return failure(MPI_ERR_OTHER, "{}", out_of_place(talk_, type));
+  if (!may_come(talk_, Side::launcher, type)) return failure(MPI_ERR_OTHER, "{}", out_of_place(talk_, type));
   talk_ = after(talk_, type);
   return dispatch(type, payload, node) ? Error() : failure(MPI_ERR_OTHER, "{}", out_of_shape(type));
 }
 
 Error RemoteNode::hear(Message type, std::string_view payload, NodeEvents& job, int node) {
-  if (!may_come(talk_, Side::daemon, type))
-    return failure(MPI_ERR_OTHER, "{}", out_of_place(talk_, type));
+  if (!may_come(talk_, Side::daemon, type)) return failure(MPI_ERR_OTHER, "{}", out_of_place(talk_, type));
   talk_ = after(talk_, type);
-  return dispatch(type, payload, job, node) ? Error()
-                                            : failure(MPI_ERR_OTHER, "{}", out_of_shape(type));
+  return dispatch(type, payload, job, node) ? Error() : failure(MPI_ERR_OTHER, "{}", out_of_shape(type));
 }
 
 bool LauncherEvents::dispatch(Message type, std::string_view payload, Node& node) {
@@ -96,14 +93,12 @@ bool RemoteNode::dispatch(Message type, std::string_view payload, NodeEvents& jo
     case Message::launch_failed:
       return unpack(payload, code, text) && (job.launch_failed(node, code, text), true);
     case Message::rank_ended:
-      return unpack(payload, end) && alive_.erase(end.rank) == 1 &&
-             (job.rank_ended(node, end), true);
+      return unpack(payload, end) && alive_.erase(end.rank) == 1 && (job.rank_ended(node, end), true);
     case Message::rank_aborted:
       return unpack(payload, number, code, text) && is_rank(number) &&
              (job.rank_aborted(node, number, code, text), true);
     case Message::rank_crashed:
-      return unpack(payload, number, text) && is_rank(number) &&
-             (job.rank_crashed(node, number, text), true);
+      return unpack(payload, number, text) && is_rank(number) && (job.rank_crashed(node, number, text), true);
     case Message::rank_waits:
       return unpack(payload, number) && is_rank(number) && (job.rank_waits(node, number), true);
     case Message::output:
@@ -123,8 +118,7 @@ bool RemoteNode::dispatch(Message type, std::string_view payload, NodeEvents& jo
     case Message::modex_wanted:
       return unpack(payload, word, number) && (job.modex_wanted(node, word, number), true);
     case Message::modex_found:
-      return unpack(payload, word, number, data) &&
-             (job.modex_found(node, word, number, data), true);
+      return unpack(payload, word, number, data) && (job.modex_found(node, word, number, data), true);
     case Message::addresses_wanted:
       return unpack(payload, text) && (job.addresses_wanted(node, text), true);
     case Message::event:

@@ -24,9 +24,7 @@ class RemoteNode final : public Node {
   void signal_ranks(int signal) override { tell(Message::signal_ranks, signal); }
   void finish(bool at_once) override { tell(Message::finish, at_once); }
   void give_input(std::string bytes) override { tell(Message::give_input, bytes); }
-  void give_file(const std::string& name, const std::string& bytes) override {
-    tell(Message::give_file, name, bytes);
-  }
+  void give_file(const std::string& name, const std::string& bytes) override { tell(Message::give_file, name, bytes); }
   void output_taken(size_t bytes) override { tell(Message::output_taken, bytes); }
   void fence_done(const std::string& key, int status, const std::string& data) override {
     tell(Message::fence_done, key, status, data);
@@ -66,33 +64,25 @@ class LauncherEvents final : public NodeEvents {
     tell(Message::launch_failed, exit_code, sentence);
   }
   void rank_ended(int, const RankEnd& end) override { tell(Message::rank_ended, end); }
-  void rank_crashed(int, int rank, const std::string& report) override {
-    tell(Message::rank_crashed, rank, report);
-  }
+  void rank_crashed(int, int rank, const std::string& report) override { tell(Message::rank_crashed, rank, report); }
   void rank_waits(int, int rank) override { tell(Message::rank_waits, rank); }
   void rank_aborted(int, int rank, int code, const std::string& text) override {
     tell(Message::rank_aborted, rank, code, text);
   }
-  void output(int, int rank, Stream stream, std::string bytes) override {
-    tell(Message::output, rank, stream, bytes);
-  }
+  void output(int, int rank, Stream stream, std::string bytes) override { tell(Message::output, rank, stream, bytes); }
   void note(int, const std::string& line) override { tell(Message::note, line); }
   void remark(int, Level level, const std::string& line) override { tell(Message::remark, level, line); }
   void input_wanted(int) override { tell(Message::input_wanted); }
   void fence(int, const std::string& key, const std::string& data, const Addresses& addresses) override {
     tell(Message::fence, key, data, addresses);
   }
-  void modex_wanted(int, uint64_t token, int rank) override {
-    tell(Message::modex_wanted, token, rank);
-  }
+  void modex_wanted(int, uint64_t token, int rank) override { tell(Message::modex_wanted, token, rank); }
   void modex_found(int, uint64_t token, int status, const std::string& data) override {
     tell(Message::modex_found, token, status, data);
   }
   void addresses_wanted(int, const std::string& key) override { tell(Message::addresses_wanted, key); }
   void event(int, const std::string& packed) override { tell(Message::event, packed); }
-  void looked(int, uint64_t number, std::vector<RankView> ranks) override {
-    tell(Message::looked, number, ranks);
-  }
+  void looked(int, uint64_t number, std::vector<RankView> ranks) override { tell(Message::looked, number, ranks); }
   void answered(int) override { tell(Message::answered); }
   void finished(int) override { tell(Message::finished); }
 

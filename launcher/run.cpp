@@ -54,14 +54,15 @@ class Run {
         cleanup_(cleanup),
         job_id_(std::move(job_id)),
         reaper_(loop_),
-        job_(loop_,
-             {plan.options.output, plan.options.timeout, plan.config.duration("launch.kill_grace"),
-              plan.options.timeout_by, [this](int node) { give_up(node); },
-              [this] { if (daemons_) daemons_->send_now(); }, plan.allocation.scheduler}),
-        inquiries_(loop_, job_id_,
-                   [this](const std::vector<int>& records_of, Inquiries::Answer answer) {
-                     job_.look(records_of, std::move(answer));
-                   }) {}
+        job_(loop_, {plan.options.output, plan.options.timeout, plan.config.duration("launch.kill_grace"),
+                     plan.options.timeout_by, [this](int node) { give_up(node); },
+                     [this] {
+                       if (daemons_) daemons_->send_now();
+                     },
+                     plan.allocation.scheduler}),
+        inquiries_(loop_, job_id_, [this](const std::vector<int>& records_of, Inquiries::Answer answer) {
+          job_.look(records_of, std::move(answer));
+        }) {}
 
   int operator()(int parent) {
     if (parent >= 0) watch_parent(parent);
@@ -100,17 +101,11 @@ class Run {
     const Config& config = plan_.config;
     daemons_ = std::make_unique<Daemons>(
         loop_, reaper_, cleanup_,
-        Daemons::Options{job_id_, remote_shell(plan_), by_srun(plan_),
-                         config.duration("launch.connect_timeout"),
-                         config.duration("launch.node_timeout"),
-                         static_cast<int>(config.number("launch.fan_out"))},
+        Daemons::Options{job_id_, remote_shell(plan_), by_srun(plan_), config.duration("launch.connect_timeout"),
+                         config.duration("launch.node_timeout"), static_cast<int>(config.number("launch.fan_out"))},
         Daemons::Events{[this] { launch(); },
-                        [this](int host, LinkEnd how, const std::string& sentence) {
-                          lost(host, how, sentence);
-                        },
-                        [this](int host, Message type, std::string_view payload) {
-                          return hear(host, type, payload);
-                        },
+                        [this](int host, LinkEnd how, const std::string& sentence) { lost(host, how, sentence); },
+                        [this](int host, Message type, std::string_view payload) { return hear(host, type, payload); },
                         [this] { return job_.is_ending(); }, nullptr, nullptr});
     return daemons_->start(plan_.allocation.hosts);
   }
@@ -130,8 +125,7 @@ class Run {
         return failure(MPI_ERR_ARG, "--cpu-set {}: {} has none of these processors, or we may use none of them",
                        plan_.options.processors, own->name);
     }
-    Result<std::unique_ptr<PmixServer>> pmix =
-        PmixServer::start(cleanup_.folder(), own->name, *topology, tools());
+    Result<std::unique_ptr<PmixServer>> pmix = PmixServer::start(cleanup_.folder(), own->name, *topology, tools());
     if (!pmix) return std::move(pmix).error();
     pmix_ = std::move(*pmix);
     topology_ = std::make_unique<Topology>(std::move(*topology));
@@ -154,22 +148,21 @@ class Run {
     for (int host : drop_unused_nodes(task->map)) {
       node_of_host_[host] = static_cast<int>(node_of_host_.size());
       if (hosts[static_cast<size_t>(host)].own)
-        job_.add_node(std::make_unique<NodeAgent>(loop_, reaper_, cleanup_, *topology_, *pmix_,
-                                                  job_, node_of_host_[host]));
+        job_.add_node(
+            std::make_unique<NodeAgent>(loop_, reaper_, cleanup_, *topology_, *pmix_, job_, node_of_host_[host]));
       else
         job_.add_node(remote_node(host));
     }
     for (size_t h = 0; h < hosts.size(); ++h)
-      if (!hosts[h].own && !node_of_host_.contains(static_cast<int>(h)))
-        daemons_->dismiss(static_cast<int>(h));
+      if (!hosts[h].own && !node_of_host_.contains(static_cast<int>(h))) daemons_->dismiss(static_cast<int>(h));
     if (Error e = send_files()) return job_.fail(kUsageExitCode, e.message());
     job_.launch(*task);
     if (plan_.options.stop_on_start)
       say(Level::note, "ranks wait in MPI_Init, each for its debugger; 'kill -CONT {}' lets all go on", ::getpid());
     if (plan_.options.gdb)
-      debuggers_.emplace(loop_, job_id_, static_cast<int>(task->map.ranks.size()),
-                         std::string(plan_.config.text("launch.rsh")), [this] { return job_.is_ending(); },
-                         [this](Debuggers::Answer answer) { job_.look({}, std::move(answer)); });
+      debuggers_.emplace(
+          loop_, job_id_, static_cast<int>(task->map.ranks.size()), std::string(plan_.config.text("launch.rsh")),
+          [this] { return job_.is_ending(); }, [this](Debuggers::Answer answer) { job_.look({}, std::move(answer)); });
   }
 
   // Tools of PMIx are served where they have something to do: ranks that wait for them.
@@ -243,8 +236,7 @@ class Run {
 
   Error hear(int host, Message type, std::string_view payload) {
     const auto node = remote_nodes_.find(host);
-    if (node == remote_nodes_.end())
-      return failure(MPI_ERR_OTHER, "{}", out_of_place(Talk::ready, type));
+    if (node == remote_nodes_.end()) return failure(MPI_ERR_OTHER, "{}", out_of_place(Talk::ready, type));
     return node->second->hear(type, payload, job_, node_of_host_.at(host));
   }
 
@@ -307,7 +299,8 @@ Error report_process_id(const std::string& where) {
   const bool written = file && std::fputs(line.c_str(), file) >= 0 && std::fflush(file) == 0;
   const int problem = errno;
   if (file && file != stdout && file != stderr) std::fclose(file);
-  return written ? Error() : failure(MPI_ERR_FILE, "--report-pid {}: it cannot be written ({})", where, std::strerror(problem));
+  return written ? Error()
+                 : failure(MPI_ERR_FILE, "--report-pid {}: it cannot be written ({})", where, std::strerror(problem));
 }
 
 }  // namespace
@@ -319,8 +312,9 @@ int run_command(std::string_view command, const std::vector<std::string>& argume
   if (options->help && !options->help_topic.empty()) {
     const std::optional<std::string> text = help_on(options->help_topic);
     if (!text)
-      return refuse(failure(MPI_ERR_ARG, "--help {}: there is no such option or topic; '--help topics' and '--help options' list all",
-                            options->help_topic));
+      return refuse(failure(
+          MPI_ERR_ARG, "--help {}: there is no such option or topic; '--help topics' and '--help options' list all",
+          options->help_topic));
     std::fputs(text->c_str(), stdout);
     return 0;
   }

@@ -22,9 +22,8 @@ constexpr const char* kGridEngine = "Grid Engine";
 using Nodes = std::vector<ScheduledNode>;
 
 bool valid_name(std::string_view name) {
-  return !name.empty() && name[0] != '-' && std::ranges::all_of(name, [](unsigned char c) {
-    return std::isalnum(c) || c == '-' || c == '.' || c == '_';
-  });
+  return !name.empty() && name[0] != '-' &&
+         std::ranges::all_of(name, [](unsigned char c) { return std::isalnum(c) || c == '-' || c == '.' || c == '_'; });
 }
 
 std::optional<int> count_of(std::string_view word) {
@@ -150,7 +149,8 @@ std::string why_shell_refuses(std::string_view shell, const std::string& node) {
   if (shell.starts_with("qrsh"))
     return fmt::format(
         "Grid Engine starts nothing on other nodes where a job's parallel environment is loose (qconf -sp NAME shows "
-        "control_slaves FALSE). --set launch.rsh=ssh, or TUTTI_LAUNCH_RSH=ssh in the job's script, does without it; does "
+        "control_slaves FALSE). --set launch.rsh=ssh, or TUTTI_LAUNCH_RSH=ssh in the job's script, does without it; "
+        "does "
         "'{} {} true' work here?",
         shell, node);
   for (const Scheduler& scheduler : schedulers())
@@ -180,8 +180,8 @@ Result<std::optional<ScheduledJob>> scheduled_job(const Variable& variable, cons
   for (const Scheduler& scheduler : schedulers()) {
     const std::string id = text(scheduler.job_variable);
     // JOB_ID is a name that others may use, too: Grid Engine sets SGE_ROOT as well.
-    if (id.empty() || (std::string_view(scheduler.job_variable) == "JOB_ID" &&
-                       text("SGE_ROOT").empty() && text("PE_HOSTFILE").empty()))
+    if (id.empty() || (std::string_view(scheduler.job_variable) == "JOB_ID" && text("SGE_ROOT").empty() &&
+                       text("PE_HOSTFILE").empty()))
       continue;
     for (const Source& source : scheduler.sources) {
       const std::string value = text(source.variable);
@@ -193,16 +193,14 @@ Result<std::optional<ScheduledJob>> scheduled_job(const Variable& variable, cons
         return failure(MPI_ERR_FILE,
                        "this seems to be job {} of {}, and the file of its nodes, {}, which {} "
                        "names, cannot be read (unset {} if it is none)",
-                       id, scheduler.name, printable(value), source.variable,
-                       scheduler.job_variable);
+                       id, scheduler.name, printable(value), source.variable, scheduler.job_variable);
       std::optional<Nodes> nodes = source.read(*content);
       if (!nodes)
-        return failure(
-            MPI_ERR_OTHER,
-            "this seems to be job {} of {}, and {} does not name its nodes in a way that "
-            "is understood: '{}' (unset {} if it is none; --hostfile names nodes, too)",
-            id, scheduler.name, source.variable, printable(content->substr(0, content->find('\n'))),
-            scheduler.job_variable);
+        return failure(MPI_ERR_OTHER,
+                       "this seems to be job {} of {}, and {} does not name its nodes in a way that "
+                       "is understood: '{}' (unset {} if it is none; --hostfile names nodes, too)",
+                       id, scheduler.name, source.variable, printable(content->substr(0, content->find('\n'))),
+                       scheduler.job_variable);
       // LSF puts the node that submits first, with no slot of its own, only under some settings:
       // what it names is what there is.
       return std::optional(ScheduledJob{scheduler.name, id, std::move(*nodes), scheduler.shell});

@@ -34,8 +34,7 @@ using FileText = std::function<std::optional<std::string>(const std::string& nam
 
 // Nothing where no such scheduler is seen; an error where one describes an allocation that cannot be
 // understood. `warning` is what is to be said where a scheduler is seen, and no allocation.
-Result<std::optional<ScheduledJob>> scheduled_job(const Variable& variable, const FileText& file,
-                                                  std::string& warning);
+Result<std::optional<ScheduledJob>> scheduled_job(const Variable& variable, const FileText& file, std::string& warning);
 std::optional<std::string> text_of_file(const std::string& name);
 
 // What a scheduler says by a signal that it sends to its jobs, as a part of a sentence; empty: nothing that is known.

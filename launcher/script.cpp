@@ -58,8 +58,7 @@ std::optional<std::vector<Word>> words_of(std::string_view line) {
           word.text += line[++at];
         } else {
           word.text += d;
-          if (quote != '\'' && (quote ? std::string_view("$`") : replaced).find(d) != replaced.npos)
-            word.plain = false;
+          if (quote != '\'' && (quote ? std::string_view("$`") : replaced).find(d) != replaced.npos) word.plain = false;
         }
         if (quote && at + 1 == line.size()) return std::nullopt;
       }
@@ -71,8 +70,7 @@ std::optional<std::vector<Word>> words_of(std::string_view line) {
 
 bool is_assignment(const Word& word) {
   const size_t equals = word.text.find('=');
-  return equals != word.text.npos && equals > 0 &&
-         !std::isdigit(static_cast<unsigned char>(word.text[0])) &&
+  return equals != word.text.npos && equals > 0 && !std::isdigit(static_cast<unsigned char>(word.text[0])) &&
          std::all_of(word.text.begin(), word.text.begin() + static_cast<std::ptrdiff_t>(equals),
                      [](unsigned char c) { return std::isalnum(c) || c == '_'; });
 }
@@ -87,8 +85,7 @@ bool is_twice(std::span<const Word> words, size_t at, const char* sign) {
 // Of one command's words, with all that is behind it: "cd FOLDER" whose effect is known.
 bool is_plain_cd(std::span<const Word> words) {
   return words.size() >= 2 && words[0].text == "cd" && words[1].plain && !words[1].is_sign &&
-         !words[1].text.starts_with('-') &&
-         (words.size() == 2 || is_twice(words, 2, "&") || is_twice(words, 2, "|"));
+         !words[1].text.starts_with('-') && (words.size() == 2 || is_twice(words, 2, "&") || is_twice(words, 2, "|"));
 }
 
 // The words of a simple command, with the script's arguments in their places; empty: not known.
@@ -102,8 +99,7 @@ Words command_of(std::span<const Word> words, const Words& arguments) {
       out.push_back(word.text);
     } else if (word.text == "$@" || word.text == "$*" || word.text == "${@}") {
       out.insert(out.end(), arguments.begin(), arguments.end());
-    } else if (word.text.size() == 2 && word.text[0] == '$' && word.text[1] >= '1' &&
-               word.text[1] <= '9') {
+    } else if (word.text.size() == 2 && word.text[0] == '$' && word.text[1] >= '1' && word.text[1] <= '9') {
       const size_t which = static_cast<size_t>(word.text[1] - '1');
       if (which >= arguments.size()) return {};
       out.push_back(arguments[which]);
@@ -123,9 +119,7 @@ std::optional<std::string> read_text(const std::string& path) {
   if (fd < 0) return std::nullopt;
   struct stat about;
   std::string text(kMostText, 0);
-  const ssize_t n = ::fstat(fd, &about) == 0 && S_ISREG(about.st_mode)
-                        ? ::pread(fd, text.data(), kMostText, 0)
-                        : -1;
+  const ssize_t n = ::fstat(fd, &about) == 0 && S_ISREG(about.st_mode) ? ::pread(fd, text.data(), kMostText, 0) : -1;
   ::close(fd);
   if (n < 0) return std::nullopt;
   text.resize(static_cast<size_t>(n));
@@ -163,8 +157,7 @@ std::vector<Words> commands_of_script(std::string_view text, const Words& argume
     line.clear();
     // The line's commands between ';' all run, if it is inside of nothing.
     for (std::span<const Word> rest = *words; !rest.empty();) {
-      const auto stop = std::ranges::find_if(
-          rest, [](const Word& word) { return word.is_sign && word.text == ";"; });
+      const auto stop = std::ranges::find_if(rest, [](const Word& word) { return word.is_sign && word.text == ";"; });
       const std::span<const Word> part(rest.begin(), stop);
       rest = rest.subspan(std::min(part.size() + 1, rest.size()));
       bool simple = depth == 0 && !part.empty();

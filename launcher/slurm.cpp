@@ -15,8 +15,7 @@ constexpr size_t kMostNodes = 100'000;
 std::optional<int> number(std::string_view word) {
   int value = 0;
   const auto [end, problem] = std::from_chars(word.data(), word.data() + word.size(), value);
-  if (word.empty() || problem != std::errc() || end != word.data() + word.size() || value < 0)
-    return {};
+  if (word.empty() || problem != std::errc() || end != word.data() + word.size() || value < 0) return {};
   return value;
 }
 
@@ -41,10 +40,8 @@ bool expand_range(std::string_view range, std::vector<std::string>& out) {
   const std::string_view low_text = range.substr(0, dash);
   const auto low = number(low_text);
   const auto high = dash == range.size() ? low : number(range.substr(dash + 1));
-  if (!low || !high || *high < *low || static_cast<size_t>(*high - *low) >= kMostNodes)
-    return false;
-  for (int i = *low; i <= *high; ++i)
-    out.push_back(fmt::format("{:0{}}", i, static_cast<int>(low_text.size())));
+  if (!low || !high || *high < *low || static_cast<size_t>(*high - *low) >= kMostNodes) return false;
+  for (int i = *low; i <= *high; ++i) out.push_back(fmt::format("{:0{}}", i, static_cast<int>(low_text.size())));
   return true;
 }
 
@@ -73,9 +70,8 @@ bool expand_part(std::string_view part, std::vector<std::string>& out) {
 }
 
 bool valid_name(const std::string& name) {
-  return !name.empty() && name[0] != '-' && std::ranges::all_of(name, [](unsigned char c) {
-    return std::isalnum(c) || c == '-' || c == '.' || c == '_';
-  });
+  return !name.empty() && name[0] != '-' &&
+         std::ranges::all_of(name, [](unsigned char c) { return std::isalnum(c) || c == '-' || c == '.' || c == '_'; });
 }
 
 }  // namespace
@@ -96,8 +92,7 @@ Result<std::vector<int>> expand_counts(std::string_view counts) {
     const auto value = number(part.substr(0, open));
     auto times = std::optional(1);
     if (open < part.size())
-      times = part.ends_with(')') ? number(part.substr(open + 2, part.size() - open - 3))
-                                  : std::nullopt;
+      times = part.ends_with(')') ? number(part.substr(open + 2, part.size() - open - 3)) : std::nullopt;
     if (!value || *value < 1 || !times || out.size() + static_cast<size_t>(*times) > kMostNodes)
       return failure(MPI_ERR_OTHER, "'{}' is not a list of counts such as 2(x3),1", counts);
     out.insert(out.end(), static_cast<size_t>(*times), *value);
@@ -119,15 +114,14 @@ struct Environment {
     return {};
   }
   Error misread(Error e, const char* name) const {
-    return std::move(e).within(fmt::format(
-        "this seems to be a Slurm allocation (unset SLURM_JOB_ID if it is none): {}{}", name, end));
+    return std::move(e).within(
+        fmt::format("this seems to be a Slurm allocation (unset SLURM_JOB_ID if it is none): {}{}", name, end));
   }
 };
 
 // How many tasks each node has. Inside of a step the number of tasks is the step's, the nodes are
 // the job's: then processors count, as many for each task as were asked for.
-Result<std::vector<int>> tasks_of(const Environment& environment, size_t nodes,
-                                  std::optional<int> cores_per_task) {
+Result<std::vector<int>> tasks_of(const Environment& environment, size_t nodes, std::optional<int> cores_per_task) {
   std::string strange;
   for (const char* name : {"SLURM_TASKS_PER_NODE", "SLURM_JOB_CPUS_PER_NODE"}) {
     const std::string value = environment.text({name});
@@ -141,29 +135,25 @@ Result<std::vector<int>> tasks_of(const Environment& environment, size_t nodes,
     return read;
   }
   if (!strange.empty())
-    return environment.misread(
-        failure(MPI_ERR_OTHER, "'{}' is not for the {} nodes of '{}'", strange, nodes,
-                environment.text({"SLURM_JOB_NODELIST", "SLURM_NODELIST"})),
-        "SLURM_TASKS_PER_NODE");
+    return environment.misread(failure(MPI_ERR_OTHER, "'{}' is not for the {} nodes of '{}'", strange, nodes,
+                                       environment.text({"SLURM_JOB_NODELIST", "SLURM_NODELIST"})),
+                               "SLURM_TASKS_PER_NODE");
   return std::vector<int>(nodes, 1);
 }
 
 Error add_nodes(const Environment& environment, int het_group, std::vector<SlurmNode>& out) {
-  Result<std::vector<std::string>> names =
-      expand_node_list(environment.text({"SLURM_JOB_NODELIST", "SLURM_NODELIST"}));
+  Result<std::vector<std::string>> names = expand_node_list(environment.text({"SLURM_JOB_NODELIST", "SLURM_NODELIST"}));
   if (!names) return environment.misread(std::move(names).error(), "SLURM_JOB_NODELIST");
   std::optional<int> cores;
   if (const std::string value = environment.text({"SLURM_CPUS_PER_TASK"}); !value.empty()) {
     cores = number(value);
     if (!cores || *cores < 1)
-      return environment.misread(
-          failure(MPI_ERR_OTHER, "'{}' is not a number of processors", value),
-          "SLURM_CPUS_PER_TASK");
+      return environment.misread(failure(MPI_ERR_OTHER, "'{}' is not a number of processors", value),
+                                 "SLURM_CPUS_PER_TASK");
   }
   Result<std::vector<int>> tasks = tasks_of(environment, names->size(), cores);
   if (!tasks) return std::move(tasks).error();
-  for (size_t i = 0; i < names->size(); ++i)
-    out.push_back({std::move((*names)[i]), (*tasks)[i], cores, het_group});
+  for (size_t i = 0; i < names->size(); ++i) out.push_back({std::move((*names)[i]), (*tasks)[i], cores, het_group});
   return {};
 }
 
@@ -193,8 +183,10 @@ void take_wishes(const Environment& environment, SlurmAllocation& out) {
   else if (hint == "memory_bound" || over_sockets == "cyclic" || over_sockets == "fcyclic")
     out.map_by = "socket";
   if (over_nodes.starts_with("plane") || over_nodes == "arbitrary")
-    out.note = fmt::format("SLURM_DISTRIBUTION={} is not followed: ranks go as without it, by default on all slots of one "
-                           "node after the other (--map-by slot); --map-by, --rank-by or a rankfile say otherwise", distribution);
+    out.note = fmt::format(
+        "SLURM_DISTRIBUTION={} is not followed: ranks go as without it, by default on all slots of one "
+        "node after the other (--map-by slot); --map-by, --rank-by or a rankfile say otherwise",
+        distribution);
   if (hint == "multithread") out.map_by += (out.map_by.empty() ? "slot" : "") + std::string(":hwtcpus");
 }
 
@@ -206,12 +198,9 @@ Result<std::optional<SlurmAllocation>> slurm_allocation(const Variable& variable
   out.job_id = whole.text({"SLURM_JOB_ID", "SLURM_JOBID"});
   // What the names without an end say is the first component's, in a heterogeneous job.
   const std::string size = whole.text({"SLURM_HET_SIZE"});
-  const auto component = [&](int n) {
-    return Environment{variable, fmt::format("_HET_GROUP_{}", n)};
-  };
+  const auto component = [&](int n) { return Environment{variable, fmt::format("_HET_GROUP_{}", n)}; };
   const bool is_het = !component(0).text({"SLURM_JOB_NODELIST"}).empty();
-  if (out.job_id.empty() ||
-      (!is_het && whole.text({"SLURM_JOB_NODELIST", "SLURM_NODELIST"}).empty()))
+  if (out.job_id.empty() || (!is_het && whole.text({"SLURM_JOB_NODELIST", "SLURM_NODELIST"}).empty()))
     return std::optional<SlurmAllocation>();
   int n = 0;
   for (; is_het && !component(n).text({"SLURM_JOB_NODELIST"}).empty(); ++n)

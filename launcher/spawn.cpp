@@ -71,7 +71,8 @@ struct Prepared {
   SpawnRequest request;
   std::vector<char*> argv, envp;
   cpu_set_t processors;
-  int in = -1, out = -1, err = -1, failures = -1;  // numbers; the child has had descriptors of its own since its beginning
+  int in = -1, out = -1, err = -1,
+      failures = -1;  // numbers; the child has had descriptors of its own since its beginning
   pid_t parent = -1;
   rlimit files{};
 };
@@ -113,7 +114,9 @@ constexpr int kFailures = 3;
   give_up(p, SpawnFailure::execute);
 }
 
-int run_child(void* prepared) { become(*static_cast<const Prepared*>(prepared)); }
+int run_child(void* prepared) {
+  become(*static_cast<const Prepared*>(prepared));
+}
 
 // As fork() would, but in the memory of this process, whose calling thread stands still until the child has become its
 // program: what a copy of it costs grows with what the launcher knows of the ranks that it has started before. The
@@ -152,7 +155,8 @@ class Starters {
   // Returns when the child has become its program, or has been on its way for so long.
   Error run(const std::shared_ptr<Starting>& start, std::chrono::milliseconds patience) {
     std::unique_lock lock(mutex_);
-    if (idle_ < threads_) patience = std::min(patience, kShortPatience);  // one is stuck, and this one may be of its kind
+    if (idle_ < threads_)
+      patience = std::min(patience, kShortPatience);  // one is stuck, and this one may be of its kind
     if (idle_ > 0)
       --idle_;
     else if (Error e = add_thread())
@@ -217,8 +221,7 @@ std::string no_folder(const std::string& folder, int error_number) {
   return fmt::format("folder {}: {}; --wdir chooses another", folder, std::strerror(error_number));
 }
 
-Program find_program(const std::string& name, const std::string& search_path,
-                     const std::string& folder) {
+Program find_program(const std::string& name, const std::string& search_path, const std::string& folder) {
   const auto judge = [&](const std::string& path) -> Program {
     if (::access(path.c_str(), X_OK) == 0 && is_file(path)) return {path, 0, ""};
     if (const std::string closed = closed_folder(path); !closed.empty())
@@ -236,8 +239,7 @@ Program find_program(const std::string& name, const std::string& search_path,
   if (name.find('/') != name.npos) {
     Program found = judge(joined(folder, name));
     struct stat info;
-    if (found.exit_code == 127 && !name.starts_with('/') && !folder.empty() &&
-        ::stat(folder.c_str(), &info) != 0)
+    if (found.exit_code == 127 && !name.starts_with('/') && !folder.empty() && ::stat(folder.c_str(), &info) != 0)
       return {"", 1, no_folder(folder, errno)};
     return found;
   }
@@ -267,8 +269,7 @@ Result<Child> spawn(SpawnRequest request, int failures) {
   Prepared& prepared = start->prepared;
   Pipes pipes;
   const auto cannot = [&](const char* what, int problem) {
-    return failure(MPI_ERR_OTHER, "cannot {}: {}{}", what, std::strerror(problem),
-                   advice_on(problem));
+    return failure(MPI_ERR_OTHER, "cannot {}: {}{}", what, std::strerror(problem), advice_on(problem));
   };
   if (::pipe2(pipes.out, O_CLOEXEC) != 0 || ::pipe2(pipes.err, O_CLOEXEC) != 0)
     return cannot("make a pipe for a rank's output", errno);

@@ -23,8 +23,7 @@ struct Program {
 };
 // As a shell would find it: along `search_path` unless the name has a '/', which is relative to
 // `folder`.
-Program find_program(const std::string& name, const std::string& search_path,
-                     const std::string& folder);
+Program find_program(const std::string& name, const std::string& search_path, const std::string& folder);
 
 struct SpawnRequest {
   std::string path;
@@ -37,7 +36,7 @@ struct SpawnRequest {
 
 struct Child {
   int pid = -1;
-  int in = -1, out = -1, err = -1;  // our ends, non-blocking; the caller closes them
+  int in = -1, out = -1, err = -1;                 // our ends, non-blocking; the caller closes them
   std::shared_ptr<const std::atomic<bool>> begun;  // it has become its program, or has failed to
 };
 

@@ -64,7 +64,7 @@ struct Writer::Shared {
   std::deque<Piece> queue;
   bool writing = false, dropping = false, over = false;
   bool terminal = false;  // is what is written to
-  bool untold = false;  // the loop does not know yet that something was lost
+  bool untold = false;    // the loop does not know yet that something was lost
 
   void run(const std::shared_ptr<Shared>& self) {
     std::unique_lock lock(mutex);
@@ -82,8 +82,7 @@ struct Writer::Shared {
       if (over) return;
       // A terminal that is gone sends SIGHUP, which ends the job; there is nowhere to say more.
       if (problem == EIO && terminal) dropping = true;
-      if (problem != 0 && !std::exchange(dropping, true))
-        tell_lost(self, problem, std::strerror(problem));
+      if (problem != 0 && !std::exchange(dropping, true)) tell_lost(self, problem, std::strerror(problem));
       tell_written(self, piece);
     }
   }
@@ -204,8 +203,7 @@ struct Reader::Shared {
   }
 };
 
-Reader::Reader(Loop& loop, int fd, Chunk chunk, Failed failed)
-    : shared_(std::make_shared<Shared>()) {
+Reader::Reader(Loop& loop, int fd, Chunk chunk, Failed failed) : shared_(std::make_shared<Shared>()) {
   shared_->loop = &loop;
   shared_->fd = fd;
   shared_->terminal = ::isatty(fd) == 1;

@@ -23,7 +23,7 @@ class Writer {
  public:
   struct Events {
     std::function<void(int node, size_t room)> written;
-    std::function<void()> closed;  // nobody reads any more; later bytes are dropped
+    std::function<void()> closed;                        // nobody reads any more; later bytes are dropped
     std::function<void(const std::string& why)> failed;  // such as a full disk; the same
   };
   Writer(Loop& loop, int fd, Events events);
@@ -44,7 +44,7 @@ class Writer {
 // Reads standard input, one chunk for each want(). A terminal is read only in the foreground.
 class Reader {
  public:
-  using Chunk = std::function<void(std::string)>;  // empty: the end
+  using Chunk = std::function<void(std::string)>;              // empty: the end
   using Failed = std::function<void(const std::string& why)>;  // the end, but not the stream's
   Reader(Loop& loop, int fd, Chunk chunk, Failed failed);
   ~Reader();

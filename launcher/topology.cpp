@@ -17,8 +17,7 @@
 namespace tutti::launcher {
 namespace {
 
-constexpr std::string_view kBindNames[] = {"auto", "none",    "hwthread", "core",
-                                          "l2cache", "l3cache", "numa", "socket"};
+constexpr std::string_view kBindNames[] = {"auto", "none", "hwthread", "core", "l2cache", "l3cache", "numa", "socket"};
 
 // hwloc's plugins look for devices, X servers among them, and nobody here asks for devices: loading
 // them takes 3 ms, as long as all the rest. Plugins that the user has told of stay.
@@ -46,8 +45,7 @@ std::vector<Gpu> gpus_of(hwloc_topology_t topology) {
   for (hwloc_obj_t at = nullptr; (at = hwloc_get_next_pcidev(topology, at)) != nullptr;) {
     const auto& device = at->attr->pcidev;
     const unsigned kind = device.class_id >> 8;
-    if ((kind != kDisplay && kind != kAccelerator) ||
-        (device.vendor_id != kNvidia && device.vendor_id != kAmd))
+    if ((kind != kDisplay && kind != kAccelerator) || (device.vendor_id != kNvidia && device.vendor_id != kAmd))
       continue;
     Gpu& gpu = found.emplace_back(std::tuple(device.domain, device.bus, device.dev, device.func), Gpu()).second;
     gpu.maker = device.vendor_id == kNvidia ? Gpu::Maker::nvidia : Gpu::Maker::amd;
@@ -68,8 +66,7 @@ std::vector<Gpu> gpus_of_file(const char* file, bool& right) {
   if (!right) return {};
   const Loaded loaded(topology, &hwloc_topology_destroy);
   hwloc_topology_set_io_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
-  right = (!file || hwloc_topology_set_xml(topology, file) == 0) &&
-          hwloc_topology_load(topology) == 0;
+  right = (!file || hwloc_topology_set_xml(topology, file) == 0) && hwloc_topology_load(topology) == 0;
   return right ? gpus_of(topology) : std::vector<Gpu>();
 }
 
@@ -107,8 +104,7 @@ Result<Topology> Topology::of_this_machine() {
   hwloc_topology_set_type_filter(topology, HWLOC_OBJ_L3CACHE, HWLOC_TYPE_FILTER_KEEP_ALL);
   hwloc_topology_set_type_filter(topology, HWLOC_OBJ_CORE, HWLOC_TYPE_FILTER_KEEP_ALL);
   hwloc_topology_set_type_filter(topology, HWLOC_OBJ_PACKAGE, HWLOC_TYPE_FILTER_KEEP_ALL);
-  if (hwloc_topology_load(topology) != 0)
-    return failure(MPI_ERR_OTHER, "hwloc cannot read this machine's topology");
+  if (hwloc_topology_load(topology) != 0) return failure(MPI_ERR_OTHER, "hwloc cannot read this machine's topology");
   out.allowed_.reset(hwloc_bitmap_dup(hwloc_topology_get_allowed_cpuset(topology)));
   std::vector<int> mine;
   cpu_set_t set;
@@ -128,8 +124,7 @@ Result<Topology> Topology::synthetic(const std::string& description) {
   hwloc_topology_t topology = nullptr;
   if (hwloc_topology_init(&topology) != 0) return failure(MPI_ERR_OTHER, "hwloc does not start");
   out.topology_.reset(topology);
-  if (hwloc_topology_set_synthetic(topology, description.c_str()) != 0 ||
-      hwloc_topology_load(topology) != 0)
+  if (hwloc_topology_set_synthetic(topology, description.c_str()) != 0 || hwloc_topology_load(topology) != 0)
     return failure(MPI_ERR_ARG, "'{}' is not a synthetic topology of hwloc", description);
   out.allowed_.reset(hwloc_bitmap_dup(hwloc_topology_get_allowed_cpuset(topology)));
   out.count_cores();
@@ -229,9 +224,9 @@ Result<std::vector<int>> Topology::cores_named(std::string_view word) const {
       hwloc_bitmap_last(chosen.get()) >= count)
     return wrong(fmt::format("there are {} cores, and the first is 0", count));
   for (const int core : processors_of(chosen.get()))
-    hwloc_bitmap_or(set.get(), set.get(),
-                    hwloc_get_obj_inside_cpuset_by_type(t, root->cpuset, HWLOC_OBJ_CORE, static_cast<unsigned>(core))
-                        ->cpuset);
+    hwloc_bitmap_or(
+        set.get(), set.get(),
+        hwloc_get_obj_inside_cpuset_by_type(t, root->cpuset, HWLOC_OBJ_CORE, static_cast<unsigned>(core))->cpuset);
   hwloc_bitmap_and(set.get(), set.get(), allowed_.get());
   if (hwloc_bitmap_iszero(set.get())) return wrong("none of these cores may be used here");
   return processors_of(set.get());
@@ -245,7 +240,8 @@ Result<std::vector<int>> processors_named(const std::string& list) {
   std::vector<int> out = right ? processors_of(set) : std::vector<int>();
   hwloc_bitmap_free(set);
   if (!right)
-    return failure(MPI_ERR_ARG, "--cpu-set takes numbers of processors such as 0,2-5, as taskset -c does, not '{}'", list);
+    return failure(MPI_ERR_ARG, "--cpu-set takes numbers of processors such as 0,2-5, as taskset -c does, not '{}'",
+                   list);
   return out;
 }
 
@@ -288,8 +284,7 @@ std::string Topology::describe(const std::vector<int>& processors) const {
     if (!hwloc_bitmap_intersects(core->cpuset, set.get())) continue;
     text << (cores++ ? "," : "core ") << i;
   }
-  const hwloc_obj_t socket =
-      hwloc_get_next_obj_covering_cpuset_by_type(t, set.get(), HWLOC_OBJ_PACKAGE, nullptr);
+  const hwloc_obj_t socket = hwloc_get_next_obj_covering_cpuset_by_type(t, set.get(), HWLOC_OBJ_PACKAGE, nullptr);
   if (socket) text << " of socket " << socket->logical_index;
   char* list = nullptr;
   if (hwloc_bitmap_list_asprintf(&list, set.get()) >= 0) {
@@ -332,11 +327,10 @@ std::string Topology::summary() const {
   const auto counted = [](int count, const char* what) {
     return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
   };
-  return fmt::format("{} of {} ({}), {}, {}", allowed_cores_,
-                     counted(hwloc_get_nbobjs_by_type(t, HWLOC_OBJ_CORE), "core"),
-                     counted(allowed_threads(), "hardware thread"),
-                     counted(hwloc_get_nbobjs_by_type(t, HWLOC_OBJ_PACKAGE), "socket"),
-                     counted(hwloc_get_nbobjs_by_type(t, HWLOC_OBJ_NUMANODE), "NUMA node"));
+  return fmt::format(
+      "{} of {} ({}), {}, {}", allowed_cores_, counted(hwloc_get_nbobjs_by_type(t, HWLOC_OBJ_CORE), "core"),
+      counted(allowed_threads(), "hardware thread"), counted(hwloc_get_nbobjs_by_type(t, HWLOC_OBJ_PACKAGE), "socket"),
+      counted(hwloc_get_nbobjs_by_type(t, HWLOC_OBJ_NUMANODE), "NUMA node"));
 }
 
 }  // namespace tutti::launcher

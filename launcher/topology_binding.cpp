@@ -91,8 +91,8 @@ std::vector<Topology::Set> Topology::units(BindTo to, const MapPolicy& policy) c
     const Set set(hwloc_bitmap_alloc());
     if (near)
       for (int cpu : *near) hwloc_bitmap_set(set.get(), static_cast<unsigned>(cpu));
-    std::stable_partition(
-        all.begin(), all.end(), [&](const Set& unit) { return hwloc_bitmap_intersects(unit.get(), set.get()) != 0; });
+    std::stable_partition(all.begin(), all.end(),
+                          [&](const Set& unit) { return hwloc_bitmap_intersects(unit.get(), set.get()) != 0; });
   }
   if (policy.inside == MapPolicy::Inside::core || policy.by == MapPolicy::By::ppr) return all;
   std::vector<std::vector<int>> groups = groups_of(all, policy.inside);
@@ -121,7 +121,8 @@ std::vector<std::vector<int>> Topology::places(int ranks, const std::vector<Set>
       if (group.empty()) groups.pop_back();
     }
     for (size_t rank = 0; rank < out.size(); ++rank) {
-      const size_t part = rank / static_cast<size_t>(policy.per_part), place = rank % static_cast<size_t>(policy.per_part);
+      const size_t part = rank / static_cast<size_t>(policy.per_part),
+                   place = rank % static_cast<size_t>(policy.per_part);
       for (size_t i = 0; i < width; ++i) {
         if (groups.empty()) break;
         const std::vector<int>& group = groups[part % groups.size()];

@@ -17,7 +17,9 @@ void fields(Archive& a, Row& v) {
   a(v.bytes);
 }
 
-const char* plural(uint64_t count) { return count == 1 ? "" : "s"; }
+const char* plural(uint64_t count) {
+  return count == 1 ? "" : "s";
+}
 
 }  // namespace
 

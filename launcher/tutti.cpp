@@ -41,8 +41,7 @@ int command(const std::string& name, const std::vector<std::string>& arguments) 
   using namespace tutti;
   if (name == "mpirun" || name == "mpiexec") return launcher::run_command(name, arguments);
   const std::string word = arguments.empty() ? "help" : arguments[0];
-  const std::vector<std::string> rest(arguments.empty() ? arguments.end() : arguments.begin() + 1,
-                                      arguments.end());
+  const std::vector<std::string> rest(arguments.empty() ? arguments.end() : arguments.begin() + 1, arguments.end());
   if (word == "run") return launcher::run_command("tutti run", rest);
   if (word == "info") return launcher::info_command(rest);
   if (word == "why") return launcher::why_command(rest);
@@ -53,7 +52,8 @@ int command(const std::string& name, const std::vector<std::string>& arguments) 
   constexpr std::string_view known[] = {"run", "info", "why", "fortran", "jobs", "doctor", "help", "version"};
   if (version || word == "help" || word == "--help" || word == "-h") {
     // Of these each has a text of its own.
-    if (word == "help" && rest.size() == 1 && std::ranges::count(known, rest[0]) && rest[0] != "help" && rest[0] != "version")
+    if (word == "help" && rest.size() == 1 && std::ranges::count(known, rest[0]) && rest[0] != "help" &&
+        rest[0] != "version")
       return command(name, {rest[0], "--help"});
     if (!rest.empty()) {
       say(Level::error, "tutti {} takes nothing more, and not '{}'", word, rest[0]);
@@ -104,8 +104,8 @@ int main(int argc, char** argv) {
   static char kept[256 << 10];
   if (!::isatty(STDOUT_FILENO)) std::setvbuf(stdout, kept, _IOFBF, sizeof kept);
   const std::string path = argc > 0 ? argv[0] : "tutti";
-  const int code = all_is_written(command_or_sentence(
-      path.substr(path.rfind('/') + 1), std::vector<std::string>(argv + (argc > 0), argv + argc)));
+  const int code = all_is_written(
+      command_or_sentence(path.substr(path.rfind('/') + 1), std::vector<std::string>(argv + (argc > 0), argv + argc)));
   // Threads of libraries and blocked writers are left to the end of the process.
   ::_exit(code);
 }

@@ -71,8 +71,7 @@ Result<int> connect_back(const DaemonStart& start) {
 // The remote shell holds the other end of our standard input, and the launcher that of the shell.
 int lifeline() {
   struct stat about;
-  const bool can_end =
-      ::fstat(STDIN_FILENO, &about) == 0 && (S_ISFIFO(about.st_mode) || S_ISSOCK(about.st_mode));
+  const bool can_end = ::fstat(STDIN_FILENO, &about) == 0 && (S_ISFIFO(about.st_mode) || S_ISSOCK(about.st_mode));
   return can_end ? STDIN_FILENO : -1;
 }
 
@@ -85,8 +84,7 @@ class Daemon {
     // In turn: both libraries use the environment, and PMIx changes it.
     Result<Topology> topology = Topology::of_this_machine();
     if (!topology) return std::move(topology).error();
-    Result<std::unique_ptr<PmixServer>> pmix =
-        PmixServer::start(cleanup_.folder(), node_.name, *topology);
+    Result<std::unique_ptr<PmixServer>> pmix = PmixServer::start(cleanup_.folder(), node_.name, *topology);
     if (!pmix) return std::move(pmix).error();
     pmix_ = std::move(*pmix);
     topology_ = std::make_unique<Topology>(std::move(*topology));
@@ -97,8 +95,7 @@ class Daemon {
   }
 
   int run() {
-    for (int s : {SIGINT, SIGTERM, SIGHUP, SIGQUIT})
-      signals_.push_back(loop_.on_signal(s, [this] { end(); }));
+    for (int s : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) signals_.push_back(loop_.on_signal(s, [this] { end(); }));
     link_->attach({[this](Message type, std::string_view payload) { return meet(type, payload); },
                    [this](LinkEnd how, const std::string& reason) {
                      if (how == LinkEnd::wrong) refuse("{}", reason);
@@ -131,17 +128,14 @@ class Daemon {
   Error meet(Message type, std::string_view payload) {
     if (agent_) return hear(type, payload);
     const Talk talk = challenge_.empty() ? Talk::meeting : Talk::challenged;
-    if (!may_come(talk, Side::launcher, type))
-      return failure(MPI_ERR_OTHER, "{}", out_of_place(talk, type));
+    if (!may_come(talk, Side::launcher, type)) return failure(MPI_ERR_OTHER, "{}", out_of_place(talk, type));
     std::string text;
-    if (!wire::unpack(payload, text) || text.empty())
-      return failure(MPI_ERR_OTHER, "{}", out_of_shape(type));
+    if (!wire::unpack(payload, text) || text.empty()) return failure(MPI_ERR_OTHER, "{}", out_of_shape(type));
     if (type == Message::challenge) {
       challenge_ = text;
       nonce_ = random_hex(16);
       link_->send(Message::hello, kWireVersion, node_.number, nonce_,
-                  start_.secret.proof(daemon_claim(challenge_, nonce_, node_.number)),
-                  topology_->shape());
+                  start_.secret.proof(daemon_claim(challenge_, nonce_, node_.number)), topology_->shape());
       return {};
     }
     if (!same_proof(text, start_.secret.proof(launcher_claim(challenge_, nonce_, node_.number))))
@@ -150,24 +144,22 @@ class Daemon {
     link_->expect_up_to(kLongestMessage);
     events_ = std::make_unique<LauncherEvents>(
         node_.name, [this](Message m, const std::string& bytes) { tell_up(node_.number, m, bytes); });
-    agent_ = std::make_unique<NodeAgent>(loop_, reaper_, cleanup_, *topology_, *pmix_, *events_,
-                                         node_.number);
+    agent_ = std::make_unique<NodeAgent>(loop_, reaper_, cleanup_, *topology_, *pmix_, *events_, node_.number);
     return start_.below.empty() ? Error() : start_children();
   }
 
   Error start_children() {
     children_ = std::make_unique<Daemons>(
         loop_, reaper_, cleanup_,
-        Daemons::Options{start_.job_id, start_.rsh, false, start_.connect_timeout, start_.node_timeout,
-                         start_.fan_out, start_.secret},
+        Daemons::Options{start_.job_id, start_.rsh, false, start_.connect_timeout, start_.node_timeout, start_.fan_out,
+                         start_.secret},
         Daemons::Events{
             nullptr,
             [this](int node, LinkEnd how, const std::string& sentence) {
               link_->send(Message::parted, node, how, sentence);
             },
             [this](int node, Message type, std::string_view payload) { return tell_up(node, type, payload), Error(); },
-            nullptr,
-            [this](int node, const NodeShape& shape) { link_->send(Message::joined, node, shape); },
+            nullptr, [this](int node, const NodeShape& shape) { link_->send(Message::joined, node, shape); },
             [this](const std::vector<int>& nodes, const std::string& why) {
               link_->send(Message::not_started, spans_of(nodes), why);
             }});
@@ -227,9 +219,7 @@ class Daemon {
   }
 
   // The first node that wants addresses speaks for all.
-  bool is_known_wanted(std::string_view payload) {
-    return std::exchange(wanted_, std::string(payload)) == payload;
-  }
+  bool is_known_wanted(std::string_view payload) { return std::exchange(wanted_, std::string(payload)) == payload; }
 
   template <class... T>
   void refuse(fmt::format_string<T...> format, T&&... values) {
@@ -272,7 +262,7 @@ class Daemon {
   std::unique_ptr<Daemons> children_;  // where others are started from here
   bool children_gone_ = false;
   Gatherer gatherer_;
-  std::string wanted_;  // addresses: what has been said of them
+  std::string wanted_;        // addresses: what has been said of them
   std::set<int> unfinished_;  // this node and those behind it, as far as they are in the job
   Bundle said_{loop_, [this](const std::vector<int>& nodes, Message type, const std::string& payload) {
                  if (nodes.size() == 1 && nodes[0] == node_.number)
@@ -324,8 +314,7 @@ int main(int argc, char**) {
   tutti::launcher::end_where_memory_does();
   tutti::launcher::raise_file_limit();
   if (argc > 1) {
-    std::fputs("tuttid is the daemon that mpirun starts on a node; it takes no arguments\n",
-               stderr);
+    std::fputs("tuttid is the daemon that mpirun starts on a node; it takes no arguments\n", stderr);
     return 2;
   }
   const int code = tutti::launcher::run_daemon();

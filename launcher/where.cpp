@@ -52,8 +52,8 @@ std::string readable(const char* symbol) {
   // Names of C are none of C++: __cxa_demangle() takes `f` for the type float.
   if (!std::string_view(symbol).starts_with("_Z")) return std::string(symbol) + "()";
   int status = 0;
-  const std::unique_ptr<char, decltype(&std::free)> name(
-      abi::__cxa_demangle(symbol, nullptr, nullptr, &status), &std::free);
+  const std::unique_ptr<char, decltype(&std::free)> name(abi::__cxa_demangle(symbol, nullptr, nullptr, &status),
+                                                         &std::free);
   std::string text = status == 0 ? name.get() : symbol;
   constexpr std::string_view unnamed = "(anonymous namespace)::";
   for (size_t at; (at = text.find(unnamed)) != text.npos;) text.erase(at, unnamed.size());
@@ -123,16 +123,14 @@ std::string place(const Module& m, const std::string& path, GElf_Addr address) {
   const GElf_Addr biased = address + m.bias;
   GElf_Off offset = 0;
   GElf_Sym symbol;
-  const char* name =
-      dwfl_module_addrinfo(m.module, biased, &offset, &symbol, nullptr, nullptr, nullptr);
+  const char* name = dwfl_module_addrinfo(m.module, biased, &offset, &symbol, nullptr, nullptr, nullptr);
   if (const Line line = line_of(m, biased); line.file && line.number > 0)
     return fmt::format("{}:{}{}", std::filesystem::path(line.file).filename().string(), line.number,
                        !name                   ? ""
                        : is_fortran(line.file) ? ", in " + readable_of_fortran(name)
                                                : ", in " + readable(name));
   if (!name) return {};
-  return fmt::format("{}+{:#x} in {}", readable(name), offset,
-                     std::filesystem::path(path).filename().string());
+  return fmt::format("{}+{:#x} in {}", readable(name), offset, std::filesystem::path(path).filename().string());
 }
 
 // Whoever asks may end, or be killed.

@@ -69,8 +69,7 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
     } else if (word == "--help" || word == "-h") {
       out.help = true;
     } else if (word.starts_with("-") || word.empty() || !out.job.empty()) {
-      say(Level::error,
-          "tutti why takes --json, --record A B, --dump A, --user NAME and one job, not '{}'", word);
+      say(Level::error, "tutti why takes --json, --record A B, --dump A, --user NAME and one job, not '{}'", word);
       return std::nullopt;
     } else {
       out.job = word;
@@ -96,8 +95,7 @@ Error become(const std::string& user) {
   const gid_t group = found ? found->pw_gid : number;
   if (::setgroups(1, &group) != 0 || ::setresgid(group, group, group) != 0 ||
       ::setresuid(number, number, number) != 0 || ::geteuid() != number)
-    return failure(MPI_ERR_OTHER, "--user {}: cannot become that user: {}", user,
-                   std::strerror(errno));
+    return failure(MPI_ERR_OTHER, "--user {}: cannot become that user: {}", user, std::strerror(errno));
   return {};
 }
 
@@ -111,22 +109,18 @@ bool is_this_host(const std::string& host) {
 std::string where_to_ask(const RankView& seen) {
   if (seen.launcher.empty()) return "the others run on other nodes: ask there";
   if (is_this_host(seen.launcher)) return "";  // has been told
-  return fmt::format("its mpirun runs on {} and knows of all: try 'tutti why {}' there",
-                     seen.launcher, seen.job);
+  return fmt::format("its mpirun runs on {} and knows of all: try 'tutti why {}' there", seen.launcher, seen.job);
 }
 
 // All ranks that can be seen from here, and what is to be said about those that cannot.
 JobView find_ranks(const Options& options) {
   JobView out{.ranks = look_at_ranks(options.job, options.records_of), .notes = {}};
-  const auto of_job = [&](const std::string& job) {
-    return [&job](const RankView& view) { return view.job == job; };
-  };
+  const auto of_job = [&](const std::string& job) { return [&job](const RankView& view) { return view.job == job; }; };
   for (const std::string& job : jobs_that_listen()) {
     if (job.find(options.job) == job.npos) continue;
     const auto first = std::ranges::find(out.ranks, job, &RankView::job);
     // Whoever sees all of them needs nobody else, who may be stopped.
-    if (first != out.ranks.end() && std::ranges::count_if(out.ranks, of_job(job)) == first->size)
-      continue;
+    if (first != out.ranks.end() && std::ranges::count_if(out.ranks, of_job(job)) == first->size) continue;
     Result<JobView> told = ask_job(job, options.records_of);
     if (!told) {
       // Others' jobs are none of ours, unless one is asked for.
@@ -144,12 +138,9 @@ JobView find_ranks(const Options& options) {
   });
   std::set<std::string> known;
   for (const RankView& view : out.ranks) {
-    if (!known.insert(view.job).second ||
-        std::ranges::count_if(out.ranks, of_job(view.job)) == view.size)
-      continue;
+    if (!known.insert(view.job).second || std::ranges::count_if(out.ranks, of_job(view.job)) == view.size) continue;
     const std::string note = is_this_host(view.host) ? where_to_ask(view) : "";
-    if (!note.empty())
-      out.notes.push_back(fmt::format("not all ranks of job {} are seen: {}", view.job, note));
+    if (!note.empty()) out.notes.push_back(fmt::format("not all ranks of job {} are seen: {}", view.job, note));
   }
   return out;
 }
@@ -157,8 +148,7 @@ JobView find_ranks(const Options& options) {
 // What the records of one or two ranks hold.
 int show_records(const Options& options, const std::vector<RankView>& ranks) {
   if (ranks.front().job != ranks.back().job) {
-    say(Level::error, "several jobs run here, such as {} and {}: name one", ranks.front().job,
-        ranks.back().job);
+    say(Level::error, "several jobs run here, such as {} and {}: name one", ranks.front().job, ranks.back().job);
     return 1;
   }
   std::vector<const RankView*> chosen;
@@ -170,10 +160,9 @@ int show_records(const Options& options, const std::vector<RankView>& ranks) {
     }
     chosen.push_back(&*found);
   }
-  const std::string text =
-      chosen.size() == 1 ? (options.json ? record_json(*chosen[0]) : record_text(*chosen[0]))
-      : options.json     ? comparison_json(*chosen[0], *chosen[1])
-                         : comparison_text(*chosen[0], *chosen[1]);
+  const std::string text = chosen.size() == 1 ? (options.json ? record_json(*chosen[0]) : record_text(*chosen[0]))
+                           : options.json     ? comparison_json(*chosen[0], *chosen[1])
+                                              : comparison_text(*chosen[0], *chosen[1]);
   std::fputs(text.c_str(), stdout);
   return 0;
 }

@@ -21,8 +21,7 @@ std::string ranks_text(const std::vector<int>& ranks) {
     size_t end = i + 1;
     while (end < ranks.size() && ranks[end] == ranks[end - 1] + 1) ++end;
     if (i > 0) text += ", ";
-    text +=
-        end - i > 2 ? fmt::format("{} to {}", ranks[i], ranks[end - 1]) : std::to_string(ranks[i]);
+    text += end - i > 2 ? fmt::format("{} to {}", ranks[i], ranks[end - 1]) : std::to_string(ranks[i]);
     i = end - i > 2 ? end : i + 1;
   }
   return text;
@@ -37,19 +36,16 @@ std::string doing(const RankView& view) {
   const std::string where = view.communicator.empty() ? "" : " on " + view.communicator;
   const bool halted = view.process_state == 'T' || view.process_state == 't';
   const std::string stopped = halted ? view.kernel + "; " : "";
-  const std::string outside =
-      "outside of MPI" + (halted || view.kernel.empty() ? "" : ", " + view.kernel);
+  const std::string outside = "outside of MPI" + (halted || view.kernel.empty() ? "" : ", " + view.kernel);
   if (view.finalized) return stopped + "behind MPI_Finalize";
   if (view.awaits_debugger)
-    return stopped + "waits in MPI_Init for a debugger (--stop-on-start); it goes on when one is attached and lets it, "
-                     "or when mpirun gets SIGCONT";
-  if (view.inside)
-    return fmt::format("{}in {}{}, called at {}", stopped, view.call, where, view.place);
-  if (view.looks)
-    return fmt::format("{}asks again and again by {} at {}", stopped, view.call, view.place);
+    return stopped +
+           "waits in MPI_Init for a debugger (--stop-on-start); it goes on when one is attached and lets it, "
+           "or when mpirun gets SIGCONT";
+  if (view.inside) return fmt::format("{}in {}{}, called at {}", stopped, view.call, where, view.place);
+  if (view.looks) return fmt::format("{}asks again and again by {} at {}", stopped, view.call, view.place);
   if (view.call.empty()) return stopped + outside + ", without a call yet";
-  return fmt::format("{}{}; the latest call was {}{} at {}", stopped, outside, view.call, where,
-                     view.place);
+  return fmt::format("{}{}; the latest call was {}{} at {}", stopped, outside, view.call, where, view.place);
 }
 
 struct Group {
@@ -127,8 +123,7 @@ std::string group_text(const Group& group, bool odd, bool several_hosts, const J
     text += fmt::format("      rank {} is {}\n", member->rank, member->file);
   }
   if (!odd) return text;
-  for (const std::string& call : group.members[0]->latest)
-    text += fmt::format("      before: {}\n", call);
+  for (const std::string& call : group.members[0]->latest) text += fmt::format("      before: {}\n", call);
   return text;
 }
 
@@ -156,22 +151,20 @@ std::string why_text(const std::vector<RankView>& ranks, JobNames jobs) {
       else
         same->members.push_back(&ranks[end]);
     }
-    std::ranges::stable_sort(
-        groups, [](const Group& a, const Group& b) { return a.members.size() > b.members.size(); });
-    const bool several_hosts =
-        std::any_of(ranks.begin() + static_cast<std::ptrdiff_t>(begin),
-                    ranks.begin() + static_cast<std::ptrdiff_t>(end),
-                    [&](const RankView& r) { return r.host != ranks[begin].host; });
+    std::ranges::stable_sort(groups,
+                             [](const Group& a, const Group& b) { return a.members.size() > b.members.size(); });
+    const bool several_hosts = std::any_of(ranks.begin() + static_cast<std::ptrdiff_t>(begin),
+                                           ranks.begin() + static_cast<std::ptrdiff_t>(end),
+                                           [&](const RankView& r) { return r.host != ranks[begin].host; });
     const int size = ranks[begin].size, seen = static_cast<int>(end - begin);
-    text += fmt::format("job {}: {}, {} of its {} ranks {}\n", ranks[begin].job,
-                        ranks[begin].program, seen == size ? "all" : std::to_string(seen), size,
+    text += fmt::format("job {}: {}, {} of its {} ranks {}\n", ranks[begin].job, ranks[begin].program,
+                        seen == size ? "all" : std::to_string(seen), size,
                         seen == size ? "are seen" : "are seen from here");
     // The many do what is expected; a rank or two that do something else are what to look at.
     const size_t many = groups[0].members.size();
     for (const Group& group : groups)
-      text += group_text(
-          group, groups.size() > 1 && group.members.size() * 2 <= many + 1 && &group != &groups[0],
-          several_hosts, jobs);
+      text += group_text(group, groups.size() > 1 && group.members.size() * 2 <= many + 1 && &group != &groups[0],
+                         several_hosts, jobs);
     if (groups.size() > 1 && many > 1) {
       std::vector<int> odd;
       for (const Group& group : groups)
@@ -190,12 +183,10 @@ std::string why_json(const std::vector<RankView>& ranks, JobNames jobs) {
   std::string text = "[";
   for (const RankView& r : ranks) {
     std::string awaited, elsewhere, latest;
-    for (const int rank : r.waits_for)
-      awaited += fmt::format("{}{}", awaited.empty() ? "" : ",", rank);
+    for (const int rank : r.waits_for) awaited += fmt::format("{}{}", awaited.empty() ? "" : ",", rank);
     for (const ElsewhereView& other : r.waits_elsewhere)
       elsewhere += (elsewhere.empty() ? "" : ",") + json_text(elsewhere_text(other, jobs));
-    for (const std::string& call : r.latest)
-      latest += fmt::format("{}{}", latest.empty() ? "" : ",", json_text(call));
+    for (const std::string& call : r.latest) latest += fmt::format("{}{}", latest.empty() ? "" : ",", json_text(call));
     text += fmt::format(
         "{}\n "
         "{{\"job\":{},\"rank\":{},\"size\":{},\"host\":{},\"pid\":{},\"program\":{},\"process_"
@@ -204,15 +195,15 @@ std::string why_json(const std::vector<RankView>& ranks, JobNames jobs) {
         "\"exact\":{},\"waits_"
         "for\":[{}],\"waits_elsewhere\":[{}],"
         "\"file\":{},\"latest\":[{}]}}",
-        text.size() > 1 ? "," : "", json_text(r.job), r.rank, r.size, json_text(r.host), r.pid,
-        json_text(r.program), r.process_state, json_text(r.kernel),
+        text.size() > 1 ? "," : "", json_text(r.job), r.rank, r.size, json_text(r.host), r.pid, json_text(r.program),
+        r.process_state, json_text(r.kernel),
         r.finalized         ? "finalized"
         : r.awaits_debugger ? "awaits-debugger"
         : r.inside          ? "inside"
         : r.looks           ? "asking"
                             : "outside",
-        json_text(r.call), json_text(r.place), json_text(r.communicator), r.milliseconds, r.exact,
-        awaited, elsewhere, json_text(r.file), latest);
+        json_text(r.call), json_text(r.place), json_text(r.communicator), r.milliseconds, r.exact, awaited, elsewhere,
+        json_text(r.file), latest);
   }
   return text + "\n]\n";
 }

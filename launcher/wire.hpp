@@ -93,8 +93,10 @@ class Packer {
     for (const T& each : list) (*this)(each);
   }
   template <class T>
-  requires std::is_class_v<T>
-  void operator()(const T& value) { fields(*this, const_cast<T&>(value)); }
+    requires std::is_class_v<T>
+  void operator()(const T& value) {
+    fields(*this, const_cast<T&>(value));
+  }
   // Of nodes: thousands of names that count, and of numbers that are alike, are short.
   void names(const std::vector<std::string>& list) {
     const bool plain = has_plain_names(list);
@@ -115,8 +117,7 @@ class Unpacker {
   void operator()(T& value) {
     if (rest_.size() < 8) return spoil();
     uint64_t word = 0;
-    for (int i = 7; i >= 0; --i)
-      word = word << 8 | static_cast<unsigned char>(rest_[static_cast<size_t>(i)]);
+    for (int i = 7; i >= 0; --i) word = word << 8 | static_cast<unsigned char>(rest_[static_cast<size_t>(i)]);
     rest_.remove_prefix(8);
     value = static_cast<T>(word);
   }
@@ -136,8 +137,10 @@ class Unpacker {
     for (size_t left = length(); left > 0 && right_; --left) (*this)(list.emplace_back());
   }
   template <class T>
-  requires std::is_class_v<T>
-  void operator()(T& value) { fields(*this, value); }
+    requires std::is_class_v<T>
+  void operator()(T& value) {
+    fields(*this, value);
+  }
   void names(std::vector<std::string>& list) {
     bool plain = false;
     (*this)(plain);

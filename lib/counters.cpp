@@ -12,8 +12,7 @@ struct Report {
     if (!log_enabled(Level::debug)) return;
     for (size_t i = 0; i < kFunctionCount; ++i)
       if (const uint64_t calls = counters[i].load(std::memory_order_relaxed))
-        log_line(Level::debug, fmt::format("{} was called {} time{}", kFunctionNames[i], calls,
-                                           calls == 1 ? "" : "s"));
+        log_line(Level::debug, fmt::format("{} was called {} time{}", kFunctionNames[i], calls, calls == 1 ? "" : "s"));
   }
 } report;
 

@@ -17,8 +17,7 @@ constinit thread_local const void* fortran_caller = nullptr;
 namespace {
 
 std::string called(const mpi::NamedObject& object, const char* what) {
-  return object.name.empty() ? fmt::format("a {} without a name", what)
-                             : fmt::format("{} {}", what, object.name);
+  return object.name.empty() ? fmt::format("a {} without a name", what) : fmt::format("{} {}", what, object.name);
 }
 
 // Why the call that this thread is in is refused.
@@ -34,8 +33,7 @@ bool refuse(Error error) {
 
 // Surely: it is known of the handle, or others still refer to the object.
 bool is_freed(const void* handle, const Kind& kind) {
-  if (const auto known = mpi::inventory::history_of(handle))
-    return known->tag == kind.tag && known->is_freed;
+  if (const auto known = mpi::inventory::history_of(handle)) return known->tag == kind.tag && known->is_freed;
   const auto value = reinterpret_cast<uintptr_t>(handle);
   return value >= mpi::kFirstAddress && value % alignof(mpi::Object) == 0 &&
          mpi::Object::tag_at(reinterpret_cast<uintptr_t>(handle)) == mpi::without_handle(kind.tag);
@@ -45,8 +43,7 @@ bool is_freed(const void* handle, const Kind& kind) {
 
 bool Entry::not_running() {
   const bool before = mpi::phase.load(std::memory_order_acquire) == mpi::Phase::before_init;
-  return refuse(
-      failure(MPI_ERR_OTHER, "called {}", before ? "before MPI_Init" : "after MPI_Finalize"));
+  return refuse(failure(MPI_ERR_OTHER, "called {}", before ? "before MPI_Init" : "after MPI_Finalize"));
 }
 
 bool Entry::bad_handle(const Kind& kind, const void* handle, const char* argument) {
@@ -70,8 +67,7 @@ bool Entry::bad_handle(const Kind& kind, const void* handle, const char* argumen
 
 bool Entry::uncommitted(const mpi::Datatype& type, const char* argument) {
   mpi::inventory::mention(type.handle, "datatype");
-  return refuse(failure(MPI_ERR_TYPE,
-                        "{} is not committed: call MPI_Type_commit first (argument {})",
+  return refuse(failure(MPI_ERR_TYPE, "{} is not committed: call MPI_Type_commit first (argument {})",
                         called(type, "datatype"), argument));
 }
 
@@ -82,8 +78,7 @@ bool Entry::bad_count(int64_t count, const char* argument) {
 bool Entry::bad_tag(int tag, const char* argument) {
   if (tag == MPI_ANY_TAG)
     return refuse(failure(MPI_ERR_TAG, "MPI_ANY_TAG is for receives only (argument {})", argument));
-  return refuse(
-      failure(MPI_ERR_TAG, "{} is no tag: they count from 0 (argument {})", tag, argument));
+  return refuse(failure(MPI_ERR_TAG, "{} is no tag: they count from 0 (argument {})", tag, argument));
 }
 
 bool Entry::bad_rank(int error_class, int rank, const mpi::Comm& comm, const char* argument) {
@@ -91,14 +86,14 @@ bool Entry::bad_rank(int error_class, int rank, const mpi::Comm& comm, const cha
                         : rank == MPI_PROC_NULL ? " (MPI_PROC_NULL)"
                         : rank == MPI_ROOT      ? " (MPI_ROOT)"
                                                 : "";
-  return refuse(failure(error_class, "rank {}{} is not in {} of {} rank{} (argument {})", rank,
-                        special, comm.is_of_window ? comm.name : called(comm, "communicator"),
-                        comm.remote_size(),
+  return refuse(failure(error_class, "rank {}{} is not in {} of {} rank{} (argument {})", rank, special,
+                        comm.is_of_window ? comm.name : called(comm, "communicator"), comm.remote_size(),
                         comm.remote_size() == 1 ? "" : "s", argument));
 }
 
 bool Entry::two_groups(const mpi::Comm& comm, const char* argument) {
-  return refuse(failure(MPI_ERR_COMM, "{} is an intercommunicator, and the call wants one of a single group (argument {})",
+  return refuse(failure(MPI_ERR_COMM,
+                        "{} is an intercommunicator, and the call wants one of a single group (argument {})",
                         called(comm, "communicator"), argument));
 }
 
@@ -107,8 +102,7 @@ bool Entry::null_pointer(const char* argument) {
 }
 
 bool Entry::null_buffer(int64_t count, const char* argument) {
-  return refuse(failure(MPI_ERR_BUFFER,
-                        "the buffer is NULL, yet {} element{} lie{} in it (argument {})", count,
+  return refuse(failure(MPI_ERR_BUFFER, "the buffer is NULL, yet {} element{} lie{} in it (argument {})", count,
                         count == 1 ? "" : "s", count == 1 ? "s" : "", argument));
 }
 
@@ -124,9 +118,8 @@ int Entry::raise_refusal(mpi::CallSite place, mpi::HasErrhandler* on) {
 
 int Entry::raise_unsupported(mpi::CallSite place, MPI_Comm comm) {
   const bool running = mpi::phase.load(std::memory_order_relaxed) == mpi::Phase::running;
-  return raise(
-      place, running && comm != MPI_COMM_NULL ? mpi::resolve<mpi::Comm>(comm) : nullptr,
-      failure(MPI_ERR_UNSUPPORTED_OPERATION, "not implemented in Tutti {}", TUTTI_VERSION));
+  return raise(place, running && comm != MPI_COMM_NULL ? mpi::resolve<mpi::Comm>(comm) : nullptr,
+               failure(MPI_ERR_UNSUPPORTED_OPERATION, "not implemented in Tutti {}", TUTTI_VERSION));
 }
 
 }  // namespace tutti::lib

@@ -50,30 +50,26 @@ inline const Kind kKind{};
 template <>
 inline const Kind kKind<mpi::Comm>{MPI_ERR_COMM, "communicator", MPI_COMM_NULL, mpi::Tag::comm};
 template <>
-inline const Kind kKind<mpi::Datatype>{MPI_ERR_TYPE, "datatype", MPI_DATATYPE_NULL,
-                                        mpi::Tag::datatype};
+inline const Kind kKind<mpi::Datatype>{MPI_ERR_TYPE, "datatype", MPI_DATATYPE_NULL, mpi::Tag::datatype};
 template <>
 inline const Kind kKind<mpi::Op>{MPI_ERR_OP, "operation", MPI_OP_NULL, mpi::Tag::op};
 template <>
 inline const Kind kKind<mpi::Group>{MPI_ERR_GROUP, "group", MPI_GROUP_NULL, mpi::Tag::group};
 template <>
 inline const Kind kKind<mpi::Errhandler>{MPI_ERR_ERRHANDLER, "error handler", MPI_ERRHANDLER_NULL,
-                                          mpi::Tag::errhandler};
+                                         mpi::Tag::errhandler};
 template <>
 inline const Kind kKind<mpi::Info>{MPI_ERR_INFO, "info object", MPI_INFO_NULL, mpi::Tag::info};
 template <>
-inline const Kind kKind<mpi::Request>{MPI_ERR_REQUEST, "request", MPI_REQUEST_NULL,
-                                       mpi::Tag::request};
+inline const Kind kKind<mpi::Request>{MPI_ERR_REQUEST, "request", MPI_REQUEST_NULL, mpi::Tag::request};
 template <>
-inline const Kind kKind<mpi::Message>{MPI_ERR_REQUEST, "message", MPI_MESSAGE_NULL,
-                                       mpi::Tag::message};
+inline const Kind kKind<mpi::Message>{MPI_ERR_REQUEST, "message", MPI_MESSAGE_NULL, mpi::Tag::message};
 template <>
 inline const Kind kKind<mpi::Window>{MPI_ERR_WIN, "window", MPI_WIN_NULL, mpi::Tag::win};
 template <>
 inline const Kind kKind<mpi::File>{MPI_ERR_FILE, "file", MPI_FILE_NULL, mpi::Tag::file};
 template <>
-inline const Kind kKind<mpi::Session>{MPI_ERR_SESSION, "session", MPI_SESSION_NULL,
-                                       mpi::Tag::session};
+inline const Kind kKind<mpi::Session>{MPI_ERR_SESSION, "session", MPI_SESSION_NULL, mpi::Tag::session};
 
 // A procedure of Fortran calls the entry point from inside its library; what is to be told is where the procedure
 // was called. It sets this for as long as it runs (tutti_caller() below), and nobody else does.
@@ -92,9 +88,7 @@ class Entry {
   static constexpr uint8_t kData = flight::kData, kOtherData = flight::kOtherData, kOp = flight::kOp;
   static constexpr uint8_t peer(flight::PeerIs is) { return static_cast<uint8_t>(is); }
   enum Making { making };
-  Entry(int function, const void* caller) : function_(function), caller_(caller) {
-    count_call(function);
-  }
+  Entry(int function, const void* caller) : function_(function), caller_(caller) { count_call(function); }
   [[gnu::always_inline]] Entry(int function, const void* caller, Recorded told)
       : function_(function),
         caller_(caller),
@@ -104,9 +98,7 @@ class Entry {
     if (!record_ && mpi::keeps_what_is_gone) [[unlikely]]
       mpi::set_here(place());
   }
-  Entry(int function, const void* caller, Making) : Entry(function, caller) {
-    mpi::set_here(place());
-  }
+  Entry(int function, const void* caller, Making) : Entry(function, caller) { mpi::set_here(place()); }
   [[gnu::always_inline]] ~Entry() {
     if (record_) flight::end(*record_);
   }
@@ -126,9 +118,7 @@ class Entry {
   void note_op(MPI_Op op) { flight::note_op(call_, reinterpret_cast<uintptr_t>(op)); }
   void mark(uint8_t marks) { flight::mark(call_, marks); }
 
-  bool ready() {
-    return mpi::phase.load(std::memory_order_relaxed) == mpi::Phase::running || not_running();
-  }
+  bool ready() { return mpi::phase.load(std::memory_order_relaxed) == mpi::Phase::running || not_running(); }
 
   // The same of a call that the flight record does not know of: whether this thread may make it is asked here.
   bool ready_to_ask() {
@@ -201,14 +191,12 @@ class Entry {
   }
   // For functions that move data of this type.
   bool committed(mpi::Datatype*& type, MPI_Datatype handle, const char* argument) {
-    return this->handle<mpi::Datatype>(type, handle, argument) &&
-           (type->committed || uncommitted(*type, argument));
+    return this->handle<mpi::Datatype>(type, handle, argument) && (type->committed || uncommitted(*type, argument));
   }
   // A handle by address, for the functions that free or change it.
   template <class T>
   bool held(typename mpi::HandleOf<T>::type* handle, const char* argument) {
-    return pointer(handle, argument) &&
-           (mpi::resolve<T>(*handle) || bad_handle(kKind<T>, *handle, argument));
+    return pointer(handle, argument) && (mpi::resolve<T>(*handle) || bad_handle(kKind<T>, *handle, argument));
   }
   // A request may be MPI_REQUEST_NULL here: only some functions refuse it.
   bool request(const MPI_Request* handle, const char* argument) {
@@ -231,16 +219,11 @@ class Entry {
     return true;
   }
 
-  bool count(int64_t count, const char* argument) {
-    return count >= 0 || bad_count(count, argument);
-  }
+  bool count(int64_t count, const char* argument) { return count >= 0 || bad_count(count, argument); }
   bool tag(int tag, const char* argument) { return tag >= 0 || bad_tag(tag, argument); }
-  bool tag_or_any(int tag, const char* argument) {
-    return tag >= 0 || tag == MPI_ANY_TAG || bad_tag(tag, argument);
-  }
+  bool tag_or_any(int tag, const char* argument) { return tag >= 0 || tag == MPI_ANY_TAG || bad_tag(tag, argument); }
   bool dest(int rank, const mpi::Comm& comm, const char* argument) {
-    return in_range(rank, comm) || rank == MPI_PROC_NULL ||
-           bad_rank(MPI_ERR_RANK, rank, comm, argument);
+    return in_range(rank, comm) || rank == MPI_PROC_NULL || bad_rank(MPI_ERR_RANK, rank, comm, argument);
   }
   bool source(int rank, const mpi::Comm& comm, const char* argument) {
     return in_range(rank, comm) || rank == MPI_PROC_NULL || rank == MPI_ANY_SOURCE ||
@@ -252,14 +235,11 @@ class Entry {
            bad_rank(MPI_ERR_RANK, rank, *win.comm, argument);
   }
   bool root(int rank, const mpi::Comm& comm, const char* argument) {
-    return in_range(rank, comm) ||
-           (comm.is_inter() && (rank == MPI_ROOT || rank == MPI_PROC_NULL)) ||
+    return in_range(rank, comm) || (comm.is_inter() && (rank == MPI_ROOT || rank == MPI_PROC_NULL)) ||
            bad_rank(MPI_ERR_ROOT, rank, comm, argument);
   }
   // Some calls are not for intercommunicators.
-  bool one_group(const mpi::Comm& comm, const char* argument) {
-    return !comm.is_inter() || two_groups(comm, argument);
-  }
+  bool one_group(const mpi::Comm& comm, const char* argument) { return !comm.is_inter() || two_groups(comm, argument); }
   // Where arguments that only the root needs are significant.
   static bool at_root(int root, const mpi::Comm& comm) {
     return comm.is_inter() ? root == MPI_ROOT : root == comm.rank();
@@ -267,13 +247,10 @@ class Entry {
 
   // --- addresses
 
-  bool pointer(const void* address, const char* argument) {
-    return address != nullptr || null_pointer(argument);
-  }
+  bool pointer(const void* address, const char* argument) { return address != nullptr || null_pointer(argument); }
   // Address 0 is MPI_BOTTOM, good for derived types with absolute addresses and for nothing else.
   bool buffer(const void* address, int64_t count, const mpi::Datatype* type, const char* argument) {
-    return address != nullptr || count <= 0 || !type || !type->predefined ||
-           null_buffer(count, argument);
+    return address != nullptr || count <= 0 || !type || !type->predefined || null_buffer(count, argument);
   }
   // The same of functions in which MPI_IN_PLACE, the address behind that one, means nothing. `type`: nullptr where
   // NULL is for the implementation to judge.
@@ -303,9 +280,7 @@ class Entry {
   int unsupported(MPI_Comm comm = MPI_COMM_NULL) { return raise_unsupported(place(), comm); }
 
  private:
-  mpi::CallSite place() const {
-    return {static_cast<uint16_t>(function_), reinterpret_cast<uintptr_t>(caller_)};
-  }
+  mpi::CallSite place() const { return {static_cast<uint16_t>(function_), reinterpret_cast<uintptr_t>(caller_)}; }
   // On which errors are raised.
   mpi::HasErrhandler* told() const {
     if (file_) return file_;
@@ -330,8 +305,7 @@ class Entry {
   [[gnu::cold]] static bool uncommitted(const mpi::Datatype& type, const char* argument);
   [[gnu::cold]] static bool bad_count(int64_t count, const char* argument);
   [[gnu::cold]] static bool bad_tag(int tag, const char* argument);
-  [[gnu::cold]] static bool bad_rank(int error_class, int rank, const mpi::Comm& comm,
-                                     const char* argument);
+  [[gnu::cold]] static bool bad_rank(int error_class, int rank, const mpi::Comm& comm, const char* argument);
   [[gnu::cold]] static bool two_groups(const mpi::Comm& comm, const char* argument);
   [[gnu::cold]] static bool null_pointer(const char* argument);
   [[gnu::cold]] static bool null_buffer(int64_t count, const char* argument);
@@ -346,7 +320,7 @@ class Entry {
   mpi::Comm* on_ = nullptr;
   mpi::Window* window_ = nullptr;
   mpi::HasErrhandler* other_ = nullptr;  // a session
-  mpi::HasErrhandler* file_ = nullptr;  // or what stands for MPI_FILE_NULL
+  mpi::HasErrhandler* file_ = nullptr;   // or what stands for MPI_FILE_NULL
 };
 
 // What a query returns through an int: the standard has MPI_UNDEFINED for what does not fit.

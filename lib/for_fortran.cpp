@@ -17,10 +17,14 @@ using namespace tutti;
 
 mpi::HasErrhandler* object_of(int what, void* handle) {
   switch (what) {
-    case 0: return mpi::resolve<mpi::Comm>(static_cast<MPI_Comm>(handle));
-    case 1: return mpi::resolve<mpi::File>(static_cast<MPI_File>(handle));
-    case 2: return mpi::resolve<mpi::Window>(static_cast<MPI_Win>(handle));
-    default: return nullptr;
+    case 0:
+      return mpi::resolve<mpi::Comm>(static_cast<MPI_Comm>(handle));
+    case 1:
+      return mpi::resolve<mpi::File>(static_cast<MPI_File>(handle));
+    case 2:
+      return mpi::resolve<mpi::Window>(static_cast<MPI_Win>(handle));
+    default:
+      return nullptr;
   }
 }
 
@@ -33,10 +37,12 @@ uint16_t number_of(const char* function) {
 }  // namespace
 
 extern "C" {
-[[gnu::visibility("default")]] int tutti_watch_request(MPI_Request request, void (*watcher)(void*, int, int), void* state);
-[[gnu::visibility("default")]] int tutti_watch_window(MPI_Win win, int rank, void (*watcher)(void*, int, int), void* state);
-[[gnu::visibility("default")]] int tutti_watch_split(MPI_File file, const void* buffer, void (*watcher)(void*, int, int),
-                                                     void* state);
+[[gnu::visibility("default")]] int tutti_watch_request(MPI_Request request, void (*watcher)(void*, int, int),
+                                                       void* state);
+[[gnu::visibility("default")]] int tutti_watch_window(MPI_Win win, int rank, void (*watcher)(void*, int, int),
+                                                      void* state);
+[[gnu::visibility("default")]] int tutti_watch_split(MPI_File file, const void* buffer,
+                                                     void (*watcher)(void*, int, int), void* state);
 [[gnu::visibility("default")]] int tutti_refuse(const char* function, int what, void* handle, int error_class,
                                                 const char* sentence);
 }

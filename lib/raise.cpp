@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include "functions.hpp"
-
 #include "mpi/comm/comm.hpp"
 #include "mpi/object/entry.hpp"
 

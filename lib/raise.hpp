@@ -4,8 +4,8 @@
 #pragma once
 
 #include "base/result.hpp"
-#include "mpi/object/incident.hpp"
 #include "mpi/object/error.hpp"
+#include "mpi/object/incident.hpp"
 
 namespace tutti::lib {
 

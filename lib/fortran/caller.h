@@ -6,26 +6,25 @@
 
 #include "conversion.h"
 
-extern const void **tutti_caller(void) __attribute__((weak));
+extern const void** tutti_caller(void) __attribute__((weak));
 
 struct caller {
   const void **place, *outer; /* outer: a procedure may run in a callback of another one */
 };
 
-static inline struct caller caller_enter(const void *address) {
-  static _Thread_local const void *nowhere;
-  static _Thread_local __attribute__((tls_model("initial-exec"))) const void **place;
+static inline struct caller caller_enter(const void* address) {
+  static _Thread_local const void* nowhere;
+  static _Thread_local __attribute__((tls_model("initial-exec"))) const void** place;
   if (UNLIKELY(!place)) place = tutti_caller ? tutti_caller() : &nowhere;
   const struct caller c = {place, *place};
   *place = address;
   return c;
 }
-static inline void caller_leave(const struct caller *c) {
+static inline void caller_leave(const struct caller* c) {
   *c->place = c->outer;
 }
 
-#define ENTER()                                          \
-  __attribute__((cleanup(caller_leave), unused)) const struct caller caller_ = \
-      caller_enter(__builtin_return_address(0))
+#define ENTER() \
+  __attribute__((cleanup(caller_leave), unused)) const struct caller caller_ = caller_enter(__builtin_return_address(0))
 
 #endif

@@ -14,7 +14,7 @@ enum { kMaxRank = 15 };
 
 /* What the rest of the library knows of an array, whoever has described it. */
 struct array {
-  char *base;
+  char* base;
   size_t elem_len;
   int rank;
   struct dimension {
@@ -24,15 +24,15 @@ struct array {
 
 enum described {
   kWell,
-  kFormer,   /* by an object that was compiled when the modules wanted C's descriptors */
-  kUntold,   /* the descriptor does not tell how long an element is, or how far the next one */
+  kFormer, /* by an object that was compiled when the modules wanted C's descriptors */
+  kUntold, /* the descriptor does not tell how long an element is, or how far the next one */
 };
 
 #ifdef TUTTI_FORTRAN_OWN_DESCRIPTORS
 
 /* gfortran's since GCC 9, which libgfortran.h has. */
 typedef struct {
-  char *base_addr;
+  char* base_addr;
   size_t offset;
   size_t elem_len;
   int version;
@@ -47,11 +47,11 @@ typedef struct {
 enum { kComplexType = 4, kDerivedType = 5, kCharacterType = 6 }; /* below them integers, logicals and reals */
 
 /* C's descriptor has its version, rank and type where this one has the length of an element. */
-static inline int is_former(const descriptor *d) {
+static inline int is_former(const descriptor* d) {
   return d->elem_len >> 40 != 0;
 }
 /* Variables come with a lower bound of 1, and copies with one of 0. */
-static inline int is_copy(const descriptor *d) {
+static inline int is_copy(const descriptor* d) {
 #ifdef TUTTI_FORTRAN_COPIES_ARE_TOLD
   return d->rank != 0 && d->dim[0].lower_bound == 0;
 #else
@@ -62,7 +62,7 @@ static inline int is_copy(const descriptor *d) {
 
 /* Whether its address is all that there is to know of the buffer: it has no gaps, and is none of the rare ones that
  * array_of() looks at. */
-static inline int is_plain(const descriptor *d) {
+static inline int is_plain(const descriptor* d) {
   ptrdiff_t expected = 1;
   if (d->rank == 0) return !is_former(d);
   if (UNLIKELY(is_former(d) | is_copy(d) | ((size_t)d->span != d->elem_len))) return 0;
@@ -76,7 +76,7 @@ static inline int is_plain(const descriptor *d) {
 }
 
 /* Whether the span may be that of a pointer to components, which are shorter than it. */
-static inline int may_be_span(const descriptor *d) {
+static inline int may_be_span(const descriptor* d) {
   enum { kLongType = 1 << 24 };
   const size_t whole = d->type == kComplexType ? d->elem_len / 2 : d->elem_len;
   const ptrdiff_t aligned = d->type <= kComplexType && whole > 0 && whole <= 8 ? (ptrdiff_t)whole : 1;
@@ -84,7 +84,7 @@ static inline int may_be_span(const descriptor *d) {
 }
 
 /* 0: it is not known. */
-static inline ptrdiff_t span_of(const descriptor *d) {
+static inline ptrdiff_t span_of(const descriptor* d) {
   if (d->type > kCharacterType) return d->span > 0 ? d->span : 0; /* polymorphic: its length is in the span alone */
   if ((size_t)d->span == d->elem_len) return d->span;
 #ifdef TUTTI_FORTRAN_SPANS_MAY_BE_UNSET
@@ -99,7 +99,7 @@ static inline ptrdiff_t span_of(const descriptor *d) {
 #endif
 }
 
-static inline enum described array_of(const descriptor *d, struct array *a) {
+static inline enum described array_of(const descriptor* d, struct array* a) {
   *a = (struct array){d->base_addr, d->elem_len, 0, {{0, 0}}};
   if (is_former(d)) return kFormer;
   if (d->rank == 0 || !d->base_addr) return kWell; /* nothing else is set of what is not there */
@@ -119,8 +119,8 @@ static inline enum described array_of(const descriptor *d, struct array *a) {
   return how;
 }
 
-static inline size_t element_length(const descriptor *d) {
-  return is_former(d) ? d->offset : d->elem_len;  /* which is where C's has the length */
+static inline size_t element_length(const descriptor* d) {
+  return is_former(d) ? d->offset : d->elem_len; /* which is where C's has the length */
 }
 
 #else
@@ -129,17 +129,17 @@ static inline size_t element_length(const descriptor *d) {
 
 typedef CFI_cdesc_t descriptor;
 
-static inline int is_former(const descriptor *d) {
+static inline int is_former(const descriptor* d) {
   (void)d;
   return 0;
 }
-static inline int is_copy(const descriptor *d) {
+static inline int is_copy(const descriptor* d) {
   (void)d;
   return 0;
 }
 
 /* The compiler calls something else polymorphic, as probe.sh has found. */
-static inline int is_untold(const descriptor *d) {
+static inline int is_untold(const descriptor* d) {
 #ifdef TUTTI_FORTRAN_OTHERS_ARE_WRONG
   return d->type == CFI_type_other;
 #else
@@ -148,7 +148,7 @@ static inline int is_untold(const descriptor *d) {
 #endif
 }
 
-static inline int is_plain(const descriptor *d) {
+static inline int is_plain(const descriptor* d) {
   ptrdiff_t expected = (ptrdiff_t)d->elem_len;
   if (UNLIKELY(is_untold(d))) return 0;
   for (int i = 0; i < d->rank; i++) {
@@ -159,25 +159,25 @@ static inline int is_plain(const descriptor *d) {
   return 1;
 }
 
-static inline enum described array_of(const descriptor *d, struct array *a) {
-  *a = (struct array){(char *)d->base_addr, d->elem_len, d->rank, {{0, 0}}};
+static inline enum described array_of(const descriptor* d, struct array* a) {
+  *a = (struct array){(char*)d->base_addr, d->elem_len, d->rank, {{0, 0}}};
   for (int i = 0; i < d->rank; i++) a->dim[i] = (struct dimension){d->dim[i].extent, d->dim[i].sm};
   return is_untold(d) ? kUntold : kWell;
 }
 
-static inline size_t element_length(const descriptor *d) {
+static inline size_t element_length(const descriptor* d) {
   return d->elem_len;
 }
 
 #endif
 
-static inline int is_empty(const struct array *a) {
+static inline int is_empty(const struct array* a) {
   for (int i = 0; i < a->rank; i++)
     if (a->dim[i].extent <= 0) return 1;
   return 0;
 }
 
-static inline int has_gaps(const struct array *a) {
+static inline int has_gaps(const struct array* a) {
   ptrdiff_t expected = (ptrdiff_t)a->elem_len;
   if (is_empty(a)) return 0;
   for (int i = 0; i < a->rank; i++) {

@@ -19,8 +19,8 @@ static void tell_of_fortran(void) {
     return;
   }
   if (PMPI_Info_create(&info) != MPI_SUCCESS) return;
-  static const char *const sizes[][2] = {{"mpi_logical_size", "4"}, {"mpi_integer_size", "4"},
-                                         {"mpi_real_size", "4"}, {"mpi_double_precision_size", "8"}};
+  static const char* const sizes[][2] = {
+      {"mpi_logical_size", "4"}, {"mpi_integer_size", "4"}, {"mpi_real_size", "4"}, {"mpi_double_precision_size", "8"}};
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) PMPI_Info_set(info, sizes[i][0], sizes[i][1]);
   PMPI_Abi_set_fortran_info(info);
   PMPI_Info_free(&info);
@@ -33,8 +33,8 @@ static void tell_of_fortran(void) {
 #define TS(name) mpi_##name##_f08ts_
 #define F08(name) mpi_##name##_f08_
 #define NAME_OF(name) "mpi_" #name "_"
-#include "special.inc"
 #include "procedures.inc"
+#include "special.inc"
 #undef C
 #undef F
 #undef TS
@@ -47,5 +47,5 @@ static void tell_of_fortran(void) {
 #define TS(name) pmpi_##name##_f08ts_
 #define F08(name) pmpi_##name##_f08_
 #define NAME_OF(name) "pmpi_" #name "_"
-#include "special.inc"
 #include "procedures.inc"
+#include "special.inc"

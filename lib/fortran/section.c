@@ -12,7 +12,7 @@
 enum refusal { kNeedsCopy, kBefore, kTooMany, kMemory, kCompilersCopy, kLengthUntold, kFormerObject, kRefusals };
 static const struct {
   int class;
-  const char *sentence;
+  const char* sentence;
 } refusals[kRefusals] = {
     {MPI_ERR_BUFFER,
      "the buffer is a section with gaps and the datatype has gaps of its own, or lies otherwise than the section's "
@@ -20,26 +20,31 @@ static const struct {
      "complete: pass an array without gaps"},
     {MPI_ERR_TYPE, "the buffer is a section with gaps, before which the datatype would reach"},
     {MPI_ERR_COUNT, "the section has fewer elements than count and datatype say"},
-    {MPI_ERR_BUFFER, "the buffer is a section with gaps, where MPI wants memory as a whole: pass an array without gaps"},
     {MPI_ERR_BUFFER,
-     "the compiler hands over a copy of the buffer, which is a component of an array (or an expression) and gone when this "
+     "the buffer is a section with gaps, where MPI wants memory as a whole: pass an array without gaps"},
+    {MPI_ERR_BUFFER,
+     "the compiler hands over a copy of the buffer, which is a component of an array (or an expression) and gone when "
+     "this "
      "call returns, before its operation is complete: pass the component of the first element, as in a(1)%x, and a "
      "datatype with the extent of an element of the array (MPI_Type_create_resized), or make a call that blocks"},
     {MPI_ERR_BUFFER,
-     "the compiler does not tell how far the elements of the buffer lie from each other, which is an array of an extended "
-     "type, a pointer to components, or was allocated by assigning RESHAPE, MATMUL or the like: pass its first element, or "
+     "the compiler does not tell how far the elements of the buffer lie from each other, which is an array of an "
+     "extended "
+     "type, a pointer to components, or was allocated by assigning RESHAPE, MATMUL or the like: pass its first "
+     "element, or "
      "allocate it before it is assigned"},
     {MPI_ERR_BUFFER,
-     "the object file that calls has been compiled with the modules of an earlier Tutti, which describe buffers in another "
+     "the object file that calls has been compiled with the modules of an earlier Tutti, which describe buffers in "
+     "another "
      "way: compile it again"},
 };
 
 /* lib/for_fortran.cpp: the library of C names the call and its line. Above another one the error is one that the
  * program might have added itself. */
-extern int tutti_refuse(const char *function, int what, void *handle, int error_class, const char *sentence)
+extern int tutti_refuse(const char* function, int what, void* handle, int error_class, const char* sentence)
     __attribute__((weak));
 
-static int refuse(struct section *section, enum refusal why, struct raised_on on) {
+static int refuse(struct section* section, enum refusal why, struct raised_on on) {
   section->is_refused = 1;
   if (tutti_refuse) return tutti_refuse(on.function, on.what, on.handle, refusals[why].class, refusals[why].sentence);
   static int codes[kRefusals];
@@ -50,9 +55,11 @@ static int refuse(struct section *section, enum refusal why, struct raised_on on
   const int code = codes[why] ? codes[why] : refusals[why].class;
   pthread_mutex_unlock(&lock);
   switch (on.what) {
+      // clang-format off
     case kOnComm: PMPI_Comm_call_errhandler((MPI_Comm)on.handle, code); break;
     case kOnFile: PMPI_File_call_errhandler((MPI_File)on.handle, code); break;
     case kOnWin: PMPI_Win_call_errhandler((MPI_Win)on.handle, code); break;
+      // clang-format on
   }
   return code;
 }
@@ -60,20 +67,20 @@ static int refuse(struct section *section, enum refusal why, struct raised_on on
 /* --- copies. Those that outlive their call belong to its request; the library of MPI tells what becomes of that. */
 
 struct kept_copy {
-  char *packed;
-  char *was;   /* what stood in it when the operation started; NULL: the operation only reads it */
+  char* packed;
+  char* was;   /* what stood in it when the operation started; NULL: the operation only reads it */
   size_t used; /* bytes of it that the operation may change */
   size_t partition, partitions_apart; /* bytes that a partition spans, and between the first ones of two; 0: none */
-  int is_open; /* what the operation puts there shall still go back */
-  struct array of; /* the descriptor itself may be gone */
+  int is_open;                        /* what the operation puts there shall still go back */
+  struct array of;                    /* the descriptor itself may be gone */
 };
 
 /* lib/for_fortran.cpp; another library of the ABI has no such function. */
 enum watched { kStarts, kEnds, kGoes, kReady, kArrived };
-typedef void watch_function(void *state, int what, int partition);
-extern int tutti_watch_request(MPI_Request request, watch_function *watcher, void *state) __attribute__((weak));
-extern int tutti_watch_window(MPI_Win win, int rank, watch_function *watcher, void *state) __attribute__((weak));
-extern int tutti_watch_split(MPI_File file, const void *buffer, watch_function *watcher, void *state)
+typedef void watch_function(void* state, int what, int partition);
+extern int tutti_watch_request(MPI_Request request, watch_function* watcher, void* state) __attribute__((weak));
+extern int tutti_watch_window(MPI_Win win, int rank, watch_function* watcher, void* state) __attribute__((weak));
+extern int tutti_watch_split(MPI_File file, const void* buffer, watch_function* watcher, void* state)
     __attribute__((weak));
 
 static int is_told(int flow) {
@@ -83,18 +90,18 @@ static int is_told(int flow) {
 
 /* To the section goes what the operation has changed: whatever else has changed there since it started, in the gaps of
  * a datatype or in a partition that has arrived, is the program's. */
-static void put_back(char *to, char *from, char *was, size_t length) {
+static void put_back(char* to, char* from, char* was, size_t length) {
   if (memcmp(from, was, length) == 0) return;
   for (size_t i = 0; i < length; i++)
     if (from[i] != was[i]) to[i] = was[i] = from[i];
 }
 
 /* Bytes [from, to) of the copy, and the section's elements that they are. */
-static void copy(const struct kept_copy *c, size_t from, size_t to, int back) {
-  const struct array *const a = &c->of;
+static void copy(const struct kept_copy* c, size_t from, size_t to, int back) {
+  const struct array* const a = &c->of;
   ptrdiff_t at[kMaxRank] = {0}, before = (ptrdiff_t)(from / a->elem_len);
   size_t skipped = from % a->elem_len;
-  char *element = a->base;
+  char* element = a->base;
   for (int i = 0; i < a->rank; i++) {
     at[i] = before % a->dim[i].extent;
     before /= a->dim[i].extent;
@@ -117,36 +124,38 @@ static void copy(const struct kept_copy *c, size_t from, size_t to, int back) {
   }
 }
 
-static void fill_copy(struct kept_copy *c) {
+static void fill_copy(struct kept_copy* c) {
   copy(c, 0, c->used, 0);
   if (c->was) memcpy(c->was, c->packed, c->used);
 }
-static void copy_back(struct kept_copy *c) {
+static void copy_back(struct kept_copy* c) {
   if (c->is_open && c->was) copy(c, 0, c->used, 1);
   c->is_open = 0;
 }
-static void free_copy(struct kept_copy *c) {
+static void free_copy(struct kept_copy* c) {
   free(c->was);
   free(c->packed);
   free(c);
 }
 
-static void copy_partition(struct kept_copy *c, int partition, int back) {
+static void copy_partition(struct kept_copy* c, int partition, int back) {
   const size_t from = (size_t)partition * c->partitions_apart;
   copy(c, from, from + c->partition, back);
 }
 
-static void on_request(void *state, int what, int partition) {
-  struct kept_copy *const c = (struct kept_copy *)state;
+static void on_request(void* state, int what, int partition) {
+  struct kept_copy* const c = (struct kept_copy*)state;
   switch ((enum watched)what) {
     case kStarts:
       /* The partitions of a send are still the program's. */
       if (!c->partition || c->was) fill_copy(c);
       c->is_open = 1;
       return;
+      // clang-format off
     case kEnds: copy_back(c); return;
     case kGoes: free_copy(c); return;
     case kReady: copy_partition(c, partition, 0); return;
+    // clang-format on
     case kArrived:
       if (c->is_open) copy_partition(c, partition, 1);
       return;
@@ -154,7 +163,7 @@ static void on_request(void *state, int what, int partition) {
 }
 
 /* How many bytes `count` elements of a datatype take in an array without gaps; -1 if they begin before it. */
-static int span(MPI_Count count, MPI_Datatype type, MPI_Count *bytes) {
+static int span(MPI_Count count, MPI_Datatype type, MPI_Count* bytes) {
   MPI_Count low = 0, extent = 0, true_low = 0, true_extent = 0; /* an error handler may leave no error */
   int error = PMPI_Type_get_extent_c(type, &low, &extent);
   if (error == MPI_SUCCESS) error = PMPI_Type_get_true_extent_c(type, &true_low, &true_extent);
@@ -162,7 +171,7 @@ static int span(MPI_Count count, MPI_Datatype type, MPI_Count *bytes) {
   return error;
 }
 
-static size_t bytes_in(const struct array *a) {
+static size_t bytes_in(const struct array* a) {
   size_t bytes = a->elem_len;
   for (int i = 0; i < a->rank; i++) bytes *= a->dim[i].extent > 0 ? (size_t)a->dim[i].extent : 0;
   return bytes;
@@ -174,9 +183,9 @@ static int may_copy_again(enum section_use use, int flow) {
 }
 
 /* A copy of `used` bytes, which the call works on. */
-static int make_copy(struct section *section, const struct array *of, size_t used, int flow) {
-  struct kept_copy *const c = (struct kept_copy *)malloc(sizeof *c);
-  char *const packed = (char *)malloc(used + 1), *const was = flow & kOut ? (char *)malloc(used + 1) : NULL;
+static int make_copy(struct section* section, const struct array* of, size_t used, int flow) {
+  struct kept_copy* const c = (struct kept_copy*)malloc(sizeof *c);
+  char *const packed = (char*)malloc(used + 1), *const was = flow & kOut ? (char*)malloc(used + 1) : NULL;
   if (!c || !packed || (!was && (flow & kOut))) {
     free(c);
     free(packed);
@@ -190,7 +199,7 @@ static int make_copy(struct section *section, const struct array *of, size_t use
   return MPI_SUCCESS;
 }
 
-int section_make(struct section *section, const descriptor *by, MPI_Count *count, MPI_Datatype *type,
+int section_make(struct section* section, const descriptor* by, MPI_Count* count, MPI_Datatype* type,
                  enum section_use use, int flow, struct raised_on on) {
   struct array of;
   const enum described how = array_of(by, &of);
@@ -211,9 +220,12 @@ int section_make(struct section *section, const descriptor *by, MPI_Count *count
     if (use != kReduced && !is_compilers) {
       int error = MPI_SUCCESS;
       switch (section_type(&of, count, type, use == kBlocks, &section->type, &error)) {
-        case kTypeMade: return error;
-        case kTooFew: return refuse(section, kTooMany, on);
-        case kNoType: break;
+        case kTypeMade:
+          return error;
+        case kTooFew:
+          return refuse(section, kTooMany, on);
+        case kNoType:
+          break;
       }
     }
     if (use != kBlocks) {
@@ -229,39 +241,40 @@ int section_make(struct section *section, const descriptor *by, MPI_Count *count
   return make_copy(section, &of, used, flow);
 }
 
-int section_partitions(struct section *section, int partitions, MPI_Count count, MPI_Datatype type,
+int section_partitions(struct section* section, int partitions, MPI_Count count, MPI_Datatype type,
                        struct raised_on on) {
-  struct kept_copy *const c = section->copy;
+  struct kept_copy* const c = section->copy;
   MPI_Count low = 0, extent = 0, bytes = 0;
   int error = PMPI_Type_get_extent_c(type, &low, &extent);
   if (error == MPI_SUCCESS) error = span(count, type, &bytes);
   if (error != MPI_SUCCESS || partitions <= 0) return error; /* the call itself judges that */
   if (bytes < 0) return refuse(section, kBefore, on);
   const MPI_Count used = (MPI_Count)c->used, apart = count * extent;
-  if (bytes > used || (partitions > 1 && apart > (used - bytes) / (partitions - 1))) return refuse(section, kTooMany, on);
+  if (bytes > used || (partitions > 1 && apart > (used - bytes) / (partitions - 1)))
+    return refuse(section, kTooMany, on);
   c->partition = (size_t)bytes;
   c->partitions_apart = (size_t)apart;
   c->used = (size_t)((partitions - 1) * apart + bytes);
   return MPI_SUCCESS;
 }
 
-void section_keep(struct section *section, MPI_Request request, int is_persistent) {
-  struct kept_copy *const c = section->copy;
+void section_keep(struct section* section, MPI_Request request, int is_persistent) {
+  struct kept_copy* const c = section->copy;
   c->is_open = !is_persistent;
   if (tutti_watch_request(request, on_request, c)) section->copy = NULL;
   /* Otherwise it is over already, which section_end() makes of it. */
   c->is_open |= section->copy != NULL;
 }
 
-void section_keep_for_window(struct section *section, MPI_Win win, int rank) {
+void section_keep_for_window(struct section* section, MPI_Win win, int rank) {
   if (tutti_watch_window(win, rank, on_request, section->copy)) section->copy = NULL;
 }
 
-void section_keep_for_split(struct section *section, MPI_File file, const descriptor *of) {
+void section_keep_for_split(struct section* section, MPI_File file, const descriptor* of) {
   if (tutti_watch_split(file, address_in(of->base_addr), on_request, section->copy)) section->copy = NULL;
 }
 
-void section_end(struct section *section) {
+void section_end(struct section* section) {
   if (section->type) section_type_end(section->type);
   if (!section->copy) return;
   copy_back(section->copy);

@@ -37,32 +37,32 @@ struct kept_copy;    /* the copy, and where it came from */
 struct section_type; /* section_type.h */
 
 struct section {
-  void *address;
-  struct kept_copy *copy;    /* NULL: none */
-  struct section_type *type; /* NULL: none */
+  void* address;
+  struct kept_copy* copy;    /* NULL: none */
+  struct section_type* type; /* NULL: none */
   int is_refused;            /* the call must not be made, even where an error handler leaves MPI_SUCCESS */
 };
 
 /* By which function, and on what, a refusal is raised. */
 struct raised_on {
-  const char *function;
+  const char* function;
   enum { kOnComm, kOnFile, kOnWin } what;
-  void *handle;
+  void* handle;
 };
 
-HIDDEN extern int section_make(struct section *section, const descriptor *by, MPI_Count *count, MPI_Datatype *type,
+HIDDEN extern int section_make(struct section* section, const descriptor* by, MPI_Count* count, MPI_Datatype* type,
                                enum section_use use, int flow, struct raised_on on);
-HIDDEN extern void section_end(struct section *section);
+HIDDEN extern void section_end(struct section* section);
 /* There are `partitions` of `count` elements each in the buffer: behind section_begin(), with the call's own arguments. */
-HIDDEN extern int section_partitions(struct section *section, int partitions, MPI_Count count, MPI_Datatype type,
+HIDDEN extern int section_partitions(struct section* section, int partitions, MPI_Count count, MPI_Datatype type,
                                      struct raised_on on);
 /* The copy belongs to the request from now on, which may start (and copy) again if it is persistent. */
-HIDDEN extern void section_keep(struct section *section, MPI_Request request, int is_persistent);
+HIDDEN extern void section_keep(struct section* section, MPI_Request request, int is_persistent);
 /* Or to the window, until what has been started at `rank` is complete there, or to the file, until the access ends. */
-HIDDEN extern void section_keep_for_window(struct section *section, MPI_Win win, int rank);
-HIDDEN extern void section_keep_for_split(struct section *section, MPI_File file, const descriptor *of);
+HIDDEN extern void section_keep_for_window(struct section* section, MPI_Win win, int rank);
+HIDDEN extern void section_keep_for_split(struct section* section, MPI_File file, const descriptor* of);
 
-static inline int section_begin(struct section *section, const descriptor *of, MPI_Count *count, MPI_Datatype *type,
+static inline int section_begin(struct section* section, const descriptor* of, MPI_Count* count, MPI_Datatype* type,
                                 enum section_use use, int flow, struct raised_on on) {
   section->address = address_in(of->base_addr);
   section->copy = NULL;

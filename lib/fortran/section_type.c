@@ -19,11 +19,11 @@ struct key {
   struct shape shape;
 };
 
-static struct shape shape_of(const struct array *a) {
+static struct shape shape_of(const struct array* a) {
   struct shape s = {0};
   for (int i = 0; i < a->rank; i++) {
     if (a->dim[i].extent == 1) continue;
-    struct line *last = s.rank ? &s.line[s.rank - 1] : NULL;
+    struct line* last = s.rank ? &s.line[s.rank - 1] : NULL;
     if (last && last->extent * last->stride == a->dim[i].stride)
       last->extent *= a->dim[i].extent;
     else
@@ -58,7 +58,7 @@ static struct made resized(struct made from, MPI_Count extent) {
 }
 
 /* The first `count` elements of the lowest `rank` lines, in the order of Fortran. */
-static struct made first_elements(MPI_Datatype unit, const struct shape *s, int rank, MPI_Count count) {
+static struct made first_elements(MPI_Datatype unit, const struct shape* s, int rank, MPI_Count count) {
   MPI_Count below = 1;
   for (int i = 0; i + 1 < rank; i++) below *= s->line[i].extent;
   if (rank == 0) return (struct made){unit, 0, MPI_SUCCESS};
@@ -80,15 +80,15 @@ static struct made first_elements(MPI_Datatype unit, const struct shape *s, int 
 /* The datatype and count whose elements are those of the array: `count` of MPI_Type_contiguous(3, MPI_REAL) on an
  * array of REAL is 3 * count of MPI_REAL, and one element of a derived type may be 24 of MPI_BYTE. No other
  * derived type lies on elements alone. */
-static int is_by_elements(size_t length, MPI_Datatype type, MPI_Count count, struct made *unit, MPI_Count *units) {
+static int is_by_elements(size_t length, MPI_Datatype type, MPI_Count count, struct made* unit, MPI_Count* units) {
   struct made now = {type, 0, MPI_SUCCESS};
   for (;;) {
     int ints = 0, addresses = 0, types = 0, combiner = 0, n = 0;
     MPI_Aint address;
     MPI_Datatype inner;
     if (PMPI_Type_get_envelope(now.type, &ints, &addresses, &types, &combiner) != MPI_SUCCESS) break;
-    if (combiner == MPI_COMBINER_NAMED || combiner == MPI_COMBINER_F90_REAL ||
-        combiner == MPI_COMBINER_F90_INTEGER || combiner == MPI_COMBINER_F90_COMPLEX) {
+    if (combiner == MPI_COMBINER_NAMED || combiner == MPI_COMBINER_F90_REAL || combiner == MPI_COMBINER_F90_INTEGER ||
+        combiner == MPI_COMBINER_F90_COMPLEX) {
       MPI_Count size = 0;
       if (PMPI_Type_size_c(now.type, &size) != MPI_SUCCESS || size <= 0) break;
       *units = count;
@@ -105,8 +105,9 @@ static int is_by_elements(size_t length, MPI_Datatype type, MPI_Count count, str
     if (combiner == MPI_COMBINER_CONTIGUOUS) count *= n;
     if (now.owned) PMPI_Type_free(&now.type);
     PMPI_Type_get_envelope(inner, &ints, &addresses, &types, &combiner);
-    now = (struct made){inner, combiner != MPI_COMBINER_NAMED && combiner != MPI_COMBINER_F90_REAL &&
-                                   combiner != MPI_COMBINER_F90_INTEGER && combiner != MPI_COMBINER_F90_COMPLEX,
+    now = (struct made){inner,
+                        combiner != MPI_COMBINER_NAMED && combiner != MPI_COMBINER_F90_REAL &&
+                            combiner != MPI_COMBINER_F90_INTEGER && combiner != MPI_COMBINER_F90_COMPLEX,
                         MPI_SUCCESS};
   }
   if (now.owned) PMPI_Type_free(&now.type);
@@ -114,8 +115,8 @@ static int is_by_elements(size_t length, MPI_Datatype type, MPI_Count count, str
 }
 
 /* Whether a datatype can stand for the section; if so, it, and how many of it. */
-static enum section_type_is make(const struct key *key, struct made *result, MPI_Count *count) {
-  const struct shape *const s = &key->shape;
+static enum section_type_is make(const struct key* key, struct made* result, MPI_Count* count) {
+  const struct shape* const s = &key->shape;
   struct made unit;
   MPI_Count units = 0, elements = 1, below = 1;
   if (!is_by_elements(key->elem_len, key->of, key->count, &unit, &units)) return kNoType;
@@ -162,7 +163,7 @@ static enum { kNotYet, kOpen, kClosed } store = kNotYet;
 static unsigned long long uses;
 static pthread_mutex_t store_lock = PTHREAD_MUTEX_INITIALIZER;
 
-static int close_store(MPI_Comm comm, int keyval, void *value, void *extra) {
+static int close_store(MPI_Comm comm, int keyval, void* value, void* extra) {
   (void)comm, (void)keyval, (void)value, (void)extra;
   pthread_mutex_lock(&store_lock);
   store = kClosed;
@@ -190,14 +191,14 @@ static void open_store(void) {
   pthread_mutex_unlock(&store_lock);
 }
 
-static int is_same(const struct key *a, const struct key *b) {
+static int is_same(const struct key* a, const struct key* b) {
   return a->of == b->of && a->count == b->count && a->elem_len == b->elem_len && a->is_blocks == b->is_blocks &&
          a->shape.rank == b->shape.rank &&
          memcmp(a->shape.line, b->shape.line, sizeof a->shape.line[0] * (size_t)a->shape.rank) == 0;
 }
 
-static struct section_type *find_kept(const struct key *key) {
-  struct section_type *found = NULL;
+static struct section_type* find_kept(const struct key* key) {
+  struct section_type* found = NULL;
   pthread_mutex_lock(&store_lock);
   for (int i = 0; store == kOpen && i < kKept && !found; i++)
     if (kept[i].is_kept && is_same(&kept[i].key, key)) found = &kept[i];
@@ -210,8 +211,8 @@ static struct section_type *find_kept(const struct key *key) {
 }
 
 /* The place of the one that nobody has used for longest; NULL: none is to spare. `old` is what was there. */
-static struct section_type *keep(const struct section_type *made, MPI_Datatype *old) {
-  struct section_type *place = NULL;
+static struct section_type* keep(const struct section_type* made, MPI_Datatype* old) {
+  struct section_type* place = NULL;
   pthread_mutex_lock(&store_lock);
   for (int i = 0; store == kOpen && i < kKept; i++)
     if (!kept[i].users && (!place || kept[i].last_use < place->last_use)) place = &kept[i];
@@ -225,8 +226,8 @@ static struct section_type *keep(const struct section_type *made, MPI_Datatype *
   return place;
 }
 
-enum section_type_is section_type(const struct array *of, MPI_Count *count, MPI_Datatype *type, int is_blocks,
-                                  struct section_type **made, int *error) {
+enum section_type_is section_type(const struct array* of, MPI_Count* count, MPI_Datatype* type, int is_blocks,
+                                  struct section_type** made, int* error) {
   struct section_type now = {.key = {*type, *count, of->elem_len, is_blocks, shape_of(of)}, .users = 1};
   const int is_predefined = (uintptr_t)*type < 0x1000;
   *made = is_predefined ? find_kept(&now.key) : NULL;
@@ -243,7 +244,7 @@ enum section_type_is section_type(const struct array *of, MPI_Count *count, MPI_
       *made = keep(&now, &old);
       if (old != MPI_DATATYPE_NULL) PMPI_Type_free(&old);
     }
-    if (!*made && (*made = (struct section_type *)malloc(sizeof now))) **made = now;
+    if (!*made && (*made = (struct section_type*)malloc(sizeof now))) **made = now;
     if (!*made) {
       PMPI_Type_free(&now.type);
       *error = MPI_ERR_NO_MEM;
@@ -255,7 +256,7 @@ enum section_type_is section_type(const struct array *of, MPI_Count *count, MPI_
   return kTypeMade;
 }
 
-void section_type_end(struct section_type *made) {
+void section_type_end(struct section_type* made) {
   if (made->is_kept) { /* which stays so while it has users */
     pthread_mutex_lock(&store_lock);
     made->users--;

@@ -16,8 +16,8 @@ enum section_type_is {
 
 /* Of `count` elements of `type` in the section, or of blocks of so many; replaces both by what is to be given to
  * MPI until section_type_end(), also by an operation that outlives that. */
-HIDDEN extern enum section_type_is section_type(const struct array *of, MPI_Count *count, MPI_Datatype *type,
-                                                int is_blocks, struct section_type **made, int *error);
-HIDDEN extern void section_type_end(struct section_type *made);
+HIDDEN extern enum section_type_is section_type(const struct array* of, MPI_Count* count, MPI_Datatype* type,
+                                                int is_blocks, struct section_type** made, int* error);
+HIDDEN extern void section_type_end(struct section_type* made);
 
 #endif

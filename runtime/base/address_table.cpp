@@ -46,7 +46,7 @@ Error write_address_table(const std::string& file, const std::vector<std::string
 std::optional<AddressTable> AddressTable::open(const std::string& file) {
   const int fd = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return std::nullopt;
-  struct stat status {};
+  struct stat status{};
   void* mapped = MAP_FAILED;
   if (::fstat(fd, &status) == 0 && static_cast<size_t>(status.st_size) >= kHeader)
     mapped = ::mmap(nullptr, static_cast<size_t>(status.st_size), PROT_READ, MAP_SHARED, fd, 0);

@@ -50,9 +50,7 @@ class ByProcess {
   };
 
   // Consecutive numbers, and those of every so many-th process, come apart.
-  size_t home_of(int process) const {
-    return static_cast<uint32_t>(process) * uint32_t{0x9E3779B1} >> shift_;
-  }
+  size_t home_of(int process) const { return static_cast<uint32_t>(process) * uint32_t{0x9E3779B1} >> shift_; }
   size_t behind(size_t slot) const { return (slot + 1) & (slots_.size() - 1); }
 
   [[gnu::noinline]] Value* find_behind(int process) {

@@ -15,7 +15,7 @@ namespace tutti {
 using Bytes = std::vector<std::byte>;
 
 template <class T>
-requires std::is_trivially_copyable_v<T>
+  requires std::is_trivially_copyable_v<T>
 void put(Bytes& to, const T& value) {
   const size_t at = to.size();
   to.resize(at + sizeof value);
@@ -29,7 +29,7 @@ inline void put_text(Bytes& to, const std::string& text) {
 
 // False if there is too little; then `value` is as it was.
 template <class T>
-requires std::is_trivially_copyable_v<T>
+  requires std::is_trivially_copyable_v<T>
 bool get(std::span<const std::byte>& from, T& value) {
   if (from.size() < sizeof value) return false;
   std::memcpy(&value, from.data(), sizeof value);

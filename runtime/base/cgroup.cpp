@@ -51,8 +51,7 @@ void each_folder(const std::string& groups, const std::string& mount, const std:
 double cgroup_quota(const std::string& groups, const std::string& mount) {
   double tightest = 0;
   each_folder(groups, mount, "cpu", [&](const std::string& folder) {
-    if (const double quota = quota_of(folder); quota > 0)
-      tightest = tightest > 0 ? std::min(tightest, quota) : quota;
+    if (const double quota = quota_of(folder); quota > 0) tightest = tightest > 0 ? std::min(tightest, quota) : quota;
     return false;
   });
   return tightest;
@@ -71,15 +70,13 @@ std::vector<int> cgroup_processors(const std::string& groups, const std::string&
   return processors;
 }
 
-std::optional<CgroupProcesses> cgroup_processes(const std::string& groups,
-                                                const std::string& mount) {
+std::optional<CgroupProcesses> cgroup_processes(const std::string& groups, const std::string& mount) {
   std::optional<CgroupProcesses> tightest;
   const auto room = [](const CgroupProcesses& p) { return p.most > p.used ? p.most - p.used : 0; };
   each_folder(groups, mount, "pids", [&](const std::string& folder) {
     CgroupProcesses found{};
     // "max", which is no number, says that there is no limit.
-    if (std::ifstream(folder + "/pids.max") >> found.most &&
-        std::ifstream(folder + "/pids.current") >> found.used &&
+    if (std::ifstream(folder + "/pids.max") >> found.most && std::ifstream(folder + "/pids.current") >> found.used &&
         (!tightest || room(found) < room(*tightest)))
       tightest = found;
     return false;

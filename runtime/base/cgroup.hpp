@@ -12,8 +12,7 @@ namespace tutti {
 
 // Cores' worth of time: the tightest quota of our control group and those above it; 0: no limit.
 // In a container the file may name groups of which only the outermost is to be seen, as the root.
-double cgroup_quota(const std::string& groups = "/proc/self/cgroup",
-                    const std::string& mount = "/sys/fs/cgroup");
+double cgroup_quota(const std::string& groups = "/proc/self/cgroup", const std::string& mount = "/sys/fs/cgroup");
 // The processors of our control group, whichever of them this process is bound to; none: not known.
 std::vector<int> cgroup_processors(const std::string& groups = "/proc/self/cgroup",
                                    const std::string& mount = "/sys/fs/cgroup");
@@ -26,8 +25,7 @@ struct CgroupProcesses {
 std::optional<CgroupProcesses> cgroup_processes(const std::string& groups = "/proc/self/cgroup",
                                                 const std::string& mount = "/sys/fs/cgroup");
 // Bytes of memory: the tightest limit of our control group and those above it; 0: no limit.
-uint64_t cgroup_memory(const std::string& groups = "/proc/self/cgroup",
-                       const std::string& mount = "/sys/fs/cgroup");
+uint64_t cgroup_memory(const std::string& groups = "/proc/self/cgroup", const std::string& mount = "/sys/fs/cgroup");
 // How many processes of our control group the kernel has killed for want of memory so far. None: nobody counts them.
 std::optional<uint64_t> cgroup_memory_kills(const std::string& groups = "/proc/self/cgroup",
                                             const std::string& mount = "/sys/fs/cgroup");

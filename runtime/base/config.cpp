@@ -30,20 +30,15 @@ using enum SettingKind;
 
 // One row a setting, in the order of `tutti info --config` and of the manual page.
 constexpr Setting kSettings[] = {
-    {"log.level", choice, "note", "error|warning|note|debug",
-     "The most talkative kind of line to print"},
-    {"launch.rsh", text, "ssh", kNotEmpty,
-     "Command (with arguments) that starts a daemon on another node"},
+    {"log.level", choice, "note", "error|warning|note|debug", "The most talkative kind of line to print"},
+    {"launch.rsh", text, "ssh", kNotEmpty, "Command (with arguments) that starts a daemon on another node"},
     {"launch.fan_out", number, "32", "1..1024",
      "How many daemons one starts by launch.rsh, each of which starts as many others"},
     {"launch.pmix_ranks", number, "64", "0..1000000000",
      "PMIx is told of each rank of a job of up to so many; of a larger one of up to so many of the node's own"},
-    {"launch.connect_timeout", duration, "30s", "100ms..1440min",
-     "How long another node's daemon may take to report"},
-    {"launch.node_timeout", duration, "1500ms", "500ms..1440min",
-     "Silence of a node's network that counts as its end"},
-    {"launch.kill_grace", duration, "1s", "",
-     "Time between the request to end and the kill of a rank"},
+    {"launch.connect_timeout", duration, "30s", "100ms..1440min", "How long another node's daemon may take to report"},
+    {"launch.node_timeout", duration, "1500ms", "500ms..1440min", "Silence of a node's network that counts as its end"},
+    {"launch.kill_grace", duration, "1s", "", "Time between the request to end and the kill of a rank"},
     {"launch.map_by", text, "slot", kNotEmpty, "Default of --map-by"},
     {"launch.bind_to", choice, "auto", "auto|none|hwthread|core|l2cache|l3cache|numa|socket",
      "Default of --bind-to; auto: core, or none with more ranks than cores"},
@@ -53,36 +48,28 @@ constexpr Setting kSettings[] = {
      "Programs that are built for another MPI are started, each rank as a job of its own"},
     {"launch.rank_variables", flag, "on", "",
      "Ranks find their number, and the job's size, also in variables as Open MPI and MPICH name them"},
-    {"transport.shared_memory", flag, "on", "",
-     "Messages on a node go through shared memory, not UCX"},
+    {"transport.shared_memory", flag, "on", "", "Messages on a node go through shared memory, not UCX"},
     {"transport.cma", choice, "auto", "auto|off",
      "Long messages on a node are read from the sender's memory where the kernel allows it"},
-    {"transport.ucx_tls", text, "", "",
-     "UCX transports (its UCX_TLS); empty leaves the choice to UCX"},
-    {"progress.thread", flag, "on", "",
-     "Progress of started operations while the program computes"},
+    {"transport.ucx_tls", text, "", "", "UCX transports (its UCX_TLS); empty leaves the choice to UCX"},
+    {"progress.thread", flag, "on", "", "Progress of started operations while the program computes"},
     {"progress.tick_min", duration, "200us", "1us..1min", "Shortest tick of the progress thread"},
     {"progress.tick_max", duration, "4ms", "1us..1min", "Longest tick of the progress thread"},
-    {"wait.spins", number, "20000", "0..1000000000",
-     "Polls of a waiting call before it yields its core"},
+    {"wait.spins", number, "20000", "0..1000000000", "Polls of a waiting call before it yields its core"},
     {"wait.spread", flag, "on", "",
      "With more ranks than cores those that wait spread evenly over the cores that they may use"},
     {"process.connect_timeout", duration, "10min", "",
      "How long MPI_Comm_connect waits for MPI_Comm_accept to be called; 0s: for ever"},
-    {"contract.stress", text, "off", "",
-     "Extremes of what the standard allows: off, sync, loose, random:SEED"},
-    {"collectives.rules", text, "", "",
-     "File of rules that select algorithms; empty: the shipped ones"},
+    {"contract.stress", text, "off", "", "Extremes of what the standard allows: off, sync, loose, random:SEED"},
+    {"collectives.rules", text, "", "", "File of rules that select algorithms; empty: the shipped ones"},
     {"collectives.override", text, "", "", "Rules that come before those, divided by ';'"},
     {"contract.check", choice, "basic", "off|basic|strict",
      "Whether wrong use of MPI is looked for: mismatched collectives, deadlocks; default of "
      "--check"},
-    {"contract.report_only", flag, "off", "",
-     "A finding is printed, and the program goes on as if there were none"},
+    {"contract.report_only", flag, "off", "", "A finding is printed, and the program goes on as if there were none"},
     {"contract.ask_after", duration, "300ms", "",
      "A call that waits so long asks those that it waits for what they are doing"},
-    {"contract.standstill", duration, "3s", "",
-     "How long ranks must stand still before a deadlock is looked for"},
+    {"contract.standstill", duration, "3s", "", "How long ranks must stand still before a deadlock is looked for"},
 };
 
 // Variables with our prefix that are no settings: what the launcher tells its ranks, what module
@@ -119,8 +106,7 @@ constexpr std::string_view kTestPrefix = "TUTTI_TEST_";
 
 std::array<std::string_view, std::size(kSettings)> setting_names() {
   std::array<std::string_view, std::size(kSettings)> names;
-  std::transform(std::begin(kSettings), std::end(kSettings), names.begin(),
-                 [](const Setting& s) { return s.name; });
+  std::transform(std::begin(kSettings), std::end(kSettings), names.begin(), [](const Setting& s) { return s.name; });
   return names;
 }
 
@@ -129,8 +115,7 @@ bool is_setting(const std::string& name) {
 }
 
 bool is_group(const std::string& name) {
-  return std::ranges::any_of(kSettings,
-                             [&](const Setting& s) { return s.name.starts_with(name + "."); });
+  return std::ranges::any_of(kSettings, [&](const Setting& s) { return s.name.starts_with(name + "."); });
 }
 
 std::string lower(std::string_view text) {
@@ -151,9 +136,8 @@ struct Unit {
   std::string_view name;
   double factor;
 };
-constexpr Unit kSizeUnits[] = {{"", 1},           {"b", 1},           {"k", 1024},
-                               {"kib", 1024},     {"m", 1048576},     {"mib", 1048576},
-                               {"g", 1073741824}, {"gib", 1073741824}};
+constexpr Unit kSizeUnits[] = {{"", 1},        {"b", 1},         {"k", 1024},       {"kib", 1024},
+                               {"m", 1048576}, {"mib", 1048576}, {"g", 1073741824}, {"gib", 1073741824}};
 constexpr Unit kTimeUnits[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"min", 60e9}};
 
 std::optional<int64_t> parse_with_unit(const std::string& word, std::span<const Unit> units) {
@@ -164,8 +148,7 @@ std::optional<int64_t> parse_with_unit(const std::string& word, std::span<const 
   while (unit.starts_with(' ')) unit.remove_prefix(1);
   if (unit.empty() && amount == 0) return 0;
   for (const Unit& u : units)
-    if (unit == u.name && amount * u.factor < 9e18)
-      return static_cast<int64_t>(std::llround(amount * u.factor));
+    if (unit == u.name && amount * u.factor < 9e18) return static_cast<int64_t>(std::llround(amount * u.factor));
   return {};
 }
 
@@ -191,8 +174,7 @@ std::optional<int64_t> parse_duration(const std::string& word, std::string_view 
 
 // Blanks are as empty as nothing.
 std::optional<int64_t> parse_text(const std::string& word, std::string_view allowed) {
-  return allowed == kNotEmpty && word.find_first_not_of(" \t") == word.npos ? std::nullopt
-                                                                            : std::optional(0);
+  return allowed == kNotEmpty && word.find_first_not_of(" \t") == word.npos ? std::nullopt : std::optional(0);
 }
 
 std::optional<int64_t> parse_choice(const std::string& word, std::string_view allowed) {
@@ -236,8 +218,8 @@ std::string expectation(const Setting& setting) {
     case size:
       return "a size such as 512, 64k or 2m";
     case duration:
-      return fmt::format("a time such as 200us, 16ms or 2s{}{}",
-                         setting.allowed.empty() ? "" : ", in ", setting.allowed);
+      return fmt::format("a time such as 200us, 16ms or 2s{}{}", setting.allowed.empty() ? "" : ", in ",
+                         setting.allowed);
   }
   return "";
 }
@@ -275,9 +257,12 @@ Error check_documents(const std::string& text, const std::string& file) {
   Beginnings found;
   if (!parser.HandleNextDocument(found) || !parser.HandleNextDocument(found)) return {};
   const YAML::Mark& second = found.marks.back();
-  const bool marked = second.pos >= 0 && std::string_view(text).substr(std::min(text.size(), static_cast<size_t>(second.pos))).starts_with("---");
+  const bool marked =
+      second.pos >= 0 &&
+      std::string_view(text).substr(std::min(text.size(), static_cast<size_t>(second.pos))).starts_with("---");
   if (marked)
-    return failure(MPI_ERR_ARG, "{}:{}: a second document begins here, with '---'; join the two", file, second.line + 1);
+    return failure(MPI_ERR_ARG, "{}:{}: a second document begins here, with '---'; join the two", file,
+                   second.line + 1);
   return failure(MPI_ERR_ARG,
                  "{}:{}: what stands here is not part of anything before it; expected lines such as 'log.level: note', "
                  "each indented as the others of its group",
@@ -297,16 +282,14 @@ std::string_view kind_name(SettingKind kind) {
 
 std::string variable_of(std::string_view setting) {
   std::string variable = "TUTTI_";
-  for (char c : setting)
-    variable += c == '.' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  for (char c : setting) variable += c == '.' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   return variable;
 }
 
 fs::path installation_root() {
   const fs::path folder = own_file().parent_path();
   for (fs::path at = folder; at.has_relative_path(); at = at.parent_path())
-    if (at.filename() == "bin" || at.filename() == "libexec" || at.filename() == "lib" ||
-        at.filename() == "lib64")
+    if (at.filename() == "bin" || at.filename() == "libexec" || at.filename() == "lib" || at.filename() == "lib64")
       return at.parent_path();
   return folder.parent_path();
 }
@@ -328,8 +311,7 @@ SettingSources SettingSources::of_this_process() {
       sources.environment.emplace(pair.substr(0, equals), pair.substr(equals + 1));
   }
   if (sources.environment.contains(kSettingsResolved)) return sources;
-  if (const fs::path folder = installed_settings_folder(); !folder.empty())
-    sources.system_file = folder / "tutti.yaml";
+  if (const fs::path folder = installed_settings_folder(); !folder.empty()) sources.system_file = folder / "tutti.yaml";
   if (const char* xdg = ::getenv("XDG_CONFIG_HOME"); xdg && *xdg)
     sources.user_file = fs::path(xdg) / "tutti/tutti.yaml";
   else if (const char* home = ::getenv("HOME"); home && *home)
@@ -357,8 +339,7 @@ Error Config::set(std::string_view name, const std::string& text, const std::str
     value.origin = origin;
     return {};
   }
-  return failure(MPI_ERR_ARG, "{}: there is no setting '{}'{}", origin, name,
-                 did_you_mean(name, setting_names()));
+  return failure(MPI_ERR_ARG, "{}: there is no setting '{}'{}", origin, name, did_you_mean(name, setting_names()));
 }
 
 Error Config::read_file(const fs::path& file) {
@@ -377,10 +358,9 @@ Error Config::read_file(const fs::path& file) {
         const std::string name = prefix + key.Scalar();
         // Whichever of the two held, the other one would be ignored in silence.
         if (const auto [first, fresh] = lines.emplace(name, line); !fresh)
-          return failure(MPI_ERR_ARG, "{}: {} stands in line {} already; join the two", origin,
-                         name, first->second);
+          return failure(MPI_ERR_ARG, "{}: {} stands in line {} already; join the two", origin, name, first->second);
         if (value.IsNull() && is_group(name)) continue;  // a heading with nothing below it
-        if (value.IsMap() && is_group(name)) {  // only these: an anchor may contain itself
+        if (value.IsMap() && is_group(name)) {           // only these: an anchor may contain itself
           if (Error e = map(value, name + ".")) return e;
         } else if (value.IsSequence() || (value.IsMap() && is_setting(name))) {
           return failure(MPI_ERR_ARG, "{}: {} takes one value, not a list", origin, name);
@@ -414,12 +394,10 @@ Error Config::read_environment(const std::map<std::string, std::string>& environ
       if (Error e = set(found->second, text, variable)) return e;
       continue;
     }
-    if (variable.starts_with(kTestPrefix) || std::ranges::count(kOtherVariables, variable))
-      continue;
+    if (variable.starts_with(kTestPrefix) || std::ranges::count(kOtherVariables, variable)) continue;
     std::vector<std::string_view> known;
     for (const auto& [name, setting] : by_variable) known.push_back(name);
-    return failure(MPI_ERR_ARG, "environment: {} is not a setting{}", variable,
-                   did_you_mean(variable, known));
+    return failure(MPI_ERR_ARG, "environment: {} is not a setting{}", variable, did_you_mean(variable, known));
   }
   return {};
 }
@@ -428,21 +406,17 @@ Result<Config> Config::load(const std::vector<GivenSetting>& command_line) {
   return load(command_line, SettingSources::of_this_process());
 }
 
-Result<Config> Config::load(const std::vector<GivenSetting>& command_line,
-                            const SettingSources& sources) {
+Result<Config> Config::load(const std::vector<GivenSetting>& command_line, const SettingSources& sources) {
   Config config;
   if (Error e = config.read_file(sources.system_file)) return e;
   if (Error e = config.read_file(sources.user_file)) return e;
   if (Error e = config.read_environment(sources.environment)) return e;
   for (const GivenSetting& given : command_line)
     if (Error e = config.set(given.name, given.value, given.origin)) return e;
-  const Value &shortest = config.value("progress.tick_min"),
-              &longest = config.value("progress.tick_max");
+  const Value &shortest = config.value("progress.tick_min"), &longest = config.value("progress.tick_max");
   if (shortest.number > longest.number)
-    return failure(
-        MPI_ERR_ARG,
-        "progress.tick_min ({}, from: {}) is longer than progress.tick_max ({}, from: {})",
-        shortest.text, shortest.origin, longest.text, longest.origin);
+    return failure(MPI_ERR_ARG, "progress.tick_min ({}, from: {}) is longer than progress.tick_max ({}, from: {})",
+                   shortest.text, shortest.origin, longest.text, longest.origin);
   return config;
 }
 

@@ -66,8 +66,7 @@ struct SettingSources {
 class Config {
  public:
   static Result<Config> load(const std::vector<GivenSetting>& command_line = {});
-  static Result<Config> load(const std::vector<GivenSetting>& command_line,
-                             const SettingSources& sources);
+  static Result<Config> load(const std::vector<GivenSetting>& command_line, const SettingSources& sources);
 
   // Asking for a name that is not in the table, or for another kind, is a broken invariant.
   bool flag(std::string_view name) const;

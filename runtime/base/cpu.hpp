@@ -74,8 +74,8 @@ inline void copy_lines_past_caches(std::byte* to, const std::byte* from, size_t 
   for (; lines > 0; --lines, to += kLine, from += kLine) {
     const auto* in = reinterpret_cast<const __m128i*>(from);
     auto* out = reinterpret_cast<__m128i*>(to);
-    const __m128i a = _mm_loadu_si128(in), b = _mm_loadu_si128(in + 1),
-                  c = _mm_loadu_si128(in + 2), d = _mm_loadu_si128(in + 3);
+    const __m128i a = _mm_loadu_si128(in), b = _mm_loadu_si128(in + 1), c = _mm_loadu_si128(in + 2),
+                  d = _mm_loadu_si128(in + 3);
     _mm_stream_si128(out, a);
     _mm_stream_si128(out + 1, b);
     _mm_stream_si128(out + 2, c);
@@ -99,9 +99,13 @@ inline void copy_lines_past_caches(std::byte* to, const std::byte* from, size_t 
 
 // The loops of reductions are compiled a second time for processors with AVX2, which only x86-64 has.
 #if defined(__x86_64__)
-inline bool has_avx2() { return __builtin_cpu_supports("avx2"); }
+inline bool has_avx2() {
+  return __builtin_cpu_supports("avx2");
+}
 #else
-inline bool has_avx2() { return false; }
+inline bool has_avx2() {
+  return false;
+}
 #endif
 
 }  // namespace tutti::cpu

@@ -45,13 +45,15 @@ struct Frames {
 Frames frames;
 uint64_t caller_address;
 
-pid_t own_thread() { return static_cast<pid_t>(::syscall(SYS_gettid)); }
+pid_t own_thread() {
+  return static_cast<pid_t>(::syscall(SYS_gettid));
+}
 
 // The signal's default action, when the handler has returned: with the registers of the fault, and all
 // that the kernel has said of it, so that a core file shows these. Whoever sent it need not be asked
 // again, as some faults, seen twice, are none any more.
 void end_as_if_unhandled(int signal, siginfo_t* info) {
-  struct sigaction otherwise {};
+  struct sigaction otherwise{};
   otherwise.sa_handler = SIG_DFL;
   ::sigaction(signal, &otherwise, nullptr);
   if (::syscall(SYS_rt_tgsigqueueinfo, ::getpid(), own_thread(), signal, info) != 0)
@@ -101,9 +103,7 @@ void find_frames(const Registers& registers, uint64_t address) {
 uint64_t take_hex(const char*& text) {
   uint64_t value = 0;
   for (;; ++text) {
-    const int digit = *text >= '0' && *text <= '9'   ? *text - '0'
-                      : *text >= 'a' && *text <= 'f' ? *text - 'a' + 10
-                                                     : -1;
+    const int digit = *text >= '0' && *text <= '9' ? *text - '0' : *text >= 'a' && *text <= 'f' ? *text - 'a' + 10 : -1;
     if (digit < 0) return value;
     value = value * 16 + static_cast<uint64_t>(digit);
   }
@@ -197,8 +197,7 @@ void find_call() {
     const flight::Call latest = flight::read(flown->ring[number % flight::kCalls]);
     if (latest.number == number) record.call = latest;
   }
-  if (record.call.number && record.call.caller && !caller_address)
-    caller_address = record.call.caller - 1;
+  if (record.call.number && record.call.caller && !caller_address) caller_address = record.call.caller - 1;
   if (record.call.context == 0) return;
   for (const flight::Comm& comm : flown->comm)
     if (flight::get(comm.context) == record.call.context) record.comm = flight::copy_of(comm);
@@ -209,8 +208,7 @@ void find_call() {
 bool write_all(int fd) {
   const char* const bytes = reinterpret_cast<const char*>(&record);
   for (size_t done = 0; done < sizeof record;) {
-    const ssize_t n =
-        ::pwrite(fd, bytes + done, sizeof record - done, static_cast<off_t>(done));
+    const ssize_t n = ::pwrite(fd, bytes + done, sizeof record - done, static_cast<off_t>(done));
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) return false;
     done += static_cast<size_t>(n);
@@ -250,11 +248,13 @@ class Line {
 
 const char* name_of(int signal) {
   switch (signal) {
+      // clang-format off
     case SIGSEGV: return "Segmentation fault";
     case SIGBUS: return "Bus error";
     case SIGFPE: return "Floating point exception";
     case SIGILL: return "Illegal instruction";
     default: return "Aborted";
+      // clang-format on
   }
 }
 
@@ -357,8 +357,7 @@ bool is_default(int signal) {
 void give_stack() {
   stack_t now{};
   if (::sigaltstack(nullptr, &now) != 0 || !(now.ss_flags & SS_DISABLE)) return;
-  void* const memory =
-      ::mmap(nullptr, kGuard + kStack, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* const memory = ::mmap(nullptr, kGuard + kStack, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return;
   char* const begin = static_cast<char*>(memory) + kGuard;
   if (::mprotect(begin, kStack, PROT_READ | PROT_WRITE) != 0) return;
@@ -386,7 +385,7 @@ void watch() {
   bool any = false;
   for (const int signal : kSignals) {
     if (!is_default(signal)) continue;
-    struct sigaction action {};
+    struct sigaction action{};
     action.sa_sigaction = handle;
     action.sa_flags = SA_SIGINFO | SA_ONSTACK;
     ::sigfillset(&action.sa_mask);

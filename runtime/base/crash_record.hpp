@@ -37,9 +37,9 @@ struct Record {
   flight::Comm comm;             // that it is on; context 0: not known
   uint64_t looks;                // as flight::Thread has them
   uint64_t looks_function;
-  Place caller;                  // of the call, or of the one that looks
+  Place caller;  // of the call, or of the one that looks
   Place frame[kFrames];
-  char paths[kPaths];            // each ends with a zero
+  char paths[kPaths];  // each ends with a zero
 };
 static_assert(std::is_trivially_copyable_v<Record>);
 

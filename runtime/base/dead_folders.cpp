@@ -38,8 +38,7 @@ std::string job_of(const std::string& name) {
   if (!name.starts_with(kPrefix)) return {};
   const std::string id = name.substr(kPrefix.size(), kIdLength);
   const bool right = id.size() == kIdLength && name.size() > kPrefix.size() + kIdLength + 1 &&
-                     name[kPrefix.size() + kIdLength] == '.' &&
-                     id.find_first_not_of("0123456789abcdef") == id.npos;
+                     name[kPrefix.size() + kIdLength] == '.' && id.find_first_not_of("0123456789abcdef") == id.npos;
   return right ? id : "";
 }
 
@@ -60,20 +59,19 @@ class Descriptor {
 // The lock on `name` of a folder, whose maker is gone and which is ours now; -1: the maker is alive, or cannot be told.
 Descriptor lock_of_dead(int folder, const char* name, const std::string& machine) {
   Descriptor lock(folder == -1 ? -1 : ::openat(folder, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-  struct stat about {};
+  struct stat about{};
   if (lock.get() < 0 || ::fstat(lock.get(), &about) != 0 || !S_ISREG(about.st_mode) || about.st_uid != ::geteuid())
     return Descriptor(-1);
   char text[64];
   const ssize_t n = ::pread(lock.get(), text, sizeof text, 0);
-  if (n < 0 || std::string_view(text, static_cast<size_t>(n)) != machine ||
-      ::flock(lock.get(), LOCK_EX | LOCK_NB) != 0)
+  if (n < 0 || std::string_view(text, static_cast<size_t>(n)) != machine || ::flock(lock.get(), LOCK_EX | LOCK_NB) != 0)
     return Descriptor(-1);
   return lock;
 }
 
 Descriptor own_folder(const fs::path& path) {
   Descriptor folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  struct stat about {};
+  struct stat about{};
   if (folder.get() >= 0 && (::fstat(folder.get(), &about) != 0 || about.st_uid != ::geteuid())) return Descriptor(-1);
   return folder;
 }
@@ -88,7 +86,7 @@ void find_folders(const std::string& parent, std::map<std::string, Left>& jobs) 
   fs::directory_iterator at(parent, problem);
   for (int n = 0; !problem && at != fs::directory_iterator() && n < kMostEntries; at.increment(problem), ++n) {
     const fs::path& path = at->path();
-    struct stat about {};
+    struct stat about{};
     if (const std::string job = job_of(path.filename());
         !job.empty() && ::lstat(path.c_str(), &about) == 0 && S_ISDIR(about.st_mode) && about.st_uid == ::geteuid())
       jobs[job].folders.push_back(path);
@@ -101,7 +99,7 @@ void find_files(const std::string& shared_memory, std::map<std::string, Left>& j
   for (int n = 0; !problem && at != fs::directory_iterator() && n < kMostEntries; at.increment(problem), ++n) {
     const fs::path& path = at->path();
     const std::string job = job_of(path.filename());
-    struct stat about {};
+    struct stat about{};
     if (job.empty() || ::lstat(path.c_str(), &about) != 0 || about.st_uid != ::geteuid()) continue;
     Left& left = jobs[job];
     (path.filename().native().ends_with(kLockSuffix) ? left.locks : left.files).push_back(path);

@@ -18,8 +18,7 @@ class FolderLock {
   // The one in a folder that is just made.
   explicit FolderLock(const std::string& folder) : FolderLock(Path{folder + "/lock"}) {}
   // The one beside a job's other files in /dev/shm: "tutti.JOB.LABEL.lock".
-  static FolderLock in_shared_memory(const std::string& job_and_label,
-                                     const std::string& shared_memory = "/dev/shm") {
+  static FolderLock in_shared_memory(const std::string& job_and_label, const std::string& shared_memory = "/dev/shm") {
     return FolderLock(Path{lock_in_shared_memory(job_and_label, shared_memory)});
   }
   static std::string lock_in_shared_memory(const std::string& job_and_label,

@@ -16,7 +16,7 @@ namespace {
 class File {
  public:
   explicit File(const std::string& name) : fd_(::open(name.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)) {
-    struct stat about {};
+    struct stat about{};
     plain_ = fd_ >= 0 && ::fstat(fd_, &about) == 0 && S_ISREG(about.st_mode);
   }
   ~File() {
@@ -45,8 +45,7 @@ uint64_t address_at_file_offset(const std::string& file, uint64_t offset) {
   for (int i = 0; i < header.e_phnum; ++i) {
     Elf64_Phdr segment{};
     if (!in.read(segment, header.e_phoff + static_cast<uint64_t>(i) * header.e_phentsize)) return offset;
-    if (segment.p_type == PT_LOAD && offset >= segment.p_offset &&
-        offset < segment.p_offset + segment.p_filesz)
+    if (segment.p_type == PT_LOAD && offset >= segment.p_offset && offset < segment.p_offset + segment.p_filesz)
       return offset - segment.p_offset + segment.p_vaddr;
   }
   return offset;

@@ -51,10 +51,8 @@ int64_t nanoseconds_now() {
   return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
-std::string name_of(uint64_t handle, const NamedHandle* begin, const NamedHandle* end,
-                    const char* otherwise) {
-  const NamedHandle* at =
-      std::find_if(begin, end, [&](const NamedHandle& n) { return n.value == handle; });
+std::string name_of(uint64_t handle, const NamedHandle* begin, const NamedHandle* end, const char* otherwise) {
+  const NamedHandle* at = std::find_if(begin, end, [&](const NamedHandle& n) { return n.value == handle; });
   return at == end ? otherwise : at->name;
 }
 
@@ -100,7 +98,9 @@ double seconds_in(uint16_t function) {
                 : 0;
 }
 
-void switch_off() { off = true; }
+void switch_off() {
+  off = true;
+}
 
 void open(std::string_view job, uint64_t job_number, int rank, int size, std::string_view host) {
   if (Record* known = mine()) return known->phase.store(kRuns, std::memory_order_relaxed);
@@ -158,7 +158,8 @@ Thread* inside::attach(uint16_t function, const void* caller) {
 void inside::expect_alone(const Thread& mine, uint16_t function, const void* caller) {
   for (const Thread& other : record.load(std::memory_order_acquire)->threads)
     if (&other != &mine && get(other.used) && get(other.inside))
-      if (const Call* const call = get(other.call)) return judge_overlap.load(std::memory_order_acquire)(function, caller, *call);
+      if (const Call* const call = get(other.call))
+        return judge_overlap.load(std::memory_order_acquire)(function, caller, *call);
 }
 
 void waits() {
@@ -228,8 +229,8 @@ std::optional<Comm> find_comm(const Record& record, uint64_t context) {
 // ---- reading
 
 bool make_sound(Record& copy) {
-  if (std::memcmp(copy.magic, kMagic, sizeof copy.magic) != 0 || copy.bytes != sizeof(Record) ||
-      copy.rank < 0 || copy.rank >= copy.size || copy.size > kMostRanks)
+  if (std::memcmp(copy.magic, kMagic, sizeof copy.magic) != 0 || copy.bytes != sizeof(Record) || copy.rank < 0 ||
+      copy.rank >= copy.size || copy.size > kMostRanks)
     return false;
   const auto close = [](auto& text) { text[std::size(text) - 1] = 0; };
   close(copy.job), close(copy.host), close(copy.program);
@@ -259,8 +260,7 @@ Call read(const Call& place) {
   const Call none;
   if (call.peer_is() == PeerIs::nothing) call.peer = none.peer, call.tag = none.tag;
   if (!(call.marks & kData)) call.count = none.count, call.type = none.type;
-  if (!(call.marks & kOtherData))
-    call.other_count = none.other_count, call.other_type = none.other_type;
+  if (!(call.marks & kOtherData)) call.other_count = none.other_count, call.other_type = none.other_type;
   if (!(call.marks & kOp)) call.op = none.op;
   return call;
 }
@@ -298,23 +298,27 @@ int latest_calls(const Record& record, Call* into, int room) {
 
 std::string description(const Call& call) {
   std::string arguments;
-  const auto add = [&](const std::string& text) {
-    arguments += (arguments.empty() ? "" : ", ") + text;
-  };
-  if (call.count >= 0) add(fmt::format("{} of {}", call.count, name_of_datatype(call.type)));
-  else if (call.type) add(name_of_datatype(call.type));
-  if (call.other_count >= 0 && call.other_type &&
-      (call.other_count != call.count || call.other_type != call.type))
-    add(fmt::format("{} {} of {}", call.peer_is() == PeerIs::target ? "at the target" : "receiving",
-                    call.other_count, name_of_datatype(call.other_type)));
+  const auto add = [&](const std::string& text) { arguments += (arguments.empty() ? "" : ", ") + text; };
+  if (call.count >= 0)
+    add(fmt::format("{} of {}", call.count, name_of_datatype(call.type)));
+  else if (call.type)
+    add(name_of_datatype(call.type));
+  if (call.other_count >= 0 && call.other_type && (call.other_count != call.count || call.other_type != call.type))
+    add(fmt::format("{} {} of {}", call.peer_is() == PeerIs::target ? "at the target" : "receiving", call.other_count,
+                    name_of_datatype(call.other_type)));
   if (call.op) add(name_of_op(call.op));
   switch (call.peer_is()) {
-    case PeerIs::nothing: break;
-    case PeerIs::root: add(fmt::format("root {}", call.peer)); break;
+    case PeerIs::nothing:
+      break;
+    case PeerIs::root:
+      add(fmt::format("root {}", call.peer));
+      break;
     case PeerIs::target:
       add(fmt::format("target {}", call.peer));
       break;
-    case PeerIs::dest: add(fmt::format("to {}, tag {}", call.peer, call.tag)); break;
+    case PeerIs::dest:
+      add(fmt::format("to {}, tag {}", call.peer, call.tag));
+      break;
     case PeerIs::source:
       add(fmt::format("from {}, {}", call.peer == -1 ? "any source" : std::to_string(call.peer),
                       call.tag == -2 ? "any tag" : fmt::format("tag {}", call.tag)));
@@ -327,11 +331,9 @@ double seconds_since(const Record& record, uint64_t stamp) {
   if (stamp == 0) return -1;
   const uint64_t now = clock_now();
   if (record.stamp >= now || stamp >= now) return 0;  // the clocks of cores may differ a little
-  const double elapsed =
-      static_cast<double>(nanoseconds_now()) - static_cast<double>(record.nanoseconds);
-  return std::clamp(static_cast<double>(now - stamp) * elapsed /
-                        static_cast<double>(now - record.stamp) / 1e9,
-                    0.0, kLongest);
+  const double elapsed = static_cast<double>(nanoseconds_now()) - static_cast<double>(record.nanoseconds);
+  return std::clamp(static_cast<double>(now - stamp) * elapsed / static_cast<double>(now - record.stamp) / 1e9, 0.0,
+                    kLongest);
 }
 
 }  // namespace tutti::flight

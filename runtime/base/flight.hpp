@@ -54,8 +54,7 @@ struct Call {
 };
 static_assert(sizeof(Call) == 88);
 
-inline constexpr uint64_t kAlwaysStamped =
-    1024;  // the first calls, which are many programs' only ones
+inline constexpr uint64_t kAlwaysStamped = 1024;  // the first calls, which are many programs' only ones
 inline constexpr int kThreads = 12, kComms = 96, kCalls = 256, kWaitsFor = 12, kElsewhere = 4;
 
 // A process of another job, as every process understands it (boot/processes.hpp).
@@ -95,7 +94,7 @@ struct Comm {
   int32_t size = 0;
   int32_t rank = 0;
   int32_t remote_size = 0;  // of an intercommunicator's other group; 0: there is none
-  uint16_t function = 0;  // that made it
+  uint16_t function = 0;    // that made it
   bool freed = false;
   char name[53] = {};  // may be cut
 };
@@ -112,9 +111,9 @@ struct Record {
   char program[128] = {};
   uint64_t stamp = 0;  // both clocks at one moment: how to read stamps
   int64_t nanoseconds = 0;
-  std::atomic<uint64_t> calls{0};  // so far, of all threads
-  std::atomic<int32_t> phase{0};   // below
-  std::atomic<uint64_t> comms{0};  // made so far
+  std::atomic<uint64_t> calls{0};    // so far, of all threads
+  std::atomic<int32_t> phase{0};     // below
+  std::atomic<uint64_t> comms{0};    // made so far
   std::atomic<bool> several{false};  // threads have called
   Thread threads[kThreads];
   Comm comm[kComms];

@@ -11,8 +11,7 @@ namespace {
 
 FileRecord* file_record() {
   Record* const record = mine();
-  return record ? reinterpret_cast<FileRecord*>(reinterpret_cast<char*>(record) + kFileRecordAt)
-                : nullptr;
+  return record ? reinterpret_cast<FileRecord*>(reinterpret_cast<char*>(record) + kFileRecordAt) : nullptr;
 }
 
 }  // namespace

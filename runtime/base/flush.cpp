@@ -43,8 +43,7 @@ void flush_streams(std::chrono::milliseconds bound) {
   // The threads hold it, too: one that is stuck outlives this call.
   const auto shared = std::make_shared<Shared>();
   // A thread for each, so that none of them waits for a lock that stops another.
-  for (void (*flush)() :
-       {flush_standard_streams, flush_all_streams, flush_streams_of_the_language}) {
+  for (void (*flush)() : {flush_standard_streams, flush_all_streams, flush_streams_of_the_language}) {
     const SignalsBlocked none;
     const std::lock_guard lock(shared->mutex);
     try {

@@ -23,11 +23,13 @@ constexpr std::array<const char*, kResourceTypes> kNames = {"hwloc://Machine", "
                                                             "hwloc://L3Cache", "hwloc://L2Cache", "hwloc://L1Cache",
                                                             "hwloc://Core",    "hwloc://PU"};
 // The standard's own word, and those that programs bring along from Open MPI and MPICH.
+// clang-format off
 constexpr std::pair<std::string_view, ResourceType> kOtherNames[] = {
     {"mpi_shared_memory", kMachine}, {"node", kMachine}, {"host", kMachine},     {"socket", kPackage},
     {"numa", kNumaNode},             {"l3", kL3Cache},   {"l2", kL2Cache},       {"l1", kL1Cache},
     {"hwthread", kProcessor},
 };
+// clang-format on
 
 std::string line_of(const fs::path& path) {
   std::string line;
@@ -36,7 +38,9 @@ std::string line_of(const fs::path& path) {
 }
 
 // The processors that share what `list` tells of.
-std::vector<int> processors_by(const fs::path& list) { return processors_in(line_of(list)); }
+std::vector<int> processors_by(const fs::path& list) {
+  return processors_in(line_of(list));
+}
 
 std::vector<int> sharers_of_cache(const fs::path& folder, int level) {
   for (int i = 0;; ++i) {
@@ -71,6 +75,7 @@ std::vector<int> sharers_by(const fs::path& topology, const char* list, const ch
 std::vector<int> sharers_of(int processor, ResourceType type, const std::string& sysfs) {
   const fs::path folder = sysfs + "/cpu" + std::to_string(processor);
   switch (type) {
+      // clang-format off
     case kPackage: return sharers_by(folder / "topology", "package_cpus_list", "core_siblings_list");
     case kNumaNode: return sharers_of_numa_node(folder);
     case kL3Cache: return sharers_of_cache(folder, 3);
@@ -78,6 +83,7 @@ std::vector<int> sharers_of(int processor, ResourceType type, const std::string&
     case kL1Cache: return sharers_of_cache(folder, 1);
     case kCore: return sharers_by(folder / "topology", "core_cpus_list", "thread_siblings_list");
     default: return {};
+      // clang-format on
   }
 }
 
@@ -87,12 +93,15 @@ bool same_word(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-const char* name_of(ResourceType type) { return kNames[static_cast<size_t>(type)]; }
+const char* name_of(ResourceType type) {
+  return kNames[static_cast<size_t>(type)];
+}
 
 std::optional<ResourceType> resource_type_named(std::string_view name) {
   if (same_word(name.substr(0, kScheme.size()), kScheme)) name.remove_prefix(kScheme.size());
   for (int type = 0; type < kResourceTypes; ++type)
-    if (same_word(name, std::string_view(name_of(ResourceType{type})).substr(kScheme.size()))) return ResourceType{type};
+    if (same_word(name, std::string_view(name_of(ResourceType{type})).substr(kScheme.size())))
+      return ResourceType{type};
   for (const auto& [word, type] : kOtherNames)
     if (same_word(name, word)) return type;
   return std::nullopt;

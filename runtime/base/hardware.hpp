@@ -10,7 +10,9 @@
 namespace tutti {
 
 // From the largest to the smallest; numbers of an array's elements.
+// clang-format off
 enum ResourceType : int { kMachine, kPackage, kNumaNode, kL3Cache, kL2Cache, kL1Cache, kCore, kProcessor, kResourceTypes };
+// clang-format on
 
 // "hwloc://NUMANode", as MPI_Get_hw_resource_info has it.
 const char* name_of(ResourceType type);

@@ -22,8 +22,7 @@ bool fits(Wide value) {
 }
 
 std::byte* at(const void* base, int64_t offset) {
-  return reinterpret_cast<std::byte*>(reinterpret_cast<uintptr_t>(base) +
-                                      static_cast<uintptr_t>(offset));
+  return reinterpret_cast<std::byte*>(reinterpret_cast<uintptr_t>(base) + static_cast<uintptr_t>(offset));
 }
 
 }  // namespace
@@ -38,16 +37,14 @@ struct LayoutMaker {
   static std::shared_ptr<Layout> make() { return std::shared_ptr<Layout>(new Layout); }
 
   // `count` elements, `stride` apart, at `displacement`, in normal form, behind `pieces`.
-  static void append(Layout::Pieces& pieces, const LayoutRef& element, int64_t count,
-                     int64_t stride, int64_t displacement) {
+  static void append(Layout::Pieces& pieces, const LayoutRef& element, int64_t count, int64_t stride,
+                     int64_t displacement) {
     if (count == 0 || element->size_ == 0) return;
     if (element->is_one_run()) {
       const int64_t start = displacement + element->true_lower_bound_;
       if (count == 1 || stride == element->size_)
         return join(pieces, {.block = element->size_ * count, .displacement = start});
-      return join(
-          pieces,
-          {.block = element->size_, .count = count, .stride = stride, .displacement = start});
+      return join(pieces, {.block = element->size_, .count = count, .stride = stride, .displacement = start});
     }
     const Layout::Pieces& inner = *element->pieces_;
     if (count == 1 && inner.size() <= kInlined) {
@@ -115,20 +112,16 @@ struct LayoutMaker {
   // Elements that are not dense, as one piece. The layout is only borrowed, not owned.
   static Piece all_of(const Layout& layout, int64_t count) {
     if (layout.is_one_run())
-      return {.block = layout.size_,
-              .count = count,
-              .stride = layout.extent_,
-              .displacement = layout.true_lower_bound_};
+      return {
+          .block = layout.size_, .count = count, .stride = layout.extent_, .displacement = layout.true_lower_bound_};
     const Layout::Pieces& pieces = *layout.pieces_;
     if (pieces.size() == 1 && pieces[0].stride * pieces[0].count == layout.extent_) {
       Piece all = pieces[0];
       all.count *= count;
       return all;
     }
-    return {.element = LayoutRef(LayoutRef(), &layout),
-            .block = layout.size_,
-            .count = count,
-            .stride = layout.extent_};
+    return {
+        .element = LayoutRef(LayoutRef(), &layout), .block = layout.size_, .count = count, .stride = layout.extent_};
   }
 
   // The bounds of what is made, part by part.
@@ -210,8 +203,7 @@ LayoutRef Layout::repeat(const LayoutRef& element, int64_t count, int64_t stride
   return LayoutMaker::finish(std::move(pieces), std::move(layout));
 }
 
-LayoutRef Layout::sequence(const std::vector<LayoutRef>& elements,
-                           const std::vector<int64_t>& counts,
+LayoutRef Layout::sequence(const std::vector<LayoutRef>& elements, const std::vector<int64_t>& counts,
                            const std::vector<int64_t>& displacements) {
   LayoutMaker::Bounds bounds;
   for (size_t i = 0; i < elements.size(); i++)
@@ -264,8 +256,7 @@ struct LayoutWalk {
   }
 
   template <Way way, size_t length>
-  static void move_fixed(std::byte* user, std::byte* packed, int64_t count, int64_t stride,
-                         int64_t packed_stride) {
+  static void move_fixed(std::byte* user, std::byte* packed, int64_t count, int64_t stride, int64_t packed_stride) {
     for (int64_t i = 0; i < count; i++) {
       move<way>(user, packed, length);
       user += stride;
@@ -274,9 +265,10 @@ struct LayoutWalk {
   }
 
   template <Way way>
-  static void move_blocks(std::byte* user, std::byte* packed, int64_t block, int64_t count,
-                          int64_t stride, int64_t packed_stride) {
+  static void move_blocks(std::byte* user, std::byte* packed, int64_t block, int64_t count, int64_t stride,
+                          int64_t packed_stride) {
     switch (block) {  // constant lengths become single instructions
+        // clang-format off
       case 1: return move_fixed<way, 1>(user, packed, count, stride, packed_stride);
       case 2: return move_fixed<way, 2>(user, packed, count, stride, packed_stride);
       case 4: return move_fixed<way, 4>(user, packed, count, stride, packed_stride);
@@ -286,6 +278,7 @@ struct LayoutWalk {
       case 24: return move_fixed<way, 24>(user, packed, count, stride, packed_stride);
       case 32: return move_fixed<way, 32>(user, packed, count, stride, packed_stride);
       case 64: return move_fixed<way, 64>(user, packed, count, stride, packed_stride);
+        // clang-format on
     }
     for (int64_t i = 0; i < count; i++) {
       move<way>(user, packed, static_cast<size_t>(block));
@@ -299,8 +292,7 @@ struct LayoutWalk {
     if (piece.count == 1 || piece.element->is_one_run()) return false;
     const Layout::Pieces& fields = *piece.element->pieces_;
     return std::abs(piece.stride) >= piece.element->true_extent_ && fields.size() <= 16 &&
-           std::all_of(fields.begin(), fields.end(),
-                       [](const Piece& field) { return field.is_run(); });
+           std::all_of(fields.begin(), fields.end(), [](const Piece& field) { return field.is_run(); });
   }
 
   // Records one field after the other, which keeps the loops tight; so many at a time that both
@@ -312,8 +304,7 @@ struct LayoutWalk {
       const int64_t now = std::min(batch, piece.count - i);
       for (const Piece& field : *piece.element->pieces_)
         move_blocks<way>(at(user, i * piece.stride + field.displacement),
-                         packed + i * piece.block + field.packed_before, field.block, now,
-                         piece.stride, piece.block);
+                         packed + i * piece.block + field.packed_before, field.block, now, piece.stride, piece.block);
     }
   }
 
@@ -321,17 +312,14 @@ struct LayoutWalk {
   template <Way way>
   static void whole(const Layout& layout, std::byte* base, std::byte* packed) {
     if (layout.is_one_run())
-      return move<way>(at(base, layout.true_lower_bound_), packed,
-                       static_cast<size_t>(layout.size_));
-    for (const Piece& piece : *layout.pieces_)
-      whole_piece<way>(piece, base, packed + piece.packed_before);
+      return move<way>(at(base, layout.true_lower_bound_), packed, static_cast<size_t>(layout.size_));
+    for (const Piece& piece : *layout.pieces_) whole_piece<way>(piece, base, packed + piece.packed_before);
   }
 
   template <Way way>
   static void whole_piece(const Piece& piece, std::byte* base, std::byte* packed) {
     std::byte* user = at(base, piece.displacement);
-    if (!piece.element)
-      return move_blocks<way>(user, packed, piece.block, piece.count, piece.stride, piece.block);
+    if (!piece.element) return move_blocks<way>(user, packed, piece.block, piece.count, piece.stride, piece.block);
     if (are_records(piece)) return move_records<way>(piece, user, packed);
     for (int64_t i = 0; i < piece.count; i++)
       whole<way>(*piece.element, at(user, i * piece.stride), packed + i * piece.block);
@@ -339,15 +327,13 @@ struct LayoutWalk {
 
   // Packed bytes [from, to) of one element, from < to.
   template <Way way>
-  static void part(const Layout& layout, std::byte* base, int64_t from, int64_t to,
-                   std::byte* packed) {
+  static void part(const Layout& layout, std::byte* base, int64_t from, int64_t to, std::byte* packed) {
     if (layout.is_one_run())
-      return move<way>(at(base, layout.true_lower_bound_ + from), packed,
-                       static_cast<size_t>(to - from));
+      return move<way>(at(base, layout.true_lower_bound_ + from), packed, static_cast<size_t>(to - from));
     const Layout::Pieces& pieces = *layout.pieces_;
-    auto piece = std::upper_bound(
-        pieces.begin(), pieces.end(), from,
-        [](int64_t value, const Piece& candidate) { return value < candidate.packed_before; });
+    auto piece = std::upper_bound(pieces.begin(), pieces.end(), from, [](int64_t value, const Piece& candidate) {
+      return value < candidate.packed_before;
+    });
     for (--piece; piece != pieces.end() && piece->packed_before < to; ++piece) {
       const int64_t low = std::max(from - piece->packed_before, int64_t{0});
       const int64_t high = std::min(to - piece->packed_before, piece->bytes());
@@ -361,8 +347,7 @@ struct LayoutWalk {
 
   // Packed bytes [from, to) of a piece: the rest of a block, whole blocks, the start of a block.
   template <Way way>
-  static void part_of_piece(const Piece& piece, std::byte* base, int64_t from, int64_t to,
-                            std::byte* packed) {
+  static void part_of_piece(const Piece& piece, std::byte* base, int64_t from, int64_t to, std::byte* packed) {
     std::byte* start = at(base, piece.displacement);
     auto within = [&](int64_t index, int64_t low, int64_t high, std::byte* out) {
       std::byte* user = at(start, index * piece.stride);
@@ -393,30 +378,25 @@ struct LayoutWalk {
   }
 
   template <Way way>
-  static void walk(const Layout& layout, std::byte* base, int64_t count, int64_t offset,
-                   std::byte* packed, int64_t length) {
+  static void walk(const Layout& layout, std::byte* base, int64_t count, int64_t offset, std::byte* packed,
+                   int64_t length) {
     const int64_t end = layout.size_ * count;
     const int64_t to = length < end - offset ? offset + length : end;
     if (offset < 0 || offset >= to) return;
     if (layout.dense_)
-      return move<way>(at(base, layout.true_lower_bound_ + offset), packed,
-                       static_cast<size_t>(to - offset));
+      return move<way>(at(base, layout.true_lower_bound_ + offset), packed, static_cast<size_t>(to - offset));
     if (count == 1) return part<way>(layout, base, offset, to, packed);
     part_of_piece<way>(LayoutMaker::all_of(layout, count), base, offset, to, packed);
   }
 };
 
-void Layout::pack(const void* base, int64_t count, int64_t offset, void* out,
-                  int64_t length) const {
-  LayoutWalk::walk<LayoutWalk::Way::pack>(*this, at(base, 0), count, offset,
-                                          static_cast<std::byte*>(out), length);
+void Layout::pack(const void* base, int64_t count, int64_t offset, void* out, int64_t length) const {
+  LayoutWalk::walk<LayoutWalk::Way::pack>(*this, at(base, 0), count, offset, static_cast<std::byte*>(out), length);
 }
 
-void Layout::unpack(void* base, int64_t count, int64_t offset, const void* in,
-                    int64_t length) const {
-  LayoutWalk::walk<LayoutWalk::Way::unpack>(
-      *this, at(base, 0), count, offset, const_cast<std::byte*>(static_cast<const std::byte*>(in)),
-      length);
+void Layout::unpack(void* base, int64_t count, int64_t offset, const void* in, int64_t length) const {
+  LayoutWalk::walk<LayoutWalk::Way::unpack>(*this, at(base, 0), count, offset,
+                                            const_cast<std::byte*>(static_cast<const std::byte*>(in)), length);
 }
 
 void copy_payload(const Payload& from, const Payload& to) {

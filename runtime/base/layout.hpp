@@ -39,8 +39,7 @@ class Layout {
   static LayoutRef repeat(const LayoutRef& element, int64_t count, int64_t stride);
   // Pieces in type-map order: `counts[i]` consecutive elements of `elements[i]` (extent apart) at
   // byte displacement `displacements[i]`: indexed, hindexed, blocks, struct.
-  static LayoutRef sequence(const std::vector<LayoutRef>& elements,
-                            const std::vector<int64_t>& counts,
+  static LayoutRef sequence(const std::vector<LayoutRef>& elements, const std::vector<int64_t>& counts,
                             const std::vector<int64_t>& displacements);
   static LayoutRef resized(const LayoutRef& element, int64_t lower_bound, int64_t extent);
   // Packed bytes [offset, offset + length) of `count` elements of `whole`, which has them: a range
@@ -130,12 +129,8 @@ struct Payload {
     return reinterpret_cast<std::byte*>(reinterpret_cast<uintptr_t>(base) +
                                         static_cast<uintptr_t>(layout->true_lower_bound()));
   }
-  void pack(int64_t offset, void* out, int64_t length) const {
-    layout->pack(base, count, offset, out, length);
-  }
-  void unpack(int64_t offset, const void* in, int64_t length) const {
-    layout->unpack(base, count, offset, in, length);
-  }
+  void pack(int64_t offset, void* out, int64_t length) const { layout->pack(base, count, offset, out, length); }
+  void unpack(int64_t offset, const void* in, int64_t length) const { layout->unpack(base, count, offset, in, length); }
 };
 
 // Up to 16 bytes without a call, as most short messages are.

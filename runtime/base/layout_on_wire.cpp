@@ -43,8 +43,7 @@ struct LayoutOnWire {
     put(to, head);
     if (layout.pieces_)
       for (const Piece& piece : *layout.pieces_)
-        put(to, WirePiece{piece.block, piece.count, piece.stride, piece.displacement,
-                          piece.packed_before,
+        put(to, WirePiece{piece.block, piece.count, piece.stride, piece.displacement, piece.packed_before,
                           piece.element ? numbers.at(piece.element.get()) : kNoPart});
     const auto number = static_cast<uint32_t>(numbers.size());
     numbers.emplace(&layout, number);

@@ -21,8 +21,7 @@ struct LayoutRuns {
     if (holds(all)) return true;
     if (count == 1 || stride == length) return missed = all, false;
     const int64_t half = count / 2;
-    return runs(base, length, half, stride) &&
-           runs(base + half * stride, length, count - half, stride);
+    return runs(base, length, half, stride) && runs(base + half * stride, length, count - half, stride);
   }
 
   bool elements(const Layout& layout, Wide base, int64_t count, Wide stride) const {
@@ -30,15 +29,10 @@ struct LayoutRuns {
     const Wide first = base + layout.true_lower_bound_;
     if (layout.is_one_run()) return runs(first, layout.size_, count, stride);
     const Wide last = (count - 1) * stride;
-    if (holds({first + std::min<Wide>(last, 0),
-               first + std::max<Wide>(last, 0) + layout.true_extent_}))
-      return true;
-    if (count == 1)
-      return std::ranges::all_of(*layout.pieces_,
-                                 [&](const Layout::Piece& p) { return piece(p, base); });
+    if (holds({first + std::min<Wide>(last, 0), first + std::max<Wide>(last, 0) + layout.true_extent_})) return true;
+    if (count == 1) return std::ranges::all_of(*layout.pieces_, [&](const Layout::Piece& p) { return piece(p, base); });
     const int64_t half = count / 2;
-    return elements(layout, base, half, stride) &&
-           elements(layout, base + half * stride, count - half, stride);
+    return elements(layout, base, half, stride) && elements(layout, base + half * stride, count - half, stride);
   }
 
   bool piece(const Layout::Piece& piece, Wide base) const {
@@ -78,8 +72,7 @@ struct PackedRuns {
                                  [](int64_t f, const Layout::Piece& p) { return f < p.packed_before; });
     for (auto it = next - 1; it != pieces.end() && it->packed_before < to; ++it) {
       const int64_t first = std::max<int64_t>(from - it->packed_before, 0);
-      if (!piece(*it, base + it->displacement, first, std::min(to - it->packed_before, it->bytes())))
-        return false;
+      if (!piece(*it, base + it->displacement, first, std::min(to - it->packed_before, it->bytes()))) return false;
     }
     return true;
   }

@@ -24,27 +24,32 @@ std::atomic<int> most_verbose{static_cast<int>(Level::note)};
 
 const char* label(Level level) {
   switch (level) {
-    case Level::error: return "error: ";
-    case Level::warning: return "warning: ";
-    case Level::note: return "";
-    case Level::debug: return "debug: ";
+    case Level::error:
+      return "error: ";
+    case Level::warning:
+      return "warning: ";
+    case Level::note:
+      return "";
+    case Level::debug:
+      return "debug: ";
   }
   return "";
 }
 
 }  // namespace
 
+// clang-format off
 void set_speaker(std::string speaker) { speaker_store() = std::move(speaker); }
 const std::string& speaker() { return speaker_store(); }
 void set_log_level(Level level) { most_verbose = static_cast<int>(level); }
 void tell_errors_to(int fd) { error_listener = fd; }
 bool log_enabled(Level level) { return static_cast<int>(level) <= most_verbose; }
+// clang-format on
 
 void log_line(Level level, std::string_view text) {
   const std::string who = speaker().empty() ? "" : "[" + speaker() + "] ";
   // Names of files, hosts and communicators are others' words.
-  const std::string line =
-      printable(fmt::format("tutti: {}{}{}\n", who, label(level), text), "\n\t");
+  const std::string line = printable(fmt::format("tutti: {}{}{}\n", who, label(level), text), "\n\t");
   if (const int fd = error_listener; fd >= 0 && level == Level::error) {
     const std::string sentence = fmt::format("{}\n", text);
     if (::send(fd, sentence.data(), sentence.size(), MSG_NOSIGNAL | MSG_DONTWAIT) > 0) return;

@@ -29,10 +29,10 @@ void say(Level level, fmt::format_string<Args...> format, Args&&... args) {
 
 // A broken invariant: prints and aborts the process. Never for bad input.
 [[noreturn]] void invariant_broken(const char* file, int line, std::string_view text);
-#define TUTTI_INVARIANT(condition, text)                                \
-  do {                                                                  \
-    if (!(condition)) [[unlikely]]                                      \
-      ::tutti::invariant_broken(__FILE__, __LINE__, text);              \
+#define TUTTI_INVARIANT(condition, text)                   \
+  do {                                                     \
+    if (!(condition)) [[unlikely]]                         \
+      ::tutti::invariant_broken(__FILE__, __LINE__, text); \
   } while (false)
 
 }  // namespace tutti

@@ -37,7 +37,7 @@ std::string loopback_device() {
 }
 
 NetworkPlace network_place() {
-  struct stat space {};
+  struct stat space{};
   if (stat("/proc/thread-self/ns/net", &space) != 0 || loopback_device().empty()) return {};
   return {this_boot(), space.st_ino};
 }

@@ -16,8 +16,7 @@ int edit_distance(std::string_view a, std::string_view b) {
     for (size_t j = 1; j <= b.size(); ++j) {
       const int replace = last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
       row[j] = std::min({replace, last[j] + 1, row[j - 1] + 1});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-        row[j] = std::min(row[j], before[j - 2] + 1);
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) row[j] = std::min(row[j], before[j - 2] + 1);
     }
     before.swap(last);
     last.swap(row);
@@ -39,8 +38,7 @@ std::string nearest_name(std::string_view word, std::span<const std::string_view
   return std::string(best);
 }
 
-std::string did_you_mean(std::string_view word, std::span<const std::string_view> names,
-                         std::string_view prefix) {
+std::string did_you_mean(std::string_view word, std::span<const std::string_view> names, std::string_view prefix) {
   const std::string name = nearest_name(word, names);
   return name.empty() ? "" : fmt::format("; did you mean '{}{}'?", prefix, name);
 }

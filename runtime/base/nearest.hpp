@@ -16,7 +16,6 @@ int edit_distance(std::string_view a, std::string_view b);
 std::string nearest_name(std::string_view word, std::span<const std::string_view> names);
 
 // "; did you mean 'X'?" or an empty string: the usual tail of a message.
-std::string did_you_mean(std::string_view word, std::span<const std::string_view> names,
-                         std::string_view prefix = "");
+std::string did_you_mean(std::string_view word, std::span<const std::string_view> names, std::string_view prefix = "");
 
 }  // namespace tutti

@@ -40,8 +40,7 @@ NodeLayout::NodeLayout(std::span<const int> place, int rank) : size_(static_cast
 }
 
 ProcessList NodeLayout::members(int node) const {
-  if (dealt_ == Dealt::in_blocks)
-    return ProcessList::range(node * most_, std::min(most_, size_ - node * most_));
+  if (dealt_ == Dealt::in_blocks) return ProcessList::range(node * most_, std::min(most_, size_ - node * most_));
   if (dealt_ == Dealt::in_turn) return ProcessList::range(node, (size_ - node + nodes_ - 1) / nodes_, nodes_);
   return members_[static_cast<size_t>(node)];
 }

@@ -22,14 +22,14 @@ class NodeLayout {
     if (dealt_ == Dealt::in_turn) return rank % nodes_;
     return node_of_[static_cast<size_t>(rank)];
   }
-  ProcessList members(int node) const;  // ranks, ascending
+  ProcessList members(int node) const;             // ranks, ascending
   int most() const { return most_; }               // ranks of the fullest node …
   bool equal() const { return equal_; }            // … which all are
   bool contiguous() const { return contiguous_; }  // the ranks of each follow one another
 
-  int node() const { return node_; }                // mine
+  int node() const { return node_; }                 // mine
   const ProcessList& mine() const { return mine_; }  // its members
-  int local() const { return local_; }              // my index among them
+  int local() const { return local_; }               // my index among them
 
  private:
   enum class Dealt : unsigned char { in_blocks, in_turn, irregularly };

@@ -17,7 +17,9 @@
 namespace tutti {
 namespace {
 
-constexpr uint64_t bit_of(int signal) { return uint64_t{1} << (signal - 1); }
+constexpr uint64_t bit_of(int signal) {
+  return uint64_t{1} << (signal - 1);
+}
 
 constexpr int kNotBlocked[] = {SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV, SIGSYS, SIGSTKFLT};
 // What the kernel says of such a mask: SIGKILL and SIGSTOP are never blocked, nor are the two that the C library keeps for

@@ -265,7 +265,8 @@ std::optional<size_t> one_too_many(std::span<const Newcomer> newcomers) {
   const auto another = many.find(kAnotherUser);
   const bool foreign = another != many.end();
   const std::string_view origin =
-      foreign ? another->first : std::ranges::max_element(many, {}, [](const auto& each) { return each.second; })->first;
+      foreign ? another->first
+              : std::ranges::max_element(many, {}, [](const auto& each) { return each.second; })->first;
   const auto oldest = std::ranges::find(newcomers, origin, &Newcomer::origin);
   if (!foreign && std::chrono::steady_clock::now() - oldest->since < kTimeToProve) return {};
   return static_cast<size_t>(oldest - newcomers.begin());

@@ -61,7 +61,7 @@ class Pooled {
   // in each call.
   struct Spares {
     Spare* first = nullptr;
-    int room = 0;        // for so many more; none before it is open and when the thread ends
+    int room = 0;  // for so many more; none before it is open and when the thread ends
     bool open = false;
     PoolsHere::Pool pool;
   };

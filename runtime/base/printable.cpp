@@ -32,9 +32,8 @@ Character character_at(std::string_view text) {
 
 bool is_harmless(uint32_t code) {
   if (code < 0x20 || (code >= 0x7f && code < 0xa0)) return false;
-  const bool turns_the_line = code == 0x200e || code == 0x200f ||
-                              (code >= 0x2028 && code <= 0x202e) ||
-                              (code >= 0x2066 && code <= 0x2069);
+  const bool turns_the_line =
+      code == 0x200e || code == 0x200f || (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
   return !turns_the_line;
 }
 

@@ -52,11 +52,10 @@ Error probe_descriptors(int count) {
   }
   for (const int fd : taken) ::close(fd);
   if (problem == 0) return {};
-  return failure(
-      MPI_ERR_OTHER,
-      "{} more open files are needed here, and only {} can be had: {}; the limit of open "
-      "files (ulimit -n) is too low",
-      count, taken.size(), std::strerror(problem));
+  return failure(MPI_ERR_OTHER,
+                 "{} more open files are needed here, and only {} can be had: {}; the limit of open "
+                 "files (ulimit -n) is too low",
+                 count, taken.size(), std::strerror(problem));
 }
 
 }  // namespace tutti

@@ -95,8 +95,12 @@ class ProcessList::Iterator {
   const ProcessList* list_ = nullptr;
   int rank_ = 0;
 };
-inline ProcessList::Iterator ProcessList::begin() const { return {*this, 0}; }
-inline ProcessList::Iterator ProcessList::end() const { return {*this, size_}; }
+inline ProcessList::Iterator ProcessList::begin() const {
+  return {*this, 0};
+}
+inline ProcessList::Iterator ProcessList::end() const {
+  return {*this, size_};
+}
 
 // Takes the numbers one by one, and finds the pieces among them. Lists that are equal are built alike.
 class ProcessList::Builder {

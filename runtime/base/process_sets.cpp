@@ -34,8 +34,7 @@ std::optional<std::vector<int>> parse_ranks(std::string_view list, int job_size)
   for (const std::string_view part : split(list, ',')) {
     const size_t dash = part.find('-');
     const std::optional<int> first = number(part.substr(0, dash));
-    const std::optional<int> last =
-        dash == std::string_view::npos ? first : number(part.substr(dash + 1));
+    const std::optional<int> last = dash == std::string_view::npos ? first : number(part.substr(dash + 1));
     if (!first || !last || *last < *first || *last >= job_size) return std::nullopt;
     for (int rank = *first; rank <= *last; ++rank) {
       if (seen[static_cast<size_t>(rank)]) return std::nullopt;

@@ -42,13 +42,11 @@ Cores cores_of(const std::vector<int>& processors, const std::string& sysfs) {
     const std::string folder = sysfs + "/cpu" + std::to_string(processor);
     if (line_of(folder + "/online") == "0") continue;
     std::string threads = line_of(folder + "/topology/core_cpus_list");
-    if (threads.empty())
-      threads = line_of(folder + "/topology/thread_siblings_list");  // before 5.2
+    if (threads.empty()) threads = line_of(folder + "/topology/thread_siblings_list");  // before 5.2
     if (threads.empty()) threads = std::to_string(processor);
     if (!seen.insert(threads).second) continue;
     ++cores.count;
-    cores.threads_each =
-        std::max(cores.threads_each, static_cast<int>(processors_in(threads).size()));
+    cores.threads_each = std::max(cores.threads_each, static_cast<int>(processors_in(threads).size()));
   }
   return cores;
 }

@@ -15,8 +15,7 @@ struct Cores {
   int threads_each = 1;  // hardware threads, of the core with the most
 };
 // Of a processor that sysfs does not know, a core of its own.
-Cores cores_of(const std::vector<int>& processors,
-               const std::string& sysfs = "/sys/devices/system/cpu");
+Cores cores_of(const std::vector<int>& processors, const std::string& sysfs = "/sys/devices/system/cpu");
 
 // The cores that Slurm grants where it says that it grants so many processors, SLURM_CPUS_ON_NODE;
 // 0: it does not say, or nothing that makes sense.

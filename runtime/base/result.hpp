@@ -18,8 +18,7 @@ namespace tutti {
 class [[nodiscard]] Error {
  public:
   Error() = default;
-  Error(int mpi_class, std::string message)
-      : what_(std::make_unique<What>(What{mpi_class, std::move(message)})) {}
+  Error(int mpi_class, std::string message) : what_(std::make_unique<What>(What{mpi_class, std::move(message)})) {}
 
   explicit operator bool() const { return what_ != nullptr; }
   int mpi_class() const { return what_ ? what_->mpi_class : 0; }

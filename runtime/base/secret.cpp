@@ -46,8 +46,7 @@ struct SipState {
 
 uint64_t siphash(std::string_view key, std::string_view text) {
   const uint64_t low = little_endian(key.substr(0, 8)), high = little_endian(key.substr(8, 8));
-  SipState s{low ^ 0x736f6d6570736575, high ^ 0x646f72616e646f6d, low ^ 0x6c7967656e657261,
-             high ^ 0x7465646279746573};
+  SipState s{low ^ 0x736f6d6570736575, high ^ 0x646f72616e646f6d, low ^ 0x6c7967656e657261, high ^ 0x7465646279746573};
   const uint64_t size = text.size();
   while (text.size() >= 8) {
     s.absorb(little_endian(text.substr(0, 8)));
@@ -87,8 +86,7 @@ std::string Secret::proof(std::string_view text) const {
 
 bool same_proof(std::string_view a, std::string_view b) {
   unsigned char difference = a.size() != b.size();
-  for (size_t i = 0; i < std::min(a.size(), b.size()); ++i)
-    difference |= static_cast<unsigned char>(a[i] ^ b[i]);
+  for (size_t i = 0; i < std::min(a.size(), b.size()); ++i) difference |= static_cast<unsigned char>(a[i] ^ b[i]);
   return difference == 0;
 }
 

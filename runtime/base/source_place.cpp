@@ -39,12 +39,10 @@ int look_into(dl_phdr_info* info, size_t, void* argument) {
   for (int i = 0; i < info->dlpi_phnum; ++i) {
     const auto& segment = info->dlpi_phdr[i];
     const uint64_t begin = info->dlpi_addr + segment.p_vaddr;
-    if (segment.p_type != PT_LOAD || search.address < begin ||
-        search.address >= begin + segment.p_memsz)
-      continue;
+    if (segment.p_type != PT_LOAD || search.address < begin || search.address >= begin + segment.p_memsz) continue;
     std::error_code problem;
-    search.found.module = *info->dlpi_name ? std::string(info->dlpi_name)
-                                           : fs::read_symlink("/proc/self/exe", problem).string();
+    search.found.module =
+        *info->dlpi_name ? std::string(info->dlpi_name) : fs::read_symlink("/proc/self/exe", problem).string();
     search.found.offset = search.address - info->dlpi_addr;
     return 1;
   }
@@ -73,16 +71,14 @@ std::string ask_helper(std::span<const CodeAddress> addresses) {
   posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
   posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
   pid_t child = -1;
-  const int problem =
-      posix_spawn(&child, words[0].c_str(), &actions, nullptr, arguments.data(), environ);
+  const int problem = posix_spawn(&child, words[0].c_str(), &actions, nullptr, arguments.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
   ::close(ends[1]);
   std::string said;
   if (problem == 0) {
     const auto end = std::chrono::steady_clock::now() + kPatience;
     for (char chunk[4096];;) {
-      const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
-          end - std::chrono::steady_clock::now());
+      const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
       pollfd ready{ends[0], POLLIN, 0};
       if (left.count() <= 0) break;
       // The launcher hears of its children's ends by a signal, and of this one's as well.
@@ -117,8 +113,8 @@ CodeAddress code_address_in(int pid, uint64_t return_address) {
   for (std::string line; return_address != 0 && std::getline(maps, line);) {
     unsigned long begin = 0, end = 0, offset = 0;
     int path = 0;
-    if (std::sscanf(line.c_str(), "%lx-%lx %*s %lx %*s %*s %n", &begin, &end, &offset, &path) < 3 ||
-        address < begin || address >= end || path == 0)
+    if (std::sscanf(line.c_str(), "%lx-%lx %*s %lx %*s %*s %n", &begin, &end, &offset, &path) < 3 || address < begin ||
+        address >= end || path == 0)
       continue;
     const std::string module = line.substr(static_cast<size_t>(path));
     if (!module.starts_with('/')) return {};
@@ -127,7 +123,9 @@ CodeAddress code_address_in(int pid, uint64_t return_address) {
   return {};
 }
 
-std::string where_program() { return installation_root() / "libexec" / "tutti" / "tutti-where"; }
+std::string where_program() {
+  return installation_root() / "libexec" / "tutti" / "tutti-where";
+}
 
 std::vector<std::string> source_places(std::span<const CodeAddress> addresses) {
   std::vector<std::string> places;

@@ -7,6 +7,8 @@ extern "C" void __tsan_init() __attribute__((weak));
 
 namespace tutti {
 
-inline bool is_under_thread_sanitizer() { return __tsan_init != nullptr; }
+inline bool is_under_thread_sanitizer() {
+  return __tsan_init != nullptr;
+}
 
 }  // namespace tutti

@@ -12,7 +12,9 @@ namespace {
 
 constexpr char kOwnWays[] = "PMIX_MCA_psec";
 
-std::string numbers_of_this_process() { return fmt::format("{}:{}", ::geteuid(), ::getegid()); }
+std::string numbers_of_this_process() {
+  return fmt::format("{}:{}", ::geteuid(), ::getegid());
+}
 
 }  // namespace
 
@@ -36,11 +38,12 @@ NoClaim::~NoClaim() {
 }
 
 Error not_let_in(const std::string& launcher) {
-  return failure(MPI_ERR_OTHER,
-                 "this process is user and group {}, and its launcher {}: the PMIx server of this node lets in processes of "
-                 "the launcher's user alone. A container may keep the user's numbers (podman run --userns=keep-id, "
-                 "unshare --map-current-user), or mpirun is started where the ranks run, or as their user",
-                 numbers_of_this_process(), launcher);
+  return failure(
+      MPI_ERR_OTHER,
+      "this process is user and group {}, and its launcher {}: the PMIx server of this node lets in processes of "
+      "the launcher's user alone. A container may keep the user's numbers (podman run --userns=keep-id, "
+      "unshare --map-current-user), or mpirun is started where the ranks run, or as their user",
+      numbers_of_this_process(), launcher);
 }
 
 }  // namespace tutti::boot

@@ -49,8 +49,7 @@ int allowed_cores() {
   if (const int granted = cores_by_slurm(std::getenv("SLURM_CPUS_ON_NODE"), found.threads_each))
     cores = std::min(cores, granted);
   // Rounded down: who polls on what is granted of a core in part is soon stopped.
-  if (const double granted = cgroup_quota(); granted > 0)
-    cores = std::min(cores, static_cast<int>(granted));
+  if (const double granted = cgroup_quota(); granted > 0) cores = std::min(cores, static_cast<int>(granted));
   return std::max(cores, 1);
 }
 

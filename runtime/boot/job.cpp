@@ -44,8 +44,8 @@ std::string_view value_of(const char* variable) {
 // gives more than Tutti's does, also where the numbers are the same.
 bool is_of_tutti(const Hint& hint) {
   if (std::string_view(hint.variable) != kOpenMpiSize || value_of("TUTTI_SIZE").empty()) return false;
-  return value_of("TUTTI_SIZE") == value_of(kOpenMpiSize) && value_of("TUTTI_RANK") == value_of("OMPI_COMM_WORLD_RANK") &&
-         value_of("OMPI_UNIVERSE_SIZE").empty();
+  return value_of("TUTTI_SIZE") == value_of(kOpenMpiSize) &&
+         value_of("TUTTI_RANK") == value_of("OMPI_COMM_WORLD_RANK") && value_of("OMPI_UNIVERSE_SIZE").empty();
 }
 
 std::optional<Error> one_of_several() {

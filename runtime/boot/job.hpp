@@ -18,9 +18,9 @@ struct JobView {
   std::string id = "singleton";  // unique on the node at any time
   int rank = 0;                  // = process id
   int size = 1;
-  int universe_size = 0;         // 0: nobody said
-  int application = 0;           // index among the programs of an MPMD job
-  std::string host;              // this node's name
+  int universe_size = 0;           // 0: nobody said
+  int application = 0;             // index among the programs of an MPMD job
+  std::string host;                // this node's name
   std::vector<int> node_ranks{0};  // the job's ranks on this node, ascending, mine among them
   // Tutti's own: it removes the job's files if it is killed, and prints what abort() says.
   bool own_launcher = false;

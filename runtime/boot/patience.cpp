@@ -67,10 +67,9 @@ std::string Patience::sentence(Clock::time_point now) const {
     if (other != rank_ && !means_.has_come(other)) missing.push_back(other);
   const auto waited = std::chrono::duration_cast<std::chrono::seconds>(now - start_).count();
   if (missing.empty())
-    return fmt::format("MPI_Init has waited {} s for other ranks, though all have been heard of",
-                       waited);
-  return fmt::format("MPI_Init has waited {} s for {}, of which nothing is known yet{}", waited,
-                     ranks_text(missing), advice());
+    return fmt::format("MPI_Init has waited {} s for other ranks, though all have been heard of", waited);
+  return fmt::format("MPI_Init has waited {} s for {}, of which nothing is known yet{}", waited, ranks_text(missing),
+                     advice());
 }
 
 void Answer::give(int value) {

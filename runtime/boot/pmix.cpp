@@ -31,10 +31,9 @@
 namespace tutti::boot {
 namespace {
 
-constexpr char kNodeKey[] = "tutti.node", kWaitsKey[] = "tutti.waits",
-               kProgramKey[] = "tutti.program";
+constexpr char kNodeKey[] = "tutti.node", kWaitsKey[] = "tutti.waits", kProgramKey[] = "tutti.program";
 constexpr int kUntilKilled = 500;  // milliseconds
-constexpr int kTryFor = 1;  // seconds, between which patience may be lost
+constexpr int kTryFor = 1;         // seconds, between which patience may be lost
 // How long a thread that ends the job waits for another one that joins or leaves at this moment.
 constexpr std::chrono::seconds kForTheOther{2};
 
@@ -73,9 +72,7 @@ class PmixJob final : public Job {
   std::string job_text(const char* key) const;
   Error count_programs();
   // Tutti's servers keep what they have once fetched of other nodes.
-  std::string of_this_program(const char* key) const {
-    return fmt::format("{}.{}", key, program_);
-  }
+  std::string of_this_program(const char* key) const { return fmt::format("{}.{}", key, program_); }
   Error put(pmix_scope_t scope, const char* key, const std::string& bytes, const char* what) const;
   // `seconds`: how long to try at a time; 0: as long as the server does.
   Result<std::string> get(int rank, const char* key, const std::string& what, int seconds = 0);
@@ -95,9 +92,9 @@ class PmixJob final : public Job {
   }
 
   pmix_proc_t me_{};
-  bool has_left_ = false;  // under membership()
-  int program_ = 1;  // a rank may run several, one after the other
-  bool publishes_ = false;  // with the fence under way
+  bool has_left_ = false;             // under membership()
+  int program_ = 1;                   // a rank may run several, one after the other
+  bool publishes_ = false;            // with the fence under way
   std::optional<Patience> patience_;  // until all ranks have come
   int awaited_ = -1;                  // in told_by()
   std::mutex table_mutex_;            // guards the two behind it
@@ -116,12 +113,12 @@ void fence_answered(pmix_status_t status, void*) {
 // `rank` as it is. That a rank has other keys than the one asked for says as much.
 void rank_answered(pmix_status_t status, pmix_value_t*, void* rank) {
   if (status == PMIX_SUCCESS || status == PMIX_ERR_NOT_FOUND)
-    have_come.load(std::memory_order_acquire)[reinterpret_cast<uintptr_t>(rank)].store(
-        true, std::memory_order_relaxed);
+    have_come.load(std::memory_order_acquire)[reinterpret_cast<uintptr_t>(rank)].store(true, std::memory_order_relaxed);
 }
 
 int64_t as_number(const pmix_value_t& value) {
   switch (value.type) {
+      // clang-format off
     case PMIX_UINT32: return value.data.uint32;
     case PMIX_UINT16: return value.data.uint16;
     case PMIX_UINT64: return static_cast<int64_t>(value.data.uint64);
@@ -131,6 +128,7 @@ int64_t as_number(const pmix_value_t& value) {
     case PMIX_SIZE: return static_cast<int64_t>(value.data.size);
     case PMIX_PROC_RANK: return value.data.rank;
     default: return -1;
+      // clang-format on
   }
 }
 
@@ -176,7 +174,8 @@ Error PmixJob::join_server() {
   const char* const limit = std::getenv(kHandshakeVariable);
   if (const auto waited = std::chrono::round<std::chrono::seconds>(Clock::now() - begin);
       job_id && limit && std::atoi(limit) > 0 && waited.count() >= std::atoi(limit))
-    return failure(MPI_ERR_OTHER, "{}: the PMIx server of this node has not answered for {} s; is mpirun (or tuttid) stopped?",
+    return failure(MPI_ERR_OTHER,
+                   "{}: the PMIx server of this node has not answered for {} s; is mpirun (or tuttid) stopped?",
                    joining, waited.count());
   if (!launcher.empty()) return not_let_in(launcher).within(joining);
   return pmix_failure(joining, status);
@@ -200,8 +199,7 @@ Error PmixJob::look() {
   view_.rank = static_cast<int>(me_.rank);
   view_.size = static_cast<int>(job_number(PMIX_JOB_SIZE, 0));
   if (view_.size <= view_.rank)
-    return failure(MPI_ERR_OTHER, "the PMIx server gives no job size (PMIX_JOB_SIZE) for rank {}",
-                   view_.rank);
+    return failure(MPI_ERR_OTHER, "the PMIx server gives no job size (PMIX_JOB_SIZE) for rank {}", view_.rank);
   view_.id = job_id ? job_id : me_.nspace;
   view_.own_launcher = job_id != nullptr;
   view_.universe_size = static_cast<int>(job_number(PMIX_UNIV_SIZE, 0));
@@ -233,15 +231,13 @@ Error PmixJob::count_programs() {
   bool yes = true;
   PMIX_INFO_LOAD(&at_once, PMIX_IMMEDIATE, &yes, PMIX_BOOL);
   pmix_value_t* value = nullptr;
-  for (; PMIx_Get(&me_, of_this_program(kProgramKey).c_str(), &at_once, 1, &value) == PMIX_SUCCESS;
-       ++program_)
+  for (; PMIx_Get(&me_, of_this_program(kProgramKey).c_str(), &at_once, 1, &value) == PMIX_SUCCESS; ++program_)
     PMIX_VALUE_RELEASE(value);
   PMIX_INFO_DESTRUCT(&at_once);
   return put(PMIX_LOCAL, kProgramKey, "runs", "telling that this rank has begun");
 }
 
-Error PmixJob::put(pmix_scope_t scope, const char* key, const std::string& bytes,
-                   const char* what) const {
+Error PmixJob::put(pmix_scope_t scope, const char* key, const std::string& bytes, const char* what) const {
   pmix_value_t value;
   PMIX_VALUE_CONSTRUCT(&value);
   value.type = PMIX_BYTE_OBJECT;
@@ -255,14 +251,12 @@ Error PmixJob::put(pmix_scope_t scope, const char* key, const std::string& bytes
 
 Result<std::string> PmixJob::told_by(int rank) {
   awaited_ = rank;
-  Result<std::string> word =
-      get(rank, kNodeKey, "asking for the memory of this node's ranks", kTryFor);
+  Result<std::string> word = get(rank, kNodeKey, "asking for the memory of this node's ranks", kTryFor);
   awaited_ = -1;
   return word;
 }
 
-Result<std::string> PmixJob::get(int rank, const char* key, const std::string& what,
-                                 int seconds) {
+Result<std::string> PmixJob::get(int rank, const char* key, const std::string& what, int seconds) {
   const pmix_proc_t peer = process(static_cast<pmix_rank_t>(rank));
   pmix_value_t* value = nullptr;
   pmix_status_t status;
@@ -270,8 +264,7 @@ Result<std::string> PmixJob::get(int rank, const char* key, const std::string& w
   PMIX_INFO_LOAD(&time, PMIX_TIMEOUT, &seconds, PMIX_INT);
   // A server waits for two seconds, a rank may start later.
   const std::string name = of_this_program(key);
-  while ((status = PMIx_Get(&peer, name.c_str(), &time, seconds > 0 ? 1 : 0, &value)) ==
-         PMIX_ERR_TIMEOUT)
+  while ((status = PMIx_Get(&peer, name.c_str(), &time, seconds > 0 ? 1 : 0, &value)) == PMIX_ERR_TIMEOUT)
     if (patience_ && patience_->next() && *patience_->next() <= Clock::now()) lose_patience();
   PMIX_INFO_DESTRUCT(&time);
   if (status != PMIX_SUCCESS) return pmix_failure(what, status);
@@ -289,22 +282,19 @@ Patience::Means PmixJob::means_of_patience() {
       bool yes = true;
       PMIX_INFO_LOAD(&for_nobody_else, PMIX_EVENT_NON_DEFAULT, &yes, PMIX_BOOL);
       // Not PMIX_RANGE_RM: what is for the launcher alone the library does not pass on to it.
-      PMIx_Notify_event(kWaitsEvent, &me_, PMIX_RANGE_SESSION, &for_nobody_else, 1, nullptr,
-                        nullptr);
+      PMIx_Notify_event(kWaitsEvent, &me_, PMIX_RANGE_SESSION, &for_nobody_else, 1, nullptr, nullptr);
       PMIX_INFO_DESTRUCT(&for_nobody_else);
     };
     return means;
   }
   means.tell = [this] {
-    if (Error e = put(PMIX_GLOBAL, kWaitsKey, "", "telling that this rank waits"))
-      say(Level::debug, "{}", e.message());
+    if (Error e = put(PMIX_GLOBAL, kWaitsKey, "", "telling that this rank waits")) say(Level::debug, "{}", e.message());
   };
   means.ask = [this](int rank) {
     // PMIx would tie that call to this question, which has no end, and both would be silent.
     if (rank == awaited_) return;
     if (!have_come.load(std::memory_order_relaxed))
-      have_come.store(new std::atomic<bool>[static_cast<size_t>(view_.size)]{},
-                      std::memory_order_release);
+      have_come.store(new std::atomic<bool>[static_cast<size_t>(view_.size)] {}, std::memory_order_release);
     const pmix_proc_t peer = process(static_cast<pmix_rank_t>(rank));
     // Not PMIx_Get with a time to wait: Slurm's server knows none for ranks of other nodes.
     PMIx_Get_nb(&peer, of_this_program(kWaitsKey).c_str(), nullptr, 0, rank_answered,
@@ -318,8 +308,7 @@ Patience::Means PmixJob::means_of_patience() {
 }
 
 void PmixJob::lose_patience() {
-  if (const std::optional<std::string> sentence = patience_->lose(Clock::now()))
-    say(Level::warning, "{}", *sentence);
+  if (const std::optional<std::string> sentence = patience_->lose(Clock::now())) say(Level::warning, "{}", *sentence);
 }
 
 Error PmixJob::publish(const std::string& address) {
@@ -331,7 +320,9 @@ Error PmixJob::publish(const std::string& address) {
 }
 
 // The first one is that of the start: patience ends with it.
-Error PmixJob::fence() { return outcome_of_fence(patience_ ? fence_of_beginners() : fence_once()); }
+Error PmixJob::fence() {
+  return outcome_of_fence(patience_ ? fence_of_beginners() : fence_once());
+}
 
 // A rank of this node that leaves PMIx (4.2) behind an earlier start of its own, to come back or not, counts as lost in
 // the fence of those who are back already: they meet again, where it comes to the next one. Between nodes ranks leave
@@ -355,16 +346,15 @@ pmix_status_t PmixJob::fence_once() {
   const std::string published = of_this_program(kAddressKey);
   PMIX_INFO_LOAD(&how[1], kPublishedKey, published.c_str(), PMIX_STRING);
   const size_t count = publishes_ ? 2 : 1;
-  const pmix_status_t status = patience_ ? fence_with_patience(everyone, how, count)
-                                         : PMIx_Fence(&everyone, 1, how, count);
+  const pmix_status_t status =
+      patience_ ? fence_with_patience(everyone, how, count) : PMIx_Fence(&everyone, 1, how, count);
   for (pmix_info_t& each : how) PMIX_INFO_DESTRUCT(&each);
   return status;
 }
 
 Error PmixJob::outcome_of_fence(pmix_status_t status) {
   if (status != PMIX_SUCCESS)
-    return pmix_failure("waiting for the other ranks, one of which may have ended before",
-                        status);
+    return pmix_failure("waiting for the other ranks, one of which may have ended before", status);
   patience_.reset();
   return {};
 }
@@ -413,16 +403,14 @@ Result<std::string> PmixJob::address_of(int rank) {
   Result<std::string> address = get(rank, kAddressKey, what);
   for (size_t others = is_here(rank) ? 0 : view_.node_ranks.size(); !address && others > 0; --others)
     address = get(rank, kAddressKey, what);
-  if (address && address->empty())
-    return failure(MPI_ERR_OTHER, "rank {} published no address", rank);
+  if (address && address->empty()) return failure(MPI_ERR_OTHER, "rank {} published no address", rank);
   return address;
 }
 
 // Tutti's own server knows of its node's ranks alone, and gives the others as one text.
 std::vector<int> PmixJob::nodes() {
   if (view_.own_launcher)
-    if (std::vector<int> mapped = nodes_of_mapping(job_text(PMIX_ANL_MAP), view_.size); !mapped.empty())
-      return mapped;
+    if (std::vector<int> mapped = nodes_of_mapping(job_text(PMIX_ANL_MAP), view_.size); !mapped.empty()) return mapped;
   char* list = nullptr;
   if (PMIx_Resolve_nodes(me_.nspace, &list) != PMIX_SUCCESS || !list) return {};
   std::istringstream names(list);
@@ -472,7 +460,9 @@ void PmixJob::abort(int code, const std::string& message) {
 
 }  // namespace
 
-bool pmix_offered() { return std::getenv("PMIX_NAMESPACE") && std::getenv("PMIX_RANK"); }
+bool pmix_offered() {
+  return std::getenv("PMIX_NAMESPACE") && std::getenv("PMIX_RANK");
+}
 
 Result<std::unique_ptr<Job>> join_pmix() {
   auto job = std::make_unique<PmixJob>();

@@ -30,8 +30,7 @@ GlobalName Processes::name_of(int process) const {
 std::string Processes::text(int process) const {
   if (!is_foreign(process)) return fmt::format("rank {}", process);
   const Foreign& foreign = foreign_[static_cast<size_t>(process - size_)];
-  return fmt::format("rank {} of another job{}{}", foreign.name.rank, foreign.host.empty() ? "" : " on ",
-                     foreign.host);
+  return fmt::format("rank {} of another job{}{}", foreign.name.rank, foreign.host.empty() ? "" : " on ", foreign.host);
 }
 
 uint64_t Processes::id_of(const std::string& job, int size) {

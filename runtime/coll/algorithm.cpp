@@ -16,8 +16,7 @@ std::string_view objection(const Algorithm& algorithm, const Shape& shape) {
       if (!shape.commutative) return "it needs a commutative operation";
       break;
     case Needs::power_of_two:
-      if (!std::has_single_bit(static_cast<unsigned>(shape.size)))
-        return "it needs a power of two of ranks";
+      if (!std::has_single_bit(static_cast<unsigned>(shape.size))) return "it needs a power of two of ranks";
       break;
     case Needs::shared_memory:
       return objection_to_sharing(shape);

@@ -29,8 +29,7 @@ Plan allgather_ring(const Shape& s) {
 Plan allgather_bruck(const Shape& s) {
   PlanBuilder plan(s);
   if (!s.in_place) plan.copy(plan.in(), plan.out_block(s.rank));
-  bruck_exchange(
-      plan, s.rank, s.size, [&](int first, int n) { return plan.out_blocks(first, n); }, same);
+  bruck_exchange(plan, s.rank, s.size, [&](int first, int n) { return plan.out_blocks(first, n); }, same);
   return plan.done();
 }
 
@@ -41,9 +40,7 @@ Plan allgather_recursive_doubling(const Shape& s) {
   if (!s.in_place) plan.copy(plan.in(), plan.out_block(s.rank));
   for (int bit = 1; bit < s.size; bit <<= 1) {
     const int mine = s.rank & -bit, theirs = mine ^ bit;
-    plan.fence()
-        .recv(plan.out_blocks(theirs, bit), s.rank ^ bit)
-        .send(plan.out_blocks(mine, bit), s.rank ^ bit);
+    plan.fence().recv(plan.out_blocks(theirs, bit), s.rank ^ bit).send(plan.out_blocks(mine, bit), s.rank ^ bit);
   }
   return plan.done();
 }
@@ -65,8 +62,7 @@ Plan allgatherv_bruck(const Shape& s) {
   std::vector<int64_t> begin(static_cast<size_t>(s.size) + 1);  // of block rank + i, packed
   const auto block = [&](int i) { return (s.rank + i) % s.size; };
   for (int i = 0; i < s.size; ++i)
-    begin[static_cast<size_t>(i) + 1] =
-        begin[static_cast<size_t>(i)] + s.counts[static_cast<size_t>(block(i))];
+    begin[static_cast<size_t>(i) + 1] = begin[static_cast<size_t>(i)] + s.counts[static_cast<size_t>(block(i))];
   const auto at = [&](int i) { return begin[static_cast<size_t>(i)]; };
 
   const Buf packed = plan.scratch_bytes(s.bytes);
@@ -92,10 +88,7 @@ constexpr Algorithm kAllgather[] = {
      .needs = Needs::power_of_two},
     {.name = "ring", .when = "long blocks", .build = allgather_ring},
     {.name = "direct", .when = "long blocks, few ranks", .build = allgather_direct},
-    {.name = "shared",
-     .when = "ranks of one node",
-     .build = shared_allgather,
-     .needs = Needs::shared_memory},
+    {.name = "shared", .when = "ranks of one node", .build = shared_allgather, .needs = Needs::shared_memory},
     {.name = "hierarchical",
      .when = "short blocks on several nodes",
      .build = hierarchical_allgather,

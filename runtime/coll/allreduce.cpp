@@ -48,9 +48,7 @@ Plan allreduce_halving_doubling(const Shape& s) {
     vector.absorb(fold.partner);
   }
   const Split split{s.out_count, fold.width};
-  const auto elements = [&](const Range& parts) {
-    return Range{split.begin(parts.begin), split.begin(parts.end)};
-  };
+  const auto elements = [&](const Range& parts) { return Range{split.begin(parts.begin), split.begin(parts.end)}; };
   const auto part = [&](const Range& parts) {
     const Range r = elements(parts);
     return out.slice(r.begin, r.size());
@@ -103,11 +101,8 @@ Plan allreduce_pairwise(const Shape& s) {
   PlanBuilder plan(s);
   const Split split{s.out_count, s.size};
   const Buf in = plan.in(), out = plan.out();
-  const auto part = [&](const Buf& vector, int i) {
-    return vector.slice(split.begin(i), split.size(i));
-  };
-  reduce_pairwise(
-      plan, s, [&](int i) { return part(in, i); }, part(out, s.rank));
+  const auto part = [&](const Buf& vector, int i) { return vector.slice(split.begin(i), split.size(i)); };
+  reduce_pairwise(plan, s, [&](int i) { return part(in, i); }, part(out, s.rank));
   plan.fence();
   tell_everybody(plan, s, part(out, s.rank), [&](int i) { return part(out, i); });
   return plan.done();
@@ -118,10 +113,7 @@ constexpr Algorithm kAllreduce[] = {
      .when = "short vectors, and longer ones of two ranks",
      .build = allreduce_recursive_doubling},
     {.name = "halving_doubling", .when = "long vectors", .build = allreduce_halving_doubling},
-    {.name = "ring",
-     .when = "very long vectors",
-     .build = allreduce_ring,
-     .needs = Needs::commutative},
+    {.name = "ring", .when = "very long vectors", .build = allreduce_ring, .needs = Needs::commutative},
     {.name = "pairwise", .when = "long vectors, few ranks", .build = allreduce_pairwise},
     {.name = "shared",
      .when = "short vectors on one node, or two ranks",
@@ -131,10 +123,7 @@ constexpr Algorithm kAllreduce[] = {
      .when = "long vectors on one node",
      .build = shared_allreduce_parts,
      .needs = Needs::shared_memory},
-    {.name = "hierarchical",
-     .when = "several nodes",
-     .build = hierarchical_allreduce,
-     .needs = Needs::nodes},
+    {.name = "hierarchical", .when = "several nodes", .build = hierarchical_allreduce, .needs = Needs::nodes},
 };
 
 }  // namespace

@@ -71,8 +71,7 @@ Plan alltoall_bruck(const Shape& s) {
   for (int64_t bit = 1; bit < s.size; bit <<= 1) {
     int64_t n = 0;
     for (int64_t i = bit; i < s.size; ++i) n += (i & bit) != 0;
-    const Buf outgoing = plan.scratch_bytes(n * s.bytes),
-              incoming = plan.scratch_bytes(n * s.bytes);
+    const Buf outgoing = plan.scratch_bytes(n * s.bytes), incoming = plan.scratch_bytes(n * s.bytes);
     int64_t next = 0;
     plan.fence();
     for (int64_t i = bit; i < s.size; ++i) {
@@ -95,10 +94,7 @@ constexpr Algorithm kAlltoall[] = {
     {.name = "linear", .when = "medium blocks", .build = alltoall_linear},
     {.name = "bruck", .when = "short blocks", .build = alltoall_bruck},
     {.name = "pairwise", .when = "long blocks", .build = alltoall_pairwise},
-    {.name = "shared",
-     .when = "ranks of one node",
-     .build = shared_alltoall,
-     .needs = Needs::shared_memory},
+    {.name = "shared", .when = "ranks of one node", .build = shared_alltoall, .needs = Needs::shared_memory},
     {.name = "hierarchical",
      .when = "short blocks on several nodes",
      .build = hierarchical_alltoall,

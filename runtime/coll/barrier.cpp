@@ -23,14 +23,8 @@ Plan barrier_dissemination(const Shape& s) {
 
 constexpr Algorithm kBarrier[] = {
     {.name = "dissemination", .when = "always", .build = barrier_dissemination},
-    {.name = "shared",
-     .when = "few ranks of one node",
-     .build = shared_barrier,
-     .needs = Needs::shared_memory},
-    {.name = "hierarchical",
-     .when = "several nodes",
-     .build = hierarchical_barrier,
-     .needs = Needs::nodes},
+    {.name = "shared", .when = "few ranks of one node", .build = shared_barrier, .needs = Needs::shared_memory},
+    {.name = "hierarchical", .when = "several nodes", .build = hierarchical_barrier, .needs = Needs::nodes},
 };
 
 }  // namespace

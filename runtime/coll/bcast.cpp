@@ -12,8 +12,7 @@ namespace {
 // The buffer as packed bytes on every rank, and parts of it. What has gaps travels straight from
 // and to where it lies.
 struct Bytes {
-  explicit Bytes(const Shape& s)
-      : whole{Region::output, s.dense ? Unit::bytes : Unit::packed, 0, 0, s.bytes} {}
+  explicit Bytes(const Shape& s) : whole{Region::output, s.dense ? Unit::bytes : Unit::packed, 0, 0, s.bytes} {}
   Buf part(const Split& split, int64_t first, int64_t n) const {
     const int64_t begin = split.begin(first);
     return whole.slice(begin, split.begin(first + n) - begin);
@@ -27,18 +26,15 @@ Plan bcast_binomial(const Shape& s) {
   const Rotation places{s.root, s.size};
   const int place = places.place(s.rank);
   if (place != 0) plan.recv(plan.out(), places.rank(Binomial::parent(place))).fence();
-  Binomial::each_child_farthest_first(
-      place, s.size, [&](int child) { plan.send(plan.out(), places.rank(child)); });
+  Binomial::each_child_farthest_first(place, s.size, [&](int child) { plan.send(plan.out(), places.rank(child)); });
   return plan.done();
 }
 
 // A p-th to everybody down a binomial tree, place i of which then holds the parts of its subtree.
 // (Van de Geijn's broadcast begins like this.)
-void scatter_parts(PlanBuilder& plan, const Bytes& bytes, const Split& split, int place,
-                   const Rotation& places) {
+void scatter_parts(PlanBuilder& plan, const Bytes& bytes, const Split& split, int place, const Rotation& places) {
   if (place != 0)
-    plan.recv(bytes.part(split, place, Binomial::subtree(place, places.size)),
-              places.rank(Binomial::parent(place)))
+    plan.recv(bytes.part(split, place, Binomial::subtree(place, places.size)), places.rank(Binomial::parent(place)))
         .fence();
   Binomial::each_child_farthest_first(place, places.size, [&](int child) {
     plan.send(bytes.part(split, child, Binomial::subtree(child, places.size)), places.rank(child));
@@ -99,10 +95,7 @@ constexpr Algorithm kBcast[] = {
     {.name = "scatter_bruck", .when = "medium messages", .build = bcast_scatter_bruck},
     {.name = "scatter_ring", .when = "long messages", .build = bcast_scatter_ring},
     {.name = "chain", .when = "very long messages on few ranks", .build = bcast_chain},
-    {.name = "shared",
-     .when = "ranks of one node",
-     .build = shared_bcast,
-     .needs = Needs::shared_memory},
+    {.name = "shared", .when = "ranks of one node", .build = shared_bcast, .needs = Needs::shared_memory},
     {.name = "hierarchical",
      .when = "short messages on several nodes",
      .build = hierarchical_bcast,

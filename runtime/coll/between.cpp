@@ -26,8 +26,7 @@ const Buf kNothing;
 
 // My group as a tree under its leader.
 struct Tree {
-  explicit Tree(const Shape& s)
-      : begin(s.sides().begin()), size(s.sides().size()), place(s.sides().rank_in_group()) {}
+  explicit Tree(const Shape& s) : begin(s.sides().begin()), size(s.sides().size()), place(s.sides().rank_in_group()) {}
   bool leads() const { return place == 0; }
   int parent() const { return begin + Binomial::parent(place); }
   template <class Visit>
@@ -110,8 +109,7 @@ Plan scatter_linear(const Shape& s) {
   PlanBuilder plan(s);
   if (s.root == kRootElsewhere) return plan.done();
   if (s.rank != s.root) return plan.recv(plan.out(), s.root).done();
-  for (int i = 0; i < s.sides().other_size(); ++i)
-    plan.send(plan.in_block(i), s.sides().other_begin() + i);
+  for (int i = 0; i < s.sides().other_size(); ++i) plan.send(plan.in_block(i), s.sides().other_begin() + i);
   return plan.done();
 }
 

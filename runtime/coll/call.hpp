@@ -18,11 +18,10 @@ namespace tutti::coll {
 // `right` is `into` or lies apart from it, as `left` does. A plain value: copied into the running
 // collective.
 struct Reduction {
-  void (*apply)(const Reduction& self, const void* left, const void* right, void* into,
-                int64_t count) = nullptr;
+  void (*apply)(const Reduction& self, const void* left, const void* right, void* into, int64_t count) = nullptr;
   bool commutative = true;
-  const void* function = nullptr;  // apply's own: a user's function, …
-  void* datatype = nullptr;        // … and the handle to hand to it
+  const void* function = nullptr;       // apply's own: a user's function, …
+  void* datatype = nullptr;             // … and the handle to hand to it
   bool on_application_threads = false;  // must not be applied by the progress thread
 };
 
@@ -47,9 +46,9 @@ struct Call {
   const Layout* in_layout = nullptr;
   const Layout* out_layout = nullptr;
 
-  Ints in_counts, in_displacements;    // v forms: elements; w form: displacements in bytes
-  Ints out_counts, out_displacements;  // reduce_scatter: out_counts is recvcounts
-  std::span<const Layout*const> in_layouts, out_layouts;  // w form
+  Ints in_counts, in_displacements;                        // v forms: elements; w form: displacements in bytes
+  Ints out_counts, out_displacements;                      // reduce_scatter: out_counts is recvcounts
+  std::span<const Layout* const> in_layouts, out_layouts;  // w form
 
   Reduction reduction;
   const Edges* edges = nullptr;  // of neighbourhood collectives, whose blocks they count; the same for
@@ -73,8 +72,8 @@ struct ArrayLengths {
       : in(call.edges   ? static_cast<int>(call.edges->destinations.size())
            : call.sides ? call.sides.other_size()
                         : ranks),
-        out(call.edges    ? static_cast<int>(call.edges->sources.size())
-            : !call.sides ? ranks
+        out(call.edges                  ? static_cast<int>(call.edges->sources.size())
+            : !call.sides               ? ranks
             : row_of(call.kind).reduces ? call.sides.size()
                                         : call.sides.other_size()) {}
   const int in, out;

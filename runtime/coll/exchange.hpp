@@ -14,8 +14,7 @@ namespace tutti::coll {
 // neighbour. `part(i)` is its buffer here, `rank(place)` who sits there, and `held(place, i)` says
 // that this place has part i from the start, so that it need not travel there.
 template <class Part, class RankAt, class Held>
-void ring_exchange(PlanBuilder& plan, int place, int size, Part&& part, RankAt&& rank,
-                   Held&& held) {
+void ring_exchange(PlanBuilder& plan, int place, int size, Part&& part, RankAt&& rank, Held&& held) {
   if (size == 1) return;
   const int left = place == 0 ? size - 1 : place - 1, right = place + 1 == size ? 0 : place + 1;
   PlanBuilder::Id arrived = PlanBuilder::kNone, before = PlanBuilder::kNone;
@@ -38,10 +37,8 @@ void bruck_exchange(PlanBuilder& plan, int place, int size, Parts&& parts, RankA
     const int n = std::min(have, size - have);
     const int from = (place + have) % size, to = (place - have + size) % size;
     plan.fence();
-    each_run(from, n, size,
-             [&](int first, int length) { plan.recv(parts(first, length), rank(from)); });
-    each_run(place, n, size,
-             [&](int first, int length) { plan.send(parts(first, length), rank(to)); });
+    each_run(from, n, size, [&](int first, int length) { plan.recv(parts(first, length), rank(from)); });
+    each_run(place, n, size, [&](int first, int length) { plan.send(parts(first, length), rank(to)); });
     have += n;
   }
 }

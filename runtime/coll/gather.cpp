@@ -53,8 +53,7 @@ Plan gather_binomial(const Shape& s) {
   const Buf packed = plan.scratch_bytes(subtree * s.bytes);
   plan.copy(plan.in(), packed.slice(0, s.bytes));
   Binomial::each_child_farthest_first(place, s.size, [&](int child) {
-    plan.recv(packed.slice((child - place) * s.bytes, Binomial::subtree(child, s.size) * s.bytes),
-              places.rank(child));
+    plan.recv(packed.slice((child - place) * s.bytes, Binomial::subtree(child, s.size) * s.bytes), places.rank(child));
   });
   plan.fence();
   int64_t sent = 0;
@@ -72,10 +71,7 @@ Plan gather_binomial(const Shape& s) {
 constexpr Algorithm kGather[] = {
     {.name = "binomial", .when = "short blocks", .build = gather_binomial},
     {.name = "linear", .when = "long blocks", .build = gather_linear},
-    {.name = "shared",
-     .when = "ranks of one node",
-     .build = shared_gather,
-     .needs = Needs::shared_memory},
+    {.name = "shared", .when = "ranks of one node", .build = shared_gather, .needs = Needs::shared_memory},
     {.name = "hierarchical",
      .when = "short blocks on several nodes",
      .build = hierarchical_gather,

@@ -33,8 +33,7 @@ inline Range other_half(const Range& before, const Range& kept) {
 // Every place ends with its part reduced over all ranks, in vector.acc. `elements(range)` gives the
 // elements of a run of parts.
 template <class Elements>
-void reduce_by_halving(Accumulator& vector, const Fold& fold, const std::vector<Range>& ranges,
-                       Elements&& elements) {
+void reduce_by_halving(Accumulator& vector, const Fold& fold, const std::vector<Range>& ranges, Elements&& elements) {
   size_t round = 0;
   for (int bit = 1; bit < fold.width; bit <<= 1, ++round) {
     const Range keep = elements(ranges[round + 1]);

@@ -18,8 +18,7 @@ namespace {
 //   7 ranks on 3 nodes, root 3:   0 1 2 | 3 4 | 5 6     leaders 0 3 5
 class Levels {
  public:
-  explicit Levels(const Shape& shape)
-      : s(shape), plan(shape), nodes(*shape.nodes), mine(nodes.mine().to_vector()) {
+  explicit Levels(const Shape& shape) : s(shape), plan(shape), nodes(*shape.nodes), mine(nodes.mine().to_vector()) {
     for (int n = 0; n < nodes.nodes(); ++n)
       leaders.push_back(n == nodes.node_of(s.root) ? s.root : nodes.members(n).front());
     leader = leaders[static_cast<size_t>(nodes.node())];
@@ -61,9 +60,9 @@ class Levels {
   PlanBuilder plan;
   const NodeLayout& nodes;
   const std::vector<int> mine;  // the ranks of my node
-  std::vector<int> leaders;      // by node
-  int leader = 0;                // of my node
-  bool leads = false;            // that is me
+  std::vector<int> leaders;     // by node
+  int leader = 0;               // of my node
+  bool leads = false;           // that is me
 
  private:
   Shape part_of(Collective kind) const {
@@ -118,9 +117,8 @@ template <class Visit>
 void each_run(const NodeLayout& nodes, int64_t bytes, Visit&& visit) {
   int64_t begin = 0;
   for (int n = 0; n < nodes.nodes(); ++n) {
-    each_run_of(nodes.members(n), [&](int first, int64_t i, int64_t length) {
-      visit(first * bytes, begin + i * bytes, length * bytes);
-    });
+    each_run_of(nodes.members(n),
+                [&](int first, int64_t i, int64_t length) { visit(first * bytes, begin + i * bytes, length * bytes); });
     begin += static_cast<int64_t>(nodes.members(n).size()) * bytes;
   }
 }
@@ -138,8 +136,7 @@ std::string_view objection_to_levels(const Shape& s) {
 // All tell their leader, the leaders each other, each leader its node.
 Plan hierarchical_barrier(const Shape& s) {
   Levels l(s);
-  Shape up = in_bytes(l.within(Collective::gather), 0),
-        down = in_bytes(l.within(Collective::bcast), 0);
+  Shape up = in_bytes(l.within(Collective::gather), 0), down = in_bytes(l.within(Collective::bcast), 0);
   Levels::in_one_lane({&up, &down});
   l.add_within(up, kNothing, kNothing);
   if (l.leads) l.add_between(l.between(Collective::barrier), kNothing, kNothing);
@@ -194,8 +191,7 @@ Plan hierarchical_gather(const Shape& s) {
     room = l.plan.scratch_bytes(begin.back());
   else if (l.leads)
     room = l.plan.scratch_bytes(my_bytes);
-  const Buf mine =
-      is_root ? room.slice(begin[static_cast<size_t>(l.nodes.node())], my_bytes) : room;
+  const Buf mine = is_root ? room.slice(begin[static_cast<size_t>(l.nodes.node())], my_bytes) : room;
   DataPlace in = kSame;
   if (s.in_place) in = {.same = false, .at = l.plan.out_block(s.rank), .packed = s.rank * s.bytes};
   Shape up = in_bytes(l.within(Collective::gather), s.bytes);
@@ -207,8 +203,7 @@ Plan hierarchical_gather(const Shape& s) {
   if (!is_root) return l.plan.send(mine, s.root).done();
   for (int n = 0; n < l.nodes.nodes(); ++n) {
     const auto i = static_cast<size_t>(n);
-    if (n != l.nodes.node())
-      l.plan.recv(room.slice(begin[i], begin[i + 1] - begin[i]), l.leaders[i]);
+    if (n != l.nodes.node()) l.plan.recv(room.slice(begin[i], begin[i + 1] - begin[i]), l.leaders[i]);
   }
   l.plan.fence();
   each_run(l.nodes, s.bytes, [&](int64_t by_rank, int64_t by_node, int64_t length) {
@@ -231,8 +226,7 @@ Plan hierarchical_scatter(const Shape& s) {
     l.plan.fence();
     for (int n = 0; n < l.nodes.nodes(); ++n) {
       const auto i = static_cast<size_t>(n);
-      if (n != l.nodes.node())
-        l.plan.send(room.slice(begin[i], begin[i + 1] - begin[i]), l.leaders[i]);
+      if (n != l.nodes.node()) l.plan.send(room.slice(begin[i], begin[i + 1] - begin[i]), l.leaders[i]);
     }
     mine = room.slice(begin[static_cast<size_t>(l.nodes.node())], my_bytes);
   } else if (l.leads) {
@@ -269,8 +263,7 @@ Plan hierarchical_allgather(const Shape& s) {
     if (!l.nodes.equal()) {
       across.kind = Collective::allgatherv;
       across.bytes = begin.back();
-      for (size_t n = 0; n + 1 < begin.size(); ++n)
-        across.counts.push_back(begin[n + 1] - begin[n]);
+      for (size_t n = 0; n + 1 < begin.size(); ++n) across.counts.push_back(begin[n + 1] - begin[n]);
     }
     across.in_place = true;
     l.plan.fence();
@@ -299,8 +292,7 @@ Plan hierarchical_alltoall(const Shape& s) {
 
   Buf rows, columns;  // by source and destination, and by destination and source
   if (l.leads) rows = l.plan.scratch_bytes(m * row), columns = l.plan.scratch_bytes(m * row);
-  if (m == 1)
-    l.plan.copy(in.same ? l.plan.in_blocks(0, s.size) : l.plan.out_blocks(0, s.size), rows);
+  if (m == 1) l.plan.copy(in.same ? l.plan.in_blocks(0, s.size) : l.plan.out_blocks(0, s.size), rows);
   l.add_within(up, in, l.leads ? at(rows) : kNothing);
   if (l.leads) {
     const Buf outgoing = l.plan.scratch_bytes(m * row), incoming = l.plan.scratch_bytes(m * row);
@@ -310,9 +302,8 @@ Plan hierarchical_alltoall(const Shape& s) {
       const auto there = static_cast<int64_t>(l.nodes.members(n).size());
       for (int64_t source = 0; source < m; ++source)
         each_run_of(l.nodes.members(n), [&](int first, int64_t i, int64_t length) {
-          l.plan.copy(
-              rows.slice(source * row + first * b, length * b),
-              outgoing.slice(begin[static_cast<size_t>(n)] + (source * there + i) * b, length * b));
+          l.plan.copy(rows.slice(source * row + first * b, length * b),
+                      outgoing.slice(begin[static_cast<size_t>(n)] + (source * there + i) * b, length * b));
         });
     }
     Shape across = in_bytes(l.between(Collective::alltoall), m * m * b);
@@ -322,9 +313,7 @@ Plan hierarchical_alltoall(const Shape& s) {
     for (int n = 0; n < l.nodes.nodes(); ++n)
       for (int64_t destination = 0; destination < m; ++destination)
         for (int i = 0; const int rank : l.nodes.members(n))
-          l.plan.copy(incoming.slice(begin[static_cast<size_t>(n)] +
-                                         (int64_t{i++} * m + destination) * b,
-                                     b),
+          l.plan.copy(incoming.slice(begin[static_cast<size_t>(n)] + (int64_t{i++} * m + destination) * b, b),
                       columns.slice(destination * row + rank * b, b));
     l.plan.fence();
   }

@@ -38,8 +38,7 @@ PlanBuilder& PlanBuilder::append(const Plan& part, std::span<const int> ranks, c
     plan_.lane = part.lane;
     plan_.rounds += part.rounds;
   }
-  for (const Scratch& scratch : part.scratch)
-    plan_.scratch.push_back({placed(scratch.like), scratch.packed});
+  for (const Scratch& scratch : part.scratch) plan_.scratch.push_back({placed(scratch.like), scratch.packed});
 
   const auto first_step = static_cast<uint32_t>(plan_.steps.size());
   for (Step step : part.steps) {

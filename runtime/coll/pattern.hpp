@@ -47,15 +47,12 @@ struct Fold {
 //        └─── 6
 struct Binomial {
   static int parent(int node) { return node & (node - 1); }
-  static int subtree(int node, int size) {
-    return node == 0 ? size : std::min(node & -node, size - node);
-  }
+  static int subtree(int node, int size) { return node == 0 ? size : std::min(node & -node, size - node); }
   // Calls visit(child) for the children of `node`, nearest (smallest subtree) first.
   template <class Visit>
   static void each_child(int node, int size, Visit&& visit) {
     const int64_t end = node == 0 ? size : node & -node;
-    for (int64_t step = 1; step < end && node + step < size; step <<= 1)
-      visit(static_cast<int>(node + step));
+    for (int64_t step = 1; step < end && node + step < size; step <<= 1) visit(static_cast<int>(node + step));
   }
   template <class Visit>
   static void each_child_farthest_first(int node, int size, Visit&& visit) {

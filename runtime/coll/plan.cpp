@@ -18,15 +18,14 @@ bool has_block_arrays(Collective kind, Region region) {
 }  // namespace
 
 PlanBuilder::PlanBuilder(const Shape& shape)
-    : shape_(shape),
-      sent_(static_cast<size_t>(shape.size)),
-      received_(static_cast<size_t>(shape.size)) {}
+    : shape_(shape), sent_(static_cast<size_t>(shape.size)), received_(static_cast<size_t>(shape.size)) {}
 
 Buf PlanBuilder::in() const {
   if (!row_of(shape_.kind).reduces) return {Region::input, Unit::in_type, 0, 0, shape_.in_count};
   Buf whole = out();
   if (!shape_.in_place) whole.region = Region::input;
-  if (shape_.kind == Collective::reduce_scatter_block) whole.count *= shape_.first_side ? shape_.sides().size() : shape_.size;
+  if (shape_.kind == Collective::reduce_scatter_block)
+    whole.count *= shape_.first_side ? shape_.sides().size() : shape_.size;
   if (shape_.kind == Collective::reduce_scatter) {
     whole.count = 0;
     for (const int64_t count : shape_.counts) whole.count += count;
@@ -35,10 +34,10 @@ Buf PlanBuilder::in() const {
 }
 
 Buf PlanBuilder::out() const {
-  const int64_t count = shape_.kind == Collective::reduce_scatter
-                            ? shape_.counts[static_cast<size_t>(shape_.first_side ? shape_.sides().rank_in_group()
-                                                                                        : shape_.rank)]
-                            : shape_.out_count;
+  const int64_t count =
+      shape_.kind == Collective::reduce_scatter
+          ? shape_.counts[static_cast<size_t>(shape_.first_side ? shape_.sides().rank_in_group() : shape_.rank)]
+          : shape_.out_count;
   return {Region::output, Unit::out_type, 0, 0, count};
 }
 
@@ -84,8 +83,7 @@ PlanBuilder& PlanBuilder::send(const Buf& from, int peer) {
 }
 
 PlanBuilder& PlanBuilder::recv(const Buf& into, int peer) {
-  TUTTI_INVARIANT(peer >= 0 && peer < shape_.size && peer != shape_.rank,
-                  "a plan receives from nobody");
+  TUTTI_INVARIANT(peer >= 0 && peer < shape_.size && peer != shape_.rank, "a plan receives from nobody");
   return add({.kind = Step::Kind::recv,
               .peer = peer,
               .slot = received_[static_cast<size_t>(peer)]++,
@@ -94,9 +92,9 @@ PlanBuilder& PlanBuilder::recv(const Buf& into, int peer) {
 }
 
 PlanBuilder& PlanBuilder::add_shared(Step::Kind kind, int round, int peer) {
-  TUTTI_INVARIANT(plan_.lane != Lane::none && round < static_cast<int>(plan_.rounds) &&
-                      peer < shape_.size && peer != shape_.rank,
-                  "a plan shares what it has not taken");
+  TUTTI_INVARIANT(
+      plan_.lane != Lane::none && round < static_cast<int>(plan_.rounds) && peer < shape_.size && peer != shape_.rank,
+      "a plan shares what it has not taken");
   return add({.kind = kind, .peer = peer, .slot = round});
 }
 
@@ -153,8 +151,7 @@ PlanBuilder& PlanBuilder::fence() {
 }
 
 PlanBuilder& PlanBuilder::after(Id step) {
-  if (step != kNone && last_ != kNone)
-    edges_.emplace_back(static_cast<uint32_t>(step), static_cast<uint32_t>(last_));
+  if (step != kNone && last_ != kNone) edges_.emplace_back(static_cast<uint32_t>(step), static_cast<uint32_t>(last_));
   return *this;
 }
 
@@ -166,8 +163,7 @@ void PlanBuilder::join_groups() {
   if (groups_.size() < 2) return;
   std::vector<uint32_t> group_of(count);
   for (uint32_t g = 0; g < groups_.size(); ++g)
-    for (uint32_t i = groups_[g]; i < (g + 1 < groups_.size() ? groups_[g + 1] : count); ++i)
-      group_of[i] = g;
+    for (uint32_t i = groups_[g]; i < (g + 1 < groups_.size() ? groups_[g + 1] : count); ++i) group_of[i] = g;
   std::vector<bool> has_follower(count), has_leader(count);
   for (const auto& [from, to] : edges_)
     if (group_of[from] == group_of[to]) has_follower[from] = has_leader[to] = true;
@@ -208,8 +204,7 @@ Plan together(Plan plan, const Plan& empty) {
   plan.recvs += empty.recvs;
   plan.waits.insert(plan.waits.end(), empty.waits.begin(), empty.waits.end());
   plan.first_follower.resize(first_step);  // the last one is the end, which comes again
-  for (const uint32_t follower : empty.first_follower)
-    plan.first_follower.push_back(first_follower + follower);
+  for (const uint32_t follower : empty.first_follower) plan.first_follower.push_back(first_follower + follower);
   for (const uint32_t follower : empty.followers) plan.followers.push_back(first_step + follower);
   return plan;
 }
@@ -248,8 +243,8 @@ Plan lingering(const Plan& program, uint64_t chance) {
   out.chance = chance;
   out.steps.clear();
   for (const Step& step : program.steps) {
-    const bool is_seen = step.kind == Step::Kind::publish || step.kind == Step::Kind::await ||
-                         step.kind == Step::Kind::leave;
+    const bool is_seen =
+        step.kind == Step::Kind::publish || step.kind == Step::Kind::await || step.kind == Step::Kind::leave;
     if (is_seen) out.steps.push_back({.kind = Step::Kind::linger, .slot = step.slot});
     out.steps.push_back(step);
   }
@@ -319,15 +314,13 @@ std::string to_string(const Plan& plan) {
         text += fmt::format("copy {} to {}", to_string(s.from), to_string(s.into));
         break;
       case Step::Kind::show:
-        text += fmt::format("show {} in {} or to {} #{}", to_string(s.from), to_string(s.into),
-                            s.peer, s.slot);
+        text += fmt::format("show {} in {} or to {} #{}", to_string(s.from), to_string(s.into), s.peer, s.slot);
         break;
       case Step::Kind::expect:
         text += fmt::format("expect {} from {} #{}", to_string(s.into), s.peer, s.slot);
         break;
       case Step::Kind::take:
-        text += fmt::format("take {} from {} or from {} #{}", to_string(s.into), to_string(s.from),
-                            s.peer, s.slot);
+        text += fmt::format("take {} from {} or from {} #{}", to_string(s.into), to_string(s.from), s.peer, s.slot);
         break;
       case Step::Kind::join:
         text += "join";
@@ -336,12 +329,12 @@ std::string to_string(const Plan& plan) {
         text += fmt::format("claim slot{}", s.slot);
         break;
       case Step::Kind::publish:
-        text += s.peer < 0 ? fmt::format("publish slot{}", s.slot)
-                           : fmt::format("publish slot{} to {}", s.slot, s.peer);
+        text +=
+            s.peer < 0 ? fmt::format("publish slot{}", s.slot) : fmt::format("publish slot{} to {}", s.slot, s.peer);
         break;
       case Step::Kind::await:
-        text += s.peer < 0 ? fmt::format("await slot{} of all", s.slot)
-                           : fmt::format("await slot{} of {}", s.slot, s.peer);
+        text +=
+            s.peer < 0 ? fmt::format("await slot{} of all", s.slot) : fmt::format("await slot{} of {}", s.slot, s.peer);
         break;
       case Step::Kind::leave:
         text += fmt::format("leave slot{}", s.slot);

@@ -51,12 +51,10 @@ struct Buf {
   uint32_t index = 0;  // which scratch, or which block; shared: the plan's round
   int64_t offset = 0;
   int64_t count = 0;
-  int32_t rank = 0;  // shared: whose slot, by number within the node
+  int32_t rank = 0;    // shared: whose slot, by number within the node
   uint32_t range = 0;  // packed, in a message: which of the plan's ranges
 
-  Buf slice(int64_t first, int64_t n) const {
-    return {region, unit, index, offset + first, n, rank};
-  }
+  Buf slice(int64_t first, int64_t n) const { return {region, unit, index, offset + first, n, rank}; }
   bool is_block() const { return unit == Unit::in_block || unit == Unit::out_block; }
   bool operator==(const Buf&) const = default;
 };
@@ -84,7 +82,7 @@ struct Step {
   int32_t peer = -1;
   int32_t slot = 0;        // counts the messages between the two ranks in this direction
   uint32_t operation = 0;  // counts the sends, or the receives, of this plan
-  int32_t kept = -1;  // show: the scratch from which a block is sent that is overwritten meanwhile
+  int32_t kept = -1;       // show: the scratch from which a block is sent that is overwritten meanwhile
   Buf from, into;
 };
 
@@ -129,10 +127,9 @@ struct Plan {
 // Where a part of a plan has its input or its output: where the whole call has it, or elsewhere.
 struct DataPlace {
   bool same = true;
-  Buf at = {};         // else element 0; if in bytes, an element is a byte
-  int64_t packed = 0;  // bytes in front of `at`, if packed, where it is in elements
-  std::vector<int64_t> blocks =
-      {};  // v forms, in bytes: where each block begins behind `at`; the end
+  Buf at = {};                       // else element 0; if in bytes, an element is a byte
+  int64_t packed = 0;                // bytes in front of `at`, if packed, where it is in elements
+  std::vector<int64_t> blocks = {};  // v forms, in bytes: where each block begins behind `at`; the end
 
   Buf operator()(const Buf& buf) const;
 };
@@ -170,9 +167,7 @@ class PlanBuilder {
 
   Buf scratch_like(const Buf& like) { return add_scratch({like, false}); }
   Buf scratch_packed(const Buf& like) { return add_scratch({like, true}); }
-  Buf scratch_bytes(int64_t bytes) {
-    return add_scratch({{Region::scratch, Unit::bytes, 0, 0, bytes}, true});
-  }
+  Buf scratch_bytes(int64_t bytes) { return add_scratch({{Region::scratch, Unit::bytes, 0, 0, bytes}, true}); }
 
   PlanBuilder& send(const Buf& from, int peer);
   PlanBuilder& recv(const Buf& into, int peer);
@@ -188,19 +183,11 @@ class PlanBuilder {
   Buf slot_elements(int round, int rank, int64_t first, int64_t count) const {
     return {Region::shared, Unit::out_type, static_cast<uint32_t>(round), first, count, rank};
   }
-  Buf in_packed(int64_t offset, int64_t bytes) const {
-    return {Region::input, Unit::packed, 0, offset, bytes};
-  }
-  Buf out_packed(int64_t offset, int64_t bytes) const {
-    return {Region::output, Unit::packed, 0, offset, bytes};
-  }
+  Buf in_packed(int64_t offset, int64_t bytes) const { return {Region::input, Unit::packed, 0, offset, bytes}; }
+  Buf out_packed(int64_t offset, int64_t bytes) const { return {Region::output, Unit::packed, 0, offset, bytes}; }
   PlanBuilder& claim(int round) { return add_shared(Step::Kind::claim, round, -1); }
-  PlanBuilder& publish(int round, int to = -1) {
-    return add_shared(Step::Kind::publish, round, to);
-  }
-  PlanBuilder& await(int round, int from = -1) {
-    return add_shared(Step::Kind::await, round, from);
-  }
+  PlanBuilder& publish(int round, int to = -1) { return add_shared(Step::Kind::publish, round, to); }
+  PlanBuilder& await(int round, int from = -1) { return add_shared(Step::Kind::await, round, from); }
   PlanBuilder& leave(int round) { return add_shared(Step::Kind::leave, round, -1); }
   // Each take has its expect before it, from where on nobody else touches the block, and follows
   // the await of its peer's slot. Between two ranks there is one show, or none. A block that is
@@ -208,13 +195,10 @@ class PlanBuilder {
   PlanBuilder& show(const Buf& block, const Buf& share, int peer, const Buf* kept = nullptr);
   PlanBuilder& expect(const Buf& share, const Buf& block, int peer);
   PlanBuilder& take(const Buf& share, const Buf& block, int peer);
-  Buf scratch_kept(const Buf& block, const Buf& share) {
-    return add_scratch({block, true, room_in(share)});
-  }
+  Buf scratch_kept(const Buf& block, const Buf& share) { return add_scratch({block, true, room_in(share)}); }
 
   // A plan for some ranks of this one's: `ranks` tells which they are. Fenced on both sides.
-  PlanBuilder& append(const Plan& part, std::span<const int> ranks, const DataPlace& in,
-                      const DataPlace& out);
+  PlanBuilder& append(const Plan& part, std::span<const int> ranks, const DataPlace& in, const DataPlace& out);
 
   PlanBuilder& fence();
   // The latest step waits for `step` as well. kNone, or a latest step that was left out: nothing.

@@ -59,9 +59,7 @@ Plan reduce_halving_gather(const Shape& s) {
     vector.absorb(fold.partner);
   }
   const Split split{s.out_count, fold.width};
-  const auto elements = [&](const Range& parts) {
-    return Range{split.begin(parts.begin), split.begin(parts.end)};
-  };
+  const auto elements = [&](const Range& parts) { return Range{split.begin(parts.begin), split.begin(parts.end)}; };
   const auto part = [&](const Range& parts) {
     const Range r = elements(parts);
     return work.slice(r.begin, r.size());
@@ -73,8 +71,7 @@ Plan reduce_halving_gather(const Shape& s) {
   plan.copy(vector.acc.slice(mine.begin, mine.size()), part(ranges.back())).fence();
   size_t round = ranges.size() - 1;
   for (int bit = fold.width / 2; bit > 0; bit >>= 1, --round) {
-    if ((fold.place & bit) != (root_place & bit))
-      return plan.send(part(ranges[round]), fold.peer(bit)).done();
+    if ((fold.place & bit) != (root_place & bit)) return plan.send(part(ranges[round]), fold.peer(bit)).done();
     plan.recv(part(other_half(ranges[round - 1], ranges[round])), fold.peer(bit)).fence();
   }
   if (!is_root) plan.send(work, s.root);  // the root is this place's guest
@@ -116,9 +113,7 @@ Plan reduce_chain(const Shape& s) {
 }
 
 constexpr Algorithm kReduce[] = {
-    {.name = "binomial",
-     .when = "short vectors, and longer ones of two ranks",
-     .build = reduce_binomial},
+    {.name = "binomial", .when = "short vectors, and longer ones of two ranks", .build = reduce_binomial},
     {.name = "halving_gather", .when = "long vectors", .build = reduce_halving_gather},
     {.name = "chain", .when = "very long vectors on few ranks", .build = reduce_chain},
     {.name = "shared",
@@ -129,10 +124,7 @@ constexpr Algorithm kReduce[] = {
      .when = "long vectors on one node",
      .build = shared_reduce_parts,
      .needs = Needs::shared_memory},
-    {.name = "hierarchical",
-     .when = "several nodes",
-     .build = hierarchical_reduce,
-     .needs = Needs::nodes},
+    {.name = "hierarchical", .when = "several nodes", .build = hierarchical_reduce, .needs = Needs::nodes},
 };
 
 }  // namespace

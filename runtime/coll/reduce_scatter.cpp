@@ -20,9 +20,7 @@ struct Blocks {
     for (size_t i = 0; i < static_cast<size_t>(s.size); ++i)
       begins[i + 1] = begins[i] + (s.counts.empty() ? s.out_count : s.counts[i]);
   }
-  Range of(int first, int end) const {
-    return {begins[static_cast<size_t>(first)], begins[static_cast<size_t>(end)]};
-  }
+  Range of(int first, int end) const { return {begins[static_cast<size_t>(first)], begins[static_cast<size_t>(end)]}; }
   Range of(int rank) const { return of(rank, rank + 1); }
   std::vector<int64_t> begins;
 };
@@ -52,8 +50,7 @@ Plan reduce_scatter_ordered_halving(const Shape& s) {
   }
   plan.fence();
   reduce_by_halving(vector, fold, halving_ranges(fold.place, fold.width), [&](const Range& places) {
-    return blocks.of(fold.first(static_cast<int>(places.begin)),
-                     fold.first(static_cast<int>(places.end)));
+    return blocks.of(fold.first(static_cast<int>(places.begin)), fold.first(static_cast<int>(places.end)));
   });
   const int kept = reversed(fold.place, fold.width);
   for (int owner = fold.first(kept); owner < fold.first(kept + 1); ++owner) {
@@ -102,8 +99,7 @@ Plan reduce_scatter_pairwise(const Shape& s) {
   PlanBuilder plan(s);
   const Blocks blocks(s);
   const Buf in = plan.in();
-  reduce_pairwise(
-      plan, s, [&](int i) { return part(in, blocks.of(i)); }, plan.out());
+  reduce_pairwise(plan, s, [&](int i) { return part(in, blocks.of(i)); }, plan.out());
   return plan.done();
 }
 
@@ -114,10 +110,7 @@ constexpr Algorithm kReduceScatter[] = {
      .build = reduce_scatter_halving,
      .needs = Needs::commutative},
     {.name = "pairwise", .when = "long vectors", .build = reduce_scatter_pairwise},
-    {.name = "shared",
-     .when = "ranks of one node",
-     .build = shared_reduce_scatter,
-     .needs = Needs::shared_memory},
+    {.name = "shared", .when = "ranks of one node", .build = shared_reduce_scatter, .needs = Needs::shared_memory},
     {.name = "hierarchical",
      .when = "short vectors on several nodes",
      .build = hierarchical_reduce_scatter,

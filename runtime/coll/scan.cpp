@@ -90,14 +90,8 @@ Plan exscan_chain(const Shape& s) {
 constexpr Algorithm kScan[] = {
     {.name = "doubling", .when = "short vectors", .build = scan_doubling},
     {.name = "chain", .when = "long vectors, and short ones of two ranks", .build = scan_chain},
-    {.name = "shared",
-     .when = "short vectors, ranks of one node",
-     .build = shared_scan,
-     .needs = Needs::shared_memory},
-    {.name = "shared_chain",
-     .when = "ranks of one node",
-     .build = shared_scan_chain,
-     .needs = Needs::shared_memory},
+    {.name = "shared", .when = "short vectors, ranks of one node", .build = shared_scan, .needs = Needs::shared_memory},
+    {.name = "shared_chain", .when = "ranks of one node", .build = shared_scan_chain, .needs = Needs::shared_memory},
 };
 constexpr Algorithm kExscan[] = {
     {.name = "doubling", .when = "short vectors", .build = exscan_doubling},
@@ -106,10 +100,7 @@ constexpr Algorithm kExscan[] = {
      .when = "short vectors, ranks of one node",
      .build = shared_exscan,
      .needs = Needs::shared_memory},
-    {.name = "shared_chain",
-     .when = "ranks of one node",
-     .build = shared_exscan_chain,
-     .needs = Needs::shared_memory},
+    {.name = "shared_chain", .when = "ranks of one node", .build = shared_exscan_chain, .needs = Needs::shared_memory},
 };
 
 }  // namespace

@@ -58,8 +58,7 @@ Plan scatter_binomial(const Shape& s) {
     receive_run(0, subtree);
   plan.fence();
   Binomial::each_child_farthest_first(place, s.size, [&](int child) {
-    plan.send(packed.slice((child - place) * s.bytes, Binomial::subtree(child, s.size) * s.bytes),
-              places.rank(child));
+    plan.send(packed.slice((child - place) * s.bytes, Binomial::subtree(child, s.size) * s.bytes), places.rank(child));
   });
   return plan.copy(packed.slice(0, s.bytes), plan.out()).done();
 }
@@ -67,10 +66,7 @@ Plan scatter_binomial(const Shape& s) {
 constexpr Algorithm kScatter[] = {
     {.name = "binomial", .when = "short blocks", .build = scatter_binomial},
     {.name = "linear", .when = "long blocks", .build = scatter_linear},
-    {.name = "shared",
-     .when = "ranks of one node",
-     .build = shared_scatter,
-     .needs = Needs::shared_memory},
+    {.name = "shared", .when = "ranks of one node", .build = shared_scatter, .needs = Needs::shared_memory},
     {.name = "hierarchical",
      .when = "short blocks on several nodes",
      .build = hierarchical_scatter,

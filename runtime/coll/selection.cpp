@@ -22,9 +22,8 @@ namespace {
 using Quantity = Clause::Quantity;
 using Relation = Clause::Relation;
 
-constexpr std::string_view kQuantities[] = {"bytes",        "ranks",     "nodes",
-                                            "node_ranks",   "read_rate", "commutative",
-                                            "power_of_two", "shared",    "contiguous"};
+constexpr std::string_view kQuantities[] = {"bytes",       "ranks",        "nodes",  "node_ranks", "read_rate",
+                                            "commutative", "power_of_two", "shared", "contiguous"};
 
 std::string nearest(std::string_view word, const std::vector<std::string_view>& names) {
   const std::string close = did_you_mean(word, names);
@@ -60,8 +59,7 @@ Error parse_condition(std::string_view word, Collective kind, Clause& condition)
                    nearest(name, {std::begin(kQuantities), std::end(kQuantities)}));
   condition.quantity = static_cast<Quantity>(quantity - std::begin(kQuantities));
   if (condition.quantity == Quantity::bytes && !row_of(kind).knows_bytes)
-    return failure(MPI_ERR_ARG, "{} cannot be chosen by bytes: no rank knows the others' counts",
-                   name_of(kind));
+    return failure(MPI_ERR_ARG, "{} cannot be chosen by bytes: no rank knows the others' counts", name_of(kind));
   size_t value_at = at + 1;
   const bool or_equal = word.size() > value_at && word[at] != '=' && word[value_at] == '=';
   if (or_equal) ++value_at;
@@ -79,8 +77,7 @@ Error parse_condition(std::string_view word, Collective kind, Clause& condition)
   }
   if (condition.quantity <= Quantity::read_rate) {
     const std::optional<int64_t> parsed = number(value);
-    if (!parsed)
-      return failure(MPI_ERR_ARG, "'{}' is no number; write one like 4096, 4k or 1m", value);
+    if (!parsed) return failure(MPI_ERR_ARG, "'{}' is no number; write one like 4096, 4k or 1m", value);
     condition.value = *parsed;
     return {};
   }
@@ -177,8 +174,7 @@ Error Selection::add(std::string_view text, std::string_view source, char separa
                      nearest(words[0], names));
     }
     rule->kind = *kind;
-    if (words.size() < 2)
-      return failure(MPI_ERR_ARG, "{}: no algorithm stands behind '{}'", rule->place, words[0]);
+    if (words.size() < 2) return failure(MPI_ERR_ARG, "{}: no algorithm stands behind '{}'", rule->place, words[0]);
     for (size_t i = 1; i + 1 < words.size(); ++i) {
       if (words[i].find_first_of("<>=") == std::string_view::npos)
         return failure(MPI_ERR_ARG,
@@ -186,8 +182,7 @@ Error Selection::add(std::string_view text, std::string_view source, char separa
                        "algorithm last",
                        rule->place, words[i]);
       Clause condition{};
-      if (Error e = parse_condition(words[i], *kind, condition))
-        return std::move(e).within(rule->place);
+      if (Error e = parse_condition(words[i], *kind, condition)) return std::move(e).within(rule->place);
       rule->conditions.push_back(condition);
     }
     std::vector<std::string_view> names;
@@ -197,22 +192,20 @@ Error Selection::add(std::string_view text, std::string_view source, char separa
       if (algorithm.name == words.back()) rule->algorithm = &algorithm;
     }
     if (!rule->algorithm)
-      return failure(MPI_ERR_ARG, "{}: {} has no algorithm '{}'{}", rule->place, words[0],
-                     words.back(), nearest(words.back(), names));
+      return failure(MPI_ERR_ARG, "{}: {} has no algorithm '{}'{}", rule->place, words[0], words.back(),
+                     nearest(words.back(), names));
     rules_.push_back(std::move(rule));
   }
   return {};
 }
 
-Result<std::shared_ptr<const Selection>> Selection::parse(std::string_view text,
-                                                          std::string_view source) {
+Result<std::shared_ptr<const Selection>> Selection::parse(std::string_view text, std::string_view source) {
   auto selection = std::make_shared<Selection>();
   if (Error e = selection->add(text, source, '\n')) return e;
   return std::shared_ptr<const Selection>(std::move(selection));
 }
 
-Result<std::shared_ptr<const Selection>> Selection::load(const std::string& override_rules,
-                                                         const std::string& path) {
+Result<std::shared_ptr<const Selection>> Selection::load(const std::string& override_rules, const std::string& path) {
   if (override_rules.empty() && path.empty()) return shipped();
   auto selection = std::make_shared<Selection>();
   if (Error e = selection->add(override_rules, "collectives.override", ';')) return e;
@@ -245,8 +238,8 @@ const Algorithm& Selection::choose(const Shape& shape) const {
     if (why.empty()) return *rule->algorithm;
     // (One rank alone needs no algorithm at all.)
     if (shape.size > 1 && !rule->refused.exchange(true, std::memory_order_relaxed))
-      say(Level::warning, "{}: {} cannot use {} here: {}; trying the next rule", rule->place,
-          name_of(shape.kind), rule->algorithm->name, why);
+      say(Level::warning, "{}: {} cannot use {} here: {}; trying the next rule", rule->place, name_of(shape.kind),
+          rule->algorithm->name, why);
   }
   return algorithms(shape.kind).front();
 }

@@ -49,12 +49,10 @@ class Selection {
  public:
   // Rules of `text`, which comes from `source` (a path; for messages). Errors are MPI_ERR_ARG with
   // source, line and, for a wrong name, the nearest right one.
-  static Result<std::shared_ptr<const Selection>> parse(std::string_view text,
-                                                        std::string_view source);
+  static Result<std::shared_ptr<const Selection>> parse(std::string_view text, std::string_view source);
   // What a user asked for: `override_rules` (rules divided by ';' or line ends, looked at first)
   // and the file at `path`, which takes the place of the shipped rules. Either may be empty.
-  static Result<std::shared_ptr<const Selection>> load(const std::string& override_rules,
-                                                       const std::string& path);
+  static Result<std::shared_ptr<const Selection>> load(const std::string& override_rules, const std::string& path);
   static std::shared_ptr<const Selection> shipped();  // conf/collectives.rules, compiled in
 
   // Never fails: a rule whose algorithm cannot serve the call is passed over (and that is logged

@@ -48,8 +48,7 @@ Shape shape_of(const Call& call, int rank, int size) {
   const auto by_block_bytes = [&](bool of_input) {
     s.in_count = call.in_place ? 0 : call.in_count;
     s.out_count = call.out_count;
-    s.bytes =
-        of_input ? packed(call.in_count, call.in_layout) : packed(call.out_count, call.out_layout);
+    s.bytes = of_input ? packed(call.in_count, call.in_layout) : packed(call.out_count, call.out_layout);
   };
   const auto by_vector = [&] {
     s.out_count = s.in_count = call.in_place ? call.out_count : call.in_count;
@@ -130,8 +129,7 @@ Shape shape_of(const Call& call, int rank, int size) {
       s.dense = is_dense(element_layout(call));
       s.counts.resize(static_cast<size_t>(lengths.out));
       for (int i = 0; i < lengths.out; ++i) s.counts[static_cast<size_t>(i)] = call.out_counts[i];
-      s.bytes = packed(std::accumulate(s.counts.begin(), s.counts.end(), int64_t{0}),
-                       element_layout(call));
+      s.bytes = packed(std::accumulate(s.counts.begin(), s.counts.end(), int64_t{0}), element_layout(call));
       break;
     case Collective::reduce_scatter_block:
       s.commutative = call.reduction.commutative;

@@ -22,8 +22,8 @@ struct Shape {
   bool dense = true;        // bcast, reductions: elements are one run of bytes on this rank
   int rank = 0;
   int size = 1;
-  int root = 0;        // between two groups also kRootElsewhere
-  int first_side = 0;  // between two groups: ranks of the first one; 0: there is but one
+  int root = 0;           // between two groups also kRootElsewhere
+  int first_side = 0;     // between two groups: ranks of the first one; 0: there is but one
   int64_t in_count = 0;   // elements of my input, or of one block of it
   int64_t out_count = 0;  // the same of my output; reductions: of the vector or of one block
   // Packed bytes of the vector (bcast, reductions), of one block (gather, scatter, allgather,

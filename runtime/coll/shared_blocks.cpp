@@ -13,8 +13,8 @@
 namespace tutti::coll {
 
 bool is_in_shares(Collective kind) {
-  return kind == Collective::gatherv || kind == Collective::scatterv ||
-         kind == Collective::alltoallv || kind == Collective::alltoallw;
+  return kind == Collective::gatherv || kind == Collective::scatterv || kind == Collective::alltoallv ||
+         kind == Collective::alltoallw;
 }
 
 // Two ranks are better off with messages where a slot of the small lane is too small.
@@ -60,15 +60,9 @@ Plan shared_gatherv(const Shape& s) {
   PlanBuilder plan(s);
   plan.share(lane_of_shares(s));
   const int round = plan.round();
-  const auto share = [&](int from) {
-    return plan.slot_bytes(round, from, 0, share_size(s));
-  };
+  const auto share = [&](int from) { return plan.slot_bytes(round, from, 0, share_size(s)); };
   if (s.rank != s.root)
-    return plan.claim(round)
-        .show(plan.in(), share(s.rank), s.root)
-        .publish(round, s.root)
-        .leave(round)
-        .done();
+    return plan.claim(round).show(plan.in(), share(s.rank), s.root).publish(round, s.root).leave(round).done();
   for (int k = 1; k < s.size; ++k) {
     const int from = (s.root + k) % s.size;
     plan.expect(share(from), plan.out_block(from), from);
@@ -114,9 +108,7 @@ Plan shared_alltoallv(const Shape& s) {
   const auto each_peer = [&](auto&& visit) {
     for (int k = 1; k < s.size; ++k) visit((s.rank + k) % s.size);
   };
-  const auto expect = [&](int from) {
-    plan.expect(share(from, s.rank), plan.out_block(from), from);
-  };
+  const auto expect = [&](int from) { plan.expect(share(from, s.rank), plan.out_block(from), from); };
   if (!s.in_place) each_peer(expect);
   plan.claim(round);
   each_peer([&](int to) {
@@ -133,9 +125,7 @@ Plan shared_alltoallv(const Shape& s) {
     each_peer(expect);
   else
     plan.copy(plan.in_block(s.rank), plan.out_block(s.rank));
-  each_peer([&](int from) {
-    plan.await(round, from).take(share(from, s.rank), plan.out_block(from), from);
-  });
+  each_peer([&](int from) { plan.await(round, from).take(share(from, s.rank), plan.out_block(from), from); });
   return plan.leave(round).done();
 }
 

@@ -71,8 +71,7 @@ bool wants_large(const Shape& s) {
 std::string_view objection_to_sharing(const Shape& s) {
   if (s.nodes) return "its ranks are on several nodes";
   if (s.size == 1 || s.small_slot + s.large_slot == 0) return "its ranks do not share memory";
-  if (is_in_shares(s.kind))
-    return share_size(s) > 0 ? "" : "its ranks are too many for shares of the shared memory";
+  if (is_in_shares(s.kind)) return share_size(s) > 0 ? "" : "its ranks are too many for shares of the shared memory";
   if (!wants_large(s)) return {};
   if (s.large_slot == 0) return "there is no shared memory for long messages";
   if (pieces_of(s).piece == 0) return "a piece of it is larger than the shared memory of a rank";
@@ -124,13 +123,10 @@ Plan shared_gather(const Shape& s) {
     if (s.rank == s.root) {
       for (int k = 1; k < s.size; ++k) {
         const int from = (s.root + k) % s.size;
-        plan.await(round, from)
-            .copy(slot(from), plan.out_packed(from * s.bytes + pieces.begin(i), pieces.size(i)));
+        plan.await(round, from).copy(slot(from), plan.out_packed(from * s.bytes + pieces.begin(i), pieces.size(i)));
       }
     } else {
-      plan.claim(round)
-          .copy(plan.in_packed(pieces.begin(i), pieces.size(i)), slot(s.rank))
-          .publish(round, s.root);
+      plan.claim(round).copy(plan.in_packed(pieces.begin(i), pieces.size(i)), slot(s.rank)).publish(round, s.root);
     }
     plan.leave(round);
   }
@@ -144,14 +140,11 @@ Plan shared_scatter(const Shape& s) {
   for (int64_t i = 0; i < pieces.rounds(); ++i) {
     const int round = plan.round();
     const int64_t size = pieces.size(i);
-    const auto share = [&](int rank) {
-      return plan.slot_bytes(round, s.root, share_of(rank, s.root, size), size);
-    };
+    const auto share = [&](int rank) { return plan.slot_bytes(round, s.root, share_of(rank, s.root, size), size); };
     if (s.rank == s.root) {
       plan.claim(round);
       for (int rank = 0; rank < s.size; ++rank)
-        if (rank != s.root)
-          plan.copy(plan.in_packed(rank * s.bytes + pieces.begin(i), size), share(rank));
+        if (rank != s.root) plan.copy(plan.in_packed(rank * s.bytes + pieces.begin(i), size), share(rank));
       plan.publish(round);
     } else {
       plan.await(round, s.root).copy(share(s.rank), plan.out_packed(pieces.begin(i), size));
@@ -168,17 +161,14 @@ Plan shared_allgather(const Shape& s) {
   plan.share(pieces.lane);
   const int64_t rounds = pieces.rounds();
   for (int64_t i = 0; i < rounds; ++i) plan.round();
-  const auto slot = [&](int64_t i, int rank) {
-    return plan.slot_bytes(static_cast<int>(i), rank, 0, pieces.size(i));
-  };
+  const auto slot = [&](int64_t i, int rank) { return plan.slot_bytes(static_cast<int>(i), rank, 0, pieces.size(i)); };
   const auto place = [&](int64_t i, int rank) {
     return plan.out_packed(rank * s.bytes + pieces.begin(i), pieces.size(i));
   };
   pipeline(
       rounds, std::min(kAhead, rounds - 1),
       [&](int64_t i) {
-        const Buf mine =
-            s.in_place ? place(i, s.rank) : plan.in_packed(pieces.begin(i), pieces.size(i));
+        const Buf mine = s.in_place ? place(i, s.rank) : plan.in_packed(pieces.begin(i), pieces.size(i));
         plan.claim(static_cast<int>(i)).copy(mine, slot(i, s.rank)).publish(static_cast<int>(i));
         if (i == rounds - 1 && !s.in_place) plan.copy(plan.in(), plan.out_block(s.rank));
       },
@@ -199,9 +189,7 @@ Plan shared_allgatherv(const Shape& s) {
   PlanBuilder plan(s);
   plan.share(pieces_of(s).lane);
   const int round = plan.round();
-  const auto slot = [&](int rank) {
-    return plan.slot_bytes(round, rank, 0, s.counts[static_cast<size_t>(rank)]);
-  };
+  const auto slot = [&](int rank) { return plan.slot_bytes(round, rank, 0, s.counts[static_cast<size_t>(rank)]); };
   const bool have = s.counts[static_cast<size_t>(s.rank)] > 0;
   plan.claim(round);
   if (have) plan.copy(s.in_place ? plan.out_block(s.rank) : plan.in(), slot(s.rank));
@@ -234,21 +222,18 @@ Plan shared_alltoall(const Shape& s) {
         for (int to = 0; to < s.size; ++to) {
           if (to == s.rank) continue;
           const int64_t at = to * s.bytes + pieces.begin(i);
-          plan.copy(
-              s.in_place ? plan.out_packed(at, pieces.size(i)) : plan.in_packed(at, pieces.size(i)),
-              share(i, s.rank, to));
+          plan.copy(s.in_place ? plan.out_packed(at, pieces.size(i)) : plan.in_packed(at, pieces.size(i)),
+                    share(i, s.rank, to));
         }
         plan.publish(round);
-        if (i == rounds - 1 && !s.in_place)
-          plan.copy(plan.in_block(s.rank), plan.out_block(s.rank));
+        if (i == rounds - 1 && !s.in_place) plan.copy(plan.in_block(s.rank), plan.out_block(s.rank));
       },
       [&](int64_t i) {
         const int round = static_cast<int>(i);
         plan.await(round);
         for (int k = 1; k < s.size; ++k) {
           const int from = (s.rank + k) % s.size;
-          plan.copy(share(i, from, s.rank),
-                    plan.out_packed(from * s.bytes + pieces.begin(i), pieces.size(i)));
+          plan.copy(share(i, from, s.rank), plan.out_packed(from * s.bytes + pieces.begin(i), pieces.size(i)));
         }
         plan.leave(round);
       });

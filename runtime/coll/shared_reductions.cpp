@@ -42,8 +42,7 @@ class Reducer {
   void show_around(int round, int64_t first, int64_t n, int64_t begin, int64_t size) {
     plan.claim(round)
         .copy(in.slice(first, begin), slot(round, s.rank, 0, begin))
-        .copy(in.slice(first + begin + size, n - begin - size),
-              slot(round, s.rank, begin + size, n - begin - size))
+        .copy(in.slice(first + begin + size, n - begin - size), slot(round, s.rank, begin + size, n - begin - size))
         .publish(round);
   }
   // For me alone, what the result may come to lie on.
@@ -57,10 +56,8 @@ class Reducer {
   // which are those from `base` on of the vector.
   void fold(int round, int begin, int end, int64_t base, int64_t first, const Buf& into) {
     const Buf mine = in.slice(base + first, into.count);
-    if (end - 1 != s.rank || into != mine)
-      plan.copy(operand(round, end - 1, mine, first, into), into);
-    for (int rank = end - 2; rank >= begin; --rank)
-      meet(operand(round, rank, mine, first, into), into);
+    if (end - 1 != s.rank || into != mine) plan.copy(operand(round, end - 1, mine, first, into), into);
+    for (int rank = end - 2; rank >= begin; --rank) meet(operand(round, rank, mine, first, into), into);
   }
   // into = from, of a slot or of my own, op into.
   void meet(const Buf& from, const Buf& into) {
@@ -120,17 +117,11 @@ Plan in_parts(const Shape& s, Finish&& finish) {
   const int64_t n = r.pieces.rounds();
   const int64_t ahead = ahead_of_parts(r);
   // In the order in which they are shown: each in front of the parts of the piece so far before it.
-  const auto whole_round = [=](int64_t i) {
-    return static_cast<int>(i < ahead ? i : 2 * i - ahead);
-  };
-  const auto part_round = [=](int64_t i) {
-    return static_cast<int>(i + ahead < n ? 2 * i + ahead + 1 : n + i);
-  };
+  const auto whole_round = [=](int64_t i) { return static_cast<int>(i < ahead ? i : 2 * i - ahead); };
+  const auto part_round = [=](int64_t i) { return static_cast<int>(i + ahead < n ? 2 * i + ahead + 1 : n + i); };
   r.rounds(2 * n);
   const Buf folded =
-      s.dense
-          ? Buf{}
-          : r.plan.scratch_like(r.out_like(std::min(r.pieces.piece, r.pieces.total) / s.size + 1));
+      s.dense ? Buf{} : r.plan.scratch_like(r.out_like(std::min(r.pieces.piece, r.pieces.total) / s.size + 1));
   const auto show_part = [&](int64_t i) {
     const Split split{r.pieces.size(i), s.size};
     const int64_t mine = split.size(s.rank);
@@ -140,8 +131,7 @@ Plan in_parts(const Shape& s, Finish&& finish) {
       if (s.dense) {
         r.fold(whole_round(i), 0, s.size, r.pieces.begin(i), split.begin(s.rank), into);
       } else {
-        r.fold(whole_round(i), 0, s.size, r.pieces.begin(i), split.begin(s.rank),
-               folded.slice(0, mine));
+        r.fold(whole_round(i), 0, s.size, r.pieces.begin(i), split.begin(s.rank), folded.slice(0, mine));
         r.plan.copy(folded.slice(0, mine), into);
       }
     }
@@ -150,8 +140,7 @@ Plan in_parts(const Shape& s, Finish&& finish) {
   for (int64_t i = 0; i < n + 2 * ahead; ++i) {
     if (i < n) {
       const Split split{r.pieces.size(i), s.size};
-      r.show_around(whole_round(i), r.pieces.begin(i), r.pieces.size(i), split.begin(s.rank),
-                    split.size(s.rank));
+      r.show_around(whole_round(i), r.pieces.begin(i), r.pieces.size(i), split.begin(s.rank), split.size(s.rank));
     }
     if (i >= ahead && i - ahead < n) show_part(i - ahead);
     if (const int64_t over = i - 2 * ahead; over >= 0) {
@@ -176,8 +165,7 @@ Plan fold_up_to(const Shape& s, int end) {
   const int64_t n = r.pieces.rounds();
   r.rounds(n);
   pipeline(
-      n, std::min(kAhead, n - 1),
-      [&](int64_t i) { r.show(static_cast<int>(i), r.pieces.begin(i), r.pieces.size(i)); },
+      n, std::min(kAhead, n - 1), [&](int64_t i) { r.show(static_cast<int>(i), r.pieces.begin(i), r.pieces.size(i)); },
       [&](int64_t i) {
         const int round = static_cast<int>(i);
         for (int rank = 0; rank < s.rank; ++rank) r.plan.await(round, rank);
@@ -197,8 +185,7 @@ Plan shared_allreduce(const Shape& s) {
   const int64_t n = r.pieces.rounds();
   r.rounds(n);
   pipeline(
-      n, std::min(kAhead, n - 1),
-      [&](int64_t i) { r.show(static_cast<int>(i), r.pieces.begin(i), r.pieces.size(i)); },
+      n, std::min(kAhead, n - 1), [&](int64_t i) { r.show(static_cast<int>(i), r.pieces.begin(i), r.pieces.size(i)); },
       [&](int64_t i) {
         const int round = static_cast<int>(i);
         r.plan.await(round);
@@ -256,8 +243,7 @@ Plan shared_reduce_scatter(const Shape& s) {
   r.rounds(n);
   int64_t mine = 0;
   for (int rank = 0; rank < s.rank; ++rank)
-    mine +=
-        s.kind == Collective::reduce_scatter ? s.counts[static_cast<size_t>(rank)] : s.out_count;
+    mine += s.kind == Collective::reduce_scatter ? s.counts[static_cast<size_t>(rank)] : s.out_count;
   const bool shows_all = s.in_place || r.pieces.total * r.pieces.unit <= kShort;
   const auto part_of_mine = [&](int64_t i) {
     const int64_t begin = r.pieces.begin(i), end = begin + r.pieces.size(i);
@@ -279,8 +265,7 @@ Plan shared_reduce_scatter(const Shape& s) {
         const Range part = part_of_mine(i);
         if (part.size() > 0 || n == 1) r.plan.await(round);
         if (part.size() > 0)
-          r.fold(round, 0, s.size, begin, part.begin - begin,
-                 r.out.slice(part.begin - mine, part.size()));
+          r.fold(round, 0, s.size, begin, part.begin - begin, r.out.slice(part.begin - mine, part.size()));
         r.plan.leave(round);
       });
   return r.plan.done();
@@ -313,8 +298,7 @@ Plan shared_scan_chain(const Shape& s) {
       r.plan.await(round, s.rank - 1);
       r.meet(r.slot(round, s.rank - 1, 0, n), sum);
     }
-    if (s.rank + 1 < s.size)
-      r.plan.claim(round).copy(sum, r.slot(round, s.rank, 0, n)).publish(round, s.rank + 1);
+    if (s.rank + 1 < s.size) r.plan.claim(round).copy(sum, r.slot(round, s.rank, 0, n)).publish(round, s.rank + 1);
     r.plan.leave(round);
   }
   return r.plan.done();
@@ -324,9 +308,8 @@ Plan shared_scan_chain(const Shape& s) {
 Plan shared_exscan_chain(const Shape& s) {
   Reducer r(s, true);
   r.rounds(r.pieces.rounds());
-  const Buf met = s.dense || s.rank == 0
-                      ? Buf{}
-                      : r.plan.scratch_like(r.out_like(std::min(r.pieces.piece, r.pieces.total)));
+  const Buf met =
+      s.dense || s.rank == 0 ? Buf{} : r.plan.scratch_like(r.out_like(std::min(r.pieces.piece, r.pieces.total)));
   for (int64_t i = 0; i < r.pieces.rounds(); ++i) {
     const int round = static_cast<int>(i);
     const int64_t first = r.pieces.begin(i), n = r.pieces.size(i);

@@ -35,8 +35,8 @@ void Checker::mismatch(Ledger& ledger, uint32_t serial, Difference difference, E
   open_case(std::move(made), &ledger);
 }
 
-void Checker::pair_mismatch(Ledger& ledger, uint32_t serial, int rank, Difference difference,
-                            int64_t their_bytes, int64_t expected_bytes) {
+void Checker::pair_mismatch(Ledger& ledger, uint32_t serial, int rank, Difference difference, int64_t their_bytes,
+                            int64_t expected_bytes) {
   if (ledger.state_ != Ledger::State::fine) return;
   Case made;
   Finding& f = made.finding;
@@ -45,13 +45,11 @@ void Checker::pair_mismatch(Ledger& ledger, uint32_t serial, int rank, Differenc
   f.error_class = difference == Difference::type ? MPI_ERR_TYPE : MPI_ERR_COUNT;
   const std::string call = name_of(ledger.word_of_call(serial));
   const std::string sender = ranks_of(ledger, {rank}), me = ranks_of(ledger, {ledger.channel_.rank});
-  f.sentence =
-      difference == Difference::type
-          ? fmt::format(
-                "{} sends data of another type signature than {} expects from it in {} on {}", sender,
-                me, call, description(ledger))
-          : fmt::format("{} sends {} bytes where {} expects {} from it in {} on {}", sender, their_bytes,
-                        me, expected_bytes, call, description(ledger));
+  f.sentence = difference == Difference::type
+                   ? fmt::format("{} sends data of another type signature than {} expects from it in {} on {}", sender,
+                                 me, call, description(ledger))
+                   : fmt::format("{} sends {} bytes where {} expects {} from it in {} on {}", sender, their_bytes, me,
+                                 expected_bytes, call, description(ledger));
   made.difference = difference;
   made.asks = true;
   open_case(std::move(made), &ledger);
@@ -116,8 +114,8 @@ void Checker::report_deadlock(const Deadlock& deadlock) {
 
 // True: the messages are part of the finding now.
 bool Checker::has_traced(Case& c, Clock::time_point now) {
-  const bool all = std::ranges::all_of(
-      c.lying, [this](const Traced& each) { return trace_.is_answered(each.question); });
+  const bool all =
+      std::ranges::all_of(c.lying, [this](const Traced& each) { return trace_.is_answered(each.question); });
   if (!all && now < c.deadline) return false;
   std::vector<FoundMessage> found;
   for (Traced& each : std::exchange(c.lying, {}))
@@ -131,9 +129,9 @@ void Checker::open_case(Case made, Ledger* ledger) {
   made.deadline = now + options_.answer_time;
   made.last_deadline = now + kEndTime;
   if (ledger) ledger->state_ = Ledger::State::suspected;
-  say(tutti::Level::debug, "contract: something is wrong with call {} on {} (difference {}){}",
-      made.finding.serial + 1, ledger ? description(*ledger) : "the job",
-      static_cast<int>(made.difference), made.asks ? "" : ": " + made.finding.sentence);
+  say(tutti::Level::debug, "contract: something is wrong with call {} on {} (difference {}){}", made.finding.serial + 1,
+      ledger ? description(*ledger) : "the job", static_cast<int>(made.difference),
+      made.asks ? "" : ": " + made.finding.sentence);
   engine_.add_pending();  // until it is concluded, the progress thread stays awake
   if (ledger && made.asks) ask_members(made, *ledger);
   cases_.push_back(std::move(made));
@@ -169,8 +167,7 @@ void Checker::ask_those_not_there(Case& c) {
   ++c.round;
   c.repeats = 0;
   for (Side& side : c.sides)
-    if ((side.status == Status::not_yet || side.status == Status::unknown) &&
-        side.process != engine_.process())
+    if ((side.status == Status::not_yet || side.status == Status::unknown) && side.process != engine_.process())
       inquire(c, side);
 }
 
@@ -215,8 +212,7 @@ void Checker::claim(Case& c, const Ledger* ledger) {
 // Who is far ahead has forgotten its call, and who is gone does not answer; its message remains.
 void Checker::remember(Case& c) {
   for (Side& side : c.sides)
-    if (side.rank == c.evidence.rank &&
-        (side.status == Status::forgotten || side.status == Status::silent)) {
+    if (side.rank == c.evidence.rank && (side.status == Status::forgotten || side.status == Status::silent)) {
       side.status = Status::started;
       side.word = c.evidence.word;
       side.call = {};

@@ -55,8 +55,7 @@ Standstill::Means Checker::means_of_standstill() {
                 send(process, control(Control::standstill, 0),
                      std::string(reinterpret_cast<const char*>(message.data()), message.size()));
               },
-          .all_threads_blocked =
-              [this] { return !hooks_.all_threads_blocked || hooks_.all_threads_blocked(); },
+          .all_threads_blocked = [this] { return !hooks_.all_threads_blocked || hooks_.all_threads_blocked(); },
           .describe =
               [this](const engine::Blocked& blocked, BlockedThread& thread) {
                 describe(blocked, thread);
@@ -132,8 +131,7 @@ Ledger* Checker::find(uint64_t context) {
   Ledger*& cached = cache_[cache_place(context)];
   if (cached && cached->channel_.context == context && !cached->freed()) return cached;
   const std::lock_guard lock(mutex_);
-  if (const auto at = ledgers_.find(context); at != ledgers_.end())
-    return cached = at->second.get();
+  if (const auto at = ledgers_.find(context); at != ledgers_.end()) return cached = at->second.get();
   for (const std::unique_ptr<Ledger>& gone : gone_)
     if (gone->channel_.context == context) return gone.get();
   return nullptr;
@@ -141,8 +139,7 @@ Ledger* Checker::find(uint64_t context) {
 
 void Checker::arrived(const Header& header) {
   if (header.signature == 0) return;
-  if (Ledger* ledger = find(header.context))
-    ledger->arrived(header.serial, header.source, header.signature);
+  if (Ledger* ledger = find(header.context)) ledger->arrived(header.serial, header.source, header.signature);
 }
 
 // ---- control messages
@@ -179,8 +176,8 @@ void Checker::told(const Header& header, const std::byte* data) {
     case Control::broken:
       if (Ledger* ledger = find(header.ticket);
           ledger && ledger->state_ != Ledger::State::broken && !options_.report_only)
-        ledger->break_with(header.source, std::string(reinterpret_cast<const char*>(data),
-                                                      static_cast<size_t>(header.bytes)));
+        ledger->break_with(header.source,
+                           std::string(reinterpret_cast<const char*>(data), static_cast<size_t>(header.bytes)));
       return advance();
     case Control::trace: {
       const std::span bytes(data, static_cast<size_t>(header.bytes));
@@ -201,12 +198,10 @@ void Checker::told(const Header& header, const std::byte* data) {
 std::vector<std::string> Checker::exchange(std::vector<std::string> to) {
   const uint32_t number = exchanges_++;
   for (size_t process = 0; process < to.size(); ++process)
-    engine_.send_control(static_cast<int>(process), control(Control::exchange, 0, number),
-                         to[process], false);
+    engine_.send_control(static_cast<int>(process), control(Control::exchange, 0, number), to[process], false);
   const auto first = std::pair{number, 0}, end = std::pair{number + 1, 0};
   const auto arrived = [&] {
-    return static_cast<size_t>(
-        std::distance(exchanged_.lower_bound(first), exchanged_.lower_bound(end)));
+    return static_cast<size_t>(std::distance(exchanged_.lower_bound(first), exchanged_.lower_bound(end)));
   };
   engine_.wait_until([&] { return arrived() == to.size(); });
   for (size_t process = 0; process < to.size(); ++process)
@@ -245,14 +240,12 @@ Side Checker::own_side(uint64_t context, uint32_t serial) {
   side.call = flight::latest_call(*record, record->threads[0]);
   if (side.status == Status::started || side.status == Status::not_yet) {
     const auto is_it = [&](const flight::Call& call) {
-      return call.state != flight::State::none && call.context == (context & ~uint64_t{1}) &&
-             call.serial == serial + 1;
+      return call.state != flight::State::none && call.context == (context & ~uint64_t{1}) && call.serial == serial + 1;
     };
     for (const flight::Call& place : record->ring)
       if (const flight::Call call = flight::read(place); is_it(call)) side.call = call;
     for (const flight::Thread& thread : record->threads)
-      if (const flight::Call call = flight::latest_call(*record, thread);
-          flight::get(thread.used) && is_it(call)) {
+      if (const flight::Call call = flight::latest_call(*record, thread); flight::get(thread.used) && is_it(call)) {
         side.call = call;
         side.status = Status::started;  // it may wait for what is said of the call before it starts
       }
@@ -265,8 +258,7 @@ void Checker::answer_details(const Header& asked) {
   const Details details = pack(own_side(asked.ticket, asked.serial));
   Header answer = control(Control::details, asked.ticket, asked.serial);
   answer.source = asked.source;
-  send(asked.process, answer,
-       std::string(reinterpret_cast<const char*>(&details), sizeof details));
+  send(asked.process, answer, std::string(reinterpret_cast<const char*>(&details), sizeof details));
 }
 
 void Checker::take_details(const Header& header, const std::byte* data) {
@@ -305,8 +297,7 @@ void Checker::compare_unexpected() {
     const Header& h = message.header;
     if (!engine::is_hidden(h.context) || h.signature == 0) return;
     Ledger* ledger = find(h.context);
-    if (ledger && ledger->word_of_call(h.serial))
-      found.emplace_back(ledger, h.serial, h.source, h.signature);
+    if (ledger && ledger->word_of_call(h.serial)) found.emplace_back(ledger, h.serial, h.source, h.signature);
   });
   for (const auto& [ledger, serial, rank, word] : found) ledger->differs(serial, rank, word);
 }
@@ -352,8 +343,7 @@ void Checker::ask_those_awaited(std::chrono::nanoseconds since) {
   if (since < std::max(options_.ask_after, asked_at_ * 2)) return;
   asked_at_ = since;
   compare_unexpected();
-  for (const auto& [process, context, serial] : awaited)
-    send(process, control(Control::ask, context, serial));
+  for (const auto& [process, context, serial] : awaited) send(process, control(Control::ask, context, serial));
 }
 
 void Checker::take_answer(const Header& header) {
@@ -367,8 +357,7 @@ void Checker::take_answer(const Header& header) {
     return ledger->differs(header.serial, rank, header.signature);
   }
   // Whoever has left will not come to this call any more.
-  if ((status == Status::finalizing || status == Status::freed) &&
-      ledger->word_of_call(header.serial))
+  if ((status == Status::finalizing || status == Status::freed) && ledger->word_of_call(header.serial))
     mismatch(*ledger, header.serial, Difference::function);
 }
 

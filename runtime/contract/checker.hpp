@@ -99,8 +99,8 @@ class Checker final : public engine::Observer {
 
   // What a ledger has found.
   void mismatch(Ledger& ledger, uint32_t serial, Difference difference, Evidence evidence = {});
-  void pair_mismatch(Ledger& ledger, uint32_t serial, int rank, Difference difference,
-                     int64_t their_bytes, int64_t expected_bytes);
+  void pair_mismatch(Ledger& ledger, uint32_t serial, int rank, Difference difference, int64_t their_bytes,
+                     int64_t expected_bytes);
 
   // Reports a finding of any kind, once for the job, and raises it: on the communicator of
   // `finding.context`, or where that is 0 on the job. Does not return if that ends it here.
@@ -140,14 +140,14 @@ class Checker final : public engine::Observer {
     std::vector<Side> sides;  // of the members that are asked
     bool asks = false;        // the sentence is made from the sides
     int unanswered = 0;
-    bool late = false;   // some answers came, or come, long after others
-    int round = 0;       // of the questions: answers to those of an earlier one are out of date
-    int repeats = 0;     // of the questions of this round
-    int steps_back = 0;  // the finding's serial has become less by so much
+    bool late = false;         // some answers came, or come, long after others
+    int round = 0;             // of the questions: answers to those of an earlier one are out of date
+    int repeats = 0;           // of the questions of this round
+    int steps_back = 0;        // the finding's serial has become less by so much
     bool of_own_call = false;  // nobody else's contradicts it
     bool is_deadlock = false;
     std::vector<Traced> lying;  // of a deadlock
-    bool described = false;   // the finding stands
+    bool described = false;     // the finding stands
     enum class Claim : uint8_t { open, granted, denied } claim = Claim::open;
     Clock::time_point deadline;       // of the answers that are awaited now
     Clock::time_point last_deadline;  // of everything
@@ -166,9 +166,7 @@ class Checker final : public engine::Observer {
   void ask_those_not_there(Case& c);
   bool ask_those_without_it(Case& c);
   bool ask_the_silent(Case& c, Clock::time_point now);
-  bool ends_job(const Ledger* ledger) const {
-    return !options_.report_only && (!ledger || ledger->is_fatal());
-  }
+  bool ends_job(const Ledger* ledger) const { return !options_.report_only && (!ledger || ledger->is_fatal()); }
   void advance();
   static void remember(Case& c);
   bool conclude(Case& c);  // true: it is over
@@ -193,7 +191,7 @@ class Checker final : public engine::Observer {
 
   Ledger* cache_[8] = {};  // by context; the engine's owner's
   std::vector<Case> cases_;
-  std::set<uint64_t> claims_;  // process 0's: what has been granted
+  std::set<uint64_t> claims_;                                  // process 0's: what has been granted
   std::map<std::pair<uint32_t, int>, std::string> exchanged_;  // by exchange and process
   uint32_t exchanges_ = 0;
   std::chrono::nanoseconds asked_at_{};  // how long the wait had lasted then

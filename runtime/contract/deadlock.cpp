@@ -60,8 +60,7 @@ class Judgement {
     if (actor.is_process()) return verdict.process;
     // A call that is not under way there has to be made by a thread.
     const Course* course = course_of(at->second, actor);
-    return course ? verdict.courses[static_cast<size_t>(course - at->second.courses.data())]
-                  : verdict.process;
+    return course ? verdict.courses[static_cast<size_t>(course - at->second.courses.data())] : verdict.process;
   }
 
  private:
@@ -76,8 +75,7 @@ class Judgement {
     for (const auto& [process, state] : states_) {
       Verdict& v = verdicts_[process];
       for (size_t i = 0; i < state.courses.size(); ++i)
-        if (!v.courses[i] && state.courses[i].needs.holds_in_part(is_alive))
-          v.courses[i] = changed = true;
+        if (!v.courses[i] && state.courses[i].needs.holds_in_part(is_alive)) v.courses[i] = changed = true;
       if (v.process) continue;
       for (const BlockedThread& thread : state.threads)
         if (thread.needs.holds(is_alive)) v.process = changed = true;
@@ -122,8 +120,7 @@ std::vector<int> unknown_to(const States& states, int process) {
       const auto at = states.find(actor.process);
       if (at == states.end()) {
         unknown.insert(actor.process);
-      } else if (const Course* course =
-                     actor.is_process() ? nullptr : course_of(at->second, actor)) {
+      } else if (const Course* course = actor.is_process() ? nullptr : course_of(at->second, actor)) {
         needs_of(course->needs);
       } else {
         threads_of(at->second);
@@ -140,15 +137,10 @@ Circle circle_from(const States& states, int dead) {
     const Actor& at = path.back();
     const ProcessState& state = states.at(at.process);
     const Course* course = at.is_process() ? nullptr : course_of(state, at);
-    const Condition* needs = course                   ? &course->needs
-                             : !state.threads.empty() ? &state.threads.front().needs
-                                                      : nullptr;
-    const Actor* culprit =
-        needs ? needs->culprit([&](const Actor& actor) { return judgement.alive(actor); })
-              : nullptr;
+    const Condition* needs = course ? &course->needs : !state.threads.empty() ? &state.threads.front().needs : nullptr;
+    const Actor* culprit = needs ? needs->culprit([&](const Actor& actor) { return judgement.alive(actor); }) : nullptr;
     if (!culprit) return {{at.process}, false};
-    const bool under_way =
-        !culprit->is_process() && course_of(states.at(culprit->process), *culprit);
+    const bool under_way = !culprit->is_process() && course_of(states.at(culprit->process), *culprit);
     const Actor next = under_way ? *culprit : Actor{culprit->process};
     const auto before = std::ranges::find(path, next);
     if (before == path.end()) {
@@ -172,8 +164,7 @@ void ProcessState::write(Bytes& to) const {
   put(to, static_cast<uint32_t>(threads.size()));
   for (const BlockedThread& thread : threads) {
     thread.needs.write(to);
-    for (const std::string* text : {&thread.call, &thread.host, &thread.module})
-      put_text(to, *text);
+    for (const std::string* text : {&thread.call, &thread.host, &thread.module}) put_text(to, *text);
     put(to, thread.offset);
     put(to, thread.context);
     put(to, thread.serial);
@@ -232,8 +223,7 @@ bool ProcessState::read(std::span<const std::byte>& from) {
   if (!get(from, count) || count > from.size()) return false;
   courses.assign(count, {});
   for (Course& course : courses)
-    if (!get(from, course.context) || !get(from, course.serial) || !course.needs.read(from))
-      return false;
+    if (!get(from, course.context) || !get(from, course.serial) || !course.needs.read(from)) return false;
   if (!get(from, count) || count > from.size()) return false;
   traffic.assign(count, {});
   for (Traffic& t : traffic)
@@ -241,9 +231,9 @@ bool ProcessState::read(std::span<const std::byte>& from) {
   if (!get(from, count) || count > from.size()) return false;
   lying.assign(count, {});
   for (Lying& l : lying)
-    if (!get(from, l.context) || !get(from, l.bytes) || !get(from, l.process) ||
-        !get(from, l.rank) || !get(from, l.tag) || !get(from, l.count) || !get(from, l.pattern) ||
-        !get_text(from, l.comm) || !get_text(from, l.why))
+    if (!get(from, l.context) || !get(from, l.bytes) || !get(from, l.process) || !get(from, l.rank) ||
+        !get(from, l.tag) || !get(from, l.count) || !get(from, l.pattern) || !get_text(from, l.comm) ||
+        !get_text(from, l.why))
       return false;
   return true;
 }

@@ -20,17 +20,15 @@ std::string needs_text(const Others& others, int me, const engine::Condition& ne
   bool collective = false;
   needs.each_actor([&](const engine::Actor& actor) {
     collective |= !actor.is_process();
-    if (std::ranges::find(processes, actor.process) == processes.end())
-      processes.push_back(actor.process);
+    if (std::ranges::find(processes, actor.process) == processes.end()) processes.push_back(actor.process);
   });
   if (processes.empty()) return "nobody can end it";
   if (!needs.lacking().empty() && processes.size() == 1)
     return fmt::format("waits for {}, for which MPI_Pready has not been called", needs.lacking());
   if (collective && processes.size() > 1) std::erase(processes, me);
   std::ranges::sort(processes);
-  const bool any = std::ranges::any_of(needs.nodes(), [](const engine::Condition::Node& node) {
-    return node.kind == engine::Condition::Kind::any;
-  });
+  const bool any = std::ranges::any_of(
+      needs.nodes(), [](const engine::Condition::Node& node) { return node.kind == engine::Condition::Kind::any; });
   return fmt::format("waits for {}{}{}", any && processes.size() > 1 ? "one of " : "",
                      processes_text(others, processes), collective ? " in it" : "");
 }
@@ -60,8 +58,8 @@ std::string sentence_of(const Deadlock& deadlock) {
   std::vector<int> others;
   std::ranges::set_difference(deadlock.members, core, std::back_inserter(others));
   if (!others.empty())
-    text += fmt::format(", and {} {} for {}", processes_text(deadlock.others, others), others.size() == 1 ? "waits" : "wait",
-                        core.size() == 1 ? "it" : "them");
+    text += fmt::format(", and {} {} for {}", processes_text(deadlock.others, others),
+                        others.size() == 1 ? "waits" : "wait", core.size() == 1 ? "it" : "them");
   return text;
 }
 
@@ -80,8 +78,7 @@ std::string disagreement(const Deadlock& deadlock) {
     for (const BlockedThread& mine : deadlock.states.at(a).threads)
       for (const int b : deadlock.members)
         for (const BlockedThread& theirs : deadlock.states.at(b).threads)
-          if (a < b && mine.context && mine.context == theirs.context &&
-              mine.serial == theirs.serial &&
+          if (a < b && mine.context && mine.context == theirs.context && mine.serial == theirs.serial &&
               compare(mine.signature, theirs.signature) != Difference::none)
             return fmt::format(
                 "{} are in different collective calls of one communicator where they must be in the same: {} and {}",
@@ -103,8 +100,7 @@ std::string processes_text(const Others& others, const std::vector<int>& process
   for (auto each = foreign; each != processes.end(); ++each)
     texts.push_back(others.text_of ? others.text_of(*each) : ranks_text({*each}));
   std::string text;
-  for (size_t i = 0; i < texts.size(); ++i)
-    text += (i == 0 ? "" : i + 1 == texts.size() ? " and " : ", ") + texts[i];
+  for (size_t i = 0; i < texts.size(); ++i) text += (i == 0 ? "" : i + 1 == texts.size() ? " and " : ", ") + texts[i];
   return text;
 }
 

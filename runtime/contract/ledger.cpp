@@ -13,8 +13,7 @@ void Ledger::early(Slot& slot, uint32_t serial, int rank, Word word) {
   if (slot.early_serial == serial) {  // two others who may disagree while I am not even there
     const Difference difference = compare(slot.early_word, word);
     // The data may rightly differ from pair to pair.
-    if (difference != Difference::none && difference < Difference::type)
-      checker_.mismatch(*this, serial, difference);
+    if (difference != Difference::none && difference < Difference::type) checker_.mismatch(*this, serial, difference);
     return;
   }
   // An earlier one is still to come; this one is compared when it is received, or looked for.
@@ -30,10 +29,8 @@ void Ledger::was_early(const Slot& slot) {
 
 void Ledger::differs(uint32_t serial, int rank, Word theirs) {
   if (state_ != State::fine || serial == dismissed_) return;
-  const Difference difference =
-      compare(channel_.sides, word_of_call(serial), channel_.rank, theirs, rank);
-  if (difference != Difference::none)
-    checker_.mismatch(*this, serial, difference, {.rank = rank, .word = theirs});
+  const Difference difference = compare(channel_.sides, word_of_call(serial), channel_.rank, theirs, rank);
+  if (difference != Difference::none) checker_.mismatch(*this, serial, difference, {.rank = rank, .word = theirs});
 }
 
 void Ledger::flag_differs(uint32_t serial, Word theirs) {
@@ -43,8 +40,7 @@ void Ledger::flag_differs(uint32_t serial, Word theirs) {
 }
 
 void Ledger::settle_with_others() {
-  if (transport::Area* area = std::exchange(area_, nullptr); area && !area->settle(chain_))
-    contradicted(next_ - 1);
+  if (transport::Area* area = std::exchange(area_, nullptr); area && !area->settle(chain_)) contradicted(next_ - 1);
 }
 
 void Ledger::contradicted(uint32_t serial) {
@@ -52,8 +48,8 @@ void Ledger::contradicted(uint32_t serial) {
   checker_.mismatch(*this, serial, Difference::function);
 }
 
-void Ledger::pair_differs(uint32_t serial, int rank, Word theirs, Word expected,
-                          int64_t their_bytes, int64_t expected_bytes) {
+void Ledger::pair_differs(uint32_t serial, int rank, Word theirs, Word expected, int64_t their_bytes,
+                          int64_t expected_bytes) {
   if (state_ != State::fine) return;
   const Difference difference = compare(expected, theirs);
   if (difference == Difference::none) return;
@@ -61,16 +57,14 @@ void Ledger::pair_differs(uint32_t serial, int rank, Word theirs, Word expected,
   checker_.pair_mismatch(*this, serial, rank, difference, their_bytes, expected_bytes);
 }
 
-void Ledger::own_block_differs(Word word, int error_class, const std::string& sent,
-                               const std::string& received) {
+void Ledger::own_block_differs(Word word, int error_class, const std::string& sent, const std::string& received) {
   if (state_ != State::fine) return;
   Finding finding;
   finding.context = channel_.context;
   finding.serial = next_;
   finding.error_class = error_class;
-  finding.sentence =
-      fmt::format("rank {} sends itself {} where it receives {} from itself, in {} on {}",
-                  channel_.rank, sent, received, name_of(word), description(*this));
+  finding.sentence = fmt::format("rank {} sends itself {} where it receives {} from itself, in {} on {}", channel_.rank,
+                                 sent, received, name_of(word), description(*this));
   finding.hint = "what a rank sends to itself is what it expects from itself";
   checker_.report_of_call(std::move(finding), word);
 }

@@ -45,11 +45,7 @@ class Ledger {
   // How many of the latest calls it knows: a power of two.
   static constexpr uint32_t kKept = 64;
   Ledger(Checker& checker, const engine::Channel& hidden, Origin origin, uint32_t kept = kKept)
-      : checker_(checker),
-        channel_(hidden),
-        origin_(origin),
-        slots_(std::make_unique<Slot[]>(kept)),
-        mask_(kept - 1) {}
+      : checker_(checker), channel_(hidden), origin_(origin), slots_(std::make_unique<Slot[]>(kept)), mask_(kept - 1) {}
   Ledger(const Ledger&) = delete;
 
   // The call of this serial starts here. Returns what stands for all calls before it, the same on all
@@ -61,14 +57,16 @@ class Ledger {
     slot.word = word;
     slot.serial = serial;
     next_ = serial + 1;
-    if (slot.early_word && slot.early_serial == serial) [[unlikely]] was_early(slot);
+    if (slot.early_word && slot.early_serial == serial) [[unlikely]]
+      was_early(slot);
     return before;
   }
   // A message of the call of this serial is here from `rank`.
   void arrived(uint32_t serial, int rank, Word word) {
     Slot& slot = slots_[serial & mask_];
     if (slot.serial == serial) [[likely]] {
-      if (slot.word != word) [[unlikely]] differs(serial, rank, word);
+      if (slot.word != word) [[unlikely]]
+        differs(serial, rank, word);
     } else if (static_cast<int32_t>(serial - next_) >= 0) {
       early(slot, serial, rank, word);
     }
@@ -85,13 +83,11 @@ class Ledger {
   // There will be no more calls on this communicator.
   void settle_with_others();
   // In the v and w forms: what `rank` sends is not what this rank expects from it.
-  void pair_differs(uint32_t serial, int rank, Word theirs, Word expected, int64_t their_bytes,
-                    int64_t expected_bytes);
+  void pair_differs(uint32_t serial, int rank, Word theirs, Word expected, int64_t their_bytes, int64_t expected_bytes);
 
   // What this rank sends itself in the next call, `word`, is not what it receives from itself: texts
   // of both, such as "1 of MPI_INT".
-  void own_block_differs(Word word, int error_class, const std::string& sent,
-                         const std::string& received);
+  void own_block_differs(Word word, int error_class, const std::string& sent, const std::string& received);
 
   // A thread is inside a blocking call, `call` if it is known, until it leaves; others that come then
   // are one too many.
@@ -99,7 +95,8 @@ class Ledger {
   void leave() { inside_ = nullptr; }
   // This thread is about to start a call.
   void expect_nobody_inside() {
-    if (inside_) [[unlikely]] two_threads();
+    if (inside_) [[unlikely]]
+      two_threads();
   }
 
   // Something is wrong on this communicator, and it is being found out what.

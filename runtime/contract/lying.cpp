@@ -31,8 +31,12 @@ bool is_known(uint64_t context) {
   const flight::Record* record = flight::mine();
   return record && flight::find_comm(*record, context);
 }
-bool is_partitioned(uint64_t context) { return (context & kPartitioned) && is_known(context & ~kPartitioned); }
-bool brings_partitions(uint64_t context) { return (context & kPartitions) == kPartitions && !is_partitioned(context); }
+bool is_partitioned(uint64_t context) {
+  return (context & kPartitioned) && is_known(context & ~kPartitioned);
+}
+bool brings_partitions(uint64_t context) {
+  return (context & kPartitions) == kPartitions && !is_partitioned(context);
+}
 // As if it were an ordinary one.
 Match in_its_communicator(Match match) {
   if (is_partitioned(match.context)) match.context &= ~kPartitioned;
@@ -52,8 +56,7 @@ std::string difference_text(Match wanted, Match has) {
   std::string text = "its receive wants one";
   if (wanted.source != engine::kAnySource && wanted.source != has.source)
     text += fmt::format(" from rank {}", wanted.source);
-  if (wanted.tag != engine::kAnyTag && wanted.tag != has.tag)
-    text += fmt::format(" with tag {}", wanted.tag);
+  if (wanted.tag != engine::kAnyTag && wanted.tag != has.tag) text += fmt::format(" with tag {}", wanted.tag);
   return text;
 }
 
@@ -69,8 +72,7 @@ std::string comm_text(uint64_t context) {
                      flight::name_of_function(comm->function));
 }
 
-std::vector<Lying> lying_messages(const engine::Matcher& matcher,
-                                  const std::function<int(uint64_t context)>& my_rank) {
+std::vector<Lying> lying_messages(const engine::Matcher& matcher, const std::function<int(uint64_t context)>& my_rank) {
   std::vector<Match> receives;
   matcher.each_posted([&](const engine::RecvOperation& receive) {
     const uint64_t context = receive.match.context;
@@ -98,10 +100,9 @@ std::vector<Lying> lying_messages(const engine::Matcher& matcher,
     kind.message.pattern = h.pattern;
   });
   const auto likest = [&](const Match& has) {
-    return std::ranges::max_element(
-        receives, {}, [&](const Match& wanted) {
-          return likeness(in_its_communicator(wanted), in_its_communicator(has));
-        });
+    return std::ranges::max_element(receives, {}, [&](const Match& wanted) {
+      return likeness(in_its_communicator(wanted), in_its_communicator(has));
+    });
   };
   std::vector<const Kind*> sorted;
   for (const auto& [key, kind] : kinds) sorted.push_back(&kind);
@@ -113,9 +114,8 @@ std::vector<Lying> lying_messages(const engine::Matcher& matcher,
     if (messages.size() == kMostOfProcess) break;
     Lying& message = messages.emplace_back(kind->message);
     message.rank = my_rank(message.context);
-    message.comm = is_partitioned(message.context)
-                       ? comm_text(message.context & ~kPartitioned) + ", of MPI_Psend_init,"
-                       : comm_text(message.context);
+    message.comm = is_partitioned(message.context) ? comm_text(message.context & ~kPartitioned) + ", of MPI_Psend_init,"
+                                                   : comm_text(message.context);
     if (!receives.empty()) message.why = difference_text(*likest(kind->match), kind->match);
   }
   return messages;
@@ -134,12 +134,11 @@ void add_messages(Finding& finding, const std::vector<FoundMessage>& found, cons
     const Lying& message = found[i].message;
     const bool one = message.count == 1, known = found[i].sender.status == Status::started;
     finding.details.push_back(fmt::format(
-        "{} has {} from {} with tag {}{} that nobody has received{}{}{}",
-        processes_text(others, {found[i].receiver}), one ? "a message" : fmt::format("{} messages", message.count),
-        processes_text(others, {message.process}), message.tag, message.comm,
-        message.why.empty() ? "" : fmt::format(" ({})", message.why), known ? ": sent by " : "",
-        known ? fmt::format("{} at {}", flight::description(found[i].sender.call), places[i])
-              : ""));
+        "{} has {} from {} with tag {}{} that nobody has received{}{}{}", processes_text(others, {found[i].receiver}),
+        one ? "a message" : fmt::format("{} messages", message.count), processes_text(others, {message.process}),
+        message.tag, message.comm, message.why.empty() ? "" : fmt::format(" ({})", message.why),
+        known ? ": sent by " : "",
+        known ? fmt::format("{} at {}", flight::description(found[i].sender.call), places[i]) : ""));
   }
   finding.details.push_back(ranks);
 }

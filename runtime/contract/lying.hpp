@@ -16,8 +16,7 @@ struct Others;  // standstill.hpp
 
 // Those of this process, the likest in front. `my_rank`: in the communicator of that context; -1: it is
 // not known.
-std::vector<Lying> lying_messages(const engine::Matcher& matcher,
-                                  const std::function<int(uint64_t context)>& my_rank);
+std::vector<Lying> lying_messages(const engine::Matcher& matcher, const std::function<int(uint64_t context)>& my_rank);
 
 // One of process `receiver`, and what its sender says of the call.
 struct FoundMessage {

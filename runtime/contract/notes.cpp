@@ -40,37 +40,37 @@ std::string call_text(const Note& note, const std::string& place) {
 }
 
 std::string race_line(const Note& note, const std::string& place) {
-  return fmt::format("race: time alone decides which message {} takes on {}: {}",
-                     call_text(note, place), ranks_text(note.ranks), note.detail);
+  return fmt::format("race: time alone decides which message {} takes on {}: {}", call_text(note, place),
+                     ranks_text(note.ranks), note.detail);
 }
 
 std::string unready_line(const Note& note, const std::string& place) {
-  return fmt::format("not ready: {} is called when a message of MPI_Rsend is there already, which came without a posted "
-                     "receive (the standard, section 3.4; {}): from {}",
-                     call_text(note, place), ranks_text(note.ranks), note.detail);
+  return fmt::format(
+      "not ready: {} is called when a message of MPI_Rsend is there already, which came without a posted "
+      "receive (the standard, section 3.4; {}): from {}",
+      call_text(note, place), ranks_text(note.ranks), note.detail);
 }
 
 std::string undefined_line(const Note& note, const std::string& place) {
-  return fmt::format("undefined: the standard (section 6.9.2) does not define {}; it is computed all the "
-                     "same, but another MPI may refuse it: {} ({})",
-                     note.detail, call_text(note, place), ranks_text(note.ranks));
+  return fmt::format(
+      "undefined: the standard (section 6.9.2) does not define {}; it is computed all the "
+      "same, but another MPI may refuse it: {} ({})",
+      note.detail, call_text(note, place), ranks_text(note.ranks));
 }
 
 std::string kind_line(const std::vector<const Note*>& notes, const std::vector<std::string>& places) {
   const Words& words = kWords[static_cast<size_t>(notes[0]->kind)];
   uint64_t count = 0;
   for (const Note* note : notes) count += note->count;
-  std::string text = fmt::format("left over at MPI_Finalize: {} {} {}", count,
-                                 count == 1 ? words.one : words.many, words.what);
+  std::string text =
+      fmt::format("left over at MPI_Finalize: {} {} {}", count, count == 1 ? words.one : words.many, words.what);
   for (size_t i = 0; i < std::min(notes.size(), kMostPlaces); ++i) {
     const Note& note = *notes[i];
     text += fmt::format("{} by {}{}{} ({}{})", i == 0 ? fmt::format(", {}", words.made) : ";",
                         call_text(note, places[i]), note.detail.empty() ? "" : ", ", note.detail,
-                        ranks_text(note.ranks),
-                        note.count == note.ranks.size() ? "" : fmt::format(": {}", note.count));
+                        ranks_text(note.ranks), note.count == note.ranks.size() ? "" : fmt::format(": {}", note.count));
   }
-  if (notes.size() > kMostPlaces)
-    text += fmt::format("; and at {} more places", notes.size() - kMostPlaces);
+  if (notes.size() > kMostPlaces) text += fmt::format("; and at {} more places", notes.size() - kMostPlaces);
   return text;
 }
 
@@ -78,8 +78,8 @@ std::string kind_line(const std::vector<const Note*>& notes, const std::vector<s
 
 void Notes::add(Note note) {
   for (Note& known : notes_) {
-    const bool same_place = known.function == note.function && known.offset == note.offset &&
-                            known.module == note.module;
+    const bool same_place =
+        known.function == note.function && known.offset == note.offset && known.module == note.module;
     // What is undefined is told once, wherever.
     if (known.kind != note.kind || !(same_place || note.kind == NoteKind::undefined)) continue;
     // Of a race one example is enough.
@@ -103,8 +103,8 @@ void Notes::add(NoteKind kind, uint16_t function, uint64_t caller, std::string d
 std::string Notes::packed() const {
   std::string bytes;
   for (const Note& n : notes_)
-    bytes += fmt::format("{}\t{}\t{}\t{}\t{}\t{}\n", static_cast<int>(n.kind), n.function, n.offset,
-                         n.count, n.detail, n.module);
+    bytes += fmt::format("{}\t{}\t{}\t{}\t{}\t{}\n", static_cast<int>(n.kind), n.function, n.offset, n.count, n.detail,
+                         n.module);
   return bytes;
 }
 
@@ -163,8 +163,8 @@ std::vector<std::string> Notes::lines() const {
     size_t end = i;
     while (end < sorted.size() && sorted[end]->kind == sorted[i]->kind) ++end;
     const auto first = static_cast<std::ptrdiff_t>(i), last = static_cast<std::ptrdiff_t>(end);
-    lines.push_back(kind_line({sorted.begin() + first, sorted.begin() + last},
-                              {places.begin() + first, places.begin() + last}));
+    lines.push_back(
+        kind_line({sorted.begin() + first, sorted.begin() + last}, {places.begin() + first, places.begin() + last}));
     i = end;
   }
   return lines;

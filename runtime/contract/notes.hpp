@@ -33,8 +33,8 @@ struct Note {
   std::string module;     // of the call's address
   uint64_t offset = 0;
   uint64_t count = 1;
-  std::string detail;     // of this place: "to rank 1 with tag 7"
-  std::vector<int> ranks; // whose it is, once they are put together
+  std::string detail;      // of this place: "to rank 1 with tag 7"
+  std::vector<int> ranks;  // whose it is, once they are put together
 };
 
 class Notes {

@@ -11,9 +11,9 @@ enum class Level : uint8_t { off, basic, strict };
 
 struct Options {
   Level level = Level::basic;
-  bool report_only = false;  // a finding is printed and nothing else happens
+  bool report_only = false;                                            // a finding is printed and nothing else happens
   std::chrono::nanoseconds ask_after{std::chrono::milliseconds(300)};  // a wait asks whom it waits for
-  std::chrono::nanoseconds standstill{std::chrono::seconds(3)};  // before a deadlock is looked for
+  std::chrono::nanoseconds standstill{std::chrono::seconds(3)};        // before a deadlock is looked for
   // No setting: how long the members of a communicator have for their answers, and process 0 for its own.
   std::chrono::nanoseconds answer_time{std::chrono::milliseconds(700)};
 };

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "contract/report.hpp"
-#include "contract/deadlock_report.hpp"
 
 #include <mpi.h>
 
 #include <algorithm>
 #include <cstring>
+
+#include "contract/deadlock_report.hpp"
 
 namespace tutti::contract {
 namespace {
@@ -41,8 +42,7 @@ std::string data_text(const flight::Call& call) {
 }
 
 std::string verb(const Party& party, const Ledger& ledger, const std::string& name) {
-  return fmt::format("{} {} {}", ranks_of(ledger, party.ranks()),
-                     plural(party.sides.size(), "calls", "call"), name);
+  return fmt::format("{} {} {}", ranks_of(ledger, party.ranks()), plural(party.sides.size(), "calls", "call"), name);
 }
 
 // "root 2"; between two groups each rank says what the root is to it.
@@ -85,18 +85,17 @@ Sentence compose(Difference difference, const Party& odd, const Party& rest, con
   const std::string name = name_of(odd.word), other = name_of(rest.word);
   const auto differing = [&](const std::string& a, const std::string& b) {
     return fmt::format("{} with {}{} where {} {} {}{}, on {}", verb(odd, ledger, name), a, odd_place,
-                       ranks_of(ledger, rest.ranks()), plural(rest.sides.size(), "has", "have"), b,
-                       rest_place, where);
+                       ranks_of(ledger, rest.ranks()), plural(rest.sides.size(), "has", "have"), b, rest_place, where);
   };
   switch (difference) {
     case Difference::none:
     case Difference::function:
       break;
     case Difference::form:
-      return {fmt::format("{}{} where {}{}, on {}", verb(odd, ledger, name), odd_place,
-                          verb(rest, ledger, other), rest_place, where),
-              fmt::format("a {} collective does not match a {} one (MPI 5.0, section 6.12)",
-                          form_text(odd.word), form_text(rest.word)),
+      return {fmt::format("{}{} where {}{}, on {}", verb(odd, ledger, name), odd_place, verb(rest, ledger, other),
+                          rest_place, where),
+              fmt::format("a {} collective does not match a {} one (MPI 5.0, section 6.12)", form_text(odd.word),
+                          form_text(rest.word)),
               MPI_ERR_OTHER};
     case Difference::root:
       return {differing(root_text(odd), root_text(rest)),
@@ -105,8 +104,7 @@ Sentence compose(Difference difference, const Party& odd, const Party& rest, con
                                      : "all ranks name the same root",
               MPI_ERR_ROOT};
     case Difference::op:
-      return {differing(op_text(odd, rest), op_text(rest, odd)), "all ranks name the same operation",
-              MPI_ERR_OP};
+      return {differing(op_text(odd, rest), op_text(rest, odd)), "all ranks name the same operation", MPI_ERR_OP};
     case Difference::in_place: {
       const auto text = [](const Party& party) { return is_in_place(party.word) ? "MPI_IN_PLACE" : "a send buffer"; };
       return {differing(text(odd), text(rest)), "all ranks give MPI_IN_PLACE, or none does (MPI 5.0, section 6.2.3)",
@@ -121,15 +119,13 @@ Sentence compose(Difference difference, const Party& odd, const Party& rest, con
       return {a == b ? fmt::format("{} with {}{} than {}{}, on {}", verb(odd, ledger, name), alike, odd_place,
                                    ranks_of(ledger, rest.ranks()), rest_place, where)
                      : differing(a, b),
-              types ? "the type signatures (counts times basic types) must agree"
-                    : "the amounts of data must agree",
+              types ? "the type signatures (counts times basic types) must agree" : "the amounts of data must agree",
               types ? MPI_ERR_TYPE : MPI_ERR_COUNT};
     }
   }
-  return {fmt::format("{}{} where {}{}, on {}", verb(odd, ledger, name), odd_place,
-                      verb(rest, ledger, other), rest_place, where),
-          "the ranks of a communicator call its collectives in one order (MPI 5.0, section 6.14)",
-          MPI_ERR_OTHER};
+  return {fmt::format("{}{} where {}{}, on {}", verb(odd, ledger, name), odd_place, verb(rest, ledger, other),
+                      rest_place, where),
+          "the ranks of a communicator call its collectives in one order (MPI 5.0, section 6.14)", MPI_ERR_OTHER};
 }
 
 // Whoever has no World Model is gone when its sessions are, at its exit.
@@ -160,10 +156,9 @@ std::string doing(const Side& side, const std::string& place, size_t ranks) {
                                 "have freed the communicator; they are in, or were in"),
                          call, place);
     case Status::finalizing:
-      return ends_sessions(side)
-                 ? fmt::format("{} sessions, the last one at {}",
-                               plural(ranks, "has ended its", "have ended their"), place)
-                 : fmt::format("{} in MPI_Finalize, called at {}", plural(ranks, "is", "are"), place);
+      return ends_sessions(side) ? fmt::format("{} sessions, the last one at {}",
+                                               plural(ranks, "has ended its", "have ended their"), place)
+                                 : fmt::format("{} in MPI_Finalize, called at {}", plural(ranks, "is", "are"), place);
     case Status::unknown:
       return plural(ranks, "does not know the communicator", "do not know the communicator");
   }
@@ -219,13 +214,12 @@ std::string ranks_of(const Ledger& ledger, const std::vector<int>& ranks) {
 std::string description(const Ledger& ledger) {
   const engine::Channel& channel = ledger.channel();
   const int size = channel.size();
-  const std::string ranks =
-      channel.sides ? fmt::format("{} and {} ranks", channel.sides.first, size - channel.sides.first)
-                    : fmt::format("{} {}", size, size == 1 ? "rank" : "ranks");
+  const std::string ranks = channel.sides
+                                ? fmt::format("{} and {} ranks", channel.sides.first, size - channel.sides.first)
+                                : fmt::format("{} {}", size, size == 1 ? "rank" : "ranks");
   if (!ledger.name().empty()) return fmt::format("{} ({})", ledger.name(), ranks);
   return fmt::format("{} of {} made by {}{}", flight::product_of(ledger.origin().function), ranks,
-                     flight::name_of_function(ledger.origin().function),
-                     parent_text(ledger.origin()));
+                     flight::name_of_function(ledger.origin().function), parent_text(ledger.origin()));
 }
 
 namespace {
@@ -279,8 +273,7 @@ std::vector<std::string> doings(const Ledger& ledger, const std::vector<Side>& s
   }
   std::vector<std::string> out;
   for (const auto& [of_one, first, ranks] : lines)
-    out.push_back(fmt::format("{}: {}", ranks_of(ledger, ranks),
-                              doing(sides[first], places[first], ranks.size())));
+    out.push_back(fmt::format("{}: {}", ranks_of(ledger, ranks), doing(sides[first], places[first], ranks.size())));
   return out;
 }
 
@@ -294,8 +287,8 @@ bool describe(Finding& finding, const Ledger& ledger, const std::vector<Side>& s
     if (side.status != Status::started || side.word == 0) continue;
     const auto same = std::ranges::find_if(parties, [&](const Party& p) {
       return std::ranges::all_of(p.sides, [&](const Side* other) {
-        return other->word == side.word || compare(ledger.channel().sides, other->word, other->rank, side.word,
-                                                   side.rank) == Difference::none;
+        return other->word == side.word ||
+               compare(ledger.channel().sides, other->word, other->rank, side.word, side.rank) == Difference::none;
       });
     });
     if (same == parties.end())
@@ -304,8 +297,7 @@ bool describe(Finding& finding, const Ledger& ledger, const std::vector<Side>& s
       same->sides.push_back(&side);
   }
   // The many are taken to be right; of two equals, those with the lowest rank.
-  std::ranges::stable_sort(
-      parties, [](const Party& a, const Party& b) { return a.sides.size() > b.sides.size(); });
+  std::ranges::stable_sort(parties, [](const Party& a, const Party& b) { return a.sides.size() > b.sides.size(); });
   const bool told = !finding.sentence.empty();  // a pair's: only the details are missing
   if (!told && (parties.empty() || (parties.size() == 1 && gone.empty()))) return false;
 
@@ -313,9 +305,7 @@ bool describe(Finding& finding, const Ledger& ledger, const std::vector<Side>& s
   for (const Side& side : sides) addresses.push_back(side.caller);
   addresses.push_back(code_address(ledger.origin().caller));
   const std::vector<std::string> places = source_places(addresses);
-  const auto place_of = [&](const Side& side) {
-    return places[static_cast<size_t>(&side - sides.data())];
-  };
+  const auto place_of = [&](const Side& side) { return places[static_cast<size_t>(&side - sides.data())]; };
   const auto short_place = [&](const Side& side) {
     if (side.caller.module.empty()) return std::string();
     const std::string place = place_of(side);
@@ -325,12 +315,11 @@ bool describe(Finding& finding, const Ledger& ledger, const std::vector<Side>& s
   const std::string where = description(ledger);
   std::string hint;
   if (told) {
-    hint = finding.hint.empty() ? "what a rank sends to another is what that one expects from it"
-                                : finding.hint;
+    hint = finding.hint.empty() ? "what a rank sends to another is what that one expects from it" : finding.hint;
   } else if (parties.size() > 1) {
     const Party &rest = parties[0], &odd = parties[1];
-    Sentence said = compose(difference_of(ledger, rest, odd), odd, rest, ledger,
-                            short_place(*odd.sides[0]), short_place(*rest.sides[0]));
+    Sentence said = compose(difference_of(ledger, rest, odd), odd, rest, ledger, short_place(*odd.sides[0]),
+                            short_place(*rest.sides[0]));
     finding.sentence = std::move(said.text);
     finding.error_class = said.error_class;
     hint = std::move(said.hint);
@@ -341,12 +330,11 @@ bool describe(Finding& finding, const Ledger& ledger, const std::vector<Side>& s
     finding.sentence = fmt::format(
         "{} {} {} while {} {} for {} in {}{}, on {}", ranks_of(ledger, left.ranks()),
         plural(left.sides.size(), "has", "have"),
-        freed                    ? freed_text(ledger)
+        freed                     ? freed_text(ledger)
         : ends_sessions(*gone[0]) ? "ended its sessions"
-                                 : "called MPI_Finalize",
-        ranks_of(ledger, parties[0].ranks()),
-        plural(parties[0].sides.size(), "waits", "wait"), plural(left.sides.size(), "it", "them"),
-        name_of(parties[0].word), short_place(*parties[0].sides[0]), where);
+                                  : "called MPI_Finalize",
+        ranks_of(ledger, parties[0].ranks()), plural(parties[0].sides.size(), "waits", "wait"),
+        plural(left.sides.size(), "it", "them"), name_of(parties[0].word), short_place(*parties[0].sides[0]), where);
     finding.error_class = MPI_ERR_OTHER;
     hint = "all ranks of a communicator take part in its collectives";
   }
@@ -356,9 +344,8 @@ bool describe(Finding& finding, const Ledger& ledger, const std::vector<Side>& s
   if (const int not_asked = ledger.channel().size() - static_cast<int>(sides.size()); not_asked > 0)
     finding.details.push_back(
         fmt::format("(the other {} not asked)", not_asked == 1 ? "rank was" : fmt::format("{} ranks were", not_asked)));
-  finding.details.push_back(
-      fmt::format("it is collective call {} on {}{}", finding.serial + 1, where,
-                  ledger.origin().caller == 0 ? "" : fmt::format(", made at {}", places.back())));
+  finding.details.push_back(fmt::format("it is collective call {} on {}{}", finding.serial + 1, where,
+                                        ledger.origin().caller == 0 ? "" : fmt::format(", made at {}", places.back())));
   finding.details.push_back(hint);
   return true;
 }
@@ -366,26 +353,21 @@ bool describe(Finding& finding, const Ledger& ledger, const std::vector<Side>& s
 void describe_two_threads(Finding& finding, const Ledger& ledger, const flight::Call& their_call) {
   const flight::Call* mine = flight::now();
   const flight::Call theirs = flight::read(their_call);
-  const CodeAddress addresses[] = {code_address(mine ? mine->caller : 0),
-                                   code_address(theirs.caller),
+  const CodeAddress addresses[] = {code_address(mine ? mine->caller : 0), code_address(theirs.caller),
                                    code_address(ledger.origin().caller)};
   const std::vector<std::string> places = source_places(addresses);
   const auto name = [](const flight::Call* call) {
-    return call && call->number ? std::string(flight::name_of_function(call->function))
-                                : std::string("a call of MPI");
+    return call && call->number ? std::string(flight::name_of_function(call->function)) : std::string("a call of MPI");
   };
   const auto line = [&](const char* who, const flight::Call* call, const std::string& place) {
-    return fmt::format(
-        "{}: {} at {}", who,
-        call && call->number ? flight::description(flight::read(*call)) : "a call of MPI", place);
+    return fmt::format("{}: {} at {}", who,
+                       call && call->number ? flight::description(flight::read(*call)) : "a call of MPI", place);
   };
   const std::string where = description(ledger);
-  finding.sentence =
-      fmt::format("two threads of {} are in collective calls at once, {} and {}, on {}",
-                  ranks_of(ledger, {ledger.channel().rank}), name(&theirs), name(mine), where);
+  finding.sentence = fmt::format("two threads of {} are in collective calls at once, {} and {}, on {}",
+                                 ranks_of(ledger, {ledger.channel().rank}), name(&theirs), name(mine), where);
   finding.details = {line("one thread", &theirs, places[1]), line("the other", mine, places[0])};
-  if (ledger.origin().caller)
-    finding.details.push_back(fmt::format("{} was made at {}", where, places[2]));
+  if (ledger.origin().caller) finding.details.push_back(fmt::format("{} was made at {}", where, places[2]));
   finding.details.push_back(
       "a program with threads sees to it that the collective calls on one communicator come one "
       "after "

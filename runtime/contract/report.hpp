@@ -26,17 +26,17 @@ struct Finding {
 
 // How a rank stands to a collective call of its communicator.
 enum class Status : uint8_t {
-  silent,       // has not answered
-  started,      // has started a call of that serial
-  not_yet,      // is somewhere before it
-  forgotten,    // has been there, too long ago to know
-  freed,        // has freed the communicator
-  finalizing,   // is in MPI_Finalize
-  unknown,      // does not know the communicator (yet)
+  silent,      // has not answered
+  started,     // has started a call of that serial
+  not_yet,     // is somewhere before it
+  forgotten,   // has been there, too long ago to know
+  freed,       // has freed the communicator
+  finalizing,  // is in MPI_Finalize
+  unknown,     // does not know the communicator (yet)
 };
 
 struct Side {
-  int rank = -1;     // in the communicator
+  int rank = -1;  // in the communicator
   int process = -1;
   Status status = Status::silent;
   Word word = 0;

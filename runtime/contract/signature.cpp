@@ -34,9 +34,12 @@ Difference compare(const Sides& sides, Word mine, int my_rank, Word theirs, int 
 std::string name_of(Word word) {
   std::string name = function_of(word) < kFunctionCount ? kFunctionNames[function_of(word)] : "MPI_?";
   switch (form_of(word)) {
-    case Form::blocking: return name;
-    case Form::persistent: return name + "_init";
-    case Form::nonblocking: break;
+    case Form::blocking:
+      return name;
+    case Form::persistent:
+      return name + "_init";
+    case Form::nonblocking:
+      break;
   }
   if (name == "MPI_Comm_dup") return "MPI_Comm_idup";
   name[4] = static_cast<char>(std::tolower(static_cast<unsigned char>(name[4])));

@@ -28,7 +28,7 @@ using Word = uint64_t;
 enum class Form : uint8_t { blocking, nonblocking, persistent };
 
 inline constexpr int kUserOp = 0x3f, kUserOpInOrder = 0x3e;  // the second one does not commute
-inline constexpr int kInPlaceBit = 0x20;                       // the numbers of operations have it, and no one is 0x20
+inline constexpr int kInPlaceBit = 0x20;                     // the numbers of operations have it, and no one is 0x20
 inline constexpr int kFormShift = 52, kRootShift = 40, kOpShift = 34;
 inline constexpr int kRootMask = 0x7ff;
 inline constexpr Word kRootInSecondGroup = Word{0x800} << kRootShift;
@@ -41,29 +41,36 @@ constexpr Word data_of(uint64_t type_hash, uint64_t bytes) {
 }
 
 constexpr Word word_of(Function function, int root = -1, int op = 0, Word data = 0) {
-  return static_cast<Word>(function) << 54 |
-         static_cast<Word>(root < 0 ? 0 : root % kRootMask + 1) << kRootShift | static_cast<Word>(op & 0x3f) << 34 |
-         data;
+  return static_cast<Word>(function) << 54 | static_cast<Word>(root < 0 ? 0 : root % kRootMask + 1) << kRootShift |
+         static_cast<Word>(op & 0x3f) << 34 | data;
 }
 constexpr Word in_form(Word word, Form form) {
   return word ? word | static_cast<Word>(form) << kFormShift : 0;
 }
 
-constexpr Word in_place(Word word) { return word ^ static_cast<Word>(kInPlaceBit) << kOpShift; }
+constexpr Word in_place(Word word) {
+  return word ^ static_cast<Word>(kInPlaceBit) << kOpShift;
+}
 
+// clang-format off
 constexpr uint16_t function_of(Word word) { return static_cast<uint16_t>(word >> 54); }
 constexpr Form form_of(Word word) { return static_cast<Form>(word >> kFormShift & 3); }
 constexpr int root_of(Word word) { return static_cast<int>(word >> kRootShift & kRootMask) - 1; }
 constexpr bool root_is_in_second(Word word) { return (word & kRootInSecondGroup) != 0; }
+// clang-format on
 // The bits as they are, and what they say.
-constexpr int op_bits_of(Word word) { return static_cast<int>(word >> kOpShift & 0x3f); }
+constexpr int op_bits_of(Word word) {
+  return static_cast<int>(word >> kOpShift & 0x3f);
+}
 constexpr bool is_in_place(Word word) {
   const int bits = op_bits_of(word);
   return (bits & ~kInPlaceBit) != 0 ? (bits & kInPlaceBit) == 0 : bits != 0;
 }
+// clang-format off
 constexpr int op_of(Word word) { return op_bits_of(is_in_place(word) ? in_place(word) : word); }
 constexpr uint32_t type_of(Word word) { return static_cast<uint32_t>(word >> 14 & 0xfffff); }
 constexpr uint32_t bytes_of(Word word) { return static_cast<uint32_t>(word & 0x3fff); }
+// clang-format on
 
 // What two ranks disagree about, the gravest first.
 enum class Difference : uint8_t { none, function, form, root, op, in_place, type, count };

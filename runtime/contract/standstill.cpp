@@ -32,15 +32,13 @@ ProcessState Standstill::own_state() {
   }
   state.moving = engine_.moving();
   state.epoch = engine_.events();
-  state.still_ms =
-      std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - since_).count();
+  state.still_ms = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - since_).count();
   for (const engine::UnderWay* u = engine_.under_way(); u; u = u->next) {
     Course& course = state.courses.emplace_back(Course{u->context, u->serial, {}});
     u->explain(*u, course.needs);
   }
-  engine_.each_peer([&](int peer, uint32_t sent, uint32_t received) {
-    state.traffic.push_back({peer, sent, received});
-  });
+  engine_.each_peer(
+      [&](int peer, uint32_t sent, uint32_t received) { state.traffic.push_back({peer, sent, received}); });
   if (state.blocked && means_.lying) state.lying = means_.lying();
   return state;
 }

@@ -33,14 +33,12 @@ bool contains(const std::vector<int>& threads, int thread) {
 }
 
 // "NUMBER ARGUMENTS…" of the system call that it sleeps in.
-bool sleeps_until_woken_here(int thread, const std::vector<int>& all,
-                             std::span<const std::byte> queue) {
+bool sleeps_until_woken_here(int thread, const std::vector<int>& all, std::span<const std::byte> queue) {
   FILE* file = std::fopen(fmt::format("/proc/self/task/{}/syscall", thread).c_str(), "re");
   if (!file) return false;
   long number = -1;
   unsigned long word = 0, operation = 0, value = 0, time = 1;
-  const int read =
-      std::fscanf(file, "%ld %lx %lx %lx %lx", &number, &word, &operation, &value, &time);
+  const int read = std::fscanf(file, "%ld %lx %lx %lx %lx", &number, &word, &operation, &value, &time);
   std::fclose(file);
   if (read != 5 || number != SYS_futex || time != 0) return false;
   const auto first = reinterpret_cast<uintptr_t>(queue.data());

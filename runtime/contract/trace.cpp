@@ -56,9 +56,7 @@ Side Trace::take(uint32_t number) {
 Side Trace::find(const Sent& sent) {
   const uint32_t number = ask(sent);
   const auto deadline = std::chrono::steady_clock::now() + kAnswerTime;
-  engine_.wait_until([&] {
-    return is_answered(number) || std::chrono::steady_clock::now() >= deadline;
-  });
+  engine_.wait_until([&] { return is_answered(number) || std::chrono::steady_clock::now() >= deadline; });
   return take(number);
 }
 
@@ -68,8 +66,8 @@ void Trace::question(int from, uint32_t number, std::span<const std::byte> bytes
   std::memcpy(&sent, bytes.data(), sizeof sent);
   Side side;
   side.call = best_call([&](const flight::Call& call) {
-    const bool goes_there = call.peer_is() == flight::PeerIs::dest && call.peer == sent.dest &&
-                            call.tag == sent.tag && call.context == sent.context;
+    const bool goes_there = call.peer_is() == flight::PeerIs::dest && call.peer == sent.dest && call.tag == sent.tag &&
+                            call.context == sent.context;
     return goes_there ? may_have_sent_(call, sent.bytes, sent.pattern) : 0;
   });
   side.status = side.call.state == flight::State::none ? Status::forgotten : Status::started;

@@ -85,8 +85,7 @@ void Engine::send_active(int to, Header header, const std::byte* data, int64_t b
   message->outgoing.owner = message;
   message->outgoing.sent = [](transport::Outgoing& outgoing, Error error) {
     auto* sent = static_cast<Leaving*>(outgoing.owner);
-    if (error)
-      say_unless_ended(fmt::format("sending to process {}: {}", sent->to, error.message()));
+    if (error) say_unless_ended(fmt::format("sending to process {}: {}", sent->to, error.message()));
     sent->engine->remove_pending();
     std::destroy_at(sent);
     ::operator delete(sent);
@@ -116,10 +115,8 @@ void Engine::receive_active(const Arrival& arrival) {
   const int from = arrival.header.process;
   if (active_ && !active_->stalled.empty()) [[unlikely]] {
     if (const auto at = active_->stalled.find(from); at != active_->stalled.end()) {
-      at->second.push_back(
-          {arrival.header,
-           arrival.rendezvous ? nullptr : copy_of(arrival.data, arrival.header.bytes),
-           arrival.rendezvous});
+      at->second.push_back({arrival.header, arrival.rendezvous ? nullptr : copy_of(arrival.data, arrival.header.bytes),
+                            arrival.rendezvous});
       return;
     }
   }
@@ -131,17 +128,14 @@ void Engine::receive_active(const Arrival& arrival) {
 // The first message of that process is a long one.
 void Engine::fetch_active(int from) {
   Active::Message& message = active_->stalled.at(from).front();
-  message.bytes =
-      std::make_unique_for_overwrite<std::byte[]>(static_cast<size_t>(message.header.bytes));
+  message.bytes = std::make_unique_for_overwrite<std::byte[]>(static_cast<size_t>(message.header.bytes));
   auto* fetching = new Active::Fetching{{}, this, from};
   fetching->fetch.into = {message.bytes.get(), message.header.bytes, &Layout::bytes()};
   fetching->fetch.owner = fetching;
   fetching->fetch.fetched = [](transport::Fetch& fetch, Error error) {
     const std::unique_ptr<Active::Fetching> done(static_cast<Active::Fetching*>(fetch.owner));
     --done->engine->fetching_;
-    if (error)
-      say_unless_ended(
-          fmt::format("receiving from process {}: {}", done->process, error.message()));
+    if (error) say_unless_ended(fmt::format("receiving from process {}: {}", done->process, error.message()));
     done->engine->go_on_with(done->process, !error);
   };
   ++fetching_;

@@ -18,8 +18,7 @@ constexpr int kTakenAlone = 1024, kTakenAmongOthers = 16;
 
 }  // namespace
 
-bool Engine::send_at_once(int to, const Match& match, const Payload& payload, uint16_t pattern,
-                          uint64_t signature) {
+bool Engine::send_at_once(int to, const Match& match, const Payload& payload, uint16_t pattern, uint64_t signature) {
   const int64_t bytes = payload.bytes();
   if (bytes > kAtOnce || to == process_ || !payload.contiguous()) return false;
   PeerOrder& receiver = peer(to);
@@ -37,12 +36,10 @@ bool Engine::send_at_once(int to, const Match& match, const Payload& payload, ui
   return true;
 }
 
-bool Engine::recv_at_once(int from, const Match& match, const Payload& payload, Outcome& outcome,
-                          bool waits) {
+bool Engine::recv_at_once(int from, const Match& match, const Payload& payload, Outcome& outcome, bool waits) {
   if (from == process_ || !payload.contiguous()) return false;
   if (waits ? !matcher_.is_next(match) : !matcher_.is_empty()) return false;
-  Header header{
-      .context = match.context, .source = match.source, .tag = match.tag, .serial = match.serial};
+  Header header{.context = match.context, .source = match.source, .tag = match.tag, .serial = match.serial};
   const int64_t room = payload.bytes();
   using Taken = transport::Transport::Taken;
   Taken taken = transport_->take_now(from, header, payload.data(), room, 1);

@@ -24,25 +24,21 @@ struct Channel {
   uint64_t context = 0;
   int rank = 0;
   ProcessList peers;  // by rank, of those that messages go to
-  Sides sides;  // hidden channel, between two groups
+  Sides sides;        // hidden channel, between two groups
   // Hidden channel: what the ranks of my node share, or nothing; and who is where, if they are on
   // several nodes.
   transport::Area* area = nullptr;
   const NodeLayout* nodes = nullptr;
-  Pollers late[2];           // by lane: collectives whose turn there has not come, in order
-  uint32_t next_serial = 0;  // hidden channel: the next collective call takes it when it starts
+  Pollers late[2];                     // by lane: collectives whose turn there has not come, in order
+  uint32_t next_serial = 0;            // hidden channel: the next collective call takes it when it starts
   contract::Ledger* ledger = nullptr;  // hidden channel: checks its calls; nullptr: nobody does
 
   int size() const { return peers.size(); }
   // The ranks of my node have numbers there, as in the area: how many there are, mine, and whose
   // one is.
-  int neighbours() const {
-    return nodes ? nodes->mine().size() : size();
-  }
+  int neighbours() const { return nodes ? nodes->mine().size() : size(); }
   int local() const { return nodes ? nodes->local() : rank; }
-  int neighbour(int number) const {
-    return nodes ? nodes->mine()[number] : number;
-  }
+  int neighbour(int number) const { return nodes ? nodes->mine()[number] : number; }
   int process_of(int peer_rank) const { return peers[peer_rank]; }
 };
 

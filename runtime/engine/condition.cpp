@@ -38,8 +38,7 @@ bool Condition::read(std::span<const std::byte>& from) {
       continue;
     }
     if (!get(from, node.actor.process)) return false;
-    if ((kind & 4) && (!get(from, node.actor.context) || !get(from, node.actor.serial)))
-      return false;
+    if ((kind & 4) && (!get(from, node.actor.context) || !get(from, node.actor.serial))) return false;
   }
   return get_text(from, lacking_);
 }

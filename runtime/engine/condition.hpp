@@ -45,9 +45,7 @@ class Condition {
     return *this;
   }
   Condition& process(int id) { return add({id}); }
-  Condition& collective(int process, uint64_t context, uint32_t serial) {
-    return add({process, context, serial});
-  }
+  Condition& collective(int process, uint64_t context, uint32_t serial) { return add({process, context, serial}); }
   Condition& always() { return all().end(); }  // needs nobody, or it is not known whom
   Condition& never() { return any().end(); }
 

@@ -21,7 +21,9 @@ inline constexpr uint64_t kNoContext = 0;
 
 // Contexts of communicators whose processes are of several jobs, and of those that are made out of these, are random:
 // nobody there could agree on an owner. The highest bit tells them from the others, the next one from the engine's own.
-constexpr bool spans_jobs(uint64_t context) { return context >> 63 != 0; }
+constexpr bool spans_jobs(uint64_t context) {
+  return context >> 63 != 0;
+}
 inline uint64_t random_context() {
   return (random_word() & ~(uint64_t{1} << 62) & ~uint64_t{1}) | uint64_t{1} << 63;
 }
@@ -61,9 +63,7 @@ class ContextPool {
   }
 
   // What an id is made of, for those who keep something for each communicator.
-  static int owner_of(uint64_t context) {
-    return static_cast<int>(context >> (1 + kGenerationBits + kSlotBits));
-  }
+  static int owner_of(uint64_t context) { return static_cast<int>(context >> (1 + kGenerationBits + kSlotBits)); }
   static uint32_t slot_of(uint64_t context) {
     return static_cast<uint32_t>(context >> (1 + kGenerationBits) & ((1u << kSlotBits) - 1));
   }

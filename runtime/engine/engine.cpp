@@ -81,8 +81,7 @@ Header Engine::next_header(int to, Kind kind) {
 }
 
 void Engine::send(SendOperation& op) {
-  if (op.mode != SendMode::synchronous &&
-      send_at_once(op.peer, op.match, op.payload, op.pattern, op.signature)) {
+  if (op.mode != SendMode::synchronous && send_at_once(op.peer, op.match, op.payload, op.pattern, op.signature)) {
     op.outcome = {};
     op.sent = op.matched = true;
     ++events_;
@@ -279,8 +278,7 @@ inline void Engine::complete(Operation& op) {
   message->header = arrival.header;
   message->rendezvous = arrival.rendezvous;
   if (!arrival.rendezvous && arrival.header.bytes > 0)
-    std::memcpy(message->make_room(arrival.header.bytes), arrival.data,
-                static_cast<size_t>(arrival.header.bytes));
+    std::memcpy(message->make_room(arrival.header.bytes), arrival.data, static_cast<size_t>(arrival.header.bytes));
   matcher_.add(std::move(message));
 }
 
@@ -290,8 +288,7 @@ void Engine::arrived(const Arrival& arrival) {
   if (arrival.header.order != from.next_in) [[unlikely]] {
     parked_->messages.emplace(
         std::pair{process, arrival.header.order},
-        Parked::Message{arrival.header,
-                        arrival.data ? copy_of(arrival.data, arrival.header.bytes) : nullptr,
+        Parked::Message{arrival.header, arrival.data ? copy_of(arrival.data, arrival.header.bytes) : nullptr,
                         arrival.rendezvous});
     return;
   }
@@ -317,10 +314,13 @@ void Engine::deliver_parked(int32_t from) {
 
 void Engine::deliver(const Arrival& arrival) {
   switch (arrival.header.kind) {
-    case Kind::message: return receive_message(arrival);
-    case Kind::cancel: return withdraw_message(arrival.header);
+    case Kind::message:
+      return receive_message(arrival);
+    case Kind::cancel:
+      return withdraw_message(arrival.header);
     case Kind::matched:
-    case Kind::cancelled: break;
+    case Kind::cancelled:
+      break;
   }
   const auto at = tickets_.find(arrival.header.ticket);
   if (at == tickets_.end()) return;

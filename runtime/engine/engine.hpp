@@ -59,8 +59,7 @@ class Engine final : private transport::Receiver {
   // A standard send that is over when it returns true: short, in one run, to another process, when
   // the transport has room. Otherwise nothing has happened.
   // `pattern`: SendOperation's.
-  bool send_at_once(int to, const Match& match, const Payload& payload, uint16_t pattern = 0,
-                    uint64_t signature = 0);
+  bool send_at_once(int to, const Match& match, const Payload& payload, uint16_t pattern = 0, uint64_t signature = 0);
   // `manner`: other than usual only over a transport without send_now().
   void set_manner(Manner manner) { manner_ = manner; }
   // Wildcard receives take any of the messages that they may take, by chance.
@@ -72,8 +71,7 @@ class Engine final : private transport::Receiver {
   // A receive that is over when it returns true: of a short message in one run that is the next one
   // of process `from`, and is there, or with `waits` comes soon. Otherwise nothing has happened, and
   // the receive is to be posted. Not for wildcards.
-  bool recv_at_once(int from, const Match& match, const Payload& payload, Outcome& outcome,
-                    bool waits);
+  bool recv_at_once(int from, const Match& match, const Payload& payload, Outcome& outcome, bool waits);
 
   void send(SendOperation& operation);
   [[gnu::always_inline]] void recv(RecvOperation& operation) {
@@ -89,9 +87,7 @@ class Engine final : private transport::Receiver {
   // The first unexpected message that fits, or nullptr; it stays where it is.
   const Unexpected* probe(const Match& match) const { return matcher_.find(match); }
   // The same, taken out of matching: belongs to the caller until receive_taken().
-  std::unique_ptr<Unexpected> take(const Match& match) {
-    return std::unique_ptr<Unexpected>(matcher_.take(match));
-  }
+  std::unique_ptr<Unexpected> take(const Match& match) { return std::unique_ptr<Unexpected>(matcher_.take(match)); }
   void receive_taken(std::unique_ptr<Unexpected> message, RecvOperation& operation);
 
   bool progress() {  // one pass; true if anything happened
@@ -161,8 +157,7 @@ class Engine final : private transport::Receiver {
   template <class Done, class Needs>
   void wait_until(Done&& done, Needs&& needs) {
     auto* explain = &needs;
-    Blocked blocked{[](void* n, Condition& c) { (**static_cast<decltype(explain)*>(n))(c); },
-                    &explain};
+    Blocked blocked{[](void* n, Condition& c) { (**static_cast<decltype(explain)*>(n))(c); }, &explain};
     wait_until(done, blocked);
   }
   // For what no other process has to act for, or nobody knows which one: never part of a deadlock.
@@ -202,8 +197,7 @@ class Engine final : private transport::Receiver {
   // To the handler of process `to`, perhaps this one: `bytes` at `data`, which is copied, and of
   // the header source, tag, serial, ticket and signature. Neither blocks nor tells when it has
   // left.
-  void send_active(int to, transport::Header header, const std::byte* data = nullptr,
-                   int64_t bytes = 0);
+  void send_active(int to, transport::Header header, const std::byte* data = nullptr, int64_t bytes = 0);
   // A word to process `to` of the same job, in a header alone: its tag and ticket. It comes in order with all else,
   // and goes to the function that is set there, with the engine owned.
   using NewsHandler = void (*)(const transport::Header& news);
@@ -248,8 +242,8 @@ class Engine final : private transport::Receiver {
 
  private:
   friend class ProgressThread;  // helps by its waiter
-  struct Parked;  // messages that arrived before their predecessors
-  struct Active;  // active.cpp
+  struct Parked;                // messages that arrived before their predecessors
+  struct Active;                // active.cpp
   struct ActiveDeleter {
     void operator()(Active* active) const;
   };
@@ -282,8 +276,9 @@ class Engine final : private transport::Receiver {
   template <class Done>
   void wait_until(Done& done, Blocked& blocked) {
     if (done() && (!over_at_once() || done())) return;
-    Waiter::Wait wait(waiter_, [](void* d) { return static_cast<bool>((*static_cast<Done*>(d))()); },
-                      const_cast<std::remove_const_t<Done>*>(&done), blocked);
+    Waiter::Wait wait(
+        waiter_, [](void* d) { return static_cast<bool>((*static_cast<Done*>(d))()); },
+        const_cast<std::remove_const_t<Done>*>(&done), blocked);
     do wait.after_pass(progress());
     while (!done());
   }
@@ -313,7 +308,7 @@ class Engine final : private transport::Receiver {
   int at_once_ = 0;  // calls that were, and for which no pass has been made yet
   uint64_t last_ticket_ = 0;
   std::unordered_map<uint64_t, SendOperation*> tickets_;  // sends whose answer is awaited
-  std::deque<PeerOrder> peers_;   // those to whom anything was sent, or of whom anything came
+  std::deque<PeerOrder> peers_;                           // those to whom anything was sent, or of whom anything came
   ByProcess<PeerOrder*> known_;
   std::unique_ptr<Parked> parked_;
   std::unique_ptr<Active, ActiveDeleter> active_;  // nullptr: nobody has asked

@@ -10,12 +10,7 @@
 
 namespace tutti::engine {
 
-enum class Happening : uint8_t {
-  message_matched,
-  message_unexpected,
-  collective_begun,
-  collective_ended
-};
+enum class Happening : uint8_t { message_matched, message_unexpected, collective_begun, collective_ended };
 
 struct Happened {
   Happening what;

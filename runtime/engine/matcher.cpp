@@ -15,8 +15,7 @@ constexpr int kLooks = 64;
 // Does a message with `have` fit a receive that wants `want`?
 bool fits(const Match& want, const Match& have) {
   return want.context == have.context && want.serial == have.serial &&
-         (want.source == kAnySource || want.source == have.source) &&
-         (want.tag == kAnyTag || want.tag == have.tag);
+         (want.source == kAnySource || want.source == have.source) && (want.tag == kAnyTag || want.tag == have.tag);
 }
 
 }  // namespace
@@ -38,9 +37,7 @@ RecvOperation* Matcher::match_among_wildcards(const Match& have, RecvOperation* 
                           {have.context, kAnySource, kAnyTag, have.serial}};
   RecvOperation* found = exact;
   for (const Match& want : wanted)
-    if (RecvOperation* w = wildcards_[kind_of(want)].find(want);
-        w && (!found || w->stamp < found->stamp))
-      found = w;
+    if (RecvOperation* w = wildcards_[kind_of(want)].find(want); w && (!found || w->stamp < found->stamp)) found = w;
   if (found) withdraw(*found);
   return found;
 }
@@ -80,9 +77,12 @@ Unexpected* Matcher::find_with_wildcard(const Match& wanted) const {
     index();
   }
   switch (kind_of(wanted)) {
-    case 0: return by_source_.find(wanted);
-    case 1: return by_tag_.find(wanted);
-    default: break;
+    case 0:
+      return by_source_.find(wanted);
+    case 1:
+      return by_tag_.find(wanted);
+    default:
+      break;
   }
   const auto at = arrivals_.find(wanted.context);
   return at == arrivals_.end() ? nullptr : at->second.first;
@@ -101,11 +101,8 @@ void Matcher::index() const {
 Unexpected* Matcher::any_of(const Match& wanted, Unexpected* first) const {
   std::vector<Unexpected*> choices;
   for (Unexpected* m = first; m; m = m->next_arrived) {
-    const auto same_sender = [m](const Unexpected* c) {
-      return c->header.source == m->header.source;
-    };
-    if (fits(wanted, m->match()) && std::none_of(choices.begin(), choices.end(), same_sender))
-      choices.push_back(m);
+    const auto same_sender = [m](const Unexpected* c) { return c->header.source == m->header.source; };
+    if (fits(wanted, m->match()) && std::none_of(choices.begin(), choices.end(), same_sender)) choices.push_back(m);
   }
   chance_ = chance_ * 6364136223846793005u + 1442695040888963407u;
   return choices[(chance_ >> 33) % choices.size()];
@@ -116,8 +113,7 @@ std::vector<int32_t> Matcher::senders(const Match& wanted) const {
   const auto at = arrivals_.find(wanted.context);
   if (at == arrivals_.end()) return found;
   for (const Unexpected* m = at->second.first; m; m = m->next_arrived)
-    if (fits(wanted, m->match()) &&
-        std::find(found.begin(), found.end(), m->header.source) == found.end())
+    if (fits(wanted, m->match()) && std::find(found.begin(), found.end(), m->header.source) == found.end())
       found.push_back(m->header.source);
   return found;
 }
@@ -159,10 +155,8 @@ void Matcher::remove(Unexpected& message) {
   if (is_hidden(message.header.context)) return;
   const auto at = arrivals_.find(message.header.context);
   Arrivals& list = at->second;
-  (message.previous_arrived ? message.previous_arrived->next_arrived : list.first) =
-      message.next_arrived;
-  (message.next_arrived ? message.next_arrived->previous_arrived : list.last) =
-      message.previous_arrived;
+  (message.previous_arrived ? message.previous_arrived->next_arrived : list.first) = message.next_arrived;
+  (message.next_arrived ? message.next_arrived->previous_arrived : list.last) = message.previous_arrived;
   if (!list.first && arrivals_.size() > kContextsKept) arrivals_.erase(at);
 }
 

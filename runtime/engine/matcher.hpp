@@ -61,16 +61,12 @@ struct ExactAccess {
 };
 struct TagAccess {
   using Item = Unexpected;
-  static Match key(const Item& item) {
-    return {item.header.context, kAnySource, item.header.tag, item.header.serial};
-  }
+  static Match key(const Item& item) { return {item.header.context, kAnySource, item.header.tag, item.header.serial}; }
   static Item::Links& links(Item& item) { return item.by_tag; }
 };
 struct SourceAccess {
   using Item = Unexpected;
-  static Match key(const Item& item) {
-    return {item.header.context, item.header.source, kAnyTag, item.header.serial};
-  }
+  static Match key(const Item& item) { return {item.header.context, item.header.source, kAnyTag, item.header.serial}; }
   static Item::Links& links(Item& item) { return item.by_source; }
 };
 struct TicketAccess {
@@ -106,8 +102,7 @@ class HashedQueues {
   }
   [[gnu::always_inline]] void remove(T& item) {
     auto& own = links(item);
-    if (&item == likely_)
-      likely_ = own.next && Access::key(*own.next) == Access::key(item) ? own.next : nullptr;
+    if (&item == likely_) likely_ = own.next && Access::key(*own.next) == Access::key(item) ? own.next : nullptr;
     Bucket& bucket = bucket_of(own.hash);
     (own.previous ? links(*own.previous).next : bucket.first) = own.next;
     (own.next ? links(*own.next).previous : bucket.last) = own.previous;
@@ -153,8 +148,7 @@ class HashedQueues {
   static uint64_t hash(const Match& m) {
     const auto tag = static_cast<uint32_t>(m.tag);
     uint64_t h = m.context * 0x9e3779b97f4a7c15u;
-    h ^= (static_cast<uint64_t>(static_cast<uint32_t>(m.source)) << 32 | m.serial) *
-         0xc2b2ae3d27d4eb4fu;
+    h ^= (static_cast<uint64_t>(static_cast<uint32_t>(m.source)) << 32 | m.serial) * 0xc2b2ae3d27d4eb4fu;
     h ^= (tag >> 6) * 0x165667b19e3779f9u;
     h ^= h >> 29;
     h *= 0xbf58476d1ce4e5b9u;
@@ -237,9 +231,7 @@ class Matcher {
 
   // True if a message that arrived now would be the one that a receive posted now takes: no message
   // and no other receive that would be first. `wanted` has no wildcard.
-  bool is_next(const Match& wanted) const {
-    return wild_ == 0 && !exact_.find(wanted) && !messages_.find(wanted);
-  }
+  bool is_next(const Match& wanted) const { return wild_ == 0 && !exact_.find(wanted) && !messages_.find(wanted); }
 
   bool is_empty() const { return posted() == 0 && messages_.count() == 0; }
 
@@ -260,13 +252,9 @@ class Matcher {
     Unexpected* last = nullptr;
   };
   RecvOperation* match_among_wildcards(const Match& have, RecvOperation* exact);
-  static bool is_wildcard(const Match& match) {
-    return match.source == kAnySource || match.tag == kAnyTag;
-  }
+  static bool is_wildcard(const Match& match) { return match.source == kAnySource || match.tag == kAnyTag; }
   // Of a receive with a wildcard: its table.
-  static size_t kind_of(const Match& match) {
-    return match.source != kAnySource ? 0 : match.tag != kAnyTag ? 1 : 2;
-  }
+  static size_t kind_of(const Match& match) { return match.source != kAnySource ? 0 : match.tag != kAnyTag ? 1 : 2; }
   void post_wildcard(RecvOperation& receive) {
     ++wild_;
     wildcards_[kind_of(receive.match)].push(receive, receive.match);
@@ -290,7 +278,7 @@ class Matcher {
   mutable HashedQueues<SourceAccess> by_source_;
   HashedQueues<TicketAccess> by_ticket_;
 
-  mutable uint64_t tried_ = 0;  // in lists of arrivals
+  mutable uint64_t tried_ = 0;   // in lists of arrivals
   mutable uint64_t chance_ = 0;  // 0: the earliest that fits
   uint64_t stamp_ = 0;
   int64_t held_ = 0;

@@ -32,7 +32,9 @@ struct Match {
 };
 
 // Contexts of hidden channels are odd: nobody receives from them with a wildcard.
-inline bool is_hidden(uint64_t context) { return context & 1; }
+inline bool is_hidden(uint64_t context) {
+  return context & 1;
+}
 
 enum class SendMode : uint8_t {
   standard,
@@ -51,9 +53,9 @@ enum class Manner : uint8_t {
 struct Outcome {
   int32_t source = kAnySource;
   int32_t tag = kAnyTag;
-  int64_t bytes = 0;  // received
+  int64_t bytes = 0;       // received
   int64_t sent_bytes = 0;  // length of the message, more than `bytes` if it was truncated
-  int mpi_class = 0;  // MPI_SUCCESS, MPI_ERR_TRUNCATE, …
+  int mpi_class = 0;       // MPI_SUCCESS, MPI_ERR_TRUNCATE, …
   bool cancelled = false;
   bool sender_hears = false;  // of a receive: the sender can tell that it was matched
   uint16_t pattern = 0;       // of a receive: SendOperation::pattern of the message
@@ -96,16 +98,15 @@ struct SendOperation : Operation {
 
 struct RecvOperation : Operation {
   RecvOperation() {}
-  RecvOperation(const Payload& payload, const Match& match, void (*on_complete)(Operation&),
-                void* owner)
+  RecvOperation(const Payload& payload, const Match& match, void (*on_complete)(Operation&), void* owner)
       : Operation(payload, on_complete, owner), match(match) {}
 
-  Match match;  // source and tag may be wildcards on a user's channel
+  Match match;             // source and tag may be wildcards on a user's channel
   uint64_t signature = 0;  // of the message that it has taken
 
   // The engine's own, as above.
   std::unique_ptr<std::byte[]> overflow;  // takes a long message that the payload cannot hold
-  bool posted = false;  // in the matcher's queues: may still be cancelled
+  bool posted = false;                    // in the matcher's queues: may still be cancelled
   // Of one that is posted:
   uint64_t stamp;  // order, to choose between exact and wildcard receives
   uint64_t hash;   // of `match`

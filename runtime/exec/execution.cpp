@@ -19,9 +19,7 @@ bool Execution::copy(const Step& step) {
       copy_short(into.data(), from.data(), static_cast<size_t>(bytes));
       return true;
     }
-    return in_pieces(bytes, kPiece, [&](int64_t begin, int64_t length) {
-      copy_payload(from, into, begin, length);
-    });
+    return in_pieces(bytes, kPiece, [&](int64_t begin, int64_t length) { copy_payload(from, into, begin, length); });
   }
   const Buf& user = packs ? step.from : step.into;
   std::byte* const there = static_cast<std::byte*>(resolve(packs ? step.into : step.from).base);
@@ -50,8 +48,7 @@ bool Execution::apply(const void* left, const void* right, void* into, int64_t c
   const int64_t piece = std::max<int64_t>(kPiece / std::max<int64_t>(layout.size(), 1), 1);
   return in_pieces(count, piece, [&](int64_t begin, int64_t length) {
     const int64_t offset = begin * layout.extent();
-    call_.reduction.apply(call_.reduction, moved(left, offset), moved(right, offset),
-                          moved(into, offset), length);
+    call_.reduction.apply(call_.reduction, moved(left, offset), moved(right, offset), moved(into, offset), length);
   });
 }
 
@@ -122,8 +119,7 @@ void Execution::add_needs(engine::Condition& needs) const {
     } else if (step.kind == Step::Kind::recv) {
       open = recvs_[step.operation].posted;
     }
-    if (open)
-      needs.collective(channel_.process_of(step.peer), channel_.context, serial_);
+    if (open) needs.collective(channel_.process_of(step.peer), channel_.context, serial_);
   }
 }
 
@@ -143,8 +139,7 @@ void Execution::add_needs_in_lane(engine::Condition& needs) const {
   const uint32_t round = first_round_ + static_cast<uint32_t>(step.slot);
   for (int peer = 0; peer < channel_.neighbours(); ++peer) {
     if (step.kind == Step::Kind::await) {
-      if ((step.peer < 0 ? peer != channel_.local() : peer == step.peer) &&
-          !lane_->is_raised(round, peer))
+      if ((step.peer < 0 ? peer != channel_.local() : peer == step.peer) && !lane_->is_raised(round, peer))
         need(peer, serial_);
     } else if (step.kind == Step::Kind::claim) {
       const transport::Lane::Holder holder = lane_->holder(round, peer);

@@ -43,8 +43,7 @@ class Execution final : private engine::Poller, private engine::UnderWay {
     take_buffers();
   }
   // The same of arrays that say the same; where the call has none, it is not given any.
-  void rebind_arrays(Ints in_counts, Ints in_displacements, Ints out_counts,
-                     Ints out_displacements) {
+  void rebind_arrays(Ints in_counts, Ints in_displacements, Ints out_counts, Ints out_displacements) {
     if (call_.in_counts) call_.in_counts = in_counts;
     if (call_.in_displacements) call_.in_displacements = in_displacements;
     if (call_.out_counts) call_.out_counts = out_counts;
@@ -88,18 +87,17 @@ class Execution final : private engine::Poller, private engine::UnderWay {
   // A program's step, with all that is known of it once the buffers' layouts are.
   struct BoundStep {
     End from, into;
-    End right;  // of a reduction
-    int64_t length =
-        0;  // of a copy or a block in bytes, of a reduction in elements; publish: of what is shown
-    uint64_t word = 0;  // show, take: the signature of the call and the block
-    uint32_t slot = 0;  // the round
+    End right;           // of a reduction
+    int64_t length = 0;  // of a copy or a block in bytes, of a reduction in elements; publish: of what is shown
+    uint64_t word = 0;   // show, take: the signature of the call and the block
+    uint32_t slot = 0;   // the round
     int32_t peer = -1;
     Step::Kind kind = Step::Kind::join;
-    bool direct = false;  // of a copy: from and into are all that is needed
+    bool direct = false;   // of a copy: from and into are all that is needed
     bool is_long = false;  // copy, reduce: of about a piece or more
-    bool shows = false;   // of a short direct copy: into a slot
-    bool fits = false;    // show, expect, take: the block in its share
-    bool beside = false;  // await: the next step takes what should come as a message
+    bool shows = false;    // of a short direct copy: into a slot
+    bool fits = false;     // show, expect, take: the block in its share
+    bool beside = false;   // await: the next step takes what should come as a message
   };
 
   Execution(engine::Channel& channel, std::shared_ptr<const Plan> plan, const Call& call);
@@ -122,8 +120,7 @@ class Execution final : private engine::Poller, private engine::UnderWay {
   // What came may be of another call: nothing is made of it, or passed on, before that is known.
   bool is_disturbed() const { return channel_.ledger && channel_.ledger->disturbed(); }
   bool waits_for_application(Step::Kind kind) const {
-    return kind == Step::Kind::reduce && call_.reduction.on_application_threads &&
-           channel_.engine->helper_drives();
+    return kind == Step::Kind::reduce && call_.reduction.on_application_threads && channel_.engine->helper_drives();
   }
   void begin();
   engine::Pollers& late() const { return channel_.late[plan_->lane == Lane::large]; }
@@ -171,9 +168,7 @@ class Execution final : private engine::Poller, private engine::UnderWay {
   void take_beside(const BoundStep& step);
   void take_from_share(const BoundStep& step, int64_t bytes);
   void end_program();
-  const Step& step_of(const BoundStep& bound) const {
-    return plan_->steps[static_cast<size_t>(&bound - bound_)];
-  }
+  const Step& step_of(const BoundStep& bound) const { return plan_->steps[static_cast<size_t>(&bound - bound_)]; }
   bool reduce(const Step& step);
   void run_ready();
   bool perform(uint32_t step);
@@ -192,17 +187,17 @@ class Execution final : private engine::Poller, private engine::UnderWay {
   std::byte* memory_ = nullptr;
   BoundSend* sends_ = nullptr;
   BoundRecv* recvs_ = nullptr;
-  void** scratch_ = nullptr;   // where element 0 would begin
+  void** scratch_ = nullptr;    // where element 0 would begin
   BoundStep* bound_ = nullptr;  // by step of a program
-  uint32_t* waits_ = nullptr;  // by step: for how many others it still waits
-  uint32_t* ready_ = nullptr;  // every step enters this queue once
+  uint32_t* waits_ = nullptr;   // by step: for how many others it still waits
+  uint32_t* ready_ = nullptr;   // every step enters this queue once
   uint32_t ready_begin_ = 0, ready_end_ = 0;
   uintptr_t begins_[3] = {};  // by region: where the input and the output begin; scratch: 0
   size_t capacity_ = 0;       // of memory_
   const size_t plan_bytes_;
-  uint32_t left_ = 0;    // steps to go
+  uint32_t left_ = 0;  // steps to go
   uint32_t serial_ = 0;
-  uint64_t history_ = 0;  // the ledger's, of the calls before
+  uint64_t history_ = 0;   // the ledger's, of the calls before
   uint32_t messages_ = 0;  // posted and not done
   transport::Lane* lane_ = nullptr;
   // Of a program: the steps before it are done. Else the step that waits in shared memory, or none.
@@ -218,17 +213,17 @@ class Execution final : private engine::Poller, private engine::UnderWay {
   bool was_long_ = false;     // the latest step that it has completed
   bool polled_ = false;       // in the engine's list
   bool floods_ = false;       // what all ranks get is more than their caches are likely to hold
-  bool performing_ = false;  // at work: what becomes ready joins the queue, and the end comes later
+  bool performing_ = false;   // at work: what becomes ready joins the queue, and the end comes later
   bool abandoned_ = false;
   bool active_ = false;
   // Run by an application thread, when a user's function is to be called.
   struct Resumption : engine::Engine::Chore {
     Execution* execution = nullptr;
   } resumption_;
-  bool resumes_ = false;  // it is the engine's now
+  bool resumes_ = false;                // it is the engine's now
   std::vector<const Layout*> layouts_;  // own_types(): of the input, and of the output
   std::vector<const void*> types_;
-  std::vector<int64_t> numbers_;  // own_arrays()
+  std::vector<int64_t> numbers_;           // own_arrays()
   mutable std::vector<LayoutRef> ranges_;  // of messages of packed bytes with gaps, as last posted
 };
 
@@ -236,13 +231,11 @@ class Execution final : private engine::Poller, private engine::UnderWay {
 // call's buffers, layouts and arrays outlive the execution. Fails with MPI_ERR_NO_MEM.
 // Reductions read the vector's count and layout from in_count and in_layout, or under MPI_IN_PLACE
 // from out_count and out_layout; reduce_scatter(_block) their counts from the out side always.
-Result<std::unique_ptr<Execution>> prepare(engine::Channel& channel, Planner& planner,
-                                           const Call& call);
+Result<std::unique_ptr<Execution>> prepare(engine::Channel& channel, Planner& planner, const Call& call);
 
 // The same for a channel other than the one that the planner's executions are for, whose ranks are the same:
 // they share the plans alone.
-Result<std::unique_ptr<Execution>> prepare_anew(engine::Channel& channel, Planner& planner,
-                                                const Call& call);
+Result<std::unique_ptr<Execution>> prepare_anew(engine::Channel& channel, Planner& planner, const Call& call);
 
 // Memory that a plan takes.
 size_t bytes_of(const Plan& plan);

@@ -50,9 +50,7 @@ Execution::Execution(engine::Channel& channel, std::shared_ptr<const Plan> plan,
   if (plan_->lane == Lane::small) lane_ = &channel.area->small();
   if (plan_->lane == Lane::large) lane_ = &channel.area->large();
   context = channel.context;
-  explain = [](const UnderWay& e, engine::Condition& needs) {
-    static_cast<const Execution&>(e).add_needs(needs);
-  };
+  explain = [](const UnderWay& e, engine::Condition& needs) { static_cast<const Execution&>(e).add_needs(needs); };
   resumption_.execution = this;
   resumption_.perform = [](engine::Engine::Chore& chore) {
     Execution& execution = *static_cast<Resumption&>(chore).execution;
@@ -88,8 +86,7 @@ Error Execution::bind(const Call& call) {
   const size_t scratch_at = place(plan.scratch.size() * sizeof(void*), alignof(void*));
   const size_t waits_at = place(steps * sizeof(uint32_t), alignof(uint32_t));
   const size_t ready_at = place(steps * sizeof(uint32_t), alignof(uint32_t));
-  const size_t bound_at =
-      place(program ? plan.steps.size() * sizeof(BoundStep) : 0, alignof(BoundStep));
+  const size_t bound_at = place(program ? plan.steps.size() * sizeof(BoundStep) : 0, alignof(BoundStep));
   const size_t fixed = size;
   const auto scratch_span = [&](const Scratch& scratch) {
     if (!scratch.packed && scratch.like.unit != Unit::bytes) {
@@ -106,11 +103,11 @@ Error Execution::bind(const Call& call) {
     place(static_cast<size_t>(span.end - span.begin) + (span.begin ? kAlign : 0), kAlign);
   }
   if (!memory_ || size > capacity_) {
-    auto* const memory = static_cast<std::byte*>(
-        ::operator new(std::max<size_t>(size, 1), std::align_val_t(kAlign), std::nothrow));
+    auto* const memory =
+        static_cast<std::byte*>(::operator new(std::max<size_t>(size, 1), std::align_val_t(kAlign), std::nothrow));
     if (!memory)
-      return failure(MPI_ERR_NO_MEM, "{} bytes for a {} over {} ranks cannot be had", size,
-                     name_of(call_.kind), channel_.size());
+      return failure(MPI_ERR_NO_MEM, "{} bytes for a {} over {} ranks cannot be had", size, name_of(call_.kind),
+                     channel_.size());
     if (memory_) {
       std::destroy_n(sends_, plan.sends);
       std::destroy_n(recvs_, plan.recvs);
@@ -130,10 +127,8 @@ Error Execution::bind(const Call& call) {
   size = fixed;
   for (size_t i = 0; i < plan.scratch.size(); ++i) {
     const Span span = scratch_span(plan.scratch[i]);
-    const size_t at =
-        place(static_cast<size_t>(span.end - span.begin) + (span.begin ? kAlign : 0), kAlign);
-    const uintptr_t first =
-        reinterpret_cast<uintptr_t>(memory_ + at) - static_cast<uintptr_t>(span.begin);
+    const size_t at = place(static_cast<size_t>(span.end - span.begin) + (span.begin ? kAlign : 0), kAlign);
+    const uintptr_t first = reinterpret_cast<uintptr_t>(memory_ + at) - static_cast<uintptr_t>(span.begin);
     scratch_[i] = reinterpret_cast<void*>((first + kAlign - 1) & -uintptr_t{kAlign});
   }
   if (program) bind_steps();
@@ -175,8 +170,7 @@ Payload Execution::resolve(const Buf& buf) const {
     if (buf.count < 0)  // a packed scratch as a whole
       return {base, resolve(plan_->scratch[buf.index].like).bytes()};
     if (buf.region == Region::input) base = moved(base, call_.in_layout->true_lower_bound());
-    if (buf.region == Region::output && call_.out_layout)
-      base = moved(base, call_.out_layout->true_lower_bound());
+    if (buf.region == Region::output && call_.out_layout) base = moved(base, call_.out_layout->true_lower_bound());
     return {moved(base, buf.offset), buf.count};
   }
   const Layout* layout = buf.unit == Unit::in_type ? call_.in_layout : call_.out_layout;
@@ -207,10 +201,8 @@ Payload Execution::range(const Buf& buf) const {
 Execution::End Execution::end_at(const Buf& buf, const void* first) const {
   const auto address = reinterpret_cast<uintptr_t>(first);
   if (buf.region == Region::shared)
-    return {static_cast<int64_t>(address - reinterpret_cast<uintptr_t>(home(buf))), buf.rank,
-            buf.index, buf.region};
-  return {static_cast<int64_t>(address - begins_[static_cast<size_t>(buf.region)]), 0, 0,
-          buf.region};
+    return {static_cast<int64_t>(address - reinterpret_cast<uintptr_t>(home(buf))), buf.rank, buf.index, buf.region};
+  return {static_cast<int64_t>(address - begins_[static_cast<size_t>(buf.region)]), 0, 0, buf.region};
 }
 
 // Of bytes in one run on both sides; others are copied as the plan's step says.
@@ -260,8 +252,8 @@ void Execution::bind_reduce(const Step& step, BoundStep& bound, BoundStep* befor
   bound.right = bound.into = end_at(step.into, into.base);
   bound.direct = true;
   bound.is_long = into.bytes() > kPiece / 2;
-  if (!before || before->kind != Step::Kind::copy || !before->direct ||
-      before->length != into.bytes() || before->into != bound.into)
+  if (!before || before->kind != Step::Kind::copy || !before->direct || before->length != into.bytes() ||
+      before->into != bound.into)
     return;
   bound.right = before->from;
   before->kind = Step::Kind::join;

@@ -29,8 +29,7 @@ Shape shape_on(engine::Channel& channel, const Call& call) {
 
 }  // namespace
 
-Result<std::unique_ptr<Execution>> prepare(engine::Channel& channel, Planner& planner,
-                                           const Call& call) {
+Result<std::unique_ptr<Execution>> prepare(engine::Channel& channel, Planner& planner, const Call& call) {
   Planner::Known& known = planner.known(shape_on(channel, call));
   std::unique_ptr<Execution> execution = known.take();
   if (!execution) execution.reset(new Execution(channel, known.plan, call));
@@ -38,19 +37,15 @@ Result<std::unique_ptr<Execution>> prepare(engine::Channel& channel, Planner& pl
   return execution;
 }
 
-Result<std::unique_ptr<Execution>> prepare_anew(engine::Channel& channel, Planner& planner,
-                                                const Call& call) {
-  std::unique_ptr<Execution> execution(
-      new Execution(channel, planner.plan(shape_on(channel, call)), call));
+Result<std::unique_ptr<Execution>> prepare_anew(engine::Channel& channel, Planner& planner, const Call& call) {
+  std::unique_ptr<Execution> execution(new Execution(channel, planner.plan(shape_on(channel, call)), call));
   if (Error e = execution->bind(call)) return e;
   return execution;
 }
 
 size_t bytes_of(const Plan& plan) {
-  return sizeof plan + plan.steps.capacity() * sizeof(Step) +
-         plan.scratch.capacity() * sizeof(Scratch) +
-         (plan.waits.capacity() + plan.first_follower.capacity() + plan.followers.capacity()) *
-             sizeof(uint32_t);
+  return sizeof plan + plan.steps.capacity() * sizeof(Step) + plan.scratch.capacity() * sizeof(Scratch) +
+         (plan.waits.capacity() + plan.first_follower.capacity() + plan.followers.capacity()) * sizeof(uint32_t);
 }
 
 void keep(Planner& planner, std::unique_ptr<Execution> execution) {

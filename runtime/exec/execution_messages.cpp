@@ -21,8 +21,7 @@ void Execution::run_ready() {
     }
     const bool complete = perform(ready_[ready_begin_++]);
     if (!complete) --ready_begin_;
-    if (complete && (!std::exchange(was_long_, false) || ready_begin_ == ready_end_ ||
-                     !channel_.engine->takes_turns()))
+    if (complete && (!std::exchange(was_long_, false) || ready_begin_ == ready_end_ || !channel_.engine->takes_turns()))
       continue;
     keep_polling();
     break;
@@ -102,7 +101,8 @@ void Execution::post_recv(uint32_t index) {
   op.on_complete = [](engine::Operation& done) {
     auto& receive = static_cast<BoundRecv&>(done);
     auto& execution = *static_cast<Execution*>(done.owner);
-    if (receive.signature != execution.call_.signature) [[unlikely]] execution.compare(receive);
+    if (receive.signature != execution.call_.signature) [[unlikely]]
+      execution.compare(receive);
     execution.message_done(done, receive.step);
   };
   channel_.engine->recv(op);
@@ -127,11 +127,10 @@ uint64_t Execution::signature_of(const Buf& buf) const {
 // exchange, are compared when they are received; the others were when they arrived.
 void Execution::compare(const BoundRecv& receive) {
   if (!channel_.ledger || receive.outcome.cancelled || abandoned_) return;
-  if (!call_.pair_data)
-    return channel_.ledger->differs(serial_, receive.match.source, receive.signature);
+  if (!call_.pair_data) return channel_.ledger->differs(serial_, receive.match.source, receive.signature);
   channel_.ledger->pair_differs(serial_, receive.match.source, receive.signature,
-                                signature_of(plan_->steps[receive.step].into),
-                                receive.outcome.sent_bytes, receive.payload.bytes());
+                                signature_of(plan_->steps[receive.step].into), receive.outcome.sent_bytes,
+                                receive.payload.bytes());
 }
 
 void Execution::message_done(const engine::Operation& operation, uint32_t step) {

@@ -22,8 +22,7 @@ constexpr unsigned kPollsPerLook = 8;
 // last while there is nothing else to do.
 void fetch_for_writing(const std::byte* slot, int64_t bytes) {
   bytes = std::min<int64_t>(bytes, cpu::kLongestFetch);
-  for (int64_t at = cpu::kLine; at < bytes; at += int64_t{cpu::kLine})
-    cpu::prefetch_for_writing(slot + at);
+  for (int64_t at = cpu::kLine; at < bytes; at += int64_t{cpu::kLine}) cpu::prefetch_for_writing(slot + at);
 }
 
 // Into a slot. The line that its flag is on comes last: the others look at it all the time, and would
@@ -40,10 +39,8 @@ void show_short(std::byte* slot, const std::byte* from, size_t bytes) {
 }  // namespace
 
 [[gnu::always_inline]] inline std::byte* Execution::at(const End& end) const {
-  if (end.region == Region::shared)
-    return lane_->data(first_round_ + end.round, end.rank) + end.offset;
-  return reinterpret_cast<std::byte*>(begins_[static_cast<size_t>(end.region)] +
-                                      static_cast<uintptr_t>(end.offset));
+  if (end.region == Region::shared) return lane_->data(first_round_ + end.round, end.rank) + end.offset;
+  return reinterpret_cast<std::byte*>(begins_[static_cast<size_t>(end.region)] + static_cast<uintptr_t>(end.offset));
 }
 
 [[gnu::always_inline]] inline bool Execution::may_write(uint32_t round) {
@@ -164,8 +161,7 @@ void Execution::expect(const BoundStep& step) {
     take_other(step, head);
 }
 
-[[gnu::always_inline]] inline void Execution::take_from_share(const BoundStep& step,
-                                                              int64_t bytes) {
+[[gnu::always_inline]] inline void Execution::take_from_share(const BoundStep& step, int64_t bytes) {
   const std::byte* const data = at(step.from) + kShareHead;
   if (step.direct)
     copy_short(at(step.into), data, static_cast<size_t>(bytes));
@@ -183,8 +179,7 @@ void Execution::take_other(const BoundStep& bound, const ShareHead& head) {
   const Step& step = step_of(bound);
   if (!bound.fits) withdraw_receive(step.operation);  // nothing will come
   if (call_.pair_data && channel_.ledger && head.signature != bound.word)
-    channel_.ledger->pair_differs(serial_, step.peer, head.signature, bound.word, head.bytes,
-                                  bound.length);
+    channel_.ledger->pair_differs(serial_, step.peer, head.signature, bound.word, head.bytes, bound.length);
   if (head.bytes > bound.length && mpi_class == MPI_SUCCESS) mpi_class = MPI_ERR_TRUNCATE;
   const int64_t most = std::min(bound.length, room_in(step.from));
   take_from_share(bound, std::min<int64_t>(head.bytes, most));
@@ -241,8 +236,7 @@ bool Execution::execute() {
         // An application thread's next pass comes here again.
         if (waits_for_application(step->kind)) return stop_here();
         if (!step->is_long) {
-          call_.reduction.apply(call_.reduction, at(step->from), at(step->right), at(step->into),
-                                step->length);
+          call_.reduction.apply(call_.reduction, at(step->from), at(step->right), at(step->into), step->length);
         } else if (!apply(at(step->from), at(step->right), at(step->into), step->length)) {
           return stop_here();
         } else if (gives_way()) {
@@ -255,8 +249,7 @@ bool Execution::execute() {
         break;
       case Step::Kind::publish:
         lane_->raise(round, call_.signature ^ history_, step->peer);
-        if (step->length > 0)
-          fetch_for_writing(lane_->data(round + 1, channel_.local()), step->length);
+        if (step->length > 0) fetch_for_writing(lane_->data(round + 1, channel_.local()), step->length);
         break;
       case Step::Kind::await:
         // A message tells all that the flag and the share would: they are looked at now and then.

@@ -14,13 +14,8 @@ Planner::~Planner() {
   too_large_.reset();
 }
 
-Planner::Known::Known(Planner& planner, const Shape& of, size_t with_hash,
-                      std::shared_ptr<const Plan> made)
-    : Kept(planner.store_),
-      shape(of),
-      hash(with_hash),
-      plan(std::move(made)),
-      planner_(planner) {}
+Planner::Known::Known(Planner& planner, const Shape& of, size_t with_hash, std::shared_ptr<const Plan> made)
+    : Kept(planner.store_), shape(of), hash(with_hash), plan(std::move(made)), planner_(planner) {}
 
 void Planner::Known::forgotten() {
   planner_.forget(*this);
@@ -43,8 +38,7 @@ Planner::Known& Planner::known(const Shape& shape) {
     return *latest_;
   }
   plan_counts.built.add(1);
-  auto made =
-      std::make_unique<Known>(*this, shape, hash, std::make_shared<const Plan>(build(shape)));
+  auto made = std::make_unique<Known>(*this, shape, hash, std::make_shared<const Plan>(build(shape)));
   const bool fits = made->enter(bytes_of(*made->plan), shape.counts.size() * sizeof(int64_t));
   latest_ = made.get();
   if (fits) {

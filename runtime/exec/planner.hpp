@@ -21,8 +21,7 @@ struct Stress {
 // Used with the engine owned, but for its end.
 class Planner {
  public:
-  explicit Planner(std::shared_ptr<const Selection> selection = Selection::shipped(),
-                   Stress stress = {},
+  explicit Planner(std::shared_ptr<const Selection> selection = Selection::shipped(), Stress stress = {},
                    std::shared_ptr<Store> store = std::make_shared<Store>())
       : selection_(std::move(selection)), stress_(stress), store_(std::move(store)) {}
   ~Planner();
@@ -57,7 +56,7 @@ class Planner {
   const Stress stress_;
   const std::shared_ptr<Store> store_;
   std::unordered_multimap<size_t, std::unique_ptr<Known>> known_;  // by hash
-  std::unique_ptr<Known> too_large_;  // for the store: there while it is the latest
+  std::unique_ptr<Known> too_large_;                               // for the store: there while it is the latest
   Known* latest_ = nullptr;
 };
 

@@ -97,8 +97,7 @@ int64_t mean_run(const Layout& layout, int64_t offset, int64_t bytes) {
 bool goes_in_parts(const Access& access, bool writes) {
   const int64_t large = writes ? kLargePartWritten : kLargePartRead;
   return mean_run(*access.memory.layout, 0, access.bytes) >= large &&
-         (access.view.is_plain() ||
-          mean_run(*access.view.tile, access.position, access.bytes) >= kLarge);
+         (access.view.is_plain() || mean_run(*access.view.tile, access.position, access.bytes) >= kLarge);
 }
 
 }  // namespace
@@ -106,23 +105,19 @@ bool goes_in_parts(const Access& access, bool writes) {
 Outcome File::read(int64_t offset, std::byte* into, int64_t bytes) {
   const flight::AtFile here(place_, flight::FileDoes::reads, offset, bytes);
   int error;
-  const int64_t done = all_of(
-      bytes, [&](int64_t at, int64_t n) { return storage_->read(offset + at, into + at, n); },
-      error);
-  return {done, error ? failure_of(name_, doing("reading", offset + done, bytes - done), error)
-                      : Error()};
+  const int64_t done =
+      all_of(bytes, [&](int64_t at, int64_t n) { return storage_->read(offset + at, into + at, n); }, error);
+  return {done, error ? failure_of(name_, doing("reading", offset + done, bytes - done), error) : Error()};
 }
 
 Outcome File::write(int64_t offset, const std::byte* from, int64_t bytes) {
   const flight::AtFile here(place_, flight::FileDoes::writes, offset, bytes);
   int error;
-  const int64_t done = all_of(
-      bytes, [&](int64_t at, int64_t n) { return storage_->write(offset + at, from + at, n); },
-      error);
+  const int64_t done =
+      all_of(bytes, [&](int64_t at, int64_t n) { return storage_->write(offset + at, from + at, n); }, error);
   // A device that takes nothing and says nothing is full.
   if (!error && done < bytes) error = ENOSPC;
-  return {done, error ? failure_of(name_, doing("writing", offset + done, bytes - done), error)
-                      : Error()};
+  return {done, error ? failure_of(name_, doing("writing", offset + done, bytes - done), error) : Error()};
 }
 
 // Pieces that are to be read, as long as they are close together.
@@ -133,8 +128,7 @@ class Sieve {
   // False: what was read has ended, here or before.
   bool add(int64_t offset, std::byte* into, int64_t bytes) {
     if (!pieces_.empty() &&
-        (offset < end_ || offset + bytes - pieces_.front().offset > kSieve ||
-         pieces_.size() == kMostPieces) &&
+        (offset < end_ || offset + bytes - pieces_.front().offset > kSieve || pieces_.size() == kMostPieces) &&
         !flush())
       return false;
     pieces_.push_back({offset, into, bytes});
@@ -149,8 +143,7 @@ class Sieve {
       std::vector<Piece>& pieces;
       ~Cleared() { pieces.clear(); }
     } cleared{pieces_};
-    const int64_t wanted = std::exchange(wanted_, 0), begin = pieces.front().offset,
-                  span = end_ - begin;
+    const int64_t wanted = std::exchange(wanted_, 0), begin = pieces.front().offset, span = end_ - begin;
     const bool large = wanted >= kLarge * static_cast<int64_t>(pieces.size());
     if (pieces.size() == 1 || large || wanted * kDense < span) {
       for (const Piece& piece : pieces) {
@@ -191,15 +184,13 @@ class Sieve {
 Outcome File::read_chunk(const View& view, int64_t position, std::byte* into, int64_t bytes) {
   if (view.is_plain()) return read(view.offset_of(position), into, bytes);
   Sieve sieve(*this);
-  if (view.each_run(position, bytes, [&](int64_t offset, int64_t from, int64_t n) {
-        return sieve.add(offset, into + from, n);
-      }))
+  if (view.each_run(position, bytes,
+                    [&](int64_t offset, int64_t from, int64_t n) { return sieve.add(offset, into + from, n); }))
     sieve.flush();
   return sieve.outcome();
 }
 
-Outcome File::write_chunk(const View& view, int64_t position, const std::byte* from,
-                          int64_t bytes) {
+Outcome File::write_chunk(const View& view, int64_t position, const std::byte* from, int64_t bytes) {
   if (view.is_plain()) return write(view.offset_of(position), from, bytes);
   Outcome all;
   view.each_run(position, bytes, [&](int64_t offset, int64_t at, int64_t n) {
@@ -212,8 +203,7 @@ Outcome File::write_chunk(const View& view, int64_t position, const std::byte* f
 }
 
 // One run of the file, and what lies in memory from packed byte `from` on.
-Outcome File::move_parts(int64_t offset, const Payload& memory, int64_t from, int64_t bytes,
-                         bool writes) {
+Outcome File::move_parts(int64_t offset, const Payload& memory, int64_t from, int64_t bytes, bool writes) {
   iovec parts[Storage::kMostParts];
   Outcome all;
   while (all.bytes < bytes) {
@@ -221,26 +211,23 @@ Outcome File::move_parts(int64_t offset, const Payload& memory, int64_t from, in
     int64_t together = 0;
     memory.layout->each_run(from + all.bytes, bytes - all.bytes, [&](int64_t at, int64_t n) {
       // By numbers: the base may be MPI_BOTTOM.
-      const uintptr_t address =
-          reinterpret_cast<uintptr_t>(memory.base) + static_cast<uintptr_t>(at);
+      const uintptr_t address = reinterpret_cast<uintptr_t>(memory.base) + static_cast<uintptr_t>(at);
       parts[count] = {reinterpret_cast<void*>(address), static_cast<size_t>(n)};
       together += n;
       return ++count < Storage::kMostParts;
     });
-    const flight::AtFile here(place_, writes ? flight::FileDoes::writes : flight::FileDoes::reads,
-                              offset + all.bytes, together);
+    const flight::AtFile here(place_, writes ? flight::FileDoes::writes : flight::FileDoes::reads, offset + all.bytes,
+                              together);
     const std::span<const iovec> these(parts, count);
-    Moved now = writes ? storage_->write(offset + all.bytes, these)
-                       : storage_->read(offset + all.bytes, these);
+    Moved now = writes ? storage_->write(offset + all.bytes, these) : storage_->read(offset + all.bytes, these);
     if (now.error == EINTR) continue;
     if (!now.error && now.bytes == 0) {
       if (!writes) return all;  // the file ends here
       now.error = ENOSPC;
     }
     if (now.error) {
-      all.error = failure_of(
-          name_, doing(writes ? "writing" : "reading", offset + all.bytes, bytes - all.bytes),
-          now.error);
+      all.error =
+          failure_of(name_, doing(writes ? "writing" : "reading", offset + all.bytes, bytes - all.bytes), now.error);
       return all;
     }
     all.bytes += now.bytes;
@@ -271,15 +258,13 @@ Outcome File::with_lock(const Access& access, bool shared, const std::function<O
   }
   Outcome outcome = move();
   const int error = storage_->unlock(begin, bytes);
-  if (error && !outcome.error)
-    outcome.error = failure_of(name_, doing("unlocking", begin, bytes), error);
+  if (error && !outcome.error) outcome.error = failure_of(name_, doing("unlocking", begin, bytes), error);
   return outcome;
 }
 
 Outcome File::read(const Access& access) {
   const auto move = [&]() -> Outcome {
-    if (access.memory.contiguous())
-      return read_chunk(access.view, access.position, access.memory.data(), access.bytes);
+    if (access.memory.contiguous()) return read_chunk(access.view, access.position, access.memory.data(), access.bytes);
     if (goes_in_parts(access, false)) return move_parts(access, false);
     std::byte* const stage = staged.of(std::min(kStage, access.bytes));
     Outcome all;

@@ -68,8 +68,7 @@ class File {
  private:
   friend class Sieve;
   Outcome move_parts(const Access& access, bool writes);
-  Outcome move_parts(int64_t offset, const Payload& memory, int64_t from, int64_t bytes,
-                     bool writes);
+  Outcome move_parts(int64_t offset, const Payload& memory, int64_t from, int64_t bytes, bool writes);
   Outcome read_chunk(const View& view, int64_t position, std::byte* into, int64_t bytes);
   Outcome write_chunk(const View& view, int64_t position, const std::byte* from, int64_t bytes);
   Outcome with_lock(const Access& access, bool shared, const std::function<Outcome()>& move);

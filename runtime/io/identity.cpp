@@ -46,12 +46,12 @@ System system_of(const struct statfs& about) {
 Identity identity_of(int fd) {
   static const uint64_t boot = this_boot();
   Identity made;
-  struct stat about {};
+  struct stat about{};
   if (::fstat(fd, &about) != 0 || !S_ISREG(about.st_mode)) return made;
   made.machine = boot;
   made.device = about.st_dev;
   made.number = about.st_ino;
-  struct statfs on {};
+  struct statfs on{};
   if (::fstatfs(fd, &on) != 0) return made;
   made.magic = static_cast<uint32_t>(on.f_type);
   made.system = system_of(on);
@@ -69,8 +69,7 @@ Differ differ(const Identity& a, const Identity& b, bool written) {
     if (a.machine != b.machine) return written ? Differ::by_machine : Differ::no;
     return a.device == b.device && a.number == b.number ? Differ::no : Differ::certain;
   }
-  if (a.system != System::network || b.system != System::network || a.magic != b.magic)
-    return Differ::no;
+  if (a.system != System::network || b.system != System::network || a.magic != b.magic) return Differ::no;
   if (!written || a.number == b.number) return Differ::no;
   return a.machine == b.machine ? Differ::certain : Differ::by_machine;
 }

@@ -64,15 +64,14 @@ bool is_there(int process) {
 void OpenMark::set(int fd, int rank) {
   static std::atomic<unsigned> serial{0};
   remove();
-  struct stat about {};
-  struct statfs on {};
+  struct stat about{};
+  struct statfs on{};
   if (::fstat(fd, &about) != 0 || ::fstatfs(fd, &on) != 0) return;
   const std::string file = beginning(about, on);
   if (file.empty() || (socket_ = make_socket()) < 0) return;
   const Address address(fmt::format("{}{}.{}.{}", file, ::getpid(), rank, serial++));
   constexpr int kAsking = 8;  // one more is told to try again, which is an answer, too
-  if (::bind(socket_, address.get(), address.length) != 0 || ::listen(socket_, kAsking) != 0)
-    remove();
+  if (::bind(socket_, address.get(), address.length) != 0 || ::listen(socket_, kAsking) != 0) remove();
 }
 
 void OpenMark::remove() {
@@ -83,8 +82,8 @@ void OpenMark::remove() {
 }
 
 std::optional<Opener> find_opener(const std::string& path) {
-  struct stat about {};
-  struct statfs on {};
+  struct stat about{};
+  struct statfs on{};
   if (::lstat(path.c_str(), &about) != 0 || ::statfs(path.c_str(), &on) != 0) return {};
   const std::string file = beginning(about, on);
   if (file.empty()) return {};

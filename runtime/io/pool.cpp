@@ -84,8 +84,7 @@ void submit(const std::shared_ptr<Queue>& queue, std::function<void()> job) {
   if (queue->running) return;
   queue->running = true;
   all.ready.push_back(queue);
-  if (all.idle < static_cast<int>(all.ready.size()) && all.threads < kMostThreads)
-    all.start_thread();
+  if (all.idle < static_cast<int>(all.ready.size()) && all.threads < kMostThreads) all.start_thread();
   all.work.notify_one();
 }
 

@@ -56,7 +56,7 @@ class Posix final : public Storage {
     return moved(::pwritev(fd_, from.data(), static_cast<int>(from.size()), offset));
   }
   int size(int64_t& bytes) override {
-    struct stat about {};
+    struct stat about{};
     if (const int error = error_of([&] { return ::fstat(fd_, &about); })) return error;
     bytes = about.st_size;
     return 0;
@@ -81,18 +81,15 @@ class Posix final : public Storage {
   int lock(int64_t offset, int64_t bytes, bool shared) override {
     return range(F_OFD_SETLKW, shared ? F_RDLCK : F_WRLCK, offset, bytes);
   }
-  int unlock(int64_t offset, int64_t bytes) override {
-    return range(F_OFD_SETLK, F_UNLCK, offset, bytes);
-  }
+  int unlock(int64_t offset, int64_t bytes) override { return range(F_OFD_SETLK, F_UNLCK, offset, bytes); }
   int64_t block_size() override {
-    struct stat about {};
+    struct stat about{};
     const int error = error_of([&] { return ::fstat(fd_, &about); });
     return error == 0 && about.st_blksize > 0 ? about.st_blksize : 4096;
   }
   Stripes stripes() override {
     unsigned char attribute[1024];
-    const ssize_t bytes = uninterrupted(
-        [&] { return ::fgetxattr(fd_, "lustre.lov", attribute, sizeof attribute); });
+    const ssize_t bytes = uninterrupted([&] { return ::fgetxattr(fd_, "lustre.lov", attribute, sizeof attribute); });
     return stripes_of_lustre(attribute, bytes > 0 ? static_cast<size_t>(bytes) : 0);
   }
   Identity identity() override { return identity_of(fd_); }
@@ -100,12 +97,10 @@ class Posix final : public Storage {
 
  private:
   // Linux moves no more than about 2 GiB in a call.
-  static size_t at_most(int64_t bytes) {
-    return static_cast<size_t>(std::min<int64_t>(bytes, 1 << 30));
-  }
+  static size_t at_most(int64_t bytes) { return static_cast<size_t>(std::min<int64_t>(bytes, 1 << 30)); }
   static Moved moved(ssize_t result) { return result < 0 ? Moved{0, errno} : Moved{result, 0}; }
   int range(int command, short type, int64_t offset, int64_t bytes) {
-    struct flock lock {};
+    struct flock lock{};
     lock.l_type = type;
     lock.l_whence = SEEK_SET;
     lock.l_start = offset;
@@ -123,11 +118,10 @@ std::unique_ptr<Storage> open_posix(const std::string& path, const Opening& how,
   int flags = O_CLOEXEC | (how.read && how.write ? O_RDWR : how.write ? O_WRONLY : O_RDONLY);
   if (how.create) flags |= O_CREAT;
   if (how.exclusive) flags |= O_EXCL;
-  const int fd = uninterrupted(
-      [&] { return ::open(path.c_str(), flags, static_cast<mode_t>(how.permissions)); });
+  const int fd = uninterrupted([&] { return ::open(path.c_str(), flags, static_cast<mode_t>(how.permissions)); });
   if (fd < 0) return error = errno, nullptr;
   auto opened = std::make_unique<Posix>(fd);
-  struct stat about {};
+  struct stat about{};
   error = error_of([&] { return ::fstat(fd, &about); });
   if (!error && S_ISDIR(about.st_mode)) error = EISDIR;
   if (error) return nullptr;

@@ -23,9 +23,7 @@ struct View {
   bool is_empty() const { return tile->size() == 0; }
 
   // Where in the file a position lies.
-  int64_t offset_of(int64_t position) const {
-    return displacement + tile->displacement_of(position);
-  }
+  int64_t offset_of(int64_t position) const { return displacement + tile->displacement_of(position); }
   // How many positions lie before that place in the file.
   int64_t position_at(int64_t offset) const;
 

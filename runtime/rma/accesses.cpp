@@ -84,9 +84,8 @@ void Accesses::add(const std::vector<Interval>& bytes, const Access& access) {
     if (all_.size() >= kMost) return;
     // A counter that is updated over and over again is recorded once.
     const auto [first, last] = all_.equal_range(each.low);
-    const bool known = std::any_of(first, last, [&](const auto& it) {
-      return it.second.first == each.high && it.second.second == access;
-    });
+    const bool known = std::any_of(
+        first, last, [&](const auto& it) { return it.second.first == each.high && it.second.second == access; });
     if (known) continue;
     longest_ = std::max(longest_, each.high - each.low);
     all_.emplace(each.low, std::make_pair(each.high, access));

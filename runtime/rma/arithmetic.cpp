@@ -29,8 +29,7 @@ void fold_dense(const Arithmetic& arithmetic, Update update, const Payload& targ
     const int64_t now = std::min(step, bytes - done);
     std::memcpy(in.bytes, data + done, static_cast<size_t>(now));
     if (in_place) {
-      arithmetic.apply(update.operation, update.element, in.bytes, target.data() + offset + done,
-                       now / size);
+      arithmetic.apply(update.operation, update.element, in.bytes, target.data() + offset + done, now / size);
       continue;
     }
     target.pack(offset + done, inout.bytes, now);
@@ -39,8 +38,8 @@ void fold_dense(const Arithmetic& arithmetic, Update update, const Payload& targ
   }
 }
 
-void fold_with_gaps(const Arithmetic& arithmetic, Update update, const Payload& target,
-                    int64_t offset, const std::byte* data, int64_t bytes, const Layout& element) {
+void fold_with_gaps(const Arithmetic& arithmetic, Update update, const Payload& target, int64_t offset,
+                    const std::byte* data, int64_t bytes, const Layout& element) {
   Chunk in{}, inout{}, packed;
   const int64_t step = kChunk / std::max(element.size(), element.extent()) * element.size();
   for (int64_t done = 0; done < bytes; done += step) {
@@ -56,13 +55,12 @@ void fold_with_gaps(const Arithmetic& arithmetic, Update update, const Payload& 
 
 }  // namespace
 
-void fold(const Arithmetic& arithmetic, Update update, const Payload& target, int64_t offset,
-          const std::byte* data, int64_t bytes) {
+void fold(const Arithmetic& arithmetic, Update update, const Payload& target, int64_t offset, const std::byte* data,
+          int64_t bytes) {
   if (update.operation == kNoOp) return;
   if (update.operation == kReplace) return target.unpack(offset, data, bytes);
   const Layout& element = arithmetic.layout(update.element);
-  if (element.is_dense())
-    return fold_dense(arithmetic, update, target, offset, data, bytes, element.size());
+  if (element.is_dense()) return fold_dense(arithmetic, update, target, offset, data, bytes, element.size());
   fold_with_gaps(arithmetic, update, target, offset, data, bytes, element);
 }
 

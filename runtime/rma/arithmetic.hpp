@@ -13,8 +13,7 @@ namespace tutti::rma {
 // element is represented, which this room only hands on.
 struct Arithmetic {
   // inout[i] = in[i] op inout[i]; both in the form that C gives an array of them.
-  void (*apply)(uint8_t operation, uint8_t element, const void* in, void* inout,
-                int64_t count) = nullptr;
+  void (*apply)(uint8_t operation, uint8_t element, const void* in, void* inout, int64_t count) = nullptr;
   const Layout& (*layout)(uint8_t element) = nullptr;  // of one element
 };
 inline constexpr uint8_t kReplace = 28, kNoOp = 29;
@@ -27,7 +26,7 @@ struct Update {
 
 // Applies packed `data`, `bytes` long, to the packed bytes of `target` from `offset` on. Both are
 // multiples of the element's size.
-void fold(const Arithmetic& arithmetic, Update update, const Payload& target, int64_t offset,
-          const std::byte* data, int64_t bytes);
+void fold(const Arithmetic& arithmetic, Update update, const Payload& target, int64_t offset, const std::byte* data,
+          int64_t bytes);
 
 }  // namespace tutti::rma

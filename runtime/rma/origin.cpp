@@ -60,16 +60,14 @@ void WindowEnd::describe(const Target& target, OperationHead& head, Bytes& layou
   head.layout_bytes = static_cast<uint32_t>(layout.size());
 }
 
-void WindowEnd::send(int rank, Message message, uint32_t serial, const Bytes& bytes,
-                  uint64_t signature) {
+void WindowEnd::send(int rank, Message message, uint32_t serial, const Bytes& bytes, uint64_t signature) {
   transport::Header header;
   header.ticket = data_.context;
   header.source = data_.rank;
   header.tag = static_cast<int32_t>(message);
   header.serial = serial;
   header.signature = signature;
-  engine_.send_active(data_.process_of(rank), header, bytes.data(),
-                      static_cast<int64_t>(bytes.size()));
+  engine_.send_active(data_.process_of(rank), header, bytes.data(), static_cast<int64_t>(bytes.size()));
 }
 
 // ---- operations that wait
@@ -84,8 +82,7 @@ WindowEnd::Access& WindowEnd::begin_access(int rank, Done done) {
 void WindowEnd::end_access(Access& access) {
   if (--access.left > 0) return;
   accesses_.erase(access.serial);
-  if (access.incoming && !access.error)
-    access.result.unpack(0, access.incoming.get(), access.result.bytes());
+  if (access.incoming && !access.error) access.result.unpack(0, access.incoming.get(), access.result.bytes());
   const int rank = access.rank;
   const Done done = access.done;
   Error error = std::move(access.error);
@@ -206,8 +203,7 @@ void WindowEnd::get(const Local& origin, const Target& target, Done done) {
   end_access(access);
 }
 
-void WindowEnd::update(Update update, const Local& origin, const Local* result, const Target& target,
-                    Done done) {
+void WindowEnd::update(Update update, const Local& origin, const Local* result, const Target& target, Done done) {
   OperationHead head;
   Bytes layout;
   describe(target, head, layout);
@@ -243,8 +239,8 @@ void WindowEnd::update(Update update, const Local& origin, const Local* result, 
 }
 
 // Both ways in pieces, so that the target needs little memory.
-void WindowEnd::update_long(Access& access, Update update, const Local& origin, const Local* result,
-                         OperationHead head, const Bytes& layout) {
+void WindowEnd::update_long(Access& access, Update update, const Local& origin, const Local* result, OperationHead head,
+                            const Bytes& layout) {
   head.flags |= kFollows;
   const int64_t size = arithmetic_.layout(update.element).size();
   const int64_t piece = kPiece / size * size, bytes = head.bytes;
@@ -274,7 +270,7 @@ void WindowEnd::update_long(Access& access, Update update, const Local& origin, 
 }
 
 void WindowEnd::compare_and_swap(Update element, const void* origin, const void* compare, void* result,
-                              const Target& target) {
+                                 const Target& target) {
   OperationHead head;
   Bytes layout;
   describe(target, head, layout);

@@ -28,20 +28,13 @@ struct WindowEnd::Serving {
 // A long update: pieces come into two buffers by turns, so that one is applied while the next
 // comes.
 struct WindowEnd::LongUpdate {
-  LongUpdate(WindowEnd& window, int origin, uint32_t serial, const OperationHead& head,
-             LayoutRef layout, bool good)
-      : window(window),
-        origin(origin),
-        serial(serial),
-        head(head),
-        layout(std::move(layout)),
-        good(good) {
+  LongUpdate(WindowEnd& window, int origin, uint32_t serial, const OperationHead& head, LayoutRef layout, bool good)
+      : window(window), origin(origin), serial(serial), head(head), layout(std::move(layout)), good(good) {
     const int64_t size = window.arithmetic_.layout(head.element).size();
     length = kPiece / size * size;
     pieces = (head.bytes + length - 1) / length;
     for (auto& buffer : buffers)
-      if (head.flags & kCarries)
-        buffer = std::make_unique_for_overwrite<std::byte[]>(static_cast<size_t>(length));
+      if (head.flags & kCarries) buffer = std::make_unique_for_overwrite<std::byte[]>(static_cast<size_t>(length));
   }
 
   void start() {
@@ -66,8 +59,7 @@ struct WindowEnd::LongUpdate {
   int64_t bytes_of(int64_t piece) const { return std::min(length, head.bytes - piece * length); }
 
   void receive(int64_t piece) {
-    operation.payload = {buffers[static_cast<size_t>(piece % 2)].get(), bytes_of(piece),
-                         &Layout::bytes()};
+    operation.payload = {buffers[static_cast<size_t>(piece % 2)].get(), bytes_of(piece), &Layout::bytes()};
     operation.match = {window.data_.context, origin, data_tag(piece, false), serial};
     operation.owner = this;
     operation.on_complete = [](Operation& o) {
@@ -187,9 +179,8 @@ void WindowEnd::handle(const transport::Header& header, const std::byte* data) {
     case Message::reply:
       return replied(header.serial, data, header.bytes);
     case Message::failed:
-      return failed(header.serial,
-                    Error(static_cast<int>(header.signature),
-                          std::string(reinterpret_cast<const char*>(data), bytes.size())));
+      return failed(header.serial, Error(static_cast<int>(header.signature),
+                                         std::string(reinterpret_cast<const char*>(data), bytes.size())));
     case Message::flushed:
       --aim(from).unheard;
       --unheard_;
@@ -241,16 +232,13 @@ Act act_of(Message message, const OperationHead& head) {
     case Message::compare:
       return {.kind = Kind::update, .fetches = true, .update = {kCompareAndSwap, head.element}};
     default:
-      return {.kind = Kind::update,
-              .fetches = (head.flags & kFetches) != 0,
-              .update = {head.operation, head.element}};
+      return {.kind = Kind::update, .fetches = (head.flags & kFetches) != 0, .update = {head.operation, head.element}};
   }
 }
 
 }  // namespace
 
-void WindowEnd::serve(int origin, Message message, uint32_t serial, uint64_t mark,
-                      std::span<const std::byte> bytes) {
+void WindowEnd::serve(int origin, Message message, uint32_t serial, uint64_t mark, std::span<const std::byte> bytes) {
   OperationHead head;
   LayoutRef layout;
   bool whole = tutti::get(bytes, head) && bytes.size() >= head.layout_bytes;
@@ -266,10 +254,8 @@ void WindowEnd::serve(int origin, Message message, uint32_t serial, uint64_t mar
   if (!good) refuse(origin, serial, missed);
   if (witness_ && good) [[unlikely]]
     witness_->serves(origin, mark, act_of(message, head), head, layout.get());
-  if (message == Message::update)
-    return serve_update(origin, serial, head, std::move(layout), bytes, good);
-  if (message == Message::put)
-    return serve_put(origin, serial, head, std::move(layout), bytes.data(), good);
+  if (message == Message::update) return serve_update(origin, serial, head, std::move(layout), bytes, good);
+  if (message == Message::put) return serve_put(origin, serial, head, std::move(layout), bytes.data(), good);
   if (!good) return;
   if (message == Message::get) return serve_get(origin, serial, head, std::move(layout));
   serve_compare(origin, serial, head, bytes);
@@ -285,7 +271,7 @@ Payload WindowEnd::place(const OperationHead& head, const LayoutRef& layout) con
 // ---- puts and gets
 
 void WindowEnd::serve_put(int origin, uint32_t serial, const OperationHead& head, LayoutRef layout,
-                       const std::byte* data, bool good) {
+                          const std::byte* data, bool good) {
   if (!(head.flags & kFollows)) {
     if (good) place(head, layout).unpack(0, data, head.bytes);
     return;
@@ -329,7 +315,7 @@ void WindowEnd::serve_get(int origin, uint32_t serial, const OperationHead& head
 // ---- updates, in the order of their origin
 
 void WindowEnd::serve_update(int origin, uint32_t serial, const OperationHead& head, LayoutRef layout,
-                          std::span<const std::byte> data, bool good) {
+                             std::span<const std::byte> data, bool good) {
   std::deque<Queued>& updates = served_[origin].updates;
   if (updates.empty() && !(head.flags & kFollows)) {
     if (good) apply(origin, serial, head, layout, data.data());
@@ -341,15 +327,14 @@ void WindowEnd::serve_update(int origin, uint32_t serial, const OperationHead& h
 }
 
 void WindowEnd::apply(int origin, uint32_t serial, const OperationHead& head, const LayoutRef& layout,
-                   const std::byte* data) {
+                      const std::byte* data) {
   const Payload target = place(head, layout);
   Bytes old;
   if (head.flags & kFetches) {
     old.resize(static_cast<size_t>(head.bytes));
     target.pack(0, old.data(), head.bytes);
   }
-  if (head.flags & kCarries)
-    fold(arithmetic_, {head.operation, head.element}, target, 0, data, head.bytes);
+  if (head.flags & kCarries) fold(arithmetic_, {head.operation, head.element}, target, 0, data, head.bytes);
   if (head.flags & kFetches) send(origin, Message::reply, serial, old);
 }
 
@@ -379,8 +364,7 @@ void WindowEnd::long_update_over(LongUpdate& update) {
   run_updates(origin);
 }
 
-void WindowEnd::serve_compare(int origin, uint32_t serial, const OperationHead& head,
-                           std::span<const std::byte> data) {
+void WindowEnd::serve_compare(int origin, uint32_t serial, const OperationHead& head, std::span<const std::byte> data) {
   std::deque<Queued>& updates = served_[origin].updates;
   if (updates.empty()) return compare_and_swap_here(origin, serial, head, data);
   begin_serving(origin);
@@ -390,12 +374,11 @@ void WindowEnd::serve_compare(int origin, uint32_t serial, const OperationHead& 
 }
 
 void WindowEnd::compare_and_swap_here(int origin, uint32_t serial, const OperationHead& head,
-                                   std::span<const std::byte> data) {
+                                      std::span<const std::byte> data) {
   const Payload target = place(head, nullptr);
   Bytes old(static_cast<size_t>(head.bytes));
   target.pack(0, old.data(), head.bytes);
-  if (std::memcmp(old.data(), data.data(), old.size()) == 0)
-    target.unpack(0, data.data() + old.size(), head.bytes);
+  if (std::memcmp(old.data(), data.data(), old.size()) == 0) target.unpack(0, data.data() + old.size(), head.bytes);
   send(origin, Message::reply, serial, old);
 }
 
@@ -411,12 +394,11 @@ bool WindowEnd::detach(const void* base) {
 }
 
 // Layouts may begin below the displacement, which may itself be any number: sums are signed.
-bool WindowEnd::is_attached(const OperationHead& head, const LayoutRef& layout,
-                         Layout::Run& missed) const {
+bool WindowEnd::is_attached(const OperationHead& head, const LayoutRef& layout, Layout::Run& missed) const {
   const Layout& element = layout ? *layout : Layout::bytes();
   return element.all_runs(
-      head.displacement, head.count,
-      [this](const Layout::Run& run) { return attached_.holds(run.low, run.high); }, missed);
+      head.displacement, head.count, [this](const Layout::Run& run) { return attached_.holds(run.low, run.high); },
+      missed);
 }
 
 void WindowEnd::refuse(int origin, uint32_t serial, const Layout::Run& missed) {
@@ -425,8 +407,7 @@ void WindowEnd::refuse(int origin, uint32_t serial, const Layout::Run& missed) {
       "rank {} of the window has attached no memory at address {} that holds {} byte{}: attach it "
       "with MPI_Win_attach before others access it, and take its address from MPI_Get_address there "
       "(argument target_disp)",
-      data_.rank, reinterpret_cast<void*>(static_cast<uintptr_t>(missed.low)), bytes,
-      bytes == 1 ? "" : "s");
+      data_.rank, reinterpret_cast<void*>(static_cast<uintptr_t>(missed.low)), bytes, bytes == 1 ? "" : "s");
   Bytes said(text.size());
   std::memcpy(said.data(), text.data(), text.size());
   send(origin, Message::failed, serial, said, MPI_ERR_RMA_RANGE);

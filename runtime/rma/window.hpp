@@ -123,11 +123,9 @@ class WindowEnd {
   void get(const Local& origin, const Target& target, Done done = {});
   // Accumulates. `origin` is read unless the operation is kNoOp; with `result` what was there
   // before is fetched.
-  void update(Update update, const Local& origin, const Local* result, const Target& target,
-              Done done = {});
+  void update(Update update, const Local& origin, const Local* result, const Target& target, Done done = {});
   // One element, dense in memory.
-  void compare_and_swap(Update element, const void* origin, const void* compare, void* result,
-                        const Target& target);
+  void compare_and_swap(Update element, const void* origin, const void* compare, void* result, const Target& target);
 
   // Operations at the memory of `rank` (kAll: of anybody) that are not locally complete.
   static constexpr int kAll = -1;
@@ -137,8 +135,7 @@ class WindowEnd {
   // Asks whether those before are complete at the target, if that is not known.
   void flush(int rank);
   bool is_flushed(int rank) const {
-    return is_locally_complete(rank) &&
-           (rank == kAll ? unheard_ : aims_[static_cast<size_t>(rank)].unheard) == 0;
+    return is_locally_complete(rank) && (rank == kAll ? unheard_ : aims_[static_cast<size_t>(rank)].unheard) == 0;
   }
   // What has failed at a target since the last call: the first one's error.
   Error take_failure() { return std::exchange(failure_, {}); }
@@ -208,15 +205,14 @@ class WindowEnd {
 
   // origin.cpp
   Aim& aim(int rank) { return aims_[static_cast<size_t>(rank)]; }
-  void send(int rank, Message message, uint32_t serial = 0, const Bytes& bytes = {},
-            uint64_t signature = 0);
+  void send(int rank, Message message, uint32_t serial = 0, const Bytes& bytes = {}, uint64_t signature = 0);
   Access& begin_access(int rank, Done done);
   void end_access(Access& access);
   void over(int rank, Done done, Error error);
   void expect(Access& access, int64_t piece, Payload into);
   void supply(Access& access, int64_t piece, Payload from);
-  void update_long(Access& access, Update update, const Local& origin, const Local* result,
-                   OperationHead head, const Bytes& layout);
+  void update_long(Access& access, Update update, const Local& origin, const Local* result, OperationHead head,
+                   const Bytes& layout);
   void replied(uint32_t serial, const std::byte* data, int64_t bytes);
   void failed(uint32_t serial, Error error);
   static void describe(const Target& target, OperationHead& head, Bytes& layout);
@@ -225,19 +221,16 @@ class WindowEnd {
   void handle(const transport::Header& header, const std::byte* data);
   void serve(int origin, Message message, uint32_t serial, uint64_t mark, std::span<const std::byte> bytes);
   void refuse_lock(int origin);
-  void serve_put(int origin, uint32_t serial, const OperationHead& head, LayoutRef layout,
-                 const std::byte* data, bool good);
+  void serve_put(int origin, uint32_t serial, const OperationHead& head, LayoutRef layout, const std::byte* data,
+                 bool good);
   void serve_get(int origin, uint32_t serial, const OperationHead& head, LayoutRef layout);
   void serve_update(int origin, uint32_t serial, const OperationHead& head, LayoutRef layout,
                     std::span<const std::byte> data, bool good);
-  void apply(int origin, uint32_t serial, const OperationHead& head, const LayoutRef& layout,
-             const std::byte* data);
+  void apply(int origin, uint32_t serial, const OperationHead& head, const LayoutRef& layout, const std::byte* data);
   void run_updates(int origin);
   void long_update_over(LongUpdate& update);
-  void serve_compare(int origin, uint32_t serial, const OperationHead& head,
-                     std::span<const std::byte> data);
-  void compare_and_swap_here(int origin, uint32_t serial, const OperationHead& head,
-                             std::span<const std::byte> data);
+  void serve_compare(int origin, uint32_t serial, const OperationHead& head, std::span<const std::byte> data);
+  void compare_and_swap_here(int origin, uint32_t serial, const OperationHead& head, std::span<const std::byte> data);
   Payload place(const OperationHead& head, const LayoutRef& layout) const;
   bool is_attached(const OperationHead& head, const LayoutRef& layout, Layout::Run& missed) const;
   void refuse(int origin, uint32_t serial, const Layout::Run& missed);

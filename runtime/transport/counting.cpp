@@ -8,7 +8,9 @@ namespace {
 // of windows, news. Those of communicators are below.
 constexpr uint64_t kFirstOwnContext = ~uint64_t{15};
 
-bool counts(const Header& header) { return header.kind == Kind::message && header.context < kFirstOwnContext; }
+bool counts(const Header& header) {
+  return header.kind == Kind::message && header.context < kFirstOwnContext;
+}
 
 void add(Counting::Traffic& to, const Header& header) {
   ++to.messages;

@@ -52,15 +52,14 @@ int nameless_file(const NodeOptions& options, const Wiring& wiring) {
 
 std::unique_ptr<SharedMemory> attach(const NodeOptions& options, const Wiring& wiring) {
   if (!options.shared_memory || options.neighbours.size() < 2) return nullptr;
-  Result<std::unique_ptr<SharedMemory>> opened =
-      SharedMemory::open({.name = segment_name(options),
-                          .file = nameless_file(options, wiring),
-                          .processes = options.neighbours,
-                          .process = options.process,
-                          .read_peers = options.read_peers,
-                          .both_copy = options.both_copy,
-                          .slow_copy = options.slow_copy,
-                          .no_way = options.no_way});
+  Result<std::unique_ptr<SharedMemory>> opened = SharedMemory::open({.name = segment_name(options),
+                                                                     .file = nameless_file(options, wiring),
+                                                                     .processes = options.neighbours,
+                                                                     .process = options.process,
+                                                                     .read_peers = options.read_peers,
+                                                                     .both_copy = options.both_copy,
+                                                                     .slow_copy = options.slow_copy,
+                                                                     .no_way = options.no_way});
   if (opened) return *std::move(opened);
   say(note_of(options), "messages on this node go over UCX: {}", opened.error().message());
   return nullptr;
@@ -118,8 +117,7 @@ Result<std::unique_ptr<Node>> Node::open(const NodeOptions& options, const Wirin
     Result<std::unique_ptr<Ucx>> opened = Ucx::open(how);
     if (!opened) {
       Error problem = std::move(opened).error();
-      return options.ucx_is_told.empty() ? std::move(problem)
-                                         : std::move(problem).within(options.ucx_is_told);
+      return options.ucx_is_told.empty() ? std::move(problem) : std::move(problem).within(options.ucx_is_told);
     }
     ucx = *std::move(opened);
     return wiring.publish(ucx->address());
@@ -139,8 +137,8 @@ Result<std::unique_ptr<Node>> Node::open(const NodeOptions& options, const Wirin
   return std::unique_ptr<Node>(new Node(options, wiring, std::move(shared), std::move(ucx)));
 }
 
-Node::Node(const NodeOptions& options, const Wiring& wiring,
-           std::unique_ptr<SharedMemory> shared, std::unique_ptr<Ucx> ucx)
+Node::Node(const NodeOptions& options, const Wiring& wiring, std::unique_ptr<SharedMemory> shared,
+           std::unique_ptr<Ucx> ucx)
     : neighbours_(options.neighbours),
       shared_(std::move(shared)),
       ucx_options_(options.ucx),
@@ -151,9 +149,8 @@ Node::Node(const NodeOptions& options, const Wiring& wiring,
   if (ucx) ucx_ = add_line(std::move(ucx));
   if (ucx_ && !one_node) near_ = far_ = ucx_;
   epoll_event event{.events = EPOLLIN};
-  TUTTI_INVARIANT(
-      !shared_ || epoll_ctl(descriptor_, EPOLL_CTL_ADD, shared_->descriptor(), &event) == 0,
-      "epoll takes a transport's descriptor");
+  TUTTI_INVARIANT(!shared_ || epoll_ctl(descriptor_, EPOLL_CTL_ADD, shared_->descriptor(), &event) == 0,
+                  "epoll takes a transport's descriptor");
 }
 
 Node::~Node() {
@@ -289,12 +286,9 @@ void Node::discard(void* rendezvous) {
   ticket.from->discard(ticket.rendezvous);
 }
 
-std::unique_ptr<Area> Node::area_for(const AreaKey& key, const std::vector<int>& processes,
-                                     int rank) {
+std::unique_ptr<Area> Node::area_for(const AreaKey& key, const std::vector<int>& processes, int rank) {
   if (!shared_ || processes.size() < 2) return nullptr;
-  const auto is_here = [&](int process) {
-    return std::ranges::binary_search(neighbours_, process);
-  };
+  const auto is_here = [&](int process) { return std::ranges::binary_search(neighbours_, process); };
   if (!std::ranges::all_of(processes, is_here)) return nullptr;
   return shared_->area_for(key, processes, rank);
 }

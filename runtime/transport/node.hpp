@@ -24,9 +24,9 @@ struct NodeOptions {
   int job_size = 1;
   std::vector<int> neighbours;  // the job's processes on this node, ascending, mine among them
   bool shared_memory = true;
-  bool read_peers = true;  // SharedMemoryOptions::read_peers
-  bool both_copy = true;   // SharedMemoryOptions::both_copy
-  double slow_copy = Distance::kSlow;  // SharedMemoryOptions::slow_copy
+  bool read_peers = true;                                     // SharedMemoryOptions::read_peers
+  bool both_copy = true;                                      // SharedMemoryOptions::both_copy
+  double slow_copy = Distance::kSlow;                         // SharedMemoryOptions::slow_copy
   std::function<void(int process, const Error& why)> no_way;  // also over UCX
   bool one_place = false;  // the neighbours reach each other over the node's loopback device
   UcxOptions ucx;
@@ -142,8 +142,8 @@ class Node final : public Transport {
   // listens on the loopback device alone cannot be given more: where processes of other nodes come to be known,
   // another one is opened.
   std::vector<Line> lines_;
-  Ucx* ucx_ = nullptr;                         // to the own job
-  Ucx *near_ = nullptr, *far_ = nullptr;       // to other jobs
+  Ucx* ucx_ = nullptr;                    // to the own job
+  Ucx *near_ = nullptr, *far_ = nullptr;  // to other jobs
   const UcxOptions ucx_options_;
   const Ucx::AddressBook address_book_;  // of the own job
   std::unordered_map<int, Foreign> foreign_;

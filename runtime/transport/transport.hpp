@@ -28,11 +28,11 @@ enum class Kind : uint8_t {
 // Travels in front of every message, as it stands in memory (all ranks share one architecture).
 struct Header {
   uint64_t context = 0;
-  int32_t source = 0;      // rank in the communicator
+  int32_t source = 0;  // rank in the communicator
   int32_t tag = 0;
-  uint32_t serial = 0;     // of the collective call; 0 on users' channels
-  uint32_t order = 0;      // counts the messages from this process to that one
-  int32_t process = 0;     // process id of the sender
+  uint32_t serial = 0;  // of the collective call; 0 on users' channels
+  uint32_t order = 0;   // counts the messages from this process to that one
+  int32_t process = 0;  // process id of the sender
   Kind kind = Kind::message;
   uint8_t answer = 0;      // 1: the receiver answers with Kind::matched when it has matched
   uint16_t pattern = 0;    // on users' channels: of the types that are sent; 0: not to be compared

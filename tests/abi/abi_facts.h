@@ -3,7 +3,7 @@
  * Included by the generated programs, which define EXPECT(truth, text). */
 
 /* The numbers of types with a fixed size hold the logarithm of the size in bits 3 to 5. */
-static void expect_size(MPI_Datatype type, int size, const char *name) {
+static void expect_size(MPI_Datatype type, int size, const char* name) {
   EXPECT(1 << (((intptr_t)type >> 3) & 7) == size, name);
 }
 
@@ -12,12 +12,11 @@ static void abi_facts(void) {
   EXPECT(offsetof(MPI_Status, MPI_SOURCE) == 0, "MPI_SOURCE stands first");
   EXPECT(offsetof(MPI_Status, MPI_TAG) == 4, "MPI_TAG stands second");
   EXPECT(offsetof(MPI_Status, MPI_ERROR) == 8, "MPI_ERROR stands third");
-  EXPECT(sizeof(((MPI_Status *)0)->MPI_internal) == 20, "five hidden integers in MPI_Status");
-  EXPECT(sizeof(MPI_Aint) == sizeof(void *), "MPI_Aint holds an address");
+  EXPECT(sizeof(((MPI_Status*)0)->MPI_internal) == 20, "five hidden integers in MPI_Status");
+  EXPECT(sizeof(MPI_Aint) == sizeof(void*), "MPI_Aint holds an address");
   EXPECT(sizeof(MPI_Offset) == 8 && sizeof(MPI_Count) == 8, "offsets and counts have 64 bits");
   EXPECT((MPI_Aint)-1 < 0 && (MPI_Offset)-1 < 0 && (MPI_Count)-1 < 0, "they are signed");
-  EXPECT(sizeof(MPI_Comm) == sizeof(void *) && sizeof(MPI_Request) == sizeof(void *),
-         "handles are pointers");
+  EXPECT(sizeof(MPI_Comm) == sizeof(void*) && sizeof(MPI_Request) == sizeof(void*), "handles are pointers");
 
   EXPECT(MPI_VERSION == 5 && MPI_SUBVERSION == 0 && MPI_ABI_VERSION == 1, "versions");
   EXPECT((intptr_t)MPI_COMM_WORLD == 257 && (intptr_t)MPI_COMM_SELF == 258, "communicators");
@@ -29,8 +28,7 @@ static void abi_facts(void) {
   EXPECT(MPI_THREAD_SINGLE < MPI_THREAD_FUNNELED && MPI_THREAD_FUNNELED < MPI_THREAD_SERIALIZED &&
              MPI_THREAD_SERIALIZED < MPI_THREAD_MULTIPLE,
          "levels of thread support rise");
-  EXPECT(MPI_STATUS_IGNORE == NULL && MPI_BOTTOM == NULL && MPI_IN_PLACE != MPI_BOTTOM,
-         "special addresses");
+  EXPECT(MPI_STATUS_IGNORE == NULL && MPI_BOTTOM == NULL && MPI_IN_PLACE != MPI_BOTTOM, "special addresses");
 
   expect_size(MPI_INT8_T, 1, "MPI_INT8_T");
   expect_size(MPI_UINT16_T, 2, "MPI_UINT16_T");

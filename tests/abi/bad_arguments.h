@@ -6,8 +6,11 @@
 #include <string.h>
 
 static int done, wrong;
-static union { char bytes[4096]; void *aligned; } memory;
-static void *space = &memory;
+static union {
+  char bytes[4096];
+  void* aligned;
+} memory;
+static void* space = &memory;
 static MPI_Info info = MPI_INFO_NULL;
 static MPI_Datatype type = MPI_DATATYPE_NULL; /* never committed */
 static MPI_Comm comm = MPI_COMM_NULL;
@@ -33,7 +36,7 @@ MPI_File null_MPI_File = MPI_FILE_NULL;
 MPI_Session null_MPI_Session = MPI_SESSION_NULL;
 MPI_Info null_MPI_Info = MPI_INFO_NULL;
 
-static void expect(int code, int expected, const char *call, const char *function, const char *argument) {
+static void expect(int code, int expected, const char* call, const char* function, const char* argument) {
   char text[MPI_MAX_ERROR_STRING];
   int got = -1, length;
   ++done;
@@ -54,7 +57,7 @@ static void expect(int code, int expected, const char *call, const char *functio
 
 static void call_all(void);
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   int one = 1, sum = 0;
   MPI_Init(&argc, &argv);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);

@@ -8,16 +8,16 @@ static int bad = 0, done = 0;
 #define EXPECT(truth, what) (++done, (truth) ? (void)0 : (void)(++bad, printf("wrong: %s\n", what)))
 
 /* A handle that exists, the null handle, and a second one that must have another number. */
-#define THERE_AND_BACK(name, type, first, second, null)                              \
-  do {                                                                               \
-    MPI_Fint (*out)(type) = name##_c2f;                                              \
-    type (*back)(MPI_Fint) = name##_f2c;                                             \
-    EXPECT(name##_f2c(name##_c2f(first)) == (first), #name " there and back");       \
-    EXPECT(P##name##_f2c(P##name##_c2f(first)) == (first), "P" #name);               \
-    EXPECT(back(out(first)) == (first), #name " through pointers");                  \
-    EXPECT(name##_f2c(name##_c2f(null)) == (null), #name " of the null handle");     \
+#define THERE_AND_BACK(name, type, first, second, null)                               \
+  do {                                                                                \
+    MPI_Fint (*out)(type) = name##_c2f;                                               \
+    type (*back)(MPI_Fint) = name##_f2c;                                              \
+    EXPECT(name##_f2c(name##_c2f(first)) == (first), #name " there and back");        \
+    EXPECT(P##name##_f2c(P##name##_c2f(first)) == (first), "P" #name);                \
+    EXPECT(back(out(first)) == (first), #name " through pointers");                   \
+    EXPECT(name##_f2c(name##_c2f(null)) == (null), #name " of the null handle");      \
     EXPECT(out(first) != out(second) && out(first) != out(null), #name " is unique"); \
-    EXPECT(out(first) == name##_toint(first), #name "_c2f gives what _toint gives"); \
+    EXPECT(out(first) == name##_toint(first), #name "_c2f gives what _toint gives");  \
   } while (0)
 
 static void before_init(void) {
@@ -69,7 +69,7 @@ static void handles(void) {
 }
 
 /* What a program can see of a status must survive, also what only functions tell. */
-static void expect_status(const MPI_Status *status, const char *what) {
+static void expect_status(const MPI_Status* status, const char* what) {
   int count = -1, cancelled = -1;
   MPI_Get_count(status, MPI_INT, &count);
   MPI_Test_cancelled(status, &cancelled);
@@ -82,8 +82,8 @@ static void statuses(void) {
   MPI_Status status, back;
   MPI_Fint in_array[MPI_F_STATUS_SIZE], again[MPI_F_STATUS_SIZE] = {0};
   MPI_F08_status in_structure;
-  int (*to_fortran)(const MPI_Status *, MPI_Fint *) = MPI_Status_c2f;
-  int (*from_fortran)(const MPI_Fint *, MPI_Status *) = MPI_Status_f2c;
+  int (*to_fortran)(const MPI_Status*, MPI_Fint*) = MPI_Status_c2f;
+  int (*from_fortran)(const MPI_Fint*, MPI_Status*) = MPI_Status_f2c;
   MPI_Sendrecv(sent, 3, MPI_INT, 0, 17, got, 4, MPI_INT, 0, 17, MPI_COMM_WORLD, &status);
   status.MPI_ERROR = 99;
   code = to_fortran(&status, in_array);
@@ -94,7 +94,8 @@ static void statuses(void) {
   expect_status(&back, "c to f to c");
 
   MPI_Status_c2f08(&status, &in_structure);
-  EXPECT(in_structure.MPI_SOURCE == 0 && in_structure.MPI_TAG == 17 && in_structure.MPI_ERROR == 99, "MPI_Status_c2f08");
+  EXPECT(in_structure.MPI_SOURCE == 0 && in_structure.MPI_TAG == 17 && in_structure.MPI_ERROR == 99,
+         "MPI_Status_c2f08");
   MPI_Status_set_elements(&back, MPI_INT, 0);
   MPI_Status_f082c(&in_structure, &back);
   expect_status(&back, "c to f08 to c");
@@ -110,7 +111,7 @@ static void statuses(void) {
   EXPECT(MPI_Status_f2c(MPI_F_STATUS_IGNORE, &back) == MPI_ERR_ARG, "no status of Fortran's to convert");
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   before_init();
   MPI_Init(&argc, &argv);
   handles();

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-int main(int argc, char **argv) {
-  const char *mistake = argc > 1 ? argv[1] : "";
+int main(int argc, char** argv) {
+  const char* mistake = argc > 1 ? argv[1] : "";
   int x = 0;
   if (!strcmp(mistake, "before")) MPI_Send(&x, 1, MPI_INT, 0, 0, MPI_COMM_WORLD);
   MPI_Init(&argc, &argv);

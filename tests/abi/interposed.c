@@ -4,7 +4,7 @@
 #include <mpi.h>
 #include <stdio.h>
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   int rank, size, i, sum = 0, got = 0;
   MPI_Request request;
   MPI_Comm twin;
@@ -18,8 +18,8 @@ int main(int argc, char **argv) {
     if (got != i) return 1;
   }
   for (i = 0; i < 2; ++i) MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-  MPI_Sendrecv(&rank, 1, MPI_INT, (rank + 1) % size, 9, &got, 1, MPI_INT, (rank + size - 1) % size, 9,
-               MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  MPI_Sendrecv(&rank, 1, MPI_INT, (rank + 1) % size, 9, &got, 1, MPI_INT, (rank + size - 1) % size, 9, MPI_COMM_WORLD,
+               MPI_STATUS_IGNORE);
   MPI_Comm_dup(MPI_COMM_WORLD, &twin);
   MPI_Barrier(twin);
   MPI_Bcast(&got, 1, MPI_INT, 0, twin);

@@ -6,13 +6,12 @@
 
 static int sends, allreduces;
 
-int MPI_Send(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
+int MPI_Send(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
   ++sends;
   return PMPI_Send(buf, count, datatype, dest, tag, comm);
 }
 
-int MPI_Allreduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op,
-                  MPI_Comm comm) {
+int MPI_Allreduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
   ++allreduces;
   return PMPI_Allreduce(sendbuf, recvbuf, count, datatype, op, comm);
 }

@@ -6,7 +6,7 @@
 #include <string.h>
 
 static int done, wrong;
-static MPI_Count zeros[64]; /* counts, displacements, positions */
+static MPI_Count zeros[64];   /* counts, displacements, positions */
 static MPI_Datatype types[2]; /* of as many edges as the ring has */
 static MPI_Request request, other;
 static MPI_Message message;
@@ -14,7 +14,7 @@ static MPI_Win win;
 static MPI_File file;
 static MPI_Comm ring; /* each side of the one rank is its own neighbour */
 
-static void legal(int code, const char *call) {
+static void legal(int code, const char* call) {
   char text[MPI_MAX_ERROR_STRING];
   int length;
   ++done;
@@ -25,17 +25,17 @@ static void legal(int code, const char *call) {
 }
 #define LEGAL(call) legal((call), #call)
 
-static void name(int code, const char *found, int length, const char *expected) {
+static void name(int code, const char* found, int length, const char* expected) {
   ++done;
   if (code == MPI_SUCCESS && !strcmp(found, expected) && length == (int)strlen(expected)) return;
   ++wrong;
   printf("wrong: %s is called '%s' (%d characters), code %d\n", expected, found, length, code);
 }
-#define NAME_OF(get, handle, expected)                     \
-  do {                                                     \
-    char found_[MPI_MAX_OBJECT_NAME] = "?";                \
+#define NAME_OF(get, handle, expected)                       \
+  do {                                                       \
+    char found_[MPI_MAX_OBJECT_NAME] = "?";                  \
     int length_ = -1, code_ = get(handle, found_, &length_); \
-    name(code_, found_, length_, expected);                \
+    name(code_, found_, length_, expected);                  \
   } while (0)
 #define NAME(type, expected) NAME_OF(MPI_Type_get_name, type, expected)
 
@@ -43,9 +43,10 @@ static int numbers[8], number, elements; /* how many there are in each message *
 static char box[64];
 static const int one_ints[] = {1, 1};
 static const MPI_Count one_counts[] = {1, 1};
-static MPI_Datatype from_absolute, to_absolute, from_absolutes[2], to_absolutes[2]; /* numbers[0] and numbers[4]: a ring has two */
+static MPI_Datatype from_absolute, to_absolute, from_absolutes[2],
+    to_absolutes[2]; /* numbers[0] and numbers[4]: a ring has two */
 
-static void absolute(int *at, MPI_Datatype *type, MPI_Datatype *types) {
+static void absolute(int* at, MPI_Datatype* type, MPI_Datatype* types) {
   const int one = 1;
   MPI_Aint address;
   MPI_Get_address(at, &address);
@@ -60,18 +61,22 @@ static void clear(int how_many) {
   types[0] = types[1] = MPI_INT;
   request = other = MPI_REQUEST_NULL;
 }
+// clang-format off
 static void expect_message(void) { MPI_Irecv(&number, elements, MPI_INT, 0, 0, MPI_COMM_SELF, &other); }
 static void send_message(void) { MPI_Isend(&number, elements, MPI_INT, 0, 0, MPI_COMM_SELF, &other); }
 static void match_message(void) { MPI_Mprobe(0, 0, MPI_COMM_SELF, &message, MPI_STATUS_IGNORE); }
 static void run_request(void) { LEGAL(MPI_Wait(&request, MPI_STATUS_IGNORE)); }
+// clang-format on
 static void run_init(void) {
   LEGAL(MPI_Start(&request));
   run_request();
   LEGAL(MPI_Request_free(&request));
 }
 static void run_partitioned(int sends) {
-  if (sends) LEGAL(MPI_Precv_init(&number, 1, elements, MPI_INT, 0, 0, MPI_COMM_SELF, MPI_INFO_NULL, &other));
-  else LEGAL(MPI_Psend_init(&number, 1, elements, MPI_INT, 0, 0, MPI_COMM_SELF, MPI_INFO_NULL, &other));
+  if (sends)
+    LEGAL(MPI_Precv_init(&number, 1, elements, MPI_INT, 0, 0, MPI_COMM_SELF, MPI_INFO_NULL, &other));
+  else
+    LEGAL(MPI_Psend_init(&number, 1, elements, MPI_INT, 0, 0, MPI_COMM_SELF, MPI_INFO_NULL, &other));
   LEGAL(MPI_Start(&request));
   LEGAL(MPI_Start(&other));
   LEGAL(MPI_Pready(0, sends ? request : other));
@@ -80,7 +85,9 @@ static void run_partitioned(int sends) {
   LEGAL(MPI_Request_free(&request));
   LEGAL(MPI_Request_free(&other));
 }
-static void run_other(void) { LEGAL(MPI_Wait(&other, MPI_STATUS_IGNORE)); }
+static void run_other(void) {
+  LEGAL(MPI_Wait(&other, MPI_STATUS_IGNORE));
+}
 
 static void call_all(void);
 static void name_all(void);
@@ -145,7 +152,7 @@ static void empty_arrays(void) {
 
 static void memory(void) {
   int found, flag, data[3] = {1, 2, 3}, position = 0;
-  void *address;
+  void* address;
   MPI_Win empty;
   MPI_Datatype absolute;
   MPI_Aint at;

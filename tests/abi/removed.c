@@ -8,7 +8,7 @@
 static int bad = 0, done = 0;
 #define EXPECT(truth, what) (++done, (truth) ? (void)0 : (void)(++bad, printf("wrong: %s\n", what)))
 
-static void expect_bounds(MPI_Datatype type, MPI_Aint lower, MPI_Aint upper, const char *what) {
+static void expect_bounds(MPI_Datatype type, MPI_Aint lower, MPI_Aint upper, const char* what) {
   MPI_Aint lb = -99, ub = -99, extent = -99;
   MPI_Type_lb(type, &lb);
   MPI_Type_ub(type, &ub);
@@ -23,7 +23,7 @@ static void expect_bounds(MPI_Datatype type, MPI_Aint lower, MPI_Aint upper, con
 static void addresses(void) {
   int pair[2];
   MPI_Aint first = 0, second = 0;
-  int (*address)(void *, MPI_Aint *) = MPI_Address;
+  int (*address)(void*, MPI_Aint*) = MPI_Address;
   MPI_Address(&pair[0], &first);
   address(&pair[1], &second);
   EXPECT(second - first == (MPI_Aint)sizeof(int), "MPI_Address");
@@ -145,13 +145,13 @@ static void structures(void) {
 }
 
 static int heard = 0;
-static void hear(MPI_Comm *comm, int *code, ...) {
+static void hear(MPI_Comm* comm, int* code, ...) {
   (void)comm;
   MPI_Error_class(*code, &heard);
 }
 
 static void errors(void) {
-  MPI_Handler_function *const function = hear;
+  MPI_Handler_function* const function = hear;
   MPI_Errhandler handler, got;
   MPI_Datatype type;
   MPI_Errhandler_create(function, &handler);
@@ -175,16 +175,21 @@ static void combiners(void) {
   switch (code) {
     case MPI_COMBINER_HVECTOR_INTEGER:
     case MPI_COMBINER_HINDEXED_INTEGER:
-    case MPI_COMBINER_STRUCT_INTEGER: old = 1; break;
+    case MPI_COMBINER_STRUCT_INTEGER:
+      old = 1;
+      break;
     case MPI_COMBINER_HVECTOR:
     case MPI_COMBINER_HINDEXED:
-    case MPI_COMBINER_STRUCT: break;
-    default: old = 1; break;
+    case MPI_COMBINER_STRUCT:
+      break;
+    default:
+      old = 1;
+      break;
   }
   EXPECT(old == 0, "combiners differ");
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   addresses();
   types();

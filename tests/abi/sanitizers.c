@@ -29,9 +29,9 @@ static void count(void) {
   for (i = 0; i < 1000; i++) shared[i]++;
 }
 
-static void *other_thread(void *racy) {
+static void* other_thread(void* racy) {
   int round;
-  if (racy) count();  /* nothing orders this and the other thread's below: all that they do in MPI is later */
+  if (racy) count(); /* nothing orders this and the other thread's below: all that they do in MPI is later */
   for (round = 0; round < 20; round++) ring(second, 10 + round * 100, round);
   return NULL;
 }
@@ -52,13 +52,13 @@ static void again(void) {
   MPI_Session_finalize(&session);
 }
 
-int main(int argc, char **argv) {
-  const char *const fault = argc > 1 ? argv[1] : "";
+int main(int argc, char** argv) {
+  const char* const fault = argc > 1 ? argv[1] : "";
   int provided, sum = 0, put = 0, round;
   pthread_t thread;
   MPI_Datatype pair;
   MPI_Win win;
-  int *memory;
+  int* memory;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
@@ -84,13 +84,13 @@ int main(int argc, char **argv) {
   MPI_Win_free(&win);
   MPI_Comm_free(&second);
   if (strcmp(fault, "leak") == 0) {
-    char *volatile lost = malloc(123);
+    char* volatile lost = malloc(123);
     lost[0] = 1;
     lost = NULL;
   }
   if (strcmp(fault, "overflow") == 0) {
     volatile int at = 5;
-    char *const four = calloc(4, 1);
+    char* const four = calloc(4, 1);
     four[at] = 1;
     free(four);
   }

@@ -24,7 +24,9 @@ void* operator new(size_t bytes) {
   if (memory) allocated_bytes -= static_cast<int64_t>(malloc_usable_size(memory));
   std::free(memory);
 }
-void operator delete(void* memory, size_t) noexcept { operator delete(memory); }
+void operator delete(void* memory, size_t) noexcept {
+  operator delete(memory);
+}
 
 // What is allocated since it was made: what is left of it, and the most of it that there was at once.
 class Allocated {

@@ -18,8 +18,7 @@ namespace fs = std::filesystem;
 
 class DeadFolders : public testing::Test {
  protected:
-  DeadFolders()
-      : base_(fs::path(testing::TempDir()) / ("dead_folders." + std::to_string(::getpid()))) {
+  DeadFolders() : base_(fs::path(testing::TempDir()) / ("dead_folders." + std::to_string(::getpid()))) {
     fs::create_directories(base_ / "tmp");
     fs::create_directories(base_ / "shm");
   }

@@ -28,7 +28,8 @@ class Connections : public ::testing::TestWithParam<int> {
     if (GetParam() == AF_INET6) ::setsockopt(listener_, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
     sockaddr_storage any{};
     any.ss_family = static_cast<sa_family_t>(GetParam());
-    if (listener_ < 0 || ::bind(listener_, reinterpret_cast<sockaddr*>(&any), size_) != 0 || ::listen(listener_, 8) != 0)
+    if (listener_ < 0 || ::bind(listener_, reinterpret_cast<sockaddr*>(&any), size_) != 0 ||
+        ::listen(listener_, 8) != 0)
       GTEST_SKIP() << "no sockets of this family";
     ::getsockname(listener_, reinterpret_cast<sockaddr*>(&here_), &size_);
   }
@@ -168,7 +169,9 @@ TEST(PeerOwner, OfTooManyTheOldestOfTheMostGoes) {
   EXPECT_EQ(one_too_many(guests({"a", "a", "another user"}, 0ms)), 2u);
 }
 
-TEST(PeerOwner, IsToldHere) { EXPECT_TRUE(peers_are_told()); }
+TEST(PeerOwner, IsToldHere) {
+  EXPECT_TRUE(peers_are_told());
+}
 
 TEST(PeerOwner, OfSocketsInTheFileSystem) {
   int both[2];

@@ -9,8 +9,7 @@ namespace tutti {
 namespace {
 
 TEST(Printable, TextStaysAsItIs) {
-  for (const char* text : {"", "plain", "a b", "Zürich, Łódź, 東京, 🎼", "tab\\n"})
-    EXPECT_EQ(printable(text), text);
+  for (const char* text : {"", "plain", "a b", "Zürich, Łódź, 東京, 🎼", "tab\\n"}) EXPECT_EQ(printable(text), text);
 }
 
 TEST(Printable, WhatATerminalObeysIsShown) {

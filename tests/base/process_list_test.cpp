@@ -176,7 +176,7 @@ TEST(NodeLayout, HoweverRanksAreDealtOut) {
   expect_layout({9, 9, 9, 1, 1, 1, 2});        // the last one shorter
   expect_layout({0, 1, 2, 0, 1, 2});           // in turn
   expect_layout({0, 1, 2, 0, 1});
-  expect_layout({0, 0, 1, 1, 1, 2});           // a fuller one in the middle
+  expect_layout({0, 0, 1, 1, 1, 2});  // a fuller one in the middle
   expect_layout({0, 1, 1, 0, 2, 0});
   std::mt19937 random(3);
   for (int turn = 0; turn < 100; ++turn) {

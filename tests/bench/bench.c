@@ -45,8 +45,7 @@ double agree(double mine) {
     MPI_Recv(&theirs, 1, MPI_DOUBLE, peer, kAgreeTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     if (theirs > mine) mine = theirs;
   }
-  for (int peer = 1; peer < world_size; ++peer)
-    MPI_Send(&mine, 1, MPI_DOUBLE, peer, kAgreeTag, MPI_COMM_WORLD);
+  for (int peer = 1; peer < world_size; ++peer) MPI_Send(&mine, 1, MPI_DOUBLE, peer, kAgreeTag, MPI_COMM_WORLD);
   return mine;
 }
 
@@ -110,16 +109,14 @@ static void print_batches(void) {
   for (int i = 0; i < batches.count; ++i) {
     const double before = batches.line[i], after = batches.line[i + 1];
     const int steady = before < kSteady * after && after < kSteady * before;
-    printf("%s%.3g:%.4g", i ? "," : "", steady ? 0.5 * (before + after) : 0,
-           batches.took[i] / batches.quartile);
+    printf("%s%.3g:%.4g", i ? "," : "", steady ? 0.5 * (before + after) : 0, batches.took[i] / batches.quartile);
   }
 }
 
 void* room(size_t bytes) {
   void* memory = NULL;
   if (posix_memalign(&memory, 4096, bytes ? bytes : 1) != 0) {
-    fprintf(stderr, "bench: there are no %zu bytes of memory; leave out the largest sizes\n",
-            bytes);
+    fprintf(stderr, "bench: there are no %zu bytes of memory; leave out the largest sizes\n", bytes);
     MPI_Abort(MPI_COMM_WORLD, 1);
   }
   memset(memory, 0, bytes ? bytes : 1);
@@ -135,7 +132,8 @@ int refuse(Outcome* out, const char* sentence, ...) {
 }
 
 static const Measure* measure_named(const char* name) {
-  const Measure* const tables[] = {kP2p, kCollectives, kFresh, kGroups, kPartitioned, kJobs, kProgress, kFiles, kFaults};
+  const Measure* const tables[] = {kP2p,  kCollectives, kFresh, kGroups, kPartitioned,
+                                   kJobs, kProgress,    kFiles, kFaults};
   for (size_t t = 0; t < sizeof tables / sizeof *tables; ++t)
     for (const Measure* m = tables[t]; m->name; ++m)
       if (strcmp(m->name, name) == 0) return m;
@@ -231,12 +229,9 @@ static int usage(void) {
 int main(int argc, char** argv) {
   const char* mode = argc > 1 ? argv[1] : "";
   program_path = argv[0];
-  if (strcmp(mode, "line") == 0 && argc == 4)
-    return print_line_latency(atoi(argv[2]), atoi(argv[3]));
-  const int known = (strcmp(mode, "hello") == 0 && argc == 2) ||
-                    (strcmp(mode, "child") == 0 && argc == 2) ||
-                    (strcmp(mode, "memory") == 0 && argc == 3) ||
-                    (strcmp(mode, "cells") == 0 && argc >= 4);
+  if (strcmp(mode, "line") == 0 && argc == 4) return print_line_latency(atoi(argv[2]), atoi(argv[3]));
+  const int known = (strcmp(mode, "hello") == 0 && argc == 2) || (strcmp(mode, "child") == 0 && argc == 2) ||
+                    (strcmp(mode, "memory") == 0 && argc == 3) || (strcmp(mode, "cells") == 0 && argc >= 4);
   if (!known) return usage();
 
   MPI_Init(&argc, &argv);

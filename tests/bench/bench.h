@@ -43,7 +43,7 @@ typedef int (*Batch)(void* context, int calls);
 int sample(Batch batch, void* context, double* seconds);
 
 double median(double* values, int count); /* sorts them */
-void* room(size_t bytes); /* page-aligned, written once; ends the job if there is none */
+void* room(size_t bytes);                 /* page-aligned, written once; ends the job if there is none */
 int refuse(Outcome* out, const char* sentence, ...) __attribute__((format(printf, 2, 3)));
 
 /* --- collectives, which progress.c starts too --- */

@@ -56,74 +56,64 @@ static int iexscan(Buffers* b, MPI_Request* r) {
   return MPI_Iexscan(b->in, b->out, b->count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, r);
 }
 static int gather(Buffers* b) {
-  return MPI_Gather(b->in, b->count, MPI_DOUBLE, b->out, b->count, MPI_DOUBLE, b->root,
-                    MPI_COMM_WORLD);
+  return MPI_Gather(b->in, b->count, MPI_DOUBLE, b->out, b->count, MPI_DOUBLE, b->root, MPI_COMM_WORLD);
 }
 static int igather(Buffers* b, MPI_Request* r) {
-  return MPI_Igather(b->in, b->count, MPI_DOUBLE, b->out, b->count, MPI_DOUBLE, b->root,
-                     MPI_COMM_WORLD, r);
+  return MPI_Igather(b->in, b->count, MPI_DOUBLE, b->out, b->count, MPI_DOUBLE, b->root, MPI_COMM_WORLD, r);
 }
 static int gatherv(Buffers* b) {
-  return MPI_Gatherv(b->in, b->count, MPI_DOUBLE, b->out, b->counts, b->places, MPI_DOUBLE, b->root,
-                     MPI_COMM_WORLD);
+  return MPI_Gatherv(b->in, b->count, MPI_DOUBLE, b->out, b->counts, b->places, MPI_DOUBLE, b->root, MPI_COMM_WORLD);
 }
 static int igatherv(Buffers* b, MPI_Request* r) {
-  return MPI_Igatherv(b->in, b->count, MPI_DOUBLE, b->out, b->counts, b->places, MPI_DOUBLE,
-                      b->root, MPI_COMM_WORLD, r);
+  return MPI_Igatherv(b->in, b->count, MPI_DOUBLE, b->out, b->counts, b->places, MPI_DOUBLE, b->root, MPI_COMM_WORLD,
+                      r);
 }
 static int scatter(Buffers* b) {
-  return MPI_Scatter(b->in, b->count, MPI_DOUBLE, b->out, b->count, MPI_DOUBLE, b->root,
-                     MPI_COMM_WORLD);
+  return MPI_Scatter(b->in, b->count, MPI_DOUBLE, b->out, b->count, MPI_DOUBLE, b->root, MPI_COMM_WORLD);
 }
 static int iscatter(Buffers* b, MPI_Request* r) {
-  return MPI_Iscatter(b->in, b->count, MPI_DOUBLE, b->out, b->count, MPI_DOUBLE, b->root,
-                      MPI_COMM_WORLD, r);
+  return MPI_Iscatter(b->in, b->count, MPI_DOUBLE, b->out, b->count, MPI_DOUBLE, b->root, MPI_COMM_WORLD, r);
 }
 static int scatterv(Buffers* b) {
-  return MPI_Scatterv(b->in, b->counts, b->places, MPI_DOUBLE, b->out, b->count, MPI_DOUBLE,
-                      b->root, MPI_COMM_WORLD);
+  return MPI_Scatterv(b->in, b->counts, b->places, MPI_DOUBLE, b->out, b->count, MPI_DOUBLE, b->root, MPI_COMM_WORLD);
 }
 static int iscatterv(Buffers* b, MPI_Request* r) {
-  return MPI_Iscatterv(b->in, b->counts, b->places, MPI_DOUBLE, b->out, b->count, MPI_DOUBLE,
-                       b->root, MPI_COMM_WORLD, r);
+  return MPI_Iscatterv(b->in, b->counts, b->places, MPI_DOUBLE, b->out, b->count, MPI_DOUBLE, b->root, MPI_COMM_WORLD,
+                       r);
 }
 static int allgather(Buffers* b) {
   return MPI_Allgather(b->in, b->count, MPI_DOUBLE, b->out, b->count, MPI_DOUBLE, MPI_COMM_WORLD);
 }
 static int iallgather(Buffers* b, MPI_Request* r) {
-  return MPI_Iallgather(b->in, b->count, MPI_DOUBLE, b->out, b->count, MPI_DOUBLE, MPI_COMM_WORLD,
-                        r);
+  return MPI_Iallgather(b->in, b->count, MPI_DOUBLE, b->out, b->count, MPI_DOUBLE, MPI_COMM_WORLD, r);
 }
 static int allgatherv(Buffers* b) {
-  return MPI_Allgatherv(b->in, b->count, MPI_DOUBLE, b->out, b->counts, b->places, MPI_DOUBLE,
-                        MPI_COMM_WORLD);
+  return MPI_Allgatherv(b->in, b->count, MPI_DOUBLE, b->out, b->counts, b->places, MPI_DOUBLE, MPI_COMM_WORLD);
 }
 static int iallgatherv(Buffers* b, MPI_Request* r) {
-  return MPI_Iallgatherv(b->in, b->count, MPI_DOUBLE, b->out, b->counts, b->places, MPI_DOUBLE,
-                         MPI_COMM_WORLD, r);
+  return MPI_Iallgatherv(b->in, b->count, MPI_DOUBLE, b->out, b->counts, b->places, MPI_DOUBLE, MPI_COMM_WORLD, r);
 }
 static int alltoall(Buffers* b) {
   return MPI_Alltoall(b->in, b->count, MPI_DOUBLE, b->out, b->count, MPI_DOUBLE, MPI_COMM_WORLD);
 }
 static int ialltoall(Buffers* b, MPI_Request* r) {
-  return MPI_Ialltoall(b->in, b->count, MPI_DOUBLE, b->out, b->count, MPI_DOUBLE, MPI_COMM_WORLD,
-                       r);
+  return MPI_Ialltoall(b->in, b->count, MPI_DOUBLE, b->out, b->count, MPI_DOUBLE, MPI_COMM_WORLD, r);
 }
 static int alltoallv(Buffers* b) {
-  return MPI_Alltoallv(b->in, b->counts, b->places, MPI_DOUBLE, b->out, b->counts, b->places,
-                       MPI_DOUBLE, MPI_COMM_WORLD);
+  return MPI_Alltoallv(b->in, b->counts, b->places, MPI_DOUBLE, b->out, b->counts, b->places, MPI_DOUBLE,
+                       MPI_COMM_WORLD);
 }
 static int ialltoallv(Buffers* b, MPI_Request* r) {
-  return MPI_Ialltoallv(b->in, b->counts, b->places, MPI_DOUBLE, b->out, b->counts, b->places,
-                        MPI_DOUBLE, MPI_COMM_WORLD, r);
+  return MPI_Ialltoallv(b->in, b->counts, b->places, MPI_DOUBLE, b->out, b->counts, b->places, MPI_DOUBLE,
+                        MPI_COMM_WORLD, r);
 }
 static int alltoallw(Buffers* b) {
-  return MPI_Alltoallw(b->in, b->counts, b->byte_places, b->types, b->out, b->counts,
-                       b->byte_places, b->types, MPI_COMM_WORLD);
+  return MPI_Alltoallw(b->in, b->counts, b->byte_places, b->types, b->out, b->counts, b->byte_places, b->types,
+                       MPI_COMM_WORLD);
 }
 static int ialltoallw(Buffers* b, MPI_Request* r) {
-  return MPI_Ialltoallw(b->in, b->counts, b->byte_places, b->types, b->out, b->counts,
-                        b->byte_places, b->types, MPI_COMM_WORLD, r);
+  return MPI_Ialltoallw(b->in, b->counts, b->byte_places, b->types, b->out, b->counts, b->byte_places, b->types,
+                        MPI_COMM_WORLD, r);
 }
 
 /* --- what stands in a block of the result after one call with root 0; negative: not this rank's
@@ -265,8 +255,8 @@ static void check(const Work* w, Outcome* out) {
     for (int i = 0; expected >= 0 && i < b->count; ++i) {
       const double found = result[b->count * block + i];
       if (found == expected) continue;
-      refuse(out, "wrong result: rank %d, block %d, element %d is %g, should be %g", world_rank,
-             block, i, found, expected);
+      refuse(out, "wrong result: rank %d, block %d, element %d is %g, should be %g", world_rank, block, i, found,
+             expected);
       return;
     }
   }

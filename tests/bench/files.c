@@ -16,9 +16,9 @@ static const double kComputes = 0.2;          /* seconds */
 typedef struct Files {
   MPI_File file;
   char* data;
-  size_t bytes;    /* of a piece */
-  size_t each;     /* moved by a call of each rank */
-  MPI_Offset next; /* of this rank's calls, in bytes of its view */
+  size_t bytes;     /* of a piece */
+  size_t each;      /* moved by a call of each rank */
+  MPI_Offset next;  /* of this rank's calls, in bytes of its view */
   MPI_Offset begin; /* of its part */
   int writes, together;
 } Files;
@@ -37,9 +37,9 @@ static int many(void* context, int calls) {
     MPI_Status status;
     const MPI_Offset at = f->begin + f->next;
     const int n = (int)f->each;
-    const int error = f->writes ? f->together ? MPI_File_write_at_all(f->file, at, f->data, n, MPI_BYTE, &status)
-                                              : MPI_File_write_at(f->file, at, f->data, n, MPI_BYTE, &status)
-                      : f->together ? MPI_File_read_at_all(f->file, at, f->data, n, MPI_BYTE, &status)
+    const int error = f->writes     ? f->together ? MPI_File_write_at_all(f->file, at, f->data, n, MPI_BYTE, &status)
+                                                  : MPI_File_write_at(f->file, at, f->data, n, MPI_BYTE, &status)
+                          : f->together ? MPI_File_read_at_all(f->file, at, f->data, n, MPI_BYTE, &status)
                                     : MPI_File_read_at(f->file, at, f->data, n, MPI_BYTE, &status);
     if (error != MPI_SUCCESS) return error;
     int moved = 0;
@@ -56,7 +56,8 @@ static int set_turns(Files* f) {
   MPI_Type_contiguous((int)f->bytes, MPI_BYTE, &piece);
   MPI_Type_create_resized(piece, 0, (MPI_Aint)f->bytes * world_size, &tile);
   MPI_Type_commit(&tile);
-  const int error = MPI_File_set_view(f->file, (MPI_Offset)f->bytes * world_rank, MPI_BYTE, tile, "native", MPI_INFO_NULL);
+  const int error =
+      MPI_File_set_view(f->file, (MPI_Offset)f->bytes * world_rank, MPI_BYTE, tile, "native", MPI_INFO_NULL);
   MPI_Type_free(&piece);
   MPI_Type_free(&tile);
   return error;
@@ -184,6 +185,7 @@ static int run_open(const Measure* self, size_t bytes, Outcome* out) {
   return error;
 }
 
+// clang-format off
 const Measure kFiles[] = {
     {"shm.write", run_moves, NULL},          {"shm.read", run_moves, NULL},
     {"shm.write_all", run_moves, NULL},      {"shm.read_all", run_moves, NULL},
@@ -199,3 +201,4 @@ const Measure kFiles[] = {
     {"shm.open", run_open, NULL},            {"disk.open", run_open, NULL},
     {NULL, NULL, NULL},
 };
+// clang-format on

@@ -14,8 +14,8 @@ typedef struct {
   const char* name;
   int in_all, out_all; /* blocks for all ranks, not one */
 } Blocks;
-static const Blocks kBlocks[] = {{"alltoall", 1, 1}, {"scatter", 1, 0}, {"allgather", 0, 1}, {"gather", 0, 1},
-    {"reduce_scatter", 1, 0}};
+static const Blocks kBlocks[] = {
+    {"alltoall", 1, 1}, {"scatter", 1, 0}, {"allgather", 0, 1}, {"gather", 0, 1}, {"reduce_scatter", 1, 0}};
 
 typedef struct Fresh {
   int (*once)(struct Fresh*);
@@ -118,11 +118,15 @@ static int run_fresh(const Measure* self, size_t bytes, Outcome* out) {
 }
 
 const Measure kFresh[] = {
-    {"fresh.latency", run_fresh, NULL},  {"fresh.exchange", run_fresh, NULL},
+    {"fresh.latency", run_fresh, NULL},
+    {"fresh.exchange", run_fresh, NULL},
     {"fresh.bcast", run_fresh, NULL},
-    {"fresh.reduce", run_fresh, NULL},   {"fresh.allreduce", run_fresh, NULL},
+    {"fresh.reduce", run_fresh, NULL},
+    {"fresh.allreduce", run_fresh, NULL},
     {"fresh.reduce_scatter", run_fresh, NULL},
-    {"fresh.gather", run_fresh, NULL},   {"fresh.scatter", run_fresh, NULL},
-    {"fresh.allgather", run_fresh, NULL}, {"fresh.alltoall", run_fresh, NULL},
+    {"fresh.gather", run_fresh, NULL},
+    {"fresh.scatter", run_fresh, NULL},
+    {"fresh.allgather", run_fresh, NULL},
+    {"fresh.alltoall", run_fresh, NULL},
     {NULL, NULL, NULL},
 };

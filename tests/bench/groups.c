@@ -19,7 +19,9 @@ typedef struct {
 
 enum { kNeighbours = 4, kTag = 5 };
 
-static double given(int rank, int block) { return rank * 100 + block; }
+static double given(int rank, int block) {
+  return rank * 100 + block;
+}
 
 static int fill(Groups* g, size_t bytes, int blocks) {
   g->count = (int)(bytes / sizeof(double));
@@ -63,7 +65,8 @@ static int neighbor_allgather(Groups* g) {
 }
 static int ineighbor_alltoall(Groups* g) {
   MPI_Request request;
-  const int error = MPI_Ineighbor_alltoall(g->in, g->count, MPI_DOUBLE, g->out, g->count, MPI_DOUBLE, g->comm, &request);
+  const int error =
+      MPI_Ineighbor_alltoall(g->in, g->count, MPI_DOUBLE, g->out, g->count, MPI_DOUBLE, g->comm, &request);
   return error == MPI_SUCCESS ? MPI_Wait(&request, MPI_STATUS_IGNORE) : error;
 }
 
@@ -109,7 +112,8 @@ static void check_halves(const Groups* g, int (*call)(Groups*), Outcome* out) {
   const int half = world_size / 2, first = g->side ? 0 : half;
   double sum = 0;
   if (call == inter_bcast && g->side) check_block(g, 0, given(0, 0), out);
-  for (int r = 0; r < world_size - half; ++r) sum += first + r < (g->side ? half : world_size) ? given(first + r, 0) : 0;
+  for (int r = 0; r < world_size - half; ++r)
+    sum += first + r < (g->side ? half : world_size) ? given(first + r, 0) : 0;
   if (call == inter_allreduce) check_block(g, 0, sum, out);
   if (call == inter_alltoall) check_block(g, 0, given(first, g->local), out);
 }
@@ -151,7 +155,8 @@ static int run_groups(const Measure* self, size_t bytes, Outcome* out) {
   return error;
 }
 
-static const Kind kNeighborAlltoall = {make_grid, neighbor_alltoall}, kNeighborAllgather = {make_grid, neighbor_allgather},
+static const Kind kNeighborAlltoall = {make_grid, neighbor_alltoall},
+                  kNeighborAllgather = {make_grid, neighbor_allgather},
                   kIneighborAlltoall = {make_grid, ineighbor_alltoall}, kInterBcast = {make_halves, inter_bcast},
                   kInterAllreduce = {make_halves, inter_allreduce}, kInterAlltoall = {make_halves, inter_alltoall};
 

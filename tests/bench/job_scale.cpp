@@ -98,8 +98,7 @@ NodeTask made_up(int ranks, bool by_node) {
   task.allocation_slots = task.map.slots;
   std::vector<RankPlace> places;
   for (int r = 0; r < ranks; ++r)
-    places.push_back(by_node ? RankPlace{r % nodes, 0, r / nodes}
-                             : RankPlace{r / kRanksPerNode, 0, r % kRanksPerNode});
+    places.push_back(by_node ? RankPlace{r % nodes, 0, r / nodes} : RankPlace{r / kRanksPerNode, 0, r % kRanksPerNode});
   task.map.ranks = places;
   for (int i = 0; i < 60; ++i) task.environment.push_back(fmt::format("VARIABLE_{}={:060}", i, i));
   return task;

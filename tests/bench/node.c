@@ -92,8 +92,7 @@ void share_line(void) {
     MPI_Send(&found, 1, MPI_INT, 0, 0, MPI_COMM_WORLD);
   }
   void* memory = MAP_FAILED;
-  if (found && file >= 0)
-    memory = mmap(NULL, sizeof(Line), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  if (found && file >= 0) memory = mmap(NULL, sizeof(Line), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   if (file >= 0) close(file);
   if (agree(memory == MAP_FAILED) == 0) shared_line = memory;
 }
@@ -105,12 +104,10 @@ double line_now(void) {
     const double begin = now();
     for (int i = 0; i < kSharedTrips; ++i) {
       ++shared_trip;
-      if (world_rank == 0)
-        atomic_store_explicit(&shared_line->there, shared_trip, memory_order_release);
+      if (world_rank == 0) atomic_store_explicit(&shared_line->there, shared_trip, memory_order_release);
       atomic_int* theirs = world_rank == 0 ? &shared_line->back : &shared_line->there;
       while (atomic_load_explicit(theirs, memory_order_acquire) != shared_trip) continue;
-      if (world_rank != 0)
-        atomic_store_explicit(&shared_line->back, shared_trip, memory_order_release);
+      if (world_rank != 0) atomic_store_explicit(&shared_line->back, shared_trip, memory_order_release);
     }
     took[batch] = now() - begin;
   }
@@ -152,9 +149,9 @@ int print_memory(const char* folder, int ranks) {
   meet(folder, "looked", ranks);
 
   for (int distance = 1; distance < ranks; ++distance) /* now everyone has talked to everyone */
-    MPI_Sendrecv(memset(mine, 1, sizeof mine), sizeof mine, MPI_BYTE,
-                 (world_rank + distance) % ranks, 0, theirs, sizeof theirs, MPI_BYTE,
-                 (world_rank - distance + ranks) % ranks, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(memset(mine, 1, sizeof mine), sizeof mine, MPI_BYTE, (world_rank + distance) % ranks, 0, theirs,
+                 sizeof theirs, MPI_BYTE, (world_rank - distance + ranks) % ranks, 0, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
   meet(folder, "talked", ranks);
   talked[0] = talked[1] = pss_mib();
   meet(folder, "looked_again", ranks);

@@ -39,8 +39,7 @@ static int ping_pong(void* context, int calls) {
         error = MPI_Recv(p->out, bytes, MPI_BYTE, peer, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     } else if (world_rank == 1) {
       error = MPI_Recv(p->out, bytes, MPI_BYTE, peer, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-      if (error == MPI_SUCCESS)
-        error = MPI_Send(p->in, bytes, MPI_BYTE, peer, kTag, MPI_COMM_WORLD);
+      if (error == MPI_SUCCESS) error = MPI_Send(p->in, bytes, MPI_BYTE, peer, kTag, MPI_COMM_WORLD);
     }
   }
   return error;
@@ -54,15 +53,13 @@ static int stream(void* context, int calls) {
   for (int i = 0; i < calls && error == MPI_SUCCESS && world_rank < 2; ++i) {
     for (int m = 0; m < p->window && error == MPI_SUCCESS; ++m) {
       char *const from = p->in + p->step * (size_t)m, *const into = p->out + p->bytes * (size_t)m;
-      error = world_rank == 0
-                  ? MPI_Isend(from, bytes, MPI_BYTE, 1, kTag, MPI_COMM_WORLD, &p->requests[m])
-                  : MPI_Irecv(into, bytes, MPI_BYTE, 0, kTag, MPI_COMM_WORLD, &p->requests[m]);
+      error = world_rank == 0 ? MPI_Isend(from, bytes, MPI_BYTE, 1, kTag, MPI_COMM_WORLD, &p->requests[m])
+                              : MPI_Irecv(into, bytes, MPI_BYTE, 0, kTag, MPI_COMM_WORLD, &p->requests[m]);
     }
     if (error == MPI_SUCCESS) error = MPI_Waitall(p->window, p->requests, MPI_STATUSES_IGNORE);
     if (error != MPI_SUCCESS) return error;
-    error = world_rank == 0
-                ? MPI_Recv(NULL, 0, MPI_BYTE, 1, kAckTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE)
-                : MPI_Send(NULL, 0, MPI_BYTE, 0, kAckTag, MPI_COMM_WORLD);
+    error = world_rank == 0 ? MPI_Recv(NULL, 0, MPI_BYTE, 1, kAckTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE)
+                            : MPI_Send(NULL, 0, MPI_BYTE, 0, kAckTag, MPI_COMM_WORLD);
   }
   return error;
 }

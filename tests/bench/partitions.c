@@ -27,10 +27,10 @@ static int open_parts(Parts* p) {
   p->count = 0;
   if (p->way == partitions || p->way == range) {
 #if MPI_VERSION >= 4
-    error = sends ? MPI_Psend_init(p->data, parts, (MPI_Count)part, MPI_BYTE, peer, kTag, MPI_COMM_WORLD,
-                                   MPI_INFO_NULL, &p->requests[0])
-                  : MPI_Precv_init(p->data, parts, (MPI_Count)part, MPI_BYTE, peer, kTag, MPI_COMM_WORLD,
-                                   MPI_INFO_NULL, &p->requests[0]);
+    error = sends ? MPI_Psend_init(p->data, parts, (MPI_Count)part, MPI_BYTE, peer, kTag, MPI_COMM_WORLD, MPI_INFO_NULL,
+                                   &p->requests[0])
+                  : MPI_Precv_init(p->data, parts, (MPI_Count)part, MPI_BYTE, peer, kTag, MPI_COMM_WORLD, MPI_INFO_NULL,
+                                   &p->requests[0]);
     p->count = 1;
 #endif
     return error;

@@ -97,8 +97,7 @@ static int run_hidden(const Measure* self, size_t bytes, Outcome* out) {
 static int start_behind(const Collective* c, Buffers* b, MPI_Request* request) {
   b->root = 1; /* a root that computes */
   if (c) return c->start(b, request);
-  if (world_rank == 0)
-    return MPI_Isend(b->in, b->count, MPI_DOUBLE, 1, kTag, MPI_COMM_WORLD, request);
+  if (world_rank == 0) return MPI_Isend(b->in, b->count, MPI_DOUBLE, 1, kTag, MPI_COMM_WORLD, request);
   return MPI_Irecv(b->out, b->count, MPI_DOUBLE, 0, kTag, MPI_COMM_WORLD, request);
 }
 
@@ -110,8 +109,7 @@ typedef struct {
 static int stay_away(const Away* away, double end, MPI_Comm other) {
   const double left = end - now();
   const struct timespec time = {.tv_sec = (time_t)left, .tv_nsec = (long)(1e9 * (left - (double)(time_t)left))};
-  if (away->way == kElsewhere)
-    return MPI_Recv(NULL, 0, MPI_INT, 0, kTag, other, MPI_STATUS_IGNORE);
+  if (away->way == kElsewhere) return MPI_Recv(NULL, 0, MPI_INT, 0, kTag, other, MPI_STATUS_IGNORE);
   if (away->way == kComputes) compute_until(end);
   if (left <= 0 || away->way == kComputes) return MPI_SUCCESS;
   if (away->way == kReads) {
@@ -163,13 +161,13 @@ static const Away kLong = {kComputes, 200}, kShort = {kComputes, 100}, kAsleep =
                   kReading = {kReads, 100}, kInMpi = {kElsewhere, 100};
 
 const Measure kProgress[] = {
-    {"hidden.exchange", run_hidden, NULL},      {"hidden.iallreduce", run_hidden, NULL},
-    {"hidden.ibcast", run_hidden, NULL},        {"hidden.iallgather", run_hidden, NULL},
-    {"hidden.ialltoall", run_hidden, NULL},     {"behind.send", run_behind, &kLong},
-    {"behind.ibarrier", run_behind, &kShort},   {"behind.ibcast", run_behind, &kShort},
-    {"behind.iallreduce", run_behind, &kShort}, {"behind.iallgather", run_behind, &kShort},
-    {"behind.ialltoall", run_behind, &kShort},  {"asleep.send", run_behind, &kAsleep},
-    {"asleep.iallreduce", run_behind, &kAsleep}, {"reading.send", run_behind, &kReading},
+    {"hidden.exchange", run_hidden, NULL},         {"hidden.iallreduce", run_hidden, NULL},
+    {"hidden.ibcast", run_hidden, NULL},           {"hidden.iallgather", run_hidden, NULL},
+    {"hidden.ialltoall", run_hidden, NULL},        {"behind.send", run_behind, &kLong},
+    {"behind.ibarrier", run_behind, &kShort},      {"behind.ibcast", run_behind, &kShort},
+    {"behind.iallreduce", run_behind, &kShort},    {"behind.iallgather", run_behind, &kShort},
+    {"behind.ialltoall", run_behind, &kShort},     {"asleep.send", run_behind, &kAsleep},
+    {"asleep.iallreduce", run_behind, &kAsleep},   {"reading.send", run_behind, &kReading},
     {"reading.iallreduce", run_behind, &kReading}, {"elsewhere.send", run_behind, &kInMpi},
     {"elsewhere.iallreduce", run_behind, &kInMpi}, {NULL, NULL, NULL},
 };

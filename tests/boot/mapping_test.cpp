@@ -14,9 +14,9 @@ TEST(Mapping, GivesTheNodeOfEachRank) {
 }
 
 TEST(Mapping, WhatIsNoMapOfTheseRanksIsNone) {
-  for (const char* text : {"", "(vector", "(vector,(0,1,3)", "(vector,(0,1))", "(vector,(0,1,2))", "(vector,(0,1,4))",
-                           "(vector,(-1,1,3))", "(vector,(0,2000000000,2000000000))", "(vector,(0,2000000000,0))",
-                           "(vector,(0,1,3))x", "node1,node2"})
+  for (const char* text :
+       {"", "(vector", "(vector,(0,1,3)", "(vector,(0,1))", "(vector,(0,1,2))", "(vector,(0,1,4))", "(vector,(-1,1,3))",
+        "(vector,(0,2000000000,2000000000))", "(vector,(0,2000000000,0))", "(vector,(0,1,3))x", "node1,node2"})
     EXPECT_TRUE(nodes_of_mapping(text, 3).empty()) << text;
 }
 

@@ -28,28 +28,26 @@ class Start : public ::testing::Test {
     view.size = size;
     view.own_launcher = own_launcher;
     Rank& mine = ranks_[rank];
-    mine.patience = std::make_unique<Patience>(
-        view, start_ + since,
-        Patience::Means{.tell =
-                            [this, rank] {
-                              known_.insert(rank);
-                              ranks_[rank].told.push_back(seconds());
-                            },
-                        .ask = [&mine](int) { ++mine.asked; },
-                        .has_come = [this](int other) { return known_.contains(other); }});
+    mine.patience =
+        std::make_unique<Patience>(view, start_ + since,
+                                   Patience::Means{.tell =
+                                                       [this, rank] {
+                                                         known_.insert(rank);
+                                                         ranks_[rank].told.push_back(seconds());
+                                                       },
+                                                   .ask = [&mine](int) { ++mine.asked; },
+                                                   .has_come = [this](int other) { return known_.contains(other); }});
   }
   void pass(std::chrono::seconds until) {
     for (; now_ <= start_ + until; now_ += 100ms)
       for (auto& [number, rank] : ranks_) {
         const auto next = rank.patience->next();
         if (!next || *next > now_) continue;
-        if (const auto sentence = rank.patience->lose(now_))
-          rank.sentences.emplace_back(seconds(), *sentence);
+        if (const auto sentence = rank.patience->lose(now_)) rank.sentences.emplace_back(seconds(), *sentence);
       }
   }
   int seconds() const {
-    return static_cast<int>(
-        std::chrono::duration_cast<std::chrono::seconds>(now_ - start_).count());
+    return static_cast<int>(std::chrono::duration_cast<std::chrono::seconds>(now_ - start_).count());
   }
 
   const Clock::time_point start_ = Clock::now();
@@ -74,9 +72,8 @@ TEST_F(Start, LowestSpeaksForAllAndEverMoreRarely) {
   EXPECT_LE(ranks_[2].sentences[0].first, 18);
   EXPECT_GE(ranks_[2].sentences[1].first, 45);
   EXPECT_GE(ranks_[2].sentences[2].first, 105);
-  EXPECT_NE(
-      ranks_[2].sentences[0].second.find("for ranks 0, 1 and 4, of which nothing is known yet"),
-      std::string::npos)
+  EXPECT_NE(ranks_[2].sentences[0].second.find("for ranks 0, 1 and 4, of which nothing is known yet"),
+            std::string::npos)
       << ranks_[2].sentences[0].second;
   EXPECT_TRUE(ranks_[3].sentences.empty());
   EXPECT_TRUE(ranks_[5].sentences.empty());

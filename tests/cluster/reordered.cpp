@@ -67,7 +67,9 @@ int grid(int reorder) {
 }
 
 // Rank r of the graph is joined to r + 4 and r + 8: four triangles.
-std::vector<int> triangle(int of) { return {(of + 4) % size, (of + 8) % size}; }
+std::vector<int> triangle(int of) {
+  return {(of + 4) % size, (of + 8) % size};
+}
 
 int graph(int reorder) {
   std::vector<int> index, edges;

@@ -20,8 +20,7 @@ int main(int argc, char** argv) {
     again = took > kBound;
     OK(MPI_Bcast(&again, 1, MPI_INT, 0, MPI_COMM_WORLD));
     if (again && round + 1 == kRounds)
-      check::fail(__FILE__, __LINE__,
-                  "an allreduce of 4 bytes takes " + std::to_string(took * 1e6) + " us");
+      check::fail(__FILE__, __LINE__, "an allreduce of 4 bytes takes " + std::to_string(took * 1e6) + " us");
   }
   if (world.rank() == 0) std::printf("an allreduce of 4 bytes: %.0f us\n", took * 1e6);
 }

@@ -103,9 +103,8 @@ void network_is_asked_rarely(MPI_Comm node, int rank, const Exchange& exchange) 
   if (rank == 0) std::printf("%s: %ld polls of UCX in %d exchanges\n", exchange.name, fewest, kBatch);
   if (fewest > kMostPolls)
     check::fail(__FILE__, __LINE__,
-                "of " + std::to_string(kTries) + " batches of " + std::to_string(kBatch) + " " +
-                    exchange.name + " each had UCX polled " + std::to_string(fewest) +
-                    " times or more; " + check::load_of_machine());
+                "of " + std::to_string(kTries) + " batches of " + std::to_string(kBatch) + " " + exchange.name +
+                    " each had UCX polled " + std::to_string(fewest) + " times or more; " + check::load_of_machine());
 }
 
 // What the third rank sends while the two exchange: a message that rank 0 has asked for, or something
@@ -122,9 +121,7 @@ constexpr Far kFarOnes[] = {
      },
      [](MPI_Win, int value) { OK(MPI_Send(&value, 1, MPI_INT, 0, 4, MPI_COMM_WORLD)); }},
     {"a put", [](volatile int*, MPI_Request&) {},
-     [](MPI_Win window, int value) {
-       OK(MPI_Put(&value, 1, MPI_INT, 0, 0, 1, MPI_INT, window));
-     }},
+     [](MPI_Win window, int value) { OK(MPI_Put(&value, 1, MPI_INT, 0, 0, 1, MPI_INT, window)); }},
 };
 
 // Outside of MPI. Looks rarely: a process that wakes more often beside others that never sleep has
@@ -137,8 +134,8 @@ void await(const check::Board& board, int event, int rank) {
 // How many exchanges the two make before rank 0 has it, from where it could be had. It is there before,
 // and withheld until they are amid exchanges: its sender takes a core, for which one of them stands
 // still, and the other asks the network.
-long exchanges_until_seen(check::Board& board, MPI_Comm node, int rank, const Exchange& exchange,
-                          const Far& far, MPI_Win window, volatile int* place) {
+long exchanges_until_seen(check::Board& board, MPI_Comm node, int rank, const Exchange& exchange, const Far& far,
+                          MPI_Win window, volatile int* place) {
   const int asked = board.next_event(), sent = board.next_event();
   long count = 0;
   MPI_Request request = MPI_REQUEST_NULL;
@@ -176,8 +173,8 @@ int main(int argc, char** argv) {
   CHECK_EQ(world.size(), 3);
   for (int distance : {1, 2}) {
     int theirs = -1;
-    OK(MPI_Sendrecv(&rank, 1, MPI_INT, (rank + distance) % 3, 0, &theirs, 1, MPI_INT,
-                    (rank + 3 - distance) % 3, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    OK(MPI_Sendrecv(&rank, 1, MPI_INT, (rank + distance) % 3, 0, &theirs, 1, MPI_INT, (rank + 3 - distance) % 3, 0,
+                    MPI_COMM_WORLD, MPI_STATUS_IGNORE));
   }
   MPI_Comm node;
   OK(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node));
@@ -187,8 +184,7 @@ int main(int argc, char** argv) {
   CHECK(polls.load() > 0);
   int* place = nullptr;
   MPI_Win window;
-  OK(MPI_Win_allocate(rank == 0 ? sizeof(int) : 0, sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD,
-                      &place, &window));
+  OK(MPI_Win_allocate(rank == 0 ? sizeof(int) : 0, sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &place, &window));
   OK(MPI_Win_lock_all(0, window));
 
   if (rank != kFar)
@@ -203,8 +199,8 @@ int main(int argc, char** argv) {
         most = std::max(most, exchanges_until_seen(board, node, rank, exchange, far, window, place));
       if (rank == 0) std::printf("%s comes after %ld %s\n", far.name, most, exchange.name);
       if (most > kLongestWait)
-        check::fail(__FILE__, __LINE__, std::string(far.name) + " came after " + std::to_string(most) +
-                                            " " + exchange.name);
+        check::fail(__FILE__, __LINE__,
+                    std::string(far.name) + " came after " + std::to_string(most) + " " + exchange.name);
     }
   OK(MPI_Win_unlock_all(window));
   OK(MPI_Win_free(&window));

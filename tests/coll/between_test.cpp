@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Collectives between two groups, replayed for all sizes of both from 1 to 9 and some larger ones: every
 // root of either group, no, one and several elements, types that differ from rank to rank, operands in order.
+#include "coll/between.hpp"
+
 #include <gtest/gtest.h>
 
-#include "coll/between.hpp"
 #include "replay_cases.hpp"
 
 namespace tutti::coll::replay {
@@ -19,7 +20,9 @@ struct Meeting {
   bool same_side(int a, int b) const { return in_first(a) == in_first(b); }
 };
 
-bool has_arrays(Collective kind) { return row_of(kind).input_arrays || row_of(kind).output_arrays; }
+bool has_arrays(Collective kind) {
+  return row_of(kind).input_arrays || row_of(kind).output_arrays;
+}
 
 // Cells of what `from` sends `to`. The groups' blocks differ where they need not be the same.
 int64_t cells_of(const Meeting& m, int from, int to) {
@@ -57,10 +60,14 @@ bool gets(const Meeting& m, const Sided& s) {
   if (m.kind == Collective::scatter || m.kind == Collective::scatterv) return !s.is_root && !s.is_beside;
   return true;
 }
-bool one_for_all(Collective kind) { return kind == Collective::allgather || kind == Collective::allgatherv; }
+bool one_for_all(Collective kind) {
+  return kind == Collective::allgather || kind == Collective::allgatherv;
+}
 
 // What `from` has for `to`: which datum its first cell is.
-int64_t first_of(const Meeting& m, int to) { return one_for_all(m.kind) ? 0 : to * kPerBlock; }
+int64_t first_of(const Meeting& m, int to) {
+  return one_for_all(m.kind) ? 0 : to * kPerBlock;
+}
 
 void set_up_blocks(const Meeting& m, Rank& rank) {
   Shape& s = rank.shape;
@@ -73,8 +80,10 @@ void set_up_blocks(const Meeting& m, Rank& rank) {
     for (int i = 0; i < (single ? 1 : others); ++i) {
       const int to = single && row.rooted ? m.root : begin + i;
       const int64_t cells = cells_of(m, s.rank, to);
-      if (row.input_arrays && !single) rank.in_blocks.push_back({at, cells});
-      else s.in_count = cells / rank.in_cells;
+      if (row.input_arrays && !single)
+        rank.in_blocks.push_back({at, cells});
+      else
+        s.in_count = cells / rank.in_cells;
       rank.input.resize(static_cast<size_t>(at + cells));
       put(rank.input, at, cells, s.rank, first_of(m, to));
       at += cells;
@@ -195,8 +204,7 @@ void replay_between(int first, int second, int stride, const std::vector<int64_t
     if (stride > 1 && scatters(kind)) continue;  // long vectors, whose messages are few
     const bool rooted = row_of(kind).rooted;
     for (int root = 0; root < (rooted ? first + second : 1); root += stride)
-      for (const int64_t count : counts)
-        ASSERT_NO_FATAL_FAILURE(replay({kind, first, second, root, count}));
+      for (const int64_t count : counts) ASSERT_NO_FATAL_FAILURE(replay({kind, first, second, root, count}));
   }
 }
 

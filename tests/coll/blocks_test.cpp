@@ -33,9 +33,7 @@ const Layout* word(bool with_gaps) {
 
 uint64_t bytes_of_block(const Call& call, bool input, uint32_t block) {
   const Ints& counts = input ? call.in_counts : call.out_counts;
-  const int64_t count = counts  ? counts[static_cast<int64_t>(block)]
-                        : input ? call.in_count
-                                : call.out_count;
+  const int64_t count = counts ? counts[static_cast<int64_t>(block)] : input ? call.in_count : call.out_count;
   return static_cast<uint64_t>(count) << 8;
 }
 
@@ -44,14 +42,10 @@ uint64_t bytes_of_block(const Call& call, bool input, uint32_t block) {
 class Blocks {
  public:
   Blocks(int serial, uint64_t seed, int rank, int size)
-      : serial_(serial),
-        rank_(rank),
-        size_(size),
-        seed_(seed * 1000003 + static_cast<uint64_t>(serial)) {
+      : serial_(serial), rank_(rank), size_(size), seed_(seed * 1000003 + static_cast<uint64_t>(serial)) {
     std::mt19937_64 random(seed_);
-    constexpr Collective kKinds[] = {Collective::gatherv,   Collective::scatterv,
-                                     Collective::alltoallv, Collective::alltoallw,
-                                     Collective::alltoallv, Collective::bcast};
+    constexpr Collective kKinds[] = {Collective::gatherv,   Collective::scatterv,  Collective::alltoallv,
+                                     Collective::alltoallw, Collective::alltoallv, Collective::bcast};
     call_.kind = kKinds[random() % std::size(kKinds)];
     call_.root = static_cast<int>(random() % static_cast<uint64_t>(size));
     call_.signature = static_cast<uint64_t>(call_.kind) + 1;
@@ -62,8 +56,7 @@ class Blocks {
         call_.in_place = in_place && at_root;
         if (!call_.in_place) give_one();
         if (at_root) get_all();
-        if (call_.in_place)
-          fill(out_, out_first_[at(rank)], out_gaps_, rank, rank, count(rank, rank));
+        if (call_.in_place) fill(out_, out_first_[at(rank)], out_gaps_, rank, rank, count(rank, rank));
         break;
       case Collective::scatterv:
         call_.pair_data = bytes_of_block;
@@ -116,29 +109,24 @@ class Blocks {
   // Words from one to the other, the same both ways, as in place demands.
   int count(int a, int b) const {
     constexpr int kCounts[] = {0, 0, 1, 2, 3, 5, 6, 13, 21, 22, 25, 26, 40, 700};
-    std::mt19937_64 random(seed_ * 131 +
-                           static_cast<uint64_t>(std::min(a, b) * 97 + std::max(a, b)));
+    std::mt19937_64 random(seed_ * 131 + static_cast<uint64_t>(std::min(a, b) * 97 + std::max(a, b)));
     return kCounts[(random(), random()) % std::size(kCounts)];
   }
   uint32_t value(int from, int to, int i) const {
     return static_cast<uint32_t>(serial_ * 7919 + from * 104729 + to * 1299709 + i);
   }
-  void fill(std::vector<uint32_t>& memory, size_t first, bool gaps, int from, int to,
-            int count) const {
+  void fill(std::vector<uint32_t>& memory, size_t first, bool gaps, int from, int to, int count) const {
     for (int i = 0; i < count; ++i) memory[first + at(i) * (gaps ? 2 : 1)] = value(from, to, i);
   }
   // Of a block each: a word between two.
-  size_t lay_out(bool gaps, std::vector<int>& counts, std::vector<int>& places,
-                 std::vector<size_t>& first) {
+  size_t lay_out(bool gaps, std::vector<int>& counts, std::vector<int>& places, std::vector<size_t>& first) {
     size_t words = 0;
     for (int i = size_ - 1; i >= 0; --i) {
       first.insert(first.begin(), words);
       const bool own = call_.kind == Collective::gatherv || call_.kind == Collective::scatterv;
       counts.insert(counts.begin(), own ? count(i, i) : count(rank_, i));
       const size_t step = gaps ? 2 : 1;
-      places.insert(
-          places.begin(),
-          static_cast<int>(call_.kind == Collective::alltoallw ? words * 4 : words / step));
+      places.insert(places.begin(), static_cast<int>(call_.kind == Collective::alltoallw ? words * 4 : words / step));
       words += (at(counts.front()) + 1) * step;
     }
     return words;
@@ -150,13 +138,11 @@ class Blocks {
   }
   void get_one() {
     out_.assign(at(count(rank_, rank_)) * 2 + 1, kUntouched);
-    call_.out = out_.data(), call_.out_count = count(rank_, rank_),
-    call_.out_layout = word(out_gaps_);
+    call_.out = out_.data(), call_.out_count = count(rank_, rank_), call_.out_layout = word(out_gaps_);
   }
   void give_all() {
     in_.assign(lay_out(in_gaps_, in_counts_, in_places_, in_first_), 0);
-    for (int to = 0; to < size_; ++to)
-      fill(in_, in_first_[at(to)], in_gaps_, rank_, to, in_counts_[at(to)]);
+    for (int to = 0; to < size_; ++to) fill(in_, in_first_[at(to)], in_gaps_, rank_, to, in_counts_[at(to)]);
     call_.in = in_.data(), call_.in_layout = word(in_gaps_);
     call_.in_counts = Ints(in_counts_.data()), call_.in_displacements = Ints(in_places_.data());
     in_layouts_.assign(at(size_), call_.in_layout);
@@ -187,14 +173,12 @@ class Shares : public testing::TestWithParam<std::tuple<int, Under>> {
   int ranks() const { return std::get<0>(GetParam()); }
   Stress stress(uint64_t seed) const {
     const Under under = std::get<1>(GetParam());
-    return {.synchronising = under == Under::sync,
-            .chance = under == Under::random ? seed * 77 : 0};
+    return {.synchronising = under == Under::sync, .chance = under == Under::random ? seed * 77 : 0};
   }
 };
 INSTANTIATE_TEST_SUITE_P(Ranks, Shares,
                          testing::Combine(testing::Values(2, 3, 4, 7),
-                                          testing::Values(Under::nothing, Under::sync,
-                                                          Under::random)));
+                                          testing::Values(Under::nothing, Under::sync, Under::random)));
 
 TEST_P(Shares, BackToBack) {
   const int size = ranks();
@@ -293,8 +277,7 @@ TEST(SharesAgain, CountsThatDiffer) {
           const int root = kind == Collective::gatherv ? 1 : 0;
           const std::vector<uint32_t> in(400, 7);
           std::vector<uint32_t> out(400, kUntouched);
-          const std::vector<int> given = {0, sends ? sent : 0}, got = {sends ? 0 : expected, 0},
-                                 places = {0, 0};
+          const std::vector<int> given = {0, sends ? sent : 0}, got = {sends ? 0 : expected, 0}, places = {0, 0};
           Call call{.kind = kind, .root = root, .in = in.data(), .out = out.data()};
           call.in_layout = call.out_layout = word(false);
           call.in_count = sends ? sent : 0, call.out_count = sends ? 0 : expected;

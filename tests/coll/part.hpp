@@ -70,8 +70,7 @@ class Memory {
   bool gaps_survive() {
     std::vector<uint8_t> copy = bytes_;
     for (int64_t i = 0; i < items_; ++i)
-      for (int w = 0; w < 2; ++w)
-        std::memset(copy.data() + (static_cast<uint8_t*>(at(i, w)) - bytes_.data()), 0xA5, 4);
+      for (int w = 0; w < 2; ++w) std::memset(copy.data() + (static_cast<uint8_t*>(at(i, w)) - bytes_.data()), 0xA5, 4);
     return std::all_of(copy.begin(), copy.end(), [](uint8_t b) { return b == 0xA5; });
   }
 
@@ -87,15 +86,13 @@ class Memory {
   std::vector<uint8_t> bytes_;
 };
 
-inline void compose(const Reduction& self, const void* in, const void* right_in, void* inout,
-             int64_t count) {
+inline void compose(const Reduction& self, const void* in, const void* right_in, void* inout, int64_t count) {
   const auto& type = *static_cast<const Type*>(self.datatype);
   for (int64_t i = 0; i < count; ++i)
     for (size_t w = 0; w < type.words.size(); w += 2) {
       const auto word = [&](const void* base, size_t n) {
-        return reinterpret_cast<uint32_t*>(
-            reinterpret_cast<uintptr_t>(base) +
-            static_cast<uintptr_t>(i * type.layout->extent() + type.words[w + n]));
+        return reinterpret_cast<uint32_t*>(reinterpret_cast<uintptr_t>(base) +
+                                           static_cast<uintptr_t>(i * type.layout->extent() + type.words[w + n]));
       };
       const Item left{*word(in, 0), *word(in, 1)}, right{*word(right_in, 0), *word(right_in, 1)};
       const Item both = then(left, right);
@@ -125,8 +122,7 @@ struct Case {
 // One rank's part in one case: buffers, call, check.
 class Part {
  public:
-  Part(const Case& c, int rank, int size)
-      : c_(c), rank_(rank), size_(size), at_root_(rank == c.root) {
+  Part(const Case& c, int rank, int size) : c_(c), rank_(rank), size_(size), at_root_(rank == c.root) {
     // Reductions: the same type on all ranks, another from case to case.
     const bool reduces = row_of(c.kind).reduces;
     const auto pick = static_cast<size_t>(reduces ? c.items + c.root : rank);
@@ -174,9 +170,8 @@ class Part {
 
  private:
   bool v() const {
-    return c_.kind == Collective::gatherv || c_.kind == Collective::scatterv ||
-           c_.kind == Collective::allgatherv || c_.kind == Collective::alltoallv ||
-           c_.kind == Collective::alltoallw;
+    return c_.kind == Collective::gatherv || c_.kind == Collective::scatterv || c_.kind == Collective::allgatherv ||
+           c_.kind == Collective::alltoallv || c_.kind == Collective::alltoallw;
   }
   int64_t own_items(int rank) const { return v() ? c_.items * ((rank * 2 + 1) % 3) : c_.items; }
   int64_t pair_items(int a, int b) const { return v() ? c_.items * ((a + b) % 3) : c_.items; }
@@ -245,8 +240,7 @@ class Part {
       else
         call_.out_count = out_->elements(c_.items);
       for (int r = 0; r < size_; ++r)
-        for (int64_t i = 0; i < items(r); ++i)
-          expect(first[static_cast<size_t>(r)] + i, item(r, i));
+        for (int64_t i = 0; i < items(r); ++i) expect(first[static_cast<size_t>(r)] + i, item(r, i));
     }
     if (!call_.in_place) {
       make_in(items(rank_));
@@ -269,8 +263,7 @@ class Part {
       else
         call_.in_count = in_->elements(c_.items);
       for (int r = 0; r < size_; ++r)
-        for (int64_t i = 0; i < items(r); ++i)
-          in_->put(first[static_cast<size_t>(r)] + i, item(r, i));
+        for (int64_t i = 0; i < items(r); ++i) in_->put(first[static_cast<size_t>(r)] + i, item(r, i));
     }
     if (call_.in_place) return;
     make_out(items(rank_));
@@ -303,8 +296,7 @@ class Part {
       }
   }
   void reduction() {
-    const bool scatters =
-        c_.kind == Collective::reduce_scatter || c_.kind == Collective::reduce_scatter_block;
+    const bool scatters = c_.kind == Collective::reduce_scatter || c_.kind == Collective::reduce_scatter_block;
     const auto block = [&](int r) {
       return c_.kind == Collective::reduce_scatter ? c_.items * ((r * 2 + 1) % 3) : c_.items;
     };
@@ -319,8 +311,7 @@ class Part {
     }
     const int64_t result = scatters ? block(rank_) : c_.items;
     call_.in_place = c_.in_place && (c_.kind != Collective::reduce || at_root_);
-    call_.reduction = {c_.commutative ? add : compose, c_.commutative, nullptr,
-                       const_cast<Type*>(in_type_)};
+    call_.reduction = {c_.commutative ? add : compose, c_.commutative, nullptr, const_cast<Type*>(in_type_)};
     if (c_.kind != Collective::reduce || at_root_) make_out(call_.in_place ? vector : result);
     if (!call_.in_place) make_in(vector);
     Memory& source = call_.in_place ? *out_ : *in_;

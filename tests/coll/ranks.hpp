@@ -34,11 +34,9 @@ class HeapArea final : public transport::Area {
 
 class Ranks {
  public:
-  explicit Ranks(int size, uint64_t seed = 1)
-      : fabric_(size, seed), channels_(static_cast<size_t>(size)) {
+  explicit Ranks(int size, uint64_t seed = 1) : fabric_(size, seed), channels_(static_cast<size_t>(size)) {
     for (int i = 0; i < size; ++i) {
-      engines_.push_back(
-          std::make_unique<engine::Engine>(fabric_.at(i), i, engine::Waiting{20, 50}));
+      engines_.push_back(std::make_unique<engine::Engine>(fabric_.at(i), i, engine::Waiting{20, 50}));
       engine::Channel& channel = channels_[static_cast<size_t>(i)];
       channel.engine = engines_.back().get();
       channel.context = 7;
@@ -104,11 +102,10 @@ class Ranks {
     for (int i = 0; i < size; ++i) {
       engine::Channel& channel = channels_[static_cast<size_t>(members[static_cast<size_t>(i)])];
       const auto lane = [&](Memory& memory, const transport::LaneGeometry& geometry) {
-        return transport::Lane(reinterpret_cast<std::byte*>(memory.get()), geometry, i,
-                               *bells_.back());
+        return transport::Lane(reinterpret_cast<std::byte*>(memory.get()), geometry, i, *bells_.back());
       };
-      areas_.push_back(std::make_unique<HeapArea>(
-          lane(small_, small), with_large ? lane(large_, large) : transport::Lane()));
+      areas_.push_back(
+          std::make_unique<HeapArea>(lane(small_, small), with_large ? lane(large_, large) : transport::Lane()));
       channel.area = areas_.back().get();
     }
   }

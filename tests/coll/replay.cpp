@@ -16,10 +16,7 @@ namespace {
 class Machine {
  public:
   Machine(const std::vector<Outstanding*>& calls, Sends sends, uint64_t seed, bool one_by_one)
-      : size_(static_cast<int>(calls[0]->ranks->size())),
-        sends_(sends),
-        one_by_one_(one_by_one),
-        random_(seed) {
+      : size_(static_cast<int>(calls[0]->ranks->size())), sends_(sends), one_by_one_(one_by_one), random_(seed) {
     for (int r = 0; r < size_; ++r)
       for (const bool large : {false, true}) {
         Lane& lane = lane_of(calls[0]->ranks->at(static_cast<size_t>(r)), large);
@@ -33,8 +30,7 @@ class Machine {
     for (int call = 0; call < calls(); ++call)
       for (int r = 0; r < size_; ++r)
         for (const auto refusal : {misdescribed, conflict})
-          if (std::string wrong = refusal(rank_of({call, r}), state({call, r}).plan);
-              !wrong.empty())
+          if (std::string wrong = refusal(rank_of({call, r}), state({call, r}).plan); !wrong.empty())
             return told({call, r}, wrong);
     for (int call = 0; call < (one_by_one_ ? 1 : calls()); ++call)
       for (int r = 0; r < size_; ++r) start({call, r});
@@ -47,8 +43,7 @@ class Machine {
     if (!wrong_.empty()) return wrong_;
     for (const auto& [key, message] : messages_)
       if (message.carries || message.beside)
-        return told(message.sender,
-                    fmt::format("what step {} sends is never received", message.sender.step));
+        return told(message.sender, fmt::format("what step {} sends is never received", message.sender.step));
     if (left_ > 0) return deadlock();
     for (const auto& [place, lane] : lanes_)
       for (size_t i = 0; i < lane.left.size(); ++i)
@@ -95,12 +90,8 @@ class Machine {
   };
 
   int calls() const { return static_cast<int>(states_.size()); }
-  State& state(At at) {
-    return states_[static_cast<size_t>(at.call)][static_cast<size_t>(at.rank)];
-  }
-  Rank& rank_of(At at) {
-    return (*collectives_[static_cast<size_t>(at.call)]->ranks)[static_cast<size_t>(at.rank)];
-  }
+  State& state(At at) { return states_[static_cast<size_t>(at.call)][static_cast<size_t>(at.rank)]; }
+  Rank& rank_of(At at) { return (*collectives_[static_cast<size_t>(at.call)]->ranks)[static_cast<size_t>(at.rank)]; }
   static int node_of(const Rank& rank) { return rank.shape.nodes ? rank.shape.nodes->node() : 0; }
   Lane& lane_of(const Rank& rank, bool large) { return lanes_[{node_of(rank), large}]; }
   Lane& lane_of(At at) { return lane_of(rank_of(at), state(at).plan.lane == coll::Lane::large); }
@@ -130,8 +121,7 @@ class Machine {
       for (uint32_t i = 0; i < s.plan.scratch.size(); ++i)
         s.scratch.emplace_back(static_cast<size_t>(scratch_cells(rank, s.plan, i)));
       left_ += s.left;
-      const Plan& first =
-          states[first_of.emplace(node_of(rank), states.size() - 1).first->second].plan;
+      const Plan& first = states[first_of.emplace(node_of(rank), states.size() - 1).first->second].plan;
       if (s.plan.lane != first.lane || s.plan.rounds != first.rounds)
         wrong_ = "ranks take different rounds\n" + to_string(first) + to_string(s.plan);
       s.first_round = lane_of(rank, first.lane == coll::Lane::large).rounds;
@@ -186,14 +176,12 @@ class Machine {
     Slot& slot = lane_of(at).slots[{s.first_round + buf.index, buf.rank}];
     if (writes && slot.raised) return wrong(at, "writes a slot that is published"), nullptr;
     const Shape& shape = rank_of(at).shape;
-    slot.cells.resize(static_cast<size_t>(s.plan.lane == coll::Lane::small ? shape.small_slot
-                                                                           : shape.large_slot));
+    slot.cells.resize(static_cast<size_t>(s.plan.lane == coll::Lane::small ? shape.small_slot : shape.large_slot));
     return &slot.cells;
   }
   std::vector<Cell> read(At at, const Buf& buf) {
     const Extent e = extent_of(rank_of(at), state(at).plan, buf);
-    const std::vector<Cell>* from =
-        buf.region == Region::shared ? shared(at, buf, false) : memory(at, e);
+    const std::vector<Cell>* from = buf.region == Region::shared ? shared(at, buf, false) : memory(at, e);
     if (!from) return {};
     if (e.begin < 0 || e.end > static_cast<int64_t>(from->size())) {
       wrong(at, "reads outside of " + to_string(buf));
@@ -212,8 +200,7 @@ class Machine {
     std::vector<Cell>* to = buf.region == Region::shared ? shared(at, buf, true) : memory(at, e);
     if (!to) return;
     if (e.size() != static_cast<int64_t>(cells.size()))
-      return wrong(at,
-                   fmt::format("{} cells for {} in {}", cells.size(), e.size(), to_string(buf)));
+      return wrong(at, fmt::format("{} cells for {} in {}", cells.size(), e.size(), to_string(buf)));
     if (e.begin < 0 || e.end > static_cast<int64_t>(to->size()))
       return wrong(at, "writes outside of " + to_string(buf));
     if (e.region == Region::input && e.size() > 0) return wrong(at, "writes the input");
@@ -244,8 +231,7 @@ class Machine {
         break;
       case Step::Kind::claim:
       case Step::Kind::await:
-        if (!(s.kind == Step::Kind::claim ? claim(at, s) : await(at, s)))
-          return stuck_.push_back(at);
+        if (!(s.kind == Step::Kind::claim ? claim(at, s) : await(at, s))) return stuck_.push_back(at);
         break;
       case Step::Kind::publish:
         lane_of(at).slots[{state(at).first_round + s.slot, local(at)}].raised = true;
@@ -321,9 +307,7 @@ class Machine {
 
   // ---- blocks in shares, or beside them
 
-  static Buf room(const Buf& share, int64_t cells) {
-    return share.slice(share.count - room_in(share), cells);
-  }
+  static Buf room(const Buf& share, int64_t cells) { return share.slice(share.count - room_in(share), cells); }
   void show(At at, const Step& s) {
     const std::vector<Cell> cells = read(at, s.from);
     const auto count = static_cast<int64_t>(cells.size());
@@ -388,10 +372,8 @@ class Machine {
 
   using Key = std::pair<int, uint64_t>;
   Key key(int call, int from, int to, int slot) const {
-    return {call,
-            (static_cast<uint64_t>(from) * static_cast<uint64_t>(size_) + static_cast<uint64_t>(to))
-                    << 24 |
-                static_cast<uint64_t>(slot)};
+    return {call, (static_cast<uint64_t>(from) * static_cast<uint64_t>(size_) + static_cast<uint64_t>(to)) << 24 |
+                      static_cast<uint64_t>(slot)};
   }
   struct Hash {
     size_t operator()(const Key& key) const {
@@ -429,8 +411,7 @@ class Machine {
     --left_;
     s.done[at.step] = true;
     for (uint32_t f = s.plan.first_follower[at.step]; f < s.plan.first_follower[at.step + 1]; ++f)
-      if (--s.waits[s.plan.followers[f]] == 0)
-        ready_.push_back({at.call, at.rank, s.plan.followers[f]});
+      if (--s.waits[s.plan.followers[f]] == 0) ready_.push_back({at.call, at.rank, s.plan.followers[f]});
     if (--s.left == 0) call_done(at);
   }
 

@@ -20,15 +20,13 @@ struct Case {
   std::vector<int> places = {};  // by rank: its node; empty: there is one
 
   std::string describe(const Algorithm& algorithm) const {
-    return std::string(name_of(kind)) + " " + std::string(algorithm.name) + ": " +
-           std::to_string(size) + " ranks, root " + std::to_string(root) + ", count " +
-           std::to_string(count) + (in_place ? ", in place" : "") +
-           (commutative ? "" : ", not commutative") + shown_places();
+    return std::string(name_of(kind)) + " " + std::string(algorithm.name) + ": " + std::to_string(size) +
+           " ranks, root " + std::to_string(root) + ", count " + std::to_string(count) +
+           (in_place ? ", in place" : "") + (commutative ? "" : ", not commutative") + shown_places();
   }
   std::string shown_places() const {
     std::string text;
-    for (const int place : places)
-      text += (text.empty() ? ", nodes " : " ") + std::to_string(place);
+    for (const int place : places) text += (text.empty() ? ", nodes " : " ") + std::to_string(place);
     return text;
   }
 };
@@ -59,18 +57,16 @@ inline std::vector<Cell> empty(int64_t cells) {
 inline void put(std::vector<Cell>& at, int64_t offset, int64_t count, int rank, int64_t what) {
   for (int64_t i = 0; i < count; ++i) at[static_cast<size_t>(offset + i)] = datum(rank, what + i);
 }
-inline std::string expect(const std::vector<Cell>& at, int64_t offset, int64_t count, int from,
-                          int64_t what) {
+inline std::string expect(const std::vector<Cell>& at, int64_t offset, int64_t count, int from, int64_t what) {
   for (int64_t i = 0; i < count; ++i)
     if (!(at[static_cast<size_t>(offset + i)] == datum(from, what + i)))
-      return "cell " + std::to_string(offset + i) + " is not cell " + std::to_string(i) +
-             " of rank " + std::to_string(from);
+      return "cell " + std::to_string(offset + i) + " is not cell " + std::to_string(i) + " of rank " +
+             std::to_string(from);
   return {};
 }
 
 // Blocks in falling order with a gap between them.
-inline std::vector<Block> spread(const Case& c, const std::function<int64_t(int)>& cells,
-                                 int64_t& total) {
+inline std::vector<Block> spread(const Case& c, const std::function<int64_t(int)>& cells, int64_t& total) {
   std::vector<Block> blocks(static_cast<size_t>(c.size));
   total = 0;
   for (int i = c.size - 1; i >= 0; --i) {
@@ -102,8 +98,7 @@ inline Rank basic(const Case& c, int r) {
 
 inline void set_up_rooted(const Case& c, Rank& rank) {
   Shape& s = rank.shape;
-  const bool is_root = s.rank == c.root,
-             gathers = c.kind == Collective::gather || c.kind == Collective::gatherv;
+  const bool is_root = s.rank == c.root, gathers = c.kind == Collective::gather || c.kind == Collective::gatherv;
   const bool v = c.kind == Collective::gatherv || c.kind == Collective::scatterv;
   rank.in_cells = element(c, s.rank, true), rank.out_cells = element(c, s.rank, false);
   s.in_place = c.in_place && is_root;
@@ -115,9 +110,7 @@ inline void set_up_rooted(const Case& c, Rank& rank) {
     blocks = spread(c, cells, all);
   else
     all = c.count * c.size;
-  const auto offset = [&](int i) {
-    return v ? blocks[static_cast<size_t>(i)].offset : i * c.count;
-  };
+  const auto offset = [&](int i) { return v ? blocks[static_cast<size_t>(i)].offset : i * c.count; };
   if (gathers) {
     if (!s.in_place) {
       s.in_count = cells(s.rank) / rank.in_cells;
@@ -147,8 +140,7 @@ inline std::string check_rooted(const Case& c, const Rank& rank) {
   const bool gathers = c.kind == Collective::gather || c.kind == Collective::gatherv;
   const bool v = c.kind == Collective::gatherv || c.kind == Collective::scatterv;
   const auto cells = [&](int i) { return v ? own_cells(c, i) : c.count; };
-  if (!gathers)
-    return s.in_place ? "" : expect(rank.output, 0, cells(s.rank), c.root, s.rank * kPerBlock);
+  if (!gathers) return s.in_place ? "" : expect(rank.output, 0, cells(s.rank), c.root, s.rank * kPerBlock);
   if (s.rank != c.root) return {};
   for (int i = 0; i < c.size; ++i) {
     const int64_t at = v ? rank.out_blocks[static_cast<size_t>(i)].offset : i * c.count;
@@ -179,8 +171,7 @@ inline void set_up_allgather(const Case& c, Rank& rank) {
   int64_t at = s.rank * c.count;
   if (v) {
     int64_t all;
-    rank.out_blocks = spread(
-        c, [&](int i) { return own_cells(c, i); }, all);
+    rank.out_blocks = spread(c, [&](int i) { return own_cells(c, i); }, all);
     rank.output = empty(all);
     at = rank.out_blocks[static_cast<size_t>(s.rank)].offset;
     for (int i = 0; i < c.size; ++i) {
@@ -201,9 +192,7 @@ inline std::string check_allgather(const Case& c, const Rank& rank) {
   const bool v = c.kind == Collective::allgatherv;
   for (int i = 0; i < c.size; ++i) {
     const int64_t at = v ? rank.out_blocks[static_cast<size_t>(i)].offset : i * c.count;
-    if (std::string wrong = expect(rank.output, at, v ? own_cells(c, i) : c.count, i, 0);
-        !wrong.empty())
-      return wrong;
+    if (std::string wrong = expect(rank.output, at, v ? own_cells(c, i) : c.count, i, 0); !wrong.empty()) return wrong;
   }
   return {};
 }
@@ -226,8 +215,7 @@ inline void set_up_alltoall(const Case& c, Rank& rank) {
   if (!c.in_place) rank.input = empty(all);
   std::vector<Cell>& from = c.in_place ? rank.output : rank.input;
   for (int i = 0; i < c.size; ++i)
-    put(from, v ? blocks[static_cast<size_t>(i)].offset : i * c.count, cells(i), s.rank,
-        i * kPerBlock);
+    put(from, v ? blocks[static_cast<size_t>(i)].offset : i * c.count, cells(i), s.rank, i * kPerBlock);
 }
 inline std::string check_alltoall(const Case& c, const Rank& rank) {
   const int me = rank.shape.rank;
@@ -235,8 +223,7 @@ inline std::string check_alltoall(const Case& c, const Rank& rank) {
   for (int i = 0; i < c.size; ++i) {
     const int64_t at = v ? rank.out_blocks[static_cast<size_t>(i)].offset : i * c.count;
     const int64_t cells = v ? pair_cells(c, me, i) : c.count;
-    if (std::string wrong = expect(rank.output, at, cells, i, me * kPerBlock); !wrong.empty())
-      return wrong;
+    if (std::string wrong = expect(rank.output, at, cells, i, me * kPerBlock); !wrong.empty()) return wrong;
   }
   return {};
 }
@@ -296,8 +283,7 @@ inline std::string check_reduction(const Case& c, const Rank& rank) {
     expected.what = what + i;
     if (got.who != expected.who || got.what != expected.what)
       return "cell " + std::to_string(i) + " misses an operand, or has one twice";
-    if (!c.commutative && !(got == expected))
-      return "cell " + std::to_string(i) + " met its operands out of order";
+    if (!c.commutative && !(got == expected)) return "cell " + std::to_string(i) + " met its operands out of order";
   }
   return {};
 }

@@ -15,8 +15,7 @@ namespace {
 // For each step, a bit for every step that it follows, however far.
 class Ancestors {
  public:
-  explicit Ancestors(const Plan& plan)
-      : words_((plan.steps.size() + 63) / 64), bits_(words_ * plan.steps.size()) {
+  explicit Ancestors(const Plan& plan) : words_((plan.steps.size() + 63) / 64), bits_(words_ * plan.steps.size()) {
     std::vector<uint32_t> waits = plan.waits, ready;
     for (uint32_t i = 0; i < waits.size(); ++i)
       if (waits[i] == 0) ready.push_back(i);
@@ -84,8 +83,7 @@ std::string misdescribed(const Rank& rank, const Plan& plan) {
       if (of_user && b.unit == Unit::bytes && !rank.shape.dense)
         return fmt::format("step {} takes {} for one run of bytes", i, to_string(b));
       if (b.unit != Unit::packed || !(sends || receives)) continue;
-      if (b.range >= ranges.size() || ranges[b.range])
-        return fmt::format("step {} has no range of its own", i);
+      if (b.range >= ranges.size() || ranges[b.range]) return fmt::format("step {} has no range of its own", i);
       ranges[b.range] = true;
     }
   }
@@ -119,14 +117,12 @@ std::string conflict(const Rank& rank, const Plan& plan) {
   for (size_t i = 0; i < accesses.size(); ++i)
     for (size_t j = i + 1; j < accesses.size(); ++j) {
       const Access &a = accesses[i], &b = accesses[j];
-      if (b.extent.region != a.extent.region || b.extent.index != a.extent.index ||
-          b.extent.begin >= a.extent.end)
+      if (b.extent.region != a.extent.region || b.extent.index != a.extent.index || b.extent.begin >= a.extent.end)
         break;
       if (!a.writes && !b.writes) continue;
       if (a.step == b.step) return fmt::format("step {} reads and writes the same memory", a.step);
       if (!program && !ancestors.follows(a.step, b.step) && !ancestors.follows(b.step, a.step))
-        return fmt::format("steps {} and {} touch the same memory at the same time", a.step,
-                           b.step);
+        return fmt::format("steps {} and {} touch the same memory at the same time", a.step, b.step);
     }
   return {};
 }

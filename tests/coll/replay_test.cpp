@@ -24,11 +24,10 @@ int most_ranks() {
 const Selection* rules(int which) {
   static const std::shared_ptr<const Selection> all[] = {
       *Selection::parse("", "none"), *Selection::parse("bcast scatter_ring\n", "pieces"),
-      *Selection::parse(
-          "barrier shared\nbcast shared\ngather shared\nscatter shared\nallgather shared\n"
-          "reduce shared_parts\nallreduce pairwise\nalltoall bruck\n"
-          "allgatherv bruck\n",
-          "shared")};
+      *Selection::parse("barrier shared\nbcast shared\ngather shared\nscatter shared\nallgather shared\n"
+                        "reduce shared_parts\nallreduce pairwise\nalltoall bruck\n"
+                        "allgatherv bruck\n",
+                        "shared")};
   return which % 4 == 3 ? nullptr : all[which % 4].get();
 }
 
@@ -89,13 +88,11 @@ void replay_once(const Case& c, const Algorithm& algorithm) {
     std::vector<Rank> ranks = fresh;
     const uint64_t seed = static_cast<uint64_t>(c.size * 131 + c.root + c.count);
     const std::string wrong = run(ranks, algorithm, sends, seed);
-    ASSERT_TRUE(wrong.empty()) << c.describe(algorithm)
-                               << (sends == Sends::eager ? ", eager: " : ", synchronous: ")
+    ASSERT_TRUE(wrong.empty()) << c.describe(algorithm) << (sends == Sends::eager ? ", eager: " : ", synchronous: ")
                                << wrong;
     for (const Rank& rank : ranks) {
       const std::string bad = kind.check(c, rank);
-      ASSERT_TRUE(bad.empty()) << c.describe(algorithm) << ": rank " << rank.shape.rank << ": "
-                               << bad << "\n"
+      ASSERT_TRUE(bad.empty()) << c.describe(algorithm) << ": rank " << rank.shape.rank << ": " << bad << "\n"
                                << to_string(algorithm.build(rank.shape));
     }
   }
@@ -147,9 +144,8 @@ class Replay : public testing::TestWithParam<int> {
     return all;
   }
 };
-INSTANTIATE_TEST_SUITE_P(Collectives, Replay, testing::Range(0, kCollectivesOverRanks), [](auto& info) {
-  return std::string(name_of(static_cast<Collective>(info.param)));
-});
+INSTANTIATE_TEST_SUITE_P(Collectives, Replay, testing::Range(0, kCollectivesOverRanks),
+                         [](auto& info) { return std::string(name_of(static_cast<Collective>(info.param))); });
 
 TEST_P(Replay, EverySizeUpTo65) {
   for (int size = 1; size <= most_ranks(); ++size)
@@ -209,8 +205,7 @@ TEST(ReplayShared, ManyCallsOnOneCommunicator) {
           c.commutative = !reduces(c.kind);
           const auto all = algorithms(c.kind);
           const Algorithm& algorithm = all[random() % all.size()];
-          const bool in_memory =
-              algorithm.needs == Needs::shared_memory || algorithm.needs == Needs::shared_slot;
+          const bool in_memory = algorithm.needs == Needs::shared_memory || algorithm.needs == Needs::shared_slot;
           if (one_node ? !in_memory : algorithm.needs != Needs::nodes) continue;
           if (!one_node) c.places = places;
           std::vector<Rank> fresh;
@@ -231,8 +226,7 @@ TEST(ReplayShared, ManyCallsOnOneCommunicator) {
         ASSERT_EQ(wrong, "") << size << " ranks";
         for (size_t i = 0; i < cases.size(); ++i)
           for (const Rank& rank : ranks[i])
-            ASSERT_EQ(kind_of(cases[i].kind).check(cases[i], rank), "")
-                << cases[i].describe(*chosen[i]);
+            ASSERT_EQ(kind_of(cases[i].kind).check(cases[i], rank), "") << cases[i].describe(*chosen[i]);
       }
 }
 
@@ -247,8 +241,7 @@ TEST(ReplayMachine, RefusesWhatIsWrong) {
     }
     return run(ranks, {.name = "wrong", .build = build}, sends, 1);
   };
-  const auto refused = [&](const char* why, Plan (*build)(const Shape&),
-                           Sends sends = Sends::eager) {
+  const auto refused = [&](const char* why, Plan (*build)(const Shape&), Sends sends = Sends::eager) {
     const std::string wrong = two(build, sends);
     EXPECT_NE(wrong.find(why), std::string::npos) << "expected '" << why << "', got: " << wrong;
   };
@@ -269,10 +262,7 @@ TEST(ReplayMachine, RefusesWhatIsWrong) {
   });
   refused("same memory", [](const Shape& s) {
     PlanBuilder plan(s);
-    return plan.copy(plan.in(), plan.out())
-        .recv(plan.out(), 1 - s.rank)
-        .send(plan.in(), 1 - s.rank)
-        .done();
+    return plan.copy(plan.in(), plan.out()).recv(plan.out(), 1 - s.rank).send(plan.in(), 1 - s.rank).done();
   });
   refused("writes the input", [](const Shape& s) {
     PlanBuilder plan(s);
@@ -349,8 +339,7 @@ TEST(ReplayMachine, RefusesWhatIsWrongOfPackedBytes) {
     EXPECT_FALSE(ranks[1].shape.dense);
     const auto build = [](const Shape& s) {
       PlanBuilder plan(s);
-      if (s.rank == 0)
-        return plan.send(plan.out_packed(0, 3), 1).send(plan.out_packed(3, 1), 1).done();
+      if (s.rank == 0) return plan.send(plan.out_packed(0, 3), 1).send(plan.out_packed(3, 1), 1).done();
       Plan receives = plan.recv(first, 0).recv(second, 0).done();
       if (!apart) receives.steps[1].into.range = receives.steps[0].into.range;
       return receives;
@@ -359,9 +348,7 @@ TEST(ReplayMachine, RefusesWhatIsWrongOfPackedBytes) {
     if (!wrong.empty()) return wrong;
     return check_bcast({Collective::bcast, 2, 0, 4}, ranks[1]);
   };
-  const auto packed = [](int64_t offset, int64_t bytes) {
-    return Buf{Region::output, Unit::packed, 0, offset, bytes};
-  };
+  const auto packed = [](int64_t offset, int64_t bytes) { return Buf{Region::output, Unit::packed, 0, offset, bytes}; };
   const auto refused = [](const std::string& wrong, const char* why) {
     EXPECT_NE(wrong.find(why), std::string::npos) << "expected '" << why << "', got: " << wrong;
   };

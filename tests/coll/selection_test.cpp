@@ -73,17 +73,14 @@ TEST(SelectionTest, RelationsAndNumbers) {
 }
 
 TEST(SelectionTest, RefusesWhatCannotServeOnceAndTakesTheNext) {
-  const auto rules =
-      parsed("allreduce ring\nallreduce halving_doubling\nallgather recursive_doubling");
+  const auto rules = parsed("allreduce ring\nallreduce halving_doubling\nallgather recursive_doubling");
   testing::internal::CaptureStderr();
   for (int i = 0; i < 3; ++i)
     EXPECT_EQ(rules->choose(shape(Collective::allreduce, 4, 8, false)).name, "halving_doubling");
   EXPECT_EQ(rules->choose(shape(Collective::allreduce, 4, 8, true)).name, "ring");
-  EXPECT_EQ(rules->choose(shape(Collective::allgather, 6, 8)).name,
-            algorithms(Collective::allgather)[0].name);
+  EXPECT_EQ(rules->choose(shape(Collective::allgather, 6, 8)).name, algorithms(Collective::allgather)[0].name);
   const std::string log = testing::internal::GetCapturedStderr();
-  const std::string first =
-      "rules:1: allreduce cannot use ring here: it needs a commutative operation";
+  const std::string first = "rules:1: allreduce cannot use ring here: it needs a commutative operation";
   EXPECT_NE(log.find(first), std::string::npos) << log;
   EXPECT_EQ(log.find(first, log.find(first) + 1), std::string::npos) << "more than once: " << log;
   EXPECT_NE(log.find("rules:3: allgather cannot use recursive_doubling"), std::string::npos) << log;
@@ -95,20 +92,15 @@ TEST(SelectionTest, SaysWhatIsWrongAndWhere) {
   EXPECT_EQ(refusal("allreduce recursive_dubling"),
             "etc/rules:1: allreduce has no algorithm 'recursive_dubling'; did you mean "
             "'recursive_doubling'?");
-  EXPECT_EQ(
-      refusal("barrier x"),
-      "etc/rules:1: barrier has no algorithm 'x'; there are: dissemination, shared, hierarchical");
-  EXPECT_EQ(refusal("allreduce byte<4 ring"),
-            "etc/rules:1: no condition is called 'byte'; did you mean 'bytes'?");
-  EXPECT_EQ(refusal("allreduce bytes<4x ring"),
-            "etc/rules:1: '4x' is no number; write one like 4096, 4k or 1m");
-  EXPECT_EQ(refusal("allreduce bytes< ring"),
-            "etc/rules:1: '' is no number; write one like 4096, 4k or 1m");
+  EXPECT_EQ(refusal("barrier x"),
+            "etc/rules:1: barrier has no algorithm 'x'; there are: dissemination, shared, hierarchical");
+  EXPECT_EQ(refusal("allreduce byte<4 ring"), "etc/rules:1: no condition is called 'byte'; did you mean 'bytes'?");
+  EXPECT_EQ(refusal("allreduce bytes<4x ring"), "etc/rules:1: '4x' is no number; write one like 4096, 4k or 1m");
+  EXPECT_EQ(refusal("allreduce bytes< ring"), "etc/rules:1: '' is no number; write one like 4096, 4k or 1m");
   EXPECT_EQ(refusal("allreduce bytes<99999999999g ring"),
             "etc/rules:1: '99999999999g' is no number; write one like 4096, 4k or 1m");
-  EXPECT_EQ(
-      refusal("allreduce ring bytes<4"),
-      "etc/rules:1: 'ring' is no condition; write one like bytes<=4k, and the algorithm last");
+  EXPECT_EQ(refusal("allreduce ring bytes<4"),
+            "etc/rules:1: 'ring' is no condition; write one like bytes<=4k, and the algorithm last");
   EXPECT_EQ(refusal("allreduce commutative=perhaps ring"),
             "etc/rules:1: 'commutative=perhaps' must be commutative=yes or commutative=no");
   EXPECT_EQ(refusal("allreduce commutative<yes ring"),
@@ -138,8 +130,7 @@ TEST(SelectionTest, OverrideComesFirstThenTheFile) {
   EXPECT_TRUE(Selection::load("", path)) << "a file without rules";
   std::remove(path.c_str());
   EXPECT_NE(Selection::load("", "/").error().message().find("it is a folder"), std::string::npos);
-  EXPECT_NE(Selection::load("bcast chain;scam chain", "").error().message().find("'scan'"),
-            std::string::npos);
+  EXPECT_NE(Selection::load("bcast chain;scam chain", "").error().message().find("'scan'"), std::string::npos);
 }
 
 TEST(SelectionTest, ShippedRulesServeEveryCollectiveWithoutARefusal) {

@@ -38,10 +38,9 @@ class Step {
  public:
   Step(int serial, uint64_t seed, int rank, int size) : serial_(serial), rank_(rank), size_(size) {
     std::mt19937_64 random(seed * 1000003 + static_cast<uint64_t>(serial));
-    constexpr Collective kKinds[] = {
-        Collective::barrier,   Collective::bcast,     Collective::reduce,
-        Collective::allreduce, Collective::allgather, Collective::gather,
-        Collective::alltoall,  Collective::scatter,   Collective::scan};
+    constexpr Collective kKinds[] = {Collective::barrier,   Collective::bcast,     Collective::reduce,
+                                     Collective::allreduce, Collective::allgather, Collective::gather,
+                                     Collective::alltoall,  Collective::scatter,   Collective::scan};
     kind_ = kKinds[random() % std::size(kKinds)];
     constexpr int64_t kCounts[] = {1, 3, 12, 40, 100, 230};
     count_ = kCounts[random() % std::size(kCounts)];
@@ -57,8 +56,7 @@ class Step {
     call_.in_count = call_.out_count = count_;
     call_.in_layout = call_.out_layout = word.get();
     call_.signature = static_cast<uint64_t>(kind_);
-    call_.reduction.apply = [](const Reduction&, const void* left, const void* right, void* into,
-                               int64_t count) {
+    call_.reduction.apply = [](const Reduction&, const void* left, const void* right, void* into, int64_t count) {
       for (int64_t i = 0; i < count; ++i)
         static_cast<uint32_t*>(into)[i] =
             static_cast<const uint32_t*>(left)[i] + static_cast<const uint32_t*>(right)[i];
@@ -133,13 +131,10 @@ class Shared : public testing::TestWithParam<std::tuple<Places, Under>> {
   }
 };
 INSTANTIATE_TEST_SUITE_P(Ranks, Shared,
-                         testing::Combine(testing::Values(Places(2), Places(3), Places(4),
-                                                          Places(7)),
-                                          testing::Values(Under::nothing, Under::sync,
-                                                          Under::random)));
+                         testing::Combine(testing::Values(Places(2), Places(3), Places(4), Places(7)),
+                                          testing::Values(Under::nothing, Under::sync, Under::random)));
 INSTANTIATE_TEST_SUITE_P(RanksOnNodes, Shared,
-                         testing::Combine(testing::Values(Places{0, 0, 1, 1},
-                                                          Places{0, 1, 0, 1, 0},
+                         testing::Combine(testing::Values(Places{0, 0, 1, 1}, Places{0, 1, 0, 1, 0},
                                                           Places{0, 0, 0, 1, 2, 2, 0}),
                                           testing::Values(Under::nothing)));
 

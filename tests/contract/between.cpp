@@ -3,11 +3,11 @@
 // and their right twins. In a wrong one, one rank makes another call than the rest, or the same with another
 // root, operation, type or count: the error must say so, and no rank may hang. In its twin all ranks make the
 // one call and then the other. Prints for each class what was found, what missed, and what accused falsely.
-#include "check.hpp"
-
 #include <array>
 #include <map>
 #include <utility>
+
+#include "check.hpp"
 
 namespace {
 
@@ -58,22 +58,22 @@ struct Collective {
   Call call;
 };
 
-#define FORMS(Name, IName, rooted, reduces, has_data, ...)                                         \
-  all.push_back({"MPI_" #Name, "MPI_" #Name, Form::blocking, rooted, reduces, has_data,            \
-                 [](const Two& t, const Given& a, Buffers& b, MPI_Request*) {                      \
-                   (void)a, (void)b;                                                               \
-                   return MPI_##Name(__VA_ARGS__ t.comm);                                          \
-                 }});                                                                              \
-  all.push_back({"MPI_" #Name "_init", "MPI_" #Name, Form::persistent, rooted, reduces, has_data,  \
-                 [](const Two& t, const Given& a, Buffers& b, MPI_Request* r) {                    \
-                   (void)a, (void)b;                                                               \
-                   const int code = MPI_##Name##_init(__VA_ARGS__ t.comm, MPI_INFO_NULL, r);       \
-                   return code == MPI_SUCCESS ? MPI_Request_free(r) : code;                        \
-                 }});                                                                              \
-  all.push_back({"MPI_" #IName, "MPI_" #Name, Form::nonblocking, rooted, reduces, has_data,        \
-                 [](const Two& t, const Given& a, Buffers& b, MPI_Request* r) {                    \
-                   (void)a, (void)b;                                                               \
-                   return MPI_##IName(__VA_ARGS__ t.comm, r);                                      \
+#define FORMS(Name, IName, rooted, reduces, has_data, ...)                                        \
+  all.push_back({"MPI_" #Name, "MPI_" #Name, Form::blocking, rooted, reduces, has_data,           \
+                 [](const Two& t, const Given& a, Buffers& b, MPI_Request*) {                     \
+                   (void)a, (void)b;                                                              \
+                   return MPI_##Name(__VA_ARGS__ t.comm);                                         \
+                 }});                                                                             \
+  all.push_back({"MPI_" #Name "_init", "MPI_" #Name, Form::persistent, rooted, reduces, has_data, \
+                 [](const Two& t, const Given& a, Buffers& b, MPI_Request* r) {                   \
+                   (void)a, (void)b;                                                              \
+                   const int code = MPI_##Name##_init(__VA_ARGS__ t.comm, MPI_INFO_NULL, r);      \
+                   return code == MPI_SUCCESS ? MPI_Request_free(r) : code;                       \
+                 }});                                                                             \
+  all.push_back({"MPI_" #IName, "MPI_" #Name, Form::nonblocking, rooted, reduces, has_data,       \
+                 [](const Two& t, const Given& a, Buffers& b, MPI_Request* r) {                   \
+                   (void)a, (void)b;                                                              \
+                   return MPI_##IName(__VA_ARGS__ t.comm, r);                                     \
                  }})
 #define SEND b.in.data(), a.count, a.type
 #define RECV b.out.data(), a.count, a.type
@@ -98,16 +98,16 @@ std::vector<Collective> collectives() {
   FORMS(Reduce, Ireduce, true, true, true, b.in.data(), RECV, a.op, ROOT, );
   FORMS(Allreduce, Iallreduce, false, true, true, b.in.data(), RECV, a.op, );
   FORMS(Reduce_scatter, Ireduce_scatter, false, true, true, b.in.data(), b.out.data(), b.parts.data(), a.type, a.op, );
-  FORMS(Reduce_scatter_block, Ireduce_scatter_block, false, true, true, b.in.data(), b.out.data(), a.count* t.others,
+  FORMS(Reduce_scatter_block, Ireduce_scatter_block, false, true, true, b.in.data(), b.out.data(), a.count * t.others,
         a.type, a.op, );
   const auto constructor = [&](const char* name, auto make) {
-    all.push_back({name, name, Form::blocking, false, false, false,
-                   [make](const Two& t, const Given&, Buffers&, MPI_Request*) {
-                     MPI_Comm made = MPI_COMM_NULL;
-                     const int code = make(t.comm, &made);
-                     if (code == MPI_SUCCESS && made != MPI_COMM_NULL) MPI_Comm_free(&made);
-                     return code;
-                   }});
+    all.push_back(
+        {name, name, Form::blocking, false, false, false, [make](const Two& t, const Given&, Buffers&, MPI_Request*) {
+           MPI_Comm made = MPI_COMM_NULL;
+           const int code = make(t.comm, &made);
+           if (code == MPI_SUCCESS && made != MPI_COMM_NULL) MPI_Comm_free(&made);
+           return code;
+         }});
   };
   constructor("MPI_Comm_dup", [](MPI_Comm c, MPI_Comm* made) { return MPI_Comm_dup(c, made); });
   constructor("MPI_Comm_split", [](MPI_Comm c, MPI_Comm* made) { return MPI_Comm_split(c, 0, 0, made); });
@@ -129,10 +129,12 @@ class Judge {
   // Rank `odd_rank` of the union differs. The sentence holds `words`.
   void wrong(const std::string& kind, const Collective& rest, const Given& rest_given, int odd_rank,
              const Collective& odd, const Given& odd_given, std::vector<std::string> words, bool has_twin = true) {
-    judge(kind, {{me_ == odd_rank ? &odd : &rest, me_ == odd_rank ? odd_given : rest_given}}, std::move(words), odd.name);
+    judge(kind, {{me_ == odd_rank ? &odd : &rest, me_ == odd_rank ? odd_given : rest_given}}, std::move(words),
+          odd.name);
     if (has_twin) right(kind, {{&rest, rest_given}, {&odd, odd_given}});
   }
-  void judge(const std::string& kind, const Calls& calls, const std::vector<std::string>& words, const std::string& what) {
+  void judge(const std::string& kind, const Calls& calls, const std::vector<std::string>& words,
+             const std::string& what) {
     const auto [failed, text] = run(calls);
     bool all_said = true;
     for (const std::string& word : words) all_said = all_said && text.find(word) != text.npos;
@@ -141,8 +143,7 @@ class Judge {
     OK(MPI_Allreduce(said, anywhere, 2, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
     const bool found = anywhere[0] && !anywhere[1];
     ++(found ? tallies_[kind].found : tallies_[kind].missed);
-    if (!found)
-      std::fprintf(stderr, "rank %d, %s (%s): \"%s\"\n", me_, what.c_str(), kind.c_str(), text.c_str());
+    if (!found) std::fprintf(stderr, "rank %d, %s (%s): \"%s\"\n", me_, what.c_str(), kind.c_str(), text.c_str());
   }
   void right(const std::string& kind, const Calls& calls) {
     const auto [failed, text] = run(calls);
@@ -162,8 +163,8 @@ class Judge {
       sum.found += t.found, sum.missed += t.missed, sum.falsely += t.falsely, sum.right += t.right;
     }
     if (me_ == 0)
-      std::printf("%-28s %4d found %4d missed %4d right %4d accused falsely\n", "all", sum.found, sum.missed,
-                  sum.right, sum.falsely);
+      std::printf("%-28s %4d found %4d missed %4d right %4d accused falsely\n", "all", sum.found, sum.missed, sum.right,
+                  sum.falsely);
     return sum.missed + sum.falsely == 0 && sum.found > 0 && sum.right > 0;
   }
 
@@ -217,7 +218,8 @@ void arguments(Judge& judge, const Two& two, const std::vector<Collective>& all)
   const Given usual;
   const int first = two.group ? two.others : two.count, second = two.group ? two.count : two.others;
   for (const Collective& call : all) {
-    const auto change = [&](const char* kind, int odd_rank, auto set, std::vector<std::string> words, bool has_twin = true) {
+    const auto change = [&](const char* kind, int odd_rank, auto set, std::vector<std::string> words,
+                            bool has_twin = true) {
       Given other = usual;
       set(other);
       words.push_back(call.name);
@@ -275,7 +277,8 @@ void in_place(const Two& two) {
   FAILS(MPI_Allreduce(MPI_IN_PLACE, data.data(), 1, MPI_INT, MPI_SUM, two.comm), MPI_ERR_BUFFER);
   FAILS(MPI_Allgather(MPI_IN_PLACE, 0, MPI_INT, data.data(), 1, MPI_INT, two.comm), MPI_ERR_BUFFER);
   FAILS(MPI_Alltoall(MPI_IN_PLACE, 0, MPI_INT, data.data(), 1, MPI_INT, two.comm), MPI_ERR_BUFFER);
-  FAILS(MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_INT, data.data(), counts.data(), places.data(), MPI_INT, two.comm), MPI_ERR_BUFFER);
+  FAILS(MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_INT, data.data(), counts.data(), places.data(), MPI_INT, two.comm),
+        MPI_ERR_BUFFER);
   FAILS(MPI_Reduce_scatter_block(MPI_IN_PLACE, data.data(), 1, MPI_INT, MPI_SUM, two.comm), MPI_ERR_BUFFER);
   if (root == 0) FAILS(MPI_Bcast(MPI_IN_PLACE, 1, MPI_INT, root, two.comm), MPI_ERR_BUFFER);
   if (root == 0) FAILS(MPI_Gather(MPI_IN_PLACE, 1, MPI_INT, nullptr, 0, MPI_INT, root, two.comm), MPI_ERR_BUFFER);

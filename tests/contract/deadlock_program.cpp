@@ -64,8 +64,7 @@ std::vector<MPI_Comm> triangle() {
   std::vector<MPI_Comm> comms(3, MPI_COMM_NULL);
   for (int i = 0; i < 3; ++i) {
     const bool in = rank == i || rank == (i + 1) % 3;
-    MPI_Comm_split(world, in ? 0 : MPI_UNDEFINED, rank == i ? 0 : 1,
-                   &comms[static_cast<size_t>(i)]);
+    MPI_Comm_split(world, in ? 0 : MPI_UNDEFINED, rank == i ? 0 : 1, &comms[static_cast<size_t>(i)]);
   }
   return comms;
 }
@@ -78,15 +77,13 @@ void many_ibcasts() {
   std::vector<char> data(static_cast<size_t>(count) * bytes);
   std::vector<MPI_Request> all(count);
   for (int i = 0; i < count; ++i)
-    MPI_Ibcast(&data[static_cast<size_t>(i) * bytes], bytes, MPI_CHAR, 0, world,
-               &all[static_cast<size_t>(i)]);
+    MPI_Ibcast(&data[static_cast<size_t>(i) * bytes], bytes, MPI_CHAR, 0, world, &all[static_cast<size_t>(i)]);
   MPI_Waitall(count, all.data(), MPI_STATUSES_IGNORE);
 }
 void compute(double seconds) {
   usleep(static_cast<useconds_t>(seconds * 1e6));
 }
-const double kLong =
-    std::getenv("TUTTI_TEST_LONG") ? std::atof(std::getenv("TUTTI_TEST_LONG")) : 1.5;
+const double kLong = std::getenv("TUTTI_TEST_LONG") ? std::atof(std::getenv("TUTTI_TEST_LONG")) : 1.5;
 
 const std::map<std::string, std::function<void()>> cases{
     // ---- wrong
@@ -266,15 +263,14 @@ const std::map<std::string, std::function<void()>> cases{
      }},
     {"sendrecv",
      [] {
-       MPI_Sendrecv(&value, 1, MPI_INT, (rank + 1) % size, 1, &other, 1, MPI_INT, (rank + 1) % size,
-                    2, world, MPI_STATUS_IGNORE);
+       MPI_Sendrecv(&value, 1, MPI_INT, (rank + 1) % size, 1, &other, 1, MPI_INT, (rank + 1) % size, 2, world,
+                    MPI_STATUS_IGNORE);
      }},
     {"three_bcasts",
      [] {
        auto comms = triangle();
        // Each is the root of its own and a receiver in its predecessor's.
-       MPI_Comm mine = comms[static_cast<size_t>(rank)],
-                theirs = comms[static_cast<size_t>((rank + 2) % 3)];
+       MPI_Comm mine = comms[static_cast<size_t>(rank)], theirs = comms[static_cast<size_t>((rank + 2) % 3)];
        bcast(theirs, 0);
        bcast(mine, 0);
      }},

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Who waits in vain, on graphs written by hand and on random ones against a direct evaluation.
 #include "contract/deadlock.hpp"
-#include "contract/relay.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,6 +10,8 @@
 #include <set>
 #include <utility>
 #include <vector>
+
+#include "contract/relay.hpp"
 
 namespace tutti::contract {
 namespace {
@@ -99,8 +100,7 @@ TEST(Deadlock, one_of_two_threads_may_act) {
   ProcessState two = waiting(on(1));
   two.threads.push_back({.needs = on(2), .call = "waits"});
   EXPECT_TRUE(dead_processes({{0, two}, {1, waiting(on(0))}, {2, computing()}}).empty());
-  EXPECT_EQ(dead_processes({{0, two}, {1, waiting(on(0))}, {2, waiting(on(0))}}),
-            (std::vector{0, 1, 2}));
+  EXPECT_EQ(dead_processes({{0, two}, {1, waiting(on(0))}, {2, waiting(on(0))}}), (std::vector{0, 1, 2}));
 }
 
 // 0 has started a broadcast, whose root 2 computes, and receives from 1, who waits for the
@@ -120,10 +120,7 @@ TEST(Deadlock, a_collective_goes_on_without_its_thread) {
 TEST(Deadlock, a_collective_that_can_still_move_in_part_is_alive) {
   ProcessState zero = waiting(on(1));
   zero.courses.push_back({9, 4, Condition().collective(2, 9, 4).collective(3, 9, 4)});
-  const States states{{0, zero},
-                      {1, waiting(Condition().collective(0, 9, 4))},
-                      {2, computing()},
-                      {3, waiting(on(0))}};
+  const States states{{0, zero}, {1, waiting(Condition().collective(0, 9, 4))}, {2, computing()}, {3, waiting(on(0))}};
   EXPECT_TRUE(dead_processes(states).empty());
 }
 
@@ -180,8 +177,7 @@ States random_states(Random& random, int processes) {
       if (random() % 3) continue;
       Condition needs;
       for (auto n = 1 + random() % 2; n > 0; --n)
-        needs.collective(static_cast<int>(random() % static_cast<unsigned>(processes)), 5,
-                         random() % 2);
+        needs.collective(static_cast<int>(random() % static_cast<unsigned>(processes)), 5, random() % 2);
       state.courses.push_back({5, serial, needs});
     }
   }
@@ -206,8 +202,7 @@ bool consistent(const States& states, const std::vector<Actor>& actors, unsigned
         if (thread.needs.holds(alive)) return false;
     }
     for (const Course& course : state.courses)
-      if (course.context == actors[i].context && course.serial == actors[i].serial &&
-          course.needs.holds_in_part(alive))
+      if (course.context == actors[i].context && course.serial == actors[i].serial && course.needs.holds_in_part(alive))
         return false;
   }
   return true;
@@ -222,8 +217,7 @@ TEST(Deadlock, agrees_with_the_definition_on_random_graphs) {
     std::vector<Actor> actors;
     for (const auto& [process, state] : states) {
       actors.push_back({process});
-      for (const Course& course : state.courses)
-        actors.push_back({process, course.context, course.serial});
+      for (const Course& course : state.courses) actors.push_back({process, course.context, course.serial});
     }
     unsigned largest = 0;  // consistent sets are closed under union
     for (unsigned set = 1; set < 1u << actors.size(); ++set)

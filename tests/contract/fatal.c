@@ -8,7 +8,9 @@
 #include <unistd.h>
 
 static int rank;
-static int is(const char* name, const char* wanted) { return strcmp(name, wanted) == 0; }
+static int is(const char* name, const char* wanted) {
+  return strcmp(name, wanted) == 0;
+}
 
 static int is_stopped(int process) {
   char path[64];
@@ -26,8 +28,10 @@ static void exchange(const char* name) {
   MPI_Comm comm;
   for (int i = 0; i < 8; i++) counts[i] = 1, places[i] = i;
   if (is(name, "order")) {
-    if (rank == 1) MPI_Barrier(MPI_COMM_WORLD); /* LINE order */
-    else MPI_Bcast(&x, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    if (rank == 1)
+      MPI_Barrier(MPI_COMM_WORLD); /* LINE order */
+    else
+      MPI_Bcast(&x, 1, MPI_INT, 0, MPI_COMM_WORLD);
   } else if (is(name, "answers_late")) { /* rank 1 is stopped while the others ask for its call */
     int stopped = getpid();
     MPI_Bcast(&stopped, 1, MPI_INT, 1, MPI_COMM_WORLD);
@@ -57,7 +61,7 @@ static void exchange(const char* name) {
     MPI_Bcast(&x, 1, MPI_INT, rank == 1 ? 1 : 0, MPI_COMM_WORLD); /* LINE root */
   } else if (is(name, "two_roots") || is(name, "two_roots_freed") || is(name, "two_roots_left")) {
     MPI_Comm_split(MPI_COMM_WORLD, rank == 2, rank, &comm); /* ranks 0 and 1 show their data to nobody */
-    do MPI_Bcast(&x, 1, MPI_INT, rank % 2, comm); /* LINE two_roots */
+    do MPI_Bcast(&x, 1, MPI_INT, rank % 2, comm);           /* LINE two_roots */
     while (rank < 2 && is(name, "two_roots"));
     if (is(name, "two_roots_freed")) MPI_Comm_free(&comm);
   } else if (is(name, "op")) {
@@ -68,15 +72,18 @@ static void exchange(const char* name) {
     MPI_Bcast(all, 2, rank == 1 ? MPI_FLOAT : MPI_INT, 0, MPI_COMM_WORLD); /* LINE type */
   } else if (is(name, "persistent_pair")) {
     MPI_Request gather;
-    MPI_Gatherv_init(all, rank == 1 ? 2 : 1, MPI_INT, gathered, counts, places, MPI_INT, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &gather); /* LINE persistent_pair */
+    MPI_Gatherv_init(all, rank == 1 ? 2 : 1, MPI_INT, gathered, counts, places, MPI_INT, 0, MPI_COMM_WORLD,
+                     MPI_INFO_NULL, &gather); /* LINE persistent_pair */
     MPI_Start(&gather);
     MPI_Wait(&gather, MPI_STATUS_IGNORE);
     MPI_Request_free(&gather);
   } else if (is(name, "pair")) {
     MPI_Gatherv(all, rank == 1 ? 2 : 1, MPI_INT, gathered, counts, places, MPI_INT, 0, MPI_COMM_WORLD); /* LINE pair */
   } else if (is(name, "constructor")) {
-    if (rank == 1) MPI_Comm_split(MPI_COMM_WORLD, 0, 0, &comm); /* LINE constructor */
-    else MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    if (rank == 1)
+      MPI_Comm_split(MPI_COMM_WORLD, 0, 0, &comm); /* LINE constructor */
+    else
+      MPI_Comm_dup(MPI_COMM_WORLD, &comm);
   } else if (is(name, "finalize")) {
     if (rank != 1) MPI_Barrier(MPI_COMM_WORLD); /* LINE finalize */
   } else if (is(name, "finalize_other")) {
@@ -85,42 +92,48 @@ static void exchange(const char* name) {
   } else if (is(name, "freed")) {
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     MPI_Comm_set_name(comm, "solver");
-    if (rank == 1) MPI_Comm_free(&comm);
-    else MPI_Bcast(&x, 1, MPI_INT, 1, comm); /* LINE freed */
+    if (rank == 1)
+      MPI_Comm_free(&comm);
+    else
+      MPI_Bcast(&x, 1, MPI_INT, 1, comm); /* LINE freed */
     if (rank == 1) sleep(5);
   } else if (is(name, "freed_comm")) {
     MPI_Comm copy;
     MPI_Comm_dup(MPI_COMM_WORLD, &comm); /* LINE made */
     copy = comm;
     MPI_Comm_free(&comm); /* LINE gone */
-    if (rank == 1) MPI_Bcast(&x, 1, MPI_INT, 1, copy); /* LINE freed_comm */
-    else MPI_Recv(&x, 1, MPI_INT, 1, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (rank == 1)
+      MPI_Bcast(&x, 1, MPI_INT, 1, copy); /* LINE freed_comm */
+    else
+      MPI_Recv(&x, 1, MPI_INT, 1, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   } else if (is(name, "uncommitted")) {
     MPI_Datatype type;
     MPI_Type_vector(2, 1, 2, MPI_INT, &type); /* LINE made_type */
     MPI_Comm_split(MPI_COMM_WORLD, 0, 0, &comm);
-    if (rank == 1) MPI_Send(all, 1, type, 0, 4, comm); /* LINE uncommitted */
-    else MPI_Recv(&x, 1, MPI_INT, 1, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (rank == 1)
+      MPI_Send(all, 1, type, 0, 4, comm); /* LINE uncommitted */
+    else
+      MPI_Recv(&x, 1, MPI_INT, 1, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   } else if (is(name, "truncated")) {
     MPI_Irecv(all, 2, MPI_INT, 1, 4, MPI_COMM_WORLD, &request); /* LINE posted */
     if (rank == 1) MPI_Send(counts, 3, MPI_INT, 0, 4, MPI_COMM_WORLD);
     MPI_Wait(&request, MPI_STATUS_IGNORE); /* LINE truncated */
   } else if (is(name, "free_active")) {
-    MPI_Ibarrier(MPI_COMM_WORLD, &request); /* LINE started */
+    MPI_Ibarrier(MPI_COMM_WORLD, &request);    /* LINE started */
     if (rank == 1) MPI_Request_free(&request); /* LINE free_active */
     MPI_Recv(&x, 1, MPI_INT, 1, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   } else if (is(name, "overlap")) {
-    MPI_Irecv(all, 4, MPI_INT, 1, 9, MPI_COMM_WORLD, &request); /* LINE posted_first */
+    MPI_Irecv(all, 4, MPI_INT, 1, 9, MPI_COMM_WORLD, &request);         /* LINE posted_first */
     if (rank == 1) MPI_Send(all + 3, 2, MPI_INT, 0, 4, MPI_COMM_WORLD); /* LINE overlap */
     MPI_Wait(&request, MPI_STATUS_IGNORE);
   } else if (is(name, "message_types")) {
-    if (rank == 1) MPI_Send(all, 2, MPI_INT, 0, 4, MPI_COMM_WORLD); /* LINE sent_ints */
+    if (rank == 1) MPI_Send(all, 2, MPI_INT, 0, 4, MPI_COMM_WORLD);                      /* LINE sent_ints */
     if (rank == 0) MPI_Recv(all, 3, MPI_FLOAT, 1, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE); /* LINE message_types */
   } else if (is(name, "message_types_later")) {
     if (rank == 0) MPI_Irecv(all, 3, MPI_FLOAT, 1, 4, MPI_COMM_WORLD, &request); /* LINE posted_floats */
-    if (rank == 1) MPI_Send(all, 2, MPI_INT, 0, 4, MPI_COMM_WORLD); /* LINE sent_later */
-    if (rank == 0) MPI_Waitany(1, &request, counts, MPI_STATUS_IGNORE); /* LINE message_types_later */
-  } else if (strncmp(name, "message_types_freed", 19) == 0) { /* complete, and never waited for */
+    if (rank == 1) MPI_Send(all, 2, MPI_INT, 0, 4, MPI_COMM_WORLD);              /* LINE sent_later */
+    if (rank == 0) MPI_Waitany(1, &request, counts, MPI_STATUS_IGNORE);          /* LINE message_types_later */
+  } else if (strncmp(name, "message_types_freed", 19) == 0) {                    /* complete, and never waited for */
     int is_over = 0;
     if (rank == 0 && is(name, "message_types_freed")) MPI_Irecv(all, 3, MPI_FLOAT, 1, 4, MPI_COMM_WORLD, &request);
     if (rank == 0 && is(name, "message_types_freed_pair"))
@@ -153,9 +166,12 @@ static void exchange(const char* name) {
     char byte;
     int ends[2];
     if (pipe(ends) != 0) abort();
-    if (rank == 0) for (;;) __asm__ volatile("");
-    if (rank == 1) while (read(ends[0], &byte, 1) < 0) continue;
-    if (rank == 2) for (;;) pause();
+    if (rank == 0)
+      for (;;) __asm__ volatile("");
+    if (rank == 1)
+      while (read(ends[0], &byte, 1) < 0) continue;
+    if (rank == 2)
+      for (;;) pause();
   } else if (is(name, "stopped")) {
     if (rank == 1) sleep(20);
     MPI_Bcast(&x, 1, MPI_INT, 1, MPI_COMM_WORLD); /* LINE stopped */

@@ -13,7 +13,11 @@ void say(int code) {
   int length = 0, error_class = 0;
   MPI_Error_class(code, &error_class);
   MPI_Error_string(code, text, &length);
-  std::printf("%s%s\n", error_class == MPI_ERR_FILE_IN_USE ? "in use: " : error_class == MPI_ERR_NOT_SAME ? "not same: " : "", text);
+  std::printf("%s%s\n",
+              error_class == MPI_ERR_FILE_IN_USE ? "in use: "
+              : error_class == MPI_ERR_NOT_SAME  ? "not same: "
+                                                 : "",
+              text);
 }
 
 }  // namespace
@@ -38,8 +42,10 @@ int main(int argc, char** argv) {
     if (rank == 0) std::printf("closed\n");
   } else if (argc == 3 && std::strcmp(argv[1], "delete") == 0) {
     const int code = MPI_File_delete(argv[2], MPI_INFO_NULL);
-    if (code == MPI_SUCCESS) std::printf("deleted\n");
-    else say(code);
+    if (code == MPI_SUCCESS)
+      std::printf("deleted\n");
+    else
+      say(code);
   } else {
     MPI_Abort(MPI_COMM_WORLD, 3);
   }

@@ -4,12 +4,12 @@
 // error must say so, and no rank may hang. In its twin all ranks make the one call and then the other;
 // further right ones differ between the ranks in what they may. Of them nothing may be said. Prints for each class
 // what was found, what missed, and what accused falsely.   usage: mismatch [PART OF] (a share of all)
-#include "check.hpp"
-
 #include <algorithm>
 #include <array>
 #include <map>
 #include <utility>
+
+#include "check.hpp"
 
 namespace {
 
@@ -64,22 +64,22 @@ bool is_root(MPI_Comm comm, const Arguments& a) {
 }
 
 // Of the persistent form the initialisation alone: it is what the ranks call in one order.
-#define FORMS(Name, IName, rooted, reduces, has_data, ...)                                          \
-  all.push_back({"MPI_" #Name, "MPI_" #Name, Form::blocking, rooted, reduces, has_data,                                   \
-                 [](MPI_Comm c, const Arguments& a, Buffers& b, MPI_Request*) {                    \
-                   (void)a, (void)b;                                                               \
-                   return MPI_##Name(__VA_ARGS__ c);                                               \
-                 }});                                                                              \
-  all.push_back({"MPI_" #Name "_init", "MPI_" #Name, Form::persistent, rooted, reduces, has_data,  \
-                 [](MPI_Comm c, const Arguments& a, Buffers& b, MPI_Request* r) {                  \
-                   (void)a, (void)b;                                                               \
-                   const int code = MPI_##Name##_init(__VA_ARGS__ c, MPI_INFO_NULL, r);            \
-                   return code == MPI_SUCCESS ? MPI_Request_free(r) : code;                        \
-                 }});                                                                              \
-  all.push_back({"MPI_" #IName, "MPI_" #Name, Form::nonblocking, rooted, reduces, has_data,                                   \
-                 [](MPI_Comm c, const Arguments& a, Buffers& b, MPI_Request* r) {                  \
-                   (void)a, (void)b;                                                               \
-                   return MPI_##IName(__VA_ARGS__ c, r);                                           \
+#define FORMS(Name, IName, rooted, reduces, has_data, ...)                                        \
+  all.push_back({"MPI_" #Name, "MPI_" #Name, Form::blocking, rooted, reduces, has_data,           \
+                 [](MPI_Comm c, const Arguments& a, Buffers& b, MPI_Request*) {                   \
+                   (void)a, (void)b;                                                              \
+                   return MPI_##Name(__VA_ARGS__ c);                                              \
+                 }});                                                                             \
+  all.push_back({"MPI_" #Name "_init", "MPI_" #Name, Form::persistent, rooted, reduces, has_data, \
+                 [](MPI_Comm c, const Arguments& a, Buffers& b, MPI_Request* r) {                 \
+                   (void)a, (void)b;                                                              \
+                   const int code = MPI_##Name##_init(__VA_ARGS__ c, MPI_INFO_NULL, r);           \
+                   return code == MPI_SUCCESS ? MPI_Request_free(r) : code;                       \
+                 }});                                                                             \
+  all.push_back({"MPI_" #IName, "MPI_" #Name, Form::nonblocking, rooted, reduces, has_data,       \
+                 [](MPI_Comm c, const Arguments& a, Buffers& b, MPI_Request* r) {                 \
+                   (void)a, (void)b;                                                              \
+                   return MPI_##IName(__VA_ARGS__ c, r);                                          \
                  }})
 #define SEND in_of(a, b), a.count, a.type
 #define SEND_ROOTED in_of(a, b, is_root(c, a)), a.count, a.type
@@ -90,31 +90,34 @@ std::vector<Collective> collectives() {
   FORMS(Barrier, Ibarrier, false, false, false, );
   FORMS(Bcast, Ibcast, true, false, true, b.out.data(), a.count, a.type, a.root, );
   FORMS(Gather, Igather, true, false, true, SEND_ROOTED, RECV, a.root, );
-  FORMS(Gatherv, Igatherv, true, false, true, SEND_ROOTED, b.out.data(), b.counts.data(), b.places.data(), a.type, a.root, );
+  FORMS(Gatherv, Igatherv, true, false, true, SEND_ROOTED, b.out.data(), b.counts.data(), b.places.data(), a.type,
+        a.root, );
   FORMS(Scatter, Iscatter, true, false, true, b.in.data(), a.count, a.type,
-       a.in_place && is_root(c, a) ? MPI_IN_PLACE : b.out.data(), a.count, a.type, a.root, );
+        a.in_place && is_root(c, a) ? MPI_IN_PLACE : b.out.data(), a.count, a.type, a.root, );
   FORMS(Scatterv, Iscatterv, true, false, true, b.in.data(), b.counts.data(), b.places.data(), a.type,
-       a.in_place && is_root(c, a) ? MPI_IN_PLACE : b.out.data(), a.count, a.type, a.root, );
+        a.in_place && is_root(c, a) ? MPI_IN_PLACE : b.out.data(), a.count, a.type, a.root, );
   FORMS(Allgather, Iallgather, false, false, true, SEND, RECV, );
   FORMS(Allgatherv, Iallgatherv, false, false, true, SEND, b.out.data(), b.counts.data(), b.places.data(), a.type, );
   FORMS(Alltoall, Ialltoall, false, false, true, SEND, RECV, );
   FORMS(Alltoallv, Ialltoallv, false, false, true, in_of(a, b), b.counts.data(), b.places.data(), a.type, b.out.data(),
-       b.counts.data(), b.places.data(), a.type, );
-  FORMS(Alltoallw, Ialltoallw, false, false, true, in_of(a, b), b.counts.data(), b.bytes.data(), b.types.data(), b.out.data(),
-       b.counts.data(), b.bytes.data(), b.types.data(), );
+        b.counts.data(), b.places.data(), a.type, );
+  FORMS(Alltoallw, Ialltoallw, false, false, true, in_of(a, b), b.counts.data(), b.bytes.data(), b.types.data(),
+        b.out.data(), b.counts.data(), b.bytes.data(), b.types.data(), );
   FORMS(Reduce, Ireduce, true, true, true, in_of(a, b, is_root(c, a)), b.out.data(), a.count, a.type, a.op, a.root, );
   FORMS(Allreduce, Iallreduce, false, true, true, in_of(a, b), b.out.data(), a.count, a.type, a.op, );
   FORMS(Reduce_scatter, Ireduce_scatter, false, true, true, in_of(a, b), b.out.data(), b.counts.data(), a.type, a.op, );
-  FORMS(Reduce_scatter_block, Ireduce_scatter_block, false, true, true, in_of(a, b), b.out.data(), a.count, a.type, a.op, );
+  FORMS(Reduce_scatter_block, Ireduce_scatter_block, false, true, true, in_of(a, b), b.out.data(), a.count, a.type,
+        a.op, );
   FORMS(Scan, Iscan, false, true, true, in_of(a, b), b.out.data(), a.count, a.type, a.op, );
   FORMS(Exscan, Iexscan, false, true, true, in_of(a, b), b.out.data(), a.count, a.type, a.op, );
   const auto constructor = [&](const char* name, auto make) {
-    all.push_back({name, name, Form::blocking, false, false, false, [make](MPI_Comm c, const Arguments&, Buffers&, MPI_Request*) {
-                     MPI_Comm made = MPI_COMM_NULL;
-                     const int code = make(c, &made);
-                     if (code == MPI_SUCCESS && made != MPI_COMM_NULL) MPI_Comm_free(&made);
-                     return code;
-                   }});
+    all.push_back(
+        {name, name, Form::blocking, false, false, false, [make](MPI_Comm c, const Arguments&, Buffers&, MPI_Request*) {
+           MPI_Comm made = MPI_COMM_NULL;
+           const int code = make(c, &made);
+           if (code == MPI_SUCCESS && made != MPI_COMM_NULL) MPI_Comm_free(&made);
+           return code;
+         }});
   };
   constructor("MPI_Comm_dup", [](MPI_Comm c, MPI_Comm* made) { return MPI_Comm_dup(c, made); });
   constructor("MPI_Comm_split", [](MPI_Comm c, MPI_Comm* made) { return MPI_Comm_split(c, 0, 0, made); });
@@ -129,19 +132,22 @@ std::vector<Collective> collectives() {
     return code;
   });
   const auto window = [&](const char* name, auto make) {
-    all.push_back({name, name, Form::blocking, false, false, false, [make](MPI_Comm c, const Arguments&, Buffers&, MPI_Request*) {
-                     MPI_Win made = MPI_WIN_NULL;
-                     const int code = make(c, &made);
-                     if (code == MPI_SUCCESS && made != MPI_WIN_NULL) MPI_Win_free(&made);
-                     return code;
-                   }});
+    all.push_back(
+        {name, name, Form::blocking, false, false, false, [make](MPI_Comm c, const Arguments&, Buffers&, MPI_Request*) {
+           MPI_Win made = MPI_WIN_NULL;
+           const int code = make(c, &made);
+           if (code == MPI_SUCCESS && made != MPI_WIN_NULL) MPI_Win_free(&made);
+           return code;
+         }});
   };
-  window("MPI_Win_create", [](MPI_Comm c, MPI_Win* made) { return MPI_Win_create(nullptr, 0, 1, MPI_INFO_NULL, c, made); });
+  window("MPI_Win_create",
+         [](MPI_Comm c, MPI_Win* made) { return MPI_Win_create(nullptr, 0, 1, MPI_INFO_NULL, c, made); });
   window("MPI_Win_allocate", [](MPI_Comm c, MPI_Win* made) {
     void* base;
     return MPI_Win_allocate(8, 1, MPI_INFO_NULL, c, &base, made);
   });
-  window("MPI_Win_create_dynamic", [](MPI_Comm c, MPI_Win* made) { return MPI_Win_create_dynamic(MPI_INFO_NULL, c, made); });
+  window("MPI_Win_create_dynamic",
+         [](MPI_Comm c, MPI_Win* made) { return MPI_Win_create_dynamic(MPI_INFO_NULL, c, made); });
   all.push_back({"MPI_Comm_idup", "MPI_Comm_dup", Form::nonblocking, false, false, false,
                  [](MPI_Comm c, const Arguments&, Buffers&, MPI_Request* r) {
                    static MPI_Comm made[4096];  // written when the request completes
@@ -164,8 +170,8 @@ class Judge {
   int size() const { return size_; }
 
   // One rank differs, after `before` calls in which none does. The sentence holds `words`.
-  void wrong(const std::string& kind, const Collective& rest, const Arguments& rest_given,
-             const Collective& odd, const Arguments& odd_given, std::vector<std::string> words, size_t before = 0) {
+  void wrong(const std::string& kind, const Collective& rest, const Arguments& rest_given, const Collective& odd,
+             const Arguments& odd_given, std::vector<std::string> words, size_t before = 0) {
     const int number = number_++;
     if (number % of_ != part_) return;
     const bool is_odd = rank_ == number / of_ % size_;
@@ -240,6 +246,7 @@ class Judge {
   }
 
   const int rank_, size_, part_, of_;
+
  public:
   // On a file: one rank calls another collective than the rest.
   void files() {
@@ -249,9 +256,12 @@ class Judge {
         {"MPI_File_sync", [](MPI_File f) { return MPI_File_sync(f); }},
         {"MPI_File_set_atomicity", [](MPI_File f) { return MPI_File_set_atomicity(f, 0); }},
         {"MPI_File_seek_shared", [](MPI_File f) { return MPI_File_seek_shared(f, 0, MPI_SEEK_SET); }},
-        {"MPI_File_set_view", [](MPI_File f) { return MPI_File_set_view(f, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL); }},
-        {"MPI_File_write_at_all", [](MPI_File f) { return MPI_File_write_at_all(f, 0, data, 4, MPI_INT, MPI_STATUS_IGNORE); }},
-        {"MPI_File_write_ordered", [](MPI_File f) { return MPI_File_write_ordered(f, data, 4, MPI_INT, MPI_STATUS_IGNORE); }},
+        {"MPI_File_set_view",
+         [](MPI_File f) { return MPI_File_set_view(f, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL); }},
+        {"MPI_File_write_at_all",
+         [](MPI_File f) { return MPI_File_write_at_all(f, 0, data, 4, MPI_INT, MPI_STATUS_IGNORE); }},
+        {"MPI_File_write_ordered",
+         [](MPI_File f) { return MPI_File_write_ordered(f, data, 4, MPI_INT, MPI_STATUS_IGNORE); }},
         {"MPI_File_read_all_begin",
          [](MPI_File f) {
            const int code = MPI_File_read_all_begin(f, data, 4, MPI_INT);

@@ -40,7 +40,7 @@ struct Window {
     MPI_Win_free(&win);
   }
   void fence(int assertion = 0) const { MPI_Win_fence(assertion, win); }
-  void put(int at, int count = 1, int to = 2) const { MPI_Put(given, count, I, to, at, count, I, win); }  // LINE put
+  void put(int at, int count = 1, int to = 2) const { MPI_Put(given, count, I, to, at, count, I, win); }    // LINE put
   void get(int at, int count = 1, int from = 2) const { MPI_Get(got, count, I, from, at, count, I, win); }  // LINE get
   void add(int at, int count = 1, MPI_Op op = MPI_SUM, int to = 2) const {
     MPI_Accumulate(given, count, I, to, at, count, I, op, win);  // LINE add
@@ -111,6 +111,7 @@ struct Case {
 
 using W = const Window&;
 
+// clang-format off
 const std::vector<Case> kWrong = {
     {"put_put", [] { fenced([](W w) { w.put(0); }); }},
     {"put_put_overlapping", [] { fenced([](W w) { w.put(rank ? 3 : 0, 4); }); }},
@@ -363,14 +364,15 @@ const std::vector<Case> kWrong = {
        if (rank == 0) MPI_Win_unlock(2, w.win);
      }},
 };
+// clang-format on
 
 // ---- right: silent
 
 void epochs_by_fence() {
-  fenced([](W w) { w.put(rank); });                         // side by side
-  fenced([](W w) { w.put(rank * 32, 32); });                // halves
-  fenced([](W w) { w.get(0, 8); });                         // all read
-  fenced([](W w) { w.add(0, 8); });                         // one operation
+  fenced([](W w) { w.put(rank); });           // side by side
+  fenced([](W w) { w.put(rank * 32, 32); });  // halves
+  fenced([](W w) { w.get(0, 8); });           // all read
+  fenced([](W w) { w.add(0, 8); });           // one operation
   fenced([](W w) { w.add(0, 8), w.add(4, 8); });
   fenced([](W w) { w.add(0, 8, MPI_REPLACE); });
   fenced([](W w) { w.fetch(0); });
@@ -433,8 +435,10 @@ void epochs_by_post() {
     int flag = 0;
     MPI_Win_post(w.group, round % 2 ? MPI_MODE_NOPUT : 0, w.win);
     MPI_Win_start(w.group, 0, w.win);
-    if (round % 2) w.get(0, 8, (rank + 1) % size);
-    else w.put(0, 8, (rank + 1) % size);
+    if (round % 2)
+      w.get(0, 8, (rank + 1) % size);
+    else
+      w.put(0, 8, (rank + 1) % size);
     MPI_Win_complete(w.win);
     while (!flag) MPI_Win_test(w.win, &flag);
   }

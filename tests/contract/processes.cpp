@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Wrong use of chapter 11 of the standard, one case for each name, and its right twin: processes.py runs `NAME wrong`
 // and `NAME right`. A job that is spawned runs `child NAME wrong|right`, and does what kChildren says.
+#include "processes/processes.hpp"
+
 #include <cstdio>
 #include <cstring>
-
-#include "processes/processes.hpp"
 
 using namespace processes;
 

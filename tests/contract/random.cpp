@@ -18,12 +18,14 @@ int call(int function, MPI_Comm comm) {
   MPI_Request request = MPI_REQUEST_NULL;
   int code = MPI_SUCCESS;
   switch (function) {
+      // clang-format off
     case 0: return MPI_Barrier(comm);
     case 1: return MPI_Bcast(in, 1, MPI_DOUBLE, 0, comm);
     case 2: return MPI_Allreduce(in, out, 1, MPI_DOUBLE, MPI_SUM, comm);
     case 3: return MPI_Reduce(in, out, 1, MPI_DOUBLE, MPI_SUM, 0, comm);
     case 4: code = MPI_Ibarrier(comm, &request); break;
     default: code = MPI_Iallgather(in, 1, MPI_DOUBLE, out, 1, MPI_DOUBLE, comm, &request); break;
+      // clang-format on
   }
   return code == MPI_SUCCESS ? MPI_Wait(&request, MPI_STATUS_IGNORE) : code;
 }
@@ -54,7 +56,8 @@ struct Program {
     auto& mine = starts[static_cast<size_t>(below(size))];
     for (int tries = 0; tries < 20 && mine.size() > 1; ++tries) {
       const size_t a = static_cast<size_t>(below(static_cast<int>(mine.size()) - 1));
-      const Collective &x = collectives[static_cast<size_t>(mine[a])], &y = collectives[static_cast<size_t>(mine[a + 1])];
+      const Collective &x = collectives[static_cast<size_t>(mine[a])],
+                       &y = collectives[static_cast<size_t>(mine[a + 1])];
       if (x.comm != y.comm || x.function == y.function) continue;
       std::swap(mine[a], mine[a + 1]);
       return;
@@ -101,7 +104,8 @@ int main(int argc, char** argv) {
   }
   OK(MPI_Group_free(&everyone));
   if (world.rank() == 0)
-    std::printf("%d illegal programs, %d missed; %d legal programs, %d accused falsely\n", illegal, missed, legal, falsely);
+    std::printf("%d illegal programs, %d missed; %d legal programs, %d accused falsely\n", illegal, missed, legal,
+                falsely);
   CHECK(missed == 0 && falsely == 0 && illegal > 0 && legal > 0);
   return 0;
 }

@@ -138,8 +138,7 @@ void not_a_member() {
   int none[1] = {0};
   MPI_Group_incl(all, 1, none, &first);
   MPI_Comm comm = MPI_COMM_NULL;
-  if (rank == 0 || wrong)
-    MPI_Comm_create_from_group(first, "t", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &comm);
+  if (rank == 0 || wrong) MPI_Comm_create_from_group(first, "t", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &comm);
   if (comm != MPI_COMM_NULL) MPI_Comm_free(&comm);
   MPI_Group_free(&first);
   MPI_Group_free(&all);
@@ -149,8 +148,10 @@ void on_comm(MPI_Comm*, int*, ...) {}
 void on_session(MPI_Session*, int*, ...) {}
 void handler_of_another_kind() {
   MPI_Errhandler handler;
-  if (wrong) MPI_Comm_create_errhandler(on_comm, &handler);
-  else MPI_Session_create_errhandler(on_session, &handler);
+  if (wrong)
+    MPI_Comm_create_errhandler(on_comm, &handler);
+  else
+    MPI_Session_create_errhandler(on_session, &handler);
   MPI_Session session = begin();
   MPI_Session_set_errhandler(session, handler);
   MPI_Errhandler_free(&handler);
@@ -167,7 +168,8 @@ void bad_thread_level() {
 }
 void long_tag() {
   MPI_Session session = begin();
-  MPI_Comm comm = comm_of(session, std::string(wrong ? MPI_MAX_STRINGTAG_LEN + 1 : MPI_MAX_STRINGTAG_LEN - 1, 't').c_str());
+  MPI_Comm comm =
+      comm_of(session, std::string(wrong ? MPI_MAX_STRINGTAG_LEN + 1 : MPI_MAX_STRINGTAG_LEN - 1, 't').c_str());
   MPI_Comm_free(&comm);
   MPI_Session_finalize(&session);
 }
@@ -228,8 +230,10 @@ void other_collective() {
   MPI_Session session = begin();
   MPI_Comm comm = comm_of(session, "t");
   int data = 1;
-  if (wrong && rank == 1) MPI_Bcast(&data, 1, MPI_INT, 0, comm);
-  else MPI_Barrier(comm);
+  if (wrong && rank == 1)
+    MPI_Bcast(&data, 1, MPI_INT, 0, comm);
+  else
+    MPI_Barrier(comm);
   MPI_Comm_free(&comm);
   MPI_Session_finalize(&session);
 }
@@ -240,8 +244,7 @@ void groups_overlap() {
   MPI_Group_incl(all, 1, me, &mine);
   MPI_Group_incl(all, 1, them, &other);
   MPI_Comm comm;
-  MPI_Intercomm_create_from_groups(mine, 0, wrong ? all : other, 0, "t", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL,
-                                   &comm);
+  MPI_Intercomm_create_from_groups(mine, 0, wrong ? all : other, 0, "t", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &comm);
   MPI_Comm_free(&comm);
   MPI_Group_free(&mine);
   MPI_Group_free(&other);

@@ -28,16 +28,13 @@ constexpr uint64_t kUser = 4, kHidden = 7;
 
 class Rank final : public engine::Observer {
  public:
-  Rank(transport::Transport& transport, int id, ProcessList peers,
-       std::function<void(int, const Deadlock&)> found)
+  Rank(transport::Transport& transport, int id, ProcessList peers, std::function<void(int, const Deadlock&)> found)
       : engine(transport, id, {10, 20}),
         channel{&engine, kHidden, id, std::move(peers)},
         standstill(engine, {.limit = 60ms, .second_look = 20ms, .most_asked = 3},
                    {.tell =
                         [this](int to, const Bytes& b) {
-                          engine.send_control(
-                              to, {},
-                              std::string(reinterpret_cast<const char*>(b.data()), b.size()));
+                          engine.send_control(to, {}, std::string(reinterpret_cast<const char*>(b.data()), b.size()));
                         },
                     .all_threads_blocked = [] { return true; },
                     .describe = [](const engine::Blocked&, BlockedThread&) {},
@@ -141,11 +138,9 @@ Outcome run(int size, const std::function<void(Rank&, int)>& body, uint64_t seed
   }
   {
     std::vector<std::unique_ptr<engine::ProgressThread>> helpers;
-    for (auto& rank : ranks)
-      helpers.push_back(std::make_unique<engine::ProgressThread>(rank->engine));
+    for (auto& rank : ranks) helpers.push_back(std::make_unique<engine::ProgressThread>(rank->engine));
     std::vector<std::jthread> threads;
-    for (int i = 0; i < size; ++i)
-      threads.emplace_back([&, i] { body(*ranks[static_cast<size_t>(i)], i); });
+    for (int i = 0; i < size; ++i) threads.emplace_back([&, i] { body(*ranks[static_cast<size_t>(i)], i); });
     threads.clear();
     // What was withdrawn from a deadlock stays behind in the engines, which end here.
     for (auto& rank : ranks) {
@@ -176,8 +171,7 @@ TEST(Standstill, one_speaks_though_others_hang_on) {
 }
 
 TEST(Standstill, anybody_will_do_but_nobody_is_left) {
-  const Outcome o =
-      run(4, [](Rank& rank, int id) { rank.recv(id ? 0 : engine::kAnySource, 1, 4); });
+  const Outcome o = run(4, [](Rank& rank, int id) { rank.recv(id ? 0 : engine::kAnySource, 1, 4); });
   EXPECT_EQ(o.reporters, (std::vector{0}));
   EXPECT_EQ(o.members, (std::vector{0, 1, 2, 3}));
 }
@@ -268,8 +262,7 @@ TEST(Standstill, random_legal_programs_with_slow_ranks_are_silent) {
             const Pair& p = pairs[i];
             if (p.slow && id == p.from) std::this_thread::sleep_for(150ms);
             if (id == p.from) rank.send(p.to, static_cast<int>(i));
-            if (id == p.to)
-              rank.recv(p.any ? engine::kAnySource : p.from, static_cast<int>(i), kSize);
+            if (id == p.to) rank.recv(p.any ? engine::kAnySource : p.from, static_cast<int>(i), kSize);
           }
         },
         seed);

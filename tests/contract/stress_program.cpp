@@ -34,8 +34,7 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   int value = 0;
-  say("broadcast synchronises",
-      waits_for_all([&] { MPI_Bcast(&value, 1, MPI_INT, 0, MPI_COMM_WORLD); }));
+  say("broadcast synchronises", waits_for_all([&] { MPI_Bcast(&value, 1, MPI_INT, 0, MPI_COMM_WORLD); }));
   say("nonblocking broadcast synchronises", waits_for_all([&] {
         MPI_Request r;
         MPI_Ibcast(&value, 1, MPI_INT, 0, MPI_COMM_WORLD, &r);
@@ -54,8 +53,7 @@ int main(int argc, char** argv) {
       }));
   say("long send synchronises", waits_for_all([&] {
         if (rank == 0) MPI_Send(large.data(), 4 << 20, MPI_CHAR, size - 1, 1, MPI_COMM_WORLD);
-        if (rank == size - 1)
-          MPI_Recv(large.data(), 4 << 20, MPI_CHAR, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        if (rank == size - 1) MPI_Recv(large.data(), 4 << 20, MPI_CHAR, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
       }));
 
   // Wildcards: who comes first?

@@ -20,7 +20,9 @@ void in_another_thread(Calls calls) {
 void send_to_myself() {
   MPI_Send(&value, 1, MPI_INT, 0, 1, MPI_COMM_SELF);  // LINE send_to_myself
 }
-void recv_from_myself() { MPI_Recv(into, 1, MPI_INT, 0, 1, MPI_COMM_SELF, MPI_STATUS_IGNORE); }
+void recv_from_myself() {
+  MPI_Recv(into, 1, MPI_INT, 0, 1, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+}
 
 // Two threads of rank 0 complete one receive, whose message comes when both are likely to be at it. Rank 1
 // knows no end of that but the job's.
@@ -51,16 +53,20 @@ void two_at_random() {
     MPI_Request request = *shared;
     int flag = 0;
     switch (what) {
-      case 0: MPI_Wait(&request, MPI_STATUS_IGNORE); return;
+      case 0:
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        return;
       case 1:
         while (!flag && MPI_Test(&request, &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS) {
         }
         return;
+        // clang-format off
       case 2: MPI_Request_free(&request); return;
       case 3: MPI_Cancel(&request); return;
       case 4: MPI_Request_get_status(request, &flag, MPI_STATUS_IGNORE); return;
       case 5: MPI_Start(&request); return;
       default: MPI_Waitall(1, &request, MPI_STATUSES_IGNORE); return;
+        // clang-format on
     }
   };
   std::atomic<int> round{-1}, done{0};
@@ -175,6 +181,7 @@ void ask() {
 }  // namespace
 
 Cases thread_cases() {
+  // clang-format off
   return {
     // ---- threads inside collectives
     {"two_threads",
@@ -369,6 +376,7 @@ Cases thread_cases() {
     {"funneled_at_any_time", at_any_time},
     {"single_at_any_time", at_any_time},
   };
+  // clang-format on
 }
 
 }  // namespace strict

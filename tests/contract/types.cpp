@@ -3,9 +3,9 @@
 // sending and a receiving call, and collectives that all ranks call equally wrong; and the right twins:
 // other factorings, beginnings of what would be received, bytes, one type by two names. Errors are
 // returned here; what a user reads is reports.sh's.   usage: types basic|strict
-#include "check.hpp"
-
 #include <map>
+
+#include "check.hpp"
 
 namespace {
 
@@ -22,12 +22,13 @@ void judge(const Text& kind, const Text& name, int code, bool wrong) {
   Tally& tally = tallies[kind];
   const Text text = code == MPI_SUCCESS ? "" : check::error_text(code);
   const int error = code == MPI_SUCCESS ? MPI_SUCCESS : check::error_class(code);
-  const bool told = (error == MPI_ERR_TYPE || error == MPI_ERR_IN_STATUS) && text.find("the type signatures") != text.npos;
+  const bool told =
+      (error == MPI_ERR_TYPE || error == MPI_ERR_IN_STATUS) && text.find("the type signatures") != text.npos;
   const bool well = wrong ? told : code == MPI_SUCCESS;
   ++(wrong ? (well ? tally.found : tally.missed) : (well ? tally.right : tally.falsely));
   if (!well)
-    std::fprintf(stderr, "rank %d: %s: %s by %s: \"%s\"\n", check::world_rank, wrong ? "missed" : "falsely", kind.c_str(),
-                 name.c_str(), text.c_str());
+    std::fprintf(stderr, "rank %d: %s: %s by %s: \"%s\"\n", check::world_rank, wrong ? "missed" : "falsely",
+                 kind.c_str(), name.c_str(), text.c_str());
 }
 
 // ---- the calls
@@ -47,6 +48,7 @@ struct Sender {
 };
 std::vector<Sender> senders() {
   const auto nothing = [](MPI_Request* r) { *r = MPI_REQUEST_NULL; };
+  // clang-format off
   return {
       {"MPI_Send", false, [=](const Data& d, int to, MPI_Comm c, MPI_Request* r) { nothing(r); OK(MPI_Send(d.at, d.count, d.type, to, kTag, c)); }},
       {"MPI_Ssend", false, [=](const Data& d, int to, MPI_Comm c, MPI_Request* r) { nothing(r); OK(MPI_Ssend(d.at, d.count, d.type, to, kTag, c)); }},
@@ -73,6 +75,7 @@ std::vector<Sender> senders() {
          OK(MPI_Start(r));
        }},
   };
+  // clang-format on
 }
 void end(MPI_Request* request) {
   OK(MPI_Wait(request, MPI_STATUS_IGNORE));
@@ -86,43 +89,50 @@ struct Receiver {
 };
 std::vector<Receiver> receivers() {
   return {
-      {"MPI_Recv", [](const Data& d, int from, MPI_Comm c, auto& other) {
+      {"MPI_Recv",
+       [](const Data& d, int from, MPI_Comm c, auto& other) {
          other();
          return MPI_Recv(d.at, d.count, d.type, from, kTag, c, MPI_STATUS_IGNORE);
        }},
-      {"MPI_Recv of any", [](const Data& d, int, MPI_Comm c, auto& other) {
+      {"MPI_Recv of any",
+       [](const Data& d, int, MPI_Comm c, auto& other) {
          other();
          MPI_Status status;
          return MPI_Recv(d.at, d.count, d.type, MPI_ANY_SOURCE, MPI_ANY_TAG, c, &status);
        }},
-      {"MPI_Irecv before", [](const Data& d, int from, MPI_Comm c, auto& other) {
+      {"MPI_Irecv before",
+       [](const Data& d, int from, MPI_Comm c, auto& other) {
          MPI_Request r;
          OK(MPI_Irecv(d.at, d.count, d.type, from, kTag, c, &r));
          other();
          return MPI_Wait(&r, MPI_STATUS_IGNORE);
        }},
-      {"MPI_Irecv behind", [](const Data& d, int from, MPI_Comm c, auto& other) {
+      {"MPI_Irecv behind",
+       [](const Data& d, int from, MPI_Comm c, auto& other) {
          other();
          MPI_Request r;
          OK(MPI_Probe(from, kTag, c, MPI_STATUS_IGNORE));
          OK(MPI_Irecv(d.at, d.count, d.type, from, kTag, c, &r));
          return MPI_Waitall(1, &r, MPI_STATUSES_IGNORE);
        }},
-      {"MPI_Irecv and MPI_Test", [](const Data& d, int, MPI_Comm c, auto& other) {
+      {"MPI_Irecv and MPI_Test",
+       [](const Data& d, int, MPI_Comm c, auto& other) {
          MPI_Request r;
          OK(MPI_Irecv(d.at, d.count, d.type, MPI_ANY_SOURCE, kTag, c, &r));
          other();
          for (int flag = 0;;)
            if (const int code = MPI_Test(&r, &flag, MPI_STATUS_IGNORE); code || flag) return code;
        }},
-      {"MPI_Irecv and MPI_Request_free", [](const Data& d, int from, MPI_Comm c, auto& other) {
+      {"MPI_Irecv and MPI_Request_free",
+       [](const Data& d, int from, MPI_Comm c, auto& other) {
          MPI_Request r;
          OK(MPI_Irecv(d.at, d.count, d.type, from, kTag, c, &r));
          other();
          for (int flag = 0; !flag;) OK(MPI_Request_get_status(r, &flag, MPI_STATUS_IGNORE));
          return MPI_Request_free(&r);
        }},
-      {"MPI_Recv_init", [](const Data& d, int from, MPI_Comm c, auto& other) {
+      {"MPI_Recv_init",
+       [](const Data& d, int from, MPI_Comm c, auto& other) {
          MPI_Request r;
          OK(MPI_Recv_init(d.at, d.count, d.type, from, kTag, c, &r));
          OK(MPI_Start(&r));
@@ -133,13 +143,15 @@ std::vector<Receiver> receivers() {
          OK(MPI_Request_free(&r));
          return code;
        }},
-      {"MPI_Mrecv", [](const Data& d, int from, MPI_Comm c, auto& other) {
+      {"MPI_Mrecv",
+       [](const Data& d, int from, MPI_Comm c, auto& other) {
          other();
          MPI_Message m;
          OK(MPI_Mprobe(from, kTag, c, &m, MPI_STATUS_IGNORE));
          return MPI_Mrecv(d.at, d.count, d.type, &m, MPI_STATUS_IGNORE);
        }},
-      {"MPI_Imrecv", [](const Data& d, int from, MPI_Comm c, auto& other) {
+      {"MPI_Imrecv",
+       [](const Data& d, int from, MPI_Comm c, auto& other) {
          other();
          MPI_Message m;
          MPI_Request r;
@@ -147,15 +159,19 @@ std::vector<Receiver> receivers() {
          OK(MPI_Imrecv(d.at, d.count, d.type, &m, &r));
          return MPI_Wait(&r, MPI_STATUS_IGNORE);
        }},
-      {"MPI_Sendrecv", [](const Data& d, int from, MPI_Comm c, auto& other) {
+      {"MPI_Sendrecv",
+       [](const Data& d, int from, MPI_Comm c, auto& other) {
          other();
-         return MPI_Sendrecv(nullptr, 0, MPI_INT, MPI_PROC_NULL, 0, d.at, d.count, d.type, from, kTag, c, MPI_STATUS_IGNORE);
+         return MPI_Sendrecv(nullptr, 0, MPI_INT, MPI_PROC_NULL, 0, d.at, d.count, d.type, from, kTag, c,
+                             MPI_STATUS_IGNORE);
        }},
-      {"MPI_Sendrecv_replace", [](const Data& d, int from, MPI_Comm c, auto& other) {
+      {"MPI_Sendrecv_replace",
+       [](const Data& d, int from, MPI_Comm c, auto& other) {
          other();
          return MPI_Sendrecv_replace(d.at, d.count, d.type, MPI_PROC_NULL, 0, from, kTag, c, MPI_STATUS_IGNORE);
        }},
-      {"MPI_Isendrecv", [](const Data& d, int from, MPI_Comm c, auto& other) {
+      {"MPI_Isendrecv",
+       [](const Data& d, int from, MPI_Comm c, auto& other) {
          MPI_Request r;
          OK(MPI_Isendrecv(nullptr, 0, MPI_INT, MPI_PROC_NULL, 0, d.at, d.count, d.type, from, kTag, c, &r));
          other();
@@ -204,8 +220,10 @@ MPI_Datatype strided(MPI_Datatype of, int stride) {
 std::vector<Pair> pairs() {
   const MPI_Datatype int_double = two(MPI_INT, MPI_DOUBLE, 8), double_int = two(MPI_DOUBLE, MPI_INT, 8);
   const MPI_Datatype int_float = two(MPI_INT, MPI_FLOAT, 4), float_int = two(MPI_FLOAT, MPI_INT, 4);
-  const MPI_Datatype twice = contiguous(2, int_double), ints = contiguous(5, MPI_INT), floats = contiguous(5, MPI_FLOAT);
-  const MPI_Datatype gaps = strided(MPI_INT, 2), float_gaps = strided(MPI_FLOAT, 2), mixed_bytes = two(MPI_INT, MPI_BYTE, 4);
+  const MPI_Datatype twice = contiguous(2, int_double), ints = contiguous(5, MPI_INT),
+                     floats = contiguous(5, MPI_FLOAT);
+  const MPI_Datatype gaps = strided(MPI_INT, 2), float_gaps = strided(MPI_FLOAT, 2),
+                     mixed_bytes = two(MPI_INT, MPI_BYTE, 4);
   std::vector<Pair> all{
       {"int as float", 1, MPI_INT, 1, MPI_FLOAT, true},
       {"int as unsigned", 1, MPI_INT, 1, MPI_UNSIGNED, true},
@@ -281,8 +299,7 @@ void messages(int rank, int size) {
         MPI_Request request = MPI_REQUEST_NULL;
         // Each rank but the last sends to the next one.
         if (rank < size - 1) sender.start(out, rank + 1, world, &request);
-        if (rank > 0)
-          judge(pair.name, name, receiver.receive(in, rank - 1, world, [] {}), pair.wrong);
+        if (rank > 0) judge(pair.name, name, receiver.receive(in, rank - 1, world, [] {}), pair.wrong);
         end(&request);
         if (!sender.to_self) continue;
         const int code = receiver.receive(in, 0, self, [&] { sender.start(out, 0, self, &request); });
@@ -327,9 +344,12 @@ void windows(int rank, int size) {
     MPI_Datatype here, there;
     bool wrong;
   } updates[] = {
-      {"int as float", MPI_INT, MPI_FLOAT, true},         {"int as unsigned", MPI_INT, MPI_UNSIGNED, true},
-      {"long as double", MPI_LONG, MPI_DOUBLE, true},     {"the same", MPI_INT, MPI_INT, false},
-      {"one type by two names", MPI_INT, MPI_INT32_T, false}, {"one type by two names", MPI_LONG, MPI_LONG_LONG, false},
+      {"int as float", MPI_INT, MPI_FLOAT, true},
+      {"int as unsigned", MPI_INT, MPI_UNSIGNED, true},
+      {"long as double", MPI_LONG, MPI_DOUBLE, true},
+      {"the same", MPI_INT, MPI_INT, false},
+      {"one type by two names", MPI_INT, MPI_INT32_T, false},
+      {"one type by two names", MPI_LONG, MPI_LONG_LONG, false},
   };
   char* const result = to_there;
   for (const auto& u : updates) {
@@ -341,9 +361,12 @@ void windows(int rank, int size) {
     for (const MPI_Op op : {MPI_SUM, MPI_REPLACE}) {
       tell("MPI_Accumulate", MPI_Accumulate(at, 2, u.here, to, 0, 2, u.there, op, win));
       tell("MPI_Raccumulate", completed(MPI_Raccumulate(at, 2, u.here, to, 0, 2, u.there, op, win, &r), &r));
-      tell("MPI_Get_accumulate, origin", MPI_Get_accumulate(at, 2, u.here, result, 2, u.there, to, 0, 2, u.there, op, win));
-      tell("MPI_Get_accumulate, result", MPI_Get_accumulate(at, 2, u.there, result, 2, u.here, to, 0, 2, u.there, op, win));
-      tell("MPI_Rget_accumulate", completed(MPI_Rget_accumulate(at, 2, u.here, result, 2, u.there, to, 0, 2, u.there, op, win, &r), &r));
+      tell("MPI_Get_accumulate, origin",
+           MPI_Get_accumulate(at, 2, u.here, result, 2, u.there, to, 0, 2, u.there, op, win));
+      tell("MPI_Get_accumulate, result",
+           MPI_Get_accumulate(at, 2, u.there, result, 2, u.here, to, 0, 2, u.there, op, win));
+      tell("MPI_Rget_accumulate",
+           completed(MPI_Rget_accumulate(at, 2, u.here, result, 2, u.there, to, 0, 2, u.there, op, win, &r), &r));
     }
     tell("MPI_Get_accumulate of MPI_NO_OP",
          MPI_Get_accumulate(nullptr, 0, MPI_BYTE, result, 2, u.here, to, 0, 2, u.there, MPI_NO_OP, win));
@@ -379,6 +402,7 @@ std::vector<Collective> collectives() {
                      return call(s, c, r);
                    }});
   };
+  // clang-format off
 #define THREE(Name, IName, ...)                                                                                        \
   add("MPI_" #Name, [](const Sides& s, MPI_Comm c, MPI_Request*) { (void)s; return MPI_##Name(__VA_ARGS__, c); });     \
   add("MPI_" #IName, [](const Sides& s, MPI_Comm c, MPI_Request* r) { (void)s; return MPI_##IName(__VA_ARGS__, c, r); }); \
@@ -388,6 +412,7 @@ std::vector<Collective> collectives() {
     return code ? code : MPI_Start(r);                                                                                 \
   })
   THREE(Gather, Igather, from_here, s.in_count, s.in, to_there, s.out_count, s.out, 0);
+  // clang-format on
   THREE(Gatherv, Igatherv, from_here, s.in_count, s.in, to_there, out_counts, places, s.out, 0);
   THREE(Scatter, Iscatter, from_here, s.in_count, s.in, to_there, s.out_count, s.out, 0);
   THREE(Scatterv, Iscatterv, from_here, in_counts, places, s.in, to_there, s.out_count, s.out, 0);
@@ -405,10 +430,14 @@ void equally_wrong() {
     Sides sides;
     bool wrong;
   } cases[] = {
-      {"double as int", {MPI_DOUBLE, MPI_INT, 1, 1}, true},    {"float as int", {MPI_FLOAT, MPI_INT, 2, 2}, true},
-      {"more than is received", {MPI_INT, MPI_INT, 3, 2}, true}, {"less than is received", {MPI_INT, MPI_INT, 1, 2}, true},
-      {"the same", {MPI_INT, MPI_INT, 2, 2}, false},           {"one type by two names", {MPI_INT, MPI_INT32_T, 2, 2}, false},
-      {"another factoring", {MPI_2INT, MPI_INT, 1, 2}, false}, {"bytes", {MPI_BYTE, MPI_INT, 8, 2}, false},
+      {"double as int", {MPI_DOUBLE, MPI_INT, 1, 1}, true},
+      {"float as int", {MPI_FLOAT, MPI_INT, 2, 2}, true},
+      {"more than is received", {MPI_INT, MPI_INT, 3, 2}, true},
+      {"less than is received", {MPI_INT, MPI_INT, 1, 2}, true},
+      {"the same", {MPI_INT, MPI_INT, 2, 2}, false},
+      {"one type by two names", {MPI_INT, MPI_INT32_T, 2, 2}, false},
+      {"another factoring", {MPI_2INT, MPI_INT, 1, 2}, false},
+      {"bytes", {MPI_BYTE, MPI_INT, 8, 2}, false},
       {"nothing", {MPI_DOUBLE, MPI_INT, 0, 0}, false},
   };
   for (const Collective& each : collectives())
@@ -427,7 +456,8 @@ void equally_wrong() {
       Tally& tally = tallies[Text(c.name) + ", all ranks alike"];
       const bool well = c.wrong ? all[0] && !all[1] : !all[0];
       ++(c.wrong ? (well ? tally.found : tally.missed) : (well ? tally.right : tally.falsely));
-      if (!well && check::world_rank == 0) std::fprintf(stderr, "%s of %s: \"%s\"\n", each.name.c_str(), c.name, text.c_str());
+      if (!well && check::world_rank == 0)
+        std::fprintf(stderr, "%s of %s: \"%s\"\n", each.name.c_str(), c.name, text.c_str());
       if (request != MPI_REQUEST_NULL) OK(MPI_Request_free(&request));
       OK(MPI_Comm_free(&comm));
     }
@@ -444,8 +474,8 @@ int main(int argc, char** argv) {
   int failed = 0, found = 0;
   for (const auto& [kind, t] : tallies) {
     if (world.rank() == world.size() - 1)
-      std::printf("%-40s %4d found %4d missed %4d right %4d accused falsely\n", kind.c_str(), t.found, t.missed, t.right,
-                  t.falsely);
+      std::printf("%-40s %4d found %4d missed %4d right %4d accused falsely\n", kind.c_str(), t.found, t.missed,
+                  t.right, t.falsely);
     failed += t.missed + t.falsely;
     found += t.found;
   }

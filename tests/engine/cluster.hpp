@@ -76,8 +76,7 @@ class Cluster {
   enum class Over { loopback, ucx, shared, shared_copying, tcp };
   Cluster(Over over, int size, bool helpers = false) {
     if (over == Over::loopback) fabric_.emplace(size, 42);
-    if (over == Over::shared || over == Over::shared_copying)
-      open_nodes(size, over == Over::shared);
+    if (over == Over::shared || over == Over::shared_copying) open_nodes(size, over == Over::shared);
     for (int i = 0; i < size; ++i) {
       transport::Transport* t = nullptr;
       if (fabric_) {
@@ -85,9 +84,8 @@ class Cluster {
       } else if (!nodes_.empty()) {
         t = nodes_[static_cast<size_t>(i)].get();
       } else {
-        auto opened = over == Over::tcp
-                          ? transport::Ucx::open({.tls = "tcp,self", .between_nodes = true})
-                          : transport::Ucx::open({});
+        auto opened = over == Over::tcp ? transport::Ucx::open({.tls = "tcp,self", .between_nodes = true})
+                                        : transport::Ucx::open({});
         EXPECT_TRUE(opened) << std::move(opened).error().message();
         ucx_.push_back(std::move(*opened));
         t = ucx_.back().get();
@@ -95,8 +93,7 @@ class Cluster {
       engines_.push_back(std::make_unique<Engine>(*t, i, Waiting{100, 100}));
     }
     for (auto& u : ucx_)
-      u->set_address_book(
-          [this](int p) -> Result<std::string> { return ucx_[static_cast<size_t>(p)]->address(); });
+      u->set_address_book([this](int p) -> Result<std::string> { return ucx_[static_cast<size_t>(p)]->address(); });
     if (helpers)
       for (auto& e : engines_) helpers_.push_back(std::make_unique<ProgressThread>(*e));
   }
@@ -164,8 +161,7 @@ class Cluster {
 };
 
 inline constexpr const char* kOver[] = {"loopback", "ucx", "shared", "shared_copying", "tcp"};
-inline const auto kEverywhere =
-    testing::Values(Cluster::Over::loopback, Cluster::Over::ucx, Cluster::Over::shared,
-                    Cluster::Over::shared_copying, Cluster::Over::tcp);
+inline const auto kEverywhere = testing::Values(Cluster::Over::loopback, Cluster::Over::ucx, Cluster::Over::shared,
+                                                Cluster::Over::shared_copying, Cluster::Over::tcp);
 
 }  // namespace tutti::engine

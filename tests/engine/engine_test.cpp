@@ -13,8 +13,7 @@ namespace tutti::engine {
 namespace {
 
 class EngineTest : public testing::TestWithParam<Cluster::Over> {};
-INSTANTIATE_TEST_SUITE_P(Over, EngineTest, kEverywhere,
-                         [](auto& info) { return kOver[static_cast<int>(info.param)]; });
+INSTANTIATE_TEST_SUITE_P(Over, EngineTest, kEverywhere, [](auto& info) { return kOver[static_cast<int>(info.param)]; });
 
 TEST_P(EngineTest, CarriesEveryLengthBothPostedAndUnexpected) {
   Cluster cluster(GetParam(), 2);
@@ -66,8 +65,7 @@ TEST_P(EngineTest, CarriesGapsWithoutTheReceiverKnowing) {
       std::iota(dense.begin(), dense.end(), 1000);
       Engine::Guard own(e);
       if (rank == 0) {
-        for (int64_t i = 0; i < count; ++i)
-          strided[static_cast<size_t>(2 * i)] = dense[static_cast<size_t>(i)];
+        for (int64_t i = 0; i < count; ++i) strided[static_cast<size_t>(2 * i)] = dense[static_cast<size_t>(i)];
         Sent gappy({strided.data(), count, every_other.get()}, 1, 0, 1);
         Sent plain(bytes_of(dense), 1, 0, 2), both({strided.data(), count, every_other.get()}, 1, 0, 3);
         e.send(gappy), e.send(plain), e.send(both);
@@ -127,13 +125,11 @@ TEST_P(EngineTest, KeepsTheOrderAlsoUnderWildcards) {
       for (int i = 0; i < kMessages; ++i) {
         numbers[static_cast<size_t>(i) * 200] = i;
         // Lengths on both sides of the rendezvous threshold.
-        sends.push_back(std::make_unique<Sent>(
-            bytes_of(&numbers[static_cast<size_t>(i) * 200], i % 3 ? 4 : 800), 2, rank, i % 2));
+        sends.push_back(
+            std::make_unique<Sent>(bytes_of(&numbers[static_cast<size_t>(i) * 200], i % 3 ? 4 : 800), 2, rank, i % 2));
         e.send(*sends.back());
       }
-      e.wait_until([&] {
-        return std::all_of(sends.begin(), sends.end(), [](auto& s) { return s->state.done; });
-      });
+      e.wait_until([&] { return std::all_of(sends.begin(), sends.end(), [](auto& s) { return s->state.done; }); });
     } else {
       int next[2][2] = {{0, 1}, {0, 1}};
       for (int i = 0; i < 2 * kMessages; ++i) {
@@ -174,8 +170,7 @@ TEST_P(EngineTest, HoldsAnyNumberOfReceivesAndMessages) {
       });
     } else {
       for (int i = kMany - 1; i >= 0; --i) {
-        receives.push_back(
-            std::make_unique<Received>(bytes_of(&data[static_cast<size_t>(i)], 4), 0, i));
+        receives.push_back(std::make_unique<Received>(bytes_of(&data[static_cast<size_t>(i)], 4), 0, i));
         e.recv(*receives.back());
       }
       e.wait_until([&] {
@@ -196,11 +191,9 @@ TEST_P(EngineTest, CancelsReceivesAndSends) {
       SendMode mode;
     };
     // Sends that are not complete before they are matched.
-    for (const auto [to, n, mode] : {Case{1, 8, SendMode::synchronous},
-                                     Case{0, 8, SendMode::synchronous},
-                                     Case{1, 2000000, SendMode::synchronous},
-                                     Case{1, 2000000, SendMode::standard},
-                                     Case{0, 2000000, SendMode::standard}})
+    for (const auto [to, n, mode] :
+         {Case{1, 8, SendMode::synchronous}, Case{0, 8, SendMode::synchronous}, Case{1, 2000000, SendMode::synchronous},
+          Case{1, 2000000, SendMode::standard}, Case{0, 2000000, SendMode::standard}})
       for (int again = 0; again < 5; ++again) {
         std::vector<uint8_t> data = pattern(n, 1);
         Engine::Guard own(e);

@@ -16,8 +16,7 @@ namespace tutti::engine {
 namespace {
 
 bool fits(const Match& want, const transport::Header& have) {
-  return want.context == have.context &&
-         (want.source == kAnySource || want.source == have.source) &&
+  return want.context == have.context && (want.source == kAnySource || want.source == have.source) &&
          (want.tag == kAnyTag || want.tag == have.tag);
 }
 
@@ -50,8 +49,7 @@ class Model {
     header.tag = below(tags_);
     header.process = header.source;
     header.ticket = below(10) ? ++tickets_ : 0;
-    const auto at =
-        std::ranges::find_if(receives_, [&](const auto& r) { return fits(r->match, header); });
+    const auto at = std::ranges::find_if(receives_, [&](const auto& r) { return fits(r->match, header); });
     RecvOperation* const got = matcher_.match(header);
     ASSERT_EQ(got, at == receives_.end() ? nullptr : at->get());
     if (got) {

@@ -23,9 +23,8 @@ class PeersTest : public testing::Test {
     std::unique_ptr<Engine> engine;
   };
   Rank open(int i) {
-    transport::SharedMemoryOptions options{.name = "tutti.peers-test." + std::to_string(getpid()),
-                                           .processes = {},
-                                           .process = process_of(i)};
+    transport::SharedMemoryOptions options{
+        .name = "tutti.peers-test." + std::to_string(getpid()), .processes = {}, .process = process_of(i)};
     for (int n = 0; n < kOnNode; ++n) options.processes.push_back(process_of(n));
     auto opened = transport::SharedMemory::open(options);
     EXPECT_TRUE(opened) << std::move(opened).error().message();

@@ -81,8 +81,7 @@ TEST_P(ProgressTest, LosesNoMessageAtAnyDistanceFromTheLastCall) {
     std::mt19937 random(17);  // the same on both
     for (int round = 0; round < kRounds; ++round) {
       const int calls = static_cast<int>(random() % 20), length = random() % 4 ? 8 : 300000;
-      const microseconds before(random() % 600),
-          distance(random() % 3 ? random() % 3 : random() % 900);
+      const microseconds before(random() % 600), distance(random() % 3 ? random() % 3 : random() % 900);
       for (int i = 0; i < calls; ++i) exchange(e, rank, 8, 3);
       std::this_thread::sleep_for(before);
       std::vector<uint8_t> data = pattern(static_cast<size_t>(length), round), got(data.size());
@@ -129,8 +128,7 @@ TEST_P(ProgressTest, CarriesAChainWhileBothCompute) {
             receive(bytes_of(in), 1 - me, 8),
             send(bytes_of(out), 1 - me, me, 8) {
         receive.owner = send.owner = this;
-        receive.on_complete =
-            send.on_complete = [](Operation& o) { static_cast<Chain*>(o.owner)->one_done(); };
+        receive.on_complete = send.on_complete = [](Operation& o) { static_cast<Chain*>(o.owner)->one_done(); };
       }
       int parts = 0;
       void start() { parts = 2, engine.recv(receive), engine.send(send); }
@@ -305,9 +303,7 @@ TEST(ProgressChores, AreLeftToTheApplication) {
       std::thread::id by;
       std::atomic<bool> left{false};
     } work;
-    work.perform = [](Engine::Chore& chore) {
-      static_cast<Work&>(chore).by = std::this_thread::get_id();
-    };
+    work.perform = [](Engine::Chore& chore) { static_cast<Work&>(chore).by = std::this_thread::get_id(); };
     exchange(e, rank, 8, 3);
     struct Both {
       Engine* engine;

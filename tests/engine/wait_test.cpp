@@ -57,8 +57,7 @@ TEST_F(WaitTest, EndsWithWhatItHasSeen) {
   for (const Seen last : {Seen::all, Seen::other}) {
     int rounds = 0;
     passes.count = 0;
-    EXPECT_EQ(engine.look_out([&](int) { return ++rounds == 3 ? last : Seen::nothing; }),
-              last == Seen::all);
+    EXPECT_EQ(engine.look_out([&](int) { return ++rounds == 3 ? last : Seen::nothing; }), last == Seen::all);
     EXPECT_EQ(rounds, 3);
     EXPECT_EQ(passes.count, 2) << "none once it is seen";
   }

@@ -41,14 +41,13 @@ std::vector<Case> cases(Collective kind, int size) {
 }
 
 class Execute : public testing::TestWithParam<int> {};
-INSTANTIATE_TEST_SUITE_P(Collectives, Execute, testing::Range(0, kCollectivesOverRanks), [](auto& info) {
-  return std::string(name_of(static_cast<Collective>(info.param)));
-});
+INSTANTIATE_TEST_SUITE_P(Collectives, Execute, testing::Range(0, kCollectivesOverRanks),
+                         [](auto& info) { return std::string(name_of(static_cast<Collective>(info.param))); });
 
 // By this algorithm. Parts that are broadcasts go in pieces.
 std::shared_ptr<const Selection> selection_of(Collective kind, const Algorithm& algorithm) {
-  const auto selection = Selection::parse(
-      std::string(name_of(kind)) + " " + std::string(algorithm.name) + "\nbcast scatter_ring", "test");
+  const auto selection =
+      Selection::parse(std::string(name_of(kind)) + " " + std::string(algorithm.name) + "\nbcast scatter_ring", "test");
   EXPECT_TRUE(selection);
   return *selection;
 }
@@ -62,9 +61,9 @@ void expect_right(const Case& c, const Algorithm& algorithm, engine::Channel& ch
   ASSERT_TRUE(execution);
   finish(**execution, *channel.engine);
   EXPECT_EQ((*execution)->mpi_class, MPI_SUCCESS);
-  EXPECT_EQ(part.check(), "") << name_of(c.kind) << " " << algorithm.name << ", rank " << channel.rank
-                              << " of " << channel.size() << ", items " << c.items << ", root " << c.root
-                              << ", in place " << c.in_place << ", commutative " << c.commutative << "\n"
+  EXPECT_EQ(part.check(), "") << name_of(c.kind) << " " << algorithm.name << ", rank " << channel.rank << " of "
+                              << channel.size() << ", items " << c.items << ", root " << c.root << ", in place "
+                              << c.in_place << ", commutative " << c.commutative << "\n"
                               << to_string((*execution)->plan());
 }
 
@@ -76,12 +75,11 @@ int most_ranks() {
 TEST_P(Execute, EveryAlgorithmGivesTheRightAnswer) {
   const auto kind = static_cast<Collective>(GetParam());
   using Places = std::vector<int>;  // by rank: its node
-  for (const Places& places : {Places(1), Places(2), Places(3), Places(5), Places(8),
-                               Places{0, 1, 1, 0, 1}, Places{0, 0, 0, 1, 1, 1, 1, 2}}) {
+  for (const Places& places :
+       {Places(1), Places(2), Places(3), Places(5), Places(8), Places{0, 1, 1, 0, 1}, Places{0, 0, 0, 1, 1, 1, 1, 2}}) {
     const auto size = static_cast<int>(places.size());
     if (size > most_ranks()) continue;
-    const bool one_node = places == Places(places.size()),
-               in_order = std::ranges::is_sorted(places);
+    const bool one_node = places == Places(places.size()), in_order = std::ranges::is_sorted(places);
     Ranks ranks(places, static_cast<uint64_t>(size));
     for (const Algorithm& algorithm : algorithms(kind)) {
       if (one_node == (algorithm.needs == Needs::nodes)) continue;
@@ -135,11 +133,9 @@ Call sum_call(std::vector<uint32_t>& in, std::vector<uint32_t>& out) {
   call.in = in.data(), call.out = out.data();
   call.in_count = call.out_count = static_cast<int64_t>(in.size());
   call.in_layout = call.out_layout = word.get();
-  call.reduction.apply = [](const Reduction&, const void* left, const void* right, void* into,
-                            int64_t count) {
+  call.reduction.apply = [](const Reduction&, const void* left, const void* right, void* into, int64_t count) {
     for (int64_t i = 0; i < count; ++i)
-      static_cast<uint32_t*>(into)[i] =
-          static_cast<const uint32_t*>(left)[i] + static_cast<const uint32_t*>(right)[i];
+      static_cast<uint32_t*>(into)[i] = static_cast<const uint32_t*>(left)[i] + static_cast<const uint32_t*>(right)[i];
   };
   return call;
 }
@@ -157,8 +153,7 @@ struct Turns {
     if (turns.taken == turns.seen) ++turns.in_vain;
     while (!turns.engine->ownership().contended()) std::this_thread::yield();
     turns.seen = turns.taken;
-    for (int64_t i = 0; i < count; ++i)
-      static_cast<uint32_t*>(into)[i] += static_cast<const uint32_t*>(left)[i];
+    for (int64_t i = 0; i < count; ++i) static_cast<uint32_t*>(into)[i] += static_cast<const uint32_t*>(left)[i];
   }
 };
 TEST(Executions, LongReductionsLetOtherThreadsInBetweenPieces) {

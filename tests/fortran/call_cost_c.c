@@ -11,11 +11,13 @@ double c_batch(int which) {
   MPI_Request request;
   const double begin = MPI_Wtime();
   for (int i = 0; i < kCalls; i++) switch (which) {
+        // clang-format off
       case 1: MPI_Comm_rank(MPI_COMM_WORLD, &rank); break;
       case 2: MPI_Send(out, 1, MPI_DOUBLE, MPI_PROC_NULL, 0, MPI_COMM_WORLD); break;
       case 3: MPI_Recv(in, 1, MPI_DOUBLE, MPI_PROC_NULL, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE); break;
       case 4: MPI_Bcast(out, 1, MPI_DOUBLE, 0, MPI_COMM_SELF); break;
       case 5: MPI_Allreduce(out, in, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_SELF); break;
+      // clang-format on
       case 6:
         MPI_Isend(out, 1, MPI_DOUBLE, MPI_PROC_NULL, 0, MPI_COMM_WORLD, &request);
         MPI_Wait(&request, MPI_STATUS_IGNORE);

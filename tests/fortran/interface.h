@@ -5,17 +5,17 @@
 #define USE_MPI use mpi_f08
 #define INCLUDE_MPI
 #define HANDLE(kind) type(kind)
-#define STATUS(s) type(MPI_Status) :: s
-#define STATUSES(s, n) type(MPI_Status) :: s(n)
-#define STATUS_SOURCE(s) s%MPI_SOURCE
-#define STATUS_TAG(s) s%MPI_TAG
-#define STATUS_ERROR(s) s%MPI_ERROR
-#define ITH_SOURCE(s, i) s(i)%MPI_SOURCE
-#define ITH_TAG(s, i) s(i)%MPI_TAG
+#define STATUS(s) type(MPI_Status)::s
+#define STATUSES(s, n) type(MPI_Status)::s(n)
+#define STATUS_SOURCE(s) s % MPI_SOURCE
+#define STATUS_TAG(s) s % MPI_TAG
+#define STATUS_ERROR(s) s % MPI_ERROR
+#define ITH_SOURCE(s, i) s(i) % MPI_SOURCE
+#define ITH_TAG(s, i) s(i) % MPI_TAG
 #else
 #define HANDLE(kind) integer
-#define STATUS(s) integer :: s(MPI_STATUS_SIZE)
-#define STATUSES(s, n) integer :: s(MPI_STATUS_SIZE, n)
+#define STATUS(s) integer ::s(MPI_STATUS_SIZE)
+#define STATUSES(s, n) integer ::s(MPI_STATUS_SIZE, n)
 #define STATUS_SOURCE(s) s(MPI_SOURCE)
 #define STATUS_TAG(s) s(MPI_TAG)
 #define STATUS_ERROR(s) s(MPI_ERROR)

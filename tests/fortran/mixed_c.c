@@ -4,9 +4,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-void mpi_comm_size_(const MPI_Fint *comm, MPI_Fint *size, MPI_Fint *ierror);
-void mpi_recv_(void *buf, const MPI_Fint *count, const MPI_Fint *type, const MPI_Fint *source, const MPI_Fint *tag,
-               const MPI_Fint *comm, MPI_Fint *status, MPI_Fint *ierror);
+void mpi_comm_size_(const MPI_Fint* comm, MPI_Fint* size, MPI_Fint* ierror);
+void mpi_recv_(void* buf, const MPI_Fint* count, const MPI_Fint* type, const MPI_Fint* source, const MPI_Fint* tag,
+               const MPI_Fint* comm, MPI_Fint* status, MPI_Fint* ierror);
 
 int c_sees_comm(MPI_Fint comm, int ranks) {
   int size = 0;
@@ -15,7 +15,7 @@ int c_sees_comm(MPI_Fint comm, int ranks) {
 }
 
 int c_sees_attribute(MPI_Fint comm, int key, intptr_t value) {
-  MPI_Aint *attribute = NULL;
+  MPI_Aint* attribute = NULL;
   int flag = 0;
   MPI_Comm_get_attr(MPI_Comm_f2c(comm), key, &attribute, &flag);
   return flag && *attribute == value;
@@ -52,9 +52,9 @@ MPI_Fint c_makes_type(void) {
   return MPI_Type_c2f(type);
 }
 
-static void exclusive_or(void *in, void *inout, int *count, MPI_Datatype *type) {
+static void exclusive_or(void* in, void* inout, int* count, MPI_Datatype* type) {
   (void)type;
-  for (int i = 0; i < *count; i++) ((int *)inout)[i] ^= ((const int *)in)[i];
+  for (int i = 0; i < *count; i++) ((int*)inout)[i] ^= ((const int*)in)[i];
 }
 
 MPI_Fint c_makes_op(void) {
@@ -63,15 +63,15 @@ MPI_Fint c_makes_op(void) {
   return MPI_Op_c2f(op);
 }
 
-int c_receives(MPI_Fint comm, MPI_Fint *f_status, MPI_Fint *f08_status) {
+int c_receives(MPI_Fint comm, MPI_Fint* f_status, MPI_Fint* f08_status) {
   int data[4];
   MPI_Status status;
   if (MPI_Recv(data, 4, MPI_INT, MPI_ANY_SOURCE, 9, MPI_Comm_f2c(comm), &status) != MPI_SUCCESS) return 0;
   return MPI_Status_c2f(&status, f_status) == MPI_SUCCESS &&
-         MPI_Status_c2f08(&status, (MPI_F08_status *)f08_status) == MPI_SUCCESS;
+         MPI_Status_c2f08(&status, (MPI_F08_status*)f08_status) == MPI_SUCCESS;
 }
 
-int c_sees_status(const MPI_Fint *f_status, int source, int tag, int count) {
+int c_sees_status(const MPI_Fint* f_status, int source, int tag, int count) {
   MPI_Status status;
   int n = -1;
   if (MPI_Status_f2c(f_status, &status) != MPI_SUCCESS) return 0;
@@ -94,10 +94,10 @@ int c_calls_fortran(MPI_Fint comm) {
 }
 
 /* What Fortran calls MPI_STATUS_IGNORE and MPI_STATUSES_IGNORE, of either interface, is the same in C, and no status. */
-int c_knows_no_status(const void *any_ignore, const void *any_ignore_all) {
-  const MPI_Fint *ignore = (const MPI_Fint *)any_ignore, *ignore_all = (const MPI_Fint *)any_ignore_all;
-  const MPI_F08_status *ignore_f08 = (const MPI_F08_status *)any_ignore;
-  const MPI_F08_status *ignore_all_f08 = (const MPI_F08_status *)any_ignore_all;
+int c_knows_no_status(const void* any_ignore, const void* any_ignore_all) {
+  const MPI_Fint *ignore = (const MPI_Fint*)any_ignore, *ignore_all = (const MPI_Fint*)any_ignore_all;
+  const MPI_F08_status* ignore_f08 = (const MPI_F08_status*)any_ignore;
+  const MPI_F08_status* ignore_all_f08 = (const MPI_F08_status*)any_ignore_all;
   MPI_Status status;
   MPI_Fint f[MPI_F_STATUS_SIZE];
   MPI_F08_status f08;
@@ -130,7 +130,8 @@ int c_uses_functions(MPI_Fint op, MPI_Fint errhandler, int ranks) {
   int one = 3, all = -1, code, class;
   MPI_Comm comm;
   MPI_Errhandler own = MPI_Errhandler_f2c(errhandler);
-  if (MPI_Allreduce(&one, &all, 1, MPI_INT, MPI_Op_f2c(op), MPI_COMM_WORLD) != MPI_SUCCESS || all != 3 * ranks) return 0;
+  if (MPI_Allreduce(&one, &all, 1, MPI_INT, MPI_Op_f2c(op), MPI_COMM_WORLD) != MPI_SUCCESS || all != 3 * ranks)
+    return 0;
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
   MPI_Comm_set_errhandler(comm, own);
   code = MPI_Send(&one, 1, MPI_INT, ranks, 0, comm);

@@ -27,8 +27,7 @@ struct Opened {
 
 std::vector<std::byte> pattern(size_t size, unsigned seed) {
   std::vector<std::byte> bytes(size);
-  for (size_t i = 0; i < size; ++i)
-    bytes[i] = static_cast<std::byte>(1 + (i * 7 + seed + i / 251) % 255);
+  for (size_t i = 0; i < size; ++i) bytes[i] = static_cast<std::byte>(1 + (i * 7 + seed + i / 251) % 255);
   return bytes;
 }
 
@@ -57,12 +56,9 @@ TEST(FileAccess, MemoryWithGapsIsLeftAloneBetweenThem) {
   const LayoutRef every_third = Layout::resized(Layout::dense(1), 0, 3);
   const View view{0, Layout::resized(Layout::dense(4), 0, 6)};
   const int64_t count = 3 << 20;  // several staging buffers
-  std::vector<std::byte> out = pattern(static_cast<size_t>(3 * count), 5),
-                         in(out.size(), std::byte{0xee});
-  ASSERT_EQ(opened.file->write({view, 2, {out.data(), count, every_third.get()}, count}).bytes,
-            count);
-  ASSERT_EQ(opened.file->read({view, 2, {in.data(), count, every_third.get()}, count}).bytes,
-            count);
+  std::vector<std::byte> out = pattern(static_cast<size_t>(3 * count), 5), in(out.size(), std::byte{0xee});
+  ASSERT_EQ(opened.file->write({view, 2, {out.data(), count, every_third.get()}, count}).bytes, count);
+  ASSERT_EQ(opened.file->read({view, 2, {in.data(), count, every_third.get()}, count}).bytes, count);
   for (size_t i = 0; i < in.size(); ++i) ASSERT_EQ(in[i], i % 3 ? std::byte{0xee} : out[i]) << i;
 }
 
@@ -75,10 +71,8 @@ TEST(FileAccess, LargePiecesOfMemoryAreGatheredAndScattered) {
   for (const View* view : {&plain, &large})
     for (const int64_t most : {int64_t{4000}, int64_t{300'000}, INT64_MAX}) {
       Opened opened({.seed = 3, .most_at_once = most, .interrupted_of = most == INT64_MAX ? 0 : 4});
-      std::vector<std::byte> out = pattern(static_cast<size_t>(apart * count), 4),
-                             in(out.size(), std::byte{0xee});
-      const Outcome written =
-          opened.file->write({*view, 700, {out.data(), count, gaps.get()}, bytes});
+      std::vector<std::byte> out = pattern(static_cast<size_t>(apart * count), 4), in(out.size(), std::byte{0xee});
+      const Outcome written = opened.file->write({*view, 700, {out.data(), count, gaps.get()}, bytes});
       ASSERT_FALSE(written.error) << written.error.message();
       ASSERT_EQ(written.bytes, bytes);
       const int64_t runs = view == &plain ? 2 : 376;  // 1024 pieces at most in a call
@@ -86,17 +80,14 @@ TEST(FileAccess, LargePiecesOfMemoryAreGatheredAndScattered) {
         EXPECT_EQ(opened.storage->writes, runs);
       }
       // The file ends before what is asked for.
-      const Outcome read =
-          opened.file->read({*view, 700 + piece / 2, {in.data(), count, gaps.get()}, bytes});
+      const Outcome read = opened.file->read({*view, 700 + piece / 2, {in.data(), count, gaps.get()}, bytes});
       ASSERT_FALSE(read.error) << read.error.message();
       ASSERT_EQ(read.bytes, bytes - piece / 2);
       for (int64_t i = 0; i < apart * count; ++i) {
         const int64_t packed = i / apart * piece + i % apart;
         const bool there = i % apart < piece && packed < bytes - piece / 2;
         const int64_t from = packed + piece / 2, at = from / piece * apart + from % piece;
-        ASSERT_EQ(in[static_cast<size_t>(i)],
-                  there ? out[static_cast<size_t>(at)] : std::byte{0xee})
-            << i;
+        ASSERT_EQ(in[static_cast<size_t>(i)], there ? out[static_cast<size_t>(at)] : std::byte{0xee}) << i;
       }
       for (int64_t i = 0; i < bytes; ++i)
         ASSERT_EQ(opened.storage->data[static_cast<size_t>(view->offset_of(700 + i))],
@@ -116,11 +107,9 @@ TEST(FileAccess, LargePiecesOfMemoryAreGatheredAndScattered) {
   std::vector<std::byte> out = pattern(static_cast<size_t>(apart * count), 4);
   const Outcome written = full.file->write({plain, 0, {out.data(), count, gaps.get()}, bytes});
   EXPECT_EQ(written.bytes, 99'995);
-  EXPECT_EQ(written.error.message(),
-            "a file: writing 7400005 bytes at offset 100000: No space left on device");
+  EXPECT_EQ(written.error.message(), "a file: writing 7400005 bytes at offset 100000: No space left on device");
   Opened broken({.fails_at = 2, .error = EIO});
-  EXPECT_EQ(broken.file->write({plain, 0, {out.data(), count, gaps.get()}, bytes}).bytes,
-            1024 * piece);
+  EXPECT_EQ(broken.file->write({plain, 0, {out.data(), count, gaps.get()}, bytes}).bytes, 1024 * piece);
   const Outcome failed = broken.file->read({plain, 0, {out.data(), count, gaps.get()}, bytes});
   EXPECT_EQ(failed.bytes, 1024 * piece);  // all there is
 }
@@ -151,8 +140,7 @@ TEST(FileAccess, AnErrorSaysWhatWhereAndWhy) {
   const Outcome written = full.file->write({plain, 0, dense(out), 4000});
   EXPECT_EQ(written.bytes, 1000);
   EXPECT_EQ(written.error.mpi_class(), MPI_ERR_NO_SPACE);
-  EXPECT_EQ(written.error.message(),
-            "a file: writing 3000 bytes at offset 1000: No space left on device");
+  EXPECT_EQ(written.error.message(), "a file: writing 3000 bytes at offset 1000: No space left on device");
   EXPECT_EQ(full.file->reserve(5000).mpi_class(), MPI_ERR_NO_SPACE);
 
   Opened broken({.most_at_once = 10, .fails_at = 5, .error = EIO});

@@ -64,8 +64,7 @@ TEST(Differ, NothingIsSaidOfWhatIsNotKnown) {
   const Identity a{7, 1, 100, kExt, System::local};
   EXPECT_EQ(differ(a, {}, true), Differ::no);
   EXPECT_EQ(differ(a, {0, 2, 101, kExt, System::local}, true), Differ::no);
-  EXPECT_EQ(differ({7, 1, 100, 1, System::unknown}, {7, 2, 101, 1, System::unknown}, true),
-            Differ::no);
+  EXPECT_EQ(differ({7, 1, 100, 1, System::unknown}, {7, 2, 101, 1, System::unknown}, true), Differ::no);
   const int device = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
   EXPECT_EQ(identity_of(device).system, System::unknown);
   ::close(device);
@@ -157,7 +156,7 @@ TEST_F(Marked, GoesWithAProcessThatIsKilled) {
 
 // Locks are the program's: a mark is in nobody's way, and a lock is no mark.
 TEST_F(Marked, HasNothingToDoWithLocks) {
-  struct flock all {};
+  struct flock all{};
   all.l_type = F_WRLCK;
   all.l_whence = SEEK_SET;
   OpenMark mark;

@@ -26,9 +26,7 @@ class ConfigTest : public testing::Test {
 
   void system(const std::string& text) { std::ofstream(sources_.system_file) << text; }
   void user(const std::string& text) { std::ofstream(sources_.user_file) << text; }
-  Result<Config> load(const std::vector<GivenSetting>& given = {}) {
-    return Config::load(given, sources_);
-  }
+  Result<Config> load(const std::vector<GivenSetting>& given = {}) { return Config::load(given, sources_); }
   std::string problem(const std::vector<GivenSetting>& given = {}) {
     Result<Config> config = load(given);
     return config ? "no error" : config.error().message();
@@ -65,23 +63,19 @@ TEST_F(ConfigTest, LayersRise) {
 
 TEST_F(ConfigTest, UnknownNamesAreErrorsWithPlaceAndNearestName) {
   system("log:\n  level: note\nprogress:\n  tread: on\n");
-  EXPECT_EQ(problem(),
-            sources_.system_file.string() +
-                ":4: there is no setting 'progress.tread'; did you mean 'progress.thread'?");
+  EXPECT_EQ(problem(), sources_.system_file.string() +
+                           ":4: there is no setting 'progress.tread'; did you mean 'progress.thread'?");
   system("");
   sources_.environment["TUTTI_LOG_LEVLE"] = "note";
-  EXPECT_EQ(problem(),
-            "environment: TUTTI_LOG_LEVLE is not a setting; did you mean 'TUTTI_LOG_LEVEL'?");
+  EXPECT_EQ(problem(), "environment: TUTTI_LOG_LEVLE is not a setting; did you mean 'TUTTI_LOG_LEVEL'?");
   sources_.environment = {{"TUTTI_JOB", "x"}, {"TUTTI_ROOT", "/opt"}, {"TUTTI_TEST_ANY", "1"}};
   EXPECT_EQ(problem(), "no error");
-  EXPECT_EQ(problem({{"nonsense", "1", "--set nonsense=1"}}),
-            "--set nonsense=1: there is no setting 'nonsense'");
+  EXPECT_EQ(problem({{"nonsense", "1", "--set nonsense=1"}}), "--set nonsense=1: there is no setting 'nonsense'");
 }
 
 TEST_F(ConfigTest, EachVariableOfTheTableIsKnown) {
   for (const Setting& s : settings())
-    sources_.environment[variable_of(s.name)] =
-        s.fallback.empty() ? "text" : std::string(s.fallback);
+    sources_.environment[variable_of(s.name)] = s.fallback.empty() ? "text" : std::string(s.fallback);
   EXPECT_EQ(problem(), "no error");
 }
 
@@ -108,9 +102,8 @@ TEST_F(ConfigTest, WrongValuesAreErrorsThatSayWhatIsExpected) {
       {"progress.tick_max", "9min", "a time such as 200us, 16ms or 2s, in 1us..1min"},
   };
   for (const auto& c : cases)
-    EXPECT_EQ(
-        problem({{c.name, c.value, "--set"}}),
-        fmt::format("--set: '{}' is not a value of {}, which is {}", c.value, c.name, c.expected));
+    EXPECT_EQ(problem({{c.name, c.value, "--set"}}),
+              fmt::format("--set: '{}' is not a value of {}, which is {}", c.value, c.name, c.expected));
 }
 
 TEST_F(ConfigTest, SettingsThatContradictEachOtherAreErrors) {
@@ -149,13 +142,11 @@ TEST_F(ConfigTest, ANameGivenTwiceIsAnErrorWithBothLines) {
   } cases[] = {
       {"wait:\n  spins: 1\nlog:\n  level: note\nwait:\n  spread: on\n",
        ":5: wait stands in line 1 already; join the two"},
-      {"wait:\n  spins: 1\n  spread: on\n  spins: 1\n",
-       ":4: wait.spins stands in line 2 already; join the two"},
+      {"wait:\n  spins: 1\n  spread: on\n  spins: 1\n", ":4: wait.spins stands in line 2 already; join the two"},
       {"wait.spins: 1\nwait:\n  spins: 2\n", ":3: wait.spins stands in line 1 already; join the two"},
       {"wait:\n  # spins: 1\nlog:\nwait:\n", ":4: wait stands in line 1 already; join the two"},
       {"wait: {spins: 1, spins: 2}\n", ":1: wait.spins stands in line 1 already; join the two"},
-      {"wait.spins: 1\n---\nwait.spins: 2\n",
-       ":2: a second document begins here, with '---'; join the two"},
+      {"wait.spins: 1\n---\nwait.spins: 2\n", ":2: a second document begins here, with '---'; join the two"},
   };
   for (const auto& c : cases) {
     system(c.text);
@@ -179,8 +170,7 @@ TEST_F(ConfigTest, WhatNestsTooDeeplyIsRefused) {
 
 TEST_F(ConfigTest, PassesWhatDiffersToRanks) {
   Result<Config> config = load({{"wait.spins", "7", "--set"}, {"launch.rsh", "ssh", "--set"}});
-  EXPECT_EQ(config->as_environment(),
-            (std::vector<std::string>{"TUTTI_SETTINGS_RESOLVED=1", "TUTTI_WAIT_SPINS=7"}));
+  EXPECT_EQ(config->as_environment(), (std::vector<std::string>{"TUTTI_SETTINGS_RESOLVED=1", "TUTTI_WAIT_SPINS=7"}));
 }
 
 std::string contents(const std::string& file) {

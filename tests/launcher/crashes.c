@@ -45,9 +45,9 @@ static void bus(void) {
 static void crash(const char* way) {
   pthread_t thread;
   if (strcmp(way, "null") == 0 || strcmp(way, "all") == 0) writes(); /* LINE null */
-  if (strcmp(way, "abort") == 0) abort(); /* LINE abort */
+  if (strcmp(way, "abort") == 0) abort();                            /* LINE abort */
   if (strcmp(way, "stack") == 0) fills(zero);
-  if (strcmp(way, "divide") == 0) zero = 7 / zero; /* LINE divide */
+  if (strcmp(way, "divide") == 0) zero = 7 / zero;   /* LINE divide */
   if (strcmp(way, "illegal") == 0) __builtin_trap(); /* LINE illegal */
   if (strcmp(way, "bus") == 0) bus();
   if (strcmp(way, "jump") == 0) ((void (*)(void))nowhere)(); /* LINE jump */

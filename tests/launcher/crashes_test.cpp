@@ -37,7 +37,8 @@ class Folder {
   }
   ~Folder() { std::filesystem::remove_all(path); }
   void put(const std::string& name, const crash::Record& record, size_t bytes = sizeof(crash::Record)) const {
-    std::ofstream(path + "/" + name, std::ios::binary).write(reinterpret_cast<const char*>(&record), static_cast<std::streamsize>(bytes));
+    std::ofstream(path + "/" + name, std::ios::binary)
+        .write(reinterpret_cast<const char*>(&record), static_cast<std::streamsize>(bytes));
   }
   std::string path;
 };

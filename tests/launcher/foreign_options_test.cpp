@@ -41,9 +41,10 @@ TEST(ForeignOptions, NumbersMayStandInTheWordOfAShortName) {
 }
 
 TEST(ForeignOptions, CoresAndRanksHaveOneLetterInTwoLaunchers) {
-  EXPECT_EQ(problem("-n 2 -c 4 p"),
-            "-n 2 and -c 4 are both the number of ranks, as in Open MPI; for the cores of each rank, as Slurm's -c, type "
-            "--cpus-per-rank");
+  EXPECT_EQ(
+      problem("-n 2 -c 4 p"),
+      "-n 2 and -c 4 are both the number of ranks, as in Open MPI; for the cores of each rank, as Slurm's -c, type "
+      "--cpus-per-rank");
   EXPECT_EQ(problem("-c 4 --ntasks=2 p").substr(0, 22), "-c 4 and --ntasks 2 ar");
   EXPECT_EQ(parse("-c 2 p : -n 3 q")->apps[1].ranks, 3);
 }
@@ -52,13 +53,14 @@ TEST(ForeignOptions, TimesOfSlurm) {
   const struct {
     const char* text;
     int64_t seconds;
-  } times[] = {{"10", 600},     {"0:30", 30},         {"1:02:03", 3723},       {"2-0", 172800},
-               {"1-2:3", 93780}, {"1-02:03:04", 93784}, {"UNLIMITED", 0}, {"0", 0}};
+  } times[] = {{"10", 600},      {"0:30", 30},          {"1:02:03", 3723}, {"2-0", 172800},
+               {"1-2:3", 93780}, {"1-02:03:04", 93784}, {"UNLIMITED", 0},  {"0", 0}};
   for (const auto& [text, seconds] : times)
     EXPECT_EQ(parse(std::string("--time=") + text + " p")->timeout, std::chrono::seconds(seconds)) << text;
   EXPECT_EQ(parse("-t 5 p")->timeout_by, "-t 5");
   for (const char* wrong : {"1:2:3:4", "x", "1-", "-5", "1:", "1h"})
-    EXPECT_NE(problem(std::string("--time=") + wrong + " p").find("takes minutes, minutes:seconds"), std::string::npos) << wrong;
+    EXPECT_NE(problem(std::string("--time=") + wrong + " p").find("takes minutes, minutes:seconds"), std::string::npos)
+        << wrong;
 }
 
 TEST(ForeignOptions, PlacesOfRanks) {
@@ -84,10 +86,12 @@ TEST(ForeignOptions, PlacesOfRanks) {
 }
 
 TEST(ForeignOptions, CoresOfRanksHoldWhateverPlacesThem) {
+  // clang-format off
   const std::pair<const char*, const char*> rows[] = {
       {"--distribution=block:block", "slot:pe=2"}, {"-m cyclic", "node:pe=2"}, {"--hint=memory_bound", "socket:pe=2"},
       {"--ppr 2:socket", "ppr:2:socket:pe=2"},     {"-N 3", "ppr:3:node:pe=2"}, {"-bysocket", "socket:pe=2"},
       {"-bynode", "node:pe=2"},                    {"-byslot", "slot:pe=2"},   {"-rr", "node:pe=2"}};
+  // clang-format on
   for (const auto& [option, wanted] : rows) {
     EXPECT_EQ(parse(std::string("--cpus-per-task 2 ") + option + " p")->map_by, wanted);
     const std::string other_way = parse(std::string(option) + " --cpus-per-task 2 p")->map_by;
@@ -104,7 +108,8 @@ TEST(ForeignOptions, BindingAndDevices) {
   EXPECT_NE(problem("--cpu-bind=map_cpu:0,1 p").find("type --rankfile FILE"), std::string::npos);
   EXPECT_EQ(parse("--gpu-bind=per_task:2 p")->gpus_per_rank, 2);
   EXPECT_EQ(parse("--gpu-bind=single:1 p")->gpus_per_rank, 1);
-  EXPECT_NE(problem("--gpu-bind=single:2 p").find("is for ranks that share a GPU; type --map-by gpu"), std::string::npos);
+  EXPECT_NE(problem("--gpu-bind=single:2 p").find("is for ranks that share a GPU; type --map-by gpu"),
+            std::string::npos);
   EXPECT_EQ(parse("--gpu-bind=none p")->gpus_per_rank, 0);
   EXPECT_NE(problem("--gpu-bind=closest p").find("type --gpus-per-rank N"), std::string::npos);
   EXPECT_TRUE(parse("--threads-per-core=2 p")->hwthreads);
@@ -131,11 +136,13 @@ TEST(ForeignOptions, StartsAndTools) {
 
 // Taken without a word: what they ask for is so in any case.
 TEST(ForeignOptions, WhatIsSoInAnyCase) {
+  // clang-format off
   for (const char* line :
        {"--report-state-on-timeout p", "--get-stack-traces p", "--personality ompi p", "--debug-daemons p", "--do-not-resolve p",
         "--novm p", "--hetero-nodes p", "-disable-hostname-propagation p", "--kill-on-bad-exit p", "--kill-on-bad-exit=1 p", "-K p",
         "-K1 p", "--exclusive p", "--exclusive=user p", "--overlap p", "--exact p", "--mem=0 p", "-J name p", "--mpi=pmix p", "-O p",
         "-s all p", "-ordered-output p", "--disable-recovery p", "--with-ft none p", "--line-buffer p", "--allow-run-as-root p"}) {
+    // clang-format on
     Result<RunOptions> run = parse(line);
     ASSERT_TRUE(run) << line << ": " << run.error().message();
     EXPECT_EQ(run->apps[0].command, Words{"p"}) << line;
@@ -146,8 +153,8 @@ TEST(ForeignOptions, WhatIsSoInAnyCase) {
 // The job is the same, and a line says that its user's wish changes nothing.
 TEST(ForeignOptions, WhatChangesNothingIsSaid) {
   for (const char* line :
-       {"--stream-buffering 1 p", "--display-comm p", "--report-uri - p", "-profile p", "--unbuffered p", "-u p", "--gres=gpu:1 p",
-        "--runtime-options aggregate-help p", "-IB p", "--wait=0 p", "--debug-daemons-file p",
+       {"--stream-buffering 1 p", "--display-comm p", "--report-uri - p", "-profile p", "--unbuffered p", "-u p",
+        "--gres=gpu:1 p", "--runtime-options aggregate-help p", "-IB p", "--wait=0 p", "--debug-daemons-file p",
         "--report-events uri p", "--output-proctable p", "--output-proctable=- p", "--mem-bind=local p", "-prot p"}) {
     Result<RunOptions> run = parse(line);
     ASSERT_TRUE(run) << line << ": " << run.error().message();
@@ -159,12 +166,14 @@ TEST(ForeignOptions, WhatChangesNothingIsSaid) {
 
 // The job would be another one: a sentence says what to type.
 TEST(ForeignOptions, WhatWouldBeAnotherJobIsRefused) {
+  // clang-format off
   for (const char* line :
        {"--max-restarts 3 p", "-order-nodes ascending p", "-disable-auto-cleanup p", "-trace p", "-gtool gdb:0 p", "--tmpdir /x p",
         "--exclude=n1 p", "--pty bash", "-o out p", "-p debug p", "--account=x p", "--nrs 2 p", "-d 4 p", "-e A=b p", "--nice p",
         "--nice=3 p", "--dvm p", "--launch-agent x p", "-ckpoint-interval 3 p", "-K0 p", "--with-ft ulfm p", "-S 2 p",
         "-tune p", "-ilp64 p"})
     EXPECT_NE(problem(line).find(" is not supported: "), std::string::npos) << line << ": " << problem(line);
+  // clang-format on
 }
 
 class ProgramsByRanks : public testing::Test {
@@ -181,8 +190,8 @@ TEST_F(ProgramsByRanks, OfAFile) {
   std::ofstream(name_) << "# as srun has it\n0,3-4 ./a 'x y'\n1   ./b %t:%o\n*   ./c %o\n";
   Result<RunOptions> run = parse("-n 6 -H h:8 --multi-prog " + name_);
   ASSERT_TRUE(run) << run.error().message();
-  const std::vector<std::pair<int, Words>> wanted = {{1, {"./a", "x y"}}, {1, {"./b", "1:0"}}, {1, {"./c", "0"}},
-                                                     {2, {"./a", "x y"}}, {1, {"./c", "1"}}};
+  const std::vector<std::pair<int, Words>> wanted = {
+      {1, {"./a", "x y"}}, {1, {"./b", "1:0"}}, {1, {"./c", "0"}}, {2, {"./a", "x y"}}, {1, {"./c", "1"}}};
   ASSERT_EQ(run->apps.size(), wanted.size());
   for (size_t i = 0; i < wanted.size(); ++i) {
     EXPECT_EQ(run->apps[i].ranks, wanted[i].first) << i;
@@ -194,10 +203,12 @@ TEST_F(ProgramsByRanks, OfAFile) {
 }
 
 TEST_F(ProgramsByRanks, WrongFilesAreNamed) {
-  EXPECT_EQ(refused("0 ./a\n2 ./b\n"), name_ + ": no line names a program for rank 1; '*' in place of ranks stands for all others");
+  EXPECT_EQ(refused("0 ./a\n2 ./b\n"),
+            name_ + ": no line names a program for rank 1; '*' in place of ranks stands for all others");
   EXPECT_EQ(refused("0-1 ./a\n1 ./b\n"), name_ + ":2: rank 1 has a program already, of line 1");
   EXPECT_EQ(refused("0-3 ./a\n", "-n 2"), name_ + ":1: rank 2 is named, and -n 2 gives ranks 0 to 1");
-  EXPECT_EQ(refused("* ./a\n"), name_ + ": '*' stands for the ranks that no other line names; say by -n how many there are");
+  EXPECT_EQ(refused("* ./a\n"),
+            name_ + ": '*' stands for the ranks that no other line names; say by -n how many there are");
   EXPECT_EQ(refused("* ./a\n* ./b\n", "-n 2"), name_ + ":2: '*' stands in two lines");
   EXPECT_EQ(refused("x ./a\n"), name_ + ":1: 'x' is no list of ranks such as 0-2,5, and not '*'");
   EXPECT_EQ(refused("0\n"), name_ + ":1: a line is 'RANKS program arguments', such as '0-2,5 ./program'");
@@ -205,8 +216,10 @@ TEST_F(ProgramsByRanks, WrongFilesAreNamed) {
   EXPECT_EQ(refused("0 'a\n"), name_ + ":1: a quote has no end");
   std::ofstream(name_) << "0 ./a\n";
   EXPECT_EQ(problem("--multi-prog " + name_ + " x"), "--multi-prog takes a file and nothing behind it, and not 'x'");
-  EXPECT_EQ(problem("-n 1 ./p : --multi-prog " + name_), "--multi-prog names the programs of all ranks, and './p' stands beside it");
-  EXPECT_EQ(problem("--multi-prog " + name_ + " : -n 1 ./p"), "--multi-prog names the programs of all ranks, and './p' stands beside it");
+  EXPECT_EQ(problem("-n 1 ./p : --multi-prog " + name_),
+            "--multi-prog names the programs of all ranks, and './p' stands beside it");
+  EXPECT_EQ(problem("--multi-prog " + name_ + " : -n 1 ./p"),
+            "--multi-prog names the programs of all ranks, and './p' stands beside it");
 }
 
 }  // namespace

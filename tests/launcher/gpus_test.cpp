@@ -12,8 +12,7 @@ using Words = std::vector<std::string>;
 
 // Two sockets of four cores; GPUs 0 and 1 are near the second, 2 and 3 near the first.
 std::vector<Gpu> four(Gpu::Maker maker) {
-  return {
-      {maker, {4, 5, 6, 7}}, {maker, {4, 5, 6, 7}}, {maker, {0, 1, 2, 3}}, {maker, {0, 1, 2, 3}}};
+  return {{maker, {4, 5, 6, 7}}, {maker, {4, 5, 6, 7}}, {maker, {0, 1, 2, 3}}, {maker, {0, 1, 2, 3}}};
 }
 
 TEST(Gpus, NearOnesFirst) {
@@ -34,13 +33,11 @@ TEST(Gpus, MoreThanThereAreIsAnError) {
 
 TEST(Gpus, VariablesOfEachMaker) {
   std::vector<Gpu> gpus = four(Gpu::Maker::nvidia);
-  EXPECT_EQ(gpu_variables(gpus, {2, 3}),
-            (Words{"CUDA_DEVICE_ORDER=PCI_BUS_ID", "CUDA_VISIBLE_DEVICES=2,3"}));
+  EXPECT_EQ(gpu_variables(gpus, {2, 3}), (Words{"CUDA_DEVICE_ORDER=PCI_BUS_ID", "CUDA_VISIBLE_DEVICES=2,3"}));
   gpus[0].maker = Gpu::Maker::amd;
   gpus[2].maker = Gpu::Maker::amd;
-  EXPECT_EQ(
-      gpu_variables(gpus, {1, 2}),
-      (Words{"CUDA_DEVICE_ORDER=PCI_BUS_ID", "CUDA_VISIBLE_DEVICES=0", "ROCR_VISIBLE_DEVICES=1"}));
+  EXPECT_EQ(gpu_variables(gpus, {1, 2}),
+            (Words{"CUDA_DEVICE_ORDER=PCI_BUS_ID", "CUDA_VISIBLE_DEVICES=0", "ROCR_VISIBLE_DEVICES=1"}));
   EXPECT_EQ(gpu_variables(four(Gpu::Maker::amd), {0}), Words{"ROCR_VISIBLE_DEVICES=0"});
 }
 

@@ -49,15 +49,12 @@ class Bytes {
 // Memory of this process that is named like a record: look_at_ranks() finds it.
 class Published {
  public:
-  explicit Published(Bytes& bytes) : fd_(::memfd_create(flight::kMemoryName, MFD_CLOEXEC)) {
-    write(bytes);
-  }
+  explicit Published(Bytes& bytes) : fd_(::memfd_create(flight::kMemoryName, MFD_CLOEXEC)) { write(bytes); }
   ~Published() { ::close(fd_); }
   Published(const Published&) = delete;
   void write(Bytes& bytes) {
     ASSERT_EQ(::ftruncate(fd_, flight::kMemoryBytes), 0);
-    ASSERT_EQ(::pwrite(fd_, bytes.begin(), sizeof(flight::Record), 0),
-              static_cast<ssize_t>(sizeof(flight::Record)));
+    ASSERT_EQ(::pwrite(fd_, bytes.begin(), sizeof(flight::Record), 0), static_cast<ssize_t>(sizeof(flight::Record)));
   }
   int fd() const { return fd_; }
 
@@ -68,8 +65,7 @@ class Published {
 std::string all_texts(const std::vector<RankView>& ranks) {
   std::string out = why_text(ranks) + why_json(ranks);
   for (const RankView& rank : ranks)
-    out += record_text(rank) + record_json(rank) + comparison_text(rank, ranks[0]) +
-           comparison_json(ranks[0], rank);
+    out += record_text(rank) + record_json(rank) + comparison_text(rank, ranks[0]) + comparison_json(ranks[0], rank);
   return out;
 }
 
@@ -163,8 +159,7 @@ TEST(Look, NumbersAtTheirEndsAreEndured) {
 // Spoils some of the fields, all of a kind now and then.
 void spoil(Bytes& bytes, std::mt19937_64& random) {
   constexpr uint64_t extremes[] = {
-      0,          1,    2, 0x7f, 0xff, 0x7fffffff, 0x80000000, 0xffffffff, 0x7fffffffffffffff,
-      1ULL << 63, ~0ULL};
+      0, 1, 2, 0x7f, 0xff, 0x7fffffff, 0x80000000, 0xffffffff, 0x7fffffffffffffff, 1ULL << 63, ~0ULL};
   std::span<unsigned char> all = bytes.all();
   const size_t head = offsetof(flight::Record, job);  // without it there is nothing to read
   for (uint64_t i = random() % 64 + 1; i > 0; --i) {
@@ -175,8 +170,7 @@ void spoil(Bytes& bytes, std::mt19937_64& random) {
   }
   if (random() % 3 == 0) {
     const size_t at = head + random() % (all.size() - head), count = random() % 4096;
-    for (size_t i = at; i < std::min(at + count, all.size()); ++i)
-      all[i] = static_cast<unsigned char>(random());
+    for (size_t i = at; i < std::min(at + count, all.size()); ++i) all[i] = static_cast<unsigned char>(random());
   }
   if (random() % 4 == 0) bytes.record().calls = extremes[random() % std::size(extremes)];
 }

@@ -123,8 +123,7 @@ bool speak_for_another(const std::string& kind, int node) {
   address.sin_family = AF_INET;
   address.sin_port = htons(static_cast<uint16_t>(start->port));
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  if (::connect(link_fd, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0)
-    give_up("cannot connect");
+  if (::connect(link_fd, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) give_up("cannot connect");
   std::string challenge;
   if (!wire::unpack(await(Message::challenge), challenge)) give_up("no challenge");
   if (kind == "unproved") {
@@ -137,8 +136,8 @@ bool speak_for_another(const std::string& kind, int node) {
   }
   const std::string nonce = random_hex(16);
   const int node = start->nodes[0].number;
-  tell(Message::hello, kWireVersion, node, nonce,
-       start->secret.proof(daemon_claim(challenge, nonce, node)), NodeShape{.cores = 2});
+  tell(Message::hello, kWireVersion, node, nonce, start->secret.proof(daemon_claim(challenge, nonce, node)),
+       NodeShape{.cores = 2});
   await(Message::welcome);
   if (kind == "early") {
     tell(Message::output, 0, Stream::out, std::string("x\n"));
@@ -206,8 +205,7 @@ NodeTask two_sleepers(const std::string& job) {
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   socklen_t size = sizeof address;
-  if (::bind(listener, reinterpret_cast<sockaddr*>(&address), size) != 0 ||
-      ::listen(listener, 1) != 0 ||
+  if (::bind(listener, reinterpret_cast<sockaddr*>(&address), size) != 0 || ::listen(listener, 1) != 0 ||
       ::getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size) != 0)
     give_up("cannot listen");
   DaemonStart start;

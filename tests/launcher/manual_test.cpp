@@ -30,13 +30,15 @@ std::string section(const std::string& page, const std::string& name) {
 TEST(Manual, WhatIsNotProtectedIsSaid) {
   const std::string text = section("mpirun.1", "SECURITY");
   for (const char* told : {
-           "What else is not protected: after that handshake nothing between the command and its daemons is encrypted or signed",
+           "What else is not protected: after that handshake nothing between the command and its daemons is encrypted "
+           "or signed",
            "nor is anything that ranks send each other, by tcp or any other network",
            "UCX believes whoever connects and knows its protocol",
            "who reaches these ports can end the job",
            "A job on several nodes listens on all devices that UCX uses. The variable UCX_NET_DEVICES names those",
            "Use a network that you trust",
-           "segments of System V, which UCX makes where transport.shared_memory is off or finds no room, may be read and "
+           "segments of System V, which UCX makes where transport.shared_memory is off or finds no room, may be read "
+           "and "
            "written by the user's group (mode 0660)",
        })
     EXPECT_NE(text.find(told), std::string::npos) << "mpirun(1), SECURITY, lacks: " << told << "\nIt says: " << text;

@@ -5,11 +5,11 @@
 
 #include <gtest/gtest.h>
 
-#include "launcher/job_map.hpp"
-
 #include <fstream>
 #include <set>
 #include <sstream>
+
+#include "launcher/job_map.hpp"
 
 namespace tutti::launcher {
 namespace {
@@ -54,9 +54,8 @@ TEST(OptionTable, ThePageOfTheManualHasTheSameRows) {
   std::ifstream file(TUTTI_SOURCE "/man/tutti-options.7");
   std::ostringstream page;
   page << file.rdbuf();
-  EXPECT_NE(page.str().find(option_rows()), std::string::npos)
-      << "the rows of man/tutti-options.7 should be:\n"
-      << option_rows();
+  EXPECT_NE(page.str().find(option_rows()), std::string::npos) << "the rows of man/tutti-options.7 should be:\n"
+                                                               << option_rows();
 }
 
 TEST(OptionTable, CompletionOfZshHasTheSameRows) {
@@ -172,7 +171,8 @@ TEST(OptionTable, DisplayAndHelp) {
     ASSERT_TRUE(help_on(topic)) << topic;
     EXPECT_NE(help_on("topics")->find(topic), std::string::npos) << topic;
   }
-  EXPECT_NE(help_on("binding")->find("--cpu-list, --cpu-set, --slot-list LIST"), std::string::npos) << *help_on("binding");
+  EXPECT_NE(help_on("binding")->find("--cpu-list, --cpu-set, --slot-list LIST"), std::string::npos)
+      << *help_on("binding");
 }
 
 TEST(BindWords, QualifiersAndOtherNames) {

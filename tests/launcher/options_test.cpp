@@ -82,7 +82,8 @@ TEST(Options, WrongOnesGetASentence) {
             "unknown option '--hostfil'; did you mean '--hostfile'? ('--help options' lists all)");
   // Of two letters any other word is near, and none is meant; nor is one that is far, or of no use here.
   for (const char* option : {"-z", "-zq", "--hosthint", "--xterms"})
-    EXPECT_EQ(problem(std::string(option) + " p"), fmt::format("unknown option '{}' ('--help options' lists all)", option));
+    EXPECT_EQ(problem(std::string(option) + " p"),
+              fmt::format("unknown option '{}' ('--help options' lists all)", option));
   EXPECT_EQ(problem("-n"), "-n needs a value: N");
   EXPECT_EQ(problem("--np x p"), "--np takes a number of ranks from 1 to 1000000, not 'x'");
   EXPECT_EQ(problem("-n 2x p"), "-n takes a number of ranks from 1 to 1000000, not '2x'");
@@ -94,11 +95,8 @@ TEST(Options, WrongOnesGetASentence) {
   EXPECT_EQ(problem("-H a,,b p"), "-H takes names such as node1:2,node2:2 or node[1-2]:2, not ',b'");
   EXPECT_EQ(problem("--timeout nan p"), "--timeout takes a positive number of seconds, not 'nan'");
   EXPECT_EQ(problem("--timeout inf p"), "--timeout takes a positive number of seconds, not 'inf'");
-  for (const char* option :
-       {"--hostfile", "--host", "--wdir", "--map-by", "--bind-to", "--set", "-x"})
-    EXPECT_TRUE(
-        problem(std::string(option) + "= p").starts_with(std::string(option) + " needs a value"))
-        << option;
+  for (const char* option : {"--hostfile", "--host", "--wdir", "--map-by", "--bind-to", "--set", "-x"})
+    EXPECT_TRUE(problem(std::string(option) + "= p").starts_with(std::string(option) + " needs a value")) << option;
   EXPECT_EQ(problem("-n 2"), "no program is given; try: mpirun -n 4 ./program");
   EXPECT_EQ(problem("p :"), "no program stands behind ':'; write: mpirun -n 1 ./a : -n 3 ./b");
 }
@@ -116,7 +114,8 @@ TEST(Options, WhatStandsInTheProgramsPlace) {
   EXPECT_EQ(problem("-l 4"), "'4' stands where the program should, and -n is missing; type: mpirun -n 4 ./program");
   EXPECT_EQ(problem("-n 2 A_1=b ./hello"),
             "'A_1=b' stands where the program should; to give ranks a variable type: -x A_1=b");
-  for (const char* line : {"-n 2 ./4 x", "-n 1 -- 4", "-n 1 -- A=b", "-n 1 ./A=b", "-n 1 =b"}) EXPECT_EQ(problem(line), "no error") << line;
+  for (const char* line : {"-n 2 ./4 x", "-n 1 -- 4", "-n 1 -- A=b", "-n 1 ./A=b", "-n 1 =b"})
+    EXPECT_EQ(problem(line), "no error") << line;
   EXPECT_TRUE(parse("help")->help);
   EXPECT_EQ(parse("help -n")->help_topic, "-n");
   EXPECT_TRUE(parse("version")->version);
@@ -139,8 +138,8 @@ TEST(Options, HelpHasTwoColumns) {
 
 TEST(Options, HelpNamesEveryOption) {
   const std::string help = run_help("mpirun");
-  for (const char* word : {"-np", "--host", "--hostfile", "-x", "--wdir", "--map-by", "--bind-to",
-                           "--report-bindings", "--tag-output", "--timeout", "--set", "--version"})
+  for (const char* word : {"-np", "--host", "--hostfile", "-x", "--wdir", "--map-by", "--bind-to", "--report-bindings",
+                           "--tag-output", "--timeout", "--set", "--version"})
     EXPECT_NE(help.find(word), std::string::npos) << word;
 }
 
@@ -156,8 +155,8 @@ TEST(Hostfile, BothNotationsAndComments) {
       "f");
   // A carriage return is white space.
   ASSERT_TRUE(hosts) << hosts.error().message();
-  EXPECT_EQ(*hosts, (std::vector<Host>{host("node1", 6), host("node2", 2), host("node3"),
-                                       host("user@node4", 1, 8), host("fe80::1", 3), host("::1")}));
+  EXPECT_EQ(*hosts, (std::vector<Host>{host("node1", 6), host("node2", 2), host("node3"), host("user@node4", 1, 8),
+                                       host("fe80::1", 3), host("::1")}));
 }
 
 TEST(Hostfile, ByteOrderMarksAndLineEndsOfDosAreNoPartOfNames) {
@@ -173,8 +172,7 @@ TEST(Hostfile, NumbersThatContradictEachOtherAreErrors) {
   } cases[] = {
       {"a slots=2 slots=3", "f:2: 'slots=3' comes after another number of the same kind"},
       {"a:2 slots=2", "f:2: 'slots=2' comes after another number of the same kind"},
-      {"a max_slots=2 max-slots=2",
-       "f:2: 'max-slots=2' comes after another number of the same kind"},
+      {"a max_slots=2 max-slots=2", "f:2: 'max-slots=2' comes after another number of the same kind"},
       {"a slots=4 max_slots=3", "f:2: 'max_slots=3' is less than its slots"},
       {"a slots=2 max_slots=0", "f:2: 'max_slots=0' is not expected here"},
       {"@a", "f:2: '@a' is not expected here"},
@@ -190,8 +188,8 @@ TEST(Hostfile, NumbersThatContradictEachOtherAreErrors) {
 }
 
 TEST(Hostfile, WrongLinesAreNamed) {
-  for (const char* line : {"node1 slot=2", "node1 slots=0", "node1 slots=x", "node1:0", "node1 2",
-                           "-oProxyCommand=x", "node1;reboot", "node:99999999999"}) {
+  for (const char* line : {"node1 slot=2", "node1 slots=0", "node1 slots=x", "node1:0", "node1 2", "-oProxyCommand=x",
+                           "node1;reboot", "node:99999999999"}) {
     Result<std::vector<Host>> hosts = parse_hostfile(std::string("ok\n") + line + "\n", "my/file");
     ASSERT_FALSE(hosts) << line;
     EXPECT_TRUE(hosts.error().message().starts_with("my/file:2: ")) << hosts.error().message();
@@ -244,8 +242,7 @@ TEST(Hosts, WithoutAnyItIsThisMachine) {
 }
 
 TEST(Hosts, EachMentionIsASlotAndProgramsMayHaveTheirOwn) {
-  Result<Allocation> all =
-      allocate(*parse("-H a.invalid,a.invalid,localhost p : -H b.invalid:3,a.invalid q"));
+  Result<Allocation> all = allocate(*parse("-H a.invalid,a.invalid,localhost p : -H b.invalid:3,a.invalid q"));
   ASSERT_TRUE(all) << all.error().message();
   ASSERT_EQ(all->hosts.size(), 3u);
   EXPECT_EQ(all->hosts[0], host("a.invalid", 2));

@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "base/secret.hpp"
 #include "launcher/daemon_start.hpp"
 #include "launcher/environment.hpp"
 #include "launcher/job_states.hpp"
@@ -11,7 +12,6 @@
 #include "launcher/lines.hpp"
 #include "launcher/memory_kills.hpp"
 #include "launcher/pmix_info.hpp"
-#include "base/secret.hpp"
 #include "launcher/wire.hpp"
 
 namespace tutti::launcher {
@@ -22,9 +22,8 @@ TEST(Room, IsEnoughOrASentenceSaysOfWhat) {
   room.processes = {{"the limit of a", 1000, 100}, {"the limit of b", 500, 450}};
   room.files = {"the limit of open files (ulimit -Hn)", 1000, 20};
   EXPECT_FALSE(shortage(40, "here", room));
-  EXPECT_NE(
-      shortage(48, "here", room).message().find("the limit of b is 500, of which 450 are in use"),
-      std::string::npos);
+  EXPECT_NE(shortage(48, "here", room).message().find("the limit of b is 500, of which 450 are in use"),
+            std::string::npos);
   room.processes[1].most = 400;  // lowered since
   EXPECT_TRUE(shortage(1, "here", room));
   room.processes.pop_back();
@@ -174,8 +173,8 @@ TEST(Quoting, SurvivesAShell) {
 }
 
 TEST(Environment, HostVariablesStayAtHome) {
-  const std::vector<std::string> out = without_host_variables(
-      {"HOME=/h", "TMPDIR=/t", "SSH_TTY=x", "PMIX_RANK=3", "PMIX_MCA_gds=hash", "PATH=/bin"});
+  const std::vector<std::string> out =
+      without_host_variables({"HOME=/h", "TMPDIR=/t", "SSH_TTY=x", "PMIX_RANK=3", "PMIX_MCA_gds=hash", "PATH=/bin"});
   EXPECT_EQ(out, (std::vector<std::string>{"HOME=/h", "PMIX_MCA_gds=hash", "PATH=/bin"}));
   std::vector<std::string> environment{"A=1", "AB=2"};
   put_variable(environment, "A=3");
@@ -187,8 +186,7 @@ TEST(Environment, HostVariablesStayAtHome) {
 TEST(JobStates, EveryStateReachesItsEndAndKnowsFailure) {
   using enum JobState;
   using enum JobEvent;
-  for (JobState state : {starting, running, ending, killing})
-    EXPECT_EQ(job_step(state, ranks_gone).next, finishing);
+  for (JobState state : {starting, running, ending, killing}) EXPECT_EQ(job_step(state, ranks_gone).next, finishing);
   for (JobState state : {starting, running}) {
     EXPECT_EQ(job_step(state, failed).action, JobAction::ask_to_end);
     EXPECT_EQ(job_step(state, failed).next, ending);
@@ -197,8 +195,7 @@ TEST(JobStates, EveryStateReachesItsEndAndKnowsFailure) {
   EXPECT_EQ(job_step(ending, node_lost).action, JobAction::kill);
   EXPECT_EQ(job_step(finishing, finished).next, over);
   // What can go on for ever has a bound.
-  for (JobState state : {killing, finishing})
-    EXPECT_EQ(job_step(state, overdue).action, JobAction::give_up);
+  for (JobState state : {killing, finishing}) EXPECT_EQ(job_step(state, overdue).action, JobAction::give_up);
   // A second failure changes nothing; nothing leaves the last state.
   EXPECT_EQ(job_step(ending, failed).action, JobAction::none);
   for (JobEvent event : {launched, failed, node_lost, impatient, grace_over, overdue, ranks_gone, finished})

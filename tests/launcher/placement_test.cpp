@@ -21,8 +21,7 @@ std::vector<int> all_nodes(size_t count) {
 }
 
 // The node of each rank, one letter each: "aabb".
-std::string map_of(const std::vector<AppShape>& apps, const std::vector<int>& slots,
-                   const char* map_by) {
+std::string map_of(const std::vector<AppShape>& apps, const std::vector<int>& slots, const char* map_by) {
   Result<MapPolicy> policy = parse_map_policy(map_by);
   if (!policy) return policy.error().message();
   Result<Placement> placement = place(apps, slots, *policy);
@@ -85,8 +84,7 @@ TEST(Placement, LocalRanksCountAcrossPrograms) {
 TEST(Placement, NoNodeTakesMoreThanItsMost) {
   constexpr int none = std::numeric_limits<int>::max();
   const auto nodes = [](std::optional<int> ranks, const char* map_by, const std::vector<int>& most) {
-    Result<Placement> placement =
-        place({{ranks, {0, 1}}}, {2, 2}, *parse_map_policy(map_by), most);
+    Result<Placement> placement = place({{ranks, {0, 1}}}, {2, 2}, *parse_map_policy(map_by), most);
     if (!placement) return placement.error().message();
     std::string out;
     for (const RankPlace& place : placement->ranks) out += static_cast<char>('a' + place.node);
@@ -112,10 +110,8 @@ TEST(Placement, RefusalsSayWhatDoesNotFit) {
   EXPECT_EQ(map_of({{3, {0}}}, {2}, "slot:nooversubscribe"),
             "3 ranks are asked for on a node with 2 slots, and --map-by says nooversubscribe; use "
             "fewer ranks or more nodes");
-  for (const char* wrong :
-       {"cors", "ppr:0:node", "ppr:2", "ppr:2:slot", "ppr:1:gpu", "slot:pe=0", "slot:x", "node:"})
-    EXPECT_NE(map_of({{1, {0}}}, {1}, wrong).find("is not one of slot, core"), std::string::npos)
-        << wrong;
+  for (const char* wrong : {"cors", "ppr:0:node", "ppr:2", "ppr:2:slot", "ppr:1:gpu", "slot:pe=0", "slot:x", "node:"})
+    EXPECT_NE(map_of({{1, {0}}}, {1}, wrong).find("is not one of slot, core"), std::string::npos) << wrong;
   EXPECT_NE(map_of({{1, {0}}}, {1}, "dist").find("name the device"), std::string::npos);
   EXPECT_NE(map_of({{1, {0}}}, {1}, "seq").find("names the places of 0"), std::string::npos);
   EXPECT_NE(map_of({{{}, {0}}}, {1}, "rankfile").find("names none"), std::string::npos);
@@ -144,8 +140,7 @@ TEST(Placement, SoManyOnEachPart) {
   EXPECT_EQ(by_parts({}, "ppr:1:core").size(), 20U);
   EXPECT_EQ(by_parts({}, "ppr:1:hwthread").size(), 36U);
   EXPECT_EQ(by_parts({}, "ppr:3:board"), "aaabbbccc");
-  EXPECT_EQ(by_parts(11, "ppr:2:socket"),
-            "11 ranks do not fit on 3 nodes with --map-by ppr:2:socket; at most 10 do");
+  EXPECT_EQ(by_parts(11, "ppr:2:socket"), "11 ranks do not fit on 3 nodes with --map-by ppr:2:socket; at most 10 do");
 }
 
 TEST(Placement, RanksAreNumberedAsRankByTells) {

@@ -68,8 +68,8 @@ int main(int argc, char** argv) {
   if (universe < size) return 7;
   if (strcmp(mode, "modex") == 0) exchange(size, 1);
   if (strcmp(mode, "direct") == 0) exchange(size, 0);
-  printf("rank %u of %u, local %u of %u, peers %s, nodes %s, map %s, app %u, last on %s\n", me.rank,
-         size, local_rank, local_size, peers, nodes, map, app, host);
+  printf("rank %u of %u, local %u of %u, peers %s, nodes %s, map %s, app %u, last on %s\n", me.rank, size, local_rank,
+         local_size, peers, nodes, map, app, host);
   fflush(stdout);
   if (strcmp(mode, "abort") == 0) {
     if (me.rank == size - 1) PMIx_Abort(atoi(argv[2]), "as it was told to", NULL, 0);
@@ -79,7 +79,7 @@ int main(int argc, char** argv) {
     if (me.rank == 0) _exit(0);
     pause();
   }
-  if (strcmp(mode, "litter") == 0) {  /* FILE: asks that it be removed at the end, which is none by PMIx_Finalize */
+  if (strcmp(mode, "litter") == 0) { /* FILE: asks that it be removed at the end, which is none by PMIx_Finalize */
     pmix_info_t file;
     PMIX_INFO_LOAD(&file, PMIX_REGISTER_CLEANUP, argv[2], PMIX_STRING);
     pmix_info_t* results = NULL;

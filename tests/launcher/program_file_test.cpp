@@ -28,8 +28,7 @@ namespace fs = std::filesystem;
 
 class ProgramFile : public testing::Test {
  protected:
-  ProgramFile()
-      : folder_(fs::path(testing::TempDir()) / ("program_file." + std::to_string(::getpid()))) {
+  ProgramFile() : folder_(fs::path(testing::TempDir()) / ("program_file." + std::to_string(::getpid()))) {
     fs::create_directories(folder_);
   }
   ~ProgramFile() override { fs::remove_all(folder_); }
@@ -47,8 +46,7 @@ class ProgramFile : public testing::Test {
 };
 
 // A file with 64 bits for this machine that needs these libraries, and nothing else in it.
-std::string elf_that_needs(const std::vector<std::string>& libraries,
-                           const std::string& folders = "") {
+std::string elf_that_needs(const std::vector<std::string>& libraries, const std::string& folders = "") {
   std::string texts(1, 0);
   std::vector<Elf64_Dyn> entries;
   const auto add = [&](Elf64_Sxword tag, const std::string& text) {
@@ -105,10 +103,9 @@ TEST_F(ProgramFile, TheMpiIsKnownByItsLibraries) {
             "that MPI (--set launch.foreign_mpi=on starts it all the same)");
   for (const char* open_mpi : {"libmpi_mpifh.so.40", "libmpi_usempif08.so.40", "libmpi_cxx.so.40"})
     EXPECT_NE(said({open_mpi}).find("for Open MPI"), std::string::npos) << open_mpi;
-  for (const char* mpich : {"libmpi.so.12", "libmpich.so.12", "libmpichfort.so.12",
-                            "libmpifort.so.12", "/opt/mpich/lib/libmpi.so.12"})
-    EXPECT_NE(said({"libm.so.6", mpich}).find("MPICH, Intel MPI or MVAPICH"), std::string::npos)
-        << mpich;
+  for (const char* mpich :
+       {"libmpi.so.12", "libmpich.so.12", "libmpichfort.so.12", "libmpifort.so.12", "/opt/mpich/lib/libmpi.so.12"})
+    EXPECT_NE(said({"libm.so.6", mpich}).find("MPICH, Intel MPI or MVAPICH"), std::string::npos) << mpich;
   EXPECT_EQ(said({}), "");
   EXPECT_EQ(said({"libc.so.6", "libmpi_abi.so.1"}), "");
   EXPECT_EQ(said({"libmpi_abi.so"}), "");
@@ -176,11 +173,9 @@ TEST_F(ProgramFile, TheMpiIsSeenThroughScriptsAndCommands) {
   file("language", "#!./app -i\nanything\n");
   file("python.py", "#!/usr/bin/python3\nimport os; os.execv('./app', ['./app'])\n");
   const auto refused = [&](std::vector<std::string> command) {
-    const std::string path = command[0].find('/') == std::string::npos
-                                 ? "/usr/bin/" + command[0]
-                                 : (folder_ / command[0]).string();
-    return built_for_another_mpi({path, std::move(command), folder_, "/usr/bin:/bin", ""})
-        .has_value();
+    const std::string path =
+        command[0].find('/') == std::string::npos ? "/usr/bin/" + command[0] : (folder_ / command[0]).string();
+    return built_for_another_mpi({path, std::move(command), folder_, "/usr/bin:/bin", ""}).has_value();
   };
   EXPECT_TRUE(refused({"./app"}));
   EXPECT_TRUE(refused({"./run.sh", "x"}));
@@ -233,7 +228,8 @@ TEST(Script, CommandsThatRunInAnyCase) {
   EXPECT_EQ(of("a && b\nc || d\ne | f\ng >h\n"), (List{{"a"}, {"c"}, {"e"}, {"g"}}));
   EXPECT_EQ(of("if a; then b; fi; c\n"), (List{{"c"}}));
   EXPECT_EQ(of("cd x && a && b\ncd /y || exit\nc\n"), (List{{"cd", "x"}, {"a"}, {"cd", "/y"}, {"c"}}));
-  EXPECT_EQ(of("echo x && a\necho x | b && c\necho x || d"), (List{{"echo", "x"}, {"a"}, {"echo", "x"}, {"echo", "x"}}));
+  EXPECT_EQ(of("echo x && a\necho x | b && c\necho x || d"),
+            (List{{"echo", "x"}, {"a"}, {"echo", "x"}, {"echo", "x"}}));
   EXPECT_EQ(of("a\ncd $X\nb\n"), (List{{"a"}}));
   EXPECT_EQ(of("if x; then\ncd y\nfi\nb\n"), List{});
   EXPECT_EQ(of("f() {\n a\n}\nb\n(c; d)\nfor i in x; do\n e\ndone\n"), (List{{"b"}}));
@@ -276,8 +272,7 @@ TEST_F(ProgramFile, WhyTheKernelRefusesIt) {
             "is neither a program nor a script, which begins with a line such as #!/bin/sh");
   EXPECT_EQ(why_not_executed(file("i", "#!/no/such\x1b[2Jsh\n"), ENOENT),
             "names the interpreter /no/such\\x1b[2Jsh in its first line, and there is none");
-  EXPECT_NE(why_not_executed(file("d", "#!/bin/sh\r\n"), ENOENT).find("line ends of DOS"),
-            std::string::npos);
+  EXPECT_NE(why_not_executed(file("d", "#!/bin/sh\r\n"), ENOENT).find("line ends of DOS"), std::string::npos);
   EXPECT_EQ(why_not_executed(file("e", "#!/bin/sh\n"), E2BIG), "");
   EXPECT_NE(what_to_do_with_source("x/sum.f90"), "");
   EXPECT_EQ(what_to_do_with_source("x.d/sum"), "");

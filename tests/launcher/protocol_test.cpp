@@ -34,8 +34,7 @@ TEST(Protocol, HasOneRowForEachMessage) {
 TEST(Protocol, NobodySpeaksForTheOtherSide) {
   for (const TalkRule& rule : kTalkRules)
     for (const Talk talk : kAll)
-      EXPECT_FALSE(
-          may_come(talk, rule.from == Side::daemon ? Side::launcher : Side::daemon, rule.message));
+      EXPECT_FALSE(may_come(talk, rule.from == Side::daemon ? Side::launcher : Side::daemon, rule.message));
 }
 
 TEST(Protocol, BeforeTheProofsThereAreGreetingsAlone) {
@@ -46,8 +45,7 @@ TEST(Protocol, BeforeTheProofsThereAreGreetingsAlone) {
     } else if (talk == Talk::challenged) {
       EXPECT_EQ(message, Message::welcome);
     } else {
-      EXPECT_TRUE(message != Message::challenge && message != Message::hello &&
-                  message != Message::welcome);
+      EXPECT_TRUE(message != Message::challenge && message != Message::hello && message != Message::welcome);
     }
   });
 }
@@ -67,8 +65,7 @@ TEST(Protocol, NoStateIsEnteredTwice) {
 }
 
 TEST(Protocol, ANodeIsNotFinishedBeforeItWasTold) {
-  for (const Talk talk : kAll)
-    EXPECT_EQ(may_come(talk, Side::daemon, Message::finished), talk == Talk::finishing);
+  for (const Talk talk : kAll) EXPECT_EQ(may_come(talk, Side::daemon, Message::finished), talk == Talk::finishing);
 }
 
 TEST(Protocol, AJobRunsItsCourse) {
@@ -98,10 +95,8 @@ TEST(Protocol, AJobRunsItsCourse) {
 TEST(Protocol, SaysWhatIsWrong) {
   EXPECT_EQ(out_of_place(Talk::running, Message::finished),
             "it said 'finished' while ranks were running, which is not its turn");
-  EXPECT_EQ(out_of_place(Talk::ready, static_cast<Message>(99)),
-            "it sent message 99, which there is not");
-  for_each_combination(
-      [](Talk talk, Side, Message message) { EXPECT_FALSE(out_of_place(talk, message).empty()); });
+  EXPECT_EQ(out_of_place(Talk::ready, static_cast<Message>(99)), "it sent message 99, which there is not");
+  for_each_combination([](Talk talk, Side, Message message) { EXPECT_FALSE(out_of_place(talk, message).empty()); });
 }
 
 }  // namespace

@@ -57,22 +57,14 @@ TEST(Schedulers, AllocationsThatTheyDescribe) {
        "LSF",
        "blaunch",
        {{"a", 2}, {"b", 1}}},
-      {{{"LSB_JOBID", "7"}, {"LSB_MCPU_HOSTS", "a 4 b 16 "}},
-       {},
-       "LSF",
-       "blaunch",
-       {{"a", 4}, {"b", 16}}},
+      {{{"LSB_JOBID", "7"}, {"LSB_MCPU_HOSTS", "a 4 b 16 "}}, {}, "LSF", "blaunch", {{"a", 4}, {"b", 16}}},
       {{{"LSB_JOBID", "7"}, {"LSB_HOSTS", "a a b"}}, {}, "LSF", "blaunch", {{"a", 2}, {"b", 1}}},
       {{{"JOB_ID", "9"}, {"SGE_ROOT", "/sge"}, {"PE_HOSTFILE", "/f"}},
        {{"/f", "n1 4 all.q@n1 UNDEFINED\nn2 2 all.q@n2 0,1\nn1 1 other.q@n1 <NULL>\n"}},
        "Grid Engine",
        "qrsh -inherit",
        {{"n1", 5}, {"n2", 2}}},
-      {{{"COBALT_JOBID", "5"}, {"COBALT_NODEFILE", "/f"}},
-       {{"/f", "k1\nk2\n"}},
-       "Cobalt",
-       "",
-       {{"k1", 1}, {"k2", 1}}},
+      {{{"COBALT_JOBID", "5"}, {"COBALT_NODEFILE", "/f"}}, {{"/f", "k1\nk2\n"}}, "Cobalt", "", {{"k1", 1}, {"k2", 1}}},
       {{{"FLUX_ENCLOSING_ID", "f2"}, {"FLUX_URI", "local:///run/x"}, {"FLUX_JOB_ID", "f1"}},
        {{"|flux getattr hostlist", "node[1-2]\n"}},
        "Flux",
@@ -106,18 +98,17 @@ TEST(Schedulers, WhatTheySayInOtherWays) {
   EXPECT_EQ(meaning_of_signal("Grid Engine", SIGTERM), "");
   EXPECT_EQ(meaning_of_signal("PBS", SIGUSR2), "");
   EXPECT_NE(why_shell_refuses("qrsh -inherit", "n2").find("--set launch.rsh=ssh"), std::string::npos);
-  EXPECT_EQ(why_shell_refuses("blaunch", "n2"), "does 'blaunch n2 true' work here? (--set launch.rsh=ssh does without it)");
+  EXPECT_EQ(why_shell_refuses("blaunch", "n2"),
+            "does 'blaunch n2 true' work here? (--set launch.rsh=ssh does without it)");
   EXPECT_EQ(why_shell_refuses("ssh", "n2"), "");
 }
 
 TEST(Schedulers, WhatIsNotUnderstoodIsSaid) {
   Seen seen = look({{"PBS_JOBID", "12"}, {"PBS_NODEFILE", "/gone"}});
   ASSERT_FALSE(seen.job);
-  EXPECT_NE(seen.job.error().message().find("/gone, which PBS_NODEFILE names, cannot be read"),
-            std::string::npos)
+  EXPECT_NE(seen.job.error().message().find("/gone, which PBS_NODEFILE names, cannot be read"), std::string::npos)
       << seen.job.error().message();
-  for (const char* wrong :
-       {"a", "a x", "a 0", "a -1", "a 1 b", "-a 1", "a;b 1", "a 999999999999", " "}) {
+  for (const char* wrong : {"a", "a x", "a 0", "a -1", "a 1 b", "-a 1", "a;b 1", "a 999999999999", " "}) {
     seen = look({{"LSB_JOBID", "7"}, {"LSB_MCPU_HOSTS", wrong}});
     EXPECT_FALSE(seen.job) << wrong;
   }

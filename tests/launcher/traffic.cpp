@@ -41,11 +41,9 @@ int main(int argc, char** argv) {
       for (int peer = 0; peer < size; ++peer) {
         if (peer == rank) continue;
         requests.emplace_back();
-        MPI_Irecv(in[kind * size + peer].data(), kSizes[kind], MPI_CHAR, peer, kind, MPI_COMM_WORLD,
-                  &requests.back());
+        MPI_Irecv(in[kind * size + peer].data(), kSizes[kind], MPI_CHAR, peer, kind, MPI_COMM_WORLD, &requests.back());
         requests.emplace_back();
-        MPI_Isend(out[kind].data(), kSizes[kind], MPI_CHAR, peer, kind, MPI_COMM_WORLD,
-                  &requests.back());
+        MPI_Isend(out[kind].data(), kSizes[kind], MPI_CHAR, peer, kind, MPI_COMM_WORLD, &requests.back());
       }
     MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
     if (round == 0) {

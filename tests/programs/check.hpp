@@ -34,8 +34,10 @@ template <class T>
 std::string shown(const T& value) {
   std::ostringstream out;
   out.precision(17);
-  if constexpr (sizeof(T) == 1) out << static_cast<int>(value);
-  else out << value;
+  if constexpr (sizeof(T) == 1)
+    out << static_cast<int>(value);
+  else
+    out << value;
   return out.str();
 }
 
@@ -105,47 +107,46 @@ inline std::vector<unsigned char> pattern(size_t size, unsigned seed) {
 
 }  // namespace check
 
-#define CHECK(condition)                                                         \
-  do {                                                                           \
-    if (!(condition)) check::fail(__FILE__, __LINE__, "not true: " #condition);  \
+#define CHECK(condition)                                                        \
+  do {                                                                          \
+    if (!(condition)) check::fail(__FILE__, __LINE__, "not true: " #condition); \
   } while (false)
 
-#define CHECK_EQ(got, expected)                                                            \
-  do {                                                                                     \
-    const auto got_ = (got);                                                               \
-    const auto expected_ = (expected);                                                     \
-    if (!(got_ == static_cast<std::decay_t<decltype(got_)>>(expected_)))                   \
-      check::fail(__FILE__, __LINE__, std::string(#got " is ") + check::shown(got_) +      \
-                                          ", expected " + check::shown(expected_));        \
+#define CHECK_EQ(got, expected)                                                                             \
+  do {                                                                                                      \
+    const auto got_ = (got);                                                                                \
+    const auto expected_ = (expected);                                                                      \
+    if (!(got_ == static_cast<std::decay_t<decltype(got_)>>(expected_)))                                    \
+      check::fail(__FILE__, __LINE__,                                                                       \
+                  std::string(#got " is ") + check::shown(got_) + ", expected " + check::shown(expected_)); \
   } while (false)
 
 // As CHECK_EQ, with words that say which round of a loop this is.
-#define CHECK_EQ_IN(got, expected, ...)                                                    \
-  do {                                                                                     \
-    const auto got_ = (got);                                                               \
-    const auto expected_ = (expected);                                                     \
-    if (!(got_ == static_cast<std::decay_t<decltype(got_)>>(expected_))) {                 \
-      char where_[256];                                                                    \
-      std::snprintf(where_, sizeof where_, __VA_ARGS__);                                   \
-      check::fail(__FILE__, __LINE__, std::string(#got " is ") + check::shown(got_) +      \
-                                          ", expected " + check::shown(expected_) +        \
-                                          " in " + where_);                                \
-    }                                                                                      \
+#define CHECK_EQ_IN(got, expected, ...)                                                                               \
+  do {                                                                                                                \
+    const auto got_ = (got);                                                                                          \
+    const auto expected_ = (expected);                                                                                \
+    if (!(got_ == static_cast<std::decay_t<decltype(got_)>>(expected_))) {                                            \
+      char where_[256];                                                                                               \
+      std::snprintf(where_, sizeof where_, __VA_ARGS__);                                                              \
+      check::fail(                                                                                                    \
+          __FILE__, __LINE__,                                                                                         \
+          std::string(#got " is ") + check::shown(got_) + ", expected " + check::shown(expected_) + " in " + where_); \
+    }                                                                                                                 \
   } while (false)
 
 // The call succeeds.
-#define OK(call)                                                                           \
-  do {                                                                                     \
-    const int code_ = (call);                                                              \
-    if (code_ != MPI_SUCCESS)                                                              \
-      check::fail(__FILE__, __LINE__, #call " failed: " + check::error_text(code_));       \
+#define OK(call)                                                                                             \
+  do {                                                                                                       \
+    const int code_ = (call);                                                                                \
+    if (code_ != MPI_SUCCESS) check::fail(__FILE__, __LINE__, #call " failed: " + check::error_text(code_)); \
   } while (false)
 
 // The call fails with this error class.
-#define FAILS(call, wanted)                                                                \
-  do {                                                                                     \
-    const int code_ = (call);                                                              \
-    if (check::error_class(code_) != (wanted))                                             \
-      check::fail(__FILE__, __LINE__, #call " gave \"" + check::error_text(code_) +        \
-                                          "\", expected the class " #wanted);              \
+#define FAILS(call, wanted)                                                                         \
+  do {                                                                                              \
+    const int code_ = (call);                                                                       \
+    if (check::error_class(code_) != (wanted))                                                      \
+      check::fail(__FILE__, __LINE__,                                                               \
+                  #call " gave \"" + check::error_text(code_) + "\", expected the class " #wanted); \
   } while (false)

@@ -19,16 +19,14 @@
 namespace {
 
 bool forbid(const std::vector<unsigned>& calls) {
-  std::vector<sock_filter> filter = {
-      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr))};
+  std::vector<sock_filter> filter = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr))};
   for (const unsigned call : calls) {
     filter.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1));
     filter.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM));
   }
   filter.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
   const sock_fprog program{static_cast<unsigned short>(filter.size()), filter.data()};
-  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-         prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
 
 // On my own memory, which no kernel but a told one forbids.
@@ -61,8 +59,7 @@ int main(int argc, char** argv) {
     return 77;
   }
   for (const unsigned call : calls)
-    if (!is_forbidden(call))
-      return std::fprintf(stderr, "without_calls: call %u still works\n", call), 2;
+    if (!is_forbidden(call)) return std::fprintf(stderr, "without_calls: call %u still works\n", call), 2;
   execv(argv[at + 1], argv + at + 1);
   std::fprintf(stderr, "without_calls: %s: %s\n", argv[at + 1], strerror(errno));
   return 2;

@@ -35,8 +35,7 @@ TEST(Attached, regions_that_touch_are_one_until_one_is_detached) {
 TEST(Attached, no_byte_twice_and_what_is_empty_has_none) {
   Attached memory;
   EXPECT_TRUE(memory.attach(100, 200));
-  for (const auto& [begin, end] :
-       {std::pair{100, 101}, {199, 300}, {50, 101}, {120, 130}, {0, 999}})
+  for (const auto& [begin, end] : {std::pair{100, 101}, {199, 300}, {50, 101}, {120, 130}, {0, 999}})
     EXPECT_FALSE(memory.attach(static_cast<uint64_t>(begin), static_cast<uint64_t>(end)));
   EXPECT_TRUE(memory.attach(0, 0) && memory.attach(0, 0) && memory.attach(150, 150));
   EXPECT_TRUE(memory.holds(7, 7));  // no byte
@@ -107,8 +106,7 @@ void compare(const LayoutRef& layout, int64_t count) {
       };
       Layout::Run missed;
       const bool held = layout->all_runs(
-          kBase, count, [&](const Layout::Run& run) { return memory.holds(run.low, run.high); },
-          missed);
+          kBase, count, [&](const Layout::Run& run) { return memory.holds(run.low, run.high); }, missed);
       ASSERT_EQ(held, !touches(hole, hole + width)) << "hole of " << width << " at " << hole;
       if (held) continue;
       ASSERT_FALSE(memory.holds(missed.low, missed.high));
@@ -155,9 +153,8 @@ TEST(LayoutRuns, are_asked_for_by_halves) {
   memory.attach((4 << 20) + 8, 9 << 20);  // what is not attached is a gap of the vector's
   int asked = 0;
   Layout::Run missed;
-  EXPECT_TRUE(vector->all_runs(
-      0, 1, [&](const Layout::Run& run) { return ++asked, memory.holds(run.low, run.high); },
-      missed));
+  EXPECT_TRUE(
+      vector->all_runs(0, 1, [&](const Layout::Run& run) { return ++asked, memory.holds(run.low, run.high); }, missed));
   EXPECT_LT(asked, 100);
 }
 

@@ -23,9 +23,8 @@ class Areas : public testing::Test {
   void SetUp() override {
     static int tests = 0;
     for (int i = 0; i < kMembers; ++i) {
-      auto attached = NodeSegment::attach(
-          "tutti.areas-test." + std::to_string(getpid()) + "." + std::to_string(tests), kMembers, i,
-          token_);
+      auto attached = NodeSegment::attach("tutti.areas-test." + std::to_string(getpid()) + "." + std::to_string(tests),
+                                          kMembers, i, token_);
       ASSERT_TRUE(attached) << attached.error().message();
       segments_.push_back(*std::move(attached));
     }
@@ -37,8 +36,7 @@ class Areas : public testing::Test {
   }
   std::unique_ptr<Area> find(int member, const AreaKey& key, std::vector<int> members) {
     const auto rank = std::find(members.begin(), members.end(), member) - members.begin();
-    return find_area(segments_[static_cast<size_t>(member)], key, members, static_cast<int>(rank),
-                     reads_);
+    return find_area(segments_[static_cast<size_t>(member)], key, members, static_cast<int>(rank), reads_);
   }
 
   std::vector<std::shared_ptr<NodeSegment>> segments_;
@@ -72,8 +70,7 @@ TEST_F(Areas, AllRanksSeeTheSameReadRate) {
   std::vector<int64_t> rates(kMembers);
   {
     std::vector<std::jthread> ranks;
-    for (size_t i = 0; i < rates.size(); ++i)
-      ranks.emplace_back([&, i] { rates[i] = areas[i]->read_rate(); });
+    for (size_t i = 0; i < rates.size(); ++i) ranks.emplace_back([&, i] { rates[i] = areas[i]->read_rate(); });
   }
   for (const int64_t rate : rates) EXPECT_EQ(rate, rates[0]);
   EXPECT_EQ(find(2, key(6, 1), {1, 2})->read_rate(), rates[0]);
@@ -123,8 +120,7 @@ TEST_F(Areas, WithoutOneLeftThereIsNoneForAnyRank) {
       // One comes back, but a rank has been told that there is none.
       for (int member = 1; member < kMembers; ++member) ASSERT_TRUE(find(member, key(2, 1), all_));
       taken.erase(taken.begin());
-      for (int member = 1; member < kMembers; ++member)
-        EXPECT_FALSE(find(member, key(slot, 1), all_));
+      for (int member = 1; member < kMembers; ++member) EXPECT_FALSE(find(member, key(slot, 1), all_));
       EXPECT_TRUE(find(2, key(slot, 2), all_));   // the next one in that slot is another one
       EXPECT_FALSE(find(1, key(slot, 1), all_));  // and a late rank is told the same as before
       break;
@@ -154,8 +150,7 @@ TEST_F(Areas, ComeBackAsNew) {
     for (Lane* lane : {&living[at][0]->small(), &living[at][0]->large()}) {
       if (lane == &living[at][0]->large() && (i % 50 != 0 || !living[at][0]->has_large())) continue;
       for (uint32_t r = 0; r < lane->windows(); ++r) {
-        for (int rank = 0; rank < static_cast<int>(members.size()); ++rank)
-          ASSERT_FALSE(lane->is_raised(r, rank)) << i;
+        for (int rank = 0; rank < static_cast<int>(members.size()); ++rank) ASSERT_FALSE(lane->is_raised(r, rank)) << i;
         ASSERT_TRUE(lane->claim(r)) << i;
         std::memset(lane->data(r, 0), 0x01, static_cast<size_t>(lane->data_bytes()));
         lane->raise(r, 1, -1);

@@ -37,9 +37,7 @@ struct Series {
     for (auto& m : memory) m.resize(kBytes);
   }
   Payload payload(int i) { return {memory[static_cast<size_t>(i)].data(), kBytes}; }
-  static std::byte byte(int i, int at) {
-    return static_cast<std::byte>(i * 37 + at * 7 + at / 251);
-  }
+  static std::byte byte(int i, int at) { return static_cast<std::byte>(i * 37 + at * 7 + at / 251); }
   std::vector<std::byte> memory[kMessages];
 };
 
@@ -66,8 +64,7 @@ bool siblings_can_be_read() {
 // The sender is asked to copy, too. It lets the receiver wait: all but what it has been asked for
 // is read without it, and that comes when it is back.
 TEST(LongMessagesTest, AreReadWhereTheSenderLeaves) {
-  if (!siblings_can_be_read())
-    GTEST_SKIP() << "no process may read another's memory here: the sender copies all";
+  if (!siblings_can_be_read()) GTEST_SKIP() << "no process may read another's memory here: the sender copies all";
   Job job(2);
   job.run([&](int rank) {
     auto node = open_node(job, rank, job.options(rank));
@@ -75,8 +72,7 @@ TEST(LongMessagesTest, AreReadWhereTheSenderLeaves) {
     Series series;
     if (rank == 0) {
       for (int i = 0; i < Series::kMessages; ++i)
-        for (int at = 0; at < Series::kBytes; ++at)
-          series.memory[i][static_cast<size_t>(at)] = Series::byte(i, at);
+        for (int at = 0; at < Series::kBytes; ++at) series.memory[i][static_cast<size_t>(at)] = Series::byte(i, at);
       std::vector<std::unique_ptr<Sent>> sent;
       {
         Engine::Guard own(e);
@@ -95,9 +91,7 @@ TEST(LongMessagesTest, AreReadWhereTheSenderLeaves) {
       return part(e, rank, 2);
     }
     std::vector<std::unique_ptr<Received>> received;
-    const auto count = [&] {
-      return std::ranges::count_if(received, [](auto& r) { return r->done; });
-    };
+    const auto count = [&] { return std::ranges::count_if(received, [](auto& r) { return r->done; }); };
     {
       Engine::Guard own(e);
       for (int i = 0; i < Series::kMessages; ++i) {
@@ -126,8 +120,7 @@ TEST(LongMessagesTest, AreReadWhereTheSenderLeaves) {
 // So are those that would be copied into the ring, if its reader is far: from a length on, and but
 // for some that tell whether it still is.
 TEST(LongMessagesTest, AreFromFarAwayShorterThanFromNear) {
-  if (!siblings_can_be_read())
-    GTEST_SKIP() << "no process may read another's memory here: the sender copies all";
+  if (!siblings_can_be_read()) GTEST_SKIP() << "no process may read another's memory here: the sender copies all";
   Job job(2);
   job.run([&](int rank) {
     NodeOptions options = job.options(rank);
@@ -140,9 +133,7 @@ TEST(LongMessagesTest, AreFromFarAwayShorterThanFromNear) {
       std::vector<std::unique_ptr<Sent>> sent;
       std::vector<std::unique_ptr<Received>> received;
       for (auto& m : memory) m.resize(static_cast<size_t>(bytes));
-      const auto payload = [&](int i) {
-        return Payload{memory[static_cast<size_t>(i)].data(), bytes};
-      };
+      const auto payload = [&](int i) { return Payload{memory[static_cast<size_t>(i)].data(), bytes}; };
       for (int i = 0; rank == 0 && i < messages; ++i) {
         for (int at = 0; at < bytes; ++at)
           memory[static_cast<size_t>(i)][static_cast<size_t>(at)] = Series::byte(i, at);
@@ -188,9 +179,7 @@ TEST(LongMessagesTest, AreCopiedFromBothEnds) {
       for (const int bytes : sizes) {
         const bool leaves = readable && round % 4 == 3;
         std::byte* const place = memory.data() + 64 + round * 13;
-        const auto byte = [&, salt = std::byte(tag)](int at) {
-          return Series::byte(round, at) ^ salt;
-        };
+        const auto byte = [&, salt = std::byte(tag)](int at) { return Series::byte(round, at) ^ salt; };
         if (rank == 0) {
           for (int at = 0; at < bytes; ++at) place[at] = byte(at);
         } else {
@@ -223,8 +212,7 @@ TEST(LongMessagesTest, AreCopiedFromBothEnds) {
             e.recv(received);
             e.wait_until([&] { return received.done; });
           }
-          for (int at = 0; at < bytes; ++at)
-            ASSERT_EQ(place[at], byte(at)) << bytes << " bytes, at " << at;
+          for (int at = 0; at < bytes; ++at) ASSERT_EQ(place[at], byte(at)) << bytes << " bytes, at " << at;
           ASSERT_EQ(place[-1], std::byte{0});
           ASSERT_EQ(place[bytes], std::byte{0});
         }
@@ -236,8 +224,7 @@ TEST(LongMessagesTest, AreCopiedFromBothEnds) {
 // Those of middle length are read or come through the ring, by what their receiver has found out.
 // After some it tries the ring: the sender is done with such a one before anybody receives it.
 TEST(LongMessagesTest, OfMiddleLengthTryBothWays) {
-  if (!siblings_can_be_read())
-    GTEST_SKIP() << "no process may read another's memory here: the sender copies all";
+  if (!siblings_can_be_read()) GTEST_SKIP() << "no process may read another's memory here: the sender copies all";
   Job job(2);
   job.run([&](int rank) {
     auto node = open_node(job, rank, job.options(rank));
@@ -292,8 +279,7 @@ TEST(LongMessagesTest, OfMiddleLengthAreExchanged) {
       std::vector<std::unique_ptr<Received>> received;
       Engine::Guard own(e);
       for (int i = 0; i < messages; ++i) {
-        std::memset(out.data() + i * bytes, static_cast<int>(fill(i + rank)),
-                    static_cast<size_t>(bytes));
+        std::memset(out.data() + i * bytes, static_cast<int>(fill(i + rank)), static_cast<size_t>(bytes));
         received.push_back(std::make_unique<Received>(place(in, i), 1 - rank, i));
         sent.push_back(std::make_unique<Sent>(place(out, i), rank, i));
         sent.back()->peer = 1 - rank;
@@ -352,8 +338,7 @@ TEST(LongMessagesTest, ComeThroughLargeRingsThatAreLent) {
         for (int i = 0; i < messages; ++i) {
           auto& m = memory[static_cast<size_t>(i)];
           m.resize(static_cast<size_t>(bytes(i)));
-          for (int at = 0; sends && at < bytes(i); ++at)
-            m[static_cast<size_t>(at)] = Series::byte(i + round, at);
+          for (int at = 0; sends && at < bytes(i); ++at) m[static_cast<size_t>(at)] = Series::byte(i + round, at);
         }
         if (sends == early) {
           EXPECT_FALSE(job.fence());
@@ -367,8 +352,7 @@ TEST(LongMessagesTest, ComeThroughLargeRingsThatAreLent) {
         for (auto& each : received) e.wait_until([&] { return each->done; });
         for (int i = 0; i < messages; ++i)
           for (int at = 0; at < bytes(i); ++at)
-            ASSERT_EQ(memory[static_cast<size_t>(i)][static_cast<size_t>(at)],
-                      Series::byte(i + round, at))
+            ASSERT_EQ(memory[static_cast<size_t>(i)][static_cast<size_t>(at)], Series::byte(i + round, at))
                 << "round " << round << ", message " << i << ", byte " << at;
       }
       part(e, rank, 8);
@@ -390,8 +374,8 @@ TEST(LongMessagesTest, AreNotForgottenByASenderThatGaveWay) {
   Side sides[2];
   std::unique_ptr<SharedMemory> ends[2];
   for (int i = 0; i < 2; ++i) {
-    auto opened = SharedMemory::open(
-        {.name = "tutti.gave-way-test", .processes = {0, 1}, .process = i, .read_peers = false});
+    auto opened =
+        SharedMemory::open({.name = "tutti.gave-way-test", .processes = {0, 1}, .process = i, .read_peers = false});
     ASSERT_TRUE(opened) << opened.error().message();
     ends[i] = *std::move(opened);
     ends[i]->set_receiver(sides[i]);

@@ -35,7 +35,7 @@ TEST(NodeSegmentTest, BothOfAPairFindTheSameMemoryWhileItFillsUp) {
       ASSERT_TRUE(attached) << attached.error().message();
       both[i] = *std::move(attached);
     }
-    struct statvfs left {};
+    struct statvfs left{};
     ASSERT_EQ(fstatvfs(filler, &left), 0);
     ASSERT_EQ(posix_fallocate(filler, 0, static_cast<off_t>(left.f_bavail * left.f_bsize)), 0);
     std::barrier start(3);
@@ -67,18 +67,17 @@ TEST(NodeSegmentTest, BothOfAPairFindTheSameMemoryWhileItFillsUp) {
     }
     ASSERT_EQ(ftruncate(filler, 0), 0);
   };
-  const bool done =
-      apart([] { return small_shm("size=5m"); },
-            [&] {
-              set_log_level(Level::error);
-              const int filler = open("/dev/shm/filler", O_RDWR | O_CREAT, 0600);
-              ASSERT_GE(filler, 0);
-              for (int round = 0; round < 400 && !testing::Test::HasFailure(); ++round)
-                meet(round, filler);
-              close(filler);
-              unlink("/dev/shm/filler");
-              EXPECT_TRUE(std::filesystem::is_empty("/dev/shm"));
-            });
+  const bool done = apart([] { return small_shm("size=5m"); },
+                          [&] {
+                            set_log_level(Level::error);
+                            const int filler = open("/dev/shm/filler", O_RDWR | O_CREAT, 0600);
+                            ASSERT_GE(filler, 0);
+                            for (int round = 0; round < 400 && !testing::Test::HasFailure(); ++round)
+                              meet(round, filler);
+                            close(filler);
+                            unlink("/dev/shm/filler");
+                            EXPECT_TRUE(std::filesystem::is_empty("/dev/shm"));
+                          });
   if (!done) GTEST_SKIP() << "mounting is not allowed here";
 }
 
@@ -166,8 +165,7 @@ TEST(NodeSegmentTest, LendsNoMemoryThatRingsMayNeed) {
                                 if (from != to) {
                                   EXPECT_FALSE(all[static_cast<size_t>(from)]->open_ring(from, to));
                                   // Not outside of it, where rings go when others have filled it up.
-                                  const auto* ring =
-                                      reinterpret_cast<std::byte*>(&all[0]->ring(from, to));
+                                  const auto* ring = reinterpret_cast<std::byte*>(&all[0]->ring(from, to));
                                   EXPECT_TRUE(ring > all[0]->area_table() && ring < all[0]->area(0));
                                 }
                           });

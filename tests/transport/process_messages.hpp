@@ -37,8 +37,7 @@ inline std::unique_ptr<transport::Node> open_node(const transport::NodeOptions& 
   EXPECT_TRUE(opened) << std::move(opened).error().message();
   return opened ? std::move(*opened) : nullptr;
 }
-inline std::unique_ptr<transport::Node> open_node(Job& job, int rank,
-                                                  const transport::NodeOptions& options) {
+inline std::unique_ptr<transport::Node> open_node(Job& job, int rank, const transport::NodeOptions& options) {
   return open_node(options, job.wiring(rank));
 }
 

@@ -27,8 +27,7 @@ class Job {
   explicit Job(int size) : size_(size) {
     static int jobs = 0;
     name_ = "engine-test." + std::to_string(getpid()) + "." + std::to_string(++jobs);
-    void* memory =
-        mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    void* memory = mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     EXPECT_NE(memory, MAP_FAILED);
     shared_ = new (memory) Shared;
   }
@@ -85,8 +84,7 @@ class Job {
   }
 
   // One process a rank; each runs body(rank) and is then checked. None outlives the limit.
-  void run(const std::function<void(int)>& body,
-           std::chrono::seconds limit = std::chrono::seconds(60)) {
+  void run(const std::function<void(int)>& body, std::chrono::seconds limit = std::chrono::seconds(60)) {
     fflush(nullptr);
     std::vector<pid_t> children;
     for (int rank = 0; rank < size_; ++rank) {
@@ -104,8 +102,7 @@ class Job {
       waitpid(children[static_cast<size_t>(rank)], &status, 0);
       EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0)
           << "rank " << rank
-          << (WIFSIGNALED(status) ? std::string(" ended by ") + strsignal(WTERMSIG(status))
-                                  : " failed");
+          << (WIFSIGNALED(status) ? std::string(" ended by ") + strsignal(WTERMSIG(status)) : " failed");
     }
   }
 

@@ -23,9 +23,7 @@ namespace {
 // ---- the ring
 
 struct Ring {
-  explicit Ring(size_t size) : size(size), memory(std::aligned_alloc(4096, size)) {
-    std::memset(memory, 0, size);
-  }
+  explicit Ring(size_t size) : size(size), memory(std::aligned_alloc(4096, size)) { std::memset(memory, 0, size); }
   ~Ring() { std::free(memory); }
   RingMemory& operator*() const { return *static_cast<RingMemory*>(memory); }
   const size_t size;
@@ -71,11 +69,9 @@ void carry(size_t size, int share_of_short, Hears hears) {
       }
       const bool shares = length <= kLine / 2 && chance() % 4;
       std::byte* record;
-      while (!(record = shares ? writer.reserve_small(length) : writer.reserve(length)))
-        std::this_thread::yield();
+      while (!(record = shares ? writer.reserve_small(length) : writer.reserve(length))) std::this_thread::yield();
       std::memset(record + 8, 1 + i % 255, length - 8);
-      const RecordWord word{
-          .length = static_cast<uint32_t>(length), .type = 7, .value = static_cast<uint16_t>(i)};
+      const RecordWord word{.length = static_cast<uint32_t>(length), .type = 7, .value = static_cast<uint16_t>(i)};
       shares ? writer.commit_small(record, word) : writer.commit(word);
     }
   });
@@ -87,8 +83,7 @@ void carry(size_t size, int share_of_short, Hears hears) {
     ASSERT_EQ(word.type, 7);
     ASSERT_EQ(word.value, static_cast<uint16_t>(i));
     const std::byte* data = reader.record() + 8;
-    ASSERT_TRUE(std::all_of(data, data + length - 8,
-                            [&](std::byte b) { return b == std::byte(1 + i % 255); }));
+    ASSERT_TRUE(std::all_of(data, data + length - 8, [&](std::byte b) { return b == std::byte(1 + i % 255); }));
     reader.consume(word);
     position.store(reader.position());
     read.store(i + 1);
@@ -101,9 +96,8 @@ TEST(RingTest, CarriesRecordsOfAnyLengthInOrder) {
   for (const size_t size : {size_t{4096}, size_t{65536}})
     for (const int share_of_short : {0, 50, 95, 100})
       for (const Hears hears : {Hears::nothing, Hears::at_times, Hears::always}) {
-        SCOPED_TRACE(testing::Message()
-                     << "ring of " << size << ", " << share_of_short
-                     << " % short, the writer hears " << static_cast<int>(hears));
+        SCOPED_TRACE(testing::Message() << "ring of " << size << ", " << share_of_short << " % short, the writer hears "
+                                        << static_cast<int>(hears));
         carry(size, share_of_short, hears);
         if (HasFatalFailure()) return;
       }
@@ -297,9 +291,7 @@ TEST(RingTest, NothingIsWrittenBehindTheLastRecord) {
   const Ring ring(kSize);
   std::atomic<int> turn{-1};
   std::atomic<bool> lost{false};
-  const auto length_of = [](int number, int i) {
-    return 64 + static_cast<size_t>(number * 7 + i * 13) % 40 * 90;
-  };
+  const auto length_of = [](int number, int i) { return 64 + static_cast<size_t>(number * 7 + i * 13) % 40 * 90; };
   std::thread writers[2];
   for (int me = 0; me < 2; ++me)
     writers[me] = std::thread([&, me] {
@@ -386,8 +378,7 @@ TEST(CopyChoiceTest, FollowsWhatTheCopiesTake) {
   constexpr auto kPeriod = static_cast<int>(CopyChoice::kTryAnew);
   constexpr auto kTries = static_cast<int>(CopyChoice::kTries);
   CopyChoice choice;
-  EXPECT_EQ(sent_through_the_ring(choice, CopyChoice::kFirstTry, 100, 250), 0)
-      << "none is tried yet";
+  EXPECT_EQ(sent_through_the_ring(choice, CopyChoice::kFirstTry, 100, 250), 0) << "none is tried yet";
   EXPECT_EQ(sent_through_the_ring(choice, kTries, 100, 250), kTries);
   EXPECT_EQ(sent_through_the_ring(choice, 10 * kPeriod, 100, 250), 10 * kTries);
   // As soon as some have shown it, though reading was cheap before.
@@ -473,8 +464,7 @@ TEST(SharedCopyTest, CopiesWhatItIsToldTo) {
     ASSERT_EQ(std::memcmp(to.data() + target, from.data() + source, bytes), 0) << bytes;
     const auto untouched = [](std::byte b) { return b == std::byte{0x5a}; };
     ASSERT_TRUE(std::all_of(to.begin(), to.begin() + static_cast<ptrdiff_t>(target), untouched));
-    ASSERT_TRUE(
-        std::all_of(to.begin() + static_cast<ptrdiff_t>(target + bytes), to.end(), untouched));
+    ASSERT_TRUE(std::all_of(to.begin() + static_cast<ptrdiff_t>(target + bytes), to.end(), untouched));
   }
 }
 

@@ -54,9 +54,7 @@ struct Message {
     synchronous = random() % 5 == 0;
   }
   // The memory of either end; `stride` ints from one value to the next.
-  std::vector<int> memory(bool gappy) const {
-    return std::vector<int>(ints * (gappy ? 3 : 1) + 1, -7);
-  }
+  std::vector<int> memory(bool gappy) const { return std::vector<int>(ints * (gappy ? 3 : 1) + 1, -7); }
   void fill(std::vector<int>& memory) const {
     for (size_t i = 0; i < ints; ++i) memory[i * (gappy_out ? 3 : 1)] = first + static_cast<int>(i);
   }
@@ -102,8 +100,7 @@ void exchange(Engine& e, int rank, int size, int messages) {
         {
           Slot& in = slots.emplace_back(Slot{Message(peer, rank, i), {}, {}, {}});
           in.memory = in.message.memory(in.message.gappy_in);
-          in.received = std::make_unique<Received>(
-              payload_of(in.message, in.memory, in.message.gappy_in), peer, i);
+          in.received = std::make_unique<Received>(payload_of(in.message, in.memory, in.message.gappy_in), peer, i);
           if (in.message.pause_in) usleep(in.message.pause_in);
           Engine::Guard own(e);
           e.recv(*in.received);
@@ -111,8 +108,7 @@ void exchange(Engine& e, int rank, int size, int messages) {
         Slot& out = slots.emplace_back(Slot{Message(rank, peer, i), {}, {}, {}});
         out.memory = out.message.memory(out.message.gappy_out);
         out.message.fill(out.memory);
-        out.sent = std::make_unique<Sent>(
-            payload_of(out.message, out.memory, out.message.gappy_out), rank, i);
+        out.sent = std::make_unique<Sent>(payload_of(out.message, out.memory, out.message.gappy_out), rank, i);
         out.sent->peer = peer;
         if (out.message.synchronous) out.sent->mode = engine::SendMode::synchronous;
         if (out.message.pause_out) usleep(out.message.pause_out);
@@ -120,8 +116,7 @@ void exchange(Engine& e, int rank, int size, int messages) {
         e.send(*out.sent);
       }
     Engine::Guard own(e);
-    for (Slot& slot : slots)
-      e.wait_until([&] { return slot.sent ? slot.sent->done : slot.received->done; });
+    for (Slot& slot : slots) e.wait_until([&] { return slot.sent ? slot.sent->done : slot.received->done; });
     for (Slot& slot : slots)
       if (slot.received) {
         EXPECT_EQ(slot.received->outcome.mpi_class, 0);
@@ -138,11 +133,9 @@ struct Way {
 };
 class ProcessesTest : public testing::TestWithParam<Way> {};
 INSTANTIATE_TEST_SUITE_P(Ways, ProcessesTest,
-                         testing::Values(Way{2, true, {100, 100}, "two"},
-                                         Way{2, false, {100, 100}, "two_copying"},
+                         testing::Values(Way{2, true, {100, 100}, "two"}, Way{2, false, {100, 100}, "two_copying"},
                                          Way{2, false, {0, 0}, "two_copying_sleeping_at_once"},
-                                         Way{4, true, {1, 20}, "four"},
-                                         Way{4, false, {1, 20}, "four_copying"}),
+                                         Way{4, true, {1, 20}, "four"}, Way{4, false, {1, 20}, "four_copying"}),
                          [](auto& info) { return info.param.name; });
 
 TEST_P(ProcessesTest, CarryRandomMessages) {
@@ -162,8 +155,7 @@ TEST_P(ProcessesTest, CarryRandomMessages) {
 
 void expect_no_name(const Job& job) {
   for (const auto& entry : std::filesystem::directory_iterator("/dev/shm"))
-    EXPECT_FALSE(entry.path().filename().string().starts_with("tutti." + job.name()))
-        << entry.path();
+    EXPECT_FALSE(entry.path().filename().string().starts_with("tutti." + job.name())) << entry.path();
 }
 
 TEST(SharedMemoryTest, LeavesNoNameBehind) {
@@ -340,15 +332,14 @@ class WakeUpTest : public testing::TestWithParam<bool> {
   template <class Body>
   void run_with_lane(Body&& body) {
     run_two([&](Job& job, int rank, Node& node, Ears&) {
-      const std::unique_ptr<Area> area = node.area_for(
-          {.context = 1, .slot = 1, .generation = 1, .generations = 2}, {0, 1}, rank);
+      const std::unique_ptr<Area> area =
+          node.area_for({.context = 1, .slot = 1, .generation = 1, .generations = 2}, {0, 1}, rank);
       ASSERT_TRUE(area);
       body(job, rank, node, area->small());
     });
   }
 };
-INSTANTIATE_TEST_SUITE_P(Fences, WakeUpTest, testing::Bool(),
-                         [](auto& info) { return info.param ? "remote" : "own"; });
+INSTANTIATE_TEST_SUITE_P(Fences, WakeUpTest, testing::Bool(), [](auto& info) { return info.param ? "remote" : "own"; });
 
 // The two answer each other; each sleeps whenever it has nothing to do, and only a ring wakes it.
 TEST_P(WakeUpTest, NoneIsLost) {
@@ -358,8 +349,7 @@ TEST_P(WakeUpTest, NoneIsLost) {
     for (int round = 0; round < kRounds; ++round) {
       for (int turn = 0; turn < 2; ++turn) {
         if (turn == rank) {
-          for (unsigned wait = random() % 4 ? random() % 2000 : random() % 20000; wait; --wait)
-            cpu::pause();
+          for (unsigned wait = random() % 4 ? random() % 2000 : random() % 20000; wait; --wait) cpu::pause();
           Header header;
           header.ticket = 1;
           node.notify(1 - rank, header);
@@ -386,8 +376,7 @@ TEST_P(WakeUpTest, NoFlagIsLost) {
       lane.begin(round, i, 0);
       const auto raiser = static_cast<int>(i % 2);
       if (raiser == rank) {
-        for (unsigned wait = random() % 4 ? random() % 2000 : random() % 20000; wait; --wait)
-          cpu::pause();
+        for (unsigned wait = random() % 4 ? random() % 2000 : random() % 20000; wait; --wait) cpu::pause();
         while (!lane.claim(round)) node.progress();
         lane.raise(round, 0, -1);
       }

@@ -15,8 +15,7 @@ namespace tutti::testing_shm {
 
 // A /dev/shm of its own for this process and its children; false where that is not allowed.
 inline bool small_shm(const char* size) {
-  return unshare(CLONE_NEWNS) == 0 &&
-         mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+  return unshare(CLONE_NEWNS) == 0 && mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
          mount("none", "/dev/shm", "tmpfs", 0, size) == 0;
 }
 

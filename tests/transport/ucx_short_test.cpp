@@ -35,17 +35,18 @@ class UcxShortTest : public testing::Test {
       ASSERT_TRUE(opened) << std::move(opened).error().message();
       ucx[i] = *std::move(opened);
       ucx[i]->set_receiver(ears[i]);
-      ucx[i]->set_address_book(
-          [this](int p) -> Result<std::string> { return ucx[p]->address(); });
+      ucx[i]->set_address_book([this](int p) -> Result<std::string> { return ucx[p]->address(); });
     }
   }
   // The n-th message. True if it was taken.
   bool send(uint32_t n) {
     const std::vector<uint8_t> body = body_of(n);
-    const Header header{.context = 9 + n, .source = 4, .tag = -static_cast<int>(n), .order = n,
+    const Header header{.context = 9 + n,
+                        .source = 4,
+                        .tag = -static_cast<int>(n),
+                        .order = n,
                         .bytes = static_cast<int64_t>(body.size())};
-    return ucx[0]->send_now(1, header, n * uint64_t{3},
-                            reinterpret_cast<const std::byte*>(body.data()));
+    return ucx[0]->send_now(1, header, n * uint64_t{3}, reinterpret_cast<const std::byte*>(body.data()));
   }
   static std::vector<uint8_t> body_of(uint32_t n) {
     std::vector<uint8_t> body(n * 37 % (kLongest + 1));
@@ -145,8 +146,7 @@ struct Answering final : Receiver {
   size_t left = 0;
 };
 
-class UcxAnswersTest : public UcxShortTest,
-                       public testing::WithParamInterface<Answering::How> {
+class UcxAnswersTest : public UcxShortTest, public testing::WithParamInterface<Answering::How> {
  protected:
   // Each waits for the other to acknowledge what it sent.
   void TearDown() override {
@@ -214,8 +214,7 @@ TEST_P(UcxCloseTest, WhatComesMeanwhileIsNobodys) {
 INSTANTIATE_TEST_SUITE_P(Each, UcxCloseTest, testing::Values(int64_t{4} << 10, int64_t{200} << 10));
 
 INSTANTIATE_TEST_SUITE_P(Each, UcxAnswersTest,
-                         testing::Values(Answering::How::now, Answering::How::sent,
-                                         Answering::How::notice));
+                         testing::Values(Answering::How::now, Answering::How::sent, Answering::How::notice));
 
 }  // namespace
 }  // namespace tutti::transport

@@ -15,9 +15,8 @@
 namespace tutti::transport {
 namespace {
 
-constexpr int64_t kLengths[] = {0,         1,         2047,       2048,       2049,    8191,
-                                8192,      8193,      32 << 10,   32769,      64 << 10, 128 << 10,
-                                131073, 1 << 20, int64_t{5} << 30};
+constexpr int64_t kLengths[] = {
+    0, 1, 2047, 2048, 2049, 8191, 8192, 8193, 32 << 10, 32769, 64 << 10, 128 << 10, 131073, 1 << 20, int64_t{5} << 30};
 
 Leaving leaving_in_words(uint32_t holds, int64_t bytes) {
   const auto all = [&](uint32_t these) { return (holds & these) == these; };

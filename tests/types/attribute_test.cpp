@@ -106,8 +106,7 @@ TEST_F(Attribute, OutlivesItsKeysHandle) {
 }
 
 TEST_F(Attribute, DupAsksTheCopyCallback) {
-  const int copied = key(),
-            same = key(reinterpret_cast<MPI_Type_copy_attr_function*>(MPI_TYPE_DUP_FN));
+  const int copied = key(), same = key(reinterpret_cast<MPI_Type_copy_attr_function*>(MPI_TYPE_DUP_FN));
   const int none = key(MPI_TYPE_NULL_COPY_FN);
   ASSERT_FALSE(type_set_attr(type(), copied, number(1)));
   ASSERT_FALSE(type_set_attr(type(), same, number(2)));
@@ -145,8 +144,7 @@ TEST_F(Attribute, ErrorsOfCallbacksArePassedOn) {
 
 TEST_F(Attribute, KeysBelongToOneKind) {
   int comm_key = MPI_KEYVAL_INVALID, wrong = key(), predefined = MPI_TAG_UB;
-  ASSERT_FALSE(
-      comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, &comm_key, nullptr));
+  ASSERT_FALSE(comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, &comm_key, nullptr));
   EXPECT_EQ(type_set_attr(type(), comm_key, number(1)).mpi_class(), MPI_ERR_KEYVAL);
   EXPECT_EQ(comm_free_keyval(&wrong).mpi_class(), MPI_ERR_KEYVAL);
   EXPECT_EQ(comm_free_keyval(&predefined).mpi_class(), MPI_ERR_KEYVAL);

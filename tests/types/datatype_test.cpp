@@ -41,34 +41,33 @@ TEST(Datatype, PredefinedHaveNamesSizesAndAlignment) {
   ASSERT_FALSE(type_get_name(&of(MPI_UNSIGNED_LONG), name, &length));
   EXPECT_STREQ(name, "MPI_UNSIGNED_LONG");
   EXPECT_EQ(length, 17);
-  const std::vector<std::pair<MPI_Datatype, size_t>> sizes = {
-      {MPI_CHAR, 1},
-      {MPI_SHORT, 2},
-      {MPI_INT, 4},
-      {MPI_LONG, sizeof(long)},
-      {MPI_LONG_LONG, 8},
-      {MPI_FLOAT, 4},
-      {MPI_DOUBLE, 8},
-      {MPI_LONG_DOUBLE, sizeof(long double)},
-      {MPI_WCHAR, sizeof(wchar_t)},
-      {MPI_C_BOOL, 1},
-      {MPI_AINT, sizeof(MPI_Aint)},
-      {MPI_COUNT, sizeof(MPI_Count)},
-      {MPI_OFFSET, sizeof(MPI_Offset)},
-      {MPI_PACKED, 1},
-      {MPI_BYTE, 1},
-      {MPI_C_DOUBLE_COMPLEX, 16},
-      {MPI_INTEGER, 4},
-      {MPI_REAL, 4},
-      {MPI_DOUBLE_PRECISION, 8},
-      {MPI_LOGICAL, 4},
-      {MPI_CHARACTER, 1},
-      {MPI_COMPLEX, 8},
-      {MPI_REAL2, 2},
-      {MPI_COMPLEX4, 4},
-      {MPI_REAL16, 16},
-      {MPI_COMPLEX32, 32},
-      {MPI_INTEGER16, 16}};
+  const std::vector<std::pair<MPI_Datatype, size_t>> sizes = {{MPI_CHAR, 1},
+                                                              {MPI_SHORT, 2},
+                                                              {MPI_INT, 4},
+                                                              {MPI_LONG, sizeof(long)},
+                                                              {MPI_LONG_LONG, 8},
+                                                              {MPI_FLOAT, 4},
+                                                              {MPI_DOUBLE, 8},
+                                                              {MPI_LONG_DOUBLE, sizeof(long double)},
+                                                              {MPI_WCHAR, sizeof(wchar_t)},
+                                                              {MPI_C_BOOL, 1},
+                                                              {MPI_AINT, sizeof(MPI_Aint)},
+                                                              {MPI_COUNT, sizeof(MPI_Count)},
+                                                              {MPI_OFFSET, sizeof(MPI_Offset)},
+                                                              {MPI_PACKED, 1},
+                                                              {MPI_BYTE, 1},
+                                                              {MPI_C_DOUBLE_COMPLEX, 16},
+                                                              {MPI_INTEGER, 4},
+                                                              {MPI_REAL, 4},
+                                                              {MPI_DOUBLE_PRECISION, 8},
+                                                              {MPI_LOGICAL, 4},
+                                                              {MPI_CHARACTER, 1},
+                                                              {MPI_COMPLEX, 8},
+                                                              {MPI_REAL2, 2},
+                                                              {MPI_COMPLEX4, 4},
+                                                              {MPI_REAL16, 16},
+                                                              {MPI_COMPLEX32, 32},
+                                                              {MPI_INTEGER16, 16}};
   for (const auto& [type, expected] : sizes) {
     ASSERT_FALSE(type_size(of(type), size));
     ASSERT_FALSE(type_get_extent(of(type), lb, extent));
@@ -173,8 +172,7 @@ TEST(Datatype, Subarray) {
   EXPECT_EQ(ints_of(*c), (List{8, 9, 10, 14, 15, 16}));
   EXPECT_EQ(c->layout->extent(), 4 * 6 * 4);
   EXPECT_EQ(c->layout->lower_bound(), 0);
-  ASSERT_FALSE(
-      type_create_subarray(2, sizes, subsizes, starts, MPI_ORDER_FORTRAN, of(MPI_INT), &fortran));
+  ASSERT_FALSE(type_create_subarray(2, sizes, subsizes, starts, MPI_ORDER_FORTRAN, of(MPI_INT), &fortran));
   EXPECT_EQ(ints_of(*fortran), (List{9, 10, 13, 14, 17, 18}));
 }
 
@@ -195,8 +193,7 @@ TEST(Datatype, DarrayDealsEveryElementOnce) {
   struct Case {
     std::array<int, 3> gsizes, distribs, dargs, psizes;
   };
-  const int none = MPI_DISTRIBUTE_NONE, block = MPI_DISTRIBUTE_BLOCK,
-            cyclic = MPI_DISTRIBUTE_CYCLIC;
+  const int none = MPI_DISTRIBUTE_NONE, block = MPI_DISTRIBUTE_BLOCK, cyclic = MPI_DISTRIBUTE_CYCLIC;
   const int dflt = MPI_DISTRIBUTE_DFLT_DARG;
   const Case cases[] = {
       {{5, 7, 3}, {block, cyclic, none}, {dflt, dflt, dflt}, {2, 3, 1}},
@@ -209,12 +206,11 @@ TEST(Datatype, DarrayDealsEveryElementOnce) {
       const int size = c.psizes[0] * c.psizes[1] * c.psizes[2];
       for (int rank = 0; rank < size; rank++) {
         Type type;
-        ASSERT_FALSE(type_create_darray(size, rank, 3, c.gsizes.data(), c.distribs.data(),
-                                        c.dargs.data(), c.psizes.data(), order, of(MPI_INT),
-                                        &type));
+        ASSERT_FALSE(type_create_darray(size, rank, 3, c.gsizes.data(), c.distribs.data(), c.dargs.data(),
+                                        c.psizes.data(), order, of(MPI_INT), &type));
         List mine[3], expected;
-        const int coordinates[] = {rank / (c.psizes[1] * c.psizes[2]),
-                                   rank / c.psizes[2] % c.psizes[1], rank % c.psizes[2]};
+        const int coordinates[] = {rank / (c.psizes[1] * c.psizes[2]), rank / c.psizes[2] % c.psizes[1],
+                                   rank % c.psizes[2]};
         for (int d = 0; d < 3; d++)
           mine[d] = dealt(c.gsizes[d], c.distribs[d], c.dargs[d], c.psizes[d], coordinates[d]);
         const int slow = order == MPI_ORDER_C ? 0 : 2, fast = 2 - slow;
@@ -243,8 +239,8 @@ TEST(Datatype, ResizedKeepsTheTrueBounds) {
 TEST(Datatype, EmptyTypesAreTypes) {
   Type none, structure;
   ASSERT_FALSE(type_contiguous(0, of(MPI_DOUBLE), &none));
-  ASSERT_FALSE(type_create_struct(0, static_cast<const int*>(nullptr),
-                                  static_cast<const MPI_Aint*>(nullptr), nullptr, &structure));
+  ASSERT_FALSE(type_create_struct(0, static_cast<const int*>(nullptr), static_cast<const MPI_Aint*>(nullptr), nullptr,
+                                  &structure));
   for (const Datatype* type : {&*none, &*structure}) {
     EXPECT_EQ(type->layout->size(), 0);
     EXPECT_EQ(type->layout->extent(), 0);
@@ -268,21 +264,15 @@ TEST(Datatype, BadArgumentsAreRefused) {
   EXPECT_EQ(type_indexed(2, places, null, integer, &type).mpi_class(), MPI_ERR_ARG);
   EXPECT_EQ(type_create_indexed_block(2, 1, null, integer, &type).mpi_class(), MPI_ERR_ARG);
   EXPECT_EQ(type_create_struct(2, negative, addresses, bad, &type).mpi_class(), MPI_ERR_TYPE);
-  EXPECT_EQ(type_create_struct(2, places, addresses, bad, &type).message(),
-            "array_of_types[1] is MPI_DATATYPE_NULL");
-  EXPECT_EQ(type_create_subarray(2, two, three, places, MPI_ORDER_C, integer, &type).mpi_class(),
-            MPI_ERR_ARG);
-  EXPECT_EQ(type_create_subarray(2, two, two, places, MPI_ORDER_C, integer, &type).mpi_class(),
-            MPI_ERR_ARG);
-  EXPECT_EQ(type_create_subarray(2, three, two, places, 7, integer, &type).mpi_class(),
-            MPI_ERR_ARG);
+  EXPECT_EQ(type_create_struct(2, places, addresses, bad, &type).message(), "array_of_types[1] is MPI_DATATYPE_NULL");
+  EXPECT_EQ(type_create_subarray(2, two, three, places, MPI_ORDER_C, integer, &type).mpi_class(), MPI_ERR_ARG);
+  EXPECT_EQ(type_create_subarray(2, two, two, places, MPI_ORDER_C, integer, &type).mpi_class(), MPI_ERR_ARG);
+  EXPECT_EQ(type_create_subarray(2, three, two, places, 7, integer, &type).mpi_class(), MPI_ERR_ARG);
   const int dealt[] = {MPI_DISTRIBUTE_BLOCK, MPI_DISTRIBUTE_NONE},
             by_default[] = {MPI_DISTRIBUTE_DFLT_DARG, MPI_DISTRIBUTE_DFLT_DARG};
-  EXPECT_EQ(type_create_darray(5, 0, 2, three, dealt, by_default, two, MPI_ORDER_C, integer, &type)
-                .mpi_class(),
+  EXPECT_EQ(type_create_darray(5, 0, 2, three, dealt, by_default, two, MPI_ORDER_C, integer, &type).mpi_class(),
             MPI_ERR_ARG);
-  EXPECT_EQ(type_create_darray(4, 0, 2, three, dealt, by_default, two, MPI_ORDER_C, integer, &type)
-                .mpi_class(),
+  EXPECT_EQ(type_create_darray(4, 0, 2, three, dealt, by_default, two, MPI_ORDER_C, integer, &type).mpi_class(),
             MPI_ERR_ARG);
   EXPECT_EQ(type_contiguous_c(kHuge, integer, &type).mpi_class(), MPI_ERR_ARG);
   EXPECT_EQ(type_vector_c(kHuge, kHuge, 1, integer, &type).mpi_class(), MPI_ERR_ARG);
@@ -318,14 +308,12 @@ struct Envelope {
 };
 Envelope envelope(const Datatype& type) {
   Envelope e;
-  EXPECT_FALSE(
-      type_get_envelope_c(type, e.integers, e.addresses, e.large, e.datatypes, &e.combiner));
+  EXPECT_FALSE(type_get_envelope_c(type, e.integers, e.addresses, e.large, e.datatypes, &e.combiner));
   return e;
 }
 
-void expect_contents(const Datatype& type, int combiner, List integers,
-                     std::vector<MPI_Aint> addresses, std::vector<MPI_Count> large,
-                     std::vector<MPI_Datatype> types) {
+void expect_contents(const Datatype& type, int combiner, List integers, std::vector<MPI_Aint> addresses,
+                     std::vector<MPI_Count> large, std::vector<MPI_Datatype> types) {
   const Envelope e = envelope(type);
   EXPECT_EQ(e.combiner, combiner);
   ASSERT_EQ(e.integers, static_cast<int64_t>(integers.size()));
@@ -336,8 +324,8 @@ void expect_contents(const Datatype& type, int combiner, List integers,
   std::vector<MPI_Aint> a(addresses.size());
   std::vector<MPI_Count> c(large.size());
   std::vector<MPI_Datatype> t(types.size());
-  ASSERT_FALSE(type_get_contents_c(type, e.integers, e.addresses, e.large, e.datatypes, i.data(),
-                                   a.data(), c.data(), t.data()));
+  ASSERT_FALSE(
+      type_get_contents_c(type, e.integers, e.addresses, e.large, e.datatypes, i.data(), a.data(), c.data(), t.data()));
   EXPECT_EQ(i, integers);
   EXPECT_EQ(a, addresses);
   EXPECT_EQ(c, large);
@@ -369,13 +357,10 @@ TEST(Datatype, ContentsAreTheArguments) {
   ASSERT_FALSE(type_create_struct(2, lengths, addresses, types, &t[7]));
   expect_contents(*t[7], MPI_COMBINER_STRUCT, {2, 2, 1}, {20, 0}, {}, {MPI_INT, MPI_CHAR});
   ASSERT_FALSE(type_create_subarray(2, sizes, lengths, ones, MPI_ORDER_C, integer, &t[8]));
-  expect_contents(*t[8], MPI_COMBINER_SUBARRAY, {2, 4, 6, 2, 1, 1, 1, MPI_ORDER_C}, {}, {},
-                  {MPI_INT});
-  ASSERT_FALSE(
-      type_create_darray(1, 0, 2, sizes, distribs, dargs, ones, MPI_ORDER_C, integer, &t[9]));
-  expect_contents(*t[9], MPI_COMBINER_DARRAY,
-                  {1, 0, 2, 4, 6, distribs[0], distribs[1], dargs[0], 6, 1, 1, MPI_ORDER_C}, {}, {},
-                  {MPI_INT});
+  expect_contents(*t[8], MPI_COMBINER_SUBARRAY, {2, 4, 6, 2, 1, 1, 1, MPI_ORDER_C}, {}, {}, {MPI_INT});
+  ASSERT_FALSE(type_create_darray(1, 0, 2, sizes, distribs, dargs, ones, MPI_ORDER_C, integer, &t[9]));
+  expect_contents(*t[9], MPI_COMBINER_DARRAY, {1, 0, 2, 4, 6, distribs[0], distribs[1], dargs[0], 6, 1, 1, MPI_ORDER_C},
+                  {}, {}, {MPI_INT});
   ASSERT_FALSE(type_create_resized(integer, -4, 12, &t[10]));
   expect_contents(*t[10], MPI_COMBINER_RESIZED, {}, {-4, 12}, {}, {MPI_INT});
 }
@@ -394,8 +379,7 @@ TEST(Datatype, LargeFormsHaveLargeContents) {
   ASSERT_FALSE(type_create_hindexed_c(2, lengths, places, integer, &t[2]));
   expect_contents(*t[2], MPI_COMBINER_HINDEXED, {}, {}, {2, 2, 1, 20, 0}, {MPI_INT});
   ASSERT_FALSE(type_create_subarray_c(2, sizes, lengths, ones, MPI_ORDER_C, integer, &t[3]));
-  expect_contents(*t[3], MPI_COMBINER_SUBARRAY, {2, MPI_ORDER_C}, {}, {4, 6, 2, 1, 1, 1},
-                  {MPI_INT});
+  expect_contents(*t[3], MPI_COMBINER_SUBARRAY, {2, MPI_ORDER_C}, {}, {4, 6, 2, 1, 1, 1}, {MPI_INT});
   ASSERT_FALSE(type_create_resized_c(integer, -4, 12, &t[4]));
   expect_contents(*t[4], MPI_COMBINER_RESIZED, {}, {}, {-4, 12}, {MPI_INT});
   int64_t n = 0;
@@ -411,8 +395,7 @@ TEST(Datatype, ContentsNeedRoom) {
   EXPECT_EQ(type_get_contents(*type, 2, 0, 1, integers, nullptr, types).mpi_class(), MPI_ERR_ARG);
   EXPECT_EQ(type_get_contents(*type, 3, 0, 0, integers, nullptr, types).mpi_class(), MPI_ERR_ARG);
   EXPECT_FALSE(type_get_contents(*type, 3, 0, 1, integers, nullptr, types));
-  EXPECT_EQ(type_get_contents(of(MPI_INT), 9, 9, 9, integers, nullptr, types).mpi_class(),
-            MPI_ERR_TYPE);
+  EXPECT_EQ(type_get_contents(of(MPI_INT), 9, 9, 9, integers, nullptr, types).mpi_class(), MPI_ERR_TYPE);
   EXPECT_EQ(envelope(of(MPI_INT)).combiner, MPI_COMBINER_NAMED);
   EXPECT_EQ(envelope(of(MPI_INT)).datatypes, 0);
 }
@@ -469,9 +452,8 @@ TEST(Datatype, CountsAndElementsOfAMessage) {
   ASSERT_FALSE(type_create_struct(3, lengths, places, types, &nested));
   EXPECT_EQ(nested->basic_elements, 9);
   // char char char | float float | float float | double int
-  const std::vector<std::pair<int64_t, int64_t>> ends = {{0, 0},  {1, 1},   {3, 3},   {7, 4},
-                                                         {11, 5}, {15, 6},  {19, 7},  {27, 8},
-                                                         {31, 9}, {32, 10}, {62, 18}, {69, 22}};
+  const std::vector<std::pair<int64_t, int64_t>> ends = {{0, 0},  {1, 1},  {3, 3},  {7, 4},   {11, 5},  {15, 6},
+                                                         {19, 7}, {27, 8}, {31, 9}, {32, 10}, {62, 18}, {69, 22}};
   for (const auto& [bytes, elements] : ends) {
     EXPECT_EQ(count_of(bytes, *nested, true), elements) << bytes;
     EXPECT_EQ(bytes_of(*nested, elements), bytes);

@@ -73,8 +73,7 @@ std::vector<Made> types_in_one_run(bool with_bounds) {
   const MPI_Aint addresses[] = {0, 8};
   const MPI_Datatype ints[] = {MPI_INT, MPI_INT};
   add("contiguous", 5, [&](auto t) { return type_contiguous(5, one, t); });
-  add("contiguous of contiguous", 10,
-      [&](auto t) { return type_contiguous(2, of(out[0].type), t); });
+  add("contiguous of contiguous", 10, [&](auto t) { return type_contiguous(2, of(out[0].type), t); });
   add("vector without gaps", 12, [&](auto t) { return type_vector(4, 3, 3, one, t); });
   add("vector of one block", 3, [&](auto t) { return type_vector(1, 3, 99, one, t); });
   add("hvector", 3, [&](auto t) { return type_create_hvector(3, 1, 4, one, t); });
@@ -87,8 +86,7 @@ std::vector<Made> types_in_one_run(bool with_bounds) {
   add("dup", 5, [&](auto t) { return type_dup(of(out[0].type), t); });
   add("resized to itself", 1, [&](auto t) { return type_create_resized(one, 0, 4, t); });
   if (with_bounds) {  // in one run as a single element only
-    add("subarray of rows", 12,
-        [&](auto t) { return type_create_subarray(2, sizes, rows, row, MPI_ORDER_C, one, t); });
+    add("subarray of rows", 12, [&](auto t) { return type_create_subarray(2, sizes, rows, row, MPI_ORDER_C, one, t); });
     add("resized with a gap", 1, [&](auto t) { return type_create_resized(one, 0, 16, t); });
   }
   return out;
@@ -135,11 +133,7 @@ class Direct : public testing::Test {
     Received receive(payload);
     engine_.recv(receive);
     int token = 0;
-    Arrival arrival{.header = {.context = 2,
-                               .source = 1,
-                               .order = arrivals_++,
-                               .process = 1,
-                               .bytes = payload.bytes()},
+    Arrival arrival{.header = {.context = 2, .source = 1, .order = arrivals_++, .process = 1, .bytes = payload.bytes()},
                     .rendezvous = &token};
     notebook_.receiver_->arrived(arrival);
     EXPECT_TRUE(receive.done);
@@ -191,12 +185,9 @@ TEST_F(Direct, ShortMessagesArriveInPlace) {
     engine_.recv(receive);
     std::vector<int> data(static_cast<size_t>(made.ints));
     std::iota(data.begin(), data.end(), 7);
-    const Arrival arrival{.header = {.context = 2,
-                                     .source = 1,
-                                     .order = arrivals_++,
-                                     .process = 1,
-                                     .bytes = made.ints * 4},
-                          .data = reinterpret_cast<const std::byte*>(data.data())};
+    const Arrival arrival{
+        .header = {.context = 2, .source = 1, .order = arrivals_++, .process = 1, .bytes = made.ints * 4},
+        .data = reinterpret_cast<const std::byte*>(data.data())};
     notebook_.receiver_->arrived(arrival);
     EXPECT_TRUE(receive.done);
     EXPECT_EQ(std::memcmp(receive.payload.data(), data.data(), data.size() * 4), 0);

@@ -69,8 +69,7 @@ TEST(Group, BadListsAreRefused) {
   EXPECT_EQ(group_incl(*world, 2, twice, &out.handle).mpi_class(), MPI_ERR_RANK);
   EXPECT_EQ(group_incl(*world, 2, outside, &out.handle).mpi_class(), MPI_ERR_RANK);
   EXPECT_EQ(group_excl(*world, 1, negative, &out.handle).mpi_class(), MPI_ERR_RANK);
-  EXPECT_NE(group_excl(*world, 2, twice, &out.handle).message().find("rank 1 stands twice"),
-            std::string::npos);
+  EXPECT_NE(group_excl(*world, 2, twice, &out.handle).message().find("rank 1 stands twice"), std::string::npos);
   int zero_stride[][3] = {{0, 2, 0}}, backwards[][3] = {{2, 0, 1}}, beyond[][3] = {{0, 3, 1}};
   int overlapping[][3] = {{0, 1, 1}, {2, 1, -1}};
   EXPECT_EQ(group_range_incl(*world, 1, zero_stride, &out.handle).mpi_class(), MPI_ERR_ARG);

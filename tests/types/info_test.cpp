@@ -72,11 +72,9 @@ TEST(Info, RefusesLongStrings) {
   EXPECT_FALSE(info_set(*info, longest.c_str(), std::string(MPI_MAX_INFO_VAL - 1, 'v').c_str()));
   EXPECT_EQ(info_set(*info, too_long.c_str(), "v").mpi_class(), MPI_ERR_INFO_KEY);
   EXPECT_EQ(info_set(*info, "", "v").mpi_class(), MPI_ERR_INFO_KEY);
-  EXPECT_EQ(info_set(*info, "k", std::string(MPI_MAX_INFO_VAL, 'v').c_str()).mpi_class(),
-            MPI_ERR_INFO_VALUE);
+  EXPECT_EQ(info_set(*info, "k", std::string(MPI_MAX_INFO_VAL, 'v').c_str()).mpi_class(), MPI_ERR_INFO_VALUE);
   int flag = 0, length = 0;
-  EXPECT_EQ(info_get_valuelen(*info, too_long.c_str(), &length, &flag).mpi_class(),
-            MPI_ERR_INFO_KEY);
+  EXPECT_EQ(info_get_valuelen(*info, too_long.c_str(), &length, &flag).mpi_class(), MPI_ERR_INFO_KEY);
 }
 
 TEST(Info, DupIsIndependent) {

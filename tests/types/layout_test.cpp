@@ -22,9 +22,7 @@ struct Naive {
   int64_t alignment = 1;
 
   int64_t true_low() const { return map.empty() ? 0 : *std::min_element(map.begin(), map.end()); }
-  int64_t true_high() const {
-    return map.empty() ? 0 : *std::max_element(map.begin(), map.end()) + 1;
-  }
+  int64_t true_high() const { return map.empty() ? 0 : *std::max_element(map.begin(), map.end()) + 1; }
   int64_t low() const { return set_low ? *set_low : true_low(); }
   int64_t extent() const {
     if (set_low) return *set_high - *set_low;
@@ -55,9 +53,7 @@ class Maker {
  public:
   explicit Maker(unsigned seed) : random_(seed) {}
 
-  int64_t number(int64_t low, int64_t high) {
-    return std::uniform_int_distribution<int64_t>(low, high)(random_);
-  }
+  int64_t number(int64_t low, int64_t high) { return std::uniform_int_distribution<int64_t>(low, high)(random_); }
 
   Both basic() {
     static constexpr int64_t sizes[] = {1, 2, 4, 8, 16, 3};
@@ -182,8 +178,7 @@ void check_pack(const Both& type, int64_t count, Maker& random) {
   const std::vector<int64_t> map = expand(type.naive, count);
   const auto total = static_cast<int64_t>(map.size());
   for (int64_t offset = 0; offset < total;) {
-    const int64_t length =
-        random.number(0, 3) == 0 ? total : random.number(0, std::min<int64_t>(total, 50));
+    const int64_t length = random.number(0, 3) == 0 ? total : random.number(0, std::min<int64_t>(total, 50));
     const int64_t real = std::min(length, total - offset);
     std::vector<std::byte> out(static_cast<size_t>(real));
     type.layout->pack(arena.base(), count, offset, out.data(), length);
@@ -266,8 +261,7 @@ TEST(Layout, CopiesBetweenAnyTwoShapes) {
     const auto from_map = expand(from.naive, from_count), to_map = expand(to.naive, to_count);
     for (size_t i = 0; i < std::min(from_map.size(), to_map.size()); i++)
       expected.base()[to_map[i]] = source.base()[from_map[i]];
-    copy_payload({source.base(), from_count, from.layout.get()},
-                 {target.base(), to_count, to.layout.get()});
+    copy_payload({source.base(), from_count, from.layout.get()}, {target.base(), to_count, to.layout.get()});
     ASSERT_EQ(target.bytes, expected.bytes);
   }
 }
@@ -337,8 +331,7 @@ TEST(Layout, RefusesWhatDoesNotFit) {
   const LayoutRef one = Layout::dense(1);
   EXPECT_EQ(Layout::sequence({one, one}, {1, 1}, {-huge, huge}), nullptr);
   std::vector<LayoutRef> many(9, Layout::repeat(Layout::dense(1), huge / 2, 1));
-  EXPECT_EQ(Layout::sequence(many, std::vector<int64_t>(9, huge), std::vector<int64_t>(9, 0)),
-            nullptr);
+  EXPECT_EQ(Layout::sequence(many, std::vector<int64_t>(9, huge), std::vector<int64_t>(9, 0)), nullptr);
 }
 
 TEST(Layout, ManyPiecesAreFoundByOffset) {
@@ -362,8 +355,7 @@ TEST(Layout, ManyPiecesAreFoundByOffset) {
 
 TEST(Layout, ManyStructsArePackedFieldByField) {
   constexpr int64_t count = 1000;
-  const LayoutRef fields =
-      Layout::sequence({Layout::dense(8, 8), Layout::dense(3)}, {1, 1}, {8, 1});
+  const LayoutRef fields = Layout::sequence({Layout::dense(8, 8), Layout::dense(3)}, {1, 1}, {8, 1});
   Both type{Layout::resized(fields, 0, 24), {}};
   for (int64_t byte : {8, 9, 10, 11, 12, 13, 14, 15, 1, 2, 3}) type.naive.map.push_back(byte);
   type.naive.set_low = 0;
@@ -373,8 +365,7 @@ TEST(Layout, ManyStructsArePackedFieldByField) {
   check_pack(type, count, random);
   check_unpack(type, count, random);
   Arena whole(type, count);
-  for (size_t i = 0; i < whole.bytes.size(); i++)
-    whole.bytes[i] = static_cast<std::byte>(i * 7 >> 2);
+  for (size_t i = 0; i < whole.bytes.size(); i++) whole.bytes[i] = static_cast<std::byte>(i * 7 >> 2);
   std::vector<std::byte> packed(count * 11);
   type.layout->pack(whole.base(), count, 0, packed.data(), count * 11);
   const std::vector<int64_t> map = expand(type.naive, count);
@@ -384,15 +375,14 @@ TEST(Layout, ManyStructsArePackedFieldByField) {
 TEST(Layout, AddressesCountFromZeroToo) {
   // MPI_BOTTOM: the base is null and the displacements are addresses.
   int values[2] = {1, 2};
-  const LayoutRef type = Layout::sequence(
-      {Layout::dense(4), Layout::dense(4)}, {1, 1},
-      {reinterpret_cast<int64_t>(&values[1]), reinterpret_cast<int64_t>(&values[0])});
+  const LayoutRef type =
+      Layout::sequence({Layout::dense(4), Layout::dense(4)}, {1, 1},
+                       {reinterpret_cast<int64_t>(&values[1]), reinterpret_cast<int64_t>(&values[0])});
   int out[2] = {};
   type->pack(nullptr, 1, 0, out, sizeof out);
   EXPECT_EQ(out[0], 2);
   EXPECT_EQ(out[1], 1);
-  const LayoutRef run =
-      Layout::sequence({Layout::dense(4)}, {1}, {reinterpret_cast<int64_t>(values)});
+  const LayoutRef run = Layout::sequence({Layout::dense(4)}, {1}, {reinterpret_cast<int64_t>(values)});
   const Payload payload{nullptr, 1, run.get()};
   ASSERT_TRUE(payload.contiguous());
   EXPECT_EQ(static_cast<void*>(payload.data()), static_cast<void*>(values));

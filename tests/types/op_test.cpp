@@ -33,8 +33,7 @@ Op& op_of(MPI_Op handle) {
 std::vector<MPI_Datatype> all_types() {
   std::vector<MPI_Datatype> all;
   for (uintptr_t value = 0x200; value < 0x300; value++)
-    if (resolve<Datatype>(reinterpret_cast<MPI_Datatype>(value)))
-      all.push_back(reinterpret_cast<MPI_Datatype>(value));
+    if (resolve<Datatype>(reinterpret_cast<MPI_Datatype>(value))) all.push_back(reinterpret_cast<MPI_Datatype>(value));
   return all;
 }
 
@@ -65,11 +64,9 @@ const Types kCInteger = {MPI_INT,
                          MPI_UINT16_T,
                          MPI_UINT32_T,
                          MPI_UINT64_T};
-const Types kFortranInteger = {MPI_INTEGER,  MPI_INTEGER1, MPI_INTEGER2,
-                               MPI_INTEGER4, MPI_INTEGER8, MPI_INTEGER16};
-const Types kFloating = {MPI_FLOAT,       MPI_DOUBLE, MPI_REAL,  MPI_DOUBLE_PRECISION,
-                         MPI_LONG_DOUBLE, MPI_REAL2,  MPI_REAL4, MPI_REAL8,
-                         MPI_REAL16};
+const Types kFortranInteger = {MPI_INTEGER, MPI_INTEGER1, MPI_INTEGER2, MPI_INTEGER4, MPI_INTEGER8, MPI_INTEGER16};
+const Types kFloating = {MPI_FLOAT, MPI_DOUBLE, MPI_REAL,  MPI_DOUBLE_PRECISION, MPI_LONG_DOUBLE, MPI_REAL2,
+                         MPI_REAL4, MPI_REAL8,  MPI_REAL16};
 const Types kLogical = {MPI_LOGICAL,  MPI_C_BOOL,   MPI_CXX_BOOL, MPI_LOGICAL1,
                         MPI_LOGICAL2, MPI_LOGICAL4, MPI_LOGICAL8, MPI_LOGICAL16};
 const Types kComplex = {MPI_COMPLEX,
@@ -88,9 +85,8 @@ const Types kComplex = {MPI_COMPLEX,
 const Types kByte = {MPI_BYTE};
 const Types kCharacter = {MPI_CHAR, MPI_CHARACTER};
 const Types kMultiLanguage = {MPI_AINT, MPI_OFFSET, MPI_COUNT};
-const Types kPair = {MPI_FLOAT_INT, MPI_DOUBLE_INT,        MPI_LONG_INT,
-                     MPI_2INT,      MPI_SHORT_INT,         MPI_LONG_DOUBLE_INT,
-                     MPI_2REAL,     MPI_2DOUBLE_PRECISION, MPI_2INTEGER};
+const Types kPair = {MPI_FLOAT_INT,       MPI_DOUBLE_INT, MPI_LONG_INT,          MPI_2INT,    MPI_SHORT_INT,
+                     MPI_LONG_DOUBLE_INT, MPI_2REAL,      MPI_2DOUBLE_PRECISION, MPI_2INTEGER};
 
 // And on characters, and logical operations on addresses and their kin, which the standard leaves undefined
 // and other MPIs compute.
@@ -128,15 +124,13 @@ TEST(Op, SaysWhatIsNotDefined) {
   EXPECT_EQ(bind(op_of(MPI_BAND), 1, type_of(MPI_DOUBLE)).error().message(),
             "MPI_BAND is not defined on MPI_DOUBLE (the standard, 6.9.2)");
   Datatype derived(Layout::dense(8), true);
-  EXPECT_NE(bind(op_of(MPI_SUM), 1, derived).error().message().find("MPI_Op_create"),
-            std::string::npos);
+  EXPECT_NE(bind(op_of(MPI_SUM), 1, derived).error().message().find("MPI_Op_create"), std::string::npos);
 }
 
 // Applies to many random values and compares with `expected` bit by bit; the number is odd so that
 // vectors have a tail.
 template <class T>
-void check(MPI_Datatype type, MPI_Op op, std::function<T(T, T)> expected,
-           std::function<T(std::mt19937&)> random) {
+void check(MPI_Datatype type, MPI_Op op, std::function<T(T, T)> expected, std::function<T(std::mt19937&)> random) {
   SCOPED_TRACE(op_of(op).name + " on " + type_of(type).name);
   ASSERT_EQ(type_of(type).layout->extent(), static_cast<int64_t>(sizeof(T)));
   constexpr int count = 1003;
@@ -163,31 +157,21 @@ template <class T>
 void check_integer(MPI_Datatype type) {
   using W = unsigned __int128;
   const auto r = any_integer<T>;
-  check<T>(
-      type, MPI_SUM, [](T a, T b) { return static_cast<T>(W(a) + W(b)); }, r);
-  check<T>(
-      type, MPI_PROD, [](T a, T b) { return static_cast<T>(W(a) * W(b)); }, r);
-  check<T>(
-      type, MPI_MIN, [](T a, T b) { return std::min(a, b); }, r);
-  check<T>(
-      type, MPI_MAX, [](T a, T b) { return std::max(a, b); }, r);
-  check<T>(
-      type, MPI_BAND, [](T a, T b) { return static_cast<T>(a & b); }, r);
-  check<T>(
-      type, MPI_BOR, [](T a, T b) { return static_cast<T>(a | b); }, r);
-  check<T>(
-      type, MPI_BXOR, [](T a, T b) { return static_cast<T>(a ^ b); }, r);
+  check<T>(type, MPI_SUM, [](T a, T b) { return static_cast<T>(W(a) + W(b)); }, r);
+  check<T>(type, MPI_PROD, [](T a, T b) { return static_cast<T>(W(a) * W(b)); }, r);
+  check<T>(type, MPI_MIN, [](T a, T b) { return std::min(a, b); }, r);
+  check<T>(type, MPI_MAX, [](T a, T b) { return std::max(a, b); }, r);
+  check<T>(type, MPI_BAND, [](T a, T b) { return static_cast<T>(a & b); }, r);
+  check<T>(type, MPI_BOR, [](T a, T b) { return static_cast<T>(a | b); }, r);
+  check<T>(type, MPI_BXOR, [](T a, T b) { return static_cast<T>(a ^ b); }, r);
 }
 
 template <class T>
 void check_truth(MPI_Datatype type) {
   const auto r = any_integer<T>;
-  check<T>(
-      type, MPI_LAND, [](T a, T b) -> T { return a && b; }, r);
-  check<T>(
-      type, MPI_LOR, [](T a, T b) -> T { return a || b; }, r);
-  check<T>(
-      type, MPI_LXOR, [](T a, T b) -> T { return !a != !b; }, r);
+  check<T>(type, MPI_LAND, [](T a, T b) -> T { return a && b; }, r);
+  check<T>(type, MPI_LOR, [](T a, T b) -> T { return a || b; }, r);
+  check<T>(type, MPI_LXOR, [](T a, T b) -> T { return !a != !b; }, r);
 }
 
 TEST(Op, ComputesOnIntegers) {
@@ -219,12 +203,9 @@ TEST(Op, ComputesOnTruthValues) {
   check_truth<bool>(MPI_C_BOOL), check_truth<bool>(MPI_CXX_BOOL);
   const auto r = any_integer<uint8_t>;
   using B = uint8_t;
-  check<B>(
-      MPI_BYTE, MPI_BAND, [](B a, B b) -> B { return a & b; }, r);
-  check<B>(
-      MPI_BYTE, MPI_BOR, [](B a, B b) -> B { return a | b; }, r);
-  check<B>(
-      MPI_BYTE, MPI_BXOR, [](B a, B b) -> B { return a ^ b; }, r);
+  check<B>(MPI_BYTE, MPI_BAND, [](B a, B b) -> B { return a & b; }, r);
+  check<B>(MPI_BYTE, MPI_BOR, [](B a, B b) -> B { return a | b; }, r);
+  check<B>(MPI_BYTE, MPI_BXOR, [](B a, B b) -> B { return a ^ b; }, r);
 }
 
 template <class T>
@@ -235,14 +216,10 @@ T any_real(std::mt19937& generator) {
 template <class T>
 void check_real(MPI_Datatype type) {
   const auto r = any_real<T>;
-  check<T>(
-      type, MPI_SUM, [](T a, T b) -> T { return a + b; }, r);
-  check<T>(
-      type, MPI_PROD, [](T a, T b) -> T { return a * b; }, r);
-  check<T>(
-      type, MPI_MIN, [](T a, T b) { return a < b ? a : b; }, r);
-  check<T>(
-      type, MPI_MAX, [](T a, T b) { return a > b ? a : b; }, r);
+  check<T>(type, MPI_SUM, [](T a, T b) -> T { return a + b; }, r);
+  check<T>(type, MPI_PROD, [](T a, T b) -> T { return a * b; }, r);
+  check<T>(type, MPI_MIN, [](T a, T b) { return a < b ? a : b; }, r);
+  check<T>(type, MPI_MAX, [](T a, T b) { return a > b ? a : b; }, r);
 }
 
 template <class T>
@@ -254,18 +231,8 @@ template <class T>
 void check_complex(MPI_Datatype type) {
   using C = Z<T>;
   auto r = [](std::mt19937& g) { return C{any_real<T>(g), any_real<T>(g)}; };
-  check<C>(
-      type, MPI_SUM,
-      [](C a, C b) {
-        return C{T(a.re + b.re), T(a.im + b.im)};
-      },
-      r);
-  check<C>(
-      type, MPI_PROD,
-      [](C a, C b) {
-        return C{T(a.re * b.re - a.im * b.im), T(a.re * b.im + a.im * b.re)};
-      },
-      r);
+  check<C>(type, MPI_SUM, [](C a, C b) { return C{T(a.re + b.re), T(a.im + b.im)}; }, r);
+  check<C>(type, MPI_PROD, [](C a, C b) { return C{T(a.re * b.re - a.im * b.im), T(a.re * b.im + a.im * b.re)}; }, r);
 }
 
 TEST(Op, ComputesOnFloatingPointNumbers) {
@@ -315,8 +282,8 @@ TEST(Op, VariantsForProcessorsGiveTheSameBits) {
   if (!cpu::has_avx2()) GTEST_SKIP() << "this processor has no AVX2";
   std::mt19937 generator(3);
   constexpr int count = 517;
-  alignas(64) uint16_t in[count * 16], start[count * 16], base[count * 16], avx2[count * 16],
-      right[count * 16], apart[count * 16];
+  alignas(64) uint16_t in[count * 16], start[count * 16], base[count * 16], avx2[count * 16], right[count * 16],
+      apart[count * 16];
   for (int op = 0; op < kOpCodes; op++)
     for (int element = 0; element < static_cast<int>(Element::count); element++) {
       const Kernel one = kBaseKernels.at[op][element], other = kAvx2Kernels.at[op][element];
@@ -414,8 +381,7 @@ TEST(Op, MisuseIsRefused) {
   EXPECT_EQ(op_create(static_cast<MPI_User_function*>(nullptr), 1, &none).mpi_class(), MPI_ERR_ARG);
   EXPECT_EQ(resolve<Op>(MPI_OP_NULL), nullptr);
   int value = 1;
-  EXPECT_EQ(reduce_local(&value, &value, 1, type_of(MPI_INT), op_of(MPI_SUM)).mpi_class(),
-            MPI_ERR_BUFFER);
+  EXPECT_EQ(reduce_local(&value, &value, 1, type_of(MPI_INT), op_of(MPI_SUM)).mpi_class(), MPI_ERR_BUFFER);
 }
 
 }  // namespace

@@ -32,8 +32,8 @@ void check(MPI_Datatype type, std::vector<T> values, const Bytes& expected) {
   EXPECT_EQ(out, expected) << of(type).name;
   std::vector<T> back(values.size());
   int64_t position = 0;
-  ASSERT_FALSE(unpack_external("external32", out.data(), static_cast<int64_t>(out.size()), position,
-                               back.data(), count, of(type)));
+  ASSERT_FALSE(unpack_external("external32", out.data(), static_cast<int64_t>(out.size()), position, back.data(), count,
+                               of(type)));
   EXPECT_EQ(position, static_cast<int64_t>(out.size()));
   EXPECT_EQ(back, values) << of(type).name;
 }
@@ -48,8 +48,7 @@ TEST(External32, IsBigEndianWithSizesOfItsOwn) {
   check<char>(MPI_CHAR, {'h', 'i'}, {'h', 'i'});
   check<double>(MPI_DOUBLE, {-2.0}, {0xc0, 0, 0, 0, 0, 0, 0, 0});
   check<std::complex<float>>(MPI_C_FLOAT_COMPLEX, {{1, -2}}, {0x3f, 0x80, 0, 0, 0xc0, 0, 0, 0});
-  check<long double>(MPI_LONG_DOUBLE, {1.5L},
-                     {0x3f, 0xff, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0});
+  check<long double>(MPI_LONG_DOUBLE, {1.5L}, {0x3f, 0xff, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0});
 }
 
 TEST(External32, FollowsTheTypeMap) {
@@ -79,17 +78,13 @@ TEST(External32, RefusesWhatItCannotHold) {
   const long large = 1L << 40;
   unsigned char out[8];
   int64_t position = 0, size = 0;
-  EXPECT_EQ(pack_external("external32", &large, 1, of(MPI_LONG), out, 8, position).mpi_class(),
-            MPI_ERR_CONVERSION);
-  EXPECT_EQ(pack_external("external32", &large, 1, of(MPI_LONG_LONG), out, 7, position).mpi_class(),
-            MPI_ERR_TRUNCATE);
+  EXPECT_EQ(pack_external("external32", &large, 1, of(MPI_LONG), out, 8, position).mpi_class(), MPI_ERR_CONVERSION);
+  EXPECT_EQ(pack_external("external32", &large, 1, of(MPI_LONG_LONG), out, 7, position).mpi_class(), MPI_ERR_TRUNCATE);
   EXPECT_EQ(pack_external("native", &large, 1, of(MPI_LONG_LONG), out, 8, position).mpi_class(),
             MPI_ERR_UNSUPPORTED_DATAREP);
   position = 9;
-  EXPECT_EQ(pack_external("external32", &large, 0, of(MPI_LONG_LONG), out, 8, position).mpi_class(),
-            MPI_ERR_ARG);
-  EXPECT_EQ(pack_external_size("xml", 1, of(MPI_INT), size).mpi_class(),
-            MPI_ERR_UNSUPPORTED_DATAREP);
+  EXPECT_EQ(pack_external("external32", &large, 0, of(MPI_LONG_LONG), out, 8, position).mpi_class(), MPI_ERR_ARG);
+  EXPECT_EQ(pack_external_size("xml", 1, of(MPI_INT), size).mpi_class(), MPI_ERR_UNSUPPORTED_DATAREP);
 }
 
 }  // namespace

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Placing a topology's ranks on nodes: halos of 5, 7 and 27 points on nodes that are filled in blocks and in turns,
 // random graphs, and the bounds that hold for all of them.
+#include "mpi/topology/reorder.hpp"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <numeric>
 #include <random>
-
-#include "mpi/topology/reorder.hpp"
 
 namespace tutti::mpi {
 namespace {
@@ -21,8 +21,7 @@ std::vector<int> in_order(size_t n) {
 std::vector<int> nodes(size_t ranks, int each, bool in_turns) {
   std::vector<int> node_of(ranks);
   const int count = static_cast<int>(ranks) / each;
-  for (size_t r = 0; r < ranks; ++r)
-    node_of[r] = in_turns ? static_cast<int>(r) % count : static_cast<int>(r) / each;
+  for (size_t r = 0; r < ranks; ++r) node_of[r] = in_turns ? static_cast<int>(r) % count : static_cast<int>(r) / each;
   return node_of;
 }
 
@@ -49,7 +48,9 @@ Ties halo27(const std::vector<int>& dims) {
           if (step == 13 || a < 0 || b < 0 || c < 0 || a >= dims[0] || b >= dims[1] || c >= dims[2]) continue;
           const int off = (dx != 0) + (dy != 0) + (dz != 0);
           ties[static_cast<size_t>((x * dims[1] + y) * dims[2] + z)].push_back(
-              {(a * dims[1] + b) * dims[2] + c, off == 1 ? 100 : off == 2 ? 10 : 1});
+              {(a * dims[1] + b) * dims[2] + c, off == 1   ? 100
+                                                : off == 2 ? 10
+                                                           : 1});
         }
   return ties;
 }

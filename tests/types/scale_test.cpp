@@ -33,7 +33,9 @@ class Million : public testing::Test {
   Process process_;
 };
 
-Ref<Group> world_group() { return Ref<Group>::adopt(new Group(ProcessList::range(0, kMillion), kMe)); }
+Ref<Group> world_group() {
+  return Ref<Group>::adopt(new Group(ProcessList::range(0, kMillion), kMe));
+}
 
 TEST_F(Million, OfTheWorld) {
   const Ref<Errhandler> made_before(&initial_errhandler());
@@ -53,7 +55,8 @@ TEST_F(Million, OfTheWorld) {
 // for each process, is given back.
 TEST_F(Million, OfWhatIsRegularInIt) {
   const Ref<Group> world = world_group();
-  int every_other[1][3] = {{0, kMillion - 1, 2}}, first_half[1][3] = {{0, kMillion / 2 - 1, 1}}, one[1][3] = {{9, 9, 1}};
+  int every_other[1][3] = {{0, kMillion - 1, 2}}, first_half[1][3] = {{0, kMillion / 2 - 1, 1}},
+      one[1][3] = {{9, 9, 1}};
   const Allocated all;
   MPI_Group even = MPI_GROUP_NULL, odd = MPI_GROUP_NULL, half = MPI_GROUP_NULL, rest = MPI_GROUP_NULL,
             both = MPI_GROUP_NULL, quarter = MPI_GROUP_NULL;
@@ -73,8 +76,9 @@ TEST_F(Million, OfWhatIsRegularInIt) {
     const Ref<Comm> comm = comm_of(Ref<Group>(resolve<Group>(even)));
     EXPECT_EQ(comm->process_of(1000), 2000);
     EXPECT_EQ(comm->rank(), kMe / 2);
-    const auto between = Ref<Comm>::adopt(new Comm(Ref<Group>(resolve<Group>(even)), Ref<Group>(resolve<Group>(odd)), true,
-                                                   process_.contexts->acquire(), Ref<Errhandler>(&initial_errhandler())));
+    const auto between =
+        Ref<Comm>::adopt(new Comm(Ref<Group>(resolve<Group>(even)), Ref<Group>(resolve<Group>(odd)), true,
+                                  process_.contexts->acquire(), Ref<Errhandler>(&initial_errhandler())));
     EXPECT_EQ(between->remote_size(), kMillion / 2);
     EXPECT_EQ(between->hidden.process_of(kMillion / 2), 1);
     EXPECT_LE(all.bytes(), 3 * kFew);

@@ -32,16 +32,14 @@ TEST(Signature, IsTheSameForEveryFactoring) {
 }
 
 TEST(Signature, DiffersForDifferentSequences) {
-  const MPI_Datatype types[] = {MPI_INT,   MPI_DOUBLE,   MPI_CHAR,
-                                MPI_FLOAT, MPI_UNSIGNED, MPI_DOUBLE_INT};
+  const MPI_Datatype types[] = {MPI_INT, MPI_DOUBLE, MPI_CHAR, MPI_FLOAT, MPI_UNSIGNED, MPI_DOUBLE_INT};
   std::set<uint64_t> seen = {Signature().digest()};
   size_t made = 1;
   for (MPI_Datatype a : types) {
     for (int64_t n : {1, 2, 3, 1000}) seen.insert(signature(of(a), n).digest()), made++;
     for (MPI_Datatype b : types)
       if (a != b)
-        for (int64_t n : {1, 2, 3, 1000})
-          seen.insert(signature(of(a), 2).then(signature(of(b), n)).digest()), made++;
+        for (int64_t n : {1, 2, 3, 1000}) seen.insert(signature(of(a), 2).then(signature(of(b), n)).digest()), made++;
   }
   EXPECT_EQ(seen.size(), made);
 }
@@ -81,6 +79,7 @@ TEST(Pattern, IsOneForAllCountsAndFactorings) {
 TEST(Pattern, DiffersForDifferentPredefinedTypes) {
   // MPI_CHAR is the one of the two that char is on this machine.
   const MPI_Datatype other_char = std::is_signed_v<char> ? MPI_UNSIGNED_CHAR : MPI_SIGNED_CHAR;
+  // clang-format off
   const MPI_Datatype types[] = {
       MPI_CHAR,          MPI_SHORT,       MPI_INT,      MPI_LONG,
       other_char,        MPI_UNSIGNED_SHORT, MPI_UNSIGNED, MPI_UNSIGNED_LONG,
@@ -90,6 +89,7 @@ TEST(Pattern, DiffersForDifferentPredefinedTypes) {
       MPI_LOGICAL,       MPI_LOGICAL2,    MPI_LOGICAL8, MPI_LOGICAL16,
       MPI_FLOAT_INT,     MPI_DOUBLE_INT,  MPI_LONG_INT, MPI_SHORT_INT,
       MPI_LONG_DOUBLE_INT};
+  // clang-format on
   std::set<Pattern> seen;
   for (MPI_Datatype type : types) seen.insert(of(type).pattern);
   EXPECT_EQ(seen.size(), std::size(types));

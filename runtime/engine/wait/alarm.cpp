@@ -23,16 +23,14 @@ bool control(int epoll, int operation, int descriptor, uint32_t events) {
 Alarm::Alarm(int transport) : transport_(transport), epoll_(epoll_create1(EPOLL_CLOEXEC)) {
   TUTTI_INVARIANT(epoll_ >= 0, "no descriptor left for epoll");
   // One shot: it stays readable until the transport is armed anew. Disabled, it tells nothing.
-  TUTTI_INVARIANT(control(epoll_, EPOLL_CTL_ADD, transport_, EPOLLONESHOT),
-                  "epoll takes the transport's descriptor");
+  TUTTI_INVARIANT(control(epoll_, EPOLL_CTL_ADD, transport_, EPOLLONESHOT), "epoll takes the transport's descriptor");
   disable();
 }
 
 void Alarm::listen_to(int transport) {
   control(epoll_, EPOLL_CTL_DEL, transport_, 0);
   transport_ = transport;
-  TUTTI_INVARIANT(control(epoll_, EPOLL_CTL_ADD, transport_, EPOLLONESHOT),
-                  "epoll takes the transport's descriptor");
+  TUTTI_INVARIANT(control(epoll_, EPOLL_CTL_ADD, transport_, EPOLLONESHOT), "epoll takes the transport's descriptor");
   disable();
 }
 

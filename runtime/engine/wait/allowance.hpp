@@ -13,8 +13,7 @@ class Allowance {
   using Clock = std::chrono::steady_clock;
 
   // `most` at once, one more after each `period`.
-  constexpr Allowance(int most, Clock::duration period)
-      : most_(most), period_(period), left_(most) {}
+  constexpr Allowance(int most, Clock::duration period) : most_(most), period_(period), left_(most) {}
 
   // Uses one up; false if none is left.
   bool take(Clock::time_point now = Clock::now()) {

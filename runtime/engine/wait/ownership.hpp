@@ -12,7 +12,8 @@ class Ownership {
  public:
   void acquire() {
     const uint32_t ticket = next_.fetch_add(1, std::memory_order_acquire);
-    if (serving_.load(std::memory_order_acquire) != ticket) [[unlikely]] await_turn(ticket);
+    if (serving_.load(std::memory_order_acquire) != ticket) [[unlikely]]
+      await_turn(ticket);
   }
 
   bool try_acquire() {
@@ -23,18 +24,16 @@ class Ownership {
   void release() {
     const uint32_t after = serving_.load(std::memory_order_relaxed) + 1;
     serving_.store(after, std::memory_order_release);
-    if (next_.load(std::memory_order_relaxed) != after) [[unlikely]] wake(after);
+    if (next_.load(std::memory_order_relaxed) != after) [[unlikely]]
+      wake(after);
   }
 
   // Asked by the owner: does another thread wait for its turn?
   bool contended() const {
-    return next_.load(std::memory_order_relaxed) !=
-           serving_.load(std::memory_order_relaxed) + 1;
+    return next_.load(std::memory_order_relaxed) != serving_.load(std::memory_order_relaxed) + 1;
   }
   // Asked by anyone: is it owned at this moment?
-  bool owned() const {
-    return next_.load(std::memory_order_relaxed) != serving_.load(std::memory_order_relaxed);
-  }
+  bool owned() const { return next_.load(std::memory_order_relaxed) != serving_.load(std::memory_order_relaxed); }
 
  private:
   void await_turn(uint32_t ticket);

@@ -112,9 +112,7 @@ class ProgressThread::Loop {
     l.wakeups_.fetch_add(1, std::memory_order_relaxed);
     return l;
   }
-  static void on_stop(evutil_socket_t, short, void* loop) {
-    event_base_loopbreak(self(loop).base_);
-  }
+  static void on_stop(evutil_socket_t, short, void* loop) { event_base_loopbreak(self(loop).base_); }
   static void on_tick(evutil_socket_t, short, void* loop) { self(loop).tick(); }
   static void on_alarm(evutil_socket_t, short, void* loop) {
     Loop& l = self(loop);
@@ -131,9 +129,7 @@ class ProgressThread::Loop {
   }
 
   uint64_t passes() const { return waiter_.passes_.load(std::memory_order_relaxed); }
-  bool someone_sleeps_inside() const {
-    return waiter_.sleepers_.load(std::memory_order_relaxed) > 0;
-  }
+  bool someone_sleeps_inside() const { return waiter_.sleepers_.load(std::memory_order_relaxed) > 0; }
   // Who sleeps hears of what comes, or has to be woken once nobody else polls any more.
   bool someone_listens() const {
     return someone_sleeps_inside() && !waiter_.unattended_.load(std::memory_order_relaxed);
@@ -186,8 +182,7 @@ class ProgressThread::Loop {
 
   void tick() {
     const bool owned = waiter_.ownership_.owned();
-    if (!someone_listens() && (owned || passes() != seen_passes_))
-      return keep_watching(!owned);
+    if (!someone_listens() && (owned || passes() != seen_passes_)) return keep_watching(!owned);
     drive();
   }
 
@@ -205,8 +200,7 @@ class ProgressThread::Loop {
     const bool quiet = someone_sleeps_inside() || do_work();
     const bool contended = waiter_.ownership_.contended();
     const bool sleeps = quiet && !contended;
-    waiter_.helper_.store(sleeps ? Waiter::Helper::asleep : Waiter::Helper::watching,
-                          std::memory_order_relaxed);
+    waiter_.helper_.store(sleeps ? Waiter::Helper::asleep : Waiter::Helper::watching, std::memory_order_relaxed);
     waiter_.has_work_.store(engine_.pending() > 0, std::memory_order_relaxed);
     seen_passes_ = passes();
     waiter_.ownership_.release();
@@ -225,8 +219,7 @@ class ProgressThread::Loop {
     waiter_.helper_drives_ = true;
     while (engine_.progress() && !waiter_.ownership_.contended()) {
     }
-    const bool set =
-        !waiter_.ownership_.contended() && wakes_.take() && waiter_.set_alarm(kDrainPasses);
+    const bool set = !waiter_.ownership_.contended() && wakes_.take() && waiter_.set_alarm(kDrainPasses);
     waiter_.helper_drives_ = false;
     return set;
   }
@@ -246,8 +239,7 @@ class ProgressThread::Loop {
   std::thread thread_;
 };
 
-ProgressThread::ProgressThread(Engine& engine, Ticks ticks)
-    : loop_(std::make_unique<Loop>(engine, ticks)) {}
+ProgressThread::ProgressThread(Engine& engine, Ticks ticks) : loop_(std::make_unique<Loop>(engine, ticks)) {}
 ProgressThread::~ProgressThread() = default;
 uint64_t ProgressThread::wakeups() const {
   return loop_->wakeups();

@@ -75,10 +75,7 @@ Waiter::~Waiter() {
 // ---- one wait
 
 Waiter::Wait::Wait(Waiter& waiter, bool (*done)(void*), void* argument, Blocked& blocked)
-    : waiter_(waiter),
-      done_(done),
-      argument_(argument),
-      blocked_(blocked) {
+    : waiter_(waiter), done_(done), argument_(argument), blocked_(blocked) {
   set_limits();
 }
 
@@ -187,8 +184,7 @@ void Waiter::Wait::sleep(bool listens) {
     waiter.bells_.pop_back();
   }
   next_ = std::exchange(waiter.asleep_, this);
-  waiter.sleepers_.store(waiter.sleepers_.load(std::memory_order_relaxed) + 1,
-                         std::memory_order_relaxed);
+  waiter.sleepers_.store(waiter.sleepers_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   pollfd wakers[] = {{bell_, POLLIN, 0}, {waiter.engine_.transport().descriptor(), POLLIN, 0}};
   waiter.ownership_.release();
   poll(wakers, listens ? 2 : 1, bell_ >= 0 ? kLongestSleepMs : kSleepWithoutBellMs);
@@ -196,8 +192,7 @@ void Waiter::Wait::sleep(bool listens) {
   Wait** at = &waiter.asleep_;
   while (*at != this) at = &(*at)->next_;
   *at = next_;
-  waiter.sleepers_.store(waiter.sleepers_.load(std::memory_order_relaxed) - 1,
-                         std::memory_order_relaxed);
+  waiter.sleepers_.store(waiter.sleepers_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
   if (bell_ < 0) return;
   uint64_t rings;
   if (told_) [[maybe_unused]]
@@ -249,8 +244,7 @@ bool Waiter::has_lost_core(Time& last) {
   if (!waiting_.adapts || before == Time{} || now - before < kSlice) return false;
   const bool again = now < shares_until_ + share_remembered_;
   const auto by_loss = std::chrono::duration_cast<std::chrono::milliseconds>(kMemoryOfLoss * (now - before));
-  share_remembered_ = std::min(
-      std::max(again ? 2 * share_remembered_ : kShortestMemory, by_loss), kLongestMemory);
+  share_remembered_ = std::min(std::max(again ? 2 * share_remembered_ : kShortestMemory, by_loss), kLongestMemory);
   shares_until_ = now + share_remembered_;
   shares_ = true;
   return true;

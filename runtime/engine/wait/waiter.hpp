@@ -97,9 +97,7 @@ class Waiter {
     if (first_chore_ && !helper_drives_) [[unlikely]]
       do_chores();
   }
-  void count_pass() {
-    passes_.store(passes_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-  }
+  void count_pass() { passes_.store(passes_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed); }
 
   // Engine::takes_turns().
   bool takes_turns() {
@@ -226,11 +224,10 @@ class Waiter {
   const Waiting waiting_;
   Ownership ownership_;
 
-  std::atomic<int> sleepers_{0};  // threads in sleep(); changed by the engine's owner
-  Wait* asleep_ = nullptr;        // the same
-  std::vector<int> bells_;        // of those who have woken
-  std::atomic<bool> unattended_{
-      false};  // they hear nothing: another thread has seen to them lately
+  std::atomic<int> sleepers_{0};         // threads in sleep(); changed by the engine's owner
+  Wait* asleep_ = nullptr;               // the same
+  std::vector<int> bells_;               // of those who have woken
+  std::atomic<bool> unattended_{false};  // they hear nothing: another thread has seen to them lately
   Blocked* blocked_ = nullptr;
 
   static constexpr int kTurnsRemembered = 64;
@@ -254,11 +251,10 @@ class Waiter {
   // without seeing that. Whoever summons it sets it to watching.
   std::atomic<Helper> helper_{Helper::watching};
   Alarm alarm_;
-  bool armed_ = false;     // the transport tells, or has told, of what comes
-  bool by_flags_ = false;  // of flags, too
-  int leaves_collectives_ =
-      0;              // the program has left one under way; counts down what it has not since
-  Allowance alarms_;  // to be set by threads that leave, instead of waking the helper
+  bool armed_ = false;          // the transport tells, or has told, of what comes
+  bool by_flags_ = false;       // of flags, too
+  int leaves_collectives_ = 0;  // the program has left one under way; counts down what it has not since
+  Allowance alarms_;            // to be set by threads that leave, instead of waking the helper
   int summons_fd_ = -1;
 };
 

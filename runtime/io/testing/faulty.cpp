@@ -11,10 +11,8 @@ namespace tutti::io {
 int Faulty::fault(int64_t& bytes) {
   if (faults_.each_takes.count() > 0) std::this_thread::sleep_for(faults_.each_takes);
   if (++calls_ == faults_.fails_at) return faults_.error;
-  if (faults_.interrupted_of > 0 && chance_() % static_cast<unsigned>(faults_.interrupted_of) == 0)
-    return EINTR;
-  if (faults_.most_at_once < bytes)
-    bytes = 1 + static_cast<int64_t>(chance_()) % faults_.most_at_once;
+  if (faults_.interrupted_of > 0 && chance_() % static_cast<unsigned>(faults_.interrupted_of) == 0) return EINTR;
+  if (faults_.most_at_once < bytes) bytes = 1 + static_cast<int64_t>(chance_()) % faults_.most_at_once;
   return 0;
 }
 
@@ -29,8 +27,7 @@ Moved Faulty::room(int64_t offset, int64_t bytes) {
   if (const int error = fault(bytes)) return {0, error};
   if (offset >= faults_.room) return {0, ENOSPC};
   bytes = std::min(bytes, faults_.room - offset);
-  if (static_cast<int64_t>(data.size()) < offset + bytes)
-    data.resize(static_cast<size_t>(offset + bytes));
+  if (static_cast<int64_t>(data.size()) < offset + bytes) data.resize(static_cast<size_t>(offset + bytes));
   return {bytes, 0};
 }
 

@@ -14,17 +14,16 @@
 namespace tutti::mpi {
 namespace {
 
-const MPI_Datatype kKnownBest[] = {
-    MPI_CHAR,          MPI_SHORT,          MPI_INT,
-    MPI_LONG,          MPI_UNSIGNED_CHAR,  MPI_UNSIGNED_SHORT,
-    MPI_UNSIGNED,      MPI_UNSIGNED_LONG,  MPI_FLOAT,
-    MPI_DOUBLE,        MPI_LONG_DOUBLE,    MPI_C_FLOAT_COMPLEX,
-    MPI_C_BOOL,        MPI_LOGICAL,        MPI_C_DOUBLE_COMPLEX,
-    MPI_INTEGER16,     MPI_REAL2,          MPI_C_LONG_DOUBLE_COMPLEX,
-    MPI_REAL16,        MPI_COMPLEX4,       MPI_COMPLEX32,
-    MPI_LOGICAL2,      MPI_LOGICAL8,       MPI_LOGICAL16,
-    MPI_FLOAT_INT,     MPI_DOUBLE_INT,     MPI_LONG_INT,
-    MPI_SHORT_INT,     MPI_LONG_DOUBLE_INT};
+const MPI_Datatype kKnownBest[] = {MPI_CHAR,      MPI_SHORT,          MPI_INT,
+                                   MPI_LONG,      MPI_UNSIGNED_CHAR,  MPI_UNSIGNED_SHORT,
+                                   MPI_UNSIGNED,  MPI_UNSIGNED_LONG,  MPI_FLOAT,
+                                   MPI_DOUBLE,    MPI_LONG_DOUBLE,    MPI_C_FLOAT_COMPLEX,
+                                   MPI_C_BOOL,    MPI_LOGICAL,        MPI_C_DOUBLE_COMPLEX,
+                                   MPI_INTEGER16, MPI_REAL2,          MPI_C_LONG_DOUBLE_COMPLEX,
+                                   MPI_REAL16,    MPI_COMPLEX4,       MPI_COMPLEX32,
+                                   MPI_LOGICAL2,  MPI_LOGICAL8,       MPI_LOGICAL16,
+                                   MPI_FLOAT_INT, MPI_DOUBLE_INT,     MPI_LONG_INT,
+                                   MPI_SHORT_INT, MPI_LONG_DOUBLE_INT};
 
 // What so many bytes of this pattern are, if it is that of a predefined type.
 std::string sent_text(int64_t bytes, Pattern pattern) {
@@ -71,9 +70,8 @@ std::string map_text(const Datatype& type) {
 // which has found it complete, and the call that has sent it.
 void mention_both(const engine::Outcome& outcome, const Wanted& wanted, bool in_receive) {
   if (!in_receive && !keeps_what_is_gone) {  // else it is known of the request
-    const flight::Call receive =
-        contract::receiving_call(wanted.comm.context(), wanted.source, wanted.tag,
-                                 reinterpret_cast<uintptr_t>(wanted.type.handle));
+    const flight::Call receive = contract::receiving_call(wanted.comm.context(), wanted.source, wanted.tag,
+                                                          reinterpret_cast<uintptr_t>(wanted.type.handle));
     if (receive.state != flight::State::none)
       mentions().push_back({.text = "it was received by",
                             .call = flight::description(receive),
@@ -81,13 +79,12 @@ void mention_both(const engine::Outcome& outcome, const Wanted& wanted, bool in_
   }
   if (!wanted.comm.process.checker) return;
   const int sender = wanted.comm.process_of(outcome.source);
-  const contract::Side side =
-      wanted.comm.process.checker->trace().find({.context = wanted.comm.context(),
-                                       .bytes = outcome.sent_bytes,
-                                       .process = sender,
-                                       .dest = wanted.comm.rank(),
-                                       .tag = outcome.tag,
-                                       .pattern = outcome.pattern});
+  const contract::Side side = wanted.comm.process.checker->trace().find({.context = wanted.comm.context(),
+                                                                         .bytes = outcome.sent_bytes,
+                                                                         .process = sender,
+                                                                         .dest = wanted.comm.rank(),
+                                                                         .tag = outcome.tag,
+                                                                         .pattern = outcome.pattern});
   if (side.status == contract::Status::started)
     mentions().push_back({.text = fmt::format("it was sent by rank {} on {}:", sender, side.host),
                           .call = flight::description(side.call),
@@ -109,21 +106,19 @@ Error report_alone(Error error, const Comm* comm) {
 
 std::string amount_text(int64_t count, const Datatype& type) {
   if (type.predefined || type.runs.empty()) return fmt::format("{} of {}", count, description(type));
-  return fmt::format("{} of {} ({})", count,
-                     type.name.empty() ? "a derived datatype" : type.name, map_text(type));
+  return fmt::format("{} of {} ({})", count, type.name.empty() ? "a derived datatype" : type.name, map_text(type));
 }
 
 bool is_one_byte(Pattern pattern) {
   static const Pattern chars = resolve<Datatype>(MPI_CHAR)->pattern,
                        signed_chars = resolve<Datatype>(MPI_SIGNED_CHAR)->pattern,
                        unsigned_chars = resolve<Datatype>(MPI_UNSIGNED_CHAR)->pattern;
-  return pattern != 0 &&
-         (pattern == chars || pattern == signed_chars || pattern == unsigned_chars);
+  return pattern != 0 && (pattern == chars || pattern == signed_chars || pattern == unsigned_chars);
 }
 
 bool differ_in_types(const engine::Outcome& outcome, const Datatype& type) {
-  if (!type_comparison.on || outcome.pattern == 0 || type.pattern == 0 || outcome.bytes == 0 ||
-      outcome.cancelled || outcome.mpi_class != MPI_SUCCESS)
+  if (!type_comparison.on || outcome.pattern == 0 || type.pattern == 0 || outcome.bytes == 0 || outcome.cancelled ||
+      outcome.mpi_class != MPI_SUCCESS)
     return false;
   const int64_t elements = elements_in(type, outcome.bytes);
   if (elements == MPI_UNDEFINED) return true;
@@ -134,17 +129,15 @@ bool differ_in_types(const engine::Outcome& outcome, const Datatype& type) {
 Error failure_of_receive(const engine::Outcome& outcome, const Wanted& wanted, Asked from) {
   if (outcome.mpi_class != MPI_ERR_TYPE) return failure_of(outcome);
   const Comm& comm = wanted.comm;
-  const bool lenient = !strict &&
-                       (is_one_byte(outcome.pattern) || is_one_byte(wanted.type.pattern)) &&
+  const bool lenient = !strict && (is_one_byte(outcome.pattern) || is_one_byte(wanted.type.pattern)) &&
                        elements_in(wanted.type, outcome.bytes) != MPI_UNDEFINED;
   if (lenient && is_told(Tolerated::one_byte_types)) return {};
-  Error error = failure(
-      MPI_ERR_TYPE,
-      "rank {} sends {} where rank {} receives {}, with tag {} on {}: the type signatures (counts "
-      "times basic types) must agree",
-      outcome.source, sent_text(outcome.sent_bytes, outcome.pattern), comm.rank(),
-      amount_text(wanted.count, wanted.type), outcome.tag,
-      comm.hidden.ledger ? contract::description(*comm.hidden.ledger) : comm.name);
+  Error error = failure(MPI_ERR_TYPE,
+                        "rank {} sends {} where rank {} receives {}, with tag {} on {}: the type signatures (counts "
+                        "times basic types) must agree",
+                        outcome.source, sent_text(outcome.sent_bytes, outcome.pattern), comm.rank(),
+                        amount_text(wanted.count, wanted.type), outcome.tag,
+                        comm.hidden.ledger ? contract::description(*comm.hidden.ledger) : comm.name);
   if (!lenient && !type_comparison.report_only && !comm.errhandler->ends_job()) return error;
   engine::Engine& engine = comm.engine();
   if (from == Asked::unowned) engine.enter();

@@ -45,8 +45,7 @@ struct Wanted {
 // the blocking call that has received, which does; or in the midst of a pass, where nobody can be asked for more.
 enum class Asked : uint8_t { unowned, in_receive, in_pass };
 // The error of a receive that is over; where findings are only to be reported, none but the report.
-[[gnu::cold]] Error failure_of_receive(const engine::Outcome& outcome, const Wanted& wanted,
-                                       Asked from);
+[[gnu::cold]] Error failure_of_receive(const engine::Outcome& outcome, const Wanted& wanted, Asked from);
 inline Error error_of_receive(const engine::Outcome& outcome, const Wanted& wanted, Asked from) {
   if (outcome.mpi_class == MPI_SUCCESS) [[likely]]
     return {};

@@ -23,8 +23,7 @@ Span span_of(const Payload& p) {
   const int64_t last = (p.count - 1) * p.layout->extent();
   const auto base = reinterpret_cast<uintptr_t>(p.base);
   const int64_t first = std::min<int64_t>(0, last) + p.layout->true_lower_bound();
-  const int64_t end = std::max<int64_t>(0, last) + p.layout->true_lower_bound() +
-                      p.layout->true_extent();
+  const int64_t end = std::max<int64_t>(0, last) + p.layout->true_lower_bound() + p.layout->true_extent();
   return {base + static_cast<uintptr_t>(first), base + static_cast<uintptr_t>(end)};
 }
 
@@ -32,14 +31,16 @@ Span span_of(const Payload& p) {
 std::vector<unsigned char> shadow_of(const Payload& p, const Span& span) {
   std::vector<unsigned char> shadow(span.end - span.begin);
   const std::vector<unsigned char> ones(static_cast<size_t>(p.bytes()), 1);
-  const uintptr_t base = reinterpret_cast<uintptr_t>(shadow.data()) +
-                         (reinterpret_cast<uintptr_t>(p.base) - span.begin);
+  const uintptr_t base =
+      reinterpret_cast<uintptr_t>(shadow.data()) + (reinterpret_cast<uintptr_t>(p.base) - span.begin);
   const Payload there{reinterpret_cast<void*>(base), p.count, p.layout};
   there.unpack(0, ones.data(), p.bytes());
   return shadow;
 }
 
-const char* side_of(const BufferUse& use) { return use.writes ? "receive" : "send"; }
+const char* side_of(const BufferUse& use) {
+  return use.writes ? "receive" : "send";
+}
 
 }  // namespace
 
@@ -69,8 +70,7 @@ bool overlaps_itself(const Payload& payload) {
   return false;
 }
 
-const Outstanding::Taken* Outstanding::conflict_of(uintptr_t begin, uintptr_t end,
-                                                   const BufferUse& use) const {
+const Outstanding::Taken* Outstanding::conflict_of(uintptr_t begin, uintptr_t end, const BufferUse& use) const {
   auto at = taken_.lower_bound(begin > longest_ ? begin - longest_ : 0);
   for (; at != taken_.end() && at->first < end; ++at) {
     const Taken& other = at->second;
@@ -95,8 +95,7 @@ Error Outstanding::take(const void* owner, std::span<const BufferUse> uses) {
     if (const Taken* other = conflict_of(span.begin, span.end, use)) {
       Error error =
           other->owner == owner
-              ? failure(MPI_ERR_BUFFER,
-                        "the {} and the {} buffer of the call share bytes: none may lie in another",
+              ? failure(MPI_ERR_BUFFER, "the {} and the {} buffer of the call share bytes: none may lie in another",
                         side_of(other->use), side_of(use))
               : failure(MPI_ERR_BUFFER,
                         "the {} buffer shares bytes with the {} buffer of an operation that is not "

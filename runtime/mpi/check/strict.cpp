@@ -107,15 +107,14 @@ class UsesOf {
     if (coll::row_of(call_.kind).same_to_all) {
       in(call_.in_count);
     } else {
-      along(edges.destinations, call_.in, call_.in_count, call_.in_counts, call_.in_displacements,
-            call_.in_layout, call_.in_layouts, false);
+      along(edges.destinations, call_.in, call_.in_count, call_.in_counts, call_.in_displacements, call_.in_layout,
+            call_.in_layouts, false);
     }
-    along(edges.sources, call_.out, call_.out_count, call_.out_counts, call_.out_displacements,
-          call_.out_layout, call_.out_layouts, true);
+    along(edges.sources, call_.out, call_.out_count, call_.out_counts, call_.out_displacements, call_.out_layout,
+          call_.out_layouts, true);
   }
   void along(const std::vector<int>& peers, const void* base, int64_t count, const Ints& counts,
-             const Ints& displacements, const Layout* one, std::span<const Layout* const> each,
-             bool writes) {
+             const Ints& displacements, const Layout* one, std::span<const Layout* const> each, bool writes) {
     for (size_t i = 0; i < peers.size(); ++i) {
       if (peers[i] == coll::kNobody) continue;
       const auto k = static_cast<int64_t>(i);
@@ -134,12 +133,10 @@ class UsesOf {
   void in(int64_t count) { add(call_.in, count, call_.in_layout, false); }
   void out(int64_t count, bool writes = true) { add(call_.out, count, call_.out_layout, writes); }
   void in_blocks() {
-    blocks(call_.in, call_.in_counts, call_.in_displacements, call_.in_layout, call_.in_layouts,
-           false);
+    blocks(call_.in, call_.in_counts, call_.in_displacements, call_.in_layout, call_.in_layouts, false);
   }
   void out_blocks() {
-    blocks(call_.out, call_.out_counts, call_.out_displacements, call_.out_layout,
-           call_.out_layouts, true);
+    blocks(call_.out, call_.out_counts, call_.out_displacements, call_.out_layout, call_.out_layouts, true);
   }
   void blocks(const void* base, const Ints& counts, const Ints& displacements, const Layout* one,
               std::span<const Layout* const> each, bool writes) {
@@ -240,13 +237,13 @@ void Strict::looks(const Comm& comm, int source, int tag) {
   if (source == MPI_PROC_NULL) return;
   const engine::Unexpected* const there = comm.engine().matcher().find({comm.context(), source, tag, 0});
   if (there && there->header.signature == kReady)  // whoever sent it found no receive posted
-    unready_.try_emplace(here().caller, here(),
-                         fmt::format("rank {} with tag {} on {}", there->header.source, there->header.tag, text_of(comm)));
+    unready_.try_emplace(
+        here().caller, here(),
+        fmt::format("rank {} with tag {} on {}", there->header.source, there->header.tag, text_of(comm)));
   if (source != MPI_ANY_SOURCE) return;
   for (int pass = 0; pass < kMostPasses && comm.engine().progress(); ++pass) {
   }
-  const std::vector<int> senders =
-      comm.engine().matcher().senders({comm.context(), source, tag, 0});
+  const std::vector<int> senders = comm.engine().matcher().senders({comm.context(), source, tag, 0});
   if (senders.size() > 1) race(here(), senders, comm);
 }
 
@@ -254,8 +251,7 @@ void Strict::looks(const Comm& comm, int source, int tag) {
 // that: it may as well have come first.
 void Strict::compare_with_latest(const Comm& comm, const engine::Outcome& outcome) {
   const bool fits_latest = latest_.context == comm.context() && latest_.acts == acts_ &&
-                           latest_.got != outcome.source &&
-                           (latest_.tag == MPI_ANY_TAG || latest_.tag == outcome.tag);
+                           latest_.got != outcome.source && (latest_.tag == MPI_ANY_TAG || latest_.tag == outcome.tag);
   if (fits_latest) race(latest_.place, {latest_.got, outcome.source}, comm);
 }
 
@@ -263,8 +259,7 @@ void Strict::received(const Comm& comm, int source, int tag, const engine::Outco
   compare_with_latest(comm, outcome);
   if (outcome.sender_hears) acts();
   latest_.context = 0;
-  if (source == MPI_ANY_SOURCE && !outcome.sender_hears)
-    latest_ = {comm.context(), tag, outcome.source, acts_, here()};
+  if (source == MPI_ANY_SOURCE && !outcome.sender_hears) latest_ = {comm.context(), tag, outcome.source, acts_, here()};
 }
 
 // Of receives for one sender nothing is to be learnt: they may have been posted before.
@@ -309,9 +304,8 @@ void Strict::note_unready(contract::Notes& notes) {
 
 void Strict::note_races(contract::Notes& notes) {
   for (const auto& [caller, race] : races_)
-    notes.add(
-        contract::NoteKind::race, race.place.function, caller,
-        fmt::format("{} have each sent one, on {}", ranks_text(race.ranks), race.comm));
+    notes.add(contract::NoteKind::race, race.place.function, caller,
+              fmt::format("{} have each sent one, on {}", ranks_text(race.ranks), race.comm));
 }
 
 namespace {
@@ -364,8 +358,7 @@ void await_all_messages(const Process& p) {
   p.engine->wait_until([&] {
     std::vector<uint32_t> missing(counts.size());
     for (size_t i = 0; i < counts.size(); ++i)
-      if (counts[i].size() == sizeof(uint32_t))
-        std::memcpy(&missing[i], counts[i].data(), sizeof(uint32_t));
+      if (counts[i].size() == sizeof(uint32_t)) std::memcpy(&missing[i], counts[i].data(), sizeof(uint32_t));
     missing[static_cast<size_t>(p.engine->process())] = 0;
     p.engine->each_peer([&](int process, uint32_t, uint32_t received) {
       if (p.processes->is_foreign(process)) return;
@@ -403,8 +396,7 @@ Error tell_left_over(bool own_too) {
       p.checker->exchange(own_too ? unreceived_by_sender(p) : std::vector<std::string>(size));
   contract::Notes mine;
   for (size_t receiver = 0; receiver < size; ++receiver)
-    for (size_t at = 0; at + sizeof(Strict::Unreceived) <= lists[receiver].size();
-         at += sizeof(Strict::Unreceived)) {
+    for (size_t at = 0; at + sizeof(Strict::Unreceived) <= lists[receiver].size(); at += sizeof(Strict::Unreceived)) {
       Strict::Unreceived left;
       std::memcpy(&left, lists[receiver].data() + at, sizeof left);
       strict->note_unreceived(static_cast<int>(receiver), left, mine);

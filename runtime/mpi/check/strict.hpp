@@ -117,7 +117,7 @@ class Strict final : public Watcher {
     std::vector<int> ranks;
     std::string comm;
   };
-  std::map<uint64_t, Race> races_;  // by caller
+  std::map<uint64_t, Race> races_;                                // by caller
   std::map<uint64_t, std::pair<CallSite, std::string>> unready_;  // by caller: whose message it was
   std::mutex undefined_mutex_;
   std::map<std::string, CallSite> undefined_;  // where each was first
@@ -138,12 +138,11 @@ void open_strict(bool report_only);
 // The buffers of a blocking call.
 class TakenBuffers {
  public:
-  Error take(std::initializer_list<BufferUse> uses) {
-    return strict->take(this, {uses.begin(), uses.size()});
-  }
+  Error take(std::initializer_list<BufferUse> uses) { return strict->take(this, {uses.begin(), uses.size()}); }
   Error take(const coll::Call& call, const Comm& comm) { return strict->take(this, call, comm); }
   ~TakenBuffers() {
-    if (strict) [[unlikely]] strict->outstanding().drop(this);
+    if (strict) [[unlikely]]
+      strict->outstanding().drop(this);
   }
 };
 

@@ -31,9 +31,8 @@ struct Arguments {
 
   // Alike in all but buffers and arrays. MPI_IN_PLACE is no buffer.
   bool is_like(const Arguments& other) const {
-    return kind == other.kind && root == other.root && sendcount == other.sendcount &&
-           recvcount == other.recvcount && sendtype == other.sendtype &&
-           recvtype == other.recvtype && op == other.op &&
+    return kind == other.kind && root == other.root && sendcount == other.sendcount && recvcount == other.recvcount &&
+           sendtype == other.sendtype && recvtype == other.recvtype && op == other.op &&
            (sendbuf == MPI_IN_PLACE) == (other.sendbuf == MPI_IN_PLACE) &&
            (recvbuf == MPI_IN_PLACE) == (other.recvbuf == MPI_IN_PLACE);
   }

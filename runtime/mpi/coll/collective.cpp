@@ -77,8 +77,7 @@ Error start_step(Comm& comm, const Call& call, std::function<void(Error)> over, 
   if (contract::Ledger* const ledger = comm.hidden.ledger; ledger && ledger->disturbed()) [[unlikely]]
     if (Error e = settle(comm.hidden)) return e;
   comm.find_area();
-  Result<std::unique_ptr<coll::Execution>> execution =
-      coll::prepare(comm.hidden, comm.planner, call);
+  Result<std::unique_ptr<coll::Execution>> execution = coll::prepare(comm.hidden, comm.planner, call);
   if (!execution) return std::move(execution).error();
   (*execution)->own_arrays();
   auto made = Ref<CollectiveRequest>::adopt(new CollectiveRequest(comm, std::move(what)));
@@ -102,9 +101,7 @@ Error run(const Arguments& given, Comm& comm) {
 }
 
 Error start(Comm& comm, Prepared prepared, MPI_Request* request, std::function<Error()> then) {
-  return start_new(comm,
-                   std::make_unique<CollectiveRequest::New>(std::move(prepared), std::move(then)),
-                   request);
+  return start_new(comm, std::make_unique<CollectiveRequest::New>(std::move(prepared), std::move(then)), request);
 }
 
 Error start(const Arguments& given, Comm& comm, MPI_Request* request) {
@@ -126,12 +123,10 @@ Error check_own_block(const Prepared& prepared, Comm& comm, contract::Form form)
   Call call = prepared.call;
   sign(call, prepared.op, comm);
   note_serial(comm.hidden);
-  const bool types = own->sent_type->pattern && own->received_type->pattern &&
-                     own->sent_type->pattern != own->received_type->pattern;
-  ledger->own_block_differs(contract::in_form(call.signature, form),
-                            types ? MPI_ERR_TYPE : MPI_ERR_COUNT,
-                            amount_text(own->sent, *own->sent_type),
-                            amount_text(own->received, *own->received_type));
+  const bool types =
+      own->sent_type->pattern && own->received_type->pattern && own->sent_type->pattern != own->received_type->pattern;
+  ledger->own_block_differs(contract::in_form(call.signature, form), types ? MPI_ERR_TYPE : MPI_ERR_COUNT,
+                            amount_text(own->sent, *own->sent_type), amount_text(own->received, *own->received_type));
   return settle(comm.hidden);
 }
 

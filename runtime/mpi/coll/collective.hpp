@@ -41,7 +41,7 @@ struct Prepared {
   std::vector<const Layout*> in_layouts, out_layouts;  // MPI_Alltoallw: `call` looks at these
   std::vector<const void*> in_types, out_types;        // and at these
   const Op* op = nullptr;                              // of a reduction
-  Uses uses;  // kept alive while a nonblocking call is under way
+  Uses uses;                                           // kept alive while a nonblocking call is under way
 };
 
 // Starts it and leaves a request; its signature is of the blocking form.

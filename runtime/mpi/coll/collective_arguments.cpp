@@ -39,12 +39,10 @@ Error not_in_place(const void* buf, const char* argument, const char* where) {
 
 // The two buffers of a call must not be one, unless MPI_IN_PLACE says so (section 6.2).
 // Other types may have other places from the same address on.
-Error not_aliased(const void* in, const void* out, int64_t count, const Datatype* in_type,
-                  const Datatype* out_type) {
+Error not_aliased(const void* in, const void* out, int64_t count, const Datatype* in_type, const Datatype* out_type) {
   if (in != out || in == nullptr || count == 0) return {};
   if (in_type != out_type || !in_type || in_type->layout->size() == 0) return {};
-  return failure(MPI_ERR_BUFFER,
-                 "the send and the receive buffer are the same: pass MPI_IN_PLACE instead");
+  return failure(MPI_ERR_BUFFER, "the send and the receive buffer are the same: pass MPI_IN_PLACE instead");
 }
 
 Error array_given(const Ints& array, const char* argument) {
@@ -57,8 +55,7 @@ Error counts_valid(const Ints& counts, int n, const char* argument) {
   if (Error e = array_given(counts, argument)) return e;
   for (int i = 0; i < n; ++i)
     if (counts[i] < 0)
-      return failure(MPI_ERR_COUNT, "count {} for rank {} is negative (argument {})", counts[i], i,
-                     argument);
+      return failure(MPI_ERR_COUNT, "count {} for rank {} is negative (argument {})", counts[i], i, argument);
   return {};
 }
 
@@ -68,7 +65,7 @@ Error counts_valid(const Ints& counts, int n, const char* argument) {
 struct Blocks {
   const void* buffer;
   Ints counts, places;
-  const Datatype* type;                      // of all; nullptr: they have `types`, and places in bytes
+  const Datatype* type;  // of all; nullptr: they have `types`, and places in bytes
   const std::vector<const void*>* types = nullptr;
   const std::vector<int>* peers = nullptr;  // of neighbours, some of whom may be nobody
 };
@@ -84,8 +81,8 @@ Error blocks_given(const Blocks& b, int n, const char* argument) {
     const int64_t place = b.places ? b.places[i] : 0, at = b.type ? place * type.layout->extent() : place;
     if (at < 0 || at >= kNothingBelow) continue;
     return failure(MPI_ERR_BUFFER, "the buffer is NULL, yet {} element{} for rank {} lie{} in it (argument {})",
-                   b.counts[i], b.counts[i] == 1 ? "" : "s", b.peers ? (*b.peers)[k] : i,
-                   b.counts[i] == 1 ? "s" : "", argument);
+                   b.counts[i], b.counts[i] == 1 ? "" : "s", b.peers ? (*b.peers)[k] : i, b.counts[i] == 1 ? "s" : "",
+                   argument);
   }
   return {};
 }
@@ -112,8 +109,7 @@ Result<Prepared> reduction_call(const Arguments& a, const Comm& comm, void* recv
   if (!reduction) return std::move(reduction).error();
   p.call.reduction = *reduction;
   // A function of a program that has not asked for concurrency meets none.
-  p.call.reduction.on_application_threads =
-      !a.op->predefined && process().thread_level < MPI_THREAD_MULTIPLE;
+  p.call.reduction.on_application_threads = !a.op->predefined && process().thread_level < MPI_THREAD_MULTIPLE;
   p.op = a.op;
   p.call.in_place = a.sendbuf == MPI_IN_PLACE;
   if (Error e = not_in_place(recvbuf, "recvbuf", "as sendbuf")) return e;
@@ -212,9 +208,7 @@ Result<Prepared> all_to_all_v_call(const Arguments& a, Comm& comm) {
       p.call.in_displacements = a.sdispls;
     }
     if (typed) {
-      if (Error e =
-              resolve_types(a.sendtypes, blocks, "sendtypes", p, p.in_layouts, p.in_types))
-        return e;
+      if (Error e = resolve_types(a.sendtypes, blocks, "sendtypes", p, p.in_layouts, p.in_types)) return e;
       p.call.in_layouts = p.in_layouts;
       p.call.in_types = p.in_types;
     }
@@ -227,9 +221,7 @@ Result<Prepared> all_to_all_v_call(const Arguments& a, Comm& comm) {
   if (Error e = counts_valid(a.recvcounts, blocks, "recvcounts")) return e;
   if (Error e = array_given(a.rdispls, one_block ? "displs" : "rdispls")) return e;
   if (typed) {
-    if (Error e =
-            resolve_types(a.recvtypes, blocks, "recvtypes", p, p.out_layouts, p.out_types))
-      return e;
+    if (Error e = resolve_types(a.recvtypes, blocks, "recvtypes", p, p.out_layouts, p.out_types)) return e;
     p.call.out_layouts = p.out_layouts;
     p.call.out_types = p.out_types;
   }
@@ -257,12 +249,11 @@ Result<Prepared> neighbor_call(const Arguments& a, Comm& comm) {
                    "{}: what goes along an edge takes both of its ends, which name it in "
                    "MPI_Dist_graph_create_adjacent (argument comm)",
                    comm.topology->one_sided);
-  for (const auto& [buffer, argument] : {std::pair<const void*, const char*>{a.sendbuf, "sendbuf"},
-                                         {a.recvbuf, "recvbuf"}})
+  for (const auto& [buffer, argument] :
+       {std::pair<const void*, const char*>{a.sendbuf, "sendbuf"}, {a.recvbuf, "recvbuf"}})
     if (Error e = not_in_place(buffer, argument, "in other collectives")) return e;
   const coll::Edges& edges = comm.topology->edges;
-  const auto sends = static_cast<int>(edges.destinations.size()),
-             receives = static_cast<int>(edges.sources.size());
+  const auto sends = static_cast<int>(edges.destinations.size()), receives = static_cast<int>(edges.sources.size());
   const coll::CollectiveRow& row = coll::row_of(a.kind);
   const auto missing = [](const void* buffer, int64_t count, const Datatype* type, const std::vector<int>& peers) {
     return !buffer && count > 0 && type && type->predefined &&
@@ -296,14 +287,14 @@ Result<Prepared> neighbor_call(const Arguments& a, Comm& comm) {
   }
   const bool typed = row.typed_arrays;
   if (row.input_arrays)
-    if (Error e = blocks_given({a.sendbuf, a.sendcounts, a.sdispls, typed ? nullptr : a.sendtype, &p.in_types,
-                                &edges.destinations},
-                               sends, "sendbuf"))
+    if (Error e = blocks_given(
+            {a.sendbuf, a.sendcounts, a.sdispls, typed ? nullptr : a.sendtype, &p.in_types, &edges.destinations}, sends,
+            "sendbuf"))
       return e;
   if (row.output_arrays)
-    if (Error e = blocks_given({a.recvbuf, a.recvcounts, a.rdispls, typed ? nullptr : a.recvtype, &p.out_types,
-                                &edges.sources},
-                               receives, "recvbuf"))
+    if (Error e = blocks_given(
+            {a.recvbuf, a.recvcounts, a.rdispls, typed ? nullptr : a.recvtype, &p.out_types, &edges.sources}, receives,
+            "recvbuf"))
       return e;
   set_in(p, a.sendbuf, a.sendcount, a.sendtype);
   set_out(p, a.recvbuf, a.recvcount, a.recvtype);
@@ -346,7 +337,9 @@ Error between_groups(const Arguments& a) {
     return failure(MPI_ERR_BUFFER,
                    "MPI_IN_PLACE means nothing on an intercommunicator: what a group gets is the other one's "
                    "(argument {})",
-                   sends ? "sendbuf" : a.kind == Collective::bcast ? "buffer" : "recvbuf");
+                   sends                         ? "sendbuf"
+                   : a.kind == Collective::bcast ? "buffer"
+                                                 : "recvbuf");
   return {};
 }
 

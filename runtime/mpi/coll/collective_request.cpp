@@ -14,9 +14,7 @@ void CollectiveRequest::start(std::unique_ptr<coll::Execution> execution, Repeat
   execution_ = std::move(execution);
   home_ = home;
   execution_->owner = this;
-  execution_->on_complete = [](coll::Execution& done) {
-    static_cast<CollectiveRequest*>(done.owner)->over();
-  };
+  execution_->on_complete = [](coll::Execution& done) { static_cast<CollectiveRequest*>(done.owner)->over(); };
   begin();
   if (contract::Ledger* ledger = execution_->channel().ledger) ledger->add(*this);
   tell(*comm, engine::Happening::collective_begun);
@@ -42,8 +40,7 @@ Error CollectiveRequest::cancel() {
 
 void CollectiveRequest::over() {
   contract::Ledger* const ledger = execution_->channel().ledger;
-  if (ledger &&
-      ledger->suspected()) {  // what came may be of another call: not before it is known
+  if (ledger && ledger->suspected()) {  // what came may be of another call: not before it is known
     held_ = true;
     return;
   }

@@ -18,9 +18,7 @@ namespace tutti::mpi {
 // As Repeated::keep(), which it makes for the first call that may come again.
 bool keep(Comm& comm, const Arguments& given, bool nonblocking, std::unique_ptr<coll::Execution>& execution);
 
-class CollectiveRequest final : public Request,
-                                public Pooled<CollectiveRequest>,
-                                private contract::Abandonable {
+class CollectiveRequest final : public Request, public Pooled<CollectiveRequest>, private contract::Abandonable {
  public:
   // A nonblocking one that is not like those before it.
   struct New {
@@ -29,8 +27,8 @@ class CollectiveRequest final : public Request,
     Prepared prepared;
     std::function<Error()> then;
     std::function<void(Error)> over;  // hears of the end instead of whoever completes the request
-    std::optional<Arguments> given;  // by which the execution may be kept
-    OwnArrays arrays;                // of types, which it refers to
+    std::optional<Arguments> given;   // by which the execution may be kept
+    OwnArrays arrays;                 // of types, which it refers to
   };
 
   explicit CollectiveRequest(Comm& comm, std::unique_ptr<New> made = {})

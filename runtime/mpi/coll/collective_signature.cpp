@@ -69,15 +69,12 @@ uint64_t pair_data(const Call& call, bool input, uint32_t block) {
   const auto& types = input ? call.in_types : call.out_types;
   const void* type = types.empty() ? (input ? call.in_type : call.out_type) : types[block];
   // Without counts: the one block of the ranks that are not the root of gatherv and scatterv.
-  return data(counts  ? counts[static_cast<int>(block)]
-              : input ? call.in_count
-                      : call.out_count,
-              type);
+  return data(counts ? counts[static_cast<int>(block)] : input ? call.in_count : call.out_count, type);
 }
 
 int code_of(const Op* op) {
   if (!op) return 0;
-  return op->predefined ? static_cast<int>(reinterpret_cast<uintptr_t>(op->handle) & 0x3f)
+  return op->predefined    ? static_cast<int>(reinterpret_cast<uintptr_t>(op->handle) & 0x3f)
          : op->commutative ? contract::kUserOp
                            : contract::kUserOpInOrder;
 }
@@ -111,8 +108,7 @@ void sign(Call& call, const Op* op, const Comm& comm) {
       case Collective::bcast:
         return rooted(Function::Bcast, data_out(call));
       case Collective::gather:
-        return rooted(Function::Gather,
-                      at_root ? data_out(call) : data_in(call));
+        return rooted(Function::Gather, at_root ? data_out(call) : data_in(call));
       case Collective::gatherv:
         return in_pairs(rooted(Function::Gatherv));
       case Collective::scatter:
@@ -137,8 +133,8 @@ void sign(Call& call, const Op* op, const Comm& comm) {
       case Collective::allreduce:
         return all_in_place(word(Function::Allreduce, data_out(call)), false);
       case Collective::reduce_scatter:
-        return word(Function::Reduce_scatter, between ? data_in_all(call, comm.size())
-                                                      : data_of_all(call, comm.size()));
+        return word(Function::Reduce_scatter,
+                    between ? data_in_all(call, comm.size()) : data_of_all(call, comm.size()));
       case Collective::reduce_scatter_block:
         return word(Function::Reduce_scatter_block,
                     between ? data(call.out_count * comm.size(), call.out_type) : data_out(call));

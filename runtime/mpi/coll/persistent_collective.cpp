@@ -6,12 +6,12 @@
 #include <memory>
 
 #include "contract/checker.hpp"
+#include "mpi/check/message_types.hpp"
+#include "mpi/check/strict.hpp"
 #include "mpi/coll/api_collective.hpp"
 #include "mpi/coll/collective_arguments.hpp"
 #include "mpi/coll/collective_request.hpp"
 #include "mpi/coll/collective_signature.hpp"
-#include "mpi/check/message_types.hpp"
-#include "mpi/check/strict.hpp"
 #include "mpi/comm/making.hpp"
 #include "mpi/object/inventory.hpp"
 #include "mpi/request/persistent.hpp"
@@ -64,8 +64,7 @@ PersistentCollective::PersistentCollective(const Arguments& from_program, Prepar
   channel_.rank = comm.hidden.rank;
   channel_.peers = comm.hidden.peers;
   channel_.sides = comm.hidden.sides;
-  if (const flight::Call* made_by = flight::now())
-    origin_ = {made_by->function, made_by->caller, made_by->context};
+  if (const flight::Call* made_by = flight::now()) origin_ = {made_by->function, made_by->caller, made_by->context};
   comm.note_context(context);
   if (comm.hidden.ledger) channel_.ledger = comm.process.checker->open(channel_, origin_, kKeptStarts);
 }
@@ -97,8 +96,7 @@ Result<std::unique_ptr<coll::Execution>> PersistentCollective::execution() {
   return coll::prepare_anew(channel_, comm_->planner, prepared_.call);
 }
 
-Error PersistentCollective::start(const std::shared_ptr<PersistentCollective>& self,
-                                  MPI_Request* request) {
+Error PersistentCollective::start(const std::shared_ptr<PersistentCollective>& self, MPI_Request* request) {
   Comm& comm = *self->comm_;
   TakenBuffers taken;  // until there is a request
   if (strict) [[unlikely]]
@@ -109,8 +107,7 @@ Error PersistentCollective::start(const std::shared_ptr<PersistentCollective>& s
     Result<std::unique_ptr<coll::Execution>> execution = self->execution();
     if (!execution) return std::move(execution).error();
     if (self->channel_.ledger) self->channel_.ledger->set_fatal(comm.errhandler->ends_job());
-    auto* const made =
-        new CollectiveRequest(comm, std::shared_ptr<coll::Kept>(self, &self->idle_));
+    auto* const made = new CollectiveRequest(comm, std::shared_ptr<coll::Kept>(self, &self->idle_));
     *request = inventory::hand_out<Request>(*made);
     note_serial(self->channel_);
     made->start(*std::move(execution));
@@ -130,12 +127,10 @@ Error prepare_to_start(const Arguments& given, Comm& comm, Info*, MPI_Request* r
   Result<uint64_t> context =
       agree_on_context(comm, contract::in_form(made->call.signature, contract::Form::persistent));
   if (!context) return std::move(context).error();
-  auto collective =
-      std::make_shared<PersistentCollective>(given, *std::move(made), comm, *context);
-  auto* started = new PersistentRequest(
-      comm, [collective = std::move(collective)](MPI_Request* operation) {
-        return PersistentCollective::start(collective, operation);
-      });
+  auto collective = std::make_shared<PersistentCollective>(given, *std::move(made), comm, *context);
+  auto* started = new PersistentRequest(comm, [collective = std::move(collective)](MPI_Request* operation) {
+    return PersistentCollective::start(collective, operation);
+  });
   *request = inventory::hand_out<Request>(*started);
   return {};
 }

@@ -13,9 +13,8 @@ bool is_predefined(const void* type) {
 }
 
 bool may_be_kept(const Arguments& given, const coll::Call& call) {
-  return (!given.op || given.op->predefined) && is_predefined(given.sendtype) &&
-         is_predefined(given.recvtype) && std::ranges::all_of(call.in_types, is_predefined) &&
-         std::ranges::all_of(call.out_types, is_predefined);
+  return (!given.op || given.op->predefined) && is_predefined(given.sendtype) && is_predefined(given.recvtype) &&
+         std::ranges::all_of(call.in_types, is_predefined) && std::ranges::all_of(call.out_types, is_predefined);
 }
 
 std::array<Ints, 4> arrays_of(const Arguments& call) {
@@ -52,12 +51,9 @@ bool Repeated::keep(const Arguments& program, bool nonblocking, int ranks,
   const coll::ArrayLengths lengths(call, ranks);
   bool has_arrays = false;
   for (const Ints& array : significant) has_arrays |= static_cast<bool>(array);
-  if (!may_be_kept(given, call) ||
-      (has_arrays && std::max(lengths.in, lengths.out) > kMostRanks))
-    return false;
+  if (!may_be_kept(given, call) || (has_arrays && std::max(lengths.in, lengths.out) > kMostRanks)) return false;
   std::unique_ptr<Bucket>& bucket = buckets_[bucket_of(given, nonblocking)];
-  if (bucket && bucket->call.is_like(given) && bucket->nonblocking == nonblocking &&
-      has_same_arrays(*bucket, given)) {
+  if (bucket && bucket->call.is_like(given) && bucket->nonblocking == nonblocking && has_same_arrays(*bucket, given)) {
     execution->own_types();
     bucket->judged |= static_cast<uint8_t>(1 << form_of(program));
     return bucket->keep(execution);

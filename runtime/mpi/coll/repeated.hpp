@@ -51,8 +51,7 @@ class Repeated {
     coll::Execution* const execution = bucket ? bucket->idle[0].borrow() : nullptr;
     if (!execution) return {};
     bind(*bucket, *execution, given);
-    if (bucket->has_arrays)
-      execution->rebind_arrays(given.sendcounts, given.sdispls, given.recvcounts, given.rdispls);
+    if (bucket->has_arrays) execution->rebind_arrays(given.sendcounts, given.sdispls, given.recvcounts, given.rdispls);
     return {bucket->idle[0], *execution};
   }
 
@@ -80,8 +79,7 @@ class Repeated {
   // One that is over and was made for this call; the arrays that count are the execution's, and
   // those of types are still there. False: it stays the caller's, since its bucket belongs to another call that
   // comes often, or is full, or since it is none to be kept.
-  bool keep(const Arguments& given, bool nonblocking, int ranks,
-            std::unique_ptr<coll::Execution>& execution);
+  bool keep(const Arguments& given, bool nonblocking, int ranks, std::unique_ptr<coll::Execution>& execution);
 
  private:
   static constexpr int kPatience = 8, kBits = 5, kMostRanks = 256;
@@ -104,7 +102,7 @@ class Repeated {
     // sendcounts, sdispls, recvcounts, rdispls: those that are significant.
     std::array<std::vector<int64_t>, 4> arrays;
     std::vector<MPI_Datatype> sendtypes, recvtypes;  // of them too
-    coll::Kept idle[4];  // of a blocking call the first one alone, which may be lent
+    coll::Kept idle[4];                              // of a blocking call the first one alone, which may be lent
   };
 
   // What may be wrong with buffers whatever lies in them: two that are one, and those that are not given.
@@ -116,18 +114,16 @@ class Repeated {
   }
 
   static uint32_t bucket_of(const Arguments& call, bool nonblocking) {
-    const uint64_t h =
-        (static_cast<uint64_t>(call.kind) * 2 + nonblocking +
-         static_cast<uint64_t>(call.root) * 67 +
-         (static_cast<uint64_t>(call.sendcount) + static_cast<uint64_t>(call.recvcount)) * 127) *
-        0x9e3779b97f4a7c15u;
+    const uint64_t h = (static_cast<uint64_t>(call.kind) * 2 + nonblocking + static_cast<uint64_t>(call.root) * 67 +
+                        (static_cast<uint64_t>(call.sendcount) + static_cast<uint64_t>(call.recvcount)) * 127) *
+                       0x9e3779b97f4a7c15u;
     return static_cast<uint32_t>(h >> (64 - kBits));
   }
   // The bucket of such calls.
   Bucket* matching(uint32_t at, const Arguments& given, bool nonblocking) {
     Bucket* const bucket = buckets_[at].get();
-    if (!bucket || bucket->nonblocking != nonblocking ||
-        !bucket->call.is_like(given) || (bucket->has_arrays && !has_same_arrays(*bucket, given)))
+    if (!bucket || bucket->nonblocking != nonblocking || !bucket->call.is_like(given) ||
+        (bucket->has_arrays && !has_same_arrays(*bucket, given)))
       return nullptr;
     return bucket->was_judged(given) ? bucket : nullptr;
   }

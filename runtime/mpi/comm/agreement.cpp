@@ -70,11 +70,15 @@ std::string verb(const Comm& comm, const std::vector<int>& ranks, const char* on
   return contract::ranks_of(*comm.hidden.ledger, ranks) + " " + (ranks.size() == 1 ? one : many);
 }
 
-std::string name_of(Function function) { return contract::name_of(contract::word_of(function)); }
+std::string name_of(Function function) {
+  return contract::name_of(contract::word_of(function));
+}
 
 }  // namespace
 
-void Given::add(const char* name, int value) { parts_.push_back({name, hash_of({&value, 1}), std::to_string(value)}); }
+void Given::add(const char* name, int value) {
+  parts_.push_back({name, hash_of({&value, 1}), std::to_string(value)});
+}
 
 void Given::add_truth(const char* name, bool value) {
   const int truth = value;
@@ -123,16 +127,17 @@ Error agree(Comm& comm, Function function, const Given& mine, std::span<const ui
   std::ranges::sort(parties, [](const auto& a, const auto& b) {
     return a.size() != b.size() ? a.size() > b.size() : a.front() < b.front();
   });
-  const std::vector<int> &rest = parties[0], &odd = parties[1];
+  const std::vector<int>&rest = parties[0], &odd = parties[1];
   const PartsSaid &of_rest = all[static_cast<size_t>(rest.front())], &of_odd = all[static_cast<size_t>(odd.front())];
   size_t differs = 0;
   while (differs + 1 < kMostParts && of_rest[differs].hash == of_odd[differs].hash) ++differs;
   // A rank that says nothing does not know the name, but is told by those that do.
   const std::string name = differs < mine.parts().size() ? mine.parts()[differs].name : "arguments";
   const std::string odd_text = of_odd[differs].text, rest_text = of_rest[differs].text;
-  const std::string what = odd_text == rest_text
-                               ? fmt::format("other {} than {}", name, contract::ranks_of(*comm.hidden.ledger, rest))
-                               : fmt::format("{} = {} where {} {}", name, odd_text, verb(comm, rest, "has", "have"), rest_text);
+  const std::string what =
+      odd_text == rest_text
+          ? fmt::format("other {} than {}", name, contract::ranks_of(*comm.hidden.ledger, rest))
+          : fmt::format("{} = {} where {} {}", name, odd_text, verb(comm, rest, "has", "have"), rest_text);
   return told(comm, MPI_ERR_ARG,
               fmt::format("{} {} with {}, on {}", verb(comm, odd, "calls", "call"), name_of(function), what,
                           contract::description(*comm.hidden.ledger)),
@@ -149,7 +154,9 @@ Error agree(Comm& comm, Function function, const Given& mine) {
 
 // ---- groups
 
-Said said_of(std::span<const int> members) { return {hash_of(members), static_cast<int32_t>(members.size())}; }
+Said said_of(std::span<const int> members) {
+  return {hash_of(members), static_cast<int32_t>(members.size())};
+}
 
 namespace {
 
@@ -192,11 +199,14 @@ std::string group_text(const Comm& comm, std::span<const int> members) {
 Error agree_on_groups(Comm& comm, std::span<const Said> said, std::span<const char> inside,
                       std::span<const int> members) {
   const size_t size = said.size();
-  const Sides sides = comm.hidden.sides ? comm.hidden.sides : Sides{static_cast<int>(size), static_cast<int>(size), comm.hidden.rank};
+  const Sides sides =
+      comm.hidden.sides ? comm.hidden.sides : Sides{static_cast<int>(size), static_cast<int>(size), comm.hidden.rank};
   const auto begin = static_cast<size_t>(sides.begin()), end = begin + static_cast<size_t>(sides.size());
-  const auto other_begin = static_cast<size_t>(sides.other_begin()), other_end = other_begin + static_cast<size_t>(sides.other_size());
+  const auto other_begin = static_cast<size_t>(sides.other_begin()),
+             other_end = other_begin + static_cast<size_t>(sides.other_size());
   const bool between = comm.is_inter();
-  const bool agreed = are_given_by_all(said, inside, begin, end) && are_given_by_all(said, inside, other_begin, other_end) &&
+  const bool agreed = are_given_by_all(said, inside, begin, end) &&
+                      are_given_by_all(said, inside, other_begin, other_end) &&
                       (!between || (are_one(said, begin, end) && are_one(said, other_begin, other_end)));
   if (agreed) [[likely]]
     return {};

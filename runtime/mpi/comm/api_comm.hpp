@@ -21,9 +21,8 @@ Error comm_create(Comm& comm, Group& group, MPI_Comm* newcomm);
 Error comm_create_group(Comm& comm, Group& group, int tag, MPI_Comm* newcomm);
 Error comm_create_from_group(Group& group, const char* stringtag, Info* info, Errhandler& errhandler,
                              MPI_Comm* newcomm);
-Error intercomm_create_from_groups(Group& local_group, int local_leader, const Group* remote_group,
-                                   int remote_leader, const char* stringtag, Info* info,
-                                   Errhandler& errhandler, MPI_Comm* newintercomm);
+Error intercomm_create_from_groups(Group& local_group, int local_leader, const Group* remote_group, int remote_leader,
+                                   const char* stringtag, Info* info, Errhandler& errhandler, MPI_Comm* newintercomm);
 Error comm_split(Comm& comm, int color, int key, MPI_Comm* newcomm);
 Error comm_split_type(Comm& comm, int split_type, int key, Info* info, MPI_Comm* newcomm);
 

@@ -10,8 +10,7 @@ namespace tutti::mpi {
 
 Error group_size(const Group& group, int* size);
 Error group_rank(const Group& group, int* rank);
-Error group_translate_ranks(const Group& group1, int64_t n, Ints ranks1, const Group& group2,
-                            int* ranks2);
+Error group_translate_ranks(const Group& group1, int64_t n, Ints ranks1, const Group& group2, int* ranks2);
 Error group_compare(const Group& group1, const Group& group2, int* result);
 Error group_union(const Group& group1, const Group& group2, MPI_Group* newgroup);
 Error group_intersection(const Group& group1, const Group& group2, MPI_Group* newgroup);

@@ -121,11 +121,7 @@ Call allgather_bytes(const void* in, void* out, int64_t bytes_per_rank) {
 }
 
 Call bcast_bytes(void* data, int64_t bytes, int root) {
-  return {.kind = Collective::bcast,
-          .root = root,
-          .out = data,
-          .out_count = bytes,
-          .out_layout = &Layout::bytes()};
+  return {.kind = Collective::bcast, .root = root, .out = data, .out_count = bytes, .out_layout = &Layout::bytes()};
 }
 
 }  // namespace tutti::mpi

@@ -35,8 +35,7 @@ ProcessList union_of(const Group& first, const Group& second) {
 Comm::Comm(Ref<Group> members, uint64_t context, Ref<Errhandler> handler)
     : Comm(std::move(members), {}, true, context, std::move(handler)) {}
 
-Comm::Comm(Ref<Group> local, Ref<Group> remote, bool local_first, uint64_t context,
-           Ref<Errhandler> handler)
+Comm::Comm(Ref<Group> local, Ref<Group> remote, bool local_first, uint64_t context, Ref<Errhandler> handler)
     : HasErrhandler(Tag::comm, Errhandler::On::communicator, std::move(handler)),
       process(mpi::process()),
       group(std::move(local)),
@@ -50,9 +49,8 @@ Comm::Comm(Ref<Group> local, Ref<Group> remote, bool local_first, uint64_t conte
     user.peers = remote_group->processes;
     hidden.peers = local_first ? union_of(*group, *remote_group) : union_of(*remote_group, *group);
     if (!local_first) hidden.rank += remote_group->size();
-    hidden.sides = {.first = local_first ? group->size() : remote_group->size(),
-                    .all = hidden.size(),
-                    .rank = hidden.rank};
+    hidden.sides = {
+        .first = local_first ? group->size() : remote_group->size(), .all = hidden.size(), .rank = hidden.rank};
   }
   set_context(context);
   if (group->session) group->session->made(*this);
@@ -73,8 +71,10 @@ void Comm::set_context(uint64_t context) {
   // The call that makes it is the one that this thread is in, on the communicator that it is made of.
   const flight::Call* made_by = flight::now();
   contract::Origin origin;
-  if (made_by) origin = {made_by->function, made_by->caller, made_by->context};
-  else origin.function = static_cast<uint16_t>(Function::Init);  // of which there is no record yet
+  if (made_by)
+    origin = {made_by->function, made_by->caller, made_by->context};
+  else
+    origin.function = static_cast<uint16_t>(Function::Init);  // of which there is no record yet
   hidden.ledger = process.checker->open(hidden, origin);
   hidden.ledger->set_fatal(errhandler->ends_job());
   flight::comm_made({.context = context,
@@ -101,8 +101,7 @@ void Comm::forget_context(uint64_t context) const {
 }
 
 std::string Comm::description() const {
-  return fmt::format("{} ({} {})", name.empty() ? "a communicator" : name, size(),
-                     size() == 1 ? "rank" : "ranks");
+  return fmt::format("{} ({} {})", name.empty() ? "a communicator" : name, size(), size() == 1 ? "rank" : "ranks");
 }
 
 void Comm::set_name(std::string_view given) {
@@ -131,11 +130,11 @@ std::unique_ptr<transport::Area> Comm::share(engine::Channel& channel) {
   const uint64_t id = channel.context & ~uint64_t{1};
   std::unique_ptr<transport::Area> area =
       process.transport->area_for({.context = id,
-                                     .owner = ContextPool::owner_of(id),
-                                     .slot = ContextPool::slot_of(id),
-                                     .generation = ContextPool::generation_of(id),
-                                     .generations = 1u << ContextPool::kGenerationBits},
-                                    here, channel.local());
+                                   .owner = ContextPool::owner_of(id),
+                                   .slot = ContextPool::slot_of(id),
+                                   .generation = ContextPool::generation_of(id),
+                                   .generations = 1u << ContextPool::kGenerationBits},
+                                  here, channel.local());
   channel.area = area.get();
   if (channel.ledger) channel.ledger->set_area(area.get());
   return area;
@@ -199,15 +198,13 @@ Error comm_test_inter(Comm& comm, int* flag) {
 }
 
 Error comm_remote_size(Comm& comm, int* size) {
-  if (!comm.is_inter())
-    return failure(MPI_ERR_COMM, "the communicator is no intercommunicator (argument comm)");
+  if (!comm.is_inter()) return failure(MPI_ERR_COMM, "the communicator is no intercommunicator (argument comm)");
   *size = comm.remote_size();
   return {};
 }
 
 Error comm_remote_group(Comm& comm, MPI_Group* group) {
-  if (!comm.is_inter())
-    return failure(MPI_ERR_COMM, "the communicator is no intercommunicator (argument comm)");
+  if (!comm.is_inter()) return failure(MPI_ERR_COMM, "the communicator is no intercommunicator (argument comm)");
   *group = make_group(comm.remote_group->processes, MPI_UNDEFINED, comm.group->session);
   return {};
 }
@@ -256,6 +253,8 @@ Error free_communicator(MPI_Comm* comm, Function function) {
   return {};
 }
 
-Error comm_free(MPI_Comm* comm) { return free_communicator(comm, Function::Comm_free); }
+Error comm_free(MPI_Comm* comm) {
+  return free_communicator(comm, Function::Comm_free);
+}
 
 }  // namespace tutti::mpi

@@ -67,16 +67,16 @@ class Comm final : public HasErrhandler {
   Process& process;  // in which it is, with all that communicators of a process share
   const Ref<Group> group;
   const Ref<Group> remote_group;  // nullptr: the communicator has but one group
-  engine::Channel user;    // point-to-point
-  engine::Channel hidden;  // collectives
+  engine::Channel user;           // point-to-point
+  engine::Channel hidden;         // collectives
   coll::Planner planner;
   std::shared_ptr<Repeated> repeated;  // calls that came before and may come again; mpi/coll/'s. nullptr: none yet
   AttributeSet attributes;
   std::vector<std::pair<std::string, std::string>> hints;  // by key; empty: nobody has asked or told
-  std::shared_ptr<const Topology> topology;  // nullptr: none. Set before the handle is given out
+  std::shared_ptr<const Topology> topology;                // nullptr: none. Set before the handle is given out
   std::shared_ptr<SendBuffer> send_buffer;  // MPI_Comm_attach_buffer; nullptr: none. The engine's owner's
-  MPI_Comm handle = MPI_COMM_NULL;  // the ABI's number, or this object's address
-  bool is_of_window = false;        // a window's own
+  MPI_Comm handle = MPI_COMM_NULL;          // the ABI's number, or this object's address
+  bool is_of_window = false;                // a window's own
 
   // Operations with a request, and buffered sends, that are not complete; changed by the engine's owner.
   int64_t under_way = 0;

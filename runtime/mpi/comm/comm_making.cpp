@@ -61,10 +61,8 @@ Comm* make_comm(const Comm& parent, ProcessList processes, int rank, uint64_t co
   return make_intercomm(parent, new_group(std::move(processes), rank, *parent.group), {}, true, context);
 }
 
-Comm* make_intercomm(const Comm& parent, Ref<Group> local, Ref<Group> remote, bool local_first,
-                     uint64_t context) {
-  auto* made =
-      new Comm(std::move(local), std::move(remote), local_first, context, parent.errhandler);
+Comm* make_intercomm(const Comm& parent, Ref<Group> local, Ref<Group> remote, bool local_first, uint64_t context) {
+  auto* made = new Comm(std::move(local), std::move(remote), local_first, context, parent.errhandler);
   made->handle = inventory::hand_out(*made);
   // MPI_TAG_UB and its kin: programs ask any communicator for them.
   made->attributes.copy_predefined(parent.attributes);
@@ -74,7 +72,8 @@ Comm* make_intercomm(const Comm& parent, Ref<Group> local, Ref<Group> remote, bo
 void tell_group(engine::Engine& engine, engine::Match match, const ProcessList& processes, const ProcessList& sources,
                 int rank, void* data, size_t bytes) {
   const Engine::Guard own(engine);
-  if (watcher) [[unlikely]] watcher->acts();
+  if (watcher) [[unlikely]]
+    watcher->acts();
   int open = 0;
   const auto over = [](engine::Operation& op) { --*static_cast<int*>(op.owner); };
   const Payload payload{data, static_cast<int64_t>(bytes), &Layout::bytes()};
@@ -121,8 +120,7 @@ namespace {
 // Without attributes, and not handed out.
 Ref<Comm> duplicate(const Comm& comm, uint64_t context) {
   const bool first = !comm.is_inter() || comm.hidden.sides.in_first();
-  auto made = Ref<Comm>::adopt(
-      new Comm(comm.group, comm.remote_group, first, context, comm.errhandler));
+  auto made = Ref<Comm>::adopt(new Comm(comm.group, comm.remote_group, first, context, comm.errhandler));
   made->handle = handle_of(*made);
   made->topology = comm.topology;
   return made;
@@ -130,7 +128,9 @@ Ref<Comm> duplicate(const Comm& comm, uint64_t context) {
 
 }  // namespace
 
-Ref<Comm> begin_duplicate(const Comm& comm) { return duplicate(comm, kNoContext); }
+Ref<Comm> begin_duplicate(const Comm& comm) {
+  return duplicate(comm, kNoContext);
+}
 
 MPI_Comm hand_out(Comm& made) {
   made.retain();  // the handle's
@@ -153,9 +153,8 @@ std::vector<int> members_of(const std::vector<SplitEntry>& all, int color, int b
   std::vector<int> members;
   for (int r = begin; r < end; ++r)
     if (all[static_cast<size_t>(r)].color == color) members.push_back(r);
-  std::stable_sort(members.begin(), members.end(), [&](int a, int b) {
-    return all[static_cast<size_t>(a)].key < all[static_cast<size_t>(b)].key;
-  });
+  std::stable_sort(members.begin(), members.end(),
+                   [&](int a, int b) { return all[static_cast<size_t>(a)].key < all[static_cast<size_t>(b)].key; });
   return members;
 }
 
@@ -180,8 +179,7 @@ Error take_part(Comm& comm, const std::vector<SplitEntry>& all, MPI_Comm* newcom
     return {};
   }
   const Sides sides = comm.hidden.sides ? comm.hidden.sides : Sides{size, size, me};
-  const std::vector<int> local =
-      members_of(all, mine.color, sides.begin(), sides.begin() + sides.size());
+  const std::vector<int> local = members_of(all, mine.color, sides.begin(), sides.begin() + sides.size());
   const std::vector<int> remote =
       members_of(all, mine.color, sides.other_begin(), sides.other_begin() + sides.other_size());
   const bool complete = !comm.is_inter() || !remote.empty();
@@ -191,8 +189,7 @@ Error take_part(Comm& comm, const std::vector<SplitEntry>& all, MPI_Comm* newcom
   const uint64_t context = all[static_cast<size_t>(first)].context;
   if (context == kNoContext) return no_context_left(comm);
   const auto rank = static_cast<int>(std::find(local.begin(), local.end(), me) - local.begin());
-  *newcomm = make_intercomm(comm, group_of(comm, local, rank),
-                            comm.is_inter() ? group_of(comm, remote) : Ref<Group>(),
+  *newcomm = make_intercomm(comm, group_of(comm, local, rank), comm.is_inter() ? group_of(comm, remote) : Ref<Group>(),
                             sides.in_first(), context)
                  ->handle;
   return {};

@@ -16,7 +16,7 @@ namespace tutti::mpi {
 
 // What each rank says.
 struct SplitEntry {
-  int32_t color;     // not negative, or MPI_UNDEFINED
+  int32_t color;  // not negative, or MPI_UNDEFINED
   int32_t key;
   uint64_t context;  // divide_if() fills it in
   Said said;         // of what must agree

@@ -25,8 +25,7 @@ uint64_t hash(uint64_t sum, const void* data, size_t bytes) {  // FNV-1a
 Error bad_group(const Group& group) {
   if (Error e = foreign_member(group, "group")) return e;
   if (group.rank != MPI_UNDEFINED) return {};
-  return failure(MPI_ERR_GROUP, "the calling process is not in the group of {} (argument group)",
-                 group.size());
+  return failure(MPI_ERR_GROUP, "the calling process is not in the group of {} (argument group)", group.size());
 }
 
 }  // namespace
@@ -34,8 +33,7 @@ Error bad_group(const Group& group) {
 Error bad_string_tag(const char* text) {
   const size_t length = strnlen(text, MPI_MAX_STRINGTAG_LEN);
   if (length < MPI_MAX_STRINGTAG_LEN) return {};
-  return failure(MPI_ERR_ARG, "the tag has more than {} characters (argument stringtag)",
-                 MPI_MAX_STRINGTAG_LEN - 1);
+  return failure(MPI_ERR_ARG, "the tag has more than {} characters (argument stringtag)", MPI_MAX_STRINGTAG_LEN - 1);
 }
 
 Error foreign_member(const Group& group, const char* argument) {
@@ -65,11 +63,10 @@ void tell_group(uint64_t call, const ProcessList& processes, int rank, void* dat
 }
 
 Error no_context_for(const char* string_tag) {
-  return failure(
-      MPI_ERR_OTHER,
-      "the first process of the group has {} communicators in use and no number left for another "
-      "(stringtag '{}'): free some",
-      1 << ContextPool::kSlotBits, string_tag);
+  return failure(MPI_ERR_OTHER,
+                 "the first process of the group has {} communicators in use and no number left for another "
+                 "(stringtag '{}'): free some",
+                 1 << ContextPool::kSlotBits, string_tag);
 }
 
 void finish_new(Comm& made, const Info* info) {
@@ -78,8 +75,8 @@ void finish_new(Comm& made, const Info* info) {
   take_hints(made, info);
 }
 
-Error comm_create_from_group(Group& group, const char* stringtag, Info* info,
-                             Errhandler& errhandler, MPI_Comm* newcomm) {
+Error comm_create_from_group(Group& group, const char* stringtag, Info* info, Errhandler& errhandler,
+                             MPI_Comm* newcomm) {
   *newcomm = MPI_COMM_NULL;
   Error error = errhandler.suits(Errhandler::On::communicator);
   if (error) return error;  // on the group's session: this handler cannot be called

@@ -36,8 +36,7 @@ class Listed {
 };
 
 Result<ProcessList> listed(const Group& group, int64_t n, Ints ranks) {
-  if (n > group.size())
-    return failure(MPI_ERR_ARG, "{} ranks are listed, but the group has only {}", n, group.size());
+  if (n > group.size()) return failure(MPI_ERR_ARG, "{} ranks are listed, but the group has only {}", n, group.size());
   if (n > 0 && !ranks) return failure(MPI_ERR_ARG, "the list of {} ranks is NULL", n);
   Listed list(group);
   for (int64_t i = 0; i < n; i++)
@@ -51,12 +50,10 @@ Result<ProcessList> in_ranges(const Group& group, int64_t n, int ranges[][3]) {
   for (int64_t i = 0; i < n; i++) {
     const int64_t first = ranges[i][0], last = ranges[i][1], stride = ranges[i][2];
     if (stride == 0 || (first < last && stride < 0) || (first > last && stride > 0))
-      return failure(MPI_ERR_ARG, "range {} counts from {} to {} in steps of {}", i, first, last,
-                     stride);
+      return failure(MPI_ERR_ARG, "range {} counts from {} to {} in steps of {}", i, first, last, stride);
     for (int64_t end : {first, first + (last - first) / stride * stride})
       if (end < 0 || end >= group.size())
-        return failure(MPI_ERR_RANK, "range {} has rank {}, which is not in the group of {}", i,
-                       end, group.size());
+        return failure(MPI_ERR_RANK, "range {} has rank {}, which is not in the group of {}", i, end, group.size());
     for (int64_t rank = first; stride > 0 ? rank <= last : rank >= last; rank += stride)
       if (Error e = list.add(rank)) return e;
   }
@@ -115,8 +112,7 @@ Error group_rank(const Group& group, int* rank) {
   return {};
 }
 
-Error group_translate_ranks(const Group& group1, int64_t n, Ints ranks1, const Group& group2,
-                            int* ranks2) {
+Error group_translate_ranks(const Group& group1, int64_t n, Ints ranks1, const Group& group2, int* ranks2) {
   if (n > 0 && (!ranks1 || !ranks2)) return failure(MPI_ERR_ARG, "a list of {} ranks is NULL", n);
   const ProcessRanks rank_in_2(group2.processes, n);
   for (int64_t i = 0; i < n; i++) {
@@ -144,8 +140,7 @@ Error group_union(const Group& group1, const Group& group2, MPI_Group* newgroup)
     if (rank == group2.rank) mine = processes.size();
     processes.add(group2.processes[rank]);
   }
-  *newgroup =
-      make_group(processes.take(), mine, group1.session ? group1.session : group2.session);
+  *newgroup = make_group(processes.take(), mine, group1.session ? group1.session : group2.session);
   return {};
 }
 

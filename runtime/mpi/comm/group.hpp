@@ -17,10 +17,7 @@ class Group final : public Object {
   // `processes[rank]` is the number by which the job knows a process, each at most once; `rank`
   // is this process's place in the list, or MPI_UNDEFINED. `session`: of whose process sets it is.
   Group(ProcessList processes, int rank, Ref<Session> session = {})
-      : Object(Tag::group),
-        processes(std::move(processes)),
-        rank(rank),
-        session(std::move(session)) {}
+      : Object(Tag::group), processes(std::move(processes)), rank(rank), session(std::move(session)) {}
 
   int size() const { return processes.size(); }
 

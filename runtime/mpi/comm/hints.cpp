@@ -9,8 +9,8 @@
 namespace tutti::mpi {
 namespace {
 
-constexpr const char* kAssertions[] = {"mpi_assert_no_any_tag", "mpi_assert_no_any_source",
-                                       "mpi_assert_exact_length", "mpi_assert_allow_overtaking"};
+constexpr const char* kAssertions[] = {"mpi_assert_no_any_tag", "mpi_assert_no_any_source", "mpi_assert_exact_length",
+                                       "mpi_assert_allow_overtaking"};
 
 constexpr const char* kMemoryKinds = "mpi_assert_memory_alloc_kinds";
 

@@ -32,11 +32,12 @@ struct Offer {
 };
 
 // The leaders give each other their bytes. `remote`: a rank of the hidden channel.
-void swap_bytes(const engine::Channel& channel, int remote, int tag, const void* mine, size_t bytes,
-                void* theirs, size_t their_bytes) {
+void swap_bytes(const engine::Channel& channel, int remote, int tag, const void* mine, size_t bytes, void* theirs,
+                size_t their_bytes) {
   Engine& engine = *channel.engine;
   const Engine::Guard own(engine);
-  if (watcher) [[unlikely]] watcher->acts();
+  if (watcher) [[unlikely]]
+    watcher->acts();
   int open = 2;
   const auto over = [](engine::Operation& op) { --*static_cast<int*>(op.owner); };
   engine::RecvOperation receive;
@@ -63,8 +64,7 @@ int hidden_rank(const Comm& peer, int remote_leader) {
 }
 
 // The leader's part: who stands on the other side, and what both agree about.
-Error meet(const Comm& local, Comm* peer, int remote_leader, int tag, Offer& offer,
-           std::vector<int>& remote) {
+Error meet(const Comm& local, Comm* peer, int remote_leader, int tag, Offer& offer, std::vector<int>& remote) {
   if (remote_leader < 0 || remote_leader >= peer->remote_size())
     return failure(MPI_ERR_RANK, "rank {} is not in the peer communicator of {} rank{} (argument remote_leader)",
                    remote_leader, peer->remote_size(), peer->remote_size() == 1 ? "" : "s");
@@ -86,8 +86,7 @@ Error meet(const Comm& local, Comm* peer, int remote_leader, int tag, Offer& off
   }
   remote.resize(static_cast<size_t>(theirs.count));
   const std::vector<int> mine = local.group->processes.to_vector();
-  swap_bytes(channel, other, tag, mine.data(), mine.size() * sizeof(int), remote.data(),
-             remote.size() * sizeof(int));
+  swap_bytes(channel, other, tag, mine.data(), mine.size() * sizeof(int), remote.data(), remote.size() * sizeof(int));
   offer.count = theirs.count;
   if (!offer.first) offer.context = theirs.context;
   return {};
@@ -148,8 +147,7 @@ Error intercomm_create(Comm& local_comm, int local_leader, Comm* peer_comm, int 
   if (offer.apart) return create_apart(local_comm, local_leader, peer_comm, remote_leader, tag, offer, newintercomm);
   if (offer.count < 0)
     return failure(static_cast<int>(offer.error_class),
-                   "the leader, rank {}, could not speak with the other group: its own error says why",
-                   local_leader);
+                   "the leader, rank {}, could not speak with the other group: its own error says why", local_leader);
   remote.resize(static_cast<size_t>(offer.count));
   if (Error e = bcast_from(local_comm, local_leader, remote.data(), remote.size() * sizeof(int))) return e;
   Error overlap = check_disjoint(*local_comm.group, remote);
@@ -197,8 +195,7 @@ Error intercomm_merge(Comm& intercomm, int high, MPI_Comm* newintracomm) {
   if (channel.rank != first) intercomm.process.contexts->release(mine.context);
   if (say(first).context == kNoContext) return no_context_left(intercomm);
   ProcessList::Builder processes;
-  for (int r = 0; r < sides.all; ++r)
-    processes.add(channel.process_of(swapped ? (r + sides.first) % sides.all : r));
+  for (int r = 0; r < sides.all; ++r) processes.add(channel.process_of(swapped ? (r + sides.first) % sides.all : r));
   const int rank = !swapped           ? channel.rank
                    : sides.in_first() ? channel.rank + sides.other_size()
                                       : channel.rank - sides.first;

@@ -50,8 +50,8 @@ Error meet(const Group& local, int local_leader, const Group& remote, int remote
   offer.is_first = leaders[0] < leaders[1];
   offer.count = remote.size();
   if (!offer.is_first) std::swap(leaders[0], leaders[1]);
-  const uint64_t call = offer.is_first ? number_of_call(string_tag, {&local, &remote})
-                                       : number_of_call(string_tag, {&remote, &local});
+  const uint64_t call =
+      offer.is_first ? number_of_call(string_tag, {&local, &remote}) : number_of_call(string_tag, {&remote, &local});
   offer.context = offer_context(offer.is_first != 0);
   tell_group(call, {leaders[0], leaders[1]}, offer.is_first ? 0 : 1, &offer.context, sizeof offer.context);
   return offer.context == kNoContext ? no_context_for(string_tag) : Error();
@@ -62,8 +62,7 @@ Error make(Group& local, int local_leader, const Group* remote, int remote_leade
            const Info* info, Errhandler& errhandler, MPI_Comm* newcomm) {
   if (Error e = bad_string_tag(string_tag)) return e;
   if (local.rank == MPI_UNDEFINED)
-    return failure(MPI_ERR_GROUP, "the calling process is not in the group of {} (argument local_group)",
-                   local.size());
+    return failure(MPI_ERR_GROUP, "the calling process is not in the group of {} (argument local_group)", local.size());
   if (Error e = foreign_member(local, "local_group")) return e;
   if (Error e = bad_leader(local_leader, local, "local_leader")) return e;
   const bool leads = local.rank == local_leader;
@@ -92,8 +91,8 @@ Error make(Group& local, int local_leader, const Group* remote, int remote_leade
   std::vector<int> others(static_cast<size_t>(offer.count));
   if (leads) others = remote->processes.to_vector();
   tell_group(call, members, rank, others.data(), others.size() * sizeof(int));
-  auto* made = new Comm(Ref<Group>(&local), new_group(others, MPI_UNDEFINED, local),
-                        offer.is_first != 0, offer.context, Ref<Errhandler>(&errhandler));
+  auto* made = new Comm(Ref<Group>(&local), new_group(others, MPI_UNDEFINED, local), offer.is_first != 0, offer.context,
+                        Ref<Errhandler>(&errhandler));
   finish_new(*made, info);
   *newcomm = made->handle;
   return {};
@@ -101,13 +100,11 @@ Error make(Group& local, int local_leader, const Group* remote, int remote_leade
 
 }  // namespace
 
-Error intercomm_create_from_groups(Group& local_group, int local_leader, const Group* remote_group,
-                                   int remote_leader, const char* stringtag, Info* info,
-                                   Errhandler& errhandler, MPI_Comm* newintercomm) {
+Error intercomm_create_from_groups(Group& local_group, int local_leader, const Group* remote_group, int remote_leader,
+                                   const char* stringtag, Info* info, Errhandler& errhandler, MPI_Comm* newintercomm) {
   *newintercomm = MPI_COMM_NULL;
   if (Error e = errhandler.suits(Errhandler::On::communicator)) return e;
-  Error error = make(local_group, local_leader, remote_group, remote_leader, stringtag, info, errhandler,
-                     newintercomm);
+  Error error = make(local_group, local_leader, remote_group, remote_leader, stringtag, info, errhandler, newintercomm);
   if (error) raise_on_what_is_made(errhandler, Errhandler::On::communicator);
   return error;
 }

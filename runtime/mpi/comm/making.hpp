@@ -16,8 +16,7 @@ class Given;
 // Names a new communicator by a handle. Its error handler is the parent's (section 9.3), and so are the
 // predefined attributes. The second one has two groups, and `local_first` as at Comm's constructor.
 Comm* make_comm(const Comm& parent, ProcessList processes, int rank, uint64_t context);
-Comm* make_intercomm(const Comm& parent, Ref<Group> local, Ref<Group> remote, bool local_first,
-                     uint64_t context);
+Comm* make_intercomm(const Comm& parent, Ref<Group> local, Ref<Group> remote, bool local_first, uint64_t context);
 // Of the session of `like`, if it has one.
 Ref<Group> new_group(ProcessList processes, int rank, const Group& like);
 

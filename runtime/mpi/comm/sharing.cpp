@@ -19,9 +19,13 @@ using transport::kSharedWays;
 using transport::SharedFile;
 using transport::SharedWay;
 
-const Sharing::Place& place_by(const Sharing& one, SharedWay way) { return one.places[static_cast<size_t>(way)]; }
+const Sharing::Place& place_by(const Sharing& one, SharedWay way) {
+  return one.places[static_cast<size_t>(way)];
+}
 
-bool has(const Sharing& one, SharedWay way) { return place_by(one, way) != Sharing::Place{}; }
+bool has(const Sharing& one, SharedWay way) {
+  return place_by(one, way) != Sharing::Place{};
+}
 
 // Where a group's first rank has memory, in words for the others; empty: it has none.
 struct Word {
@@ -33,7 +37,7 @@ struct Word {
 Sharing sharing_of(const Comm& comm) {
   Sharing out;
   out.machine = engine::spans_jobs(comm.context()) ? this_boot()
-                                           : static_cast<uint64_t>(comm.process.job->view().node_ranks.front());
+                                                   : static_cast<uint64_t>(comm.process.job->view().node_ranks.front());
   for (int way = 0; way < kSharedWays; ++way)
     out.places[static_cast<size_t>(way)] = transport::place_of(SharedWay{way});
   return out;
@@ -89,7 +93,8 @@ Error try_groups(Comm& comm, Function function, std::span<const Sharing> all, st
     if (groups[r] >= 0) members[groups[r]].push_back(all[r]);
   std::map<int32_t, SharedWay> ways;  // of those that are to be tried
   for (const auto& [first, sharing] : members)
-    if (const std::optional<SharedWay> way = way_of_all(sharing); way && sharing.size() > 1 && *way != SharedWay::dev_shm)
+    if (const std::optional<SharedWay> way = way_of_all(sharing);
+        way && sharing.size() > 1 && *way != SharedWay::dev_shm)
       ways[first] = *way;
   if (ways.empty()) return {};
   const int me = comm.hidden.rank;

@@ -43,11 +43,13 @@ struct Told : SplitEntry {
 
 std::string split_type_text(int split_type) {
   switch (split_type) {
+      // clang-format off
     case MPI_COMM_TYPE_SHARED: return "MPI_COMM_TYPE_SHARED";
     case MPI_COMM_TYPE_HW_UNGUIDED: return "MPI_COMM_TYPE_HW_UNGUIDED";
     case MPI_COMM_TYPE_HW_GUIDED: return "MPI_COMM_TYPE_HW_GUIDED";
     case MPI_COMM_TYPE_RESOURCE_GUIDED: return "MPI_COMM_TYPE_RESOURCE_GUIDED";
     default: return std::to_string(split_type);
+      // clang-format on
   }
 }
 
@@ -135,8 +137,7 @@ Result<std::vector<int32_t>> groups_of_sharers(Comm& comm, std::span<const Told>
   }
   const std::vector<int32_t> found = sharing_groups(wishing);
   std::vector<int32_t> groups(all.size(), -1);
-  for (size_t i = 0; i < who.size(); ++i)
-    groups[who[i]] = static_cast<int32_t>(who[static_cast<size_t>(found[i])]);
+  for (size_t i = 0; i < who.size(); ++i) groups[who[i]] = static_cast<int32_t>(who[static_cast<size_t>(found[i])]);
   if (Error e = try_groups(comm, Function::Comm_split_type, sharing, groups)) return e;
   return groups;
 }
@@ -149,8 +150,11 @@ Error comm_split_type(Comm& comm, int split_type, int key, Info* info, MPI_Comm*
   if (std::ranges::find(types, split_type) == std::end(types))
     return failure(MPI_ERR_ARG, "{} is no split type (argument split_type)", split_type);
   const Given given = given_by(comm, split_type, info);
-  Told mine{{split_type == MPI_UNDEFINED ? MPI_UNDEFINED : 0, key, kNoContext, {given.hash(), 0}}, kNothing,
-            sharing_of(comm), {}, 0};
+  Told mine{{split_type == MPI_UNDEFINED ? MPI_UNDEFINED : 0, key, kNoContext, {given.hash(), 0}},
+            kNothing,
+            sharing_of(comm),
+            {},
+            0};
   mine.resources.fill(kNotKnown);
   take_wish(mine, split_type, info);
   int32_t unguided = kNothing;

@@ -42,13 +42,14 @@ bool has_debugger() {
 void wait_for_debugger(const boot::JobView& job) {
   const char* wanted = std::getenv("TUTTI_STOP_ON_START");
   if (!wanted || std::string_view(wanted) != "1") return;
-  struct sigaction mine {}, before {};
+  struct sigaction mine{}, before{};
   mine.sa_handler = release;
   ::sigemptyset(&mine.sa_mask);
   ::sigaction(SIGCONT, &mine, &before);
   // Where only a parent may attach (ptrace_scope), the user's debugger is not it.
   ::prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
-  say(Level::note, "process {} on {} waits in MPI_Init; attach a debugger: gdb -p {}", ::getpid(), job.host, ::getpid());
+  say(Level::note, "process {} on {} waits in MPI_Init; attach a debugger: gdb -p {}", ::getpid(), job.host,
+      ::getpid());
   flight::Record* const record = flight::mine();
   if (record) record->phase.store(flight::kAwaitsDebugger, std::memory_order_relaxed);
   while (!released.load(std::memory_order_relaxed) && !has_debugger()) std::this_thread::sleep_for(kLook);

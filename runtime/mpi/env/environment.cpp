@@ -15,8 +15,8 @@
 #include "mpi/env/instance.hpp"
 #include "mpi/object/info.hpp"
 #include "mpi/object/process.hpp"
-#include "mpi/process/connection.hpp"
 #include "mpi/p2p/bsend.hpp"
+#include "mpi/process/connection.hpp"
 
 namespace tutti::mpi {
 
@@ -26,12 +26,13 @@ Error init(int* argc, char*** argv) {
 }
 
 Error init_thread(int*, char***, int required, int* provided) {
-  if (required != MPI_THREAD_SINGLE && required != MPI_THREAD_FUNNELED &&
-      required != MPI_THREAD_SERIALIZED && required != MPI_THREAD_MULTIPLE)
+  if (required != MPI_THREAD_SINGLE && required != MPI_THREAD_FUNNELED && required != MPI_THREAD_SERIALIZED &&
+      required != MPI_THREAD_MULTIPLE)
     return failure(MPI_ERR_ARG, "{} is no thread level (argument required)", required);
   static std::atomic<bool> initializing{false};
   if (!world_has_begun() && initializing.exchange(true))
-    return failure(MPI_ERR_OTHER, "another thread is initializing MPI: it is done once, by one thread (the "
+    return failure(MPI_ERR_OTHER,
+                   "another thread is initializing MPI: it is done once, by one thread (the "
                    "standard, section 11.2)");
   Error error = begin_world(required);
   if (error)
@@ -58,7 +59,8 @@ Error finalize_world() {
 // The child has the connections of the rank, which it must not use, and none of its threads. The job goes on.
 [[noreturn]] void end_forked_child() {
   say(Level::error,
-      "MPI_Finalize: called by process {}, which the rank has forked; MPI belongs to the process that called MPI_Init; a "
+      "MPI_Finalize: called by process {}, which the rank has forked; MPI belongs to the process that called MPI_Init; "
+      "a "
       "child leaves by _exit() or becomes another program by exec()",
       ::getpid());
   flush_streams();
@@ -73,7 +75,8 @@ Error finalize() {
     return failure(MPI_ERR_OTHER, "called {}", world_has_begun() ? "after MPI_Finalize" : "before MPI_Init");
   static std::atomic<bool> finalizing{false};
   if (finalizing.exchange(true))
-    return failure(MPI_ERR_OTHER, "MPI_Finalize is under way already: it is called once, by one thread (the "
+    return failure(MPI_ERR_OTHER,
+                   "MPI_Finalize is under way already: it is called once, by one thread (the "
                    "standard, section 11.2.2)");
   Error error = finalize_world();
   if (error) finalizing = false;
@@ -105,8 +108,7 @@ Error is_thread_main(int* flag) {
 Error abort(Comm& comm, int errorcode) {
   if (spans_jobs(comm.context())) abort_connected(comm, errorcode);
   process().job->abort(errorcode, fmt::format("MPI_Abort on {} with code {}",
-                                              comm.name.empty() ? "a communicator" : comm.name,
-                                              errorcode));
+                                              comm.name.empty() ? "a communicator" : comm.name, errorcode));
   return {};  // never
 }
 
@@ -117,8 +119,8 @@ Error get_version(int* version, int* subversion) {
 }
 
 Error get_library_version(char* version, int* resultlen) {
-  const std::string text = fmt::format("Tutti {}, MPI {}.{}, ABI {}.{}", TUTTI_VERSION, MPI_VERSION,
-                                       MPI_SUBVERSION, MPI_ABI_VERSION, MPI_ABI_SUBVERSION);
+  const std::string text = fmt::format("Tutti {}, MPI {}.{}, ABI {}.{}", TUTTI_VERSION, MPI_VERSION, MPI_SUBVERSION,
+                                       MPI_ABI_VERSION, MPI_ABI_SUBVERSION);
   std::memcpy(version, text.c_str(), text.size() + 1);
   *resultlen = static_cast<int>(text.size());
   return {};

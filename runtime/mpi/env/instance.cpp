@@ -40,12 +40,12 @@ std::mutex& counting() {
   return *mutex;
 }
 std::atomic<World> world{World::not_yet};
-int sessions = 0;           // alive
-bool had_sessions = false;  // since the process was opened
-bool is_open = false;       // under `making`
+int sessions = 0;                // alive
+bool had_sessions = false;       // since the process was opened
+bool is_open = false;            // under `making`
 std::atomic<bool> exits{false};  // the program has returned, and no session is left
 std::atomic<int> world_level{MPI_THREAD_SINGLE};
-pid_t opened_by = 0;  // a forked child has the rest of the process, but not its threads
+pid_t opened_by = 0;                 // a forked child has the rest of the process, but not its threads
 std::optional<engine::Ticks> ticks;  // of the progress thread
 bool report_only = false;
 
@@ -78,15 +78,13 @@ void set_predefined_attributes(Comm& comm, const boot::JobView& job) {
   comm.attributes.set_predefined(MPI_WTIME_IS_GLOBAL, &predefined.wtime_is_global);
   comm.attributes.set_predefined(MPI_APPNUM, &predefined.application);
   comm.attributes.set_predefined(MPI_LASTUSEDCODE, last_used_code());
-  if (predefined.universe_size > 0)
-    comm.attributes.set_predefined(MPI_UNIVERSE_SIZE, &predefined.universe_size);
+  if (predefined.universe_size > 0) comm.attributes.set_predefined(MPI_UNIVERSE_SIZE, &predefined.universe_size);
 }
 
-Comm* predefined_comm(ProcessList processes, int rank, uint64_t context, MPI_Comm handle,
-                      const char* name, const boot::JobView& job) {
+Comm* predefined_comm(ProcessList processes, int rank, uint64_t context, MPI_Comm handle, const char* name,
+                      const boot::JobView& job) {
   auto group = Ref<Group>::adopt(new Group(std::move(processes), rank));
-  auto* made = new Comm(std::move(group), context,
-                        Ref<Errhandler>(&initial_errhandler()));
+  auto* made = new Comm(std::move(group), context, Ref<Errhandler>(&initial_errhandler()));
   made->live_for_ever();
   made->handle = handle;
   made->set_name(name);
@@ -130,8 +128,8 @@ Error part_from_others(Process& p, bool closes) {
     if (p.checker) p.checker->settle_all();
     await_findings(p);
   }
-  Error e = run(*p.world, coll::Call{.kind = coll::Collective::barrier,
-                                     .signature = contract::word_of(Function::Finalize)});
+  Error e =
+      run(*p.world, coll::Call{.kind = coll::Collective::barrier, .signature = contract::word_of(Function::Finalize)});
   const contract::Ledger* ledger = p.world->hidden.ledger;
   // Where the calls on MPI_COMM_WORLD have come apart, and the program knows, it can still end.
   if (e && ledger && ledger->broken()) e = p.job->fence();
@@ -270,9 +268,8 @@ void end_job_of_others(int status, void*) {
   const boot::JobView& job = process().job->view();
   if (job.own_launcher || job.size == 1) return;
   const int code = status & 0xff;
-  process().job->abort(
-      code ? code : 1,
-      fmt::format("this rank exited with code {} without MPI_Finalize; the job ends", code));
+  process().job->abort(code ? code : 1,
+                       fmt::format("this rank exited with code {} without MPI_Finalize; the job ends", code));
 }
 [[gnu::constructor]] void watch_exit() {
   ::on_exit(end_job_of_others, nullptr);

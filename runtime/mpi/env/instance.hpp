@@ -21,7 +21,7 @@ Error begin_world(int level);
 Error end_world();
 // The program has returned or called exit, and no session is left: nobody calls MPI any more. Any thread.
 bool is_at_exit();
-bool is_forked();  // this process is a child of the one that has begun MPI
+bool is_forked();        // this process is a child of the one that has begun MPI
 bool world_has_begun();  // and may have ended
 bool world_has_ended();
 int world_thread_level();

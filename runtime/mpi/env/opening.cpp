@@ -35,8 +35,7 @@ engine::Waiting waiting_of(const Config& config, const boot::JobView& job) {
   waiting.spreads = crowded && config.flag("wait.spread");
   waiting.adapts = !crowded && !told;  // who yields from the first poll on has adapted
   waiting.polls = crowded && !told ? 1 : static_cast<int>(config.number("wait.spins"));
-  say(Level::debug,
-      "ranks on this node: {}, cores for them: {}; a call that waits looks {} times first",
+  say(Level::debug, "ranks on this node: {}, cores for them: {}; a call that waits looks {} times first",
       job.node_ranks.size(), cores, waiting.polls);
   return waiting;
 }
@@ -61,10 +60,8 @@ transport::NodeOptions transport_options(const Config& config, const boot::JobVi
               [](int peer, const Error& why) {
                 const std::vector<int>& near = process().job->view().node_ranks;
                 process().job->abort(
-                    1,
-                    fmt::format("a message to rank {}{} cannot leave: {}", peer,
-                                std::ranges::binary_search(near, peer) ? " on the same node" : "",
-                                why.message()));
+                    1, fmt::format("a message to rank {}{} cannot leave: {}", peer,
+                                   std::ranges::binary_search(near, peer) ? " on the same node" : "", why.message()));
               },
           .one_place = boot::ranks_share_loopback(),
           .ucx = {tls},
@@ -74,10 +71,9 @@ transport::NodeOptions transport_options(const Config& config, const boot::JobVi
 }
 
 transport::Wiring wiring_of(boot::Job& job) {
-  transport::Wiring wiring{
-      .publish = [&job](const std::string& address) { return job.publish(address); },
-      .fence = [&job] { return job.fence(); },
-      .address_of = [&job](int peer) { return job.address_of(peer); }};
+  transport::Wiring wiring{.publish = [&job](const std::string& address) { return job.publish(address); },
+                           .fence = [&job] { return job.fence(); },
+                           .address_of = [&job](int peer) { return job.address_of(peer); }};
   if (!job.view().own_launcher) {
     wiring.tell_node = [&job](const std::string& word) { return job.tell_node(word); };
     wiring.told_by = [&job](int rank) { return job.told_by(rank); };
@@ -146,15 +142,13 @@ Error open_engine(Process& p, const Config& config) {
   const std::optional<StressMode> mode = stress_mode(config.text("contract.stress"));
   if (!mode)
     return failure(MPI_ERR_ARG, "the setting contract.stress (from: {}) takes {}, not '{}'",
-                   config.value("contract.stress").origin, kStressModes,
-                   config.text("contract.stress"));
+                   config.value("contract.stress").origin, kStressModes, config.text("contract.stress"));
   p.stress_mode = *mode;
   transport::Transport* transport = &p.transport->direct();
   if (mode->kind != Kind::off) {
     transport = p.transport.get();  // which may get more ways to others while it runs
-    p.stress = transport::stressed(
-        *transport,
-        {.disturb = mode->kind == Kind::random, .seed = mode->seed, .process = view.rank});
+    p.stress = transport::stressed(*transport,
+                                   {.disturb = mode->kind == Kind::random, .seed = mode->seed, .process = view.rank});
     transport = p.stress.get();
   }
   p.engine = std::make_unique<engine::Engine>(*transport, view.rank, waiting_of(config, view));
@@ -186,12 +180,11 @@ Error open_process(Process& p, std::optional<engine::Ticks>& ticks, bool& report
     remove_dead_folders(folder_of_jobs());
   if (!config) return std::move(config).error();
   Result<std::shared_ptr<const coll::Selection>> selection = coll::Selection::load(
-      std::string(config->text("collectives.override")),
-      std::string(config->text("collectives.rules")));
+      std::string(config->text("collectives.override")), std::string(config->text("collectives.rules")));
   if (!selection)
-    return std::move(selection).error().within(fmt::format(
-        "the settings collectives.rules (from: {}) and collectives.override (from: {})",
-        config->value("collectives.rules").origin, config->value("collectives.override").origin));
+    return std::move(selection).error().within(
+        fmt::format("the settings collectives.rules (from: {}) and collectives.override (from: {})",
+                    config->value("collectives.rules").origin, config->value("collectives.override").origin));
   p.selection = *std::move(selection);
 
   transport::when_broken([&mine = *p.job](const std::string& sentence) { mine.abort(1, sentence); });

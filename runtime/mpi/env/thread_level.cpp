@@ -69,7 +69,9 @@ std::string intro(uint16_t function) {
   return fmt::format("{} is called by ", flight::name_of_function(function));
 }
 
-bool is_first_thread() { return syscall(SYS_gettid) == getpid(); }
+bool is_first_thread() {
+  return syscall(SYS_gettid) == getpid();
+}
 
 void judge_newcomer(uint16_t function, const void* caller) {
   if (phase.load(std::memory_order_acquire) != Phase::running || may_always(function)) return;
@@ -120,18 +122,21 @@ void look(int level, bool of_session, bool report_only) {
     callers = Callers::one_at_a_time;
   else
     callers = Callers::any;
-  if (callers != Callers::any)
-    flight::set_judge({judge_newcomer, judge_overlap}, callers == Callers::one_at_a_time);
+  if (callers != Callers::any) flight::set_judge({judge_newcomer, judge_overlap}, callers == Callers::one_at_a_time);
 }
 
 }  // namespace
 
 const char* name_of_thread_level(int level) {
   switch (level) {
-    case MPI_THREAD_SINGLE: return "MPI_THREAD_SINGLE";
-    case MPI_THREAD_FUNNELED: return "MPI_THREAD_FUNNELED";
-    case MPI_THREAD_SERIALIZED: return "MPI_THREAD_SERIALIZED";
-    default: return "MPI_THREAD_MULTIPLE";
+    case MPI_THREAD_SINGLE:
+      return "MPI_THREAD_SINGLE";
+    case MPI_THREAD_FUNNELED:
+      return "MPI_THREAD_FUNNELED";
+    case MPI_THREAD_SERIALIZED:
+      return "MPI_THREAD_SERIALIZED";
+    default:
+      return "MPI_THREAD_MULTIPLE";
   }
 }
 
@@ -147,7 +152,11 @@ void judge_asking(uint16_t function, const void* caller) {
   only_asks = false;
 }
 
-void look_at_callers_of_world(int level, bool report_only) { look(level, false, report_only); }
-void look_at_callers_of_session(int level, bool report_only) { look(level, true, report_only); }
+void look_at_callers_of_world(int level, bool report_only) {
+  look(level, false, report_only);
+}
+void look_at_callers_of_session(int level, bool report_only) {
+  look(level, true, report_only);
+}
 
 }  // namespace tutti::mpi

@@ -30,16 +30,13 @@ namespace {
 
 Error check_mode(const File& file, const How& how) {
   if (how.writes && (file.amode & MPI_MODE_RDONLY))
-    return failure(MPI_ERR_READ_ONLY, "{}: the file was opened with MPI_MODE_RDONLY (argument fh)",
-                   file.name);
+    return failure(MPI_ERR_READ_ONLY, "{}: the file was opened with MPI_MODE_RDONLY (argument fh)", file.name);
   if (!how.writes && (file.amode & MPI_MODE_WRONLY))
-    return failure(MPI_ERR_ACCESS, "{}: the file was opened with MPI_MODE_WRONLY (argument fh)",
-                   file.name);
+    return failure(MPI_ERR_ACCESS, "{}: the file was opened with MPI_MODE_WRONLY (argument fh)", file.name);
   if (file.is_sequential() && (how.where == Where::at || how.where == Where::individual))
-    return failure(
-        MPI_ERR_UNSUPPORTED_OPERATION,
-        "{}: a file of MPI_MODE_SEQUENTIAL is accessed by the shared pointer alone (argument fh)",
-        file.name);
+    return failure(MPI_ERR_UNSUPPORTED_OPERATION,
+                   "{}: a file of MPI_MODE_SEQUENTIAL is accessed by the shared pointer alone (argument fh)",
+                   file.name);
   if (how.where == Where::shared || how.where == Where::ordered) return alike_views(file);
   return {};
 }
@@ -64,17 +61,13 @@ Error prepare(File& file, const How& how, const Given& given, Job& job, int64_t&
   int64_t bytes = 0, in_memory = 0;
   if (__builtin_mul_overflow(given.count, job.each_in_file, &bytes) ||
       __builtin_mul_overflow(given.count, given.type->layout->size(), &in_memory))
-    return failure(MPI_ERR_COUNT,
-                   "{}: {} elements are more bytes than 64 bits count (argument count)", file.name,
+    return failure(MPI_ERR_COUNT, "{}: {} elements are more bytes than 64 bits count (argument count)", file.name,
                    given.count);
   if (bytes % job.view->etype_bytes != 0)
-    return failure(
-        MPI_ERR_TYPE,
-        "{}: {} bytes are no whole number of etypes, of which one has {} (argument datatype)",
-        file.name, bytes, job.view->etype_bytes);
+    return failure(MPI_ERR_TYPE, "{}: {} bytes are no whole number of etypes, of which one has {} (argument datatype)",
+                   file.name, bytes, job.view->etype_bytes);
   if (bytes > 0 && job.view->bytes.is_empty())
-    return failure(MPI_ERR_TYPE,
-                   "{}: the filetype of the view has no data: nothing can be accessed through it",
+    return failure(MPI_ERR_TYPE, "{}: the filetype of the view has no data: nothing can be accessed through it",
                    file.name);
   etypes = bytes / job.view->etype_bytes;
   return {};
@@ -82,16 +75,13 @@ Error prepare(File& file, const How& how, const Given& given, Job& job, int64_t&
 
 Error check_place(const File& file, const FileView& in, int64_t etype, int64_t bytes) {
   using Wide = __int128;
-  if (etype < 0)
-    return failure(MPI_ERR_ARG, "{}: {} is negative (argument offset)", file.name, etype);
+  if (etype < 0) return failure(MPI_ERR_ARG, "{}: {} is negative (argument offset)", file.name, etype);
   const io::View& view = in.bytes;
   const Wide end = static_cast<Wide>(etype) * in.etype_bytes + bytes;
   constexpr Wide most = std::numeric_limits<int64_t>::max();
   const Wide tiles = view.is_empty() ? 0 : end / view.tile->size() + 1;
-  if (end > most ||
-      view.displacement + tiles * view.tile->extent() + view.tile->true_extent() > most)
-    return failure(MPI_ERR_ARG,
-                   "{}: the access at etype {} ends behind what 64 bits count (argument offset)",
+  if (end > most || view.displacement + tiles * view.tile->extent() + view.tile->true_extent() > most)
+    return failure(MPI_ERR_ARG, "{}: the access at etype {} ends behind what 64 bits count (argument offset)",
                    file.name, etype);
   return {};
 }
@@ -129,8 +119,7 @@ Error place_in_order(File& file, const How& how, int64_t etypes, Job& job, Error
   if (Error e = exchange(file.comm(), how.function, Said{etypes, mine.mpi_class()}, all)) return e;
   const auto failed = std::ranges::find_if(all, [](const Said& s) { return s.failed != 0; });
   if (failed != all.end())
-    return tell_failure(file.comm(), how.function, static_cast<int>(failed - all.begin()),
-                        std::move(mine));
+    return tell_failure(file.comm(), how.function, static_cast<int>(failed - all.begin()), std::move(mine));
   int64_t before = 0, total = 0, first = 0;
   for (int r = 0; r < file.size(); ++r) {
     if (r == file.rank()) before = total;
@@ -181,8 +170,7 @@ io::Outcome perform(const Job& job) {
   std::vector<std::byte> bytes(static_cast<size_t>(job.bytes()));
   access.memory = {bytes.data(), job.bytes(), &Layout::bytes()};
   if (job.writes)
-    if (Error e = to_file(representation, job.buffer, job.count, *job.type, bytes.data(),
-                          job.each_in_file))
+    if (Error e = to_file(representation, job.buffer, job.count, *job.type, bytes.data(), job.each_in_file))
       return {0, std::move(e)};
   io::Outcome outcome = job.writes ? job.file->io->write(access) : job.file->io->read(access);
   const int64_t elements = outcome.bytes / job.each_in_file, rest = outcome.bytes % job.each_in_file;

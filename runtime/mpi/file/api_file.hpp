@@ -22,10 +22,8 @@ Error file_set_info(File& fh, Info* info);
 Error file_get_info(File& fh, MPI_Info* info_used);
 
 // --- views and pointers (14.3, 14.4.2 to 14.4.4)
-Error file_set_view(File& fh, MPI_Offset disp, Datatype& etype, Datatype& filetype,
-                    const char* datarep, Info* info);
-Error file_get_view(File& fh, MPI_Offset* disp, MPI_Datatype* etype, MPI_Datatype* filetype,
-                    char* datarep);
+Error file_set_view(File& fh, MPI_Offset disp, Datatype& etype, Datatype& filetype, const char* datarep, Info* info);
+Error file_get_view(File& fh, MPI_Offset* disp, MPI_Datatype* etype, MPI_Datatype* filetype, char* datarep);
 Error file_seek(File& fh, MPI_Offset offset, int whence);
 Error file_get_position(File& fh, MPI_Offset* offset);
 Error file_get_byte_offset(File& fh, MPI_Offset offset, MPI_Offset* disp);
@@ -38,67 +36,54 @@ Error file_get_atomicity(File& fh, int* flag);
 Error file_sync(File& fh);
 Error file_get_type_extent(File& fh, Datatype& datatype, int64_t& extent);
 Error register_datarep(const char* datarep, MPI_Datarep_conversion_function* read,
-                       MPI_Datarep_conversion_function* write, MPI_Datarep_extent_function* extent,
-                       void* extra_state);
+                       MPI_Datarep_conversion_function* write, MPI_Datarep_extent_function* extent, void* extra_state);
 Error register_datarep_c(const char* datarep, MPI_Datarep_conversion_function_c* read,
-                         MPI_Datarep_conversion_function_c* write,
-                         MPI_Datarep_extent_function* extent, void* extra_state);
+                         MPI_Datarep_conversion_function_c* write, MPI_Datarep_extent_function* extent,
+                         void* extra_state);
 
 // --- access with explicit offsets (14.4.2), and its split forms (14.4.5)
-Error file_iread_at(File& fh, MPI_Offset offset, void* buf, int64_t count, Datatype& datatype,
-                    MPI_Request* request);
+Error file_iread_at(File& fh, MPI_Offset offset, void* buf, int64_t count, Datatype& datatype, MPI_Request* request);
 Error file_iread_at_all(File& fh, MPI_Offset offset, void* buf, int64_t count, Datatype& datatype,
                         MPI_Request* request);
-Error file_iwrite_at(File& fh, MPI_Offset offset, const void* buf, int64_t count,
-                     Datatype& datatype, MPI_Request* request);
-Error file_iwrite_at_all(File& fh, MPI_Offset offset, const void* buf, int64_t count,
-                         Datatype& datatype, MPI_Request* request);
-Error file_read_at(File& fh, MPI_Offset offset, void* buf, int64_t count, Datatype& datatype,
-                   MPI_Status* status);
-Error file_read_at_all(File& fh, MPI_Offset offset, void* buf, int64_t count, Datatype& datatype,
-                       MPI_Status* status);
-Error file_read_at_all_begin(File& fh, MPI_Offset offset, void* buf, int64_t count,
-                             Datatype& datatype);
+Error file_iwrite_at(File& fh, MPI_Offset offset, const void* buf, int64_t count, Datatype& datatype,
+                     MPI_Request* request);
+Error file_iwrite_at_all(File& fh, MPI_Offset offset, const void* buf, int64_t count, Datatype& datatype,
+                         MPI_Request* request);
+Error file_read_at(File& fh, MPI_Offset offset, void* buf, int64_t count, Datatype& datatype, MPI_Status* status);
+Error file_read_at_all(File& fh, MPI_Offset offset, void* buf, int64_t count, Datatype& datatype, MPI_Status* status);
+Error file_read_at_all_begin(File& fh, MPI_Offset offset, void* buf, int64_t count, Datatype& datatype);
 Error file_read_at_all_end(File& fh, void* buf, MPI_Status* status);
 Error file_write_at(File& fh, MPI_Offset offset, const void* buf, int64_t count, Datatype& datatype,
                     MPI_Status* status);
-Error file_write_at_all(File& fh, MPI_Offset offset, const void* buf, int64_t count,
-                        Datatype& datatype, MPI_Status* status);
-Error file_write_at_all_begin(File& fh, MPI_Offset offset, const void* buf, int64_t count,
-                              Datatype& datatype);
+Error file_write_at_all(File& fh, MPI_Offset offset, const void* buf, int64_t count, Datatype& datatype,
+                        MPI_Status* status);
+Error file_write_at_all_begin(File& fh, MPI_Offset offset, const void* buf, int64_t count, Datatype& datatype);
 Error file_write_at_all_end(File& fh, const void* buf, MPI_Status* status);
 
 // --- access with individual pointers (14.4.3), and its split forms (14.4.5)
 Error file_iread(File& fh, void* buf, int64_t count, Datatype& datatype, MPI_Request* request);
 Error file_iread_all(File& fh, void* buf, int64_t count, Datatype& datatype, MPI_Request* request);
-Error file_iwrite(File& fh, const void* buf, int64_t count, Datatype& datatype,
-                  MPI_Request* request);
-Error file_iwrite_all(File& fh, const void* buf, int64_t count, Datatype& datatype,
-                      MPI_Request* request);
+Error file_iwrite(File& fh, const void* buf, int64_t count, Datatype& datatype, MPI_Request* request);
+Error file_iwrite_all(File& fh, const void* buf, int64_t count, Datatype& datatype, MPI_Request* request);
 Error file_read(File& fh, void* buf, int64_t count, Datatype& datatype, MPI_Status* status);
 Error file_read_all(File& fh, void* buf, int64_t count, Datatype& datatype, MPI_Status* status);
 Error file_read_all_begin(File& fh, void* buf, int64_t count, Datatype& datatype);
 Error file_read_all_end(File& fh, void* buf, MPI_Status* status);
 Error file_write(File& fh, const void* buf, int64_t count, Datatype& datatype, MPI_Status* status);
-Error file_write_all(File& fh, const void* buf, int64_t count, Datatype& datatype,
-                     MPI_Status* status);
+Error file_write_all(File& fh, const void* buf, int64_t count, Datatype& datatype, MPI_Status* status);
 Error file_write_all_begin(File& fh, const void* buf, int64_t count, Datatype& datatype);
 Error file_write_all_end(File& fh, const void* buf, MPI_Status* status);
 
 // --- access with shared pointers (14.4.4), and its split forms (14.4.5)
-Error file_iread_shared(File& fh, void* buf, int64_t count, Datatype& datatype,
-                        MPI_Request* request);
-Error file_iwrite_shared(File& fh, const void* buf, int64_t count, Datatype& datatype,
-                         MPI_Request* request);
+Error file_iread_shared(File& fh, void* buf, int64_t count, Datatype& datatype, MPI_Request* request);
+Error file_iwrite_shared(File& fh, const void* buf, int64_t count, Datatype& datatype, MPI_Request* request);
 Error file_read_ordered(File& fh, void* buf, int64_t count, Datatype& datatype, MPI_Status* status);
 Error file_read_ordered_begin(File& fh, void* buf, int64_t count, Datatype& datatype);
 Error file_read_ordered_end(File& fh, void* buf, MPI_Status* status);
 Error file_read_shared(File& fh, void* buf, int64_t count, Datatype& datatype, MPI_Status* status);
-Error file_write_ordered(File& fh, const void* buf, int64_t count, Datatype& datatype,
-                         MPI_Status* status);
+Error file_write_ordered(File& fh, const void* buf, int64_t count, Datatype& datatype, MPI_Status* status);
 Error file_write_ordered_begin(File& fh, const void* buf, int64_t count, Datatype& datatype);
 Error file_write_ordered_end(File& fh, const void* buf, MPI_Status* status);
-Error file_write_shared(File& fh, const void* buf, int64_t count, Datatype& datatype,
-                        MPI_Status* status);
+Error file_write_shared(File& fh, const void* buf, int64_t count, Datatype& datatype, MPI_Status* status);
 
 }  // namespace tutti::mpi

@@ -28,8 +28,7 @@ namespace {
 class NullFile final : public HasErrhandler {
  public:
   NullFile()
-      : HasErrhandler(Tag::file, Errhandler::On::file,
-                      Ref<Errhandler>(&predefined_errhandler(MPI_ERRORS_RETURN))) {
+      : HasErrhandler(Tag::file, Errhandler::On::file, Ref<Errhandler>(&predefined_errhandler(MPI_ERRORS_RETURN))) {
     live_for_ever();
   }
   int call_user(const Errhandler& with, int code) override {
@@ -40,8 +39,8 @@ class NullFile final : public HasErrhandler {
 };
 
 constexpr int kAccessModes = MPI_MODE_RDONLY | MPI_MODE_WRONLY | MPI_MODE_RDWR;
-constexpr int kModes = kAccessModes | MPI_MODE_APPEND | MPI_MODE_CREATE | MPI_MODE_DELETE_ON_CLOSE |
-                       MPI_MODE_EXCL | MPI_MODE_SEQUENTIAL | MPI_MODE_UNIQUE_OPEN;
+constexpr int kModes = kAccessModes | MPI_MODE_APPEND | MPI_MODE_CREATE | MPI_MODE_DELETE_ON_CLOSE | MPI_MODE_EXCL |
+                       MPI_MODE_SEQUENTIAL | MPI_MODE_UNIQUE_OPEN;
 
 Error check_mode(int amode) {
   const auto wrong = [&](const char* why) {
@@ -50,8 +49,7 @@ Error check_mode(int amode) {
   if (amode & ~kModes) return wrong("the access mode has bits that mean nothing");
   const int access = amode & kAccessModes;
   if (access != MPI_MODE_RDONLY && access != MPI_MODE_WRONLY && access != MPI_MODE_RDWR)
-    return wrong(
-        "the access mode wants exactly one of MPI_MODE_RDONLY, MPI_MODE_WRONLY and MPI_MODE_RDWR");
+    return wrong("the access mode wants exactly one of MPI_MODE_RDONLY, MPI_MODE_WRONLY and MPI_MODE_RDWR");
   if (access == MPI_MODE_RDONLY && (amode & (MPI_MODE_CREATE | MPI_MODE_EXCL)))
     return wrong("MPI_MODE_CREATE and MPI_MODE_EXCL do not go with MPI_MODE_RDONLY");
   if (access == MPI_MODE_RDWR && (amode & MPI_MODE_SEQUENTIAL))
@@ -99,12 +97,12 @@ Error two_files(const Apart& apart, const char* one, const std::string& other) {
                    "{} of rank {} and {} of rank {} are two files: names may be spelt in different "
                    "ways, but must mean one file (the standard, section 14.2.1; argument filename)",
                    one, apart.a, other, apart.b);
-  return strict->found(failure(
-      MPI_ERR_NOT_SAME,
-      "{} of rank {} and {} of rank {}, on another machine, are two files: what one writes the "
-      "other does not read; use a folder that the machines share (the standard, section 14.2.1; "
-      "argument filename)",
-      one, apart.a, other, apart.b));
+  return strict->found(
+      failure(MPI_ERR_NOT_SAME,
+              "{} of rank {} and {} of rank {}, on another machine, are two files: what one writes the "
+              "other does not read; use a folder that the machines share (the standard, section 14.2.1; "
+              "argument filename)",
+              one, apart.a, other, apart.b));
 }
 
 // All ranks find the same. What is on the disks of several machines is told under --check=strict
@@ -138,8 +136,7 @@ Error open_everywhere(File& file, const std::string& path) {
     if (!mine) mine = set_shared(file, end);
     first.failed = mine.mpi_class();
     // Where they share nothing else, they shall not share this.
-    if (!mine && (file.comm().hidden.area || file.size() == 1))
-      first.pointer = file.pointer.offer(end);
+    if (!mine && (file.comm().hidden.area || file.size() == 1)) first.pointer = file.pointer.offer(end);
   }
   coll::Call call = bcast_bytes(&first, sizeof first, 0);
   call.signature = contract::word_of(Function::File_open);
@@ -152,15 +149,13 @@ Error open_everywhere(File& file, const std::string& path) {
     io::Identity what;
   };
   std::vector<Said> all;
-  const bool has =
-      file.rank() == 0 ? first.pointer.descriptor >= 0 : file.pointer.accept(first.pointer);
+  const bool has = file.rank() == 0 ? first.pointer.descriptor >= 0 : file.pointer.accept(first.pointer);
   const Said said{mine.mpi_class(), has, mine ? io::Identity{} : file.io->identity()};
   if (Error e = exchange(file.comm(), Function::File_open, said, all)) return e;
   file.pointer.use(std::ranges::all_of(all, [](const Said& s) { return s.has_pointer != 0; }));
   const auto failed = std::ranges::find_if(all, [](const Said& s) { return s.failed != 0; });
   if (failed != all.end())
-    return tell_failure(file.comm(), Function::File_open, static_cast<int>(failed - all.begin()),
-                        std::move(mine));
+    return tell_failure(file.comm(), Function::File_open, static_cast<int>(failed - all.begin()), std::move(mine));
   std::vector<io::Identity> each;
   for (const Said& s : all) each.push_back(s.what);
   return same_file(file, each);
@@ -174,15 +169,11 @@ Error same_mode(Comm& comm, int amode, Error mine) {
   if (Error e = exchange(comm, Function::File_open, Said{amode, mine.mpi_class()}, all)) return e;
   const auto failed = std::ranges::find_if(all, [](const Said& s) { return s.failed != 0; });
   if (failed != all.end())
-    return tell_failure(comm, Function::File_open, static_cast<int>(failed - all.begin()),
-                        std::move(mine));
-  const auto other =
-      std::ranges::find_if(all, [&](const Said& s) { return s.amode != all[0].amode; });
+    return tell_failure(comm, Function::File_open, static_cast<int>(failed - all.begin()), std::move(mine));
+  const auto other = std::ranges::find_if(all, [&](const Said& s) { return s.amode != all[0].amode; });
   if (other == all.end()) return {};
-  return failure(MPI_ERR_NOT_SAME,
-                 "rank 0 opens the file with the access mode {:#x}, rank {} with {:#x}",
-                 static_cast<unsigned>(all[0].amode), other - all.begin(),
-                 static_cast<unsigned>(other->amode));
+  return failure(MPI_ERR_NOT_SAME, "rank 0 opens the file with the access mode {:#x}, rank {} with {:#x}",
+                 static_cast<unsigned>(all[0].amode), other - all.begin(), static_cast<unsigned>(other->amode));
 }
 
 // Which files are open, under --check=strict: by what they are, for a name may have come to mean
@@ -195,7 +186,7 @@ class OpenFiles {
  public:
   void add(const File& file) {
     file.io->mark_open(process().job->view().rank);
-    struct stat about {};
+    struct stat about{};
     if (::stat(file.name.c_str(), &about) != 0) return;
     const std::lock_guard lock(mutex_);
     files_[&file] = {about.st_dev, about.st_ino, here()};
@@ -206,7 +197,7 @@ class OpenFiles {
   }
   // A link goes alone, and so does one of several names.
   Error refuse_to_delete(const char* path) {
-    struct stat about {};
+    struct stat about{};
     if (::lstat(path, &about) != 0 || about.st_nlink != 1) return {};
     const std::lock_guard lock(mutex_);
     for (const auto& [file, known] : files_) {
@@ -220,12 +211,11 @@ class OpenFiles {
                      path);
     }
     if (const std::optional<io::Opener> other = io::find_opener(path))
-      return failure(
-          MPI_ERR_FILE_IN_USE,
-          "{}: process {} of this machine, which is rank {} of its job, has the file "
-          "open: what its accesses do once it is deleted differs between implementations "
-          "(the standard, section 14.2.3): let it close the file first (argument filename)",
-          path, other->process, other->rank);
+      return failure(MPI_ERR_FILE_IN_USE,
+                     "{}: process {} of this machine, which is rank {} of its job, has the file "
+                     "open: what its accesses do once it is deleted differs between implementations "
+                     "(the standard, section 14.2.3): let it close the file first (argument filename)",
+                     path, other->process, other->rank);
     return {};
   }
 
@@ -257,8 +247,7 @@ Result<Ref<Window>> open_pointer(Comm& comm) {
   if (!made) return made;
   Window& window = **made;
   void* memory = nullptr;
-  if (posix_memalign(&memory, 64, 64) != 0)
-    return failure(MPI_ERR_NO_MEM, "there is no memory for a file");
+  if (posix_memalign(&memory, 64, 64) != 0) return failure(MPI_ERR_NO_MEM, "there is no memory for a file");
   std::memset(memory, 0, 64);
   window.allocated.reset(memory);
   window.base = memory;
@@ -308,8 +297,7 @@ std::shared_ptr<const FileView> byte_view(int64_t displacement) {
 }
 
 Error file_open(Comm& comm, const char* filename, int amode, Info* info, MPI_File* fh) {
-  if (comm.is_inter())
-    return failure(MPI_ERR_COMM, "a file wants an intracommunicator (argument comm)");
+  if (comm.is_inter()) return failure(MPI_ERR_COMM, "a file wants an intracommunicator (argument comm)");
   Result<Ref<Window>> window = open_pointer(comm);
   if (!window) return std::move(window).error();
   auto file = Ref<File>::adopt(new File(*window, filename, amode, null_file().errhandler));
@@ -336,18 +324,16 @@ Error file_close(MPI_File* fh) {
   File& file = *resolve<File>(*fh);
   Error mine;
   if (const int open = file.accesses)
-    mine = failure(MPI_ERR_PENDING,
-                   "{}: {} of its accesses {} not complete: wait for them first (argument fh)",
+    mine = failure(MPI_ERR_PENDING, "{}: {} of its accesses {} not complete: wait for them first (argument fh)",
                    file.name, open, open == 1 ? "is" : "are");
   else if (const int left = strict ? file.untold.load() : 0; left > 0) [[unlikely]]
-    mine = strict->found(failure(
-        MPI_ERR_PENDING,
-        "{}: {} of its requests {} never completed by this rank: wait for them or test them before "
-        "the file is closed (the standard, section 14.2.2; argument fh)",
-        file.name, left, left == 1 ? "was" : "were"));
+    mine = strict->found(
+        failure(MPI_ERR_PENDING,
+                "{}: {} of its requests {} never completed by this rank: wait for them or test them before "
+                "the file is closed (the standard, section 14.2.2; argument fh)",
+                file.name, left, left == 1 ? "was" : "were"));
   if (file.split.request)
-    mine = failure(MPI_ERR_PENDING,
-                   "{}: a split collective has begun and has not ended (argument fh)", file.name);
+    mine = failure(MPI_ERR_PENDING, "{}: a split collective has begun and has not ended (argument fh)", file.name);
   await_earlier(file);
   if (Error e = agree(file.comm(), Function::File_close, std::move(mine))) return e;
   if (strict) [[unlikely]]
@@ -376,10 +362,8 @@ Error file_delete(const char* filename, Info*) {
 
 Error no_split(const File& file) {
   if (!file.split.request) return {};
-  return failure(
-      MPI_ERR_OTHER,
-      "{}: a split collective has begun: end it before another collective call (argument fh)",
-      file.name);
+  return failure(MPI_ERR_OTHER, "{}: a split collective has begun: end it before another collective call (argument fh)",
+                 file.name);
 }
 
 Error tell_failure(Comm& comm, Function function, int first, Error mine) {
@@ -405,8 +389,7 @@ namespace {
 Error change_shared(File& file, int64_t value, MPI_Op op, int64_t& before) {
   Window& window = *file.window;
   before = 0;
-  if (Error e = fetch_and_op(&value, &before, *resolve<Datatype>(MPI_INT64_T), 0, 0,
-                             *resolve<Op>(op), window))
+  if (Error e = fetch_and_op(&value, &before, *resolve<Datatype>(MPI_INT64_T), 0, 0, *resolve<Op>(op), window))
     return e;
   return win_flush(0, window);
 }

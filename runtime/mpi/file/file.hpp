@@ -92,8 +92,7 @@ class File final : public HasErrhandler {
   std::vector<io::Stage> stages;  // memory of collective accesses that are over
   const std::shared_ptr<io::Queue> steps = io::make_queue();
   std::atomic<int> accesses{0};  // that have a request, and are not complete
-  std::atomic<int> untold{
-      0};  // whose request the program has, and was not told that it is complete
+  std::atomic<int> untold{0};    // whose request the program has, and was not told that it is complete
 
   // All ranks' views, once a collective access has asked for them after MPI_File_set_view.
   std::shared_ptr<const std::vector<io::View>> views;

@@ -25,9 +25,8 @@ bool buffering(const std::string& text, Hints::Collective& value) {
   return false;
 }
 
-constexpr std::string_view kOnlyTold[] = {"access_style", "chunked",       "chunked_item",
-                                          "chunked_size", "cb_block_size", "io_node_list",
-                                          "nb_proc",      "num_io_nodes"};
+constexpr std::string_view kOnlyTold[] = {"access_style",  "chunked",      "chunked_item", "chunked_size",
+                                          "cb_block_size", "io_node_list", "nb_proc",      "num_io_nodes"};
 
 }  // namespace
 

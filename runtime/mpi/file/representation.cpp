@@ -44,8 +44,7 @@ Result<int64_t> bytes_in_file(const Datatype& basic, const Representation& repre
   MPI_Aint extent = 0;
   const InCallback in_callback;
   if (representation.extent(basic.handle, &extent, representation.extra_state) != MPI_SUCCESS)
-    return failure(MPI_ERR_CONVERSION,
-                   "the extent function of the data representation {} has failed for {}",
+    return failure(MPI_ERR_CONVERSION, "the extent function of the data representation {} has failed for {}",
                    representation.name, description(basic));
   return static_cast<int64_t>(extent);
 }
@@ -53,8 +52,7 @@ Result<int64_t> bytes_in_file(const Datatype& basic, const Representation& repre
 Result<Ref<Datatype>> basic_in_file(Datatype& basic, const Representation& representation) {
   Result<int64_t> bytes = bytes_in_file(basic, representation);
   if (!bytes) return std::move(bytes).error();
-  if (*bytes == basic.layout->size() && *bytes == basic.layout->extent())
-    return Ref<Datatype>(&basic);
+  if (*bytes == basic.layout->size() && *bytes == basic.layout->extent()) return Ref<Datatype>(&basic);
   MPI_Datatype made;
   if (Error e = type_contiguous(*bytes, *resolve<Datatype>(MPI_BYTE), &made)) return e;
   return adopt(made);
@@ -108,16 +106,15 @@ Error struct_of(Contents& c, const std::vector<Ref<Datatype>>& parts, MPI_Dataty
 Error array_of(Contents& c, int combiner, Datatype& part, MPI_Datatype* made) {
   if (combiner == MPI_COMBINER_SUBARRAY) {
     const int64_t dims = c.integer();
-    const std::vector<int64_t> sizes = c.all_counts(dims), subsizes = c.all_counts(dims),
-                               starts = c.all_counts(dims);
-    return type_create_subarray_c(dims, ints(sizes), ints(subsizes), ints(starts),
-                                  static_cast<int>(c.integer()), part, made);
+    const std::vector<int64_t> sizes = c.all_counts(dims), subsizes = c.all_counts(dims), starts = c.all_counts(dims);
+    return type_create_subarray_c(dims, ints(sizes), ints(subsizes), ints(starts), static_cast<int>(c.integer()), part,
+                                  made);
   }
   const int64_t size = c.integer(), rank = c.integer(), dims = c.integer();
   const std::vector<int64_t> sizes = c.all_counts(dims), distributions = c.all_integers(dims),
                              arguments = c.all_integers(dims), processes = c.all_integers(dims);
-  return type_create_darray_c(size, rank, dims, ints(sizes), ints(distributions), ints(arguments),
-                              ints(processes), static_cast<int>(c.integer()), part, made);
+  return type_create_darray_c(size, rank, dims, ints(sizes), ints(distributions), ints(arguments), ints(processes),
+                              static_cast<int>(c.integer()), part, made);
 }
 
 // The type once more, of `parts` instead of its own.
@@ -166,16 +163,15 @@ Error rebuild(const Datatype& type, const std::vector<Ref<Datatype>>& parts, MPI
   }
 }
 
-int call_conversion(Representation::Conversion large, Representation::SmallConversion small,
-                    void* memory, Datatype& type, int64_t count, void* bytes, void* extra_state) {
+int call_conversion(Representation::Conversion large, Representation::SmallConversion small, void* memory,
+                    Datatype& type, int64_t count, void* bytes, void* extra_state) {
   const InCallback in_callback;
   if (large) return large(memory, type.handle, count, bytes, 0, extra_state);
   return small(memory, type.handle, static_cast<int>(count), bytes, 0, extra_state);
 }
 
 Error failed_conversion(const Representation& representation, int code) {
-  return failure(MPI_ERR_CONVERSION,
-                 "the conversion function of the data representation {} has returned {}",
+  return failure(MPI_ERR_CONVERSION, "the conversion function of the data representation {} has returned {}",
                  representation.name, code);
 }
 
@@ -194,8 +190,7 @@ RepresentationRef find_representation(std::string_view name) {
 Error add_representation(Representation made) {
   const std::lock_guard lock(known().mutex);
   if (known().by_name.contains(made.name))
-    return failure(MPI_ERR_DUP_DATAREP,
-                   "there is a data representation {} already (argument datarep)", made.name);
+    return failure(MPI_ERR_DUP_DATAREP, "there is a data representation {} already (argument datarep)", made.name);
   made.kind = Representation::Kind::registered;
   known().add(std::move(made));
   return {};
@@ -218,8 +213,8 @@ Result<Ref<Datatype>> type_in_file(Datatype& type, const Representation& represe
   return adopt(made);
 }
 
-Error to_file(const Representation& representation, const void* memory, int64_t count,
-              Datatype& type, void* bytes, int64_t in_file) {
+Error to_file(const Representation& representation, const void* memory, int64_t count, Datatype& type, void* bytes,
+              int64_t in_file) {
   if (count == 0 || in_file == 0) return {};
   int64_t position = 0;
   if (representation.kind == Representation::Kind::external32)
@@ -228,14 +223,13 @@ Error to_file(const Representation& representation, const void* memory, int64_t 
     type.layout->pack(memory, count, 0, bytes, count * in_file);
     return {};
   }
-  const int code =
-      call_conversion(representation.write, representation.write_small, const_cast<void*>(memory),
-                      type, count, bytes, representation.extra_state);
+  const int code = call_conversion(representation.write, representation.write_small, const_cast<void*>(memory), type,
+                                   count, bytes, representation.extra_state);
   return code == MPI_SUCCESS ? Error() : failed_conversion(representation, code);
 }
 
-Error from_file(const Representation& representation, const void* bytes, int64_t in_file,
-                void* memory, int64_t count, Datatype& type) {
+Error from_file(const Representation& representation, const void* bytes, int64_t in_file, void* memory, int64_t count,
+                Datatype& type) {
   if (count == 0 || in_file == 0) return {};
   int64_t position = 0;
   if (representation.kind == Representation::Kind::external32)
@@ -244,8 +238,8 @@ Error from_file(const Representation& representation, const void* bytes, int64_t
     type.layout->unpack(memory, count, 0, bytes, count * in_file);
     return {};
   }
-  const int code = call_conversion(representation.read, representation.read_small, memory, type,
-                                   count, const_cast<void*>(bytes), representation.extra_state);
+  const int code = call_conversion(representation.read, representation.read_small, memory, type, count,
+                                   const_cast<void*>(bytes), representation.extra_state);
   return code == MPI_SUCCESS ? Error() : failed_conversion(representation, code);
 }
 

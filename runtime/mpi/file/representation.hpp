@@ -39,10 +39,10 @@ Result<Ref<Datatype>> type_in_file(Datatype& type, const Representation& represe
 
 // `count` elements of `type` at `memory` to and from the dense bytes of the file; `in_file` is what
 // one takes.
-Error to_file(const Representation& representation, const void* memory, int64_t count,
-              Datatype& type, void* bytes, int64_t in_file);
-Error from_file(const Representation& representation, const void* bytes, int64_t in_file,
-                void* memory, int64_t count, Datatype& type);
+Error to_file(const Representation& representation, const void* memory, int64_t count, Datatype& type, void* bytes,
+              int64_t in_file);
+Error from_file(const Representation& representation, const void* bytes, int64_t in_file, void* memory, int64_t count,
+                Datatype& type);
 // Behind `elements` of them: the beginning of one more, as far as the file has it. Converts the basic elements that are
 // whole, and adds their bytes in memory to `bytes`.
 Error rest_from_file(const Representation& representation, std::span<const std::byte> rest, int64_t in_file,

@@ -39,8 +39,7 @@ bool SharedPointer::accept(const Offer& offer) {
   const std::string path = fmt::format("/proc/{}/fd/{}", offer.process, offer.descriptor);
   // Judged before it is opened: what has these numbers here may be a pipe, or a device.
   struct stat about;
-  if (::stat(path.c_str(), &about) != 0 || !S_ISREG(about.st_mode) || about.st_size != kBytes)
-    return false;
+  if (::stat(path.c_str(), &about) != 0 || !S_ISREG(about.st_mode) || about.st_size != kBytes) return false;
   const int fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return false;
   void* memory = MAP_FAILED;

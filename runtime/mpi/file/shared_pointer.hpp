@@ -18,7 +18,7 @@ class SharedPointer {
   // How another process of the node finds the page.
   struct Offer {
     int32_t process = -1, descriptor = -1;  // of the operating system; -1: there is no page
-    uint64_t mark = 0;  // that stands in it: another process may have these numbers
+    uint64_t mark = 0;                      // that stands in it: another process may have these numbers
   };
   Offer offer(int64_t value);       // at rank 0
   bool accept(const Offer& offer);  // at the others; false: it cannot be reached
@@ -26,12 +26,8 @@ class SharedPointer {
   void use(bool all_have_it);
 
   explicit operator bool() const { return page_ != nullptr && used_; }
-  int64_t add(int64_t etypes) {
-    return __atomic_fetch_add(&page_->value, etypes, __ATOMIC_SEQ_CST);
-  }
-  int64_t set(int64_t etypes) {
-    return __atomic_exchange_n(&page_->value, etypes, __ATOMIC_SEQ_CST);
-  }
+  int64_t add(int64_t etypes) { return __atomic_fetch_add(&page_->value, etypes, __ATOMIC_SEQ_CST); }
+  int64_t set(int64_t etypes) { return __atomic_exchange_n(&page_->value, etypes, __ATOMIC_SEQ_CST); }
 
  private:
   struct Page {

@@ -128,12 +128,11 @@ class FileRequest final : public Request {
 
   const Job job_;
   io::Outcome outcome_;
-  std::unique_ptr<Together> together_;  // nullptr: it asks nobody
-  const Request* step_ = nullptr;       // the exchange that is under way; the engine's owner's
-  Error failed_;                        // of an exchange
-  mutable std::atomic<bool> untold_{
-      false};             // the program has a handle, and was not told of its end
-  bool unheard_ = false;  // the call that started it has failed
+  std::unique_ptr<Together> together_;       // nullptr: it asks nobody
+  const Request* step_ = nullptr;            // the exchange that is under way; the engine's owner's
+  Error failed_;                             // of an exchange
+  mutable std::atomic<bool> untold_{false};  // the program has a handle, and was not told of its end
+  bool unheard_ = false;                     // the call that started it has failed
 };
 
 void await_earlier(File& file) {
@@ -177,8 +176,7 @@ Error start_access(File& file, const How& how, const Given& given, MPI_Request* 
     if (!how.collective || file.size() == 1) return mine;
     if (!job.view) job.view = file.current_view();
     if (goes_together(file, job))
-      (new FileRequest(std::move(job)))
-          ->start_together(how.function, Error(mine.mpi_class(), mine.message()));
+      (new FileRequest(std::move(job)))->start_together(how.function, Error(mine.mpi_class(), mine.message()));
     return mine;
   }
   const bool together = how.collective && goes_together(file, job);
@@ -207,16 +205,13 @@ Error begin_split(File& file, const How& how, const Given& given) {
 
 Error end_split(File& file, Function began, const void* buffer, MPI_Status* status) {
   if (!file.split.request)
-    return failure(MPI_ERR_OTHER, "{}: no split collective has begun: call {} first (argument fh)",
-                   file.name, kFunctionNames[static_cast<size_t>(began)]);
+    return failure(MPI_ERR_OTHER, "{}: no split collective has begun: call {} first (argument fh)", file.name,
+                   kFunctionNames[static_cast<size_t>(began)]);
   if (file.split.began != began)
-    return failure(
-        MPI_ERR_OTHER,
-        "{}: the split collective was begun by {}, which another function ends (argument fh)",
-        file.name, kFunctionNames[static_cast<size_t>(file.split.began)]);
+    return failure(MPI_ERR_OTHER, "{}: the split collective was begun by {}, which another function ends (argument fh)",
+                   file.name, kFunctionNames[static_cast<size_t>(file.split.began)]);
   if (file.split.buffer != buffer)
-    return failure(MPI_ERR_BUFFER,
-                   "{}: the split collective was begun with the buffer {}, not {} (argument buf)",
+    return failure(MPI_ERR_BUFFER, "{}: the split collective was begun with the buffer {}, not {} (argument buf)",
                    file.name, file.split.buffer, buffer);
   {
     const engine::Engine::Guard own(engine_of_process());

@@ -18,8 +18,7 @@ constexpr int64_t kMostOfViews = int64_t{64} << 20;  // bytes of all ranks' view
 int64_t mean_piece(const io::View& view, int64_t position, int64_t bytes) {
   int64_t seen = 0;
   int pieces = 0;
-  view.each_run(position, bytes,
-                [&](int64_t, int64_t, int64_t n) { return seen += n, ++pieces < kSampled; });
+  view.each_run(position, bytes, [&](int64_t, int64_t, int64_t n) { return seen += n, ++pieces < kSampled; });
   return pieces ? seen / pieces : 0;
 }
 
@@ -213,8 +212,7 @@ const coll::Call* Together::take_views() {
     std::span<const std::byte> from(views_.data() + places_[r], static_cast<size_t>(counts_[r]));
     LayoutRef tile = Layout::read(from);
     if (!tile) {  // as on all ranks: they have read the same
-      outcome.error =
-          failure(MPI_ERR_INTERN, "{}: the view of rank {} cannot be read", job.file->name, r);
+      outcome.error = failure(MPI_ERR_INTERN, "{}: the view of rank {} cannot be read", job.file->name, r);
       return agree();
     }
     views->push_back({all_said_[r].displacement, std::move(tile)});

@@ -48,17 +48,7 @@ class Together {
   const Job job;
 
  private:
-  enum class Stage : uint8_t {
-    shares,
-    decide,
-    learn_views,
-    take_views,
-    windows,
-    agree,
-    judge,
-    told,
-    over
-  };
+  enum class Stage : uint8_t { shares, decide, learn_views, take_views, windows, agree, judge, told, over };
   const coll::Call* say_share();
   const coll::Call* decide();
   const coll::Call* alone();

@@ -11,12 +11,12 @@ namespace {
 constexpr int64_t kAligned = 64 << 10;
 constexpr size_t kStages = 6;                     // a file keeps so many …
 constexpr int64_t kMostKept = int64_t{16} << 20;  // … of at most so many bytes
-constexpr int64_t kDense = 4;  // a window is read whole if at least one byte of so many is wanted
+constexpr int64_t kDense = 4;                     // a window is read whole if at least one byte of so many is wanted
 
 }  // namespace
 
-TwoPhases::TwoPhases(const Job& job, const std::vector<Share>& shares,
-                     const std::vector<io::View>& views, bool overlaps)
+TwoPhases::TwoPhases(const Job& job, const std::vector<Share>& shares, const std::vector<io::View>& views,
+                     bool overlaps)
     : job_(job),
       shares_(shares),
       views_(views),
@@ -84,8 +84,8 @@ void TwoPhases::divide() {
   int wanted = first.aggregators;
   if (wanted <= 0) {
     const NodeLayout* const nodes = job_.file->comm().hidden.nodes;
-    wanted = std::max({4, ranks_ / 16, nodes ? nodes->nodes() : 1,
-                       static_cast<int>(std::min<int64_t>(first.stripes, ranks_))});
+    wanted = std::max(
+        {4, ranks_ / 16, nodes ? nodes->nodes() : 1, static_cast<int>(std::min<int64_t>(first.stripes, ranks_))});
   }
   const int count = std::min(wanted, ranks_);
   part_ = (high_ - low_ + count - 1) / count;
@@ -115,12 +115,10 @@ void TwoPhases::choose_aggregators(int count) {
       for (int node = 0; node < nodes->nodes(); ++node) {
         const ProcessList members = nodes->members(node);
         const int here = many[static_cast<size_t>(node)];
-        if (turn < here)
-          aggregators_.push_back(members[static_cast<int>(int64_t{turn} * members.size() / here)]);
+        if (turn < here) aggregators_.push_back(members[static_cast<int>(int64_t{turn} * members.size() / here)]);
       }
   } else {
-    for (int a = 0; a < count; ++a)
-      aggregators_.push_back(static_cast<int>(static_cast<int64_t>(a) * ranks_ / count));
+    for (int a = 0; a < count; ++a) aggregators_.push_back(static_cast<int>(static_cast<int64_t>(a) * ranks_ / count));
   }
   const auto me = std::ranges::find(aggregators_, rank_);
   if (me != aggregators_.end()) mine_ = static_cast<int>(me - aggregators_.begin());
@@ -224,16 +222,14 @@ void TwoPhases::add(std::vector<Piece>& pieces, int64_t offset, int64_t bytes) {
 void TwoPhases::pack(DomainWindows& window) const {
   if (direct()) return;
   for (size_t a = 0; a < window.parts.size(); ++a)
-    memory_.pack(window.parts[a].begin,
-                 window.stage.data() + window.mine_at[static_cast<size_t>(aggregators_[a])],
+    memory_.pack(window.parts[a].begin, window.stage.data() + window.mine_at[static_cast<size_t>(aggregators_[a])],
                  window.parts[a].bytes());
 }
 
 void TwoPhases::unpack(const DomainWindows& window) const {
   if (direct()) return;
   for (size_t a = 0; a < window.parts.size(); ++a)
-    memory_.unpack(window.parts[a].begin,
-                   window.stage.data() + window.mine_at[static_cast<size_t>(aggregators_[a])],
+    memory_.unpack(window.parts[a].begin, window.stage.data() + window.mine_at[static_cast<size_t>(aggregators_[a])],
                    window.parts[a].bytes());
 }
 
@@ -247,8 +243,8 @@ void TwoPhases::store(DomainWindows& window) const {
   });
   join(pieces);
   for (const Piece& piece : pieces) {
-    io::Outcome one = job_.file->io->write(window.here.offset + piece.offset,
-                                           window.buffer.data() + piece.offset, piece.bytes);
+    io::Outcome one =
+        job_.file->io->write(window.here.offset + piece.offset, window.buffer.data() + piece.offset, piece.bytes);
     if (!one.error) continue;
     window.error = std::move(one.error);
     return;
@@ -262,12 +258,11 @@ void TwoPhases::load(DomainWindows& window) const {
   int64_t wanted = 0;
   each_piece(window, [&](int64_t at, int64_t, int64_t n) { add(pieces, at, n), wanted += n; });
   join(pieces);
-  const Piece all{pieces.front().offset,
-                  pieces.back().offset + pieces.back().bytes - pieces.front().offset};
+  const Piece all{pieces.front().offset, pieces.back().offset + pieces.back().bytes - pieces.front().offset};
   if (wanted * kDense >= all.bytes) pieces.assign(1, all);
   for (const Piece& piece : pieces) {
-    io::Outcome one = job_.file->io->read(window.here.offset + piece.offset,
-                                          window.buffer.data() + piece.offset, piece.bytes);
+    io::Outcome one =
+        job_.file->io->read(window.here.offset + piece.offset, window.buffer.data() + piece.offset, piece.bytes);
     if (one.error && !window.error) window.error = std::move(one.error);
   }
   each_piece(window, [&](int64_t at, int64_t to, int64_t n) {

@@ -25,8 +25,7 @@ namespace tutti::mpi {
 class TwoPhases {
  public:
   // `overlaps`: threads of the pool may move bytes of the file meanwhile.
-  TwoPhases(const Job& job, const std::vector<Share>& shares, const std::vector<io::View>& views,
-            bool overlaps);
+  TwoPhases(const Job& job, const std::vector<Share>& shares, const std::vector<io::View>& views, bool overlaps);
   ~TwoPhases();
   TwoPhases(const TwoPhases&) = delete;
 

@@ -60,8 +60,7 @@ Result<KeyRef> find_key(KeyKind kind, int number) {
   }
   if (!key) return failure(MPI_ERR_KEYVAL, "{} is no key: freed, or never created", number);
   if (key->kind != kind)
-    return failure(MPI_ERR_KEYVAL, "key {} was created for {}, not for {}", number,
-                   name_of(key->kind), name_of(kind));
+    return failure(MPI_ERR_KEYVAL, "key {} was created for {}, not for {}", number, name_of(key->kind), name_of(kind));
   return key;
 }
 
@@ -75,14 +74,12 @@ Error predefined_is_fixed(int number) {
 }
 
 // All callbacks of a form have the same shape but for the handle's type, which is an address.
-using CopyFunction = int(void* object, int key, void* extra_state, void* value, void* out,
-                         int* flag);
+using CopyFunction = int(void* object, int key, void* extra_state, void* value, void* out, int* flag);
 using DeleteFunction = int(void* object, int key, void* value, void* extra_state);
 
 Error call_delete(const Key& key, void* object, void* value) {
   if (key.destroy == nullptr) return {};  // MPI_*_NULL_DELETE_FN
-  const int code =
-      reinterpret_cast<DeleteFunction*>(key.destroy)(object, key.number, value, key.extra_state);
+  const int code = reinterpret_cast<DeleteFunction*>(key.destroy)(object, key.number, value, key.extra_state);
   if (code == MPI_SUCCESS) return {};
   return failure(code, "the delete callback of key {} returned {}", key.number, code);
 }
@@ -97,8 +94,8 @@ Error call_copy(const Key& key, void* old_object, void* value, void*& copy, bool
   if (function == kNullCopy || function == kDup) return {};
   int flag = 0;
   copy = nullptr;
-  const int code = reinterpret_cast<CopyFunction*>(key.copy)(old_object, key.number,
-                                                             key.extra_state, value, &copy, &flag);
+  const int code =
+      reinterpret_cast<CopyFunction*>(key.copy)(old_object, key.number, key.extra_state, value, &copy, &flag);
   copied = code == MPI_SUCCESS && flag != 0;
   if (code == MPI_SUCCESS) return {};
   return failure(code, "the copy callback of key {} returned {}", key.number, code);
@@ -125,8 +122,7 @@ Error free_key(KeyKind kind, int& number) {
     const std::lock_guard lock(keys().mutex);
     held.swap(keys().by_number.find(number)->second.held);
   }
-  if (!held)
-    return failure(MPI_ERR_KEYVAL, "key {} is freed already: only attributes still hold it", number);
+  if (!held) return failure(MPI_ERR_KEYVAL, "key {} is freed already: only attributes still hold it", number);
   number = MPI_KEYVAL_INVALID;
   return {};
 }
@@ -176,8 +172,7 @@ Error AttributeSet::remove(void* object, int number) {
     for (const Item& item : items_)
       if (item.key == *key) found = true, value = item.value;
   }
-  if (!found)
-    return failure(MPI_ERR_KEYVAL, "there is no attribute under key {} to delete", number);
+  if (!found) return failure(MPI_ERR_KEYVAL, "there is no attribute under key {} to delete", number);
   if (Error error = call_delete(**key, object, value)) return error;
   std::lock_guard lock(mutex_);
   std::erase_if(items_, [&](const Item& item) { return item.key == *key; });

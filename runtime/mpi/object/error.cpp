@@ -107,10 +107,8 @@ class AddedCodes {
     const std::lock_guard lock(mutex_);
     const auto at = added_.find(code);
     if (at == added_.end() || (at->second.error_class == code) != is_class)
-      return failure(MPI_ERR_ARG, "{} is no error {} that this program added", code,
-                     is_class ? "class" : "code");
-    if (!at->second.text.empty())
-      return failure(MPI_ERR_OTHER, "{} still has a string: remove that first", code);
+      return failure(MPI_ERR_ARG, "{} is no error {} that this program added", code, is_class ? "class" : "code");
+    if (!at->second.text.empty()) return failure(MPI_ERR_OTHER, "{} still has a string: remove that first", code);
     const bool in_use = is_class && std::any_of(added_.begin(), added_.end(), [&](auto& other) {
                           return other.first != code && other.second.error_class == code;
                         });
@@ -158,8 +156,7 @@ AddedCodes& added() {
 }
 
 bool is_standard(int code) {
-  return std::any_of(std::begin(kClasses), std::end(kClasses),
-                     [code](const ClassText& c) { return c.code == code; });
+  return std::any_of(std::begin(kClasses), std::end(kClasses), [code](const ClassText& c) { return c.code == code; });
 }
 bool is_tool_class(int code) {
   return code >= MPI_T_ERR_CANNOT_INIT && code <= MPI_T_ERR_PVAR_NO_ATOMIC;
@@ -172,18 +169,15 @@ Errhandler& make_predefined(Errhandler::Does does, MPI_Errhandler handle, const 
   return *made;
 }
 Errhandler& fatal() {
-  static Errhandler& it = make_predefined(Errhandler::Does::end_job, MPI_ERRORS_ARE_FATAL,
-                                                "MPI_ERRORS_ARE_FATAL");
+  static Errhandler& it = make_predefined(Errhandler::Does::end_job, MPI_ERRORS_ARE_FATAL, "MPI_ERRORS_ARE_FATAL");
   return it;
 }
 Errhandler& aborting() {
-  static Errhandler& it = make_predefined(Errhandler::Does::abort_communicator,
-                                                MPI_ERRORS_ABORT, "MPI_ERRORS_ABORT");
+  static Errhandler& it = make_predefined(Errhandler::Does::abort_communicator, MPI_ERRORS_ABORT, "MPI_ERRORS_ABORT");
   return it;
 }
 Errhandler& returning() {
-  static Errhandler& it = make_predefined(Errhandler::Does::return_code, MPI_ERRORS_RETURN,
-                                                "MPI_ERRORS_RETURN");
+  static Errhandler& it = make_predefined(Errhandler::Does::return_code, MPI_ERRORS_RETURN, "MPI_ERRORS_RETURN");
   return it;
 }
 
@@ -193,8 +187,7 @@ std::string last_words(std::string_view text, const HasErrhandler* on, const Err
   std::string words = fmt::format("{}. The job ends: the error handler is {}", text, handler.name);
   if (incident.place.caller == 0) return words;
   words = fmt::format("rank {} on {}: {}", my_process(), process().job->view().host, words);
-  for (const std::string& line : story_of(incident.place, on, incident.mentions))
-    words += "\n  " + line;
+  for (const std::string& line : story_of(incident.place, on, incident.mentions)) words += "\n  " + line;
   return words;
 }
 
@@ -213,12 +206,11 @@ std::string last_words(std::string_view text, const HasErrhandler* on, const Err
   std::_Exit(exit_code);
 }
 
-[[noreturn]] void end_job(int code, std::string_view text, const HasErrhandler* on,
-                          const Errhandler& handler, const Incident& incident) {
+[[noreturn]] void end_job(int code, std::string_view text, const HasErrhandler* on, const Errhandler& handler,
+                          const Incident& incident) {
   const int exit_code = std::clamp(code, 1, 255);
   if (&handler == &fatal()) end_all_connected(exit_code, false);
-  if (phase.load() == Phase::running)
-    process().job->abort(exit_code, last_words(text, on, handler, incident));
+  if (phase.load() == Phase::running) process().job->abort(exit_code, last_words(text, on, handler, incident));
   if (boot::Job* job = job_that_failed_to_start().get()) job->abort(exit_code, std::string(text));
   end_outside_of_mpi(exit_code, std::string(text), incident);
 }
@@ -232,7 +224,9 @@ Errhandler* HandleOf<Errhandler>::predefined(uintptr_t value) {
   return nullptr;
 }
 
-const int* last_used_code() { return added().last(); }
+const int* last_used_code() {
+  return added().last();
+}
 
 std::string class_string(int code) {
   for (const ClassText& c : kClasses)
@@ -248,10 +242,14 @@ struct KindOfObject {
 };
 KindOfObject text_of(Errhandler::On on) {
   switch (on) {
-    case Errhandler::On::communicator: return {"communicators", "Comm"};
-    case Errhandler::On::window: return {"windows", "Win"};
-    case Errhandler::On::file: return {"files", "File"};
-    case Errhandler::On::session: return {"sessions", "Session"};
+    case Errhandler::On::communicator:
+      return {"communicators", "Comm"};
+    case Errhandler::On::window:
+      return {"windows", "Win"};
+    case Errhandler::On::file:
+      return {"files", "File"};
+    case Errhandler::On::session:
+      return {"sessions", "Session"};
   }
   return {"nothing", ""};  // never
 }
@@ -273,11 +271,10 @@ Errhandler& initial_errhandler() {
 
 Error Errhandler::suits(On object) const {
   if (does != Does::call_user || on == object) return {};
-  return failure(
-      MPI_ERR_ERRHANDLER,
-      "the error handler was made for {} by MPI_{}_create_errhandler, not for {} (argument "
-      "errhandler)",
-      text_of(on).plural, text_of(on).prefix, text_of(object).plural);
+  return failure(MPI_ERR_ERRHANDLER,
+                 "the error handler was made for {} by MPI_{}_create_errhandler, not for {} (argument "
+                 "errhandler)",
+                 text_of(on).plural, text_of(on).prefix, text_of(object).plural);
 }
 
 int call_errhandler(HasErrhandler* on, int code, std::string_view text, const Incident& incident) {
@@ -285,13 +282,15 @@ int call_errhandler(HasErrhandler* on, int code, std::string_view text, const In
   if (!on) on = on_no_object.load(std::memory_order_acquire);
   const Ref<Errhandler> handler = on ? on->errhandler : Ref<Errhandler>(&initial_errhandler());
   switch (handler->does) {
-    case Errhandler::Does::return_code: return code;
+    case Errhandler::Does::return_code:
+      return code;
     case Errhandler::Does::call_user: {
       const InCallback in_callback;
       return on->call_user(*handler, code);
     }
     case Errhandler::Does::end_job:
-    case Errhandler::Does::abort_communicator: end_job(code, text, raised_on, *handler, incident);
+    case Errhandler::Does::abort_communicator:
+      end_job(code, text, raised_on, *handler, incident);
   }
   return code;
 }
@@ -301,8 +300,7 @@ namespace {
 // What stands in for an object that is not there yet: errors go to the handler that it would have.
 class NotYet final : public HasErrhandler {
  public:
-  NotYet(Errhandler& errhandler, Errhandler::On kind)
-      : HasErrhandler(Tag::freed, kind, Ref<Errhandler>(&errhandler)) {}
+  NotYet(Errhandler& errhandler, Errhandler::On kind) : HasErrhandler(Tag::freed, kind, Ref<Errhandler>(&errhandler)) {}
   int call_user(const Errhandler& with, int code) override {
     if (kind == Errhandler::On::session)
       return call_with_handle<MPI_Session_errhandler_function>(with, MPI_SESSION_NULL, code);
@@ -387,13 +385,14 @@ Error add_error_code(int errorclass, int* errorcode) {
 Error add_error_string(int errorcode, const char* string) {
   const size_t length = std::strlen(string);
   if (length >= MPI_MAX_ERROR_STRING)
-    return failure(MPI_ERR_ARG, "the string has {} characters; {} is the most", length,
-                   MPI_MAX_ERROR_STRING - 1);
+    return failure(MPI_ERR_ARG, "the string has {} characters; {} is the most", length, MPI_MAX_ERROR_STRING - 1);
   return added().describe(errorcode, string);
 }
 
+// clang-format off
 Error remove_error_class(int errorclass) { return added().remove(errorclass, true); }
 Error remove_error_code(int errorcode) { return added().remove(errorcode, false); }
 Error remove_error_string(int errorcode) { return added().undescribe(errorcode); }
+// clang-format on
 
 }  // namespace tutti::mpi

@@ -24,13 +24,11 @@ Told& told() {
 constexpr std::string_view kSizes[] = {"mpi_logical_size", "mpi_integer_size", "mpi_real_size",
                                        "mpi_double_precision_size"};
 constexpr std::string_view kSupported[] = {
-    "mpi_logical1_supported",      "mpi_logical2_supported",  "mpi_logical4_supported",
-    "mpi_logical8_supported",      "mpi_logical16_supported", "mpi_integer1_supported",
-    "mpi_integer2_supported",      "mpi_integer4_supported",  "mpi_integer8_supported",
-    "mpi_integer16_supported",     "mpi_real2_supported",     "mpi_real4_supported",
-    "mpi_real8_supported",         "mpi_real16_supported",    "mpi_complex4_supported",
-    "mpi_complex8_supported",      "mpi_complex16_supported", "mpi_complex32_supported",
-    "mpi_double_complex_supported"};
+    "mpi_logical1_supported",  "mpi_logical2_supported",  "mpi_logical4_supported",      "mpi_logical8_supported",
+    "mpi_logical16_supported", "mpi_integer1_supported",  "mpi_integer2_supported",      "mpi_integer4_supported",
+    "mpi_integer8_supported",  "mpi_integer16_supported", "mpi_real2_supported",         "mpi_real4_supported",
+    "mpi_real8_supported",     "mpi_real16_supported",    "mpi_complex4_supported",      "mpi_complex8_supported",
+    "mpi_complex16_supported", "mpi_complex32_supported", "mpi_double_complex_supported"};
 
 bool is_size(std::string_view value) {
   return value == "1" || value == "2" || value == "4" || value == "8" || value == "16";
@@ -40,19 +38,16 @@ bool is_size(std::string_view value) {
 Error check(const Info::Entry& entry) {
   const auto& [key, value] = entry;
   if (std::ranges::find(kSizes, key) != std::end(kSizes) && !is_size(value))
-    return failure(MPI_ERR_INFO_VALUE,
-                   "{} is a number of bytes (1, 2, 4, 8 or 16), not '{}' (argument info)", key,
+    return failure(MPI_ERR_INFO_VALUE, "{} is a number of bytes (1, 2, 4, 8 or 16), not '{}' (argument info)", key,
                    value);
-  if (std::ranges::find(kSupported, key) != std::end(kSupported) && value != "true" &&
-      value != "false")
+  if (std::ranges::find(kSupported, key) != std::end(kSupported) && value != "true" && value != "false")
     return failure(MPI_ERR_INFO_VALUE, "{} is true or false, not '{}' (argument info)", key, value);
   return {};
 }
 
 Error bad_logical(int size) {
   if (is_size(std::to_string(size))) return {};
-  return failure(MPI_ERR_ARG,
-                 "no LOGICAL has {} bytes, but 1, 2, 4, 8 or 16 (argument logical_size)", size);
+  return failure(MPI_ERR_ARG, "no LOGICAL has {} bytes, but 1, 2, 4, 8 or 16 (argument logical_size)", size);
 }
 
 }  // namespace
@@ -89,22 +84,19 @@ Error abi_set_fortran_info(Info* info) {
     if (Error e = check(entry)) return e;
   const std::lock_guard lock(told().mutex);
   if (told().info)
-    return failure(MPI_ERR_ABI,
-                   "what Fortran's types are has been set already: it is set once in a process");
+    return failure(MPI_ERR_ABI, "what Fortran's types are has been set already: it is set once in a process");
   told().info = std::move(entries);
   return {};
 }
 
-Error abi_get_fortran_booleans(int logical_size, void* logical_true, void* logical_false,
-                               int* is_set) {
+Error abi_get_fortran_booleans(int logical_size, void* logical_true, void* logical_false, int* is_set) {
   if (Error e = bad_logical(logical_size)) return e;
   const std::optional<FortranBooleans> known = fortran_booleans();
   *is_set = known.has_value();
   if (!known) return {};
   if (known->size != logical_size)
-    return failure(MPI_ERR_ARG,
-                   "the LOGICAL that was set has {} bytes, not {} (argument logical_size)",
-                   known->size, logical_size);
+    return failure(MPI_ERR_ARG, "the LOGICAL that was set has {} bytes, not {} (argument logical_size)", known->size,
+                   logical_size);
   std::memcpy(logical_true, known->for_true.data(), static_cast<size_t>(logical_size));
   std::memcpy(logical_false, known->for_false.data(), static_cast<size_t>(logical_size));
   return {};
@@ -114,9 +106,8 @@ Error abi_set_fortran_booleans(int logical_size, void* logical_true, void* logic
   if (Error e = bad_logical(logical_size)) return e;
   const std::lock_guard lock(told().mutex);
   if (told().booleans)
-    return failure(
-        MPI_ERR_ABI,
-        "the values of .true. and .false. have been set already: they are set once in a process");
+    return failure(MPI_ERR_ABI,
+                   "the values of .true. and .false. have been set already: they are set once in a process");
   FortranBooleans& set = told().booleans.emplace();
   set.size = logical_size;
   std::memcpy(set.for_true.data(), logical_true, static_cast<size_t>(logical_size));

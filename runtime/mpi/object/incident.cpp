@@ -29,7 +29,9 @@ CallSite here() {
   return unrecorded();
 }
 
-void set_here(CallSite place) { unrecorded() = place; }
+void set_here(CallSite place) {
+  unrecorded() = place;
+}
 
 std::vector<Mention>& mentions() {
   static thread_local std::vector<Mention> all;
@@ -49,26 +51,23 @@ std::vector<std::string> story_of(CallSite place, const HasErrhandler* on, std::
   const contract::Ledger* ledger = on ? on->ledger() : nullptr;
   if (ledger && ledger->origin().caller)
     mentions.push_back(
-        {fmt::format("the {} was made by", on->noun()),
-         {ledger->origin().function, ledger->origin().caller}});
+        {fmt::format("the {} was made by", on->noun()), {ledger->origin().function, ledger->origin().caller}});
   std::vector<CodeAddress> addresses{code_address(place.caller)};
   for (const Mention& mention : mentions)
-    addresses.push_back(mention.call.empty() ? code_address(mention.place.caller)
-                                             : mention.address);
+    addresses.push_back(mention.call.empty() ? code_address(mention.place.caller) : mention.address);
   const std::vector<std::string> places = source_places(addresses);
 
   const flight::Call* call = flight::now();
   const bool known = call && call->function == place.function && call->caller == place.caller;
   std::vector<std::string> lines;
-  lines.push_back(fmt::format("rank {}: {}{} at {}", my_process(),
-                              known ? flight::description(flight::read(*call))
-                                    : std::string(flight::name_of_function(place.function)),
-                              on_text(on), places[0]));
+  lines.push_back(fmt::format(
+      "rank {}: {}{} at {}", my_process(),
+      known ? flight::description(flight::read(*call)) : std::string(flight::name_of_function(place.function)),
+      on_text(on), places[0]));
   for (size_t i = 0; i < mentions.size(); ++i)
     lines.push_back(fmt::format("{} {} at {}", mentions[i].text,
-                                mentions[i].call.empty()
-                                    ? flight::name_of_function(mentions[i].place.function)
-                                    : std::string_view(mentions[i].call),
+                                mentions[i].call.empty() ? flight::name_of_function(mentions[i].place.function)
+                                                         : std::string_view(mentions[i].call),
                                 places[i + 1]));
   return lines;
 }

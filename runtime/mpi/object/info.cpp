@@ -50,8 +50,7 @@ std::vector<std::string> command_line() {
   std::ifstream file("/proc/self/cmdline", std::ios::binary);
   const std::string all{std::istreambuf_iterator<char>(file), {}};
   std::vector<std::string> words;
-  for (size_t at = 0; at < all.size(); at += words.back().size() + 1)
-    words.emplace_back(all.c_str() + at);
+  for (size_t at = 0; at < all.size(); at += words.back().size() + 1) words.emplace_back(all.c_str() + at);
   return words;
 }
 
@@ -79,8 +78,8 @@ Error check_key(const char* key) {
   const size_t length = strnlen(key, MPI_MAX_INFO_KEY);
   if (length == 0) return failure(MPI_ERR_INFO_KEY, "the key is empty");
   if (length >= MPI_MAX_INFO_KEY)
-    return failure(MPI_ERR_INFO_KEY, "the key is longer than {} characters: {}…",
-                   MPI_MAX_INFO_KEY - 1, std::string_view(key, 40));
+    return failure(MPI_ERR_INFO_KEY, "the key is longer than {} characters: {}…", MPI_MAX_INFO_KEY - 1,
+                   std::string_view(key, 40));
   return {};
 }
 
@@ -117,8 +116,7 @@ Error info_create(MPI_Info* info) {
 
 Error info_create_env(int argc, char** argv, MPI_Info* info) {
   std::vector<std::string> words;
-  for (int i = 0; argv != nullptr && i < argc && argv[i] != nullptr; i++)
-    words.emplace_back(argv[i]);
+  for (int i = 0; argv != nullptr && i < argc && argv[i] != nullptr; i++) words.emplace_back(argv[i]);
   auto& made = *new Info(environment(words.empty() ? command_line() : words));
   // And what MPI_Init has added to MPI_INFO_ENV (11.2.1); a program without arguments has no argv.
   for (const auto& [key, value] : info_env().entries())
@@ -134,8 +132,7 @@ Error info_dup(const Info* info, MPI_Info* newinfo) {
 
 Error info_free(MPI_Info* info) {
   Info& freed = *resolve<Info>(*info);
-  if (freed.predefined)
-    return failure(MPI_ERR_INFO, "MPI_INFO_ENV is predefined and cannot be freed");
+  if (freed.predefined) return failure(MPI_ERR_INFO, "MPI_INFO_ENV is predefined and cannot be freed");
   freed.free_handle();
   *info = MPI_INFO_NULL;
   return {};
@@ -145,8 +142,7 @@ Error info_set(Info* info, const char* key, const char* value) {
   if (Error error = check_changeable(*info)) return error;
   if (Error error = check_key(key)) return error;
   if (strnlen(value, MPI_MAX_INFO_VAL) >= MPI_MAX_INFO_VAL)
-    return failure(MPI_ERR_INFO_VALUE, "the value of {} is longer than {} characters", key,
-                   MPI_MAX_INFO_VAL - 1);
+    return failure(MPI_ERR_INFO_VALUE, "the value of {} is longer than {} characters", key, MPI_MAX_INFO_VAL - 1);
   info->set(key, value);
   return {};
 }
@@ -173,8 +169,7 @@ Error info_get(const Info* info, const char* key, int valuelen, char* value, int
 Error info_get_string(const Info* info, const char* key, int* buflen, char* value, int* flag) {
   if (Error error = check_get(key, flag)) return error;
   if (*buflen < 0) return failure(MPI_ERR_ARG, "buflen is {}", *buflen);
-  if (*buflen > 0 && value == nullptr)
-    return failure(MPI_ERR_ARG, "value is NULL, yet buflen is {}", *buflen);
+  if (*buflen > 0 && value == nullptr) return failure(MPI_ERR_ARG, "value is NULL, yet buflen is {}", *buflen);
   const auto found = info->get(key);
   if (!found) return {};
   *flag = 1;
@@ -204,8 +199,7 @@ Error info_get_nkeys(const Info* info, int* nkeys) {
 Error info_get_nthkey(const Info* info, int n, char* key) {
   const auto entries = info->entries();
   if (n < 0 || static_cast<size_t>(n) >= entries.size())
-    return failure(MPI_ERR_ARG, "there is no key {}: the info object has {}, counted from 0", n,
-                   entries.size());
+    return failure(MPI_ERR_ARG, "there is no key {}: the info object has {}, counted from 0", n, entries.size());
   const std::string& found = entries[static_cast<size_t>(n)].first;
   std::memcpy(key, found.c_str(), found.size() + 1);
   return {};

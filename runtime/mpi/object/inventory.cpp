@@ -113,11 +113,9 @@ void mention(const void* handle, const char* what) {
   if (!known) return;
   const bool operation = known->tag == Tag::request;
   if (known->made.caller)
-    mentions().push_back({fmt::format("the {} was {} by", what, operation ? "started" : "made"),
-                          known->made});
+    mentions().push_back({fmt::format("the {} was {} by", what, operation ? "started" : "made"), known->made});
   if (known->is_freed && known->freed.caller)
-    mentions().push_back({fmt::format("the {} was {} by", what, operation ? "completed" : "freed"),
-                          known->freed});
+    mentions().push_back({fmt::format("the {} was {} by", what, operation ? "completed" : "freed"), known->freed});
 }
 
 }  // namespace inventory

@@ -30,8 +30,7 @@ bool is_supported(std::string_view kind) {
   const std::vector<std::string_view> parts = split(kind, ':');
   if (parts.empty()) return false;
   if (parts[0] == "system") return parts.size() == 1;
-  return parts[0] == "mpi" &&
-         std::all_of(parts.begin() + 1, parts.end(), [](std::string_view restrictor) {
+  return parts[0] == "mpi" && std::all_of(parts.begin() + 1, parts.end(), [](std::string_view restrictor) {
            return std::ranges::find(kRestrictors, restrictor) != std::end(kRestrictors);
          });
 }

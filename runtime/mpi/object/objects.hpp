@@ -60,8 +60,7 @@ class Object {
   Tag tag() const { return tag_.load(std::memory_order_relaxed); }
   // Of whatever lies at the address of a handle, whose object may be gone.
   static Tag tag_at(uintptr_t address) {
-    return reinterpret_cast<const std::atomic<Tag>*>(address + kTagAt)
-        ->load(std::memory_order_relaxed);
+    return reinterpret_cast<const std::atomic<Tag>*>(address + kTagAt)->load(std::memory_order_relaxed);
   }
   void retain() {
     if (!immortal_) references_.fetch_add(1, std::memory_order_relaxed);
@@ -69,8 +68,7 @@ class Object {
   void release() {
     if (immortal_) return;
     // Whoever holds the only reference needs no atomic addition to give it up.
-    if (references_.load(std::memory_order_acquire) == 1 ||
-        references_.fetch_sub(1, std::memory_order_acq_rel) == 1)
+    if (references_.load(std::memory_order_acquire) == 1 || references_.fetch_sub(1, std::memory_order_acq_rel) == 1)
       destroy();
   }
   // The handle is freed: it is good for nothing any more, whoever else refers to the object. One that
@@ -99,7 +97,8 @@ class Object {
     return left == 0;
   }
   void destroy() {
-    if (keeps_what_is_gone) [[unlikely]] return destroy_and_keep();
+    if (keeps_what_is_gone) [[unlikely]]
+      return destroy_and_keep();
     delete this;
   }
 
@@ -170,12 +169,12 @@ class File;
 // Handle type of each object type, the predefined objects, and the tag to expect.
 template <class T>
 struct HandleOf;
-#define TUTTI_HANDLE(Class, MpiHandle, TagValue)     \
-  template <>                                        \
-  struct HandleOf<Class> {                           \
-    using type = MpiHandle;                          \
-    static constexpr Tag tag = Tag::TagValue;        \
-    static Class* predefined(uintptr_t value);       \
+#define TUTTI_HANDLE(Class, MpiHandle, TagValue) \
+  template <>                                    \
+  struct HandleOf<Class> {                       \
+    using type = MpiHandle;                      \
+    static constexpr Tag tag = Tag::TagValue;    \
+    static Class* predefined(uintptr_t value);   \
   };
 TUTTI_HANDLE(Comm, MPI_Comm, comm)
 TUTTI_HANDLE(Group, MPI_Group, group)
@@ -199,17 +198,14 @@ class PredefinedObjects {
       return objects_[handle - first].load(std::memory_order_acquire);
     return nullptr;
   }
-  void set(uintptr_t handle, T* object) {
-    objects_[handle - first].store(object, std::memory_order_release);
-  }
+  void set(uintptr_t handle, T* object) { objects_[handle - first].store(object, std::memory_order_release); }
 
  private:
   std::atomic<T*> objects_[count] = {};
 };
 inline constinit PredefinedObjects<Comm, 0x100, 0x10> predefined_comms;
 inline constinit PredefinedObjects<Datatype, 0x200, 0x100> predefined_types;
-[[gnu::cold]] Datatype* first_predefined_type(
-    uintptr_t handle);  // makes them all; nullptr: no such handle
+[[gnu::cold]] Datatype* first_predefined_type(uintptr_t handle);  // makes them all; nullptr: no such handle
 inline Comm* HandleOf<Comm>::predefined(uintptr_t value) {
   return predefined_comms.find(value);
 }
@@ -236,8 +232,7 @@ template <class T>
 T* resolve_also_freed(typename HandleOf<T>::type handle) {
   if (T* object = resolve<T>(handle)) return object;
   const auto value = reinterpret_cast<uintptr_t>(handle);
-  if (value < kFirstAddress || value % alignof(Object) != 0 ||
-      with_handle(Object::tag_at(value)) != HandleOf<T>::tag)
+  if (value < kFirstAddress || value % alignof(Object) != 0 || with_handle(Object::tag_at(value)) != HandleOf<T>::tag)
     return nullptr;
   return static_cast<T*>(reinterpret_cast<Object*>(value));
 }

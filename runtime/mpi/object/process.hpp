@@ -37,7 +37,7 @@ struct Process {
   std::unique_ptr<transport::Transport> stress;  // around it, under --stress
   rma::Service one_sided;                        // before the engine, which hands it what comes
   std::unique_ptr<engine::Engine> engine;
-  std::unique_ptr<contract::Checker> checker;        // nullptr when switched off
+  std::unique_ptr<contract::Checker> checker;      // nullptr when switched off
   std::unique_ptr<engine::ProgressThread> helper;  // nullptr when switched off
   std::unique_ptr<ContextPool> contexts;
   std::shared_ptr<const coll::Selection> selection;  // of every communicator's algorithms
@@ -51,10 +51,10 @@ struct Process {
   std::mutex spanning_mutex;
   std::vector<std::pair<uint64_t, const Comm*>> spanning;
   StressMode stress_mode;
-  std::vector<int> node_of;  // by process, once a communicator has asked; boot::Job::nodes()
+  std::vector<int> node_of;                           // by process, once a communicator has asked; boot::Job::nodes()
   std::atomic<int> thread_level = MPI_THREAD_SINGLE;  // the highest that the program may count on
   std::thread::id main_thread;
-  bool finalizing = false;  // in MPI_Finalize, behind what may still call MPI; the engine's owner's
+  bool finalizing = false;   // in MPI_Finalize, behind what may still call MPI; the engine's owner's
   uint64_t completions = 0;  // requests completed so far; changed by the engine's owner
 };
 
@@ -68,7 +68,9 @@ extern Process* the_process;
 inline Process& process() {
   return *the_process;
 }
-inline engine::Engine& engine_of_process() { return *process().engine; }
+inline engine::Engine& engine_of_process() {
+  return *process().engine;
+}
 
 // After a failed initialization: the job to end, if it had been joined by then.
 std::unique_ptr<boot::Job>& job_that_failed_to_start();

@@ -48,7 +48,7 @@ class Session final : public HasErrhandler {
   }
 
   const int thread_level;
-  std::vector<Info::Entry> hints;            // what MPI_Session_get_info tells
+  std::vector<Info::Entry> hints;           // what MPI_Session_get_info tells
   std::shared_ptr<SendBuffer> send_buffer;  // MPI_Session_attach_buffer; nullptr: none. The engine's owner's
   const MPI_Session handle;
 

@@ -14,7 +14,9 @@ namespace {
 
 constinit std::atomic<bool> told[4] = {};
 
-std::atomic<bool>& told_of(Tolerated kind) { return told[static_cast<size_t>(kind)]; }
+std::atomic<bool>& told_of(Tolerated kind) {
+  return told[static_cast<size_t>(kind)];
+}
 
 }  // namespace
 
@@ -27,8 +29,9 @@ Error tolerated(Tolerated kind, Error error, const HasErrhandler* on, bool tells
   const std::vector<Mention> said = std::exchange(mentions(), {});
   // The flag orders nothing but who says it.
   if (!tells || !process().checker || told_of(kind).exchange(true, std::memory_order_relaxed)) return {};
-  std::string text = error.message() + "; carried out all the same, for other MPIs do so, and told once: "
-                                       "--check=strict makes an error of it";
+  std::string text = error.message() +
+                     "; carried out all the same, for other MPIs do so, and told once: "
+                     "--check=strict makes an error of it";
   // Calls that are quickly over are not recorded.
   if (here().caller != 0)
     for (const std::string& line : story_of(here(), on, said)) text += "\n  " + line;

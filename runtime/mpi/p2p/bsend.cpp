@@ -25,18 +25,13 @@ SendBuffer& send_buffer_for(Comm& comm) {
 class SendBuffer::Flush final : public Request, public Pooled<SendBuffer::Flush> {
  public:
   Flush(SendBuffer& buffer, Comm& comm)
-      : Request(Kind::send, comm),
-        buffer_(buffer),
-        end_(buffer.sent_),
-        left_(buffer.messages_.size()) {}
+      : Request(Kind::send, comm), buffer_(buffer), end_(buffer.sent_), left_(buffer.messages_.size()) {}
   // True: it was the last one.
   bool has_left(uint64_t number) { return number < end_ && --left_ == 0; }
   bool is_over() const { return left_ == 0; }
   void fill(MPI_Status& status) const override { fill_empty(status); }
   Error error() const override { return {}; }
-  Error cancel() override {
-    return failure(MPI_ERR_REQUEST, "the flush of a buffer cannot be cancelled");
-  }
+  Error cancel() override { return failure(MPI_ERR_REQUEST, "the flush of a buffer cannot be cancelled"); }
 
  private:
   void add_open_needs(engine::Condition& needs) const override {
@@ -67,8 +62,7 @@ Error SendBuffer::start_flush(MPI_Request* request) {
 
 Error SendBuffer::attach(void* memory, int64_t size) {
   const engine::Engine::Guard own(engine_of_process());
-  if (attached_)
-    return failure(MPI_ERR_BUFFER, "a buffer is attached already: detach it first");
+  if (attached_) return failure(MPI_ERR_BUFFER, "a buffer is attached already: detach it first");
   if (!memory && size > 0)
     return failure(MPI_ERR_BUFFER, "the address is NULL, yet {} bytes lie there (argument buffer)", size);
   attached_ = true;
@@ -96,8 +90,7 @@ void SendBuffer::forget(Position gone) {
 void SendBuffer::drain() {
   engine_of_process().wait_until([this] { return messages_.empty(); },
                                  [this](engine::Condition& needs) {
-                                   for (const Message& message : messages_)
-                                     needs.process(message.op.peer);
+                                   for (const Message& message : messages_) needs.process(message.op.peer);
                                  });
 }
 
@@ -127,8 +120,7 @@ std::byte* SendBuffer::find_room(int64_t bytes, Position& before) {
 
 // Before one of those from `before` on, and before `end` if that is none.
 std::byte* SendBuffer::find_room(int64_t bytes, Position& before, Position end) {
-  std::byte* from =
-      before == messages_.begin() ? memory_ : std::prev(before)->data + std::prev(before)->bytes;
+  std::byte* from = before == messages_.begin() ? memory_ : std::prev(before)->data + std::prev(before)->bytes;
   for (;; ++before) {
     std::byte* const to = before == messages_.end() ? memory_ + size_ : before->data;
     if (to - from >= bytes) return from;
@@ -137,8 +129,7 @@ std::byte* SendBuffer::find_room(int64_t bytes, Position& before, Position end) 
   }
 }
 
-Error SendBuffer::send(const void* data, int64_t count, Datatype& type, int dest, int tag,
-                       Comm& comm) {
+Error SendBuffer::send(const void* data, int64_t count, Datatype& type, int dest, int tag, Comm& comm) {
   const Payload payload = type.payload(data, count);
   const int64_t bytes = payload.bytes();
   engine::Engine& engine = comm.engine();
@@ -156,8 +147,7 @@ Error SendBuffer::send(const void* data, int64_t count, Datatype& type, int dest
     if (bytes == 0) before = messages_.begin();
   }
   if (!room && !(attached_ && bytes == 0))
-    return attached_ ? failure(MPI_ERR_BUFFER,
-                               "the attached buffer of {} bytes has no room for this message of {}",
+    return attached_ ? failure(MPI_ERR_BUFFER, "the attached buffer of {} bytes has no room for this message of {}",
                                size_, bytes)
                      : failure(MPI_ERR_BUFFER,
                                "no buffer is attached for this message of {} bytes: call "
@@ -243,7 +233,9 @@ Error buffer_flush() {
   send_buffer().flush();
   return {};
 }
-Error buffer_iflush(MPI_Request* request) { return send_buffer().start_flush(request); }
+Error buffer_iflush(MPI_Request* request) {
+  return send_buffer().start_flush(request);
+}
 
 Error comm_attach_buffer(Comm& comm, void* buffer, int64_t size) {
   return attach_to(comm.send_buffer, buffer, size);
@@ -251,7 +243,9 @@ Error comm_attach_buffer(Comm& comm, void* buffer, int64_t size) {
 Error comm_detach_buffer(Comm& comm, void* buffer_addr, int64_t& size) {
   return detach_from(comm.send_buffer, "communicator", buffer_addr, size);
 }
-Error comm_flush_buffer(Comm& comm) { return flush_of(comm.send_buffer, "communicator"); }
+Error comm_flush_buffer(Comm& comm) {
+  return flush_of(comm.send_buffer, "communicator");
+}
 Error comm_iflush_buffer(Comm& comm, MPI_Request* request) {
   return start_flush_of(comm.send_buffer, "communicator", request);
 }
@@ -262,7 +256,9 @@ Error session_attach_buffer(Session& session, void* buffer, int64_t size) {
 Error session_detach_buffer(Session& session, void* buffer_addr, int64_t& size) {
   return detach_from(session.send_buffer, "session", buffer_addr, size);
 }
-Error session_flush_buffer(Session& session) { return flush_of(session.send_buffer, "session"); }
+Error session_flush_buffer(Session& session) {
+  return flush_of(session.send_buffer, "session");
+}
 Error session_iflush_buffer(Session& session, MPI_Request* request) {
   return start_flush_of(session.send_buffer, "session", request);
 }

@@ -39,10 +39,10 @@ class SendBuffer {
   bool automatic_ = false;  // MPI_BUFFER_AUTOMATIC: each message has memory of its own
   std::byte* memory_ = nullptr;
   int64_t size_ = 0;
-  std::list<Message> messages_;  // under way, by address
+  std::list<Message> messages_;        // under way, by address
   Position latest_ = messages_.end();  // the search for room goes on behind it
-  uint64_t sent_ = 0;               // messages so far
-  std::list<Flush*> flushes_;       // under way
+  uint64_t sent_ = 0;                  // messages so far
+  std::list<Flush*> flushes_;          // under way
 };
 
 struct SendBuffer::Message {

@@ -17,9 +17,8 @@
 
 namespace tutti::mpi {
 
-inline void describe(engine::SendOperation& op, const void* buf, int64_t count,
-                     const Datatype& type, int dest, int tag, const Comm& comm,
-                     engine::SendMode mode) {
+inline void describe(engine::SendOperation& op, const void* buf, int64_t count, const Datatype& type, int dest, int tag,
+                     const Comm& comm, engine::SendMode mode) {
   op.payload = type.payload(buf, count);
   op.peer = comm.process_of(dest);
   op.match = {comm.user.context, comm.rank(), tag, 0};
@@ -27,8 +26,8 @@ inline void describe(engine::SendOperation& op, const void* buf, int64_t count,
   op.mode = mode;
 }
 
-inline void describe(engine::RecvOperation& op, void* buf, int64_t count, const Datatype& type,
-                     int source, int tag, const Comm& comm) {
+inline void describe(engine::RecvOperation& op, void* buf, int64_t count, const Datatype& type, int source, int tag,
+                     const Comm& comm) {
   op.payload = type.payload(buf, count);
   op.match = {comm.user.context, source, tag, 0};
 }
@@ -57,17 +56,14 @@ Error done_at_once(Request::Kind kind, Comm& comm, bool proc_null, MPI_Request* 
 Error check_start(Request& made, std::initializer_list<BufferUse> uses);
 
 // Of a receive that is over, in a blocking call. Engine owned.
-Error receive_status(engine::RecvOperation& op, const Comm& comm, const Datatype& type,
-                     MPI_Status* status);
+Error receive_status(engine::RecvOperation& op, const Comm& comm, const Datatype& type, MPI_Status* status);
 
 // A request that is complete when it is made, and whose status says that nobody was at the other
 // end, or nothing.
 class DoneRequest final : public Request, public Pooled<DoneRequest> {
  public:
   DoneRequest(Kind kind, Comm& comm, bool proc_null) : Request(kind, comm), proc_null_(proc_null) {}
-  void fill(MPI_Status& status) const override {
-    proc_null_ ? fill_proc_null(status) : fill_status(status, {});
-  }
+  void fill(MPI_Status& status) const override { proc_null_ ? fill_proc_null(status) : fill_status(status, {}); }
   Error error() const override { return {}; }
   void add_open_needs(engine::Condition& needs) const override { needs.always(); }
   Error cancel() override { return {}; }

@@ -28,12 +28,15 @@ Error check_start(Request& made, std::initializer_list<BufferUse> uses) {
 Error receive_status(RecvOperation& op, const Comm& comm, const Datatype& type, MPI_Status* status) {
   compare_types(op.outcome, type);
   if (status) fill_status(*status, op.outcome);
-  return error_of_receive(
-      op.outcome, {comm, type, op.payload.count, op.match.source, op.match.tag}, Asked::in_receive);
+  return error_of_receive(op.outcome, {comm, type, op.payload.count, op.match.source, op.match.tag}, Asked::in_receive);
 }
 
-Message* HandleOf<Message>::predefined(uintptr_t) { return nullptr; }
-Request* HandleOf<Request>::predefined(uintptr_t) { return nullptr; }
+Message* HandleOf<Message>::predefined(uintptr_t) {
+  return nullptr;
+}
+Request* HandleOf<Request>::predefined(uintptr_t) {
+  return nullptr;
+}
 
 // ---- what they need
 

@@ -38,15 +38,14 @@ bool probe_for(int source, int tag, Comm& comm, bool blocking, MPI_Status* statu
   const Engine::Guard own(engine);
   const engine::Match match{comm.user.context, source, tag, 0};
   const engine::Unexpected* found = nullptr;
-  if (!look_for([&] { return (found = engine.probe(match)) != nullptr; }, blocking, match, comm))
-    return false;
+  if (!look_for([&] { return (found = engine.probe(match)) != nullptr; }, blocking, match, comm)) return false;
   fill_from(status, found->header);
-  if (strict) [[unlikely]] strict->looks(comm, source, tag);
+  if (strict) [[unlikely]]
+    strict->looks(comm, source, tag);
   return true;
 }
 
-bool take_message(int source, int tag, Comm& comm, bool blocking, MPI_Message* message,
-                  MPI_Status* status) {
+bool take_message(int source, int tag, Comm& comm, bool blocking, MPI_Message* message, MPI_Status* status) {
   if (source == MPI_PROC_NULL) {
     if (status) fill_proc_null(*status);
     *message = MPI_MESSAGE_NO_PROC;
@@ -56,9 +55,9 @@ bool take_message(int source, int tag, Comm& comm, bool blocking, MPI_Message* m
   const Engine::Guard own(engine);
   const engine::Match match{comm.user.context, source, tag, 0};
   std::unique_ptr<engine::Unexpected> taken;
-  if (strict) [[unlikely]] strict->looks(comm, source, tag);
-  if (!look_for([&] { return taken || (taken = engine.take(match)); }, blocking, match, comm))
-    return false;
+  if (strict) [[unlikely]]
+    strict->looks(comm, source, tag);
+  if (!look_for([&] { return taken || (taken = engine.take(match)); }, blocking, match, comm)) return false;
   fill_from(status, taken->header);
   *message = inventory::hand_out<Message>(*new Message(std::move(taken), comm));
   return true;

@@ -27,8 +27,7 @@ class RecvRequest final : public Request, public Pooled<RecvRequest> {
   Error error() const override { return error_asked(Asked::unowned); }
   Error unheard_error() const override { return error_asked(Asked::in_pass); }
   Error error_asked(Asked from) const {
-    return error_of_receive(
-        op.outcome, {*comm, *type_, op.payload.count, op.match.source, op.match.tag}, from);
+    return error_of_receive(op.outcome, {*comm, *type_, op.payload.count, op.match.source, op.match.tag}, from);
   }
   Error cancel() override {
     if (!is_complete()) engine_of_process().cancel(op);
@@ -40,8 +39,7 @@ class RecvRequest final : public Request, public Pooled<RecvRequest> {
     op.on_complete = [](Operation& o) {
       auto& made = *static_cast<RecvRequest*>(o.owner);
       const auto known = inventory::history_of(static_cast<const Object*>(&made));
-      strict->received_any(*made.comm, made.op.match.tag, made.op.outcome,
-                           known ? known->made : CallSite());
+      strict->received_any(*made.comm, made.op.match.tag, made.op.outcome, known ? known->made : CallSite());
       over(o);
     };
   }
@@ -59,8 +57,7 @@ class RecvRequest final : public Request, public Pooled<RecvRequest> {
 // A receive whose message was there.
 class ReceivedRequest final : public Request, public Pooled<ReceivedRequest> {
  public:
-  ReceivedRequest(Comm& comm, const engine::Outcome& outcome)
-      : Request(Kind::recv, comm), outcome_(outcome) {
+  ReceivedRequest(Comm& comm, const engine::Outcome& outcome) : Request(Kind::recv, comm), outcome_(outcome) {
     begin();
     finish(true);
   }
@@ -74,16 +71,15 @@ class ReceivedRequest final : public Request, public Pooled<ReceivedRequest> {
 };
 
 template <bool strictly>
-Error receive_from(void* buf, int64_t count, Datatype& type, int source, int tag, Comm& comm,
-                   MPI_Status* status) {
+Error receive_from(void* buf, int64_t count, Datatype& type, int source, int tag, Comm& comm, MPI_Status* status) {
   const Ref<Datatype> held = hold(type);
   Engine& engine = engine_of_process();
   const Engine::Guard own(engine);
   if constexpr (strictly) strict->looks(comm, source, tag);
   if (!strictly && source != MPI_ANY_SOURCE && tag != MPI_ANY_TAG) {
     engine::Outcome outcome;
-    if (engine.recv_at_once(comm.process_of(source), {comm.user.context, source, tag, 0},
-                            type.payload(buf, count), outcome, true)) {
+    if (engine.recv_at_once(comm.process_of(source), {comm.user.context, source, tag, 0}, type.payload(buf, count),
+                            outcome, true)) {
       if (status) fill_status(*status, outcome);
       compare_types(outcome, type);
       return error_of_receive(outcome, {comm, type, count, source, tag}, Asked::in_receive);
@@ -101,8 +97,7 @@ Error receive_from(void* buf, int64_t count, Datatype& type, int source, int tag
 
 }  // namespace
 
-Error recv(void* buf, int64_t count, Datatype& type, int source, int tag, Comm& comm,
-           MPI_Status* status) {
+Error recv(void* buf, int64_t count, Datatype& type, int source, int tag, Comm& comm, MPI_Status* status) {
   if (source == MPI_PROC_NULL) {
     if (status) fill_proc_null(*status);
     return {};
@@ -114,15 +109,14 @@ Error recv(void* buf, int64_t count, Datatype& type, int source, int tag, Comm& 
   return receive_from<true>(buf, count, type, source, tag, comm, status);
 }
 
-Error irecv(void* buf, int64_t count, Datatype& type, int source, int tag, Comm& comm,
-            MPI_Request* request) {
+Error irecv(void* buf, int64_t count, Datatype& type, int source, int tag, Comm& comm, MPI_Request* request) {
   if (source == MPI_PROC_NULL) return done_at_once(Request::Kind::recv, comm, true, request);
   Engine& engine = engine_of_process();
   const Engine::Guard own(engine);
   if (!strict && engine.may_be_there() && source != MPI_ANY_SOURCE && tag != MPI_ANY_TAG) {
     engine::Outcome outcome;
-    if (engine.recv_at_once(comm.process_of(source), {comm.user.context, source, tag, 0},
-                            type.payload(buf, count), outcome, false)) {
+    if (engine.recv_at_once(comm.process_of(source), {comm.user.context, source, tag, 0}, type.payload(buf, count),
+                            outcome, false)) {
       compare_types(outcome, type);
       if (outcome.mpi_class == MPI_SUCCESS) [[likely]] {
         *request = handle_of<Request>(*new ReceivedRequest(comm, outcome));
@@ -183,7 +177,8 @@ Error mrecv(void* buf, int64_t count, Datatype& type, MPI_Message* message, MPI_
     if (Error e = buffers.take({{receive.op.payload, true}})) return e;
   Engine& engine = engine_of_process();
   const Engine::Guard own(engine);
-  if (strict) [[unlikely]] strict->acts();
+  if (strict) [[unlikely]]
+    strict->acts();
   engine.receive_taken(std::move(taken->taken), receive.op);
   engine.wait_until([&] { return receive.done; });
   Error error = receive_status(receive.op, *taken->comm, type, status);
@@ -207,7 +202,8 @@ Error imrecv(void* buf, int64_t count, Datatype& type, MPI_Message* message, MPI
   Engine& engine = engine_of_process();
   const Engine::Guard own(engine);
   made->begin();
-  if (strict) [[unlikely]] strict->acts();
+  if (strict) [[unlikely]]
+    strict->acts();
   engine.receive_taken(std::move(taken->taken), made->op);
   return {};
 }

@@ -65,14 +65,13 @@ Request& sent_request() {
 // Short ones, which nothing has to be done for but once in so many.
 constexpr int kSendsPerPass = 1024;
 
-Error start_send(SendMode mode, const void* buf, int64_t count, const Datatype& type, int dest,
-                 int tag, const Comm& comm, uint64_t signature = 0) {
+Error start_send(SendMode mode, const void* buf, int64_t count, const Datatype& type, int dest, int tag,
+                 const Comm& comm, uint64_t signature = 0) {
   const Ref<Datatype> held = hold(type);
   Engine& engine = engine_of_process();
   const Engine::Guard own(engine);
-  if (mode == SendMode::standard &&
-      engine.send_at_once(comm.process_of(dest), {comm.user.context, comm.rank(), tag, 0},
-                          type.payload(buf, count), type.pattern, signature)) {
+  if (mode == SendMode::standard && engine.send_at_once(comm.process_of(dest), {comm.user.context, comm.rank(), tag, 0},
+                                                        type.payload(buf, count), type.pattern, signature)) {
     engine.over_at_once(kSendsPerPass);
     return {};
   }
@@ -94,8 +93,8 @@ void note_send(const Comm& comm, int dest, int tag) {
 }
 
 // `signature`: of a ready send, for the receiver's --check=strict.
-Error send_in_mode(SendMode mode, const void* buf, int64_t count, const Datatype& type, int dest,
-                   int tag, const Comm& comm, uint64_t signature = 0) {
+Error send_in_mode(SendMode mode, const void* buf, int64_t count, const Datatype& type, int dest, int tag,
+                   const Comm& comm, uint64_t signature = 0) {
   if (dest == MPI_PROC_NULL) return {};
   if (!strict) [[likely]]
     return start_send(mode, buf, count, type, dest, tag, comm);
@@ -105,15 +104,15 @@ Error send_in_mode(SendMode mode, const void* buf, int64_t count, const Datatype
   return start_send(mode, buf, count, type, dest, tag, comm, signature);
 }
 
-[[gnu::always_inline]] inline Error isend_in_mode(SendMode mode, const void* buf, int64_t count,
-                                                  Datatype& type, int dest, int tag, Comm& comm,
-                                                  MPI_Request* request, uint64_t signature = 0) {
+[[gnu::always_inline]] inline Error isend_in_mode(SendMode mode, const void* buf, int64_t count, Datatype& type,
+                                                  int dest, int tag, Comm& comm, MPI_Request* request,
+                                                  uint64_t signature = 0) {
   if (dest == MPI_PROC_NULL) return done_at_once(Request::Kind::send, comm, true, request);
   Engine& engine = engine_of_process();
   const Engine::Guard own(engine);
   if (mode == SendMode::standard && !strict &&
-      engine.send_at_once(comm.process_of(dest), {comm.user.context, comm.rank(), tag, 0},
-                          type.payload(buf, count), type.pattern)) {
+      engine.send_at_once(comm.process_of(dest), {comm.user.context, comm.rank(), tag, 0}, type.payload(buf, count),
+                          type.pattern)) {
     *request = handle_of<Request>(sent_request());
     return {};
   }
@@ -153,20 +152,16 @@ Error bsend(const void* buf, int64_t count, Datatype& type, int dest, int tag, C
   return send_buffer_for(comm).send(buf, count, type, dest, tag, comm);
 }
 
-Error isend(const void* buf, int64_t count, Datatype& type, int dest, int tag, Comm& comm,
-            MPI_Request* request) {
+Error isend(const void* buf, int64_t count, Datatype& type, int dest, int tag, Comm& comm, MPI_Request* request) {
   return isend_in_mode(SendMode::standard, buf, count, type, dest, tag, comm, request);
 }
-Error issend(const void* buf, int64_t count, Datatype& type, int dest, int tag, Comm& comm,
-             MPI_Request* request) {
+Error issend(const void* buf, int64_t count, Datatype& type, int dest, int tag, Comm& comm, MPI_Request* request) {
   return isend_in_mode(SendMode::synchronous, buf, count, type, dest, tag, comm, request);
 }
-Error irsend(const void* buf, int64_t count, Datatype& type, int dest, int tag, Comm& comm,
-             MPI_Request* request) {
+Error irsend(const void* buf, int64_t count, Datatype& type, int dest, int tag, Comm& comm, MPI_Request* request) {
   return isend_in_mode(SendMode::standard, buf, count, type, dest, tag, comm, request, Strict::kReady);
 }
-Error ibsend(const void* buf, int64_t count, Datatype& type, int dest, int tag, Comm& comm,
-             MPI_Request* request) {
+Error ibsend(const void* buf, int64_t count, Datatype& type, int dest, int tag, Comm& comm, MPI_Request* request) {
   if (Error e = bsend(buf, count, type, dest, tag, comm)) return e;
   return done_at_once(Request::Kind::send, comm, dest == MPI_PROC_NULL, request);
 }

@@ -50,10 +50,9 @@ class PairRequest final : public Request, public Pooled<PairRequest> {
   Error unheard_error() const override { return error_of_both(Asked::in_pass); }
   Error error_of_both(Asked from) const {
     if (receives_)
-      if (Error e = error_of_receive(receive.outcome,
-                                     {*comm, *received_, receive.payload.count,
-                                      receive.match.source, receive.match.tag},
-                                     from))
+      if (Error e = error_of_receive(
+              receive.outcome, {*comm, *received_, receive.payload.count, receive.match.source, receive.match.tag},
+              from))
         return e;
     return error_of(send.outcome);
   }
@@ -63,9 +62,7 @@ class PairRequest final : public Request, public Pooled<PairRequest> {
     if (receives_ && receiving_) mpi::add_needs(needs, receive, *comm);
     needs.end();
   }
-  Error cancel() override {
-    return failure(MPI_ERR_REQUEST, "a combined send and receive cannot be cancelled");
-  }
+  Error cancel() override { return failure(MPI_ERR_REQUEST, "a combined send and receive cannot be cancelled"); }
 
   SendOperation send;
   RecvOperation receive;
@@ -84,9 +81,7 @@ class PairRequest final : public Request, public Pooled<PairRequest> {
 Result<std::unique_ptr<std::byte[]>> packed_copy(const void* buf, int64_t count, const Datatype& type) {
   const Payload payload = type.payload(buf, count);
   std::unique_ptr<std::byte[]> copy(new (std::nothrow) std::byte[static_cast<size_t>(payload.bytes())]);
-  if (!copy)
-    return failure(MPI_ERR_NO_MEM, "there is no memory for a copy of the {} bytes to send",
-                   payload.bytes());
+  if (!copy) return failure(MPI_ERR_NO_MEM, "there is no memory for a copy of the {} bytes to send", payload.bytes());
   payload.pack(0, copy.get(), payload.bytes());
   return copy;
 }
@@ -108,16 +103,14 @@ Error start_pair(PairRequest& made, int dest, int sendtag, int source, int recvt
 
 }  // namespace
 
-Error sendrecv(const void* sendbuf, int64_t sendcount, Datatype& sendtype, int dest, int sendtag,
-               void* recvbuf, int64_t recvcount, Datatype& recvtype, int source, int recvtag,
-               Comm& comm, MPI_Status* status) {
+Error sendrecv(const void* sendbuf, int64_t sendcount, Datatype& sendtype, int dest, int sendtag, void* recvbuf,
+               int64_t recvcount, Datatype& recvtype, int source, int recvtag, Comm& comm, MPI_Status* status) {
   const Ref<Datatype> held[] = {hold(sendtype), hold(recvtype)};
   Blocking<SendOperation> send;
   Blocking<RecvOperation> receive;
   send.done = dest == MPI_PROC_NULL;
   receive.done = source == MPI_PROC_NULL;
-  if (!send.done)
-    describe(send.op, sendbuf, sendcount, sendtype, dest, sendtag, comm, SendMode::standard);
+  if (!send.done) describe(send.op, sendbuf, sendcount, sendtype, dest, sendtag, comm, SendMode::standard);
   if (!receive.done) describe(receive.op, recvbuf, recvcount, recvtype, source, recvtag, comm);
   TakenBuffers taken;
   if (strict) [[unlikely]]
@@ -143,35 +136,31 @@ Error sendrecv(const void* sendbuf, int64_t sendcount, Datatype& sendtype, int d
   return error_of(send.op.outcome);
 }
 
-Error sendrecv_replace(void* buf, int64_t count, Datatype& type, int dest, int sendtag, int source,
-                       int recvtag, Comm& comm, MPI_Status* status) {
+Error sendrecv_replace(void* buf, int64_t count, Datatype& type, int dest, int sendtag, int source, int recvtag,
+                       Comm& comm, MPI_Status* status) {
   MPI_Request request;
-  if (Error e = isendrecv_replace(buf, count, type, dest, sendtag, source, recvtag, comm, &request))
-    return e;
+  if (Error e = isendrecv_replace(buf, count, type, dest, sendtag, source, recvtag, comm, &request)) return e;
   const Ref<Request> pair = Ref<Request>::adopt(resolve<Request>(request));
   {
     Engine& engine = engine_of_process();
     const Engine::Guard own(engine);
-    engine.wait_until([&] { return pair->is_complete(); },
-                      [&](engine::Condition& needs) { pair->add_needs(needs); });
+    engine.wait_until([&] { return pair->is_complete(); }, [&](engine::Condition& needs) { pair->add_needs(needs); });
   }
   if (status) pair->fill(*status);
   return pair->error();
 }
 
-Error isendrecv(const void* sendbuf, int64_t sendcount, Datatype& sendtype, int dest, int sendtag,
-                void* recvbuf, int64_t recvcount, Datatype& recvtype, int source, int recvtag,
-                Comm& comm, MPI_Request* request) {
+Error isendrecv(const void* sendbuf, int64_t sendcount, Datatype& sendtype, int dest, int sendtag, void* recvbuf,
+                int64_t recvcount, Datatype& recvtype, int source, int recvtag, Comm& comm, MPI_Request* request) {
   auto* made = new PairRequest(comm, sendtype, recvtype);
   const bool sends = dest != MPI_PROC_NULL, receives = source != MPI_PROC_NULL;
-  if (sends)
-    describe(made->send, sendbuf, sendcount, sendtype, dest, sendtag, comm, SendMode::standard);
+  if (sends) describe(made->send, sendbuf, sendcount, sendtype, dest, sendtag, comm, SendMode::standard);
   if (receives) describe(made->receive, recvbuf, recvcount, recvtype, source, recvtag, comm);
   return start_pair(*made, dest, sendtag, source, recvtag, comm, request);
 }
 
-Error isendrecv_replace(void* buf, int64_t count, Datatype& type, int dest, int sendtag, int source,
-                        int recvtag, Comm& comm, MPI_Request* request) {
+Error isendrecv_replace(void* buf, int64_t count, Datatype& type, int dest, int sendtag, int source, int recvtag,
+                        Comm& comm, MPI_Request* request) {
   const bool sends = dest != MPI_PROC_NULL, receives = source != MPI_PROC_NULL;
   auto copy = packed_copy(buf, sends ? count : 0, type);
   if (!copy) return std::move(copy).error();

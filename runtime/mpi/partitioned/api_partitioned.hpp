@@ -10,10 +10,10 @@
 
 namespace tutti::mpi {
 
-Error psend_init(const void* buf, int partitions, int64_t count, Datatype& type, int dest, int tag,
-                 Comm& comm, Info* info, MPI_Request* request);
-Error precv_init(void* buf, int partitions, int64_t count, Datatype& type, int source, int tag,
-                 Comm& comm, Info* info, MPI_Request* request);
+Error psend_init(const void* buf, int partitions, int64_t count, Datatype& type, int dest, int tag, Comm& comm,
+                 Info* info, MPI_Request* request);
+Error precv_init(void* buf, int partitions, int64_t count, Datatype& type, int source, int tag, Comm& comm, Info* info,
+                 MPI_Request* request);
 Error pready(int partition, MPI_Request request);
 Error pready_range(int low, int high, MPI_Request request);
 Error pready_list(int length, const int* partitions, MPI_Request request);

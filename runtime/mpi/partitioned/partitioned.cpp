@@ -30,16 +30,14 @@ class Nothing final : public Partitioned {
 
 Error make(bool sends, PartitionedArguments given, MPI_Request* request) {
   if (given.partitions <= 0)
-    return failure(MPI_ERR_ARG,
-                   "{} is no number of partitions: there is at least one (argument partitions)",
+    return failure(MPI_ERR_ARG, "{} is no number of partitions: there is at least one (argument partitions)",
                    given.partitions);
   Comm& comm = *given.comm;
   std::shared_ptr<Partitioned> made;
   if (given.peer == MPI_PROC_NULL)
     made = std::make_shared<Nothing>(std::move(given), sends);
   else
-    made = sends ? make_partitioned_send(std::move(given))
-                 : make_partitioned_receive(std::move(given));
+    made = sends ? make_partitioned_send(std::move(given)) : make_partitioned_receive(std::move(given));
   auto* persistent = new PersistentRequest(comm, [made, &engine = comm.engine()](MPI_Request* round) {
     const engine::Engine::Guard own(engine);
     *round = handle_of<Request>(made->start());
@@ -56,8 +54,7 @@ Error find(MPI_Request handle, const char* what, PersistentRequest*& found) {
   PersistentRequest* const persistent = request ? as_persistent(request) : nullptr;
   if (!persistent || !persistent->partitioned)
     return failure(MPI_ERR_REQUEST, "the request is {}: {} (argument request)",
-                   request ? "not that of a partitioned operation" : "null, or freed already",
-                   what);
+                   request ? "not that of a partitioned operation" : "null, or freed already", what);
   error_object() = Ref<HasErrhandler>(persistent->comm.get());
   found = persistent;
   return {};
@@ -65,8 +62,8 @@ Error find(MPI_Request handle, const char* what, PersistentRequest*& found) {
 
 Error check_partition(const Partitioned& operation, int partition) {
   if (partition >= 0 && partition < operation.partitions()) return {};
-  return failure(MPI_ERR_ARG, "there is no partition {}: they are 0 to {} (argument partition)",
-                 partition, operation.partitions() - 1);
+  return failure(MPI_ERR_ARG, "there is no partition {}: they are 0 to {} (argument partition)", partition,
+                 operation.partitions() - 1);
 }
 
 Error ready(PersistentRequest& request, int low, int high) {
@@ -74,11 +71,10 @@ Error ready(PersistentRequest& request, int low, int high) {
   if (Error e = check_partition(operation, low)) return e;
   if (Error e = check_partition(operation, high)) return e;
   if (!operation.round() && !(operation.is_over_at_once() && operation.has_begun()))
-    return failure(
-        MPI_ERR_REQUEST,
-        "partition {} is made ready before MPI_Start has started the request, or after all its "
-        "partitions are sent: a round begins with MPI_Start (the standard, section 4.2.2)",
-        low);
+    return failure(MPI_ERR_REQUEST,
+                   "partition {} is made ready before MPI_Start has started the request, or after all its "
+                   "partitions are sent: a round begins with MPI_Start (the standard, section 4.2.2)",
+                   low);
   if (watcher) [[unlikely]]
     watcher->acts();
   if (request.is_watched()) [[unlikely]]
@@ -87,9 +83,7 @@ Error ready(PersistentRequest& request, int low, int high) {
 }
 
 Error find_send(MPI_Request handle, PersistentRequest*& found) {
-  if (Error e = find(
-          handle, "only one that MPI_Psend_init has made has partitions to be made ready", found))
-    return e;
+  if (Error e = find(handle, "only one that MPI_Psend_init has made has partitions to be made ready", found)) return e;
   if (!found->partitioned->is_send())
     return failure(MPI_ERR_REQUEST,
                    "the request is one of MPI_Precv_init: its partitions are asked for by "
@@ -132,16 +126,14 @@ Error PartitionedRound::cancel() {
   return failure(MPI_ERR_REQUEST, "a partitioned operation cannot be cancelled");
 }
 
-Error psend_init(const void* buf, int partitions, int64_t count, Datatype& type, int dest, int tag,
-                 Comm& comm, Info*, MPI_Request* request) {
-  return make(true,
-              {const_cast<void*>(buf), partitions, count, Ref<Datatype>(&type), dest, tag,
-               Ref<Comm>(&comm)},
+Error psend_init(const void* buf, int partitions, int64_t count, Datatype& type, int dest, int tag, Comm& comm, Info*,
+                 MPI_Request* request) {
+  return make(true, {const_cast<void*>(buf), partitions, count, Ref<Datatype>(&type), dest, tag, Ref<Comm>(&comm)},
               request);
 }
 
-Error precv_init(void* buf, int partitions, int64_t count, Datatype& type, int source, int tag,
-                 Comm& comm, Info*, MPI_Request* request) {
+Error precv_init(void* buf, int partitions, int64_t count, Datatype& type, int source, int tag, Comm& comm, Info*,
+                 MPI_Request* request) {
   if (source == MPI_ANY_SOURCE)
     return failure(MPI_ERR_RANK,
                    "MPI_ANY_SOURCE is not for partitioned receives: they match by a rank and a tag "
@@ -150,8 +142,7 @@ Error precv_init(void* buf, int partitions, int64_t count, Datatype& type, int s
     return failure(MPI_ERR_TAG,
                    "MPI_ANY_TAG is not for partitioned receives: they match by a rank and a tag "
                    "(argument tag)");
-  return make(false, {buf, partitions, count, Ref<Datatype>(&type), source, tag, Ref<Comm>(&comm)},
-              request);
+  return make(false, {buf, partitions, count, Ref<Datatype>(&type), source, tag, Ref<Comm>(&comm)}, request);
 }
 
 Error pready(int partition, MPI_Request request) {
@@ -161,9 +152,7 @@ Error pready(int partition, MPI_Request request) {
 Error pready_range(int low, int high, MPI_Request request) {
   PersistentRequest* send = nullptr;
   if (Error e = find_send(request, send)) return e;
-  if (low > high)
-    return failure(MPI_ERR_ARG, "partitions {} to {} are no range (argument partition_high)", low,
-                   high);
+  if (low > high) return failure(MPI_ERR_ARG, "partitions {} to {} are no range (argument partition_high)", low, high);
   const engine::Engine::Guard own(engine_of_process());
   return done(ready(*send, low, high));
 }
@@ -191,14 +180,10 @@ Error parrived(MPI_Request request, int partition, int* flag) {
     return done({});
   }
   PersistentRequest* receive = nullptr;
-  if (Error e = find(request, "only one that MPI_Precv_init has made has partitions that arrive",
-                     receive))
-    return e;
+  if (Error e = find(request, "only one that MPI_Precv_init has made has partitions that arrive", receive)) return e;
   const Partitioned& operation = *receive->partitioned;
   if (operation.is_send())
-    return failure(
-        MPI_ERR_REQUEST,
-        "the request is one of MPI_Psend_init: nothing arrives by it (argument request)");
+    return failure(MPI_ERR_REQUEST, "the request is one of MPI_Psend_init: nothing arrives by it (argument request)");
   if (Error e = check_partition(operation, partition)) return e;
   engine::Engine& engine = engine_of_process();
   bool moved = true;

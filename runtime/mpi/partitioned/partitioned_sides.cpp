@@ -33,8 +33,7 @@ constexpr int64_t kTogether = 256 * 1024;
 
 class Send final : public Partitioned {
  public:
-  explicit Send(PartitionedArguments given)
-      : Partitioned(std::move(given)), order_(next_serial(true, given_)) {}
+  explicit Send(PartitionedArguments given) : Partitioned(std::move(given)), order_(next_serial(true, given_)) {}
 
   Error ready(int low, int high) override;
   bool has_arrived(int) const override { return true; }
@@ -59,9 +58,7 @@ class Send final : public Partitioned {
   void begin() override;
   void send(SendOperation& op, const Payload& payload, const engine::Match& match);
   void send_run(int first, int count);
-  int at_most() const {
-    return static_cast<int>(std::max<int64_t>(1, kTogether / std::max<int64_t>(bytes(), 1)));
-  }
+  int at_most() const { return static_cast<int>(std::max<int64_t>(1, kTogether / std::max<int64_t>(bytes(), 1))); }
 
   const uint32_t order_;
   Greeting greeting_;
@@ -116,8 +113,7 @@ Error Send::ready(int low, int high) {
   if (bytes() == 0) {  // nothing travels but the word that all is there
     if (left_ == 0) send_run(0, given_.partitions);
   } else {
-    for (int at = low; at <= high; at += at_most())
-      send_run(at, std::min(at_most(), high - at + 1));
+    for (int at = low; at <= high; at += at_most()) send_run(at, std::min(at_most(), high - at + 1));
   }
   awaited_ -= count - 1;
   one_over();
@@ -126,23 +122,20 @@ Error Send::ready(int low, int high) {
 
 void Send::send_run(int first, int count) {
   const int64_t apart = given_.count * given_.type->layout->extent();
-  void* const from = reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(given_.buffer) +
-                                             static_cast<uintptr_t>(apart * first));
+  void* const from =
+      reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(given_.buffer) + static_cast<uintptr_t>(apart * first));
   send(sends_[static_cast<size_t>(first)], given_.type->payload(from, given_.count * count),
        {greeting_.context, given_.comm->rank(), first, rounds_});
 }
 
 class Receive final : public Partitioned {
  public:
-  explicit Receive(PartitionedArguments given)
-      : Partitioned(std::move(given)), order_(next_serial(false, given_)) {}
+  explicit Receive(PartitionedArguments given) : Partitioned(std::move(given)), order_(next_serial(false, given_)) {}
 
   Error ready(int, int) override { return {}; }
   bool has_arrived(int partition) const override;
   bool is_send() const override { return false; }
-  void add_needs(engine::Condition& needs) const override {
-    needs.process(given_.comm->process_of(given_.peer));
-  }
+  void add_needs(engine::Condition& needs) const override { needs.process(given_.comm->process_of(given_.peer)); }
   void fill(MPI_Status& status) const override {
     fill_status(status, {.source = given_.peer, .tag = given_.tag, .bytes = fits() ? whole() : 0});
   }
@@ -176,8 +169,7 @@ void Receive::begin() {
   failed_ = MPI_SUCCESS;
   if (is_greeted_) return post_all();
   greeting_receive_.payload = {&greeting_, sizeof greeting_, &Layout::bytes()};
-  greeting_receive_.match = {(given_.comm->context() | kGreetings), given_.peer, given_.tag,
-                             order_};
+  greeting_receive_.match = {(given_.comm->context() | kGreetings), given_.peer, given_.tag, order_};
   greeting_receive_.owner = this;
   greeting_receive_.on_complete = [](Operation& o) { static_cast<Receive*>(o.owner)->greeted(); };
   given_.comm->engine().recv(greeting_receive_);
@@ -188,8 +180,7 @@ void Receive::greeted() {
   receives_ = std::make_unique<RecvOperation[]>(static_cast<size_t>(greeting_.partitions));
   const Payload all = given_.type->payload(given_.buffer, given_.count * given_.partitions);
   const int64_t element = std::max<int64_t>(all.layout->size(), 1);
-  if (fits() && !all.contiguous() && greeting_.bytes % element != 0)
-    aside_.resize(static_cast<size_t>(whole()));
+  if (fits() && !all.contiguous() && greeting_.bytes % element != 0) aside_.resize(static_cast<size_t>(whole()));
   post_all();
 }
 
@@ -198,8 +189,7 @@ Payload Receive::place(int first) const {
   if (!fits()) return {};
   const int64_t from = greeting_.bytes * first, rest = whole() - from;
   const Payload all = given_.type->payload(given_.buffer, given_.count * given_.partitions);
-  if (!aside_.empty())
-    return {const_cast<std::byte*>(aside_.data()) + from, rest, &Layout::bytes()};
+  if (!aside_.empty()) return {const_cast<std::byte*>(aside_.data()) + from, rest, &Layout::bytes()};
   if (all.contiguous()) return {all.data() + from, rest, &Layout::bytes()};
   const int64_t elements = from / all.layout->size();
   return {reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(given_.buffer) +
@@ -222,9 +212,7 @@ void Receive::post_all() {
     op.payload = place(i);
     op.match = {greeting_.context, given_.peer, i, rounds_};
     op.owner = this;
-    op.on_complete = [](Operation& o) {
-      static_cast<Receive*>(o.owner)->took(static_cast<RecvOperation&>(o));
-    };
+    op.on_complete = [](Operation& o) { static_cast<Receive*>(o.owner)->took(static_cast<RecvOperation&>(o)); };
     engine.recv(op);
   }
   one_over();  // begin()'s
@@ -276,15 +264,16 @@ engine::Outcome Receive::all_of_it() const {
 Error Receive::error(bool in_pass) const {
   if (!is_greeted_) return {};
   if (!fits())
-    return failure(sent() > whole() ? MPI_ERR_TRUNCATE : MPI_ERR_COUNT,
-                   "rank {} sends {} partition{} of {} bytes with tag {}, and {} partition{} of {} "
-                   "bytes are expected, {} bytes {}: both sides must speak of as many bytes (the standard, section 4.2)",
-                   given_.peer, greeting_.partitions, greeting_.partitions == 1 ? "" : "s",
-                   greeting_.bytes, given_.tag, given_.partitions,
-                   given_.partitions == 1 ? "" : "s", bytes(), std::abs(sent() - whole()),
-                   sent() > whole() ? "less than it sends" : "more than it sends");
+    return failure(
+        sent() > whole() ? MPI_ERR_TRUNCATE : MPI_ERR_COUNT,
+        "rank {} sends {} partition{} of {} bytes with tag {}, and {} partition{} of {} "
+        "bytes are expected, {} bytes {}: both sides must speak of as many bytes (the standard, section 4.2)",
+        given_.peer, greeting_.partitions, greeting_.partitions == 1 ? "" : "s", greeting_.bytes, given_.tag,
+        given_.partitions, given_.partitions == 1 ? "" : "s", bytes(), std::abs(sent() - whole()),
+        sent() > whole() ? "less than it sends" : "more than it sends");
   if (const engine::Outcome outcome = all_of_it(); outcome.mpi_class == MPI_ERR_TYPE)
-    return error_of_receive(outcome, {*given_.comm, *given_.type, given_.count * given_.partitions, given_.peer, given_.tag},
+    return error_of_receive(outcome,
+                            {*given_.comm, *given_.type, given_.count * given_.partitions, given_.peer, given_.tag},
                             in_pass ? Asked::in_pass : Asked::unowned);
   if (failed_ == MPI_SUCCESS) return {};
   return failure(failed_, "a partition could not be carried; the line above says why");

@@ -133,7 +133,8 @@ std::optional<Member> member_of(const std::string& packed) {
   std::span<const std::byte> from = as_bytes_of(packed);
   Member member;
   if (!get(from, member.name.job) || !get(from, member.name.rank) || !get_text(from, member.host) ||
-      !get(from, member.user) || !get(from, member.place) || !get_text(from, member.near) || !get_text(from, member.far))
+      !get(from, member.user) || !get(from, member.place) || !get_text(from, member.near) ||
+      !get_text(from, member.far))
     return {};
   return member;
 }
@@ -174,7 +175,9 @@ struct Side {
   std::vector<int> numbers;
 };
 
-Error senseless() { return failure(MPI_ERR_PORT, "the other side has sent something else"); }
+Error senseless() {
+  return failure(MPI_ERR_PORT, "the other side has sent something else");
+}
 
 Result<std::vector<Member>> members_of(const Words& words) {
   std::vector<Member> members;
@@ -285,8 +288,9 @@ Error check_disjoint(const Group& local, const std::vector<int>& remote) {
   const ProcessRanks rank_of(local.processes, static_cast<int64_t>(remote.size()));
   for (size_t i = 0; i < remote.size(); ++i)
     if (const int rank = rank_of(remote[i]); rank >= 0)
-      return failure(MPI_ERR_COMM, "the groups are not disjoint: rank {} of the local one is rank {} of the remote one, too",
-                     rank, i);
+      return failure(MPI_ERR_COMM,
+                     "the groups are not disjoint: rank {} of the local one is rank {} of the remote one, too", rank,
+                     i);
   return {};
 }
 
@@ -301,9 +305,10 @@ Result<Ref<Comm>> make_joined(Comm& comm, int root, bool accepts, Meeting& meeti
   Process& p = comm.process;
   std::vector<int> their_name(other.numbers.size());
   for (size_t i = 0; i < their_name.size(); ++i)
-    std::memcpy(&their_name[i],
-                known_as.data() + (i * static_cast<size_t>(comm.size()) + static_cast<size_t>(comm.rank())) * sizeof(int),
-                sizeof(int));
+    std::memcpy(
+        &their_name[i],
+        known_as.data() + (i * static_cast<size_t>(comm.size()) + static_cast<size_t>(comm.rank())) * sizeof(int),
+        sizeof(int));
   auto connection = std::make_unique<Connection>();
   connection->context = context;
   connection->local = comm.group->processes.to_vector();
@@ -318,8 +323,7 @@ Result<Ref<Comm>> make_joined(Comm& comm, int root, bool accepts, Meeting& meeti
                                  meeting.me().reach_of(other.members[i]));
     connections().add(std::move(connection));
   }
-  auto joined =
-      Ref<Comm>::adopt(new Comm(comm.group, group_of(other.numbers), accepts, context, comm.errhandler));
+  auto joined = Ref<Comm>::adopt(new Comm(comm.group, group_of(other.numbers), accepts, context, comm.errhandler));
   joined->attributes.copy_predefined(comm.attributes);
   if (comm.rank() == root) {
     made.lifeline = meeting.socket().give_up();

@@ -249,8 +249,10 @@ void watch_lifeline(Connection& connection) {
       watch(context, lifeline);
     });
   } catch (const std::system_error& e) {
-    say(Level::warning, "there is no thread to hear of the end of a connected job ({}): a limit on processes may be "
-        "too low", e.what());
+    say(Level::warning,
+        "there is no thread to hear of the end of a connected job ({}): a limit on processes may be "
+        "too low",
+        e.what());
   }
 }
 
@@ -260,8 +262,8 @@ Error part(Comm& comm) {
     if (!connections().find(comm.context())) return {};
   }
   // All of both sides have called. If one side is gone there is nobody to wait for.
-  Error gone = run(comm, coll::Call{.kind = coll::Collective::barrier,
-                                    .signature = contract::word_of(Function::Comm_disconnect)});
+  Error gone = run(
+      comm, coll::Call{.kind = coll::Collective::barrier, .signature = contract::word_of(Function::Comm_disconnect)});
   std::unique_ptr<Connection> connection;
   {
     const Engine::Guard own(engine_of_process());

@@ -25,9 +25,9 @@ struct Connection {
   int root = -1;                   // of `local`
   int lifeline = -1;               // at the root alone
   std::thread watcher;             // the same
-  bool over = false;  // the other side has bidden farewell, or is gone; changed by the engine's owner
-  bool lost = false;  // gone, without a farewell, or without having waited for this side's
-  bool parts = false;  // this side has bidden farewell
+  bool over = false;               // the other side has bidden farewell, or is gone; changed by the engine's owner
+  bool lost = false;               // gone, without a farewell, or without having waited for this side's
+  bool parts = false;              // this side has bidden farewell
 };
 
 // What a process of this job knows of connections; all with the engine owned.

@@ -22,12 +22,13 @@ constexpr std::chrono::seconds kPatienceWithStrangers{5};
 constexpr size_t kNonce = 32;
 constexpr char kAccepted[] = "accepted";
 
-std::string proof(const std::string& secret, std::string_view who, const std::string& theirs,
-                  const std::string& ours) {
+std::string proof(const std::string& secret, std::string_view who, const std::string& theirs, const std::string& ours) {
   return Secret::from_hex(secret)->proof(fmt::format("{} {} {}", who, theirs, ours));
 }
 
-Deadline at_once() { return std::chrono::steady_clock::now(); }
+Deadline at_once() {
+  return std::chrono::steady_clock::now();
+}
 
 }  // namespace
 
@@ -123,9 +124,7 @@ Error greet_as_client(Socket& socket, const std::string& secret, Deadline deadli
   const Deadline soon = std::chrono::steady_clock::now() + kPatienceWithStrangers;
   const std::string mine = random_hex(kNonce / 2);
   if (Error e = socket.send(mine, soon)) return e;
-  const auto is_gone = [](Error e) {
-    return std::move(e).within("the port was closed, or its process has ended");
-  };
+  const auto is_gone = [](Error e) { return std::move(e).within("the port was closed, or its process has ended"); };
   // Until MPI_Comm_accept is called over there.
   Result<std::string> answer = socket.receive(kLongestGreeting, deadline);
   if (!answer) return is_gone(std::move(answer).error());
@@ -133,7 +132,8 @@ Error greet_as_client(Socket& socket, const std::string& secret, Deadline deadli
   const std::string theirs = answer->substr(0, kNonce);
   if (!same_proof(answer->substr(kNonce), proof(secret, "accept", mine, theirs)))
     return failure(MPI_ERR_PORT, "what listens there is another port: it does not know this one's secret");
-  if (Error e = socket.send(proof(secret, "connect", mine, theirs), in_seconds(kPatienceWithStrangers.count()))) return e;
+  if (Error e = socket.send(proof(secret, "connect", mine, theirs), in_seconds(kPatienceWithStrangers.count())))
+    return e;
   // Others may be in front of us.
   Result<std::string> word = socket.receive(kLongestGreeting, deadline);
   if (!word) return is_gone(std::move(word).error());

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/process/launch.hpp"
 
-#include <mpi.h>
 #include <fcntl.h>
+#include <fmt/ranges.h>
+#include <mpi.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/socket.h>
 #include <sys/utsname.h>
-#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -71,8 +71,7 @@ Error add_command(const Command& command, std::vector<std::string>& out) {
   if (handler && std::ranges::find(kHandlers, *handler) == std::end(kHandlers))
     return failure(MPI_ERR_SPAWN, "the hint 'mpi_initial_errhandler' is '{}', and not one of {}", *handler,
                    fmt::join(kHandlers, ", "));
-  if (handler)
-    out.insert(out.end(), {"-x", fmt::format("{}={}", kInitialErrhandlerVariable, *handler)});
+  if (handler) out.insert(out.end(), {"-x", fmt::format("{}={}", kInitialErrhandlerVariable, *handler)});
   const auto path = hint(command, "path");
   out.insert(out.end(), {"--", path ? found_on(*path, command.program) : command.program});
   for (const std::string& argument : command.arguments) {
@@ -87,8 +86,8 @@ Error add_command(const Command& command, std::vector<std::string>& out) {
 bool is_of_this_job(std::string_view pair) {
   for (const std::string_view prefix :
        {"PMIX_", "PMI_", "TUTTI_JOB=", "TUTTI_OWNER=", "TUTTI_NODE_CORES=", "TUTTI_LAUNCHER=", "TUTTI_ALLOCATION=",
-        "TUTTI_JOB_FOLDER=", "TUTTI_APPNUM=", "TUTTI_PARENT=", "TUTTI_PARENT_SOCKET=", "TUTTI_INITIAL_ERRHANDLER=", "TUTTI_PSETS=",
-        "TUTTI_SOCKET_RANKS=", "TUTTI_NODE_PLACES=", "TUTTI_MEMORY_ALLOC_KINDS="})
+        "TUTTI_JOB_FOLDER=", "TUTTI_APPNUM=", "TUTTI_PARENT=", "TUTTI_PARENT_SOCKET=", "TUTTI_INITIAL_ERRHANDLER=",
+        "TUTTI_PSETS=", "TUTTI_SOCKET_RANKS=", "TUTTI_NODE_PLACES=", "TUTTI_MEMORY_ALLOC_KINDS="})
     if (pair.starts_with(prefix) && !pair.starts_with("PMIX_MCA_")) return true;
   return false;
 }
@@ -169,13 +168,11 @@ Result<Launched> start_launcher(const std::vector<std::string>& arguments, const
   ::sigfillset(&all);
   ::posix_spawnattr_setsigmask(&how.attributes, &none);
   ::posix_spawnattr_setsigdefault(&how.attributes, &all);
-  ::posix_spawnattr_setflags(&how.attributes,
-                             POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  ::posix_spawnattr_setflags(&how.attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
   Launched launched;
   const int problem =
       ::posix_spawn(&launched.pid, launcher.c_str(), &how.files, &how.attributes, argv.data(), envp.data());
-  if (problem != 0)
-    return failure(MPI_ERR_SPAWN, "cannot start {}: {}", launcher.native(), std::strerror(problem));
+  if (problem != 0) return failure(MPI_ERR_SPAWN, "cannot start {}: {}", launcher.native(), std::strerror(problem));
   launched.life = std::move(mine);
   return launched;
 }

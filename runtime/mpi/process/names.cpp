@@ -15,8 +15,8 @@
 #include <filesystem>
 #include <map>
 #include <mutex>
-#include <string_view>
 #include <optional>
+#include <string_view>
 
 #include "base/random.hpp"
 
@@ -60,12 +60,12 @@ Result<std::string> folder_of_names() {
   if (const std::string home = home_folder(); home.size() > 1 && make(home + "/.tutti"))
     if (make(home + "/.tutti/names")) return home + "/.tutti/names";
   const char* temporary = std::getenv("TMPDIR");
-  const std::string other =
-      fmt::format("{}/tutti-names-{}", temporary && *temporary ? temporary : "/tmp", ::geteuid());
+  const std::string other = fmt::format("{}/tutti-names-{}", temporary && *temporary ? temporary : "/tmp", ::geteuid());
   if (make(other)) return other;
   return failure(MPI_ERR_OTHER,
                  "there is no folder for the names of ports: neither a home folder that can be written to, nor {}; set "
-                 "TUTTI_NAMES to one that all nodes see", other);
+                 "TUTTI_NAMES to one that all nodes see",
+                 other);
 }
 
 // A name may hold anything; a file's may not.
@@ -92,7 +92,7 @@ Error check(const std::string& service) {
 // A lock of the file's description, which goes with the last descriptor, however the process ends; it also works
 // between the nodes of most network file systems. False: somebody else has it.
 bool lock(int fd) {
-  struct flock whole {};
+  struct flock whole{};
   whole.l_type = F_WRLCK;
   whole.l_whence = SEEK_SET;
   return ::fcntl(fd, F_OFD_SETLK, &whole) == 0 || (errno != EAGAIN && errno != EACCES);
@@ -122,7 +122,8 @@ bool write_whole(int fd, const std::string& text) {
 Error publish(const std::string& service, const std::string& port) {
   if (Error e = check(service)) return e;
   if (port.empty() || port.size() >= MPI_MAX_PORT_NAME)
-    return failure(MPI_ERR_ARG, "{} is no name of a port (argument port_name)", port.empty() ? "an empty text" : "that");
+    return failure(MPI_ERR_ARG, "{} is no name of a port (argument port_name)",
+                   port.empty() ? "an empty text" : "that");
   Result<std::string> folder = folder_of_names();
   if (!folder) return std::move(folder).error();
   const std::lock_guard guard(mutex);

@@ -119,7 +119,9 @@ Deadline deadline_of(Patience patience) {
   return patience ? Deadline(std::chrono::steady_clock::now() + *patience) : std::nullopt;
 }
 
-bool is_over(Deadline deadline) { return deadline && std::chrono::steady_clock::now() >= *deadline; }
+bool is_over(Deadline deadline) {
+  return deadline && std::chrono::steady_clock::now() >= *deadline;
+}
 
 std::string text_of(std::chrono::milliseconds time) {
   return time.count() % 1000 ? fmt::format("{} ms", time.count()) : fmt::format("{} s", time.count() / 1000);
@@ -135,8 +137,10 @@ std::string PortName::text() const {
 
 Result<PortName> PortName::parse(std::string_view text) {
   const auto bad = [whole = text](std::string_view what) {
-    return failure(MPI_ERR_PORT, "'{}' is no name of a port: {}. MPI_Open_port gives one, such as "
-                   "tutti://node1/10.0.0.1/40000/…", whole.substr(0, 60), what);
+    return failure(MPI_ERR_PORT,
+                   "'{}' is no name of a port: {}. MPI_Open_port gives one, such as "
+                   "tutti://node1/10.0.0.1/40000/…",
+                   whole.substr(0, 60), what);
   };
   if (!text.starts_with(kScheme)) return bad("it does not begin with tutti://");
   text.remove_prefix(kScheme.size());
@@ -202,7 +206,8 @@ constexpr auto kRest = std::chrono::milliseconds(100);
 Result<Socket> Port::accept(int or_else, Patience patience) {
   const Deadline deadline = deadline_of(patience);
   const auto in_vain = [&] {
-    return failure(MPI_ERR_PORT, "nobody has connected for {}, as long as the hint 'timeout' allows", text_of(*patience));
+    return failure(MPI_ERR_PORT, "nobody has connected for {}, as long as the hint 'timeout' allows",
+                   text_of(*patience));
   };
   std::unique_lock alone(greeting_, std::defer_lock);  // another thread may accept here, too
   if (!deadline) {

@@ -56,7 +56,8 @@ Result<Patience> patience_of(const Info* info, Patience without) {
   const char* const end = given->data() + given->size();
   const auto [stop, problem] = std::from_chars(given->data(), end, seconds);
   if (problem != std::errc() || stop != end || seconds < 1)
-    return failure(MPI_ERR_INFO_VALUE, "the hint 'timeout' is '{}', which is no number of seconds (argument info)", *given);
+    return failure(MPI_ERR_INFO_VALUE, "the hint 'timeout' is '{}', which is no number of seconds (argument info)",
+                   *given);
   return Patience(std::chrono::seconds(seconds));
 }
 
@@ -83,11 +84,15 @@ Result<Ref<Comm>> join_over_port(Comm& local, int leader, bool accepts, const Sw
     return accepts ? port->accept() : connect_to_port(theirs);
   });
 }
-[[gnu::constructor]] void offer_to_join() { join_apart = join_over_port; }
+[[gnu::constructor]] void offer_to_join() {
+  join_apart = join_over_port;
+}
 
 }  // namespace
 
-void set_connect_timeout(std::chrono::milliseconds time) { connect_patience = time; }
+void set_connect_timeout(std::chrono::milliseconds time) {
+  connect_patience = time;
+}
 
 Error open_port(Info*, char* port_name) {
   Result<std::shared_ptr<Port>> port = Port::open();
@@ -125,8 +130,8 @@ Error comm_connect(const char* port_name, Info* info, int root, Comm& comm, MPI_
   return give(join_groups(comm, root, false, Function::Comm_connect,
                           [&]() -> Result<Socket> {
                             if (!port_name) return failure(MPI_ERR_PORT, "the name is NULL (argument port_name)");
-                            Result<Patience> patience = patience_of(
-                                info, connect_patience.count() ? Patience(connect_patience) : std::nullopt);
+                            Result<Patience> patience =
+                                patience_of(info, connect_patience.count() ? Patience(connect_patience) : std::nullopt);
                             if (!patience) return std::move(patience).error();
                             return connect_to_port(port_name, *patience);
                           }),
@@ -190,8 +195,8 @@ Error meet_parent() {
   if (!given) return {};
   const std::string port = given;
   ::unsetenv(kParentVariable);  // programs that this one starts have other parents
-  Result<Ref<Comm>> made = join_groups(*process().world, 0, false, Function::Comm_get_parent,
-                                       [&] { return connect_to_port(port); });
+  Result<Ref<Comm>> made =
+      join_groups(*process().world, 0, false, Function::Comm_get_parent, [&] { return connect_to_port(port); });
   if (!made) return std::move(made).error().within("connecting to the processes that have spawned this job");
   // Not by the inventory: a program need not free what it has not made.
   (*made)->retain();  // the handle's

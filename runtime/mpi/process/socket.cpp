@@ -67,8 +67,7 @@ Error Socket::take(void* into, size_t bytes, Deadline deadline) {
 Result<std::string> Socket::receive(size_t longest, Deadline deadline) {
   uint64_t length = 0;
   if (Error e = take(&length, sizeof length, deadline)) return e;
-  if (length > longest)
-    return failure(MPI_ERR_PORT, "the other side speaks another language than Tutti");
+  if (length > longest) return failure(MPI_ERR_PORT, "the other side speaks another language than Tutti");
   // In pieces, as they come: a length alone is no reason to take so much memory.
   std::string message;
   while (message.size() < length) {

@@ -145,7 +145,8 @@ void fill_codes(const std::string& asked, const std::string& started, int code, 
 }
 
 // What all spawn calls are once the arguments are read, which mean something at the root alone.
-Error spawn(Commands commands, const std::string& asked_here, Function function, int root, Comm& comm, MPI_Comm* intercomm, int* errcodes) {
+Error spawn(Commands commands, const std::string& asked_here, Function function, int root, Comm& comm,
+            MPI_Comm* intercomm, int* errcodes) {
   *intercomm = MPI_COMM_NULL;
   if (root < 0 || root >= comm.size())
     return failure(MPI_ERR_ROOT, "root {} is no rank of the communicator of {} (argument root)", root, comm.size());
@@ -210,8 +211,8 @@ void let_children_be() {
   children().clear();
 }
 
-Error comm_spawn(const char* command, char* argv[], int maxprocs, Info* info, int root, Comm& comm,
-                 MPI_Comm* intercomm, int array_of_errcodes[]) {
+Error comm_spawn(const char* command, char* argv[], int maxprocs, Info* info, int root, Comm& comm, MPI_Comm* intercomm,
+                 int array_of_errcodes[]) {
   Commands commands = std::vector<Command>();
   if (comm.rank() == root) {
     Result<Command> only = command_of(command, argv == MPI_ARGV_NULL ? nullptr : argv, maxprocs, info);
@@ -220,14 +221,16 @@ Error comm_spawn(const char* command, char* argv[], int maxprocs, Info* info, in
     else
       commands = std::move(only).error();
   }
-  return spawn(std::move(commands), asked_text(1, &maxprocs), Function::Comm_spawn, root, comm, intercomm, array_of_errcodes);
+  return spawn(std::move(commands), asked_text(1, &maxprocs), Function::Comm_spawn, root, comm, intercomm,
+               array_of_errcodes);
 }
 
 Error comm_spawn_multiple(int count, char* array_of_commands[], char** array_of_argv[], const int array_of_maxprocs[],
                           const MPI_Info array_of_info[], int root, Comm& comm, MPI_Comm* intercomm,
                           int array_of_errcodes[]) {
   Commands commands = std::vector<Command>();
-  if (comm.rank() == root && count < 1) commands = failure(MPI_ERR_COUNT, "{} is no number of commands (argument count)", count);
+  if (comm.rank() == root && count < 1)
+    commands = failure(MPI_ERR_COUNT, "{} is no number of commands (argument count)", count);
   if (comm.rank() == root && (!array_of_commands || !array_of_maxprocs))
     commands = failure(MPI_ERR_ARG, "a list of {} command{} is NULL", count, count == 1 ? "" : "s");
   for (int i = 0; comm.rank() == root && commands && i < count; ++i) {

@@ -21,8 +21,7 @@ Error waitsome(int incount, MPI_Request* requests, int* outcount, int* indices, 
 Error testsome(int incount, MPI_Request* requests, int* outcount, int* indices, MPI_Status* statuses);
 Error request_free(MPI_Request* request);
 Error request_get_status(MPI_Request request, int* flag, MPI_Status* status);
-Error request_get_status_any(int count, const MPI_Request* requests, int* index, int* flag,
-                             MPI_Status* status);
+Error request_get_status_any(int count, const MPI_Request* requests, int* index, int* flag, MPI_Status* status);
 Error request_get_status_all(int count, const MPI_Request* requests, int* flag, MPI_Status* statuses);
 Error request_get_status_some(int incount, const MPI_Request* requests, int* outcount, int* indices,
                               MPI_Status* statuses);

@@ -105,8 +105,7 @@ Error request_get_status(MPI_Request handle, int* flag, MPI_Status* status) {
   return *flag ? look_at(live, status) : Error();
 }
 
-Error request_get_status_any(int count, const MPI_Request* requests, int* index, int* flag,
-                             MPI_Status* status) {
+Error request_get_status_any(int count, const MPI_Request* requests, int* index, int* flag, MPI_Status* status) {
   if (Error e = checked(count, requests)) return e;
   bool active;
   const int first = turn.first(count, requests);
@@ -126,8 +125,7 @@ Error request_get_status_any(int count, const MPI_Request* requests, int* index,
   return live ? look_at(live, status) : taken_by_another_thread();
 }
 
-Error request_get_status_all(int count, const MPI_Request* requests, int* flag,
-                             MPI_Status* statuses) {
+Error request_get_status_all(int count, const MPI_Request* requests, int* flag, MPI_Status* statuses) {
   if (Error e = checked(count, requests)) return e;
   all_complete(count, requests) ? pass_at_times() : one_pass();
   *flag = all_complete(count, requests);
@@ -137,8 +135,8 @@ Error request_get_status_all(int count, const MPI_Request* requests, int* flag,
   return first;
 }
 
-Error request_get_status_some(int incount, const MPI_Request* requests, int* outcount,
-                              int* indices, MPI_Status* statuses) {
+Error request_get_status_some(int incount, const MPI_Request* requests, int* outcount, int* indices,
+                              MPI_Status* statuses) {
   if (Error e = checked(incount, requests)) return e;
   bool active;
   find_complete(incount, requests, active) < 0 && active ? one_pass() : pass_at_times();
@@ -169,8 +167,10 @@ Error cancel(MPI_Request* handle) {
       live->kind == Request::Kind::file)
     error_object() = Ref<HasErrhandler>(&live->raises_on());
   Error error = live->cancel();
-  if (error) inventory::mention(cancelled, "operation");
-  else error_object() = {};
+  if (error)
+    inventory::mention(cancelled, "operation");
+  else
+    error_object() = {};
   return error;
 }
 

@@ -34,8 +34,7 @@ Error complete(MPI_Request& handle, const Live& live, MPI_Status* status) {
     if (request.is_watched()) tell_of_end(live);
   }
   // Only for collectives does a single completion call set the status' error (section 6.12).
-  if (status != MPI_STATUS_IGNORE && request.kind == Request::Kind::collective)
-    status->MPI_ERROR = error.mpi_class();
+  if (status != MPI_STATUS_IGNORE && request.kind == Request::Kind::collective) status->MPI_ERROR = error.mpi_class();
   if (error) {
     error_object() = Ref<HasErrhandler>(&request.raises_on());
     inventory::mention(handle, "operation");
@@ -134,8 +133,8 @@ Error complete_all(int count, MPI_Request* requests, MPI_Status* statuses, int e
 }
 
 // `expected`: some were active when the call began.
-Error complete_some(int incount, MPI_Request* requests, int* outcount, int* indices,
-                    MPI_Status* statuses, bool expected) {
+Error complete_some(int incount, MPI_Request* requests, int* outcount, int* indices, MPI_Status* statuses,
+                    bool expected) {
   int found = 0;
   bool active = false;
   Error first;
@@ -149,8 +148,7 @@ Error complete_some(int incount, MPI_Request* requests, int* outcount, int* indi
     Error error = complete(requests[i], live, status);
     classes.push_back(error.mpi_class());
     indices[found++] = i;
-    if (error && !first)
-      first = failure(MPI_ERR_IN_STATUS, "request {} of {}: {}", i, incount, error.message());
+    if (error && !first) first = failure(MPI_ERR_IN_STATUS, "request {} of {}: {}", i, incount, error.message());
   }
   *outcount = active ? found : MPI_UNDEFINED;
   if (expected && !active) return taken_by_another_thread();
@@ -253,8 +251,7 @@ Error waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
   } else {
     engine::Engine& engine = engine_of_process();
     const engine::Engine::Guard own(engine);
-    engine.wait_until(advance,
-                      [=](engine::Condition& needs) { add_needs_of(count, requests, needs); });
+    engine.wait_until(advance, [=](engine::Condition& needs) { add_needs_of(count, requests, needs); });
   }
   return complete_all(count, requests, statuses, expected);
 }
@@ -267,8 +264,7 @@ Error testall(int count, MPI_Request* requests, int* flag, MPI_Status* statuses)
   return *flag ? complete_all(count, requests, statuses, expected) : Error();
 }
 
-Error waitsome(int incount, MPI_Request* requests, int* outcount, int* indices,
-               MPI_Status* statuses) {
+Error waitsome(int incount, MPI_Request* requests, int* outcount, int* indices, MPI_Status* statuses) {
   if (Error e = checked(incount, requests)) return e;
   bool active, still_active;
   if (find_complete(incount, requests, active) >= 0 || !active)
@@ -279,8 +275,7 @@ Error waitsome(int incount, MPI_Request* requests, int* outcount, int* indices,
   return complete_some(incount, requests, outcount, indices, statuses, active);
 }
 
-Error testsome(int incount, MPI_Request* requests, int* outcount, int* indices,
-               MPI_Status* statuses) {
+Error testsome(int incount, MPI_Request* requests, int* outcount, int* indices, MPI_Status* statuses) {
   if (Error e = checked(incount, requests)) return e;
   bool active;
   find_complete(incount, requests, active) < 0 && active ? one_pass() : pass_at_times();

@@ -40,15 +40,10 @@ Error GeneralizedRequest::call_cancel() const {
 }
 
 Error grequest_start(MPI_Grequest_query_function* query, MPI_Grequest_free_function* free,
-                     MPI_Grequest_cancel_function* cancel, void* extra_state,
-                     MPI_Request* request) {
-  const char* const missing = !query    ? "query_fn"
-                              : !free   ? "free_fn"
-                              : !cancel ? "cancel_fn"
-                                        : nullptr;
+                     MPI_Grequest_cancel_function* cancel, void* extra_state, MPI_Request* request) {
+  const char* const missing = !query ? "query_fn" : !free ? "free_fn" : !cancel ? "cancel_fn" : nullptr;
   if (missing)
-    return failure(MPI_ERR_ARG,
-                   "the function is NULL: each of the three is called at some time (argument {})",
+    return failure(MPI_ERR_ARG, "the function is NULL: each of the three is called at some time (argument {})",
                    missing);
   auto* made = new GeneralizedRequest(*process().self, {query, free, cancel, extra_state});
   {
@@ -65,21 +60,19 @@ Error grequest_complete(MPI_Request handle) {
   GeneralizedRequest* const request = found ? as_generalized(found) : nullptr;
   if (!request) {
     inventory::mention(handle, "request");
-    return failure(
-        MPI_ERR_REQUEST,
-        "the request is {}: only one that MPI_Grequest_start has made is completed by its program "
-        "(argument request)",
-        found ? "not a generalised one" : "null, or completed already");
+    return failure(MPI_ERR_REQUEST,
+                   "the request is {}: only one that MPI_Grequest_start has made is completed by its program "
+                   "(argument request)",
+                   found ? "not a generalised one" : "null, or completed already");
   }
   Ref<GeneralizedRequest> held;
   bool last = false;
   {
     const engine::Engine::Guard own(engine_of_process());
     if (request->is_complete())
-      return failure(
-          MPI_ERR_REQUEST,
-          "the generalised request is complete already: MPI_Grequest_complete is called once "
-          "(argument request)");
+      return failure(MPI_ERR_REQUEST,
+                     "the generalised request is complete already: MPI_Grequest_complete is called once "
+                     "(argument request)");
     held = Ref<GeneralizedRequest>(request);
     last = request->is_second_end();  // before others see that it is complete
     request->finish();

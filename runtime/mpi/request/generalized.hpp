@@ -45,8 +45,7 @@ class GeneralizedRequest final : public Request, public Pooled<GeneralizedReques
 };
 
 inline GeneralizedRequest* as_generalized(Request* request) {
-  return request->kind == Request::Kind::generalized ? static_cast<GeneralizedRequest*>(request)
-                                                     : nullptr;
+  return request->kind == Request::Kind::generalized ? static_cast<GeneralizedRequest*>(request) : nullptr;
 }
 
 }  // namespace tutti::mpi

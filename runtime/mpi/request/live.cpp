@@ -13,8 +13,7 @@ namespace {
 
 [[gnu::cold]] Error bad_entry(int i, const MPI_Request* requests) {
   inventory::mention(requests[i], "request");
-  return failure(MPI_ERR_REQUEST,
-                 "entry {} of the array is no request: completed or freed already, or never set", i);
+  return failure(MPI_ERR_REQUEST, "entry {} of the array is no request: completed or freed already, or never set", i);
 }
 
 // Where a search among `count` requests begins: --stress=random takes any.
@@ -68,7 +67,9 @@ void one_pass() {
   if (!moved) engine.give_way();
 }
 
-bool chooses_by_chance() { return process().stress_mode.kind == StressMode::Kind::random; }
+bool chooses_by_chance() {
+  return process().stress_mode.kind == StressMode::Kind::random;
+}
 
 bool Turn::is_known(int count, const MPI_Request* requests) const {
   if (requests_ != requests || count_ != count || !requests || !is_good(requests[next_])) return false;

@@ -71,8 +71,7 @@ Error start(MPI_Request* request) {
 }
 
 Error startall(int count, MPI_Request* requests) {
-  if (count > 0 && !requests)
-    return failure(MPI_ERR_ARG, "the array of {} requests is NULL", count);
+  if (count > 0 && !requests) return failure(MPI_ERR_ARG, "the array of {} requests is NULL", count);
   for (int i = 0; i < count; ++i)
     if (Error e = start_one(requests[i])) return std::move(e).within(fmt::format("entry {}", i));
   return {};

@@ -18,8 +18,7 @@ class PersistentRequest final : public Request, public Pooled<PersistentRequest>
  public:
   // `start` starts the operation and gives out its request. It holds on to what it needs.
   using Start = std::function<Error(MPI_Request*)>;
-  PersistentRequest(Comm& comm, Start start)
-      : Request(Kind::persistent, comm), start_(std::move(start)) {}
+  PersistentRequest(Comm& comm, Start start) : Request(Kind::persistent, comm), start_(std::move(start)) {}
   ~PersistentRequest() override;
 
   Request* started() const { return started_.load(std::memory_order_acquire); }  // nullptr: inactive
@@ -48,8 +47,7 @@ class PersistentRequest final : public Request, public Pooled<PersistentRequest>
 
 // nullptr: an ordinary one.
 inline PersistentRequest* as_persistent(Request* request) {
-  return request->kind == Request::Kind::persistent ? static_cast<PersistentRequest*>(request)
-                                                    : nullptr;
+  return request->kind == Request::Kind::persistent ? static_cast<PersistentRequest*>(request) : nullptr;
 }
 
 }  // namespace tutti::mpi

@@ -14,14 +14,17 @@ namespace {
 
 const char* name_of(Request::Kind kind) {
   switch (kind) {
+      // clang-format off
     case Request::Kind::send: return "a send";
     case Request::Kind::recv: return "a receive";
     case Request::Kind::collective: return "a collective";
     case Request::Kind::one_sided: return "a one-sided operation";
     case Request::Kind::file: return "an access to a file";
     case Request::Kind::partitioned: return "a partitioned operation";
+    // clang-format on
     case Request::Kind::generalized:
-    case Request::Kind::persistent: break;
+    case Request::Kind::persistent:
+      break;
   }
   return "an operation";
 }
@@ -32,10 +35,10 @@ const char* name_of(Request::Kind kind) {
   std::string text = fmt::format(
       "rank {} on {}: {} on {} failed after MPI_Request_free: {}. The job ends: when the request is "
       "freed, nobody is left to hear of an error, whatever the error handler (the standard, section 3.7.3)",
-      my_process(), process().job->view().host, name_of(request.kind),
-      comm.name.empty() ? "a communicator" : comm.name, lost.message());
-  if (const auto known = keeps_what_is_gone ? inventory::history_of(static_cast<const Object*>(&request))
-                                            : std::nullopt) {
+      my_process(), process().job->view().host, name_of(request.kind), comm.name.empty() ? "a communicator" : comm.name,
+      lost.message());
+  if (const auto known =
+          keeps_what_is_gone ? inventory::history_of(static_cast<const Object*>(&request)) : std::nullopt) {
     const std::vector<std::string> places = place_texts({known->made, known->freed});
     text += fmt::format("\n  it was started by {}\n  it was freed by {}", places[0], places[1]);
   }

@@ -59,9 +59,7 @@ class Request : public Object {
   virtual Error unheard_error() const { return error(); }
   bool ended_well() const { return well_ && !watched_; }
   // Whose action it needs to complete, as one term. Engine owned.
-  void add_needs(engine::Condition& needs) const {
-    is_complete() ? void(needs.always()) : add_open_needs(needs);
-  }
+  void add_needs(engine::Condition& needs) const { is_complete() ? void(needs.always()) : add_open_needs(needs); }
   // MPI_Cancel. Engine owned.
   virtual Error cancel() = 0;
   // Whose error handler hears of its errors.
@@ -103,7 +101,7 @@ class Request : public Object {
   std::atomic<State> state_{State::under_way};
   bool well_ = false;
   std::atomic<bool> was_looked_at_{false};  // says nothing of other memory: relaxed
-  bool watched_ = false;  // it has not ended well, either, so that no short way leads past those who watch
+  bool watched_ = false;           // it has not ended well, either, so that no short way leads past those who watch
   std::atomic<uint32_t> mark_{0};  // two threads that search the same array may set it: any of the two will do
 };
 

@@ -41,7 +41,9 @@ std::string verb_of(const Act& act) {
                      name_of_op(act.update.operation));
 }
 
-bool brings_data(const Act& act) { return act.kind == Kind::get || act.fetches; }
+bool brings_data(const Act& act) {
+  return act.kind == Kind::get || act.fetches;
+}
 
 // Whether a hint of the window is that.
 bool hint_is(const Window& window, std::string_view key, std::string_view value) {
@@ -50,14 +52,18 @@ bool hint_is(const Window& window, std::string_view key, std::string_view value)
 
 }  // namespace
 
-Error conflict_of(Window& window) { return window.races->take_finding(); }
+Error conflict_of(Window& window) {
+  return window.races->take_finding();
+}
 
 Races::Races(Window& window) : window_(window), started_(static_cast<size_t>(window.size())) {
   window.protocol->set_witness(this);
   strict->add(*this);
 }
 
-Races::~Races() { strict->remove(*this); }
+Races::~Races() {
+  strict->remove(*this);
+}
 
 // ---- what a program has promised
 
@@ -242,12 +248,12 @@ void Races::check_promises(const Accesses::Access& access, const std::vector<Int
                       : kind == kStart ? posted_no_put_
                                        : false;
   if (no_put && !rma::is_read(access.act) && is_first(access, -1, 0))
-    tell(access, {MPI_ERR_ASSERT,
-                  fmt::format("rank {} {} {}, of which rank {} has said by MPI_MODE_NOPUT that nobody updates it in "
-                              "this epoch (argument assert)",
-                              access.origin, verb_of(access.act), bytes_text(bytes.front(), window_.rank()),
-                              window_.rank()),
-                  {place_of(access.origin, access)}});
+    tell(access,
+         {MPI_ERR_ASSERT,
+          fmt::format("rank {} {} {}, of which rank {} has said by MPI_MODE_NOPUT that nobody updates it in "
+                      "this epoch (argument assert)",
+                      access.origin, verb_of(access.act), bytes_text(bytes.front(), window_.rank()), window_.rank()),
+          {place_of(access.origin, access)}});
   const rma::LockQueue& lock = window_.protocol->own_lock();
   if (kind == kLock && lock.is_exclusive() && !lock.holds(access.origin) && is_first(access, -2, 0))
     tell(access, {MPI_ERR_RMA_SYNC,
@@ -293,7 +299,8 @@ void Races::check_own_use(const Accesses::Access& access, const std::vector<Inte
 
 Error Races::touches(const BufferUse& use) {
   if (use.payload.count <= 0 || use.payload.layout->size() == 0) return {};
-  const auto start = static_cast<int64_t>(reinterpret_cast<uintptr_t>(use.payload.base) - window_.protocol->address_of(0));
+  const auto start =
+      static_cast<int64_t>(reinterpret_cast<uintptr_t>(use.payload.base) - window_.protocol->address_of(0));
   std::vector<Interval> bytes = rma::intervals_of(start, use.payload.count, *use.payload.layout);
   // A message may be shorter than its receive: only of the first byte it is known that it is written.
   if (use.writes) bytes = {{bytes.front().low, bytes.front().low + 1}};
@@ -338,12 +345,12 @@ Races::Finding Races::finding_of(const Accesses::Met& met, const Accesses::Acces
   if (one->origin > other->origin) std::swap(one, other);
   const std::string first = verb_of(one->act), second = verb_of(other->act);
   const char* const when = access.epoch == kLock ? "before either is known to be complete" : "in one epoch";
-  const std::string who =
-      same ? fmt::format("rank {} {} and then {}", one->origin, first, second)
-           : fmt::format("rank {} {} and rank {} {}", one->origin, first, other->origin, second);
+  const std::string who = same ? fmt::format("rank {} {} and then {}", one->origin, first, second)
+                               : fmt::format("rank {} {} and rank {} {}", one->origin, first, other->origin, second);
   const char* const why =
-      met.conflict == Conflict::types ? "accumulates of different datatypes are not atomic to each other (the standard, "
-                                        "section 12.7.1)"
+      met.conflict == Conflict::types
+          ? "accumulates of different datatypes are not atomic to each other (the standard, "
+            "section 12.7.1)"
       : met.conflict == Conflict::operations
           ? "concurrent accumulates use one operation, or MPI_NO_OP where accumulate_ops is same_op_no_op (the "
             "standard, section 12.2.1)"

@@ -43,8 +43,8 @@ class Races final : public rma::Witness, public Exposed {
   Error check(const Started& started);
   // It starts by the next call of the protocol.
   void record(const Started& started);
-  void completed(int rank);          // WindowEnd::kAll: of all
-  void completed_locally(int rank);  // what has brought data here is over
+  void completed(int rank);                // WindowEnd::kAll: of all
+  void completed_locally(int rank);        // what has brought data here is over
   void request_gone(const void* request);  // likewise; any thread
 
   // ---- epochs of this rank. With the engine owned.
@@ -112,8 +112,8 @@ class Races final : public rma::Witness, public Exposed {
   std::set<std::tuple<int, uint32_t, int, uint64_t>> told_;  // pairs of calls
 
   std::map<std::pair<uint16_t, uint64_t>, uint32_t> own_sites_;
-  std::set<std::pair<int, uint32_t>> announced_;         // to whom
-  std::map<std::pair<int, uint32_t>, Site> sites_;       // of all origins
+  std::set<std::pair<int, uint32_t>> announced_;    // to whom
+  std::map<std::pair<int, uint32_t>, Site> sites_;  // of all origins
 };
 
 // Of MPI_Win_fence: what is to be said by all or by nobody is compared, which nobody leaves before all are there.

@@ -48,15 +48,14 @@ Error no_window_on(const Comm& comm) {
 // What must be over before a window is freed.
 Error open_epoch(const Window& window) {
   const Epochs& epochs = window.epochs;
-  const char* what =
-      epochs.fence_used   ? "there were operations since the last MPI_Win_fence: call it once more"
-      : epochs.started    ? "the access epoch of MPI_Win_start is open: call "
-                            "MPI_Win_complete"
-      : epochs.exposed    ? "the exposure epoch of MPI_Win_post is open: call MPI_Win_wait"
-      : epochs.all_locked ? "the epoch of MPI_Win_lock_all is open: call "
-                            "MPI_Win_unlock_all"
-      : epochs.locks_held ? "the epoch of MPI_Win_lock is open: call MPI_Win_unlock"
-                          : nullptr;
+  const char* what = epochs.fence_used   ? "there were operations since the last MPI_Win_fence: call it once more"
+                     : epochs.started    ? "the access epoch of MPI_Win_start is open: call "
+                                           "MPI_Win_complete"
+                     : epochs.exposed    ? "the exposure epoch of MPI_Win_post is open: call MPI_Win_wait"
+                     : epochs.all_locked ? "the epoch of MPI_Win_lock_all is open: call "
+                                           "MPI_Win_unlock_all"
+                     : epochs.locks_held ? "the epoch of MPI_Win_lock is open: call MPI_Win_unlock"
+                                         : nullptr;
   if (!what) return {};
   return failure(MPI_ERR_RMA_SYNC, "the window cannot be freed yet, for {} first (argument win)", what);
 }
@@ -68,8 +67,7 @@ Window* HandleOf<Window>::predefined(uintptr_t) {
 }
 
 Window::Window(Ref<Comm> given, int flavor)
-    : HasErrhandler(Tag::win, Errhandler::On::window,
-                    Ref<Errhandler>(&predefined_errhandler(MPI_ERRORS_ARE_FATAL))),
+    : HasErrhandler(Tag::win, Errhandler::On::window, Ref<Errhandler>(&predefined_errhandler(MPI_ERRORS_ARE_FATAL))),
       comm(std::move(given)),
       flavor(flavor),
       handle(handle_of(*this)) {
@@ -162,8 +160,8 @@ Error untrue_promise(const std::vector<Offer>& offers) {
 
 // One exchange on the communicator that it is made of, where a mismatch is found: who is through
 // may go on, for what comes early for the window waits (rma::Service).
-Result<Ref<Window>> make_window(Comm& comm, Function function, int flavor, const Info* info,
-                                Window::Part mine, bool* apart) {
+Result<Ref<Window>> make_window(Comm& comm, Function function, int flavor, const Info* info, Window::Part mine,
+                                bool* apart) {
   const Offer offer{offer_context(comm, comm.rank() == 0), mine, apart && *apart, says(info, "same_size"),
                     says(info, "same_disp_unit")};
   std::vector<Offer> offers(static_cast<size_t>(comm.size()));
@@ -191,8 +189,7 @@ Result<Ref<Window>> make_window(Comm& comm, Function function, int flavor, const
   take_hints(*window, info);
   window->bytes = mine.size;
   window->unit = static_cast<int>(std::min<int64_t>(mine.unit, std::numeric_limits<int>::max()));
-  window->protocol =
-      std::make_unique<rma::WindowEnd>(window->comm->process.one_sided, window->comm->user, kArithmetic);
+  window->protocol = std::make_unique<rma::WindowEnd>(window->comm->process.one_sided, window->comm->user, kArithmetic);
   return window;
 }
 
@@ -212,23 +209,19 @@ MPI_Win open_window(Window& window, void* base) {
   return inventory::hand_out(window);
 }
 
-Error win_create(void* base, MPI_Aint size, int64_t disp_unit, Info* info, Comm& comm,
-                 MPI_Win* win) {
+Error win_create(void* base, MPI_Aint size, int64_t disp_unit, Info* info, Comm& comm, MPI_Win* win) {
   if (Error e = no_window_on(comm)) return e;
   if (Error e = bad_size(size)) return e;
   if (Error e = bad_unit(disp_unit)) return e;
   if (!base && size > 0)
-    return failure(MPI_ERR_ARG, "the address is NULL, yet {} bytes lie there (argument base)",
-                   size);
-  Result<Ref<Window>> made =
-      make_window(comm, Function::Win_create, MPI_WIN_FLAVOR_CREATE, info, {size, disp_unit});
+    return failure(MPI_ERR_ARG, "the address is NULL, yet {} bytes lie there (argument base)", size);
+  Result<Ref<Window>> made = make_window(comm, Function::Win_create, MPI_WIN_FLAVOR_CREATE, info, {size, disp_unit});
   if (!made) return std::move(made).error();
   *win = open_window(**made, base);
   return {};
 }
 
-Error win_allocate(MPI_Aint size, int64_t disp_unit, Info* info, Comm& comm, void* baseptr,
-                   MPI_Win* win) {
+Error win_allocate(MPI_Aint size, int64_t disp_unit, Info* info, Comm& comm, void* baseptr, MPI_Win* win) {
   if (Error e = no_window_on(comm)) return e;
   if (Error e = bad_size(size)) return e;
   if (Error e = bad_unit(disp_unit)) return e;
@@ -248,8 +241,7 @@ Error win_allocate(MPI_Aint size, int64_t disp_unit, Info* info, Comm& comm, voi
 
 Error win_create_dynamic(Info* info, Comm& comm, MPI_Win* win) {
   if (Error e = no_window_on(comm)) return e;
-  Result<Ref<Window>> made =
-      make_window(comm, Function::Win_create_dynamic, MPI_WIN_FLAVOR_DYNAMIC, info, {0, 1});
+  Result<Ref<Window>> made = make_window(comm, Function::Win_create_dynamic, MPI_WIN_FLAVOR_DYNAMIC, info, {0, 1});
   if (!made) return std::move(made).error();
   *win = open_window(**made, MPI_BOTTOM);
   return {};
@@ -257,12 +249,10 @@ Error win_create_dynamic(Info* info, Comm& comm, MPI_Win* win) {
 
 Error win_attach(Window& win, void* base, MPI_Aint size) {
   if (win.flavor != MPI_WIN_FLAVOR_DYNAMIC)
-    return failure(MPI_ERR_RMA_FLAVOR,
-                   "memory is attached only to windows of MPI_Win_create_dynamic (argument win)");
+    return failure(MPI_ERR_RMA_FLAVOR, "memory is attached only to windows of MPI_Win_create_dynamic (argument win)");
   if (Error e = bad_size(size)) return e;
   if (!base && size > 0)
-    return failure(MPI_ERR_RMA_ATTACH,
-                   "the address is NULL, yet {} bytes lie there (argument base)", size);
+    return failure(MPI_ERR_RMA_ATTACH, "the address is NULL, yet {} bytes lie there (argument base)", size);
   const Engine::Guard own(win.comm->engine());
   if (win.protocol->attach(base, size)) return {};
   return failure(MPI_ERR_RMA_ATTACH,
@@ -273,13 +263,11 @@ Error win_attach(Window& win, void* base, MPI_Aint size) {
 
 Error win_detach(Window& win, const void* base) {
   if (win.flavor != MPI_WIN_FLAVOR_DYNAMIC)
-    return failure(MPI_ERR_RMA_FLAVOR,
-                   "memory is detached only from windows of MPI_Win_create_dynamic (argument win)");
+    return failure(MPI_ERR_RMA_FLAVOR, "memory is detached only from windows of MPI_Win_create_dynamic (argument win)");
   const Engine::Guard own(win.comm->engine());
   if (win.protocol->detach(base)) return {};
-  return failure(
-      MPI_ERR_RMA_ATTACH,
-      "nothing was attached at {}: detach by the address that was attached (argument base)", base);
+  return failure(MPI_ERR_RMA_ATTACH,
+                 "nothing was attached at {}: detach by the address that was attached (argument base)", base);
 }
 
 Error win_free(MPI_Win* win) {
@@ -291,15 +279,13 @@ Error win_free(MPI_Win* win) {
   if (Error e = window.attributes.delete_all(window.handle)) return e;
   Engine& engine = window.comm->engine();
   // Nobody's operations are under way behind this, and nobody's memory is gone before it.
-  if (Error e = run(*window.comm, coll::Call{.kind = coll::Collective::barrier,
-                                             .signature = contract::word_of(Function::Win_free)}))
+  if (Error e = run(*window.comm,
+                    coll::Call{.kind = coll::Collective::barrier, .signature = contract::word_of(Function::Win_free)}))
     return e;
   {
     const Engine::Guard own(engine);
-    engine.wait_until([&] {
-      return window.protocol->is_served() &&
-             window.protocol->is_locally_complete(rma::WindowEnd::kAll);
-    });
+    engine.wait_until(
+        [&] { return window.protocol->is_served() && window.protocol->is_locally_complete(rma::WindowEnd::kAll); });
     window.drop_in_use(rma::WindowEnd::kAll);
     window.protocol.reset();
     window.races.reset();

@@ -38,9 +38,7 @@ struct Epochs {
   int locks_held = 0;
   bool all_locked = false, all_unchecked = false;  // MPI_Win_lock_all
 
-  uint8_t lock_of(int rank) const {
-    return locks.empty() ? kUnlocked : locks[static_cast<size_t>(rank)];
-  }
+  uint8_t lock_of(int rank) const { return locks.empty() ? kUnlocked : locks[static_cast<size_t>(rank)]; }
   bool is_passive() const { return locks_held > 0 || all_locked; }
 };
 
@@ -115,8 +113,8 @@ void take_hints(Window& window, const Info* info);
 // Collective: a window on a duplicate of `comm`, made by the call `function`; all know of each
 // other's memory. `apart`: whether this rank, and then whether each rank, wishes parts that need
 // not follow each other.
-Result<Ref<Window>> make_window(Comm& comm, Function function, int flavor, const Info* info,
-                                Window::Part mine, bool* apart = nullptr);
+Result<Ref<Window>> make_window(Comm& comm, Function function, int flavor, const Info* info, Window::Part mine,
+                                bool* apart = nullptr);
 // The memory is there: others may access it, and the program gets the handle.
 MPI_Win open_window(Window& window, void* base);
 

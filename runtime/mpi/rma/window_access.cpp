@@ -36,9 +36,8 @@ Error check_epoch(const Window& win, int rank) {
   if (epochs.all_locked || epochs.lock_of(rank) != Epochs::kUnlocked) return {};
   if (epochs.started) {
     if (std::ranges::binary_search(epochs.targets, rank)) return {};
-    return failure(
-        MPI_ERR_RMA_SYNC,
-        "rank {} is not in the group that MPI_Win_start was given (argument target_rank)", rank);
+    return failure(MPI_ERR_RMA_SYNC, "rank {} is not in the group that MPI_Win_start was given (argument target_rank)",
+                   rank);
   }
   if (epochs.fenced && epochs.locks_held == 0) return {};
   return failure(MPI_ERR_RMA_SYNC,
@@ -64,20 +63,17 @@ Error check_passive(const Window& win, int rank) {
 Error check_range(const Window& win, const There& there) {
   const bool dynamic = win.flavor == MPI_WIN_FLAVOR_DYNAMIC;  // the target knows what is attached
   if (there.displacement < 0 && !dynamic)
-    return failure(MPI_ERR_DISP, "displacement {} is negative (argument target_disp)",
-                   there.displacement);
+    return failure(MPI_ERR_DISP, "displacement {} is negative (argument target_disp)", there.displacement);
   if (dynamic) return {};
   const rma::Reach reach = rma::reach_of(there.count, *there.type.layout);
   const Window::Part& part = win.part(there.rank);
   const __int128 start = static_cast<__int128>(there.displacement) * part.unit;
-  if (reach.low >= reach.high || (start + reach.low >= 0 && start + reach.high <= part.size))
-    return {};
+  if (reach.low >= reach.high || (start + reach.low >= 0 && start + reach.high <= part.size)) return {};
   return failure(MPI_ERR_RMA_RANGE,
                  "bytes {} to {} are not in the memory of rank {}, whose size is {} byte{}: "
                  "displacement {} in units of {} byte{}, {} element{} of {} (argument target_disp)",
-                 static_cast<int64_t>(start + reach.low),
-                 static_cast<int64_t>(start + reach.high - 1), there.rank, part.size,
-                 plural(part.size), there.displacement, part.unit, plural(part.unit), there.count,
+                 static_cast<int64_t>(start + reach.low), static_cast<int64_t>(start + reach.high - 1), there.rank,
+                 part.size, plural(part.size), there.displacement, part.unit, plural(part.unit), there.count,
                  plural(there.count), description(there.type));
 }
 
@@ -89,25 +85,22 @@ Error check_sides(const char* side, int64_t count, const Datatype& type, const T
       return {};
     const bool lenient = !strict && (is_one_byte(type.pattern) || is_one_byte(there.type.pattern));
     if (lenient && is_told(Tolerated::one_byte_types)) return {};
-    Error error = failure(
-        MPI_ERR_TYPE,
-        "the {} is {}, but target_count and target_datatype name {} at rank {}: the type signatures "
-        "(counts times basic types) must agree",
-        side, amount_text(count, type), amount_text(there.count, there.type), there.rank);
+    Error error = failure(MPI_ERR_TYPE,
+                          "the {} is {}, but target_count and target_datatype name {} at rank {}: the type signatures "
+                          "(counts times basic types) must agree",
+                          side, amount_text(count, type), amount_text(there.count, there.type), there.rank);
     if (lenient) return tolerated(Tolerated::one_byte_types, std::move(error));
     return type_comparison.report_only ? report_alone(std::move(error), nullptr) : std::move(error);
   }
   if (bytes > there.bytes())
-    return failure(
-        MPI_ERR_TRUNCATE,
-        "the {} has {} byte{}, more than the {} that target_count and target_datatype name: "
-        "they must fit together",
-        side, bytes, plural(bytes), there.bytes());
-  return failure(
-      MPI_ERR_TYPE,
-      "the {} has {} byte{}, less than the {} that target_count and target_datatype name: "
-      "they must fit together",
-      side, bytes, plural(bytes), there.bytes());
+    return failure(MPI_ERR_TRUNCATE,
+                   "the {} has {} byte{}, more than the {} that target_count and target_datatype name: "
+                   "they must fit together",
+                   side, bytes, plural(bytes), there.bytes());
+  return failure(MPI_ERR_TYPE,
+                 "the {} has {} byte{}, less than the {} that target_count and target_datatype name: "
+                 "they must fit together",
+                 side, bytes, plural(bytes), there.bytes());
 }
 
 // What all elements of a type are; nullptr: nothing, or different things.
@@ -125,8 +118,7 @@ const Datatype* only_element(const Datatype& type, bool& mixed) {
 }
 
 // The operation bound to the elements of `count` times `type`.
-Result<rma::Update> bind_update(const Op& op, int64_t count, const Datatype& type,
-                                const char* argument) {
+Result<rma::Update> bind_update(const Op& op, int64_t count, const Datatype& type, const char* argument) {
   if (!op.predefined)
     return failure(MPI_ERR_OP,
                    "an operation of MPI_Op_create cannot be used on windows, only predefined ones "
@@ -139,8 +131,8 @@ Result<rma::Update> bind_update(const Op& op, int64_t count, const Datatype& typ
                    "(argument {})",
                    description(type), argument);
   rma::Update update;
-  update.operation = static_cast<uint8_t>(reinterpret_cast<uintptr_t>(op.handle) -
-                                          reinterpret_cast<uintptr_t>(MPI_OP_NULL));
+  update.operation =
+      static_cast<uint8_t>(reinterpret_cast<uintptr_t>(op.handle) - reinterpret_cast<uintptr_t>(MPI_OP_NULL));
   if (!element) return update;  // there is nothing to do it to
   update.element = static_cast<uint8_t>(element->element);
   if (update.operation == rma::kReplace || update.operation == rma::kNoOp) return update;
@@ -166,14 +158,12 @@ rma::Local local(const void* base, int64_t count, const Datatype& type) {
   return {const_cast<void*>(base), count, type.layout};
 }
 rma::Target target(const Window& win, const There& there) {
-  return {there.rank, there.displacement * win.part(there.rank).unit, there.count,
-          there.type.layout};
+  return {there.rank, there.displacement * win.part(there.rank).unit, there.count, there.type.layout};
 }
 
 class AccessRequest final : public Request, public Pooled<AccessRequest> {
  public:
-  explicit AccessRequest(Window& window)
-      : Request(Kind::one_sided, *window.comm), window_(&window) {}
+  explicit AccessRequest(Window& window) : Request(Kind::one_sided, *window.comm), window_(&window) {}
   ~AccessRequest() override {
     if (in_use_) [[unlikely]]
       strict->outstanding().drop(in_use_.get());
@@ -197,14 +187,11 @@ class AccessRequest final : public Request, public Pooled<AccessRequest> {
     if (in_use_) [[unlikely]]
       strict->outstanding().drop(in_use_.get());
   }
-  Error error() const override {
-    return error_ ? Error(error_.mpi_class(), error_.message()) : Error();
-  }
+  Error error() const override { return error_ ? Error(error_.mpi_class(), error_.message()) : Error(); }
   Error cancel() override {
-    return failure(
-        MPI_ERR_REQUEST,
-        "the request belongs to an operation on a window, which cannot be cancelled (the "
-        "standard, section 12.3.5)");
+    return failure(MPI_ERR_REQUEST,
+                   "the request belongs to an operation on a window, which cannot be cancelled (the "
+                   "standard, section 12.3.5)");
   }
   HasErrhandler& raises_on() const override { return *window_; }
   void add_open_needs(engine::Condition& needs) const override { needs.always(); }
@@ -221,8 +208,7 @@ struct Here {
   bool writes;
 };
 
-Error take_for(AccessRequest& request, Window::InUseAt& there, Window::InUse in_use,
-               std::span<const BufferUse> uses) {
+Error take_for(AccessRequest& request, Window::InUseAt& there, Window::InUse in_use, std::span<const BufferUse> uses) {
   auto shared = std::make_shared<Window::InUse>(std::move(in_use));
   if (Error e = strict->take(shared.get(), uses)) return e;
   std::deque<std::weak_ptr<Window::InUse>>& others = there.of_requests;
@@ -251,8 +237,8 @@ Error take(Window& win, int rank, AccessRequest* request, std::initializer_list<
 }
 
 // Under --check=strict: that nothing else is at what it uses here and there. It starts next.
-[[gnu::cold]] Error take_all(Window& win, const There& there, AccessRequest* request,
-                             std::initializer_list<Here> uses, const rma::Act& act) {
+[[gnu::cold]] Error take_all(Window& win, const There& there, AccessRequest* request, std::initializer_list<Here> uses,
+                             const rma::Act& act) {
   if (!win.races) return take(win, there.rank, request, uses);  // a file's own
   const Races::Started started = win.races->about_to(act, target(win, there), request);
   if (Error e = win.races->check(started)) return e;
@@ -264,8 +250,8 @@ Error take(Window& win, int rank, AccessRequest* request, std::initializer_list<
 // Checks the call where `check` says what is its own, and completes `act`; then `start(done)` starts it, unless the
 // target is MPI_PROC_NULL or there is nothing to do. `uses`: of memory here.
 template <class Check, class Start>
-Error access(Window& win, const There& there, MPI_Request* request,
-             std::initializer_list<Here> uses, const rma::Act& act, Check&& check, Start&& start) {
+Error access(Window& win, const There& there, MPI_Request* request, std::initializer_list<Here> uses,
+             const rma::Act& act, Check&& check, Start&& start) {
   const Engine::Guard own(win.comm->engine());
   if (strict) [[unlikely]]
     strict->acts();
@@ -296,16 +282,14 @@ Error access(Window& win, const There& there, MPI_Request* request,
   return {};
 }
 
-Error put(const rma::Local& origin, const Datatype& type, const There& there, Window& win,
-          MPI_Request* request) {
+Error put(const rma::Local& origin, const Datatype& type, const There& there, Window& win, MPI_Request* request) {
   return access(
       win, there, request, {{origin, false}}, {.kind = rma::Kind::put},
       [&] { return check_sides("origin", origin.count, type, there); },
       [&](rma::Done done) { win.protocol->put(origin, target(win, there), done); });
 }
 
-Error get(const rma::Local& origin, const Datatype& type, const There& there, Window& win,
-          MPI_Request* request) {
+Error get(const rma::Local& origin, const Datatype& type, const There& there, Window& win, MPI_Request* request) {
   return access(
       win, there, request, {{origin, true}}, {.kind = rma::Kind::get},
       [&] { return check_sides("origin", origin.count, type, there); },
@@ -319,9 +303,8 @@ struct Fetched {
 };
 
 // `origin_type`: nullptr where it means nothing. `result`: nullptr where nothing is fetched.
-Error update(const void* origin_addr, int64_t origin_count, const Datatype* origin_type,
-             const Fetched* result, const There& there, const Op& op, Window& win,
-             MPI_Request* request) {
+Error update(const void* origin_addr, int64_t origin_count, const Datatype* origin_type, const Fetched* result,
+             const There& there, const Op& op, Window& win, MPI_Request* request) {
   rma::Local origin;
   if (origin_type)
     origin = local(origin_addr, origin_count, *origin_type);
@@ -331,10 +314,9 @@ Error update(const void* origin_addr, int64_t origin_count, const Datatype* orig
   rma::Update& update = act.update;
   const auto check = [&]() -> Error {
     if (!result && op.handle == MPI_NO_OP)
-      return failure(
-          MPI_ERR_OP,
-          "MPI_NO_OP is for calls that fetch what is there, such as MPI_Get_accumulate (the "
-          "standard, 12.3.4; argument op)");
+      return failure(MPI_ERR_OP,
+                     "MPI_NO_OP is for calls that fetch what is there, such as MPI_Get_accumulate (the "
+                     "standard, 12.3.4; argument op)");
     Result<rma::Update> bound = bind_update(op, there.count, there.type, "target_datatype");
     if (!bound) return std::move(bound).error();
     update = *bound;
@@ -346,72 +328,66 @@ Error update(const void* origin_addr, int64_t origin_count, const Datatype* orig
   };
   const bool reads = origin_type && op.handle != MPI_NO_OP;
   return access(win, there, request,
-                {{reads ? origin : rma::Local(), false}, {result ? result->local : rma::Local(), true}},
-                act, check, [&](rma::Done done) {
-                  win.protocol->update(update, origin, result ? &result->local : nullptr,
-                                       target(win, there), done);
+                {{reads ? origin : rma::Local(), false}, {result ? result->local : rma::Local(), true}}, act, check,
+                [&](rma::Done done) {
+                  win.protocol->update(update, origin, result ? &result->local : nullptr, target(win, there), done);
                 });
 }
 
 }  // namespace
 
-Error put(const void* origin_addr, int64_t origin_count, const Datatype& origin_datatype,
-          int target_rank, MPI_Aint target_disp, int64_t target_count,
-          const Datatype& target_datatype, Window& win) {
+Error put(const void* origin_addr, int64_t origin_count, const Datatype& origin_datatype, int target_rank,
+          MPI_Aint target_disp, int64_t target_count, const Datatype& target_datatype, Window& win) {
   return put(local(origin_addr, origin_count, origin_datatype), origin_datatype,
              {target_rank, target_disp, target_count, target_datatype}, win, nullptr);
 }
 
-Error rput(const void* origin_addr, int64_t origin_count, const Datatype& origin_datatype,
-           int target_rank, MPI_Aint target_disp, int64_t target_count,
-           const Datatype& target_datatype, Window& win, MPI_Request* request) {
+Error rput(const void* origin_addr, int64_t origin_count, const Datatype& origin_datatype, int target_rank,
+           MPI_Aint target_disp, int64_t target_count, const Datatype& target_datatype, Window& win,
+           MPI_Request* request) {
   return put(local(origin_addr, origin_count, origin_datatype), origin_datatype,
              {target_rank, target_disp, target_count, target_datatype}, win, request);
 }
 
 Error get(void* origin_addr, int64_t origin_count, const Datatype& origin_datatype, int target_rank,
-          MPI_Aint target_disp, int64_t target_count, const Datatype& target_datatype,
-          Window& win) {
+          MPI_Aint target_disp, int64_t target_count, const Datatype& target_datatype, Window& win) {
   return get(local(origin_addr, origin_count, origin_datatype), origin_datatype,
              {target_rank, target_disp, target_count, target_datatype}, win, nullptr);
 }
 
-Error rget(void* origin_addr, int64_t origin_count, const Datatype& origin_datatype,
-           int target_rank, MPI_Aint target_disp, int64_t target_count,
-           const Datatype& target_datatype, Window& win, MPI_Request* request) {
+Error rget(void* origin_addr, int64_t origin_count, const Datatype& origin_datatype, int target_rank,
+           MPI_Aint target_disp, int64_t target_count, const Datatype& target_datatype, Window& win,
+           MPI_Request* request) {
   return get(local(origin_addr, origin_count, origin_datatype), origin_datatype,
              {target_rank, target_disp, target_count, target_datatype}, win, request);
 }
 
-Error accumulate(const void* origin_addr, int64_t origin_count, const Datatype& origin_datatype,
-                 int target_rank, MPI_Aint target_disp, int64_t target_count,
-                 const Datatype& target_datatype, const Op& op, Window& win) {
+Error accumulate(const void* origin_addr, int64_t origin_count, const Datatype& origin_datatype, int target_rank,
+                 MPI_Aint target_disp, int64_t target_count, const Datatype& target_datatype, const Op& op,
+                 Window& win) {
   return update(origin_addr, origin_count, &origin_datatype, nullptr,
                 {target_rank, target_disp, target_count, target_datatype}, op, win, nullptr);
 }
 
-Error raccumulate(const void* origin_addr, int64_t origin_count, const Datatype& origin_datatype,
-                  int target_rank, MPI_Aint target_disp, int64_t target_count,
-                  const Datatype& target_datatype, const Op& op, Window& win,
-                  MPI_Request* request) {
+Error raccumulate(const void* origin_addr, int64_t origin_count, const Datatype& origin_datatype, int target_rank,
+                  MPI_Aint target_disp, int64_t target_count, const Datatype& target_datatype, const Op& op,
+                  Window& win, MPI_Request* request) {
   return update(origin_addr, origin_count, &origin_datatype, nullptr,
                 {target_rank, target_disp, target_count, target_datatype}, op, win, request);
 }
 
-Error get_accumulate(const void* origin_addr, int64_t origin_count, const Datatype* origin_datatype,
-                     void* result_addr, int64_t result_count, const Datatype& result_datatype,
-                     int target_rank, MPI_Aint target_disp, int64_t target_count,
-                     const Datatype& target_datatype, const Op& op, Window& win) {
+Error get_accumulate(const void* origin_addr, int64_t origin_count, const Datatype* origin_datatype, void* result_addr,
+                     int64_t result_count, const Datatype& result_datatype, int target_rank, MPI_Aint target_disp,
+                     int64_t target_count, const Datatype& target_datatype, const Op& op, Window& win) {
   const Fetched result{local(result_addr, result_count, result_datatype), result_datatype};
   return update(origin_addr, origin_count, origin_datatype, &result,
                 {target_rank, target_disp, target_count, target_datatype}, op, win, nullptr);
 }
 
-Error rget_accumulate(const void* origin_addr, int64_t origin_count,
-                      const Datatype* origin_datatype, void* result_addr, int64_t result_count,
-                      const Datatype& result_datatype, int target_rank, MPI_Aint target_disp,
-                      int64_t target_count, const Datatype& target_datatype, const Op& op,
-                      Window& win, MPI_Request* request) {
+Error rget_accumulate(const void* origin_addr, int64_t origin_count, const Datatype* origin_datatype, void* result_addr,
+                      int64_t result_count, const Datatype& result_datatype, int target_rank, MPI_Aint target_disp,
+                      int64_t target_count, const Datatype& target_datatype, const Op& op, Window& win,
+                      MPI_Request* request) {
   const Fetched result{local(result_addr, result_count, result_datatype), result_datatype};
   return update(origin_addr, origin_count, origin_datatype, &result,
                 {target_rank, target_disp, target_count, target_datatype}, op, win, request);
@@ -421,21 +397,19 @@ namespace {
 
 Error check_predefined(const Datatype& type) {
   if (type.element != Element::none) return {};
-  return failure(MPI_ERR_TYPE,
-                 "{} is no predefined datatype, as this call wants (argument datatype)",
+  return failure(MPI_ERR_TYPE, "{} is no predefined datatype, as this call wants (argument datatype)",
                  description(type));
 }
 
 Error check_address(const void* address, const char* argument) {
   if (address) return {};
-  return failure(MPI_ERR_BUFFER, "the address is NULL, yet an element lies there (argument {})",
-                 argument);
+  return failure(MPI_ERR_BUFFER, "the address is NULL, yet an element lies there (argument {})", argument);
 }
 
 }  // namespace
 
-Error fetch_and_op(const void* origin_addr, void* result_addr, const Datatype& datatype,
-                   int target_rank, MPI_Aint target_disp, const Op& op, Window& win) {
+Error fetch_and_op(const void* origin_addr, void* result_addr, const Datatype& datatype, int target_rank,
+                   MPI_Aint target_disp, const Op& op, Window& win) {
   if (Error e = check_predefined(datatype)) return e;
   if (target_rank != MPI_PROC_NULL) {
     if (Error e = check_address(result_addr, "result_addr")) return e;
@@ -443,22 +417,19 @@ Error fetch_and_op(const void* origin_addr, void* result_addr, const Datatype& d
       if (Error e = check_address(origin_addr, "origin_addr")) return e;
   }
   const Fetched result{local(result_addr, 1, datatype), datatype};
-  return update(origin_addr, 1, &datatype, &result, {target_rank, target_disp, 1, datatype}, op,
-                win, nullptr);
+  return update(origin_addr, 1, &datatype, &result, {target_rank, target_disp, 1, datatype}, op, win, nullptr);
 }
 
-Error compare_and_swap(const void* origin_addr, const void* compare_addr, void* result_addr,
-                       const Datatype& datatype, int target_rank, MPI_Aint target_disp,
-                       Window& win) {
+Error compare_and_swap(const void* origin_addr, const void* compare_addr, void* result_addr, const Datatype& datatype,
+                       int target_rank, MPI_Aint target_disp, Window& win) {
   if (Error e = check_predefined(datatype)) return e;
   const TypeClass kind = datatype.type_class;
-  if (kind != TypeClass::c_integer && kind != TypeClass::fortran_integer &&
-      kind != TypeClass::logical && kind != TypeClass::multi_language && kind != TypeClass::byte) {
-    Error error = failure(
-        MPI_ERR_TYPE,
-        "{} cannot be compared and swapped, only integers, logicals and bytes (the standard, "
-        "12.3.4; argument datatype)",
-        description(datatype));
+  if (kind != TypeClass::c_integer && kind != TypeClass::fortran_integer && kind != TypeClass::logical &&
+      kind != TypeClass::multi_language && kind != TypeClass::byte) {
+    Error error = failure(MPI_ERR_TYPE,
+                          "{} cannot be compared and swapped, only integers, logicals and bytes (the standard, "
+                          "12.3.4; argument datatype)",
+                          description(datatype));
     // Its one byte is compared as that of MPI_SIGNED_CHAR is.
     if (kind != TypeClass::character) return error;
     if (Error e = tolerated(Tolerated::swapped_characters, std::move(error), &win)) return e;
@@ -470,15 +441,14 @@ Error compare_and_swap(const void* origin_addr, const void* compare_addr, void* 
   }
   const There there{target_rank, target_disp, 1, datatype};
   return access(
-      win, there, nullptr,
-      {{local(origin_addr, 1, datatype), false}, {local(result_addr, 1, datatype), true}},
+      win, there, nullptr, {{local(origin_addr, 1, datatype), false}, {local(result_addr, 1, datatype), true}},
       {.kind = rma::Kind::update,
        .fetches = true,
        .update = {rma::kCompareAndSwap, static_cast<uint8_t>(datatype.element)}},
       [] { return Error(); },
       [&](rma::Done) {
-        win.protocol->compare_and_swap({.element = static_cast<uint8_t>(datatype.element)},
-                                       origin_addr, compare_addr, result_addr, target(win, there));
+        win.protocol->compare_and_swap({.element = static_cast<uint8_t>(datatype.element)}, origin_addr, compare_addr,
+                                       result_addr, target(win, there));
       });
 }
 

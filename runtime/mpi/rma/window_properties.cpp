@@ -69,10 +69,9 @@ Error win_get_name(const Window* win, char* win_name, int* resultlen) {
   return {};
 }
 
-Error win_create_keyval(MPI_Win_copy_attr_function* copy, MPI_Win_delete_attr_function* destroy,
-                        int* win_keyval, void* extra_state) {
-  *win_keyval = create_key(KeyKind::win, reinterpret_cast<void*>(copy),
-                           reinterpret_cast<void*>(destroy), extra_state);
+Error win_create_keyval(MPI_Win_copy_attr_function* copy, MPI_Win_delete_attr_function* destroy, int* win_keyval,
+                        void* extra_state) {
+  *win_keyval = create_key(KeyKind::win, reinterpret_cast<void*>(copy), reinterpret_cast<void*>(destroy), extra_state);
   return {};
 }
 

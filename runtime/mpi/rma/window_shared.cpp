@@ -38,9 +38,8 @@ Error agree(Comm& comm, Error mine, std::string& word) {
 // have one context, and may find themselves in one folder of a network: its number in the job is in the name.
 Error share_memory(Window& window, transport::SharedWay way, int64_t bytes) {
   using transport::SharedFile;
-  const std::string name =
-      fmt::format("tutti.{}.win.{:x}.{}", window.comm->process.job->view().id, window.comm->context(),
-                  window.comm->engine().process());
+  const std::string name = fmt::format("tutti.{}.win.{:x}.{}", window.comm->process.job->view().id,
+                                       window.comm->context(), window.comm->engine().process());
   const bool first = window.rank() == 0;
   Error error;
   const auto keep = [&](Result<std::unique_ptr<SharedFile>> file) {
@@ -61,10 +60,8 @@ Error share_memory(Window& window, transport::SharedWay way, int64_t bytes) {
 
 }  // namespace
 
-Error win_allocate_shared(MPI_Aint size, int64_t disp_unit, Info* info, Comm& comm, void* baseptr,
-                          MPI_Win* win) {
-  if (comm.is_inter())
-    return failure(MPI_ERR_COMM, "a window wants an intracommunicator (argument comm)");
+Error win_allocate_shared(MPI_Aint size, int64_t disp_unit, Info* info, Comm& comm, void* baseptr, MPI_Win* win) {
+  if (comm.is_inter()) return failure(MPI_ERR_COMM, "a window wants an intracommunicator (argument comm)");
   if (Error e = bad_size(size)) return e;
   if (Error e = bad_unit(disp_unit)) return e;
   Result<std::vector<Sharing>> sharing = sharing_of_all(comm, Function::Win_allocate_shared);
@@ -76,8 +73,8 @@ Error win_allocate_shared(MPI_Aint size, int64_t disp_unit, Info* info, Comm& co
         "the ranks of the communicator have no memory to share: they are on several nodes, or in containers that have "
         "no /dev/shm in common; divide it with MPI_Comm_split_type and MPI_COMM_TYPE_SHARED first (argument comm)");
   bool apart = info && info->get("alloc_shared_noncontig") == "true";
-  Result<Ref<Window>> made = make_window(comm, Function::Win_allocate_shared, MPI_WIN_FLAVOR_SHARED,
-                                         info, {size, disp_unit}, &apart);
+  Result<Ref<Window>> made =
+      make_window(comm, Function::Win_allocate_shared, MPI_WIN_FLAVOR_SHARED, info, {size, disp_unit}, &apart);
   if (!made) return std::move(made).error();
   Window& window = **made;
   int64_t bytes = 0;
@@ -85,8 +82,7 @@ Error win_allocate_shared(MPI_Aint size, int64_t disp_unit, Info* info, Comm& co
     if (apart) bytes = static_cast<int64_t>(cpu::whole_lines(static_cast<size_t>(bytes)));
     window.offsets.push_back(bytes);
     if (__builtin_add_overflow(bytes, part.size, &bytes) || bytes > INT64_MAX / 2)
-      return failure(MPI_ERR_SIZE,
-                     "the sizes of all ranks make more than 2^62 bytes (argument size)");
+      return failure(MPI_ERR_SIZE, "the sizes of all ranks make more than 2^62 bytes (argument size)");
   }
   if (Error e = share_memory(window, *way, std::max<int64_t>(bytes, 1))) return e;
   void* const base = window.shared->base() + window.offsets[static_cast<size_t>(window.rank())];
@@ -97,9 +93,8 @@ Error win_allocate_shared(MPI_Aint size, int64_t disp_unit, Info* info, Comm& co
 
 Error win_shared_query(Window& win, int rank, MPI_Aint* size, int64_t& disp_unit, void* baseptr) {
   if (win.flavor == MPI_WIN_FLAVOR_DYNAMIC)
-    return failure(
-        MPI_ERR_RMA_FLAVOR,
-        "a window of MPI_Win_create_dynamic has no memory of its own to share (argument win)");
+    return failure(MPI_ERR_RMA_FLAVOR,
+                   "a window of MPI_Win_create_dynamic has no memory of its own to share (argument win)");
   void*& base = *static_cast<void**>(baseptr);
   if (rank == MPI_PROC_NULL) {  // the first that has any
     rank = 0;
@@ -110,10 +105,9 @@ Error win_shared_query(Window& win, int rank, MPI_Aint* size, int64_t& disp_unit
   const bool here = win.shared || rank == win.rank();
   *size = here ? part.size : 0;  // 0: it cannot be accessed directly
   disp_unit = part.unit;
-  base = !here ? nullptr
-         : win.shared
-             ? static_cast<void*>(win.shared->base() + win.offsets[static_cast<size_t>(rank)])
-             : win.base;
+  base = !here        ? nullptr
+         : win.shared ? static_cast<void*>(win.shared->base() + win.offsets[static_cast<size_t>(rank)])
+                      : win.base;
   return {};
 }
 

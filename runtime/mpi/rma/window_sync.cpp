@@ -32,8 +32,7 @@ class Inside {
 
 Error check_assertion(int assertion, int allowed, const char* which) {
   if ((assertion & ~allowed) == 0) return {};
-  return failure(MPI_ERR_ASSERT,
-                 "{} is no assertion for this call, which knows {} (argument assert)", assertion,
+  return failure(MPI_ERR_ASSERT, "{} is no assertion for this call, which knows {} (argument assert)", assertion,
                  which);
 }
 
@@ -47,8 +46,7 @@ const char* open_access(const Epochs& epochs) {
   if (epochs.started) return "MPI_Win_start opened an access epoch: call MPI_Win_complete";
   if (epochs.all_locked) return "MPI_Win_lock_all opened an epoch: call MPI_Win_unlock_all";
   if (epochs.locks_held) return "MPI_Win_lock opened an epoch: call MPI_Win_unlock";
-  if (epochs.fence_used)
-    return "there were operations since the last MPI_Win_fence: call it once more";
+  if (epochs.fence_used) return "there were operations since the last MPI_Win_fence: call it once more";
   return nullptr;
 }
 
@@ -64,10 +62,8 @@ Result<std::vector<int>> ranks_of(const Group& group, const Window& window) {
   for (const int member : group.processes) {
     const int rank = rank_of(member);
     if (rank < 0)
-      return failure(
-          MPI_ERR_GROUP,
-          "the process with rank {} in the group is not in the window's (argument group)",
-          ranks.size());
+      return failure(MPI_ERR_GROUP, "the process with rank {} in the group is not in the window's (argument group)",
+                     ranks.size());
     ranks.push_back(rank);
   }
   std::ranges::sort(ranks);
@@ -78,12 +74,12 @@ Result<std::vector<int>> ranks_of(const Group& group, const Window& window) {
 template <class IsDone>
 void await_each(const Window& window, const std::vector<int>& ranks, IsDone&& is_done) {
   window.comm->engine().wait_until([&] { return std::ranges::all_of(ranks, is_done); },
-                                 [&](Condition& needs) {
-                                   needs.all();
-                                   for (const int rank : ranks)
-                                     if (!is_done(rank)) needs.process(window.process_of(rank));
-                                   needs.end();
-                                 });
+                                   [&](Condition& needs) {
+                                     needs.all();
+                                     for (const int rank : ranks)
+                                       if (!is_done(rank)) needs.process(window.process_of(rank));
+                                     needs.end();
+                                   });
 }
 
 // The others' progress completes these, which needs no call of theirs.
@@ -121,12 +117,12 @@ void await_locks(Window& window, const std::vector<int>& ranks) {
   rma::WindowEnd& protocol = *window.protocol;
   const auto is_locked = [&](int rank) { return protocol.is_locked(rank); };
   window.comm->engine().wait_until([&] { return std::ranges::all_of(ranks, is_locked); },
-                                 [&](Condition& needs) {
-                                   needs.all();
-                                   for (const int rank : ranks)
-                                     if (!is_locked(rank)) add_needs_of_lock(needs, window, rank);
-                                   needs.end();
-                                 });
+                                   [&](Condition& needs) {
+                                     needs.all();
+                                     for (const int rank : ranks)
+                                       if (!is_locked(rank)) add_needs_of_lock(needs, window, rank);
+                                     needs.end();
+                                   });
   std::atomic_thread_fence(std::memory_order_seq_cst);
 }
 
@@ -144,8 +140,8 @@ Error unlock(Window& window, const std::vector<int>& ranks, bool unchecked) {
   else
     for (const int rank : ranks) protocol.flush(rank);
   window.comm->engine().wait_until([&] {
-    return std::ranges::all_of(
-        ranks, [&](int rank) { return protocol.is_flushed(rank) && protocol.is_unlocked(rank); });
+    return std::ranges::all_of(ranks,
+                               [&](int rank) { return protocol.is_flushed(rank) && protocol.is_unlocked(rank); });
   });
   for (const int rank : ranks) {
     window.drop_in_use(rank);
@@ -158,17 +154,14 @@ Error unlock(Window& window, const std::vector<int>& ranks, bool unchecked) {
 // Of the calls that want a lock on `rank`.
 Error check_passive(const Window& window, int rank) {
   const Epochs& epochs = window.epochs;
-  if (rank == kAll ? epochs.is_passive()
-                   : epochs.all_locked || epochs.lock_of(rank) != Epochs::kUnlocked)
-    return {};
-  return rank == kAll
-             ? out_of_sync(
-                   "there is no lock on the window: MPI_Win_lock or MPI_Win_lock_all comes first "
-                   "(argument win)")
-             : out_of_sync(
-                   "rank {} of the window is not locked by this one: MPI_Win_lock or "
-                   "MPI_Win_lock_all comes first (argument rank)",
-                   rank);
+  if (rank == kAll ? epochs.is_passive() : epochs.all_locked || epochs.lock_of(rank) != Epochs::kUnlocked) return {};
+  return rank == kAll ? out_of_sync(
+                            "there is no lock on the window: MPI_Win_lock or MPI_Win_lock_all comes first "
+                            "(argument win)")
+                      : out_of_sync(
+                            "rank {} of the window is not locked by this one: MPI_Win_lock or "
+                            "MPI_Win_lock_all comes first (argument rank)",
+                            rank);
 }
 
 }  // namespace
@@ -176,8 +169,7 @@ Error check_passive(const Window& window, int rank) {
 // ---- fence (12.5.1)
 
 Error win_fence(int assertion, Window& win) {
-  constexpr int kKnown =
-      MPI_MODE_NOSTORE | MPI_MODE_NOPUT | MPI_MODE_NOPRECEDE | MPI_MODE_NOSUCCEED;
+  constexpr int kKnown = MPI_MODE_NOSTORE | MPI_MODE_NOPUT | MPI_MODE_NOPRECEDE | MPI_MODE_NOSUCCEED;
   if (Error e = check_assertion(assertion, kKnown,
                                 "MPI_MODE_NOSTORE, MPI_MODE_NOPUT, MPI_MODE_NOPRECEDE and "
                                 "MPI_MODE_NOSUCCEED"))
@@ -192,8 +184,7 @@ Error win_fence(int assertion, Window& win) {
     if (!epochs.fence_used)
       if (Error e = refuse_open_access(epochs)) return e;
     if (epochs.exposed)
-      return out_of_sync(
-          "MPI_Win_post opened an exposure epoch: call MPI_Win_wait first (argument win)");
+      return out_of_sync("MPI_Win_post opened an exposure epoch: call MPI_Win_wait first (argument win)");
     if (epochs.fence_used && (assertion & MPI_MODE_NOPRECEDE))
       return failure(MPI_ERR_ASSERT,
                      "MPI_MODE_NOPRECEDE is given, yet there were operations since the last "
@@ -206,7 +197,7 @@ Error win_fence(int assertion, Window& win) {
   if (win.races) [[unlikely]] {
     if (Error e = exchange_assertions(assertion, win, differ)) return e;
   } else if (Error e = run(*win.comm, coll::Call{.kind = coll::Collective::barrier,
-                                          .signature = contract::word_of(Function::Win_fence)}))
+                                                 .signature = contract::word_of(Function::Win_fence)}))
     return e;
   const Inside inside(win);
   epochs.fenced = !(assertion & MPI_MODE_NOSUCCEED);
@@ -230,10 +221,11 @@ Error win_start(Group& group, int assertion, Window& win) {
   if (assertion & MPI_MODE_NOCHECK)
     for (const int rank : *ranks)
       if (win.protocol->is_posted(rank))
-        return failure(MPI_ERR_ASSERT,
-                       "MPI_MODE_NOCHECK is given, but not by the MPI_Win_post of rank {}: it must be given by both, or "
-                       "by neither (argument assert)",
-                       rank);
+        return failure(
+            MPI_ERR_ASSERT,
+            "MPI_MODE_NOCHECK is given, but not by the MPI_Win_post of rank {}: it must be given by both, or "
+            "by neither (argument assert)",
+            rank);
   epochs.fenced = false;
   epochs.started = true;
   epochs.targets = *std::move(ranks);
@@ -248,8 +240,7 @@ Error win_complete(Window& win) {
   const Inside inside(win);
   Epochs& epochs = win.epochs;
   if (!epochs.started)
-    return out_of_sync(
-        "there is no access epoch to complete: MPI_Win_start comes first (argument win)");
+    return out_of_sync("there is no access epoch to complete: MPI_Win_start comes first (argument win)");
   for (const int rank : epochs.targets) win.protocol->complete(rank);
   await_locally(win, kAll);
   if (win.races) [[unlikely]]
@@ -268,8 +259,7 @@ Error win_post(Group& group, int assertion, Window& win) {
   const Inside inside(win);
   Epochs& epochs = win.epochs;
   if (epochs.exposed)
-    return out_of_sync(
-        "MPI_Win_post opened an exposure epoch already: call MPI_Win_wait first (argument win)");
+    return out_of_sync("MPI_Win_post opened an exposure epoch already: call MPI_Win_wait first (argument win)");
   if (!win.protocol->own_lock().is_free())
     return out_of_sync(
         "rank {} holds a lock on this rank's memory, which cannot be exposed meanwhile (the standard, section 12.5.3; "
@@ -290,8 +280,7 @@ Error win_post(Group& group, int assertion, Window& win) {
 namespace {
 
 Error no_exposure() {
-  return out_of_sync(
-      "there is no exposure epoch to wait for: MPI_Win_post comes first (argument win)");
+  return out_of_sync("there is no exposure epoch to wait for: MPI_Win_post comes first (argument win)");
 }
 
 void end_exposure(Window& win) {
@@ -314,13 +303,13 @@ Error win_wait(Window& win) {
   const std::vector<int>& origins = win.epochs.origins;
   const auto is_done = [&](int rank) { return protocol.is_completed_by(rank); };
   win.comm->engine().wait_until([&] { return std::ranges::all_of(origins, is_done); },
-                                 [&](Condition& needs) {
-                                   needs.all();
-                                   for (const int rank : origins)
-                                     if (!is_done(rank) && !protocol.is_serving(rank))
-                                       needs.process(win.process_of(rank));
-                                   needs.end();
-                                 });
+                                [&](Condition& needs) {
+                                  needs.all();
+                                  for (const int rank : origins)
+                                    if (!is_done(rank) && !protocol.is_serving(rank))
+                                      needs.process(win.process_of(rank));
+                                  needs.end();
+                                });
   end_exposure(win);
   return win.races ? failure_of(win) : Error();
 }
@@ -335,8 +324,7 @@ Error win_test(Window& win, int* flag) {
     error = no_exposure();
   } else {
     moved = engine.progress();
-    *flag = std::ranges::all_of(win.epochs.origins,
-                                [&](int rank) { return win.protocol->is_completed_by(rank); });
+    *flag = std::ranges::all_of(win.epochs.origins, [&](int rank) { return win.protocol->is_completed_by(rank); });
     if (*flag) end_exposure(win);
     if (*flag && win.races) [[unlikely]]
       error = failure_of(win);
@@ -350,8 +338,7 @@ Error win_test(Window& win, int* flag) {
 
 Error win_lock(int lock_type, int rank, int assertion, Window& win) {
   if (lock_type != MPI_LOCK_EXCLUSIVE && lock_type != MPI_LOCK_SHARED)
-    return failure(MPI_ERR_LOCKTYPE,
-                   "{} is neither MPI_LOCK_EXCLUSIVE nor MPI_LOCK_SHARED (argument lock_type)",
+    return failure(MPI_ERR_LOCKTYPE, "{} is neither MPI_LOCK_EXCLUSIVE nor MPI_LOCK_SHARED (argument lock_type)",
                    lock_type);
   if (Error e = check_assertion(assertion, MPI_MODE_NOCHECK, "MPI_MODE_NOCHECK")) return e;
   const Inside inside(win);
@@ -387,9 +374,8 @@ Error win_unlock(int rank, Window& win) {
   const uint8_t lock = epochs.lock_of(rank);
   if (lock == Epochs::kUnlocked)
     return out_of_sync("rank {} of the window is not locked by this one{} (argument rank)", rank,
-                       epochs.all_locked
-                           ? " alone: MPI_Win_unlock_all ends what MPI_Win_lock_all began"
-                           : ": MPI_Win_lock comes first");
+                       epochs.all_locked ? " alone: MPI_Win_unlock_all ends what MPI_Win_lock_all began"
+                                         : ": MPI_Win_lock comes first");
   Error error = unlock(win, {rank}, lock == Epochs::kUnchecked);
   epochs.locks[static_cast<size_t>(rank)] = Epochs::kUnlocked;
   --epochs.locks_held;

@@ -20,26 +20,23 @@
 namespace tutti::mpi {
 namespace {
 
-constexpr int kThreadLevels[] = {MPI_THREAD_SINGLE, MPI_THREAD_FUNNELED, MPI_THREAD_SERIALIZED,
-                                 MPI_THREAD_MULTIPLE};
+constexpr int kThreadLevels[] = {MPI_THREAD_SINGLE, MPI_THREAD_FUNNELED, MPI_THREAD_SERIALIZED, MPI_THREAD_MULTIPLE};
 
 Result<int> thread_level_in(const Info* info) {
   const std::optional<std::string> asked = info ? info->get("thread_level") : std::nullopt;
   if (!asked) return MPI_THREAD_SINGLE;
   for (const int level : kThreadLevels)
     if (*asked == name_of_thread_level(level)) return level;
-  return failure(
-      MPI_ERR_INFO_VALUE,
-      "thread_level is one of MPI_THREAD_SINGLE, _FUNNELED, _SERIALIZED and _MULTIPLE, not '{}' "
-      "(argument info)",
-      *asked);
+  return failure(MPI_ERR_INFO_VALUE,
+                 "thread_level is one of MPI_THREAD_SINGLE, _FUNNELED, _SERIALIZED and _MULTIPLE, not '{}' "
+                 "(argument info)",
+                 *asked);
 }
 
 Error no_pset(std::string_view name) {
   std::string names;
   for (const PsetOfRanks& pset : psets()) names += (names.empty() ? "" : ", ") + pset.name;
-  return failure(MPI_ERR_ARG, "there is no process set '{}' (argument pset_name): there are {}",
-                 name, names);
+  return failure(MPI_ERR_ARG, "there is no process set '{}' (argument pset_name): there are {}", name, names);
 }
 
 // What a session's end would leave in the air: whoever completes it would call MPI without a
@@ -58,8 +55,7 @@ Error pending_operations(const Session& session) {
                  "{} operation{} of the session {} not complete, on {}: complete {} before "
                  "MPI_Session_finalize "
                  "(the standard, section 11.3.1)",
-                 pending, pending == 1 ? "" : "s", pending == 1 ? "is" : "are", where,
-                 pending == 1 ? "it" : "them");
+                 pending, pending == 1 ? "" : "s", pending == 1 ? "is" : "are", where, pending == 1 ? "it" : "them");
 }
 
 // Communicators may outlive their session, yet hardly on purpose.
@@ -82,8 +78,7 @@ void tell_left_over_of(const Session& session) {
 // An error belongs to nobody but to the handler that the session would have had.
 Error session_init(Info* info, Errhandler& errhandler, MPI_Session* session) {
   Result<int> level = thread_level_in(info);
-  auto made = Ref<Session>::adopt(
-      new Session(level ? *level : MPI_THREAD_SINGLE, Ref<Errhandler>(&errhandler)));
+  auto made = Ref<Session>::adopt(new Session(level ? *level : MPI_THREAD_SINGLE, Ref<Errhandler>(&errhandler)));
   Error error = errhandler.suits(Errhandler::On::session);
   if (error) {
     made->errhandler = Ref<Errhandler>(&predefined_errhandler(MPI_ERRORS_ARE_FATAL));
@@ -130,12 +125,9 @@ Error session_get_num_psets(Session&, Info*, int* npset_names) {
 Error session_get_nth_pset(Session&, Info*, int n, int* pset_len, char* pset_name) {
   const std::vector<PsetOfRanks>& all = psets();
   if (n < 0 || static_cast<size_t>(n) >= all.size())
-    return failure(MPI_ERR_ARG,
-                   "there are {} process sets, and none has the number {} (argument n)", all.size(),
-                   n);
+    return failure(MPI_ERR_ARG, "there are {} process sets, and none has the number {} (argument n)", all.size(), n);
   if (*pset_len < 0) return failure(MPI_ERR_ARG, "{} is no length (argument pset_len)", *pset_len);
-  if (*pset_len > 0 && !pset_name)
-    return failure(MPI_ERR_ARG, "the address is NULL (argument pset_name)");
+  if (*pset_len > 0 && !pset_name) return failure(MPI_ERR_ARG, "the address is NULL (argument pset_name)");
   const std::string& name = all[static_cast<size_t>(n)].name;
   if (*pset_len > 0) pset_name[name.copy(pset_name, static_cast<size_t>(*pset_len) - 1)] = 0;
   *pset_len = static_cast<int>(name.size()) + 1;  // the terminator's

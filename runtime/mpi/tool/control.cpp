@@ -63,11 +63,9 @@ std::string text_of(const Setting& s, const void* value) {
   }
   if (const Enumeration* names = enumeration(s)) {
     const int number = *static_cast<const int*>(value);
-    return within(number, names->items.size()) ? names->items[static_cast<size_t>(number)]
-                                               : std::to_string(number);
+    return within(number, names->items.size()) ? names->items[static_cast<size_t>(number)] : std::to_string(number);
   }
-  return std::to_string(*static_cast<const MPI_Count*>(value)) +
-         (s.kind == SettingKind::duration ? "ns" : "");
+  return std::to_string(*static_cast<const MPI_Count*>(value)) + (s.kind == SettingKind::duration ? "ns" : "");
 }
 
 // In a job that runs. Other ranks do the same.
@@ -79,9 +77,7 @@ Error change(const Setting& s, const Config& config) {
   auto selection = coll::Selection::load(std::string(config.text("collectives.override")),
                                          std::string(config.text("collectives.rules")));
   if (!selection) return failure(MPI_T_ERR_INVALID, "{}", selection.error().message());
-  if (in_event())
-    return failure(MPI_T_ERR_CVAR_SET_NOT_NOW, "{} is not changed in a callback of an event",
-                   s.name);
+  if (in_event()) return failure(MPI_T_ERR_CVAR_SET_NOT_NOW, "{} is not changed in a callback of an event", s.name);
   const engine::Engine::Guard own(engine_of_process());
   process().selection = *std::move(selection);  // of communicators that are made from now on
   return {};
@@ -111,16 +107,13 @@ Error t_cvar_get_num(int* num_cvar) {
   return {};
 }
 
-Error t_cvar_get_info(int cvar_index, char* name, int* name_len, int* verbosity,
-                      MPI_Datatype* datatype, MPI_T_enum* enumtype, char* desc, int* desc_len,
-                      int* bind, int* scope) {
+Error t_cvar_get_info(int cvar_index, char* name, int* name_len, int* verbosity, MPI_Datatype* datatype,
+                      MPI_T_enum* enumtype, char* desc, int* desc_len, int* bind, int* scope) {
   TUTTI_TOOL_READY;
-  if (!within(cvar_index, settings().size()))
-    return bad_index(cvar_index, settings().size(), "control variable");
+  if (!within(cvar_index, settings().size())) return bad_index(cvar_index, settings().size(), "control variable");
   const Setting& s = settings()[static_cast<size_t>(cvar_index)];
   give_text(s.name, name, name_len);
-  give(verbosity,
-       is_of_launcher(s) ? int{MPI_T_VERBOSITY_USER_ALL} : int{MPI_T_VERBOSITY_USER_BASIC});
+  give(verbosity, is_of_launcher(s) ? int{MPI_T_VERBOSITY_USER_ALL} : int{MPI_T_VERBOSITY_USER_BASIC});
   give(datatype, type_of(s));
   give(enumtype, tool::handle_of(enumeration(s)));
   give_text(fmt::format("{}{}", s.doc,
@@ -146,8 +139,7 @@ Error t_cvar_get_index(const char* name, int* cvar_index) {
 
 Error t_cvar_handle_alloc(int cvar_index, void*, MPI_T_cvar_handle* handle, int* count) {
   TUTTI_TOOL_READY;
-  if (!within(cvar_index, settings().size()))
-    return bad_index(cvar_index, settings().size(), "control variable");
+  if (!within(cvar_index, settings().size())) return bad_index(cvar_index, settings().size(), "control variable");
   if (!handle) return null_address("handle");
   const Setting& s = settings()[static_cast<size_t>(cvar_index)];
   *handle = reinterpret_cast<MPI_T_cvar_handle>(handles().add(new ControlHandle{&s}));
@@ -194,11 +186,9 @@ Error t_cvar_write(MPI_T_cvar_handle handle, const void* buf) {
   const Setting& s = *found->setting;
   const bool before = phase.load() == Phase::before_init;
   if (is_of_launcher(s))
-    return failure(MPI_T_ERR_CVAR_SET_NEVER,
-                   "{} is the launcher's: it is set in tutti.yaml or by --set", s.name);
+    return failure(MPI_T_ERR_CVAR_SET_NEVER, "{} is the launcher's: it is set in tutti.yaml or by --set", s.name);
   if (!before && !(changes_while_running(s) && phase.load() == Phase::running))
-    return failure(MPI_T_ERR_CVAR_SET_NEVER,
-                   "{} takes effect in MPI_Init, which is over: write it before", s.name);
+    return failure(MPI_T_ERR_CVAR_SET_NEVER, "{} takes effect in MPI_Init, which is over: write it before", s.name);
   std::vector<GivenSetting> given = written();
   std::erase_if(given, [&](const GivenSetting& g) { return g.name == s.name; });
   given.push_back({std::string(s.name), text_of(s, buf), "MPI_T_cvar_write"});

@@ -64,7 +64,7 @@ struct Registration {
   };
   static constexpr int kLevels = 4;
   size_t event;
-  Ref<Comm> comm;  // of which alone it hears; of an event that is bound
+  Ref<Comm> comm;                           // of which alone it hears; of an event that is bound
   std::array<Callback, kLevels> callbacks;  // by level of safety
   MPI_T_event_dropped_cb_function* dropped_handler = nullptr;
   bool hears(const Happened& happened) const {
@@ -73,17 +73,16 @@ struct Registration {
   }
   MPI_Count untold = 0;  // events that were dropped, and of which the handler has not heard
 };
-constexpr MPI_T_cb_safety kSafety[Registration::kLevels] = {
-    MPI_T_CB_REQUIRE_NONE, MPI_T_CB_REQUIRE_MPI_RESTRICTED, MPI_T_CB_REQUIRE_THREAD_SAFE,
-    MPI_T_CB_REQUIRE_ASYNC_SIGNAL_SAFE};
+constexpr MPI_T_cb_safety kSafety[Registration::kLevels] = {MPI_T_CB_REQUIRE_NONE, MPI_T_CB_REQUIRE_MPI_RESTRICTED,
+                                                            MPI_T_CB_REQUIRE_THREAD_SAFE,
+                                                            MPI_T_CB_REQUIRE_ASYNC_SIGNAL_SAFE};
 
 int level_of(MPI_T_cb_safety safety) {
   const auto* const found = std::ranges::find(kSafety, safety);
   return found == std::end(kSafety) ? -1 : static_cast<int>(found - kSafety);
 }
 Error bad_safety(MPI_T_cb_safety safety) {
-  return failure(MPI_T_ERR_INVALID, "{} is no level of safety (argument cb_safety)",
-                 static_cast<int>(safety));
+  return failure(MPI_T_ERR_INVALID, "{} is no level of safety (argument cb_safety)", static_cast<int>(safety));
 }
 
 Handles<Registration>& registrations() {
@@ -111,10 +110,9 @@ void tell(Registration& registration, Instance& instance, int needed) {
     if (!callback.function) continue;
     auto* const handle = reinterpret_cast<MPI_T_event_registration>(&registration);
     if (registration.untold > 0 && registration.dropped_handler)
-      registration.dropped_handler(std::exchange(registration.untold, 0), handle, 0,
-                                   kSafety[needed], callback.user_data);
-    callback.function(reinterpret_cast<MPI_T_event_instance>(&instance), handle, kSafety[needed],
-                      callback.user_data);
+      registration.dropped_handler(std::exchange(registration.untold, 0), handle, 0, kSafety[needed],
+                                   callback.user_data);
+    callback.function(reinterpret_cast<MPI_T_event_instance>(&instance), handle, kSafety[needed], callback.user_data);
     return;
   }
   ++registration.untold;
@@ -124,8 +122,8 @@ void tell(Registration& registration, Instance& instance, int needed) {
 void hear(const Happened& happened) {
   if (counts) ++counted[static_cast<size_t>(happened.what)];
   if (!tells || in_event()) return;  // what a callback does itself
-  const bool message = happened.what == engine::Happening::message_matched ||
-                       happened.what == engine::Happening::message_unexpected;
+  const bool message =
+      happened.what == engine::Happening::message_matched || happened.what == engine::Happening::message_unexpected;
   Instance instance{{message ? happened.source : -1, message ? happened.tag : -1, happened.bytes,
                      static_cast<MPI_Count>(happened.context)},
                     now()};
@@ -149,8 +147,7 @@ void hear(const Happened& happened) {
 
 void listen_if_needed() {
   tells = std::ranges::any_of(registrations().all(), [](const Registration* r) {
-    return r->dropped_handler ||
-           std::ranges::any_of(r->callbacks, [](const auto& c) { return c.function != nullptr; });
+    return r->dropped_handler || std::ranges::any_of(r->callbacks, [](const auto& c) { return c.function != nullptr; });
   });
   engine::listener.store(tells || counts ? hear : nullptr, std::memory_order_release);
 }
@@ -158,8 +155,7 @@ void listen_if_needed() {
 Error find(MPI_T_event_instance handle, Instance*& found) {
   found = current();
   if (found && reinterpret_cast<MPI_T_event_instance>(found) == handle) return {};
-  return failure(MPI_T_ERR_INVALID_HANDLE,
-                 "an event can be read in the callback that it is given to, and there alone");
+  return failure(MPI_T_ERR_INVALID_HANDLE, "an event can be read in the callback that it is given to, and there alone");
 }
 Error find(MPI_T_event_registration handle, Registration*& found) {
   found = registrations().find(handle);
@@ -177,7 +173,9 @@ void count_events(bool on) {
   counts = on;
   listen_if_needed();
 }
-uint64_t events_counted(size_t happening) { return counted[happening]; }
+uint64_t events_counted(size_t happening) {
+  return counted[happening];
+}
 
 std::span<const EventType> event_types() {
   return kEvents;
@@ -194,22 +192,19 @@ Error t_event_get_num(int* num_events) {
   return {};
 }
 
-Error t_event_get_info(int event_index, char* name, int* name_len, int* verbosity,
-                       MPI_Datatype array_of_datatypes[], MPI_Aint array_of_displacements[],
-                       int* num_elements, MPI_T_enum* enumtype, MPI_Info* info, char* desc,
-                       int* desc_len, int* bind) {
+Error t_event_get_info(int event_index, char* name, int* name_len, int* verbosity, MPI_Datatype array_of_datatypes[],
+                       MPI_Aint array_of_displacements[], int* num_elements, MPI_T_enum* enumtype, MPI_Info* info,
+                       char* desc, int* desc_len, int* bind) {
   TUTTI_TOOL_READY;
   if (!within(event_index, kEventCount)) return bad_index(event_index, kEventCount, "event");
   const EventType& event = kEvents[event_index];
   give_text(event.name, name, name_len);
   give(verbosity, int{MPI_T_VERBOSITY_USER_DETAIL});
   if (num_elements) {
-    for (size_t i = 0; i < std::min<size_t>(std::size(kElements),
-                                            static_cast<size_t>(std::max(*num_elements, 0)));
+    for (size_t i = 0; i < std::min<size_t>(std::size(kElements), static_cast<size_t>(std::max(*num_elements, 0)));
          ++i) {
       if (array_of_datatypes) array_of_datatypes[i] = kElementTypes[i];
-      if (array_of_displacements)
-        array_of_displacements[i] = static_cast<MPI_Aint>(kElements[i].at);
+      if (array_of_displacements) array_of_displacements[i] = static_cast<MPI_Aint>(kElements[i].at);
     }
     *num_elements = static_cast<int>(std::size(kElements));
   }
@@ -231,8 +226,7 @@ Error t_event_get_index(const char* name, int* event_index) {
   return bad_name(name, "event");
 }
 
-Error t_event_handle_alloc(int event_index, void* obj_handle, MPI_Info,
-                           MPI_T_event_registration* event_registration) {
+Error t_event_handle_alloc(int event_index, void* obj_handle, MPI_Info, MPI_T_event_registration* event_registration) {
   TUTTI_TOOL_READY;
   if (!within(event_index, kEventCount)) return bad_index(event_index, kEventCount, "event");
   if (!event_registration) return null_address("event_registration");
@@ -259,30 +253,27 @@ Error t_event_handle_get_info(MPI_T_event_registration event_registration, MPI_I
   return {};
 }
 
-Error t_event_register_callback(MPI_T_event_registration event_registration,
-                                MPI_T_cb_safety cb_safety, MPI_Info, void* user_data,
-                                MPI_T_event_cb_function event_cb_function) {
+Error t_event_register_callback(MPI_T_event_registration event_registration, MPI_T_cb_safety cb_safety, MPI_Info,
+                                void* user_data, MPI_T_event_cb_function event_cb_function) {
   TUTTI_TOOL_READY;
   Registration* found = nullptr;
   if (Error e = find(event_registration, found)) return e;
   const int level = level_of(cb_safety);
   if (level < 0) return bad_safety(cb_safety);
-  found->callbacks[static_cast<size_t>(level)] = {event_cb_function,
-                                                  user_data};  // NULL takes it away
+  found->callbacks[static_cast<size_t>(level)] = {event_cb_function, user_data};  // NULL takes it away
   listen_if_needed();
   return {};
 }
 
-Error t_event_callback_set_info(MPI_T_event_registration event_registration,
-                                MPI_T_cb_safety cb_safety, MPI_Info) {
+Error t_event_callback_set_info(MPI_T_event_registration event_registration, MPI_T_cb_safety cb_safety, MPI_Info) {
   TUTTI_TOOL_READY;
   Registration* found = nullptr;
   if (Error e = find(event_registration, found)) return e;
   return level_of(cb_safety) < 0 ? bad_safety(cb_safety) : Error();
 }
 
-Error t_event_callback_get_info(MPI_T_event_registration event_registration,
-                                MPI_T_cb_safety cb_safety, MPI_Info* info_used) {
+Error t_event_callback_get_info(MPI_T_event_registration event_registration, MPI_T_cb_safety cb_safety,
+                                MPI_Info* info_used) {
   TUTTI_TOOL_READY;
   Registration* found = nullptr;
   if (Error e = find(event_registration, found)) return e;
@@ -302,8 +293,7 @@ Error t_event_handle_free(MPI_T_event_registration event_registration, void* use
       registrations().remove(found);
       listen_if_needed();
     } else {
-      return failure(MPI_T_ERR_NOT_SUPPORTED,
-                     "a registration is not freed in a callback of an event");
+      return failure(MPI_T_ERR_NOT_SUPPORTED, "a registration is not freed in a callback of an event");
     }
   }
   if (free_cb_function) free_cb_function(event_registration, MPI_T_CB_REQUIRE_NONE, user_data);
@@ -371,8 +361,8 @@ Error t_source_get_num(int* num_sources) {
 }
 
 Error t_source_get_info(int source_index, char* name, int* name_len, char* desc, int* desc_len,
-                        MPI_T_source_order* ordering, MPI_Count* ticks_per_second,
-                        MPI_Count* max_ticks, MPI_Info* info) {
+                        MPI_T_source_order* ordering, MPI_Count* ticks_per_second, MPI_Count* max_ticks,
+                        MPI_Info* info) {
   TUTTI_TOOL_READY;
   if (!within(source_index, 1)) return bad_index(source_index, 1, "source");
   give_text("engine", name, name_len);

@@ -117,9 +117,8 @@ Error act_on(MPI_T_pvar_session session, MPI_T_pvar_handle handle, Suits&& suits
 }
 
 bool is_wanted(Listens by) {
-  return std::ranges::any_of(handles().all(), [by](const PerformanceHandle* h) {
-    return h->started && h->variable->listens == by;
-  });
+  return std::ranges::any_of(handles().all(),
+                             [by](const PerformanceHandle* h) { return h->started && h->variable->listens == by; });
 }
 
 // The engine is owned. Counting stays where it is while a stressed transport is in use: in front of that.
@@ -127,8 +126,8 @@ void count_traffic(Process& p, bool on) {
   transport::Transport& usual = p.stress ? *p.stress : p.transport->direct();
   if (!on) return p.engine->switch_transport(usual);
   if (!counting())
-    counting() = std::make_unique<transport::Counting>(p.stress ? *p.stress
-                                                                : static_cast<transport::Transport&>(*p.transport));
+    counting() =
+        std::make_unique<transport::Counting>(p.stress ? *p.stress : static_cast<transport::Transport&>(*p.transport));
   p.engine->switch_transport(*counting());
 }
 
@@ -145,8 +144,8 @@ void listen_as_wanted() {
 
 Error can_start(const PerformanceHandle& h) {
   if (!h.variable->continuous) return {};
-  return failure(MPI_T_ERR_PVAR_NO_STARTSTOP,
-                 "{} is always there: it is neither started nor stopped", h.variable->name);
+  return failure(MPI_T_ERR_PVAR_NO_STARTSTOP, "{} is always there: it is neither started nor stopped",
+                 h.variable->name);
 }
 Error can_write(const PerformanceHandle& h) {
   if (!h.variable->readonly) return {};
@@ -173,9 +172,9 @@ Error t_pvar_get_num(int* num_pvar) {
   return {};
 }
 
-Error t_pvar_get_info(int pvar_index, char* name, int* name_len, int* verbosity, int* var_class,
-                      MPI_Datatype* datatype, MPI_T_enum* enumtype, char* desc, int* desc_len,
-                      int* bind, int* readonly, int* continuous, int* atomic) {
+Error t_pvar_get_info(int pvar_index, char* name, int* name_len, int* verbosity, int* var_class, MPI_Datatype* datatype,
+                      MPI_T_enum* enumtype, char* desc, int* desc_len, int* bind, int* readonly, int* continuous,
+                      int* atomic) {
   TUTTI_TOOL_READY;
   if (!within(pvar_index, performance_variables().size()))
     return bad_index(pvar_index, performance_variables().size(), "performance variable");
@@ -224,8 +223,8 @@ Error t_pvar_session_free(MPI_T_pvar_session* session) {
   return {};
 }
 
-Error t_pvar_handle_alloc(MPI_T_pvar_session session, int pvar_index, void* obj_handle,
-                          MPI_T_pvar_handle* handle, int* count) {
+Error t_pvar_handle_alloc(MPI_T_pvar_session session, int pvar_index, void* obj_handle, MPI_T_pvar_handle* handle,
+                          int* count) {
   TUTTI_TOOL_READY;
   PerformanceSession* const of = sessions().find(session);
   if (!of) return bad_session();
@@ -292,17 +291,15 @@ Error t_pvar_write(MPI_T_pvar_session session, MPI_T_pvar_handle handle, const v
   if (Error e = can_write(*found)) return e;
   std::vector<double> values(found->kept.size());
   for (size_t i = 0; i < values.size(); ++i)
-    values[i] = found->variable->type == MPI_DOUBLE
-                    ? static_cast<const double*>(buf)[i]
-                    : static_cast<double>(static_cast<const unsigned long*>(buf)[i]);
+    values[i] = found->variable->type == MPI_DOUBLE ? static_cast<const double*>(buf)[i]
+                                                    : static_cast<double>(static_cast<const unsigned long*>(buf)[i]);
   set(*found, std::move(values));
   return {};
 }
 
 Error t_pvar_reset(MPI_T_pvar_session session, MPI_T_pvar_handle handle) {
   TUTTI_TOOL_READY;
-  return act_on(session, handle, can_write,
-                [](PerformanceHandle& h) { set(h, std::vector<double>(h.kept.size())); });
+  return act_on(session, handle, can_write, [](PerformanceHandle& h) { set(h, std::vector<double>(h.kept.size())); });
 }
 
 Error t_pvar_readreset(MPI_T_pvar_session session, MPI_T_pvar_handle handle, void* buf) {

@@ -39,8 +39,7 @@ Error bad_name(const char* name, const char* of) {
   return failure(MPI_T_ERR_INVALID_NAME, "there is no {} named '{}'", of, name);
 }
 Error bad_handle(const char* what) {
-  return failure(MPI_T_ERR_INVALID_HANDLE,
-                 "the handle is that of no {}: freed already, or never allocated", what);
+  return failure(MPI_T_ERR_INVALID_HANDLE, "the handle is that of no {}: freed already, or never allocated", what);
 }
 Error null_address(const char* argument) {
   return failure(MPI_T_ERR_INVALID, "the address is NULL (argument {})", argument);
@@ -75,17 +74,15 @@ const Enumeration* enumeration(const Setting& setting) {
 }
 
 const Enumeration* thread_levels() {
-  static_assert(MPI_THREAD_SINGLE < MPI_THREAD_FUNNELED &&
-                MPI_THREAD_SERIALIZED < MPI_THREAD_MULTIPLE);
-  static const auto& made = *new Enumeration{"thread level",
-                                             {"none", "MPI_THREAD_SINGLE", "MPI_THREAD_FUNNELED",
-                                              "MPI_THREAD_SERIALIZED", "MPI_THREAD_MULTIPLE"}};
+  static_assert(MPI_THREAD_SINGLE < MPI_THREAD_FUNNELED && MPI_THREAD_SERIALIZED < MPI_THREAD_MULTIPLE);
+  static const auto& made = *new Enumeration{
+      "thread level",
+      {"none", "MPI_THREAD_SINGLE", "MPI_THREAD_FUNNELED", "MPI_THREAD_SERIALIZED", "MPI_THREAD_MULTIPLE"}};
   return &made;
 }
 
 MPI_T_enum handle_of(const Enumeration* enumeration) {
-  return enumeration ? reinterpret_cast<MPI_T_enum>(const_cast<Enumeration*>(enumeration))
-                     : MPI_T_ENUM_NULL;
+  return enumeration ? reinterpret_cast<MPI_T_enum>(const_cast<Enumeration*>(enumeration)) : MPI_T_ENUM_NULL;
 }
 
 const Enumeration* enumeration_of(MPI_T_enum handle) {
@@ -99,9 +96,8 @@ const Enumeration* enumeration_of(MPI_T_enum handle) {
 Error resolve_bound(int bind, void* object, Ref<Comm>& comm) {
   if (bind == MPI_T_BIND_NO_OBJECT) return {};
   if (phase.load() != Phase::running)
-    return failure(
-        MPI_T_ERR_NOT_ACCESSIBLE,
-        "it is bound to a communicator, and there is none before MPI_Init and after MPI_Finalize");
+    return failure(MPI_T_ERR_NOT_ACCESSIBLE,
+                   "it is bound to a communicator, and there is none before MPI_Init and after MPI_Finalize");
   Comm* const found = object ? resolve<Comm>(*static_cast<MPI_Comm*>(object)) : nullptr;
   if (!found)
     return failure(MPI_T_ERR_INVALID,
@@ -148,8 +144,7 @@ Error t_enum_get_item(MPI_T_enum enumtype, int indx, int* value, char* name, int
   TUTTI_TOOL_READY;
   const Enumeration* const found = enumeration_of(enumtype);
   if (!found) return bad_handle("enumeration");
-  if (!within(indx, found->items.size()))
-    return bad_index(indx, found->items.size(), "value of this enumeration");
+  if (!within(indx, found->items.size())) return bad_index(indx, found->items.size(), "value of this enumeration");
   give(value, indx);
   give_text(found->items[static_cast<size_t>(indx)], name, name_len);
   return {};
@@ -167,15 +162,13 @@ struct Category {
 // The first holds all others; each of these what has its name before the dot.
 const std::vector<Category>& categories() {
   static const auto& made = *[] {
-    auto* all = new std::vector<Category>{
-        {"tutti", "All that Tutti tells and can be told", {}, {}, {}, {}}};
+    auto* all = new std::vector<Category>{{"tutti", "All that Tutti tells and can be told", {}, {}, {}, {}}};
     const auto of = [&](std::string_view name) -> Category& {
       const std::string_view group = name.substr(0, name.find('.'));
       for (Category& c : *all)
         if (c.name == group) return c;
       all->front().categories.push_back(static_cast<int>(all->size()));
-      return all->emplace_back(
-          Category{std::string(group), fmt::format("What is named {}.*", group), {}, {}, {}, {}});
+      return all->emplace_back(Category{std::string(group), fmt::format("What is named {}.*", group), {}, {}, {}, {}});
     };
     int i = 0;
     for (const Setting& s : settings()) of(s.name).cvars.push_back(i++);
@@ -188,10 +181,9 @@ const std::vector<Category>& categories() {
   return made;
 }
 
-Error give_members(int category, int len, int indices[], std::vector<int> Category::*members) {
+Error give_members(int category, int len, int indices[], std::vector<int> Category::* members) {
   TUTTI_TOOL_READY;
-  if (!within(category, categories().size()))
-    return bad_index(category, categories().size(), "category");
+  if (!within(category, categories().size())) return bad_index(category, categories().size(), "category");
   if (len < 0 || (len > 0 && !indices)) return null_address("indices");
   const std::vector<int>& of = categories()[static_cast<size_t>(category)].*members;
   std::copy_n(of.begin(), std::min(of.size(), static_cast<size_t>(len)), indices);
@@ -207,11 +199,10 @@ Error t_category_get_num(int* num_cat) {
   return {};
 }
 
-Error t_category_get_info(int cat_index, char* name, int* name_len, char* desc, int* desc_len,
-                          int* num_cvars, int* num_pvars, int* num_categories) {
+Error t_category_get_info(int cat_index, char* name, int* name_len, char* desc, int* desc_len, int* num_cvars,
+                          int* num_pvars, int* num_categories) {
   TUTTI_TOOL_READY;
-  if (!within(cat_index, categories().size()))
-    return bad_index(cat_index, categories().size(), "category");
+  if (!within(cat_index, categories().size())) return bad_index(cat_index, categories().size(), "category");
   const Category& c = categories()[static_cast<size_t>(cat_index)];
   give_text(c.name, name, name_len);
   give_text(c.doc, desc, desc_len);
@@ -223,8 +214,7 @@ Error t_category_get_info(int cat_index, char* name, int* name_len, char* desc, 
 
 Error t_category_get_num_events(int cat_index, int* num_events) {
   TUTTI_TOOL_READY;
-  if (!within(cat_index, categories().size()))
-    return bad_index(cat_index, categories().size(), "category");
+  if (!within(cat_index, categories().size())) return bad_index(cat_index, categories().size(), "category");
   give(num_events, static_cast<int>(categories()[static_cast<size_t>(cat_index)].events.size()));
   return {};
 }

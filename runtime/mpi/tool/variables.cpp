@@ -50,8 +50,8 @@ void by_way(const Comm*, double* v) {
   if (!counting() || !running()) return;
   const std::vector<int>& near = process().job->view().node_ranks;
   for (size_t peer = 0; peer < counting()->by_peer().size(); ++peer) {
-    const bool is_shared = process().transport->has_shared_memory() &&
-                           std::ranges::binary_search(near, static_cast<int>(peer));
+    const bool is_shared =
+        process().transport->has_shared_memory() && std::ranges::binary_search(near, static_cast<int>(peer));
     const auto& out = counting()->by_peer()[peer].out;
     if (is_shared == shared) *v += static_cast<double>(of_bytes ? out.bytes : out.messages);
   }
@@ -96,9 +96,8 @@ void unexpected(const Comm*, double* v) {
 void posted(const Comm*, double* v) {
   *v = 0;
   if (!running()) return;
-  engine_of_process().matcher().each_posted([&](const engine::RecvOperation& receive) {
-    *v += !engine::is_hidden(receive.match.context);
-  });
+  engine_of_process().matcher().each_posted(
+      [&](const engine::RecvOperation& receive) { *v += !engine::is_hidden(receive.match.context); });
 }
 void pending(const Comm*, double* v) {
   *v = running() ? static_cast<double>(engine_of_process().pending()) : 0;
@@ -150,23 +149,23 @@ const PerformanceVariable kVariables[] = {
      "communicator",
      of_peers, messages<true>},
     {"messages.received", MPI_T_PVAR_CLASS_COUNTER, MPI_UNSIGNED_LONG, kComm, false, false,
-     "Messages that have come from each rank of the communicator, on whatever communicator",
-     of_peers, messages<false>},
+     "Messages that have come from each rank of the communicator, on whatever communicator", of_peers, messages<false>},
     {"messages.bytes_sent", MPI_T_PVAR_CLASS_COUNTER, MPI_UNSIGNED_LONG, kComm, false, false,
      "Bytes of messages that this process has sent to each other rank of the communicator while the handle was "
      "started, on whatever communicator, those of collectives included",
      of_peers, bytes<true>, Listens::transport},
     {"messages.bytes_received", MPI_T_PVAR_CLASS_COUNTER, MPI_UNSIGNED_LONG, kComm, false, false,
-     "Bytes of messages that have come from each other rank of the communicator while the handle was started",
-     of_peers, bytes<false>, Listens::transport},
+     "Bytes of messages that have come from each other rank of the communicator while the handle was started", of_peers,
+     bytes<false>, Listens::transport},
     {"messages.matched", MPI_T_PVAR_CLASS_COUNTER, MPI_UNSIGNED_LONG, kNone, false, false,
-     "Messages on communicators that have met their receive while the handle was started", one,
-     events<0>, Listens::events},
+     "Messages on communicators that have met their receive while the handle was started", one, events<0>,
+     Listens::events},
     {"messages.unexpected", MPI_T_PVAR_CLASS_COUNTER, MPI_UNSIGNED_LONG, kNone, false, false,
-     "Messages on communicators that have come before their receive while the handle was started", one,
-     events<1>, Listens::events},
+     "Messages on communicators that have come before their receive while the handle was started", one, events<1>,
+     Listens::events},
     {"messages.tried", MPI_T_PVAR_CLASS_COUNTER, MPI_UNSIGNED_LONG, kNone, false, false,
-     "Receives and messages that searches for a match have looked at; what is found at once counts nothing", one, tried},
+     "Receives and messages that searches for a match have looked at; what is found at once counts nothing", one,
+     tried},
     {"messages.unexpected_bytes_now", MPI_T_PVAR_CLASS_LEVEL, MPI_UNSIGNED_LONG, kNone, true, true,
      "Bytes of the messages that have come and that no receive has matched yet", one, unexpected_bytes},
     {"messages.unexpected_now", MPI_T_PVAR_CLASS_LEVEL, MPI_UNSIGNED_LONG, kNone, true, true,
@@ -182,13 +181,12 @@ const PerformanceVariable kVariables[] = {
     {"collectives.plans_built", MPI_T_PVAR_CLASS_COUNTER, MPI_UNSIGNED_LONG, kNone, false, false,
      "Plans of collectives that were built", one, built},
     {"collectives.plans_reused", MPI_T_PVAR_CLASS_COUNTER, MPI_UNSIGNED_LONG, kNone, false, false,
-     "Plans of collectives that were looked up and found; a call like an earlier one need not look",
-     one, reused},
+     "Plans of collectives that were looked up and found; a call like an earlier one need not look", one, reused},
     {"collectives.started", MPI_T_PVAR_CLASS_COUNTER, MPI_UNSIGNED_LONG, kNone, false, false,
-     "Collective calls that have begun in this process while the handle was started", one, events<2>,
-     Listens::events},
+     "Collective calls that have begun in this process while the handle was started", one, events<2>, Listens::events},
     {"calls.time", MPI_T_PVAR_CLASS_TIMER, MPI_DOUBLE, kNone, false, false,
-     "Seconds in each function of MPI while the handle was started, an element for each in the order of the alphabet: of "
+     "Seconds in each function of MPI while the handle was started, an element for each in the order of the alphabet: "
+     "of "
      "those that communicate, wait, or make and free objects",
      functions, time_in_calls, Listens::calls},
     {"calls.time_in_all", MPI_T_PVAR_CLASS_TIMER, MPI_DOUBLE, kNone, false, false,
@@ -200,15 +198,15 @@ const PerformanceVariable kVariables[] = {
     {"transport.shared_memory_used", MPI_T_PVAR_CLASS_SIZE, MPI_UNSIGNED_LONG, kNone, true, true,
      "1: messages on this node go through shared memory", one, shared_memory},
     {"transport.shared_memory_messages", MPI_T_PVAR_CLASS_COUNTER, MPI_UNSIGNED_LONG, kNone, false, false,
-     "Messages that this process has sent through shared memory while the handle was started", one,
-     by_way<true, false>, Listens::transport},
+     "Messages that this process has sent through shared memory while the handle was started", one, by_way<true, false>,
+     Listens::transport},
     {"transport.shared_memory_bytes", MPI_T_PVAR_CLASS_COUNTER, MPI_UNSIGNED_LONG, kNone, false, false,
      "Bytes of these messages", one, by_way<true, true>, Listens::transport},
     {"transport.ucx_messages", MPI_T_PVAR_CLASS_COUNTER, MPI_UNSIGNED_LONG, kNone, false, false,
      "Messages that this process has sent over UCX while the handle was started", one, by_way<false, false>,
      Listens::transport},
-    {"transport.ucx_bytes", MPI_T_PVAR_CLASS_COUNTER, MPI_UNSIGNED_LONG, kNone, false, false,
-     "Bytes of these messages", one, by_way<false, true>, Listens::transport},
+    {"transport.ucx_bytes", MPI_T_PVAR_CLASS_COUNTER, MPI_UNSIGNED_LONG, kNone, false, false, "Bytes of these messages",
+     one, by_way<false, true>, Listens::transport},
     {"memory.idle_objects", MPI_T_PVAR_CLASS_LEVEL, MPI_UNSIGNED_LONG, kNone, true, true,
      "Bytes of requests and messages that are over, which the thread that asks keeps for its next ones", one,
      idle_objects},

@@ -15,8 +15,7 @@ Result<int> points_of(const Comm& comm, int ndims, const int* dims, const int* p
   if (ndims > 0 && !periods) return failure(MPI_ERR_ARG, "the array is NULL (argument periods)");
   int64_t points = 1;
   for (int i = 0; i < ndims; ++i) {
-    if (dims[i] < 1)
-      return failure(MPI_ERR_DIMS, "dimension {} has the extent {} (argument dims)", i, dims[i]);
+    if (dims[i] < 1) return failure(MPI_ERR_DIMS, "dimension {} has the extent {} (argument dims)", i, dims[i]);
     if (__builtin_mul_overflow(points, dims[i], &points) || points > comm.size())
       return failure(MPI_ERR_DIMS,
                      "the grid has more points than the communicator has ranks, which are {} (argument dims)",
@@ -111,8 +110,8 @@ Error cart_create(Comm& comm, int ndims, const int* dims, const int* periods, in
   Result<int> points = points_of(comm, ndims, dims, periods);
   if (!points) return std::move(points).error();
   const bool takes_part = comm.rank() < *points;
-  const int place = reorder && takes_part ? best_place(comm, *points, {dims, dims + ndims}, truths(periods, ndims))
-                                          : comm.rank();
+  const int place =
+      reorder && takes_part ? best_place(comm, *points, {dims, dims + ndims}, truths(periods, ndims)) : comm.rank();
   Given given;
   if (Given::is_asked_for(comm)) {
     const auto n = static_cast<size_t>(ndims);
@@ -121,10 +120,8 @@ Error cart_create(Comm& comm, int ndims, const int* dims, const int* periods, in
     given.add_truths("periods", {periods, n});
     given.add_truth("reorder", reorder != 0);
   }
-  if (Error e = divide(comm, Function::Cart_create, takes_part ? 0 : MPI_UNDEFINED, place, given, comm_cart))
-    return e;
-  if (*comm_cart != MPI_COMM_NULL)
-    arrange(*resolve<Comm>(*comm_cart), {dims, dims + ndims}, truths(periods, ndims));
+  if (Error e = divide(comm, Function::Cart_create, takes_part ? 0 : MPI_UNDEFINED, place, given, comm_cart)) return e;
+  if (*comm_cart != MPI_COMM_NULL) arrange(*resolve<Comm>(*comm_cart), {dims, dims + ndims}, truths(periods, ndims));
   return {};
 }
 
@@ -154,8 +151,8 @@ Error cart_sub(Comm& comm, const int* remain_dims, MPI_Comm* newcomm) {
 Error cart_map(Comm& comm, int ndims, const int* dims, const int* periods, int* newrank) {
   Result<int> points = points_of(comm, ndims, dims, periods);
   if (!points) return std::move(points).error();
-  *newrank = comm.rank() < *points ? best_place(comm, *points, {dims, dims + ndims}, truths(periods, ndims))
-                                   : MPI_UNDEFINED;
+  *newrank =
+      comm.rank() < *points ? best_place(comm, *points, {dims, dims + ndims}, truths(periods, ndims)) : MPI_UNDEFINED;
   return {};
 }
 

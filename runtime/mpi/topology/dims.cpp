@@ -101,8 +101,7 @@ Error dims_create(int nnodes, int ndims, int* dims) {
   }
   if (fixed > nnodes || nnodes % fixed != 0 || (free == 0 && fixed != nnodes && ndims > 0))
     return failure(MPI_ERR_DIMS,
-                   "{} nodes are no multiple of the product of the extents that are given (argument dims)",
-                   nnodes);
+                   "{} nodes are no multiple of the product of the extents that are given (argument dims)", nnodes);
   if (free == 0) return {};
   const Search search(nnodes / fixed, free);
   auto next = search.best().begin();

@@ -42,7 +42,8 @@ Error weights_valid(int count, const int* weights, const char* argument) {
                    count, argument);
   for (int i = 0; i < count; ++i)
     if (weights[i] < 0)
-      return failure(MPI_ERR_ARG, "entry {} is {}, and weights are not negative (argument {})", i, weights[i], argument);
+      return failure(MPI_ERR_ARG, "entry {} is {}, and weights are not negative (argument {})", i, weights[i],
+                     argument);
   return {};
 }
 
@@ -162,8 +163,8 @@ Error differs(int source, int destination, int sent, int received) {
     return failure(MPI_ERR_TOPOLOGY, "rank {} sends to rank {}, which does not receive from it (argument destinations)",
                    source, destination);
   return failure(MPI_ERR_TOPOLOGY,
-                 "rank {} has {} edges to rank {}, which has {} from it (arguments sources, destinations)", source, sent,
-                 destination, received);
+                 "rank {} has {} edges to rank {}, which has {} from it (arguments sources, destinations)", source,
+                 sent, destination, received);
 }
 
 // The same of an edge that has another weight at its other end.
@@ -203,8 +204,10 @@ Error edges_agree(Comm& comm, const Vertex& mine, std::string& one_sided) {
   Error found;
   for (size_t i = 0; i < size && !found; ++i) {
     const int peer = static_cast<int>(i);
-    if (here[i].from != there[i].to) found = differs(peer, comm.rank(), there[i].to, here[i].from);
-    else if (here[i].to != there[i].from) found = differs(comm.rank(), peer, here[i].to, there[i].from);
+    if (here[i].from != there[i].to)
+      found = differs(peer, comm.rank(), there[i].to, here[i].from);
+    else if (here[i].to != there[i].from)
+      found = differs(comm.rank(), peer, here[i].to, there[i].from);
     else if (here[i].weight_from != there[i].weight_to)
       found = weighs_otherwise(peer, comm.rank(), here[i], there[i].weight_to, here[i].weight_from);
     else if (here[i].weight_to != there[i].weight_from)
@@ -282,8 +285,9 @@ Error dist_graph_create_adjacent(Comm& comm, int indegree, const int* sources, c
   if (Error e = weights_valid(indegree, sourceweights, "sourceweights")) return e;
   if (Error e = weights_valid(outdegree, destweights, "destweights")) return e;
   if (is_weighted(sourceweights) != is_weighted(destweights))
-    return failure(MPI_ERR_ARG, "one array of weights is MPI_UNWEIGHTED and the other one is not (arguments "
-                                "sourceweights, destweights)");
+    return failure(MPI_ERR_ARG,
+                   "one array of weights is MPI_UNWEIGHTED and the other one is not (arguments "
+                   "sourceweights, destweights)");
   Vertex mine{.sources = {sources, sources + indegree}, .destinations = {destinations, destinations + outdegree}};
   if (has_values(sourceweights)) mine.source_weights.assign(sourceweights, sourceweights + indegree);
   if (has_values(destweights)) mine.destination_weights.assign(destweights, destweights + outdegree);
@@ -312,7 +316,8 @@ Error dist_graph_create(Comm& comm, int n, const int* sources, const int* degree
   if (Error e = weights_valid(static_cast<int>(edges), weights, "weights")) return e;
 
   if (comm.process.checker)
-    if (Error e = same_on_all(comm, Function::Dist_graph_create, weights, static_cast<size_t>(edges), reorder)) return e;
+    if (Error e = same_on_all(comm, Function::Dist_graph_create, weights, static_cast<size_t>(edges), reorder))
+      return e;
 
   // By rank: the edges that leave it, and those that enter it.
   const auto size = static_cast<size_t>(comm.size());
@@ -339,8 +344,7 @@ Error dist_graph_create(Comm& comm, int n, const int* sources, const int* degree
       if (weighted) mine.destination_weights.push_back(edge.weight);
     }
   }
-  return make(comm, Function::Dist_graph_create, weighted, reorder != 0, std::move(mine), {},
-              comm_dist_graph);
+  return make(comm, Function::Dist_graph_create, weighted, reorder != 0, std::move(mine), {}, comm_dist_graph);
 }
 
 Error dist_graph_neighbors_count(Comm& comm, int* indegree, int* outdegree, int* weighted) {

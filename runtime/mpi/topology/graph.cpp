@@ -32,7 +32,8 @@ Error graph_valid(const Comm& comm, int nnodes, const int* index, const int* edg
 Result<const Graph*> graph_of(const Comm& comm) {
   const Graph* graph = comm.topology ? comm.topology->graph() : nullptr;
   if (!graph)
-    return failure(MPI_ERR_TOPOLOGY, "the communicator has no graph topology that MPI_Graph_create made (argument comm)");
+    return failure(MPI_ERR_TOPOLOGY,
+                   "the communicator has no graph topology that MPI_Graph_create made (argument comm)");
   return graph;
 }
 

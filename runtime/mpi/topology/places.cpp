@@ -47,7 +47,8 @@ std::map<int, std::vector<int>> places_on_node() {
     if (!std::getline(texts, text, ',')) return {};
     std::vector<int>& levels = places[rank];
     std::istringstream parts(text);
-    for (std::string part; std::getline(parts, part, '.');) levels.push_back(part == "-" ? -1 : std::atoi(part.c_str()));
+    for (std::string part; std::getline(parts, part, '.');)
+      levels.push_back(part == "-" ? -1 : std::atoi(part.c_str()));
     if (levels.size() != places.begin()->second.size()) return {};
   }
   return places;

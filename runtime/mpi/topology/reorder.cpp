@@ -18,7 +18,9 @@ constexpr int kMostPasses = 12;
 // Nobody waits for minutes for a communicator: beyond this, vertices of large nodes change places with a sample.
 constexpr size_t kMostPartners = 512;
 
-size_t at(int i) { return static_cast<size_t>(i); }
+size_t at(int i) {
+  return static_cast<size_t>(i);
+}
 
 // The nodes' ranks, in the order of their first ones.
 std::vector<std::vector<int>> ranks_by_node(std::span<const int> node_of) {

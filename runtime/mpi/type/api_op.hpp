@@ -10,7 +10,6 @@ Error op_create(MPI_User_function* user_fn, int commute, MPI_Op* op);
 Error op_create(MPI_User_function_c* user_fn, int commute, MPI_Op* op);
 Error op_free(MPI_Op* op);
 Error op_commutative(const Op& op, int* commute);
-Error reduce_local(const void* inbuf, void* inoutbuf, int64_t count, const Datatype& datatype,
-                   const Op& op);
+Error reduce_local(const void* inbuf, void* inoutbuf, int64_t count, const Datatype& datatype, const Op& op);
 
 }  // namespace tutti::mpi

@@ -23,14 +23,18 @@ struct Row {
 // Of the C type, with Fortran's types as gfortran has them: INTEGER, REAL and LOGICAL of 4 bytes,
 // DOUBLE PRECISION of 8.
 #define TYPE(handle, type, element, type_class) \
-  { handle, #handle, sizeof(type), alignof(type), Element::element, TypeClass::type_class }
+  {handle, #handle, sizeof(type), alignof(type), Element::element, TypeClass::type_class}
 
 // Of two names of one type, MPI_Type_get_name gives the one to which the standard calls the other a synonym.
 // char and wchar_t are characters, not numbers: no reduction is defined on them (6.9.2). Those of char are
 // computed all the same (op.cpp), with the sign that it has here.
-#define CHARACTER(handle)                                            \
-  { handle, #handle, sizeof(char), alignof(char),                    \
-    std::is_signed_v<char> ? Element::int8 : Element::uint8, TypeClass::character }
+#define CHARACTER(handle)                                   \
+  {handle,                                                  \
+   #handle,                                                 \
+   sizeof(char),                                            \
+   alignof(char),                                           \
+   std::is_signed_v<char> ? Element::int8 : Element::uint8, \
+   TypeClass::character}
 
 const Row kBasicTypes[] = {
     CHARACTER(MPI_CHAR),
@@ -114,7 +118,7 @@ struct PairRow {
 };
 
 #define PAIR(handle, value_type, index_type, pair, element) \
-  { handle, #handle, value_type, index_type, offsetof(pair, index), Element::element }
+  {handle, #handle, value_type, index_type, offsetof(pair, index), Element::element}
 
 const PairRow kPairTypes[] = {
     PAIR(MPI_FLOAT_INT, MPI_FLOAT, MPI_INT, FloatInt, float_int),
@@ -130,8 +134,7 @@ const PairRow kPairTypes[] = {
 
 #undef PAIR
 
-Datatype& made(LayoutRef layout, MPI_Datatype handle, const char* name, Element element,
-               TypeClass type_class) {
+Datatype& made(LayoutRef layout, MPI_Datatype handle, const char* name, Element element, TypeClass type_class) {
   auto* type = new Datatype(std::move(layout), true);
   type->predefined = true;
   type->live_for_ever();
@@ -148,9 +151,8 @@ void publish(Datatype& type) {
 }
 
 void make(const Row& row) {
-  Datatype& type =
-      made(Layout::dense(static_cast<int64_t>(row.size), static_cast<int64_t>(row.alignment)),
-           row.handle, row.name, row.element, row.type_class);
+  Datatype& type = made(Layout::dense(static_cast<int64_t>(row.size), static_cast<int64_t>(row.alignment)), row.handle,
+                        row.name, row.element, row.type_class);
   // What differs only in what a program means by it has the same signature.
   Element represented = row.element;
   if (represented == Element::boolean) represented = Element::logical8;
@@ -162,8 +164,8 @@ void make(const Row& row) {
 void make(const PairRow& row) {
   const Datatype& value = *predefined_types.find(reinterpret_cast<uintptr_t>(row.value));
   const Datatype& index = *predefined_types.find(reinterpret_cast<uintptr_t>(row.index));
-  LayoutRef fields = Layout::sequence({value.layout, index.layout}, {1, 1},
-                                      {0, static_cast<int64_t>(row.index_offset)});
+  LayoutRef fields =
+      Layout::sequence({value.layout, index.layout}, {1, 1}, {0, static_cast<int64_t>(row.index_offset)});
   Datatype& type = made(std::move(fields), row.handle, row.name, row.element, TypeClass::pair);
   type.runs = {{&value, 1}, {&index, 1}};
   type.basic_elements = 2;
@@ -231,8 +233,7 @@ Pattern pattern_of(const Datatype& type, uint64_t elements) {
   const Signature all = beginning_of(type, elements);
   uint64_t period = elements, left = elements;
   const auto try_without = [&](uint64_t prime) {
-    while (period % prime == 0 &&
-           beginning_of(type, period / prime).times(elements / (period / prime)) == all)
+    while (period % prime == 0 && beginning_of(type, period / prime).times(elements / (period / prime)) == all)
       period /= prime;
   };
   for (uint64_t prime = 2; prime * prime <= left; ++prime) {

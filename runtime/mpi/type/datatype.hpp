@@ -17,6 +17,7 @@ namespace tutti::mpi {
 // How a predefined type is represented: what a reduction kernel and a conversion need to know.
 enum class Element : uint8_t {
   none,  // derived types
+  // clang-format off
   int8, int16, int32, int64, int128, uint8, uint16, uint32, uint64,
   float16, float32, float64, float80, float128,
   complex_float16, complex_float32, complex_float64, complex_float80, complex_float128,
@@ -29,6 +30,7 @@ enum class Element : uint8_t {
 enum class TypeClass : uint8_t {
   none, c_integer, fortran_integer, floating, logical, complex, byte, multi_language, pair, character,
 };
+// clang-format on
 
 // Types of an element that follow each other in the type map.
 struct TypeRun {
@@ -40,10 +42,7 @@ struct TypeRun {
 class Datatype final : public NamedObject {
  public:
   Datatype(LayoutRef layout, bool committed)
-      : NamedObject(Tag::datatype),
-        layout(std::move(layout)),
-        committed(committed),
-        handle(handle_of(*this)) {}
+      : NamedObject(Tag::datatype), layout(std::move(layout)), committed(committed), handle(handle_of(*this)) {}
 
   const LayoutRef layout;
   bool committed = false;
@@ -68,9 +67,7 @@ class Datatype final : public NamedObject {
 
   AttributeSet attributes{KeyKind::type};
 
-  Payload payload(const void* base, int64_t count) const {
-    return {const_cast<void*>(base), count, layout.get()};
-  }
+  Payload payload(const void* base, int64_t count) const { return {const_cast<void*>(base), count, layout.get()}; }
 };
 
 // For messages: "MPI_INT", the name that a program gave, or "a derived datatype".

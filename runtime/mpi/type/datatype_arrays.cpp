@@ -27,8 +27,7 @@ struct Slab {
 };
 
 // `count` blocks of `length` slabs, the first at slab `first`, then every `step` slabs.
-bool repeat(LayoutRef& layout, int64_t stride, int64_t first, int64_t length, int64_t count,
-            int64_t step) {
+bool repeat(LayoutRef& layout, int64_t stride, int64_t first, int64_t length, int64_t count, int64_t step) {
   int64_t step_bytes = 0, first_bytes = 0;
   if (!multiply(step, stride, step_bytes) || !multiply(first, stride, first_bytes)) return false;
   layout = Layout::repeat(layout, length, stride);
@@ -39,32 +38,27 @@ bool repeat(LayoutRef& layout, int64_t stride, int64_t first, int64_t length, in
 
 Error check_subarray(int64_t ndims, Ints sizes, Ints subsizes, Ints starts, int order) {
   if (ndims < 1) return failure(MPI_ERR_ARG, "ndims is {}: an array has at least one", ndims);
-  if (!sizes || !subsizes || !starts)
-    return failure(MPI_ERR_ARG, "sizes, subsizes or starts is NULL");
+  if (!sizes || !subsizes || !starts) return failure(MPI_ERR_ARG, "sizes, subsizes or starts is NULL");
   for (int64_t d = 0; d < ndims; d++) {
-    if (sizes[d] < 1)
-      return failure(MPI_ERR_ARG, "array_of_sizes[{}] is {}: it must be at least 1", d, sizes[d]);
+    if (sizes[d] < 1) return failure(MPI_ERR_ARG, "array_of_sizes[{}] is {}: it must be at least 1", d, sizes[d]);
     if (subsizes[d] < 1 || subsizes[d] > sizes[d])
-      return failure(MPI_ERR_ARG,
-                     "array_of_subsizes[{}] is {}: it must lie between 1 and the size {}", d,
-                     subsizes[d], sizes[d]);
+      return failure(MPI_ERR_ARG, "array_of_subsizes[{}] is {}: it must lie between 1 and the size {}", d, subsizes[d],
+                     sizes[d]);
     if (starts[d] < 0 || starts[d] > sizes[d] - subsizes[d])
-      return failure(MPI_ERR_ARG,
-                     "array_of_starts[{}] is {}: {} elements from there do not lie in the size {}",
-                     d, starts[d], subsizes[d], sizes[d]);
+      return failure(MPI_ERR_ARG, "array_of_starts[{}] is {}: {} elements from there do not lie in the size {}", d,
+                     starts[d], subsizes[d], sizes[d]);
   }
   return check_order(order);
 }
 
-Error subarray(Form form, int64_t ndims, Ints sizes, Ints subsizes, Ints starts, int order,
-               Datatype& oldtype, MPI_Datatype* newtype) {
+Error subarray(Form form, int64_t ndims, Ints sizes, Ints subsizes, Ints starts, int order, Datatype& oldtype,
+               MPI_Datatype* newtype) {
   if (Error error = check_subarray(ndims, sizes, subsizes, starts, order)) return error;
   Slab slab{oldtype.layout, oldtype.layout->extent()};
   for (int64_t i = 0; i < ndims; i++) {
     const int64_t d = by_speed(order, ndims, i);
     if (!repeat(slab.layout, slab.stride, starts[d], subsizes[d], 1, 0) ||
-        !multiply(slab.stride, sizes[d], slab.stride) ||
-        !multiply(slab.elements, subsizes[d], slab.elements))
+        !multiply(slab.stride, sizes[d], slab.stride) || !multiply(slab.elements, subsizes[d], slab.elements))
       return too_large();
   }
   TypeArguments arguments(MPI_COMBINER_SUBARRAY, form);
@@ -88,16 +82,13 @@ Result<Deal> deal(int64_t d, int64_t gsize, int64_t distribution, int64_t argume
     return failure(MPI_ERR_ARG, "array_of_dargs[{}] is {}: it must be at least 1", d, argument);
   switch (distribution) {
     case MPI_DISTRIBUTE_NONE:
-      if (psize != 1)
-        return failure(MPI_ERR_ARG, "dimension {} is not distributed, yet over {} processes", d,
-                       psize);
+      if (psize != 1) return failure(MPI_ERR_ARG, "dimension {} is not distributed, yet over {} processes", d, psize);
       return Deal{gsize, 1};
     case MPI_DISTRIBUTE_BLOCK: {
       const int64_t block = by_default ? (gsize + psize - 1) / psize : argument;
       if (block < (gsize + psize - 1) / psize)
-        return failure(MPI_ERR_ARG,
-                       "dimension {}: blocks of {} over {} processes do not hold {} elements", d,
-                       block, psize, gsize);
+        return failure(MPI_ERR_ARG, "dimension {}: blocks of {} over {} processes do not hold {} elements", d, block,
+                       psize, gsize);
       return Deal{block, psize};
     }
     case MPI_DISTRIBUTE_CYCLIC:
@@ -122,13 +113,12 @@ bool take(Slab& slab, const Deal& deal, int64_t gsize, int64_t coordinate) {
     mine = Layout::sequence({mine, last}, {1, 1}, {0, 0});
   }
   slab.layout = mine;
-  return mine &&
-         multiply(slab.elements, whole * deal.block + (has_rest ? rest : 0), slab.elements) &&
+  return mine && multiply(slab.elements, whole * deal.block + (has_rest ? rest : 0), slab.elements) &&
          multiply(slab.stride, gsize, slab.stride);
 }
 
-Error darray(Form form, int64_t size, int64_t rank, int64_t ndims, Ints gsizes, Ints distribs,
-             Ints dargs, Ints psizes, int order, Datatype& oldtype, MPI_Datatype* newtype) {
+Error darray(Form form, int64_t size, int64_t rank, int64_t ndims, Ints gsizes, Ints distribs, Ints dargs, Ints psizes,
+             int order, Datatype& oldtype, MPI_Datatype* newtype) {
   if (ndims < 1) return failure(MPI_ERR_ARG, "ndims is {}: an array has at least one", ndims);
   if (!gsizes || !distribs || !dargs || !psizes)
     return failure(MPI_ERR_ARG, "gsizes, distribs, dargs or psizes is NULL");
@@ -140,8 +130,7 @@ Error darray(Form form, int64_t size, int64_t rank, int64_t ndims, Ints gsizes, 
   for (int64_t d = 0; d < ndims; d++)
     if (!multiply(processes, psizes[d], processes)) return too_large();
   if (processes != size)
-    return failure(MPI_ERR_ARG, "the grid of array_of_psizes has {} processes, size is {}",
-                   processes, size);
+    return failure(MPI_ERR_ARG, "the grid of array_of_psizes has {} processes, size is {}", processes, size);
   std::vector<int64_t> coordinates(static_cast<size_t>(ndims));
   std::vector<Deal> deals;
   for (int64_t d = 0; d < ndims; d++) {
@@ -166,25 +155,21 @@ Error darray(Form form, int64_t size, int64_t rank, int64_t ndims, Ints gsizes, 
 
 }  // namespace
 
-Error type_create_subarray(int64_t ndims, Ints sizes, Ints subsizes, Ints starts, int order,
-                           Datatype& oldtype, MPI_Datatype* newtype) {
+Error type_create_subarray(int64_t ndims, Ints sizes, Ints subsizes, Ints starts, int order, Datatype& oldtype,
+                           MPI_Datatype* newtype) {
   return subarray(Form::small, ndims, sizes, subsizes, starts, order, oldtype, newtype);
 }
-Error type_create_subarray_c(int64_t ndims, Ints sizes, Ints subsizes, Ints starts, int order,
-                             Datatype& oldtype, MPI_Datatype* newtype) {
+Error type_create_subarray_c(int64_t ndims, Ints sizes, Ints subsizes, Ints starts, int order, Datatype& oldtype,
+                             MPI_Datatype* newtype) {
   return subarray(Form::large, ndims, sizes, subsizes, starts, order, oldtype, newtype);
 }
-Error type_create_darray(int64_t size, int64_t rank, int64_t ndims, Ints gsizes, Ints distribs,
-                         Ints dargs, Ints psizes, int order, Datatype& oldtype,
-                         MPI_Datatype* newtype) {
-  return darray(Form::small, size, rank, ndims, gsizes, distribs, dargs, psizes, order, oldtype,
-                newtype);
+Error type_create_darray(int64_t size, int64_t rank, int64_t ndims, Ints gsizes, Ints distribs, Ints dargs, Ints psizes,
+                         int order, Datatype& oldtype, MPI_Datatype* newtype) {
+  return darray(Form::small, size, rank, ndims, gsizes, distribs, dargs, psizes, order, oldtype, newtype);
 }
-Error type_create_darray_c(int64_t size, int64_t rank, int64_t ndims, Ints gsizes, Ints distribs,
-                           Ints dargs, Ints psizes, int order, Datatype& oldtype,
-                           MPI_Datatype* newtype) {
-  return darray(Form::large, size, rank, ndims, gsizes, distribs, dargs, psizes, order, oldtype,
-                newtype);
+Error type_create_darray_c(int64_t size, int64_t rank, int64_t ndims, Ints gsizes, Ints distribs, Ints dargs,
+                           Ints psizes, int order, Datatype& oldtype, MPI_Datatype* newtype) {
+  return darray(Form::large, size, rank, ndims, gsizes, distribs, dargs, psizes, order, oldtype, newtype);
 }
 
 }  // namespace tutti::mpi

@@ -47,13 +47,13 @@ Error missing(const char* what, int64_t count) {
 Error contiguous(Form form, int64_t count, Datatype& oldtype, MPI_Datatype* newtype) {
   TypeArguments arguments(MPI_COMBINER_CONTIGUOUS, form);
   arguments.count(count);
-  return make_type(Layout::repeat(oldtype.layout, count, oldtype.layout->extent()),
-                   std::move(arguments), {&oldtype}, {{&oldtype, count}}, newtype);
+  return make_type(Layout::repeat(oldtype.layout, count, oldtype.layout->extent()), std::move(arguments), {&oldtype},
+                   {{&oldtype, count}}, newtype);
 }
 
 // `stride` in bytes.
-Error blocks(TypeArguments arguments, int64_t count, int64_t blocklength, int64_t stride,
-             Datatype& oldtype, MPI_Datatype* newtype) {
+Error blocks(TypeArguments arguments, int64_t count, int64_t blocklength, int64_t stride, Datatype& oldtype,
+             MPI_Datatype* newtype) {
   LayoutRef layout = Layout::repeat(oldtype.layout, blocklength, oldtype.layout->extent());
   if (layout) layout = Layout::repeat(layout, count, stride);
   if (layout == nullptr) return too_large();
@@ -62,12 +62,10 @@ Error blocks(TypeArguments arguments, int64_t count, int64_t blocklength, int64_
     if (layout->size() > 0) return too_large();
     elements = 0;  // of an empty type
   }
-  return make_type(std::move(layout), std::move(arguments), {&oldtype}, {{&oldtype, elements}},
-                   newtype);
+  return make_type(std::move(layout), std::move(arguments), {&oldtype}, {{&oldtype, elements}}, newtype);
 }
 
-Error vector(Form form, int64_t count, int64_t blocklength, int64_t stride, Datatype& oldtype,
-             MPI_Datatype* newtype) {
+Error vector(Form form, int64_t count, int64_t blocklength, int64_t stride, Datatype& oldtype, MPI_Datatype* newtype) {
   int64_t in_bytes = 0;
   if (!multiply(stride, oldtype.layout->extent(), in_bytes)) return too_large();
   TypeArguments arguments(MPI_COMBINER_VECTOR, form);
@@ -75,8 +73,7 @@ Error vector(Form form, int64_t count, int64_t blocklength, int64_t stride, Data
   return blocks(std::move(arguments), count, blocklength, in_bytes, oldtype, newtype);
 }
 
-Error hvector(Form form, int64_t count, int64_t blocklength, int64_t stride, Datatype& oldtype,
-              MPI_Datatype* newtype) {
+Error hvector(Form form, int64_t count, int64_t blocklength, int64_t stride, Datatype& oldtype, MPI_Datatype* newtype) {
   TypeArguments arguments(MPI_COMBINER_HVECTOR, form);
   arguments.count(count).count(blocklength).bytes(stride);
   return blocks(std::move(arguments), count, blocklength, stride, oldtype, newtype);
@@ -90,8 +87,8 @@ struct Lengths {
 };
 
 // Displacements in units of `unit` bytes.
-Error indexed_blocks(TypeArguments arguments, int64_t count, Lengths lengths, Ints displacements,
-                     int64_t unit, Datatype& oldtype, MPI_Datatype* newtype) {
+Error indexed_blocks(TypeArguments arguments, int64_t count, Lengths lengths, Ints displacements, int64_t unit,
+                     Datatype& oldtype, MPI_Datatype* newtype) {
   const auto n = static_cast<size_t>(count);
   std::vector<int64_t> counts(n), offsets(n);
   int64_t elements = 0;
@@ -100,15 +97,14 @@ Error indexed_blocks(TypeArguments arguments, int64_t count, Lengths lengths, In
     counts[at] = lengths[i];
     if (counts[at] < 0) return negative("array_of_blocklengths", i, counts[at]);
     if (!multiply(displacements[i], unit, offsets[at])) return too_large();
-    if (oldtype.layout->size() > 0 && __builtin_add_overflow(elements, counts[at], &elements))
-      return too_large();
+    if (oldtype.layout->size() > 0 && __builtin_add_overflow(elements, counts[at], &elements)) return too_large();
   }
-  return make_type(Layout::sequence(std::vector<LayoutRef>(n, oldtype.layout), counts, offsets),
-                   std::move(arguments), {&oldtype}, {{&oldtype, elements}}, newtype);
+  return make_type(Layout::sequence(std::vector<LayoutRef>(n, oldtype.layout), counts, offsets), std::move(arguments),
+                   {&oldtype}, {{&oldtype, elements}}, newtype);
 }
 
-Error indexed(Form form, bool in_bytes, int64_t count, Ints blocklengths, Ints displacements,
-              Datatype& oldtype, MPI_Datatype* newtype) {
+Error indexed(Form form, bool in_bytes, int64_t count, Ints blocklengths, Ints displacements, Datatype& oldtype,
+              MPI_Datatype* newtype) {
   if (count > 0 && !blocklengths) return missing("array_of_blocklengths", count);
   if (count > 0 && !displacements) return missing("array_of_displacements", count);
   TypeArguments arguments(in_bytes ? MPI_COMBINER_HINDEXED : MPI_COMBINER_INDEXED, form);
@@ -121,11 +117,10 @@ Error indexed(Form form, bool in_bytes, int64_t count, Ints blocklengths, Ints d
                         in_bytes ? 1 : oldtype.layout->extent(), oldtype, newtype);
 }
 
-Error indexed_block(Form form, bool in_bytes, int64_t count, int64_t blocklength,
-                    Ints displacements, Datatype& oldtype, MPI_Datatype* newtype) {
+Error indexed_block(Form form, bool in_bytes, int64_t count, int64_t blocklength, Ints displacements, Datatype& oldtype,
+                    MPI_Datatype* newtype) {
   if (count > 0 && !displacements) return missing("array_of_displacements", count);
-  TypeArguments arguments(in_bytes ? MPI_COMBINER_HINDEXED_BLOCK : MPI_COMBINER_INDEXED_BLOCK,
-                          form);
+  TypeArguments arguments(in_bytes ? MPI_COMBINER_HINDEXED_BLOCK : MPI_COMBINER_INDEXED_BLOCK, form);
   arguments.count(count).count(blocklength);
   if (in_bytes)
     arguments.all_bytes(displacements, count);
@@ -135,8 +130,8 @@ Error indexed_block(Form form, bool in_bytes, int64_t count, int64_t blocklength
                         in_bytes ? 1 : oldtype.layout->extent(), oldtype, newtype);
 }
 
-Error structure(Form form, int64_t count, Ints blocklengths, Ints displacements,
-                const MPI_Datatype* types, MPI_Datatype* newtype) {
+Error structure(Form form, int64_t count, Ints blocklengths, Ints displacements, const MPI_Datatype* types,
+                MPI_Datatype* newtype) {
   if (count > 0 && !blocklengths) return missing("array_of_blocklengths", count);
   if (count > 0 && !displacements) return missing("array_of_displacements", count);
   if (count > 0 && types == nullptr) return missing("array_of_types", count);
@@ -149,8 +144,7 @@ Error structure(Form form, int64_t count, Ints blocklengths, Ints displacements,
     if (type == nullptr)
       return types[i] == MPI_DATATYPE_NULL
                  ? failure(MPI_ERR_TYPE, "array_of_types[{}] is MPI_DATATYPE_NULL", i)
-                 : failure(MPI_ERR_TYPE,
-                           "array_of_types[{}] is no datatype: freed already, or never set", i);
+                 : failure(MPI_ERR_TYPE, "array_of_types[{}] is no datatype: freed already, or never set", i);
     if (blocklengths[i] < 0) return negative("array_of_blocklengths", i, blocklengths[i]);
     layouts.push_back(type->layout);
     counts.push_back(blocklengths[i]);
@@ -160,15 +154,14 @@ Error structure(Form form, int64_t count, Ints blocklengths, Ints displacements,
   }
   TypeArguments arguments(MPI_COMBINER_STRUCT, form);
   arguments.count(count).all_counts(blocklengths, count).all_bytes(displacements, count);
-  return make_type(Layout::sequence(layouts, counts, offsets), std::move(arguments), parts,
-                   std::move(runs), newtype);
+  return make_type(Layout::sequence(layouts, counts, offsets), std::move(arguments), parts, std::move(runs), newtype);
 }
 
 Error resized(Form form, Datatype& oldtype, int64_t lb, int64_t extent, MPI_Datatype* newtype) {
   TypeArguments arguments(MPI_COMBINER_RESIZED, form);
   arguments.bytes(lb).bytes(extent);
-  return make_type(Layout::resized(oldtype.layout, lb, extent), std::move(arguments), {&oldtype},
-                   {{&oldtype, 1}}, newtype);
+  return make_type(Layout::resized(oldtype.layout, lb, extent), std::move(arguments), {&oldtype}, {{&oldtype, 1}},
+                   newtype);
 }
 
 }  // namespace
@@ -181,12 +174,10 @@ Error type_contiguous(int64_t count, Datatype& oldtype, MPI_Datatype* newtype) {
 Error type_contiguous_c(int64_t count, Datatype& oldtype, MPI_Datatype* newtype) {
   return contiguous(Form::large, count, oldtype, newtype);
 }
-Error type_vector(int64_t count, int64_t blocklength, int64_t stride, Datatype& oldtype,
-                  MPI_Datatype* newtype) {
+Error type_vector(int64_t count, int64_t blocklength, int64_t stride, Datatype& oldtype, MPI_Datatype* newtype) {
   return vector(Form::small, count, blocklength, stride, oldtype, newtype);
 }
-Error type_vector_c(int64_t count, int64_t blocklength, int64_t stride, Datatype& oldtype,
-                    MPI_Datatype* newtype) {
+Error type_vector_c(int64_t count, int64_t blocklength, int64_t stride, Datatype& oldtype, MPI_Datatype* newtype) {
   return vector(Form::large, count, blocklength, stride, oldtype, newtype);
 }
 Error type_create_hvector(int64_t count, int64_t blocklength, int64_t stride, Datatype& oldtype,
@@ -197,44 +188,42 @@ Error type_create_hvector_c(int64_t count, int64_t blocklength, int64_t stride, 
                             MPI_Datatype* newtype) {
   return hvector(Form::large, count, blocklength, stride, oldtype, newtype);
 }
-Error type_indexed(int64_t count, Ints blocklengths, Ints displacements, Datatype& oldtype,
-                   MPI_Datatype* newtype) {
+Error type_indexed(int64_t count, Ints blocklengths, Ints displacements, Datatype& oldtype, MPI_Datatype* newtype) {
   return indexed(Form::small, false, count, blocklengths, displacements, oldtype, newtype);
 }
-Error type_indexed_c(int64_t count, Ints blocklengths, Ints displacements, Datatype& oldtype,
-                     MPI_Datatype* newtype) {
+Error type_indexed_c(int64_t count, Ints blocklengths, Ints displacements, Datatype& oldtype, MPI_Datatype* newtype) {
   return indexed(Form::large, false, count, blocklengths, displacements, oldtype, newtype);
 }
 Error type_create_hindexed(int64_t count, Ints blocklengths, Ints displacements, Datatype& oldtype,
                            MPI_Datatype* newtype) {
   return indexed(Form::small, true, count, blocklengths, displacements, oldtype, newtype);
 }
-Error type_create_hindexed_c(int64_t count, Ints blocklengths, Ints displacements,
-                             Datatype& oldtype, MPI_Datatype* newtype) {
+Error type_create_hindexed_c(int64_t count, Ints blocklengths, Ints displacements, Datatype& oldtype,
+                             MPI_Datatype* newtype) {
   return indexed(Form::large, true, count, blocklengths, displacements, oldtype, newtype);
 }
-Error type_create_indexed_block(int64_t count, int64_t blocklength, Ints displacements,
-                                Datatype& oldtype, MPI_Datatype* newtype) {
+Error type_create_indexed_block(int64_t count, int64_t blocklength, Ints displacements, Datatype& oldtype,
+                                MPI_Datatype* newtype) {
   return indexed_block(Form::small, false, count, blocklength, displacements, oldtype, newtype);
 }
-Error type_create_indexed_block_c(int64_t count, int64_t blocklength, Ints displacements,
-                                  Datatype& oldtype, MPI_Datatype* newtype) {
+Error type_create_indexed_block_c(int64_t count, int64_t blocklength, Ints displacements, Datatype& oldtype,
+                                  MPI_Datatype* newtype) {
   return indexed_block(Form::large, false, count, blocklength, displacements, oldtype, newtype);
 }
-Error type_create_hindexed_block(int64_t count, int64_t blocklength, Ints displacements,
-                                 Datatype& oldtype, MPI_Datatype* newtype) {
+Error type_create_hindexed_block(int64_t count, int64_t blocklength, Ints displacements, Datatype& oldtype,
+                                 MPI_Datatype* newtype) {
   return indexed_block(Form::small, true, count, blocklength, displacements, oldtype, newtype);
 }
-Error type_create_hindexed_block_c(int64_t count, int64_t blocklength, Ints displacements,
-                                   Datatype& oldtype, MPI_Datatype* newtype) {
+Error type_create_hindexed_block_c(int64_t count, int64_t blocklength, Ints displacements, Datatype& oldtype,
+                                   MPI_Datatype* newtype) {
   return indexed_block(Form::large, true, count, blocklength, displacements, oldtype, newtype);
 }
-Error type_create_struct(int64_t count, Ints blocklengths, Ints displacements,
-                         const MPI_Datatype* types, MPI_Datatype* newtype) {
+Error type_create_struct(int64_t count, Ints blocklengths, Ints displacements, const MPI_Datatype* types,
+                         MPI_Datatype* newtype) {
   return structure(Form::small, count, blocklengths, displacements, types, newtype);
 }
-Error type_create_struct_c(int64_t count, Ints blocklengths, Ints displacements,
-                           const MPI_Datatype* types, MPI_Datatype* newtype) {
+Error type_create_struct_c(int64_t count, Ints blocklengths, Ints displacements, const MPI_Datatype* types,
+                           MPI_Datatype* newtype) {
   return structure(Form::large, count, blocklengths, displacements, types, newtype);
 }
 Error type_create_resized(Datatype& oldtype, int64_t lb, int64_t extent, MPI_Datatype* newtype) {
@@ -246,8 +235,7 @@ Error type_create_resized_c(Datatype& oldtype, int64_t lb, int64_t extent, MPI_D
 
 Error type_dup(Datatype& oldtype, MPI_Datatype* newtype) {
   MPI_Datatype handle = MPI_DATATYPE_NULL;
-  if (Error error = make_type(oldtype.layout, {MPI_COMBINER_DUP, Form::small}, {&oldtype},
-                              {{&oldtype, 1}}, &handle))
+  if (Error error = make_type(oldtype.layout, {MPI_COMBINER_DUP, Form::small}, {&oldtype}, {{&oldtype, 1}}, &handle))
     return error;
   Datatype& made = *resolve<Datatype>(handle);
   made.committed = oldtype.committed;
@@ -269,8 +257,7 @@ Error type_commit(MPI_Datatype* datatype) {
 
 Error type_free(MPI_Datatype* datatype) {
   Datatype& type = *resolve<Datatype>(*datatype);
-  if (type.predefined)
-    return failure(MPI_ERR_TYPE, "{} is predefined and cannot be freed", description(type));
+  if (type.predefined) return failure(MPI_ERR_TYPE, "{} is predefined and cannot be freed", description(type));
   if (Error error = type.attributes.delete_all(type.handle)) return error;
   type.free_handle();
   *datatype = MPI_DATATYPE_NULL;

@@ -10,19 +10,14 @@
 
 namespace tutti::mpi {
 
-Error type_get_value_index(const Datatype& value_type, const Datatype& index_type,
-                           MPI_Datatype* pair_type) {
+Error type_get_value_index(const Datatype& value_type, const Datatype& index_type, MPI_Datatype* pair_type) {
   static const struct {
     MPI_Datatype value, index, pair;
   } kPairs[] = {
-      {MPI_FLOAT, MPI_INT, MPI_FLOAT_INT},
-      {MPI_DOUBLE, MPI_INT, MPI_DOUBLE_INT},
-      {MPI_LONG, MPI_INT, MPI_LONG_INT},
-      {MPI_INT, MPI_INT, MPI_2INT},
-      {MPI_SHORT, MPI_INT, MPI_SHORT_INT},
-      {MPI_LONG_DOUBLE, MPI_INT, MPI_LONG_DOUBLE_INT},
-      {MPI_REAL, MPI_REAL, MPI_2REAL},
-      {MPI_DOUBLE_PRECISION, MPI_DOUBLE_PRECISION, MPI_2DOUBLE_PRECISION},
+      {MPI_FLOAT, MPI_INT, MPI_FLOAT_INT},      {MPI_DOUBLE, MPI_INT, MPI_DOUBLE_INT},
+      {MPI_LONG, MPI_INT, MPI_LONG_INT},        {MPI_INT, MPI_INT, MPI_2INT},
+      {MPI_SHORT, MPI_INT, MPI_SHORT_INT},      {MPI_LONG_DOUBLE, MPI_INT, MPI_LONG_DOUBLE_INT},
+      {MPI_REAL, MPI_REAL, MPI_2REAL},          {MPI_DOUBLE_PRECISION, MPI_DOUBLE_PRECISION, MPI_2DOUBLE_PRECISION},
       {MPI_INTEGER, MPI_INTEGER, MPI_2INTEGER},
   };
   *pair_type = MPI_DATATYPE_NULL;  // the standard's answer for a pair that there is not
@@ -85,25 +80,20 @@ struct Precision {
   int digits, range;
   MPI_Datatype real, complex;
 };
-const Precision kReals[] = {{6, 37, MPI_REAL4, MPI_COMPLEX8},
-                            {15, 307, MPI_REAL8, MPI_COMPLEX16},
-                            {33, 4931, MPI_REAL16, MPI_COMPLEX32}};
+const Precision kReals[] = {
+    {6, 37, MPI_REAL4, MPI_COMPLEX8}, {15, 307, MPI_REAL8, MPI_COMPLEX16}, {33, 4931, MPI_REAL16, MPI_COMPLEX32}};
 
 // MPI_UNDEFINED leaves one of both open.
 const Precision* find_precision(int p, int r) {
   for (const Precision& real : kReals)
-    if ((p == MPI_UNDEFINED || p <= real.digits) && (r == MPI_UNDEFINED || r <= real.range))
-      return &real;
+    if ((p == MPI_UNDEFINED || p <= real.digits) && (r == MPI_UNDEFINED || r <= real.range)) return &real;
   return nullptr;
 }
 
-Error floating(int combiner, int p, int r, MPI_Datatype Precision::*type, MPI_Datatype* newtype) {
-  if (p == MPI_UNDEFINED && r == MPI_UNDEFINED)
-    return failure(MPI_ERR_ARG, "both p and r are MPI_UNDEFINED");
+Error floating(int combiner, int p, int r, MPI_Datatype Precision::* type, MPI_Datatype* newtype) {
+  if (p == MPI_UNDEFINED && r == MPI_UNDEFINED) return failure(MPI_ERR_ARG, "both p and r are MPI_UNDEFINED");
   const Precision* found = find_precision(p, r);
-  if (!found)
-    return failure(MPI_ERR_ARG, "no type has {} decimal digits and a decimal exponent range of {}",
-                   p, r);
+  if (!found) return failure(MPI_ERR_ARG, "no type has {} decimal digits and a decimal exponent range of {}", p, r);
   *newtype = parametrized(combiner, found->*type, {p, r});
   return {};
 }
@@ -119,11 +109,8 @@ Error type_create_f90_complex(int p, int r, MPI_Datatype* newtype) {
 }
 
 Error type_create_f90_integer(int r, MPI_Datatype* newtype) {
-  static const std::pair<int, MPI_Datatype> kIntegers[] = {{2, MPI_INTEGER1},
-                                                           {4, MPI_INTEGER2},
-                                                           {9, MPI_INTEGER4},
-                                                           {18, MPI_INTEGER8},
-                                                           {38, MPI_INTEGER16}};
+  static const std::pair<int, MPI_Datatype> kIntegers[] = {
+      {2, MPI_INTEGER1}, {4, MPI_INTEGER2}, {9, MPI_INTEGER4}, {18, MPI_INTEGER8}, {38, MPI_INTEGER16}};
   for (const auto& [range, type] : kIntegers)
     if (r <= range) {
       *newtype = parametrized(MPI_COMBINER_F90_INTEGER, type, {r});

@@ -27,14 +27,12 @@ Error type_get_true_extent(const Datatype& datatype, int64_t& true_lb, int64_t& 
 
 // --- envelope and contents (5.1.13)
 
-Error type_get_envelope(const Datatype& datatype, int64_t& num_integers, int64_t& num_addresses,
-                        int64_t& num_datatypes, int* combiner) {
+Error type_get_envelope(const Datatype& datatype, int64_t& num_integers, int64_t& num_addresses, int64_t& num_datatypes,
+                        int* combiner) {
   if (!datatype.large_counts.empty())
-    return failure(MPI_ERR_TYPE, "{} was made with large counts: ask MPI_Type_get_envelope_c",
-                   description(datatype));
+    return failure(MPI_ERR_TYPE, "{} was made with large counts: ask MPI_Type_get_envelope_c", description(datatype));
   int64_t no_large_counts = 0;
-  return type_get_envelope_c(datatype, num_integers, num_addresses, no_large_counts, num_datatypes,
-                             combiner);
+  return type_get_envelope_c(datatype, num_integers, num_addresses, no_large_counts, num_datatypes, combiner);
 }
 
 Error type_get_envelope_c(const Datatype& datatype, int64_t& num_integers, int64_t& num_addresses,
@@ -47,14 +45,12 @@ Error type_get_envelope_c(const Datatype& datatype, int64_t& num_integers, int64
   return {};
 }
 
-Error type_get_contents(const Datatype& datatype, int64_t max_integers, int64_t max_addresses,
-                        int64_t max_datatypes, int* integers, MPI_Aint* addresses,
-                        MPI_Datatype* datatypes) {
+Error type_get_contents(const Datatype& datatype, int64_t max_integers, int64_t max_addresses, int64_t max_datatypes,
+                        int* integers, MPI_Aint* addresses, MPI_Datatype* datatypes) {
   if (!datatype.large_counts.empty())
-    return failure(MPI_ERR_TYPE, "{} was made with large counts: ask MPI_Type_get_contents_c",
-                   description(datatype));
-  return type_get_contents_c(datatype, max_integers, max_addresses, 0, max_datatypes, integers,
-                             addresses, nullptr, datatypes);
+    return failure(MPI_ERR_TYPE, "{} was made with large counts: ask MPI_Type_get_contents_c", description(datatype));
+  return type_get_contents_c(datatype, max_integers, max_addresses, 0, max_datatypes, integers, addresses, nullptr,
+                             datatypes);
 }
 
 namespace {
@@ -62,11 +58,8 @@ namespace {
 template <class From, class To>
 Error copy_out(const char* what, const std::vector<From>& from, int64_t room, To* to) {
   const auto size = static_cast<int64_t>(from.size());
-  if (size > room)
-    return failure(MPI_ERR_ARG, "there is room for {} {}, but the datatype has {}", room, what,
-                   size);
-  if (size > 0 && to == nullptr)
-    return failure(MPI_ERR_ARG, "the array for {} {} is NULL", size, what);
+  if (size > room) return failure(MPI_ERR_ARG, "there is room for {} {}, but the datatype has {}", room, what, size);
+  if (size > 0 && to == nullptr) return failure(MPI_ERR_ARG, "the array for {} {} is NULL", size, what);
   std::copy(from.begin(), from.end(), to);
   return {};
 }
@@ -74,15 +67,13 @@ Error copy_out(const char* what, const std::vector<From>& from, int64_t room, To
 }  // namespace
 
 Error type_get_contents_c(const Datatype& datatype, int64_t max_integers, int64_t max_addresses,
-                          int64_t max_large_counts, int64_t max_datatypes, int* integers,
-                          MPI_Aint* addresses, MPI_Count* large_counts, MPI_Datatype* datatypes) {
+                          int64_t max_large_counts, int64_t max_datatypes, int* integers, MPI_Aint* addresses,
+                          MPI_Count* large_counts, MPI_Datatype* datatypes) {
   if (datatype.combiner == MPI_COMBINER_NAMED)
     return failure(MPI_ERR_TYPE, "{} is predefined: it has no contents", description(datatype));
   if (Error error = copy_out("integers", datatype.integers, max_integers, integers)) return error;
-  if (Error error = copy_out("addresses", datatype.addresses, max_addresses, addresses))
-    return error;
-  if (Error error = copy_out("large counts", datatype.large_counts, max_large_counts, large_counts))
-    return error;
+  if (Error error = copy_out("addresses", datatype.addresses, max_addresses, addresses)) return error;
+  if (Error error = copy_out("large counts", datatype.large_counts, max_large_counts, large_counts)) return error;
   std::vector<MPI_Datatype> handles;
   for (const Ref<Datatype>& part : datatype.parts) handles.push_back(part->handle);
   if (Error error = copy_out("datatypes", handles, max_datatypes, datatypes)) return error;

@@ -10,8 +10,7 @@ constexpr uint64_t kBase = 0x0b1d'5a7e'93c4'f62b;
 
 uint64_t multiply(uint64_t a, uint64_t b) {
   const auto product = static_cast<unsigned __int128>(a) * b;
-  const uint64_t sum =
-      static_cast<uint64_t>(product & kPrime) + static_cast<uint64_t>(product >> 61);
+  const uint64_t sum = static_cast<uint64_t>(product & kPrime) + static_cast<uint64_t>(product >> 61);
   return sum >= kPrime ? sum - kPrime : sum;
 }
 

@@ -9,14 +9,15 @@
 
 namespace tutti::mpi {
 
-using Kernel = void (*)(const coll::Reduction& self, const void* left, const void* right,
-                        void* into, int64_t count);
+using Kernel = void (*)(const coll::Reduction& self, const void* left, const void* right, void* into, int64_t count);
 
 // In the order of the ABI's handles, MPI_OP_NULL + 1 being sum.
 enum class OpCode : uint8_t {
+  // clang-format off
   sum = 1, min = 2, max = 3, prod = 4, band = 8, bor = 9, bxor = 10, land = 16, lor = 17, lxor = 18,
   minloc = 24, maxloc = 25, replace = 28, no_op = 29,
 };
+// clang-format on
 inline constexpr int kOpCodes = 32;
 
 struct KernelTable {

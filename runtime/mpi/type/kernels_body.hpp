@@ -127,8 +127,7 @@ struct MaxLoc {
 
 // `right` may be `into`, element for element: no element depends on another one.
 template <class F, class T>
-void kernel(const coll::Reduction&, const void* left, const void* right, void* into,
-            int64_t count) {
+void kernel(const coll::Reduction&, const void* left, const void* right, void* into, int64_t count) {
   const T *const a = static_cast<const T*>(left), *const b = static_cast<const T*>(right);
   T* const to = static_cast<T*>(into);
   TUTTI_INDEPENDENT
@@ -137,8 +136,7 @@ void kernel(const coll::Reduction&, const void* left, const void* right, void* i
 
 // Fields alone are written: the padding of a pair is not data.
 template <class F, class T>
-void pair_kernel(const coll::Reduction&, const void* left, const void* right, void* into,
-                 int64_t count) {
+void pair_kernel(const coll::Reduction&, const void* left, const void* right, void* into, int64_t count) {
   const T *const a = static_cast<const T*>(left), *const b = static_cast<const T*>(right);
   T* const to = static_cast<T*>(into);
   TUTTI_INDEPENDENT

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <climits>
 
-#include "mpi/object/tolerated.hpp"
-#include "mpi/object/watcher.hpp"
 #include "mpi/object/entry.hpp"
 #include "mpi/object/inventory.hpp"
+#include "mpi/object/tolerated.hpp"
+#include "mpi/object/watcher.hpp"
 #include "mpi/type/api_op.hpp"
 #include "mpi/type/kernels.hpp"
 
@@ -19,12 +19,12 @@ constexpr unsigned on(TypeClass type_class) {
   return 1u << static_cast<unsigned>(type_class);
 }
 
-constexpr unsigned kOrdered = on(TypeClass::c_integer) | on(TypeClass::fortran_integer) |
-                              on(TypeClass::floating) | on(TypeClass::multi_language);
+constexpr unsigned kOrdered =
+    on(TypeClass::c_integer) | on(TypeClass::fortran_integer) | on(TypeClass::floating) | on(TypeClass::multi_language);
 constexpr unsigned kNumbers = kOrdered | on(TypeClass::complex);
 constexpr unsigned kTruths = on(TypeClass::c_integer) | on(TypeClass::logical);
-constexpr unsigned kBits = on(TypeClass::c_integer) | on(TypeClass::fortran_integer) |
-                           on(TypeClass::byte) | on(TypeClass::multi_language);
+constexpr unsigned kBits =
+    on(TypeClass::c_integer) | on(TypeClass::fortran_integer) | on(TypeClass::byte) | on(TypeClass::multi_language);
 constexpr unsigned kPairs = on(TypeClass::pair);
 
 // What the standard leaves undefined, and has one plain meaning that other MPIs compute, and programs use.
@@ -85,16 +85,13 @@ const Predefined& predefined_ops() {
 
 Error refused(const Row& row, const Datatype& type) {
   if (row.classes == 0)
-    return failure(MPI_ERR_OP,
-                   "{} is for one-sided accumulate operations only (the standard, 12.3.4)",
-                   row.name);
+    return failure(MPI_ERR_OP, "{} is for one-sided accumulate operations only (the standard, 12.3.4)", row.name);
   if (type.element == Element::none)
     return failure(MPI_ERR_OP,
                    "{} is not defined on {}: predefined operations work on predefined datatypes; "
                    "for this one make an operation with MPI_Op_create (the standard, {})",
                    row.name, description(type), row.section);
-  return failure(MPI_ERR_OP, "{} is not defined on {} (the standard, {})", row.name,
-                 description(type), row.section);
+  return failure(MPI_ERR_OP, "{} is not defined on {} (the standard, {})", row.name, description(type), row.section);
 }
 
 const Layout& layout_of(const coll::Reduction& self) {
@@ -103,13 +100,11 @@ const Layout& layout_of(const coll::Reduction& self) {
 
 // A user's function puts the result on its right operand.
 void bring(const Layout& layout, const void* right, void* into, int64_t count) {
-  if (right != into)
-    copy_payload({const_cast<void*>(right), count, &layout}, {into, count, &layout});
+  if (right != into) copy_payload({const_cast<void*>(right), count, &layout}, {into, count, &layout});
 }
 
 // A user's function gets copies of what it could change through its pointers.
-void apply_large(const coll::Reduction& self, const void* left, const void* right, void* into,
-                 int64_t count) {
+void apply_large(const coll::Reduction& self, const void* left, const void* right, void* into, int64_t count) {
   bring(layout_of(self), right, into, count);
   auto* function = reinterpret_cast<MPI_User_function_c*>(const_cast<void*>(self.function));
   auto datatype = static_cast<MPI_Datatype>(self.datatype);
@@ -119,8 +114,7 @@ void apply_large(const coll::Reduction& self, const void* left, const void* righ
 }
 
 // In calls of at most INT_MAX elements.
-void apply_small(const coll::Reduction& self, const void* left, const void* right, void* into,
-                 int64_t count) {
+void apply_small(const coll::Reduction& self, const void* left, const void* right, void* into, int64_t count) {
   auto* function = reinterpret_cast<MPI_User_function*>(const_cast<void*>(self.function));
   const Layout& layout = layout_of(self);
   bring(layout, right, into, count);
@@ -129,14 +123,14 @@ void apply_small(const coll::Reduction& self, const void* left, const void* righ
     auto datatype = static_cast<MPI_Datatype>(self.datatype);
     int length = static_cast<int>(std::min<int64_t>(count - done, INT_MAX));
     const int64_t offset = done == 0 ? 0 : done * layout.extent();
-    function(static_cast<char*>(const_cast<void*>(left)) + offset,
-             static_cast<char*>(into) + offset, &length, &datatype);
+    function(static_cast<char*>(const_cast<void*>(left)) + offset, static_cast<char*>(into) + offset, &length,
+             &datatype);
     done += std::min<int64_t>(count - done, INT_MAX);
   }
 }
 
 template <class Function>
-Error create(Function* Op::*member, Function* user_fn, int commute, MPI_Op* op) {
+Error create(Function* Op::* member, Function* user_fn, int commute, MPI_Op* op) {
   if (user_fn == nullptr) return failure(MPI_ERR_ARG, "the function is NULL");
   auto* made = new Op;
   made->*member = user_fn;
@@ -156,8 +150,8 @@ Result<coll::Reduction> bind(const Op& op, int64_t count, const Datatype& type, 
   bound.commutative = op.commutative;
   if (!op.predefined) {
     bound.apply = op.function ? apply_small : apply_large;
-    bound.function = op.function ? reinterpret_cast<const void*>(op.function)
-                                 : reinterpret_cast<const void*>(op.function_large);
+    bound.function =
+        op.function ? reinterpret_cast<const void*>(op.function) : reinterpret_cast<const void*>(op.function_large);
     bound.datatype = type.handle;
     return bound;
   }
@@ -187,8 +181,7 @@ Error op_create(MPI_User_function_c* user_fn, int commute, MPI_Op* op) {
 
 Error op_free(MPI_Op* op) {
   Op* freed = resolve<Op>(*op);
-  if (freed->predefined)
-    return failure(MPI_ERR_OP, "{} is predefined and cannot be freed", freed->name);
+  if (freed->predefined) return failure(MPI_ERR_OP, "{} is predefined and cannot be freed", freed->name);
   freed->free_handle();
   *op = MPI_OP_NULL;
   return {};
@@ -199,8 +192,7 @@ Error op_commutative(const Op& op, int* commute) {
   return {};
 }
 
-Error reduce_local(const void* inbuf, void* inoutbuf, int64_t count, const Datatype& datatype,
-                   const Op& op) {
+Error reduce_local(const void* inbuf, void* inoutbuf, int64_t count, const Datatype& datatype, const Op& op) {
   if (count > 0 && inbuf == inoutbuf && inbuf != MPI_BOTTOM)
     return failure(MPI_ERR_BUFFER, "inbuf and inoutbuf are the same address {}", inbuf);
   auto bound = bind(op, count, datatype);

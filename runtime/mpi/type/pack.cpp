@@ -8,25 +8,22 @@
 
 namespace tutti::mpi {
 
-Error check_room(const char* what, const void* packed, int64_t size, int64_t position,
-                 int64_t count, const Datatype& datatype, int64_t bytes_each, int64_t& bytes) {
+Error check_room(const char* what, const void* packed, int64_t size, int64_t position, int64_t count,
+                 const Datatype& datatype, int64_t bytes_each, int64_t& bytes) {
   if (!multiply(count, bytes_each, bytes)) return too_large();
   if (position < 0 || position > size)
-    return failure(MPI_ERR_ARG, "position {} is outside of the {} bytes of {}", position, size,
-                   what);
+    return failure(MPI_ERR_ARG, "position {} is outside of the {} bytes of {}", position, size, what);
   if (bytes > size - position)
-    return failure(MPI_ERR_TRUNCATE,
-                   "{} elements of {} take {} bytes, but {} has only {} behind position {}", count,
+    return failure(MPI_ERR_TRUNCATE, "{} elements of {} take {} bytes, but {} has only {} behind position {}", count,
                    description(datatype), bytes, what, size - position, position);
   if (bytes > 0 && packed == nullptr) return failure(MPI_ERR_BUFFER, "{} is NULL", what);
   return {};
 }
 
-Error pack(const void* inbuf, int64_t incount, const Datatype& datatype, void* outbuf,
-           int64_t outsize, int64_t& position, const Comm&) {
+Error pack(const void* inbuf, int64_t incount, const Datatype& datatype, void* outbuf, int64_t outsize,
+           int64_t& position, const Comm&) {
   int64_t bytes = 0;
-  if (Error error = check_room("outbuf", outbuf, outsize, position, incount, datatype,
-                               datatype.layout->size(), bytes))
+  if (Error error = check_room("outbuf", outbuf, outsize, position, incount, datatype, datatype.layout->size(), bytes))
     return error;
   if (bytes == 0) return {};
   datatype.layout->pack(inbuf, incount, 0, static_cast<char*>(outbuf) + position, bytes);
@@ -37,8 +34,7 @@ Error pack(const void* inbuf, int64_t incount, const Datatype& datatype, void* o
 Error unpack(const void* inbuf, int64_t insize, int64_t& position, void* outbuf, int64_t outcount,
              const Datatype& datatype, const Comm&) {
   int64_t bytes = 0;
-  if (Error error = check_room("inbuf", inbuf, insize, position, outcount, datatype,
-                               datatype.layout->size(), bytes))
+  if (Error error = check_room("inbuf", inbuf, insize, position, outcount, datatype, datatype.layout->size(), bytes))
     return error;
   if (bytes == 0) return {};
   datatype.layout->unpack(outbuf, outcount, 0, static_cast<const char*>(inbuf) + position, bytes);

@@ -82,8 +82,7 @@ bool to_outside(const Form32& form, const std::byte* here, std::byte* outside) {
   }
   if (form.here == form.outside) return copy_big_endian(here, outside, form.here), true;
   if (form.outside == 2) return narrow<uint32_t, uint16_t>(here, outside);
-  return form.value == is_signed ? narrow<int64_t, int32_t>(here, outside)
-                                 : narrow<uint64_t, uint32_t>(here, outside);
+  return form.value == is_signed ? narrow<int64_t, int32_t>(here, outside) : narrow<uint64_t, uint32_t>(here, outside);
 }
 
 void from_outside(const Form32& form, const std::byte* outside, std::byte* here) {
@@ -109,8 +108,7 @@ template <class Visit>
 bool for_each_run(const Datatype& type, int64_t count, Visit& visit) {
   if (type.basic_elements == 0) return true;
   if (type.runs.empty()) return visit(type, count);
-  if (type.runs.size() == 1)
-    return for_each_run(*type.runs[0].type, type.runs[0].count * count, visit);
+  if (type.runs.size() == 1) return for_each_run(*type.runs[0].type, type.runs[0].count * count, visit);
   for (int64_t i = 0; i < count; i++)
     for (const TypeRun& run : type.runs)
       if (!for_each_run(*run.type, run.count, visit)) return false;
@@ -148,18 +146,16 @@ constexpr size_t kChunk = 64 * 32;  // 64 elements of the largest basic type
 
 Error check(const char* datarep) {
   if (std::string_view(datarep) == "external32") return {};
-  return failure(MPI_ERR_UNSUPPORTED_DATAREP, "the representation {} is not known; external32 is",
-                 datarep);
+  return failure(MPI_ERR_UNSUPPORTED_DATAREP, "the representation {} is not known; external32 is", datarep);
 }
 
 }  // namespace
 
-Error pack_external(const char* datarep, const void* inbuf, int64_t incount,
-                    const Datatype& datatype, void* outbuf, int64_t outsize, int64_t& position) {
+Error pack_external(const char* datarep, const void* inbuf, int64_t incount, const Datatype& datatype, void* outbuf,
+                    int64_t outsize, int64_t& position) {
   int64_t bytes = 0;
   if (Error error = check(datarep)) return error;
-  if (Error error = check_room("outbuf", outbuf, outsize, position, incount, datatype,
-                               size_outside(datatype), bytes))
+  if (Error error = check_room("outbuf", outbuf, outsize, position, incount, datatype, size_outside(datatype), bytes))
     return error;
   if (bytes == 0) return {};
   auto* out = static_cast<std::byte*>(outbuf) + position;
@@ -178,19 +174,17 @@ Error pack_external(const char* datarep, const void* inbuf, int64_t incount,
   return {};
 }
 
-Error unpack_external(const char* datarep, const void* inbuf, int64_t insize, int64_t& position,
-                      void* outbuf, int64_t outcount, const Datatype& datatype) {
+Error unpack_external(const char* datarep, const void* inbuf, int64_t insize, int64_t& position, void* outbuf,
+                      int64_t outcount, const Datatype& datatype) {
   int64_t bytes = 0;
   if (Error error = check(datarep)) return error;
-  if (Error error = check_room("inbuf", inbuf, insize, position, outcount, datatype,
-                               size_outside(datatype), bytes))
+  if (Error error = check_room("inbuf", inbuf, insize, position, outcount, datatype, size_outside(datatype), bytes))
     return error;
   if (bytes == 0) return {};
   const auto* in = static_cast<const std::byte*>(inbuf) + position;
   auto convert = [&](const Form32& form, int64_t here, int64_t outside, int64_t parts) {
     std::byte chunk[kChunk] = {};  // the padding of a long double is no data, but it is copied
-    for (int64_t i = 0; i < parts; i++)
-      from_outside(form, in + outside + i * form.outside, chunk + i * form.here);
+    for (int64_t i = 0; i < parts; i++) from_outside(form, in + outside + i * form.outside, chunk + i * form.here);
     datatype.layout->unpack(outbuf, outcount, here, chunk, parts * form.here);
     return true;
   };
@@ -199,8 +193,7 @@ Error unpack_external(const char* datarep, const void* inbuf, int64_t insize, in
   return {};
 }
 
-Error pack_external_size(const char* datarep, int64_t incount, const Datatype& datatype,
-                         int64_t& size) {
+Error pack_external_size(const char* datarep, int64_t incount, const Datatype& datatype, int64_t& size) {
   if (Error error = check(datarep)) return error;
   return multiply(incount, size_outside(datatype), size) ? Error() : too_large();
 }

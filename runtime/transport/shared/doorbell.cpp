@@ -29,8 +29,7 @@ int ringing_socket() {
 bool Doorbell::fences_ = true;
 
 void use_remote_fences() {
-  if (Doorbell::fences_ && membarrier(MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED) == 0)
-    Doorbell::fences_ = false;
+  if (Doorbell::fences_ && membarrier(MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED) == 0) Doorbell::fences_ = false;
 }
 
 Doorbell::~Doorbell() {
@@ -81,8 +80,7 @@ void Doorbell::ring(Desk& desk) {
   const char rung = 1;
   // A socket that is full has been rung; one that is gone belongs to a rank that has left.
   [[maybe_unused]] const ssize_t n =
-      sendto(ringing_socket(), &rung, 1, MSG_DONTWAIT | MSG_NOSIGNAL,
-             reinterpret_cast<const sockaddr*>(&name),
+      sendto(ringing_socket(), &rung, 1, MSG_DONTWAIT | MSG_NOSIGNAL, reinterpret_cast<const sockaddr*>(&name),
              static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + desk.bell_length));
 }
 

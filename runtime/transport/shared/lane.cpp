@@ -42,8 +42,7 @@ void Lane::clear(std::byte* memory, const LaneGeometry& geometry) {
     view.desk_of(rank).left.store(0, std::memory_order_relaxed);
     view.desk_of(rank).latest.store(0, std::memory_order_relaxed);
     view.desk_of(rank).claiming.store(0, std::memory_order_relaxed);
-    for (uint32_t w = 0; w < geometry.windows; ++w)
-      view.head_of(w, rank).flag.store(0, std::memory_order_relaxed);
+    for (uint32_t w = 0; w < geometry.windows; ++w) view.head_of(w, rank).flag.store(0, std::memory_order_relaxed);
   }
 }
 
@@ -64,8 +63,7 @@ void Lane::compare(uint64_t latest) {
   const auto first = static_cast<uint32_t>(latest >> 32);
   if (latest == 0 || static_cast<int32_t>(first - begun_[latest_].first) > 0) return;  // ahead of me
   const Begun* mine = begun_with(first);
-  if (mine && (mine->first != first || mine->history != static_cast<uint32_t>(latest)))
-    contradiction_ = mine->serial;
+  if (mine && (mine->first != first || mine->history != static_cast<uint32_t>(latest))) contradiction_ = mine->serial;
 }
 
 // How many rounds the rank has left.
@@ -87,8 +85,7 @@ bool Lane::find_free(uint32_t round) {
     for (int rank = 0; rank < geometry_.ranks; ++rank) {
       if (rank == rank_) continue;
       uint32_t& seen = seen_left_[static_cast<size_t>(rank)];
-      if (static_cast<int32_t>(seen + geometry_.windows - round) <= 0)
-        seen = ask(rank);
+      if (static_cast<int32_t>(seen + geometry_.windows - round) <= 0) seen = ask(rank);
       if (static_cast<int32_t>(seen - least) < 0) least = seen;
     }
     free_until_ = least + geometry_.windows;

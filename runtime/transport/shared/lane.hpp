@@ -29,8 +29,7 @@ class Bells {
  public:
   // `sleepers` counts the ranks that may be asleep and wait for a flag. With `fences`, what was written
   // before must be made visible by force: the sleepers cannot do it from their side (doorbell.hpp).
-  Bells(const std::atomic<uint32_t>& sleepers, bool fences)
-      : sleepers_(sleepers), fences_(fences) {}
+  Bells(const std::atomic<uint32_t>& sleepers, bool fences) : sleepers_(sleepers), fences_(fences) {}
   virtual ~Bells() = default;
   // To be called after a flag was written that `rank`, or -1: any rank, may be waiting for.
   void ring_if_asleep(int rank) {
@@ -99,9 +98,7 @@ class Lane {
 
   // False: the round's window still belongs to one that I have not left, so that nobody can have
   // written there.
-  bool is_in_reach(uint32_t round) const {
-    return static_cast<int32_t>(round - left_ - geometry_.windows) < 0;
-  }
+  bool is_in_reach(uint32_t round) const { return static_cast<int32_t>(round - left_ - geometry_.windows) < 0; }
 
   // True when my slot of the round may be written. False: others still read what is in it; asked
   // again later. Asked until true.
@@ -165,8 +162,7 @@ class Lane {
   };
   Desk& desk_of(int rank) const { return reinterpret_cast<Desk*>(memory_)[rank]; }
   Head& head_of(uint32_t round, int rank) const {
-    const size_t slot =
-        static_cast<size_t>(rank) * geometry_.windows + (round & (geometry_.windows - 1));
+    const size_t slot = static_cast<size_t>(rank) * geometry_.windows + (round & (geometry_.windows - 1));
     return *reinterpret_cast<Head*>(slots_ + slot * geometry_.slot_bytes);
   }
   // A call that has begun here.

@@ -50,7 +50,7 @@ int make_nameless_file(size_t bytes) {
 
 int open_nameless_file(const PlaceOfFile& place, size_t bytes) {
   const std::string path = fmt::format("/proc/{}/fd/{}", place.pid, place.descriptor);
-  struct stat status {};
+  struct stat status{};
   // Before it is opened: to open a device or a pipe may do something.
   if (stat(path.c_str(), &status) != 0 || !is_it(status, place, bytes)) return -1;
   const int fd = open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -60,7 +60,7 @@ int open_nameless_file(const PlaceOfFile& place, size_t bytes) {
 }
 
 PlaceOfFile place_of_file(int descriptor) {
-  struct stat status {};
+  struct stat status{};
   fstat(descriptor, &status);
   return {getpid(), descriptor, status.st_dev, status.st_ino};
 }

@@ -44,8 +44,7 @@ struct Table {
     uint32_t decided[kSlots];  // by slot: the latest generation that was decided about, plus one
   } rows[1];
 };
-static_assert(offsetof(Table, rows) <=
-              NodeSegment::table_bytes(0) - NodeSegment::kForeignOwners * sizeof(Table::Row));
+static_assert(offsetof(Table, rows) <= NodeSegment::table_bytes(0) - NodeSegment::kForeignOwners * sizeof(Table::Row));
 static_assert(sizeof(Table::Row) == NodeSegment::table_bytes(1) - NodeSegment::table_bytes(0));
 static_assert(kSmallBytes + kLargeBytes <= NodeSegment::kAreaBytes);
 
@@ -66,14 +65,13 @@ Table& table_of(const NodeSegment& segment) {
 }
 
 void tell(Table& table, const Error& problem) {
-  if (table.said++ == 0)
-    say(Level::note, "some collectives on this node go by messages: {}", problem.message());
+  if (table.said++ == 0) say(Level::note, "some collectives on this node go by messages: {}", problem.message());
 }
 
 // Memory for a lane with nothing in it. Of what begins there, `taken` bytes are there already; once
 // it is `used`, something else may stand where the flags will be.
-bool take(NodeSegment& segment, Table& table, int index, size_t offset,
-          const LaneGeometry& geometry, uint32_t& taken, bool& used) {
+bool take(NodeSegment& segment, Table& table, int index, size_t offset, const LaneGeometry& geometry, uint32_t& taken,
+          bool& used) {
   if (geometry.bytes() > taken) {
     if (Error e = segment.take_area_memory(index, offset, geometry.bytes())) {
       tell(table, e);
@@ -110,8 +108,7 @@ class DeskBells final : public Bells {
 
 class NodeArea final : public Area {
  public:
-  NodeArea(std::shared_ptr<NodeSegment> segment, int index, const std::vector<int>& members,
-           int rank, bool read_peers)
+  NodeArea(std::shared_ptr<NodeSegment> segment, int index, const std::vector<int>& members, int rank, bool read_peers)
       : segment_(std::move(segment)),
         index_(index),
         ranks_(static_cast<int>(members.size())),
@@ -143,12 +140,10 @@ class NodeArea final : public Area {
     const Locked lock(table);
     Entry& entry = table.entries[index_];
     if (entry.large == Large::undecided)
-      entry.large =
-          take(*segment_, table, index_, kSmallBytes, geometry, entry.large_taken, entry.large_used)
-              ? Large::there
-              : Large::refused;
-    if (entry.large == Large::there)
-      large_ = Lane(segment_->area(index_) + kSmallBytes, geometry, rank_, bells_);
+      entry.large = take(*segment_, table, index_, kSmallBytes, geometry, entry.large_taken, entry.large_used)
+                        ? Large::there
+                        : Large::refused;
+    if (entry.large == Large::there) large_ = Lane(segment_->area(index_) + kSmallBytes, geometry, rank_, bells_);
   }
 
   int64_t find_read_rate() override {
@@ -189,8 +184,7 @@ int decide(NodeSegment& segment, Table& table, const AreaKey& key, int ranks) {
     Entry& entry = table.entries[i];
     if (entry.context != 0) continue;
     // The first free one is the one most likely to have memory.
-    if (!take(segment, table, i, 0, small_lane(ranks), entry.small_taken, entry.small_used))
-      return -1;
+    if (!take(segment, table, i, 0, small_lane(ranks), entry.small_taken, entry.small_used)) return -1;
     entry.context = key.context;
     entry.ranks = static_cast<uint32_t>(ranks);
     entry.released = 0;
@@ -218,8 +212,7 @@ LaneGeometry small_lane(int ranks) {
   constexpr int kFew = 4;
   const size_t each = kSmallBytes / 2 / static_cast<size_t>(ranks);
   const uint32_t windows = ranks > kFew ? 32 : 8;
-  const size_t slot =
-      std::clamp<size_t>(std::bit_floor(each / windows), 2 << 10, 8 << 10) - 2 * kLine;
+  const size_t slot = std::clamp<size_t>(std::bit_floor(each / windows), 2 << 10, 8 << 10) - 2 * kLine;
   return cut(ranks, each, slot, windows, 16);
 }
 // Pieces of long messages. With few ranks the slots together are larger than the caches that they
@@ -233,8 +226,7 @@ LaneGeometry large_lane(int ranks) {
 std::unique_ptr<Area> find_area(const std::shared_ptr<NodeSegment>& segment, const AreaKey& key,
                                 const std::vector<int>& members, int rank, bool read_peers) {
   const int ranks = static_cast<int>(members.size());
-  if (key.slot >= kSlots || small_lane(ranks).windows == 0 || large_lane(ranks).windows == 0)
-    return nullptr;
+  if (key.slot >= kSlots || small_lane(ranks).windows == 0 || large_lane(ranks).windows == 0) return nullptr;
   const int index = decide(*segment, table_of(*segment), key, ranks);
   if (index < 0) return nullptr;
   return std::make_unique<NodeArea>(segment, index, members, rank, read_peers);

@@ -50,18 +50,16 @@ int allocate(int descriptor, size_t offset, size_t bytes) {
 }
 
 Error take_memory(int descriptor, size_t offset, size_t bytes) {
-  if (const int problem = allocate(descriptor, offset, bytes))
-    return too_small(bytes, strerror(problem));
+  if (const int problem = allocate(descriptor, offset, bytes)) return too_small(bytes, strerror(problem));
   return {};
 }
 
 // The rings take their memory when they are opened; this tells early, and to all ranks alike, that
 // it would not be there.
 Error look_for_room(int descriptor, size_t bytes) {
-  struct statfs system {};
+  struct statfs system{};
   if (fstatfs(descriptor, &system) != 0 || system.f_blocks == 0) return {};  // without a limit
-  const uint64_t room =
-      static_cast<uint64_t>(system.f_bavail) * static_cast<uint64_t>(system.f_bsize);
+  const uint64_t room = static_cast<uint64_t>(system.f_bavail) * static_cast<uint64_t>(system.f_bsize);
   if (room >= bytes) return {};
   return too_small(bytes, fmt::format("{} KiB are left", room >> 10));
 }
@@ -103,8 +101,7 @@ std::atomic<uint8_t>& NodeSegment::opened(int from, int to) const {
 std::atomic<NodeSegment::Home>& NodeSegment::home(int one, int other) const {
   std::byte* homes = base_ + sizeof(Head) + static_cast<size_t>(members_) * sizeof(Desk) +
                      static_cast<size_t>(members_) * static_cast<size_t>(members_);
-  return reinterpret_cast<std::atomic<Home>*>(
-      homes)[std::max(one, other) * members_ + std::min(one, other)];
+  return reinterpret_cast<std::atomic<Home>*>(homes)[std::max(one, other) * members_ + std::min(one, other)];
 }
 
 namespace {
@@ -135,8 +132,7 @@ int64_t NodeSegment::read_rate(const std::function<int64_t()>& measure) {
   int64_t known = agreed.load(std::memory_order_relaxed);
   if (known == 0) {
     const int64_t measured = measure() + 1;
-    if (agreed.compare_exchange_strong(known, measured, std::memory_order_relaxed))
-      known = measured;
+    if (agreed.compare_exchange_strong(known, measured, std::memory_order_relaxed)) known = measured;
   }
   return known - 1;
 }
@@ -194,8 +190,8 @@ int NodeSegment::borrow_ring() {
   do {
     index = std::countr_one(before);
     if (index >= kLargeRings || (no_more_memory_ && !has_memory(index))) return -1;
-  } while (!lent.compare_exchange_weak(before, before | 1u << index, std::memory_order_acquire,
-                                       std::memory_order_relaxed));
+  } while (
+      !lent.compare_exchange_weak(before, before | 1u << index, std::memory_order_acquire, std::memory_order_relaxed));
   RingMemory& ring = large_ring(index);
   if (!has_memory(index)) {
     const bool mine = !head().taking.exchange(true, std::memory_order_acquire);
@@ -215,8 +211,7 @@ void NodeSegment::give_ring_back(int index) {
 
 // Behind the first one.
 size_t NodeSegment::place_of_ring(int from, int to) const {
-  return (static_cast<size_t>(to) * static_cast<size_t>(members_) + static_cast<size_t>(from)) *
-         ring_size_;
+  return (static_cast<size_t>(to) * static_cast<size_t>(members_) + static_cast<size_t>(from)) * ring_size_;
 }
 
 RingMemory& NodeSegment::ring(int from, int to) const {
@@ -226,8 +221,7 @@ RingMemory& NodeSegment::ring(int from, int to) const {
   return *reinterpret_cast<RingMemory*>(first + place_of_ring(from, to));
 }
 
-NodeSegment::NodeSegment(std::string path, int members, int descriptor, std::byte* base,
-                         size_t size)
+NodeSegment::NodeSegment(std::string path, int members, int descriptor, std::byte* base, size_t size)
     : path_(std::move(path)),
       members_(members),
       ring_size_(ring_size_for(members)),
@@ -240,8 +234,8 @@ NodeSegment::~NodeSegment() {
   close(descriptor_);
 }
 
-Result<std::unique_ptr<NodeSegment>> NodeSegment::attach(const std::string& name, int members,
-                                                         int me, const uint64_t& token) {
+Result<std::unique_ptr<NodeSegment>> NodeSegment::attach(const std::string& name, int members, int me,
+                                                         const uint64_t& token) {
   const std::string path = "/dev/shm/" + name;
   const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (fd < 0) return failure(MPI_ERR_OTHER, "{} cannot be opened: {}", path, strerror(errno));
@@ -254,17 +248,15 @@ int NodeSegment::make_file(int members) {
 int NodeSegment::open_file(const PlaceOfFile& place, int members) {
   return open_nameless_file(place, extent_for(members, sizeof(Head)).all);
 }
-Result<std::unique_ptr<NodeSegment>> NodeSegment::attach(int file, int members, int me,
-                                                         const uint64_t& token) {
+Result<std::unique_ptr<NodeSegment>> NodeSegment::attach(int file, int members, int me, const uint64_t& token) {
   return attach(file, "", members, me, token);
 }
 
-Result<std::unique_ptr<NodeSegment>> NodeSegment::attach(int fd, const std::string& path,
-                                                         int members, int me,
+Result<std::unique_ptr<NodeSegment>> NodeSegment::attach(int fd, const std::string& path, int members, int me,
                                                          const uint64_t& token) {
   const Extent extent = extent_for(members, sizeof(Head));
   const std::string file = path.empty() ? "a file in memory for them" : path;
-  struct stat status {};
+  struct stat status{};
   // Everyone grows it to the same size; the new part reads as zeros, whoever comes first.
   Error problem;
   if (fstat(fd, &status) != 0 || status.st_uid != geteuid() || !S_ISREG(status.st_mode)) {
@@ -275,17 +267,14 @@ Result<std::unique_ptr<NodeSegment>> NodeSegment::attach(int fd, const std::stri
     problem = take_memory(fd, 0, extent.desks);
     if (!problem) problem = look_for_room(fd, extent.rings - extent.desks);
   }
-  void* base =
-      problem ? MAP_FAILED : mmap(nullptr, extent.all, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  void* base = problem ? MAP_FAILED : mmap(nullptr, extent.all, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   if (base == MAP_FAILED) {
-    if (!problem)
-      problem = failure(MPI_ERR_NO_MEM, "{} cannot be mapped: {}", file, strerror(errno));
+    if (!problem) problem = failure(MPI_ERR_NO_MEM, "{} cannot be mapped: {}", file, strerror(errno));
     if (!path.empty()) unlink(path.c_str());  // it will not be complete
     close(fd);
     return problem;
   }
-  std::unique_ptr<NodeSegment> segment(
-      new NodeSegment(path, members, fd, static_cast<std::byte*>(base), extent.all));
+  std::unique_ptr<NodeSegment> segment(new NodeSegment(path, members, fd, static_cast<std::byte*>(base), extent.all));
   Desk& mine = segment->desk(me);
   mine.pid = getpid();
   mine.token = token;
@@ -318,8 +307,7 @@ void NodeSegment::hold_spare(int me) {
     desk(me).spare = spare_->place();
     if (!maker.compare_exchange_strong(made_by, me + 1, std::memory_order_acq_rel)) spare_.reset();
   }
-  if (!spare_ && made_by > 0 && made_by <= members_)
-    spare_ = SpareMemory::open(desk(made_by - 1).spare, bytes);
+  if (!spare_ && made_by > 0 && made_by <= members_) spare_ = SpareMemory::open(desk(made_by - 1).spare, bytes);
   if (spare_) head().spare_holders.fetch_add(1, std::memory_order_acq_rel);
 }
 
@@ -345,16 +333,14 @@ Error NodeSegment::find_home(int one, int other) {
                      "/dev/shm has filled up, {} KiB for the two are not there ({}), {}; free some "
                      "of it, or make it larger, as docker's --shm-size does",
                      2 * ring_size_ >> 10, strerror(problem),
-                     all_hold_it ? "nor outside of it"
-                                 : "and not all ranks here may share memory outside of it");
+                     all_hold_it ? "nor outside of it" : "and not all ranks here may share memory outside of it");
     }
     found = Home::spare;
   }
   Home before = Home::undecided;
-  if (decided.compare_exchange_strong(before, found, std::memory_order_acq_rel) &&
-      found == Home::spare && !head().spare_said.exchange(true))
-    say(Level::note,
-        "/dev/shm has filled up ({}): some messages on this node go through other memory",
+  if (decided.compare_exchange_strong(before, found, std::memory_order_acq_rel) && found == Home::spare &&
+      !head().spare_said.exchange(true))
+    say(Level::note, "/dev/shm has filled up ({}): some messages on this node go through other memory",
         strerror(problem));
   return {};
 }

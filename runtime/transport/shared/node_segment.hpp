@@ -38,7 +38,7 @@ struct Desk {
 
   // Counts the rings that others have opened towards this rank; it polls this.
   alignas(kLine) std::atomic<uint32_t> openings;
-  PlaceOfFile spare;  // what this rank has made, if others shall use it
+  PlaceOfFile spare;                  // what this rank has made, if others shall use it
   std::atomic<int32_t> cpu_plus_one;  // where it was when it yielded; 0: not known
 };
 static_assert(sizeof(Desk) == 2 * kLine);
@@ -53,8 +53,7 @@ class NodeSegment {
   // has it. Both: a descriptor, to be attached to; -1 where that is not allowed.
   static int make_file(int members);
   static int open_file(const PlaceOfFile& place, int members);
-  static Result<std::unique_ptr<NodeSegment>> attach(int file, int members, int me,
-                                                     const uint64_t& token);
+  static Result<std::unique_ptr<NodeSegment>> attach(int file, int members, int me, const uint64_t& token);
   ~NodeSegment();
   NodeSegment(const NodeSegment&) = delete;
 
@@ -116,8 +115,8 @@ class NodeSegment {
 
  private:
   NodeSegment(std::string path, int members, int descriptor, std::byte* base, size_t size);
-  static Result<std::unique_ptr<NodeSegment>> attach(int file, const std::string& path, int members,
-                                                     int me, const uint64_t& token);
+  static Result<std::unique_ptr<NodeSegment>> attach(int file, const std::string& path, int members, int me,
+                                                     const uint64_t& token);
   size_t rings_to_come() const;
   bool has_memory(int large_ring) const;
   Error take_beside_rings(const void* memory, size_t bytes);
@@ -138,7 +137,7 @@ class NodeSegment {
   const size_t size_;
   std::unique_ptr<SpareMemory> spare_;  // for all rings; nullptr: not to be had
   mutable bool fence_due_ = false;
-  bool no_more_memory_ = false;         // for large rings: was asked for in vain
+  bool no_more_memory_ = false;  // for large rings: was asked for in vain
 };
 
 }  // namespace tutti::transport

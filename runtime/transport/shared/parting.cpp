@@ -16,8 +16,7 @@ void Parting::await(uint32_t members, std::chrono::milliseconds longest) {
     syscall(SYS_futex, &come_, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
     return;
   }
-  for (const auto deadline = Clock::now() + longest; come < members;
-       come = come_.load(std::memory_order_acquire)) {
+  for (const auto deadline = Clock::now() + longest; come < members; come = come_.load(std::memory_order_acquire)) {
     const std::chrono::nanoseconds left = deadline - Clock::now();
     if (left.count() <= 0) return;
     const timespec at_most{left.count() / 1'000'000'000, left.count() % 1'000'000'000};

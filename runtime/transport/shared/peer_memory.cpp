@@ -85,11 +85,9 @@ int64_t PeerMemory::measure_rate() {
   int64_t rate = 0;
   for (int i = 0; i < kMeasurements; ++i) {
     const auto begin = std::chrono::steady_clock::now();
-    if (process_vm_readv(getpid(), &here, 1, &there, 1, 0) != static_cast<ssize_t>(kMeasured))
-      return 0;
+    if (process_vm_readv(getpid(), &here, 1, &there, 1, 0) != static_cast<ssize_t>(kMeasured)) return 0;
     const std::chrono::nanoseconds took = std::chrono::steady_clock::now() - begin;
-    rate = std::max(
-        rate, static_cast<int64_t>(kMeasured) * 1'000'000'000 / std::max<int64_t>(took.count(), 1));
+    rate = std::max(rate, static_cast<int64_t>(kMeasured) * 1'000'000'000 / std::max<int64_t>(took.count(), 1));
   }
   say(Level::debug, "the kernel reads memory of a process of this node at {:.1f} GB/s",
       1e-9 * static_cast<double>(rate));

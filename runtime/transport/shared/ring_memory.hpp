@@ -18,9 +18,8 @@ using cpu::whole_lines;
 // A long message that both sides copy, the reader of the ring from its front and the writer from
 // its back, a piece at a time (shared_memory_join.cpp). Whoever changes `taken` has the piece.
 struct Joint {
-  std::atomic<uint64_t> taken;  // which message; pieces from the front, from the back
-  std::atomic<uint64_t>
-      written;  // which message; pieces that the writer has copied, or has failed to
+  std::atomic<uint64_t> taken;               // which message; pieces from the front, from the back
+  std::atomic<uint64_t> written;             // which message; pieces that the writer has copied, or has failed to
   std::atomic<uint64_t> into, bytes, piece;  // where it goes in the reader's memory; sizes
 };
 

@@ -29,13 +29,15 @@ std::string folder_in_common() {
 }
 
 // Of a way that goes by names.
-std::string folder_of(SharedWay way) { return way == SharedWay::dev_shm ? kDevShm : folder_in_common(); }
+std::string folder_of(SharedWay way) {
+  return way == SharedWay::dev_shm ? kDevShm : folder_in_common();
+}
 
 // Who sees another's open files has its view of processes, and is nobody else in the kernel's eyes.
 std::array<uint64_t, 2> place_of_processes() {
   char seen[16] = "";
   const ssize_t length = ::readlink("/proc/self", seen, sizeof seen - 1);
-  struct stat processes {}, users {};
+  struct stat processes{}, users{};
   const int memory = make_nameless_file(1);
   if (memory >= 0) ::close(memory);
   const bool works = memory >= 0 && length > 0 && std::atoi(seen) == ::getpid() && ::prctl(PR_GET_DUMPABLE) == 1 &&
@@ -53,7 +55,8 @@ int take_memory(int descriptor, int64_t bytes) {
 
 Error no_memory(const std::string& where, int64_t bytes, int problem) {
   const char* const advice = where == kDevShm ? ": ask for less, or make it larger, as docker's --shm-size does" : "";
-  return failure(MPI_ERR_NO_MEM, "{} has no {} bytes left for the window ({}){}", where, bytes, strerror(problem), advice);
+  return failure(MPI_ERR_NO_MEM, "{} has no {} bytes left for the window ({}){}", where, bytes, strerror(problem),
+                 advice);
 }
 
 }  // namespace
@@ -61,7 +64,7 @@ Error no_memory(const std::string& where, int64_t bytes, int problem) {
 std::array<uint64_t, 2> place_of(SharedWay way) {
   if (way == SharedWay::process) return place_of_processes();
   const std::string folder = folder_of(way);
-  struct stat about {};
+  struct stat about{};
   if (::stat(folder.c_str(), &about) != 0 || !S_ISDIR(about.st_mode) || ::access(folder.c_str(), W_OK | X_OK) != 0)
     return {};
   return {about.st_dev, about.st_ino};
@@ -130,7 +133,7 @@ Result<std::unique_ptr<SharedFile>> SharedFile::open_nameless(const std::string&
 Result<std::unique_ptr<SharedFile>> SharedFile::open_named(const std::string& path, int64_t bytes) {
   const int fd = ::open(path.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC);
   if (fd < 0) return failure(MPI_ERR_OTHER, "{} cannot be opened: {}", path, strerror(errno));
-  struct stat status {};
+  struct stat status{};
   if (fstat(fd, &status) != 0 || status.st_uid != geteuid() || status.st_size < bytes) {
     ::close(fd);
     return failure(MPI_ERR_OTHER, "{} belongs to somebody else", path);
@@ -138,16 +141,12 @@ Result<std::unique_ptr<SharedFile>> SharedFile::open_named(const std::string& pa
   return map(path, fd, bytes);
 }
 
-Result<std::unique_ptr<SharedFile>> SharedFile::map(const std::string& what, int descriptor,
-                                                    int64_t bytes) {
-  void* const base =
-      mmap(nullptr, static_cast<size_t>(bytes), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+Result<std::unique_ptr<SharedFile>> SharedFile::map(const std::string& what, int descriptor, int64_t bytes) {
+  void* const base = mmap(nullptr, static_cast<size_t>(bytes), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
   const int problem = errno;
   ::close(descriptor);
-  if (base == MAP_FAILED)
-    return failure(MPI_ERR_NO_MEM, "{} cannot be mapped: {}", what, strerror(problem));
-  return std::unique_ptr<SharedFile>(
-      new SharedFile("", static_cast<std::byte*>(base), static_cast<size_t>(bytes)));
+  if (base == MAP_FAILED) return failure(MPI_ERR_NO_MEM, "{} cannot be mapped: {}", what, strerror(problem));
+  return std::unique_ptr<SharedFile>(new SharedFile("", static_cast<std::byte*>(base), static_cast<size_t>(bytes)));
 }
 
 SharedFile::~SharedFile() {

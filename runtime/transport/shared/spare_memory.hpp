@@ -15,9 +15,7 @@ class SpareMemory {
  public:
   // Both: nullptr where the kernel, or what keeps processes apart, does not allow it. open() only
   // while its maker has it.
-  static std::unique_ptr<SpareMemory> make(size_t bytes) {
-    return map(make_nameless_file(bytes), bytes);
-  }
+  static std::unique_ptr<SpareMemory> make(size_t bytes) { return map(make_nameless_file(bytes), bytes); }
   static std::unique_ptr<SpareMemory> open(const PlaceOfFile& place, size_t bytes) {
     return map(open_nameless_file(place, bytes), bytes);
   }
@@ -29,8 +27,7 @@ class SpareMemory {
   int descriptor() const { return descriptor_; }
 
  private:
-  SpareMemory(int descriptor, std::byte* base, size_t bytes)
-      : descriptor_(descriptor), base_(base), bytes_(bytes) {}
+  SpareMemory(int descriptor, std::byte* base, size_t bytes) : descriptor_(descriptor), base_(base), bytes_(bytes) {}
   static std::unique_ptr<SpareMemory> map(int descriptor, size_t bytes);
 
   const int descriptor_;

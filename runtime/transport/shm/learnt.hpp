@@ -37,9 +37,7 @@ class Learnt {
   // ---- of what comes from it
 
   // Its receiver chooses of such a message whether it shall come through the ring or be read.
-  static bool has_choice(int64_t bytes) {
-    return bytes > kLongestEager && bytes <= kLongestMiddling;
-  }
+  static bool has_choice(int64_t bytes) { return bytes > kLongestEager && bytes <= kLongestMiddling; }
   // Which of the wishes is for a message that has a choice, a bit.
   static uint32_t wish_for(int64_t bytes) { return uint32_t{1} << choice_for(bytes); }
 
@@ -66,8 +64,7 @@ class Learnt {
   // asked last.
   bool has_new_wishes(uint32_t& wishes) {
     wishes = 0;
-    for (int i = 0; i < 2; ++i)
-      wishes |= static_cast<uint32_t>(choices_[i].way() == CopyChoice::ring) << i;
+    for (int i = 0; i < 2; ++i) wishes |= static_cast<uint32_t>(choices_[i].way() == CopyChoice::ring) << i;
     return wishes != std::exchange(wishes_, wishes);
   }
 

@@ -93,14 +93,13 @@ struct Sending {
 // What comes from it.
 struct Receiving {
   RingReader ring;
-  uint32_t next_order = 0;  // of the messages
-  Arrival same;             // a message without a head, as the last head says that was to be kept
+  uint32_t next_order = 0;       // of the messages
+  Arrival same;                  // a message without a head, as the last head says that was to be kept
   Incoming* middling = nullptr;  // the one whose fragments follow
   int announced = 0;             // long messages whose bytes have not all moved
   Incoming* joint = nullptr;     // the one that both copy at this moment
   uint64_t joints = 0;           // how many have been copied so
-  int64_t asked =
-      0;  // bytes that the peer has been asked to stream while both copy, and that are not here
+  int64_t asked = 0;             // bytes that the peer has been asked to stream while both copy, and that are not here
   // The first and last of those that stream, in the order of asking: so those of which something
   // has been asked come first.
   Incoming* streaming = nullptr;
@@ -110,11 +109,7 @@ struct Receiving {
 
 struct Peer {
   Peer(int its_process, int its_index, Desk& its_desk, const Learnt& nothing)
-      : process(its_process),
-        index(its_index),
-        desk(&its_desk),
-        memory(its_desk),
-        learnt(nothing) {}
+      : process(its_process), index(its_index), desk(&its_desk), memory(its_desk), learnt(nothing) {}
   int process, index;  // the index is the one in the segment
   bool connected = false;
   Desk* desk;
@@ -125,8 +120,7 @@ struct Peer {
 };
 
 // With what it says of the ring in the other direction, and of messages to come.
-[[gnu::always_inline]] inline size_t read_head(Peer& from, const std::byte* record, uint8_t flags,
-                                               Header& header) {
+[[gnu::always_inline]] inline size_t read_head(Peer& from, const std::byte* record, uint8_t flags, Header& header) {
   if (flags & kSame) {
     header.context = from.in.same.header.context;
     header.source = from.in.same.header.source;
@@ -137,10 +131,8 @@ struct Peer {
   const size_t length = read_head(record, flags, header, read);
   from.out.ring.reader_is_at(read);
   if (flags & kKept)
-    from.in.same.header = {.context = header.context,
-                           .source = header.source,
-                           .tag = header.tag,
-                           .process = from.process};
+    from.in.same.header = {
+        .context = header.context, .source = header.source, .tag = header.tag, .process = from.process};
   return length;
 }
 inline uint8_t write_head(std::byte* record, const Header& header, uint64_t ticket, Peer& to) {

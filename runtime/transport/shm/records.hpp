@@ -24,10 +24,10 @@ enum class RecordType : uint8_t {
   go,            // value: Asked; body: the sender's name of the message, the receiver's, first byte
                  // wanted
   done,          // body: the sender's name of the message: it has been fetched, or dropped
-  join,  // body: the sender's name of the message, which message of the ring's Joint it is, where
-         // it lies at the sender's
-  fragment,  // body: the receiver's name of the message or 0, offset, and with 0 PutTimes (of the last one); at
-             // kFragmentHead the bytes
+  join,          // body: the sender's name of the message, which message of the ring's Joint it is, where
+                 // it lies at the sender's
+  fragment,      // body: the receiver's name of the message or 0, offset, and with 0 PutTimes (of the last one); at
+                 // kFragmentHead the bytes
 };
 
 // How what a receiver asks for shall come: by the pair's own ring or a large one that it has
@@ -37,12 +37,8 @@ struct Asked {
   int large_ring = -1;
   bool is_new = false;  // of the large ring: nothing has come through it so far
 
-  uint16_t packed() const {
-    return static_cast<uint16_t>(chunks | (large_ring + 1) << 8 | (is_new ? 1 << 15 : 0));
-  }
-  static Asked of(uint16_t packed) {
-    return {packed & 0xff, (packed >> 8 & 0x7f) - 1, (packed >> 15) != 0};
-  }
+  uint16_t packed() const { return static_cast<uint16_t>(chunks | (large_ring + 1) << 8 | (is_new ? 1 << 15 : 0)); }
+  static Asked of(uint16_t packed) { return {packed & 0xff, (packed >> 8 & 0x7f) - 1, (packed >> 15) != 0}; }
 };
 
 inline constexpr size_t kControlLength = 4 * sizeof(uint64_t);  // the word and a body of three
@@ -50,18 +46,15 @@ inline constexpr size_t kFragmentBody = 3 * sizeof(uint64_t);   // the word, a n
 inline constexpr size_t kFragmentHead = kLine;                  // keeps the bytes aligned
 
 inline RecordWord record_word(RecordType type, size_t length, uint8_t flags, uint16_t value = 0) {
-  return {.length = static_cast<uint32_t>(length),
-          .type = static_cast<uint8_t>(type),
-          .flags = flags,
-          .value = value};
+  return {.length = static_cast<uint32_t>(length), .type = static_cast<uint8_t>(type), .flags = flags, .value = value};
 }
 
 // Flags of a head.
 inline constexpr uint8_t kAnswers = 1;       // Header::answer
 inline constexpr uint8_t kOfCollective = 2;  // a CollectiveHead follows
 inline constexpr uint8_t kNamed = 4;         // Header::ticket follows, behind that
-inline constexpr uint8_t kKept = 8;   // of a message: its head is that of those to come with kSame
-inline constexpr uint8_t kSame = 16;  // no head but the word: as the last one with kKept
+inline constexpr uint8_t kKept = 8;          // of a message: its head is that of those to come with kSame
+inline constexpr uint8_t kSame = 16;         // no head but the word: as the last one with kKept
 
 struct MessageHead {
   uint64_t word;  // the ring's
@@ -105,8 +98,7 @@ inline bool is_plain(const Header& header, uint64_t ticket) {
 }
 
 inline size_t length_of_head(const Header& header, uint64_t ticket) {
-  return sizeof(MessageHead) + (is_of_collective(header) ? sizeof(CollectiveHead) : 0) +
-         (ticket ? sizeof ticket : 0);
+  return sizeof(MessageHead) + (is_of_collective(header) ? sizeof(CollectiveHead) : 0) + (ticket ? sizeof ticket : 0);
 }
 
 template <class T>

@@ -47,8 +47,8 @@ struct RecordWord {
            static_cast<uint64_t>(value) << 48;
   }
   static RecordWord of(uint64_t packed) {
-    return {static_cast<uint32_t>(packed), static_cast<uint8_t>(packed >> 32),
-            static_cast<uint8_t>(packed >> 40), static_cast<uint16_t>(packed >> 48)};
+    return {static_cast<uint32_t>(packed), static_cast<uint8_t>(packed >> 32), static_cast<uint8_t>(packed >> 40),
+            static_cast<uint16_t>(packed >> 48)};
   }
 };
 
@@ -76,9 +76,7 @@ class RingWriter {
   }
 
   // The reader has made room since reserve() looked last.
-  bool room_has_grown() const {
-    return memory_->consumed.load(std::memory_order_acquire) > consumed_;
-  }
+  bool room_has_grown() const { return memory_->consumed.load(std::memory_order_acquire) > consumed_; }
 
   // Records of so many bytes together, each of at most half of `slack`, have room now, if they come
   // next.
@@ -274,8 +272,7 @@ class RingReader {
   // The first word of the record behind one of this length that is not small; zero: there is none
   // yet.
   uint64_t ready_behind(uint32_t length) const {
-    const uint64_t word =
-        memory_->word(offset_ + whole_lines(length)).load(std::memory_order_acquire);
+    const uint64_t word = memory_->word(offset_ + whole_lines(length)).load(std::memory_order_acquire);
     return word == kToTheStart ? memory_->word(0).load(std::memory_order_acquire) : word;
   }
   // While the record is handled, the one behind it may come nearer.

@@ -46,8 +46,7 @@ Result<std::unique_ptr<SharedMemory>> SharedMemory::open(const SharedMemoryOptio
       std::make_unique<SharedMemoryTransport>(std::move(*segment), std::move(token), options));
 }
 
-SharedMemoryTransport::SharedMemoryTransport(std::unique_ptr<NodeSegment> segment,
-                                             std::unique_ptr<uint64_t> token,
+SharedMemoryTransport::SharedMemoryTransport(std::unique_ptr<NodeSegment> segment, std::unique_ptr<uint64_t> token,
                                              const SharedMemoryOptions& options)
     : token_(std::move(token)),
       segment_(std::move(segment)),
@@ -114,8 +113,7 @@ Error SharedMemoryTransport::connect_or_end(int peer) {
   return problem;
 }
 
-std::unique_ptr<Area> SharedMemoryTransport::area_for(const AreaKey& key,
-                                                      const std::vector<int>& processes, int rank) {
+std::unique_ptr<Area> SharedMemoryTransport::area_for(const AreaKey& key, const std::vector<int>& processes, int rank) {
   std::vector<int> members;
   for (const int process : processes) members.push_back(index_of(process));
   return find_area(segment_, key, members, rank, read_peers_);

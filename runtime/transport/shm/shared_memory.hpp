@@ -34,12 +34,12 @@
 namespace tutti::transport {
 
 struct SharedMemoryOptions {
-  std::string name;            // of the segment: the same for all ranks of the node
-  int file = -1;               // instead of the name: NodeSegment::make_file() or open_file()
-  std::vector<int> processes;  // the process ids that share it, ascending
-  int process = 0;             // mine, among them
-  bool read_peers = true;      // long messages by reading the sender's memory, where allowed
-  bool both_copy = true;       // each process has a core: two may be busy with one message
+  std::string name;                    // of the segment: the same for all ranks of the node
+  int file = -1;                       // instead of the name: NodeSegment::make_file() or open_file()
+  std::vector<int> processes;          // the process ids that share it, ascending
+  int process = 0;                     // mine, among them
+  bool read_peers = true;              // long messages by reading the sender's memory, where allowed
+  bool both_copy = true;               // each process has a core: two may be busy with one message
   double slow_copy = Distance::kSlow;  // ticks a byte; from here on its receiver is far
   // A message can never leave, and its receiver waits for it: ends the job. Without one the message
   // ends with the error.
@@ -73,8 +73,7 @@ class SharedMemory : public Transport {
   virtual Error connect(int peer) = 0;
 
   // What the processes of a communicator, by rank, share for collectives (node_areas.hpp).
-  virtual std::unique_ptr<Area> area_for(const AreaKey& key, const std::vector<int>& processes,
-                                         int rank) = 0;
+  virtual std::unique_ptr<Area> area_for(const AreaKey& key, const std::vector<int>& processes, int rank) = 0;
 };
 
 }  // namespace tutti::transport

@@ -42,17 +42,22 @@ Coming SharedMemoryTransport::coming(Incoming& incoming) {
   Peer& from = *incoming.peer;
   return way_of(kComing, kLimits, incoming.bytes, [&](Need condition) {
     switch (condition) {
+        // clang-format off
       case two_cores: return both_copy_;
       case one_run: return incoming.fetch->into.contiguous();
       case awake: return from.desk->asleep.load(std::memory_order_relaxed) == 0;
       case among_others: return incoming.among_others;
       case alone: return !incoming.among_others;
       case one_way: return from.out.announced == 0;
+      // clang-format on
       case large_ring:
         return segment_->has_wide_rings() || from.in.loan.index >= 0 || segment_->has_ring_to_lend();
-      case prompt: return from.learnt.is_prompt_for_one();
-      case readable: return incoming.address != 0 && read_peers_ && from.memory.readable();
-      default: return false;  // is asked of what goes alone
+      case prompt:
+        return from.learnt.is_prompt_for_one();
+      case readable:
+        return incoming.address != 0 && read_peers_ && from.memory.readable();
+      default:
+        return false;  // is asked of what goes alone
     }
   });
 }
@@ -85,8 +90,8 @@ SharedMemoryTransport::Read SharedMemoryTransport::read_on(Incoming& incoming) {
 
 // False: memory that only its owner can read, who is to send it.
 bool SharedMemoryTransport::read_piece(Incoming& incoming, int64_t offset, int64_t length) {
-  return incoming.peer->memory.read(incoming.address + static_cast<uint64_t>(offset),
-                                    incoming.fetch->into, offset, length);
+  return incoming.peer->memory.read(incoming.address + static_cast<uint64_t>(offset), incoming.fetch->into, offset,
+                                    length);
 }
 
 void SharedMemoryTransport::learn_from_read(Incoming& incoming) {
@@ -128,8 +133,7 @@ void SharedMemoryTransport::discard(void* rendezvous) {
 void SharedMemoryTransport::ask(Incoming& incoming, int chunks) {
   Peer& from = *incoming.peer;
   const int64_t before = incoming.asked;
-  incoming.asked =
-      chunks ? std::min(incoming.bytes, before + chunks * kStreamChunk) : incoming.bytes;
+  incoming.asked = chunks ? std::min(incoming.bytes, before + chunks * kStreamChunk) : incoming.bytes;
   const int64_t more = incoming.asked - before;
   if (incoming.streams) from.in.asked += more;
   Asked way{.chunks = chunks};
@@ -139,8 +143,8 @@ void SharedMemoryTransport::ask(Incoming& incoming, int chunks) {
     way.large_ring = loan.index;
     way.is_new = !std::exchange(loan.known, true);
   }
-  control(from, RecordType::go, way.packed(), incoming.outgoing,
-          reinterpret_cast<uintptr_t>(&incoming), static_cast<uint64_t>(before));
+  control(from, RecordType::go, way.packed(), incoming.outgoing, reinterpret_cast<uintptr_t>(&incoming),
+          static_cast<uint64_t>(before));
 }
 
 // A large ring for what comes from it, where the pair's own is small, for as long as something is
@@ -200,10 +204,8 @@ void SharedMemoryTransport::look_after_streams() {
 }
 
 void SharedMemoryTransport::look_after_streams(Peer& from) {
-  for (Incoming* incoming = from.in.streaming; incoming && incoming->asked > 0;
-       incoming = incoming->next)
-    if (incoming->arrived < incoming->asked && ++incoming->idle >= kPatience)
-      return ask_no_more(from);
+  for (Incoming* incoming = from.in.streaming; incoming && incoming->asked > 0; incoming = incoming->next)
+    if (incoming->arrived < incoming->asked && ++incoming->idle >= kPatience) return ask_no_more(from);
 }
 
 // It lets me wait: what it has not been asked for is read.

@@ -15,8 +15,7 @@ uint64_t SharedMemoryTransport::ready_at_start(Peer& from) {
   return from.in.ring.ready();
 }
 
-inline void SharedMemoryTransport::same_message(Peer& from, RecordWord word,
-                                                const std::byte* record) {
+inline void SharedMemoryTransport::same_message(Peer& from, RecordWord word, const std::byte* record) {
   from.in.same.header.order = from.in.next_order++;
   from.in.same.header.pattern = word.value;
   from.in.same.header.bytes = word.length - static_cast<int64_t>(kHeadOfSame);
@@ -109,12 +108,10 @@ void SharedMemoryTransport::handle(Peer& from, RecordWord word, const std::byte*
   const size_t head = read_head(from, record, word.flags, header);
   if (type == RecordType::middling) return middling(from, header, record, head, word.length);
   const RecordWord behind = RecordWord::of(from.in.ring.ready_behind(word.length));
-  announced(from, header, record + head,
-            behind.type == static_cast<uint8_t>(RecordType::announcement));
+  announced(from, header, record + head, behind.type == static_cast<uint8_t>(RecordType::announcement));
 }
 
-Transport::Taken SharedMemoryTransport::take_now(int peer, Header& wanted, std::byte* into,
-                                                 int64_t room, int looks) {
+Transport::Taken SharedMemoryTransport::take_now(int peer, Header& wanted, std::byte* into, int64_t room, int looks) {
   Peer& from = at(peer);
   if (!from.in.ring.exists()) [[unlikely]]
     return Taken::other;
@@ -127,16 +124,15 @@ Transport::Taken SharedMemoryTransport::take_now(int peer, Header& wanted, std::
     packed = ready(from);
   }
   const RecordWord word = RecordWord::of(packed);
-  if (word.type != static_cast<uint8_t>(RecordType::message) || (word.flags & kAnswers))
-    return Taken::other;
+  if (word.type != static_cast<uint8_t>(RecordType::message) || (word.flags & kAnswers)) return Taken::other;
   const std::byte* const record = from.in.ring.record();
   for (size_t at = kLine; at < word.length; at += kLine) cpu::prefetch(record + at);
   from.in.ring.prefetch_behind(word.length);
   Header header;
   const size_t head = read_head(from, record, word.flags, header);
   const auto bytes = static_cast<int64_t>(word.length - head);
-  if (header.context != wanted.context || header.source != wanted.source ||
-      header.tag != wanted.tag || header.serial != wanted.serial || bytes > room)
+  if (header.context != wanted.context || header.source != wanted.source || header.tag != wanted.tag ||
+      header.serial != wanted.serial || bytes > room)
     return Taken::other;
   copy_short(into, record + head, static_cast<size_t>(bytes));
   wanted.bytes = bytes;
@@ -148,8 +144,7 @@ Transport::Taken SharedMemoryTransport::take_now(int peer, Header& wanted, std::
   return Taken::message;
 }
 
-void SharedMemoryTransport::middling(Peer& from, Header& header, const std::byte* record,
-                                     size_t head, size_t length) {
+void SharedMemoryTransport::middling(Peer& from, Header& header, const std::byte* record, size_t head, size_t length) {
   Announcement announcement;
   std::memcpy(&announcement, record + head, sizeof announcement);
   const size_t begin = head + sizeof announcement;
@@ -167,8 +162,7 @@ void SharedMemoryTransport::middling(Peer& from, Header& header, const std::byte
   absorb(incoming, 0, record + begin, static_cast<int64_t>(length - begin));
 }
 
-void SharedMemoryTransport::announced(Peer& from, Header& header, const std::byte* body,
-                                      bool another_follows) {
+void SharedMemoryTransport::announced(Peer& from, Header& header, const std::byte* body, bool another_follows) {
   Announcement announcement;
   std::memcpy(&announcement, body, sizeof announcement);
   header.bytes = announcement.bytes;
@@ -183,19 +177,16 @@ void SharedMemoryTransport::fragment(Peer& from, const std::byte* record, int64_
   std::memcpy(body, record + sizeof(uint64_t), sizeof body);
   Incoming& incoming = body[0] ? *reinterpret_cast<Incoming*>(body[0]) : *from.in.middling;
   if (!body[0]) std::memcpy(&incoming.put, record + kFragmentBody, sizeof incoming.put);
-  absorb(incoming, static_cast<int64_t>(body[1]), record + kFragmentHead,
-         length - static_cast<int64_t>(kFragmentHead));
+  absorb(incoming, static_cast<int64_t>(body[1]), record + kFragmentHead, length - static_cast<int64_t>(kFragmentHead));
 }
 
 // Bytes have come: to where they belong if that is known, else they are kept.
-void SharedMemoryTransport::absorb(Incoming& incoming, int64_t offset, const std::byte* data,
-                                   int64_t length) {
+void SharedMemoryTransport::absorb(Incoming& incoming, int64_t offset, const std::byte* data, int64_t length) {
   if (incoming.fetch) {
     put_into(incoming.fetch->into, offset, data, length);
   } else if (!incoming.dropped) {
     if (!incoming.kept)
-      incoming.kept =
-          std::make_unique_for_overwrite<std::byte[]>(static_cast<size_t>(incoming.bytes));
+      incoming.kept = std::make_unique_for_overwrite<std::byte[]>(static_cast<size_t>(incoming.bytes));
     std::memcpy(incoming.kept.get() + offset, data, static_cast<size_t>(length));
   }
   incoming.arrived += length;
@@ -216,10 +207,8 @@ Incoming& SharedMemoryTransport::new_incoming(Peer& from, const Announcement& an
   } else {
     incoming = new Incoming;
   }
-  *incoming = {.peer = &from,
-               .bytes = announcement.bytes,
-               .outgoing = announcement.outgoing,
-               .address = announcement.address};
+  *incoming = {
+      .peer = &from, .bytes = announcement.bytes, .outgoing = announcement.outgoing, .address = announcement.address};
   return *incoming;
 }
 

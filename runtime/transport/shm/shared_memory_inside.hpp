@@ -19,12 +19,12 @@
 
 namespace tutti::transport {
 
-inline constexpr int64_t kEagerPiece = 2 << 10;         // of a middling message
-inline constexpr int64_t kStreamPiece = 32 << 10;       // of a long one
-inline constexpr int64_t kStreamChunk = 256 << 10;      // asked for at a time while both copy
-inline constexpr int64_t kReadPiece = 1 << 20;          // read from a peer's memory in one pass
-inline constexpr int64_t kTurnPiece = 64 << 10;         // while threads take turns
-inline constexpr int kRecordsPerPass = 32;              // from one peer
+inline constexpr int64_t kEagerPiece = 2 << 10;     // of a middling message
+inline constexpr int64_t kStreamPiece = 32 << 10;   // of a long one
+inline constexpr int64_t kStreamChunk = 256 << 10;  // asked for at a time while both copy
+inline constexpr int64_t kReadPiece = 1 << 20;      // read from a peer's memory in one pass
+inline constexpr int64_t kTurnPiece = 64 << 10;     // while threads take turns
+inline constexpr int kRecordsPerPass = 32;          // from one peer
 
 inline void put_into(const Payload& payload, int64_t offset, const std::byte* in, int64_t length) {
   if (payload.contiguous()) [[likely]] {
@@ -49,8 +49,7 @@ class SharedMemoryTransport final : public SharedMemory {
   std::function<void()> parting() const override {
     return [segment = segment_] { segment->part(); };
   }
-  std::unique_ptr<Area> area_for(const AreaKey& key, const std::vector<int>& processes,
-                                 int rank) override;
+  std::unique_ptr<Area> area_for(const AreaKey& key, const std::vector<int>& processes, int rank) override;
 
   void set_receiver(Receiver& receiver) override { receiver_ = &receiver; }
   void send(int peer, Outgoing& outgoing) override;
@@ -122,15 +121,13 @@ class SharedMemoryTransport final : public SharedMemory {
   bool put_inline(Peer& to, const Header& header, const Payload& payload);
   bool put_middling(Peer& to, Outgoing& outgoing, int64_t& offset);
   bool put_announcement(Peer& to, const Outgoing& outgoing);
-  bool put_fragment(Peer& to, const Payload& payload, int64_t offset, int64_t length,
-                    PutTimes times);
+  bool put_fragment(Peer& to, const Payload& payload, int64_t offset, int64_t length, PutTimes times);
   bool put_piece(Peer& to, const Stream& stream, int64_t length);
   bool put(Peer& to, Outgoing& outgoing, int64_t& offset);
   Leaving leaving(Peer& to, const Outgoing& outgoing);
   void start_stream(Peer& to, const std::byte* body, Asked way);
   bool put_control(Peer& to, RecordWord word, const uint64_t (&body)[3]);
-  void control(Peer& to, RecordType type, uint16_t value, uint64_t a, uint64_t b = 0,
-               uint64_t c = 0);
+  void control(Peer& to, RecordType type, uint16_t value, uint64_t a, uint64_t b = 0, uint64_t c = 0);
   void commit(Peer& to, RecordWord word) {
     to.out.ring.commit(word);
     Doorbell::ring_if_asleep(*to.desk);
@@ -147,8 +144,8 @@ class SharedMemoryTransport final : public SharedMemory {
   const std::unique_ptr<uint64_t> token_;       // peers try to read it
   const std::shared_ptr<NodeSegment> segment_;  // areas outlive the transport
   const bool read_peers_, both_copy_;
-  const int me_;               // my index among the node's processes
-  Desk& desk_;                 // mine
+  const int me_;                      // my index among the node's processes
+  Desk& desk_;                        // mine
   const std::vector<int> processes_;  // of the node, by index
   const Learnt nothing_learnt_;
   // Those that were spoken to, or have spoken: more may come while one is served.
@@ -157,10 +154,10 @@ class SharedMemoryTransport final : public SharedMemory {
   std::vector<Peer*> inboxes_;  // whose rings towards me are open
   uint32_t openings_seen_ = 0;
   Receiver* receiver_ = nullptr;
-  int loans_ = 0;                     // peers of whom I have one
-  int64_t held_ = 0;                  // records kept back and streams under way, all peers
-  std::vector<Incoming*> reading_;    // from their senders' memory, piece by piece
-  int64_t streaming_ = 0;             // those that both copy, of all peers
+  int loans_ = 0;                   // peers of whom I have one
+  int64_t held_ = 0;                // records kept back and streams under way, all peers
+  std::vector<Incoming*> reading_;  // from their senders' memory, piece by piece
+  int64_t streaming_ = 0;           // those that both copy, of all peers
   Incoming* spare_incoming_ = nullptr;
   Held* spare_held_ = nullptr;
   Doorbell doorbell_;
@@ -168,7 +165,7 @@ class SharedMemoryTransport final : public SharedMemory {
   bool in_epoll_ = false;
   std::chrono::steady_clock::time_point moves_from_{};  // the next move is not before this
   bool has_place_ = false;                              // the first one
-  std::vector<int> others_, allowed_;  // spread()'s; nothing is allocated while it waits
+  std::vector<int> others_, allowed_;                   // spread()'s; nothing is allocated while it waits
   const std::function<void(int, const Error&)> no_way_;
 };
 

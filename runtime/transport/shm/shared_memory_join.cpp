@@ -25,9 +25,7 @@ struct Share {
     return {static_cast<uint16_t>(packed >> 48), static_cast<uint32_t>(packed >> 24) & 0xffffff,
             static_cast<uint32_t>(packed) & 0xffffff};
   }
-  uint64_t packed() const {
-    return uint64_t{message} << 48 | uint64_t{front} << 24 | uint64_t{back};
-  }
+  uint64_t packed() const { return uint64_t{message} << 48 | uint64_t{front} << 24 | uint64_t{back}; }
 };
 // And Joint::written.
 struct Written {
@@ -36,12 +34,9 @@ struct Written {
   uint32_t pieces = 0;
 
   static Written of(uint64_t packed) {
-    return {static_cast<uint16_t>(packed >> 48), (packed >> 32 & 1) != 0,
-            static_cast<uint32_t>(packed)};
+    return {static_cast<uint16_t>(packed >> 48), (packed >> 32 & 1) != 0, static_cast<uint32_t>(packed)};
   }
-  uint64_t packed() const {
-    return uint64_t{message} << 48 | uint64_t{failed} << 32 | uint64_t{pieces};
-  }
+  uint64_t packed() const { return uint64_t{message} << 48 | uint64_t{failed} << 32 | uint64_t{pieces}; }
 };
 
 // How a message is cut. Pieces begin on cache lines of the message.
@@ -71,8 +66,7 @@ void SharedMemoryTransport::begin_joint(Incoming& incoming) {
   joint.taken.store(0, std::memory_order_relaxed);
   std::atomic_thread_fence(std::memory_order_release);
   joint.written.store(0, std::memory_order_relaxed);
-  joint.into.store(reinterpret_cast<uintptr_t>(incoming.fetch->into.data()),
-                   std::memory_order_relaxed);
+  joint.into.store(reinterpret_cast<uintptr_t>(incoming.fetch->into.data()), std::memory_order_relaxed);
   joint.bytes.store(static_cast<uint64_t>(incoming.bytes), std::memory_order_relaxed);
   joint.piece.store(static_cast<uint64_t>(pieces.piece), std::memory_order_relaxed);
   joint.taken.store(Share{message, 1, 0}.packed(), std::memory_order_release);
@@ -123,8 +117,7 @@ SharedMemoryTransport::Read SharedMemoryTransport::join_on(Incoming& incoming) {
         return end();
       }
       mine = taken.front++;
-      if (joint.taken.compare_exchange_weak(packed, taken.packed(), std::memory_order_acq_rel))
-        break;
+      if (joint.taken.compare_exchange_weak(packed, taken.packed(), std::memory_order_acq_rel)) break;
     }
   }
   if (!read_piece(incoming, pieces.begin(mine), pieces.size(mine))) return give_up(mine);
@@ -155,21 +148,18 @@ bool SharedMemoryTransport::help_on(Peer& to) {
     Share taken = Share::of(packed);
     // What else is read here is of this message if `taken` has not changed at the end.
     const JointCut pieces{static_cast<int64_t>(joint.bytes.load(std::memory_order_relaxed)),
-                        static_cast<int64_t>(joint.piece.load(std::memory_order_relaxed))};
+                          static_cast<int64_t>(joint.piece.load(std::memory_order_relaxed))};
     const uint64_t into = joint.into.load(std::memory_order_relaxed);
-    if (taken.message != static_cast<uint16_t>(to.out.helping.message) ||
-        taken.front + taken.back >= pieces.count()) {
+    if (taken.message != static_cast<uint16_t>(to.out.helping.message) || taken.front + taken.back >= pieces.count()) {
       leave();
       return false;
     }
     const uint32_t mine = pieces.count() - ++taken.back;
     std::atomic_thread_fence(std::memory_order_acquire);
-    if (!joint.taken.compare_exchange_weak(packed, taken.packed(), std::memory_order_acq_rel))
-      continue;
+    if (!joint.taken.compare_exchange_weak(packed, taken.packed(), std::memory_order_acq_rel)) continue;
     const bool fine = to.memory.write(into + static_cast<uint64_t>(pieces.begin(mine)),
                                       to.out.helping.from + pieces.begin(mine), pieces.size(mine));
-    joint.written.store(Written{taken.message, !fine, taken.back}.packed(),
-                        std::memory_order_release);
+    joint.written.store(Written{taken.message, !fine, taken.back}.packed(), std::memory_order_release);
     if (!fine) leave();
     return true;
   }

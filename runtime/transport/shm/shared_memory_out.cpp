@@ -43,8 +43,7 @@ void SharedMemoryTransport::send(int peer, Outgoing& outgoing) {
   hold(to, {.outgoing = &outgoing, .offset = offset});
 }
 
-bool SharedMemoryTransport::send_now(int peer, const Header& header, uint64_t ticket,
-                                     const std::byte* data) {
+bool SharedMemoryTransport::send_now(int peer, const Header& header, uint64_t ticket, const std::byte* data) {
   Peer& to = at(peer);
   if (to.out.held || header.bytes > to.out.limits[Length::inlined]) [[unlikely]]
     return false;
@@ -77,8 +76,7 @@ bool SharedMemoryTransport::send_now(int peer, const Header& header, uint64_t ti
 }
 
 // Without a head: it is that of the one before, and there is nothing new to tell.
-bool SharedMemoryTransport::send_same(Peer& to, uint16_t pattern, const std::byte* data,
-                                      size_t bytes) {
+bool SharedMemoryTransport::send_same(Peer& to, uint16_t pattern, const std::byte* data, size_t bytes) {
   const size_t length = kHeadOfSame + bytes;
   std::byte* const record = to.out.ring.reserve_small(length);
   if (!record) [[unlikely]]
@@ -109,18 +107,23 @@ Leaving SharedMemoryTransport::leaving(Peer& to, const Outgoing& outgoing) {
   const int64_t bytes = outgoing.header.bytes;
   return way_of(kLeaving, to.out.limits, bytes, [&](Need condition) {
     switch (condition) {
+        // clang-format off
       case two_cores: return both_copy_;
       case one_run: return outgoing.payload.contiguous();
       case awake: return to.desk->asleep.load(std::memory_order_relaxed) == 0;
       case of_choice: return Learnt::has_choice(bytes);
       case wished: return (to.out.ring.wishes() & Learnt::wish_for(bytes)) != 0;
+      // clang-format on
       case room_for_all: {
         const int64_t pieces = bytes / kEagerPiece + 1, heads = pieces * 2 * static_cast<int64_t>(kLine);
         return to.out.ring.has_room(static_cast<size_t>(bytes + heads), 4 * kEagerPiece);
       }
-      case far: return to.learnt.is_far();
-      case readable: return read_peers_ && to.memory.readable();
-      default: return false;  // is asked of what comes alone
+      case far:
+        return to.learnt.is_far();
+      case readable:
+        return read_peers_ && to.memory.readable();
+      default:
+        return false;  // is asked of what comes alone
     }
   });
 }
@@ -157,8 +160,7 @@ bool SharedMemoryTransport::put_middling(Peer& to, Outgoing& outgoing, int64_t& 
   while (offset < header.bytes) {
     const int64_t length = std::min(piece, header.bytes - offset);
     const bool timed = at_once && offset + length == header.bytes;
-    if (!put_fragment(to, outgoing.payload, offset, length,
-                      timed ? PutTimes{begun, cpu::ticks()} : PutTimes{}))
+    if (!put_fragment(to, outgoing.payload, offset, length, timed ? PutTimes{begun, cpu::ticks()} : PutTimes{}))
       return false;
     offset += length;
   }
@@ -173,10 +175,8 @@ bool SharedMemoryTransport::put_announcement(Peer& to, const Outgoing& outgoing)
   std::byte* record = to.out.ring.reserve(length);
   if (!record) return false;
   const uint8_t flags = write_head(record, header, header.ticket, to);
-  Announcement announcement{.bytes = header.bytes,
-                            .outgoing = reinterpret_cast<uintptr_t>(&outgoing)};
-  if (outgoing.payload.contiguous())
-    announcement.address = reinterpret_cast<uintptr_t>(outgoing.payload.data());
+  Announcement announcement{.bytes = header.bytes, .outgoing = reinterpret_cast<uintptr_t>(&outgoing)};
+  if (outgoing.payload.contiguous()) announcement.address = reinterpret_cast<uintptr_t>(outgoing.payload.data());
   std::memcpy(record + head, &announcement, sizeof announcement);
   commit(to, record_word(RecordType::announcement, length, flags, header.pattern));
   ++to.out.announced;
@@ -184,8 +184,8 @@ bool SharedMemoryTransport::put_announcement(Peer& to, const Outgoing& outgoing)
 }
 
 // Of a middling message.
-bool SharedMemoryTransport::put_fragment(Peer& to, const Payload& payload, int64_t offset,
-                                         int64_t length, PutTimes times) {
+bool SharedMemoryTransport::put_fragment(Peer& to, const Payload& payload, int64_t offset, int64_t length,
+                                         PutTimes times) {
   std::byte* const record = begin_fragment(to.out.ring, 0, offset, length);
   if (!record) return false;
   std::memcpy(record + kFragmentBody, &times, sizeof times);
@@ -196,8 +196,7 @@ bool SharedMemoryTransport::put_fragment(Peer& to, const Payload& payload, int64
 
 // Of a stream.
 bool SharedMemoryTransport::put_piece(Peer& to, const Stream& stream, int64_t length) {
-  std::byte* const record =
-      begin_fragment(ring_of(to, stream), stream.incoming, stream.offset, length);
+  std::byte* const record = begin_fragment(ring_of(to, stream), stream.incoming, stream.offset, length);
   if (!record) return false;
   const Payload& payload = stream.outgoing->payload;
   if (payload.contiguous())
@@ -214,8 +213,7 @@ bool SharedMemoryTransport::put_piece(Peer& to, const Stream& stream, int64_t le
   return true;
 }
 
-void SharedMemoryTransport::control(Peer& to, RecordType type, uint16_t value, uint64_t a,
-                                    uint64_t b, uint64_t c) {
+void SharedMemoryTransport::control(Peer& to, RecordType type, uint16_t value, uint64_t a, uint64_t b, uint64_t c) {
   RecordWord word = record_word(type, kControlLength, 0);
   word.value = value;
   const uint64_t body[] = {a, b, c};
@@ -256,8 +254,8 @@ bool SharedMemoryTransport::catch_up(Peer& to) {
   while (Held* held = to.out.held) {
     const int64_t before = held->offset;
     // Stays first while it is written: what `sent` may send more must queue behind it.
-    const bool written = held->outgoing ? put(to, *held->outgoing, held->offset)
-                                        : put_control(to, held->word, held->body);
+    const bool written =
+        held->outgoing ? put(to, *held->outgoing, held->offset) : put_control(to, held->word, held->body);
     moved |= written || held->offset != before;
     if (!written) break;
     to.out.held = held->next;
@@ -275,8 +273,7 @@ void SharedMemoryTransport::start_stream(Peer& to, const std::byte* body, Asked 
   const auto begin = static_cast<int64_t>(words[2]);
   const int64_t bytes = outgoing->header.bytes;
   const int64_t end = way.chunks ? std::min(bytes, begin + way.chunks * kStreamChunk) : bytes;
-  if (way.is_new)
-    to.out.large = RingWriter(segment_->large_ring(way.large_ring), NodeSegment::kLargeRing);
+  if (way.is_new) to.out.large = RingWriter(segment_->large_ring(way.large_ring), NodeSegment::kLargeRing);
   to.out.streams.push_back({outgoing, words[1], begin, end, way.large_ring >= 0});
   ++held_;
   stream_on(to);

@@ -44,19 +44,19 @@ class Limits {
 // What may have to hold, a bit each. Asked in this order, and only as far as a row needs: what is dear to find out
 // comes last.
 enum Need : uint32_t {
-  two_cores = 1 << 0,       // sender and receiver each have a core: both may copy at once
-  one_run = 1 << 1,         // the bytes lie in one run: the sender's; of an announced one where they go
-  awake = 1 << 2,           // the other side does not sleep
-  of_choice = 1 << 3,       // its length is one of which the receiver says what it wishes
-  wished = 1 << 4,          // it wishes such messages through the ring
-  room_for_all = 1 << 5,    // the ring takes all of it now
-  among_others = 1 << 6,    // several long ones follow each other
-  alone = 1 << 7,           // and the opposite
-  one_way = 1 << 8,         // I have announced nothing to the sender: messages do not go both ways
-  large_ring = 1 << 9,      // there is a ring that carries more than reading does
-  prompt = 1 << 10,         // the sender has not let me wait lately
-  far = 1 << 11,            // its copies into the ring are slow (learnt.hpp)
-  readable = 1 << 12,       // the kernel lets the receiver read the sender's memory where the message lies
+  two_cores = 1 << 0,     // sender and receiver each have a core: both may copy at once
+  one_run = 1 << 1,       // the bytes lie in one run: the sender's; of an announced one where they go
+  awake = 1 << 2,         // the other side does not sleep
+  of_choice = 1 << 3,     // its length is one of which the receiver says what it wishes
+  wished = 1 << 4,        // it wishes such messages through the ring
+  room_for_all = 1 << 5,  // the ring takes all of it now
+  among_others = 1 << 6,  // several long ones follow each other
+  alone = 1 << 7,         // and the opposite
+  one_way = 1 << 8,       // I have announced nothing to the sender: messages do not go both ways
+  large_ring = 1 << 9,    // there is a ring that carries more than reading does
+  prompt = 1 << 10,       // the sender has not let me wait lately
+  far = 1 << 11,          // its copies into the ring are slow (learnt.hpp)
+  readable = 1 << 12,     // the kernel lets the receiver read the sender's memory where the message lies
 };
 inline constexpr uint32_t kLastCondition = readable;
 

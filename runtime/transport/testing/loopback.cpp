@@ -25,7 +25,10 @@ struct Parcel {
 class Loopback final : public Transport {
  public:
   Loopback(LoopbackFabric& fabric, int process, uint64_t seed, int64_t rendezvous_from)
-      : fabric_(fabric), process_(process), rendezvous_from_(rendezvous_from), random_(seed),
+      : fabric_(fabric),
+        process_(process),
+        rendezvous_from_(rendezvous_from),
+        random_(seed),
         event_fd_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {}
   ~Loopback() override { close(event_fd_); }
 
@@ -56,9 +59,7 @@ class Loopback final : public Transport {
     fetch.fetched(fetch, {});
   }
 
-  void discard(void* rendezvous) override {
-    give_back(*std::unique_ptr<Parcel>(static_cast<Parcel*>(rendezvous)));
-  }
+  void discard(void* rendezvous) override { give_back(*std::unique_ptr<Parcel>(static_cast<Parcel*>(rendezvous))); }
 
   bool progress() override {
     std::optional<Parcel> parcel = take_any();
@@ -129,11 +130,12 @@ class Loopback final : public Transport {
 
 LoopbackFabric::LoopbackFabric(int size, uint64_t seed, int64_t rendezvous_from) {
   for (int i = 0; i < size; ++i)
-    ends_.push_back(std::make_unique<Loopback>(*this, i, seed + static_cast<uint64_t>(i) * 7919 + 1,
-                                               rendezvous_from));
+    ends_.push_back(std::make_unique<Loopback>(*this, i, seed + static_cast<uint64_t>(i) * 7919 + 1, rendezvous_from));
 }
 LoopbackFabric::~LoopbackFabric() = default;
-Transport& LoopbackFabric::at(int process) { return *ends_[static_cast<size_t>(process)]; }
+Transport& LoopbackFabric::at(int process) {
+  return *ends_[static_cast<size_t>(process)];
+}
 void LoopbackFabric::poke(int process) {
   ends_[static_cast<size_t>(process)]->poke();
 }

@@ -15,9 +15,7 @@ namespace {
 class Stress final : public Transport, private Receiver {
  public:
   Stress(Transport& inner, const StressOptions& options)
-      : inner_(inner),
-        disturb_(options.disturb),
-        seed_(mixed(options.seed, static_cast<uint64_t>(options.process))) {}
+      : inner_(inner), disturb_(options.disturb), seed_(mixed(options.seed, static_cast<uint64_t>(options.process))) {}
 
   void set_receiver(Receiver& receiver) override {
     receiver_ = &receiver;
@@ -83,8 +81,8 @@ class Stress final : public Transport, private Receiver {
       for (auto& [context, stream] : source.streams)
         while (!stream.messages.empty()) deliver(source, stream);
     Stream& stream = source.streams[message.header.context];
-    const uint64_t luck = mixed(mixed(seed_, message.header.context ^ stream.arrived++),
-                                static_cast<uint64_t>(message.header.process));
+    const uint64_t luck =
+        mixed(mixed(seed_, message.header.context ^ stream.arrived++), static_cast<uint64_t>(message.header.process));
     message.due = pass_ + passes_late(luck);
     stream.messages.push_back(std::move(message));
   }
@@ -103,8 +101,7 @@ class Stress final : public Transport, private Receiver {
     std::vector<std::pair<Source*, Stream*>> due;
     for (auto& [process, source] : sources_)
       for (auto& [context, stream] : source.streams)
-        if (!stream.messages.empty() && stream.messages.front().due <= pass_)
-          due.emplace_back(&source, &stream);
+        if (!stream.messages.empty() && stream.messages.front().due <= pass_) due.emplace_back(&source, &stream);
     for (size_t i = due.size(); i > 1; --i) std::swap(due[i - 1], due[mixed(chance, i) % i]);
     for (const auto& [source, stream] : due)
       if (!stream->messages.empty()) deliver(*source, *stream);

@@ -31,13 +31,19 @@ constexpr unsigned kMessageId = 1;  // the one active message id in use
 constexpr std::chrono::seconds kLongestClose{5};
 
 // Of a peer in another job, which may end before this one: the program hears of it, and nobody else has to.
-Error end_of_peer() { return Error(MPI_ERR_PROC_ABORTED, ""); }
+Error end_of_peer() {
+  return Error(MPI_ERR_PROC_ABORTED, "");
+}
 
 // A Payload with gaps travels as one element of this generic datatype, which packs and unpacks it
 // piece by piece as UCX asks for bytes.
 namespace packing {
-void* start_pack(void*, const void* payload, size_t) { return const_cast<void*>(payload); }
-void* start_unpack(void*, void* payload, size_t) { return payload; }
+void* start_pack(void*, const void* payload, size_t) {
+  return const_cast<void*>(payload);
+}
+void* start_unpack(void*, void* payload, size_t) {
+  return payload;
+}
 size_t packed_size(void* payload) {
   return static_cast<size_t>(static_cast<Payload*>(payload)->bytes());
 }
@@ -55,7 +61,9 @@ void finish(void*) {}
 constexpr ucp_generic_dt_ops_t kOps{start_pack, start_unpack, packed_size, pack, unpack, finish};
 }  // namespace packing
 
-__attribute__((constructor)) void while_loaded() { spare_thread_sanitizer(); }
+__attribute__((constructor)) void while_loaded() {
+  spare_thread_sanitizer();
+}
 
 // What is sent from UCX's callbacks to a peer that is not connected yet. To connect there crashes
 // UCX's tcp (1.13.1) if more of that peer's messages lie in the buffer that it is handing out: the
@@ -101,8 +109,8 @@ class UcxTransport final : public Ucx {
   bool flushed() override;
 
  private:
-  static ucs_status_t on_message(void* self, const void* header, size_t header_length, void* data,
-                                 size_t length, const ucp_am_recv_param_t* param);
+  static ucs_status_t on_message(void* self, const void* header, size_t header_length, void* data, size_t length,
+                                 const ucp_am_recv_param_t* param);
   bool drive();
   bool is_too_early_for(int peer) const;
   void send_late();
@@ -121,7 +129,7 @@ class UcxTransport final : public Ucx {
   std::string address_;
   AddressBook book_;
   Receiver* receiver_ = nullptr;
-  ByProcess<ucp_ep_h> endpoints_;    // of those that were spoken to; nullptr: lost
+  ByProcess<ucp_ep_h> endpoints_;  // of those that were spoken to; nullptr: lost
   // What is under way to or from a process that may end before this one does. UCX's requests outlive that end, and
   // never complete.
   struct Fragile {
@@ -136,8 +144,8 @@ class UcxTransport final : public Ucx {
   std::set<Fragile*> fragile_;
   std::unordered_map<void*, int> announced_by_;  // long messages of watched processes that wait for their receive
   std::vector<void*> flushes_;                   // of the endpoints, where the worker's would wait for ever
-  bool within_ucx_ = false;          // it calls back
-  std::set<int> unasked_;            // those that are connected for what may be lost alone
+  bool within_ucx_ = false;                      // it calls back
+  std::set<int> unasked_;                        // those that are connected for what may be lost alone
   std::vector<Late> late_;
   std::function<void(int, const Error&)> no_way_;
   int descriptor_ = -1;
@@ -195,7 +203,7 @@ Error UcxTransport::start(const UcxOptions& options) {
 }
 
 UcxTransport::~UcxTransport() {
-  receiver_ = nullptr;   // what comes while the connections close is nobody's
+  receiver_ = nullptr;  // what comes while the connections close is nobody's
   say_no_ucx_errors();  // all that was awaited has come; a peer may be gone before its connection is closed
   if (worker_) {
     if (short_) short_->fall_silent();
@@ -218,9 +226,7 @@ void UcxTransport::close_endpoints() {
   });
   const auto deadline = std::chrono::steady_clock::now() + kLongestClose;
   for (void* request : closing) {
-    while (ucp_request_check_status(request) == UCS_INPROGRESS &&
-           std::chrono::steady_clock::now() < deadline)
-      drive();
+    while (ucp_request_check_status(request) == UCS_INPROGRESS && std::chrono::steady_clock::now() < deadline) drive();
     ucp_request_free(request);
   }
 }
@@ -229,7 +235,8 @@ bool UcxTransport::drive() {
   within_ucx_ = true;
   const bool moved = ucp_worker_progress(worker_) != 0;
   within_ucx_ = false;
-  if (late_.empty()) [[likely]] return moved;
+  if (late_.empty()) [[likely]]
+    return moved;
   send_late();
   return true;
 }
@@ -252,7 +259,8 @@ void UcxTransport::send_late() {
 
 Result<ucp_ep_h> UcxTransport::endpoint(int peer) {
   const ucp_ep_h* const known = endpoints_.find(peer);
-  if (known && *known) [[likely]] return *known;
+  if (known && *known) [[likely]]
+    return *known;
   return connect(peer);
 }
 
@@ -308,8 +316,8 @@ void UcxTransport::describe(ucp_request_param_t& param, const void*& buffer, siz
   }
 }
 
-void UcxTransport::describe_as_packed(ucp_request_param_t& param, const void*& buffer,
-                                      size_t& count, Payload& payload) const {
+void UcxTransport::describe_as_packed(ucp_request_param_t& param, const void*& buffer, size_t& count,
+                                      Payload& payload) const {
   param.op_attr_mask |= UCP_OP_ATTR_FIELD_DATATYPE;
   param.datatype = gappy_;
   buffer = &payload;
@@ -380,13 +388,12 @@ void UcxTransport::notify(int peer, const Header& header) {
     ucp_request_free(request);
     delete static_cast<Header*>(user_data);
   };
-  const ucs_status_ptr_t request =
-      ucp_am_send_nbx(*ep, kMessageId, copy, sizeof(Header), nullptr, 0, &param);
+  const ucs_status_ptr_t request = ucp_am_send_nbx(*ep, kMessageId, copy, sizeof(Header), nullptr, 0, &param);
   if (!UCS_PTR_IS_PTR(request)) delete copy;
 }
 
-ucs_status_t UcxTransport::on_message(void* self, const void* header, size_t header_length, void* data,
-                                      size_t length, const ucp_am_recv_param_t* param) {
+ucs_status_t UcxTransport::on_message(void* self, const void* header, size_t header_length, void* data, size_t length,
+                                      const ucp_am_recv_param_t* param) {
   TUTTI_INVARIANT(header_length == sizeof(Header), "a message with a foreign header arrived");
   Arrival arrival;
   std::memcpy(&arrival.header, header, sizeof(Header));
@@ -401,7 +408,8 @@ ucs_status_t UcxTransport::on_message(void* self, const void* header, size_t hea
     arrival.data = static_cast<const std::byte*>(data);
   }
   Receiver* const receiver = static_cast<UcxTransport*>(self)->receiver_;
-  if (!receiver) [[unlikely]] return UCS_OK;
+  if (!receiver) [[unlikely]]
+    return UCS_OK;
   receiver->arrived(arrival);
   return rendezvous ? UCS_INPROGRESS : UCS_OK;
 }
@@ -430,8 +438,7 @@ void UcxTransport::fetch(void* rendezvous, Fetch& fetch) {
   const void* buffer = nullptr;
   size_t count = 0;
   describe(param, buffer, count, fetch.into);
-  const ucs_status_ptr_t request =
-      ucp_am_recv_data_nbx(worker_, rendezvous, const_cast<void*>(buffer), count, &param);
+  const ucs_status_ptr_t request = ucp_am_recv_data_nbx(worker_, rendezvous, const_cast<void*>(buffer), count, &param);
   if (UCS_PTR_IS_PTR(request)) return;
   const ucs_status_t status = UCS_PTR_STATUS(request);
   if (fragile) return finish(fragile, status == UCS_OK);
@@ -439,8 +446,10 @@ void UcxTransport::fetch(void* rendezvous, Fetch& fetch) {
 }
 
 void UcxTransport::report(Fragile& fragile, Error error) {
-  if (Outgoing* const out = std::exchange(fragile.outgoing, nullptr)) out->sent(*out, std::move(error));
-  else if (Fetch* const fetch = std::exchange(fragile.fetch, nullptr)) fetch->fetched(*fetch, std::move(error));
+  if (Outgoing* const out = std::exchange(fragile.outgoing, nullptr))
+    out->sent(*out, std::move(error));
+  else if (Fetch* const fetch = std::exchange(fragile.fetch, nullptr))
+    fetch->fetched(*fetch, std::move(error));
 }
 
 void UcxTransport::finish(Fragile* fragile, bool fine) {

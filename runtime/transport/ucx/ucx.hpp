@@ -15,12 +15,12 @@
 namespace tutti::transport {
 
 struct UcxOptions {
-  std::string tls;  // UCX_TLS; empty: UCX's choice, or the user's environment
+  std::string tls;             // UCX_TLS; empty: UCX's choice, or the user's environment
   bool between_nodes = false;  // some peers are on other nodes
   // All peers are at the other end of the loopback device: others on the network need not reach this process. Where
   // the user names devices (UCX_NET_DEVICES) these are taken.
   bool loopback = false;
-  bool dev_shm = true;  // it may take 4 MiB there by its own choice, without which it cannot start
+  bool dev_shm = true;   // it may take 4 MiB there by its own choice, without which it cannot start
   bool segments = true;  // … or else of System V, which the user's group may read and write
   // A peer cannot be reached at all: what waits for it would do so for ever. Should not return.
   std::function<void(int process, const Error& why)> no_way;

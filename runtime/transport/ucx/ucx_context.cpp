@@ -16,15 +16,13 @@ namespace {
 
 // What a connection says whose other end is gone: the launcher knows better what became of it.
 bool is_loss(ucs_status_t status) {
-  return status == UCS_ERR_ENDPOINT_TIMEOUT || status == UCS_ERR_CONNECTION_RESET ||
-         status == UCS_ERR_NOT_CONNECTED || status == UCS_ERR_UNREACHABLE ||
-         status == UCS_ERR_TIMED_OUT;
+  return status == UCS_ERR_ENDPOINT_TIMEOUT || status == UCS_ERR_CONNECTION_RESET || status == UCS_ERR_NOT_CONNECTED ||
+         status == UCS_ERR_UNREACHABLE || status == UCS_ERR_TIMED_OUT;
 }
 
 bool has_rdma() {
   std::error_code none;
-  return std::filesystem::directory_iterator("/sys/class/infiniband", none) !=
-         std::filesystem::directory_iterator();
+  return std::filesystem::directory_iterator("/sys/class/infiniband", none) != std::filesystem::directory_iterator();
 }
 
 // What a user says of a variable holds.
@@ -54,8 +52,9 @@ void listen_on_loopback(ucp_config_t* config) {
   std::error_code none;
   if (has_verbs())
     for (const auto& device : std::filesystem::directory_iterator("/sys/class/infiniband", none))
-    for (const auto& port : std::filesystem::directory_iterator(device.path() / "ports", none))
-      if (is_usable(port.path())) devices += "," + device.path().filename().string() + ":" + port.path().filename().string();
+      for (const auto& port : std::filesystem::directory_iterator(device.path() / "ports", none))
+        if (is_usable(port.path()))
+          devices += "," + device.path().filename().string() + ":" + port.path().filename().string();
   tell(config, "NET_DEVICES", "UCX_NET_DEVICES", devices.c_str());
 }
 
@@ -73,17 +72,18 @@ void adapt_to_tcp(ucp_config_t* config, bool between_nodes) {
   // tcp it cannot. Later versions choose by other rules, by which that is slower.
   unsigned major = 0, minor = 0, release = 0;
   ucp_get_version(&major, &minor, &release);
-  if (major == 1 && minor <= 13)
-    tell(config, "RNDV_SCHEME", "UCX_RNDV_SCHEME", "get_zcopy");
+  if (major == 1 && minor <= 13) tell(config, "RNDV_SCHEME", "UCX_RNDV_SCHEME", "get_zcopy");
 }
 
 }  // namespace
 
-NetworkPlace Ucx::loopback_place() { return std::getenv("UCX_NET_DEVICES") ? NetworkPlace() : network_place(); }
+NetworkPlace Ucx::loopback_place() {
+  return std::getenv("UCX_NET_DEVICES") ? NetworkPlace() : network_place();
+}
 
 Error ucx_failure(const char* what, ucs_status_t status) {
-  return failure(is_loss(status) ? MPI_ERR_PROC_ABORTED : MPI_ERR_OTHER,
-                 "UCX cannot {}: {}", what, ucs_status_string(status));
+  return failure(is_loss(status) ? MPI_ERR_PROC_ABORTED : MPI_ERR_OTHER, "UCX cannot {}: {}", what,
+                 ucs_status_string(status));
 }
 
 Result<UcxContext> open_context(const UcxOptions& options) {

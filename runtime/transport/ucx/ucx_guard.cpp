@@ -49,7 +49,8 @@ int accept_friend(int listener, sockaddr* address, socklen_t* size) {
   for (int i = 0; i < kMostAtOnce; ++i) {
     const int fd = ::accept4(listener, address, size, SOCK_CLOEXEC);
     if (fd < 0 || may_come(fd)) return fd;
-    say(Level::debug, "a connection to a port of UCX's is refused: it comes from this machine, and from no process of this user");
+    say(Level::debug,
+        "a connection to a port of UCX's is refused: it comes from this machine, and from no process of this user");
     ::close(fd);
   }
   errno = EAGAIN;
@@ -64,11 +65,14 @@ std::function<void(const std::string&)>& hears_of_end() {
 std::string sentence_of(std::string_view place, const std::string& what) {
   if (place.starts_with("tcp_"))
     return fmt::format(
-        "at a tcp port of UCX's something has come that is no UCX's ({}: {}): mostly from a process that is none of this "
+        "at a tcp port of UCX's something has come that is no UCX's ({}: {}): mostly from a process that is none of "
+        "this "
         "job's and has connected there. Where UCX listens, and who reaches it there: mpirun(1), SECURITY",
         place, what);
-  return fmt::format("UCX cannot go on ({}: {}). Where a process that is none of this job's can reach its tcp ports, that "
-                     "may be the cause: mpirun(1), SECURITY", place, what);
+  return fmt::format(
+      "UCX cannot go on ({}: {}). Where a process that is none of this job's can reach its tcp ports, that "
+      "may be the cause: mpirun(1), SECURITY",
+      place, what);
 }
 
 // In place of what UCX ends a process by.
@@ -97,7 +101,9 @@ void* instead_of(std::string_view name) {
 
 }  // namespace
 
-void when_broken(std::function<void(const std::string& sentence)> tell) { hears_of_end() = std::move(tell); }
+void when_broken(std::function<void(const std::string& sentence)> tell) {
+  hears_of_end() = std::move(tell);
+}
 
 void guard_ucx() {
   static const bool once = [] {
@@ -109,6 +115,8 @@ void guard_ucx() {
   static_cast<void>(once);
 }
 
-void let_in_other_users() { all_may_come.store(true, std::memory_order_relaxed); }
+void let_in_other_users() {
+  all_may_come.store(true, std::memory_order_relaxed);
+}
 
 }  // namespace tutti::transport

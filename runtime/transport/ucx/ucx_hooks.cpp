@@ -28,7 +28,7 @@ namespace {
 struct Loaded {
   ElfW(Addr) base = 0, read_only = 0, read_only_end = 0;
   const char* strings = nullptr;
-  const ElfW(Sym)* symbols = nullptr;
+  const ElfW(Sym) * symbols = nullptr;
 
   template <class T>
   const T* at(ElfW(Addr) address) const {  // the loader has made some addresses absolute
@@ -36,7 +36,9 @@ struct Loaded {
   }
 };
 
-ucs_status_t no_events(int, int, ucm_event_callback_t, void*) { return UCS_ERR_UNSUPPORTED; }
+ucs_status_t no_events(int, int, ucm_event_callback_t, void*) {
+  return UCS_ERR_UNSUPPORTED;
+}
 
 void* libc_of_hooks = nullptr;
 
@@ -46,7 +48,7 @@ void* instead_under_thread_sanitizer(std::string_view name) {
 }
 
 // Writes the address of another function into the slot that the library calls it through. False: it stays as it is.
-bool redirect(const Loaded& library, const ElfW(Rela)& relocation, Instead instead) {
+bool redirect(const Loaded& library, const ElfW(Rela) & relocation, Instead instead) {
   const char* name = library.strings + library.symbols[ELF64_R_SYM(relocation.r_info)].st_name;
   void* const function = instead(name);
   if (function == nullptr) return false;
@@ -80,9 +82,10 @@ int look_at(dl_phdr_info* info, size_t, void* wanted) {
     library.read_only_end = library.read_only + part.p_memsz;
   }
   if (dynamic == nullptr) return 0;
-  const ElfW(Rela)*data = nullptr, *calls = nullptr;
+  const ElfW(Rela)* data = nullptr, *calls = nullptr;
   size_t data_size = 0, calls_size = 0;
   for (; dynamic->d_tag != DT_NULL; ++dynamic) switch (dynamic->d_tag) {
+        // clang-format off
       case DT_STRTAB: library.strings = library.at<char>(dynamic->d_un.d_ptr); break;
       case DT_SYMTAB: library.symbols = library.at<ElfW(Sym)>(dynamic->d_un.d_ptr); break;
       case DT_RELA: data = library.at<ElfW(Rela)>(dynamic->d_un.d_ptr); break;
@@ -90,6 +93,7 @@ int look_at(dl_phdr_info* info, size_t, void* wanted) {
       case DT_JMPREL: calls = library.at<ElfW(Rela)>(dynamic->d_un.d_ptr); break;
       case DT_PLTRELSZ: calls_size = dynamic->d_un.d_val; break;
       default: break;
+        // clang-format on
     }
   if (library.strings == nullptr || library.symbols == nullptr) return 0;
   for (size_t i = 0; i < data_size / sizeof *data; i++) slots += redirect(library, data[i], instead);

@@ -33,9 +33,7 @@ struct UcxShort::Posted : Message {
 };
 
 UcxShort::UcxShort(ucp_worker_h worker)
-    : worker_(worker),
-      next_(std::make_unique_for_overwrite<Outbound>()),
-      posted_(std::make_unique<Posted[]>(kPosted)) {
+    : worker_(worker), next_(std::make_unique_for_overwrite<Outbound>()), posted_(std::make_unique<Posted[]>(kPosted)) {
   for (int i = 0; i < kPosted; ++i) {
     posted_[i].owner = this;
     posted_[i].next = std::exchange(idle_, &posted_[i]);
@@ -49,8 +47,7 @@ void UcxShort::withdraw() {
     if (posted_[i].request) ucp_request_cancel(worker_, posted_[i].request);
 }
 
-bool UcxShort::send_now(ucp_ep_h endpoint, const Header& header, uint64_t ticket,
-                        const std::byte* data) {
+bool UcxShort::send_now(ucp_ep_h endpoint, const Header& header, uint64_t ticket, const std::byte* data) {
   if (waits_) [[unlikely]]  // whoever sends more is to wait, too
     return false;
   next_->head = header;
@@ -66,12 +63,10 @@ bool UcxShort::send_now(ucp_ep_h endpoint, const Header& header, uint64_t ticket
     left->owner->waits_ = false;
     if (left->owner->silent_) return;
     if (status != UCS_OK && status != UCS_ERR_CANCELED)
-      say_unless_ended(
-          fmt::format("a message is lost: UCX cannot send: {}", ucs_status_string(status)));
+      say_unless_ended(fmt::format("a message is lost: UCX cannot send: {}", ucs_status_string(status)));
     left->owner->receiver_->unsent(-1);
   };
-  const ucs_status_ptr_t request =
-      ucp_tag_send_nbx(endpoint, &next_->head, sizeof(Header) + bytes, 0, &param);
+  const ucs_status_ptr_t request = ucp_tag_send_nbx(endpoint, &next_->head, sizeof(Header) + bytes, 0, &param);
   if (UCS_PTR_IS_PTR(request)) [[unlikely]] {
     next_.release()->owner = this;  // the request's until it has left
     next_ = std::make_unique_for_overwrite<Outbound>();
@@ -87,8 +82,7 @@ bool UcxShort::take_and_post() {
     ucp_request_param_t param;
     param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
     param.user_data = posted;
-    param.cb.recv = [](void* request, ucs_status_t status, const ucp_tag_recv_info_t*,
-                       void* user_data) {
+    param.cb.recv = [](void* request, ucs_status_t status, const ucp_tag_recv_info_t*, void* user_data) {
       ucp_request_free(request);
       auto& filled = *static_cast<Posted*>(user_data);
       UcxShort& owner = *filled.owner;
@@ -97,8 +91,7 @@ bool UcxShort::take_and_post() {
       owner.hand_over(filled, status);
       filled.next = std::exchange(owner.idle_, &filled);
     };
-    const ucs_status_ptr_t request = ucp_tag_recv_nbx(
-        worker_, &posted->head, sizeof(Message), 0, 0, &param);
+    const ucs_status_ptr_t request = ucp_tag_recv_nbx(worker_, &posted->head, sizeof(Message), 0, 0, &param);
     if (UCS_PTR_IS_PTR(request)) {
       idle_ = posted->next;
       posted->request = request;
@@ -113,8 +106,7 @@ bool UcxShort::take_and_post() {
 
 inline void UcxShort::hand_over(const Posted& filled, ucs_status_t status) const {
   if (status != UCS_OK) {
-    say_unless_ended(
-          fmt::format("a message is lost: UCX cannot receive: {}", ucs_status_string(status)));
+    say_unless_ended(fmt::format("a message is lost: UCX cannot receive: {}", ucs_status_string(status)));
     return;
   }
   receiver_->arrived({.header = filled.head, .data = filled.bytes});

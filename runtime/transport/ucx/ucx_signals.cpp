@@ -15,7 +15,7 @@ namespace tutti::transport {
 namespace {
 
 bool has_of_ucx(int signal) {
-  struct sigaction now {};
+  struct sigaction now{};
   Dl_info place{};
   if (::sigaction(signal, nullptr, &now) != 0 || !(now.sa_flags & SA_SIGINFO)) return false;
   if (::dladdr(reinterpret_cast<void*>(now.sa_sigaction), &place) == 0 || !place.dli_fname) return false;

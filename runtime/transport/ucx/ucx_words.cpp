@@ -50,7 +50,7 @@ ucs_log_func_rc_t keep_back(const char*, unsigned, const char*, ucs_log_level_t 
 // ThreadSanitizer, which has not seen how UCX takes the lock that it gives back there.
 __attribute__((constructor)) void give_back_hangup() {
   if (is_under_thread_sanitizer()) return;
-  struct sigaction now {};
+  struct sigaction now{};
   Dl_info place{};
   if (std::getenv("UCX_DEBUG_SIGNO") || ::sigaction(SIGHUP, nullptr, &now) != 0) return;
   if (::dladdr(reinterpret_cast<void*>(now.sa_sigaction), &place) == 0 || !place.dli_fname) return;
@@ -59,7 +59,9 @@ __attribute__((constructor)) void give_back_hangup() {
 
 }  // namespace
 
-void say_no_ucx_errors() { are_left_out = true; }
+void say_no_ucx_errors() {
+  are_left_out = true;
+}
 
 void keep_back_ucx_errors() {
   are_left_out = false;

@@ -23,14 +23,15 @@ int main(int argc, char** argv) {
   MPI_Barrier(MPI_COMM_WORLD);
   const double begin = MPI_Wtime();
   MPI_File file;
-  OK(MPI_File_open(MPI_COMM_WORLD, argv[1], writes ? MPI_MODE_CREATE | MPI_MODE_WRONLY : MPI_MODE_RDONLY, MPI_INFO_NULL, &file));
+  OK(MPI_File_open(MPI_COMM_WORLD, argv[1], writes ? MPI_MODE_CREATE | MPI_MODE_WRONLY : MPI_MODE_RDONLY, MPI_INFO_NULL,
+                   &file));
   for (MPI_Offset at = 0; at < part; at += block) {
     MPI_Status status;
     int moved = 0;
     const MPI_Offset place = rank * part + at;
-    OK(writes ? together ? MPI_File_write_at_all(file, place, data, (int)block, MPI_BYTE, &status)
-                         : MPI_File_write_at(file, place, data, (int)block, MPI_BYTE, &status)
-       : together ? MPI_File_read_at_all(file, place, data, (int)block, MPI_BYTE, &status)
+    OK(writes     ? together ? MPI_File_write_at_all(file, place, data, (int)block, MPI_BYTE, &status)
+                             : MPI_File_write_at(file, place, data, (int)block, MPI_BYTE, &status)
+           : together ? MPI_File_read_at_all(file, place, data, (int)block, MPI_BYTE, &status)
                   : MPI_File_read_at(file, place, data, (int)block, MPI_BYTE, &status));
     MPI_Get_count(&status, MPI_BYTE, &moved);
     if (moved != block) MPI_Abort(MPI_COMM_WORLD, 3);

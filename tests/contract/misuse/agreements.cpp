@@ -10,7 +10,8 @@ using Call = std::function<int(MPI_Comm)>;
 
 class Agreements {
  public:
-  Agreements(Judge& judge, bool strict, int rank, int size) : judge_(judge), strict_(strict), rank_(rank), size_(size) {}
+  Agreements(Judge& judge, bool strict, int rank, int size)
+      : judge_(judge), strict_(strict), rank_(rank), size_(size) {}
 
   void groups();
   void groups_between();
@@ -88,10 +89,12 @@ void Agreements::groups() {
   for (int r = 0; r < size_; ++r) all.push_back(r), reversed.insert(reversed.begin(), r);
   const Ints all_but_odd(all.begin(), all.end() - 1);
   wrong(kind, "another order", create(odd() ? reversed : all), MPI_ERR_GROUP,
-        {"MPI_Comm_create with the group of ranks 0, 1", odd_text() + " has the group of ranks " + std::to_string(size_ - 1)});
+        {"MPI_Comm_create with the group of ranks 0, 1",
+         odd_text() + " has the group of ranks " + std::to_string(size_ - 1)});
   wrong(kind, "groups that overlap", create(Ints(all.begin(), all.begin() + rank_ + 1)), MPI_ERR_GROUP,
         {"calls MPI_Comm_create with the group of rank", " where rank 0 has the group of rank 0"});
-  wrong(kind, "one knows of no member", create(odd() ? Ints() : all), MPI_ERR_GROUP, {odd_text() + " has an empty group"});
+  wrong(kind, "one knows of no member", create(odd() ? Ints() : all), MPI_ERR_GROUP,
+        {odd_text() + " has an empty group"});
   wrong(kind, "a member takes itself for none", create(odd() ? all_but_odd : all), MPI_ERR_GROUP,
         {"where " + odd_text() + " has the group of rank"});
   if (size_ > 2)
@@ -129,14 +132,16 @@ void Agreements::grids() {
   const auto cart = [](Ints dims, Ints periods, int reorder) {
     return [=](MPI_Comm comm) {
       MPI_Comm made = MPI_COMM_NULL;
-      const int code = MPI_Cart_create(comm, static_cast<int>(dims.size()), dims.data(), periods.data(), reorder, &made);
+      const int code =
+          MPI_Cart_create(comm, static_cast<int>(dims.size()), dims.data(), periods.data(), reorder, &made);
       return freed(code, made);
     };
   };
   const Text n = std::to_string(size_);
   const auto told = [&](const Text& name, const Text& odd_has, const Text& rest_has) {
     // Of two ranks either may be the odd one.
-    return size_ > 2 ? std::vector<Text>{odd_text() + " calls MPI_Cart_create with " + name + " = " + odd_has, "have " + rest_has}
+    return size_ > 2 ? std::vector<Text>{odd_text() + " calls MPI_Cart_create with " + name + " = " + odd_has,
+                                         "have " + rest_has}
                      : std::vector<Text>{"MPI_Cart_create with " + name + " = "};
   };
   wrong(kind, "dims", cart(odd() ? Ints{1, size_} : Ints{size_, 1}, {1, 1}, 0), MPI_ERR_ARG,
@@ -144,7 +149,8 @@ void Agreements::grids() {
   wrong(kind, "ndims", cart(odd() ? Ints{size_} : Ints{size_, 1}, {1, 1}, 0), MPI_ERR_ARG, told("ndims", "1", "2"));
   wrong(kind, "periods", cart({size_, 1}, {0, odd()}, 0), MPI_ERR_ARG, told("periods", "[0, 1]", "[0, 0]"));
   wrong(kind, "reorder", cart({size_, 1}, {0, 0}, odd()), MPI_ERR_ARG, told("reorder", "true", "false"));
-  wrong(kind, "a grid for fewer", cart(odd() ? Ints{1} : Ints{size_}, {1}, 0), MPI_ERR_ARG, {"MPI_Cart_create with dims"});
+  wrong(kind, "a grid for fewer", cart(odd() ? Ints{1} : Ints{size_}, {1}, 0), MPI_ERR_ARG,
+        {"MPI_Cart_create with dims"});
   right(kind, "the same", cart({size_, 1}, {1, 0}, 1));
   right(kind, "other numbers for true", cart({size_, 1}, {odd() ? 256 : 1, 0}, odd() ? -1 : 1));
   right(kind, "smaller than the communicator", cart({size_ - 1}, {0}, 0));
@@ -160,7 +166,8 @@ void Agreements::grids() {
       return freed(code, made);
     };
   };
-  wrong(kind, "remain_dims", sub(odd() ? Ints{1, 0} : Ints{0, 1}), MPI_ERR_ARG, {"MPI_Cart_sub with remain_dims = [", "[0, 1]"});
+  wrong(kind, "remain_dims", sub(odd() ? Ints{1, 0} : Ints{0, 1}), MPI_ERR_ARG,
+        {"MPI_Cart_sub with remain_dims = [", "[0, 1]"});
   right(kind, "the same remain_dims", sub({0, odd() ? 2 : 1}));
 
   // The number 256 is true.
@@ -178,7 +185,8 @@ void Agreements::graphs() {
   const auto graph = [](Ints index, Ints edges, int reorder) {
     return [=](MPI_Comm comm) {
       MPI_Comm made = MPI_COMM_NULL;
-      const int code = MPI_Graph_create(comm, static_cast<int>(index.size()), index.data(), edges.data(), reorder, &made);
+      const int code =
+          MPI_Graph_create(comm, static_cast<int>(index.size()), index.data(), edges.data(), reorder, &made);
       return freed(code, made);
     };
   };
@@ -188,7 +196,8 @@ void Agreements::graphs() {
   Ints uneven = index;
   uneven[0] = 0;
   wrong(kind, "edges", graph(index, odd() ? other : edges, 0), MPI_ERR_ARG, {"MPI_Graph_create with edges = ["});
-  wrong(kind, "nnodes", graph(odd() ? fewer : index, Ints(edges.size(), 0), 0), MPI_ERR_ARG, {"MPI_Graph_create with nnodes = "});
+  wrong(kind, "nnodes", graph(odd() ? fewer : index, Ints(edges.size(), 0), 0), MPI_ERR_ARG,
+        {"MPI_Graph_create with nnodes = "});
   wrong(kind, "index", graph(odd() ? uneven : index, edges, 0), MPI_ERR_ARG, {"MPI_Graph_create with index = ["});
   wrong(kind, "reorder", graph(index, edges, odd()), MPI_ERR_ARG, {"MPI_Graph_create with reorder = "});
   right(kind, "the same", graph(index, edges, 1));
@@ -198,7 +207,8 @@ void Agreements::graphs() {
   Ints many(12 * static_cast<size_t>(size_), 0), last = many, far;
   for (int r = 0; r < size_; ++r) far.push_back(12 * (r + 1));
   last.back() = 1;
-  wrong(kind, "the last of many edges", graph(far, odd() ? last : many, 0), MPI_ERR_ARG, {"MPI_Graph_create with other edges than rank"});
+  wrong(kind, "the last of many edges", graph(far, odd() ? last : many, 0), MPI_ERR_ARG,
+        {"MPI_Graph_create with other edges than rank"});
 }
 
 void Agreements::distributed() {
@@ -216,7 +226,8 @@ void Agreements::distributed() {
   const int five = 5, six = 6;
   const int* const some = odd() ? MPI_UNWEIGHTED : &five;
   const Text name = "MPI_Dist_graph_create_adjacent";
-  wrong(kind, "weights on some", adjacent(some, some, 0), MPI_ERR_ARG, {name + " with weights = ", "MPI_UNWEIGHTED", "an array"});
+  wrong(kind, "weights on some", adjacent(some, some, 0), MPI_ERR_ARG,
+        {name + " with weights = ", "MPI_UNWEIGHTED", "an array"});
   wrong(kind, "reorder", adjacent(&five, &five, odd()), MPI_ERR_ARG, {name + " with reorder = "});
   wrong_if_strict(kind, "another weight at the other end", adjacent(&five, odd() ? &six : &five, 0), MPI_ERR_TOPOLOGY,
                   {odd_text() + " gives the edge to rank 0 the weight 6, which that one gives the weight 5"});
@@ -234,7 +245,8 @@ void Agreements::distributed() {
       return freed(code, made);
     };
   };
-  wrong(kind, "weights on some, by all", create(size_, some, 0), MPI_ERR_ARG, {"MPI_Dist_graph_create with weights = "});
+  wrong(kind, "weights on some, by all", create(size_, some, 0), MPI_ERR_ARG,
+        {"MPI_Dist_graph_create with weights = "});
   wrong(kind, "reorder, by all", create(size_, &five, odd()), MPI_ERR_ARG, {"MPI_Dist_graph_create with reorder = "});
   right(kind, "given by all", create(size_, odd() ? &six : &five, 1));
   right(kind, "given by one", create(1, rank_ ? MPI_WEIGHTS_EMPTY : &five, 0));
@@ -323,7 +335,8 @@ void Agreements::operations() {
       return code;
     };
   };
-  wrong(kind, "MPI_Allreduce", reduce(odd()), MPI_ERR_OP, {"an operation that commutes", "an operation that does not commute"});
+  wrong(kind, "MPI_Allreduce", reduce(odd()), MPI_ERR_OP,
+        {"an operation that commutes", "an operation that does not commute"});
   right(kind, "on none", reduce(false));
   right(kind, "on all", reduce(true));
 }
@@ -352,12 +365,14 @@ void Agreements::data() {
       Ints counts(static_cast<size_t>(size), 2), places;
       counts.front() = first;
       for (int r = 0; r < size; ++r) places.push_back(4 * r);
-      return MPI_Allgatherv(in, counts[static_cast<size_t>(rank)], MPI_INT, out, counts.data(), places.data(), MPI_INT, comm);
+      return MPI_Allgatherv(in, counts[static_cast<size_t>(rank)], MPI_INT, out, counts.data(), places.data(), MPI_INT,
+                            comm);
     };
   };
   wrong(kind, "MPI_Bcast of structs", of_structs(odd()), MPI_ERR_TYPE,
         {"MPI_Bcast with data of another type signature", " than rank", "on a communicator of"});
-  wrong(kind, "MPI_Allgatherv", of_arrays(odd() ? 3 : 2), MPI_ERR_COUNT, {"MPI_Allgatherv with another amount of data", " than rank"});
+  wrong(kind, "MPI_Allgatherv", of_arrays(odd() ? 3 : 2), MPI_ERR_COUNT,
+        {"MPI_Allgatherv with another amount of data", " than rank"});
   right(kind, "MPI_Bcast of structs", of_structs(true));
   right(kind, "MPI_Allgatherv", of_arrays(3));
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Messages that are longer than their buffers, and buffers of operations under way.
-#include "misuse/misuse.hpp"
-
 #include <sys/mman.h>
 
 #include <utility>
+
+#include "misuse/misuse.hpp"
 
 namespace misuse {
 namespace {
@@ -14,8 +14,10 @@ void truncated(Judge& judge) {
   for (const bool fits : {false, true}) {
     const int room = fits ? 4 : 3;
     const auto tell = [&](const Text& name, int code) {
-      if (fits) judge.right("a message that fits", name, code);
-      else judge.wrong("truncation", name, code, MPI_ERR_TRUNCATE, "longer than the receive buffer");
+      if (fits)
+        judge.right("a message that fits", name, code);
+      else
+        judge.wrong("truncation", name, code, MPI_ERR_TRUNCATE, "longer than the receive buffer");
     };
     sent(4);
     tell("MPI_Recv", MPI_Recv(out, room, MPI_INT, 0, 3, self, MPI_STATUS_IGNORE));
@@ -49,6 +51,7 @@ std::vector<Running> running() {
   static int spare[64];
   const auto send_it = [] { OK(MPI_Send(spare, 8, MPI_INT, 0, 50, self)); };
   const auto receive_it = [] { OK(MPI_Recv(spare, 8, MPI_INT, 0, 50, self, MPI_STATUS_IGNORE)); };
+  // clang-format off
   return {
       {"MPI_Irecv", true, [](int* at, int n, MPI_Datatype t, MPI_Request* r) { OK(MPI_Irecv(at, n, t, 0, 50, self, r)); }, send_it},
       {"MPI_Isend", false, [](int* at, int n, MPI_Datatype t, MPI_Request* r) { OK(MPI_Isend(at, n, t, 0, 50, self, r)); }, receive_it},
@@ -58,6 +61,7 @@ std::vector<Running> running() {
       {"MPI_Ialltoall, in place", true, [](int* at, int n, MPI_Datatype t, MPI_Request* r) { OK(MPI_Ialltoall(MPI_IN_PLACE, 0, MPI_INT, at, n, t, self, r)); }, [] {}},
       {"MPI_Ibcast at the root", false, [](int* at, int n, MPI_Datatype t, MPI_Request* r) { OK(MPI_Ibcast(at, n, t, 0, self, r)); }, [] {}},
   };
+  // clang-format on
 }
 
 // What is called meanwhile with 4 ints at `at`.
@@ -69,36 +73,43 @@ struct Meanwhile {
 std::vector<Meanwhile> meanwhile() {
   static int spare[64];
   return {
-      {"MPI_Irecv", true, [](int* at) {
+      {"MPI_Irecv", true,
+       [](int* at) {
          MPI_Request r;
          const int e = MPI_Irecv(at, 4, MPI_INT, 0, 60, self, &r);
          if (e) return e;
          OK(MPI_Send(spare, 4, MPI_INT, 0, 60, self));
          return MPI_Wait(&r, MPI_STATUS_IGNORE);
        }},
-      {"MPI_Recv", true, [](int* at) {
+      {"MPI_Recv", true,
+       [](int* at) {
          OK(MPI_Send(spare, 4, MPI_INT, 0, 60, self));
          const int e = MPI_Recv(at, 4, MPI_INT, 0, 60, self, MPI_STATUS_IGNORE);
          if (e) OK(MPI_Recv(spare, 4, MPI_INT, 0, 60, self, MPI_STATUS_IGNORE));
          return e;
        }},
-      {"MPI_Isend", false, [](int* at) {
+      {"MPI_Isend", false,
+       [](int* at) {
          MPI_Request r;
          const int e = MPI_Isend(at, 4, MPI_INT, 0, 60, self, &r);
          if (e) return e;
          OK(MPI_Recv(spare, 4, MPI_INT, 0, 60, self, MPI_STATUS_IGNORE));
          return MPI_Wait(&r, MPI_STATUS_IGNORE);
        }},
-      {"MPI_Send", false, [](int* at) {
+      {"MPI_Send", false,
+       [](int* at) {
          const int e = MPI_Send(at, 4, MPI_INT, 0, 60, self);
          if (!e) OK(MPI_Recv(spare, 4, MPI_INT, 0, 60, self, MPI_STATUS_IGNORE));
          return e;
        }},
-      {"MPI_Sendrecv, sendbuf", false, [](int* at) { return MPI_Sendrecv(at, 4, MPI_INT, 0, 60, spare, 4, MPI_INT, 0, 60, self, MPI_STATUS_IGNORE); }},
-      {"MPI_Sendrecv, recvbuf", true, [](int* at) { return MPI_Sendrecv(spare, 4, MPI_INT, 0, 60, at, 4, MPI_INT, 0, 60, self, MPI_STATUS_IGNORE); }},
+      {"MPI_Sendrecv, sendbuf", false,
+       [](int* at) { return MPI_Sendrecv(at, 4, MPI_INT, 0, 60, spare, 4, MPI_INT, 0, 60, self, MPI_STATUS_IGNORE); }},
+      {"MPI_Sendrecv, recvbuf", true,
+       [](int* at) { return MPI_Sendrecv(spare, 4, MPI_INT, 0, 60, at, 4, MPI_INT, 0, 60, self, MPI_STATUS_IGNORE); }},
       {"MPI_Allreduce, sendbuf", false, [](int* at) { return MPI_Allreduce(at, spare, 4, MPI_INT, MPI_SUM, self); }},
       {"MPI_Allreduce, recvbuf", true, [](int* at) { return MPI_Allreduce(spare, at, 4, MPI_INT, MPI_SUM, self); }},
-      {"MPI_Alltoallv, recvbuf", true, [](int* at) {
+      {"MPI_Alltoallv, recvbuf", true,
+       [](int* at) {
          const int four = 4, zero = 0;
          return MPI_Alltoallv(spare, &four, &zero, MPI_INT, at, &four, &zero, MPI_INT, self);
        }},
@@ -119,8 +130,10 @@ void overlapping(Judge& judge) {
         const int code = second.call(at + offset);
         const Text name = first.name + " x " + second.name + " at " + std::to_string(offset);
         const bool apart = offset <= -4 || offset >= 8;
-        if (!apart && (first.writes || second.writes)) judge.wrong("overlap", name, code, MPI_ERR_BUFFER, "shares bytes");
-        else judge.right(apart ? "buffers side by side" : "reads of one buffer", name, code);
+        if (!apart && (first.writes || second.writes))
+          judge.wrong("overlap", name, code, MPI_ERR_BUFFER, "shares bytes");
+        else
+          judge.right(apart ? "buffers side by side" : "reads of one buffer", name, code);
         first.end();
         OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
       }
@@ -141,12 +154,14 @@ void overlapping(Judge& judge) {
   }
   // Within one call.
   judge.wrong("overlap in a call", "MPI_Sendrecv",
+              // clang-format off
               MPI_Sendrecv(at, 4, MPI_INT, 0, 60, at + 3, 4, MPI_INT, 0, 60, self, MPI_STATUS_IGNORE), MPI_ERR_BUFFER, "share bytes");
   judge.wrong("overlap in a call", "MPI_Allreduce", MPI_Allreduce(at, at + 3, 4, MPI_INT, MPI_SUM, self), MPI_ERR_BUFFER, "share bytes");
   judge.wrong("overlap in a call", "MPI_Iallgather", [&] {
     MPI_Request r;
     return MPI_Iallgather(at, 4, MPI_INT, at + 3, 4, MPI_INT, self, &r);
   }(), MPI_ERR_BUFFER, "share bytes");
+  // clang-format on
   judge.right("no overlap in a call", "MPI_Sendrecv_replace",
               MPI_Sendrecv_replace(at, 4, MPI_INT, 0, 60, 0, 60, self, MPI_STATUS_IGNORE));
   judge.right("no overlap in a call", "MPI_Allreduce", MPI_Allreduce(MPI_IN_PLACE, at, 4, MPI_INT, MPI_SUM, self));
@@ -159,15 +174,17 @@ void overlapping(Judge& judge) {
 void sent_too_late(Judge& judge) {
   constexpr size_t kLong = 1 << 20;
   using Start = int (*)(const void*, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request*);
-  const std::pair<const char*, Start> sends[] = {
-      {"MPI_Isend", MPI_Isend}, {"MPI_Issend", MPI_Issend}, {"MPI_Irsend", MPI_Irsend}, {"MPI_Send_init", MPI_Send_init}};
+  const std::pair<const char*, Start> sends[] = {{"MPI_Isend", MPI_Isend},
+                                                 {"MPI_Issend", MPI_Issend},
+                                                 {"MPI_Irsend", MPI_Irsend},
+                                                 {"MPI_Send_init", MPI_Send_init}};
   static char received[kLong];
   for (const auto& [name, start] : sends)
     for (const size_t length : {size_t{64}, kLong})
       for (const char* const how : {"freed", "written", "asked about, then written", "kept"}) {
         const Text what = how;
-        auto* const sent = static_cast<char*>(
-            mmap(nullptr, kLong, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+        auto* const sent =
+            static_cast<char*>(mmap(nullptr, kLong, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
         if (sent == MAP_FAILED) check::fail(__FILE__, __LINE__, "there is no memory");
         std::fill_n(sent, length, '\1');
         const bool persistent = Text(name) == "MPI_Send_init";
@@ -178,8 +195,10 @@ void sent_too_late(Judge& judge) {
         const bool asked = what.starts_with("asked");
         if (asked)
           for (int flag = 0; !flag;) OK(MPI_Request_get_status(request, &flag, MPI_STATUS_IGNORE));
-        if (what == "freed") munmap(sent, kLong);
-        else if (what != "kept") sent[length - 1] = '\2';
+        if (what == "freed")
+          munmap(sent, kLong);
+        else if (what != "kept")
+          sent[length - 1] = '\2';
         OK(MPI_Wait(&receive, MPI_STATUS_IGNORE));
         const int code = MPI_Wait(&request, MPI_STATUS_IGNORE);
         const Text which = Text(name) + " of " + std::to_string(length) + " bytes, " + what;
@@ -217,8 +236,10 @@ void overlapping_entries(Judge& judge) {
     OK(MPI_Type_indexed(2, lengths, wrong ? over : apart, MPI_INT, &type));
     OK(MPI_Type_commit(&type));
     const auto tell = [&](const Text& name, int code) {
-      if (wrong) judge.wrong("entries overlap", name, code, MPI_ERR_TYPE, "overlap");
-      else judge.right("entries side by side", name, code);
+      if (wrong)
+        judge.wrong("entries overlap", name, code, MPI_ERR_TYPE, "overlap");
+      else
+        judge.right("entries side by side", name, code);
     };
     tell("MPI_Sendrecv", MPI_Sendrecv(in, 4, MPI_INT, 0, 61, out, 1, type, 0, 61, self, MPI_STATUS_IGNORE));
     tell("MPI_Allgather", MPI_Allgather(in, 4, MPI_INT, out, 1, type, self));
@@ -259,8 +280,7 @@ void overlapping_on_windows(Judge& judge) {
        [&](int* p) { return MPI_Accumulate(p, 8, MPI_INT, 0, there(), 8, MPI_INT, MPI_SUM, win); }},
       {"MPI_Get_accumulate", true,
        [&](int* p) {
-         return MPI_Get_accumulate(nullptr, 0, MPI_INT, p, 8, MPI_INT, 0, there(), 8, MPI_INT, MPI_NO_OP,
-                                   win);
+         return MPI_Get_accumulate(nullptr, 0, MPI_INT, p, 8, MPI_INT, 0, there(), 8, MPI_INT, MPI_NO_OP, win);
        }},
   };
   const std::pair<const char*, std::function<int()>> ends[] = {
@@ -286,8 +306,7 @@ void overlapping_on_windows(Judge& judge) {
     for (const auto& [name, end] : ends) {
       OK(access.call(at));
       OK(end());
-      judge.right("no overlap on windows", Text(access.name) + " behind " + name,
-                  accesses[1].call(at));
+      judge.right("no overlap on windows", Text(access.name) + " behind " + name, accesses[1].call(at));
       OK(MPI_Win_flush(0, win));
     }
   // Those with a request end by the same calls, with their request there still, or freed.
@@ -308,8 +327,10 @@ void overlapping_on_windows(Judge& judge) {
       for (const auto& [name, end] : ends) {
         const Text which = Text(access.name) + (freed ? ", freed, x MPI_Get" : " x MPI_Get");
         OK(access.call(at));
-        if (freed) OK(MPI_Request_free(&request));
-        else judge.wrong("overlap on windows", which, accesses[1].call(at), MPI_ERR_BUFFER, "shares bytes");
+        if (freed)
+          OK(MPI_Request_free(&request));
+        else
+          judge.wrong("overlap on windows", which, accesses[1].call(at), MPI_ERR_BUFFER, "shares bytes");
         OK(end());
         judge.right("no overlap on windows", which + " behind " + name, accesses[1].call(at));
         judge.wrong("overlap on windows", "MPI_Get x MPI_Get behind " + which, accesses[1].call(at), MPI_ERR_BUFFER,
@@ -330,13 +351,13 @@ void overlapping_on_windows(Judge& judge) {
   }
   // Messages meanwhile.
   OK(MPI_Rget(at, 8, MPI_INT, 0, 0, 8, MPI_INT, win, &request));
-  judge.wrong("overlap on windows", "MPI_Rget x MPI_Send", MPI_Send(at, 8, MPI_INT, 0, 77, self),
-              MPI_ERR_BUFFER, "shares bytes");
+  judge.wrong("overlap on windows", "MPI_Rget x MPI_Send", MPI_Send(at, 8, MPI_INT, 0, 77, self), MPI_ERR_BUFFER,
+              "shares bytes");
   OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
   judge.right("no overlap on windows", "MPI_Put behind MPI_Rget", accesses[0].call(at));
   OK(MPI_Win_flush_all(win));
-  judge.wrong("overlap in a call", "MPI_Fetch_and_op",
-              MPI_Fetch_and_op(at, at, MPI_INT, 0, 0, MPI_SUM, win), MPI_ERR_BUFFER, "share bytes");
+  judge.wrong("overlap in a call", "MPI_Fetch_and_op", MPI_Fetch_and_op(at, at, MPI_INT, 0, 0, MPI_SUM, win),
+              MPI_ERR_BUFFER, "share bytes");
   judge.right("no overlap in a call", "MPI_Fetch_and_op of MPI_NO_OP",
               MPI_Fetch_and_op(at, at, MPI_INT, 0, 0, MPI_NO_OP, win));
   OK(MPI_Win_flush_all(win));

@@ -18,11 +18,15 @@ using Starts = std::vector<std::pair<Text, Start>>;
 
 Starts starts() {
   return {
-      {"MPI_File_iwrite_at", [](MPI_File f, int n, MPI_Request* r) { return MPI_File_iwrite_at(f, 0, out, n, MPI_INT, r); }},
-      {"MPI_File_iread_at", [](MPI_File f, int n, MPI_Request* r) { return MPI_File_iread_at(f, 0, in, n, MPI_INT, r); }},
+      {"MPI_File_iwrite_at",
+       [](MPI_File f, int n, MPI_Request* r) { return MPI_File_iwrite_at(f, 0, out, n, MPI_INT, r); }},
+      {"MPI_File_iread_at",
+       [](MPI_File f, int n, MPI_Request* r) { return MPI_File_iread_at(f, 0, in, n, MPI_INT, r); }},
       {"MPI_File_iwrite", [](MPI_File f, int n, MPI_Request* r) { return MPI_File_iwrite(f, out, n, MPI_INT, r); }},
-      {"MPI_File_iread_shared", [](MPI_File f, int n, MPI_Request* r) { return MPI_File_iread_shared(f, in, n, MPI_INT, r); }},
-      {"MPI_File_iwrite_all", [](MPI_File f, int n, MPI_Request* r) { return MPI_File_iwrite_all(f, out, n, MPI_INT, r); }},
+      {"MPI_File_iread_shared",
+       [](MPI_File f, int n, MPI_Request* r) { return MPI_File_iread_shared(f, in, n, MPI_INT, r); }},
+      {"MPI_File_iwrite_all",
+       [](MPI_File f, int n, MPI_Request* r) { return MPI_File_iwrite_all(f, out, n, MPI_INT, r); }},
   };
 }
 
@@ -32,7 +36,7 @@ void closed_with_active_requests(Judge& judge, const Text& path) {
     MPI_File file = opened(path, MPI_MODE_CREATE | MPI_MODE_RDWR, self);
     OK(MPI_File_set_atomicity(file, 1));
     const int other = ::open(path.c_str(), O_RDWR);
-    struct flock lock {};
+    struct flock lock{};
     lock.l_type = F_WRLCK;
     CHECK(other >= 0 && ::fcntl(other, F_OFD_SETLK, &lock) == 0);
     MPI_Request request;
@@ -47,12 +51,15 @@ void closed_with_active_requests(Judge& judge, const Text& path) {
 void closed_with_split_collectives(Judge& judge, const Text& path) {
   using End = std::function<int(MPI_File)>;
   const std::vector<std::pair<Text, std::pair<End, End>>> forms{
-      {"MPI_File_write_all_begin", {[](MPI_File f) { return MPI_File_write_all_begin(f, out, 1, MPI_INT); },
-                                    [](MPI_File f) { return MPI_File_write_all_end(f, out, MPI_STATUS_IGNORE); }}},
-      {"MPI_File_read_at_all_begin", {[](MPI_File f) { return MPI_File_read_at_all_begin(f, 0, in, 1, MPI_INT); },
-                                      [](MPI_File f) { return MPI_File_read_at_all_end(f, in, MPI_STATUS_IGNORE); }}},
-      {"MPI_File_write_ordered_begin", {[](MPI_File f) { return MPI_File_write_ordered_begin(f, out, 1, MPI_INT); },
-                                        [](MPI_File f) { return MPI_File_write_ordered_end(f, out, MPI_STATUS_IGNORE); }}},
+      {"MPI_File_write_all_begin",
+       {[](MPI_File f) { return MPI_File_write_all_begin(f, out, 1, MPI_INT); },
+        [](MPI_File f) { return MPI_File_write_all_end(f, out, MPI_STATUS_IGNORE); }}},
+      {"MPI_File_read_at_all_begin",
+       {[](MPI_File f) { return MPI_File_read_at_all_begin(f, 0, in, 1, MPI_INT); },
+        [](MPI_File f) { return MPI_File_read_at_all_end(f, in, MPI_STATUS_IGNORE); }}},
+      {"MPI_File_write_ordered_begin",
+       {[](MPI_File f) { return MPI_File_write_ordered_begin(f, out, 1, MPI_INT); },
+        [](MPI_File f) { return MPI_File_write_ordered_end(f, out, MPI_STATUS_IGNORE); }}},
   };
   for (const auto& [name, form] : forms) {
     MPI_File file = opened(path, MPI_MODE_CREATE | MPI_MODE_RDWR);
@@ -70,13 +77,16 @@ void closed_with_requests_left(Judge& judge, const Text& path, int rank, int siz
     MPI_Request requests[2];
     OK(start(file, 0, &requests[0]));
     OK(start(file, 0, &requests[1]));
-    judge.wrong("file closed, requests left", name, MPI_File_close(&file), MPI_ERR_PENDING, "2 of its requests were never completed");
+    judge.wrong("file closed, requests left", name, MPI_File_close(&file), MPI_ERR_PENDING,
+                "2 of its requests were never completed");
     OK(MPI_Wait(&requests[0], MPI_STATUS_IGNORE));
-    judge.wrong("file closed, request left", name, MPI_File_close(&file), MPI_ERR_PENDING, "1 of its requests was never completed");
+    judge.wrong("file closed, request left", name, MPI_File_close(&file), MPI_ERR_PENDING,
+                "1 of its requests was never completed");
     OK(MPI_Wait(&requests[1], MPI_STATUS_IGNORE));
     judge.right("file closed, requests completed", name, MPI_File_close(&file));
   }
   using Completion = std::function<int(MPI_Request*)>;
+  // clang-format off
   const std::vector<std::pair<Text, Completion>> completions{
       {"MPI_Test", [](MPI_Request* r) { int f; return MPI_Test(r, &f, MPI_STATUS_IGNORE); }},
       {"MPI_Waitall", [](MPI_Request* r) { return MPI_Waitall(1, r, MPI_STATUSES_IGNORE); }},
@@ -85,6 +95,7 @@ void closed_with_requests_left(Judge& judge, const Text& path, int rank, int siz
       {"MPI_Request_free", [](MPI_Request* r) { return MPI_Request_free(r); }},
       {"MPI_Request_get_status", [](MPI_Request* r) { int f; return MPI_Request_get_status(*r, &f, MPI_STATUS_IGNORE); }},
   };
+  // clang-format on
   for (const auto& [name, complete] : completions) {
     MPI_File file = opened(path, MPI_MODE_CREATE | MPI_MODE_RDWR, self);
     MPI_Request request;
@@ -97,7 +108,8 @@ void closed_with_requests_left(Judge& judge, const Text& path, int rank, int siz
   MPI_File file = opened(path + ".all", MPI_MODE_CREATE | MPI_MODE_RDWR);
   MPI_Request request = MPI_REQUEST_NULL;
   if (rank == size - 1) OK(MPI_File_iwrite_at(file, 0, out, 0, MPI_INT, &request));
-  judge.wrong("file closed, request left", "MPI_File_close", MPI_File_close(&file), MPI_ERR_PENDING, "never completed by this rank");
+  judge.wrong("file closed, request left", "MPI_File_close", MPI_File_close(&file), MPI_ERR_PENDING,
+              "never completed by this rank");
   OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
   judge.right("file closed, requests completed", "MPI_File_close", MPI_File_close(&file));
 }
@@ -106,7 +118,8 @@ void deleted_while_open(Judge& judge, const Text& path, bool strict) {
   const auto removed = [&] { return MPI_File_delete(path.c_str(), MPI_INFO_NULL); };
   const Text link = path + ".link", another = path + ".another";
   MPI_File file = opened(path, MPI_MODE_CREATE | MPI_MODE_RDWR, self), second = opened(path, MPI_MODE_RDONLY, self);
-  if (strict) judge.wrong("file deleted while open", "MPI_File_delete", removed(), MPI_ERR_FILE_IN_USE, "has the file open");
+  if (strict)
+    judge.wrong("file deleted while open", "MPI_File_delete", removed(), MPI_ERR_FILE_IN_USE, "has the file open");
   // What has nothing to do with it: another file, a link, another name.
   MPI_File other = opened(another, MPI_MODE_CREATE | MPI_MODE_WRONLY, self);
   OK(MPI_File_close(&other));
@@ -116,7 +129,8 @@ void deleted_while_open(Judge& judge, const Text& path, bool strict) {
   CHECK(::link(path.c_str(), link.c_str()) == 0);
   judge.right("a link deleted", "MPI_File_delete", MPI_File_delete(link.c_str(), MPI_INFO_NULL));
   OK(MPI_File_close(&second));
-  if (strict) judge.wrong("file deleted while open", "MPI_File_delete", removed(), MPI_ERR_FILE_IN_USE, "has the file open");
+  if (strict)
+    judge.wrong("file deleted while open", "MPI_File_delete", removed(), MPI_ERR_FILE_IN_USE, "has the file open");
   OK(MPI_File_close(&file));
   judge.right("file deleted when closed", "MPI_File_delete", removed());
   file = opened(path, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, self);
@@ -138,7 +152,8 @@ void deleted_while_open_elsewhere(Judge& judge, const Text& path, int rank, int 
       }
       OK(MPI_Barrier(MPI_COMM_WORLD));
       if (rank == turn) {
-        judge.wrong("file deleted while open elsewhere", "MPI_File_delete", deleted(path), MPI_ERR_FILE_IN_USE, "is rank 0 of its job, has the file open");
+        judge.wrong("file deleted while open elsewhere", "MPI_File_delete", deleted(path), MPI_ERR_FILE_IN_USE,
+                    "is rank 0 of its job, has the file open");
         CHECK(::symlink(path.c_str(), link.c_str()) == 0);
         judge.right("a link deleted", "MPI_File_delete", deleted(link));
         CHECK(::link(path.c_str(), link.c_str()) == 0);
@@ -147,7 +162,9 @@ void deleted_while_open_elsewhere(Judge& judge, const Text& path, int rank, int 
       OK(MPI_Barrier(MPI_COMM_WORLD));
       if (rank == 0) OK(MPI_File_close(&file));
       OK(MPI_Barrier(MPI_COMM_WORLD));
-      if (rank == turn) judge.wrong("file deleted while open elsewhere", "MPI_File_delete", deleted(path), MPI_ERR_FILE_IN_USE, "has the file open");
+      if (rank == turn)
+        judge.wrong("file deleted while open elsewhere", "MPI_File_delete", deleted(path), MPI_ERR_FILE_IN_USE,
+                    "has the file open");
       OK(MPI_Barrier(MPI_COMM_WORLD));
       if (rank == 0) OK(MPI_File_close(&second));
     }
@@ -187,7 +204,7 @@ void deleted_when_closed_elsewhere(Judge& judge, const Text& path, int rank, int
     int fd = -1;
     if (rank == 0) {
       fd = ::open(path.c_str(), O_CREAT | O_RDWR, 0600);
-      struct flock all {};
+      struct flock all{};
       all.l_type = type;
       all.l_whence = SEEK_SET;
       CHECK(fd >= 0 && ::fcntl(fd, F_OFD_SETLK, &all) == 0 && ::flock(fd, type == F_RDLCK ? LOCK_SH : LOCK_EX) == 0);
@@ -203,15 +220,18 @@ void deleted_when_closed_elsewhere(Judge& judge, const Text& path, int rank, int
 
 // The last rank names another file than the others, or the same one in another way.
 void opened_by_other_names(Judge& judge, Scratch& scratch, int rank, int size) {
-  const Text path = scratch.file("named"), other = scratch.file("named.other"), symbolic = scratch.file("named.symbolic"),
-             hard = scratch.file("named.hard"), folder = path.substr(0, path.rfind('/')), base = path.substr(folder.size() + 1);
+  const Text path = scratch.file("named"), other = scratch.file("named.other"),
+             symbolic = scratch.file("named.symbolic"), hard = scratch.file("named.hard"),
+             folder = path.substr(0, path.rfind('/')), base = path.substr(folder.size() + 1);
   const bool odd = rank == size - 1;
   const int modes[] = {MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_MODE_RDONLY, MPI_MODE_WRONLY | MPI_MODE_APPEND};
   for (const int mode : modes) {
     MPI_File file = MPI_FILE_NULL;
     const int code = MPI_File_open(MPI_COMM_WORLD, (odd ? other : path).c_str(), mode, MPI_INFO_NULL, &file);
-    if (size > 1) judge.wrong("other files", "MPI_File_open", code, MPI_ERR_NOT_SAME, "are two files");
-    else OK(MPI_File_close(&file));
+    if (size > 1)
+      judge.wrong("other files", "MPI_File_open", code, MPI_ERR_NOT_SAME, "are two files");
+    else
+      OK(MPI_File_close(&file));
   }
   OK(MPI_Barrier(MPI_COMM_WORLD));
   if (rank == 0) {
@@ -222,28 +242,36 @@ void opened_by_other_names(Judge& judge, Scratch& scratch, int rank, int size) {
   char before[4096];
   CHECK(::getcwd(before, sizeof before) != nullptr);
   for (const int mode : modes)
-    for (const Text& name : {path, folder + "/./" + base, folder + "/../" + folder.substr(folder.rfind('/') + 1) + "//" + base, symbolic, hard, base}) {
+    for (const Text& name :
+         {path, folder + "/./" + base, folder + "/../" + folder.substr(folder.rfind('/') + 1) + "//" + base, symbolic,
+          hard, base}) {
       MPI_File file = MPI_FILE_NULL;
       if (odd && name == base) CHECK(::chdir(folder.c_str()) == 0);
-      judge.right("one file by two names", name.c_str(), MPI_File_open(MPI_COMM_WORLD, (odd ? name : path).c_str(), mode, MPI_INFO_NULL, &file));
+      judge.right("one file by two names", name.c_str(),
+                  MPI_File_open(MPI_COMM_WORLD, (odd ? name : path).c_str(), mode, MPI_INFO_NULL, &file));
       OK(MPI_File_close(&file));
       CHECK(::chdir(before) == 0);
     }
   // What is no regular file is not compared.
   MPI_File file = MPI_FILE_NULL;
-  judge.right("a device and another", "MPI_File_open", MPI_File_open(MPI_COMM_WORLD, odd ? "/dev/zero" : "/dev/null", MPI_MODE_RDWR, MPI_INFO_NULL, &file));
+  judge.right("a device and another", "MPI_File_open",
+              MPI_File_open(MPI_COMM_WORLD, odd ? "/dev/zero" : "/dev/null", MPI_MODE_RDWR, MPI_INFO_NULL, &file));
   OK(MPI_File_close(&file));
 }
 
 void opened_in_different_ways(Judge& judge, const Text& path, int rank, int size) {
-  const int create = MPI_MODE_CREATE, odd[] = {MPI_MODE_RDWR, MPI_MODE_WRONLY | MPI_MODE_APPEND, MPI_MODE_WRONLY | MPI_MODE_UNIQUE_OPEN};
+  const int create = MPI_MODE_CREATE,
+            odd[] = {MPI_MODE_RDWR, MPI_MODE_WRONLY | MPI_MODE_APPEND, MPI_MODE_WRONLY | MPI_MODE_UNIQUE_OPEN};
   for (const int mode : odd) {
     MPI_File file = MPI_FILE_NULL;
     const int mine = create | (rank == size - 1 ? mode : MPI_MODE_WRONLY);
     const int code = MPI_File_open(MPI_COMM_WORLD, path.c_str(), mine, MPI_INFO_NULL, &file);
-    if (size > 1) judge.wrong("other access modes", "MPI_File_open", code, MPI_ERR_NOT_SAME, "with the access mode");
-    else OK(MPI_File_close(&file));
-    judge.right("one access mode", "MPI_File_open", MPI_File_open(MPI_COMM_WORLD, path.c_str(), create | mode, MPI_INFO_NULL, &file));
+    if (size > 1)
+      judge.wrong("other access modes", "MPI_File_open", code, MPI_ERR_NOT_SAME, "with the access mode");
+    else
+      OK(MPI_File_close(&file));
+    judge.right("one access mode", "MPI_File_open",
+                MPI_File_open(MPI_COMM_WORLD, path.c_str(), create | mode, MPI_INFO_NULL, &file));
     judge.right("one access mode", "MPI_File_close", MPI_File_close(&file));
   }
 }

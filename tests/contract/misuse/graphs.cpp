@@ -42,8 +42,7 @@ void graphs(Judge& judge, bool strict, int rank, int size) {
   const Text me = std::to_string(rank);
   adjacent("a ring", 1, &before, 1, 0, "");
   adjacent("nobody receives", 0, nullptr, 1, MPI_ERR_TOPOLOGY, "");
-  adjacent("nobody sends", 1, &before, 0, MPI_ERR_TOPOLOGY,
-           ", which does not send to it");
+  adjacent("nobody sends", 1, &before, 0, MPI_ERR_TOPOLOGY, ", which does not send to it");
   adjacent("received twice", 2, twice, 1, MPI_ERR_TOPOLOGY, "edges");
   adjacent("one rank alone is wrong", 1, &before, rank == 0 ? 0 : 1, MPI_ERR_TOPOLOGY, "");
 

@@ -6,6 +6,7 @@ namespace misuse {
 namespace {
 
 std::vector<User<MPI_Comm>> users_of_comm() {
+  // clang-format off
   return {
       {"MPI_Comm_size", [](MPI_Comm c) { int n; return MPI_Comm_size(c, &n); }},
       {"MPI_Comm_rank", [](MPI_Comm c) { int n; return MPI_Comm_rank(c, &n); }},
@@ -59,10 +60,12 @@ std::vector<User<MPI_Group>> users_of_group() {
       {"MPI_Comm_create", [](MPI_Group g) { MPI_Comm c = MPI_COMM_NULL; const int e = MPI_Comm_create(self, g, &c); if (c != MPI_COMM_NULL) MPI_Comm_free(&c); return e; }},
       {"MPI_Group_free", [](MPI_Group g) { return MPI_Group_free(&g); }},
   };
+  // clang-format on
 }
 // Where the target is MPI_PROC_NULL no epoch is needed.
 std::vector<User<MPI_File>> users_of_file() {
   const auto completed = [](int code, MPI_Request& r) { return code ? code : MPI_Wait(&r, MPI_STATUS_IGNORE); };
+  // clang-format off
   return {
       {"MPI_File_read_at", [](MPI_File f) { return MPI_File_read_at(f, 0, in, 1, MPI_INT, MPI_STATUS_IGNORE); }},
       {"MPI_File_write", [](MPI_File f) { return MPI_File_write(f, out, 1, MPI_INT, MPI_STATUS_IGNORE); }},
@@ -82,6 +85,7 @@ std::vector<User<MPI_File>> users_of_file() {
       {"MPI_File_sync", [](MPI_File f) { return MPI_File_sync(f); }},
       {"MPI_File_close", [](MPI_File f) { return MPI_File_close(&f); }},
   };
+  // clang-format on
 }
 
 std::vector<User<MPI_Win>> users_of_win() {
@@ -89,6 +93,7 @@ std::vector<User<MPI_Win>> users_of_win() {
     return error ? error : MPI_Wait(&request, MPI_STATUS_IGNORE);
   };
   constexpr int nobody = MPI_PROC_NULL;
+  // clang-format off
   return {
       {"MPI_Put", [](MPI_Win w) { return MPI_Put(in, 1, MPI_INT, nobody, 0, 1, MPI_INT, w); }},
       {"MPI_Get", [](MPI_Win w) { return MPI_Get(in, 1, MPI_INT, nobody, 0, 1, MPI_INT, w); }},
@@ -126,15 +131,18 @@ std::vector<User<MPI_Request>> users_of_request() {
       {"MPI_Testsome", [](MPI_Request r) { int n, i; return MPI_Testsome(1, &r, &n, &i, MPI_STATUSES_IGNORE); }},
       {"MPI_Request_free", [](MPI_Request r) { return MPI_Request_free(&r); }},
   };
+  // clang-format on
 }
 
 void add_up(void* a, void* b, int* n, MPI_Datatype*) {
   for (int i = 0; i < *n; ++i) static_cast<int*>(b)[i] += static_cast<int*>(a)[i];
 }
+// clang-format off
 MPI_Comm make_comm() { MPI_Comm c; OK(MPI_Comm_dup(self, &c)); OK(MPI_Comm_set_errhandler(c, MPI_ERRORS_RETURN)); return c; }
 MPI_Datatype make_type() { MPI_Datatype t; OK(MPI_Type_vector(2, 1, 2, MPI_INT, &t)); OK(MPI_Type_commit(&t)); return t; }
 MPI_Op make_op() { MPI_Op o; OK(MPI_Op_create(add_up, 1, &o)); return o; }
 MPI_Group make_group() { MPI_Group g; OK(MPI_Comm_group(self, &g)); return g; }
+// clang-format on
 MPI_Win make_win() {
   static int memory[4];
   MPI_Win w;
@@ -150,23 +158,30 @@ MPI_Request make_request() {
   OK(MPI_Send(in, 1, MPI_INT, 0, 9, self));
   return r;
 }
+// clang-format off
 void free_it(MPI_Comm c) { OK(MPI_Comm_free(&c)); }
 void free_it(MPI_Datatype t) { OK(MPI_Type_free(&t)); }
 void free_it(MPI_Op o) { OK(MPI_Op_free(&o)); }
 void free_it(MPI_Group g) { OK(MPI_Group_free(&g)); }
 void free_it(MPI_Win w) { OK(MPI_Win_free(&w)); }
+// clang-format on
 MPI_File make_file() {
   MPI_File f;
   OK(MPI_File_open(self, "/dev/null", MPI_MODE_RDWR, MPI_INFO_NULL, &f));
   return f;
 }
-void free_it(MPI_File f) { OK(MPI_File_close(&f)); }
-void free_it(MPI_Request r) { OK(MPI_Wait(&r, MPI_STATUS_IGNORE)); }
+void free_it(MPI_File f) {
+  OK(MPI_File_close(&f));
+}
+void free_it(MPI_Request r) {
+  OK(MPI_Wait(&r, MPI_STATUS_IGNORE));
+}
 
 // By each user: after the handle was freed; after that, with new ones of its kind around; and the
 // handle itself, alive.
 template <class Handle>
-void stale(Judge& judge, const Text& what, int wanted, Handle (*make)(), const std::vector<User<Handle>>& users, bool strict) {
+void stale(Judge& judge, const Text& what, int wanted, Handle (*make)(), const std::vector<User<Handle>>& users,
+           bool strict) {
   const Text words = strict ? " already" : "";
   for (const User<Handle>& user : users) {
     Handle handle = make();
@@ -212,6 +227,7 @@ void freed_but_referred_to(Judge& judge) {
 // ---- types that are not committed
 
 void uncommitted(Judge& judge) {
+  // clang-format off
   const std::vector<User<MPI_Datatype>> users{
       {"MPI_Send", [](MPI_Datatype t) { return MPI_Send(in, 1, t, MPI_PROC_NULL, 1, self); }},
       {"MPI_Ssend", [](MPI_Datatype t) { return MPI_Ssend(in, 1, t, MPI_PROC_NULL, 1, self); }},
@@ -223,6 +239,7 @@ void uncommitted(Judge& judge) {
       {"MPI_Alltoallw", [](MPI_Datatype t) { const int one = 1, zero = 0; return MPI_Alltoallw(in, &one, &zero, &t, out, &one, &zero, &t, self); }},
       {"MPI_Pack", [](MPI_Datatype t) { int at = 0; return MPI_Pack(in, 1, t, out, sizeof out, &at, self); }},
   };
+  // clang-format on
   for (const auto& user : users) {
     MPI_Datatype type;
     OK(MPI_Type_vector(2, 1, 2, MPI_INT, &type));

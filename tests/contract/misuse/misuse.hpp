@@ -3,12 +3,12 @@
 // and the right twins: what its files share. One file for each kind of what is misused.
 #pragma once
 
-#include "check.hpp"
-
 #include <functional>
 #include <map>
 #include <string>
 #include <vector>
+
+#include "check.hpp"
 
 namespace misuse {
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Partitioned operations.
-#include "misuse/misuse.hpp"
-
 #include <array>
+
+#include "misuse/misuse.hpp"
 
 namespace misuse {
 namespace {
@@ -34,13 +34,17 @@ const std::vector<User<std::pair<int, MPI_Request>>> readiers = {
 void partitioned_wildcards(Judge& judge) {
   MPI_Request request = MPI_REQUEST_NULL;
   judge.wrong("partitioned wildcard", "MPI_Precv_init of any source",
-              MPI_Precv_init(in, 2, 2, MPI_INT, MPI_ANY_SOURCE, 0, self, MPI_INFO_NULL, &request), MPI_ERR_RANK, "MPI_ANY_SOURCE is not for");
+              MPI_Precv_init(in, 2, 2, MPI_INT, MPI_ANY_SOURCE, 0, self, MPI_INFO_NULL, &request), MPI_ERR_RANK,
+              "MPI_ANY_SOURCE is not for");
   judge.wrong("partitioned wildcard", "MPI_Precv_init of any tag",
-              MPI_Precv_init(in, 2, 2, MPI_INT, 0, MPI_ANY_TAG, self, MPI_INFO_NULL, &request), MPI_ERR_TAG, "MPI_ANY_TAG is not for");
+              MPI_Precv_init(in, 2, 2, MPI_INT, 0, MPI_ANY_TAG, self, MPI_INFO_NULL, &request), MPI_ERR_TAG,
+              "MPI_ANY_TAG is not for");
   judge.wrong("partitioned wildcard", "MPI_Psend_init with any tag",
               MPI_Psend_init(out, 2, 2, MPI_INT, 0, MPI_ANY_TAG, self, MPI_INFO_NULL, &request), MPI_ERR_TAG);
-  judge.wrong("no partitions", "MPI_Psend_init", MPI_Psend_init(out, 0, 2, MPI_INT, 0, 0, self, MPI_INFO_NULL, &request), MPI_ERR_ARG, "partitions");
-  judge.wrong("no partitions", "MPI_Precv_init", MPI_Precv_init(in, -1, 2, MPI_INT, 0, 0, self, MPI_INFO_NULL, &request), MPI_ERR_ARG, "partitions");
+  judge.wrong("no partitions", "MPI_Psend_init",
+              MPI_Psend_init(out, 0, 2, MPI_INT, 0, 0, self, MPI_INFO_NULL, &request), MPI_ERR_ARG, "partitions");
+  judge.wrong("no partitions", "MPI_Precv_init",
+              MPI_Precv_init(in, -1, 2, MPI_INT, 0, 0, self, MPI_INFO_NULL, &request), MPI_ERR_ARG, "partitions");
 }
 
 void partitions_readied(Judge& judge, const User<std::pair<int, MPI_Request>>& by) {
@@ -60,7 +64,8 @@ void partitions_readied(Judge& judge, const User<std::pair<int, MPI_Request>>& b
 }
 
 void partitions_of_other_totals(Judge& judge) {
-  for (const std::array<int, 4> cut : {std::array{2, 4, 2, 2}, {4, 2, 2, 2}, {2, 2, 2, 4}, {1, 3, 3, 2}, {3, 5, 4, 1}}) {
+  for (const std::array<int, 4> cut :
+       {std::array{2, 4, 2, 2}, {4, 2, 2, 2}, {2, 2, 2, 4}, {1, 3, 3, 2}, {3, 5, 4, 1}}) {
     Pair pair(cut[0], cut[1], cut[2], cut[3]);
     pair.start();
     OK(MPI_Pready_range(0, cut[0] - 1, pair.send));
@@ -70,7 +75,8 @@ void partitions_of_other_totals(Judge& judge) {
                                                   : "bytes more than it sends: both sides must speak of as many bytes");
     judge.right("other totals sent", "MPI_Psend_init", MPI_Wait(&pair.send, MPI_STATUS_IGNORE));
   }
-  for (const std::array<int, 4> cut : {std::array{2, 4, 4, 2}, {4, 2, 2, 4}, {8, 1, 1, 8}, {1, 6, 3, 2}, {3, 4, 4, 3}}) {
+  for (const std::array<int, 4> cut :
+       {std::array{2, 4, 4, 2}, {4, 2, 2, 4}, {8, 1, 1, 8}, {1, 6, 3, 2}, {3, 4, 4, 3}}) {
     Pair pair(cut[0], cut[1], cut[2], cut[3]);
     pair.start();
     OK(MPI_Pready_range(0, cut[0] - 1, pair.send));
@@ -94,11 +100,13 @@ void partitions_of_other_types(Judge& judge) {
     MPI_Datatype sent_type, received_type;
     bool wrong;
   };
+  // clang-format off
   const Case cases[] = {{2, 4, 2, 4, MPI_FLOAT, MPI_INT, true},       {4, 2, 2, 2, MPI_INT, MPI_DOUBLE, true},
                         {2, 2, 4, 2, int_and_float, MPI_INT, true},   {2, 2, 4, 2, MPI_DOUBLE, MPI_INT, true},
                         {1, 4, 2, 1, MPI_INT, int_and_float, true},   {4, 2, 2, 2, MPI_INT, two_ints, false},
                         {2, 2, 4, 2, two_ints, MPI_INT, false},       {2, 8, 4, 4, MPI_BYTE, MPI_BYTE, false},
                         {1, 4, 2, 2, int_and_float, int_and_float, false}, {2, 3, 3, 2, MPI_FLOAT, MPI_FLOAT, false}};
+  // clang-format on
   for (const Case& c : cases) {
     Pair pair(c.sent, c.of, c.received, c.of_these, c.sent_type, c.received_type);
     for (int round = 0; round < 2; ++round) {
@@ -120,20 +128,25 @@ void partitions_asked_for(Judge& judge) {
   int flag = 0;
   Pair pair(2, 2, 2, 2);
   pair.start();
-  judge.wrong("arrival at the sender", "MPI_Parrived", MPI_Parrived(pair.send, 0, &flag), MPI_ERR_REQUEST, "nothing arrives");
+  judge.wrong("arrival at the sender", "MPI_Parrived", MPI_Parrived(pair.send, 0, &flag), MPI_ERR_REQUEST,
+              "nothing arrives");
   judge.wrong("no such partition", "MPI_Parrived", MPI_Parrived(pair.receive, 2, &flag), MPI_ERR_ARG, "no partition 2");
-  judge.right("arrival by no request", "MPI_Parrived", MPI_Parrived(MPI_REQUEST_NULL, 0, &flag));  // as by an inactive one
+  judge.right("arrival by no request", "MPI_Parrived",
+              MPI_Parrived(MPI_REQUEST_NULL, 0, &flag));  // as by an inactive one
   judge.wrong("active partitioned started", "MPI_Start", MPI_Start(&pair.send), MPI_ERR_REQUEST, "is active");
   judge.wrong("partitioned cancelled", "MPI_Cancel", MPI_Cancel(&pair.receive), MPI_ERR_REQUEST, "cannot be cancelled");
   judge.right("arrival", "MPI_Parrived", MPI_Parrived(pair.receive, 1, &flag));
-  judge.wrong("freed with partitions missing", "MPI_Request_free", MPI_Request_free(&pair.send), MPI_ERR_REQUEST, "2 of 2 partitions");
+  judge.wrong("freed with partitions missing", "MPI_Request_free", MPI_Request_free(&pair.send), MPI_ERR_REQUEST,
+              "2 of 2 partitions");
   judge.right("range readied", "MPI_Pready_range", MPI_Pready_range(0, 1, pair.send));
   judge.right("partitions received", "MPI_Wait", MPI_Wait(&pair.receive, MPI_STATUS_IGNORE));
   judge.right("partitions sent", "MPI_Wait", MPI_Wait(&pair.send, MPI_STATUS_IGNORE));
   MPI_Request ordinary;
   OK(MPI_Irecv(in, 1, MPI_INT, 0, 3, self, &ordinary));
-  judge.wrong("partition of an ordinary request", "MPI_Pready", MPI_Pready(0, ordinary), MPI_ERR_REQUEST, "not that of a partitioned");
-  judge.wrong("partition of an ordinary request", "MPI_Parrived", MPI_Parrived(ordinary, 0, &flag), MPI_ERR_REQUEST, "not that of a partitioned");
+  judge.wrong("partition of an ordinary request", "MPI_Pready", MPI_Pready(0, ordinary), MPI_ERR_REQUEST,
+              "not that of a partitioned");
+  judge.wrong("partition of an ordinary request", "MPI_Parrived", MPI_Parrived(ordinary, 0, &flag), MPI_ERR_REQUEST,
+              "not that of a partitioned");
   OK(MPI_Cancel(&ordinary));
   OK(MPI_Wait(&ordinary, MPI_STATUS_IGNORE));
 }

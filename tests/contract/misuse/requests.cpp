@@ -12,14 +12,17 @@ void active_collectives(Judge& judge) {
       {"MPI_Ibcast", [](MPI_Comm c, MPI_Request* r) { return MPI_Ibcast(in, 1, MPI_INT, 0, c, r); }},
       {"MPI_Ireduce", [](MPI_Comm c, MPI_Request* r) { return MPI_Ireduce(in, out, 1, MPI_INT, MPI_SUM, 0, c, r); }},
       {"MPI_Iallreduce", [](MPI_Comm c, MPI_Request* r) { return MPI_Iallreduce(in, out, 1, MPI_INT, MPI_SUM, c, r); }},
-      {"MPI_Iallgather", [](MPI_Comm c, MPI_Request* r) { return MPI_Iallgather(in, 1, MPI_INT, out, 1, MPI_INT, c, r); }},
-      {"MPI_Ialltoall", [](MPI_Comm c, MPI_Request* r) { return MPI_Ialltoall(in, 1, MPI_INT, out, 1, MPI_INT, c, r); }},
+      {"MPI_Iallgather",
+       [](MPI_Comm c, MPI_Request* r) { return MPI_Iallgather(in, 1, MPI_INT, out, 1, MPI_INT, c, r); }},
+      {"MPI_Ialltoall",
+       [](MPI_Comm c, MPI_Request* r) { return MPI_Ialltoall(in, 1, MPI_INT, out, 1, MPI_INT, c, r); }},
       {"MPI_Iscan", [](MPI_Comm c, MPI_Request* r) { return MPI_Iscan(in, out, 1, MPI_INT, MPI_SUM, c, r); }},
   };
   for (const auto& [name, start] : starts) {
     MPI_Request request;
     OK(start(MPI_COMM_WORLD, &request));
-    judge.wrong("active collective freed", name, MPI_Request_free(&request), MPI_ERR_REQUEST, "active nonblocking collective");
+    judge.wrong("active collective freed", name, MPI_Request_free(&request), MPI_ERR_REQUEST,
+                "active nonblocking collective");
     judge.wrong("active collective cancelled", name, MPI_Cancel(&request), MPI_ERR_REQUEST, "cannot be cancelled");
     judge.right("active collective completed", name, MPI_Wait(&request, MPI_STATUS_IGNORE));
     // One that the program knows to be complete is not active any more.

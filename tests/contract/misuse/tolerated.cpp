@@ -70,12 +70,14 @@ void tolerated(Judge& judge, bool strict, int rank, int size) {
   OK(MPI_Barrier(comm));
   const int to = (rank + 1) % size;
   char now = 'x', was = 0, got = 1;
-  told(kind, "MPI_CHAR", MPI_Compare_and_swap(&now, &was, &got, MPI_CHAR, to, 200, win), MPI_ERR_TYPE, "compared and swapped");
+  told(kind, "MPI_CHAR", MPI_Compare_and_swap(&now, &was, &got, MPI_CHAR, to, 200, win), MPI_ERR_TYPE,
+       "compared and swapped");
   OK(MPI_Win_flush(to, win));
   OK(MPI_Barrier(comm));
   if (!strict) CHECK(got == 0 && memory[200] == 'x');
   float f = 1, floats[2] = {};
-  judge.wrong(kind, "MPI_FLOAT", MPI_Compare_and_swap(&f, &floats[0], &floats[1], MPI_FLOAT, to, 0, win), MPI_ERR_TYPE, "compared and swapped");
+  judge.wrong(kind, "MPI_FLOAT", MPI_Compare_and_swap(&f, &floats[0], &floats[1], MPI_FLOAT, to, 0, win), MPI_ERR_TYPE,
+              "compared and swapped");
   signed char s = 0, others[2] = {};
   judge.right(kind, "MPI_SIGNED_CHAR", MPI_Compare_and_swap(&s, &others[0], &others[1], MPI_SIGNED_CHAR, to, 0, win));
   OK(MPI_Win_unlock_all(win));

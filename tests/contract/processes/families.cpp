@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Parents and their children: collectives and messages between them, and how they part.
-#include "processes/processes.hpp"
-
 #include <chrono>
 #include <cstdlib>
 #include <thread>
+
+#include "processes/processes.hpp"
 
 namespace processes {
 namespace {
 
 // A collective between the parents, of whom rank 0 is the root, and their child.
-int root_here() { return rank == 0 ? MPI_ROOT : MPI_PROC_NULL; }
+int root_here() {
+  return rank == 0 ? MPI_ROOT : MPI_PROC_NULL;
+}
 
 int word = 1;
 void ssend_and_recv(MPI_Comm other) {
@@ -107,7 +109,8 @@ const std::map<std::string, std::function<void(MPI_Comm)>> kChildren{
      [](MPI_Comm parent) {
        if (wrong) MPI_Barrier(parent);
      }},
-    {"child_aborts", [](MPI_Comm parent) {
+    {"child_aborts",
+     [](MPI_Comm parent) {
        if (wrong) MPI_Abort(parent, 9);
      }},
     {"threads_ssend_both", recv_and_ssend},

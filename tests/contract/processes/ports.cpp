@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Ports, and the jobs that meet there; names under which ports are published.
-#include "processes/processes.hpp"
-
 #include <unistd.h>
+
+#include "processes/processes.hpp"
 
 namespace processes {
 namespace {
@@ -17,7 +17,9 @@ MPI_Comm halves() {
   MPI_Comm_split(world, rank % 2, rank, &half);
   return half;
 }
-std::string service() { return name + std::to_string(getpid()); }
+std::string service() {
+  return name + std::to_string(getpid());
+}
 std::string shared_service() {  // rank 0's
   int pid = static_cast<int>(getpid());
   MPI_Bcast(&pid, 1, MPI_INT, 0, world);
@@ -34,16 +36,20 @@ std::string look_up(const std::string& what) {
   MPI_Lookup_name(what.c_str(), MPI_INFO_NULL, found);
   return found;
 }
-void close(const std::string& port) { MPI_Close_port(port.c_str()); }
+void close(const std::string& port) {
+  MPI_Close_port(port.c_str());
+}
 
 }  // namespace
 
 const Cases kPorts{
-    {"accept_at_no_port", [] {
+    {"accept_at_no_port",
+     [] {
        const std::string port = port_of_all();
        part(pair(wrong ? "nonsense" : port));
      }},
-    {"accept_at_closed_port", [] {
+    {"accept_at_closed_port",
+     [] {
        const std::string port = own_port();
        if (wrong) close(port);
        if (wrong) part(accept(port));
@@ -71,8 +77,10 @@ const Cases kPorts{
     {"accept_root_outside",
      [] {
        const std::string port = port_of_all();
-       if (rank == 0) part(accept(port, MPI_COMM_SELF, wrong ? 1 : 0));
-       else part(connect(port));
+       if (rank == 0)
+         part(accept(port, MPI_COMM_SELF, wrong ? 1 : 0));
+       else
+         part(connect(port));
      }},
     {"accept_and_connect",
      [] {
@@ -85,8 +93,10 @@ const Cases kPorts{
      [] {
        const std::string port = port_of_all();
        MPI_Comm half = halves();
-       if (wrong && rank == 2) MPI_Barrier(half);
-       else part(rank % 2 ? connect(port, half) : accept(port, half));
+       if (wrong && rank == 2)
+         MPI_Barrier(half);
+       else
+         part(rank % 2 ? connect(port, half) : accept(port, half));
        MPI_Comm_free(&half);
      }},
     {"accept_of_two_groups",
@@ -96,7 +106,8 @@ const Cases kPorts{
        if (wrong) part(accept(port, two));
        part(two);
      }},
-    {"connect_to_nonsense", [] {
+    {"connect_to_nonsense",
+     [] {
        const std::string port = port_of_all();
        if (rank == 0 && !wrong) part(accept(port));
        if (rank == 1) part(connect(wrong ? "tutti://a/b" : port));
@@ -123,8 +134,10 @@ const Cases kPorts{
      [] {
        const std::string port = port_of_all();
        MPI_Info info = info_of({{"timeout", "1"}});
-       if (rank == 0) part(accept(port, MPI_COMM_SELF, 0, info));
-       else if (!wrong) part(connect(port));
+       if (rank == 0)
+         part(accept(port, MPI_COMM_SELF, 0, info));
+       else if (!wrong)
+         part(connect(port));
        MPI_Info_free(&info);
      }},
     {"bad_timeout",

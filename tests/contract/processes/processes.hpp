@@ -25,7 +25,9 @@ extern const Cases kNames;
 // What the child does, in the cases of kFamilies where it does something.
 extern const std::map<std::string, std::function<void(MPI_Comm parent)>> kChildren;
 
-inline bool odd() { return wrong && rank == size - 1; }  // the rank that goes wrong
+inline bool odd() {
+  return wrong && rank == size - 1;
+}  // the rank that goes wrong
 
 inline MPI_Info info_of(const std::vector<std::pair<std::string, std::string>>& pairs) {
   MPI_Info info;
@@ -69,6 +71,8 @@ inline MPI_Comm pair(const std::string& port) {
 inline void part(MPI_Comm comm) {
   if (comm != MPI_COMM_NULL) MPI_Comm_disconnect(&comm);
 }
-inline void barrier() { MPI_Barrier(world); }
+inline void barrier() {
+  MPI_Barrier(world);
+}
 
 }  // namespace processes

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // MPI_Comm_spawn and MPI_Comm_spawn_multiple, and jobs where only one can be.
-#include "processes/processes.hpp"
-
 #include <sys/utsname.h>
+
+#include "processes/processes.hpp"
 
 namespace processes {
 namespace {
@@ -23,8 +23,7 @@ MPI_Comm spawn_two(int count, char** commands, const std::vector<int>& counts, i
   char* argv[] = {words[0].data(), words[1].data(), words[2].data(), nullptr};
   char** argvs[] = {argv, argv};
   MPI_Comm made = MPI_COMM_NULL;
-  MPI_Comm_spawn_multiple(count, commands, argvs, counts.data(), infos.data(), root, world, &made,
-                          MPI_ERRCODES_IGNORE);
+  MPI_Comm_spawn_multiple(count, commands, argvs, counts.data(), infos.data(), root, world, &made, MPI_ERRCODES_IGNORE);
   return made;
 }
 std::string machine() {
@@ -41,14 +40,18 @@ const Cases kSpawning{
     {"spawn_negative_root", [] { spawn_and_part(wrong ? -3 : 0); }},
     {"spawn_and_barrier",
      [] {
-       if (odd()) barrier();
-       else spawn_and_part();
+       if (odd())
+         barrier();
+       else
+         spawn_and_part();
      }},
     {"spawn_and_spawn_multiple",
      [] {
        char* commands[] = {program.data(), program.data()};
-       if (odd()) spawn_two(1, commands, {1});
-       else spawn_and_part();
+       if (odd())
+         spawn_two(1, commands, {1});
+       else
+         spawn_and_part();
      }},
     {"spawn_multiple_other_root",
      [] {
@@ -79,7 +82,8 @@ const Cases kSpawning{
     {"spawn_soft_without_any", [] { spawn_with("soft", "5:9", "0:1"); }},
     {"spawn_no_info_file", [] { spawn_with("file", "/no/such/file", "/dev/null"); }},
     {"spawn_bad_info_file", [] { spawn_with("file", "/proc/self/cmdline", "/dev/null"); }},
-    {"spawn_bad_errhandler", [] { spawn_with("mpi_initial_errhandler", "mpi_errors_are_funny", "mpi_errors_are_fatal"); }},
+    {"spawn_bad_errhandler",
+     [] { spawn_with("mpi_initial_errhandler", "mpi_errors_are_funny", "mpi_errors_are_fatal"); }},
     {"spawn_of_two_groups",
      [] {
        const std::string port = port_of_all();

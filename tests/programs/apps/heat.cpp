@@ -14,9 +14,11 @@ void step(const Field& from, Field& to, int rows, int columns) {
   for (int i = 1; i <= rows; ++i)
     for (int j = 1; j <= columns; ++j)
       to[i * w + j] = from[i * w + j] + 0.2 * (from[(i - 1) * w + j] + from[(i + 1) * w + j] + from[i * w + j - 1] +
-                                              from[i * w + j + 1] - 4 * from[i * w + j]);
+                                               from[i * w + j + 1] - 4 * from[i * w + j]);
 }
-double initial(int i, int j) { return (check::mix(i, j) % 1000) / 7.0; }
+double initial(int i, int j) {
+  return (check::mix(i, j) % 1000) / 7.0;
+}
 
 Field serial() {
   Field a((kHeight + 2) * (kWidth + 2)), b = a;
@@ -42,7 +44,8 @@ MPI_Datatype part(int rows, int columns, int height, int width, int row, int col
 int main(int argc, char** argv) {
   check::Program world(&argc, &argv);
   int across = 1;
-  for (int k = 1; k * k <= world.size(); ++k) if (world.size() % k == 0) across = k;
+  for (int k = 1; k * k <= world.size(); ++k)
+    if (world.size() % k == 0) across = k;
   const int down = world.size() / across, y = world.rank() / across, x = world.rank() % across;
   const int top = kHeight * y / down, rows = kHeight * (y + 1) / down - top;
   const int left = kWidth * x / across, columns = kWidth * (x + 1) / across - left;
@@ -55,12 +58,15 @@ int main(int argc, char** argv) {
   for (int i = 0; i < rows; ++i)
     for (int j = 0; j < columns; ++j) now[(i + 1) * w + j + 1] = initial(top + i, left + j);
 
-  struct Side { int rank; MPI_Datatype out, in; int tag_out, tag_in; };
-  const Side sides[] = {
-      {neighbour(-1, 0), part(h, w, 1, columns, 1, 1), part(h, w, 1, columns, 0, 1), 0, 1},
-      {neighbour(1, 0), part(h, w, 1, columns, rows, 1), part(h, w, 1, columns, rows + 1, 1), 1, 0},
-      {neighbour(0, -1), part(h, w, rows, 1, 1, 1), part(h, w, rows, 1, 1, 0), 2, 3},
-      {neighbour(0, 1), part(h, w, rows, 1, 1, columns), part(h, w, rows, 1, 1, columns + 1), 3, 2}};
+  struct Side {
+    int rank;
+    MPI_Datatype out, in;
+    int tag_out, tag_in;
+  };
+  const Side sides[] = {{neighbour(-1, 0), part(h, w, 1, columns, 1, 1), part(h, w, 1, columns, 0, 1), 0, 1},
+                        {neighbour(1, 0), part(h, w, 1, columns, rows, 1), part(h, w, 1, columns, rows + 1, 1), 1, 0},
+                        {neighbour(0, -1), part(h, w, rows, 1, 1, 1), part(h, w, rows, 1, 1, 0), 2, 3},
+                        {neighbour(0, 1), part(h, w, rows, 1, 1, columns), part(h, w, rows, 1, 1, columns + 1), 3, 2}};
   for (int s = 0; s < kSteps; ++s) {
     MPI_Request requests[8];
     int n = 0;

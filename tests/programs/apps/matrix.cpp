@@ -6,15 +6,20 @@
 namespace {
 
 constexpr int kSize = 96, kPanel = 8;
-double a_at(int i, int j) { return check::mix(i, j, 1) % 10; }
-double b_at(int i, int j) { return check::mix(i, j, 2) % 10; }
+double a_at(int i, int j) {
+  return check::mix(i, j, 1) % 10;
+}
+double b_at(int i, int j) {
+  return check::mix(i, j, 2) % 10;
+}
 
 }  // namespace
 
 int main(int argc, char** argv) {
   check::Program world(&argc, &argv);
   int down = 1;
-  for (int k = 1; k * k <= world.size(); ++k) if (world.size() % k == 0) down = k;
+  for (int k = 1; k * k <= world.size(); ++k)
+    if (world.size() % k == 0) down = k;
   const int across = world.size() / down, y = world.rank() / across, x = world.rank() % across;
   MPI_Comm row, column;
   OK(MPI_Comm_split(MPI_COMM_WORLD, y, x, &row));
@@ -23,7 +28,10 @@ int main(int argc, char** argv) {
   const int left = kSize * x / across, columns = kSize * (x + 1) / across - left;
   std::vector<double> c(rows * columns);
 
-  struct Panels { std::vector<double> a, b; MPI_Request requests[2]; } slots[2];
+  struct Panels {
+    std::vector<double> a, b;
+    MPI_Request requests[2];
+  } slots[2];
   const auto start = [&](int p, Panels& panels) {
     const int k = p * kPanel, root_a = p % across, root_b = p % down;
     panels.a.assign(rows * kPanel, -1);

@@ -59,8 +59,10 @@ void worker() {
 int main(int argc, char** argv) {
   check::Program world(&argc, &argv);
   int total = -1;
-  if (world.rank() == 0) total = master(world.size() - 1);
-  else worker();
+  if (world.rank() == 0)
+    total = master(world.size() - 1);
+  else
+    worker();
   OK(MPI_Bcast(&total, 1, MPI_INT, 0, MPI_COMM_WORLD));
   CHECK_EQ(total, 724);
 }

@@ -101,8 +101,8 @@ typedef struct {
 } Neighbour;
 
 typedef struct {
-  int n;            /* unknowns of all ranks */
-  int first, rows;  /* mine */
+  int n;               /* unknowns of all ranks */
+  int first, rows;     /* mine */
   int *start, *column; /* compressed rows; columns < rows are mine, the others in the halo behind */
   double* value;
   int *inner, inners, *outer, outers; /* rows without and with halo columns */
@@ -114,7 +114,9 @@ typedef struct {
   MPI_Request* requests;
 } Matrix;
 
-static int first_row(int n, int r) { return (int)((int64_t)n * r / ranks); }
+static int first_row(int n, int r) {
+  return (int)((int64_t)n * r / ranks);
+}
 static int owner(int n, int row) {
   int r = (int)((int64_t)row * ranks / n);
   while (row < first_row(n, r)) --r;
@@ -225,8 +227,10 @@ static Matrix assemble(const Entry* entries, int count, int n) {
   for (int row = 0; row < m.rows; ++row) {
     int outside = 0;
     for (int i = m.start[row]; i < m.start[row + 1]; ++i) outside |= m.column[i] >= m.rows;
-    if (outside) m.outer[m.outers++] = row;
-    else m.inner[m.inners++] = row;
+    if (outside)
+      m.outer[m.outers++] = row;
+    else
+      m.inner[m.inners++] = row;
   }
   free(next);
   find_neighbours(&m);
@@ -325,8 +329,8 @@ static double* scale(Matrix* m) {
     for (int i = m->start[row]; i < m->start[row + 1]; ++i)
       if (m->column[i] == row) diagonal += m->value[i];
     if (!(diagonal > 0))
-      die("row %d has %g on the diagonal; a positive definite matrix has positive numbers there",
-          m->first + row + 1, diagonal);
+      die("row %d has %g on the diagonal; a positive definite matrix has positive numbers there", m->first + row + 1,
+          diagonal);
     d[row] = 1 / sqrt(diagonal);
   }
   multiply(m, d, ignored); /* brings the halo of d */
@@ -344,8 +348,7 @@ static void tell_places(const Matrix* m) {
   MPI_Get_processor_name(host, &length);
   snprintf(line, sizeof line, "rank %3d on %s, core %d: rows %d to %d, halo of %d from %d ranks", rank, host,
            sched_getcpu(), m->first + 1, m->first + m->rows, m->halo, m->froms);
-  if (!m->rows)
-    snprintf(line, sizeof line, "rank %3d on %s, core %d: no rows", rank, host, sched_getcpu());
+  if (!m->rows) snprintf(line, sizeof line, "rank %3d on %s, core %d: no rows", rank, host, sched_getcpu());
   if (rank) {
     MPI_Send(line, (int)strlen(line) + 1, MPI_CHAR, 0, 3, MPI_COMM_WORLD);
     return;

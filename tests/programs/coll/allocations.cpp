@@ -18,7 +18,9 @@ struct Blocks {
 };
 
 // Counts up to 12 elements, the same both ways and on all ranks.
-int length(int turn, int a, int b) { return (turn * 5 + a + b) % 13; }
+int length(int turn, int a, int b) {
+  return (turn * 5 + a + b) % 13;
+}
 
 // One turn of each form; `turn` tells the counts.
 void calls(const check::Program& world, Blocks& b, MPI_Datatype type, int turn) {
@@ -31,8 +33,8 @@ void calls(const check::Program& world, Blocks& b, MPI_Datatype type, int turn) 
   OK(MPI_Alltoallv(b.in.data(), b.counts.data(), b.places.data(), type, b.out.data(), b.counts.data(), b.places.data(),
                    type, MPI_COMM_WORLD));
   if (type == MPI_INT)
-    OK(MPI_Alltoallw(b.in.data(), b.counts.data(), b.byte_places.data(), b.types.data(), b.out.data(),
-                     b.counts.data(), b.byte_places.data(), b.types.data(), MPI_COMM_WORLD));
+    OK(MPI_Alltoallw(b.in.data(), b.counts.data(), b.byte_places.data(), b.types.data(), b.out.data(), b.counts.data(),
+                     b.byte_places.data(), b.types.data(), MPI_COMM_WORLD));
 }
 
 }  // namespace
@@ -63,7 +65,8 @@ int main(int argc, char** argv) {
       free += allocations == so_far;
     }
     if (2 * free <= kBatches)
-      std::fprintf(stderr, "%s: %d of %d batches\n", with_gaps ? "a type with gaps" : "the same counts", free, kBatches);
+      std::fprintf(stderr, "%s: %d of %d batches\n", with_gaps ? "a type with gaps" : "the same counts", free,
+                   kBatches);
     CHECK(2 * free > kBatches);
   }
   OK(MPI_Type_free(&gaps));

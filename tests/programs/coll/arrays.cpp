@@ -20,9 +20,7 @@ class Passing {
   explicit Passing(Value&& value) : data_(new T[static_cast<size_t>(size)]) {
     for (int i = 0; i < size; ++i) data_[static_cast<size_t>(i)] = value(i);
   }
-  ~Passing() {
-    std::memset(static_cast<void*>(data_.get()), 0x5a, sizeof(T) * static_cast<size_t>(size));
-  }
+  ~Passing() { std::memset(static_cast<void*>(data_.get()), 0x5a, sizeof(T) * static_cast<size_t>(size)); }
   operator const T*() const { return data_.get(); }
 
  private:
@@ -58,19 +56,16 @@ int value(int a, int b, int i, int round) {
 }
 
 enum What { gatherv, scatterv, allgatherv, alltoallv, alltoallw, reduce_scatter, kWhats };
-const char* const kNames[] = {"gatherv",   "scatterv",  "allgatherv",
-                              "alltoallv", "alltoallw", "reduce_scatter"};
+const char* const kNames[] = {"gatherv", "scatterv", "allgatherv", "alltoallv", "alltoallw", "reduce_scatter"};
 
 // Of `Int` and `Place` they are int and int, or MPI_Count and MPI_Aint. `made`: the types are
 // derived ones, freed at once.
 template <class Int, class Place>
-void begin(What what, bool persistent, bool made, int* in, int* out, MPI_Comm comm,
-           MPI_Request* request) {
+void begin(What what, bool persistent, bool made, int* in, int* out, MPI_Comm comm, MPI_Request* request) {
   constexpr bool large = sizeof(Int) == 8;
   MPI_Datatype type = made ? made_type() : MPI_INT;
   const int root = size - 1, n = one(rank);
-  const Passing<Int> each(one), there([](int i) { return count(rank, i); }),
-      here([](int i) { return count(i, rank); });
+  const Passing<Int> each(one), there([](int i) { return count(rank, i); }), here([](int i) { return count(i, rank); });
   const Passing<Place> at_each(ones), at_there([](int i) { return before(rank, i); });
   const Passing<Place> at_here([](int i) { return before(rank, i); });  // count() is symmetric
   const Passing<Place> bytes_there([](int i) { return 4 * before(rank, i); });

@@ -13,8 +13,7 @@ constexpr int kLengths[kFields] = {3, 8, 2, 1};
 constexpr unsigned char kUntouched = 0x5a;
 
 enum Kind { run, padded, falling, spread, irregular, kinds };
-constexpr MPI_Aint kPlaces[][kFields] = {
-    {0, 3, 11, 13}, {1, 8, 16, 18}, {20, 10, 6, 0}, {0, 3, 11, 13}};
+constexpr MPI_Aint kPlaces[][kFields] = {{0, 3, 11, 13}, {1, 8, 16, 18}, {20, 10, 6, 0}, {0, 3, 11, 13}};
 constexpr MPI_Aint kExtents[] = {kBytes, 24, 26, 17};
 
 // The record number i of this kind.
@@ -94,10 +93,8 @@ void broadcasts(int rank, int root, int mix, int records) {
   };
   const auto arrived = [&](const char* form) {
     const Image expected = filled(kind, records, seed);
-    const auto wrong =
-        std::mismatch(data.begin(), data.end(), expected.begin()).first - data.begin();
-    CHECK_EQ_IN(wrong, static_cast<long>(data.size()), "%s, %d records from rank %d, mix %d", form,
-                records, root, mix);
+    const auto wrong = std::mismatch(data.begin(), data.end(), expected.begin()).first - data.begin();
+    CHECK_EQ_IN(wrong, static_cast<long>(data.size()), "%s, %d records from rank %d, mix %d", form, records, root, mix);
   };
   prepared();
   OK(MPI_Bcast(data.data(), description.count, description.type, root, MPI_COMM_WORLD));
@@ -108,8 +105,7 @@ void broadcasts(int rank, int root, int mix, int records) {
   OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
   arrived("nonblocking");
 #if MPI_VERSION >= 4
-  OK(MPI_Bcast_init(data.data(), description.count, description.type, root, MPI_COMM_WORLD,
-                    MPI_INFO_NULL, &request));
+  OK(MPI_Bcast_init(data.data(), description.count, description.type, root, MPI_COMM_WORLD, MPI_INFO_NULL, &request));
   for (int start = 0; start < 2; ++start) {
     prepared();
     OK(MPI_Start(&request));
@@ -127,11 +123,10 @@ void outstanding(int rank, int size, int records) {
   const auto kind = static_cast<Kind>(rank % kinds);
   const Description description(kind, records);
   for (int root = 0; root < size; ++root)
-    data.push_back(rank == root ? filled(kind, records, static_cast<unsigned>(root))
-                                : blank(kind, records));
+    data.push_back(rank == root ? filled(kind, records, static_cast<unsigned>(root)) : blank(kind, records));
   for (int root = 0; root < size; ++root)
-    OK(MPI_Ibcast(data[static_cast<size_t>(root)].data(), description.count, description.type, root,
-                  MPI_COMM_WORLD, &requests[static_cast<size_t>(root)]));
+    OK(MPI_Ibcast(data[static_cast<size_t>(root)].data(), description.count, description.type, root, MPI_COMM_WORLD,
+                  &requests[static_cast<size_t>(root)]));
   OK(MPI_Waitall(size, requests.data(), MPI_STATUSES_IGNORE));
   for (int root = 0; root < size; ++root)
     CHECK(data[static_cast<size_t>(root)] == filled(kind, records, static_cast<unsigned>(root)));
@@ -141,8 +136,7 @@ void outstanding(int rank, int size, int records) {
 
 int main(int argc, char** argv) {
   const check::Program world(&argc, &argv);
-  for (const int records :
-       {1, 7, 1171, 90001})  // 14 bytes; fewer than ranks; more than 16 KiB; 1.2 MiB
+  for (const int records : {1, 7, 1171, 90001})  // 14 bytes; fewer than ranks; more than 16 KiB; 1.2 MiB
     for (int mix = 0; mix < 4; ++mix)
       for (const int root : {0, world.size() - 1})
         if (root == 0 || world.size() > 1) broadcasts(world.rank(), root, mix, records);

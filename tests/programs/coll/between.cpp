@@ -23,28 +23,30 @@ void* const kNoBuffer = nullptr;
 #endif
 
 // Once in the form asked for; a persistent one is started twice.
-#define CALL(form, blocking, nonblocking, ...)                                  \
-  do {                                                                          \
-    MPI_Request request_ = MPI_REQUEST_NULL;                                    \
-    if ((form) == kNonblocking) {                                               \
-      OK(nonblocking(__VA_ARGS__, &request_));                                  \
-      OK(MPI_Wait(&request_, MPI_STATUS_IGNORE));                               \
-    } else if ((form) == kPersistent) {                                         \
-      OK(blocking##_init(__VA_ARGS__, MPI_INFO_NULL, &request_));               \
-      for (int start_ = 0; start_ < 2; ++start_) {                              \
-        OK(MPI_Start(&request_));                                               \
-        OK(MPI_Wait(&request_, MPI_STATUS_IGNORE));                             \
-      }                                                                         \
-      OK(MPI_Request_free(&request_));                                          \
-    } else {                                                                    \
-      OK(blocking(__VA_ARGS__));                                                \
-    }                                                                           \
+#define CALL(form, blocking, nonblocking, ...)                    \
+  do {                                                            \
+    MPI_Request request_ = MPI_REQUEST_NULL;                      \
+    if ((form) == kNonblocking) {                                 \
+      OK(nonblocking(__VA_ARGS__, &request_));                    \
+      OK(MPI_Wait(&request_, MPI_STATUS_IGNORE));                 \
+    } else if ((form) == kPersistent) {                           \
+      OK(blocking##_init(__VA_ARGS__, MPI_INFO_NULL, &request_)); \
+      for (int start_ = 0; start_ < 2; ++start_) {                \
+        OK(MPI_Start(&request_));                                 \
+        OK(MPI_Wait(&request_, MPI_STATUS_IGNORE));               \
+      }                                                           \
+      OK(MPI_Request_free(&request_));                            \
+    } else {                                                      \
+      OK(blocking(__VA_ARGS__));                                  \
+    }                                                             \
   } while (false)
 // Of those whose large-count form takes the same arguments but for arrays.
 #define CALL_OR_LARGE(form, blocking, nonblocking, ...) \
   do {                                                  \
-    if ((form) == kLarge) OK(blocking##_c(__VA_ARGS__)); \
-    else CALL(form, blocking, nonblocking, __VA_ARGS__); \
+    if ((form) == kLarge)                               \
+      OK(blocking##_c(__VA_ARGS__));                    \
+    else                                                \
+      CALL(form, blocking, nonblocking, __VA_ARGS__);   \
   } while (false)
 
 struct Two {
@@ -60,8 +62,8 @@ struct Type {
 };
 
 int value(int group, int rank, int what, int64_t i) {
-  return static_cast<int>(check::mix(static_cast<unsigned>(group * 64 + rank), static_cast<unsigned>(what),
-                                     static_cast<unsigned>(i)) >> 1);
+  return static_cast<int>(
+      check::mix(static_cast<unsigned>(group * 64 + rank), static_cast<unsigned>(what), static_cast<unsigned>(i)) >> 1);
 }
 
 // Memory for elements of a type, with what must not be touched between them.
@@ -109,25 +111,32 @@ void bcast(const Two& two, const Side& side, int ints, Form form, int root_group
 void gather_scatter(const Two& two, const Side& side, int ints, Form form, int root_group, int root) {
   const int given = root_of(two, root_group, root);
   if (given == MPI_PROC_NULL) {
-    CALL_OR_LARGE(form, MPI_Gather, MPI_Igather, nullptr, kNoCount, kNoType, nullptr, kNoCount, kNoType, given, two.comm);
-    CALL_OR_LARGE(form, MPI_Scatter, MPI_Iscatter, nullptr, kNoCount, kNoType, nullptr, kNoCount, kNoType, given, two.comm);
+    CALL_OR_LARGE(form, MPI_Gather, MPI_Igather, nullptr, kNoCount, kNoType, nullptr, kNoCount, kNoType, given,
+                  two.comm);
+    CALL_OR_LARGE(form, MPI_Scatter, MPI_Iscatter, nullptr, kNoCount, kNoType, nullptr, kNoCount, kNoType, given,
+                  two.comm);
     return;
   }
   if (given == MPI_ROOT) {
     Buffer all(side.type, static_cast<int64_t>(side.count) * two.others);
-    CALL_OR_LARGE(form, MPI_Gather, MPI_Igather, nullptr, kNoCount, kNoType, all.data(), side.count, side.type.type, given, two.comm);
+    CALL_OR_LARGE(form, MPI_Gather, MPI_Igather, nullptr, kNoCount, kNoType, all.data(), side.count, side.type.type,
+                  given, two.comm);
     for (int r = 0; r < two.others; ++r)
-      for (int i = 0; i < ints; ++i) CHECK_EQ(all.at(static_cast<int64_t>(r) * ints + i), value(1 - root_group, r, 2, i));
+      for (int i = 0; i < ints; ++i)
+        CHECK_EQ(all.at(static_cast<int64_t>(r) * ints + i), value(1 - root_group, r, 2, i));
     all.check_gaps();
     for (int64_t i = 0; i < static_cast<int64_t>(ints) * two.others; ++i) all.at(i) = value(root_group, root, 3, i);
-    CALL_OR_LARGE(form, MPI_Scatter, MPI_Iscatter, all.data(), side.count, side.type.type, nullptr, kNoCount, kNoType, given, two.comm);
+    CALL_OR_LARGE(form, MPI_Scatter, MPI_Iscatter, all.data(), side.count, side.type.type, nullptr, kNoCount, kNoType,
+                  given, two.comm);
     return;
   }
   Buffer mine(side.type, side.count);
   for (int i = 0; i < ints; ++i) mine.at(i) = value(two.group, two.rank, 2, i);
-  CALL_OR_LARGE(form, MPI_Gather, MPI_Igather, mine.data(), side.count, side.type.type, nullptr, kNoCount, kNoType, given, two.comm);
+  CALL_OR_LARGE(form, MPI_Gather, MPI_Igather, mine.data(), side.count, side.type.type, nullptr, kNoCount, kNoType,
+                given, two.comm);
   Buffer got(side.type, side.count);
-  CALL_OR_LARGE(form, MPI_Scatter, MPI_Iscatter, nullptr, kNoCount, kNoType, got.data(), side.count, side.type.type, given, two.comm);
+  CALL_OR_LARGE(form, MPI_Scatter, MPI_Iscatter, nullptr, kNoCount, kNoType, got.data(), side.count, side.type.type,
+                given, two.comm);
   for (int i = 0; i < ints; ++i)
     CHECK_EQ(got.at(i), value(root_group, root, 3, static_cast<int64_t>(two.rank) * ints + i));
   got.check_gaps();
@@ -153,7 +162,9 @@ struct Blocks {
   int place(int i) const { return places[static_cast<size_t>(i)]; }
 };
 
-int length(int scale, int a, int b) { return scale * ((a * 3 + b * 2 + 1) % 4); }
+int length(int scale, int a, int b) {
+  return scale * ((a * 3 + b * 2 + 1) % 4);
+}
 
 void gatherv_scatterv(const Two& two, int scale, Form form, int root_group, int root) {
   const int given = root_of(two, root_group, root);
@@ -163,26 +174,33 @@ void gatherv_scatterv(const Two& two, int scale, Form form, int root_group, int 
       OK(MPI_Scatterv_c(nullptr, nullptr, nullptr, kNoType, nullptr, kNoCount, kNoType, given, two.comm));
       return;
     }
-    CALL(form, MPI_Gatherv, MPI_Igatherv, nullptr, kNoCount, kNoType, nullptr, nullptr, nullptr, kNoType, given, two.comm);
-    CALL(form, MPI_Scatterv, MPI_Iscatterv, nullptr, nullptr, nullptr, kNoType, nullptr, kNoCount, kNoType, given, two.comm);
+    CALL(form, MPI_Gatherv, MPI_Igatherv, nullptr, kNoCount, kNoType, nullptr, nullptr, nullptr, kNoType, given,
+         two.comm);
+    CALL(form, MPI_Scatterv, MPI_Iscatterv, nullptr, nullptr, nullptr, kNoType, nullptr, kNoCount, kNoType, given,
+         two.comm);
     return;
   }
   if (given == MPI_ROOT) {
     const Blocks blocks(two.others, [&](int i) { return length(scale, i, 0); });
     std::vector<int> all(static_cast<size_t>(blocks.total), -77);
     if (form == kLarge)
-      OK(MPI_Gatherv_c(nullptr, kNoCount, kNoType, all.data(), blocks.large_counts.data(), blocks.large_places.data(), MPI_INT, given, two.comm));
+      OK(MPI_Gatherv_c(nullptr, kNoCount, kNoType, all.data(), blocks.large_counts.data(), blocks.large_places.data(),
+                       MPI_INT, given, two.comm));
     else
-      CALL(form, MPI_Gatherv, MPI_Igatherv, nullptr, kNoCount, kNoType, all.data(), blocks.counts.data(), blocks.places.data(), MPI_INT, given, two.comm);
+      CALL(form, MPI_Gatherv, MPI_Igatherv, nullptr, kNoCount, kNoType, all.data(), blocks.counts.data(),
+           blocks.places.data(), MPI_INT, given, two.comm);
     for (int r = 0; r < two.others; ++r) {
-      for (int i = 0; i < blocks.count(r); ++i) CHECK_EQ(all[static_cast<size_t>(blocks.place(r) + i)], value(1 - root_group, r, 4, i));
+      for (int i = 0; i < blocks.count(r); ++i)
+        CHECK_EQ(all[static_cast<size_t>(blocks.place(r) + i)], value(1 - root_group, r, 4, i));
       CHECK_EQ(all[static_cast<size_t>(blocks.place(r) + blocks.count(r))], -77);
     }
     for (size_t i = 0; i < all.size(); ++i) all[i] = value(root_group, root, 5, static_cast<int64_t>(i));
     if (form == kLarge)
-      OK(MPI_Scatterv_c(all.data(), blocks.large_counts.data(), blocks.large_places.data(), MPI_INT, nullptr, kNoCount, kNoType, given, two.comm));
+      OK(MPI_Scatterv_c(all.data(), blocks.large_counts.data(), blocks.large_places.data(), MPI_INT, nullptr, kNoCount,
+                        kNoType, given, two.comm));
     else
-      CALL(form, MPI_Scatterv, MPI_Iscatterv, all.data(), blocks.counts.data(), blocks.places.data(), MPI_INT, nullptr, kNoCount, kNoType, given, two.comm);
+      CALL(form, MPI_Scatterv, MPI_Iscatterv, all.data(), blocks.counts.data(), blocks.places.data(), MPI_INT, nullptr,
+           kNoCount, kNoType, given, two.comm);
     return;
   }
   const int n = length(scale, two.rank, 0);
@@ -195,7 +213,8 @@ void gatherv_scatterv(const Two& two, int scale, Form form, int root_group, int 
   if (form == kLarge)
     OK(MPI_Scatterv_c(nullptr, nullptr, nullptr, kNoType, mine.data(), n, MPI_INT, given, two.comm));
   else
-    CALL(form, MPI_Scatterv, MPI_Iscatterv, nullptr, nullptr, nullptr, kNoType, mine.data(), n, MPI_INT, given, two.comm);
+    CALL(form, MPI_Scatterv, MPI_Iscatterv, nullptr, nullptr, nullptr, kNoType, mine.data(), n, MPI_INT, given,
+         two.comm);
   const Blocks at_root(two.count, [&](int i) { return length(scale, i, 0); });
   for (int i = 0; i < n; ++i)
     CHECK_EQ(mine[static_cast<size_t>(i)], value(root_group, root, 5, at_root.place(two.rank) + i));
@@ -206,17 +225,22 @@ void gatherv_scatterv(const Two& two, int scale, Form form, int root_group, int 
 void allgather_alltoall(const Two& two, const Side& side, const Side& theirs, int ints, int their_ints, Form form) {
   Buffer mine(side.type, side.count), all(theirs.type, static_cast<int64_t>(theirs.count) * two.others);
   for (int i = 0; i < ints; ++i) mine.at(i) = value(two.group, two.rank, 6, i);
-  CALL_OR_LARGE(form, MPI_Allgather, MPI_Iallgather, mine.data(), side.count, side.type.type, all.data(), theirs.count, theirs.type.type, two.comm);
-  for (int r = 0; r < two.others; ++r)
-    for (int i = 0; i < their_ints; ++i) CHECK_EQ(all.at(static_cast<int64_t>(r) * their_ints + i), value(1 - two.group, r, 6, i));
-  all.check_gaps();
-
-  Buffer out(side.type, static_cast<int64_t>(side.count) * two.others), in(theirs.type, static_cast<int64_t>(theirs.count) * two.others);
-  for (int64_t i = 0; i < static_cast<int64_t>(ints) * two.others; ++i) out.at(i) = value(two.group, two.rank, 7, i);
-  CALL_OR_LARGE(form, MPI_Alltoall, MPI_Ialltoall, out.data(), side.count, side.type.type, in.data(), theirs.count, theirs.type.type, two.comm);
+  CALL_OR_LARGE(form, MPI_Allgather, MPI_Iallgather, mine.data(), side.count, side.type.type, all.data(), theirs.count,
+                theirs.type.type, two.comm);
   for (int r = 0; r < two.others; ++r)
     for (int i = 0; i < their_ints; ++i)
-      CHECK_EQ(in.at(static_cast<int64_t>(r) * their_ints + i), value(1 - two.group, r, 7, static_cast<int64_t>(two.rank) * their_ints + i));
+      CHECK_EQ(all.at(static_cast<int64_t>(r) * their_ints + i), value(1 - two.group, r, 6, i));
+  all.check_gaps();
+
+  Buffer out(side.type, static_cast<int64_t>(side.count) * two.others),
+      in(theirs.type, static_cast<int64_t>(theirs.count) * two.others);
+  for (int64_t i = 0; i < static_cast<int64_t>(ints) * two.others; ++i) out.at(i) = value(two.group, two.rank, 7, i);
+  CALL_OR_LARGE(form, MPI_Alltoall, MPI_Ialltoall, out.data(), side.count, side.type.type, in.data(), theirs.count,
+                theirs.type.type, two.comm);
+  for (int r = 0; r < two.others; ++r)
+    for (int i = 0; i < their_ints; ++i)
+      CHECK_EQ(in.at(static_cast<int64_t>(r) * their_ints + i),
+               value(1 - two.group, r, 7, static_cast<int64_t>(two.rank) * their_ints + i));
   in.check_gaps();
 }
 
@@ -227,11 +251,14 @@ void v_forms(const Two& two, int scale, Form form) {
     std::vector<int> mine(static_cast<size_t>(n)), all(static_cast<size_t>(in.total), -77);
     for (int i = 0; i < n; ++i) mine[static_cast<size_t>(i)] = value(two.group, two.rank, 8, i);
     if (form == kLarge)
-      OK(MPI_Allgatherv_c(mine.data(), n, MPI_INT, all.data(), in.large_counts.data(), in.large_places.data(), MPI_INT, two.comm));
+      OK(MPI_Allgatherv_c(mine.data(), n, MPI_INT, all.data(), in.large_counts.data(), in.large_places.data(), MPI_INT,
+                          two.comm));
     else
-      CALL(form, MPI_Allgatherv, MPI_Iallgatherv, mine.data(), n, MPI_INT, all.data(), in.counts.data(), in.places.data(), MPI_INT, two.comm);
+      CALL(form, MPI_Allgatherv, MPI_Iallgatherv, mine.data(), n, MPI_INT, all.data(), in.counts.data(),
+           in.places.data(), MPI_INT, two.comm);
     for (int r = 0; r < two.others; ++r) {
-      for (int i = 0; i < in.count(r); ++i) CHECK_EQ(all[static_cast<size_t>(in.place(r) + i)], value(1 - two.group, r, 8, i));
+      for (int i = 0; i < in.count(r); ++i)
+        CHECK_EQ(all[static_cast<size_t>(in.place(r) + i)], value(1 - two.group, r, 8, i));
       CHECK_EQ(all[static_cast<size_t>(in.place(r) + in.count(r))], -77);
     }
   }
@@ -242,12 +269,15 @@ void v_forms(const Two& two, int scale, Form form) {
   for (const bool typed : {false, true}) {
     std::vector<int> sent(static_cast<size_t>(out.total + 1)), got(static_cast<size_t>(in.total + 1), -77);
     for (int r = 0; r < two.others; ++r)
-      for (int i = 0; i < out.count(r); ++i) sent[static_cast<size_t>(out.place(r) + i)] = value(two.group, two.rank, 9 + r, i);
+      for (int i = 0; i < out.count(r); ++i)
+        sent[static_cast<size_t>(out.place(r) + i)] = value(two.group, two.rank, 9 + r, i);
     if (!typed) {
       if (form == kLarge)
-        OK(MPI_Alltoallv_c(sent.data(), out.large_counts.data(), out.large_places.data(), MPI_INT, got.data(), in.large_counts.data(), in.large_places.data(), MPI_INT, two.comm));
+        OK(MPI_Alltoallv_c(sent.data(), out.large_counts.data(), out.large_places.data(), MPI_INT, got.data(),
+                           in.large_counts.data(), in.large_places.data(), MPI_INT, two.comm));
       else
-        CALL(form, MPI_Alltoallv, MPI_Ialltoallv, sent.data(), out.counts.data(), out.places.data(), MPI_INT, got.data(), in.counts.data(), in.places.data(), MPI_INT, two.comm);
+        CALL(form, MPI_Alltoallv, MPI_Ialltoallv, sent.data(), out.counts.data(), out.places.data(), MPI_INT,
+             got.data(), in.counts.data(), in.places.data(), MPI_INT, two.comm);
     } else {
       Blocks bytes_out = out, bytes_in = in;
       const std::vector<MPI_Datatype> types(static_cast<size_t>(two.others), MPI_INT);
@@ -256,9 +286,11 @@ void v_forms(const Two& two, int scale, Form form) {
         for (MPI_Aint& place : blocks->large_places) place *= static_cast<MPI_Aint>(sizeof(int));
       }
       if (form == kLarge)
-        OK(MPI_Alltoallw_c(sent.data(), out.large_counts.data(), bytes_out.large_places.data(), types.data(), got.data(), in.large_counts.data(), bytes_in.large_places.data(), types.data(), two.comm));
+        OK(MPI_Alltoallw_c(sent.data(), out.large_counts.data(), bytes_out.large_places.data(), types.data(),
+                           got.data(), in.large_counts.data(), bytes_in.large_places.data(), types.data(), two.comm));
       else
-        CALL(form, MPI_Alltoallw, MPI_Ialltoallw, sent.data(), out.counts.data(), bytes_out.places.data(), types.data(), got.data(), in.counts.data(), bytes_in.places.data(), types.data(), two.comm);
+        CALL(form, MPI_Alltoallw, MPI_Ialltoallw, sent.data(), out.counts.data(), bytes_out.places.data(), types.data(),
+             got.data(), in.counts.data(), bytes_in.places.data(), types.data(), two.comm);
     }
     for (int r = 0; r < two.others; ++r) {
       for (int i = 0; i < in.count(r); ++i)
@@ -283,7 +315,9 @@ void compose_n(const void* in, void* inout, Count n) {
   Map* right = static_cast<Map*>(inout);
   for (Count i = 0; i < n; ++i) right[i] = then(left[i], right[i]);
 }
-void compose(void* in, void* inout, int* n, MPI_Datatype*) { compose_n(in, inout, *n); }
+void compose(void* in, void* inout, int* n, MPI_Datatype*) {
+  compose_n(in, inout, *n);
+}
 
 Map map_of(int group, int rank, int64_t i) {
   return {1 + value(group, rank, 20, i) % 1'000'000, value(group, rank, 21, i) % 1'000'000};
@@ -327,13 +361,16 @@ void reductions(const Two& two, const Reducing& with, int count, Form form) {
   for (int i = 0; i < total; ++i) in.push_back(map_of(two.group, two.rank, i));
   const int block = total / two.count;
   out.assign(static_cast<size_t>(block) + 1, Map{-7, -7});
-  CALL_OR_LARGE(form, MPI_Reduce_scatter_block, MPI_Ireduce_scatter_block, in.data(), out.data(), block, with.type, with.op, two.comm);
-  for (int i = 0; i < block; ++i) CHECK(out[static_cast<size_t>(i)] == composed(1 - two.group, two.others, two.rank * block + i));
+  CALL_OR_LARGE(form, MPI_Reduce_scatter_block, MPI_Ireduce_scatter_block, in.data(), out.data(), block, with.type,
+                with.op, two.comm);
+  for (int i = 0; i < block; ++i)
+    CHECK(out[static_cast<size_t>(i)] == composed(1 - two.group, two.others, two.rank * block + i));
   CHECK((out.back() == Map{-7, -7}));
 
   std::vector<int> counts(static_cast<size_t>(two.count), 0);  // uneven: nothing for some, and the rest for the last
   int given = 0, before = 0;
-  for (int r = 0; r + 1 < two.count; ++r) given += counts[static_cast<size_t>(r)] = r % 2 ? 0 : std::min(count, total - given);
+  for (int r = 0; r + 1 < two.count; ++r)
+    given += counts[static_cast<size_t>(r)] = r % 2 ? 0 : std::min(count, total - given);
   counts.back() = total - given;
   for (int r = 0; r < two.rank; ++r) before += counts[static_cast<size_t>(r)];
   const std::vector<MPI_Count> large(counts.begin(), counts.end());
@@ -342,7 +379,8 @@ void reductions(const Two& two, const Reducing& with, int count, Form form) {
   if (form == kLarge)
     OK(MPI_Reduce_scatter_c(in.data(), out.data(), large.data(), with.type, with.op, two.comm));
   else
-    CALL(form, MPI_Reduce_scatter, MPI_Ireduce_scatter, in.data(), out.data(), counts.data(), with.type, with.op, two.comm);
+    CALL(form, MPI_Reduce_scatter, MPI_Ireduce_scatter, in.data(), out.data(), counts.data(), with.type, with.op,
+         two.comm);
   for (int i = 0; i < own; ++i) CHECK(out[static_cast<size_t>(i)] == composed(1 - two.group, two.others, before + i));
   CHECK((out.back() == Map{-7, -7}));
 }
@@ -378,7 +416,8 @@ void outstanding(const Two& two) {
   for (int k = 0; k < kCalls; ++k) {
     in[k] = value(two.group, two.rank, 30, k) % 1000;
     OK(MPI_Iallreduce(&in[k], &out[k], 1, MPI_INT, MPI_SUM, two.comm, &requests[2 * k]));
-    OK(MPI_Iallgather(&in[k], 1, MPI_INT, &all[static_cast<size_t>(k * two.others)], 1, MPI_INT, two.comm, &requests[2 * k + 1]));
+    OK(MPI_Iallgather(&in[k], 1, MPI_INT, &all[static_cast<size_t>(k * two.others)], 1, MPI_INT, two.comm,
+                      &requests[2 * k + 1]));
   }
   for (int k = 2 * kCalls - 1; k >= 0; --k) OK(MPI_Wait(&requests[k], MPI_STATUS_IGNORE));
   for (int k = 0; k < kCalls; ++k) {

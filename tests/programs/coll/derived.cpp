@@ -43,8 +43,10 @@ int main(int argc, char** argv) {
       const Record blank{-7, -7, -7};
       for (int root = 0; root < size; root += 3) {
         auto data = rank == root ? mine : std::vector<Record>(count, blank);
-        if (rank % 2) CALL(form, Bcast, Ibcast, data.data(), count / 2, pair, root, MPI_COMM_WORLD);
-        else CALL(form, Bcast, Ibcast, data.data(), count, record, root, MPI_COMM_WORLD);
+        if (rank % 2)
+          CALL(form, Bcast, Ibcast, data.data(), count / 2, pair, root, MPI_COMM_WORLD);
+        else
+          CALL(form, Bcast, Ibcast, data.data(), count, record, root, MPI_COMM_WORLD);
         if (rank != root) verify(data.data(), root, count);
         std::vector<Record> all(count * size, blank);
         CALL(form, Gather, Igather, mine.data(), count, record, all.data(), count / 2, pair, root, MPI_COMM_WORLD);

@@ -28,24 +28,24 @@ struct Call {
 #ifdef OTHER_MPI
 #define PERSISTENT(Name, ...) (void)0
 #else
-#define PERSISTENT(Name, ...)                                      \
-  OK(MPI_##Name##_init(__VA_ARGS__, MPI_INFO_NULL, &request_));    \
-  OK(MPI_Start(&request_));                                        \
-  OK(MPI_Wait(&request_, MPI_STATUS_IGNORE));                      \
+#define PERSISTENT(Name, ...)                                   \
+  OK(MPI_##Name##_init(__VA_ARGS__, MPI_INFO_NULL, &request_)); \
+  OK(MPI_Start(&request_));                                     \
+  OK(MPI_Wait(&request_, MPI_STATUS_IGNORE));                   \
   OK(MPI_Request_free(&request_))
 #endif
 
-#define CALL(c, Name, name, ...)                     \
-  do {                                               \
-    MPI_Request request_;                            \
-    if ((c).form == Form::blocking) {                \
-      OK(MPI_##Name(__VA_ARGS__));                   \
-    } else if ((c).form == Form::nonblocking) {      \
-      OK(MPI_I##name(__VA_ARGS__, &request_));       \
-      OK(MPI_Wait(&request_, MPI_STATUS_IGNORE));    \
-    } else {                                         \
-      PERSISTENT(Name, __VA_ARGS__);                 \
-    }                                                \
+#define CALL(c, Name, name, ...)                  \
+  do {                                            \
+    MPI_Request request_;                         \
+    if ((c).form == Form::blocking) {             \
+      OK(MPI_##Name(__VA_ARGS__));                \
+    } else if ((c).form == Form::nonblocking) {   \
+      OK(MPI_I##name(__VA_ARGS__, &request_));    \
+      OK(MPI_Wait(&request_, MPI_STATUS_IGNORE)); \
+    } else {                                      \
+      PERSISTENT(Name, __VA_ARGS__);              \
+    }                                             \
   } while (false)
 
 constexpr int kBlock = 3;
@@ -62,7 +62,9 @@ void is_block(const Call& c, const std::vector<int>& x, int at, int rank, int fr
     CHECK_EQ_IN(x[static_cast<size_t>(at * kBlock + i)], c.value(rank, from + i), "%s, round %d, block %d", what,
                 c.round, at);
 }
-std::vector<int> equal(int n) { return std::vector<int>(static_cast<size_t>(n), kBlock); }
+std::vector<int> equal(int n) {
+  return std::vector<int>(static_cast<size_t>(n), kBlock);
+}
 std::vector<int> places(int n, int first, int unit = 1) {
   std::vector<int> displs;
   for (int r = 0; r < n; ++r) displs.push_back((first + r) * kBlock * unit);
@@ -110,8 +112,7 @@ void exscan(const Call& c) {
   std::vector<int> x = mine(c, 1), result(kBlock);
   int* const into = c.me == 0 ? x.data() : result.data();
   CALL(c, Exscan, exscan, x.data(), into, kBlock, MPI_INT, MPI_SUM, c.comm);
-  for (int i = 0; c.me > 0 && i < kBlock; ++i)
-    CHECK_EQ_IN(into[i], c.sum(c.me, i), "exscan, round %d", c.round);
+  for (int i = 0; c.me > 0 && i < kBlock; ++i) CHECK_EQ_IN(into[i], c.sum(c.me, i), "exscan, round %d", c.round);
 }
 
 // ---- one buffer, with what is sent and what comes in places of their own
@@ -234,16 +235,20 @@ void exscan_nothing(const Call& c) {
   Nothing e(c);
   CALL(c, Exscan, exscan, e.in, e.out, 0, MPI_INT, MPI_SUM, c.comm);
 }
-void barrier(const Call& c) { CALL(c, Barrier, barrier, c.comm); }
+void barrier(const Call& c) {
+  CALL(c, Barrier, barrier, c.comm);
+}
 
 using Kind = void (*)(const Call&);
 
+// clang-format off
 const Kind kPlain[] = {
     reduce,          gather,           gatherv,         scatter,          scatterv,        exscan,
     gatherv_apart,   scatterv_apart,   allgatherv_apart, alltoallv_apart, alltoallw_apart, bcast_nothing,
     gather_nothing,  gatherv_nothing,  scatter_nothing, scatterv_nothing, allgather_nothing,
     allgatherv_nothing, alltoall_nothing, alltoallv_nothing, alltoallw_nothing, reduce_nothing, allreduce_nothing,
     reduce_scatter_nothing, reduce_scatter_block_nothing, scan_nothing, exscan_nothing, barrier};
+// clang-format on
 
 // ---- neighbours: on a ring with nothing in the buffers, and without any neighbour
 
@@ -261,8 +266,8 @@ void neighbor_alltoall(const Call& c) {
 }
 void neighbor_alltoallv(const Call& c) {
   Nothing e(c);
-  CALL(c, Neighbor_alltoallv, neighbor_alltoallv, e.in, e.none(), e.none(), MPI_INT, e.out, e.none(), e.none(),
-       MPI_INT, c.comm);
+  CALL(c, Neighbor_alltoallv, neighbor_alltoallv, e.in, e.none(), e.none(), MPI_INT, e.out, e.none(), e.none(), MPI_INT,
+       c.comm);
 }
 void neighbor_alltoallw(const Call& c) {
   Nothing e(c);

@@ -3,9 +3,9 @@
 // All that takes memory on a node at once: messages of all lengths between all pairs of ranks, and meanwhile
 // collectives of every kind on the world, a copy and parts of it, on each of them blocking and nonblocking
 // ones, short and long. With a number, by so many ways to divide the world. All data are checked.
-#include "coll/kinds.hpp"
-
 #include <utility>
+
+#include "coll/kinds.hpp"
 
 namespace {
 
@@ -18,8 +18,7 @@ std::vector<Arena> arenas(const check::Program& world, size_t divisions) {
   const int rank = world.rank();
   int columns = 1;
   while ((columns + 1) * (columns + 1) <= world.size()) ++columns;
-  const int colours[] = {0, rank % 2, check::mix(rank) % 3 == 0 ? MPI_UNDEFINED : 0, 0, rank % columns,
-                         rank / columns};
+  const int colours[] = {0, rank % 2, check::mix(rank) % 3 == 0 ? MPI_UNDEFINED : 0, 0, rank % columns, rank / columns};
   std::vector<Arena> all(std::min(divisions, std::size(colours)));
   for (size_t i = 0; i < all.size(); ++i) {
     Arena& a = all[i];
@@ -48,8 +47,7 @@ struct Messages {
       expected.push_back(pattern(peer, me));
       in.emplace_back(expected.back().size());
       OK(MPI_Irecv(in[peer].data(), in[peer].size(), MPI_BYTE, peer, round, MPI_COMM_WORLD, &requests[peer]));
-      OK(MPI_Isend(out[peer].data(), out[peer].size(), MPI_BYTE, peer, round, MPI_COMM_WORLD,
-                   &requests[size + peer]));
+      OK(MPI_Isend(out[peer].data(), out[peer].size(), MPI_BYTE, peer, round, MPI_COMM_WORLD, &requests[size + peer]));
     }
   }
   void finish() {
@@ -86,8 +84,8 @@ int main(int argc, char** argv) {
     const auto all_start = [&](Length length, bool blocking, int ahead) {
       for (size_t i = 0; i < places.size(); ++i) {
         if (places[i].comm == MPI_COMM_NULL) continue;
-        Operation op = start(places[i], round + static_cast<int>(i) + ahead, length, blocking,
-                             check::mix(round, i, ahead));
+        Operation op =
+            start(places[i], round + static_cast<int>(i) + ahead, length, blocking, check::mix(round, i, ahead));
         blocking ? finish(op) : under_way.push_back(std::move(op));
       }
     };

@@ -11,7 +11,9 @@ constexpr int kRoom = 2000;
 int out[kRoom];
 
 // Element i of what `from` has for `to`.
-int value(int from, int to, int i) { return from * 10000 + to * 1000 + i; }
+int value(int from, int to, int i) {
+  return from * 10000 + to * 1000 + i;
+}
 
 using Ints = std::vector<int>;
 
@@ -108,9 +110,10 @@ void of_unequal_blocks(const check::Program& world) {
        from_all.counts.data(), from_all.places.data(), MPI_INT, MPI_COMM_WORLD);
 
   // Even counts, so that alltoallw can receive pairs.
-  const Blocks sent(size, [&](int to) { return 2 * (rank + 2 * to); }, [&](int to, int i) { return value(rank, to, i); });
-  const Blocks got(size, [&](int from) { return 2 * (from + 2 * rank); },
-                   [&](int from, int i) { return value(from, rank, i); });
+  const Blocks sent(
+      size, [&](int to) { return 2 * (rank + 2 * to); }, [&](int to, int i) { return value(rank, to, i); });
+  const Blocks got(
+      size, [&](int from) { return 2 * (from + 2 * rank); }, [&](int from, int i) { return value(from, rank, i); });
   both("alltoallv", nothing, got.data, MPI_Alltoallv_c, MPI_Ialltoallv_c, sent.data.data(), sent.counts.data(),
        sent.places.data(), MPI_INT, out, got.counts.data(), got.places.data(), MPI_INT, MPI_COMM_WORLD);
 
@@ -122,8 +125,10 @@ void of_unequal_blocks(const check::Program& world) {
   auto counts = got.counts;
   auto sent_at = sent.places, got_at = got.places;
   for (int r = 0; r < size; ++r) {
-    if (r % 2) types[r] = MPI_INT;
-    else counts[r] /= 2;
+    if (r % 2)
+      types[r] = MPI_INT;
+    else
+      counts[r] /= 2;
     sent_at[r] *= sizeof(int);
     got_at[r] *= sizeof(int);
   }

@@ -12,7 +12,9 @@ struct Arena {
   int size = 0, rank = 0;
 };
 
-inline int value(int rank, int i, unsigned seed) { return static_cast<int>(check::mix(rank, i, seed) % 1000003); }
+inline int value(int rank, int i, unsigned seed) {
+  return static_cast<int>(check::mix(rank, i, seed) % 1000003);
+}
 
 // One operation under way: its buffers and what must stand in them at the end.
 struct Operation {
@@ -98,8 +100,8 @@ inline void allgatherv(const Arena& a, Operation& op, int count, int, unsigned s
   }
   fill(a, op, op.counts[a.rank], seed);
   op.out.assign(op.expected.size(), -1);
-  EITHER(op, MPI_Allgatherv, MPI_Iallgatherv, op.in.data(), op.in.size(), MPI_INT, op.out.data(), op.counts.data(), op.places.data(), MPI_INT,
-                     a.comm);
+  EITHER(op, MPI_Allgatherv, MPI_Iallgatherv, op.in.data(), op.in.size(), MPI_INT, op.out.data(), op.counts.data(),
+         op.places.data(), MPI_INT, a.comm);
 }
 inline void alltoall(const Arena& a, Operation& op, int count, int, unsigned seed) {
   fill(a, op, count * a.size, seed);
@@ -121,7 +123,7 @@ inline void gatherv(const Arena& a, Operation& op, int count, int root, unsigned
   }
   op.out.assign(op.expected.size(), -1);
   EITHER(op, MPI_Gatherv, MPI_Igatherv, op.in.data(), op.in.size(), MPI_INT, op.out.data(), op.counts.data(),
-                  op.places.data(), MPI_INT, root, a.comm);
+         op.places.data(), MPI_INT, root, a.comm);
 }
 inline void scatterv(const Arena& a, Operation& op, int count, int root, unsigned seed) {
   int total = 0;
@@ -131,11 +133,10 @@ inline void scatterv(const Arena& a, Operation& op, int count, int root, unsigne
     total = std::max(total, op.places[r] + op.counts[r]);
   }
   fill(a, op, total, seed);
-  for (int i = 0; i < unequal(count, a.rank, 1); ++i)
-    op.expected.push_back(value(root, a.rank * count + i, seed));
+  for (int i = 0; i < unequal(count, a.rank, 1); ++i) op.expected.push_back(value(root, a.rank * count + i, seed));
   op.out.assign(op.expected.size(), -1);
   EITHER(op, MPI_Scatterv, MPI_Iscatterv, op.in.data(), op.counts.data(), op.places.data(), MPI_INT, op.out.data(),
-                   op.out.size(), MPI_INT, root, a.comm);
+         op.out.size(), MPI_INT, root, a.comm);
 }
 // In place at times, where both ways are of one length. True: so it is.
 inline bool blocks_for_all(const Arena& a, Operation& op, int count, unsigned seed) {
@@ -154,15 +155,14 @@ inline bool blocks_for_all(const Arena& a, Operation& op, int count, unsigned se
 inline void alltoallv(const Arena& a, Operation& op, int count, int, unsigned seed) {
   const bool in_place = blocks_for_all(a, op, count, seed);
   EITHER(op, MPI_Alltoallv, MPI_Ialltoallv, in_place ? MPI_IN_PLACE : op.in.data(), op.counts.data(), op.places.data(),
-                    MPI_INT, op.out.data(), op.counts.data(), op.places.data(), MPI_INT, a.comm);
+         MPI_INT, op.out.data(), op.counts.data(), op.places.data(), MPI_INT, a.comm);
 }
 inline void alltoallw(const Arena& a, Operation& op, int count, int, unsigned seed) {
   const bool in_place = blocks_for_all(a, op, count, seed);
   op.types.assign(a.size, MPI_INT);
   for (int& place : op.places) place *= sizeof(int);
-  EITHER(op, MPI_Alltoallw, MPI_Ialltoallw, in_place ? MPI_IN_PLACE : op.in.data(), op.counts.data(),
-         op.places.data(), op.types.data(), op.out.data(), op.counts.data(), op.places.data(),
-         op.types.data(), a.comm);
+  EITHER(op, MPI_Alltoallw, MPI_Ialltoallw, in_place ? MPI_IN_PLACE : op.in.data(), op.counts.data(), op.places.data(),
+         op.types.data(), op.out.data(), op.counts.data(), op.places.data(), op.types.data(), a.comm);
 }
 inline void reduce_scatter(const Arena& a, Operation& op, int count, int, unsigned seed) {
   int before = 0, all = 0;
@@ -174,38 +174,42 @@ inline void reduce_scatter(const Arena& a, Operation& op, int count, int, unsign
   fill(a, op, all, seed);
   op.out.assign(op.counts[a.rank], -1);
   for (int i = 0; i < op.counts[a.rank]; ++i) op.expected.push_back(sum(0, a.size, before + i, seed));
-  EITHER(op, MPI_Reduce_scatter, MPI_Ireduce_scatter, op.in.data(), op.out.data(), op.counts.data(), MPI_INT,
-         MPI_SUM, a.comm);
+  EITHER(op, MPI_Reduce_scatter, MPI_Ireduce_scatter, op.in.data(), op.out.data(), op.counts.data(), MPI_INT, MPI_SUM,
+         a.comm);
 }
 inline void reduce_scatter_block(const Arena& a, Operation& op, int count, int, unsigned seed) {
   fill(a, op, count * a.size, seed);
   op.out.assign(count, -1);
   for (int i = 0; i < count; ++i) op.expected.push_back(sum(0, a.size, a.rank * count + i, seed));
-  EITHER(op, MPI_Reduce_scatter_block, MPI_Ireduce_scatter_block, op.in.data(), op.out.data(), count, MPI_INT, MPI_SUM, a.comm);
+  EITHER(op, MPI_Reduce_scatter_block, MPI_Ireduce_scatter_block, op.in.data(), op.out.data(), count, MPI_INT, MPI_SUM,
+         a.comm);
 }
 inline void barrier(const Arena& a, Operation& op, int, int, unsigned) {
   EITHER(op, MPI_Barrier, MPI_Ibarrier, a.comm);
 }
 
 // `each`: its count is of a block for each rank.
-inline const struct { Start start; const char* name; bool each; } kKinds[] = {
-    {bcast, "bcast", false},
-    {allreduce, "allreduce", false},
-    {reduce, "reduce", false},
-    {scan, "scan", false},
-    {exscan, "exscan", false},
-    {gather, "gather", true},
-    {scatter, "scatter", true},
-    {allgather, "allgather", true},
-    {allgatherv, "allgatherv", true},
-    {gatherv, "gatherv", false},
-    {scatterv, "scatterv", false},
-    {alltoall, "alltoall", true},
-    {alltoallv, "alltoallv", false},
-    {alltoallw, "alltoallw", false},
-    {reduce_scatter, "reduce_scatter", false},
-    {reduce_scatter_block, "reduce_scatter_block", true},
-    {barrier, "barrier", false}};
+inline const struct {
+  Start start;
+  const char* name;
+  bool each;
+} kKinds[] = {{bcast, "bcast", false},
+              {allreduce, "allreduce", false},
+              {reduce, "reduce", false},
+              {scan, "scan", false},
+              {exscan, "exscan", false},
+              {gather, "gather", true},
+              {scatter, "scatter", true},
+              {allgather, "allgather", true},
+              {allgatherv, "allgatherv", true},
+              {gatherv, "gatherv", false},
+              {scatterv, "scatterv", false},
+              {alltoall, "alltoall", true},
+              {alltoallv, "alltoallv", false},
+              {alltoallw, "alltoallw", false},
+              {reduce_scatter, "reduce_scatter", false},
+              {reduce_scatter_block, "reduce_scatter_block", true},
+              {barrier, "barrier", false}};
 
 // Waits for it, if it has not been waited for, and looks at its data.
 inline void finish(Operation& op) {

@@ -30,25 +30,20 @@ void collectives(const check::Program& world, Form form, int length) {
   same(one, of_rank(root, length), "bcast", length);
 
   one.assign(length, 1);
-  CALL(form, Allreduce, Iallreduce, mine.data(), one.data(), length, MPI_BYTE, MPI_BXOR,
-       MPI_COMM_WORLD);
+  CALL(form, Allreduce, Iallreduce, mine.data(), one.data(), length, MPI_BYTE, MPI_BXOR, MPI_COMM_WORLD);
   same(one, total, "allreduce", length);
   one.assign(length, 1);
-  CALL(form, Reduce, Ireduce, mine.data(), one.data(), length, MPI_BYTE, MPI_BXOR, root,
-       MPI_COMM_WORLD);
+  CALL(form, Reduce, Ireduce, mine.data(), one.data(), length, MPI_BYTE, MPI_BXOR, root, MPI_COMM_WORLD);
   if (me == root) same(one, total, "reduce", length);
 
   Bytes many(all.size(), 1);
-  CALL(form, Allgather, Iallgather, mine.data(), length, MPI_BYTE, many.data(), length, MPI_BYTE,
-       MPI_COMM_WORLD);
+  CALL(form, Allgather, Iallgather, mine.data(), length, MPI_BYTE, many.data(), length, MPI_BYTE, MPI_COMM_WORLD);
   same(many, all, "allgather", length);
   many.assign(all.size(), 1);
-  CALL(form, Gather, Igather, mine.data(), length, MPI_BYTE, many.data(), length, MPI_BYTE, root,
-       MPI_COMM_WORLD);
+  CALL(form, Gather, Igather, mine.data(), length, MPI_BYTE, many.data(), length, MPI_BYTE, root, MPI_COMM_WORLD);
   if (me == root) same(many, all, "gather", length);
   one.assign(length, 1);
-  CALL(form, Scatter, Iscatter, all.data(), length, MPI_BYTE, one.data(), length, MPI_BYTE, root,
-       MPI_COMM_WORLD);
+  CALL(form, Scatter, Iscatter, all.data(), length, MPI_BYTE, one.data(), length, MPI_BYTE, root, MPI_COMM_WORLD);
   same(one, mine, "scatter", length);
 
   Bytes out, expected;
@@ -58,8 +53,7 @@ void collectives(const check::Program& world, Form form, int length) {
     expected.insert(expected.end(), from.begin(), from.end());
   }
   many.assign(all.size(), 1);
-  CALL(form, Alltoall, Ialltoall, out.data(), length, MPI_BYTE, many.data(), length, MPI_BYTE,
-       MPI_COMM_WORLD);
+  CALL(form, Alltoall, Ialltoall, out.data(), length, MPI_BYTE, many.data(), length, MPI_BYTE, MPI_COMM_WORLD);
   same(many, expected, "alltoall", length);
 }
 

@@ -15,7 +15,9 @@ constexpr int kRounds = 12;
 int rank, size;
 
 // What rank r puts into element i in a round.
-int value(int r, int round, int i) { return 1000 * r + 31 * round + i; }
+int value(int r, int round, int i) {
+  return 1000 * r + 31 * round + i;
+}
 
 // A collective with its data. fill() before a start, judge() after it is complete.
 class Each {
@@ -42,8 +44,7 @@ class Simple final : public Each {
       : Each(name, in, out), init_(init), wanted_(expected) {}
   void init(MPI_Comm comm) override { OK(init_(*this, comm)); }
   void judge(int round) const override {
-    for (size_t i = 0; i < out.size(); ++i)
-      CHECK_EQ(out[i], wanted_(round, static_cast<int>(i)));
+    for (size_t i = 0; i < out.size(); ++i) CHECK_EQ(out[i], wanted_(round, static_cast<int>(i)));
   }
 
  private:
@@ -80,6 +81,7 @@ std::vector<std::unique_ptr<Each>> all_of_them() {
   const auto at = [](int root, auto expected) {
     return [=](int round, int i) { return rank == root ? expected(round, i) : -1; };
   };
+  // clang-format off
   all.push_back(each("barrier", 0, 0, [](Each& e, MPI_Comm c) { return MPI_Barrier_init(c, MPI_INFO_NULL, &e.request); },
                      [](int, int) { return -1; }));
   all.push_back(each("gather", n, n * size, [=](Each& e, MPI_Comm c) {
@@ -133,6 +135,7 @@ std::vector<std::unique_ptr<Each>> all_of_them() {
   all.push_back(each("exscan", n, n, [=](Each& e, MPI_Comm c) {
     return MPI_Exscan_init(e.in.data(), e.out.data(), n, kInt, MPI_SUM, c, MPI_INFO_NULL, &e.request);
   }, [](int round, int i) { return rank == 0 ? -1 : sum_of(0, rank, round, i); }));
+  // clang-format on
   return all;
 }
 

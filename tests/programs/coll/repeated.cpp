@@ -20,8 +20,7 @@ std::vector<double> mine(const Turn& t, int blocks = 1) {
 double folded(const Turn& t, int i, MPI_Op op) {
   double sum = t.of(0, i);
   for (int r = 1; r < n; ++r)
-    sum = op == MPI_SUM ? sum + t.of(r, i) : op == MPI_MAX ? std::max(sum, t.of(r, i))
-                                                            : std::min(sum, t.of(r, i));
+    sum = op == MPI_SUM ? sum + t.of(r, i) : op == MPI_MAX ? std::max(sum, t.of(r, i)) : std::min(sum, t.of(r, i));
   return sum;
 }
 
@@ -44,8 +43,7 @@ void reductions(const Turn& t) {
     result = in;
     OK(MPI_Reduce(MPI_IN_PLACE, result.data(), t.count, MPI_DOUBLE, op, t.root, MPI_COMM_WORLD));
   } else {
-    OK(MPI_Reduce(in.data(), me == t.root ? result.data() : nullptr, t.count, MPI_DOUBLE, op, t.root,
-                  MPI_COMM_WORLD));
+    OK(MPI_Reduce(in.data(), me == t.root ? result.data() : nullptr, t.count, MPI_DOUBLE, op, t.root, MPI_COMM_WORLD));
   }
   for (int i = 0; i < t.count; ++i)
     CHECK_EQ_IN(result[i], me == t.root ? folded(t, i, op) : -1, "reduce, round %d", t.round);
@@ -55,26 +53,22 @@ void data(const Turn& t) {
   std::vector<double> whole(static_cast<size_t>(t.count), -1);
   for (int i = 0; me == t.root && i < t.count; ++i) whole[i] = t.of(t.root, i);
   OK(MPI_Bcast(whole.data(), t.count, MPI_DOUBLE, t.root, MPI_COMM_WORLD));
-  for (int i = 0; i < t.count; ++i)
-    CHECK_EQ_IN(whole[i], t.of(t.root, i), "bcast, round %d", t.round);
+  for (int i = 0; i < t.count; ++i) CHECK_EQ_IN(whole[i], t.of(t.root, i), "bcast, round %d", t.round);
 
   const std::vector<double> one = mine(t), all = mine(t, n);
   std::vector<double> gathered(all.size(), -1);
   if (t.round % 4 == 1) {
     std::copy(one.begin(), one.end(), gathered.begin() + me * t.count);
-    OK(MPI_Allgather(MPI_IN_PLACE, t.round, MPI_DATATYPE_NULL, gathered.data(), t.count, MPI_DOUBLE,
-                     MPI_COMM_WORLD));
+    OK(MPI_Allgather(MPI_IN_PLACE, t.round, MPI_DATATYPE_NULL, gathered.data(), t.count, MPI_DOUBLE, MPI_COMM_WORLD));
   } else {
-    OK(MPI_Allgather(one.data(), t.count, MPI_DOUBLE, gathered.data(), t.count, MPI_DOUBLE,
-                     MPI_COMM_WORLD));
+    OK(MPI_Allgather(one.data(), t.count, MPI_DOUBLE, gathered.data(), t.count, MPI_DOUBLE, MPI_COMM_WORLD));
   }
   for (int r = 0; r < n; ++r)
     for (int i = 0; i < t.count; ++i)
       CHECK_EQ_IN(gathered[r * t.count + i], t.of(r, i), "allgather, round %d", t.round);
 
   std::vector<double> turned(all.size(), -1);
-  OK(MPI_Alltoall(all.data(), t.count, MPI_DOUBLE, turned.data(), t.count, MPI_DOUBLE,
-                  MPI_COMM_WORLD));
+  OK(MPI_Alltoall(all.data(), t.count, MPI_DOUBLE, turned.data(), t.count, MPI_DOUBLE, MPI_COMM_WORLD));
   for (int r = 0; r < n; ++r)
     for (int i = 0; i < t.count; ++i)
       CHECK_EQ_IN(turned[r * t.count + i], t.of(r, me * t.count + i), "alltoall, round %d", t.round);

@@ -29,12 +29,10 @@ struct Arrays {
   }
 };
 
-void check_blocks(const std::vector<double>& got, const Arrays& a, int round, int to,
-                  const char* what) {
+void check_blocks(const std::vector<double>& got, const Arrays& a, int round, int to, const char* what) {
   for (int r = 0; r < n; ++r)
     for (int i = 0; i < a.counts[r]; ++i)
-      CHECK_EQ_IN(got[a.displs[r] + i], value(round, r, to, i), "%s, round %d, from %d", what,
-                  round, r);
+      CHECK_EQ_IN(got[a.displs[r] + i], value(round, r, to, i), "%s, round %d, from %d", what, round, r);
 }
 
 std::vector<double> block(int round, int to, int count) {
@@ -52,24 +50,24 @@ void v_forms() {
     const int mine = used.counts[me];
     std::vector<double> in = block(round, 0, mine), out(used.total + 1, -1);
 
-    OK(MPI_Allgatherv(in.data(), mine, MPI_DOUBLE, out.data(), used.counts.data(),
-                      used.displs.data(), MPI_DOUBLE, MPI_COMM_WORLD));
+    OK(MPI_Allgatherv(in.data(), mine, MPI_DOUBLE, out.data(), used.counts.data(), used.displs.data(), MPI_DOUBLE,
+                      MPI_COMM_WORLD));
     check_blocks(out, used, round, 0, "allgatherv");
 
     std::fill(out.begin(), out.end(), -1);
     std::copy_n(in.begin(), mine, out.begin() + used.displs[me]);
-    OK(MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, out.data(), used.counts.data(),
-                      used.displs.data(), MPI_DOUBLE, MPI_COMM_WORLD));
+    OK(MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, out.data(), used.counts.data(), used.displs.data(),
+                      MPI_DOUBLE, MPI_COMM_WORLD));
     check_blocks(out, used, round, 0, "allgatherv in place");
 
     std::fill(out.begin(), out.end(), -1);
     OK(MPI_Gatherv(in.data(), mine, MPI_DOUBLE, me == root ? out.data() : nullptr,
-                   me == root ? used.counts.data() : nullptr,
-                   me == root ? used.displs.data() : nullptr, MPI_DOUBLE, root, MPI_COMM_WORLD));
+                   me == root ? used.counts.data() : nullptr, me == root ? used.displs.data() : nullptr, MPI_DOUBLE,
+                   root, MPI_COMM_WORLD));
     if (me == root) check_blocks(out, used, round, 0, "gatherv");
     std::vector<double> back(mine + 1, -1);
-    OK(MPI_Scatterv(out.data(), used.counts.data(), used.displs.data(), MPI_DOUBLE, back.data(),
-                    mine, MPI_DOUBLE, root, MPI_COMM_WORLD));
+    OK(MPI_Scatterv(out.data(), used.counts.data(), used.displs.data(), MPI_DOUBLE, back.data(), mine, MPI_DOUBLE, root,
+                    MPI_COMM_WORLD));
     for (int i = 0; i < mine; ++i) CHECK_EQ_IN(back[i], in[i], "scatterv, round %d", round);
 
     // What this rank sends each is as long as that one's block everywhere.
@@ -79,8 +77,8 @@ void v_forms() {
     std::vector<int> equal(n, mine), places(n);
     for (int r = 0; r < n; ++r) places[r] = r * mine;
     std::vector<double> turned(mine * n + 1, -1);
-    OK(MPI_Alltoallv(all.data(), used.counts.data(), used.displs.data(), MPI_DOUBLE, turned.data(),
-                     equal.data(), places.data(), MPI_DOUBLE, MPI_COMM_WORLD));
+    OK(MPI_Alltoallv(all.data(), used.counts.data(), used.displs.data(), MPI_DOUBLE, turned.data(), equal.data(),
+                     places.data(), MPI_DOUBLE, MPI_COMM_WORLD));
     for (int r = 0; r < n; ++r)
       for (int i = 0; i < mine; ++i)
         CHECK_EQ_IN(turned[r * mine + i], value(round, r, me, i), "alltoallv, round %d", round);
@@ -88,12 +86,10 @@ void v_forms() {
     const int whole = std::accumulate(used.counts.begin(), used.counts.end(), 0);
     std::vector<double> vector(whole + 1), part(mine + 1, -1);
     for (int i = 0; i < whole; ++i) vector[i] = (me + 1) * (i + round);
-    OK(MPI_Reduce_scatter(vector.data(), part.data(), used.counts.data(), MPI_DOUBLE, MPI_SUM,
-                          MPI_COMM_WORLD));
+    OK(MPI_Reduce_scatter(vector.data(), part.data(), used.counts.data(), MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD));
     const int first = std::accumulate(used.counts.begin(), used.counts.begin() + me, 0);
     for (int i = 0; i < mine; ++i)
-      CHECK_EQ_IN(part[i], n * (n + 1) / 2.0 * (first + i + round), "reduce_scatter, round %d",
-                  round);
+      CHECK_EQ_IN(part[i], n * (n + 1) / 2.0 * (first + i + round), "reduce_scatter, round %d", round);
   }
 }
 
@@ -132,13 +128,13 @@ void w_forms() {
     }
     std::vector<unsigned char> out[1 + kMost];
     for (std::vector<unsigned char>& o : out) o.assign(n * kRoom, 0xEE);
-    OK(MPI_Alltoallw(in.data(), counts.data(), places.data(), used.data(), out[0].data(), counts.data(),
-                     places.data(), used.data(), MPI_COMM_WORLD));
+    OK(MPI_Alltoallw(in.data(), counts.data(), places.data(), used.data(), out[0].data(), counts.data(), places.data(),
+                     used.data(), MPI_COMM_WORLD));
     CHECK_EQ_IN(out[0] == expected, true, "alltoallw, round %d", round);
     std::fill(out[0].begin(), out[0].end(), 0xEE);
     for (int r = 0; r < n; ++r) fill(out[0], shape, round, me, r, r);
-    OK(MPI_Alltoallw(MPI_IN_PLACE, nullptr, nullptr, nullptr, out[0].data(), counts.data(), places.data(),
-                     used.data(), MPI_COMM_WORLD));
+    OK(MPI_Alltoallw(MPI_IN_PLACE, nullptr, nullptr, nullptr, out[0].data(), counts.data(), places.data(), used.data(),
+                     MPI_COMM_WORLD));
     CHECK_EQ_IN(out[0] == expected, true, "alltoallw in place, round %d", round);
     MPI_Request requests[kMost];
     for (int k = 0; k < many; ++k)
@@ -161,12 +157,9 @@ void outstanding() {
       in[k].assign(count, me + k), sum[k].assign(count, -1), scan[k].assign(count, -1);
       all[k].assign(count * n, -1);
       MPI_Request r[4];
-      OK(MPI_Iallreduce(in[k].data(), sum[k].data(), count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD,
-                        &r[0]));
-      OK(MPI_Iallgather(in[k].data(), count, MPI_DOUBLE, all[k].data(), count, MPI_DOUBLE,
-                        MPI_COMM_WORLD, &r[1]));
-      OK(MPI_Iscan(in[k].data(), scan[k].data(), count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD,
-                   &r[2]));
+      OK(MPI_Iallreduce(in[k].data(), sum[k].data(), count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &r[0]));
+      OK(MPI_Iallgather(in[k].data(), count, MPI_DOUBLE, all[k].data(), count, MPI_DOUBLE, MPI_COMM_WORLD, &r[1]));
+      OK(MPI_Iscan(in[k].data(), scan[k].data(), count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &r[2]));
       OK(MPI_Ibarrier(MPI_COMM_WORLD, &r[3]));
       requests.insert(requests.end(), r, r + 4);
     }
@@ -174,8 +167,7 @@ void outstanding() {
     if (round % 3 == 0) {
       for (size_t left = requests.size(); left > 0; --left) {
         int index;
-        OK(MPI_Waitany(static_cast<int>(requests.size()), requests.data(), &index,
-                       MPI_STATUS_IGNORE));
+        OK(MPI_Waitany(static_cast<int>(requests.size()), requests.data(), &index, MPI_STATUS_IGNORE));
       }
     } else {
       OK(MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE));
@@ -184,8 +176,7 @@ void outstanding() {
       for (int i = 0; i < count; ++i) {
         CHECK_EQ_IN(sum[k][i], n * (n - 1) / 2.0 + n * k, "iallreduce, round %d", round);
         CHECK_EQ_IN(scan[k][i], me * (me + 1) / 2.0 + (me + 1) * k, "iscan, round %d", round);
-        for (int r = 0; r < n; ++r)
-          CHECK_EQ_IN(all[k][r * count + i], r + k, "iallgather, round %d", round);
+        for (int r = 0; r < n; ++r) CHECK_EQ_IN(all[k][r * count + i], r + k, "iallgather, round %d", round);
       }
   }
 }
@@ -195,8 +186,7 @@ void persistent() {
   double in[2] = {}, out[2] = {};
   MPI_Request requests[2];
   for (int k = 0; k < 2; ++k)
-    OK(MPI_Allreduce_init(&in[k], &out[k], 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL,
-                          &requests[k]));
+    OK(MPI_Allreduce_init(&in[k], &out[k], 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[k]));
   for (int round = 0; round < 20; ++round) {
     in[0] = me + round, in[1] = 2 * me - round;
     OK(MPI_Startall(2, requests));

@@ -7,7 +7,9 @@ namespace {
 
 constexpr int kCounts[] = {0, 1, 7, 127, 1024, 2049, 16384, 131072};
 
-int value(int rank, int i, int seed) { return static_cast<int>(check::mix(rank, i, seed) >> 8); }
+int value(int rank, int i, int seed) {
+  return static_cast<int>(check::mix(rank, i, seed) >> 8);
+}
 std::vector<int> values(int rank, int count, int seed) {
   std::vector<int> v(count);
   for (int i = 0; i < count; ++i) v[i] = value(rank, i, seed);
@@ -97,7 +99,8 @@ void reduce(const check::Program& world, Form form, int root, int count) {
     mine[i] = value(world.rank(), i, 3) % 1000;
     for (int r = 0; r < world.size(); ++r) expected[i] += value(r, i, 3) % 1000;
   }
-  CALL(form, Reduce, Ireduce, mine.data(), here ? out.data() : nullptr, count, MPI_DOUBLE, MPI_SUM, root, MPI_COMM_WORLD);
+  CALL(form, Reduce, Ireduce, mine.data(), here ? out.data() : nullptr, count, MPI_DOUBLE, MPI_SUM, root,
+       MPI_COMM_WORLD);
   if (here) CHECK(out == expected);
   if (here) {
     out = mine;

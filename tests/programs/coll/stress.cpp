@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A seeded random sequence of nonblocking collectives on overlapping communicators, mixed with
 // point-to-point messages and blocking collectives, completed in random order; all data is checked.
-#include "coll/kinds.hpp"
-
 #include <utility>
+
+#include "coll/kinds.hpp"
 
 namespace {
 
@@ -41,16 +41,15 @@ int main(int argc, char** argv) {
   const int to = (world.rank() + 1) % world.size();
   const int from = (world.rank() + world.size() - 1) % world.size();
   for (int step = 0; step < 700; ++step) {
-    const unsigned kind = common() % (std::size(kKinds) + 1), where = common() % places.size(),
-                   seed = common();
+    const unsigned kind = common() % (std::size(kKinds) + 1), where = common() % places.size(), seed = common();
     const unsigned drawn = common();
     const int count = drawn % 50 == 0 ? 20000 : drawn % 7 == 0 ? 0 : drawn % 300;
     const Arena& a = places[where];
     if (kind < std::size(kKinds)) {
       if (a.comm != MPI_COMM_NULL) {
         pending.emplace_back();
-        pending.back().what = std::string(kKinds[kind].name) + " of " + std::to_string(count) + " in step " +
-                              std::to_string(step);
+        pending.back().what =
+            std::string(kKinds[kind].name) + " of " + std::to_string(count) + " in step " + std::to_string(step);
         kKinds[kind].start(a, pending.back(), count, seed % a.size, seed);
       }
     } else {

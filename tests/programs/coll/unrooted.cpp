@@ -9,7 +9,9 @@ namespace {
 
 constexpr int kCounts[] = {0, 1, 7, 128, 1023, 4096, 20011};
 
-int value(int rank, int i, int seed = 0) { return static_cast<int>(check::mix(rank, i, seed) >> 8); }
+int value(int rank, int i, int seed = 0) {
+  return static_cast<int>(check::mix(rank, i, seed) >> 8);
+}
 
 void allgather(const check::Program& world, Form form, int count) {
   const int size = world.size(), rank = world.rank();
@@ -121,16 +123,20 @@ void alltoallw(const check::Program& world, Form form, int count) {
     types_in[r] = rank % 2 ? MPI_DOUBLE : MPI_INT;
     counts_in[r] = count;
     for (int i = 0; i < count; ++i) {
-      if (r % 2) reinterpret_cast<double*>(out.data() + places[r])[i] = value(rank, r, i);
-      else reinterpret_cast<int*>(out.data() + places[r])[2 * i] = value(rank, r, i);
+      if (r % 2)
+        reinterpret_cast<double*>(out.data() + places[r])[i] = value(rank, r, i);
+      else
+        reinterpret_cast<int*>(out.data() + places[r])[2 * i] = value(rank, r, i);
     }
   }
   CALL(form, Alltoallw, Ialltoallw, out.data(), counts_out.data(), places.data(), types_out.data(), in.data(),
        counts_in.data(), places.data(), types_in.data(), MPI_COMM_WORLD);
   for (int r = 0; r < size; ++r) {
     for (int i = 0; i < count; ++i) {
-      if (rank % 2) CHECK_EQ(reinterpret_cast<double*>(in.data() + places[r])[i], value(r, rank, i));
-      else CHECK_EQ(reinterpret_cast<int*>(in.data() + places[r])[i], value(r, rank, i));
+      if (rank % 2)
+        CHECK_EQ(reinterpret_cast<double*>(in.data() + places[r])[i], value(r, rank, i));
+      else
+        CHECK_EQ(reinterpret_cast<int*>(in.data() + places[r])[i], value(r, rank, i));
     }
     CHECK_EQ(in[places[r] + block - 1], 2);
   }
@@ -193,7 +199,8 @@ void reduce_scatter(const check::Program& world, Form form, int count) {
     sum += counts[r];
   }
   part.assign(counts[rank] + 1, -1);
-  CALL(form, Reduce_scatter, Ireduce_scatter, mine.data(), part.data(), counts.data(), MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  CALL(form, Reduce_scatter, Ireduce_scatter, mine.data(), part.data(), counts.data(), MPI_INT, MPI_SUM,
+       MPI_COMM_WORLD);
   for (int i = 0; i < counts[rank]; ++i) CHECK_EQ(part[i], total(start + i));
   CHECK_EQ(part[counts[rank]], -1);
   place.assign(mine.begin(), mine.begin() + sum);

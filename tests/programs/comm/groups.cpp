@@ -64,7 +64,8 @@ int main(int argc, char** argv) {
   MPI_Group high;
   OK(MPI_Group_incl(world, upper.size(), upper.data(), &high));
   std::vector<int> both = evens, common, only;
-  for (int i : upper) if (i % 2) both.push_back(i);
+  for (int i : upper)
+    if (i % 2) both.push_back(i);
   for (int i : evens) (i >= size / 2 ? common : only).push_back(i);
   OK(MPI_Group_union(even, high, &group));
   expect(group, world, both, __LINE__);
@@ -85,7 +86,8 @@ int main(int argc, char** argv) {
   expect(group, world, included, __LINE__);
   OK(MPI_Group_free(&group));
   std::vector<int> excluded;
-  for (int i = 0; i < size; ++i) if (i % 3 == 2) excluded.push_back(i);
+  for (int i = 0; i < size; ++i)
+    if (i % 3 == 2) excluded.push_back(i);
   OK(MPI_Group_range_excl(world, size > 1 ? 2 : 1, ranges, &group));
   expect(group, world, excluded, __LINE__);
   if (group != MPI_GROUP_EMPTY) OK(MPI_Group_free(&group));

@@ -74,7 +74,9 @@ void check_properties(const Halves& halves, MPI_Comm inter) {
 // From each rank of a group to each of the other one, from a known source and from any.
 void exchange(const Halves& halves, MPI_Comm inter, int tag) {
   const auto value = [&](int group, int from, int to) {
-    return static_cast<int>(check::mix(static_cast<unsigned>(group * 100 + from), static_cast<unsigned>(to), static_cast<unsigned>(tag)) >> 1);
+    return static_cast<int>(
+        check::mix(static_cast<unsigned>(group * 100 + from), static_cast<unsigned>(to), static_cast<unsigned>(tag)) >>
+        1);
   };
   for (const bool any : {false, true}) {
     std::vector<int> mine, got(static_cast<size_t>(halves.remote_count), -1);

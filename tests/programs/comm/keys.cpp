@@ -17,10 +17,16 @@ struct Comms {
     return MPI_SUCCESS;
   }
   static int on_delete(MPI_Comm, int, void*, void*) { return ++deletions, MPI_SUCCESS; }
+  // clang-format off
   static Handle make() { Handle h; OK(MPI_Comm_dup(MPI_COMM_WORLD, &h)); MPI_Comm_set_errhandler(h, MPI_ERRORS_RETURN); return h; }
   static Handle copy(Handle from) { Handle h; OK(MPI_Comm_dup(from, &h)); return h; }
+  // clang-format on
   static void free(Handle h) { OK(MPI_Comm_free(&h)); }
-  static int make_key() { int k; OK(MPI_Comm_create_keyval(on_copy, on_delete, &k, nullptr)); return k; }
+  static int make_key() {
+    int k;
+    OK(MPI_Comm_create_keyval(on_copy, on_delete, &k, nullptr));
+    return k;
+  }
   static int free_key(int k) { return MPI_Comm_free_keyval(&k); }
   static int set(Handle h, int k, void* v) { return MPI_Comm_set_attr(h, k, v); }
   static int get(Handle h, int k, void* v, int* f) { return MPI_Comm_get_attr(h, k, v, f); }
@@ -34,10 +40,16 @@ struct Types {
     return MPI_SUCCESS;
   }
   static int on_delete(MPI_Datatype, int, void*, void*) { return ++deletions, MPI_SUCCESS; }
+  // clang-format off
   static Handle make() { Handle h; OK(MPI_Type_contiguous(3, MPI_INT, &h)); return h; }
   static Handle copy(Handle from) { Handle h; OK(MPI_Type_dup(from, &h)); return h; }
+  // clang-format on
   static void free(Handle h) { OK(MPI_Type_free(&h)); }
-  static int make_key() { int k; OK(MPI_Type_create_keyval(on_copy, on_delete, &k, nullptr)); return k; }
+  static int make_key() {
+    int k;
+    OK(MPI_Type_create_keyval(on_copy, on_delete, &k, nullptr));
+    return k;
+  }
   static int free_key(int k) { return MPI_Type_free_keyval(&k); }
   static int set(Handle h, int k, void* v) { return MPI_Type_set_attr(h, k, v); }
   static int get(Handle h, int k, void* v, int* f) { return MPI_Type_get_attr(h, k, v, f); }
@@ -55,7 +67,11 @@ struct Windows {
   }
   static Handle copy(Handle) { return make(); }
   static void free(Handle h) { OK(MPI_Win_free(&h)); }
-  static int make_key() { int k; OK(MPI_Win_create_keyval(MPI_WIN_NULL_COPY_FN, on_delete, &k, nullptr)); return k; }
+  static int make_key() {
+    int k;
+    OK(MPI_Win_create_keyval(MPI_WIN_NULL_COPY_FN, on_delete, &k, nullptr));
+    return k;
+  }
   static int free_key(int k) { return MPI_Win_free_keyval(&k); }
   static int set(Handle h, int k, void* v) { return MPI_Win_set_attr(h, k, v); }
   static int get(Handle h, int k, void* v, int* f) { return MPI_Win_get_attr(h, k, v, f); }

@@ -17,8 +17,7 @@ struct Part {
 
 Part part_of(const check::Program& world, const std::function<int(int)>& colour) {
   Part part;
-  OK(MPI_Comm_split(MPI_COMM_WORLD, colour(world.rank()) < 0 ? MPI_UNDEFINED : colour(world.rank()), 0,
-                    &part.comm));
+  OK(MPI_Comm_split(MPI_COMM_WORLD, colour(world.rank()) < 0 ? MPI_UNDEFINED : colour(world.rank()), 0, &part.comm));
   for (int r = 0; r < world.size(); ++r)
     if (colour(r) >= 0 && colour(r) == colour(world.rank())) part.members.push_back(r);
   return part;

@@ -132,13 +132,9 @@ class Play {
     std::vector<int> fitting;
     for (size_t i = 0; i < known_.size(); ++i)
       if (wanted(*known_[i])) fitting.push_back(static_cast<int>(i));
-    return fitting.empty()
-               ? -1
-               : fitting[static_cast<size_t>(chance_.below(static_cast<int>(fitting.size())))];
+    return fitting.empty() ? -1 : fitting[static_cast<size_t>(chance_.below(static_cast<int>(fitting.size())))];
   }
-  Known& any() {
-    return *known_[static_cast<size_t>(chance_.below(static_cast<int>(known_.size())))];
-  }
+  Known& any() { return *known_[static_cast<size_t>(chance_.below(static_cast<int>(known_.size())))]; }
 
   // A part of them in any order, never none.
   Ranks part_of(const Ranks& ranks) {
@@ -240,8 +236,7 @@ class Play {
       if (part.member()) part.comm = made;
       parts.push_back(part);
     }
-    if (std::ranges::none_of(parts, [](const Known& part) { return part.member(); }))
-      CHECK(made == MPI_COMM_NULL);
+    if (std::ranges::none_of(parts, [](const Known& part) { return part.member(); })) CHECK(made == MPI_COMM_NULL);
     for (Known& part : parts) add(std::move(part));
   }
 
@@ -371,8 +366,7 @@ class Play {
     sides[0].first.assign(mixed.begin(), mixed.begin() + cut);
     sides[1].first.assign(mixed.begin() + cut, mixed.end());
     const int tag = chance_.below(1000);
-    const int leaders[] = {chance_.below(size_of(sides[0].first)),
-                           chance_.below(size_of(sides[1].first))};
+    const int leaders[] = {chance_.below(size_of(sides[0].first)), chance_.below(size_of(sides[1].first))};
     Known bridge;
     bridge.first = sides[0].first;
     bridge.second = sides[1].first;
@@ -446,14 +440,12 @@ class Play {
     if (&left == &right) {
       expected = MPI_IDENT;
     } else if (left.between() == right.between()) {
-      const int mine = compared(left.mine(), right.mine()),
-                theirs = compared(left.theirs(), right.theirs());
+      const int mine = compared(left.mine(), right.mine()), theirs = compared(left.theirs(), right.theirs());
       if (mine != MPI_UNEQUAL && theirs != MPI_UNEQUAL)
         expected = mine == MPI_IDENT && theirs == MPI_IDENT ? MPI_CONGRUENT : MPI_SIMILAR;
     }
     OK(MPI_Comm_compare(left.comm, right.comm, &got));
-    CHECK_EQ_IN(got, expected, "step %d, communicators %d and %d", step_, left.number,
-                right.number);
+    CHECK_EQ_IN(got, expected, "step %d, communicators %d and %d", step_, left.number, right.number);
   }
 
   void groups() {
@@ -513,17 +505,12 @@ class Play {
       const int rank = place_in(k.mine(), check::world_rank);
       w.all.assign(others.size(), -1);
       // The one with root is the first side's: between two groups the second one receives.
-      const int seen_root = !k.between()    ? root
-                            : k.is_second() ? root
-                            : rank == root  ? MPI_ROOT
-                                            : MPI_PROC_NULL;
+      const int seen_root = !k.between() ? root : k.is_second() ? root : rank == root ? MPI_ROOT : MPI_PROC_NULL;
       const bool gives = !k.is_second() && rank == root;
       w.word = gives ? k.number : -1;
       for (int i = 0; i < 3; ++i) switch ((order + i) % 3) {
           case 0:
-            started([&](MPI_Request* r) {
-              return MPI_Iallreduce(&w.mine, &w.sum, 1, MPI_LONG, MPI_SUM, k.comm, r);
-            });
+            started([&](MPI_Request* r) { return MPI_Iallreduce(&w.mine, &w.sum, 1, MPI_LONG, MPI_SUM, k.comm, r); });
             break;
           case 1:
             started([&](MPI_Request* r) {
@@ -531,20 +518,14 @@ class Play {
             });
             break;
           default:
-            started([&](MPI_Request* r) {
-              return MPI_Ibcast(&w.word, 1, MPI_INT, seen_root, k.comm, r);
-            });
+            started([&](MPI_Request* r) { return MPI_Ibcast(&w.word, 1, MPI_INT, seen_root, k.comm, r); });
         }
       // Within one group around a ring; between two from each to the one opposite, as far as there
       // is one.
       const int size = size_of(others);
-      const int to = k.between() ? rank : (rank + 1) % size,
-                from = k.between() ? rank : (rank + size - 1) % size;
-      if (to < size)
-        started([&](MPI_Request* r) { return MPI_Isend(&w.sent, 1, MPI_INT, to, 7, k.comm, r); });
-      if (from < size)
-        started(
-            [&](MPI_Request* r) { return MPI_Irecv(&w.received, 1, MPI_INT, from, 7, k.comm, r); });
+      const int to = k.between() ? rank : (rank + 1) % size, from = k.between() ? rank : (rank + size - 1) % size;
+      if (to < size) started([&](MPI_Request* r) { return MPI_Isend(&w.sent, 1, MPI_INT, to, 7, k.comm, r); });
+      if (from < size) started([&](MPI_Request* r) { return MPI_Irecv(&w.received, 1, MPI_INT, from, 7, k.comm, r); });
     }
     wait_in_own_order(requests);
     for (const auto& w : under_way) {

@@ -29,8 +29,7 @@ int main(int argc, char** argv) {
   const int to = (rank + 1) % size, from = (rank + size - 1) % size;
   std::vector<int> in(kept.size(), -1), out(kept.size());
   std::vector<MPI_Request> requests(2 * kept.size());
-  for (size_t i = 0; i < kept.size(); ++i)
-    OK(MPI_Irecv(&in[i], 1, MPI_INT, from, 0, kept[i], &requests[i]));
+  for (size_t i = 0; i < kept.size(); ++i) OK(MPI_Irecv(&in[i], 1, MPI_INT, from, 0, kept[i], &requests[i]));
   for (size_t i = kept.size(); i-- > 0;) {
     out[i] = rank * 100 + i;
     OK(MPI_Isend(&out[i], 1, MPI_INT, to, 0, kept[i], &requests[kept.size() + i]));

@@ -147,7 +147,8 @@ class Resources {
     // Without rank 0 the others are a part of the whole already where they share a machine.
     MPI_Info info;
     OK(MPI_Info_create(&info));
-    OK(MPI_Comm_split_type(MPI_COMM_WORLD, rank_ == 0 ? int{MPI_UNDEFINED} : int{MPI_COMM_TYPE_HW_UNGUIDED}, 0, info, &made));
+    OK(MPI_Comm_split_type(MPI_COMM_WORLD, rank_ == 0 ? int{MPI_UNDEFINED} : int{MPI_COMM_TYPE_HW_UNGUIDED}, 0, info,
+                           &made));
     CHECK(members(&made, rank_) == (rank_ == 0 ? std::vector<int>() : others));
     CHECK_EQ(value_of(info, "mpi_hw_resource_type"), rank_ == 0 ? "" : "hwloc://Machine");
     OK(MPI_Info_free(&info));
@@ -165,8 +166,10 @@ class Resources {
     int mine_here = 0;
     for (const int other : here_)
       if (mine(other) == mine(rank_)) {
-        if (other / 2 % 2 != rank_ / 2 % 2) wanted.push_back(other);
-        else ++mine_here;
+        if (other / 2 % 2 != rank_ / 2 % 2)
+          wanted.push_back(other);
+        else
+          ++mine_here;
       }
     made = split(both, MPI_COMM_TYPE_HW_GUIDED, "hwloc://PU");
     CHECK_EQ(made == MPI_COMM_NULL, wanted.empty());

@@ -44,8 +44,8 @@ const Long kLong[] = {
      }},
     {"an exchange",
      [](const std::vector<double>& in, std::vector<double>& out, int other, MPI_Comm comm) {
-       OK(MPI_Sendrecv(in.data(), in.size(), MPI_DOUBLE, other, 0, out.data(), out.size(), MPI_DOUBLE, other, 0,
-                       comm, MPI_STATUS_IGNORE));
+       OK(MPI_Sendrecv(in.data(), in.size(), MPI_DOUBLE, other, 0, out.data(), out.size(), MPI_DOUBLE, other, 0, comm,
+                       MPI_STATUS_IGNORE));
      }},
     {"an alltoall",
      [](const std::vector<double>& in, std::vector<double>& out, int, MPI_Comm comm) {
@@ -96,25 +96,21 @@ void beside_long_calls(int rank, MPI_Comm comm_of_long, MPI_Comm comm_of_short) 
   constexpr double kBound = 1e-3;  // it takes 30 to 150 us, and without pieces 2 to 11 ms beside an allreduce
   const std::vector<double> in(1 << 23, rank + 1.0);
   std::vector<double> out(in.size());
-  const auto arithmetic = [&] {
-    std::transform(in.begin(), in.end(), out.begin(), out.begin(), std::plus<>());
-  };
+  const auto arithmetic = [&] { std::transform(in.begin(), in.end(), out.begin(), out.begin(), std::plus<>()); };
   for (const Long& call : kLong) {
     for (int tries = 0, again = 1; again; ++tries) {
-      const double bound = check::cores_are_shared(comm_of_short)
-                               ? 4 * wait_beside(arithmetic, rank, comm_of_short)
-                               : kBound;
+      const double bound =
+          check::cores_are_shared(comm_of_short) ? 4 * wait_beside(arithmetic, rank, comm_of_short) : kBound;
       std::fill(out.begin(), out.end(), -1);
-      const double wait =
-          wait_beside([&] { call.run(in, out, 1 - rank, comm_of_long); }, rank, comm_of_short);
+      const double wait = wait_beside([&] { call.run(in, out, 1 - rank, comm_of_long); }, rank, comm_of_short);
       const double expected = call.run == kLong[0].run ? 3 : 2 - rank;  // ends of what came
       CHECK_EQ(out.back(), call.run == kLong[2].run ? 2 : expected);
       again = rank == 0 && wait > bound;
       OK(MPI_Bcast(&again, 1, MPI_INT, 0, comm_of_short));
       if (again && tries == 20)
-        check::fail(__FILE__, __LINE__, std::string("beside ") + call.name + " of 64 MiB a message there and back " +
-                                            "typically takes " + std::to_string(wait * 1e6) + " us, not " +
-                                            std::to_string(bound * 1e6));
+        check::fail(__FILE__, __LINE__,
+                    std::string("beside ") + call.name + " of 64 MiB a message there and back " + "typically takes " +
+                        std::to_string(wait * 1e6) + " us, not " + std::to_string(bound * 1e6));
     }
   }
 }
@@ -177,8 +173,7 @@ int main(int argc, char** argv) {
   const bool judged = size == 2 && !std::getenv("TUTTI_CONTRACT_STRESS");  // which takes its time
   const double alone = judged ? to_and_fro(rank, own[1]) : 0;
   int awaited = -1;
-  std::thread waiting(
-      [&] { OK(MPI_Recv(&awaited, 1, MPI_INT, from, 0, own[0], MPI_STATUS_IGNORE)); });
+  std::thread waiting([&] { OK(MPI_Recv(&awaited, 1, MPI_INT, from, 0, own[0], MPI_STATUS_IGNORE)); });
   for (int i = 0; i < 1000; ++i) {
     int sum = -1, in = -1;
     OK(MPI_Allreduce(&i, &sum, 1, MPI_INT, MPI_SUM, own[1]));
@@ -191,8 +186,9 @@ int main(int argc, char** argv) {
     again = to_and_fro(rank, own[1]) > 5 * alone + 5e-6;
     OK(MPI_Allreduce(MPI_IN_PLACE, &again, 1, MPI_INT, MPI_MAX, own[1]));
     if (again && tries == 20)
-      check::fail(__FILE__, __LINE__, "beside a thread that waits messages take much longer than the " +
-                                          std::to_string(alone * 1e6) + " us without");
+      check::fail(__FILE__, __LINE__,
+                  "beside a thread that waits messages take much longer than the " + std::to_string(alone * 1e6) +
+                      " us without");
   }
   OK(MPI_Send(&rank, 1, MPI_INT, to, 0, own[0]));
   waiting.join();

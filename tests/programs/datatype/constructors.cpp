@@ -2,9 +2,9 @@
 // Every constructor: size, extent, true extent, and the bytes that move, judged by type maps that
 // are written out here by hand. Each type is sent as itself and received as contiguous bytes, the
 // other way round, and as itself on both sides, by one and by several elements; then packed.
-#include "check.hpp"
-
 #include <utility>
+
+#include "check.hpp"
 
 namespace {
 
@@ -73,8 +73,7 @@ void attributes(Case& c) {
   CHECK_EQ_IN(lower, c.lower, "%s", c.name);
   // The standard rounds the upper bound up to the alignment of the strictest member (5.1); others do
   // so for structs only, or round the extent too. All are taken where they differ.
-  if (extent < c.extent || extent >= c.extent + 2 * c.alignment - 1)
-    CHECK_EQ_IN(extent, c.extent, "%s", c.name);
+  if (extent < c.extent || extent >= c.extent + 2 * c.alignment - 1) CHECK_EQ_IN(extent, c.extent, "%s", c.name);
   c.extent = extent;
   if (!c.map.empty()) {
     CHECK_EQ_IN(true_lower, low, "%s", c.name);
@@ -85,8 +84,7 @@ void attributes(Case& c) {
 void same(const std::vector<unsigned char>& got, const std::vector<unsigned char>& expected, const Case& c,
           const char* what) {
   CHECK_EQ_IN(got.size(), expected.size(), "%s, %s", c.name, what);
-  for (size_t i = 0; i < got.size(); ++i)
-    CHECK_EQ_IN(got[i], expected[i], "%s, %s, byte %zu", c.name, what, i);
+  for (size_t i = 0; i < got.size(); ++i) CHECK_EQ_IN(got[i], expected[i], "%s, %s, byte %zu", c.name, what, i);
 }
 
 void moves(const check::Program& world, const Case& c, int count) {
@@ -159,8 +157,7 @@ std::vector<Case> cases() {
   using T = MPI_Datatype;
   add("contiguous", made([](T* t) { return MPI_Type_contiguous(5, MPI_INT, t); }), ints({0, 1, 2, 3, 4}), 0, 20);
   add("empty", made([](T* t) { return MPI_Type_contiguous(0, MPI_INT, t); }), {}, 0, 0);
-  add("vector", made([](T* t) { return MPI_Type_vector(3, 2, 4, MPI_INT, t); }),
-      ints({0, 1, 4, 5, 8, 9}), 0, 40);
+  add("vector", made([](T* t) { return MPI_Type_vector(3, 2, 4, MPI_INT, t); }), ints({0, 1, 4, 5, 8, 9}), 0, 40);
   add("vector, negative stride", made([](T* t) { return MPI_Type_vector(3, 2, -4, MPI_INT, t); }),
       ints({0, 1, -4, -3, -8, -7}), -32, 40);
   add("hvector, odd stride", made([](T* t) { return MPI_Type_create_hvector(3, 1, 7, MPI_SHORT, t); }),
@@ -174,8 +171,7 @@ std::vector<Case> cases() {
   aligned(4);
   add("indexed_block", made([&](T* t) { return MPI_Type_create_indexed_block(3, 2, places + 1, MPI_INT, t); }),
       ints({100, 101, 0, 1, 9, 10}), 0, 408);
-  add("hindexed_block",
-      made([&](T* t) { return MPI_Type_create_hindexed_block(3, 1, offsets, MPI_DOUBLE, t); }),
+  add("hindexed_block", made([&](T* t) { return MPI_Type_create_hindexed_block(3, 1, offsets, MPI_DOUBLE, t); }),
       {{20, 8}, {400, 8}, {3, 8}}, 3, 405);
   aligned(8);
   {
@@ -191,15 +187,14 @@ std::vector<Case> cases() {
     add("vector of structs", made([&](T* t) { return MPI_Type_vector(2, 1, 3, bare, t); }),
         repeated(map, {0, 3 * sizeof(Padded)}), 0, 4 * sizeof(Padded));
   }
-  add("resized, lower bound", made([](T* t) { return MPI_Type_create_resized(MPI_INT, -8, 24, t); }),
-      ints({0}), -8, 24);
-  add("resized, negative extent", made([](T* t) { return MPI_Type_create_resized(MPI_INT, 0, -12, t); }),
-      ints({0}), 0, -12);
+  add("resized, lower bound", made([](T* t) { return MPI_Type_create_resized(MPI_INT, -8, 24, t); }), ints({0}), -8,
+      24);
+  add("resized, negative extent", made([](T* t) { return MPI_Type_create_resized(MPI_INT, 0, -12, t); }), ints({0}), 0,
+      -12);
   {
     MPI_Datatype wide;  // never committed: a building block need not be
     OK(MPI_Type_create_resized(MPI_INT, 0, 12, &wide));
-    add("contiguous of resized", made([&](T* t) { return MPI_Type_contiguous(3, wide, t); }),
-        ints({0, 3, 6}), 0, 36);
+    add("contiguous of resized", made([&](T* t) { return MPI_Type_contiguous(3, wide, t); }), ints({0, 3, 6}), 0, 36);
     add("indexed of resized", made([&](T* t) { return MPI_Type_indexed(4, lengths, places, wide, t); }),
         ints({15, 18, 0, 27, 30, 33}), 0, 144);
     OK(MPI_Type_free(&wide));
@@ -209,23 +204,21 @@ std::vector<Case> cases() {
     Map c_order, f_order;
     for (int i = 0; i < 2; ++i)
       for (int j = 0; j < 3; ++j)
-        for (int k = 0; k < 2; ++k)
-          c_order.push_back({(((i + 1) * 5 + j + 2) * 6 + k + 3) * MPI_Aint{4}, 4});
+        for (int k = 0; k < 2; ++k) c_order.push_back({(((i + 1) * 5 + j + 2) * 6 + k + 3) * MPI_Aint{4}, 4});
     for (int k = 0; k < 2; ++k)
       for (int j = 0; j < 3; ++j)
-        for (int i = 0; i < 2; ++i)
-          f_order.push_back({((i + 1) + 4 * ((j + 2) + 5 * (k + 3))) * MPI_Aint{4}, 4});
-    add("subarray, C", made([&](T* t) {
-          return MPI_Type_create_subarray(3, sizes, sub, start, MPI_ORDER_C, MPI_INT, t);
-        }), c_order, 0, 480);
-    add("subarray, Fortran", made([&](T* t) {
-          return MPI_Type_create_subarray(3, sizes, sub, start, MPI_ORDER_FORTRAN, MPI_INT, t);
-        }), f_order, 0, 480);
+        for (int i = 0; i < 2; ++i) f_order.push_back({((i + 1) + 4 * ((j + 2) + 5 * (k + 3))) * MPI_Aint{4}, 4});
+    add("subarray, C",
+        made([&](T* t) { return MPI_Type_create_subarray(3, sizes, sub, start, MPI_ORDER_C, MPI_INT, t); }), c_order, 0,
+        480);
+    add("subarray, Fortran",
+        made([&](T* t) { return MPI_Type_create_subarray(3, sizes, sub, start, MPI_ORDER_FORTRAN, MPI_INT, t); }),
+        f_order, 0, 480);
   }
   {
     MPI_Datatype inner, middle;
-    OK(MPI_Type_vector(2, 1, 3, MPI_SHORT, &inner));            // 0, 6; extent 8
-    OK(MPI_Type_create_hvector(2, 2, 30, inner, &middle));      // 0, 8, 30, 38 x inner
+    OK(MPI_Type_vector(2, 1, 3, MPI_SHORT, &inner));        // 0, 6; extent 8
+    OK(MPI_Type_create_hvector(2, 2, 30, inner, &middle));  // 0, 8, 30, 38 x inner
     const Map base = {{0, 2}, {6, 2}};
     add("three levels", made([&](T* t) { return MPI_Type_create_indexed_block(2, 1, places + 2, middle, t); }),
         repeated(repeated(base, {0, 8, 30, 38}), {0, 9 * 46}), 0, 10 * 46);

@@ -2,9 +2,9 @@
 // Each large-count constructor and packing function against its small form, which
 // datatype/constructors judges: the same size, extents and packed bytes, and what is sent as the one
 // is received as the other. NOT_OPENMPI: 4.1 lacks these forms.
-#include "check.hpp"
-
 #include <utility>
+
+#include "check.hpp"
 
 namespace {
 
@@ -28,8 +28,9 @@ std::vector<Pair> pairs() {
     OK(MPI_Type_commit(&pair.large));
     result.push_back(pair);
   };
-#define FORMS(name, small, large)                             \
-  add(#name, [&](MPI_Datatype* type) { return MPI_##name small; }, \
+#define FORMS(name, small, large)                                  \
+  add(                                                             \
+      #name, [&](MPI_Datatype* type) { return MPI_##name small; }, \
       [&](MPI_Datatype* type) { return MPI_##name##_c large; })
 
   const int lengths[] = {2, 0, 3}, places[] = {7, 1, 0};

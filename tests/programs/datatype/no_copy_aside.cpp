@@ -21,8 +21,7 @@ uint64_t value(size_t i, int seed) {
 }
 
 // One message; the peak of both sides is checked, and all data with the gaps between.
-void transfer(int rank, int sender, bool from_gaps, bool to_gaps, MPI_Datatype vector,
-              std::vector<uint64_t>& data) {
+void transfer(int rank, int sender, bool from_gaps, bool to_gaps, MPI_Datatype vector, std::vector<uint64_t>& data) {
   const int seed = sender * 4 + from_gaps * 2 + to_gaps;
   const bool gaps = rank == sender ? from_gaps : to_gaps;
   std::fill(data.begin(), data.end(), kUntouched);
@@ -39,15 +38,13 @@ void transfer(int rank, int sender, bool from_gaps, bool to_gaps, MPI_Datatype v
     OK(MPI_Recv(data.data(), count, type, sender, seed, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
   const long growth = peak() - before;
   const std::string what = std::string(rank == sender ? "sending" : "receiving") + " from " +
-                           (from_gaps ? "a vector" : "a run") + " to " +
-                           (to_gaps ? "a vector" : "a run");
+                           (from_gaps ? "a vector" : "a run") + " to " + (to_gaps ? "a vector" : "a run");
   std::printf("rank %d, %s: %ld KiB more\n", rank, what.c_str(), growth);
   if (growth > kBound)
     check::fail(__FILE__, __LINE__,
-                what + " this process came to hold " + std::to_string(growth) +
-                    " KiB more, of a message of " + std::to_string(kPayload / 128) + " KiB");
-  for (size_t i = 0; i < kPayload; ++i)
-    CHECK_EQ_IN(data[place(i, gaps)], value(i, seed), "element %zu", i);
+                what + " this process came to hold " + std::to_string(growth) + " KiB more, of a message of " +
+                    std::to_string(kPayload / 128) + " KiB");
+  for (size_t i = 0; i < kPayload; ++i) CHECK_EQ_IN(data[place(i, gaps)], value(i, seed), "element %zu", i);
   for (size_t i = gaps ? 0 : kPayload; i < kExtent; ++i)
     if (!gaps || i % kStride >= kBlock) CHECK_EQ_IN(data[i], kUntouched, "the gap at %zu", i);
 }

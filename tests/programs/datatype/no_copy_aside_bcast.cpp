@@ -40,11 +40,9 @@ void broadcast(int rank, int root, const Kind& kind, int seed, std::vector<uint6
   std::printf("rank %d of %d, blocks of %zu: %ld KiB more\n", rank, root, kind.block, growth);
   if (growth > kBound)
     check::fail(__FILE__, __LINE__,
-                "this process came to hold " + std::to_string(growth) +
-                    " KiB more, of a broadcast of " + std::to_string(kPayload / 128) +
-                    " KiB in blocks of " + std::to_string(kind.block));
-  for (size_t i = 0; i < kPayload; ++i)
-    CHECK_EQ_IN(data[kind.place(i)], value(i, seed), "element %zu", i);
+                "this process came to hold " + std::to_string(growth) + " KiB more, of a broadcast of " +
+                    std::to_string(kPayload / 128) + " KiB in blocks of " + std::to_string(kind.block));
+  for (size_t i = 0; i < kPayload; ++i) CHECK_EQ_IN(data[kind.place(i)], value(i, seed), "element %zu", i);
   for (size_t i = 0; i < kind.extent(); ++i)
     if (i % kind.stride >= kind.block) CHECK_EQ_IN(data[i], kUntouched, "the gap at %zu", i);
   OK(MPI_Type_free(&type));

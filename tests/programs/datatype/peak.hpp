@@ -44,7 +44,6 @@ inline bool peaks_are_seen_by_all(long bound) {
   const int mine = peaks_are_seen(bound);
   int all = 0;
   OK(MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD));
-  if (!all && check::world_rank == 0)
-    std::puts("skipped: this kernel does not tell, or set back, peaks of memory");
+  if (!all && check::world_rank == 0) std::puts("skipped: this kernel does not tell, or set back, peaks of memory");
   return all;
 }

@@ -21,8 +21,7 @@ void large(const check::Program& world) {
   OK(MPI_Recv(block.data(), kRows * kWide, MPI_DOUBLE, from, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
   OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
   for (int r = 0; r < kRows; ++r)
-    for (int c = 0; c < kWide; ++c)
-      CHECK_EQ(block[r * kWide + c], from * 1e7 + r * kColumns + 17 + c);
+    for (int c = 0; c < kWide; ++c) CHECK_EQ(block[r * kWide + c], from * 1e7 + r * kColumns + 17 + c);
 
   OK(MPI_Type_vector(kRows, kWide, kColumns, MPI_DOUBLE, &column));
   OK(MPI_Type_commit(&column));
@@ -34,8 +33,7 @@ void large(const check::Program& world) {
   const int before = (from + world.size() - 1) % world.size();
   for (int r = 0; r < kRows; ++r)
     for (int c = 0; c < kColumns; ++c)
-      CHECK_EQ(matrix[r * kColumns + c],
-               c >= 17 && c < 17 + kWide ? before * 1e7 + r * kColumns + c : -5);
+      CHECK_EQ(matrix[r * kColumns + c], c >= 17 && c < 17 + kWide ? before * 1e7 + r * kColumns + c : -5);
 
   // A transpose: element by element on one side.
   constexpr int kSide = 300;
@@ -45,8 +43,8 @@ void large(const check::Program& world) {
   OK(MPI_Type_vector(kSide, 1, kSide, MPI_INT, &one));
   OK(MPI_Type_create_hvector(kSide, 1, sizeof(int), one, &transposed));
   OK(MPI_Type_commit(&transposed));
-  OK(MPI_Sendrecv(square.data(), kSide * kSide, MPI_INT, to, 2, turned.data(), 1, transposed, from, 2,
-                  MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+  OK(MPI_Sendrecv(square.data(), kSide * kSide, MPI_INT, to, 2, turned.data(), 1, transposed, from, 2, MPI_COMM_WORLD,
+                  MPI_STATUS_IGNORE));
   for (int r = 0; r < kSide; ++r)
     for (int c = 0; c < kSide; ++c) CHECK_EQ(turned[c * kSide + r], from + r * kSide + c);
   OK(MPI_Type_free(&one));
@@ -135,6 +133,7 @@ void elements(const check::Program& world) {
 }
 
 void predefined() {
+  // clang-format off
   const struct { MPI_Datatype type; int size; } sizes[] = {
       {MPI_CHAR, 1}, {MPI_SIGNED_CHAR, 1}, {MPI_UNSIGNED_CHAR, 1}, {MPI_BYTE, 1}, {MPI_PACKED, 1},
       {MPI_SHORT, 2}, {MPI_UNSIGNED_SHORT, 2}, {MPI_INT, 4}, {MPI_UNSIGNED, 4}, {MPI_LONG, sizeof(long)},
@@ -148,15 +147,18 @@ void predefined() {
       {MPI_CXX_FLOAT_COMPLEX, 8}, {MPI_CXX_DOUBLE_COMPLEX, 16}, {MPI_FLOAT_INT, 8}, {MPI_DOUBLE_INT, 12},
       {MPI_LONG_INT, sizeof(long) + 4}, {MPI_SHORT_INT, 6}, {MPI_2INT, 8},
       {MPI_LONG_DOUBLE_INT, sizeof(long double) + 4}};
+  // clang-format on
   for (const auto& each : sizes) {
     int size = -1;
     OK(MPI_Type_size(each.type, &size));
     CHECK_EQ(size, each.size);
   }
   MPI_Aint lower = -1, extent = -1;
+  // clang-format off
   struct DoubleInt { double d; int i; };
   struct ShortInt { short s; int i; };
   struct LongDoubleInt { long double d; int i; };
+  // clang-format on
   OK(MPI_Type_get_extent(MPI_DOUBLE_INT, &lower, &extent));
   CHECK_EQ(extent, sizeof(DoubleInt));
   OK(MPI_Type_get_extent(MPI_SHORT_INT, &lower, &extent));

@@ -15,7 +15,9 @@ void note(MPI_Comm* comm, int* code, ...) {
   handled_code = *code;
   handled_comm = *comm;
 }
-void note_other(MPI_Comm*, int*, ...) { handled += 100; }
+void note_other(MPI_Comm*, int*, ...) {
+  handled += 100;
+}
 
 void inquiry() {
   int flag = -1, level = -1, major = 0, minor = -1, length = 0;
@@ -133,6 +135,7 @@ void attributes() {
 
 void errors() {
   // Every class that can be named is its own class, and has a text.
+  // clang-format off
   const int classes[] = {
       MPI_ERR_BUFFER, MPI_ERR_COUNT, MPI_ERR_TYPE, MPI_ERR_TAG, MPI_ERR_COMM, MPI_ERR_RANK, MPI_ERR_REQUEST,
       MPI_ERR_ROOT, MPI_ERR_GROUP, MPI_ERR_OP, MPI_ERR_TOPOLOGY, MPI_ERR_DIMS, MPI_ERR_ARG, MPI_ERR_UNKNOWN,
@@ -143,6 +146,7 @@ void errors() {
       MPI_ERR_NAME, MPI_ERR_NO_MEM, MPI_ERR_NOT_SAME, MPI_ERR_NO_SPACE, MPI_ERR_NO_SUCH_FILE, MPI_ERR_PORT,
       MPI_ERR_QUOTA, MPI_ERR_READ_ONLY, MPI_ERR_RMA_CONFLICT, MPI_ERR_RMA_SYNC, MPI_ERR_SERVICE, MPI_ERR_SIZE,
       MPI_ERR_SPAWN, MPI_ERR_UNSUPPORTED_DATAREP, MPI_ERR_UNSUPPORTED_OPERATION, MPI_ERR_WIN};
+  // clang-format on
   for (int each : classes) {
     CHECK_EQ(check::error_class(each), each);
     CHECK(!check::error_text(each).empty());
@@ -169,8 +173,12 @@ void errors() {
 }
 
 // What the call returns (the standard, section 9.3.1): nothing has happened, or something else.
-void forgive(MPI_Comm*, int* code, ...) { *code = MPI_SUCCESS; }
-void rename_error(MPI_Comm*, int* code, ...) { *code = MPI_ERR_PORT; }
+void forgive(MPI_Comm*, int* code, ...) {
+  *code = MPI_SUCCESS;
+}
+void rename_error(MPI_Comm*, int* code, ...) {
+  *code = MPI_ERR_PORT;
+}
 
 void codes_of_handlers(const check::Program& world) {
   MPI_Comm comm;

@@ -12,7 +12,8 @@ int remove(MPI_Comm comm, int, void* value, void* extra) {
   if (MPI_Finalized(&flag) != MPI_SUCCESS || flag) std::_Exit(3);
   if (MPI_Comm_rank(MPI_COMM_WORLD, &self) != MPI_SUCCESS) std::_Exit(4);
   if (MPI_Sendrecv(&out, 1, MPI_INT, self, 0, &in, 1, MPI_INT, self, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE) !=
-          MPI_SUCCESS || in != 3)
+          MPI_SUCCESS ||
+      in != 3)
     std::_Exit(5);
   order.push_back(*static_cast<int*>(value));
   return MPI_SUCCESS;

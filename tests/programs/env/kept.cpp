@@ -16,8 +16,7 @@
 
 namespace {
 
-constexpr int kBound =
-    4'500;  // no more objects of a kind than this are kept, but where one says so
+constexpr int kBound = 4'500;  // no more objects of a kind than this are kept, but where one says so
 // What is allowed to grow by the end, whatever the number: far less than the smallest object each.
 constexpr long kSlack = 64 << 10;
 // Of the resident size, which comes in pages, and whose free parts the heap keeps: some bytes each of 100,000.
@@ -32,8 +31,7 @@ int entries(const char* path, const char* prefix) {
   int count = 0;
   DIR* const folder = opendir(path);
   if (!folder) return 0;
-  while (const dirent* entry = readdir(folder))
-    count += std::strncmp(entry->d_name, prefix, std::strlen(prefix)) == 0;
+  while (const dirent* entry = readdir(folder)) count += std::strncmp(entry->d_name, prefix, std::strlen(prefix)) == 0;
   closedir(folder);
   return count;
 }
@@ -49,8 +47,7 @@ Taken taken() {
   std::ifstream maps("/proc/self/maps");
   for (std::string line; std::getline(maps, line);) {
     ++now.mappings;
-    now.files +=
-        line.find("/dev/shm/") != std::string::npos || line.find("memfd:") != std::string::npos;
+    now.files += line.find("/dev/shm/") != std::string::npos || line.find("memfd:") != std::string::npos;
   }
   return now;
 }
@@ -128,13 +125,12 @@ std::vector<Kind> communicators() {
                      OK(MPI_Group_free(&group));
                      free(c);
                    }});
-  kinds.push_back(
-      {"Comm_dup of MPI_COMM_SELF, named", [=] {
-         MPI_Comm c;
-         OK(MPI_Comm_dup(MPI_COMM_SELF, &c));
-         OK(MPI_Comm_set_name(c, "a name that is too long to lie within the string that holds it"));
-         OK(MPI_Comm_disconnect(&c));
-       }});
+  kinds.push_back({"Comm_dup of MPI_COMM_SELF, named", [=] {
+                     MPI_Comm c;
+                     OK(MPI_Comm_dup(MPI_COMM_SELF, &c));
+                     OK(MPI_Comm_set_name(c, "a name that is too long to lie within the string that holds it"));
+                     OK(MPI_Comm_disconnect(&c));
+                   }});
   return kinds;
 }
 
@@ -172,8 +168,7 @@ std::vector<Kind> windows() {
   kinds.push_back({"Win_create of MPI_COMM_SELF, locked", [=] {
                      MPI_Win made;
                      OK(MPI_Win_create(result.data(), 64, 1, MPI_INFO_NULL, MPI_COMM_SELF, &made));
-                     OK(MPI_Win_set_name(
-                         made, "a name that is too long to lie within the string that holds it"));
+                     OK(MPI_Win_set_name(made, "a name that is too long to lie within the string that holds it"));
                      OK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, made));
                      OK(MPI_Accumulate(data.data(), 4, MPI_INT, 0, 0, 4, MPI_INT, MPI_SUM, made));
                      OK(MPI_Win_unlock(0, made));
@@ -196,19 +191,14 @@ std::vector<Kind> types() {
   static const MPI_Datatype members[] = {MPI_INT, MPI_DOUBLE};
   add("Type_contiguous", [](MPI_Datatype* t) { OK(MPI_Type_contiguous(5, MPI_INT, t)); });
   add("Type_vector", [](MPI_Datatype* t) { OK(MPI_Type_vector(5, 2, 3, MPI_INT, t)); });
-  add("Type_create_hvector",
-      [](MPI_Datatype* t) { OK(MPI_Type_create_hvector(5, 2, 20, MPI_INT, t)); });
+  add("Type_create_hvector", [](MPI_Datatype* t) { OK(MPI_Type_create_hvector(5, 2, 20, MPI_INT, t)); });
   add("Type_indexed", [](MPI_Datatype* t) { OK(MPI_Type_indexed(2, lengths, at, MPI_INT, t)); });
-  add("Type_create_hindexed",
-      [](MPI_Datatype* t) { OK(MPI_Type_create_hindexed(2, lengths, bytes, MPI_INT, t)); });
-  add("Type_create_indexed_block",
-      [](MPI_Datatype* t) { OK(MPI_Type_create_indexed_block(2, 2, at, MPI_INT, t)); });
+  add("Type_create_hindexed", [](MPI_Datatype* t) { OK(MPI_Type_create_hindexed(2, lengths, bytes, MPI_INT, t)); });
+  add("Type_create_indexed_block", [](MPI_Datatype* t) { OK(MPI_Type_create_indexed_block(2, 2, at, MPI_INT, t)); });
   add("Type_create_hindexed_block",
       [](MPI_Datatype* t) { OK(MPI_Type_create_hindexed_block(2, 2, bytes, MPI_INT, t)); });
-  add("Type_create_struct",
-      [](MPI_Datatype* t) { OK(MPI_Type_create_struct(2, lengths, bytes, members, t)); });
-  add("Type_create_resized",
-      [](MPI_Datatype* t) { OK(MPI_Type_create_resized(MPI_INT, 0, 16, t)); });
+  add("Type_create_struct", [](MPI_Datatype* t) { OK(MPI_Type_create_struct(2, lengths, bytes, members, t)); });
+  add("Type_create_resized", [](MPI_Datatype* t) { OK(MPI_Type_create_resized(MPI_INT, 0, 16, t)); });
   add("Type_create_subarray", [](MPI_Datatype* t) {
     const int sizes[] = {8, 8}, parts[] = {2, 2}, starts[] = {1, 1};
     OK(MPI_Type_create_subarray(2, sizes, parts, starts, MPI_ORDER_C, MPI_INT, t));
@@ -232,8 +222,8 @@ std::vector<Kind> types() {
     MPI_Aint none;
     OK(MPI_Type_get_contents(*t, 1, 0, 1, &count, &none, &part));
     OK(MPI_Type_free(&part));
-    OK(MPI_Sendrecv(data.data(), 1, *t, (rank + 1) % size, 0, result.data(), 1, *t,
-                    (rank + size - 1) % size, 0, all, MPI_STATUS_IGNORE));
+    OK(MPI_Sendrecv(data.data(), 1, *t, (rank + 1) % size, 0, result.data(), 1, *t, (rank + size - 1) % size, 0, all,
+                    MPI_STATUS_IGNORE));
     OK(MPI_Bcast(data.data(), 1, *t, 0, all));
   });
   return kinds;
@@ -266,15 +256,15 @@ std::vector<Kind> small_objects() {
                      OK(MPI_Group_union(part, whole, &both));
                      for (MPI_Group* g : {&whole, &part, &both}) OK(MPI_Group_free(g));
                    }});
-  kinds.push_back({"Info", [] {
-                     MPI_Info info, copy;
-                     OK(MPI_Info_create(&info));
-                     OK(MPI_Info_set(info, "a key of some length, so that",
-                                     "it and its value lie in memory of their own"));
-                     OK(MPI_Info_dup(info, &copy));
-                     OK(MPI_Info_free(&info));
-                     OK(MPI_Info_free(&copy));
-                   }});
+  kinds.push_back(
+      {"Info", [] {
+         MPI_Info info, copy;
+         OK(MPI_Info_create(&info));
+         OK(MPI_Info_set(info, "a key of some length, so that", "it and its value lie in memory of their own"));
+         OK(MPI_Info_dup(info, &copy));
+         OK(MPI_Info_free(&info));
+         OK(MPI_Info_free(&copy));
+       }});
   kinds.push_back({"Errhandler", [] {
                      MPI_Errhandler made, before;
                      OK(MPI_Comm_get_errhandler(all, &before));
@@ -286,31 +276,28 @@ std::vector<Kind> small_objects() {
                      OK(MPI_Win_create_errhandler(win_handler, &made));
                      OK(MPI_Errhandler_free(&made));
                    }});
-  kinds.push_back(
-      {"keys and attributes", [] {
-         int of_comm, of_type;
-         MPI_Comm copy;
-         MPI_Datatype type;
-         OK(MPI_Comm_create_keyval(copy_fn, MPI_COMM_NULL_DELETE_FN, &of_comm, nullptr));
-         OK(MPI_Type_create_keyval(MPI_TYPE_DUP_FN, MPI_TYPE_NULL_DELETE_FN, &of_type, nullptr));
-         OK(MPI_Comm_set_attr(all, of_comm, &data));
-         OK(MPI_Comm_dup(all, &copy));
-         OK(MPI_Comm_delete_attr(all, of_comm));
-         OK(MPI_Comm_free(&copy));
-         OK(MPI_Type_contiguous(2, MPI_INT, &type));
-         OK(MPI_Type_set_attr(type, of_type, &data));
-         OK(MPI_Type_free(&type));
-         OK(MPI_Comm_free_keyval(&of_comm));
-         OK(MPI_Type_free_keyval(&of_type));
-       }});
+  kinds.push_back({"keys and attributes", [] {
+                     int of_comm, of_type;
+                     MPI_Comm copy;
+                     MPI_Datatype type;
+                     OK(MPI_Comm_create_keyval(copy_fn, MPI_COMM_NULL_DELETE_FN, &of_comm, nullptr));
+                     OK(MPI_Type_create_keyval(MPI_TYPE_DUP_FN, MPI_TYPE_NULL_DELETE_FN, &of_type, nullptr));
+                     OK(MPI_Comm_set_attr(all, of_comm, &data));
+                     OK(MPI_Comm_dup(all, &copy));
+                     OK(MPI_Comm_delete_attr(all, of_comm));
+                     OK(MPI_Comm_free(&copy));
+                     OK(MPI_Type_contiguous(2, MPI_INT, &type));
+                     OK(MPI_Type_set_attr(type, of_type, &data));
+                     OK(MPI_Type_free(&type));
+                     OK(MPI_Comm_free_keyval(&of_comm));
+                     OK(MPI_Type_free_keyval(&of_type));
+                   }});
   kinds.push_back(
       {"names", [] {
          static int n = 0;
-         OK(MPI_Comm_set_name(
-             all, ("a name of a communicator, which is long: " + std::to_string(n++)).c_str()));
+         OK(MPI_Comm_set_name(all, ("a name of a communicator, which is long: " + std::to_string(n++)).c_str()));
        }});
-  kinds.push_back(
-      {"errors", [] { FAILS(MPI_Send(data.data(), -1, MPI_INT, 0, 0, all), MPI_ERR_COUNT); }});
+  kinds.push_back({"errors", [] { FAILS(MPI_Send(data.data(), -1, MPI_INT, 0, 0, all), MPI_ERR_COUNT); }});
   kinds.push_back({"Alloc_mem", [] {
                      void* memory;
                      OK(MPI_Alloc_mem(1000, MPI_INFO_NULL, &memory));
@@ -348,8 +335,8 @@ std::vector<Kind> messages() {
                    [=] {
                      static int tag = 0;
                      tag = (tag + 1) % 30'000;
-                     OK(MPI_Sendrecv(data.data(), 1, MPI_INT, next, tag, result.data(), 1, MPI_INT,
-                                     before, tag, all, MPI_STATUS_IGNORE));
+                     OK(MPI_Sendrecv(data.data(), 1, MPI_INT, next, tag, result.data(), 1, MPI_INT, before, tag, all,
+                                     MPI_STATUS_IGNORE));
                    },
                    20'000});
   kinds.push_back({"cancelled receives", [=] {
@@ -367,12 +354,11 @@ std::vector<Kind> messages() {
                      int bytes;
                      OK(MPI_Buffer_detach(&at, &bytes));
                    }});
-  kinds.push_back(
-      {"Isendrecv_replace", [=] {
-         MPI_Request request;
-         OK(MPI_Isendrecv_replace(data.data(), 40, MPI_INT, next, 8, before, 8, all, &request));
-         finish(request);
-       }});
+  kinds.push_back({"Isendrecv_replace", [=] {
+                     MPI_Request request;
+                     OK(MPI_Isendrecv_replace(data.data(), 40, MPI_INT, next, 8, before, 8, all, &request));
+                     finish(request);
+                   }});
   kinds.push_back({"Send_init and Recv_init", [=] {
                      MPI_Request requests[2];
                      OK(MPI_Recv_init(result.data(), 1, MPI_INT, before, 9, all, &requests[0]));
@@ -381,23 +367,25 @@ std::vector<Kind> messages() {
                      OK(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE));
                      for (MPI_Request& r : requests) OK(MPI_Request_free(&r));
                    }});
-  kinds.push_back({"Psend_init and Precv_init", [=] {
-    MPI_Request both[2];
-    OK(MPI_Psend_init(data.data(), 2, 1, MPI_INT, check::world_rank, 1, all, MPI_INFO_NULL, &both[0]));
-    OK(MPI_Precv_init(data.data() + 8, 2, 1, MPI_INT, check::world_rank, 1, all, MPI_INFO_NULL, &both[1]));
-    OK(MPI_Startall(2, both));
-    OK(MPI_Pready_range(0, 1, both[0]));
-    OK(MPI_Waitall(2, both, MPI_STATUSES_IGNORE));
-    OK(MPI_Request_free(&both[0]));
-    OK(MPI_Request_free(&both[1]));
-  }});
+  kinds.push_back(
+      {"Psend_init and Precv_init", [=] {
+         MPI_Request both[2];
+         OK(MPI_Psend_init(data.data(), 2, 1, MPI_INT, check::world_rank, 1, all, MPI_INFO_NULL, &both[0]));
+         OK(MPI_Precv_init(data.data() + 8, 2, 1, MPI_INT, check::world_rank, 1, all, MPI_INFO_NULL, &both[1]));
+         OK(MPI_Startall(2, both));
+         OK(MPI_Pready_range(0, 1, both[0]));
+         OK(MPI_Waitall(2, both, MPI_STATUSES_IGNORE));
+         OK(MPI_Request_free(&both[0]));
+         OK(MPI_Request_free(&both[1]));
+       }});
   kinds.push_back({"Grequest_start", [=] {
-    MPI_Request request;
-    OK(MPI_Grequest_start([](void*, MPI_Status*) -> int { return MPI_SUCCESS; }, [](void*) -> int { return MPI_SUCCESS; },
-                          [](void*, int) -> int { return MPI_SUCCESS; }, nullptr, &request));
-    OK(MPI_Grequest_complete(request));
-    OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
-  }});
+                     MPI_Request request;
+                     OK(MPI_Grequest_start([](void*, MPI_Status*) -> int { return MPI_SUCCESS; },
+                                           [](void*) -> int { return MPI_SUCCESS; },
+                                           [](void*, int) -> int { return MPI_SUCCESS; }, nullptr, &request));
+                     OK(MPI_Grequest_complete(request));
+                     OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+                   }});
   kinds.push_back({"Ssend_init, Bsend_init, Rsend_init, never started", [=] {
                      MPI_Request r;
                      OK(MPI_Ssend_init(data.data(), 1, MPI_INT, next, 9, all, &r));
@@ -412,8 +400,7 @@ std::vector<Kind> messages() {
                      MPI_Request requests[3];
                      OK(MPI_Rput(data.data(), 4, MPI_INT, next, 0, 4, MPI_INT, win, &requests[0]));
                      OK(MPI_Rget(got, 4, MPI_INT, next, 64, 4, MPI_INT, win, &requests[1]));
-                     OK(MPI_Raccumulate(data.data(), 4, MPI_INT, next, 128, 4, MPI_INT, MPI_SUM,
-                                        win, &requests[2]));
+                     OK(MPI_Raccumulate(data.data(), 4, MPI_INT, next, 128, 4, MPI_INT, MPI_SUM, win, &requests[2]));
                      OK(MPI_Waitall(3, requests, MPI_STATUSES_IGNORE));
                      OK(MPI_Win_flush(next, win));
                    }});
@@ -522,8 +509,7 @@ void watch(const Kind& kind, int number) {
   const Taken after = settled();
   if (std::getenv("KEPT_SHOWN"))
     std::printf("%d: %-45s %8ld bytes in use, %8ld resident, %d mappings\n", rank, kind.name,
-                after.memory - before.memory, after.resident - before.resident,
-                after.mappings - before.mappings);
+                after.memory - before.memory, after.resident - before.resident, after.mappings - before.mappings);
   if (after.memory - before.memory > kSlack)
     check::fail(__FILE__, __LINE__,
                 std::string(kind.name) + ": " + std::to_string(number) + " more took " +
@@ -535,10 +521,8 @@ void watch(const Kind& kind, int number) {
   CHECK_EQ_IN(after.files, before.files, "%s", kind.name);
   // The heap may be cut in other pieces, and a thread that sleeps for the first time takes a
   // descriptor; one a call would be many.
-  if (after.descriptors > before.descriptors + 20)
-    CHECK_EQ_IN(after.descriptors, before.descriptors, "%s", kind.name);
-  if (after.mappings > before.mappings + 20)
-    CHECK_EQ_IN(after.mappings, before.mappings, "%s", kind.name);
+  if (after.descriptors > before.descriptors + 20) CHECK_EQ_IN(after.descriptors, before.descriptors, "%s", kind.name);
+  if (after.mappings > before.mappings + 20) CHECK_EQ_IN(after.mappings, before.mappings, "%s", kind.name);
 }
 
 }  // namespace
@@ -553,8 +537,7 @@ int main(int argc, char** argv) {
   OK(MPI_Win_lock_all(0, win));
   counts.assign(static_cast<size_t>(size), 2);
   for (int i = 0; i < size; ++i) places.push_back(8 * i);
-  for (const auto& kinds :
-       {communicators(), windows(), types(), small_objects(), messages(), collectives()})
+  for (const auto& kinds : {communicators(), windows(), types(), small_objects(), messages(), collectives()})
     for (const Kind& kind : kinds)
       if (argc < 3 || std::strcmp(argv[2], kind.name) == 0) watch(kind, number);
   OK(MPI_Win_unlock_all(win));

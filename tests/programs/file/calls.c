@@ -67,10 +67,12 @@ static ssize_t write_some(const char* name, int fd, const void* from, size_t byt
   return ((Write*)dlsym(RTLD_NEXT, name))(fd, from, (size_t)now, offset);
 }
 
+// clang-format off
 __attribute__((visibility("default"))) ssize_t pread(int fd, void* into, size_t bytes, off_t offset) { return read_some("pread", fd, into, bytes, offset); }
 __attribute__((visibility("default"))) ssize_t pread64(int fd, void* into, size_t bytes, off_t offset) { return read_some("pread64", fd, into, bytes, offset); }
 __attribute__((visibility("default"))) ssize_t pwrite(int fd, const void* from, size_t bytes, off_t offset) { return write_some("pwrite", fd, from, bytes, offset); }
 __attribute__((visibility("default"))) ssize_t pwrite64(int fd, const void* from, size_t bytes, off_t offset) { return write_some("pwrite64", fd, from, bytes, offset); }
+// clang-format on
 
 /* Of many pieces of memory as many as are whole in what is moved, or a part of the first one. */
 typedef ssize_t ReadParts(int, const struct iovec*, int, off_t);
@@ -89,10 +91,12 @@ static ssize_t parts_some(const char* name, int fd, const struct iovec* parts, i
   return move(fd, &first, 1, offset);
 }
 
+// clang-format off
 __attribute__((visibility("default"))) ssize_t preadv(int fd, const struct iovec* parts, int count, off_t offset) { return parts_some("preadv", fd, parts, count, offset, 0); }
 __attribute__((visibility("default"))) ssize_t preadv64(int fd, const struct iovec* parts, int count, off_t offset) { return parts_some("preadv64", fd, parts, count, offset, 0); }
 __attribute__((visibility("default"))) ssize_t pwritev(int fd, const struct iovec* parts, int count, off_t offset) { return parts_some("pwritev", fd, parts, count, offset, 1); }
 __attribute__((visibility("default"))) ssize_t pwritev64(int fd, const struct iovec* parts, int count, off_t offset) { return parts_some("pwritev64", fd, parts, count, offset, 1); }
+// clang-format on
 
 static int is_judged(const char* name) {
   const size_t length = strlen(name);
@@ -127,7 +131,9 @@ __attribute__((visibility("default"))) int ftruncate(int fd, off_t size) {
   if (is_judged_open(fd) && is_interrupted()) return errno = EINTR, -1;
   return (int)syscall(SYS_ftruncate, fd, size);
 }
-__attribute__((visibility("default"))) int ftruncate64(int fd, off_t size) { return ftruncate(fd, size); }
+__attribute__((visibility("default"))) int ftruncate64(int fd, off_t size) {
+  return ftruncate(fd, size);
+}
 __attribute__((visibility("default"))) int fsync(int fd) {
   if (is_judged_open(fd) && is_interrupted()) return errno = EINTR, -1;
   return (int)syscall(SYS_fsync, fd);

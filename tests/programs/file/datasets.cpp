@@ -3,9 +3,9 @@
 // metadata that all write together, an array in one piece and one in chunks at scattered addresses, both written by
 // selections of blocks and read by others, from memory where the selected elements have gaps and another order than
 // in the file; and an array that grows.
-#include "file/scratch.hpp"
-
 #include <utility>
+
+#include "file/scratch.hpp"
 
 namespace {
 
@@ -14,12 +14,20 @@ constexpr int kDown = (kRows + kChunkRows - 1) / kChunkRows, kAcross = (kColumns
 constexpr MPI_Offset kArray = 4096, kChunks = kArray + kRows * kColumns * 4 + 100, kRecords = 512;
 constexpr int kChunkBytes = kChunkRows * kChunkColumns * 4;
 
-int value(int version, int y, int x) { return static_cast<int>(check::mix(version, y, x)); }
+int value(int version, int y, int x) {
+  return static_cast<int>(check::mix(version, y, x));
+}
 // Who writes an element, and who reads it.
-int writer(int y, int x, int size) { return (y / 2 + x / 3) % size; }
-int reader(int y, int x, int size) { return (x / 5 + 3 * (y / 4)) % size; }
+int writer(int y, int x, int size) {
+  return (y / 2 + x / 3) % size;
+}
+int reader(int y, int x, int size) {
+  return (x / 5 + 3 * (y / 4)) % size;
+}
 
-MPI_Offset in_array(int y, int x) { return kArray + (static_cast<MPI_Offset>(y) * kColumns + x) * 4; }
+MPI_Offset in_array(int y, int x) {
+  return kArray + (static_cast<MPI_Offset>(y) * kColumns + x) * 4;
+}
 // Chunks lie in no order, with gaps between them.
 MPI_Offset in_chunks(int y, int x) {
   const int chunk = (y / kChunkRows) * kAcross + x / kChunkColumns;
@@ -92,7 +100,8 @@ void write_and_read(MPI_File file, Place&& place, int rank, int size, int versio
   check_count(status, MPI_INT, wanted.elements);
   for (int y = 0; y < kRows; ++y)
     for (int x = 0; x < kColumns; ++x)
-      CHECK_EQ_IN(got[y * kColumns + x], reader(y, x, size) == rank ? value(version, y, x) : -1, "row %d, column %d", y, x);
+      CHECK_EQ_IN(got[y * kColumns + x], reader(y, x, size) == rank ? value(version, y, x) : -1, "row %d, column %d", y,
+                  x);
 }
 
 // Rank 0 writes it by itself, all read the same bytes together.
@@ -186,7 +195,8 @@ int main(int argc, char** argv) {
     OK(MPI_Info_create(&info));
     OK(MPI_Info_set(info, "romio_cb_write", how));
     OK(MPI_Info_set(info, "romio_cb_read", how));
-    MPI_File file = opened(scratch.file(std::string("datasets-") + how), MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_COMM_WORLD, info);
+    MPI_File file =
+        opened(scratch.file(std::string("datasets-") + how), MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_COMM_WORLD, info);
     OK(MPI_Info_free(&info));
     check_header(file, rank);
     check_records(file, rank, size);

@@ -15,7 +15,9 @@ long resident_kib() {
   return resident * (sysconf(_SC_PAGESIZE) / 1024);
 }
 
-int value(int rank, int i) { return static_cast<int>(check::mix(rank, i, 11)); }
+int value(int rank, int i) {
+  return static_cast<int>(check::mix(rank, i, 11));
+}
 
 }  // namespace
 
@@ -31,7 +33,8 @@ int main(int argc, char** argv) {
   OK(MPI_Info_free(&info));
   std::vector<int> data(kInts), got(kInts);
   for (int i = 0; i < kInts; ++i) data[i] = value(rank, i);
-  OK(MPI_File_write_at_all(file, kInts * 4 * rank, data.data(), kInts, MPI_INT, MPI_STATUS_IGNORE));  // what comes with the first call
+  OK(MPI_File_write_at_all(file, kInts * 4 * rank, data.data(), kInts, MPI_INT,
+                           MPI_STATUS_IGNORE));  // what comes with the first call
   const long before = resident_kib();
 
   // A piece of two integers in turn for each rank.
@@ -55,8 +58,10 @@ int main(int argc, char** argv) {
     std::fill(got.begin(), got.end(), -1);
     MPI_Status status;
     const MPI_Offset at = middle + kInts * (turn / 2);
-    if (turn % 2) OK(MPI_File_read_at(file, at, got.data(), kInts, MPI_INT, &status));
-    else OK(MPI_File_read_at_all(file, at, got.data(), kInts, MPI_INT, &status));
+    if (turn % 2)
+      OK(MPI_File_read_at(file, at, got.data(), kInts, MPI_INT, &status));
+    else
+      OK(MPI_File_read_at_all(file, at, got.data(), kInts, MPI_INT, &status));
     check_count(status, MPI_INT, kInts);
     for (int i = 0; i < kInts; ++i) CHECK_EQ_IN(got[i], value(rank, i), "turn %d, element %d", turn, i);
   }

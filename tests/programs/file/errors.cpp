@@ -15,9 +15,13 @@ void handler(MPI_File* file, int* code, ...) {
   CHECK(check::error_class(*code) != MPI_SUCCESS);
 }
 
-void forgive(MPI_File*, int* code, ...) { *code = MPI_SUCCESS; }
+void forgive(MPI_File*, int* code, ...) {
+  *code = MPI_SUCCESS;
+}
 
-bool says(int code, const char* words) { return check::error_text(code).find(words) != std::string::npos; }
+bool says(int code, const char* words) {
+  return check::error_text(code).find(words) != std::string::npos;
+}
 
 void check_handlers(Scratch& scratch) {
   MPI_Errhandler own, now;
@@ -31,7 +35,8 @@ void check_handlers(Scratch& scratch) {
   CHECK_EQ(calls, 1);
   CHECK(told == MPI_FILE_NULL);
   // Other ranks' sentences are whole, also of a long name.
-  int code = MPI_File_open(MPI_COMM_WORLD, scratch.file(std::string(240, 'n')).c_str(), MPI_MODE_RDONLY, MPI_INFO_NULL, &file);
+  int code =
+      MPI_File_open(MPI_COMM_WORLD, scratch.file(std::string(240, 'n')).c_str(), MPI_MODE_RDONLY, MPI_INFO_NULL, &file);
   CHECK(says(code, "No such file"));
   CHECK_EQ(calls, 2);
   FAILS(MPI_File_close(&file), MPI_ERR_FILE);
@@ -83,9 +88,11 @@ void check_modes(Scratch& scratch, int rank, int size) {
     FAILS(MPI_File_open(MPI_COMM_WORLD, path.c_str(), amode, MPI_INFO_NULL, &file), MPI_ERR_AMODE);
   if (size > 1) {
     FAILS(MPI_File_open(MPI_COMM_WORLD, path.c_str(), (rank ? MPI_MODE_WRONLY : MPI_MODE_RDWR) | MPI_MODE_CREATE,
-                        MPI_INFO_NULL, &file), MPI_ERR_NOT_SAME);
+                        MPI_INFO_NULL, &file),
+          MPI_ERR_NOT_SAME);
     FAILS(MPI_File_open(MPI_COMM_WORLD, path.c_str(), rank == size - 1 ? 0 : MPI_MODE_RDWR | MPI_MODE_CREATE,
-                        MPI_INFO_NULL, &file), MPI_ERR_AMODE);
+                        MPI_INFO_NULL, &file),
+          MPI_ERR_AMODE);
   }
   file = opened(path, MPI_MODE_CREATE | MPI_MODE_WRONLY);
   int number = 1;
@@ -124,7 +131,8 @@ void check_views(Scratch& scratch, int rank, int size) {
   if (size > 1) {
     const MPI_Datatype etype = rank ? MPI_INT : MPI_DOUBLE;
     FAILS(MPI_File_set_view(file, 0, etype, etype, "native", MPI_INFO_NULL), MPI_ERR_NOT_SAME);
-    FAILS(MPI_File_set_view(file, 0, MPI_INT, MPI_INT, rank ? "native" : "external32", MPI_INFO_NULL), MPI_ERR_NOT_SAME);
+    FAILS(MPI_File_set_view(file, 0, MPI_INT, MPI_INT, rank ? "native" : "external32", MPI_INFO_NULL),
+          MPI_ERR_NOT_SAME);
   }
   OK(MPI_File_set_view(file, 0, MPI_INT, MPI_INT, "native", MPI_INFO_NULL));
   const short half = 1;
@@ -147,8 +155,10 @@ void check_shared_views(Scratch& scratch, int rank, int size) {
     const bool other = rank == size - 1 && size > 1;
     // Alike, another displacement, other tiles.
     OK(MPI_File_set_view(file, turn == 1 && other ? 4 : 0, MPI_INT,
-                         turn == 0 ? (rank % 2 ? two : MPI_INT) : turn == 2 && other ? every_other : MPI_INT, "native",
-                         MPI_INFO_NULL));
+                         turn == 0            ? (rank % 2 ? two : MPI_INT)
+                         : turn == 2 && other ? every_other
+                                              : MPI_INT,
+                         "native", MPI_INFO_NULL));
     const int wanted = turn == 0 || size == 1 ? MPI_SUCCESS : MPI_ERR_NOT_SAME;
     CHECK_EQ(check::error_class(MPI_File_write_shared(file, &number, 1, MPI_INT, MPI_STATUS_IGNORE)), wanted);
     int code = MPI_File_iwrite_shared(file, &number, 1, MPI_INT, &request);

@@ -75,8 +75,10 @@ void all_is_moved(const char* path, int rank, int size) {
     for (const bool together : {true, false}) {
       std::fill(got.begin(), got.end(), -1);
       MPI_Status status;
-      if (together) OK(MPI_File_read_at_all(file, 0, got.data(), n, MPI_INT, &status));
-      else OK(MPI_File_read_at(file, 0, got.data(), n, MPI_INT, &status));
+      if (together)
+        OK(MPI_File_read_at_all(file, 0, got.data(), n, MPI_INT, &status));
+      else
+        OK(MPI_File_read_at(file, 0, got.data(), n, MPI_INT, &status));
       check_count(status, MPI_INT, n);
       for (int i = 0; i < n; ++i) CHECK_EQ_IN(got[i], data[i], "element %d", i);
     }
@@ -146,7 +148,8 @@ void ends_with_the_close(const std::string& path) {
 void is_read_only(const char* path) {
   MPI_File file;
   FAILS(MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file), MPI_ERR_READ_ONLY);
-  if (check::world_rank == 0) FAILS(MPI_File_delete((std::string(path) + ".there").c_str(), MPI_INFO_NULL), MPI_ERR_READ_ONLY);
+  if (check::world_rank == 0)
+    FAILS(MPI_File_delete((std::string(path) + ".there").c_str(), MPI_INFO_NULL), MPI_ERR_READ_ONLY);
 }
 
 // Rank 1 is killed in the middle of collective writes in atomic mode.
@@ -204,7 +207,7 @@ void waits_for_lock(const char* path, int rank) {
   int fd = -1;
   if (rank == 0) {
     fd = ::open(path, O_RDWR);
-    struct flock lock {};
+    struct flock lock{};
     lock.l_type = F_WRLCK;
     CHECK(fd >= 0 && ::fcntl(fd, F_OFD_SETLK, &lock) == 0);
   }
@@ -225,6 +228,7 @@ int main(int argc, char** argv) {
   const int rank = program.rank(), size = program.size();
   CHECK(argc == 3);
   const std::string what = argv[1];
+  // clang-format off
   if (what == "full") all_hear(argv[2], rank, size, MPI_ERR_NO_SPACE, "No space left");
   else if (what == "broken") all_hear(argv[2], rank, size, MPI_ERR_IO, "Input/output error");
   else if (what == "short") all_is_moved(argv[2], rank, size);
@@ -238,4 +242,5 @@ int main(int argc, char** argv) {
   else if (what == "atomic") writes_atomically(argv[2], rank, size);
   else if (what == "locked") waits_for_lock(argv[2], rank);
   else CHECK(!"no such fault");
+  // clang-format on
 }

@@ -39,7 +39,8 @@ void check_open(Scratch& scratch, int rank) {
   OK(MPI_Group_free(&world));
   OK(MPI_File_close(&file));
   CHECK(file == MPI_FILE_NULL);
-  FAILS(MPI_File_open(MPI_COMM_WORLD, path.c_str(), MPI_MODE_CREATE | MPI_MODE_EXCL | MPI_MODE_RDWR, MPI_INFO_NULL, &file),
+  FAILS(MPI_File_open(MPI_COMM_WORLD, path.c_str(), MPI_MODE_CREATE | MPI_MODE_EXCL | MPI_MODE_RDWR, MPI_INFO_NULL,
+                      &file),
         MPI_ERR_FILE_EXISTS);
   OK(MPI_Barrier(MPI_COMM_WORLD));
   if (rank == 0) OK(MPI_File_delete(path.c_str(), MPI_INFO_NULL));

@@ -7,7 +7,9 @@ namespace {
 
 constexpr int kBlocks = 24, kInts = 3000;
 
-int value(int rank, int block, int i) { return static_cast<int>(check::mix(rank, block, i)); }
+int value(int rank, int block, int i) {
+  return static_cast<int>(check::mix(rank, block, i));
+}
 
 }  // namespace
 
@@ -29,8 +31,10 @@ int main(int argc, char** argv) {
   OK(MPI_Ibarrier(MPI_COMM_WORLD, &requests[kBlocks + 2]));
   for (int b = 0; b < kBlocks; ++b) {
     for (int i = 0; i < kInts; ++i) out[b][i] = value(rank, b, i);
-    if (b % 2) OK(MPI_File_iwrite_at(file, at(rank, b), out[b].data(), kInts, MPI_INT, &requests[b]));
-    else OK(MPI_File_iwrite_at_all(file, at(rank, b), out[b].data(), kInts, MPI_INT, &requests[b]));
+    if (b % 2)
+      OK(MPI_File_iwrite_at(file, at(rank, b), out[b].data(), kInts, MPI_INT, &requests[b]));
+    else
+      OK(MPI_File_iwrite_at_all(file, at(rank, b), out[b].data(), kInts, MPI_INT, &requests[b]));
   }
   std::vector<MPI_Status> statuses(requests.size());
   // One by MPI_Waitany, the others by MPI_Waitall.

@@ -52,7 +52,8 @@ struct Model {
   MPI_Offset shared = 0;
 
   static int value(unsigned step, int rank, int part, MPI_Offset i) {
-    return static_cast<unsigned char>(check::mix(step, static_cast<unsigned>(rank * 64 + part), static_cast<unsigned>(i)));
+    return static_cast<unsigned char>(
+        check::mix(step, static_cast<unsigned>(rank * 64 + part), static_cast<unsigned>(i)));
   }
   void write(int rank, const Access& access, unsigned step, int part) {
     const View& view = views[static_cast<size_t>(rank)];
@@ -110,7 +111,8 @@ class Buffer {
     const MPI_Offset there = model.readable(rank, access_);
     for (MPI_Offset i = 0; i < there; ++i) {
       const int wanted = model.bytes[static_cast<size_t>(view_.offset_of(access_.at * view_.etype_bytes() + i))];
-      if (wanted != kUnknown) CHECK_EQ_IN(byte(i), wanted, "step %u, byte %lld of %lld", step, (long long)i, (long long)there);
+      if (wanted != kUnknown)
+        CHECK_EQ_IN(byte(i), wanted, "step %u, byte %lld of %lld", step, (long long)i, (long long)there);
     }
     for (size_t i = 0; i < bytes_.size(); ++i) {
       const auto size = static_cast<size_t>(view_.etype_bytes());
@@ -319,17 +321,20 @@ class Run {
       Buffer& b = *buffers[i];
       const MPI_Offset at = own[i].at;
       switch (form) {
+          // clang-format off
         case 0: OK(MPI_File_write_at(file_, at, b.data(), b.count(), b.type(), &statuses[i])); break;
         case 1: OK(MPI_File_write_at_all(file_, at, b.data(), b.count(), b.type(), &statuses[i])); break;
         case 2: OK(MPI_File_iwrite_at(file_, at, b.data(), b.count(), b.type(), &requests[i])); break;
         case 3: OK(MPI_File_iwrite_at_all(file_, at, b.data(), b.count(), b.type(), &requests[i])); break;
         case 4: OK(MPI_File_write(file_, b.data(), b.count(), b.type(), &statuses[i])); break;
         case 5: OK(MPI_File_write_all(file_, b.data(), b.count(), b.type(), &statuses[i])); break;
+        // clang-format on
         case 6:
           OK(MPI_File_write_all_begin(file_, b.data(), b.count(), b.type()));
           OK(MPI_File_write_all_end(file_, b.data(), &statuses[i]));
           break;
-        default: OK(MPI_File_iwrite_all(file_, b.data(), b.count(), b.type(), &requests[i]));
+        default:
+          OK(MPI_File_iwrite_all(file_, b.data(), b.count(), b.type(), &requests[i]));
       }
     }
     finish(form, requests, statuses);
@@ -341,17 +346,20 @@ class Run {
       Buffer& b = *buffers[i];
       const MPI_Offset at = own[i].at;
       switch (form) {
+          // clang-format off
         case 0: OK(MPI_File_read_at(file_, at, b.data(), b.count(), b.type(), &statuses[i])); break;
         case 1: OK(MPI_File_read_at_all(file_, at, b.data(), b.count(), b.type(), &statuses[i])); break;
         case 2: OK(MPI_File_iread_at(file_, at, b.data(), b.count(), b.type(), &requests[i])); break;
         case 3: OK(MPI_File_iread_at_all(file_, at, b.data(), b.count(), b.type(), &requests[i])); break;
         case 4: OK(MPI_File_read(file_, b.data(), b.count(), b.type(), &statuses[i])); break;
         case 5: OK(MPI_File_read_all(file_, b.data(), b.count(), b.type(), &statuses[i])); break;
+        // clang-format on
         case 6:
           OK(MPI_File_read_all_begin(file_, b.data(), b.count(), b.type()));
           OK(MPI_File_read_all_end(file_, b.data(), &statuses[i]));
           break;
-        default: OK(MPI_File_iread_all(file_, b.data(), b.count(), b.type(), &requests[i]));
+        default:
+          OK(MPI_File_iread_all(file_, b.data(), b.count(), b.type(), &requests[i]));
       }
     }
     finish(form, requests, statuses);

@@ -114,10 +114,13 @@ int read_digits(void* memory, MPI_Datatype type, int count, void* file, MPI_Offs
   OK(MPI_Type_size(type, &size));
   const int each = size / 4;  // MPI_INT, or contiguous ones
   for (int i = 0; i < count * each; ++i)
-    static_cast<int*>(memory)[position * each + i] = std::atoi(std::string(static_cast<char*>(file) + 8 * i, 8).c_str());
+    static_cast<int*>(memory)[position * each + i] =
+        std::atoi(std::string(static_cast<char*>(file) + 8 * i, 8).c_str());
   return MPI_SUCCESS;
 }
-int refuse(void*, MPI_Datatype, int, void*, MPI_Offset, void*) { return MPI_ERR_OTHER; }
+int refuse(void*, MPI_Datatype, int, void*, MPI_Offset, void*) {
+  return MPI_ERR_OTHER;
+}
 
 void check_registered(Scratch& scratch, int rank, int size) {
   OK(MPI_Register_datarep("digits", read_digits, write_digits, digits_extent, &check::world_rank));
@@ -171,7 +174,8 @@ void check_end(Scratch& scratch) {
   OK(MPI_Type_commit(&parts));
   const std::string path = scratch.file("end" + std::to_string(check::world_rank));
   MPI_File file;
-  OK(MPI_File_open(MPI_COMM_SELF, path.c_str(), MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL, &file));
+  OK(MPI_File_open(MPI_COMM_SELF, path.c_str(), MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE,
+                   MPI_INFO_NULL, &file));
   OK(MPI_File_set_view(file, 0, MPI_BYTE, MPI_BYTE, "external32", MPI_INFO_NULL));
   const Parts out[] = {{1, 10, 0.5}, {2, 20, 1.5}, {3, 30, 2.5}};
   OK(MPI_File_write(file, out, 3, parts, MPI_STATUS_IGNORE));
@@ -179,7 +183,8 @@ void check_end(Scratch& scratch) {
   for (int collective = 0; collective < 2; ++collective) {
     Parts in[] = {{-1, -1, -1}, {-1, -1, -1}, {-1, -1, -1}, {-1, -1, -1}};
     MPI_Status status;
-    OK(collective ? MPI_File_read_at_all(file, 0, in, 4, parts, &status) : MPI_File_read_at(file, 0, in, 4, parts, &status));
+    OK(collective ? MPI_File_read_at_all(file, 0, in, 4, parts, &status)
+                  : MPI_File_read_at(file, 0, in, 4, parts, &status));
     int elements = 0;
     OK(MPI_Get_elements(&status, parts, &elements));
     CHECK_EQ(elements, 8);

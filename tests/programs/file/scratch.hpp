@@ -57,7 +57,8 @@ inline void check_contents(const std::string& path, const std::vector<unsigned c
   OK(MPI_Barrier(MPI_COMM_WORLD));
 }
 
-inline MPI_File opened(const std::string& path, int amode, MPI_Comm comm = MPI_COMM_WORLD, MPI_Info info = MPI_INFO_NULL) {
+inline MPI_File opened(const std::string& path, int amode, MPI_Comm comm = MPI_COMM_WORLD,
+                       MPI_Info info = MPI_INFO_NULL) {
   MPI_File file = MPI_FILE_NULL;
   OK(MPI_File_open(comm, path.c_str(), amode, info, &file));
   return file;

@@ -10,7 +10,9 @@ namespace {
 
 constexpr int kPieces = 700, kInts = 3;  // of each rank's part of an access
 
-int value(int rank, int access, int i) { return static_cast<int>(check::mix(rank, access, i)); }
+int value(int rank, int access, int i) {
+  return static_cast<int>(check::mix(rank, access, i));
+}
 
 std::vector<int> data_of(int rank, int access) {
   std::vector<int> data(kPieces * kInts);
@@ -33,7 +35,8 @@ void set_turns(MPI_File file, int rank, int size) {
   OK(MPI_Type_contiguous(kInts, MPI_INT, &turn));
   OK(MPI_Type_create_resized(turn, 0, static_cast<MPI_Aint>(sizeof(int)) * kInts * size, &tile));
   OK(MPI_Type_commit(&tile));
-  OK(MPI_File_set_view(file, static_cast<MPI_Offset>(sizeof(int)) * kInts * rank, MPI_INT, tile, "native", MPI_INFO_NULL));
+  OK(MPI_File_set_view(file, static_cast<MPI_Offset>(sizeof(int)) * kInts * rank, MPI_INT, tile, "native",
+                       MPI_INFO_NULL));
   OK(MPI_Type_free(&turn));
   OK(MPI_Type_free(&tile));
 }
@@ -101,7 +104,8 @@ void check_forms(Scratch& scratch, int rank, int size, const char* how, const ch
   const int there = kEach - kEach / 2 / kInts * kInts;
   check_count(status, MPI_INT, there);
   for (int access = 0; access < 5; ++access)
-    for (int i = 0; i < kEach; ++i) CHECK_EQ_IN(in[access][i], value(rank, access, i), "%s, access %d, element %d", how, access, i);
+    for (int i = 0; i < kEach; ++i)
+      CHECK_EQ_IN(in[access][i], value(rank, access, i), "%s, access %d, element %d", how, access, i);
   for (int i = 0; i < kEach; ++i)
     CHECK_EQ_IN(in[5][i], i < there ? value(rank, 5, kEach - there + i) : -1, "%s, element %d", how, i);
   OK(MPI_File_close(&file));
@@ -166,8 +170,7 @@ void check_progress(Scratch& scratch, int rank, int size) {
   MPI_Request request;
   OK(MPI_File_iwrite_all(file, data.data(), kPieces * kInts, MPI_INT, &request));
   const auto began = std::chrono::steady_clock::now();
-  while (contents(path) != wanted)
-    CHECK(std::chrono::steady_clock::now() - began < std::chrono::seconds(40));
+  while (contents(path) != wanted) CHECK(std::chrono::steady_clock::now() - began < std::chrono::seconds(40));
   OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
   OK(MPI_File_close(&file));
 }
@@ -203,7 +206,8 @@ void check_ways(Scratch& scratch, int rank, int size) {
       OK(MPI_File_sync(file));
       OK(MPI_File_read_at_all(file, 0, in.data(), n, MPI_INT, &status));
       check_count(status, MPI_INT, n);
-      for (int i = 0; i < n; ++i) CHECK_EQ_IN(in[i], out[i], "pieces of %d bytes, round %d, element %d", bytes, round, i);
+      for (int i = 0; i < n; ++i)
+        CHECK_EQ_IN(in[i], out[i], "pieces of %d bytes, round %d, element %d", bytes, round, i);
     }
     OK(MPI_Type_free(&piece));
     OK(MPI_Type_free(&turns));

@@ -172,8 +172,8 @@ int main(int argc, char** argv) {
   check::Program program(&argc, &argv);
   const int rank = program.rank(), size = program.size();
   Scratch scratch;
-  std::vector<Shape> shapes = {strided(rank, size, 1), strided(rank, size, 1000), columns(rank, size), cyclic(rank, size),
-                               nested(rank, size)};
+  std::vector<Shape> shapes = {strided(rank, size, 1), strided(rank, size, 1000), columns(rank, size),
+                               cyclic(rank, size), nested(rank, size)};
   shapes[1].name = "wide";
   const Setting settings[] = {{"alone", false, nullptr, nullptr},
                               {"together", true, nullptr, nullptr},

@@ -7,7 +7,9 @@ namespace {
 
 constexpr int kCount = 37;  // integers that a rank writes in a round
 
-int value(int rank, int round, int i) { return static_cast<int>(check::mix(rank, round, i)); }
+int value(int rank, int round, int i) {
+  return static_cast<int>(check::mix(rank, round, i));
+}
 
 using Block = std::vector<int>;
 Block block_of(int rank, int round) {
@@ -16,7 +18,8 @@ Block block_of(int rank, int round) {
   return block;
 }
 void check_block(const Block& got, int rank, int round, const char* way) {
-  for (int i = 0; i < kCount; ++i) CHECK_EQ_IN(got[i], value(rank, round, i), "%s, element %d of rank %d", way, i, rank);
+  for (int i = 0; i < kCount; ++i)
+    CHECK_EQ_IN(got[i], value(rank, round, i), "%s, element %d of rank %d", way, i, rank);
 }
 
 struct Way {
@@ -32,66 +35,68 @@ void waited(MPI_Request* request) {
   CHECK(*request == MPI_REQUEST_NULL);
   check_count(status, MPI_INT, kCount);
 }
-void counted(const MPI_Status& status) { check_count(status, MPI_INT, kCount); }
+void counted(const MPI_Status& status) {
+  check_count(status, MPI_INT, kCount);
+}
 
 // NAME stands for MPI_File_read…, of which there is an MPI_File_write…. `at` puts the offset where there is one.
-#define BLOCKING(WRITE, READ, PLACE, ...)                                                            \
-  {#WRITE, Way::Place::PLACE,                                                                        \
-   [](MPI_File f, [[maybe_unused]] MPI_Offset at, const int* b) {                                    \
-     MPI_Status s;                                                                                   \
-     OK(WRITE(f, __VA_ARGS__ b, kCount, MPI_INT, &s));                                               \
-     counted(s);                                                                                     \
-   },                                                                                                \
-   [](MPI_File f, [[maybe_unused]] MPI_Offset at, int* b) {                                          \
-     MPI_Status s;                                                                                   \
-     OK(READ(f, __VA_ARGS__ b, kCount, MPI_INT, &s));                                                \
-     counted(s);                                                                                     \
+#define BLOCKING(WRITE, READ, PLACE, ...)                         \
+  {#WRITE, Way::Place::PLACE,                                     \
+   [](MPI_File f, [[maybe_unused]] MPI_Offset at, const int* b) { \
+     MPI_Status s;                                                \
+     OK(WRITE(f, __VA_ARGS__ b, kCount, MPI_INT, &s));            \
+     counted(s);                                                  \
+   },                                                             \
+   [](MPI_File f, [[maybe_unused]] MPI_Offset at, int* b) {       \
+     MPI_Status s;                                                \
+     OK(READ(f, __VA_ARGS__ b, kCount, MPI_INT, &s));             \
+     counted(s);                                                  \
    }}
-#define NONBLOCKING(WRITE, READ, PLACE, ...)                                                         \
-  {#WRITE, Way::Place::PLACE,                                                                        \
-   [](MPI_File f, [[maybe_unused]] MPI_Offset at, const int* b) {                                    \
-     MPI_Request r;                                                                                  \
-     OK(WRITE(f, __VA_ARGS__ b, kCount, MPI_INT, &r));                                               \
-     waited(&r);                                                                                     \
-   },                                                                                                \
-   [](MPI_File f, [[maybe_unused]] MPI_Offset at, int* b) {                                          \
-     MPI_Request r;                                                                                  \
-     OK(READ(f, __VA_ARGS__ b, kCount, MPI_INT, &r));                                                \
-     waited(&r);                                                                                     \
+#define NONBLOCKING(WRITE, READ, PLACE, ...)                      \
+  {#WRITE, Way::Place::PLACE,                                     \
+   [](MPI_File f, [[maybe_unused]] MPI_Offset at, const int* b) { \
+     MPI_Request r;                                               \
+     OK(WRITE(f, __VA_ARGS__ b, kCount, MPI_INT, &r));            \
+     waited(&r);                                                  \
+   },                                                             \
+   [](MPI_File f, [[maybe_unused]] MPI_Offset at, int* b) {       \
+     MPI_Request r;                                               \
+     OK(READ(f, __VA_ARGS__ b, kCount, MPI_INT, &r));             \
+     waited(&r);                                                  \
    }}
-#define SPLIT(WRITE, WRITE_END, READ, READ_END, PLACE, ...)                                          \
-  {#WRITE, Way::Place::PLACE,                                                                        \
-   [](MPI_File f, [[maybe_unused]] MPI_Offset at, const int* b) {                                    \
-     MPI_Status s;                                                                                   \
-     OK(WRITE(f, __VA_ARGS__ b, kCount, MPI_INT));                                                   \
-     OK(WRITE_END(f, b, &s));                                                                        \
-     counted(s);                                                                                     \
-   },                                                                                                \
-   [](MPI_File f, [[maybe_unused]] MPI_Offset at, int* b) {                                          \
-     MPI_Status s;                                                                                   \
-     OK(READ(f, __VA_ARGS__ b, kCount, MPI_INT));                                                    \
-     OK(READ_END(f, b, &s));                                                                         \
-     counted(s);                                                                                     \
+#define SPLIT(WRITE, WRITE_END, READ, READ_END, PLACE, ...)       \
+  {#WRITE, Way::Place::PLACE,                                     \
+   [](MPI_File f, [[maybe_unused]] MPI_Offset at, const int* b) { \
+     MPI_Status s;                                                \
+     OK(WRITE(f, __VA_ARGS__ b, kCount, MPI_INT));                \
+     OK(WRITE_END(f, b, &s));                                     \
+     counted(s);                                                  \
+   },                                                             \
+   [](MPI_File f, [[maybe_unused]] MPI_Offset at, int* b) {       \
+     MPI_Status s;                                                \
+     OK(READ(f, __VA_ARGS__ b, kCount, MPI_INT));                 \
+     OK(READ_END(f, b, &s));                                      \
+     counted(s);                                                  \
    }}
-#define BOTH_BLOCKING(NAME, PLACE, ...)                                                              \
-  BLOCKING(MPI_File_write##NAME, MPI_File_read##NAME, PLACE, __VA_ARGS__),                           \
+#define BOTH_BLOCKING(NAME, PLACE, ...)                                    \
+  BLOCKING(MPI_File_write##NAME, MPI_File_read##NAME, PLACE, __VA_ARGS__), \
       BLOCKING(MPI_File_write##NAME##_c, MPI_File_read##NAME##_c, PLACE, __VA_ARGS__)
-#define BOTH_NONBLOCKING(NAME, PLACE, ...)                                                           \
-  NONBLOCKING(MPI_File_iwrite##NAME, MPI_File_iread##NAME, PLACE, __VA_ARGS__),                      \
+#define BOTH_NONBLOCKING(NAME, PLACE, ...)                                      \
+  NONBLOCKING(MPI_File_iwrite##NAME, MPI_File_iread##NAME, PLACE, __VA_ARGS__), \
       NONBLOCKING(MPI_File_iwrite##NAME##_c, MPI_File_iread##NAME##_c, PLACE, __VA_ARGS__)
-#define BOTH_SPLIT(NAME, PLACE, ...)                                                                 \
-  SPLIT(MPI_File_write##NAME##_begin, MPI_File_write##NAME##_end, MPI_File_read##NAME##_begin,       \
-        MPI_File_read##NAME##_end, PLACE, __VA_ARGS__),                                              \
+#define BOTH_SPLIT(NAME, PLACE, ...)                                                                   \
+  SPLIT(MPI_File_write##NAME##_begin, MPI_File_write##NAME##_end, MPI_File_read##NAME##_begin,         \
+        MPI_File_read##NAME##_end, PLACE, __VA_ARGS__),                                                \
       SPLIT(MPI_File_write##NAME##_begin_c, MPI_File_write##NAME##_end, MPI_File_read##NAME##_begin_c, \
             MPI_File_read##NAME##_end, PLACE, __VA_ARGS__)
 #define AT at,
 
 const std::vector<Way> kWays = {
-    BOTH_BLOCKING(_at, at, AT),          BOTH_BLOCKING(_at_all, at, AT), BOTH_NONBLOCKING(_at, at, AT),
-    BOTH_NONBLOCKING(_at_all, at, AT),   BOTH_SPLIT(_at_all, at, AT),    BOTH_BLOCKING(, individual),
-    BOTH_BLOCKING(_all, individual),     BOTH_NONBLOCKING(, individual), BOTH_NONBLOCKING(_all, individual),
-    BOTH_SPLIT(_all, individual),        BOTH_BLOCKING(_shared, shared), BOTH_NONBLOCKING(_shared, shared),
-    BOTH_BLOCKING(_ordered, ordered),    BOTH_SPLIT(_ordered, ordered),
+    BOTH_BLOCKING(_at, at, AT),        BOTH_BLOCKING(_at_all, at, AT), BOTH_NONBLOCKING(_at, at, AT),
+    BOTH_NONBLOCKING(_at_all, at, AT), BOTH_SPLIT(_at_all, at, AT),    BOTH_BLOCKING(, individual),
+    BOTH_BLOCKING(_all, individual),   BOTH_NONBLOCKING(, individual), BOTH_NONBLOCKING(_all, individual),
+    BOTH_SPLIT(_all, individual),      BOTH_BLOCKING(_shared, shared), BOTH_NONBLOCKING(_shared, shared),
+    BOTH_BLOCKING(_ordered, ordered),  BOTH_SPLIT(_ordered, ordered),
 };
 
 // Which rank wrote what at a place that whoever came first has taken.

@@ -27,8 +27,7 @@ void run(const check::Program& world, MPI_Datatype type, MPI_Op op, const char* 
   for (int i = 0; i < kCount && world.rank() == 0; ++i) CHECK_EQ_IN(out[i], all[i], "%s, %d", name, i);
   for (int i = 0; i < kCount; ++i) out[i] = operand<T>(world.rank() + 1, i), window[i] = out[i];
   OK(MPI_Reduce_local(mine, out, kCount, type, op));
-  for (int i = 0; i < kCount; ++i)
-    CHECK_EQ_IN(out[i], static_cast<T>(combine(mine[i], window[i])), "%s, %d", name, i);
+  for (int i = 0; i < kCount; ++i) CHECK_EQ_IN(out[i], static_cast<T>(combine(mine[i], window[i])), "%s, %d", name, i);
   MPI_Win win;
   OK(MPI_Win_create(window, sizeof window, sizeof(T), MPI_INFO_NULL, MPI_COMM_SELF, &win));
   OK(MPI_Win_fence(0, win));

@@ -9,8 +9,8 @@ void multiply(void* in, void* inout, MPI_Count* length, MPI_Datatype*) {
   auto* a = static_cast<std::uint32_t*>(in);
   auto* b = static_cast<std::uint32_t*>(inout);
   for (MPI_Count i = 0; i < *length; ++i, a += 4, b += 4) {
-    const std::uint32_t c[4] = {a[0] * b[0] + a[1] * b[2], a[0] * b[1] + a[1] * b[3],
-                                a[2] * b[0] + a[3] * b[2], a[2] * b[1] + a[3] * b[3]};
+    const std::uint32_t c[4] = {a[0] * b[0] + a[1] * b[2], a[0] * b[1] + a[1] * b[3], a[2] * b[0] + a[3] * b[2],
+                                a[2] * b[1] + a[3] * b[3]};
     std::memcpy(b, c, sizeof c);
   }
 }

@@ -2,9 +2,9 @@
 // Every predefined operation on every type that the standard allows (6.9.2, 6.9.4), against a plain
 // loop over all ranks' operands, by Allreduce, Reduce_local and, for the order of things, Scan.
 // NOT_MPICH: 4.0 compares MPI_UINT64_T as signed. NOT_OPENMPI: 4.1 compares MPI_AINT as unsigned.
-#include "check.hpp"
-
 #include <type_traits>
+
+#include "check.hpp"
 
 namespace {
 
@@ -13,13 +13,12 @@ constexpr int kCount = 37;
 template <class T>
 T operand(int rank, int i, bool small) {
   const unsigned h = check::mix(rank, i);
-  if (small) return static_cast<T>(1 + (h % 7 == 0));     // products that stay exact
+  if (small) return static_cast<T>(1 + (h % 7 == 0));  // products that stay exact
   return static_cast<T>(h % 11) - static_cast<T>(std::is_signed_v<T> || std::is_floating_point_v<T> ? 5 : 0);
 }
 
 template <class T, class F>
-void run(const check::Program& world, MPI_Datatype type, MPI_Op op, const char* name, F combine,
-         bool small = false) {
+void run(const check::Program& world, MPI_Datatype type, MPI_Op op, const char* name, F combine, bool small = false) {
   T mine[kCount], all[kCount], prefix[kCount], out[kCount], right[kCount];
   for (int i = 0; i < kCount; ++i) {
     mine[i] = operand<T>(world.rank(), i, small);

@@ -14,7 +14,9 @@ struct Affine {
 Affine then(const Affine& first, const Affine& second) {
   return {first.a * second.a, second.a * first.b + second.b};
 }
-Affine affine(int rank, int i) { return {check::mix(rank, i) | 1, check::mix(i, rank, 1)}; }
+Affine affine(int rank, int i) {
+  return {check::mix(rank, i) | 1, check::mix(i, rank, 1)};
+}
 
 void compose(void* in, void* inout, int* length, MPI_Datatype*) {
   auto* left = static_cast<Affine*>(in);
@@ -30,8 +32,7 @@ void join(void* in, void* inout, int* length, MPI_Datatype*) {
   auto* left = static_cast<Range*>(in);
   auto* right = static_cast<Range*>(inout);
   for (int i = 0; i < *length; ++i)
-    right[i] = {left[i].first, right[i].last,
-                left[i].broken || right[i].broken || left[i].last + 1 != right[i].first};
+    right[i] = {left[i].first, right[i].last, left[i].broken || right[i].broken || left[i].last + 1 != right[i].first};
 }
 
 void larger_magnitude(void* in, void* inout, int* length, MPI_Datatype*) {
@@ -168,13 +169,15 @@ void holes(const check::Program& world) {
   OK(MPI_Type_create_resized(bare, 0, 24, &type));
   OK(MPI_Type_commit(&type));
   MPI_Op op;
-  OK(MPI_Op_create([](void* in, void* inout, int* length, MPI_Datatype*) {
-    for (int i = 0; i < *length; ++i) {
-      auto* left = reinterpret_cast<Affine*>(static_cast<char*>(in) + 24 * i);
-      auto* right = reinterpret_cast<Affine*>(static_cast<char*>(inout) + 24 * i);
-      *right = then(*left, *right);
-    }
-  }, 0, &op));
+  OK(MPI_Op_create(
+      [](void* in, void* inout, int* length, MPI_Datatype*) {
+        for (int i = 0; i < *length; ++i) {
+          auto* left = reinterpret_cast<Affine*>(static_cast<char*>(in) + 24 * i);
+          auto* right = reinterpret_cast<Affine*>(static_cast<char*>(inout) + 24 * i);
+          *right = then(*left, *right);
+        }
+      },
+      0, &op));
   struct Cell {
     Affine map;
     unsigned untouched[4];

@@ -71,8 +71,7 @@ int main(int argc, char** argv) {
       OK(MPI_Test_cancelled(&status, &cancelled));
       sent = !cancelled;
     }
-    OK(MPI_Sendrecv(&sent, 1, MPI_INT, to, 5, &comes, 1, MPI_INT, from, 5, MPI_COMM_WORLD,
-                    MPI_STATUS_IGNORE));
+    OK(MPI_Sendrecv(&sent, 1, MPI_INT, to, 5, &comes, 1, MPI_INT, from, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
     if (receive != MPI_REQUEST_NULL) {
       if (!comes) OK(MPI_Cancel(&receive));
       OK(MPI_Wait(&receive, &status));

@@ -10,8 +10,10 @@ constexpr int kEach = 12;
 class Batch {
  public:
   Batch(const check::Program& world, int seed)
+      // clang-format off
       : rank_(world.rank()), size_(world.size()), seed_(seed), out_(kEach), in_(kEach, -1),
         sums_(kEach, -1), roots_(kEach, -1) {
+    // clang-format on
     const int to = (rank_ + 1) % size_;
     from_ = (rank_ + size_ - 1) % size_;
     for (int i = 0; i < kEach; ++i) {
@@ -145,8 +147,7 @@ int by_waitany(std::vector<MPI_Request>& requests) {
 }
 int by_testany(std::vector<MPI_Request>& requests) {
   int index = -1, flag = 0;
-  while (!flag)
-    OK(MPI_Testany(static_cast<int>(requests.size()), requests.data(), &index, &flag, MPI_STATUS_IGNORE));
+  while (!flag) OK(MPI_Testany(static_cast<int>(requests.size()), requests.data(), &index, &flag, MPI_STATUS_IGNORE));
   return index;
 }
 int by_get_status(std::vector<MPI_Request>& requests) {
@@ -218,10 +219,12 @@ void turns() {
 
 int main(int argc, char** argv) {
   check::Program world(&argc, &argv);
+  // clang-format off
   const std::function<void(Batch&)> ways[] = {
       waitall, waitall_ignoring, testall, waitany, testany,
       [](Batch& b) { some(b, MPI_Waitsome); }, [](Batch& b) { some(b, MPI_Testsome); },
       backwards, test_each};
+  // clang-format on
   for (int round = 0; round < 5; ++round)
     for (const auto& way : ways) {
       Batch batch(world, round * 100);

@@ -16,7 +16,7 @@ namespace {
 constexpr const char* kFiller = "/dev/shm/filler";
 
 size_t kib_left() {
-  struct statvfs system {};
+  struct statvfs system{};
   CHECK(statvfs("/dev/shm", &system) == 0);
   return system.f_bavail * system.f_bsize >> 10;
 }
@@ -30,8 +30,7 @@ void fill(size_t leave) {
 }
 
 void await_fill(size_t leave) {
-  for (const double end = check::seconds() + 25; kib_left() > leave; usleep(100))
-    CHECK(check::seconds() < end);
+  for (const double end = check::seconds() + 25; kib_left() > leave; usleep(100)) CHECK(check::seconds() < end);
 }
 
 void messages(const check::Program& world) {

@@ -47,8 +47,7 @@ void outstanding(const check::Program& world, int total) {
   const int from = (world.rank() + world.size() - 1) % world.size();
   std::vector<MPI_Request> requests(2 * total);
   std::vector<int> out(total), in(total, -1);
-  for (int i = 0; i < total; ++i)
-    OK(MPI_Irecv(&in[i], 1, MPI_INT, from, i % 7, MPI_COMM_WORLD, &requests[i]));
+  for (int i = 0; i < total; ++i) OK(MPI_Irecv(&in[i], 1, MPI_INT, from, i % 7, MPI_COMM_WORLD, &requests[i]));
   for (int i = 0; i < total; ++i) {
     out[i] = world.rank() + i;
     OK(MPI_Isend(&out[i], 1, MPI_INT, to, i % 7, MPI_COMM_WORLD, &requests[total + i]));
@@ -67,8 +66,7 @@ void opposite(const check::Program& world, int total) {
     out[i] = world.rank() + i;
     OK(MPI_Isend(&out[i], 1, MPI_INT, to, i, MPI_COMM_WORLD, &requests[i]));
   }
-  for (int i = total - 1; i >= 0; --i)
-    OK(MPI_Irecv(&in[i], 1, MPI_INT, from, i, MPI_COMM_WORLD, &requests[total + i]));
+  for (int i = total - 1; i >= 0; --i) OK(MPI_Irecv(&in[i], 1, MPI_INT, from, i, MPI_COMM_WORLD, &requests[total + i]));
   OK(MPI_Waitall(2 * total, requests.data(), MPI_STATUSES_IGNORE));
   for (int i = 0; i < total; ++i) CHECK_EQ(in[i], from + i);
 }

@@ -14,7 +14,9 @@ struct Ring {
   const int rank, to, from;
 };
 
-int value(int rank, int tag, int i) { return rank * 1000003 + tag * 10007 + i; }
+int value(int rank, int tag, int i) {
+  return rank * 1000003 + tag * 10007 + i;
+}
 
 std::vector<int> message(int rank, int tag) {
   std::vector<int> result(n);
@@ -172,7 +174,7 @@ void status_fields() {
     const char* name;
     decltype(&MPI_Status_set_source) set;
     decltype(&MPI_Status_get_source) get;
-    int MPI_Status::*field;
+    int MPI_Status::* field;
     int value;
   } const fields[] = {{"source", MPI_Status_set_source, MPI_Status_get_source, &MPI_Status::MPI_SOURCE, 12345},
                       {"tag", MPI_Status_set_tag, MPI_Status_get_tag, &MPI_Status::MPI_TAG, 54321},

@@ -2,10 +2,10 @@
 // Generalised requests (the standard, section 13.2): which of the program's functions each completion call
 // calls, what becomes of their statuses and errors, that a request frees itself at the second of
 // MPI_Request_free and MPI_Grequest_complete, and that whoever waits for one lets everything else go on.
-#include "check.hpp"
-
 #include <atomic>
 #include <thread>
+
+#include "check.hpp"
 
 namespace {
 
@@ -115,16 +115,14 @@ int by_waitsome(std::vector<MPI_Request>& requests, std::vector<MPI_Status>* sta
   const int count = static_cast<int>(requests.size());
   int found = 0;
   std::vector<int> indices(requests.size());
-  OK(MPI_Waitsome(count, requests.data(), &found, indices.data(),
-                         statuses ? statuses->data() : MPI_STATUSES_IGNORE));
+  OK(MPI_Waitsome(count, requests.data(), &found, indices.data(), statuses ? statuses->data() : MPI_STATUSES_IGNORE));
   return found;
 }
 int by_testsome(std::vector<MPI_Request>& requests, std::vector<MPI_Status>* statuses) {
   const int count = static_cast<int>(requests.size());
   int found = 0;
   std::vector<int> indices(requests.size());
-  OK(MPI_Testsome(count, requests.data(), &found, indices.data(),
-                         statuses ? statuses->data() : MPI_STATUSES_IGNORE));
+  OK(MPI_Testsome(count, requests.data(), &found, indices.data(), statuses ? statuses->data() : MPI_STATUSES_IGNORE));
   return found;
 }
 
@@ -274,7 +272,8 @@ void errors() {
 
 // Another thread completes it, with messages to be received meanwhile.
 void by_other_threads(const check::Program& program, Completes* way) {
-  const int next = (program.rank() + 1) % program.size(), before = (program.rank() + program.size() - 1) % program.size();
+  const int next = (program.rank() + 1) % program.size(),
+            before = (program.rank() + program.size() - 1) % program.size();
   Calls calls[2];
   std::vector<MPI_Request> requests{started(calls[0]), started(calls[1])};
   std::vector<int> data(100'000), sent(100'000, program.rank());

@@ -14,8 +14,8 @@ int main(int argc, char** argv) {
       out[stride].assign(length, rank * 100 + stride);
       in[stride].assign(length, -1);
       both[stride].assign(length, rank * 100 + stride + 7);
-      OK(MPI_Isendrecv(out[stride].data(), length, MPI_INT, to, stride, in[stride].data(), length, MPI_INT,
-                       from, stride, MPI_COMM_WORLD, &requests[2 * stride]));
+      OK(MPI_Isendrecv(out[stride].data(), length, MPI_INT, to, stride, in[stride].data(), length, MPI_INT, from,
+                       stride, MPI_COMM_WORLD, &requests[2 * stride]));
       OK(MPI_Isendrecv_replace(both[stride].data(), length, MPI_INT, to, size + stride, from, size + stride,
                                MPI_COMM_WORLD, &requests[2 * stride + 1]));
     }
@@ -39,8 +39,8 @@ int main(int argc, char** argv) {
   int value = 3;
   MPI_Request request;
   MPI_Status status;
-  OK(MPI_Isendrecv(&value, 1, MPI_INT, MPI_PROC_NULL, 0, &value, 1, MPI_INT, MPI_PROC_NULL, 0,
-                   MPI_COMM_WORLD, &request));
+  OK(MPI_Isendrecv(&value, 1, MPI_INT, MPI_PROC_NULL, 0, &value, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD,
+                   &request));
   OK(MPI_Wait(&request, &status));
   CHECK_EQ(status.MPI_SOURCE, MPI_PROC_NULL);
 }

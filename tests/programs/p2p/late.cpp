@@ -17,9 +17,7 @@ class Sends {
     OK(MPI_Isend(values, count, MPI_INT, next, tag, MPI_COMM_WORLD, &requests_.back()));
   }
   void everybody_has() { OK(MPI_Barrier(MPI_COMM_WORLD)); }
-  void complete() {
-    OK(MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE));
-  }
+  void complete() { OK(MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE)); }
 
  private:
   std::vector<MPI_Request> requests_;
@@ -129,8 +127,8 @@ void long_ones(int messages, int count, bool both, bool late, bool gaps) {
     for (int way = 0; way <= both; ++way)
       for (int m = 0; m < messages; ++m) {
         receives.emplace_back();
-        OK(MPI_Irecv(in[static_cast<size_t>(way * messages + m)].data(), 1, type, peers[way][1],
-                     way * messages + m, MPI_COMM_WORLD, &receives.back()));
+        OK(MPI_Irecv(in[static_cast<size_t>(way * messages + m)].data(), 1, type, peers[way][1], way * messages + m,
+                     MPI_COMM_WORLD, &receives.back()));
       }
   };
   in.assign(static_cast<size_t>(2 * messages), std::vector<int>(room, -1));
@@ -142,8 +140,7 @@ void long_ones(int messages, int count, bool both, bool late, bool gaps) {
   for (int way = 0; way <= both; ++way)
     for (int m = way * messages; m < (way + 1) * messages; ++m) {
       sends.emplace_back();
-      OK(MPI_Isend(out[static_cast<size_t>(m)].data(), 1, type, peers[way][0], m, MPI_COMM_WORLD,
-                   &sends.back()));
+      OK(MPI_Isend(out[static_cast<size_t>(m)].data(), 1, type, peers[way][0], m, MPI_COMM_WORLD, &sends.back()));
     }
   if (late) post();
   OK(MPI_Waitall(static_cast<int>(receives.size()), receives.data(), MPI_STATUSES_IGNORE));

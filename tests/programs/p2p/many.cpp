@@ -37,8 +37,7 @@ int tag_of(int i) {
 }
 
 void post(int i, int source, int tag) {
-  OK(MPI_Irecv(&in[static_cast<size_t>(i)], 1, MPI_INT, source, tag, comm,
-               &requests[static_cast<size_t>(i)]));
+  OK(MPI_Irecv(&in[static_cast<size_t>(i)], 1, MPI_INT, source, tag, comm, &requests[static_cast<size_t>(i)]));
 }
 void send(int i, int tag) {
   OK(MPI_Send(&out[static_cast<size_t>(i)], 1, MPI_INT, next, tag, comm));
@@ -76,13 +75,10 @@ void posted_then_sent(int n, int source, bool tagged, bool backwards) {
 std::vector<Kind> messages() {
   std::vector<Kind> kinds;
   kinds.push_back({"posted, by tag", [](int n) { posted_then_sent(n, before, true, false); }});
-  kinds.push_back(
-      {"posted, by tag, the last first", [](int n) { posted_then_sent(n, before, true, true); }});
-  kinds.push_back({"posted, by tag from any source",
-                   [](int n) { posted_then_sent(n, MPI_ANY_SOURCE, true, true); }});
+  kinds.push_back({"posted, by tag, the last first", [](int n) { posted_then_sent(n, before, true, true); }});
+  kinds.push_back({"posted, by tag from any source", [](int n) { posted_then_sent(n, MPI_ANY_SOURCE, true, true); }});
   kinds.push_back({"posted, any tag", [](int n) { posted_then_sent(n, before, false, true); }});
-  kinds.push_back({"posted, any tag from any source",
-                   [](int n) { posted_then_sent(n, MPI_ANY_SOURCE, false, true); }});
+  kinds.push_back({"posted, any tag from any source", [](int n) { posted_then_sent(n, MPI_ANY_SOURCE, false, true); }});
   kinds.push_back({"unexpected, by tag", [](int n) {
                      sent_early(n);
                      for (int i = n; i-- > 0;) receive(i, before, tag_of(i));
@@ -98,23 +94,22 @@ std::vector<Kind> messages() {
                      for (int i = 0; i < n; ++i) receive(i, before, MPI_ANY_TAG);
                      receive(0, before, many + 1);
                    }});
-  kinds.push_back(
-      {"probes among the unexpected", [](int n) {
-         sent_early(n);
-         for (int i = 0; i < n; ++i) {
-           int there;
-           OK(MPI_Iprobe(MPI_ANY_SOURCE, tag_of(n - 1 - i), comm, &there, MPI_STATUS_IGNORE));
-           CHECK(there);
-           OK(MPI_Iprobe(MPI_ANY_SOURCE, many + 2, comm, &there, MPI_STATUS_IGNORE));
-           CHECK(!there);
-         }
-         for (int i = 0; i < n; ++i) receive(i, before, tag_of(i));
-         receive(0, before, many + 1);
-       }});
+  kinds.push_back({"probes among the unexpected", [](int n) {
+                     sent_early(n);
+                     for (int i = 0; i < n; ++i) {
+                       int there;
+                       OK(MPI_Iprobe(MPI_ANY_SOURCE, tag_of(n - 1 - i), comm, &there, MPI_STATUS_IGNORE));
+                       CHECK(there);
+                       OK(MPI_Iprobe(MPI_ANY_SOURCE, many + 2, comm, &there, MPI_STATUS_IGNORE));
+                       CHECK(!there);
+                     }
+                     for (int i = 0; i < n; ++i) receive(i, before, tag_of(i));
+                     receive(0, before, many + 1);
+                   }});
   kinds.push_back({"synchronous sends", [](int n) {
                      for (int i = 0; i < n; ++i)
-                       OK(MPI_Issend(&out[static_cast<size_t>(i)], 1, MPI_INT, next, tag_of(i),
-                                     comm, &requests[static_cast<size_t>(i)]));
+                       OK(MPI_Issend(&out[static_cast<size_t>(i)], 1, MPI_INT, next, tag_of(i), comm,
+                                     &requests[static_cast<size_t>(i)]));
                      meet();
                      for (int i = n; i-- > 0;) receive(i, before, tag_of(i));
                      wait_all(n);
@@ -124,22 +119,20 @@ std::vector<Kind> messages() {
                      for (int i = n; i-- > 0;) OK(MPI_Cancel(&requests[static_cast<size_t>(i)]));
                      wait_all(n);
                    }});
-  kinds.push_back({"cancelled sends", [](int n) {
-                     for (int i = 0; i < n; ++i)
-                       OK(MPI_Issend(&out[static_cast<size_t>(i)], 1, MPI_INT, next, 1, comm,
-                                     &requests[static_cast<size_t>(i)]));
-                     meet();
-                     for (int i = n; i-- > 0;) OK(MPI_Cancel(&requests[static_cast<size_t>(i)]));
-                     wait_all(n);
-                   }});
+  kinds.push_back(
+      {"cancelled sends", [](int n) {
+         for (int i = 0; i < n; ++i)
+           OK(MPI_Issend(&out[static_cast<size_t>(i)], 1, MPI_INT, next, 1, comm, &requests[static_cast<size_t>(i)]));
+         meet();
+         for (int i = n; i-- > 0;) OK(MPI_Cancel(&requests[static_cast<size_t>(i)]));
+         wait_all(n);
+       }});
   kinds.push_back({"buffered sends", [](int n) {
-                     static std::vector<char> buffer(static_cast<size_t>(many) *
-                                                     (100 + MPI_BSEND_OVERHEAD));
+                     static std::vector<char> buffer(static_cast<size_t>(many) * (100 + MPI_BSEND_OVERHEAD));
                      void* at;
                      int bytes;
                      OK(MPI_Buffer_attach(buffer.data(), static_cast<int>(buffer.size())));
-                     for (int i = 0; i < n; ++i)
-                       OK(MPI_Bsend(out.data(), 20, MPI_INT, next, tag_of(i), comm));
+                     for (int i = 0; i < n; ++i) OK(MPI_Bsend(out.data(), 20, MPI_INT, next, tag_of(i), comm));
                      static int got[20];
                      for (int i = 0; i < n; ++i)
                        OK(MPI_Recv(got, 20, MPI_INT, before, tag_of(i), comm, MPI_STATUS_IGNORE));
@@ -152,11 +145,9 @@ std::vector<Kind> messages() {
          constexpr int kInts = 10'000;
          static std::vector<int> from(kInts, 3), to(kInts);
          for (int i = 0; i < n; ++i)
-           OK(MPI_Isend(from.data(), kInts, MPI_INT, next, tag_of(i), comm,
-                        &requests[static_cast<size_t>(i)]));
+           OK(MPI_Isend(from.data(), kInts, MPI_INT, next, tag_of(i), comm, &requests[static_cast<size_t>(i)]));
          meet();
-         for (int i = n; i-- > 0;)
-           OK(MPI_Recv(to.data(), kInts, MPI_INT, before, tag_of(i), comm, MPI_STATUS_IGNORE));
+         for (int i = n; i-- > 0;) OK(MPI_Recv(to.data(), kInts, MPI_INT, before, tag_of(i), comm, MPI_STATUS_IGNORE));
          wait_all(n);
        },
        10});
@@ -166,12 +157,10 @@ std::vector<Kind> messages() {
                      static std::vector<int> from(kInts, 3), to(kInts);
                      std::vector<MPI_Request> receives(static_cast<size_t>(n));
                      for (int i = 0; i < n; ++i)
-                       OK(MPI_Irecv(to.data(), kInts, MPI_INT, before, 1, comm,
-                                    &receives[static_cast<size_t>(i)]));
+                       OK(MPI_Irecv(to.data(), kInts, MPI_INT, before, 1, comm, &receives[static_cast<size_t>(i)]));
                      meet();
                      for (int i = 0; i < n; ++i)
-                       OK(MPI_Isend(from.data(), kInts, MPI_INT, next, 1, comm,
-                                    &requests[static_cast<size_t>(i)]));
+                       OK(MPI_Isend(from.data(), kInts, MPI_INT, next, 1, comm, &requests[static_cast<size_t>(i)]));
                      wait_all(n);
                      OK(MPI_Waitall(n, receives.data(), MPI_STATUSES_IGNORE));
                    },
@@ -181,29 +170,27 @@ std::vector<Kind> messages() {
 
 std::vector<Kind> others() {
   std::vector<Kind> kinds;
-  kinds.push_back(
-      {"persistent", [](int n) {
-         std::vector<MPI_Request> sends(static_cast<size_t>(n));
-         for (int i = 0; i < n; ++i) {
-           const auto at = static_cast<size_t>(i);
-           OK(MPI_Recv_init(&in[at], 1, MPI_INT, before, tag_of(i), comm, &requests[at]));
-           OK(MPI_Send_init(&out[at], 1, MPI_INT, next, tag_of(i), comm, &sends[at]));
-         }
-         OK(MPI_Startall(n, requests.data()));
-         OK(MPI_Startall(n, sends.data()));
-         wait_all(n);
-         OK(MPI_Waitall(n, sends.data(), MPI_STATUSES_IGNORE));
-         for (int i = 0; i < n; ++i) {
-           OK(MPI_Request_free(&requests[static_cast<size_t>(i)]));
-           OK(MPI_Request_free(&sends[static_cast<size_t>(i)]));
-         }
-       }});
+  kinds.push_back({"persistent", [](int n) {
+                     std::vector<MPI_Request> sends(static_cast<size_t>(n));
+                     for (int i = 0; i < n; ++i) {
+                       const auto at = static_cast<size_t>(i);
+                       OK(MPI_Recv_init(&in[at], 1, MPI_INT, before, tag_of(i), comm, &requests[at]));
+                       OK(MPI_Send_init(&out[at], 1, MPI_INT, next, tag_of(i), comm, &sends[at]));
+                     }
+                     OK(MPI_Startall(n, requests.data()));
+                     OK(MPI_Startall(n, sends.data()));
+                     wait_all(n);
+                     OK(MPI_Waitall(n, sends.data(), MPI_STATUSES_IGNORE));
+                     for (int i = 0; i < n; ++i) {
+                       OK(MPI_Request_free(&requests[static_cast<size_t>(i)]));
+                       OK(MPI_Request_free(&sends[static_cast<size_t>(i)]));
+                     }
+                   }});
   const auto all_arrived = [](int n) {
     for (int i = 0; i < n; ++i) post(i, before, 1);
     for (int i = 0; i < n; ++i) send(i, 1);
     int done = 0;
-    while (!done)
-      OK(MPI_Request_get_status(requests[static_cast<size_t>(n - 1)], &done, MPI_STATUS_IGNORE));
+    while (!done) OK(MPI_Request_get_status(requests[static_cast<size_t>(n - 1)], &done, MPI_STATUS_IGNORE));
   };
   kinds.push_back({"waitany", [=](int n) {
                      all_arrived(n);
@@ -213,30 +200,30 @@ std::vector<Kind> others() {
                        CHECK(index >= 0);
                      }
                    }});
-  kinds.push_back(
-      {"testsome", [=](int n) {
-         static std::vector<int> indices(static_cast<size_t>(many));
-         all_arrived(n);
-         for (int left = n, found; left > 0; left -= found)
-           OK(MPI_Testsome(n, requests.data(), &found, indices.data(), MPI_STATUSES_IGNORE));
-       }});
+  kinds.push_back({"testsome", [=](int n) {
+                     static std::vector<int> indices(static_cast<size_t>(many));
+                     all_arrived(n);
+                     for (int left = n, found; left > 0; left -= found)
+                       OK(MPI_Testsome(n, requests.data(), &found, indices.data(), MPI_STATUSES_IGNORE));
+                   }});
   kinds.push_back({"nonblocking barriers",
                    [](int n) {
+                     // clang-format off
                      for (int i = 0; i < n; ++i)
                        OK(MPI_Ibarrier(comm, &requests[static_cast<size_t>(i)]));
+                     // clang-format on
                      wait_all(n);
                    },
                    2});
-  kinds.push_back(
-      {"nonblocking reductions",
-       [](int n) {
-         for (int i = 0; i < n; ++i) {
-           const auto at = static_cast<size_t>(i);
-           OK(MPI_Iallreduce(&out[at], &in[at], 1, MPI_INT, MPI_SUM, comm, &requests[at]));
-         }
-         wait_all(n);
-       },
-       2});
+  kinds.push_back({"nonblocking reductions",
+                   [](int n) {
+                     for (int i = 0; i < n; ++i) {
+                       const auto at = static_cast<size_t>(i);
+                       OK(MPI_Iallreduce(&out[at], &in[at], 1, MPI_INT, MPI_SUM, comm, &requests[at]));
+                     }
+                     wait_all(n);
+                   },
+                   2});
   kinds.push_back({"communicators",
                    [](int n) {
                      std::vector<MPI_Comm> made(static_cast<size_t>(n));
@@ -279,35 +266,25 @@ std::vector<Kind> one_sided() {
   std::vector<Kind> kinds;
   static int one = 1;
   static std::vector<char> far(128 << 10);
+  kinds.push_back(in_epoch("puts", [](int) { OK(MPI_Put(&one, 1, MPI_INT, next, 0, 1, MPI_INT, win)); }));
   kinds.push_back(
-      in_epoch("puts", [](int) { OK(MPI_Put(&one, 1, MPI_INT, next, 0, 1, MPI_INT, win)); }));
-  kinds.push_back(in_epoch("gets", [](int i) {
-    OK(MPI_Get(&in[static_cast<size_t>(i)], 1, MPI_INT, next, 0, 1, MPI_INT, win));
-  }));
-  kinds.push_back(in_epoch("accumulates", [](int) {
-    OK(MPI_Accumulate(&one, 1, MPI_INT, next, 0, 1, MPI_INT, MPI_SUM, win));
-  }));
+      in_epoch("gets", [](int i) { OK(MPI_Get(&in[static_cast<size_t>(i)], 1, MPI_INT, next, 0, 1, MPI_INT, win)); }));
+  kinds.push_back(
+      in_epoch("accumulates", [](int) { OK(MPI_Accumulate(&one, 1, MPI_INT, next, 0, 1, MPI_INT, MPI_SUM, win)); }));
   kinds.push_back(in_epoch("fetches", [](int i) {
     OK(MPI_Fetch_and_op(&one, &in[static_cast<size_t>(i)], MPI_INT, next, 0, MPI_SUM, win));
   }));
   kinds.push_back(in_epoch(
-      "puts of 40 KiB",
-      [](int) { OK(MPI_Put(far.data(), 40'960, MPI_BYTE, next, 0, 40'960, MPI_BYTE, win)); }, 5));
+      "puts of 40 KiB", [](int) { OK(MPI_Put(far.data(), 40'960, MPI_BYTE, next, 0, 40'960, MPI_BYTE, win)); }, 5));
   kinds.push_back(in_epoch(
-      "gets of 40 KiB",
-      [](int) { OK(MPI_Get(far.data(), 40'960, MPI_BYTE, next, 0, 40'960, MPI_BYTE, win)); }, 5));
+      "gets of 40 KiB", [](int) { OK(MPI_Get(far.data(), 40'960, MPI_BYTE, next, 0, 40'960, MPI_BYTE, win)); }, 5));
   kinds.push_back(in_epoch(
-      "gets of 128 KiB",
-      [](int) { OK(MPI_Get(far.data(), 131'072, MPI_BYTE, next, 0, 131'072, MPI_BYTE, win)); }, 5));
+      "gets of 128 KiB", [](int) { OK(MPI_Get(far.data(), 131'072, MPI_BYTE, next, 0, 131'072, MPI_BYTE, win)); }, 5));
   kinds.push_back(in_epoch(
       "accumulates of 4 KiB",
-      [](int) {
-        OK(MPI_Accumulate(far.data(), 1'024, MPI_INT, next, 0, 1'024, MPI_INT, MPI_SUM, win));
-      },
-      2));
-  kinds.push_back(with_request("rputs", [](int, MPI_Request* r) {
-    OK(MPI_Rput(&one, 1, MPI_INT, next, 0, 1, MPI_INT, win, r));
-  }));
+      [](int) { OK(MPI_Accumulate(far.data(), 1'024, MPI_INT, next, 0, 1'024, MPI_INT, MPI_SUM, win)); }, 2));
+  kinds.push_back(
+      with_request("rputs", [](int, MPI_Request* r) { OK(MPI_Rput(&one, 1, MPI_INT, next, 0, 1, MPI_INT, win, r)); }));
   kinds.push_back(with_request("rgets", [](int i, MPI_Request* r) {
     OK(MPI_Rget(&in[static_cast<size_t>(i)], 1, MPI_INT, next, 0, 1, MPI_INT, win, r));
   }));
@@ -315,8 +292,7 @@ std::vector<Kind> one_sided() {
                      static std::vector<char> memory(static_cast<size_t>(many) * 16);
                      MPI_Win dynamic;
                      OK(MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_SELF, &dynamic));
-                     for (int i = 0; i < n; ++i)
-                       OK(MPI_Win_attach(dynamic, &memory[static_cast<size_t>(i) * 16], 12));
+                     for (int i = 0; i < n; ++i) OK(MPI_Win_attach(dynamic, &memory[static_cast<size_t>(i) * 16], 12));
                      OK(MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, dynamic));
                      for (int i = 0; i < n; ++i) {
                        MPI_Aint at;
@@ -324,8 +300,7 @@ std::vector<Kind> one_sided() {
                        OK(MPI_Put(&one, 1, MPI_INT, 0, at, 1, MPI_INT, dynamic));
                      }
                      OK(MPI_Win_unlock(0, dynamic));
-                     for (int i = n; i-- > 0;)
-                       OK(MPI_Win_detach(dynamic, &memory[static_cast<size_t>(i) * 16]));
+                     for (int i = n; i-- > 0;) OK(MPI_Win_detach(dynamic, &memory[static_cast<size_t>(i) * 16]));
                      OK(MPI_Win_free(&dynamic));
                    }});
   return kinds;
@@ -374,14 +349,12 @@ int main(int argc, char** argv) {
         if (of_many <= kMost * of_few) break;
       }
       if (rank == 0 && std::getenv("MANY_SHOWN"))
-        std::printf("%-40s %8.0f ns %8.0f ns  %.2f\n", kind.name, of_few * 1e9, of_many * 1e9,
-                    of_many / of_few),
+        std::printf("%-40s %8.0f ns %8.0f ns  %.2f\n", kind.name, of_few * 1e9, of_many * 1e9, of_many / of_few),
             std::fflush(stdout);
       if (of_many > kMost * of_few)
-        slow += std::string(slow.empty() ? "" : "; ") + kind.name + ": " +
-                std::to_string(of_few * 1e9) + " ns each of " + std::to_string(few / kind.share) +
-                ", " + std::to_string(of_many * 1e9) + " ns each of " +
-                std::to_string(many / kind.share);
+        slow += std::string(slow.empty() ? "" : "; ") + kind.name + ": " + std::to_string(of_few * 1e9) +
+                " ns each of " + std::to_string(few / kind.share) + ", " + std::to_string(of_many * 1e9) +
+                " ns each of " + std::to_string(many / kind.share);
     }
   if (!slow.empty()) check::fail(__FILE__, __LINE__, slow);
   OK(MPI_Win_free(&win));

@@ -31,13 +31,12 @@ void send_all(int to, int me) {
     data.emplace_back(m.ints, m.seed);
     const int count = static_cast<int>(m.ints);
     MPI_Request request;
-    OK((m.synchronous ? MPI_Issend : MPI_Isend)(data.back().data(), count, MPI_UNSIGNED, to, m.tag,
-                                                MPI_COMM_WORLD, &request));
+    OK((m.synchronous ? MPI_Issend : MPI_Isend)(data.back().data(), count, MPI_UNSIGNED, to, m.tag, MPI_COMM_WORLD,
+                                                &request));
     requests.push_back(request);
     // Now and then the receiver sees each message as it comes, not a heap of them.
     int flag;
-    for (int looks = m.waits ? 50 : 0; looks > 0; --looks)
-      OK(MPI_Test(&requests.back(), &flag, MPI_STATUS_IGNORE));
+    for (int looks = m.waits ? 50 : 0; looks > 0; --looks) OK(MPI_Test(&requests.back(), &flag, MPI_STATUS_IGNORE));
   }
   OK(MPI_Waitall(kMessages, requests.data(), MPI_STATUSES_IGNORE));
 }
@@ -53,12 +52,14 @@ class Receiver {
       const int tag = static_cast<int>(choice % kTags);
       if (next_[tag] == by_tag_[tag].size()) continue;
       switch (choice / 8 % 8) {
+          // clang-format off
         case 0: receive(MPI_ANY_SOURCE, tag, tag); break;
         case 1: posted_first(tag); break;
         case 2: probed(tag); break;
         case 3: with_gaps(tag); break;
         case 4: too_long(tag); break;
         default: receive(from_, tag, tag);
+          // clang-format on
       }
     }
   }
@@ -88,8 +89,7 @@ class Receiver {
     if (by_tag_[tag].size() - next_[tag] < 2) return receive(from_, tag, tag);
     std::vector<unsigned> first(kRoom);
     MPI_Request request;
-    OK(MPI_Irecv(first.data(), kRoom, MPI_UNSIGNED, turn_ % 2 ? from_ : MPI_ANY_SOURCE, tag,
-                 MPI_COMM_WORLD, &request));
+    OK(MPI_Irecv(first.data(), kRoom, MPI_UNSIGNED, turn_ % 2 ? from_ : MPI_ANY_SOURCE, tag, MPI_COMM_WORLD, &request));
     const Message m = take(tag);
     receive(from_, tag, tag);
     MPI_Status status;
@@ -118,9 +118,9 @@ class Receiver {
     const size_t ints = Message(from_, by_tag_[tag][next_[tag]]).ints;
     if (ints == 0) return receive(from_, tag, tag);
     into_[ints - 1] = 4711;
-    FAILS(MPI_Recv(into_.data(), static_cast<int>(ints - 1), MPI_UNSIGNED, from_, tag,
-                   MPI_COMM_WORLD, MPI_STATUS_IGNORE),
-          MPI_ERR_TRUNCATE);
+    FAILS(
+        MPI_Recv(into_.data(), static_cast<int>(ints - 1), MPI_UNSIGNED, from_, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE),
+        MPI_ERR_TRUNCATE);
     CHECK_EQ(into_[ints - 1], 4711u);
     take(tag);
   }
@@ -156,10 +156,12 @@ int main(int argc, char** argv) {
   if (partner < n) {
     to_and_fro(partner, partner, me);
     for (int turn = 0; turn < 2; ++turn) {
-      if (me % 2 == turn) send_all(partner, me);
-      else Receiver(partner).run();
+      if (me % 2 == turn)
+        send_all(partner, me);
+      else
+        Receiver(partner).run();
     }
   }
-  OK(MPI_Barrier(MPI_COMM_WORLD));  // a wildcard is not for what follows
+  OK(MPI_Barrier(MPI_COMM_WORLD));                            // a wildcard is not for what follows
   if (n > 1) to_and_fro((me + 1) % n, (me + n - 1) % n, me);  // also of an odd number of ranks
 }

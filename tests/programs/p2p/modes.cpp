@@ -9,8 +9,8 @@ constexpr size_t kSizes[] = {0, 1, 1024, 8191, 64 << 10, 4 << 20};
 using Nonblocking = int (*)(const void*, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request*);
 using Blocking = int (*)(const void*, int, MPI_Datatype, int, int, MPI_Comm);
 
-void verify(const std::vector<unsigned char>& got, size_t size, unsigned seed, const MPI_Status& status,
-            int source, int tag) {
+void verify(const std::vector<unsigned char>& got, size_t size, unsigned seed, const MPI_Status& status, int source,
+            int tag) {
   CHECK_EQ(status.MPI_SOURCE, source);
   CHECK_EQ(status.MPI_TAG, tag);
   int count = -1;

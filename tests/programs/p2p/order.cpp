@@ -15,8 +15,7 @@ void send_all(int to, int seed, std::vector<std::vector<int>>& data, std::vector
   for (int i = 0; i < kMessages; ++i) {
     data.emplace_back(length(i), seed + i);
     requests.emplace_back();
-    OK(MPI_Isend(data.back().data(), data.back().size(), MPI_INT, to, i % 3, MPI_COMM_WORLD,
-                 &requests.back()));
+    OK(MPI_Isend(data.back().data(), data.back().size(), MPI_INT, to, i % 3, MPI_COMM_WORLD, &requests.back()));
   }
 }
 

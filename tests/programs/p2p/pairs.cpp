@@ -36,13 +36,11 @@ void exchange(const check::Program& world, int distance, bool receives_first) {
   std::vector<MPI_Status> statuses(messages);
   const auto post = [&] {
     for (int i = 0; i < messages; ++i)
-      OK(MPI_Irecv(in[i].data(), static_cast<int>(in[i].size()), MPI_BYTE, from, 3, MPI_COMM_WORLD,
-                   &receives[i]));
+      OK(MPI_Irecv(in[i].data(), static_cast<int>(in[i].size()), MPI_BYTE, from, 3, MPI_COMM_WORLD, &receives[i]));
   };
   if (receives_first) post();
   for (int i = 0; i < messages; ++i)
-    OK(MPI_Isend(out[i].data(), static_cast<int>(out[i].size()), MPI_BYTE, to, 3, MPI_COMM_WORLD,
-                 &sends[i]));
+    OK(MPI_Isend(out[i].data(), static_cast<int>(out[i].size()), MPI_BYTE, to, 3, MPI_COMM_WORLD, &sends[i]));
   if (!receives_first) post();
   OK(MPI_Waitall(messages, receives.data(), statuses.data()));
   OK(MPI_Waitall(messages, sends.data(), MPI_STATUSES_IGNORE));

@@ -3,15 +3,19 @@
 // rounds that follow each other closely, several operations with one peer and tag, partitions that are readied
 // one by one, as ranges, as lists and by several threads, what arrives before the others are ready, and what is
 // refused.
-#include "check.hpp"
-
 #include <atomic>
 #include <thread>
 
+#include "check.hpp"
+
 namespace {
 
-int next_of(const check::Program& p) { return (p.rank() + 1) % p.size(); }
-int before(const check::Program& p) { return (p.rank() + p.size() - 1) % p.size(); }
+int next_of(const check::Program& p) {
+  return (p.rank() + 1) % p.size();
+}
+int before(const check::Program& p) {
+  return (p.rank() + p.size() - 1) % p.size();
+}
 
 enum class How { one_by_one, backwards, range, list, threads };
 
@@ -47,7 +51,8 @@ void exchange(const check::Program& program, How how, int all, int sent_in, int 
                     MPI_INFO_NULL, &requests[1]));
   for (int round = 0; round < 3; ++round) {
     for (int i = 0; i < all; ++i)
-      out[static_cast<size_t>(i)] = static_cast<int>(check::mix(static_cast<unsigned>(program.rank()), static_cast<unsigned>(i), static_cast<unsigned>(round)));
+      out[static_cast<size_t>(i)] = static_cast<int>(
+          check::mix(static_cast<unsigned>(program.rank()), static_cast<unsigned>(i), static_cast<unsigned>(round)));
     std::fill(in.begin(), in.end(), -1);
     if (round == 2) {
       OK(MPI_Start(&requests[0]));
@@ -63,7 +68,8 @@ void exchange(const check::Program& program, How how, int all, int sent_in, int 
           OK(MPI_Parrived(requests[1], i, &flag));
           if (!flag) continue;
           const int first = i * (all / received_in);
-          CHECK_EQ(in[static_cast<size_t>(first)], static_cast<int>(check::mix(static_cast<unsigned>(before(program)), static_cast<unsigned>(first), 1u)));
+          CHECK_EQ(in[static_cast<size_t>(first)], static_cast<int>(check::mix(static_cast<unsigned>(before(program)),
+                                                                               static_cast<unsigned>(first), 1u)));
         }
     MPI_Status statuses[2];
     OK(MPI_Waitall(2, requests, statuses));
@@ -74,7 +80,9 @@ void exchange(const check::Program& program, How how, int all, int sent_in, int 
     CHECK_EQ(statuses[1].MPI_SOURCE, before(program));
     CHECK_EQ(statuses[1].MPI_TAG, 7);
     for (int i = 0; i < all; ++i)
-      CHECK_EQ_IN(in[static_cast<size_t>(i)], static_cast<int>(check::mix(static_cast<unsigned>(before(program)), static_cast<unsigned>(i), static_cast<unsigned>(round))),
+      CHECK_EQ_IN(in[static_cast<size_t>(i)],
+                  static_cast<int>(check::mix(static_cast<unsigned>(before(program)), static_cast<unsigned>(i),
+                                              static_cast<unsigned>(round))),
                   "element %d, round %d, %d by %d", i, round, sent_in, received_in);
     int flag = 0;
     OK(MPI_Parrived(requests[1], 0, &flag));  // inactive
@@ -94,7 +102,8 @@ void with_gaps(const check::Program& program, int sent_in) {
   OK(MPI_Type_commit(&resized));
   std::vector<int> out(kAll), in(2 * kAll, -1);
   MPI_Request send, receive;
-  OK(MPI_Psend_init(out.data(), sent_in, kAll / sent_in, MPI_INT, next_of(program), 1, MPI_COMM_WORLD, MPI_INFO_NULL, &send));
+  OK(MPI_Psend_init(out.data(), sent_in, kAll / sent_in, MPI_INT, next_of(program), 1, MPI_COMM_WORLD, MPI_INFO_NULL,
+                    &send));
   OK(MPI_Precv_init(in.data(), 4, 2, resized, before(program), 1, MPI_COMM_WORLD, MPI_INFO_NULL, &receive));
   OK(MPI_Type_free(&triples));
   OK(MPI_Type_free(&resized));
@@ -106,7 +115,8 @@ void with_gaps(const check::Program& program, int sent_in) {
     OK(MPI_Wait(&send, MPI_STATUS_IGNORE));
     OK(MPI_Wait(&receive, MPI_STATUS_IGNORE));
     for (int i = 0; i < 2 * kAll; ++i)
-      CHECK_EQ_IN(in[static_cast<size_t>(i)], i % 2 ? -1 : 1000 * before(program) + 100 * round + i / 2, "element %d", i);
+      CHECK_EQ_IN(in[static_cast<size_t>(i)], i % 2 ? -1 : 1000 * before(program) + 100 * round + i / 2, "element %d",
+                  i);
   }
   OK(MPI_Request_free(&send));
   OK(MPI_Request_free(&receive));
@@ -204,8 +214,10 @@ void refused(const check::Program& program) {
   int data[4] = {}, flag = 0;
   MPI_Request request = MPI_REQUEST_NULL, receive;
   const auto class_of = [](int code) { return check::error_class(code); };
-  CHECK_EQ(class_of(MPI_Precv_init(data, 2, 2, MPI_INT, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &request)), MPI_ERR_RANK);
-  CHECK_EQ(class_of(MPI_Precv_init(data, 2, 2, MPI_INT, 0, MPI_ANY_TAG, MPI_COMM_WORLD, MPI_INFO_NULL, &request)), MPI_ERR_TAG);
+  CHECK_EQ(class_of(MPI_Precv_init(data, 2, 2, MPI_INT, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &request)),
+           MPI_ERR_RANK);
+  CHECK_EQ(class_of(MPI_Precv_init(data, 2, 2, MPI_INT, 0, MPI_ANY_TAG, MPI_COMM_WORLD, MPI_INFO_NULL, &request)),
+           MPI_ERR_TAG);
   CHECK_EQ(class_of(MPI_Psend_init(data, 0, 2, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &request)), MPI_ERR_ARG);
   OK(MPI_Psend_init(data, 2, 2, MPI_INT, program.rank(), 0, MPI_COMM_WORLD, MPI_INFO_NULL, &request));
   OK(MPI_Precv_init(data + 2, 1, 2, MPI_INT, program.rank(), 0, MPI_COMM_WORLD, MPI_INFO_NULL, &receive));

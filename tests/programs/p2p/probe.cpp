@@ -24,12 +24,16 @@ void receive(Way way, int source, int tag, int from, int length) {
   MPI_Message handle = MPI_MESSAGE_NULL;
   int flag = 0, count = -1;
   switch (way) {
-    case Way::probe: OK(MPI_Probe(source, tag, MPI_COMM_WORLD, &probed)); break;
+    case Way::probe:
+      OK(MPI_Probe(source, tag, MPI_COMM_WORLD, &probed));
+      break;
     case Way::iprobe:
       while (!flag) OK(MPI_Iprobe(source, tag, MPI_COMM_WORLD, &flag, &probed));
       break;
     case Way::mprobe:
-    case Way::imrecv: OK(MPI_Mprobe(source, tag, MPI_COMM_WORLD, &handle, &probed)); break;
+    case Way::imrecv:
+      OK(MPI_Mprobe(source, tag, MPI_COMM_WORLD, &handle, &probed));
+      break;
     case Way::improbe:
       while (!flag) OK(MPI_Improbe(source, tag, MPI_COMM_WORLD, &flag, &handle, &probed));
       break;

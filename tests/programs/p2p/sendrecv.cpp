@@ -12,8 +12,8 @@ int main(int argc, char** argv) {
       std::vector<unsigned char> in(bytes + 3, 1);
       MPI_Status status;
       int count = -1;
-      OK(MPI_Sendrecv(out.data(), bytes, MPI_BYTE, to, rank, in.data(), in.size(), MPI_BYTE, from, from,
-                      MPI_COMM_WORLD, &status));
+      OK(MPI_Sendrecv(out.data(), bytes, MPI_BYTE, to, rank, in.data(), in.size(), MPI_BYTE, from, from, MPI_COMM_WORLD,
+                      &status));
       OK(MPI_Get_count(&status, MPI_BYTE, &count));
       CHECK_EQ(count, bytes);
       CHECK_EQ(status.MPI_SOURCE, from);
@@ -22,8 +22,7 @@ int main(int argc, char** argv) {
       CHECK(in == expected);
 
       std::vector<unsigned char> both = out;
-      OK(MPI_Sendrecv_replace(both.data(), bytes, MPI_BYTE, to, 4, from, MPI_ANY_TAG, MPI_COMM_WORLD,
-                              &status));
+      OK(MPI_Sendrecv_replace(both.data(), bytes, MPI_BYTE, to, 4, from, MPI_ANY_TAG, MPI_COMM_WORLD, &status));
       CHECK_EQ(status.MPI_SOURCE, from);
       CHECK_EQ(status.MPI_TAG, 4);
       CHECK(both == expected);

@@ -82,8 +82,7 @@ namespace {
 void on_system_call(int, siginfo_t* info, void* context) {
   greg_t* const registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
   const long number = info->si_syscall;
-  calls_of[std::clamp(number, 0L, kNumbers - 1L)] =
-      calls_of[std::clamp(number, 0L, kNumbers - 1L)] + 1;
+  calls_of[std::clamp(number, 0L, kNumbers - 1L)] = calls_of[std::clamp(number, 0L, kNumbers - 1L)] + 1;
   const greg_t arguments[] = {registers[REG_RDI], registers[REG_RSI], registers[REG_RDX],
                               registers[REG_R10], registers[REG_R8],  registers[REG_R9]};
   registers[REG_RAX] = short_path_call(number, arguments);
@@ -99,8 +98,7 @@ bool have_system_calls_handed_over() {
     unsigned long mask;
   } action = {on_system_call, SA_SIGINFO | 0x04000000 /* SA_RESTORER */, short_path_return, 0};
   CHECK(syscall(SYS_rt_sigaction, SIGSYS, &action, nullptr, sizeof action.mask) == 0);
-  return prctl(kSetDispatch, 1L, short_path_begin, short_path_end - short_path_begin, &selector) ==
-         0;
+  return prctl(kSetDispatch, 1L, short_path_begin, short_path_end - short_path_begin, &selector) == 0;
 }
 
 long system_calls() {
@@ -149,9 +147,7 @@ void ping_pongs(int rank, Counted& all, Counted& sends) {
   for (int i = 0; i < kRoundsOfBatch; ++i) {
     int64_t sent = i * 3 + 1, got = -1;
     const auto send = [&] { OK(MPI_Send(&sent, 1, MPI_INT64_T, 1 - rank, 1, MPI_COMM_WORLD)); };
-    const auto receive = [&] {
-      OK(MPI_Recv(&got, 1, MPI_INT64_T, 1 - rank, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
-    };
+    const auto receive = [&] { OK(MPI_Recv(&got, 1, MPI_INT64_T, 1 - rank, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE)); };
     if (rank == 1) count(all, receive);
     count(sends, send);
     if (rank == 0) count(all, receive);
@@ -173,9 +169,7 @@ void windows(int rank, int sender, Counted& all, Counted& sends) {
     };
     const auto finish = [&] { OK(MPI_Waitall(kWindow, requests.data(), MPI_STATUSES_IGNORE)); };
     const auto answer = [&] { OK(MPI_Send(nullptr, 0, MPI_BYTE, sender, 3, MPI_COMM_WORLD)); };
-    const auto hear = [&] {
-      OK(MPI_Recv(nullptr, 0, MPI_BYTE, 1 - sender, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
-    };
+    const auto hear = [&] { OK(MPI_Recv(nullptr, 0, MPI_BYTE, 1 - sender, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE)); };
     count(rank == sender ? sends : all, start);
     count(all, finish);
     if (rank == sender)
@@ -201,8 +195,7 @@ void make_provision(int rank) {
       OK(MPI_Irecv(&values[k], 1, MPI_INT64_T, peer, tag, MPI_COMM_WORLD, &receives[k]));
   };
   const auto send = [&](int tag) {
-    for (int k = 0; k < kWindow; ++k)
-      OK(MPI_Isend(&sent[k], 1, MPI_INT64_T, peer, tag, MPI_COMM_WORLD, &sends[k]));
+    for (int k = 0; k < kWindow; ++k) OK(MPI_Isend(&sent[k], 1, MPI_INT64_T, peer, tag, MPI_COMM_WORLD, &sends[k]));
   };
   const auto finish = [&] {
     OK(MPI_Waitall(kWindow, receives.data(), MPI_STATUSES_IGNORE));
@@ -210,8 +203,8 @@ void make_provision(int rank) {
   };
   for (const int tag : {1, 2, 3}) {
     send(tag);
-    OK(MPI_Sendrecv(&tag, 1, MPI_INT, peer, kLast, &ignored, 1, MPI_INT, peer, kLast,
-                    MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    OK(MPI_Sendrecv(&tag, 1, MPI_INT, peer, kLast, &ignored, 1, MPI_INT, peer, kLast, MPI_COMM_WORLD,
+                    MPI_STATUS_IGNORE));
     post(tag);
     finish();
     post(tag);
@@ -247,18 +240,17 @@ void stays_free(const char* what, int batches, bool spinning, Batch&& batch) {
   }
   std::string which;
   for (int i = 0; i < kNumbers; ++i)
-    if (calls_of[i] > 0)
-      which += " " + std::to_string(calls_of[i]) + " of number " + std::to_string(i) + ",";
+    if (calls_of[i] > 0) which += " " + std::to_string(calls_of[i]) + " of number " + std::to_string(i) + ",";
   if (!which.empty())
-    std::printf("%s, rank %d: system calls in %d batches of %d, in those that send in %d:%s\n",
-                what, check::world_rank, with_calls, batches, with_calls_in_sends, which.c_str());
+    std::printf("%s, rank %d: system calls in %d batches of %d, in those that send in %d:%s\n", what, check::world_rank,
+                with_calls, batches, with_calls_in_sends, which.c_str());
   CHECK_EQ_IN(sends.allocations, 0, "what sends of %s", what);
   CHECK_EQ_IN(all.allocations, 0, "the rest of %s", what);
   const int bound = spinning ? batches / 10 : batches / 2;
   if (with_calls > bound || with_calls_in_sends > bound)
     check::fail(__FILE__, __LINE__,
-                std::string(what) + ": more than " + std::to_string(bound) + " of " +
-                    std::to_string(batches) + " batches make system calls:" + which);
+                std::string(what) + ": more than " + std::to_string(bound) + " of " + std::to_string(batches) +
+                    " batches make system calls:" + which);
   if (spinning) {
     CHECK_EQ_IN(calls_of[SYS_sched_yield], 0, "%s, told to spin", what);
     CHECK_EQ_IN(calls_of[SYS_poll], 0, "%s, told to spin", what);
@@ -279,8 +271,7 @@ bool a_core_each() {
   std::array<cpu_set_t, 2> both;
   CPU_ZERO(&mine);
   CHECK(sched_getaffinity(0, sizeof mine, &mine) == 0);
-  OK(MPI_Allgather(&mine, sizeof mine, MPI_BYTE, both.data(), sizeof mine, MPI_BYTE,
-                   MPI_COMM_WORLD));
+  OK(MPI_Allgather(&mine, sizeof mine, MPI_BYTE, both.data(), sizeof mine, MPI_BYTE, MPI_COMM_WORLD));
   cpu_set_t any;
   CPU_OR(&any, &both[0], &both[1]);
   return CPU_COUNT(&any) >= 2;
@@ -304,11 +295,9 @@ int run(int argc, char** argv) {
   }
   counts_something();
   if (!spinning) sleep_once(rank);
-  stays_free("ping-pong", 100, spinning,
-             [&](int, Counted& all, Counted& sends) { ping_pongs(rank, all, sends); });
+  stays_free("ping-pong", 100, spinning, [&](int, Counted& all, Counted& sends) { ping_pongs(rank, all, sends); });
   for (int sender = 0; sender < 2; ++sender)
-    stays_free("windows", 50, spinning,
-               [&](int, Counted& all, Counted& sends) { windows(rank, sender, all, sends); });
+    stays_free("windows", 50, spinning, [&](int, Counted& all, Counted& sends) { windows(rank, sender, all, sends); });
   return 0;
 }
 

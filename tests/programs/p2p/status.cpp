@@ -58,8 +58,7 @@ void proc_null() {
   CHECK(message == MPI_MESSAGE_NULL);
   OK(MPI_Wait(&requests[0], &status));
   expect_proc_null(status);
-  OK(MPI_Sendrecv(&value, 1, MPI_INT, MPI_PROC_NULL, 0, &value, 1, MPI_INT, MPI_PROC_NULL, 0,
-                  MPI_COMM_WORLD, &status));
+  OK(MPI_Sendrecv(&value, 1, MPI_INT, MPI_PROC_NULL, 0, &value, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD, &status));
   expect_proc_null(status);
   CHECK_EQ(value, 7);
 }
@@ -107,8 +106,7 @@ void self(int rank) {
     CHECK_EQ(count, length);
     CHECK_EQ(status.MPI_SOURCE, rank);
     for (int i = 0; i < length; ++i) CHECK_EQ(in[i], rank + 5);
-    OK(MPI_Sendrecv(out.data(), length, MPI_INT, 0, 1, in.data(), length, MPI_INT, 0, 1, MPI_COMM_SELF,
-                    &status));
+    OK(MPI_Sendrecv(out.data(), length, MPI_INT, 0, 1, in.data(), length, MPI_INT, 0, 1, MPI_COMM_SELF, &status));
     CHECK_EQ(status.MPI_SOURCE, 0);
   }
 }
@@ -145,18 +143,15 @@ void truncation(const check::Program& world) {
     for (bool posted_first : {false, true}) {
       MPI_Request requests[3];
       MPI_Status statuses[3];
-      if (!posted_first)
-        OK(MPI_Isend(out.data(), length, MPI_INT, to, 1, MPI_COMM_WORLD, &requests[0]));
+      if (!posted_first) OK(MPI_Isend(out.data(), length, MPI_INT, to, 1, MPI_COMM_WORLD, &requests[0]));
       OK(MPI_Barrier(MPI_COMM_WORLD));
       OK(MPI_Irecv(in.data(), length - 1, MPI_INT, from, 1, MPI_COMM_WORLD, &requests[1]));
       OK(MPI_Irecv(in.data(), 0, MPI_INT, from, 2, MPI_COMM_WORLD, &requests[2]));
       OK(MPI_Barrier(MPI_COMM_WORLD));
-      if (posted_first)
-        OK(MPI_Isend(out.data(), length, MPI_INT, to, 1, MPI_COMM_WORLD, &requests[0]));
+      if (posted_first) OK(MPI_Isend(out.data(), length, MPI_INT, to, 1, MPI_COMM_WORLD, &requests[0]));
       OK(MPI_Send(nullptr, 0, MPI_INT, to, 2, MPI_COMM_WORLD));
       int code = MPI_Waitall(3, requests, statuses);
-      CHECK_EQ_IN(check::error_class(code), MPI_ERR_IN_STATUS, "length %d, posted first %d", length,
-                  posted_first);
+      CHECK_EQ_IN(check::error_class(code), MPI_ERR_IN_STATUS, "length %d, posted first %d", length, posted_first);
       // Waitall may give up before the others are done: they are pending then, and can be waited for.
       for (int i = 0; i < 3; ++i)
         if (check::error_class(statuses[i].MPI_ERROR) == MPI_ERR_PENDING) {
@@ -170,8 +165,7 @@ void truncation(const check::Program& world) {
     }
     MPI_Request request;
     OK(MPI_Isend(out.data(), length, MPI_INT, to, 3, MPI_COMM_WORLD, &request));
-    FAILS(MPI_Recv(in.data(), length - 1, MPI_INT, from, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE),
-          MPI_ERR_TRUNCATE);
+    FAILS(MPI_Recv(in.data(), length - 1, MPI_INT, from, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE), MPI_ERR_TRUNCATE);
     OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
   }
 }

@@ -2,9 +2,9 @@
 // Runs of short messages alike but for their lengths, which may travel together, among others that
 // may not: other tags and communicators, synchronous ones, longer ones, answers in between; more at a
 // time than any queue between two ranks holds. Each comes whole and in its order.
-#include "check.hpp"
-
 #include <utility>
+
+#include "check.hpp"
 
 namespace {
 
@@ -22,12 +22,14 @@ struct Run {
   int length(int i) const {
     const unsigned chance = check::mix(seed, i);
     switch (kind) {
+        // clang-format off
       case 0: return 8;
       case 1: return static_cast<int>(chance % 10);
       case 2: return static_cast<int>(chance % 34);      // about half a line
       case 3: return static_cast<int>(20 + chance % 9);  // at the limit
       case 4: return chance % 16 ? 8 : 300;
       default: return 0;
+        // clang-format on
     }
   }
   // In between the tag changes: for one message, or to and fro.
@@ -57,8 +59,8 @@ class Traffic {
   void send() {
     for (int i = 0; i < run_.messages; ++i) {
       for (int k = 0; k < run_.length(i); ++k) into(i)[k] = byte(run_, i, k);
-      OK((run_.synchronous(i) ? MPI_Issend : MPI_Isend)(into(i), run_.length(i), MPI_BYTE, peer_,
-                                                        run_.tag_of(i), comm_, &requests_[i]));
+      OK((run_.synchronous(i) ? MPI_Issend : MPI_Isend)(into(i), run_.length(i), MPI_BYTE, peer_, run_.tag_of(i), comm_,
+                                                        &requests_[i]));
     }
   }
   void post() {

@@ -32,8 +32,7 @@ void post(Round& round, const Window& window, int from) {
     round.expected.push_back(window.data(i));
     round.in.emplace_back(window.length(i));
     round.requests.emplace_back();
-    OK(MPI_Irecv(round.in.back().data(), window.length(i), MPI_BYTE, from, i, MPI_COMM_WORLD,
-                 &round.requests.back()));
+    OK(MPI_Irecv(round.in.back().data(), window.length(i), MPI_BYTE, from, i, MPI_COMM_WORLD, &round.requests.back()));
   }
 }
 
@@ -41,8 +40,7 @@ void send(Round& round, const Window& window, int to) {
   for (int i = 0; i < window.messages; ++i) {
     round.out.push_back(window.data(i));
     round.requests.emplace_back();
-    OK(MPI_Isend(round.out.back().data(), window.length(i), MPI_BYTE, to, i, MPI_COMM_WORLD,
-                 &round.requests.back()));
+    OK(MPI_Isend(round.out.back().data(), window.length(i), MPI_BYTE, to, i, MPI_COMM_WORLD, &round.requests.back()));
   }
 }
 

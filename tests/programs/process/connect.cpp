@@ -193,9 +193,10 @@ void broken_names() {
   setenv("TUTTI_NAMES", folder, 1);
   const std::string file = std::string(folder) + "/service";
   char found[MPI_MAX_PORT_NAME] = "";
-  for (const std::string& text : {std::string(), std::string("\n"), std::string("tutti://node1/10.0"), std::string(40, '\0')}) {
+  for (const std::string& text :
+       {std::string(), std::string("\n"), std::string("tutti://node1/10.0"), std::string(40, '\0')}) {
     const int fd = open(file.c_str(), O_RDWR | O_CREAT | O_TRUNC, 0600);
-    struct flock whole {};
+    struct flock whole{};
     whole.l_type = F_WRLCK;
     whole.l_whence = SEEK_SET;
     CHECK_EQ(fcntl(fd, F_OFD_SETLK, &whole), 0);

@@ -7,7 +7,9 @@
 
 namespace {
 
-void stay_away() { std::this_thread::sleep_for(std::chrono::milliseconds(1500)); }
+void stay_away() {
+  std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+}
 
 }  // namespace
 

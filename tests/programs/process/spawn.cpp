@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // MPI_Comm_spawn of this program itself: what parents and children see of each other, messages in both directions,
 // collectives over both and over the merged groups, round after round. The number of children is the argument.
-#include "check.hpp"
-
 #include <array>
+
+#include "check.hpp"
 
 namespace {
 

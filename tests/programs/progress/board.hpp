@@ -53,9 +53,7 @@ inline std::string load_of_machine() {
 
 enum class Outside { computing, sleeping, reading };
 inline const char* name_of(Outside how) {
-  return how == Outside::computing  ? "computing"
-         : how == Outside::sleeping ? "asleep"
-                                    : "in read() of a socket";
+  return how == Outside::computing ? "computing" : how == Outside::sleeping ? "asleep" : "in read() of a socket";
 }
 
 class Board {
@@ -73,8 +71,7 @@ class Board {
     OK(MPI_Bcast(path, sizeof path, MPI_CHAR, 0, MPI_COMM_WORLD));
     if (rank_ != 0) file = open(path, O_RDWR);
     if (file < 0) fail(__FILE__, __LINE__, std::string("cannot open the board ") + path);
-    marks_ = static_cast<std::atomic<int>*>(
-        mmap(nullptr, bytes(), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0));
+    marks_ = static_cast<std::atomic<int>*>(mmap(nullptr, bytes(), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0));
     CHECK(marks_ != MAP_FAILED);
     close(file);
     OK(MPI_Barrier(MPI_COMM_WORLD));
@@ -128,18 +125,15 @@ class Board {
   }
 
   // The same for one event at one rank, which ought to come while I am away.
-  void away_until(Outside how, int event, int rank, const std::string& what, const char* file,
-                  int line) const {
+  void away_until(Outside how, int event, int rank, const std::string& what, const char* file, int line) const {
     const auto before = switches_of_other_threads();
     if (!stay_away(how, [&] { return told(event, rank); }))
-      fail(file, line,
-           what + " was not done for rank " + std::to_string(rank) + stays_undone(how, before));
+      fail(file, line, what + " was not done for rank " + std::to_string(rank) + stays_undone(how, before));
   }
   // Nobody waits in MPI: all stay away until each of them has seen, in its own memory, what it
   // awaits.
   template <class Seen>
-  void all_see(Outside how, int event, const std::string& what, Seen&& seen, const char* file,
-               int line) {
+  void all_see(Outside how, int event, const std::string& what, Seen&& seen, const char* file, int line) {
     const auto before = switches_of_other_threads();
     const bool came = stay_away(how, [&] {
       if (!told(event, rank_) && seen()) tell(event);
@@ -154,8 +148,7 @@ class Board {
                        "; its threads have run";
     for (const auto& [thread, switches] : switches_of_other_threads()) {
       const auto at = before.find(thread);
-      text += " " + thread + " " +
-              std::to_string(switches - (at == before.end() ? 0 : at->second)) + " times,";
+      text += " " + thread + " " + std::to_string(switches - (at == before.end() ? 0 : at->second)) + " times,";
     }
     text += " and the ranks have come to event";
     for (int i = 0; i < size_; ++i) text += " " + std::to_string(marks_[i].load());

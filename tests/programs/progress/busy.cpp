@@ -112,8 +112,7 @@ int main(int argc, char** argv) {
       {"MPI_Win_fence of itself", [&] { OK(MPI_Win_fence(0, separate)); }},
       {"MPI_Sendrecv with itself",
        [&] {
-         OK(MPI_Sendrecv(&one, 1, MPI_INT64_T, 0, 0, &result, 1, MPI_INT64_T, 0, 0, MPI_COMM_SELF,
-                         MPI_STATUS_IGNORE));
+         OK(MPI_Sendrecv(&one, 1, MPI_INT64_T, 0, 0, &result, 1, MPI_INT64_T, 0, 0, MPI_COMM_SELF, MPI_STATUS_IGNORE));
        }},
       {"MPI_Isend to itself, MPI_Recv and MPI_Wait",
        [&] {
@@ -142,8 +141,7 @@ int main(int argc, char** argv) {
        }},
   };
   if (world.size() > 2)
-    loops.push_back({"MPI_Send",
-                     [&] { OK(MPI_Send(&one, 1, MPI_INT64_T, last, 0, MPI_COMM_WORLD)); },
+    loops.push_back({"MPI_Send", [&] { OK(MPI_Send(&one, 1, MPI_INT64_T, last, 0, MPI_COMM_WORLD)); },
                      [&] { OK(MPI_Send(&one, 1, MPI_INT64_T, last, 1, MPI_COMM_WORLD)); },
                      [&] {
                        MPI_Status status{};

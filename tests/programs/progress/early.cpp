@@ -58,8 +58,9 @@ void disturb_nobody(check::Board& board, int rank, int size) {
         found += " " + thread + " ran " + std::to_string(more) + " times,";
       }
       if (again && i + 1 == kTries)
-        check::fail(__FILE__, __LINE__, "others that come early disturb a rank that has nothing pending:" +
-                                            found + " " + check::load_of_machine());
+        check::fail(
+            __FILE__, __LINE__,
+            "others that come early disturb a rank that has nothing pending:" + found + " " + check::load_of_machine());
     } else {
       CHECK(board.stay_away(Outside::sleeping, [&] { return board.told(ready, 0); }));
       board.tell(here);
@@ -73,9 +74,7 @@ void disturb_nobody(check::Board& board, int rank, int size) {
 struct Sum {
   std::vector<int> in = std::vector<int>(kCount, 1), out = std::vector<int>(kCount, -1);
   MPI_Request request = MPI_REQUEST_NULL;
-  void start() {
-    OK(MPI_Iallreduce(in.data(), out.data(), kCount, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request));
-  }
+  void start() { OK(MPI_Iallreduce(in.data(), out.data(), kCount, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request)); }
   void finish(int size) {
     OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
     for (const int each : out) CHECK_EQ(each, size);
@@ -95,8 +94,7 @@ void have_their_part_done(check::Board& board, int rank, int size, bool beside) 
     if (rank == 0) {
       std::thread sleeper;
       if (beside)
-        sleeper = std::thread(
-            [&] { OK(MPI_Recv(&word, 1, MPI_INT, 1, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE)); });
+        sleeper = std::thread([&] { OK(MPI_Recv(&word, 1, MPI_INT, 1, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE)); });
       // A thread that sleeps in MPI runs now and then.
       const auto wait = [&] { beside ? compute(0.03) : compute_until_quiet(); };
       wait();
@@ -118,8 +116,9 @@ void have_their_part_done(check::Board& board, int rank, int size, bool beside) 
     }
     again = rank == 1 && fastest > kWithoutLoss;
     if (again && i + 1 == kTries)
-      check::fail(__FILE__, __LINE__, what + " took " + std::to_string(fastest * 1e3) +
-                                          " ms and more in each try, " + check::load_of_machine());
+      check::fail(
+          __FILE__, __LINE__,
+          what + " took " + std::to_string(fastest * 1e3) + " ms and more in each try, " + check::load_of_machine());
     OK(MPI_Bcast(&again, 1, MPI_INT, 1, MPI_COMM_WORLD));
   }
 }
@@ -130,6 +129,5 @@ int main(int argc, char** argv) {
   check::Program world(&argc, &argv, MPI_THREAD_MULTIPLE);
   check::Board board(world);
   disturb_nobody(board, world.rank(), world.size());
-  for (const bool beside : {false, true})
-    have_their_part_done(board, world.rank(), world.size(), beside);
+  for (const bool beside : {false, true}) have_their_part_done(board, world.rank(), world.size(), beside);
 }

@@ -35,8 +35,7 @@ double few_slices(int size) {
 }
 
 // `once` returns what `judge` has waited for.
-void in_bounded_time(Test& test, int judge, const std::string& what,
-                     const std::function<double()>& once) {
+void in_bounded_time(Test& test, int judge, const std::string& what, const std::function<double()>& once) {
   const int size = test.world.size();
   bool free = size == 2 && std::thread::hardware_concurrency() >= 2;
   double fastest = check::kForEver;
@@ -50,8 +49,8 @@ void in_bounded_time(Test& test, int judge, const std::string& what,
       if (again && i + 1 == kTries)
         check::fail(__FILE__, __LINE__,
                     what + " took " + std::to_string(fastest * 1e3) + " ms and more in each of " +
-                        std::to_string(kTries) + " tries, of which " +
-                        std::to_string(bound * 1e3) + " are enough; " + check::load_of_machine());
+                        std::to_string(kTries) + " tries, of which " + std::to_string(bound * 1e3) + " are enough; " +
+                        check::load_of_machine());
     }
     OK(MPI_Bcast(&again, 1, MPI_INT, judge, MPI_COMM_WORLD));
     if (again && free) free = !check::cores_are_shared(MPI_COMM_WORLD);
@@ -64,7 +63,9 @@ struct Started {
 };
 
 // What rank `from` sends to rank `to`; one each for collectives that send the same to all.
-int word(int from, int to) { return 100 * from + to + 1; }
+int word(int from, int to) {
+  return 100 * from + to + 1;
+}
 
 struct Kind {
   const char* name;
@@ -87,27 +88,22 @@ const Kind kKinds[] = {
      [](Started& s, int n, int, MPI_Comm c) {
        OK(MPI_Iallreduce(s.in.data(), s.out.data(), n, MPI_INT, MPI_SUM, c, &s.request));
      },
-     [](int i, int block, int, int size) {
-       return 50 * size * (size - 1) + (i / block + 1) * size;
-     }},
+     [](int i, int block, int, int size) { return 50 * size * (size - 1) + (i / block + 1) * size; }},
     {"iallgather",
      [](Started& s, int n, int size, MPI_Comm c) {
-       OK(MPI_Iallgather(s.in.data(), n / size, MPI_INT, s.out.data(), n / size, MPI_INT, c,
-                         &s.request));
+       OK(MPI_Iallgather(s.in.data(), n / size, MPI_INT, s.out.data(), n / size, MPI_INT, c, &s.request));
      },
      [](int i, int block, int, int) { return word(i / block, 0); }},
     {"ialltoall",
      [](Started& s, int n, int size, MPI_Comm c) {
-       OK(MPI_Ialltoall(s.in.data(), n / size, MPI_INT, s.out.data(), n / size, MPI_INT, c,
-                        &s.request));
+       OK(MPI_Ialltoall(s.in.data(), n / size, MPI_INT, s.out.data(), n / size, MPI_INT, c, &s.request));
      },
      [](int i, int block, int me, int) { return word(i / block, me); }},
 };
 
 // All but the last are away, outside of MPI in this way, or (no way) blocked in a receive on
 // another communicator, whose message comes when the last one is done.
-double collective(Test& test, const Kind& kind, const std::string& what, int bytes,
-                  std::optional<Outside> how) {
+double collective(Test& test, const Kind& kind, const std::string& what, int bytes, std::optional<Outside> how) {
   const int rank = test.world.rank(), size = test.world.size(), last = size - 1;
   const int block = std::max(bytes / 4 / size, 1), count = block * size;
   const int done = test.board.next_event();
@@ -178,13 +174,11 @@ void chain(Test& test) {
     return true;
   };
   OK(MPI_Barrier(MPI_COMM_WORLD));
-  OK(MPI_Iallreduce(in.data(), sum.data(), in.size(), MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD,
-                    &requests[0]));
-  OK(MPI_Iscan(in.data(), scan.data(), in.size(), MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD,
-               &requests[1]));
+  OK(MPI_Iallreduce(in.data(), sum.data(), in.size(), MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &requests[0]));
+  OK(MPI_Iscan(in.data(), scan.data(), in.size(), MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &requests[1]));
   test.board.all_see(
-      Outside::computing, there, "a chain of rounds",
-      [&] { return all_are(sum, of_all) && all_are(scan, up_to_me); }, __FILE__, __LINE__);
+      Outside::computing, there, "a chain of rounds", [&] { return all_are(sum, of_all) && all_are(scan, up_to_me); },
+      __FILE__, __LINE__);
   OK(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE));
 }
 
@@ -220,18 +214,14 @@ int main(int argc, char** argv) {
   Test test{world, board, other, {}};
   // Everyone knows everyone: connections made late are the business of other tests.
   std::vector<int> all(world.size());
-  OK(MPI_Alltoall(std::vector<int>(world.size(), 1).data(), 1, MPI_INT, all.data(), 1, MPI_INT,
-                  MPI_COMM_WORLD));
-  for (const std::optional<Outside> how :
-       {std::optional(Outside::computing), std::optional(Outside::sleeping),
-        std::optional(Outside::reading), std::optional<Outside>()}) {
-    const std::string others =
-        std::string(" with the others ") + (how ? check::name_of(*how) : "in MPI");
+  OK(MPI_Alltoall(std::vector<int>(world.size(), 1).data(), 1, MPI_INT, all.data(), 1, MPI_INT, MPI_COMM_WORLD));
+  for (const std::optional<Outside> how : {std::optional(Outside::computing), std::optional(Outside::sleeping),
+                                           std::optional(Outside::reading), std::optional<Outside>()}) {
+    const std::string others = std::string(" with the others ") + (how ? check::name_of(*how) : "in MPI");
     for (const Kind& kind : kKinds)
       for (int bytes : {8, 64 << 10, 1 << 20}) {
         const std::string what = std::string(kind.name) + " of " + std::to_string(bytes) + " bytes" + others;
-        in_bounded_time(test, world.size() - 1, what,
-                        [&] { return collective(test, kind, what, bytes, how); });
+        in_bounded_time(test, world.size() - 1, what, [&] { return collective(test, kind, what, bytes, how); });
       }
     const std::string what = "a megabyte sent" + others;
     in_bounded_time(test, 0, what, [&] { return message(test, what, how); });

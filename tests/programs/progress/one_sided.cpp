@@ -15,8 +15,7 @@ void away(const check::Program& world, check::Board& board, Outside how) {
   const int outside = board.next_event(), done = board.next_event();
   int* memory = nullptr;
   MPI_Win win;
-  OK(MPI_Win_allocate(kLong * sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &memory,
-                      &win));
+  OK(MPI_Win_allocate(kLong * sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win));
   if (world.rank() == 1) {
     OK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, win));
     std::fill(memory, memory + kLong, 1);
@@ -43,8 +42,7 @@ void away(const check::Program& world, check::Board& board, Outside how) {
     OK(MPI_Compare_and_swap(&six, &five, &seen, MPI_INT, 1, 7, win));
     OK(MPI_Win_flush(1, win));
     CHECK_EQ(seen, 5);
-    OK(MPI_Get_accumulate(data.data(), kLong, MPI_INT, old.data(), kLong, MPI_INT, 1, 0, kLong,
-                          MPI_INT, MPI_SUM, win));
+    OK(MPI_Get_accumulate(data.data(), kLong, MPI_INT, old.data(), kLong, MPI_INT, 1, 0, kLong, MPI_INT, MPI_SUM, win));
     OK(MPI_Win_unlock_all(win));
     for (int i = 0; i < kLong; ++i) CHECK_EQ(old[static_cast<size_t>(i)], i == 7 ? 6 : 5);
     board.tell(done);
@@ -64,8 +62,7 @@ void origin_away(const check::Program& world, check::Board& board, Outside how) 
   const int outside = board.next_event(), done = board.next_event();
   std::vector<int> memory(kLong + 1, 1);  // and one that nobody writes to
   MPI_Win win;
-  OK(MPI_Win_create(memory.data(), memory.size() * sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD,
-                    &win));
+  OK(MPI_Win_create(memory.data(), memory.size() * sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &win));
   MPI_Group world_group, one;
   OK(MPI_Comm_group(MPI_COMM_WORLD, &world_group));
   const int other = 1 - world.rank();

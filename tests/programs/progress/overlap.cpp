@@ -67,8 +67,8 @@ void sender_away(Test& test, Outside how) {
 }
 
 // All have started the collective; all but one are away; that one waits.
-void collective(Test& test, Outside how, const char* name,
-                const std::function<void(MPI_Request*)>& start, const std::function<void()>& verify) {
+void collective(Test& test, Outside how, const char* name, const std::function<void(MPI_Request*)>& start,
+                const std::function<void()>& verify) {
   const std::string what = described(name, how);
   const int waiter = test.world.size() - 1, done = test.board.next_event();
   OK(MPI_Barrier(MPI_COMM_WORLD));
@@ -98,10 +98,13 @@ void everybody_away(Test& test, Outside how) {
   OK(MPI_Isend(out.data(), out.size(), MPI_INT, to, 4, MPI_COMM_WORLD, &requests[1]));
   OK(MPI_Iallreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &requests[2]));
   OK(MPI_Ibarrier(MPI_COMM_WORLD, &requests[3]));
-  test.board.all_see(how, there, "a message around and an allreduce", [&] {
-    const volatile int *last = &in.back(), *total = &sum;
-    return *last == from && *total == size * (size - 1) / 2;
-  }, __FILE__, __LINE__);
+  test.board.all_see(
+      how, there, "a message around and an allreduce",
+      [&] {
+        const volatile int *last = &in.back(), *total = &sum;
+        return *last == from && *total == size * (size - 1) / 2;
+      },
+      __FILE__, __LINE__);
   OK(MPI_Waitall(4, requests, MPI_STATUSES_IGNORE));
   CHECK_EQ(sum, size * (size - 1) / 2);
   for (int each : in) CHECK_EQ(each, from);

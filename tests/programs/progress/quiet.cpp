@@ -4,9 +4,9 @@
 // thread of its process runs at all. A rank that waits in MPI for a message uses no measurable time
 // after a second; with the argument "spinning", and wait.spins=1000000000, it uses its core instead.
 // Counted by the kernel: context switches and running time.
-#include "board.hpp"
-
 #include <utility>
+
+#include "board.hpp"
 
 namespace {
 
@@ -40,9 +40,9 @@ void nobody_interrupts(check::Board& board, const char* what) {
     found += ";";
   }
   if (!quiet)
-    check::fail(__FILE__, __LINE__, "other threads run in every second of computation " +
-                                        std::string(what) + ":" + found + " " +
-                                        check::load_of_machine());
+    check::fail(__FILE__, __LINE__,
+                "other threads run in every second of computation " + std::string(what) + ":" + found + " " +
+                    check::load_of_machine());
   // No message before the others are through as well.
   board.tell(through);
   CHECK(board.stay_away(check::Outside::sleeping, [&] { return board.told_by_all(through); }));
@@ -89,8 +89,8 @@ enum class Uses { nothing, its_core };
 // All but rank 0 wait for it, and use less than a hundredth of a second's time, or more than half
 // of it; it comes when they have measured that. The first second they may poll, or the machine be
 // too busy to let them.
-void waits(check::Board& board, int rank, Uses wanted, const char* what,
-           const std::function<void()>& wait, const std::function<void()>& come) {
+void waits(check::Board& board, int rank, Uses wanted, const char* what, const std::function<void()>& wait,
+           const std::function<void()>& come) {
   const int measured = board.next_event();
   OK(MPI_Barrier(MPI_COMM_WORLD));
   if (rank == 0) {
@@ -116,8 +116,7 @@ void waits(check::Board& board, int rank, Uses wanted, const char* what,
   if (!as_wanted)
     check::fail(__FILE__, __LINE__,
                 "in each second of waiting " + std::string(what) + " this process used " +
-                    (wanted == Uses::nothing ? "much" : "little") + " time:" + found + "; " +
-                    check::load_of_machine());
+                    (wanted == Uses::nothing ? "much" : "little") + " time:" + found + "; " + check::load_of_machine());
 }
 
 }  // namespace
@@ -129,9 +128,7 @@ int main(int argc, char** argv) {
   const int next = (rank + 1) % size, before = (rank + size - 1) % size;
   int value = 0;
   MPI_Request request;
-  const auto receive = [&] {
-    OK(MPI_Recv(&value, 1, MPI_INT, 0, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
-  };
+  const auto receive = [&] { OK(MPI_Recv(&value, 1, MPI_INT, 0, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE)); };
   const auto send = [&] {
     for (int i = 1; i < size; ++i) OK(MPI_Send(&value, 1, MPI_INT, i, 3, MPI_COMM_WORLD));
   };
@@ -142,8 +139,7 @@ int main(int argc, char** argv) {
 
   nobody_interrupts(board, "after MPI_Init");
   for (int i = 0; i < 1000; ++i)
-    OK(MPI_Sendrecv(&i, 1, MPI_INT, next, 1, &value, 1, MPI_INT, before, 1, MPI_COMM_WORLD,
-                    MPI_STATUS_IGNORE));
+    OK(MPI_Sendrecv(&i, 1, MPI_INT, next, 1, &value, 1, MPI_INT, before, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
   OK(MPI_Barrier(MPI_COMM_WORLD));
   nobody_interrupts(board, "after messages");
   OK(MPI_Irecv(&value, 1, MPI_INT, before, 2, MPI_COMM_WORLD, &request));

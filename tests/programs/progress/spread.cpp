@@ -63,6 +63,6 @@ int main(int argc, char** argv) {
   }
   CHECK(allowed() == cpus);
   if (rank == 0 && even < kEnough)
-    check::fail(__FILE__, __LINE__, "the fullest and the emptiest core had" + found + " ranks in " +
-                                        std::to_string(kTries) + " tries");
+    check::fail(__FILE__, __LINE__,
+                "the fullest and the emptiest core had" + found + " ranks in " + std::to_string(kTries) + " tries");
 }

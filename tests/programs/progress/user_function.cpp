@@ -28,8 +28,7 @@ int main(int argc, char** argv) {
   OK(MPI_Op_create(add, 0, &op));
   for (int count : {1, 1000, 300000}) {
     std::vector<int> in(count, world.rank() + 1), out(count, -1), scanned(count, -1);
-    const int all = world.size() * (world.size() + 1) / 2,
-              mine = (world.rank() + 1) * (world.rank() + 2) / 2;
+    const int all = world.size() * (world.size() + 1) / 2, mine = (world.rank() + 1) * (world.rank() + 2) / 2;
     MPI_Request requests[3];
     OK(MPI_Barrier(MPI_COMM_WORLD));
     inside = true;

@@ -3,9 +3,9 @@
 // without gaps and with, with the old value fetched and without; the pair types; what an origin
 // accumulates is applied in its order.
 // NOT_OPENMPI: 4.1 fetches nothing where the target's datatype has gaps.
-#include "check.hpp"
-
 #include <type_traits>
+
+#include "check.hpp"
 
 namespace {
 
@@ -52,15 +52,13 @@ Pair<int, int> made(int from, int i) {
 }
 template <>
 Pair<long double, int> made(int from, int i) {
-  return {static_cast<long double>(check::mix(from, i) % 3),
-          static_cast<int>(check::mix(i, from) % 5)};
+  return {static_cast<long double>(check::mix(from, i) % 3), static_cast<int>(check::mix(i, from) % 5)};
 }
 
 // Everybody accumulates on the rank to the right: on each alone, so that all operations are exact.
 template <class T>
 void run(const check::Program& mpi, const Case<T>& c, int length, bool gaps) {
-  const int me = mpi.rank(), size = mpi.size(), next = (me + 1) % size,
-            before = (me + size - 1) % size;
+  const int me = mpi.rank(), size = mpi.size(), next = (me + 1) % size, before = (me + size - 1) % size;
   const int step = gaps ? 2 : 1;
   const auto n = static_cast<size_t>(length);
   std::vector<T> memory(n * static_cast<size_t>(step));
@@ -73,16 +71,15 @@ void run(const check::Program& mpi, const Case<T>& c, int length, bool gaps) {
   }
   const int count = gaps ? 1 : length;
   MPI_Win win;
-  OK(MPI_Win_create(memory.data(), static_cast<MPI_Aint>(memory.size() * sizeof(T)), sizeof(T),
-                    MPI_INFO_NULL, MPI_COMM_WORLD, &win));
+  OK(MPI_Win_create(memory.data(), static_cast<MPI_Aint>(memory.size() * sizeof(T)), sizeof(T), MPI_INFO_NULL,
+                    MPI_COMM_WORLD, &win));
   std::vector<T> mine(n), old(n);
   std::memset(static_cast<void*>(old.data()), 0, n * sizeof(T));
   for (int i = 0; i < length; ++i) mine[static_cast<size_t>(i)] = made<T>(me, i);
   OK(MPI_Win_fence(0, win));
   const bool twice = c.op != MPI_NO_OP;  // which is for the call that fetches alone
   if (twice) OK(MPI_Accumulate(mine.data(), length, c.type, next, 0, count, type, c.op, win));
-  OK(MPI_Get_accumulate(mine.data(), length, c.type, old.data(), length, c.type, next, 0, count,
-                        type, c.op, win));
+  OK(MPI_Get_accumulate(mine.data(), length, c.type, old.data(), length, c.type, next, 0, count, type, c.op, win));
   OK(MPI_Win_fence(0, win));
   char name[MPI_MAX_OBJECT_NAME];
   int ignored;
@@ -95,8 +92,8 @@ void run(const check::Program& mpi, const Case<T>& c, int length, bool gaps) {
     const T seen = twice ? c.apply(next_start, made<T>(me, i)) : next_start;
     if (!same(memory[at], after) || !same(old[static_cast<size_t>(i)], seen))
       check::fail(__FILE__, __LINE__,
-                  std::string("wrong result of operation ") + check::shown(c.op) + " on " + name +
-                      " at " + std::to_string(i) + " of " + std::to_string(length));
+                  std::string("wrong result of operation ") + check::shown(c.op) + " on " + name + " at " +
+                      std::to_string(i) + " of " + std::to_string(length));
     if (gaps) CHECK(same(memory[at + 1], made<T>(me + 40, i * step + 1)));
   }
   OK(MPI_Win_free(&win));
@@ -167,8 +164,8 @@ void order(const check::Program& mpi) {
   const auto n = static_cast<size_t>(length);
   std::vector<int> memory(n * static_cast<size_t>(size), -1);
   MPI_Win win;
-  OK(MPI_Win_create(memory.data(), static_cast<MPI_Aint>(memory.size() * sizeof(int)), sizeof(int),
-                    MPI_INFO_NULL, MPI_COMM_WORLD, &win));
+  OK(MPI_Win_create(memory.data(), static_cast<MPI_Aint>(memory.size() * sizeof(int)), sizeof(int), MPI_INFO_NULL,
+                    MPI_COMM_WORLD, &win));
   OK(MPI_Win_lock_all(0, win));
   const int next = (me + 1) % size;
   std::vector<std::vector<int>> mine, old;
@@ -176,12 +173,11 @@ void order(const check::Program& mpi) {
     const auto now = k % 3 == 1 ? size_t{5} : n;
     mine.emplace_back(now, k);
     old.emplace_back(now, -9);
-    OK(MPI_Get_accumulate(mine.back().data(), static_cast<int>(now), MPI_INT, old.back().data(),
-                          static_cast<int>(now), MPI_INT, next, static_cast<MPI_Aint>(me) * length,
-                          static_cast<int>(now), MPI_INT, MPI_REPLACE, win));
+    OK(MPI_Get_accumulate(mine.back().data(), static_cast<int>(now), MPI_INT, old.back().data(), static_cast<int>(now),
+                          MPI_INT, next, static_cast<MPI_Aint>(me) * length, static_cast<int>(now), MPI_INT,
+                          MPI_REPLACE, win));
     const int two[] = {100, 100};
-    OK(MPI_Accumulate(two, 2, MPI_INT, next, static_cast<MPI_Aint>(me) * length, 2, MPI_INT,
-                      MPI_SUM, win));
+    OK(MPI_Accumulate(two, 2, MPI_INT, next, static_cast<MPI_Aint>(me) * length, 2, MPI_INT, MPI_SUM, win));
   }
   OK(MPI_Win_unlock_all(win));
   std::vector<int> expected(n, -1);
@@ -193,8 +189,7 @@ void order(const check::Program& mpi) {
   OK(MPI_Barrier(MPI_COMM_WORLD));
   OK(MPI_Win_lock(MPI_LOCK_SHARED, me, 0, win));
   const int before = (me + size - 1) % size;
-  for (size_t i = 0; i < n; ++i)
-    CHECK_EQ_IN(memory[static_cast<size_t>(before) * n + i], expected[i], "at %zu", i);
+  for (size_t i = 0; i < n; ++i) CHECK_EQ_IN(memory[static_cast<size_t>(before) * n + i], expected[i], "at %zu", i);
   OK(MPI_Win_unlock(me, win));
   OK(MPI_Win_free(&win));
 }

@@ -10,8 +10,8 @@ template <class T>
 class Memory {
  public:
   Memory(int length, T value) {
-    OK(MPI_Win_allocate(static_cast<MPI_Aint>(sizeof(T)) * length, sizeof(T), MPI_INFO_NULL,
-                        MPI_COMM_WORLD, &data, &win));
+    OK(MPI_Win_allocate(static_cast<MPI_Aint>(sizeof(T)) * length, sizeof(T), MPI_INFO_NULL, MPI_COMM_WORLD, &data,
+                        &win));
     std::fill(data, data + length, value);
     OK(MPI_Win_lock_all(0, win));
     OK(MPI_Win_sync(win));
@@ -108,23 +108,20 @@ void mixture(const check::Program& mpi, int rounds) {
   std::vector<uint64_t> old(n);
   for (int i = 0; i < rounds; ++i)
     for (int r = 0; r < size; ++r) {
-      OK(MPI_Accumulate(ones.data(), length, MPI_UINT64_T, r, 0, length, MPI_UINT64_T, MPI_SUM,
-                        memory.win));
+      OK(MPI_Accumulate(ones.data(), length, MPI_UINT64_T, r, 0, length, MPI_UINT64_T, MPI_SUM, memory.win));
       OK(MPI_Accumulate(ones.data(), 3, MPI_UINT64_T, r, 7, 3, MPI_UINT64_T, MPI_SUM, memory.win));
-      OK(MPI_Get_accumulate(ones.data(), length, MPI_UINT64_T, old.data(), length, MPI_UINT64_T, r,
-                            0, length, MPI_UINT64_T, MPI_SUM, memory.win));
+      OK(MPI_Get_accumulate(ones.data(), length, MPI_UINT64_T, old.data(), length, MPI_UINT64_T, r, 0, length,
+                            MPI_UINT64_T, MPI_SUM, memory.win));
       OK(MPI_Win_flush(r, memory.win));
       for (size_t e = 0; e < n; ++e) {
         const bool often = e >= 7 && e < 10;
-        CHECK(old[e] >=
-              static_cast<uint64_t>(often ? 3 : 2) * static_cast<uint64_t>(i) + (often ? 2 : 1));
+        CHECK(old[e] >= static_cast<uint64_t>(often ? 3 : 2) * static_cast<uint64_t>(i) + (often ? 2 : 1));
         CHECK(old[e] < static_cast<uint64_t>(3 * rounds * size));
       }
     }
   memory.quiet();
   for (size_t e = 0; e < n; ++e)
-    CHECK_EQ_IN(memory.data[e], static_cast<uint64_t>((e >= 7 && e < 10 ? 3 : 2) * rounds * size),
-                "at %zu", e);
+    CHECK_EQ_IN(memory.data[e], static_cast<uint64_t>((e >= 7 && e < 10 ? 3 : 2) * rounds * size), "at %zu", e);
 }
 
 }  // namespace

@@ -10,14 +10,12 @@ namespace {
 
 constexpr int kInts = 120'000;                                    // of each process' memory
 constexpr int kFirst = 1'000, kSecond = 40'000, kThird = 80'000;  // ints where regions begin
-constexpr int kHole = 35'000;  // up to kSecond nothing is attached
+constexpr int kHole = 35'000;                                     // up to kSecond nothing is attached
 
 // From kFirst to kHole in four regions that touch; from kSecond to kThird and on to the end in two.
 struct Memory {
   explicit Memory(MPI_Win win) : win(win), ints(kInts) {
-    const auto byte = [&](int at, int more = 0) {
-      return reinterpret_cast<char*>(ints.data()) + 4 * at + more;
-    };
+    const auto byte = [&](int at, int more = 0) { return reinterpret_cast<char*>(ints.data()) + 4 * at + more; };
     add(byte(kFirst + 100), byte(kFirst + 1'000));
     add(byte(kFirst), byte(kFirst + 100));  // below the one that it touches
     add(byte(kFirst + 1'000), byte(20'000, 2));
@@ -71,8 +69,7 @@ MPI_Datatype pieces(const std::vector<int>& lengths, const std::vector<int>& at,
   std::vector<MPI_Aint> bytes;
   for (const int i : at) bytes.push_back(MPI_Aint{4} * (i - from));
   MPI_Datatype type;
-  OK(MPI_Type_create_hindexed(static_cast<int>(lengths.size()), lengths.data(), bytes.data(),
-                              MPI_INT, &type));
+  OK(MPI_Type_create_hindexed(static_cast<int>(lengths.size()), lengths.data(), bytes.data(), MPI_INT, &type));
   return committed(type);
 }
 MPI_Datatype vector(int count, int length, int stride) {
@@ -93,27 +90,19 @@ std::vector<int> joined(std::vector<int> a, const std::vector<int>& b) {
 std::vector<Place> places() {
   std::vector<Place> all;
   all.push_back({"over two that touch", MPI_INT, 40, 4 * (kFirst + 80), series(kFirst + 80, 40)});
-  all.push_back({"over four that touch", MPI_INT, kHole - kFirst, 4 * kFirst,
-                 series(kFirst, kHole - kFirst)});
+  all.push_back({"over four that touch", MPI_INT, kHole - kFirst, 4 * kFirst, series(kFirst, kHole - kFirst)});
   all.push_back({"an int in two", MPI_INT, 1, 4 * 20'000, {20'000}});
+  all.push_back({"one in each", pieces({1, 1}, {kFirst + 5, kSecond + 5}), 1, 0, {kFirst + 5, kSecond + 5}});
   all.push_back(
-      {"one in each", pieces({1, 1}, {kFirst + 5, kSecond + 5}), 1, 0, {kFirst + 5, kSecond + 5}});
-  all.push_back({"the later one first",
-                 pieces({2, 2}, {kThird, kFirst}),
-                 1,
-                 0,
-                 {kThird, kThird + 1, kFirst, kFirst + 1}});
-  all.push_back({"up to the hole and behind it",
-                 pieces({5'000, 7'000}, {kHole - 5'000, kSecond}, kSecond), 1, 4 * kSecond,
-                 joined(series(kHole - 5'000, 5'000), series(kSecond, 7'000))});
-  all.push_back({"a gap that is the hole", vector(2, 100, kSecond - kHole + 100), 1,
-                 4 * (kHole - 100), joined(series(kHole - 100, 100), series(kSecond, 100))});
-  all.push_back(
-      {"below the displacement", pieces({3}, {-200}), 1, 4 * (kFirst + 200), series(kFirst, 3)});
+      {"the later one first", pieces({2, 2}, {kThird, kFirst}), 1, 0, {kThird, kThird + 1, kFirst, kFirst + 1}});
+  all.push_back({"up to the hole and behind it", pieces({5'000, 7'000}, {kHole - 5'000, kSecond}, kSecond), 1,
+                 4 * kSecond, joined(series(kHole - 5'000, 5'000), series(kSecond, 7'000))});
+  all.push_back({"a gap that is the hole", vector(2, 100, kSecond - kHole + 100), 1, 4 * (kHole - 100),
+                 joined(series(kHole - 100, 100), series(kSecond, 100))});
+  all.push_back({"below the displacement", pieces({3}, {-200}), 1, 4 * (kFirst + 200), series(kFirst, 3)});
   all.push_back({"downwards over the hole", resized(0, -4 * (kSecond - kHole + 1)), 3, 4 * kSecond,
                  series(kSecond, 3, -(kSecond - kHole + 1))});
-  all.push_back(
-      {"far apart", resized(-40, 4 * 39'000), 3, 4 * (kFirst + 9), series(kFirst + 9, 3, 39'000)});
+  all.push_back({"far apart", resized(-40, 4 * 39'000), 3, 4 * (kFirst + 9), series(kFirst + 9, 3, 39'000)});
   all.push_back({"many pieces", vector(2'000, 2, 17), 1, 4 * kFirst, {}});
   for (int i = 0; i < 2'000; ++i)
     for (int k = 0; k < 2; ++k) all.back().at.push_back(kFirst + 17 * i + k);
@@ -135,14 +124,13 @@ struct Does {
   bool adds = false, replaces = false, fetches = false;
 };
 Does does(int call) {
-  return {
-      .adds = call == add || call == radd || call == element,
-      .replaces = call == put || call == rput || call == swap || call == rswap || call == exchange,
-      .fetches = call == get || call == rget || call >= swap};
+  return {.adds = call == add || call == radd || call == element,
+          .replaces = call == put || call == rput || call == swap || call == rswap || call == exchange,
+          .fetches = call == get || call == rget || call >= swap};
 }
 
-void make(int call, const std::vector<int>& data, std::vector<int>& old, int target, MPI_Aint at,
-          int count, MPI_Datatype type, MPI_Win win) {
+void make(int call, const std::vector<int>& data, std::vector<int>& old, int target, MPI_Aint at, int count,
+          MPI_Datatype type, MPI_Win win) {
   const int n = static_cast<int>(data.size());
   const int* const out = data.data();
   int* const in = old.data();
@@ -167,16 +155,13 @@ void make(int call, const std::vector<int>& data, std::vector<int>& old, int tar
       OK(MPI_Raccumulate(out, n, MPI_INT, target, at, count, type, MPI_SUM, win, &request));
       break;
     case swap:
-      OK(MPI_Get_accumulate(out, n, MPI_INT, in, n, MPI_INT, target, at, count, type, MPI_REPLACE,
-                            win));
+      OK(MPI_Get_accumulate(out, n, MPI_INT, in, n, MPI_INT, target, at, count, type, MPI_REPLACE, win));
       break;
     case rswap:
-      OK(MPI_Rget_accumulate(out, n, MPI_INT, in, n, MPI_INT, target, at, count, type, MPI_REPLACE,
-                             win, &request));
+      OK(MPI_Rget_accumulate(out, n, MPI_INT, in, n, MPI_INT, target, at, count, type, MPI_REPLACE, win, &request));
       break;
     case look:
-      OK(MPI_Get_accumulate(nullptr, 0, MPI_INT, in, n, MPI_INT, target, at, count, type, MPI_NO_OP,
-                            win));
+      OK(MPI_Get_accumulate(nullptr, 0, MPI_INT, in, n, MPI_INT, target, at, count, type, MPI_NO_OP, win));
       break;
     case element:
       OK(MPI_Fetch_and_op(out, in, MPI_INT, target, at, MPI_SUM, win));
@@ -196,8 +181,7 @@ void all_is_attached(const check::Program& mpi, MPI_Win win, int target, int sou
   Memory memory(win);
   MPI_Aint mine, base;
   OK(MPI_Get_address(memory.ints.data(), &mine));
-  OK(MPI_Sendrecv(&mine, 1, MPI_AINT, source, 0, &base, 1, MPI_AINT, target, 0, MPI_COMM_WORLD,
-                  MPI_STATUS_IGNORE));
+  OK(MPI_Sendrecv(&mine, 1, MPI_AINT, source, 0, &base, 1, MPI_AINT, target, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
   for (Place& place : places()) {
     MPI_Datatype from_bottom = absolute(place, base);
     for (int call = 0; call < kCalls; ++call) {
@@ -207,14 +191,12 @@ void all_is_attached(const check::Program& mpi, MPI_Win win, int target, int sou
         memory.fill();
         OK(MPI_Barrier(MPI_COMM_WORLD));
         std::vector<int> data(place.at.size()), old(place.at.size(), -1);
-        for (size_t i = 0; i < data.size(); ++i)
-          data[i] = 1'000'000 * (mpi.rank() + 1) + static_cast<int>(i);
+        for (size_t i = 0; i < data.size(); ++i) data[i] = 1'000'000 * (mpi.rank() + 1) + static_cast<int>(i);
         OK(MPI_Win_lock(MPI_LOCK_SHARED, target, 0, win));
         if (bottom)
           make(call, data, old, target, 0, 1, from_bottom, win);
         else
-          make(call, data, old, target, MPI_Aint_add(base, place.displacement), place.count,
-               place.type, win);
+          make(call, data, old, target, MPI_Aint_add(base, place.displacement), place.count, place.type, win);
         OK(MPI_Win_unlock(target, win));
         OK(MPI_Barrier(MPI_COMM_WORLD));
         std::vector<int> expected(kInts);
@@ -238,22 +220,19 @@ void all_is_attached(const check::Program& mpi, MPI_Win win, int target, int sou
 }
 
 // The operation is refused, as a whole.
-#define REFUSED(call, words)                                                                 \
-  do {                                                                                       \
-    const int code_ = (call);                                                                \
-    if (check::error_class(code_) != MPI_ERR_RMA_RANGE ||                                    \
-        check::error_text(code_).find(words) == std::string::npos)                           \
-      check::fail(                                                                           \
-          __FILE__, __LINE__,                                                                \
-          #call " gave \"" + check::error_text(code_) + "\", expected \"" + (words) + "\""); \
+#define REFUSED(call, words)                                                                                         \
+  do {                                                                                                               \
+    const int code_ = (call);                                                                                        \
+    if (check::error_class(code_) != MPI_ERR_RMA_RANGE || check::error_text(code_).find(words) == std::string::npos) \
+      check::fail(__FILE__, __LINE__,                                                                                \
+                  #call " gave \"" + check::error_text(code_) + "\", expected \"" + (words) + "\"");                 \
   } while (false)
 
 std::string missed(int target, MPI_Aint base, MPI_Aint first, int bytes) {
   char text[160];
-  std::snprintf(
-      text, sizeof text,
-      "rank %d of the window has attached no memory at address %p that holds %d byte%s:", target,
-      reinterpret_cast<void*>(MPI_Aint_add(base, first)), bytes, bytes == 1 ? "" : "s");
+  std::snprintf(text, sizeof text,
+                "rank %d of the window has attached no memory at address %p that holds %d byte%s:", target,
+                reinterpret_cast<void*>(MPI_Aint_add(base, first)), bytes, bytes == 1 ? "" : "s");
   return text;
 }
 
@@ -262,8 +241,7 @@ void some_is_not(MPI_Win win, int target, int source) {
   memory.fill();
   MPI_Aint mine, base;
   OK(MPI_Get_address(memory.ints.data(), &mine));
-  OK(MPI_Sendrecv(&mine, 1, MPI_AINT, source, 0, &base, 1, MPI_AINT, target, 0, MPI_COMM_WORLD,
-                  MPI_STATUS_IGNORE));
+  OK(MPI_Sendrecv(&mine, 1, MPI_AINT, source, 0, &base, 1, MPI_AINT, target, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
   struct Wrong {
     MPI_Datatype type;
     int count;
@@ -298,8 +276,8 @@ void some_is_not(MPI_Win win, int target, int source) {
     OK(MPI_Accumulate(data.data(), elements, of, target, at, w.count, w.type, MPI_REPLACE, win));
     REFUSED(MPI_Win_flush(target, win), words);
     MPI_Request request;
-    OK(MPI_Rget_accumulate(data.data(), elements, of, old.data(), elements, of, target, at, w.count,
-                           w.type, MPI_REPLACE, win, &request));
+    OK(MPI_Rget_accumulate(data.data(), elements, of, old.data(), elements, of, target, at, w.count, w.type,
+                           MPI_REPLACE, win, &request));
     REFUSED(MPI_Wait(&request, MPI_STATUS_IGNORE), words);
     for (const char c : old) CHECK_EQ(c, 7);
     if (w.type != MPI_INT && w.type != MPI_BYTE) OK(MPI_Type_free(&w.type));
@@ -321,8 +299,7 @@ void holes_come_and_go(MPI_Win win, int target, int source) {
   char* const mine_at = reinterpret_cast<char*>(memory.data());
   MPI_Aint mine, base;
   OK(MPI_Get_address(mine_at, &mine));
-  OK(MPI_Sendrecv(&mine, 1, MPI_AINT, source, 0, &base, 1, MPI_AINT, target, 0, MPI_COMM_WORLD,
-                  MPI_STATUS_IGNORE));
+  OK(MPI_Sendrecv(&mine, 1, MPI_AINT, source, 0, &base, 1, MPI_AINT, target, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
   const auto add = [&](bool attached) {
     OK(MPI_Barrier(MPI_COMM_WORLD));
     OK(MPI_Win_lock(MPI_LOCK_SHARED, target, 0, win));

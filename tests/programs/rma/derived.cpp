@@ -54,16 +54,13 @@ std::vector<int> places_of(const Shape& shape) {
   std::vector<int> numbers(kInts), packed(240);
   std::iota(numbers.begin(), numbers.end(), 0);
   int position = 0;
-  OK(MPI_Pack(numbers.data() + kStart, shape.count, shape.type, packed.data(), 240 * 4, &position,
-              MPI_COMM_SELF));
+  OK(MPI_Pack(numbers.data() + kStart, shape.count, shape.type, packed.data(), 240 * 4, &position, MPI_COMM_SELF));
   CHECK_EQ(position, 240 * 4);
   return packed;
 }
 
-void exchange(const check::Program& mpi, const Shape& here, const Shape& there, int way,
-              MPI_Win win, int* memory) {
-  const int me = mpi.rank(), size = mpi.size(), next = (me + 1) % size,
-            before = (me + size - 1) % size;
+void exchange(const check::Program& mpi, const Shape& here, const Shape& there, int way, MPI_Win win, int* memory) {
+  const int me = mpi.rank(), size = mpi.size(), next = (me + 1) % size, before = (me + size - 1) % size;
   const std::vector<int> at_origin = places_of(here), at_target = places_of(there);
   std::vector<int> mine(kInts), expected(kInts), back_expected(kInts);
   for (int i = 0; i < kInts; ++i) {
@@ -75,8 +72,7 @@ void exchange(const check::Program& mpi, const Shape& here, const Shape& there, 
     const int theirs = 100'000 * before + at_origin[k];
     if (way == 0) target = theirs;
     if (way == 2 || way == 3) target += theirs;
-    if (way == 1)
-      back_expected[static_cast<size_t>(at_origin[k])] = -100'000 * next - at_target[k] - 1;
+    if (way == 1) back_expected[static_cast<size_t>(at_origin[k])] = -100'000 * next - at_target[k] - 1;
   }
   std::vector<int> old(kInts, 77);
   OK(MPI_Win_fence(0, win));
@@ -86,30 +82,26 @@ void exchange(const check::Program& mpi, const Shape& here, const Shape& there, 
   else if (way == 1)
     OK(MPI_Get(origin, here.count, here.type, next, kStart, there.count, there.type, win));
   else if (way == 2)
-    OK(MPI_Accumulate(origin, here.count, here.type, next, kStart, there.count, there.type, MPI_SUM,
-                      win));
+    OK(MPI_Accumulate(origin, here.count, here.type, next, kStart, there.count, there.type, MPI_SUM, win));
   else
-    OK(MPI_Get_accumulate(origin, here.count, here.type, old.data() + kStart, here.count, here.type,
-                          next, kStart, there.count, there.type, MPI_SUM, win));
+    OK(MPI_Get_accumulate(origin, here.count, here.type, old.data() + kStart, here.count, here.type, next, kStart,
+                          there.count, there.type, MPI_SUM, win));
   OK(MPI_Win_fence(0, win));
   for (size_t i = 0; i < kInts; ++i) {
     CHECK_EQ_IN(memory[i], expected[i], "%s to %s, way %d, at %zu", here.name, there.name, way, i);
-    CHECK_EQ_IN(mine[i], back_expected[i], "%s from %s, way %d, at %zu", here.name, there.name, way,
-                i);
+    CHECK_EQ_IN(mine[i], back_expected[i], "%s from %s, way %d, at %zu", here.name, there.name, way, i);
   }
   std::vector<int> old_expected(kInts, 77);
   if (way == 3)
     for (size_t k = 0; k < 240; ++k)
       old_expected[static_cast<size_t>(at_origin[k])] = -100'000 * next - at_target[k] - 1;
-  for (size_t i = 0; i < kInts; ++i)
-    CHECK_EQ_IN(old[i], old_expected[i], "%s of %s at %zu", here.name, there.name, i);
+  for (size_t i = 0; i < kInts; ++i) CHECK_EQ_IN(old[i], old_expected[i], "%s of %s at %zu", here.name, there.name, i);
   OK(MPI_Win_fence(MPI_MODE_NOSUCCEED, win));
 }
 
 // So many pieces that the description is longer than the data, and a transfer of its own.
 void many_pieces(const check::Program& mpi) {
-  const int me = mpi.rank(), size = mpi.size(), next = (me + 1) % size,
-            before = (me + size - 1) % size;
+  const int me = mpi.rank(), size = mpi.size(), next = (me + 1) % size, before = (me + size - 1) % size;
   constexpr int kPieces = 20'000;
   std::vector<int> places;
   for (int i = 0; i < kPieces; ++i) places.push_back(3 * i + (i * i) % 2);
@@ -117,18 +109,16 @@ void many_pieces(const check::Program& mpi) {
   OK(MPI_Type_create_indexed_block(kPieces, 1, places.data(), MPI_SHORT, &type));
   OK(MPI_Type_commit(&type));
   std::vector<short> memory(3 * kPieces + 3, -1), mine(kPieces), back(kPieces);
-  for (int i = 0; i < kPieces; ++i)
-    mine[static_cast<size_t>(i)] = static_cast<short>(check::mix(me, i) % 1000);
+  for (int i = 0; i < kPieces; ++i) mine[static_cast<size_t>(i)] = static_cast<short>(check::mix(me, i) % 1000);
   MPI_Win win;
-  OK(MPI_Win_create(memory.data(), static_cast<MPI_Aint>(memory.size() * 2), 2, MPI_INFO_NULL,
-                    MPI_COMM_WORLD, &win));
+  OK(MPI_Win_create(memory.data(), static_cast<MPI_Aint>(memory.size() * 2), 2, MPI_INFO_NULL, MPI_COMM_WORLD, &win));
   OK(MPI_Win_lock_all(0, win));
   for (int i = 0; i < 3; ++i) {
     OK(MPI_Put(mine.data(), kPieces, MPI_SHORT, next, 0, 1, type, win));
     OK(MPI_Win_flush(next, win));
     OK(MPI_Accumulate(mine.data(), kPieces, MPI_SHORT, next, 0, 1, type, MPI_SUM, win));
-    OK(MPI_Get_accumulate(nullptr, 0, MPI_DATATYPE_NULL, back.data(), 10, MPI_SHORT, next, 0, 10,
-                          MPI_SHORT, MPI_NO_OP, win));
+    OK(MPI_Get_accumulate(nullptr, 0, MPI_DATATYPE_NULL, back.data(), 10, MPI_SHORT, next, 0, 10, MPI_SHORT, MPI_NO_OP,
+                          win));
     OK(MPI_Win_flush(next, win));
     OK(MPI_Get(back.data(), kPieces, MPI_SHORT, next, 0, 1, type, win));
     OK(MPI_Win_flush(next, win));
@@ -141,8 +131,7 @@ void many_pieces(const check::Program& mpi) {
   for (size_t i = 0; i < memory.size(); ++i) {
     const bool hit = k < kPieces && static_cast<size_t>(places[k]) == i;
     CHECK_EQ(memory[i],
-             hit ? static_cast<short>(2 * (check::mix(before, static_cast<unsigned>(k)) % 1000))
-                 : short{-1});
+             hit ? static_cast<short>(2 * (check::mix(before, static_cast<unsigned>(k)) % 1000)) : short{-1});
     k += hit;
   }
   OK(MPI_Win_free(&win));
@@ -150,8 +139,7 @@ void many_pieces(const check::Program& mpi) {
 
 // The type is freed while the operation is under way; the origin is MPI_BOTTOM.
 void absolute(const check::Program& mpi) {
-  const int me = mpi.rank(), size = mpi.size(), next = (me + 1) % size,
-            before = (me + size - 1) % size;
+  const int me = mpi.rank(), size = mpi.size(), next = (me + 1) % size, before = (me + size - 1) % size;
   std::vector<int> memory(20'000, -1), first(10'000, me), second(10'000, me + 100);
   MPI_Win win;
   OK(MPI_Win_create(memory.data(), 80'000, 4, MPI_INFO_NULL, MPI_COMM_WORLD, &win));

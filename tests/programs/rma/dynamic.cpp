@@ -7,8 +7,7 @@
 namespace {
 
 void pieces(const check::Program& mpi, MPI_Win win) {
-  const int me = mpi.rank(), size = mpi.size(), next = (me + 1) % size,
-            before = (me + size - 1) % size;
+  const int me = mpi.rank(), size = mpi.size(), next = (me + 1) % size, before = (me + size - 1) % size;
   for (int round = 0; round < 4; ++round) {
     const int length = round % 2 ? 30'000 : 6;
     std::vector<std::vector<int>> mine(3, std::vector<int>(static_cast<size_t>(length), -1));
@@ -17,20 +16,16 @@ void pieces(const check::Program& mpi, MPI_Win win) {
       OK(MPI_Win_attach(win, mine[k].data(), static_cast<MPI_Aint>(sizeof(int)) * length));
       OK(MPI_Get_address(mine[k].data(), &places[k]));
     }
-    OK(MPI_Sendrecv(places, 3, MPI_AINT, before, 0, theirs, 3, MPI_AINT, next, 0, MPI_COMM_WORLD,
-                    MPI_STATUS_IGNORE));
+    OK(MPI_Sendrecv(places, 3, MPI_AINT, before, 0, theirs, 3, MPI_AINT, next, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
     OK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, next, 0, win));
-    std::vector<int> out(static_cast<size_t>(length)), back(static_cast<size_t>(length), -2),
-        old(1, -2);
+    std::vector<int> out(static_cast<size_t>(length)), back(static_cast<size_t>(length), -2), old(1, -2);
     for (int k = 0; k < 2; ++k) {
-      for (int i = 0; i < length; ++i)
-        out[static_cast<size_t>(i)] = static_cast<int>(check::mix(me, round * 3 + k, i));
+      for (int i = 0; i < length; ++i) out[static_cast<size_t>(i)] = static_cast<int>(check::mix(me, round * 3 + k, i));
       OK(MPI_Put(out.data(), length, MPI_INT, next, theirs[k], length, MPI_INT, win));
       OK(MPI_Win_flush_local(next, win));
     }
     const int five = 5;
-    OK(MPI_Fetch_and_op(&five, old.data(), MPI_INT, next, MPI_Aint_add(theirs[2], 4), MPI_SUM,
-                        win));
+    OK(MPI_Fetch_and_op(&five, old.data(), MPI_INT, next, MPI_Aint_add(theirs[2], 4), MPI_SUM, win));
     OK(MPI_Win_flush(next, win));
     OK(MPI_Get(back.data(), length, MPI_INT, next, theirs[1], length, MPI_INT, win));
     OK(MPI_Win_unlock(next, win));
@@ -41,8 +36,8 @@ void pieces(const check::Program& mpi, MPI_Win win) {
     for (size_t k = 0; k < 2; ++k)
       for (int i = 0; i < length; ++i)
         CHECK_EQ_IN(mine[k][static_cast<size_t>(i)],
-                    static_cast<int>(check::mix(before, round * 3 + static_cast<int>(k), i)),
-                    "round %d at %d", round, i);
+                    static_cast<int>(check::mix(before, round * 3 + static_cast<int>(k), i)), "round %d at %d", round,
+                    i);
     CHECK_EQ(mine[2][1], 4);
     OK(MPI_Win_unlock(me, win));
     for (size_t k = 3; k-- > 0;) OK(MPI_Win_detach(win, mine[k].data()));
@@ -92,9 +87,8 @@ void list(const check::Program& mpi, MPI_Win win, int each) {
     const int rank = static_cast<int>(at >> 32);
     Element element;
     const MPI_Aint displacement = ((at & 0xffffffff) - 1) * static_cast<MPI_Aint>(sizeof(Element));
-    OK(MPI_Get(&element, sizeof element, MPI_BYTE, rank,
-               MPI_Aint_add(bases[static_cast<size_t>(rank)], displacement), sizeof element,
-               MPI_BYTE, win));
+    OK(MPI_Get(&element, sizeof element, MPI_BYTE, rank, MPI_Aint_add(bases[static_cast<size_t>(rank)], displacement),
+               sizeof element, MPI_BYTE, win));
     OK(MPI_Win_flush(rank, win));
     CHECK_EQ(element.rank, rank);
     ++found[static_cast<size_t>(rank)];

@@ -17,9 +17,7 @@ int value(int from, int to, int i) {
 void all_to_all(const check::Program& mpi, int length, MPI_Win win, int* memory, bool puts) {
   const int me = mpi.rank(), size = mpi.size();
   std::vector<int> other(static_cast<size_t>(length * size) + 1, -7);
-  const auto block = [&](std::vector<int>& v, int r) {
-    return v.data() + static_cast<size_t>(r * length);
-  };
+  const auto block = [&](std::vector<int>& v, int r) { return v.data() + static_cast<size_t>(r * length); };
   if (!puts)
     for (int r = 0; r < size; ++r)
       for (int i = 0; i < length; ++i) memory[r * length + i] = value(me, r, i);
@@ -30,19 +28,16 @@ void all_to_all(const check::Program& mpi, int length, MPI_Win win, int* memory,
     const int r = (me + k) % size;
     if (puts) {
       for (int i = 0; i < length; ++i) block(other, r)[i] = value(me, r, i);
-      OK(MPI_Put(block(other, r), length, MPI_INT, r, static_cast<MPI_Aint>(me) * length, length,
-                 MPI_INT, win));
+      OK(MPI_Put(block(other, r), length, MPI_INT, r, static_cast<MPI_Aint>(me) * length, length, MPI_INT, win));
     } else {
-      OK(MPI_Get(block(other, r), length, MPI_INT, r, static_cast<MPI_Aint>(me) * length, length,
-                 MPI_INT, win));
+      OK(MPI_Get(block(other, r), length, MPI_INT, r, static_cast<MPI_Aint>(me) * length, length, MPI_INT, win));
     }
   }
   OK(MPI_Win_fence(MPI_MODE_NOSUCCEED, win));
   for (int r = 0; r < size; ++r)
     for (int i = 0; i < length; ++i) {
       if (puts)
-        CHECK_EQ_IN(memory[r * length + i], value(r, me, i), "length %d, from %d, at %d", length, r,
-                    i);
+        CHECK_EQ_IN(memory[r * length + i], value(r, me, i), "length %d, from %d, at %d", length, r, i);
       else
         CHECK_EQ_IN(block(other, r)[i], value(r, me, i), "length %d, of %d, at %d", length, r, i);
     }
@@ -74,8 +69,7 @@ void on_window(const check::Program& mpi, MPI_Win win, int* memory) {
 }
 
 void windows(const check::Program& mpi) {
-  const MPI_Aint bytes =
-      static_cast<MPI_Aint>(sizeof(int)) * kLengths[std::size(kLengths) - 1] * mpi.size();
+  const MPI_Aint bytes = static_cast<MPI_Aint>(sizeof(int)) * kLengths[std::size(kLengths) - 1] * mpi.size();
   std::vector<int> memory(static_cast<size_t>(bytes) / sizeof(int));
   MPI_Win win = MPI_WIN_NULL;
   OK(MPI_Win_create(memory.data(), bytes, sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &win));
@@ -93,8 +87,7 @@ void units(const check::Program& mpi) {
   const int me = mpi.rank(), size = mpi.size();
   std::vector<unsigned char> memory(static_cast<size_t>(64 * (me + 1)), 0xee);
   MPI_Win win;
-  OK(MPI_Win_create(memory.data(), static_cast<MPI_Aint>(memory.size()), me + 1, MPI_INFO_NULL,
-                    MPI_COMM_WORLD, &win));
+  OK(MPI_Win_create(memory.data(), static_cast<MPI_Aint>(memory.size()), me + 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win));
   OK(MPI_Win_fence(0, win));
   const int next = (me + 1) % size;
   unsigned char byte = static_cast<unsigned char>(me);
@@ -105,8 +98,7 @@ void units(const check::Program& mpi) {
   OK(MPI_Accumulate(untouched, 5, MPI_INT, MPI_PROC_NULL, 0, 5, MPI_INT, MPI_SUM, win));
   OK(MPI_Win_fence(0, win));
   for (size_t i = 0; i < memory.size(); ++i)
-    CHECK_EQ_IN(memory[i], i == static_cast<size_t>(63 * (me + 1)) ? (me + size - 1) % size : 0xee,
-                "byte %zu", i);
+    CHECK_EQ_IN(memory[i], i == static_cast<size_t>(63 * (me + 1)) ? (me + size - 1) % size : 0xee, "byte %zu", i);
   for (int i = 0; i < 5; ++i) CHECK_EQ(untouched[i], i + 1);
   OK(MPI_Win_free(&win));
 }
@@ -116,15 +108,14 @@ void one_sided_memory(const check::Program& mpi) {
   const int me = mpi.rank(), size = mpi.size(), owner = size - 1;
   std::vector<double> memory(me == owner ? static_cast<size_t>(size) : 0, -1);
   MPI_Win win;
-  OK(MPI_Win_create(memory.data(), static_cast<MPI_Aint>(memory.size() * sizeof(double)),
-                    sizeof(double), MPI_INFO_NULL, MPI_COMM_WORLD, &win));
+  OK(MPI_Win_create(memory.data(), static_cast<MPI_Aint>(memory.size() * sizeof(double)), sizeof(double), MPI_INFO_NULL,
+                    MPI_COMM_WORLD, &win));
   for (int round = 0; round < 5; ++round) {
     OK(MPI_Win_fence(0, win));
     const double mine = 10.0 * round + me;
     OK(MPI_Put(&mine, 1, MPI_DOUBLE, owner, me, 1, MPI_DOUBLE, win));
     OK(MPI_Win_fence(0, win));
-    for (size_t r = 0; r < memory.size(); ++r)
-      CHECK_EQ(memory[r], 10.0 * round + static_cast<double>(r));
+    for (size_t r = 0; r < memory.size(); ++r) CHECK_EQ(memory[r], 10.0 * round + static_cast<double>(r));
     std::vector<double> all(static_cast<size_t>(size));
     OK(MPI_Get(all.data(), size, MPI_DOUBLE, owner, 0, size, MPI_DOUBLE, win));
     OK(MPI_Win_fence(MPI_MODE_NOPUT | MPI_MODE_NOSTORE, win));
@@ -142,8 +133,8 @@ void several(const check::Program& mpi) {
   std::vector<int> memory(kWindows, -1);
   MPI_Win wins[kWindows];
   for (int w = 0; w < kWindows; ++w) {
-    OK(MPI_Win_create(&memory[static_cast<size_t>(w)], sizeof(int), 1, MPI_INFO_NULL,
-                      w % 2 ? reversed : MPI_COMM_WORLD, &wins[w]));
+    OK(MPI_Win_create(&memory[static_cast<size_t>(w)], sizeof(int), 1, MPI_INFO_NULL, w % 2 ? reversed : MPI_COMM_WORLD,
+                      &wins[w]));
     OK(MPI_Win_fence(0, wins[w]));
   }
   int mine[kWindows];
@@ -153,8 +144,7 @@ void several(const check::Program& mpi) {
     OK(MPI_Put(&mine[w], 1, MPI_INT, as_target, 0, 1, MPI_INT, wins[w]));
   }
   for (MPI_Win win : wins) OK(MPI_Win_fence(0, win));
-  for (int w = 0; w < kWindows; ++w)
-    CHECK_EQ(memory[static_cast<size_t>(w)], 100 * w + (me + size - 1) % size);
+  for (int w = 0; w < kWindows; ++w) CHECK_EQ(memory[static_cast<size_t>(w)], 100 * w + (me + size - 1) % size);
   for (MPI_Win& win : wins) OK(MPI_Win_free(&win));
   OK(MPI_Comm_free(&reversed));
 }

@@ -11,8 +11,7 @@ void counter(const check::Program& mpi, int rounds) {
   const int me = mpi.rank(), size = mpi.size();
   long* memory = nullptr;
   MPI_Win win;
-  OK(MPI_Win_allocate(2 * sizeof(long), sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &memory,
-                      &win));
+  OK(MPI_Win_allocate(2 * sizeof(long), sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win));
   OK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, me, 0, win));
   memory[0] = memory[1] = 0;
   OK(MPI_Win_unlock(me, win));
@@ -44,11 +43,10 @@ void several(const check::Program& mpi) {
   const int me = mpi.rank(), size = mpi.size();
   std::vector<int> memory(static_cast<size_t>(size), 0);
   MPI_Win win;
-  OK(MPI_Win_create(memory.data(), static_cast<MPI_Aint>(memory.size() * sizeof(int)), sizeof(int),
-                    MPI_INFO_NULL, MPI_COMM_WORLD, &win));
+  OK(MPI_Win_create(memory.data(), static_cast<MPI_Aint>(memory.size() * sizeof(int)), sizeof(int), MPI_INFO_NULL,
+                    MPI_COMM_WORLD, &win));
   for (int round = 0; round < 10; ++round) {
-    for (int r = 0; r < size; ++r)
-      OK(MPI_Win_lock(round % 2 ? MPI_LOCK_SHARED : MPI_LOCK_EXCLUSIVE, r, 0, win));
+    for (int r = 0; r < size; ++r) OK(MPI_Win_lock(round % 2 ? MPI_LOCK_SHARED : MPI_LOCK_EXCLUSIVE, r, 0, win));
     const int mine = round * 100 + me;
     for (int r = 0; r < size; ++r) OK(MPI_Put(&mine, 1, MPI_INT, r, me, 1, MPI_INT, win));
     for (int r = size - 1; r >= 0; --r) OK(MPI_Win_unlock(r, win));
@@ -66,8 +64,8 @@ void lock_all(const check::Program& mpi, int assertion) {
   const int me = mpi.rank(), size = mpi.size(), length = 3000;
   int* memory = nullptr;
   MPI_Win win;
-  OK(MPI_Win_allocate(static_cast<MPI_Aint>(sizeof(int)) * length * size, sizeof(int),
-                      MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win));
+  OK(MPI_Win_allocate(static_cast<MPI_Aint>(sizeof(int)) * length * size, sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD,
+                      &memory, &win));
   std::fill(memory, memory + length * size, -1);
   OK(MPI_Win_lock_all(assertion, win));
   OK(MPI_Win_sync(win));
@@ -77,8 +75,7 @@ void lock_all(const check::Program& mpi, int assertion) {
     const int n = round % 2 ? length : 10;
     for (int k = 0; k < size; ++k) {
       const int r = (me + k) % size;
-      for (int i = 0; i < n; ++i)
-        mine[static_cast<size_t>(i)] = static_cast<int>(check::mix(round, me * 64 + r, i));
+      for (int i = 0; i < n; ++i) mine[static_cast<size_t>(i)] = static_cast<int>(check::mix(round, me * 64 + r, i));
       OK(MPI_Put(mine.data(), n, MPI_INT, r, static_cast<MPI_Aint>(me) * length, n, MPI_INT, win));
       if (k % 2) {
         OK(MPI_Win_flush(r, win));
@@ -90,9 +87,8 @@ void lock_all(const check::Program& mpi, int assertion) {
       OK(MPI_Get(back.data(), n, MPI_INT, r, static_cast<MPI_Aint>(me) * length, n, MPI_INT, win));
       OK(MPI_Win_flush_local_all(win));
       for (int i = 0; i < n; ++i)
-        CHECK_EQ_IN(back[static_cast<size_t>(i)],
-                    static_cast<int>(check::mix(round, me * 64 + r, i)), "round %d, rank %d, at %d",
-                    round, r, i);
+        CHECK_EQ_IN(back[static_cast<size_t>(i)], static_cast<int>(check::mix(round, me * 64 + r, i)),
+                    "round %d, rank %d, at %d", round, r, i);
     }
   }
   OK(MPI_Win_unlock_all(win));
@@ -100,23 +96,20 @@ void lock_all(const check::Program& mpi, int assertion) {
   OK(MPI_Win_lock(MPI_LOCK_SHARED, me, 0, win));
   for (int r = 0; r < size; ++r)
     for (int i = 0; i < length; ++i)
-      CHECK_EQ_IN(memory[r * length + i], static_cast<int>(check::mix(3, r * 64 + me, i)),
-                  "of %d at %d", r, i);
+      CHECK_EQ_IN(memory[r * length + i], static_cast<int>(check::mix(3, r * 64 + me, i)), "of %d at %d", r, i);
   OK(MPI_Win_unlock(me, win));
   OK(MPI_Win_free(&win));
 }
 
 // Requests of both kinds in one array, completed in every way.
 void requests(const check::Program& mpi, int length) {
-  const int me = mpi.rank(), size = mpi.size(), next = (me + 1) % size,
-            before = (me + size - 1) % size;
+  const int me = mpi.rank(), size = mpi.size(), next = (me + 1) % size, before = (me + size - 1) % size;
   const auto n = static_cast<size_t>(length);
   int* memory = nullptr;
   MPI_Win win;
-  OK(MPI_Win_allocate(static_cast<MPI_Aint>(3 * n * sizeof(int)), sizeof(int), MPI_INFO_NULL,
-                      MPI_COMM_WORLD, &memory, &win));
-  for (size_t i = 0; i < n; ++i)
-    memory[i] = static_cast<int>(check::mix(me, i)), memory[n + i] = memory[2 * n + i] = 5;
+  OK(MPI_Win_allocate(static_cast<MPI_Aint>(3 * n * sizeof(int)), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &memory,
+                      &win));
+  for (size_t i = 0; i < n; ++i) memory[i] = static_cast<int>(check::mix(me, i)), memory[n + i] = memory[2 * n + i] = 5;
   OK(MPI_Win_lock_all(0, win));
   OK(MPI_Win_sync(win));
   OK(MPI_Barrier(MPI_COMM_WORLD));
@@ -129,10 +122,9 @@ void requests(const check::Program& mpi, int length) {
     OK(MPI_Rput(out.data(), length, MPI_INT, next, length, length, MPI_INT, win, &all[1]));
     OK(MPI_Rget(got.data(), length, MPI_INT, next, 0, length, MPI_INT, win, &all[2]));
     OK(MPI_Isend(sent.data(), length, MPI_INT, next, way, MPI_COMM_WORLD, &all[3]));
-    OK(MPI_Raccumulate(one.data(), length, MPI_INT, next, 2 * length, length, MPI_INT, MPI_SUM, win,
-                       &all[4]));
-    OK(MPI_Rget_accumulate(one.data(), length, MPI_INT, old.data(), length, MPI_INT, next,
-                           2 * length, length, MPI_INT, MPI_SUM, win, &all[5]));
+    OK(MPI_Raccumulate(one.data(), length, MPI_INT, next, 2 * length, length, MPI_INT, MPI_SUM, win, &all[4]));
+    OK(MPI_Rget_accumulate(one.data(), length, MPI_INT, old.data(), length, MPI_INT, next, 2 * length, length, MPI_INT,
+                           MPI_SUM, win, &all[5]));
     OK(MPI_Rput(out.data(), 3, MPI_INT, MPI_PROC_NULL, 0, 3, MPI_INT, win, &all[6]));
     if (way == 0) {
       OK(MPI_Waitall(7, all, MPI_STATUSES_IGNORE));
@@ -163,8 +155,7 @@ void requests(const check::Program& mpi, int length) {
     OK(MPI_Barrier(MPI_COMM_WORLD));
     OK(MPI_Win_sync(win));
     for (size_t i = 0; i < n; ++i) {
-      CHECK_EQ_IN(memory[n + i], static_cast<int>(check::mix(before, i, 9 + way)), "way %d at %zu",
-                  way, i);
+      CHECK_EQ_IN(memory[n + i], static_cast<int>(check::mix(before, i, 9 + way)), "way %d at %zu", way, i);
       CHECK_EQ_IN(memory[2 * n + i], 5 + 2 * (way + 1), "way %d at %zu", way, i);
     }
     OK(MPI_Barrier(MPI_COMM_WORLD));

@@ -23,8 +23,7 @@ void await(MPI_Win win, bool tests) {
 
 // To the right, and from there.
 void ring(const check::Program& mpi, MPI_Win win, int* memory, int length) {
-  const int me = mpi.rank(), size = mpi.size(), next = (me + 1) % size,
-            before = (me + size - 1) % size;
+  const int me = mpi.rank(), size = mpi.size(), next = (me + 1) % size, before = (me + size - 1) % size;
   MPI_Group origins = group_of({before}), targets = group_of({next});
   std::vector<int> out(static_cast<size_t>(length)), back(static_cast<size_t>(length));
   for (int round = 0; round < 6; ++round) {
@@ -38,13 +37,12 @@ void ring(const check::Program& mpi, MPI_Win win, int* memory, int length) {
     OK(MPI_Get(back.data(), length, MPI_INT, next, length, length, MPI_INT, win));
     OK(MPI_Win_complete(win));
     for (int i = 0; i < length; ++i)
-      CHECK_EQ_IN(back[static_cast<size_t>(i)], static_cast<int>(check::mix(next, round + 50, i)),
-                  "round %d at %d", round, i);
+      CHECK_EQ_IN(back[static_cast<size_t>(i)], static_cast<int>(check::mix(next, round + 50, i)), "round %d at %d",
+                  round, i);
     std::fill(out.begin(), out.end(), -1);  // mine again
     await(win, round % 2);
     for (int i = 0; i < length; ++i)
-      CHECK_EQ_IN(memory[i], static_cast<int>(check::mix(before, round, i)), "round %d at %d",
-                  round, i);
+      CHECK_EQ_IN(memory[i], static_cast<int>(check::mix(before, round, i)), "round %d at %d", round, i);
   }
   OK(MPI_Group_free(&origins));
   OK(MPI_Group_free(&targets));
@@ -104,8 +102,7 @@ void empty(const check::Program& mpi, MPI_Win win, int* memory) {
 
 // With MPI_MODE_NOCHECK the program makes sure itself that the exposure is there.
 void unchecked(const check::Program& mpi, MPI_Win win, int* memory) {
-  const int me = mpi.rank(), size = mpi.size(), next = (me + 1) % size,
-            before = (me + size - 1) % size;
+  const int me = mpi.rank(), size = mpi.size(), next = (me + 1) % size, before = (me + size - 1) % size;
   MPI_Group origins = group_of({before}), targets = group_of({next});
   for (int round = 0; round < 4; ++round) {
     memory[0] = -1;
@@ -128,8 +125,7 @@ int main(int argc, char** argv) {
   check::Program mpi(&argc, &argv);
   int* memory = nullptr;
   MPI_Win win;
-  OK(MPI_Win_allocate(2 * 50'000 * sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &memory,
-                      &win));
+  OK(MPI_Win_allocate(2 * 50'000 * sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win));
   for (const int length : {1, 40, 600, 50'000}) ring(mpi, win, memory, length);
   star(mpi, win, memory);
   empty(mpi, win, memory);

@@ -32,6 +32,7 @@ constexpr int kOpCount = 8;
 
 Element applied(int op, Element old, Element with) {
   switch (op) {
+      // clang-format off
     case 0: return old + with;
     case 1: return std::min(old, with);
     case 2: return std::max(old, with);
@@ -40,6 +41,7 @@ Element applied(int op, Element old, Element with) {
     case 5: return old ^ with;
     case 6: return with;
     default: return old;
+      // clang-format on
   }
 }
 
@@ -179,8 +181,8 @@ class Run {
   }
 
   // What `origin` does to `target`; everybody follows it in the model, and the origin does it.
-  void operate(int origin, int target, int round, bool with_requests, Chance& own, std::vector<std::unique_ptr<Picked>>& alive,
-               std::vector<MPI_Request>& requests) {
+  void operate(int origin, int target, int round, bool with_requests, Chance& own,
+               std::vector<std::unique_ptr<Picked>>& alive, std::vector<MPI_Request>& requests) {
     const auto role = static_cast<Role>(own.below(4));
     // An element is put once in an epoch.
     if (role == Role::put && round > 0) return;
@@ -235,27 +237,30 @@ class Run {
       OK(MPI_Fetch_and_op(in.data(), out.data(), kType, target, alone, kOps[op], window_));
     } else if (fetches) {
       fetched = true;
-      OK(with_requests ? MPI_Rget_accumulate(in.data(), 1, in.origin(), out.data(), 1, out.origin(), target, at, 1, in.target(),
-                                             kOps[op], window_, &request)
-                       : MPI_Get_accumulate(in.data(), 1, in.origin(), out.data(), 1, out.origin(), target, at, 1, in.target(),
-                                            kOps[op], window_));
+      OK(with_requests ? MPI_Rget_accumulate(in.data(), 1, in.origin(), out.data(), 1, out.origin(), target, at, 1,
+                                             in.target(), kOps[op], window_, &request)
+                       : MPI_Get_accumulate(in.data(), 1, in.origin(), out.data(), 1, out.origin(), target, at, 1,
+                                            in.target(), kOps[op], window_));
     } else if (op != kOpCount - 1) {  // MPI_NO_OP is for what fetches
-      OK(with_requests ? MPI_Raccumulate(in.data(), 1, in.origin(), target, at, 1, in.target(), kOps[op], window_, &request)
-                       : MPI_Accumulate(in.data(), 1, in.origin(), target, at, 1, in.target(), kOps[op], window_));
+      OK(with_requests
+             ? MPI_Raccumulate(in.data(), 1, in.origin(), target, at, 1, in.target(), kOps[op], window_, &request)
+             : MPI_Accumulate(in.data(), 1, in.origin(), target, at, 1, in.target(), kOps[op], window_));
     }
     if (request != MPI_REQUEST_NULL) requests.push_back(request);
     // What others add to meanwhile nobody knows.
     if (fetched && role != Role::sum)
       checks_.push_back([this, &out, before, target, elements] {
         for (size_t i = 0; i < before.size(); ++i)
-          CHECK_EQ_IN(out[static_cast<int>(i)], before[i], "epoch %u, element %d of rank %d", number_, elements[i], target);
+          CHECK_EQ_IN(out[static_cast<int>(i)], before[i], "epoch %u, element %d of rank %d", number_, elements[i],
+                      target);
       });
   }
 
   void check_window() {
     OK(MPI_Win_lock(MPI_LOCK_SHARED, rank_, 0, window_));
     for (int e = 0; e < elements_; ++e)
-      CHECK_EQ_IN(own_[e], model_[static_cast<size_t>(rank_)][static_cast<size_t>(e)], "epoch %u, element %d", number_, e);
+      CHECK_EQ_IN(own_[e], model_[static_cast<size_t>(rank_)][static_cast<size_t>(e)], "epoch %u, element %d", number_,
+                  e);
     OK(MPI_Win_unlock(rank_, window_));
     OK(MPI_Barrier(MPI_COMM_WORLD));
   }

@@ -19,8 +19,7 @@ void parts(MPI_Comm node, bool apart) {
   const auto length = [](int r) { return r % 3 == 1 ? 0 : 5 + r; };
   int* mine = nullptr;
   MPI_Win win;
-  OK(MPI_Win_allocate_shared(static_cast<MPI_Aint>(sizeof(int)) * length(me), sizeof(int), info,
-                             node, &mine, &win));
+  OK(MPI_Win_allocate_shared(static_cast<MPI_Aint>(sizeof(int)) * length(me), sizeof(int), info, node, &mine, &win));
   OK(MPI_Info_free(&info));
   OK(MPI_Win_lock_all(MPI_MODE_NOCHECK, win));
   for (int i = 0; i < length(me); ++i) mine[i] = 100 * me + i;
@@ -91,8 +90,8 @@ void operations(MPI_Comm node, int length) {
   const int next = (me + 1) % size, before = (me + size - 1) % size;
   int* mine = nullptr;
   MPI_Win win;
-  OK(MPI_Win_allocate_shared(static_cast<MPI_Aint>(sizeof(int)) * length, sizeof(int),
-                             MPI_INFO_NULL, node, &mine, &win));
+  OK(MPI_Win_allocate_shared(static_cast<MPI_Aint>(sizeof(int)) * length, sizeof(int), MPI_INFO_NULL, node, &mine,
+                             &win));
   for (int i = 0; i < length; ++i) mine[i] = i;
   std::vector<int> out(static_cast<size_t>(length), me), back(static_cast<size_t>(length));
   OK(MPI_Win_fence(0, win));

@@ -20,8 +20,7 @@ void together(const std::function<void(int)>& work) {
 
 int main(int argc, char** argv) {
   check::Program mpi(&argc, &argv, MPI_THREAD_MULTIPLE);
-  const int me = mpi.rank(), size = mpi.size(), next = (me + 1) % size,
-            before = (me + size - 1) % size;
+  const int me = mpi.rank(), size = mpi.size(), next = (me + 1) % size, before = (me + size - 1) % size;
 
   MPI_Comm comms[kThreads];
   for (MPI_Comm& comm : comms) OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
@@ -55,8 +54,7 @@ int main(int argc, char** argv) {
   // One epoch for all threads of all ranks.
   long* memory = nullptr;
   MPI_Win win;
-  OK(MPI_Win_allocate(20'001 * sizeof(long), sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &memory,
-                      &win));
+  OK(MPI_Win_allocate(20'001 * sizeof(long), sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win));
   std::fill(memory, memory + 20'001, 0);
   OK(MPI_Win_lock_all(0, win));
   OK(MPI_Barrier(MPI_COMM_WORLD));
@@ -70,13 +68,11 @@ int main(int argc, char** argv) {
       OK(MPI_Win_flush(next, win));
       CHECK(ticket >= i && ticket < 20L * kThreads * (size + 1));
       if (t == 0) {
-        OK(MPI_Sendrecv(&one, 1, MPI_LONG, next, i, &value, 1, MPI_LONG, before, i, MPI_COMM_WORLD,
-                        MPI_STATUS_IGNORE));
+        OK(MPI_Sendrecv(&one, 1, MPI_LONG, next, i, &value, 1, MPI_LONG, before, i, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
         CHECK_EQ(value, 1);
       } else if (t == 1) {
         MPI_Request request;
-        OK(MPI_Raccumulate(ones.data(), 20'000, MPI_LONG, before, 1, 20'000, MPI_LONG, MPI_SUM, win,
-                           &request));
+        OK(MPI_Raccumulate(ones.data(), 20'000, MPI_LONG, before, 1, 20'000, MPI_LONG, MPI_SUM, win, &request));
         OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
       } else if (t == 2) {
         MPI_Request request;

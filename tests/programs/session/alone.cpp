@@ -99,8 +99,7 @@ void parts(MPI_Session mine, int rank, int size) {
     OK(MPI_Comm_disconnect(&comm));
   } else {
     MPI_Comm nothing = MPI_COMM_NULL;
-    CHECK_EQ(check::error_class(
-                 MPI_Comm_create_from_group(some, "odd", MPI_INFO_NULL, MPI_ERRORS_RETURN, &nothing)),
+    CHECK_EQ(check::error_class(MPI_Comm_create_from_group(some, "odd", MPI_INFO_NULL, MPI_ERRORS_RETURN, &nothing)),
              MPI_ERR_GROUP);
   }
   if (some != MPI_GROUP_EMPTY) OK(MPI_Group_free(&some));

@@ -20,7 +20,9 @@ void on_comm(MPI_Comm* comm, int* code, ...) {
   heard_comm = *comm;
 }
 
-void forgive(MPI_Session*, int* code, ...) { *code = MPI_SUCCESS; }
+void forgive(MPI_Session*, int* code, ...) {
+  *code = MPI_SUCCESS;
+}
 
 // Of what is not made: called once, whatever argument is wrong.
 void expect_new_comm(int code, int error_class) {
@@ -100,8 +102,7 @@ int main() {
   expect_new_comm(between(some, nullptr, &comm), MPI_ERR_ARG);
   expect_new_comm(between(some, "t", nullptr), MPI_ERR_ARG);
   expect_new_comm(between(some, too_long.c_str(), &comm), MPI_ERR_ARG);
-  expect_session(mine, MPI_Comm_create_from_group(some, "tag", MPI_INFO_NULL, of_session, &comm),
-                 MPI_ERR_ERRHANDLER);
+  expect_session(mine, MPI_Comm_create_from_group(some, "tag", MPI_INFO_NULL, of_session, &comm), MPI_ERR_ERRHANDLER);
 
   // And what is made has it.
   OK(MPI_Comm_create_from_group(some, "tag", MPI_INFO_NULL, of_comm, &comm));

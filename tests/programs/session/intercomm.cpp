@@ -30,9 +30,8 @@ MPI_Comm between(const Halves& h, const char* tag, int leader_of_low, int leader
   const int mine = h.low ? leader_of_low : leader_of_high, theirs = h.low ? leader_of_high : leader_of_low;
   MPI_Comm made = MPI_COMM_NULL;
   // The other group means something at the leader alone.
-  OK(MPI_Intercomm_create_from_groups(h.mine, mine, me == mine ? h.other : MPI_GROUP_NULL,
-                                      me == mine ? theirs : -7, tag, MPI_INFO_NULL, MPI_ERRORS_RETURN,
-                                      &made));
+  OK(MPI_Intercomm_create_from_groups(h.mine, mine, me == mine ? h.other : MPI_GROUP_NULL, me == mine ? theirs : -7,
+                                      tag, MPI_INFO_NULL, MPI_ERRORS_RETURN, &made));
   CHECK(made != MPI_COMM_NULL);
   return made;
 }
@@ -84,19 +83,19 @@ void refused(MPI_Group all, const Halves& h) {
   int me = -1, first = -1;
   OK(MPI_Group_rank(h.mine, &me));
   // All of its members hear that the groups overlap, and nobody waits.
-  CHECK_EQ(check::error_class(MPI_Intercomm_create_from_groups(h.mine, 0, all, 0, "overlap", MPI_INFO_NULL,
-                                                                MPI_ERRORS_RETURN, &none)),
+  CHECK_EQ(check::error_class(
+               MPI_Intercomm_create_from_groups(h.mine, 0, all, 0, "overlap", MPI_INFO_NULL, MPI_ERRORS_RETURN, &none)),
            MPI_ERR_GROUP);
   CHECK(none == MPI_COMM_NULL);
   OK(MPI_Group_size(h.other, &first));
   CHECK_EQ(check::error_class(MPI_Intercomm_create_from_groups(h.mine, 0, h.other, first, "leader", MPI_INFO_NULL,
-                                                                MPI_ERRORS_RETURN, &none)),
+                                                               MPI_ERRORS_RETURN, &none)),
            MPI_ERR_RANK);
   CHECK_EQ(check::error_class(MPI_Intercomm_create_from_groups(h.mine, -1, h.other, 0, "leader", MPI_INFO_NULL,
-                                                                MPI_ERRORS_RETURN, &none)),
+                                                               MPI_ERRORS_RETURN, &none)),
            MPI_ERR_RANK);
   CHECK_EQ(check::error_class(MPI_Intercomm_create_from_groups(h.other, 0, h.mine, 0, "not mine", MPI_INFO_NULL,
-                                                                MPI_ERRORS_RETURN, &none)),
+                                                               MPI_ERRORS_RETURN, &none)),
            MPI_ERR_GROUP);
 }
 

@@ -17,7 +17,9 @@ int descriptors() {
   return count;
 }
 
-size_t allocated() { return mallinfo2().uordblks; }
+size_t allocated() {
+  return mallinfo2().uordblks;
+}
 
 void rounds(int from, int count) {
   for (int round = from; round < from + count; ++round) {
@@ -42,8 +44,7 @@ int main() {
   // The first wait that is long enough to sleep opens a few.
   CHECK(descriptors() <= open + 8);
   if (after > before + 64 * 1024)
-    check::fail(__FILE__, __LINE__,
-                std::to_string(after - before) + " bytes more are allocated after 1000 rounds");
+    check::fail(__FILE__, __LINE__, std::to_string(after - before) + " bytes more are allocated after 1000 rounds");
   std::puts("ok");
   return 0;
 }

@@ -31,8 +31,12 @@ void message(MPI_T_event_instance event, MPI_T_event_registration, MPI_T_cb_safe
 void count(MPI_T_event_instance, MPI_T_event_registration, MPI_T_cb_safety, void* number) {
   ++*static_cast<int*>(number);
 }
-void told_dropped(MPI_Count events, MPI_T_event_registration, int, MPI_T_cb_safety, void*) { dropped += events; }
-void told_freed(MPI_T_event_registration, MPI_T_cb_safety, void* number) { ++*static_cast<int*>(number); }
+void told_dropped(MPI_Count events, MPI_T_event_registration, int, MPI_T_cb_safety, void*) {
+  dropped += events;
+}
+void told_freed(MPI_T_event_registration, MPI_T_cb_safety, void* number) {
+  ++*static_cast<int*>(number);
+}
 
 MPI_T_event_registration listen(const char* name, MPI_T_event_cb_function callback, void* data,
                                 MPI_T_cb_safety safety = MPI_T_CB_REQUIRE_THREAD_SAFE) {
@@ -55,7 +59,8 @@ void information() {
     MPI_Aint places[8];
     MPI_T_enum names;
     MPI_Info info;
-    OK(MPI_T_event_get_info(i, name, &name_len, &verbosity, types, places, &elements, &names, &info, desc, &desc_len, &bind));
+    OK(MPI_T_event_get_info(i, name, &name_len, &verbosity, types, places, &elements, &names, &info, desc, &desc_len,
+                            &bind));
     CHECK_EQ(elements, 4);
     CHECK_EQ(bind, i < 4 ? int{MPI_T_BIND_NO_OBJECT} : int{MPI_T_BIND_MPI_COMM});
     CHECK(types[0] == MPI_INT && types[2] == MPI_COUNT && places[1] == 4 && places[2] == 8);
@@ -78,7 +83,8 @@ void information() {
 
 // What is bound to a communicator hears of that one alone.
 void bound(const check::Program& program) {
-  const int next = (program.rank() + 1) % program.size(), before = (program.rank() + program.size() - 1) % program.size();
+  const int next = (program.rank() + 1) % program.size(),
+            before = (program.rank() + program.size() - 1) % program.size();
   MPI_Comm twin;
   OK(MPI_Comm_dup(MPI_COMM_WORLD, &twin));
   std::vector<Told> of_twin;
@@ -122,19 +128,19 @@ int main(int argc, char** argv) {
   OK(MPI_T_init_thread(MPI_THREAD_MULTIPLE, &provided));
   information();
   bound(program);
-  const int next = (program.rank() + 1) % program.size(), before = (program.rank() + program.size() - 1) % program.size();
-  MPI_T_event_registration all[] = {listen("messages.matched", message, &matched),
-                                    listen("messages.unexpected", message, &unexpected),
-                                    listen("collectives.begun", count, &begun),
-                                    listen("collectives.ended", count, &ended)};
+  const int next = (program.rank() + 1) % program.size(),
+            before = (program.rank() + program.size() - 1) % program.size();
+  MPI_T_event_registration all[] = {
+      listen("messages.matched", message, &matched), listen("messages.unexpected", message, &unexpected),
+      listen("collectives.begun", count, &begun), listen("collectives.ended", count, &ended)};
   OK(MPI_T_event_set_dropped_handler(all[0], told_dropped));
   OK(MPI_Barrier(MPI_COMM_WORLD));
   MPI_Count start, end;
   OK(MPI_T_source_get_timestamp(0, &start));
   for (int i = 0; i < 10; ++i) {
     std::vector<char> out(static_cast<size_t>(1 + 1000 * i * i)), in(out.size());
-    OK(MPI_Sendrecv(out.data(), static_cast<int>(out.size()), MPI_CHAR, next, i, in.data(),
-                    static_cast<int>(in.size()), MPI_CHAR, before, i, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    OK(MPI_Sendrecv(out.data(), static_cast<int>(out.size()), MPI_CHAR, next, i, in.data(), static_cast<int>(in.size()),
+                    MPI_CHAR, before, i, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
   }
   OK(MPI_T_source_get_timestamp(0, &end));
   if (program.size() > 1) {

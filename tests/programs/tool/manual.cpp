@@ -27,11 +27,13 @@ const char* type_name(MPI_Datatype type) {
 }
 const char* class_name(int variable_class) {
   switch (variable_class) {
+      // clang-format off
     case MPI_T_PVAR_CLASS_STATE: return "state";
     case MPI_T_PVAR_CLASS_LEVEL: return "level";
     case MPI_T_PVAR_CLASS_SIZE: return "size";
     case MPI_T_PVAR_CLASS_COUNTER: return "counter";
     case MPI_T_PVAR_CLASS_TIMER: return "timer";
+      // clang-format on
   }
   return "?";
 }
@@ -64,9 +66,10 @@ std::string performance_variables() {
     MPI_Datatype type;
     OK(MPI_T_pvar_get_info(i, name, &name_len, nullptr, &variable_class, &type, nullptr, desc, &desc_len, &bind,
                            &readonly, &continuous, nullptr));
-    text += entry(name, std::string(class_name(variable_class)) + ", " + type_name(type) +
-                            (bind == MPI_T_BIND_MPI_COMM ? ", of a communicator" : "") +
-                            (continuous ? ", continuous" : "") + (readonly ? ", read only" : ""),
+    text += entry(name,
+                  std::string(class_name(variable_class)) + ", " + type_name(type) +
+                      (bind == MPI_T_BIND_MPI_COMM ? ", of a communicator" : "") + (continuous ? ", continuous" : "") +
+                      (readonly ? ", read only" : ""),
                   desc);
   }
   return text;
@@ -79,9 +82,11 @@ std::string events() {
   for (int i = 0; i < count; ++i) {
     char name[200], desc[600];
     int name_len = sizeof name, desc_len = sizeof desc, bind;
-    OK(MPI_T_event_get_info(i, name, &name_len, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, desc, &desc_len, &bind));
-    text += entry(name, std::string("source, tag, bytes, context") + (bind == MPI_T_BIND_MPI_COMM ? "; of a communicator" : ""),
-                  desc);
+    OK(MPI_T_event_get_info(i, name, &name_len, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, desc, &desc_len,
+                            &bind));
+    text += entry(
+        name, std::string("source, tag, bytes, context") + (bind == MPI_T_BIND_MPI_COMM ? "; of a communicator" : ""),
+        desc);
   }
   return text;
 }
@@ -111,8 +116,8 @@ int main(int, char** argv) {
   const std::string page{std::istreambuf_iterator<char>(file), {}};
   for (const auto& [heading, text] : parts)
     if (section(page, heading) != text) {
-      std::fprintf(stderr, "%s: the section %s is not what the library says; it should be\n%s", argv[1] ? argv[1] : "no page",
-                   heading.c_str(), text.c_str());
+      std::fprintf(stderr, "%s: the section %s is not what the library says; it should be\n%s",
+                   argv[1] ? argv[1] : "no page", heading.c_str(), text.c_str());
       return 1;
     }
   std::puts("ok");

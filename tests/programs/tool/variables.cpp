@@ -2,13 +2,12 @@
 // The tool information interface (the standard, chapter 15): before MPI_Init, while it runs and after MPI_Finalize;
 // all control variables read, and written where that is possible; counters that count what happens between start
 // and stop; categories that hold each variable once; the interface's own error classes.
-#include "check.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-
 #include <set>
+
+#include "check.hpp"
 
 namespace {
 
@@ -79,9 +78,12 @@ void each_control_variable(bool before_init) {
     const Control control(i);
     const std::vector<char> value = control.read();
     const int code = MPI_T_cvar_write(control.handle, value.data());
-    if (control.scope == MPI_T_SCOPE_CONSTANT) CHECK_EQ(code, MPI_T_ERR_CVAR_SET_NEVER);
-    else if (before_init) OK(code);
-    else CHECK(code == MPI_SUCCESS || code == MPI_T_ERR_CVAR_SET_NEVER);
+    if (control.scope == MPI_T_SCOPE_CONSTANT)
+      CHECK_EQ(code, MPI_T_ERR_CVAR_SET_NEVER);
+    else if (before_init)
+      OK(code);
+    else
+      CHECK(code == MPI_SUCCESS || code == MPI_T_ERR_CVAR_SET_NEVER);
     CHECK(control.read() == value);
   }
   REFUSED(MPI_T_cvar_get_info(count, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr),
@@ -174,10 +176,13 @@ void each_performance_variable() {
     const int start = MPI_T_pvar_start(session.session, handle);
     CHECK_EQ(start, continuous ? int{MPI_T_ERR_PVAR_NO_STARTSTOP} : int{MPI_SUCCESS});
     OK(MPI_T_pvar_read(session.session, handle, value.data()));
-    CHECK_EQ(MPI_T_pvar_stop(session.session, handle), continuous ? int{MPI_T_ERR_PVAR_NO_STARTSTOP} : int{MPI_SUCCESS});
+    CHECK_EQ(MPI_T_pvar_stop(session.session, handle),
+             continuous ? int{MPI_T_ERR_PVAR_NO_STARTSTOP} : int{MPI_SUCCESS});
     CHECK_EQ(MPI_T_pvar_reset(session.session, handle), readonly ? int{MPI_T_ERR_PVAR_NO_WRITE} : int{MPI_SUCCESS});
-    CHECK_EQ(MPI_T_pvar_write(session.session, handle, value.data()), readonly ? int{MPI_T_ERR_PVAR_NO_WRITE} : int{MPI_SUCCESS});
-    CHECK_EQ(MPI_T_pvar_readreset(session.session, handle, value.data()), readonly ? int{MPI_T_ERR_PVAR_NO_WRITE} : int{MPI_SUCCESS});
+    CHECK_EQ(MPI_T_pvar_write(session.session, handle, value.data()),
+             readonly ? int{MPI_T_ERR_PVAR_NO_WRITE} : int{MPI_SUCCESS});
+    CHECK_EQ(MPI_T_pvar_readreset(session.session, handle, value.data()),
+             readonly ? int{MPI_T_ERR_PVAR_NO_WRITE} : int{MPI_SUCCESS});
     MPI_T_pvar_handle kept = handle;
     OK(MPI_T_pvar_handle_free(session.session, &handle));
     CHECK(handle == MPI_T_PVAR_HANDLE_NULL);
@@ -193,7 +198,8 @@ void each_performance_variable() {
 void counted(const check::Program& program) {
   const Session mine, another;
   MPI_Comm comm = MPI_COMM_WORLD;
-  const int next = (program.rank() + 1) % program.size(), before = (program.rank() + program.size() - 1) % program.size();
+  const int next = (program.rank() + 1) % program.size(),
+            before = (program.rank() + program.size() - 1) % program.size();
   const auto size = static_cast<size_t>(program.size());
   MPI_T_pvar_handle handle, other;
   int count;
@@ -234,7 +240,8 @@ void counted(const check::Program& program) {
 
   // A level: what nobody has received.
   MPI_T_pvar_handle level;
-  OK(MPI_T_pvar_handle_alloc(mine.session, pvar("messages.unexpected_now", MPI_T_PVAR_CLASS_LEVEL), nullptr, &level, &count));
+  OK(MPI_T_pvar_handle_alloc(mine.session, pvar("messages.unexpected_now", MPI_T_PVAR_CLASS_LEVEL), nullptr, &level,
+                             &count));
   unsigned long now = 99;
   int data = 0, got = 0, flag = 0;
   OK(MPI_Barrier(comm));  // nobody is behind with what stands above
@@ -381,8 +388,9 @@ void memory(const check::Program& program) {
       most = std::max(most, unread);
     }
     // Readers tell of what they have read once in a quarter of a ring, or with what they send.
-    const bool is_shared = level("transport.shared_memory_used", MPI_T_PVAR_CLASS_SIZE) == 1 &&
-                           level("process.ranks_on_node", MPI_T_PVAR_CLASS_SIZE) == static_cast<unsigned long>(program.size());
+    const bool is_shared =
+        level("transport.shared_memory_used", MPI_T_PVAR_CLASS_SIZE) == 1 &&
+        level("process.ranks_on_node", MPI_T_PVAR_CLASS_SIZE) == static_cast<unsigned long>(program.size());
     if (is_shared) CHECK(most > 0 && level("memory.rings") > 0);
   }
   if (program.size() == 1) CHECK_EQ(level("memory.rings") + level("memory.rings_unread"), 0u);
@@ -485,9 +493,11 @@ int main(int argc, char** argv) {
     const Session session;
     MPI_T_pvar_handle handle;
     MPI_Comm comm = MPI_COMM_WORLD;
-    REFUSED(MPI_T_pvar_handle_alloc(session.session, pvar("messages.sent", MPI_T_PVAR_CLASS_COUNTER), &comm, &handle, &number),
+    REFUSED(MPI_T_pvar_handle_alloc(session.session, pvar("messages.sent", MPI_T_PVAR_CLASS_COUNTER), &comm, &handle,
+                                    &number),
             MPI_T_ERR_NOT_ACCESSIBLE);
-    OK(MPI_T_pvar_handle_alloc(session.session, pvar("progress.completed", MPI_T_PVAR_CLASS_COUNTER), nullptr, &handle, &number));
+    OK(MPI_T_pvar_handle_alloc(session.session, pvar("progress.completed", MPI_T_PVAR_CLASS_COUNTER), nullptr, &handle,
+                               &number));
     unsigned long value = 99;
     OK(MPI_T_pvar_start(session.session, handle));
     OK(MPI_T_pvar_read(session.session, handle, &value));
@@ -498,8 +508,8 @@ int main(int argc, char** argv) {
     each_control_variable(false);
     each_performance_variable();
     counted(program);
-  counted_on_demand(program);
-  memory(program);
+    counted_on_demand(program);
+    memory(program);
     changed_while_running();
     categories();
   }

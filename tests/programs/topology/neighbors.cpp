@@ -78,7 +78,8 @@ void everything(MPI_Comm comm, const Expected& expected, Form form) {
         return MPI_Ineighbor_allgather(mine, kCount, MPI_INT, receive.data(), kCount, MPI_INT, comm, r);
       },
       [&](MPI_Request* r) {
-        return MPI_Neighbor_allgather_init(mine, kCount, MPI_INT, receive.data(), kCount, MPI_INT, comm, MPI_INFO_NULL, r);
+        return MPI_Neighbor_allgather_init(mine, kCount, MPI_INT, receive.data(), kCount, MPI_INT, comm, MPI_INFO_NULL,
+                                           r);
       },
       forget);
   judge("allgather", false, dense);
@@ -101,7 +102,8 @@ void everything(MPI_Comm comm, const Expected& expected, Form form) {
   for (size_t k = 0; k < out; ++k)
     send_at[k] = static_cast<int>(k) * kCount, send_bytes[k] = send_at[k] * static_cast<MPI_Aint>(sizeof(int));
   for (size_t k = 0; k < in; ++k)
-    receive_at[k] = static_cast<int>(backwards(k)), receive_bytes[k] = receive_at[k] * static_cast<MPI_Aint>(sizeof(int));
+    receive_at[k] = static_cast<int>(backwards(k)),
+    receive_bytes[k] = receive_at[k] * static_cast<MPI_Aint>(sizeof(int));
   call(
       form,
       [&] {
@@ -109,8 +111,8 @@ void everything(MPI_Comm comm, const Expected& expected, Form form) {
                                        MPI_INT, comm);
       },
       [&](MPI_Request* r) {
-        return MPI_Ineighbor_allgatherv(mine, kCount, MPI_INT, receive.data(), receive_counts.data(),
-                                        receive_at.data(), MPI_INT, comm, r);
+        return MPI_Ineighbor_allgatherv(mine, kCount, MPI_INT, receive.data(), receive_counts.data(), receive_at.data(),
+                                        MPI_INT, comm, r);
       },
       [&](MPI_Request* r) {
         return MPI_Neighbor_allgatherv_init(mine, kCount, MPI_INT, receive.data(), receive_counts.data(),
@@ -138,8 +140,8 @@ void everything(MPI_Comm comm, const Expected& expected, Form form) {
       form,
       [&] {
         return MPI_Neighbor_alltoallw(send.data(), send_counts.data(), send_bytes.data(), send_types.data(),
-                                      receive.data(), receive_counts.data(), receive_bytes.data(),
-                                      receive_types.data(), comm);
+                                      receive.data(), receive_counts.data(), receive_bytes.data(), receive_types.data(),
+                                      comm);
       },
       [&](MPI_Request* r) {
         return MPI_Ineighbor_alltoallw(send.data(), send_counts.data(), send_bytes.data(), send_types.data(),

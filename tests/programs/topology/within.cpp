@@ -9,8 +9,12 @@
 namespace {
 
 // Of world rank r.
-int socket_of(int r) { return r % 2; }
-int cache_of(int r) { return r % 4; }
+int socket_of(int r) {
+  return r % 2;
+}
+int cache_of(int r) {
+  return r % 4;
+}
 
 // The launcher's word, for more ranks than there are.
 void make_up_a_map() {
