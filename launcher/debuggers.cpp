@@ -7,9 +7,9 @@
 #include <tuple>
 
 #include "base/log.hpp"
-#include "launcher/daemon_start.hpp"
-#include "launcher/hosts.hpp"
-#include "launcher/spawn.hpp"
+#include "launcher/daemons/daemon_start.hpp"
+#include "launcher/node/spawn.hpp"
+#include "launcher/place/hosts.hpp"
 #include "mpi.h"
 
 namespace tutti::launcher {

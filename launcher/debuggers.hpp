@@ -6,8 +6,8 @@
 #include <string>
 
 #include "base/result.hpp"
-#include "launcher/loop.hpp"
-#include "launcher/rank_view.hpp"
+#include "launcher/data/rank_view.hpp"
+#include "launcher/loop/loop.hpp"
 
 namespace tutti::launcher {
 

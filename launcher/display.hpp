@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "launcher/job_map.hpp"
+#include "launcher/data/job_map.hpp"
 
 namespace tutti::launcher {
 

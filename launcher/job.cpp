@@ -10,8 +10,8 @@
 
 #include "base/log.hpp"
 #include "base/printable.hpp"
-#include "launcher/look.hpp"
-#include "launcher/why_text.hpp"
+#include "launcher/ask/why_text.hpp"
+#include "launcher/node/look.hpp"
 #include "mpi.h"
 
 namespace tutti::launcher {

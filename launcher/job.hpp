@@ -12,11 +12,11 @@
 #include <string>
 #include <utility>
 
+#include "launcher/ask/looks.hpp"
+#include "launcher/daemons/roll_call.hpp"
+#include "launcher/data/node.hpp"
 #include "launcher/job_states.hpp"
-#include "launcher/looks.hpp"
-#include "launcher/node.hpp"
-#include "launcher/output_shape.hpp"
-#include "launcher/roll_call.hpp"
+#include "launcher/output_files.hpp"
 #include "launcher/terminal.hpp"
 
 namespace tutti::launcher {

@@ -11,7 +11,7 @@
 #include "base/printable.hpp"
 #include "base/ranks_text.hpp"
 #include "launcher/job.hpp"
-#include "launcher/schedulers.hpp"
+#include "launcher/place/schedulers.hpp"
 
 namespace tutti::launcher {
 namespace {

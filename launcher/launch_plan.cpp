@@ -15,9 +15,10 @@
 #include "base/process_sets.hpp"
 #include "base/random.hpp"
 #include "base/spawned.hpp"
-#include "launcher/environment.hpp"
-#include "launcher/spawn.hpp"
-#include "launcher/topology.hpp"
+#include "launcher/node/environment.hpp"
+#include "launcher/node/spawn.hpp"
+#include "launcher/place/topology.hpp"
+#include "launcher/words/options.hpp"
 #include "mpi.h"
 
 namespace tutti::launcher {

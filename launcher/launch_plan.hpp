@@ -8,10 +8,10 @@
 
 #include "base/config.hpp"
 #include "base/result.hpp"
-#include "launcher/hosts.hpp"
-#include "launcher/job_map.hpp"
-#include "launcher/options.hpp"
-#include "launcher/placement.hpp"
+#include "launcher/data/job_map.hpp"
+#include "launcher/place/hosts.hpp"
+#include "launcher/place/placement.hpp"
+#include "launcher/place/run_options.hpp"
 
 namespace tutti::launcher {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "launcher/node.hpp"
+#include "launcher/data/node.hpp"
 
 namespace tutti::launcher {
 

@@ -9,8 +9,5 @@
 namespace tutti::launcher {
 
 int run_command(std::string_view command, const std::vector<std::string>& arguments);
-int info_command(const std::vector<std::string>& arguments);
-int jobs_command(const std::vector<std::string>& arguments);
-int doctor_command(const std::vector<std::string>& arguments);
 
 }  // namespace tutti::launcher

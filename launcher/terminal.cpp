@@ -9,7 +9,7 @@
 #include <system_error>
 
 #include "base/signals.hpp"
-#include "launcher/limits.hpp"
+#include "launcher/node/limits.hpp"
 
 namespace tutti::launcher {
 namespace {

@@ -13,8 +13,8 @@
 #include <string>
 #include <thread>
 
-#include "launcher/loop.hpp"
-#include "launcher/node.hpp"
+#include "launcher/data/node.hpp"
+#include "launcher/loop/loop.hpp"
 
 namespace tutti::launcher {
 

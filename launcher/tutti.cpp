@@ -11,10 +11,11 @@
 
 #include "base/log.hpp"
 #include "base/nearest.hpp"
-#include "launcher/fortran.hpp"
-#include "launcher/limits.hpp"
+#include "launcher/ask/commands.hpp"
+#include "launcher/ask/fortran.hpp"
+#include "launcher/ask/why.hpp"
+#include "launcher/node/limits.hpp"
 #include "launcher/run.hpp"
-#include "launcher/why.hpp"
 
 namespace {
 

@@ -16,12 +16,12 @@
 #include <set>
 
 #include "base/log.hpp"
-#include "launcher/bundle.hpp"
-#include "launcher/daemon_start.hpp"
-#include "launcher/daemons.hpp"
-#include "launcher/limits.hpp"
-#include "launcher/node_agent.hpp"
-#include "launcher/remote_node.hpp"
+#include "launcher/daemons/bundle.hpp"
+#include "launcher/daemons/daemon_start.hpp"
+#include "launcher/daemons/daemons.hpp"
+#include "launcher/daemons/remote_node.hpp"
+#include "launcher/node/limits.hpp"
+#include "launcher/node/node_agent.hpp"
 #include "mpi.h"
 
 namespace tutti::launcher {

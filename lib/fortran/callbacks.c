@@ -8,10 +8,10 @@
 /* --- pools: the n-th C function of one calls the n-th function of Fortran that was given to it */
 
 #define FOR_8(with, n) with(n##0) with(n##1) with(n##2) with(n##3) with(n##4) with(n##5) with(n##6) with(n##7)
-#define FOR_64(with, n)                                                                                       \
-  FOR_8(with, n##0)                                                                                           \
-  FOR_8(with, n##1) FOR_8(with, n##2) FOR_8(with, n##3) FOR_8(with, n##4) FOR_8(with, n##5) FOR_8(with, n##6) \
-      FOR_8(with, n##7)
+#define FOR_64(with, n) \
+  FOR_8(with, n##0)     \
+  FOR_8(with, n##1)     \
+  FOR_8(with, n##2) FOR_8(with, n##3) FOR_8(with, n##4) FOR_8(with, n##5) FOR_8(with, n##6) FOR_8(with, n##7)
 #define FOR_256(with) FOR_64(with, 0) FOR_64(with, 01) FOR_64(with, 02) FOR_64(with, 03) /* in octal */
 
 static pthread_mutex_t pools_lock = PTHREAD_MUTEX_INITIALIZER;

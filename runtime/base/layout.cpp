@@ -268,7 +268,7 @@ struct LayoutWalk {
   static void move_blocks(std::byte* user, std::byte* packed, int64_t block, int64_t count, int64_t stride,
                           int64_t packed_stride) {
     switch (block) {  // constant lengths become single instructions
-        // clang-format off
+                      // clang-format off
       case 1: return move_fixed<way, 1>(user, packed, count, stride, packed_stride);
       case 2: return move_fixed<way, 2>(user, packed, count, stride, packed_stride);
       case 4: return move_fixed<way, 4>(user, packed, count, stride, packed_stride);
@@ -278,7 +278,7 @@ struct LayoutWalk {
       case 24: return move_fixed<way, 24>(user, packed, count, stride, packed_stride);
       case 32: return move_fixed<way, 32>(user, packed, count, stride, packed_stride);
       case 64: return move_fixed<way, 64>(user, packed, count, stride, packed_stride);
-        // clang-format on
+                      // clang-format on
     }
     for (int64_t i = 0; i < count; i++) {
       move<way>(user, packed, static_cast<size_t>(block));

@@ -7,8 +7,8 @@
 #include <fstream>
 #include <numeric>
 
-#include "base/cgroup.hpp"
-#include "base/processors.hpp"
+#include "base/os/cgroup.hpp"
+#include "base/os/processors.hpp"
 #include "boot/job.hpp"
 
 namespace tutti::boot {

@@ -13,7 +13,7 @@
 
 #include "base/flush.hpp"
 #include "base/log.hpp"
-#include "base/probe.hpp"
+#include "base/os/probe.hpp"
 
 extern char** environ;
 

@@ -7,7 +7,7 @@
 #include <charconv>
 
 #include "base/flight.hpp"
-#include "base/source_place.hpp"
+#include "base/os/source_place.hpp"
 #include "contract/report.hpp"
 
 namespace tutti::contract {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/flight.hpp"
+#include "base/os/source_place.hpp"
 #include "base/ranks_text.hpp"
-#include "base/source_place.hpp"
 #include "contract/ledger.hpp"
 
 namespace tutti::contract {

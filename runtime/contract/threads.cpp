@@ -13,7 +13,7 @@
 #include <optional>
 
 #include "base/log.hpp"
-#include "base/own_threads.hpp"
+#include "base/os/own_threads.hpp"
 
 namespace tutti::contract {
 namespace {

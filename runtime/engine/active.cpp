@@ -7,8 +7,8 @@
 #include <memory>
 #include <new>
 
-#include "base/late_word.hpp"
 #include "base/log.hpp"
+#include "base/os/late_word.hpp"
 #include "engine/engine.hpp"
 
 namespace tutti::engine {

@@ -9,8 +9,8 @@
 #include <new>
 #include <utility>
 
-#include "base/late_word.hpp"
 #include "base/log.hpp"
+#include "base/os/late_word.hpp"
 #include "engine/listener.hpp"
 
 namespace tutti::engine {

@@ -4,7 +4,7 @@
 #include <linux/magic.h>
 #include <sys/stat.h>
 
-#include "base/machine.hpp"
+#include "base/os/machine.hpp"
 
 namespace tutti::io {
 namespace {

@@ -87,7 +87,7 @@ class Node final : public Transport {
 
   // ---- processes of other jobs, by numbers beyond the own job's
 
-  // Where they are, seen from here: at the other end of the loopback device (base/machine.hpp), or anywhere.
+  // Where they are, seen from here: at the other end of the loopback device (base/os/machine.hpp), or anywhere.
   enum class Reach : uint8_t { near, far };
   // Whether the job is on several nodes: its own UCX reaches all, and no other one is opened.
   bool reaches_far() const { return ucx_ && far_ == ucx_; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Control groups' quotas and processors, read from files such as kernels and containers show them.
-#include "base/cgroup.hpp"
+#include "base/os/cgroup.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "base/dead_folders.hpp"
+#include "base/os/dead_folders.hpp"
 
 #include <gtest/gtest.h>
 #include <signal.h>

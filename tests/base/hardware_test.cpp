@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which parts of a machine processors belong to, read from files such as Linux shows them.
-#include "base/hardware.hpp"
+#include "base/os/hardware.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "base/own_threads.hpp"
+#include "base/os/own_threads.hpp"
 
 #include <gtest/gtest.h>
 #include <pthread.h>
@@ -16,7 +16,7 @@
 #include <string>
 #include <thread>
 
-#include "base/thread_sanitizer.hpp"
+#include "base/os/thread_sanitizer.hpp"
 
 namespace tutti {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Whose the other end of a connection is: by netlink and by /proc/net/tcp, over both families.
-#include "base/peer_owner.hpp"
+#include "base/os/peer_owner.hpp"
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which hardware threads are one core, read from files such as Linux shows them, and what Slurm
 // says.
-#include "base/processors.hpp"
+#include "base/os/processors.hpp"
 
 #include <gtest/gtest.h>
 

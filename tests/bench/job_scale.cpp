@@ -16,8 +16,8 @@
 #include <string>
 #include <vector>
 
-#include "launcher/pmix_server.hpp"
-#include "launcher/wire.hpp"
+#include "launcher/data/wire.hpp"
+#include "launcher/pmix/pmix_server.hpp"
 
 namespace tutti::launcher {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What makes messages few in a tree of daemons.
-#include "launcher/bundle.hpp"
+#include "launcher/daemons/bundle.hpp"
 
 #include <gtest/gtest.h>
 

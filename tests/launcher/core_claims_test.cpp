@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Who has which processors: what a second job is told while the first one lives, and while somebody holds the lock.
-#include "launcher/core_claims.hpp"
+#include "launcher/node/core_claims.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 #include <filesystem>
 #include <thread>
 
-#include "launcher/job_map.hpp"
+#include "launcher/data/job_map.hpp"
 
 namespace tutti::launcher {
 namespace {

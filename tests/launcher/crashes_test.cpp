@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What is read of crashes: causes in words, whose record is the first, and records that are none.
-#include "launcher/crashes.hpp"
+#include "launcher/node/crashes.hpp"
 
 #include <gtest/gtest.h>
 #include <signal.h>

@@ -7,8 +7,8 @@
 #include <fstream>
 #include <sstream>
 
-#include "launcher/job_map.hpp"
-#include "launcher/option_table.hpp"
+#include "launcher/data/job_map.hpp"
+#include "launcher/words/option_table.hpp"
 
 namespace tutti::launcher {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which GPUs ranks are given: near ones, each to one rank while there are enough.
-#include "launcher/gpus.hpp"
+#include "launcher/place/gpus.hpp"
 
 #include <gtest/gtest.h>
 

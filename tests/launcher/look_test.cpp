@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Records of ranks that were made to mislead whoever reads them: `tutti why` comes to an end, stays
 // within the record, and prints what is printable.
-#include "launcher/look.hpp"
+#include "launcher/node/look.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -15,8 +15,8 @@
 
 #include "base/flight_files.hpp"
 #include "base/printable.hpp"
-#include "launcher/records.hpp"
-#include "launcher/why_text.hpp"
+#include "launcher/ask/records.hpp"
+#include "launcher/ask/why_text.hpp"
 
 namespace tutti::launcher {
 namespace {

@@ -16,11 +16,11 @@
 #include <cstdlib>
 #include <string>
 
-#include "launcher/bundle.hpp"
-#include "launcher/cleanup.hpp"
-#include "launcher/daemon_start.hpp"
-#include "launcher/link.hpp"
-#include "launcher/wire.hpp"
+#include "launcher/daemons/bundle.hpp"
+#include "launcher/daemons/daemon_start.hpp"
+#include "launcher/daemons/link.hpp"
+#include "launcher/data/wire.hpp"
+#include "launcher/node/cleanup.hpp"
 
 extern char** environ;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The table of options: each row is taken, or refused with a sentence; the page of the manual has
 // the same rows; and what the options of other launchers mean.
-#include "launcher/option_table.hpp"
+#include "launcher/words/option_table.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <set>
 #include <sstream>
 
-#include "launcher/job_map.hpp"
+#include "launcher/data/job_map.hpp"
 
 namespace tutti::launcher {
 namespace {

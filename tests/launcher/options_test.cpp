@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Command lines and host files: what is understood, and the sentences about the rest.
-#include "launcher/options.hpp"
+#include "launcher/words/options.hpp"
 
 #include <gtest/gtest.h>
 #include <pwd.h>
@@ -9,7 +9,7 @@
 #include <cctype>
 #include <sstream>
 
-#include "launcher/hosts.hpp"
+#include "launcher/place/hosts.hpp"
 
 namespace tutti::launcher {
 namespace {

@@ -5,14 +5,14 @@
 #include <map>
 
 #include "base/secret.hpp"
-#include "launcher/daemon_start.hpp"
-#include "launcher/environment.hpp"
+#include "launcher/daemons/daemon_start.hpp"
+#include "launcher/data/wire.hpp"
 #include "launcher/job_states.hpp"
-#include "launcher/limits.hpp"
-#include "launcher/lines.hpp"
-#include "launcher/memory_kills.hpp"
-#include "launcher/pmix_info.hpp"
-#include "launcher/wire.hpp"
+#include "launcher/loop/lines.hpp"
+#include "launcher/node/environment.hpp"
+#include "launcher/node/limits.hpp"
+#include "launcher/node/memory_kills.hpp"
+#include "launcher/pmix/pmix_info.hpp"
 
 namespace tutti::launcher {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which rank goes to which node, and to which of its cores: golden maps, and other machines' shapes
 // in hwloc's synthetic notation.
-#include "launcher/placement.hpp"
+#include "launcher/place/placement.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 #include <limits>
 #include <numeric>
 
-#include "launcher/topology.hpp"
+#include "launcher/place/topology.hpp"
 
 namespace tutti::launcher {
 namespace {

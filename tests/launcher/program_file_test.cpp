@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What programs' files say of themselves: scripts, ELF files, those that are cut or made to
 // mislead.
-#include "launcher/program_file.hpp"
+#include "launcher/node/program_file.hpp"
 
 #include <elf.h>
 #include <gtest/gtest.h>
@@ -18,8 +18,8 @@
 #include <sstream>
 #include <utility>
 
-#include "launcher/elf_file.hpp"
-#include "launcher/script.hpp"
+#include "launcher/node/elf_file.hpp"
+#include "launcher/node/script.hpp"
 
 namespace tutti::launcher {
 namespace {

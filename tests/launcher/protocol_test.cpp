@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The table of the protocol between the launcher and its daemons.
-#include "launcher/protocol.hpp"
+#include "launcher/daemons/protocol.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The map of a job as ranges, and how few bytes it and the launch message of a large job take.
-#include "launcher/rank_map.hpp"
+#include "launcher/data/rank_map.hpp"
 
 #include <gtest/gtest.h>
 
 #include <random>
 
-#include "launcher/compact.hpp"
-#include "launcher/wire.hpp"
+#include "launcher/data/compact.hpp"
+#include "launcher/data/wire.hpp"
 
 namespace tutti::launcher {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "launcher/rankfile.hpp"
+#include "launcher/place/rankfile.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Environments of schedulers as their manuals describe them. Of these Grid Engine (8.1.9) and OAR (2.5) have been seen
 // at work (November 2026).
-#include "launcher/schedulers.hpp"
+#include "launcher/place/schedulers.hpp"
 
 #include <gtest/gtest.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "launcher/slurm.hpp"
+#include "launcher/place/slurm.hpp"
 
 #include <gtest/gtest.h>
 

@@ -3,8 +3,8 @@
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
-#include "launcher/gpus.hpp"
-#include "launcher/topology.hpp"
+#include "launcher/place/gpus.hpp"
+#include "launcher/place/topology.hpp"
 
 namespace tutti::launcher {
 namespace {

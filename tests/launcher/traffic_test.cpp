@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The count of messages: what is told of it, and what is believed.
-#include "launcher/traffic.hpp"
+#include "launcher/daemons/traffic.hpp"
 
 #include <gtest/gtest.h>
 

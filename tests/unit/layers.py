@@ -8,7 +8,8 @@ import sys
 # By room, a folder: the rooms that its files may include beside their own. A folder that is not listed
 # is an offence, so that no file can leave its guard by moving.
 BASE = ["base"]
-TRANSPORT = ["transport", "transport/shared", *BASE]
+OS = ["base/os", *BASE]
+TRANSPORT = ["transport", "transport/shared", *OS]
 ENGINE = ["engine", "engine/wait", *TRANSPORT]
 PLANS = ["coll", *BASE]
 BELOW_MPI = ["exec", "rma", "io", "contract", "boot", *PLANS, *ENGINE]
@@ -17,13 +18,25 @@ TYPE = ["mpi/type", *OBJECT]
 COMM = ["mpi/comm", *TYPE]
 REQUEST = ["mpi/request", *COMM]
 COLL = ["mpi/coll", "mpi/check", *REQUEST]
+# Of the launcher: a job as data, and what its nodes and the launcher say to each other; who asks.
+DATA = ["launcher/data", "launcher/loop", "launcher/place", *OS]
+ASK = ["launcher/daemons", "launcher/node", "launcher/pmix", "launcher/words", *DATA]
 MAY_INCLUDE = {
-    "launcher": BASE,
+    "launcher": [*ASK, "launcher/ask"],
+    "launcher/loop": OS,
+    "launcher/place": OS,
+    "launcher/data": ["launcher/loop", "launcher/place", *OS],
+    "launcher/words": DATA,
+    "launcher/pmix": DATA,
+    "launcher/node": [*DATA, "launcher/pmix"],
+    "launcher/daemons": [*DATA, "launcher/node"],
+    "launcher/ask": ASK,
     "lib": ["mpi/object", "mpi/type", "mpi/comm", "mpi/request", "mpi/p2p", "mpi/coll", "mpi/rma",
             "mpi/file", "mpi/topology", "mpi/partitioned", "mpi/tool", "mpi/process", "mpi/env", "mpi/session",
-            *BASE],
+            *OS],
     "runtime/base": [],
-    "runtime/boot": BASE,
+    "runtime/base/os": BASE,
+    "runtime/boot": OS,
     # transport/ holds the contract (transport.hpp), which all transports include, and the router
     # over them (node.hpp), which includes them all.
     "runtime/transport": [*TRANSPORT, "transport/shm", "transport/ucx"],
@@ -35,8 +48,8 @@ MAY_INCLUDE = {
     "runtime/engine/wait": ENGINE,
     "runtime/contract": ENGINE,
     "runtime/rma": ENGINE,
-    "runtime/io": BASE,
-    "runtime/io/testing": ["io", *BASE],
+    "runtime/io": OS,
+    "runtime/io/testing": ["io", *OS],
     "runtime/coll": PLANS,
     "runtime/exec": ["contract", *PLANS, *ENGINE],
     "runtime/mpi/object": OBJECT,
@@ -58,11 +71,11 @@ MAY_INCLUDE = {
 # The files that may include a library's headers.
 LIBRARIES = {
     r"ucp/|ucs/|uct/|ucm/": r"runtime/transport/ucx/",
-    r"pmix": r"runtime/boot/pmix\.cpp|launcher/pmix_",
-    r"hwloc": r"launcher/topology|launcher/placement",
-    r"event2/": r"launcher/loop\.cpp|runtime/engine/wait/progress\.cpp",
+    r"pmix": r"runtime/boot/pmix\.cpp|launcher/pmix/",
+    r"hwloc": r"launcher/place/topology",
+    r"event2/": r"launcher/loop/loop\.cpp|runtime/engine/wait/progress\.cpp",
     r"yaml-cpp/": r"runtime/base/config\.cpp",
-    r"elfutils/": r"launcher/where\.cpp",
+    r"elfutils/": r"launcher/node/where\.cpp",
     r"\w*intrin\.h|arm_neon\.h|arm_acle\.h": r"runtime/base/cpu\.hpp",
 }
 

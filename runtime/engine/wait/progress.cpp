@@ -23,7 +23,7 @@
 #include <utility>
 
 #include "base/log.hpp"
-#include "base/own_threads.hpp"
+#include "base/os/own_threads.hpp"
 #include "base/signals.hpp"
 
 namespace tutti::engine {

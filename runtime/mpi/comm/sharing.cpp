@@ -8,7 +8,7 @@
 #include <set>
 #include <string>
 
-#include "base/machine.hpp"
+#include "base/os/machine.hpp"
 #include "mpi/comm/collective_call.hpp"
 #include "mpi/object/process.hpp"
 

@@ -14,7 +14,7 @@
 #include <tuple>
 #include <vector>
 
-#include "base/hardware.hpp"
+#include "base/os/hardware.hpp"
 #include "base/secret.hpp"
 #include "mpi/comm/api_comm.hpp"
 #include "mpi/comm/dividing.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "base/hardware.hpp"
+#include "base/os/hardware.hpp"
 
 #include "mpi/env/api_hardware.hpp"
 #include "mpi/object/inventory.hpp"

@@ -4,10 +4,10 @@
 #include <functional>
 
 #include "base/config.hpp"
-#include "base/dead_folders.hpp"
 #include "base/flight.hpp"
 #include "base/log.hpp"
-#include "base/probe.hpp"
+#include "base/os/dead_folders.hpp"
+#include "base/os/probe.hpp"
 #include "contract/threads.hpp"
 #include "mpi/check/message_types.hpp"
 #include "mpi/check/strict.hpp"

@@ -2,7 +2,7 @@
 #include "mpi/object/incident.hpp"
 
 #include "base/flight.hpp"
-#include "base/source_place.hpp"
+#include "base/os/source_place.hpp"
 #include "contract/ledger.hpp"
 #include "contract/report.hpp"
 #include "mpi/object/error.hpp"

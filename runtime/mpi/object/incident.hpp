@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "base/source_place.hpp"
+#include "base/os/source_place.hpp"
 #include "mpi/object/objects.hpp"
 
 namespace tutti::mpi {

@@ -13,7 +13,7 @@
 #include <system_error>
 
 #include "base/log.hpp"
-#include "base/own_threads.hpp"
+#include "base/os/own_threads.hpp"
 #include "base/signals.hpp"
 #include "contract/signature.hpp"
 #include "functions.hpp"

@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "base/peer_owner.hpp"
+#include "base/os/peer_owner.hpp"
 #include "mpi/process/socket.hpp"
 
 namespace tutti::mpi {

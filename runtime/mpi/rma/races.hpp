@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-#include "base/source_place.hpp"
+#include "base/os/source_place.hpp"
 #include "mpi/check/strict.hpp"
 #include "mpi/rma/window.hpp"
 #include "rma/accesses.hpp"

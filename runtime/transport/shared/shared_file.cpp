@@ -14,7 +14,7 @@
 #include <utility>
 
 #include "base/address_key.hpp"
-#include "base/dead_folders.hpp"
+#include "base/os/dead_folders.hpp"
 #include "transport/shared/nameless_file.hpp"
 
 namespace tutti::transport {

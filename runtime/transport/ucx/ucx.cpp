@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "base/by_process.hpp"
-#include "base/late_word.hpp"
 #include "base/log.hpp"
-#include "base/own_threads.hpp"
-#include "base/probe.hpp"
+#include "base/os/late_word.hpp"
+#include "base/os/own_threads.hpp"
+#include "base/os/probe.hpp"
 #include "transport/ends.hpp"
 #include "transport/ucx/ucx_context.hpp"
 #include "transport/ucx/ucx_guard.hpp"

@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-#include "base/machine.hpp"
+#include "base/os/machine.hpp"
 #include "base/result.hpp"
 #include "transport/transport.hpp"
 

@@ -9,7 +9,7 @@
 #include <fstream>
 #include <string>
 
-#include "base/machine.hpp"
+#include "base/os/machine.hpp"
 
 namespace tutti::transport {
 namespace {

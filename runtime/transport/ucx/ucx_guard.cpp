@@ -17,9 +17,9 @@
 #include <thread>
 #include <utility>
 
-#include "base/late_word.hpp"
 #include "base/log.hpp"
-#include "base/peer_owner.hpp"
+#include "base/os/late_word.hpp"
+#include "base/os/peer_owner.hpp"
 #include "transport/guard.hpp"
 #include "transport/ucx/ucx_hooks.hpp"
 

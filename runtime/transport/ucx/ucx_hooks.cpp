@@ -20,7 +20,7 @@
 #include <cstring>
 #include <string>
 
-#include "base/thread_sanitizer.hpp"
+#include "base/os/thread_sanitizer.hpp"
 
 namespace tutti::transport {
 namespace {

@@ -4,8 +4,8 @@
 #include <cstring>
 #include <utility>
 
-#include "base/late_word.hpp"
 #include "base/log.hpp"
+#include "base/os/late_word.hpp"
 
 namespace tutti::transport {
 namespace {

@@ -8,8 +8,8 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "base/crash_handler.hpp"
-#include "base/thread_sanitizer.hpp"
+#include "base/os/crash_handler.hpp"
+#include "base/os/thread_sanitizer.hpp"
 
 namespace tutti::transport {
 namespace {

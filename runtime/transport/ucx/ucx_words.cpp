@@ -15,8 +15,8 @@
 #include <string_view>
 #include <thread>
 
-#include "base/late_word.hpp"
-#include "base/thread_sanitizer.hpp"
+#include "base/os/late_word.hpp"
+#include "base/os/thread_sanitizer.hpp"
 #include "transport/ends.hpp"
 
 namespace tutti::transport {

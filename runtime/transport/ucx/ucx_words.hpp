@@ -6,7 +6,7 @@
 namespace tutti::transport {
 
 // From here on an error line of UCX's, and a fatal one, behind which it ends the process, is kept back for two seconds, and left out when the job ends meanwhile
-// (base/late_word.hpp). Where the user has set UCX_LOG_LEVEL it is printed as it comes. Any number of times.
+// (base/os/late_word.hpp). Where the user has set UCX_LOG_LEVEL it is printed as it comes. Any number of times.
 void keep_back_ucx_errors();
 
 }  // namespace tutti::transport

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "launcher/ask/why.hpp"
+
+#include <fmt/core.h>
+#include <grp.h>
+#include <pwd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <cstring>
+#include <iterator>
+#include <optional>
+#include <set>
+#include <tuple>
+
+#include "base/log.hpp"
+#include "launcher/ask/inquiry.hpp"
+#include "launcher/ask/records.hpp"
+#include "launcher/ask/why_text.hpp"
+#include "launcher/node/look.hpp"
+#include "mpi.h"
+
+namespace tutti::launcher {
+namespace {
+
+struct Options {
+  bool help = false, json = false;
+  std::string job, user;
+  std::vector<int> records_of;  // of one rank: to be shown; of two: to be compared
+};
+
+std::optional<int> rank_in(const std::string& word) {
+  int rank = -1;
+  const char* end = word.data() + word.size();
+  const auto [at, problem] = std::from_chars(word.data(), end, rank);
+  return problem == std::errc() && at == end && rank >= 0 ? std::optional(rank) : std::nullopt;
+}
+
+// An empty result has been told.
+std::optional<Options> parse(const std::vector<std::string>& arguments) {
+  Options out;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& word = arguments[i];
+    if (word == "--json") {
+      out.json = true;
+    } else if (word == "--record" || word == "--dump") {
+      const size_t wanted = word == "--dump" ? 1 : 2;
+      out.records_of.clear();
+      while (out.records_of.size() < wanted && i + 1 < arguments.size()) {
+        const std::optional<int> rank = rank_in(arguments[++i]);
+        if (!rank) break;
+        out.records_of.push_back(*rank);
+      }
+      if (out.records_of.size() == wanted) continue;
+      if (wanted == 1)
+        say(Level::error, "--dump takes a rank; try: tutti why --dump 3");
+      else
+        say(Level::error, "--record takes two ranks; try: tutti why --record 0 3");
+      return std::nullopt;
+    } else if (word == "--user") {
+      if (i + 1 == arguments.size() || arguments[i + 1].empty()) {
+        say(Level::error, "--user takes a name; try: tutti why --user alice");
+        return std::nullopt;
+      }
+      out.user = arguments[++i];
+    } else if (word == "--help" || word == "-h") {
+      out.help = true;
+    } else if (word.starts_with("-") || word.empty() || !out.job.empty()) {
+      say(Level::error, "tutti why takes --json, --record A B, --dump A, --user NAME and one job, not '{}'", word);
+      return std::nullopt;
+    } else {
+      out.job = word;
+    }
+  }
+  return out;
+}
+
+// Root looks at the ranks of others as they would: by giving up all that root may. What others write
+// into their records, name their files, or answer, can do no more then than they could themselves.
+Error become(const std::string& user) {
+  passwd entry{}, *found = nullptr;
+  std::vector<char> texts(1 << 16);
+  uid_t number = 0;
+  const char* end = user.data() + user.size();
+  if (std::from_chars(user.data(), end, number).ptr == end)
+    ::getpwuid_r(number, &entry, texts.data(), texts.size(), &found);
+  else if (::getpwnam_r(user.c_str(), &entry, texts.data(), texts.size(), &found) != 0 || !found)
+    return failure(MPI_ERR_ARG, "--user {}: there is no such user", user);
+  if (found) number = found->pw_uid;
+  if (number == ::geteuid()) return {};
+  if (::geteuid() != 0) return failure(MPI_ERR_ARG, "--user {}: that takes root", user);
+  const gid_t group = found ? found->pw_gid : number;
+  if (::setgroups(1, &group) != 0 || ::setresgid(group, group, group) != 0 ||
+      ::setresuid(number, number, number) != 0 || ::geteuid() != number)
+    return failure(MPI_ERR_OTHER, "--user {}: cannot become that user: {}", user, std::strerror(errno));
+  return {};
+}
+
+bool is_this_host(const std::string& host) {
+  char name[256] = {};
+  ::gethostname(name, sizeof name - 1);
+  return host == name;
+}
+
+// The job of `seen` is not seen whole, and no mpirun here could be asked.
+std::string where_to_ask(const RankView& seen) {
+  if (seen.launcher.empty()) return "the others run on other nodes: ask there";
+  if (is_this_host(seen.launcher)) return "";  // has been told
+  return fmt::format("its mpirun runs on {} and knows of all: try 'tutti why {}' there", seen.launcher, seen.job);
+}
+
+// All ranks that can be seen from here, and what is to be said about those that cannot.
+JobView find_ranks(const Options& options) {
+  JobView out{.ranks = look_at_ranks(options.job, options.records_of), .notes = {}};
+  const auto of_job = [&](const std::string& job) { return [&job](const RankView& view) { return view.job == job; }; };
+  for (const std::string& job : jobs_that_listen()) {
+    if (job.find(options.job) == job.npos) continue;
+    const auto first = std::ranges::find(out.ranks, job, &RankView::job);
+    // Whoever sees all of them needs nobody else, who may be stopped.
+    if (first != out.ranks.end() && std::ranges::count_if(out.ranks, of_job(job)) == first->size) continue;
+    Result<JobView> told = ask_job(job, options.records_of);
+    if (!told) {
+      // Others' jobs are none of ours, unless one is asked for.
+      if (told.error().mpi_class() != MPI_ERR_ACCESS || !options.job.empty())
+        out.notes.push_back(told.error().message());
+      continue;
+    }
+    out.notes.insert(out.notes.end(), told->notes.begin(), told->notes.end());
+    if (told->ranks.empty()) continue;
+    std::erase_if(out.ranks, of_job(job));
+    std::ranges::move(told->ranks, std::back_inserter(out.ranks));
+  }
+  std::ranges::sort(out.ranks, [](const RankView& a, const RankView& b) {
+    return std::tie(a.job, a.rank) < std::tie(b.job, b.rank);
+  });
+  std::set<std::string> known;
+  for (const RankView& view : out.ranks) {
+    if (!known.insert(view.job).second || std::ranges::count_if(out.ranks, of_job(view.job)) == view.size) continue;
+    const std::string note = is_this_host(view.host) ? where_to_ask(view) : "";
+    if (!note.empty()) out.notes.push_back(fmt::format("not all ranks of job {} are seen: {}", view.job, note));
+  }
+  return out;
+}
+
+// What the records of one or two ranks hold.
+int show_records(const Options& options, const std::vector<RankView>& ranks) {
+  if (ranks.front().job != ranks.back().job) {
+    say(Level::error, "several jobs run here, such as {} and {}: name one", ranks.front().job, ranks.back().job);
+    return 1;
+  }
+  std::vector<const RankView*> chosen;
+  for (const int rank : options.records_of) {
+    const auto found = std::ranges::find(ranks, rank, &RankView::rank);
+    if (found == ranks.end()) {
+      say(Level::error, "job {} has no rank {} that is seen from here", ranks[0].job, rank);
+      return 1;
+    }
+    chosen.push_back(&*found);
+  }
+  const std::string text = chosen.size() == 1 ? (options.json ? record_json(*chosen[0]) : record_text(*chosen[0]))
+                           : options.json     ? comparison_json(*chosen[0], *chosen[1])
+                                              : comparison_text(*chosen[0], *chosen[1]);
+  std::fputs(text.c_str(), stdout);
+  return 0;
+}
+
+}  // namespace
+
+int why_command(const std::vector<std::string>& arguments) {
+  const std::optional<Options> options = parse(arguments);
+  if (!options) return 2;
+  if (options->help) {
+    std::fputs(
+        "Usage: tutti why [--json] [--record A B | --dump A] [--user NAME] [JOB]\n"
+        "Prints what the ranks of your running jobs are doing, or of JOB alone; with --record how\n"
+        "the collective calls of two ranks differ, with --dump those of one. Root sees with --user\n"
+        "what that user would.\n",
+        stdout);
+    return 0;
+  }
+  if (!options->user.empty()) {
+    if (Error e = become(options->user)) {
+      say(Level::error, "{}", e.message());
+      return 1;
+    }
+  }
+  const JobView found = find_ranks(*options);
+  for (const std::string& note : found.notes) say(Level::warning, "{}", note);
+  if (found.ranks.empty()) {
+    say(Level::error, "no rank of {} is seen from this node, unless with --check=off",
+        options->job.empty() ? "yours" : "job " + options->job);
+    return 1;
+  }
+  if (!options->records_of.empty()) return show_records(*options, found.ranks);
+  JobNames jobs;  // also those that are not asked for, which ranks may wait for
+  for (const RankView& view : options->job.empty() ? std::vector<RankView>() : look_at_ranks(""))
+    jobs[view.job_number] = view.job;
+  std::fputs((options->json ? why_json(found.ranks, jobs) : why_text(found.ranks, jobs)).c_str(), stdout);
+  return 0;
+}
+
+}  // namespace tutti::launcher

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "launcher/daemons/remote_node.hpp"
+
+#include <algorithm>
+
+#include "launcher/node/environment.hpp"
+#include "mpi.h"
+
+namespace tutti::launcher {
+
+void RemoteNode::launch(NodeTask task) {
+  task.environment = without_host_variables(std::move(task.environment));
+  for (const int rank : task.map.ranks_on(task.node)) ranks_.insert(rank);
+  alive_ = ranks_;
+  task.node = -1;  // each finds itself by its name, so that all are told the same
+  tell(Message::launch, task);
+}
+
+// The state changes first: what is heard may make this side say something at once.
+Error LauncherEvents::hear(Message type, std::string_view payload, Node& node) {
+  if (!may_come(talk_, Side::launcher, type)) return failure(MPI_ERR_OTHER, "{}", out_of_place(talk_, type));
+  talk_ = after(talk_, type);
+  return dispatch(type, payload, node) ? Error() : failure(MPI_ERR_OTHER, "{}", out_of_shape(type));
+}
+
+Error RemoteNode::hear(Message type, std::string_view payload, NodeEvents& job, int node) {
+  if (!may_come(talk_, Side::daemon, type)) return failure(MPI_ERR_OTHER, "{}", out_of_place(talk_, type));
+  talk_ = after(talk_, type);
+  return dispatch(type, payload, job, node) ? Error() : failure(MPI_ERR_OTHER, "{}", out_of_shape(type));
+}
+
+bool LauncherEvents::dispatch(Message type, std::string_view payload, Node& node) {
+  using wire::unpack;
+  int number = 0;
+  bool flag = false;
+  uint64_t word = 0;
+  std::string text, data;
+  Addresses addresses;
+  switch (type) {
+    case Message::launch: {
+      NodeTask task;
+      if (!unpack(payload, task)) return false;
+      if (task.node < 0)
+        task.node = static_cast<int>(std::ranges::find(task.map.nodes, name_) - task.map.nodes.begin());
+      if (!is_consistent(task)) return false;
+      task.environment = with_own_host_variables(std::move(task.environment));
+      return node.launch(std::move(task)), true;
+    }
+    case Message::signal_ranks:
+      return unpack(payload, number) && (node.signal_ranks(number), true);
+    case Message::finish:
+      return unpack(payload, flag) && (node.finish(flag), true);
+    case Message::give_input:
+      return unpack(payload, text) && (node.give_input(text), true);
+    case Message::give_file:
+      return unpack(payload, text, data) && (node.give_file(text, data), true);
+    case Message::output_taken:
+      return unpack(payload, word) && (node.output_taken(word), true);
+    case Message::fence_done:
+      return unpack(payload, text, number, data) && (node.fence_done(text, number, data), true);
+    case Message::find_modex:
+      return unpack(payload, word, number) && (node.find_modex(word, number), true);
+    case Message::modex_answer:
+      return unpack(payload, word, number, data) && (node.modex_answer(word, number, data), true);
+    case Message::take_addresses:
+      return unpack(payload, addresses) && (node.take_addresses(addresses), true);
+    case Message::deliver_event:
+      return unpack(payload, data) && (node.deliver_event(data), true);
+    case Message::look: {
+      Question question;
+      return unpack(payload, question) && (node.look(std::move(question)), true);
+    }
+    case Message::call:
+      return unpack(payload) && (node.call(), true);
+    default:
+      return false;
+  }
+}
+
+bool RemoteNode::dispatch(Message type, std::string_view payload, NodeEvents& job, int node) {
+  using wire::unpack;
+  int number = 0, code = 0;
+  uint64_t word = 0;
+  std::string text, data;
+  Addresses addresses;
+  Stream stream = Stream::out;
+  RankEnd end;
+  const auto is_rank = [&](int rank) { return ranks_.contains(rank); };
+  const auto is_stream = [](Stream s) { return s == Stream::out || s == Stream::err; };
+  switch (type) {
+    case Message::launched:
+      return unpack(payload) && (job.launched(node), true);
+    case Message::launch_failed:
+      return unpack(payload, code, text) && (job.launch_failed(node, code, text), true);
+    case Message::rank_ended:
+      return unpack(payload, end) && alive_.erase(end.rank) == 1 && (job.rank_ended(node, end), true);
+    case Message::rank_aborted:
+      return unpack(payload, number, code, text) && is_rank(number) &&
+             (job.rank_aborted(node, number, code, text), true);
+    case Message::rank_crashed:
+      return unpack(payload, number, text) && is_rank(number) && (job.rank_crashed(node, number, text), true);
+    case Message::rank_waits:
+      return unpack(payload, number) && is_rank(number) && (job.rank_waits(node, number), true);
+    case Message::output:
+      return unpack(payload, number, stream, data) && is_rank(number) && is_stream(stream) &&
+             (job.output(node, number, stream, std::move(data)), true);
+    case Message::note:
+      return unpack(payload, text) && (job.note(node, text), true);
+    case Message::remark: {
+      Level level = Level::note;
+      return unpack(payload, level, text) && (level == Level::warning || level == Level::note) &&
+             (job.remark(node, level, text), true);
+    }
+    case Message::input_wanted:
+      return unpack(payload) && (job.input_wanted(node), true);
+    case Message::fence:
+      return unpack(payload, text, data, addresses) && (job.fence(node, text, data, addresses), true);
+    case Message::modex_wanted:
+      return unpack(payload, word, number) && (job.modex_wanted(node, word, number), true);
+    case Message::modex_found:
+      return unpack(payload, word, number, data) && (job.modex_found(node, word, number, data), true);
+    case Message::addresses_wanted:
+      return unpack(payload, text) && (job.addresses_wanted(node, text), true);
+    case Message::event:
+      return unpack(payload, data) && (job.event(node, data), true);
+    case Message::looked: {
+      std::vector<RankView> views;
+      return unpack(payload, word, views) && (job.looked(node, word, std::move(views)), true);
+    }
+    case Message::answered:
+      return unpack(payload) && (job.answered(node), true);
+    case Message::finished:
+      return unpack(payload) && (job.finished(node), true);
+    default:
+      return false;
+  }
+}
+
+}  // namespace tutti::launcher

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Both ends of the wire: a Node that is another machine's daemon, and NodeEvents that go to the
+// launcher. Each packs the calls of one side, and unpacks what the other side says if that may come
+// now (protocol.hpp).
+#pragma once
+
+#include <functional>
+#include <set>
+
+#include "launcher/daemons/protocol.hpp"
+#include "launcher/data/node.hpp"
+#include "launcher/data/wire.hpp"
+
+namespace tutti::launcher {
+
+// Brings a message to the other side: over a link of its own, or with the help of others on the way.
+using Sender = std::function<void(Message, const std::string& payload)>;
+
+// In the launcher.
+class RemoteNode final : public Node {
+ public:
+  explicit RemoteNode(Sender send) : send_(std::move(send)) {}
+  void launch(NodeTask task) override;
+  void signal_ranks(int signal) override { tell(Message::signal_ranks, signal); }
+  void finish(bool at_once) override { tell(Message::finish, at_once); }
+  void give_input(std::string bytes) override { tell(Message::give_input, bytes); }
+  void give_file(const std::string& name, const std::string& bytes) override { tell(Message::give_file, name, bytes); }
+  void output_taken(size_t bytes) override { tell(Message::output_taken, bytes); }
+  void fence_done(const std::string& key, int status, const std::string& data) override {
+    tell(Message::fence_done, key, status, data);
+  }
+  void find_modex(uint64_t token, int rank) override { tell(Message::find_modex, token, rank); }
+  void modex_answer(uint64_t token, int status, const std::string& data) override {
+    tell(Message::modex_answer, token, status, data);
+  }
+  void take_addresses(const Addresses& addresses) override { tell(Message::take_addresses, addresses); }
+  void deliver_event(const std::string& packed) override { tell(Message::deliver_event, packed); }
+  void look(Question question) override { tell(Message::look, question); }
+  void call() override { tell(Message::call); }
+
+  // What the daemon says, for the node of this index. An error: it has no place or makes no sense.
+  Error hear(Message type, std::string_view payload, NodeEvents& job, int node);
+
+ private:
+  template <class... T>
+  void tell(Message type, const T&... fields) {
+    talk_ = after(talk_, type);
+    send_(type, wire::pack(fields...));
+  }
+  bool dispatch(Message type, std::string_view payload, NodeEvents& job, int node);
+
+  Sender send_;
+  Talk talk_ = Talk::ready;
+  std::set<int> ranks_, alive_;  // of this node
+};
+
+// In the daemon.
+class LauncherEvents final : public NodeEvents {
+ public:
+  // `name`: of the own node.
+  LauncherEvents(std::string name, Sender send) : name_(std::move(name)), send_(std::move(send)) {}
+  void launched(int) override { tell(Message::launched); }
+  void launch_failed(int, int exit_code, const std::string& sentence) override {
+    tell(Message::launch_failed, exit_code, sentence);
+  }
+  void rank_ended(int, const RankEnd& end) override { tell(Message::rank_ended, end); }
+  void rank_crashed(int, int rank, const std::string& report) override { tell(Message::rank_crashed, rank, report); }
+  void rank_waits(int, int rank) override { tell(Message::rank_waits, rank); }
+  void rank_aborted(int, int rank, int code, const std::string& text) override {
+    tell(Message::rank_aborted, rank, code, text);
+  }
+  void output(int, int rank, Stream stream, std::string bytes) override { tell(Message::output, rank, stream, bytes); }
+  void note(int, const std::string& line) override { tell(Message::note, line); }
+  void remark(int, Level level, const std::string& line) override { tell(Message::remark, level, line); }
+  void input_wanted(int) override { tell(Message::input_wanted); }
+  void fence(int, const std::string& key, const std::string& data, const Addresses& addresses) override {
+    tell(Message::fence, key, data, addresses);
+  }
+  void modex_wanted(int, uint64_t token, int rank) override { tell(Message::modex_wanted, token, rank); }
+  void modex_found(int, uint64_t token, int status, const std::string& data) override {
+    tell(Message::modex_found, token, status, data);
+  }
+  void addresses_wanted(int, const std::string& key) override { tell(Message::addresses_wanted, key); }
+  void event(int, const std::string& packed) override { tell(Message::event, packed); }
+  void looked(int, uint64_t number, std::vector<RankView> ranks) override { tell(Message::looked, number, ranks); }
+  void answered(int) override { tell(Message::answered); }
+  void finished(int) override { tell(Message::finished); }
+
+  Error hear(Message type, std::string_view payload, Node& node);
+
+ private:
+  template <class... T>
+  void tell(Message type, const T&... fields) {
+    talk_ = after(talk_, type);
+    send_(type, wire::pack(fields...));
+  }
+  bool dispatch(Message type, std::string_view payload, Node& node);
+
+  std::string name_;
+  Sender send_;
+  Talk talk_ = Talk::ready;
+};
+
+}  // namespace tutti::launcher

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The two directions between a job and its nodes. A node of the launcher's own process is called
+// directly, another one through the wire; neither side can tell. All on the loop's thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/log.hpp"
+#include "launcher/data/job_map.hpp"
+#include "launcher/data/rank_view.hpp"
+
+namespace tutti::launcher {
+
+enum class Stream { out = 1, err = 2 };
+
+struct RankEnd {
+  int rank = 0;
+  int pid = 0;  // 0: it was never started
+  int wait_status = 0;
+  bool connected = false;  // it had called PMIx_Init …
+  bool finalized = false;  // … and PMIx_Finalize
+  std::string cause;       // of an end by SIGKILL, where its node knows one; a part of a sentence
+};
+
+// What a rank has published as its address.
+struct RankAddress {
+  int rank = 0;
+  std::string data;
+};
+
+// What ranks have published under one key: RankAddresses, packed one after the other. No key: nothing.
+struct Addresses {
+  std::string key, packed;
+};
+
+// What a job asks of a node.
+class Node {
+ public:
+  virtual ~Node() = default;
+  virtual void launch(NodeTask task) = 0;
+  virtual void signal_ranks(int signal) = 0;
+  // Ends what ranks left behind (at once, or with the grace), delivers all output, says finished().
+  virtual void finish(bool at_once) = 0;
+  virtual void give_input(std::string bytes) = 0;  // for the rank that reads it, or all; empty: the end
+  // Before launch(): a piece of a file that ranks shall find. The launcher's own node has it.
+  virtual void give_file(const std::string& name, const std::string& bytes) = 0;
+  virtual void output_taken(size_t bytes) = 0;  // room for as much again
+  virtual void fence_done(const std::string& key, int status, const std::string& data) = 0;
+  virtual void find_modex(uint64_t token, int rank) = 0;
+  virtual void modex_answer(uint64_t token, int status, const std::string& data) = 0;
+  virtual void take_addresses(const Addresses& addresses) = 0;  // of the ranks of all nodes
+  virtual void deliver_event(const std::string& packed) = 0;
+  virtual void look(Question question) = 0;  // at what its ranks are doing: says looked()
+  virtual void call() = 0;                   // says answered(), as soon as it can
+};
+
+// What a node tells its job; `node` is its index in the map.
+class NodeEvents {
+ public:
+  virtual ~NodeEvents() = default;
+  virtual void launched(int node) = 0;
+  virtual void launch_failed(int node, int exit_code, const std::string& sentence) = 0;
+  virtual void rank_ended(int node, const RankEnd& end) = 0;
+  virtual void rank_crashed(int node, int rank, const std::string& report) = 0;  // behind its end
+  virtual void rank_waits(int node, int rank) = 0;  // in MPI_Init, for others who do not come
+  virtual void rank_aborted(int node, int rank, int code, const std::string& text) = 0;
+  virtual void output(int node, int rank, Stream stream, std::string bytes) = 0;
+  virtual void note(int node, const std::string& line) = 0;  // a line of ours, such as a binding
+  // Told once, whichever nodes say it.
+  virtual void remark(int node, Level level, const std::string& line) = 0;
+  virtual void input_wanted(int node) = 0;
+  // `addresses`: of the node's ranks, where they have published them for this fence.
+  virtual void fence(int node, const std::string& key, const std::string& data, const Addresses& addresses) = 0;
+  virtual void modex_wanted(int node, uint64_t token, int rank) = 0;
+  virtual void modex_found(int node, uint64_t token, int status, const std::string& data) = 0;
+  // The first of its ranks asks for another node's: for all of them, at once.
+  virtual void addresses_wanted(int node, const std::string& key) = 0;
+  virtual void event(int node, const std::string& packed) = 0;
+  virtual void looked(int node, uint64_t number, std::vector<RankView> ranks) = 0;
+  virtual void answered(int node) = 0;
+  virtual void finished(int node) = 0;
+};
+
+}  // namespace tutti::launcher
