@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <fstream>
 #include <set>
+#include <sstream>
 
 #include "coll/between.hpp"
 
@@ -226,6 +227,31 @@ TEST(AlgorithmTable, TheManualTellsOfEveryAlgorithm) {
     std::ranges::replace(names, '(', ' ');
     EXPECT_NE(names.find(" " + std::string(name_of(kind)) + ","), std::string::npos) << name_of(kind);
   }
+}
+
+// Each line of the plan is one of the page's, or begins one.
+void expect_on_page(const std::string& page, std::string_view algorithm, const Shape& shape) {
+  const auto row = std::ranges::find(algorithms(shape.kind), algorithm, &Algorithm::name);
+  ASSERT_NE(row, algorithms(shape.kind).end());
+  std::istringstream plan(to_string(row->build(shape)));
+  for (std::string line; std::getline(plan, line);)
+    EXPECT_TRUE(page.find("\n" + line + "\n") != std::string::npos ||
+                page.find("\n" + line + "  ") != std::string::npos)
+        << algorithm << ": " << line;
+}
+
+TEST(AlgorithmTable, ThePageOfTheDesignShowsPlansAsTheyAre) {
+  std::ifstream file(TUTTI_SOURCE "/docs/design.md");
+  const std::string page{std::istreambuf_iterator<char>(file), {}};
+  Shape s = shape(Collective::allreduce, 6, 24);
+  s.rank = 2;
+  s.in_count = s.out_count = 3;
+  expect_on_page(page, "recursive_doubling", s);
+  s = shape(Collective::allreduce, 3, 8);
+  s.rank = 1;
+  s.in_count = s.out_count = 1;
+  s.small_slot = 1024;
+  expect_on_page(page, "shared", s);
 }
 
 }  // namespace
