@@ -10,8 +10,8 @@ MPI_Xxx_yyy is implemented exactly if one of the given headers declares, at the 
 MPI_X, its large-count form MPI_X_c and the old MPI_X_x call the same x, unless there is an x_c.
 
 What an implementation receives, which the compiler's overload resolution checks:
-  MPI_Comm, MPI_Datatype, MPI_Op,     Comm&, Datatype&, … the live object; const Datatype* for the
-  MPI_Group, MPI_Errhandler, MPI_Win  arguments in lib/table/significance.tsv
+  MPI_Comm, MPI_Datatype, MPI_Op,     Comm&, Datatype&, … the live object; const Datatype*, null, where
+  MPI_Group, MPI_Errhandler, MPI_Win  they mean nothing (Parameter.significant)
   MPI_Info                            Info*, nullptr for MPI_INFO_NULL
   MPI_Request, pointers to handles,   themselves
   arrays of handles and statuses
@@ -24,63 +24,17 @@ import pathlib
 import re
 import sys
 
-import table
+import model
+from model import Record, What, When
 
+# What the implementation calls the objects behind handles; requests and messages it gets as they are.
 OBJECTS = {"MPI_Comm": "Comm", "MPI_Datatype": "Datatype", "MPI_Op": "Op", "MPI_Group": "Group",
            "MPI_Errhandler": "Errhandler", "MPI_Info": "Info", "MPI_Win": "Window",
            "MPI_Session": "Session", "MPI_File": "File"}
 NULL = {handle: handle.upper() + "_NULL" for handle in OBJECTS}
 
-# May be called before MPI_Init and after MPI_Finalize (the standard, section 11.4).
-ANY_TIME = re.compile(r"MPI_(Init|Init_thread|Initialized|Finalized|Get_version|Get_library_version|"
-                      r"Info_.*|Session_.*|T_.*|Abi_.*|Error_class|Error_string|Add_error_.*|"
-                      r"Remove_error_.*|Errhandler_free|(Comm|Win|File)_create_errhandler|Get_address|Status_[gs]et_(source|tag|error))")
-
-# May be called by any thread whatever the thread level (section 11.6.2), as all of the above may.
-ANY_THREAD = re.compile(r"MPI_(Query_thread|Is_thread_main|Pcontrol)")
-
-# Addresses that may be NULL though they are no arrays, buffers or statuses.
-MAY_BE_NULL = {("MPI_Init", "argc"), ("MPI_Init", "argv"), ("MPI_Init_thread", "argc"),
-               ("MPI_Init_thread", "argv"), ("MPI_Info_get_string", "value"), ("MPI_Session_get_nth_pset", "pset_name")}
-
-# Kinds whose value is the program's own: nothing is read or written through the address.
-ANY_VALUE = {"BUFFER", "EXTRA_STATE", "EXTRA_STATE2", "ATTRIBUTE_VAL", "ATTRIBUTE_VAL_10", "FUNCTION", "POLYFUNCTION",
-             "TOOL_MPI_OBJ"}
-
-# Their errors go to the error handler that they are given for what they make, of the named kind.
-HANDLER_OF_NEW = {"MPI_Comm_create_from_group": "communicator", "MPI_Intercomm_create_from_groups": "communicator",
-                  "MPI_Session_init": "session"}
-
-# Of a null handle these give the name, too (the standard, section 7.8 and its like). They take a pointer to
-# the object, nullptr for a null handle.
-NAME_NULL = {"MPI_Comm_get_name", "MPI_Type_get_name", "MPI_Win_get_name"}
-
-# Errors are raised on MPI_FILE_NULL, whatever communicator is given.
-ON_NO_FILE = {"MPI_File_open", "MPI_File_delete", "MPI_Register_datarep", "MPI_Register_datarep_c"}
-# Take a file or MPI_FILE_NULL, and get what both are, a HasErrhandler&.
-FILE_OR_NULL = {"MPI_File_set_errhandler", "MPI_File_get_errhandler", "MPI_File_call_errhandler"}
-
-# What the flight record knows of (base/flight.hpp): calls that communicate, wait or make and free
-# what is shared. Those that only look whether something has happened come by thousands.
-RECORDED = re.compile(r"MPI_(Init|Init_thread|Finalize|Abort|I?[Bb]arrier.*|Wait.*|Start|Startall|Cancel|"
-                      r"Request_free|Probe|Mprobe|Mrecv|Imrecv|Buffer_.*detach|Buffer_.*flush|"
-                      r"Comm_(free|disconnect|i?dup.*|split.*|create.*|spawn.*|accept|connect|join|agree|shrink)|"
-                      r"Intercomm_(create|merge).*|Cart_(create|sub)|Graph_create|Dist_graph_create.*|"
-                      r"I?[Nn]eighbor_.*|Win_.*|File_.*|Session_(init|finalize)|(Comm|Session)_(detach|flush)_buffer.*)")
-LOOKS = re.compile(r"MPI_(Test|Testall|Testany|Testsome|Iprobe|Improbe|Request_get_status.*)")
-
-# Not for intercommunicators: prefix operations, topologies, and what makes a communicator out of one group.
-ONE_GROUP = re.compile(r"MPI_(I?scan.*|I?exscan.*|I?neighbor_.*|Cart_.*|Cartdim_get|Graph_.*|Graphdims_get|"
-                       r"Dist_graph_.*|Comm_create_group|Intercomm_create)", re.I)
-
-# Collectives with a root, of whose arguments only comm and root mean something where root is MPI_PROC_NULL.
-ROOTED = {"Bcast", "Gather", "Gatherv", "Scatter", "Scatterv", "Reduce"}
-
-# Of their buffers the address alone is looked at.
-NOT_TOUCHED = re.compile(r"MPI_(Get_address|Win_detach|File_.*_end)")
-
-COUNT = re.compile(r".*NUM_ELEM.*|POLYNUM_BYTES_NNI|POLYDTYPE_PACK_SIZE|ARRAY_LENGTH.*|"
-                   r"POLYNUM_PARAM_VALUES")
+# What may stand between a buffer and its datatype.
+MEASURES = (What.ELEMENTS, What.BYTES, What.SIZE)
 
 
 def implementations(headers):
@@ -96,76 +50,55 @@ def implementations(headers):
         for name in re.findall(r"^inline Arguments (\w+)_of\(", pathlib.Path(header).read_text(), re.M):
             for form, function in (("run", name), ("start", f"i{name}"), ("prepare_to_start", f"{name}_init")):
                 found[function] = (f"mpi::{form}(mpi::{name}_of", True)
-    known = {re.sub(r"_[cx]$", "", f.name.removeprefix("MPI_").lower()) for f in table.functions()}
+    known = {f.stem for f in model.functions()}
     strange = [name for name, (call, _) in found.items()
-               if call.startswith("mpi::") and re.sub(r"_[cx]$", "", name) not in known]
+               if call.startswith("mpi::") and model.stem(name) not in known]
     if strange:
         sys.exit(f"entries.py: declared for MPI, but no function of the standard: {', '.join(strange)}")
     return found
 
 
-def base_name(function):
-    """MPI_Igather_init_c -> Gather: the row of significance.tsv that speaks of it."""
-    name = re.sub(r"(_init)?(_c)?$", "", function.name.removeprefix("MPI_"))
-    return name[1:].capitalize() if re.match(r"I(?!ntercomm)[a-z]", name) else name
-
-
-def significance():
-    rows = (line.split("\t") for line in table.lines("significance.tsv"))
-    return {(collective, parameter): where for collective, parameter, where in rows}
-
-
-def is_recorded(function):
-    if "create_errhandler" in function.name:  # of any thread, at any time, and shared with nobody
-        return False
-    moves = any(p.kind == "BUFFER" for p in function.parameters) and \
-        any(p.type in ("MPI_Comm", "MPI_Win") for p in function.parameters) and "ack" not in function.name
-    return bool(moves or RECORDED.fullmatch(function.name))
-
-
 def makes(function):
     """Makes or frees objects: of these the contract checker may want to know where."""
-    return any(p.direction in ("out", "inout") and re.fullmatch(r"MPI_\w+ (\*|\[\])", p.type)
-               and p.type.split()[0] in [*OBJECTS, "MPI_Message"] for p in function.parameters)
+    made = [f"{handle} *" for handle in (*OBJECTS, "MPI_Message")]
+    return any(p.direction in ("out", "inout") and p.type in made for p in function.parameters)
 
 
 class Call:
     """The body of one implemented entry point, gathered parameter by parameter."""
 
-    def __init__(self, function, call, where):
+    def __init__(self, function, call):
         self.function, self.call = function, call
-        self.where = {p.name: where.get((base_name(function), p.name)) for p in function.parameters}
         self.names = {p.name for p in function.parameters}
-        self.rooted = base_name(function) in ROOTED
-        self.moves_data = any(p.kind == "BUFFER" for p in function.parameters)
+        self.rooted = function.is_rooted
+        self.moves_data = function.moves_data
         self.comm = next((p for p in function.parameters if p.type == "MPI_Comm"), None)
         self.win = next((p for p in function.parameters if p.type == "MPI_Win"), None)
         self.file = next((p for p in function.parameters if p.type == "MPI_File"), None)
         self.locals, self.checks, self.arguments, self.loads, self.stores = [], [], [], [], []
-        self.recorded = is_recorded(function)
-        # Its wildcards are refused by the implementation, whose sentence says more.
-        self.is_precv = function.name.startswith("MPI_Precv_init")
-        if function.name.startswith("MPI_T_"):  # has rules and error classes of its own
+        self.recorded = function.record is Record.CALL
+        if function.is_tool:
             self.arguments = [p.name for p in function.parameters]
             return
-        if not ANY_TIME.fullmatch(function.name):
+        if function.when is not When.ALWAYS:
             # Of what the flight record knows, it judges the thread itself.
-            judged = self.recorded or LOOKS.fullmatch(function.name) or ANY_THREAD.fullmatch(function.name)
+            judged = function.record is not Record.NOTHING or function.when is When.ANY_THREAD
             self.checks.append("entry.ready()" if judged else "entry.ready_to_ask()")
-        if function.name in ON_NO_FILE:
+        if function.errors_on == "no file":
             self.checks.append("entry.no_file()")
-        file_kind = "file_or_null" if function.name in FILE_OR_NULL else "file"
+        file_kind = "file_or_null" if self.file and self.file.or_null else "file"
         for kind, p in (("comm", self.comm), ("win", self.win), (file_kind, self.file)):
             if p:  # first: the other errors are raised on it, and ranks are counted in it
-                self.checks.append(self.or_null(p, f'entry.{kind}({p.name}_, {p.name}, "{p.name}")'))
-        if self.comm and ONE_GROUP.fullmatch(function.name):
+                text = f'entry.{kind}({p.name}_, {p.name}, "{p.name}")'
+                self.checks.append(text if p is self.file else self.or_null(p, text))
+        if function.one_group:
             self.checks.append(f'entry.one_group(*{self.comm.name}_, "{self.comm.name}")')
         if "root" in self.names and self.comm:
             self.root()
         first = len(self.checks)
         for p in function.parameters:
             self.arguments.append(self.argument(p))
-            if function.name in HANDLER_OF_NEW and p.type == "MPI_Errhandler":  # before all other arguments
+            if function.errors_on.startswith("new") and p.type == "MPI_Errhandler":  # before all other arguments
                 self.checks.insert(first, self.checks.pop())
         for p in function.parameters:  # after their types and ranks are known to be good
             if p.kind == "BUFFER":
@@ -173,10 +106,10 @@ class Call:
 
     def check(self, p, text):
         """Adds a check of `p`, made only where `p` is significant."""
-        where = self.where[p.name]
-        if where == "root":
+        where = p.significant
+        if where == "at root":
             text = f"(!at_root || {text})"
-        elif where == "leader":
+        elif where == "at leader":
             rank = f"{self.comm.name}_->rank()" if self.comm else "local_group_->rank"
             text = f"(local_leader != {rank} || {text})"
         elif where == "behind rank 0":
@@ -189,7 +122,7 @@ class Call:
         self.checks.append(text)
 
     def or_null(self, p, text):
-        return f"({p.name} == {NULL[p.type]} || {text})" if self.function.name in NAME_NULL else text
+        return f"({p.name} == {NULL[p.type]} || {text})" if p.or_null else text
 
     def meaningless(self, where):
         word = where.split()[1]
@@ -199,7 +132,7 @@ class Call:
     def root(self):
         comm = f"*{self.comm.name}_"
         self.checks.append(f'entry.root(root, {comm}, "root")')
-        if any(self.where.values()):
+        if any(p.significant for p in self.function.parameters):
             self.locals.append("bool at_root = false;")
             self.checks.append(f"entry.set(at_root, Entry::at_root(root, {comm}))")
 
@@ -208,8 +141,8 @@ class Call:
         quoted = f'{p.name}, "{p.name}"'
         if p.type in OBJECTS:
             return self.handle(p, quoted)
-        if self.function.name == "MPI_Grequest_complete":
-            pass  # its handle may be freed: the implementation looks at it
+        if p.may_be_freed:
+            pass  # the implementation looks at it
         elif p.type == "MPI_Request" or (p.kind == "REQUEST" and p.type == "MPI_Request *" and p.direction != "out"):
             self.check(p, f"entry.request({quoted})")
         elif p.kind == "MESSAGE" and p.direction == "inout":
@@ -230,25 +163,23 @@ class Call:
 
     def handle(self, p, quoted):
         kind = OBJECTS[p.type]
-        if self.function.name in FILE_OR_NULL and p is self.file:
-            kind = "HasErrhandler"
+        if p is self.file and p.or_null:
+            kind = "HasErrhandler"  # which MPI_FILE_NULL has, too
         self.locals.append(f"mpi::{kind}* {p.name}_ = nullptr;")
         filled = f"{p.name}_, {quoted}"
         if kind == "Info":
-            about_infos = self.function.name.startswith("MPI_Info_")
-            self.check(p, f"entry.handle<mpi::Info>({filled})" if about_infos else f"entry.info({filled})")
+            self.check(p, f"entry.info({filled})" if p.or_null else f"entry.handle<mpi::Info>({filled})")
             return f"{p.name}_"
         if kind == "Datatype" and self.moves_data:
             self.check(p, f"entry.committed({filled})")
         elif p not in (self.comm, self.win, self.file):
             self.check(p, self.or_null(p, f"entry.handle<mpi::{kind}>({filled})"))
-        by_pointer = self.where[p.name] or self.function.name in NAME_NULL or (self.rooted and p is not self.comm)
+        by_pointer = p.significant or p.or_null and p is not self.file or self.rooted and p is not self.comm
         return f"{p.name}_" if by_pointer else f"*{p.name}_"
 
     def address(self, p, quoted):
         given_out = p.direction == "out" and p.kind.startswith("ATTRIBUTE_VAL")
-        if (p.kind in ANY_VALUE and not given_out) or (p.kind == "STATUS" and p.direction == "out") \
-                or (self.function.name, p.name) in MAY_BE_NULL:
+        if (p.what is What.OWN and not given_out) or (p.kind == "STATUS" and p.direction == "out") or p.or_null:
             return p.name
         self.check(p, f"entry.pointer({quoted})")
         if not self.is_count(p):
@@ -260,33 +191,30 @@ class Call:
         return f"{p.name}_"
 
     def is_count(self, p):
-        old = self.function.name.endswith("_x") and p.type == "MPI_Count *"
-        return p.kind.startswith("POLY") or old or (p.kind == "DISPLACEMENT" and p.type.endswith("[]"))
+        old = self.function.is_old_large and p.type == "MPI_Count *"
+        return p.is_large or old or (p.kind == "DISPLACEMENT" and p.type.endswith("[]"))
 
     def value(self, p, quoted):
-        if COUNT.fullmatch(p.kind) and p.name != "stride":
+        if p.what in (What.ELEMENTS, What.BYTES, What.LENGTH) and not p.may_be_negative:
             self.check(p, f"entry.count({quoted})")
         elif p.kind == "TAG" and self.comm:
-            any_tag = p.name == "recvtag" or (p.name == "tag" and "source" in self.names) or self.is_precv
-            self.check(p, f"entry.{'tag_or_any' if any_tag else 'tag'}({quoted})")
-        elif p.kind.startswith("RANK") and p.name in ("rank", "target_rank") and self.win:
-            or_null = "true" if p.name == "target_rank" or "shared_query" in self.function.name else "false"
+            self.check(p, f"entry.{'tag_or_any' if p.or_any else 'tag'}({quoted})")
+        elif p.kind.startswith("RANK") and self.win:
+            or_null = "true" if p.or_null else "false"
             self.check(p, f'entry.target({p.name}, *{self.win.name}_, {or_null}, "{p.name}")')
-        elif p.kind.startswith("RANK") and p.name in ("dest", "source") and self.comm:
-            kind = "source" if self.is_precv else p.name
+        elif p.kind.startswith("RANK") and p.or_null:
+            kind = "source" if p.or_any else "dest"
             self.check(p, f'entry.{kind}({p.name}, *{self.comm.name}_, "{p.name}")')
 
     def check_buffer(self, p):
         """Buffers stand before the count, type and rank that speak of them."""
-        if re.match(r"MPI_I?neighbor_", self.function.name, re.I):
+        if self.function.neighbors or p.address_only:
             return  # there may be no neighbour for whom it would be read or written
-        if NOT_TOUCHED.fullmatch(self.function.name):
-            return
         after = self.function.parameters[self.function.parameters.index(p) + 1:]
         after = [q for q in after if q.kind != "BUFFER"]
         collective = "(" in self.call[0]
         counts, behind = [], after
-        while behind and re.search("NUM_ELEM|PARTITION|NUM_BYTES|SIZE", behind[0].kind):
+        while behind and behind[0].what in MEASURES:
             counts.append(behind[0])
             behind = behind[1:]
         if any(q.type.endswith("]") for q in counts):
@@ -310,8 +238,8 @@ class Call:
 
     def significant(self, p, value, otherwise):
         """`value` of the parameter where it means something."""
-        where = self.where.get(p.name)
-        if where == "root":
+        where = p.significant
+        if where == "at root":
             return f"at_root ? {value} : {otherwise}"
         unless = [self.meaningless(where)] if where else []
         unless += ["root == MPI_PROC_NULL"] if self.rooted else []
@@ -319,12 +247,12 @@ class Call:
 
     def notes(self):
         """What the flight record learns of the arguments: (mark, what to call)."""
-        if not self.recorded or self.function.name in NAME_NULL:  # of what may be nothing
+        if not self.recorded:
             return []
-        notes = [("", f"entry.note_comm(*{self.comm.name}_);")] if self.comm else []
-        if self.file and self.function.name not in FILE_OR_NULL:
+        notes = [("", f"entry.note_comm(*{self.comm.name}_);")] if self.comm and not self.comm.or_null else []
+        if self.file and not self.file.or_null:
             notes.append(("", f"entry.note_file(*{self.file.name}_);"))
-        if self.win:
+        if self.win and not self.win.or_null:
             notes.append(("", f"entry.note_win(*{self.win.name}_);"))
             rank = next((n for n in ("target_rank", "rank") if n in self.names), None)
             notes += [("Entry::peer(flight::PeerIs::target)", f"entry.note_peer({rank});")] if rank else []
@@ -338,7 +266,7 @@ class Call:
         marks = (("note_data", "Entry::kData"), ("note_other_data", "Entry::kOtherData"))
         for (note, mark), p in zip(marks, types if self.moves_data else []):
             before = parameters[:parameters.index(p)]
-            count = next((q for q in reversed(before) if "NUM_ELEM" in q.kind), None)
+            count = next((q for q in reversed(before) if q.what is What.ELEMENTS), None)
             single = count and count.type in ("int", "MPI_Count")
             text = self.significant(count, count.name, "-1") if single else "-1"
             notes.append((mark, f"entry.{note}({text}, {self.significant(p, p.name, 'MPI_DATATYPE_NULL')});"))
@@ -370,8 +298,9 @@ class Call:
         call = self.invocation()
         joined = " &&\n      ".join(self.checks)
         failed = "entry.failed()"
-        if kind := HANDLER_OF_NEW.get(self.function.name):
-            failed = f"entry.failed_to_make(errhandler_, mpi::Errhandler::On::{kind})"
+        if self.function.errors_on.startswith("new "):
+            made = self.function.errors_on.removeprefix("new ")
+            failed = f"entry.failed_to_make(errhandler_, mpi::Errhandler::On::{made})"
         guard = f"  if (!({joined}))\n    return {failed};\n" if self.checks else ""
         locals_ = "".join(f"  {text}\n" for text in self.locals)
         locals_ += "".join(f"  {text}\n" for _, text in early)
@@ -385,21 +314,21 @@ class Call:
                 f"{stores}  return MPI_SUCCESS;\n")
 
 
-def body(function, found, where):
+def body(function, found):
     """The body of an entry point and whether it is implemented."""
     name = function.name.removeprefix("MPI_").lower()
     names = [p.name for p in function.parameters if p.type != "..."]
-    if name.endswith("_toint"):
+    if function.to_int:
         return f"  return direct::number_of({names[0]});\n", True
-    if name.endswith("_fromint"):
+    if function.from_int:
         null = f"{function.returns.upper()}_NULL"
         return f"  return static_cast<{function.returns}>(direct::handle_numbered({names[0]}, {null}));\n", True
-    call = found.get(name) or found.get(re.sub(r"_[cx]$", "", name))
+    call = found.get(name) or found.get(function.stem)
     if call and not call[1]:
         return f"  return {call[0]}({', '.join(names)});\n", True
     if call:
-        look = "  flight::look(kNumber, caller_);\n" if LOOKS.fullmatch(function.name) else ""
-        return look + Call(function, call, where).body(), True
+        look = "  flight::look(kNumber, caller_);\n" if function.record is Record.LOOK else ""
+        return look + Call(function, call).body(), True
     if function.returns != "int":
         sys.exit(f"entries.py: {function.name} returns {function.returns}; declare it in lib/direct.hpp")
     comm = next((p.name for p in function.parameters if p.type == "MPI_Comm"), "")
@@ -417,8 +346,8 @@ def entry(number, function, text):
 
 
 def main(output, api, headers):
-    functions, found, where = table.functions(), implementations(headers), significance()
-    bodies = [body(f, found, where) for f in functions]
+    functions, found = model.functions(), implementations(headers)
+    bodies = [body(f, found) for f in functions]
     includes = "".join(f'#include "{h.rpartition("/runtime/")[2]}"\n'
                        for h in headers if not h.endswith("direct.hpp"))
     text = ["// Made by lib/entries.py from lib/table/functions.tsv.\n"

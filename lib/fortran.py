@@ -3,14 +3,23 @@
 modules mpi and mpi_f08, these two with buffers by the compiler's own descriptors and by C's (fortran/descriptor.h).
 usage: fortran.py procedures|mpif|types|mpi|mpi_f08|mpi_c|mpi_f08_c|list OUTPUT
 
-The types of a kind of argument stand in table/fortran_kinds.tsv."""
+The types of a kind of argument stand in table/kinds.tsv."""
+import dataclasses
 import pathlib
 import sys
 from typing import NamedTuple
 
-import table
+import model
 from fortran_code import procedures
-from fortran_table import (CALLBACKS, CALLED, COUNTS_OF_BOTH_KINDS, FUNCTIONS, HANDLES, PREDEFINED, STRINGS, TYPES, extra_names, form_of)
+
+CALLED = [p for p in model.procedures() if p.is_called]
+CALLBACKS = [p for p in model.procedures() if p.callback]
+PREDEFINED = [p for p in model.procedures() if p.predefined]
+HANDLES = [name for name in model.handles() if not name.startswith("T_")]
+
+# kind -> its types in mpif.h and mpi, in mpi_f08, and there with large counts
+TYPES = {name: kind.fortran for name, kind in model.kinds().items() if kind.fortran}
+TYPES["WITH_CPTR"] = ("type(C_PTR)",) * 3
 
 # ---------------------------------------------------------------- constants
 
@@ -27,7 +36,7 @@ SPECIAL_INTEGERS = ["MPI_BOTTOM", "MPI_IN_PLACE", "MPI_BUFFER_AUTOMATIC", "MPI_U
 def constants():
     """All constants that are numbers or handles."""
     found = []
-    for c in table.constants():
+    for c in model.constants():
         if c.name.startswith("MPI_T_") and not c.name.startswith("MPI_T_ERR_") or c.name.startswith("MPI_F_"):
             continue
         value = c.value
@@ -43,7 +52,7 @@ def constants():
             found.append(Value(c.name, "INTEGER", str(number)))
         elif c.type == "MPI_Offset":
             found.append(Value(c.name, "INTEGER(KIND=MPI_OFFSET_KIND)", f"{int(value, 0)}"))
-        elif c.type.removeprefix("MPI_") in {h[1] for h in HANDLES.values()}:
+        elif c.type.removeprefix("MPI_") in HANDLES:
             found.append(Value(c.name, f"TYPE({c.type})", str(int(value, 0))))
     return found
 
@@ -134,9 +143,6 @@ def wrapped(text, indent=2):
     return "\n".join(lines + [current.rstrip()])
 
 
-HANDLE_NAMES = [h[1] for h in HANDLES.values()]
-
-
 def types():
     """The module that both mpi and mpi_f08 use: kinds, handle types, the status as a type."""
     text = ["! SPDX-License-Identifier: BSD-3-Clause", "! Made by lib/fortran.py from lib/table/.",
@@ -152,19 +158,19 @@ def types():
             constant("integer", c.name, c.value)
         elif "OFFSET" in c.fortran_type:
             constant("integer(MPI_OFFSET_KIND)", c.name, f"{c.value}_MPI_OFFSET_KIND")
-    for name in HANDLE_NAMES:
+    for name in HANDLES:
         text += [f"  type, bind(C), public :: MPI_{name}", "    integer :: MPI_VAL", f"  end type MPI_{name}"]
     text += ["  type, bind(C), public :: MPI_Status", "    integer :: MPI_SOURCE", "    integer :: MPI_TAG",
              "    integer :: MPI_ERROR", "    integer :: MPI_internal(5)", "  end type MPI_Status"]
     for operator, word in (("==", "equal"), ("/=", "differ")):
         text.append(f"  interface operator({operator})")
-        for name in HANDLE_NAMES:
+        for name in HANDLES:
             for way in ("", "_integer", "_to"):
                 text.append(f"    module procedure {word}_{name}{way}")
         text += ["  end interface", f"  public :: operator({operator})"]
     text.append("contains")
     for operator, word in (("==", "equal"), ("/=", "differ")):
-        for name in HANDLE_NAMES:
+        for name in HANDLES:
             handle = f"type(MPI_{name}), intent(in)"
             for way, (a_type, b_type, a, b) in {
                     "": (handle, handle, "a%MPI_VAL", "b%MPI_VAL"),
@@ -183,18 +189,18 @@ def declare(p, a, form):
     attributes = []
     f08 = form > 0
     name = a.name
-    in_callback = p.is_callback or p.is_predefined
+    in_callback = not p.is_called
     if a.kind == "F08_STATUS":
         kind = "TYPE(MPI_Status)"
-    if a.kind in FUNCTIONS:
-        interface = a.flag("is") + ("_c" if form == 2 and a.kind == "POLYFUNCTION" else "")
+    if a.is_function:
+        interface = a.interface + ("_c" if form == 2 and a.kind == "POLYFUNCTION" else "")
         return [f"procedure({interface}) :: {name}"] if f08 else [f"external :: {name}"]
     if a.kind in ("C_BUFFER3", "C_BUFFER4") and f08:
         return [f"type(C_PTR), value :: {name}"]
     if a.kind == "BUFFER" or (not f08 and a.kind in ("C_BUFFER2", "C_BUFFER3", "C_BUFFER4")):
         if f08:
-            intent = ", intent(in)" if a.direction == "in" and not a.flag("nointent") else ""
-            extra = ", asynchronous" if a.flag("asynchronous") else ""
+            intent = ", intent(in)" if a.direction == "in" and not a.no_intent else ""
+            extra = ", asynchronous" if a.asynchronous else ""
             return [f"type(*), dimension(..){intent}{extra} :: {name}"]
         return [f"!DIR$ IGNORE_TKR {name}", f"!GCC$ ATTRIBUTES NO_ARG_CHECK :: {name}",
                 f"type(*), dimension(*) :: {name}"]
@@ -202,16 +208,16 @@ def declare(p, a, form):
     if a.is_array or a.kind in ("STRING_ARRAY", "STRING_2DARRAY") or (a.kind == "STATUS" and not f08) or (
             a.kind == "F90_STATUS"):
         dimension = array_shape(p, a, f08)
-    if a.kind in STRINGS:
+    if a.is_string:
         kind = "character(len=*)"
     if a.kind in ("STRING_ARRAY", "STRING_2DARRAY"):
         dimension = "(*)" if a.kind == "STRING_ARRAY" else "(count, *)"
-    if f08 and not a.flag("nointent") and not in_callback:
+    if f08 and not a.no_intent and not in_callback:
         if a.kind in ("STATUS", "F08_STATUS") and a.direction != "in":
             pass  # MPI_STATUS_IGNORE may be passed
         else:
             attributes.append(f"intent({a.direction})")
-    if f08 and a.flag("asynchronous"):
+    if f08 and a.asynchronous:
         attributes.append("asynchronous")
     return [", ".join([kind] + attributes) + f" :: {name}{dimension}"]
 
@@ -244,7 +250,7 @@ def interface_body(p, name, form, indent, described_by=""):
     for the linker is the same."""
     f08 = form > 0
     arguments = [a.name for a in p.arguments]
-    has_ierror = not p.returns and p.short not in ("f_sync_reg", "pcontrol")
+    has_ierror = not p.returns and not p.no_ierror
     pad = " " * indent
     word = "function" if p.returns and p.returns != "NOTHING" and not p.name.endswith("_function") and not \
         p.name.removesuffix("_c").endswith("_function") else "subroutine"
@@ -260,8 +266,7 @@ def interface_body(p, name, form, indent, described_by=""):
     if word == "function":
         text.append(f"{pad}  {TYPES[p.returns][1 if f08 else 0].lower()} :: {name}")
     if has_ierror:
-        is_callback = p.is_callback or p.is_predefined
-        text.append(pad + "  " + ("integer, optional, intent(out) :: ierror" if f08 and not is_callback
+        text.append(pad + "  " + ("integer, optional, intent(out) :: ierror" if f08 and p.is_called
                                   else "integer :: ierror"))
     text.append(f"{pad}end {word} {name}")
     return text
@@ -291,6 +296,15 @@ def support_constants(name):
             f"  logical, parameter :: MPI_ASYNC_PROTECTS_NONBLOCKING = .{SUPPORT[name][1].lower()}."]
 
 
+def with_kinds(p, changed):
+    return dataclasses.replace(p, arguments=[dataclasses.replace(a, kind=changed(a.kind)) for a in p.arguments])
+
+
+def with_pointers(p):
+    """The form of mpi with a TYPE(C_PTR) in the place of an address."""
+    return with_kinds(p, lambda kind: "WITH_CPTR" if kind == "C_BUFFER" else kind)
+
+
 def module_mpi(described_by=""):
     text = module_head("mpi", "") + support_constants("mpi")
     for c in constants():
@@ -298,25 +312,21 @@ def module_mpi(described_by=""):
             text.append(f"  integer, parameter :: {c.name} = {c.value}")
     text += [line.replace(", public", "") for line in common_statements(False)]
     for prefix in ("", "P"):
-        for procedure in CALLED:
-            p = form_of(procedure, False)
+        for p in CALLED:
             name = prefix + p.name
-            names = [name] + [prefix + "MPI_" + n for n in extra_names(p)]
+            names = [name] + [prefix + "MPI_" + n for n in p.extra_names]
             if p.short == "sizeof":
                 text += [f"  interface {name}", *interface_body(p, name + "_f08ts", 1, 4, described_by), "  end interface"]
                 continue
-            if p.short in COUNTS_OF_BOTH_KINDS:
-                large = form_of(procedure, True)
-                large = large._replace(arguments=[a._replace(kind=a.kind.removeprefix("POLY")) for a in large.arguments])
+            if p.large_in_mpi:
+                large = with_kinds(p.with_large_counts, lambda kind: kind.removeprefix("POLY"))
                 text += [f"  interface {name}", *interface_body(p, name, 0, 4),
                          *interface_body(large, prefix + large.name, 0, 4), "  end interface"]
                 continue
             if len(names) > 1:
                 text.append(f"  interface {name}")
                 text += interface_body(p, name, 0, 4)
-                pointer = p._replace(arguments=[a._replace(kind="WITH_CPTR") if a.kind == "C_BUFFER" else a
-                                                for a in p.arguments])
-                text += interface_body(pointer, names[1], 0, 4)
+                text += interface_body(with_pointers(p), names[1], 0, 4)
                 text.append("  end interface")
                 continue
             text += ["  interface", *interface_body(p, name, 0, 4), "  end interface"]
@@ -326,16 +336,13 @@ def module_mpi(described_by=""):
     return "\n".join(text) + "\n"
 
 
-TYPES["WITH_CPTR"] = ("type(C_PTR)",) * 3
-
-
 def differ(procedure):
     """Whether a compiler can tell the form with large counts by its arguments: some were large ever since."""
     def declared(p, form):
         # These two kinds are one number.
         return [line.replace("MPI_ADDRESS_KIND", "MPI_COUNT_KIND") for a in p.arguments for line in declare(p, a, form)]
 
-    return declared(form_of(procedure, False), 1) != declared(form_of(procedure, True), 2)
+    return declared(procedure, 1) != declared(procedure.with_large_counts, 2)
 
 
 def module_f08(described_by=""):
@@ -347,27 +354,27 @@ def module_f08(described_by=""):
     text += [line.replace(", public", "") for line in common_statements(True)]
     text.append("  abstract interface")
     for p in CALLBACKS:
-        if p.flag("old"):
+        if p.old:
             continue
-        text += interface_body(form_of(p, False), p.name, 1, 4)
-        if p.flag("large"):
+        text += interface_body(p, p.name, 1, 4)
+        if p.large:
             text += interface_body(p, p.name + "_c", 2, 4)
     text.append("  end interface")
     for p in PREDEFINED:
-        if p.flag("old"):
+        if p.old:
             continue
         text += ["  interface", *interface_body(p, p.name, 1, 4), "  end interface"]
         if p.name == "MPI_CONVERSION_FN_NULL":
             text += ["  interface", *interface_body(p, p.name + "_C", 2, 4), "  end interface"]
     for prefix in ("", "P"):
         for procedure in CALLED:
-            if procedure.flag("old"):
+            if procedure.old:
                 continue
-            forms = [(form_of(procedure, False), 1)]
+            forms = [(procedure, 1)]
             own_name = []
-            if procedure.flag("large") and differ(procedure):
-                large = form_of(procedure, True)
-                apart = procedure.short in ("op_create", "register_datarep")
+            if procedure.large and differ(procedure):
+                large = procedure.with_large_counts
+                apart = procedure.large_has_own_name
                 (own_name if apart else forms).append((large, 2))
             for generic, members in ((procedure.name, forms), (procedure.name + "_c", own_name)):
                 if not members:
@@ -389,16 +396,15 @@ def listing():
     """One line for each procedure: its name, interface and symbol."""
     text = []
     for prefix in ("", "P"):
-        for procedure in CALLED:
-            p = form_of(procedure, False)
+        for p in CALLED:
             symbols = [("mpi", f"mpi_{p.short}_{'f08ts_' if p.short == 'sizeof' else ''}")]
-            if not p.flag("modules") and p.short != "sizeof":
+            if not p.modules_alone and p.short != "sizeof":
                 symbols.append(("mpif.h", f"mpi_{p.short}_"))
-            symbols += [("mpi", f"mpi_{n}_") for n in extra_names(p)]
-            symbols += [("mpi", f"mpi_{p.short}_c_")] if p.short in COUNTS_OF_BOTH_KINDS else []
-            if not p.flag("old"):
+            symbols += [("mpi", f"mpi_{n}_") for n in p.extra_names]
+            symbols += [("mpi", f"mpi_{p.short}_c_")] if p.large_in_mpi else []
+            if not p.old:
                 symbols.append(("mpi_f08", f"mpi_{p.short}_{'f08ts' if p.has_buffers else 'f08'}_"))
-            if p.flag("large"):
+            if p.large:
                 symbols.append(("mpi_f08", f"mpi_{p.short}_c_{'f08ts' if p.has_buffers else 'f08'}_"))
             text += [f"{prefix}{p.name}\t{interface}\t{prefix.lower()}{symbol}" for interface, symbol in symbols]
     return "\n".join(text) + "\n"

@@ -1,30 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The procedures of Fortran in C: what fortran/procedures.c includes. A kind of argument is a row of KINDS; a kind
 without one is passed on: by value what C wants by value, else its address."""
-from fortran_table import CALLED, COUNTS_OF_BOTH_KINDS, HANDLES, extra_names, form_of
-
-# Written by hand in fortran/special.inc.
-SPECIAL = {"init", "init_thread", "info_create_env", "pcontrol", "wtime", "wtick", "aint_add", "aint_diff",
-           "f_sync_reg", "sizeof", "status_f2f08", "status_f082f", "buffer_detach", "attr_put", "attr_get",
-           "keyval_create", "op_create", "op_create_c", "grequest_start", "register_datarep", "register_datarep_c",
-           "comm_spawn", "comm_spawn_multiple", "info_get", "info_get_string", "session_get_nth_pset",
-           "abi_get_fortran_booleans", "abi_set_fortran_booleans"}
-SPECIAL |= {f"{o}_{what}" for o in ("comm", "type", "win") for what in ("set_attr", "get_attr", "create_keyval")}
-SPECIAL |= {f"{o}_create_errhandler" for o in ("comm", "file", "win", "session")}
-
-# Those whose f08 form differs from the older one by more than buffers.
-F08_BY_HAND = {"buffer_detach"}
-
-# Arguments of kind INDEX that name an element of an array of the caller's, counted from 1 in Fortran.
-INDICES = {"waitany": "index", "testany": "index", "request_get_status_any": "indx",
-           "waitsome": "array_of_indices", "testsome": "array_of_indices",
-           "request_get_status_some": "array_of_indices"}
-
-TEXT_SIZES = {"datarep": "MPI_MAX_DATAREP_STRING", "key": "MPI_MAX_INFO_KEY"}
-
-
-for p in CALLED:
-    assert INDICES.get(p.short) in (None, *(a.name for a in p.arguments)), p.name
+import model
+from model import What
 
 
 class Code:
@@ -36,7 +14,8 @@ class Code:
 
 
 def handle_code(p, a):
-    word, c_type, null = HANDLES[a.kind]
+    c_type = a.handle
+    word, null = c_type.lower(), f"MPI_{c_type.upper()}_NULL"
     n = a.name
     if a.is_array:
         length = array_length(p, a)
@@ -62,7 +41,7 @@ def array_length(p, a):
     if a.length != "*":
         return f"*{a.length}"
     on = next(x for x in p.arguments if x.kind == "COMMUNICATOR")
-    which = "ranks_of" if "neighbor" not in p.short else "destinations_of" if "send" in a.name else "sources_of"
+    which = "ranks_of" if not p.neighbors else "destinations_of" if "send" in a.name else "sources_of"
     length = f"{which}(comm_in(*{on.name}))"
     # With MPI_IN_PLACE these may be fewer, and stand for nothing (section 6.8).
     return f"is_in_place(sendbuf) ? 0 : {length}" if a.name == "sendtypes" else length
@@ -90,8 +69,8 @@ def string_code(p, a):
     if a.direction == "in":
         how = "TEXT_IN_STRIPPED" if p.short.startswith("info_") else "TEXT_IN"
         return Code(f"const char *{n}", f"{n}_", [f"{how}({n});"], [f"TEXT_END({n});"])
-    size = TEXT_SIZES.get(n) or (a.length if a.length.startswith("MPI_") else None)
-    if not size:
+    size = a.length
+    if not size.startswith("MPI_"):
         raise ValueError(f"{p.name}: how long may {n} be?")
     return Code(f"char *{n}", f"{n}_", [f"char {n}_[{size}] = \"\";"], [], [f"text_out({n}, {n}_length, {n}_);"])
 
@@ -99,7 +78,7 @@ def string_code(p, a):
 def index_code(p, a):
     """C writes to variables of its own, which are set: a call that is refused writes to none, whatever its error handler
     leaves, and one that fails for a request counts from 0 like any other."""
-    if a.name != INDICES.get(p.short) or a.direction != "out":
+    if not a.from_one:
         return passed_on(p, a)
     if not a.is_array:
         return Code(f"MPI_Fint *{a.name}", "&index_", ["int index_ = MPI_UNDEFINED;"], [f"*{a.name} = index_out(index_);"])
@@ -133,18 +112,14 @@ KINDS = {
     "STRING": string_code,
     "WEIGHT": lambda p, a: Code(f"{'const ' if a.direction == 'in' else ''}MPI_Fint *{a.name}",
                                 f"({'const ' if a.direction == 'in' else ''}MPI_Fint *)address_in({a.name})"),
-    **{kind: handle_code for kind in HANDLES},
+    **{kind: handle_code for kind, k in model.kinds().items() if k.handle},
 }
 
 
 def code_of(p, a):
-    if a.name == "outcount" and p.short in INDICES:
+    if a.name == "outcount" and any(o.from_one for o in p.arguments):
         return outcount_code(p, a)
     return KINDS.get(a.kind, passed_on)(p, a)
-
-
-COUNTS = ("POLYXFER_NUM_ELEM_NNI", "POLYDTYPE_NUM_ELEM_NNI", "POLYXFER_NUM_ELEM", "POLYDTYPE_NUM_ELEM", "XFER_NUM_ELEM_NNI", "XFER_NUM_ELEM")
-REDUCTIONS = ("reduce", "allreduce", "scan", "exscan")
 
 
 def section_use(p, a):
@@ -155,29 +130,30 @@ def section_use(p, a):
         if other.kind == "BUFFER":
             break
         behind.append(other)
-    count = next((o for o in behind if o.kind in COUNTS and o.direction == "in"), None)
+    count = next((o for o in behind if o.what is What.ELEMENTS and o.direction == "in"), None)
     datatype = next((o for o in behind if o.kind == "DATATYPE"), None)
-    base = p.short.removesuffix("_c").removesuffix("_init").removeprefix("ineighbor_").removeprefix("neighbor_")
-    bare = base[1:] if base.startswith("i") else base
-    if any(bare.startswith(r) for r in REDUCTIONS):
+    kinds = {o.kind for o in p.arguments}
+    at_others = f"!is_plain({a.name}) && !is_at_root(comm_in(*comm), *root)" if any(
+        o.name == "root" for o in p.arguments) else ""
+    if "OPERATION" in kinds and "WINDOW" not in kinds:
         # Of what is scattered the count is that of a part, or of several.
         count = next((o for o in p.arguments if o.name == "count"), None)
         use = "kReduced" if count else "kCopy"
-        if a.name == "recvbuf" and any(o.name == "root" for o in p.arguments):
-            use = f"!is_plain({a.name}) && !is_at_root(comm_in(*comm), *root) ? kIgnored : {use}"
+        if a.name == "recvbuf" and at_others:
+            use = f"{at_others} ? kIgnored : {use}"
         return use, count, next(o for o in p.arguments if o.kind == "DATATYPE")
-    if bare == "alltoallw" or a.name in ("inbuf", "outbuf") and "pack" in bare and not count:
+    # An attached buffer is measured in bytes as well, but stays in use.
+    packed = any(o.what is What.BYTES for o in behind) and not a.asynchronous
+    if packed or datatype and datatype.is_array:
         return "kCopy", None, None
-    if base in ("fetch_and_op", "compare_and_swap"):
+    if "DATATYPE" in kinds and not any(o.what is What.ELEMENTS for o in p.arguments):
         return "kAddress", None, None  # one element is meant, the first
     if not count or not datatype:
         # The end of a split call means the buffer of its beginning, and an address is that of the first element.
-        return ("kAddress" if p.short == "get_address" or p.short.endswith("_end") else "kPlain"), None, None
-    blocks = (a.name == "recvbuf" and bare in ("gather", "gatherv", "allgather", "allgatherv", "alltoall", "alltoallv")
-              or a.name == "sendbuf" and bare in ("scatter", "scatterv", "alltoall", "alltoallv")
-              or p.short.removesuffix("_c") in ("psend_init", "precv_init"))
-    if any(o.name == "root" for o in p.arguments) and blocks:  # elsewhere its count and datatype may be anything
-        return f"!is_plain({a.name}) && !is_at_root(comm_in(*comm), *root) ? kIgnored : kBlocks", count, datatype
+        return ("kAddress" if a.address_only and "WINDOW" not in kinds else "kPlain"), None, None
+    blocks = count.is_array or count.per_block
+    if at_others and blocks:  # elsewhere its count and datatype may be anything
+        return f"{at_others} ? kIgnored : kBlocks", count, datatype
     return ("kBlocks" if blocks else "kOnce"), count, datatype
 
 
@@ -262,8 +238,7 @@ def sections_body(p, own):
               "kOnComm, MPI_COMM_SELF")
     # A request that a copy may belong to.
     request = next((a for a in p.arguments if a.kind == "REQUEST" and a.direction == "out"), None)
-    is_partitioned = p.short.removesuffix("_c") in ("psend_init", "precv_init")
-    is_persistent = int("_init" in p.short)
+    is_persistent = int(p.is_persistent)
     window = next((a for a in p.arguments if a.kind == "WINDOW"), None)
     split = next((a for a in p.arguments if a.kind == "FILE"), None) if p.short.removesuffix("_c").endswith("_begin") else None
     for a in p.arguments:
@@ -273,9 +248,10 @@ def sections_body(p, own):
         n = a.name
         use, count, datatype = section_use(p, a)
         # The standard calls the buffer of MPI_Precv_init an argument of direction IN.
-        direction = "out" if p.short.startswith("precv_init") else a.direction
+        receives = p.is_partitioned and any(o.name == "source" for o in p.arguments)
+        direction = "out" if receives else a.direction
         flow = {"in": "kIn", "out": "kOut", "inout": "kInOut"}[direction]
-        if a.flag("asynchronous"):
+        if a.asynchronous:
             flow += " | kLater" + (" | kRequest" if request else " | kWindow" if window else " | kSplit" if split else "") + " | kAgain" * is_persistent
         before = [f"struct section {n}_;"]
         count_at = type_at = "NULL"
@@ -305,7 +281,7 @@ def sections_body(p, own):
     for begin, a in zip(begins[1:], [a for a in p.arguments if a.kind == "BUFFER"][1:]):
         text.append(f"  const int error_of_{a.name} = {begin};")
         text.append(f"  if (error_ == MPI_SUCCESS) error_ = error_of_{a.name};")
-    if is_partitioned:
+    if p.is_partitioned:
         text.append("  if (error_ == MPI_SUCCESS)")
         text.append(f"    error_ = SECTION_PARTITIONS(buf_, *partitions, *count, datatype_in(*datatype), "
                     f"((struct raised_on){{\"{p.name}\", {on}}}));")
@@ -316,13 +292,13 @@ def sections_body(p, own):
     if request:
         text.append(succeeds)
         text += [f"    SECTION_KEEP({a.name}_, {request.name}_, {is_persistent});" for a in p.arguments
-                 if a.kind == "BUFFER" and a.flag("asynchronous")]
+                 if a.kind == "BUFFER" and a.asynchronous]
         text.append("  }")
     elif window or split:
         text.append(succeeds)
         text += [f"    SECTION_KEEP_FOR_WINDOW({a.name}_, win_in(*{window.name}), *target_rank);" if window else
                  f"    SECTION_KEEP_FOR_SPLIT({a.name}_, file_in(*{split.name}), {a.name});" for a in p.arguments
-                 if a.kind == "BUFFER" and a.flag("asynchronous") and (split or any(x.name == "target_rank" for x in p.arguments))]
+                 if a.kind == "BUFFER" and a.asynchronous and (split or any(x.name == "target_rank" for x in p.arguments))]
         text.append("  }")
     text += ["  " + line for line in ends]
     done = [line for c in codes for line in c.on_success]
@@ -341,30 +317,37 @@ def alias(new, old):
     return f"void {new}(void) __attribute__((alias(NAME_OF({old}))));"
 
 
+def made(p):
+    """The procedure of mpif.h and mpi, and of mpi_f08 where it has no buffers."""
+    codes = [code_of(p, a) for a in p.arguments]
+    return [signature_of(p, codes, f"F({p.short})") + " {", *body_of(p, codes), "}"]
+
+
 def procedures():
     text = ["/* Made by lib/fortran.py from lib/table/. */"]
-    for procedure in CALLED:
-        p = form_of(procedure, False)
-        if p.short not in SPECIAL:
-            codes = [code_of(p, a) for a in p.arguments]
-            text += [signature_of(p, codes, f"F({p.short})") + " {", *body_of(p, codes), "}"]
-        for name in extra_names(p):
+    for p in model.procedures():
+        if not p.is_called:
+            continue
+        by_hand = p.by_hand or p.each_by_hand
+        if not by_hand:
+            text += made(p)
+        for name in p.extra_names:
             text.append(alias(f"F({name})", p.short))
-        if not p.flag("old") and p.short not in F08_BY_HAND:
+        if not p.old and not p.each_by_hand:
             if not p.has_buffers:
                 text.append(alias(f"F08({p.short})", p.short))
-            elif p.short not in SPECIAL:
+            elif not by_hand:
                 text += descriptors_body(p)
-        if p.flag("large"):
-            p = form_of(procedure, True)
-            if procedure.short in COUNTS_OF_BOTH_KINDS:
-                codes = [code_of(p, a) for a in p.arguments]
-                text += [signature_of(p, codes, f"F({p.short})") + " {", *body_of(p, codes), "}"]
-            if p.short in SPECIAL:
-                text.append(alias(f"F08({p.short})", p.short))
-            elif p.has_buffers:
-                text += descriptors_body(p)
-            else:
-                codes = [code_of(p, a) for a in p.arguments]
-                text += [signature_of(p, codes, f"F08({p.short})") + " {", *body_of(p, codes), "}"]
+        if p.large:
+            text += large_form(p.with_large_counts)
     return "\n".join(text) + "\n"
+
+
+def large_form(p):
+    text = made(p) if p.large_in_mpi else []
+    if p.by_hand:
+        return text + [alias(f"F08({p.short})", p.short)]
+    if p.has_buffers:
+        return text + descriptors_body(p)
+    codes = [code_of(p, a) for a in p.arguments]
+    return text + [signature_of(p, codes, f"F08({p.short})") + " {", *body_of(p, codes), "}"]

@@ -4,16 +4,16 @@ usage: functions.py OUTPUT.hpp"""
 import pathlib
 import sys
 
-import table
+import model
 
 
 def handles(kind):
-    return "".join(f'    {{{c.value}, "{c.name}"}},\n' for c in table.constants()
+    return "".join(f'    {{{c.value}, "{c.name}"}},\n' for c in model.constants()
                    if c.type == kind and not c.name.endswith("_NULL"))
 
 
 def main(output):
-    names = [f.name for f in table.functions()]
+    names = [f.name for f in model.functions()]
     pathlib.Path(output).write_text(f"""\
 // Made by lib/functions.py from lib/table/.
 #pragma once

@@ -4,11 +4,7 @@ import itertools
 import pathlib
 import sys
 
-import table
-
-HANDLES = ["Comm", "Datatype", "Errhandler", "File", "Group", "Info", "Message", "Op", "Request",
-           "Session", "Win", "T_cvar_handle", "T_enum", "T_event_instance", "T_event_registration",
-           "T_pvar_handle", "T_pvar_session"]
+import model
 
 # Enumerations that the standard names; its other integers stand in enumerations without a name.
 NAMED_ENUMS = {"Safety that a callback of the tool information interface needs": "MPI_T_cb_safety",
@@ -111,7 +107,7 @@ def definition(constant):
 def constants():
     """Two texts: constants with named enumerations, which callbacks mention, and all the others."""
     early, late = [], []
-    for section, members in itertools.groupby(table.constants(), lambda c: c.section):
+    for section, members in itertools.groupby(model.constants(), lambda c: c.section):
         name = NAMED_ENUMS.get(section)
         text = [f"\n/* {section} */"]
         for is_enum, run in itertools.groupby(members, lambda c: c.type == "enum"):
@@ -126,10 +122,10 @@ def inline(name, returns, parameters, body):
 
 def fortran():
     """Conversions between the handles and statuses of C and those of Fortran, with both prefixes."""
-    text = [INLINE, table.text("fortran.h")]
+    text = [INLINE, model.text("fortran.h")]
     statuses = {"c": ("MPI_Status", "->MPI_{}"), "f08": ("MPI_F08_status", "->MPI_{}"), "f": ("MPI_Fint", "[MPI_F_{}]")}
     for prefix in ("", "P"):
-        for handle in HANDLES:
+        for handle in model.handles():
             if handle.startswith("T_"):
                 continue
             name = prefix + "MPI_" + {"Datatype": "Type"}.get(handle, handle)
@@ -151,9 +147,9 @@ def fortran():
 def removed():
     """What was removed: given back, or else declared so that its use is an error."""
     back, gone, macros = [], [], []
-    for r in table.removed():
+    for r in model.removed():
         if r.name == "MPI_Type_struct":
-            back.append(table.text("removed_struct.h"))
+            back.append(model.text("removed_struct.h"))
         for name, prefix in ((r.name, "MPI_"), ("P" + r.name, "PMPI_")):
             if r.parameters == "type":
                 given = f"typedef {r.body} {name};"
@@ -178,12 +174,12 @@ def removed():
 def header():
     early, late = constants()
     text = [TOP, "/* Handles: pointers to what only the library knows */"]
-    text += [f"typedef struct MPI_ABI_{h}* MPI_{h};" for h in HANDLES]
+    text += [f"typedef struct MPI_ABI_{h}* MPI_{h};" for h in model.handles()]
     text += [STATUS.rstrip("\n"), *early, "\n/* Functions that a program hands to MPI */"]
-    text += table.callbacks() + late
+    text += model.callbacks() + late
     for prefix, remark in (("", "The functions"), ("P", "The same functions for tools that replace the former")):
         text.append(f"\n/* {remark} */")
-        text += [f.signature(prefix + f.name) + ";" for f in table.functions()]
+        text += [f.signature(prefix + f.name) + ";" for f in model.functions()]
     text += fortran() + removed()
     return "\n".join(text) + "\n" + BOTTOM
 

@@ -3,13 +3,14 @@
 and expects the error class that the standard has for it. What is not implemented is called too and
 must say so.   usage: bad_arguments.py LIB_FOLDER API.tsv OUTPUT.c
 
-Knows nothing of the generator of the entry points; both read the same table."""
+Knows nothing of the generator of the entry points; both read the same tables, but what stands there of single functions
+(may be null, address only, …) is said here anew, so that a wrong word there fails here."""
 import pathlib
 import re
 import sys
 
 sys.path.insert(0, sys.argv[1])
-import table
+import model
 
 # Good values by type or kind, for a job of one rank.
 GOOD = {"MPI_Comm": "MPI_COMM_WORLD", "MPI_Datatype": "MPI_INT", "MPI_Op": "MPI_SUM",
@@ -147,7 +148,7 @@ def calls(function, implemented):
 def main(api, output):
     state = dict(line.split("\t") for line in pathlib.Path(api).read_text().splitlines())
     text = ['#include "bad_arguments.h"', "static void call_all(void) {"]
-    for function in table.functions():
+    for function in model.functions():
         for call, error_class, argument, value in calls(function, state[function.name] == "implemented"):
             error = f"MPI_{error_class}" if error_class.startswith("T_") else f"MPI_ERR_{error_class}"
             text.append(f'  EXPECT({call}, {error}, "{function.name}", "{argument}");')

@@ -8,7 +8,7 @@ import pathlib
 import sys
 
 sys.path.insert(0, sys.argv[1])
-import table
+import model
 
 
 def checks(constant, language):
@@ -37,7 +37,7 @@ def checks(constant, language):
 
 
 def main(language, output):
-    constants = table.constants()
+    constants = model.constants()
     body = [line for constant in constants for line in checks(constant, language)]
     head = ["#include <mpi.h>", "#include <stddef.h>", "#include <stdio.h>"]
     if language == "cpp":

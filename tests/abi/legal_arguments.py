@@ -8,7 +8,7 @@ import re
 import sys
 
 sys.path.insert(0, sys.argv[1])
-import table
+import model
 
 VALUE = {"MPI_Datatype": "MPI_INT", "MPI_Op": "MPI_SUM", "MPI_Info": "MPI_INFO_NULL", "MPI_Comm": "MPI_COMM_SELF",
          "MPI_Win": "win", "MPI_File": "file", "const MPI_Datatype[]": "types", "MPI_Message *": "&message", "MPI_Request *": "&request",
@@ -82,7 +82,7 @@ def has_absolute(function):
 
 
 def names():
-    for constant in table.constants():
+    for constant in model.constants():
         known = constant.type == "MPI_Datatype" or constant.name in ("MPI_LONG_LONG_INT", "MPI_C_COMPLEX")
         if known:
             yield f'  NAME({constant.name}, "{SYNONYM.get(constant.name, constant.name)}");'
@@ -91,7 +91,7 @@ def names():
 def main(api, output):
     done = {name for name, state in (l.split("\t") for l in pathlib.Path(api).read_text().splitlines())
             if state == "implemented"}
-    moving = [f for f in table.functions() if f.name in done and not BY_HAND.fullmatch(f.name)
+    moving = [f for f in model.functions() if f.name in done and not BY_HAND.fullmatch(f.name)
               and any(p.kind == "BUFFER" for p in f.parameters)]
     pathlib.Path(output).write_text("\n".join(
         ['#include "legal_arguments.h"', "static void call_all(void) {", *map(call, moving),

@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, sys.argv[1])
-import table
+import model
 
 library = pathlib.Path(sys.argv[2])
 faults = []
@@ -18,7 +18,7 @@ def nm(which):
 
 
 exported = {name: (kind, address) for address, kind, name in nm("--defined-only")}
-expected = {f.name for f in table.functions()}
+expected = {f.name for f in model.functions()}
 for name in sorted(expected):
     weak, strong = exported.pop(name, None), exported.pop("P" + name, None)
     if weak is None or strong is None:

@@ -9,7 +9,7 @@ sys.path.insert(0, sys.argv[1])
 import fortran
 
 # An external procedure of no interface can stand for any; its own file keeps the compiler from comparing.
-STUBS = sorted({a.flag("is") for p in fortran.CALLED for a in p.arguments if a.kind in fortran.FUNCTIONS})
+STUBS = sorted({a.interface for p in fortran.CALLED for a in p.arguments if a.is_function})
 
 
 def stub_name(interface, large):
@@ -32,8 +32,8 @@ class Program:
         return f"x{self.count}"
 
     def argument(self, p, a, form):
-        if a.kind in fortran.FUNCTIONS:
-            return stub_name(a.flag("is"), form == 2 and a.kind == "POLYFUNCTION")
+        if a.is_function:
+            return stub_name(a.interface, form == 2 and a.kind == "POLYFUNCTION")
         kind = fortran.TYPES[a.kind][form]
         if a.kind == "BUFFER":
             return self.new("real", "(10)")
@@ -41,7 +41,7 @@ class Program:
             return self.new("real", "(10)")
         if a.kind == "F08_STATUS":
             kind = "type(MPI_Status)"
-        if a.kind in fortran.STRINGS:
+        if a.is_string:
             shape = {"STRING": "", "STRING_ARRAY": "(3)", "STRING_2DARRAY": "(3, 3)"}[a.kind]
             return self.new("character(len=100)", shape)
         if a.kind == "F90_STATUS" or a.kind == "STATUS" and form == 0:
@@ -52,7 +52,7 @@ class Program:
 
     def call(self, p, name, form, with_ierror):
         arguments = [self.argument(p, a, form) for a in p.arguments]
-        has_ierror = not p.returns and p.short not in ("f_sync_reg", "pcontrol")
+        has_ierror = not p.returns and not p.no_ierror
         if has_ierror and with_ierror:
             arguments.append("ierror")
         if p.returns:
@@ -62,27 +62,23 @@ class Program:
             self.calls.append(fortran.wrapped(f"call {name}({', '.join(arguments)})", 4))
 
     def text(self):
-        for procedure in fortran.CALLED:
-            p = fortran.form_of(procedure, False)
-            if self.interface == "mpif" and (p.flag("modules") or p.short == "sizeof"):
+        for p in fortran.CALLED:
+            if self.interface == "mpif" and (p.modules_alone or p.short == "sizeof"):
                 continue
             if self.interface != "mpi_f08":
                 self.call(p, self.prefix + p.name, 0, True)
-                if self.interface == "mpi" and p.short in fortran.COUNTS_OF_BOTH_KINDS:
-                    large = p._replace(arguments=[a._replace(kind=a.kind.removeprefix("POLY")) for a in p.arguments])
+                if self.interface == "mpi" and p.large_in_mpi:
+                    large = fortran.with_kinds(p, lambda kind: kind.removeprefix("POLY"))
                     self.call(large, self.prefix + p.name, 0, True)
-                for _ in fortran.extra_names(p) if self.interface == "mpi" else ():
-                    pointer = p._replace(arguments=[a._replace(kind="WITH_CPTR") if a.kind == "C_BUFFER" else a
-                                                    for a in p.arguments])
-                    self.call(pointer, self.prefix + p.name, 0, True)
+                if self.interface == "mpi" and p.pointers_too:
+                    self.call(fortran.with_pointers(p), self.prefix + p.name, 0, True)
                 continue
-            if p.flag("old"):
+            if p.old:
                 continue
             self.call(p, self.prefix + p.name, 1, False)
             self.call(p, self.prefix + p.name, 1, True)
-            if p.flag("large") and fortran.differ(procedure):
-                apart = p.short in ("op_create", "register_datarep")
-                self.call(fortran.form_of(procedure, True), self.prefix + p.name + ("_c" if apart else ""), 2, True)
+            if p.large and fortran.differ(p):
+                self.call(p.with_large_counts, self.prefix + p.name + "_c" * p.large_has_own_name, 2, True)
         head = ["program calls", "  use, intrinsic :: iso_c_binding, only : C_PTR"]
         head += ["  implicit none", "  include 'mpif.h'"] if self.interface == "mpif" else [
             f"  use {self.interface}", "  implicit none"]
@@ -90,7 +86,7 @@ class Program:
             for s in STUBS:
                 for large in (False, True):
                     callback = next(c for c in fortran.CALLBACKS if c.name == s)
-                    if not callback.flag("old") and (not large or callback.flag("large")):
+                    if not callback.old and (not large or callback.large):
                         head.append(f"  procedure({s}{'_c' if large else ''}) :: {stub_name(s, large)}")
         else:
             head += [f"  external :: {stub_name(s, False)}" for s in STUBS]

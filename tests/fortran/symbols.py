@@ -6,7 +6,7 @@ import sys
 
 sys.path.insert(0, sys.argv[1])
 import fortran
-import fortran_table
+import model
 
 rows = [line.split("\t") for line in fortran.listing().splitlines()]
 there = {line.split()[-1].partition("@")[0] for line in
@@ -18,7 +18,7 @@ count = collections.Counter((interface, name.startswith("PMPI_")) for name, inte
 for (interface, is_profiling), n in sorted(count.items()):
     print(f"{interface}: {n} {'PMPI' if is_profiling else 'MPI'} procedures")
 # Of the C functions, those of no other language stay out of Fortran: the tools, and what is of handles as integers.
-c = {n for n in fortran_table.C_FUNCTIONS if not n.startswith("MPI_T_") and not n.endswith(("_toint", "_fromint", "_c"))}
+c = {f.name for f in model.functions() if not f.name.startswith("MPI_T_") and not f.name.endswith(("_toint", "_fromint", "_c"))}
 left_out = sorted(c - {p.name for p in fortran.CALLED})
 extra = sorted(s for s in there if s.startswith(("MPI_", "PMPI_")))
 for what, names in (("missing", missing), ("C functions without a procedure", left_out), ("exported as C's", extra)):
