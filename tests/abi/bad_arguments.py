@@ -35,13 +35,20 @@ OPTIONAL = {("MPI_Info_get_string", "value"), ("MPI_Alloc_mem", "info"),
             ("MPI_Intercomm_create_from_groups", "remote_group")}  # the empty group is no good local one
 
 
-# Of these the address alone is looked at, or not even that, since nothing comes with MPI_MESSAGE_NO_PROC.
-NOT_TOUCHED = re.compile(r"MPI_(Get_address|Win_detach|File_.*_end|I?mrecv.*)", re.I)
 NULL_IS_GOOD = {"MPI_Free_mem", "MPI_Win_attach"}  # the window has another flavor, whatever is attached
 NULL_CLASS = {"MPI_Win_create": "ARG", "MPI_Win_create_c": "ARG"}
-# Where a buffer may be MPI_IN_PLACE; on one rank, which is the root.
-IN_PLACE = {"sendbuf": re.compile(r"MPI_I?(gather|allgather|alltoall|reduce|allreduce|scan|exscan)", re.I),
-            "recvbuf": re.compile(r"MPI_I?scatter", re.I)}
+# Collectives where a buffer may be MPI_IN_PLACE, with all whose names go on like that; on one rank, which is the root.
+IN_PLACE = {"sendbuf": ("gather", "allgather", "alltoall", "reduce", "allreduce", "scan", "exscan"),
+            "recvbuf": ("scatter",)}
+
+
+def may_be_in_place(function, p):
+    return function.stem.removeprefix("i").startswith(IN_PLACE.get(p.name, ()))
+
+
+def is_not_touched(function):
+    """The address alone is looked at, or not even that, since nothing comes with MPI_MESSAGE_NO_PROC."""
+    return function.name in ("MPI_Get_address", "MPI_Win_detach") or function.stem.endswith(("_end", "mrecv"))
 
 
 def receives_nothing(function, p):  # on rank 0
@@ -92,11 +99,11 @@ def bad(function, p):
         if p.type == "MPI_Datatype" and moves_data(function):
             yield "type", "TYPE"  # not committed
     elif p.kind == "BUFFER":
-        if receives_nothing(function, p) or NOT_TOUCHED.fullmatch(function.name):
+        if receives_nothing(function, p) or is_not_touched(function):
             return
         if function.name not in NULL_IS_GOOD:
             yield "NULL", NULL_CLASS.get(function.name, "BUFFER")
-        if p.name not in IN_PLACE or not IN_PLACE[p.name].match(function.name):
+        if not may_be_in_place(function, p):
             yield "MPI_IN_PLACE", "BUFFER"
     elif p.direction == "inout" and p.type.removesuffix(" *") in CLASS and p.kind != "STATUS":
         handle = p.type.removesuffix(" *")

@@ -13,10 +13,14 @@ import model
 VALUE = {"MPI_Datatype": "MPI_INT", "MPI_Op": "MPI_SUM", "MPI_Info": "MPI_INFO_NULL", "MPI_Comm": "MPI_COMM_SELF",
          "MPI_Win": "win", "MPI_File": "file", "const MPI_Datatype[]": "types", "MPI_Message *": "&message", "MPI_Request *": "&request",
          "MPI_Status *": "MPI_STATUS_IGNORE", "const char *": '"external32"', "const char[]": '"external32"'}
-# Of one element by definition, or about the memory itself: by hand.
-BY_HAND = re.compile(r"MPI_(T_.*|Fetch_and_op|Compare_and_swap|(Comm_|Session_)?((at|de)tach_buffer|flush_buffer|iflush_buffer).*|Buffer_.*|Free_mem|Win_.*|File_.*_(begin|begin_c|end))")
 # One of two names that the standard calls a synonym of the other.
 SYNONYM = {"MPI_LONG_LONG": "MPI_LONG_LONG_INT", "MPI_C_FLOAT_COMPLEX": "MPI_C_COMPLEX"}
+
+
+def is_by_hand(function):
+    """Of one element by definition, about the memory itself, or the first half of a call."""
+    counts = any(p.what is model.What.ELEMENTS for p in function.parameters)
+    return function.stem.endswith("_begin") or not counts and function.name != "MPI_Get_address"
 
 
 def is_typed(function, p):
@@ -91,7 +95,7 @@ def names():
 def main(api, output):
     done = {name for name, state in (l.split("\t") for l in pathlib.Path(api).read_text().splitlines())
             if state == "implemented"}
-    moving = [f for f in model.functions() if f.name in done and not BY_HAND.fullmatch(f.name)
+    moving = [f for f in model.functions() if f.name in done and not is_by_hand(f)
               and any(p.kind == "BUFFER" for p in f.parameters)]
     pathlib.Path(output).write_text("\n".join(
         ['#include "legal_arguments.h"', "static void call_all(void) {", *map(call, moving),
