@@ -1,151 +1,107 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the run of a program and the run of a graph of messages have in common: copies and reductions, how a
-// run ends, and what it waits for.
+#include "exec/execution.hpp"
+
 #include <mpi.h>
 
-#include <algorithm>
 #include <utility>
 
-#include "exec/execution_operations.hpp"
+#include "base/log.hpp"
 
-namespace tutti::coll {
+namespace tutti::exec {
 
-bool Execution::copy(const Step& step) {
-  const bool packs = step.from.unit == Unit::packed;
-  if (!packs && step.into.unit != Unit::packed) {
-    const Payload from = resolve(step.from), into = resolve(step.into);
-    const int64_t bytes = std::min(from.bytes(), into.bytes());
-    if (bytes <= 64 && from.contiguous() && into.contiguous()) {
-      copy_short(into.data(), from.data(), static_cast<size_t>(bytes));
-      return true;
-    }
-    return in_pieces(bytes, kPiece, [&](int64_t begin, int64_t length) { copy_payload(from, into, begin, length); });
+Execution::Execution(engine::Channel& channel, std::shared_ptr<const Plan> plan, const Call& call)
+    : channel_(channel),
+      rounds_(channel, plan->lane),
+      binding_(channel, rounds_, std::move(plan), call),
+      messages_(*this, channel, binding_),
+      pieces_(channel, binding_) {
+  context = channel.context;
+  explain = [](const UnderWay& e, engine::Condition& needs) { static_cast<const Execution&>(e).add_needs(needs); };
+}
+
+Execution::~Execution() {
+  TUTTI_INVARIANT(!running(), "a collective was destroyed while it ran");
+}
+
+bool Execution::begin() {
+  TUTTI_INVARIANT(!running(), "a collective was started while it ran");
+  const uint32_t serial = channel_.next_serial++;
+  const uint64_t signature = call().signature;
+  const uint64_t history = channel_.ledger ? channel_.ledger->started(serial, signature) : 0;
+  UnderWay::serial = serial;
+  mpi_class = MPI_SUCCESS;
+  state_ = State::running;
+  messages_.begin(serial);
+  pieces_.begin();
+  channel_.engine->add(*this);
+  if (!rounds_.exist()) return true;
+  rounds_.take(plan().rounds, serial, history, signature);
+  if (!rounds_.are_in_reach()) {
+    list(Listed::late);
+    return false;
   }
-  const Buf& user = packs ? step.from : step.into;
-  std::byte* const there = static_cast<std::byte*>(resolve(packs ? step.into : step.from).base);
-  const Payload whole = packed_whole(user);
-  return in_pieces(user.count, kPiece, [&](int64_t begin, int64_t length) {
-    std::byte* const packed = there + begin;
-    if (whole.contiguous()) {
-      std::byte* const here = whole.data() + user.offset + begin;
-      copy_short(packs ? packed : here, packs ? here : packed, static_cast<size_t>(length));
-    } else if (packs) {
-      whole.pack(user.offset + begin, packed, length);
-    } else {
-      whole.unpack(user.offset + begin, packed, length);
-    }
-  });
+  rounds_.begin();
+  return true;
 }
 
-bool Execution::reduce(const Step& step) {
-  const Payload into = resolve(step.into);
-  return apply(resolve(step.from).base, into.base, into.base, into.count);
-}
-
-// The result does not depend on where it is cut: operations go element by element.
-bool Execution::apply(const void* left, const void* right, void* into, int64_t count) {
-  const Layout& layout = *call_.out_layout;
-  const int64_t piece = std::max<int64_t>(kPiece / std::max<int64_t>(layout.size(), 1), 1);
-  return in_pieces(count, piece, [&](int64_t begin, int64_t length) {
-    const int64_t offset = begin * layout.extent();
-    call_.reduction.apply(call_.reduction, moved(left, offset), moved(right, offset), moved(into, offset), length);
-  });
-}
-
-void Execution::keep_polling() {
-  if (!polled_) channel_.engine->add_poller(*this);
-  polled_ = true;
-}
-
-void Execution::leave_lists() {
-  if (std::exchange(late_, false)) late().remove(*this);
-  if (std::exchange(polled_, false)) channel_.engine->remove_poller(*this);
-}
-
-void Execution::over() {
-  active_ = false;
+void Execution::end() {
+  list(Listed::nowhere);
+  state_ = State::over;
   channel_.engine->remove(*this);
   if (on_complete) on_complete(*this);
 }
 
-void Execution::resume() {
-  if (active_ && !late_ && !plan_->is_program()) run_ready();  // a program is polled anyway
+void Execution::wait() {
+  const contract::Ledger* ledger = channel_.ledger;
+  channel_.engine->wait_until([&] { return !running() || (ledger && ledger->disturbed()); },
+                              [&](engine::Condition& needs) { add_needs(needs); });
 }
 
-bool Execution::poll() {
-  engine::Engine& engine = *channel_.engine;
-  if (!(plan_->is_program() ? execute() : go_on())) return false;
-  engine.note_event();
-  return true;
+void Execution::note(int error_class) {
+  if (mpi_class == MPI_SUCCESS) mpi_class = error_class;
 }
 
 void Execution::abandon(int error_class) {
-  abandoned_ = true;
+  state_ = State::abandoned;
   mpi_class = error_class;
-  leave_lists();  // rounds remain unleft: nothing more is to come of this communicator
-  const bool program = plan_->is_program();
-  if (program && messages_ == 0) return over();
-  performing_ = true;  // what is withdrawn here completes at once: run_ready() comes last
-  for (uint32_t i = 0; i < plan_->recvs; ++i)
-    if (recvs_[i].posted) channel_.engine->cancel(recvs_[i]);
-  for (uint32_t i = 0; i < plan_->sends; ++i)
-    if (sends_[i].under_way) channel_.engine->cancel(sends_[i]);
-  performing_ = false;
-  if (program) return end_program();
-  run_ready();
+  list(Listed::nowhere);  // rounds remain unleft: nothing more is to come of this communicator
+  without_end([this] { messages_.withdraw(); });
+  go_on();
+}
+
+void Execution::relist(Listed where) {
+  if (listed_ == Listed::late) rounds_.late().remove(*this);
+  if (listed_ == Listed::polled) channel_.engine->remove_poller(*this);
+  if (where == Listed::late) rounds_.late().add(*this);
+  if (where == Listed::polled) channel_.engine->add_poller(*this);
+  listed_ = where;
+}
+
+// Only those whose first round is in reach are polled: any number may be outstanding.
+void Execution::admit_late() {
+  engine::Pollers& late = rounds_.late();
+  while (!late.empty()) {
+    auto& first = static_cast<Execution&>(*late.first());
+    if (!first.rounds_.are_in_reach()) return;
+    first.rounds_.begin();
+    first.keep_polling();
+  }
 }
 
 // ---- what it waits for
 
+bool Execution::awaits(engine::Match& what) const {
+  const Step* const step = is_late() ? nullptr : standing_at();
+  return step && rounds_.awaits(*step, what);
+}
+
 void Execution::add_needs(engine::Condition& needs) const {
-  if (!active_) return;
-  if (lane_) add_needs_in_lane(needs);
-  if (plan_->is_program()) {
-    if (messages_ == 0) return;
-    for (uint32_t i = 0; i < plan_->sends; ++i)
-      if (const BoundSend& op = sends_[i]; op.under_way && (!op.sent || !op.matched))
-        needs.collective(op.peer, channel_.context, serial_);
-    for (uint32_t i = 0; i < plan_->recvs; ++i)
-      if (const BoundRecv& op = recvs_[i]; op.posted)
-        needs.collective(channel_.process_of(op.match.source), channel_.context, serial_);
-    return;
-  }
-  for (uint32_t i = 0; i < ready_begin_; ++i) {
-    const Step& step = plan_->steps[ready_[i]];
-    bool open = false;
-    if (step.kind == Step::Kind::send) {
-      const BoundSend& op = sends_[step.operation];
-      open = !op.sent || !op.matched;
-    } else if (step.kind == Step::Kind::recv) {
-      open = recvs_[step.operation].posted;
-    }
-    if (open) needs.collective(channel_.process_of(step.peer), channel_.context, serial_);
-  }
+  if (!running()) return;
+  if (is_late())
+    rounds_.add_needs_of_late(needs);
+  else if (const Step* const step = standing_at())
+    rounds_.add_needs(*step, needs);
+  messages_.add_needs(needs);
 }
 
-// Looks at the flags themselves: what is raised and not seen yet needs nobody. Where others still
-// look at the slot, each of them has to go on with the oldest call that it has not left; and where
-// the turn has not come, this rank with its own.
-void Execution::add_needs_in_lane(engine::Condition& needs) const {
-  const auto need = [&](int peer, std::optional<uint32_t> serial) {
-    if (serial)
-      needs.collective(channel_.process_of(channel_.neighbour(peer)), channel_.context, *serial);
-    else
-      needs.always();  // of a call that is forgotten
-  };
-  if (late_) return need(channel_.local(), lane_->oldest_serial());
-  if (next_ >= plan_->steps.size()) return;
-  const Step& step = plan_->steps[next_];
-  const uint32_t round = first_round_ + static_cast<uint32_t>(step.slot);
-  for (int peer = 0; peer < channel_.neighbours(); ++peer) {
-    if (step.kind == Step::Kind::await) {
-      if ((step.peer < 0 ? peer != channel_.local() : peer == step.peer) && !lane_->is_raised(round, peer))
-        need(peer, serial_);
-    } else if (step.kind == Step::Kind::claim) {
-      const transport::Lane::Holder holder = lane_->holder(round, peer);
-      if (holder.holds) need(peer, holder.serial);
-    }
-  }
-}
-
-}  // namespace tutti::coll
+}  // namespace tutti::exec

@@ -5,7 +5,7 @@
 #include <atomic>
 #include <cstdint>
 
-namespace tutti::coll {
+namespace tutti::exec {
 
 // Counted by threads that own different planners. Two at once may count one for both: a count without a locked
 // instruction, which every collective would pay for.
@@ -25,4 +25,4 @@ struct PlanCounts {
 };
 inline constinit PlanCounts plan_counts;
 
-}  // namespace tutti::coll
+}  // namespace tutti::exec

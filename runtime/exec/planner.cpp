@@ -6,7 +6,7 @@
 #include "exec/execution.hpp"
 #include "exec/plan_counts.hpp"
 
-namespace tutti::coll {
+namespace tutti::exec {
 
 Planner::~Planner() {
   const auto lock = store_->lock();
@@ -54,9 +54,9 @@ Plan Planner::build(const Shape& shape) const {
   Shape ruled = shape;
   ruled.rules = selection_.get();
   Plan plan = selection_->choose(ruled).build(ruled);
-  const bool is_program = plan.lane != Lane::none;
+  const bool is_program = plan.lane != coll::Lane::none;
   if (stress_.chance && is_program) return lingering(plan, stress_.chance);
-  if (!stress_.synchronising || shape.kind == Collective::barrier) return plan;
+  if (!stress_.synchronising || shape.kind == coll::Collective::barrier) return plan;
   if (is_program) return meeting(std::move(plan));
   const Shape barrier{.rank = shape.rank, .size = shape.size, .first_side = shape.first_side};
   return together(std::move(plan), selection_->choose(barrier).build(barrier));
@@ -72,4 +72,4 @@ void Planner::forget(const Known& known) {
   }
 }
 
-}  // namespace tutti::coll
+}  // namespace tutti::exec

@@ -8,9 +8,10 @@
 #include <unordered_map>
 
 #include "coll/selection.hpp"
+#include "exec/plans.hpp"
 #include "exec/store.hpp"
 
-namespace tutti::coll {
+namespace tutti::exec {
 
 // What --stress makes of plans.
 struct Stress {
@@ -21,7 +22,7 @@ struct Stress {
 // Used with the engine owned, but for its end.
 class Planner {
  public:
-  explicit Planner(std::shared_ptr<const Selection> selection = Selection::shipped(), Stress stress = {},
+  explicit Planner(std::shared_ptr<const coll::Selection> selection = coll::Selection::shipped(), Stress stress = {},
                    std::shared_ptr<Store> store = std::make_shared<Store>())
       : selection_(std::move(selection)), stress_(stress), store_(std::move(store)) {}
   ~Planner();
@@ -52,7 +53,7 @@ class Planner {
   Plan build(const Shape& shape) const;
   void forget(const Known& known);
 
-  std::shared_ptr<const Selection> selection_;
+  std::shared_ptr<const coll::Selection> selection_;
   const Stress stress_;
   const std::shared_ptr<Store> store_;
   std::unordered_multimap<size_t, std::unique_ptr<Known>> known_;  // by hash
@@ -60,4 +61,4 @@ class Planner {
   Known* latest_ = nullptr;
 };
 
-}  // namespace tutti::coll
+}  // namespace tutti::exec

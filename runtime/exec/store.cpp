@@ -5,7 +5,7 @@
 
 #include "exec/execution.hpp"
 
-namespace tutti::coll {
+namespace tutti::exec {
 
 Kept::Kept(std::shared_ptr<Store> store) : store_(std::move(store)) {}
 
@@ -91,4 +91,4 @@ void Store::unlink(Kind& kind, Kept& kept) {
   --kind.count;
 }
 
-}  // namespace tutti::coll
+}  // namespace tutti::exec

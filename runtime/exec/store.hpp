@@ -15,7 +15,7 @@
 #include <mutex>
 #include <utility>
 
-namespace tutti::coll {
+namespace tutti::exec {
 
 class Execution;
 class Store;
@@ -97,4 +97,4 @@ class Store {
   Kind kinds_[2];
 };
 
-}  // namespace tutti::coll
+}  // namespace tutti::exec

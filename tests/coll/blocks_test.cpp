@@ -171,7 +171,7 @@ enum class Under { nothing, sync, random };
 class Shares : public testing::TestWithParam<std::tuple<int, Under>> {
  protected:
   int ranks() const { return std::get<0>(GetParam()); }
-  Stress stress(uint64_t seed) const {
+  exec::Stress stress(uint64_t seed) const {
     const Under under = std::get<1>(GetParam());
     return {.synchronising = under == Under::sync, .chance = under == Under::random ? seed * 77 : 0};
   }
@@ -185,12 +185,12 @@ TEST_P(Shares, BackToBack) {
   for (uint64_t seed = 1; seed <= 3; ++seed) {
     Ranks ranks(std::vector<int>(static_cast<size_t>(size)), seed, seed != 3);
     ranks.run([&](engine::Channel& channel) {
-      Planner planner(by_shared_memory(), stress(seed));
+      exec::Planner planner(by_shared_memory(), stress(seed));
       for (int serial = 0; serial < 200; ++serial) {
         Blocks blocks(serial, seed, channel.rank, size);
         auto execution = prepare(channel, planner, blocks.call());
         ASSERT_TRUE(execution);
-        run(**execution);
+        (*execution)->run();
         ASSERT_EQ((*execution)->mpi_class, MPI_SUCCESS);
         ASSERT_TRUE(blocks.right()) << name_of(blocks.call().kind) << " " << serial << "\n"
                                     << to_string((*execution)->plan());
@@ -206,28 +206,28 @@ TEST_P(Shares, Outstanding) {
   for (uint64_t seed = 1; seed <= 3; ++seed) {
     Ranks ranks(std::vector<int>(static_cast<size_t>(size)), seed);
     ranks.run([&](engine::Channel& channel) {
-      Planner planner(by_shared_memory(), stress(seed));
+      exec::Planner planner(by_shared_memory(), stress(seed));
       std::mt19937_64 mine(seed * 31 + static_cast<uint64_t>(channel.rank));
       int serial = 0, left = 0;
       for (int burst = 0; burst < 8; ++burst) {
         std::vector<std::unique_ptr<Blocks>> calls;
-        std::vector<std::unique_ptr<Execution>> executions;
+        std::vector<std::unique_ptr<exec::Execution>> executions;
         for (int i = 0; i < 30; ++i) {
           calls.push_back(std::make_unique<Blocks>(serial++, seed, channel.rank, size));
           auto execution = prepare(channel, planner, calls.back()->call());
           ASSERT_TRUE(execution);
           (*execution)->owner = &left;
-          (*execution)->on_complete = [](Execution& e) { --*static_cast<int*>(e.owner); };
+          (*execution)->on_complete = [](exec::Execution& e) { --*static_cast<int*>(e.owner); };
           ++left;
           executions.push_back(*std::move(execution));
-          start(*executions.back());
+          executions.back()->start();
           if (mine() % 4 == 0) channel.engine->progress();
           if (mine() % 16 == 0) std::this_thread::sleep_for(std::chrono::microseconds(200));
         }
         Blocks last(serial++, seed, channel.rank, size);
         auto execution = prepare(channel, planner, last.call());
         ASSERT_TRUE(execution);
-        run(**execution);
+        (*execution)->run();
         ASSERT_TRUE(last.right());
         channel.engine->wait_until([&] { return left == 0; });
         for (const auto& call : calls) ASSERT_TRUE(call->right()) << name_of(call->call().kind);
@@ -240,7 +240,7 @@ TEST_P(Shares, Outstanding) {
 TEST(SharesAgain, StartedWithOtherBuffers) {
   Ranks ranks(std::vector<int>(3), 1);
   ranks.run([&](engine::Channel& channel) {
-    Planner planner(by_shared_memory());
+    exec::Planner planner(by_shared_memory());
     const std::vector<int> counts = {1, 5, 300}, places = {0, 10, 20};
     std::vector<int> own(3, counts[static_cast<size_t>(channel.rank)]);
     Call call{.kind = Collective::alltoallv, .in_layout = word(false), .out_layout = word(true)};
@@ -251,7 +251,7 @@ TEST(SharesAgain, StartedWithOtherBuffers) {
     for (uint32_t turn = 0; turn < 100; ++turn) {
       const std::vector<uint32_t> in(320, turn * 3 + static_cast<uint32_t>(channel.rank));
       std::vector<uint32_t> out(1000, kUntouched);
-      (*execution)->rebind(in.data(), out.data());
+      (*execution)->binding().rebind(in.data(), out.data());
       finish(**execution, *channel.engine);
       for (size_t from = 0; from < 3; ++from)
         for (int i = 0; i < counts[from]; ++i) {
@@ -272,7 +272,7 @@ TEST(SharesAgain, CountsThatDiffer) {
       for (const int expected : kCounts) {
         Ranks ranks(std::vector<int>(2), 1);
         ranks.run([&](engine::Channel& channel) {
-          Planner planner(by_shared_memory());
+          exec::Planner planner(by_shared_memory());
           const bool sends = channel.rank == 0;
           const int root = kind == Collective::gatherv ? 1 : 0;
           const std::vector<uint32_t> in(400, 7);

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "exec/execution.hpp"
+#include "exec/preparation.hpp"
 
 namespace tutti::coll {
 

@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-#include "exec/execution.hpp"
+#include "exec/preparation.hpp"
 #include "transport/testing/loopback.hpp"
 
 namespace tutti::coll {
@@ -119,11 +119,11 @@ class Ranks {
   std::vector<engine::Channel> channels_;
 };
 
-inline void finish(Execution& execution, engine::Engine& engine) {
+inline void finish(exec::Execution& execution, engine::Engine& engine) {
   bool done = false;
   execution.owner = &done;
-  execution.on_complete = [](Execution& e) { *static_cast<bool*>(e.owner) = true; };
-  start(execution);
+  execution.on_complete = [](exec::Execution& e) { *static_cast<bool*>(e.owner) = true; };
+  execution.start();
   engine.wait_until([&] { return done; });
 }
 

@@ -125,7 +125,7 @@ class Shared : public testing::TestWithParam<std::tuple<Places, Under>> {
   const Places& places() const { return std::get<0>(GetParam()); }
   int ranks() const { return static_cast<int>(places().size()); }
   uint64_t seeds() const { return std::get<1>(GetParam()) == Under::nothing ? 4 : 2; }
-  Stress stress(uint64_t seed) const {
+  exec::Stress stress(uint64_t seed) const {
     const Under under = std::get<1>(GetParam());
     return {.synchronising = under == Under::sync, .chance = under == Under::random ? seed * 77 : 0};
   }
@@ -143,12 +143,12 @@ TEST_P(Shared, BackToBack) {
   for (uint64_t seed = 1; seed <= seeds(); ++seed) {
     Ranks ranks(places(), seed);
     ranks.run([&](engine::Channel& channel) {
-      Planner planner(by_shared_memory(), stress(seed));
+      exec::Planner planner(by_shared_memory(), stress(seed));
       for (int serial = 0; serial < 200; ++serial) {
         Step step(serial, seed, channel.rank, size);
         auto execution = prepare(channel, planner, step.call());
         ASSERT_TRUE(execution);
-        run(**execution);
+        (*execution)->run();
         ASSERT_TRUE(step.right()) << name_of(step.call().kind) << " " << serial;
         keep(planner, *std::move(execution));
       }
@@ -162,28 +162,28 @@ TEST_P(Shared, Outstanding) {
   for (uint64_t seed = 1; seed <= seeds(); ++seed) {
     Ranks ranks(places(), seed);
     ranks.run([&](engine::Channel& channel) {
-      Planner planner(by_shared_memory(), stress(seed));
+      exec::Planner planner(by_shared_memory(), stress(seed));
       std::mt19937_64 mine(seed * 31 + static_cast<uint64_t>(channel.rank));
       int serial = 0, left = 0;
       for (int burst = 0; burst < 15; ++burst) {
         std::vector<std::unique_ptr<Step>> steps;
-        std::vector<std::unique_ptr<Execution>> executions;
+        std::vector<std::unique_ptr<exec::Execution>> executions;
         for (int i = 0; i < 25; ++i) {
           steps.push_back(std::make_unique<Step>(serial++, seed, channel.rank, size));
           auto execution = prepare(channel, planner, steps.back()->call());
           ASSERT_TRUE(execution);
           (*execution)->owner = &left;
-          (*execution)->on_complete = [](Execution& e) { --*static_cast<int*>(e.owner); };
+          (*execution)->on_complete = [](exec::Execution& e) { --*static_cast<int*>(e.owner); };
           ++left;
           executions.push_back(*std::move(execution));
-          start(*executions.back());
+          executions.back()->start();
           if (mine() % 4 == 0) channel.engine->progress();
           if (mine() % 16 == 0) std::this_thread::sleep_for(std::chrono::microseconds(200));
         }
         Step last(serial++, seed, channel.rank, size);  // a blocking one behind them all
         auto execution = prepare(channel, planner, last.call());
         ASSERT_TRUE(execution);
-        run(**execution);
+        (*execution)->run();
         ASSERT_TRUE(last.right());
         channel.engine->wait_until([&] { return left == 0; });
         for (const auto& step : steps) ASSERT_TRUE(step->right()) << name_of(step->call().kind);
@@ -199,7 +199,7 @@ TEST_P(Shared, NobodyIsThroughBeforeAllHaveStartedUnderSync) {
   Ranks together(places(), 1);
   std::atomic<bool> root_is_through{false}, last_has_started{false};
   together.run([&](engine::Channel& channel) {
-    Planner planner(by_shared_memory(), stress(1));
+    exec::Planner planner(by_shared_memory(), stress(1));
     uint32_t word = 7;
     static const LayoutRef layout = Layout::dense(4, 4);
     const Call call{.kind = Collective::bcast, .root = 0, .out = &word, .out_count = 1, .out_layout = layout.get()};
@@ -212,7 +212,7 @@ TEST_P(Shared, NobodyIsThroughBeforeAllHaveStartedUnderSync) {
       EXPECT_EQ(root_is_through, !sync);
       last_has_started = true;
     }
-    run(**execution);
+    (*execution)->run();
     if (channel.rank == 0) {
       EXPECT_EQ(last_has_started, sync);
       root_is_through = true;
@@ -227,18 +227,18 @@ TEST_P(SharedMemory, AnyNumberIsOutstanding) {
   constexpr int kMany = 20000;
   Ranks ranks(GetParam(), 1);
   ranks.run([&](engine::Channel& channel) {
-    Planner planner(by_shared_memory());
+    exec::Planner planner(by_shared_memory());
     int left = kMany;
     for (int i = 0; i < kMany; ++i) {
       auto execution = prepare(channel, planner, {.kind = Collective::barrier});
       ASSERT_TRUE(execution);
-      Execution* raw = execution->release();
+      exec::Execution* raw = execution->release();
       raw->owner = &left;
-      raw->on_complete = [](Execution& e) {
+      raw->on_complete = [](exec::Execution& e) {
         --*static_cast<int*>(e.owner);
         delete &e;
       };
-      start(*raw);
+      raw->start();
     }
     channel.engine->wait_until([&] { return left == 0; });
   });

@@ -14,7 +14,7 @@
 #include <thread>
 
 #include "engine/wait/progress.hpp"
-#include "exec/execution.hpp"
+#include "exec/preparation.hpp"
 #include "transport/testing/loopback.hpp"
 
 namespace tutti::contract {
@@ -77,13 +77,13 @@ class Rank final : public engine::Observer {
       c.end();
     });
   }
-  void collective(coll::Planner& planner, const coll::Call& call) {
+  void collective(exec::Planner& planner, const coll::Call& call) {
     const Engine::Guard own(engine);
-    auto execution = std::move(*coll::prepare(channel, planner, call));
+    auto execution = std::move(*exec::prepare(channel, planner, call));
     bool& done = collectives_.emplace_back(false);
     execution->owner = &done;
-    execution->on_complete = [](coll::Execution& e) { *static_cast<bool*>(e.owner) = true; };
-    coll::start(*execution);
+    execution->on_complete = [](exec::Execution& e) { *static_cast<bool*>(e.owner) = true; };
+    execution->start();
     wait(done, [&](Condition& c) { execution->add_needs(c); });
     if (!done) stuck().push_back(execution.release());
   }
@@ -99,8 +99,8 @@ class Rank final : public engine::Observer {
     engine.wait_until([&] { return done || given_up->load(); }, needs);
   }
   // Those of a deadlock are never destroyed, as they never end.
-  static std::deque<coll::Execution*>& stuck() {
-    static thread_local auto* kept = new std::deque<coll::Execution*>;
+  static std::deque<exec::Execution*>& stuck() {
+    static thread_local auto* kept = new std::deque<exec::Execution*>;
     return *kept;
   }
 
@@ -183,7 +183,7 @@ TEST(Standstill, a_receive_from_oneself) {
 }
 
 TEST(Standstill, a_barrier_against_a_receive) {
-  std::vector<coll::Planner> planners(4);
+  std::vector<exec::Planner> planners(4);
   const Outcome o = run(4, [&](Rank& rank, int id) {
     if (id == 2) return rank.recv(1, 1, 4);
     rank.collective(planners[static_cast<size_t>(id)], {.kind = coll::Collective::barrier});
@@ -205,7 +205,7 @@ TEST(Standstill, who_computes_for_long_is_no_deadlock) {
 }
 
 TEST(Standstill, collectives_with_a_late_rank_are_no_deadlock) {
-  std::vector<coll::Planner> planners(5);
+  std::vector<exec::Planner> planners(5);
   for (int late = 0; late < 5; ++late) {
     const Outcome o = run(5, [&](Rank& rank, int id) {
       if (id == late) std::this_thread::sleep_for(300ms);

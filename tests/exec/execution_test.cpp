@@ -17,8 +17,10 @@ extern "C" __attribute__((visibility("default"))) const char* __tsan_default_opt
   return "allocator_may_return_null=1";
 }
 
-namespace tutti::coll {
+namespace tutti::exec {
 namespace {
+
+using namespace coll;  // the plans, and the tests of them
 
 Case long_case(Collective kind, int64_t items, bool commutative) {
   return {kind, items, 1, false, commutative || !row_of(kind).reduces};
@@ -204,7 +206,7 @@ TEST(Executions, AnyNumberIsOutstandingOnOneChannel) {
       (*execution)->owner = &left;
       (*execution)->on_complete = [](Execution& e) { --*static_cast<int*>(e.owner); };
       executions.push_back(std::move(*execution));
-      start(*executions.back());
+      executions.back()->start();
     };
     std::vector<uint32_t> told(kMany);
     for (int i = 0; i < kMany; ++i) {
@@ -260,7 +262,7 @@ TEST(Executions, DestroyThemselvesWhenComplete) {
         --*static_cast<int*>(e.owner);
         delete &e;
       };
-      start(*raw);
+      raw->start();
     }
     channel.engine->wait_until([&] { return left == 0; });
   });
@@ -305,4 +307,4 @@ TEST(Executions, MemoryThatCannotBeHadIsAnError) {
 }
 
 }  // namespace
-}  // namespace tutti::coll
+}  // namespace tutti::exec

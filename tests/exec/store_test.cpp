@@ -8,8 +8,10 @@
 
 #include "../coll/ranks.hpp"
 
-namespace tutti::coll {
+namespace tutti::exec {
 namespace {
+
+using namespace coll;  // the plans, and the tests of them
 
 // A channel over so many ranks that nothing is sent on: executions are made, and not started.
 engine::Channel silent_channel(int ranks) {
@@ -34,7 +36,7 @@ class StoreTest : public testing::Test {
   static constexpr size_t kMost = 1 << 20;
 
   std::unique_ptr<Execution> made(int64_t bytes) {
-    auto execution = prepare_anew(channel_, plans_, sum_of(bytes));
+    auto execution = make(channel_, plans_, sum_of(bytes));
     EXPECT_TRUE(execution);
     return std::move(*execution);
   }
@@ -161,15 +163,15 @@ TEST(Store, WhatRunsIsNotForgotten) {
         static_cast<uint8_t*>(into)[i] =
             static_cast<uint8_t>(static_cast<const uint8_t*>(left)[i] + static_cast<const uint8_t*>(right)[i]);
     };
-    auto made = prepare_anew(channel, plans, call);
+    auto made = make(channel, plans, call);
     ASSERT_TRUE(made && place.keep(*made));
     Execution* const running = place.borrow();
     ASSERT_NE(running, nullptr);
     if (channel.rank == 0) {
-      start(*running);
+      running->start();
       std::deque<Kept> others;
       for (int i = 0; i < 20; ++i) {
-        auto other = prepare_anew(channel, plans, sum_of(100'000));
+        auto other = make(channel, plans, sum_of(100'000));
         others.emplace_back(store).keep(*other);
       }
       EXPECT_FALSE(others.front().holds_any());
@@ -178,7 +180,7 @@ TEST(Store, WhatRunsIsNotForgotten) {
       full = true;
     } else {
       channel.engine->wait_until([&] { return full.load(); });
-      start(*running);
+      running->start();
     }
     channel.engine->wait_until([&] { return !running->running(); });
     EXPECT_EQ(out, std::vector<uint8_t>(100'000, 2));
@@ -276,4 +278,4 @@ TEST(Plans, APlannerMayEndWhileOthersKeep) {
 }
 
 }  // namespace
-}  // namespace tutti::coll
+}  // namespace tutti::exec

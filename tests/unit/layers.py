@@ -12,6 +12,7 @@ OS = ["base/os", *BASE]
 TRANSPORT = ["transport", "transport/shared", *OS]
 ENGINE = ["engine", "engine/wait", *TRANSPORT]
 PLANS = ["coll", *BASE]
+EXEC = ["exec", "contract", *PLANS, *ENGINE]
 BELOW_MPI = ["exec", "rma", "io", "contract", "boot", *PLANS, *ENGINE]
 OBJECT = ["mpi/object", *BELOW_MPI]
 TYPE = ["mpi/type", *OBJECT]
@@ -51,7 +52,10 @@ MAY_INCLUDE = {
     "runtime/io": OS,
     "runtime/io/testing": ["io", *OS],
     "runtime/coll": PLANS,
-    "runtime/exec": ["contract", *PLANS, *ENGINE],
+    # exec/ holds what all executions have (execution.hpp), and what makes one of either kind (preparation.hpp).
+    "runtime/exec": ["exec/program", "exec/graph", *EXEC],
+    "runtime/exec/program": EXEC,
+    "runtime/exec/graph": EXEC,
     "runtime/mpi/object": OBJECT,
     "runtime/mpi/type": TYPE,
     "runtime/mpi/comm": COMM,

@@ -7,6 +7,7 @@
 // MPI_PACKED, and messages that are truncated, of which that is told.
 #pragma once
 
+#include "base/flight.hpp"
 #include "contract/options.hpp"
 #include "mpi/comm/comm.hpp"
 #include "mpi/object/incident.hpp"

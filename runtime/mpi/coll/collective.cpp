@@ -5,6 +5,7 @@
 
 #include "base/flight.hpp"
 #include "contract/ledger.hpp"
+#include "exec/preparation.hpp"
 #include "mpi/check/message_types.hpp"
 #include "mpi/check/strict.hpp"
 #include "mpi/coll/api_collective.hpp"
@@ -21,10 +22,10 @@ using coll::Call;
 // `given`: by which the execution may be kept.
 Error run_and_keep(Comm& comm, const Call& call, const Arguments& given) {
   const engine::Engine::Guard own(*comm.hidden.engine);
-  Result<std::unique_ptr<coll::Execution>> execution = prepare(comm, call);
+  Result<std::unique_ptr<exec::Execution>> execution = prepare(comm, call);
   if (!execution) return std::move(execution).error();
   Error outcome = run_through(comm, **execution);
-  if (!outcome && !keep(comm, given, false, *execution)) coll::keep(comm.planner, *std::move(execution));
+  if (!outcome && !keep(comm, given, false, *execution)) exec::keep(comm.planner, *std::move(execution));
   return outcome;
 }
 
@@ -55,10 +56,10 @@ Error start_new(Comm& comm, std::unique_ptr<CollectiveRequest::New> what, MPI_Re
   // Given back before the engine is: the operation may end from then on (Request::finish).
   const engine::Engine::Guard own(*comm.hidden.engine);
   auto made = Ref<CollectiveRequest>::adopt(new CollectiveRequest(comm, std::move(what)));
-  Result<std::unique_ptr<coll::Execution>> execution = prepare(comm, call);
+  Result<std::unique_ptr<exec::Execution>> execution = prepare(comm, call);
   if (!execution) return std::move(execution).error();
-  (*execution)->own_types();
-  (*execution)->own_arrays();
+  (*execution)->binding().own_types();
+  (*execution)->binding().own_arrays();
   made->retain();  // the handle's
   *request = inventory::hand_out<Request>(*made);
   note_serial(comm.hidden);
@@ -77,9 +78,9 @@ Error start_step(Comm& comm, const Call& call, std::function<void(Error)> over, 
   if (contract::Ledger* const ledger = comm.hidden.ledger; ledger && ledger->disturbed()) [[unlikely]]
     if (Error e = settle(comm.hidden)) return e;
   comm.find_area();
-  Result<std::unique_ptr<coll::Execution>> execution = coll::prepare(comm.hidden, comm.planner, call);
+  Result<std::unique_ptr<exec::Execution>> execution = exec::prepare(comm.hidden, comm.planner, call);
   if (!execution) return std::move(execution).error();
-  (*execution)->own_arrays();
+  (*execution)->binding().own_arrays();
   auto made = Ref<CollectiveRequest>::adopt(new CollectiveRequest(comm, std::move(what)));
   step = made.get();
   made->start(*std::move(execution));
@@ -138,7 +139,7 @@ bool start_again(const Arguments& given, Comm& comm, MPI_Request* request) {
   if (ledger && ledger->disturbed()) [[unlikely]]
     return false;
   Repeated::Home home;
-  std::unique_ptr<coll::Execution> known = comm.repeated ? comm.repeated->take(given, home) : nullptr;
+  std::unique_ptr<exec::Execution> known = comm.repeated ? comm.repeated->take(given, home) : nullptr;
   if (!known) return false;
   if (ledger) ledger->expect_nobody_inside();
   auto* const made = new CollectiveRequest(comm);

@@ -5,20 +5,20 @@
 
 namespace tutti::mpi {
 
-bool keep(Comm& comm, const Arguments& given, bool nonblocking, std::unique_ptr<coll::Execution>& execution) {
+bool keep(Comm& comm, const Arguments& given, bool nonblocking, std::unique_ptr<exec::Execution>& execution) {
   if (!comm.repeated) comm.repeated = std::make_shared<Repeated>(comm.process.store);
   return comm.repeated->keep(given, nonblocking, comm.size(), execution);
 }
 
-void CollectiveRequest::start(std::unique_ptr<coll::Execution> execution, Repeated::Home home) {
+void CollectiveRequest::start(std::unique_ptr<exec::Execution> execution, Repeated::Home home) {
   execution_ = std::move(execution);
   home_ = home;
   execution_->owner = this;
-  execution_->on_complete = [](coll::Execution& done) { static_cast<CollectiveRequest*>(done.owner)->over(); };
+  execution_->on_complete = [](exec::Execution& done) { static_cast<CollectiveRequest*>(done.owner)->over(); };
   begin();
   if (contract::Ledger* ledger = execution_->channel().ledger) ledger->add(*this);
   tell(*comm, engine::Happening::collective_begun);
-  coll::start(*execution_);
+  execution_->start();
 }
 
 void CollectiveRequest::add_open_needs(engine::Condition& needs) const {

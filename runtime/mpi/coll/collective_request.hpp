@@ -16,7 +16,7 @@
 namespace tutti::mpi {
 
 // As Repeated::keep(), which it makes for the first call that may come again.
-bool keep(Comm& comm, const Arguments& given, bool nonblocking, std::unique_ptr<coll::Execution>& execution);
+bool keep(Comm& comm, const Arguments& given, bool nonblocking, std::unique_ptr<exec::Execution>& execution);
 
 class CollectiveRequest final : public Request, public Pooled<CollectiveRequest>, private contract::Abandonable {
  public:
@@ -34,11 +34,11 @@ class CollectiveRequest final : public Request, public Pooled<CollectiveRequest>
   explicit CollectiveRequest(Comm& comm, std::unique_ptr<New> made = {})
       : Request(Kind::collective, comm), new_(std::move(made)) {}
   // A start of a persistent one, whose execution lies there while it is idle.
-  CollectiveRequest(Comm& comm, std::shared_ptr<coll::Kept> persistent)
+  CollectiveRequest(Comm& comm, std::shared_ptr<exec::Kept> persistent)
       : Request(Kind::collective, comm), persistent_(std::move(persistent)) {}
 
   // `home`: where the execution goes when it is over. The engine is owned.
-  void start(std::unique_ptr<coll::Execution> execution, Repeated::Home home = {});
+  void start(std::unique_ptr<exec::Execution> execution, Repeated::Home home = {});
   void fill(MPI_Status& status) const override { fill_empty(status); }
   Error error() const override;
   Error cancel() override;
@@ -54,8 +54,8 @@ class CollectiveRequest final : public Request, public Pooled<CollectiveRequest>
   bool held_ = false;  // complete, but for the word of the contract checker
   bool abandoned_ = false;
   Repeated::Home home_;
-  const std::shared_ptr<coll::Kept> persistent_;  // before the execution, which refers to what holds it
-  std::unique_ptr<coll::Execution> execution_;
+  const std::shared_ptr<exec::Kept> persistent_;  // before the execution, which refers to what holds it
+  std::unique_ptr<exec::Execution> execution_;
   Error failed_;  // of New::then
   const std::unique_ptr<New> new_;
 };

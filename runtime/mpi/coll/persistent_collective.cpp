@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "contract/checker.hpp"
+#include "exec/preparation.hpp"
 #include "mpi/check/message_types.hpp"
 #include "mpi/check/strict.hpp"
 #include "mpi/coll/api_collective.hpp"
@@ -35,7 +36,7 @@ class PersistentCollective {
 
  private:
   void open();
-  Result<std::unique_ptr<coll::Execution>> execution();
+  Result<std::unique_ptr<exec::Execution>> execution();
 
   const Ref<Comm> comm_;
   OwnArrays arrays_;
@@ -44,7 +45,7 @@ class PersistentCollective {
   engine::Channel channel_;
   std::unique_ptr<transport::Area> area_;  // nullptr: none
   bool opened_ = false;                    // it has been started
-  coll::Kept idle_;
+  exec::Kept idle_;
 };
 
 PersistentCollective::PersistentCollective(const Arguments& from_program, Prepared prepared, Comm& comm,
@@ -90,10 +91,10 @@ void PersistentCollective::open() {
                      .function = origin_.function});
 }
 
-Result<std::unique_ptr<coll::Execution>> PersistentCollective::execution() {
-  if (std::unique_ptr<coll::Execution> kept = idle_.take()) return kept;
+Result<std::unique_ptr<exec::Execution>> PersistentCollective::execution() {
+  if (std::unique_ptr<exec::Execution> kept = idle_.take()) return kept;
   if (!opened_) open();
-  return coll::prepare_anew(channel_, comm_->planner, prepared_.call);
+  return exec::make(channel_, comm_->planner, prepared_.call);
 }
 
 Error PersistentCollective::start(const std::shared_ptr<PersistentCollective>& self, MPI_Request* request) {
@@ -104,10 +105,10 @@ Error PersistentCollective::start(const std::shared_ptr<PersistentCollective>& s
   {
     const engine::Engine::Guard own(*self->channel_.engine);
     if (Error e = settle_first(self->channel_)) return e;
-    Result<std::unique_ptr<coll::Execution>> execution = self->execution();
+    Result<std::unique_ptr<exec::Execution>> execution = self->execution();
     if (!execution) return std::move(execution).error();
     if (self->channel_.ledger) self->channel_.ledger->set_fatal(comm.errhandler->ends_job());
-    auto* const made = new CollectiveRequest(comm, std::shared_ptr<coll::Kept>(self, &self->idle_));
+    auto* const made = new CollectiveRequest(comm, std::shared_ptr<exec::Kept>(self, &self->idle_));
     *request = inventory::hand_out<Request>(*made);
     note_serial(self->channel_);
     made->start(*std::move(execution));

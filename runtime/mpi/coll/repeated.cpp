@@ -39,7 +39,7 @@ bool Repeated::has_same_arrays(const Bucket& bucket, const Arguments& given) {
 }
 
 bool Repeated::keep(const Arguments& program, bool nonblocking, int ranks,
-                    std::unique_ptr<coll::Execution>& execution) {
+                    std::unique_ptr<exec::Execution>& execution) {
   const coll::Call& call = execution->call();
   Arguments given = program;
   given.sendcounts = call.in_counts;
@@ -54,7 +54,7 @@ bool Repeated::keep(const Arguments& program, bool nonblocking, int ranks,
   if (!may_be_kept(given, call) || (has_arrays && std::max(lengths.in, lengths.out) > kMostRanks)) return false;
   std::unique_ptr<Bucket>& bucket = buckets_[bucket_of(given, nonblocking)];
   if (bucket && bucket->call.is_like(given) && bucket->nonblocking == nonblocking && has_same_arrays(*bucket, given)) {
-    execution->own_types();
+    execution->binding().own_types();
     bucket->judged |= static_cast<uint8_t>(1 << form_of(program));
     return bucket->keep(execution);
   }
@@ -75,7 +75,7 @@ bool Repeated::keep(const Arguments& program, bool nonblocking, int ranks,
   // (The handles: types that are the same may be called by several.)
   if (!call.in_types.empty()) bucket->sendtypes.assign(given.sendtypes, given.sendtypes + lengths.in);
   if (!call.out_types.empty()) bucket->recvtypes.assign(given.recvtypes, given.recvtypes + lengths.out);
-  execution->own_types();
+  execution->binding().own_types();
   return bucket->keep(execution);
 }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "exec/execution.hpp"
+#include "exec/store.hpp"
 #include "mpi/coll/arguments.hpp"
 
 namespace tutti::mpi {
@@ -19,7 +20,7 @@ namespace tutti::mpi {
 // Of one communicator. Used with the engine owned.
 class Repeated {
  public:
-  explicit Repeated(std::shared_ptr<coll::Store> store) : store_(std::move(store)) {}
+  explicit Repeated(std::shared_ptr<exec::Store> store) : store_(std::move(store)) {}
 
   // Where an execution is to go back to.
   struct Home {
@@ -31,38 +32,39 @@ class Repeated {
   class Loan {
    public:
     Loan() = default;
-    Loan(coll::Kept& place, coll::Execution& execution) : place_(&place), execution_(&execution) {}
+    Loan(exec::Kept& place, exec::Execution& execution) : place_(&place), execution_(&execution) {}
     ~Loan() {
       if (place_) place_->return_borrowed();
     }
     Loan(const Loan&) = delete;
     explicit operator bool() const { return execution_ != nullptr; }
-    coll::Execution& operator*() const { return *execution_; }
+    exec::Execution& operator*() const { return *execution_; }
 
    private:
-    coll::Kept* const place_ = nullptr;
-    coll::Execution* const execution_ = nullptr;
+    exec::Kept* const place_ = nullptr;
+    exec::Execution* const execution_ = nullptr;
   };
 
   // An idle execution for such a blocking call, bound to its buffers; false: there is none. Its end, too, is
   // with the engine owned.
   Loan borrow(const Arguments& given) {
     Bucket* const bucket = matching(bucket_of(given, false), given, false);
-    coll::Execution* const execution = bucket ? bucket->idle[0].borrow() : nullptr;
+    exec::Execution* const execution = bucket ? bucket->idle[0].borrow() : nullptr;
     if (!execution) return {};
     bind(*bucket, *execution, given);
-    if (bucket->has_arrays) execution->rebind_arrays(given.sendcounts, given.sdispls, given.recvcounts, given.rdispls);
+    if (bucket->has_arrays)
+      execution->binding().rebind_arrays(given.sendcounts, given.sdispls, given.recvcounts, given.rdispls);
     return {bucket->idle[0], *execution};
   }
 
   // The same for a nonblocking call, whose arrays it has of its own: they say the same. Give it back.
-  std::unique_ptr<coll::Execution> take(const Arguments& given, Home& home) {
+  std::unique_ptr<exec::Execution> take(const Arguments& given, Home& home) {
     const uint32_t at = bucket_of(given, true);
     Bucket* const bucket = matching(at, given, true);
     if (!bucket) return nullptr;
-    for (coll::Kept& kept : bucket->idle) {
+    for (exec::Kept& kept : bucket->idle) {
       if (!kept.holds_any()) continue;
-      std::unique_ptr<coll::Execution> execution = kept.take();
+      std::unique_ptr<exec::Execution> execution = kept.take();
       bind(*bucket, *execution, given);
       home = {at, bucket->generation};
       return execution;
@@ -71,7 +73,7 @@ class Repeated {
   }
 
   // One that is over and was taken; it stays the caller's if its bucket belongs to other calls by now.
-  void give_back(Home home, std::unique_ptr<coll::Execution>& execution) {
+  void give_back(Home home, std::unique_ptr<exec::Execution>& execution) {
     Bucket* const bucket = buckets_[home.bucket].get();
     if (bucket && bucket->generation == home.generation) bucket->keep(execution);
   }
@@ -79,16 +81,16 @@ class Repeated {
   // One that is over and was made for this call; the arrays that count are the execution's, and
   // those of types are still there. False: it stays the caller's, since its bucket belongs to another call that
   // comes often, or is full, or since it is none to be kept.
-  bool keep(const Arguments& given, bool nonblocking, int ranks, std::unique_ptr<coll::Execution>& execution);
+  bool keep(const Arguments& given, bool nonblocking, int ranks, std::unique_ptr<exec::Execution>& execution);
 
  private:
   static constexpr int kPatience = 8, kBits = 5, kMostRanks = 256;
   struct Bucket {
-    explicit Bucket(const std::shared_ptr<coll::Store>& store)
-        : idle{coll::Kept(store), coll::Kept(store), coll::Kept(store), coll::Kept(store)} {}
+    explicit Bucket(const std::shared_ptr<exec::Store>& store)
+        : idle{exec::Kept(store), exec::Kept(store), exec::Kept(store), exec::Kept(store)} {}
     // False: so many lie here already, or the store has no room; it stays the caller's.
-    bool keep(std::unique_ptr<coll::Execution>& execution) {
-      for (coll::Kept& kept : std::span(idle).first(nonblocking ? std::size(idle) : 1))
+    bool keep(std::unique_ptr<exec::Execution>& execution) {
+      for (exec::Kept& kept : std::span(idle).first(nonblocking ? std::size(idle) : 1))
         if (!kept.holds_any()) return kept.keep(execution);
       return false;
     }
@@ -102,7 +104,7 @@ class Repeated {
     // sendcounts, sdispls, recvcounts, rdispls: those that are significant.
     std::array<std::vector<int64_t>, 4> arrays;
     std::vector<MPI_Datatype> sendtypes, recvtypes;  // of them too
-    coll::Kept idle[4];                              // of a blocking call the first one alone, which may be lent
+    exec::Kept idle[4];                              // of a blocking call the first one alone, which may be lent
   };
 
   // What may be wrong with buffers whatever lies in them: two that are one, and those that are not given.
@@ -127,13 +129,13 @@ class Repeated {
       return nullptr;
     return bucket->was_judged(given) ? bucket : nullptr;
   }
-  static void bind(Bucket& bucket, coll::Execution& execution, const Arguments& given) {
+  static void bind(Bucket& bucket, exec::Execution& execution, const Arguments& given) {
     bucket.patience = kPatience;
-    execution.rebind(given.sendbuf, given.recvbuf);
+    execution.binding().rebind(given.sendbuf, given.recvbuf);
   }
   static bool has_same_arrays(const Bucket& bucket, const Arguments& given);
 
-  const std::shared_ptr<coll::Store> store_;
+  const std::shared_ptr<exec::Store> store_;
   std::array<std::unique_ptr<Bucket>, 1 << kBits> buckets_;
   uint32_t generations_ = 0;
 };

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "contract/checker.hpp"
+#include "contract/ledger.hpp"
 #include "contract/report.hpp"
 #include "mpi/comm/collective_call.hpp"
 #include "mpi/object/process.hpp"

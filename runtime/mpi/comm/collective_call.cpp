@@ -3,7 +3,7 @@
 
 #include "base/flight.hpp"
 #include "contract/ledger.hpp"
-#include "exec/execution.hpp"
+#include "exec/preparation.hpp"
 #include "mpi/object/watcher.hpp"
 
 namespace tutti::mpi {
@@ -12,7 +12,7 @@ namespace {
 using coll::Call;
 using coll::Collective;
 
-[[gnu::cold]] Error end_disturbed(const Comm& comm, coll::Execution& execution) {
+[[gnu::cold]] Error end_disturbed(const Comm& comm, exec::Execution& execution) {
   engine::Engine& engine = *comm.hidden.engine;
   const contract::Ledger& ledger = *comm.hidden.ledger;
   for (;;) {
@@ -44,7 +44,7 @@ class Inside {
 
 }  // namespace
 
-Error outcome_of(const coll::Execution& execution) {
+Error outcome_of(const exec::Execution& execution) {
   if (execution.mpi_class == MPI_SUCCESS) return {};
   if (execution.mpi_class == MPI_ERR_TRUNCATE)
     return failure(MPI_ERR_TRUNCATE,
@@ -84,17 +84,17 @@ Error settle_first(const engine::Channel& channel) {
   return {};
 }
 
-Result<std::unique_ptr<coll::Execution>> prepare(Comm& comm, const Call& call) {
+Result<std::unique_ptr<exec::Execution>> prepare(Comm& comm, const Call& call) {
   if (Error e = settle_first(comm.hidden)) return e;
   comm.find_area();
-  return coll::prepare(comm.hidden, comm.planner, call);
+  return exec::prepare(comm.hidden, comm.planner, call);
 }
 
-Error run_through(Comm& comm, coll::Execution& execution) {
+Error run_through(Comm& comm, exec::Execution& execution) {
   contract::Ledger* const ledger = comm.hidden.ledger;
   const Inside inside(ledger, note_serial(comm.hidden));
   tell(comm, engine::Happening::collective_begun);
-  coll::run(execution);
+  execution.run();
   tell(comm, engine::Happening::collective_ended);
   if (ledger && ledger->disturbed()) [[unlikely]]
     return end_disturbed(comm, execution);
@@ -103,10 +103,10 @@ Error run_through(Comm& comm, coll::Execution& execution) {
 
 Error run(Comm& comm, const Call& call) {
   const engine::Engine::Guard own(*comm.hidden.engine);
-  Result<std::unique_ptr<coll::Execution>> execution = prepare(comm, call);
+  Result<std::unique_ptr<exec::Execution>> execution = prepare(comm, call);
   if (!execution) return std::move(execution).error();
   Error outcome = run_through(comm, **execution);
-  if (!outcome) coll::keep(comm.planner, *std::move(execution));
+  if (!outcome) exec::keep(comm.planner, *std::move(execution));
   return outcome;
 }
 

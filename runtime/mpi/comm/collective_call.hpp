@@ -11,6 +11,10 @@
 #include "engine/listener.hpp"
 #include "mpi/comm/comm.hpp"
 
+namespace tutti::exec {
+class Execution;
+}
+
 namespace tutti::mpi {
 
 // Starts the call and waits for it; the engine is not owned yet. Errors: what prepare() refuses, and what the
@@ -32,10 +36,10 @@ Error settle_first(const engine::Channel& channel);
 const flight::Call* note_serial(const engine::Channel& channel);
 void tell(const Comm& comm, engine::Happening what);
 // An execution of a new call; an error if it is refused.
-Result<std::unique_ptr<coll::Execution>> prepare(Comm& comm, const coll::Call& call);
+Result<std::unique_ptr<exec::Execution>> prepare(Comm& comm, const coll::Call& call);
 // Runs what is prepared, to its end.
-Error run_through(Comm& comm, coll::Execution& execution);
+Error run_through(Comm& comm, exec::Execution& execution);
 // Of an execution that is over.
-Error outcome_of(const coll::Execution& execution);
+Error outcome_of(const exec::Execution& execution);
 
 }  // namespace tutti::mpi

@@ -7,6 +7,7 @@
 
 #include "base/flight.hpp"
 #include "contract/checker.hpp"
+#include "contract/ledger.hpp"
 #include "mpi/comm/api_comm.hpp"
 #include "mpi/comm/making.hpp"
 #include "mpi/object/inventory.hpp"
@@ -18,7 +19,7 @@ using engine::Engine;
 
 namespace {
 
-coll::Stress stress_of(const StressMode& mode) {
+exec::Stress stress_of(const StressMode& mode) {
   return {.synchronising = mode.kind == StressMode::Kind::sync,
           .chance = mode.kind == StressMode::Kind::random ? mixed(mode.seed, 1) | 1 : 0};
 }

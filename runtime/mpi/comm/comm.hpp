@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "engine/channel.hpp"
-#include "exec/execution.hpp"
+#include "exec/planner.hpp"
 #include "mpi/comm/group.hpp"
 #include "mpi/comm/topology.hpp"
 #include "mpi/object/attribute.hpp"
@@ -69,7 +69,7 @@ class Comm final : public HasErrhandler {
   const Ref<Group> remote_group;  // nullptr: the communicator has but one group
   engine::Channel user;           // point-to-point
   engine::Channel hidden;         // collectives
-  coll::Planner planner;
+  exec::Planner planner;
   std::shared_ptr<Repeated> repeated;  // calls that came before and may come again; mpi/coll/'s. nullptr: none yet
   AttributeSet attributes;
   std::vector<std::pair<std::string, std::string>> hints;  // by key; empty: nobody has asked or told

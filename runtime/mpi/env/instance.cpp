@@ -12,6 +12,7 @@
 
 #include "base/flight.hpp"
 #include "base/log.hpp"
+#include "contract/ledger.hpp"
 #include "mpi/check/strict.hpp"
 #include "mpi/coll/collective.hpp"
 #include "mpi/env/debugger.hpp"

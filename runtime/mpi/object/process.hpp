@@ -42,7 +42,7 @@ struct Process {
   std::unique_ptr<ContextPool> contexts;
   std::shared_ptr<const coll::Selection> selection;  // of every communicator's algorithms
   // What is kept of collectives that are over, of all communicators.
-  const std::shared_ptr<coll::Store> store = std::make_shared<coll::Store>();
+  const std::shared_ptr<exec::Store> store = std::make_shared<exec::Store>();
   Comm* world = nullptr;  // the program's between MPI_Init and MPI_Finalize alone
   Comm* self = nullptr;
   std::unique_ptr<boot::Processes> processes;  // changed with the engine owned

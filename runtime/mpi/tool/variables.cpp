@@ -109,10 +109,10 @@ void wakeups(const Comm*, double* v) {
   *v = running() && process().helper ? static_cast<double>(process().helper->wakeups()) : 0;
 }
 void built(const Comm*, double* v) {
-  *v = static_cast<double>(coll::plan_counts.built.get());
+  *v = static_cast<double>(exec::plan_counts.built.get());
 }
 void reused(const Comm*, double* v) {
-  *v = static_cast<double>(coll::plan_counts.reused.get());
+  *v = static_cast<double>(exec::plan_counts.reused.get());
 }
 
 // ---- memory

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The run of a graph: a plan with messages, whose steps become ready when those that they wait for are done, and go
+// on as messages come and go. What has to wait in shared memory, or gives way to other threads, is asked again in
+// each pass of the engine.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "exec/execution.hpp"
+
+namespace tutti::exec {
+
+class GraphRun final : public Execution {
+ public:
+  GraphRun(engine::Channel& channel, std::shared_ptr<const Plan> plan, const Call& call);
+
+  void start() override;
+  void run() override;
+  void resume() override;
+  size_t footprint() const override {
+    return sizeof *this + footprint_of_parts() + bytes_of(waits_) + bytes_of(ready_);
+  }
+
+ private:
+  bool poll() override;
+  const Step* standing_at() const override { return stalled_ == kNoStep ? nullptr : &plan().steps[stalled_]; }
+  void go_on() override { run_ready(); }
+  void message_done(uint32_t step, int error_class) override;
+
+  void run_ready();
+  bool perform(uint32_t step);
+  bool share(const Step& step);
+  void step_done(uint32_t step);
+  bool has_ready() const { return ready_begin_ != ready_end_; }
+
+  static constexpr uint32_t kNoStep = UINT32_MAX;
+  std::vector<uint32_t> waits_;  // by step: for how many others it still waits
+  std::vector<uint32_t> ready_;  // every step enters this queue once
+  uint32_t ready_begin_ = 0, ready_end_ = 0;
+  uint32_t left_ = 0;           // steps to go
+  uint32_t stalled_ = kNoStep;  // the one that waits in shared memory: those there follow each other
+  // Run by an application thread, when a user's function is to be called.
+  struct Resumption : engine::Chore {
+    GraphRun* run = nullptr;
+  } resumption_;
+  bool resumes_ = false;  // it is the engine's now
+};
+
+}  // namespace tutti::exec

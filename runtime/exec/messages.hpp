@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Messages: the sends and receives of one run. Owns the engine's operations, one for each of the plan's, and what
+// is under way of them; refuses to know what follows on a message that is done.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "engine/channel.hpp"
+#include "exec/binding.hpp"
+
+namespace tutti::exec {
+
+class Messages {
+ public:
+  // Whose messages they are.
+  class Run {
+   public:
+    // The message of this step is over, well or with an error. The last one may be the end of all.
+    virtual void message_done(uint32_t step, int mpi_class) = 0;
+
+   protected:
+    ~Run() = default;
+  };
+
+  Messages(Run& run, engine::Channel& channel, const Binding& binding);
+  Messages(const Messages&) = delete;
+
+  // A start of this serial begins, which has none under way.
+  void begin(uint32_t serial) {
+    serial_ = serial;
+    withdrawn_ = false;
+  }
+  // Posts what a step of a graph says.
+  void send(uint32_t step);
+  void receive(uint32_t step);
+  // The same with another payload and its signature.
+  void send(uint32_t step, const Payload& payload, uint64_t signature);
+
+  // Posted and not done.
+  bool are_open() const { return open_ > 0; }
+  // The receive of this operation was posted; its message is here, or on its way.
+  bool has_come(uint32_t operation) const { return !recvs_[operation].posted; }
+  void withdraw_receive(uint32_t operation) { channel_.engine->cancel(recvs_[operation]); }
+  // What can be withdrawn is. All are over, perhaps now, before the run is.
+  void withdraw();
+
+  // The calls at other ranks that have to send or to receive before these are done, side by side.
+  void add_needs(engine::Condition& needs) const;
+  size_t footprint() const { return bytes_of(sends_) + bytes_of(recvs_); }
+
+ private:
+  struct Send : engine::SendOperation {
+    uint32_t step = 0;
+    bool under_way = false;
+  };
+  struct Receive : engine::RecvOperation {
+    uint32_t step = 0;
+  };
+  void done(const engine::Operation& operation, uint32_t step);
+  void compare(const Receive& receive) const;
+
+  Run& run_;
+  engine::Channel& channel_;
+  const Binding& binding_;
+  std::vector<Send> sends_;
+  std::vector<Receive> recvs_;
+  uint32_t serial_ = 0;
+  uint32_t open_ = 0;
+  bool withdrawn_ = false;
+};
+
+}  // namespace tutti::exec

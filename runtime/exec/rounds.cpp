@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "exec/rounds.hpp"
+
+namespace tutti::exec {
+
+Rounds::Rounds(engine::Channel& channel, coll::Lane lane)
+    : channel_(channel), late_(&channel.late[lane == coll::Lane::large]) {
+  if (lane == coll::Lane::small) lane_ = &channel.area->small();
+  if (lane == coll::Lane::large) lane_ = &channel.area->large();
+}
+
+bool Rounds::awaits(const Step& step, engine::Match& what) const {
+  if (step.kind == Step::Kind::await) {
+    const int peer = step.peer >= 0 ? step.peer : awaited_;
+    what = {channel_.context, channel_.neighbour(peer), step.slot, serial_};
+    return true;
+  }
+  const uint32_t round = first_ + static_cast<uint32_t>(step.slot);
+  for (int peer = 0; step.kind == Step::Kind::claim && peer < channel_.neighbours(); ++peer) {
+    const transport::Lane::Holder holder = lane_->holder(round, peer);
+    if (!holder.holds || !holder.serial) continue;
+    what = {channel_.context, channel_.neighbour(peer), step.slot, *holder.serial};
+    return true;
+  }
+  return false;
+}
+
+void Rounds::need(engine::Condition& needs, int peer, std::optional<uint32_t> serial) const {
+  if (serial)
+    needs.collective(channel_.process_of(channel_.neighbour(peer)), channel_.context, *serial);
+  else
+    needs.always();  // of a call that is forgotten
+}
+
+// Looks at the flags themselves: what is raised and not seen yet needs nobody. Where others still
+// look at the slot, each of them has to go on with the oldest call that it has not left.
+void Rounds::add_needs(const Step& step, engine::Condition& needs) const {
+  const uint32_t round = first_ + static_cast<uint32_t>(step.slot);
+  for (int peer = 0; peer < channel_.neighbours(); ++peer) {
+    if (step.kind == Step::Kind::await) {
+      if ((step.peer < 0 ? peer != channel_.local() : peer == step.peer) && !lane_->is_raised(round, peer))
+        need(needs, peer, serial_);
+    } else if (step.kind == Step::Kind::claim) {
+      const transport::Lane::Holder holder = lane_->holder(round, peer);
+      if (holder.holds) need(needs, peer, holder.serial);
+    }
+  }
+}
+
+// This rank has to go on with its own.
+void Rounds::add_needs_of_late(engine::Condition& needs) const {
+  need(needs, channel_.local(), lane_->oldest_serial());
+}
+
+}  // namespace tutti::exec
