@@ -48,7 +48,7 @@ def implementations(headers):
             if found.setdefault(name, call) != call:
                 sys.exit(f"entries.py: {name} is declared both as {found[name][0]} and in {header}")
         for name in re.findall(r"^inline Arguments (\w+)_of\(", pathlib.Path(header).read_text(), re.M):
-            for form, function in (("run", name), ("start", f"i{name}"), ("prepare_to_start", f"{name}_init")):
+            for form, function in (("run", name), ("start", f"i{name}"), ("make_persistent", f"{name}_init")):
                 found[function] = (f"mpi::{form}(mpi::{name}_of", True)
     known = {f.stem for f in model.functions()}
     strange = [name for name, (call, _) in found.items()

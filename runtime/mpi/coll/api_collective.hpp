@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Collective communication (the standard, chapter 6). Of each collective one function says which
 // arguments it has; the generator makes its three public forms and their large-count twins of it
-// (lib/entries.py), which hand them to run(), start() or prepare_to_start(). A datatype that a rank need not give is a pointer, null where it means nothing.
+// (lib/entries.py), which hand them to run(), start() or make_persistent(). A datatype that a rank need not give is a pointer, null where it means nothing.
 #pragma once
 
 #include "base/ints.hpp"

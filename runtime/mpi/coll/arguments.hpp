@@ -44,7 +44,7 @@ Error run(const Arguments& given, Comm& comm);
 Error start(const Arguments& given, Comm& comm, MPI_Request* request);
 // Leaves an inactive request, which MPI_Start starts. Collective, and ordered among all collective
 // calls on the communicator; the starts are ordered among nothing. No info is known.
-Error prepare_to_start(const Arguments& given, Comm& comm, Info* info, MPI_Request* request);
+Error make_persistent(const Arguments& given, Comm& comm, Info* info, MPI_Request* request);
 
 // A copy of the arrays of `arguments` that `call` refers to: the program's may go. What is not
 // significant on this rank is not given any more. Both refer to it, and stay with it.

@@ -20,17 +20,17 @@ namespace {
 using coll::Call;
 
 // `given`: by which the execution may be kept.
-Error run_and_keep(Comm& comm, const Call& call, const Arguments& given) {
+Error run_new(Comm& comm, const Call& call, const Arguments& given) {
   const engine::Engine::Guard own(*comm.hidden.engine);
   Result<std::unique_ptr<exec::Execution>> execution = prepare(comm, call);
   if (!execution) return std::move(execution).error();
-  Error outcome = run_through(comm, **execution);
+  Error outcome = run(comm, **execution);
   if (!outcome && !keep(comm, given, false, *execution)) exec::keep(comm.planner, *std::move(execution));
   return outcome;
 }
 
 // A call like an earlier one: true if it has been run.
-bool run_again(const Arguments& given, Comm& comm, Error& outcome) {
+bool run_kept(const Arguments& given, Comm& comm, Error& outcome) {
   if (strict) [[unlikely]]
     return false;
   const engine::Engine::Guard own(*comm.hidden.engine);
@@ -41,17 +41,17 @@ bool run_again(const Arguments& given, Comm& comm, Error& outcome) {
   const Repeated::Loan known = comm.repeated->borrow(given);
   if (!known) return false;
   if (ledger) ledger->expect_nobody_inside();
-  outcome = run_through(comm, *known);
+  outcome = run(comm, *known);
   return true;
 }
 
 Error start_new(Comm& comm, std::unique_ptr<CollectiveRequest::New> what, MPI_Request* request) {
-  Prepared& prepared = what->prepared;
-  Call& call = prepared.call;  // perhaps a copy's, which refers to the original's arrays
-  call.in_types = prepared.in_types;
-  call.out_types = prepared.out_types;
-  call.in_layouts = prepared.in_layouts;
-  call.out_layouts = prepared.out_layouts;
+  ResolvedCall& resolved = what->resolved;
+  Call& call = resolved.call;  // perhaps a copy's, which refers to the original's arrays
+  call.in_types = resolved.in_types;
+  call.out_types = resolved.out_types;
+  call.in_layouts = resolved.in_layouts;
+  call.out_layouts = resolved.out_layouts;
   call.signature = contract::in_form(call.signature, contract::Form::nonblocking);
   // Given back before the engine is: the operation may end from then on (Request::finish).
   const engine::Engine::Guard own(*comm.hidden.engine);
@@ -67,10 +67,45 @@ Error start_new(Comm& comm, std::unique_ptr<CollectiveRequest::New> what, MPI_Re
   return {};
 }
 
+// A call like an earlier one: true if it has been started.
+bool start_kept(const Arguments& given, Comm& comm, MPI_Request* request) {
+  if (strict) [[unlikely]]
+    return false;
+  const engine::Engine::Guard own(*comm.hidden.engine);
+  contract::Ledger* const ledger = comm.hidden.ledger;
+  if (ledger && ledger->disturbed()) [[unlikely]]
+    return false;
+  Repeated::Home home;
+  std::unique_ptr<exec::Execution> known = comm.repeated ? comm.repeated->take(given, home) : nullptr;
+  if (!known) return false;
+  if (ledger) ledger->expect_nobody_inside();
+  auto* const made = new CollectiveRequest(comm);
+  *request = inventory::hand_out<Request>(*made);
+  note_serial(comm.hidden);
+  made->start(std::move(known), home);
+  return true;
+}
+
+Error start_new(const Arguments& given, ResolvedCall resolved, Comm& comm, MPI_Request* request) {
+  if (comm.hidden.ledger) sign(resolved.call, resolved.op, comm);
+  const Call call = resolved.call;
+  auto what = std::make_unique<CollectiveRequest::New>(std::move(resolved));
+  if (!strict) [[likely]] {
+    what->given = given;
+    what->arrays.take_types(*what->given, call);
+    return start_new(comm, std::move(what), request);
+  }
+  TakenBuffers taken;  // until there is a request
+  if (Error e = taken.take(call, comm)) return e;
+  if (Error e = start_new(comm, std::move(what), request)) return e;
+  strict->outstanding().give_to(&taken, resolve<Request>(*request));
+  return {};
+}
+
 }  // namespace
 
 Error start_step(Comm& comm, const Call& call, std::function<void(Error)> over, const Request*& step) {
-  auto what = std::make_unique<CollectiveRequest::New>(Prepared{.call = call});
+  auto what = std::make_unique<CollectiveRequest::New>(ResolvedCall{.call = call});
   what->over = [over = std::move(over), &step](Error error) {
     step = nullptr;
     over(std::move(error));
@@ -89,80 +124,46 @@ Error start_step(Comm& comm, const Call& call, std::function<void(Error)> over, 
 
 Error run(const Arguments& given, Comm& comm) {
   Error outcome;
-  if (run_again(given, comm, outcome)) return outcome;
-  Result<Prepared> made = prepared(given, comm);
+  if (run_kept(given, comm, outcome)) return outcome;
+  Result<ResolvedCall> made = resolve_call(given, comm);
   if (!made) return std::move(made).error();
   if (Error e = check_own_block(*made, comm, contract::Form::blocking)) return e;
   if (comm.hidden.ledger) sign(made->call, made->op, comm);
   if (!strict) [[likely]]
-    return run_and_keep(comm, made->call, given);
+    return run_new(comm, made->call, given);
   TakenBuffers taken;
   if (Error e = taken.take(made->call, comm)) return e;
   return run(comm, made->call);
 }
 
-Error start(Comm& comm, Prepared prepared, MPI_Request* request, std::function<Error()> then) {
-  return start_new(comm, std::make_unique<CollectiveRequest::New>(std::move(prepared), std::move(then)), request);
+Error start(Comm& comm, ResolvedCall resolved, MPI_Request* request, std::function<Error()> then) {
+  return start_new(comm, std::make_unique<CollectiveRequest::New>(std::move(resolved), std::move(then)), request);
 }
 
 Error start(const Arguments& given, Comm& comm, MPI_Request* request) {
-  if (start_again(given, comm, request)) return {};
-  Result<Prepared> made = prepared(given, comm);
+  if (start_kept(given, comm, request)) return {};
+  Result<ResolvedCall> made = resolve_call(given, comm);
   if (!made) return std::move(made).error();
   if (Error e = check_own_block(*made, comm, contract::Form::nonblocking)) return e;
-  return start_prepared(given, *std::move(made), comm, request);
+  return start_new(given, *std::move(made), comm, request);
 }
 
-Error check_own_block(const Prepared& prepared, Comm& comm, contract::Form form) {
+Error check_own_block(const ResolvedCall& resolved, Comm& comm, contract::Form form) {
   contract::Ledger* const ledger = comm.hidden.ledger;
   if (!ledger) return {};
-  const std::optional<OwnBlock> own = mismatched_own_block(prepared.call, comm);
+  const std::optional<OwnBlock> own = mismatched_own_block(resolved.call, comm);
   if (!own) [[likely]]
     return {};
   const engine::Engine::Guard owned(*comm.hidden.engine);
   if (Error e = settle_first(comm.hidden)) return e;
-  Call call = prepared.call;
-  sign(call, prepared.op, comm);
+  Call call = resolved.call;
+  sign(call, resolved.op, comm);
   note_serial(comm.hidden);
   const bool types =
       own->sent_type->pattern && own->received_type->pattern && own->sent_type->pattern != own->received_type->pattern;
   ledger->own_block_differs(contract::in_form(call.signature, form), types ? MPI_ERR_TYPE : MPI_ERR_COUNT,
                             amount_text(own->sent, *own->sent_type), amount_text(own->received, *own->received_type));
   return settle(comm.hidden);
-}
-
-bool start_again(const Arguments& given, Comm& comm, MPI_Request* request) {
-  if (strict) [[unlikely]]
-    return false;
-  const engine::Engine::Guard own(*comm.hidden.engine);
-  contract::Ledger* const ledger = comm.hidden.ledger;
-  if (ledger && ledger->disturbed()) [[unlikely]]
-    return false;
-  Repeated::Home home;
-  std::unique_ptr<exec::Execution> known = comm.repeated ? comm.repeated->take(given, home) : nullptr;
-  if (!known) return false;
-  if (ledger) ledger->expect_nobody_inside();
-  auto* const made = new CollectiveRequest(comm);
-  *request = inventory::hand_out<Request>(*made);
-  note_serial(comm.hidden);
-  made->start(std::move(known), home);
-  return true;
-}
-
-Error start_prepared(const Arguments& given, Prepared prepared, Comm& comm, MPI_Request* request) {
-  if (comm.hidden.ledger) sign(prepared.call, prepared.op, comm);
-  const Call call = prepared.call;
-  auto what = std::make_unique<CollectiveRequest::New>(std::move(prepared));
-  if (!strict) [[likely]] {
-    what->given = given;
-    what->arrays.take_types(*what->given, call);
-    return start_new(comm, std::move(what), request);
-  }
-  TakenBuffers taken;  // until there is a request
-  if (Error e = taken.take(call, comm)) return e;
-  if (Error e = start_new(comm, std::move(what), request)) return e;
-  strict->outstanding().give_to(&taken, resolve<Request>(*request));
-  return {};
 }
 
 }  // namespace tutti::mpi

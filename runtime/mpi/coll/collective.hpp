@@ -36,7 +36,7 @@ class Uses {
 };
 
 // A call with its arguments resolved, and what it refers to.
-struct Prepared {
+struct ResolvedCall {
   coll::Call call;
   std::vector<const Layout*> in_layouts, out_layouts;  // MPI_Alltoallw: `call` looks at these
   std::vector<const void*> in_types, out_types;        // and at these
@@ -47,7 +47,7 @@ struct Prepared {
 // Starts it and leaves a request; its signature is of the blocking form.
 // `then` is called when it completes, with the engine owned,
 // before the request does; its error is the request's.
-Error start(Comm& comm, Prepared prepared, MPI_Request* request, std::function<Error()> then = {});
+Error start(Comm& comm, ResolvedCall resolved, MPI_Request* request, std::function<Error()> then = {});
 
 // Starts a step of something that goes on by itself: a call of the library's own that has no handle. `over` hears
 // of its end, however it ends, with the engine owned. `step` is the operation until then, and nullptr afterwards.
@@ -56,10 +56,6 @@ Error start_step(Comm& comm, const coll::Call& call, std::function<void(Error)> 
 
 // What this rank sends itself in the call must be what it expects from itself: where all ranks are
 // equally wrong they do not contradict each other. Tells the communicator's ranks if it is not.
-Error check_own_block(const Prepared& prepared, Comm& comm, contract::Form form);
-// The two halves of start() of a program's call (api_collective.hpp): true if an execution was kept for
-// calls like it; and of what prepared() has made.
-bool start_again(const Arguments& given, Comm& comm, MPI_Request* request);
-Error start_prepared(const Arguments& given, Prepared prepared, Comm& comm, MPI_Request* request);
+Error check_own_block(const ResolvedCall& resolved, Comm& comm, contract::Form form);
 
 }  // namespace tutti::mpi

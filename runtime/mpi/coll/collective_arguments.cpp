@@ -14,7 +14,7 @@ Ref<Object> use(const Object& object) {
   return Ref<Object>(const_cast<Object*>(&object));
 }
 
-void set_in(Prepared& p, const void* buf, int64_t count, const Datatype* type) {
+void set_in(ResolvedCall& p, const void* buf, int64_t count, const Datatype* type) {
   p.call.in = buf;
   p.call.in_count = count;
   if (!type) return;
@@ -23,7 +23,7 @@ void set_in(Prepared& p, const void* buf, int64_t count, const Datatype* type) {
   p.uses.add(use(*type));
 }
 
-void set_out(Prepared& p, void* buf, int64_t count, const Datatype* type) {
+void set_out(ResolvedCall& p, void* buf, int64_t count, const Datatype* type) {
   p.call.out = buf;
   p.call.out_count = count;
   if (!type) return;
@@ -87,7 +87,7 @@ Error blocks_given(const Blocks& b, int n, const char* argument) {
   return {};
 }
 
-Error resolve_types(const MPI_Datatype* handles, int n, const char* argument, Prepared& p,
+Error resolve_types(const MPI_Datatype* handles, int n, const char* argument, ResolvedCall& p,
                     std::vector<const Layout*>& layouts, std::vector<const void*>& types) {
   if (!handles && n > 0) return failure(MPI_ERR_ARG, "the array is NULL (argument {})", argument);
   for (int i = 0; i < n; ++i) {
@@ -103,8 +103,8 @@ Error resolve_types(const MPI_Datatype* handles, int n, const char* argument, Pr
 }
 
 // The reductions: one vector in, one out, of the same type. `count`: of elements in all.
-Result<Prepared> reduction_call(const Arguments& a, const Comm& comm, void* recvbuf, int64_t count) {
-  Prepared p{.call = {.kind = a.kind, .root = a.root}};
+Result<ResolvedCall> reduction_call(const Arguments& a, const Comm& comm, void* recvbuf, int64_t count) {
+  ResolvedCall p{.call = {.kind = a.kind, .root = a.root}};
   Result<coll::Reduction> reduction = bind(*a.op, count, *a.recvtype, comm.rank() == 0);
   if (!reduction) return std::move(reduction).error();
   p.call.reduction = *reduction;
@@ -129,16 +129,16 @@ int blocks_of(const Comm& comm) {
   return comm.is_inter() ? comm.remote_size() : comm.size();
 }
 
-Result<Prepared> bcast_call(const Arguments& a) {
+Result<ResolvedCall> bcast_call(const Arguments& a) {
   if (Error e = not_in_place(a.recvbuf, "buffer", "in other collectives")) return e;
-  Prepared p{.call = {.kind = a.kind, .root = a.root}};
+  ResolvedCall p{.call = {.kind = a.kind, .root = a.root}};
   set_out(p, a.recvbuf, a.recvcount, a.recvtype);
   return p;
 }
 
 // gather and gatherv.
-Result<Prepared> gather_call(const Arguments& a, Comm& comm) {
-  Prepared p{.call = {.kind = a.kind, .root = a.root}};
+Result<ResolvedCall> gather_call(const Arguments& a, Comm& comm) {
+  ResolvedCall p{.call = {.kind = a.kind, .root = a.root}};
   const bool at_root = is_root(a, comm);
   p.call.in_place = a.sendbuf == MPI_IN_PLACE || (comm.is_inter() && at_root);
   if (!at_root)
@@ -160,8 +160,8 @@ Result<Prepared> gather_call(const Arguments& a, Comm& comm) {
 }
 
 // scatter and scatterv.
-Result<Prepared> scatter_call(const Arguments& a, Comm& comm) {
-  Prepared p{.call = {.kind = a.kind, .root = a.root}};
+Result<ResolvedCall> scatter_call(const Arguments& a, Comm& comm) {
+  ResolvedCall p{.call = {.kind = a.kind, .root = a.root}};
   const bool at_root = is_root(a, comm);
   p.call.in_place = a.recvbuf == MPI_IN_PLACE || (comm.is_inter() && at_root);
   if (!at_root)
@@ -183,8 +183,8 @@ Result<Prepared> scatter_call(const Arguments& a, Comm& comm) {
 }
 
 // allgather and alltoall.
-Result<Prepared> all_to_all_call(const Arguments& a) {
-  Prepared p{.call = {.kind = a.kind}};
+Result<ResolvedCall> all_to_all_call(const Arguments& a) {
+  ResolvedCall p{.call = {.kind = a.kind}};
   p.call.in_place = a.sendbuf == MPI_IN_PLACE;
   if (Error e = not_in_place(a.recvbuf, "recvbuf", "as sendbuf")) return e;
   if (Error e = not_aliased(a.sendbuf, a.recvbuf, a.recvcount, a.sendtype, a.recvtype)) return e;
@@ -194,8 +194,8 @@ Result<Prepared> all_to_all_call(const Arguments& a) {
 }
 
 // allgatherv, alltoallv and alltoallw, of which the first has one block to send.
-Result<Prepared> all_to_all_v_call(const Arguments& a, Comm& comm) {
-  Prepared p{.call = {.kind = a.kind}};
+Result<ResolvedCall> all_to_all_v_call(const Arguments& a, Comm& comm) {
+  ResolvedCall p{.call = {.kind = a.kind}};
   p.call.in_place = a.sendbuf == MPI_IN_PLACE;
   if (Error e = not_in_place(a.recvbuf, "recvbuf", "as sendbuf")) return e;
   const bool one_block = a.kind == Collective::allgatherv, typed = a.kind == Collective::alltoallw;
@@ -235,7 +235,7 @@ Result<Prepared> all_to_all_v_call(const Arguments& a, Comm& comm) {
 }
 
 // Each side has as many blocks as the rank has edges there.
-Result<Prepared> neighbor_call(const Arguments& a, Comm& comm) {
+Result<ResolvedCall> neighbor_call(const Arguments& a, Comm& comm) {
   if (!comm.topology)
     return failure(MPI_ERR_TOPOLOGY,
                    "the communicator has no topology, which says who is whose neighbour (argument comm)");
@@ -262,7 +262,7 @@ Result<Prepared> neighbor_call(const Arguments& a, Comm& comm) {
   const bool no_input = !row.input_arrays && missing(a.sendbuf, a.sendcount, a.sendtype, edges.destinations);
   if (no_input || (!row.output_arrays && missing(a.recvbuf, a.recvcount, a.recvtype, edges.sources)))
     return failure(MPI_ERR_BUFFER, "the buffer is NULL (argument {})", no_input ? "sendbuf" : "recvbuf");
-  Prepared p{.call = {.kind = a.kind, .edges = &edges}};
+  ResolvedCall p{.call = {.kind = a.kind, .edges = &edges}};
   if (row.input_arrays) {
     if (Error e = counts_valid(a.sendcounts, sends, "sendcounts")) return e;
     if (sends > 0)
@@ -301,7 +301,7 @@ Result<Prepared> neighbor_call(const Arguments& a, Comm& comm) {
   return p;
 }
 
-Result<Prepared> reduce_call(const Arguments& a, Comm& comm) {
+Result<ResolvedCall> reduce_call(const Arguments& a, Comm& comm) {
   const bool at_root = is_root(a, comm);
   if (at_root && comm.is_inter()) {  // has a result, and nothing to give
     Arguments root = a;
@@ -316,7 +316,7 @@ Result<Prepared> reduce_call(const Arguments& a, Comm& comm) {
   return reduction_call(a, comm, at_root ? a.recvbuf : nullptr, a.recvcount);
 }
 
-Result<Prepared> reduce_scatter_call(const Arguments& a, Comm& comm) {
+Result<ResolvedCall> reduce_scatter_call(const Arguments& a, Comm& comm) {
   const int n = comm.size(), me = comm.rank();
   if (Error e = counts_valid(a.recvcounts, n, "recvcounts")) return e;
   const bool in_place = a.sendbuf == MPI_IN_PLACE;
@@ -325,7 +325,7 @@ Result<Prepared> reduce_scatter_call(const Arguments& a, Comm& comm) {
     if (Error e = blocks_given({a.recvbuf, a.recvcounts, {}, a.recvtype}, n, "recvbuf")) return e;
   int64_t all = 0;
   for (int i = 0; i < n; ++i) all += a.recvcounts[i];
-  Result<Prepared> p = reduction_call(a, comm, a.recvbuf, all);
+  Result<ResolvedCall> p = reduction_call(a, comm, a.recvbuf, all);
   if (p) p->call.out_counts = a.recvcounts;
   return p;
 }
@@ -343,10 +343,10 @@ Error between_groups(const Arguments& a) {
   return {};
 }
 
-Result<Prepared> of_kind(const Arguments& a, Comm& comm) {
+Result<ResolvedCall> of_kind(const Arguments& a, Comm& comm) {
   switch (a.kind) {
     case Collective::barrier:
-      return Prepared{.call = {.kind = Collective::barrier}};
+      return ResolvedCall{.call = {.kind = Collective::barrier}};
     case Collective::bcast:
       return bcast_call(a);
     case Collective::gather:
@@ -389,14 +389,14 @@ Result<Prepared> of_kind(const Arguments& a, Comm& comm) {
 
 }  // namespace
 
-Result<Prepared> prepared(const Arguments& a, Comm& comm) {
+Result<ResolvedCall> resolve_call(const Arguments& a, Comm& comm) {
   if (!comm.is_inter()) [[likely]]
     return of_kind(a, comm);
   const Sides sides = comm.hidden.sides;
   if (a.root == MPI_PROC_NULL)  // beside the root: nothing else means anything here
-    return Prepared{.call = {.kind = a.kind, .sides = sides, .root = coll::kRootElsewhere}};
+    return ResolvedCall{.call = {.kind = a.kind, .sides = sides, .root = coll::kRootElsewhere}};
   if (Error e = between_groups(a)) return e;
-  Result<Prepared> p = of_kind(a, comm);
+  Result<ResolvedCall> p = of_kind(a, comm);
   if (p) {
     p->call.sides = sides;
     p->call.root = a.root == MPI_ROOT ? sides.rank : sides.other_begin() + a.root;

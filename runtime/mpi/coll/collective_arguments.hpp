@@ -9,6 +9,6 @@
 namespace tutti::mpi {
 
 // The call that they make. Errors: what does not fit together, by the standard's classes.
-Result<Prepared> prepared(const Arguments& given, Comm& comm);
+Result<ResolvedCall> resolve_call(const Arguments& given, Comm& comm);
 
 }  // namespace tutti::mpi

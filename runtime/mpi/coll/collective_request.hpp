@@ -22,9 +22,9 @@ class CollectiveRequest final : public Request, public Pooled<CollectiveRequest>
  public:
   // A nonblocking one that is not like those before it.
   struct New {
-    explicit New(Prepared prepared, std::function<Error()> then = {})
-        : prepared(std::move(prepared)), then(std::move(then)) {}
-    Prepared prepared;
+    explicit New(ResolvedCall resolved, std::function<Error()> then = {})
+        : resolved(std::move(resolved)), then(std::move(then)) {}
+    ResolvedCall resolved;
     std::function<Error()> then;
     std::function<void(Error)> over;  // hears of the end instead of whoever completes the request
     std::optional<Arguments> given;   // by which the execution may be kept

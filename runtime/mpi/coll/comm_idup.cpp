@@ -14,9 +14,9 @@ Error comm_idup(Comm& comm, MPI_Comm* newcomm, MPI_Request* request) {
   // The attributes are those of the time of the call (section 7.4.2).
   if (Error e = copy_attributes(comm, *made)) return e;
   auto context = std::make_shared<uint64_t>(offer_context(comm, comm.hidden.rank == 0));
-  Prepared prepared{.call = bcast_bytes(context.get(), sizeof *context, 0)};
-  prepared.call.signature = contract::word_of(Function::Comm_dup);
-  Error e = start(comm, std::move(prepared), request, [made, context]() -> Error {
+  ResolvedCall resolved{.call = bcast_bytes(context.get(), sizeof *context, 0)};
+  resolved.call.signature = contract::word_of(Function::Comm_dup);
+  Error e = start(comm, std::move(resolved), request, [made, context]() -> Error {
     if (*context == kNoContext) return no_context_left(*made);
     made->set_context(*context);
     return {};

@@ -28,7 +28,7 @@ constexpr uint32_t kKeptStarts = 4;
 // oblige an implementation to bear with it.
 class PersistentCollective {
  public:
-  PersistentCollective(const Arguments& given, Prepared prepared, Comm& comm, uint64_t context);
+  PersistentCollective(const Arguments& given, ResolvedCall resolved, Comm& comm, uint64_t context);
   ~PersistentCollective();
   PersistentCollective(const PersistentCollective&) = delete;
 
@@ -40,7 +40,7 @@ class PersistentCollective {
 
   const Ref<Comm> comm_;
   OwnArrays arrays_;
-  Prepared prepared_;
+  ResolvedCall resolved_;
   contract::Origin origin_;
   engine::Channel channel_;
   std::unique_ptr<transport::Area> area_;  // nullptr: none
@@ -48,17 +48,17 @@ class PersistentCollective {
   exec::Kept idle_;
 };
 
-PersistentCollective::PersistentCollective(const Arguments& from_program, Prepared prepared, Comm& comm,
+PersistentCollective::PersistentCollective(const Arguments& from_program, ResolvedCall resolved, Comm& comm,
                                            uint64_t context)
-    : comm_(&comm), prepared_(std::move(prepared)), idle_(comm.process.store) {
-  coll::Call& call = prepared_.call;
+    : comm_(&comm), resolved_(std::move(resolved)), idle_(comm.process.store) {
+  coll::Call& call = resolved_.call;
   Arguments given = from_program;
   arrays_.take_types(given, call);
   arrays_.take_counts(given, call, coll::ArrayLengths(call, comm.size()));
-  call.in_layouts = prepared_.in_layouts;
-  call.out_layouts = prepared_.out_layouts;
-  call.in_types = prepared_.in_types;
-  call.out_types = prepared_.out_types;
+  call.in_layouts = resolved_.in_layouts;
+  call.out_layouts = resolved_.out_layouts;
+  call.in_types = resolved_.in_types;
+  call.out_types = resolved_.out_types;
   call.signature = contract::in_form(call.signature, contract::Form::persistent);
   channel_.engine = comm.hidden.engine;
   channel_.context = context | 1;
@@ -94,14 +94,14 @@ void PersistentCollective::open() {
 Result<std::unique_ptr<exec::Execution>> PersistentCollective::execution() {
   if (std::unique_ptr<exec::Execution> kept = idle_.take()) return kept;
   if (!opened_) open();
-  return exec::make(channel_, comm_->planner, prepared_.call);
+  return exec::make(channel_, comm_->planner, resolved_.call);
 }
 
 Error PersistentCollective::start(const std::shared_ptr<PersistentCollective>& self, MPI_Request* request) {
   Comm& comm = *self->comm_;
   TakenBuffers taken;  // until there is a request
   if (strict) [[unlikely]]
-    if (Error e = taken.take(self->prepared_.call, comm)) return e;
+    if (Error e = taken.take(self->resolved_.call, comm)) return e;
   {
     const engine::Engine::Guard own(*self->channel_.engine);
     if (Error e = settle_first(self->channel_)) return e;
@@ -120,8 +120,8 @@ Error PersistentCollective::start(const std::shared_ptr<PersistentCollective>& s
 
 }  // namespace
 
-Error prepare_to_start(const Arguments& given, Comm& comm, Info*, MPI_Request* request) {
-  Result<Prepared> made = prepared(given, comm);
+Error make_persistent(const Arguments& given, Comm& comm, Info*, MPI_Request* request) {
+  Result<ResolvedCall> made = resolve_call(given, comm);
   if (!made) return std::move(made).error();
   if (Error e = check_own_block(*made, comm, contract::Form::persistent)) return e;
   if (comm.hidden.ledger) sign(made->call, made->op, comm);

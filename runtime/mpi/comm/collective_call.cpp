@@ -90,7 +90,7 @@ Result<std::unique_ptr<exec::Execution>> prepare(Comm& comm, const Call& call) {
   return exec::prepare(comm.hidden, comm.planner, call);
 }
 
-Error run_through(Comm& comm, exec::Execution& execution) {
+Error run(Comm& comm, exec::Execution& execution) {
   contract::Ledger* const ledger = comm.hidden.ledger;
   const Inside inside(ledger, note_serial(comm.hidden));
   tell(comm, engine::Happening::collective_begun);
@@ -105,7 +105,7 @@ Error run(Comm& comm, const Call& call) {
   const engine::Engine::Guard own(*comm.hidden.engine);
   Result<std::unique_ptr<exec::Execution>> execution = prepare(comm, call);
   if (!execution) return std::move(execution).error();
-  Error outcome = run_through(comm, **execution);
+  Error outcome = run(comm, **execution);
   if (!outcome) exec::keep(comm.planner, *std::move(execution));
   return outcome;
 }

@@ -38,7 +38,7 @@ void tell(const Comm& comm, engine::Happening what);
 // An execution of a new call; an error if it is refused.
 Result<std::unique_ptr<exec::Execution>> prepare(Comm& comm, const coll::Call& call);
 // Runs what is prepared, to its end.
-Error run_through(Comm& comm, exec::Execution& execution);
+Error run(Comm& comm, exec::Execution& execution);
 // Of an execution that is over.
 Error outcome_of(const exec::Execution& execution);
 
