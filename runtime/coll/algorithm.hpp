@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The table of algorithms: a row each, in the file of its collective. The names are the ones that
+// An algorithm: a row of the table of its collective, in the file of that one. The names are the ones that
 // rules, logs and tests use.
 #pragma once
 
@@ -35,22 +35,5 @@ std::string_view objection(const Algorithm& algorithm, const Shape& shape);
 
 // Those of the collective's row.
 std::span<const Algorithm> algorithms(Collective kind);
-
-std::span<const Algorithm> barrier_algorithms();
-std::span<const Algorithm> bcast_algorithms();
-std::span<const Algorithm> gather_algorithms();
-std::span<const Algorithm> gatherv_algorithms();
-std::span<const Algorithm> scatter_algorithms();
-std::span<const Algorithm> scatterv_algorithms();
-std::span<const Algorithm> allgather_algorithms();
-std::span<const Algorithm> allgatherv_algorithms();
-std::span<const Algorithm> alltoall_algorithms();
-std::span<const Algorithm> alltoallv_algorithms();
-std::span<const Algorithm> reduce_algorithms();
-std::span<const Algorithm> allreduce_algorithms();
-std::span<const Algorithm> reduce_scatter_algorithms();
-std::span<const Algorithm> scan_algorithms();
-std::span<const Algorithm> exscan_algorithms();
-std::span<const Algorithm> neighbor_algorithms();
 
 }  // namespace tutti::coll

@@ -14,7 +14,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "base/log.hpp"
 #include "coll/pattern.hpp"
 
 namespace tutti::coll {
@@ -194,47 +193,17 @@ Plan reduce_scatter_leaders(const Shape& s) {
 }
 
 constexpr std::string_view kAlways = "between two groups";
-constexpr Algorithm kBarrier{.name = "leaders", .when = kAlways, .build = barrier_leaders},
-    kBcast{.name = "leader", .when = kAlways, .build = bcast_leader},
-    kGather{.name = "linear", .when = kAlways, .build = gather_linear},
-    kScatter{.name = "linear", .when = kAlways, .build = scatter_linear},
-    kAllgather{.name = "pairwise", .when = kAlways, .build = allgather_pairwise},
-    kAlltoall{.name = "pairwise", .when = kAlways, .build = alltoall_pairwise},
-    kReduce{.name = "leader", .when = kAlways, .build = reduce_leader},
-    kAllreduce{.name = "leaders", .when = kAlways, .build = allreduce_leaders},
-    kReduceScatter{.name = "leaders", .when = kAlways, .build = reduce_scatter_leaders};
 
 }  // namespace
 
-const Algorithm& algorithm_between(Collective kind) {
-  switch (kind) {
-    case Collective::barrier:
-      return kBarrier;
-    case Collective::bcast:
-      return kBcast;
-    case Collective::gather:
-    case Collective::gatherv:
-      return kGather;
-    case Collective::scatter:
-    case Collective::scatterv:
-      return kScatter;
-    case Collective::allgather:
-    case Collective::allgatherv:
-      return kAllgather;
-    case Collective::alltoall:
-    case Collective::alltoallv:
-    case Collective::alltoallw:
-      return kAlltoall;
-    case Collective::reduce:
-      return kReduce;
-    case Collective::allreduce:
-      return kAllreduce;
-    case Collective::reduce_scatter:
-    case Collective::reduce_scatter_block:
-      return kReduceScatter;
-    default:
-      invariant_broken(__FILE__, __LINE__, "a collective of one group runs between two");
-  }
-}
+const Algorithm barrier_between{.name = "leaders", .when = kAlways, .build = barrier_leaders};
+const Algorithm bcast_between{.name = "leader", .when = kAlways, .build = bcast_leader};
+const Algorithm gather_between{.name = "linear", .when = kAlways, .build = gather_linear};
+const Algorithm scatter_between{.name = "linear", .when = kAlways, .build = scatter_linear};
+const Algorithm allgather_between{.name = "pairwise", .when = kAlways, .build = allgather_pairwise};
+const Algorithm alltoall_between{.name = "pairwise", .when = kAlways, .build = alltoall_pairwise};
+const Algorithm reduce_between{.name = "leader", .when = kAlways, .build = reduce_leader};
+const Algorithm allreduce_between{.name = "leaders", .when = kAlways, .build = allreduce_leaders};
+const Algorithm reduce_scatter_between{.name = "leaders", .when = kAlways, .build = reduce_scatter_leaders};
 
 }  // namespace tutti::coll

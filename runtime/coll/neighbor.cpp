@@ -14,7 +14,7 @@ namespace {
 Plan neighbor_linear(const Shape& s) {
   PlanBuilder plan(s);
   const Edges& edges = *s.edges;
-  const bool one_for_all = row_of(s.kind).same_to_all;
+  const bool one_for_all = row_of(s.kind).input == Holds::block;
   std::vector<int> to_myself;  // blocks of the output that come from this rank
   for (const int block : edges.receiving) {
     const int source = edges.sources[static_cast<size_t>(block)];

@@ -12,7 +12,7 @@ namespace {
 
 bool has_block_arrays(Collective kind, Region region) {
   const CollectiveRow& row = row_of(kind);
-  return region == Region::input ? row.input_arrays : row.output_arrays;
+  return has_arrays(region == Region::input ? row.input : row.output);
 }
 
 }  // namespace

@@ -12,7 +12,6 @@
 #include "base/file_text.hpp"
 #include "base/log.hpp"
 #include "base/nearest.hpp"
-#include "coll/between.hpp"
 #include "coll/shared.hpp"
 #include "coll/shipped_rules.hpp"
 
@@ -58,7 +57,7 @@ Error parse_condition(std::string_view word, Collective kind, Clause& condition)
     return failure(MPI_ERR_ARG, "no condition is called '{}'{}", name,
                    nearest(name, {std::begin(kQuantities), std::end(kQuantities)}));
   condition.quantity = static_cast<Quantity>(quantity - std::begin(kQuantities));
-  if (condition.quantity == Quantity::bytes && !row_of(kind).knows_bytes)
+  if (condition.quantity == Quantity::bytes && row_of(kind).known_to != KnownTo::all)
     return failure(MPI_ERR_ARG, "{} cannot be chosen by bytes: no rank knows the others' counts", name_of(kind));
   size_t value_at = at + 1;
   const bool or_equal = word.size() > value_at && word[at] != '=' && word[value_at] == '=';
@@ -231,7 +230,11 @@ std::shared_ptr<const Selection> Selection::shipped() {
 }
 
 const Algorithm& Selection::choose(const Shape& shape) const {
-  if (shape.first_side > 0) return algorithm_between(shape.kind);
+  if (shape.first_side > 0) {
+    const Algorithm* const between = row_of(shape.kind).between;
+    TUTTI_INVARIANT(between, "a collective of one group runs between two");
+    return *between;
+  }
   for (const auto& rule : rules_) {
     if (!rule->matches(shape)) continue;
     const std::string_view why = objection(*rule->algorithm, shape);

@@ -104,7 +104,7 @@ Payload Binding::block(Region region, uint32_t i) const {
   const Ints& counts = input ? call_.in_counts : call_.out_counts;
   const Ints& displacements = input ? call_.in_displacements : call_.out_displacements;
   const void* base = input ? call_.in : call_.out;
-  if (row_of(call_.kind).typed_arrays) {
+  if (row_of(call_.kind).input == coll::Holds::typed_arrays) {
     const Layout* layout = (input ? call_.in_layouts : call_.out_layouts)[i];
     return {moved(base, displacements[i]), counts[i], layout};
   }

@@ -21,14 +21,14 @@ struct Meeting {
 };
 
 bool has_arrays(Collective kind) {
-  return row_of(kind).input_arrays || row_of(kind).output_arrays;
+  return has_arrays(row_of(kind).input) || has_arrays(row_of(kind).output);
 }
 
 // Cells of what `from` sends `to`. The groups' blocks differ where they need not be the same.
 int64_t cells_of(const Meeting& m, int from, int to) {
   const CollectiveRow& row = row_of(m.kind);
-  if (!has_arrays(m.kind)) return row.rooted || m.in_first(from) ? m.count : 2 * m.count;
-  if (row.rooted) return m.count * ((from + to) % 3);
+  if (!has_arrays(m.kind)) return row.rooted() || m.in_first(from) ? m.count : 2 * m.count;
+  if (row.rooted()) return m.count * ((from + to) % 3);
   if (m.kind == Collective::allgatherv) return m.count * (from % 4);
   return m.count * ((from * 3 + to) % 4);
 }
@@ -45,7 +45,7 @@ struct Sided {
   bool is_root = false, is_beside = false;
 };
 Sided side_of(const Meeting& m, int r) {
-  const bool rooted = row_of(m.kind).rooted;
+  const bool rooted = row_of(m.kind).rooted();
   return {{m.first, m.size(), r}, rooted && r == m.root, rooted && r != m.root && m.same_side(r, m.root)};
 }
 
@@ -75,12 +75,12 @@ void set_up_blocks(const Meeting& m, Rank& rank) {
   const int others = side.sides.other_size(), begin = side.sides.other_begin();
   const CollectiveRow& row = row_of(m.kind);
   if (gives(m, side)) {
-    const bool single = one_for_all(m.kind) || (row.rooted && !side.is_root);
+    const bool single = one_for_all(m.kind) || (row.rooted() && !side.is_root);
     int64_t at = 0;
     for (int i = 0; i < (single ? 1 : others); ++i) {
-      const int to = single && row.rooted ? m.root : begin + i;
+      const int to = single && row.rooted() ? m.root : begin + i;
       const int64_t cells = cells_of(m, s.rank, to);
-      if (row.input_arrays && !single)
+      if (has_arrays(row.input) && !single)
         rank.in_blocks.push_back({at, cells});
       else
         s.in_count = cells / rank.in_cells;
@@ -90,11 +90,11 @@ void set_up_blocks(const Meeting& m, Rank& rank) {
     }
   }
   if (gets(m, side)) {
-    const bool single = row.rooted && !side.is_root;
+    const bool single = row.rooted() && !side.is_root;
     int64_t at = 0;
     for (int i = 0; i < (single ? 1 : others); ++i) {
       const int64_t cells = cells_of(m, single ? m.root : begin + i, s.rank);
-      if (row.output_arrays && !single) {
+      if (has_arrays(row.output) && !single) {
         rank.out_blocks.push_back({at, cells});
         ++at;  // a gap
         if (m.kind == Collective::allgatherv) s.counts.push_back(cells);
@@ -111,7 +111,7 @@ std::string check_blocks(const Meeting& m, const Rank& rank) {
   const int me = rank.shape.rank;
   const Sided side = side_of(m, me);
   if (m.kind == Collective::barrier || !gets(m, side)) return {};
-  const bool single = row_of(m.kind).rooted && !side.is_root;
+  const bool single = row_of(m.kind).rooted() && !side.is_root;
   int64_t at = 0;
   for (int i = 0; i < (single ? 1 : side.sides.other_size()); ++i) {
     const int from = single ? m.root : side.sides.other_begin() + i;
@@ -167,7 +167,7 @@ std::string check_vector(const Meeting& m, const Rank& rank) {
 
 void replay(const Meeting& m) {
   const bool vector = row_of(m.kind).reduces || m.kind == Collective::bcast;
-  const Algorithm& algorithm = algorithm_between(m.kind);
+  const Algorithm& algorithm = *row_of(m.kind).between;
   std::vector<Rank> fresh;
   for (int r = 0; r < m.size(); ++r) {
     Rank rank;
@@ -175,7 +175,7 @@ void replay(const Meeting& m) {
     s.kind = m.kind;
     s.rank = r, s.size = m.size(), s.first_side = m.first;
     s.commutative = false;
-    if (row_of(m.kind).rooted) s.root = side_of(m, r).is_beside ? kRootElsewhere : m.root;
+    if (row_of(m.kind).rooted()) s.root = side_of(m, r).is_beside ? kRootElsewhere : m.root;
     if (vector) {
       set_up_vector(m, rank);
     } else if (m.kind != Collective::barrier) {
@@ -200,9 +200,9 @@ void replay(const Meeting& m) {
 void replay_between(int first, int second, int stride, const std::vector<int64_t>& counts) {
   for (int k = 0; k < kCollectivesOverRanks; ++k) {
     const auto kind = static_cast<Collective>(k);
-    if (kind == Collective::scan || kind == Collective::exscan) continue;
+    if (!row_of(kind).between) continue;
     if (stride > 1 && scatters(kind)) continue;  // long vectors, whose messages are few
-    const bool rooted = row_of(kind).rooted;
+    const bool rooted = row_of(kind).rooted();
     for (int root = 0; root < (rooted ? first + second : 1); root += stride)
       for (const int64_t count : counts) ASSERT_NO_FATAL_FAILURE(replay({kind, first, second, root, count}));
   }

@@ -53,8 +53,8 @@ GraphOfRanks random_graph(int size, std::mt19937& random) {
 
 // Cells of the block that rank `from` sends as its block `edge`.
 int64_t cells_of(const CollectiveRow& row, int64_t count, int from, int edge) {
-  if (!row.output_arrays) return count;
-  return count * ((from * 3 + (row.same_to_all ? 0 : edge)) % 4);
+  if (!has_arrays(row.output)) return count;
+  return count * ((from * 3 + (row.input == Holds::block ? 0 : edge)) % 4);
 }
 
 std::vector<Rank> set_up(Collective kind, int64_t count, const GraphOfRanks& graph) {
@@ -68,9 +68,9 @@ std::vector<Rank> set_up(Collective kind, int64_t count, const GraphOfRanks& gra
     rank.shape.in_count = cells_of(row, count, me, 0);
     rank.shape.out_count = count;
     int64_t at = 0;
-    for (size_t k = 0; k < (row.same_to_all ? 1 : edges.destinations.size()); ++k) {
+    for (size_t k = 0; k < (row.input == Holds::block ? 1 : edges.destinations.size()); ++k) {
       const int64_t cells = cells_of(row, count, me, static_cast<int>(k));
-      if (row.input_arrays) rank.in_blocks.push_back({at, cells});
+      if (has_arrays(row.input)) rank.in_blocks.push_back({at, cells});
       rank.input.resize(static_cast<size_t>(at + cells));
       put(rank.input, at, cells, me, static_cast<int64_t>(k) * kPerBlock);
       at += cells;
@@ -81,8 +81,8 @@ std::vector<Rank> set_up(Collective kind, int64_t count, const GraphOfRanks& gra
         incoming[static_cast<size_t>(edge.received_as)] = cells_of(row, count, edge.from, edge.sent_as);
     at = 0;
     for (const int64_t cells : incoming) {
-      if (row.output_arrays) rank.out_blocks.push_back({at, cells});
-      at += row.output_arrays ? cells + 1 : count;
+      if (has_arrays(row.output)) rank.out_blocks.push_back({at, cells});
+      at += has_arrays(row.output) ? cells + 1 : count;
     }
     rank.output = empty(at);
   }
@@ -94,9 +94,9 @@ std::string judge(Collective kind, int64_t count, const GraphOfRanks& graph, con
   for (const Edge& edge : graph.edges) {
     const Rank& rank = ranks[static_cast<size_t>(edge.to)];
     const auto k = static_cast<size_t>(edge.received_as);
-    const int64_t at = row.output_arrays ? rank.out_blocks[k].offset : edge.received_as * count;
+    const int64_t at = has_arrays(row.output) ? rank.out_blocks[k].offset : edge.received_as * count;
     const std::string wrong = expect(rank.output, at, cells_of(row, count, edge.from, edge.sent_as), edge.from,
-                                     row.same_to_all ? 0 : edge.sent_as * kPerBlock);
+                                     row.input == Holds::block ? 0 : edge.sent_as * kPerBlock);
     if (!wrong.empty())
       return "rank " + std::to_string(edge.to) + ", block " + std::to_string(edge.received_as) + ": " + wrong;
   }

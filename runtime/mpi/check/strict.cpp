@@ -104,7 +104,7 @@ class UsesOf {
   // Of a neighbourhood collective; nothing is read or written for an edge that leads nowhere.
   void add_edges() {
     const coll::Edges& edges = *call_.edges;
-    if (coll::row_of(call_.kind).same_to_all) {
+    if (coll::row_of(call_.kind).input == coll::Holds::block) {
       in(call_.in_count);
     } else {
       along(edges.destinations, call_.in, call_.in_count, call_.in_counts, call_.in_displacements, call_.in_layout,

@@ -7,6 +7,7 @@ namespace tutti::mpi {
 namespace {
 
 using coll::Collective;
+using coll::Holds;
 
 // ---- arguments. `call` refers to types and operations by plain pointers; `uses` keeps them.
 
@@ -259,25 +260,27 @@ Result<ResolvedCall> neighbor_call(const Arguments& a, Comm& comm) {
     return !buffer && count > 0 && type && type->predefined &&
            std::ranges::any_of(peers, [](int peer) { return peer != coll::kNobody; });
   };
-  const bool no_input = !row.input_arrays && missing(a.sendbuf, a.sendcount, a.sendtype, edges.destinations);
-  if (no_input || (!row.output_arrays && missing(a.recvbuf, a.recvcount, a.recvtype, edges.sources)))
+  const bool counts_sent = has_arrays(row.input), counts_received = has_arrays(row.output);
+  const bool typed = row.input == Holds::typed_arrays;
+  const bool no_input = !counts_sent && missing(a.sendbuf, a.sendcount, a.sendtype, edges.destinations);
+  if (no_input || (!counts_received && missing(a.recvbuf, a.recvcount, a.recvtype, edges.sources)))
     return failure(MPI_ERR_BUFFER, "the buffer is NULL (argument {})", no_input ? "sendbuf" : "recvbuf");
   ResolvedCall p{.call = {.kind = a.kind, .edges = &edges}};
-  if (row.input_arrays) {
+  if (counts_sent) {
     if (Error e = counts_valid(a.sendcounts, sends, "sendcounts")) return e;
     if (sends > 0)
       if (Error e = array_given(a.sdispls, "sdispls")) return e;
     p.call.in_counts = a.sendcounts;
     p.call.in_displacements = a.sdispls;
   }
-  if (row.output_arrays) {
+  if (counts_received) {
     if (Error e = counts_valid(a.recvcounts, receives, "recvcounts")) return e;
     if (receives > 0)
-      if (Error e = array_given(a.rdispls, row.same_to_all ? "displs" : "rdispls")) return e;
+      if (Error e = array_given(a.rdispls, !counts_sent ? "displs" : "rdispls")) return e;
     p.call.out_counts = a.recvcounts;
     p.call.out_displacements = a.rdispls;
   }
-  if (row.typed_arrays) {
+  if (typed) {
     if (Error e = resolve_types(a.sendtypes, sends, "sendtypes", p, p.in_layouts, p.in_types)) return e;
     if (Error e = resolve_types(a.recvtypes, receives, "recvtypes", p, p.out_layouts, p.out_types)) return e;
     p.call.in_layouts = p.in_layouts;
@@ -285,13 +288,12 @@ Result<ResolvedCall> neighbor_call(const Arguments& a, Comm& comm) {
     p.call.out_layouts = p.out_layouts;
     p.call.out_types = p.out_types;
   }
-  const bool typed = row.typed_arrays;
-  if (row.input_arrays)
+  if (counts_sent)
     if (Error e = blocks_given(
             {a.sendbuf, a.sendcounts, a.sdispls, typed ? nullptr : a.sendtype, &p.in_types, &edges.destinations}, sends,
             "sendbuf"))
       return e;
-  if (row.output_arrays)
+  if (counts_received)
     if (Error e = blocks_given(
             {a.recvbuf, a.recvcounts, a.rdispls, typed ? nullptr : a.recvtype, &p.out_types, &edges.sources}, receives,
             "recvbuf"))
