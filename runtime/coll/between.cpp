@@ -181,7 +181,7 @@ Plan reduce_scatter_leaders(const Shape& s) {
   plan.recv(theirs, other).send(result, other).fence();
   int64_t first = 0;
   for (int i = 0; i < tree.size; ++i) {
-    const int64_t count = s.counts.empty() ? s.out_count : s.counts[static_cast<size_t>(i)];
+    const int64_t count = s.part_count(i);
     const Buf part = theirs.slice(first, count);
     if (i == 0)
       plan.copy(part, plan.out());

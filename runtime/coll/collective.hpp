@@ -102,10 +102,14 @@ struct CollectiveRow {
   const Algorithm* between = nullptr;                    // two groups (between.hpp); nullptr: it is for one
 
   constexpr bool rooted() const { return root != Root::none; }
-  constexpr bool has_input(bool at_root) const { return input != Holds::nothing && (root != Root::gives || at_root); }
-  constexpr bool has_output(bool at_root) const { return output != Holds::nothing && (root != Root::gets || at_root); }
-  // The bytes of the blocks are known to two ranks each.
-  constexpr bool has_unknown_blocks() const { return known_to == KnownTo::pairs && !over_edges; }
+  // Whether the input, or the output, means something at a rank. MPI_IN_PLACE replaces one of them: the output where
+  // the root gives, else the input.
+  constexpr bool has_input(bool at_root, bool given_in_place) const {
+    return input != Holds::nothing && (root == Root::gives ? at_root : !given_in_place);
+  }
+  constexpr bool has_output(bool at_root, bool given_in_place) const {
+    return output != Holds::nothing && (root == Root::none || (root == Root::gets ? at_root : !given_in_place));
+  }
   // Where this rank's input, not its output, says how long the block is that all ranks know alike. The root of a
   // gather may have its own block in place, as the root of a scatter may.
   constexpr bool is_told_by_input(bool at_root) const {

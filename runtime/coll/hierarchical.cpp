@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <initializer_list>
-#include <numeric>
 
 #include "base/node_layout.hpp"
 #include "coll/selection.hpp"
@@ -327,9 +326,8 @@ Plan hierarchical_reduce_scatter(const Shape& s) {
   Levels l(s);
   const Buf in = l.plan.in();
   const Buf whole = l.plan.scratch_like(in);
-  int64_t mine = s.rank * s.out_count;
-  if (s.kind == Collective::reduce_scatter)
-    mine = std::accumulate(s.counts.begin(), s.counts.begin() + s.rank, int64_t{0});
+  int64_t mine = 0;
+  for (int rank = 0; rank < s.rank; ++rank) mine += s.part_count(rank);
   const auto vector = [&](Shape part) {
     part.in_count = part.out_count = in.count;
     return part;

@@ -24,21 +24,13 @@ Buf PlanBuilder::in() const {
   if (!row_of(shape_.kind).reduces) return {Region::input, Unit::in_type, 0, 0, shape_.in_count};
   Buf whole = out();
   if (!shape_.in_place) whole.region = Region::input;
-  if (shape_.kind == Collective::reduce_scatter_block)
-    whole.count *= shape_.first_side ? shape_.sides().size() : shape_.size;
-  if (shape_.kind == Collective::reduce_scatter) {
-    whole.count = 0;
-    for (const int64_t count : shape_.counts) whole.count += count;
-  }
+  whole.count = shape_.vector_count();
   return whole;
 }
 
 Buf PlanBuilder::out() const {
-  const int64_t count =
-      shape_.kind == Collective::reduce_scatter
-          ? shape_.counts[static_cast<size_t>(shape_.first_side ? shape_.sides().rank_in_group() : shape_.rank)]
-          : shape_.out_count;
-  return {Region::output, Unit::out_type, 0, 0, count};
+  const int me = shape_.first_side ? shape_.sides().rank_in_group() : shape_.rank;
+  return {Region::output, Unit::out_type, 0, 0, shape_.part_count(me)};
 }
 
 Buf PlanBuilder::blocks(Region region, int first, int n) const {

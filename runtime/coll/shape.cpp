@@ -15,6 +15,41 @@ bool is_dense(const Layout* layout) {
   return !layout || (layout->is_dense() && layout->true_lower_bound() == 0);
 }
 
+void take_vector(Shape& s, const CollectiveRow& row, const Call& call) {
+  const Layout* const layout = element_layout(call);
+  s.commutative = call.reduction.commutative;
+  s.dense = is_dense(layout);
+  if (row.divided == Divided::by_counts) {
+    const int parts = ArrayLengths(call, s.size).out;
+    s.counts.reserve(static_cast<size_t>(parts));
+    for (int i = 0; i < parts; ++i) s.counts.push_back(call.out_counts[i]);
+  } else {
+    s.out_count = call.in_place || row.divided == Divided::equally ? call.out_count : call.in_count;
+    if (row.divided == Divided::no) s.in_count = s.out_count;
+  }
+  s.bytes = packed(s.vector_count(), layout);
+}
+
+// What has arrays has no one count.
+void take_blocks(Shape& s, const CollectiveRow& row, const Call& call) {
+  const bool at_root = s.rank == call.root;
+  if (row.has_input(at_root, s.in_place) && !has_arrays(row.input)) s.in_count = call.in_count;
+  if (row.has_output(at_root, s.in_place) && !has_arrays(row.output)) s.out_count = call.out_count;
+  if (row.known_to != KnownTo::all) return;
+  if (has_arrays(row.output)) {
+    const int blocks = ArrayLengths(call, s.size).out;
+    s.counts.reserve(static_cast<size_t>(blocks));
+    for (int i = 0; i < blocks; ++i) s.counts.push_back(packed(call.out_counts[i], call.out_layout));
+    s.bytes = std::accumulate(s.counts.begin(), s.counts.end(), int64_t{0});
+  } else if (row.is_told_by_input(at_root)) {
+    s.bytes = packed(call.in_count, call.in_layout);
+  } else {
+    s.bytes = packed(call.out_count, call.out_layout);
+  }
+  if (row.input == Holds::nothing)  // one buffer, as bcast has it
+    s.dense = !call.out_layout || Payload{call.out, call.out_count, call.out_layout}.contiguous();
+}
+
 }  // namespace
 
 size_t Shape::hash() const {
@@ -37,107 +72,36 @@ const Layout* element_layout(const Call& call) {
   return call.in_layout;
 }
 
+int64_t Shape::vector_count() const {
+  switch (row_of(kind).divided) {
+    case Divided::no:
+      break;
+    case Divided::equally:
+      return out_count * (first_side ? sides().size() : size);
+    case Divided::by_counts:
+      return std::accumulate(counts.begin(), counts.end(), int64_t{0});
+  }
+  return out_count;
+}
+
+int64_t Shape::part_count(int rank_in_group) const {
+  return row_of(kind).divided == Divided::by_counts ? counts[static_cast<size_t>(rank_in_group)] : out_count;
+}
+
 Shape shape_of(const Call& call, int rank, int size) {
+  const CollectiveRow& row = row_of(call.kind);
   Shape s;
   s.kind = call.kind;
   s.rank = rank;
   s.size = size;
   s.first_side = call.sides.first;
-  s.in_place = call.in_place;
-  const ArrayLengths lengths(call, size);
-  const auto by_block_bytes = [&](bool of_input) {
-    s.in_count = call.in_place ? 0 : call.in_count;
-    s.out_count = call.out_count;
-    s.bytes = of_input ? packed(call.in_count, call.in_layout) : packed(call.out_count, call.out_layout);
-  };
-  const auto by_vector = [&] {
-    s.out_count = s.in_count = call.in_place ? call.out_count : call.in_count;
-    s.bytes = packed(s.out_count, element_layout(call));
-    s.commutative = call.reduction.commutative;
-    s.dense = is_dense(element_layout(call));
-  };
-  switch (call.kind) {
-    case Collective::barrier:
-      s.in_place = false;
-      break;
-    case Collective::bcast:
-      s.root = call.root;
-      s.in_place = false;
-      s.out_count = call.out_count;
-      s.bytes = packed(call.out_count, call.out_layout);
-      s.dense = !call.out_layout || Payload{call.out, call.out_count, call.out_layout}.contiguous();
-      break;
-    case Collective::gather:
-      s.root = call.root;
-      by_block_bytes(rank != call.root);
-      if (rank != call.root) s.out_count = 0;
-      break;
-    case Collective::scatter:
-      s.root = call.root;
-      by_block_bytes(rank == call.root);
-      if (rank == call.root)
-        s.in_count = call.in_count;
-      else
-        s.in_count = 0;
-      if (call.in_place) s.out_count = 0;
-      break;
-    case Collective::gatherv:
-    case Collective::scatterv:
-      s.root = call.root;
-      // The side that has one block tells its size in elements; the other reads its arrays.
-      if (call.kind == Collective::gatherv)
-        s.in_count = call.in_place ? 0 : call.in_count;
-      else
-        s.out_count = call.in_place ? 0 : call.out_count;
-      break;
-    case Collective::allgather:
-      by_block_bytes(false);
-      break;
-    case Collective::alltoall:
-      by_block_bytes(false);
-      break;
-    case Collective::allgatherv:
-      s.in_count = call.in_place ? 0 : call.in_count;
-      s.counts.resize(static_cast<size_t>(lengths.out));
-      for (int i = 0; i < lengths.out; ++i)
-        s.counts[static_cast<size_t>(i)] = packed(call.out_counts[i], call.out_layout);
-      s.bytes = std::accumulate(s.counts.begin(), s.counts.end(), int64_t{0});
-      break;
-    case Collective::alltoallv:
-    case Collective::alltoallw:
-      break;
-    case Collective::neighbor_allgather:
-    case Collective::neighbor_allgatherv:
-    case Collective::neighbor_alltoall:
-    case Collective::neighbor_alltoallv:
-    case Collective::neighbor_alltoallw:
-      s.edges = call.edges;
-      s.in_count = call.in_count;
-      s.out_count = call.out_count;
-      break;
-    case Collective::reduce:
-      s.root = call.root;
-      by_vector();
-      break;
-    case Collective::allreduce:
-    case Collective::scan:
-    case Collective::exscan:
-      by_vector();
-      break;
-    case Collective::reduce_scatter:
-      s.commutative = call.reduction.commutative;
-      s.dense = is_dense(element_layout(call));
-      s.counts.resize(static_cast<size_t>(lengths.out));
-      for (int i = 0; i < lengths.out; ++i) s.counts[static_cast<size_t>(i)] = call.out_counts[i];
-      s.bytes = packed(std::accumulate(s.counts.begin(), s.counts.end(), int64_t{0}), element_layout(call));
-      break;
-    case Collective::reduce_scatter_block:
-      s.commutative = call.reduction.commutative;
-      s.dense = is_dense(element_layout(call));
-      s.out_count = call.out_count;
-      s.bytes = packed(call.out_count * (call.sides ? call.sides.size() : size), element_layout(call));
-      break;
-  }
+  s.in_place = call.in_place && row.input != Holds::nothing;
+  s.edges = row.over_edges ? call.edges : nullptr;
+  if (row.rooted()) s.root = call.root;
+  if (row.reduces)
+    take_vector(s, row, call);
+  else
+    take_blocks(s, row, call);
   return s;
 }
 

@@ -46,6 +46,10 @@ struct Shape {
   std::vector<int64_t> counts;
 
   Sides sides() const { return {first_side, size, rank}; }
+  // Of a reduction: the elements that it works on, and those of them that come out at a rank of this group. (The two
+  // are one number, unless the vector is divided.)
+  int64_t vector_count() const;
+  int64_t part_count(int rank_in_group) const;
 
   bool operator==(const Shape&) const = default;
   size_t hash() const;

@@ -13,8 +13,8 @@
 namespace tutti::coll {
 
 bool is_in_shares(Collective kind) {
-  return kind == Collective::gatherv || kind == Collective::scatterv || kind == Collective::alltoallv ||
-         kind == Collective::alltoallw;
+  const CollectiveRow& row = row_of(kind);
+  return row.known_to == KnownTo::pairs && !row.over_edges;
 }
 
 // Two ranks are better off with messages where a slot of the small lane is too small.
@@ -25,14 +25,14 @@ bool wants_large_shares(const Shape& s) {
 int64_t share_size(const Shape& s) {
   if (!is_in_shares(s.kind) || s.size == 1) return 0;
   const int64_t slot = lane_of_shares(s) == Lane::large ? s.large_slot : s.small_slot;
-  const bool one_way = s.kind == Collective::gatherv || s.kind == Collective::scatterv;
+  const CollectiveRow& row = row_of(s.kind);
   // What goes one way between two ranks is better in messages from here on: their pieces overlap.
   // (Where a message costs a flag as well: of 1 KiB 270 ns, in its share 190; 2 KiB took 590 and 910
   // on another processor.)
   constexpr int64_t kMostOneWay = (1 << 10) + kShareHead;
-  const int64_t shares = s.kind == Collective::gatherv ? 1 : s.size - 1;
+  const int64_t shares = row.root == Root::gets ? 1 : s.size - 1;
   const int64_t fit = slot / shares;
-  const int64_t size = (one_way && s.size == 2 ? std::min(fit, kMostOneWay) : fit) & -4;
+  const int64_t size = (row.rooted() && s.size == 2 ? std::min(fit, kMostOneWay) : fit) & -4;
   return size < kShareHead ? 0 : size;
 }
 

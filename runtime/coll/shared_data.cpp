@@ -2,7 +2,6 @@
 // Barrier, bcast, gather, scatter, allgather(v) and alltoall among ranks that share memory, and how
 // all calls are cut into rounds.
 #include <algorithm>
-#include <numeric>
 
 #include "coll/shared.hpp"
 
@@ -17,35 +16,17 @@ int64_t share_of(int rank, int slot_owner, int64_t size) {
   return (rank < slot_owner ? rank : rank - 1) * size;
 }
 
-int64_t longest_of(const Shape& s) {
-  return s.counts.empty() ? 0 : *std::max_element(s.counts.begin(), s.counts.end());
-}
-
 struct Cut {
   int64_t unit = 1, total = 0, shares = 1;
 };
 Cut cut_of(const Shape& s) {
-  switch (s.kind) {
-    case Collective::scatter:
-    case Collective::alltoall:
-      return {1, s.bytes, s.size - 1};
-    case Collective::reduce:
-    case Collective::allreduce:
-    case Collective::scan:
-    case Collective::exscan:
-      return {s.out_count > 0 ? std::max<int64_t>(s.bytes / s.out_count, 1) : 1, s.out_count, 1};
-    case Collective::reduce_scatter:
-    case Collective::reduce_scatter_block: {
-      const int64_t total = s.kind == Collective::reduce_scatter
-                                ? std::accumulate(s.counts.begin(), s.counts.end(), int64_t{0})
-                                : s.out_count * s.size;
-      return {total > 0 ? std::max<int64_t>(s.bytes / total, 1) : 1, total, 1};
-    }
-    case Collective::allgatherv:
-      return {1, longest_of(s), 1};
-    default:
-      return {1, s.bytes, 1};
+  const CollectiveRow& row = row_of(s.kind);
+  if (row.reduces) {
+    const int64_t total = s.vector_count();
+    return {total > 0 ? std::max<int64_t>(s.bytes / total, 1) : 1, total, 1};
   }
+  if (!s.counts.empty()) return {1, *std::ranges::max_element(s.counts), 1};
+  return {1, s.bytes, row.input == Holds::blocks && !row.over_edges ? s.size - 1 : 1};
 }
 bool fits(const Cut& cut, int64_t slot) {
   return cut.total <= slot / (cut.unit * cut.shares);

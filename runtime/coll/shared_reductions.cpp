@@ -242,8 +242,7 @@ Plan shared_reduce_scatter(const Shape& s) {
   const int64_t n = r.pieces.rounds();
   r.rounds(n);
   int64_t mine = 0;
-  for (int rank = 0; rank < s.rank; ++rank)
-    mine += s.kind == Collective::reduce_scatter ? s.counts[static_cast<size_t>(rank)] : s.out_count;
+  for (int rank = 0; rank < s.rank; ++rank) mine += s.part_count(rank);
   const bool shows_all = s.in_place || r.pieces.total * r.pieces.unit <= kShort;
   const auto part_of_mine = [&](int64_t i) {
     const int64_t begin = r.pieces.begin(i), end = begin + r.pieces.size(i);
