@@ -10,7 +10,11 @@ namespace tutti::mpi {
 namespace {
 
 using coll::Call;
-using coll::Collective;
+using coll::CollectiveRow;
+using coll::Divided;
+using coll::Holds;
+using coll::InPlace;
+using coll::KnownTo;
 using contract::Word;
 
 // The data of one or more blocks, all of which must agree.
@@ -52,11 +56,21 @@ Word data_of_all(const Call& call, int size) {
   return all.word();
 }
 
-// The vector that they divide: between two groups each does so as it likes.
-Word data_in_all(const Call& call, int size) {
+// The vector that a group divides as it likes.
+Word data_in_all(const Call& call, const CollectiveRow& row, int size) {
   int64_t count = 0;
-  for (int i = 0; i < size; ++i) count += call.out_counts[i];
+  if (row.divided == Divided::equally)
+    count = call.out_count * size;
+  else
+    for (int i = 0; i < size; ++i) count += call.out_counts[i];
   return data(count, call.out_type);
+}
+
+// What every rank knows of the data alike.
+Word data_known_to_all(const Call& call, const CollectiveRow& row, const Comm& comm) {
+  if (row.divided != Divided::no && comm.is_inter()) return data_in_all(call, row, comm.size());
+  if (row.divided == Divided::by_counts || has_arrays(row.output)) return data_of_all(call, comm.size());
+  return row.is_told_by_input(comm.hidden.rank == call.root) ? data_in(call) : data_out(call);
 }
 
 // Of the rooted calls between two groups; whoever stands beside the root is in its group.
@@ -82,115 +96,34 @@ int code_of(const Op* op) {
 }  // namespace
 
 void sign(Call& call, const Op* op, const Comm& comm) {
+  const CollectiveRow& row = coll::row_of(call.kind);
   const bool between = comm.is_inter();
-  const bool at_root = comm.hidden.rank == call.root;
-  const auto word = [&](Function function, Word data = 0) {
-    return contract::word_of(function, -1, code_of(op), data);
-  };
-  const auto rooted = [&](Function function, Word data = 0) {
-    const Word word = contract::word_of(function, call.root, code_of(op), data);
-    return between && root_in_second(call) ? word | contract::kRootInSecondGroup : word;
-  };
-  const auto in_pairs = [&](Word word) {
-    call.pair_data = pair_data;
-    return word;
-  };
-  // MPI_IN_PLACE on some ranks only is wrong where the standard says "at all processes". To Tutti it makes a difference
-  // in the alltoalls alone: in the others it is told by strict.
-  const auto all_in_place = [&](Word word, bool matters) {
-    return call.in_place && (matters || strict) ? contract::in_place(word) : word;
-  };
-  // Between two groups each way has data of its own, which every pair compares, unless they are reduced.
-  call.signature = [&]() -> Word {
-    switch (call.kind) {
-      case Collective::barrier:
-        return word(Function::Barrier);
-      case Collective::bcast:
-        return rooted(Function::Bcast, data_out(call));
-      case Collective::gather:
-        return rooted(Function::Gather, at_root ? data_out(call) : data_in(call));
-      case Collective::gatherv:
-        return in_pairs(rooted(Function::Gatherv));
-      case Collective::scatter:
-        return rooted(Function::Scatter, at_root ? data_in(call) : data_out(call));
-      case Collective::scatterv:
-        return in_pairs(rooted(Function::Scatterv));
-      case Collective::allgather:
-        return between ? in_pairs(word(Function::Allgather))
-                       : all_in_place(word(Function::Allgather, data_out(call)), false);
-      case Collective::allgatherv:
-        return between ? in_pairs(word(Function::Allgatherv))
-                       : all_in_place(word(Function::Allgatherv, data_of_all(call, comm.size())), false);
-      case Collective::alltoall:
-        return between ? in_pairs(word(Function::Alltoall))
-                       : all_in_place(word(Function::Alltoall, data_out(call)), true);
-      case Collective::alltoallv:
-        return in_pairs(all_in_place(word(Function::Alltoallv), true));
-      case Collective::alltoallw:
-        return in_pairs(all_in_place(word(Function::Alltoallw), true));
-      case Collective::reduce:
-        return rooted(Function::Reduce, data_out(call));
-      case Collective::allreduce:
-        return all_in_place(word(Function::Allreduce, data_out(call)), false);
-      case Collective::reduce_scatter:
-        return word(Function::Reduce_scatter,
-                    between ? data_in_all(call, comm.size()) : data_of_all(call, comm.size()));
-      case Collective::reduce_scatter_block:
-        return word(Function::Reduce_scatter_block,
-                    between ? data(call.out_count * comm.size(), call.out_type) : data_out(call));
-      case Collective::scan:
-        return word(Function::Scan, data_out(call));
-      case Collective::exscan:
-        return word(Function::Exscan, data_out(call));
-      case Collective::neighbor_allgather:
-        return in_pairs(word(Function::Neighbor_allgather));
-      case Collective::neighbor_allgatherv:
-        return in_pairs(word(Function::Neighbor_allgatherv));
-      case Collective::neighbor_alltoall:
-        return in_pairs(word(Function::Neighbor_alltoall));
-      case Collective::neighbor_alltoallv:
-        return in_pairs(word(Function::Neighbor_alltoallv));
-      case Collective::neighbor_alltoallw:
-        return in_pairs(word(Function::Neighbor_alltoallw));
-    }
-    return 0;
-  }();
+  // Between two groups each way has data of its own, which every pair compares, unless they are reduced or the root's.
+  const bool in_pairs =
+      row.known_to == KnownTo::pairs || (row.known_to == KnownTo::all && between && !row.reduces && !row.rooted());
+  if (in_pairs) call.pair_data = pair_data;
+  const Word data = in_pairs || row.known_to == KnownTo::nobody ? 0 : data_known_to_all(call, row, comm);
+  Word word = contract::word_of(row.function, row.rooted() ? call.root : -1, code_of(op), data);
+  if (row.rooted() && between && root_in_second(call)) word |= contract::kRootInSecondGroup;
+  // MPI_IN_PLACE on some ranks only is wrong where the standard says "at all processes". Where Tutti gets along with
+  // it, strict tells.
+  const bool tells_in_place = row.in_place == InPlace::by_all_or_none || (row.in_place == InPlace::by_all && strict);
+  call.signature = call.in_place && tells_in_place ? contract::in_place(word) : word;
 }
 
 std::optional<OwnBlock> mismatched_own_block(const Call& call, const Comm& comm) {
   if (comm.is_inter() || call.in_place) return std::nullopt;
+  const CollectiveRow& row = coll::row_of(call.kind);
   const int rank = comm.rank();
+  const bool has_both = row.has_input(rank == call.root, false) && row.has_output(rank == call.root, false);
+  if (!has_both || row.over_edges || row.reduces) return std::nullopt;
   OwnBlock own{call.in_count, call.out_count, static_cast<const Datatype*>(call.in_type),
                static_cast<const Datatype*>(call.out_type)};
-  switch (call.kind) {
-    case Collective::gather:
-    case Collective::scatter:
-      if (rank != call.root) return std::nullopt;
-      break;
-    case Collective::gatherv:
-      if (rank != call.root) return std::nullopt;
-      own.received = call.out_counts[rank];
-      break;
-    case Collective::scatterv:
-      if (rank != call.root) return std::nullopt;
-      own.sent = call.in_counts[rank];
-      break;
-    case Collective::allgather:
-    case Collective::alltoall:
-      break;
-    case Collective::allgatherv:
-      own.received = call.out_counts[rank];
-      break;
-    case Collective::alltoallw:
-      own.sent_type = static_cast<const Datatype*>(call.in_types[static_cast<size_t>(rank)]);
-      own.received_type = static_cast<const Datatype*>(call.out_types[static_cast<size_t>(rank)]);
-      [[fallthrough]];
-    case Collective::alltoallv:
-      own.sent = call.in_counts[rank];
-      own.received = call.out_counts[rank];
-      break;
-    default:  // the two sides are of one type and one count
-      return std::nullopt;
+  if (has_arrays(row.input)) own.sent = call.in_counts[rank];
+  if (has_arrays(row.output)) own.received = call.out_counts[rank];
+  if (row.input == Holds::typed_arrays) {
+    own.sent_type = static_cast<const Datatype*>(call.in_types[static_cast<size_t>(rank)]);
+    own.received_type = static_cast<const Datatype*>(call.out_types[static_cast<size_t>(rank)]);
   }
   if (!own.sent_type || !own.received_type) return std::nullopt;  // a call of the library's own
   const int64_t bytes = own.sent * own.sent_type->layout->size();
