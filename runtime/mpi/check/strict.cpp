@@ -22,10 +22,15 @@ std::string text_of(const Comm& comm) {
 
 // ---- what a collective reads and writes
 
+using coll::Divided;
+using coll::Holds;
+using coll::Prefix;
+
 class UsesOf {
  public:
   UsesOf(const coll::Call& call, const Comm& comm)
       : call_(call),
+        row_(coll::row_of(call.kind)),
         size_(comm.is_inter() ? comm.remote_size() : comm.size()),
         parts_(comm.size()),
         at_root_(comm.hidden.rank == call.root) {
@@ -34,77 +39,45 @@ class UsesOf {
       return;
     }
     if (call.root == coll::kRootElsewhere) return;
-    if (!call.in_place) add_input();
-    if (gets_something(comm)) add_output(comm.rank());
+    if (!call.in_place && row_.has_input(at_root_, false)) add_input();
+    if (row_.has_output(at_root_, call.in_place)) add_output(comm.rank());
   }
   const std::vector<BufferUse>& uses() const { return uses_; }
 
  private:
-  using Kind = coll::Collective;
-
-  // Between two groups the root of scatter has but an input, and that of bcast nothing that is written.
-  bool gets_something(const Comm& comm) const {
-    const bool scatters = call_.kind == Kind::scatter || call_.kind == Kind::scatterv;
-    return !(comm.is_inter() && at_root_ && scatters);
-  }
   void add_input() {
-    switch (call_.kind) {
-      case Kind::barrier:
-      case Kind::bcast:
+    switch (row_.input) {
+      case Holds::nothing:
         return;
-      case Kind::scatter:
-        return at_root_ ? in(call_.in_count * size_) : void();
-      case Kind::scatterv:
-        return at_root_ ? in_blocks() : void();
-      case Kind::alltoall:
+      case Holds::block:
+        return in(row_.divided == Divided::no ? call_.in_count : vector_count());
+      case Holds::blocks:
         return in(call_.in_count * size_);
-      case Kind::reduce_scatter_block:
-        return in(call_.in_count * parts_);
-      case Kind::alltoallv:
-      case Kind::alltoallw:
+      case Holds::arrays:
+      case Holds::typed_arrays:
         return in_blocks();
-      case Kind::reduce_scatter:
-        return in(sum(call_.out_counts));
-      default:
-        return in(call_.in_count);
     }
   }
   void add_output(int rank) {
-    switch (call_.kind) {
-      case Kind::barrier:
+    // The first rank has nothing before it: its receive buffer means nothing.
+    if (row_.prefix == Prefix::exclusive && rank == 0 && !call_.in_place) return;
+    switch (row_.output) {
+      case Holds::nothing:
         return;
-      case Kind::bcast:
-        return out(call_.out_count, !at_root_);
-      case Kind::gather:
-        return at_root_ ? out(call_.out_count * size_) : void();
-      case Kind::gatherv:
-        return at_root_ ? out_blocks() : void();
-      case Kind::scatter:
-      case Kind::scatterv:
-        return call_.in_place ? void() : out(call_.out_count);
-      case Kind::allgather:
-      case Kind::alltoall:
+      case Holds::block:
+        if (row_.divided != Divided::no) return out(call_.in_place ? vector_count() : part_count(rank));
+        return out(call_.out_count, !(at_root_ && row_.input == Holds::nothing));  // the root reads bcast's one buffer
+      case Holds::blocks:
         return out(call_.out_count * size_);
-      case Kind::allgatherv:
-      case Kind::alltoallv:
-      case Kind::alltoallw:
+      case Holds::arrays:
+      case Holds::typed_arrays:
         return out_blocks();
-      case Kind::reduce:
-        return at_root_ ? out(call_.out_count) : void();
-      case Kind::reduce_scatter:
-        return out(call_.in_place ? sum(call_.out_counts) : call_.out_counts[rank]);
-      case Kind::reduce_scatter_block:
-        return out(call_.in_place ? call_.out_count * parts_ : call_.out_count);
-      case Kind::exscan:  // rank 0 has nothing before it: its receive buffer means nothing
-        return rank > 0 || call_.in_place ? out(call_.out_count) : void();
-      default:
-        return out(call_.out_count);
     }
   }
   // Of a neighbourhood collective; nothing is read or written for an edge that leads nowhere.
   void add_edges() {
     const coll::Edges& edges = *call_.edges;
-    if (coll::row_of(call_.kind).input == coll::Holds::block) {
+    if (row_.input == Holds::block) {
       in(call_.in_count);
     } else {
       along(edges.destinations, call_.in, call_.in_count, call_.in_counts, call_.in_displacements, call_.in_layout,
@@ -125,9 +98,13 @@ class UsesOf {
       add(reinterpret_cast<const void*>(at), counts ? counts[k] : count, &layout, writes);
     }
   }
-  int64_t sum(const Ints& counts) const {
+  // Of a reduction whose result is divided.
+  int64_t part_count(int rank) const {
+    return row_.divided == Divided::by_counts ? call_.out_counts[rank] : call_.out_count;
+  }
+  int64_t vector_count() const {
     int64_t all = 0;
-    for (int i = 0; i < parts_; ++i) all += counts[i];
+    for (int i = 0; i < parts_; ++i) all += part_count(i);
     return all;
   }
   void in(int64_t count) { add(call_.in, count, call_.in_layout, false); }
@@ -153,6 +130,7 @@ class UsesOf {
   }
 
   const coll::Call& call_;
+  const coll::CollectiveRow& row_;
   const int size_;   // blocks, one for each rank of the group that they go to or come from
   const int parts_;  // into which reduce_scatter divides its vector, one for each rank of this group
   const bool at_root_;
