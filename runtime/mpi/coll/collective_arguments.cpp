@@ -6,8 +6,11 @@
 namespace tutti::mpi {
 namespace {
 
-using coll::Collective;
+using coll::CollectiveRow;
+using coll::Divided;
 using coll::Holds;
+using coll::Prefix;
+using coll::Root;
 
 // ---- arguments. `call` refers to types and operations by plain pointers; `uses` keeps them.
 
@@ -66,9 +69,9 @@ Error counts_valid(const Ints& counts, int n, const char* argument) {
 struct Blocks {
   const void* buffer;
   Ints counts, places;
-  const Datatype* type;  // of all; nullptr: they have `types`, and places in bytes
-  const std::vector<const void*>* types = nullptr;
-  const std::vector<int>* peers = nullptr;  // of neighbours, some of whom may be nobody
+  const Datatype* type;                             // of all …
+  const std::vector<const void*>* types = nullptr;  // … unless they have these, and places in bytes
+  const std::vector<int>* peers = nullptr;          // of neighbours, some of whom may be nobody
 };
 
 Error blocks_given(const Blocks& b, int n, const char* argument) {
@@ -77,9 +80,9 @@ Error blocks_given(const Blocks& b, int n, const char* argument) {
     return {};
   for (int i = 0; i < n; ++i) {
     const auto k = static_cast<size_t>(i);
-    const auto& type = b.type ? *b.type : *static_cast<const Datatype*>((*b.types)[k]);
+    const auto& type = b.types ? *static_cast<const Datatype*>((*b.types)[k]) : *b.type;
     if (b.counts[i] == 0 || !type.predefined || (b.peers && (*b.peers)[k] == coll::kNobody)) continue;
-    const int64_t place = b.places ? b.places[i] : 0, at = b.type ? place * type.layout->extent() : place;
+    const int64_t place = b.places ? b.places[i] : 0, at = b.types ? place : place * type.layout->extent();
     if (at < 0 || at >= kNothingBelow) continue;
     return failure(MPI_ERR_BUFFER, "the buffer is NULL, yet {} element{} for rank {} lie{} in it (argument {})",
                    b.counts[i], b.counts[i] == 1 ? "" : "s", b.peers ? (*b.peers)[k] : i, b.counts[i] == 1 ? "s" : "",
@@ -103,6 +106,55 @@ Error resolve_types(const MPI_Datatype* handles, int n, const char* argument, Re
   return {};
 }
 
+// ---- the ends of calls that move blocks, with arrays or without. `n`: blocks, of `peers` if they are neighbours' ones.
+// Where one end alone has displacements, they are called displs.
+
+struct Names {
+  const char *buffer, *counts, *places, *types;
+};
+
+Error arrays_valid(const Blocks& given, const MPI_Datatype* handles, int n, const Names& names, ResolvedCall& p,
+                   std::vector<const Layout*>& layouts, std::vector<const void*>& types) {
+  if (Error e = counts_valid(given.counts, n, names.counts)) return e;
+  if (n > 0)
+    if (Error e = array_given(given.places, names.places)) return e;
+  if (given.types)
+    if (Error e = resolve_types(handles, n, names.types, p, layouts, types)) return e;
+  return blocks_given(given, n, names.buffer);
+}
+
+Error take_input(const Arguments& a, const CollectiveRow& row, int n, const std::vector<int>* peers, ResolvedCall& p) {
+  if (has_arrays(row.input)) {
+    const Names names = {"sendbuf", "sendcounts", has_arrays(row.output) ? "sdispls" : "displs", "sendtypes"};
+    const bool typed = row.input == Holds::typed_arrays;
+    const Blocks given = {a.sendbuf, a.sendcounts, a.sdispls, a.sendtype, typed ? &p.in_types : nullptr, peers};
+    if (Error e = arrays_valid(given, a.sendtypes, n, names, p, p.in_layouts, p.in_types)) return e;
+    p.call.in_counts = a.sendcounts;
+    p.call.in_displacements = a.sdispls;
+    p.call.in_layouts = p.in_layouts;
+    p.call.in_types = p.in_types;
+  }
+  set_in(p, a.sendbuf, a.sendcount, a.sendtype);
+  return {};
+}
+
+Error take_output(const Arguments& a, const CollectiveRow& row, int n, const std::vector<int>* peers, ResolvedCall& p) {
+  if (has_arrays(row.output)) {
+    const Names names = {"recvbuf", "recvcounts", has_arrays(row.input) ? "rdispls" : "displs", "recvtypes"};
+    const bool typed = row.output == Holds::typed_arrays;
+    const Blocks given = {a.recvbuf, a.recvcounts, a.rdispls, a.recvtype, typed ? &p.out_types : nullptr, peers};
+    if (Error e = arrays_valid(given, a.recvtypes, n, names, p, p.out_layouts, p.out_types)) return e;
+    p.call.out_counts = a.recvcounts;
+    p.call.out_displacements = a.rdispls;
+    p.call.out_layouts = p.out_layouts;
+    p.call.out_types = p.out_types;
+  }
+  set_out(p, a.recvbuf, a.recvcount, a.recvtype);
+  return {};
+}
+
+// ---- the calls
+
 // The reductions: one vector in, one out, of the same type. `count`: of elements in all.
 Result<ResolvedCall> reduction_call(const Arguments& a, const Comm& comm, void* recvbuf, int64_t count) {
   ResolvedCall p{.call = {.kind = a.kind, .root = a.root}};
@@ -125,118 +177,42 @@ bool is_root(const Arguments& a, const Comm& comm) {
   return comm.is_inter() ? a.root == MPI_ROOT : a.root == comm.rank();
 }
 
-// The ranks that blocks go to and come from, as the arrays of counts have them.
-int blocks_of(const Comm& comm) {
-  return comm.is_inter() ? comm.remote_size() : comm.size();
-}
-
-Result<ResolvedCall> bcast_call(const Arguments& a) {
+// One buffer, or, of a barrier, none.
+Result<ResolvedCall> one_buffer_call(const Arguments& a) {
   if (Error e = not_in_place(a.recvbuf, "buffer", "in other collectives")) return e;
   ResolvedCall p{.call = {.kind = a.kind, .root = a.root}};
   set_out(p, a.recvbuf, a.recvcount, a.recvtype);
   return p;
 }
 
-// gather and gatherv.
-Result<ResolvedCall> gather_call(const Arguments& a, Comm& comm) {
+// Blocks between ranks. MPI_IN_PLACE stands for the output where the root gives, else for the input; between two
+// groups a root has but one of the two anyway.
+Result<ResolvedCall> blocks_call(const Arguments& a, const CollectiveRow& row, Comm& comm) {
+  const bool at_root = is_root(a, comm), root_gives = row.root == Root::gives;
   ResolvedCall p{.call = {.kind = a.kind, .root = a.root}};
-  const bool at_root = is_root(a, comm);
-  p.call.in_place = a.sendbuf == MPI_IN_PLACE || (comm.is_inter() && at_root);
-  if (!at_root)
-    if (Error e = not_in_place(a.sendbuf, "sendbuf", "at the root")) return e;
-  if (!p.call.in_place) set_in(p, a.sendbuf, a.sendcount, a.sendtype);
-  if (!at_root) return p;
-  if (Error e = not_in_place(a.recvbuf, "recvbuf", "as sendbuf")) return e;
-  if (a.kind == Collective::gatherv) {
-    if (Error e = counts_valid(a.recvcounts, blocks_of(comm), "recvcounts")) return e;
-    if (Error e = array_given(a.rdispls, "displs")) return e;
-    if (Error e = blocks_given({a.recvbuf, a.recvcounts, a.rdispls, a.recvtype}, blocks_of(comm), "recvbuf")) return e;
-    p.call.out_counts = a.recvcounts;
-    p.call.out_displacements = a.rdispls;
-  } else if (!p.call.in_place) {
-    if (Error e = not_aliased(a.sendbuf, a.recvbuf, a.recvcount, a.sendtype, a.recvtype)) return e;
-  }
-  set_out(p, a.recvbuf, a.recvcount, a.recvtype);
-  return p;
-}
-
-// scatter and scatterv.
-Result<ResolvedCall> scatter_call(const Arguments& a, Comm& comm) {
-  ResolvedCall p{.call = {.kind = a.kind, .root = a.root}};
-  const bool at_root = is_root(a, comm);
-  p.call.in_place = a.recvbuf == MPI_IN_PLACE || (comm.is_inter() && at_root);
-  if (!at_root)
-    if (Error e = not_in_place(a.recvbuf, "recvbuf", "at the root")) return e;
-  if (!p.call.in_place) set_out(p, a.recvbuf, a.recvcount, a.recvtype);
-  if (!at_root) return p;
-  if (Error e = not_in_place(a.sendbuf, "sendbuf", "as recvbuf")) return e;
-  if (a.kind == Collective::scatterv) {
-    if (Error e = counts_valid(a.sendcounts, blocks_of(comm), "sendcounts")) return e;
-    if (Error e = array_given(a.sdispls, "displs")) return e;
-    if (Error e = blocks_given({a.sendbuf, a.sendcounts, a.sdispls, a.sendtype}, blocks_of(comm), "sendbuf")) return e;
-    p.call.in_counts = a.sendcounts;
-    p.call.in_displacements = a.sdispls;
-  } else if (!p.call.in_place) {
-    if (Error e = not_aliased(a.sendbuf, a.recvbuf, a.sendcount, a.sendtype, a.recvtype)) return e;
-  }
-  set_in(p, a.sendbuf, a.sendcount, a.sendtype);
-  return p;
-}
-
-// allgather and alltoall.
-Result<ResolvedCall> all_to_all_call(const Arguments& a) {
-  ResolvedCall p{.call = {.kind = a.kind}};
-  p.call.in_place = a.sendbuf == MPI_IN_PLACE;
-  if (Error e = not_in_place(a.recvbuf, "recvbuf", "as sendbuf")) return e;
-  if (Error e = not_aliased(a.sendbuf, a.recvbuf, a.recvcount, a.sendtype, a.recvtype)) return e;
-  if (!p.call.in_place) set_in(p, a.sendbuf, a.sendcount, a.sendtype);
-  set_out(p, a.recvbuf, a.recvcount, a.recvtype);
-  return p;
-}
-
-// allgatherv, alltoallv and alltoallw, of which the first has one block to send.
-Result<ResolvedCall> all_to_all_v_call(const Arguments& a, Comm& comm) {
-  ResolvedCall p{.call = {.kind = a.kind}};
-  p.call.in_place = a.sendbuf == MPI_IN_PLACE;
-  if (Error e = not_in_place(a.recvbuf, "recvbuf", "as sendbuf")) return e;
-  const bool one_block = a.kind == Collective::allgatherv, typed = a.kind == Collective::alltoallw;
-  const int blocks = blocks_of(comm);
-  if (!p.call.in_place) {
-    if (!one_block) {
-      if (Error e = counts_valid(a.sendcounts, blocks, "sendcounts")) return e;
-      if (Error e = array_given(a.sdispls, "sdispls")) return e;
-      p.call.in_counts = a.sendcounts;
-      p.call.in_displacements = a.sdispls;
-    }
-    if (typed) {
-      if (Error e = resolve_types(a.sendtypes, blocks, "sendtypes", p, p.in_layouts, p.in_types)) return e;
-      p.call.in_layouts = p.in_layouts;
-      p.call.in_types = p.in_types;
-    }
-    if (!one_block)
-      if (Error e = blocks_given({a.sendbuf, a.sendcounts, a.sdispls, typed ? nullptr : a.sendtype, &p.in_types},
-                                 blocks, "sendbuf"))
-        return e;
-    set_in(p, a.sendbuf, a.sendcount, a.sendtype);
-  }
-  if (Error e = counts_valid(a.recvcounts, blocks, "recvcounts")) return e;
-  if (Error e = array_given(a.rdispls, one_block ? "displs" : "rdispls")) return e;
-  if (typed) {
-    if (Error e = resolve_types(a.recvtypes, blocks, "recvtypes", p, p.out_layouts, p.out_types)) return e;
-    p.call.out_layouts = p.out_layouts;
-    p.call.out_types = p.out_types;
-  }
-  if (Error e = blocks_given({a.recvbuf, a.recvcounts, a.rdispls, typed ? nullptr : a.recvtype, &p.out_types}, blocks,
-                             "recvbuf"))
+  p.call.in_place =
+      (root_gives ? a.recvbuf : a.sendbuf) == MPI_IN_PLACE || (row.rooted() && at_root && comm.is_inter());
+  const bool has_input = row.has_input(at_root, p.call.in_place), has_output = row.has_output(at_root, p.call.in_place);
+  const auto refused = [&](bool input, const char* where) {
+    return input ? not_in_place(a.sendbuf, "sendbuf", where) : not_in_place(a.recvbuf, "recvbuf", where);
+  };
+  if (row.rooted() && !at_root) {
+    if (Error e = refused(!root_gives, "at the root")) return e;
+  } else if (Error e = refused(root_gives, root_gives ? "as recvbuf" : "as sendbuf")) {
     return e;
-  set_out(p, a.recvbuf, 0, a.recvtype);
-  p.call.out_counts = a.recvcounts;
-  p.call.out_displacements = a.rdispls;
+  }
+  if (has_input && has_output && !has_arrays(row.input) && !has_arrays(row.output))
+    if (Error e = not_aliased(a.sendbuf, a.recvbuf, a.recvcount, a.sendtype, a.recvtype)) return e;
+  const int n = comm.is_inter() ? comm.remote_size() : comm.size();
+  if (has_input)
+    if (Error e = take_input(a, row, n, nullptr, p)) return e;
+  if (has_output)
+    if (Error e = take_output(a, row, n, nullptr, p)) return e;
   return p;
 }
 
 // Each side has as many blocks as the rank has edges there.
-Result<ResolvedCall> neighbor_call(const Arguments& a, Comm& comm) {
+Result<ResolvedCall> neighbor_call(const Arguments& a, const CollectiveRow& row, Comm& comm) {
   if (!comm.topology)
     return failure(MPI_ERR_TOPOLOGY,
                    "the communicator has no topology, which says who is whose neighbour (argument comm)");
@@ -254,52 +230,17 @@ Result<ResolvedCall> neighbor_call(const Arguments& a, Comm& comm) {
        {std::pair<const void*, const char*>{a.sendbuf, "sendbuf"}, {a.recvbuf, "recvbuf"}})
     if (Error e = not_in_place(buffer, argument, "in other collectives")) return e;
   const coll::Edges& edges = comm.topology->edges;
-  const auto sends = static_cast<int>(edges.destinations.size()), receives = static_cast<int>(edges.sources.size());
-  const coll::CollectiveRow& row = coll::row_of(a.kind);
   const auto missing = [](const void* buffer, int64_t count, const Datatype* type, const std::vector<int>& peers) {
     return !buffer && count > 0 && type && type->predefined &&
            std::ranges::any_of(peers, [](int peer) { return peer != coll::kNobody; });
   };
-  const bool counts_sent = has_arrays(row.input), counts_received = has_arrays(row.output);
-  const bool typed = row.input == Holds::typed_arrays;
-  const bool no_input = !counts_sent && missing(a.sendbuf, a.sendcount, a.sendtype, edges.destinations);
-  if (no_input || (!counts_received && missing(a.recvbuf, a.recvcount, a.recvtype, edges.sources)))
+  const bool no_input = !has_arrays(row.input) && missing(a.sendbuf, a.sendcount, a.sendtype, edges.destinations);
+  if (no_input || (!has_arrays(row.output) && missing(a.recvbuf, a.recvcount, a.recvtype, edges.sources)))
     return failure(MPI_ERR_BUFFER, "the buffer is NULL (argument {})", no_input ? "sendbuf" : "recvbuf");
   ResolvedCall p{.call = {.kind = a.kind, .edges = &edges}};
-  if (counts_sent) {
-    if (Error e = counts_valid(a.sendcounts, sends, "sendcounts")) return e;
-    if (sends > 0)
-      if (Error e = array_given(a.sdispls, "sdispls")) return e;
-    p.call.in_counts = a.sendcounts;
-    p.call.in_displacements = a.sdispls;
-  }
-  if (counts_received) {
-    if (Error e = counts_valid(a.recvcounts, receives, "recvcounts")) return e;
-    if (receives > 0)
-      if (Error e = array_given(a.rdispls, !counts_sent ? "displs" : "rdispls")) return e;
-    p.call.out_counts = a.recvcounts;
-    p.call.out_displacements = a.rdispls;
-  }
-  if (typed) {
-    if (Error e = resolve_types(a.sendtypes, sends, "sendtypes", p, p.in_layouts, p.in_types)) return e;
-    if (Error e = resolve_types(a.recvtypes, receives, "recvtypes", p, p.out_layouts, p.out_types)) return e;
-    p.call.in_layouts = p.in_layouts;
-    p.call.in_types = p.in_types;
-    p.call.out_layouts = p.out_layouts;
-    p.call.out_types = p.out_types;
-  }
-  if (counts_sent)
-    if (Error e = blocks_given(
-            {a.sendbuf, a.sendcounts, a.sdispls, typed ? nullptr : a.sendtype, &p.in_types, &edges.destinations}, sends,
-            "sendbuf"))
-      return e;
-  if (counts_received)
-    if (Error e = blocks_given(
-            {a.recvbuf, a.recvcounts, a.rdispls, typed ? nullptr : a.recvtype, &p.out_types, &edges.sources}, receives,
-            "recvbuf"))
-      return e;
-  set_in(p, a.sendbuf, a.sendcount, a.sendtype);
-  set_out(p, a.recvbuf, a.recvcount, a.recvtype);
+  const auto sends = static_cast<int>(edges.destinations.size()), receives = static_cast<int>(edges.sources.size());
+  if (Error e = take_input(a, row, sends, &edges.destinations, p)) return e;
+  if (Error e = take_output(a, row, receives, &edges.sources, p)) return e;
   return p;
 }
 
@@ -332,73 +273,48 @@ Result<ResolvedCall> reduce_scatter_call(const Arguments& a, Comm& comm) {
   return p;
 }
 
+Result<ResolvedCall> of_reduction(const Arguments& a, const CollectiveRow& row, Comm& comm) {
+  if (row.rooted()) return reduce_call(a, comm);
+  if (row.divided == Divided::by_counts) return reduce_scatter_call(a, comm);
+  if (row.prefix == Prefix::exclusive && comm.rank() == 0) {  // the receive buffer means nothing here
+    void* const unused = a.recvbuf == MPI_IN_PLACE && a.sendbuf != MPI_IN_PLACE ? nullptr : a.recvbuf;
+    return reduction_call(a, comm, unused, a.recvcount);
+  }
+  if (Error e = not_aliased(a.sendbuf, a.recvbuf, a.recvcount, a.recvtype, a.recvtype)) return e;
+  return reduction_call(a, comm, a.recvbuf, a.recvcount);
+}
+
+Result<ResolvedCall> of_kind(const Arguments& a, const CollectiveRow& row, Comm& comm) {
+  if (row.reduces) return of_reduction(a, row, comm);
+  if (row.over_edges) return neighbor_call(a, row, comm);
+  if (row.input == Holds::nothing) return one_buffer_call(a);
+  return blocks_call(a, row, comm);
+}
+
 // What the collectives between two groups do not know, whichever argument says it.
-Error between_groups(const Arguments& a) {
+Error between_groups(const Arguments& a, const CollectiveRow& row) {
   const bool sends = a.sendbuf == MPI_IN_PLACE;
   if (sends || a.recvbuf == MPI_IN_PLACE)
     return failure(MPI_ERR_BUFFER,
                    "MPI_IN_PLACE means nothing on an intercommunicator: what a group gets is the other one's "
                    "(argument {})",
                    sends                         ? "sendbuf"
-                   : a.kind == Collective::bcast ? "buffer"
+                   : row.input == Holds::nothing ? "buffer"
                                                  : "recvbuf");
   return {};
-}
-
-Result<ResolvedCall> of_kind(const Arguments& a, Comm& comm) {
-  switch (a.kind) {
-    case Collective::barrier:
-      return ResolvedCall{.call = {.kind = Collective::barrier}};
-    case Collective::bcast:
-      return bcast_call(a);
-    case Collective::gather:
-    case Collective::gatherv:
-      return gather_call(a, comm);
-    case Collective::scatter:
-    case Collective::scatterv:
-      return scatter_call(a, comm);
-    case Collective::allgather:
-    case Collective::alltoall:
-      return all_to_all_call(a);
-    case Collective::allgatherv:
-    case Collective::alltoallv:
-    case Collective::alltoallw:
-      return all_to_all_v_call(a, comm);
-    case Collective::neighbor_allgather:
-    case Collective::neighbor_allgatherv:
-    case Collective::neighbor_alltoall:
-    case Collective::neighbor_alltoallv:
-    case Collective::neighbor_alltoallw:
-      return neighbor_call(a, comm);
-    case Collective::reduce:
-      return reduce_call(a, comm);
-    case Collective::reduce_scatter:
-      return reduce_scatter_call(a, comm);
-    case Collective::exscan:
-      // The receive buffer means nothing here.
-      if (comm.rank() == 0)
-        return reduction_call(a, comm, a.recvbuf == MPI_IN_PLACE && a.sendbuf != MPI_IN_PLACE ? nullptr : a.recvbuf,
-                              a.recvcount);
-      break;
-    case Collective::allreduce:
-    case Collective::reduce_scatter_block:
-    case Collective::scan:
-      break;
-  }
-  if (Error e = not_aliased(a.sendbuf, a.recvbuf, a.recvcount, a.recvtype, a.recvtype)) return e;
-  return reduction_call(a, comm, a.recvbuf, a.recvcount);
 }
 
 }  // namespace
 
 Result<ResolvedCall> resolve_call(const Arguments& a, Comm& comm) {
+  const CollectiveRow& row = coll::row_of(a.kind);
   if (!comm.is_inter()) [[likely]]
-    return of_kind(a, comm);
+    return of_kind(a, row, comm);
   const Sides sides = comm.hidden.sides;
   if (a.root == MPI_PROC_NULL)  // beside the root: nothing else means anything here
     return ResolvedCall{.call = {.kind = a.kind, .sides = sides, .root = coll::kRootElsewhere}};
-  if (Error e = between_groups(a)) return e;
-  Result<ResolvedCall> p = of_kind(a, comm);
+  if (Error e = between_groups(a, row)) return e;
+  Result<ResolvedCall> p = of_kind(a, row, comm);
   if (p) {
     p->call.sides = sides;
     p->call.root = a.root == MPI_ROOT ? sides.rank : sides.other_begin() + a.root;
