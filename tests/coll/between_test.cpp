@@ -29,14 +29,14 @@ int64_t cells_of(const Meeting& m, int from, int to) {
   const CollectiveRow& row = row_of(m.kind);
   if (!has_arrays(m.kind)) return row.rooted() || m.in_first(from) ? m.count : 2 * m.count;
   if (row.rooted()) return m.count * ((from + to) % 3);
-  if (m.kind == Collective::allgatherv) return m.count * (from % 4);
+  if (row.input == Holds::block) return m.count * (from % 4);
   return m.count * ((from * 3 + to) % 4);
 }
 // Elements of the result of a reduction that rank `r` gets: the groups divide the same vector.
 int64_t part_of(const Meeting& m, int r) {
   const int size = m.in_first(r) ? m.first : m.second, place = m.in_first(r) ? r : r - m.first;
   const int64_t all = m.count * m.first * m.second;
-  if (m.kind == Collective::reduce_scatter_block) return all / size;
+  if (row_of(m.kind).divided == Divided::equally) return all / size;
   return place + 1 < size ? all / (2 * size) : all - (size - 1) * (all / (2 * size));
 }
 
@@ -51,17 +51,15 @@ Sided side_of(const Meeting& m, int r) {
 
 // Whether rank r has an input, an output of blocks.
 bool gives(const Meeting& m, const Sided& s) {
-  if (m.kind == Collective::gather || m.kind == Collective::gatherv) return !s.is_root && !s.is_beside;
-  if (m.kind == Collective::scatter || m.kind == Collective::scatterv) return s.is_root;
-  return true;
+  const Root root = row_of(m.kind).root;
+  return root == Root::none || (root == Root::gives ? s.is_root : !s.is_root && !s.is_beside);
 }
 bool gets(const Meeting& m, const Sided& s) {
-  if (m.kind == Collective::gather || m.kind == Collective::gatherv) return s.is_root;
-  if (m.kind == Collective::scatter || m.kind == Collective::scatterv) return !s.is_root && !s.is_beside;
-  return true;
+  const Root root = row_of(m.kind).root;
+  return root == Root::none || (root == Root::gets ? s.is_root : !s.is_root && !s.is_beside);
 }
 bool one_for_all(Collective kind) {
-  return kind == Collective::allgather || kind == Collective::allgatherv;
+  return row_of(kind).input == Holds::block && !row_of(kind).rooted();
 }
 
 // What `from` has for `to`: which datum its first cell is.
@@ -97,7 +95,7 @@ void set_up_blocks(const Meeting& m, Rank& rank) {
       if (has_arrays(row.output) && !single) {
         rank.out_blocks.push_back({at, cells});
         ++at;  // a gap
-        if (m.kind == Collective::allgatherv) s.counts.push_back(cells);
+        if (row.known_to == KnownTo::all) s.counts.push_back(cells);
       } else {
         s.out_count = cells / rank.out_cells;
       }
@@ -131,21 +129,21 @@ void set_up_vector(const Meeting& m, Rank& rank) {
   const bool scattered_too = scatters(m.kind);
   const int64_t vector = scattered_too ? m.count * m.first * m.second : m.count;
   s.in_count = s.out_count = m.count;
-  s.in_place = side.is_root && m.kind == Collective::reduce;
+  s.in_place = side.is_root && row_of(m.kind).reduces;
   if (m.kind == Collective::bcast) {
     rank.output = empty(2 * vector);
     if (side.is_root) put(rank.output, 0, 2 * vector, s.rank, 0);
     return;
   }
-  if (m.kind == Collective::reduce_scatter_block) s.out_count = part_of(m, s.rank);
-  for (int i = 0; m.kind == Collective::reduce_scatter && i < side.sides.size(); ++i)
+  const CollectiveRow& row = row_of(m.kind);
+  if (row.divided == Divided::equally) s.out_count = part_of(m, s.rank);
+  for (int i = 0; row.divided == Divided::by_counts && i < side.sides.size(); ++i)
     s.counts.push_back(part_of(m, side.sides.begin() + i));
   if (!side.is_root) {
     rank.input = empty(2 * vector);
     put(rank.input, 0, 2 * vector, s.rank, 0);
   }
-  if (m.kind != Collective::reduce || side.is_root)
-    rank.output = empty(2 * (scattered_too ? part_of(m, s.rank) : vector));
+  if (gets(m, side)) rank.output = empty(2 * (scattered_too ? part_of(m, s.rank) : vector));
 }
 
 std::string check_vector(const Meeting& m, const Rank& rank) {
@@ -153,7 +151,7 @@ std::string check_vector(const Meeting& m, const Rank& rank) {
   const Sided side = side_of(m, me);
   if (side.is_beside) return {};
   if (m.kind == Collective::bcast) return expect(rank.output, 0, 2 * m.count, m.root, 0);
-  if (m.kind == Collective::reduce && !side.is_root) return {};
+  if (!gets(m, side)) return {};
   int64_t what = 0;
   for (int r = side.sides.begin(); scatters(m.kind) && r < me; ++r) what += 2 * part_of(m, r);
   const int begin = side.sides.other_begin();

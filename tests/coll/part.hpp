@@ -122,41 +122,25 @@ struct Case {
 // One rank's part in one case: buffers, call, check.
 class Part {
  public:
-  Part(const Case& c, int rank, int size) : c_(c), rank_(rank), size_(size), at_root_(rank == c.root) {
+  Part(const Case& c, int rank, int size)
+      : c_(c), row_(row_of(c.kind)), rank_(rank), size_(size), at_root_(rank == c.root) {
     // Reductions: the same type on all ranks, another from case to case.
-    const bool reduces = row_of(c.kind).reduces;
+    const bool reduces = row_.reduces;
     const auto pick = static_cast<size_t>(reduces ? c.items + c.root : rank);
     in_type_ = &types()[pick % 4];
     out_type_ = reduces ? in_type_ : &types()[(pick + 1 + static_cast<size_t>(c.items)) % 4];
     call_.kind = c.kind;
     call_.root = c.root;
-    switch (c.kind) {
-      case Collective::barrier:
-        break;
-      case Collective::bcast:
-        bcast();
-        break;
-      case Collective::gather:
-      case Collective::gatherv:
-        gather();
-        break;
-      case Collective::scatter:
-      case Collective::scatterv:
-        scatter();
-        break;
-      case Collective::allgather:
-      case Collective::allgatherv:
-        gather();
-        break;
-      case Collective::alltoall:
-      case Collective::alltoallv:
-      case Collective::alltoallw:
-        alltoall();
-        break;
-      default:
-        reduction();
-        break;
-    }
+    if (reduces)
+      reduction();
+    else if (row_.input == Holds::nothing && row_.output != Holds::nothing)
+      bcast();
+    else if (row_.root == Root::gives)
+      scatter();
+    else if (row_.input == Holds::block)
+      gather();
+    else if (row_.input != Holds::nothing)
+      alltoall();
   }
   const Call& call() const { return call_; }
 
@@ -169,10 +153,7 @@ class Part {
   }
 
  private:
-  bool v() const {
-    return c_.kind == Collective::gatherv || c_.kind == Collective::scatterv || c_.kind == Collective::allgatherv ||
-           c_.kind == Collective::alltoallv || c_.kind == Collective::alltoallw;
-  }
+  bool v() const { return has_arrays(row_.input) || has_arrays(row_.output); }
   int64_t own_items(int rank) const { return v() ? c_.items * ((rank * 2 + 1) % 3) : c_.items; }
   int64_t pair_items(int a, int b) const { return v() ? c_.items * ((a + b) % 3) : c_.items; }
 
@@ -205,7 +186,7 @@ class Part {
   void arrays(Items&& items, const Type& type, const std::vector<int64_t>& first, bool input) {
     std::vector<int>& counts = input ? in_counts_ : out_counts_;
     std::vector<int>& displacements = input ? in_displacements_ : out_displacements_;
-    const bool w = c_.kind == Collective::alltoallw;
+    const bool w = row_.input == Holds::typed_arrays;
     for (int i = 0; i < size_; ++i) {
       counts.push_back(static_cast<int>(items(i) / type.items));
       const int64_t elements = first[static_cast<size_t>(i)] / type.items;
@@ -228,8 +209,7 @@ class Part {
     }
   }
   void gather() {  // and allgather
-    const bool everybody = c_.kind == Collective::allgather || c_.kind == Collective::allgatherv;
-    const bool receives = everybody || at_root_;
+    const bool receives = row_.has_output(at_root_, false);
     const auto items = [this](int i) { return own_items(i); };
     call_.in_place = c_.in_place && receives;
     std::vector<int64_t> first;
@@ -296,10 +276,9 @@ class Part {
       }
   }
   void reduction() {
-    const bool scatters = c_.kind == Collective::reduce_scatter || c_.kind == Collective::reduce_scatter_block;
-    const auto block = [&](int r) {
-      return c_.kind == Collective::reduce_scatter ? c_.items * ((r * 2 + 1) % 3) : c_.items;
-    };
+    const bool scatters = row_.divided != Divided::no, by_counts = row_.divided == Divided::by_counts;
+    const auto block = [&](int r) { return by_counts ? c_.items * ((r * 2 + 1) % 3) : c_.items; };
+    const bool receives = row_.has_output(at_root_, false);
     int64_t vector = c_.items, mine = 0;
     if (scatters) {
       vector = 0;
@@ -310,21 +289,21 @@ class Part {
       }
     }
     const int64_t result = scatters ? block(rank_) : c_.items;
-    call_.in_place = c_.in_place && (c_.kind != Collective::reduce || at_root_);
+    call_.in_place = c_.in_place && receives;
     call_.reduction = {c_.commutative ? add : compose, c_.commutative, nullptr, const_cast<Type*>(in_type_)};
-    if (c_.kind != Collective::reduce || at_root_) make_out(call_.in_place ? vector : result);
+    if (receives) make_out(call_.in_place ? vector : result);
     if (!call_.in_place) make_in(vector);
     Memory& source = call_.in_place ? *out_ : *in_;
     for (int64_t i = 0; i < vector; ++i) source.put(i, item(rank_, i));
-    if (c_.kind == Collective::reduce_scatter)
+    if (by_counts)
       call_.out_counts = Ints(out_counts_.data());
     else
       call_.out_count = call_.in_count = source.elements(c_.items);
-    if (c_.kind == Collective::reduce && !at_root_) call_.out_count = 0;
+    if (!receives) call_.out_count = 0;
 
     int end = size_;
-    if (c_.kind == Collective::scan) end = rank_ + 1;
-    if (c_.kind == Collective::exscan) end = rank_;
+    if (row_.prefix == Prefix::inclusive) end = rank_ + 1;
+    if (row_.prefix == Prefix::exclusive) end = rank_;
     if (end == 0 || !out_) return;
     for (int64_t i = 0; i < result; ++i) {
       Item total = item(0, mine + i);
@@ -337,6 +316,7 @@ class Part {
   }
 
   const Case c_;
+  const CollectiveRow& row_;
   const int rank_, size_;
   const bool at_root_;
   const Type *in_type_, *out_type_;

@@ -96,10 +96,13 @@ inline Rank basic(const Case& c, int r) {
 
 // ---- what moves data: set-up and expectation
 
+inline bool has_arrays(const Case& c) {
+  return has_arrays(row_of(c.kind).input) || has_arrays(row_of(c.kind).output);
+}
+
 inline void set_up_rooted(const Case& c, Rank& rank) {
   Shape& s = rank.shape;
-  const bool is_root = s.rank == c.root, gathers = c.kind == Collective::gather || c.kind == Collective::gatherv;
-  const bool v = c.kind == Collective::gatherv || c.kind == Collective::scatterv;
+  const bool is_root = s.rank == c.root, gathers = row_of(c.kind).root == Root::gets, v = has_arrays(c);
   rank.in_cells = element(c, s.rank, true), rank.out_cells = element(c, s.rank, false);
   s.in_place = c.in_place && is_root;
   if (!v) s.bytes = c.count;
@@ -137,8 +140,7 @@ inline void set_up_rooted(const Case& c, Rank& rank) {
 
 inline std::string check_rooted(const Case& c, const Rank& rank) {
   const Shape& s = rank.shape;
-  const bool gathers = c.kind == Collective::gather || c.kind == Collective::gatherv;
-  const bool v = c.kind == Collective::gatherv || c.kind == Collective::scatterv;
+  const bool gathers = row_of(c.kind).root == Root::gets, v = has_arrays(c);
   const auto cells = [&](int i) { return v ? own_cells(c, i) : c.count; };
   if (!gathers) return s.in_place ? "" : expect(rank.output, 0, cells(s.rank), c.root, s.rank * kPerBlock);
   if (s.rank != c.root) return {};
@@ -165,7 +167,7 @@ inline std::string check_bcast(const Case& c, const Rank& rank) {
 
 inline void set_up_allgather(const Case& c, Rank& rank) {
   Shape& s = rank.shape;
-  const bool v = c.kind == Collective::allgatherv;
+  const bool v = has_arrays(c);
   rank.in_cells = element(c, s.rank, true), rank.out_cells = element(c, s.rank, false);
   const int64_t mine = v ? own_cells(c, s.rank) : c.count;
   int64_t at = s.rank * c.count;
@@ -189,7 +191,7 @@ inline void set_up_allgather(const Case& c, Rank& rank) {
   put(rank.input, 0, mine, s.rank, 0);
 }
 inline std::string check_allgather(const Case& c, const Rank& rank) {
-  const bool v = c.kind == Collective::allgatherv;
+  const bool v = has_arrays(c);
   for (int i = 0; i < c.size; ++i) {
     const int64_t at = v ? rank.out_blocks[static_cast<size_t>(i)].offset : i * c.count;
     if (std::string wrong = expect(rank.output, at, v ? own_cells(c, i) : c.count, i, 0); !wrong.empty()) return wrong;
@@ -199,7 +201,7 @@ inline std::string check_allgather(const Case& c, const Rank& rank) {
 
 inline void set_up_alltoall(const Case& c, Rank& rank) {
   Shape& s = rank.shape;
-  const bool v = c.kind != Collective::alltoall;
+  const bool v = has_arrays(c);
   rank.in_cells = element(c, s.rank, true), rank.out_cells = element(c, s.rank, false);
   const auto cells = [&](int i) { return v ? pair_cells(c, s.rank, i) : c.count; };
   int64_t all = c.count * c.size;
@@ -219,7 +221,7 @@ inline void set_up_alltoall(const Case& c, Rank& rank) {
 }
 inline std::string check_alltoall(const Case& c, const Rank& rank) {
   const int me = rank.shape.rank;
-  const bool v = c.kind != Collective::alltoall;
+  const bool v = has_arrays(c);
   for (int i = 0; i < c.size; ++i) {
     const int64_t at = v ? rank.out_blocks[static_cast<size_t>(i)].offset : i * c.count;
     const int64_t cells = v ? pair_cells(c, me, i) : c.count;
@@ -231,31 +233,32 @@ inline std::string check_alltoall(const Case& c, const Rank& rank) {
 // ---- reductions
 
 inline bool scatters(Collective kind) {
-  return kind == Collective::reduce_scatter || kind == Collective::reduce_scatter_block;
+  return row_of(kind).divided != Divided::no;
 }
 inline int64_t scattered(const Case& c, int rank) {  // elements of its block
-  return c.kind == Collective::reduce_scatter ? own_cells(c, rank) : c.count;
+  return row_of(c.kind).divided == Divided::by_counts ? own_cells(c, rank) : c.count;
 }
 
 inline void set_up_reduction(const Case& c, Rank& rank) {
   Shape& s = rank.shape;
+  const CollectiveRow& row = row_of(c.kind);
   rank.in_cells = rank.out_cells = 2;
   s.dense = c.size % 3 != 1;
   int64_t vector = c.count;
   if (scatters(c.kind)) {
     vector = 0;
     for (int i = 0; i < c.size; ++i) {
-      if (c.kind == Collective::reduce_scatter) s.counts.push_back(scattered(c, i));
+      if (row.divided == Divided::by_counts) s.counts.push_back(scattered(c, i));
       vector += scattered(c, i);
     }
-    if (c.kind == Collective::reduce_scatter_block) s.out_count = c.count;
+    if (row.divided == Divided::equally) s.out_count = c.count;
   } else {
     s.in_count = s.out_count = c.count;
   }
   s.bytes = 2 * vector;
-  if (c.kind == Collective::reduce) s.in_place = c.in_place && s.rank == c.root;
+  if (row.rooted()) s.in_place = c.in_place && s.rank == c.root;
   const int64_t result = scatters(c.kind) ? scattered(c, s.rank) : c.count;
-  const bool has_output = c.kind != Collective::reduce || s.rank == c.root;
+  const bool has_output = row.has_output(s.rank == c.root, s.in_place);
   rank.output = empty(2 * (s.in_place ? vector : has_output ? result : 0));
   if (!s.in_place) rank.input = empty(2 * vector);
   put(s.in_place ? rank.output : rank.input, 0, 2 * vector, s.rank, 0);
@@ -263,15 +266,16 @@ inline void set_up_reduction(const Case& c, Rank& rank) {
 
 inline std::string check_reduction(const Case& c, const Rank& rank) {
   const int me = rank.shape.rank;
-  if (c.kind == Collective::reduce && me != c.root) return {};
-  if (c.kind == Collective::exscan && me == 0) {
+  const CollectiveRow& row = row_of(c.kind);
+  if (!row.has_output(me == c.root, c.in_place)) return {};
+  if (row.prefix == Prefix::exclusive && me == 0) {
     for (const Cell& cell : rank.output)
-      if (!c.in_place && cell.who != 0) return "rank 0 of an exscan has written its output";
+      if (!c.in_place && cell.who != 0) return "rank 0 of an exclusive scan has written its output";
     return {};
   }
   int end = c.size;
-  if (c.kind == Collective::scan) end = me + 1;
-  if (c.kind == Collective::exscan) end = me;
+  if (row.prefix == Prefix::inclusive) end = me + 1;
+  if (row.prefix == Prefix::exclusive) end = me;
   int64_t what = 0, count = c.count;
   if (scatters(c.kind)) {
     for (int i = 0; i < me; ++i) what += 2 * scattered(c, i);
@@ -295,26 +299,14 @@ struct Kind {
   std::string (*check)(const Case&, const Rank&);
 };
 inline Kind kind_of(Collective kind) {
-  switch (kind) {
-    case Collective::barrier:
-      return {[](const Case&, Rank&) {}, [](const Case&, const Rank&) { return std::string(); }};
-    case Collective::bcast:
-      return {set_up_bcast, check_bcast};
-    case Collective::gather:
-    case Collective::gatherv:
-    case Collective::scatter:
-    case Collective::scatterv:
-      return {set_up_rooted, check_rooted};
-    case Collective::allgather:
-    case Collective::allgatherv:
-      return {set_up_allgather, check_allgather};
-    case Collective::alltoall:
-    case Collective::alltoallv:
-    case Collective::alltoallw:
-      return {set_up_alltoall, check_alltoall};
-    default:
-      return {set_up_reduction, check_reduction};
-  }
+  const CollectiveRow& row = row_of(kind);
+  if (row.reduces) return {set_up_reduction, check_reduction};
+  if (row.output == Holds::nothing)
+    return {[](const Case&, Rank&) {}, [](const Case&, const Rank&) { return std::string(); }};
+  if (row.input == Holds::nothing) return {set_up_bcast, check_bcast};
+  if (row.rooted()) return {set_up_rooted, check_rooted};
+  if (row.input == Holds::block) return {set_up_allgather, check_allgather};
+  return {set_up_alltoall, check_alltoall};
 }
 
 }  // namespace tutti::coll::replay

@@ -99,17 +99,7 @@ void replay_once(const Case& c, const Algorithm& algorithm) {
 }
 
 bool has_root(Collective kind) {
-  switch (kind) {
-    case Collective::bcast:
-    case Collective::gather:
-    case Collective::gatherv:
-    case Collective::scatter:
-    case Collective::scatterv:
-    case Collective::reduce:
-      return true;
-    default:
-      return false;
-  }
+  return row_of(kind).rooted();
 }
 bool reduces(Collective kind) {
   return row_of(kind).reduces;
