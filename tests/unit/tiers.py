@@ -6,7 +6,7 @@ import re
 import subprocess
 import sys
 
-TIERS = {"quick", "middle", "long"}
+TIERS = {"quick", "middle", "long", "release"}
 
 
 def labels_of(test):
