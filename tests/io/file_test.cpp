@@ -5,11 +5,9 @@
 #include <gtest/gtest.h>
 #include <mpi.h>
 
-#include <atomic>
 #include <cerrno>
 #include <cstring>
 
-#include "io/pool.hpp"
 #include "io/testing/faulty.hpp"
 
 namespace tutti::io {
@@ -219,25 +217,6 @@ TEST(Fingerprints, TellViewsApart) {
   EXPECT_NE(tiles(4, 8), tiles(8, 16));
   EXPECT_EQ(tiles(4, int64_t{1} << 61), tiles(4, int64_t{1} << 61));
   EXPECT_NE(tiles(0, 8), tiles(4, 8));
-}
-
-TEST(Pool, JobsOfAQueueKeepTheirOrderAndAllAreDone) {
-  std::vector<std::shared_ptr<Queue>> queues;
-  std::vector<std::vector<int>> done(8);
-  std::atomic<int> all{0};
-  for (int q = 0; q < 8; ++q) queues.push_back(make_queue());
-  for (int i = 0; i < 500; ++i)
-    for (size_t q = 0; q < 8; ++q)
-      submit(queues[q], [&, q, i] {
-        done[q].push_back(i);  // jobs of a queue never run at once
-        ++all;
-      });
-  drain();
-  EXPECT_EQ(all, 4000);
-  for (const std::vector<int>& d : done) {
-    ASSERT_EQ(d.size(), 500u);
-    for (int i = 0; i < 500; ++i) ASSERT_EQ(d[static_cast<size_t>(i)], i);
-  }
 }
 
 }  // namespace
