@@ -38,4 +38,4 @@ fi
 tiers=()
 [ "${TUTTI_LONG:-}" = 1 ] || tiers=(-L '^(quick|middle)$')
 exec ${without_aslr[@]+"${without_aslr[@]}"} ctest --test-dir "$tree" -L "$labels" \
-  ${tiers[@]+"${tiers[@]}"} -j 2 --output-on-failure --no-tests=error
+  ${tiers[@]+"${tiers[@]}"} -j 4 --output-on-failure --no-tests=error

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Every test belongs to one tier, as tiers.txt tells. A room of tests calls tutti_test_room() first; at
-# its end each test that it has added gets its tier as one more label. A test that no row names, and a
+# its end each test that it has added gets its tier as one more label, and its slots. A test that no row names, and a
 # room that does not call, are errors while CMake runs.
 set(TUTTI_TIERS quick middle long release)
 file(STRINGS ${CMAKE_CURRENT_LIST_DIR}/tiers.txt TUTTI_TIER_ROWS REGEX "^[a-z]")
@@ -46,10 +46,26 @@ function(tutti_tier_of test is_the_one result)
   message(FATAL_ERROR "tests/tiers.txt has no row for the test ${test}: in which tier shall it run?")
 endfunction()
 
+# ./dev gives ctest two slots for each core. A test that says nothing takes one of them, for it waits for most of its
+# time; PROCESSORS 1 is a core; PROCESSORS 2, that of ranks that poll, is two but for a slot, which something that waits
+# may have beside them, as the nodes of tests/cluster do. Beside what is judged by time runs nothing.
+set(TUTTI_JUDGED_BY_TIME "^(bench\\.|program\\.(progress\\.|comm\\.threads\\.|p2p\\.short_path\\.)|cluster\\.(chain\\.)?(idle|progress)$|fortran\\.(call_cost|compile_time))")
+function(tutti_claim_slots test)
+  get_property(processors TEST ${test} PROPERTY PROCESSORS)
+  if(test MATCHES "${TUTTI_JUDGED_BY_TIME}")
+    set_property(TEST ${test} PROPERTY RUN_SERIAL TRUE)
+  elseif(processors EQUAL 1)
+    set_property(TEST ${test} PROPERTY PROCESSORS 2)
+  elseif(processors EQUAL 2)
+    set_property(TEST ${test} PROPERTY PROCESSORS 3)
+  endif()
+endfunction()
+
 function(tutti_name_tiers)
   get_property(tests DIRECTORY PROPERTY TESTS)
   tutti_one_of_each(chosen ${tests})
   foreach(test IN LISTS tests)
+    tutti_claim_slots(${test})
     get_property(labels TEST ${test} PROPERTY LABELS)
     set(tier "")
     foreach(name IN LISTS TUTTI_TIERS)
