@@ -61,6 +61,12 @@ bool ProgramRun::begin_first_step() {
   return begin();
 }
 
+[[gnu::always_inline]] inline bool ProgramRun::has_nothing_new() const {
+  const BoundStep* const step = steps_.begin() + next_;
+  if (step == steps_.end()) return true;
+  return step->kind == Step::Kind::await && rounds_.is_missing(step->round, step->peer);
+}
+
 // Looks by itself first, as long as what it waits for is likely to come soon, and is a flag.
 void ProgramRun::run() {
   engine::Engine& engine = *channel_.engine;
@@ -90,12 +96,6 @@ void ProgramRun::run() {
     keep_polling();
   }
   wait();
-}
-
-bool ProgramRun::has_nothing_new() const {
-  const BoundStep* const step = steps_.begin() + next_;
-  if (step == steps_.end()) return true;
-  return step->kind == Step::Kind::await && rounds_.is_missing(step->round, step->peer);
 }
 
 bool ProgramRun::poll() {
