@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""That run_pages.py sees what it is for: pages that are right pass, and each with one fault does not.
+usage: harness_test.py PREFIX"""
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+RUNNER = pathlib.Path(__file__).parent / "run_pages.py"
+TICKS = "```"
+
+
+def page(language, text, *marks):
+    return "".join(f"<!-- test: {mark} -->\n" for mark in marks) + f"{TICKS}{language}\n{text}\n{TICKS}\n"
+
+
+def console(text, *marks):
+    return page("console", text, *marks)
+
+
+RIGHT = {
+    "commands": console("$ echo one\none\n$ cd /; pwd\n/\n$ false\n$ echo $?\n1\n$ pwd\n/"),
+    "continued": console("$ echo one \\\n  two\none two\n$ cat <<X\n> three\n> X\nthree"),
+    "wildcards": console("$ printf 'a 12 b\\nc\\nd\\ne\\n'\na … b\n…\ne\n$ echo last\nlast\n…"),
+    "times and processes": console("$ echo after 4.25 s process 12 of 0123456789ab\nafter 3 ms process 4711 of ba9876543210"),
+    "places": console("$ echo $HOME; hostname; command -v mpirun\n/home/you\nnode1\n/opt/tutti/bin/mpirun"),
+    "any order": console("$ printf '1\\n2\\n3\\n'\n3\n1\n2", "any order"),
+    "part": console("$ seq 5\n2\n3", "part"),
+    "soon": console("$ echo x >>f; wc -l <f\n3", "soon"),
+    "later": console("$ (sleep 0.5; echo late) &\nlate", "later"),
+    "file": page("text a/b.txt", "in it") + console("$ cat a/b.txt\nin it"),
+    "script": page("sh", "mkdir x\ncd x") + console("$ pwd\n/home/you/x"),
+    "before": console("$ cat made\nx", "before: echo x >made"),
+    "not run": console("$ nothing_of_this_name", "not run: why\n   not"),
+    "missing": console("$ nothing_of_this_name", "needs nothing_of_this_name"),
+    "long": console("$ false && nothing\nx", "long"),
+}
+WRONG = {
+    "other words": console("$ echo one\ntwo"),
+    "more is printed": console("$ seq 2\n1"),
+    "less is printed": console("$ seq 2\n1\n2\n3"),
+    "other order": console("$ seq 2\n2\n1"),
+    "any order, more is printed": console("$ seq 3\n1\n2", "any order"),
+    "part, in another place": console("$ seq 5\n2\n4", "part"),
+    "part, in a line": console("$ echo 12\n1", "part"),
+    "script that fails": page("sh", "false\ntrue"),
+    "no such file": console("$ cat made", "before: echo x >made; false"),
+    "does not end": console("$ sleep 100", "timeout 0.5"),
+    "no language": page("", "$ echo one"),
+    "no such mark": console("$ true", "eny order"),
+    "mark without a block": "<!-- test: long -->\ntext\n",
+    "no end": TICKS + "console\n$ true\n",
+    "output without a command": console("one"),
+}
+
+
+def main():
+    found = []
+    with tempfile.TemporaryDirectory() as folder:
+        for kind, pages in (("right", RIGHT), ("wrong", WRONG)):
+            for name, text in pages.items():
+                path = pathlib.Path(folder) / "page.md"
+                path.write_text(text)
+                got = subprocess.run([sys.executable, RUNNER, sys.argv[1], path], capture_output=True, text=True)
+                if (got.returncode == 0) != (kind == "right") or got.stderr:
+                    found.append(f"the {kind} page '{name}' has exit code {got.returncode}:\n{got.stdout}{got.stderr}")
+    print("\n".join(found) or f"{len(RIGHT)} right pages pass, and {len(WRONG)} wrong ones do not")
+    return bool(found)
+
+
+sys.exit(main())

@@ -1,0 +1,408 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs the commands that a page shows, in their order, and compares what is printed with the page.
+usage: run_pages.py [--long] [--update] [--list] PREFIX PAGE...
+PREFIX is an installation or a build tree (its bin comes first in PATH). A page is a Markdown file, or a manual page, of which
+the section EXAMPLES is read. --long (or TUTTI_LONG=1) runs also what takes long, --list runs nothing and says what each page
+has, and --update writes what was printed into the Markdown page wherever that differs: read the change before you believe it.
+
+A page has a folder of its own, which is also its HOME, and one shell (bash) from its first block to its last: what cd, export
+and variables do lasts, and $? is that of the command before.
+
+    ```console        lines that begin with '$ ' are commands, and below each stands what it prints, on both streams together.
+                      A line that ends in a backslash goes on in the next one, and lines that begin with '> ' belong to the
+                      command above them. A command may fail; `$ echo $?` shows how.
+    ```sh             commands of which the output does not matter. All of them must succeed.
+    ```c hello.c      a file of that name, written before what follows is run; likewise with every other language.
+    ```text, ```c …   without a name: only shown. It may hold no line that begins with '$ '.
+
+In an output that a page shows, `…` within a line stands for any text, and alone in a line for any number of lines, also none.
+Alike on the page and in what is printed count: times such as 8.9 s, names of jobs (twelve hexadecimal digits), numbers of
+processes ('process 4711', 'pid 4711', 'gdb -p 4711', 'kill -CONT 4711', '[1] 4711'), addresses such as 0x7f3a, and
+'pipe:[4711]'. The page says node1 where this machine's name stands, /home/you for the page's folder, and /opt/tutti for
+PREFIX. Blanks at the ends of lines do not count.
+
+A comment directly above a block says what else is to be known of it; words are divided by commas:
+
+    <!-- test: any order -->       the lines come in any order (ranks print when they like)
+    <!-- test: part -->            what is shown stands in one piece in what is printed, with more before or behind it
+    <!-- test: soon -->            the commands are repeated until they print this, for 20 s at most
+    <!-- test: later -->           what is printed comes some time after the command, as from a job behind it
+    <!-- test: timeout 120 -->     a command may take so many seconds (60 otherwise)
+    <!-- test: long -->            takes more than a second or two: run only with --long
+    <!-- test: needs gfortran -->  skipped where there is no such program
+    <!-- test: not run: REASON --> skipped always; the reason is told at the end. Keep these few.
+    <!-- test: before: COMMAND --> run first, in the same shell, unseen by the reader. It must succeed.
+
+Some of these may stand above each other. What is skipped is counted and listed at the end of every run."""
+import dataclasses
+import difflib
+import os
+import pathlib
+import re
+import select
+import shlex
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+MARK = re.compile(r"^<!-- test: (.*?) -->$", re.DOTALL)
+ALIKE = [
+    (re.compile(r"(?<![\w.])\d+(?:\.\d+)? ?(?:ns|us|µs|ms|s|min|seconds)\b"), "<time>"),
+    (re.compile(r"\b(?=[0-9a-f]*[0-9])[0-9a-f]{12}\b"), "<job>"),
+    (re.compile(r"\b(process|pid|gdb -p|kill -\w+) \d+\b"), r"\1 <number>"),
+    (re.compile(r"(?<=\] )\d+$", re.MULTILINE), "<number>"),
+    (re.compile(r"\b0x[0-9a-f]+\b"), "<address>"),
+    (re.compile(r"\bpipe:\[\d+\]"), "pipe:[<number>]"),
+]
+SOON = 20
+SECONDS = 60
+
+
+class Wrong(Exception):
+    """The page itself is at fault."""
+
+
+@dataclasses.dataclass
+class Block:
+    """What stands between two fences."""
+    line: int
+    language: str
+    name: str
+    text: list
+    words: list = dataclasses.field(default_factory=list)
+    before: list = dataclasses.field(default_factory=list)
+    not_run: str = ""
+
+    def has(self, word):
+        return word in self.words
+
+    def value(self, word):
+        return [known.split(None, 1)[1] for known in self.words if known.startswith(word + " ")]
+
+
+@dataclasses.dataclass
+class Command:
+    line: int          # the first one of what it prints
+    text: str
+    expected: list
+
+
+def add_mark(block, mark, where):
+    if mark.startswith("not run:"):
+        block.not_run = " ".join(mark[8:].split())
+    elif mark.startswith("before:"):
+        block.before.append(mark[7:].strip())
+    else:
+        block.words += [word.strip() for word in mark.split(",")]
+    for word in block.words:
+        if word.split()[0] not in ("needs", "timeout") and word not in ("any order", "part", "soon", "later", "long"):
+            raise Wrong(f"{where}: '{word}' is no mark")
+
+
+def blocks_of_markdown(path):
+    """All fenced blocks, each with the marks above it."""
+    lines = path.read_text().splitlines()
+    found, marks, number = [], [], 0
+    while number < len(lines):
+        line = lines[number]
+        where = f"{path}:{number + 1}"
+        if line.startswith("<!-- test:"):
+            start = number
+            while not lines[number].endswith("-->"):
+                number += 1
+            marks.append(MARK.match("\n".join(lines[start:number + 1]))[1])
+        elif fence := re.match(r"^( *)```(.*)$", line):
+            words = fence[2].split()
+            block = Block(number + 1, words[0] if words else "", words[1] if len(words) > 1 else "", [])
+            for mark in marks:
+                add_mark(block, mark, where)
+            marks = []
+            number += 1
+            while number < len(lines) and lines[number].strip() != "```":
+                block.text.append(lines[number].removeprefix(fence[1]))
+                number += 1
+            if number == len(lines):
+                raise Wrong(f"{where}: the block has no end")
+            found.append(block)
+        elif line.strip() and marks:
+            raise Wrong(f"{where}: there is a mark, and no block below it")
+        number += 1
+    return found
+
+
+def blocks_of_manual(path):
+    """The .EX blocks of the section EXAMPLES; marks are comments of roff."""
+    found, marks, block, is_inside = [], [], None, False
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        if line.startswith(".SH"):
+            is_inside = line.strip() == ".SH EXAMPLES"
+        elif not is_inside:
+            continue
+        elif line.startswith('.\\" test: '):
+            marks.append(line[10:])
+        elif line == ".EX":
+            block = Block(number, "console", "", [])
+            for mark in marks:
+                if name := re.match(r"file (\S+)$", mark):
+                    block.language, block.name = "file", name[1]
+                else:
+                    add_mark(block, mark, f"{path}:{number}")
+            marks = []
+            found.append(block)
+        elif line == ".EE":
+            block = None
+        elif block:
+            for roff, plain in (("\\&", ""), ("\\-", "-"), ("\\(aq", "'"), ("\\(ti", "~"), ("\\(ha", "^"), ("\\(bu", "·"),
+                                ("\\(dq", '"'), ("\\e", "\\")):
+                line = line.replace(roff, plain)
+            block.text.append(line)
+    return found
+
+
+def commands(block, where):
+    """The commands of a console block and what each prints."""
+    found, goes_on = [], False
+    for number, line in enumerate(block.text, block.line + 1):
+        if line.startswith("$ ") and not goes_on:
+            found.append(Command(number + 1, line[2:], []))
+        elif not found:
+            raise Wrong(f"{where}: a console block begins with a command")
+        elif goes_on or (line.startswith("> ") and not found[-1].expected):
+            found[-1].text += "\n" + line.removeprefix("> ")
+            found[-1].line = number + 1
+        else:
+            found[-1].expected.append(line)
+            continue
+        goes_on = line.endswith("\\")
+    if not found:
+        raise Wrong(f"{where}: an empty console block")
+    return found
+
+
+class Shell:
+    """One bash; run() gives what has been printed since, and the exit code."""
+
+    def __init__(self, folder, environment):
+        self.process = subprocess.Popen(["bash", "--norc", "--noprofile"], cwd=folder, env=environment, stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True)
+        self.end = f"=== end of the command {os.urandom(6).hex()}"
+        self.printed = b""
+        self.send(f"set -m; __said() {{ printf '\\n{self.end} %s\\n' \"$1\"; }}; __status=0")
+
+    def send(self, text):
+        self.process.stdin.write(text.encode() + b"\n")
+        self.process.stdin.flush()
+
+    def read(self, seconds):
+        if not select.select([self.process.stdout], [], [], max(0, seconds))[0]:
+            return False
+        more = os.read(self.process.stdout.fileno(), 1 << 16)
+        self.printed += more
+        return bool(more)
+
+    def run(self, text, seconds, is_script=False):
+        """What is printed until the command has ended, and its exit code, None if it does not end."""
+        quoted = shlex.quote(text)
+        if is_script:
+            self.send(f"__status=0; trap '__status=$?' ERR; eval {quoted} </dev/null; trap - ERR; __said $__status")
+        else:
+            self.send(f"(exit $__status); eval {quoted} </dev/null; __status=$?; __said $__status")
+        limit = time.monotonic() + seconds
+        end = re.compile(rb"\n" + self.end.encode() + rb" (\d+)\n")
+        while not (found := end.search(self.printed)):
+            if not self.read(limit - time.monotonic()):
+                return self.take(), None
+        before, self.printed = self.printed[:found.start()], self.printed[found.end():]
+        return self.text(before), int(found[1])
+
+    def take(self):
+        printed, self.printed = self.printed, b""
+        return self.text(printed)
+
+    @staticmethod
+    def text(printed):
+        """Without what a shell says of jobs behind it."""
+        lines = printed.decode(errors="replace").replace("\r\n", "\n").split("\n")
+        return "\n".join(line for line in lines if not re.match(r"^\[\d+\][-+]? .*(Running|Done|Exit|Terminated|Killed|&)", line))
+
+    def close(self):
+        """Ends all that this shell has started: whatever is of its session."""
+        session = self.process.pid
+        for chosen in (signal.SIGTERM, signal.SIGKILL):
+            for pid in map(int, filter(str.isdigit, os.listdir("/proc"))):
+                try:
+                    if os.getsid(pid) == session:
+                        os.kill(pid, chosen)
+                except OSError:
+                    pass
+            time.sleep(0.05 if chosen == signal.SIGTERM else 0)
+        self.process.wait()
+
+
+def alike(text):
+    for pattern, word in ALIKE:
+        text = pattern.sub(word, text)
+    return "\n".join(line.rstrip() for line in text.strip("\n").split("\n"))
+
+
+def pattern(line):
+    return ".*".join(re.escape(part) for part in line.split("…"))
+
+
+def same(expected, printed, block):
+    """Whether this was printed, by the rules above."""
+    wanted = alike("\n".join(expected)).split("\n")
+    got = alike(printed)
+    if block.has("any order"):
+        left = [line for line in got.split("\n")]
+        for line in sorted((line for line in wanted if line.strip() != "…"), key=lambda line: ("…" in line, -len(line))):
+            fitting = [other for other in left if re.fullmatch(pattern(line), other)]
+            if not fitting:
+                return False
+            left.remove(fitting[0])
+        return not left or block.has("part") or any(line.strip() == "…" for line in wanted)
+    whole = "".join(r"(?:.*\n)*" if line.strip() == "…" else pattern(line) + r"\n" for line in wanted)
+    return bool(re.search(r"(?m:^)" + whole, got + "\n") if block.has("part") else re.fullmatch(whole, got + "\n"))
+
+
+class Page:
+    def __init__(self, path, prefix, is_long, update):
+        self.path, self.prefix, self.is_long, self.update = path, prefix, is_long, update
+        self.blocks = (blocks_of_markdown if path.suffix == ".md" else blocks_of_manual)(path)
+        self.faults, self.skipped, self.changes = [], [], []
+        self.ran = 0
+        for block in self.blocks:
+            where = f"{self.path}:{block.line}"
+            if block.language == "console":
+                commands(block, where)
+            elif block.language != "sh" and any(line.startswith("$ ") for line in block.text):
+                raise Wrong(f"{where}: commands stand in blocks of console or sh")
+
+    def why_not(self, block):
+        missing = [name for name in block.value("needs") if not shutil.which(name, path=self.environment["PATH"])]
+        if block.not_run:
+            return block.not_run
+        if missing:
+            return f"{missing[0]} is not here"
+        return "takes long" if block.has("long") and not self.is_long else ""
+
+    def on_the_page(self, printed):
+        for here, there in ((str(self.home), "/home/you"), (str(self.prefix), "/opt/tutti")):
+            printed = printed.replace(here, there)
+        return re.sub(rf"(?<![\w.-]){re.escape(socket.gethostname())}(?![\w-])", "node1", printed)
+
+    def run(self):
+        self.home = pathlib.Path(tempfile.mkdtemp(prefix="page."))
+        kept = {name: value for name, value in os.environ.items() if name in ("LANG", "TMPDIR", "USER", "LOGNAME", "TERM")}
+        self.environment = {**kept, "HOME": str(self.home), "LC_ALL": "C.UTF-8", "TERM": "dumb",
+                            "PATH": f"{self.prefix}/bin:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"}
+        self.shell = Shell(self.home, self.environment)
+        try:
+            for block in self.blocks:
+                if not self.run_block(block):
+                    break
+        finally:
+            self.shell.close()
+            shutil.rmtree(self.home, ignore_errors=True)
+        if self.update and self.changes:
+            self.write()
+
+    def run_block(self, block):
+        """False where the page cannot go on."""
+        if block.name:
+            (self.home / block.name).parent.mkdir(parents=True, exist_ok=True)
+            (self.home / block.name).write_text("\n".join(block.text) + "\n")
+        if block.language not in ("console", "sh"):
+            return True
+        reason = self.why_not(block)
+        if reason:
+            self.skipped.append(f"{self.path}:{block.line}: {reason}")
+            return True
+        seconds = float((block.value("timeout") or [SECONDS])[0])
+        for text in block.before:
+            printed, code = self.shell.run(text, seconds, is_script=True)
+            if code != 0:
+                self.faults.append(f"{self.path}:{block.line}: what comes before it failed ({code}): {text}\n{printed}")
+                return False
+        if block.language == "sh":
+            self.ran += 1
+            printed, code = self.shell.run("\n".join(block.text), seconds, is_script=True)
+            if code != 0:
+                how = "did not end" if code is None else f"exited with {code}"
+                self.faults.append(f"{self.path}:{block.line}: a command {how}:\n{printed}")
+            return code is not None
+        for command in commands(block, self.path):
+            self.ran += 1
+            if not self.run_command(block, command, seconds):
+                return False
+        return True
+
+    def run_command(self, block, command, seconds):
+        limit = time.monotonic() + SOON
+        printed, code = self.shell.run(command.text, seconds)
+        while code is not None and not same(command.expected, self.on_the_page(printed), block) and time.monotonic() < limit:
+            if block.has("soon"):
+                time.sleep(0.2)
+                printed, code = self.shell.run(command.text, seconds)
+            elif block.has("later"):
+                self.shell.read(limit - time.monotonic())
+                printed += self.shell.take()
+            else:
+                break
+        printed = self.on_the_page(printed)
+        if code is None or not same(command.expected, printed, block):
+            got = [line.rstrip() for line in printed.strip("\n").split("\n")] if printed.strip("\n") else []
+            self.changes.append((command.line, len(command.expected), got))
+            difference = difflib.unified_diff(command.expected, got, "on the page", "printed", lineterm="", n=20)
+            how = "" if code is not None else f" (it did not end within {seconds:g} s)"
+            self.faults.append(f"{self.path}:{command.line - 1}: $ {command.text}{how}\n" + "\n".join(difference))
+        return code is not None
+
+    def write(self):
+        lines = self.path.read_text().splitlines()
+        for line, number, got in reversed(self.changes):
+            lines[line - 1:line - 1 + number] = got
+        self.path.write_text("\n".join(lines) + "\n")
+
+
+def main():
+    arguments = sys.argv[1:]
+    options = {word for word in arguments if word.startswith("--")}
+    names = [word for word in arguments if not word.startswith("--")]
+    if options - {"--long", "--update", "--list"} or len(names) < 2:
+        print(__doc__, file=sys.stderr)
+        return 2
+    prefix = pathlib.Path(names[0]).resolve()
+    if not (prefix / "bin" / "mpirun").exists():
+        print(f"there is no {prefix}/bin/mpirun", file=sys.stderr)
+        return 2
+    is_long = "--long" in options or os.environ.get("TUTTI_LONG") == "1"
+    is_bad = False
+    for name in names[1:]:
+        try:
+            page = Page(pathlib.Path(name), prefix, is_long, "--update" in options)
+            if "--list" not in options:
+                page.run()
+        except Wrong as wrong:
+            print(wrong)
+            is_bad = True
+            continue
+        count = sum(len(commands(block, name)) if block.language == "console" else block.language == "sh"
+                    for block in page.blocks)
+        if "--list" in options:
+            page.skipped = [f"{name}:{block.line}: {block.not_run}" for block in page.blocks if block.not_run]
+            print(f"{name}: {count} commands, {len(page.skipped)} blocks never run", *page.skipped, sep="\n  ")
+            continue
+        print("\n\n".join(page.faults))
+        print(f"{name}: {page.ran} of {count} commands run, {len(page.faults)} wrong, {len(page.skipped)} blocks skipped",
+              *page.skipped, sep="\n  ")
+        is_bad = is_bad or bool(page.faults)
+    return int(is_bad)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
