@@ -13,6 +13,7 @@ and variables do lasts, and $? is that of the command before.
                       command above them. A command may fail; `$ echo $?` shows how.
     ```sh             commands of which the output does not matter. All of them must succeed.
     ```c hello.c      a file of that name, written before what follows is run; likewise with every other language.
+    ```diff hello.c   a change of that file, made before what follows is run: its lines begin with a blank, '-' or '+'.
     ```text, ```c …   without a name: only shown. It may hold no line that begins with '$ '.
 
 In an output that a page shows, `…` within a line stands for any text, and alone in a line for any number of lines, also none.
@@ -31,6 +32,7 @@ A comment directly above a block says what else is to be known of it; words are 
     <!-- test: long -->            takes more than a second or two: run only with --long
     <!-- test: needs gfortran -->  skipped where there is no such program
     <!-- test: not run: REASON --> skipped always; the reason is told at the end. Keep these few.
+    <!-- test: not run: as in README.md, … --> likewise, and the same block must stand in that file
     <!-- test: before: COMMAND --> run first, in the same shell, unseen by the reader. It must succeed.
 
 Some of these may stand above each other. What is skipped is counted and listed at the end of every run."""
@@ -281,6 +283,10 @@ class Page:
                 commands(block, where)
             elif block.language != "sh" and any(line.startswith("$ ") for line in block.text):
                 raise Wrong(f"{where}: commands stand in blocks of console or sh")
+            if copied := re.match(r"as in ([\w/.-]+)\b", block.not_run):
+                original = pathlib.Path(__file__).parents[2] / copied[1].rstrip(".")
+                if "\n".join(block.text) not in original.read_text():
+                    raise Wrong(f"{where}: {copied[1]} has another block")
 
     def why_not(self, block):
         missing = [name for name in block.value("needs") if not shutil.which(name, path=self.environment["PATH"])]
@@ -313,7 +319,11 @@ class Page:
 
     def run_block(self, block):
         """False where the page cannot go on."""
-        if block.name:
+        if block.name and block.language == "diff":
+            if not self.change(block):
+                self.faults.append(f"{self.path}:{block.line}: {block.name} has no such lines, or has them twice")
+                return False
+        elif block.name:
             (self.home / block.name).parent.mkdir(parents=True, exist_ok=True)
             (self.home / block.name).write_text("\n".join(block.text) + "\n")
         if block.language not in ("console", "sh"):
@@ -341,10 +351,19 @@ class Page:
                 return False
         return True
 
+    def change(self, block):
+        path = self.home / block.name
+        old, new = ("".join(line[1:] + "\n" for line in block.text if line[:1] != other) for other in "+-")
+        text = path.read_text() if path.exists() else ""
+        path.write_text(text.replace(old, new))
+        return text.count(old) == 1
+
     def run_command(self, block, command, seconds):
         limit = time.monotonic() + SOON
         printed, code = self.shell.run(command.text, seconds)
-        while code is not None and not same(command.expected, self.on_the_page(printed), block) and time.monotonic() < limit:
+        while code is not None and time.monotonic() < limit:
+            if same(command.expected, self.on_the_page(printed), block):
+                break
             if block.has("soon"):
                 time.sleep(0.2)
                 printed, code = self.shell.run(command.text, seconds)
