@@ -28,6 +28,8 @@ RIGHT = {
     "part": console("$ seq 5\n2\n3", "part"),
     "soon": console("$ echo x >>f; wc -l <f\n3", "soon"),
     "later": console("$ (sleep 0.5; echo late) &\nlate", "later"),
+    "behind": console("$ sh -c 'echo here; sleep 99'\nhere", "behind") + console("$ jobs | grep -c sleep\n1"),
+    "keys": console("$ sh -c \"trap 'echo q' QUIT; while sleep 0.1; do :; done\"\n^\\q\n^C"),
     "file": page("text a/b.txt", "in it") + console("$ cat a/b.txt\nin it"),
     "change": page("text f", "1\n2\n3") + page("diff f", " 1\n-2\n+two") + console("$ cat f\n1\ntwo\n3"),
     "script": page("sh", "mkdir x\ncd x") + console("$ pwd\n/home/you/x"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs the commands that a page shows, in their order, and compares what is printed with the page.
+r"""Runs the commands that a page shows, in their order, and compares what is printed with the page.
 usage: run_pages.py [--long] [--update] [--list] PREFIX PAGE...
 PREFIX is an installation or a build tree (its bin comes first in PATH). A page is a Markdown file, or a manual page, of which
 the section EXAMPLES is read. --long (or TUTTI_LONG=1) runs also what takes long, --list runs nothing and says what each page
@@ -16,6 +16,9 @@ and variables do lasts, and $? is that of the command before.
     ```diff hello.c   a change of that file, made before what follows is run: its lines begin with a blank, '-' or '+'.
     ```text, ```c …   without a name: only shown. It may hold no line that begins with '$ '.
 
+An output with lines that begin with ^\ or ^C is that of a command at which somebody presses Ctrl-\ or Ctrl-C: the test sends
+SIGQUIT or SIGINT after two seconds, and again two seconds after another one.
+
 In an output that a page shows, `…` within a line stands for any text, and alone in a line for any number of lines, also none.
 Alike on the page and in what is printed count: times such as 8.9 s, names of jobs (twelve hexadecimal digits), numbers of
 processes ('process 4711', 'pid 4711', 'gdb -p 4711', 'kill -CONT 4711', '[1] 4711'), addresses such as 0x7f3a, and
@@ -28,6 +31,8 @@ A comment directly above a block says what else is to be known of it; words are 
     <!-- test: part -->            what is shown stands in one piece in what is printed, with more before or behind it
     <!-- test: soon -->            the commands are repeated until they print this, for 20 s at most
     <!-- test: later -->           what is printed comes some time after the command, as from a job behind it
+    <!-- test: behind -->          a command that does not end, as the reader lets it run in a terminal of its own: the last
+                                   one goes on behind what follows; what the page shows below it comes at some time
     <!-- test: timeout 120 -->     a command may take so many seconds (60 otherwise)
     <!-- test: long -->            takes more than a second or two: run only with --long
     <!-- test: needs gfortran -->  skipped where there is no such program
@@ -101,7 +106,7 @@ def add_mark(block, mark, where):
     else:
         block.words += [word.strip() for word in mark.split(",")]
     for word in block.words:
-        if word.split()[0] not in ("needs", "timeout") and word not in ("any order", "part", "soon", "later", "long"):
+        if word.split()[0] not in ("needs", "timeout") and word not in ("any order", "part", "soon", "later", "behind", "long"):
             raise Wrong(f"{where}: '{word}' is no mark")
 
 
@@ -229,7 +234,7 @@ class Shell:
     def text(printed):
         """Without what a shell says of jobs behind it."""
         lines = printed.decode(errors="replace").replace("\r\n", "\n").split("\n")
-        return "\n".join(line for line in lines if not re.match(r"^\[\d+\][-+]? .*(Running|Done|Exit|Terminated|Killed|&)", line))
+        return "\n".join(line for line in lines if not re.match(r"^\[\d+\][-+]? .*(Running|Done|Exit|Terminated|Killed|Interrupt|Quit|&)", line))
 
     def close(self):
         """Ends all that this shell has started: whatever is of its session."""
@@ -360,23 +365,34 @@ class Page:
 
     def run_command(self, block, command, seconds):
         limit = time.monotonic() + SOON
-        printed, code = self.shell.run(command.text, seconds)
+        text, expected = command.text, command.expected
+        is_behind = block.has("behind") and command.line == commands(block, self.path)[-1].line
+        keys = [{"^\\": "QUIT", "^C": "INT"}[line[:2]] for line in expected if line[:2] in ("^\\", "^C")]
+        if is_behind:
+            text += " &" if expected else " >/dev/null 2>&1 &"
+        elif keys:
+            text += " &"
+            for key in keys:
+                text += f" sleep 2; kill -{key} $!;"
+            text += " wait $!"
+            expected = [line[2:] if line[:2] in ("^\\", "^C") else line for line in expected]
+        printed, code = self.shell.run(text, seconds)
         while code is not None and time.monotonic() < limit:
-            if same(command.expected, self.on_the_page(printed), block):
+            if same(expected, self.on_the_page(printed), block):
                 break
-            if block.has("soon"):
+            if block.has("soon") or keys:
                 time.sleep(0.2)
-                printed, code = self.shell.run(command.text, seconds)
-            elif block.has("later"):
+                printed, code = self.shell.run(text, seconds)
+            elif block.has("later") or is_behind:
                 self.shell.read(limit - time.monotonic())
                 printed += self.shell.take()
             else:
                 break
         printed = self.on_the_page(printed)
-        if code is None or not same(command.expected, printed, block):
+        if code is None or not same(expected, printed, block):
             got = [line.rstrip() for line in printed.strip("\n").split("\n")] if printed.strip("\n") else []
             self.changes.append((command.line, len(command.expected), got))
-            difference = difflib.unified_diff(command.expected, got, "on the page", "printed", lineterm="", n=20)
+            difference = difflib.unified_diff(expected, got, "on the page", "printed", lineterm="", n=20)
             how = "" if code is not None else f" (it did not end within {seconds:g} s)"
             self.faults.append(f"{self.path}:{command.line - 1}: $ {command.text}{how}\n" + "\n".join(difference))
         return code is not None
