@@ -83,6 +83,7 @@ class Block:
     words: list = dataclasses.field(default_factory=list)
     before: list = dataclasses.field(default_factory=list)
     not_run: str = ""
+    indent: str = ""
 
     def has(self, word):
         return word in self.words
@@ -124,7 +125,8 @@ def blocks_of_markdown(path):
             marks.append(MARK.match("\n".join(lines[start:number + 1]))[1])
         elif fence := re.match(r"^( *)```(.*)$", line):
             words = fence[2].split()
-            block = Block(number + 1, words[0] if words else "", words[1] if len(words) > 1 else "", [])
+            block = Block(number + 1, words[0] if words else "", words[1] if len(words) > 1 else "", [],
+                          indent=fence[1])
             for mark in marks:
                 add_mark(block, mark, where)
             marks = []
@@ -391,7 +393,7 @@ class Page:
         printed = self.on_the_page(printed)
         if code is None or not same(expected, printed, block):
             got = [line.rstrip() for line in printed.strip("\n").split("\n")] if printed.strip("\n") else []
-            self.changes.append((command.line, len(command.expected), got))
+            self.changes.append((command.line, len(command.expected), [block.indent + line for line in got]))
             difference = difflib.unified_diff(expected, got, "on the page", "printed", lineterm="", n=20)
             how = "" if code is not None else f" (it did not end within {seconds:g} s)"
             self.faults.append(f"{self.path}:{command.line - 1}: $ {command.text}{how}\n" + "\n".join(difference))
