@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """That run_pages.py sees what it is for: pages that are right pass, and each with one fault does not.
 usage: harness_test.py PREFIX"""
+import concurrent.futures
 import pathlib
 import subprocess
 import sys
@@ -60,16 +61,21 @@ WRONG = {
 }
 
 
-def main():
-    found = []
+def judge(kind, name, text):
+    """A sentence, where a page does not come out as it shall."""
     with tempfile.TemporaryDirectory() as folder:
-        for kind, pages in (("right", RIGHT), ("wrong", WRONG)):
-            for name, text in pages.items():
-                path = pathlib.Path(folder) / "page.md"
-                path.write_text(text)
-                got = subprocess.run([sys.executable, RUNNER, sys.argv[1], path], capture_output=True, text=True)
-                if (got.returncode == 0) != (kind == "right") or got.stderr:
-                    found.append(f"the {kind} page '{name}' has exit code {got.returncode}:\n{got.stdout}{got.stderr}")
+        path = pathlib.Path(folder) / "page.md"
+        path.write_text(text)
+        got = subprocess.run([sys.executable, RUNNER, sys.argv[1], path], capture_output=True, text=True)
+        if (got.returncode == 0) != (kind == "right") or got.stderr:
+            return f"the {kind} page '{name}' has exit code {got.returncode}:\n{got.stdout}{got.stderr}"
+        return ""
+
+
+def main():
+    pages = [(kind, name, text) for kind, pages in (("right", RIGHT), ("wrong", WRONG)) for name, text in pages.items()]
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        found = [fault for fault in pool.map(lambda page: judge(*page), pages) if fault]
     print("\n".join(found) or f"{len(RIGHT)} right pages pass, and {len(WRONG)} wrong ones do not")
     return bool(found)
 
