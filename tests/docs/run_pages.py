@@ -21,9 +21,9 @@ SIGQUIT or SIGINT after two seconds, and again two seconds after another one.
 
 In an output that a page shows, `…` within a line stands for any text, and alone in a line for any number of lines, also none.
 Alike on the page and in what is printed count: times such as 8.9 s, names of jobs (twelve hexadecimal digits), numbers of
-processes ('process 4711', 'pid 4711', 'gdb -p 4711', 'kill -CONT 4711', '[1] 4711'), addresses such as 0x7f3a, and
-'pipe:[4711]'. The page says node1 where this machine's name stands, /home/you for the page's folder, and /opt/tutti for
-PREFIX. Blanks at the ends of lines do not count.
+processes ('process 4711', 'pid 4711', 'gdb -p 4711', 'kill -CONT 4711', '[1] 4711'), addresses such as 0x7f3a, and in which
+call of the system somebody is asleep, which some kernels keep to themselves. The page says node1 where this machine's name
+stands, /home/you for the page's folder, and /opt/tutti for PREFIX. Blanks at the ends of lines do not count.
 
 A comment directly above a block says what else is to be known of it; words are divided by commas:
 
@@ -63,7 +63,7 @@ ALIKE = [
     (re.compile(r"\b(process|pid|gdb -p|kill -\w+) \d+\b"), r"\1 <number>"),
     (re.compile(r"(?<=\] )\d+$", re.MULTILINE), "<number>"),
     (re.compile(r"\b0x[0-9a-f]+\b"), "<address>"),
-    (re.compile(r"\bpipe:\[\d+\]"), "pipe:[<number>]"),
+    (re.compile(r"\basleep in \w+(?: of [^ ;]+)?"), "asleep"),
 ]
 SOON = 20
 SECONDS = 60
