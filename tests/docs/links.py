@@ -28,7 +28,8 @@ def anchors(path):
 
 def main():
     source = pathlib.Path(sys.argv[1])
-    manual = {path.name: re.sub(r"\\f[BIRP]", "", path.read_text().replace("\\-", "-")) for path in (source / "man").glob("*.[1-8]")}
+    manual = {path.name: re.sub(r"\\f[BIRP]", "", path.read_text().replace("\\-", "-"))
+              for path in (source / "man").glob("*.[1-8]")}
     known = "\n".join(manual.values())
     pages = sorted((source / "docs").glob("*.md"))
     found, links = [], 0

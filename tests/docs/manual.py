@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Holds that mpirun(1) explains under OPTIONS each option that mpirun --help lists, and that the manual pages lead to each other:
-SEE ALSO names pages that are there, by section and name, each page names mpirun(1), and mpirun(1) all of them.
+"""Holds that mpirun(1) explains under OPTIONS each option that mpirun --help lists, and that the manual pages lead to each
+other: SEE ALSO names pages that are there, by section and name, each page names mpirun(1), and mpirun(1) all of them.
 usage: manual.py PREFIX SOURCE_FOLDER"""
 import pathlib
 import re

@@ -65,6 +65,7 @@ ALIKE = [
     (re.compile(r"\b0x[0-9a-f]+\b"), "<address>"),
     (re.compile(r"\basleep in \w+(?: of [^ ;]+)?"), "asleep"),
 ]
+NOTICE = re.compile(r"^\[\d+\][-+ ]  (Running|Done|Exit|Terminated|Killed|Interrupt|Quit)\b")
 SOON = 20
 SECONDS = 60
 
@@ -236,7 +237,7 @@ class Shell:
     def text(printed):
         """Without what a shell says of jobs behind it."""
         lines = printed.decode(errors="replace").replace("\r\n", "\n").split("\n")
-        return "\n".join(line for line in lines if not re.match(r"^\[\d+\][-+]? .*(Running|Done|Exit|Terminated|Killed|Interrupt|Quit|&)", line))
+        return "\n".join(line for line in lines if not NOTICE.match(line))
 
     def close(self):
         """Ends all that this shell has started: whatever is of its session."""
