@@ -31,6 +31,7 @@ RIGHT = {
     "later": console("$ (sleep 0.5; echo late) &\nlate", "later"),
     "behind": console("$ sh -c 'echo here; sleep 99'\nhere", "behind") + console("$ jobs | grep -c sleep\n1"),
     "keys": console("$ sh -c \"trap 'echo q' QUIT; while sleep 0.1; do :; done\"\n^\\q\n^C"),
+    "other nodes": console("$ ssh -x node2 'echo $HOME'\n/home/you\n$ mpirun --host node3:2 echo x\nx\nx", "other nodes"),
     "file": page("text a/b.txt", "in it") + console("$ cat a/b.txt\nin it"),
     "change": page("text f", "1\n2\n3") + page("diff f", " 1\n-2\n+two") + console("$ cat f\n1\ntwo\n3"),
     "script": page("sh", "mkdir x\ncd x") + console("$ pwd\n/home/you/x"),

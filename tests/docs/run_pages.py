@@ -33,6 +33,7 @@ A comment directly above a block says what else is to be known of it; words are 
     <!-- test: later -->           what is printed comes some time after the command, as from a job behind it
     <!-- test: behind -->          a command that does not end, as the reader lets it run in a terminal of its own: the last
                                    one goes on behind what follows; what the page shows below it comes at some time
+    <!-- test: other nodes -->     ssh reaches node2 to node9, which all are this machine, with the page's folder as home
     <!-- test: timeout 120 -->     a command may take so many seconds (60 otherwise)
     <!-- test: long -->            takes more than a second or two: run only with --long
     <!-- test: needs gfortran -->  skipped where there is no such program
@@ -108,7 +109,8 @@ def add_mark(block, mark, where):
     else:
         block.words += [word.strip() for word in mark.split(",")]
     for word in block.words:
-        if word.split()[0] not in ("needs", "timeout") and word not in ("any order", "part", "soon", "later", "behind", "long"):
+        if word.split()[0] not in ("needs", "timeout") and word not in ("any order", "part", "soon", "later", "behind", "other nodes",
+                                                                "long"):
             raise Wrong(f"{where}: '{word}' is no mark")
 
 
@@ -314,6 +316,8 @@ class Page:
         kept = {name: value for name, value in os.environ.items() if name in ("LANG", "TMPDIR", "USER", "LOGNAME", "TERM")}
         self.environment = {**kept, "HOME": str(self.home), "LC_ALL": "C.UTF-8", "TERM": "dumb",
                             "PATH": f"{self.prefix}/bin:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"}
+        if any(block.has("other nodes") for block in self.blocks):
+            self.environment["PATH"] = f"{pathlib.Path(__file__).parent.resolve()}/nodes:{self.environment['PATH']}"
         self.shell = Shell(self.home, self.environment)
         try:
             for block in self.blocks:
