@@ -3,11 +3,11 @@
 usage: harness_test.py PREFIX"""
 import concurrent.futures
 import pathlib
-import subprocess
 import sys
 import tempfile
 
-RUNNER = pathlib.Path(__file__).parent / "run_pages.py"
+import run_pages
+
 TICKS = "```"
 
 
@@ -67,10 +67,13 @@ def judge(kind, name, text):
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "page.md"
         path.write_text(text)
-        got = subprocess.run([sys.executable, RUNNER, sys.argv[1], path], capture_output=True, text=True)
-        if (got.returncode == 0) != (kind == "right") or got.stderr:
-            return f"the {kind} page '{name}' has exit code {got.returncode}:\n{got.stdout}{got.stderr}"
-        return ""
+        try:
+            page = run_pages.Page(path, pathlib.Path(sys.argv[1]).resolve(), False, False)
+            page.run()
+            faults = page.faults
+        except run_pages.Wrong as wrong:
+            faults = [str(wrong)]
+        return f"the {kind} page '{name}':\n" + "\n".join(faults) if bool(faults) == (kind == "right") else ""
 
 
 def main():

@@ -17,7 +17,7 @@ and variables do lasts, and $? is that of the command before.
     ```text, ```c …   without a name: only shown. It may hold no line that begins with '$ '.
 
 An output with lines that begin with ^\ or ^C is that of a command at which somebody presses Ctrl-\ or Ctrl-C: the test sends
-SIGQUIT or SIGINT after two seconds, and again two seconds after another one.
+SIGQUIT or SIGINT after a second, and the next one a second later.
 
 In an output that a page shows, `…` within a line stands for any text, and alone in a line for any number of lines, also none.
 Alike on the page and in what is printed count: times such as 8.9 s, names of jobs (twelve hexadecimal digits), numbers of
@@ -380,7 +380,7 @@ class Page:
         elif keys:
             text += " &"
             for key in keys:
-                text += f" sleep 2; kill -{key} $!;"
+                text += f" sleep 1; kill -{key} $!;"
             text += " wait $!"
             expected = [line[2:] if line[:2] in ("^\\", "^C") else line for line in expected]
         printed, code = self.shell.run(text, seconds)
@@ -391,7 +391,8 @@ class Page:
                 time.sleep(0.2)
                 printed, code = self.shell.run(text, seconds)
             elif block.has("later") or is_behind:
-                self.shell.read(limit - time.monotonic())
+                if not self.shell.printed:
+                    self.shell.read(limit - time.monotonic())
                 printed += self.shell.take()
             else:
                 break
