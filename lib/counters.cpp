@@ -2,6 +2,8 @@
 #include "counters.hpp"
 
 #include "base/log.hpp"
+#include "function_names.hpp"
+#include "functions.hpp"
 
 namespace tutti::lib {
 namespace {

@@ -6,8 +6,6 @@
 #include <atomic>
 #include <cstdint>
 
-#include "functions.hpp"
-
 namespace tutti::lib {
 
 extern std::atomic<uint64_t> counters[];

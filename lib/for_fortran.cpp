@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "entry.hpp"
+#include "function_names.hpp"
 #include "functions.hpp"
 #include "mpi/file/file.hpp"
 #include "mpi/request/watch.hpp"

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Makes the header by which launcher and library name functions and predefined handles alike.
-usage: functions.py OUTPUT.hpp"""
+"""Makes two headers: the numbers of functions, and the names by which launcher and library call functions and
+predefined handles alike.
+usage: functions.py NUMBERS.hpp NAMES.hpp"""
 import pathlib
 import sys
 
@@ -12,14 +13,16 @@ def handles(kind):
                    if c.type == kind and not c.name.endswith("_NULL"))
 
 
-def main(output):
+def main(numbers_hpp, names_hpp):
     names = [f.name for f in model.functions()]
-    pathlib.Path(output).write_text(f"""\
+    pathlib.Path(numbers_hpp).write_text(f"""\
 // Made by lib/functions.py from lib/table/.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+
+#include "base/function.hpp"
 
 namespace tutti {{
 
@@ -27,6 +30,18 @@ namespace tutti {{
 enum class Function : uint16_t {{
 {"".join(f"  {n.removeprefix('MPI_')},{chr(10)}" for n in names)}}};
 inline constexpr size_t kFunctionCount = {len(names)};
+
+}}  // namespace tutti
+""")
+    pathlib.Path(names_hpp).write_text(f"""\
+// Made by lib/functions.py from lib/table/.
+#pragma once
+
+#include <cstdint>
+
+namespace tutti {{
+
+// By number (functions.hpp).
 inline constexpr const char* kFunctionNames[] = {{
 {"".join(f'    "{n}",{chr(10)}' for n in names)}}};
 
@@ -44,4 +59,4 @@ inline constexpr NamedHandle kOpNames[] = {{
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

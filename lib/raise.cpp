@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "functions.hpp"
+#include "function_names.hpp"
 #include "mpi/comm/comm.hpp"
 #include "mpi/object/entry.hpp"
 

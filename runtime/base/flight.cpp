@@ -15,6 +15,8 @@
 
 #include "base/cpu.hpp"
 #include "base/flight_files.hpp"
+#include "function_names.hpp"
+#include "functions.hpp"
 
 namespace tutti::flight {
 namespace inside {

@@ -17,8 +17,6 @@
 #include <string_view>
 #include <type_traits>
 
-#include "functions.hpp"
-
 namespace tutti::flight {
 
 enum class State : uint8_t { none, inside, returned };

@@ -3,6 +3,9 @@
 
 #include <cctype>
 
+#include "function_names.hpp"
+#include "functions.hpp"
+
 namespace tutti::contract {
 
 Difference compare(Word mine, Word theirs) {

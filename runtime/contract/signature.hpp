@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <string>
 
+#include "base/function.hpp"
 #include "base/sides.hpp"
-#include "functions.hpp"
 
 namespace tutti::contract {
 

@@ -8,7 +8,7 @@ import re
 import sys
 
 # The build makes these.
-GENERATED = {"functions.hpp", "settings.hpp", "lib/entries.cpp"}
+GENERATED = {"functions.hpp", "function_names.hpp", "settings.hpp", "lib/entries.cpp"}
 PAGES = ("CONTRIBUTING.md", "docs/design.md")
 # A place in a user's program, as sentences show it.
 USERS = {"solver.c"}

@@ -22,6 +22,8 @@
 #include "base/address_key.hpp"
 #include "base/log.hpp"
 #include "base/os/crash_record.hpp"
+#include "function_names.hpp"
+#include "functions.hpp"
 
 namespace tutti::crash {
 namespace {

@@ -2,6 +2,7 @@
 #include "mpi/coll/collective_signature.hpp"
 
 #include "contract/signature.hpp"
+#include "functions.hpp"
 #include "mpi/check/message_types.hpp"
 #include "mpi/check/strict.hpp"
 #include "mpi/type/datatype.hpp"

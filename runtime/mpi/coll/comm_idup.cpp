@@ -2,6 +2,7 @@
 // MPI_Comm_idup and MPI_Comm_idup_with_info (the standard, section 7.4.2): the context comes by a broadcast with a
 // request.
 #include "base/flight.hpp"
+#include "functions.hpp"
 #include "mpi/coll/api_comm_idup.hpp"
 #include "mpi/coll/collective.hpp"
 #include "mpi/comm/making.hpp"

@@ -9,6 +9,7 @@
 #include "contract/checker.hpp"
 #include "contract/ledger.hpp"
 #include "contract/report.hpp"
+#include "functions.hpp"
 #include "mpi/comm/collective_call.hpp"
 #include "mpi/object/process.hpp"
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "base/function.hpp"
 #include "engine/context.hpp"
-#include "functions.hpp"
 #include "mpi/comm/comm.hpp"
 
 namespace tutti::mpi {

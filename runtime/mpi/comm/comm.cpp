@@ -8,6 +8,7 @@
 #include "base/flight.hpp"
 #include "contract/checker.hpp"
 #include "contract/ledger.hpp"
+#include "functions.hpp"
 #include "mpi/comm/api_comm.hpp"
 #include "mpi/comm/making.hpp"
 #include "mpi/object/inventory.hpp"

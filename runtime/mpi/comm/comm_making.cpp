@@ -8,6 +8,7 @@
 
 #include "base/flight.hpp"
 #include "contract/checker.hpp"
+#include "functions.hpp"
 #include "mpi/comm/agreement.hpp"
 #include "mpi/comm/api_comm.hpp"
 #include "mpi/comm/collective_call.hpp"

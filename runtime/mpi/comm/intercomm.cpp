@@ -4,6 +4,7 @@
 #include <limits>
 #include <vector>
 
+#include "functions.hpp"
 #include "mpi/comm/api_comm.hpp"
 #include "mpi/comm/collective_call.hpp"
 #include "mpi/comm/making.hpp"

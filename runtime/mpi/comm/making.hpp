@@ -5,8 +5,8 @@
 #include <functional>
 #include <string>
 
+#include "base/function.hpp"
 #include "contract/signature.hpp"
-#include "functions.hpp"
 #include "mpi/comm/comm.hpp"
 
 namespace tutti::mpi {

@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "functions.hpp"
+#include "base/function.hpp"
 #include "mpi/comm/comm.hpp"
 #include "transport/shared/shared_file.hpp"
 

@@ -16,6 +16,7 @@
 
 #include "base/os/hardware.hpp"
 #include "base/secret.hpp"
+#include "functions.hpp"
 #include "mpi/comm/api_comm.hpp"
 #include "mpi/comm/dividing.hpp"
 #include "mpi/comm/psets.hpp"

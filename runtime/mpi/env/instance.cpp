@@ -13,6 +13,7 @@
 #include "base/flight.hpp"
 #include "base/log.hpp"
 #include "contract/ledger.hpp"
+#include "functions.hpp"
 #include "mpi/check/strict.hpp"
 #include "mpi/coll/collective.hpp"
 #include "mpi/env/debugger.hpp"

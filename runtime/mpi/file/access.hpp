@@ -3,7 +3,7 @@
 // who waits for it.
 #pragma once
 
-#include "functions.hpp"
+#include "base/function.hpp"
 #include "io/file.hpp"
 #include "mpi/check/strict.hpp"
 #include "mpi/file/file.hpp"

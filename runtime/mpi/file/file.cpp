@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "contract/ledger.hpp"
+#include "functions.hpp"
 #include "io/open_mark.hpp"
 #include "mpi/check/strict.hpp"
 #include "mpi/file/agreement.hpp"

@@ -10,7 +10,7 @@
 #include <mutex>
 #include <string>
 
-#include "functions.hpp"
+#include "base/function.hpp"
 #include "io/file.hpp"
 #include "io/pool.hpp"
 #include "io/stage.hpp"

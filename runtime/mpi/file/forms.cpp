@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The many ways to read and write (the standard, section 14.4): each is one of four acts, and says
 // where the data lie and who takes part.
+#include "functions.hpp"
 #include "mpi/file/access.hpp"
 #include "mpi/file/api_file.hpp"
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstring>
 
+#include "functions.hpp"
 #include "mpi/comm/group.hpp"
 #include "mpi/file/access.hpp"
 #include "mpi/file/agreement.hpp"

@@ -5,6 +5,7 @@
 // nonblocking collective do.
 #include <atomic>
 
+#include "function_names.hpp"
 #include "io/pool.hpp"
 #include "mpi/coll/collective.hpp"
 #include "mpi/file/access.hpp"

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "functions.hpp"
+#include "base/function.hpp"
 #include "mpi/comm/comm.hpp"
 #include "mpi/process/socket.hpp"
 

@@ -6,6 +6,7 @@
 #include "base/bytes.hpp"
 #include "base/flight.hpp"
 #include "contract/signature.hpp"
+#include "functions.hpp"
 #include "mpi/coll/collective.hpp"
 #include "mpi/object/info.hpp"
 

@@ -7,6 +7,8 @@
 #include <limits>
 
 #include "contract/ledger.hpp"
+#include "function_names.hpp"
+#include "functions.hpp"
 #include "mpi/check/strict.hpp"
 #include "mpi/coll/collective.hpp"
 #include "mpi/comm/making.hpp"

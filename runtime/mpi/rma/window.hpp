@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "functions.hpp"
+#include "base/function.hpp"
 #include "mpi/comm/comm.hpp"
 #include "mpi/object/attribute.hpp"
 #include "mpi/object/error.hpp"

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/cpu.hpp"
+#include "functions.hpp"
 #include "mpi/coll/collective.hpp"
 #include "mpi/comm/sharing.hpp"
 #include "mpi/object/process.hpp"

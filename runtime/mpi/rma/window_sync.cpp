@@ -5,6 +5,7 @@
 #include <atomic>
 #include <optional>
 
+#include "functions.hpp"
 #include "mpi/check/strict.hpp"
 #include "mpi/coll/collective.hpp"
 #include "mpi/object/process.hpp"

@@ -6,7 +6,6 @@
 #include <cstring>
 
 #include "base/flight.hpp"
-#include "functions.hpp"
 #include "mpi/object/entry.hpp"
 #include "mpi/object/process.hpp"
 #include "mpi/tool/api_tool.hpp"

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstring>
 
+#include "functions.hpp"
 #include "mpi/check/strict.hpp"
 #include "mpi/coll/collective.hpp"
 #include "mpi/comm/agreement.hpp"

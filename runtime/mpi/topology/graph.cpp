@@ -2,6 +2,7 @@
 // Graph topologies of which every rank knows the whole, and MPI_Topo_test.
 #include <algorithm>
 
+#include "functions.hpp"
 #include "mpi/comm/agreement.hpp"
 #include "mpi/comm/making.hpp"
 #include "mpi/topology/api_topology.hpp"
