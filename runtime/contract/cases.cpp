@@ -10,6 +10,7 @@
 #include "contract/checker.hpp"
 #include "contract/deadlock_report.hpp"
 #include "contract/lying.hpp"
+#include "engine/engine.hpp"
 
 namespace tutti::contract {
 namespace {

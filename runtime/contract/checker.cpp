@@ -12,6 +12,7 @@
 #include "base/log.hpp"
 #include "contract/deadlock_report.hpp"
 #include "contract/lying.hpp"
+#include "engine/engine.hpp"
 
 namespace tutti::contract {
 namespace {

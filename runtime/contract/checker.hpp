@@ -26,7 +26,7 @@
 #include "contract/report.hpp"
 #include "contract/standstill.hpp"
 #include "contract/trace.hpp"
-#include "engine/engine.hpp"
+#include "engine/observer.hpp"
 
 namespace tutti::contract {
 

@@ -7,6 +7,7 @@
 
 #include "base/flight.hpp"
 #include "contract/lying.hpp"
+#include "engine/wait/waiter.hpp"
 
 namespace tutti::contract {
 namespace {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "contract/checker.hpp"
+#include "engine/engine.hpp"
 
 namespace tutti::contract {
 namespace {

@@ -23,7 +23,11 @@
 
 #include "base/bytes.hpp"
 #include "contract/deadlock.hpp"
-#include "engine/engine.hpp"
+
+namespace tutti::engine {
+class Engine;
+struct Blocked;
+}  // namespace tutti::engine
 
 namespace tutti::contract {
 

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <utility>
 
+#include "engine/engine.hpp"
+
 namespace tutti::contract {
 namespace {
 

@@ -14,7 +14,10 @@
 #include "base/bytes.hpp"
 #include "base/flight.hpp"
 #include "contract/report.hpp"
-#include "engine/engine.hpp"
+
+namespace tutti::engine {
+class Engine;
+}
 
 namespace tutti::contract {
 

@@ -10,7 +10,7 @@
 #include "base/node_layout.hpp"
 #include "base/process_list.hpp"
 #include "base/sides.hpp"
-#include "engine/engine.hpp"
+#include "engine/wait/poller.hpp"
 #include "transport/shared/area.hpp"
 
 namespace tutti::contract {
@@ -18,6 +18,8 @@ class Ledger;
 }
 
 namespace tutti::engine {
+
+class Engine;
 
 struct Channel {
   Engine* engine = nullptr;

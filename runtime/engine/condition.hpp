@@ -132,4 +132,13 @@ class Condition {
   std::string lacking_;
 };
 
+// Something that goes on while no thread waits for it: a collective.
+struct UnderWay {
+  // Adds whose action it needs next, side by side.
+  void (*explain)(const UnderWay&, Condition& needs) = nullptr;
+  uint64_t context = 0;
+  uint32_t serial = 0;
+  UnderWay *next = nullptr, *previous = nullptr;
+};
+
 }  // namespace tutti::engine

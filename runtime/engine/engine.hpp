@@ -27,15 +27,6 @@
 
 namespace tutti::engine {
 
-// Something that goes on while no thread waits for it: a collective.
-struct UnderWay {
-  // Adds whose action it needs next, side by side.
-  void (*explain)(const UnderWay&, Condition& needs) = nullptr;
-  uint64_t context = 0;
-  uint32_t serial = 0;
-  UnderWay *next = nullptr, *previous = nullptr;
-};
-
 class Engine final : private transport::Receiver {
  public:
   // `process`: my process id. The transport outlives the engine.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/log.hpp"
+#include "engine/engine.hpp"
 
 namespace tutti::exec {
 
@@ -21,6 +22,10 @@ Execution::Execution(engine::Channel& channel, std::shared_ptr<const Plan> plan,
 
 Execution::~Execution() {
   TUTTI_INVARIANT(!running(), "a collective was destroyed while it ran");
+}
+
+bool Execution::helper_drives() const {
+  return channel_.engine->helper_drives();
 }
 
 bool Execution::begin() {

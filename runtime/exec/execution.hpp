@@ -15,6 +15,8 @@
 
 #include "contract/ledger.hpp"
 #include "engine/channel.hpp"
+#include "engine/condition.hpp"
+#include "engine/wait/poller.hpp"
 #include "exec/binding.hpp"
 #include "exec/messages.hpp"
 #include "exec/pieces.hpp"
@@ -87,7 +89,7 @@ class Execution : private engine::Poller, private engine::UnderWay, private Mess
   }
   // A function of the program's that the progress thread must not call.
   bool waits_for_application(Step::Kind kind) const {
-    return kind == Step::Kind::reduce && call().reduction.on_application_threads && channel_.engine->helper_drives();
+    return kind == Step::Kind::reduce && call().reduction.on_application_threads && helper_drives();
   }
 
   size_t footprint_of_parts() const { return binding_.footprint() + messages_.footprint(); }
@@ -113,6 +115,7 @@ class Execution : private engine::Poller, private engine::UnderWay, private Mess
   }
   void relist(Listed where);
   void admit_late();
+  bool helper_drives() const;  // the engine
 
   State state_ = State::over;
   Listed listed_ = Listed::nowhere;

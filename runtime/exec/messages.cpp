@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "exec/messages.hpp"
 
+#include "engine/engine.hpp"
+
 namespace tutti::exec {
 
 Messages::Messages(Run& run, engine::Channel& channel, const Binding& binding)
@@ -60,6 +62,10 @@ void Messages::compare(const Receive& receive) const {
   channel_.ledger->pair_differs(serial_, receive.match.source, receive.signature,
                                 binding_.signature_of(binding_.plan().steps[receive.step].into),
                                 receive.outcome.sent_bytes, receive.payload.bytes());
+}
+
+void Messages::withdraw_receive(uint32_t operation) {
+  channel_.engine->cancel(recvs_[operation]);
 }
 
 void Messages::withdraw() {

@@ -42,7 +42,7 @@ class Messages {
   bool are_open() const { return open_ > 0; }
   // The receive of this operation was posted; its message is here, or on its way.
   bool has_come(uint32_t operation) const { return !recvs_[operation].posted; }
-  void withdraw_receive(uint32_t operation) { channel_.engine->cancel(recvs_[operation]); }
+  void withdraw_receive(uint32_t operation);
   // What can be withdrawn is. All are over, perhaps now, before the run is.
   void withdraw();
 

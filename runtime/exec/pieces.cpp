@@ -4,8 +4,13 @@
 #include <algorithm>
 
 #include "base/cpu.hpp"
+#include "engine/engine.hpp"
 
 namespace tutti::exec {
+
+bool Pieces::takes_turns() const {
+  return channel_.engine->takes_turns();
+}
 
 bool Pieces::copy(const Step& step) {
   const bool packs = step.from.unit == Unit::packed;

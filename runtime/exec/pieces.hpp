@@ -45,13 +45,15 @@ class Pieces {
     while (units - done_ > piece) {
       work(done_, piece);
       done_ += piece;
-      if (channel_.engine->takes_turns()) return false;
+      if (takes_turns()) return false;
     }
     work(done_, units - done_);
     done_ = 0;
     was_long_ = units > piece / 2;
     return true;
   }
+
+  bool takes_turns() const;  // the engine's
 
   const engine::Channel& channel_;
   const Binding& binding_;

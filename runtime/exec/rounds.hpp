@@ -10,6 +10,7 @@
 
 #include "contract/ledger.hpp"
 #include "engine/channel.hpp"
+#include "engine/condition.hpp"
 #include "exec/plans.hpp"
 
 namespace tutti::exec {

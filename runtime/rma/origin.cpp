@@ -4,6 +4,7 @@
 #include <cstring>
 #include <list>
 
+#include "engine/engine.hpp"
 #include "rma/window.hpp"
 
 namespace tutti::rma {

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "base/log.hpp"
+#include "engine/engine.hpp"
 #include "rma/window.hpp"
 
 namespace tutti::rma {

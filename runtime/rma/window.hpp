@@ -20,8 +20,8 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "engine/active.hpp"
 #include "engine/channel.hpp"
-#include "engine/engine.hpp"
 #include "rma/arithmetic.hpp"
 #include "rma/attached.hpp"
 #include "rma/locks.hpp"

@@ -3,6 +3,7 @@
 // negative lower bound, or differ between ranks, the call, and what has to come out.
 #pragma once
 
+#include <algorithm>
 #include <cstring>
 #include <optional>
 #include <string>

@@ -14,6 +14,8 @@
 #include <thread>
 #include <vector>
 
+#include "engine/engine.hpp"
+#include "exec/execution.hpp"
 #include "exec/preparation.hpp"
 #include "transport/testing/loopback.hpp"
 

@@ -10,6 +10,7 @@
 
 #include "contract/checker.hpp"
 #include "contract/signature.hpp"
+#include "engine/engine.hpp"
 #include "functions.hpp"
 #include "transport/testing/loopback.hpp"
 

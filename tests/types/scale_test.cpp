@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "../base/allocated.hpp"
+#include "engine/context.hpp"
+#include "engine/engine.hpp"
 #include "mpi/comm/api_comm.hpp"
 #include "mpi/comm/api_group.hpp"
 #include "mpi/comm/making.hpp"
@@ -20,7 +22,7 @@ class Million : public testing::Test {
  protected:
   Million() {
     process_.engine = std::make_unique<engine::Engine>(fabric_.at(0), kMe, engine::Waiting{20, 50});
-    process_.contexts = std::make_unique<ContextPool>(kMe);
+    process_.contexts = std::make_unique<engine::ContextPool>(kMe);
     the_process = &process_;
   }
   ~Million() override { the_process = nullptr; }

@@ -25,6 +25,7 @@
 #include "base/log.hpp"
 #include "base/os/own_threads.hpp"
 #include "base/signals.hpp"
+#include "engine/engine.hpp"
 
 namespace tutti::engine {
 namespace {

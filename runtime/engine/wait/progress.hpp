@@ -6,11 +6,12 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
 
-#include "engine/engine.hpp"
-
 namespace tutti::engine {
+
+class Engine;
 
 struct Ticks {
   std::chrono::microseconds shortest{200};  // also how long the application must stay away

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/log.hpp"
+#include "engine/engine.hpp"
 
 namespace tutti::exec {
 

@@ -9,6 +9,7 @@
 #include <memory>
 #include <vector>
 
+#include "engine/wait/waiter.hpp"
 #include "exec/execution.hpp"
 
 namespace tutti::exec {

@@ -9,6 +9,7 @@
 
 #include "base/cpu.hpp"
 #include "base/stress_mode.hpp"
+#include "engine/engine.hpp"
 
 namespace tutti::exec {
 namespace {

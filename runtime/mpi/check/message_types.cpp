@@ -3,11 +3,13 @@
 
 #include <set>
 
+#include "base/flight.hpp"
 #include "base/log.hpp"
+#include "contract/checker.hpp"
 #include "contract/report.hpp"
 #include "contract/trace.hpp"
+#include "engine/engine.hpp"
 #include "mpi/check/strict.hpp"
-#include "mpi/object/process.hpp"
 #include "mpi/object/tolerated.hpp"
 #include "mpi/request/request.hpp"
 
@@ -77,14 +79,14 @@ void mention_both(const engine::Outcome& outcome, const Wanted& wanted, bool in_
                             .call = flight::description(receive),
                             .address = code_address(receive.caller)});
   }
-  if (!wanted.comm.process.checker) return;
+  if (!wanted.comm.checker()) return;
   const int sender = wanted.comm.process_of(outcome.source);
-  const contract::Side side = wanted.comm.process.checker->trace().find({.context = wanted.comm.context(),
-                                                                         .bytes = outcome.sent_bytes,
-                                                                         .process = sender,
-                                                                         .dest = wanted.comm.rank(),
-                                                                         .tag = outcome.tag,
-                                                                         .pattern = outcome.pattern});
+  const contract::Side side = wanted.comm.checker()->trace().find({.context = wanted.comm.context(),
+                                                                   .bytes = outcome.sent_bytes,
+                                                                   .process = sender,
+                                                                   .dest = wanted.comm.rank(),
+                                                                   .tag = outcome.tag,
+                                                                   .pattern = outcome.pattern});
   if (side.status == contract::Status::started)
     mentions().push_back({.text = fmt::format("it was sent by rank {} on {}:", sender, side.host),
                           .call = flight::description(side.call),

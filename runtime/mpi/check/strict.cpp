@@ -6,7 +6,11 @@
 #include <vector>
 
 #include "base/log.hpp"
+#include "boot/job.hpp"
+#include "boot/processes.hpp"
+#include "contract/checker.hpp"
 #include "contract/report.hpp"
+#include "engine/engine.hpp"
 #include "mpi/object/inventory.hpp"
 #include "mpi/object/process.hpp"
 

@@ -5,6 +5,9 @@
 
 #include "base/flight.hpp"
 #include "contract/ledger.hpp"
+#include "contract/signature.hpp"
+#include "engine/engine.hpp"
+#include "exec/execution.hpp"
 #include "exec/preparation.hpp"
 #include "mpi/check/message_types.hpp"
 #include "mpi/check/strict.hpp"

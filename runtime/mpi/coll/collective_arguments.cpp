@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/coll/collective_arguments.hpp"
 
+#include <algorithm>
+
 #include "mpi/object/process.hpp"
 
 namespace tutti::mpi {

@@ -3,10 +3,13 @@
 
 #include <utility>
 
+#include "contract/ledger.hpp"
+#include "exec/execution.hpp"
+
 namespace tutti::mpi {
 
 bool keep(Comm& comm, const Arguments& given, bool nonblocking, std::unique_ptr<exec::Execution>& execution) {
-  if (!comm.repeated) comm.repeated = std::make_shared<Repeated>(comm.process.store);
+  if (!comm.repeated) comm.repeated = std::make_shared<Repeated>(comm.store());
   return comm.repeated->keep(given, nonblocking, comm.size(), execution);
 }
 

@@ -2,11 +2,12 @@
 // MPI_Comm_idup and MPI_Comm_idup_with_info (the standard, section 7.4.2): the context comes by a broadcast with a
 // request.
 #include "base/flight.hpp"
+#include "contract/signature.hpp"
+#include "engine/context.hpp"
 #include "functions.hpp"
 #include "mpi/coll/api_comm_idup.hpp"
 #include "mpi/coll/collective.hpp"
 #include "mpi/comm/making.hpp"
-#include "mpi/object/process.hpp"
 
 namespace tutti::mpi {
 
@@ -18,12 +19,12 @@ Error comm_idup(Comm& comm, MPI_Comm* newcomm, MPI_Request* request) {
   ResolvedCall resolved{.call = bcast_bytes(context.get(), sizeof *context, 0)};
   resolved.call.signature = contract::word_of(Function::Comm_dup);
   Error e = start(comm, std::move(resolved), request, [made, context]() -> Error {
-    if (*context == kNoContext) return no_context_left(*made);
+    if (*context == engine::kNoContext) return no_context_left(*made);
     made->set_context(*context);
     return {};
   });
   if (e) {
-    comm.process.contexts->release(*context);
+    comm.contexts().release(*context);
     Error ignored = made->attributes.delete_all(made->handle);
     static_cast<void>(ignored);  // the first failure is the one to tell
     return e;

@@ -5,7 +5,12 @@
 // between the starts, and is made again if it was forgotten there.
 #include <memory>
 
+#include "base/flight.hpp"
 #include "contract/checker.hpp"
+#include "contract/ledger.hpp"
+#include "contract/signature.hpp"
+#include "engine/engine.hpp"
+#include "exec/execution.hpp"
 #include "exec/preparation.hpp"
 #include "mpi/check/message_types.hpp"
 #include "mpi/check/strict.hpp"
@@ -50,7 +55,7 @@ class PersistentCollective {
 
 PersistentCollective::PersistentCollective(const Arguments& from_program, ResolvedCall resolved, Comm& comm,
                                            uint64_t context)
-    : comm_(&comm), resolved_(std::move(resolved)), idle_(comm.process.store) {
+    : comm_(&comm), resolved_(std::move(resolved)), idle_(comm.store()) {
   coll::Call& call = resolved_.call;
   Arguments given = from_program;
   arrays_.take_types(given, call);
@@ -67,11 +72,11 @@ PersistentCollective::PersistentCollective(const Arguments& from_program, Resolv
   channel_.sides = comm.hidden.sides;
   if (const flight::Call* made_by = flight::now()) origin_ = {made_by->function, made_by->caller, made_by->context};
   comm.note_context(context);
-  if (comm.hidden.ledger) channel_.ledger = comm.process.checker->open(channel_, origin_, kKeptStarts);
+  if (comm.hidden.ledger) channel_.ledger = comm.checker()->open(channel_, origin_, kKeptStarts);
 }
 
 PersistentCollective::~PersistentCollective() {
-  if (channel_.ledger && comm_->process.checker) comm_->process.checker->close(*channel_.ledger);
+  if (channel_.ledger && comm_->checker()) comm_->checker()->close(*channel_.ledger);
   const uint64_t context = channel_.context & ~uint64_t{1};
   if (opened_) flight::comm_freed(context);
   comm_->forget_context(context);

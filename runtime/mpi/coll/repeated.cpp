@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "exec/execution.hpp"
 #include "mpi/type/datatype.hpp"
 
 namespace tutti::mpi {

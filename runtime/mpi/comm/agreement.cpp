@@ -9,9 +9,10 @@
 #include "contract/checker.hpp"
 #include "contract/ledger.hpp"
 #include "contract/report.hpp"
+#include "contract/signature.hpp"
+#include "engine/engine.hpp"
 #include "functions.hpp"
 #include "mpi/comm/collective_call.hpp"
-#include "mpi/object/process.hpp"
 
 namespace tutti::mpi {
 namespace {
@@ -64,7 +65,7 @@ Error told(Comm& comm, int error_class, std::string sentence, std::string hint) 
   finding.error_class = error_class;
   finding.sentence = std::move(sentence);
   finding.hint = std::move(hint);
-  comm.process.checker->report_asking(std::move(finding));
+  comm.checker()->report_asking(std::move(finding));
   return settle(comm.hidden);
 }
 

@@ -3,6 +3,8 @@
 
 #include "base/flight.hpp"
 #include "contract/ledger.hpp"
+#include "engine/engine.hpp"
+#include "exec/execution.hpp"
 #include "exec/preparation.hpp"
 #include "mpi/object/watcher.hpp"
 

@@ -6,13 +6,20 @@
 #include <vector>
 
 #include "base/flight.hpp"
+#include "boot/job.hpp"
 #include "contract/checker.hpp"
 #include "contract/ledger.hpp"
+#include "contract/signature.hpp"
+#include "engine/context.hpp"
+#include "engine/engine.hpp"
+#include "exec/store.hpp"
 #include "functions.hpp"
 #include "mpi/comm/api_comm.hpp"
 #include "mpi/comm/making.hpp"
+#include "mpi/object/current.hpp"
 #include "mpi/object/inventory.hpp"
 #include "mpi/object/process.hpp"
+#include "transport/node.hpp"
 
 namespace tutti::mpi {
 
@@ -58,6 +65,16 @@ Comm::Comm(Ref<Group> local, Ref<Group> remote, bool local_first, uint64_t conte
   if (group->session) group->session->made(*this);
 }
 
+engine::ContextPool& Comm::contexts() const {
+  return *process.contexts;
+}
+contract::Checker* Comm::checker() const {
+  return process.checker.get();
+}
+const std::shared_ptr<exec::Store>& Comm::store() const {
+  return process.store;
+}
+
 Comm::~Comm() {
   if (group->session) group->session->ended(*this);
   if (hidden.ledger && process.checker) process.checker->close(*hidden.ledger);
@@ -69,7 +86,7 @@ void Comm::set_context(uint64_t context) {
   user.context = context;
   hidden.context = context | 1;
   note_context(context);
-  if (context == kNoContext || !process.checker) return;
+  if (context == engine::kNoContext || !process.checker) return;
   // The call that makes it is the one that this thread is in, on the communicator that it is made of.
   const flight::Call* made_by = flight::now();
   contract::Origin origin;
@@ -89,17 +106,17 @@ void Comm::set_context(uint64_t context) {
 }
 
 void Comm::note_context(uint64_t context) const {
-  if (!spans_jobs(context)) return;
+  if (!engine::spans_jobs(context)) return;
   const std::lock_guard lock(process.spanning_mutex);
   process.spanning.emplace_back(context, this);
 }
 
 void Comm::forget_context(uint64_t context) const {
-  if (spans_jobs(context)) {
+  if (engine::spans_jobs(context)) {
     const std::lock_guard lock(process.spanning_mutex);
     std::erase_if(process.spanning, [&](const auto& one) { return one.first == context; });
   }
-  if (context != kNoContext && process.contexts) process.contexts->release(context);
+  if (context != engine::kNoContext && process.contexts) process.contexts->release(context);
 }
 
 std::string Comm::description() const {
@@ -120,7 +137,7 @@ void Comm::ask_for_area() {
 }
 
 std::unique_ptr<transport::Area> Comm::share(engine::Channel& channel) {
-  if (spans_jobs(channel.context)) return nullptr;  // no two jobs share memory
+  if (engine::spans_jobs(channel.context)) return nullptr;  // no two jobs share memory
   if (is_inter()) return nullptr;  // nobody shares what is between two groups, wherever their ranks are
   channel.nodes = find_nodes();
   const StressMode& stress = process.stress_mode;
@@ -132,10 +149,10 @@ std::unique_ptr<transport::Area> Comm::share(engine::Channel& channel) {
   const uint64_t id = channel.context & ~uint64_t{1};
   std::unique_ptr<transport::Area> area =
       process.transport->area_for({.context = id,
-                                   .owner = ContextPool::owner_of(id),
-                                   .slot = ContextPool::slot_of(id),
-                                   .generation = ContextPool::generation_of(id),
-                                   .generations = 1u << ContextPool::kGenerationBits},
+                                   .owner = engine::ContextPool::owner_of(id),
+                                   .slot = engine::ContextPool::slot_of(id),
+                                   .generation = engine::ContextPool::generation_of(id),
+                                   .generations = 1u << engine::ContextPool::kGenerationBits},
                                   here, channel.local());
   channel.area = area.get();
   if (channel.ledger) channel.ledger->set_area(area.get());
@@ -241,14 +258,13 @@ void note_freed(Comm& comm, Function function) {
 
 Error free_communicator(MPI_Comm* comm, Function function) {
   Comm& object = *resolve<Comm>(*comm);
-  const Process& p = object.process;
-  if (&object == p.world || &object == p.self)
+  if (&object == current.world || &object == current.self)
     return failure(MPI_ERR_COMM, "{} is predefined and may not be freed (argument comm)", object.name);
   if (Error e = object.attributes.delete_all(object.handle)) return e;
   note_freed(object, function);
   if (contract::Ledger* ledger = object.hidden.ledger) {
     const Engine::Guard own(object.engine());
-    p.checker->settle(*ledger);
+    object.checker()->settle(*ledger);
   }
   *comm = MPI_COMM_NULL;
   object.free_handle();  // operations under way keep it

@@ -15,6 +15,13 @@
 #include "mpi/object/error.hpp"
 #include "mpi/object/objects.hpp"
 
+namespace tutti::contract {
+class Checker;
+}
+namespace tutti::engine {
+class ContextPool;
+}
+
 namespace tutti::mpi {
 
 struct Process;
@@ -63,6 +70,10 @@ class Comm final : public HasErrhandler {
   void set_name(std::string_view given);
 
   engine::Engine& engine() const { return *user.engine; }
+  // Of its process, for the chapters that know communicators and not the whole process.
+  engine::ContextPool& contexts() const;
+  contract::Checker* checker() const;  // nullptr when switched off
+  const std::shared_ptr<exec::Store>& store() const;
 
   Process& process;  // in which it is, with all that communicators of a process share
   const Ref<Group> group;

@@ -8,14 +8,17 @@
 
 #include "base/flight.hpp"
 #include "contract/checker.hpp"
+#include "contract/signature.hpp"
+#include "engine/context.hpp"
+#include "engine/engine.hpp"
 #include "functions.hpp"
 #include "mpi/comm/agreement.hpp"
 #include "mpi/comm/api_comm.hpp"
 #include "mpi/comm/collective_call.hpp"
 #include "mpi/comm/dividing.hpp"
 #include "mpi/comm/making.hpp"
+#include "mpi/object/current.hpp"
 #include "mpi/object/inventory.hpp"
-#include "mpi/object/process.hpp"
 #include "mpi/object/watcher.hpp"
 
 namespace tutti::mpi {
@@ -33,7 +36,7 @@ Error no_context_left(const Comm& parent) {
   return failure(MPI_ERR_OTHER,
                  "rank 0 has {} communicators and persistent collectives in use and no number left for "
                  "another one (made from {}): free some",
-                 1 << ContextPool::kSlotBits, parent.name.empty() ? "a communicator" : parent.name);
+                 1 << engine::ContextPool::kSlotBits, parent.name.empty() ? "a communicator" : parent.name);
 }
 
 // Contexts also end without a call that frees a communicator: those of persistent collectives.
@@ -42,15 +45,15 @@ uint64_t offer_context(bool first) {
     const Engine::Guard own(engine_of_process());
     watcher->acts();
   }
-  if (contract::Checker* checker = process().checker.get()) {
+  if (contract::Checker* checker = own_checker()) {
     const Engine::Guard own(engine_of_process());
     checker->forget_the_gone();
   }
-  return first ? process().contexts->acquire() : kNoContext;
+  return first ? current.self->contexts().acquire() : engine::kNoContext;
 }
 
 uint64_t offer_context(const Comm& parent, bool first) {
-  if (spans_jobs(parent.context())) return first ? random_context() : kNoContext;
+  if (engine::spans_jobs(parent.context())) return first ? engine::random_context() : engine::kNoContext;
   return offer_context(first);
 }
 
@@ -130,7 +133,7 @@ Ref<Comm> duplicate(const Comm& comm, uint64_t context) {
 }  // namespace
 
 Ref<Comm> begin_duplicate(const Comm& comm) {
-  return duplicate(comm, kNoContext);
+  return duplicate(comm, engine::kNoContext);
 }
 
 MPI_Comm hand_out(Comm& made) {
@@ -172,7 +175,7 @@ Error take_part(Comm& comm, const std::vector<SplitEntry>& all, MPI_Comm* newcom
   const int size = comm.hidden.size(), me = comm.hidden.rank;
   const SplitEntry& mine = all[static_cast<size_t>(me)];
   const auto give_back = [&] {
-    if (mine.context != kNoContext) comm.process.contexts->release(mine.context);
+    if (mine.context != engine::kNoContext) comm.contexts().release(mine.context);
   };
   *newcomm = MPI_COMM_NULL;
   if (mine.color == MPI_UNDEFINED) {
@@ -188,7 +191,7 @@ Error take_part(Comm& comm, const std::vector<SplitEntry>& all, MPI_Comm* newcom
   if (first != me || !complete) give_back();
   if (!complete) return {};
   const uint64_t context = all[static_cast<size_t>(first)].context;
-  if (context == kNoContext) return no_context_left(comm);
+  if (context == engine::kNoContext) return no_context_left(comm);
   const auto rank = static_cast<int>(std::find(local.begin(), local.end(), me) - local.begin());
   *newcomm = make_intercomm(comm, group_of(comm, local, rank), comm.is_inter() ? group_of(comm, remote) : Ref<Group>(),
                             sides.in_first(), context)
@@ -207,7 +210,7 @@ Error divide(Comm& comm, Function function, int color, int key, const Given& giv
     for (const SplitEntry& entry : all) said.push_back(entry.said.hash);
     return agree(comm, function, given, said);
   };
-  return divide_if(comm, function, SplitEntry{color, key, kNoContext, {given.hash(), 0}}, alike, newcomm);
+  return divide_if(comm, function, SplitEntry{color, key, engine::kNoContext, {given.hash(), 0}}, alike, newcomm);
 }
 
 namespace {
@@ -235,15 +238,15 @@ Result<uint64_t> agree_on_context(Comm& comm, contract::Word signature) {
   coll::Call spread = bcast_bytes(&context, sizeof context, 0);
   spread.signature = signature;
   if (Error e = run(comm, spread)) {
-    comm.process.contexts->release(context);
+    comm.contexts().release(context);
     return e;
   }
-  if (context == kNoContext) return no_context_left(comm);
+  if (context == engine::kNoContext) return no_context_left(comm);
   return context;
 }
 
 Result<Ref<Comm>> duplicate_in(const Comm& comm, uint64_t context) {
-  if (context == kNoContext) return no_context_left(comm);
+  if (context == engine::kNoContext) return no_context_left(comm);
   return duplicate(comm, context);
 }
 
@@ -290,8 +293,8 @@ Error comm_create(Comm& comm, Group& group, MPI_Comm* newcomm) {
     }
     return agree_on_groups(comm, said_by, inside_of, ranks);
   };
-  return divide_if(comm, Function::Comm_create, SplitEntry{color, inside ? group.rank : 0, kNoContext, said}, alike,
-                   newcomm);
+  return divide_if(comm, Function::Comm_create, SplitEntry{color, inside ? group.rank : 0, engine::kNoContext, said},
+                   alike, newcomm);
 }
 
 Error comm_create_group(Comm& comm, Group& group, int tag, MPI_Comm* newcomm) {
@@ -302,7 +305,7 @@ Error comm_create_group(Comm& comm, Group& group, int tag, MPI_Comm* newcomm) {
   uint64_t context = offer_context(comm, group.rank == 0);
   tell_group(*comm.hidden.engine, {comm.hidden.context, 0, tag, kCreateGroupSerial}, group.processes, *members,
              group.rank, &context, sizeof context);
-  if (context == kNoContext) return no_context_left(comm);
+  if (context == engine::kNoContext) return no_context_left(comm);
   *newcomm = make_comm(comm, group.processes, group.rank, context)->handle;
   return {};
 }

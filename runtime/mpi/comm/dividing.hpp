@@ -7,10 +7,11 @@
 #include <span>
 #include <vector>
 
+#include "contract/signature.hpp"
+#include "engine/context.hpp"
 #include "mpi/comm/agreement.hpp"
 #include "mpi/comm/collective_call.hpp"
 #include "mpi/comm/making.hpp"
-#include "mpi/object/process.hpp"
 
 namespace tutti::mpi {
 
@@ -38,7 +39,7 @@ Error divide_if(Comm& comm, Function function, Told mine, Agree&& agree, MPI_Com
   Error e = run(comm, exchange);
   if (!e) e = agree(std::span<Told>(all));
   if (e) {
-    if (mine.context != kNoContext) comm.process.contexts->release(mine.context);
+    if (mine.context != engine::kNoContext) comm.contexts().release(mine.context);
     return e;
   }
   return take_part(comm, {all.begin(), all.end()}, newcomm);

@@ -7,8 +7,12 @@
 
 #include <cstring>
 
+#include "boot/processes.hpp"
+#include "engine/context.hpp"
+#include "engine/engine.hpp"
 #include "mpi/comm/api_comm.hpp"
 #include "mpi/comm/making.hpp"
+#include "mpi/object/current.hpp"
 #include "mpi/object/entry.hpp"
 #include "mpi/object/inventory.hpp"
 #include "mpi/object/process.hpp"
@@ -57,7 +61,7 @@ uint64_t number_of_call(const char* string_tag, std::initializer_list<const Grou
 }
 
 void tell_group(uint64_t call, const ProcessList& processes, int rank, void* data, size_t bytes) {
-  const engine::Match match{ContextPool::without_parent(), 0, static_cast<int>(call & 0x7fffffff),
+  const engine::Match match{engine::ContextPool::without_parent(), 0, static_cast<int>(call & 0x7fffffff),
                             static_cast<uint32_t>(call >> 32)};
   tell_group(engine_of_process(), match, processes, processes, rank, data, bytes);
 }
@@ -66,12 +70,12 @@ Error no_context_for(const char* string_tag) {
   return failure(MPI_ERR_OTHER,
                  "the first process of the group has {} communicators in use and no number left for another "
                  "(stringtag '{}'): free some",
-                 1 << ContextPool::kSlotBits, string_tag);
+                 1 << engine::ContextPool::kSlotBits, string_tag);
 }
 
 void finish_new(Comm& made, const Info* info) {
   made.handle = inventory::hand_out(made);
-  made.attributes.copy_predefined(process().world->attributes);
+  made.attributes.copy_predefined(current.world->attributes);
   take_hints(made, info);
 }
 
@@ -83,11 +87,11 @@ Error comm_create_from_group(Group& group, const char* stringtag, Info* info, Er
   if (group.size() == 0) return {};
   error = bad_string_tag(stringtag);
   if (!error) error = bad_group(group);
-  uint64_t context = kNoContext;
+  uint64_t context = engine::kNoContext;
   if (!error) {
     context = offer_context(group.rank == 0);
     tell_group(number_of_call(stringtag, {&group}), group.processes, group.rank, &context, sizeof context);
-    if (context == kNoContext) error = no_context_for(stringtag);
+    if (context == engine::kNoContext) error = no_context_for(stringtag);
   }
   if (error) {
     raise_on_what_is_made(errhandler, Errhandler::On::communicator);

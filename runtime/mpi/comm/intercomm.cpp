@@ -4,12 +4,14 @@
 #include <limits>
 #include <vector>
 
+#include "contract/signature.hpp"
+#include "engine/context.hpp"
+#include "engine/engine.hpp"
 #include "functions.hpp"
 #include "mpi/comm/api_comm.hpp"
 #include "mpi/comm/collective_call.hpp"
 #include "mpi/comm/making.hpp"
 #include "mpi/object/inventory.hpp"
-#include "mpi/object/process.hpp"
 #include "mpi/object/watcher.hpp"
 
 namespace tutti::mpi {
@@ -27,7 +29,7 @@ constexpr uint32_t kLeadersSerial = std::numeric_limits<uint32_t>::max() - 1;
 struct Offer {
   int64_t count = 0;
   int64_t apart = 0;
-  uint64_t context = kNoContext;
+  uint64_t context = engine::kNoContext;
   int64_t first = 0;
   int64_t error_class = 0;
 };
@@ -77,12 +79,12 @@ Error meet(const Comm& local, Comm* peer, int remote_leader, int tag, Offer& off
   offer.first = channel.rank < other;
   offer.count = local.size();
   offer.context = offer_context(offer.first != 0);
-  offer.apart = spans_jobs(peer->context()) || spans_jobs(local.context());
+  offer.apart = engine::spans_jobs(peer->context()) || engine::spans_jobs(local.context());
   Offer theirs;
   swap_bytes(channel, other, tag, &offer, sizeof offer, &theirs, sizeof theirs);
   offer.apart |= theirs.apart;
   if (offer.apart) {
-    process().contexts->release(offer.context);
+    local.contexts().release(offer.context);
     return {};
   }
   remote.resize(static_cast<size_t>(theirs.count));
@@ -152,8 +154,8 @@ Error intercomm_create(Comm& local_comm, int local_leader, Comm* peer_comm, int 
   remote.resize(static_cast<size_t>(offer.count));
   if (Error e = bcast_from(local_comm, local_leader, remote.data(), remote.size() * sizeof(int))) return e;
   Error overlap = check_disjoint(*local_comm.group, remote);
-  if (overlap || offer.context == kNoContext) {
-    if (leads && offer.first) local_comm.process.contexts->release(offer.context);
+  if (overlap || offer.context == engine::kNoContext) {
+    if (leads && offer.first) local_comm.contexts().release(offer.context);
     return overlap ? std::move(overlap) : no_context_left(local_comm);
   }
   *newintercomm = make_intercomm(local_comm, local_comm.group, new_group(remote, MPI_UNDEFINED, *local_comm.group),
@@ -177,13 +179,13 @@ Error intercomm_merge(Comm& intercomm, int high, MPI_Comm* newintracomm) {
   coll::Call exchange = allgather_bytes(&mine, all.data(), sizeof mine);
   exchange.signature = contract::word_of(Function::Intercomm_merge);
   if (Error e = run(intercomm, exchange)) {
-    intercomm.process.contexts->release(mine.context);
+    intercomm.contexts().release(mine.context);
     return e;
   }
   const auto say = [&](int rank) -> const Entry& { return all[static_cast<size_t>(rank)]; };
   for (int rank = 1; rank < sides.all; ++rank)
     if (rank != sides.first && say(rank).high != say(rank - 1).high) {
-      intercomm.process.contexts->release(mine.context);
+      intercomm.contexts().release(mine.context);
       const int begin = rank < sides.first ? 0 : sides.first;
       return failure(MPI_ERR_ARG,
                      "rank {} and rank {} of {} group do not say the same of whether it comes last: all ranks "
@@ -193,8 +195,8 @@ Error intercomm_merge(Comm& intercomm, int high, MPI_Comm* newintracomm) {
   // Where both say the same, the order is that of the union.
   const bool swapped = say(0).high > say(sides.first).high;
   const int first = swapped ? sides.first : 0;
-  if (channel.rank != first) intercomm.process.contexts->release(mine.context);
-  if (say(first).context == kNoContext) return no_context_left(intercomm);
+  if (channel.rank != first) intercomm.contexts().release(mine.context);
+  if (say(first).context == engine::kNoContext) return no_context_left(intercomm);
   ProcessList::Builder processes;
   for (int r = 0; r < sides.all; ++r) processes.add(channel.process_of(swapped ? (r + sides.first) % sides.all : r));
   const int rank = !swapped           ? channel.rank

@@ -5,11 +5,11 @@
 #include <utility>
 #include <vector>
 
+#include "engine/context.hpp"
 #include "mpi/comm/api_comm.hpp"
 #include "mpi/comm/from_group.hpp"
 #include "mpi/comm/making.hpp"
 #include "mpi/object/entry.hpp"
-#include "mpi/object/process.hpp"
 
 namespace tutti::mpi {
 namespace {
@@ -19,7 +19,7 @@ struct Offer {
   int64_t count = 0;  // processes of the other group; -1: there is none, for the class of error below
   int64_t error_class = MPI_SUCCESS;
   int64_t is_first = 0;
-  uint64_t context = kNoContext;
+  uint64_t context = engine::kNoContext;
 };
 
 Error bad_leader(int leader, const Group& group, const char* argument) {
@@ -54,7 +54,7 @@ Error meet(const Group& local, int local_leader, const Group& remote, int remote
       offer.is_first ? number_of_call(string_tag, {&local, &remote}) : number_of_call(string_tag, {&remote, &local});
   offer.context = offer_context(offer.is_first != 0);
   tell_group(call, {leaders[0], leaders[1]}, offer.is_first ? 0 : 1, &offer.context, sizeof offer.context);
-  return offer.context == kNoContext ? no_context_for(string_tag) : Error();
+  return offer.context == engine::kNoContext ? no_context_for(string_tag) : Error();
 }
 
 // Both groups; `remote` is significant at the leader.

@@ -8,8 +8,9 @@
 
 #include "base/log.hpp"
 #include "base/process_sets.hpp"
+#include "boot/job.hpp"
 #include "mpi/comm/comm.hpp"
-#include "mpi/object/process.hpp"
+#include "mpi/object/current.hpp"
 
 namespace tutti::mpi {
 namespace {
@@ -27,11 +28,10 @@ void add(std::vector<PsetOfRanks>& all, std::string name, const Ranks& ranks) {
 }
 
 std::vector<PsetOfRanks> find_all() {
-  const Process& p = process();
-  const boot::JobView& job = p.job->view();
+  const boot::JobView& job = own_job().view();
   std::vector<PsetOfRanks> all;
-  all.push_back({"mpi://WORLD", p.world->group->processes});
-  all.push_back({"mpi://SELF", p.self->group->processes});
+  all.push_back({"mpi://WORLD", current.world->group->processes});
+  all.push_back({"mpi://SELF", current.self->group->processes});
   add(all, "tutti://node", job.node_ranks);
   // Those that share a socket, by the launcher's word.
   if (const char* socket = std::getenv(kSocketRanksVariable))

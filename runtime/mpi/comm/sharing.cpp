@@ -9,8 +9,11 @@
 #include <string>
 
 #include "base/os/machine.hpp"
+#include "boot/job.hpp"
+#include "contract/signature.hpp"
+#include "engine/context.hpp"
 #include "mpi/comm/collective_call.hpp"
-#include "mpi/object/process.hpp"
+#include "mpi/object/current.hpp"
 
 namespace tutti::mpi {
 namespace {
@@ -36,8 +39,8 @@ struct Word {
 
 Sharing sharing_of(const Comm& comm) {
   Sharing out;
-  out.machine = engine::spans_jobs(comm.context()) ? this_boot()
-                                                   : static_cast<uint64_t>(comm.process.job->view().node_ranks.front());
+  out.machine =
+      engine::spans_jobs(comm.context()) ? this_boot() : static_cast<uint64_t>(own_job().view().node_ranks.front());
   for (int way = 0; way < kSharedWays; ++way)
     out.places[static_cast<size_t>(way)] = transport::place_of(SharedWay{way});
   return out;
@@ -104,7 +107,7 @@ Error try_groups(Comm& comm, Function function, std::span<const Sharing> all, st
   std::unique_ptr<SharedFile> memory;
   if (me == mine && way != ways.end()) {
     // Groups of several machines may find themselves in one folder of a network.
-    const std::string name = fmt::format("tutti.{}.try.{:x}.{}", comm.process.job->view().id, comm.context(), mine);
+    const std::string name = fmt::format("tutti.{}.try.{:x}.{}", own_job().view().id, comm.context(), mine);
     Result<std::unique_ptr<SharedFile>> made = SharedFile::make(way->second, name, 1);
     if (made) {
       memory = *std::move(made);

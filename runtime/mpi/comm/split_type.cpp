@@ -16,6 +16,9 @@
 
 #include "base/os/hardware.hpp"
 #include "base/secret.hpp"
+#include "boot/job.hpp"
+#include "boot/processes.hpp"
+#include "engine/context.hpp"
 #include "functions.hpp"
 #include "mpi/comm/api_comm.hpp"
 #include "mpi/comm/dividing.hpp"
@@ -23,6 +26,7 @@
 #include "mpi/comm/sharing.hpp"
 #include "mpi/object/info.hpp"
 #include "mpi/object/inventory.hpp"
+#include "mpi/object/process.hpp"
 
 namespace tutti::mpi {
 namespace {
@@ -151,7 +155,7 @@ Error comm_split_type(Comm& comm, int split_type, int key, Info* info, MPI_Comm*
   if (std::ranges::find(types, split_type) == std::end(types))
     return failure(MPI_ERR_ARG, "{} is no split type (argument split_type)", split_type);
   const Given given = given_by(comm, split_type, info);
-  Told mine{{split_type == MPI_UNDEFINED ? MPI_UNDEFINED : 0, key, kNoContext, {given.hash(), 0}},
+  Told mine{{split_type == MPI_UNDEFINED ? MPI_UNDEFINED : 0, key, engine::kNoContext, {given.hash(), 0}},
             kNothing,
             sharing_of(comm),
             {},

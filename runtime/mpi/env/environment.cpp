@@ -9,12 +9,14 @@
 
 #include "base/flush.hpp"
 #include "base/log.hpp"
+#include "boot/job.hpp"
+#include "engine/context.hpp"
 #include "io/pool.hpp"
 #include "mpi/check/strict.hpp"
 #include "mpi/env/api_environment.hpp"
 #include "mpi/env/instance.hpp"
+#include "mpi/object/current.hpp"
 #include "mpi/object/info.hpp"
-#include "mpi/object/process.hpp"
 #include "mpi/p2p/bsend.hpp"
 #include "mpi/process/connection.hpp"
 
@@ -45,10 +47,9 @@ Error init_thread(int*, char***, int required, int* provided) {
 namespace {
 
 Error finalize_world() {
-  Process& p = process();
   // What the program attached to MPI_COMM_SELF runs first, while MPI still works (section 11.2.4). MPI ends whatever a
   // callback returns: a second MPI_Finalize would call it once more.
-  for (Comm* const comm : {p.self, p.world})
+  for (Comm* const comm : {current.self, current.world})
     if (const Error e = comm->attributes.delete_all(comm->handle, true); e && strict)
       log_line(Level::note, fmt::format("note: MPI_Finalize: {}; MPI ends all the same", e.message()));
   send_buffer().flush();
@@ -106,9 +107,9 @@ Error is_thread_main(int* flag) {
 }
 
 Error abort(Comm& comm, int errorcode) {
-  if (spans_jobs(comm.context())) abort_connected(comm, errorcode);
-  process().job->abort(errorcode, fmt::format("MPI_Abort on {} with code {}",
-                                              comm.name.empty() ? "a communicator" : comm.name, errorcode));
+  if (engine::spans_jobs(comm.context())) abort_connected(comm, errorcode);
+  own_job().abort(errorcode, fmt::format("MPI_Abort on {} with code {}",
+                                         comm.name.empty() ? "a communicator" : comm.name, errorcode));
   return {};  // never
 }
 
@@ -127,7 +128,7 @@ Error get_library_version(char* version, int* resultlen) {
 }
 
 Error get_processor_name(char* name, int* resultlen) {
-  std::string host = process().job->view().host;
+  std::string host = own_job().view().host;
   host.resize(std::min<size_t>(host.size(), MPI_MAX_PROCESSOR_NAME - 1));
   std::memcpy(name, host.c_str(), host.size() + 1);
   *resultlen = static_cast<int>(host.size());

@@ -12,12 +12,19 @@
 
 #include "base/flight.hpp"
 #include "base/log.hpp"
+#include "boot/job.hpp"
+#include "contract/checker.hpp"
 #include "contract/ledger.hpp"
+#include "contract/signature.hpp"
+#include "engine/context.hpp"
+#include "engine/engine.hpp"
+#include "engine/wait/progress.hpp"
 #include "functions.hpp"
 #include "mpi/check/strict.hpp"
 #include "mpi/coll/collective.hpp"
 #include "mpi/env/debugger.hpp"
 #include "mpi/env/thread_level.hpp"
+#include "mpi/object/current.hpp"
 #include "mpi/object/entry.hpp"
 #include "mpi/object/info.hpp"
 #include "mpi/object/memory_kinds.hpp"
@@ -25,6 +32,7 @@
 #include "mpi/p2p/bsend.hpp"
 #include "mpi/process/parent.hpp"
 #include "transport/ends.hpp"
+#include "transport/node.hpp"
 
 namespace tutti::mpi {
 namespace {
@@ -98,9 +106,9 @@ Comm* predefined_comm(ProcessList processes, int rank, uint64_t context, MPI_Com
 // alone.
 void make_predefined_comms(Process& p) {
   const boot::JobView& job = p.job->view();
-  p.world = predefined_comm(ProcessList::range(0, job.size), job.rank, ContextPool::world(), MPI_COMM_WORLD,
-                            "MPI_COMM_WORLD", job);
-  p.self = predefined_comm({job.rank}, 0, p.contexts->self(), MPI_COMM_SELF, "MPI_COMM_SELF", job);
+  current.world = predefined_comm(ProcessList::range(0, job.size), job.rank, engine::ContextPool::world(),
+                                  MPI_COMM_WORLD, "MPI_COMM_WORLD", job);
+  current.self = predefined_comm({job.rank}, 0, p.contexts->self(), MPI_COMM_SELF, "MPI_COMM_SELF", job);
 }
 
 // Waits until what was sent is on its way.
@@ -130,9 +138,9 @@ Error part_from_others(Process& p, bool closes) {
     if (p.checker) p.checker->settle_all();
     await_findings(p);
   }
-  Error e =
-      run(*p.world, coll::Call{.kind = coll::Collective::barrier, .signature = contract::word_of(Function::Finalize)});
-  const contract::Ledger* ledger = p.world->hidden.ledger;
+  Error e = run(*current.world,
+                coll::Call{.kind = coll::Collective::barrier, .signature = contract::word_of(Function::Finalize)});
+  const contract::Ledger* ledger = current.world->hidden.ledger;
   // Where the calls on MPI_COMM_WORLD have come apart, and the program knows, it can still end.
   if (e && ledger && ledger->broken()) e = p.job->fence();
   if (e) return e;
@@ -153,7 +161,7 @@ Error part_from_others(Process& p, bool closes) {
   // What the checker asked may have been all that a connection was made for, and UCX makes one with
   // the help of both ends: they stay until all are through.
   if (p.transport->has_ucx()) {
-    if (Error ended = run(*p.world, coll::Call{.kind = coll::Collective::barrier})) return ended;
+    if (Error ended = run(*current.world, coll::Call{.kind = coll::Collective::barrier})) return ended;
     // Nothing is awaited of anybody any more. A peer may be gone from here on, and UCX, which may still be making a
     // connection to it, calls that a timeout of its endpoint.
     if (closes) transport::say_no_ucx_errors();
@@ -222,11 +230,12 @@ Error open(int level) {
   }
   p->thread_level = level;
   p->main_thread = std::this_thread::get_id();
-  if (level == MPI_THREAD_MULTIPLE) concurrent_calls = true;
+  if (level == MPI_THREAD_MULTIPLE) current.concurrent_calls = true;
   // What MPI_Finalize closed stays, for what the program did not free refers to it; there is one at most. It is kept
   // here for LeakSanitizer to find.
   static std::atomic<Process*> closed;
   closed = std::exchange(the_process, p.release());
+  current.engine = the_process->engine.get();
   make_predefined_comms(*the_process);
   // Not before: others may have asked this process something already, and it answers.
   start_helper(*the_process);
@@ -239,9 +248,9 @@ Error open(int level) {
 }
 
 void show_world(Process& p) {
-  predefined_comms.set(reinterpret_cast<uintptr_t>(MPI_COMM_WORLD), p.world);
-  predefined_comms.set(reinterpret_cast<uintptr_t>(MPI_COMM_SELF), p.self);
-  on_no_object.store(p.self, std::memory_order_release);
+  predefined_comms.set(reinterpret_cast<uintptr_t>(MPI_COMM_WORLD), current.world);
+  predefined_comms.set(reinterpret_cast<uintptr_t>(MPI_COMM_SELF), current.self);
+  on_no_object.store(current.self, std::memory_order_release);
 }
 
 void hide_world() {
@@ -251,15 +260,6 @@ void hide_world() {
 }
 
 }  // namespace
-
-int my_process() {
-  return the_process->engine->process();
-}
-
-std::unique_ptr<boot::Job>& job_that_failed_to_start() {
-  static auto& job = *new std::unique_ptr<boot::Job>;  // outlives exit handlers
-  return job;
-}
 
 // Where Tutti's launcher runs a rank, it sees by itself that this one ended without MPI_Finalize.
 // Others take exit code 0 for the good end of a rank whose peers wait for it, so that the rank ends
@@ -307,7 +307,7 @@ Error begin_world(int level) {
   world_level = level;
   p.main_thread = std::this_thread::get_id();
   if (level > p.thread_level) p.thread_level = level;
-  if (level == MPI_THREAD_MULTIPLE) concurrent_calls = true;
+  if (level == MPI_THREAD_MULTIPLE) current.concurrent_calls = true;
   info_env().set("maxprocs", std::to_string(p.job->view().size));
   info_env().set("thread_level", name_of_thread_level(level));
   info_env().set("mpi_memory_alloc_kinds", memory_kinds_given(nullptr));
@@ -344,7 +344,7 @@ Error begin_session(int level) {
   // Each session has a thread level of its own, which says nothing of the threads of others.
   process().thread_level = MPI_THREAD_MULTIPLE;
   if (process().checker) look_at_callers_of_session(level, report_only);
-  concurrent_calls = true;
+  current.concurrent_calls = true;
   had_sessions = true;
   const std::lock_guard count(counting());
   ++sessions;

@@ -8,7 +8,13 @@
 #include "base/log.hpp"
 #include "base/os/dead_folders.hpp"
 #include "base/os/probe.hpp"
+#include "boot/job.hpp"
+#include "boot/processes.hpp"
+#include "coll/selection.hpp"
+#include "contract/checker.hpp"
 #include "contract/threads.hpp"
+#include "engine/context.hpp"
+#include "engine/engine.hpp"
 #include "mpi/check/message_types.hpp"
 #include "mpi/check/strict.hpp"
 #include "mpi/env/instance.hpp"
@@ -16,13 +22,13 @@
 #include "mpi/object/process.hpp"
 #include "mpi/process/parent.hpp"
 #include "mpi/tool/tool.hpp"
+#include "rma/window.hpp"
 #include "transport/guard.hpp"
+#include "transport/node.hpp"
 #include "transport/shared/doorbell.hpp"
 #include "transport/testing/stress.hpp"
 
 namespace tutti::mpi {
-
-Process* the_process = nullptr;
 
 namespace {
 
@@ -152,7 +158,7 @@ Error open_engine(Process& p, const Config& config) {
     transport = p.stress.get();
   }
   p.engine = std::make_unique<engine::Engine>(*transport, view.rank, waiting_of(config, view));
-  p.engine->set_active_handler(&p.one_sided);
+  p.engine->set_active_handler(p.one_sided.get());
   if (mode->kind == Kind::sync) p.engine->set_manner(engine::Manner::synchronous);
   if (mode->kind == Kind::loose) p.engine->set_manner(engine::Manner::buffering);
   if (mode->kind == Kind::random) p.engine->shuffle(mode->seed + static_cast<uint64_t>(view.rank));
@@ -199,7 +205,7 @@ Error open_process(Process& p, std::optional<engine::Ticks>& ticks, bool& report
   report_only = config->flag("contract.report_only");
   set_connect_timeout(
       std::chrono::duration_cast<std::chrono::milliseconds>(config->duration("process.connect_timeout")));
-  p.contexts = std::make_unique<ContextPool>(view.rank);
+  p.contexts = std::make_unique<engine::ContextPool>(view.rank);
   if (config->flag("progress.thread")) {
     using std::chrono::duration_cast, std::chrono::microseconds;
     ticks = engine::Ticks{duration_cast<microseconds>(config->duration("progress.tick_min")),

@@ -10,11 +10,12 @@
 
 #include "base/flight.hpp"
 #include "base/log.hpp"
+#include "boot/job.hpp"
 #include "functions.hpp"
 #include "mpi/check/strict.hpp"
+#include "mpi/object/current.hpp"
 #include "mpi/object/entry.hpp"
 #include "mpi/object/incident.hpp"
-#include "mpi/object/process.hpp"
 
 namespace tutti::mpi {
 namespace {
@@ -60,9 +61,9 @@ void tell(std::string text, const std::vector<CallSite>& places) {
   if (told.exchange(true) && goes_on) return;
   for (const std::string& line : place_texts(places)) text += "\n  " + line;
   if (goes_on && !reports_only) return log_line(Level::warning, text);  // which names the rank
-  text = fmt::format("rank {} on {}: ", my_process(), process().job->view().host) + text;
+  text = fmt::format("rank {} on {}: ", my_process(), own_job().view().host) + text;
   if (goes_on) return log_line(Level::error, text);
-  process().job->abort(MPI_ERR_OTHER, text);
+  own_job().abort(MPI_ERR_OTHER, text);
 }
 
 std::string intro(uint16_t function) {

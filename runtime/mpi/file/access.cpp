@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "contract/signature.hpp"
 #include "mpi/check/strict.hpp"
 #include "mpi/file/agreement.hpp"
 #include "mpi/file/representation.hpp"

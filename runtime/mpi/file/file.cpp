@@ -10,16 +10,19 @@
 #include <map>
 #include <optional>
 
+#include "boot/job.hpp"
 #include "contract/ledger.hpp"
+#include "contract/signature.hpp"
+#include "engine/engine.hpp"
 #include "functions.hpp"
 #include "io/open_mark.hpp"
 #include "mpi/check/strict.hpp"
 #include "mpi/file/agreement.hpp"
 #include "mpi/file/api_file.hpp"
 #include "mpi/file/representation.hpp"
+#include "mpi/object/current.hpp"
 #include "mpi/object/entry.hpp"
 #include "mpi/object/inventory.hpp"
-#include "mpi/object/process.hpp"
 #include "mpi/rma/api_window.hpp"
 
 namespace tutti::mpi {
@@ -186,7 +189,7 @@ Error same_mode(Comm& comm, int amode, Error mine) {
 class OpenFiles {
  public:
   void add(const File& file) {
-    file.io->mark_open(process().job->view().rank);
+    file.io->mark_open(own_job().view().rank);
     struct stat about{};
     if (::stat(file.name.c_str(), &about) != 0) return;
     const std::lock_guard lock(mutex_);

@@ -16,9 +16,9 @@
 #include "io/stage.hpp"
 #include "mpi/file/hints.hpp"
 #include "mpi/file/shared_pointer.hpp"
+#include "mpi/object/current.hpp"
 #include "mpi/object/error.hpp"
 #include "mpi/object/objects.hpp"
-#include "mpi/object/process.hpp"
 #include "mpi/request/watch.hpp"
 #include "mpi/rma/window.hpp"
 #include "mpi/type/datatype.hpp"
@@ -52,7 +52,7 @@ class File final : public HasErrhandler {
   }
   // For what several threads of the program may ask for at once.
   std::unique_lock<std::mutex> locked() const {
-    return concurrent_calls ? std::unique_lock(mutex) : std::unique_lock(mutex, std::defer_lock);
+    return current.concurrent_calls ? std::unique_lock(mutex) : std::unique_lock(mutex, std::defer_lock);
   }
 
   int call_user(const Errhandler& with, int code) override {

@@ -5,14 +5,15 @@
 // nonblocking collective do.
 #include <atomic>
 
+#include "engine/engine.hpp"
 #include "function_names.hpp"
 #include "io/pool.hpp"
 #include "mpi/coll/collective.hpp"
 #include "mpi/file/access.hpp"
 #include "mpi/file/representation.hpp"
 #include "mpi/file/together.hpp"
+#include "mpi/object/current.hpp"
 #include "mpi/object/inventory.hpp"
-#include "mpi/object/process.hpp"
 #include "mpi/object/status.hpp"
 #include "mpi/request/request.hpp"
 

@@ -11,8 +11,10 @@
 #include "base/flush.hpp"
 #include "base/log.hpp"
 #include "base/process_sets.hpp"
+#include "boot/job.hpp"
 #include "contract/ledger.hpp"
 #include "mpi/object/api_error.hpp"
+#include "mpi/object/current.hpp"
 #include "mpi/object/ending.hpp"
 #include "mpi/object/entry.hpp"
 #include "mpi/object/inventory.hpp"
@@ -186,7 +188,7 @@ std::string last_words(std::string_view text, const HasErrhandler* on, const Err
                        const Incident& incident) {
   std::string words = fmt::format("{}. The job ends: the error handler is {}", text, handler.name);
   if (incident.place.caller == 0) return words;
-  words = fmt::format("rank {} on {}: {}", my_process(), process().job->view().host, words);
+  words = fmt::format("rank {} on {}: {}", my_process(), own_job().view().host, words);
   for (const std::string& line : story_of(incident.place, on, incident.mentions)) words += "\n  " + line;
   return words;
 }
@@ -210,7 +212,7 @@ std::string last_words(std::string_view text, const HasErrhandler* on, const Err
                           const Incident& incident) {
   const int exit_code = std::clamp(code, 1, 255);
   if (&handler == &fatal()) end_all_connected(exit_code, false);
-  if (phase.load() == Phase::running) process().job->abort(exit_code, last_words(text, on, handler, incident));
+  if (phase.load() == Phase::running) own_job().abort(exit_code, last_words(text, on, handler, incident));
   if (boot::Job* job = job_that_failed_to_start().get()) job->abort(exit_code, std::string(text));
   end_outside_of_mpi(exit_code, std::string(text), incident);
 }

@@ -5,8 +5,8 @@
 #include "base/os/source_place.hpp"
 #include "contract/ledger.hpp"
 #include "contract/report.hpp"
+#include "mpi/object/current.hpp"
 #include "mpi/object/error.hpp"
-#include "mpi/object/process.hpp"
 
 namespace tutti::mpi {
 namespace {

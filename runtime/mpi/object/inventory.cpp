@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "base/log.hpp"
+#include "exec/store.hpp"
 
 namespace tutti::mpi {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What this process is while MPI is in use: its place in the job, its engine, the two communicators that
-// exist from the start. Made by the first of MPI_Init and MPI_Session_init (env/instance.hpp), and used by
-// those that follow.
+// What this process is while MPI is in use: its place in the job, its engine, and what all communicators share. Made
+// by the first of MPI_Init and MPI_Session_init (env/instance.hpp), and used by those that follow. What most calls
+// ask of it is in current.hpp.
 #pragma once
 
 #include <atomic>
@@ -12,39 +12,54 @@
 #include <vector>
 
 #include "base/stress_mode.hpp"
-#include "boot/job.hpp"
-#include "boot/processes.hpp"
-#include "coll/selection.hpp"
-#include "contract/checker.hpp"
-#include "engine/context.hpp"
-#include "engine/engine.hpp"
-#include "engine/wait/progress.hpp"
-#include "exec/store.hpp"
 #include "mpi/object/objects.hpp"
-#include "rma/window.hpp"
-#include "transport/node.hpp"
+
+namespace tutti::boot {
+class Job;
+class Processes;
+}  // namespace tutti::boot
+namespace tutti::coll {
+class Selection;
+}
+namespace tutti::contract {
+class Checker;
+}
+namespace tutti::engine {
+class ContextPool;
+class Engine;
+class ProgressThread;
+}  // namespace tutti::engine
+namespace tutti::exec {
+class Store;
+}
+namespace tutti::rma {
+class Service;
+}
+namespace tutti::transport {
+class Node;
+class Transport;
+}  // namespace tutti::transport
 
 namespace tutti::mpi {
 
-using engine::ContextPool;
-using engine::kNoContext;
-using engine::random_context;
-using engine::spans_jobs;
-
 struct Process {
+  Process();
+  ~Process();
+
+  // By this the algorithms of communicators are chosen that are made from now on. Takes the engine.
+  void select(std::shared_ptr<const coll::Selection> by);
+
   std::unique_ptr<boot::Job> job;
   std::unique_ptr<transport::Node> transport;
-  std::unique_ptr<transport::Transport> stress;  // around it, under --stress
-  rma::Service one_sided;                        // before the engine, which hands it what comes
+  std::unique_ptr<transport::Transport> stress;   // around it, under --stress
+  const std::unique_ptr<rma::Service> one_sided;  // before the engine, which hands it what comes
   std::unique_ptr<engine::Engine> engine;
   std::unique_ptr<contract::Checker> checker;      // nullptr when switched off
   std::unique_ptr<engine::ProgressThread> helper;  // nullptr when switched off
-  std::unique_ptr<ContextPool> contexts;
+  std::unique_ptr<engine::ContextPool> contexts;
   std::shared_ptr<const coll::Selection> selection;  // of every communicator's algorithms
   // What is kept of collectives that are over, of all communicators.
-  const std::shared_ptr<exec::Store> store = std::make_shared<exec::Store>();
-  Comm* world = nullptr;  // the program's between MPI_Init and MPI_Finalize alone
-  Comm* self = nullptr;
+  const std::shared_ptr<exec::Store> store;
   std::unique_ptr<boot::Processes> processes;  // changed with the engine owned
   MPI_Comm parent = MPI_COMM_NULL;             // what MPI_Comm_get_parent returns
   // Contexts of communicators with processes of other jobs, and who these are, while they live.
@@ -54,13 +69,8 @@ struct Process {
   std::vector<int> node_of;                           // by process, once a communicator has asked; boot::Job::nodes()
   std::atomic<int> thread_level = MPI_THREAD_SINGLE;  // the highest that the program may count on
   std::thread::id main_thread;
-  bool finalizing = false;   // in MPI_Finalize, behind what may still call MPI; the engine's owner's
-  uint64_t completions = 0;  // requests completed so far; changed by the engine's owner
+  bool finalizing = false;  // in MPI_Finalize, behind what may still call MPI; the engine's owner's
 };
-
-// Several threads may be in calls of MPI at once (MPI_THREAD_MULTIPLE). Set before the call that allows it
-// returns, and never reset.
-inline bool concurrent_calls = false;
 
 // nullptr before MPI_Init; written by it alone.
 extern Process* the_process;
@@ -68,14 +78,8 @@ extern Process* the_process;
 inline Process& process() {
   return *the_process;
 }
-inline engine::Engine& engine_of_process() {
-  return *process().engine;
-}
 
 // After a failed initialization: the job to end, if it had been joined by then.
 std::unique_ptr<boot::Job>& job_that_failed_to_start();
-
-// My process number: my rank in MPI_COMM_WORLD.
-int my_process();
 
 }  // namespace tutti::mpi

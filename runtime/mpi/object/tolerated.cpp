@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "base/log.hpp"
+#include "mpi/object/current.hpp"
 #include "mpi/object/incident.hpp"
-#include "mpi/object/process.hpp"
 #include "mpi/object/watcher.hpp"
 
 namespace tutti::mpi {
@@ -21,14 +21,14 @@ std::atomic<bool>& told_of(Tolerated kind) {
 }  // namespace
 
 bool is_told(Tolerated kind) {
-  return !watcher && (!process().checker || told_of(kind).load(std::memory_order_relaxed));
+  return !watcher && (!own_checker() || told_of(kind).load(std::memory_order_relaxed));
 }
 
 Error tolerated(Tolerated kind, Error error, const HasErrhandler* on, bool tells) {
   if (watcher) return watcher->found(std::move(error));
   const std::vector<Mention> said = std::exchange(mentions(), {});
   // The flag orders nothing but who says it.
-  if (!tells || !process().checker || told_of(kind).exchange(true, std::memory_order_relaxed)) return {};
+  if (!tells || !own_checker() || told_of(kind).exchange(true, std::memory_order_relaxed)) return {};
   std::string text = error.message() +
                      "; carried out all the same, for other MPIs do so, and told once: "
                      "--check=strict makes an error of it";

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/p2p/bsend.hpp"
 
+#include "engine/engine.hpp"
+#include "mpi/object/current.hpp"
 #include "mpi/object/inventory.hpp"
-#include "mpi/object/process.hpp"
 #include "mpi/object/watcher.hpp"
 #include "mpi/p2p/api_buffer.hpp"
 
@@ -47,7 +48,7 @@ class SendBuffer::Flush final : public Request, public Pooled<SendBuffer::Flush>
 };
 
 Error SendBuffer::start_flush(MPI_Request* request) {
-  auto* made = new Flush(*this, *process().self);
+  auto* made = new Flush(*this, *current.self);
   {
     const engine::Engine::Guard own(engine_of_process());
     made->begin();

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What sends and receives share (operations.hpp), and which processes an operation waits for.
+#include "engine/engine.hpp"
+#include "mpi/object/current.hpp"
 #include "mpi/p2p/operations.hpp"
 
 namespace tutti::mpi {

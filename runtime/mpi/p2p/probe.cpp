@@ -2,6 +2,7 @@
 // Probes (the standard, section 3.8): they look among the messages that have arrived.
 #include <memory>
 
+#include "engine/engine.hpp"
 #include "mpi/check/strict.hpp"
 #include "mpi/object/inventory.hpp"
 #include "mpi/p2p/api_p2p.hpp"

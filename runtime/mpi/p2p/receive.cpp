@@ -2,6 +2,9 @@
 #include <memory>
 #include <utility>
 
+#include "engine/engine.hpp"
+#include "mpi/object/current.hpp"
+#include "mpi/object/process.hpp"
 #include "mpi/p2p/operations.hpp"
 
 namespace tutti::mpi {
@@ -189,7 +192,7 @@ Error mrecv(void* buf, int64_t count, Datatype& type, MPI_Message* message, MPI_
 Error imrecv(void* buf, int64_t count, Datatype& type, MPI_Message* message, MPI_Request* request) {
   if (*message == MPI_MESSAGE_NO_PROC) {
     *message = MPI_MESSAGE_NULL;
-    return done_at_once(Request::Kind::recv, *process().world, true, request);
+    return done_at_once(Request::Kind::recv, *current.world, true, request);
   }
   Message* const given = take(*message);
   if (!given) return message_taken();

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <memory>
 
+#include "engine/engine.hpp"
 #include "mpi/check/sent_copy.hpp"
+#include "mpi/object/current.hpp"
+#include "mpi/object/process.hpp"
 #include "mpi/p2p/bsend.hpp"
 #include "mpi/p2p/operations.hpp"
 
@@ -52,7 +55,7 @@ class SendRequest final : public Request, public Pooled<SendRequest> {
 // The request of every send that was over when it started. Engine owned.
 Request& sent_request() {
   static Request* const sent = [] {
-    auto* made = new DoneRequest(Request::Kind::send, *process().world, false);
+    auto* made = new DoneRequest(Request::Kind::send, *current.world, false);
     made->live_for_ever();
     made->begin();
     made->finish(true);

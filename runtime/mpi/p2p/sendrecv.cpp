@@ -4,6 +4,8 @@
 #include <new>
 #include <utility>
 
+#include "engine/engine.hpp"
+#include "mpi/object/current.hpp"
 #include "mpi/p2p/operations.hpp"
 
 namespace tutti::mpi {

@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "engine/engine.hpp"
+#include "mpi/object/current.hpp"
 #include "mpi/object/entry.hpp"
 #include "mpi/object/inventory.hpp"
 #include "mpi/object/watcher.hpp"

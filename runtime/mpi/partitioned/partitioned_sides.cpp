@@ -6,7 +6,9 @@
 #include <mutex>
 #include <tuple>
 
+#include "engine/engine.hpp"
 #include "mpi/check/message_types.hpp"
+#include "mpi/object/current.hpp"
 #include "mpi/partitioned/partitioned.hpp"
 
 namespace tutti::mpi {

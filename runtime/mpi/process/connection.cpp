@@ -9,12 +9,19 @@
 #include <span>
 
 #include "base/bytes.hpp"
+#include "boot/job.hpp"
+#include "boot/processes.hpp"
 #include "contract/signature.hpp"
+#include "engine/context.hpp"
+#include "engine/engine.hpp"
 #include "mpi/coll/collective.hpp"
+#include "mpi/object/current.hpp"
 #include "mpi/object/inventory.hpp"
+#include "mpi/object/process.hpp"
 #include "mpi/process/beside.hpp"
 #include "mpi/process/connections.hpp"
 #include "transport/guard.hpp"
+#include "transport/node.hpp"
 
 namespace tutti::mpi {
 namespace {
@@ -193,7 +200,11 @@ Result<std::vector<Member>> members_of(const Words& words) {
 class Meeting {
  public:
   Meeting(Comm& comm, int root, bool accepts, Function function)
-      : comm_(comm), root_(root), accepts_(accepts), function_(function), context_(accepts ? random_context() : 0) {}
+      : comm_(comm),
+        root_(root),
+        accepts_(accepts),
+        function_(function),
+        context_(accepts ? engine::random_context() : 0) {}
 
   Error begin(const std::function<Result<Socket>()>& reach) {
     Result<Words> ours = words_of_ours(false);

@@ -15,13 +15,19 @@
 #include "base/log.hpp"
 #include "base/os/own_threads.hpp"
 #include "base/signals.hpp"
+#include "boot/job.hpp"
+#include "boot/processes.hpp"
 #include "contract/signature.hpp"
+#include "engine/context.hpp"
+#include "engine/engine.hpp"
 #include "functions.hpp"
 #include "mpi/coll/collective.hpp"
+#include "mpi/object/current.hpp"
 #include "mpi/object/ending.hpp"
 #include "mpi/object/process.hpp"
 #include "mpi/process/connection.hpp"
 #include "mpi/process/parent.hpp"
+#include "transport/node.hpp"
 
 namespace tutti::mpi {
 namespace {
@@ -122,7 +128,7 @@ void Connections::end_if_told(const Connection& connection, int process) const {
   const auto told = ending_.find(process);
   const bool by_root = connection.lifeline < 0 && !::tutti::mpi::process().processes->is_foreign(connection.root);
   if (told == ending_.end() || by_root) return;
-  ::tutti::mpi::process().job->abort(
+  ::tutti::mpi::own_job().abort(
       told->second, fmt::format("{} has ended its job and this one, which is connected with it, with code {}",
                                 ::tutti::mpi::process().processes->text(process), told->second));
 }
@@ -150,7 +156,7 @@ bool Connections::poll() {
   }
   return p.engine->fail(
       [](void* self, uint64_t context) {
-        return spans_jobs(context) && static_cast<Connections*>(self)->broken_.contains(context & ~uint64_t{1});
+        return engine::spans_jobs(context) && static_cast<Connections*>(self)->broken_.contains(context & ~uint64_t{1});
       },
       [](void* self, uint64_t peer) { return static_cast<Connections*>(self)->gone_.contains(static_cast<int>(peer)); },
       this, MPI_ERR_PROC_ABORTED);

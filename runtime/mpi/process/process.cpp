@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/object/process.hpp"
+
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <chrono>
@@ -14,6 +17,7 @@
 #include "contract/ledger.hpp"
 #include "functions.hpp"
 #include "mpi/comm/making.hpp"
+#include "mpi/object/current.hpp"
 #include "mpi/object/inventory.hpp"
 #include "mpi/process/api_process.hpp"
 #include "mpi/process/beside.hpp"
@@ -154,7 +158,7 @@ Error comm_join(int fd, MPI_Comm* intercomm) {
   });
   if (!theirs) return std::move(theirs).error().within("MPI_Comm_join over the socket of the program");
   const bool accepts = (*port)->name() > *theirs;
-  return give(join_groups(*process().self, 0, accepts, Function::Comm_join,
+  return give(join_groups(*current.self, 0, accepts, Function::Comm_join,
                           [&]() -> Result<Socket> { return accepts ? (*port)->accept() : connect_to_port(*theirs); }),
               intercomm);
 }
@@ -196,7 +200,7 @@ Error meet_parent() {
   const std::string port = given;
   ::unsetenv(kParentVariable);  // programs that this one starts have other parents
   Result<Ref<Comm>> made =
-      join_groups(*process().world, 0, false, Function::Comm_get_parent, [&] { return connect_to_port(port); });
+      join_groups(*current.world, 0, false, Function::Comm_get_parent, [&] { return connect_to_port(port); });
   if (!made) return std::move(made).error().within("connecting to the processes that have spawned this job");
   // Not by the inventory: a program need not free what it has not made.
   (*made)->retain();  // the handle's

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -15,8 +16,8 @@
 #include "base/spawned.hpp"
 #include "boot/job.hpp"
 #include "functions.hpp"
+#include "mpi/object/current.hpp"
 #include "mpi/object/inventory.hpp"
-#include "mpi/object/process.hpp"
 #include "mpi/process/api_process.hpp"
 #include "mpi/process/connection.hpp"
 #include "mpi/process/launch.hpp"
@@ -94,7 +95,7 @@ Result<Attempt> attempt(const std::vector<Command>& commands, Port& port, Launch
 // As many processes as there are slots for, of those numbers that will do. Leaves in `commands` how many they are.
 Result<Socket> launch(Commands& commands, Port& port, Launched& launched) {
   if (!commands) return failure(commands.error().mpi_class(), "{}", commands.error().message());
-  if (std::getenv("SLURM_STEP_ID") && boot::pmix_offered() && !process().job->view().own_launcher)
+  if (std::getenv("SLURM_STEP_ID") && boot::pmix_offered() && !own_job().view().own_launcher)
     return failure(MPI_ERR_SPAWN,
                    "srun has started this job, and Slurm's PMIx server starts no processes for it, nor is there room "
                    "beside its step: start the program by mpirun, in the same allocation (salloc or sbatch)");

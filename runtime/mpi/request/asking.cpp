@@ -3,6 +3,8 @@
 #include <utility>
 
 #include "contract/checker.hpp"
+#include "engine/engine.hpp"
+#include "mpi/object/current.hpp"
 #include "mpi/object/status.hpp"
 #include "mpi/object/watcher.hpp"
 #include "mpi/request/generalized.hpp"
@@ -70,7 +72,7 @@ Error request_free(MPI_Request* handle) {
   const engine::Engine::Guard own(engine_of_process());
   const bool may_end_comm = as_persistent(held) != nullptr;  // a persistent collective's own
   Error error = free_owned(freed, *held);
-  if (may_end_comm && process().checker) process().checker->forget_the_gone();
+  if (may_end_comm && own_checker()) own_checker()->forget_the_gone();
   return error;
 }
 
@@ -162,7 +164,7 @@ Error cancel(MPI_Request* handle) {
   const engine::Engine::Guard own(engine_of_process());
   // One that is not complete stays alive while the engine is owned. Another thread may complete this one
   // at any time, and may: then there is nothing left to cancel.
-  if (concurrent_calls && live->is_complete() && live->kind != Request::Kind::collective) return {};
+  if (current.concurrent_calls && live->is_complete() && live->kind != Request::Kind::collective) return {};
   if (live->kind == Request::Kind::collective || live->kind == Request::Kind::one_sided ||
       live->kind == Request::Kind::file)
     error_object() = Ref<HasErrhandler>(&live->raises_on());

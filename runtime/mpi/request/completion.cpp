@@ -2,6 +2,8 @@
 // Calls that complete requests: MPI_Wait, MPI_Test, and those over several.
 #include <vector>
 
+#include "engine/engine.hpp"
+#include "mpi/object/current.hpp"
 #include "mpi/object/status.hpp"
 #include "mpi/request/generalized.hpp"
 #include "mpi/request/live.hpp"
@@ -51,7 +53,7 @@ Error complete(MPI_Request& handle, const Live& live, MPI_Status* status) {
 // How many requests a call is to complete. Asked only where another thread may take them meanwhile.
 int active_among(int count, const MPI_Request* requests) {
   int active = 0;
-  if (concurrent_calls)
+  if (current.concurrent_calls)
     for (int i = 0; i < count; ++i) active += at(requests[i]) ? 1 : 0;
   return active;
 }
@@ -73,7 +75,7 @@ template <class Look, class Needs>
 void wait_for(Look&& look, Needs&& needs) {
   engine::Engine& engine = engine_of_process();
   const engine::Engine::Guard own(engine);
-  const uint64_t& completions = process().completions;
+  const uint64_t& completions = current.completions;
   uint64_t seen = completions;
   bool found = look();
   if (found) return;

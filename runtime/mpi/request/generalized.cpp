@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/request/generalized.hpp"
 
+#include "engine/engine.hpp"
+#include "mpi/object/current.hpp"
 #include "mpi/object/entry.hpp"
 #include "mpi/object/inventory.hpp"
 #include "mpi/object/status.hpp"
@@ -45,7 +47,7 @@ Error grequest_start(MPI_Grequest_query_function* query, MPI_Grequest_free_funct
   if (missing)
     return failure(MPI_ERR_ARG, "the function is NULL: each of the three is called at some time (argument {})",
                    missing);
-  auto* made = new GeneralizedRequest(*process().self, {query, free, cancel, extra_state});
+  auto* made = new GeneralizedRequest(*current.self, {query, free, cancel, extra_state});
   {
     const engine::Engine::Guard own(engine_of_process());
     made->begin();

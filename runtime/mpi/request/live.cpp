@@ -5,6 +5,9 @@
 #include <utility>
 #include <vector>
 
+#include "engine/engine.hpp"
+#include "mpi/object/current.hpp"
+#include "mpi/object/process.hpp"
 #include "mpi/object/watcher.hpp"
 #include "mpi/request/watch.hpp"
 

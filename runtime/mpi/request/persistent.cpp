@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/request/persistent.hpp"
 
+#include "mpi/object/current.hpp"
 #include "mpi/object/entry.hpp"
 #include "mpi/object/inventory.hpp"
 #include "mpi/request/api_request.hpp"
@@ -25,7 +26,7 @@ Error start_one(MPI_Request handle) {
                    "the request is {}: only one that MPI_Send_init, MPI_Recv_init or their like has "
                    "made can be started",
                    request ? "not persistent" : "null, or completed or freed already");
-  if (!concurrent_calls && !persistent->started()) [[likely]]
+  if (!current.concurrent_calls && !persistent->started()) [[likely]]
     return persistent->start();
   if (!persistent->reserve()) return taken_by_another_thread();
   Error error = persistent->started() ? is_active(*persistent, handle) : persistent->start();

@@ -8,6 +8,7 @@
 #include <memory>
 #include <utility>
 
+#include "mpi/object/current.hpp"
 #include "mpi/request/request.hpp"
 
 namespace tutti::mpi {
@@ -26,7 +27,7 @@ class PersistentRequest final : public Request, public Pooled<PersistentRequest>
   // Inactive again; the caller has taken the request and releases it.
   void leave_started() { started_.store(nullptr, std::memory_order_release); }
   // Before it is started or freed. False: another thread is about to do so.
-  bool reserve() { return !concurrent_calls || !reserved_.exchange(true); }
+  bool reserve() { return !current.concurrent_calls || !reserved_.exchange(true); }
   void give_back() { reserved_.store(false, std::memory_order_release); }
 
   void fill(MPI_Status& status) const override;

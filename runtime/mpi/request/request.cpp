@@ -4,6 +4,8 @@
 #include <algorithm>
 
 #include "base/cpu.hpp"
+#include "boot/job.hpp"
+#include "mpi/object/current.hpp"
 #include "mpi/object/entry.hpp"
 #include "mpi/object/inventory.hpp"
 #include "mpi/object/status.hpp"
@@ -35,14 +37,14 @@ const char* name_of(Request::Kind kind) {
   std::string text = fmt::format(
       "rank {} on {}: {} on {} failed after MPI_Request_free: {}. The job ends: when the request is "
       "freed, nobody is left to hear of an error, whatever the error handler (the standard, section 3.7.3)",
-      my_process(), process().job->view().host, name_of(request.kind), comm.name.empty() ? "a communicator" : comm.name,
+      my_process(), own_job().view().host, name_of(request.kind), comm.name.empty() ? "a communicator" : comm.name,
       lost.message());
   if (const auto known =
           keeps_what_is_gone ? inventory::history_of(static_cast<const Object*>(&request)) : std::nullopt) {
     const std::vector<std::string> places = place_texts({known->made, known->freed});
     text += fmt::format("\n  it was started by {}\n  it was freed by {}", places[0], places[1]);
   }
-  process().job->abort(std::clamp(lost.mpi_class(), 1, 255), text);
+  own_job().abort(std::clamp(lost.mpi_class(), 1, 255), text);
 }
 
 }  // namespace
@@ -59,7 +61,7 @@ bool Request::take_from_others() {
 }
 
 bool Request::look(MPI_Status& status) {
-  if (!concurrent_calls || state_.load(std::memory_order_relaxed) == State::for_ever) {
+  if (!current.concurrent_calls || state_.load(std::memory_order_relaxed) == State::for_ever) {
     fill(status);
     was_looked_at_.store(true, std::memory_order_relaxed);
     return true;

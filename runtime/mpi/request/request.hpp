@@ -7,9 +7,11 @@
 #include <memory>
 
 #include "base/pool.hpp"
+#include "engine/condition.hpp"
+#include "engine/matcher.hpp"
 #include "mpi/comm/comm.hpp"
+#include "mpi/object/current.hpp"
 #include "mpi/object/objects.hpp"
-#include "mpi/object/process.hpp"
 #include "mpi/type/datatype.hpp"
 
 namespace tutti::mpi {
@@ -34,7 +36,7 @@ class Request : public Object {
   }
   void finish(bool well = false) {
     well_ = well;
-    ++comm->process.completions;
+    ++current.completions;
     --comm->under_way;
     if (release_unshared()) [[unlikely]]
       return end_unheard();
@@ -45,7 +47,7 @@ class Request : public Object {
 
   // Before a complete request is given out or freed. False: another thread has done that, and the object
   // may be gone. Where only one thread at a time may call MPI nothing is asked.
-  bool take() { return !concurrent_calls || take_from_others(); }
+  bool take() { return !current.concurrent_calls || take_from_others(); }
   // The status of a complete request that stays what it is; false: another thread has taken it.
   bool look(MPI_Status& status);
   // Has that been asked? Of a complete one.
@@ -116,7 +118,7 @@ class Message final : public Object, public Pooled<Message> {
   std::unique_ptr<engine::Unexpected> taken;
   const Ref<Comm> comm;
   // The first of the calls that receive it.
-  bool take() { return !concurrent_calls || !is_taken_.exchange(true); }
+  bool take() { return !current.concurrent_calls || !is_taken_.exchange(true); }
 
  private:
   std::atomic<bool> is_taken_{false};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/request/under_way.hpp"
 
+#include "engine/engine.hpp"
 #include "mpi/request/request.hpp"
 
 namespace tutti::mpi {

@@ -9,6 +9,7 @@
 #include "functions.hpp"
 #include "mpi/coll/collective.hpp"
 #include "mpi/object/info.hpp"
+#include "rma/window.hpp"
 
 namespace tutti::mpi {
 namespace {

@@ -6,7 +6,11 @@
 #include <cstdlib>
 #include <limits>
 
+#include "contract/checker.hpp"
 #include "contract/ledger.hpp"
+#include "contract/signature.hpp"
+#include "engine/context.hpp"
+#include "engine/engine.hpp"
 #include "function_names.hpp"
 #include "functions.hpp"
 #include "mpi/check/strict.hpp"
@@ -17,6 +21,7 @@
 #include "mpi/rma/api_window.hpp"
 #include "mpi/rma/races.hpp"
 #include "mpi/type/kernels.hpp"
+#include "rma/window.hpp"
 
 namespace tutti::mpi {
 namespace {
@@ -170,12 +175,12 @@ Result<Ref<Window>> make_window(Comm& comm, Function function, int flavor, const
   coll::Call exchange = allgather_bytes(&offer, offers.data(), sizeof offer);
   exchange.signature = contract::word_of(function);
   if (Error e = run(comm, exchange)) {
-    comm.process.contexts->release(offer.context);
+    comm.contexts().release(offer.context);
     return e;
   }
   if (strict && flavor != MPI_WIN_FLAVOR_DYNAMIC) [[unlikely]]
     if (Error e = strict->found(untrue_promise(offers))) {
-      comm.process.contexts->release(offer.context);
+      comm.contexts().release(offer.context);
       return e;
     }
   Result<Ref<Comm>> duplicate = duplicate_in(comm, offers.front().context);
@@ -191,7 +196,8 @@ Result<Ref<Window>> make_window(Comm& comm, Function function, int flavor, const
   take_hints(*window, info);
   window->bytes = mine.size;
   window->unit = static_cast<int>(std::min<int64_t>(mine.unit, std::numeric_limits<int>::max()));
-  window->protocol = std::make_unique<rma::WindowEnd>(window->comm->process.one_sided, window->comm->user, kArithmetic);
+  window->protocol =
+      std::make_unique<rma::WindowEnd>(*window->comm->process.one_sided, window->comm->user, kArithmetic);
   return window;
 }
 
@@ -291,7 +297,7 @@ Error win_free(MPI_Win* win) {
     window.drop_in_use(rma::WindowEnd::kAll);
     window.protocol.reset();
     window.races.reset();
-    if (contract::Ledger* ledger = window.comm->hidden.ledger) window.comm->process.checker->settle(*ledger);
+    if (contract::Ledger* ledger = window.comm->hidden.ledger) window.comm->checker()->settle(*ledger);
   }
   window.allocated.reset();
   window.shared.reset();

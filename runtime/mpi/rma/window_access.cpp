@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Communication calls of windows (the standard, section 12.3): checks what can be known here, and
 // hands on to rma/.
+#include "engine/engine.hpp"
 #include "mpi/check/message_types.hpp"
 #include "mpi/check/strict.hpp"
 #include "mpi/object/inventory.hpp"
-#include "mpi/object/process.hpp"
 #include "mpi/object/tolerated.hpp"
 #include "mpi/request/request.hpp"
 #include "mpi/rma/api_window.hpp"

@@ -4,10 +4,11 @@
 #include <cstring>
 
 #include "contract/ledger.hpp"
+#include "engine/engine.hpp"
 #include "mpi/object/api_error.hpp"
+#include "mpi/object/current.hpp"
 #include "mpi/object/entry.hpp"
 #include "mpi/object/inventory.hpp"
-#include "mpi/object/process.hpp"
 #include "mpi/rma/api_window.hpp"
 
 namespace tutti::mpi {

@@ -4,10 +4,12 @@
 #include <cstring>
 
 #include "base/cpu.hpp"
+#include "boot/job.hpp"
+#include "contract/signature.hpp"
 #include "functions.hpp"
 #include "mpi/coll/collective.hpp"
 #include "mpi/comm/sharing.hpp"
-#include "mpi/object/process.hpp"
+#include "mpi/object/current.hpp"
 #include "mpi/rma/api_window.hpp"
 
 namespace tutti::mpi {
@@ -39,8 +41,8 @@ Error agree(Comm& comm, Error mine, std::string& word) {
 // have one context, and may find themselves in one folder of a network: its number in the job is in the name.
 Error share_memory(Window& window, transport::SharedWay way, int64_t bytes) {
   using transport::SharedFile;
-  const std::string name = fmt::format("tutti.{}.win.{:x}.{}", window.comm->process.job->view().id,
-                                       window.comm->context(), window.comm->engine().process());
+  const std::string name =
+      fmt::format("tutti.{}.win.{:x}.{}", own_job().view().id, window.comm->context(), my_process());
   const bool first = window.rank() == 0;
   Error error;
   const auto keep = [&](Result<std::unique_ptr<SharedFile>> file) {

@@ -5,12 +5,14 @@
 #include <atomic>
 #include <optional>
 
+#include "contract/signature.hpp"
+#include "engine/engine.hpp"
 #include "functions.hpp"
 #include "mpi/check/strict.hpp"
 #include "mpi/coll/collective.hpp"
-#include "mpi/object/process.hpp"
 #include "mpi/rma/api_window.hpp"
 #include "mpi/rma/races.hpp"
+#include "rma/window.hpp"
 
 namespace tutti::mpi {
 namespace {

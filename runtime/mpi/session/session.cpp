@@ -5,15 +5,16 @@
 #include <cstring>
 
 #include "base/log.hpp"
+#include "engine/engine.hpp"
 #include "mpi/check/strict.hpp"
 #include "mpi/comm/psets.hpp"
 #include "mpi/env/instance.hpp"
 #include "mpi/env/thread_level.hpp"
 #include "mpi/object/api_error.hpp"
+#include "mpi/object/current.hpp"
 #include "mpi/object/entry.hpp"
 #include "mpi/object/inventory.hpp"
 #include "mpi/object/memory_kinds.hpp"
-#include "mpi/object/process.hpp"
 #include "mpi/p2p/bsend.hpp"
 #include "mpi/session/api_session.hpp"
 

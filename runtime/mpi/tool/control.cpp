@@ -2,6 +2,7 @@
 // Control variables (the standard, section 15.3.6): the settings of tutti.yaml, under their names.
 // What a tool writes before MPI_Init holds from then on, above all other layers; a few can be
 // changed in a running job.
+#include <algorithm>
 #include <cstring>
 #include <optional>
 
@@ -78,8 +79,7 @@ Error change(const Setting& s, const Config& config) {
                                          std::string(config.text("collectives.rules")));
   if (!selection) return failure(MPI_T_ERR_INVALID, "{}", selection.error().message());
   if (in_event()) return failure(MPI_T_ERR_CVAR_SET_NOT_NOW, "{} is not changed in a callback of an event", s.name);
-  const engine::Engine::Guard own(engine_of_process());
-  process().selection = *std::move(selection);  // of communicators that are made from now on
+  process().select(*std::move(selection));
   return {};
 }
 

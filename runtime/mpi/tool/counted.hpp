@@ -5,7 +5,6 @@
 #include <memory>
 
 #include "mpi/object/entry.hpp"
-#include "mpi/object/process.hpp"
 #include "transport/counting.hpp"
 
 namespace tutti::mpi::tool {

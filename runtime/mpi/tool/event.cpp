@@ -13,8 +13,8 @@
 #include <limits>
 
 #include "engine/listener.hpp"
+#include "mpi/object/current.hpp"
 #include "mpi/object/entry.hpp"
-#include "mpi/object/process.hpp"
 #include "mpi/tool/api_tool.hpp"
 #include "mpi/tool/tool.hpp"
 
@@ -95,7 +95,7 @@ std::array<std::atomic<uint64_t>, kHappenings> counted;
 std::atomic<bool> counts{false}, tells{false};
 
 // The one that this thread is telling.
-Instance*& current() {
+Instance*& telling() {
   static thread_local Instance* now = nullptr;
   return now;
 }
@@ -133,15 +133,15 @@ void hear(const Happened& happened) {
   if (!lock) return void(++missed_ones);
   const MPI_Count dropped = missed_ones.exchange(0);
   in_event() = true;
-  current() = &instance;
-  const int needed = happened.by_helper || concurrent_calls ? 2 : 1;
+  telling() = &instance;
+  const int needed = happened.by_helper || current.concurrent_calls ? 2 : 1;
   const std::set<Registration*> all = registrations().all();  // a callback may free its own
   for (Registration* r : all)
     if (registrations().find(r) && r->hears(happened)) {
       r->untold += dropped;
       tell(*r, instance, needed);
     }
-  current() = nullptr;
+  telling() = nullptr;
   in_event() = false;
 }
 
@@ -153,7 +153,7 @@ void listen_if_needed() {
 }
 
 Error find(MPI_T_event_instance handle, Instance*& found) {
-  found = current();
+  found = telling();
   if (found && reinterpret_cast<MPI_T_event_instance>(found) == handle) return {};
   return failure(MPI_T_ERR_INVALID_HANDLE, "an event can be read in the callback that it is given to, and there alone");
 }

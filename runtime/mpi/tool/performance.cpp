@@ -6,12 +6,15 @@
 #include <cstring>
 
 #include "base/flight.hpp"
+#include "engine/engine.hpp"
+#include "mpi/object/current.hpp"
 #include "mpi/object/entry.hpp"
 #include "mpi/object/process.hpp"
 #include "mpi/tool/api_tool.hpp"
 #include "mpi/tool/counted.hpp"
 #include "mpi/tool/event.hpp"
 #include "mpi/tool/tool.hpp"
+#include "transport/node.hpp"
 
 namespace tutti::mpi {
 namespace tool {
@@ -20,7 +23,7 @@ namespace {
 // In an event's callback the engine is owned already.
 class Look {
  public:
-  Look() : engine_(running() && !in_event() ? the_process->engine.get() : nullptr) {
+  Look() : engine_(running() && !in_event() ? &engine_of_process() : nullptr) {
     if (engine_) engine_->enter();
   }
   ~Look() {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/tool/tool.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 
 #include "mpi/object/entry.hpp"
 #include "mpi/object/info.hpp"
-#include "mpi/object/process.hpp"
 #include "mpi/tool/api_tool.hpp"
 
 namespace tutti::mpi {

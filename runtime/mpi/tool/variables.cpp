@@ -6,11 +6,18 @@
 
 #include "base/flight.hpp"
 #include "base/pool.hpp"
+#include "boot/job.hpp"
+#include "engine/engine.hpp"
+#include "engine/wait/progress.hpp"
 #include "exec/plan_counts.hpp"
+#include "exec/store.hpp"
 #include "functions.hpp"
+#include "mpi/object/current.hpp"
+#include "mpi/object/process.hpp"
 #include "mpi/tool/counted.hpp"
 #include "mpi/tool/event.hpp"
 #include "mpi/tool/tool.hpp"
+#include "transport/node.hpp"
 
 namespace tutti::mpi::tool {
 namespace {
@@ -48,7 +55,7 @@ template <bool shared, bool of_bytes>
 void by_way(const Comm*, double* v) {
   *v = 0;
   if (!counting() || !running()) return;
-  const std::vector<int>& near = process().job->view().node_ranks;
+  const std::vector<int>& near = own_job().view().node_ranks;
   for (size_t peer = 0; peer < counting()->by_peer().size(); ++peer) {
     const bool is_shared =
         process().transport->has_shared_memory() && std::ranges::binary_search(near, static_cast<int>(peer));
@@ -103,7 +110,7 @@ void pending(const Comm*, double* v) {
   *v = running() ? static_cast<double>(engine_of_process().pending()) : 0;
 }
 void completed(const Comm*, double* v) {
-  *v = the_process ? static_cast<double>(process().completions) : 0;
+  *v = the_process ? static_cast<double>(current.completions) : 0;
 }
 void wakeups(const Comm*, double* v) {
   *v = running() && process().helper ? static_cast<double>(process().helper->wakeups()) : 0;
@@ -133,7 +140,7 @@ void level(const Comm*, double* v) {
   *v = running() ? process().thread_level.load() : 0;
 }
 void node_ranks(const Comm*, double* v) {
-  *v = running() ? static_cast<double>(process().job->view().node_ranks.size()) : 0;
+  *v = running() ? static_cast<double>(own_job().view().node_ranks.size()) : 0;
 }
 void shared_memory(const Comm*, double* v) {
   *v = running() && process().transport->has_shared_memory();

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Cartesian topologies: ranks as points of a grid, in row-major order.
+#include <algorithm>
+
 #include "functions.hpp"
 #include "mpi/comm/agreement.hpp"
 #include "mpi/comm/making.hpp"

@@ -5,12 +5,13 @@
 #include <array>
 #include <cstring>
 
+#include "contract/checker.hpp"
+#include "contract/signature.hpp"
 #include "functions.hpp"
 #include "mpi/check/strict.hpp"
 #include "mpi/coll/collective.hpp"
 #include "mpi/comm/agreement.hpp"
 #include "mpi/comm/making.hpp"
-#include "mpi/object/process.hpp"
 #include "mpi/object/tolerated.hpp"
 #include "mpi/topology/api_topology.hpp"
 #include "mpi/topology/places.hpp"
@@ -293,7 +294,7 @@ Error dist_graph_create_adjacent(Comm& comm, int indegree, const int* sources, c
   if (has_values(sourceweights)) mine.source_weights.assign(sourceweights, sourceweights + indegree);
   if (has_values(destweights)) mine.destination_weights.assign(destweights, destweights + outdegree);
   std::string one_sided;
-  if (comm.process.checker) {
+  if (comm.checker()) {
     const size_t edges = mine.sources.size() + mine.destinations.size();
     if (Error e = same_on_all(comm, Function::Dist_graph_create_adjacent, sourceweights, edges, reorder)) return e;
     if (Error e = edges_agree(comm, mine, one_sided)) return e;
@@ -316,7 +317,7 @@ Error dist_graph_create(Comm& comm, int n, const int* sources, const int* degree
   if (Error e = ranks_valid(comm, static_cast<int>(edges), destinations, "destinations")) return e;
   if (Error e = weights_valid(static_cast<int>(edges), weights, "weights")) return e;
 
-  if (comm.process.checker)
+  if (comm.checker())
     if (Error e = same_on_all(comm, Function::Dist_graph_create, weights, static_cast<size_t>(edges), reorder))
       return e;
 

@@ -9,6 +9,9 @@
 #include <string>
 
 #include "base/process_sets.hpp"
+#include "boot/job.hpp"
+#include "engine/engine.hpp"
+#include "mpi/object/current.hpp"
 #include "mpi/object/process.hpp"
 
 namespace tutti::mpi {
@@ -38,7 +41,7 @@ bool are_equal(const std::vector<int>& labels) {
 // ranks of a node know the same, and no rank need know who takes which place on another one.
 std::map<int, std::vector<int>> places_on_node() {
   const char* told = std::getenv(kNodePlacesVariable);
-  const std::vector<int>& ranks = process().job->view().node_ranks;
+  const std::vector<int>& ranks = own_job().view().node_ranks;
   std::map<int, std::vector<int>> places;
   if (!told) return places;
   std::istringstream texts(told);

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What calls of MPI ask of this process, part by part: a chapter that needs the engine or the job need not know all
+// that a process is (process.hpp), and need not be compiled anew when that changes.
+#pragma once
+
+#include <cstdint>
+
+namespace tutti::boot {
+class Job;
+}
+namespace tutti::contract {
+class Checker;
+}
+namespace tutti::engine {
+class Engine;
+}
+
+namespace tutti::mpi {
+
+class Comm;
+
+// One object for the whole process, because the shortest calls read it: they go through no pointer to find it.
+// env/instance.cpp writes it but for `completions`.
+struct Current {
+  engine::Engine* engine = nullptr;  // the_process' own
+  Comm* world = nullptr;             // the program's between MPI_Init and MPI_Finalize alone
+  Comm* self = nullptr;
+  // Several threads may be in calls of MPI at once (MPI_THREAD_MULTIPLE). Set before the call that allows it
+  // returns, and never reset.
+  bool concurrent_calls = false;
+  // Requests completed so far; changed by the engine's owner, and apart from what other threads read in each call.
+  alignas(64) uint64_t completions = 0;
+};
+inline constinit Current current;
+
+// These are valid while phase is running. Any thread.
+inline engine::Engine& engine_of_process() {
+  return *current.engine;
+}
+boot::Job& own_job();
+contract::Checker* own_checker();  // nullptr when switched off
+// My process number: my rank in MPI_COMM_WORLD.
+int my_process();
+
+}  // namespace tutti::mpi
