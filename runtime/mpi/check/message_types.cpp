@@ -112,10 +112,9 @@ std::string amount_text(int64_t count, const Datatype& type) {
 }
 
 bool is_one_byte(Pattern pattern) {
-  static const Pattern chars = resolve<Datatype>(MPI_CHAR)->pattern,
-                       signed_chars = resolve<Datatype>(MPI_SIGNED_CHAR)->pattern,
-                       unsigned_chars = resolve<Datatype>(MPI_UNSIGNED_CHAR)->pattern;
-  return pattern != 0 && (pattern == chars || pattern == signed_chars || pattern == unsigned_chars);
+  static const Pattern chars[] = {resolve<Datatype>(MPI_CHAR)->pattern, resolve<Datatype>(MPI_SIGNED_CHAR)->pattern,
+                                  resolve<Datatype>(MPI_UNSIGNED_CHAR)->pattern};
+  return pattern != 0 && std::ranges::find(chars, pattern) != std::end(chars);
 }
 
 bool differ_in_types(const engine::Outcome& outcome, const Datatype& type) {

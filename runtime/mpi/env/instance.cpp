@@ -37,38 +37,9 @@
 namespace tutti::mpi {
 namespace {
 
-// Opening and closing, one thread at a time.
-std::mutex& making() {
-  static auto* mutex = new std::mutex;  // outlives exit handlers
-  return *mutex;
-}
-
 enum class World { not_yet, alive, over };
-// Changed together, under `counting`, and read by calls that are allowed at any time.
-std::mutex& counting() {
-  static auto* mutex = new std::mutex;
-  return *mutex;
-}
-std::atomic<World> world{World::not_yet};
-int sessions = 0;                // alive
-bool had_sessions = false;       // since the process was opened
-bool is_open = false;            // under `making`
-std::atomic<bool> exits{false};  // the program has returned, and no session is left
-std::atomic<int> world_level{MPI_THREAD_SINGLE};
-pid_t opened_by = 0;                 // a forked child has the rest of the process, but not its threads
-std::optional<engine::Ticks> ticks;  // of the progress thread
-bool report_only = false;
 
-// `counting` is held.
-void set_phase() {
-  const bool runs = sessions > 0 || world == World::alive;
-  phase.store(runs                   ? Phase::running
-              : world == World::over ? Phase::finalized
-                                     : Phase::before_init,
-              std::memory_order_release);
-}
-
-// Predefined attributes; the values live as long as the process.
+// Predefined attributes; the program may keep their addresses.
 struct PredefinedAttributes {
   int tag_ub = std::numeric_limits<int>::max();
   int io = MPI_ANY_SOURCE;
@@ -77,9 +48,46 @@ struct PredefinedAttributes {
   int application = 0;
   int universe_size = 0;
 };
-PredefinedAttributes predefined;
+
+// What is known of the World Model and of sessions, whether MPI is in use or not. It lives as long as the process, and
+// is never destroyed, because MPI_Initialized and its like may be called at any time, and exit handlers read it.
+struct Instance {
+  std::mutex making;  // for opening and closing: one thread at a time
+  bool is_open = false;
+  bool had_sessions = false;           // since the process was opened
+  bool report_only = false;            // of findings: they end nothing
+  std::optional<engine::Ticks> ticks;  // of the progress thread
+  // What MPI_Finalize closed stays, for what the program did not free refers to it; there is one at most. It is kept
+  // here for LeakSanitizer to find.
+  std::atomic<Process*> closed{nullptr};
+  PredefinedAttributes attributes;
+  bool watches_exit = false;
+
+  // For these, which change together, and are read by calls that are allowed at any time.
+  std::mutex counting;
+  std::atomic<World> world{World::not_yet};
+  int sessions = 0;  // alive
+
+  std::atomic<bool> exits{false};  // the program has returned, and no session is left
+  std::atomic<int> world_level{MPI_THREAD_SINGLE};
+  pid_t opened_by = 0;  // a forked child has the rest of the process, but not its threads
+};
+Instance& instance() {
+  static auto& only = *new Instance;
+  return only;
+}
+
+// Its `counting` is held.
+void set_phase(const Instance& i) {
+  const bool runs = i.sessions > 0 || i.world == World::alive;
+  phase.store(runs                     ? Phase::running
+              : i.world == World::over ? Phase::finalized
+                                       : Phase::before_init,
+              std::memory_order_release);
+}
 
 void set_predefined_attributes(Comm& comm, const boot::JobView& job) {
+  PredefinedAttributes& predefined = instance().attributes;
   predefined.application = job.application;
   predefined.universe_size = job.universe_size;
   comm.attributes.set_predefined(MPI_TAG_UB, &predefined.tag_ub);
@@ -175,9 +183,9 @@ Error part_from_others(Process& p, bool closes) {
   return {};
 }
 
-// No thread of the library is left, and nobody waits for this process. `making` is held.
+// No thread of the library is left, and nobody waits for this process. The instance's `making` is held.
 void close_process(Process& p) {
-  is_open = false;
+  instance().is_open = false;
   if (flight::Record* record = flight::mine()) record->phase.store(flight::kFinalized, std::memory_order_relaxed);
   const std::function<void()> part = p.transport->parting();
   p.transport.reset();
@@ -188,7 +196,7 @@ void close_process(Process& p) {
 }
 
 void start_helper(Process& p) {
-  if (ticks) p.helper = std::make_unique<engine::ProgressThread>(*p.engine, *ticks);
+  if (const auto& ticks = instance().ticks) p.helper = std::make_unique<engine::ProgressThread>(*p.engine, *ticks);
 }
 
 // A process that has had sessions is still open: others may be in the middle of theirs, and what
@@ -198,7 +206,7 @@ void part_at_exit(Process& p) {
   {
     const engine::Engine::Guard own(*p.engine);
     p.finalizing = true;
-    exits = true;
+    instance().exits = true;
   }
   if (!p.helper) p.helper = std::make_unique<engine::ProgressThread>(*p.engine);
   // It fails where one has ended in another way, of which the launcher tells.
@@ -215,39 +223,36 @@ void part_at_exit(Process& p) {
 
 // A program that exits without MPI_Finalize must not find the thread in UCX's own exit.
 void close_at_exit() {
-  if (getpid() != opened_by || !the_process) return;
-  if (is_open && phase.load() != Phase::running) return part_at_exit(*the_process);
+  const Instance& i = instance();
+  if (getpid() != i.opened_by || !the_process) return;
+  if (i.is_open && phase.load() != Phase::running) return part_at_exit(*the_process);
   the_process->helper.reset();
 }
 
-// `making` is held.
-Error open(int level) {
+// Its `making` is held.
+Error open(Instance& i, int level) {
   auto p = std::make_unique<Process>();
-  ticks.reset();
-  if (Error e = open_process(*p, ticks, report_only)) {
+  i.ticks.reset();
+  if (Error e = open_process(*p, i.ticks, i.report_only)) {
     job_that_failed_to_start() = std::move(p->job);
     return e;
   }
   p->thread_level = level;
   p->main_thread = std::this_thread::get_id();
   if (level == MPI_THREAD_MULTIPLE) current.concurrent_calls = true;
-  // What MPI_Finalize closed stays, for what the program did not free refers to it; there is one at most. It is kept
-  // here for LeakSanitizer to find.
-  static std::atomic<Process*> closed;
-  closed = std::exchange(the_process, p.release());
+  i.closed = std::exchange(the_process, p.release());
   current.engine = the_process->engine.get();
   make_predefined_comms(*the_process);
   // Not before: others may have asked this process something already, and it answers.
   start_helper(*the_process);
-  static bool registered = false;
-  if (!std::exchange(registered, true)) std::atexit(close_at_exit);
-  opened_by = getpid();
-  had_sessions = false;
-  is_open = true;
+  if (!std::exchange(i.watches_exit, true)) std::atexit(close_at_exit);
+  i.opened_by = getpid();
+  i.had_sessions = false;
+  i.is_open = true;
   return {};
 }
 
-void show_world(Process& p) {
+void show_world() {
   predefined_comms.set(reinterpret_cast<uintptr_t>(MPI_COMM_WORLD), current.world);
   predefined_comms.set(reinterpret_cast<uintptr_t>(MPI_COMM_SELF), current.self);
   on_no_object.store(current.self, std::memory_order_release);
@@ -266,7 +271,7 @@ void hide_world() {
 // the job. Registered when the library is loaded, it runs after whatever the program has for its
 // exit, where MPI_Finalize may still stand. The C library alone tells the exit code.
 void end_job_of_others(int status, void*) {
-  if (phase.load() != Phase::running || getpid() != opened_by) return;
+  if (phase.load() != Phase::running || getpid() != instance().opened_by) return;
   const boot::JobView& job = process().job->view();
   if (job.own_launcher || job.size == 1) return;
   const int code = status & 0xff;
@@ -278,85 +283,90 @@ void end_job_of_others(int status, void*) {
 }
 
 bool is_at_exit() {
-  return exits.load();
+  return instance().exits.load();
 }
 bool is_forked() {
+  const pid_t opened_by = instance().opened_by;
   return opened_by != 0 && getpid() != opened_by;
 }
 bool world_has_begun() {
-  return world.load() != World::not_yet;
+  return instance().world.load() != World::not_yet;
 }
 bool world_has_ended() {
-  return world.load() == World::over;
+  return instance().world.load() == World::over;
 }
 int world_thread_level() {
-  return world_level.load();
+  return instance().world_level.load();
 }
 bool is_main_thread() {
   return std::this_thread::get_id() == process().main_thread;
 }
 
 Error begin_world(int level) {
-  const std::lock_guard one(making());
+  Instance& i = instance();
+  const std::lock_guard one(i.making);
   if (world_has_begun())
     return failure(MPI_ERR_OTHER, "MPI is initialized already{}",
                    world_has_ended() ? " and finalized: it starts once" : "");
-  if (!is_open)
-    if (Error e = open(level)) return e;
+  if (!i.is_open)
+    if (Error e = open(i, level)) return e;
   Process& p = process();
-  world_level = level;
+  i.world_level = level;
   p.main_thread = std::this_thread::get_id();
   if (level > p.thread_level) p.thread_level = level;
   if (level == MPI_THREAD_MULTIPLE) current.concurrent_calls = true;
   info_env().set("maxprocs", std::to_string(p.job->view().size));
   info_env().set("thread_level", name_of_thread_level(level));
   info_env().set("mpi_memory_alloc_kinds", memory_kinds_given(nullptr));
-  if (p.checker) look_at_callers_of_world(level, report_only);
-  show_world(p);
+  if (p.checker) look_at_callers_of_world(level, i.report_only);
+  show_world();
   if (Error e = meet_parent()) return e;
   wait_for_debugger(p.job->view());
-  const std::lock_guard count(counting());
-  world = World::alive;
-  set_phase();
+  const std::lock_guard count(i.counting);
+  i.world = World::alive;
+  set_phase(i);
   return {};
 }
 
 Error end_world() {
-  std::unique_lock one(making());  // who begins a session meanwhile waits
-  const bool closes = !had_sessions;
+  Instance& i = instance();
+  std::unique_lock one(i.making);  // who begins a session meanwhile waits
+  const bool closes = !i.had_sessions;
   if (!closes) one.unlock();
   Process& p = process();
   if (Error e = part_from_others(p, closes)) return e;
   hide_world();
   {
-    const std::lock_guard count(counting());
-    world = World::over;
-    set_phase();
+    const std::lock_guard count(i.counting);
+    i.world = World::over;
+    set_phase(i);
   }
   if (closes) close_process(p);
   return {};
 }
 
 Error begin_session(int level) {
-  const std::lock_guard one(making());
-  if (!is_open)
-    if (Error e = open(MPI_THREAD_MULTIPLE)) return e;
+  Instance& i = instance();
+  const std::lock_guard one(i.making);
+  if (!i.is_open)
+    if (Error e = open(i, MPI_THREAD_MULTIPLE)) return e;
   // Each session has a thread level of its own, which says nothing of the threads of others.
   process().thread_level = MPI_THREAD_MULTIPLE;
-  if (process().checker) look_at_callers_of_session(level, report_only);
+  if (process().checker) look_at_callers_of_session(level, i.report_only);
   current.concurrent_calls = true;
-  had_sessions = true;
-  const std::lock_guard count(counting());
-  ++sessions;
-  set_phase();
+  i.had_sessions = true;
+  const std::lock_guard count(i.counting);
+  ++i.sessions;
+  set_phase(i);
   return {};
 }
 
 void end_session() {
   flush(process());
-  const std::lock_guard count(counting());
-  --sessions;
-  set_phase();
+  Instance& i = instance();
+  const std::lock_guard count(i.counting);
+  --i.sessions;
+  set_phase(i);
 }
 
 }  // namespace tutti::mpi

@@ -20,29 +20,28 @@
 namespace tutti::mpi {
 namespace {
 
-std::atomic<bool> reports_only{false};
-
-// What has begun so far, under `beginning`.
-std::mutex& beginning() {
-  static auto* mutex = new std::mutex;  // outlives exit handlers
-  return *mutex;
-}
+// By what the callers of this process are judged. It lives as long as the process, and is never destroyed: threads may
+// still call in exit handlers.
 struct Begun {
   int highest_level = MPI_THREAD_SINGLE;
   bool sessions = false;
 };
-Begun& begun() {
-  static auto* it = new Begun;
-  return *it;
+struct Judgement {
+  std::mutex mutex;  // for what has begun so far
+  Begun begun;
+  std::atomic<bool> reports_only{false};
+  std::atomic<bool> told{false};
+};
+Judgement& judgement() {
+  static auto& only = *new Judgement;
+  return only;
 }
 
-// This thread has begun MPI or a session. (The number of a thread that is over is soon another one's.)
-thread_local bool began_one = false;
-
-// The call that is judged only asks.
-thread_local bool only_asks = false;
-
-std::atomic<bool> told{false};
+struct Caller {
+  bool began_one = false;  // MPI, or a session. (The number of a thread that is over is soon another one's.)
+  bool only_asks = false;  // in the call that is judged
+};
+thread_local Caller this_thread;
 
 // MPI_Abort ends a job that is lost anyway, and a session may begin in any thread.
 bool may_always(uint16_t function) {
@@ -57,8 +56,9 @@ CallSite place_of(uint16_t function, const void* caller) {
 // A call that only asks does no harm with this library, and programs make such calls in threads of OpenMP: it ends the
 // job under --check=strict alone.
 void tell(std::string text, const std::vector<CallSite>& places) {
-  const bool goes_on = reports_only || (only_asks && !strict);
-  if (told.exchange(true) && goes_on) return;
+  const bool reports_only = judgement().reports_only;
+  const bool goes_on = reports_only || (this_thread.only_asks && !strict);
+  if (judgement().told.exchange(true) && goes_on) return;
   for (const std::string& line : place_texts(places)) text += "\n  " + line;
   if (goes_on && !reports_only) return log_line(Level::warning, text);  // which names the rank
   text = fmt::format("rank {} on {}: ", my_process(), own_job().view().host) + text;
@@ -77,9 +77,9 @@ bool is_first_thread() {
 void judge_newcomer(uint16_t function, const void* caller) {
   if (phase.load(std::memory_order_acquire) != Phase::running || may_always(function)) return;
   if (callers != Callers::those_that_began) return;
-  if (began_one) return;
-  std::unique_lock lock(beginning());
-  const Begun now = begun();
+  if (this_thread.began_one) return;
+  std::unique_lock lock(judgement().mutex);
+  const Begun now = judgement().begun;
   lock.unlock();
   if (now.sessions && is_first_thread()) return;
   const char* const level = name_of_thread_level(now.highest_level);
@@ -110,10 +110,10 @@ void judge_overlap(uint16_t function, const void* caller, const flight::Call& ot
 
 // Several levels side by side say of calls at the same time nothing, and neither does one that is over.
 void look(int level, bool of_session, bool report_only) {
-  const std::lock_guard lock(beginning());
-  reports_only = report_only;
-  Begun& known = begun();
-  began_one = true;
+  const std::lock_guard lock(judgement().mutex);
+  judgement().reports_only = report_only;
+  Begun& known = judgement().begun;
+  this_thread.began_one = true;
   flight::thread();  // known from its first call on
   known.sessions |= of_session;
   known.highest_level = std::max(known.highest_level, level);
@@ -142,15 +142,15 @@ const char* name_of_thread_level(int level) {
 }
 
 void judge_asking(uint16_t function, const void* caller) {
-  if (told && !strict) return;
+  if (judgement().told && !strict) return;
   const flight::Thread& mine = *flight::inside::thread;
   const bool is_unasked = &mine == &flight::inside::unasked;
   // The library may call the program's functions in a thread of its own.
   if (InCallback::depth() > 0 || (!is_unasked && mine.inside)) return;
-  only_asks = true;
+  this_thread.only_asks = true;
   if (callers == Callers::those_that_began && is_unasked) judge_newcomer(function, caller);
   if (callers == Callers::one_at_a_time) flight::inside::expect_alone(mine, function, caller);
-  only_asks = false;
+  this_thread.only_asks = false;
 }
 
 void look_at_callers_of_world(int level, bool report_only) {

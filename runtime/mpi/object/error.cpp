@@ -170,17 +170,23 @@ Errhandler& make_predefined(Errhandler::Does does, MPI_Errhandler handle, const 
   made->name = name;
   return *made;
 }
-Errhandler& fatal() {
-  static Errhandler& it = make_predefined(Errhandler::Does::end_job, MPI_ERRORS_ARE_FATAL, "MPI_ERRORS_ARE_FATAL");
-  return it;
-}
-Errhandler& aborting() {
-  static Errhandler& it = make_predefined(Errhandler::Does::abort_communicator, MPI_ERRORS_ABORT, "MPI_ERRORS_ABORT");
-  return it;
-}
-Errhandler& returning() {
-  static Errhandler& it = make_predefined(Errhandler::Does::return_code, MPI_ERRORS_RETURN, "MPI_ERRORS_RETURN");
-  return it;
+// They live as long as the process, for errors are raised before MPI_Init and behind MPI_Finalize as well.
+struct Handlers {
+  Errhandler& fatal = make_predefined(Errhandler::Does::end_job, MPI_ERRORS_ARE_FATAL, "MPI_ERRORS_ARE_FATAL");
+  Errhandler& aborting = make_predefined(Errhandler::Does::abort_communicator, MPI_ERRORS_ABORT, "MPI_ERRORS_ABORT");
+  Errhandler& returning = make_predefined(Errhandler::Does::return_code, MPI_ERRORS_RETURN, "MPI_ERRORS_RETURN");
+  Errhandler& initial = by_launcher();
+
+ private:
+  Errhandler& by_launcher() {
+    const char* told = std::getenv(kInitialErrhandlerVariable);
+    const std::string_view name = told ? told : "";
+    return name == "mpi_errors_return" ? returning : name == "mpi_errors_abort" ? aborting : fatal;
+  }
+};
+const Handlers& handlers() {
+  static const Handlers predefined;
+  return predefined;
 }
 
 // With a story below it, the sentence says itself which rank speaks: so do its lines.
@@ -211,7 +217,7 @@ std::string last_words(std::string_view text, const HasErrhandler* on, const Err
 [[noreturn]] void end_job(int code, std::string_view text, const HasErrhandler* on, const Errhandler& handler,
                           const Incident& incident) {
   const int exit_code = std::clamp(code, 1, 255);
-  if (&handler == &fatal()) end_all_connected(exit_code, false);
+  if (&handler == &handlers().fatal) end_all_connected(exit_code, false);
   if (phase.load() == Phase::running) own_job().abort(exit_code, last_words(text, on, handler, incident));
   if (boot::Job* job = job_that_failed_to_start().get()) job->abort(exit_code, std::string(text));
   end_outside_of_mpi(exit_code, std::string(text), incident);
@@ -220,9 +226,9 @@ std::string last_words(std::string_view text, const HasErrhandler* on, const Err
 }  // namespace
 
 Errhandler* HandleOf<Errhandler>::predefined(uintptr_t value) {
-  if (value == reinterpret_cast<uintptr_t>(MPI_ERRORS_ARE_FATAL)) return &fatal();
-  if (value == reinterpret_cast<uintptr_t>(MPI_ERRORS_ABORT)) return &aborting();
-  if (value == reinterpret_cast<uintptr_t>(MPI_ERRORS_RETURN)) return &returning();
+  if (value == reinterpret_cast<uintptr_t>(MPI_ERRORS_ARE_FATAL)) return &handlers().fatal;
+  if (value == reinterpret_cast<uintptr_t>(MPI_ERRORS_ABORT)) return &handlers().aborting;
+  if (value == reinterpret_cast<uintptr_t>(MPI_ERRORS_RETURN)) return &handlers().returning;
   return nullptr;
 }
 
@@ -263,12 +269,7 @@ Errhandler& predefined_errhandler(MPI_Errhandler handle) {
 }
 
 Errhandler& initial_errhandler() {
-  static Errhandler& it = []() -> Errhandler& {
-    const char* told = std::getenv(kInitialErrhandlerVariable);
-    const std::string_view name = told ? told : "";
-    return name == "mpi_errors_return" ? returning() : name == "mpi_errors_abort" ? aborting() : fatal();
-  }();
-  return it;
+  return handlers().initial;
 }
 
 Error Errhandler::suits(On object) const {

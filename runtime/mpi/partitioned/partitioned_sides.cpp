@@ -21,13 +21,24 @@ using engine::SendOperation;
 // Process ids are below 2^22: these are no communicator's contexts.
 constexpr uint64_t kGreetings = uint64_t{1} << 62;  // in no communicator's context, nor in one of several jobs
 
+// What numbers partitioned operations. It lives as long as the process, so that both sides of a communicator go on
+// counting alike whatever is freed and begun between; and it is never destroyed, because threads of the program may be
+// in calls of MPI while it exits.
+struct Numbers {
+  using Key = std::tuple<uint64_t, int, int, bool>;  // context, peer, tag; whether it sends
+  std::mutex mutex;
+  std::map<Key, uint32_t> operations;
+  uint64_t contexts = 0;  // made so far; changed by the engine's owner
+};
+Numbers& numbers() {
+  static auto& only = *new Numbers;
+  return only;
+}
+
 // Counts the operations on one side of a communicator with a peer and a tag.
 uint32_t next_serial(bool sends, const PartitionedArguments& given) {
-  using Key = std::tuple<uint64_t, int, int, bool>;
-  static std::mutex mutex;
-  static auto& counts = *new std::map<Key, uint32_t>;
-  const std::lock_guard lock(mutex);
-  return counts[{given.comm->context(), given.peer, given.tag, sends}]++;
+  const std::lock_guard lock(numbers().mutex);
+  return numbers().operations[{given.comm->context(), given.peer, given.tag, sends}]++;
 }
 
 // Partitions that are ready together travel in messages of about so many bytes.
@@ -71,8 +82,7 @@ class Send final : public Partitioned {
 };
 
 uint64_t own_context() {
-  static uint64_t made = 0;  // engine owned
-  return uint64_t{1} << 63 | kGreetings | static_cast<uint64_t>(my_process()) << 40 | ++made << 1;
+  return uint64_t{1} << 63 | kGreetings | static_cast<uint64_t>(my_process()) << 40 | ++numbers().contexts << 1;
 }
 
 void Send::begin() {

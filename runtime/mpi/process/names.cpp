@@ -27,10 +27,15 @@ struct Published {
   int fd;  // holds the lock
   std::string file, port;
 };
-std::mutex mutex;
-std::map<std::string, Published>& published() {
-  static auto& all = *new std::map<std::string, Published>;
-  return all;
+// What this process has published, by service. It is never destroyed, because threads of the program may be in calls
+// of MPI while it exits.
+struct Services {
+  std::mutex mutex;
+  std::map<std::string, Published> published;
+};
+Services& services() {
+  static auto& only = *new Services;
+  return only;
 }
 
 std::string home_folder() {
@@ -126,12 +131,12 @@ Error publish(const std::string& service, const std::string& port) {
                    port.empty() ? "an empty text" : "that");
   Result<std::string> folder = folder_of_names();
   if (!folder) return std::move(folder).error();
-  const std::lock_guard guard(mutex);
+  const std::lock_guard guard(services().mutex);
   const std::string file = file_of(*folder, service);
   const auto taken = [&] {
     return failure(MPI_ERR_SERVICE, "the service '{}' is published already ({})", service, file);
   };
-  if (published().contains(service)) return taken();
+  if (services().published.contains(service)) return taken();
   // Written whole before it gets its name; whoever was killed has left the name without a lock.
   const std::string fresh = fmt::format("{}.{}", file, random_hex(6));
   const int fd = ::open(fresh.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -158,20 +163,20 @@ Error publish(const std::string& service, const std::string& port) {
     ::close(fd);
     return problem;
   }
-  published()[service] = {fd, file, port};
+  services().published[service] = {fd, file, port};
   return {};
 }
 
 Error unpublish(const std::string& service, const std::string& port) {
-  const std::lock_guard guard(mutex);
-  const auto at = published().find(service);
-  if (at == published().end())
+  const std::lock_guard guard(services().mutex);
+  const auto at = services().published.find(service);
+  if (at == services().published.end())
     return failure(MPI_ERR_SERVICE, "this process has published no service '{}' (argument service_name)", service);
   if (!port.empty() && port != at->second.port)
     return failure(MPI_ERR_SERVICE, "the service '{}' is published with another port (argument port_name)", service);
   ::unlink(at->second.file.c_str());
   ::close(at->second.fd);
-  published().erase(at);
+  services().published.erase(at);
   return {};
 }
 
@@ -179,7 +184,7 @@ Result<std::string> look_up(const std::string& service) {
   if (Error e = check(service)) return e;
   Result<std::string> folder = folder_of_names();
   if (!folder) return std::move(folder).error();
-  const std::lock_guard guard(mutex);
+  const std::lock_guard guard(services().mutex);
   const std::string file = file_of(*folder, service);
   const int fd = ::open(file.c_str(), O_RDWR | O_CLOEXEC);
   const auto none = [&](std::string_view why) {
@@ -196,12 +201,12 @@ Result<std::string> look_up(const std::string& service) {
 }
 
 void unpublish_all() {
-  const std::lock_guard guard(mutex);
-  for (const auto& [service, what] : published()) {
+  const std::lock_guard guard(services().mutex);
+  for (const auto& [service, what] : services().published) {
     ::unlink(what.file.c_str());
     ::close(what.fd);
   }
-  published().clear();
+  services().published.clear();
 }
 
 }  // namespace tutti::mpi::names

@@ -30,16 +30,22 @@
 namespace tutti::mpi {
 namespace {
 
-std::mutex ports_mutex;
-std::map<std::string, std::shared_ptr<Port>>& open_ports() {  // by name
-  static auto& all = *new std::map<std::string, std::shared_ptr<Port>>;
-  return all;
+// The ports that this process has opened and not closed. They are never destroyed, because threads of the program may
+// be in calls of MPI while it exits.
+struct Ports {
+  std::mutex mutex;
+  std::map<std::string, std::shared_ptr<Port>> open;  // by name
+  std::chrono::milliseconds patience{0};              // of who connects to others': the setting; 0: for ever
+};
+Ports& ports() {
+  static auto& only = *new Ports;
+  return only;
 }
 
 std::shared_ptr<Port> find_port(const std::string& name) {
-  const std::lock_guard lock(ports_mutex);
-  const auto at = open_ports().find(name);
-  return at == open_ports().end() ? nullptr : at->second;
+  const std::lock_guard lock(ports().mutex);
+  const auto at = ports().open.find(name);
+  return at == ports().open.end() ? nullptr : at->second;
 }
 
 Error give(Result<Ref<Comm>> made, MPI_Comm* handle) {
@@ -49,8 +55,6 @@ Error give(Result<Ref<Comm>> made, MPI_Comm* handle) {
   *handle = inventory::hand_out(**made);
   return {};
 }
-
-std::chrono::milliseconds connect_patience{0};  // the setting; 0: for ever
 
 // What the hint `timeout` says, in seconds.
 Result<Patience> patience_of(const Info* info, Patience without) {
@@ -95,21 +99,21 @@ Result<Ref<Comm>> join_over_port(Comm& local, int leader, bool accepts, const Sw
 }  // namespace
 
 void set_connect_timeout(std::chrono::milliseconds time) {
-  connect_patience = time;
+  ports().patience = time;
 }
 
 Error open_port(Info*, char* port_name) {
   Result<std::shared_ptr<Port>> port = Port::open();
   if (!port) return std::move(port).error();
   copy_out((*port)->name(), port_name);
-  const std::lock_guard lock(ports_mutex);
-  open_ports()[(*port)->name()] = *port;
+  const std::lock_guard lock(ports().mutex);
+  ports().open[(*port)->name()] = *port;
   return {};
 }
 
 Error close_port(const char* port_name) {
-  const std::lock_guard lock(ports_mutex);
-  if (open_ports().erase(port_name) == 0)
+  const std::lock_guard lock(ports().mutex);
+  if (ports().open.erase(port_name) == 0)
     return failure(MPI_ERR_PORT, "this process has opened no such port, or has closed it already (argument port_name)");
   return {};
 }
@@ -135,7 +139,7 @@ Error comm_connect(const char* port_name, Info* info, int root, Comm& comm, MPI_
                           [&]() -> Result<Socket> {
                             if (!port_name) return failure(MPI_ERR_PORT, "the name is NULL (argument port_name)");
                             Result<Patience> patience =
-                                patience_of(info, connect_patience.count() ? Patience(connect_patience) : std::nullopt);
+                                patience_of(info, ports().patience.count() ? Patience(ports().patience) : std::nullopt);
                             if (!patience) return std::move(patience).error();
                             return connect_to_port(port_name, *patience);
                           }),
@@ -213,8 +217,8 @@ void leave_connected_jobs() {
   part_from_all();
   let_children_be();
   names::unpublish_all();
-  const std::lock_guard lock(ports_mutex);
-  open_ports().clear();
+  const std::lock_guard lock(ports().mutex);
+  ports().open.clear();
 }
 
 }  // namespace tutti::mpi

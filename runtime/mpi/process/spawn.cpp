@@ -28,10 +28,15 @@
 namespace tutti::mpi {
 namespace {
 
-std::mutex children_mutex;
-std::map<uint64_t, Launched>& children() {  // by the communicator's context
-  static auto& all = *new std::map<uint64_t, Launched>;
-  return all;
+// The jobs that this process has started. They are never destroyed, because threads of the program may be in calls of
+// MPI while it exits.
+struct Children {
+  std::mutex mutex;
+  std::map<uint64_t, Launched> launched;  // by the communicator's context
+};
+Children& children() {
+  static auto& only = *new Children;
+  return only;
 }
 
 // To the launcher (launcher/run.cpp): from here on it speaks for itself; it is on its own.
@@ -167,8 +172,8 @@ Error spawn(Commands commands, const std::string& asked_here, Function function,
   if (made) {
     if (launched.life) {
       tell(launched, kConnected);
-      const std::lock_guard lock(children_mutex);
-      children()[(*made)->context()] = std::move(launched);
+      const std::lock_guard lock(children().mutex);
+      children().launched[(*made)->context()] = std::move(launched);
     }
     (*made)->handle = handle_of(**made);
     (*made)->retain();  // the handle's
@@ -187,19 +192,20 @@ Error spawn(Commands commands, const std::string& asked_here, Function function,
 }  // namespace
 
 void let_children_be(uint64_t context) {
-  const std::lock_guard lock(children_mutex);
-  const auto at = children().find(context);
-  if (at == children().end()) return;
+  const std::lock_guard lock(children().mutex);
+  const auto at = children().launched.find(context);
+  if (at == children().launched.end()) return;
   let_be(at->second);
-  children().erase(at);
+  children().launched.erase(at);
 }
 
 void await_launcher(uint64_t context) {
   constexpr int kPatience = 2000;  // milliseconds
   int life = -1;
   {
-    const std::lock_guard lock(children_mutex);
-    if (const auto at = children().find(context); at != children().end()) life = ::dup(at->second.life.fd());
+    const std::lock_guard lock(children().mutex);
+    if (const auto at = children().launched.find(context); at != children().launched.end())
+      life = ::dup(at->second.life.fd());
   }
   const Socket own(life);
   pollfd one{life, POLLIN, 0};
@@ -207,9 +213,9 @@ void await_launcher(uint64_t context) {
 }
 
 void let_children_be() {
-  const std::lock_guard lock(children_mutex);
-  for (const auto& [context, launched] : children()) let_be(launched);
-  children().clear();
+  const std::lock_guard lock(children().mutex);
+  for (const auto& [context, launched] : children().launched) let_be(launched);
+  children().launched.clear();
 }
 
 Error comm_spawn(const char* command, char* argv[], int maxprocs, Info* info, int root, Comm& comm, MPI_Comm* intercomm,

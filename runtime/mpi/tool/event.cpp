@@ -85,14 +85,19 @@ Error bad_safety(MPI_T_cb_safety safety) {
   return failure(MPI_T_ERR_INVALID, "{} is no level of safety (argument cb_safety)", static_cast<int>(safety));
 }
 
-Handles<Registration>& registrations() {
-  static auto& made = *new Handles<Registration>;
-  return made;
+// Who hears of events, and how many there were. It lives as long as the process, because this interface may be used
+// before MPI_Init and behind MPI_Finalize.
+struct Audience {
+  Handles<Registration> registrations;
+  std::atomic<bool> counts{false}, tells{false};
+  // By event; missed: those that came while another thread was in this interface.
+  std::array<std::atomic<MPI_Count>, kHappenings> missed{};
+  std::array<std::atomic<uint64_t>, kHappenings> counted{};
+};
+Audience& audience() {
+  static auto& only = *new Audience;
+  return only;
 }
-// By event: those that came while another thread was in this interface.
-std::array<std::atomic<MPI_Count>, kHappenings> missed;
-std::array<std::atomic<uint64_t>, kHappenings> counted;
-std::atomic<bool> counts{false}, tells{false};
 
 // The one that this thread is telling.
 Instance*& telling() {
@@ -120,8 +125,9 @@ void tell(Registration& registration, Instance& instance, int needed) {
 
 // With the engine owned.
 void hear(const Happened& happened) {
-  if (counts) ++counted[static_cast<size_t>(happened.what)];
-  if (!tells || in_event()) return;  // what a callback does itself
+  Audience& a = audience();
+  if (a.counts) ++a.counted[static_cast<size_t>(happened.what)];
+  if (!a.tells || in_event()) return;  // what a callback does itself
   const bool message =
       happened.what == engine::Happening::message_matched || happened.what == engine::Happening::message_unexpected;
   Instance instance{{message ? happened.source : -1, message ? happened.tag : -1, happened.bytes,
@@ -129,27 +135,26 @@ void hear(const Happened& happened) {
                     now()};
   // A thread that holds the mutex may wait for the engine; whatever else happens is dropped then.
   const std::unique_lock lock(mutex(), std::try_to_lock);
-  std::atomic<MPI_Count>& missed_ones = missed[static_cast<size_t>(happened.what)];
+  std::atomic<MPI_Count>& missed_ones = a.missed[static_cast<size_t>(happened.what)];
   if (!lock) return void(++missed_ones);
   const MPI_Count dropped = missed_ones.exchange(0);
-  in_event() = true;
   telling() = &instance;
   const int needed = happened.by_helper || current.concurrent_calls ? 2 : 1;
-  const std::set<Registration*> all = registrations().all();  // a callback may free its own
+  const std::set<Registration*> all = a.registrations.all();  // a callback may free its own
   for (Registration* r : all)
-    if (registrations().find(r) && r->hears(happened)) {
+    if (a.registrations.find(r) && r->hears(happened)) {
       r->untold += dropped;
       tell(*r, instance, needed);
     }
   telling() = nullptr;
-  in_event() = false;
 }
 
 void listen_if_needed() {
-  tells = std::ranges::any_of(registrations().all(), [](const Registration* r) {
+  Audience& a = audience();
+  a.tells = std::ranges::any_of(a.registrations.all(), [](const Registration* r) {
     return r->dropped_handler || std::ranges::any_of(r->callbacks, [](const auto& c) { return c.function != nullptr; });
   });
-  engine::listener.store(tells || counts ? hear : nullptr, std::memory_order_release);
+  engine::listener.store(a.tells || a.counts ? hear : nullptr, std::memory_order_release);
 }
 
 Error find(MPI_T_event_instance handle, Instance*& found) {
@@ -158,23 +163,22 @@ Error find(MPI_T_event_instance handle, Instance*& found) {
   return failure(MPI_T_ERR_INVALID_HANDLE, "an event can be read in the callback that it is given to, and there alone");
 }
 Error find(MPI_T_event_registration handle, Registration*& found) {
-  found = registrations().find(handle);
+  found = audience().registrations.find(handle);
   return found ? Error() : bad_handle("event registration");
 }
 
 }  // namespace
 
-bool& in_event() {
-  static thread_local bool in = false;
-  return in;
+bool in_event() {
+  return telling() != nullptr;
 }
 
 void count_events(bool on) {
-  counts = on;
+  audience().counts = on;
   listen_if_needed();
 }
 uint64_t events_counted(size_t happening) {
-  return counted[happening];
+  return audience().counted[happening];
 }
 
 std::span<const EventType> event_types() {
@@ -232,7 +236,7 @@ Error t_event_handle_alloc(int event_index, void* obj_handle, MPI_Info, MPI_T_ev
   if (!event_registration) return null_address("event_registration");
   Ref<Comm> comm;
   if (Error e = resolve_bound(kEvents[event_index].bind, obj_handle, comm)) return e;
-  auto* made = registrations().add(
+  auto* made = audience().registrations.add(
       new Registration{.event = static_cast<size_t>(event_index), .comm = std::move(comm), .callbacks = {}});
   *event_registration = reinterpret_cast<MPI_T_event_registration>(made);
   return {};
@@ -290,7 +294,7 @@ Error t_event_handle_free(MPI_T_event_registration event_registration, void* use
     Registration* found = nullptr;
     if (Error e = find(event_registration, found)) return e;
     if (!in_event()) {
-      registrations().remove(found);
+      audience().registrations.remove(found);
       listen_if_needed();
     } else {
       return failure(MPI_T_ERR_NOT_SUPPORTED, "a registration is not freed in a callback of an event");

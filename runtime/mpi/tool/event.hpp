@@ -8,7 +8,7 @@
 namespace tutti::mpi::tool {
 
 // This thread is in a tool's callback, which was called with the engine owned.
-bool& in_event();
+bool in_event();
 
 // Events are counted from now on, or no more; and how many of them there were, in the order of engine::Happening.
 void count_events(bool on);

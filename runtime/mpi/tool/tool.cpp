@@ -13,23 +13,31 @@ namespace tutti::mpi {
 namespace tool {
 namespace {
 
-int initialized = 0;  // as often
-
-const Enumeration* switches() {
-  static const auto& made = *new Enumeration{"switch", {"off", "on"}};
-  return &made;
+// What the interface is beside its objects. It lives as long as the process, because tools use it before MPI_Init and
+// behind MPI_Finalize; handles of enumerations are their addresses.
+struct Interface {
+  std::recursive_mutex mutex;
+  int initialized = 0;  // as often
+  const Enumeration switches{"switch", {"off", "on"}};
+  const Enumeration thread_levels{
+      "thread level",
+      {"none", "MPI_THREAD_SINGLE", "MPI_THREAD_FUNNELED", "MPI_THREAD_SERIALIZED", "MPI_THREAD_MULTIPLE"}};
+  std::map<std::string_view, Enumeration> choices;  // by setting, once one has asked
+};
+Interface& interface() {
+  static auto& only = *new Interface;
+  return only;
 }
 
 }  // namespace
 
 std::recursive_mutex& mutex() {
-  static auto& made = *new std::recursive_mutex;
-  return made;
+  return interface().mutex;
 }
 
 bool is_initialized() {
   const std::lock_guard lock(mutex());
-  return initialized > 0;
+  return interface().initialized > 0;
 }
 
 Error bad_index(int index, size_t count, const char* of) {
@@ -56,11 +64,10 @@ void give_text(std::string_view text, char* into, int* length) {
 }
 
 const Enumeration* enumeration(const Setting& setting) {
-  if (setting.kind == SettingKind::flag) return switches();
+  if (setting.kind == SettingKind::flag) return &interface().switches;
   if (setting.kind != SettingKind::choice) return nullptr;
-  static auto& made = *new std::map<std::string_view, Enumeration>;
   const std::lock_guard lock(mutex());
-  const auto [place, is_new] = made.try_emplace(setting.name);
+  const auto [place, is_new] = interface().choices.try_emplace(setting.name);
   if (is_new) {
     place->second.name = setting.name;
     std::string_view rest = setting.allowed;
@@ -75,10 +82,7 @@ const Enumeration* enumeration(const Setting& setting) {
 
 const Enumeration* thread_levels() {
   static_assert(MPI_THREAD_SINGLE < MPI_THREAD_FUNNELED && MPI_THREAD_SERIALIZED < MPI_THREAD_MULTIPLE);
-  static const auto& made = *new Enumeration{
-      "thread level",
-      {"none", "MPI_THREAD_SINGLE", "MPI_THREAD_FUNNELED", "MPI_THREAD_SERIALIZED", "MPI_THREAD_MULTIPLE"}};
-  return &made;
+  return &interface().thread_levels;
 }
 
 MPI_T_enum handle_of(const Enumeration* enumeration) {
@@ -86,7 +90,7 @@ MPI_T_enum handle_of(const Enumeration* enumeration) {
 }
 
 const Enumeration* enumeration_of(MPI_T_enum handle) {
-  if (handle == handle_of(switches())) return switches();
+  if (handle == handle_of(&interface().switches)) return &interface().switches;
   if (handle == handle_of(thread_levels())) return thread_levels();
   for (const Setting& s : settings())
     if (const Enumeration* e = enumeration(s); e && handle == handle_of(e)) return e;
@@ -120,14 +124,14 @@ Error t_init_thread(int required, int* provided) {
   if (required < MPI_THREAD_SINGLE || required > MPI_THREAD_MULTIPLE)
     return failure(MPI_T_ERR_INVALID, "{} is no thread level (argument required)", required);
   const std::lock_guard lock(mutex());
-  ++initialized;
+  ++interface().initialized;
   *provided = MPI_THREAD_MULTIPLE;
   return {};
 }
 
 Error t_finalize() {
   TUTTI_TOOL_READY;
-  --initialized;
+  --interface().initialized;
   return {};
 }
 
