@@ -14,7 +14,7 @@
 
 #include "launcher/ask/looks.hpp"
 #include "launcher/daemons/roll_call.hpp"
-#include "launcher/data/node.hpp"
+#include "launcher/data/node_contract.hpp"
 #include "launcher/job_states.hpp"
 #include "launcher/output_files.hpp"
 #include "launcher/terminal.hpp"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "launcher/data/node.hpp"
+#include "launcher/data/node_contract.hpp"
 
 namespace tutti::launcher {
 

@@ -13,7 +13,7 @@
 #include <string>
 #include <thread>
 
-#include "launcher/data/node.hpp"
+#include "launcher/data/node_contract.hpp"
 #include "launcher/loop/loop.hpp"
 
 namespace tutti::launcher {

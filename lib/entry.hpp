@@ -25,7 +25,7 @@
 #include "mpi/comm/comm.hpp"
 #include "mpi/env/thread_level.hpp"
 #include "mpi/file/file.hpp"
-#include "mpi/object/entry.hpp"
+#include "mpi/object/entry_guard.hpp"
 #include "mpi/object/incident.hpp"
 #include "mpi/object/info.hpp"
 #include "mpi/object/objects.hpp"

@@ -5,7 +5,7 @@
 
 #include "function_names.hpp"
 #include "mpi/comm/comm.hpp"
-#include "mpi/object/entry.hpp"
+#include "mpi/object/entry_guard.hpp"
 
 namespace tutti::lib {
 

@@ -17,8 +17,8 @@
 #include <tuple>
 
 #include "base/log.hpp"
+#include "launcher/ask/collective_calls.hpp"
 #include "launcher/ask/inquiry.hpp"
-#include "launcher/ask/records.hpp"
 #include "launcher/ask/why_text.hpp"
 #include "launcher/node/look.hpp"
 #include "mpi.h"

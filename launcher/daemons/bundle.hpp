@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "launcher/data/node.hpp"
+#include "launcher/data/node_contract.hpp"
 #include "launcher/data/wire.hpp"
 #include "launcher/loop/loop.hpp"
 

@@ -8,7 +8,7 @@
 #include <set>
 
 #include "launcher/daemons/protocol.hpp"
-#include "launcher/data/node.hpp"
+#include "launcher/data/node_contract.hpp"
 #include "launcher/data/wire.hpp"
 
 namespace tutti::launcher {

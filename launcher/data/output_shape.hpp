@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "base/result.hpp"
-#include "launcher/data/node.hpp"
+#include "launcher/data/node_contract.hpp"
 #include "launcher/place/run_options.hpp"
 
 namespace tutti::launcher {

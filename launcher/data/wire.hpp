@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "launcher/data/compact.hpp"
-#include "launcher/data/node.hpp"
+#include "launcher/data/node_contract.hpp"
 
 namespace tutti::launcher {
 

@@ -10,7 +10,7 @@
 #include <optional>
 #include <set>
 
-#include "launcher/data/node.hpp"
+#include "launcher/data/node_contract.hpp"
 #include "launcher/loop/lines.hpp"
 #include "launcher/loop/reaper.hpp"
 #include "launcher/node/cleanup.hpp"

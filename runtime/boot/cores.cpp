@@ -9,7 +9,7 @@
 
 #include "base/os/cgroup.hpp"
 #include "base/os/processors.hpp"
-#include "boot/job.hpp"
+#include "boot/joining.hpp"
 
 namespace tutti::boot {
 namespace {

@@ -12,7 +12,7 @@
 #include <optional>
 #include <string>
 
-#include "boot/job.hpp"
+#include "boot/joining.hpp"
 
 namespace tutti::boot {
 

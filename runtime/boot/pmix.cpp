@@ -24,7 +24,7 @@
 #include "base/os/own_threads.hpp"
 #include "base/waits_event.hpp"
 #include "boot/admission.hpp"
-#include "boot/job.hpp"
+#include "boot/joining.hpp"
 #include "boot/mapping.hpp"
 #include "boot/patience.hpp"
 

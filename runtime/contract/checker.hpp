@@ -21,8 +21,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "contract/checker_options.hpp"
 #include "contract/ledger.hpp"
-#include "contract/options.hpp"
 #include "contract/report.hpp"
 #include "contract/standstill.hpp"
 #include "contract/trace.hpp"

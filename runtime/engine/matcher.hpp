@@ -13,7 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "base/pool.hpp"
+#include "base/pooled.hpp"
 #include "engine/operation.hpp"
 
 namespace tutti::engine {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The contract of file systems: what a file can do, in the words of POSIX. Offsets and lengths are
 // bytes, errors are errno's numbers, 0 is success. Any thread may call, several at once. A call may
-// move less than it was asked for, or be interrupted (EINTR): io/file.hpp goes on from there. What
+// move less than it was asked for, or be interrupted (EINTR): io/file_bytes.hpp goes on from there. What
 // moves no bytes answers when it is done, however often a signal interrupts it.
 #pragma once
 

@@ -5,7 +5,7 @@
 #include <list>
 
 #include "engine/engine.hpp"
-#include "rma/window.hpp"
+#include "rma/window_end.hpp"
 
 namespace tutti::rma {
 

@@ -8,7 +8,7 @@
 
 #include "base/log.hpp"
 #include "engine/engine.hpp"
-#include "rma/window.hpp"
+#include "rma/window_end.hpp"
 
 namespace tutti::rma {
 

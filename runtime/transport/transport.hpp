@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The transport contract: how bytes get from one process to another. Implemented by shared memory
 // (transport/shm/shared_memory.hpp), by UCX (transport/ucx/ucx.hpp), by the choice between the two
-// (transport/node.hpp) and, for tests, by a loopback between threads (transport/testing/loopback.hpp).
+// (transport/router.hpp) and, for tests, by a loopback between threads (transport/testing/loopback.hpp).
 //
 // A message is a Header and a payload. A short message arrives with its bytes; a long one is
 // announced and its bytes are fetched into the buffer that the matcher chose (rendezvous).

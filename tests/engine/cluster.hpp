@@ -17,7 +17,7 @@
 
 #include "engine/engine.hpp"
 #include "engine/wait/progress.hpp"
-#include "transport/node.hpp"
+#include "transport/router.hpp"
 #include "transport/testing/loopback.hpp"
 #include "transport/ucx/ucx.hpp"
 
@@ -127,10 +127,10 @@ class Cluster {
   // As many processes of a job would, each in its turn waiting for the others.
   void open_nodes(int size, bool read_peers) {
     static std::atomic<int> clusters{0};
-    transport::NodeOptions options{.job = fmt::format("engine-test.{}.{}", getpid(), ++clusters),
-                                   .job_size = size,
-                                   .neighbours = {},
-                                   .read_peers = read_peers};
+    transport::RouterOptions options{.job = fmt::format("engine-test.{}.{}", getpid(), ++clusters),
+                                     .job_size = size,
+                                     .neighbours = {},
+                                     .read_peers = read_peers};
     for (int i = 0; i < size; ++i) options.neighbours.push_back(i);
     std::barrier everyone(size);
     nodes_.resize(static_cast<size_t>(size));
@@ -138,13 +138,13 @@ class Cluster {
     for (int i = 0; i < size; ++i)
       openers.emplace_back([&, i, mine = options]() mutable {
         mine.process = i;
-        auto opened = transport::Node::open(mine, {.publish = [](auto&) { return Error(); },
-                                                   .fence =
-                                                       [&] {
-                                                         everyone.arrive_and_wait();
-                                                         return Error();
-                                                       },
-                                                   .address_of = {}});
+        auto opened = transport::Router::open(mine, {.publish = [](auto&) { return Error(); },
+                                                     .fence =
+                                                         [&] {
+                                                           everyone.arrive_and_wait();
+                                                           return Error();
+                                                         },
+                                                     .address_of = {}});
         ASSERT_TRUE(opened) << std::move(opened).error().message();
         ASSERT_TRUE((*opened)->has_shared_memory());
         nodes_[static_cast<size_t>(i)] = std::move(*opened);
@@ -153,7 +153,7 @@ class Cluster {
   }
 
   std::optional<transport::LoopbackFabric> fabric_;
-  std::vector<std::unique_ptr<transport::Node>> nodes_;
+  std::vector<std::unique_ptr<transport::Router>> nodes_;
   std::vector<std::unique_ptr<transport::Ucx>> ucx_;
   std::vector<std::unique_ptr<Engine>> engines_;
   std::vector<std::unique_ptr<ProgressThread>> helpers_;

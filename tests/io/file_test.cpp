@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Accesses to a file in memory that is short, interrupted, full or broken.
-#include "io/file.hpp"
-
 #include <gtest/gtest.h>
 #include <mpi.h>
 
 #include <cerrno>
 #include <cstring>
 
+#include "io/file_bytes.hpp"
 #include "io/testing/faulty.hpp"
 
 namespace tutti::io {

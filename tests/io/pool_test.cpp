@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The pool of threads in which nonblocking access to files runs.
-#include "io/pool.hpp"
-
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <memory>
 #include <vector>
+
+#include "io/worker_pool.hpp"
 
 namespace tutti::io {
 namespace {

@@ -15,7 +15,7 @@
 
 #include "base/flight_files.hpp"
 #include "base/printable.hpp"
-#include "launcher/ask/records.hpp"
+#include "launcher/ask/collective_calls.hpp"
 #include "launcher/ask/why_text.hpp"
 
 namespace tutti::launcher {

@@ -123,7 +123,7 @@ TEST(LongMessagesTest, AreFromFarAwayShorterThanFromNear) {
   if (!siblings_can_be_read()) GTEST_SKIP() << "no process may read another's memory here: the sender copies all";
   Job job(2);
   job.run([&](int rank) {
-    NodeOptions options = job.options(rank);
+    RouterOptions options = job.options(rank);
     options.slow_copy = 0;  // every copy is slow
     auto node = open_node(job, rank, options);
     Engine e(*node, rank, Waiting{100, 100});
@@ -308,7 +308,7 @@ TEST(LongMessagesTest, ComeThroughLargeRingsThatAreLent) {
   for (const bool read_peers : {true, false}) {
     Job job(8);
     job.run([&](int rank) {
-      NodeOptions options = job.options(rank);
+      RouterOptions options = job.options(rank);
       options.read_peers = read_peers;
       auto node = open_node(job, rank, options);
       Engine e(*node, rank, Waiting{2000, 100});

@@ -12,7 +12,7 @@
 
 #include "engine/engine.hpp"
 #include "processes.hpp"
-#include "transport/node.hpp"
+#include "transport/router.hpp"
 
 namespace tutti::testing_processes {
 
@@ -31,13 +31,13 @@ struct Tracked : Op {
 using Sent = Tracked<engine::SendOperation>;
 using Received = Tracked<engine::RecvOperation>;
 
-inline std::unique_ptr<transport::Node> open_node(const transport::NodeOptions& options,
-                                                  const transport::Wiring& wiring) {
-  auto opened = transport::Node::open(options, wiring);
+inline std::unique_ptr<transport::Router> open_node(const transport::RouterOptions& options,
+                                                    const transport::Wiring& wiring) {
+  auto opened = transport::Router::open(options, wiring);
   EXPECT_TRUE(opened) << std::move(opened).error().message();
   return opened ? std::move(*opened) : nullptr;
 }
-inline std::unique_ptr<transport::Node> open_node(Job& job, int rank, const transport::NodeOptions& options) {
+inline std::unique_ptr<transport::Router> open_node(Job& job, int rank, const transport::RouterOptions& options) {
   return open_node(options, job.wiring(rank));
 }
 

@@ -17,7 +17,7 @@
 #include <thread>
 #include <vector>
 
-#include "transport/node.hpp"
+#include "transport/router.hpp"
 
 namespace tutti::testing_processes {
 
@@ -47,8 +47,8 @@ class Job {
     return {};
   }
 
-  transport::NodeOptions options(int rank) const {
-    transport::NodeOptions o{.job = name_, .process = rank, .job_size = size_, .neighbours = {}};
+  transport::RouterOptions options(int rank) const {
+    transport::RouterOptions o{.job = name_, .process = rank, .job_size = size_, .neighbours = {}};
     for (int i = 0; i < size_; ++i) o.neighbours.push_back(i);
     return o;
   }

@@ -16,7 +16,7 @@
 #include "process_messages.hpp"
 #include "processes.hpp"
 #include "small_shm.hpp"
-#include "transport/node.hpp"
+#include "transport/router.hpp"
 #include "transport/shared/doorbell.hpp"
 #include "transport/shared/nameless_file.hpp"
 #include "transport/shm/ring.hpp"
@@ -142,7 +142,7 @@ TEST_P(ProcessesTest, CarryRandomMessages) {
   const Way& way = GetParam();
   Job job(way.size);
   job.run([&](int rank) {
-    NodeOptions options = job.options(rank);
+    RouterOptions options = job.options(rank);
     options.read_peers = way.read_peers;
     auto node = open_node(job, rank, options);
     ASSERT_TRUE(node && node->has_shared_memory() && !node->has_ucx());
@@ -208,7 +208,7 @@ TEST(SharedMemoryTest, ARankThatDoesNotFindTheFileMakesAllTalkOverUcx) {
         ++place->file;
         return place->text();
       };
-    NodeOptions options = job.options(rank);
+    RouterOptions options = job.options(rank);
     options.ucx.tls = "tcp,self,sysv";
     auto node = open_node(options, wiring);
     ASSERT_TRUE(node && node->has_ucx() && !node->has_shared_memory());
@@ -331,7 +331,7 @@ class WakeUpTest : public testing::TestWithParam<bool> {
   // With a lane between them.
   template <class Body>
   void run_with_lane(Body&& body) {
-    run_two([&](Job& job, int rank, Node& node, Ears&) {
+    run_two([&](Job& job, int rank, Router& node, Ears&) {
       const std::unique_ptr<Area> area =
           node.area_for({.context = 1, .slot = 1, .generation = 1, .generations = 2}, {0, 1}, rank);
       ASSERT_TRUE(area);
@@ -344,7 +344,7 @@ INSTANTIATE_TEST_SUITE_P(Fences, WakeUpTest, testing::Bool(), [](auto& info) { r
 // The two answer each other; each sleeps whenever it has nothing to do, and only a ring wakes it.
 TEST_P(WakeUpTest, NoneIsLost) {
   constexpr int kRounds = 20000;
-  run_two([&](Job&, int rank, Node& node, Ears& ears) {
+  run_two([&](Job&, int rank, Router& node, Ears& ears) {
     std::minstd_rand random(static_cast<unsigned>(rank) + 1);
     for (int round = 0; round < kRounds; ++round) {
       for (int turn = 0; turn < 2; ++turn) {
@@ -369,7 +369,7 @@ TEST_P(WakeUpTest, NoneIsLost) {
 // after it had asked for records alone.
 TEST_P(WakeUpTest, NoFlagIsLost) {
   constexpr uint32_t kRounds = 20000;
-  run_with_lane([&](Job&, int rank, Node& node, Lane& lane) {
+  run_with_lane([&](Job&, int rank, Router& node, Lane& lane) {
     std::minstd_rand random(static_cast<unsigned>(rank) + 1);
     for (uint32_t i = 0; i < kRounds; ++i) {
       const uint32_t round = lane.take(1);
@@ -393,7 +393,7 @@ TEST_P(WakeUpTest, NoFlagIsLost) {
 
 // Who has asked for records alone is not rung for a flag.
 TEST_P(WakeUpTest, FlagsRingForThoseWhoAskForThem) {
-  run_with_lane([&](Job& job, int rank, Node& node, Lane& lane) {
+  run_with_lane([&](Job& job, int rank, Router& node, Lane& lane) {
     for (uint32_t i = 0; i < 4; ++i) {
       const bool by_flags = i % 2 == 1;
       const uint32_t round = lane.take(1);
@@ -424,7 +424,7 @@ void exchange_over(const char* shm_size) {
                           [] {
                             Job job(2);
                             job.run([&](int rank) {
-                              NodeOptions options = job.options(rank);
+                              RouterOptions options = job.options(rank);
                               options.ucx.tls = "tcp,self,sysv";
                               auto node = open_node(job, rank, options);
                               ASSERT_TRUE(node && node->has_ucx() && !node->has_shared_memory());
@@ -451,7 +451,7 @@ TEST(SmallShmTest, RanksThatDoNotShareItTalkOverUcx) {
                             Job job(2);
                             job.run([&](int rank) {
                               ASSERT_TRUE(rank == 0 || small_shm("size=8m"));
-                              NodeOptions options = job.options(rank);
+                              RouterOptions options = job.options(rank);
                               options.ucx.tls = "tcp,self,sysv";
                               auto node = open_node(job, rank, options);
                               ASSERT_TRUE(node && node->has_ucx() && !node->has_shared_memory());

@@ -39,7 +39,7 @@ MAY_INCLUDE = {
     "runtime/base/os": BASE,
     "runtime/boot": OS,
     # transport/ holds the contract (transport.hpp), which all transports include, and the router
-    # over them (node.hpp), which includes them all.
+    # over them (router.hpp), which includes them all.
     "runtime/transport": [*TRANSPORT, "transport/shm", "transport/ucx"],
     "runtime/transport/shared": TRANSPORT,
     "runtime/transport/shm": TRANSPORT,

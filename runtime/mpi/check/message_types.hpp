@@ -8,7 +8,7 @@
 #pragma once
 
 #include "base/flight.hpp"
-#include "contract/options.hpp"
+#include "contract/checker_options.hpp"
 #include "mpi/comm/comm.hpp"
 #include "mpi/object/incident.hpp"
 #include "mpi/type/datatype.hpp"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/log.hpp"
-#include "boot/job.hpp"
+#include "boot/joining.hpp"
 #include "boot/processes.hpp"
 #include "contract/checker.hpp"
 #include "contract/report.hpp"

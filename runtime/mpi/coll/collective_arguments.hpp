@@ -4,7 +4,7 @@
 #pragma once
 
 #include "mpi/coll/arguments.hpp"
-#include "mpi/coll/collective.hpp"
+#include "mpi/coll/collective_start.hpp"
 
 namespace tutti::mpi {
 

@@ -6,11 +6,11 @@
 #include <memory>
 #include <optional>
 
-#include "base/pool.hpp"
+#include "base/pooled.hpp"
 #include "contract/ledger.hpp"
 #include "exec/execution.hpp"
 #include "mpi/coll/arguments.hpp"
-#include "mpi/coll/collective.hpp"
+#include "mpi/coll/collective_start.hpp"
 #include "mpi/coll/repeated.hpp"
 
 namespace tutti::mpi {

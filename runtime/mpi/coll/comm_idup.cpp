@@ -6,7 +6,7 @@
 #include "engine/context.hpp"
 #include "functions.hpp"
 #include "mpi/coll/api_comm_idup.hpp"
-#include "mpi/coll/collective.hpp"
+#include "mpi/coll/collective_start.hpp"
 #include "mpi/comm/making.hpp"
 
 namespace tutti::mpi {

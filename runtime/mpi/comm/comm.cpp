@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/flight.hpp"
-#include "boot/job.hpp"
+#include "boot/joining.hpp"
 #include "contract/checker.hpp"
 #include "contract/ledger.hpp"
 #include "contract/signature.hpp"
@@ -19,7 +19,7 @@
 #include "mpi/object/current.hpp"
 #include "mpi/object/inventory.hpp"
 #include "mpi/object/process.hpp"
-#include "transport/node.hpp"
+#include "transport/router.hpp"
 
 namespace tutti::mpi {
 

@@ -10,7 +10,7 @@
 #include "engine/channel.hpp"
 #include "exec/planner.hpp"
 #include "mpi/comm/group.hpp"
-#include "mpi/comm/topology.hpp"
+#include "mpi/comm/virtual_topology.hpp"
 #include "mpi/object/attribute.hpp"
 #include "mpi/object/error.hpp"
 #include "mpi/object/objects.hpp"

@@ -13,7 +13,7 @@
 #include "mpi/comm/api_comm.hpp"
 #include "mpi/comm/making.hpp"
 #include "mpi/object/current.hpp"
-#include "mpi/object/entry.hpp"
+#include "mpi/object/entry_guard.hpp"
 #include "mpi/object/inventory.hpp"
 #include "mpi/object/process.hpp"
 

@@ -9,7 +9,7 @@
 #include "mpi/comm/api_comm.hpp"
 #include "mpi/comm/from_group.hpp"
 #include "mpi/comm/making.hpp"
-#include "mpi/object/entry.hpp"
+#include "mpi/object/entry_guard.hpp"
 
 namespace tutti::mpi {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "base/log.hpp"
 #include "base/process_sets.hpp"
-#include "boot/job.hpp"
+#include "boot/joining.hpp"
 #include "mpi/comm/comm.hpp"
 #include "mpi/object/current.hpp"
 

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "base/os/machine.hpp"
-#include "boot/job.hpp"
+#include "boot/joining.hpp"
 #include "contract/signature.hpp"
 #include "engine/context.hpp"
 #include "mpi/comm/collective_call.hpp"

@@ -16,7 +16,7 @@
 
 #include "base/os/hardware.hpp"
 #include "base/secret.hpp"
-#include "boot/job.hpp"
+#include "boot/joining.hpp"
 #include "boot/processes.hpp"
 #include "engine/context.hpp"
 #include "functions.hpp"

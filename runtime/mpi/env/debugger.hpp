@@ -2,7 +2,7 @@
 // mpirun --stop-on-start: a rank waits at the end of MPI_Init until somebody has it in hand.
 #pragma once
 
-#include "boot/job.hpp"
+#include "boot/joining.hpp"
 
 namespace tutti::mpi {
 

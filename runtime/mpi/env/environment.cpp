@@ -9,9 +9,9 @@
 
 #include "base/flush.hpp"
 #include "base/log.hpp"
-#include "boot/job.hpp"
+#include "boot/joining.hpp"
 #include "engine/context.hpp"
-#include "io/pool.hpp"
+#include "io/worker_pool.hpp"
 #include "mpi/check/strict.hpp"
 #include "mpi/env/api_environment.hpp"
 #include "mpi/env/instance.hpp"

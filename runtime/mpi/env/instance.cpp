@@ -12,7 +12,7 @@
 
 #include "base/flight.hpp"
 #include "base/log.hpp"
-#include "boot/job.hpp"
+#include "boot/joining.hpp"
 #include "contract/checker.hpp"
 #include "contract/ledger.hpp"
 #include "contract/signature.hpp"
@@ -21,18 +21,18 @@
 #include "engine/wait/progress.hpp"
 #include "functions.hpp"
 #include "mpi/check/strict.hpp"
-#include "mpi/coll/collective.hpp"
+#include "mpi/coll/collective_start.hpp"
 #include "mpi/env/debugger.hpp"
 #include "mpi/env/thread_level.hpp"
 #include "mpi/object/current.hpp"
-#include "mpi/object/entry.hpp"
+#include "mpi/object/entry_guard.hpp"
 #include "mpi/object/info.hpp"
 #include "mpi/object/memory_kinds.hpp"
 #include "mpi/object/process.hpp"
 #include "mpi/p2p/bsend.hpp"
 #include "mpi/process/parent.hpp"
 #include "transport/ends.hpp"
-#include "transport/node.hpp"
+#include "transport/router.hpp"
 
 namespace tutti::mpi {
 namespace {

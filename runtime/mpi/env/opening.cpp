@@ -8,7 +8,7 @@
 #include "base/log.hpp"
 #include "base/os/dead_folders.hpp"
 #include "base/os/probe.hpp"
-#include "boot/job.hpp"
+#include "boot/joining.hpp"
 #include "boot/processes.hpp"
 #include "coll/selection.hpp"
 #include "contract/checker.hpp"
@@ -22,9 +22,9 @@
 #include "mpi/object/process.hpp"
 #include "mpi/process/parent.hpp"
 #include "mpi/tool/tool.hpp"
-#include "rma/window.hpp"
+#include "rma/window_end.hpp"
 #include "transport/guard.hpp"
-#include "transport/node.hpp"
+#include "transport/router.hpp"
 #include "transport/shared/doorbell.hpp"
 #include "transport/testing/stress.hpp"
 
@@ -53,7 +53,7 @@ int crowd_factor(const boot::JobView& job) {
   return std::clamp(static_cast<int>(job.node_ranks.size()) / (boot::allowed_cores() * kRanksWithoutCare), 1, kMost);
 }
 
-transport::NodeOptions transport_options(const Config& config, const boot::JobView& job) {
+transport::RouterOptions transport_options(const Config& config, const boot::JobView& job) {
   const std::string tls(config.text("transport.ucx_tls"));
   return {.job = job.id,
           .process = job.rank,
@@ -194,8 +194,8 @@ Error open_process(Process& p, std::optional<engine::Ticks>& ticks, bool& report
   p.selection = *std::move(selection);
 
   transport::when_broken([&mine = *p.job](const std::string& sentence) { mine.abort(1, sentence); });
-  Result<std::unique_ptr<transport::Node>> transport =
-      transport::Node::open(transport_options(*config, view), wiring_of(*p.job));
+  Result<std::unique_ptr<transport::Router>> transport =
+      transport::Router::open(transport_options(*config, view), wiring_of(*p.job));
   if (!transport) return std::move(transport).error();
   p.transport = *std::move(transport);
 

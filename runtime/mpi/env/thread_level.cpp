@@ -10,11 +10,11 @@
 
 #include "base/flight.hpp"
 #include "base/log.hpp"
-#include "boot/job.hpp"
+#include "boot/joining.hpp"
 #include "functions.hpp"
 #include "mpi/check/strict.hpp"
 #include "mpi/object/current.hpp"
-#include "mpi/object/entry.hpp"
+#include "mpi/object/entry_guard.hpp"
 #include "mpi/object/incident.hpp"
 
 namespace tutti::mpi {

@@ -6,9 +6,9 @@
 
 #include "contract/signature.hpp"
 #include "mpi/check/strict.hpp"
-#include "mpi/file/agreement.hpp"
 #include "mpi/file/representation.hpp"
 #include "mpi/file/together.hpp"
+#include "mpi/file/told_failure.hpp"
 #include "mpi/object/status.hpp"
 
 namespace tutti::mpi {

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "base/function.hpp"
-#include "io/file.hpp"
+#include "io/file_bytes.hpp"
 #include "mpi/check/strict.hpp"
 #include "mpi/file/file.hpp"
 #include "mpi/type/datatype.hpp"

@@ -10,18 +10,18 @@
 #include <map>
 #include <optional>
 
-#include "boot/job.hpp"
+#include "boot/joining.hpp"
 #include "contract/ledger.hpp"
 #include "contract/signature.hpp"
 #include "engine/engine.hpp"
 #include "functions.hpp"
 #include "io/open_mark.hpp"
 #include "mpi/check/strict.hpp"
-#include "mpi/file/agreement.hpp"
 #include "mpi/file/api_file.hpp"
 #include "mpi/file/representation.hpp"
+#include "mpi/file/told_failure.hpp"
 #include "mpi/object/current.hpp"
-#include "mpi/object/entry.hpp"
+#include "mpi/object/entry_guard.hpp"
 #include "mpi/object/inventory.hpp"
 #include "mpi/rma/api_window.hpp"
 

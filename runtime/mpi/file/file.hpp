@@ -11,9 +11,9 @@
 #include <string>
 
 #include "base/function.hpp"
-#include "io/file.hpp"
-#include "io/pool.hpp"
+#include "io/file_bytes.hpp"
 #include "io/stage.hpp"
+#include "io/worker_pool.hpp"
 #include "mpi/file/hints.hpp"
 #include "mpi/file/shared_pointer.hpp"
 #include "mpi/object/current.hpp"

@@ -8,9 +8,9 @@
 #include "functions.hpp"
 #include "mpi/comm/group.hpp"
 #include "mpi/file/access.hpp"
-#include "mpi/file/agreement.hpp"
 #include "mpi/file/api_file.hpp"
 #include "mpi/file/representation.hpp"
+#include "mpi/file/told_failure.hpp"
 #include "mpi/object/inventory.hpp"
 
 namespace tutti::mpi {

@@ -7,7 +7,7 @@
 #include <map>
 #include <mutex>
 
-#include "mpi/object/entry.hpp"
+#include "mpi/object/entry_guard.hpp"
 #include "mpi/type/api_datatype.hpp"
 
 namespace tutti::mpi {

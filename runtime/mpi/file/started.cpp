@@ -7,8 +7,8 @@
 
 #include "engine/engine.hpp"
 #include "function_names.hpp"
-#include "io/pool.hpp"
-#include "mpi/coll/collective.hpp"
+#include "io/worker_pool.hpp"
+#include "mpi/coll/collective_start.hpp"
 #include "mpi/file/access.hpp"
 #include "mpi/file/representation.hpp"
 #include "mpi/file/together.hpp"

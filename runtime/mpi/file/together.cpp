@@ -6,7 +6,7 @@
 
 #include "contract/signature.hpp"
 #include "io/identity.hpp"
-#include "mpi/coll/collective.hpp"
+#include "mpi/coll/collective_start.hpp"
 #include "mpi/file/two_phase.hpp"
 
 namespace tutti::mpi {

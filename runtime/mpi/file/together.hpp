@@ -11,7 +11,7 @@
 
 #include "coll/call.hpp"
 #include "mpi/file/access.hpp"
-#include "mpi/file/agreement.hpp"
+#include "mpi/file/told_failure.hpp"
 
 namespace tutti::mpi {
 

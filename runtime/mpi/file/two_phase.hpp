@@ -17,7 +17,7 @@
 #include <mutex>
 #include <vector>
 
-#include "io/pool.hpp"
+#include "io/worker_pool.hpp"
 #include "mpi/file/together.hpp"
 
 namespace tutti::mpi {

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "boot/job.hpp"
+#include "boot/joining.hpp"
 #include "boot/processes.hpp"
 #include "coll/selection.hpp"
 #include "contract/checker.hpp"
@@ -12,8 +12,8 @@
 #include "engine/wait/progress.hpp"
 #include "exec/store.hpp"
 #include "mpi/object/current.hpp"
-#include "rma/window.hpp"
-#include "transport/node.hpp"
+#include "rma/window_end.hpp"
+#include "transport/router.hpp"
 
 namespace tutti::mpi {
 

@@ -36,7 +36,7 @@ namespace tutti::rma {
 class Service;
 }
 namespace tutti::transport {
-class Node;
+class Router;
 class Transport;
 }  // namespace tutti::transport
 
@@ -50,7 +50,7 @@ struct Process {
   void select(std::shared_ptr<const coll::Selection> by);
 
   std::unique_ptr<boot::Job> job;
-  std::unique_ptr<transport::Node> transport;
+  std::unique_ptr<transport::Router> transport;
   std::unique_ptr<transport::Transport> stress;   // around it, under --stress
   const std::unique_ptr<rma::Service> one_sided;  // before the engine, which hands it what comes
   std::unique_ptr<engine::Engine> engine;

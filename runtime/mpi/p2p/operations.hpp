@@ -7,10 +7,10 @@
 
 #include <initializer_list>
 
-#include "base/pool.hpp"
+#include "base/pooled.hpp"
 #include "mpi/check/message_types.hpp"
 #include "mpi/check/strict.hpp"
-#include "mpi/object/entry.hpp"
+#include "mpi/object/entry_guard.hpp"
 #include "mpi/object/inventory.hpp"
 #include "mpi/p2p/api_p2p.hpp"
 #include "mpi/request/request.hpp"

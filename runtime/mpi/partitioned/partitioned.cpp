@@ -5,7 +5,7 @@
 
 #include "engine/engine.hpp"
 #include "mpi/object/current.hpp"
-#include "mpi/object/entry.hpp"
+#include "mpi/object/entry_guard.hpp"
 #include "mpi/object/inventory.hpp"
 #include "mpi/object/watcher.hpp"
 #include "mpi/partitioned/api_partitioned.hpp"

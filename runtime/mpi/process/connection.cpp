@@ -9,19 +9,19 @@
 #include <span>
 
 #include "base/bytes.hpp"
-#include "boot/job.hpp"
+#include "boot/joining.hpp"
 #include "boot/processes.hpp"
 #include "contract/signature.hpp"
 #include "engine/context.hpp"
 #include "engine/engine.hpp"
-#include "mpi/coll/collective.hpp"
+#include "mpi/coll/collective_start.hpp"
 #include "mpi/object/current.hpp"
 #include "mpi/object/inventory.hpp"
 #include "mpi/object/process.hpp"
 #include "mpi/process/beside.hpp"
 #include "mpi/process/connections.hpp"
 #include "transport/guard.hpp"
-#include "transport/node.hpp"
+#include "transport/router.hpp"
 
 namespace tutti::mpi {
 namespace {
@@ -33,7 +33,7 @@ constexpr size_t kLongestWords = size_t{1} << 32;
 
 // ---- what the sides tell each other
 
-using transport::Node;
+using transport::Router;
 
 // A process as it tells of itself. On one node its transport listens at the loopback device alone, at `near`, until
 // processes of another node are known, who need `far`. One of a job on several nodes has no other address than that.
@@ -48,7 +48,9 @@ struct Member {
   // Both sides decide alike.
   bool meets_near(const Member& other) const { return is_beside(other) && !near.empty() && !other.near.empty(); }
   const std::string& address_from(const Member& other) const { return meets_near(other) ? near : far; }
-  Node::Reach reach_of(const Member& other) const { return meets_near(other) ? Node::Reach::near : Node::Reach::far; }
+  Router::Reach reach_of(const Member& other) const {
+    return meets_near(other) ? Router::Reach::near : Router::Reach::far;
+  }
   bool needs_far(const std::vector<Member>& others) const {
     return far.empty() && !std::ranges::all_of(others, [this](const Member& other) { return meets_near(other); });
   }
@@ -99,7 +101,7 @@ struct Words {
 };
 
 // Opens the way to me: what stands in front of the transport includes it then.
-Result<std::string> address_for(Node::Reach reach) {
+Result<std::string> address_for(Router::Reach reach) {
   Process& p = process();
   const bool directly = &p.engine->transport() == &p.transport->direct();
   Result<std::string> address = p.transport->open_to(reach);
@@ -115,8 +117,8 @@ Words my_words(int root, bool far) {
   const NetworkPlace place = transport::Ucx::loopback_place();
   const bool is_near = place.known() && !p.transport->reaches_far();
   std::string addresses[2];
-  for (const Node::Reach reach : {Node::Reach::near, Node::Reach::far}) {
-    const bool wanted = reach == Node::Reach::near ? is_near : !is_near || far || p.transport->is_open_to(reach);
+  for (const Router::Reach reach : {Router::Reach::near, Router::Reach::far}) {
+    const bool wanted = reach == Router::Reach::near ? is_near : !is_near || far || p.transport->is_open_to(reach);
     if (!wanted) continue;
     Result<std::string> address = address_for(reach);
     if (!address) return Words::of(std::move(address).error());

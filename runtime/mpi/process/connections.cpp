@@ -15,19 +15,19 @@
 #include "base/log.hpp"
 #include "base/os/own_threads.hpp"
 #include "base/signals.hpp"
-#include "boot/job.hpp"
+#include "boot/joining.hpp"
 #include "boot/processes.hpp"
 #include "contract/signature.hpp"
 #include "engine/context.hpp"
 #include "engine/engine.hpp"
 #include "functions.hpp"
-#include "mpi/coll/collective.hpp"
+#include "mpi/coll/collective_start.hpp"
 #include "mpi/object/current.hpp"
 #include "mpi/object/ending.hpp"
 #include "mpi/object/process.hpp"
 #include "mpi/process/connection.hpp"
 #include "mpi/process/parent.hpp"
-#include "transport/node.hpp"
+#include "transport/router.hpp"
 
 namespace tutti::mpi {
 namespace {

@@ -14,7 +14,7 @@
 #include <sstream>
 
 #include "base/spawned.hpp"
-#include "boot/job.hpp"
+#include "boot/joining.hpp"
 #include "functions.hpp"
 #include "mpi/object/current.hpp"
 #include "mpi/object/inventory.hpp"

@@ -3,7 +3,7 @@
 
 #include "engine/engine.hpp"
 #include "mpi/object/current.hpp"
-#include "mpi/object/entry.hpp"
+#include "mpi/object/entry_guard.hpp"
 #include "mpi/object/inventory.hpp"
 #include "mpi/object/status.hpp"
 #include "mpi/request/api_request.hpp"

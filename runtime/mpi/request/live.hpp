@@ -3,7 +3,7 @@
 // searches among several of them.
 #pragma once
 
-#include "mpi/object/entry.hpp"
+#include "mpi/object/entry_guard.hpp"
 #include "mpi/object/inventory.hpp"
 #include "mpi/request/api_request.hpp"
 #include "mpi/request/persistent.hpp"

@@ -2,7 +2,7 @@
 #include "mpi/request/persistent.hpp"
 
 #include "mpi/object/current.hpp"
-#include "mpi/object/entry.hpp"
+#include "mpi/object/entry_guard.hpp"
 #include "mpi/object/inventory.hpp"
 #include "mpi/request/api_request.hpp"
 #include "mpi/request/watch.hpp"

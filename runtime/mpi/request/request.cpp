@@ -4,9 +4,9 @@
 #include <algorithm>
 
 #include "base/cpu.hpp"
-#include "boot/job.hpp"
+#include "boot/joining.hpp"
 #include "mpi/object/current.hpp"
-#include "mpi/object/entry.hpp"
+#include "mpi/object/entry_guard.hpp"
 #include "mpi/object/inventory.hpp"
 #include "mpi/object/status.hpp"
 #include "mpi/request/watch.hpp"

@@ -6,7 +6,7 @@
 #include <atomic>
 #include <memory>
 
-#include "base/pool.hpp"
+#include "base/pooled.hpp"
 #include "engine/condition.hpp"
 #include "engine/matcher.hpp"
 #include "mpi/comm/comm.hpp"

@@ -7,9 +7,9 @@
 #include "base/flight.hpp"
 #include "contract/signature.hpp"
 #include "functions.hpp"
-#include "mpi/coll/collective.hpp"
+#include "mpi/coll/collective_start.hpp"
 #include "mpi/object/info.hpp"
-#include "rma/window.hpp"
+#include "rma/window_end.hpp"
 
 namespace tutti::mpi {
 namespace {

@@ -14,14 +14,14 @@
 #include "function_names.hpp"
 #include "functions.hpp"
 #include "mpi/check/strict.hpp"
-#include "mpi/coll/collective.hpp"
+#include "mpi/coll/collective_start.hpp"
 #include "mpi/comm/making.hpp"
 #include "mpi/object/inventory.hpp"
 #include "mpi/object/process.hpp"
 #include "mpi/rma/api_window.hpp"
 #include "mpi/rma/races.hpp"
 #include "mpi/type/kernels.hpp"
-#include "rma/window.hpp"
+#include "rma/window_end.hpp"
 
 namespace tutti::mpi {
 namespace {

@@ -17,7 +17,7 @@
 #include "mpi/object/info.hpp"
 #include "mpi/object/objects.hpp"
 #include "mpi/request/watch.hpp"
-#include "rma/window.hpp"
+#include "rma/window_end.hpp"
 #include "transport/shared/shared_file.hpp"
 
 namespace tutti::mpi {

@@ -7,7 +7,7 @@
 #include "engine/engine.hpp"
 #include "mpi/object/api_error.hpp"
 #include "mpi/object/current.hpp"
-#include "mpi/object/entry.hpp"
+#include "mpi/object/entry_guard.hpp"
 #include "mpi/object/inventory.hpp"
 #include "mpi/rma/api_window.hpp"
 

@@ -4,10 +4,10 @@
 #include <cstring>
 
 #include "base/cpu.hpp"
-#include "boot/job.hpp"
+#include "boot/joining.hpp"
 #include "contract/signature.hpp"
 #include "functions.hpp"
-#include "mpi/coll/collective.hpp"
+#include "mpi/coll/collective_start.hpp"
 #include "mpi/comm/sharing.hpp"
 #include "mpi/object/current.hpp"
 #include "mpi/rma/api_window.hpp"

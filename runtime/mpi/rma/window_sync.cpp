@@ -9,10 +9,10 @@
 #include "engine/engine.hpp"
 #include "functions.hpp"
 #include "mpi/check/strict.hpp"
-#include "mpi/coll/collective.hpp"
+#include "mpi/coll/collective_start.hpp"
 #include "mpi/rma/api_window.hpp"
 #include "mpi/rma/races.hpp"
-#include "rma/window.hpp"
+#include "rma/window_end.hpp"
 
 namespace tutti::mpi {
 namespace {

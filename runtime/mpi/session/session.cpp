@@ -12,7 +12,7 @@
 #include "mpi/env/thread_level.hpp"
 #include "mpi/object/api_error.hpp"
 #include "mpi/object/current.hpp"
-#include "mpi/object/entry.hpp"
+#include "mpi/object/entry_guard.hpp"
 #include "mpi/object/inventory.hpp"
 #include "mpi/object/memory_kinds.hpp"
 #include "mpi/p2p/bsend.hpp"

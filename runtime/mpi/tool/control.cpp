@@ -8,7 +8,7 @@
 
 #include "base/log.hpp"
 #include "coll/selection.hpp"
-#include "mpi/object/entry.hpp"
+#include "mpi/object/entry_guard.hpp"
 #include "mpi/object/process.hpp"
 #include "mpi/tool/api_tool.hpp"
 #include "mpi/tool/event.hpp"

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "mpi/object/entry.hpp"
+#include "mpi/object/entry_guard.hpp"
 #include "transport/counting.hpp"
 
 namespace tutti::mpi::tool {

@@ -14,7 +14,7 @@
 
 #include "engine/listener.hpp"
 #include "mpi/object/current.hpp"
-#include "mpi/object/entry.hpp"
+#include "mpi/object/entry_guard.hpp"
 #include "mpi/tool/api_tool.hpp"
 #include "mpi/tool/tool.hpp"
 

@@ -8,13 +8,13 @@
 #include "base/flight.hpp"
 #include "engine/engine.hpp"
 #include "mpi/object/current.hpp"
-#include "mpi/object/entry.hpp"
+#include "mpi/object/entry_guard.hpp"
 #include "mpi/object/process.hpp"
 #include "mpi/tool/api_tool.hpp"
 #include "mpi/tool/counted.hpp"
 #include "mpi/tool/event.hpp"
 #include "mpi/tool/tool.hpp"
-#include "transport/node.hpp"
+#include "transport/router.hpp"
 
 namespace tutti::mpi {
 namespace tool {

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <map>
 
-#include "mpi/object/entry.hpp"
+#include "mpi/object/entry_guard.hpp"
 #include "mpi/object/info.hpp"
 #include "mpi/tool/api_tool.hpp"
 

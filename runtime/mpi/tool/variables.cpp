@@ -5,8 +5,8 @@
 #include <chrono>
 
 #include "base/flight.hpp"
-#include "base/pool.hpp"
-#include "boot/job.hpp"
+#include "base/pooled.hpp"
+#include "boot/joining.hpp"
 #include "engine/engine.hpp"
 #include "engine/wait/progress.hpp"
 #include "exec/plan_counts.hpp"
@@ -17,7 +17,7 @@
 #include "mpi/tool/counted.hpp"
 #include "mpi/tool/event.hpp"
 #include "mpi/tool/tool.hpp"
-#include "transport/node.hpp"
+#include "transport/router.hpp"
 
 namespace tutti::mpi::tool {
 namespace {

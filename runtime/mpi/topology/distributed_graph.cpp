@@ -9,7 +9,7 @@
 #include "contract/signature.hpp"
 #include "functions.hpp"
 #include "mpi/check/strict.hpp"
-#include "mpi/coll/collective.hpp"
+#include "mpi/coll/collective_start.hpp"
 #include "mpi/comm/agreement.hpp"
 #include "mpi/comm/making.hpp"
 #include "mpi/object/tolerated.hpp"

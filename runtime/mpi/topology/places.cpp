@@ -9,7 +9,7 @@
 #include <string>
 
 #include "base/process_sets.hpp"
-#include "boot/job.hpp"
+#include "boot/joining.hpp"
 #include "engine/engine.hpp"
 #include "mpi/object/current.hpp"
 #include "mpi/object/process.hpp"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <climits>
 
-#include "mpi/object/entry.hpp"
+#include "mpi/object/entry_guard.hpp"
 #include "mpi/object/inventory.hpp"
 #include "mpi/object/tolerated.hpp"
 #include "mpi/object/watcher.hpp"

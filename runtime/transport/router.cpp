@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "transport/node.hpp"
+#include "transport/router.hpp"
 
 #include <mpi.h>
 #include <sys/epoll.h>
@@ -21,21 +21,21 @@ constexpr int kQuietPasses = 64;
 constexpr int kLongestPatience = 1024;
 
 // The file of the node's ranks; the launcher removes what begins with the job's name.
-std::string segment_name(const NodeOptions& options) {
+std::string segment_name(const RouterOptions& options) {
   std::string name = fmt::format("tutti.{}.node{}", options.job, options.neighbours.front());
   std::ranges::replace(name, '/', '_');
   return name;
 }
 
 // What concerns the whole node is said by one of its ranks.
-Level note_of(const NodeOptions& options) {
+Level note_of(const RouterOptions& options) {
   return options.process == options.neighbours.front() ? Level::note : Level::debug;
 }
 
 // Where a name in /dev/shm might stay, the first rank of the node makes a file without one and
 // tells the others where it is, or that there is none, for them to use a name. -1: a name, or,
 // where others may have the file all the same, a segment that does not become complete.
-int nameless_file(const NodeOptions& options, const Wiring& wiring) {
+int nameless_file(const RouterOptions& options, const Wiring& wiring) {
   if (!wiring.tell_node) return -1;
   const auto members = static_cast<int>(options.neighbours.size());
   if (options.process == options.neighbours.front()) {
@@ -50,7 +50,7 @@ int nameless_file(const NodeOptions& options, const Wiring& wiring) {
   return place ? NodeSegment::open_file(*place, members) : -1;
 }
 
-std::unique_ptr<SharedMemory> attach(const NodeOptions& options, const Wiring& wiring) {
+std::unique_ptr<SharedMemory> attach(const RouterOptions& options, const Wiring& wiring) {
   if (!options.shared_memory || options.neighbours.size() < 2) return nullptr;
   Result<std::unique_ptr<SharedMemory>> opened = SharedMemory::open({.name = segment_name(options),
                                                                      .file = nameless_file(options, wiring),
@@ -69,7 +69,7 @@ std::unique_ptr<SharedMemory> attach(const NodeOptions& options, const Wiring& w
 
 // Marks the long messages that come by UCX, for fetch() and discard() to tell whose they are.
 // Those of shared memory are passed on as they are; both are aligned, so that a bit is free.
-class Node::FromUcx final : public Receiver {
+class Router::FromUcx final : public Receiver {
  public:
   struct Ticket {
     Ucx* from;
@@ -98,9 +98,9 @@ class Node::FromUcx final : public Receiver {
   Ucx& ucx_;
 };
 
-Result<std::unique_ptr<Node>> Node::open(const NodeOptions& options, const Wiring& wiring) {
+Result<std::unique_ptr<Router>> Router::open(const RouterOptions& options, const Wiring& wiring) {
   watch_faults();
-  if (options.job_size == 1) return std::unique_ptr<Node>(new Node(options, wiring, nullptr, nullptr));
+  if (options.job_size == 1) return std::unique_ptr<Router>(new Router(options, wiring, nullptr, nullptr));
   const bool one_node = static_cast<size_t>(options.job_size) == options.neighbours.size();
   std::unique_ptr<SharedMemory> shared = attach(options, wiring);
   std::unique_ptr<Ucx> ucx;
@@ -134,11 +134,11 @@ Result<std::unique_ptr<Node>> Node::open(const NodeOptions& options, const Wirin
   }
   if (one_node && !shared)
     if (Error e = open_ucx()) return e;
-  return std::unique_ptr<Node>(new Node(options, wiring, std::move(shared), std::move(ucx)));
+  return std::unique_ptr<Router>(new Router(options, wiring, std::move(shared), std::move(ucx)));
 }
 
-Node::Node(const NodeOptions& options, const Wiring& wiring, std::unique_ptr<SharedMemory> shared,
-           std::unique_ptr<Ucx> ucx)
+Router::Router(const RouterOptions& options, const Wiring& wiring, std::unique_ptr<SharedMemory> shared,
+               std::unique_ptr<Ucx> ucx)
     : neighbours_(options.neighbours),
       shared_(std::move(shared)),
       ucx_options_(options.ucx),
@@ -153,7 +153,7 @@ Node::Node(const NodeOptions& options, const Wiring& wiring, std::unique_ptr<Sha
                   "epoll takes a transport's descriptor");
 }
 
-Node::~Node() {
+Router::~Router() {
   // Their endings look at what this object has.
   while (!lines_.empty()) {
     const Line last = std::move(lines_.back());
@@ -162,25 +162,25 @@ Node::~Node() {
   close(descriptor_);
 }
 
-Ucx* Node::add_line(std::unique_ptr<Ucx> ucx) {
+Ucx* Router::add_line(std::unique_ptr<Ucx> ucx) {
   ucx->set_address_book([this](int peer) { return address_of(peer); });
   lines_.push_back({.receiver = nullptr, .ucx = std::move(ucx)});
   if (receiver_) receive(lines_.back());
   return lines_.back().ucx.get();
 }
 
-void Node::receive(Line& line) {
+void Router::receive(Line& line) {
   line.receiver = std::make_unique<FromUcx>(*receiver_, *line.ucx);
   line.ucx->set_receiver(*line.receiver);
 }
 
-void Node::set_receiver(Receiver& receiver) {
+void Router::set_receiver(Receiver& receiver) {
   receiver_ = &receiver;
   if (shared_) shared_->set_receiver(receiver);
   for (Line& line : lines_) receive(line);
 }
 
-Node::Route Node::choose_route(int peer) {
+Router::Route Router::choose_route(int peer) {
   if (foreign_.contains(peer)) return routes_.set(peer, Route::foreign);
   Route route = ucx_ ? Route::ucx : Route::none;
   if (shared_ && std::ranges::binary_search(neighbours_, peer)) {
@@ -196,7 +196,7 @@ Node::Route Node::choose_route(int peer) {
   return routes_.set(peer, route);
 }
 
-void Node::send(int peer, Outgoing& outgoing) {
+void Router::send(int peer, Outgoing& outgoing) {
   switch (route_to(peer)) {
     case Route::shared:
       return shared_->send(peer, outgoing);
@@ -215,7 +215,7 @@ void Node::send(int peer, Outgoing& outgoing) {
   outgoing.sent(outgoing, failure(MPI_ERR_OTHER, "there is no way to process {}", peer));
 }
 
-void Node::notify(int peer, const Header& header) {
+void Router::notify(int peer, const Header& header) {
   switch (route_to(peer)) {
     case Route::shared:
       return shared_->notify(peer, header);
@@ -232,7 +232,7 @@ void Node::notify(int peer, const Header& header) {
   }
 }
 
-Transport::Way Node::way_to(int peer, bool connects) {
+Transport::Way Router::way_to(int peer, bool connects) {
   switch (route_to(peer)) {
     case Route::shared:
       return Way::open;
@@ -245,7 +245,7 @@ Transport::Way Node::way_to(int peer, bool connects) {
   }
 }
 
-Result<std::string> Node::open_to(Reach reach) {
+Result<std::string> Router::open_to(Reach reach) {
   Ucx*& way = reach == Reach::near ? near_ : far_;
   if (way) return way->address();
   UcxOptions how = ucx_options_;
@@ -259,45 +259,45 @@ Result<std::string> Node::open_to(Reach reach) {
   return way->address();
 }
 
-Result<std::string> Node::address_of(int peer) const {
+Result<std::string> Router::address_of(int peer) const {
   const auto at = foreign_.find(peer);
   return at == foreign_.end() ? address_book_(peer) : Result<std::string>(at->second.address);
 }
 
-void Node::add_foreign(int peer, std::string address, int known_as, Reach reach) {
+void Router::add_foreign(int peer, std::string address, int known_as, Reach reach) {
   Ucx* const by = reach == Reach::near ? near_ : far_;
   if (foreign_.try_emplace(peer, Foreign{std::move(address), known_as, by}).second) by->watch_for_loss(peer);
 }
 
-void Node::lose(int peer) {
+void Router::lose(int peer) {
   routes_.set(peer, Route::gone);
   foreign_.at(peer).by->lose(peer);
 }
 
-void Node::fetch(void* rendezvous, Fetch& fetch) {
+void Router::fetch(void* rendezvous, Fetch& fetch) {
   if (!FromUcx::is_marked(rendezvous)) return shared_->fetch(rendezvous, fetch);
   const FromUcx::Ticket ticket = FromUcx::take(rendezvous);
   ticket.from->fetch(ticket.rendezvous, fetch);
 }
 
-void Node::discard(void* rendezvous) {
+void Router::discard(void* rendezvous) {
   if (!FromUcx::is_marked(rendezvous)) return shared_->discard(rendezvous);
   const FromUcx::Ticket ticket = FromUcx::take(rendezvous);
   ticket.from->discard(ticket.rendezvous);
 }
 
-std::unique_ptr<Area> Node::area_for(const AreaKey& key, const std::vector<int>& processes, int rank) {
+std::unique_ptr<Area> Router::area_for(const AreaKey& key, const std::vector<int>& processes, int rank) {
   if (!shared_ || processes.size() < 2) return nullptr;
   const auto is_here = [&](int process) { return std::ranges::binary_search(neighbours_, process); };
   if (!std::ranges::all_of(processes, is_here)) return nullptr;
   return shared_->area_for(key, processes, rank);
 }
 
-std::function<void()> Node::parting() const {
+std::function<void()> Router::parting() const {
   return shared_ ? shared_->parting() : [] {};
 }
 
-bool Node::progress() {
+bool Router::progress() {
   const bool moved = shared_ && shared_->progress();
   if (lines_.empty()) return moved;
   if (moved) {
@@ -309,7 +309,7 @@ bool Node::progress() {
   return poll_ucx() || moved;
 }
 
-bool Node::progress_here(int calls) {
+bool Router::progress_here(int calls) {
   if (!shared_ || lines_.empty()) return progress();
   const bool moved = shared_->progress();
   if (moved) quiet_ = 0;
@@ -317,7 +317,7 @@ bool Node::progress_here(int calls) {
   return (skipped_ >= patience_ && poll_ucx()) || moved;
 }
 
-bool Node::poll_ucx() {
+bool Router::poll_ucx() {
   skipped_ = 0;
   bool moved = false;
   // By number: what is received may open another line.
@@ -326,7 +326,7 @@ bool Node::poll_ucx() {
   return moved;
 }
 
-bool Node::arm(bool by_flags) {
+bool Router::arm(bool by_flags) {
   if (!lines_.empty() && !arm_ucx()) {
     watch_none();
     patience_ = 1;  // it has news: the next pass asks it
@@ -335,13 +335,13 @@ bool Node::arm(bool by_flags) {
   return !shared_ || shared_->arm(by_flags);
 }
 
-void Node::disarm() {
+void Router::disarm() {
   if (shared_) shared_->disarm();
   watch_none();
 }
 
 // What comes from here on is an event; what has come is forgotten as one, and found by the progress.
-bool Node::arm_ucx() {
+bool Router::arm_ucx() {
   for (Line& line : lines_)
     if (!watch(line, true)) return false;
   epoll_event seen[4];
@@ -354,7 +354,7 @@ bool Node::arm_ucx() {
 // Whoever polls spares the sender the telling of one more epoll: it happens at the cost of the message
 // (0.1 us of 4 over tcp). By events, not by state: UCX's descriptor stays readable while a send over
 // tcp waits for its receiver.
-bool Node::watch(Line& line, bool watched) {
+bool Router::watch(Line& line, bool watched) {
   if (watched == line.is_watched) return true;
   epoll_event event{.events = EPOLLIN | EPOLLET};
   const int operation = watched ? EPOLL_CTL_ADD : EPOLL_CTL_DEL;
@@ -363,11 +363,11 @@ bool Node::watch(Line& line, bool watched) {
   return true;
 }
 
-void Node::watch_none() {
+void Router::watch_none() {
   for (Line& line : lines_) watch(line, false);
 }
 
-bool Node::flushed() {
+bool Router::flushed() {
   bool all = !shared_ || shared_->flushed();
   for (Line& line : lines_) all = line.ucx->flushed() && all;
   return all;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "launcher/ask/records.hpp"
+#include "launcher/ask/collective_calls.hpp"
 
 #include <fmt/core.h>
 

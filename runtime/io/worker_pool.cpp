@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "io/pool.hpp"
+#include "io/worker_pool.hpp"
 
 #include <signal.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "mpi/coll/collective.hpp"
+#include "mpi/coll/collective_start.hpp"
 
 #include <optional>
 

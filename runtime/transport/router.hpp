@@ -18,7 +18,7 @@
 
 namespace tutti::transport {
 
-struct NodeOptions {
+struct RouterOptions {
   std::string job;  // unique on the node
   int process = 0;  // my process id
   int job_size = 1;
@@ -46,11 +46,11 @@ struct Wiring {
   bool node_is_visible = false;
 };
 
-class Node final : public Transport {
+class Router final : public Transport {
  public:
   // Collective over the job, by way of the wiring.
-  static Result<std::unique_ptr<Node>> open(const NodeOptions& options, const Wiring& wiring);
-  ~Node() override;
+  static Result<std::unique_ptr<Router>> open(const RouterOptions& options, const Wiring& wiring);
+  ~Router() override;
 
   void set_receiver(Receiver& receiver) override;
   void send(int peer, Outgoing& outgoing) override;
@@ -121,8 +121,8 @@ class Node final : public Transport {
     bool is_watched = false;  // the epoll holds it, while it is armed
   };
 
-  Node(const NodeOptions& options, const Wiring& wiring, std::unique_ptr<SharedMemory> shared,
-       std::unique_ptr<Ucx> ucx);
+  Router(const RouterOptions& options, const Wiring& wiring, std::unique_ptr<SharedMemory> shared,
+         std::unique_ptr<Ucx> ucx);
   Result<std::string> address_of(int peer) const;
   Route route_to(int peer) {
     const Route* const known = routes_.find(peer);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "io/file.hpp"
+#include "io/file_bytes.hpp"
 
 #include <mpi.h>
 

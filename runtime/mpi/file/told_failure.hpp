@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "contract/signature.hpp"
-#include "mpi/coll/collective.hpp"
+#include "mpi/coll/collective_start.hpp"
 #include "mpi/file/file.hpp"
 
 namespace tutti::mpi {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "boot/job.hpp"
+#include "boot/joining.hpp"
 
 #include <mpi.h>
 #include <unistd.h>
