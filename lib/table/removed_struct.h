@@ -4,17 +4,17 @@
  * this MPI_Type_struct knows it again; below another constructor both bounds count as set. */
 enum { MPI_ABI_BOTH, MPI_ABI_LOWER, MPI_ABI_UPPER };
 
-static MPI_ABI_INLINE void MPI_ABI_release(MPI_Datatype* type) {
+static MPI_ABI_INLINE void MPI_ABI_release(MPI_Datatype *type) {
   MPI_Count integers, addresses, counts, types;
   int combiner;
   if (PMPI_Type_get_envelope_c(*type, &integers, &addresses, &counts, &types, &combiner) == MPI_SUCCESS &&
-      combiner != MPI_COMBINER_NAMED && combiner != MPI_COMBINER_F90_REAL && combiner != MPI_COMBINER_F90_COMPLEX &&
-      combiner != MPI_COMBINER_F90_INTEGER)
+      combiner != MPI_COMBINER_NAMED && combiner != MPI_COMBINER_F90_REAL &&
+      combiner != MPI_COMBINER_F90_COMPLEX && combiner != MPI_COMBINER_F90_INTEGER)
     PMPI_Type_free(type);
 }
 
 /* Whether the type was made by MPI_Type_create_resized; then with what, in `bounds`, from which type. */
-static MPI_ABI_INLINE int MPI_ABI_resized(MPI_Datatype type, MPI_Aint bounds[2], MPI_Datatype* within) {
+static MPI_ABI_INLINE int MPI_ABI_resized(MPI_Datatype type, MPI_Aint bounds[2], MPI_Datatype *within) {
   MPI_Count integers, addresses, counts, types;
   int combiner, none[1];
   return PMPI_Type_get_envelope_c(type, &integers, &addresses, &counts, &types, &combiner) == MPI_SUCCESS &&
@@ -23,7 +23,7 @@ static MPI_ABI_INLINE int MPI_ABI_resized(MPI_Datatype type, MPI_Aint bounds[2],
 }
 
 /* Which bound alone was set; then `bare` is the type without it, for the caller to free. */
-static MPI_ABI_INLINE int MPI_ABI_side(MPI_Datatype type, MPI_Datatype* bare) {
+static MPI_ABI_INLINE int MPI_ABI_side(MPI_Datatype type, MPI_Datatype *bare) {
   MPI_Aint outer[2], inner[2];
   MPI_Datatype middle;
   int side = MPI_ABI_BOTH;
@@ -39,8 +39,8 @@ static MPI_ABI_INLINE int MPI_ABI_side(MPI_Datatype type, MPI_Datatype* bare) {
   return side;
 }
 
-static MPI_ABI_INLINE int MPI_ABI_has_bounds(int count, const int* lengths, const MPI_Aint* displacements,
-                                             const MPI_Datatype* types) {
+static MPI_ABI_INLINE int MPI_ABI_has_bounds(int count, const int *lengths, const MPI_Aint *displacements,
+                                             const MPI_Datatype *types) {
   MPI_Datatype bare;
   int i;
   if (!lengths || !displacements || !types) return 0;
@@ -57,13 +57,14 @@ static MPI_ABI_INLINE int MPI_ABI_has_bounds(int count, const int* lengths, cons
 
 /* The structure whose bound on one side is what it shall be; that on the other side may not be. Says
  * whether this bound was set, by an entry or in a part. */
-static MPI_ABI_INLINE int MPI_ABI_struct_of_side(int side, int count, const int* lengths, const MPI_Aint* displacements,
-                                                 const MPI_Datatype* types, int* is_set, MPI_Datatype* newtype) {
+static MPI_ABI_INLINE int MPI_ABI_struct_of_side(int side, int count, const int *lengths,
+                                                 const MPI_Aint *displacements, const MPI_Datatype *types,
+                                                 int *is_set, MPI_Datatype *newtype) {
   const size_t room = (size_t)count;
-  int* const all_lengths = (int*)calloc(room, sizeof(int));
-  MPI_Aint* const all_displacements = (MPI_Aint*)calloc(room, sizeof(MPI_Aint));
-  MPI_Datatype* const all_types = (MPI_Datatype*)calloc(room, sizeof(MPI_Datatype));
-  MPI_Datatype* const made = (MPI_Datatype*)malloc(room * sizeof(MPI_Datatype));
+  int *const all_lengths = (int *)calloc(room, sizeof(int));
+  MPI_Aint *const all_displacements = (MPI_Aint *)calloc(room, sizeof(MPI_Aint));
+  MPI_Datatype *const all_types = (MPI_Datatype *)calloc(room, sizeof(MPI_Datatype));
+  MPI_Datatype *const made = (MPI_Datatype *)malloc(room * sizeof(MPI_Datatype));
   MPI_Datatype bare;
   MPI_Aint lb, extent;
   int code = MPI_SUCCESS, i, entries = 0, makes = 0, part;
@@ -87,7 +88,8 @@ static MPI_ABI_INLINE int MPI_ABI_struct_of_side(int side, int count, const int*
       if (part == side) *is_set = 1;
       if (part != MPI_ABI_BOTH && part != side) {
         code = PMPI_Type_get_extent(types[i], &lb, &extent);
-        if (code == MPI_SUCCESS) code = PMPI_Type_create_hvector(lengths[i], 1, extent, bare, &made[makes]);
+        if (code == MPI_SUCCESS)
+          code = PMPI_Type_create_hvector(lengths[i], 1, extent, bare, &made[makes]);
         if (code == MPI_SUCCESS) {
           all_lengths[entries] = 1;
           all_types[entries] = made[makes++];
@@ -97,7 +99,8 @@ static MPI_ABI_INLINE int MPI_ABI_struct_of_side(int side, int count, const int*
     }
     entries++;
   }
-  if (code == MPI_SUCCESS) code = PMPI_Type_create_struct(entries, all_lengths, all_displacements, all_types, newtype);
+  if (code == MPI_SUCCESS)
+    code = PMPI_Type_create_struct(entries, all_lengths, all_displacements, all_types, newtype);
   while (makes > 0) PMPI_Type_free(&made[--makes]);
   free(all_lengths);
   free(all_displacements);
@@ -106,8 +109,8 @@ static MPI_ABI_INLINE int MPI_ABI_struct_of_side(int side, int count, const int*
   return code;
 }
 
-static MPI_ABI_INLINE int MPI_ABI_struct(int count, const int* lengths, const MPI_Aint* displacements,
-                                         const MPI_Datatype* types, MPI_Datatype* newtype) {
+static MPI_ABI_INLINE int MPI_ABI_struct(int count, const int *lengths, const MPI_Aint *displacements,
+                                         const MPI_Datatype *types, MPI_Datatype *newtype) {
   MPI_Datatype low, high, middle;
   MPI_Aint lb, ub, extent;
   int code, low_is_set, high_is_set;
