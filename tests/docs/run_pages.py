@@ -33,6 +33,7 @@ A comment directly above a block says what else is to be known of it; words are 
     <!-- test: later -->           what is printed comes some time after the command, as from a job behind it
     <!-- test: behind -->          a command that does not end, as the reader lets it run in a terminal of its own: the last
                                    one goes on behind what follows; what the page shows below it comes at some time
+    <!-- test: own job -->         'tutti why' is told which job, since beside the page's there may be others of this user
     <!-- test: other nodes -->     ssh reaches node2 to node9, which all are this machine, with the page's folder as home
     <!-- test: timeout 120 -->     a command may take so many seconds (60 otherwise)
     <!-- test: long -->            takes more than a second or two: run only with --long
@@ -109,8 +110,8 @@ def add_mark(block, mark, where):
     else:
         block.words += [word.strip() for word in mark.split(",")]
     for word in block.words:
-        if word.split()[0] not in ("needs", "timeout") and word not in ("any order", "part", "soon", "later", "behind", "other nodes",
-                                                                "long"):
+        if word.split()[0] not in ("needs", "timeout") and word not in ("any order", "part", "soon", "later", "behind", "own job",
+                                                                "other nodes", "long"):
             raise Wrong(f"{where}: '{word}' is no mark")
 
 
@@ -203,6 +204,9 @@ class Shell:
                                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True)
         self.end = f"=== end of the command {os.urandom(6).hex()}"
         self.printed = b""
+        # The jobs of ranks whose home is the page's folder.
+        self.send("__job() { grep -lzsxF \"HOME=$HOME\" /proc/[0-9]*/environ | xargs -r grep -hzsao 'TUTTI_JOB=.*' | "
+                  "tr '\\0' '\\n' | sed -n 's/TUTTI_JOB=//p' | sort -u; }")
         self.send(f"set -m; __said() {{ printf '\\n{self.end} %s\\n' \"$1\"; }}; __status=0")
 
     def send(self, text):
@@ -383,6 +387,8 @@ class Page:
                 text += f" sleep 1; kill -{key} $!;"
             text += " wait $!"
             expected = [line[2:] if line[:2] in ("^\\", "^C") else line for line in expected]
+        if block.has("own job"):
+            text = text.replace("tutti why", "tutti why $(__job)")
         printed, code = self.shell.run(text, seconds)
         while code is not None and time.monotonic() < limit:
             if same(expected, self.on_the_page(printed), block):
