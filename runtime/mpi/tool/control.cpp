@@ -23,13 +23,14 @@ constexpr int kTextRoom = 1024;  // characters of a text, its end included
 struct ControlHandle {
   const Setting* setting;
 };
-Handles<ControlHandle>& handles() {
-  static auto& made = *new Handles<ControlHandle>;
-  return made;
-}
-std::vector<GivenSetting>& written() {
-  static auto& made = *new std::vector<GivenSetting>;
-  return made;
+// What tools have made and set. It lives as long as the process, because what they write before MPI_Init holds in it.
+struct Controls {
+  Handles<ControlHandle> handles;
+  std::vector<GivenSetting> written;
+};
+Controls& controls() {
+  static auto& only = *new Controls;
+  return only;
 }
 
 MPI_Datatype type_of(const Setting& s) {
@@ -93,7 +94,7 @@ Result<Config> config_with(const std::vector<GivenSetting>& given) {
 
 std::vector<GivenSetting> written_settings() {
   const std::lock_guard lock(mutex());
-  return written();
+  return controls().written;
 }
 
 }  // namespace tool
@@ -142,7 +143,7 @@ Error t_cvar_handle_alloc(int cvar_index, void*, MPI_T_cvar_handle* handle, int*
   if (!within(cvar_index, settings().size())) return bad_index(cvar_index, settings().size(), "control variable");
   if (!handle) return null_address("handle");
   const Setting& s = settings()[static_cast<size_t>(cvar_index)];
-  *handle = reinterpret_cast<MPI_T_cvar_handle>(handles().add(new ControlHandle{&s}));
+  *handle = reinterpret_cast<MPI_T_cvar_handle>(controls().handles.add(new ControlHandle{&s}));
   give(count, s.kind == SettingKind::text ? kTextRoom : 1);
   return {};
 }
@@ -150,19 +151,19 @@ Error t_cvar_handle_alloc(int cvar_index, void*, MPI_T_cvar_handle* handle, int*
 Error t_cvar_handle_free(MPI_T_cvar_handle* handle) {
   TUTTI_TOOL_READY;
   if (!handle) return null_address("handle");
-  ControlHandle* const found = handles().find(*handle);
+  ControlHandle* const found = controls().handles.find(*handle);
   if (!found) return bad_handle("control variable");
-  handles().remove(found);
+  controls().handles.remove(found);
   *handle = MPI_T_CVAR_HANDLE_NULL;
   return {};
 }
 
 Error t_cvar_read(MPI_T_cvar_handle handle, void* buf) {
   TUTTI_TOOL_READY;
-  const ControlHandle* const found = handles().find(handle);
+  const ControlHandle* const found = controls().handles.find(handle);
   if (!found) return bad_handle("control variable");
   if (!buf) return null_address("buf");
-  const Result<Config> config = config_with(written());
+  const Result<Config> config = config_with(controls().written);
   if (!config) return Error(config.error().mpi_class(), config.error().message());
   const Setting& s = *found->setting;
   const Config::Value& value = (*config).value(s.name);
@@ -180,7 +181,7 @@ Error t_cvar_read(MPI_T_cvar_handle handle, void* buf) {
 
 Error t_cvar_write(MPI_T_cvar_handle handle, const void* buf) {
   TUTTI_TOOL_READY;
-  const ControlHandle* const found = handles().find(handle);
+  const ControlHandle* const found = controls().handles.find(handle);
   if (!found) return bad_handle("control variable");
   if (!buf) return null_address("buf");
   const Setting& s = *found->setting;
@@ -189,14 +190,14 @@ Error t_cvar_write(MPI_T_cvar_handle handle, const void* buf) {
     return failure(MPI_T_ERR_CVAR_SET_NEVER, "{} is the launcher's: it is set in tutti.yaml or by --set", s.name);
   if (!before && !(changes_while_running(s) && phase.load() == Phase::running))
     return failure(MPI_T_ERR_CVAR_SET_NEVER, "{} takes effect in MPI_Init, which is over: write it before", s.name);
-  std::vector<GivenSetting> given = written();
+  std::vector<GivenSetting> given = controls().written;
   std::erase_if(given, [&](const GivenSetting& g) { return g.name == s.name; });
   given.push_back({std::string(s.name), text_of(s, buf), "MPI_T_cvar_write"});
   const Result<Config> config = config_with(given);
   if (!config) return Error(config.error().mpi_class(), config.error().message());
   if (!before)
     if (Error e = change(s, *config)) return e;
-  written() = std::move(given);
+  controls().written = std::move(given);
   return {};
 }
 

@@ -49,13 +49,15 @@ struct PerformanceHandle {
 struct PerformanceSession {
   std::set<PerformanceHandle*> handles;
 };
-Handles<PerformanceHandle>& handles() {
-  static auto& made = *new Handles<PerformanceHandle>;
-  return made;
-}
-Handles<PerformanceSession>& sessions() {
-  static auto& made = *new Handles<PerformanceSession>;
-  return made;
+// What tools have made here. It lives as long as the process, because they may use it before MPI_Init and behind
+// MPI_Finalize.
+struct Measurements {
+  Handles<PerformanceHandle> handles;
+  Handles<PerformanceSession> sessions;
+};
+Measurements& measurements() {
+  static auto& only = *new Measurements;
+  return only;
 }
 
 std::vector<double> values_now(const PerformanceHandle& h) {
@@ -93,9 +95,9 @@ void store(const PerformanceVariable& variable, const std::vector<double>& value
   return failure(MPI_T_ERR_INVALID_SESSION, "this is no session: freed already, or never created");
 }
 Error find(MPI_T_pvar_session session, MPI_T_pvar_handle handle, PerformanceHandle*& found) {
-  PerformanceSession* const of = sessions().find(session);
+  PerformanceSession* const of = measurements().sessions.find(session);
   if (!of) return bad_session();
-  found = handle == MPI_T_PVAR_ALL_HANDLES ? nullptr : handles().find(handle);
+  found = handle == MPI_T_PVAR_ALL_HANDLES ? nullptr : measurements().handles.find(handle);
   if (!found) return bad_handle("performance variable");
   if (found->session == of) return {};
   return failure(MPI_T_ERR_INVALID_HANDLE, "the handle belongs to another session");
@@ -105,7 +107,7 @@ Error find(MPI_T_pvar_session session, MPI_T_pvar_handle handle, PerformanceHand
 template <class Suits, class Act>
 Error act_on(MPI_T_pvar_session session, MPI_T_pvar_handle handle, Suits&& suits, Act&& act) {
   if (handle == MPI_T_PVAR_ALL_HANDLES) {
-    PerformanceSession* const of = sessions().find(session);
+    PerformanceSession* const of = measurements().sessions.find(session);
     if (!of) return bad_session();
     for (PerformanceHandle* h : of->handles)
       if (!suits(*h)) act(*h);
@@ -119,7 +121,7 @@ Error act_on(MPI_T_pvar_session session, MPI_T_pvar_handle handle, Suits&& suits
 }
 
 bool is_wanted(Listens by) {
-  return std::ranges::any_of(handles().all(),
+  return std::ranges::any_of(measurements().handles.all(),
                              [by](const PerformanceHandle* h) { return h->started && h->variable->listens == by; });
 }
 
@@ -209,17 +211,17 @@ Error t_pvar_get_index(const char* name, int var_class, int* pvar_index) {
 Error t_pvar_session_create(MPI_T_pvar_session* session) {
   TUTTI_TOOL_READY;
   if (!session) return null_address("session");
-  *session = reinterpret_cast<MPI_T_pvar_session>(sessions().add(new PerformanceSession));
+  *session = reinterpret_cast<MPI_T_pvar_session>(measurements().sessions.add(new PerformanceSession));
   return {};
 }
 
 Error t_pvar_session_free(MPI_T_pvar_session* session) {
   TUTTI_TOOL_READY;
   if (!session) return null_address("session");
-  PerformanceSession* const found = sessions().find(*session);
+  PerformanceSession* const found = measurements().sessions.find(*session);
   if (!found) return bad_session();
-  for (PerformanceHandle* h : found->handles) handles().remove(h);
-  sessions().remove(found);
+  for (PerformanceHandle* h : found->handles) measurements().handles.remove(h);
+  measurements().sessions.remove(found);
   listen_as_wanted();
   *session = MPI_T_PVAR_SESSION_NULL;
   return {};
@@ -228,7 +230,7 @@ Error t_pvar_session_free(MPI_T_pvar_session* session) {
 Error t_pvar_handle_alloc(MPI_T_pvar_session session, int pvar_index, void* obj_handle, MPI_T_pvar_handle* handle,
                           int* count) {
   TUTTI_TOOL_READY;
-  PerformanceSession* const of = sessions().find(session);
+  PerformanceSession* const of = measurements().sessions.find(session);
   if (!of) return bad_session();
   if (!within(pvar_index, performance_variables().size()))
     return bad_index(pvar_index, performance_variables().size(), "performance variable");
@@ -237,7 +239,7 @@ Error t_pvar_handle_alloc(MPI_T_pvar_session session, int pvar_index, void* obj_
   Ref<Comm> comm;
   if (Error e = resolve_bound(v.bind, obj_handle, comm)) return e;
   const int number = v.count(comm.get());
-  auto* made = handles().add(new PerformanceHandle{of, &v, std::move(comm), false, {}, {}});
+  auto* made = measurements().handles.add(new PerformanceHandle{of, &v, std::move(comm), false, {}, {}});
   made->kept.resize(static_cast<size_t>(number));
   of->handles.insert(made);
   *handle = reinterpret_cast<MPI_T_pvar_handle>(made);
@@ -251,7 +253,7 @@ Error t_pvar_handle_free(MPI_T_pvar_session session, MPI_T_pvar_handle* handle) 
   PerformanceHandle* found = nullptr;
   if (Error e = find(session, *handle, found)) return e;
   found->session->handles.erase(found);
-  handles().remove(found);
+  measurements().handles.remove(found);
   listen_as_wanted();
   *handle = MPI_T_PVAR_HANDLE_NULL;
   return {};
