@@ -48,9 +48,10 @@ class SendBuffer::Flush final : public Request, public Pooled<SendBuffer::Flush>
 };
 
 Error SendBuffer::start_flush(MPI_Request* request) {
-  auto* made = new Flush(*this, *current.self);
+  Flush* made = nullptr;
   {
     const engine::Engine::Guard own(engine_of_process());
+    made = new Flush(*this, *current.self);
     made->begin();
     if (made->is_over())
       made->finish(true);
