@@ -138,6 +138,13 @@ void take_what_has_come(Process& p) {
   }
 }
 
+// The calls on MPI_COMM_WORLD have come apart, and the program knows.
+bool is_world_broken(const Process& p) {
+  const engine::Engine::Guard own(*p.engine);
+  const contract::Ledger* const ledger = current.world->hidden.ledger;
+  return ledger && ledger->broken();
+}
+
 // All ranks end the World Model. `closes`: nothing of this process goes on behind it.
 Error part_from_others(Process& p, bool closes) {
   {
@@ -148,9 +155,7 @@ Error part_from_others(Process& p, bool closes) {
   }
   Error e = run(*current.world,
                 coll::Call{.kind = coll::Collective::barrier, .signature = contract::word_of(Function::Finalize)});
-  const contract::Ledger* ledger = current.world->hidden.ledger;
-  // Where the calls on MPI_COMM_WORLD have come apart, and the program knows, it can still end.
-  if (e && ledger && ledger->broken()) e = p.job->fence();
+  if (e && is_world_broken(p)) e = p.job->fence();  // it can still end
   if (e) return e;
   {
     const engine::Engine::Guard own(*p.engine);
