@@ -115,8 +115,8 @@ void Checker::report_deadlock(const Deadlock& deadlock) {
 
 // True: the messages are part of the finding now.
 bool Checker::has_traced(Case& c, Clock::time_point now) {
-  const bool all =
-      std::ranges::all_of(c.lying, [this](const Traced& each) { return trace_.is_answered(each.question); });
+  const bool all = std::ranges::all_of(
+      c.lying, [this](const Traced& each) TUTTI_ENGINE_OWNED { return trace_.is_answered(each.question); });
   if (!all && now < c.deadline) return false;
   std::vector<FoundMessage> found;
   for (Traced& each : std::exchange(c.lying, {}))

@@ -33,7 +33,7 @@ Checker::Checker(engine::Engine& engine, Options options, Hooks hooks)
       options_(options),
       hooks_(hooks),
       trace_(engine, hooks.may_have_sent,
-             [this](int process, bool answers, uint32_t number, std::string bytes) {
+             [this](int process, bool answers, uint32_t number, std::string bytes) TUTTI_ENGINE_OWNED {
                Header header = control(Control::trace, 0, number);
                header.source = answers;
                send(process, header, std::move(bytes));
@@ -52,13 +52,13 @@ Checker::~Checker() {
 // Collectives whose ranks contradict each other are told by their ledger, which knows more.
 Standstill::Means Checker::means_of_standstill() {
   return {.tell =
-              [this](int process, const Bytes& message) {
+              [this](int process, const Bytes& message) TUTTI_ENGINE_OWNED {
                 send(process, control(Control::standstill, 0),
                      std::string(reinterpret_cast<const char*>(message.data()), message.size()));
               },
           .all_threads_blocked = [this] { return !hooks_.all_threads_blocked || hooks_.all_threads_blocked(); },
           .describe =
-              [this](const engine::Blocked& blocked, BlockedThread& thread) {
+              [this](const engine::Blocked& blocked, BlockedThread& thread) TUTTI_ENGINE_OWNED {
                 describe(blocked, thread);
                 if (!blocked.call) return;
                 const flight::Call call = flight::latest_call(*flight::mine(), *blocked.call);
@@ -69,8 +69,8 @@ Standstill::Means Checker::means_of_standstill() {
                 thread.signature = ledger->word_of_call(call.serial - 1);
               },
           .lying =
-              [this] {
-                return lying_messages(engine_.matcher(), [this](uint64_t context) {
+              [this]() TUTTI_ENGINE_OWNED {
+                return lying_messages(engine_.matcher(), [this](uint64_t context) TUTTI_ENGINE_OWNED {
                   const Ledger* ledger = find(context | 1);
                   if (!ledger) return -1;
                   const engine::Channel& channel = ledger->channel();
@@ -78,7 +78,7 @@ Standstill::Means Checker::means_of_standstill() {
                 });
               },
           .found =
-              [this](const Deadlock& deadlock) {
+              [this](const Deadlock& deadlock) TUTTI_ENGINE_OWNED {
                 if (cases_.empty()) report_deadlock(deadlock);
               },
           .has_ended = [this] { return hooks_.has_ended && hooks_.has_ended(); },
@@ -201,10 +201,10 @@ std::vector<std::string> Checker::exchange(std::vector<std::string> to) {
   for (size_t process = 0; process < to.size(); ++process)
     engine_.send_control(static_cast<int>(process), control(Control::exchange, 0, number), to[process], false);
   const auto first = std::pair{number, 0}, end = std::pair{number + 1, 0};
-  const auto arrived = [&] {
+  const auto arrived = [&]() TUTTI_ENGINE_OWNED {
     return static_cast<size_t>(std::distance(exchanged_.lower_bound(first), exchanged_.lower_bound(end)));
   };
-  engine_.wait_until([&] { return arrived() == to.size(); });
+  engine_.wait_until([&]() TUTTI_ENGINE_OWNED { return arrived() == to.size(); });
   for (size_t process = 0; process < to.size(); ++process)
     to[process] = std::move(exchanged_[{number, static_cast<int>(process)}]);
   exchanged_.erase(exchanged_.lower_bound(first), exchanged_.lower_bound(end));
@@ -294,7 +294,7 @@ void Checker::waits(std::chrono::nanoseconds since) {
 // Messages that no receive waits for: of calls that are under way here, but of another plan.
 void Checker::compare_unexpected() {
   std::vector<std::tuple<Ledger*, uint32_t, int, Word>> found;
-  engine_.matcher().each_unexpected([&](const engine::Unexpected& message) {
+  engine_.matcher().each_unexpected([&](const engine::Unexpected& message) TUTTI_ENGINE_OWNED {
     const Header& h = message.header;
     if (!engine::is_hidden(h.context) || h.signature == 0) return;
     Ledger* ledger = find(h.context);
@@ -325,7 +325,7 @@ std::vector<flight::Elsewhere> Checker::awaited_elsewhere() const {
 void Checker::ask_those_awaited(std::chrono::nanoseconds since) {
   std::set<std::tuple<int, uint64_t, uint32_t>> awaited;  // process, context, serial
   std::set<int32_t> shown;
-  const auto add = [&](const engine::Match& m) {
+  const auto add = [&](const engine::Match& m) TUTTI_ENGINE_OWNED {
     if (!engine::is_hidden(m.context)) return;  // a user's receives: the deadlock detector's
     Ledger* ledger = find(m.context);
     if (!ledger || m.source < 0 || m.source >= ledger->channel_.size()) return;
@@ -333,7 +333,7 @@ void Checker::ask_those_awaited(std::chrono::nanoseconds since) {
     shown.insert(process);
     if (awaited.size() < kMostAwaited) awaited.emplace(process, m.context, m.serial);
   };
-  engine_.matcher().each_posted([&](const engine::RecvOperation& receive) { add(receive.match); });
+  engine_.matcher().each_posted([&](const engine::RecvOperation& receive) TUTTI_ENGINE_OWNED { add(receive.match); });
   engine_.pollers().each_awaited(add);
   const std::vector<int32_t> list(shown.begin(), shown.lower_bound(hooks_.others.job_size));
   const std::vector<flight::Elsewhere> elsewhere = awaited_elsewhere();

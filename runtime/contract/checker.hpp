@@ -7,7 +7,7 @@
 // the report is printed by the one who got it → the error is raised, by the communicator's error
 // handler. Who does not answer in time is reported as silent if the others contradict each other;
 // else they are asked again, since questions and answers may be lost, and at last the suspicion is
-// dropped. Everything here runs with the engine owned unless it says otherwise.
+// dropped.
 #pragma once
 
 #include <chrono>
@@ -21,6 +21,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/engine_owned.hpp"
 #include "contract/checker_options.hpp"
 #include "contract/ledger.hpp"
 #include "contract/report.hpp"
@@ -88,41 +89,41 @@ class Checker final : public engine::Observer {
   void close(Ledger& ledger);
   // Ends those that have answered long enough since their communicators were gone. A call of the
   // program owns the engine, and comes by often enough: whenever one is made.
-  void forget_the_gone();
+  void forget_the_gone() TUTTI_ENGINE_OWNED;
   // No call comes any more on this communicator: its ranks compare all of them. A call of the
   // program owns the engine.
-  void settle(Ledger& ledger);
+  void settle(Ledger& ledger) TUTTI_ENGINE_OWNED;
   // The same of all communicators that still are there.
-  void settle_all();
+  void settle_all() TUTTI_ENGINE_OWNED;
   // Nothing is suspected that has not been told.
-  bool is_idle() const { return cases_.empty(); }
+  bool is_idle() const TUTTI_ENGINE_OWNED { return cases_.empty(); }
 
   // What a ledger has found.
-  void mismatch(Ledger& ledger, uint32_t serial, Difference difference, Evidence evidence = {});
+  void mismatch(Ledger& ledger, uint32_t serial, Difference difference, Evidence evidence = {}) TUTTI_ENGINE_OWNED;
   void pair_mismatch(Ledger& ledger, uint32_t serial, int rank, Difference difference, int64_t their_bytes,
-                     int64_t expected_bytes);
+                     int64_t expected_bytes) TUTTI_ENGINE_OWNED;
 
   // Reports a finding of any kind, once for the job, and raises it: on the communicator of
   // `finding.context`, or where that is 0 on the job. Does not return if that ends it here.
-  void report(Finding finding);
+  void report(Finding finding) TUTTI_ENGINE_OWNED;
 
   // Each process of the job gives each other one some bytes, and gets theirs, by process; all call
   // it equally often.
-  std::vector<std::string> exchange(std::vector<std::string> to);
+  std::vector<std::string> exchange(std::vector<std::string> to) TUTTI_ENGINE_OWNED;
 
   // The same of the call that this rank is about to make on that communicator: the details tell what
   // all ranks do there.
-  void report_of_call(Finding finding, Word word);
+  void report_of_call(Finding finding, Word word) TUTTI_ENGINE_OWNED;
   // The same of a call that this rank has started, and in which all others are or have been.
-  void report_asking(Finding finding);
+  void report_asking(Finding finding) TUTTI_ENGINE_OWNED;
 
   // Observer
-  void arrived(const transport::Header& header) override;
-  void told(const transport::Header& header, const std::byte* data) override;
-  void waits(std::chrono::nanoseconds since) override;
+  void arrived(const transport::Header& header) override TUTTI_ENGINE_OWNED;
+  void told(const transport::Header& header, const std::byte* data) override TUTTI_ENGINE_OWNED;
+  void waits(std::chrono::nanoseconds since) override TUTTI_ENGINE_OWNED;
 
-  Ledger* find(uint64_t context);
-  Trace& trace() { return trace_; }
+  Ledger* find(uint64_t context) TUTTI_ENGINE_OWNED;
+  Trace& trace() TUTTI_ENGINE_OWNED { return trace_; }
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -154,31 +155,31 @@ class Checker final : public engine::Observer {
   };
 
   // A control message to another process, by way of others where need be. It may be lost.
-  void send(int to, const transport::Header& header, std::string bytes = {});
-  int next_for(int to) const;
-  void relay(const std::byte* data, size_t bytes);
+  void send(int to, const transport::Header& header, std::string bytes = {}) TUTTI_ENGINE_OWNED;
+  int next_for(int to) const TUTTI_ENGINE_OWNED;
+  void relay(const std::byte* data, size_t bytes) TUTTI_ENGINE_OWNED;
   Standstill::Means means_of_standstill();
-  void report_deadlock(const Deadlock& deadlock);
-  bool has_traced(Case& c, Clock::time_point now);
-  void open_case(Case made, Ledger* ledger);
-  void ask_members(Case& c, const Ledger& ledger);
-  void inquire(Case& c, Side& side);
-  void ask_those_not_there(Case& c);
-  bool ask_those_without_it(Case& c);
-  bool ask_the_silent(Case& c, Clock::time_point now);
+  void report_deadlock(const Deadlock& deadlock) TUTTI_ENGINE_OWNED;
+  bool has_traced(Case& c, Clock::time_point now) TUTTI_ENGINE_OWNED;
+  void open_case(Case made, Ledger* ledger) TUTTI_ENGINE_OWNED;
+  void ask_members(Case& c, const Ledger& ledger) TUTTI_ENGINE_OWNED;
+  void inquire(Case& c, Side& side) TUTTI_ENGINE_OWNED;
+  void ask_those_not_there(Case& c) TUTTI_ENGINE_OWNED;
+  bool ask_those_without_it(Case& c) TUTTI_ENGINE_OWNED;
+  bool ask_the_silent(Case& c, Clock::time_point now) TUTTI_ENGINE_OWNED;
   bool ends_job(const Ledger* ledger) const { return !options_.report_only && (!ledger || ledger->is_fatal()); }
-  void advance();
+  void advance() TUTTI_ENGINE_OWNED;
   static void remember(Case& c);
-  bool conclude(Case& c);  // true: it is over
-  void claim(Case& c, const Ledger* ledger);
-  void answer_details(const transport::Header& asked);
-  void take_details(const transport::Header& header, const std::byte* data);
-  void take_answer(const transport::Header& header);
-  Side own_state(uint64_t context, uint32_t serial);
-  Side own_side(uint64_t context, uint32_t serial);
-  void ask_those_awaited(std::chrono::nanoseconds since);
-  void compare_unexpected();
-  std::vector<flight::Elsewhere> awaited_elsewhere() const;
+  bool conclude(Case& c) TUTTI_ENGINE_OWNED;  // true: it is over
+  void claim(Case& c, const Ledger* ledger) TUTTI_ENGINE_OWNED;
+  void answer_details(const transport::Header& asked) TUTTI_ENGINE_OWNED;
+  void take_details(const transport::Header& header, const std::byte* data) TUTTI_ENGINE_OWNED;
+  void take_answer(const transport::Header& header) TUTTI_ENGINE_OWNED;
+  Side own_state(uint64_t context, uint32_t serial) TUTTI_ENGINE_OWNED;
+  Side own_side(uint64_t context, uint32_t serial) TUTTI_ENGINE_OWNED;
+  void ask_those_awaited(std::chrono::nanoseconds since) TUTTI_ENGINE_OWNED;
+  void compare_unexpected() TUTTI_ENGINE_OWNED;
+  std::vector<flight::Elsewhere> awaited_elsewhere() const TUTTI_ENGINE_OWNED;
 
   engine::Engine& engine_;
   const Options options_;
@@ -189,12 +190,12 @@ class Checker final : public engine::Observer {
   std::unordered_map<uint64_t, std::unique_ptr<Ledger>> ledgers_;
   std::deque<std::unique_ptr<Ledger>> gone_;
 
-  Ledger* cache_[8] = {};  // by context; the engine's owner's
-  std::vector<Case> cases_;
-  std::set<uint64_t> claims_;                                  // process 0's: what has been granted
-  std::map<std::pair<uint32_t, int>, std::string> exchanged_;  // by exchange and process
-  uint32_t exchanges_ = 0;
-  std::chrono::nanoseconds asked_at_{};  // how long the wait had lasted then
+  Ledger* cache_[8] TUTTI_OWNERS = {};  // by context; the engine's owner's
+  std::vector<Case> cases_ TUTTI_OWNERS;
+  std::set<uint64_t> claims_ TUTTI_OWNERS;                                  // process 0's: what has been granted
+  std::map<std::pair<uint32_t, int>, std::string> exchanged_ TUTTI_OWNERS;  // by exchange and process
+  uint32_t exchanges_ TUTTI_OWNERS = 0;
+  std::chrono::nanoseconds asked_at_ TUTTI_OWNERS{};  // how long the wait had lasted then
   Trace trace_;
   Standstill standstill_;
 };

@@ -6,6 +6,7 @@
 #include <functional>
 #include <vector>
 
+#include "base/engine_owned.hpp"
 #include "contract/deadlock.hpp"
 #include "contract/report.hpp"
 #include "engine/matcher.hpp"
@@ -16,7 +17,8 @@ struct Others;  // standstill.hpp
 
 // Those of this process, the likest in front. `my_rank`: in the communicator of that context; -1: it is
 // not known.
-std::vector<Lying> lying_messages(const engine::Matcher& matcher, const std::function<int(uint64_t context)>& my_rank);
+std::vector<Lying> lying_messages(const engine::Matcher& matcher,
+                                  const std::function<int(uint64_t context)>& my_rank) TUTTI_ENGINE_OWNED;
 
 // One of process `receiver`, and what its sender says of the call.
 struct FoundMessage {

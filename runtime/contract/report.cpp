@@ -217,7 +217,7 @@ std::string description(const Ledger& ledger) {
   const std::string ranks = channel.sides
                                 ? fmt::format("{} and {} ranks", channel.sides.first, size - channel.sides.first)
                                 : fmt::format("{} {}", size, size == 1 ? "rank" : "ranks");
-  if (!ledger.name().empty()) return fmt::format("{} ({})", ledger.name(), ranks);
+  if (const std::string name = ledger.name(); !name.empty()) return fmt::format("{} ({})", name, ranks);
   return fmt::format("{} of {} made by {}{}", flight::product_of(ledger.origin().function), ranks,
                      flight::name_of_function(ledger.origin().function), parent_text(ledger.origin()));
 }

@@ -106,7 +106,7 @@ void Standstill::look(Clock::time_point now) {
   if (now < next_) return;
   // Who does not answer may be busy, and is alive.
   if (phase_ == Phase::first) return give_up(now);
-  std::erase_if(awaited_, [this](int process) { return !first_states_.contains(process); });
+  std::erase_if(awaited_, [this](int process) TUTTI_ENGINE_OWNED { return !first_states_.contains(process); });
   awaited_.empty() ? judge_second(now) : give_up(now);
 }
 
@@ -201,7 +201,7 @@ void Standstill::judge_first(Clock::time_point now) {
 void Standstill::judge_second(Clock::time_point now) {
   const std::vector<int> before = dead_processes(first_states_);
   std::vector<int> dead = dead_processes(states_);
-  const auto unchanged = [this](int process) {
+  const auto unchanged = [this](int process) TUTTI_ENGINE_OWNED {
     const auto is = states_.find(process);
     return is != states_.end() && is->second.epoch == first_states_.at(process).epoch;
   };

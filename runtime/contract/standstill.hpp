@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "base/bytes.hpp"
+#include "base/engine_owned.hpp"
 #include "contract/deadlock.hpp"
 
 namespace tutti::engine {
@@ -82,10 +83,10 @@ class Standstill {
 
   Standstill(engine::Engine& engine, const Options& options, Means means);
 
-  // A thread of this process sleeps in a blocking call; again and again. Engine owned.
-  void look(Clock::time_point now = Clock::now());
-  // From another process. Engine owned.
-  void message(int from, std::span<const std::byte> message);
+  // A thread of this process sleeps in a blocking call; again and again.
+  void look(Clock::time_point now = Clock::now()) TUTTI_ENGINE_OWNED;
+  // From another process.
+  void message(int from, std::span<const std::byte> message) TUTTI_ENGINE_OWNED;
 
   uint64_t questions() const { return questions_; }  // asked so far, for tests
 
@@ -93,34 +94,34 @@ class Standstill {
   enum class What : uint8_t { question, answer, your_turn };
   enum class Phase : uint8_t { idle, first, rest, second };
 
-  ProcessState own_state();
-  void write_state(int to, Bytes& bytes);
-  bool read_state(ProcessState& state, std::span<const std::byte> from) const;
-  void notice(Clock::time_point now);
-  void begin(Phase phase, Clock::time_point now);
-  void ask(int process);
-  void ask_for_the_unknown();
-  void judge_first(Clock::time_point now);
-  void judge_second(Clock::time_point now);
-  void give_up(Clock::time_point now);
-  int speaker_of(const States& states) const;
+  ProcessState own_state() TUTTI_ENGINE_OWNED;
+  void write_state(int to, Bytes& bytes) TUTTI_ENGINE_OWNED;
+  bool read_state(ProcessState& state, std::span<const std::byte> from) const TUTTI_ENGINE_OWNED;
+  void notice(Clock::time_point now) TUTTI_ENGINE_OWNED;
+  void begin(Phase phase, Clock::time_point now) TUTTI_ENGINE_OWNED;
+  void ask(int process) TUTTI_ENGINE_OWNED;
+  void ask_for_the_unknown() TUTTI_ENGINE_OWNED;
+  void judge_first(Clock::time_point now) TUTTI_ENGINE_OWNED;
+  void judge_second(Clock::time_point now) TUTTI_ENGINE_OWNED;
+  void give_up(Clock::time_point now) TUTTI_ENGINE_OWNED;
+  int speaker_of(const States& states) const TUTTI_ENGINE_OWNED;
   Clock::duration answer_time() const { return std::max<Clock::duration>(options_.limit, std::chrono::seconds(1)); }
 
   engine::Engine& engine_;
   const Options options_;
   const Means means_;
 
-  uint64_t events_ = 0;  // when they changed last: since_
-  Clock::time_point since_;
-  Clock::duration patience_;
-  Clock::time_point next_;  // idle: when to ask; resting: when to ask again; else the deadline
+  uint64_t events_ TUTTI_OWNERS = 0;  // when they changed last: since_
+  Clock::time_point since_ TUTTI_OWNERS;
+  Clock::duration patience_ TUTTI_OWNERS;
+  Clock::time_point next_ TUTTI_OWNERS;  // idle: when to ask; resting: when to ask again; else the deadline
 
-  Phase phase_ = Phase::idle;
-  uint32_t round_ = 0;  // answers to older questions are dropped
-  States states_, first_states_;
-  std::set<int> awaited_;
-  std::set<int> witnesses_;  // who wait for the circle that I speak for
-  std::vector<int> reported_;
+  Phase phase_ TUTTI_OWNERS = Phase::idle;
+  uint32_t round_ TUTTI_OWNERS = 0;  // answers to older questions are dropped
+  States states_ TUTTI_OWNERS, first_states_ TUTTI_OWNERS;
+  std::set<int> awaited_ TUTTI_OWNERS;
+  std::set<int> witnesses_ TUTTI_OWNERS;  // who wait for the circle that I speak for
+  std::vector<int> reported_ TUTTI_OWNERS;
   uint64_t questions_ = 0;
 };
 

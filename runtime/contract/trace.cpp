@@ -58,7 +58,8 @@ Side Trace::take(uint32_t number) {
 Side Trace::find(const Sent& sent) {
   const uint32_t number = ask(sent);
   const auto deadline = std::chrono::steady_clock::now() + kAnswerTime;
-  engine_.wait_until([&] { return is_answered(number) || std::chrono::steady_clock::now() >= deadline; });
+  engine_.wait_until(
+      [&]() TUTTI_ENGINE_OWNED { return is_answered(number) || std::chrono::steady_clock::now() >= deadline; });
   return take(number);
 }
 

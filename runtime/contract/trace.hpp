@@ -12,6 +12,7 @@
 #include <string>
 
 #include "base/bytes.hpp"
+#include "base/engine_owned.hpp"
 #include "base/flight.hpp"
 #include "contract/report.hpp"
 
@@ -42,23 +43,23 @@ class Trace {
   Trace(engine::Engine& engine, MayHaveSent may_have_sent, Tell tell)
       : engine_(engine), may_have_sent_(may_have_sent), tell_(std::move(tell)) {}
 
-  // All with the engine owned. Asks; the answer is kept under the number until it is taken.
-  uint32_t ask(const Sent& sent);
-  bool is_answered(uint32_t number) const;
+  // Asks; the answer is kept under the number until it is taken.
+  uint32_t ask(const Sent& sent) TUTTI_ENGINE_OWNED;
+  bool is_answered(uint32_t number) const TUTTI_ENGINE_OWNED;
   // Side::status is `started` where the call was found; `silent` where nothing has been answered.
-  Side take(uint32_t number);
+  Side take(uint32_t number) TUTTI_ENGINE_OWNED;
   // All three, within a second. Of a call of the program.
-  Side find(const Sent& sent);
+  Side find(const Sent& sent) TUTTI_ENGINE_OWNED;
 
-  void question(int from, uint32_t number, std::span<const std::byte> bytes);
-  void answer(uint32_t number, std::span<const std::byte> bytes);
+  void question(int from, uint32_t number, std::span<const std::byte> bytes) TUTTI_ENGINE_OWNED;
+  void answer(uint32_t number, std::span<const std::byte> bytes) TUTTI_ENGINE_OWNED;
 
  private:
   engine::Engine& engine_;
   const MayHaveSent may_have_sent_;
   const Tell tell_;
-  uint32_t last_ = 0;
-  std::map<uint32_t, Side> answers_;  // to questions that are open
+  uint32_t last_ TUTTI_OWNERS = 0;
+  std::map<uint32_t, Side> answers_ TUTTI_OWNERS;  // to questions that are open
 };
 
 // The latest call of this process that has received, or wants to receive, into elements of this type

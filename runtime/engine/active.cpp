@@ -83,7 +83,7 @@ void Engine::send_active(int to, Header header, const std::byte* data, int64_t b
   if (bytes > 0) std::memcpy(message->data(), data, static_cast<size_t>(bytes));
   message->outgoing.payload = {message->data(), bytes, &Layout::bytes()};
   message->outgoing.owner = message;
-  message->outgoing.sent = [](transport::Outgoing& outgoing, Error error) {
+  message->outgoing.sent = [](transport::Outgoing& outgoing, Error error) TUTTI_ENGINE_OWNED {
     auto* sent = static_cast<Leaving*>(outgoing.owner);
     if (error) say_unless_ended(fmt::format("sending to process {}: {}", sent->to, error.message()));
     sent->engine->remove_pending();
@@ -132,7 +132,7 @@ void Engine::fetch_active(int from) {
   auto* fetching = new Active::Fetching{{}, this, from};
   fetching->fetch.into = {message.bytes.get(), message.header.bytes, &Layout::bytes()};
   fetching->fetch.owner = fetching;
-  fetching->fetch.fetched = [](transport::Fetch& fetch, Error error) {
+  fetching->fetch.fetched = [](transport::Fetch& fetch, Error error) TUTTI_ENGINE_OWNED {
     const std::unique_ptr<Active::Fetching> done(static_cast<Active::Fetching*>(fetch.owner));
     --done->engine->fetching_;
     if (error) say_unless_ended(fmt::format("receiving from process {}: {}", done->process, error.message()));

@@ -7,16 +7,17 @@
 
 #include <cstddef>
 
+#include "base/engine_owned.hpp"
 #include "transport/transport.hpp"
 
 namespace tutti::engine {
 
 class ActiveHandler {
  public:
-  // With the engine owned. `data` holds header.bytes, during the call alone and on no particular
+  // `data` holds header.bytes, during the call alone and on no particular
   // boundary. May post operations and send further messages. header.context, kind and order are the
   // engine's own; the rest is as the sender wrote it.
-  virtual void handle(const transport::Header& header, const std::byte* data) = 0;
+  virtual void handle(const transport::Header& header, const std::byte* data) TUTTI_ENGINE_OWNED = 0;
 
  protected:
   ~ActiveHandler() = default;

@@ -44,7 +44,7 @@ bool Engine::recv_at_once(int from, const Match& match, const Payload& payload, 
   using Taken = transport::Transport::Taken;
   Taken taken = transport_->take_now(from, header, payload.data(), room, 1);
   if (taken == Taken::nothing && waits)
-    look_out([&](int looks) {
+    look_out([&](int looks) TUTTI_ENGINE_OWNED {
       if (!matcher_.is_next(match)) return Seen::other;
       taken = transport_->take_now(from, header, payload.data(), room, looks);
       return taken == Taken::nothing ? Seen::nothing : Seen::all;

@@ -20,7 +20,7 @@ void Engine::send_news(int to, int tag, uint64_t ticket) {
   auto* news = new News{{.header = header}, this};
   news->outgoing.payload = {nullptr, 0, &Layout::bytes()};
   news->outgoing.owner = news;
-  news->outgoing.sent = [](transport::Outgoing& outgoing, Error) {
+  news->outgoing.sent = [](transport::Outgoing& outgoing, Error) TUTTI_ENGINE_OWNED {
     auto* sent = static_cast<News*>(outgoing.owner);
     sent->engine->remove_pending();
     delete sent;

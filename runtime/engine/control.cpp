@@ -29,7 +29,7 @@ class HeldBack final : public Poller {
     engine_.add_poller(*this);
     engine_.add_pending();
   }
-  bool poll() override {
+  bool poll() override TUTTI_ENGINE_OWNED {
     if (engine_.transport().way_to(to_, true) == transport::Transport::Way::later) return false;
     engine_.remove_poller(*this);
     engine_.remove_pending();
@@ -37,7 +37,7 @@ class HeldBack final : public Poller {
     engine_.send_control(to_, header_, std::move(bytes_));
     return true;
   }
-  bool awaits(Match&) const override { return false; }
+  bool awaits(Match&) const override TUTTI_ENGINE_OWNED { return false; }
 
  private:
   Engine& engine_;
@@ -68,7 +68,7 @@ void Engine::send_control(int to, Header header, std::string bytes, bool may_be_
   auto* message = new ControlMessage{{.header = header}, std::move(bytes), this};
   message->outgoing.payload = {message->bytes.data(), header.bytes, &Layout::bytes()};
   message->outgoing.owner = message;
-  message->outgoing.sent = [](transport::Outgoing& outgoing, Error error) {
+  message->outgoing.sent = [](transport::Outgoing& outgoing, Error error) TUTTI_ENGINE_OWNED {
     if (error) say(Level::debug, "a control message is lost: {}", error.message());
     auto* sent = static_cast<ControlMessage*>(outgoing.owner);
     sent->engine->remove_pending();
@@ -90,7 +90,7 @@ void Engine::fetch_control(const Arrival& arrival) {
   message->bytes = std::make_unique_for_overwrite<std::byte[]>(static_cast<size_t>(length));
   message->fetch.into = {message->bytes.get(), length, &Layout::bytes()};
   message->fetch.owner = message;
-  message->fetch.fetched = [](transport::Fetch& fetch, Error error) {
+  message->fetch.fetched = [](transport::Fetch& fetch, Error error) TUTTI_ENGINE_OWNED {
     const std::unique_ptr<Long> whole(static_cast<Long*>(fetch.owner));
     Observer* observer = whole->engine->observer_;
     if (!error && observer) observer->told(whole->header, whole->bytes.get());

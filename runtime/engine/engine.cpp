@@ -117,7 +117,7 @@ void Engine::send(SendOperation& op) {
   op.outgoing.payload = op.payload;
   op.outgoing.owner = &op;
   op.engine = this;
-  op.outgoing.sent = [](transport::Outgoing& outgoing, Error error) {
+  op.outgoing.sent = [](transport::Outgoing& outgoing, Error error) TUTTI_ENGINE_OWNED {
     auto& send = *static_cast<SendOperation*>(outgoing.owner);
     if (error) {
       if (!error.message().empty())
@@ -148,7 +148,7 @@ bool Engine::send_copy(SendOperation& op) {
   copy->signature = op.signature;
   copy->pattern = op.pattern;
   copy->engine = this;
-  copy->on_complete = [](Operation& done) {
+  copy->on_complete = [](Operation& done) TUTTI_ENGINE_OWNED {
     done.engine->copied_ -= done.payload.bytes();
     delete static_cast<Copied*>(&done);
   };
@@ -380,7 +380,7 @@ void Engine::fetch_into(RecvOperation& op, const Arrival& arrival) {
     op.fetch.into = {op.overflow.get(), header.bytes, &Layout::bytes()};
   }
   ++fetching_;
-  op.fetch.fetched = [](transport::Fetch& fetch, Error error) {
+  op.fetch.fetched = [](transport::Fetch& fetch, Error error) TUTTI_ENGINE_OWNED {
     auto& receive = *static_cast<RecvOperation*>(fetch.owner);
     --receive.engine->fetching_;
     if (error) {

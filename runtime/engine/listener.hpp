@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "base/engine_owned.hpp"
 #include "transport/transport.hpp"
 
 namespace tutti::engine {
@@ -20,16 +21,16 @@ struct Happened {
   bool by_helper = false;  // the progress thread is at it
 };
 
-// With the engine owned. nullptr: nobody listens.
+// Called with the engine owned. nullptr: nobody listens.
 inline constinit std::atomic<void (*)(const Happened&)> listener{nullptr};
 
-inline void tell_listener(const Happened& happened) {
+inline void tell_listener(const Happened& happened) TUTTI_ENGINE_OWNED {
   if (auto* const hears = listener.load(std::memory_order_relaxed)) [[unlikely]]
     hears(happened);
 }
 
 // Of a message on a user's channel.
-inline void tell(const transport::Header& header, Happening what, bool by_helper) {
+inline void tell(const transport::Header& header, Happening what, bool by_helper) TUTTI_ENGINE_OWNED {
   if (listener.load(std::memory_order_relaxed) == nullptr || (header.context & 1) != 0) return;
   tell_listener({what, header.context, header.source, header.tag, header.bytes, by_helper});
 }

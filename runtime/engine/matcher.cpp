@@ -126,7 +126,7 @@ Unexpected* Matcher::take(const Match& wanted) {
 
 std::unique_ptr<Unexpected> Matcher::take_ticket(int process, uint64_t ticket) {
   if (!has_tickets_) {
-    messages_.each([&](Unexpected& m) {
+    messages_.each([&](Unexpected& m) TUTTI_ENGINE_OWNED {
       if (m.header.ticket) by_ticket_.push(m, TicketAccess::key(m));
     });
     has_tickets_ = true;

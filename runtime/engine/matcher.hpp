@@ -13,6 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/engine_owned.hpp"
 #include "base/pooled.hpp"
 #include "engine/operation.hpp"
 
@@ -117,7 +118,7 @@ class HashedQueues {
     likely_ = nullptr;
   }
   template <class Visit>
-  void each(Visit&& visit) const {
+  void each(Visit&& visit) const TUTTI_ENGINE_OWNED {
     for (const Bucket& bucket : buckets_)
       for (T* item = bucket.first; item;) {
         T* following = links(*item).next;
@@ -211,16 +212,16 @@ class Matcher {
   // The earliest message that fits; `take` removes it and hands over ownership.
   Unexpected* find(const Match& wanted) const;
   Unexpected* take(const Match& wanted);
-  std::unique_ptr<Unexpected> take_ticket(int process, uint64_t ticket);
+  std::unique_ptr<Unexpected> take_ticket(int process, uint64_t ticket) TUTTI_ENGINE_OWNED;
 
   // For those who look on: every posted receive, every unexpected message.
   template <class Visit>
-  void each_posted(Visit&& visit) const {
+  void each_posted(Visit&& visit) const TUTTI_ENGINE_OWNED {
     exact_.each(visit);
     for (const auto& table : wildcards_) table.each(visit);
   }
   template <class Visit>
-  void each_unexpected(Visit&& visit) const {
+  void each_unexpected(Visit&& visit) const TUTTI_ENGINE_OWNED {
     messages_.each(visit);
   }
   // From now on find() and take() with a wildcard choose by chance among the first that fit of each

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Who looks on while the engine works: the contract checker (contract/), of which the engine knows
-// no more than this. All calls come with the engine owned, from whoever drives it, the progress
-// thread too. An observer may send control messages to others of its kind.
+// no more than this. All calls come from whoever drives it, the progress thread too. An observer may send control messages to others of its kind.
 #pragma once
 
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 
+#include "base/engine_owned.hpp"
 #include "transport/transport.hpp"
 
 namespace tutti::engine {
@@ -23,12 +23,12 @@ inline constexpr uint64_t kNewsContext = ~uint64_t{4};
 class Observer {
  public:
   // A message on a hidden channel has arrived; it is not matched yet.
-  virtual void arrived(const transport::Header& header) = 0;
+  virtual void arrived(const transport::Header& header) TUTTI_ENGINE_OWNED = 0;
   // A control message of another process. `data` holds header.bytes.
-  virtual void told(const transport::Header& header, const std::byte* data) = 0;
+  virtual void told(const transport::Header& header, const std::byte* data) TUTTI_ENGINE_OWNED = 0;
   // A thread has nothing to do and is about to sleep; it was for the first time in this wait so long
   // ago. Comes again while the wait lasts, at least ten times a second.
-  virtual void waits(std::chrono::nanoseconds since) = 0;
+  virtual void waits(std::chrono::nanoseconds since) TUTTI_ENGINE_OWNED = 0;
 
  protected:
   ~Observer() = default;

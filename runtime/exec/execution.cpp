@@ -17,7 +17,8 @@ Execution::Execution(engine::Channel& channel, std::shared_ptr<const Plan> plan,
       messages_(*this, channel, binding_),
       pieces_(channel, binding_) {
   context = channel.context;
-  explain = [](const UnderWay& e, engine::Condition& needs) { static_cast<const Execution&>(e).add_needs(needs); };
+  explain = [](const UnderWay& e, engine::Condition& needs)
+                TUTTI_ENGINE_OWNED { static_cast<const Execution&>(e).add_needs(needs); };
 }
 
 Execution::~Execution() {
@@ -58,8 +59,8 @@ void Execution::end() {
 
 void Execution::wait() {
   const contract::Ledger* ledger = channel_.ledger;
-  channel_.engine->wait_until([&] { return !running() || (ledger && ledger->disturbed()); },
-                              [&](engine::Condition& needs) { add_needs(needs); });
+  channel_.engine->wait_until([&]() TUTTI_ENGINE_OWNED { return !running() || (ledger && ledger->disturbed()); },
+                              [&](engine::Condition& needs) TUTTI_ENGINE_OWNED { add_needs(needs); });
 }
 
 void Execution::note(int error_class) {
@@ -70,7 +71,7 @@ void Execution::abandon(int error_class) {
   state_ = State::abandoned;
   mpi_class = error_class;
   list(Listed::nowhere);  // rounds remain unleft: nothing more is to come of this communicator
-  without_end([this] { messages_.withdraw(); });
+  without_end([this]() TUTTI_ENGINE_OWNED { messages_.withdraw(); });
   go_on();
 }
 

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "base/engine_owned.hpp"
 #include "contract/ledger.hpp"
 #include "engine/channel.hpp"
 #include "engine/condition.hpp"
@@ -38,21 +39,21 @@ class Execution : private engine::Poller, private engine::UnderWay, private Mess
 
   // Binds it to a call of its plan's shape. Not while it runs. Fails with MPI_ERR_NO_MEM.
   virtual Error bind(const Call& call) { return binding_.bind(call); }
-  // Takes the channel's next serial and posts what can be posted. The engine is owned, as in all that follows. The
+  // Takes the channel's next serial and posts what can be posted. The
   // order of starts on a channel is the order in which its calls meet those of the other ranks.
-  virtual void start() = 0;
+  virtual void start() TUTTI_ENGINE_OWNED = 0;
   // The same, and waits until it is over, or until the channel's ledger is disturbed.
-  virtual void run() = 0;
+  virtual void run() TUTTI_ENGINE_OWNED = 0;
   // Ends it before its time, with this error: nothing new is posted, what can be withdrawn is, and
   // on_complete is called when the rest has come back. Only while it runs.
-  void abandon(int error_class);
+  void abandon(int error_class) TUTTI_ENGINE_OWNED;
   // Goes on after its communicator's ledger was disturbed; meanwhile it stands still.
-  virtual void resume() = 0;
+  virtual void resume() TUTTI_ENGINE_OWNED = 0;
 
   bool running() const { return state_ != State::over; }
   // Adds the calls at other ranks whose messages it cannot go on without, side by side; nothing if
   // it does not run.
-  void add_needs(engine::Condition& needs) const;
+  void add_needs(engine::Condition& needs) const TUTTI_ENGINE_OWNED;
   // Bytes that it takes while it is kept: with its scratch, and with its plan, which others may have, too.
   virtual size_t footprint() const = 0;
   uint32_t serial() const { return UnderWay::serial; }  // of the latest start
@@ -65,30 +66,30 @@ class Execution : private engine::Poller, private engine::UnderWay, private Mess
   Execution(engine::Channel& channel, std::shared_ptr<const Plan> plan, const Call& call);
 
   // The call begins, with its rounds. False: their turn has not come; poll() is called once it has.
-  bool begin();
+  bool begin() TUTTI_ENGINE_OWNED;
   // It is over, and perhaps gone.
-  void end();
+  void end() TUTTI_ENGINE_OWNED;
   // Until it is over, or stands still.
-  void wait();
-  void keep_polling() { list(Listed::polled); }
+  void wait() TUTTI_ENGINE_OWNED;
+  void keep_polling() TUTTI_ENGINE_OWNED { list(Listed::polled); }
   bool is_late() const { return listed_ == Listed::late; }
   bool is_abandoned() const { return state_ == State::abandoned; }
   // What is posted now ends nothing, though it be done at once: the run looks afterwards.
   template <class Work>
-  void without_end(Work&& work) {
+  void without_end(Work&& work) TUTTI_ENGINE_OWNED {
     at_work_ = true;
     work();
     at_work_ = false;
   }
   bool is_at_work() const { return at_work_; }
-  void note(int error_class);  // of what has ended; the first error counts
-  void leave(uint32_t round) {
+  void note(int error_class) TUTTI_ENGINE_OWNED;  // of what has ended; the first error counts
+  void leave(uint32_t round) TUTTI_ENGINE_OWNED {
     rounds_.leave(round);
     if (!rounds_.late().empty()) [[unlikely]]
       admit_late();
   }
   // A function of the program's that the progress thread must not call.
-  bool waits_for_application(Step::Kind kind) const {
+  bool waits_for_application(Step::Kind kind) const TUTTI_ENGINE_OWNED {
     return kind == Step::Kind::reduce && call().reduction.on_application_threads && helper_drives();
   }
 
@@ -106,16 +107,16 @@ class Execution : private engine::Poller, private engine::UnderWay, private Mess
   enum class Listed : uint8_t { nowhere, late, polled };
 
   // The step of the rounds at which it stands; nullptr: none.
-  virtual const Step* standing_at() const = 0;
+  virtual const Step* standing_at() const TUTTI_ENGINE_OWNED = 0;
   // Something has become possible, or it is abandoned. It may be over then, and gone.
-  virtual void go_on() = 0;
-  bool awaits(engine::Match& what) const final;
-  void list(Listed where) {
+  virtual void go_on() TUTTI_ENGINE_OWNED = 0;
+  bool awaits(engine::Match& what) const final TUTTI_ENGINE_OWNED;
+  void list(Listed where) TUTTI_ENGINE_OWNED {
     if (listed_ != where) relist(where);
   }
-  void relist(Listed where);
-  void admit_late();
-  bool helper_drives() const;  // the engine
+  void relist(Listed where) TUTTI_ENGINE_OWNED;
+  void admit_late() TUTTI_ENGINE_OWNED;
+  bool helper_drives() const TUTTI_ENGINE_OWNED;  // the engine
 
   State state_ = State::over;
   Listed listed_ = Listed::nowhere;

@@ -24,7 +24,7 @@ void Messages::send(uint32_t index, const Payload& payload, uint64_t signature) 
   op.owner = this;
   op.under_way = true;
   ++open_;
-  op.on_complete = [](engine::Operation& done) {
+  op.on_complete = [](engine::Operation& done) TUTTI_ENGINE_OWNED {
     static_cast<Send&>(done).under_way = false;
     static_cast<Messages*>(done.owner)->done(done, static_cast<Send&>(done).step);
   };
@@ -39,7 +39,7 @@ void Messages::receive(uint32_t index) {
   op.match = {channel_.context, step.peer, step.slot, serial_};
   op.owner = this;
   ++open_;
-  op.on_complete = [](engine::Operation& done) {
+  op.on_complete = [](engine::Operation& done) TUTTI_ENGINE_OWNED {
     auto& receive = static_cast<Receive&>(done);
     auto& messages = *static_cast<Messages*>(done.owner);
     if (receive.signature != messages.binding_.call().signature) [[unlikely]]

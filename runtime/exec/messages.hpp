@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/engine_owned.hpp"
 #include "engine/channel.hpp"
 #include "exec/binding.hpp"
 
@@ -18,7 +19,7 @@ class Messages {
   class Run {
    public:
     // The message of this step is over, well or with an error. The last one may be the end of all.
-    virtual void message_done(uint32_t step, int mpi_class) = 0;
+    virtual void message_done(uint32_t step, int mpi_class) TUTTI_ENGINE_OWNED = 0;
 
    protected:
     ~Run() = default;
@@ -28,26 +29,26 @@ class Messages {
   Messages(const Messages&) = delete;
 
   // A start of this serial begins, which has none under way.
-  void begin(uint32_t serial) {
+  void begin(uint32_t serial) TUTTI_ENGINE_OWNED {
     serial_ = serial;
     withdrawn_ = false;
   }
   // Posts what a step of a graph says.
-  void send(uint32_t step);
-  void receive(uint32_t step);
+  void send(uint32_t step) TUTTI_ENGINE_OWNED;
+  void receive(uint32_t step) TUTTI_ENGINE_OWNED;
   // The same with another payload and its signature.
-  void send(uint32_t step, const Payload& payload, uint64_t signature);
+  void send(uint32_t step, const Payload& payload, uint64_t signature) TUTTI_ENGINE_OWNED;
 
   // Posted and not done.
-  bool are_open() const { return open_ > 0; }
+  bool are_open() const TUTTI_ENGINE_OWNED { return open_ > 0; }
   // The receive of this operation was posted; its message is here, or on its way.
-  bool has_come(uint32_t operation) const { return !recvs_[operation].posted; }
-  void withdraw_receive(uint32_t operation);
+  bool has_come(uint32_t operation) const TUTTI_ENGINE_OWNED { return !recvs_[operation].posted; }
+  void withdraw_receive(uint32_t operation) TUTTI_ENGINE_OWNED;
   // What can be withdrawn is. All are over, perhaps now, before the run is.
-  void withdraw();
+  void withdraw() TUTTI_ENGINE_OWNED;
 
   // The calls at other ranks that have to send or to receive before these are done, side by side.
-  void add_needs(engine::Condition& needs) const;
+  void add_needs(engine::Condition& needs) const TUTTI_ENGINE_OWNED;
   size_t footprint() const { return bytes_of(sends_) + bytes_of(recvs_); }
 
  private:
@@ -58,8 +59,8 @@ class Messages {
   struct Receive : engine::RecvOperation {
     uint32_t step = 0;
   };
-  void done(const engine::Operation& operation, uint32_t step);
-  void compare(const Receive& receive) const;
+  void done(const engine::Operation& operation, uint32_t step) TUTTI_ENGINE_OWNED;
+  void compare(const Receive& receive) const TUTTI_ENGINE_OWNED;
 
   Run& run_;
   engine::Channel& channel_;

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/engine_owned.hpp"
 #include "engine/channel.hpp"
 #include "exec/binding.hpp"
 
@@ -22,18 +23,18 @@ class Pieces {
   Pieces(const engine::Channel& channel, const Binding& binding) : channel_(channel), binding_(binding) {}
 
   // A new start begins with its first one.
-  void begin() { done_ = 0; }
+  void begin() TUTTI_ENGINE_OWNED { done_ = 0; }
   // One is under way, and something of it is done.
   bool are_under_way() const { return done_ > 0; }
   // The latest one that is done was long; once.
   bool was_long() { return std::exchange(was_long_, false); }
 
   // These do what is left; false: the rest is for a later pass.
-  bool copy(const Step& step);
-  bool reduce(const Step& step);
+  bool copy(const Step& step) TUTTI_ENGINE_OWNED;
+  bool reduce(const Step& step) TUTTI_ENGINE_OWNED;
   // left op right into `into`, of so many elements of the call's type.
-  bool reduce(const void* left, const void* right, void* into, int64_t count);
-  bool copy(std::byte* into, const std::byte* from, int64_t bytes) {
+  bool reduce(const void* left, const void* right, void* into, int64_t count) TUTTI_ENGINE_OWNED;
+  bool copy(std::byte* into, const std::byte* from, int64_t bytes) TUTTI_ENGINE_OWNED {
     return each(bytes, kPiece, [&](int64_t begin, int64_t length) {
       std::memcpy(into + begin, from + begin, static_cast<size_t>(length));
     });
@@ -41,7 +42,7 @@ class Pieces {
 
  private:
   template <class Work>
-  bool each(int64_t units, int64_t piece, Work&& work) {
+  bool each(int64_t units, int64_t piece, Work&& work) TUTTI_ENGINE_OWNED {
     while (units - done_ > piece) {
       work(done_, piece);
       done_ += piece;
@@ -53,7 +54,7 @@ class Pieces {
     return true;
   }
 
-  bool takes_turns() const;  // the engine's
+  bool takes_turns() const TUTTI_ENGINE_OWNED;  // the engine's
 
   const engine::Channel& channel_;
   const Binding& binding_;

@@ -7,6 +7,7 @@
 #include <memory>
 #include <unordered_map>
 
+#include "base/engine_owned.hpp"
 #include "coll/selection.hpp"
 #include "exec/plans.hpp"
 #include "exec/store.hpp"
@@ -29,7 +30,7 @@ class Planner {
   Planner(const Planner&) = delete;
 
   // A plan stays alive while a collective runs on it, also when it has been forgotten here.
-  std::shared_ptr<const Plan> plan(const Shape& shape) { return known(shape).plan; }
+  std::shared_ptr<const Plan> plan(const Shape& shape) TUTTI_ENGINE_OWNED { return known(shape).plan; }
 
   // A plan, and an execution of it that is idle.
   class Known final : public Kept {
@@ -45,12 +46,12 @@ class Planner {
     Planner& planner_;
   };
   // Valid until the next call, or until anything else is kept.
-  Known& known(const Shape& shape);
+  Known& known(const Shape& shape) TUTTI_ENGINE_OWNED;
   // The one asked for last; nullptr if there is none, or it has been forgotten.
-  Known* latest() { return latest_; }
+  Known* latest() TUTTI_ENGINE_OWNED { return latest_; }
 
  private:
-  Plan build(const Shape& shape) const;
+  Plan build(const Shape& shape) const TUTTI_ENGINE_OWNED;
   void forget(const Known& known);
 
   std::shared_ptr<const coll::Selection> selection_;

@@ -15,6 +15,8 @@
 #include <mutex>
 #include <utility>
 
+#include "base/engine_owned.hpp"
+
 namespace tutti::exec {
 
 class Execution;
@@ -30,26 +32,26 @@ class Kept {
 
   // An execution that is over comes to lie here, or back. False: one lies here already, or it is too large for
   // the store; then it is the caller's still.
-  bool keep(std::unique_ptr<Execution>& execution);
+  bool keep(std::unique_ptr<Execution>& execution) TUTTI_ENGINE_OWNED;
   // nullptr: there is none, or it has been forgotten. One that is taken keeps its room in the store.
-  std::unique_ptr<Execution> take();
+  std::unique_ptr<Execution> take() TUTTI_ENGINE_OWNED;
   // It stays here, and is not forgotten before it is returned: whoever has run it still looks at it when it is
   // over, and others that end meanwhile may need room in the store. nullptr: there is none, or it is lent already.
-  Execution* borrow() {
+  Execution* borrow() TUTTI_ENGINE_OWNED {
     if (lent_ || !execution_) return nullptr;
     used_ = lent_ = true;
     return execution_.get();
   }
-  void return_borrowed() { lent_ = false; }
-  bool is_lent() const { return lent_; }
-  bool holds_any() const { return execution_ != nullptr; }
+  void return_borrowed() TUTTI_ENGINE_OWNED { lent_ = false; }
+  bool is_lent() const TUTTI_ENGINE_OWNED { return lent_; }
+  bool holds_any() const TUTTI_ENGINE_OWNED { return execution_ != nullptr; }
 
  protected:
   // Room for what its owner keeps, and for `beside` bytes more of it with whatever execution will lie here.
   // False: it is too large for the store.
   bool enter(size_t bytes, size_t beside);
   // Something in here was asked for.
-  void use() { used_ = true; }
+  void use() TUTTI_ENGINE_OWNED { used_ = true; }
 
  private:
   friend class Store;

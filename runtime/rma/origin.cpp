@@ -107,7 +107,7 @@ void WindowEnd::expect(Access& access, int64_t piece, Payload into) {
   op.payload = into;
   op.match = {data_.context, access.rank, data_tag(piece, true), access.serial};
   op.owner = &access;
-  op.on_complete = [](Operation& o) {
+  op.on_complete = [](Operation& o) TUTTI_ENGINE_OWNED {
     auto& a = *static_cast<Access*>(o.owner);
     if (o.outcome.mpi_class != 0 && !a.error)
       a.error = failure(o.outcome.mpi_class, "the data of rank {} could not be carried", a.rank);
@@ -123,7 +123,7 @@ void WindowEnd::supply(Access& access, int64_t piece, Payload from) {
   op.peer = data_.process_of(access.rank);
   op.match = {data_.context, data_.rank, data_tag(piece, false), access.serial};
   op.owner = &access;
-  op.on_complete = [](Operation& o) {
+  op.on_complete = [](Operation& o) TUTTI_ENGINE_OWNED {
     auto& a = *static_cast<Access*>(o.owner);
     if (o.outcome.mpi_class != 0 && !a.error)
       a.error = failure(o.outcome.mpi_class, "the data for rank {} could not be carried", a.rank);
@@ -245,7 +245,7 @@ void WindowEnd::update_long(Access& access, Update update, const Local& origin, 
   head.flags |= kFollows;
   const int64_t size = arithmetic_.layout(update.element).size();
   const int64_t piece = kPiece / size * size, bytes = head.bytes;
-  const auto slices = [&](std::byte* data, auto&& each) {
+  const auto slices = [&](std::byte* data, auto&& each) TUTTI_ENGINE_OWNED {
     for (int64_t i = 0; i * piece < bytes; ++i)
       each(i, Payload{data + i * piece, std::min(piece, bytes - i * piece), &Layout::bytes()});
   };
@@ -256,7 +256,7 @@ void WindowEnd::update_long(Access& access, Update update, const Local& origin, 
       access.incoming = std::make_unique_for_overwrite<std::byte[]>(static_cast<size_t>(bytes));
       data = access.incoming.get();
     }
-    slices(data, [&](int64_t i, const Payload& slice) { expect(access, i, slice); });
+    slices(data, [&](int64_t i, const Payload& slice) TUTTI_ENGINE_OWNED { expect(access, i, slice); });
   }
   send(access.rank, Message::update, access.serial, message_of(head, layout, 0), mark_);
   if (!(head.flags & kCarries)) return;
@@ -267,7 +267,7 @@ void WindowEnd::update_long(Access& access, Update update, const Local& origin, 
     data = access.outgoing.get();
     from.pack(0, data, bytes);
   }
-  slices(data, [&](int64_t i, const Payload& slice) { supply(access, i, slice); });
+  slices(data, [&](int64_t i, const Payload& slice) TUTTI_ENGINE_OWNED { supply(access, i, slice); });
 }
 
 void WindowEnd::compare_and_swap(Update element, const void* origin, const void* compare, void* result,

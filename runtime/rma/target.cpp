@@ -38,7 +38,7 @@ struct WindowEnd::LongUpdate {
       if (head.flags & kCarries) buffer = std::make_unique_for_overwrite<std::byte[]>(static_cast<size_t>(length));
   }
 
-  void start() {
+  void start() TUTTI_ENGINE_OWNED {
     if (!(head.flags & kCarries)) {
       for (int64_t i = 0; i < pieces; ++i) apply(i);
       return window.long_update_over(*this);
@@ -59,11 +59,11 @@ struct WindowEnd::LongUpdate {
 
   int64_t bytes_of(int64_t piece) const { return std::min(length, head.bytes - piece * length); }
 
-  void receive(int64_t piece) {
+  void receive(int64_t piece) TUTTI_ENGINE_OWNED {
     operation.payload = {buffers[static_cast<size_t>(piece % 2)].get(), bytes_of(piece), &Layout::bytes()};
     operation.match = {window.data_.context, origin, data_tag(piece, false), serial};
     operation.owner = this;
-    operation.on_complete = [](Operation& o) {
+    operation.on_complete = [](Operation& o) TUTTI_ENGINE_OWNED {
       auto& self = *static_cast<LongUpdate*>(o.owner);
       self.is_here = true;
       self.go_on();
@@ -72,7 +72,7 @@ struct WindowEnd::LongUpdate {
   }
 
   // Receiving may complete at once: a loop, not a recursion.
-  void go_on() {
+  void go_on() TUTTI_ENGINE_OWNED {
     if (goes_on) return;
     goes_on = true;
     while (is_here) {
@@ -85,7 +85,7 @@ struct WindowEnd::LongUpdate {
     if (received == pieces) window.long_update_over(*this);
   }
 
-  void apply(int64_t piece) {
+  void apply(int64_t piece) TUTTI_ENGINE_OWNED {
     if (!good) return;
     const Payload target = window.place(head, layout);
     const int64_t offset = piece * length, bytes = bytes_of(piece);
@@ -95,7 +95,7 @@ struct WindowEnd::LongUpdate {
            buffers[static_cast<size_t>(piece % 2)].get(), bytes);
   }
 
-  void answer(int64_t piece, const Payload& target, int64_t offset, int64_t bytes) {
+  void answer(int64_t piece, const Payload& target, int64_t offset, int64_t bytes) TUTTI_ENGINE_OWNED {
     auto* old = new Answer;
     old->bytes = std::make_unique_for_overwrite<std::byte[]>(static_cast<size_t>(bytes));
     target.pack(offset, old->bytes.get(), bytes);
@@ -105,7 +105,7 @@ struct WindowEnd::LongUpdate {
     old->send.peer = window.data_.process_of(origin);
     old->send.match = {window.data_.context, window.data_.rank, data_tag(piece, true), serial};
     old->send.owner = old;
-    old->send.on_complete = [](Operation& o) {
+    old->send.on_complete = [](Operation& o) TUTTI_ENGINE_OWNED {
       const std::unique_ptr<Answer> done(static_cast<Answer*>(o.owner));
       done->window->end_serving(done->origin);
     };
@@ -286,7 +286,7 @@ void WindowEnd::serve_put(int origin, uint32_t serial, const OperationHead& head
   }
   serving->receive.match = {data_.context, origin, data_tag(0, false), serial};
   serving->receive.owner = serving;
-  serving->receive.on_complete = [](Operation& o) {
+  serving->receive.on_complete = [](Operation& o) TUTTI_ENGINE_OWNED {
     const std::unique_ptr<Serving> done(static_cast<Serving*>(o.owner));
     done->window.end_serving(done->origin);
   };
@@ -306,7 +306,7 @@ void WindowEnd::serve_get(int origin, uint32_t serial, const OperationHead& head
   serving->send.peer = data_.process_of(origin);
   serving->send.match = {data_.context, data_.rank, data_tag(0, true), serial};
   serving->send.owner = serving;
-  serving->send.on_complete = [](Operation& o) {
+  serving->send.on_complete = [](Operation& o) TUTTI_ENGINE_OWNED {
     const std::unique_ptr<Serving> done(static_cast<Serving*>(o.owner));
     done->window.end_serving(done->origin);
   };
@@ -398,8 +398,8 @@ bool WindowEnd::detach(const void* base) {
 bool WindowEnd::is_attached(const OperationHead& head, const LayoutRef& layout, Layout::Run& missed) const {
   const Layout& element = layout ? *layout : Layout::bytes();
   return element.all_runs(
-      head.displacement, head.count, [this](const Layout::Run& run) { return attached_.holds(run.low, run.high); },
-      missed);
+      head.displacement, head.count,
+      [this](const Layout::Run& run) TUTTI_ENGINE_OWNED { return attached_.holds(run.low, run.high); }, missed);
 }
 
 void WindowEnd::refuse(int origin, uint32_t serial, const Layout::Run& missed) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/engine_owned.hpp"
 #include "transport/transport.hpp"
 
 namespace tutti::transport {
@@ -25,25 +26,25 @@ class Counting final : public Transport, private Receiver {
   const std::vector<Both>& by_peer() const { return peers_; }  // as far as there was something
 
   void set_receiver(Receiver& receiver) override;
-  void send(int peer, Outgoing& outgoing) override;
-  bool send_now(int peer, const Header& header, uint64_t ticket, const std::byte* data) override;
-  Taken take_now(int peer, Header& wanted, std::byte* into, int64_t room, int looks) override;
-  void notify(int peer, const Header& header) override { inner_.notify(peer, header); }
-  void fetch(void* rendezvous, Fetch& fetch) override { inner_.fetch(rendezvous, fetch); }
-  void discard(void* rendezvous) override { inner_.discard(rendezvous); }
-  Way way_to(int peer, bool connects) override { return inner_.way_to(peer, connects); }
-  bool progress() override { return inner_.progress(); }
-  bool progress_here(int calls) override { return inner_.progress_here(calls); }
-  void spread() override { inner_.spread(); }
+  void send(int peer, Outgoing& outgoing) override TUTTI_ENGINE_OWNED;
+  bool send_now(int peer, const Header& header, uint64_t ticket, const std::byte* data) override TUTTI_ENGINE_OWNED;
+  Taken take_now(int peer, Header& wanted, std::byte* into, int64_t room, int looks) override TUTTI_ENGINE_OWNED;
+  void notify(int peer, const Header& header) override TUTTI_ENGINE_OWNED { inner_.notify(peer, header); }
+  void fetch(void* rendezvous, Fetch& fetch) override TUTTI_ENGINE_OWNED { inner_.fetch(rendezvous, fetch); }
+  void discard(void* rendezvous) override TUTTI_ENGINE_OWNED { inner_.discard(rendezvous); }
+  Way way_to(int peer, bool connects) override TUTTI_ENGINE_OWNED { return inner_.way_to(peer, connects); }
+  bool progress() override TUTTI_ENGINE_OWNED { return inner_.progress(); }
+  bool progress_here(int calls) override TUTTI_ENGINE_OWNED { return inner_.progress_here(calls); }
+  void spread() override TUTTI_ENGINE_OWNED { inner_.spread(); }
   int descriptor() const override { return inner_.descriptor(); }
-  bool arm(bool by_flags) override { return inner_.arm(by_flags); }
-  void disarm() override { inner_.disarm(); }
-  bool flushed() override { return inner_.flushed(); }
+  bool arm(bool by_flags) override TUTTI_ENGINE_OWNED { return inner_.arm(by_flags); }
+  void disarm() override TUTTI_ENGINE_OWNED { inner_.disarm(); }
+  bool flushed() override TUTTI_ENGINE_OWNED { return inner_.flushed(); }
 
  private:
-  void arrived(const Arrival& arrival) override;
-  void unsent(int more) override { receiver_->unsent(more); }
-  bool takes_turns() override { return receiver_->takes_turns(); }
+  void arrived(const Arrival& arrival) override TUTTI_ENGINE_OWNED;
+  void unsent(int more) override TUTTI_ENGINE_OWNED { receiver_->unsent(more); }
+  bool takes_turns() override TUTTI_ENGINE_OWNED { return receiver_->takes_turns(); }
   Both& peer(int process);
 
   Transport& inner_;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/by_process.hpp"
+#include "base/engine_owned.hpp"
 #include "base/result.hpp"
 #include "transport/shm/shared_memory.hpp"
 #include "transport/transport.hpp"
@@ -53,30 +54,30 @@ class Router final : public Transport {
   ~Router() override;
 
   void set_receiver(Receiver& receiver) override;
-  void send(int peer, Outgoing& outgoing) override;
-  bool send_now(int peer, const Header& header, uint64_t ticket, const std::byte* data) override {
+  void send(int peer, Outgoing& outgoing) override TUTTI_ENGINE_OWNED;
+  bool send_now(int peer, const Header& header, uint64_t ticket, const std::byte* data) override TUTTI_ENGINE_OWNED {
     const Route route = route_to(peer);
     if (route == Route::shared) [[likely]]
       return shared_->send_now(peer, header, ticket, data);
     return route == Route::ucx && ucx_->send_now(peer, header, ticket, data);
   }
-  Taken take_now(int peer, Header& wanted, std::byte* into, int64_t room, int looks) override {
+  Taken take_now(int peer, Header& wanted, std::byte* into, int64_t room, int looks) override TUTTI_ENGINE_OWNED {
     if (route_to(peer) != Route::shared) return Taken::other;
     return shared_->take_now(peer, wanted, into, room, looks);
   }
-  void notify(int peer, const Header& header) override;
-  void fetch(void* rendezvous, Fetch& fetch) override;
-  void discard(void* rendezvous) override;
-  Way way_to(int peer, bool connects) override;
-  bool progress() override;
-  bool progress_here(int calls) override;
-  void spread() override {
+  void notify(int peer, const Header& header) override TUTTI_ENGINE_OWNED;
+  void fetch(void* rendezvous, Fetch& fetch) override TUTTI_ENGINE_OWNED;
+  void discard(void* rendezvous) override TUTTI_ENGINE_OWNED;
+  Way way_to(int peer, bool connects) override TUTTI_ENGINE_OWNED;
+  bool progress() override TUTTI_ENGINE_OWNED;
+  bool progress_here(int calls) override TUTTI_ENGINE_OWNED;
+  void spread() override TUTTI_ENGINE_OWNED {
     if (shared_) shared_->spread();
   }
   int descriptor() const override { return descriptor_; }
-  bool arm(bool by_flags) override;
-  void disarm() override;
-  bool flushed() override;
+  bool arm(bool by_flags) override TUTTI_ENGINE_OWNED;
+  void disarm() override TUTTI_ENGINE_OWNED;
+  bool flushed() override TUTTI_ENGINE_OWNED;
 
   // What the engine drives: this, or the only transport in use, which saves each message a detour.
   Transport& direct() { return shared_ && lines_.empty() ? static_cast<Transport&>(*shared_) : *this; }

@@ -6,13 +6,13 @@
 // A message is a Header and a payload. A short message arrives with its bytes; a long one is
 // announced and its bytes are fetched into the buffer that the matcher chose (rendezvous).
 // Messages between two processes may arrive in any order; the engine restores it by
-// Header::order. All calls are made by the engine's owner only, callbacks come from progress()
-// or from within the call that started the operation.
+// Header::order. Callbacks come from progress() or from within the call that started the operation.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
+#include "base/engine_owned.hpp"
 #include "base/layout.hpp"
 #include "base/result.hpp"
 
@@ -68,12 +68,12 @@ struct Arrival {
 
 class Receiver {
  public:
-  virtual void arrived(const Arrival& arrival) = 0;
+  virtual void arrived(const Arrival& arrival) TUTTI_ENGINE_OWNED = 0;
   // So many more messages that send_now() has taken wait for progress(), or, negative, fewer.
-  virtual void unsent(int more) = 0;
+  virtual void unsent(int more) TUTTI_ENGINE_OWNED = 0;
   // Another thread waits for its turn, or has done so lately: what takes long is to go on in the next
   // progress().
-  virtual bool takes_turns() { return false; }
+  virtual bool takes_turns() TUTTI_ENGINE_OWNED { return false; }
 
  protected:
   ~Receiver() = default;
@@ -86,11 +86,11 @@ class Transport {
   virtual void set_receiver(Receiver& receiver) = 0;
   // Starts to send to process `peer`; connects first if need be. Reports through outgoing.sent,
   // perhaps before it returns.
-  virtual void send(int peer, Outgoing& outgoing) = 0;
+  virtual void send(int peer, Outgoing& outgoing) TUTTI_ENGINE_OWNED = 0;
   // Sends a message whose header.bytes lie in one run at `data`, if that takes nothing but a copy;
   // nothing is reported, but what stays behind is counted (Receiver::unsent). `ticket` goes in place
   // of the header's. False: send() it.
-  virtual bool send_now(int peer, const Header& header, uint64_t ticket, const std::byte* data) {
+  virtual bool send_now(int peer, const Header& header, uint64_t ticket, const std::byte* data) TUTTI_ENGINE_OWNED {
     return (void)peer, (void)header, (void)ticket, (void)data, false;
   }
   // For a receiver that waits for one short message and nothing else: looks up to so many times,
@@ -99,41 +99,41 @@ class Transport {
   // `wanted` but process and order. other: what comes next is for progress() to hand over, or
   // nothing can be told here.
   enum class Taken : uint8_t { nothing, message, other };
-  virtual Taken take_now(int peer, Header& wanted, std::byte* into, int64_t room, int looks) {
+  virtual Taken take_now(int peer, Header& wanted, std::byte* into, int64_t room, int looks) TUTTI_ENGINE_OWNED {
     return (void)peer, (void)wanted, (void)into, (void)room, (void)looks, Taken::other;
   }
   // A header alone; fire and forget.
-  virtual void notify(int peer, const Header& header) = 0;
+  virtual void notify(int peer, const Header& header) TUTTI_ENGINE_OWNED = 0;
   // `fetch.into` holds at least the message's bytes.
-  virtual void fetch(void* rendezvous, Fetch& fetch) = 0;
-  virtual void discard(void* rendezvous) = 0;
+  virtual void fetch(void* rendezvous, Fetch& fetch) TUTTI_ENGINE_OWNED = 0;
+  virtual void discard(void* rendezvous) TUTTI_ENGINE_OWNED = 0;
 
   // For what may be lost: is there a way to `peer`? It is asked before the message gets its Header::order, which has no
   // gaps. closed: there is none, and where `connects` is set none could be made, for which nobody is to blame; or so
   // many have been made for this alone that the next one could be what the program lacks. later: it is to be made, but
   // not within a callback of progress().
   enum class Way : uint8_t { open, later, closed };
-  virtual Way way_to(int peer, bool connects) { return (void)peer, (void)connects, Way::open; }
+  virtual Way way_to(int peer, bool connects) TUTTI_ENGINE_OWNED { return (void)peer, (void)connects, Way::open; }
 
   // Drives everything once; true if anything happened.
-  virtual bool progress() = 0;
+  virtual bool progress() TUTTI_ENGINE_OWNED = 0;
   // The same for who waits for nothing but shared memory: what is dear to ask is mostly left out. So
   // many calls have come to it since it was called last.
-  virtual bool progress_here(int calls) { return (void)calls, progress(); }
+  virtual bool progress_here(int calls) TUTTI_ENGINE_OWNED { return (void)calls, progress(); }
   // Now and then by a thread that yields because ranks share cores: it may be moved to another one.
-  virtual void spread() {}
+  virtual void spread() TUTTI_ENGINE_OWNED {}
 
   // For sleeping: a descriptor that becomes readable when progress() has something to do, after
   // arm() has returned true. arm() returning false means: call progress() first, then try again.
   // `by_flags`: or when a flag in shared memory was raised (Bells), which is not asked for here.
   virtual int descriptor() const = 0;
-  virtual bool arm(bool by_flags) = 0;
+  virtual bool arm(bool by_flags) TUTTI_ENGINE_OWNED = 0;
   // The caller polls and need not be told: spares senders the telling. Until then it stays armed,
   // whatever progress() does, or has been told already.
-  virtual void disarm() {}
+  virtual void disarm() TUTTI_ENGINE_OWNED {}
 
   // True when nothing that was reported as sent still needs this process to progress.
-  virtual bool flushed() = 0;
+  virtual bool flushed() TUTTI_ENGINE_OWNED = 0;
 };
 
 }  // namespace tutti::transport

@@ -4,6 +4,7 @@
 // may come, while one of them is asked.
 #pragma once
 
+#include "base/engine_owned.hpp"
 #include "engine/operation.hpp"
 
 namespace tutti::engine {
@@ -11,10 +12,10 @@ namespace tutti::engine {
 class Poller {
  public:
   // True if anything happened. May remove itself, others, or add some.
-  virtual bool poll() = 0;
+  virtual bool poll() TUTTI_ENGINE_OWNED = 0;
   // Whom it waits for, as if it were a receive; one of them if there are several. False: nobody in
   // particular.
-  virtual bool awaits(Match& what) const = 0;
+  virtual bool awaits(Match& what) const TUTTI_ENGINE_OWNED = 0;
 
  protected:
   ~Poller() = default;
@@ -27,26 +28,26 @@ class Poller {
 
 class Pollers {
  public:
-  bool empty() const { return first_ == nullptr; }
-  Poller* first() const { return first_; }
+  bool empty() const TUTTI_ENGINE_OWNED { return first_ == nullptr; }
+  Poller* first() const TUTTI_ENGINE_OWNED { return first_; }
   template <class Visit>
-  void each_awaited(Visit&& visit) const {
+  void each_awaited(Visit&& visit) const TUTTI_ENGINE_OWNED {
     Match what;
     for (const Poller* poller = first_; poller; poller = poller->next_)
       if (poller->awaits(what)) visit(what);
   }
-  void add(Poller& poller) {
+  void add(Poller& poller) TUTTI_ENGINE_OWNED {
     poller.next_ = nullptr;
     poller.previous_ = last_;
     (last_ ? last_->next_ : first_) = &poller;
     last_ = &poller;
   }
-  void remove(Poller& poller) {
+  void remove(Poller& poller) TUTTI_ENGINE_OWNED {
     if (following_ == &poller) following_ = poller.next_;
     (poller.previous_ ? poller.previous_->next_ : first_) = poller.next_;
     (poller.next_ ? poller.next_->previous_ : last_) = poller.previous_;
   }
-  bool poll() {
+  bool poll() TUTTI_ENGINE_OWNED {
     bool moved = false;
     for (Poller* poller = first_; poller; poller = following_) {
       following_ = poller->next_;

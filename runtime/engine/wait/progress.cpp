@@ -216,7 +216,7 @@ class ProgressThread::Loop {
 
   // True if the alarm is set. False: an application thread wants the engine, or there will be more
   // to do soon.
-  bool do_work() {
+  bool do_work() TUTTI_ENGINE_OWNED {
     waiter_.helper_drives_ = true;
     while (engine_.progress() && !waiter_.ownership_.contended()) {
     }

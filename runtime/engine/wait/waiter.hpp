@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/engine_owned.hpp"
 #include "engine/condition.hpp"
 #include "engine/wait/alarm.hpp"
 #include "engine/wait/allowance.hpp"
@@ -79,9 +80,9 @@ class Waiter {
 
   const Waiting& waiting() const { return waiting_; }
   const Ownership& ownership() const { return ownership_; }
-  void enter() { ownership_.acquire(); }
+  void enter() TUTTI_ACQUIRES(engine_owned) { ownership_.acquire(); }
   // `work`: something is under way that no thread waits for.
-  void leave(bool work) {
+  void leave(bool work) TUTTI_RELEASES(engine_owned) {
     if (sleepers_.load(std::memory_order_relaxed) > 0) [[unlikely]]
       leave_to_sleepers();
     has_work_.store(work, std::memory_order_relaxed);
@@ -92,15 +93,17 @@ class Waiter {
   }
 
   // At the begin of each pass, so that the progress thread sees that the application is here.
-  void begin_pass() {
+  void begin_pass() TUTTI_ENGINE_OWNED {
     count_pass();
     if (first_chore_ && !helper_drives_) [[unlikely]]
       do_chores();
   }
-  void count_pass() { passes_.store(passes_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed); }
+  void count_pass() TUTTI_ENGINE_OWNED {
+    passes_.store(passes_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  }
 
   // Engine::takes_turns().
-  bool takes_turns() {
+  bool takes_turns() TUTTI_ENGINE_OWNED {
     if (ownership_.contended() || sleepers_.load(std::memory_order_relaxed) > 0) {
       turns_ = kTurnsRemembered;
       return true;
@@ -111,37 +114,37 @@ class Waiter {
   }
 
   // Of a thread that is about to poll by itself: nobody need ring for what it sees.
-  void stay_awake() {
+  void stay_awake() TUTTI_ENGINE_OWNED {
     if (armed_) [[unlikely]]
       disarm();
   }
   static void yield();
   // Of a thread that waits for another one of this process, which shares its core: it sleeps early meanwhile. Begins
-  // (1) and ends (-1); engine owned.
-  void wait_for_thread(int change) { awaited_threads_ += change; }
-  // Of a thread that owns the engine and waits.
-  void yield_core();
+  // (1) and ends (-1).
+  void wait_for_thread(int change) TUTTI_ENGINE_OWNED { awaited_threads_ += change; }
+  // Of a thread that waits.
+  void yield_core() TUTTI_ENGINE_OWNED;
 
-  bool helper_drives() const { return helper_drives_; }
-  void leave_to_application(Chore& chore);
+  bool helper_drives() const TUTTI_ENGINE_OWNED { return helper_drives_; }
+  void leave_to_application(Chore& chore) TUTTI_ENGINE_OWNED;
   // It listens to another transport from here on; so do those who sleep.
-  void switch_transport(int descriptor);
-  const Blocked* blocked() const { return blocked_; }
+  void switch_transport(int descriptor) TUTTI_ENGINE_OWNED;
+  const Blocked* blocked() const TUTTI_ENGINE_OWNED { return blocked_; }
 
   // One thread's wait, from its begin to its end: what it does between two passes of the engine
   // that find nothing.
   class Wait {
    public:
     // `done` is asked with `argument`, also by other threads.
-    Wait(Waiter& waiter, bool (*done)(void*), void* argument, Blocked& blocked);
-    ~Wait() {
+    Wait(Waiter& waiter, bool (*done)(void*), void* argument, Blocked& blocked) TUTTI_ENGINE_OWNED;
+    ~Wait() TUTTI_ENGINE_OWNED {
       if (blocked_.listed) [[unlikely]]
         waiter_.unlist(blocked_);
     }
     Wait(const Wait&) = delete;
 
     // At least one pass each turn, or threads that wait for each other's turn starve all.
-    void after_pass(bool moved) {
+    void after_pass(bool moved) TUTTI_ENGINE_OWNED {
       if (!moved) {
         idle_ = std::min(idle_ + 1, longest_);
         waiter_.stay_awake();
@@ -161,15 +164,15 @@ class Waiter {
     friend class Waiter;
     using Time = std::chrono::steady_clock::time_point;
     static constexpr int kSpinsUnobserved = 1 << 20;  // of a thread that never sleeps
-    void set_limits();
-    void sleep_early();
-    void end_looks();
-    void rest();
-    bool tell_observer();
-    void let_others_in();
-    void yield();
-    void sleep_until_something();
-    void sleep(bool listens);
+    void set_limits() TUTTI_ENGINE_OWNED;
+    void sleep_early() TUTTI_ENGINE_OWNED;
+    void end_looks() TUTTI_ENGINE_OWNED;
+    void rest() TUTTI_ENGINE_OWNED;
+    bool tell_observer() TUTTI_ENGINE_OWNED;
+    void let_others_in() TUTTI_ENGINE_OWNED;
+    void yield() TUTTI_ENGINE_OWNED;
+    void sleep_until_something() TUTTI_ENGINE_OWNED;
+    void sleep(bool listens) TUTTI_ENGINE_OWNED;
 
     Waiter& waiter_;
     bool (*const done_)(void*);
@@ -194,20 +197,20 @@ class Waiter {
   friend class ProgressThread;
   using Time = std::chrono::steady_clock::time_point;
 
-  void list(Blocked& blocked);
-  void unlist(Blocked& blocked);
-  bool shares_core();
-  bool has_lost_core(Time& last);
-  bool arm();
-  void disarm();
+  void list(Blocked& blocked) TUTTI_ENGINE_OWNED;
+  void unlist(Blocked& blocked) TUTTI_ENGINE_OWNED;
+  bool shares_core() TUTTI_ENGINE_OWNED;
+  bool has_lost_core(Time& last) TUTTI_ENGINE_OWNED;
+  bool arm() TUTTI_ENGINE_OWNED;
+  void disarm() TUTTI_ENGINE_OWNED;
 
-  void wake(Wait& sleeper);
-  void wake_those_done();
-  bool someone_is_told() const;
-  bool someone_listens() const;
-  void wake_one();
-  void leave_to_sleepers();
-  void do_chores();
+  void wake(Wait& sleeper) TUTTI_ENGINE_OWNED;
+  void wake_those_done() TUTTI_ENGINE_OWNED;
+  bool someone_is_told() const TUTTI_ENGINE_OWNED;
+  bool someone_listens() const TUTTI_ENGINE_OWNED;
+  void wake_one() TUTTI_ENGINE_OWNED;
+  void leave_to_sleepers() TUTTI_ENGINE_OWNED;
+  void do_chores() TUTTI_ENGINE_OWNED;
 
   // What the progress thread does, and what it wants of a thread that leaves.
   enum class Helper : uint8_t {
@@ -215,8 +218,8 @@ class Waiter {
     dozing,    // looks after a while: a summons if work is left behind
     asleep,    // does not look: the alarm must be set when the application is gone
   };
-  void leave_to_helper(Helper helper, bool work);
-  bool set_alarm(int attempts);
+  void leave_to_helper(Helper helper, bool work) TUTTI_ENGINE_OWNED;
+  bool set_alarm(int attempts) TUTTI_ENGINE_OWNED;
   enum class Summons : uint8_t { work = 1, busy = 2 };  // something to do; calls made all the time
   void summon(Summons why);
 
@@ -224,24 +227,24 @@ class Waiter {
   const Waiting waiting_;
   Ownership ownership_;
 
-  std::atomic<int> sleepers_{0};         // threads in sleep(); changed by the engine's owner
-  Wait* asleep_ = nullptr;               // the same
-  std::vector<int> bells_;               // of those who have woken
+  std::atomic<int> sleepers_{0};  // threads in sleep(); changed by the engine's owner
+  Wait* asleep_ TUTTI_OWNERS = nullptr;
+  std::vector<int> bells_ TUTTI_OWNERS;  // of those who have woken
   std::atomic<bool> unattended_{false};  // they hear nothing: another thread has seen to them lately
-  Blocked* blocked_ = nullptr;
+  Blocked* blocked_ TUTTI_OWNERS = nullptr;
 
   static constexpr int kTurnsRemembered = 64;
-  int turns_ = 0;  // takes_turns() remembers so many times more
-  unsigned yields_ = 0;
-  Time spreads_from_{};  // the next look where the others are is not before this
-  bool shares_ = false;  // its core, as far as it knows
-  Time shares_until_{};
-  int awaited_threads_ = 0;  // of this process, see wait_for_thread()
-  std::chrono::milliseconds share_remembered_{};
+  int turns_ TUTTI_OWNERS = 0;  // takes_turns() remembers so many times more
+  unsigned yields_ TUTTI_OWNERS = 0;
+  Time spreads_from_ TUTTI_OWNERS{};  // the next look where the others are is not before this
+  bool shares_ TUTTI_OWNERS = false;  // its core, as far as it knows
+  Time shares_until_ TUTTI_OWNERS{};
+  int awaited_threads_ TUTTI_OWNERS = 0;  // of this process, see wait_for_thread()
+  std::chrono::milliseconds share_remembered_ TUTTI_OWNERS{};
 
-  Chore* first_chore_ = nullptr;
-  Chore* last_chore_ = nullptr;
-  bool helper_drives_ = false;  // the owner is the progress thread
+  Chore* first_chore_ TUTTI_OWNERS = nullptr;
+  Chore* last_chore_ TUTTI_OWNERS = nullptr;
+  bool helper_drives_ TUTTI_OWNERS = false;  // the owner is the progress thread
 
   // What the progress thread sees without owning the engine; written by its owner.
   std::atomic<uint64_t> passes_{0};  // of progress(): a call that makes none leaves work undone
@@ -251,10 +254,10 @@ class Waiter {
   // without seeing that. Whoever summons it sets it to watching.
   std::atomic<Helper> helper_{Helper::watching};
   Alarm alarm_;
-  bool armed_ = false;          // the transport tells, or has told, of what comes
-  bool by_flags_ = false;       // of flags, too
-  int leaves_collectives_ = 0;  // the program has left one under way; counts down what it has not since
-  Allowance alarms_;            // to be set by threads that leave, instead of waking the helper
+  bool armed_ TUTTI_OWNERS = false;          // the transport tells, or has told, of what comes
+  bool by_flags_ TUTTI_OWNERS = false;       // of flags, too
+  int leaves_collectives_ TUTTI_OWNERS = 0;  // the program has left one under way; counts down what it has not since
+  Allowance alarms_ TUTTI_OWNERS;            // to be set by threads that leave, instead of waking the helper
   int summons_fd_ = -1;
 };
 

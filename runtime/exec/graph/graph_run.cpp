@@ -12,7 +12,7 @@ namespace tutti::exec {
 GraphRun::GraphRun(engine::Channel& channel, std::shared_ptr<const Plan> plan, const Call& call)
     : Execution(channel, std::move(plan), call), waits_(this->plan().steps.size()), ready_(waits_.size()) {
   resumption_.run = this;
-  resumption_.perform = [](engine::Chore& chore) {
+  resumption_.perform = [](engine::Chore& chore) TUTTI_ENGINE_OWNED {
     GraphRun& run = *static_cast<Resumption&>(chore).run;
     run.resumes_ = false;
     run.run_ready();
@@ -74,7 +74,7 @@ bool GraphRun::poll() {
 
 void GraphRun::run_ready() {
   if (is_at_work()) return;
-  without_end([this] {
+  without_end([this]() TUTTI_ENGINE_OWNED {
     while (has_ready() && !resumes_ && !is_abandoned() && !is_disturbed(channel_)) {
       if (waits_for_application(plan().steps[ready_[ready_begin_]].kind)) {
         resumes_ = true;

@@ -9,6 +9,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/engine_owned.hpp"
 #include "engine/wait/waiter.hpp"
 #include "exec/execution.hpp"
 
@@ -18,23 +19,23 @@ class GraphRun final : public Execution {
  public:
   GraphRun(engine::Channel& channel, std::shared_ptr<const Plan> plan, const Call& call);
 
-  void start() override;
-  void run() override;
-  void resume() override;
+  void start() override TUTTI_ENGINE_OWNED;
+  void run() override TUTTI_ENGINE_OWNED;
+  void resume() override TUTTI_ENGINE_OWNED;
   size_t footprint() const override {
     return sizeof *this + footprint_of_parts() + bytes_of(waits_) + bytes_of(ready_);
   }
 
  private:
-  bool poll() override;
+  bool poll() override TUTTI_ENGINE_OWNED;
   const Step* standing_at() const override { return stalled_ == kNoStep ? nullptr : &plan().steps[stalled_]; }
-  void go_on() override { run_ready(); }
-  void message_done(uint32_t step, int error_class) override;
+  void go_on() override TUTTI_ENGINE_OWNED { run_ready(); }
+  void message_done(uint32_t step, int error_class) override TUTTI_ENGINE_OWNED;
 
-  void run_ready();
-  bool perform(uint32_t step);
-  bool share(const Step& step);
-  void step_done(uint32_t step);
+  void run_ready() TUTTI_ENGINE_OWNED;
+  bool perform(uint32_t step) TUTTI_ENGINE_OWNED;
+  bool share(const Step& step) TUTTI_ENGINE_OWNED;
+  void step_done(uint32_t step) TUTTI_ENGINE_OWNED;
   bool has_ready() const { return ready_begin_ != ready_end_; }
 
   static constexpr uint32_t kNoStep = UINT32_MAX;

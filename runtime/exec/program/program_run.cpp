@@ -78,7 +78,7 @@ void ProgramRun::run() {
     return;
   }
   if (has_turn) {
-    const auto look = [&](int looks) {
+    const auto look = [&](int looks) TUTTI_ENGINE_OWNED {
       for (; looks > 0; --looks) {
         if (!running()) return engine::Seen::all;
         if (messages_.are_open()) return engine::Seen::other;
@@ -179,12 +179,14 @@ bool ProgramRun::execute() {
   const int awaited = rounds_.awaited();
   const BoundStep* const past = steps_.end();
   const BoundStep* step = steps_.begin() + next_;
-  const auto stop_at = [&](const BoundStep* next) {
+  const auto stop_at = [&](const BoundStep* next) TUTTI_ENGINE_OWNED {
     next_ = steps_.number_of(next);
     return next_ != before || rounds_.awaited() != awaited || pieces_.are_under_way();
   };
   // After a long step, but for the last one, which ends the call.
-  const auto gives_way = [&] { return step->is_long && step + 1 != past && channel_.engine->takes_turns(); };
+  const auto gives_way = [&]() TUTTI_ENGINE_OWNED {
+    return step->is_long && step + 1 != past && channel_.engine->takes_turns();
+  };
   for (; step != past; ++step) {
     switch (step->kind) {
       case Step::Kind::copy:
@@ -264,11 +266,11 @@ void ProgramRun::send_beside(const BoundStep& bound) {
   }
   const ShareHead head{bound.word, ShareHead::kBeside};
   std::memcpy(at(bound.into), &head, kShareHead);
-  without_end([&] { messages_.send(steps_.number_of(&bound), block, bound.word); });
+  without_end([&]() TUTTI_ENGINE_OWNED { messages_.send(steps_.number_of(&bound), block, bound.word); });
 }
 
 void ProgramRun::expect(const BoundStep& step) {
-  without_end([&] { messages_.receive(steps_.number_of(&step)); });
+  without_end([&]() TUTTI_ENGINE_OWNED { messages_.receive(steps_.number_of(&step)); });
 }
 
 [[gnu::always_inline]] inline void ProgramRun::take(const BoundStep& step) {

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "base/engine_owned.hpp"
 #include "exec/execution.hpp"
 #include "exec/program/bound_steps.hpp"
 
@@ -18,33 +19,33 @@ class ProgramRun final : public Execution {
   ProgramRun(engine::Channel& channel, std::shared_ptr<const Plan> plan, const Call& call);
 
   Error bind(const Call& call) override;
-  void start() override;
-  void run() override;
-  void resume() override {}  // it is polled
+  void start() override TUTTI_ENGINE_OWNED;
+  void run() override TUTTI_ENGINE_OWNED;
+  void resume() override TUTTI_ENGINE_OWNED {}  // it is polled
   size_t footprint() const override { return sizeof *this + footprint_of_parts() + steps_.footprint(); }
 
  private:
-  bool poll() override;
+  bool poll() override TUTTI_ENGINE_OWNED;
   const Step* standing_at() const override { return next_ < plan().steps.size() ? &plan().steps[next_] : nullptr; }
-  void go_on() override { end_if_done(); }
-  void message_done(uint32_t step, int error_class) override;
+  void go_on() override TUTTI_ENGINE_OWNED { end_if_done(); }
+  void message_done(uint32_t step, int error_class) override TUTTI_ENGINE_OWNED;
 
-  bool begin_first_step();
-  bool execute();
-  void end_if_done();
-  bool has_nothing_new() const;
+  bool begin_first_step() TUTTI_ENGINE_OWNED;
+  bool execute() TUTTI_ENGINE_OWNED;
+  void end_if_done() TUTTI_ENGINE_OWNED;
+  bool has_nothing_new() const TUTTI_ENGINE_OWNED;
   std::byte* at(const End& end) const;
-  void copy_short_step(const BoundStep& step);
-  bool copy_other(const BoundStep& step);
-  bool reduce(const BoundStep& step);
-  bool is_there(const BoundStep& step);
-  bool lingers();
-  void show(const BoundStep& step);
-  void send_beside(const BoundStep& step);
-  void expect(const BoundStep& step);
-  void take(const BoundStep& step);
-  void take_other(const BoundStep& step, const coll::ShareHead& head);
-  void take_from_share(const BoundStep& step, int64_t bytes);
+  void copy_short_step(const BoundStep& step) TUTTI_ENGINE_OWNED;
+  bool copy_other(const BoundStep& step) TUTTI_ENGINE_OWNED;
+  bool reduce(const BoundStep& step) TUTTI_ENGINE_OWNED;
+  bool is_there(const BoundStep& step) TUTTI_ENGINE_OWNED;
+  bool lingers() TUTTI_ENGINE_OWNED;
+  void show(const BoundStep& step) TUTTI_ENGINE_OWNED;
+  void send_beside(const BoundStep& step) TUTTI_ENGINE_OWNED;
+  void expect(const BoundStep& step) TUTTI_ENGINE_OWNED;
+  void take(const BoundStep& step) TUTTI_ENGINE_OWNED;
+  void take_other(const BoundStep& step, const coll::ShareHead& head) TUTTI_ENGINE_OWNED;
+  void take_from_share(const BoundStep& step, int64_t bytes) TUTTI_ENGINE_OWNED;
 
   BoundSteps steps_;
   uint32_t next_ = 0;      // the steps before it are done

@@ -70,7 +70,7 @@ std::string map_text(const Datatype& type) {
 
 // What is said below the error: the call that has received the message, if it is another one than that
 // which has found it complete, and the call that has sent it.
-void mention_both(const engine::Outcome& outcome, const Wanted& wanted, bool in_receive) {
+void mention_both(const engine::Outcome& outcome, const Wanted& wanted, bool in_receive) TUTTI_ENGINE_OWNED {
   if (!in_receive && !keeps_what_is_gone) {  // else it is known of the request
     const flight::Call receive = contract::receiving_call(wanted.comm.context(), wanted.source, wanted.tag,
                                                           reinterpret_cast<uintptr_t>(wanted.type.handle));

@@ -7,6 +7,7 @@
 // MPI_PACKED, and messages that are truncated, of which that is told.
 #pragma once
 
+#include "base/engine_owned.hpp"
 #include "base/flight.hpp"
 #include "contract/checker_options.hpp"
 #include "mpi/comm/comm.hpp"
@@ -45,8 +46,10 @@ struct Wanted {
 // From where the error of a receive is asked for: by a call that completes it, which does not own the engine; by
 // the blocking call that has received, which does; or in the midst of a pass, where nobody can be asked for more.
 enum class Asked : uint8_t { unowned, in_receive, in_pass };
-// The error of a receive that is over; where findings are only to be reported, none but the report.
-[[gnu::cold]] Error failure_of_receive(const engine::Outcome& outcome, const Wanted& wanted, Asked from);
+// The error of a receive that is over; where findings are only to be reported, none but the report. Not proven: it
+// takes the engine where it is not owned.
+[[gnu::cold]] Error failure_of_receive(const engine::Outcome& outcome, const Wanted& wanted,
+                                       Asked from) TUTTI_NOT_PROVEN;
 inline Error error_of_receive(const engine::Outcome& outcome, const Wanted& wanted, Asked from) {
   if (outcome.mpi_class == MPI_SUCCESS) [[likely]]
     return {};
@@ -62,8 +65,8 @@ inline bool differ_in_types(const Datatype& one, const Datatype& other) {
 }
 
 // Where findings are only to be reported: does so, once for each place in the program, with all that
-// this thread has mentioned, and makes it no error. Engine owned; `comm`: as for story_of().
-Error report_alone(Error error, const Comm* comm);
+// this thread has mentioned, and makes it no error. `comm`: as for story_of().
+Error report_alone(Error error, const Comm* comm) TUTTI_ENGINE_OWNED;
 
 // "2 of MPI_INT"; of a type that is made of others, with the first of them.
 std::string amount_text(int64_t count, const Datatype& type);

@@ -330,19 +330,19 @@ void note_objects(contract::Notes& notes) {
 
 // Nobody sends any more; everybody hears how many messages are for him, and waits until he has
 // them.
-void await_all_messages(const Process& p) {
+void await_all_messages(const Process& p) TUTTI_ENGINE_OWNED {
   std::vector<std::string> counts(static_cast<size_t>(p.job->view().size));
   p.engine->each_peer([&](int process, uint32_t sent, uint32_t) {
     if (p.processes->is_foreign(process)) return;
     counts[static_cast<size_t>(process)].assign(reinterpret_cast<const char*>(&sent), sizeof sent);
   });
   counts = p.checker->exchange(std::move(counts));
-  p.engine->wait_until([&] {
+  p.engine->wait_until([&]() TUTTI_ENGINE_OWNED {
     std::vector<uint32_t> missing(counts.size());
     for (size_t i = 0; i < counts.size(); ++i)
       if (counts[i].size() == sizeof(uint32_t)) std::memcpy(&missing[i], counts[i].data(), sizeof(uint32_t));
     missing[static_cast<size_t>(p.engine->process())] = 0;
-    p.engine->each_peer([&](int process, uint32_t, uint32_t received) {
+    p.engine->each_peer([&](int process, uint32_t, uint32_t received) TUTTI_ENGINE_OWNED {
       if (p.processes->is_foreign(process)) return;
       uint32_t& left = missing[static_cast<size_t>(process)];
       left -= std::min(left, received);
@@ -352,7 +352,7 @@ void await_all_messages(const Process& p) {
 }
 
 // By process: what it has sent and nobody here has received.
-std::vector<std::string> unreceived_by_sender(const Process& p) {
+std::vector<std::string> unreceived_by_sender(const Process& p) TUTTI_ENGINE_OWNED {
   std::map<std::tuple<int, uint64_t, int>, int> counts;
   p.engine->matcher().each_unexpected([&](const engine::Unexpected& message) {
     const transport::Header& h = message.header;

@@ -13,6 +13,7 @@
 #include <tuple>
 #include <vector>
 
+#include "base/engine_owned.hpp"
 #include "coll/call.hpp"
 #include "contract/notes.hpp"
 #include "mpi/check/outstanding.hpp"
@@ -56,8 +57,8 @@ class Strict final : public Watcher {
   // ---- messages; with the engine owned
 
   // This rank is about to send, or does what may tell others how far it has come.
-  void sends(const Comm& comm, int dest, int tag);
-  void acts() override {
+  void sends(const Comm& comm, int dest, int tag) TUTTI_ENGINE_OWNED;
+  void acts() override TUTTI_ENGINE_OWNED {
     ++acts_;
     if (!tells_nobody) told_.fetch_add(1, std::memory_order_relaxed);
   }
@@ -66,11 +67,11 @@ class Strict final : public Watcher {
   // What messages of ready sends name as their signature.
   static constexpr uint64_t kReady = 1;
   // A receive or a probe is about to look among the messages that are there.
-  void looks(const Comm& comm, int source, int tag);
+  void looks(const Comm& comm, int source, int tag) TUTTI_ENGINE_OWNED;
   // A blocking receive that wanted `source` and `tag` has got a message.
-  void received(const Comm& comm, int source, int tag, const engine::Outcome& outcome);
+  void received(const Comm& comm, int source, int tag, const engine::Outcome& outcome) TUTTI_ENGINE_OWNED;
   // So has one with a request that wanted any source, and was posted at `place`.
-  void received_any(const Comm& comm, int tag, const engine::Outcome& outcome, CallSite place);
+  void received_any(const Comm& comm, int tag, const engine::Outcome& outcome, CallSite place) TUTTI_ENGINE_OWNED;
 
   // ---- at MPI_Finalize
 
@@ -81,7 +82,7 @@ class Strict final : public Watcher {
     int32_t count;
   };
   // Mine that `receiver` has not received, with the places where they were sent.
-  void note_unreceived(int receiver, const Unreceived& left, contract::Notes& notes);
+  void note_unreceived(int receiver, const Unreceived& left, contract::Notes& notes) TUTTI_ENGINE_OWNED;
   void note_races(contract::Notes& notes);
   void note_unready(contract::Notes& notes);
   void note_undefined(contract::Notes& notes);
@@ -92,8 +93,8 @@ class Strict final : public Watcher {
     uint64_t count = 0;
     std::array<CallSite, 8> latest;
   };
-  void race(CallSite place, std::vector<int> ranks, const Comm& comm);
-  void compare_with_latest(const Comm& comm, const engine::Outcome& outcome);
+  void race(CallSite place, std::vector<int> ranks, const Comm& comm) TUTTI_ENGINE_OWNED;
+  void compare_with_latest(const Comm& comm, const engine::Outcome& outcome) TUTTI_ENGINE_OWNED;
 
   const bool report_only_;
   Outstanding outstanding_;

@@ -17,7 +17,8 @@ void CollectiveRequest::start(std::unique_ptr<exec::Execution> execution, Repeat
   execution_ = std::move(execution);
   home_ = home;
   execution_->owner = this;
-  execution_->on_complete = [](exec::Execution& done) { static_cast<CollectiveRequest*>(done.owner)->over(); };
+  execution_->on_complete = [](exec::Execution& done)
+                                TUTTI_ENGINE_OWNED { static_cast<CollectiveRequest*>(done.owner)->over(); };
   begin();
   if (contract::Ledger* ledger = execution_->channel().ledger) ledger->add(*this);
   tell(*comm, engine::Happening::collective_begun);

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 
+#include "base/engine_owned.hpp"
 #include "base/pooled.hpp"
 #include "contract/ledger.hpp"
 #include "exec/execution.hpp"
@@ -16,7 +17,8 @@
 namespace tutti::mpi {
 
 // As Repeated::keep(), which it makes for the first call that may come again.
-bool keep(Comm& comm, const Arguments& given, bool nonblocking, std::unique_ptr<exec::Execution>& execution);
+bool keep(Comm& comm, const Arguments& given, bool nonblocking,
+          std::unique_ptr<exec::Execution>& execution) TUTTI_ENGINE_OWNED;
 
 class CollectiveRequest final : public Request, public Pooled<CollectiveRequest>, private contract::Abandonable {
  public:
@@ -37,19 +39,19 @@ class CollectiveRequest final : public Request, public Pooled<CollectiveRequest>
   CollectiveRequest(Comm& comm, std::shared_ptr<exec::Kept> persistent)
       : Request(Kind::collective, comm), persistent_(std::move(persistent)) {}
 
-  // `home`: where the execution goes when it is over. The engine is owned.
-  void start(std::unique_ptr<exec::Execution> execution, Repeated::Home home = {});
+  // `home`: where the execution goes when it is over.
+  void start(std::unique_ptr<exec::Execution> execution, Repeated::Home home = {}) TUTTI_ENGINE_OWNED;
   void fill(MPI_Status& status) const override { fill_empty(status); }
   Error error() const override;
-  Error cancel() override;
+  Error cancel() override TUTTI_ENGINE_OWNED;
 
  private:
-  void add_open_needs(engine::Condition& needs) const override;
-  void over();
-  void end_step();
-  void leave_execution();
-  void abandon() override;
-  void resume() override;
+  void add_open_needs(engine::Condition& needs) const override TUTTI_ENGINE_OWNED;
+  void over() TUTTI_ENGINE_OWNED;
+  void end_step() TUTTI_ENGINE_OWNED;
+  void leave_execution() TUTTI_ENGINE_OWNED;
+  void abandon() override TUTTI_ENGINE_OWNED;
+  void resume() override TUTTI_ENGINE_OWNED;
 
   bool held_ = false;  // complete, but for the word of the contract checker
   bool abandoned_ = false;

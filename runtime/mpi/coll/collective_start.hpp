@@ -7,6 +7,7 @@
 #include <functional>
 #include <vector>
 
+#include "base/engine_owned.hpp"
 #include "coll/call.hpp"
 #include "contract/signature.hpp"
 #include "mpi/coll/arguments.hpp"
@@ -45,14 +46,14 @@ struct ResolvedCall {
 };
 
 // Starts it and leaves a request; its signature is of the blocking form.
-// `then` is called when it completes, with the engine owned,
-// before the request does; its error is the request's.
+// `then` is called when it completes, with the engine owned, before the request does; its error is the request's.
 Error start(Comm& comm, ResolvedCall resolved, MPI_Request* request, std::function<Error()> then = {});
 
 // Starts a step of something that goes on by itself: a call of the library's own that has no handle. `over` hears
 // of its end, however it ends, with the engine owned. `step` is the operation until then, and nullptr afterwards.
-// Called with the engine owned, by a thread that may wait; an Error: it has not been started.
-Error start_step(Comm& comm, const coll::Call& call, std::function<void(Error)> over, const Request*& step);
+// Called by a thread that may wait; an Error: it has not been started.
+Error start_step(Comm& comm, const coll::Call& call, std::function<void(Error)> over,
+                 const Request*& step) TUTTI_ENGINE_OWNED;
 
 // What this rank sends itself in the call must be what it expects from itself: where all ranks are
 // equally wrong they do not contradict each other. Tells the communicator's ranks if it is not.

@@ -40,8 +40,8 @@ class PersistentCollective {
   static Error start(const std::shared_ptr<PersistentCollective>& self, MPI_Request* request);
 
  private:
-  void open();
-  Result<std::unique_ptr<exec::Execution>> execution();
+  void open() TUTTI_ENGINE_OWNED;
+  Result<std::unique_ptr<exec::Execution>> execution() TUTTI_ENGINE_OWNED;
 
   const Ref<Comm> comm_;
   OwnArrays arrays_;

@@ -11,13 +11,14 @@
 #include <span>
 #include <vector>
 
+#include "base/engine_owned.hpp"
 #include "exec/execution.hpp"
 #include "exec/store.hpp"
 #include "mpi/coll/arguments.hpp"
 
 namespace tutti::mpi {
 
-// Of one communicator. Used with the engine owned.
+// Of one communicator.
 class Repeated {
  public:
   explicit Repeated(std::shared_ptr<exec::Store> store) : store_(std::move(store)) {}
@@ -47,7 +48,7 @@ class Repeated {
 
   // An idle execution for such a blocking call, bound to its buffers; false: there is none. Its end, too, is
   // with the engine owned.
-  Loan borrow(const Arguments& given) {
+  Loan borrow(const Arguments& given) TUTTI_ENGINE_OWNED {
     Bucket* const bucket = matching(bucket_of(given, false), given, false);
     exec::Execution* const execution = bucket ? bucket->idle[0].borrow() : nullptr;
     if (!execution) return {};
@@ -58,7 +59,7 @@ class Repeated {
   }
 
   // The same for a nonblocking call, whose arrays it has of its own: they say the same. Give it back.
-  std::unique_ptr<exec::Execution> take(const Arguments& given, Home& home) {
+  std::unique_ptr<exec::Execution> take(const Arguments& given, Home& home) TUTTI_ENGINE_OWNED {
     const uint32_t at = bucket_of(given, true);
     Bucket* const bucket = matching(at, given, true);
     if (!bucket) return nullptr;
@@ -73,7 +74,7 @@ class Repeated {
   }
 
   // One that is over and was taken; it stays the caller's if its bucket belongs to other calls by now.
-  void give_back(Home home, std::unique_ptr<exec::Execution>& execution) {
+  void give_back(Home home, std::unique_ptr<exec::Execution>& execution) TUTTI_ENGINE_OWNED {
     Bucket* const bucket = buckets_[home.bucket].get();
     if (bucket && bucket->generation == home.generation) bucket->keep(execution);
   }
@@ -81,7 +82,8 @@ class Repeated {
   // One that is over and was made for this call; the arrays that count are the execution's, and
   // those of types are still there. False: it stays the caller's, since its bucket belongs to another call that
   // comes often, or is full, or since it is none to be kept.
-  bool keep(const Arguments& given, bool nonblocking, int ranks, std::unique_ptr<exec::Execution>& execution);
+  bool keep(const Arguments& given, bool nonblocking, int ranks,
+            std::unique_ptr<exec::Execution>& execution) TUTTI_ENGINE_OWNED;
 
  private:
   static constexpr int kPatience = 8, kBits = 5, kMostRanks = 256;
@@ -89,7 +91,7 @@ class Repeated {
     explicit Bucket(const std::shared_ptr<exec::Store>& store)
         : idle{exec::Kept(store), exec::Kept(store), exec::Kept(store), exec::Kept(store)} {}
     // False: so many lie here already, or the store has no room; it stays the caller's.
-    bool keep(std::unique_ptr<exec::Execution>& execution) {
+    bool keep(std::unique_ptr<exec::Execution>& execution) TUTTI_ENGINE_OWNED {
       for (exec::Kept& kept : std::span(idle).first(nonblocking ? std::size(idle) : 1))
         if (!kept.holds_any()) return kept.keep(execution);
       return false;

@@ -14,7 +14,7 @@ namespace {
 using coll::Call;
 using coll::Collective;
 
-[[gnu::cold]] Error end_disturbed(const Comm& comm, exec::Execution& execution) {
+[[gnu::cold]] Error end_disturbed(const Comm& comm, exec::Execution& execution) TUTTI_ENGINE_OWNED {
   engine::Engine& engine = *comm.hidden.engine;
   const contract::Ledger& ledger = *comm.hidden.ledger;
   for (;;) {
@@ -24,18 +24,18 @@ using coll::Collective;
       return e;
     }
     execution.resume();
-    engine.wait_until([&] { return !execution.running() || ledger.disturbed(); });
+    engine.wait_until([&]() TUTTI_ENGINE_OWNED { return !execution.running() || ledger.disturbed(); });
     if (!execution.running() && !ledger.disturbed()) return outcome_of(execution);
   }
 }
 
-// This thread is inside a blocking call, with the engine owned on both ends.
+// This thread is inside a blocking call.
 class Inside {
  public:
-  Inside(contract::Ledger* ledger, const flight::Call* call) : ledger_(ledger) {
+  Inside(contract::Ledger* ledger, const flight::Call* call) TUTTI_ENGINE_OWNED : ledger_(ledger) {
     if (ledger_) ledger_->enter(call);
   }
-  ~Inside() {
+  ~Inside() TUTTI_ENGINE_OWNED {
     if (ledger_) ledger_->leave();
   }
   Inside(const Inside&) = delete;
@@ -63,7 +63,7 @@ void tell(const Comm& comm, engine::Happening what) {
 
 Error settle(const engine::Channel& channel) {
   const contract::Ledger& ledger = *channel.ledger;
-  channel.engine->wait_until([&] { return !ledger.suspected(); });
+  channel.engine->wait_until([&]() TUTTI_ENGINE_OWNED { return !ledger.suspected(); });
   return ledger.broken() ? ledger.error() : Error();
 }
 

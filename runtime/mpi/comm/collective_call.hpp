@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A collective call on a communicator, from what comes before it to what came of it: under the eyes of the contract
 // checker, in the flight record, told to whoever listens. What makes communicators, windows and files runs its own
-// exchanges by it, too. The engine is owned where nothing else is said.
+// exchanges by it, too.
 #pragma once
 
 #include <memory>
 
+#include "base/engine_owned.hpp"
 #include "base/flight.hpp"
 #include "coll/call.hpp"
 #include "engine/listener.hpp"
@@ -17,9 +18,9 @@ class Execution;
 
 namespace tutti::mpi {
 
-// Starts the call and waits for it; the engine is not owned yet. Errors: what prepare() refuses, and what the
+// Starts the call and waits for it. Errors: what prepare() refuses, and what the
 // messages met.
-Error run(Comm& comm, const coll::Call& call);
+Error run(Comm& comm, const coll::Call& call) TUTTI_ENGINE_NOT_OWNED;
 
 // A collective of plain bytes, for the library's own use: `in` of each rank to `out` of all.
 coll::Call allgather_bytes(const void* in, void* out, int64_t bytes_per_rank);
@@ -28,17 +29,17 @@ coll::Call bcast_bytes(void* data, int64_t bytes, int root);
 // ---- the parts of it, for calls that are kept or have a request
 
 // What comes before each call on a hidden channel: whatever is suspected there is settled.
-Error settle_first(const engine::Channel& channel);
+Error settle_first(const engine::Channel& channel) TUTTI_ENGINE_OWNED;
 // Something is wrong on the channel, which has a ledger: waits until it is known what. No error: it was
 // nothing, or has only been reported.
-[[gnu::cold]] Error settle(const engine::Channel& channel);
+[[gnu::cold]] Error settle(const engine::Channel& channel) TUTTI_ENGINE_OWNED;
 // For the flight record: the call that this thread is in is the channel's next.
 const flight::Call* note_serial(const engine::Channel& channel);
-void tell(const Comm& comm, engine::Happening what);
+void tell(const Comm& comm, engine::Happening what) TUTTI_ENGINE_OWNED;
 // An execution of a new call; an error if it is refused.
-Result<std::unique_ptr<exec::Execution>> prepare(Comm& comm, const coll::Call& call);
+Result<std::unique_ptr<exec::Execution>> prepare(Comm& comm, const coll::Call& call) TUTTI_ENGINE_OWNED;
 // Runs what is prepared, to its end.
-Error run(Comm& comm, exec::Execution& execution);
+Error run(Comm& comm, exec::Execution& execution) TUTTI_ENGINE_OWNED;
 // Of an execution that is over.
 Error outcome_of(const exec::Execution& execution);
 

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string_view>
 
+#include "base/engine_owned.hpp"
 #include "engine/channel.hpp"
 #include "exec/planner.hpp"
 #include "mpi/comm/group.hpp"
@@ -46,16 +47,15 @@ class Comm final : public HasErrhandler {
   int process_of(int rank) const { return user.process_of(rank); }
 
   void set_context(uint64_t context);
-  // Before each collective call, with the engine owned: the first one finds out what the ranks
-  // share.
-  void find_area() {
+  // Before each collective call: the first one finds out what the ranks share.
+  void find_area() TUTTI_ENGINE_OWNED {
     if (!asked_for_area_) [[unlikely]]
       ask_for_area();
   }
   uint64_t context() const { return user.context; }
   // Finds out for a hidden channel of this communicator's ranks, in whatever context of theirs, who is where
-  // and what they share, which is the caller's to keep; nullptr: nothing. The engine is owned.
-  std::unique_ptr<transport::Area> share(engine::Channel& channel);
+  // and what they share, which is the caller's to keep; nullptr: nothing.
+  std::unique_ptr<transport::Area> share(engine::Channel& channel) TUTTI_ENGINE_OWNED;
   // The ranks have another context, until it is forgotten. Any thread.
   void note_context(uint64_t context) const;
   void forget_context(uint64_t context) const;
@@ -89,15 +89,15 @@ class Comm final : public HasErrhandler {
   MPI_Comm handle = MPI_COMM_NULL;          // the ABI's number, or this object's address
   bool is_of_window = false;                // a window's own
 
-  // Operations with a request, and buffered sends, that are not complete; changed by the engine's owner.
-  int64_t under_way = 0;
+  // Operations with a request, and buffered sends, that are not complete.
+  int64_t under_way TUTTI_OWNERS = 0;
 
  private:
-  void ask_for_area();
+  void ask_for_area() TUTTI_ENGINE_OWNED;
   const NodeLayout* find_nodes();
 
   std::unique_ptr<transport::Area> area_;  // nullptr: none
-  bool asked_for_area_ = false;
+  bool asked_for_area_ TUTTI_OWNERS = false;
 };
 
 }  // namespace tutti::mpi

@@ -79,7 +79,7 @@ void tell_group(engine::Engine& engine, engine::Match match, const ProcessList& 
   if (watcher) [[unlikely]]
     watcher->acts();
   int open = 0;
-  const auto over = [](engine::Operation& op) { --*static_cast<int*>(op.owner); };
+  const auto over = [](engine::Operation& op) TUTTI_ENGINE_OWNED { --*static_cast<int*>(op.owner); };
   const Payload payload{data, static_cast<int64_t>(bytes), &Layout::bytes()};
   if (rank > 0) {
     const int before = rank & (rank - 1);  // who tells me: my number without its lowest bit
@@ -92,7 +92,7 @@ void tell_group(engine::Engine& engine, engine::Match match, const ProcessList& 
     receive.on_complete = over;
     engine.recv(receive);
     engine.wait_until([&] { return open == 0; },
-                      [&](engine::Condition& needs) {
+                      [&](engine::Condition& needs) TUTTI_ENGINE_OWNED {
                         if (receive.posted) needs.process(processes[before]);
                       });
   }
@@ -113,7 +113,7 @@ void tell_group(engine::Engine& engine, engine::Match match, const ProcessList& 
     engine.send(send);
   }
   engine.wait_until([&] { return open == 0; },
-                    [&](engine::Condition& needs) {
+                    [&](engine::Condition& needs) TUTTI_ENGINE_OWNED {
                       for (size_t i = 0; i < told; ++i)
                         if (!sends[i].sent || !sends[i].matched) needs.process(sends[i].peer);
                     });

@@ -42,7 +42,7 @@ void swap_bytes(const engine::Channel& channel, int remote, int tag, const void*
   if (watcher) [[unlikely]]
     watcher->acts();
   int open = 2;
-  const auto over = [](engine::Operation& op) { --*static_cast<int*>(op.owner); };
+  const auto over = [](engine::Operation& op) TUTTI_ENGINE_OWNED { --*static_cast<int*>(op.owner); };
   engine::RecvOperation receive;
   receive.payload = {theirs, static_cast<int64_t>(their_bytes), &Layout::bytes()};
   receive.match = {channel.context, remote, tag, kLeadersSerial};
@@ -55,7 +55,7 @@ void swap_bytes(const engine::Channel& channel, int remote, int tag, const void*
   engine.recv(receive);
   engine.send(send);
   engine.wait_until([&] { return open == 0; },
-                    [&](engine::Condition& needs) {
+                    [&](engine::Condition& needs) TUTTI_ENGINE_OWNED {
                       if (receive.posted || !send.sent || !send.matched) needs.process(send.peer);
                     });
 }

@@ -122,12 +122,12 @@ void make_predefined_comms(Process& p) {
 // Waits until what was sent is on its way.
 void flush(Process& p) {
   const engine::Engine::Guard own(*p.engine);
-  p.engine->wait_until([&] { return p.engine->transport().flushed(); });
+  p.engine->wait_until([&]() TUTTI_ENGINE_OWNED { return p.engine->transport().flushed(); });
 }
 
-// What is suspected is told before the job is over. The engine is owned.
-void await_findings(Process& p) {
-  if (p.checker) p.engine->wait_until([&] { return p.checker->is_idle(); });
+// What is suspected is told before the job is over.
+void await_findings(Process& p) TUTTI_ENGINE_OWNED {
+  if (p.checker) p.engine->wait_until([&]() TUTTI_ENGINE_OWNED { return p.checker->is_idle(); });
 }
 
 // Everybody has sent what he will. A message for a receive whose request is freed may be one too

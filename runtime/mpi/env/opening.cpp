@@ -89,7 +89,7 @@ transport::Wiring wiring_of(boot::Job& job) {
 }
 
 // Below MPI_THREAD_MULTIPLE no second thread may call MPI while one is in a call.
-bool all_threads_blocked() {
+bool all_threads_blocked() TUTTI_ENGINE_OWNED {
   Process& p = process();
   if (p.thread_level != MPI_THREAD_MULTIPLE) return true;
   std::vector<int> waiting;
@@ -115,7 +115,7 @@ contract::Hooks contract_hooks(int job_size) {
                 end_all_connected(code, true);
                 process().job->abort(code, text);
               },
-          .is_finalizing = [] { return process().finalizing; },
+          .is_finalizing = []() TUTTI_ENGINE_OWNED { return process().finalizing; },
           .all_threads_blocked = all_threads_blocked,
           .may_have_sent = may_have_sent,
           .has_ended = is_at_exit,
@@ -158,6 +158,7 @@ Error open_engine(Process& p, const Config& config) {
     transport = p.stress.get();
   }
   p.engine = std::make_unique<engine::Engine>(*transport, view.rank, waiting_of(config, view));
+  const engine::Engine::Guard own(*p.engine);
   p.engine->set_active_handler(p.one_sided.get());
   if (mode->kind == Kind::sync) p.engine->set_manner(engine::Manner::synchronous);
   if (mode->kind == Kind::loose) p.engine->set_manner(engine::Manner::buffering);

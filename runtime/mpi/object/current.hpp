@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "base/engine_owned.hpp"
+
 namespace tutti::boot {
 class Job;
 }
@@ -28,8 +30,8 @@ struct Current {
   // Several threads may be in calls of MPI at once (MPI_THREAD_MULTIPLE). Set before the call that allows it
   // returns, and never reset.
   bool concurrent_calls = false;
-  // Requests completed so far; changed by the engine's owner, and apart from what other threads read in each call.
-  alignas(64) uint64_t completions = 0;
+  // Requests completed so far, apart from what other threads read in each call.
+  alignas(64) uint64_t completions TUTTI_OWNERS = 0;
 };
 inline constinit Current current;
 

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/engine_owned.hpp"
 #include "base/stress_mode.hpp"
 #include "mpi/object/objects.hpp"
 
@@ -69,7 +70,7 @@ struct Process {
   std::vector<int> node_of;                           // by process, once a communicator has asked; boot::Job::nodes()
   std::atomic<int> thread_level = MPI_THREAD_SINGLE;  // the highest that the program may count on
   std::thread::id main_thread;
-  bool finalizing = false;  // in MPI_Finalize, behind what may still call MPI; the engine's owner's
+  bool finalizing TUTTI_OWNERS = false;  // in MPI_Finalize, behind what may still call MPI
 };
 
 // nullptr before MPI_Init; written by it alone.

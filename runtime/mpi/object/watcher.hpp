@@ -4,14 +4,15 @@
 
 #include <string>
 
+#include "base/engine_owned.hpp"
 #include "base/result.hpp"
 
 namespace tutti::mpi {
 
 class Watcher {
  public:
-  // This rank is about to do what may tell others how far it has come. The engine is owned.
-  virtual void acts() = 0;
+  // This rank is about to do what may tell others how far it has come.
+  virtual void acts() TUTTI_ENGINE_OWNED = 0;
   // A reduction that the standard does not define: "MPI_SUM on MPI_CHAR". Any thread.
   virtual void computes_undefined(std::string what) = 0;
   // The program has heard that an operation is complete, whose request stays: its buffers are the program's again.

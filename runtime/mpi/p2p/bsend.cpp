@@ -25,17 +25,21 @@ SendBuffer& send_buffer_for(Comm& comm) {
 // A flush with a request: of the messages before it.
 class SendBuffer::Flush final : public Request, public Pooled<SendBuffer::Flush> {
  public:
-  Flush(SendBuffer& buffer, Comm& comm)
-      : Request(Kind::send, comm), buffer_(buffer), end_(buffer.sent_), left_(buffer.messages_.size()) {}
+  Flush(SendBuffer& buffer, Comm& comm) TUTTI_ENGINE_OWNED : Request(Kind::send, comm),
+                                                             buffer_(buffer),
+                                                             end_(buffer.sent_),
+                                                             left_(buffer.messages_.size()) {}
   // True: it was the last one.
-  bool has_left(uint64_t number) { return number < end_ && --left_ == 0; }
-  bool is_over() const { return left_ == 0; }
+  bool has_left(uint64_t number) TUTTI_ENGINE_OWNED { return number < end_ && --left_ == 0; }
+  bool is_over() const TUTTI_ENGINE_OWNED { return left_ == 0; }
   void fill(MPI_Status& status) const override { fill_empty(status); }
   Error error() const override { return {}; }
-  Error cancel() override { return failure(MPI_ERR_REQUEST, "the flush of a buffer cannot be cancelled"); }
+  Error cancel() override TUTTI_ENGINE_OWNED {
+    return failure(MPI_ERR_REQUEST, "the flush of a buffer cannot be cancelled");
+  }
 
  private:
-  void add_open_needs(engine::Condition& needs) const override {
+  void add_open_needs(engine::Condition& needs) const override TUTTI_ENGINE_OWNED {
     needs.all();
     for (const Message& message : buffer_.messages_)
       if (message.number < end_) needs.process(message.op.peer);
@@ -80,7 +84,7 @@ void SendBuffer::flush() {
 }
 
 void SendBuffer::forget(Position gone) {
-  std::erase_if(flushes_, [&](Flush* flush) {
+  std::erase_if(flushes_, [&](Flush* flush) TUTTI_ENGINE_OWNED {
     if (!flush->has_left(gone->number)) return false;
     flush->finish(true);
     return true;
@@ -90,8 +94,8 @@ void SendBuffer::forget(Position gone) {
 }
 
 void SendBuffer::drain() {
-  engine_of_process().wait_until([this] { return messages_.empty(); },
-                                 [this](engine::Condition& needs) {
+  engine_of_process().wait_until([this]() TUTTI_ENGINE_OWNED { return messages_.empty(); },
+                                 [this](engine::Condition& needs) TUTTI_ENGINE_OWNED {
                                    for (const Message& message : messages_) needs.process(message.op.peer);
                                  });
 }
@@ -174,7 +178,7 @@ Error SendBuffer::send(const void* data, int64_t count, Datatype& type, int dest
   message.op.mode = engine::SendMode::buffered;
   message.op.match = {comm.user.context, comm.rank(), tag, 0};
   message.op.owner = &message;
-  message.op.on_complete = [](engine::Operation& op) {
+  message.op.on_complete = [](engine::Operation& op) TUTTI_ENGINE_OWNED {
     auto& done = *static_cast<Message*>(op.owner);
     --done.comm->under_way;
     done.buffer->forget(done.self);

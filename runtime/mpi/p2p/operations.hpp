@@ -7,6 +7,7 @@
 
 #include <initializer_list>
 
+#include "base/engine_owned.hpp"
 #include "base/pooled.hpp"
 #include "mpi/check/message_types.hpp"
 #include "mpi/check/strict.hpp"
@@ -37,7 +38,7 @@ template <class Op>
 struct Blocking {
   Blocking() {
     op.owner = this;
-    op.on_complete = [](engine::Operation& o) { static_cast<Blocking*>(o.owner)->done = true; };
+    op.on_complete = [](engine::Operation& o) TUTTI_ENGINE_OWNED { static_cast<Blocking*>(o.owner)->done = true; };
   }
   Op op;
   bool done = false;
@@ -55,8 +56,9 @@ Error done_at_once(Request::Kind kind, Comm& comm, bool proc_null, MPI_Request* 
 // gone.
 Error check_start(Request& made, std::initializer_list<BufferUse> uses);
 
-// Of a receive that is over, in a blocking call. Engine owned.
-Error receive_status(engine::RecvOperation& op, const Comm& comm, const Datatype& type, MPI_Status* status);
+// Of a receive that is over, in a blocking call.
+Error receive_status(engine::RecvOperation& op, const Comm& comm, const Datatype& type,
+                     MPI_Status* status) TUTTI_ENGINE_OWNED;
 
 // A request that is complete when it is made, and whose status says that nobody was at the other
 // end, or nothing.
@@ -65,8 +67,8 @@ class DoneRequest final : public Request, public Pooled<DoneRequest> {
   DoneRequest(Kind kind, Comm& comm, bool proc_null) : Request(kind, comm), proc_null_(proc_null) {}
   void fill(MPI_Status& status) const override { proc_null_ ? fill_proc_null(status) : fill_status(status, {}); }
   Error error() const override { return {}; }
-  void add_open_needs(engine::Condition& needs) const override { needs.always(); }
-  Error cancel() override { return {}; }
+  void add_open_needs(engine::Condition& needs) const override TUTTI_ENGINE_OWNED { needs.always(); }
+  Error cancel() override TUTTI_ENGINE_OWNED { return {}; }
 
  private:
   const bool proc_null_;

@@ -19,12 +19,12 @@ void fill_from(MPI_Status* status, const transport::Header& header) {
 
 // Asks once more after a pass of progress; `blocking` waits for as long as it takes.
 template <class Look>
-bool look_for(Look&& look, bool blocking, const engine::Match& match, const Comm& comm) {
+bool look_for(Look&& look, bool blocking, const engine::Match& match, const Comm& comm) TUTTI_ENGINE_OWNED {
   Engine& engine = comm.engine();
   if (look()) return true;
   engine.progress();
   if (blocking)
-    engine.wait_until(look, [&](engine::Condition& needs) {
+    engine.wait_until(look, [&](engine::Condition& needs) TUTTI_ENGINE_OWNED {
       if (!engine.probe(match)) add_needs_of_source(needs, match.source, comm);
     });
   return blocking || look();
@@ -39,7 +39,8 @@ bool probe_for(int source, int tag, Comm& comm, bool blocking, MPI_Status* statu
   const Engine::Guard own(engine);
   const engine::Match match{comm.user.context, source, tag, 0};
   const engine::Unexpected* found = nullptr;
-  if (!look_for([&] { return (found = engine.probe(match)) != nullptr; }, blocking, match, comm)) return false;
+  if (!look_for([&]() TUTTI_ENGINE_OWNED { return (found = engine.probe(match)) != nullptr; }, blocking, match, comm))
+    return false;
   fill_from(status, found->header);
   if (strict) [[unlikely]]
     strict->looks(comm, source, tag);
@@ -58,7 +59,8 @@ bool take_message(int source, int tag, Comm& comm, bool blocking, MPI_Message* m
   std::unique_ptr<engine::Unexpected> taken;
   if (strict) [[unlikely]]
     strict->looks(comm, source, tag);
-  if (!look_for([&] { return taken || (taken = engine.take(match)); }, blocking, match, comm)) return false;
+  if (!look_for([&]() TUTTI_ENGINE_OWNED { return taken || (taken = engine.take(match)); }, blocking, match, comm))
+    return false;
   fill_from(status, taken->header);
   *message = inventory::hand_out<Message>(*new Message(std::move(taken), comm));
   return true;

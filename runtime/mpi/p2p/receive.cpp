@@ -21,25 +21,25 @@ class RecvRequest final : public Request, public Pooled<RecvRequest> {
         op(type.payload(buf, count), {comm.user.context, source, tag, 0}, over, this),
         type_(&type) {}
   // Of a message that was there, and has not the types that it should.
-  void end(const engine::Outcome& outcome) {
+  void end(const engine::Outcome& outcome) TUTTI_ENGINE_OWNED {
     begin();
     op.outcome = outcome;
     over(op);
   }
   void fill(MPI_Status& status) const override { fill_status(status, op.outcome); }
   Error error() const override { return error_asked(Asked::unowned); }
-  Error unheard_error() const override { return error_asked(Asked::in_pass); }
+  Error unheard_error() const override TUTTI_ENGINE_OWNED { return error_asked(Asked::in_pass); }
   Error error_asked(Asked from) const {
     return error_of_receive(op.outcome, {*comm, *type_, op.payload.count, op.match.source, op.match.tag}, from);
   }
-  Error cancel() override {
+  Error cancel() override TUTTI_ENGINE_OWNED {
     if (!is_complete()) engine_of_process().cancel(op);
     return {};
   }
-  void add_open_needs(engine::Condition& needs) const override { mpi::add_needs(needs, op, *comm); }
+  void add_open_needs(engine::Condition& needs) const override TUTTI_ENGINE_OWNED { mpi::add_needs(needs, op, *comm); }
   // Under --check=strict: of one that takes a message of any source.
   void tell_strict() {
-    op.on_complete = [](Operation& o) {
+    op.on_complete = [](Operation& o) TUTTI_ENGINE_OWNED {
       auto& made = *static_cast<RecvRequest*>(o.owner);
       const auto known = inventory::history_of(static_cast<const Object*>(&made));
       strict->received_any(*made.comm, made.op.match.tag, made.op.outcome, known ? known->made : CallSite());
@@ -49,7 +49,7 @@ class RecvRequest final : public Request, public Pooled<RecvRequest> {
   RecvOperation op;
 
  private:
-  static void over(Operation& o) {
+  static void over(Operation& o) TUTTI_ENGINE_OWNED {
     auto& made = *static_cast<RecvRequest*>(o.owner);
     compare_types(o.outcome, *made.type_);
     made.finish(o.outcome.mpi_class == MPI_SUCCESS);
@@ -66,8 +66,8 @@ class ReceivedRequest final : public Request, public Pooled<ReceivedRequest> {
   }
   void fill(MPI_Status& status) const override { fill_status(status, outcome_); }
   Error error() const override { return {}; }
-  Error cancel() override { return {}; }
-  void add_open_needs(engine::Condition& needs) const override { needs.always(); }
+  Error cancel() override TUTTI_ENGINE_OWNED { return {}; }
+  void add_open_needs(engine::Condition& needs) const override TUTTI_ENGINE_OWNED { needs.always(); }
 
  private:
   const engine::Outcome outcome_;
@@ -93,7 +93,7 @@ Error receive_from(void* buf, int64_t count, Datatype& type, int source, int tag
   engine.recv(receive.op);
   if (!receive.done)
     engine.wait_until([&] { return receive.done; },
-                      [&](engine::Condition& needs) { add_needs(needs, receive.op, comm); });
+                      [&](engine::Condition& needs) TUTTI_ENGINE_OWNED { add_needs(needs, receive.op, comm); });
   if constexpr (strictly) strict->received(comm, source, tag, receive.op.outcome);
   return receive_status(receive.op, comm, type, status);
 }

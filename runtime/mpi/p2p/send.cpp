@@ -20,7 +20,7 @@ class SendRequest final : public Request, public Pooled<SendRequest> {
  public:
   SendRequest(Comm& comm, Datatype& type) : Request(Kind::send, comm), type_(&type) {
     op.owner = this;
-    op.on_complete = [](Operation& o) {
+    op.on_complete = [](Operation& o) TUTTI_ENGINE_OWNED {
       auto& request = *static_cast<SendRequest*>(o.owner);
       request.finish(o.outcome.mpi_class == MPI_SUCCESS && !request.copy_);
     };
@@ -40,21 +40,21 @@ class SendRequest final : public Request, public Pooled<SendRequest> {
     Error error = error_of(op.outcome);
     return error || !copy_ ? std::move(error) : strict->found(copy_->judge());
   }
-  Error unheard_error() const override { return error_of(op.outcome); }
-  Error cancel() override {
+  Error unheard_error() const override TUTTI_ENGINE_OWNED { return error_of(op.outcome); }
+  Error cancel() override TUTTI_ENGINE_OWNED {
     if (!is_complete()) engine_of_process().cancel(op);
     return {};
   }
-  void add_open_needs(engine::Condition& needs) const override { mpi::add_needs(needs, op); }
+  void add_open_needs(engine::Condition& needs) const override TUTTI_ENGINE_OWNED { mpi::add_needs(needs, op); }
   SendOperation op;
 
  private:
   const Ref<Datatype> type_;
   std::unique_ptr<SentCopy> copy_;  // under --check=strict
 };
-// The request of every send that was over when it started. Engine owned.
-Request& sent_request() {
-  static Request* const sent = [] {
+// The request of every send that was over when it started.
+Request& sent_request() TUTTI_ENGINE_OWNED {
+  static Request* const sent = []() TUTTI_ENGINE_OWNED {
     auto* made = new DoneRequest(Request::Kind::send, *current.world, false);
     made->live_for_ever();
     made->begin();
@@ -84,7 +84,7 @@ Error start_send(SendMode mode, const void* buf, int64_t count, const Datatype& 
   engine.send(send.op);
   if (!send.done)
     engine.wait_until([&] { return send.done; },
-                      [&](engine::Condition& needs) {
+                      [&](engine::Condition& needs) TUTTI_ENGINE_OWNED {
                         if (!send.done) add_needs(needs, send.op);
                       });
   return error_of(send.op.outcome);

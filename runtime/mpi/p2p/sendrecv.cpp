@@ -23,20 +23,20 @@ class PairRequest final : public Request, public Pooled<PairRequest> {
   PairRequest(Comm& comm, Datatype& sent, Datatype& received)
       : Request(Kind::recv, comm), sent_(&sent), received_(&received) {
     send.owner = receive.owner = this;
-    send.on_complete = [](Operation& o) {
+    send.on_complete = [](Operation& o) TUTTI_ENGINE_OWNED {
       auto& pair = *static_cast<PairRequest*>(o.owner);
       pair.sending_ = false;
       pair.one_over();
     };
-    receive.on_complete = [](Operation& o) {
+    receive.on_complete = [](Operation& o) TUTTI_ENGINE_OWNED {
       auto& pair = *static_cast<PairRequest*>(o.owner);
       compare_types(o.outcome, *pair.received_);
       pair.receiving_ = false;
       pair.one_over();
     };
   }
-  // Posts what is not to or from MPI_PROC_NULL. Engine owned.
-  void start(Engine& engine, bool sends, bool receives) {
+  // Posts what is not to or from MPI_PROC_NULL.
+  void start(Engine& engine, bool sends, bool receives) TUTTI_ENGINE_OWNED {
     begin();
     under_way_ = 1 + sends + receives;
     receives_ = receiving_ = receives;
@@ -49,7 +49,7 @@ class PairRequest final : public Request, public Pooled<PairRequest> {
     receives_ ? fill_status(status, receive.outcome) : fill_proc_null(status);
   }
   Error error() const override { return error_of_both(Asked::unowned); }
-  Error unheard_error() const override { return error_of_both(Asked::in_pass); }
+  Error unheard_error() const override TUTTI_ENGINE_OWNED { return error_of_both(Asked::in_pass); }
   Error error_of_both(Asked from) const {
     if (receives_)
       if (Error e = error_of_receive(
@@ -58,20 +58,22 @@ class PairRequest final : public Request, public Pooled<PairRequest> {
         return e;
     return error_of(send.outcome);
   }
-  void add_open_needs(engine::Condition& needs) const override {
+  void add_open_needs(engine::Condition& needs) const override TUTTI_ENGINE_OWNED {
     needs.all();
     if (sending_) mpi::add_needs(needs, send);
     if (receives_ && receiving_) mpi::add_needs(needs, receive, *comm);
     needs.end();
   }
-  Error cancel() override { return failure(MPI_ERR_REQUEST, "a combined send and receive cannot be cancelled"); }
+  Error cancel() override TUTTI_ENGINE_OWNED {
+    return failure(MPI_ERR_REQUEST, "a combined send and receive cannot be cancelled");
+  }
 
   SendOperation send;
   RecvOperation receive;
   std::unique_ptr<std::byte[]> outgoing;  // of MPI_Isendrecv_replace
 
  private:
-  void one_over() {
+  void one_over() TUTTI_ENGINE_OWNED {
     if (--under_way_ == 0) finish();
   }
   const Ref<Datatype> sent_, received_;
@@ -126,7 +128,7 @@ Error sendrecv(const void* sendbuf, int64_t sendcount, Datatype& sendtype, int d
   if (!receive.done) engine.recv(receive.op);
   if (!send.done) engine.send(send.op);
   engine.wait_until([&] { return send.done && receive.done; },
-                    [&](engine::Condition& needs) {
+                    [&](engine::Condition& needs) TUTTI_ENGINE_OWNED {
                       if (!send.done) add_needs(needs, send.op);
                       if (!receive.done) add_needs(needs, receive.op, comm);
                     });
@@ -146,7 +148,8 @@ Error sendrecv_replace(void* buf, int64_t count, Datatype& type, int dest, int s
   {
     Engine& engine = engine_of_process();
     const Engine::Guard own(engine);
-    engine.wait_until([&] { return pair->is_complete(); }, [&](engine::Condition& needs) { pair->add_needs(needs); });
+    engine.wait_until([&] { return pair->is_complete(); },
+                      [&](engine::Condition& needs) TUTTI_ENGINE_OWNED { pair->add_needs(needs); });
   }
   if (status) pair->fill(*status);
   return pair->error();

@@ -18,7 +18,7 @@ namespace {
 class Nothing final : public Partitioned {
  public:
   Nothing(PartitionedArguments given, bool sends) : Partitioned(std::move(given)), sends_(sends) {}
-  Error ready(int, int) override { return {}; }
+  Error ready(int, int) override TUTTI_ENGINE_OWNED { return {}; }
   bool has_arrived(int) const override { return true; }
   bool is_send() const override { return sends_; }
   bool is_over_at_once() const override { return true; }
@@ -68,7 +68,7 @@ Error check_partition(const Partitioned& operation, int partition) {
                  operation.partitions() - 1);
 }
 
-Error ready(PersistentRequest& request, int low, int high) {
+Error ready(PersistentRequest& request, int low, int high) TUTTI_ENGINE_OWNED {
   Partitioned& operation = *request.partitioned;
   if (Error e = check_partition(operation, low)) return e;
   if (Error e = check_partition(operation, high)) return e;

@@ -13,6 +13,7 @@
 
 #include <memory>
 
+#include "base/engine_owned.hpp"
 #include "mpi/request/persistent.hpp"
 
 namespace tutti::mpi {
@@ -38,7 +39,6 @@ struct Greeting {
 
 class PartitionedRound;
 
-// All but the constructor: engine owned.
 class Partitioned : public std::enable_shared_from_this<Partitioned> {
  public:
   explicit Partitioned(PartitionedArguments given);
@@ -46,29 +46,31 @@ class Partitioned : public std::enable_shared_from_this<Partitioned> {
   Partitioned(const Partitioned&) = delete;
 
   // Begins a round, whose request is given out.
-  Request& start();
+  Request& start() TUTTI_ENGINE_OWNED;
 
   // MPI_Pready of partitions [low, high], and MPI_Parrived of one that exists, in a round that is
   // under way.
-  virtual Error ready(int low, int high) = 0;
-  virtual bool has_arrived(int partition) const = 0;
+  virtual Error ready(int low, int high) TUTTI_ENGINE_OWNED = 0;
+  virtual bool has_arrived(int partition) const TUTTI_ENGINE_OWNED = 0;
   virtual bool is_send() const = 0;
-  virtual bool is_over_at_once() const { return false; }  // its rounds are, before a partition is ready
+  virtual bool is_over_at_once() const TUTTI_ENGINE_OWNED {
+    return false;
+  }  // its rounds are, before a partition is ready
 
-  virtual void add_needs(engine::Condition& needs) const = 0;
-  virtual void fill(MPI_Status& status) const = 0;
+  virtual void add_needs(engine::Condition& needs) const TUTTI_ENGINE_OWNED = 0;
+  virtual void fill(MPI_Status& status) const TUTTI_ENGINE_OWNED = 0;
   // `in_pass`: asked in the midst of a pass of the engine, where no other rank can be asked.
-  virtual Error error(bool in_pass) const { return (void)in_pass, Error(); }
+  virtual Error error(bool in_pass) const TUTTI_ENGINE_OWNED { return (void)in_pass, Error(); }
 
   // The round that is under way; nullptr: none.
-  const PartitionedRound* round() const { return round_; }
-  bool has_begun() const { return rounds_ > 0; }  // one, ever
+  const PartitionedRound* round() const TUTTI_ENGINE_OWNED { return round_; }
+  bool has_begun() const TUTTI_ENGINE_OWNED { return rounds_ > 0; }  // one, ever
   int partitions() const { return given_.partitions; }
 
  protected:
-  virtual void begin() = 0;
+  virtual void begin() TUTTI_ENGINE_OWNED = 0;
   // One of what the round waits for is over.
-  void one_over();
+  void one_over() TUTTI_ENGINE_OWNED;
   int64_t bytes() const;  // of a partition
 
   const PartitionedArguments given_;
@@ -83,13 +85,13 @@ class PartitionedRound final : public Request {
  public:
   PartitionedRound(Comm& comm, std::shared_ptr<Partitioned> of)
       : Request(Kind::partitioned, comm), of_(std::move(of)) {}
-  void fill(MPI_Status& status) const override { of_->fill(status); }
-  Error error() const override { return of_->error(false); }
-  Error unheard_error() const override { return of_->error(true); }
-  Error cancel() override;
+  void fill(MPI_Status& status) const override TUTTI_ENGINE_OWNED { of_->fill(status); }
+  Error error() const override TUTTI_ENGINE_OWNED { return of_->error(false); }
+  Error unheard_error() const override TUTTI_ENGINE_OWNED { return of_->error(true); }
+  Error cancel() override TUTTI_ENGINE_OWNED;
 
  private:
-  void add_open_needs(engine::Condition& needs) const override { of_->add_needs(needs); }
+  void add_open_needs(engine::Condition& needs) const override TUTTI_ENGINE_OWNED { of_->add_needs(needs); }
   const std::shared_ptr<Partitioned> of_;
 };
 

@@ -48,18 +48,18 @@ class Send final : public Partitioned {
  public:
   explicit Send(PartitionedArguments given) : Partitioned(std::move(given)), order_(next_serial(true, given_)) {}
 
-  Error ready(int low, int high) override;
-  bool has_arrived(int) const override { return true; }
+  Error ready(int low, int high) override TUTTI_ENGINE_OWNED;
+  bool has_arrived(int) const override TUTTI_ENGINE_OWNED { return true; }
   bool is_send() const override { return true; }
-  void add_needs(engine::Condition& needs) const override {
+  void add_needs(engine::Condition& needs) const override TUTTI_ENGINE_OWNED {
     // While partitions are missing, what another thread of this process does.
     needs.process(left_ > 0 ? my_process() : given_.comm->process_of(given_.peer));
     if (left_ > 0)
       needs.lacks(fmt::format("{} of {} partitions of a message with tag {}", left_, given_.partitions, given_.tag));
   }
-  void fill(MPI_Status& status) const override { fill_status(status, {}); }
+  void fill(MPI_Status& status) const override TUTTI_ENGINE_OWNED { fill_status(status, {}); }
   // Of a round that its program gives up.
-  Error error(bool) const override {
+  Error error(bool) const override TUTTI_ENGINE_OWNED {
     if (left_ == 0) return {};
     return failure(MPI_ERR_REQUEST,
                    "{} of {} partitions have not been made ready, and nobody can do so once the request is freed: "
@@ -68,9 +68,9 @@ class Send final : public Partitioned {
   }
 
  private:
-  void begin() override;
-  void send(SendOperation& op, const Payload& payload, const engine::Match& match);
-  void send_run(int first, int count);
+  void begin() override TUTTI_ENGINE_OWNED;
+  void send(SendOperation& op, const Payload& payload, const engine::Match& match) TUTTI_ENGINE_OWNED;
+  void send_run(int first, int count) TUTTI_ENGINE_OWNED;
   int at_most() const { return static_cast<int>(std::max<int64_t>(1, kTogether / std::max<int64_t>(bytes(), 1))); }
 
   const uint32_t order_;
@@ -81,7 +81,7 @@ class Send final : public Partitioned {
   int left_ = 0;  // not ready yet
 };
 
-uint64_t own_context() {
+uint64_t own_context() TUTTI_ENGINE_OWNED {
   return uint64_t{1} << 63 | kGreetings | static_cast<uint64_t>(my_process()) << 40 | ++numbers().contexts << 1;
 }
 
@@ -105,7 +105,7 @@ void Send::send(SendOperation& op, const Payload& payload, const engine::Match& 
   op.peer = given_.comm->process_of(given_.peer);
   op.match = match;
   op.owner = this;
-  op.on_complete = [](Operation& o) { static_cast<Send*>(o.owner)->one_over(); };
+  op.on_complete = [](Operation& o) TUTTI_ENGINE_OWNED { static_cast<Send*>(o.owner)->one_over(); };
   ++awaited_;
   given_.comm->engine().send(op);
 }
@@ -144,25 +144,27 @@ class Receive final : public Partitioned {
  public:
   explicit Receive(PartitionedArguments given) : Partitioned(std::move(given)), order_(next_serial(false, given_)) {}
 
-  Error ready(int, int) override { return {}; }
-  bool has_arrived(int partition) const override;
+  Error ready(int, int) override TUTTI_ENGINE_OWNED { return {}; }
+  bool has_arrived(int partition) const override TUTTI_ENGINE_OWNED;
   bool is_send() const override { return false; }
-  void add_needs(engine::Condition& needs) const override { needs.process(given_.comm->process_of(given_.peer)); }
-  void fill(MPI_Status& status) const override {
+  void add_needs(engine::Condition& needs) const override TUTTI_ENGINE_OWNED {
+    needs.process(given_.comm->process_of(given_.peer));
+  }
+  void fill(MPI_Status& status) const override TUTTI_ENGINE_OWNED {
     fill_status(status, {.source = given_.peer, .tag = given_.tag, .bytes = fits() ? whole() : 0});
   }
-  Error error(bool in_pass) const override;
+  Error error(bool in_pass) const override TUTTI_ENGINE_OWNED;
 
  private:
-  void begin() override;
-  void greeted();
-  void post_all();
-  void took(RecvOperation& op);
+  void begin() override TUTTI_ENGINE_OWNED;
+  void greeted() TUTTI_ENGINE_OWNED;
+  void post_all() TUTTI_ENGINE_OWNED;
+  void took(RecvOperation& op) TUTTI_ENGINE_OWNED;
   int64_t whole() const { return bytes() * given_.partitions; }
   int64_t sent() const { return greeting_.bytes * greeting_.partitions; }
   bool fits() const { return sent() == whole(); }
-  engine::Outcome all_of_it() const;
-  Payload place(int first) const;
+  engine::Outcome all_of_it() const TUTTI_ENGINE_OWNED;
+  Payload place(int first) const TUTTI_ENGINE_OWNED;
 
   const uint32_t order_;
   Greeting greeting_;
@@ -183,7 +185,7 @@ void Receive::begin() {
   greeting_receive_.payload = {&greeting_, sizeof greeting_, &Layout::bytes()};
   greeting_receive_.match = {(given_.comm->context() | kGreetings), given_.peer, given_.tag, order_};
   greeting_receive_.owner = this;
-  greeting_receive_.on_complete = [](Operation& o) { static_cast<Receive*>(o.owner)->greeted(); };
+  greeting_receive_.on_complete = [](Operation& o) TUTTI_ENGINE_OWNED { static_cast<Receive*>(o.owner)->greeted(); };
   given_.comm->engine().recv(greeting_receive_);
 }
 
@@ -224,7 +226,8 @@ void Receive::post_all() {
     op.payload = place(i);
     op.match = {greeting_.context, given_.peer, i, rounds_};
     op.owner = this;
-    op.on_complete = [](Operation& o) { static_cast<Receive*>(o.owner)->took(static_cast<RecvOperation&>(o)); };
+    op.on_complete = [](Operation& o)
+                         TUTTI_ENGINE_OWNED { static_cast<Receive*>(o.owner)->took(static_cast<RecvOperation&>(o)); };
     engine.recv(op);
   }
   one_over();  // begin()'s

@@ -101,7 +101,7 @@ struct Words {
 };
 
 // Opens the way to me: what stands in front of the transport includes it then.
-Result<std::string> address_for(Router::Reach reach) {
+Result<std::string> address_for(Router::Reach reach) TUTTI_ENGINE_OWNED {
   Process& p = process();
   const bool directly = &p.engine->transport() == &p.transport->direct();
   Result<std::string> address = p.transport->open_to(reach);

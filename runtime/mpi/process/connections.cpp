@@ -164,7 +164,7 @@ bool Connections::poll() {
 
 namespace {
 
-void on_news(const transport::Header& header) {
+void on_news(const transport::Header& header) TUTTI_ENGINE_OWNED {
   if (header.tag == News::aborted) return connections().end_with(header.process, static_cast<int>(header.ticket));
   connections().hear(static_cast<News>(header.tag), header.ticket);
 }
@@ -286,8 +286,8 @@ void part_from_all() {
     const Engine::Guard own(engine);
     if (connections().empty()) return;
     connections().each([](Connection& connection) { say_farewell(connection, kFinalizes); });
-    engine.wait_until([] { return connections().all_over(); },
-                      [](engine::Condition& needs) { connections().add_needs(needs); });
+    engine.wait_until([]() TUTTI_ENGINE_OWNED { return connections().all_over(); },
+                      [](engine::Condition& needs) TUTTI_ENGINE_OWNED { connections().add_needs(needs); });
   }
   std::vector<std::unique_ptr<Connection>> ended;
   {
@@ -301,8 +301,8 @@ void part_from_all() {
 
 namespace {
 
-// The engine is owned. `waits`: until they are told, or nobody hears for some time, who hears of this job's end then.
-void tell_to_end(const std::set<int>& processes, int code, bool waits) {
+// `waits`: until they are told, or nobody hears for some time, who hears of this job's end then.
+void tell_to_end(const std::set<int>& processes, int code, bool waits) TUTTI_ENGINE_OWNED {
   constexpr std::chrono::seconds kPatience{2};
   Engine& engine = engine_of_process();
   for (const int other : processes)
@@ -311,8 +311,9 @@ void tell_to_end(const std::set<int>& processes, int code, bool waits) {
   while (waits && !engine.transport().flushed() && std::chrono::steady_clock::now() < until) engine.progress();
 }
 
-// All that are connected. Whoever owns the engine may be in the middle of a pass: nothing is driven then.
-void end_others(int code, bool owned) {
+// All that are connected. Whoever owns the engine may be in the middle of a pass: nothing is driven then. Not proven:
+// it takes the engine where it is not owned.
+void end_others(int code, bool owned) TUTTI_NOT_PROVEN {
   Engine& engine = engine_of_process();
   if (!owned) engine.enter();
   std::set<int> others;

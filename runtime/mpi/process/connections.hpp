@@ -10,6 +10,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "base/engine_owned.hpp"
 #include "engine/condition.hpp"
 #include "engine/wait/poller.hpp"
 #include "transport/transport.hpp"
@@ -30,38 +31,38 @@ struct Connection {
   bool parts = false;              // this side has bidden farewell
 };
 
-// What a process of this job knows of connections; all with the engine owned.
+// What a process of this job knows of connections.
 class Connections final : public engine::Poller {
  public:
-  void add(std::unique_ptr<Connection> connection);
-  std::unique_ptr<Connection> take(uint64_t context);
-  Connection* find(uint64_t context) const;
-  bool all_over() const {
+  void add(std::unique_ptr<Connection> connection) TUTTI_ENGINE_OWNED;
+  std::unique_ptr<Connection> take(uint64_t context) TUTTI_ENGINE_OWNED;
+  Connection* find(uint64_t context) const TUTTI_ENGINE_OWNED;
+  bool all_over() const TUTTI_ENGINE_OWNED {
     return std::ranges::all_of(connections_, [](const auto& each) { return each.second->over; });
   }
-  bool empty() const { return connections_.empty(); }
+  bool empty() const TUTTI_ENGINE_OWNED { return connections_.empty(); }
   // Who has to act until all are over.
-  void add_needs(engine::Condition& needs) const;
+  void add_needs(engine::Condition& needs) const TUTTI_ENGINE_OWNED;
   template <class Visit>
-  void each(Visit&& visit) {
+  void each(Visit&& visit) TUTTI_ENGINE_OWNED {
     for (auto& [context, connection] : connections_) visit(*connection);
   }
   // Of the connection with this context, which this process may not have heard of yet.
-  void hear(News news, uint64_t context);
+  void hear(News news, uint64_t context) TUTTI_ENGINE_OWNED;
   // That process ends its job, and wants this one to end with it. The root of the connection does so when the other job
   // is gone: its launcher has said why by then. One that this job has started would end with it and say nothing.
-  void end_with(int process, int code);
-  bool is_to_end(uint64_t context) const;
+  void end_with(int process, int code) TUTTI_ENGINE_OWNED;
+  bool is_to_end(uint64_t context) const TUTTI_ENGINE_OWNED;
   // As the root: to all members of this side, and to oneself.
-  void tell(Connection& connection, News news);
+  void tell(Connection& connection, News news) TUTTI_ENGINE_OWNED;
 
   // ---- when somebody is gone: looks in each pass for what waits for him.
-  bool poll() override;
-  bool awaits(engine::Match&) const override { return false; }
+  bool poll() override TUTTI_ENGINE_OWNED;
+  bool awaits(engine::Match&) const override TUTTI_ENGINE_OWNED { return false; }
 
  private:
-  void lose(const Connection& connection);
-  void end_if_told(const Connection& connection, int process) const;
+  void lose(const Connection& connection) TUTTI_ENGINE_OWNED;
+  void end_if_told(const Connection& connection, int process) const TUTTI_ENGINE_OWNED;
 
   std::map<int, int> ending_;  // by process that ends its job: the code
   std::map<uint64_t, std::unique_ptr<Connection>> connections_;
@@ -71,9 +72,8 @@ class Connections final : public engine::Poller {
 };
 
 Connections& connections();
-// From the first one on: this process hears of connections, and ends those it is connected with by a fatal error. The
-// engine is owned.
-void hear_of_connections();
+// From the first one on: this process hears of connections, and ends those it is connected with by a fatal error.
+void hear_of_connections() TUTTI_ENGINE_OWNED;
 // The root's look at the other root, until that is gone, on a thread of its own.
 void watch_lifeline(Connection& connection);
 

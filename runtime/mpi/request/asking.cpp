@@ -13,9 +13,9 @@
 namespace tutti::mpi {
 namespace {
 
-// Gives up the handle of a request that is active, or of an inactive persistent one. The engine is owned, so
-// that what is under way stays that.
-Error free_owned(MPI_Request handle, Request& held) {
+// Gives up the handle of a request that is active, or of an inactive persistent one. What is under way stays
+// that meanwhile.
+Error free_owned(MPI_Request handle, Request& held) TUTTI_ENGINE_OWNED {
   if (!resolve<Request>(handle)) return taken_by_another_thread();
   PersistentRequest* const persistent = as_persistent(&held);
   if (persistent && !persistent->reserve()) return taken_by_another_thread();

@@ -5,6 +5,7 @@
 // waits for: it is never part of a deadlock.
 #pragma once
 
+#include "base/engine_owned.hpp"
 #include "mpi/request/request.hpp"
 
 namespace tutti::mpi {
@@ -25,9 +26,9 @@ class GeneralizedRequest final : public Request, public Pooled<GeneralizedReques
   // ---- each calls one of the program's functions: not with the engine owned
 
   // The status of a complete one. MPI_ERROR stays what it was.
-  Error query(MPI_Status& status) const;
-  Error free() const;
-  Error call_cancel() const;
+  Error query(MPI_Status& status) const TUTTI_ENGINE_NOT_OWNED;
+  Error free() const TUTTI_ENGINE_NOT_OWNED;
+  Error call_cancel() const TUTTI_ENGINE_NOT_OWNED;
 
   // The operation is over, or the program has given up its handle: the second of the two frees.
   bool is_second_end() { return ended_once_.exchange(true, std::memory_order_acq_rel); }
@@ -35,10 +36,10 @@ class GeneralizedRequest final : public Request, public Pooled<GeneralizedReques
   // The query function's error is told where it is called.
   void fill(MPI_Status& status) const override { (void)query(status); }
   Error error() const override { return {}; }
-  Error cancel() override { return {}; }
+  Error cancel() override TUTTI_ENGINE_OWNED { return {}; }
 
  private:
-  void add_open_needs(engine::Condition& needs) const override { needs.always(); }
+  void add_open_needs(engine::Condition& needs) const override TUTTI_ENGINE_OWNED { needs.always(); }
 
   const Callbacks callbacks_;
   std::atomic<bool> ended_once_{false};

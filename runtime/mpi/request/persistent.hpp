@@ -8,6 +8,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/engine_owned.hpp"
 #include "mpi/object/current.hpp"
 #include "mpi/request/request.hpp"
 
@@ -32,14 +33,14 @@ class PersistentRequest final : public Request, public Pooled<PersistentRequest>
 
   void fill(MPI_Status& status) const override;
   Error error() const override { return started() ? started()->error() : Error(); }
-  Error cancel() override { return started() ? started()->cancel() : Error(); }
+  Error cancel() override TUTTI_ENGINE_OWNED { return started() ? started()->cancel() : Error(); }
 
   // Of a partitioned operation (section 4.2): what its partitions are. nullptr: of another one. Written before
   // the handle is given out.
   std::shared_ptr<Partitioned> partitioned;
 
  private:
-  void add_open_needs(engine::Condition& needs) const override;
+  void add_open_needs(engine::Condition& needs) const override TUTTI_ENGINE_OWNED;
 
   const Start start_;
   std::atomic<Request*> started_{nullptr};

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <memory>
 
+#include "base/engine_owned.hpp"
 #include "base/pooled.hpp"
 #include "engine/condition.hpp"
 #include "engine/matcher.hpp"
@@ -26,15 +27,15 @@ class Request : public Object {
 
   bool is_complete() const { return state_.load(std::memory_order_acquire) != State::under_way; }
 
-  // For the operation: it is under way, and it is over. Engine owned. `well`: error() need not be
+  // For the operation: it is under way, and it is over. `well`: error() need not be
   // asked. An error of one whose handle is freed ends the job, for nobody else can hear of it.
   // References are counted without atomic additions here: whoever takes or gives up another one
   // between the two owns the engine, too.
-  void begin() {
+  void begin() TUTTI_ENGINE_OWNED {
     retain_unshared();
     ++comm->under_way;
   }
-  void finish(bool well = false) {
+  void finish(bool well = false) TUTTI_ENGINE_OWNED {
     well_ = well;
     ++current.completions;
     --comm->under_way;
@@ -58,12 +59,14 @@ class Request : public Object {
   virtual Error error() const = 0;
   // The same of one whose handle is freed, asked where the engine is owned, or in the midst of a pass of it: where
   // error() would take the engine to ask other ranks, this one asks nobody.
-  virtual Error unheard_error() const { return error(); }
+  virtual Error unheard_error() const TUTTI_ENGINE_OWNED { return error(); }
   bool ended_well() const { return well_ && !watched_; }
-  // Whose action it needs to complete, as one term. Engine owned.
-  void add_needs(engine::Condition& needs) const { is_complete() ? void(needs.always()) : add_open_needs(needs); }
-  // MPI_Cancel. Engine owned.
-  virtual Error cancel() = 0;
+  // Whose action it needs to complete, as one term.
+  void add_needs(engine::Condition& needs) const TUTTI_ENGINE_OWNED {
+    is_complete() ? void(needs.always()) : add_open_needs(needs);
+  }
+  // MPI_Cancel.
+  virtual Error cancel() TUTTI_ENGINE_OWNED = 0;
   // Whose error handler hears of its errors.
   virtual HasErrhandler& raises_on() const { return *comm; }
 
@@ -93,9 +96,9 @@ class Request : public Object {
 
  private:
   [[gnu::cold]] void forget_watched();
-  virtual void add_open_needs(engine::Condition& needs) const = 0;  // while it is under way
+  virtual void add_open_needs(engine::Condition& needs) const TUTTI_ENGINE_OWNED = 0;  // while it is under way
   bool take_from_others();
-  [[gnu::cold]] void end_unheard();
+  [[gnu::cold]] void end_unheard() TUTTI_ENGINE_OWNED;
 
   // The memory of requests is pooled: where a program lets two threads complete one request, which is
   // wrong, the slower one still finds State::taken there, and is told.
@@ -126,8 +129,8 @@ class Message final : public Object, public Pooled<Message> {
 
 // Whose action a posted operation needs: that of the receiver, the sender, one of all that may
 // send.
-void add_needs(engine::Condition& needs, const engine::SendOperation& send);
-void add_needs(engine::Condition& needs, const engine::RecvOperation& receive, const Comm& comm);
+void add_needs(engine::Condition& needs, const engine::SendOperation& send) TUTTI_ENGINE_OWNED;
+void add_needs(engine::Condition& needs, const engine::RecvOperation& receive, const Comm& comm) TUTTI_ENGINE_OWNED;
 // The same of a probe.
 void add_needs_of_source(engine::Condition& needs, int source, const Comm& comm);
 

@@ -11,9 +11,9 @@ void await_communication(Comm& comm) {
   // An inactive request, or one that is complete, is no communication (section 11.10.4).
   const Ref<Comm> mine(&comm);
   const engine::Engine::Guard own(engine);
-  engine.wait_until([&] { return comm.under_way == 0; },
-                    [&](engine::Condition& needs) {
-                      engine.matcher().each_posted([&](const engine::RecvOperation& receive) {
+  engine.wait_until([&]() TUTTI_ENGINE_OWNED { return comm.under_way == 0; },
+                    [&](engine::Condition& needs) TUTTI_ENGINE_OWNED {
+                      engine.matcher().each_posted([&](const engine::RecvOperation& receive) TUTTI_ENGINE_OWNED {
                         if (receive.match.context == comm.context()) add_needs(needs, receive, comm);
                       });
                     });

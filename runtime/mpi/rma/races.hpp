@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "base/engine_owned.hpp"
 #include "base/os/source_place.hpp"
 #include "mpi/check/strict.hpp"
 #include "mpi/rma/window.hpp"
@@ -31,7 +32,7 @@ class Races final : public rma::Witness, public Exposed {
   explicit Races(Window& window);
   ~Races() override;
 
-  // ---- what this rank starts. With the engine owned.
+  // ---- what this rank starts
 
   // An operation that is about to start.
   struct Started {
@@ -39,27 +40,27 @@ class Races final : public rma::Witness, public Exposed {
     std::vector<rma::Interval> bytes;
     rma::Accesses::Access access;
   };
-  Started about_to(const rma::Act& act, const rma::Target& target, const void* request);
-  Error check(const Started& started);
+  Started about_to(const rma::Act& act, const rma::Target& target, const void* request) TUTTI_ENGINE_OWNED;
+  Error check(const Started& started) TUTTI_ENGINE_OWNED;
   // It starts by the next call of the protocol.
-  void record(const Started& started);
-  void completed(int rank);                // WindowEnd::kAll: of all
-  void completed_locally(int rank);        // what has brought data here is over
-  void request_gone(const void* request);  // likewise; any thread
+  void record(const Started& started) TUTTI_ENGINE_OWNED;
+  void completed(int rank) TUTTI_ENGINE_OWNED;          // WindowEnd::kAll: of all
+  void completed_locally(int rank) TUTTI_ENGINE_OWNED;  // what has brought data here is over
+  void request_gone(const void* request);               // likewise; any thread
 
-  // ---- epochs of this rank. With the engine owned.
+  // ---- epochs of this rank
 
   // MPI_Win_fence or MPI_Win_post is about to begin an epoch.
-  void promises(int assertion, bool post);
-  void fenced();  // one ends, and the next one begins
-  void exposed_no_more();
+  void promises(int assertion, bool post) TUTTI_ENGINE_OWNED;
+  void fenced() TUTTI_ENGINE_OWNED;  // one ends, and the next one begins
+  void exposed_no_more() TUTTI_ENGINE_OWNED;
   // What was found of this rank's operations, or of its memory, since the last time.
-  Error take_finding();
+  Error take_finding() TUTTI_ENGINE_OWNED;
 
   void serves(int origin, uint64_t mark, const rma::Act& act, const rma::OperationHead& head,
-              const Layout* layout) override;
-  void completes(int origin) override;
-  void hears(int from, std::span<const std::byte> bytes) override;
+              const Layout* layout) override TUTTI_ENGINE_OWNED;
+  void completes(int origin) override TUTTI_ENGINE_OWNED;
+  void hears(int from, std::span<const std::byte> bytes) override TUTTI_ENGINE_OWNED;
 
   Error touches(const BufferUse& use) override;
 
@@ -87,17 +88,17 @@ class Races final : public rma::Witness, public Exposed {
     std::vector<Place> places;
   };
 
-  uint8_t epoch_of(int rank) const;
+  uint8_t epoch_of(int rank) const TUTTI_ENGINE_OWNED;
   uint8_t fence_epoch() const;
-  uint32_t announce(int rank, CallSite place);
+  uint32_t announce(int rank, CallSite place) TUTTI_ENGINE_OWNED;
   const Site& site_of(int origin, uint32_t site) const;
   Place place_of(int origin, const rma::Accesses::Access& access) const;
   std::string bytes_text(const rma::Interval& bytes, int rank) const;
   Finding finding_of(const rma::Accesses::Met& met, const rma::Accesses::Access& access, int target) const;
-  void tell(const rma::Accesses::Access& access, Finding finding);
+  void tell(const rma::Accesses::Access& access, Finding finding) TUTTI_ENGINE_OWNED;
   bool is_first(const rma::Accesses::Access& one, int other, uint64_t call);
-  void check_promises(const rma::Accesses::Access& access, const std::vector<rma::Interval>& bytes);
-  void check_own_use(const rma::Accesses::Access& access, const std::vector<rma::Interval>& bytes);
+  void check_promises(const rma::Accesses::Access& access, const std::vector<rma::Interval>& bytes) TUTTI_ENGINE_OWNED;
+  void check_own_use(const rma::Accesses::Access& access, const std::vector<rma::Interval>& bytes) TUTTI_ENGINE_OWNED;
   static Error error_of(Finding finding);
 
   Window& window_;

@@ -292,8 +292,9 @@ Error win_free(MPI_Win* win) {
     return e;
   {
     const Engine::Guard own(engine);
-    engine.wait_until(
-        [&] { return window.protocol->is_served() && window.protocol->is_locally_complete(rma::WindowEnd::kAll); });
+    engine.wait_until([&]() TUTTI_ENGINE_OWNED {
+      return window.protocol->is_served() && window.protocol->is_locally_complete(rma::WindowEnd::kAll);
+    });
     window.drop_in_use(rma::WindowEnd::kAll);
     window.protocol.reset();
     window.races.reset();

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/engine_owned.hpp"
 #include "base/function.hpp"
 #include "mpi/comm/comm.hpp"
 #include "mpi/object/attribute.hpp"
@@ -85,7 +86,7 @@ class Window final : public HasErrhandler {
     std::deque<std::weak_ptr<InUse>> of_requests;
   };
   std::vector<InUseAt> in_use;
-  void drop_in_use(int rank);  // rma::WindowEnd::kAll: of all
+  void drop_in_use(int rank) TUTTI_ENGINE_OWNED;  // rma::WindowEnd::kAll: of all
 
   // Tells the watcher when a call says that the operations without a request that have been started at `rank` are
   // locally complete. False: they are so already, and nothing will be told.
@@ -124,8 +125,8 @@ Error bad_unit(int64_t unit);
 
 // The first failure that targets have told of since the last time, raised on the window by the call
 // that completes the operations.
-[[gnu::cold]] Error conflict_of(Window& window);
-inline Error failure_of(Window& window) {
+[[gnu::cold]] Error conflict_of(Window& window) TUTTI_ENGINE_OWNED;
+inline Error failure_of(Window& window) TUTTI_ENGINE_OWNED {
   if (window.races) [[unlikely]]
     if (Error e = conflict_of(window)) return e;
   return window.protocol->take_failure();

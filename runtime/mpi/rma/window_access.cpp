@@ -31,7 +31,7 @@ const char* plural(int64_t count) {
 
 // ---- checks. The engine is owned.
 
-Error check_epoch(const Window& win, int rank) {
+Error check_epoch(const Window& win, int rank) TUTTI_ENGINE_OWNED {
   const Epochs& epochs = win.epochs;
   if (epochs.all_locked || epochs.lock_of(rank) != Epochs::kUnlocked) return {};
   if (epochs.started) {
@@ -48,11 +48,11 @@ Error check_epoch(const Window& win, int rank) {
 
 // An operation that nothing refuses, and that has something to do, is about to start: if no other epoch is open, in
 // that of a fence.
-void note_epoch(Epochs& epochs) {
+void note_epoch(Epochs& epochs) TUTTI_ENGINE_OWNED {
   if (!epochs.started && !epochs.is_passive()) epochs.fence_used = true;
 }
 
-Error check_passive(const Window& win, int rank) {
+Error check_passive(const Window& win, int rank) TUTTI_ENGINE_OWNED {
   if (win.epochs.all_locked || win.epochs.lock_of(rank) != Epochs::kUnlocked) return {};
   return failure(MPI_ERR_RMA_SYNC,
                  "operations with a request want a lock on rank {} of the window: MPI_Win_lock or "
@@ -78,7 +78,7 @@ Error check_range(const Window& win, const There& there) {
 }
 
 // Both sides of one call are known here, so nobody else need be asked whether they fit together.
-Error check_sides(const char* side, int64_t count, const Datatype& type, const There& there) {
+Error check_sides(const char* side, int64_t count, const Datatype& type, const There& there) TUTTI_ENGINE_OWNED {
   const int64_t bytes = count * type.layout->size();
   if (bytes == there.bytes()) {
     if (bytes == 0 || !differ_in_types(type, there.type)) [[likely]]
@@ -172,7 +172,7 @@ class AccessRequest final : public Request, public Pooled<AccessRequest> {
   }
 
   rma::Done done() {
-    return {[](void* owner, Error error) {
+    return {[](void* owner, Error error) TUTTI_ENGINE_OWNED {
               auto& request = *static_cast<AccessRequest*>(owner);
               request.error_ = std::move(error);
               request.finish();
@@ -188,13 +188,13 @@ class AccessRequest final : public Request, public Pooled<AccessRequest> {
       strict->outstanding().drop(in_use_.get());
   }
   Error error() const override { return error_ ? Error(error_.mpi_class(), error_.message()) : Error(); }
-  Error cancel() override {
+  Error cancel() override TUTTI_ENGINE_OWNED {
     return failure(MPI_ERR_REQUEST,
                    "the request belongs to an operation on a window, which cannot be cancelled (the "
                    "standard, section 12.3.5)");
   }
   HasErrhandler& raises_on() const override { return *window_; }
-  void add_open_needs(engine::Condition& needs) const override { needs.always(); }
+  void add_open_needs(engine::Condition& needs) const override TUTTI_ENGINE_OWNED { needs.always(); }
 
  private:
   const Ref<Window> window_;
@@ -208,7 +208,8 @@ struct Here {
   bool writes;
 };
 
-Error take_for(AccessRequest& request, Window::InUseAt& there, Window::InUse in_use, std::span<const BufferUse> uses) {
+Error take_for(AccessRequest& request, Window::InUseAt& there, Window::InUse in_use,
+               std::span<const BufferUse> uses) TUTTI_ENGINE_OWNED {
   auto shared = std::make_shared<Window::InUse>(std::move(in_use));
   if (Error e = strict->take(shared.get(), uses)) return e;
   std::deque<std::weak_ptr<Window::InUse>>& others = there.of_requests;
@@ -219,7 +220,7 @@ Error take_for(AccessRequest& request, Window::InUseAt& there, Window::InUse in_
 }
 
 // Under --check=strict, until the operations at `rank` are known to be complete.
-Error take(Window& win, int rank, AccessRequest* request, std::initializer_list<Here> uses) {
+Error take(Window& win, int rank, AccessRequest* request, std::initializer_list<Here> uses) TUTTI_ENGINE_OWNED {
   std::vector<BufferUse> buffers;
   Window::InUse in_use;
   for (const Here& use : uses)
@@ -238,7 +239,7 @@ Error take(Window& win, int rank, AccessRequest* request, std::initializer_list<
 
 // Under --check=strict: that nothing else is at what it uses here and there. It starts next.
 [[gnu::cold]] Error take_all(Window& win, const There& there, AccessRequest* request, std::initializer_list<Here> uses,
-                             const rma::Act& act) {
+                             const rma::Act& act) TUTTI_ENGINE_OWNED {
   if (!win.races) return take(win, there.rank, request, uses);  // a file's own
   const Races::Started started = win.races->about_to(act, target(win, there), request);
   if (Error e = win.races->check(started)) return e;
@@ -285,15 +286,15 @@ Error access(Window& win, const There& there, MPI_Request* request, std::initial
 Error put(const rma::Local& origin, const Datatype& type, const There& there, Window& win, MPI_Request* request) {
   return access(
       win, there, request, {{origin, false}}, {.kind = rma::Kind::put},
-      [&] { return check_sides("origin", origin.count, type, there); },
-      [&](rma::Done done) { win.protocol->put(origin, target(win, there), done); });
+      [&]() TUTTI_ENGINE_OWNED { return check_sides("origin", origin.count, type, there); },
+      [&](rma::Done done) TUTTI_ENGINE_OWNED { win.protocol->put(origin, target(win, there), done); });
 }
 
 Error get(const rma::Local& origin, const Datatype& type, const There& there, Window& win, MPI_Request* request) {
   return access(
       win, there, request, {{origin, true}}, {.kind = rma::Kind::get},
-      [&] { return check_sides("origin", origin.count, type, there); },
-      [&](rma::Done done) { win.protocol->get(origin, target(win, there), done); });
+      [&]() TUTTI_ENGINE_OWNED { return check_sides("origin", origin.count, type, there); },
+      [&](rma::Done done) TUTTI_ENGINE_OWNED { win.protocol->get(origin, target(win, there), done); });
 }
 
 // Where an operation puts what was there.
@@ -312,7 +313,7 @@ Error update(const void* origin_addr, int64_t origin_count, const Datatype* orig
     origin.layout = LayoutRef(LayoutRef(), &Layout::bytes());
   rma::Act act{.kind = rma::Kind::update, .fetches = result != nullptr};
   rma::Update& update = act.update;
-  const auto check = [&]() -> Error {
+  const auto check = [&]() TUTTI_ENGINE_OWNED -> Error {
     if (!result && op.handle == MPI_NO_OP)
       return failure(MPI_ERR_OP,
                      "MPI_NO_OP is for calls that fetch what is there, such as MPI_Get_accumulate (the "
@@ -329,7 +330,7 @@ Error update(const void* origin_addr, int64_t origin_count, const Datatype* orig
   const bool reads = origin_type && op.handle != MPI_NO_OP;
   return access(win, there, request,
                 {{reads ? origin : rma::Local(), false}, {result ? result->local : rma::Local(), true}}, act, check,
-                [&](rma::Done done) {
+                [&](rma::Done done) TUTTI_ENGINE_OWNED {
                   win.protocol->update(update, origin, result ? &result->local : nullptr, target(win, there), done);
                 });
 }
@@ -446,7 +447,7 @@ Error compare_and_swap(const void* origin_addr, const void* compare_addr, void* 
        .fetches = true,
        .update = {rma::kCompareAndSwap, static_cast<uint8_t>(datatype.element)}},
       [] { return Error(); },
-      [&](rma::Done) {
+      [&](rma::Done) TUTTI_ENGINE_OWNED {
         win.protocol->compare_and_swap({.element = static_cast<uint8_t>(datatype.element)}, origin_addr, compare_addr,
                                        result_addr, target(win, there));
       });

@@ -21,13 +21,14 @@ using engine::Condition;
 using engine::Engine;
 constexpr int kAll = rma::WindowEnd::kAll;
 
-// In a call of synchronisation, with the engine owned.
-class Inside {
+// In a call of synchronisation.
+class TUTTI_SCOPED_CAPABILITY Inside {
  public:
-  explicit Inside(const Window& window) : own_(window.comm->engine()) {
+  explicit Inside(const Window& window) TUTTI_ACQUIRES(engine_owned) : own_(window.comm->engine()) {
     if (strict) [[unlikely]]
       strict->acts();
   }
+  ~Inside() TUTTI_RELEASES() = default;
 
  private:
   const Engine::Guard own_;
@@ -45,7 +46,7 @@ Error out_of_sync(fmt::format_string<Args...> format, Args&&... args) {
 }
 
 // An open epoch that keeps another kind from beginning; empty: none.
-const char* open_access(const Epochs& epochs) {
+const char* open_access(const Epochs& epochs) TUTTI_ENGINE_OWNED {
   if (epochs.started) return "MPI_Win_start opened an access epoch: call MPI_Win_complete";
   if (epochs.all_locked) return "MPI_Win_lock_all opened an epoch: call MPI_Win_unlock_all";
   if (epochs.locks_held) return "MPI_Win_lock opened an epoch: call MPI_Win_unlock";
@@ -53,7 +54,7 @@ const char* open_access(const Epochs& epochs) {
   return nullptr;
 }
 
-Error refuse_open_access(const Epochs& epochs) {
+Error refuse_open_access(const Epochs& epochs) TUTTI_ENGINE_OWNED {
   const char* open = open_access(epochs);
   return open ? out_of_sync("{} first (argument win)", open) : Error();
 }
@@ -75,9 +76,9 @@ Result<std::vector<int>> ranks_of(const Group& group, const Window& window) {
 
 // Waits for those of `ranks` that `done` does not hold for: each has to make a call.
 template <class IsDone>
-void await_each(const Window& window, const std::vector<int>& ranks, IsDone&& is_done) {
+void await_each(const Window& window, const std::vector<int>& ranks, IsDone&& is_done) TUTTI_ENGINE_OWNED {
   window.comm->engine().wait_until([&] { return std::ranges::all_of(ranks, is_done); },
-                                   [&](Condition& needs) {
+                                   [&](Condition& needs) TUTTI_ENGINE_OWNED {
                                      needs.all();
                                      for (const int rank : ranks)
                                        if (!is_done(rank)) needs.process(window.process_of(rank));
@@ -86,24 +87,24 @@ void await_each(const Window& window, const std::vector<int>& ranks, IsDone&& is
 }
 
 // The others' progress completes these, which needs no call of theirs.
-void await_flushed(Window& win, int rank) {
+void await_flushed(Window& win, int rank) TUTTI_ENGINE_OWNED {
   rma::WindowEnd& protocol = *win.protocol;
   protocol.flush(rank);
-  win.comm->engine().wait_until([&] { return protocol.is_flushed(rank); });
+  win.comm->engine().wait_until([&]() TUTTI_ENGINE_OWNED { return protocol.is_flushed(rank); });
   win.drop_in_use(rank);
   if (win.races) [[unlikely]]
     win.races->completed(rank);
 }
-void await_locally(Window& win, int rank) {
+void await_locally(Window& win, int rank) TUTTI_ENGINE_OWNED {
   const rma::WindowEnd& protocol = *win.protocol;
-  win.comm->engine().wait_until([&] { return protocol.is_locally_complete(rank); });
+  win.comm->engine().wait_until([&]() TUTTI_ENGINE_OWNED { return protocol.is_locally_complete(rank); });
   win.drop_in_use(rank);
   if (win.races) [[unlikely]]
     win.races->completed_locally(rank);
 }
 
 // Whoever holds a lock has to give it up, and whose memory it is may still be about to tell.
-void add_needs_of_lock(Condition& needs, const Window& window, int rank) {
+void add_needs_of_lock(Condition& needs, const Window& window, int rank) TUTTI_ENGINE_OWNED {
   const std::vector<int>& holders = window.protocol->holders(rank);
   if (holders.empty()) return void(needs.always());
   if (rank == window.rank()) {  // it knows, and waits for nobody but these
@@ -116,11 +117,11 @@ void add_needs_of_lock(Condition& needs, const Window& window, int rank) {
   needs.end().end();
 }
 
-void await_locks(Window& window, const std::vector<int>& ranks) {
+void await_locks(Window& window, const std::vector<int>& ranks) TUTTI_ENGINE_OWNED {
   rma::WindowEnd& protocol = *window.protocol;
-  const auto is_locked = [&](int rank) { return protocol.is_locked(rank); };
+  const auto is_locked = [&](int rank) TUTTI_ENGINE_OWNED { return protocol.is_locked(rank); };
   window.comm->engine().wait_until([&] { return std::ranges::all_of(ranks, is_locked); },
-                                   [&](Condition& needs) {
+                                   [&](Condition& needs) TUTTI_ENGINE_OWNED {
                                      needs.all();
                                      for (const int rank : ranks)
                                        if (!is_locked(rank)) add_needs_of_lock(needs, window, rank);
@@ -135,7 +136,7 @@ std::vector<int> everybody(const Window& window) {
   return ranks;
 }
 
-Error unlock(Window& window, const std::vector<int>& ranks, bool unchecked) {
+Error unlock(Window& window, const std::vector<int>& ranks, bool unchecked) TUTTI_ENGINE_OWNED {
   rma::WindowEnd& protocol = *window.protocol;
   std::atomic_thread_fence(std::memory_order_seq_cst);
   if (!unchecked)
@@ -143,8 +144,8 @@ Error unlock(Window& window, const std::vector<int>& ranks, bool unchecked) {
   else
     for (const int rank : ranks) protocol.flush(rank);
   window.comm->engine().wait_until([&] {
-    return std::ranges::all_of(ranks,
-                               [&](int rank) { return protocol.is_flushed(rank) && protocol.is_unlocked(rank); });
+    return std::ranges::all_of(
+        ranks, [&](int rank) TUTTI_ENGINE_OWNED { return protocol.is_flushed(rank) && protocol.is_unlocked(rank); });
   });
   for (const int rank : ranks) {
     window.drop_in_use(rank);
@@ -155,7 +156,7 @@ Error unlock(Window& window, const std::vector<int>& ranks, bool unchecked) {
 }
 
 // Of the calls that want a lock on `rank`.
-Error check_passive(const Window& window, int rank) {
+Error check_passive(const Window& window, int rank) TUTTI_ENGINE_OWNED {
   const Epochs& epochs = window.epochs;
   if (rank == kAll ? epochs.is_passive() : epochs.all_locked || epochs.lock_of(rank) != Epochs::kUnlocked) return {};
   return rank == kAll ? out_of_sync(
@@ -234,7 +235,7 @@ Error win_start(Group& group, int assertion, Window& win) {
   epochs.targets = *std::move(ranks);
   if (assertion & MPI_MODE_NOCHECK) return {};
   rma::WindowEnd& protocol = *win.protocol;
-  await_each(win, epochs.targets, [&](int rank) { return protocol.is_posted(rank); });
+  await_each(win, epochs.targets, [&](int rank) TUTTI_ENGINE_OWNED { return protocol.is_posted(rank); });
   for (const int rank : epochs.targets) protocol.take_post(rank);
   return {};
 }
@@ -286,7 +287,7 @@ Error no_exposure() {
   return out_of_sync("there is no exposure epoch to wait for: MPI_Win_post comes first (argument win)");
 }
 
-void end_exposure(Window& win) {
+void end_exposure(Window& win) TUTTI_ENGINE_OWNED {
   for (const int rank : win.epochs.origins) win.protocol->take_complete(rank);
   win.epochs.exposed = false;
   win.protocol->set_exposed(false);
@@ -304,9 +305,9 @@ Error win_wait(Window& win) {
   rma::WindowEnd& protocol = *win.protocol;
   protocol.set_exposed(false);  // who locks it from here on waits, as the standard may be read
   const std::vector<int>& origins = win.epochs.origins;
-  const auto is_done = [&](int rank) { return protocol.is_completed_by(rank); };
+  const auto is_done = [&](int rank) TUTTI_ENGINE_OWNED { return protocol.is_completed_by(rank); };
   win.comm->engine().wait_until([&] { return std::ranges::all_of(origins, is_done); },
-                                [&](Condition& needs) {
+                                [&](Condition& needs) TUTTI_ENGINE_OWNED {
                                   needs.all();
                                   for (const int rank : origins)
                                     if (!is_done(rank) && !protocol.is_serving(rank))
@@ -327,7 +328,8 @@ Error win_test(Window& win, int* flag) {
     error = no_exposure();
   } else {
     moved = engine.progress();
-    *flag = std::ranges::all_of(win.epochs.origins, [&](int rank) { return win.protocol->is_completed_by(rank); });
+    *flag = std::ranges::all_of(win.epochs.origins,
+                                [&](int rank) TUTTI_ENGINE_OWNED { return win.protocol->is_completed_by(rank); });
     if (*flag) end_exposure(win);
     if (*flag && win.races) [[unlikely]]
       error = failure_of(win);

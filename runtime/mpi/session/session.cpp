@@ -47,6 +47,7 @@ Error pending_operations(const Session& session) {
   int64_t pending = 0;
   std::string where;
   session.each_comm([&](const Comm& comm) {
+    assume_engine_owned();  // as above
     if (comm.under_way <= 0) return;
     pending += comm.under_way;
     if (where.empty()) where = comm.description();

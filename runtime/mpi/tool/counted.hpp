@@ -13,7 +13,7 @@ inline bool running() {
   return phase.load() == Phase::running;
 }
 
-// Counts messages by peer while a handle wants it; nullptr: none has wanted it yet. Engine owned.
+// Counts messages by peer while a handle wants it; nullptr: none has wanted it yet.
 std::unique_ptr<transport::Counting>& counting();
 
 }  // namespace tutti::mpi::tool

@@ -20,13 +20,15 @@ namespace tutti::mpi {
 namespace tool {
 namespace {
 
-// In an event's callback the engine is owned already.
-class Look {
+// In an event's callback the engine is owned already, and while there is none nothing needs it; so none of this is
+// proven.
+class TUTTI_SCOPED_CAPABILITY Look {
  public:
-  Look() : engine_(running() && !in_event() ? &engine_of_process() : nullptr) {
+  Look() TUTTI_ACQUIRES(engine_owned) TUTTI_NOT_PROVEN
+      : engine_(running() && !in_event() ? &engine_of_process() : nullptr) {
     if (engine_) engine_->enter();
   }
-  ~Look() {
+  ~Look() TUTTI_RELEASES() TUTTI_NOT_PROVEN {
     if (engine_) engine_->leave();
   }
 
@@ -125,8 +127,8 @@ bool is_wanted(Listens by) {
                              [by](const PerformanceHandle* h) { return h->started && h->variable->listens == by; });
 }
 
-// The engine is owned. Counting stays where it is while a stressed transport is in use: in front of that.
-void count_traffic(Process& p, bool on) {
+// Counting stays where it is while a stressed transport is in use: in front of that.
+void count_traffic(Process& p, bool on) TUTTI_ENGINE_OWNED {
   transport::Transport& usual = p.stress ? *p.stress : p.transport->direct();
   if (!on) return p.engine->switch_transport(usual);
   if (!counting())

@@ -30,7 +30,7 @@ int of_peers(const Comm* comm) {
 }
 
 template <bool sent>
-void messages(const Comm* comm, double* values) {
+void messages(const Comm* comm, double* values) TUTTI_ENGINE_OWNED {
   for (int i = 0; i < of_peers(comm); ++i) values[i] = 0;
   engine_of_process().each_peer([&](int peer, uint32_t out, uint32_t in) {
     for (int i = 0; i < of_peers(comm); ++i)
@@ -41,7 +41,7 @@ void messages(const Comm* comm, double* values) {
 // ---- what is counted while a handle is started
 
 template <bool sent>
-void bytes(const Comm* comm, double* values) {
+void bytes(const Comm* comm, double* values) TUTTI_ENGINE_OWNED {
   for (int i = 0; i < of_peers(comm); ++i) {
     values[i] = 0;
     const auto peer = static_cast<size_t>(comm->process_of(i));
@@ -52,7 +52,7 @@ void bytes(const Comm* comm, double* values) {
 }
 
 template <bool shared, bool of_bytes>
-void by_way(const Comm*, double* v) {
+void by_way(const Comm*, double* v) TUTTI_ENGINE_OWNED {
   *v = 0;
   if (!counting() || !running()) return;
   const std::vector<int>& near = own_job().view().node_ranks;
@@ -65,7 +65,7 @@ void by_way(const Comm*, double* v) {
 }
 
 template <size_t happening>
-void events(const Comm*, double* v) {
+void events(const Comm*, double* v) TUTTI_ENGINE_OWNED {
   *v = static_cast<double>(events_counted(happening));
 }
 
@@ -82,10 +82,10 @@ void time_in_mpi(const Comm*, double* v) {
 
 // ---- what is there anyway
 
-void tried(const Comm*, double* v) {
+void tried(const Comm*, double* v) TUTTI_ENGINE_OWNED {
   *v = running() ? static_cast<double>(engine_of_process().matcher().tried()) : 0;
 }
-void unexpected_bytes(const Comm*, double* v) {
+void unexpected_bytes(const Comm*, double* v) TUTTI_ENGINE_OWNED {
   *v = 0;
   if (!running()) return;
   engine_of_process().matcher().each_unexpected([&](const engine::Unexpected& message) {
@@ -94,22 +94,22 @@ void unexpected_bytes(const Comm*, double* v) {
 }
 
 // Of the program's messages: those of the library's collectives are its own affair.
-void unexpected(const Comm*, double* v) {
+void unexpected(const Comm*, double* v) TUTTI_ENGINE_OWNED {
   *v = 0;
   if (!running()) return;
   engine_of_process().matcher().each_unexpected(
       [&](const engine::Unexpected& message) { *v += !engine::is_hidden(message.header.context); });
 }
-void posted(const Comm*, double* v) {
+void posted(const Comm*, double* v) TUTTI_ENGINE_OWNED {
   *v = 0;
   if (!running()) return;
   engine_of_process().matcher().each_posted(
       [&](const engine::RecvOperation& receive) { *v += !engine::is_hidden(receive.match.context); });
 }
-void pending(const Comm*, double* v) {
+void pending(const Comm*, double* v) TUTTI_ENGINE_OWNED {
   *v = running() ? static_cast<double>(engine_of_process().pending()) : 0;
 }
-void completed(const Comm*, double* v) {
+void completed(const Comm*, double* v) TUTTI_ENGINE_OWNED {
   *v = the_process ? static_cast<double>(current.completions) : 0;
 }
 void wakeups(const Comm*, double* v) {

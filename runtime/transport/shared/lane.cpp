@@ -80,7 +80,7 @@ Lane::Holder Lane::holder(uint32_t round, int rank) const {
 }
 
 bool Lane::find_free(uint32_t round) {
-  const auto find = [&] {
+  const auto find = [&]() TUTTI_ENGINE_OWNED {
     uint32_t least = left_;
     for (int rank = 0; rank < geometry_.ranks; ++rank) {
       if (rank == rank_) continue;

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "base/cpu.hpp"
+#include "base/engine_owned.hpp"
 #include "transport/shared/shared_copy.hpp"
 
 namespace tutti::transport {
@@ -58,7 +59,7 @@ struct LaneGeometry {
   size_t bytes() const;  // of the lane's memory, which is zero-filled at first
 };
 
-// One rank's view of it. All but the constructor: with the engine owned.
+// One rank's view of it.
 class Lane {
  public:
   Lane() = default;
@@ -69,7 +70,7 @@ class Lane {
   uint32_t windows() const { return geometry_.windows; }
 
   // The next `rounds` rounds are the caller's; returns the first. Numbers wrap around.
-  uint32_t take(uint32_t rounds) {
+  uint32_t take(uint32_t rounds) TUTTI_ENGINE_OWNED {
     const uint32_t first = next_;
     next_ += rounds;
     return first;
@@ -77,14 +78,14 @@ class Lane {
 
   // The call that has taken the rounds from `first` on begins with them: its serial, and what stands
   // for all calls before it, which is the same on all ranks. In the order of take().
-  void begin(uint32_t first, uint32_t serial, uint64_t history) {
+  void begin(uint32_t first, uint32_t serial, uint64_t history) TUTTI_ENGINE_OWNED {
     const auto folded = static_cast<uint32_t>(history ^ history >> 32);
     latest_ = latest_ + 1 == begun_.size() ? 0 : latest_ + 1;
     begun_[latest_] = {first, serial, folded};
     desk_of(rank_).latest.store(uint64_t{first} << 32 | folded, std::memory_order_relaxed);
   }
   // The serial of a call in which, or in one before it, another rank differs from me; once.
-  std::optional<uint32_t> contradiction() {
+  std::optional<uint32_t> contradiction() TUTTI_ENGINE_OWNED {
     return contradiction_ ? std::exchange(contradiction_, std::nullopt) : std::nullopt;
   }
   // Why claim(round) is false: the rank has to go on with the call of this serial, if that is known.
@@ -92,23 +93,25 @@ class Lane {
     bool holds = false;
     std::optional<uint32_t> serial;
   };
-  Holder holder(uint32_t round, int rank) const;
+  Holder holder(uint32_t round, int rank) const TUTTI_ENGINE_OWNED;
   // Of the call that keeps a round out of reach: the oldest that I have not left.
-  std::optional<uint32_t> oldest_serial() const { return serial_of(left_); }
+  std::optional<uint32_t> oldest_serial() const TUTTI_ENGINE_OWNED { return serial_of(left_); }
 
   // False: the round's window still belongs to one that I have not left, so that nobody can have
   // written there.
-  bool is_in_reach(uint32_t round) const { return static_cast<int32_t>(round - left_ - geometry_.windows) < 0; }
+  bool is_in_reach(uint32_t round) const TUTTI_ENGINE_OWNED {
+    return static_cast<int32_t>(round - left_ - geometry_.windows) < 0;
+  }
 
   // True when my slot of the round may be written. False: others still read what is in it; asked
   // again later. Asked until true.
-  bool claim(uint32_t round) {
+  bool claim(uint32_t round) TUTTI_ENGINE_OWNED {
     if (static_cast<int32_t>(round - free_until_) < 0) [[likely]]
       return true;
     return find_free(round);
   }
   // Shows my slot of the round to `to`, or to all (-1).
-  void raise(uint32_t round, uint64_t signature, int to) {
+  void raise(uint32_t round, uint64_t signature, int to) TUTTI_ENGINE_OWNED {
     Head& head = head_of(round, rank_);
     head.signature = signature;
     head.flag.store(static_cast<uint64_t>(left_) << 32 | (round + 1), std::memory_order_release);
@@ -117,7 +120,7 @@ class Lane {
     cpu::prefetch_for_writing(&head_of(round + 1, rank_));
   }
   // True when the slot of rank `of` may be read.
-  bool is_raised(uint32_t round, int of) {
+  bool is_raised(uint32_t round, int of) TUTTI_ENGINE_OWNED {
     const uint64_t flag = head_of(round, of).flag.load(std::memory_order_acquire);
     if (static_cast<uint32_t>(flag) != round + 1) return false;
     seen_left_[static_cast<size_t>(of)] = static_cast<uint32_t>(flag >> 32);
@@ -126,9 +129,9 @@ class Lane {
   // The slot of rank `of` was there before I asked: so may be the next one.
   void fetch_next(uint32_t round, int of) const { cpu::prefetch(&head_of(round + 1, of)); }
   // Of the call that raised it.
-  uint64_t signature(uint32_t round, int of) const { return head_of(round, of).signature; }
+  uint64_t signature(uint32_t round, int of) const TUTTI_ENGINE_OWNED { return head_of(round, of).signature; }
   // I shall look at no slot of the round any more, and not at mine either.
-  void leave(uint32_t round) {
+  void leave(uint32_t round) TUTTI_ENGINE_OWNED {
     if (round != left_ || early_ > 0) [[unlikely]]
       return leave_out_of_order(round);
     tell_left(left_ + 1);
@@ -169,16 +172,16 @@ class Lane {
   struct Begun {
     uint32_t first = 0, serial = ~uint32_t{0}, history = 0;
   };
-  void tell_left(uint32_t left) {
+  void tell_left(uint32_t left) TUTTI_ENGINE_OWNED {
     left_ = left;
     desk_of(rank_).left.store(left, std::memory_order_release);
     if (desk_of(0).claiming.load(std::memory_order_relaxed) > 0) [[unlikely]]
       bells_->ring_if_asleep(-1);
   }
-  void leave_out_of_order(uint32_t round);
-  bool find_free(uint32_t round);
-  uint32_t ask(int rank);
-  void compare(uint64_t latest);
+  void leave_out_of_order(uint32_t round) TUTTI_ENGINE_OWNED;
+  bool find_free(uint32_t round) TUTTI_ENGINE_OWNED;
+  uint32_t ask(int rank) TUTTI_ENGINE_OWNED;
+  void compare(uint64_t latest) TUTTI_ENGINE_OWNED;
   const Begun* begun_with(uint32_t round) const;
   std::optional<uint32_t> serial_of(uint32_t round) const {
     const Begun* call = begun_with(round);

@@ -1,0 +1,87 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# owners.sh SOURCE BUILD [FILE…]: clang proves, by what base/thread_safety.hpp has functions and fields say, that whoever
+# needs the engine owned owns it, and that whoever touches what a lock guards holds the lock. Of all sources in the
+# folders below, or of these alone; nothing is compiled. Exit 77: there is no clang 19.
+set -euo pipefail
+source=$(cd "$1" && pwd) build=$(cd "$2" && pwd)
+compiler=$(command -v clang++-19) || { echo "skipped: no clang++-19 is installed"; exit 77; }
+cd "$source"
+folders=(runtime/engine runtime/exec runtime/rma runtime/contract runtime/mpi)
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+# The macros and the folders of headers that the build gives to the runtime's sources.
+mapfile -t flags < <(python3 - "$build/compile_commands.json" "$source/runtime/" <<'PYTHON'
+import json, shlex, sys
+seen = {}
+for entry in json.load(open(sys.argv[1])):
+    if entry["file"].startswith(sys.argv[2]):
+        words = iter(shlex.split(entry["command"]))
+        for word in words:
+            if word == "-isystem":
+                seen[word + next(words)] = None
+            elif word[:2] in ("-D", "-I"):
+                seen[word] = None
+print(*seen, sep="\n")
+PYTHON
+)
+flags+=(-std=c++20 -Wno-everything -Wthread-safety -Werror=thread-safety)
+
+# What most of them include, read once.
+cat >"$scratch/common.hpp" <<'CPP'
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+
+#include "base/mutex.hpp"
+#include "mpi/object/entry.hpp"
+#include "mpi/object/inventory.hpp"
+#include "mpi/request/request.hpp"
+CPP
+"$compiler" "${flags[@]}" -x c++-header "$scratch/common.hpp" -o "$scratch/common.pch"
+
+check=("$compiler" "${flags[@]}" -include-pch "$scratch/common.pch" -fsyntax-only)
+
+# That it refuses what is wrong, and that alone.
+cat >"$scratch/wrong.cpp" <<'CPP'
+using tutti::engine::Engine;
+struct Counted {
+  tutti::Mutex mutex;
+  int count TUTTI_GUARDED_BY(mutex) = 0;
+};
+void right(Engine& engine, Counted& counted) {
+  const Engine::Guard own(engine);
+  engine.progress();
+  const tutti::Lock lock(counted.mutex);
+  ++counted.count;
+}
+#if WRONG == 1
+void wrong(Engine& engine) { engine.progress(); }
+#elif WRONG == 2
+void wrong(Engine& engine) {
+  const Engine::Guard own(engine);
+  const Engine::Guard again(engine);
+}
+#elif WRONG == 3
+void wrong(Counted& counted) { ++counted.count; }
+#endif
+CPP
+"${check[@]}" -DWRONG=0 "$scratch/wrong.cpp" || { echo "wrong: what is right is refused"; exit 1; }
+for wrong in 1 2 3; do
+  if "${check[@]}" -DWRONG=$wrong "$scratch/wrong.cpp" 2>"$scratch/said" || ! grep -q thread-safety "$scratch/said"; then
+    echo "wrong: what is wrong is not refused (case $wrong of this script)"
+    exit 1
+  fi
+done
+
+files=("${@:3}")
+[ ${#files[@]} -gt 0 ] || mapfile -t files < <(find "${folders[@]}" -name '*.cpp' | sort)
+printf '%s\0' "${files[@]}" | xargs -0 -P 2 -n 8 "${check[@]}" || {
+  echo "wrong: a function needs what its caller does not have; see runtime/base/thread_safety.hpp"
+  exit 1
+}
+echo "${#files[@]} sources: whoever needs the engine or a lock has it"
