@@ -1,0 +1,595 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Makes the manual pages of MPI's functions, MPI_*.3, and their index, tutti-functions.7, of what lib/model.py knows and of the
+texts in man/functions/.   usage: functions.py OUTPUT_FOLDER, which gets man3/ and man7/; or: functions.py --missing,
+which tells what is not described, and fails if something is not.
+
+The texts of a chapter stand in functions/CHAPTER.txt. A line `chapter: N Title` is its first one: N sorts the index. Then come
+records. One begins with `= MPI_Name …`: each of these functions gets a page with the record's text, in which {object} is
+what its name says that it is about (communicator of MPI_Comm_set_name), {Object} that of the name (Comm). The forms with
+large counts, _c, are told of on the page of the function itself. Below it stand lines `key: text`, continued by lines that begin with two
+spaces; @name in a text stands for that text of functions/shared.txt, where lines are `name: text`.
+
+  summary        one line, for NAME and apropos
+  about          a paragraph; may come again
+  alone          a paragraph that does not hold of the forms; may come again
+  arg NAME       what an argument means, where functions/arguments.txt does not say it: its lines are `NAME KIND: text`, where
+                 KIND is kinds of lib/table/kinds.tsv between commas, or *; and may be followed by in, out or inout
+  returns        what a function returns, if it is not an error code
+  errors         `MPI_ERR_X: when`; may come again. What follows from the kinds of arguments (ERRORS) goes without saying
+  kind           local or not, collective, blocking or not, whether it may synchronise
+  threads        only if it is not what the table says
+  checks         what Tutti looks at by default
+  strict         what --check=strict looks at beyond that
+  section        of the standard (MPI 5.0)
+  see            names of functions, and of pages as mpirun(1)
+  example        a file in functions/examples/
+  form NAME      `MPI_Name SECTION summary`: a function of which this text holds as well, with that of the record `= NAME` in
+                 functions/forms.txt: its paragraphs, errors, checks and names to see come behind these, its other keys in the
+                 place of these. Without a summary of its own it has the form's
+
+In texts `name` is an argument or what is typed; functions, and words with capitals alone, are set by themselves."""
+import collections
+import pathlib
+import re
+import sys
+
+HERE = pathlib.Path(__file__).parent
+sys.path.insert(0, str(HERE.parent / "lib"))
+import fortran  # noqa: E402
+import model  # noqa: E402
+
+TEXTS = HERE / "functions"
+NO_CHAPTERS = ("arguments", "shared", "forms")
+REPEATED = ("about", "alone", "errors")
+KEYS = ("summary", "about", "alone", "arg", "returns", "errors", "kind", "threads", "checks", "strict", "section", "see", "example",
+        "form")
+ABOUT = {"Comm": "communicator", "Type": "datatype", "Win": "window", "File": "file", "Session": "session", "Group": "group",
+         "Op": "operation", "Request": "request", "Message": "message", "Info": "info object", "Errhandler": "error handler",
+         "Datatype": "datatype", "Status": "status"}
+
+# What a bad argument of a kind of handle, or of a name, gives (lib/entry.hpp).
+HANDLE_ERRORS = {"Comm": "MPI_ERR_COMM", "Datatype": "MPI_ERR_TYPE", "Op": "MPI_ERR_OP", "Group": "MPI_ERR_GROUP",
+                 "Errhandler": "MPI_ERR_ERRHANDLER", "Info": "MPI_ERR_INFO", "Request": "MPI_ERR_REQUEST",
+                 "Message": "MPI_ERR_REQUEST", "Win": "MPI_ERR_WIN", "File": "MPI_ERR_FILE", "Session": "MPI_ERR_SESSION"}
+
+
+def fail(where, what):
+    sys.exit(f"man/functions/{where}: {what}")
+
+
+# ---------------------------------------------------------------- texts
+
+def logical_lines(file):
+    """(number, text) with continuations joined."""
+    found = []
+    for number, line in enumerate((TEXTS / file).read_text().splitlines(), 1):
+        if not line or line.startswith("#"):
+            continue
+        if line.startswith("  "):
+            if not found:
+                fail(f"{file}:{number}", "continues nothing")
+            found[-1] = (found[-1][0], found[-1][1] + " " + line.strip())
+        else:
+            found.append((number, line))
+    return found
+
+
+def shared():
+    return dict((name, text.strip()) for name, _, text in (line.partition(":") for _, line in logical_lines("shared.txt")))
+
+
+class Record:
+    def __init__(self, names, where):
+        self.names, self.where = names, where
+        self.keys, self.arguments, self.forms = collections.defaultdict(list), {}, {}
+
+    def one(self, key):
+        return self.keys[key][0] if self.keys[key] else ""
+
+
+def records(file, texts):
+    """The chapter's number and title, and its records."""
+    title, found = "", []
+    for number, line in logical_lines(file):
+        where = f"{file}:{number}"
+        if line.startswith("chapter: "):
+            title = line.removeprefix("chapter: ")
+            continue
+        if line.startswith("= "):
+            found.append(Record(line[2:].split(), where))
+            continue
+        key, colon, text = line.partition(":")
+        word, _, name = key.partition(" ")
+        if not colon or not found or word not in KEYS or bool(name) != (word in ("arg", "form")):
+            fail(where, f"no key is called {key}")
+        text = re.sub(r"@([a-z][a-z-]*[a-z])", lambda m: texts[m[1]] if m[1] in texts else fail(where, f"no text {m[0]}"),
+                      text.strip())
+        record = found[-1]
+        if word == "arg":
+            record.arguments[name] = text
+        elif word == "form":
+            function, section, *summary = text.split(maxsplit=2)
+            record.forms[function] = (name, section, *summary)
+        elif record.keys[key] and key not in REPEATED:
+            fail(where, f"a second {key}")
+        else:
+            record.keys[key].append(text)
+    return title, found
+
+
+class Page:
+    """What is known of one function, with the keys of its record and of its form."""
+
+    def __init__(self, name, chapter, record, form=None, section="", summary=""):
+        self.name, self.chapter, self.record, self.form = name, chapter, record, form
+        self.keys = {key: list(texts) for key, texts in record.keys.items()}
+        self.arguments = dict(record.arguments)
+        self.family = [n for n in (*record.names, *record.forms) if n != name]
+        alone = self.keys.pop("alone", [])
+        self.keys["about"] = self.keys.get("about", []) + ([] if form else alone)
+        if form:
+            of = record.names[0]
+            for key, texts in form.keys.items():
+                texts = [t.replace("{of}", of).replace("{summary}", self.one("summary")) for t in texts]
+                if key in ("about", "errors"):
+                    self.keys[key] = self.keys.get(key, []) + texts
+                elif key == "see":
+                    self.keys[key] = [of + " " + texts[0] + " " + self.one(key)]
+                elif key in ("checks", "strict") and self.one(key):
+                    self.keys[key] = [self.one(key).rstrip(".") + "; " + texts[0]]
+                else:
+                    self.keys[key] = texts
+            self.arguments.update(form.arguments)
+            self.keys["example"] = form.keys["example"]
+            self.keys["section"] = [section]
+            if summary:
+                self.keys["summary"] = [summary]
+        prefix = next((p for p in re.findall(r"^MPI_([A-Z][a-z]+)_", name) if p in ABOUT), "")
+        if prefix == "Type" and name.endswith(("toint", "fromint")):
+            prefix = "Datatype"
+        for key, texts in self.keys.items():
+            self.keys[key] = [self.filled(t, prefix) for t in texts]
+        self.arguments = {n: self.filled(t, prefix) for n, t in self.arguments.items()}
+
+    def filled(self, text, prefix):
+        if "{object}" in text or "{Object}" in text:
+            if not prefix:
+                fail(self.record.where, f"{self.name} does not say what {{object}} is")
+            text = text.replace("{object}", ABOUT[prefix]).replace("{Object}", prefix)
+        return text
+
+    def one(self, key):
+        return (self.keys.get(key) or [""])[0]
+
+    def all(self, key):
+        return self.keys.get(key, [])
+
+
+def pages():
+    """(name -> Page, [(number, title, file)])"""
+    texts = shared()
+    forms = {r.names[0]: r for r in records("forms.txt", texts)[1]}
+    found, chapters = {}, []
+    for path in sorted(TEXTS.glob("*.txt")):
+        if path.stem in NO_CHAPTERS:
+            continue
+        title, of_chapter = records(path.name, texts)
+        number, _, title = title.partition(" ")
+        if not number.isdigit():
+            fail(path.name, "does not begin with `chapter: N Title`")
+        chapters.append((int(number), title, path.stem))
+
+        def add(name, *rest):
+            if name in found:
+                fail(rest[0].where, f"{name} is described twice")
+            if name not in model.functions_by_name():
+                fail(rest[0].where, f"there is no function {name}")
+            found[name] = Page(name, path.stem, *rest)
+
+        for record in of_chapter:
+            for name in record.names:
+                add(name, record)
+            for name, (form, *rest) in record.forms.items():
+                if form not in forms:
+                    fail(record.where, f"there is no form {form}")
+                add(name, record, forms[form], *rest)
+    return found, sorted(chapters)
+
+
+def base_functions():
+    return [f for f in model.functions() if not f.is_large_form]
+
+
+def argument_texts():
+    """[(name, kinds or None, direction or None, text)]; those that say more come first."""
+    found = []
+    for number, line in logical_lines("arguments.txt"):
+        key, _, text = line.partition(": ")
+        name, kinds, *direction = key.split()
+        if kinds != "*" and set(kinds.split(",")) - set(model.kinds()):
+            fail(f"arguments.txt:{number}", f"no kinds are called {kinds}")
+        found.append((name, None if kinds == "*" else kinds.split(","), (direction + [None])[0], text.strip()))
+    return sorted(found, key=lambda r: (r[0] == "*", r[2] is None, r[1] is None))
+
+
+def meaning(page, parameter, texts):
+    if parameter.name in page.arguments:
+        return page.arguments[parameter.name]
+    for name, kinds, direction, text in texts:
+        if name in ("*", parameter.name) and (not kinds or parameter.kind in kinds) and direction in (
+                None, parameter.direction):
+            prefix = next((p for p in re.findall(r"^MPI_([A-Z][a-z]+)_", page.name) if p in ABOUT), "")
+            return page.filled(text, prefix)
+    return ""
+
+
+# ---------------------------------------------------------------- roff
+
+def escaped(text):
+    return text.replace("\\", "\\\\").replace("-", "\\-")
+
+
+def rich(text):
+    """A text with functions, constants and what stands between ` set."""
+    out = []
+    for number, part in enumerate(text.split("`")):
+        if number % 2:
+            is_name = re.fullmatch(r"[a-z_0-9]+", part)
+            out.append(("\\fI" if is_name else "\\fB") + escaped(part) + "\\fP")
+            continue
+        part = escaped(part)
+        part = re.sub(r"\bMPI_(?:[A-Z][a-z]\w*|T_[a-z]\w*)\b(?!\()", lambda m: "\\fB" + m[0] + "\\fP(3)" if
+                      m[0].removesuffix("_c") in model.functions_by_name() else "\\fB" + m[0] + "\\fP", part)
+        part = re.sub(r"\bMPI_[A-Z0-9_]{2,}\b", lambda m: "\\fB" + m[0] + "\\fP", part)
+        part = re.sub(r"\b(mpirun|mpicc|mpifort|tutti(?:\\-[a-z]+|\.yaml)?)\((\d)\)", r"\\fB\1\\fP(\2)", part)
+        part = re.sub(r"(\\-\\-[a-z][\w=\\-]*)", r"\\fB\1\\fP", part)
+        out.append(part)
+    text = "".join(out)
+    return "\\&" + text if text.startswith((".", "'")) else text
+
+
+def wrapped(text, width=100):
+    """Lines of roff: none may begin with a dot by chance."""
+    lines, current = [], ""
+    for word in text.split():
+        if current and len(current) + len(word) + 1 > width:
+            lines.append(current)
+            current = ("\\&" if word.startswith((".", "'")) else "") + word
+        else:
+            current += (" " if current else "") + word
+    return lines + ([current] if current else [])
+
+
+def code(lines):
+    return [".nf", *("\\&" + escaped(line) if line.startswith((".", "'")) else escaped(line) for line in lines), ".fi"]
+
+
+def c_signature(function):
+    head = f"{function.returns} {function.name}("
+    line, lines = head, []
+    declarations = [p.declaration() for p in function.parameters] or ["void"]
+    for number, text in enumerate(declarations):
+        text += ");" if number + 1 == len(declarations) else ", "
+        if len(line) + len(text) > 80 and line.strip() and number:
+            lines.append(line.rstrip())
+            line = "    "
+        line += text
+    return lines + [line]
+
+
+def fortran_signature(procedure, form):
+    name = procedure.name
+    arguments = [a.name for a in procedure.arguments]
+    ierror = not procedure.returns and not procedure.no_ierror
+    call = f"{name}({', '.join(arguments + (['ierror'] if ierror else []))})"
+    lines, line = [], ""
+    for word in call.replace(", ", ",\0").split("\0"):
+        if len(line) + len(word) > 78:
+            lines.append(line.rstrip())
+            line = "    "
+        line += word + (" " if word.endswith(",") else "")
+    lines.append(line)
+    grouped = collections.OrderedDict()
+    for a in procedure.arguments:
+        for text in fortran.declare(procedure, a, form):
+            if text.startswith("!"):
+                continue
+            kind, _, declared = text.partition(" :: ")
+            kind = kind.replace("type(*), dimension(*)", "<type>") if form == 0 else kind
+            declared += "(*)" if kind == "<type>" else ""
+            grouped.setdefault(kind.replace("integer(KIND", "INTEGER(KIND"), []).append(declared)
+    for kind, names in grouped.items():
+        kind = re.sub(r"\b(type|dimension|intent|in|out|inout|asynchronous|procedure|external|character|len|value)\b(?!>)",
+                      lambda m: m[0].upper(), kind)
+        declared = f"    {kind} :: "
+        line = declared + ", ".join(names)
+        if len(line) > 84:
+            line, rest = declared, list(names)
+            for number, n in enumerate(rest):
+                n += "" if number + 1 == len(rest) else ", "
+                if len(line) + len(n) > 84:
+                    lines.append(line.rstrip() + " &")
+                    line = "        "
+                line += n
+        lines.append(line)
+    if procedure.returns and procedure.returns != "NOTHING":
+        lines.append(f"    {fortran.TYPES[procedure.returns][1 if form else 0]} :: {name}")
+    if ierror:
+        lines.append("    INTEGER, OPTIONAL, INTENT(OUT) :: ierror" if form else "    INTEGER :: ierror")
+    return lines
+
+
+# ---------------------------------------------------------------- a page
+
+SIGNIFICANT = {"at root": "It means something on the root alone.", "at leader": "It means something on the leader alone.",
+               "behind rank 0": "It means something on all ranks but 0, unless `sendbuf` is MPI_IN_PLACE there.",
+               "unless op": "It means nothing where `op` is MPI_NO_OP."}
+
+
+def facts(function, p):
+    """Sentences about an argument that the table knows."""
+    found = []
+    if p.or_null and p.kind.startswith("RANK"):
+        found.append("MPI_PROC_NULL is nobody: then nothing is transferred, and the call succeeds.")
+    elif p.or_null and p.handle:
+        found.append(f"MPI_{p.handle.upper()}_NULL may be given.")
+    elif p.or_null:
+        found.append("It may be NULL where there is nothing to give or to get.")
+    if p.or_any:
+        found.append("MPI_ANY_SOURCE is any rank." if p.kind.startswith("RANK") else "MPI_ANY_TAG is any tag.")
+    if p.significant in SIGNIFICANT:
+        found.append(SIGNIFICANT[p.significant])
+    elif p.significant.startswith("unless "):
+        found.append(f"It means nothing where `{p.significant.split()[1]}` is MPI_IN_PLACE.")
+    if p.type.endswith("]") and p.length and p.length not in ("*",):
+        lengths = p.length.split(",")
+        if all(re.fullmatch(r"\w+", n) for n in lengths):
+            what = " times ".join(n if n.isdigit() else f"`{n}`" for n in lengths)
+            found.append(f"An array of length {what}." if len(lengths) == 1 else f"An array of {what} values.")
+    if p.asynchronous:
+        found.append("It is in use until the operation is complete.")
+    return found
+
+
+def parameters_of(function):
+    """Those of both forms: (parameter, whether the form with large counts alone has it)."""
+    large = model.functions_by_name().get(function.name + "_c")
+    if not large or len(large.parameters) == len(function.parameters):
+        return [(p, False) for p in function.parameters]
+    names = [p.name for p in function.parameters]
+    return [(p, p.name not in names) for p in large.parameters]
+
+
+def arguments(page, function, texts):
+    out = []
+    for p, is_extra in parameters_of(function):
+        if p.type == "...":
+            continue
+        text = meaning(page, p, texts)
+        said = " ".join([text[:1].upper() + text[1:].rstrip(".") + "."] + facts(function, p))
+        alone = f", of {function.name}_c alone" if is_extra else ""
+        out += [".TP", f"\\fI{p.name}\\fP ({p.direction}{alone})", *wrapped(rich(said))]
+    return out
+
+
+def procedures():
+    return {p.name: p for p in model.procedures() if p.is_called}
+
+
+def errors(page, function):
+    found = {}
+    for text in page.all("errors"):
+        name, colon, when = text.partition(": ")
+        if not colon:
+            fail(page.record.where, f"errors: {text} says no class, or not when")
+        found[name] = when
+    implied = collections.OrderedDict()
+    if function.is_tool:
+        return list(found.items())
+    for p in function.parameters:
+        if p.direction in ("in", "inout") and p.handle in HANDLE_ERRORS and not p.may_be_freed:
+            bad = f"`{p.name}` is no {ABOUT.get(p.handle, p.handle).replace('info object', 'info object')}"
+            if p.handle == "Datatype" and function.moves_data and p.direction == "in":
+                bad += ", or is not committed"
+            implied.setdefault(HANDLE_ERRORS[p.handle], []).append(bad)
+        elif p.what.value in ("elements", "bytes", "length") and p.direction == "in" and not p.may_be_negative:
+            implied.setdefault("MPI_ERR_COUNT", []).append(
+                f"`{p.name}` " + ("has a negative number" if p.type.endswith("]") else "is negative"))
+        elif p.kind == "TAG" and p.direction == "in" and "int" == p.type and any(q.type == "MPI_Comm" for q in
+                                                                              function.parameters):
+            implied.setdefault("MPI_ERR_TAG", []).append(f"`{p.name}` is negative" + (
+                " and not MPI_ANY_TAG" if p.or_any else ""))
+        elif p.name == "root" and p.type == "int":
+            implied.setdefault("MPI_ERR_ROOT", []).append("`root` is no rank of the communicator")
+        elif p.kind.startswith("RANK") and p.type == "int" and p.direction == "in" and (p.or_null or any(
+                q.type == "MPI_Win" for q in function.parameters)):
+            others = [n for n in ("MPI_PROC_NULL" if p.or_null else "", "MPI_ANY_SOURCE" if p.or_any else "") if n]
+            where = "window" if any(q.type == "MPI_Win" for q in function.parameters) else "communicator"
+            implied.setdefault("MPI_ERR_RANK", []).append(f"`{p.name}` is no rank of the {where}" + "".join(
+                f", nor {n}" for n in others))
+    for name, when in implied.items():
+        if name in found:
+            found[name] = ", or ".join(when) + "; " + found[name]
+        else:
+            found[name] = ", or ".join(when)
+    return sorted(found.items())
+
+
+RAISED_ON = (("MPI_Comm", "the communicator"), ("MPI_Win", "the window"), ("MPI_File", "the file"),
+             ("MPI_Session", "the session"))
+
+
+def raised(function):
+    if function.is_tool:
+        return "Errors of the tool information interface are returned, and never raised on an error handler."
+    if function.errors_on.startswith("new"):
+        return "Errors are raised on the error handler that the call is given."
+    if function.errors_on == "no file":
+        return "Errors are raised on the error handler of MPI_FILE_NULL, which returns them unless the program sets another one."
+    for kind, what in RAISED_ON:
+        if any(p.type in (kind, kind + " *") and p.direction != "out" for p in function.parameters):
+            return f"Errors are raised on the error handler of {what}" + (
+                ", which returns them unless the program sets another one." if kind == "MPI_File" else
+                "; unless the program sets another one, that ends the job.")
+    if any(p.kind == "REQUEST" for p in function.parameters):
+        return "Errors are raised on the error handler of what the operation is on; unless the program sets another one, that " \
+               "ends the job."
+    return "Errors are raised on the error handler of MPI_COMM_SELF; unless the program sets another one, that ends the job."
+
+
+def threads(page, function):
+    if page.one("threads"):
+        return page.one("threads")
+    if function.when is model.When.ALWAYS:
+        return "It may be called at any time, also before MPI_Init and after MPI_Finalize, and by any thread."
+    if function.when is model.When.ANY_THREAD:
+        return "It may be called by any thread, whatever the level of thread support."
+    return "It may be called by the threads that the level of thread support admits (MPI_Init_thread)."
+
+
+def see_also(page):
+    names = [n for n in dict.fromkeys(page.one("see").split()) if n != page.name]
+    names += [n for n in page.family if n not in names]
+    names += [n for n in ("tutti-check(7)", "tutti-functions(7)") if n not in names]
+    return names
+
+
+def example(page):
+    name = page.one("example")
+    if not name:
+        return []
+    lines = (TEXTS / "examples" / name).read_text().splitlines()
+    return [line for line in lines if "SPDX-License-Identifier" not in line]
+
+
+def roff(page, texts):
+    function = model.functions_by_name()[page.name]
+    large = model.functions_by_name().get(page.name + "_c")
+    names = [page.name] + ([large.name] if large else [])
+    out = [f'.TH {page.name} 3 "" "Tutti" "MPI"', ".SH NAME",
+           f"{', '.join(names)} \\- {escaped(page.one('summary').rstrip('.'))}", ".SH SYNOPSIS", ".SS C"]
+    out += code(["#include <mpi.h>", "", *c_signature(function), *(["", *c_signature(large)] if large else [])])
+    procedure = procedures().get(page.name)
+    if procedure:
+        if not procedure.old:
+            lines = ["use mpi_f08", "", *fortran_signature(procedure, 1)]
+            if procedure.large and (fortran.differ(procedure) or procedure.large_has_own_name):
+                with_large = procedure.with_large_counts
+                lines += ["", *(["! with large counts, by the same name" if not procedure.large_has_own_name else
+                                 "! with large counts"]), *fortran_signature(with_large, 2)]
+                if not procedure.large_has_own_name:
+                    lines = [line.replace(with_large.name + "(", page.name + "(") for line in lines]
+            out += [".SS Fortran with mpi_f08", *code(lines)]
+        which = "use mpi" if procedure.modules_alone else "use mpi, or include 'mpif.h'"
+        out += [".SS Fortran with mpi or mpif.h", *code(["! " + which, "", *fortran_signature(procedure, 0)])]
+    out += [".SH DESCRIPTION"]
+    if function.deprecated:
+        out += wrapped(rich(f"Deprecated since MPI {function.deprecated}.")) + [".PP"]
+    for number, text in enumerate(page.all("about")):
+        out += ([".PP"] if number else []) + wrapped(rich(text))
+    if large:
+        out += [".PP", *wrapped(rich(f"{large.name} is the same with counts and sizes of 64 bits; in Fortran `use mpi_f08` "
+                                     "has it under the one name." if procedure and not procedure.large_has_own_name else
+                                     f"{large.name} is the same with counts and sizes of 64 bits."))]
+    if any(p.type != "..." for p in function.parameters):
+        out += [".SH ARGUMENTS", *arguments(page, function, texts)]
+    out += [".SH RETURN VALUE"]
+    if page.one("returns") or function.returns != "int":
+        out += wrapped(rich(page.one("returns") or "What it is asked for; it has no errors."))
+    else:
+        out += wrapped(rich("MPI_SUCCESS, or the code of an error (MPI_Error_class)." + (
+            " In Fortran `ierror` gets it." if procedure and not procedure.no_ierror else "")))
+    if function.returns == "int" and not page.one("returns"):
+        out += [".SH ERRORS", *wrapped(rich(raised(function)))]
+        for name, when in errors(page, function):
+            out += [".TP", f".B {name}", *wrapped(rich(when[:1].upper() + when[1:].rstrip(".") + "."))]
+    out += [".SH KIND", *wrapped(rich(page.one("kind"))), *wrapped(rich(threads(page, function)))]
+    out += [".SH WHAT TUTTI CHECKS"]
+    out += wrapped(rich(page.one("checks") or "The arguments of each call."))
+    if page.one("strict"):
+        out += [".PP", *wrapped(rich("With `--check=strict`: " + page.one("strict")))]
+    out += [".SH STANDARD", *wrapped(f"MPI 5.0, section {page.one('section')}.")]
+    text = example(page)
+    if text:
+        out += [".SH EXAMPLE", *code(text)]
+    out += [".SH SEE ALSO"]
+    names = see_also(page)
+    for number, name in enumerate(names):
+        base, _, section = name.partition("(")
+        out.append(f".BR {escaped(base)} ({section.rstrip(')') or 3})" + ("" if number + 1 == len(names) else ","))
+    return "\n".join(out) + "\n"
+
+
+def index(found, chapters):
+    out = ['.TH TUTTI\\-FUNCTIONS 7 "" "Tutti" "Tutti"', ".SH NAME",
+           "tutti\\-functions \\- the functions of MPI, by chapter", ".SH DESCRIPTION",
+           *wrapped(rich("Each function of MPI has a page in section 3, such as MPI_Send: how it is called from C and Fortran, what its "
+                         "arguments mean, what it returns, its errors, whether it waits for others, and what Tutti checks. "
+                         "The forms with large counts, whose names end in `_c`, stand on the page of the function without "
+                         "it. Each function can also be called as `PMPI_…`, the name by which a tool that puts itself in "
+                         "its place calls the library.".replace("…", "*")))]
+    for _, title, chapter in chapters:
+        out.append(f".SH {escaped(title.upper())}")
+        for name in sorted(n for n, page in found.items() if page.chapter == chapter):
+            out += [".TP", f".BR {name} (3)", *wrapped(rich(found[name].one("summary")))]
+    out += [".SH SEE ALSO", ".BR mpicc (1),", ".BR mpifort (1),", ".BR mpirun (1),", ".BR tutti\\-check (7)"]
+    return "\n".join(out) + "\n"
+
+
+def missing(found):
+    """What a reader would not find: one line each."""
+    texts, out = argument_texts(), []
+    for function in base_functions():
+        page = found.get(function.name)
+        if not page:
+            out.append(f"{function.name} is not described")
+            continue
+        for key in ("summary", "about", "kind", "section"):
+            if not page.one(key):
+                out.append(f"{function.name} has no {key}")
+        parameters = [p for p, _ in parameters_of(function)]
+        for p in parameters:
+            if p.type != "..." and not meaning(page, p, texts):
+                out.append(f"{function.name} does not say what {p.name} ({p.kind}, {p.direction}) means")
+        known = [p.name for p in parameters]
+        out += [f"{function.name} describes {name}, which is no argument of it" for name in page.arguments
+                if name not in known and len(page.record.names) + len(page.record.forms) == 1]
+        out += [f"{function.name} names {name}, which there is not" for name in page.one("see").split()
+                if not (name in model.functions_by_name() or re.fullmatch(r"(mpi|tutti)[\w.-]*\(\d\)", name))]
+        for texts_of in (*page.keys.values(), list(page.arguments.values())):
+            for name in re.findall(r"\bMPI_[A-Z][a-z]\w*[a-z]\b", " ".join(texts_of)):
+                if name not in model.functions_by_name() and name not in TYPES:
+                    out.append(f"{function.name} speaks of {name}, which there is not")
+        if page.one("example") and not (TEXTS / "examples" / page.one("example")).exists():
+            out.append(f"{function.name} has no example {page.one('example')}")
+    return out
+
+
+TYPES = set(re.findall(r"MPI_\w+", " ".join(model.callbacks()))) | {"MPI_" + name for name in model.handles()} | {
+    "MPI_Aint", "MPI_Count", "MPI_Offset", "MPI_Fint", "MPI_Status", "MPI_T_cb_safety", "MPI_T_source_order"}
+
+
+def main():
+    found, chapters = pages()
+    lacks = missing(found)
+    if sys.argv[1] == "--missing":
+        print("\n".join(lacks) or f"{len(found)} functions are described")
+        return bool(lacks)
+    output, texts = pathlib.Path(sys.argv[1]), argument_texts()
+    (output / "man3").mkdir(parents=True, exist_ok=True)
+    (output / "man7").mkdir(parents=True, exist_ok=True)
+    made = {output / "man3" / f"{name}.3": roff(page, texts) for name, page in found.items()}
+    for f in model.functions():
+        if f.is_large_form and f.name.removesuffix("_c") in found:
+            made[output / "man3" / f"{f.name}.3"] = f".so man3/{f.name.removesuffix('_c')}.3\n"
+    made[output / "man7" / "tutti-functions.7"] = index(found, chapters)
+    for old in (output / "man3").glob("MPI_*.3"):
+        if old not in made:
+            old.unlink()
+    for path, text in made.items():
+        path.write_text(text)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
